@@ -16,6 +16,7 @@
 #include "lib/emit/report_steps.h"
 #include "lib/emit/report_verdict.h"
 #include "lib/emit/report_views.h"
+#include "lib/emit/step_track.h"
 
 #define PROCESSES_SHOWN 5
 
@@ -23,6 +24,7 @@
 static void put_verdict(struct buf *out, const struct report *r, unsigned selected, bool steps,
 			bool color)
 {
+	struct step_track t;
 	size_t first = 0;
 
 	if (!steps && !selected)
@@ -30,24 +32,14 @@ static void put_verdict(struct buf *out, const struct report *r, unsigned select
 	while (!steps && !report_selects(r, &r->chains->v.v[first]))
 		first++;
 	report_style(out, color, "1");
-	if (steps)
-		report_path_verdict(out, r);
-	else
+	if (steps && step_track_main(r, &t))
+		step_track_print_verdict(out, &t);
+	else if (!steps)
 		human_safe(out, r->chains->v.v[first].summary);
 	report_style(out, color, "0");
 	buf_puts(out, ".\n");
 	if (!steps)
 		report_oncpu_sentence(out, r);
-}
-
-static unsigned count_outside(const struct report *r)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; i < r->chains->v.n; i++)
-		n += report_selects(r, &r->chains->v.v[i]) &&
-		     report_path_outside(r, &r->chains->v.v[i]);
-	return n;
 }
 
 /* What a start or an end took is no fault by itself: a line each. */
@@ -59,7 +51,7 @@ static void put_outside(struct buf *out, const struct report *r, bool color)
 	for (size_t i = 0; i < r->chains->v.n; i++) {
 		const struct finding *c = &r->chains->v.v[i];
 
-		if (!report_selects(r, c) || !report_path_outside(r, c))
+		if (!report_selects(r, c) || !step_track_is_outside(r, c))
 			continue;
 		buf_puts(out, "    ");
 		human_safe(out, c->kind);
@@ -74,6 +66,7 @@ static void put_outside(struct buf *out, const struct report *r, bool color)
 void report_text(struct buf *out, const struct report *r, bool color)
 {
 	unsigned shown = 0, selected = 0, outside;
+	struct step_track t;
 	bool steps;
 
 	for (size_t i = 0; i < r->chains->v.n; i++)
@@ -83,7 +76,7 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		report_coverage(out, r);
 		return;
 	}
-	steps = !r->chains_only && !r->per_process && report_path_has_steps(r);
+	steps = !r->chains_only && !r->per_process && step_track_main(r, &t);
 	if (selected == 0 && !steps)
 		report_verdict_none(out, r);
 	if (r->chains_only) {
@@ -99,11 +92,11 @@ void report_text(struct buf *out, const struct report *r, bool color)
 	put_verdict(out, r, selected, steps, color);
 	if (steps)
 		report_path_text(out, r, color);
-	outside = steps ? count_outside(r) : 0;
+	outside = steps ? step_track_count_outside(r) : 0;
 	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || shown < r->top); i++) {
 		const struct finding *c = &r->chains->v.v[i];
 
-		if (!report_selects(r, c) || (outside && report_path_outside(r, c)))
+		if (!report_selects(r, c) || (outside && step_track_is_outside(r, c)))
 			continue;
 		shown++;
 		report_chain(out, r, c, shown, steps || shown > 1, color);

@@ -25,12 +25,18 @@ static size_t room_left(const struct chain_list *list)
 }
 
 /* In place of what stood there, as is evidence. */
-static void take_analysis(struct chain_list *list, struct bytes text)
+static int take_analysis(struct chain_list *list, struct bytes text, struct err *e)
 {
+	int rc = 0;
+
 	json_free(list->analysis);
+	paths_free(&list->paths);
 	list->size -= list->analysis_size;
-	body_read(text, &list->analysis, room_left(list), &list->analysis_size);
+	if (body_read(text, &list->analysis, room_left(list), &list->analysis_size))
+		rc = paths_read_json(&list->paths, text, room_left(list), NULL);
+	list->analysis_size += list->paths.memory.total / JSON_SIZE_BYTES;
 	list->size += list->analysis_size;
+	return rc == ERR_NOMEM ? err_nomem(e) : 0;
 }
 
 static int take_evidence(struct chain_list *list, struct finding *f, struct bytes json,
@@ -84,8 +90,7 @@ int chain_list_add(struct chain_list *list, const struct record *r, struct err *
 	if (r->kind != RECORD_ANALYSIS)
 		return 0;
 	list->analyzed = true;
-	take_analysis(list, r->u.ANALYSIS.body);
-	return 0;
+	return take_analysis(list, r->u.ANALYSIS.body, e);
 }
 
 static int by_severity(const void *a, const void *b)
@@ -111,6 +116,7 @@ void chain_list_free(struct chain_list *list)
 		finding_free(&list->v.v[i]);
 	vec_free(&list->v);
 	json_free(list->analysis);
+	paths_free(&list->paths);
 	arena_free(&list->texts);
 	*list = (struct chain_list){ 0 };
 }

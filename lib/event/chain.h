@@ -15,14 +15,16 @@
 #include "lib/base/vec.h"
 #include "lib/event/record.h"
 #include "lib/model/finding.h"
+#include "lib/model/paths.h"
 
 /* Zero-initialised is empty. */
 struct chain_list {
 	VEC(struct finding) v;
 	struct arena texts;	    /* of the findings' own columns */
 	struct json analysis;	    /* body of the newest ANALYSIS record */
+	struct paths paths;	    /* its member "paths" */
 	bool analyzed;		    /* there was one */
-	size_t analysis_size, size; /* of it, and of it and all evidence (lib/model/body.h) */
+	size_t analysis_size, size; /* of both, and of them and all evidence (lib/model/body.h) */
 };
 
 /* Takes CHAIN and ANALYSIS records, ignores others. JSON that is damaged, or more than is taken, is no error: the

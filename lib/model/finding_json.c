@@ -6,31 +6,10 @@
 #include "lib/model/finding_json.h"
 
 #include "lib/base/jsoncheck.h"
+#include "lib/base/jsonmap_table.h"
 #include "lib/model/body.h"
 
-#define DEPTH_MAX    64 /* ours is six deep */
-#define COUNT(array) (unsigned)(sizeof(array) / sizeof((array)[0]))
-
-/* Members of the struct S, which each table defines. */
-#define MEMBER(key, type, absent, field)                                                       \
-	{                                                                                      \
-		key, JSONMAP_##type, JSONMAP_##absent, (uint16_t)offsetof(struct S, field), 0, \
-			NULL                                                                   \
-	}
-#define MEMBER_OF(key, type, field, map)                                                           \
-	{                                                                                          \
-		key, JSONMAP_##type, JSONMAP_AS_IS, (uint16_t)offsetof(struct S, field), 0, &(map) \
-	}
-/* One that has a value where a flag says so. */
-#define MEMBER_IF(flag, key, type, absent, field, map)                                      \
-	{                                                                                   \
-		key, JSONMAP_##type, JSONMAP_##absent, (uint16_t)offsetof(struct S, field), \
-			(uint16_t)(offsetof(struct S, flag) + 1), map                       \
-	}
-#define MAP(name, members)                                                                          \
-	static const struct jsonmap name = { NULL, members, COUNT(members), sizeof(struct S) };     \
-	/* json_check_size counts as much for an object, and no list has more room than elements */ \
-	_Static_assert(sizeof(struct S) <= 16 * JSON_SIZE_BYTES, "an element is too large")
+#define DEPTH_MAX 64 /* ours is six deep */
 
 #define S finding_victim
 static const struct jsonmap_member victim_members[] = {
@@ -189,7 +168,8 @@ static const struct jsonmap_member finding_members[] = {
 	MEMBER_OF("evidence", OBJECTS, evidence, evidence_map),
 };
 static const struct jsonmap finding_map = { "ingero.chain/1", finding_members,
-					    COUNT(finding_members), sizeof(struct finding) };
+					    JSONMAP_COUNT(finding_members),
+					    sizeof(struct finding) };
 #undef S
 
 void finding_write_json(const struct finding *f, struct jsonw *j)

@@ -161,6 +161,23 @@ static bool take_missing(struct missing *m, struct json o)
 	return whole && vec_push(&m->v, row);
 }
 
+static bool take_analysis(struct chain_list *list, struct json o)
+{
+	struct json analysis = json_get(o, "analysis");
+	struct record r = { .kind = RECORD_ANALYSIS };
+	struct buf text = { 0 };
+	struct err e;
+	bool whole;
+
+	if (analysis.is)
+		json_dump(&text, analysis, 0);
+	REC_SET(&r, ANALYSIS, body, buf_bytes(&text));
+	whole = !text.failed && !chain_list_add(list, &r, &e);
+	buf_free(&text);
+	json_free(analysis);
+	return whole;
+}
+
 bool chains_json_take(struct json o, struct ask_chains *out)
 {
 	struct json chains = json_get(o, "chains"), missing = json_get(o, "missing");
@@ -174,8 +191,7 @@ bool chains_json_take(struct json o, struct ask_chains *out)
 	out->lost = (uint64_t)lost;
 	out->has_start = take_number(o, "start_ns", &out->start_ns);
 	out->has_real = take_number(o, "real_minus_mono_ns", &out->real_minus_mono_ns);
-	out->list.analysis = json_get(o, "analysis");
-	out->list.analyzed = true;
+	whole &= take_analysis(&out->list, o);
 	for (size_t i = 0, n = json_length(chains); i < n && whole; i++) {
 		struct json c = json_at(chains, i);
 

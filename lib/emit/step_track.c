@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs with steps and the sentence about them. A step is the unit: what a cause took in all steps is divided
+ * by how many there were.
+ */
+#include "lib/emit/step_track.h"
+
+#include <inttypes.h>
+
+#include "lib/base/human.h"
+#include "lib/emit/report_parts.h"
+
+#define VERDICT_PARTS 3
+#define VERDICT_SHARE 0.1
+#define STEPS_LEAST   8
+#define OUTSIDE_SHARE 0.1 /* of a finding's time: no more of it within the steps */
+
+/* The i-th track, if it is to be shown and has steps. */
+static bool get_track(const struct report *r, size_t i, struct step_track *t)
+{
+	const struct paths_track *track = &r->chains->paths.tracks.v[i];
+
+	*t = (struct step_track){ track, paths_find_phase(track, "steps"), 0, 0 };
+	t->count = track->has_steps ? (double)track->steps.count : 0;
+	t->ns = t->phase ? (double)t->phase->ns : 0;
+	return report_is_pid(r, track->pid) && t->count >= STEPS_LEAST && t->ns > 0;
+}
+
+/* Whether another track of the same process stands for it: one before. */
+static bool is_second(const struct paths *all, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (all->tracks.v[k].has_steps && all->tracks.v[k].pid == all->tracks.v[i].pid)
+			return true;
+	return false;
+}
+
+bool step_track_next(const struct report *r, size_t *at, struct step_track *t)
+{
+	const struct paths *all = &r->chains->paths;
+
+	while (*at < all->tracks.n) {
+		size_t i = (*at)++;
+
+		if (get_track(r, i, t) && !is_second(all, i))
+			return true;
+	}
+	return false;
+}
+
+/* Calls of the track's process. */
+static double calls_of(const struct report *r, const struct step_track *t)
+{
+	struct json all = json_get(r->chains->analysis, "processes");
+	double calls = 0;
+
+	for (size_t i = 0; i < json_length(all); i++) {
+		struct json p = json_at(all, i);
+
+		if (report_number(p, "pid") == t->track->pid)
+			calls = report_number(p, "calls");
+		json_free(p);
+	}
+	json_free(all);
+	return calls;
+}
+
+bool step_track_main(const struct report *r, struct step_track *best)
+{
+	struct step_track t;
+	double most = -1;
+
+	for (size_t at = 0; step_track_next(r, &at, &t);) {
+		double calls = calls_of(r, &t);
+
+		if (calls <= most)
+			continue;
+		*best = t;
+		most = calls;
+	}
+	return most >= 0;
+}
+
+/* ---- the sentence ---- */
+
+void step_track_print_loop(struct buf *out, const struct step_track *t)
+{
+	const struct paths_steps *s = &t->track->steps;
+	struct bytes path = s->file;
+
+	for (size_t i = path.n; i > 0; i--)
+		if (path.p[i - 1] == '/') {
+			path = (struct bytes){ path.p + i, path.n - i };
+			break;
+		}
+	report_print_text(out, s->function, "?");
+	buf_puts(out, " (");
+	human_safe(out, path);
+	buf_printf(out, ":%" PRIu64, s->first_line);
+	if (s->last_line > s->first_line)
+		buf_printf(out, "-%" PRIu64, s->last_line);
+	buf_putc(out, ')');
+}
+
+double step_track_per_step(const struct step_track *t, double ns)
+{
+	return t->track->steps.at_least ? ns : ns / t->count;
+}
+
+void step_track_print_count(struct buf *out, const struct step_track *t)
+{
+	const struct paths_steps *s = &t->track->steps;
+
+	buf_puts(out, s->at_least ? ">=" : s->estimated ? "~" : "");
+	buf_puts(out, human_count(s->count).s);
+}
+
+/* What a verdict names: the largest parts of a step. */
+struct step_part {
+	uint64_t ns;
+	struct bytes text;
+};
+
+static void keep_part(struct step_part best[VERDICT_PARTS], uint64_t ns, struct bytes text)
+{
+	unsigned at = VERDICT_PARTS;
+
+	while (at > 0 && ns > best[at - 1].ns)
+		at--;
+	if (at == VERDICT_PARTS)
+		return;
+	for (unsigned k = VERDICT_PARTS - 1; k > at; k--)
+		best[k] = best[k - 1];
+	best[at] = (struct step_part){ ns, text };
+}
+
+/* Losses, wherever in a step they happen. */
+static void keep_losses(const struct step_track *t, struct step_part best[VERDICT_PARTS])
+{
+	for (size_t i = 0; i < t->phase->causes.n; i++) {
+		const struct paths_cause *c = &t->phase->causes.v[i];
+
+		if (c->severity)
+			keep_part(best, c->ns, c->text);
+	}
+}
+
+/* Work, by the line of the loop that does it. */
+static void keep_work(const struct step_track *t, struct step_part best[VERDICT_PARTS])
+{
+	for (size_t i = 0; i < t->phase->rows.n; i++) {
+		const struct paths_row *row = &t->phase->rows.v[i];
+
+		for (size_t k = 0; k < row->why.n; k++)
+			if (!row->why.v[k].severity)
+				keep_part(best, row->why.v[k].ns, row->why.v[k].text);
+	}
+}
+
+void step_track_print_verdict(struct buf *out, const struct step_track *t)
+{
+	struct step_part best[VERDICT_PARTS] = { 0 };
+	char text[48];
+	unsigned n = 0;
+
+	keep_losses(t, best);
+	keep_work(t, best);
+	report_print_text(out, t->track->thread, "?");
+	buf_puts(out, ": ");
+	step_track_print_count(out, t);
+	buf_puts(out, " steps of ");
+	step_track_print_loop(out, t);
+	buf_printf(out, ", %s %s", report_ns(text, sizeof(text), step_track_per_step(t, t->ns)),
+		   t->track->steps.at_least ? "in all" : "each");
+	for (unsigned i = 0; i < VERDICT_PARTS; i++) {
+		double ns = (double)best[i].ns;
+
+		if (!best[i].ns || ns < VERDICT_SHARE * t->ns)
+			continue;
+		buf_printf(out, "%s %s (%.1f%%) ", n++ ? ";" : ":",
+			   report_ns(text, sizeof(text), step_track_per_step(t, ns)),
+			   ns / t->ns * 100);
+		human_safe(out, best[i].text);
+	}
+}
+
+/* ---- what is not of the steps ---- */
+
+static bool is_of(const struct finding *c, const struct paths_track *t)
+{
+	return c->victim.pid == t->pid && bytes_equal(c->node, t->node);
+}
+
+/* How much of that time lies within the steps. */
+static double overlap(int64_t from_ns, int64_t to_ns, const struct paths_steps *s)
+{
+	int64_t from = from_ns > s->first_ns ? from_ns : s->first_ns,
+		to = to_ns < s->last_ns ? to_ns : s->last_ns;
+
+	return to > from ? (double)to - (double)from : 0;
+}
+
+bool step_track_is_outside(const struct report *r, const struct finding *c)
+{
+	bool outside = false;
+	struct step_track t;
+
+	for (size_t i = 0; i < r->chains->paths.tracks.n; i++) {
+		if (get_track(r, i, &t) && is_of(c, t.track))
+			outside = overlap(c->first_ns - r->start_ns, c->last_ns - r->start_ns,
+					  &t.track->steps) <
+				  OUTSIDE_SHARE * (double)(c->last_ns - c->first_ns);
+	}
+	return outside;
+}
+
+unsigned step_track_count_outside(const struct report *r)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < r->chains->v.n; i++)
+		n += report_selects(r, &r->chains->v.v[i]) &&
+		     step_track_is_outside(r, &r->chains->v.v[i]);
+	return n;
+}

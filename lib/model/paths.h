@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The critical paths of programs, as the analysis tells them: for each thread that a program waits
+ * for, its steps and what every phase of its life was spent on, by cause and by line of the loop.
+ * The analysis makes them (lib/detect/track_json.c), its record carries them as the member "paths"
+ * (lib/model/paths_json.c is the only place that knows its form), and every report reads fields.
+ *
+ * All texts and lists are in the memory of struct paths, or live as long as it. A text that is not
+ * there has p NULL. Durations are nanoseconds, times count from the recording's start.
+ */
+#ifndef INGERO_MODEL_PATHS_H
+#define INGERO_MODEL_PATHS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/bytes.h"
+#include "lib/base/err.h"
+#include "lib/base/jsonmap.h"
+#include "lib/base/jsonw.h"
+#include "lib/base/list.h"
+
+/* Where the thread was while a cause lasted. */
+struct paths_line {
+	struct bytes at, line; /* its own line; the culprit's, or the same */
+	struct bytes op;
+	bool sampled;
+	uint64_t ns;
+};
+
+struct paths_culprit {
+	struct bytes text;
+	bool known; /* a thread: the following are */
+	uint32_t pid, tid;
+	uint64_t threads; /* alike, told as one */
+	bool other_process;
+};
+
+struct paths_cause {
+	struct bytes text; /* what the thread did, as a phrase */
+	uint64_t ns;
+	struct bytes class;
+	bool has_culprit;
+	struct paths_culprit culprit;
+	bool work;	   /* no loss */
+	uint32_t severity; /* 0: no loss; else enum finding_severity */
+	uint64_t pieces, longest_ns;
+	int64_t longest_at_ns;
+	LIST(struct paths_line) lines;
+};
+
+/* A cause of a row. */
+struct paths_why {
+	struct bytes text;
+	uint64_t ns;
+	uint32_t severity;
+};
+
+/* A line of the loop. */
+struct paths_row {
+	struct bytes line, site; /* no line: all others; the call site below it with most of it */
+	uint64_t ns;
+	LIST(struct paths_why) why; /* the largest */
+};
+
+struct paths_smaller {
+	uint64_t causes, ns;
+};
+
+struct paths_phase {
+	struct bytes name; /* "start", "steps", "between", "end", "all" */
+	int64_t from_ns, to_ns;
+	uint64_t ns; /* causes with the smaller ones sum to it, and so do rows */
+	LIST(struct paths_cause) causes;
+	bool has_smaller;
+	struct paths_smaller smaller;
+	struct jsonmap_texts lead; /* lines that lead from the loop to the rows */
+	LIST(struct paths_row) rows;
+};
+
+/* The loop whose iterations are steps. */
+struct paths_steps {
+	struct bytes function, file;
+	uint64_t first_line, last_line;
+	uint64_t count;
+	bool estimated, at_least; /* of count */
+	int64_t first_ns, last_ns;
+	uint64_t total_ns;
+	bool timed; /* the following are known: of steps that are known exactly */
+	uint64_t p50_ns, p99_ns, max_ns;
+};
+
+struct paths_track {
+	uint32_t pid;
+	struct bytes node, comm;
+	uint32_t tid;
+	struct bytes thread; /* the same as text */
+	int64_t from_ns, to_ns;
+	bool has_steps;
+	struct paths_steps steps;
+	LIST(struct paths_phase) phases; /* in order of time */
+};
+
+/* Zero-initialised is empty. */
+struct paths {
+	LIST(struct paths_track) tracks;
+	struct arena memory;
+	bool failed; /* memory was exhausted while it was made */
+};
+
+/* A copy in the memory of *p. */
+struct bytes paths_copy(struct paths *p, struct bytes text);
+
+/* Another element of one of the lists; NULL, and p->failed: out of memory. */
+#define paths_add(p, list) \
+	((__typeof__((list)->v))paths_added_((p), list_add((list), &(p)->memory)))
+void *paths_added_(struct paths *p, void *element);
+
+/* The phase of that name; NULL: there is none. */
+const struct paths_phase *paths_find_phase(const struct paths_track *t, const char *name);
+
+/* The key "paths" and its value. */
+void paths_write_json(const struct paths *p, struct jsonw *j);
+
+/*
+ * Reads the member "paths" of an analysis, which anybody may have written; what *p had is gone. Members of
+ * a later version are ignored. ERR_DAMAGED: it is no JSON, and *p is empty; or a member has not its
+ * type: the first such is named, and *p has the others. ERR_LIMIT: it takes more memory than size_max
+ * times JSON_SIZE_BYTES (base/jsoncheck.h). ERR_NOMEM.
+ */
+int paths_read_json(struct paths *p, struct bytes analysis, size_t size_max, struct err *e);
+
+void paths_free(struct paths *p);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Critical paths as JSON: what the analysis writes reads back as the same fields and writes the same bytes
+ * again, and what others wrote is taken as far as it goes.
+ */
+#include "tests/tap.h"
+
+#include <string.h>
+
+#include "lib/cause/cause.h"
+#include "lib/emit/report_path.h"
+#include "lib/emit/step_track.h"
+#include "lib/input/input.h"
+#include "lib/model/paths.h"
+#include "tests/unit/samples.h"
+
+/* As a member of an object, which is what is read. */
+static void write_text(const struct paths *p, struct buf *out)
+{
+	struct jsonw j;
+
+	buf_reset(out);
+	jsonw_init(&j, out, false);
+	jsonw_object_begin(&j);
+	paths_write_json(p, &j);
+	jsonw_object_end(&j);
+}
+
+/* ---- one of everything ---- */
+
+static struct bytes copy(struct paths *p, const char *text)
+{
+	return paths_copy(p, bytes_of(text));
+}
+
+static void put_causes(struct paths *p, struct paths_phase *phase)
+{
+	struct paths_cause *c = paths_add(p, &phase->causes);
+
+	*c = (struct paths_cause){ .text = copy(p, "waits for loader (pid 7)"),
+				   .ns = 600,
+				   .class = copy(p, "lock"),
+				   .has_culprit = true,
+				   .culprit = { copy(p, "loader (pid 7)"), true, 7, 8, 2, true },
+				   .severity = 3,
+				   .pieces = UINT64_MAX,
+				   .longest_ns = 40,
+				   .longest_at_ns = INT64_MIN };
+	*(struct paths_line *)paths_add(p, &c->lines) =
+		(struct paths_line){ copy(p, "step (a.py:3)"), { 0 }, { 0 }, true, 5 };
+	c = paths_add(p, &phase->causes);
+	*c = (struct paths_cause){ .text = copy(p, "waits for the disk"),
+				   .has_culprit = true,
+				   .culprit = { .text = copy(p, "disk 254:0") } };
+	c = paths_add(p, &phase->causes);
+	*c = (struct paths_cause){ .text = copy(p, "sleeps in \x1b[31mrest (a.py:9)"),
+				   .ns = 300,
+				   .class = copy(p, "sleep"),
+				   .work = true };
+}
+
+static void put_rows(struct paths *p, struct paths_phase *phase)
+{
+	struct paths_row *row = paths_add(p, &phase->rows);
+
+	*(struct bytes *)paths_add(p, &phase->lead) = copy(p, "run (a.py:2)");
+	*row = (struct paths_row){ .line = copy(p, "step (a.py:3)"),
+				   .site = copy(p, "next (l.py:1)"),
+				   .ns = 700 };
+	*(struct paths_why *)paths_add(p, &row->why) =
+		(struct paths_why){ copy(p, "waits for loader (pid 7)"), 600, 3 };
+	*(struct paths_why *)paths_add(p, &row->why) =
+		(struct paths_why){ copy(p, "on the CPU in step (a.py:3)"), 100, 0 };
+	row = paths_add(p, &phase->rows);
+	*row = (struct paths_row){ .ns = 300 };
+}
+
+static void make_whole(struct paths *p)
+{
+	struct paths_track *t = paths_add(p, &p->tracks);
+	struct paths_phase *phase;
+
+	*t = (struct paths_track){ .pid = 4821,
+				   .node = copy(p, ""),
+				   .comm = copy(p, "python3"),
+				   .tid = UINT32_MAX,
+				   .thread = copy(p, "python3 (pid 4821)"),
+				   .to_ns = INT64_MAX,
+				   .has_steps = true,
+				   .steps = { .function = copy(p, "run"),
+					      .file = copy(p, "/srv/a.py"),
+					      .first_line = 2,
+					      .last_line = 9,
+					      .count = 10,
+					      .estimated = true,
+					      .first_ns = 100,
+					      .last_ns = 1100,
+					      .total_ns = 1000,
+					      .timed = true,
+					      .p50_ns = 100 } };
+	phase = paths_add(p, &t->phases);
+	*phase = (struct paths_phase){ .name = copy(p, "start"), .to_ns = 100, .ns = 100 };
+	phase = paths_add(p, &t->phases);
+	*phase = (struct paths_phase){ .name = copy(p, "steps"),
+				       .from_ns = 100,
+				       .to_ns = 1100,
+				       .ns = 1000,
+				       .has_smaller = true,
+				       .smaller = { 3, 100 } };
+	put_causes(p, phase);
+	put_rows(p, phase);
+	t = paths_add(p, &p->tracks);
+	*t = (struct paths_track){ .pid = 7, .comm = copy(p, "loader") };
+}
+
+static void check_fields(const struct paths *p)
+{
+	const struct paths_track *t = &p->tracks.v[0];
+	const struct paths_phase *steps = paths_find_phase(t, "steps");
+
+	ok(p->tracks.n == 2 && !p->tracks.v[1].has_steps && !p->tracks.v[1].phases.n &&
+		   t->has_steps && t->tid == UINT32_MAX && t->to_ns == INT64_MAX,
+	   "the tracks");
+	ok(t->steps.count == 10 && t->steps.estimated && !t->steps.at_least && t->steps.timed &&
+		   bytes_equal(t->steps.file, bytes_of("/srv/a.py")),
+	   "the steps");
+	ok(!paths_find_phase(t, "end") && steps && steps->ns == 1000 && steps->has_smaller &&
+		   steps->smaller.causes == 3,
+	   "the phases");
+	ok(steps->causes.n == 3 && steps->causes.v[0].culprit.known &&
+		   steps->causes.v[0].culprit.tid == 8 && steps->causes.v[0].pieces == UINT64_MAX &&
+		   steps->causes.v[0].longest_at_ns == INT64_MIN &&
+		   steps->causes.v[0].lines.v[0].sampled && !steps->causes.v[0].lines.v[0].op.p &&
+		   steps->causes.v[1].has_culprit && !steps->causes.v[1].culprit.known &&
+		   !steps->causes.v[2].has_culprit,
+	   "the causes");
+	ok(steps->rows.n == 2 && steps->rows.v[0].why.n == 2 && !steps->rows.v[1].line.p &&
+		   steps->lead.n == 1,
+	   "the rows");
+}
+
+static void whole(void)
+{
+	struct paths made = { 0 }, p = { 0 };
+	struct buf a = { 0 }, b = { 0 };
+	struct err e = { 0 };
+
+	make_whole(&made);
+	ok(!made.failed, "made");
+	write_text(&made, &a);
+	is_int(paths_read_json(&p, buf_bytes(&a), SIZE_MAX, &e), 0, "read: %s", e.text);
+	write_text(&p, &b);
+	is_str(buf_text(&b), buf_text(&a), "written again");
+	check_fields(&p);
+	is_int(paths_read_json(&p, bytes_of("{\"paths\":[]}"), SIZE_MAX, &e), 0, "read again");
+	is_int((int)p.tracks.n, 0, "nothing of the first is left");
+	paths_free(&p);
+	paths_free(&made);
+	buf_free(&a);
+	buf_free(&b);
+}
+
+/* ---- what others wrote ---- */
+
+static void foreign(void)
+{
+	static const struct {
+		const char *json;
+		int rc;
+		const char *text; /* of the error */
+		size_t tracks;
+	} rows[] = {
+		{ "{}", 0, "", 0 },
+		{ "{\"paths\":null,\"wall_ns\":[1]}", 0, "", 0 },
+		{ "", ERR_DAMAGED, "cut short", 0 },
+		{ "[]", ERR_DAMAGED, "not an object", 0 },
+		{ "{\"paths\":{}}", ERR_DAMAGED, "\"paths\" is not a list", 0 },
+		{ "{\"paths\":[{\"new\":[]},1]}", ERR_DAMAGED, "\"paths\" is not a list of objects",
+		  1 },
+		{ "{\"paths\":[{\"pid\":-1}]}", ERR_DAMAGED, "\"paths.pid\" is not a number", 1 },
+		{ "{\"paths\":[{\"phases\":[{\"causes\":[{\"lines\":[{\"ns\":\"\"}]}]}]}]}",
+		  ERR_DAMAGED, "\"paths.phases.causes.lines.ns\"", 1 },
+		{ "{\"paths\":[{\"steps\":3,\"phases\":[]}]}", ERR_DAMAGED,
+		  "\"paths.steps\" is not an object", 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct paths p = { 0 };
+		struct err e = { 0 };
+
+		is_int(paths_read_json(&p, bytes_of(rows[i].json), SIZE_MAX, &e), rows[i].rc, "%s",
+		       rows[i].json);
+		like(e.text, rows[i].text, "what is said of it");
+		is_int((int)p.tracks.n, (int)rows[i].tracks, "what was read");
+		paths_free(&p);
+	}
+}
+
+static void too_much(void)
+{
+	struct paths p = { 0 };
+	struct err e = { 0 };
+
+	is_int(paths_read_json(&p, bytes_of("{\"paths\":[{},{},{}]}"), 60, &e), ERR_LIMIT,
+	       "more than is wanted");
+	is_int((int)p.tracks.n, 0, "is not read");
+	paths_free(&p);
+}
+
+/* ---- the report ---- */
+
+static void report(void)
+{
+	static const uint32_t others[] = { 7 };
+	struct chain_list list = { 0 };
+	struct report r = { .chains = &list };
+	struct finding before = { .first_ns = 0, .last_ns = 110 },
+		       within = { .first_ns = 500, .last_ns = 700 };
+	struct step_track t;
+	struct buf text = { 0 };
+
+	make_whole(&list.paths);
+	before.victim.pid = within.victim.pid = 4821;
+	before.node = within.node = bytes_of("");
+	ok(step_track_main(&r, &t), "a program with steps");
+	step_track_print_verdict(&text, &t);
+	is_str(buf_text(&text),
+	       "python3 (pid 4821): ~10 steps of run (a.py:2-9), 100 ns each: 60 ns (60.0%) waits "
+	       "for "
+	       "loader (pid 7); 10 ns (10.0%) on the CPU in step (a.py:3)",
+	       "the verdict");
+	ok(step_track_is_outside(&r, &before) && !step_track_is_outside(&r, &within),
+	   "what is before the first step");
+	within.node = bytes_of("other");
+	ok(!step_track_is_outside(&r, &within), "of another machine");
+	buf_reset(&text);
+	report_path_text(&text, &r, false);
+	like(buf_text(&text), "     70.0%      70 ns  step (a.py:3) > next (l.py:1)\n", "a row");
+	like(buf_text(&text), "     30.0%      30 ns  elsewhere\n    start 100 ns\n", "the rest");
+	buf_reset(&text);
+	list.paths.tracks.v[0].steps.at_least = true;
+	step_track_print_verdict(&text, &t);
+	like(buf_text(&text), ": >=10 steps of run (a.py:2-9), 1.00 us in all: 600 ns (60.0%)",
+	     "not a step's, where their number is not known");
+	r.pids = others;
+	r.npids = 1;
+	ok(!step_track_main(&r, &t), "not of other processes");
+	chain_list_free(&list);
+	buf_free(&text);
+}
+
+/* ---- of every sample ---- */
+
+static unsigned bodies;
+
+static void round_trip(struct bytes body, const char *from)
+{
+	struct paths p = { 0 };
+	struct buf again = { 0 };
+	struct err e = { 0 };
+	int rc = paths_read_json(&p, body, SIZE_MAX, &e);
+
+	write_text(&p, &again);
+	bodies += p.tracks.n > 0;
+	/* Without the braces it is a part of the body. */
+	if (rc || again.n < 2 || !memmem(body.p, body.n, again.p + 1, again.n - 2))
+		ok(false, "%s: %s\n# %.*s\n# %s", from, e.text, (int)body.n, body.p,
+		   buf_text(&again));
+	paths_free(&p);
+	buf_free(&again);
+}
+
+struct trip_sink {
+	struct cause_sink sink;
+	const char *from;
+};
+
+static int trip_record(struct cause_sink *s, const struct record *r, struct err *e)
+{
+	(void)e;
+	if (r->kind == RECORD_ANALYSIS)
+		round_trip(r->u.ANALYSIS.body, ((struct trip_sink *)s)->from);
+	return 0;
+}
+
+static void sample(const char *kind, const char *path)
+{
+	struct world *w = world_new();
+	struct trip_sink sink = { { trip_record }, path };
+	struct cause *c = cause_new(w, NULL, &sink.sink);
+	struct input *in = NULL;
+	struct stream_item item;
+
+	(void)kind;
+	if (input_open(&in, w, &path, 1, NULL) == 0) {
+		struct event_stream *s = input_stream(in);
+
+		while (s->next(s, &item, NULL) > 0)
+			cause_item(c, &item, NULL);
+	}
+	cause_finish(c, NULL);
+	cause_free(c);
+	input_free(in);
+	world_free(w);
+}
+
+int main(void)
+{
+	unsigned n;
+
+	whole();
+	foreign();
+	too_much();
+	report();
+	n = samples_each(sample);
+	ok(n > 80 && bodies > 40,
+	   "paths of %u analyses of %u samples are written again as they were", bodies, n);
+	return tap_done();
+}
