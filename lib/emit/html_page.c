@@ -6,6 +6,7 @@
 #include "lib/base/marks.h"
 #include "lib/base/timetext.h"
 #include "lib/emit/html_course.h"
+#include "lib/emit/html_steps.h"
 #include "lib/emit/html_style.h"
 #include "lib/emit/html_text.h"
 #include "lib/emit/html_verdict.h"
@@ -74,7 +75,7 @@ static void causes(struct buf *out, const struct report *r, struct buf *text)
 
 		if (!report_selects(r, c))
 			continue;
-		html_cause(out, c, ++shown);
+		html_cause(out, r, c, ++shown);
 		report_chain_facts(text, r, c, true);
 		html_blocks(out, buf_bytes(text));
 		out->failed |= text->failed;
@@ -138,6 +139,7 @@ void html_page(struct buf *out, const struct html_page *p)
 	head(out, p);
 	html_verdict(out, p);
 	buf_puts(out, "</header><main>\n");
+	html_steps(out, r);
 	html_course(out, p);
 	causes(out, r, &text);
 	report_oncpu_text(&text, r, true);

@@ -6,6 +6,7 @@
 
 #include "lib/base/human.h"
 #include "lib/emit/html_course.h"
+#include "lib/emit/html_steps.h"
 #include "lib/emit/html_text.h"
 #include "lib/emit/report_breakdown.h"
 #include "lib/emit/report_parts.h"
@@ -38,8 +39,17 @@ void html_title(struct buf *out, const struct html_page *p, size_t most)
 {
 	unsigned n;
 	const struct finding *c = worst(p->report, &n);
+	struct buf text = { 0 };
+	struct step_track t;
 
-	html_escape(out, c ? c->summary : bytes_of("ingero: no cause found"), most);
+	if (step_track_main(p->report, &t)) {
+		step_track_print_verdict(&text, &t);
+		html_escape(out, buf_bytes(&text), most);
+	} else {
+		html_escape(out, c ? c->summary : bytes_of("ingero: no cause found"), most);
+	}
+	out->failed |= text.failed;
+	buf_free(&text);
 }
 
 static void put_text(struct buf *out, struct bytes text, const char *otherwise)
@@ -136,6 +146,7 @@ static void blame(struct buf *out, const struct report *r)
 		html_escape(out, c->kind, TEXT_MOST);
 		buf_puts(out, "</a> ");
 		put_text(out, c->culprit.text, "");
+		html_steps_outside(out, r, c);
 		buf_puts(out, "</span>");
 		html_bar(out, most > 0 ? (double)c->lost_ns / most : 0,
 			 level(c) == 3	 ? HUMAN_RED
@@ -185,13 +196,35 @@ static void nothing(struct buf *out, struct bytes text, bool healthy)
 	buf_puts(out, "</div>\n");
 }
 
+/* Of a program with steps it is about one of them; causes follow as a list. */
+static void verdict_steps(struct buf *out, const struct html_page *p, const struct step_track *t,
+			  unsigned causes)
+{
+	unsigned level = html_steps_level(t);
+	struct buf text = { 0 };
+
+	step_track_print_verdict(&text, t);
+	buf_printf(out, "<div class=\"verdict v%u\"><h1>", level ? level : FINDING_LOW);
+	html_escape(out, buf_bytes(&text), 0);
+	buf_puts(out, "</h1>\n");
+	html_steps_facts(out, t);
+	if (causes)
+		blame(out, p->report);
+	buf_puts(out, "</div>\n");
+	out->failed |= text.failed;
+	buf_free(&text);
+}
+
 void html_verdict(struct buf *out, const struct html_page *p)
 {
 	unsigned n;
 	const struct finding *c = worst(p->report, &n);
 	struct buf text = { 0 };
+	struct step_track t;
 
-	if (c) {
+	if (step_track_main(p->report, &t)) {
+		verdict_steps(out, p, &t, n);
+	} else if (c) {
 		buf_printf(out, "<div class=\"verdict v%u\"><span class=\"badge v%u\">%s</span> ",
 			   level(c), level(c), finding_severity_name(c->severity));
 		buf_puts(out, "<h1>");
@@ -211,11 +244,12 @@ void html_verdict(struct buf *out, const struct html_page *p)
 	buf_free(&text);
 }
 
-void html_cause(struct buf *out, const struct finding *c, unsigned at)
+void html_cause(struct buf *out, const struct report *r, const struct finding *c, unsigned at)
 {
 	buf_printf(out, "<section id=\"cause-%u\"><h2><span class=\"badge v%u\">%s</span> ", at,
 		   level(c), finding_severity_name(c->severity));
 	html_escape(out, c->kind, TEXT_MOST);
+	html_steps_outside(out, r, c);
 	buf_puts(out, "</h2>\n<p>");
 	html_escape(out, c->summary, 0);
 	buf_puts(out, "</p>\n");

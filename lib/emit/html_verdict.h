@@ -14,6 +14,6 @@ void html_title(struct buf *out, const struct html_page *p, size_t most);
 void html_verdict(struct buf *out, const struct html_page *p);
 
 /* Opens the section of a cause, with its heading: the caller puts the facts into it and closes it. at: from 1. */
-void html_cause(struct buf *out, const struct finding *c, unsigned at);
+void html_cause(struct buf *out, const struct report *r, const struct finding *c, unsigned at);
 
 #endif

@@ -12,6 +12,7 @@
 #include "lib/emit/step_track.h"
 #include "lib/input/input.h"
 #include "lib/model/paths.h"
+#include "tests/unit/paths_made.h"
 #include "tests/unit/samples.h"
 
 /* As a member of an object, which is what is read. */
@@ -27,91 +28,6 @@ static void write_text(const struct paths *p, struct buf *out)
 }
 
 /* ---- one of everything ---- */
-
-static struct bytes copy(struct paths *p, const char *text)
-{
-	return paths_copy(p, bytes_of(text));
-}
-
-static void put_causes(struct paths *p, struct paths_phase *phase)
-{
-	struct paths_cause *c = paths_add(p, &phase->causes);
-
-	*c = (struct paths_cause){ .text = copy(p, "waits for loader (pid 7)"),
-				   .ns = 600,
-				   .class = copy(p, "lock"),
-				   .has_culprit = true,
-				   .culprit = { copy(p, "loader (pid 7)"), true, 7, 8, 2, true },
-				   .severity = 3,
-				   .pieces = UINT64_MAX,
-				   .longest_ns = 40,
-				   .longest_at_ns = INT64_MIN };
-	*(struct paths_line *)paths_add(p, &c->lines) =
-		(struct paths_line){ copy(p, "step (a.py:3)"), { 0 }, { 0 }, true, 5 };
-	c = paths_add(p, &phase->causes);
-	*c = (struct paths_cause){ .text = copy(p, "waits for the disk"),
-				   .has_culprit = true,
-				   .culprit = { .text = copy(p, "disk 254:0") } };
-	c = paths_add(p, &phase->causes);
-	*c = (struct paths_cause){ .text = copy(p, "sleeps in \x1b[31mrest (a.py:9)"),
-				   .ns = 300,
-				   .class = copy(p, "sleep"),
-				   .work = true };
-}
-
-static void put_rows(struct paths *p, struct paths_phase *phase)
-{
-	struct paths_row *row = paths_add(p, &phase->rows);
-
-	*(struct bytes *)paths_add(p, &phase->lead) = copy(p, "run (a.py:2)");
-	*row = (struct paths_row){ .line = copy(p, "step (a.py:3)"),
-				   .site = copy(p, "next (l.py:1)"),
-				   .ns = 700 };
-	*(struct paths_why *)paths_add(p, &row->why) =
-		(struct paths_why){ copy(p, "waits for loader (pid 7)"), 600, 3 };
-	*(struct paths_why *)paths_add(p, &row->why) =
-		(struct paths_why){ copy(p, "on the CPU in step (a.py:3)"), 100, 0 };
-	row = paths_add(p, &phase->rows);
-	*row = (struct paths_row){ .ns = 300 };
-}
-
-static void make_whole(struct paths *p)
-{
-	struct paths_track *t = paths_add(p, &p->tracks);
-	struct paths_phase *phase;
-
-	*t = (struct paths_track){ .pid = 4821,
-				   .node = copy(p, ""),
-				   .comm = copy(p, "python3"),
-				   .tid = UINT32_MAX,
-				   .thread = copy(p, "python3 (pid 4821)"),
-				   .to_ns = INT64_MAX,
-				   .has_steps = true,
-				   .steps = { .function = copy(p, "run"),
-					      .file = copy(p, "/srv/a.py"),
-					      .first_line = 2,
-					      .last_line = 9,
-					      .count = 10,
-					      .estimated = true,
-					      .first_ns = 100,
-					      .last_ns = 1100,
-					      .total_ns = 1000,
-					      .timed = true,
-					      .p50_ns = 100 } };
-	phase = paths_add(p, &t->phases);
-	*phase = (struct paths_phase){ .name = copy(p, "start"), .to_ns = 100, .ns = 100 };
-	phase = paths_add(p, &t->phases);
-	*phase = (struct paths_phase){ .name = copy(p, "steps"),
-				       .from_ns = 100,
-				       .to_ns = 1100,
-				       .ns = 1000,
-				       .has_smaller = true,
-				       .smaller = { 3, 100 } };
-	put_causes(p, phase);
-	put_rows(p, phase);
-	t = paths_add(p, &p->tracks);
-	*t = (struct paths_track){ .pid = 7, .comm = copy(p, "loader") };
-}
 
 static void check_fields(const struct paths *p)
 {
@@ -145,7 +61,7 @@ static void whole(void)
 	struct buf a = { 0 }, b = { 0 };
 	struct err e = { 0 };
 
-	make_whole(&made);
+	make_paths(&made);
 	ok(!made.failed, "made");
 	write_text(&made, &a);
 	is_int(paths_read_json(&p, buf_bytes(&a), SIZE_MAX, &e), 0, "read: %s", e.text);
@@ -219,7 +135,7 @@ static void report(void)
 	struct step_track t;
 	struct buf text = { 0 };
 
-	make_whole(&list.paths);
+	make_paths(&list.paths);
 	before.victim.pid = within.victim.pid = 4821;
 	before.node = within.node = bytes_of("");
 	ok(step_track_main(&r, &t), "a program with steps");
