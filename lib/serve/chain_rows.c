@@ -295,6 +295,8 @@ static void put_call(struct buf *out, struct json row)
 
 void chain_row_text(struct buf *out, struct json row, size_t at)
 {
+	struct json outside = json_get(row, "outside_steps");
+
 	buf_printf(out, "%zu. ", at + 1);
 	shape_member(out, row, "severity");
 	buf_putc(out, ' ');
@@ -303,6 +305,9 @@ void chain_row_text(struct buf *out, struct json row, size_t at)
 	shape_member(out, row, "id");
 	buf_puts(out, ": ");
 	shape_member(out, row, "summary");
+	if (json_is_true(outside))
+		buf_puts(out, " (before the first step or after the last)");
+	json_free(outside);
 	buf_putc(out, '\n');
 	put_sites(out, row);
 	put_fixes(out, row);
@@ -405,9 +410,10 @@ static void put_left_out(struct buf *out, struct json recording)
 void chain_rows_head(struct buf *out, struct json answer)
 {
 	struct json r = json_get(answer, "recording"), chains = json_get(answer, "chains"),
-		    lost = json_get(r, "lost_events"), found = json_get(answer, "found");
+		    lost = json_get(r, "lost_events"), found = json_get(answer, "found"),
+		    steps = json_get(answer, "steps");
 
-	if (!json_length(chains)) {
+	if (!json_length(chains) || json_length(steps)) {
 		shape_member(out, answer, "verdict");
 		buf_putc(out, '\n');
 	}
@@ -429,4 +435,5 @@ void chain_rows_head(struct buf *out, struct json answer)
 	json_free(r);
 	json_free(chains);
 	json_free(lost);
+	json_free(steps);
 }

@@ -38,7 +38,8 @@ void chain_rows_head(struct buf *out, struct json answer);
 	"\"string\"},\"where\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},\"fix\":{"     \
 	"\"type\":"                                                                                \
 	"\"array\",\"items\":{\"type\":\"object\"}},\"timeline\":{\"type\":\"array\",\"items\":"   \
-	"{\"type\":\"object\"}},\"without\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}" \
+	"{\"type\":\"object\"}},\"without\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}," \
+	"\"outside_steps\":{\"type\":\"boolean\"}}"                                                \
 	","                                                                                        \
 	"\"required\":[\"id\",\"severity\",\"kind\",\"summary\",\"lost_ms\",\"count\"]}"
 

@@ -9,6 +9,7 @@
 #include "lib/emit/call.h"
 #include "lib/serve/chain_rows.h"
 #include "lib/serve/clean.h"
+#include "lib/serve/step_rows.h"
 #include "lib/serve/tool.h"
 
 #define ID_MAX 128
@@ -75,15 +76,19 @@ static int write_chains(void *ctx, const struct serve_chains *c, struct err *e)
 {
 	const struct chain_list *list = &c->answer->list;
 	struct json rows = json_array(), clean;
+	const struct report r = { .chains = list, .start_ns = c->answer->start_ns };
 	struct wanted *want = ctx;
 
 	for (size_t i = 0; i < list->v.n; i++) {
 		const struct finding *chain = &list->v.v[i];
+		struct json row;
 
 		if (want->id && !bytes_equal(chain->id, bytes_of(want->id)))
 			continue;
 		want->found = true;
-		json_append(&rows, chain_row(chain, want->id != NULL));
+		row = chain_row(chain, want->id != NULL);
+		step_rows_mark(&row, &r, chain);
+		json_append(&rows, row);
 	}
 	if (want->id) {
 		struct json first = json_at(rows, 0);
@@ -94,6 +99,7 @@ static int write_chains(void *ctx, const struct serve_chains *c, struct err *e)
 		struct json o = json_object();
 
 		chain_rows_frame(&o, c->answer, list->v.n ? &list->v.v[0] : NULL);
+		step_rows_set(&o, &r);
 		json_set(&o, "chains", rows);
 		clean = clean_json(o);
 		json_free(o);

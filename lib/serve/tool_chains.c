@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "What caused the stall?": the causes with line, culprit, time and fix.
+ * "What caused the stall?": where the steps of a program go, and the causes with line, culprit, time and fix.
  */
 #include "lib/ask/chosen.h"
 #include "lib/emit/report.h"
@@ -8,6 +8,7 @@
 #include "lib/emit/report_standing.h"
 #include "lib/emit/report_verdict.h"
 #include "lib/serve/chain_rows.h"
+#include "lib/serve/step_rows.h"
 #include "lib/serve/tool.h"
 
 #define TOP 10
@@ -30,6 +31,7 @@ static void standing_text(struct buf *out, struct json row, size_t at)
 }
 
 static const struct shape_list lists[] = {
+	{ .key = "steps", .row = step_row_text, .more = "ingero-explain --json" },
 	{ .key = "chains",
 	  .row = chain_row_text,
 	  .more = "top_n: 0 for all",
@@ -141,6 +143,7 @@ static int answer(void *ctx, const struct serve_chains *found, struct err *e)
 	r.chains = &found->answer->list;
 	r.pids = pids.v;
 	r.npids = pids.n;
+	r.start_ns = found->answer->start_ns;
 	for (size_t i = 0; i < found->answer->list.v.n && !rc; i++) {
 		const struct finding *chain = &found->answer->list.v.v[i];
 		struct json row;
@@ -150,12 +153,16 @@ static int answer(void *ctx, const struct serve_chains *found, struct err *e)
 		first = first ? first : chain;
 		row = chain_row(chain, false);
 		chain_row_later(&row, found->ahead_ns);
+		step_rows_mark(&row, &r, chain);
 		json_append(&rows, row);
 		n++;
 	}
 	chain_rows_frame(&o, found->answer, first);
 	if (!first)
 		set_chosen_none(&o, &r);
+	/* Who asks for operations or machines asks for causes. */
+	if (!c->args.names.n && !c->args.nodes.n)
+		step_rows_set(&o, &r);
 	json_set(&o, "chains", rows);
 	if (report_no_calls(&r))
 		set_standing(&o, &r, !first);
@@ -187,16 +194,19 @@ static int call(void *ctx, const struct serve_asker *asker, struct json args,
 const struct serve_tool tool_causal_chains = {
 	.name = "get_causal_chains",
 	.title = "Causes of stalls",
-	.description = "What caused GPU stalls, slow calls and errors: for each cause the culprit, "
-		       "the lines of code "
-		       "that waited, milliseconds lost, and the fix as a command. Call this first, "
-		       "without arguments, for "
-		       "\"what caused the stall?\".",
+	.description =
+		"What caused GPU stalls, slow steps, slow calls and errors: where the time of a "
+		"training step goes by line, and for each cause the culprit, "
+		"the lines of code "
+		"that waited, milliseconds lost, and the fix as a command. Call this first, "
+		"without arguments, for "
+		"\"what caused the stall?\".",
 	.input_schema = ARGS_SCHEMA(ARGS_TIME "," ARGS_PIDS "," ARGS_OP "," ARGS_NODE "," ARGS_TOP(
 		"Causes at most, 0 for all [10]") "," ARGS_FORM "," ARGS_JQ),
 	.output_schema =
 		TOOL_OUTPUT("\"verdict\":{\"type\":\"string\"},\"found\":{\"type\":\"integer\"},"
-			    "\"chains\":{\"type\":\"array\",\"items\":" CHAIN_ROW_SCHEMA
+			    "\"steps\":" STEP_ROWS_SCHEMA
+			    ",\"chains\":{\"type\":\"array\",\"items\":" CHAIN_ROW_SCHEMA
 			    "},\"standing\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"),
 	.call = call,
 };

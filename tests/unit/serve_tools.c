@@ -10,6 +10,7 @@
 #include "lib/serve/tools.h"
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
+#include "tests/unit/paths_made.h"
 
 #define GOOD "formats/samples/v1/good/"
 
@@ -92,14 +93,33 @@ static void test_part(void)
 	serve_source_free(s);
 }
 
-/* With its analysis, if only of nothing. */
+/* An analysis of no events, with the steps of a program. */
+static void print_analysis(struct buf *out)
+{
+	struct paths paths = { 0 };
+	struct jsonw j;
+
+	make_paths(&paths);
+	jsonw_init(&j, out, false);
+	jsonw_object_begin(&j);
+	jsonw_key_u64(&j, "events", 0);
+	jsonw_key_u64(&j, "calls", 25);
+	jsonw_key_u64(&j, "calls_left_out", 75);
+	paths_write_json(&paths, &j);
+	jsonw_object_end(&j);
+	paths_free(&paths);
+}
+
+/* With its analysis, and a cause that is over before the first step. */
 static void record(int fd)
 {
 	struct fixture_sink sink = { .sink = { fixture_put } };
 	struct ige_writer_options opt = { .clock_id = 1 };
 	struct record records[] = { { .kind = RECORD_SESSION },
 				    { .kind = RECORD_COVERAGE },
+				    { .kind = RECORD_CHAIN },
 				    { .kind = RECORD_ANALYSIS } };
+	struct buf analysis = { 0 };
 	struct world *w = world_new();
 	struct ige_writer *wr = NULL;
 	struct err e;
@@ -109,17 +129,25 @@ static void record(int fd)
 	REC_SET(&records[1], COVERAGE, requested, 4000);
 	REC_SET(&records[1], COVERAGE, failed, 321);
 	REC_SET(&records[1], COVERAGE, reason, bytes_of("ring full"));
-	REC_SET(&records[2], ANALYSIS, body,
-		bytes_of("{\"events\":0,\"calls\":25,\"calls_left_out\":75}"));
+	REC_SET(&records[2], CHAIN, id, bytes_of("c1"));
+	REC_SET(&records[2], CHAIN, kind, bytes_of("disk"));
+	REC_SET(&records[2], CHAIN, summary, bytes_of("the disk took it"));
+	REC_SET(&records[2], CHAIN, severity, FINDING_HIGH);
+	REC_SET(&records[2], CHAIN, first_ns, 1000);
+	REC_SET(&records[2], CHAIN, last_ns, 1100);
+	REC_SET(&records[2], CHAIN, body, bytes_of("{\"victim\":{\"pid\":4821}}"));
+	print_analysis(&analysis);
+	REC_SET(&records[3], ANALYSIS, body, buf_bytes(&analysis));
 	if (ige_writer_new(&wr, w, &sink.sink, &opt, &e))
 		abort();
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 4; i++)
 		if (ige_writer_record(wr, &records[i], &e))
 			abort();
 	if (ige_writer_finish(wr, &e) || write_all(fd, sink.bytes.p, sink.bytes.n, &e))
 		abort();
 	ige_writer_free(wr);
 	world_free(w);
+	buf_free(&analysis);
 	buf_free(&sink.bytes);
 }
 
@@ -132,6 +160,8 @@ static int take_chains(void *ctx, const struct serve_chains *c, struct err *e)
 	is_u64(m->v.n ? m->v.v[0].lost : 0, 321, "so many of them");
 	return 0;
 }
+
+#define VERDICT "python3 (pid 4821): ~10 steps of run (a.py:2-9), 100 ns each: 60 ns (60.0%) waits"
 
 static void test_missing(void)
 {
@@ -158,6 +188,15 @@ static void test_missing(void)
 	like(buf_text(&text), "; 321 of 4,000 stacks lost: ring full\n", "and is told");
 	like(buf_text(&text), "; 25 of 100 calls were recorded, the others only counted",
 	     "and that not all calls were kept");
+	is_int(strncmp(buf_text(&text), VERDICT, strlen(VERDICT)), 0,
+	       "it begins with where a step goes");
+	like(buf_text(&text),
+	     "\nstep: 70% 0 ms step (a.py:3) > next (l.py:1): 0 ms waits for loader (pid 7); 0 ms "
+	     "on the CPU",
+	     "the lines of the loop follow");
+	like(buf_text(&text),
+	     "disk c1: the disk took it (before the first step or after the last)\n",
+	     "a cause of no step says so");
 	buf_free(&text);
 	serve_source_free(s);
 	close(fd);
