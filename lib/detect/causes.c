@@ -33,7 +33,9 @@ static int compare_causes(const struct track_part *a, const struct track_part *b
 		by = compare_u64(a->culprit, b->culprit);
 	if (!by)
 		by = compare_u64(a->device, b->device);
-	return by ? by : compare_u64(a->exclusion, b->exclusion);
+	if (!by)
+		by = compare_u64(a->exclusion, b->exclusion);
+	return by ? by : compare_u64(a->resumed, b->resumed);
 }
 
 static int compare_lines(const struct placed_part *a, const struct placed_part *b)
@@ -106,7 +108,8 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n)
 	struct path_cause c = { .class = v->p.class,
 				.culprit = v->p.culprit,
 				.device = v->p.device,
-				.exclusion = v->p.exclusion };
+				.exclusion = v->p.exclusion,
+				.resumed = v->p.resumed };
 
 	for (size_t i = 0, k; i < n; i = k) {
 		struct path_cause_line line = { .at = v[i].at,

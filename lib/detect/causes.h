@@ -24,7 +24,7 @@ struct path_cause_line {
 struct path_cause {
 	enum path_class class;
 	uint32_t culprit, device; /* as in struct track_part */
-	bool exclusion;
+	bool exclusion, resumed; /* as in struct track_part */
 	bool other_process; /* the culprit is a thread of another process than the anchor's */
 	uint32_t alike;	    /* other culprits in it, each with less time than this one */
 	uint64_t ns, pieces, longest_ns;

@@ -121,7 +121,7 @@ static const struct path_cause_line *main_line(const struct path_cause *c, doubl
 
 void reason_print(struct buf *out, const struct track_names *names, const struct path_cause *c)
 {
-	bool other = c->culprit != 0;
+	bool other = c->culprit && !c->resumed;
 	const struct path_cause_line *line;
 	double share;
 
@@ -145,9 +145,13 @@ void reason_print(struct buf *out, const struct track_names *names, const struct
 		reason_print_culprit(out, names, c);
 	}
 	line = main_line(c, &share);
-	if (!line)
-		return;
-	print_line(out, names->w, c, line);
-	if (share < MAIN_SHARE)
+	if (line)
+		print_line(out, names->w, c, line);
+	if (line && share < MAIN_SHARE)
 		buf_printf(out, " (%.0f%%) and elsewhere", share * 100);
+	if (c->resumed) {
+		buf_puts(out, " until ");
+		reason_print_culprit(out, names, c);
+		buf_puts(out, " let it go on");
+	}
 }

@@ -18,6 +18,7 @@ struct track_part {
 	uint32_t culprit; /* path_culprits.h; 0: the anchor itself, or none */
 	uint32_t device;  /* PATH_DISK: device number */
 	uint32_t line; /* world frame id: where the culprit was, else where the anchor was; 0 not known */
+	bool resumed; /* the culprit did no more than let the anchor go on that was stopped or frozen */
 	bool exclusion; /* the anchor waited for a thread to leave: a lock, the interpreter's lock */
 	uint16_t op; /* of the call at that line; PATH_OWN without a sample: of the call before it */
 	bool sampled; /* PATH_OWN: line is where CPU samples found it */

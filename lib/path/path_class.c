@@ -110,6 +110,10 @@ uint32_t path_class_culprit(enum path_class class, const struct segment *s, uint
 		return 0;
 	case PATH_TAKEN:
 		return s->who;
+	case PATH_STOPPED:
+	case PATH_FROZEN:
+		/* Of a thread that the anchor waits for, who let it go on is not the culprit. */
+		return thread != anchor ? thread : s->who;
 	default:
 		if (s->state == SEGMENT_BLOCKED && s->object != OBJECT_DISK && s->who)
 			return s->who;

@@ -41,7 +41,7 @@ const char *path_class_text(enum path_class class);
 enum path_class path_class_of(const struct segment *s);
 
 /* The thread that a segment of `thread` on the path of an anchor is attributed to; 0: the anchor
- * itself, or none. */
+ * itself, or none. Where the anchor itself was stopped or frozen, it is the one that let it go on. */
 uint32_t path_class_culprit(enum path_class class, const struct segment *s, uint32_t anchor,
 			    uint32_t thread);
 

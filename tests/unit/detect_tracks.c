@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tracks of programs made by hand: their phases, and the phrases of their causes.
+ */
+#include "tests/tap.h"
+
+#include "lib/base/buf.h"
+#include "lib/detect/causes.h"
+#include "lib/detect/reason.h"
+#include "lib/detect/track.h"
+#include "tests/unit/events.h"
+
+static uint32_t stack_at(struct stage *s, const char *function, unsigned line)
+{
+	struct world_frame f = { .kind = FRAME_PYTHON, .offset = line };
+	uint32_t frame;
+
+	f.name = world_string(s->w, bytes_of(function));
+	f.file = world_string(s->w, bytes_of("run.py"));
+	frame = world_frame(s->w, &f);
+	return world_stack(s->w, &frame, 1);
+}
+
+static struct event *wait_for(struct stage *s, struct actor a, unsigned object, int64_t start,
+			      int64_t end, struct actor waker)
+{
+	struct event *ev = stage_offcpu(s, a, 0, start, end, 0, 0);
+
+	stage_set(ev, COL_OBJECT_KIND, object);
+	stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
+	stage_set(ev, COL_WAKER, waker.thread);
+	return ev;
+}
+
+static struct path_tracks *play(struct stage *s)
+{
+	struct path_tracks *t = path_tracks_new(s->w);
+	struct stream_item item = { .kind = STREAM_EVENTS };
+
+	stage_sort(s);
+	item.events = s->ev.v;
+	item.n = s->ev.n;
+	if (!t || path_tracks_item(t, &item, NULL) || path_tracks_finish(t, NULL))
+		abort();
+	return t;
+}
+
+static size_t track_of(const struct path_tracks *t, uint32_t thread)
+{
+	size_t i = 0;
+
+	while (i < path_tracks_count(t) && path_tracks_get(t, i).anchor != thread)
+		i++;
+	return i;
+}
+
+/* The phrase of the cause of that class in a window. */
+static void has_reason(struct path_tracks *t, uint32_t thread, enum track_window window,
+		       enum path_class class, const char *want)
+{
+	struct track_parts parts = { 0 };
+	struct path_causes causes = { 0 };
+	struct buf out = { 0 };
+
+	if (!path_tracks_parts(t, track_of(t, thread), window, &parts) ||
+	    !path_causes_make(&causes, path_tracks_names(t), thread, &parts))
+		abort();
+	for (size_t i = 0; i < causes.v.n && !out.n; i++)
+		if (causes.v.v[i].class == class)
+			reason_print(&out, path_tracks_names(t), &causes.v.v[i]);
+	is_str(buf_text(&out), want, "%s", want);
+	buf_free(&out);
+	path_causes_free(&causes);
+	vec_free(&parts.v);
+}
+
+/* Somebody freezes the thread, then one that it waits for: who let them go on is no culprit. */
+static void frozen(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 10, 11, 1, "work"),
+		     sh = stage_actor(&s, 20, 20, 1, "sh");
+	struct path_tracks *t;
+
+	wait_for(&s, b, OBJECT_FD, 0, 1 * MS, a);
+	wait_for(&s, a, OBJECT_FREEZER, 10 * MS, 50 * MS, sh)->stack = stack_at(&s, "burn", 43);
+	stage_set(wait_for(&s, a, OBJECT_FD, 60 * MS, 100 * MS, b), COL_WAKING_NS, 0);
+	wait_for(&s, b, OBJECT_STOP, 65 * MS, 90 * MS, sh);
+	t = play(&s);
+	has_reason(t, a.thread, WINDOW_START, PATH_FROZEN,
+		   "is frozen with its cgroup in burn (run.py:43) until sh (pid 20) let it go on");
+	has_reason(t, a.thread, WINDOW_START, PATH_STOPPED,
+		   "waits for work (tid 11 of pid 10), which was stopped by a signal");
+	path_tracks_free(t);
+	stage_free(&s);
+}
+
+int main(void)
+{
+	frozen();
+	return done_testing();
+}
