@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/map.h"
+
 /* Severity follows effect, as of all findings. */
 #define HIGH_SHARE   0.10
 #define MEDIUM_SHARE 0.02
@@ -83,11 +85,10 @@ static void add_line(struct path_cause *c, const struct path_cause_line *line)
 	c->lines[at] = *line;
 }
 
-static bool is_other_process(const struct track_names *names, uint32_t anchor, uint32_t culprit)
+static bool is_other_process(const struct track_names *names, uint32_t anchor, uint32_t thread)
 {
-	const struct path_culprit *c = path_culprit_get(&names->culprits, culprit);
 	const struct world_thread *own = world_get_thread(names->w, anchor),
-				  *other = c ? world_get_thread(names->w, c->members[0]) : NULL;
+				  *other = thread ? world_get_thread(names->w, thread) : NULL;
 
 	return own && other && own->process != other->process;
 }
@@ -100,6 +101,30 @@ static void add_part(struct path_cause *c, const struct track_part *p)
 		c->longest_ns = p->longest_ns;
 		c->longest_from_ns = p->longest_from_ns;
 	}
+}
+
+/* Which of the culprit's threads are in it: a pool is one culprit, and so are all ranks. */
+static bool find_threads(struct path_cause *c, const struct placed_part *v, size_t n)
+{
+	struct map ns_of = { 0 };
+	uint64_t thread, ns, most = 0;
+	bool ok = true;
+	size_t at = 0;
+
+	for (size_t i = 0; ok && i < n && c->culprit; i++) {
+		ns = 0;
+		map_get(&ns_of, v[i].p.thread, &ns);
+		ok = map_put(&ns_of, v[i].p.thread, ns + v[i].p.ns);
+	}
+	c->threads = (uint32_t)ns_of.n;
+	while (map_each(&ns_of, &at, &thread, &ns)) {
+		if (ns < most || (ns == most && c->lead && thread > c->lead))
+			continue;
+		most = ns;
+		c->lead = (uint32_t)thread;
+	}
+	map_free(&ns_of);
+	return ok;
 }
 
 /* The cause of the n parts, which are in order of their lines. */
@@ -159,6 +184,7 @@ static void merge_cause(struct path_cause *into, const struct path_cause *from)
 	into->ns += from->ns;
 	into->pieces += from->pieces;
 	into->alike += 1 + from->alike;
+	into->threads += from->threads;
 	if (from->longest_ns > into->longest_ns) {
 		into->longest_ns = from->longest_ns;
 		into->longest_from_ns = from->longest_from_ns;
@@ -214,8 +240,9 @@ bool path_causes_make(struct path_causes *c, struct track_names *names, uint32_t
 		for (k = i; k < n && compare_causes(&v[i].p, &v[k].p) == 0;)
 			k++;
 		one = cause_of(v + i, k - i);
-		one.other_process = is_other_process(names, anchor, one.culprit);
-		ok = vec_push(&c->v, one);
+		ok = find_threads(&one, v + i, k - i);
+		one.other_process = is_other_process(names, anchor, one.lead);
+		ok = ok && vec_push(&c->v, one);
 	}
 	sort_causes(c);
 	merge_takers(c);

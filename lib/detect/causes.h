@@ -24,9 +24,11 @@ struct path_cause_line {
 struct path_cause {
 	enum path_class class;
 	uint32_t culprit, device; /* as in struct track_part */
-	bool exclusion, resumed; /* as in struct track_part */
-	bool other_process; /* the culprit is a thread of another process than the anchor's */
-	uint32_t alike;	    /* other culprits in it, each with less time than this one */
+	bool exclusion, resumed;  /* as in struct track_part */
+	uint32_t lead;		  /* world thread id: the culprit's with most time in it; 0 none */
+	uint32_t threads;	  /* different ones in it */
+	bool other_process;	  /* lead is of another process than the anchor */
+	uint32_t alike;		  /* other culprits in it, each with less time than this one */
 	uint64_t ns, pieces, longest_ns;
 	int64_t longest_from_ns;
 	struct path_cause_line lines[PATH_CAUSE_LINES]; /* most time first */

@@ -53,12 +53,12 @@ void reason_print_culprit(struct buf *out, const struct track_names *names,
 	const struct path_culprit *who = path_culprit_get(&names->culprits, c->culprit);
 
 	if (who) {
-		who_print_thread(out, names->w, who->members[0], INT64_MAX);
+		who_print_thread(out, names->w, c->lead, INT64_MAX);
 		if (c->alike)
-			buf_printf(out, " and %" PRIu32 " %s", who->nmembers - 1 + c->alike,
-				   who->nmembers - 1 + c->alike == 1 ? "other" : "others");
-		else if (who->nmembers > 1)
-			buf_printf(out, " and %" PRIu32 " more like it", who->nmembers - 1);
+			buf_printf(out, " and %" PRIu32 " %s", c->threads - 1,
+				   c->threads == 2 ? "other" : "others");
+		else if (c->threads > 1)
+			buf_printf(out, " and %" PRIu32 " more like it", c->threads - 1);
 	} else if (c->class == PATH_DISK && c->device) {
 		buf_printf(out, "disk %u:%u", c->device >> 20, c->device & 0xfffff);
 	}

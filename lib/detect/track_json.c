@@ -47,7 +47,7 @@ static struct bytes print_frame(struct writer *p, uint32_t frame)
 static void put_culprit(struct writer *p, struct paths_cause *to, const struct path_cause *c)
 {
 	const struct path_culprit *who = path_culprit_get(&p->names->culprits, c->culprit);
-	const struct world_thread *t = who ? world_get_thread(p->names->w, who->members[0]) : NULL;
+	const struct world_thread *t = who ? world_get_thread(p->names->w, c->lead) : NULL;
 	const struct world_process *process = t ? world_get_process(p->names->w, t->process) : NULL;
 
 	if (!who && !c->device)
@@ -59,7 +59,7 @@ static void put_culprit(struct writer *p, struct paths_cause *to, const struct p
 		to->culprit.known = true;
 		to->culprit.pid = process ? process->tgid : 0;
 		to->culprit.tid = t ? t->tid : 0;
-		to->culprit.threads = who->nmembers;
+		to->culprit.threads = c->threads;
 		to->culprit.other_process = c->other_process;
 	}
 }

@@ -16,6 +16,7 @@ struct track_part {
 	uint32_t stack; /* world stack id: the anchor's own, of its call, wait or CPU sample; 0 not known */
 	enum path_class class;
 	uint32_t culprit; /* path_culprits.h; 0: the anchor itself, or none */
+	uint32_t thread;  /* world thread id: which of the culprit's it was; 0 not known */
 	uint32_t device;  /* PATH_DISK: device number */
 	uint32_t line; /* world frame id: where the culprit was, else where the anchor was; 0 not known */
 	bool resumed; /* the culprit did no more than let the anchor go on that was stopped or frozen */

@@ -99,6 +99,7 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	thread = path_class_culprit(out->class, &s, anchor, k->thread);
 	if (thread) {
 		out->culprit = path_culprit_of(&names->culprits, thread);
+		out->thread = thread;
 		out->resumed = !via && (out->class == PATH_STOPPED || out->class == PATH_FROZEN);
 		out->exclusion = via && via->flags & SEGMENT_EXCLUSION;
 		if (path_is_recorder(names->w, path, thread))

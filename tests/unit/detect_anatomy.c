@@ -12,6 +12,7 @@
 static struct world *w;
 static struct track_names names;
 static struct track_parts parts;
+static uint32_t culprit_thread;
 
 static uint32_t frame(const char *function, unsigned line)
 {
@@ -53,6 +54,7 @@ static void add(enum path_class class, uint32_t stack_id, uint32_t culprit, uint
 	struct track_part p = { .class = class,
 				.stack = stack_id,
 				.culprit = culprit,
+				.thread = culprit ? culprit_thread : 0,
 				.line = line,
 				.ns = ns,
 				.pieces = 1,
@@ -82,7 +84,7 @@ int main(void)
 	w = world_new();
 	track_names_init(&names, w);
 	own = thread(7, 7, "python");
-	other = thread(8, 8, "pt_data_worker");
+	other = culprit_thread = thread(8, 8, "pt_data_worker");
 	worker = path_culprit_of(&names.culprits, other);
 	decode = frame("decode", 75);
 	root.frame = frame("run", 20);

@@ -95,8 +95,34 @@ static void frozen(void)
 	stage_free(&s);
 }
 
+/* Ranks are alike: the one that a rank waits for is named, and not that rank itself. */
+static void ranks(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "rank"), b = stage_actor(&s, 11, 11, 1, "rank"),
+		     c = stage_actor(&s, 12, 12, 1, "rank");
+	struct path_tracks *t;
+
+	wait_for(&s, a, OBJECT_FD, 0, 1 * MS, b);
+	wait_for(&s, b, OBJECT_FD, 0, 2 * MS, a);
+	wait_for(&s, c, OBJECT_FD, 0, 3 * MS, a);
+	stage_set(wait_for(&s, a, OBJECT_FD, 10 * MS, 20 * MS, b), COL_WAKING_NS, 0);
+	stage_set(wait_for(&s, a, OBJECT_FD, 30 * MS, 80 * MS, c), COL_WAKING_NS, 0);
+	wait_for(&s, b, OBJECT_TIMER, 85 * MS, 90 * MS, b);
+	wait_for(&s, c, OBJECT_TIMER, 85 * MS, 90 * MS, c);
+	stage_set(wait_for(&s, b, OBJECT_FD, 91 * MS, 95 * MS, a), COL_WAKING_NS, 0);
+	wait_for(&s, a, OBJECT_TIMER, 96 * MS, 97 * MS, a);
+	t = play(&s);
+	has_reason(t, b.thread, WINDOW_START, PATH_OWN, "on the CPU");
+	has_reason(t, a.thread, WINDOW_START, PATH_OWN,
+		   "waits for rank (pid 12) and 1 more like it, which was on the CPU");
+	path_tracks_free(t);
+	stage_free(&s);
+}
+
 int main(void)
 {
+	ranks();
 	frozen();
 	return done_testing();
 }
