@@ -270,7 +270,7 @@ bool path_thread_call(struct path_thread *th, const struct losses *losses,
 
 		s->op = c->op;
 		s->flags |= in.flags & SEGMENT_IN_SYNC;
-		if (s->state == SEGMENT_SYNC)
+		if (s->state == SEGMENT_SYNC || !s->line)
 			s->line = c->line;
 	}
 	if (th->tail.n && !move_tail(th, losses, th->tail.n, &in))

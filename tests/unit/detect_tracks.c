@@ -120,8 +120,30 @@ static void ranks(void)
 	stage_free(&s);
 }
 
+/* A wait inside a call has no stack of its own: it is where the call is. */
+static void inside_call(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 11, 11, 1, "rank");
+	struct event *ev;
+	struct path_tracks *t;
+
+	wait_for(&s, b, OBJECT_FD, 0, 1 * MS, a);
+	ev = stage_offcpu(&s, a, 1, 12 * MS, 30 * MS, 0, 0);
+	stage_set(ev, COL_OBJECT_KIND, OBJECT_POLL);
+	stage_set(ev, COL_WAKER_KIND, WAKER_HARDIRQ);
+	stage_call(&s, a, OP_CUDA_STREAM_SYNC, 0, 10 * MS, 31 * MS)->stack =
+		stack_at(&s, "train_step", 14);
+	t = play(&s);
+	has_reason(t, a.thread, WINDOW_START, PATH_DEVICE,
+		   "waits for the device in cudaStreamSynchronize called from train_step (run.py:14)");
+	path_tracks_free(t);
+	stage_free(&s);
+}
+
 int main(void)
 {
+	inside_call();
 	ranks();
 	frozen();
 	return done_testing();
