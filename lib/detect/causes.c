@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/map.h"
+#include "lib/event/op.h"
 
 /* Severity follows effect, as of all findings. */
 #define HIGH_SHARE   0.10
@@ -35,6 +36,8 @@ static int compare_causes(const struct track_part *a, const struct track_part *b
 		by = compare_u64(a->culprit, b->culprit);
 	if (!by)
 		by = compare_u64(a->device, b->device);
+	if (!by)
+		by = compare_u64(a->object, b->object);
 	if (!by)
 		by = compare_u64(a->exclusion, b->exclusion);
 	return by ? by : compare_u64(a->resumed, b->resumed);
@@ -133,6 +136,7 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n)
 	struct path_cause c = { .class = v->p.class,
 				.culprit = v->p.culprit,
 				.device = v->p.device,
+				.object = v->p.object,
 				.exclusion = v->p.exclusion,
 				.resumed = v->p.resumed };
 
@@ -271,13 +275,24 @@ bool path_cause_is_work(const struct path_cause *c)
 	}
 }
 
+/* Demand, a signal or a child process, which has a path of its own. */
+static bool is_from_outside(uint8_t object)
+{
+	return object == OBJECT_POLL || object == OBJECT_SOCKET || object == OBJECT_TIMER ||
+	       object == OBJECT_CHILD || object == OBJECT_NONE;
+}
+
 unsigned path_cause_severity(const struct path_cause *c, uint64_t window_ns)
 {
 	double share = window_ns ? (double)c->ns / (double)window_ns : 0;
 
 	switch (c->class) {
 	case PATH_UNENDED:
-		return 3;
+		if (is_from_outside(c->object))
+			return 0;
+		if (c->longest_ns >= PATH_HANG_NS)
+			return 3;
+		break;
 	case PATH_UNKNOWN:
 	case PATH_TOO_DEEP:
 	case PATH_RECORDER:

@@ -25,6 +25,7 @@ struct path_cause {
 	enum path_class class;
 	uint32_t culprit, device; /* as in struct track_part */
 	bool exclusion, resumed;  /* as in struct track_part */
+	uint8_t object;		  /* the same */
 	uint32_t lead;		  /* world thread id: the culprit's with most time in it; 0 none */
 	uint32_t threads;	  /* different ones in it */
 	bool other_process;	  /* lead is of another process than the anchor */
@@ -48,6 +49,9 @@ void path_causes_free(struct path_causes *c);
 
 /* Whether the job did it on purpose, so that it is no loss: own code, calls, the device. */
 bool path_cause_is_work(const struct path_cause *c);
+
+/* So long a wait that has not ended is a hang, unless it may be for what comes from outside. */
+#define PATH_HANG_NS 1000000000
 
 /* By its share of the window: 3 high, 2 medium, 1 low as of findings; 0: it is no loss. */
 unsigned path_cause_severity(const struct path_cause *c, uint64_t window_ns);

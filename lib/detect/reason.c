@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "lib/base/shorten.h"
+#include "lib/event/op.h"
 #include "lib/world/place.h"
 #include "lib/world/who.h"
 
@@ -43,7 +44,7 @@ static const struct {
 	[PATH_OUTSIDE] = { "waits for a socket or descriptors",
 			   "waited for a socket or descriptors" },
 	[PATH_BLOCKED] = { "waits", "waited" },
-	[PATH_UNENDED] = { "never wakes up again", "never woke up again" },
+	[PATH_UNENDED] = { "waits to the end", "waited to the end" },
 	[PATH_TOO_DEEP] = { "waits through too many threads", "waited for too many others" },
 };
 
@@ -119,6 +120,28 @@ static const struct path_cause_line *main_line(const struct path_cause *c, doubl
 	return best;
 }
 
+static const char *const objects[] = {
+	[OBJECT_FUTEX] = " for a lock or a condition",
+	[OBJECT_GIL] = " for Python's interpreter lock",
+	[OBJECT_FD] = " for a pipe or file",
+	[OBJECT_TIMER] = " of its sleep",
+	[OBJECT_DISK] = " for a disk",
+	[OBJECT_FAULT] = " for pages of a file or of swap",
+	[OBJECT_GPU] = " for the device",
+	[OBJECT_CHILD] = " for a child process",
+	[OBJECT_STOP] = ", stopped by a signal",
+	[OBJECT_POLL] = " for a socket or descriptors",
+	[OBJECT_SOCKET] = " for a socket or descriptors",
+	[OBJECT_FREEZER] = ", frozen with its cgroup",
+};
+
+/* What a wait that has not ended is for. */
+static void print_object(struct buf *out, uint8_t object)
+{
+	if (object < sizeof(objects) / sizeof(objects[0]) && objects[object])
+		buf_puts(out, objects[object]);
+}
+
 void reason_print(struct buf *out, const struct track_names *names, const struct path_cause *c)
 {
 	bool other = c->culprit && !c->resumed;
@@ -140,6 +163,8 @@ void reason_print(struct buf *out, const struct track_names *names, const struct
 		buf_puts(out, ", which ");
 	}
 	buf_puts(out, other ? phrases[c->class].other : phrases[c->class].own);
+	if (c->class == PATH_UNENDED)
+		print_object(out, c->object);
 	if (c->class == PATH_DISK) {
 		buf_putc(out, ' ');
 		reason_print_culprit(out, names, c);

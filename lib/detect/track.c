@@ -85,8 +85,8 @@ static uint32_t process_of(const struct world *w, uint32_t thread)
 	return th ? th->process : 0;
 }
 
-/* The loop whose steps are the anchor's: its own, else the one of its process that took longest.
- * -1: there is none. */
+/* The loop whose steps are the anchor's: its own, else the one of its process that took longest, of
+ * those that make calls: another thread's that does not is no step of the program. -1: none. */
 static int loop_of(const struct path_tracks *t, const struct track_state *s)
 {
 	int best = loops_main(t->loops, s->anchor);
@@ -96,6 +96,8 @@ static int loop_of(const struct path_tracks *t, const struct track_state *s)
 	best = -1;
 	for (size_t i = 0; i < t->runs.n; i++) {
 		if (!t->runs.v[i].steps || process_of(t->w, t->runs.v[i].thread) != s->process)
+			continue;
+		if (!loops_get(t->loops, i)->calls)
 			continue;
 		if (best < 0 || loops_get(t->loops, i)->ns > loops_get(t->loops, (size_t)best)->ns)
 			best = (int)i;

@@ -111,6 +111,8 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	out->op = s.op;
 	if (out->class == PATH_DISK)
 		out->device = s.who;
+	if (out->class == PATH_UNENDED)
+		out->object = s.object;
 	return !thread || out->culprit;
 }
 

@@ -9,10 +9,12 @@
 
 #include "lib/base/human.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/report_stuck.h"
 
 #define VERDICT_PARTS 3
 #define VERDICT_SHARE 0.1
 #define STEPS_LEAST   8
+#define BETWEEN_SHARE 0.1 /* of the time in steps: it is in the verdict */
 #define OUTSIDE_SHARE 0.1 /* of a finding's time: no more of it within the steps */
 
 /* The i-th track, if it is to be shown and has steps. */
@@ -20,7 +22,9 @@ static bool get_track(const struct report *r, size_t i, struct step_track *t)
 {
 	const struct paths_track *track = &r->chains->paths.tracks.v[i];
 
-	*t = (struct step_track){ track, paths_find_phase(track, "steps"), 0, 0 };
+	*t = (struct step_track){ .all = &r->chains->paths,
+				  .track = track,
+				  .phase = paths_find_phase(track, "steps") };
 	t->count = track->has_steps ? (double)track->steps.count : 0;
 	t->ns = t->phase ? (double)t->phase->ns : 0;
 	return report_is_pid(r, track->pid) && t->count >= STEPS_LEAST && t->ns > 0;
@@ -157,31 +161,68 @@ static void keep_work(const struct step_track *t, struct step_part best[VERDICT_
 	}
 }
 
+static double phase_ns(const struct step_track *t, const char *name)
+{
+	const struct paths_phase *phase = paths_find_phase(t->track, name);
+
+	return phase ? (double)phase->ns : 0;
+}
+
+/* "; 5.30 s between steps: 5.01 s waits for ..." if that phase takes longer than least. */
+static void print_beside(struct buf *out, const struct step_track *t, const char *name,
+			 const char *what, double least)
+{
+	const struct paths_phase *phase = paths_find_phase(t->track, name);
+	char text[48];
+
+	if (!phase || (double)phase->ns <= least)
+		return;
+	buf_printf(out, "; %s %s", report_ns(text, sizeof(text), (double)phase->ns), what);
+	if (!phase->causes.n)
+		return;
+	buf_printf(out, ": %s ", report_ns(text, sizeof(text), (double)phase->causes.v[0].ns));
+	human_safe(out, phase->causes.v[0].text);
+}
+
 void step_track_print_verdict(struct buf *out, const struct step_track *t)
 {
 	struct step_part best[VERDICT_PARTS] = { 0 };
+	double between = phase_ns(t, "between");
+	bool gaps = between > t->ns; /* and not the steps are what the program is at */
 	char text[48];
 	unsigned n = 0;
 
 	keep_losses(t, best);
 	keep_work(t, best);
-	report_print_text(out, t->track->thread, "?");
-	buf_puts(out, ": ");
+	if (report_stuck_put(out, t->all, t->track)) {
+		buf_puts(out, ". Before that ");
+	} else {
+		report_print_text(out, t->track->thread, "?");
+		buf_puts(out, ": ");
+	}
 	step_track_print_count(out, t);
 	buf_puts(out, " steps of ");
 	step_track_print_loop(out, t);
 	buf_printf(out, ", %s %s", report_ns(text, sizeof(text), step_track_per_step(t, t->ns)),
 		   t->track->steps.at_least ? "in all" : "each");
+	if (gaps)
+		print_beside(out, t, "between", "between steps", t->ns);
 	for (unsigned i = 0; i < VERDICT_PARTS; i++) {
 		double ns = (double)best[i].ns;
 
 		if (!best[i].ns || ns < VERDICT_SHARE * t->ns)
 			continue;
-		buf_printf(out, "%s %s (%.1f%%) ", n++ ? ";" : ":",
+		buf_printf(out, "%s %s (%.1f%%) ",
+			   n++	  ? ";"
+			   : gaps ? "; of each"
+				  : ":",
 			   report_ns(text, sizeof(text), step_track_per_step(t, ns)),
 			   ns / t->ns * 100);
 		human_safe(out, best[i].text);
 	}
+	if (!gaps)
+		print_beside(out, t, "between", "between steps", BETWEEN_SHARE * t->ns);
+	print_beside(out, t, "start", "before the first", t->ns + between);
 }
 
 /* ---- what is not of the steps ---- */

@@ -15,6 +15,7 @@
 
 /* A thread that a program waits for, with steps. Borrowed from the report. */
 struct step_track {
+	const struct paths *all;
 	const struct paths_track *track;
 	const struct paths_phase *phase; /* of the steps */
 	double count, ns;		 /* steps, and all their time */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes which threads wait without an end: that of a program whose steps stopped, then those of
+ * other processes that fell asleep at about the same time, since the program may wait for them.
+ */
+#include "lib/emit/report_stuck.h"
+
+#include "lib/base/human.h"
+#include "lib/emit/report_parts.h"
+#include "lib/model/finding.h"
+
+#define HANG_STEPS   10 /* of its steps: a shorter wait may be a part of one */
+#define HANG_NS	     1000000000
+#define OTHERS_SHOWN 2
+
+/* A wait that has not ended: cause NULL: there is none. */
+struct open_wait {
+	const struct paths_track *track;
+	const struct paths_cause *cause;
+};
+
+static bool is_hang(const struct paths_cause *c)
+{
+	return bytes_equal(c->class, bytes_of("never ended")) && c->severity == FINDING_HIGH &&
+	       c->longest_ns >= HANG_NS;
+}
+
+/* The wait in which a track ends. False: it is none, or may be for something from outside. */
+static bool find_wait(const struct paths_track *track, struct open_wait *w)
+{
+	const struct paths_phase *last =
+		track->phases.n ? &track->phases.v[track->phases.n - 1] : NULL;
+
+	*w = (struct open_wait){ .track = track };
+	for (size_t i = 0; last && i < last->causes.n && !w->cause; i++)
+		if (is_hang(&last->causes.v[i]))
+			w->cause = &last->causes.v[i];
+	return w->cause;
+}
+
+static uint64_t distance(const struct open_wait *w, int64_t ns)
+{
+	int64_t at = w->cause->longest_at_ns;
+
+	return at > ns ? (uint64_t)(at - ns) : (uint64_t)(ns - at);
+}
+
+static void keep_wait(struct open_wait best[OTHERS_SHOWN], struct open_wait w, int64_t since_ns)
+{
+	unsigned at = OTHERS_SHOWN;
+
+	while (at > 0 &&
+	       (!best[at - 1].cause || distance(&w, since_ns) < distance(&best[at - 1], since_ns)))
+		at--;
+	if (at == OTHERS_SHOWN)
+		return;
+	for (unsigned k = OTHERS_SHOWN - 1; k > at; k--)
+		best[k] = best[k - 1];
+	best[at] = w;
+}
+
+/* Those of other processes, nearest in time first. */
+static void put_others(struct buf *out, const struct paths *all, const struct paths_track *track,
+		       int64_t since_ns)
+{
+	struct open_wait best[OTHERS_SHOWN] = { 0 }, w;
+
+	for (size_t i = 0; i < all->tracks.n; i++)
+		if (all->tracks.v[i].pid != track->pid && find_wait(&all->tracks.v[i], &w))
+			keep_wait(best, w, since_ns);
+	for (unsigned i = 0; i < OTHERS_SHOWN && best[i].cause; i++) {
+		buf_puts(out, "; ");
+		report_print_text(out, best[i].track->thread, "?");
+		buf_putc(out, ' ');
+		report_print_text(out, best[i].cause->text, "waits");
+	}
+}
+
+bool report_stuck_put(struct buf *out, const struct paths *all, const struct paths_track *track)
+{
+	struct open_wait w;
+	char text[48];
+
+	if (!find_wait(track, &w) || w.cause->longest_ns < HANG_STEPS * track->steps.p50_ns ||
+	    track->to_ns <= track->steps.last_ns)
+		return false;
+	report_print_text(out, track->thread, "?");
+	buf_printf(out, " made no step in the last %s: it ",
+		   report_ns(text, sizeof(text), (double)(track->to_ns - track->steps.last_ns)));
+	report_print_text(out, w.cause->text, "waits");
+	put_others(out, all, track, w.cause->longest_at_ns);
+	return true;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The first line about a program that waits without an end.
+ */
+#ifndef INGERO_EMIT_REPORT_STUCK_H
+#define INGERO_EMIT_REPORT_STUCK_H
+
+#include "lib/base/buf.h"
+#include "lib/model/paths.h"
+
+/* "python3 (pid 7) made no step in the last 7.74 s: it waits to the end ..." if the track's wait at
+ * the end is a hang, with who else waits since then; without a full stop. False: it is none, and
+ * nothing was written. */
+bool report_stuck_put(struct buf *out, const struct paths *all, const struct paths_track *track);
+
+#endif

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# A program that makes steps, waits for a thread between two runs of them and then for ever for a process that was forked while
+# another thread held a lock: the report's first line says where both stand, what the steps were and how long it was between them.
+# A thread that ticks beside it makes no steps of the program.
+
+import os
+import re
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import recording as rec
+from recording import tap
+
+rec.need_bpf()
+
+PROGRAM = r"""
+import os, threading, time
+
+def tick():
+    while True:
+        time.sleep(0.002)
+        time.sleep(0.002)
+
+def train():
+    for _ in range(300):
+        time.sleep(0.001)
+        time.sleep(0.001)
+
+def validate():
+    t = threading.Thread(target=time.sleep, args=(0.5,))
+    t.start()
+    t.join()
+
+def encode(lock):
+    lock.acquire()
+
+lock = threading.Lock()
+threading.Thread(target=tick, daemon=True).start()
+for _ in range(2):
+    train()
+    validate()
+train()
+ready, fd = os.pipe()
+lock.acquire()
+child = os.fork()
+if not child:
+    encode(lock)
+print(os.getpid(), child, flush=True)
+os.read(ready, 1)
+"""
+script, ige = rec.path("stuck.py"), rec.path("stuck.ige")
+with open(script, "w", encoding="ascii") as f:
+    f.write(PROGRAM)
+
+
+def line_of(text):
+    return PROGRAM[: PROGRAM.index(text)].count("\n") + 1
+
+
+recorder = rec.start("-o", ige, "--duration", "7s", "--", sys.executable, script)
+said = rec.said(recorder, "goes on, unrecorded") + recorder.stdout.readline()
+pids = re.search(r"^(\d+) (\d+)$", said, re.M)
+if not tap.ok(pids, "it came to where it hangs", said):
+    tap.done_testing()
+    sys.exit()
+main, child = (int(pid) for pid in pids.groups())
+for pid in main, child:
+    os.kill(pid, signal.SIGKILL)
+recorder.communicate(timeout=rec.PATIENCE)
+shown = subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-explain"), ige], capture_output=True, text=True)
+first = shown.stdout.split("\n")[0]
+tap.ok(
+    re.match(rf"python\S* stuck.py \(pid {main}\) made no step in the last [\d.]+ s: it waits to the end for a pipe or file in <module> "
+             rf"\(stuck.py:{line_of('os.read(ready')}\); ", first),
+    "first is where it stands", first)
+tap.ok(f"(pid {child}) waits to the end for a lock or a condition in encode (stuck.py:{line_of('lock.acquire()')})" in first,
+       "then the process that stands, too", first)
+tap.ok(re.search(rf"Before that 900 steps of train \(stuck.py:{line_of('    for _ in range(300)')}-", first) or
+       re.search(rf"Before that 9\d\d steps of train \(stuck.py:{line_of('    for _ in range(300)') + 1}-", first),
+       "its steps, and not those of the thread that ticks", first)
+between = re.search(r"; ([\d.]+) s between steps: [\d.]+ m?s waits for .*, which slept in ", first)
+tap.ok(between and 1.0 <= float(between[1]) <= 2.0, "what it waited for between them", first)
+tap.done_testing()
