@@ -54,7 +54,12 @@ void reason_print_culprit(struct buf *out, const struct track_names *names,
 	const struct path_culprit *who = path_culprit_get(&names->culprits, c->culprit);
 
 	if (who) {
-		who_print_thread(out, names->w, c->lead, INT64_MAX);
+		if (c->class == PATH_TAKEN && !c->other_process)
+			buf_puts(out, "other threads of ");
+		if (c->class == PATH_TAKEN)
+			who_print_process(out, names->w, c->lead, INT64_MAX);
+		else
+			who_print_thread(out, names->w, c->lead, INT64_MAX);
 		if (c->alike)
 			buf_printf(out, " and %" PRIu32 " %s", c->threads - 1,
 				   c->threads == 2 ? "other" : "others");

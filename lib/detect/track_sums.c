@@ -98,7 +98,9 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 				    .longest_from_ns = t->longest_from_ns };
 	thread = path_class_culprit(out->class, &s, anchor, k->thread);
 	if (thread) {
-		out->culprit = path_culprit_of(&names->culprits, thread);
+		out->culprit = out->class == PATH_TAKEN
+				       ? path_culprit_of_process(&names->culprits, &thread)
+				       : path_culprit_of(&names->culprits, thread);
 		out->thread = thread;
 		out->resumed = !via && (out->class == PATH_STOPPED || out->class == PATH_FROZEN);
 		out->exclusion = via && via->flags & SEGMENT_EXCLUSION;

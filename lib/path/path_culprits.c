@@ -12,6 +12,7 @@ void path_culprits_free(struct path_culprits *c)
 {
 	vec_free(&c->v);
 	map_free(&c->by_thread);
+	map_free(&c->by_process);
 	map_free(&c->by_key);
 }
 
@@ -65,14 +66,12 @@ static uint64_t thread_key(const struct path_culprits *c, uint32_t thread)
 	return mix_hash(mix_hash(t->process, 4), hash_name(c->w, name));
 }
 
-uint32_t path_culprit_of(struct path_culprits *c, uint32_t thread)
+/* The culprit with that identity, of which the thread is a member. */
+static uint32_t add_member(struct path_culprits *c, uint64_t key, uint32_t thread)
 {
-	uint64_t key, id;
 	struct path_culprit *v;
+	uint64_t id;
 
-	if (map_get(&c->by_thread, thread, &id))
-		return (uint32_t)id;
-	key = thread_key(c, thread);
 	if (!map_get(&c->by_key, key, &id)) {
 		id = c->v.n + 1;
 		if (!vec_push(&c->v, (struct path_culprit){ 0 }))
@@ -82,13 +81,40 @@ uint32_t path_culprit_of(struct path_culprits *c, uint32_t thread)
 			return 0;
 		}
 	}
-	if (!map_put(&c->by_thread, thread, id))
-		return 0;
 	v = &c->v.v[id - 1];
 	if (v->nmembers < PATH_CULPRIT_MEMBERS)
 		v->members[v->nmembers] = thread;
 	v->nmembers++;
 	return (uint32_t)id;
+}
+
+uint32_t path_culprit_of(struct path_culprits *c, uint32_t thread)
+{
+	uint64_t id;
+
+	if (map_get(&c->by_thread, thread, &id))
+		return (uint32_t)id;
+	id = add_member(c, thread_key(c, thread), thread);
+	return id && map_put(&c->by_thread, thread, id) ? (uint32_t)id : 0;
+}
+
+uint32_t path_culprit_of_process(struct path_culprits *c, uint32_t *thread)
+{
+	const struct world_thread *t = world_get_thread(c->w, *thread);
+	uint64_t stands = *thread, id, key;
+
+	if (t && !map_get(&c->by_process, t->process, &stands) &&
+	    !map_put(&c->by_process, t->process, stands))
+		return 0;
+	*thread = (uint32_t)stands;
+	key = t ? mix_hash(process_key(c->w, t->process,
+				       world_process_name(c->w, t->process, 0, INT64_MAX)),
+			   6)
+		: mix_hash(*thread, 3);
+	if (map_get(&c->by_thread, stands << 32, &id))
+		return (uint32_t)id;
+	id = add_member(c, key, *thread);
+	return id && map_put(&c->by_thread, stands << 32, id) ? (uint32_t)id : 0;
 }
 
 const struct path_culprit *path_culprit_get(const struct path_culprits *c, uint32_t id)

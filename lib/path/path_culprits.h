@@ -25,7 +25,8 @@ struct path_culprit {
 struct path_culprits {
 	const struct world *w;
 	VEC(struct path_culprit) v; /* id 1 is v[0] */
-	struct map by_thread;	    /* world thread id -> id */
+	struct map by_thread;	    /* world thread id -> id; shifted by 32 of its process */
+	struct map by_process;	    /* world process id -> the thread that stands for it */
 	struct map by_key;	    /* hash of the identity -> id */
 };
 
@@ -33,6 +34,10 @@ void path_culprits_free(struct path_culprits *c);
 
 /* 0: out of memory. */
 uint32_t path_culprit_of(struct path_culprits *c, uint32_t thread);
+
+/* Of the process and those like it: who takes a CPU is not one of its threads. *thread becomes the
+ * one that stands for the process. */
+uint32_t path_culprit_of_process(struct path_culprits *c, uint32_t *thread);
 
 /* NULL for 0. */
 const struct path_culprit *path_culprit_get(const struct path_culprits *c, uint32_t id);

@@ -43,3 +43,17 @@ void who_print_thread(struct buf *out, const struct world *w, uint32_t thread, i
 	else if (p)
 		buf_printf(out, " (tid %" PRIu32 " of pid %" PRIu32 ")", t->tid, p->tgid);
 }
+
+void who_print_process(struct buf *out, const struct world *w, uint32_t thread, int64_t at_ns)
+{
+	const struct world_thread *t = world_get_thread(w, thread);
+	const struct world_process *p = t ? world_get_process(w, t->process) : NULL;
+	struct bytes name = world_text(w, p ? world_process_name(w, t->process, 0, at_ns) : 0);
+
+	if (name.n && p) {
+		buf_add(out, name.p, name.n);
+		buf_printf(out, " (pid %" PRIu32 ")", p->tgid);
+	} else {
+		who_print_thread(out, w, thread, at_ns);
+	}
+}

@@ -135,14 +135,54 @@ static void inside_call(void)
 	stage_call(&s, a, OP_CUDA_STREAM_SYNC, 0, 10 * MS, 31 * MS)->stack =
 		stack_at(&s, "train_step", 14);
 	t = play(&s);
-	has_reason(t, a.thread, WINDOW_START, PATH_DEVICE,
-		   "waits for the device in cudaStreamSynchronize called from train_step (run.py:14)");
+	has_reason(
+		t, a.thread, WINDOW_START, PATH_DEVICE,
+		"waits for the device in cudaStreamSynchronize called from train_step (run.py:14)");
+	path_tracks_free(t);
+	stage_free(&s);
+}
+
+/* Who takes the CPU is a process, and its like: not each of the threads that it makes. */
+static void takers(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), other;
+	struct path_tracks *t;
+
+	wait_for(&s, a, OBJECT_TIMER, 0, 1 * MS, a);
+	for (uint32_t i = 0; i < 8; i++) {
+		int64_t at = 10 * MS * (i + 1);
+
+		other = stage_actor(&s, 20 + i % 2, 200 + i, 10, "pt_worker");
+		stage_offcpu(&s, a, 0, at, at + 5 * MS, 5 * MS, 0);
+		stage_occupied(&s, other, 0, at, at + 5 * MS);
+	}
+	other = stage_actor(&s, 30, 30, 1, "cc1");
+	stage_offcpu(&s, a, 0, 100 * MS, 107 * MS, 7 * MS, 0);
+	stage_occupied(&s, other, 0, 100 * MS, 107 * MS);
+	t = play(&s);
+	has_reason(t, a.thread, WINDOW_START, PATH_TAKEN,
+		   "pt_worker (pid 20) and 1 more like it had the CPU");
+	path_tracks_free(t);
+	stage_free(&s);
+	s = stage_new();
+	a = stage_actor(&s, 10, 10, 1, "main");
+	wait_for(&s, a, OBJECT_TIMER, 0, 1 * MS, a);
+	for (uint32_t i = 0; i < 2; i++) {
+		other = stage_actor(&s, 10, 11 + i, 1, "main");
+		stage_offcpu(&s, a, 0, (10 + 10 * i) * MS, (15 + 10 * i) * MS, 5 * MS, 0);
+		stage_occupied(&s, other, 0, (10 + 10 * i) * MS, (15 + 10 * i) * MS);
+	}
+	t = play(&s);
+	has_reason(t, a.thread, WINDOW_START, PATH_TAKEN,
+		   "other threads of main (pid 10) had the CPU");
 	path_tracks_free(t);
 	stage_free(&s);
 }
 
 int main(void)
 {
+	takers();
 	inside_call();
 	ranks();
 	frozen();
