@@ -6,6 +6,7 @@
 
 #include "lib/base/human.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/step_track.h"
 #include "lib/emit/report_recording.h"
 #include "lib/event/part.h"
 
@@ -195,6 +196,18 @@ static void slow(struct buf *out, struct json s)
 	json_free(all);
 }
 
+/* Whether the lines of its steps were shown, which are found in its stacks and not by the calls
+ * that it repeats. */
+static bool has_lines(const struct report *r, struct json thread)
+{
+	struct step_track t;
+
+	for (size_t at = 0; step_track_next(r, &at, &t);)
+		if (t.track->pid == report_number(thread, "pid"))
+			return true;
+	return false;
+}
+
 void report_steps_text(struct buf *out, const struct report *r, bool color)
 {
 	struct json all = json_get(r->chains->analysis, "steps");
@@ -203,7 +216,7 @@ void report_steps_text(struct buf *out, const struct report *r, bool color)
 	for (size_t i = 0; i < json_length(all) && shown < THREADS_SHOWN; i++) {
 		struct json s = json_at(all, i);
 
-		if (report_shows(r, s)) {
+		if (report_shows(r, s) && !has_lines(r, s)) {
 			heading(out, r, s, color);
 			ends(out, s);
 			if (!report_steps_unseen(out, s, "    "))
