@@ -13,6 +13,9 @@
 #define START_PARTS 3
 #define START_SHARE 0.05 /* of the start or the end */
 #define TEXT_MOST   400
+/* As of causes (lib/detect/causes.c), but of the step and not of the row. */
+#define LOSS_HIGH   0.10
+#define LOSS_MEDIUM 0.02
 
 static void put_text(struct buf *out, struct bytes text, const char *otherwise)
 {
@@ -85,24 +88,24 @@ static void put_share(struct buf *out, const struct step_track *t, double ns,
 		   report_ns(text, sizeof(text), step_track_per_step(t, ns)));
 }
 
-/* The colour of the worst of its causes. */
-static enum human_style style_of(const struct paths_row *row)
+/* By the largest loss in it, as a share of a step. */
+static enum human_style style_of(const struct step_track *t, const struct paths_row *row)
 {
-	uint32_t worst = 0;
+	double most = 0;
 
 	for (size_t i = 0; i < row->why.n; i++)
-		if (row->why.v[i].severity > worst)
-			worst = row->why.v[i].severity;
-	return worst >= FINDING_HIGH	 ? HUMAN_RED
-	       : worst == FINDING_MEDIUM ? HUMAN_YELLOW
-					 : HUMAN_BLUE;
+		if (row->why.v[i].severity && (double)row->why.v[i].ns > most)
+			most = (double)row->why.v[i].ns;
+	return most >= LOSS_HIGH * t->ns     ? HUMAN_RED
+	       : most >= LOSS_MEDIUM * t->ns ? HUMAN_YELLOW
+					     : HUMAN_BLUE;
 }
 
 static void put_row(struct buf *out, const struct step_track *t, const struct paths_row *row)
 {
 	char text[48];
 
-	put_share(out, t, (double)row->ns, style_of(row));
+	put_share(out, t, (double)row->ns, style_of(t, row));
 	buf_puts(out, "<b>");
 	put_text(out, row->line, "elsewhere");
 	buf_puts(out, "</b>");

@@ -68,14 +68,14 @@
 ".blame .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n" \
 ".st{display:grid;grid-template-columns:62px minmax(80px,200px) 76px minmax(0,1fr);gap:0 12px;align-items:start;margin:7px 0;font-size:14px}" \
 ".st svg{margin-top:6px}.st .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}.st p{margin:1px 0}.st p b{font-weight:600}\n" \
-".out{font-size:12px;font-weight:400;color:var(--dim);border:1px solid var(--line);border-radius:9px;padding:0 8px;white-space:nowrap}\n" \
+".out{font-size:12px;font-weight:400;color:var(--dim);border:1px solid var(--line);border-radius:9px;padding:0 8px;display:inline-block}\n" \
 "nav{font-size:13px;display:flex;flex-wrap:wrap;gap:2px 16px;margin:0 0 4px}\n" \
 "footer{color:var(--dim);font-size:12px;padding-bottom:30px}\n" \
 "@media(max-width:640px){main,header,footer{padding:0 12px}header{padding-top:12px}h1{font-size:18px}" \
 "section,.verdict{padding:12px 13px}.key{grid-template-columns:1fr;gap:8px}" \
 ".f{grid-template-columns:1fr;margin:6px 0}.f .k{font-size:12px}" \
 ".g,.g.h,.g.w{grid-template-columns:110px 1fr;gap:0 10px}.g .v,.g .c{grid-column:1/-1;max-width:none}.g .v{margin-bottom:4px}.g.w .k,.g.w svg{grid-column:1/-1}" \
-".st{grid-template-columns:auto minmax(0,1fr) auto;margin:10px 0}.st>span:last-child{grid-column:1/-1}.out{white-space:normal}" \
+".st{grid-template-columns:auto minmax(0,1fr) auto;margin:10px 0}.st>span:last-child{grid-column:1/-1}" \
 ".blame{grid-template-columns:auto minmax(0,1fr) auto;gap:3px 8px;align-items:start;margin:9px 0}.blame .n{grid-column:3;grid-row:1}.blame svg{grid-column:1/-1;grid-row:2}" \
 "table,tbody{display:block}thead{display:none}tr{display:block;padding:6px 0;border-bottom:1px solid var(--soft)}" \
 "td,td.n{display:inline;border:0;padding:0 10px 0 0;white-space:normal;text-align:left}td.e{display:none}" \

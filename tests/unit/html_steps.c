@@ -82,6 +82,11 @@ int main(void)
 	ok(!stands_between("before the first step or after the last", "id=\"cause-2\"", "</h2>"),
 	   "one of the steps does not");
 
+	list.paths.tracks.v[0].phases.v[1].rows.v[0].why.v[0].ns = 19;
+	render();
+	ok(stands_between("70.0 %</span><svg class=\"b s6\"", "step-1", "</section>"),
+	   "a line that loses little of a step is not red, though it is most of what the line "
+	   "does");
 	list.paths.tracks.v[0].phases.v[1].rows.v[0].line = bytes_of("<script>x</script>");
 	list.paths.tracks.v[0].phases.v[1].rows.v[0].why.v[0].text = bytes_of("<img src=x>");
 	list.paths.tracks.v[0].thread = bytes_of("<b onload=x>");
