@@ -7,6 +7,7 @@
 #include "lib/emit/report_failures.h"
 #include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/step_track.h"
 #include "lib/model/body.h"
 
 /* Its evidence passes as it is, with what a later version says besides. */
@@ -59,6 +60,26 @@ static struct json chain_json(const struct report *r, const struct finding *c)
 			json_set(&o, estimates[i], v);
 	}
 	json_free(evidence);
+	if (step_track_is_outside(r, c))
+		json_set(&o, "outside_steps", json_bool(true));
+	return o;
+}
+
+/* Of the program with steps that the report is about; JSON_NONE: there is none. */
+static struct json step_verdict_json(const struct report *r)
+{
+	struct json o;
+	struct buf text = { 0 };
+	struct step_track t;
+
+	if (!step_track_main(r, &t))
+		return JSON_NONE;
+	step_track_print_verdict(&text, &t);
+	o = json_object();
+	json_set(&o, "text", json_string(buf_bytes(&text)));
+	json_set(&o, "pid", json_number(t.track->pid));
+	json_set(&o, "tid", json_number(t.track->tid));
+	buf_free(&text);
 	return o;
 }
 
@@ -127,6 +148,9 @@ void report_json(struct buf *out, const struct report *r)
 	json_set(&o, "memory", processes_json(r, "memory"));
 	json_set(&o, "steps", processes_json(r, "steps"));
 	json_set(&o, "paths", processes_json(r, "paths"));
+	v = step_verdict_json(r);
+	if (v.is)
+		json_set(&o, "step_verdict", v);
 	json_set(&o, "errors", report_failures_json(r, &failed));
 	json_set(&o, "errors_found", json_number((double)failed));
 	json_set(&o, "on_cpu", report_oncpu_json(r));

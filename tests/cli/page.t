@@ -179,6 +179,14 @@ const cases = {
 	"hangs": { breakdown: [{ pid: 7, comm: "train", calls: 0, parts: {} }], standing: [{ pid: 7, comm: "train", threads: 2, longest_ns: 1.4e9, part: "wakeup", frames: ["load_batch (train.py:6)", "main"] }] },
 };
 
+const why = [{ text: "waits for loader (pid 7)", ns: 600, severity: 3 }, { text: "on the CPU in step", ns: 100, severity: 0 }, { text: "small", ns: 1, severity: 0 }];
+const stepping = (at_least) => ({ chains: [{ kind: "disk", severity: "HIGH", summary: "the disk took it" }], step_verdict: { text: "python3: ~10 steps", pid: 7, tid: 7 },
+	paths: [{ pid: 7, tid: 8, steps: null, phases: [] }, { pid: 7, tid: 7, steps: { function: "run", file: "/srv/a.py", first_line: 2, last_line: 9, count: 10, estimated: true, at_least, p50_ns: 99, p99_ns: 200 },
+		phases: [{ name: "start", ns: 100 }, { name: "steps", ns: 1000, causes: [{ severity: 3 }], lead: [], rows: [{ line: "step (a.py:3)", site: "next (l.py:1)", ns: 700, why }, { line: null, site: null, ns: 300, why: [] }] }] }] });
+
+cases.stepping = stepping(false);
+cases["at least"] = stepping(true);
+cases["another one's"] = { ...stepping(false), paths: [] };
 for (const [name, by] of Object.entries(cases)) {
 	verdict({ ...whole, ...by, coverage: { ...whole.coverage, ...by.coverage } }, { wakeup: "waiting for another thread" }, name === "growing");
 	said[name] = shown.last;
@@ -195,15 +203,24 @@ export const severity = (name, word) => `[${name} ${word || ""}] `;
 export const command = () => "";
 export const put = (at, ...kids) => { shown.last = text(kids); };
 """,
-    "chart.js": "export const parts = () => '';",
+    "chart.js": """
+const text = (k) => (k === null || k === undefined || k === false ? "" : Array.isArray(k) ? k.map(text).join("") : String(k));
+export const parts = () => "";
+export const bars = (rows, most) => rows.map((r) => `{${text(r.name)}|${r.v}/${most}|${r.text}|${r.of}}`).join("");
+""",
     "format.js": None,
+    "steps.js": None,
     "verdict.js": None,
 })
 tap.ok("[GOOD Nothing stalled]" in told.get("clean", ""), "green where somebody looked and nothing was there", told)
 tap.none([k for k, v in told.items() if k not in ("clean", "windows") and ("GOOD" in v or "Nothing stalled" in v)], "and nowhere else")
 for name, part in (("cut", "could be read"), ("empty", "holds no events, so nothing can be said"), ("growing", "no events yet"), ("nothing read", "no event could be read"), ("no thread", "no thread's calls"),
                    ("windows", "were recorded 30.0 %"), ("blind", "Not recorded whole"), ("paused", "whether any was made is not known"), ("estimated", "~4.00 s~40.0 % of wall time, ~868 bursts"),
-                   ("no host", "was not recorded"), ("hangs", "none began, and none returned"), ("hangs", "2 threads, 1.40 s: waiting for another thread"), ("hangs", "load_batch (train.py:6) < main")):
+                   ("no host", "was not recorded"), ("hangs", "none began, and none returned"), ("hangs", "2 threads, 1.40 s: waiting for another thread"), ("hangs", "load_batch (train.py:6) < main"),
+                   ("stepping", "python3: ~10 steps "), ("stepping", "100 nsmedian 99 ns, p99 200 ns"), ("stepping", "~10in 1.00 µs"), ("stepping", "runa.py:2-9"),
+                   ("stepping", "{step (a.py:3)  > next (l.py:1)60 ns  waits for loader (pid 7) 10 ns  on the CPU in step |700/1000|70.0 %, 70 ns|high}"),
+                   ("stepping", "{elsewhere |300/1000|30.0 %, 30 ns|low}"), ("stepping", "Before the first step: 100 ns."), ("stepping", "1 cause was found"),
+                   ("at least", "≥10"), ("at least", "|70.0 %, 700 ns|"), ("another one's", "the disk took it")):
     tap.ok(part in told.get(name, ""), f"{name}: {part}", told.get(name, told))
 
 # ---- calls that were recorded in windows: estimates are marked, and only they

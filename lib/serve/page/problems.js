@@ -50,7 +50,7 @@ function evidence(c) {
 function chain(c, words, open) {
 	const sites = (c.sites || []).filter((x) => x.text || x.op), symptom = c.symptom || [];
 	const box = h("details", { class: "card chain", "data-id": c.id, open: opened.has(c.id) },
-		h("summary", { "data-key": `chain ${c.id}` }, severity(c.severity), h("span", { class: "what" }, c.summary), h("span", { class: "lost num" }, c.lost_ns > 0 ? about(c.covered, ns(c.lost_ns)) : "")));
+		h("summary", { "data-key": `chain ${c.id}` }, severity(c.severity), h("span", { class: "what" }, c.summary, c.outside_steps && h("small", { class: "outside" }, "before the first step or after the last")), h("span", { class: "lost num" }, c.lost_ns > 0 ? about(c.covered, ns(c.lost_ns)) : "")));
 	const more = h("div", { class: "more" },
 		h("div", {}, h("h3", {}, "Evidence"), evidence(c), Object.keys(c.lost || {}).length > 1 && [h("p", { class: "note" }, "What the loss is made of"), parts(c.lost, words)]),
 		h("div", {}, h("h3", {}, "What to do"), (c.recommendations || []).map((r, i) => fix(r, `fix ${c.id} ${i}`)), !c.recommendations?.length && none("No advice for this kind.")),

@@ -4,6 +4,7 @@
 import { byId, command, h, put, severity } from "./dom.js";
 import { parts } from "./chart.js";
 import { about, count, kindName, ns, of, percent } from "./format.js";
+import { perStep, stepped, steps, worst } from "./steps.js";
 
 const fact = (name, ...value) => [h("dt", {}, name), ...value];
 
@@ -44,6 +45,19 @@ function stalled(report, words) {
 		h("p", { class: "also" }, report.chains.length > 1 ? `${count(report.chains.length - 1)} more ${report.chains.length > 2 ? "causes were" : "cause was"} found: ` : "", h("a", { href: "#problems" }, "the evidence"), ", ",
 			h("a", { href: "#call" }, "the worst call, taken apart"), ", ", h("a", { href: "#time" }, "how it went over time")));
 }
+
+// Of a program with steps: how long one takes, and where it goes. Causes are below, in what stalled it.
+function stepping(report, of_) {
+	const { path } = of_, x = path.steps, facts = [];
+
+	facts.push(h("div", {}, fact(x.at_least ? "All steps" : "A step", h("dd", { class: "big num" }, perStep(of_, of_.phase.ns), x.p50_ns > 0 && !x.at_least && h("small", {}, `median ${ns(x.p50_ns)}, p99 ${ns(x.p99_ns)}`)))));
+	facts.push(h("div", {}, fact("Steps", h("dd", { class: "num" }, `${x.at_least ? "≥" : x.estimated ? "~" : ""}${count(x.count)}`, h("small", {}, `in ${ns(of_.phase.ns)}`)))));
+	facts.push(h("div", {}, fact("Loop", h("dd", {}, x.function || "?", h("small", {}, `${(x.file || "").split("/").pop()}:${x.first_line}${x.last_line > x.first_line ? `-${x.last_line}` : ""}`)))));
+	return h("div", { class: `card ${worst(of_)}` }, h("h1", {}, report.step_verdict.text), h("dl", { class: "facts" }, facts), steps(of_),
+		h("p", { class: "also" }, report.chains.length > 0 ? `${count(report.chains.length)} ${report.chains.length > 1 ? "causes were" : "cause was"} found: ` : "", h("a", { href: "#problems" }, "the evidence"), ", ",
+			h("a", { href: "#call" }, "the worst call, taken apart"), ", ", h("a", { href: "#time" }, "how it went over time")));
+}
+
 const WORD = { HIGH: "High", MEDIUM: "Medium", LOW: "Low" };
 
 const plain = (title, ...more) => h("div", { class: "card" }, h("h1", {}, title), more);
@@ -89,8 +103,8 @@ function nothing(report, words, growing) {
 }
 
 export function verdict(report, words, growing) {
-	const at = byId("verdict");
+	const at = byId("verdict"), of_ = stepped(report);
 
 	at.removeAttribute("aria-busy");
-	put(at, report.chains.length ? stalled(report, words) : nothing(report, words, growing));
+	put(at, of_ ? stepping(report, of_) : report.chains.length ? stalled(report, words) : nothing(report, words, growing));
 }
