@@ -355,7 +355,10 @@ tap.same(sums(stat(write("hidden.ige", hidden))["ops"]), sums(stat(secret)["ops"
 masked = json.loads(run(EXPLAIN, "--json", path("hidden.ige"))[1])["chains"]
 tap.same([(c["kind"], c["lost_ns"], c["victim"]["pid"]) for c in masked],
          [(c["kind"], c["lost_ns"], c["victim"]["pid"]) for c in told["chains"]], "and so is what explain finds in them")
+critical = lambda of: {n for n in names if n.decode() in json.dumps(json.loads(run(EXPLAIN, "--json", of)[1])["paths"])}  # noqa: E731
+tap.same([bool(critical(secret)), critical(path("hidden.ige"))], [True, set()], "critical paths name whom they are of, and nobody where that is hidden")
 told = write("told.ige", run(CORRELATE, secret)[1])
+tap.ok(b'"paths":[{' in plain(read(told)) and b'"paths"' not in plain(merge("--anonymize-key", key, told)[1]), "those of an analysis are left out with it")
 status, out, err = merge("--anonymize-key", key, told)
 tap.ok("left out" in err and not {n for n in names if n in plain(out)}, "chains that were there name nobody", err)
 merge("--anonymize-key", key, "--split", "-o", path("given.ige"), secret, a)
