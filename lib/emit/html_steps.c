@@ -42,16 +42,6 @@ static void put_count(struct buf *out, const struct step_track *t)
 	buf_free(&text);
 }
 
-unsigned html_steps_level(const struct step_track *t)
-{
-	unsigned level = 0;
-
-	for (size_t i = 0; i < t->phase->causes.n; i++)
-		if (t->phase->causes.v[i].severity > level)
-			level = t->phase->causes.v[i].severity;
-	return level > FINDING_HIGH ? FINDING_HIGH : level;
-}
-
 void html_steps_facts(struct buf *out, const struct step_track *t)
 {
 	const struct paths_steps *s = &t->track->steps;

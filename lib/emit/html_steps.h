@@ -15,9 +15,6 @@ void html_steps(struct buf *out, const struct report *r);
 /* The facts below the verdict: how many, how long. */
 void html_steps_facts(struct buf *out, const struct step_track *t);
 
-/* How bad most of a step is: enum finding_severity; 0: nothing is lost. */
-unsigned html_steps_level(const struct step_track *t);
-
 /* Beside a cause: that it is of no step. Nothing where it is. */
 void html_steps_outside(struct buf *out, const struct report *r, const struct finding *c);
 

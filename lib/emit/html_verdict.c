@@ -200,7 +200,7 @@ static void nothing(struct buf *out, struct bytes text, bool healthy)
 static void verdict_steps(struct buf *out, const struct html_page *p, const struct step_track *t,
 			  unsigned causes)
 {
-	unsigned level = html_steps_level(t);
+	unsigned level = step_track_severity(t);
 	struct buf text = { 0 };
 
 	step_track_print_verdict(&text, t);

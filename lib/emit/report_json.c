@@ -79,6 +79,7 @@ static struct json step_verdict_json(const struct report *r)
 	json_set(&o, "text", json_string(buf_bytes(&text)));
 	json_set(&o, "pid", json_number(t.track->pid));
 	json_set(&o, "tid", json_number(t.track->tid));
+	json_set(&o, "severity", json_number(step_track_severity(&t)));
 	buf_free(&text);
 	return o;
 }

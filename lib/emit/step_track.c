@@ -225,6 +225,18 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 	print_beside(out, t, "start", "before the first", t->ns + between);
 }
 
+unsigned step_track_severity(const struct step_track *t)
+{
+	struct buf text = { 0 };
+	unsigned worst = report_stuck_put(&text, t->all, t->track) ? FINDING_HIGH : 0;
+
+	for (size_t i = 0; i < t->phase->causes.n; i++)
+		if (t->phase->causes.v[i].severity > worst)
+			worst = t->phase->causes.v[i].severity;
+	buf_free(&text);
+	return worst > FINDING_HIGH ? FINDING_HIGH : worst;
+}
+
 /* ---- what is not of the steps ---- */
 
 static bool is_of(const struct finding *c, const struct paths_track *t)

@@ -38,6 +38,9 @@ void step_track_print_loop(struct buf *out, const struct step_track *t);
 /* Without a full stop: how long a step takes, and what most of it is lost to or spent on. */
 void step_track_print_verdict(struct buf *out, const struct step_track *t);
 
+/* How bad it is: enum finding_severity, of the worst that the steps lose time to; 0: to nothing. */
+unsigned step_track_severity(const struct step_track *t);
+
 /* Whether a cause lies outside of all steps of its process: in its start or its end. */
 bool step_track_is_outside(const struct report *r, const struct finding *c);
 

@@ -180,7 +180,7 @@ const cases = {
 };
 
 const why = [{ text: "waits for loader (pid 7)", ns: 600, severity: 3 }, { text: "on the CPU in step", ns: 100, severity: 0 }, { text: "small", ns: 1, severity: 0 }];
-const stepping = (at_least) => ({ chains: [{ kind: "disk", severity: "HIGH", summary: "the disk took it" }], step_verdict: { text: "python3: ~10 steps", pid: 7, tid: 7 },
+const stepping = (at_least) => ({ chains: [{ kind: "disk", severity: "HIGH", summary: "the disk took it" }], step_verdict: { text: "python3: ~10 steps", pid: 7, tid: 7, severity: 3 },
 	paths: [{ pid: 7, tid: 8, steps: null, phases: [] }, { pid: 7, tid: 7, steps: { function: "run", file: "/srv/a.py", first_line: 2, last_line: 9, count: 10, estimated: true, at_least, p50_ns: 99, p99_ns: 200 },
 		phases: [{ name: "start", ns: 100 }, { name: "steps", ns: 1000, causes: [{ severity: 3 }], lead: [], rows: [{ line: "step (a.py:3)", site: "next (l.py:1)", ns: 700, why }, { line: null, site: null, ns: 300, why: [] }] }] }] });
 

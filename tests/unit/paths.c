@@ -145,6 +145,7 @@ static void report(void)
 	       "for "
 	       "loader (pid 7); 10 ns (10.0%) on the CPU in step (a.py:3)",
 	       "the verdict");
+	is_int((int)step_track_severity(&t), FINDING_HIGH, "as bad as its worst cause");
 	ok(step_track_is_outside(&r, &before) && !step_track_is_outside(&r, &within),
 	   "what is before the first step");
 	within.node = bytes_of("other");

@@ -15,13 +15,6 @@ export function stepped(report) {
 	return phase?.ns > 0 ? { path, phase } : null;
 }
 
-// What its steps lost most to: the colour of the verdict.
-export function worst({ phase }) {
-	const most = Math.max(0, ...phase.causes.map((c) => c.severity));
-
-	return ["LOW", "LOW", "MEDIUM", "HIGH"][most] || "HIGH";
-}
-
 // Of a step where their number is known, else of all of them.
 export const perStep = ({ path }, x) => ns(path.steps.at_least ? x : x / path.steps.count);
 

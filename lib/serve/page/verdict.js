@@ -4,7 +4,7 @@
 import { byId, command, h, put, severity } from "./dom.js";
 import { parts } from "./chart.js";
 import { about, count, kindName, ns, of, percent } from "./format.js";
-import { perStep, stepped, steps, worst } from "./steps.js";
+import { perStep, stepped, steps } from "./steps.js";
 
 const fact = (name, ...value) => [h("dt", {}, name), ...value];
 
@@ -53,7 +53,7 @@ function stepping(report, of_) {
 	facts.push(h("div", {}, fact(x.at_least ? "All steps" : "A step", h("dd", { class: "big num" }, perStep(of_, of_.phase.ns), x.p50_ns > 0 && !x.at_least && h("small", {}, `median ${ns(x.p50_ns)}, p99 ${ns(x.p99_ns)}`)))));
 	facts.push(h("div", {}, fact("Steps", h("dd", { class: "num" }, `${x.at_least ? "≥" : x.estimated ? "~" : ""}${count(x.count)}`, h("small", {}, `in ${ns(of_.phase.ns)}`)))));
 	facts.push(h("div", {}, fact("Loop", h("dd", {}, x.function || "?", h("small", {}, `${(x.file || "").split("/").pop()}:${x.first_line}${x.last_line > x.first_line ? `-${x.last_line}` : ""}`)))));
-	return h("div", { class: `card ${worst(of_)}` }, h("h1", {}, report.step_verdict.text), h("dl", { class: "facts" }, facts), steps(of_),
+	return h("div", { class: `card ${["LOW", "LOW", "MEDIUM", "HIGH"][report.step_verdict.severity] || "LOW"}` }, h("h1", {}, report.step_verdict.text), h("dl", { class: "facts" }, facts), steps(of_),
 		h("p", { class: "also" }, report.chains.length > 0 ? `${count(report.chains.length)} ${report.chains.length > 1 ? "causes were" : "cause was"} found: ` : "", h("a", { href: "#problems" }, "the evidence"), ", ",
 			h("a", { href: "#call" }, "the worst call, taken apart"), ", ", h("a", { href: "#time" }, "how it went over time")));
 }
