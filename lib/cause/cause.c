@@ -35,7 +35,8 @@ struct cause *cause_new(struct world *w, const struct cause_options *opt, struct
 	c->graphs = graphs_new(w, watches_graph, c);
 	c->steps = steps_new();
 	c->tracks = path_tracks_new(w);
-	if (!c->line || !c->live || !c->graphs || !c->steps || !c->tracks || !watches_start(&c->watches)) {
+	if (!c->line || !c->live || !c->graphs || !c->steps || !c->tracks ||
+	    !watches_start(&c->watches)) {
 		cause_free(c);
 		return NULL;
 	}

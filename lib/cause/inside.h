@@ -48,7 +48,7 @@ struct cause {
 	struct watches watches;
 	struct live *live;
 	struct graphs *graphs;
-	struct steps *steps;  /* lib/line/steps.h */
+	struct steps *steps; /* lib/line/steps.h */
 	struct path_tracks *tracks;
 	struct clocks clocks; /* lib/line/clocks.h: of nodes, as collective-straggler learns them */
 	struct open_calls open; /* when the recording ended */
