@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "lib/base/shorten.h"
+#include "lib/base/timetext.h"
 #include "lib/event/op.h"
 #include "lib/world/place.h"
 #include "lib/world/who.h"
@@ -74,6 +75,10 @@ void reason_print_culprit(struct buf *out, const struct track_names *names,
 #define SAMPLED_SHARE 0.1
 /* A line with less of it is not the only one worth a look. */
 #define MAIN_SHARE 0.6
+/* A piece of a cause that is so much of it, and so long, is told: of several it is the slow one. */
+#define ONCE_SHARE  0.5
+#define ONCE_NS	    10000000
+#define ONCE_PIECES 10
 
 /* A name of a C++ template may be as long as a page. */
 #define NAME_MAX_BYTES 96
@@ -125,6 +130,13 @@ static const struct path_cause_line *main_line(const struct path_cause *c, doubl
 	return best;
 }
 
+/* Whether most of it was one piece, which is then at the line that is named. */
+static bool is_one_piece(const struct path_cause *c, const struct path_cause_line *line)
+{
+	return c->pieces >= ONCE_PIECES && c->longest_ns >= ONCE_NS &&
+	       (double)c->longest_ns >= ONCE_SHARE * (double)c->ns && line->ns >= c->longest_ns;
+}
+
 static const char *const objects[] = {
 	[OBJECT_FUTEX] = " for a lock or a condition",
 	[OBJECT_GIL] = " for Python's interpreter lock",
@@ -151,6 +163,7 @@ void reason_print(struct buf *out, const struct track_names *names, const struct
 {
 	bool other = c->culprit && !c->resumed;
 	const struct path_cause_line *line;
+	char text[48];
 	double share;
 
 	if (c->class == PATH_RECORDER) {
@@ -179,6 +192,9 @@ void reason_print(struct buf *out, const struct track_names *names, const struct
 		print_line(out, names->w, c, line);
 	if (line && share < MAIN_SHARE)
 		buf_printf(out, " (%.0f%%) and elsewhere", share * 100);
+	if (line && is_one_piece(c, line))
+		buf_printf(out, ", %s of it at once",
+			   duration_text(text, sizeof(text), c->longest_ns));
 	if (c->resumed) {
 		buf_puts(out, " until ");
 		reason_print_culprit(out, names, c);

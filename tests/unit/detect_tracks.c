@@ -180,8 +180,30 @@ static void takers(void)
 	stage_free(&s);
 }
 
+/* One launch takes longer than all others together. */
+static void once(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main");
+	uint32_t at = stack_at(&s, "launch", 7);
+	struct path_tracks *t;
+
+	wait_for(&s, a, OBJECT_TIMER, 0, 1 * MS, a);
+	for (int64_t i = 0; i < 20; i++)
+		stage_call(&s, a, OP_CUDA_LAUNCH, 0, (10 + 2 * i) * MS, (11 + 2 * i) * MS)->stack =
+			at;
+	stage_call(&s, a, OP_CUDA_LAUNCH, 0, 60 * MS, 310 * MS)->stack = at;
+	t = play(&s);
+	has_reason(t, a.thread, WINDOW_START, PATH_CALL,
+		   "on the CPU in cudaLaunchKernel called from launch (run.py:7), 250 ms of it at "
+		   "once");
+	path_tracks_free(t);
+	stage_free(&s);
+}
+
 int main(void)
 {
+	once();
 	takers();
 	inside_call();
 	ranks();
