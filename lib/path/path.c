@@ -238,7 +238,7 @@ int64_t path_known_until(const struct path *p, uint32_t thread)
 {
 	const struct path_thread *th = path_thread_known(p, thread);
 
-	return th && th->log.begun ? segment_log_end(&th->log) : INT64_MIN;
+	return th ? path_thread_end(th) : INT64_MIN;
 }
 
 /* Where a runnable thread stands: where it fell asleep or, if it did not, where it was last seen. */

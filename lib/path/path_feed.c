@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/event/asleep.h"
+#include "lib/path/path_state.h"
 
 void path_feed_free(struct path_feed *f)
 {
@@ -85,12 +86,34 @@ static int feed_socket(struct path_feed *f, const struct record *r, struct err *
 	return demand || reply ? path_socket(f->path, r->u.SOCKET.id, demand, e) : 0;
 }
 
+static uint32_t node_of(const struct path *p, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(p->w, thread);
+	const struct world_process *of = t ? world_get_process(p->w, t->process) : NULL;
+
+	return of ? of->node : 0;
+}
+
+/* The recording of a machine ended: its last sleeps were told as intervals. node 0: of the only one. */
+static void feed_end(struct path_feed *f, uint32_t node, int64_t time_ns)
+{
+	for (size_t i = 0; i < f->asleep.n; i++) {
+		struct rec_ASLEEP *r = &f->asleep.v[i].u.ASLEEP;
+
+		if (r->time_ns <= time_ns && (!node || node_of(f->path, r->thread) == node))
+			r->thread = 0;
+	}
+}
+
 static int feed_record(struct path_feed *f, const struct record *r, struct err *e)
 {
 	switch (r->kind) {
 	case RECORD_CLOCK:
 		if (f->has_events)
 			extend_end(f, r->u.CLOCK.mono_ns);
+		if (REC_HAS(r, CLOCK, source) && bytes_equal(r->u.CLOCK.source, bytes_of("end")))
+			feed_end(f, REC_HAS(r, CLOCK, node) ? r->u.CLOCK.node : 0,
+				 r->u.CLOCK.mono_ns);
 		return 0;
 	case RECORD_LOSS:
 		path_lost(f->path, REC_HAS(r, LOSS, since_ns) ? r->u.LOSS.since_ns : INT64_MIN,
@@ -143,8 +166,11 @@ int path_feed_finish(struct path_feed *f, struct err *e)
 		struct record *r = &f->asleep.v[i];
 		struct event ev;
 
-		if (r->u.ASLEEP.time_ns < f->end_ns)
-			r->u.ASLEEP.time_ns = f->end_ns;
+		if (!r->u.ASLEEP.thread ||
+		    path_known_until(f->path, r->u.ASLEEP.thread) > r->u.ASLEEP.since_ns)
+			continue;
+		extend_end(f, r->u.ASLEEP.time_ns);
+		r->u.ASLEEP.time_ns = f->end_ns;
 		if (asleep_event(r, offcpu, &ev))
 			rc = path_asleep(f->path, r->u.ASLEEP.thread, &ev, e);
 	}

@@ -98,8 +98,7 @@ static bool move_orphans(struct path_thread *th, const struct losses *losses, in
 	return move_tail(th, losses, n, &own);
 }
 
-/* Where all that is known of the thread ends. */
-static int64_t tail_end(const struct path_thread *th)
+int64_t path_thread_end(const struct path_thread *th)
 {
 	if (th->tail.n)
 		return th->tail.v[th->tail.n - 1].s.end_ns;
@@ -108,7 +107,7 @@ static int64_t tail_end(const struct path_thread *th)
 
 static bool tail_add(struct path_thread *th, int64_t start_ns, const struct segment *s)
 {
-	int64_t from = tail_end(th);
+	int64_t from = path_thread_end(th);
 
 	if (from < start_ns)
 		from = start_ns;

@@ -54,6 +54,9 @@ struct path_thread {
 
 void path_thread_free(struct path_thread *th);
 
+/* Where all that is known of the thread ends; INT64_MIN: nothing is known. */
+int64_t path_thread_end(const struct path_thread *th);
+
 /* Stack of the newest CPU sample or, before one, of the newest outermost call; 0: neither. */
 uint32_t path_thread_line(const struct path_thread *th);
 
