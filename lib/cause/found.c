@@ -7,10 +7,11 @@
 
 #include "lib/cause/inside.h"
 
-/* Below this share of the time since the first pause the rest is not estimated: a window of 50 ms a
- * second is as long as one step of a training loop, and whatever happens to lie in it would be
- * multiplied by more than 20. */
+/* Below this share of the time since the first pause the rest is estimated only if it was seen often
+ * enough in it: a window of 50 ms a second is as long as one step of a training loop, and whatever
+ * happens to lie in it would be multiplied by more than 20. */
 #define COVERED_MIN 0.05
+#define OFTEN	    5
 
 static uint32_t node_of(const struct cause *c, uint32_t thread)
 {
@@ -64,7 +65,8 @@ struct cause_estimate cause_found_estimate(const struct cause_found *f, const st
 	paused = paused_any_ns(&c->paused, node, f->tiers, first, c->settled_ns);
 	e.is = true;
 	e.covered = 1 - (double)paused / (double)wall;
-	if ((double)(since - paused) < COVERED_MIN * (double)since) {
+	if (since == paused || ((double)(since - paused) < COVERED_MIN * (double)since &&
+				count - f->whole_count < OFTEN)) {
 		e.least = true;
 		return e;
 	}
@@ -85,5 +87,6 @@ uint64_t cause_found_window_ns(const struct cause_found *f, const struct cause *
 	if (paused_first(&c->paused, node, f->tiers) > end_ns - ns)
 		return (uint64_t)ns;
 	covered = ns - (int64_t)paused_any_ns(&c->paused, node, f->tiers, end_ns - ns, end_ns);
-	return (double)covered > COVERED_MIN * (double)ns ? (uint64_t)covered : (uint64_t)ns;
+	return (double)covered > COVERED_MIN * (double)ns ? (uint64_t)covered
+							  : (uint64_t)(COVERED_MIN * (double)ns);
 }

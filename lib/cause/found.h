@@ -38,7 +38,7 @@ struct cause_estimate cause_found_estimate(const struct cause_found *f, const st
 					   uint64_t ns, uint64_t count);
 
 /* What the last TALLY_PANES seconds up to and including `pane` are compared with: the part of them
- * with probes attached, at least CAUSE_COVERED_MIN of it; all of them until the first pause is
+ * with probes attached, at least a twentieth of them; all of them until the first pause is
  * older. */
 uint64_t cause_found_window_ns(const struct cause_found *f, const struct cause *c, int64_t pane);
 

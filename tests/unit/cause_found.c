@@ -24,7 +24,7 @@ static const struct row {
 		enum op_tier tier;
 	} paused[3];
 	unsigned tiers;
-	struct loss lost[4];
+	struct loss lost[5];
 	struct cause_estimate is;
 	uint64_t whole_ns, whole_count;
 } rows[] = {
@@ -84,6 +84,13 @@ static const struct row {
 	  { true, true, 1, 1, 0.22 },
 	  9,
 	  2 },
+	{ "little since, but often",
+	  { { 20, 98, TIER_LAUNCHES } },
+	  LAUNCHES,
+	  { { 99, 1 }, { 99, 1 }, { 99, 1 }, { 100, 1 }, { 100, 1 } },
+	  { true, false, 40, 40, 0.22 },
+	  200,
+	  200 },
 	{ "measured all of the time",
 	  { { 20, 60, TIER_LAUNCHES } },
 	  0,
@@ -118,7 +125,7 @@ static void check(const struct row *x)
 
 	for (unsigned i = 0; i < 3 && x->paused[i].until; i++)
 		pause(&c, x->paused[i].since, x->paused[i].until, x->paused[i].tier);
-	for (unsigned i = 0; i < 4 && x->lost[i].ns; i++) {
+	for (unsigned i = 0; i < 5 && x->lost[i].ns; i++) {
 		cause_found_add(&f, &c, 0, x->tiers, x->lost[i].end_ns, x->lost[i].ns);
 		ns += x->lost[i].ns;
 		count++;
