@@ -34,6 +34,7 @@ struct path_tracks {
 	const struct world *w;
 	struct path *path;
 	struct path_feed path_feed;
+	struct unended_facts unended;
 	struct loops *loops;
 	struct loops_feed loops_feed;
 	struct track_names names;
@@ -247,6 +248,8 @@ struct path_tracks *path_tracks_new(const struct world *w)
 	t->loop_listener.on_step = on_step;
 	t->loop_listener.on_restart = on_restart;
 	track_names_init(&t->names, w);
+	t->unended.w = w;
+	t->path_feed.unended = &t->unended;
 	t->path = t->path_feed.path = path_new(w, NULL, &t->path_listener);
 	t->loops = t->loops_feed.loops = loops_new(w, &t->loop_listener);
 	if (t->path && t->loops)
@@ -271,6 +274,7 @@ void path_tracks_free(struct path_tracks *t)
 	map_free(&t->by_anchor);
 	track_names_free(&t->names);
 	path_feed_free(&t->path_feed);
+	unended_facts_free(&t->unended);
 	path_free(t->path);
 	loops_free(t->loops);
 	free(t);
@@ -330,6 +334,11 @@ bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window
 	if (!map_get(&t->by_anchor, a.thread, &at))
 		return true;
 	return track_sums_parts(&t->v.v[at].sums, window, a.thread, t->path, &t->names, out);
+}
+
+void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct path_unended *out)
+{
+	path_unended_of(&t->unended, thread, out);
 }
 
 struct track_names *path_tracks_names(struct path_tracks *t)

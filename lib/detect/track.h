@@ -11,6 +11,7 @@
 #include "lib/detect/track_sums.h"
 #include "lib/event/stream.h"
 #include "lib/path/loops.h"
+#include "lib/path/path_unended.h"
 
 /* Pieces of one anchor that wait until it is known whether they lie in a step: 24 bytes each. */
 #define TRACK_PIECES_MAX 524288
@@ -46,6 +47,8 @@ struct track path_tracks_get(const struct path_tracks *t, size_t i);
 /* The parts of one phase; out is emptied. False: out of memory. */
 bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window,
 		       struct track_parts *out);
+/* Whom a thread waits for that never woke up again. */
+void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct path_unended *out);
 /* What the parts refer to. */
 struct track_names *path_tracks_names(struct path_tracks *t);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "lib/detect/reason.h"
+#include "lib/detect/unended_text.h"
 #include "lib/model/paths.h"
 #include "lib/world/place.h"
 #include "lib/world/who.h"
@@ -245,6 +246,24 @@ static void put_who(struct writer *p, struct paths_track *to, const struct track
 	to->thread = take_text(p);
 }
 
+/* A track that ends in a wait says whom that is for. */
+static void put_holder(struct writer *p, struct paths_track *to, uint32_t anchor)
+{
+	const struct paths_phase *last = to->phases.n ? &to->phases.v[to->phases.n - 1] : NULL;
+	const struct bytes class = bytes_of(path_class_text(PATH_UNENDED));
+	struct path_unended u;
+	bool ends = false;
+
+	for (size_t i = 0; last && i < last->causes.n; i++)
+		ends |= bytes_equal(last->causes.v[i].class, class) && last->causes.v[i].severity;
+	if (!ends)
+		return;
+	path_tracks_unended(p->t, anchor, &u);
+	unended_print(&p->text, p->names, &u);
+	if (p->text.n)
+		to->held_by = take_text(p);
+}
+
 static bool put_track(struct writer *p, size_t i, const struct track *t)
 {
 	struct paths_track *to = paths_add(p->out, &p->out->tracks);
@@ -261,6 +280,7 @@ static bool put_track(struct writer *p, size_t i, const struct track *t)
 
 		ok = phase && put_phase(p, phase, i, t, &t->phases[k]);
 	}
+	put_holder(p, to, t->anchor);
 	return ok;
 }
 

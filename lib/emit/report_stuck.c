@@ -5,6 +5,8 @@
  */
 #include "lib/emit/report_stuck.h"
 
+#include <string.h>
+
 #include "lib/base/human.h"
 #include "lib/emit/report_parts.h"
 #include "lib/model/finding.h"
@@ -59,6 +61,13 @@ static void keep_wait(struct open_wait best[OTHERS_SHOWN], struct open_wait w, i
 	best[at] = w;
 }
 
+/* Whether what holds a track says where the other one stands already. */
+static bool is_named(const struct paths_track *track, const struct paths_track *other)
+{
+	return track->held_by.n && other->thread.n &&
+	       memmem(track->held_by.p, track->held_by.n, other->thread.p, other->thread.n);
+}
+
 /* Those of other processes, nearest in time first. */
 static void put_others(struct buf *out, const struct paths *all, const struct paths_track *track,
 		       int64_t since_ns)
@@ -66,7 +75,8 @@ static void put_others(struct buf *out, const struct paths *all, const struct pa
 	struct open_wait best[OTHERS_SHOWN] = { 0 }, w;
 
 	for (size_t i = 0; i < all->tracks.n; i++)
-		if (all->tracks.v[i].pid != track->pid && find_wait(&all->tracks.v[i], &w))
+		if (all->tracks.v[i].pid != track->pid && !is_named(track, &all->tracks.v[i]) &&
+		    find_wait(&all->tracks.v[i], &w))
 			keep_wait(best, w, since_ns);
 	for (unsigned i = 0; i < OTHERS_SHOWN && best[i].cause; i++) {
 		buf_puts(out, "; ");
@@ -88,6 +98,10 @@ bool report_stuck_put(struct buf *out, const struct paths *all, const struct pat
 	buf_printf(out, " made no step in the last %s: it ",
 		   report_ns(text, sizeof(text), (double)(track->to_ns - track->steps.last_ns)));
 	report_print_text(out, w.cause->text, "waits");
+	if (track->held_by.n) {
+		buf_puts(out, ": ");
+		human_safe(out, track->held_by);
+	}
 	put_others(out, all, track, w.cause->longest_at_ns);
 	return true;
 }

@@ -99,6 +99,7 @@ struct paths_track {
 	int64_t from_ns, to_ns;
 	bool has_steps;
 	struct paths_steps steps;
+	struct bytes held_by; /* whom the wait is for in which it ends; p NULL: nobody is known */
 	LIST(struct paths_phase) phases; /* in order of time */
 };
 

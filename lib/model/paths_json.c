@@ -116,6 +116,7 @@ static const struct jsonmap_member track_members[] = {
 	MEMBER("from_ns", I64, AS_IS, from_ns),
 	MEMBER("to_ns", I64, AS_IS, to_ns),
 	MEMBER_IF(has_steps, "steps", OBJECT, NULL, steps, &steps_map),
+	MEMBER("held_by", TEXT, LEFT_OUT, held_by),
 	MEMBER_OF("phases", OBJECTS, phases, phase_map),
 };
 MAP(track_map, track_members);

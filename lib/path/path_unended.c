@@ -388,7 +388,9 @@ void path_unended_of(const struct unended_facts *f, uint32_t thread, struct path
 			out->gone_tid = next.gone_tid;
 			return;
 		}
-		if (is_cycle(out, next.thread))
+		if (is_cycle(out, next.thread)) {
+			out->closing = next.known;
 			return;
+		}
 	}
 }

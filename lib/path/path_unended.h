@@ -70,8 +70,9 @@ struct path_unended {
 	unsigned n;
 	struct path_unended_step v[PATH_UNENDED_STEPS]; /* the thread that was asked for first */
 	enum path_ends ends;
-	unsigned cycle;	   /* PATH_ENDS_CYCLE: step that the last one waits for */
-	uint32_t gone_tid; /* PATH_ENDS_GONE: as it stands in the lock */
+	unsigned cycle;		 /* PATH_ENDS_CYCLE: step that the last one waits for */
+	enum path_known closing; /* PATH_ENDS_CYCLE: how that is known */
+	uint32_t gone_tid;	 /* PATH_ENDS_GONE: as it stands in the lock */
 };
 
 /* What a thread was seen to do last. */
