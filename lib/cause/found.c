@@ -75,6 +75,13 @@ struct cause_estimate cause_found_estimate(const struct cause_found *f, const st
 	return e;
 }
 
+uint64_t cause_estimate_wall_ns(const struct cause_estimate *e, const struct cause *c)
+{
+	uint64_t wall = cause_wall_ns(c);
+
+	return e->least && e->covered > 0 ? (uint64_t)((double)wall * e->covered) : wall;
+}
+
 uint64_t cause_found_window_ns(const struct cause_found *f, const struct cause *c, int64_t pane)
 {
 	int64_t ns = (int64_t)TALLY_PANES * TALLY_PANE_NS, end_ns = (pane + 1) * TALLY_PANE_NS,

@@ -41,11 +41,14 @@ struct cause_estimate cause_sum_estimate(const struct cause *c, const struct cau
 
 bool cause_sum_due(const struct cause *c, struct cause_sum *s, int64_t pane, double min_share)
 {
-	uint64_t wall = cause_wall_ns(c), ns = s->ns, count = s->count;
+	uint64_t wall, ns = s->ns, count = s->count;
 	double share;
 
 	if (pane == INT64_MAX) {
-		ns = (uint64_t)((double)ns * cause_sum_estimate(c, s).ns_factor);
+		struct cause_estimate e = cause_sum_estimate(c, s);
+
+		wall = cause_estimate_wall_ns(&e, c);
+		ns = (uint64_t)((double)ns * e.ns_factor);
 	} else {
 		wall = cause_found_window_ns(&s->found, c, pane);
 		ns = tally_window(s->panes, pane, &count);

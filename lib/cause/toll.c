@@ -108,8 +108,10 @@ bool toll_due(const struct cause *c, const struct toll *t, int64_t pane, double 
 	uint64_t wall;
 
 	if (c->ended) {
-		wall = cause_wall_ns(c);
-		factor = cause_found_estimate(&t->found, c, t->ns, t->count).ns_factor;
+		struct cause_estimate e = cause_found_estimate(&t->found, c, t->ns, t->count);
+
+		wall = cause_estimate_wall_ns(&e, c);
+		factor = e.ns_factor;
 	} else {
 		wall = cause_found_window_ns(&t->found, c, pane);
 		sum = toll_lately(t, pane);
@@ -131,6 +133,8 @@ static int by_time(const void *a, const void *b)
 void toll_fill(const struct cause *c, const struct toll *t, struct fact *f)
 {
 	f->estimate = cause_found_estimate(&t->found, c, t->ns, t->count);
+	if (f->estimate.least)
+		f->share *= f->estimate.covered; /* of wall time, as toll_due had it of a part */
 	f->first_ns = t->first_ns;
 	f->last_ns = t->last_ns;
 	f->lost_ns = t->ns;

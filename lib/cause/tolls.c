@@ -56,6 +56,8 @@ static int tell(struct tolls *t, struct cause *c, struct toll_row *r, double sha
 	struct fact *f = &telling.f;
 	int rc;
 
+	if (share > r->toll.told.worst_share)
+		r->toll.told.worst_share = share;
 	toll_fill(c, &r->toll, f);
 	f->nsites = where_top(&t->where, r->at, f->sites, FACT_SITES);
 	f->op = f->nsites ? f->sites[0].op : 0;

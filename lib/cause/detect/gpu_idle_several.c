@@ -64,8 +64,9 @@ static bool gather(const struct gpu_work *g, uint32_t device, struct several *s)
 
 static bool due(const struct several *s, const struct gpu_device *side, const struct cause *c)
 {
-	uint64_t wall = cause_wall_ns(c);
-	double ns = (double)s->sum.ns * cause_sum_estimate(c, &s->sum).ns_factor;
+	struct cause_estimate e = cause_sum_estimate(c, &s->sum);
+	uint64_t wall = cause_estimate_wall_ns(&e, c);
+	double ns = (double)s->sum.ns * e.ns_factor;
 
 	return !s->told && s->v.n > 1 && fact_material(c, (uint64_t)ns, side->gaps[0], wall) &&
 	       ns >= SEVERAL_SHARE * (double)wall &&
