@@ -25,6 +25,8 @@ struct track_state {
 	struct track_sums sums;
 	VEC(struct held_piece) held;
 	size_t settle_at; /* held pieces */
+	uint64_t ns;	  /* of all pieces */
+	bool dropped;	  /* it ended, and others lived longer: nothing more is kept of it */
 	struct track_phase phases[TRACK_WINDOWS];
 };
 
@@ -43,6 +45,7 @@ struct path_tracks {
 	struct track_state *newest; /* of the last piece; NULL: none since v changed */
 	VEC(uint32_t) by_key; /* key of an anchor's own segment -> number of its sum, 0 none */
 	VEC(struct step_runs) runs; /* by loop */
+	size_t prune_at;	    /* tracks */
 	bool nomem;
 };
 
@@ -104,6 +107,59 @@ static int loop_of(const struct path_tracks *t, const struct track_state *s)
 			best = (int)i;
 	}
 	return best;
+}
+
+/* ---- ended threads ---- */
+
+#define PRUNE_TRACKS 256 /* so many more, and it is looked which of them are to be dropped */
+
+static int compare_ns(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static bool is_over(const struct path_tracks *t, const struct track_state *s)
+{
+	return !s->dropped && path_exited(t->path, s->anchor);
+}
+
+/* The life that a track of an ended thread must have had to be kept. False: all are. */
+static bool least_kept(struct path_tracks *t, uint64_t *least)
+{
+	VEC(uint64_t) lives = { 0 };
+	bool some;
+
+	for (size_t i = 0; i < t->v.n; i++)
+		if (is_over(t, &t->v.v[i]) && !vec_push(&lives, t->v.v[i].ns))
+			t->nomem = true;
+	some = lives.n > TRACKS_KEPT;
+	if (some) {
+		qsort(lives.v, lives.n, sizeof(lives.v[0]), compare_ns);
+		*least = lives.v[TRACKS_KEPT - 1];
+	}
+	vec_free(&lives);
+	return some;
+}
+
+static void prune(struct path_tracks *t)
+{
+	uint64_t least;
+
+	t->prune_at = t->v.n + PRUNE_TRACKS;
+	if (!least_kept(t, &least))
+		return;
+	for (size_t i = 0; i < t->v.n; i++) {
+		struct track_state *s = &t->v.v[i];
+
+		if (!is_over(t, s) || s->ns >= least)
+			continue;
+		track_sums_free(&s->sums);
+		vec_free(&s->held);
+		memset(s->phases, 0, sizeof(s->phases));
+		s->dropped = true;
+	}
 }
 
 /* ---- pieces ---- */
@@ -196,6 +252,8 @@ static struct track_state *state_of(struct path_tracks *t, uint32_t anchor)
 		return t->newest;
 	if (map_get(&t->by_anchor, anchor, &at))
 		return t->newest = &t->v.v[at];
+	if (t->v.n >= t->prune_at + PRUNE_TRACKS)
+		prune(t);
 	for (unsigned i = 0; i < TRACK_WINDOWS; i++)
 		fresh.phases[i].window = (enum track_window)i;
 	if (!vec_push(&t->v, fresh))
@@ -227,6 +285,10 @@ static void on_piece(struct path_listener *l, const struct path_piece *p)
 	struct track_state *s = state_of(t, p->anchor);
 	struct held_piece held = { .from_ns = p->from_ns, .to_ns = p->to_ns };
 
+	if (s && s->dropped)
+		return;
+	if (s)
+		s->ns += (uint64_t)(p->to_ns - p->from_ns);
 	if (s)
 		held.number = number_of(t, s, p);
 	if (!s || !held.number || !vec_push(&s->held, held))

@@ -16,6 +16,9 @@
 /* Pieces of one anchor that wait until it is known whether they lie in a step: 24 bytes each. */
 #define TRACK_PIECES_MAX 524288
 
+/* Of threads that have ended, so many with the longest lives are kept; no more tracks are told. */
+#define TRACKS_KEPT 64
+
 struct path_tracks;
 
 /* w stays the caller's. NULL: out of memory. */

@@ -10,7 +10,7 @@
 #include "lib/detect/track.h"
 
 /* Tracks told at most: those of the longest lives. */
-#define TRACKS_TOLD 64
+#define TRACKS_TOLD TRACKS_KEPT
 
 /* The key and an array. Times count from start_ns. False: out of memory. */
 bool path_tracks_json(struct path_tracks *t, int64_t start_ns, struct jsonw *j);

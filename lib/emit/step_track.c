@@ -223,6 +223,7 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 	if (!gaps)
 		print_beside(out, t, "between", "between steps", BETWEEN_SHARE * t->ns);
 	print_beside(out, t, "start", "before the first", t->ns + between);
+	print_beside(out, t, "end", "after the last", t->ns + between);
 }
 
 unsigned step_track_severity(const struct step_track *t)

@@ -52,9 +52,10 @@ struct loop_row {
 	uint32_t loose_first; /* least line at which jumps seen by samples landed */
 	/* Beginnings that samples saw, by entering the function, and by the anchor. */
 	uint64_t loose, entries, anchored;
-	bool awaited;			  /* entered above its first line */
-	int64_t left_ns;		  /* when a stack did not contain it any more */
-	int64_t newest_ns;		  /* of the newest beginning */
+	bool awaited;	   /* entered above its first line */
+	int64_t left_ns;   /* when a stack did not contain it any more */
+	int64_t beyond_ns; /* when it went on to a line behind the loop; 0: it did not */
+	int64_t newest_ns; /* of the newest beginning */
 	uint64_t first_calls, last_calls; /* of the thread, at the first and newest beginning */
 	VEC(struct loop_begin) begins;
 	uint64_t dropped; /* beginnings that found no room */

@@ -226,6 +226,8 @@ void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *r
 			th->hidden = (b.idle_ns - th->step.idle_ns) / th->median_ns;
 		loops_tell(l, th, b);
 	}
+	if (row->beyond_ns && row->beyond_ns > th->step.ns)
+		th->beyond_ns = row->beyond_ns;
 	row->begins.n = 0;
 }
 

@@ -44,6 +44,7 @@ static void enter_row(struct loops *l, struct loops_thread *th, struct loop_row 
 	if (row->awaited || (row->beyond && line > row->beyond))
 		return;
 	row->left_ns = LOOPS_NEVER;
+	row->beyond_ns = 0;
 	loops_begin(l, th, row, b);
 }
 
@@ -138,6 +139,7 @@ static void jump_back(struct loops *l, struct loops_thread *th, unsigned at, uin
 	if (row) {
 		row->awaited = false;
 		row->left_ns = LOOPS_NEVER;
+		row->beyond_ns = 0;
 		loop_row_add_jump(row, level->line, to, loose);
 		loops_begin(l, th, row,
 			    (struct loop_begin){ .ns = ns,
@@ -164,6 +166,8 @@ static void go_on(struct loops *l, struct loops_thread *th, struct loop_level *l
 	loop_row_add_line(row, line, sample);
 	if (row->awaited && line >= row->first)
 		enter_row(l, th, row, line, ns);
+	if (row->beyond && line > row->beyond && !row->beyond_ns)
+		row->beyond_ns = ns;
 	if (level->row == th->current && line > row->beyond && th->beyond_ns == LOOPS_NEVER)
 		th->beyond_ns = ns;
 }

@@ -331,9 +331,12 @@ static bool on_stolen(struct path *p, struct path_thread *th, const struct event
 	return path_thread_add(th, &p->losses, ev->depth, event_start(ev), &s, 1);
 }
 
+#define SIGNAL_MASK 0x7f /* of an exit status: the signal that ended the thread */
+
 APART static void on_thread(struct path *p, struct path_thread *th, const struct event *ev,
 			    const struct op_def *def)
 {
+	uint64_t status;
 	bool done = true;
 
 	switch (ev->op) {
@@ -362,7 +365,9 @@ APART static void on_thread(struct path *p, struct path_thread *th, const struct
 		on_fork(p, th, ev, def);
 		break;
 	case OP_PROC_EXIT:
-		done = path_thread_until(th, &p->losses, ev->end_ns);
+		done = path_thread_until(th, &p->losses, ev->end_ns) &&
+		       (!event_get(ev, def, COL_STATUS, &status) || !(status & SIGNAL_MASK) ||
+			path_thread_killed(th));
 		th->exited = true;
 		th->walk_at = 0; /* all of it is known */
 		break;

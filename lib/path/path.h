@@ -83,6 +83,9 @@ void path_lost(struct path *p, int64_t since_ns, int64_t until_ns, uint64_t even
 int path_open(struct path *p, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth,
 	      uint32_t stack, int64_t end_ns, struct err *e);
 
+/* Whether the thread has ended. */
+bool path_exited(const struct path *p, uint32_t thread);
+
 /* Up to when calls and intervals tell what the thread did; INT64_MIN: none does. */
 int64_t path_known_until(const struct path *p, uint32_t thread);
 

@@ -46,6 +46,13 @@ unsigned path_via(const struct path *p, uint32_t via, struct path_wait *v, unsig
 	return n;
 }
 
+bool path_exited(const struct path *p, uint32_t thread)
+{
+	const struct path_thread *th = path_thread_known(p, thread);
+
+	return th && th->exited;
+}
+
 uint32_t path_via_key(const struct path *p, uint32_t via)
 {
 	uint32_t key = 0;

@@ -375,6 +375,35 @@ bool path_thread_flag_wait(struct path_thread *th, int64_t since_ns, uint8_t fla
 	return true;
 }
 
+/* What the kernel does between the wake-up and the end of a thread that a signal ends takes less. */
+#define DYING_NS       100000000
+#define DYING_SEGMENTS 64
+
+bool path_thread_killed(struct path_thread *th)
+{
+	int64_t dying = 0;
+
+	for (size_t i = th->log.v.n; i && th->log.v.n - i < DYING_SEGMENTS; i--) {
+		struct segment s;
+
+		if (segment_log_is_mix(&th->log, i - 1))
+			return true;
+		s = *segment_log_what(&th->log, i - 1);
+		if (s.state == SEGMENT_WAITING || s.state == SEGMENT_BLOCKED) {
+			s.state = SEGMENT_UNENDED;
+			s.who = 0;
+			th->log.v.v[i - 1].key = segment_key(th->log.keys, th->id, &s);
+			return th->log.v.v[i - 1].key != 0;
+		}
+		if (!segment_on_cpu(&s))
+			continue;
+		dying += th->log.v.v[i - 1].end_ns - segment_log_start(&th->log, i - 1);
+		if (dying > DYING_NS)
+			return true;
+	}
+	return true;
+}
+
 bool path_thread_until(struct path_thread *th, const struct losses *losses, int64_t to_ns)
 {
 	return move_orphans(th, losses, INT64_MAX) && push_own(th, losses, to_ns);

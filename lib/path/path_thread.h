@@ -92,6 +92,9 @@ bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum se
  * descriptors. *done: there is one. */
 bool path_thread_flag_wait(struct path_thread *th, int64_t since_ns, uint8_t flags, bool *done);
 
+/* A signal ended the thread: the wait that it was in would never have ended. False: out of memory. */
+bool path_thread_killed(struct path_thread *th);
+
 /* On its CPU until then, for all that is known: calls that were open have no end. */
 bool path_thread_until(struct path_thread *th, const struct losses *losses, int64_t to_ns);
 

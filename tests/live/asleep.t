@@ -58,10 +58,11 @@ def line_of(text):
 
 
 KINDS = {"lock": (1, "waiting for another thread (condition, semaphore)", "waiting for another thread in checkpoint",
-                  "checkpoint", line_of("    lock.acquire()")),
-         "socket": (10, "blocked on a socket", "waiting for a socket in fetch", "fetch", line_of("b.recv"))}
+                  "checkpoint", line_of("    lock.acquire()"), "a lock or a condition in checkpoint (hang.py:"),
+         "socket": (10, "blocked on a socket", "waiting for a socket in fetch", "fetch", line_of("b.recv"),
+                    "a socket or descriptors in fetch (hang.py:")}
 LAST = line_of("sys.argv[1]]()")
-for what, (kind, state, cause, function, line) in KINDS.items():
+for what, (kind, state, cause, function, line, path) in KINDS.items():
     # It hangs already, and is attached to.
     hung = subprocess.Popen([sys.executable, script, what], stdout=subprocess.PIPE, text=True, env=rec.environment())
     hung.stdout.readline()
@@ -101,7 +102,8 @@ for what, (kind, state, cause, function, line) in KINDS.items():
     err = recorder.communicate(timeout=rec.PATIENCE)[1]
     said = explain(ige)
     first = said.splitlines()[0] if said else ""
-    tap.ok("until the end" in first and cause in first and "hang.py:" in first, f"{what}: recorded from the beginning", said + err)
+    tap.ok(f"waits to the end for {path}" in first, f"{what}: recorded from the beginning", said + err)
+    tap.ok("until the end" in said and cause in said, f"{what}: and so says the cause", said)
 # Ranks that wait for one that waits for something else: that one is told first.
 RANKS = r"""
 import os, socket, threading
