@@ -76,10 +76,10 @@ shown = subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-explain"), ige], 
 first = shown.stdout.split("\n")[0]
 tap.ok(
     re.match(rf"python\S* stuck.py \(pid {main}\) made no step in the last [\d.]+ s: it waits to the end for a pipe or file in <module> "
-             rf"\(stuck.py:{line_of('os.read(ready')}\); ", first),
+             rf"\(stuck.py:{line_of('os.read(ready')}\): ", first),
     "first is where it stands", first)
-tap.ok(f"(pid {child}) waits to the end for a lock or a condition in encode (stuck.py:{line_of('lock.acquire()')})" in first,
-       "then the process that stands, too", first)
+tap.ok(f"(pid {child}) has the other end of the pipe, and waits itself in encode (stuck.py:{line_of('lock.acquire()')}); "
+       "whom that one waits for is not known" in first, "then the process that it waits for, and where that one stands", first)
 tap.ok(re.search(rf"Before that 900 steps of train \(stuck.py:{line_of('    for _ in range(300)')}-", first) or
        re.search(rf"Before that 9\d\d steps of train \(stuck.py:{line_of('    for _ in range(300)') + 1}-", first),
        "its steps, and not those of the thread that ticks", first)
