@@ -16,6 +16,7 @@ real.need("torch")
 EXPLAIN = os.path.join(rec.BUILD, "bin", "ingero-explain")
 BATCH, STEP = "batch = self.trouble.batch(self.batches)", "self.trouble.step(self, number)"
 SHARE = 0.06  # of a step, by which a line may differ from the loop's clock, which itself takes some time
+BEHIND_NS = 1.5e6  # own code of the loop behind the planted line's last call, up to the next call: without a sample it is that line's
 LEAST_NS = 400e3  # the same of short ones: the clock stands inside the line
 
 # What is planted, how long it takes in ms, how many steps, the line of the loop, what the report says of it. "": as many parts
@@ -73,9 +74,14 @@ def check(name, ms, steps, line, says):
              [(p["ns"], p["ns"]) for p in path["phases"]], f"{name}: causes sum to their phase")
     tap.same([sum(r["ns"] for r in p["rows"]) for p in path["phases"]], [p["ns"] for p in path["phases"]], f"{name}: so do lines")
     where = f"Trainer.step (train.py:{real.line_of(real.TRAIN, line)[1]})"
-    row = next((r for r in phase["rows"] if r["line"] == where), {"ns": 0, "why": []})
+    if where in phase["lead"]:  # it has nearly all of the step, and the rows are lines of what it calls
+        row = {"ns": phase["ns"], "why": phase["causes"]}
+    elif phase["lead"]:
+        return  # another line has
+    else:
+        row = next((r for r in phase["rows"] if r["line"] == where), {"ns": 0, "why": []})
     took = row["ns"] / path["steps"]["count"]
-    tap.ok(abs(took - planted) <= max(SHARE * each, LEAST_NS) or (line == BATCH and took > planted),
+    tap.ok(-max(SHARE * each, LEAST_NS) <= took - planted <= max(SHARE * each, LEAST_NS) + BEHIND_NS or (line == BATCH and took > planted),
            f"{name}: a step has {took / 1e6:.2f} of {each / 1e6:.2f} ms at that line, {planted / 1e6:.2f} by the loop's clock",
            json.dumps(phase["rows"], indent=1)[:4000])
     told = [w["text"] for w in row["why"] if not w["text"].endswith(" had the CPU")]
