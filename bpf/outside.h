@@ -101,48 +101,14 @@ static __always_inline void outsider_releases(struct task_struct *task, u64 now)
 		outsider_mark(at, tid);
 }
 
-/* A thread outside leaves its CPU. */
-static __always_inline void outsider_left(struct task_struct *task, u32 cpu, bool preempt, u64 now)
+/* Its interval ends. */
+static __always_inline void outsider_end(struct outsider *o, struct task_struct *task, u32 cpu,
+					 u64 now)
 {
-	struct outsider *o = outsider_of(task);
-	u32 state = task->__state;
-	struct sched_state *s;
-	struct pt_regs *regs;
-
-	if (!o)
-		return;
-	if (state & STATE_DEAD || now - o->released_ns > OUTSIDE_REST_NS) {
-		outsider_forget(o);
-		return;
-	}
-	s = &o->sched;
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	s->syscall = regs ? SYSCALL_NUMBER(regs) : -1;
-	s->flags = 0;
-	s->cpu_out = cpu;
-	s->object_kind = OBJECT_NONE;
-	if (bpf_core_field_exists(task->sched_info.run_delay))
-		s->run_delay = task->sched_info.run_delay;
-	s->preempted = preempt || state == 0;
-	s->ready_ns = s->preempted ? now : 0;
-	if (!s->preempted && regs)
-		object_of_sleep(s, task, &o->host, regs, state, 1);
-	s->out_ns = now;
-}
-
-/* A thread outside is given a CPU: its interval ends. */
-static __always_inline void outsider_came(struct task_struct *task, u32 cpu, u64 now)
-{
-	struct outsider *o = outsider_of(task);
-	struct sched_state *s;
+	struct sched_state *s = &o->sched;
+	u64 out = s->out_ns, own, wait = waited(task, s, now, &own);
 	struct wire_offcpu *w;
-	u64 out, own, wait;
 
-	if (!o || !o->sched.out_ns)
-		return;
-	s = &o->sched;
-	out = s->out_ns;
-	wait = waited(task, s, now, &own);
 	s->out_ns = 0;
 	if (now - out < OUTSIDE_LEAST_NS)
 		goto told;
@@ -174,6 +140,55 @@ lost:
 told:
 	s->waker_kind = WAKER_NONE;
 	s->waking_ns = 0;
+}
+
+/* A thread outside is given a CPU. */
+static __always_inline void outsider_came(struct task_struct *task, u32 cpu, u64 now)
+{
+	struct outsider *o = outsider_of(task);
+
+	if (o && o->sched.out_ns)
+		outsider_end(o, task, cpu, now);
+}
+
+/* It leaves a CPU that it was not seen to get (occupancy.h). */
+static __always_inline void outsider_came_unseen(struct outsider *o, struct task_struct *task,
+						 u32 cpu, u64 now)
+{
+	u64 came = arrived(task, now);
+
+	outsider_end(o, task, cpu, came < o->sched.out_ns ? o->sched.out_ns : came);
+}
+
+/* A thread outside leaves its CPU. */
+static __always_inline void outsider_left(struct task_struct *task, u32 cpu, bool preempt, u64 now)
+{
+	struct outsider *o = outsider_of(task);
+	u32 state = task->__state;
+	struct sched_state *s;
+	struct pt_regs *regs;
+
+	if (!o)
+		return;
+	if (o->sched.out_ns)
+		outsider_came_unseen(o, task, cpu, now);
+	if (state & STATE_DEAD || now - o->released_ns > OUTSIDE_REST_NS) {
+		outsider_forget(o);
+		return;
+	}
+	s = &o->sched;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	s->syscall = regs ? SYSCALL_NUMBER(regs) : -1;
+	s->flags = 0;
+	s->cpu_out = cpu;
+	s->object_kind = OBJECT_NONE;
+	if (bpf_core_field_exists(task->sched_info.run_delay))
+		s->run_delay = task->sched_info.run_delay;
+	s->preempted = preempt || state == 0;
+	s->ready_ns = s->preempted ? now : 0;
+	if (!s->preempted && regs)
+		object_of_sleep(s, task, &o->host, regs, state, 1);
+	s->out_ns = now;
 }
 
 #endif

