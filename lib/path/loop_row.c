@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Classifies jumps back in one function. The order of a thread's calls is exact, so that jumps
- * between calls are classified by what follows them; samples are taken anywhere, and begin an
- * iteration where they land at the first line or before it.
+ * between calls are classified by what follows them; waits and samples are anywhere, and begin an
+ * iteration where they land at the first line or before it. Where there are no calls, the first line
+ * is one where waits land again and again: a single sample at the head of a loop says nothing.
  */
 #include "lib/path/loop_row.h"
 
@@ -23,6 +24,21 @@ static bool is_statement(const struct loop_jump *j)
 	return (double)j->skips >= STATEMENT_SHARE * (double)j->n;
 }
 
+/* Without jumps between calls: the least line where enough waits land, or else anything. */
+static uint32_t find_waited(const struct loop_row *r)
+{
+	uint32_t first = 0;
+
+	for (unsigned i = 0; i < r->nwaits; i++) {
+		const struct loop_landing *w = &r->waits[i];
+
+		if ((first == 0 || w->line < first) && (w->n >= 2 || r->waited == 1) &&
+		    (double)w->n >= FIRST_SHARE * (double)r->waited)
+			first = w->line;
+	}
+	return first ? first : r->loose_first;
+}
+
 /* The least line where enough jumps land that are not within a statement. */
 static uint32_t find_first(const struct loop_row *r)
 {
@@ -35,7 +51,7 @@ static uint32_t find_first(const struct loop_row *r)
 		    (j->n >= 2 || r->total == 1) && (double)j->n >= FIRST_SHARE * (double)r->total)
 			first = j->to;
 	}
-	return first ? first : r->loose_first;
+	return first ? first : find_waited(r);
 }
 
 static int jump_index(const struct loop_row *r, uint32_t from, uint32_t to)
@@ -54,8 +70,24 @@ static void close_jumps(struct loop_row *r)
 		r->jumps[i].open = 0;
 }
 
-void loop_row_add_jump(struct loop_row *r, uint32_t from, uint32_t to, bool loose)
+/* Of lines that find no room, only how many they are is kept. */
+static void add_landing(struct loop_row *r, uint32_t line)
 {
+	unsigned i = 0;
+
+	r->waited++;
+	while (i < r->nwaits && r->waits[i].line != line)
+		i++;
+	if (i == r->nwaits && i < LOOP_LANDINGS)
+		r->waits[r->nwaits++] = (struct loop_landing){ .line = line };
+	if (i < r->nwaits)
+		r->waits[i].n++;
+}
+
+void loop_row_add_jump(struct loop_row *r, uint32_t from, enum loop_seen from_seen, uint32_t to,
+		       enum loop_seen to_seen)
+{
+	bool loose = from_seen != LOOP_SEEN_CALL || to_seen != LOOP_SEEN_CALL;
 	int at = loose ? -1 : jump_index(r, from, to);
 
 	r->last = -1;
@@ -65,6 +97,8 @@ void loop_row_add_jump(struct loop_row *r, uint32_t from, uint32_t to, bool loos
 		at = (int)r->njumps++;
 		r->jumps[at] = (struct loop_jump){ .from = from, .to = to };
 	}
+	if (to_seen == LOOP_SEEN_WAIT)
+		add_landing(r, to);
 	if (at < 0) {
 		if (!r->loose_first || to < r->loose_first)
 			r->loose_first = to;
@@ -78,9 +112,9 @@ void loop_row_add_jump(struct loop_row *r, uint32_t from, uint32_t to, bool loos
 	r->loose += at < 0 && to <= r->first;
 }
 
-void loop_row_add_line(struct loop_row *r, uint32_t line, bool loose)
+void loop_row_add_line(struct loop_row *r, uint32_t line, enum loop_seen seen)
 {
-	if (loose) {
+	if (seen != LOOP_SEEN_CALL) {
 		r->last = -1;
 		return;
 	}
@@ -95,6 +129,14 @@ void loop_row_add_line(struct loop_row *r, uint32_t line, bool loose)
 			j->open = 0;
 		}
 	}
+}
+
+void loop_row_forget_jumps(struct loop_row *r)
+{
+	r->loose = r->entries = r->anchored = r->total = r->waited = 0;
+	r->njumps = r->nwaits = 0;
+	r->last = -1;
+	r->first = r->beyond = r->loose_first = 0;
 }
 
 /* Whether lines of a statement that ends at its first line lie between. */

@@ -16,7 +16,15 @@
 #include "lib/base/vec.h"
 #include "lib/path/loop_anchor.h"
 
-#define LOOP_JUMPS 16 /* kinds of jumps that are told apart; the rest are taken as samples are */
+#define LOOP_JUMPS    16 /* kinds of jumps that are told apart; the rest are taken as samples are */
+#define LOOP_LANDINGS 8	 /* lines at which waits are seen to land */
+
+/* What shows that a thread is at a line. */
+enum loop_seen {
+	LOOP_SEEN_CALL,
+	LOOP_SEEN_WAIT,	  /* where a program always waits, and wherever else it has to */
+	LOOP_SEEN_SAMPLE, /* anywhere */
+};
 
 /* Jumps between the same two lines. */
 struct loop_jump {
@@ -27,6 +35,12 @@ struct loop_jump {
 	uint32_t open;	/* jumps of which that is not known yet */
 };
 
+/* Jumps that a wait showed, by where they land. */
+struct loop_landing {
+	uint32_t line;
+	uint64_t n;
+};
+
 /* A possible beginning of an iteration. */
 struct loop_begin {
 	int64_t ns;
@@ -34,7 +48,7 @@ struct loop_begin {
 	uint64_t calls;	     /* of the thread until then */
 	uint64_t idle_ns;    /* LOOPS_IDLE_NS and longer without an event of it, until then */
 	uint32_t from, to;   /* lines; from 0: the loop was entered */
-	uint8_t loose;	     /* seen by a sample */
+	uint8_t loose;	     /* not between two calls */
 	uint8_t anchored;    /* known by its anchor alone */
 	uint8_t interrupted; /* events may be missing between the beginning before and this */
 };
@@ -49,8 +63,11 @@ struct loop_row {
 	uint64_t total;	      /* jumps between calls */
 	uint32_t first;	      /* line at which iterations begin; 0: not known */
 	uint32_t beyond;      /* the last line from which a beginning came */
-	uint32_t loose_first; /* least line at which jumps seen by samples landed */
-	/* Beginnings that samples saw, by entering the function, and by the anchor. */
+	uint32_t loose_first; /* least line at which other jumps landed */
+	struct loop_landing waits[LOOP_LANDINGS];
+	unsigned nwaits;
+	uint64_t waited; /* jumps that waits showed */
+	/* Beginnings that waits and samples saw, by entering the function, and by the anchor. */
 	uint64_t loose, entries, anchored;
 	bool awaited;	   /* entered above its first line */
 	int64_t left_ns;   /* when a stack did not contain it any more */
@@ -65,10 +82,13 @@ struct loop_row {
 
 void loop_row_free(struct loop_row *r);
 
-/* The line went from there back to there. loose: one of both is where a sample was taken. */
-void loop_row_add_jump(struct loop_row *r, uint32_t from, uint32_t to, bool loose);
-/* It went on to that line. loose: a sample was taken there. */
-void loop_row_add_line(struct loop_row *r, uint32_t line, bool loose);
+/* The line went from there back to there. */
+void loop_row_add_jump(struct loop_row *r, uint32_t from, enum loop_seen from_seen, uint32_t to,
+		       enum loop_seen to_seen);
+/* It went on to that line. */
+void loop_row_add_line(struct loop_row *r, uint32_t line, enum loop_seen seen);
+/* What was counted of jumps so far is of another time. */
+void loop_row_forget_jumps(struct loop_row *r);
 
 /* Whether such a jump begins an iteration, for all that is known. */
 bool loop_row_begins(const struct loop_row *r, uint32_t from, uint32_t to, bool loose);

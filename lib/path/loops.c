@@ -169,7 +169,10 @@ APART static void take_stack(struct loops *l, struct loops_thread *th, const str
 	if (!python_lines_get(&l->lines, ev->stack, &lines, &n))
 		l->nomem = true;
 	else if (n)
-		loops_walk(l, th, lines, n, event_start(ev), kind >= LOOPS_SAMPLE);
+		loops_walk(l, th, lines, n, event_start(ev),
+			   kind == LOOPS_WAIT	  ? LOOP_SEEN_WAIT
+			   : kind == LOOPS_SAMPLE ? LOOP_SEEN_SAMPLE
+						  : LOOP_SEEN_CALL);
 	th->stack = ev->stack;
 }
 

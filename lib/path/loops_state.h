@@ -31,9 +31,9 @@ struct loop_visit {
 struct loop_level {
 	uint64_t path; /* hash of the functions down to here */
 	uint32_t function, line;
-	int row;	 /* -1: none */
-	bool loose;	 /* a sample was the first event at this line */
-	int64_t left_ns; /* of what is not on the stack any more */
+	int row;	     /* -1: none */
+	enum loop_seen seen; /* the first event at this line */
+	int64_t left_ns;     /* of what is not on the stack any more */
 	unsigned nvisits;
 	struct loop_visit visits[LOOPS_VISITS];
 };
@@ -91,9 +91,9 @@ struct loops {
 	bool nomem;
 };
 
-/* loops_walk.c: the thread's stack is this one at ns. sample: see LOOPS_SAMPLE. */
+/* loops_walk.c: the thread's stack is this one at ns. */
 void loops_walk(struct loops *l, struct loops_thread *th, const struct python_line *lines,
-		unsigned n, int64_t ns, bool sample);
+		unsigned n, int64_t ns, enum loop_seen seen);
 
 /* loops_begin.c. An iteration of that row may begin. */
 void loops_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,

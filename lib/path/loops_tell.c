@@ -197,10 +197,8 @@ static void forget_begins(const struct loops *l, struct loops_thread *th,
 		if (!r->path || r->loop >= 0 || kept)
 			continue;
 		r->newest_ns = LOOPS_NEVER;
-		r->dropped = r->loose = r->entries = r->anchored = r->total = 0;
-		r->njumps = 0;
-		r->last = -1;
-		r->first = r->beyond = r->loose_first = 0;
+		r->dropped = 0;
+		loop_row_forget_jumps(r);
 	}
 }
 

@@ -49,7 +49,7 @@ static void enter_row(struct loops *l, struct loops_thread *th, struct loop_row 
 }
 
 static void enter_levels(struct loops *l, struct loops_thread *th, const struct python_line *lines,
-			 unsigned n, int64_t ns, bool sample)
+			 unsigned n, int64_t ns, enum loop_seen seen)
 {
 	for (unsigned i = th->nlevels; i < n; i++) {
 		struct loop_level *level = &th->levels[i];
@@ -61,7 +61,7 @@ static void enter_levels(struct loops *l, struct loops_thread *th, const struct 
 		level->path = path;
 		level->function = lines[i].function;
 		level->line = lines[i].line;
-		level->loose = sample;
+		level->seen = seen;
 		level->row = loops_find_row(th, level->path);
 		th->nlevels = i + 1;
 		if (level->row < 0)
@@ -125,11 +125,10 @@ static void begin_first(struct loops *l, struct loops_thread *th, struct loop_le
 }
 
 static void jump_back(struct loops *l, struct loops_thread *th, unsigned at, uint32_t to,
-		      int64_t ns, bool sample)
+		      int64_t ns, enum loop_seen seen)
 {
 	struct loop_level *level = &th->levels[at];
 	struct loop_row *row = loops_need_row(l, th, at);
-	bool loose = sample || level->loose;
 
 	if (row && level->row < 0) {
 		level->row = (int)(row - th->rows);
@@ -140,30 +139,31 @@ static void jump_back(struct loops *l, struct loops_thread *th, unsigned at, uin
 		row->awaited = false;
 		row->left_ns = LOOPS_NEVER;
 		row->beyond_ns = 0;
-		loop_row_add_jump(row, level->line, to, loose);
+		loop_row_add_jump(row, level->line, level->seen, to, seen);
 		loops_begin(l, th, row,
 			    (struct loop_begin){ .ns = ns,
 						 .left_ns = LOOPS_NEVER,
 						 .from = level->line,
 						 .to = to,
-						 .loose = loose });
+						 .loose = seen != LOOP_SEEN_CALL ||
+							  level->seen != LOOP_SEEN_CALL });
 	}
 	level->line = to;
-	level->loose = sample;
+	level->seen = seen;
 }
 
 static void go_on(struct loops *l, struct loops_thread *th, struct loop_level *level, uint32_t line,
-		  int64_t ns, bool sample)
+		  int64_t ns, enum loop_seen seen)
 {
 	struct loop_row *row = level->row >= 0 ? &th->rows[level->row] : NULL;
 
 	level->line = line;
-	level->loose = sample;
+	level->seen = seen;
 	if (!row) {
 		add_visit(th, level, ns, LOOPS_NEVER);
 		return;
 	}
-	loop_row_add_line(row, line, sample);
+	loop_row_add_line(row, line, seen);
 	if (row->awaited && line >= row->first)
 		enter_row(l, th, row, line, ns);
 	if (row->beyond && line > row->beyond && !row->beyond_ns)
@@ -183,7 +183,7 @@ static void find_watched(struct loops_thread *th)
 }
 
 void loops_walk(struct loops *l, struct loops_thread *th, const struct python_line *lines,
-		unsigned n, int64_t ns, bool sample)
+		unsigned n, int64_t ns, enum loop_seen seen)
 {
 	unsigned at = 0;
 
@@ -196,12 +196,12 @@ void loops_walk(struct loops *l, struct loops_thread *th, const struct python_li
 	    lines[at].line) {
 		drop_levels(th, at + 1, ns);
 		if (lines[at].line < th->levels[at].line)
-			jump_back(l, th, at, lines[at].line, ns, sample);
+			jump_back(l, th, at, lines[at].line, ns, seen);
 		else
-			go_on(l, th, &th->levels[at], lines[at].line, ns, sample);
+			go_on(l, th, &th->levels[at], lines[at].line, ns, seen);
 	} else {
 		drop_levels(th, at, ns);
 	}
-	enter_levels(l, th, lines, n, ns, sample);
+	enter_levels(l, th, lines, n, ns, seen);
 	find_watched(th);
 }

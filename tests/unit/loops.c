@@ -224,6 +224,34 @@ static void sampled(struct play *p)
 	}
 }
 
+/* A thread that makes no calls: a few samples and a wait for the interpreter at the loop's head. */
+static void waits_alone(struct play *p)
+{
+	for (int i = 0; i < 300; i++) {
+		if (i == 5)
+			add_event(p, p->a, OP_CPU_SAMPLE, "main:10");
+		if (i > 200 && i % 10 == 0)
+			add_event(p, p->a, OP_CPU_SAMPLE, "main:10");
+		if (i == 250)
+			add_event(p, p->a, OP_SCHED_OFFCPU, "main:10");
+		add_event(p, p->a, OP_SCHED_OFFCPU, "main:11");
+		if (i % 10 == 7)
+			add_event(p, p->a, OP_CPU_SAMPLE, "main:11");
+		add_event(p, p->a, OP_SCHED_OFFCPU, "main:12");
+	}
+}
+
+/* Its first jump is one that a sample shows. */
+static void sample_before_waits(struct play *p)
+{
+	add_event(p, p->a, OP_SCHED_OFFCPU, "main:12");
+	add_event(p, p->a, OP_CPU_SAMPLE, "main:10");
+	for (int i = 0; i < 299; i++) {
+		add_event(p, p->a, OP_SCHED_OFFCPU, "main:11");
+		add_event(p, p->a, OP_SCHED_OFFCPU, "main:12");
+	}
+}
+
 static void gaps_in_stacks(struct play *p)
 {
 	for (int i = 0; i < 100; i++) {
@@ -292,6 +320,8 @@ static const struct row {
 	{ "waves of requests", waves, "576 steps of engine:20-22" },
 	{ "recorded from the middle of an iteration", attached, "101 steps of main:10-12" },
 	{ "with CPU samples in between", sampled, "400 steps of main:10-15" },
+	{ "waits alone, samples at the head", waits_alone, "300 steps of main:11-12" },
+	{ "waits alone, a sample first", sample_before_waits, "300 steps of main:11-12" },
 	{ "stacks that are cut off", gaps_in_stacks, "100 steps of step:10-12" },
 	{ "a function entered for forty steps each", entered_again, "800 steps of train:12-13" },
 	{ "eight iterations", eight, "8 steps of main:10-15" },
