@@ -125,8 +125,9 @@ static bool is_over(const struct path_tracks *t, const struct track_state *s)
 	return !s->dropped && path_exited(t->path, s->anchor);
 }
 
-/* The life that a track of an ended thread must have had to be kept. False: all are. */
-static bool least_kept(struct path_tracks *t, uint64_t *least)
+/* The life that a track of an ended thread must have had to be kept, and how many with no longer one
+ * are. False: all are. */
+static bool least_kept(struct path_tracks *t, uint64_t *least, size_t *equal)
 {
 	VEC(uint64_t) lives = { 0 };
 	bool some;
@@ -138,28 +139,52 @@ static bool least_kept(struct path_tracks *t, uint64_t *least)
 	if (some) {
 		qsort(lives.v, lives.n, sizeof(lives.v[0]), compare_ns);
 		*least = lives.v[TRACKS_KEPT - 1];
+		for (*equal = 0; *equal < TRACKS_KEPT; ++*equal)
+			if (lives.v[TRACKS_KEPT - 1 - *equal] != *least)
+				break;
 	}
 	vec_free(&lives);
 	return some;
 }
 
+/* Those of which no piece is to come. */
+static void forget_dropped(struct path_tracks *t)
+{
+	size_t keep = 0;
+
+	t->newest = NULL;
+	for (size_t i = 0; i < t->v.n; i++) {
+		const struct track_state s = t->v.v[i];
+
+		if (s.dropped && path_is_over(t->path, s.anchor)) {
+			map_del(&t->by_anchor, s.anchor);
+			continue;
+		}
+		if (keep < i && !map_put(&t->by_anchor, s.anchor, keep))
+			t->nomem = true;
+		t->v.v[keep++] = s;
+	}
+	t->v.n = keep;
+}
+
 static void prune(struct path_tracks *t)
 {
 	uint64_t least;
+	size_t equal;
+	bool some = least_kept(t, &least, &equal);
 
-	t->prune_at = t->v.n + PRUNE_TRACKS;
-	if (!least_kept(t, &least))
-		return;
-	for (size_t i = 0; i < t->v.n; i++) {
+	for (size_t i = 0; some && i < t->v.n; i++) {
 		struct track_state *s = &t->v.v[i];
 
-		if (!is_over(t, s) || s->ns >= least)
+		if (!is_over(t, s) || s->ns > least || (s->ns == least && equal && equal--))
 			continue;
 		track_sums_free(&s->sums);
 		vec_free(&s->held);
 		memset(s->phases, 0, sizeof(s->phases));
 		s->dropped = true;
 	}
+	forget_dropped(t);
+	t->prune_at = t->v.n + PRUNE_TRACKS;
 }
 
 /* ---- pieces ---- */
@@ -252,8 +277,9 @@ static struct track_state *state_of(struct path_tracks *t, uint32_t anchor)
 		return t->newest;
 	if (map_get(&t->by_anchor, anchor, &at))
 		return t->newest = &t->v.v[at];
-	if (t->v.n >= t->prune_at + PRUNE_TRACKS)
+	if (t->v.n >= t->prune_at)
 		prune(t);
+	at = t->v.n;
 	for (unsigned i = 0; i < TRACK_WINDOWS; i++)
 		fresh.phases[i].window = (enum track_window)i;
 	if (!vec_push(&t->v, fresh))
@@ -301,6 +327,7 @@ static void on_piece(struct path_listener *l, const struct path_piece *p)
 
 struct path_tracks *path_tracks_new(const struct world *w)
 {
+	static const struct path_options options = { .forget = true };
 	struct path_tracks *t = calloc(1, sizeof(*t));
 
 	if (!t)
@@ -312,7 +339,8 @@ struct path_tracks *path_tracks_new(const struct world *w)
 	track_names_init(&t->names, w);
 	t->unended.w = w;
 	t->path_feed.unended = &t->unended;
-	t->path = t->path_feed.path = path_new(w, NULL, &t->path_listener);
+	t->prune_at = PRUNE_TRACKS;
+	t->path = t->path_feed.path = path_new(w, &options, &t->path_listener);
 	t->loops = t->loops_feed.loops = loops_new(w, &t->loop_listener);
 	if (t->path && t->loops)
 		return t;

@@ -136,8 +136,8 @@ static bool add_queued(const struct world *w, const struct occupancy *o,
 	size_t first = out->v.n;
 	uint32_t cpu = cpu_in;
 
-	for (uint32_t i = th->moves.n; i > 0 && to > from; i--) {
-		const struct move *m = &th->moves.v[i - 1];
+	for (uint32_t i = th->moves ? th->moves->n : 0; i > 0 && to > from; i--) {
+		const struct move *m = &th->moves->v[i - 1];
 
 		if (m->time_ns <= from)
 			break;
@@ -159,6 +159,7 @@ static bool add_runnable(const struct world *w, const struct occupancy *o,
 			 const struct event *ev, const struct op_def *def, int64_t ready_ns,
 			 struct offcpu_segments *out)
 {
+	static const struct moves unmoved;
 	uint64_t wait = (uint64_t)(ev->end_ns - ready_ns),
 		 throttled = get_column(ev, def, COL_THROTTLED_NS, 0),
 		 stolen = get_column(ev, def, COL_STOLEN_NS, 0);
@@ -178,7 +179,7 @@ static bool add_runnable(const struct world *w, const struct occupancy *o,
 		return true;
 	/* Of an occupant whose slice was lost the CPU seems to be another's. */
 	if (cpu_out > UINT16_MAX || cpu_in > UINT16_MAX ||
-	    !moves_sound(&th->moves, event_start(ev), cpu_out, cpu_in) ||
+	    !moves_sound(th->moves ? th->moves : &unmoved, event_start(ev), cpu_out, cpu_in) ||
 	    losses_within(losses, ready_ns, ev->end_ns))
 		return add_segment(out, ev->end_ns, SEGMENT_RUNNABLE, 0);
 	return add_queued(w, o, th, from, ev->end_ns, (uint32_t)cpu_in, out);
@@ -196,7 +197,8 @@ bool offcpu_segments(const struct world *w, const struct occupancy *o, const str
 	ready = ev->end_ns - (int64_t)(wait > ev->dur_ns ? ev->dur_ns : wait);
 	done = (ready <= event_start(ev) || add_blocked(th, ev, def, ready, out)) &&
 	       (ready >= ev->end_ns || add_runnable(w, o, losses, th, ev, def, ready, out));
-	th->moves.n = 0;
+	if (th->moves)
+		th->moves->n = 0;
 	/* Where the CPU was taken from it. */
 	for (size_t i = 0; i < out->v.n; i++) {
 		if (out->v.v[i].state == SEGMENT_RUNNABLE || out->v.v[i].state == SEGMENT_THROTTLED)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/base/rare.h"
+#include "lib/path/path_ended.h"
 #include "lib/path/path_state.h"
 #include "lib/path/path_walk.h"
 #include "lib/path/retain.h"
@@ -31,6 +32,7 @@ struct path *path_new(const struct world *w, const struct path_options *o,
 		p->opt.patience_ns = PATH_PATIENCE_NS;
 	p->now_ns = INT64_MIN / 2;
 	p->expire_ns = INT64_MIN;
+	p->forget_at = PATH_ENDED_LEAST;
 	return p;
 }
 
@@ -49,6 +51,8 @@ void path_free(struct path *p)
 	vec_free(&p->submitters);
 	vec_free(&p->offcpu.v);
 	vec_free(&p->ready);
+	vec_free(&p->ended);
+	vec_free(&p->forgotten);
 	occupancy_free(&p->occupancy);
 	releases_free(&p->releases);
 	mixes_free(&p->mixes);
@@ -75,11 +79,13 @@ static void add_track(struct path *p, struct path_thread *th)
 		th->track = (uint32_t)p->tracks.n;
 }
 
-/* NULL: the world has no such thread, or memory is exhausted (p->nomem). */
+/* NULL: the world has no such thread, it has ended and was given back, or memory is exhausted
+ * (p->nomem). */
 static struct path_thread *thread_of(struct path *p, uint32_t id)
 {
 	struct path_thread *th = path_thread_known(p, id);
-	const struct world_thread *t = th ? NULL : world_get_thread(p->w, id);
+	const struct world_thread *t =
+		th || path_ended_of(p, id) ? NULL : world_get_thread(p->w, id);
 	const struct world_process *process = t ? world_get_process(p->w, t->process) : NULL;
 
 	if (th || !t)
@@ -204,7 +210,7 @@ static void note_release(struct path *p, const struct path_thread *th, struct se
 {
 	if (wait->state != SEGMENT_WAITING)
 		return;
-	if (!thread_of(p, wait->who)) {
+	if (!thread_of(p, wait->who) && !path_ended_of(p, wait->who)) {
 		wait->state = SEGMENT_BLOCKED;
 		wait->flags &= (uint8_t)~SEGMENT_ACT_UNKNOWN;
 	} else if (!releases_add(&p->releases, th->id, wait->who)) {
@@ -303,13 +309,17 @@ static void on_fork(struct path *p, const struct path_thread *th, const struct e
 	segment_log_begin(&child->log, ev->end_ns);
 }
 
-static void on_migrate(struct path_thread *th, const struct event *ev, const struct op_def *def)
+static bool on_migrate(struct path_thread *th, const struct event *ev, const struct op_def *def)
 {
 	uint64_t from, to;
 
 	if (!event_get(ev, def, COL_CPU_OUT, &from) || !event_get(ev, def, COL_CPU_IN, &to))
-		return;
-	moves_add(&th->moves, ev->end_ns, (uint32_t)from, (uint32_t)to);
+		return true;
+	if (!th->moves)
+		th->moves = calloc(1, sizeof(*th->moves));
+	if (th->moves)
+		moves_add(th->moves, ev->end_ns, (uint32_t)from, (uint32_t)to);
+	return th->moves != NULL;
 }
 
 static bool on_section(struct path *p, struct path_thread *th, const struct event *ev)
@@ -344,7 +354,7 @@ APART static void on_thread(struct path *p, struct path_thread *th, const struct
 		on_offcpu(p, th, ev, def);
 		break;
 	case OP_SCHED_MIGRATE:
-		on_migrate(th, ev, def);
+		done = on_migrate(th, ev, def);
 		break;
 	case OP_SCHED_STOLEN:
 		done = on_stolen(p, th, ev);
@@ -368,6 +378,8 @@ APART static void on_thread(struct path *p, struct path_thread *th, const struct
 		done = path_thread_until(th, &p->losses, ev->end_ns) &&
 		       (!event_get(ev, def, COL_STATUS, &status) || !(status & SIGNAL_MASK) ||
 			path_thread_killed(th));
+		if (!th->exited && p->opt.forget)
+			done &= vec_push(&p->ended, th->id);
 		th->exited = true;
 		th->walk_at = 0; /* all of it is known */
 		break;
@@ -401,6 +413,8 @@ APART static void look_after(struct path *p)
 		p->expire_ns = p->now_ns + p->opt.patience_ns / 8;
 		path_walk_expired(p);
 	}
+	if (p->ended.n >= p->forget_at)
+		path_ended_forget(p);
 	if (p->events >= p->opt.segments_max / 8) {
 		p->events = 0;
 		retain_some(p);
@@ -425,7 +439,8 @@ int path_event(struct path *p, const struct event *ev, struct err *e)
 	if (o->kind == PATH_OP_NEW || p->finished)
 		return 0;
 	p->events++;
-	if (p->now_ns >= p->expire_ns || p->events >= p->opt.segments_max / 8)
+	if (p->now_ns >= p->expire_ns || p->events >= p->opt.segments_max / 8 ||
+	    p->ended.n >= p->forget_at)
 		look_after(p);
 	if (o->kind == PATH_OP_OTHER) {
 		if (ev->op == OP_SCHED_OCCUPIED)

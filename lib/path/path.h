@@ -48,6 +48,8 @@ struct path_piece {
 /* Receives the pieces of all anchors: each life once and whole, not in order of time. */
 struct path_listener {
 	void (*on_piece)(struct path_listener *l, const struct path_piece *p);
+	/* Whether numbers of an ended anchor's segments are still held; NULL: they all are. */
+	bool (*is_kept)(const struct path_listener *l, uint32_t anchor);
 };
 
 struct path;
@@ -55,6 +57,8 @@ struct path;
 struct path_options {
 	size_t segments_max; /* held at once; 0: PATH_SEGMENTS_MAX */
 	int64_t patience_ns; /* 0: PATH_PATIENCE_NS */
+	/* Gives back what is held of ended threads (path_ended.h): path_window does not find them. */
+	bool forget;
 };
 #define PATH_SEGMENTS_MAX 5592405 /* 64 MiB */
 
@@ -85,6 +89,8 @@ int path_open(struct path *p, uint32_t thread, uint16_t op, int64_t start_ns, un
 
 /* Whether the thread has ended. */
 bool path_exited(const struct path *p, uint32_t thread);
+/* Whether it has, and no piece of it is to come. */
+bool path_is_over(const struct path *p, uint32_t thread);
 
 /* Up to when calls and intervals tell what the thread did; INT64_MIN: none does. */
 int64_t path_known_until(const struct path *p, uint32_t thread);

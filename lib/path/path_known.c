@@ -22,7 +22,9 @@ bool path_is_recorded(const struct path *p, uint32_t thread)
 {
 	const struct path_thread *th = path_thread_known(p, thread);
 
-	return th && !th->outside && (th->log.begun || th->tail.n);
+	if (!th)
+		return path_ended_of(p, thread) == PATH_FORGOTTEN_RECORDED;
+	return !th->outside && (th->log.begun || th->tail.n);
 }
 
 bool path_is_finished(const struct path *p)
@@ -50,7 +52,12 @@ bool path_exited(const struct path *p, uint32_t thread)
 {
 	const struct path_thread *th = path_thread_known(p, thread);
 
-	return th && th->exited;
+	return th ? th->exited : path_ended_of(p, thread) != PATH_REMEMBERED;
+}
+
+bool path_is_over(const struct path *p, uint32_t thread)
+{
+	return path_ended_of(p, thread) != PATH_REMEMBERED;
 }
 
 uint32_t path_via_key(const struct path *p, uint32_t via)

@@ -52,9 +52,12 @@ struct path {
 	struct segment_keys keys;
 	struct mixes mixes;
 	struct path_vias vias;
-	struct offcpu_segments offcpu;	 /* scratch */
-	struct map sockets;		 /* id -> flag of waits for it */
-	size_t pending;			 /* pieces that wait for a thread */
+	struct offcpu_segments offcpu; /* scratch */
+	struct map sockets;	       /* id -> flag of waits for it */
+	VEC(uint32_t) ended;	/* threads that are to be forgotten, as they ended (path_ended.h) */
+	VEC(uint8_t) forgotten; /* by world thread id: enum path_forgotten */
+	size_t forget_at;	/* ended threads that make it worth while to look at them */
+	size_t pending;		/* pieces that wait for a thread */
 	VEC(struct pending_piece) ready; /* scratch of path_walk.c */
 	size_t events;			 /* since the segments were counted last */
 	int64_t now_ns;			 /* end of the newest event */
@@ -67,6 +70,14 @@ struct path {
 static inline struct path_thread *path_thread_known(const struct path *p, uint32_t id)
 {
 	return id < p->threads.n ? p->threads.v[id] : NULL;
+}
+
+/* What is left of a thread that ended. */
+enum path_forgotten { PATH_REMEMBERED, PATH_FORGOTTEN, PATH_FORGOTTEN_RECORDED };
+
+static inline enum path_forgotten path_ended_of(const struct path *p, uint32_t id)
+{
+	return id < p->forgotten.n ? (enum path_forgotten)p->forgotten.v[id] : PATH_REMEMBERED;
 }
 
 /* So far nothing that comes will change what is known of the thread. */

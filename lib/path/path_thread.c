@@ -9,13 +9,15 @@
 
 #include <string.h>
 
-#define TAIL_MAX 1048576 /* of one call, before it counts as one that never returns: 32 MiB */
+#define TAIL_SMALL 8	   /* parts that are not worth their memory while there are none */
+#define TAIL_MAX   1048576 /* of one call, before it counts as one that never returns: 32 MiB */
 
 void path_thread_free(struct path_thread *th)
 {
 	segment_log_free(&th->log);
 	vec_free(&th->tail);
 	vec_free(&th->pending);
+	free(th->moves);
 }
 
 /* What is on a CPU in [from, to): unknown where events were lost. */
@@ -80,6 +82,8 @@ static bool move_tail(struct path_thread *th, const struct losses *losses, size_
 	th->tail.n -= n;
 	if (th->tail.n)
 		memmove(th->tail.v, th->tail.v + n, th->tail.n * sizeof(th->tail.v[0]));
+	else if (th->tail.cap <= TAIL_SMALL) /* most threads have few, seldom */
+		vec_free(&th->tail);
 	return true;
 }
 

@@ -49,7 +49,8 @@ struct path_thread {
 	uint32_t process, node;	 /* world ids */
 	uint32_t creator;	 /* the thread that made it where its log begins; 0 not known */
 	bool exited, outside;	 /* outside: of no recorded process */
-	struct moves moves;
+	bool over;		 /* it is about to be forgotten */
+	struct moves *moves;	 /* NULL: it has not been moved between run queues */
 };
 
 void path_thread_free(struct path_thread *th);

@@ -341,8 +341,10 @@ void path_walk_track(struct path *p, struct path_track *track)
 			  .listener = p->listener,
 			  .track = (uint32_t)(track - p->tracks.v),
 			  .late = p->finished };
-	int64_t to = th->log.begun ? segment_log_end(&th->log) : INT64_MIN, from;
+	int64_t to = th && th->log.begun ? segment_log_end(&th->log) : INT64_MIN, from;
 
+	if (!th) /* it was forgotten, and walked before */
+		return;
 	/* Whole segments, so that no piece is cut where the walk happened to stop. */
 	if (to > path_settled(p, th))
 		to = segment_log_start(&th->log, segment_log_find(&th->log, path_settled(p, th)));

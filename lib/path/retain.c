@@ -76,6 +76,7 @@ void retain_some(struct path *p)
 	for (size_t i = 0; i < p->tracks.n; i++) {
 		struct path_thread *th = path_thread_known(p, p->tracks.v[i].thread);
 
-		th->walk_at = th->log.v.n + PATH_WALK_SEGMENTS;
+		if (th)
+			th->walk_at = th->log.v.n + PATH_WALK_SEGMENTS;
 	}
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads that have ended: what is held of one is given back once no walk can ask for it. A walk
+ * looks into other threads only where the anchor's own life has not been walked yet, so that
+ * nothing before the least of these times is asked for again.
+ */
+#ifndef INGERO_PATH_PATH_ENDED_H
+#define INGERO_PATH_PATH_ENDED_H
+
+#include "lib/path/path.h"
+
+#define PATH_ENDED_LEAST 64 /* ended threads, before it is looked at them */
+
+/* Forgets those of p->ended that it can, and looks again when there are enough more. */
+void path_ended_forget(struct path *p);
+
+#endif
