@@ -10,6 +10,7 @@
 
 #include "lib/detect/step_runs.h"
 #include "lib/path/loops_feed.h"
+#include "lib/path/path_ended.h"
 #include "lib/path/path_feed.h"
 
 /* So many more held pieces make it worth while to see which of them are known now. */
@@ -327,7 +328,7 @@ static void on_piece(struct path_listener *l, const struct path_piece *p)
 
 struct path_tracks *path_tracks_new(const struct world *w)
 {
-	static const struct path_options options = { .forget = true };
+	static const struct path_options options = { .forget_ns = PATH_ENDED_NS };
 	struct path_tracks *t = calloc(1, sizeof(*t));
 
 	if (!t)

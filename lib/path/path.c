@@ -32,7 +32,9 @@ struct path *path_new(const struct world *w, const struct path_options *o,
 		p->opt.patience_ns = PATH_PATIENCE_NS;
 	p->now_ns = INT64_MIN / 2;
 	p->expire_ns = INT64_MIN;
-	p->forget_at = PATH_ENDED_LEAST;
+	if (!p->opt.forget_least)
+		p->opt.forget_least = PATH_ENDED_LEAST;
+	p->forget_at = p->opt.forget_least;
 	return p;
 }
 
@@ -378,7 +380,7 @@ APART static void on_thread(struct path *p, struct path_thread *th, const struct
 		done = path_thread_until(th, &p->losses, ev->end_ns) &&
 		       (!event_get(ev, def, COL_STATUS, &status) || !(status & SIGNAL_MASK) ||
 			path_thread_killed(th));
-		if (!th->exited && p->opt.forget)
+		if (!th->exited && p->opt.forget_ns)
 			done &= vec_push(&p->ended, th->id);
 		th->exited = true;
 		th->walk_at = 0; /* all of it is known */
@@ -412,6 +414,8 @@ APART static void look_after(struct path *p)
 	if (p->now_ns >= p->expire_ns) {
 		p->expire_ns = p->now_ns + p->opt.patience_ns / 8;
 		path_walk_expired(p);
+		if (p->ended.n >= p->opt.forget_least)
+			p->forget_at = p->ended.n;
 	}
 	if (p->ended.n >= p->forget_at)
 		path_ended_forget(p);

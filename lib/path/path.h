@@ -57,10 +57,13 @@ struct path;
 struct path_options {
 	size_t segments_max; /* held at once; 0: PATH_SEGMENTS_MAX */
 	int64_t patience_ns; /* 0: PATH_PATIENCE_NS */
-	/* Gives back what is held of ended threads (path_ended.h): path_window does not find them. */
-	bool forget;
+	/* What is held of ended threads is given back so long after (path_ended.h), so that
+	 * path_window does not find them; 0: it is held. */
+	int64_t forget_ns;
+	size_t forget_least; /* of them, before it is looked at any; 0: PATH_ENDED_LEAST */
 };
 #define PATH_SEGMENTS_MAX 5592405 /* 64 MiB */
+#define PATH_ENDED_LEAST  64
 
 /* w and the listener stay the caller's and must outlive the path. NULL: out of memory. */
 struct path *path_new(const struct world *w, const struct path_options *o,

@@ -10,21 +10,8 @@
 #include "lib/path/path_state.h"
 #include "lib/path/path_walk.h"
 
-/* The end of a wait that a thread ended comes when whoever waited has got a CPU: later by no more. */
-#define GRACE_NS 1000000000
 /* A share of all contexts and keys, so that searching them costs little for each thread. */
 #define SHARE 64
-
-/* Ended anchors are walked to their end, where that is not far off. */
-static void walk_ended(struct path *p)
-{
-	for (size_t i = 0; i < p->ended.n; i++) {
-		const struct path_thread *th = path_thread_known(p, p->ended.v[i]);
-
-		if (th && th->track)
-			path_walk_track(p, &p->tracks.v[th->track - 1]);
-	}
-}
 
 static int64_t least_pending(const struct path *p, int64_t least)
 {
@@ -71,7 +58,7 @@ static bool can_forget(const struct path *p, const struct path_thread *th, int64
 {
 	int64_t end = path_thread_end(th);
 
-	return !th->pending.n && end < needed_ns && end < p->now_ns - GRACE_NS &&
+	return !th->pending.n && end < needed_ns && end < p->now_ns - p->opt.forget_ns &&
 	       (!th->track || is_walked(&p->tracks.v[th->track - 1], th));
 }
 
@@ -112,7 +99,8 @@ void path_ended_forget(struct path *p)
 {
 	size_t keep = 0;
 
-	walk_ended(p);
+	for (size_t i = 0; i < p->tracks.n; i++)
+		path_walk_track(p, &p->tracks.v[i]);
 	if (p->threads.n && !vec_reach(&p->forgotten, p->threads.n - 1)) {
 		p->nomem = true;
 		return;
@@ -129,5 +117,5 @@ void path_ended_forget(struct path *p)
 		}
 		p->ended.n = keep;
 	}
-	p->forget_at = p->ended.n + PATH_ENDED_LEAST + p->by_ctx.n / SHARE;
+	p->forget_at = p->ended.n + p->opt.forget_least + p->by_ctx.n / SHARE;
 }

@@ -9,7 +9,8 @@
 
 #include "lib/path/path.h"
 
-#define PATH_ENDED_LEAST 64 /* ended threads, before it is looked at them */
+/* The end of a wait that a thread ended comes when whoever waited has got a CPU: later by no more. */
+#define PATH_ENDED_NS 1000000000
 
 /* Forgets those of p->ended that it can, and looks again when there are enough more. */
 void path_ended_forget(struct path *p);
