@@ -31,6 +31,12 @@ struct track_state {
 	struct track_phase phases[TRACK_WINDOWS];
 };
 
+/* Keys of anchors that were forgotten are used again, for others. */
+struct key_sum {
+	uint32_t anchor;
+	uint32_t number; /* of its sum; 0: none */
+};
+
 struct path_tracks {
 	struct path_listener path_listener; /* first: listeners are cast back */
 	struct loop_listener loop_listener;
@@ -44,7 +50,7 @@ struct path_tracks {
 	VEC(struct track_state) v;
 	struct map by_anchor;
 	struct track_state *newest; /* of the last piece; NULL: none since v changed */
-	VEC(uint32_t) by_key; /* key of an anchor's own segment -> number of its sum, 0 none */
+	VEC(struct key_sum) by_key; /* by key of an anchor's own segment */
 	VEC(struct step_runs) runs; /* by loop */
 	size_t prune_at;	    /* tracks */
 	bool nomem;
@@ -298,11 +304,11 @@ static uint32_t number_of(struct path_tracks *t, struct track_state *s, const st
 	bool own = p->key && p->depth == 0 && !p->occupant;
 	uint32_t number;
 
-	if (own && p->key < t->by_key.n && t->by_key.v[p->key])
-		return t->by_key.v[p->key];
+	if (own && p->key < t->by_key.n && t->by_key.v[p->key].anchor == s->anchor)
+		return t->by_key.v[p->key].number;
 	number = track_sums_number(&s->sums, t->path, p);
 	if (own && number && vec_reach(&t->by_key, p->key))
-		t->by_key.v[p->key] = number;
+		t->by_key.v[p->key] = (struct key_sum){ s->anchor, number };
 	return number;
 }
 
@@ -324,6 +330,11 @@ static void on_piece(struct path_listener *l, const struct path_piece *p)
 		settle_some(t, s);
 }
 
+static bool is_kept(const struct path_listener *l, uint32_t anchor)
+{
+	return map_get(&((const struct path_tracks *)l)->by_anchor, anchor, NULL);
+}
+
 /* ---- the stream ---- */
 
 struct path_tracks *path_tracks_new(const struct world *w)
@@ -335,6 +346,7 @@ struct path_tracks *path_tracks_new(const struct world *w)
 		return NULL;
 	t->w = w;
 	t->path_listener.on_piece = on_piece;
+	t->path_listener.is_kept = is_kept;
 	t->loop_listener.on_step = on_step;
 	t->loop_listener.on_restart = on_restart;
 	track_names_init(&t->names, w);

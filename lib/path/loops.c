@@ -9,6 +9,8 @@
 #include "lib/event/tier.h"
 #include "lib/path/loops_state.h"
 
+#define FORGET_MORE 256 /* threads, and twice as many as were left: it is looked which are over */
+
 struct loops *loops_new(const struct world *w, struct loop_listener *listener)
 {
 	struct loops *l = calloc(1, sizeof(*l));
@@ -18,6 +20,8 @@ struct loops *loops_new(const struct world *w, struct loop_listener *listener)
 	l->w = w;
 	l->listener = listener;
 	l->lost_since_ns = l->lost_until_ns = INT64_MIN;
+	l->over.over = true;
+	l->forget_at = FORGET_MORE;
 	python_lines_init(&l->lines, w);
 	l->kinds = calloc(UINT16_MAX + 1, 1);
 	if (!l->kinds) {
@@ -38,15 +42,19 @@ static void free_rows(struct loops_thread *th)
 	th->levels = NULL;
 }
 
+static void free_thread(struct loops_thread *th)
+{
+	free_rows(th);
+	vec_free(&th->phases);
+	free(th);
+}
+
 void loops_free(struct loops *l)
 {
 	if (!l)
 		return;
-	for (size_t i = 0; i < l->threads.n; i++) {
-		free_rows(l->threads.v[i]);
-		vec_free(&l->threads.v[i]->phases);
-		free(l->threads.v[i]);
-	}
+	for (size_t i = 0; i < l->threads.n; i++)
+		free_thread(l->threads.v[i]);
 	for (size_t i = 0; i < l->v.n; i++)
 		sketch_free(&l->v.v[i].dur);
 	vec_free(&l->threads);
@@ -80,14 +88,7 @@ RARE static struct loops_thread *new_thread(struct loops *l, uint32_t id, uint32
 {
 	struct loops_thread *th = calloc(1, sizeof(*th));
 
-	if (th) {
-		th->levels = calloc(LOOPS_DEPTH, sizeof(*th->levels));
-		th->rows = calloc(LOOPS_ROWS, sizeof(*th->rows));
-	}
-	if (!th || !th->levels || !th->rows || !vec_reserve(&l->threads, 1) ||
-	    !vec_reach(&l->by_thread, id)) {
-		if (th)
-			free_rows(th);
+	if (!th || !vec_reserve(&l->threads, 1) || !vec_reach(&l->by_thread, id)) {
 		free(th);
 		l->nomem = true;
 		return NULL;
@@ -147,17 +148,52 @@ static void finish_thread(struct loops *l, struct loops_thread *th)
 {
 	int64_t left;
 
-	if (!th->levels)
+	if (th->over)
 		return;
-	if (th->current < 0)
+	if (th->current < 0 && th->rows)
 		loops_choose(l, th, true);
 	left = th->current >= 0 ? loops_left_ns(th) : LOOPS_NEVER;
 	if (th->current >= 0)
 		loops_tell_end(l, th, left == LOOPS_NEVER ? th->last_ns : left);
 	loops_end_phases(l, th);
-	keep_others(l, th);
+	if (th->rows)
+		keep_others(l, th);
 	free_rows(th);
+	th->over = true;
 	l->living--;
+}
+
+/* Those that made no steps are over for good. */
+static void forget_threads(struct loops *l)
+{
+	size_t keep = 0;
+
+	for (size_t i = 0; i < l->threads.n; i++) {
+		struct loops_thread *th = l->threads.v[i];
+
+		if (!th->over || th->told_ns != INT64_MIN) {
+			l->threads.v[keep++] = th;
+			continue;
+		}
+		l->by_thread.v[th->id] = &l->over;
+		free_thread(th);
+	}
+	l->threads.n = keep;
+	l->last = NULL;
+	l->last_ctx = 0;
+	l->forget_at = 2 * keep + FORGET_MORE;
+}
+
+/* A thread that executes Python has them. */
+RARE static bool make_rows(struct loops *l, struct loops_thread *th)
+{
+	th->levels = calloc(LOOPS_DEPTH, sizeof(*th->levels));
+	th->rows = calloc(LOOPS_ROWS, sizeof(*th->rows));
+	if (th->levels && th->rows)
+		return true;
+	free_rows(th);
+	l->nomem = true;
+	return false;
 }
 
 APART static void take_stack(struct loops *l, struct loops_thread *th, const struct event *ev,
@@ -168,7 +204,7 @@ APART static void take_stack(struct loops *l, struct loops_thread *th, const str
 
 	if (!python_lines_get(&l->lines, ev->stack, &lines, &n))
 		l->nomem = true;
-	else if (n)
+	else if (n && (th->rows || make_rows(l, th)))
 		loops_walk(l, th, lines, n, event_start(ev),
 			   kind == LOOPS_WAIT	  ? LOOP_SEEN_WAIT
 			   : kind == LOOPS_SAMPLE ? LOOP_SEEN_SAMPLE
@@ -254,7 +290,7 @@ int loops_event(struct loops *l, const struct event *ev, struct err *e)
 		return 0;
 	if (ev->ctx != l->last_ctx || (!th && ev->stack))
 		th = thread_of(l, ev->ctx, ev->stack != 0);
-	if (!th || !th->levels)
+	if (!th || th->over)
 		return l->nomem ? err_nomem(e) : 0;
 	if (kind == LOOPS_WAIT && !ev->stack) {
 		take_wait(th, ev);
@@ -262,6 +298,8 @@ int loops_event(struct loops *l, const struct event *ev, struct err *e)
 	}
 	if (kind == LOOPS_EXIT) {
 		finish_thread(l, th);
+		if (l->threads.n >= l->forget_at)
+			forget_threads(l);
 		return l->nomem ? err_nomem(e) : 0;
 	}
 	return take_event(l, th, ev, kind) ? err_nomem(e) : 0;

@@ -45,8 +45,9 @@ struct loops_thread {
 	uint64_t calls;
 	uint64_t phase_calls; /* calls when the loop before was over */
 	int64_t first_ns, last_ns;
-	struct loop_level *levels;  /* LOOPS_DEPTH; NULL: the thread is over */
-	struct loop_row *rows;	    /* LOOPS_ROWS */
+	bool over;		    /* it ended */
+	struct loop_level *levels;  /* LOOPS_DEPTH; NULL: no Python was seen, or it is over */
+	struct loop_row *rows;	    /* LOOPS_ROWS, or NULL */
 	uint8_t slots[LOOPS_SLOTS]; /* of path: place in rows plus one, 0: none */
 	unsigned nwatched;
 	uint8_t watched[LOOPS_DEPTH]; /* rows on the stack that jumped before, outermost first */
@@ -84,7 +85,8 @@ struct loops {
 	VEC(struct loop) v;
 	VEC(struct loops_thread *) threads;
 	VEC(struct loops_thread *) by_thread; /* world id */
-	size_t living;
+	size_t living, forget_at;
+	struct loops_thread over; /* whichever ended without a step */
 	uint32_t last_ctx;
 	struct loops_thread *last; /* of last_ctx */
 	uint8_t *kinds;		   /* enum loops_kind, by op */

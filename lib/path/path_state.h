@@ -57,6 +57,7 @@ struct path {
 	VEC(uint32_t) ended;	/* threads that are to be forgotten, as they ended (path_ended.h) */
 	VEC(uint8_t) forgotten; /* by world thread id: enum path_forgotten */
 	size_t forget_at;	/* ended threads that make it worth while to look at them */
+	size_t keys_at;		/* keys that make it worth while to forget some */
 	size_t pending;		/* pieces that wait for a thread */
 	VEC(struct pending_piece) ready; /* scratch of path_walk.c */
 	size_t events;			 /* since the segments were counted last */

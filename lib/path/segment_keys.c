@@ -13,6 +13,7 @@ void segment_keys_free(struct segment_keys *k)
 {
 	vec_free(&k->v);
 	free(k->slots);
+	vec_free(&k->free);
 	vec_free(&k->bare);
 	free(k->calls);
 }
@@ -79,17 +80,57 @@ RARE static uint32_t add_key(struct segment_keys *k, size_t slot, uint64_t hash,
 			     const struct segment *s)
 {
 	struct segment_key key = { .s = *s, .thread = thread };
-	uint32_t number = (uint32_t)k->v.n | kind_of(s);
+	uint32_t number;
 
-	if (k->v.n >= SEGMENT_KEYS_MAX && s->line) {
+	if (segment_keys_count(k) >= SEGMENT_KEYS_MAX && s->line) {
 		key.s.line = 0;
 		key.s.flags &= (uint8_t)~SEGMENT_SAMPLED;
 		return segment_key(k, thread, &key.s);
 	}
-	if (k->v.n >= SEGMENT_KEY_WAITING || !vec_push(&k->v, key))
-		return 0;
+	if (k->free.n) {
+		number = k->free.v[--k->free.n];
+		k->v.v[number] = key;
+	} else {
+		number = (uint32_t)k->v.n;
+		if (number >= SEGMENT_KEY_WAITING || !vec_push(&k->v, key))
+			return 0;
+	}
+	number |= kind_of(s);
 	k->slots[slot] = (struct segment_slot){ (uint32_t)(hash >> 32), number };
 	return number;
+}
+
+bool segment_keys_prune(struct segment_keys *k, bool (*drop)(void *ctx, uint32_t key), void *ctx)
+{
+	size_t n = k->nslots;
+	struct segment_slot *slots = n ? calloc(n, sizeof(*slots)) : NULL, *old = k->slots;
+
+	if (!n)
+		return true;
+	if (!slots || !vec_reserve(&k->free, k->v.n - k->free.n)) {
+		free(slots);
+		return false;
+	}
+	k->slots = slots;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t index = old[i].key & ~SEGMENT_KEY_KIND;
+		struct segment_key *key = &k->v.v[index];
+		uint64_t hash;
+
+		if (!old[i].key)
+			continue;
+		if (drop(ctx, index)) {
+			key->thread = 0;
+			if (index < k->bare.n)
+				k->bare.v[index] = 0;
+			k->free.v[k->free.n++] = index;
+			continue;
+		}
+		hash = hash_segment(key->thread, &key->s);
+		slots[find_slot(k, hash, key->thread, &key->s)] = old[i];
+	}
+	free(old);
+	return true;
 }
 
 uint32_t segment_key(struct segment_keys *k, uint32_t thread, const struct segment *s)
@@ -97,7 +138,7 @@ uint32_t segment_key(struct segment_keys *k, uint32_t thread, const struct segme
 	uint64_t hash = hash_segment(thread, s);
 	size_t slot;
 
-	if (k->v.n * 2 >= k->nslots) {
+	if (segment_keys_count(k) * 2 >= k->nslots) {
 		if (!k->v.n && !vec_push(&k->v, (struct segment_key){ 0 }))
 			return 0;
 		if (!grow_slots(k))

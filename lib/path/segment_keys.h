@@ -2,7 +2,7 @@
 /*
  * Keys of segments: all that a segment is but for its time, and whose it is, as a number. Threads
  * make the same calls again and again, so that a log holds numbers, and equal segments have equal
- * ones. Never forgotten: bounded by SEGMENT_KEYS_MAX.
+ * ones. Bounded by SEGMENT_KEYS_MAX; those of threads that are over are used again.
  */
 #ifndef INGERO_PATH_SEGMENT_KEYS_H
 #define INGERO_PATH_SEGMENT_KEYS_H
@@ -27,7 +27,7 @@
 
 struct segment_key {
 	struct segment s; /* but for its end */
-	uint32_t thread;  /* world thread id */
+	uint32_t thread;  /* world thread id; 0: the key is free */
 };
 
 /* The call that was met last of those that have their place here. */
@@ -48,6 +48,7 @@ struct segment_keys {
 	VEC(struct segment_key) v; /* v[0] is not used */
 	struct segment_slot *slots;
 	size_t nslots;
+	VEC(uint32_t) free; /* keys that are to be used again */
 	VEC(uint32_t) bare; /* by key: segment_key_bare; 0: not looked up yet */
 	struct segment_call *calls;
 	size_t ncalls;
@@ -57,6 +58,16 @@ void segment_keys_free(struct segment_keys *k);
 
 /* 0: out of memory. Not for mixes. */
 uint32_t segment_key(struct segment_keys *k, uint32_t thread, const struct segment *s);
+
+/* Gives back the keys for which `drop` is true, none of which is held by a log or a mix. False: out of
+ * memory, and nothing is changed. */
+bool segment_keys_prune(struct segment_keys *k, bool (*drop)(void *ctx, uint32_t key), void *ctx);
+
+/* How many are in use. */
+static inline size_t segment_keys_count(const struct segment_keys *k)
+{
+	return k->v.n - k->free.n;
+}
 
 /* The same without line and op; 0: out of memory. */
 uint32_t segment_key_bare(struct segment_keys *k, uint32_t key);

@@ -349,11 +349,9 @@ static void after(const char *what, uint64_t n, bool ended, bool room)
 
 int main(void)
 {
-	/* Of these, the critical path keeps what a job's threads did: about 6 KiB, of long ones 16,
-	 * until 64 MiB of segments are held. */
-	memory("jobs", 2000, 12000, 1, false, 10240);
+	memory("jobs", 2000, 12000, 1, false, 3072);
 	memory("jobs to count", 2000, 12000, 1, true, 1024);
-	memory("jobs that lose much", 200, 1000, LONG, false, 24576);
+	memory("jobs that lose much", 200, 1000, LONG, false, 6144);
 	all_told(300);
 	sums_stay(400, 3000);
 	after("5,000 jobs before it", 5000, true, true);

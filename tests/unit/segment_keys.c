@@ -91,8 +91,44 @@ static void too_many(void)
 	segment_keys_free(&k);
 }
 
+static bool is_of_second(void *ctx, uint32_t key)
+{
+	return segment_key_get(ctx, key)->thread == 2;
+}
+
+/* Threads come and go; the first one stays. */
+static void given_back(void)
+{
+	struct segment_keys k = { 0 };
+	struct segment s = { .state = SEGMENT_OWN };
+	uint32_t mine[100], wrong = 0;
+
+	for (unsigned round = 0; round < 50; round++) {
+		for (uint32_t i = 0; i < 100; i++) {
+			uint32_t key;
+
+			s.line = i + 1;
+			key = segment_key(&k, 1, &s);
+			wrong += round && key != mine[i];
+			mine[i] = key;
+			s.line = round * 100 + i + 1;
+			key = segment_key(&k, 2, &s);
+			wrong += !key || segment_key_get(&k, key)->thread != 2 ||
+				 segment_key_get(&k, key)->s.line != s.line ||
+				 segment_key(&k, 2, &s) != key || segment_key_bare(&k, key) == key;
+		}
+		if (!segment_keys_prune(&k, is_of_second, &k))
+			abort();
+		wrong += segment_keys_count(&k) != 101; /* and the one that is not used */
+	}
+	is_u64(wrong, 0, "numbers of one thread stay while those of another are given back");
+	ok(k.v.n < 250, "which are used again: %zu for 5,000", k.v.n);
+	segment_keys_free(&k);
+}
+
 int main(void)
 {
+	given_back();
 	numbers();
 	sites();
 	too_many();
