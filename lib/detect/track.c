@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "lib/base/rare.h"
 #include "lib/detect/step_runs.h"
 #include "lib/path/loops_feed.h"
 #include "lib/path/path_ended.h"
@@ -273,15 +274,14 @@ static void settle_some(struct path_tracks *t, struct track_state *s)
 	s->settle_at = s->held.n + SETTLE_PIECES;
 }
 
-static struct track_state *state_of(struct path_tracks *t, uint32_t anchor)
+/* Of an anchor that is not the newest; NULL: out of memory. */
+APART static struct track_state *find_state(struct path_tracks *t, uint32_t anchor)
 {
 	struct track_state fresh = { .anchor = anchor,
 				     .process = process_of(t->w, anchor),
 				     .settle_at = SETTLE_PIECES };
 	uint64_t at = t->v.n;
 
-	if (t->newest && t->newest->anchor == anchor)
-		return t->newest;
 	if (map_get(&t->by_anchor, anchor, &at))
 		return t->newest = &t->v.v[at];
 	if (t->v.n >= t->prune_at)
@@ -298,14 +298,13 @@ static struct track_state *state_of(struct path_tracks *t, uint32_t anchor)
 	return NULL;
 }
 
-/* The number of a piece's sum; 0: out of memory. */
-static uint32_t number_of(struct path_tracks *t, struct track_state *s, const struct path_piece *p)
+/* The number of a piece's sum, where it is not known by the key; 0: out of memory. */
+APART static uint32_t find_number(struct path_tracks *t, struct track_state *s,
+				  const struct path_piece *p)
 {
 	bool own = p->key && p->depth == 0 && !p->occupant;
 	uint32_t number;
 
-	if (own && p->key < t->by_key.n && t->by_key.v[p->key].anchor == s->anchor)
-		return t->by_key.v[p->key].number;
 	number = track_sums_number(&s->sums, t->path, p);
 	if (own && number && vec_reach(&t->by_key, p->key))
 		t->by_key.v[p->key] = (struct key_sum){ s->anchor, number };
@@ -315,16 +314,25 @@ static uint32_t number_of(struct path_tracks *t, struct track_state *s, const st
 static void on_piece(struct path_listener *l, const struct path_piece *p)
 {
 	struct path_tracks *t = (struct path_tracks *)l;
-	struct track_state *s = state_of(t, p->anchor);
-	struct held_piece held = { .from_ns = p->from_ns, .to_ns = p->to_ns };
+	struct track_state *s = t->newest;
+	uint32_t number;
 
-	if (s && s->dropped)
+	if (!s || s->anchor != p->anchor)
+		s = find_state(t, p->anchor);
+	if (!s) {
+		t->nomem = true;
 		return;
-	if (s)
-		s->ns += (uint64_t)(p->to_ns - p->from_ns);
-	if (s)
-		held.number = number_of(t, s, p);
-	if (!s || !held.number || !vec_push(&s->held, held))
+	}
+	if (s->dropped)
+		return;
+	s->ns += (uint64_t)(p->to_ns - p->from_ns);
+	/* Most are the anchor's own: nobody else's segments have that key. */
+	if (p->key < t->by_key.n && t->by_key.v[p->key].anchor == s->anchor && p->depth == 0 &&
+	    !p->occupant)
+		number = t->by_key.v[p->key].number;
+	else
+		number = find_number(t, s, p);
+	if (!number || !vec_push(&s->held, (struct held_piece){ p->from_ns, p->to_ns, number }))
 		t->nomem = true;
 	else if (s->held.n >= s->settle_at)
 		settle_some(t, s);

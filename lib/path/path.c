@@ -427,8 +427,10 @@ APART static void look_after(struct path *p)
 
 void path_event_ahead(const struct path *p, const struct event *ev)
 {
-	if (ev->depth == 0)
-		segment_call_ahead(&p->keys, ev->stack, ev->site);
+	const struct path_thread *th = ev->ctx < p->by_ctx.n ? p->by_ctx.v[ev->ctx] : NULL;
+
+	if (ev->depth == 0 && th)
+		segment_call_ahead(&p->keys, th->id, ev->stack, ev->site);
 }
 
 int path_event(struct path *p, const struct event *ev, struct err *e)

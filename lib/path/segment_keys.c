@@ -183,17 +183,18 @@ APART const struct segment_call *segment_call_learn(struct segment_keys *k, uint
 {
 	const struct segment own = { .line = s->line, .op = s->op, .state = SEGMENT_OWN };
 	struct segment_call c = { .place = (uint64_t)thread << 32 | s->line, .op = s->op };
-	size_t at = site ? site : s->line;
+	size_t at;
 
 	c.call = segment_key(k, thread, s);
 	c.after = segment_key(k, thread, &own);
 	if (!c.call || !c.after)
 		return NULL;
-	while (k->ncalls <= at && k->ncalls < SEGMENT_CALLS_MAX) {
+	/* Two keys a call, of which few are in the same place so. */
+	while (k->ncalls < 2 * segment_keys_count(k) && k->ncalls < SEGMENT_CALLS_MAX) {
 		if (!grow_calls(k))
 			return NULL;
 	}
-	at = segment_call_at(k, s->line, site);
+	at = segment_call_at(k, thread, s->line, site);
 	k->calls[at] = c;
 	return &k->calls[at];
 }

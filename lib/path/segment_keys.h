@@ -73,17 +73,20 @@ static inline size_t segment_keys_count(const struct segment_keys *k)
 uint32_t segment_key_bare(struct segment_keys *k, uint32_t key);
 
 /* Where a call has its place: by what the stream says it has in common with others, which are
- * small numbers, those of calls that follow each other side by side. */
-static inline size_t segment_call_at(const struct segment_keys *k, uint32_t line, uint32_t site)
+ * small numbers, those of calls that follow each other side by side. Threads that execute the same
+ * program have places apart. */
+static inline size_t segment_call_at(const struct segment_keys *k, uint32_t thread, uint32_t line,
+				     uint32_t site)
 {
-	return (site ? site : line) & (k->ncalls - 1);
+	return ((site ? site : line) + thread * UINT32_C(0x9e3779b9)) & (k->ncalls - 1);
 }
 
 /* A call is next: what it needs is fetched into the cache. */
-static inline void segment_call_ahead(const struct segment_keys *k, uint32_t line, uint32_t site)
+static inline void segment_call_ahead(const struct segment_keys *k, uint32_t thread, uint32_t line,
+				      uint32_t site)
 {
 	if (k->ncalls)
-		__builtin_prefetch(&k->calls[segment_call_at(k, line, site)]);
+		__builtin_prefetch(&k->calls[segment_call_at(k, thread, line, site)]);
 }
 
 const struct segment_call *segment_call_learn(struct segment_keys *k, uint32_t thread,
@@ -97,7 +100,7 @@ static inline const struct segment_call *segment_call(struct segment_keys *k, ui
 
 	if (!k->ncalls)
 		return segment_call_learn(k, thread, s, site);
-	c = &k->calls[segment_call_at(k, s->line, site)];
+	c = &k->calls[segment_call_at(k, thread, s->line, site)];
 	if (c->place == ((uint64_t)thread << 32 | s->line) && c->op == s->op && c->call)
 		return c;
 	return segment_call_learn(k, thread, s, site);
