@@ -10,11 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/arena.h"
-#include "lib/base/bytes.h"
-#include "lib/base/map.h"
-#include "lib/base/vec.h"
-#include "lib/event/record.h"
+#include "lib/line/launched_names.h"
 
 #define LAUNCHED_KEPT 4
 
@@ -28,18 +24,5 @@ struct launched {
 void launched_add(struct launched *l, uint64_t func, uint64_t ns);
 /* The one that certainly has half of total_ns or more; false: none. */
 bool launched_most(const struct launched *l, uint64_t total_ns, uint64_t *func);
-
-/* What processes call their kernels, by handle. Zero-initialised knows of none. */
-struct launched_names {
-	struct arena memory;
-	VEC(struct bytes) texts;
-	struct map by_handle; /* process and handle -> index */
-};
-
-/* A KERNEL record. False: out of memory. */
-bool launched_name(struct launched_names *n, const struct record *r);
-/* As the compiler mangles it, borrowed; empty: not known. */
-struct bytes launched_name_of(const struct launched_names *n, uint32_t process, uint64_t func);
-void launched_names_free(struct launched_names *n);
 
 #endif

@@ -96,14 +96,22 @@ static bool is_other_process(const struct track_names *names, uint32_t anchor, u
 	return own && other && own->process != other->process;
 }
 
-static void add_part(struct path_cause *c, const struct track_part *p)
+static void add_part(struct path_cause *c, const struct placed_part *part)
 {
+	const struct track_part *p = &part->p;
+
 	c->ns += p->ns;
 	c->pieces += p->pieces;
-	if (p->longest_ns > c->longest_ns) {
-		c->longest_ns = p->longest_ns;
-		c->longest_from_ns = p->longest_from_ns;
-	}
+	if (p->longest_ns <= c->longest_ns)
+		return;
+	c->longest_ns = p->longest_ns;
+	c->longest_from_ns = p->longest_from_ns;
+	c->longest_thread = p->thread;
+	c->longest = (struct path_cause_line){ .at = part->at,
+					       .line = p->line,
+					       .op = p->op,
+					       .sampled = p->sampled,
+					       .ns = p->longest_ns };
 }
 
 /* Which of the culprit's threads are in it: a pool is one culprit, and so are all ranks. */
@@ -148,7 +156,7 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n)
 
 		for (k = i; k < n && compare_lines(&v[i], &v[k]) == 0; k++) {
 			line.ns += v[k].p.ns;
-			add_part(&c, &v[k].p);
+			add_part(&c, &v[k]);
 		}
 		add_line(&c, &line);
 	}
@@ -192,6 +200,8 @@ static void merge_cause(struct path_cause *into, const struct path_cause *from)
 	if (from->longest_ns > into->longest_ns) {
 		into->longest_ns = from->longest_ns;
 		into->longest_from_ns = from->longest_from_ns;
+		into->longest = from->longest;
+		into->longest_thread = from->longest_thread;
 	}
 	merge_lines(into, from);
 }

@@ -32,6 +32,8 @@ struct path_cause {
 	uint32_t alike;		  /* other culprits in it, each with less time than this one */
 	uint64_t ns, pieces, longest_ns;
 	int64_t longest_from_ns;
+	struct path_cause_line longest; /* where that was */
+	uint32_t longest_thread;	/* world thread id: whose it was; 0: the anchor's */
 	struct path_cause_line lines[PATH_CAUSE_LINES]; /* most time first */
 	unsigned nlines;				/* at most PATH_CAUSE_LINES */
 	uint64_t lines_ns;				/* of ns: of those lines */

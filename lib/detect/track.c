@@ -48,6 +48,7 @@ struct path_tracks {
 	struct loops *loops;
 	struct loops_feed loops_feed;
 	struct track_names names;
+	struct first_calls firsts;
 	VEC(struct track_state) v;
 	struct map by_anchor;
 	struct track_state *newest; /* of the last piece; NULL: none since v changed */
@@ -240,6 +241,23 @@ static void sum_piece(struct track_state *s, const struct step_runs *runs, struc
 	}
 }
 
+static int compare_held(const void *a, const void *b)
+{
+	const struct held_piece *x = a, *y = b;
+
+	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+}
+
+/* Nearly all come in order of time; those do that waited for what another thread did. */
+static void sort_held(struct track_state *s)
+{
+	for (size_t i = 1; i < s->held.n; i++)
+		if (s->held.v[i].from_ns < s->held.v[i - 1].from_ns) {
+			qsort(s->held.v, s->held.n, sizeof(s->held.v[0]), compare_held);
+			return;
+		}
+}
+
 /* Sums what lies before settled_ns, whose steps are known. */
 static void settle(struct path_tracks *t, struct track_state *s, int64_t settled_ns)
 {
@@ -249,6 +267,7 @@ static void settle(struct path_tracks *t, struct track_state *s, int64_t settled
 	struct stretch in = { 0 };
 	size_t keep = 0;
 
+	sort_held(s);
 	for (size_t i = 0; i < s->held.n; i++) {
 		const struct held_piece p = s->held.v[i];
 
@@ -305,7 +324,7 @@ APART static uint32_t find_number(struct path_tracks *t, struct track_state *s,
 	bool own = p->key && p->depth == 0 && !p->occupant;
 	uint32_t number;
 
-	number = track_sums_number(&s->sums, t->path, p);
+	number = track_sums_number(&s->sums, t->path, &t->names, p);
 	if (own && number && vec_reach(&t->by_key, p->key))
 		t->by_key.v[p->key] = (struct key_sum){ s->anchor, number };
 	return number;
@@ -358,6 +377,7 @@ struct path_tracks *path_tracks_new(const struct world *w)
 	t->loop_listener.on_step = on_step;
 	t->loop_listener.on_restart = on_restart;
 	track_names_init(&t->names, w);
+	t->firsts.w = w;
 	t->unended.w = w;
 	t->path_feed.unended = &t->unended;
 	t->prune_at = PRUNE_TRACKS;
@@ -384,6 +404,7 @@ void path_tracks_free(struct path_tracks *t)
 	vec_free(&t->v);
 	map_free(&t->by_anchor);
 	track_names_free(&t->names);
+	first_calls_free(&t->firsts);
 	path_feed_free(&t->path_feed);
 	unended_facts_free(&t->unended);
 	path_free(t->path);
@@ -391,10 +412,21 @@ void path_tracks_free(struct path_tracks *t)
 	free(t);
 }
 
+static bool feed_firsts(struct first_calls *f, const struct stream_item *item)
+{
+	if (item->kind == STREAM_RECORD)
+		return first_calls_record(f, item->record);
+	for (size_t i = 0; i < item->n && item->kind == STREAM_EVENTS; i++)
+		if (!first_calls_event(f, &item->events[i]))
+			return false;
+	return true;
+}
+
 int path_tracks_item(struct path_tracks *t, const struct stream_item *item, struct err *e)
 {
 	int rc = loops_feed_item(&t->loops_feed, item, e);
 
+	t->nomem |= !feed_firsts(&t->firsts, item);
 	if (!rc)
 		rc = path_feed_item(&t->path_feed, item, e);
 	return rc ? rc : t->nomem ? err_nomem(e) : 0;
@@ -455,4 +487,9 @@ void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct pa
 struct track_names *path_tracks_names(struct path_tracks *t)
 {
 	return &t->names;
+}
+
+const struct first_calls *path_tracks_firsts(const struct path_tracks *t)
+{
+	return &t->firsts;
 }

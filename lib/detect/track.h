@@ -8,6 +8,7 @@
 #define INGERO_DETECT_TRACK_H
 
 #include "lib/detect/anatomy.h"
+#include "lib/detect/first_calls.h"
 #include "lib/detect/track_sums.h"
 #include "lib/event/stream.h"
 #include "lib/path/loops.h"
@@ -54,5 +55,6 @@ bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window
 void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct path_unended *out);
 /* What the parts refer to. */
 struct track_names *path_tracks_names(struct path_tracks *t);
+const struct first_calls *path_tracks_firsts(const struct path_tracks *t);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "lib/detect/once.h"
 #include "lib/detect/reason.h"
 #include "lib/detect/unended_text.h"
 #include "lib/model/paths.h"
@@ -89,8 +90,15 @@ static struct bytes print_reason(struct writer *p, const struct path_cause *c)
 	return take_text(p);
 }
 
+/* A phase, as its causes need it. */
+struct window {
+	uint32_t anchor;
+	uint64_t ns;
+	uint64_t of_ns, usual_ns; /* as of once_is_told */
+};
+
 static void put_cause(struct writer *p, struct paths_phase *phase, const struct path_cause *c,
-		      uint64_t window_ns)
+		      const struct window *in)
 {
 	struct paths_cause *to = paths_add(p->out, &phase->causes);
 
@@ -101,10 +109,14 @@ static void put_cause(struct writer *p, struct paths_phase *phase, const struct 
 	to->class = bytes_of(path_class_text(c->class));
 	put_culprit(p, to, c);
 	to->work = path_cause_is_work(c);
-	to->severity = path_cause_severity(c, window_ns);
+	to->severity = path_cause_severity(c, in->ns);
 	to->pieces = c->pieces;
 	to->longest_ns = c->longest_ns;
 	to->longest_at_ns = c->longest_from_ns - p->start_ns;
+	if (once_is_told(c, in->of_ns, in->usual_ns)) {
+		once_print(&p->text, p->names, path_tracks_firsts(p->t), in->anchor, c);
+		to->once = take_text(p);
+	}
 	put_lines(p, to, c);
 }
 
@@ -114,11 +126,24 @@ static bool is_told(const struct path_causes *c, size_t i)
 	       c->v.v[i].class == PATH_UNENDED;
 }
 
-static void put_causes(struct writer *p, struct paths_phase *phase, const struct path_causes *c)
+/* How long a step is; where there are none, a piece. */
+static uint64_t usual_ns(const struct path_causes *c, const struct loop *steps)
+{
+	uint64_t pieces = 0;
+
+	if (steps && steps->dur.count)
+		return sketch_quantile(&steps->dur, 0.5);
+	for (size_t i = 0; i < c->v.n; i++)
+		pieces += c->v.v[i].pieces;
+	return pieces ? c->ns / pieces : 0;
+}
+
+static void put_causes(struct writer *p, struct paths_phase *phase, const struct path_causes *c,
+		       const struct window *in)
 {
 	for (size_t i = 0; i < c->v.n; i++) {
 		if (is_told(c, i)) {
-			put_cause(p, phase, &c->v.v[i], c->ns);
+			put_cause(p, phase, &c->v.v[i], in);
 			continue;
 		}
 		phase->has_smaller = true;
@@ -182,6 +207,7 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 	struct track_parts parts = { 0 };
 	struct path_causes causes = { 0 };
 	struct anatomy a = { 0 };
+	struct window in = { .anchor = t->anchor };
 	bool ok;
 
 	if (t->loop && phase->window == WINDOW_STEPS)
@@ -194,7 +220,12 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 		to->from_ns = phase->from_ns - p->start_ns;
 		to->to_ns = phase->to_ns - p->start_ns;
 		to->ns = phase->ns;
-		put_causes(p, to, &causes);
+		in.ns = causes.ns;
+		in.of_ns = t->loop && phase->window != WINDOW_STEPS
+				   ? (uint64_t)(t->end_ns - t->begin_ns)
+				   : causes.ns;
+		in.usual_ns = usual_ns(&causes, phase->window == WINDOW_STEPS ? t->loop : NULL);
+		put_causes(p, to, &causes, &in);
 		put_anatomy(p, to, &a);
 	}
 	anatomy_free(&a);

@@ -25,7 +25,7 @@ struct track_part {
 	uint16_t op; /* of the call at that line; PATH_OWN without a sample: of the call before it */
 	bool sampled; /* PATH_OWN: line is where CPU samples found it */
 	uint64_t ns, pieces;
-	uint64_t longest_ns; /* of one piece */
+	uint64_t longest_ns; /* at a stretch: what took the CPU meanwhile is not in it */
 	int64_t longest_from_ns;
 };
 

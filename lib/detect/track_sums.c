@@ -22,10 +22,36 @@ static struct track_key key_of(const struct path *path, const struct path_piece 
 				   .flags = p->s->flags };
 }
 
-/* The number of the key, made if there is none and there are fewer than max. 0: neither. */
-static uint32_t find_number(struct track_sums *s, const struct track_key *key, size_t max)
+/* Own code goes from line to line: of it the function is the place, of all else the line. */
+static uint64_t place_of(struct track_names *names, const struct track_key *k)
 {
-	struct track_sum fresh = { .key = *key };
+	uint32_t frame = k->line ? site_frames_get(&names->frames, names->w, k->line) : 0;
+	const struct world_frame *f = frame ? world_get_frame(names->w, frame) : NULL;
+	struct {
+		uint32_t thread, who, via, name, file, frame;
+		uint16_t op, state;
+	} of = { .thread = k->thread, .who = k->who, .via = k->via, .state = k->state };
+
+	if (k->state != SEGMENT_OWN) {
+		of.op = k->op;
+		of.frame = frame;
+	} else if (f) {
+		of.name = f->name;
+		of.file = f->file;
+	}
+	return hash_bytes(&of, sizeof(of), 0) | 1;
+}
+
+static bool is_waiting(const struct track_key *k)
+{
+	return k->occupant || (k->state >= SEGMENT_STOLEN && k->state <= SEGMENT_RUNNABLE);
+}
+
+/* The number of the key, made if there is none and there are fewer than max. 0: neither. */
+static uint32_t find_number(struct track_sums *s, struct track_names *names,
+			    const struct track_key *key, size_t max)
+{
+	struct track_sum fresh = { .key = *key, .awaits = is_waiting(key) };
 	uint64_t hash = hash_bytes(key, sizeof(*key), 0), first = 0;
 
 	map_get(&s->by_hash, hash, &first);
@@ -33,6 +59,7 @@ static uint32_t find_number(struct track_sums *s, const struct track_key *key, s
 		if (memcmp(&s->v.v[at - 1].key, key, sizeof(*key)) == 0)
 			return (uint32_t)at;
 	fresh.next = (uint32_t)first;
+	fresh.place = place_of(names, key);
 	if (s->v.n >= max || !vec_push(&s->v, fresh))
 		return 0;
 	if (map_put(&s->by_hash, hash, s->v.n))
@@ -41,32 +68,56 @@ static uint32_t find_number(struct track_sums *s, const struct track_key *key, s
 	return 0;
 }
 
-uint32_t track_sums_number(struct track_sums *s, const struct path *path,
+uint32_t track_sums_number(struct track_sums *s, const struct path *path, struct track_names *names,
 			   const struct path_piece *p)
 {
 	struct track_key key = key_of(path, p);
-	uint32_t number = find_number(s, &key, TRACK_SUMS_MAX);
+	uint32_t number = find_number(s, names, &key, TRACK_SUMS_MAX);
 
 	if (number)
 		return number;
 	key.line = key.via = 0;
 	key.op = 0;
 	key.flags &= (uint8_t)~SEGMENT_SAMPLED;
-	return find_number(s, &key, UINT32_MAX);
+	return find_number(s, names, &key, UINT32_MAX);
+}
+
+/* Goes on with the stretch that this piece belongs to. */
+static void extend_run(struct track_run *run, uint64_t place, uint32_t number,
+		       enum track_window window, int64_t from_ns, uint64_t ns)
+{
+	if (run->place != place || run->window != window || from_ns < run->from_ns)
+		*run = (struct track_run){ .place = place, .window = window, .from_ns = from_ns };
+	run->ns += ns;
+	if (ns > run->piece_ns) {
+		run->piece_ns = ns;
+		run->number = number;
+	}
+}
+
+static void keep_longest(struct track_total *t, uint64_t ns, int64_t from_ns)
+{
+	if (ns > t->longest_ns) {
+		t->longest_ns = ns;
+		t->longest_from_ns = from_ns;
+	}
 }
 
 void track_sums_add(struct track_sums *s, uint32_t number, enum track_window window,
 		    int64_t from_ns, int64_t to_ns)
 {
+	const struct track_sum *sum = &s->v.v[number - 1];
 	struct track_total *t = &s->v.v[number - 1].total[window];
 	uint64_t ns = (uint64_t)(to_ns - from_ns);
 
 	t->ns += ns;
 	t->pieces++;
-	if (ns > t->longest_ns) {
-		t->longest_ns = ns;
-		t->longest_from_ns = from_ns;
+	if (sum->awaits) {
+		keep_longest(t, ns, from_ns);
+		return;
 	}
+	extend_run(&s->run, sum->place, number, window, from_ns, ns);
+	keep_longest(&s->v.v[s->run.number - 1].total[window], s->run.ns, s->run.from_ns);
 }
 
 /* A thread that had the CPU and that the path does not need took it. */

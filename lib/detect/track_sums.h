@@ -28,25 +28,38 @@ struct track_key {
 };
 
 struct track_total {
-	uint64_t ns, pieces, longest_ns;
+	uint64_t ns, pieces, longest_ns; /* the longest: of a stretch (struct track_run) */
 	int64_t longest_from_ns;
 };
 
 struct track_sum {
 	struct track_key key;
-	uint32_t next; /* of the same hash: its number, 0 none */
+	uint32_t next;	/* of the same hash: its number, 0 none */
+	bool awaits;	/* a CPU: what the anchor did before goes on behind it */
+	uint64_t place; /* equal: the same call at the same line, or own code of one function */
 	struct track_total total[TRACK_WINDOWS];
+};
+
+/* Pieces of one place that follow each other, but for waits for a CPU, are one stretch. */
+struct track_run {
+	uint64_t place; /* 0: none */
+	enum track_window window;
+	uint32_t number; /* of the sum with the longest piece in it */
+	int64_t from_ns;
+	uint64_t ns, piece_ns; /* of all, and of that piece */
 };
 
 /* Zero-initialised is empty. */
 struct track_sums {
 	VEC(struct track_sum) v; /* number 1 is v[0] */
 	struct map by_hash;	 /* hash of the key -> number of the first */
+	struct track_run run;
 };
 
 /* The number of what this piece is. 0: out of memory. */
-uint32_t track_sums_number(struct track_sums *s, const struct path *path,
+uint32_t track_sums_number(struct track_sums *s, const struct path *path, struct track_names *names,
 			   const struct path_piece *p);
+/* The next piece, in order of time: else it begins a stretch of its own. */
 void track_sums_add(struct track_sums *s, uint32_t number, enum track_window window,
 		    int64_t from_ns, int64_t to_ns);
 

@@ -7,6 +7,7 @@
 
 #include "lib/base/human.h"
 #include "lib/emit/html_text.h"
+#include "lib/emit/once_lines.h"
 #include "lib/emit/report_parts.h"
 
 #define ROWS_SHOWN  16
@@ -133,6 +134,24 @@ static void put_rows(struct buf *out, const struct step_track *t)
 	}
 }
 
+/* Single stretches of a phase that are slow by themselves. */
+static void put_once(struct buf *out, const struct paths_phase *phase)
+{
+	const struct paths_cause *best[ONCE_SHOWN];
+	unsigned n = once_lines_find(phase, best);
+
+	for (unsigned i = 0; i < n; i++) {
+		struct buf text = { 0 };
+
+		once_lines_print(&text, best[i]);
+		buf_puts(out, "<p class=\"i\">");
+		put_text(out, buf_bytes(&text), "");
+		buf_puts(out, "</p>\n");
+		out->failed |= text.failed;
+		buf_free(&text);
+	}
+}
+
 /* "Start 15.1 s: <module> (train.py:13) 3.1 s, ..." */
 static void put_phase(struct buf *out, const struct step_track *t, const char *name,
 		      const char *title)
@@ -155,6 +174,7 @@ static void put_phase(struct buf *out, const struct step_track *t, const char *n
 		}
 	}
 	buf_puts(out, "</p>\n");
+	put_once(out, phase);
 }
 
 static void put_section(struct buf *out, const struct step_track *t, unsigned at)
@@ -172,6 +192,7 @@ static void put_section(struct buf *out, const struct step_track *t, unsigned at
 	}
 	buf_puts(out, "</p>\n");
 	put_rows(out, t);
+	put_once(out, t->phase);
 	put_phase(out, t, "start", "Before the first step");
 	put_phase(out, t, "between", "Between steps");
 	put_phase(out, t, "end", "After the last");

@@ -6,6 +6,7 @@
 #include "lib/emit/report_path.h"
 
 #include "lib/base/human.h"
+#include "lib/emit/once_lines.h"
 #include "lib/emit/report_parts.h"
 #include "lib/emit/step_track.h"
 
@@ -77,6 +78,7 @@ static void put_phase(struct buf *out, const struct step_track *t, const char *n
 		}
 	}
 	buf_putc(out, '\n');
+	once_lines_put(out, phase);
 }
 
 static void put_track(struct buf *out, const struct step_track *t, bool color)
@@ -105,6 +107,7 @@ static void put_track(struct buf *out, const struct step_track *t, bool color)
 	if (t->phase->lead.n)
 		buf_putc(out, '\n');
 	put_rows(out, t);
+	once_lines_put(out, t->phase);
 	put_phase(out, t, "start");
 	put_phase(out, t, "between");
 	put_phase(out, t, "end");
@@ -117,4 +120,5 @@ void report_path_text(struct buf *out, const struct report *r, bool color)
 
 	for (size_t at = 0; shown < STEP_PROGRAMS && step_track_next(r, &at, &t); shown++)
 		put_track(out, &t, color);
+	once_lines_stepless(out, r, color);
 }

@@ -90,8 +90,7 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		return;
 	}
 	put_verdict(out, r, selected, steps, color);
-	if (steps)
-		report_path_text(out, r, color);
+	report_path_text(out, r, color);
 	outside = steps ? step_track_count_outside(r) : 0;
 	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || shown < r->top); i++) {
 		const struct finding *c = &r->chains->v.v[i];

@@ -6,8 +6,10 @@
 #include "lib/emit/step_track.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "lib/base/human.h"
+#include "lib/emit/once_lines.h"
 #include "lib/emit/report_parts.h"
 #include "lib/emit/report_stuck.h"
 
@@ -184,6 +186,31 @@ static void print_beside(struct buf *out, const struct step_track *t, const char
 	human_safe(out, phase->causes.v[0].text);
 }
 
+/* Whether one of the first n says so already. */
+static bool is_said(const struct step_part best[VERDICT_PARTS], unsigned n,
+		    const struct paths_cause *once)
+{
+	static const char at_once[] = " at once";
+
+	for (unsigned i = 0; i < n; i++)
+		if (bytes_equal(best[i].text, once->text) &&
+		    memmem(once->text.p, once->text.n, at_once, sizeof(at_once) - 1))
+			return true;
+	return false;
+}
+
+/* The longest stretch that is slow by itself. said: parts that the verdict has. */
+static void print_once(struct buf *out, const struct step_track *t,
+		       const struct step_part best[VERDICT_PARTS], unsigned said)
+{
+	const struct paths_cause *once[ONCE_SHOWN];
+
+	if (!once_lines_find(t->phase, once) || is_said(best, said, once[0]))
+		return;
+	buf_puts(out, "; ");
+	once_lines_print(out, once[0]);
+}
+
 void step_track_print_verdict(struct buf *out, const struct step_track *t)
 {
 	struct step_part best[VERDICT_PARTS] = { 0 };
@@ -220,6 +247,7 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 			   ns / t->ns * 100);
 		human_safe(out, best[i].text);
 	}
+	print_once(out, t, best, n);
 	if (!gaps)
 		print_beside(out, t, "between", "between steps", BETWEEN_SHARE * t->ns);
 	print_beside(out, t, "start", "before the first", t->ns + between);

@@ -47,6 +47,7 @@ struct paths_cause {
 	uint32_t severity; /* 0: no loss; else enum finding_severity */
 	uint64_t pieces, longest_ns;
 	int64_t longest_at_ns;
+	struct bytes once; /* what that was, as a phrase, where it is slow by itself */
 	LIST(struct paths_line) lines;
 };
 

@@ -41,6 +41,7 @@ static const struct jsonmap_member cause_members[] = {
 	MEMBER("pieces", U64, AS_IS, pieces),
 	MEMBER("longest_ns", U64, AS_IS, longest_ns),
 	MEMBER("longest_at_ns", I64, AS_IS, longest_at_ns),
+	MEMBER("once", TEXT, LEFT_OUT, once),
 	MEMBER_OF("lines", OBJECTS, lines, line_map),
 };
 MAP(cause_map, cause_members);

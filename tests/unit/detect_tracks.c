@@ -6,6 +6,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/detect/causes.h"
+#include "lib/detect/once.h"
 #include "lib/detect/reason.h"
 #include "lib/detect/track.h"
 #include "tests/unit/events.h"
@@ -201,8 +202,88 @@ static void once(void)
 	stage_free(&s);
 }
 
+/* The first cause of that class: what its longest stretch is called, and how long it is. */
+static uint64_t longest_of(struct path_tracks *t, uint32_t thread, enum path_class class,
+			   struct buf *out)
+{
+	struct track_parts parts = { 0 };
+	struct path_causes causes = { 0 };
+	uint64_t ns = 0;
+
+	if (!path_tracks_parts(t, track_of(t, thread), WINDOW_START, &parts) ||
+	    !path_causes_make(&causes, path_tracks_names(t), thread, &parts))
+		abort();
+	for (size_t i = 0; i < causes.v.n && !ns; i++) {
+		if (causes.v.v[i].class != class)
+			continue;
+		ns = causes.v.v[i].longest_ns;
+		once_print(out, path_tracks_names(t), path_tracks_firsts(t), thread,
+			   &causes.v.v[i]);
+	}
+	path_causes_free(&causes);
+	vec_free(&parts.v);
+	return ns;
+}
+
+/* The first launch of the second kernel is slow, and others take the CPU meanwhile. Most launches are
+ * elsewhere. */
+static void first_launch(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"),
+		     other = stage_actor(&s, 20, 20, 1, "cc1");
+	uint32_t at = stack_at(&s, "launch", 7), often = stack_at(&s, "often", 9);
+	struct buf out = { 0 };
+	struct path_tracks *t;
+	struct event *ev;
+
+	wait_for(&s, a, OBJECT_TIMER, 0, 1 * MS, a);
+	for (int64_t i = 0; i < 200; i++) {
+		ev = stage_call(&s, a, OP_CUDA_LAUNCH, 0, (10 + 2 * i) * MS, (11 + 2 * i) * MS);
+		ev->stack = i % 10 ? often : at;
+		stage_set(ev, COL_FUNC, 100);
+	}
+	for (int64_t i = 0; i < 5; i++) {
+		stage_offcpu(&s, a, 1, (510 + 40 * i) * MS, (520 + 40 * i) * MS, 10 * MS, 0);
+		stage_occupied(&s, other, 0, (510 + 40 * i) * MS, (520 + 40 * i) * MS);
+	}
+	ev = stage_call(&s, a, OP_CUDA_LAUNCH, 0, 500 * MS, 700 * MS);
+	ev->stack = at;
+	stage_set(ev, COL_FUNC, 200);
+	ev = stage_call(&s, a, OP_CUDA_LAUNCH, 0, 710 * MS, 850 * MS);
+	ev->stack = at;
+	stage_set(ev, COL_FUNC, 200);
+	t = play(&s);
+	ok(longest_of(t, a.thread, PATH_CALL, &out) == 150 * MS,
+	   "a stretch goes on behind waits for a CPU, which are not in it");
+	is_str(buf_text(&out),
+	       "on the CPU in cudaLaunchKernel called from launch (run.py:7), the first recorded "
+	       "launch of its kernel",
+	       "and has its own line");
+	buf_free(&out);
+	path_tracks_free(t);
+	stage_free(&s);
+}
+
+/* What is usual decides whether a stretch is slow. */
+static void slow_once(void)
+{
+	struct path_cause c = { .class = PATH_CALL, .longest_ns = 250 * MS };
+
+	ok(once_is_told(&c, 2000 * MS, 2 * MS), "250 ms of 2 s, a step takes 2 ms");
+	ok(!once_is_told(&c, 20000 * MS, 2 * MS), "but not of 20 s");
+	ok(!once_is_told(&c, 2000 * MS, 30 * MS), "nor where a step takes 30 ms");
+	ok(!once_is_told(&c, 2000 * MS, 0), "nor where it is not known what is usual");
+	c.longest_ns = 9 * MS;
+	ok(!once_is_told(&c, 90 * MS, 10 * US), "nor 9 ms");
+	c = (struct path_cause){ .class = PATH_DEMAND, .longest_ns = 250 * MS };
+	ok(!once_is_told(&c, 2000 * MS, 2 * MS), "nor time in which nobody asked");
+}
+
 int main(void)
 {
+	slow_once();
+	first_launch();
 	once();
 	takers();
 	inside_call();

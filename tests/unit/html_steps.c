@@ -75,6 +75,9 @@ int main(void)
 	   "its call");
 	ok(stands_between("<b>60 ns</b> waits for loader (pid 7)", "step-1", "</section>"),
 	   "and why");
+	ok(stands_between("40 ns at once 0 ns after the start: waits for loader", "step-1",
+			  "</section>"),
+	   "what is slow once");
 	ok(stands_between("<b>Before the first step</b> 100 ns", "step-1", "</section>"),
 	   "the start");
 	ok(stands_between("before the first step or after the last", "id=\"cause-1\"", "</h2>"),

@@ -46,6 +46,8 @@ static void check_fields(const struct paths *p)
 	ok(steps->causes.n == 3 && steps->causes.v[0].culprit.known &&
 		   steps->causes.v[0].culprit.tid == 8 && steps->causes.v[0].pieces == UINT64_MAX &&
 		   steps->causes.v[0].longest_at_ns == INT64_MIN &&
+		   bytes_equal(steps->causes.v[0].once,
+			       bytes_of("waits for loader (pid 7) in load (l.py:9)")) &&
 		   steps->causes.v[0].lines.v[0].sampled && !steps->causes.v[0].lines.v[0].op.p &&
 		   steps->causes.v[1].has_culprit && !steps->causes.v[1].culprit.known &&
 		   !steps->causes.v[2].has_culprit,
@@ -143,7 +145,8 @@ static void report(void)
 	is_str(buf_text(&text),
 	       "python3 (pid 4821): ~10 steps of run (a.py:2-9), 100 ns each: 60 ns (60.0%) waits "
 	       "for "
-	       "loader (pid 7); 10 ns (10.0%) on the CPU in step (a.py:3)",
+	       "loader (pid 7); 10 ns (10.0%) on the CPU in step (a.py:3); 40 ns at once 0 ns "
+	       "after the start: waits for loader (pid 7) in load (l.py:9)",
 	       "the verdict");
 	is_int((int)step_track_severity(&t), FINDING_HIGH, "as bad as its worst cause");
 	ok(step_track_is_outside(&r, &before) && !step_track_is_outside(&r, &within),
@@ -153,7 +156,9 @@ static void report(void)
 	buf_reset(&text);
 	report_path_text(&text, &r, false);
 	like(buf_text(&text), "     70.0%      70 ns  step (a.py:3) > next (l.py:1)\n", "a row");
-	like(buf_text(&text), "     30.0%      30 ns  elsewhere\n    start 100 ns\n", "the rest");
+	like(buf_text(&text), "     30.0%      30 ns  elsewhere\n    40 ns at once 0 ns ",
+	     "the rest");
+	like(buf_text(&text), "in load (l.py:9)\n    start 100 ns\n", "and what is slow once");
 	buf_reset(&text);
 	list.paths.tracks.v[0].steps.at_least = true;
 	step_track_print_verdict(&text, &t);

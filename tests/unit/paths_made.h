@@ -16,16 +16,18 @@ static inline void put_causes(struct paths *p, struct paths_phase *phase)
 {
 	struct paths_cause *c = paths_add(p, &phase->causes);
 
-	*c = (struct paths_cause){ .text = path_text(p, "waits for loader (pid 7)"),
-				   .ns = 600,
-				   .class = path_text(p, "lock"),
-				   .has_culprit = true,
-				   .culprit = { path_text(p, "loader (pid 7)"), true, 7, 8, 2,
-						true },
-				   .severity = 3,
-				   .pieces = UINT64_MAX,
-				   .longest_ns = 40,
-				   .longest_at_ns = INT64_MIN };
+	*c = (struct paths_cause){
+		.text = path_text(p, "waits for loader (pid 7)"),
+		.ns = 600,
+		.class = path_text(p, "lock"),
+		.has_culprit = true,
+		.culprit = { path_text(p, "loader (pid 7)"), true, 7, 8, 2, true },
+		.severity = 3,
+		.pieces = UINT64_MAX,
+		.longest_ns = 40,
+		.longest_at_ns = INT64_MIN,
+		.once = path_text(p, "waits for loader (pid 7) in load (l.py:9)")
+	};
 	*(struct paths_line *)paths_add(p, &c->lines) =
 		(struct paths_line){ path_text(p, "step (a.py:3)"), { 0 }, { 0 }, true, 5 };
 	c = paths_add(p, &phase->causes);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which slow calls are the first of their kind: the first that a process makes of an op, or of a
+ * launch of a kernel. What a library loads or compiles lazily, the first call pays for.
+ */
+#ifndef INGERO_DETECT_FIRST_CALLS_H
+#define INGERO_DETECT_FIRST_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/event/event.h"
+#include "lib/event/record.h"
+#include "lib/line/launched_names.h"
+#include "lib/world/world.h"
+
+#define FIRST_CALLS_SLOW_NS 10000000 /* shorter ones are not kept */
+#define FIRST_CALLS_MAX	    4096     /* kept; the oldest: what is loaded lazily is loaded early */
+#define FIRST_CALLS_RECENT  1024     /* kinds that are known without a lookup */
+
+struct slow_first {
+	uint32_t thread, process;
+	int64_t start_ns, end_ns;
+	uint16_t op;
+	bool launch; /* of its kernel: func; else of its op */
+	uint64_t func;
+};
+
+/* Zero-initialised but for w is empty. */
+struct first_calls {
+	const struct world *w;
+	struct map seen; /* hash of process, op and kernel */
+	uint64_t recent[FIRST_CALLS_RECENT];
+	VEC(struct slow_first) v;
+	struct launched_names names;
+};
+
+/* The next event in stream order. False: out of memory. */
+bool first_calls_event(struct first_calls *f, const struct event *ev);
+/* A KERNEL record. False: out of memory. */
+bool first_calls_record(struct first_calls *f, const struct record *r);
+void first_calls_free(struct first_calls *f);
+
+/* The call of this op and thread around that time; NULL: it is not the first, or is short. */
+const struct slow_first *first_calls_find(const struct first_calls *f, uint32_t thread, uint16_t op,
+					  int64_t at_ns);
+
+/* "the first recorded launch of kernel matmul", "the first recorded call". */
+void slow_first_print(struct buf *out, const struct first_calls *f, const struct slow_first *c);
+
+#endif

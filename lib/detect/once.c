@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The longest stretch of a cause, told as if it were all of the cause: with its own line. */
+#include "lib/detect/once.h"
+
+#include "lib/detect/reason.h"
+
+/* Whether a long stretch of it means that something was slow: nobody asked, or it is told elsewhere. */
+static bool may_be_slow(enum path_class class)
+{
+	switch (class) {
+	case PATH_UNKNOWN:
+	case PATH_TOO_DEEP:
+	case PATH_RECORDER:
+	case PATH_DEMAND:
+	case PATH_OUTSIDE:
+	case PATH_CHILD:
+	case PATH_UNENDED:
+		return false;
+	default:
+		return true;
+	}
+}
+
+bool once_is_told(const struct path_cause *c, uint64_t of_ns, uint64_t usual_ns)
+{
+	return may_be_slow(c->class) && usual_ns && c->longest_ns >= ONCE_NS &&
+	       (double)c->longest_ns >= ONCE_SHARE * (double)of_ns &&
+	       c->longest_ns / ONCE_TIMES >= usual_ns;
+}
+
+void once_print(struct buf *out, const struct track_names *names, const struct first_calls *firsts,
+		uint32_t anchor, const struct path_cause *c)
+{
+	const struct slow_first *first;
+	struct path_cause one = *c;
+
+	one.ns = one.lines_ns = c->longest_ns;
+	one.pieces = 1;
+	one.lines[0] = c->longest;
+	one.nlines = 1;
+	reason_print(out, names, &one);
+	if (c->class != PATH_CALL && c->class != PATH_DEVICE)
+		return;
+	first = first_calls_find(firsts, c->longest_thread ? c->longest_thread : anchor,
+				 c->longest.op, c->longest_from_ns);
+	if (!first)
+		return;
+	buf_puts(out, ", ");
+	slow_first_print(out, firsts, first);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A cause whose longest stretch is slow by itself: 250 ms in one launch of a program whose steps take
+ * 2 ms. As a share of all steps that is little, and yet what a person wants to know.
+ */
+#ifndef INGERO_DETECT_ONCE_H
+#define INGERO_DETECT_ONCE_H
+
+#include "lib/base/buf.h"
+#include "lib/detect/causes.h"
+#include "lib/detect/first_calls.h"
+
+/* So long, such a part of the steps (of what lies outside of them: of the program's life), and so many
+ * times what is usual there. A load of 250 ms was 8 % of a recording of 3.2 s. */
+#define ONCE_NS	   10000000
+#define ONCE_SHARE 0.05
+#define ONCE_TIMES 10
+
+/* of_ns: what it has to be a part of. usual_ns: of a step or, where there are none, of a piece; 0: not
+ * known. */
+bool once_is_told(const struct path_cause *c, uint64_t of_ns, uint64_t usual_ns);
+
+/* "on the CPU in cudaLaunchKernel called from launch (run.py:7), the first recorded call". */
+void once_print(struct buf *out, const struct track_names *names, const struct first_calls *firsts,
+		uint32_t anchor, const struct path_cause *c);
+
+#endif

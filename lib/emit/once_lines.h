@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Single stretches of a program's time that are slow by themselves (lib/detect/once.h), as lines:
+ * "250 ms at once 1.29 s after the start: on the CPU in cudaLaunchKernel called from launch (run.py:7)".
+ */
+#ifndef INGERO_EMIT_ONCE_LINES_H
+#define INGERO_EMIT_ONCE_LINES_H
+
+#include "lib/emit/report.h"
+#include "lib/model/paths.h"
+
+#define ONCE_SHOWN 3 /* of a phase: the longest */
+
+/* Puts them into best, longest first. How many there are, at most ONCE_SHOWN. */
+unsigned once_lines_find(const struct paths_phase *phase,
+			 const struct paths_cause *best[ONCE_SHOWN]);
+
+/* One of them, without a full stop. */
+void once_lines_print(struct buf *out, const struct paths_cause *c);
+
+/* All of a phase, a line each; phase NULL: none. */
+void once_lines_put(struct buf *out, const struct paths_phase *phase);
+
+/* A paragraph for each program without steps that has some. */
+void once_lines_stepless(struct buf *out, const struct report *r, bool color);
+
+#endif
