@@ -49,6 +49,7 @@ struct path_tracks {
 	struct loops_feed loops_feed;
 	struct track_names names;
 	struct first_calls firsts;
+	struct allowed_cpus allowed;
 	VEC(struct track_state) v;
 	struct map by_anchor;
 	struct track_state *newest; /* of the last piece; NULL: none since v changed */
@@ -377,7 +378,7 @@ struct path_tracks *path_tracks_new(const struct world *w)
 	t->loop_listener.on_step = on_step;
 	t->loop_listener.on_restart = on_restart;
 	track_names_init(&t->names, w);
-	t->firsts.w = w;
+	t->firsts.w = t->allowed.w = w;
 	t->unended.w = w;
 	t->path_feed.unended = &t->unended;
 	t->prune_at = PRUNE_TRACKS;
@@ -405,6 +406,7 @@ void path_tracks_free(struct path_tracks *t)
 	map_free(&t->by_anchor);
 	track_names_free(&t->names);
 	first_calls_free(&t->firsts);
+	allowed_cpus_free(&t->allowed);
 	path_feed_free(&t->path_feed);
 	unended_facts_free(&t->unended);
 	path_free(t->path);
@@ -412,12 +414,14 @@ void path_tracks_free(struct path_tracks *t)
 	free(t);
 }
 
-static bool feed_firsts(struct first_calls *f, const struct stream_item *item)
+/* What is known beside the path. */
+static bool feed_facts(struct path_tracks *t, const struct stream_item *item)
 {
 	if (item->kind == STREAM_RECORD)
-		return first_calls_record(f, item->record);
+		return first_calls_record(&t->firsts, item->record) &&
+		       allowed_cpus_record(&t->allowed, item->record);
 	for (size_t i = 0; i < item->n && item->kind == STREAM_EVENTS; i++)
-		if (!first_calls_event(f, &item->events[i]))
+		if (!first_calls_event(&t->firsts, &item->events[i]))
 			return false;
 	return true;
 }
@@ -426,7 +430,7 @@ int path_tracks_item(struct path_tracks *t, const struct stream_item *item, stru
 {
 	int rc = loops_feed_item(&t->loops_feed, item, e);
 
-	t->nomem |= !feed_firsts(&t->firsts, item);
+	t->nomem |= !feed_facts(t, item);
 	if (!rc)
 		rc = path_feed_item(&t->path_feed, item, e);
 	return rc ? rc : t->nomem ? err_nomem(e) : 0;
@@ -487,6 +491,11 @@ void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct pa
 struct track_names *path_tracks_names(struct path_tracks *t)
 {
 	return &t->names;
+}
+
+const struct allowed_cpus *path_tracks_allowed(const struct path_tracks *t)
+{
+	return &t->allowed;
 }
 
 const struct first_calls *path_tracks_firsts(const struct path_tracks *t)

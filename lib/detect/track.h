@@ -7,6 +7,7 @@
 #ifndef INGERO_DETECT_TRACK_H
 #define INGERO_DETECT_TRACK_H
 
+#include "lib/detect/allowed_cpus.h"
 #include "lib/detect/anatomy.h"
 #include "lib/detect/first_calls.h"
 #include "lib/detect/track_sums.h"
@@ -55,6 +56,7 @@ bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window
 void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct path_unended *out);
 /* What the parts refer to. */
 struct track_names *path_tracks_names(struct path_tracks *t);
+const struct allowed_cpus *path_tracks_allowed(const struct path_tracks *t);
 const struct first_calls *path_tracks_firsts(const struct path_tracks *t);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "lib/detect/binding.h"
 #include "lib/detect/once.h"
 #include "lib/detect/reason.h"
 #include "lib/detect/unended_text.h"
@@ -152,6 +153,24 @@ static void put_causes(struct writer *p, struct paths_phase *phase, const struct
 	}
 }
 
+static void put_binding(struct writer *p, struct paths_phase *phase, const struct binding *b)
+{
+	struct paths_bound *to = &phase->bound;
+
+	if (!b->cpus.n)
+		return;
+	phase->has_bound = true;
+	binding_print(&p->text, p->names, b, p->start_ns);
+	to->text = take_text(p);
+	to->cpus = paths_copy(p->out, b->cpus);
+	to->ns = b->ns;
+	to->matters = binding_matters(b);
+	if (!to->matters)
+		return;
+	binding_print_command(&p->text, p->names, b);
+	to->command = take_text(p);
+}
+
 /* ---- lines of the loop ---- */
 
 static void put_row(struct writer *p, struct paths_phase *phase, const struct anatomy_row *r)
@@ -208,13 +227,16 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 	struct path_causes causes = { 0 };
 	struct anatomy a = { 0 };
 	struct window in = { .anchor = t->anchor };
+	struct binding bound;
 	bool ok;
 
 	if (t->loop && phase->window == WINDOW_STEPS)
 		root = (struct anatomy_root){ t->loop->frame, t->loop->depth };
 	ok = path_tracks_parts(p->t, i, phase->window, &parts) &&
 	     path_causes_make(&causes, p->names, t->anchor, &parts) &&
-	     anatomy_make(&a, p->names, t->anchor, &root, &parts);
+	     anatomy_make(&a, p->names, t->anchor, &root, &parts) &&
+	     binding_find(&bound, path_tracks_allowed(p->t), p->names, t->anchor, &parts,
+			  phase->to_ns);
 	if (ok) {
 		to->name = bytes_of(phase_name(t, phase->window));
 		to->from_ns = phase->from_ns - p->start_ns;
@@ -226,6 +248,7 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 				   : causes.ns;
 		in.usual_ns = usual_ns(&causes, phase->window == WINDOW_STEPS ? t->loop : NULL);
 		put_causes(p, to, &causes, &in);
+		put_binding(p, to, &bound);
 		put_anatomy(p, to, &a);
 	}
 	anatomy_free(&a);

@@ -15,10 +15,11 @@
 struct track_part {
 	uint32_t stack; /* world stack id: the anchor's own, of its call, wait or CPU sample; 0 not known */
 	enum path_class class;
-	uint32_t culprit; /* path_culprits.h; 0: the anchor itself, or none */
-	uint32_t thread;  /* world thread id: which of the culprit's it was; 0 not known */
-	uint32_t device;  /* PATH_DISK: device number */
-	uint8_t object;	  /* PATH_UNENDED: enum object_kind that it waits for */
+	uint32_t culprit;  /* path_culprits.h; 0: the anchor itself, or none */
+	uint32_t thread;   /* world thread id: which of the culprit's it was; 0 not known */
+	uint32_t occupant; /* of a thread that the path needs: it had the CPU meanwhile; 0 none */
+	uint32_t device;   /* PATH_DISK: device number */
+	uint8_t object;	   /* PATH_UNENDED: enum object_kind that it waits for */
 	uint32_t line; /* world frame id: where the culprit was, else where the anchor was; 0 not known */
 	bool resumed; /* the culprit did no more than let the anchor go on that was stopped or frozen */
 	bool exclusion; /* the anchor waited for a thread to leave: a lock, the interpreter's lock */

@@ -143,6 +143,7 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 
 	*out = (struct track_part){ .class = path_class_of(&s),
 				    .stack = via ? via->line : k->line,
+				    .occupant = taken ? 0 : k->occupant,
 				    .ns = t->ns,
 				    .pieces = t->pieces,
 				    .longest_ns = t->longest_ns,

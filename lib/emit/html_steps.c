@@ -177,6 +177,20 @@ static void put_phase(struct buf *out, const struct step_track *t, const char *n
 	put_once(out, phase);
 }
 
+static void put_bound(struct buf *out, const struct paths_phase *phase)
+{
+	if (!phase->has_bound)
+		return;
+	buf_puts(out, "<p class=\"i\">");
+	put_text(out, phase->bound.text, "");
+	buf_puts(out, "</p>\n");
+	if (phase->bound.command.n) {
+		buf_puts(out, "<pre class=\"sh\"><code>");
+		put_text(out, phase->bound.command, "");
+		buf_puts(out, "</code></pre>\n");
+	}
+}
+
 static void put_section(struct buf *out, const struct step_track *t, unsigned at)
 {
 	buf_printf(out, "<section id=\"step-%u\"><h2>%s of ", at,
@@ -193,6 +207,7 @@ static void put_section(struct buf *out, const struct step_track *t, unsigned at
 	buf_puts(out, "</p>\n");
 	put_rows(out, t);
 	put_once(out, t->phase);
+	put_bound(out, t->phase);
 	put_phase(out, t, "start", "Before the first step");
 	put_phase(out, t, "between", "Between steps");
 	put_phase(out, t, "end", "After the last");

@@ -52,6 +52,19 @@ void once_lines_put(struct buf *out, const struct paths_phase *phase)
 	}
 }
 
+void bound_lines_put(struct buf *out, const struct paths_phase *phase)
+{
+	if (!phase || !phase->has_bound)
+		return;
+	buf_puts(out, "    ");
+	human_safe(out, phase->bound.text);
+	if (phase->bound.command.n) {
+		buf_puts(out, "\n      $ ");
+		human_safe(out, phase->bound.command);
+	}
+	buf_putc(out, '\n');
+}
+
 /* Whether the process made calls that were recorded: others are no programs of a GPU. */
 static bool makes_calls(const struct report *r, uint32_t pid)
 {

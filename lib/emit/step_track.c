@@ -211,6 +211,16 @@ static void print_once(struct buf *out, const struct step_track *t,
 	once_lines_print(out, once[0]);
 }
 
+static void print_bound(struct buf *out, const struct step_track *t)
+{
+	const struct paths_bound *b = &t->phase->bound;
+
+	if (!t->phase->has_bound || !b->matters || (double)b->ns < VERDICT_SHARE * t->ns)
+		return;
+	buf_puts(out, "; ");
+	human_safe(out, b->text);
+}
+
 void step_track_print_verdict(struct buf *out, const struct step_track *t)
 {
 	struct step_part best[VERDICT_PARTS] = { 0 };
@@ -248,6 +258,7 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 		human_safe(out, best[i].text);
 	}
 	print_once(out, t, best, n);
+	print_bound(out, t);
 	if (!gaps)
 		print_beside(out, t, "between", "between steps", BETWEEN_SHARE * t->ns);
 	print_beside(out, t, "start", "before the first", t->ns + between);

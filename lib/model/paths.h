@@ -69,6 +69,14 @@ struct paths_smaller {
 	uint64_t causes, ns;
 };
 
+/* Threads that may run on the same few CPUs only, and wait there for each other. */
+struct paths_bound {
+	struct bytes text, cpus; /* "0-3" */
+	uint64_t ns;		 /* of the phase */
+	bool matters;		 /* the other CPUs idled, or nobody knows */
+	struct bytes command;	 /* that lets them run elsewhere, if it does */
+};
+
 struct paths_phase {
 	struct bytes name; /* "start", "steps", "between", "end", "all" */
 	int64_t from_ns, to_ns;
@@ -76,6 +84,8 @@ struct paths_phase {
 	LIST(struct paths_cause) causes;
 	bool has_smaller;
 	struct paths_smaller smaller;
+	bool has_bound;
+	struct paths_bound bound;
 	struct jsonmap_texts lead; /* lines that lead from the loop to the rows */
 	LIST(struct paths_row) rows;
 };

@@ -78,6 +78,8 @@ int main(void)
 	ok(stands_between("40 ns at once 0 ns after the start: waits for loader", "step-1",
 			  "</section>"),
 	   "what is slow once");
+	ok(stands_between("<code>taskset -a -c -p 0-1 7</code>", "step-1", "</section>"),
+	   "what is bound");
 	ok(stands_between("<b>Before the first step</b> 100 ns", "step-1", "</section>"),
 	   "the start");
 	ok(stands_between("before the first step or after the last", "id=\"cause-1\"", "</h2>"),

@@ -55,6 +55,9 @@ static void check_fields(const struct paths *p)
 	ok(steps->rows.n == 2 && steps->rows.v[0].why.n == 2 && !steps->rows.v[1].line.p &&
 		   steps->lead.n == 1,
 	   "the rows");
+	ok(steps->has_bound && steps->bound.ns == 200 && steps->bound.matters &&
+		   bytes_equal(steps->bound.cpus, bytes_of("1")) && steps->bound.command.n,
+	   "what is bound");
 }
 
 static void whole(void)
@@ -146,7 +149,8 @@ static void report(void)
 	       "python3 (pid 4821): ~10 steps of run (a.py:2-9), 100 ns each: 60 ns (60.0%) waits "
 	       "for "
 	       "loader (pid 7); 10 ns (10.0%) on the CPU in step (a.py:3); 40 ns at once 0 ns "
-	       "after the start: waits for loader (pid 7) in load (l.py:9)",
+	       "after the start: waits for loader (pid 7) in load (l.py:9); they may run "
+	       "on CPU 1 only",
 	       "the verdict");
 	is_int((int)step_track_severity(&t), FINDING_HIGH, "as bad as its worst cause");
 	ok(step_track_is_outside(&r, &before) && !step_track_is_outside(&r, &within),
@@ -158,7 +162,14 @@ static void report(void)
 	like(buf_text(&text), "     70.0%      70 ns  step (a.py:3) > next (l.py:1)\n", "a row");
 	like(buf_text(&text), "     30.0%      30 ns  elsewhere\n    40 ns at once 0 ns ",
 	     "the rest");
-	like(buf_text(&text), "in load (l.py:9)\n    start 100 ns\n", "and what is slow once");
+	like(buf_text(&text),
+	     "in load (l.py:9)\n    they may run on CPU 1 only\n      $ taskset -a -c -p 0-1 7\n"
+	     "    start 100 ns\n",
+	     "what is slow once, and what is bound");
+	list.paths.tracks.v[0].phases.v[1].bound.matters = false;
+	buf_reset(&text);
+	step_track_print_verdict(&text, &t);
+	ok(!strstr(buf_text(&text), "CPU 1 only"), "that is no verdict if nothing else was idle");
 	buf_reset(&text);
 	list.paths.tracks.v[0].steps.at_least = true;
 	step_track_print_verdict(&text, &t);

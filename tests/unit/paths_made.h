@@ -57,6 +57,16 @@ static inline void put_rows(struct paths *p, struct paths_phase *phase)
 	*row = (struct paths_row){ .ns = 300 };
 }
 
+static inline void put_bound(struct paths *p, struct paths_phase *phase)
+{
+	phase->has_bound = true;
+	phase->bound = (struct paths_bound){ .text = path_text(p, "they may run on CPU 1 only"),
+					     .cpus = path_text(p, "1"),
+					     .ns = 200,
+					     .matters = true,
+					     .command = path_text(p, "taskset -a -c -p 0-1 7") };
+}
+
 static inline void make_paths(struct paths *p)
 {
 	struct paths_track *t = paths_add(p, &p->tracks);
@@ -91,6 +101,7 @@ static inline void make_paths(struct paths *p)
 				       .smaller = { 3, 100 } };
 	put_causes(p, phase);
 	put_rows(p, phase);
+	put_bound(p, phase);
 	t = paths_add(p, &p->tracks);
 	*t = (struct paths_track){ .pid = 7, .comm = path_text(p, "loader") };
 }
