@@ -9,7 +9,7 @@
 #include "lib/base/vec.h"
 #include "lib/cause/asleep.h"
 #include "lib/cause/cause.h"
-#include "lib/cause/cgroups.h"
+#include "lib/line/cgroups.h"
 #include "lib/cause/class.h"
 #include "lib/cause/disks.h"
 #include "lib/cause/ended.h"

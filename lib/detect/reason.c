@@ -34,7 +34,7 @@ static const struct {
 	[PATH_CPU_OTHER] = { "waits for a CPU; who had it is not known", "waited for a CPU" },
 	[PATH_LOCK] = { "waits for a lock; who held it is not known", "waited for a lock" },
 	[PATH_SLEEP] = { "sleeps", "slept" },
-	[PATH_DISK] = { "waits for", "waited for" },
+	[PATH_DISK] = { "waits for ", "waited for " },
 	[PATH_CHILD] = { "waits for a child process", "waited for a child process" },
 	[PATH_STOPPED] = { "is stopped by a signal", "was stopped by a signal" },
 	[PATH_FROZEN] = { "is frozen with its cgroup", "was frozen with its cgroup" },
@@ -48,6 +48,14 @@ static const struct {
 	[PATH_UNENDED] = { "waits to the end", "waited to the end" },
 	[PATH_TOO_DEEP] = { "waits through too many threads", "waited for too many others" },
 };
+
+static void print_disk(struct buf *out, uint32_t device)
+{
+	if (device)
+		buf_printf(out, "disk %u:%u", device >> 20, device & 0xfffff);
+	else
+		buf_puts(out, "a disk");
+}
 
 void reason_print_culprit(struct buf *out, const struct track_names *names,
 			  const struct path_cause *c)
@@ -67,7 +75,7 @@ void reason_print_culprit(struct buf *out, const struct track_names *names,
 		else if (c->threads > 1)
 			buf_printf(out, " and %" PRIu32 " more like it", c->threads - 1);
 	} else if (c->class == PATH_DISK && c->device) {
-		buf_printf(out, "disk %u:%u", c->device >> 20, c->device & 0xfffff);
+		print_disk(out, c->device);
 	}
 }
 
@@ -183,10 +191,8 @@ void reason_print(struct buf *out, const struct track_names *names, const struct
 	buf_puts(out, other ? phrases[c->class].other : phrases[c->class].own);
 	if (c->class == PATH_UNENDED)
 		print_object(out, c->object);
-	if (c->class == PATH_DISK) {
-		buf_putc(out, ' ');
-		reason_print_culprit(out, names, c);
-	}
+	if (c->class == PATH_DISK)
+		print_disk(out, c->device);
 	line = main_line(c, &share);
 	if (line)
 		print_line(out, names->w, c, line);

@@ -50,6 +50,7 @@ struct path_tracks {
 	struct track_names names;
 	struct first_calls firsts;
 	struct allowed_cpus allowed;
+	struct io_limits limits;
 	VEC(struct track_state) v;
 	struct map by_anchor;
 	struct track_state *newest; /* of the last piece; NULL: none since v changed */
@@ -378,7 +379,7 @@ struct path_tracks *path_tracks_new(const struct world *w)
 	t->loop_listener.on_step = on_step;
 	t->loop_listener.on_restart = on_restart;
 	track_names_init(&t->names, w);
-	t->firsts.w = t->allowed.w = w;
+	t->firsts.w = t->allowed.w = t->limits.w = w;
 	t->unended.w = w;
 	t->path_feed.unended = &t->unended;
 	t->prune_at = PRUNE_TRACKS;
@@ -407,6 +408,7 @@ void path_tracks_free(struct path_tracks *t)
 	track_names_free(&t->names);
 	first_calls_free(&t->firsts);
 	allowed_cpus_free(&t->allowed);
+	io_limits_free(&t->limits);
 	path_feed_free(&t->path_feed);
 	unended_facts_free(&t->unended);
 	path_free(t->path);
@@ -419,9 +421,11 @@ static bool feed_facts(struct path_tracks *t, const struct stream_item *item)
 {
 	if (item->kind == STREAM_RECORD)
 		return first_calls_record(&t->firsts, item->record) &&
-		       allowed_cpus_record(&t->allowed, item->record);
+		       allowed_cpus_record(&t->allowed, item->record) &&
+		       io_limits_record(&t->limits, item->record);
 	for (size_t i = 0; i < item->n && item->kind == STREAM_EVENTS; i++)
-		if (!first_calls_event(&t->firsts, &item->events[i]))
+		if (!first_calls_event(&t->firsts, &item->events[i]) ||
+		    !io_limits_event(&t->limits, &item->events[i]))
 			return false;
 	return true;
 }
@@ -496,6 +500,11 @@ struct track_names *path_tracks_names(struct path_tracks *t)
 const struct allowed_cpus *path_tracks_allowed(const struct path_tracks *t)
 {
 	return &t->allowed;
+}
+
+const struct io_limits *path_tracks_limits(const struct path_tracks *t)
+{
+	return &t->limits;
 }
 
 const struct first_calls *path_tracks_firsts(const struct path_tracks *t)

@@ -10,6 +10,7 @@
 #include "lib/detect/allowed_cpus.h"
 #include "lib/detect/anatomy.h"
 #include "lib/detect/first_calls.h"
+#include "lib/detect/io_limits.h"
 #include "lib/detect/track_sums.h"
 #include "lib/event/stream.h"
 #include "lib/path/loops.h"
@@ -57,6 +58,7 @@ void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct pa
 /* What the parts refer to. */
 struct track_names *path_tracks_names(struct path_tracks *t);
 const struct allowed_cpus *path_tracks_allowed(const struct path_tracks *t);
+const struct io_limits *path_tracks_limits(const struct path_tracks *t);
 const struct first_calls *path_tracks_firsts(const struct path_tracks *t);
 
 #endif

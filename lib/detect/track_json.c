@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "lib/detect/binding.h"
+#include "lib/detect/io_limits.h"
 #include "lib/detect/once.h"
 #include "lib/detect/reason.h"
 #include "lib/detect/unended_text.h"
@@ -153,22 +154,56 @@ static void put_causes(struct writer *p, struct paths_phase *phase, const struct
 	}
 }
 
+static struct paths_note *put_note(struct writer *p, struct paths_phase *phase, const char *kind,
+				   uint64_t ns)
+{
+	struct paths_note *to = paths_add(p->out, &phase->notes);
+
+	if (to)
+		*to = (struct paths_note){
+			.kind = bytes_of(kind), .text = take_text(p), .ns = ns, .matters = true
+		};
+	return to;
+}
+
 static void put_binding(struct writer *p, struct paths_phase *phase, const struct binding *b)
 {
-	struct paths_bound *to = &phase->bound;
+	struct paths_note *to;
 
 	if (!b->cpus.n)
 		return;
-	phase->has_bound = true;
 	binding_print(&p->text, p->names, b, p->start_ns);
-	to->text = take_text(p);
-	to->cpus = paths_copy(p->out, b->cpus);
-	to->ns = b->ns;
+	to = put_note(p, phase, "bound", b->ns);
+	if (!to)
+		return;
 	to->matters = binding_matters(b);
 	if (!to->matters)
 		return;
 	binding_print_command(&p->text, p->names, b);
 	to->command = take_text(p);
+}
+
+static void put_limits(struct writer *p, struct paths_phase *phase, const struct path_causes *c,
+		       uint32_t anchor)
+{
+	const struct io_limits *l = path_tracks_limits(p->t);
+	struct paths_note *to;
+
+	for (size_t i = 0; i < c->v.n; i++) {
+		struct io_limit held = io_limits_of(l, &c->v.v[i], anchor, c->ns);
+
+		if (held.memory) {
+			io_limit_print_memory(&p->text, p->names, &held);
+			put_note(p, phase, "memory-limit", held.ns);
+		}
+		if (!held.before_device)
+			continue;
+		io_limit_print_device(&p->text, p->names, &held);
+		to = put_note(p, phase, "io-limit", held.ns);
+		io_limit_print_command(&p->text, p->names, &held);
+		if (to)
+			to->command = take_text(p);
+	}
 }
 
 /* ---- lines of the loop ---- */
@@ -249,6 +284,7 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 		in.usual_ns = usual_ns(&causes, phase->window == WINDOW_STEPS ? t->loop : NULL);
 		put_causes(p, to, &causes, &in);
 		put_binding(p, to, &bound);
+		put_limits(p, to, &causes, t->anchor);
 		put_anatomy(p, to, &a);
 	}
 	anatomy_free(&a);

@@ -152,6 +152,22 @@ static void put_once(struct buf *out, const struct paths_phase *phase)
 	}
 }
 
+static void put_notes(struct buf *out, const struct paths_phase *phase)
+{
+	for (size_t i = 0; i < phase->notes.n; i++) {
+		const struct paths_note *note = &phase->notes.v[i];
+
+		buf_puts(out, "<p class=\"i\">");
+		put_text(out, note->text, "");
+		buf_puts(out, "</p>\n");
+		if (!note->command.n)
+			continue;
+		buf_puts(out, "<pre class=\"sh\"><code>");
+		put_text(out, note->command, "");
+		buf_puts(out, "</code></pre>\n");
+	}
+}
+
 /* "Start 15.1 s: <module> (train.py:13) 3.1 s, ..." */
 static void put_phase(struct buf *out, const struct step_track *t, const char *name,
 		      const char *title)
@@ -175,20 +191,7 @@ static void put_phase(struct buf *out, const struct step_track *t, const char *n
 	}
 	buf_puts(out, "</p>\n");
 	put_once(out, phase);
-}
-
-static void put_bound(struct buf *out, const struct paths_phase *phase)
-{
-	if (!phase->has_bound)
-		return;
-	buf_puts(out, "<p class=\"i\">");
-	put_text(out, phase->bound.text, "");
-	buf_puts(out, "</p>\n");
-	if (phase->bound.command.n) {
-		buf_puts(out, "<pre class=\"sh\"><code>");
-		put_text(out, phase->bound.command, "");
-		buf_puts(out, "</code></pre>\n");
-	}
+	put_notes(out, phase);
 }
 
 static void put_section(struct buf *out, const struct step_track *t, unsigned at)
@@ -207,7 +210,7 @@ static void put_section(struct buf *out, const struct step_track *t, unsigned at
 	buf_puts(out, "</p>\n");
 	put_rows(out, t);
 	put_once(out, t->phase);
-	put_bound(out, t->phase);
+	put_notes(out, t->phase);
 	put_phase(out, t, "start", "Before the first step");
 	put_phase(out, t, "between", "Between steps");
 	put_phase(out, t, "end", "After the last");

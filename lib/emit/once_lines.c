@@ -52,17 +52,19 @@ void once_lines_put(struct buf *out, const struct paths_phase *phase)
 	}
 }
 
-void bound_lines_put(struct buf *out, const struct paths_phase *phase)
+void note_lines_put(struct buf *out, const struct paths_phase *phase)
 {
-	if (!phase || !phase->has_bound)
-		return;
-	buf_puts(out, "    ");
-	human_safe(out, phase->bound.text);
-	if (phase->bound.command.n) {
-		buf_puts(out, "\n      $ ");
-		human_safe(out, phase->bound.command);
+	for (size_t i = 0; phase && i < phase->notes.n; i++) {
+		const struct paths_note *note = &phase->notes.v[i];
+
+		buf_puts(out, "    ");
+		human_safe(out, note->text);
+		if (note->command.n) {
+			buf_puts(out, "\n      $ ");
+			human_safe(out, note->command);
+		}
+		buf_putc(out, '\n');
 	}
-	buf_putc(out, '\n');
 }
 
 /* Whether the process made calls that were recorded: others are no programs of a GPU. */

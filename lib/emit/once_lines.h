@@ -18,8 +18,8 @@ unsigned once_lines_find(const struct paths_phase *phase,
 /* One of them, without a full stop. */
 void once_lines_print(struct buf *out, const struct paths_cause *c);
 
-/* Threads that are bound to the same few CPUs (lib/detect/binding.h): a line, and one for the command. */
-void bound_lines_put(struct buf *out, const struct paths_phase *phase);
+/* What is known beside the path: a line each, and one for its command. phase NULL: none. */
+void note_lines_put(struct buf *out, const struct paths_phase *phase);
 
 /* All of a phase, a line each; phase NULL: none. */
 void once_lines_put(struct buf *out, const struct paths_phase *phase);

@@ -79,6 +79,7 @@ static void put_phase(struct buf *out, const struct step_track *t, const char *n
 	}
 	buf_putc(out, '\n');
 	once_lines_put(out, phase);
+	note_lines_put(out, phase);
 }
 
 static void put_track(struct buf *out, const struct step_track *t, bool color)
@@ -108,7 +109,7 @@ static void put_track(struct buf *out, const struct step_track *t, bool color)
 		buf_putc(out, '\n');
 	put_rows(out, t);
 	once_lines_put(out, t->phase);
-	bound_lines_put(out, t->phase);
+	note_lines_put(out, t->phase);
 	put_phase(out, t, "start");
 	put_phase(out, t, "between");
 	put_phase(out, t, "end");

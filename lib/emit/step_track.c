@@ -211,14 +211,17 @@ static void print_once(struct buf *out, const struct step_track *t,
 	once_lines_print(out, once[0]);
 }
 
-static void print_bound(struct buf *out, const struct step_track *t)
+/* What explains much of the steps. */
+static void print_notes(struct buf *out, const struct step_track *t)
 {
-	const struct paths_bound *b = &t->phase->bound;
+	for (size_t i = 0; i < t->phase->notes.n; i++) {
+		const struct paths_note *note = &t->phase->notes.v[i];
 
-	if (!t->phase->has_bound || !b->matters || (double)b->ns < VERDICT_SHARE * t->ns)
-		return;
-	buf_puts(out, "; ");
-	human_safe(out, b->text);
+		if (!note->matters || (double)note->ns < VERDICT_SHARE * t->ns)
+			continue;
+		buf_puts(out, "; ");
+		human_safe(out, note->text);
+	}
 }
 
 void step_track_print_verdict(struct buf *out, const struct step_track *t)
@@ -258,7 +261,7 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 		human_safe(out, best[i].text);
 	}
 	print_once(out, t, best, n);
-	print_bound(out, t);
+	print_notes(out, t);
 	if (!gaps)
 		print_beside(out, t, "between", "between steps", BETWEEN_SHARE * t->ns);
 	print_beside(out, t, "start", "before the first", t->ns + between);

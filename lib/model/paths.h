@@ -69,12 +69,13 @@ struct paths_smaller {
 	uint64_t causes, ns;
 };
 
-/* Threads that may run on the same few CPUs only, and wait there for each other. */
-struct paths_bound {
-	struct bytes text, cpus; /* "0-3" */
-	uint64_t ns;		 /* of the phase */
-	bool matters;		 /* the other CPUs idled, or nobody knows */
-	struct bytes command;	 /* that lets them run elsewhere, if it does */
+/* What is known beside the path, and why some of its time is lost. */
+struct paths_note {
+	struct bytes kind;    /* "bound": threads share few CPUs; "io-limit", "memory-limit" */
+	struct bytes text;    /* a sentence */
+	uint64_t ns;	      /* of the phase: what it is about */
+	bool matters;	      /* it is a reason, as far as is known */
+	struct bytes command; /* shows it, or mends it; p NULL: none */
 };
 
 struct paths_phase {
@@ -84,8 +85,7 @@ struct paths_phase {
 	LIST(struct paths_cause) causes;
 	bool has_smaller;
 	struct paths_smaller smaller;
-	bool has_bound;
-	struct paths_bound bound;
+	LIST(struct paths_note) notes;
 	struct jsonmap_texts lead; /* lines that lead from the loop to the rows */
 	LIST(struct paths_row) rows;
 };

@@ -55,15 +55,15 @@ static const struct jsonmap_member smaller_members[] = {
 MAP(smaller_map, smaller_members);
 #undef S
 
-#define S paths_bound
-static const struct jsonmap_member bound_members[] = {
+#define S paths_note
+static const struct jsonmap_member note_members[] = {
+	MEMBER("kind", TEXT, AS_IS, kind),
 	MEMBER("text", TEXT, AS_IS, text),
-	MEMBER("cpus", TEXT, AS_IS, cpus),
 	MEMBER("ns", U64, AS_IS, ns),
 	MEMBER("matters", BOOL, AS_IS, matters),
 	MEMBER("command", TEXT, LEFT_OUT, command),
 };
-MAP(bound_map, bound_members);
+MAP(note_map, note_members);
 #undef S
 
 #define S paths_why
@@ -93,7 +93,7 @@ static const struct jsonmap_member phase_members[] = {
 	MEMBER("ns", U64, AS_IS, ns),
 	MEMBER_OF("causes", OBJECTS, causes, cause_map),
 	MEMBER_IF(has_smaller, "smaller", OBJECT, LEFT_OUT, smaller, &smaller_map),
-	MEMBER_IF(has_bound, "bound", OBJECT, LEFT_OUT, bound, &bound_map),
+	MEMBER_OF("notes", OBJECTS, notes, note_map),
 	MEMBER("lead", TEXTS, AS_IS, lead),
 	MEMBER_OF("rows", OBJECTS, rows, row_map),
 };

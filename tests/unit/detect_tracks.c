@@ -96,6 +96,28 @@ static void frozen(void)
 	stage_free(&s);
 }
 
+/* A disk that another thread waits for is no name of that thread. */
+static void disk(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 10, 11, 1, "work");
+	struct path_tracks *t;
+	struct event *ev;
+
+	wait_for(&s, b, OBJECT_FD, 0, 1 * MS, a);
+	wait_for(&s, a, OBJECT_DISK, 2 * MS, 9 * MS, a);
+	stage_set(wait_for(&s, a, OBJECT_FD, 10 * MS, 100 * MS, b), COL_WAKING_NS, 0);
+	ev = stage_offcpu(&s, b, 0, 15 * MS, 90 * MS, 0, 0);
+	stage_set(ev, COL_OBJECT_KIND, OBJECT_DISK);
+	stage_set(ev, COL_OBJECT, 7 << 20 | 1);
+	stage_set(ev, COL_WAKER_KIND, WAKER_HARDIRQ);
+	t = play(&s);
+	has_reason(t, a.thread, WINDOW_START, PATH_DISK,
+		   "waits for work (tid 11 of pid 10), which waited for disk 7:1");
+	path_tracks_free(t);
+	stage_free(&s);
+}
+
 /* Ranks are alike: the one that a rank waits for is named, and not that rank itself. */
 static void ranks(void)
 {
@@ -289,5 +311,6 @@ int main(void)
 	inside_call();
 	ranks();
 	frozen();
+	disk();
 	return done_testing();
 }

@@ -55,8 +55,9 @@ static void check_fields(const struct paths *p)
 	ok(steps->rows.n == 2 && steps->rows.v[0].why.n == 2 && !steps->rows.v[1].line.p &&
 		   steps->lead.n == 1,
 	   "the rows");
-	ok(steps->has_bound && steps->bound.ns == 200 && steps->bound.matters &&
-		   bytes_equal(steps->bound.cpus, bytes_of("1")) && steps->bound.command.n,
+	ok(steps->notes.n == 1 && steps->notes.v[0].ns == 200 && steps->notes.v[0].matters &&
+		   bytes_equal(steps->notes.v[0].kind, bytes_of("bound")) &&
+		   steps->notes.v[0].command.n,
 	   "what is bound");
 }
 
@@ -166,7 +167,7 @@ static void report(void)
 	     "in load (l.py:9)\n    they may run on CPU 1 only\n      $ taskset -a -c -p 0-1 7\n"
 	     "    start 100 ns\n",
 	     "what is slow once, and what is bound");
-	list.paths.tracks.v[0].phases.v[1].bound.matters = false;
+	list.paths.tracks.v[0].phases.v[1].notes.v[0].matters = false;
 	buf_reset(&text);
 	step_track_print_verdict(&text, &t);
 	ok(!strstr(buf_text(&text), "CPU 1 only"), "that is no verdict if nothing else was idle");

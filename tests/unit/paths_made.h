@@ -57,14 +57,15 @@ static inline void put_rows(struct paths *p, struct paths_phase *phase)
 	*row = (struct paths_row){ .ns = 300 };
 }
 
-static inline void put_bound(struct paths *p, struct paths_phase *phase)
+static inline void put_note(struct paths *p, struct paths_phase *phase)
 {
-	phase->has_bound = true;
-	phase->bound = (struct paths_bound){ .text = path_text(p, "they may run on CPU 1 only"),
-					     .cpus = path_text(p, "1"),
-					     .ns = 200,
-					     .matters = true,
-					     .command = path_text(p, "taskset -a -c -p 0-1 7") };
+	struct paths_note *note = paths_add(p, &phase->notes);
+
+	*note = (struct paths_note){ .kind = path_text(p, "bound"),
+				     .text = path_text(p, "they may run on CPU 1 only"),
+				     .ns = 200,
+				     .matters = true,
+				     .command = path_text(p, "taskset -a -c -p 0-1 7") };
 }
 
 static inline void make_paths(struct paths *p)
@@ -101,7 +102,7 @@ static inline void make_paths(struct paths *p)
 				       .smaller = { 3, 100 } };
 	put_causes(p, phase);
 	put_rows(p, phase);
-	put_bound(p, phase);
+	put_note(p, phase);
 	t = paths_add(p, &p->tracks);
 	*t = (struct paths_track){ .pid = 7, .comm = path_text(p, "loader") };
 }

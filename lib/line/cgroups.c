@@ -2,7 +2,7 @@
 /*
  * Cgroups are few and their ids dense.
  */
-#include "lib/cause/cgroups.h"
+#include "lib/line/cgroups.h"
 
 static void counted(struct cause_counter *k, double value)
 {

@@ -3,8 +3,8 @@
  * What samples say of cgroups: how much of its limit each used, how often the kernel held it back for memory, and whose
  * CPU quota it counts. Bounded by CAUSE_CGROUPS.
  */
-#ifndef INGERO_CAUSE_CGROUPS_H
-#define INGERO_CAUSE_CGROUPS_H
+#ifndef INGERO_LINE_CGROUPS_H
+#define INGERO_LINE_CGROUPS_H
 
 #include "lib/base/vec.h"
 #include "lib/event/record.h"
