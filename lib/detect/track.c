@@ -51,6 +51,7 @@ struct path_tracks {
 	struct first_calls firsts;
 	struct allowed_cpus allowed;
 	struct io_limits limits;
+	struct new_processes forks;
 	VEC(struct track_state) v;
 	struct map by_anchor;
 	struct track_state *newest; /* of the last piece; NULL: none since v changed */
@@ -379,7 +380,7 @@ struct path_tracks *path_tracks_new(const struct world *w)
 	t->loop_listener.on_step = on_step;
 	t->loop_listener.on_restart = on_restart;
 	track_names_init(&t->names, w);
-	t->firsts.w = t->allowed.w = t->limits.w = w;
+	t->firsts.w = t->allowed.w = t->limits.w = t->forks.w = w;
 	t->unended.w = w;
 	t->path_feed.unended = &t->unended;
 	t->prune_at = PRUNE_TRACKS;
@@ -409,6 +410,7 @@ void path_tracks_free(struct path_tracks *t)
 	first_calls_free(&t->firsts);
 	allowed_cpus_free(&t->allowed);
 	io_limits_free(&t->limits);
+	new_processes_free(&t->forks);
 	path_feed_free(&t->path_feed);
 	unended_facts_free(&t->unended);
 	path_free(t->path);
@@ -425,7 +427,8 @@ static bool feed_facts(struct path_tracks *t, const struct stream_item *item)
 		       io_limits_record(&t->limits, item->record);
 	for (size_t i = 0; i < item->n && item->kind == STREAM_EVENTS; i++)
 		if (!first_calls_event(&t->firsts, &item->events[i]) ||
-		    !io_limits_event(&t->limits, &item->events[i]))
+		    !io_limits_event(&t->limits, &item->events[i]) ||
+		    !new_processes_event(&t->forks, &item->events[i]))
 			return false;
 	return true;
 }
@@ -505,6 +508,18 @@ const struct allowed_cpus *path_tracks_allowed(const struct path_tracks *t)
 const struct io_limits *path_tracks_limits(const struct path_tracks *t)
 {
 	return &t->limits;
+}
+
+bool path_tracks_new_processes(const struct path_tracks *t, size_t i,
+			       const struct track_parts *between, struct new_between *out)
+{
+	static const struct step_runs none;
+	struct path_anchor a = path_anchor(t->path, i);
+	uint64_t at;
+	int loop = map_get(&t->by_anchor, a.thread, &at) ? loop_of(t, &t->v.v[at]) : -1;
+
+	return new_processes_between(&t->forks, process_of(t->w, a.thread),
+				     loop < 0 ? &none : &t->runs.v[loop], between, out);
 }
 
 const struct first_calls *path_tracks_firsts(const struct path_tracks *t)

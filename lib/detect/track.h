@@ -11,6 +11,7 @@
 #include "lib/detect/anatomy.h"
 #include "lib/detect/first_calls.h"
 #include "lib/detect/io_limits.h"
+#include "lib/detect/new_processes.h"
 #include "lib/detect/track_sums.h"
 #include "lib/event/stream.h"
 #include "lib/path/loops.h"
@@ -59,6 +60,9 @@ void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct pa
 struct track_names *path_tracks_names(struct path_tracks *t);
 const struct allowed_cpus *path_tracks_allowed(const struct path_tracks *t);
 const struct io_limits *path_tracks_limits(const struct path_tracks *t);
+/* Processes that the one of track i started between its steps. False: out of memory. */
+bool path_tracks_new_processes(const struct path_tracks *t, size_t i,
+			       const struct track_parts *between, struct new_between *out);
 const struct first_calls *path_tracks_firsts(const struct path_tracks *t);
 
 #endif

@@ -206,6 +206,15 @@ static void put_limits(struct writer *p, struct paths_phase *phase, const struct
 	}
 }
 
+static void put_new_processes(struct writer *p, struct paths_phase *phase,
+			      const struct new_between *b)
+{
+	if (!new_between_is_told(b))
+		return;
+	new_between_print(&p->text, p->names, b);
+	put_note(p, phase, "new-processes", b->ns);
+}
+
 /* ---- lines of the loop ---- */
 
 static void put_row(struct writer *p, struct paths_phase *phase, const struct anatomy_row *r)
@@ -262,6 +271,7 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 	struct path_causes causes = { 0 };
 	struct anatomy a = { 0 };
 	struct window in = { .anchor = t->anchor };
+	struct new_between fresh = { 0 };
 	struct binding bound;
 	bool ok;
 
@@ -272,6 +282,8 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 	     anatomy_make(&a, p->names, t->anchor, &root, &parts) &&
 	     binding_find(&bound, path_tracks_allowed(p->t), p->names, t->anchor, &parts,
 			  phase->to_ns);
+	if (ok && phase->window == WINDOW_BETWEEN)
+		ok = path_tracks_new_processes(p->t, i, &parts, &fresh);
 	if (ok) {
 		to->name = bytes_of(phase_name(t, phase->window));
 		to->from_ns = phase->from_ns - p->start_ns;
@@ -285,6 +297,7 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 		put_causes(p, to, &causes, &in);
 		put_binding(p, to, &bound);
 		put_limits(p, to, &causes, t->anchor);
+		put_new_processes(p, to, &fresh);
 		put_anatomy(p, to, &a);
 	}
 	anatomy_free(&a);

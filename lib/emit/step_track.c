@@ -211,11 +211,12 @@ static void print_once(struct buf *out, const struct step_track *t,
 	once_lines_print(out, once[0]);
 }
 
-/* What explains much of the steps. */
-static void print_notes(struct buf *out, const struct step_track *t)
+/* What explains much of the steps, or as much beside them. */
+static void print_notes(struct buf *out, const struct step_track *t,
+			const struct paths_phase *phase)
 {
-	for (size_t i = 0; i < t->phase->notes.n; i++) {
-		const struct paths_note *note = &t->phase->notes.v[i];
+	for (size_t i = 0; phase && i < phase->notes.n; i++) {
+		const struct paths_note *note = &phase->notes.v[i];
 
 		if (!note->matters || (double)note->ns < VERDICT_SHARE * t->ns)
 			continue;
@@ -261,9 +262,10 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 		human_safe(out, best[i].text);
 	}
 	print_once(out, t, best, n);
-	print_notes(out, t);
+	print_notes(out, t, t->phase);
 	if (!gaps)
 		print_beside(out, t, "between", "between steps", BETWEEN_SHARE * t->ns);
+	print_notes(out, t, paths_find_phase(t->track, "between"));
 	print_beside(out, t, "start", "before the first", t->ns + between);
 	print_beside(out, t, "end", "after the last", t->ns + between);
 }

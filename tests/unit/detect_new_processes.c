@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Workers that a program starts anew between its steps, and those that it keeps.
+ */
+#include "tests/tap.h"
+
+#include "lib/base/buf.h"
+#include "lib/detect/new_processes.h"
+#include "tests/unit/events.h"
+
+#define EPOCHS 5
+
+/* Epochs of 100 ms, with 50 ms between them. */
+static struct step_runs make_runs(void)
+{
+	struct step_runs r = { 0 };
+
+	for (int64_t i = 0; i < EPOCHS; i++)
+		if (!step_runs_add(&r, (100 + 150 * i) * MS, (200 + 150 * i) * MS))
+			abort();
+	return r;
+}
+
+static void fork_at(struct stage *s, struct new_processes *p, struct actor a, struct actor child,
+		    int64_t ns)
+{
+	struct event *ev = stage_event(s, OP_PROC_FORK, a.ctx, 0, ns, ns);
+
+	stage_set(ev, COL_CHILD, child.thread);
+	if (!new_processes_event(p, ev))
+		abort();
+}
+
+static void wait_for(struct track_parts *parts, struct actor whom, uint64_t ns)
+{
+	if (!vec_push(&parts->v, ((struct track_part){ .thread = whom.thread, .ns = ns })))
+		abort();
+}
+
+/* each: a worker begins in every gap, shift after the last step ended. Else all begin at once, then. */
+static struct new_between play(struct stage *s, const char *name, bool each, int64_t at_ns,
+			       struct buf *text)
+{
+	struct actor a = stage_actor(s, 10, 10, 1, "main");
+	struct new_processes p = { .w = s->w };
+	struct step_runs runs = make_runs();
+	struct track_parts parts = { 0 };
+	struct track_names names;
+	struct new_between found;
+
+	wait_for(&parts, a, 10 * MS);
+	for (uint32_t i = 0; i + 1 < EPOCHS; i++) {
+		struct actor w = stage_actor(s, 100 + i, 100 + i, 10, name);
+
+		fork_at(s, &p, a, w, at_ns + (each ? 150 * MS * i : 0));
+		wait_for(&parts, w, (20 + i) * MS);
+	}
+	if (!new_processes_between(&p, a.process, &runs, &parts, &found))
+		abort();
+	track_names_init(&names, s->w);
+	if (text)
+		new_between_print(text, &names, &found);
+	track_names_free(&names);
+	new_processes_free(&p);
+	vec_free(&runs.v);
+	vec_free(&parts.v);
+	return found;
+}
+
+int main(void)
+{
+	static const struct {
+		bool each;
+		int64_t at_ns;
+		bool told;
+		const char *what;
+	} cases[] = {
+		{ true, 210 * MS, true, "in each gap" },
+		{ true, 199 * MS, true, "a little before the last step is over" },
+		{ false, 50 * MS, false, "before the first step: they are kept" },
+		{ false, 210 * MS, false, "all in the first gap: they are kept from then on" },
+		{ true, 810 * MS, false, "after the last step" },
+	};
+	struct stage s = stage_new();
+	struct buf text = { 0 };
+	struct new_between found;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct stage one = stage_new();
+
+		found = play(&one, "loader", cases[i].each, cases[i].at_ns, NULL);
+		ok(new_between_is_told(&found) == cases[i].told, "%s", cases[i].what);
+		stage_free(&one);
+	}
+	found = play(&s, "pt_data_worker", true, 210 * MS, &text);
+	is_u64(found.ns, 86 * MS, "what the path waited for them");
+	is_str(buf_text(&text),
+	       "4 new processes began in 4 of the 4 gaps between steps, such as pt_data_worker "
+	       "(pid 103), and for 86.0 ms the program waited there for them: "
+	       "DataLoader(persistent_workers=True) keeps them",
+	       "torch's workers, with what keeps them");
+	buf_reset(&text);
+	stage_free(&s);
+	s = stage_new();
+	play(&s, "loader", true, 210 * MS, &text);
+	like(buf_text(&text), "for them: keep them from one to the next", "anybody else's");
+	buf_free(&text);
+	stage_free(&s);
+	return done_testing();
+}
