@@ -97,6 +97,46 @@ static struct collective_since *since_of(struct collectives *c, uint32_t thread)
 	return &c->threads.v[thread];
 }
 
+static bool is_same(const struct collective_entry *a, const struct collective_entry *b)
+{
+	return a->op == b->op && a->bytes == b->bytes;
+}
+
+/* What all ranks entered before that, as far as it is still known. */
+static void note_before(struct collective_comm *comm, uint64_t sequence)
+{
+	const struct collective_pending *p =
+		sequence ? &comm->pending[(sequence - 1) % COLLECTIVES_PENDING] : NULL;
+
+	if (!p || !p->used || p->sequence != sequence - 1 || p->entered < comm->members.n)
+		return;
+	comm->before_op = p->entries[p->first].op;
+	comm->before_bytes = p->entries[p->first].bytes;
+}
+
+/* Holds an entry against the first one of the same number. False: out of memory. */
+static bool compare_entry(struct collective_comm *comm, struct collective_pending *p,
+			  uint32_t member)
+{
+	if (p->entered == 1)
+		p->first = member;
+	if (comm->differs) {
+		if (comm->differs_at == p->sequence && member < comm->differs_n)
+			comm->differs[member] = p->entries[member];
+		return true;
+	}
+	if (comm->pairs || is_same(&p->entries[p->first], &p->entries[member]))
+		return true;
+	comm->differs = malloc(p->room * sizeof(*comm->differs));
+	if (!comm->differs)
+		return false;
+	memcpy(comm->differs, p->entries, p->room * sizeof(*comm->differs));
+	comm->differs_n = p->room;
+	comm->differs_at = p->sequence;
+	note_before(comm, p->sequence);
+	return true;
+}
+
 bool collectives_event(struct collectives *c, const struct event *ev, const struct op_def *op,
 		       uint32_t process, uint32_t thread, struct collective_comm **comm,
 		       struct collective_pending **done)
@@ -118,6 +158,7 @@ bool collectives_event(struct collectives *c, const struct event *ev, const stru
 		return true;
 	*comm = c->comms.v[at >> 32];
 	m = &(*comm)->members.v[at & 0xffffffff];
+	(*comm)->pairs |= ev->op == OP_NCCL_SEND || ev->op == OP_NCCL_RECV;
 	since = since_of(c, thread);
 	if (!since)
 		return false;
@@ -136,7 +177,12 @@ bool collectives_event(struct collectives *c, const struct event *ev, const stru
 		e->return_ns = ev->end_ns;
 		e->thread = thread;
 		e->op = ev->op;
-		if (++p->entered == (*comm)->members.n)
+		e->stack = ev->stack;
+		event_get(ev, op, COL_BYTES, &e->bytes);
+		p->entered++;
+		if (!compare_entry(*comm, p, (uint32_t)at))
+			return false;
+		if (p->entered == (*comm)->members.n)
 			*done = p;
 	}
 	memset(since, 0, sizeof(*since));
@@ -201,6 +247,7 @@ void collectives_free(struct collectives *c)
 		for (unsigned k = 0; k < COLLECTIVES_PENDING; k++)
 			free(c->comms.v[i]->pending[k].entries);
 		vec_free(&c->comms.v[i]->members);
+		free(c->comms.v[i]->differs);
 		free(c->comms.v[i]);
 	}
 	vec_free(&c->comms);

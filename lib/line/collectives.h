@@ -25,6 +25,8 @@
 struct collective_entry {
 	uint32_t thread; /* that entered it, with this call */
 	uint16_t op;
+	uint64_t bytes; /* 0 not known */
+	uint32_t stack;
 	bool entered, waited; /* waited: for its end, and not just afterwards (lib/line/clocks.h) */
 	int64_t enter_ns, return_ns; /* of the call that enters it */
 	int64_t done_ns;	     /* by then it was done; 0: not known */
@@ -48,6 +50,7 @@ struct collective_pending {
 	bool used;
 	uint64_t sequence;
 	uint32_t entered, done;
+	uint32_t first;			  /* member that entered it first; valid if entered */
 	struct collective_entry *entries; /* by member, `room` of them */
 	uint32_t room;
 };
@@ -58,6 +61,15 @@ struct collective_comm {
 	VEC(struct collective_rank) members;
 	struct collective_pending pending[COLLECTIVES_PENDING]; /* by sequence modulo */
 	uint64_t given_up; /* sequences left behind that not all had entered */
+	bool pairs;	   /* ranks sent to each other: their calls are not the same, nor as many */
+	/* The first collective that is not the same on all ranks, by op or bytes. NCCL pairs calls by their order: from there on
+	 * nobody who enters one later is late. By member, differs_n of them; NULL: none differs. */
+	struct collective_entry *differs;
+	uint32_t differs_n;
+	uint64_t differs_at; /* its sequence */
+	/* What the collective before was, if all entered the same; op 0: not known. */
+	uint16_t before_op;
+	uint64_t before_bytes;
 };
 
 /* What a thread did since its last entry; by world thread id. */

@@ -231,6 +231,46 @@ static void rank_behind(void)
 	}
 }
 
+/* The same, but the fifth collective was not the same on both: the numbers say nothing of who is behind. */
+static void rank_differs(void)
+{
+	struct stage s = stage_new();
+	struct actor v[] = { stage_actor(&s, 100, 100, 1, "train"),
+			     stage_actor(&s, 200, 200, 1, "train-1") };
+	struct told p = { .sink.record = hear };
+	struct cause *c = cause_new(s.w, NULL, &p.sink);
+	unsigned hangs = 0;
+
+	for (unsigned rank = 0; rank < 2; rank++) {
+		collective(&s, v[rank], OP_NCCL_COMM_INIT_RANK, 0, MS, rank);
+		for (int64_t t = SECOND; t < (rank ? 10 : 11) * SECOND; t += SECOND) {
+			collective(&s, v[rank], OP_NCCL_ALL_REDUCE, t, t + MS, rank);
+			if (rank && t == 5 * SECOND)
+				stage_set(&s.ev.v[s.ev.n - 1], COL_BYTES, 4);
+		}
+	}
+	stage_sort(&s);
+	give(c, &s);
+	open_at(&s, v[0], 10 * SECOND + 2 * MS, 30 * SECOND, true);
+	clock_at(&s, 30 * SECOND);
+	give(c, &s);
+	cause_finish(c, NULL);
+	for (size_t k = 0; k < p.list.v.n; k++) {
+		const struct finding *told = &p.list.v.v[k];
+
+		if (!bytes_equal(told->kind, bytes_of("collective-hang")))
+			continue;
+		hangs++;
+		like(told->summary.p, "; its ranks entered different collectives as number 5, and",
+		     "why it hangs");
+		ok(!strstr(told->summary.p, "has not entered"), "and nobody is behind");
+	}
+	ok(hangs == 1, "a rank hangs: told %u times", hangs);
+	cause_free(c);
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
 /* A rank that others wait for comes late: what was told of them then is taken back of as many. */
 static void rank_came(void)
 {
@@ -453,6 +493,7 @@ static void ranks_wait(void)
 int main(void)
 {
 	rank_behind();
+	rank_differs();
 	ranks_wait();
 	rank_came();
 	rank_unseen(false);

@@ -271,6 +271,10 @@ static void fixes(const struct cause *c, const struct hung *h, uint32_t process,
 			 "Find out why that rank ended: what it said last, and what the kernel did",
 			 "sudo dmesg -T | grep -iE 'killed process|segfault|xid'", 0, s->longest_ns,
 			 "the others wait until their own time limit, if they have one");
+	else if (s->differs && !s->late)
+		fact_fix(f, "Mend the collective that differs: the finding collective-mismatch",
+			 "ingero-explain --chains run.ige", 0, s->longest_ns,
+			 "a hang has no usual length: the work goes on when it ends");
 	else if (s->late)
 		fact_fix(f, "Look at what every thread of the rank that is behind is doing",
 			 buf_text(&command), 0, s->longest_ns,
@@ -332,7 +336,12 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 		   human_ns(s->longest_ns).s, buf_text(&place));
 	if (s->threads > 1)
 		buf_printf(&f.summary, " and in %" PRIu64 " more threads", s->threads - 1);
-	if (of->kind == collective_hang && !s->late)
+	if (s->differs && !s->late)
+		buf_printf(&f.summary,
+			   "; its ranks entered different collectives as number %" PRIu64
+			   ", and what they entered since does not pair",
+			   s->differs_at);
+	else if (of->kind == collective_hang && !s->late)
 		buf_printf(&f.summary,
 			   "; every %s has entered the collective it waits "
 			   "for: look at the ranks that were not recorded, the "

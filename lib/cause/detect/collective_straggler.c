@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "lib/base/human.h"
+#include "lib/cause/detect/collective_mismatch.h"
 #include "lib/cause/detect/watches.h"
 #include "lib/cause/fact.h"
 #include "lib/cause/names.h"
@@ -34,6 +35,7 @@ struct straggler {
 	struct collectives all;
 	VEC(struct late_rank) late;
 	uint64_t joined; /* sequences all members entered */
+	struct collective_mismatches mismatches;
 };
 
 static unsigned wants(const struct op_def *op)
@@ -203,7 +205,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	}
 	if (p->depth == 0 && p->ev && p->op->flags & OP_CALL)
 		clocks_call(&c->clocks, c->w, p);
-	if (done && comm->members.n > 1 && all_counted(c, comm, p->end_ns)) {
+	if (done && comm->members.n > 1 && !comm->differs && all_counted(c, comm, p->end_ns)) {
 		s->joined++;
 		before = collectives_before(comm, done);
 		if (before && !judge(s, c, comm, before, done))
@@ -311,7 +313,7 @@ static int tell(struct cause *c, struct late_rank *l, double share, struct err *
 static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct straggler *s = state;
-	int rc = 0;
+	int rc = collective_mismatches_tell(&s->mismatches, c, &s->all, e);
 
 	for (size_t i = 0; i < s->late.n && rc == 0; i++) {
 		struct late_rank *l = &s->late.v[i];
@@ -334,6 +336,7 @@ static void end(void *state)
 	struct straggler *s = state;
 
 	collectives_free(&s->all);
+	vec_free(&s->mismatches.told);
 	vec_free(&s->late);
 }
 

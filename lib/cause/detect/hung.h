@@ -50,8 +50,10 @@ struct hung {
 struct hung_sum {
 	bool any; /* it had open calls, which may have returned */
 	const struct collective_rank *own,
-		*late;	/* it waits in a collective that `late` has not entered */
-	bool unseen;	/* of a rank nothing is known since: its machine's recording ended */
+		*late; /* it waits in a collective that `late` has not entered */
+	bool unseen;   /* of a rank nothing is known since: its machine's recording ended */
+	bool differs;  /* its ranks entered different collectives, from this one on: */
+	uint64_t differs_at;
 	uint64_t ranks; /* that wait for the same */
 	uint64_t threads, longest_ns, lost_ns;
 	const struct hung_call *longest;

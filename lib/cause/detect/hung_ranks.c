@@ -62,6 +62,12 @@ const struct collective_rank *hung_rank_behind(const struct hung *h, const struc
 		const struct collective_rank *least = NULL;
 
 		s->own = rank_of(comm, process);
+		/* Who has entered fewer since is not behind: the numbers stand for other collectives. */
+		if (s->own && comm->differs) {
+			s->differs = true;
+			s->differs_at = comm->differs_at;
+			continue;
+		}
 		for (size_t k = 0; s->own && k < comm->members.n; k++) {
 			const struct collective_rank *m = &comm->members.v[k];
 
