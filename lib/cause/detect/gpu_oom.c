@@ -3,7 +3,8 @@
  * gpu-oom: an allocation was refused for want of device memory; who holds it is in the live bytes.
  * fragmentation: it was refused although enough was free, either by the device's own samples, or because the process
  * then freed smaller blocks that it held unused, as large together as what it asked for, and got it: a caching
- * allocator with its room in pieces. What is one is not the other.
+ * allocator with its room in pieces. What is one is not the other. An allocator that frees what it has cached and asks again
+ * goes on: that is no end, but time between the refusal and what it got.
  */
 #include "lib/cause/detect/watches.h"
 
@@ -16,7 +17,8 @@
 
 #define OUT_OF_MEMORY 2 /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
 
-/* A request not made again within this was given up; and a process that made no call for so long afterwards stopped. */
+/* A request not made again within this was given up; and a process that made no call for so long afterwards stopped, or that
+ * failed so soon. */
 #define GIVEN_UP_NS 10000000000
 #define STOPPED_NS  1000000000
 
@@ -27,18 +29,25 @@ struct refusal {
 	uint16_t op;
 	int64_t start_ns, end_ns;
 	uint64_t bytes, freed, pieces, largest; /* freed by the process since */
+	uint64_t launches;			/* of the process, by then */
 };
 
 struct victim {
 	uint32_t process;
 	uint64_t refused, recovered, unsettled; /* unsettled: it was not asked for again */
 	int64_t first_ns, last_ns;
-	uint64_t least, most;	      /* bytes asked for */
-	uint64_t live;		      /* at the last refusal */
-	uint64_t used, total;	      /* of the device then; 0 not known */
+	uint64_t least, most; /* bytes asked for */
+	uint64_t live;	      /* at the last refusal */
+	bool got_since;	      /* it was given memory after that */
+	uint64_t launches;    /* of the process, by then */
+	bool ended;
+	int64_t ended_ns;
+	uint64_t status;      /* of a process that ended: as of waitpid; 0: well, or not known */
+	uint64_t used, total; /* of the device then; 0 not known */
 	struct fact_moment moment[2]; /* the first and the last */
 	struct fact_told told;
-	struct toll pieces; /* fragmentation: from each refusal to getting it */
+	struct toll retries; /* gpu-oom: from each refusal to getting as much */
+	struct toll pieces;  /* fragmentation: from each refusal to getting it */
 	uint64_t pieces_n, pieces_bytes, wanted;
 	bool by_sample;
 };
@@ -100,6 +109,21 @@ static bool count_pieces(struct state *s, const struct cause *c, const struct re
 	       toll_add(c, &v->pieces, r->thread, r->op, r->start_ns, end_ns, lost);
 }
 
+static uint64_t launches_of(const struct cause *c, uint32_t process)
+{
+	return process < c->tally.processes.n ? c->tally.processes.v[process].launches : 0;
+}
+
+/* It freed something, asked again, and got it. */
+static bool count_retry(struct state *s, const struct cause *c, const struct refusal *r,
+			int64_t end_ns)
+{
+	struct victim *v = victim_of(s, r->process);
+
+	return v && toll_add(c, &v->retries, r->thread, r->op, r->start_ns, end_ns,
+			     (uint64_t)(end_ns - r->start_ns));
+}
+
 static void forget(struct state *s, size_t i)
 {
 	for (s->open.n--; i < s->open.n; i++)
@@ -115,6 +139,10 @@ static bool resolve(struct state *s, const struct cause *c, size_t i, uint64_t g
 	forget(s, i);
 	if (got >= r.bytes && r.freed >= r.bytes && r.largest < r.bytes && r.pieces > 1)
 		return count_pieces(s, c, &r, end_ns, false);
+	/* Between the two it did nothing else. */
+	if (got >= r.bytes && r.pieces && launches_of(c, r.process) == r.launches &&
+	    !count_retry(s, c, &r, end_ns))
+		return false;
 	return count_refused(s, &r, got >= r.bytes, unsettled);
 }
 
@@ -159,6 +187,13 @@ static bool enough_was_free(const struct state *s, const struct cause *c, const 
 	       t->bytes < d->total - used - kept;
 }
 
+static void note_got(struct state *s, uint32_t process)
+{
+	for (size_t i = 0; i < s->v.n; i++)
+		if (s->v.v[i].process == process)
+			s->v.v[i].got_since = true;
+}
+
 static bool refused(struct state *s, struct cause *c, const struct live_told *t)
 {
 	const struct event *ev = &t->call->ev;
@@ -168,7 +203,8 @@ static bool refused(struct state *s, struct cause *c, const struct live_told *t)
 			     .op = ev->op,
 			     .start_ns = event_start(ev),
 			     .end_ns = ev->end_ns,
-			     .bytes = t->bytes };
+			     .bytes = t->bytes,
+			     .launches = launches_of(c, t->call->process) };
 	struct victim *v = victim_of(s, r.process);
 
 	if (!v)
@@ -177,6 +213,8 @@ static bool refused(struct state *s, struct cause *c, const struct live_told *t)
 		v->first_ns = r.end_ns;
 	v->last_ns = r.end_ns;
 	v->live = live_bytes(t->process);
+	v->got_since = false;
+	v->launches = r.launches;
 	if (enough_was_free(s, c, t, v))
 		return count_pieces(s, c, &r, r.end_ns, true);
 	return vec_push(&s->open, r);
@@ -205,6 +243,8 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 		}
 		i++;
 	}
+	if (t->what == LIVE_ALLOCATED)
+		note_got(s, t->call->process);
 	if (t->what == LIVE_FAILED && t->call->ev.ret == OUT_OF_MEMORY)
 		return refused(s, c, t);
 	return true;
@@ -220,6 +260,38 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	return true;
 }
 
+/* A process ended. */
+static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
+{
+	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
+	const struct world_thread *t = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
+	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+	struct state *s = state;
+
+	for (size_t i = 0; p && p->tgid == t->tid && i < s->v.n; i++) {
+		struct victim *v = &s->v.v[i];
+
+		if (v->process != t->process)
+			continue;
+		v->ended = true;
+		v->ended_ns = ev->end_ns;
+		event_get(ev, op, COL_STATUS, &v->status);
+	}
+	return true;
+}
+
+static unsigned wants(const struct op_def *op)
+{
+	return op && op->id == OP_PROC_EXIT ? WATCH_EVENT : 0;
+}
+
+/* After the last refusal it got memory, or gave the device work. */
+static bool goes_on(const struct cause *c, const struct victim *v)
+{
+	return v->got_since || launches_of(c, v->process) > v->launches;
+}
+
+/* It ended with an error right after the last refusal, or did no more. */
 static bool stopped(const struct cause *c, const struct victim *v)
 {
 	const struct live_process *p = live_of(c->live, v->process);
@@ -227,24 +299,44 @@ static bool stopped(const struct cause *c, const struct victim *v)
 		v->process < c->tally.processes.n ? &c->tally.processes.v[v->process] : NULL;
 	int64_t last = t && t->calls ? t->last_ns : v->last_ns;
 
-	if (!c->ended || last - v->last_ns > STOPPED_NS)
+	if (c->ended && v->ended && v->status && !v->got_since &&
+	    v->ended_ns - v->last_ns <= STOPPED_NS)
+		return true;
+	if (!c->ended || goes_on(c, v) || last - v->last_ns > STOPPED_NS)
 		return false;
 	return (p && p->ended) || cause_silent(c, v->process, last, STOPPED_NS);
 }
 
+/* What getting the memory in the end took, where it is worth a word: as lost time. */
+static bool fill_retries(struct cause *c, const struct victim *v, struct fact *f)
+{
+	uint64_t wall = cause_wall_ns(c);
+	double share = wall ? (double)v->retries.worst_ns / (double)wall : 0;
+
+	if (share < c->opt.min_share || !fact_material(c, v->retries.ns, v->retries.count, wall))
+		return false;
+	toll_fill(c, &v->retries, f);
+	f->share = share;
+	return true;
+}
+
+static uint32_t severity_of(const struct victim *v, bool stops)
+{
+	bool all = v->recovered && v->recovered + v->unsettled == v->refused;
+
+	return stops ? FINDING_HIGH : all || v->got_since ? FINDING_LOW : FINDING_MEDIUM;
+}
+
 static int tell_oom(struct state *s, struct cause *c, struct victim *v, struct err *e)
 {
-	bool stops = stopped(c, v);
+	bool stops = stopped(c, v), retries;
 	struct fact f = { .kind = "gpu-oom",
 			  .process = v->process,
 			  .counted = "refused allocations",
 			  .count = v->refused,
 			  .first_ns = v->moment[0].end_ns,
 			  .last_ns = v->moment[v->refused > 1].end_ns,
-			  .severity = stops ? FINDING_HIGH
-				      : v->recovered && v->recovered + v->unsettled == v->refused
-					      ? FINDING_LOW
-					      : FINDING_MEDIUM,
+			  .severity = severity_of(v, stops),
 			  .explained = -1,
 			  .unexplained = -1 };
 	const struct live_process *p = live_of(c->live, v->process);
@@ -259,6 +351,9 @@ static int tell_oom(struct state *s, struct cause *c, struct victim *v, struct e
 	f.moments[0] = v->moment[0];
 	f.moments[1] = v->moment[1];
 	f.nmoments = v->refused > 1 ? 2 : 1;
+	retries = fill_retries(c, v, &f);
+	if (retries && !stops)
+		f.severity = 0; /* by its share */
 	fact_evidence(&f, "return code", OUT_OF_MEMORY, "");
 	fact_evidence(&f, "asked for", (double)v->most, "B");
 	if (!uncounted(c, v->process, v->last_ns))
@@ -276,6 +371,10 @@ static int tell_oom(struct state *s, struct cause *c, struct victim *v, struct e
 		   v->refused == 1 ? "" : " times", v->least == v->most ? "" : "up to ",
 		   human_bytes(v->most).s);
 	buf_printf(&f.summary, " in %s", f.culprit.text);
+	if (retries) {
+		buf_puts(&f.summary, "; it freed memory and asked again until it got it, for ");
+		fact_amount(&f, &f.summary);
+	}
 	cause_memory_holders(c, &f, true);
 	cause_memory_holder(c, &f, &holder);
 	if (holder.n)
@@ -288,7 +387,9 @@ static int tell_oom(struct state *s, struct cause *c, struct victim *v, struct e
 		 name_python(c->w, place.stack)
 			 ? "python3 -c 'import torch; help(torch.cuda.memory_summary)'"
 			 : "ingero-explain --json run.ige | jq '.memory[].sites'",
-		 0, 0, "no time is lost by it but what the program does about it");
+		 0, retries ? v->retries.ns : 0,
+		 retries ? "all of it, if all fits"
+			 : "no time is lost by it but what the program does about it");
 	rc = where.failed || holder.failed ? err_nomem(e) : fact_tell(c, &f, &v->told, e);
 	buf_free(&where);
 	buf_free(&holder);
@@ -373,8 +474,10 @@ static void end(void *state)
 {
 	struct state *s = state;
 
-	for (size_t i = 0; i < s->v.n; i++)
+	for (size_t i = 0; i < s->v.n; i++) {
+		toll_free(&s->v.v[i].retries);
 		toll_free(&s->v.v[i].pieces);
+	}
 	vec_free(&s->v);
 	vec_free(&s->open);
 	where_free(&s->refused);
@@ -383,6 +486,8 @@ static void end(void *state)
 
 const struct watch_def watch_gpu_oom = { .name = "gpu-oom",
 					 .size = sizeof(struct state),
+					 .wants = wants,
+					 .event = event,
 					 .memory = memory,
 					 .record = record,
 					 .settle = settle,
