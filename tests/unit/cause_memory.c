@@ -362,6 +362,28 @@ static void below_the_ceiling(unsigned i, int64_t t)
 	drops_half(i, t);
 }
 
+#define CACHE 10
+
+/* torch.cuda.empty_cache() in each step: all that the next one allocates again. */
+static void emptied(unsigned i, int64_t t)
+{
+	static uint32_t at;
+
+	if (i == 0) {
+		struct world_frame f = { .kind = FRAME_PYTHON,
+					 .offset = 222,
+					 .name = world_string(s.w, bytes_of("empty_cache")),
+					 .file = world_string(s.w, bytes_of("memory.py")) };
+		uint32_t frame = world_frame(s.w, &f);
+
+		at = world_stack(s.w, &frame, 1);
+	}
+	for (unsigned k = 0; k < CACHE; k++)
+		get(t + k * 50 * US, 40 * US, 0x1000 + k, 64 * MIB);
+	for (unsigned k = 0; k < CACHE; k++)
+		memory(OP_CUDA_FREE, t + MS + k * 50 * US, 40 * US, 0x1000 + k, 0)->stack = at;
+}
+
 /* ---- managed-thrash */
 
 static void prefetch(int64_t t, int64_t ns, uint64_t ptr)
@@ -509,6 +531,17 @@ int main(void)
 	put_ns = 80 * US;
 	steps(below_the_ceiling);
 	not_told(&s, "kv-pressure", "bursts far below what was held once");
+
+	device_uses(2000.0 * MIB);
+	steps(drops_half);
+	not_told(&s, "kv-pressure", "bursts of a device that has room");
+	steps(emptied);
+	told_among(&s, "alloc-churn", "same 64.0 MiB again and again",
+		   (CACHE * STEPS - 1) * 80 * US);
+	device_uses(2000.0 * MIB);
+	steps(emptied);
+	advises(&s, "alloc-churn",
+		"Leave out empty_cache(): what it gives back is allocated again");
 
 	steps(back_and_forth);
 	tells(&s, "managed-thrash", "moves the same managed memory", (STEPS - 2) * 300 * US);

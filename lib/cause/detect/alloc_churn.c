@@ -2,7 +2,8 @@
 /*
  * alloc-churn: memory of the same size is allocated and freed over and over by the same line. A pair counts when
  * what is freed was held for less than HELD_NS and is as large as what the same site's last pair freed: a cache
- * that looks for room of many sizes is not this. Lost is what the two calls take.
+ * that looks for room of many sizes is not this, nor is a pool of which a part is given back; one that is given back
+ * whole, each time, is. Lost is what the two calls take.
  */
 #include "lib/cause/detect/watches.h"
 
@@ -11,23 +12,43 @@
 #include "lib/cause/tolls.h"
 
 #define HELD_NS	   1000000000 /* a step of a slow loop */
-#define FEW_BLOCKS 4	      /* of the site, live beside it: else it is a pool that is emptied */
+#define FEW_BLOCKS 4 /* of the site, live beside it: else it is a pool, emptied in part or whole */
+#define EMPTIES	   0.5 /* of the pairs: freed in a function that empties a cache */
 
 struct churn {
 	struct toll_row row; /* of: whether it is the host's memory, pinned */
 	uint64_t bytes, held_ns, alloc_ns;
+	uint64_t emptied; /* pairs that empty_cache() freed */
 	uint64_t free_least_ns; /* what a freeing takes at least: more of it may be waiting for the device */
 };
 
+/* A pair of a pool that is not whole yet. */
+struct pair {
+	uint32_t thread;
+	uint16_t op;
+	bool empties;
+	int64_t start_ns, end_ns;
+	uint64_t alloc_ns, held_ns;
+};
+
+/* By site of the live bytes. */
+struct churn_site {
+	uint64_t last_bytes; /* of the last pair */
+	VEC(struct pair) pool;
+};
+
+#define POOL_MAX 65536 /* pairs that wait; of a larger one the first are passed over */
+
 struct state {
 	struct tolls tolls;
-	VEC(uint64_t) last_bytes; /* of the last pair, by site of the live bytes */
+	VEC(struct churn_site) sites;
 };
 
 static void fixes(struct fact *f, const struct churn *k, bool python)
 {
 	double n = (double)k->row.toll.count;
 	uint64_t sure = k->alloc_ns + (uint64_t)(n * (double)k->free_least_ns);
+	bool empties = (double)k->emptied > EMPTIES * n;
 	const char *once = python ? "buffer = torch.empty(shape, device=\"cuda\")  # before the "
 				    "loop; then torch.mul(a, b, out=buffer)"
 				  : "cudaMalloc(&buffer, largest); /* before the loop */";
@@ -36,6 +57,13 @@ static void fixes(struct fact *f, const struct churn *k, bool python)
 		once = python ? "buffer = torch.empty(shape, pin_memory=True)  # before the loop; "
 				"then buffer.copy_(batch)"
 			      : "cudaMallocHost(&staging, largest); /* before the loop */";
+	if (empties)
+		fact_fix_code(f, "Leave out empty_cache(): what it gives back is allocated again",
+			      "# torch.cuda.empty_cache()", (uint64_t)((double)sure * (1 - 1 / n)),
+			      k->row.toll.ns,
+			      "all of these calls, if other processes do not need the memory");
+	if (empties)
+		return;
 	fact_fix_code(f, k->row.of ? "Pin once and reuse" : "Allocate once and reuse", once,
 		      (uint64_t)((double)sure * (1 - 1 / n)), k->row.toll.ns,
 		      "all pairs but the first are saved; of freeings what the shortest takes, as "
@@ -82,52 +110,114 @@ static const struct tolls_def churn = {
 	.kind = "alloc-churn", .counted = "pairs", .row = sizeof(struct churn), .tell = tell
 };
 
+/* Torch's: it gives back what is allocated again at once. */
+static bool empties_cache(const struct world *w, uint32_t stack)
+{
+	unsigned n = 0;
+	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
+
+	for (unsigned i = 0; frames && i < n; i++) {
+		const struct world_frame *f = world_get_frame(w, frames[i]);
+
+		if (f && f->kind == FRAME_PYTHON &&
+		    bytes_equal(world_text(w, f->name), bytes_of("empty_cache")))
+			return true;
+	}
+	return false;
+}
+
+static bool add_pair(struct state *s, const struct cause *c, const struct live_told *t,
+		     const struct pair *pair)
+{
+	const struct live_site *site = &c->live->sites.v[t->site];
+	uint64_t ns = (uint64_t)(pair->end_ns - pair->start_ns), lost = ns + pair->alloc_ns;
+	struct churn *k =
+		tolls_row(&s->tolls, &churn, t->call->process, site->kind == LIVE_PINNED, NULL);
+	struct where_place *place =
+		k ? where_at(&s->tolls.where, k->row.at, site->op, site->stack) : NULL;
+
+	if (!place)
+		return false;
+	place->bytes += t->bytes;
+	k->bytes += t->bytes;
+	k->alloc_ns += pair->alloc_ns;
+	k->held_ns += pair->held_ns;
+	k->emptied += pair->empties;
+	if (k->row.toll.count == 0 || ns < k->free_least_ns)
+		k->free_least_ns = ns;
+	return where_add(&s->tolls.where, k->row.at, site->op, site->stack, lost, lost) &&
+	       toll_add(c, &k->row.toll, pair->thread, pair->op, pair->start_ns, pair->end_ns,
+			lost);
+}
+
+/* The last of its blocks is free: all of them were given back. */
+static bool add_pool(struct state *s, const struct cause *c, const struct live_told *t,
+		     struct churn_site *at)
+{
+	for (size_t i = 0; i < at->pool.n; i++)
+		if (!add_pair(s, c, t, &at->pool.v[i]))
+			return false;
+	at->pool.n = 0;
+	return true;
+}
+
+static struct churn_site *site_at(struct state *s, uint32_t site)
+{
+	return vec_reach(&s->sites, site) ? &s->sites.v[site] : NULL;
+}
+
+/* Some of it is used again before all was given back. */
+static bool allocated(struct state *s, const struct live_told *t)
+{
+	if (t->site < s->sites.n)
+		s->sites.v[t->site].pool.n = 0;
+	return true;
+}
+
 static bool memory(void *state, struct cause *c, const struct live_told *t)
 {
 	struct state *s = state;
 	const struct event *ev = &t->call->ev;
-	const struct live_site *site;
-	struct where_place *place;
-	struct churn *k;
-	uint64_t lost;
+	struct churn_site *at;
+	struct pair pair;
 
+	if (t->what == LIVE_ALLOCATED)
+		return allocated(s, t);
 	/* Where calls were not recorded in between it may be another block at that place. */
 	if (t->what != LIVE_FREED || event_start(ev) - t->block->end_ns > HELD_NS ||
 	    cause_paused(c, t->call->process, 1u << TIER_ALLOCATIONS, t->block->end_ns,
 			 event_start(ev)))
 		return true;
-	while (s->last_bytes.n <= t->site) {
-		if (!vec_push(&s->last_bytes, 0))
-			return false;
-	}
-	if (c->live->sites.v[t->site].n >= FEW_BLOCKS)
-		return true;
-	if (s->last_bytes.v[t->site] != t->bytes) {
-		s->last_bytes.v[t->site] = t->bytes;
-		return true;
-	}
-	site = &c->live->sites.v[t->site];
-	lost = ev->dur_ns + t->block->dur_ns;
-	k = tolls_row(&s->tolls, &churn, t->call->process, site->kind == LIVE_PINNED, NULL);
-	place = k ? where_at(&s->tolls.where, k->row.at, site->op, site->stack) : NULL;
-	if (!place)
+	at = site_at(s, t->site);
+	if (!at)
 		return false;
-	place->bytes += t->bytes;
-	k->bytes += t->bytes;
-	k->alloc_ns += t->block->dur_ns;
-	k->held_ns +=
-		(uint64_t)(event_start(ev) > t->block->end_ns ? event_start(ev) - t->block->end_ns
-							      : 0);
-	if (k->row.toll.count == 0 || ev->dur_ns < k->free_least_ns)
-		k->free_least_ns = ev->dur_ns;
-	return where_add(&s->tolls.where, k->row.at, site->op, site->stack, lost, lost) &&
-	       toll_add(c, &k->row.toll, t->call->thread, ev->op, event_start(ev), ev->end_ns,
-			lost);
+	if (at->last_bytes != t->bytes) {
+		at->last_bytes = t->bytes;
+		at->pool.n = 0;
+		return true;
+	}
+	pair = (struct pair){ .thread = t->call->thread,
+			      .op = ev->op,
+			      .empties = empties_cache(c->w, ev->stack),
+			      .start_ns = event_start(ev),
+			      .end_ns = ev->end_ns,
+			      .alloc_ns = t->block->dur_ns };
+	if (event_start(ev) > t->block->end_ns)
+		pair.held_ns = (uint64_t)(event_start(ev) - t->block->end_ns);
+	if (c->live->sites.v[t->site].n >= FEW_BLOCKS)
+		return at->pool.n >= POOL_MAX || vec_push(&at->pool, pair);
+	if (c->live->sites.v[t->site].n == 0 && !add_pool(s, c, t, at))
+		return false;
+	return add_pair(s, c, t, &pair);
 }
 
 static void end(void *state)
 {
-	vec_free(&((struct state *)state)->last_bytes);
+	struct state *s = state;
+
+	for (size_t i = 0; i < s->sites.n; i++)
+		vec_free(&s->sites.v[i].pool);
+	vec_free(&s->sites);
 	tolls_free(state);
 }
 

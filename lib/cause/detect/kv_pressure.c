@@ -3,11 +3,13 @@
  * kv-pressure: a process fills device memory up to its ceiling, gives much of it back in one burst, and fills it
  * again: a server that drops what it cached for requests (or preempts them) to make room for others. Lost is what
  * the calls of a burst take, and those that get as much again. A loop that frees what it no longer needs below its
- * ceiling is not this, nor is a burst that costs next to nothing.
+ * ceiling is not this, nor is a burst that costs next to nothing, nor a cache that is emptied while the device
+ * has room (torch.cuda.empty_cache()): what is then allocated again is alloc-churn.
  */
 #include "lib/cause/detect/watches.h"
 
 #include "lib/base/human.h"
+#include "lib/cause/gpu_memory.h"
 #include "lib/cause/names.h"
 #include "lib/cause/tolls.h"
 
@@ -16,6 +18,7 @@
 #define BURST_SHARE   0.20 /* of what is held, given back in it */
 #define CEILING_SHARE 0.80 /* of the most ever held, where it began */
 #define BURSTS	      5
+#define ROOM_SHARE    0.50 /* of the device's memory, that nobody ever used: there is room */
 #define REFUSED_NS \
 	1000000000 /* frees so soon after a refusal are its consequence: gpu-oom and fragmentation tell */
 
@@ -30,7 +33,36 @@ struct pressure {
 	uint64_t refill;     /* bytes still to be got again */
 };
 
-static bool freed(const struct cause *c, struct tolls *s, struct pressure *k,
+struct state {
+	struct tolls tolls; /* first */
+	struct gpu_memory devices;
+	uint64_t used_most; /* of a device, by everybody, whenever it was sampled */
+};
+
+static bool record(void *state, struct cause *c, const struct record *r)
+{
+	struct state *s = state;
+
+	(void)c;
+	gpu_memory_record(&s->devices, r);
+	if (r->kind == RECORD_SAMPLE && r->u.SAMPLE.metric == METRIC_GPU_MEM_USED &&
+	    r->u.SAMPLE.value > (double)s->used_most)
+		s->used_most = (uint64_t)r->u.SAMPLE.value;
+	return true;
+}
+
+/* So far the device had room for as much again as is held. */
+static bool has_room(const struct state *s, const struct cause *c, const struct live_told *t,
+		     uint64_t held)
+{
+	const struct world_ctx *ctx = world_get_ctx(c->w, t->call->ev.ctx);
+	const struct gpu_memory_device *d = gpu_memory_of(&s->devices, ctx ? ctx->gpu : 0);
+	uint64_t used = s->used_most > held ? s->used_most : held;
+
+	return d && d->has_total && (double)used < (1 - ROOM_SHARE) * (double)d->total;
+}
+
+static bool freed(const struct cause *c, struct state *s, struct pressure *k,
 		  const struct live_told *t)
 {
 	const struct event *ev = &t->call->ev;
@@ -49,7 +81,8 @@ static bool freed(const struct cause *c, struct tolls *s, struct pressure *k,
 		k->waiting_ns += ns;
 		if (k->refused || k->frees < BURST_FREES ||
 		    (double)k->bytes < BURST_SHARE * (double)k->held ||
-		    (double)k->held < CEILING_SHARE * (double)t->process->peak_bytes)
+		    (double)k->held < CEILING_SHARE * (double)t->process->peak_bytes ||
+		    has_room(s, c, t, k->held))
 			return true;
 		k->burst = true;
 		k->bursts++;
@@ -61,7 +94,7 @@ static bool freed(const struct cause *c, struct tolls *s, struct pressure *k,
 	}
 	k->given += t->bytes;
 	k->refill += t->bytes;
-	return tolls_add(c, s, &k->row, t->call->thread, ev, ns);
+	return tolls_add(c, &s->tolls, &k->row, t->call->thread, ev, ns);
 }
 
 static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
@@ -103,11 +136,11 @@ static const struct tolls_def pressure = { .kind = "kv-pressure",
 
 static bool memory(void *state, struct cause *c, const struct live_told *t)
 {
-	struct tolls *s = state;
+	struct state *s = state;
 	struct pressure *k;
 
 	if (t->what == LIVE_FAILED) {
-		k = tolls_row(s, &pressure, t->call->process, 0, NULL);
+		k = tolls_row(&s->tolls, &pressure, t->call->process, 0, NULL);
 		if (k)
 			k->refused_ns = t->call->ev.end_ns;
 		return k != NULL;
@@ -118,7 +151,7 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	    cause_paused(c, t->call->process, 1u << TIER_ALLOCATIONS, INT64_MIN,
 			 t->call->ev.end_ns))
 		return true;
-	k = tolls_row(s, &pressure, t->call->process, 0, NULL);
+	k = tolls_row(&s->tolls, &pressure, t->call->process, 0, NULL);
 	if (!k)
 		return false;
 	if (t->what == LIVE_FREED)
@@ -127,11 +160,12 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	if (k->refill == 0)
 		return true;
 	k->refill -= t->bytes < k->refill ? t->bytes : k->refill;
-	return tolls_add(c, s, &k->row, t->call->thread, &t->call->ev, t->call->ev.dur_ns);
+	return tolls_add(c, &s->tolls, &k->row, t->call->thread, &t->call->ev, t->call->ev.dur_ns);
 }
 
 const struct watch_def watch_kv_pressure = { .name = "kv-pressure",
-					     .size = sizeof(struct tolls),
+					     .size = sizeof(struct state),
+					     .record = record,
 					     .memory = memory,
 					     .settle = tolls_settle,
 					     .forget = tolls_forget,
