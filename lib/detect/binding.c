@@ -89,7 +89,7 @@ bool binding_find(struct binding *b, const struct allowed_cpus *allowed,
 	}
 	b->idle = allowed_cpus_idle(allowed, node, cpus, &b->idle_cpus, &b->idle_cpu);
 	ok = ok && find_others(b, names->w, &ns_of);
-	if ((double)b->ns >= BINDING_SHARE * (double)all_ns && b->ns)
+	if ((double)b->ns >= BINDING_SHARE * (double)all_ns && b->ns >= BINDING_NS)
 		b->cpus = cpus;
 	map_free(&ns_of);
 	return ok;

@@ -11,8 +11,9 @@
 #include "lib/detect/track_names.h"
 #include "lib/detect/track_part.h"
 
-#define BINDING_SHARE 0.05 /* of a phase: less is not told */
-#define BINDING_IDLE  0.1  /* the other CPUs idled so much: it could have run there */
+#define BINDING_SHARE 0.05 /* of a phase, and so long: less is not told */
+#define BINDING_NS    10000000
+#define BINDING_IDLE  0.1 /* the other CPUs idled so much: it could have run there */
 
 struct binding {
 	struct bytes cpus;  /* borrowed; empty: none is told */

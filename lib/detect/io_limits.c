@@ -72,7 +72,7 @@ struct io_limit io_limits_of(const struct io_limits *l, const struct path_cause 
 	const struct world_thread *t = world_get_thread(l->w, limit.thread);
 
 	if (!t || (c->class != PATH_FAULT && c->class != PATH_DISK) ||
-	    (double)c->ns < IO_LIMIT_SHARE * (double)phase_ns)
+	    (double)c->ns < IO_LIMIT_SHARE * (double)phase_ns || c->ns < IO_LIMIT_NS)
 		return limit;
 	if (c->class == PATH_FAULT)
 		find_memory(l, t->process, &limit);

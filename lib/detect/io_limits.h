@@ -12,8 +12,9 @@
 #include "lib/event/event.h"
 #include "lib/line/cgroups.h"
 
-#define IO_LIMIT_SHARE	0.05 /* of a phase: shorter waits are not looked at */
-#define IO_LIMIT_DEVICE 0.5  /* of a wait its requests were at the device: then it is the device */
+#define IO_LIMIT_SHARE	0.05 /* of a phase, and so long: shorter waits are not looked at */
+#define IO_LIMIT_NS	10000000
+#define IO_LIMIT_DEVICE 0.5 /* of a wait its requests were at the device: then it is the device */
 
 /* Block requests of a process. */
 struct io_use {

@@ -19,6 +19,8 @@
 /* Causes told of each row of lines: the largest. */
 #define ROW_CAUSES 3
 
+#define NOTE_SHARE 0.05 /* of the steps; of what is not in them: of the life */
+
 struct writer {
 	struct path_tracks *t;
 	struct track_names *names;
@@ -166,11 +168,18 @@ static struct paths_note *put_note(struct writer *p, struct paths_phase *phase, 
 	return to;
 }
 
-static void put_binding(struct writer *p, struct paths_phase *phase, const struct binding *b)
+/* Of a start or an end that is short, next to nothing is worth a word. */
+static bool is_worth(uint64_t ns, const struct window *in)
+{
+	return (double)ns >= NOTE_SHARE * (double)in->of_ns;
+}
+
+static void put_binding(struct writer *p, struct paths_phase *phase, const struct binding *b,
+			const struct window *in)
 {
 	struct paths_note *to;
 
-	if (!b->cpus.n)
+	if (!b->cpus.n || !is_worth(b->ns, in))
 		return;
 	binding_print(&p->text, p->names, b, p->start_ns);
 	to = put_note(p, phase, "bound", b->ns);
@@ -184,14 +193,16 @@ static void put_binding(struct writer *p, struct paths_phase *phase, const struc
 }
 
 static void put_limits(struct writer *p, struct paths_phase *phase, const struct path_causes *c,
-		       uint32_t anchor)
+		       const struct window *in)
 {
 	const struct io_limits *l = path_tracks_limits(p->t);
 	struct paths_note *to;
 
 	for (size_t i = 0; i < c->v.n; i++) {
-		struct io_limit held = io_limits_of(l, &c->v.v[i], anchor, c->ns);
+		struct io_limit held = io_limits_of(l, &c->v.v[i], in->anchor, c->ns);
 
+		if (!is_worth(held.ns, in))
+			continue;
 		if (held.memory) {
 			io_limit_print_memory(&p->text, p->names, &held);
 			put_note(p, phase, "memory-limit", held.ns);
@@ -295,8 +306,8 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 				   : causes.ns;
 		in.usual_ns = usual_ns(&causes, phase->window == WINDOW_STEPS ? t->loop : NULL);
 		put_causes(p, to, &causes, &in);
-		put_binding(p, to, &bound);
-		put_limits(p, to, &causes, t->anchor);
+		put_binding(p, to, &bound, &in);
+		put_limits(p, to, &causes, &in);
 		put_new_processes(p, to, &fresh);
 		put_anatomy(p, to, &a);
 	}
