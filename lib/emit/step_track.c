@@ -19,6 +19,27 @@
 #define BETWEEN_SHARE 0.1 /* of the time in steps: it is in the verdict */
 #define OUTSIDE_SHARE 0.1 /* of a finding's time: no more of it within the steps */
 
+static const struct finding *find_kind(const struct report *r, const char *kind, uint32_t pid)
+{
+	for (size_t i = 0; i < r->chains->v.n; i++) {
+		const struct finding *c = &r->chains->v.v[i];
+
+		if (bytes_equal(c->kind, bytes_of(kind)) && (!pid || c->victim.pid == pid))
+			return c;
+	}
+	return NULL;
+}
+
+/* Why a rank hangs: its ranks entered different collectives. The finding is about one of them. */
+static const struct finding *find_mismatch(const struct report *r, const struct paths_track *track)
+{
+	const struct finding *own = find_kind(r, "collective-mismatch", track->pid);
+
+	if (own || !find_kind(r, "collective-hang", track->pid))
+		return own;
+	return find_kind(r, "collective-mismatch", 0);
+}
+
 /* The i-th track, if it is to be shown and has steps. */
 static bool get_track(const struct report *r, size_t i, struct step_track *t)
 {
@@ -26,7 +47,8 @@ static bool get_track(const struct report *r, size_t i, struct step_track *t)
 
 	*t = (struct step_track){ .all = &r->chains->paths,
 				  .track = track,
-				  .phase = paths_find_phase(track, "steps") };
+				  .phase = paths_find_phase(track, "steps"),
+				  .mismatch = find_mismatch(r, track) };
 	t->count = track->has_steps ? (double)track->steps.count : 0;
 	t->ns = t->phase ? (double)t->phase->ns : 0;
 	return report_is_pid(r, track->pid) && t->count >= STEPS_LEAST && t->ns > 0;
@@ -236,6 +258,10 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 	keep_losses(t, best);
 	keep_work(t, best);
 	if (report_stuck_put(out, t->all, t->track)) {
+		if (t->mismatch) {
+			buf_puts(out, ". ");
+			human_safe(out, t->mismatch->summary);
+		}
 		buf_puts(out, ". Before that ");
 	} else {
 		report_print_text(out, t->track->thread, "?");

@@ -238,6 +238,49 @@ static void sample(const char *kind, const char *path)
 	world_free(w);
 }
 
+/* A rank waits to the end, since its ranks entered different collectives. */
+static void differs(void)
+{
+	struct chain_list list = { 0 };
+	struct report r = { .chains = &list };
+	struct paths_phase *end;
+	struct paths_cause *c;
+	struct step_track t;
+	struct buf text = { 0 };
+
+	make_paths(&list.paths);
+	list.paths.tracks.v[0].steps.p50_ns = 100;
+	end = paths_add(&list.paths, &list.paths.tracks.v[0].phases);
+	end->name = path_text(&list.paths, "end");
+	c = paths_add(&list.paths, &end->causes);
+	*c = (struct paths_cause){ .text = path_text(&list.paths, "waits to the end"),
+				   .class = path_text(&list.paths, "never ended"),
+				   .severity = FINDING_HIGH,
+				   .longest_ns = 2000000000 };
+	if (!vec_push(&list.v,
+		      ((struct finding){ .kind = bytes_of("collective-mismatch"),
+					 .victim.pid = 99,
+					 .summary = bytes_of("Number 7 is not the same") })))
+		abort();
+	ok(step_track_main(&r, &t), "a program with steps");
+	step_track_print_verdict(&text, &t);
+	like(buf_text(&text), "it waits to the end. Before that ~10 steps",
+	     "a rank of another job");
+	if (!vec_push(&list.v, ((struct finding){ .kind = bytes_of("collective-hang"),
+						  .victim.pid = 4821,
+						  .summary = bytes_of("it hangs") })))
+		abort();
+	buf_reset(&text);
+	step_track_main(&r, &t);
+	step_track_print_verdict(&text, &t);
+	like(buf_text(&text),
+	     "it waits to the end. Number 7 is not the same. Before that ~10 steps",
+	     "a rank that hangs");
+	buf_free(&text);
+	vec_free(&list.v);
+	paths_free(&list.paths);
+}
+
 int main(void)
 {
 	unsigned n;
@@ -246,6 +289,7 @@ int main(void)
 	foreign();
 	too_much();
 	report();
+	differs();
 	n = samples_each(sample);
 	ok(n > 80 && bodies > 40,
 	   "paths of %u analyses of %u samples are written again as they were", bodies, n);
