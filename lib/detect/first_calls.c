@@ -27,12 +27,14 @@ static bool is_first(struct first_calls *f, uint64_t kind, bool *failed)
 	return !*failed;
 }
 
-static bool add_kinds(struct first_calls *f, const struct event *ev, bool launch, uint64_t func)
+bool first_calls_look(struct first_calls *f, const struct event *ev, uint64_t func)
 {
 	const struct world_ctx *ctx = world_get_ctx(f->w, ev->ctx);
 	const struct world_thread *t = ctx ? world_get_thread(f->w, ctx->thread) : NULL;
-	bool failed = false, first_op, first_launch = false;
+	bool launch = f->ops.v[ev->op] >= FIRST_OP_LAUNCH &&
+		      ev->present >> (f->ops.v[ev->op] - FIRST_OP_LAUNCH) & 1;
 	struct slow_first c = { .start_ns = event_start(ev), .end_ns = ev->end_ns, .op = ev->op };
+	bool failed = false, first_op, first_launch = false;
 
 	if (!t)
 		return true;
@@ -51,20 +53,17 @@ static bool add_kinds(struct first_calls *f, const struct event *ev, bool launch
 	return vec_push(&f->v, c);
 }
 
-bool first_calls_event(struct first_calls *f, const struct event *ev)
+uint8_t first_calls_op(struct first_calls *f, uint16_t op)
 {
-	const struct op_def *op = ev->depth ? NULL : world_op(f->w, ev->op);
-	bool launch = op && op->flags & OP_LAUNCH;
-	uint64_t func = 0, kind;
+	const struct op_def *def = world_op(f->w, op);
+	int func = def && def->flags & OP_LAUNCH ? op_column(def, COL_FUNC) : -1;
 
-	if (!op || !(op->flags & OP_CALL))
-		return true;
-	launch = launch && event_get(ev, op, COL_FUNC, &func);
-	kind = kind_of(ev->ctx, ev->op, func);
-	if (f->recent[kind % FIRST_CALLS_RECENT] == kind)
-		return true;
-	f->recent[kind % FIRST_CALLS_RECENT] = kind;
-	return add_kinds(f, ev, launch, func);
+	if (!vec_reach(&f->ops, op))
+		return FIRST_OP_UNKNOWN;
+	f->ops.v[op] = !def || !(def->flags & OP_CALL) ? FIRST_OP_OTHER
+		       : func < 0		       ? FIRST_OP_CALL
+						       : (uint8_t)(FIRST_OP_LAUNCH + func);
+	return f->ops.v[op];
 }
 
 bool first_calls_record(struct first_calls *f, const struct record *r)
@@ -74,6 +73,7 @@ bool first_calls_record(struct first_calls *f, const struct record *r)
 
 void first_calls_free(struct first_calls *f)
 {
+	vec_free(&f->ops);
 	map_free(&f->seen);
 	vec_free(&f->v);
 	launched_names_free(&f->names);

@@ -425,11 +425,19 @@ static bool feed_facts(struct path_tracks *t, const struct stream_item *item)
 		return first_calls_record(&t->firsts, item->record) &&
 		       allowed_cpus_record(&t->allowed, item->record) &&
 		       io_limits_record(&t->limits, item->record);
-	for (size_t i = 0; i < item->n && item->kind == STREAM_EVENTS; i++)
-		if (!first_calls_event(&t->firsts, &item->events[i]) ||
-		    !io_limits_event(&t->limits, &item->events[i]) ||
-		    !new_processes_event(&t->forks, &item->events[i]))
+	for (size_t i = 0; i < item->n && item->kind == STREAM_EVENTS; i++) {
+		const struct event *ev = &item->events[i];
+		bool ok = true;
+
+		if (ev->op == OP_IO_BLOCK)
+			ok = io_limits_event(&t->limits, ev);
+		else if (ev->op == OP_PROC_FORK)
+			ok = new_processes_event(&t->forks, ev);
+		else
+			ok = first_calls_event(&t->firsts, ev);
+		if (!ok)
 			return false;
+	}
 	return true;
 }
 
