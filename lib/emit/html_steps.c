@@ -7,7 +7,7 @@
 
 #include "lib/base/human.h"
 #include "lib/emit/html_text.h"
-#include "lib/emit/once_lines.h"
+#include "lib/emit/path_lines.h"
 #include "lib/emit/report_parts.h"
 
 #define ROWS_SHOWN  16

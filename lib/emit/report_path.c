@@ -6,7 +6,7 @@
 #include "lib/emit/report_path.h"
 
 #include "lib/base/human.h"
-#include "lib/emit/once_lines.h"
+#include "lib/emit/path_lines.h"
 #include "lib/emit/report_parts.h"
 #include "lib/emit/step_track.h"
 
@@ -122,5 +122,5 @@ void report_path_text(struct buf *out, const struct report *r, bool color)
 
 	for (size_t at = 0; shown < STEP_PROGRAMS && step_track_next(r, &at, &t); shown++)
 		put_track(out, &t, color);
-	once_lines_stepless(out, r, color);
+	path_lines_stepless(out, r, color);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/base/human.h"
-#include "lib/emit/once_lines.h"
+#include "lib/emit/path_lines.h"
 #include "lib/emit/report_parts.h"
 #include "lib/emit/report_stuck.h"
 

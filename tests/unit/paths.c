@@ -238,6 +238,52 @@ static void sample(const char *kind, const char *path)
 	world_free(w);
 }
 
+/* Without steps: of a program that makes calls, and has something slow or a note that matters. */
+static void stepless(void)
+{
+	static const struct {
+		const char *processes;
+		bool once, matters, told;
+	} rows[] = {
+		{ "{\"processes\":[{\"pid\":7,\"calls\":3}]}", true, false, true },
+		{ "{\"processes\":[{\"pid\":7,\"calls\":3}]}", false, true, true },
+		{ "{\"processes\":[{\"pid\":7,\"calls\":3}]}", false, false, false },
+		{ "{\"processes\":[{\"pid\":7,\"calls\":0}]}", true, true, false },
+		{ "{\"processes\":[{\"pid\":8,\"calls\":3}]}", true, true, false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct chain_list list = { 0 };
+		struct paths *p = &list.paths;
+		struct report r = { .chains = &list };
+		struct paths_track *t = paths_add(p, &p->tracks);
+		struct paths_phase *phase = paths_add(p, &t->phases);
+		struct paths_cause *c = paths_add(p, &phase->causes);
+		struct buf text = { 0 };
+
+		if (json_parse(bytes_of(rows[i].processes), &list.analysis, NULL))
+			abort();
+		t->pid = 7;
+		t->thread = path_text(p, "python3 (pid 7)");
+		phase->name = path_text(p, "all");
+		*c = (struct paths_cause){ .longest_ns = 2000000, .longest_at_ns = 3000 };
+		if (rows[i].once)
+			c->once = path_text(p, "on the CPU in load (a.py:1)");
+		put_note(p, phase);
+		phase->notes.v[0].matters = rows[i].matters;
+		report_path_text(&text, &r, false);
+		ok(!text.n == !rows[i].told, "case %zu", i);
+		if (i == 0)
+			is_str(buf_text(&text),
+			       "\nSlow in python3 (pid 7):\n    2.00 ms at once 3.00 us after the "
+			       "start: on the CPU in load (a.py:1)\n    they may run on CPU 1 "
+			       "only\n      $ taskset -a -c -p 0-1 7\n",
+			       "its lines");
+		buf_free(&text);
+		chain_list_free(&list);
+	}
+}
+
 /* A rank waits to the end, since its ranks entered different collectives. */
 static void differs(void)
 {
@@ -290,6 +336,7 @@ int main(void)
 	too_much();
 	report();
 	differs();
+	stepless();
 	n = samples_each(sample);
 	ok(n > 80 && bodies > 40,
 	   "paths of %u analyses of %u samples are written again as they were", bodies, n);

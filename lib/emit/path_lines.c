@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines for single stretches of time that are slow by themselves: of a phase, the longest few. */
-#include "lib/emit/once_lines.h"
+/* Lines of a phase: the longest few stretches of time that are slow by themselves, and all notes. */
+#include "lib/emit/path_lines.h"
 
 #include "lib/base/human.h"
 #include "lib/emit/report_parts.h"
@@ -67,6 +67,14 @@ void note_lines_put(struct buf *out, const struct paths_phase *phase)
 	}
 }
 
+static bool matters(const struct paths_phase *phase)
+{
+	for (size_t i = 0; phase && i < phase->notes.n; i++)
+		if (phase->notes.v[i].matters)
+			return true;
+	return false;
+}
+
 /* Whether the process made calls that were recorded: others are no programs of a GPU. */
 static bool makes_calls(const struct report *r, uint32_t pid)
 {
@@ -83,7 +91,7 @@ static bool makes_calls(const struct report *r, uint32_t pid)
 	return some;
 }
 
-void once_lines_stepless(struct buf *out, const struct report *r, bool color)
+void path_lines_stepless(struct buf *out, const struct report *r, bool color)
 {
 	const struct paths *all = &r->chains->paths;
 	unsigned shown = 0;
@@ -93,15 +101,16 @@ void once_lines_stepless(struct buf *out, const struct report *r, bool color)
 		const struct paths_phase *phase = paths_find_phase(t, "all");
 		const struct paths_cause *best[ONCE_SHOWN];
 
-		if (t->has_steps || !report_is_pid(r, t->pid) || !once_lines_find(phase, best) ||
-		    !makes_calls(r, t->pid))
+		if (t->has_steps || !report_is_pid(r, t->pid) ||
+		    (!once_lines_find(phase, best) && !matters(phase)) || !makes_calls(r, t->pid))
 			continue;
 		report_style(out, color, "1");
-		buf_puts(out, "\nSlow once in ");
+		buf_puts(out, "\nSlow in ");
 		report_print_text(out, t->thread, "?");
 		report_style(out, color, "0");
 		buf_puts(out, ":\n");
 		once_lines_put(out, phase);
+		note_lines_put(out, phase);
 		shown++;
 	}
 }

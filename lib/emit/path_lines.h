@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Single stretches of a program's time that are slow by themselves (lib/detect/once.h), as lines:
- * "250 ms at once 1.29 s after the start: on the CPU in cudaLaunchKernel called from launch (run.py:7)".
+ * What a report says of a phase beside its table, a line each: single stretches of time that are slow by
+ * themselves (lib/detect/once.h), "250 ms at once 1.29 s after the start: on the CPU in cudaLaunchKernel
+ * called from launch (run.py:7)", and notes, such as which CPUs threads are bound to.
  */
-#ifndef INGERO_EMIT_ONCE_LINES_H
-#define INGERO_EMIT_ONCE_LINES_H
+#ifndef INGERO_EMIT_PATH_LINES_H
+#define INGERO_EMIT_PATH_LINES_H
 
 #include "lib/emit/report.h"
 #include "lib/model/paths.h"
@@ -24,7 +25,7 @@ void note_lines_put(struct buf *out, const struct paths_phase *phase);
 /* All of a phase, a line each; phase NULL: none. */
 void once_lines_put(struct buf *out, const struct paths_phase *phase);
 
-/* A paragraph for each program without steps that has some. */
-void once_lines_stepless(struct buf *out, const struct report *r, bool color);
+/* A paragraph for each program without steps that has such stretches, or notes that matter. */
+void path_lines_stepless(struct buf *out, const struct report *r, bool color);
 
 #endif
