@@ -4,62 +4,14 @@
  * time, and a step is known only when the next one begins: what may still become a part of one is
  * held, 24 bytes a piece, and summed when enough has come.
  */
-#include "lib/detect/track.h"
-
 #include <string.h>
 
 #include "lib/base/rare.h"
-#include "lib/detect/step_runs.h"
-#include "lib/path/loops_feed.h"
+#include "lib/detect/track_internal.h"
 #include "lib/path/path_ended.h"
-#include "lib/path/path_feed.h"
 
 /* So many more held pieces make it worth while to see which of them are known now. */
 #define SETTLE_PIECES 65536
-
-struct held_piece {
-	int64_t from_ns, to_ns;
-	uint32_t number; /* of its sum */
-};
-
-struct track_state {
-	uint32_t anchor, process;
-	struct track_sums sums;
-	VEC(struct held_piece) held;
-	size_t settle_at; /* held pieces */
-	uint64_t ns;	  /* of all pieces */
-	bool dropped;	  /* it ended, and others lived longer: nothing more is kept of it */
-	struct track_phase phases[TRACK_WINDOWS];
-};
-
-/* Keys of anchors that were forgotten are used again, for others. */
-struct key_sum {
-	uint32_t anchor;
-	uint32_t number; /* of its sum; 0: none */
-};
-
-struct path_tracks {
-	struct path_listener path_listener; /* first: listeners are cast back */
-	struct loop_listener loop_listener;
-	const struct world *w;
-	struct path *path;
-	struct path_feed path_feed;
-	struct unended_facts unended;
-	struct loops *loops;
-	struct loops_feed loops_feed;
-	struct track_names names;
-	struct first_calls firsts;
-	struct allowed_cpus allowed;
-	struct io_limits limits;
-	struct new_processes forks;
-	VEC(struct track_state) v;
-	struct map by_anchor;
-	struct track_state *newest; /* of the last piece; NULL: none since v changed */
-	VEC(struct key_sum) by_key; /* by key of an anchor's own segment */
-	VEC(struct step_runs) runs; /* by loop */
-	size_t prune_at;	    /* tracks */
-	bool nomem;
-};
 
 static struct path_tracks *path_tracks_of_loops(struct loop_listener *l)
 {
@@ -94,36 +46,9 @@ static void on_restart(struct loop_listener *l, uint32_t thread, uint32_t loop)
 	}
 }
 
-static uint32_t process_of(const struct world *w, uint32_t thread)
-{
-	const struct world_thread *th = world_get_thread(w, thread);
-
-	return th ? th->process : 0;
-}
-
-/* The loop whose steps are the anchor's: its own, else the one of its process that took longest, of
- * those that make calls: another thread's that does not is no step of the program. -1: none. */
-static int loop_of(const struct path_tracks *t, const struct track_state *s)
-{
-	int best = loops_main(t->loops, s->anchor);
-
-	if (best >= 0 && (size_t)best < t->runs.n && t->runs.v[best].steps)
-		return best;
-	best = -1;
-	for (size_t i = 0; i < t->runs.n; i++) {
-		if (!t->runs.v[i].steps || process_of(t->w, t->runs.v[i].thread) != s->process)
-			continue;
-		if (!loops_get(t->loops, i)->calls)
-			continue;
-		if (best < 0 || loops_get(t->loops, i)->ns > loops_get(t->loops, (size_t)best)->ns)
-			best = (int)i;
-	}
-	return best;
-}
-
 /* ---- ended threads ---- */
 
-#define PRUNE_TRACKS 256 /* so many more, and it is looked which of them are to be dropped */
+#define PRUNE_TRACKS 64 /* so many more, and it is looked which of them are to be dropped */
 
 static int compare_ns(const void *a, const void *b)
 {
@@ -165,6 +90,7 @@ static void forget_dropped(struct path_tracks *t)
 	size_t keep = 0;
 
 	t->newest = NULL;
+	t->grown.n = 0;
 	for (size_t i = 0; i < t->v.n; i++) {
 		const struct track_state s = t->v.v[i];
 
@@ -172,7 +98,8 @@ static void forget_dropped(struct path_tracks *t)
 			map_del(&t->by_anchor, s.anchor);
 			continue;
 		}
-		if (keep < i && !map_put(&t->by_anchor, s.anchor, keep))
+		if ((keep < i && !map_put(&t->by_anchor, s.anchor, keep)) ||
+		    (s.grown && !vec_push(&t->grown, (uint32_t)keep)))
 			t->nomem = true;
 		t->v.v[keep++] = s;
 	}
@@ -188,7 +115,8 @@ static void prune(struct path_tracks *t)
 	for (size_t i = 0; some && i < t->v.n; i++) {
 		struct track_state *s = &t->v.v[i];
 
-		if (!is_over(t, s) || s->ns > least || (s->ns == least && equal && equal--))
+		if (!is_over(t, s) || s->grown || !path_is_over(t->path, s->anchor) ||
+		    s->ns > least || (s->ns == least && equal && equal--))
 			continue;
 		track_sums_free(&s->sums);
 		vec_free(&s->held);
@@ -201,24 +129,46 @@ static void prune(struct path_tracks *t)
 
 /* ---- pieces ---- */
 
-static void phase_add(struct track_state *s, enum track_window window, uint32_t number,
-		      int64_t from_ns, int64_t to_ns)
+/* Of the time of a piece, while the device had nothing to do: of losses alone. */
+static uint64_t idle_ns(struct path_tracks *t, const struct track_state *s, uint32_t number,
+			int64_t from_ns, int64_t to_ns)
 {
-	struct track_phase *p = &s->phases[window];
+	const struct track_key *key = &s->sums.v.v[number - 1].key;
+	const struct segment *via = key->via ? &path_segment_key(t->path, key->via)->s : NULL;
+	unsigned flags = via ? via->flags : key->flags;
 
-	if (!p->ns || from_ns < p->from_ns)
-		p->from_ns = from_ns;
-	if (!p->ns || to_ns > p->to_ns)
-		p->to_ns = to_ns;
-	p->ns += (uint64_t)(to_ns - from_ns);
-	track_sums_add(&s->sums, number, window, from_ns, to_ns);
+	/* A thread that is woken in a wait for the device is late for certain: the device is done. */
+	if ((via ? via->state : key->state) == SEGMENT_RUNNABLE && flags & SEGMENT_WOKEN &&
+	    flags & SEGMENT_IN_SYNC)
+		return (uint64_t)(to_ns - from_ns);
+	if (!key->via &&
+	    (key->state == SEGMENT_OWN || key->state == SEGMENT_CALL || key->state == SEGMENT_SYNC))
+		return 0;
+	if (device_use_known(&t->device_of_thread, s->anchor))
+		return device_use_idle_ns(&t->device_of_thread, s->anchor, s->process, from_ns,
+					  to_ns);
+	return device_use_idle_ns(&t->device_of_process, s->process, s->process, from_ns, to_ns);
 }
 
 /* Where pieces lie: most lie where the one before does. */
 struct stretch {
 	int64_t from_ns, until_ns;
 	enum track_window window;
+	struct track_phase sum; /* of pieces that lie there one after the other */
 };
+
+static void add_phase(struct track_state *s, const struct stretch *in)
+{
+	struct track_phase *p = &s->phases[in->window];
+
+	if (!in->sum.ns)
+		return;
+	if (!p->ns || in->sum.from_ns < p->from_ns)
+		p->from_ns = in->sum.from_ns;
+	if (!p->ns || in->sum.to_ns > p->to_ns)
+		p->to_ns = in->sum.to_ns;
+	p->ns += in->sum.ns;
+}
 
 static struct stretch find_stretch(const struct step_runs *runs, int64_t ns)
 {
@@ -227,20 +177,29 @@ static struct stretch find_stretch(const struct step_runs *runs, int64_t ns)
 						     [STEP_BETWEEN] = WINDOW_BETWEEN,
 						     [STEP_BEHIND] = WINDOW_END };
 
-	struct stretch at = { .from_ns = ns };
+	struct stretch at = { .from_ns = ns, .sum.from_ns = INT64_MAX, .sum.to_ns = INT64_MIN };
 
 	at.window = windows[step_runs_find(runs, ns, &at.until_ns)];
 	return at;
 }
 
-static void sum_piece(struct track_state *s, const struct step_runs *runs, struct stretch *in,
-		      const struct held_piece *p)
+static void sum_piece(struct path_tracks *t, struct track_state *s, const struct step_runs *runs,
+		      struct stretch *in, const struct held_piece *p)
 {
 	for (int64_t at = p->from_ns, until; at < p->to_ns; at = until) {
-		if (at < in->from_ns || at >= in->until_ns)
+		if (at < in->from_ns || at >= in->until_ns) {
+			add_phase(s, in);
 			*in = find_stretch(runs, at);
+		}
 		until = in->until_ns < p->to_ns ? in->until_ns : p->to_ns;
-		phase_add(s, in->window, p->number, at, until);
+		if (at < in->sum.from_ns)
+			in->sum.from_ns = at;
+		if (until > in->sum.to_ns)
+			in->sum.to_ns = until;
+		in->sum.ns += (uint64_t)(until - at);
+		track_sums_add(&s->sums, p->number, in->window,
+			       &(struct track_add){ at, until, idle_ns(t, s, p->number, at, until),
+						    p->wait });
 	}
 }
 
@@ -265,7 +224,7 @@ static void sort_held(struct track_state *s)
 static void settle(struct path_tracks *t, struct track_state *s, int64_t settled_ns)
 {
 	static const struct step_runs none;
-	int loop = loop_of(t, s);
+	int loop = path_tracks_loop(t, s);
 	const struct step_runs *runs = loop < 0 ? &none : &t->runs.v[loop];
 	struct stretch in = { 0 };
 	size_t keep = 0;
@@ -275,10 +234,11 @@ static void settle(struct path_tracks *t, struct track_state *s, int64_t settled
 		const struct held_piece p = s->held.v[i];
 
 		if (p.to_ns <= settled_ns)
-			sum_piece(s, runs, &in, &p);
+			sum_piece(t, s, runs, &in, &p);
 		else
 			s->held.v[keep++] = p;
 	}
+	add_phase(s, &in);
 	s->held.n = keep;
 	s->settle_at = keep + SETTLE_PIECES;
 }
@@ -286,7 +246,7 @@ static void settle(struct path_tracks *t, struct track_state *s, int64_t settled
 /* Up to the end of the newest step; beyond TRACK_PIECES_MAX whatever is held. */
 static void settle_some(struct path_tracks *t, struct track_state *s)
 {
-	int loop = loop_of(t, s);
+	int loop = path_tracks_loop(t, s);
 	const struct step_runs *runs = loop < 0 ? NULL : &t->runs.v[loop];
 
 	if (runs && runs->v.n)
@@ -300,7 +260,7 @@ static void settle_some(struct path_tracks *t, struct track_state *s)
 APART static struct track_state *find_state(struct path_tracks *t, uint32_t anchor)
 {
 	struct track_state fresh = { .anchor = anchor,
-				     .process = process_of(t->w, anchor),
+				     .process = path_tracks_process(t, anchor),
 				     .settle_at = SETTLE_PIECES };
 	uint64_t at = t->v.n;
 
@@ -329,15 +289,48 @@ APART static uint32_t find_number(struct path_tracks *t, struct track_state *s,
 
 	number = track_sums_number(&s->sums, t->path, &t->names, p);
 	if (own && number && vec_reach(&t->by_key, p->key))
-		t->by_key.v[p->key] = (struct key_sum){ s->anchor, number };
+		t->by_key.v[p->key] = (struct key_sum){ s->anchor, number, !segment_on_cpu(p->s) };
 	return number;
+}
+
+/* The number of the time off its CPU that the anchor's next piece is of, whatever it waits for meanwhile. */
+static inline uint32_t wait_of(struct track_state *s, bool off)
+{
+	s->waits += off && !s->off;
+	s->off = off;
+	return s->waits;
+}
+
+/* What may be a loss is asked for as the stream goes on. */
+static bool grow(struct path_tracks *t, struct track_state *s, const struct held_piece *p)
+{
+	if (!s->grown && !vec_push(&t->grown, (uint32_t)(s - t->v.v)))
+		return false;
+	s->grown = true;
+	return track_sums_grow(&s->sums, p->number,
+			       &(struct track_add){ p->from_ns, p->to_ns, 0, p->wait });
+}
+
+/* False: out of memory. */
+APART static bool learn_key(struct path_tracks *t, struct track_state *s, uint32_t key)
+{
+	const struct path_piece p = { .anchor = s->anchor,
+				      .thread = s->anchor,
+				      .s = &path_segment_key(t->path, key)->s,
+				      .key = key };
+
+	if (find_number(t, s, &p) && key < t->by_key.n && t->by_key.v[key].number)
+		return true;
+	t->nomem = true;
+	return false;
 }
 
 static void on_piece(struct path_listener *l, const struct path_piece *p)
 {
 	struct path_tracks *t = (struct path_tracks *)l;
 	struct track_state *s = t->newest;
-	uint32_t number;
+	struct held_piece held = { .from_ns = p->from_ns, .to_ns = p->to_ns };
+	bool off;
 
 	if (!s || s->anchor != p->anchor)
 		s = find_state(t, p->anchor);
@@ -348,15 +341,50 @@ static void on_piece(struct path_listener *l, const struct path_piece *p)
 	if (s->dropped)
 		return;
 	s->ns += (uint64_t)(p->to_ns - p->from_ns);
-	/* Most are the anchor's own: nobody else's segments have that key. */
-	if (p->key < t->by_key.n && t->by_key.v[p->key].anchor == s->anchor && p->depth == 0 &&
-	    !p->occupant)
-		number = t->by_key.v[p->key].number;
-	else
-		number = find_number(t, s, p);
-	if (!number || !vec_push(&s->held, (struct held_piece){ p->from_ns, p->to_ns, number }))
+	held.number = find_number(t, s, p);
+	off = p->via || p->occupant || !segment_on_cpu(p->s);
+	held.wait = wait_of(s, off);
+	if (!held.number || !vec_push(&s->held, held) || (off && !grow(t, s, &held)))
 		t->nomem = true;
 	else if (s->held.n >= s->settle_at)
+		settle_some(t, s);
+}
+
+/* Their keys say what they are; they are no other thread's. */
+static void on_own(struct path_listener *l, uint32_t anchor, int64_t from_ns,
+		   const struct segment_entry *v, size_t n)
+{
+	struct path_tracks *t = (struct path_tracks *)l;
+	struct track_state *s =
+		t->newest && t->newest->anchor == anchor ? t->newest : find_state(t, anchor);
+	struct held_piece *put;
+
+	if (!s || (!s->dropped && !vec_reserve(&s->held, n)))
+		t->nomem = true;
+	if (!s || s->dropped || t->nomem)
+		return;
+	s->ns += (uint64_t)(v[n - 1].end_ns - from_ns);
+	put = s->held.v + s->held.n;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t key = v[i].key;
+		bool off;
+
+		if (key >= t->by_key.n || t->by_key.v[key].anchor != anchor) {
+			if (!learn_key(t, s, key))
+				return;
+		}
+		off = t->by_key.v[key].off;
+		*put = (struct held_piece){ from_ns, v[i].end_ns, t->by_key.v[key].number,
+					    wait_of(s, off) };
+		if (off && !grow(t, s, put)) {
+			t->nomem = true;
+			return;
+		}
+		put++;
+		from_ns = v[i].end_ns;
+	}
+	s->held.n += n;
+	if (s->held.n >= s->settle_at)
 		settle_some(t, s);
 }
 
@@ -376,6 +404,7 @@ struct path_tracks *path_tracks_new(const struct world *w)
 		return NULL;
 	t->w = w;
 	t->path_listener.on_piece = on_piece;
+	t->path_listener.on_own = on_own;
 	t->path_listener.is_kept = is_kept;
 	t->loop_listener.on_step = on_step;
 	t->loop_listener.on_restart = on_restart;
@@ -404,6 +433,7 @@ void path_tracks_free(struct path_tracks *t)
 		vec_free(&t->runs.v[i].v);
 	vec_free(&t->runs);
 	vec_free(&t->by_key);
+	vec_free(&t->grown);
 	vec_free(&t->v);
 	map_free(&t->by_anchor);
 	track_names_free(&t->names);
@@ -413,6 +443,8 @@ void path_tracks_free(struct path_tracks *t)
 	new_processes_free(&t->forks);
 	path_feed_free(&t->path_feed);
 	unended_facts_free(&t->unended);
+	device_use_free(&t->device_of_thread);
+	device_use_free(&t->device_of_process);
 	path_free(t->path);
 	loops_free(t->loops);
 	free(t);
@@ -460,77 +492,4 @@ int path_tracks_finish(struct path_tracks *t, struct err *e)
 	for (size_t i = 0; i < t->v.n; i++)
 		settle(t, &t->v.v[i], INT64_MAX);
 	return rc ? rc : t->nomem ? err_nomem(e) : 0;
-}
-
-/* ---- answers ---- */
-
-size_t path_tracks_count(const struct path_tracks *t)
-{
-	return path_anchors(t->path);
-}
-
-struct track path_tracks_get(const struct path_tracks *t, size_t i)
-{
-	struct path_anchor a = path_anchor(t->path, i);
-	struct track track = { .anchor = a.thread, .begin_ns = a.begin_ns, .end_ns = a.end_ns };
-	uint64_t at;
-	int loop;
-
-	if (!map_get(&t->by_anchor, a.thread, &at))
-		return track;
-	loop = loop_of(t, &t->v.v[at]);
-	track.loop = loop < 0 ? NULL : loops_get(t->loops, (size_t)loop);
-	for (unsigned k = 0; k < TRACK_WINDOWS; k++)
-		if (t->v.v[at].phases[k].ns)
-			track.phases[track.nphases++] = t->v.v[at].phases[k];
-	return track;
-}
-
-bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window,
-		       struct track_parts *out)
-{
-	struct path_anchor a = path_anchor(t->path, i);
-	uint64_t at;
-
-	out->v.n = 0;
-	if (!map_get(&t->by_anchor, a.thread, &at))
-		return true;
-	return track_sums_parts(&t->v.v[at].sums, window, a.thread, t->path, &t->names, out);
-}
-
-void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct path_unended *out)
-{
-	path_unended_of(&t->unended, thread, out);
-}
-
-struct track_names *path_tracks_names(struct path_tracks *t)
-{
-	return &t->names;
-}
-
-const struct allowed_cpus *path_tracks_allowed(const struct path_tracks *t)
-{
-	return &t->allowed;
-}
-
-const struct io_limits *path_tracks_limits(const struct path_tracks *t)
-{
-	return &t->limits;
-}
-
-bool path_tracks_new_processes(const struct path_tracks *t, size_t i,
-			       const struct track_parts *between, struct new_between *out)
-{
-	static const struct step_runs none;
-	struct path_anchor a = path_anchor(t->path, i);
-	uint64_t at;
-	int loop = map_get(&t->by_anchor, a.thread, &at) ? loop_of(t, &t->v.v[at]) : -1;
-
-	return new_processes_between(&t->forks, process_of(t->w, a.thread),
-				     loop < 0 ? &none : &t->runs.v[loop], between, out);
-}
-
-const struct first_calls *path_tracks_firsts(const struct path_tracks *t)
-{
-	return &t->firsts;
 }

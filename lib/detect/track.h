@@ -9,6 +9,7 @@
 
 #include "lib/detect/allowed_cpus.h"
 #include "lib/detect/anatomy.h"
+#include "lib/detect/device_use.h"
 #include "lib/detect/first_calls.h"
 #include "lib/detect/io_limits.h"
 #include "lib/detect/new_processes.h"
@@ -31,6 +32,15 @@ void path_tracks_free(struct path_tracks *t);
 
 /* Every item of the stream. */
 int path_tracks_item(struct path_tracks *t, const struct stream_item *item, struct err *e);
+/* From then on the device has work to do for this thread, or none, which has made so many calls; and for all of its process.
+ * False: out of memory. */
+bool path_tracks_device(struct path_tracks *t, uint32_t thread, int64_t ns, bool busy,
+			uint64_t calls);
+bool path_tracks_device_all(struct path_tracks *t, uint32_t process, int64_t ns, bool busy,
+			    uint64_t calls);
+/* It ended long ago: that it had work now and then is forgotten. */
+void path_tracks_device_gone(struct path_tracks *t, uint32_t thread);
+void path_tracks_device_all_gone(struct path_tracks *t, uint32_t process);
 /* The stream is over; what follows answers from then on. */
 int path_tracks_finish(struct path_tracks *t, struct err *e);
 
@@ -54,6 +64,9 @@ struct track path_tracks_get(const struct path_tracks *t, size_t i);
 /* The parts of one phase; out is emptied. False: out of memory. */
 bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window,
 		       struct track_parts *out);
+/* What all threads' tracks have got since this was asked for. False: out of memory. */
+typedef bool path_tracks_hear(void *ctx, uint32_t anchor, const struct track_part *p);
+bool path_tracks_grown(struct path_tracks *t, path_tracks_hear *hear, void *ctx);
 /* Whom a thread waits for that never woke up again. */
 void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct path_unended *out);
 /* What the parts refer to. */

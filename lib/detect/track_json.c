@@ -9,6 +9,7 @@
 
 #include "lib/detect/binding.h"
 #include "lib/detect/io_limits.h"
+#include "lib/detect/loop_caller.h"
 #include "lib/detect/once.h"
 #include "lib/detect/reason.h"
 #include "lib/detect/unended_text.h"
@@ -317,19 +318,53 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 	return ok;
 }
 
-static void put_steps(struct writer *p, struct paths_track *to, const struct loop *l)
+static void put_lines_of(struct writer *p, struct paths_steps *s, const struct loop *l)
 {
-	struct paths_steps *s = &to->steps;
-	struct place at;
+	struct place at = place_of(p->names->w, l->frame);
 
-	if (!l)
-		return;
-	at = place_of(p->names->w, l->frame);
-	to->has_steps = true;
 	s->function = paths_copy(p->out, at.function);
 	s->file = paths_copy(p->out, at.file);
 	s->first_line = l->first_line;
 	s->last_line = l->last_line;
+}
+
+/* A loop that was found by the calls it repeats. */
+static void put_calls(struct writer *p, struct paths_steps *s, const struct loop *l)
+{
+	const struct world *w = p->names->w;
+	struct loop_caller c = loop_caller_of(w, l);
+	struct place at = place_of(w, c.frame);
+	const struct op_def *op = world_op(w, l->op);
+	unsigned n = 0;
+	const uint32_t *frames = world_get_stack(w, l->stack, &n);
+
+	if (c.frame) {
+		s->function = paths_copy(p->out, at.function);
+		s->file = paths_copy(p->out, c.first_line ? at.file : at.module);
+		s->first_line = c.first_line;
+		s->last_line = c.last_line;
+	}
+	buf_puts(&p->text, op ? op->name : "?");
+	if (frames && n) {
+		buf_puts(&p->text, " called from ");
+		place_print_frame(&p->text, w, frames[0]);
+	}
+	s->by_calls = true;
+	s->calls = l->period;
+	s->call = take_text(p);
+}
+
+static void put_steps(struct writer *p, struct paths_track *to, const struct loop *l)
+{
+	struct paths_steps *s = &to->steps;
+
+	if (!l)
+		return;
+	to->has_steps = true;
+	if (l->period)
+		put_calls(p, s, l);
+	else
+		put_lines_of(p, s, l);
 	s->count = l->estimate;
 	s->estimated = l->uncertain > 0;
 	s->at_least = l->least;

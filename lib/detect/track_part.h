@@ -15,19 +15,28 @@
 struct track_part {
 	uint32_t stack; /* world stack id: the anchor's own, of its call, wait or CPU sample; 0 not known */
 	enum path_class class;
-	uint32_t culprit;  /* path_culprits.h; 0: the anchor itself, or none */
-	uint32_t thread;   /* world thread id: which of the culprit's it was; 0 not known */
+	uint32_t culprit; /* path_culprits.h; 0: the anchor itself, or none */
+	uint32_t thread;  /* world thread id: which of the culprit's it was; 0 not known */
+	uint32_t leaf; /* world thread id: in whose life it was; the anchor's, or one it waited for */
 	uint32_t occupant; /* of a thread that the path needs: it had the CPU meanwhile; 0 none */
 	uint32_t device;   /* PATH_DISK: device number */
+	uint32_t cgroup;   /* PATH_THROTTLED: world cgroup id; 0 not known */
 	uint8_t object;	   /* PATH_UNENDED: enum object_kind that it waits for */
 	uint32_t line; /* world frame id: where the culprit was, else where the anchor was; 0 not known */
 	bool resumed; /* the culprit did no more than let the anchor go on that was stopped or frozen */
 	bool exclusion; /* the anchor waited for a thread to leave: a lock, the interpreter's lock */
+	bool lock;	/* of these, what is known to be one */
+	bool gil;	/* of these, the lock of a CPython interpreter */
+	bool woken;	/* PATH_TAKEN: it had been woken; else it was on the CPU */
 	uint16_t op; /* of the call at that line; PATH_OWN without a sample: of the call before it */
-	bool sampled; /* PATH_OWN: line is where CPU samples found it */
+	uint16_t at_op; /* of the anchor's own call around it; 0 none */
+	bool sampled;	/* PATH_OWN: line is where CPU samples found it */
 	uint64_t ns, pieces;
+	uint64_t waits;	     /* the anchor's times off its CPU in which it was met */
+	uint64_t idle_ns;    /* of ns, while the device had nothing to do */
 	uint64_t longest_ns; /* at a stretch: what took the CPU meanwhile is not in it */
 	int64_t longest_from_ns;
+	int64_t first_ns, last_ns; /* from the first piece's begin to the last one's end */
 };
 
 struct track_parts {

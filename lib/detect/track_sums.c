@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/event/op.h"
 #include "lib/path/path_groups.h"
 
 static struct track_key key_of(const struct path *path, const struct path_piece *p)
@@ -78,7 +79,7 @@ uint32_t track_sums_number(struct track_sums *s, const struct path *path, struct
 		return number;
 	key.line = key.via = 0;
 	key.op = 0;
-	key.flags &= (uint8_t)~SEGMENT_SAMPLED;
+	key.flags &= (uint16_t)~SEGMENT_SAMPLED;
 	return find_number(s, names, &key, UINT32_MAX);
 }
 
@@ -103,21 +104,45 @@ static void keep_longest(struct track_total *t, uint64_t ns, int64_t from_ns)
 	}
 }
 
+static void total_add(struct track_total *t, const struct track_add *add)
+{
+	if (!t->pieces || add->from_ns < t->first_ns)
+		t->first_ns = add->from_ns;
+	if (!t->pieces || add->to_ns > t->last_ns)
+		t->last_ns = add->to_ns;
+	t->ns += (uint64_t)(add->to_ns - add->from_ns);
+	t->idle_ns += add->idle_ns;
+	t->pieces++;
+	t->waits += !t->waits || add->wait != t->last_wait;
+	t->last_wait = add->wait;
+}
+
 void track_sums_add(struct track_sums *s, uint32_t number, enum track_window window,
-		    int64_t from_ns, int64_t to_ns)
+		    const struct track_add *add)
 {
 	const struct track_sum *sum = &s->v.v[number - 1];
 	struct track_total *t = &s->v.v[number - 1].total[window];
-	uint64_t ns = (uint64_t)(to_ns - from_ns);
+	uint64_t ns = (uint64_t)(add->to_ns - add->from_ns);
 
-	t->ns += ns;
-	t->pieces++;
+	total_add(t, add);
 	if (sum->awaits) {
-		keep_longest(t, ns, from_ns);
+		keep_longest(t, ns, add->from_ns);
 		return;
 	}
-	extend_run(&s->run, sum->place, number, window, from_ns, ns);
+	extend_run(&s->run, sum->place, number, window, add->from_ns, ns);
 	keep_longest(&s->v.v[s->run.number - 1].total[window], s->run.ns, s->run.from_ns);
+}
+
+bool track_sums_grow(struct track_sums *s, uint32_t number, const struct track_add *add)
+{
+	struct track_sum *sum = &s->v.v[number - 1];
+
+	if (!sum->grown && !vec_push(&s->grown, number))
+		return false;
+	sum->grown = true;
+	total_add(&sum->more, add);
+	keep_longest(&sum->more, (uint64_t)(add->to_ns - add->from_ns), add->from_ns);
+	return true;
 }
 
 /* A thread that had the CPU and that the path does not need took it. */
@@ -146,8 +171,13 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 				    .occupant = taken ? 0 : k->occupant,
 				    .ns = t->ns,
 				    .pieces = t->pieces,
+				    .waits = t->waits,
+				    .leaf = k->thread,
+				    .idle_ns = t->idle_ns,
 				    .longest_ns = t->longest_ns,
-				    .longest_from_ns = t->longest_from_ns };
+				    .longest_from_ns = t->longest_from_ns,
+				    .first_ns = t->first_ns,
+				    .last_ns = t->last_ns };
 	thread = path_class_culprit(out->class, &s, anchor, k->thread);
 	if (thread) {
 		out->culprit = out->class == PATH_TAKEN
@@ -156,6 +186,8 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 		out->thread = thread;
 		out->resumed = !via && (out->class == PATH_STOPPED || out->class == PATH_FROZEN);
 		out->exclusion = via && via->flags & SEGMENT_EXCLUSION;
+		out->lock = via && via->flags & SEGMENT_LOCK;
+		out->gil = out->lock && via->object == OBJECT_GIL;
 		if (path_is_recorder(names->w, path, thread))
 			out->class = PATH_RECORDER;
 	}
@@ -163,8 +195,16 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 		out->line = site_frames_get(&names->frames, names->w, s.line);
 	out->sampled = s.flags & SEGMENT_SAMPLED;
 	out->op = s.op;
+	if (out->class == PATH_LOCK)
+		out->gil = s.object == OBJECT_GIL;
+	out->at_op = via ? via->op : k->op;
+	if (out->class == PATH_OWN && !via)
+		out->at_op = 0;
+	out->woken = (via ? via->flags : k->flags) & SEGMENT_WOKEN;
 	if (out->class == PATH_DISK)
 		out->device = s.who;
+	if (out->class == PATH_THROTTLED)
+		out->cgroup = s.who;
 	if (out->class == PATH_UNENDED)
 		out->object = s.object;
 	return !thread || out->culprit;
@@ -187,8 +227,27 @@ bool track_sums_parts(const struct track_sums *s, enum track_window window, uint
 	return true;
 }
 
+bool track_sums_grown(struct track_sums *s, uint32_t anchor, struct path *path,
+		      struct track_names *names, struct track_parts *out)
+{
+	out->v.n = 0;
+	for (size_t i = 0; i < s->grown.n; i++) {
+		struct track_sum *sum = &s->v.v[s->grown.v[i] - 1];
+		struct track_part part;
+
+		if (!part_of(&sum->key, &sum->more, anchor, path, names, &part) ||
+		    !vec_push(&out->v, part))
+			return false;
+		sum->more = (struct track_total){ .last_wait = sum->more.last_wait };
+		sum->grown = false;
+	}
+	s->grown.n = 0;
+	return true;
+}
+
 void track_sums_free(struct track_sums *s)
 {
+	vec_free(&s->grown);
 	vec_free(&s->v);
 	map_free(&s->by_hash);
 }

@@ -23,21 +23,29 @@ struct track_key {
 	uint32_t thread, occupant, who, line;
 	uint32_t via; /* the anchor's own wait: key of its segment; 0: it is the anchor's own time */
 	uint16_t op;
-	uint8_t state, object, flags;
-	uint8_t pad[3]; /* 0 */
+	uint16_t flags;
+	uint8_t state, object;
+	uint8_t pad[2]; /* 0 */
 };
 
 struct track_total {
 	uint64_t ns, pieces, longest_ns; /* the longest: of a stretch (struct track_run) */
+	uint64_t idle_ns;		 /* of ns, while the device had nothing to do */
+	uint32_t waits;			 /* times off its CPU in which it was met */
+	uint32_t last_wait;		 /* number of the newest of them */
 	int64_t longest_from_ns;
+	int64_t first_ns, last_ns; /* from the first piece's begin to the last one's end */
 };
 
 struct track_sum {
 	struct track_key key;
 	uint32_t next;	/* of the same hash: its number, 0 none */
 	bool awaits;	/* a CPU: what the anchor did before goes on behind it */
+	bool grown;	/* it is in the list of those */
 	uint64_t place; /* equal: the same call at the same line, or own code of one function */
 	struct track_total total[TRACK_WINDOWS];
+	struct track_total
+		more; /* since it was asked for, in whichever window; its pieces' longest */
 };
 
 /* Pieces of one place that follow each other, but for waits for a CPU, are one stretch. */
@@ -53,20 +61,32 @@ struct track_run {
 struct track_sums {
 	VEC(struct track_sum) v; /* number 1 is v[0] */
 	struct map by_hash;	 /* hash of the key -> number of the first */
+	VEC(uint32_t) grown;	 /* numbers of those that have more */
 	struct track_run run;
 };
 
 /* The number of what this piece is. 0: out of memory. */
 uint32_t track_sums_number(struct track_sums *s, const struct path *path, struct track_names *names,
 			   const struct path_piece *p);
+/* A piece, or what of it lies in a window. */
+struct track_add {
+	int64_t from_ns, to_ns;
+	uint64_t idle_ns; /* of its time, while the device had nothing to do */
+	uint32_t wait;	  /* number of the anchor's time off its CPU that it is of */
+};
 /* The next piece, in order of time: else it begins a stretch of its own. */
 void track_sums_add(struct track_sums *s, uint32_t number, enum track_window window,
-		    int64_t from_ns, int64_t to_ns);
+		    const struct track_add *add);
+/* A piece whose window is not known yet. False: out of memory. */
+bool track_sums_grow(struct track_sums *s, uint32_t number, const struct track_add *add);
 
-/* The parts of a window, by what they are; out is emptied. path is finished. False: out of
- * memory. */
+/* The parts of a window, by what they are; out is emptied. Before path is finished a thread that
+ * the path needs may be taken for one that had its CPU. False: out of memory. */
 bool track_sums_parts(const struct track_sums *s, enum track_window window, uint32_t anchor,
 		      struct path *path, struct track_names *names, struct track_parts *out);
+/* What grew since it was asked for, by what it is. */
+bool track_sums_grown(struct track_sums *s, uint32_t anchor, struct path *path,
+		      struct track_names *names, struct track_parts *out);
 void track_sums_free(struct track_sums *s);
 
 #endif

@@ -82,7 +82,8 @@ static void put_phase(struct buf *out, const struct step_track *t, const char *n
 	note_lines_put(out, phase);
 }
 
-static void put_track(struct buf *out, const struct step_track *t, bool color)
+static void put_track(struct buf *out, const struct report *r, const struct step_track *t,
+		      bool color)
 {
 	const struct paths_steps *s = &t->track->steps;
 	char text[48];
@@ -90,6 +91,7 @@ static void put_track(struct buf *out, const struct step_track *t, bool color)
 	report_style(out, color, "1");
 	buf_puts(out, "\nA step of ");
 	report_print_text(out, t->track->thread, "?");
+	report_on_node(out, r, t->track->node);
 	report_style(out, color, "0");
 	buf_puts(out, ": ");
 	step_track_print_count(out, t);
@@ -121,6 +123,6 @@ void report_path_text(struct buf *out, const struct report *r, bool color)
 	unsigned shown = 0;
 
 	for (size_t at = 0; shown < STEP_PROGRAMS && step_track_next(r, &at, &t); shown++)
-		put_track(out, &t, color);
+		put_track(out, r, &t, color);
 	path_lines_stepless(out, r, color);
 }

@@ -196,16 +196,18 @@ static void slow(struct buf *out, struct json s)
 	json_free(all);
 }
 
-/* Whether the lines of its steps were shown, which are found in its stacks and not by the calls
- * that it repeats. */
+/* Whether its steps were shown with what each line of them takes. */
 static bool has_lines(const struct report *r, struct json thread)
 {
+	struct json node = json_get(thread, "node");
 	struct step_track t;
+	bool has = false;
 
-	for (size_t at = 0; step_track_next(r, &at, &t);)
-		if (t.track->pid == report_number(thread, "pid"))
-			return true;
-	return false;
+	for (size_t at = 0; !has && step_track_next(r, &at, &t);)
+		has = t.track->pid == report_number(thread, "pid") &&
+		      bytes_equal(t.track->node, json_bytes(node));
+	json_free(node);
+	return has;
 }
 
 void report_steps_text(struct buf *out, const struct report *r, bool color)

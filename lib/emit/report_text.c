@@ -65,19 +65,21 @@ static void put_outside(struct buf *out, const struct report *r, bool color)
 
 void report_text(struct buf *out, const struct report *r, bool color)
 {
-	unsigned shown = 0, selected = 0, outside;
+	unsigned shown = 0, selected = 0, hidden = 0, outside;
 	struct step_track t;
 	bool steps;
 
-	for (size_t i = 0; i < r->chains->v.n; i++)
+	for (size_t i = 0; i < r->chains->v.n; i++) {
 		selected += report_selects(r, &r->chains->v.v[i]);
+		hidden += r->chains->v.v[i].hidden;
+	}
 	if (r->steps) {
 		report_view_steps(out, r, color);
 		report_coverage(out, r);
 		return;
 	}
 	steps = !r->chains_only && !r->per_process && step_track_main(r, &t);
-	if (selected == 0 && !steps)
+	if (selected == 0 && (!steps || hidden))
 		report_verdict_none(out, r);
 	if (r->chains_only) {
 		if (selected)

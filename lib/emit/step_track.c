@@ -58,7 +58,8 @@ static bool get_track(const struct report *r, size_t i, struct step_track *t)
 static bool is_second(const struct paths *all, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (all->tracks.v[k].has_steps && all->tracks.v[k].pid == all->tracks.v[i].pid)
+		if (all->tracks.v[k].has_steps && all->tracks.v[k].pid == all->tracks.v[i].pid &&
+		    bytes_equal(all->tracks.v[k].node, all->tracks.v[i].node))
 			return true;
 	return false;
 }
@@ -83,14 +84,28 @@ static double calls_of(const struct report *r, const struct step_track *t)
 	double calls = 0;
 
 	for (size_t i = 0; i < json_length(all); i++) {
-		struct json p = json_at(all, i);
+		struct json p = json_at(all, i), node = json_get(p, "node");
 
-		if (report_number(p, "pid") == t->track->pid)
+		if (report_number(p, "pid") == t->track->pid &&
+		    bytes_equal(json_bytes(node), t->track->node))
 			calls = report_number(p, "calls");
+		json_free(node);
 		json_free(p);
 	}
 	json_free(all);
 	return calls;
+}
+
+/* A rank that others wait for in vain is told of first: its calls show no hang. */
+static bool has_hang(const struct report *r)
+{
+	for (size_t i = 0; i < r->chains->v.n; i++) {
+		const struct finding *c = &r->chains->v.v[i];
+
+		if (report_selects(r, c) && bytes_equal(c->kind, bytes_of("collective-hang")))
+			return true;
+	}
+	return false;
 }
 
 bool step_track_main(const struct report *r, struct step_track *best)
@@ -106,7 +121,7 @@ bool step_track_main(const struct report *r, struct step_track *best)
 		*best = t;
 		most = calls;
 	}
-	return most >= 0;
+	return most >= 0 && !(best->track->steps.by_calls && has_hang(r));
 }
 
 /* ---- the sentence ---- */
@@ -121,10 +136,17 @@ void step_track_print_loop(struct buf *out, const struct step_track *t)
 			path = (struct bytes){ path.p + i, path.n - i };
 			break;
 		}
+	if (!s->function.n && s->by_calls) {
+		buf_printf(out, "%s call%s from ", human_count(s->calls).s,
+			   s->calls == 1 ? "" : "s");
+		human_safe(out, s->call);
+		return;
+	}
 	report_print_text(out, s->function, "?");
 	buf_puts(out, " (");
 	human_safe(out, path);
-	buf_printf(out, ":%" PRIu64, s->first_line);
+	if (s->first_line || !s->by_calls)
+		buf_printf(out, ":%" PRIu64, s->first_line);
 	if (s->last_line > s->first_line)
 		buf_printf(out, "-%" PRIu64, s->last_line);
 	buf_putc(out, ')');

@@ -93,8 +93,13 @@ struct paths_phase {
 
 /* The loop whose iterations are steps. */
 struct paths_steps {
+	/* function: p NULL where none is known that makes all calls of a step; file: its module, where no
+	 * source is known (first_line 0). */
 	struct bytes function, file;
 	uint64_t first_line, last_line;
+	bool by_calls;	   /* found by the calls that are repeated: */
+	uint64_t calls;	   /* so many a step, */
+	struct bytes call; /* from this one on */
 	uint64_t count;
 	bool estimated, at_least; /* of count */
 	int64_t first_ns, last_ns;

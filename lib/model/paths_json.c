@@ -106,6 +106,8 @@ static const struct jsonmap_member steps_members[] = {
 	MEMBER("file", TEXT, NULL, file),
 	MEMBER("first_line", U64, AS_IS, first_line),
 	MEMBER("last_line", U64, AS_IS, last_line),
+	MEMBER_IF(by_calls, "calls", U64, LEFT_OUT, calls, NULL),
+	MEMBER("call", TEXT, LEFT_OUT, call),
 	MEMBER("count", U64, AS_IS, count),
 	MEMBER("estimated", BOOL, AS_IS, estimated),
 	MEMBER("at_least", BOOL, AS_IS, at_least),

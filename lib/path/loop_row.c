@@ -39,11 +39,56 @@ static uint32_t find_waited(const struct loop_row *r)
 	return first ? first : r->loose_first;
 }
 
+static uint64_t landings(const struct loop_row *r, uint32_t line)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < r->njumps; i++)
+		n += r->jumps[i].to == line ? r->jumps[i].n : 0;
+	return n;
+}
+
+static bool is_inner(const struct loop_row *r, uint32_t line)
+{
+	uint64_t inner = 0, n = 0;
+
+	for (unsigned i = 0; i < r->njumps; i++) {
+		const struct loop_jump *j = &r->jumps[i];
+
+		if (j->to == line && !is_statement(j)) {
+			inner += j->inner;
+			n += j->n;
+		}
+	}
+	return n == 0 || (double)inner >= INNER_SHARE * (double)n;
+}
+
+/* The callee of a line that iterations begin at: the first one, unless more of them, which are not those of
+ * an inner loop, begin at a later one. Then the first one is not called in each. */
+static uint32_t find_callee(const struct loop_row *r)
+{
+	uint32_t first = 0;
+
+	for (unsigned i = 0; i < r->njumps; i++) {
+		if ((!first || r->jumps[i].to < first) && !is_statement(&r->jumps[i]))
+			first = r->jumps[i].to;
+	}
+	for (unsigned i = 0; i < r->njumps; i++) {
+		uint32_t to = r->jumps[i].to;
+
+		if (to > first && landings(r, to) > landings(r, first) && !is_inner(r, to))
+			first = to;
+	}
+	return first;
+}
+
 /* The least line where enough jumps land that are not within a statement. */
 static uint32_t find_first(const struct loop_row *r)
 {
 	uint32_t first = 0;
 
+	if (r->line)
+		return find_callee(r);
 	for (unsigned i = 0; i < r->njumps; i++) {
 		const struct loop_jump *j = &r->jumps[i];
 
@@ -133,7 +178,7 @@ void loop_row_add_line(struct loop_row *r, uint32_t line, enum loop_seen seen)
 
 void loop_row_forget_jumps(struct loop_row *r)
 {
-	r->loose = r->entries = r->anchored = r->total = r->waited = 0;
+	r->loose = r->entries = r->anchored = r->total = r->waited = r->strange = 0;
 	r->njumps = r->nwaits = 0;
 	r->last = -1;
 	r->first = r->beyond = r->loose_first = 0;
@@ -151,30 +196,6 @@ static bool in_statement(const struct loop_row *r, uint32_t from, uint32_t to)
 	return false;
 }
 
-static uint64_t landings(const struct loop_row *r, uint32_t line)
-{
-	uint64_t n = 0;
-
-	for (unsigned i = 0; i < r->njumps; i++)
-		n += r->jumps[i].to == line ? r->jumps[i].n : 0;
-	return n;
-}
-
-static bool is_inner(const struct loop_row *r, uint32_t line)
-{
-	uint64_t inner = 0, n = 0;
-
-	for (unsigned i = 0; i < r->njumps; i++) {
-		const struct loop_jump *j = &r->jumps[i];
-
-		if (j->to == line && !is_statement(j)) {
-			inner += j->inner;
-			n += j->n;
-		}
-	}
-	return n == 0 || (double)inner >= INNER_SHARE * (double)n;
-}
-
 bool loop_row_begins(const struct loop_row *r, uint32_t from, uint32_t to, bool loose)
 {
 	int at = jump_index(r, from, to);
@@ -183,7 +204,8 @@ bool loop_row_begins(const struct loop_row *r, uint32_t from, uint32_t to, bool 
 		return false;
 	if (to <= r->first)
 		return true;
-	return at >= 0 && !loose && !is_inner(r, to) && landings(r, to) <= landings(r, r->first);
+	return at >= 0 && !loose && !r->line && !is_inner(r, to) &&
+	       landings(r, to) <= landings(r, r->first);
 }
 
 bool loop_row_may_be_inner(const struct loop_row *r, uint32_t from, uint32_t to)
@@ -197,9 +219,24 @@ bool loop_row_may_be_inner(const struct loop_row *r, uint32_t from, uint32_t to)
 	return false;
 }
 
+void loop_row_lines(const struct loop_row *r, uint32_t *first, uint32_t *last)
+{
+	*first = r->line ? r->line : r->first;
+	*last = !r->line && r->beyond > r->first ? r->beyond : *first;
+}
+
 bool loop_row_is_inside(const struct loop_row *r, const struct loop_row *outer)
 {
-	return outer->path && outer->depth < r->depth && r->above[outer->depth] == outer->path;
+	if (!outer->path || outer->depth > r->depth)
+		return false;
+	if (outer->depth == r->depth)
+		return r->line && !outer->line && r->above[r->depth] == outer->path;
+	return r->above[outer->line ? r->depth + 1 + outer->depth : outer->depth] == outer->path;
+}
+
+bool loop_row_is_doubtful(const struct loop_row *r)
+{
+	return (r->line || r->reentered) && loop_row_count(r) < 2 * r->strange;
 }
 
 uint64_t loop_row_count(const struct loop_row *r)

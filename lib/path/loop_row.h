@@ -15,6 +15,7 @@
 
 #include "lib/base/vec.h"
 #include "lib/path/loop_anchor.h"
+#include "lib/path/loop_callees.h"
 
 #define LOOP_JUMPS    16 /* kinds of jumps that are told apart; the rest are taken as samples are */
 #define LOOP_LANDINGS 8	 /* lines at which waits are seen to land */
@@ -49,14 +50,18 @@ struct loop_begin {
 	uint64_t idle_ns;    /* LOOPS_IDLE_NS and longer without an event of it, until then */
 	uint32_t from, to;   /* lines; from 0: the loop was entered */
 	uint8_t loose;	     /* not between two calls */
+	uint8_t stayed;	     /* it was left, but the line that called it did not change */
 	uint8_t anchored;    /* known by its anchor alone */
 	uint8_t interrupted; /* events may be missing between the beginning before and this */
 };
 
 struct loop_row {
-	uint64_t path;	 /* hash of the functions down to this one; 0: not in use */
-	uint64_t *above; /* such hashes of the functions around it, by depth */
+	uint64_t path; /* hash of the functions down to this one; 0: not in use */
+	/* Such hashes of the functions around it and its own, by depth; then the same with their lines. */
+	uint64_t *above;
 	uint32_t function, depth;
+	uint32_t line; /* 0: the loop is all of the function, else this line, whose callees are its lines */
+	struct loop_callees callees;
 	struct loop_jump jumps[LOOP_JUMPS];
 	unsigned njumps;
 	int last;	      /* the jump whose next line is not known yet; -1: none */
@@ -69,6 +74,8 @@ struct loop_row {
 	uint64_t waited; /* jumps that waits showed */
 	/* Beginnings that waits and samples saw, by entering the function, and by the anchor. */
 	uint64_t loose, entries, anchored;
+	uint64_t strange;  /* of the entries, those from another line than before */
+	bool reentered;	   /* it did not jump back, but began again when it was called again */
 	bool awaited;	   /* entered above its first line */
 	int64_t left_ns;   /* when a stack did not contain it any more */
 	int64_t beyond_ns; /* when it went on to a line behind the loop; 0: it did not */
@@ -96,8 +103,16 @@ bool loop_row_begins(const struct loop_row *r, uint32_t from, uint32_t to, bool 
 /* Whether such a jump may be one of an inner loop, or within a statement. */
 bool loop_row_may_be_inner(const struct loop_row *r, uint32_t from, uint32_t to);
 
-/* Whether a function around it is that row's. */
+/* The lines of its loop. */
+void loop_row_lines(const struct loop_row *r, uint32_t *first, uint32_t *last);
+
+/* Whether it is made within what that row's loop would be: by a function that it calls, or by one line
+ * of it. */
 bool loop_row_is_inside(const struct loop_row *r, const struct loop_row *outer);
+
+/* Of a line, or a function that was only seen to be called again: most of its iterations may be calls from
+ * here and there. */
+bool loop_row_is_doubtful(const struct loop_row *r);
 
 /* Iterations that began, about; 0: none by a jump. */
 uint64_t loop_row_count(const struct loop_row *r);

@@ -34,7 +34,7 @@ struct loops *loops_new(const struct world *w, struct loop_listener *listener)
 /* What is needed while it lives. */
 static void free_rows(struct loops_thread *th)
 {
-	for (unsigned i = 0; th->rows && i < LOOPS_ROWS; i++)
+	for (unsigned i = 0; th->rows && i < LOOPS_ALL; i++)
 		loop_row_free(&th->rows[i]);
 	free(th->rows);
 	free(th->levels);
@@ -59,11 +59,21 @@ void loops_free(struct loops *l)
 		sketch_free(&l->v.v[i].dur);
 	vec_free(&l->threads);
 	vec_free(&l->by_thread);
+	loops_calls_free(l);
 	vec_free(&l->v);
 	python_lines_free(&l->lines);
 	paused_free(&l->paused);
 	free(l->kinds);
 	free(l);
+}
+
+static bool is_trip(const struct op_def *def)
+{
+	if (def->source != SOURCE_CUDA && def->source != SOURCE_DRIVER &&
+	    def->source != SOURCE_GRAPH)
+		return false;
+	return def->flags & (OP_SYNC | OP_COPY) || def->id == OP_CUDA_GRAPH_LAUNCH ||
+	       def->id == OP_CU_GRAPH_LAUNCH;
 }
 
 RARE static enum loops_kind find_kind(struct loops *l, uint16_t op)
@@ -80,6 +90,10 @@ RARE static enum loops_kind find_kind(struct loops *l, uint16_t op)
 	else if (def && def->flags & OP_CALL)
 		kind = op_tier(op) == TIER_LAUNCHES ? LOOPS_LAUNCH : LOOPS_CALL;
 	l->kinds[op] = (uint8_t)kind;
+	if (kind == LOOPS_CALL && def->flags & OP_SYNC)
+		l->kinds[op] |= LOOPS_WAITS;
+	if (kind == LOOPS_CALL && is_trip(def))
+		l->kinds[op] |= LOOPS_TRIP;
 	return kind;
 }
 
@@ -95,6 +109,7 @@ RARE static struct loops_thread *new_thread(struct loops *l, uint32_t id, uint32
 	}
 	th->id = id;
 	th->node = node;
+	th->process = world_get_thread(l->w, id) ? world_get_thread(l->w, id)->process : 0;
 	th->current = -1;
 	th->told_ns = INT64_MIN;
 	th->beyond_ns = LOOPS_NEVER;
@@ -127,20 +142,25 @@ static void keep_others(struct loops *l, struct loops_thread *th)
 	const struct loop_row *main_row = NULL;
 	int main_loop = loops_main(l, th->id);
 
-	for (unsigned i = 0; i < LOOPS_ROWS; i++) {
+	for (unsigned i = 0; i < LOOPS_ALL; i++) {
 		if (main_loop >= 0 && th->rows[i].path && th->rows[i].loop == main_loop)
 			main_row = &th->rows[i];
 	}
 	th->nothers = 0;
-	for (unsigned i = 0; main_row && i < LOOPS_ROWS && th->nothers < 8; i++) {
+	for (unsigned i = 0; main_row && i < LOOPS_ALL && th->nothers < 8; i++) {
 		const struct loop_row *r = &th->rows[i];
 		uint64_t n = r->path ? loop_row_count(r) : 0;
 
-		if (n && (loop_row_is_inside(r, main_row) || loop_row_is_inside(main_row, r)))
-			th->others[th->nothers++] = (struct loop_other){
-				python_lines_frame(&l->lines, r->function), r->depth, r->first,
-				r->beyond > r->first ? r->beyond : r->first, n + 1 + r->entries
-			};
+		struct loop_other *other = &th->others[th->nothers];
+
+		if (!n || r->depth == main_row->depth ||
+		    !(loop_row_is_inside(r, main_row) || loop_row_is_inside(main_row, r)))
+			continue;
+		*other = (struct loop_other){ .frame = python_lines_frame(&l->lines, r->function),
+					      .depth = r->depth,
+					      .count = n + 1 + r->entries };
+		loop_row_lines(r, &other->first_line, &other->last_line);
+		th->nothers++;
 	}
 }
 
@@ -158,6 +178,7 @@ static void finish_thread(struct loops *l, struct loops_thread *th)
 	loops_end_phases(l, th);
 	if (th->rows)
 		keep_others(l, th);
+	loops_calls_leave(l, th);
 	free_rows(th);
 	th->over = true;
 	l->living--;
@@ -188,12 +209,22 @@ static void forget_threads(struct loops *l)
 RARE static bool make_rows(struct loops *l, struct loops_thread *th)
 {
 	th->levels = calloc(LOOPS_DEPTH, sizeof(*th->levels));
-	th->rows = calloc(LOOPS_ROWS, sizeof(*th->rows));
+	th->rows = calloc(LOOPS_ALL, sizeof(*th->rows));
 	if (th->levels && th->rows)
 		return true;
 	free_rows(th);
 	l->nomem = true;
 	return false;
+}
+
+/* What the innermost line calls; 0: it is no call. */
+static uint32_t callee_of(const struct loops *l, const struct event *ev, enum loops_kind kind)
+{
+	uint32_t callee = LOOP_CALLEE_OP | ev->op;
+
+	if (l->kinds[ev->op] & LOOPS_WAITS)
+		callee |= LOOP_CALLEE_SYNC;
+	return kind <= LOOPS_CALL ? callee : 0;
 }
 
 APART static void take_stack(struct loops *l, struct loops_thread *th, const struct event *ev,
@@ -202,6 +233,7 @@ APART static void take_stack(struct loops *l, struct loops_thread *th, const str
 	const struct python_line *lines;
 	unsigned n;
 
+	th->callee = callee_of(l, ev, kind);
 	if (!python_lines_get(&l->lines, ev->stack, &lines, &n))
 		l->nomem = true;
 	else if (n && (th->rows || make_rows(l, th)))
@@ -209,7 +241,24 @@ APART static void take_stack(struct loops *l, struct loops_thread *th, const str
 			   kind == LOOPS_WAIT	  ? LOOP_SEEN_WAIT
 			   : kind == LOOPS_SAMPLE ? LOOP_SEEN_SAMPLE
 						  : LOOP_SEEN_CALL);
+	if (n && !th->python) {
+		th->python = true;
+		loops_calls_exclude(l, th);
+	}
+	th->has_lines = n > 0 && th->rows;
 	th->stack = ev->stack;
+}
+
+/* A call with the stack of the event before. */
+APART static void take_leaf(struct loops *l, struct loops_thread *th, const struct event *ev,
+			    enum loops_kind kind)
+{
+	uint32_t callee = callee_of(l, ev, kind);
+
+	if (!callee || callee == th->callee || !th->has_lines)
+		return;
+	th->callee = callee;
+	loops_walk_leaf(l, th, event_start(ev), callee);
 }
 
 /* The line of the current loop's function; 0: it is not on the stack. */
@@ -236,6 +285,8 @@ APART static void take_gap(struct loops *l, struct loops_thread *th, const struc
 		th->hidden += gap / median;
 	if (ev->stack != th->stack)
 		take_stack(l, th, ev, kind);
+	else
+		take_leaf(l, th, ev, kind);
 	if (median && line && line == current_line(th) && gap % median * 4 >= median * 3)
 		th->hidden++;
 }
@@ -269,29 +320,42 @@ static int take_event(struct loops *l, struct loops_thread *th, const struct eve
 		take_gap(l, th, ev, kind);
 	else if (ev->stack != th->stack)
 		take_stack(l, th, ev, kind);
+	else if (kind <= LOOPS_CALL && (uint16_t)th->callee != ev->op)
+		take_leaf(l, th, ev, kind);
 	th->last_ns = ev->end_ns;
 	if (ev->end_ns > th->free_ns)
 		th->free_ns = ev->end_ns;
 	if (kind == LOOPS_CALL && th->nwatched)
 		loops_begin_anchored(l, th, ev->op, event_start(ev));
+	else if (kind == LOOPS_WAIT && th->has_lines)
+		loops_begin_left(l, th, ev->op, event_start(ev));
 	if (th->current >= 0)
 		loops_check_left(l, th, event_start(ev));
+	if (l->kinds[ev->op] & LOOPS_TRIP && !th->python)
+		loops_calls_add(l, th, ev);
 	return l->nomem ? ERR_NOMEM : 0;
 }
 
 int loops_event(struct loops *l, const struct event *ev, struct err *e)
 {
-	enum loops_kind kind = l->kinds[ev->op];
+	enum loops_kind kind = l->kinds[ev->op] & ~LOOPS_FLAGS;
 	struct loops_thread *th = l->last;
+	bool create;
 
 	if (kind == LOOPS_UNSET)
 		kind = find_kind(l, ev->op);
-	if (kind == LOOPS_IGNORED || ev->depth || (!ev->stack && kind < LOOPS_WAIT))
+	if (kind == LOOPS_IGNORED || (ev->depth && kind != LOOPS_WAIT) ||
+	    (!ev->stack && kind < LOOPS_WAIT))
 		return 0;
-	if (ev->ctx != l->last_ctx || (!th && ev->stack))
-		th = thread_of(l, ev->ctx, ev->stack != 0);
+	create = ev->stack && !ev->depth;
+	if (ev->ctx != l->last_ctx || (!th && create))
+		th = thread_of(l, ev->ctx, create);
 	if (!th || th->over)
 		return l->nomem ? err_nomem(e) : 0;
+	if (kind == LOOPS_WAIT && th->process_calls)
+		loops_calls_wait(l, th, ev);
+	if (ev->depth)
+		return 0;
 	if (kind == LOOPS_WAIT && !ev->stack) {
 		take_wait(th, ev);
 		return 0;
@@ -373,7 +437,7 @@ void loops_memory(const struct loops *l, struct loops_memory *m)
 	for (size_t i = 0; i < l->threads.n; i++) {
 		const struct loops_thread *th = l->threads.v[i];
 
-		for (unsigned k = 0; th->rows && k < LOOPS_ROWS; k++) {
+		for (unsigned k = 0; th->rows && k < LOOPS_ALL; k++) {
 			m->rows += th->rows[k].path != 0;
 			m->begins += th->rows[k].begins.n;
 		}

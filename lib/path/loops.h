@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Steps of programs, found in the Python stacks of their calls, waits and CPU samples: a step
- * begins where the line of a function jumps back. Of the loops that hold nearly all of a thread's
+ * begins where the line of a function jumps back, or what one line calls does. Of the loops that hold nearly all of a thread's
  * calls the outermost is the one whose iterations are steps. No period, no label and no wait is
  * needed. One pass over events in stream order; memory is bounded per thread.
  *
  * Each loop is decided after LOOPS_DECIDE iterations and kept; the steps before are told then. A
  * loop that looks as if it were inside another one waits until that is known. If it turns out later
  * all the same, the listener is told to forget the thread's steps, and gets those of the outer loop.
+ *
+ * Of a process without Python frames steps are what it repeats of its copies, waits and graph launches
+ * (loops_calls.c).
  *
  * While probes of launches are detached (PAUSED records), iterations are counted by a call that
  * each makes once and that is still recorded, if there is one. Where there is none, a step may be
@@ -30,8 +33,10 @@
 #define LOOPS_PHASES  64   /* kept of each thread; later ones are one */
 #define LOOPS_BEGINS  4096 /* held of a loop that is not decided */
 #define LOOPS_ROWS    32   /* functions of a thread that may be loops, at once */
+#define LOOPS_LINES   16   /* lines that may be */
 #define LOOPS_DEPTH   64   /* Python frames, outermost first, that are looked at */
 #define LOOPS_THREADS 4096 /* that live at once */
+#define LOOP_STACKS   16
 /* A loop that is left, or does not go on, for longer than so many of its steps is over for now. */
 #define LOOPS_PAUSE_STEPS 10
 
@@ -71,6 +76,12 @@ struct loop {
 	int64_t first_ns, last_ns; /* begin of the first, end of the last */
 	struct sketch dur;	   /* of the certain ones */
 	bool is_void;		   /* on_restart was told */
+	/* Of a process without Python frames, by the calls that it repeats: how many make a step (0: the loop
+	 * was found in stacks), the one that tells them, and different stacks of them. frame is 0. */
+	unsigned period;
+	uint16_t op;
+	uint32_t stack, stacks[LOOP_STACKS];
+	unsigned nstacks;
 };
 
 struct loop_phase {

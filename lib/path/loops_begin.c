@@ -18,7 +18,7 @@ int loops_find_row(const struct loops_thread *th, uint64_t path)
 static void fill_slots(struct loops_thread *th)
 {
 	memset(th->slots, 0, sizeof(th->slots));
-	for (unsigned k = 0; k < LOOPS_ROWS; k++) {
+	for (unsigned k = 0; k < LOOPS_ALL; k++) {
 		unsigned i = th->rows[k].path % LOOPS_SLOTS;
 
 		if (!th->rows[k].path)
@@ -32,19 +32,19 @@ static void fill_slots(struct loops_thread *th)
 static bool is_on_stack(const struct loops_thread *th, int row)
 {
 	for (unsigned i = 0; i < th->nlevels; i++) {
-		if (th->levels[i].row == row)
+		if (th->levels[i].row == row || th->levels[i].line_row == row)
 			return true;
 	}
 	return false;
 }
 
-/* One that is not in use, or else the one of those not on the stack whose newest iteration began
+/* Of those from..to one that is not in use, or else the one of those not on the stack whose newest iteration began
  * longest ago; loops go last. NULL: all are on the stack. */
-static struct loop_row *find_victim(struct loops_thread *th)
+static struct loop_row *find_victim(struct loops_thread *th, int from, int to)
 {
 	struct loop_row *victim = NULL;
 
-	for (int k = 0; k < LOOPS_ROWS; k++) {
+	for (int k = from; k < to; k++) {
 		struct loop_row *r = &th->rows[k];
 		bool better =
 			!victim || (r->loop < 0 && victim->loop >= 0) ||
@@ -58,30 +58,48 @@ static struct loop_row *find_victim(struct loops_thread *th)
 	return victim;
 }
 
-struct loop_row *loops_need_row(struct loops *l, struct loops_thread *th, unsigned depth)
+/* NULL: out of memory, or there is no room. */
+static struct loop_row *new_row(struct loops *l, struct loops_thread *th, unsigned depth,
+				uint32_t line)
 {
 	const struct loop_level *level = &th->levels[depth];
-	struct loop_row *r = level->row >= 0 ? &th->rows[level->row] : find_victim(th);
-	uint64_t *above = level->row < 0 ? calloc(depth + 1, sizeof(*above)) : NULL;
+	struct loop_row *r =
+		line ? find_victim(th, LOOPS_ROWS, LOOPS_ALL) : find_victim(th, 0, LOOPS_ROWS);
+	uint64_t *above = calloc(2 * (depth + 1), sizeof(*above));
 
-	if (level->row >= 0 || !r || !above) {
-		l->nomem |= level->row < 0 && !above;
+	l->nomem |= !above;
+	if (!r || !above) {
 		free(above);
-		return level->row >= 0 ? r : NULL;
+		return NULL;
 	}
-	for (unsigned i = 0; i < depth; i++)
+	for (unsigned i = 0; i <= depth; i++) {
 		above[i] = th->levels[i].path;
+		above[depth + 1 + i] = loops_line_path(&th->levels[i]);
+	}
 	loop_row_free(r);
-	*r = (struct loop_row){ .path = level->path,
+	*r = (struct loop_row){ .path = line ? loops_line_path(level) : level->path,
 				.above = above,
 				.function = level->function,
 				.depth = depth,
+				.line = line,
 				.last = -1,
 				.left_ns = LOOPS_NEVER,
 				.newest_ns = LOOPS_NEVER,
 				.loop = -1 };
 	fill_slots(th);
 	return r;
+}
+
+struct loop_row *loops_need_row(struct loops *l, struct loops_thread *th, unsigned depth)
+{
+	const struct loop_level *level = &th->levels[depth];
+
+	return level->row >= 0 ? &th->rows[level->row] : new_row(l, th, depth, 0);
+}
+
+struct loop_row *loops_need_line_row(struct loops *l, struct loops_thread *th, unsigned depth)
+{
+	return new_row(l, th, depth, th->levels[depth].line);
 }
 
 /* Whether its beginnings are kept. Inside the current loop they are only counted. */
@@ -116,14 +134,15 @@ void loops_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
 
 	b.calls = th->calls;
 	b.idle_ns = th->idle_ns;
-	b.interrupted = is_first ? 0 : loops_missing(l, th, row->newest_ns, b.ns);
+	b.interrupted = is_first ? 0 : loops_missing(l, th->node, row->newest_ns, b.ns);
 	now = b.anchored || !b.from || loop_row_begins(row, b.from, b.to, b.loose);
 	row->entries += !b.anchored && !b.from && !is_first;
+	row->strange += !b.anchored && !b.from && !is_first && !b.stayed;
 	row->anchored += b.anchored;
 	if (is_first)
 		row->first_calls = th->calls;
 	if (now) {
-		if (is_first || b.left_ns != LOOPS_NEVER)
+		if (is_first || (b.left_ns != LOOPS_NEVER && !b.stayed))
 			loop_anchor_skip(&row->anchor, b.ns);
 		else
 			loop_anchor_end(&row->anchor, b.interrupted, b.ns);
@@ -140,12 +159,26 @@ void loops_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
 		th->hidden += !loop_row_may_be_inner(row, b.from, b.to);
 }
 
+void loops_enter_row(struct loops *l, struct loops_thread *th, struct loop_row *row, uint32_t line,
+		     int64_t ns, bool stayed)
+{
+	struct loop_begin b = { .ns = ns, .left_ns = row->left_ns, .to = line, .stayed = stayed };
+
+	row->awaited = line < row->first;
+	if (row->awaited || (row->beyond && line > row->beyond))
+		return;
+	row->left_ns = LOOPS_NEVER;
+	row->beyond_ns = 0;
+	loops_begin(l, th, row, b);
+}
+
 /* The call makes an iteration begin if it is the anchor, was made in this iteration before, and
  * others may be missing since. */
 static void check_anchor(struct loops *l, struct loops_thread *th, struct loop_row *row,
 			 uint64_t key, int64_t ns)
 {
 	struct loop_begin b = { .ns = ns, .left_ns = LOOPS_NEVER, .anchored = true };
+	bool left = row->left_ns != LOOPS_NEVER;
 	unsigned index;
 	bool exact = false;
 	uint8_t missing;
@@ -153,24 +186,50 @@ static void check_anchor(struct loops *l, struct loops_thread *th, struct loop_r
 	if (!loop_anchor_times(&row->anchor, key, &index) ||
 	    loop_anchor_choose(&row->anchor, 0, &exact) < 0)
 		return;
-	missing = loops_missing(l, th, row->newest_ns, ns);
+	missing = loops_missing(l, th->node, row->newest_ns, ns);
 	if (!missing || loop_anchor_choose(&row->anchor, missing, &exact) != (int)index)
 		return;
+	if (left)
+		row->left_ns = ns;
 	loops_begin(l, th, row, b);
 }
 
-void loops_begin_anchored(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns)
+static void add_anchor(struct loops *l, struct loops_thread *th, struct loop_row *row, uint16_t op,
+		       int64_t ns)
 {
 	const struct loop_level *leaf = &th->levels[th->nlevels - 1];
 	uint64_t key = (leaf->path ^ leaf->line) * 0x9e3779b97f4a7c15 + op;
 
-	for (unsigned i = 0; i < th->nwatched; i++) {
-		struct loop_row *row = &th->rows[th->watched[i]];
+	if (row->newest_ns == LOOPS_NEVER)
+		return;
+	if (l->paused.lists.n)
+		check_anchor(l, th, row, key, ns);
+	loop_anchor_add(&row->anchor, key, op, ns);
+}
 
-		if (row->newest_ns == LOOPS_NEVER)
-			continue;
-		if (l->paused.lists.n)
-			check_anchor(l, th, row, key, ns);
-		loop_anchor_add(&row->anchor, key, op, ns);
+void loops_begin_anchored(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns)
+{
+	for (unsigned i = 0; i < th->nwatched; i++)
+		add_anchor(l, th, &th->rows[th->watched[i]], op, ns);
+}
+
+/* Whether the inner level was called by the outer one, where both may be left. */
+static bool is_below(const struct loop_level *outer, const struct loop_level *inner)
+{
+	return inner->function && inner->path == loops_mix_path(outer->path, inner->function);
+}
+
+void loops_begin_left(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns)
+{
+	for (unsigned i = th->nlevels; i < LOOPS_DEPTH && i > 0; i++) {
+		const struct loop_level *level = &th->levels[i];
+
+		if (level->moved || !is_below(level - 1, level))
+			break;
+		if (level->row >= 0 && th->rows[level->row].path == level->path)
+			add_anchor(l, th, &th->rows[level->row], op, ns);
+		if (level->line_row >= 0 &&
+		    th->rows[level->line_row].path == loops_line_path(level))
+			add_anchor(l, th, &th->rows[level->line_row], op, ns);
 	}
 }

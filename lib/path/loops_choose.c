@@ -36,7 +36,7 @@ static bool is_candidate(const struct loops_thread *th, const struct loop_row *r
 {
 	uint64_t n = r->path && r->begins.n ? loop_row_count(r) : 0;
 
-	return n + 1 >= least && n >= 2 &&
+	return n + 1 >= least && n >= 2 && !loop_row_is_doubtful(r) &&
 	       (!th->calls || (double)span_of(r) >= CALLS_PER_STEP * (double)n);
 }
 
@@ -46,13 +46,13 @@ static struct loop_row *find_widest(const struct loops_thread *th, uint64_t leas
 	uint64_t widest = 0, count = 0,
 		 slack = (uint64_t)(SPAN_SHARE * (double)(th->calls - th->phase_calls));
 
-	for (unsigned i = 0; i < LOOPS_ROWS; i++) {
+	for (unsigned i = 0; i < LOOPS_ALL; i++) {
 		if (!is_candidate(th, &th->rows[i], least) || span_of(&th->rows[i]) <= widest)
 			continue;
 		widest = span_of(&th->rows[i]);
 		count = loop_row_count(&th->rows[i]);
 	}
-	for (unsigned i = 0; i < LOOPS_ROWS; i++) {
+	for (unsigned i = 0; i < LOOPS_ALL; i++) {
 		struct loop_row *r = &th->rows[i];
 
 		if (is_candidate(th, r, least) && whole_span_of(r, count) + slack >= widest &&
@@ -75,7 +75,7 @@ static bool has_to_wait(const struct loops_thread *th, const struct loop_row *r)
 {
 	if (r->begins.n >= LOOPS_BEGINS)
 		return false;
-	for (unsigned i = 0; i < LOOPS_ROWS; i++) {
+	for (unsigned i = 0; i < LOOPS_ALL; i++) {
 		if (th->rows[i].path && loop_row_is_inside(r, &th->rows[i]) &&
 		    may_be_loop(th, &th->rows[i]))
 			return true;
@@ -89,9 +89,13 @@ static bool may_replace(const struct loops *l, const struct loops_thread *th,
 {
 	uint64_t n = loop_row_count(r) + 1;
 
-	for (unsigned i = 0; i < LOOPS_ROWS; i++) {
+	for (unsigned i = 0; i < LOOPS_ALL; i++) {
 		const struct loop_row *inner = &th->rows[i];
 
+		/* An iteration of one line of the function that is one of the function, too. */
+		if (inner->path && inner->loop >= 0 && inner->depth == r->depth &&
+		    loop_row_is_inside(inner, r) && l->v.v[inner->loop].count < 2 * n)
+			return false;
 		if (inner->path && inner->loop >= 0 && loop_row_is_inside(inner, r) &&
 		    (n < LOOPS_DECIDE || l->v.v[inner->loop].count > INNER_MAX * n ||
 		     (double)span_of(r) < CORRECT_SHARE * (double)span_of(inner)))

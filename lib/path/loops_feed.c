@@ -2,6 +2,8 @@
 /* Reads what a stream's items mean for loops. Events that came too late count as lost. */
 #include "lib/path/loops_feed.h"
 
+#include "lib/path/loops_state.h"
+
 static int feed_events(struct loops_feed *f, const struct stream_item *item, struct err *e)
 {
 	int64_t previous = f->has_events ? f->previous_ns : INT64_MIN;
@@ -10,13 +12,16 @@ static int feed_events(struct loops_feed *f, const struct stream_item *item, str
 		loops_lost(f->loops, previous,
 			   item->n && !item->late ? item->events[0].end_ns : item->watermark_ns);
 	for (size_t i = 0; i < item->n && !item->late; i++) {
-		int rc = loops_event(f->loops, &item->events[i], e);
+		const struct event *ev = &item->events[i];
+		int rc = loops_wants(f->loops, ev) ? loops_event(f->loops, ev, e) : 0;
 
 		if (rc)
 			return rc;
-		f->previous_ns = item->events[i].end_ns;
-		f->has_events = true;
 	}
+	if (!item->n || item->late)
+		return 0;
+	f->previous_ns = item->events[item->n - 1].end_ns;
+	f->has_events = true;
 	return 0;
 }
 

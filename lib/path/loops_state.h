@@ -14,8 +14,11 @@
 #include "lib/path/python_lines.h"
 
 #define LOOPS_VISITS 8
-#define LOOPS_SLOTS  64 /* a power of two, twice LOOPS_ROWS */
+#define LOOPS_ALL    (LOOPS_ROWS + LOOPS_LINES) /* rows: functions, then lines */
+#define LOOPS_SLOTS  128			/* a power of two, at least twice LOOPS_ALL */
 #define LOOPS_NEVER  INT64_MAX
+/* Of the time that all steps take: so much is to be certain for the others to be estimated. */
+#define LOOPS_CERTAIN_SHARE 0.1
 /* Times without an event that may hide iterations of a loop that is not known yet. */
 #define LOOPS_IDLE_NS 1000000
 
@@ -32,28 +35,39 @@ struct loop_level {
 	uint64_t path; /* hash of the functions down to here */
 	uint32_t function, line;
 	int row;	     /* -1: none */
+	int line_row;	     /* of its line; -1: none */
 	enum loop_seen seen; /* the first event at this line */
-	int64_t left_ns;     /* of what is not on the stack any more */
+	bool moved;	     /* the line around it changed since it was left */
+	int64_t resumed_ns; /* when it was left before it came to its line again, with no call since */
+	int64_t left_ns;    /* of what is not on the stack any more */
+	struct loop_callees callees; /* of its line, while that has no row */
 	unsigned nvisits;
 	struct loop_visit visits[LOOPS_VISITS];
 };
 
 struct loops_thread {
-	uint32_t id, node;
-	uint32_t stack; /* of the newest event, 0: none */
+	uint32_t id, node, process;
+	bool python;			   /* frames were seen of it */
+	struct loops_calls *process_calls; /* NULL: none were made yet */
+	uint64_t newest_trip;		   /* see struct loops_call */
+	uint32_t stack;			   /* of the newest event, 0: none */
+	uint32_t callee; /* the newest event's, see LOOP_CALLEE_OP; 0: it was no call */
 	unsigned nlevels;
+	unsigned ncalled; /* of these whose newest callee is known */
 	uint64_t calls;
 	uint64_t phase_calls; /* calls when the loop before was over */
 	int64_t first_ns, last_ns;
 	bool over;		    /* it ended */
 	struct loop_level *levels;  /* LOOPS_DEPTH; NULL: no Python was seen, or it is over */
-	struct loop_row *rows;	    /* LOOPS_ROWS, or NULL */
+	struct loop_row *rows;	    /* LOOPS_ALL, or NULL */
 	uint8_t slots[LOOPS_SLOTS]; /* of path: place in rows plus one, 0: none */
 	unsigned nwatched;
-	uint8_t watched[LOOPS_DEPTH]; /* rows on the stack that jumped before, outermost first */
-	int current;		      /* row of the loop whose steps are told; -1: none */
-	bool open;		      /* a step has begun */
-	struct loop_begin step;	      /* of the one that is open */
+	uint8_t watched[LOOPS_ALL]; /* rows on the stack that jumped before, outermost first */
+	bool has_line_rows;
+	bool has_lines;		/* the newest stack */
+	int current;		/* row of the loop whose steps are told; -1: none */
+	bool open;		/* a step has begun */
+	struct loop_begin step; /* of the one that is open */
 	int64_t beyond_ns; /* the current loop's function went on to lines behind it; or never */
 	VEC(struct loop_phase) phases;
 	int64_t told_ns;    /* end of the last step */
@@ -76,6 +90,10 @@ enum loops_kind {
 	LOOPS_EXIT,
 };
 
+#define LOOPS_WAITS 0x80 /* of a call: it may wait for the device */
+#define LOOPS_TRIP  0x40 /* to the device and back: a copy, a wait, the launch of a graph */
+#define LOOPS_FLAGS (LOOPS_WAITS | LOOPS_TRIP)
+
 struct loops {
 	const struct world *w;
 	struct loop_listener *listener;
@@ -88,26 +106,73 @@ struct loops {
 	size_t living, forget_at;
 	struct loops_thread over; /* whichever ended without a step */
 	uint32_t last_ctx;
-	struct loops_thread *last; /* of last_ctx */
-	uint8_t *kinds;		   /* enum loops_kind, by op */
+	struct loops_thread *last;	 /* of last_ctx */
+	uint8_t *kinds;			 /* enum loops_kind, by op; LOOPS_FLAGS or-ed */
+	VEC(struct loops_calls *) calls; /* by process; NULL: none */
 	bool nomem;
 };
 
-/* loops_walk.c: the thread's stack is this one at ns. */
+/* Whether the event says anything of loops. */
+static inline bool loops_wants(const struct loops *l, const struct event *ev)
+{
+	const uint8_t kind = l->kinds[ev->op] & ~LOOPS_FLAGS;
+
+	if (kind == LOOPS_WAIT)
+		return true;
+	return kind != LOOPS_IGNORED && !ev->depth && (ev->stack || kind > LOOPS_WAIT || !kind);
+}
+
+static inline uint64_t loops_mix_path(uint64_t path, uint32_t function)
+{
+	uint64_t x = (path + function) * 0x9e3779b97f4a7c15;
+
+	return x ^ x >> 29;
+}
+
+/* Of the functions down to the level's, and its line. */
+static inline uint64_t loops_line_path(const struct loop_level *level)
+{
+	uint64_t x = (level->path ^ level->line) * 0xbf58476d1ce4e5b9;
+
+	return x ^ x >> 31;
+}
+
+/* loops_walk.c: the thread's stack is this one at ns; th->callee is what the innermost line calls. */
 void loops_walk(struct loops *l, struct loops_thread *th, const struct python_line *lines,
 		unsigned n, int64_t ns, enum loop_seen seen);
+/* Another call with the same lines. */
+void loops_walk_leaf(struct loops *l, struct loops_thread *th, int64_t ns, uint32_t callee);
+/* loops_line.c: the level's line calls that now. left_ns: the level was left after it called something
+ * before, and nothing around it changed since; or LOOPS_NEVER. Whether it called the same before. */
+bool loops_line_call(struct loops *l, struct loops_thread *th, unsigned depth, uint32_t key,
+		     int64_t ns, int64_t left_ns);
 
 /* loops_begin.c. An iteration of that row may begin. */
 void loops_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
 		 struct loop_begin b);
+/* The function of a row was entered, or went on to where its loop begins. stayed: see loop_row.h. */
+void loops_enter_row(struct loops *l, struct loops_thread *th, struct loop_row *row, uint32_t line,
+		     int64_t ns, bool stayed);
 /* A call that is no launch, with the stack that was walked. */
 void loops_begin_anchored(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns);
+/* A wait with the stack that was walked, for the functions that it was called from just before. */
+void loops_begin_left(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns);
 /* That of a level; NULL: there is no room. */
 struct loop_row *loops_need_row(struct loops *l, struct loops_thread *th, unsigned depth);
+struct loop_row *loops_need_line_row(struct loops *l, struct loops_thread *th, unsigned depth);
 int loops_find_row(const struct loops_thread *th, uint64_t path);
 /* Tiers of calls that may be missing between (1 << enum op_tier, or-ed); all bits: anything. */
-uint8_t loops_missing(const struct loops *l, const struct loops_thread *th, int64_t from_ns,
-		      int64_t to_ns);
+uint8_t loops_missing(const struct loops *l, uint32_t node, int64_t from_ns, int64_t to_ns);
+
+/* loops_calls.c: a call that is a LOOPS_TRIP, of a thread without Python frames. */
+void loops_calls_add(struct loops *l, struct loops_thread *th, const struct event *ev);
+/* A thread that made such calls was off its CPU, within a call or not. */
+void loops_calls_wait(const struct loops *l, const struct loops_thread *th, const struct event *ev);
+/* The thread has Python frames. */
+void loops_calls_exclude(struct loops *l, const struct loops_thread *th);
+/* It is over. */
+void loops_calls_leave(struct loops *l, struct loops_thread *th);
+void loops_calls_free(struct loops *l);
 
 /* loops_choose.c: chooses a loop if it is time to; finish: with what there is. */
 void loops_choose(struct loops *l, struct loops_thread *th, bool finish);

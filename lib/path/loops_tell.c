@@ -5,18 +5,16 @@
  */
 #include "lib/path/loops_state.h"
 
-#define MEDIAN_LEAST  4	  /* steps that make a median worth something */
-#define MEDIAN_EVERY  64  /* steps: it is found anew */
-#define CERTAIN_SHARE 0.1 /* of the time that all steps take, for the others to be estimated */
+#define MEDIAN_LEAST 4	/* steps that make a median worth something */
+#define MEDIAN_EVERY 64 /* steps: it is found anew */
 
-uint8_t loops_missing(const struct loops *l, const struct loops_thread *th, int64_t from_ns,
-		      int64_t to_ns)
+uint8_t loops_missing(const struct loops *l, uint32_t node, int64_t from_ns, int64_t to_ns)
 {
 	if (from_ns < l->lost_until_ns && l->lost_since_ns < to_ns)
 		return UINT8_MAX;
 	if (!l->paused.lists.n)
 		return 0;
-	return (uint8_t)paused_tiers(&l->paused, th->node, from_ns, to_ns);
+	return (uint8_t)paused_tiers(&l->paused, node, from_ns, to_ns);
 }
 
 static uint64_t median_of(const struct loop *loop)
@@ -81,7 +79,7 @@ static void estimate(const struct loop_row *row, struct loop *loop, uint64_t hid
 	uint64_t all;
 
 	loop->hidden += hidden;
-	loop->least = (double)loop->dur.sum < CERTAIN_SHARE * (double)loop->ns;
+	loop->least = (double)loop->dur.sum < LOOPS_CERTAIN_SHARE * (double)loop->ns;
 	loop->estimate = loop->count;
 	if (loop->uncertain && loop_anchor_estimate(&row->anchor, &all))
 		loop->estimate += all > row->anchor.cut ? all - row->anchor.cut : 0;
@@ -110,8 +108,7 @@ static void tell_step(struct loops *l, struct loops_thread *th, const struct loo
 	loop->last_ns = s.end_ns;
 	loop->ns += ns;
 	loop->calls += next->calls - th->step.calls;
-	loop->first_line = row->first;
-	loop->last_line = row->beyond > row->first ? row->beyond : row->first;
+	loop_row_lines(row, &loop->first_line, &loop->last_line);
 	if (s.certain && !sketch_add(&loop->dur, ns))
 		l->nomem = true;
 	loop->uncertain += !s.certain;
@@ -142,7 +139,7 @@ void loops_tell(struct loops *l, struct loops_thread *th, struct loop_begin b)
 
 void loops_void_inside(struct loops *l, struct loops_thread *th, const struct loop_row *row)
 {
-	for (unsigned i = 0; i < LOOPS_ROWS; i++) {
+	for (unsigned i = 0; i < LOOPS_ALL; i++) {
 		struct loop_row *r = &th->rows[i];
 
 		if (!r->path || r->loop < 0 || !loop_row_is_inside(r, row))
@@ -180,7 +177,7 @@ static void forget_begins(const struct loops *l, struct loops_thread *th,
 {
 	int64_t first_ns = l->v.v[over->loop].first_ns;
 
-	for (unsigned i = 0; i < LOOPS_ROWS; i++) {
+	for (unsigned i = 0; i < LOOPS_ALL; i++) {
 		struct loop_row *r = &th->rows[i];
 		size_t kept = 0;
 
@@ -234,7 +231,7 @@ void loops_tell_end(struct loops *l, struct loops_thread *th, int64_t ns)
 	struct loop_begin end = { .ns = ns, .left_ns = LOOPS_NEVER, .calls = th->calls };
 	const struct loop_row *over = &th->rows[th->current];
 
-	end.interrupted = th->open ? loops_missing(l, th, th->step.ns, ns) : 0;
+	end.interrupted = th->open ? loops_missing(l, th->node, th->step.ns, ns) : 0;
 	if (th->open)
 		tell_step(l, th, &end, ns);
 	th->open = false;

@@ -5,11 +5,18 @@
  */
 #include "lib/path/loops_state.h"
 
-static uint64_t mix_path(uint64_t path, uint32_t function)
+/* The level is to come to another line, or is dropped. */
+static inline void leave_line(struct loops_thread *th, const struct loop_level *level, int64_t ns)
 {
-	uint64_t x = (path + function) * 0x9e3779b97f4a7c15;
+	if (th->has_line_rows && level->line_row >= 0)
+		th->rows[level->line_row].left_ns = ns;
+}
 
-	return x ^ x >> 29;
+/* It came to its line from another one. */
+static inline void enter_line(const struct loops_thread *th, struct loop_level *level)
+{
+	level->line_row = th->has_line_rows ? loops_find_row(th, loops_line_path(level)) : -1;
+	level->callees.n = level->callees.at = 0;
 }
 
 /* Frames from `from` on are not on the stack any more. */
@@ -19,6 +26,7 @@ static void drop_levels(struct loops_thread *th, unsigned from, int64_t ns)
 		th->levels[i].left_ns = ns;
 		if (th->levels[i].row >= 0)
 			th->rows[th->levels[i].row].left_ns = ns;
+		leave_line(th, &th->levels[i], ns);
 	}
 	th->nlevels = from;
 }
@@ -32,43 +40,6 @@ static void add_visit(const struct loops_thread *th, struct loop_level *level, i
 	}
 	level->visits[level->nvisits++] =
 		(struct loop_visit){ ns, left_ns, th->calls, level->line };
-}
-
-/* The function of a row was entered, or went on to where its loop begins. */
-static void enter_row(struct loops *l, struct loops_thread *th, struct loop_row *row, uint32_t line,
-		      int64_t ns)
-{
-	struct loop_begin b = { .ns = ns, .left_ns = row->left_ns, .to = line };
-
-	row->awaited = line < row->first;
-	if (row->awaited || (row->beyond && line > row->beyond))
-		return;
-	row->left_ns = LOOPS_NEVER;
-	row->beyond_ns = 0;
-	loops_begin(l, th, row, b);
-}
-
-static void enter_levels(struct loops *l, struct loops_thread *th, const struct python_line *lines,
-			 unsigned n, int64_t ns, enum loop_seen seen)
-{
-	for (unsigned i = th->nlevels; i < n; i++) {
-		struct loop_level *level = &th->levels[i];
-		uint64_t path = mix_path(i ? th->levels[i - 1].path : 1, lines[i].function);
-		bool again = level->path == path;
-
-		if (!again)
-			level->nvisits = 0;
-		level->path = path;
-		level->function = lines[i].function;
-		level->line = lines[i].line;
-		level->seen = seen;
-		level->row = loops_find_row(th, level->path);
-		th->nlevels = i + 1;
-		if (level->row < 0)
-			add_visit(th, level, ns, again ? level->left_ns : ns);
-		else
-			enter_row(l, th, &th->rows[level->row], level->line, ns);
-	}
 }
 
 /* Where the function was entered for the visit before that one; 0: earlier than is known. */
@@ -124,14 +95,16 @@ static void begin_first(struct loops *l, struct loops_thread *th, struct loop_le
 	th->calls = calls;
 }
 
+/* left_ns: the function was left before it came there; or LOOPS_NEVER. */
 static void jump_back(struct loops *l, struct loops_thread *th, unsigned at, uint32_t to,
-		      int64_t ns, enum loop_seen seen)
+		      int64_t ns, int64_t left_ns, enum loop_seen seen)
 {
 	struct loop_level *level = &th->levels[at];
 	struct loop_row *row = loops_need_row(l, th, at);
 
 	if (row && level->row < 0) {
 		level->row = (int)(row - th->rows);
+		row->reentered = left_ns != LOOPS_NEVER;
 		begin_first(l, th, level, row, to);
 		level->nvisits = 0;
 	}
@@ -142,7 +115,8 @@ static void jump_back(struct loops *l, struct loops_thread *th, unsigned at, uin
 		loop_row_add_jump(row, level->line, level->seen, to, seen);
 		loops_begin(l, th, row,
 			    (struct loop_begin){ .ns = ns,
-						 .left_ns = LOOPS_NEVER,
+						 .left_ns = left_ns,
+						 .stayed = left_ns != LOOPS_NEVER,
 						 .from = level->line,
 						 .to = to,
 						 .loose = seen != LOOP_SEEN_CALL ||
@@ -165,11 +139,70 @@ static void go_on(struct loops *l, struct loops_thread *th, struct loop_level *l
 	}
 	loop_row_add_line(row, line, seen);
 	if (row->awaited && line >= row->first)
-		enter_row(l, th, row, line, ns);
+		loops_enter_row(l, th, row, line, ns, false);
 	if (row->beyond && line > row->beyond && !row->beyond_ns)
 		row->beyond_ns = ns;
 	if (level->row == th->current && line > row->beyond && th->beyond_ns == LOOPS_NEVER)
 		th->beyond_ns = ns;
+}
+
+/* A function was entered. unmoved: since it was left nothing around it changed. Whether that holds for
+ * what it calls, too. */
+static bool enter_level(struct loops *l, struct loops_thread *th, unsigned at,
+			struct python_line to, int64_t ns, enum loop_seen seen, bool unmoved)
+{
+	struct loop_level *level = &th->levels[at];
+	uint64_t path = loops_mix_path(at ? th->levels[at - 1].path : 1, to.function);
+	bool again = level->path == path, stayed = unmoved && again;
+
+	if (!again)
+		level->nvisits = 0;
+	level->path = path;
+	level->function = to.function;
+	level->moved = false;
+	level->row = loops_find_row(th, path);
+	th->nlevels = at + 1;
+	unmoved = stayed && level->line == to.line;
+	level->resumed_ns = unmoved ? level->left_ns : LOOPS_NEVER;
+	if (stayed && to.line < level->line && level->row < 0 && to.line &&
+	    seen == LOOP_SEEN_CALL) {
+		jump_back(l, th, at, to.line, ns, level->left_ns, seen);
+	} else {
+		level->line = to.line;
+		level->seen = seen;
+		if (level->row < 0)
+			add_visit(th, level, ns, again ? level->left_ns : ns);
+		else
+			loops_enter_row(l, th, &th->rows[level->row], level->line, ns, stayed);
+	}
+	if (!unmoved)
+		enter_line(th, level);
+	return unmoved;
+}
+
+/* The lines of the stack call what stands below them, from the first on whose callee may be another. */
+static void call_lines(struct loops *l, struct loops_thread *th, unsigned from, int64_t ns,
+		       uint32_t callee)
+{
+	bool same = true;
+
+	if (from > th->ncalled)
+		from = th->ncalled;
+	for (unsigned i = from; i < th->nlevels; i++) {
+		struct loop_level *level = &th->levels[i];
+		uint32_t key = i + 1 < th->nlevels ? level[1].function : callee;
+
+		/* Most are the first of their lines. */
+		if (!level->callees.n && level->line_row < 0) {
+			loop_callees_begin(&level->callees, key, ns, th->calls);
+			same = false;
+		} else {
+			same &= loops_line_call(l, th, i, key, ns,
+						same ? level->resumed_ns : LOOPS_NEVER);
+		}
+		level->resumed_ns = LOOPS_NEVER;
+	}
+	th->ncalled = th->nlevels;
 }
 
 /* Those that anchors are looked for of. */
@@ -179,13 +212,33 @@ static void find_watched(struct loops_thread *th)
 	for (unsigned i = 0; i < th->nlevels; i++) {
 		if (th->levels[i].row >= 0)
 			th->watched[th->nwatched++] = (uint8_t)th->levels[i].row;
+		if (th->has_line_rows && th->levels[i].line_row >= 0)
+			th->watched[th->nwatched++] = (uint8_t)th->levels[i].line_row;
 	}
+}
+
+/* The function at that level went on or jumped back. */
+static void change_line(struct loops *l, struct loops_thread *th, unsigned at, uint32_t line,
+			int64_t ns, enum loop_seen seen)
+{
+	struct loop_level *level = &th->levels[at];
+
+	drop_levels(th, at + 1, ns);
+	leave_line(th, level, ns);
+	if (line < level->line)
+		jump_back(l, th, at, line, ns, LOOPS_NEVER, seen);
+	else
+		go_on(l, th, level, line, ns, seen);
+	enter_line(th, level);
+	if (at + 1 < LOOPS_DEPTH)
+		level[1].moved = true;
 }
 
 void loops_walk(struct loops *l, struct loops_thread *th, const struct python_line *lines,
 		unsigned n, int64_t ns, enum loop_seen seen)
 {
 	unsigned at = 0;
+	bool unmoved = false;
 
 	if (n > LOOPS_DEPTH)
 		n = LOOPS_DEPTH;
@@ -194,14 +247,24 @@ void loops_walk(struct loops *l, struct loops_thread *th, const struct python_li
 		at++;
 	if (at < n && at < th->nlevels && th->levels[at].function == lines[at].function &&
 	    lines[at].line) {
-		drop_levels(th, at + 1, ns);
-		if (lines[at].line < th->levels[at].line)
-			jump_back(l, th, at, lines[at].line, ns, seen);
-		else
-			go_on(l, th, &th->levels[at], lines[at].line, ns, seen);
+		change_line(l, th, at, lines[at].line, ns, seen);
+		at++;
 	} else {
 		drop_levels(th, at, ns);
+		unmoved = at < n && !th->levels[at].moved;
 	}
-	enter_levels(l, th, lines, n, ns, seen);
+	for (unsigned i = th->nlevels; i < n; i++)
+		unmoved = enter_level(l, th, i, lines[i], ns, seen, unmoved);
+	if (th->callee)
+		call_lines(l, th, at ? at - 1 : 0, ns, th->callee);
+	else if (th->ncalled >= at)
+		th->ncalled = at ? at - 1 : 0;
 	find_watched(th);
+}
+
+void loops_walk_leaf(struct loops *l, struct loops_thread *th, int64_t ns, uint32_t callee)
+{
+	call_lines(l, th, th->nlevels - 1, ns, callee);
+	if (th->has_line_rows)
+		find_watched(th);
 }

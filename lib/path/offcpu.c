@@ -32,17 +32,17 @@ static bool ends_by_itself(uint64_t object)
 	       object == OBJECT_DISK;
 }
 
-static uint8_t wait_flags(const struct event *ev, const struct op_def *def, uint64_t object)
+static uint16_t wait_flags(const struct event *ev, const struct op_def *def, uint64_t object)
 {
 	uint64_t op;
-
-	uint8_t flags = 0;
+	uint16_t flags = 0;
 
 	if ((object == OBJECT_FUTEX || object == OBJECT_GIL) &&
 	    get_column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TIMER)
 		flags |= SEGMENT_TIMED;
-	if ((object == OBJECT_FUTEX && !event_get(ev, def, COL_FUTEX_OP, &op)) ||
-	    blame_blocked(ev, def) == PART_LOCK)
+	if (blame_blocked(ev, def) == PART_LOCK)
+		flags |= SEGMENT_EXCLUSION | SEGMENT_LOCK;
+	else if (object == OBJECT_FUTEX && !event_get(ev, def, COL_FUTEX_OP, &op))
 		flags |= SEGMENT_EXCLUSION;
 	return flags;
 }
@@ -165,12 +165,13 @@ static bool add_runnable(const struct world *w, const struct occupancy *o,
 		 stolen = get_column(ev, def, COL_STOLEN_NS, 0);
 	uint64_t cpu_out = get_column(ev, def, COL_CPU_OUT, UINT32_MAX),
 		 cpu_in = get_column(ev, def, COL_CPU_IN, UINT32_MAX);
+	const struct world_ctx *ctx = world_get_ctx(w, ev->ctx);
 	int64_t from = ready_ns;
 
 	throttled = throttled > wait ? wait : throttled;
 	stolen = stolen > wait - throttled ? wait - throttled : stolen;
 	from += (int64_t)throttled;
-	if (throttled && !add_segment(out, from, SEGMENT_THROTTLED, 0))
+	if (throttled && !add_segment(out, from, SEGMENT_THROTTLED, ctx ? ctx->cgroup : 0))
 		return false;
 	from += (int64_t)stolen;
 	if (stolen && !add_segment(out, from, SEGMENT_STOLEN, 0))
@@ -201,8 +202,12 @@ bool offcpu_segments(const struct world *w, const struct occupancy *o, const str
 		th->moves->n = 0;
 	/* Where the CPU was taken from it. */
 	for (size_t i = 0; i < out->v.n; i++) {
-		if (out->v.v[i].state == SEGMENT_RUNNABLE || out->v.v[i].state == SEGMENT_THROTTLED)
-			out->v.v[i].line = ev->stack;
+		struct segment *s = &out->v.v[i];
+
+		if (s->state == SEGMENT_RUNNABLE || s->state == SEGMENT_THROTTLED)
+			s->line = ev->stack;
+		if (s->state == SEGMENT_RUNNABLE && ready > event_start(ev))
+			s->flags |= SEGMENT_WOKEN;
 	}
 	return done;
 }

@@ -35,6 +35,7 @@ struct path *path_new(const struct world *w, const struct path_options *o,
 	if (!p->opt.forget_least)
 		p->opt.forget_least = PATH_ENDED_LEAST;
 	p->forget_at = p->opt.forget_least;
+	p->look_at = p->opt.segments_max / 8;
 	return p;
 }
 
@@ -187,8 +188,9 @@ RARE static const struct path_op *op_learn(struct path *p, uint16_t op)
 	o->def = world_op(p->w, op);
 	if (!o->def)
 		return o;
+	o->submits = o->def->flags & (OP_SUBMIT | OP_SYNC);
 	if (o->def->flags & OP_CALL)
-		o->kind = PATH_OP_CALL;
+		o->kind = o->def->flags & OP_SYNC ? PATH_OP_SYNC : PATH_OP_CALL;
 	else if (op == OP_SCHED_OCCUPIED || op == OP_SCHED_OUTSIDE)
 		o->kind = PATH_OP_OTHER;
 	else
@@ -214,7 +216,7 @@ static void note_release(struct path *p, const struct path_thread *th, struct se
 		return;
 	if (!thread_of(p, wait->who) && !path_ended_of(p, wait->who)) {
 		wait->state = SEGMENT_BLOCKED;
-		wait->flags &= (uint8_t)~SEGMENT_ACT_UNKNOWN;
+		wait->flags &= (uint16_t)~SEGMENT_ACT_UNKNOWN;
 	} else if (!releases_add(&p->releases, th->id, wait->who)) {
 		p->nomem = true;
 	}
@@ -382,6 +384,8 @@ APART static void on_thread(struct path *p, struct path_thread *th, const struct
 			path_thread_killed(th));
 		if (!th->exited && p->opt.forget_ns)
 			done &= vec_push(&p->ended, th->id);
+		if (p->ended.n >= p->forget_at)
+			p->look_at = 0;
 		th->exited = true;
 		th->walk_at = 0; /* all of it is known */
 		break;
@@ -393,7 +397,7 @@ APART static void on_thread(struct path *p, struct path_thread *th, const struct
 }
 
 static inline bool on_call(struct path *p, struct path_thread *th, const struct event *ev,
-			   const struct op_def *def)
+			   const struct path_op *o)
 {
 	const struct path_call c = { .depth = ev->depth,
 				     .start_ns = event_start(ev),
@@ -401,9 +405,9 @@ static inline bool on_call(struct path *p, struct path_thread *th, const struct 
 				     .op = ev->op,
 				     .line = ev->stack,
 				     .site = ev->site,
-				     .sync = def->flags & OP_SYNC };
+				     .sync = o->kind == PATH_OP_SYNC };
 
-	if (def->flags & (OP_SUBMIT | OP_SYNC) && !th->track)
+	if (o->submits && !th->track)
 		add_submitter(p, th);
 	return path_thread_call(th, &p->losses, &c);
 }
@@ -423,6 +427,7 @@ APART static void look_after(struct path *p)
 		p->events = 0;
 		retain_some(p);
 	}
+	p->look_at = p->opt.segments_max / 8;
 }
 
 void path_event_ahead(const struct path *p, const struct event *ev)
@@ -433,21 +438,21 @@ void path_event_ahead(const struct path *p, const struct event *ev)
 		segment_call_ahead(&p->keys, th->id, ev->stack, ev->site);
 }
 
-int path_event(struct path *p, const struct event *ev, struct err *e)
+/* What the thread's new segments let others know. */
+static inline int tell_others(struct path *p, struct path_thread *th, struct err *e)
 {
-	const struct path_op *o = &p->ops[ev->op];
+	if (th->pending.n)
+		path_walk_pending(p, th);
+	if (th->track && th->log.v.n >= th->walk_at)
+		path_walk_track(p, &p->tracks.v[th->track - 1]);
+	return p->nomem ? err_nomem(e) : 0;
+}
+
+APART static int any_event(struct path *p, const struct event *ev, const struct path_op *o,
+			   struct err *e)
+{
 	struct path_thread *th;
 
-	if (ev->end_ns > p->now_ns)
-		p->now_ns = ev->end_ns;
-	if (o->kind == PATH_OP_NEW)
-		o = op_learn(p, ev->op);
-	if (o->kind == PATH_OP_NEW || p->finished)
-		return 0;
-	p->events++;
-	if (p->now_ns >= p->expire_ns || p->events >= p->opt.segments_max / 8 ||
-	    p->ended.n >= p->forget_at)
-		look_after(p);
 	if (o->kind == PATH_OP_OTHER) {
 		if (ev->op == OP_SCHED_OCCUPIED)
 			on_occupied(p, ev, o->def);
@@ -462,13 +467,42 @@ int path_event(struct path *p, const struct event *ev, struct err *e)
 		timed_ran(p, th, ev->end_ns);
 	if (o->kind == PATH_OP_THREAD)
 		on_thread(p, th, ev, o->def);
-	else if (!on_call(p, th, ev, o->def))
+	else if (!on_call(p, th, ev, o))
 		p->nomem = true;
-	if (th->pending.n)
-		path_walk_pending(p, th);
-	if (th->track && th->log.v.n >= th->walk_at)
-		path_walk_track(p, &p->tracks.v[th->track - 1]);
-	return p->nomem ? err_nomem(e) : 0;
+	return tell_others(p, th, e);
+}
+
+int path_event(struct path *p, const struct event *ev, struct err *e)
+{
+	const struct path_op *o = &p->ops[ev->op];
+	struct path_thread *th;
+
+	if (ev->end_ns > p->now_ns)
+		p->now_ns = ev->end_ns;
+	if (o->kind == PATH_OP_NEW)
+		o = op_learn(p, ev->op);
+	if (o->kind == PATH_OP_NEW || p->finished)
+		return 0;
+	p->events++;
+	if (p->now_ns >= p->expire_ns || p->events >= p->look_at)
+		look_after(p);
+	if (o->kind > PATH_OP_SYNC)
+		return any_event(p, ev, o, e);
+	if (ev->depth && o->kind == PATH_OP_CALL)
+		return 0;
+	th = ev->ctx < p->by_ctx.n ? p->by_ctx.v[ev->ctx] : NULL;
+	if (!th || ev->depth || (o->submits && !th->track) ||
+	    !path_thread_is_plain(th, &p->losses, event_start(ev), ev->end_ns))
+		return any_event(p, ev, o, e);
+	if (!path_thread_plain_call(th,
+				    &(const struct path_call){ .start_ns = event_start(ev),
+							       .end_ns = ev->end_ns,
+							       .op = ev->op,
+							       .line = ev->stack,
+							       .site = ev->site,
+							       .sync = o->kind == PATH_OP_SYNC }))
+		p->nomem = true;
+	return tell_others(p, th, e);
 }
 
 /* ---- the end ---- */
@@ -480,10 +514,11 @@ int path_open(struct path *p, uint32_t thread, uint16_t op, int64_t start_ns, un
 	const struct path_op *o = op_learn(p, op);
 	struct event ev = { .end_ns = end_ns, .op = op, .depth = (uint16_t)depth, .stack = stack };
 
-	if (!th || th->exited || o->kind != PATH_OP_CALL || end_ns <= start_ns)
+	if (!th || th->exited || (o->kind != PATH_OP_CALL && o->kind != PATH_OP_SYNC) ||
+	    end_ns <= start_ns)
 		return 0;
 	ev.dur_ns = (uint64_t)(end_ns - start_ns);
-	return on_call(p, th, &ev, o->def) && !p->nomem ? 0 : err_nomem(e);
+	return on_call(p, th, &ev, o) && !p->nomem ? 0 : err_nomem(e);
 }
 
 int path_asleep(struct path *p, uint32_t thread, const struct event *ev, struct err *e)

@@ -15,7 +15,7 @@
 
 #include "lib/base/err.h"
 #include "lib/event/event.h"
-#include "lib/path/segment_keys.h"
+#include "lib/path/segment_log.h"
 #include "lib/world/world.h"
 
 #define PATH_DEPTH 64 /* threads followed that wait for each other */
@@ -48,6 +48,10 @@ struct path_piece {
 /* Receives the pieces of all anchors: each life once and whole, not in order of time. */
 struct path_listener {
 	void (*on_piece)(struct path_listener *l, const struct path_piece *p);
+	/* Pieces that are segments of the anchor's own, the first from from_ns on, each ending where
+	 * the next begins. NULL: on_piece receives them. */
+	void (*on_own)(struct path_listener *l, uint32_t anchor, int64_t from_ns,
+		       const struct segment_entry *v, size_t n);
 	/* Whether numbers of an ended anchor's segments are still held; NULL: they all are. */
 	bool (*is_kept)(const struct path_listener *l, uint32_t anchor);
 };

@@ -97,7 +97,7 @@ static size_t choose(struct path *p)
 
 /* ---- keys ---- */
 
-#define KEYS_MORE 4096 /* and twice as many as were left: it is worth while to search them */
+#define KEYS_MORE 1024 /* and twice as many as were left: it is worth while to search them */
 
 struct key_search {
 	struct path *p;

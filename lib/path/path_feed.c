@@ -27,20 +27,18 @@ static void extend_end(struct path_feed *f, int64_t ns)
 
 static int feed_events(struct path_feed *f, const struct stream_item *item, struct err *e)
 {
-	int64_t previous = f->has_events ? f->previous_ns : INT64_MIN;
+	int64_t previous = f->has_events ? f->previous_ns : INT64_MIN, last = INT64_MIN;
 
 	if (item->lost)
 		path_lost(f->path, previous,
 			  item->n && !item->late ? item->events[0].end_ns : item->watermark_ns,
 			  item->lost);
-	for (size_t i = 0; i < item->n; i++) {
+	for (size_t i = 0; i < item->n && item->late; i++)
+		path_lost(f->path, item->events[i].end_ns, item->events[i].end_ns, 1);
+	for (size_t i = 0; i < item->n && !item->late; i++) {
 		const struct event *ev = &item->events[i];
 		int rc;
 
-		if (item->late) {
-			path_lost(f->path, ev->end_ns, ev->end_ns, 1);
-			continue;
-		}
 		if (i + PATH_EVENTS_AHEAD < item->n)
 			path_event_ahead(f->path, &ev[PATH_EVENTS_AHEAD]);
 		rc = path_event(f->path, ev, e);
@@ -49,10 +47,13 @@ static int feed_events(struct path_feed *f, const struct stream_item *item, stru
 			rc = err_nomem(e);
 		if (rc)
 			return rc;
-		f->previous_ns = ev->end_ns;
-		f->has_events = true;
-		extend_end(f, ev->end_ns);
+		last = ev->end_ns > last ? ev->end_ns : last;
 	}
+	if (!item->n || item->late)
+		return 0;
+	f->previous_ns = item->events[item->n - 1].end_ns;
+	f->has_events = true;
+	extend_end(f, last);
 	return 0;
 }
 

@@ -228,7 +228,7 @@ static struct leaf leaf_of(const struct path_sum *sum)
 		       .op = (uint16_t)(sum->key[2] >> 16),
 		       .state = (uint8_t)(sum->key[2] >> 8),
 		       .object = (uint8_t)sum->key[2],
-		       .flags = (uint8_t)sum->key[3] },
+		       .flags = (uint16_t)sum->key[3] },
 	};
 }
 

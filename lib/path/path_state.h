@@ -30,11 +30,13 @@ struct path_track {
 struct path_op {
 	const struct op_def *def;
 	enum {
-		PATH_OP_NEW, /* not looked up yet, or not known */
-		PATH_OP_CALL,
+		PATH_OP_NEW,	/* not looked up yet, or not known */
+		PATH_OP_CALL,	/* not counted where it is inside another call */
+		PATH_OP_SYNC,	/* a call that waits for the device */
 		PATH_OP_THREAD, /* something else of a thread's own time */
 		PATH_OP_OTHER
 	} kind;
+	bool submits; /* or waits for what was: its thread may be an anchor */
 };
 
 struct path {
@@ -60,7 +62,7 @@ struct path {
 	size_t keys_at;		/* keys that make it worth while to forget some */
 	size_t pending;		/* pieces that wait for a thread */
 	VEC(struct pending_piece) ready; /* scratch of path_walk.c */
-	size_t events;			 /* since the segments were counted last */
+	size_t events, look_at;		 /* since the segments were counted last, and to be */
 	int64_t now_ns;			 /* end of the newest event */
 	int64_t expire_ns;		 /* when it is looked for pieces that waited for too long */
 	bool finished;			 /* what is not known by now never will be */

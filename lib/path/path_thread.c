@@ -45,23 +45,10 @@ static bool push_on_cpu(struct path_thread *th, const struct losses *losses, int
 	return segment_log_push(&th->log, &s);
 }
 
-static struct segment make_own_code(const struct path_thread *th)
-{
-	struct segment s = { .state = SEGMENT_OWN };
-
-	if (th->sample) {
-		s.line = th->sample;
-		s.flags = SEGMENT_SAMPLED;
-	} else if (th->own) {
-		s = segment_key_get(th->log.keys, th->own)->s;
-	}
-	return s;
-}
-
 /* In its own code from where the log ends to to_ns. */
 static bool push_own(struct path_thread *th, const struct losses *losses, int64_t to_ns)
 {
-	struct segment own = make_own_code(th);
+	struct segment own = path_thread_own(th);
 
 	segment_log_begin(&th->log, to_ns);
 	th->sample = 0;
@@ -91,7 +78,7 @@ static bool move_tail(struct path_thread *th, const struct losses *losses, size_
  * is known. */
 static bool move_orphans(struct path_thread *th, const struct losses *losses, int64_t before_ns)
 {
-	struct segment own = make_own_code(th);
+	struct segment own = path_thread_own(th);
 	size_t n = 0;
 
 	while (n < th->tail.n && th->tail.v[n].start_ns < before_ns)
@@ -220,37 +207,6 @@ static bool inner_call(struct path_thread *th, const struct losses *losses,
 	return tail_fill(th, losses, c->start_ns, c->end_ns, &sync);
 }
 
-/* Most calls: an outermost one, behind all that is known of the thread, nothing of note inside
- * it, and no event lost. */
-static inline bool push_plain_call(struct path_thread *th, const struct path_call *c,
-				   const struct segment *in)
-{
-	struct segment_entry *next = &th->log.v.v[th->log.v.n];
-	const struct segment_call *keys = segment_call(th->log.keys, th->id, in, c->site);
-	uint32_t own = th->own;
-
-	if (!keys)
-		return false;
-	/* Two lines on, which was not written to for long. */
-	__builtin_prefetch((const char *)next + 128, 1);
-	if (c->start_ns > segment_log_end(&th->log)) {
-		if (th->sample || !own) {
-			const struct segment s = make_own_code(th);
-
-			own = segment_key(th->log.keys, th->id, &s);
-			if (!own)
-				return false;
-		}
-		*next++ = (struct segment_entry){ c->start_ns, own };
-		th->log.v.n++;
-	}
-	th->sample = 0;
-	*next = (struct segment_entry){ c->end_ns, keys->call };
-	th->log.v.n++;
-	th->own = keys->after;
-	return true;
-}
-
 bool path_thread_call(struct path_thread *th, const struct losses *losses,
 		      const struct path_call *c)
 {
@@ -263,9 +219,6 @@ bool path_thread_call(struct path_thread *th, const struct losses *losses,
 		in.state = SEGMENT_SYNC;
 		in.flags = SEGMENT_IN_SYNC;
 	}
-	if (!th->tail.n && th->log.begun && !losses->n && c->end_ns > c->start_ns &&
-	    c->start_ns >= segment_log_end(&th->log) && vec_reserve(&th->log.v, 2))
-		return push_plain_call(th, c, &in);
 	if (!move_orphans(th, losses, c->start_ns) || !push_own(th, losses, c->start_ns))
 		return false;
 	for (size_t i = 0; i < th->tail.n; i++) {
@@ -273,7 +226,9 @@ bool path_thread_call(struct path_thread *th, const struct losses *losses,
 
 		s->op = c->op;
 		s->flags |= in.flags & SEGMENT_IN_SYNC;
-		if (s->state == SEGMENT_SYNC || !s->line)
+		if (!s->line ||
+		    (c->line && (s->state == SEGMENT_SYNC || s->state == SEGMENT_RUNNABLE ||
+				 s->state == SEGMENT_THROTTLED)))
 			s->line = c->line;
 	}
 	if (th->tail.n && !move_tail(th, losses, th->tail.n, &in))
@@ -352,7 +307,7 @@ static bool is_wait(const struct segment *s, int64_t start_ns, int64_t since_ns)
 	return since_ns == INT64_MIN ? s->object == OBJECT_POLL : start_ns == since_ns;
 }
 
-bool path_thread_flag_wait(struct path_thread *th, int64_t since_ns, uint8_t flags, bool *done)
+bool path_thread_flag_wait(struct path_thread *th, int64_t since_ns, uint16_t flags, bool *done)
 {
 	*done = true;
 	for (size_t i = th->tail.n; i && th->tail.n - i < FLAG_BACK; i--) {

@@ -77,6 +77,62 @@ struct path_call {
 bool path_thread_call(struct path_thread *th, const struct losses *losses,
 		      const struct path_call *c);
 
+/* The thread's own code from where its log ends. */
+static inline struct segment path_thread_own(const struct path_thread *th)
+{
+	struct segment s = { .state = SEGMENT_OWN };
+
+	if (th->sample) {
+		s.line = th->sample;
+		s.flags = SEGMENT_SAMPLED;
+	} else if (th->own) {
+		s = segment_key_get(th->log.keys, th->own)->s;
+	}
+	return s;
+}
+
+/* Most calls: an outermost one, behind all that is known of the thread, nothing of note inside it, and
+ * no event lost. */
+static inline bool path_thread_is_plain(struct path_thread *th, const struct losses *losses,
+					int64_t start_ns, int64_t end_ns)
+{
+	return !th->tail.n && th->log.begun && !th->timed.open && !losses->n && end_ns > start_ns &&
+	       start_ns >= segment_log_end(&th->log) && vec_reserve(&th->log.v, 2);
+}
+
+/* Such a call. False: out of memory. */
+static inline bool path_thread_plain_call(struct path_thread *th, const struct path_call *c)
+{
+	const struct segment in = { .line = c->line,
+				    .op = c->op,
+				    .state = c->sync ? SEGMENT_SYNC : SEGMENT_CALL,
+				    .flags = c->sync ? SEGMENT_IN_SYNC : 0 };
+	struct segment_entry *next = &th->log.v.v[th->log.v.n];
+	const struct segment_call *keys = segment_call(th->log.keys, th->id, &in, c->site);
+	uint32_t own = th->own;
+
+	if (!keys)
+		return false;
+	/* Two lines on, which was not written to for long. */
+	__builtin_prefetch((const char *)next + 128, 1);
+	if (c->start_ns > segment_log_end(&th->log)) {
+		if (th->sample || !own) {
+			const struct segment s = path_thread_own(th);
+
+			own = segment_key(th->log.keys, th->id, &s);
+			if (!own)
+				return false;
+		}
+		*next++ = (struct segment_entry){ c->start_ns, own };
+		th->log.v.n++;
+	}
+	th->sample = 0;
+	*next = (struct segment_entry){ c->end_ns, keys->call };
+	th->log.v.n++;
+	th->own = keys->after;
+	return true;
+}
+
 /* A memory section: what of it was on a CPU. Outside of calls no further back than reach_ns. */
 bool path_thread_section(struct path_thread *th, const struct losses *losses, unsigned depth,
 			 int64_t start_ns, int64_t reach_ns, const struct segment *s);
@@ -91,7 +147,7 @@ bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum se
 
 /* The wait that began then gets these flags; since_ns INT64_MIN: the last one for several
  * descriptors. *done: there is one. */
-bool path_thread_flag_wait(struct path_thread *th, int64_t since_ns, uint8_t flags, bool *done);
+bool path_thread_flag_wait(struct path_thread *th, int64_t since_ns, uint16_t flags, bool *done);
 
 /* A signal ended the thread: the wait that it was in would never have ended. False: out of memory. */
 bool path_thread_killed(struct path_thread *th);

@@ -71,7 +71,7 @@ static void emit_blocked(const struct walk *w, const struct path_thread *th, int
 	struct segment s = *wait;
 
 	s.state = SEGMENT_BLOCKED;
-	s.flags &= (uint8_t)~SEGMENT_ACT_UNKNOWN;
+	s.flags &= (uint16_t)~SEGMENT_ACT_UNKNOWN;
 	emit_piece(w, th, from, to, &s);
 }
 
@@ -311,16 +311,39 @@ APART static void walk_other(const struct walk *w, struct path_thread *th, size_
 	walk_segment(w, &win);
 }
 
+/* Segments of the anchor's own from the i-th on, as many as end by then: up to where they end. */
+static int64_t walk_own(const struct walk *w, const struct path_thread *th, size_t *i, int64_t from,
+			int64_t to)
+{
+	const struct segment_entry *v = th->log.v.v;
+	size_t first = *i, last = first;
+
+	while (last < th->log.v.n && v[last].key < SEGMENT_KEY_WAITING && v[last].end_ns <= to)
+		last++;
+	if (last == first)
+		return from;
+	w->listener->on_own(w->listener, th->id, from, v + first, last - first);
+	*i = last;
+	return v[last - 1].end_ns;
+}
+
 /* [from, to) of a thread whose log has begun by then. Behind its end the thread is on its CPU,
  * as far as is known. */
 static void walk_thread(const struct walk *w, struct path_thread *th, int64_t from, int64_t to)
 {
+	bool own = w->listener->on_own && w->depth == 0 && !w->occupant;
 	size_t i = segment_log_find(&th->log, from);
 
 	for (; i < th->log.v.n && from < to; i++) {
-		const struct segment_entry entry = th->log.v.v[i];
-		int64_t until = to < entry.end_ns ? to : entry.end_ns;
+		struct segment_entry entry;
+		int64_t until;
 
+		if (own)
+			from = walk_own(w, th, &i, from, to);
+		if (i == th->log.v.n || from >= to)
+			break;
+		entry = th->log.v.v[i];
+		until = to < entry.end_ns ? to : entry.end_ns;
 		if (entry.key < SEGMENT_KEY_WAITING)
 			emit_plain(w, th, from, until, entry.key);
 		else if (entry.key < SEGMENT_KEY_MIXED)

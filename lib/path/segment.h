@@ -50,16 +50,21 @@ enum segment_flag {
 	 * answer (one that was connected). Of several sockets it may be both. */
 	SEGMENT_DEMAND = 1 << 6,
 	SEGMENT_REPLY = 1 << 7,
+	/* EXCLUSION: it is known to be one; else nothing is known of the futex. */
+	SEGMENT_LOCK = 1 << 8,
+	/* RUNNABLE: it had been woken; else the CPU was taken from it. */
+	SEGMENT_WOKEN = 1 << 9,
 };
 
 struct segment {
 	int64_t end_ns;
 	uint32_t line; /* world stack id: where the call, the sample or the wait was; 0 not known */
-	uint32_t who;  /* world thread id, see the states; BLOCKED on a disk: its device number */
+	uint32_t who;  /* world thread id, see the states; BLOCKED on a disk: its device number;
+			* THROTTLED: world cgroup id, 0 not known */
 	uint16_t op;   /* of the outermost call around it (OWN: before it); 0 none */
 	uint8_t state; /* enum segment_state */
 	uint8_t object; /* enum event_object, of blocked ones */
-	uint8_t flags;	/* enum segment_flag, or-ed */
+	uint16_t flags; /* enum segment_flag, or-ed */
 };
 
 static inline int segment_on_cpu(const struct segment *s)

@@ -84,7 +84,7 @@ RARE static uint32_t add_key(struct segment_keys *k, size_t slot, uint64_t hash,
 
 	if (segment_keys_count(k) >= SEGMENT_KEYS_MAX && s->line) {
 		key.s.line = 0;
-		key.s.flags &= (uint8_t)~SEGMENT_SAMPLED;
+		key.s.flags &= (uint16_t)~SEGMENT_SAMPLED;
 		return segment_key(k, thread, &key.s);
 	}
 	if (k->free.n) {
@@ -190,7 +190,7 @@ APART const struct segment_call *segment_call_learn(struct segment_keys *k, uint
 	if (!c.call || !c.after)
 		return NULL;
 	/* Two keys a call, of which few are in the same place so. */
-	while (k->ncalls < 2 * segment_keys_count(k) && k->ncalls < SEGMENT_CALLS_MAX) {
+	while (k->ncalls < segment_keys_count(k) && k->ncalls < SEGMENT_CALLS_MAX) {
 		if (!grow_calls(k))
 			return NULL;
 	}

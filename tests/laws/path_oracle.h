@@ -217,6 +217,9 @@ static inline void oracle_blocked(const struct oracle *o, uint32_t thread, const
 	out->s.flags = sync ? SEGMENT_IN_SYNC : 0;
 	if (object == OBJECT_FUTEX || object == OBJECT_GIL) {
 		out->s.flags |= SEGMENT_EXCLUSION;
+		/* Of a futex of which nothing more is known it is not certain. */
+		if (object == OBJECT_GIL || oracle_col(wait, COL_FUTEX_VAL, 0) == 2)
+			out->s.flags |= SEGMENT_LOCK;
 		if (oracle_col(wait, COL_WAKER_KIND, 0) == WAKER_TIMER)
 			out->s.flags |= SEGMENT_TIMED;
 	}

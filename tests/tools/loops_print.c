@@ -10,6 +10,7 @@
 
 #include "lib/input/input.h"
 #include "lib/path/loops_feed.h"
+#include "lib/world/place.h"
 #include "lib/world/who.h"
 
 struct print {
@@ -50,12 +51,25 @@ static void put_place(struct print *p, uint32_t frame, uint32_t first, uint32_t 
 	buf_putc(&p->text, ')');
 }
 
+static void put_calls(struct print *p, const struct loop *loop)
+{
+	const struct op_def *op = world_op(p->w, loop->op);
+	unsigned n = 0;
+	const uint32_t *frames = world_get_stack(p->w, loop->stack, &n);
+
+	buf_printf(&p->text, "%u calls, told by %s of ", loop->period, op ? op->name : "?");
+	place_print_frame(&p->text, p->w, frames && n ? frames[0] : 0);
+}
+
 static void put_loop(struct print *p, const struct loop *loop)
 {
 	const char *mark = loop->least ? ">=" : loop->uncertain ? "~" : "";
 
 	buf_printf(&p->text, "%s%" PRIu64 " steps of ", mark, loop->estimate);
-	put_place(p, loop->frame, loop->first_line, loop->last_line);
+	if (loop->period)
+		put_calls(p, loop);
+	else
+		put_place(p, loop->frame, loop->first_line, loop->last_line);
 	buf_printf(&p->text,
 		   ", median %.3f ms, p99 %.3f ms, first at %.3f s, last at %.3f s, %" PRIu64
 		   " uncertain\n",

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is kept of tracks, for lib/detect/track*.c alone.
+ */
+#ifndef INGERO_DETECT_TRACK_INTERNAL_H
+#define INGERO_DETECT_TRACK_INTERNAL_H
+
+#include "lib/detect/step_runs.h"
+#include "lib/detect/track.h"
+#include "lib/path/loops_feed.h"
+#include "lib/path/path_feed.h"
+
+struct held_piece {
+	int64_t from_ns, to_ns;
+	uint32_t number; /* of its sum */
+	uint32_t wait;	 /* number of the anchor's time off its CPU that it is of */
+};
+
+struct track_state {
+	uint32_t anchor, process;
+	struct track_sums sums;
+	VEC(struct held_piece) held;
+	size_t settle_at; /* held pieces */
+	uint64_t ns;	  /* of all pieces */
+	uint32_t waits;	  /* times off its CPU so far */
+	bool off;	  /* the newest piece is of one */
+	bool grown;	  /* it is in the list of those */
+	bool dropped;	  /* it ended, and others lived longer: nothing more is kept of it */
+	struct track_phase phases[TRACK_WINDOWS];
+};
+
+/* Keys of anchors that were forgotten are used again, for others. */
+struct key_sum {
+	uint32_t anchor;
+	uint32_t number; /* of its sum; 0: none */
+	bool off;	 /* the thread is off its CPU in it */
+};
+
+struct path_tracks {
+	struct path_listener path_listener; /* first: listeners are cast back */
+	struct loop_listener loop_listener;
+	const struct world *w;
+	struct path *path;
+	struct path_feed path_feed;
+	struct unended_facts unended;
+	struct device_use device_of_thread, device_of_process;
+	struct loops *loops;
+	struct loops_feed loops_feed;
+	struct track_names names;
+	struct first_calls firsts;
+	struct allowed_cpus allowed;
+	struct io_limits limits;
+	struct new_processes forks;
+	VEC(struct track_state) v;
+	struct map by_anchor;
+	VEC(uint32_t) grown;	    /* those of v that got pieces since they were asked for */
+	struct track_state *newest; /* of the last piece; NULL: none since v changed */
+	VEC(struct key_sum) by_key; /* by key of an anchor's own segment */
+	VEC(struct step_runs) runs; /* by loop */
+	size_t prune_at;	    /* tracks */
+	bool nomem;
+};
+
+static inline uint32_t path_tracks_process(const struct path_tracks *t, uint32_t thread)
+{
+	const struct world_thread *th = world_get_thread(t->w, thread);
+
+	return th ? th->process : 0;
+}
+
+/* The loop whose steps are the anchor's: its own, else the one of its process that took longest, of
+ * those that make calls: another thread's that does not is no step of the program. -1: none. */
+int path_tracks_loop(const struct path_tracks *t, const struct track_state *s);
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps of programs without Python frames: what calls they make, in which threads, and how many steps
+ * there are of how many calls.
+ */
+#include "tests/tap.h"
+
+#include "lib/event/tier.h"
+#include "tests/unit/loops_play.h"
+
+/* A native stack; frames of the same text are equal. */
+static uint32_t native(struct world *w, const char *text)
+{
+	struct world_frame f = { .kind = FRAME_NATIVE };
+
+	for (const char *at = text; *at; at++)
+		f.offset = f.offset * 131 + (uint64_t)*at;
+	return world_stack(w, (uint32_t[]){ world_frame(w, &f) }, 1);
+}
+
+static void call_in(struct play *p, struct actor a, uint16_t op, const char *place)
+{
+	struct event ev = { .end_ns = p->now + p->step_ns / 2,
+			    .dur_ns = (uint64_t)p->step_ns / 4,
+			    .op = op,
+			    .ctx = a.ctx,
+			    .stack = native(p->s.w, place) };
+
+	if (loops_event(p->loops, &ev, NULL))
+		abort();
+	p->now += p->step_ns;
+}
+
+static void op(struct play *p, uint16_t op, const char *place)
+{
+	call_in(p, p->a, op, place);
+}
+
+/* A step of an inference: five calls that stand more than once in it, two that do not. */
+static void decode(struct play *p, struct actor a)
+{
+	for (int i = 0; i < 3; i++) {
+		call_in(p, a, OP_CUDA_MEMCPY_ASYNC, "set_tensor");
+		call_in(p, a, OP_CUDA_STREAM_SYNC, "set_tensor");
+	}
+	for (int i = 0; i < 12; i++)
+		call_in(p, a, OP_CUDA_LAUNCH, "layer");
+	call_in(p, a, OP_CUDA_MEMCPY_ASYNC, "get_tensor");
+	call_in(p, a, OP_CUDA_STREAM_SYNC, "synchronize");
+}
+
+static void load(struct play *p)
+{
+	char text[40];
+
+	for (int i = 0; i < 60; i++) {
+		snprintf(text, sizeof(text), "load %d", i);
+		op(p, i % 3 ? OP_CUDA_MEMCPY : OP_CUDA_DEVICE_SYNC, text);
+	}
+}
+
+static void inference(struct play *p)
+{
+	load(p);
+	for (int i = 0; i < 300; i++)
+		decode(p, p->a);
+}
+
+/* Its threads take turns. */
+static void hopping(struct play *p)
+{
+	load(p);
+	for (int i = 0; i < 300; i++)
+		decode(p, i % 3 ? p->a : p->b);
+}
+
+static void few(struct play *p)
+{
+	for (int i = 0; i < 10; i++)
+		decode(p, p->a);
+}
+
+static void only_waits(struct play *p)
+{
+	for (int i = 0; i < 500; i++) {
+		op(p, OP_CUDA_LAUNCH, "main");
+		op(p, OP_CUDA_STREAM_SYNC, "main");
+	}
+}
+
+/* As many launches and copies as there are requests. */
+static void growing(struct play *p)
+{
+	for (int i = 0; i < 400; i++) {
+		for (int k = 0; k < 1 + i / 40; k++)
+			op(p, OP_CUDA_MEMCPY_ASYNC, "request");
+		op(p, OP_CUDA_STREAM_SYNC, "request");
+	}
+}
+
+static void checkpoints(struct play *p)
+{
+	for (int i = 0; i < 400; i++) {
+		decode(p, p->a);
+		if (i % 50 == 49) {
+			op(p, OP_CUDA_MEMCPY, "save");
+			op(p, OP_CUDA_DEVICE_SYNC, "save");
+		}
+	}
+}
+
+/* The second half of the program makes other steps. */
+static void two_loops(struct play *p)
+{
+	for (int i = 0; i < 400; i++)
+		decode(p, p->a);
+	for (int i = 0; i < 900; i++) {
+		op(p, OP_CUDA_MEMCPY, "evaluate");
+		op(p, OP_CUDA_STREAM_SYNC, "evaluate");
+		op(p, OP_CUDA_MEMCPY, "metric");
+	}
+}
+
+/* The first one is known when the second one begins. */
+static void two_long_loops(struct play *p)
+{
+	for (int i = 0; i < 1500; i++)
+		decode(p, p->a);
+	for (int i = 0; i < 12000; i++) {
+		op(p, OP_CUDA_MEMCPY, "evaluate");
+		op(p, OP_CUDA_STREAM_SYNC, "evaluate");
+		op(p, OP_CUDA_MEMCPY, "metric");
+	}
+}
+
+/* Epochs of two loops: they are the same two each time. */
+static void epochs(struct play *p)
+{
+	for (int epoch = 0; epoch < 5; epoch++) {
+		for (int i = 0; i < 1500; i++)
+			decode(p, p->a);
+		for (int i = 0; i < 500; i++) {
+			op(p, OP_CUDA_MEMCPY, "evaluate");
+			op(p, OP_CUDA_STREAM_SYNC, "evaluate");
+			op(p, OP_CUDA_MEMCPY, "metric");
+		}
+	}
+}
+
+/* Another thread makes calls in no order that goes with those. */
+static void beside(struct play *p)
+{
+	uint32_t x = 1;
+
+	for (int i = 0; i < 400; i++) {
+		decode(p, p->a);
+		x = x * 1664525 + 1013904223;
+		for (uint32_t k = x >> 29; k < 6; k++)
+			call_in(p, p->b, OP_CUDA_STREAM_SYNC, x >> 20 & 1 ? "poll" : "drain");
+	}
+}
+
+/* Two threads make the same steps at the same time, and wait most of it. */
+static void side_by_side(struct play *p)
+{
+	for (int i = 0; i < 6000; i++) {
+		struct actor a = i % 2 ? p->a : p->b;
+
+		p->now += (i * 7919) % 13 * US;
+		call_in(p, a, OP_CUDA_MEMCPY_ASYNC, "batch");
+		call_in(p, a, OP_CUDA_MEMCPY_ASYNC, "loss");
+		p->step_ns *= 9;
+		call_in(p, a, OP_CUDA_STREAM_SYNC, "loss");
+		p->step_ns /= 9;
+		p->now -= 7 * p->step_ns;
+	}
+}
+
+static void launches_alone(struct play *p)
+{
+	for (int i = 0; i < 1000; i++) {
+		op(p, OP_CUDA_LAUNCH, "a");
+		op(p, OP_CUDA_LAUNCH, "b");
+	}
+}
+
+static void no_order(struct play *p)
+{
+	static const char *const places[] = { "a", "b", "c", "d", "e" };
+	uint32_t x = 1;
+
+	for (int i = 0; i < 9000; i++) {
+		x = x * 1664525 + 1013904223;
+		op(p, x >> 16 & 1 ? OP_CUDA_MEMCPY : OP_CUDA_STREAM_SYNC, places[(x >> 20) % 5]);
+	}
+}
+
+/* Threads of a Python program have no Python frames at times. */
+static void python(struct play *p)
+{
+	call(p, "main:1");
+	for (int i = 0; i < 400; i++)
+		decode(p, p->b);
+}
+
+static void python_later(struct play *p)
+{
+	for (int i = 0; i < 3000; i++)
+		decode(p, p->b);
+	call(p, "main:1");
+}
+
+static const struct row {
+	const char *name;
+	void (*run)(struct play *p);
+	const char *want;
+} rows[] = {
+	{ "an inference, after its start", inference, "300 of 8 calls" },
+	{ "threads that take turns", hopping, "300 of 8 calls" },
+	{ "ten steps", few, "10 of 8 calls" },
+	{ "a wait", only_waits, "500 of 1 calls" },
+	{ "copies, more each time", growing, "400 of 2 calls" },
+	{ "a checkpoint now and then", checkpoints, "400 of 8 calls" },
+	{ "two loops", two_loops, "400 of 8 calls" },
+	{ "two long loops", two_long_loops, "12000 of 3 calls" },
+	{ "epochs", epochs, "7500 of 8 calls" },
+	{ "a thread beside", beside, "400 of 8 calls" },
+	{ "two threads side by side", side_by_side, "3000 of 3 calls" },
+	{ "launches alone", launches_alone, "" },
+	{ "no order", no_order, "" },
+	{ "a Python program", python, "" },
+	{ "a Python program, as it turns out", python_later, "" },
+};
+
+/* Of the process's loop that took longest. */
+static const struct loop *longest(const struct play *p)
+{
+	const struct loop *best = NULL;
+
+	for (size_t i = 0; i < loops_count(p->loops); i++) {
+		const struct loop *l = loops_get(p->loops, i);
+
+		if (!l->is_void && l->count && (!best || l->ns > best->ns))
+			best = l;
+	}
+	return best;
+}
+
+static void table(void)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct play p = play_new();
+		const struct loop *l;
+		char text[100] = "";
+
+		play_begin(&p);
+		rows[i].run(&p);
+		if (loops_finish(p.loops, NULL))
+			abort();
+		l = longest(&p);
+		if (l)
+			snprintf(text, sizeof(text), "%" PRIu64 " of %u calls", l->estimate,
+				 l->period);
+		is_str(text, rows[i].want, "%s", rows[i].name);
+		is_u64(p.disorder, 0, "%s: steps come in order, without overlap", rows[i].name);
+		play_free(&p);
+	}
+}
+
+static void pause_tiers(struct play *p, unsigned tiers, int64_t since, int64_t until)
+{
+	for (unsigned tier = 0; tier < TIERS; tier++) {
+		struct record r = { .kind = RECORD_PAUSED };
+
+		if (!(tiers >> tier & 1))
+			continue;
+		REC_SET(&r, PAUSED, since_ns, since);
+		if (until)
+			REC_SET(&r, PAUSED, until_ns, until);
+		REC_SET(&r, PAUSED, tier, tier);
+		REC_SET(&r, PAUSED, node, p->s.node);
+		if (loops_record(p->loops, &r, NULL))
+			abort();
+	}
+}
+
+/* Steps of which some tiers are recorded a fifth of the time only, the last ones, too. */
+static const struct loop *in_windows(struct play *p, unsigned tiers)
+{
+	int64_t since = 0;
+
+	for (int i = 0; i < 3000; i++) {
+		bool paused = i > 600 && i % 100 < 80;
+		int64_t began = p->now;
+
+		if (paused && !since)
+			pause_tiers(p, tiers, since = p->now - 10 * US, 0);
+		else if (!paused && since)
+			pause_tiers(p, tiers, since, p->now - 10 * US);
+		since = paused ? since : 0;
+		if (!paused || !(tiers >> TIER_SUBMITS & 1))
+			op(p, OP_CUDA_MEMCPY_ASYNC, "batch");
+		if (!paused || !(tiers >> TIER_WAITS & 1))
+			op(p, OP_CUDA_STREAM_SYNC, "loss");
+		p->now = began + 3 * p->step_ns;
+	}
+	if (loops_finish(p->loops, NULL))
+		abort();
+	return longest(p);
+}
+
+static void windows(void)
+{
+	struct play p = play_new(), q = play_new();
+	const struct loop *l;
+
+	play_begin(&p);
+	l = in_windows(&p, 1u << TIER_SUBMITS);
+	is_u64(l->estimate, 3000, "copies in windows: the waits tell steps");
+	is_u64(l->uncertain, 0, "for certain");
+	play_free(&p);
+	play_begin(&q);
+	l = in_windows(&q, 1u << TIER_SUBMITS | 1u << TIER_WAITS);
+	is_near((double)l->estimate, 3000, 60, "all in windows: within 2 %%");
+	ok(l->uncertain > 0, "not for certain");
+	is_u64(q.disorder, 0, "steps come in order");
+	play_free(&q);
+}
+
+/* Copies are not recorded any more when the loop is known: what tells its steps goes on. */
+static void copies_paused(void)
+{
+	struct play p = play_new();
+	const struct loop *l;
+
+	play_begin(&p);
+	for (int i = 0; i < 3000; i++) {
+		if (i == 2000)
+			pause_tiers(&p, 1u << TIER_SUBMITS, p.now - 10 * US, 0);
+		if (i < 2000) {
+			op(&p, OP_CUDA_MEMCPY_ASYNC, "batch");
+			op(&p, OP_CUDA_MEMCPY_ASYNC, "loss");
+		}
+		op(&p, OP_CUDA_STREAM_SYNC, "loss");
+	}
+	if (loops_finish(p.loops, NULL))
+		abort();
+	l = longest(&p);
+	is_u64(l->estimate, 3000, "copies are detached after the loop was found");
+	is_u64(l->uncertain, 0, "the wait goes on to tell its steps");
+	play_free(&p);
+}
+
+int main(void)
+{
+	table();
+	windows();
+	copies_paused();
+	return tap_done();
+}
