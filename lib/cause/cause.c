@@ -23,8 +23,6 @@ struct cause *cause_new(struct world *w, const struct cause_options *opt, struct
 		c->opt = *opt;
 	if (c->opt.min_share <= 0)
 		c->opt.min_share = 0.01;
-	if (c->opt.min_explained <= 0)
-		c->opt.min_explained = 0.20;
 	if (c->opt.min_lost_ns == 0)
 		c->opt.min_lost_ns = 10000000;
 	if (c->opt.min_count == 0)
@@ -52,6 +50,7 @@ void cause_free(struct cause *c)
 	classes_free(&c->classes);
 	launched_names_free(&c->kernels);
 	tally_free(&c->tally);
+	lost_time_free(&c->lost_time);
 	vec_free(&c->leaving.v);
 	cause_asleep_free(&c->asleep);
 	cause_lossy_free(&c->lossy);
@@ -339,23 +338,59 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 	return 0;
 }
 
+/* How many of the events, from the first on, end in the same second as that. */
+static size_t same_pane(const struct stream_item *item)
+{
+	int64_t pane = item->events[0].end_ns / TALLY_PANE_NS;
+	size_t low = 1, high = item->n;
+
+	if (item->late || item->events[high - 1].end_ns / TALLY_PANE_NS == pane)
+		return high;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (item->events[mid].end_ns / TALLY_PANE_NS == pane)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Second by second: what is told of one knows the tracks up to its end, however the stream is cut into items. What the books
+ * know of a device comes first. */
+static int item_events(struct cause *c, struct stream_item item, struct err *e)
+{
+	size_t left = item.n;
+	int rc;
+
+	do {
+		item.n = left ? same_pane(&item) : 0;
+		rc = events(c, &item, e);
+		if (rc == 0)
+			rc = path_tracks_item(c->tracks, &item, e);
+		left -= item.n;
+		item.events += item.n;
+		item.n = left;
+		item.lost = 0;
+	} while (left && rc == 0);
+	return rc;
+}
+
 int cause_item(struct cause *c, const struct stream_item *item, struct err *e)
 {
-	int rc = path_tracks_item(c->tracks, item, e);
+	int rc;
 
+	if (item->kind == STREAM_EVENTS)
+		return item_events(c, *item, e);
+	rc = path_tracks_item(c->tracks, item, e);
 	if (rc)
 		return rc;
-	switch (item->kind) {
-	case STREAM_EVENTS:
-		return events(c, item, e);
-	case STREAM_RECORD:
+	if (item->kind == STREAM_RECORD)
 		return record(c, item->record, e);
-	case STREAM_SEGMENT:
+	if (item->kind == STREAM_SEGMENT)
 		classes_renamed(&c->classes);
-		return 0;
-	default:
-		return 0;
-	}
+	return 0;
 }
 
 struct cause_open {
@@ -434,10 +469,9 @@ int cause_finish(struct cause *c, struct err *e)
 		return rc;
 	if (c->nomem)
 		return err_nomem(e);
-	rc = cause_settle(c, INT64_MAX, e);
-	if (rc < 0)
-		return rc;
 	rc = path_tracks_finish(c->tracks, e);
+	if (rc == 0)
+		rc = cause_settle(c, INT64_MAX, e);
 	if (rc < 0)
 		return rc;
 	cause_analysis_body(c, &body);

@@ -19,7 +19,6 @@
 /* What a cause must take to be told (all of it), and when it is looked at. */
 struct cause_options {
 	double min_share;     /* of wall time, of the victim's worst-hit thread; 0: 0.01 */
-	double min_explained; /* of what the host took from the victim in like manner; 0: 0.20 */
 	uint64_t min_lost_ns; /* 0: 10 ms */
 	uint64_t min_count;   /* 0: 5 */
 };

@@ -12,10 +12,6 @@
 /* Gives the sink the record of a finding. */
 int chain_emit(struct cause *c, const struct finding *f, struct err *e);
 
-/* The same of this group as it stands. */
-int chain_tell(struct cause *c, const struct tally_group *g, const struct detector *d,
-	       int64_t time_ns, struct err *e);
-
 /* What ids are made of: FNV-1a, 64 bits, part by part. */
 #define CHAIN_HASH_START 0xcbf29ce484222325u
 uint64_t chain_hash(uint64_t h, const void *p, size_t n);

@@ -30,9 +30,12 @@ static bool forget(struct cause *c, uint32_t process)
 		steps_gone(c->steps, thread, STEPPING_TOLD);
 		once_forget(&c->live->once, thread);
 		once_forget(&c->graphs->once, thread);
+		path_tracks_device_gone(c->tracks, thread);
 	}
+	path_tracks_device_all_gone(c->tracks, process);
 	return watches_forget(c, process) && live_forget(c->live, process) &&
-	       classes_forget(&c->classes, process) && tally_forget(&c->tally, process);
+	       classes_forget(&c->classes, process) && lost_time_forget(&c->lost_time, process) &&
+	       tally_forget(&c->tally, process);
 }
 
 /* Whether nothing that is found at the end can be of a process that lived for so short a time, in all its threads. */

@@ -15,6 +15,7 @@
 #include "lib/cause/ended.h"
 #include "lib/cause/files.h"
 #include "lib/cause/killed.h"
+#include "lib/cause/lost_time.h"
 #include "lib/cause/lossy.h"
 #include "lib/cause/nodes.h"
 #include "lib/cause/peers.h"
@@ -39,6 +40,7 @@ struct cause {
 	struct class_ahead ahead; /* of the event that is being looked at */
 	struct launched_names kernels;
 	struct tally tally;
+	struct lost_time lost_time;
 	struct cause_lossy lossy;
 	struct cause_disks disks;
 	struct cause_files files;
@@ -82,7 +84,7 @@ struct cause {
 	bool nomem;
 };
 
-/* Look at all groups at the end of `pane`; pane INT64_MAX: over the whole recording, and tell what is new. */
+/* Look at all losses at the end of `pane`; pane INT64_MAX: over the whole recording, and tell what is new. */
 int cause_settle(struct cause *c, int64_t pane, struct err *e);
 
 /* What was told of this process's lost time, once more. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The worst intervals of the group and the worst calls it took from, in order of time, headed by how
- * busy the node was. Both lists are short and sorted as they grow.
+ * The worst intervals and calls of a loss in order of time, headed by how busy the node was.
  */
 #include "lib/cause/timeline.h"
+
+#include <stdlib.h>
 
 #include "lib/base/timetext.h"
 #include "lib/cause/details.h"
@@ -66,43 +67,6 @@ void timeline_add_moment(const struct cause *c, const struct fact_moment *m, str
 	buf_free(&text);
 }
 
-struct moment {
-	struct tally_worst w;
-	bool call;
-	uint32_t site_id;
-};
-
-static void timeline_entry(const struct group_view *f, const struct moment *m, struct finding *to)
-{
-	const struct cause *c = f->c;
-	const struct op_def *op = m->w.op ? world_op(c->w, m->w.op) : NULL;
-	struct buf text = { 0 };
-	char a[48], b[48];
-
-	duration_text(a, sizeof(a), m->w.lost_ns);
-	duration_text(b, sizeof(b), m->w.dur_ns);
-	if (m->call) {
-		uint32_t frame = name_site_frame(c->w, c->classes.sites.v[m->site_id].stack);
-
-		buf_printf(&text, "%s took %s, of which %s lost", op ? op->name : "call", b, a);
-		if (frame) {
-			buf_puts(&text, "; called from ");
-			name_frame(&text, c->w, frame);
-		}
-	} else {
-		buf_printf(&text, "%s for %s: %s", part_text((enum part)m->w.part), a, f->culprit);
-	}
-	timeline_add_moment(c,
-			    &(struct fact_moment){ .end_ns = m->w.end_ns,
-						   .dur_ns = m->w.dur_ns,
-						   .lost_ns = m->w.lost_ns,
-						   .thread = m->w.thread,
-						   .op = m->w.op,
-						   .text = buf_text(&text) },
-			    to);
-	buf_free(&text);
-}
-
 void timeline_add_system(const struct cause *c, uint32_t process, uint32_t node, struct finding *to)
 {
 	static const struct {
@@ -136,41 +100,66 @@ void timeline_add_system(const struct cause *c, uint32_t process, uint32_t node,
 	buf_free(&text);
 }
 
-void timeline_fill_group(const struct group_view *f, struct finding *to)
+static void add_interval(const struct loss_view *f, const struct loss_moment *m, struct buf *text)
 {
-	struct moment v[2 * TALLY_WORST];
-	unsigned n = 0, calls = 0;
+	char lost[48];
 
-	for (unsigned i = 0; i < TALLY_WORST && f->g->worst[i].lost_ns; i++)
-		v[n++] = (struct moment){ .w = f->g->worst[i] };
-	for (size_t i = 0; i < f->g->hits.n; i++) {
-		const struct tally_hit *h = &f->c->tally.hits.v[f->g->hits.v[i]];
-		unsigned first = n - calls, at = n;
+	buf_printf(text, "%s for %s: %s", part_text((enum part)m->part),
+		   duration_text(lost, sizeof(lost), m->lost_ns), f->culprit);
+}
 
-		if (f->c->classes.sites.v[h->site_id].op == 0)
-			continue;
-		while (at > first && h->worst.lost_ns > v[at - 1].w.lost_ns)
-			at--;
-		if (at == first + TALLY_WORST)
-			continue;
-		if (calls < TALLY_WORST) {
-			calls++;
-			n++;
-		}
-		for (unsigned k = n - 1; k > at; k--)
-			v[k] = v[k - 1];
-		v[at] = (struct moment){ .w = h->worst, .call = true, .site_id = h->site_id };
+static void add_call(const struct cause *c, const struct loss_moment *m, struct buf *text)
+{
+	const struct op_def *op = world_op(c->w, m->op);
+	uint32_t frame = name_site_frame(c->w, m->stack);
+	char took[48], lost[48];
+
+	buf_printf(text, "%s took %s, of which %s lost", op ? op->name : "call",
+		   duration_text(took, sizeof(took), m->dur_ns),
+		   duration_text(lost, sizeof(lost), m->lost_ns));
+	if (frame) {
+		buf_puts(text, "; called from ");
+		name_frame(text, c->w, frame);
 	}
-	for (unsigned i = 1; i < n; i++) {
-		struct moment m = v[i];
-		unsigned k = i;
+}
 
-		for (; k > 0 && v[k - 1].w.end_ns > m.w.end_ns; k--)
-			v[k] = v[k - 1];
-		v[k] = m;
-	}
+static int by_end(const void *a, const void *b)
+{
+	const struct loss_moment *x = a, *y = b;
+
+	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+}
+
+void timeline_fill_loss(const struct loss_view *f, struct finding *to)
+{
+	struct loss_moment v[2 * LOSS_WORST];
+	struct buf text = { 0 };
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < LOSS_WORST && f->loss->intervals[i].lost_ns; i++)
+		v[n++] = f->loss->intervals[i];
+	for (unsigned i = 0; i < LOSS_WORST && f->loss->calls[i].lost_ns; i++)
+		v[n++] = f->loss->calls[i];
+	if (n)
+		qsort(v, n, sizeof(*v), by_end);
 	if (f->c->ended)
-		timeline_add_system(f->c, f->g->process, 0, to);
-	for (unsigned i = 0; i < n; i++)
-		timeline_entry(f, &v[i], to);
+		timeline_add_system(f->c, f->loss->process, 0, to);
+	for (unsigned i = 0; i < n; i++) {
+		const struct op_def *op = v[i].op ? world_op(f->c->w, v[i].op) : NULL;
+
+		buf_reset(&text);
+		if (op && op->flags & OP_CALL)
+			add_call(f->c, &v[i], &text);
+		else
+			add_interval(f, &v[i], &text);
+		timeline_add_moment(f->c,
+				    &(struct fact_moment){ .end_ns = v[i].end_ns,
+							   .dur_ns = v[i].dur_ns,
+							   .lost_ns = v[i].lost_ns,
+							   .thread = v[i].thread,
+							   .op = v[i].op,
+							   .text = buf_text(&text) },
+				    to);
+	}
+	buf_free(&text);
 }

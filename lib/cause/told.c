@@ -30,15 +30,6 @@ void cause_gives_up(struct cause *c)
 					   .plain_inner = deaf_to_plain };
 }
 
-/* What the piece submits, or waits for, holds from its end on: idle is as it was when it began. */
-APART static bool hit(struct cause *c, const struct line_piece *p, bool idle)
-{
-	const struct steps_thread *steps = steps_of(c->steps, p->thread);
-	struct tally_when when = { .idle = idle, .stepping = steps && steps->current.nsequence };
-
-	return tally_hit(&c->tally, p, c->of.class_id, c->of.site_id, &when);
-}
-
 /* The books of the piece's thread have its time, and its process is in them. NULL: out of memory. */
 static struct tally_thread *booked(struct cause *c, const struct line_piece *p)
 {
@@ -92,18 +83,35 @@ USUAL struct tally_process *lives(struct cause *c, struct tally_thread *th,
 	return proc;
 }
 
-/* An outermost call of which the host took so much. */
-USUAL void counted(struct tally_thread *th, struct tally_process *proc, const struct line_piece *p,
-		   uint64_t host_ns)
+/* The device has work to do from then on, or none. */
+APART static void device_changed(struct cause *c, struct tally_thread *th,
+				 struct tally_process *proc, const struct line_piece *p, bool busy)
 {
-	if (p->op->flags & (OP_SUBMIT | OP_SYNC))
-		th->busy = proc->busy = !(p->op->flags & OP_SYNC);
+	if (th->busy != busy &&
+	    !path_tracks_device(c->tracks, p->thread, p->end_ns, busy, th->calls))
+		cause_gives_up(c);
+	if (proc->busy != busy &&
+	    !path_tracks_device_all(c->tracks, p->process, p->end_ns, busy, proc->calls))
+		cause_gives_up(c);
+	th->busy = proc->busy = busy;
+}
+
+/* An outermost call of which the host took so much. */
+USUAL void counted(struct cause *c, struct tally_thread *th, struct tally_process *proc,
+		   const struct line_piece *p, uint64_t host_ns)
+{
 	th->calls++;
 	proc->calls++;
 	if (p->op->flags & OP_LAUNCH) {
 		proc->launches++;
 		proc->launches_ns +=
 			p->ev->dur_ns - (host_ns < p->ev->dur_ns ? host_ns : p->ev->dur_ns);
+	}
+	if (p->op->flags & (OP_SUBMIT | OP_SYNC)) {
+		bool busy = !(p->op->flags & OP_SYNC);
+
+		if (th->busy != busy || proc->busy != busy)
+			device_changed(c, th, proc, p, busy);
 	}
 }
 
@@ -122,7 +130,6 @@ APART static int outer_told(struct cause *c, const struct line_piece *p)
 	struct tally_process *proc;
 	struct tally_thread *th = NULL;
 	uint64_t host;
-	bool idle;
 
 	if (p->before_ns) {
 		th = tally_thread(&c->tally, p->process, p->thread);
@@ -141,13 +148,12 @@ APART static int outer_told(struct cause *c, const struct line_piece *p)
 	if (!th)
 		return 0;
 	proc = lives(c, th, p);
-	idle = !th->busy && !proc->busy;
 	host = parts_sum(p->parts, PARTS_HOST);
-	counted(th, proc, p, host);
+	counted(c, th, proc, p, host);
 	host += parts_sum(p->parts, PARTS_RECORDING);
 	if (!classes_add(&c->classes, p->process, p->ev, p->op, host,
 			 parts_get(p->parts, PART_UNKNOWN), c->ahead.cell, &c->of) ||
-	    (p->parts->nculprits && !hit(c, p, idle)))
+	    (p->parts->nculprits && !lost_time_moment(&c->lost_time, c, p)))
 		cause_gives_up(c);
 	return 0;
 }
@@ -194,7 +200,7 @@ static int plain_told(struct line_sink *s, const struct line_piece *p)
 	th->ns_by[PART_DEVICE] += parts_get(p->parts, PART_DEVICE);
 	th->ns += p->ev->dur_ns;
 	lives(c, th, p);
-	counted(th, proc, p, 0);
+	counted(c, th, proc, p, 0);
 	if (!classes_add(&c->classes, p->process, p->ev, p->op, 0, 0, c->ahead.cell, &c->of))
 		cause_gives_up(c);
 	return 0;
@@ -203,7 +209,6 @@ static int plain_told(struct line_sink *s, const struct line_piece *p)
 static void outside_told(struct line_sink *s, const struct line_piece *p)
 {
 	struct cause *c = inside(s);
-	struct tally_process *proc;
 	struct tally_thread *th;
 
 	if (!watches_outside(&c->watches, c, p))
@@ -211,11 +216,10 @@ static void outside_told(struct line_sink *s, const struct line_piece *p)
 	th = booked(c, p);
 	if (!th || !p->ev) /* on CPU */
 		return;
-	proc = lives(c, th, p);
+	lives(c, th, p);
 	if (!(p->parts->mask & PARTS_HOST))
 		return;
-	if (!classes_outside(&c->classes, p->process, p->ev, &c->of) ||
-	    (p->parts->nculprits && !hit(c, p, !th->busy && !proc->busy)))
+	if (!classes_outside(&c->classes, p->process, p->ev, &c->of))
 		cause_gives_up(c);
 	else
 		c->classes.v.v[c->of.class_id].host_ns += parts_sum(p->parts, PARTS_HOST);
@@ -232,7 +236,8 @@ static void offcpu_told(struct line_sink *s, const struct line_piece *p)
 	if (!c->steal &&
 	    (p->ev->op == OP_SCHED_STOLEN || event_get(p->ev, p->op, COL_STOLEN_NS, &ns)))
 		c->steal = true;
-	if (!tally_interval(&c->tally, p) || !standing_add(&c->standing, p))
+	if (!tally_interval(&c->tally, p) || !standing_add(&c->standing, p) ||
+	    (p->parts->nculprits && !lost_time_moment(&c->lost_time, c, p)))
 		cause_gives_up(c);
 }
 

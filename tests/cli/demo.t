@@ -114,7 +114,7 @@ if [ -x "$BIN/ingero-correlate" ] && [ -x "$BIN/ingero-explain" ]; then
 	is "$status" 0 "--explain: the tour"
 	tour="incident cold-start memcpy-bottleneck periodic-spike cpu-contention gpu-steal"
 	is "$(printf '%s\n' "$out" | sed -n 's/^== \([a-z-]*\): .*/\1/p' | tr '\n' ' ')" "$tour " "six scenarios, the incident first"
-	like "$out" "^log-compactor \\(pid $pid\\) took the CPU" "with their verdicts"
+	like "$out" "^train .* each: [^;]* log-compactor \\(pid $pid\\) had the CPU" "with their verdicts"
 	like "$out" '^gpu-shared +embed-server +[0-9]+' "and what was planted, beside them"
 	run "$demo" --explain contention --duration 5s
 	is "$(printf '%s\n' "$out" | grep -c '^== ')$(printf '%s\n' "$out" | grep -c '^== gpu-steal:')" 11 "one scenario, by another of its names"

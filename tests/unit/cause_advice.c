@@ -166,9 +166,8 @@ static void throttled(struct stage *s, const char *path, uint64_t id)
 	c.cgroup = world_cgroup(s->w, &g);
 	v.ctx = world_ctx(s->w, &c);
 	calls(s, v);
-	for (int64_t t = 0; t < LENGTH; t += 100 * MS)
-		stage_set(stage_offcpu(s, v, 0, t, t + 20 * MS, 20 * MS, 0), COL_THROTTLED_NS,
-			  (uint64_t)(20 * MS));
+	for (int64_t t = 0; t < LENGTH; t += EVERY)
+		stage_set(stage_offcpu(s, v, 0, t, t + MS, MS, 0), COL_THROTTLED_NS, (uint64_t)MS);
 }
 
 static void killed(struct stage *s, struct actor v, const char *path)
@@ -271,7 +270,7 @@ int main(void)
 		&s, "noisy-neighbour",
 		"echo 20 | sudo tee '/sys/fs/cgroup/system.slice/scan\\x2dall.service/cpu.weight'");
 	keeps_holder(&s, v);
-	told_among(&s, "noisy-neighbour", "scan", 499 * (2 * MS - 10 * US));
+	told_among(&s, "noisy-neighbour", "scan", 499 * (MS - 10 * US));
 	keeps_holder(&s, v);
 	never_says(&s, "1.49 s of it", "of a neighbour that took 993 ms");
 	throttled(&s, "/machine.slice/machine\\x2dgpu.scope", 78);

@@ -11,7 +11,7 @@
 #define LAUNCHES (1u << TIER_LAUNCHES)
 #define WAITS	 (1u << TIER_WAITS)
 
-struct loss {
+struct found_loss {
 	int64_t end_ns;
 	uint64_t ns;
 };
@@ -24,7 +24,7 @@ static const struct row {
 		enum op_tier tier;
 	} paused[3];
 	unsigned tiers;
-	struct loss lost[5];
+	struct found_loss lost[5];
 	struct cause_estimate is;
 	uint64_t whole_ns, whole_count;
 } rows[] = {

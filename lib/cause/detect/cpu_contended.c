@@ -6,13 +6,13 @@
  */
 #include "lib/cause/detect/kinds.h"
 
-static bool is(const struct cause *c, const struct tally_group *g)
+static bool is(const struct cause *c, const struct loss *x)
 {
 	(void)c;
-	return g->part_ns[PART_RUNQ] > g->part_ns[PART_PREEMPTED];
+	return x->part_ns[PART_RUNQ] > x->part_ns[PART_PREEMPTED];
 }
 
-static void summary(const struct group_view *f, struct buf *out)
+static void summary(const struct loss_view *f, struct buf *out)
 {
 	if (detect_own(f))
 		buf_printf(out, "other threads of %s held the CPU while it was ready to run, for ",
@@ -24,5 +24,5 @@ static void summary(const struct group_view *f, struct buf *out)
 	detect_where(f, out);
 }
 
-const struct detector detect_cpu_contended = { "cpu-contended", FAMILY_CPU, is, summary,
+const struct detector detect_cpu_contended = { "cpu-contended", LOSS_CPU, is, summary,
 					       detect_recommend_cpu };

@@ -10,20 +10,20 @@
 
 #include "lib/cause/names.h"
 
-static bool is(const struct cause *c, const struct tally_group *g)
+static bool is(const struct cause *c, const struct loss *x)
 {
 	(void)c;
-	return g->part_ns[PART_THROTTLED] > 0;
+	return x->part_ns[PART_THROTTLED] > 0;
 }
 
-static void summary(const struct group_view *f, struct buf *out)
+static void summary(const struct loss_view *f, struct buf *out)
 {
 	buf_printf(out, "%s stopped %s for ", f->culprit, f->victim);
 	detect_amount(f, out);
 	detect_where(f, out);
 }
 
-static void recommend(const struct group_view *f, struct finding *to)
+static void recommend(const struct loss_view *f, struct finding *to)
 {
 	const struct world_cgroup *g =
 		f->who ? world_get_cgroup(f->c->w, (uint32_t)f->who->object) : NULL;
@@ -45,5 +45,5 @@ static void recommend(const struct group_view *f, struct finding *to)
 	buf_free(&command);
 }
 
-const struct detector detect_cpu_throttled = { "cpu-throttled", FAMILY_THROTTLED, is, summary,
+const struct detector detect_cpu_throttled = { "cpu-throttled", LOSS_THROTTLED, is, summary,
 					       recommend };

@@ -12,79 +12,53 @@
 #include "lib/cause/details.h"
 #include "lib/cause/names.h"
 
-void detect_recommend(const struct group_view *f, struct finding *to, const char *action,
+void detect_recommend(const struct loss_view *f, struct finding *to, const char *action,
 		      const char *command, double keep, const char *basis)
 {
 	double others = f->others < 0 ? 0 : f->others > 1 ? 1 : f->others;
 
 	/* Threads lose side by side: what is gained is the time of one of them. */
-	uint64_t most = tally_group_worst_thread(&f->c->tally, f->g, INT64_MAX);
+	uint64_t most = loss_worst_ns(f->loss, INT64_MAX);
 
 	most = most && most < f->lost_ns ? most : f->lost_ns;
 	details_add_fix(to, action, "shell", command,
 			(uint64_t)((double)most * keep * (1 - others)), most, basis);
 }
 
-#define NEARLY_ALL	0.95 /* of the time: then it is told as one thread's */
-#define THREADS_COUNTED 1024 /* rows; counting them takes their square */
+#define NEARLY_ALL 0.95 /* of the time: then it is told as one thread's */
 
-bool detect_own(const struct group_view *f)
+bool detect_own(const struct loss_view *f)
 {
 	return f->who && f->who->kind == CULPRIT_OWN;
 }
 
-/* The time of one thread of those that it was taken from, in rows of its own. */
-static uint64_t thread_ns(const struct group_view *f, uint32_t thread, size_t *first)
-{
-	const struct tally *t = &f->c->tally;
-	uint64_t ns = 0;
-
-	*first = f->g->rows.n;
-	for (size_t i = f->g->rows.n; i-- > 0;) {
-		const struct tally_row *r = &t->rows.v[f->g->rows.v[i]];
-
-		if (r->thread == thread && tally_row_lost(t, r)) {
-			ns += r->ns;
-			*first = i;
-		}
-	}
-	return ns;
-}
-
 /* How many threads it was taken from; 1 where one has nearly all of it. */
-static unsigned threads_hit(const struct group_view *f)
+static unsigned threads_hit(const struct loss *x)
 {
 	unsigned n = 0;
 
-	for (size_t i = 0; i < f->g->rows.n; i++) {
-		uint32_t thread = f->c->tally.rows.v[f->g->rows.v[i]].thread;
-		size_t first;
-		uint64_t ns = thread_ns(f, thread, &first);
-
-		if ((double)ns >= NEARLY_ALL * (double)f->g->ns)
+	for (size_t i = 0; i < x->threads.n; i++) {
+		if ((double)x->threads.v[i].ns >= NEARLY_ALL * (double)x->ns)
 			return 1;
-		n += first == i;
+		n += x->threads.v[i].ns > 0;
 	}
 	return n;
 }
 
-void detect_amount(const struct group_view *f, struct buf *out)
+void detect_amount(const struct loss_view *f, struct buf *out)
 {
-	unsigned n = f->g->rows.n <= THREADS_COUNTED ? threads_hit(f) : 0;
+	unsigned n = threads_hit(f->loss);
 
 	buf_puts(out, human_ns(f->lost_ns).s);
 	if (n > 1)
-		buf_printf(out, " in %u threads (at most %.1f%% of wall time in one, ", n,
-			   f->share * 100);
-	else if (n == 0)
-		buf_printf(out, " in many threads (at most %.1f%% of wall time in one, ",
-			   f->share * 100);
+		buf_printf(out, " in %u threads (at most %.1f%% of %s in one, ", n, f->share * 100,
+			   f->of);
 	else
-		buf_printf(out, " (%.1f%% of wall time, ", f->share * 100);
+		buf_printf(out, " (%.1f%% of %s, ", f->share * 100, f->of);
 	buf_printf(out, "%s time%s)", human_count(f->count).s, f->count == 1 ? "" : "s");
 }
 
-void detect_where(const struct group_view *f, struct buf *out)
+void detect_where(const struct loss_view *f, struct buf *out)
 {
 	if (f->where[0])
 		buf_printf(out, ", %s", f->where);
@@ -94,20 +68,21 @@ void detect_where(const struct group_view *f, struct buf *out)
  * was moved there for a moment. */
 #define CPU_SHARE 0.05
 
-static bool waits_on(const struct group_view *f, unsigned cpu)
+static bool waits_on(const struct loss_view *f, unsigned cpu)
 {
-	return cpu < f->g->cpu_us.n &&
-	       (double)f->g->cpu_us.v[cpu] * 1000 > CPU_SHARE * (double)f->g->ns;
+	const struct tally_process *p = &f->c->tally.processes.v[f->loss->process];
+
+	return cpu < p->cpu_us.n && (double)p->cpu_us.v[cpu] > CPU_SHARE * (double)p->queued_us;
 }
 
-static uint32_t cpus_of(const struct group_view *f)
+static uint32_t cpus_of(const struct loss_view *f)
 {
-	const struct world_process *v = world_get_process(f->c->w, f->g->process);
+	const struct world_process *v = world_get_process(f->c->w, f->loss->process);
 
 	return cause_nodes_cpus(&f->c->nodes, v ? v->node : 0);
 }
 
-void detect_other_cpus(const struct group_view *f, struct buf *out)
+void detect_other_cpus(const struct loss_view *f, struct buf *out)
 {
 	unsigned n = cpus_of(f) < TALLY_CPUS ? cpus_of(f) : TALLY_CPUS;
 
@@ -144,7 +119,7 @@ static void renice(int nice, const char *processes, struct buf *out)
 }
 
 /* "$(pgrep -x 'g\+\+')": all processes of that name, which pgrep takes as an expression, but the victim. */
-static void processes_named(const struct group_view *f, struct bytes name, struct buf *out)
+static void processes_named(const struct loss_view *f, struct bytes name, struct buf *out)
 {
 	struct buf pattern = { 0 };
 
@@ -155,7 +130,7 @@ static void processes_named(const struct group_view *f, struct bytes name, struc
 	}
 	buf_puts(out, "$(pgrep -x ");
 	shell_word(out, buf_bytes(&pattern));
-	if (bytes_equal(name, name_process_first(f->c->w, &f->c->tally, f->g->process)))
+	if (bytes_equal(name, name_process_first(f->c->w, &f->c->tally, f->loss->process)))
 		buf_printf(out, " | grep -vx %" PRIu32, f->victim_pid);
 	buf_puts(out, ")");
 	out->failed |= pattern.failed;
@@ -163,7 +138,7 @@ static void processes_named(const struct group_view *f, struct bytes name, struc
 }
 
 /* Nobody is to be kept away alone. */
-static void more_weight(const struct group_view *f, struct finding *to)
+static void more_weight(const struct loss_view *f, struct finding *to)
 {
 	struct buf command = { 0 }, pid = { 0 };
 
@@ -180,7 +155,7 @@ static void more_weight(const struct group_view *f, struct finding *to)
 	buf_free(&command);
 }
 
-void detect_recommend_cpu(const struct group_view *f, struct finding *to)
+void detect_recommend_cpu(const struct loss_view *f, struct finding *to)
 {
 	struct buf command = { 0 }, action = { 0 }, cpus = { 0 }, who = { 0 };
 

@@ -10,11 +10,12 @@
 #include "lib/base/buf.h"
 #include "lib/model/finding.h"
 #include "lib/cause/inside.h"
+#include "lib/cause/lost_time.h"
 
-/* One material cause, ready to be told: what its detector sees of it. */
-struct group_view {
+/* One material loss, ready to be told: what its detector sees of it. */
+struct loss_view {
 	struct cause *c;
-	const struct tally_group *g;
+	const struct loss *loss;
 	const struct line_culprit *who; /* NULL: several, none of them alone */
 	const char *victim;		/* "python3 (pid 4821)" */
 	const char *culprit;		/* "hog (pid 1234)" */
@@ -22,41 +23,42 @@ struct group_view {
 		where; /* "mostly in cudaLaunchKernel called from train_step (train.cpp:41)", or "" */
 	uint32_t victim_pid;
 	uint64_t lost_ns, count;
-	double share; /* of wall, worst-hit thread */
+	double share;	/* of its steps or, where none are known, of wall time; worst-hit thread */
+	const char *of; /* which of these: "its steps", "wall time" */
 	double others; /* share of the victim's time that other causes take: what a regained second loses again */
 };
 
 struct detector {
 	const char *kind;
-	enum cause_family family;
+	enum loss_family family;
 	/* Whether this kind, and not another of its family, is what the group shows. */
-	bool (*is)(const struct cause *c, const struct tally_group *g);
-	void (*summary)(const struct group_view *f, struct buf *out);
+	bool (*is)(const struct cause *c, const struct loss *x);
+	void (*summary)(const struct loss_view *f, struct buf *out);
 	/* Adds its fixes, by detect_recommend. */
-	void (*recommend)(const struct group_view *f, struct finding *to);
+	void (*recommend)(const struct loss_view *f, struct finding *to);
 	/* Adds its evidence; NULL: the shares say it all. */
-	void (*evidence)(const struct group_view *f, struct finding *to);
+	void (*evidence)(const struct loss_view *f, struct finding *to);
 };
 
 /* One recommendation. Its gain lies between keep (0..1) of what the worst-hit thread lost, less what other causes take again, and
  * all of that. */
-void detect_recommend(const struct group_view *f, struct finding *to, const char *action,
+void detect_recommend(const struct loss_view *f, struct finding *to, const char *action,
 		      const char *command, double keep, const char *basis);
 
 /* Whether the culprit is the victim's own other threads. */
-bool detect_own(const struct group_view *f);
+bool detect_own(const struct loss_view *f);
 
 /* "1.51 s (14.8% of wall time, 312 times)"; where it is the sum of several threads' time,
  * "9.89 s in 9 threads (at most 22.0% of wall time in one, 312 times)" */
-void detect_amount(const struct group_view *f, struct buf *out);
+void detect_amount(const struct loss_view *f, struct buf *out);
 
 /* ", mostly in …", or nothing. */
-void detect_where(const struct group_view *f, struct buf *out);
+void detect_where(const struct loss_view *f, struct buf *out);
 
-/* CPUs of the node on which the victim did not wait for this culprit: "0-1,3"; nothing when there are none. */
-void detect_other_cpus(const struct group_view *f, struct buf *out);
+/* CPUs of the node on which the victim did not wait for its turn: "0-1,3"; nothing when there are none. */
+void detect_other_cpus(const struct loss_view *f, struct buf *out);
 
 /* What keeps tasks off each other's CPUs: shared by the two kinds about that. */
-void detect_recommend_cpu(const struct group_view *f, struct finding *to);
+void detect_recommend_cpu(const struct loss_view *f, struct finding *to);
 
 #endif

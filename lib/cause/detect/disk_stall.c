@@ -10,21 +10,21 @@
 
 #include "lib/base/human.h"
 
-static bool is(const struct cause *c, const struct tally_group *g)
+static bool is(const struct cause *c, const struct loss *x)
 {
 	(void)c;
-	return g->part_ns[PART_DISK] > 0;
+	return x->part_ns[PART_DISK] > 0;
 }
 
 /* All block I/O of the victim on the culprit device (any device when that is not known). */
-static struct cause_disk io_of(const struct group_view *f)
+static struct cause_disk io_of(const struct loss_view *f)
 {
 	struct cause_disk sum = { 0 };
 
 	for (size_t i = 0; i < f->c->disks.v.n; i++) {
 		const struct cause_disk *d = &f->c->disks.v.v[i];
 
-		if (d->process != f->g->process ||
+		if (d->process != f->loss->process ||
 		    (f->who && f->who->object && d->device != f->who->object))
 			continue;
 		sum.reads += d->reads;
@@ -36,13 +36,13 @@ static struct cause_disk io_of(const struct group_view *f)
 }
 
 /* "; slow reads of /mnt/nfs/x (nfs4, server:/export) took 1.51 s": the file that it waited for longest. */
-static void slowest(const struct group_view *f, struct buf *out)
+static void slowest(const struct loss_view *f, struct buf *out)
 {
 	static const char *const ways[CAUSE_FILE_WAYS] = { "reads", "writes", "syncs",
 							   "opens and lookups" };
 	uint64_t device = f->who ? f->who->object : 0;
 	const uint64_t *ns;
-	const char *name = cause_files_top(&f->c->files, f->g->process, device, &ns);
+	const char *name = cause_files_top(&f->c->files, f->loss->process, device, &ns);
 	unsigned most = 0;
 
 	if (!name)
@@ -60,7 +60,7 @@ static void moved(struct buf *out, uint64_t n, const char *what, uint64_t bytes)
 	buf_printf(out, " (%s)", human_bytes(bytes).s);
 }
 
-static void summary(const struct group_view *f, struct buf *out)
+static void summary(const struct loss_view *f, struct buf *out)
 {
 	struct cause_disk io = io_of(f);
 
@@ -76,22 +76,13 @@ static void summary(const struct group_view *f, struct buf *out)
 	slowest(f, out);
 }
 
-/* Most of it in threads that give the device no work, beside some that do: what one would move there is there. */
-static bool beside(const struct group_view *f)
+/* Most of it in threads that the victim's waits for: what one would move there is there. */
+static bool beside(const struct loss_view *f)
 {
-	const struct tally *t = &f->c->tally;
-	uint64_t apart = 0, all = 0;
-
-	for (size_t i = 0; i < f->g->rows.n; i++) {
-		const struct tally_row *r = &t->rows.v[f->g->rows.v[i]];
-
-		all += r->ns;
-		apart += t->threads.v[r->thread].calls ? 0 : r->ns;
-	}
-	return t->processes.v[f->g->process].calls && apart > all / 2;
+	return f->loss->beside_ns > f->loss->ns / 2;
 }
 
-static void recommend(const struct group_view *f, struct finding *to)
+static void recommend(const struct loss_view *f, struct finding *to)
 {
 	static const char *const actions[2][2] = {
 		{ "Read ahead in worker threads, keep the files in memory, or use a faster device",
@@ -110,4 +101,4 @@ static void recommend(const struct group_view *f, struct finding *to)
 			 "from nothing, if the step must wait for the data, to all of the wait");
 }
 
-const struct detector detect_disk_stall = { "disk-stall", FAMILY_DISK, is, summary, recommend };
+const struct detector detect_disk_stall = { "disk-stall", LOSS_DISK, is, summary, recommend };

@@ -12,10 +12,10 @@ static const struct detector *const detectors[] = {
 };
 #define NDETECTORS (sizeof(detectors) / sizeof(detectors[0]))
 
-const struct detector *detect_for(const struct cause *c, const struct tally_group *g)
+const struct detector *detect_for(const struct cause *c, const struct loss *x)
 {
 	for (unsigned i = 0; i < NDETECTORS; i++) {
-		if (detectors[i]->family == g->family && detectors[i]->is(c, g))
+		if (detectors[i]->family == x->family && detectors[i]->is(c, x))
 			return detectors[i];
 	}
 	return NULL;

@@ -11,7 +11,7 @@ extern const struct detector detect_cpu_preempted, detect_cpu_contended, detect_
 	detect_lock_wait, detect_disk_stall, detect_noisy_neighbour;
 
 /* NULL: none */
-const struct detector *detect_for(const struct cause *c, const struct tally_group *g);
+const struct detector *detect_for(const struct cause *c, const struct loss *x);
 const struct detector *detect_named(const char *kind);
 
 #endif

@@ -16,23 +16,10 @@
 #include "lib/cause/names.h"
 #include "lib/cause/sampling.h"
 
-static bool moves_on(const struct cause *c, const struct tally_group *g)
+static bool is(const struct cause *c, const struct loss *x)
 {
-	const struct line_culprit *who = culprit_get(c->tally.culprits, g->culprit);
-	uint64_t not_lost = 0, all = 0;
-
-	for (size_t i = 0; i < g->rows.n; i++) {
-		const struct tally_row *r = &c->tally.rows.v[g->rows.v[i]];
-
-		not_lost += tally_moves_on(&c->tally, r->thread, who) ? r->ns : 0;
-		all += r->ns;
-	}
-	return not_lost > all / 2;
-}
-
-static bool is(const struct cause *c, const struct tally_group *g)
-{
-	return g->part_ns[PART_LOCK] > 0 && !moves_on(c, g);
+	(void)c;
+	return x->part_ns[PART_LOCK] > 0;
 }
 
 /* Most of the waiting: what a holder waits for now and then does not say why it holds the lock. */
@@ -46,7 +33,7 @@ struct held {
 	uint32_t process;
 };
 
-static struct held held_in(const struct group_view *f)
+static struct held held_in(const struct loss_view *f)
 {
 	struct held best = { 0 };
 
@@ -71,7 +58,7 @@ static struct held held_in(const struct group_view *f)
 }
 
 /* "was in tokenize (data.py:31)", "slept in retry (store.py:12)" */
-static void held_text(const struct group_view *f, const struct held *x, struct buf *out)
+static void held_text(const struct loss_view *f, const struct held *x, struct buf *out)
 {
 	const char *was = x->part == PART_SELF ? "was" : gpu_behind_was(x->part);
 
@@ -84,7 +71,7 @@ static void held_text(const struct group_view *f, const struct held *x, struct b
 	}
 }
 
-static void summary(const struct group_view *f, struct buf *out)
+static void summary(const struct loss_view *f, struct buf *out)
 {
 	bool gil = f->who && f->who->gil;
 	struct held at = held_in(f);
@@ -99,7 +86,7 @@ static void summary(const struct group_view *f, struct buf *out)
 	}
 }
 
-static void evidence(const struct group_view *f, struct finding *to)
+static void evidence(const struct loss_view *f, struct finding *to)
 {
 	struct held at = held_in(f);
 	struct buf what = { 0 };
@@ -112,7 +99,7 @@ static void evidence(const struct group_view *f, struct finding *to)
 	buf_free(&what);
 }
 
-static void recommend(const struct group_view *f, struct finding *to)
+static void recommend(const struct loss_view *f, struct finding *to)
 {
 	struct buf action = { 0 }, command = { 0 };
 	bool waits = held_in(f).part != PART_SELF;
@@ -141,5 +128,6 @@ out:
 	buf_free(&command);
 }
 
-const struct detector detect_lock_wait = { "lock-wait", FAMILY_LOCK, is,
-					   summary,	recommend,   evidence };
+const struct detector detect_lock_wait = {
+	"lock-wait", LOSS_LOCK, is, summary, recommend, evidence
+};

@@ -12,40 +12,35 @@
 #include "lib/cause/names.h"
 
 #define COMMANDS_TOLD 4
-#define COMMANDS_MAX  64
 
 struct command {
 	const struct line_culprit *who;
 	uint64_t ns;
 };
 
-static bool is(const struct cause *c, const struct tally_group *g)
+static bool is(const struct cause *c, const struct loss *x)
 {
-	const struct line_culprit *who = culprit_get(c->tally.culprits, g->culprit);
+	const struct line_culprit *who = culprit_get(c->tally.culprits, x->culprit);
 
 	return who && who->kind == CULPRIT_NEIGHBOUR;
 }
 
 /* The commands of it that took most, most first; at most n. */
-static unsigned commands(const struct group_view *f, struct command *v, unsigned n)
+static unsigned commands(const struct loss_view *f, struct command *v, unsigned n)
 {
-	struct command all[COMMANDS_MAX];
+	struct command all[LOSS_TAKERS];
 	unsigned have = 0;
 
-	for (size_t i = 0; i < f->g->rows.n; i++) {
-		const struct tally_row *r = &f->c->tally.rows.v[f->g->rows.v[i]];
-		const struct line_culprit *who = culprit_get(f->c->tally.culprits, r->culprit);
+	for (unsigned i = 0; i < f->loss->takers.n; i++) {
+		const struct loss_taker *t = &f->loss->takers.v[i];
+		const struct line_culprit *who = culprit_get(f->c->tally.culprits, t->culprit);
 		unsigned k = 0;
 
-		if (tally_counted(&f->c->tally, f->g->process, who))
-			continue;
 		while (k < have && all[k].who->name != who->name)
 			k++;
-		if (k == COMMANDS_MAX)
-			continue;
 		if (k == have)
 			all[have++] = (struct command){ .who = who };
-		all[k].ns += r->ns;
+		all[k].ns += t->ns;
 	}
 	for (unsigned i = 0; i < n && i < have; i++) {
 		unsigned most = i;
@@ -59,7 +54,7 @@ static unsigned commands(const struct group_view *f, struct command *v, unsigned
 	return n < have ? n : have;
 }
 
-static void summary(const struct group_view *f, struct buf *out)
+static void summary(const struct loss_view *f, struct buf *out)
 {
 	struct command most;
 
@@ -72,7 +67,7 @@ static void summary(const struct group_view *f, struct buf *out)
 	detect_where(f, out);
 }
 
-static void evidence(const struct group_view *f, struct finding *to)
+static void evidence(const struct loss_view *f, struct finding *to)
 {
 	struct command v[COMMANDS_TOLD];
 	unsigned n = commands(f, v, COMMANDS_TOLD);
@@ -92,7 +87,7 @@ static void evidence(const struct group_view *f, struct finding *to)
 #define DEFAULT	   100.0
 #define DEFAULT_V1 1024
 
-static void recommend(const struct group_view *f, struct finding *to)
+static void recommend(const struct loss_view *f, struct finding *to)
 {
 	const struct world_cgroup *g = world_get_cgroup(f->c->w, (uint32_t)f->who->object);
 	struct bytes path = g ? world_text(f->c->w, g->path) : (struct bytes){ 0 };
@@ -123,5 +118,5 @@ static void recommend(const struct group_view *f, struct finding *to)
 	buf_free(&cpus);
 }
 
-const struct detector detect_noisy_neighbour = { "noisy-neighbour", FAMILY_CPU, is,
-						 summary,	    recommend,	evidence };
+const struct detector detect_noisy_neighbour = { "noisy-neighbour", LOSS_CPU,  is,
+						 summary,	    recommend, evidence };

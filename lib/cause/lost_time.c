@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parts of tracks are sorted by process, family and culprit. A culprit is asked for by the thread that is to blame, so that
+ * it is the same as in every other place.
+ */
+#include "lib/cause/lost_time.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/hash.h"
+#include "lib/cause/inside.h"
+
+/* ---- what a part is ---- */
+
+struct blame_of {
+	enum loss_family family; /* LOSS_FAMILIES: none */
+	enum part part;
+	uint32_t culprit; /* 0: nobody to name */
+};
+
+static uint32_t cgroup_of(const struct cause *c, uint32_t thread)
+{
+	const struct tally_thread *th = tally_thread_known(&c->tally, thread);
+	const struct world_ctx *ctx = th ? world_get_ctx(c->w, th->ctx) : NULL;
+
+	return ctx ? ctx->cgroup : 0;
+}
+
+static uint32_t process_of(const struct cause *c, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(c->w, thread);
+
+	return t ? t->process : 0;
+}
+
+/* The one that feeds the device has the interpreter: the program moves on, and what another thread waits is not lost. */
+static bool moves_on(const struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	const struct tally_thread *holder = tally_thread_known(&c->tally, p->thread),
+				  *waits = tally_thread_known(&c->tally, anchor);
+
+	return p->gil && holder && holder->calls && !(waits && waits->calls);
+}
+
+/* A program that starts others and waits for them: what they lose is told of them. */
+static bool is_elsewhere(const struct cause *c, uint32_t process, const struct track_part *p)
+{
+	return process_of(c, p->leaf) != process &&
+	       !(process < c->tally.processes.n && c->tally.processes.v[process].calls);
+}
+
+static struct blame_of blame_cpu(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	struct loss_process *victim = &c->lost_time.processes.v[process_of(c, anchor)];
+
+	if (!victim->cgroup)
+		victim->cgroup = cgroup_of(c, anchor);
+	return (struct blame_of){ LOSS_CPU, p->woken ? PART_RUNQ : PART_PREEMPTED,
+				  culprit_task(c->tally.culprits, p->thread, anchor,
+					       process_of(c, anchor), victim->cgroup) };
+}
+
+static struct blame_of blame_disk(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	const struct world_process *v = world_get_process(c->w, process_of(c, anchor));
+
+	return (struct blame_of){ LOSS_DISK, PART_DISK,
+				  culprit_device(c->tally.culprits, v ? v->node : 0, p->device) };
+}
+
+static struct blame_of blame_of(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	struct blame_of none = { .family = LOSS_FAMILIES };
+
+	switch (p->class) {
+	case PATH_TAKEN:
+		return blame_cpu(c, anchor, p);
+	case PATH_CPU_OTHER:
+		return (struct blame_of){ LOSS_CPU, p->woken ? PART_RUNQ : PART_PREEMPTED, 0 };
+	case PATH_THROTTLED:
+		return (struct blame_of){ LOSS_THROTTLED, PART_THROTTLED,
+					  culprit_cgroup(c->tally.culprits, p->cgroup) };
+	case PATH_DISK:
+		return blame_disk(c, anchor, p);
+	case PATH_LOCK:
+		if (moves_on(c, anchor, p))
+			return none;
+		return (struct blame_of){
+			LOSS_LOCK, PART_LOCK,
+			p->thread ? culprit_holder(c->tally.culprits, p->thread, p->gil) : 0
+		};
+	case PATH_OWN:
+	case PATH_CALL:
+	case PATH_DEVICE:
+	case PATH_SLEEP:
+	case PATH_CHILD:
+	case PATH_DEMAND:
+	case PATH_REPLY:
+	case PATH_OUTSIDE:
+	case PATH_BLOCKED:
+		if (!p->lock || moves_on(c, anchor, p))
+			return none;
+		return (struct blame_of){ LOSS_LOCK, PART_LOCK,
+					  culprit_holder(c->tally.culprits, p->thread, p->gil) };
+	default:
+		return none;
+	}
+}
+
+/* ---- losses ---- */
+
+static void panes_free(struct loss *x)
+{
+	for (size_t i = 0; i < x->threads.n; i++) {
+		free(x->threads.v[i].panes);
+		x->threads.v[i].panes = NULL;
+	}
+}
+
+static void loss_free(struct loss *x)
+{
+	panes_free(x);
+	vec_free(&x->threads);
+	vec_free(&x->takers);
+	vec_free(&x->via);
+}
+
+static uint64_t key_of(uint32_t process, enum loss_family family, uint32_t culprit)
+{
+	return hash_u64((uint64_t)process << 32 | culprit) ^ hash_u64(family + 1u);
+}
+
+/* NULL: out of memory, or too many (then *full). */
+static struct loss *loss_at(struct lost_time *l, uint32_t process, enum loss_family family,
+			    uint32_t culprit, bool *full)
+{
+	struct loss fresh = { .process = process, .culprit = culprit, .family = family };
+	uint64_t key = key_of(process, family, culprit), at;
+
+	*full = false;
+	if (map_get(&l->by, key, &at))
+		return &l->v.v[at];
+	*full = l->v.n - l->unused.n >= LOST_TIME_MAX;
+	if (*full)
+		return NULL;
+	at = l->unused.n ? l->unused.v[l->unused.n - 1] : l->v.n;
+	if (!vec_reserve(&l->v, 1) || !map_put(&l->by, key, at) ||
+	    !vec_push(&l->processes.v[process].at, (uint32_t)at))
+		return NULL;
+	if (l->unused.n)
+		l->unused.n--;
+	else
+		l->v.n++;
+	l->v.v[at] = fresh;
+	return &l->v.v[at];
+}
+
+static struct loss_thread *thread_of(struct loss *x, uint32_t anchor)
+{
+	for (size_t i = 0; i < x->threads.n; i++)
+		if (x->threads.v[i].anchor == anchor)
+			return &x->threads.v[i];
+	return vec_push(&x->threads, (struct loss_thread){ .anchor = anchor })
+		       ? &x->threads.v[x->threads.n - 1]
+		       : NULL;
+}
+
+static void worst_add(struct loss_moment *v, const struct loss_moment *m)
+{
+	unsigned i = LOSS_WORST;
+
+	while (i > 0 && m->lost_ns > v[i - 1].lost_ns)
+		i--;
+	if (i == LOSS_WORST)
+		return;
+	memmove(&v[i + 1], &v[i], (LOSS_WORST - 1 - i) * sizeof(*m));
+	v[i] = *m;
+}
+
+static bool taker_add(struct loss *x, uint32_t culprit, uint64_t ns)
+{
+	size_t i = 0;
+
+	while (i < x->takers.n && x->takers.v[i].culprit != culprit)
+		i++;
+	if (i == LOSS_TAKERS)
+		return true;
+	if (i == x->takers.n && !vec_push(&x->takers, (struct loss_taker){ .culprit = culprit }))
+		return false;
+	x->takers.v[i].ns += ns;
+	return true;
+}
+
+static bool via_add(struct loss *x, uint32_t thread)
+{
+	size_t i = 0;
+
+	while (i < x->via.n && x->via.v[i] != thread)
+		i++;
+	return i < x->via.n || i == LOSS_VIA || vec_push(&x->via, thread);
+}
+
+static bool place_add(struct lost_time *l, const struct loss *x, const struct track_part *p)
+{
+	struct where_place *at = where_at(&l->where, (uint32_t)(x - l->v.v), p->at_op, p->stack);
+
+	if (!at)
+		return false;
+	at->lost_ns += p->ns;
+	at->affected += p->waits;
+	at->count += p->waits;
+	return true;
+}
+
+static bool pane_add(struct loss_thread *th, int64_t pane, const struct track_part *p)
+{
+	if (!th->panes)
+		th->panes = calloc(TALLY_PANES, sizeof(*th->panes));
+	if (th->panes)
+		tally_pane_add(th->panes, pane, p->ns, (uint32_t)p->waits);
+	return th->panes != NULL;
+}
+
+static bool loss_add(struct lost_time *l, struct loss *x, uint32_t anchor, const struct blame_of *b,
+		     const struct track_part *p)
+{
+	struct loss_thread *th = thread_of(x, anchor);
+
+	if (!th)
+		return false;
+	if (x->ns == 0 || p->first_ns < x->first_ns)
+		x->first_ns = p->first_ns;
+	if (x->ns == 0 || p->last_ns > x->last_ns)
+		x->last_ns = p->last_ns;
+	th->ns += p->ns;
+	th->idle_ns += p->idle_ns;
+	th->step_ns += l->in_steps ? p->ns : 0;
+	th->step_idle_ns += l->in_steps ? p->idle_ns : 0;
+	if (l->pane != INT64_MAX && !pane_add(th, l->pane, p))
+		return false;
+	x->ns += p->ns;
+	x->count += p->waits;
+	x->idle_ns += p->idle_ns;
+	x->part_ns[b->part] += p->ns;
+	x->beside_ns += p->leaf != anchor ? p->ns : 0;
+	if (p->exclusion && p->leaf != anchor && b->family != LOSS_LOCK && !via_add(x, p->leaf))
+		return false;
+	return taker_add(x, b->culprit, p->ns) && place_add(l, x, p);
+}
+
+/* only_outside: of losses that are not in the steps. */
+static bool part_add(struct lost_time *l, struct cause *c, uint32_t anchor,
+		     const struct track_part *p, bool only_outside)
+{
+	uint32_t process = process_of(c, anchor);
+	const struct line_culprit *who;
+	struct blame_of b;
+	struct loss *x;
+	bool full;
+
+	if (!process || !p->ns || is_elsewhere(c, process, p))
+		return true;
+	if (!vec_reach(&l->processes, process))
+		return false;
+	b = blame_of(c, anchor, p);
+	if (b.family == LOSS_FAMILIES)
+		return true;
+	who = culprit_get(c->tally.culprits, b.culprit);
+	if (!only_outside) {
+		l->processes.v[process].ns += p->ns;
+		l->processes.v[process].unnamed_ns += who ? 0 : p->ns;
+	}
+	if (!who)
+		return true;
+	x = loss_at(l, process, b.family, who->base, &full);
+	if (!x || (only_outside && !x->outside))
+		return x || full;
+	return loss_add(l, x, anchor, &b, p);
+}
+
+static enum loss_family family_of(enum part part)
+{
+	switch (part) {
+	case PART_PREEMPTED:
+	case PART_RUNQ:
+		return LOSS_CPU;
+	case PART_THROTTLED:
+		return LOSS_THROTTLED;
+	case PART_LOCK:
+		return LOSS_LOCK;
+	case PART_DISK:
+		return LOSS_DISK;
+	default:
+		return LOSS_FAMILIES;
+	}
+}
+
+bool lost_time_moment(struct lost_time *l, struct cause *c, const struct line_piece *p)
+{
+	if (!vec_reach(&l->processes, p->process))
+		return false;
+	for (unsigned i = 0; i < p->parts->nculprits; i++) {
+		const struct part_culprit *of = &p->parts->c[i];
+		const struct line_culprit *who = culprit_get(c->tally.culprits, of->culprit);
+		enum loss_family family = family_of((enum part)of->part);
+		bool call = p->ev && p->op && p->op->flags & OP_CALL, full;
+		struct loss *x = who && family != LOSS_FAMILIES
+					 ? loss_at(l, p->process, family, who->base, &full)
+					 : NULL;
+
+		if (!x && who && family != LOSS_FAMILIES && !full)
+			return false;
+		if (x)
+			worst_add(call ? x->calls : x->intervals,
+				  &(struct loss_moment){
+					  p->end_ns, (uint64_t)(p->end_ns - p->start_ns), of->ns,
+					  p->thread, p->ev ? p->ev->stack : 0,
+					  p->ev ? p->ev->op : 0, (uint16_t)of->part });
+	}
+	return true;
+}
+
+struct growth {
+	struct lost_time *l;
+	struct cause *c;
+};
+
+static bool grow(void *ctx, uint32_t anchor, const struct track_part *p)
+{
+	const struct growth *g = ctx;
+
+	return part_add(g->l, g->c, anchor, p, false);
+}
+
+bool lost_time_grow(struct lost_time *l, struct cause *c, int64_t pane)
+{
+	struct growth g = { l, c };
+
+	l->pane = pane;
+	return path_tracks_grown(c->tracks, grow, &g);
+}
+
+/* ---- the end ---- */
+
+/* Ended threads of whose tracks nothing is kept any more: what is known of their processes' losses stays. */
+static bool mark_dropped(struct lost_time *l, struct cause *c)
+{
+	for (size_t i = 0; i < path_tracks_count(c->tracks); i++) {
+		struct track t = path_tracks_get(c->tracks, i);
+		uint32_t process = process_of(c, t.anchor);
+
+		if (!vec_reach(&l->processes, process))
+			return false;
+		l->processes.v[process].dropped |= !t.nphases;
+	}
+	return true;
+}
+
+static void clear_loss(struct loss *x)
+{
+	for (size_t i = 0; i < x->threads.n; i++) {
+		struct loss_thread *th = &x->threads.v[i];
+
+		th->ns = th->idle_ns = th->step_ns = th->step_idle_ns = 0;
+	}
+	memset(x->part_ns, 0, sizeof(x->part_ns));
+	x->ns = x->count = x->idle_ns = x->beside_ns = 0;
+	x->takers.n = x->via.n = 0;
+}
+
+/* To be summed anew. */
+static void clear(struct lost_time *l)
+{
+	for (size_t i = 0; i < l->where.v.n; i++) {
+		struct where_place *at = &l->where.v.v[i];
+
+		if (at->used && !l->processes.v[l->v.v[at->subject].process].dropped)
+			at->lost_ns = at->affected = at->count = 0;
+	}
+	for (size_t i = 0; i < l->v.n; i++)
+		if (!l->processes.v[l->v.v[i].process].dropped)
+			clear_loss(&l->v.v[i]);
+	for (size_t i = 0; i < l->processes.n; i++)
+		if (!l->processes.v[i].dropped)
+			l->processes.v[i].ns = l->processes.v[i].unnamed_ns = 0;
+}
+
+static bool add_window(struct lost_time *l, struct cause *c, size_t i, const struct track *t,
+		       enum track_window window, bool only_outside, struct track_parts *parts)
+{
+	l->in_steps = window == WINDOW_STEPS;
+	if (!path_tracks_parts(c->tracks, i, window, parts))
+		return false;
+	for (size_t k = 0; k < parts->v.n; k++)
+		if (!part_add(l, c, t->anchor, &parts->v.v[k], only_outside))
+			return false;
+	return true;
+}
+
+static bool is_of_steps(const struct track_phase *p)
+{
+	return p->window == WINDOW_STEPS || p->window == WINDOW_BETWEEN;
+}
+
+/* Of its steps and what is between them; without a loop all of it. only_outside: the rest. */
+static bool add_track(struct lost_time *l, struct cause *c, size_t i, bool only_outside,
+		      struct track_parts *parts)
+{
+	struct track t = path_tracks_get(c->tracks, i);
+	uint32_t process = process_of(c, t.anchor);
+	uint64_t span = 0;
+
+	if (!process || l->processes.v[process].dropped)
+		return true;
+	for (unsigned k = 0; k < t.nphases; k++) {
+		bool counts = !t.loop || is_of_steps(&t.phases[k]);
+
+		span += t.loop && counts ? t.phases[k].ns : 0;
+		if (counts != only_outside &&
+		    !add_window(l, c, i, &t, t.phases[k].window, only_outside, parts))
+			return false;
+	}
+	if (span > l->processes.v[process].span_ns)
+		l->processes.v[process].span_ns = span;
+	return true;
+}
+
+bool lost_time_finish(struct lost_time *l, struct cause *c)
+{
+	struct track_parts parts = { 0 };
+	bool ok = mark_dropped(l, c);
+
+	l->pane = INT64_MAX;
+	if (ok)
+		clear(l);
+	for (size_t i = 0; ok && i < path_tracks_count(c->tracks); i++)
+		ok = add_track(l, c, i, false, &parts);
+	for (size_t i = 0; i < l->v.n; i++)
+		l->v.v[i].outside = l->v.v[i].revision && !l->v.v[i].ns;
+	for (size_t i = 0; ok && i < path_tracks_count(c->tracks); i++)
+		ok = add_track(l, c, i, true, &parts);
+	vec_free(&parts.v);
+	return ok;
+}
+
+/* ---- answers ---- */
+
+static bool add_several(struct loss *all, const struct loss *x)
+{
+	if (!all->ns || x->first_ns < all->first_ns)
+		all->first_ns = x->first_ns;
+	if (!all->ns || x->last_ns > all->last_ns)
+		all->last_ns = x->last_ns;
+	all->ns += x->ns;
+	all->count += x->count;
+	all->idle_ns += x->idle_ns;
+	for (unsigned i = 0; i < PART_COUNT; i++)
+		all->part_ns[i] += x->part_ns[i];
+	for (unsigned i = 0; i < LOSS_WORST; i++) {
+		worst_add(all->intervals, &x->intervals[i]);
+		worst_add(all->calls, &x->calls[i]);
+	}
+	for (size_t i = 0; i < x->threads.n; i++) {
+		struct loss_thread *th = thread_of(all, x->threads.v[i].anchor);
+
+		if (!th)
+			return false;
+		th->ns += x->threads.v[i].ns;
+		th->idle_ns += x->threads.v[i].idle_ns;
+		th->step_ns += x->threads.v[i].step_ns;
+		th->step_idle_ns += x->threads.v[i].step_idle_ns;
+	}
+	return true;
+}
+
+bool lost_time_several(struct lost_time *l, uint32_t process, struct loss **all)
+{
+	const struct loss_process *p = lost_time_process(l, process);
+	uint64_t most = 0;
+
+	loss_free(&l->several);
+	l->several = (struct loss){ .process = process, .family = LOSS_CPU };
+	*all = NULL;
+	for (size_t i = 0; i < p->at.n; i++) {
+		const struct loss *x = &l->v.v[p->at.v[i]];
+
+		if (x->family != LOSS_CPU || x->revision || !x->ns)
+			continue;
+		if (!add_several(&l->several, x))
+			return false;
+		most = x->ns > most ? x->ns : most;
+	}
+	if (l->several.ns && most <= l->several.ns / 2)
+		*all = &l->several;
+	return true;
+}
+
+uint64_t loss_worst_ns(const struct loss *x, int64_t pane)
+{
+	uint64_t worst = 0, count;
+
+	for (size_t i = 0; i < x->threads.n; i++) {
+		const struct loss_thread *th = &x->threads.v[i];
+		uint64_t ns = pane == INT64_MAX ? th->ns
+			      : th->panes	? tally_window(th->panes, pane, &count)
+						: 0;
+
+		worst = ns > worst ? ns : worst;
+	}
+	return worst;
+}
+
+const struct loss_thread *loss_worst_thread(const struct loss *x)
+{
+	const struct loss_thread *worst = NULL;
+
+	for (size_t i = 0; i < x->threads.n; i++)
+		if (x->threads.v[i].ns && (!worst || x->threads.v[i].ns > worst->ns))
+			worst = &x->threads.v[i];
+	return worst;
+}
+
+const struct loss_process *lost_time_process(const struct lost_time *l, uint32_t process)
+{
+	static const struct loss_process none;
+
+	return process < l->processes.n ? &l->processes.v[process] : &none;
+}
+
+bool lost_time_forget(struct lost_time *l, uint32_t process)
+{
+	struct loss_process *p = process < l->processes.n ? &l->processes.v[process] : NULL;
+	size_t left = 0;
+
+	for (size_t i = 0; p && i < p->at.n; i++) {
+		struct loss *x = &l->v.v[p->at.v[i]];
+
+		if (x->revision) {
+			panes_free(x);
+			p->at.v[left++] = p->at.v[i];
+			continue;
+		}
+		map_del(&l->by, key_of(x->process, x->family, x->culprit));
+		loss_free(x);
+		*x = (struct loss){ 0 };
+		if (!where_forget(&l->where, p->at.v[i]) || !vec_push(&l->unused, p->at.v[i]))
+			return false;
+	}
+	if (p)
+		p->at.n = left;
+	if (p && !left)
+		vec_free(&p->at);
+	return true;
+}
+
+void lost_time_free(struct lost_time *l)
+{
+	for (size_t i = 0; i < l->v.n; i++)
+		loss_free(&l->v.v[i]);
+	for (size_t i = 0; i < l->processes.n; i++)
+		vec_free(&l->processes.v[i].at);
+	loss_free(&l->several);
+	vec_free(&l->v);
+	vec_free(&l->unused);
+	vec_free(&l->processes);
+	map_free(&l->by);
+	where_free(&l->where);
+}
