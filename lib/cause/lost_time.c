@@ -43,11 +43,13 @@ static bool moves_on(const struct cause *c, uint32_t anchor, const struct track_
 	return p->gil && holder && holder->calls && !(waits && waits->calls);
 }
 
-/* A program that starts others and waits for them: what they lose is told of them. */
+/* What a program loses that makes no calls is told of those that wait for it, if any program makes some; and what those that it
+ * started lose, of them. */
 static bool is_elsewhere(const struct cause *c, uint32_t process, const struct track_part *p)
 {
-	return process_of(c, p->leaf) != process &&
-	       !(process < c->tally.processes.n && c->tally.processes.v[process].calls);
+	if (process < c->tally.processes.n && c->tally.processes.v[process].calls)
+		return false;
+	return c->calls || process_of(c, p->leaf) != process;
 }
 
 static struct blame_of blame_cpu(struct cause *c, uint32_t anchor, const struct track_part *p)

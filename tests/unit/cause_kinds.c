@@ -387,6 +387,16 @@ int main(void)
 	}
 	silent(&s, "long ones, but only four");
 
+	{
+		struct actor beside = stage_actor(&s, 300, 300, 1, "rsync");
+
+		calls(&s, v, OP_CUDA_LAUNCH);
+		for (t = 0; t < LENGTH; t += EVERY) {
+			stage_offcpu(&s, beside, 0, t, t + MS, MS, 0);
+			stage_occupied(&s, hog, 0, t, t + MS);
+		}
+		silent(&s, "of a program that makes no calls, and that nobody waits for");
+	}
 	short_loop(&s, v, hog, 1500 * US, 3);
 	short_loop(&s, v, hog, 600 * US, 2);
 
