@@ -26,10 +26,10 @@ static bool op_matches(const struct ask_chosen *by, struct bytes source, struct 
 	return false;
 }
 
-static bool is_on_node(const struct ask_chosen *by, const struct finding *f)
+static bool is_on_node(const struct ask_chosen *by, struct bytes node)
 {
 	for (size_t i = 0; i < by->nnodes; i++)
-		if (bytes_equal(f->node, bytes_of(by->nodes[i])))
+		if (bytes_equal(node, bytes_of(by->nodes[i])))
 			return true;
 	return by->nnodes == 0;
 }
@@ -60,7 +60,9 @@ int ask_choose(const struct chain_list *list, const struct ask_chosen *by, struc
 	for (size_t i = 0; i < list->v.n; i++) {
 		struct finding *c = &list->v.v[i];
 
-		c->hidden = !is_on_node(by, c) || !is_about_op(by, c);
+		c->hidden = !is_on_node(by, c->node) || !is_about_op(by, c);
 	}
+	for (size_t i = 0; i < list->paths.tracks.n; i++)
+		list->paths.tracks.v[i].hidden = !is_on_node(by, list->paths.tracks.v[i].node);
 	return 0;
 }

@@ -196,17 +196,37 @@ static void nothing(struct buf *out, struct bytes text, bool healthy)
 	buf_puts(out, "</div>\n");
 }
 
+static const char *steps_class(const struct report *r, unsigned level, unsigned causes)
+{
+	static const char *const classes[] = { "", " v1", " v2", " v3" };
+
+	return !level && !causes && report_healthy(r) ? " v0" : classes[level > 3 ? 3 : level];
+}
+
+static bool has_hidden(const struct report *r)
+{
+	for (size_t i = 0; i < r->chains->v.n; i++)
+		if (r->chains->v.v[i].hidden)
+			return true;
+	return false;
+}
+
 /* Of a program with steps it is about one of them; causes follow as a list. */
 static void verdict_steps(struct buf *out, const struct html_page *p, const struct step_track *t,
 			  unsigned causes)
 {
-	unsigned level = step_track_severity(t);
 	struct buf text = { 0 };
 
 	step_track_print_verdict(&text, t);
-	buf_printf(out, "<div class=\"verdict v%u\"><h1>", level ? level : FINDING_LOW);
+	buf_printf(out, "<div class=\"verdict%s\"><h1>",
+		   steps_class(p->report, step_track_severity(t), causes));
 	html_escape(out, buf_bytes(&text), 0);
 	buf_puts(out, "</h1>\n");
+	if (!causes && has_hidden(p->report)) {
+		buf_reset(&text);
+		report_verdict_none(&text, p->report);
+		html_blocks(out, buf_bytes(&text));
+	}
 	html_steps_facts(out, t);
 	if (causes)
 		blame(out, p->report);

@@ -51,7 +51,8 @@ static bool get_track(const struct report *r, size_t i, struct step_track *t)
 				  .mismatch = find_mismatch(r, track) };
 	t->count = track->has_steps ? (double)track->steps.count : 0;
 	t->ns = t->phase ? (double)t->phase->ns : 0;
-	return report_is_pid(r, track->pid) && t->count >= STEPS_LEAST && t->ns > 0;
+	return !track->hidden && report_is_pid(r, track->pid) && t->count >= STEPS_LEAST &&
+	       t->ns > 0;
 }
 
 /* Whether another track of the same process stands for it: one before. */

@@ -118,6 +118,7 @@ struct paths_track {
 	struct paths_steps steps;
 	struct bytes held_by; /* whom the wait is for in which it ends; p NULL: nobody is known */
 	LIST(struct paths_phase) phases; /* in order of time */
+	bool hidden;			 /* whoever asked did not ask for it */
 };
 
 /* Zero-initialised is empty. */

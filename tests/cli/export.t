@@ -190,7 +190,8 @@ told = json.loads(subprocess.run([EXPLAIN, "--json", "--top", "20", run_ige], **
 tap.ok(status == 0 and err == "" and page.startswith("<!DOCTYPE html>") and page.endswith("</html>\n"), "html: a page", err)
 tap.ok(told["chains"] and all(esc(c["summary"]) in page for c in told["chains"]),
        "html: every cause with its sentence")
-tap.ok(page.index(esc(told["chains"][0]["summary"])[:40]) < page.index("</title>"), "html: the first one is the title")
+first = subprocess.run([EXPLAIN, run_ige], **NEWS).stdout.decode()
+tap.ok(page.index(esc(first)[:40]) < page.index("</title>"), "html: the first line of the report is the title")
 tap.none((c["recommendations"][0]["command"] for c in told["chains"]
           if c["recommendations"] and esc(c["recommendations"][0]["command"]) not in page), "html: with the command of its fix")
 tap.none((r["op"] for r in stat["ops"] if f'>{r["op"]}</td><td class="n" data-h="count">{r["count"]:,}</td>' not in page),
