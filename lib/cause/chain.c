@@ -27,6 +27,22 @@ uint64_t chain_hash_u64(uint64_t h, uint64_t v)
 	return chain_hash(h, b, sizeof(b));
 }
 
+uint64_t chain_hash_victim(uint64_t h, const struct cause *c, uint32_t process, uint32_t node)
+{
+	const struct world_process *v = world_get_process(c->w, process);
+	const struct world_node *n = world_get_node(c->w, node ? node : v ? v->node : 0);
+
+	if (n) {
+		h = chain_hash(h, n->uuid, sizeof(n->uuid));
+		h = chain_hash_u64(h, n->boot);
+	}
+	if (v) {
+		h = chain_hash_u64(h, v->tgid);
+		h = chain_hash_u64(h, v->start_ns);
+	}
+	return h;
+}
+
 int chain_emit(struct cause *c, const struct finding *f, struct err *e)
 {
 	struct record r = { .kind = RECORD_CHAIN };

@@ -16,5 +16,7 @@ int chain_emit(struct cause *c, const struct finding *f, struct err *e);
 #define CHAIN_HASH_START 0xcbf29ce484222325u
 uint64_t chain_hash(uint64_t h, const void *p, size_t n);
 uint64_t chain_hash_u64(uint64_t h, uint64_t v);
+/* Of a process and its machine; of this machine, if node is not 0. */
+uint64_t chain_hash_victim(uint64_t h, const struct cause *c, uint32_t process, uint32_t node);
 
 #endif

@@ -151,8 +151,6 @@ bool fact_material(const struct cause *c, uint64_t lost_ns, uint64_t count, uint
 static void ids(const struct cause *c, const struct fact *f, const struct fact_told *told,
 		uint64_t *id, uint64_t *match)
 {
-	const struct world_process *v = world_get_process(c->w, f->process);
-	const struct world_node *node = world_get_node(c->w, f->node ? f->node : v ? v->node : 0);
 	struct bytes victim = name_process_first(c->w, &c->tally, f->process);
 	const char *identity = f->identity ? f->identity : "";
 	uint64_t a = CHAIN_HASH_START, b;
@@ -162,14 +160,7 @@ static void ids(const struct cause *c, const struct fact *f, const struct fact_t
 	if (told->nth)
 		a = chain_hash_u64(a, told->nth);
 	b = chain_hash(a, victim.p, victim.n);
-	if (node) {
-		a = chain_hash(a, node->uuid, sizeof(node->uuid));
-		a = chain_hash_u64(a, node->boot);
-	}
-	if (v) {
-		a = chain_hash_u64(a, v->tgid);
-		a = chain_hash_u64(a, v->start_ns);
-	}
+	a = chain_hash_victim(a, c, f->process, f->node);
 	*id = a;
 	*match = b;
 }

@@ -17,8 +17,6 @@
 static void make_ids(const struct loss_view *f, const char *kind, char id[17], char match[17])
 {
 	const struct cause *c = f->c;
-	const struct world_process *v = world_get_process(c->w, f->loss->process);
-	const struct world_node *node = v ? world_get_node(c->w, v->node) : NULL;
 	struct bytes victim = name_process_first(c->w, &c->tally, f->loss->process);
 	struct buf who = { 0 };
 	uint64_t a = CHAIN_HASH_START, b = CHAIN_HASH_START;
@@ -38,14 +36,7 @@ static void make_ids(const struct loss_view *f, const char *kind, char id[17], c
 	a = chain_hash(a, kind, strlen(kind));
 	a = chain_hash(a, who.p ? who.p : "", who.n);
 	b = chain_hash(a, victim.p, victim.n);
-	if (node) {
-		a = chain_hash(a, node->uuid, sizeof(node->uuid));
-		a = chain_hash_u64(a, node->boot);
-	}
-	if (v) {
-		a = chain_hash_u64(a, v->tgid);
-		a = chain_hash_u64(a, v->start_ns);
-	}
+	a = chain_hash_victim(a, c, f->loss->process, 0);
 	if (f->who) {
 		a = chain_hash_u64(a, (uint64_t)f->who->kind);
 		if (f->who->gil || f->who->first)
