@@ -251,6 +251,18 @@ static bool loss_add(struct lost_time *l, struct loss *x, uint32_t anchor, const
 	return taker_add(x, b->culprit, p->ns) && place_add(l, x, p);
 }
 
+/* What a thread lost that has a track of its own in the process is told of that one, and not again of who waited for it. */
+static bool is_told_there(const struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	const struct world_thread *a = world_get_thread(c->w, anchor),
+				  *b = world_get_thread(c->w, p->leaf);
+	const struct world_process *process = b ? world_get_process(c->w, b->process) : NULL;
+	const struct tally_thread *leaf = tally_thread_known(&c->tally, p->leaf);
+
+	return p->leaf != anchor && a && process && a->process == b->process &&
+	       (b->tid == process->tgid || (leaf && leaf->calls));
+}
+
 /* only_outside: of losses that are not in the steps. */
 static bool part_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 		     const struct track_part *p, bool only_outside)
@@ -266,7 +278,7 @@ static bool part_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 	if (!vec_reach(&l->processes, process))
 		return false;
 	b = blame_of(c, anchor, p);
-	if (b.family == LOSS_FAMILIES)
+	if (b.family == LOSS_FAMILIES || (b.family != LOSS_LOCK && is_told_there(c, anchor, p)))
 		return true;
 	who = culprit_get(c->tally.culprits, b.culprit);
 	if (!only_outside) {
