@@ -492,6 +492,15 @@ int main(void)
 	disks(&s, v, v);
 	advises(&s, "disk-stall",
 		"Read ahead in worker threads, keep the files in memory, or use a faster device");
+	/* another thread that makes calls waits for the one at the disk: it is lost once */
+	disks(&s, v, v);
+	for (t = 0; t < LENGTH; t += EVERY) {
+		stage_set(stage_lock(&s, holder, 0, t, t + MS + 10 * US, t + MS + 10 * US, v,
+				     0x1000),
+			  COL_FUTEX_OP, 9);
+		stage_call(&s, holder, OP_CUDA_LAUNCH, 0, t + 2 * MS, t + 2 * MS + 10 * US);
+	}
+	told_among(&s, "disk-stall", "disk 8:16", 500 * MS);
 	disks(&s, v, holder);
 	silent(&s, "a thread beside waits for a disk, and nobody for it");
 	disks(&s, v, v);
