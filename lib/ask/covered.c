@@ -136,6 +136,11 @@ static double scale_of(const struct covered *c, const struct world *w, uint32_t 
 	return paused_scale(&c->paused, p ? p->node : 0, (enum op_tier)tier, from_ns, to_ns);
 }
 
+static bool is_known(double scale, uint64_t count)
+{
+	return scale > 0 && paused_is_known(1 / scale, 1, count);
+}
+
 bool covered_unknown(const struct covered *c, const struct world *w, uint32_t process,
 		     unsigned tier)
 {
@@ -159,9 +164,10 @@ struct estimate covered_estimate(const struct covered *c, const struct world *w,
 	for (size_t i = 0; i < row->v.n; i++) {
 		const struct covered_part *part = &row->v.v[i];
 		double scale = scale_of(c, w, part->process, part->tier);
-		double more = scale > 1 ? scale - 1 : 0;
+		bool known = is_known(scale, part->count);
+		double more = known && scale > 1 ? scale - 1 : 0;
 
-		e.least |= scale == 0;
+		e.least |= !known;
 		count += more * (double)part->count;
 		errors += more * (double)part->errors;
 		ns += more * (double)part->total_ns;

@@ -7,12 +7,6 @@
 
 #include "lib/cause/inside.h"
 
-/* Below this share of the time since the first pause the rest is estimated only if it was seen often
- * enough in it: a window of 50 ms a second is as long as one step of a training loop, and whatever
- * happens to lie in it would be multiplied by more than 20. */
-#define COVERED_MIN 0.05
-#define OFTEN	    5
-
 static uint32_t node_of(const struct cause *c, uint32_t thread)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
@@ -65,8 +59,7 @@ struct cause_estimate cause_found_estimate(const struct cause_found *f, const st
 	paused = paused_any_ns(&c->paused, node, f->tiers, first, c->settled_ns);
 	e.is = true;
 	e.covered = 1 - (double)paused / (double)wall;
-	if (since == paused || ((double)(since - paused) < COVERED_MIN * (double)since &&
-				count - f->whole_count < OFTEN)) {
+	if (!paused_is_known((double)(since - paused), (double)since, count - f->whole_count)) {
 		e.least = true;
 		return e;
 	}
@@ -94,6 +87,7 @@ uint64_t cause_found_window_ns(const struct cause_found *f, const struct cause *
 	if (paused_first(&c->paused, node, f->tiers) > end_ns - ns)
 		return (uint64_t)ns;
 	covered = ns - (int64_t)paused_any_ns(&c->paused, node, f->tiers, end_ns - ns, end_ns);
-	return (double)covered > COVERED_MIN * (double)ns ? (uint64_t)covered
-							  : (uint64_t)(COVERED_MIN * (double)ns);
+	return (double)covered > PAUSED_COVERED_MIN * (double)ns
+		       ? (uint64_t)covered
+		       : (uint64_t)(PAUSED_COVERED_MIN * (double)ns);
 }

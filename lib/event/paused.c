@@ -150,6 +150,10 @@ uint64_t paused_ns(const struct paused *p, uint32_t node, enum op_tier tier, int
 	return most;
 }
 
+/* Tiers are detached one after the other within a millisecond, and a recording ends a millisecond after its last pause
+ * did: what was recorded then says nothing. */
+#define NOTHING_SHARE 100
+
 double paused_scale(const struct paused *p, uint32_t node, enum op_tier tier, int64_t from_ns,
 		    int64_t to_ns)
 {
@@ -158,7 +162,7 @@ double paused_scale(const struct paused *p, uint32_t node, enum op_tier tier, in
 	if (paused == 0 || to_ns <= from_ns)
 		return 1;
 	all = (uint64_t)to_ns - (uint64_t)from_ns;
-	return paused >= all ? 0 : (double)all / (double)(all - paused);
+	return paused >= all - all / NOTHING_SHARE ? 0 : (double)all / (double)(all - paused);
 }
 
 unsigned paused_tiers(const struct paused *p, uint32_t node, int64_t from_ns, int64_t to_ns)

@@ -52,10 +52,21 @@ void paused_free(struct paused *p);
 uint64_t paused_ns(const struct paused *p, uint32_t node, enum op_tier tier, int64_t from_ns,
 		   int64_t to_ns);
 
-/* Calls of the tier counted in [from, to) times this estimate those made: 1 without pauses; 0: nothing of
- * that time was covered, so that nothing is known. */
+/* Calls of the tier counted in [from, to) times this estimate those made: 1 without pauses; 0: less
+ * than a hundredth of that time was covered, so that nothing is known. */
 double paused_scale(const struct paused *p, uint32_t node, enum op_tier tier, int64_t from_ns,
 		    int64_t to_ns);
+
+/* Whether so many calls counted in covered_ns of all_ns say anything of the rest. Below a twentieth they do only if they
+ * are PAUSED_OFTEN or more: a window of 50 ms a second is as long as one step of a training loop, and whatever happens to
+ * lie in it would be multiplied by more than 20. */
+#define PAUSED_COVERED_MIN 0.05
+#define PAUSED_OFTEN	   5
+static inline bool paused_is_known(double covered_ns, double all_ns, uint64_t count)
+{
+	return covered_ns > 0 &&
+	       (covered_ns >= PAUSED_COVERED_MIN * all_ns || count >= PAUSED_OFTEN);
+}
 
 /* The tiers (1 << enum op_tier, or-ed) of which probes were detached anywhere in [from, to). */
 unsigned paused_tiers(const struct paused *p, uint32_t node, int64_t from_ns, int64_t to_ns);

@@ -236,6 +236,34 @@ static void check_ended_before(void)
 	world_free(w);
 }
 
+/* Tiers are detached one after the other: what lies between says nothing of the last. */
+static void check_one_after_other(void)
+{
+	static const struct {
+		int64_t since_ns;
+		uint32_t tier;
+	} pauses[] = { { 1000000, TIER_LAUNCHES }, { 1200000, TIER_ALLOCATIONS } };
+	struct world *w = world_new();
+	struct covered c = { .from_ns = 0, .to_ns = 600000000 };
+	struct covered_row row = { 0 };
+	struct estimate counted = { .count = 1 }, e;
+	bool taken = true;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct record r = { .kind = RECORD_PAUSED };
+
+		REC_SET(&r, PAUSED, since_ns, pauses[i].since_ns);
+		REC_SET(&r, PAUSED, tier, pauses[i].tier);
+		taken &= covered_record(&c, w, &r);
+	}
+	taken &= covered_count(&c, &row, 0, OP_CUDA_MALLOC, false, 900000, 5);
+	e = covered_estimate(&c, w, &row, &counted);
+	ok(taken && e.least && e.count == 1, "what was allocated before is the least of it");
+	covered_free(&c);
+	covered_row_free(&row);
+	world_free(w);
+}
+
 /* The recording ends before the first window after the pause began. */
 static void check_least(const struct law *l, const char *scenario, enum by_key key)
 {
@@ -321,6 +349,7 @@ int main(int argc, char **argv)
 					       ? &until_end
 					       : &windows[strtoul(argv[3], NULL, 10) % WINDOWS]);
 	check_ended_before();
+	check_one_after_other();
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		struct law l;
 

@@ -334,6 +334,8 @@ def judge(run, report):
         "chain": brief(told) if told else None, "line_right": same_line(told, run) if told else None,
         "lost": report["coverage"]["lost"], "others_ns": run.others_ns, "run_delay_ns": delay, "wall_ns": run.wall_ns,
     }
+    if truth and told and told.get("at_least"):
+        truth = truth[0] * told["covered"], truth[1]  # of the part of the time in which its calls were recorded
     if truth and told:
         result.update(attributed_ns=told["lost_ns"], true_ns=list(truth), error=error(told["lost_ns"], truth))
     elif truth:
