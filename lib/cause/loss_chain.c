@@ -106,6 +106,22 @@ static void without_victim(struct line_culprit *who, uint32_t victim_pid)
 	who->npids -= n - left;
 }
 
+/* Of several: who took most. */
+static const struct line_culprit *lead_of(const struct cause *c, const struct loss *x)
+{
+	return x->takers.n ? culprit_get(c->tally.culprits, x->takers.v[0].culprit) : NULL;
+}
+
+static void name_taker(const struct loss_view *f, const struct line_culprit *who, struct buf *out)
+{
+	const struct cause *c = f->c;
+	size_t others = f->who ? 0 : f->loss->takers.n - 1;
+
+	name_culprit_full(out, c->w, &c->tally, who);
+	if (others)
+		buf_printf(out, " and %zu other%s", others, others == 1 ? "" : "s");
+}
+
 int loss_tell(struct cause *c, const struct loss *x, const struct detector *d,
 	      const struct loss_share *share, struct err *e)
 {
@@ -143,10 +159,7 @@ int loss_tell(struct cause *c, const struct loss *x, const struct detector *d,
 		f.who = &who;
 	}
 	name_victim(&victim, c->w, &c->tally, x->process);
-	if (f.who)
-		name_culprit_full(&culprit, c->w, &c->tally, f.who);
-	else
-		buf_puts(&culprit, "Several other commands");
+	name_taker(&f, f.who ? f.who : lead_of(c, x), &culprit);
 	where_text(c, x, &where);
 	f.victim = buf_text(&victim);
 	f.culprit = buf_text(&culprit);

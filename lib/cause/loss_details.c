@@ -14,6 +14,7 @@
 
 #define SITES_TOLD   5
 #define CLASSES_TOLD 5
+#define TAKERS_TOLD  5
 
 /* Threads that had a lock which the victim waited for when it was taken from them. */
 static void list_holders(const struct loss_view *f, struct finding *to)
@@ -217,6 +218,22 @@ static uint16_t first_op(const struct where_place *places, unsigned n)
 	return 0;
 }
 
+/* Of several: those who took most. */
+static void list_takers(const struct loss_view *f, struct finding *to)
+{
+	struct buf name = { 0 };
+
+	for (size_t i = 0; !f->who && i < f->loss->takers.n && i < TAKERS_TOLD; i++) {
+		const struct loss_taker *t = &f->loss->takers.v[i];
+
+		name_culprit_full(&name, f->c->w, &f->c->tally,
+				  culprit_get(f->c->tally.culprits, t->culprit));
+		details_add_number(to, buf_text(&name), (double)t->ns, "ns");
+		buf_reset(&name);
+	}
+	buf_free(&name);
+}
+
 void loss_fill_details(const struct loss_view *f, const struct detector *d, struct finding *to)
 {
 	const struct cause *c = f->c;
@@ -243,6 +260,7 @@ void loss_fill_details(const struct loss_view *f, const struct detector *d, stru
 	without_fill_loss(f, to);
 	details_fill_coverage(c, to);
 	to->counted = bytes_of("waits");
+	list_takers(f, to);
 	if (d->evidence)
 		d->evidence(f, to);
 	buf_free(&text);

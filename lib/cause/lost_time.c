@@ -120,7 +120,7 @@ static void panes_free(struct loss *x)
 	}
 }
 
-static void loss_free(struct loss *x)
+void loss_free(struct loss *x)
 {
 	panes_free(x);
 	vec_free(&x->threads);
@@ -158,7 +158,7 @@ static struct loss *loss_at(struct lost_time *l, uint32_t process, enum loss_fam
 	return &l->v.v[at];
 }
 
-static struct loss_thread *thread_of(struct loss *x, uint32_t anchor)
+struct loss_thread *loss_thread_of(struct loss *x, uint32_t anchor)
 {
 	for (size_t i = 0; i < x->threads.n; i++)
 		if (x->threads.v[i].anchor == anchor)
@@ -168,7 +168,7 @@ static struct loss_thread *thread_of(struct loss *x, uint32_t anchor)
 		       : NULL;
 }
 
-static void worst_add(struct loss_moment *v, const struct loss_moment *m)
+void loss_moment_add(struct loss_moment *v, const struct loss_moment *m)
 {
 	unsigned i = LOSS_WORST;
 
@@ -227,7 +227,7 @@ static bool pane_add(struct loss_thread *th, int64_t pane, const struct track_pa
 static bool loss_add(struct lost_time *l, struct loss *x, uint32_t anchor, const struct blame_of *b,
 		     const struct track_part *p)
 {
-	struct loss_thread *th = thread_of(x, anchor);
+	struct loss_thread *th = loss_thread_of(x, anchor);
 
 	if (!th)
 		return false;
@@ -326,11 +326,11 @@ bool lost_time_moment(struct lost_time *l, struct cause *c, const struct line_pi
 		if (!x && who && family != LOSS_FAMILIES && !full)
 			return false;
 		if (x)
-			worst_add(call ? x->calls : x->intervals,
-				  &(struct loss_moment){
-					  p->end_ns, (uint64_t)(p->end_ns - p->start_ns), of->ns,
-					  p->thread, p->ev ? p->ev->stack : 0,
-					  p->ev ? p->ev->op : 0, (uint16_t)of->part });
+			loss_moment_add(call ? x->calls : x->intervals,
+					&(struct loss_moment){
+						p->end_ns, (uint64_t)(p->end_ns - p->start_ns),
+						of->ns, p->thread, p->ev ? p->ev->stack : 0,
+						p->ev ? p->ev->op : 0, (uint16_t)of->part });
 	}
 	return true;
 }
@@ -459,56 +459,6 @@ bool lost_time_finish(struct lost_time *l, struct cause *c)
 }
 
 /* ---- answers ---- */
-
-static bool add_several(struct loss *all, const struct loss *x)
-{
-	if (!all->ns || x->first_ns < all->first_ns)
-		all->first_ns = x->first_ns;
-	if (!all->ns || x->last_ns > all->last_ns)
-		all->last_ns = x->last_ns;
-	all->ns += x->ns;
-	all->count += x->count;
-	all->idle_ns += x->idle_ns;
-	for (unsigned i = 0; i < PART_COUNT; i++)
-		all->part_ns[i] += x->part_ns[i];
-	for (unsigned i = 0; i < LOSS_WORST; i++) {
-		worst_add(all->intervals, &x->intervals[i]);
-		worst_add(all->calls, &x->calls[i]);
-	}
-	for (size_t i = 0; i < x->threads.n; i++) {
-		struct loss_thread *th = thread_of(all, x->threads.v[i].anchor);
-
-		if (!th)
-			return false;
-		th->ns += x->threads.v[i].ns;
-		th->idle_ns += x->threads.v[i].idle_ns;
-		th->step_ns += x->threads.v[i].step_ns;
-		th->step_idle_ns += x->threads.v[i].step_idle_ns;
-	}
-	return true;
-}
-
-bool lost_time_several(struct lost_time *l, uint32_t process, struct loss **all)
-{
-	const struct loss_process *p = lost_time_process(l, process);
-	uint64_t most = 0;
-
-	loss_free(&l->several);
-	l->several = (struct loss){ .process = process, .family = LOSS_CPU };
-	*all = NULL;
-	for (size_t i = 0; i < p->at.n; i++) {
-		const struct loss *x = &l->v.v[p->at.v[i]];
-
-		if (x->family != LOSS_CPU || x->revision || !x->ns)
-			continue;
-		if (!add_several(&l->several, x))
-			return false;
-		most = x->ns > most ? x->ns : most;
-	}
-	if (l->several.ns && most <= l->several.ns / 2)
-		*all = &l->several;
-	return true;
-}
 
 uint64_t loss_worst_ns(const struct loss *x, int64_t pane)
 {

@@ -20,7 +20,7 @@ enum loss_family { LOSS_CPU, LOSS_THROTTLED, LOSS_LOCK, LOSS_DISK, LOSS_FAMILIES
 
 #define LOST_TIME_MAX 65536 /* beyond, takers are not told apart: nobody to name */
 #define LOSS_WORST    3
-#define LOSS_TAKERS   64 /* told apart in one */
+#define LOSS_TAKERS   64 /* told apart in one of a culprit */
 #define LOSS_VIA      8
 
 /* Of one anchor. */
@@ -86,7 +86,7 @@ struct lost_time {
 	struct map by;
 	struct where where;  /* by position */
 	int64_t pane;	     /* that what grows is counted in */
-	struct loss several; /* lost_time_several */
+	struct loss several; /* lost_several.h */
 };
 
 struct cause;
@@ -106,15 +106,17 @@ uint64_t loss_worst_ns(const struct loss *x, int64_t pane);
 /* The anchor with most of it; NULL: none has any. */
 const struct loss_thread *loss_worst_thread(const struct loss *x);
 
-/* The takers of a process's CPUs that were not told, as one that stays until this is asked for again; *all NULL where
- * there are none, or most of it is one's doing. False: out of memory. */
-bool lost_time_several(struct lost_time *l, uint32_t process, struct loss **all);
-
 const struct loss_process *lost_time_process(const struct lost_time *l, uint32_t process);
 
 /* The process ended long ago: what was not told of it makes room. False: out of memory. */
 bool lost_time_forget(struct lost_time *l, uint32_t process);
 
 void lost_time_free(struct lost_time *l);
+
+/* For lost_several.c: what the anchor lost in it, at first nothing (NULL: out of memory); a moment that is kept if it is one of
+ * the worst; what it holds is released. */
+struct loss_thread *loss_thread_of(struct loss *x, uint32_t anchor);
+void loss_moment_add(struct loss_moment *v, const struct loss_moment *m);
+void loss_free(struct loss *x);
 
 #endif

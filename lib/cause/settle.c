@@ -10,9 +10,10 @@
 #include "lib/cause/detect/kinds.h"
 #include "lib/cause/inside.h"
 #include "lib/cause/loss_chain.h"
+#include "lib/cause/lost_several.h"
 
-/* Many small takers are only a finding of their own when together they take this much. */
-#define SEVERAL_SHARE 0.05
+/* Many small takers are only a finding of their own when together they take this much: one that is MEDIUM. */
+#define SEVERAL_SHARE 0.02
 
 /* Of the worst-hit thread, in the time that it is held against. */
 struct measure {
@@ -95,6 +96,8 @@ static int settle_window(struct cause *c, struct loss *x, int64_t pane, struct e
 	share = (double)m.worst / (double)m.wall;
 	if (share > x->worst_share)
 		x->worst_share = share;
+	if (loss_is_small(c, x, share))
+		return 0;
 	if (x->revision && x->ns < 2 * x->told_ns && cause_severity(x->worst_share) <= x->severity)
 		return 0;
 	return tell(c, x, e);
@@ -114,12 +117,19 @@ static int by_lost(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
+static double share_at_end(const struct cause *c, const struct loss *x)
+{
+	struct measure m = measure_of(c, x, INT64_MAX);
+
+	return m.wall ? (double)m.worst / (double)m.wall : 0;
+}
+
 /* Whether the whole recording makes this loss worth telling. What was told before is told again: its shares are now of
  * the whole. */
 static bool due_at_end(struct cause *c, struct loss *x, double min_share)
 {
 	struct measure m = measure_of(c, x, INT64_MAX);
-	double share = m.wall ? (double)m.worst / (double)m.wall : 0;
+	double share = share_at_end(c, x);
 
 	if (!material(c, &m, min_share))
 		return x->revision > 0;
@@ -128,17 +138,22 @@ static bool due_at_end(struct cause *c, struct loss *x, double min_share)
 	return true;
 }
 
-/* The takers of a process's CPUs that are not told alone, as one. */
+/* The takers of a process's CPUs that are not told alone, as one, unless most of it is one's doing. */
 static int tell_several(struct cause *c, uint32_t process, struct err *e)
 {
-	struct loss *all;
+	struct loss *all, *most;
 	int rc = 0;
 
-	if (!lost_time_several(&c->lost_time, process, &all))
-		return err_nomem(e);
-	if (!all)
-		return 0;
-	if (due_at_end(c, all, c->opt.min_share > SEVERAL_SHARE ? c->opt.min_share : SEVERAL_SHARE))
+	do {
+		if (!lost_time_several(c, process, &all, &most))
+			return err_nomem(e);
+		if (!all)
+			return 0;
+		if (most->ns > all->ns / 2 && !due_at_end(c, most, c->opt.min_share))
+			return 0;
+		rc = most->ns > all->ns / 2 ? tell(c, most, e) : 0;
+	} while (rc == 0 && most->revision);
+	if (rc == 0 && due_at_end(c, all, SEVERAL_SHARE))
 		rc = tell(c, all, e);
 	return rc;
 }
@@ -150,8 +165,11 @@ static int settle_end(struct cause *c, struct err *e)
 	int rc = 0;
 
 	for (size_t i = 0; i < l->v.n; i++) {
-		if (l->v.v[i].process && due_at_end(c, &l->v.v[i], c->opt.min_share) &&
-		    !vec_push(&due, (struct due){ (uint32_t)i, l->v.v[i].ns })) {
+		struct loss *x = &l->v.v[i];
+
+		if (x->process && due_at_end(c, x, c->opt.min_share) &&
+		    !loss_is_small(c, x, share_at_end(c, x)) &&
+		    !vec_push(&due, (struct due){ (uint32_t)i, x->ns })) {
 			rc = err_nomem(e);
 			goto out;
 		}

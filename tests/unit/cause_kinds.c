@@ -547,11 +547,13 @@ int main(void)
 
 	/* many commands, none of them much: together they are a finding */
 	jobs(&s, v, 0, 25);
-	tells(&s, "cpu-preempted", "Several other commands", 500 * MS);
+	tells(&s, "cpu-preempted", "job0 (pid 3000) and 24 others", 500 * MS);
+	/* nor is one of a few to blame that take as much as each other */
+	jobs(&s, v, 0, 5);
+	tells(&s, "cpu-preempted", "job0 (pid 3000) and 4 others", 500 * MS);
 	/* also beside one that takes much */
 	jobs(&s, v, 1, 25);
-	tells_both(&s, "cpu-preempted", "hog (pid 2999)", 250 * MS, "Several other commands",
-		   250 * MS);
+	tells_both(&s, "cpu-preempted", "hog (pid 2999)", 250 * MS, "and 24 others", 250 * MS);
 
 	/* noisy-neighbour: the same in a cgroup beside the victim's, all of it one culprit */
 	crowd(&s, v, "/kubepods/pod-etl/main", 9);
