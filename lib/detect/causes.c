@@ -207,7 +207,7 @@ static void merge_cause(struct path_cause *into, const struct path_cause *from)
 }
 
 /* Of a machine full of small programs each takes next to nothing: those that took less than
- * SMALL_TAKER of what all took are one cause. In order of time. */
+ * SMALL_TAKER of what all took, or less than is grave, are one cause. In order of time. */
 static void merge_takers(struct path_causes *c)
 {
 	struct path_cause *small = NULL;
@@ -224,7 +224,8 @@ static void merge_takers(struct path_causes *c)
 			continue;
 		}
 		c->v.v[keep] = one;
-		if (one.class == PATH_TAKEN && (double)one.ns < SMALL_TAKER * (double)taken)
+		if (one.class == PATH_TAKEN && ((double)one.ns < SMALL_TAKER * (double)taken ||
+						(double)one.ns < HIGH_SHARE * (double)c->ns))
 			small = &c->v.v[keep];
 		keep++;
 	}

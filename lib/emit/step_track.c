@@ -40,6 +40,35 @@ static const struct finding *find_mismatch(const struct report *r, const struct 
 	return find_kind(r, "collective-mismatch", 0);
 }
 
+static bool is_of(const struct finding *c, const struct paths_track *t)
+{
+	return c->victim.pid == t->pid && bytes_equal(c->node, t->node);
+}
+
+/* Kinds that name who took time from the steps. The others name work of them that is slow. */
+static bool is_loss(struct bytes kind)
+{
+	static const char *const kinds[] = { "cpu-preempted",	"cpu-contended", "cpu-throttled",
+					     "noisy-neighbour", "lock-wait",	 "disk-stall",
+					     "memory-pressure", "stopped" };
+	size_t i = 0;
+
+	while (i < sizeof(kinds) / sizeof(kinds[0]) && !bytes_equal(kind, bytes_of(kinds[i])))
+		i++;
+	return i < sizeof(kinds) / sizeof(kinds[0]);
+}
+
+/* Whether the first finding of the track's process is of lost time. */
+static bool has_loss_first(const struct report *r, const struct paths_track *track)
+{
+	size_t i = 0;
+
+	while (i < r->chains->v.n &&
+	       !(report_selects(r, &r->chains->v.v[i]) && is_of(&r->chains->v.v[i], track)))
+		i++;
+	return i < r->chains->v.n && is_loss(r->chains->v.v[i].kind);
+}
+
 /* The i-th track, if it is to be shown and has steps. */
 static bool get_track(const struct report *r, size_t i, struct step_track *t)
 {
@@ -48,7 +77,8 @@ static bool get_track(const struct report *r, size_t i, struct step_track *t)
 	*t = (struct step_track){ .all = &r->chains->paths,
 				  .track = track,
 				  .phase = paths_find_phase(track, "steps"),
-				  .mismatch = find_mismatch(r, track) };
+				  .mismatch = find_mismatch(r, track),
+				  .loss_leads = has_loss_first(r, track) };
 	t->count = track->has_steps ? (double)track->steps.count : 0;
 	t->ns = t->phase ? (double)t->phase->ns : 0;
 	return !track->hidden && report_is_pid(r, track->pid) && t->count >= STEPS_LEAST &&
@@ -166,33 +196,41 @@ void step_track_print_count(struct buf *out, const struct step_track *t)
 	buf_puts(out, human_count(s->count).s);
 }
 
-/* What a verdict names: the largest parts of a step. */
+/* What a verdict names: the largest parts of a step, those that lead first. */
 struct step_part {
+	bool leads;
 	uint64_t ns;
 	struct bytes text;
 };
 
-static void keep_part(struct step_part best[VERDICT_PARTS], uint64_t ns, struct bytes text)
+static bool is_before(const struct step_part *a, const struct step_part *b)
+{
+	return a->leads != b->leads ? a->leads : a->ns > b->ns;
+}
+
+static void keep_part(struct step_part best[VERDICT_PARTS], const struct step_part *part)
 {
 	unsigned at = VERDICT_PARTS;
 
-	while (at > 0 && ns > best[at - 1].ns)
+	while (at > 0 && is_before(part, &best[at - 1]))
 		at--;
 	if (at == VERDICT_PARTS)
 		return;
 	for (unsigned k = VERDICT_PARTS - 1; k > at; k--)
 		best[k] = best[k - 1];
-	best[at] = (struct step_part){ ns, text };
+	best[at] = *part;
 }
 
-/* Losses, wherever in a step they happen. */
+/* Losses, wherever in a step they happen. Before work that is no trouble a grave one leads, as it does among the findings. */
 static void keep_losses(const struct step_track *t, struct step_part best[VERDICT_PARTS])
 {
 	for (size_t i = 0; i < t->phase->causes.n; i++) {
 		const struct paths_cause *c = &t->phase->causes.v[i];
 
 		if (c->severity)
-			keep_part(best, c->ns, c->text);
+			keep_part(best,
+				  &(struct step_part){ t->loss_leads && c->severity >= FINDING_HIGH,
+						       c->ns, c->text });
 	}
 }
 
@@ -204,7 +242,8 @@ static void keep_work(const struct step_track *t, struct step_part best[VERDICT_
 
 		for (size_t k = 0; k < row->why.n; k++)
 			if (!row->why.v[k].severity)
-				keep_part(best, row->why.v[k].ns, row->why.v[k].text);
+				keep_part(best, &(struct step_part){ .ns = row->why.v[k].ns,
+								     .text = row->why.v[k].text });
 	}
 }
 
@@ -332,11 +371,6 @@ unsigned step_track_severity(const struct step_track *t)
 }
 
 /* ---- what is not of the steps ---- */
-
-static bool is_of(const struct finding *c, const struct paths_track *t)
-{
-	return c->victim.pid == t->pid && bytes_equal(c->node, t->node);
-}
 
 /* How much of that time lies within the steps. */
 static double overlap(int64_t from_ns, int64_t to_ns, const struct paths_steps *s)

@@ -20,6 +20,7 @@ struct step_track {
 	const struct paths_phase *phase; /* of the steps */
 	double count, ns;		 /* steps, and all their time */
 	const struct finding *mismatch;	 /* of the collectives that it waits in; NULL: none */
+	bool loss_leads; /* its first finding names who took time from it, and no work that is slow */
 };
 
 /* Programs that are to be shown, one after another; *at: 0 to begin. A second thread of one is passed. */
