@@ -115,7 +115,7 @@ static const struct line_culprit *lead_of(const struct cause *c, const struct lo
 static void name_taker(const struct loss_view *f, const struct line_culprit *who, struct buf *out)
 {
 	const struct cause *c = f->c;
-	size_t others = f->who ? 0 : f->loss->takers.n - 1;
+	size_t others = f->who || !f->loss->takers.n ? 0 : f->loss->takers.n - 1;
 
 	name_culprit_full(out, c->w, &c->tally, who);
 	if (others)
@@ -158,14 +158,22 @@ int loss_tell(struct cause *c, const struct loss *x, const struct detector *d,
 		without_victim(&who, f.victim_pid);
 		f.who = &who;
 	}
+	make_ids(&f, d->kind, id, match);
+	if (x->family == LOSS_STOPPED && f.who && f.who->npids == 1) {
+		/* What it calls itself now, which is no part of its identity. */
+		who.name = world_string(c->w, name_thread(c->w, &c->tally, f.who->thread));
+		f.who = &who;
+	}
 	name_victim(&victim, c->w, &c->tally, x->process);
-	name_taker(&f, f.who ? f.who : lead_of(c, x), &culprit);
+	if (f.who || !d->nobody)
+		name_taker(&f, f.who ? f.who : lead_of(c, x), &culprit);
+	else
+		buf_puts(&culprit, d->nobody);
 	where_text(c, x, &where);
 	f.victim = buf_text(&victim);
 	f.culprit = buf_text(&culprit);
 	f.where = buf_text(&where);
 	d->summary(&f, &summary);
-	make_ids(&f, d->kind, id, match);
 	found.id = bytes_of(id);
 	found.match = bytes_of(match);
 	found.summary = buf_bytes(&summary);

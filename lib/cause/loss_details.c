@@ -56,7 +56,7 @@ static void fill_culprit_tasks(const struct line_culprit *who, struct finding *t
 			    who->ntids < CULPRIT_TIDS ? who->ntids : CULPRIT_TIDS);
 }
 
-static void fill_culprit(const struct loss_view *f, struct finding *to)
+static void fill_culprit(const struct loss_view *f, const struct detector *d, struct finding *to)
 {
 	static const char *const kinds[] = { "process", "own",	  "thread",
 					     "device",	"cgroup", "cgroup" };
@@ -66,7 +66,7 @@ static void fill_culprit(const struct loss_view *f, struct finding *to)
 	struct bytes *as = &to->culprit.comm;
 	struct buf text = { 0 };
 
-	to->culprit.kind = bytes_of(who ? kinds[who->kind] : "several");
+	to->culprit.kind = bytes_of(who ? kinds[who->kind] : d->nobody ? "none" : "several");
 	to->culprit.text = finding_copy(to, bytes_of(f->culprit));
 	to->culprit.pid = p ? p->tgid : 0;
 	fill_culprit_tasks(who, to);
@@ -223,7 +223,7 @@ static void list_takers(const struct loss_view *f, struct finding *to)
 {
 	struct buf name = { 0 };
 
-	for (size_t i = 0; !f->who && i < f->loss->takers.n && i < TAKERS_TOLD; i++) {
+	for (size_t i = 0; i < f->loss->takers.n && i < TAKERS_TOLD; i++) {
 		const struct loss_taker *t = &f->loss->takers.v[i];
 
 		name_culprit_full(&name, f->c->w, &f->c->tally,
@@ -252,15 +252,16 @@ void loss_fill_details(const struct loss_view *f, const struct detector *d, stru
 	to->explained = p->ns ? (double)f->loss->ns / (double)p->ns : 0;
 	to->unexplained = p->ns ? (double)p->unnamed_ns / (double)p->ns : 0;
 	details_fill_parts(f->loss->part_ns, to);
-	fill_culprit(f, to);
+	fill_culprit(f, d, to);
 	list_symptoms(f, places, n, to);
 	list_sites(f, places, n, to);
 	timeline_fill_loss(f, to);
 	d->recommend(f, to);
 	without_fill_loss(f, to);
 	details_fill_coverage(c, to);
-	to->counted = bytes_of("waits");
-	list_takers(f, to);
+	to->counted = bytes_of(d->counted ? d->counted : "waits");
+	if (!f->who && !d->nobody)
+		list_takers(f, to);
 	if (d->evidence)
 		d->evidence(f, to);
 	buf_free(&text);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of tracks are sorted by process, family and culprit. A culprit is asked for by the thread that is to blame, so that
- * it is the same as in every other place.
+ * Sums parts of tracks by process, family and culprit (lib/cause/loss_blame.h).
  */
 #include "lib/cause/lost_time.h"
 
@@ -10,37 +9,13 @@
 
 #include "lib/base/hash.h"
 #include "lib/cause/inside.h"
-
-/* ---- what a part is ---- */
-
-struct blame_of {
-	enum loss_family family; /* LOSS_FAMILIES: none */
-	enum part part;
-	uint32_t culprit; /* 0: nobody to name */
-};
-
-static uint32_t cgroup_of(const struct cause *c, uint32_t thread)
-{
-	const struct tally_thread *th = tally_thread_known(&c->tally, thread);
-	const struct world_ctx *ctx = th ? world_get_ctx(c->w, th->ctx) : NULL;
-
-	return ctx ? ctx->cgroup : 0;
-}
+#include "lib/cause/loss_blame.h"
 
 static uint32_t process_of(const struct cause *c, uint32_t thread)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
 
 	return t ? t->process : 0;
-}
-
-/* The one that feeds the device has the interpreter: the program moves on, and what another thread waits is not lost. */
-static bool moves_on(const struct cause *c, uint32_t anchor, const struct track_part *p)
-{
-	const struct tally_thread *holder = tally_thread_known(&c->tally, p->thread),
-				  *waits = tally_thread_known(&c->tally, anchor);
-
-	return p->gil && holder && holder->calls && !(waits && waits->calls);
 }
 
 /* What a program loses that makes no calls is told of those that wait for it, if any program makes some; and what those that it
@@ -50,64 +25,6 @@ static bool is_elsewhere(const struct cause *c, uint32_t process, const struct t
 	if (process < c->tally.processes.n && c->tally.processes.v[process].calls)
 		return false;
 	return c->calls || process_of(c, p->leaf) != process;
-}
-
-static struct blame_of blame_cpu(struct cause *c, uint32_t anchor, const struct track_part *p)
-{
-	struct loss_process *victim = &c->lost_time.processes.v[process_of(c, anchor)];
-
-	if (!victim->cgroup)
-		victim->cgroup = cgroup_of(c, anchor);
-	return (struct blame_of){ LOSS_CPU, p->woken ? PART_RUNQ : PART_PREEMPTED,
-				  culprit_task(c->tally.culprits, p->thread, anchor,
-					       process_of(c, anchor), victim->cgroup) };
-}
-
-static struct blame_of blame_disk(struct cause *c, uint32_t anchor, const struct track_part *p)
-{
-	const struct world_process *v = world_get_process(c->w, process_of(c, anchor));
-
-	return (struct blame_of){ LOSS_DISK, PART_DISK,
-				  culprit_device(c->tally.culprits, v ? v->node : 0, p->device) };
-}
-
-static struct blame_of blame_of(struct cause *c, uint32_t anchor, const struct track_part *p)
-{
-	struct blame_of none = { .family = LOSS_FAMILIES };
-
-	switch (p->class) {
-	case PATH_TAKEN:
-		return blame_cpu(c, anchor, p);
-	case PATH_CPU_OTHER:
-		return (struct blame_of){ LOSS_CPU, p->woken ? PART_RUNQ : PART_PREEMPTED, 0 };
-	case PATH_THROTTLED:
-		return (struct blame_of){ LOSS_THROTTLED, PART_THROTTLED,
-					  culprit_cgroup(c->tally.culprits, p->cgroup) };
-	case PATH_DISK:
-		return blame_disk(c, anchor, p);
-	case PATH_LOCK:
-		if (moves_on(c, anchor, p))
-			return none;
-		return (struct blame_of){
-			LOSS_LOCK, PART_LOCK,
-			p->thread ? culprit_holder(c->tally.culprits, p->thread, p->gil) : 0
-		};
-	case PATH_OWN:
-	case PATH_CALL:
-	case PATH_DEVICE:
-	case PATH_SLEEP:
-	case PATH_CHILD:
-	case PATH_DEMAND:
-	case PATH_REPLY:
-	case PATH_OUTSIDE:
-	case PATH_BLOCKED:
-		if (!p->lock || moves_on(c, anchor, p))
-			return none;
-		return (struct blame_of){ LOSS_LOCK, PART_LOCK,
-					  culprit_holder(c->tally.culprits, p->thread, p->gil) };
-	default:
-		return none;
-	}
 }
 
 /* ---- losses ---- */
@@ -172,6 +89,11 @@ void loss_moment_add(struct loss_moment *v, const struct loss_moment *m)
 {
 	unsigned i = LOSS_WORST;
 
+	/* Told once more, of more that is known. */
+	for (unsigned k = 0; k < LOSS_WORST; k++)
+		if (v[k].lost_ns && v[k].thread == m->thread && v[k].end_ns == m->end_ns &&
+		    v[k].op == m->op)
+			return;
 	while (i > 0 && m->lost_ns > v[i - 1].lost_ns)
 		i--;
 	if (i == LOSS_WORST)
@@ -224,8 +146,24 @@ static bool pane_add(struct loss_thread *th, int64_t pane, const struct track_pa
 	return th->panes != NULL;
 }
 
-static bool loss_add(struct lost_time *l, struct loss *x, uint32_t anchor, const struct blame_of *b,
-		     const struct track_part *p)
+/* No event says who it was: the longest time stands for them. */
+static void longest_add(struct loss *x, const struct loss_blame *b, const struct track_part *p)
+{
+	int64_t end_ns = p->longest_from_ns + (int64_t)p->longest_ns;
+
+	if (p->longest_ns > x->longest_ns) {
+		x->longest_ns = p->longest_ns;
+		x->leaf = p->leaf;
+	}
+	loss_moment_add(x->intervals, &(struct loss_moment){ .end_ns = end_ns,
+							     .dur_ns = p->longest_ns,
+							     .lost_ns = p->longest_ns,
+							     .thread = p->leaf,
+							     .part = (uint16_t)b->part });
+}
+
+static bool loss_add(struct lost_time *l, struct loss *x, uint32_t anchor,
+		     const struct loss_blame *b, const struct track_part *p)
 {
 	struct loss_thread *th = loss_thread_of(x, anchor);
 
@@ -248,6 +186,8 @@ static bool loss_add(struct lost_time *l, struct loss *x, uint32_t anchor, const
 	x->beside_ns += p->leaf != anchor ? p->ns : 0;
 	if (p->exclusion && p->leaf != anchor && b->family != LOSS_LOCK && !via_add(x, p->leaf))
 		return false;
+	if (b->family == LOSS_STOPPED)
+		longest_add(x, b, p);
 	return taker_add(x, b->culprit, p->ns) && place_add(l, x, p);
 }
 
@@ -269,7 +209,7 @@ static bool part_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 {
 	uint32_t process = process_of(c, anchor);
 	const struct line_culprit *who;
-	struct blame_of b;
+	struct loss_blame b;
 	struct loss *x;
 	bool full;
 
@@ -277,7 +217,7 @@ static bool part_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 		return true;
 	if (!vec_reach(&l->processes, process))
 		return false;
-	b = blame_of(c, anchor, p);
+	b = loss_blame_of(c, anchor, p);
 	if (b.family == LOSS_FAMILIES || (b.family != LOSS_LOCK && is_told_there(c, anchor, p)))
 		return true;
 	who = culprit_get(c->tally.culprits, b.culprit);
@@ -285,9 +225,9 @@ static bool part_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 		l->processes.v[process].ns += p->ns;
 		l->processes.v[process].unnamed_ns += who ? 0 : p->ns;
 	}
-	if (!who)
+	if (!who && b.family != LOSS_STOPPED)
 		return true;
-	x = loss_at(l, process, b.family, who->base, &full);
+	x = loss_at(l, process, b.family, who ? who->base : 0, &full);
 	if (!x || (only_outside && !x->outside))
 		return x || full;
 	return loss_add(l, x, anchor, &b, p);
@@ -379,7 +319,7 @@ static void clear_loss(struct loss *x)
 		th->ns = th->idle_ns = th->step_ns = th->step_idle_ns = 0;
 	}
 	memset(x->part_ns, 0, sizeof(x->part_ns));
-	x->ns = x->count = x->idle_ns = x->beside_ns = 0;
+	x->ns = x->count = x->idle_ns = x->beside_ns = x->longest_ns = 0;
 	x->takers.n = x->via.n = 0;
 }
 

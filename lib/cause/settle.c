@@ -57,9 +57,11 @@ static struct measure measure_of(const struct cause *c, const struct loss *x, in
 	return m;
 }
 
-static bool material(const struct cause *c, const struct measure *m, double min_share)
+static bool material(const struct cause *c, const struct loss *x, const struct measure *m,
+		     double min_share)
 {
-	return m->ns >= c->opt.min_lost_ns && cause_often(c, m->count, m->worst, m->wall) &&
+	return m->ns >= c->opt.min_lost_ns &&
+	       (x->family == LOSS_STOPPED || cause_often(c, m->count, m->worst, m->wall)) &&
 	       m->wall > 0 && (double)m->worst >= min_share * (double)m->wall;
 }
 
@@ -91,7 +93,7 @@ static int settle_window(struct cause *c, struct loss *x, int64_t pane, struct e
 	if (!x->process || x->last_ns / TALLY_PANE_NS <= pane - TALLY_PANES)
 		return 0;
 	m = measure_of(c, x, pane);
-	if (!material(c, &m, c->opt.min_share))
+	if (!material(c, x, &m, c->opt.min_share))
 		return 0;
 	share = (double)m.worst / (double)m.wall;
 	if (share > x->worst_share)
@@ -131,7 +133,7 @@ static bool due_at_end(struct cause *c, struct loss *x, double min_share)
 	struct measure m = measure_of(c, x, INT64_MAX);
 	double share = share_at_end(c, x);
 
-	if (!material(c, &m, min_share))
+	if (!material(c, x, &m, min_share))
 		return x->revision > 0;
 	if (share > x->worst_share)
 		x->worst_share = share;

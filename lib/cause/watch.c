@@ -31,7 +31,6 @@ static const struct watch_def *const defs[] = {
 	&watch_throttle,
 	&watch_device_fault,
 	&watch_net_loss,
-	&watch_stopped,
 	&watch_gpu_work,
 	&watch_steps,
 	&watch_periodic_spike,

@@ -23,6 +23,7 @@ struct track_part {
 	uint32_t cgroup;   /* PATH_THROTTLED: world cgroup id; 0 not known */
 	uint8_t object;	   /* PATH_UNENDED: enum object_kind that it waits for */
 	uint32_t line; /* world frame id: where the culprit was, else where the anchor was; 0 not known */
+	uint32_t resumed_by; /* of who stood still: world thread id of who let it go on; 0 not known */
 	bool resumed; /* the culprit did no more than let the anchor go on that was stopped or frozen */
 	bool exclusion; /* the anchor waited for a thread to leave: a lock, the interpreter's lock */
 	bool lock;	/* of these, what is known to be one */

@@ -191,6 +191,11 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 		if (path_is_recorder(names->w, path, thread))
 			out->class = PATH_RECORDER;
 	}
+	if (out->class == PATH_STOPPED || out->class == PATH_FROZEN) {
+		out->resumed_by = s.who;
+		if (path_is_recorder(names->w, path, s.who))
+			out->class = PATH_RECORDER;
+	}
 	if (s.line)
 		out->line = site_frames_get(&names->frames, names->w, s.line);
 	out->sampled = s.flags & SEGMENT_SAMPLED;

@@ -392,6 +392,10 @@ int main(void)
 			     too = i < 2 ? by : stage_actor(&s, 710, 710, 1, "gdb");
 
 		calls(&s, v);
+		for (size_t k = 0; k < s.ev.n; k++) /* none while they stand still */
+			if (s.ev.v[k].end_ns >= 2000 * MS && s.ev.v[k].end_ns < 4000 * MS &&
+			    s.ev.v[k].end_ns % (1000 * MS) < 502 * MS)
+				s.ev.v[k--] = s.ev.v[--s.ev.n];
 		for (t = 2000 * MS; t < 4000 * MS; t += 1000 * MS) {
 			for (unsigned k = 0; k < 2; k++) {
 				struct event *ev = stage_offcpu(&s, k ? v : second, 0, t + MS,
@@ -406,10 +410,30 @@ int main(void)
 			silent(&s, "stopped by the recorder, to attach");
 		else
 			tells(&s, "stopped",
-			      i ? "slurmstepd (pid 702) let it go on"
+			      i ? "gdb (pid 710) let it go on"
 				: "slurmstepd (pid 700) let it go on",
-			      2 * 500 * MS);
+			      2 * (500 * MS + 10 * US));
 	}
+
+	/* of a loader that is stopped, those who wait for it */
+	for (t = 0; t < LENGTH; t += 100 * MS) {
+		struct actor loader = stage_actor(&s, 720, 720, 100, "loader"),
+			     by = stage_actor(&s, 700, 700, 1, "slurmstepd");
+		struct event *ev = stage_offcpu(&s, v, 0, t + 10 * MS, t + 90 * MS, 0, 0);
+
+		stage_call(&s, v, OP_CUDA_MALLOC, 0, t, t + 10 * US);
+		stage_set(ev, COL_OBJECT_KIND, OBJECT_FD);
+		stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
+		stage_set(ev, COL_WAKER, loader.thread);
+		ev = stage_offcpu(&s, loader, 0, t + 20 * MS, t + 70 * MS, 0, 1);
+		stage_set(ev, COL_OBJECT_KIND, OBJECT_STOP);
+		stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
+		stage_set(ev, COL_WAKER, by.thread);
+	}
+	tells(&s, "stopped",
+	      "waited for loader (pid 720), which was stopped for 2.50 s (50.1% of wall time, 50 "
+	      "times); slurmstepd (pid 700) let it go on",
+	      2500 * MS);
 
 	/* call-hung: the call itself is not among the events, as it has not returned */
 	calls(&s, v);

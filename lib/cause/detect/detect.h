@@ -38,6 +38,8 @@ struct detector {
 	void (*recommend)(const struct loss_view *f, struct finding *to);
 	/* Adds its evidence; NULL: the shares say it all. */
 	void (*evidence)(const struct loss_view *f, struct finding *to);
+	const char *nobody;  /* who it was where that is not known; NULL: it was several */
+	const char *counted; /* what is counted; NULL: waits */
 };
 
 /* One recommendation. Its gain lies between keep (0..1) of what the worst-hit thread lost, less what other causes take again, and

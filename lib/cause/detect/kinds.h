@@ -8,7 +8,7 @@
 #include "lib/cause/detect/detect.h"
 
 extern const struct detector detect_cpu_preempted, detect_cpu_contended, detect_cpu_throttled,
-	detect_lock_wait, detect_disk_stall, detect_noisy_neighbour;
+	detect_lock_wait, detect_disk_stall, detect_noisy_neighbour, detect_stopped;
 
 /* NULL: none */
 const struct detector *detect_for(const struct cause *c, const struct loss *x);

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Maps the class of a part to a family of losses, and the thread that is to blame to a culprit. A culprit is asked for by its
+ * thread, so that it is the same as in every other place.
+ */
+#include "lib/cause/loss_blame.h"
+
+static uint32_t process_of(const struct cause *c, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(c->w, thread);
+
+	return t ? t->process : 0;
+}
+
+static bool is_main(const struct cause *c, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(c->w, thread);
+	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+
+	return p && t->tid == p->tgid;
+}
+
+/* Whether the main thread of the process is recorded. */
+static bool has_main(const struct cause *c, uint32_t process)
+{
+	const struct tally_process *p =
+		process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+
+	for (size_t i = 0; p && i < p->threads.n; i++)
+		if (is_main(c, p->threads.v[i]))
+			return true;
+	return false;
+}
+
+static uint32_t cgroup_of(const struct cause *c, uint32_t thread)
+{
+	const struct tally_thread *th = tally_thread_known(&c->tally, thread);
+	const struct world_ctx *ctx = th ? world_get_ctx(c->w, th->ctx) : NULL;
+
+	return ctx ? ctx->cgroup : 0;
+}
+
+/* The one that feeds the device has the interpreter: the program moves on, and what another thread waits is not lost. */
+static bool moves_on(const struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	const struct tally_thread *holder = tally_thread_known(&c->tally, p->thread),
+				  *waits = tally_thread_known(&c->tally, anchor);
+
+	return p->gil && holder && holder->calls && !(waits && waits->calls);
+}
+
+static struct loss_blame blame_cpu(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	struct loss_process *victim = &c->lost_time.processes.v[process_of(c, anchor)];
+
+	if (!victim->cgroup)
+		victim->cgroup = cgroup_of(c, anchor);
+	return (struct loss_blame){ LOSS_CPU, p->woken ? PART_RUNQ : PART_PREEMPTED,
+				    culprit_task(c->tally.culprits, p->thread, anchor,
+						 process_of(c, anchor), victim->cgroup) };
+}
+
+static struct loss_blame blame_disk(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	const struct world_process *v = world_get_process(c->w, process_of(c, anchor));
+
+	return (struct loss_blame){ LOSS_DISK, PART_DISK,
+				    culprit_device(c->tally.culprits, v ? v->node : 0, p->device) };
+}
+
+/* Whoever lets it go on is told by its command, wherever it runs. All threads of a process stand still at once: what its main
+ * thread lost is all of it. */
+static struct loss_blame blame_stop(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	uint32_t process = process_of(c, anchor), by = p->resumed_by;
+
+	if (p->leaf == anchor && !is_main(c, anchor) && has_main(c, process))
+		return (struct loss_blame){ .family = LOSS_FAMILIES };
+	return (struct loss_blame){ LOSS_STOPPED, PART_STOPPED,
+				    by ? culprit_task(c->tally.culprits, by, anchor, process, 0)
+				       : 0 };
+}
+
+struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	struct loss_blame none = { .family = LOSS_FAMILIES };
+
+	switch (p->class) {
+	case PATH_TAKEN:
+		return blame_cpu(c, anchor, p);
+	case PATH_CPU_OTHER:
+		return (struct loss_blame){ LOSS_CPU, p->woken ? PART_RUNQ : PART_PREEMPTED, 0 };
+	case PATH_THROTTLED:
+		return (struct loss_blame){ LOSS_THROTTLED, PART_THROTTLED,
+					    culprit_cgroup(c->tally.culprits, p->cgroup) };
+	case PATH_DISK:
+		return blame_disk(c, anchor, p);
+	case PATH_LOCK:
+		if (moves_on(c, anchor, p))
+			return none;
+		return (struct loss_blame){
+			LOSS_LOCK, PART_LOCK,
+			p->thread ? culprit_holder(c->tally.culprits, p->thread, p->gil) : 0
+		};
+	case PATH_OWN:
+	case PATH_CALL:
+	case PATH_DEVICE:
+	case PATH_SLEEP:
+	case PATH_CHILD:
+	case PATH_DEMAND:
+	case PATH_REPLY:
+	case PATH_OUTSIDE:
+	case PATH_BLOCKED:
+		if (!p->lock || moves_on(c, anchor, p))
+			return none;
+		return (struct loss_blame){ LOSS_LOCK, PART_LOCK,
+					    culprit_holder(c->tally.culprits, p->thread, p->gil) };
+	case PATH_STOPPED:
+	case PATH_FROZEN:
+		return blame_stop(c, anchor, p);
+	default:
+		return none;
+	}
+}
