@@ -61,6 +61,7 @@ void path_free(struct path *p)
 	mixes_free(&p->mixes);
 	segment_keys_free(&p->keys);
 	path_vias_free(&p->vias);
+	stack_calls_free(&p->stack_calls);
 	map_free(&p->sockets);
 	free(p);
 }
@@ -262,6 +263,20 @@ static void place_runnable(struct path_thread *th, const struct event *ev,
 			o->v.v[i].line = line;
 }
 
+/* A call of which there is no event. */
+static bool note_call(struct path *p, uint32_t stack, struct offcpu_segments *o)
+{
+	const struct stack_call *call;
+
+	if (!stack_calls_find(&p->stack_calls, p->w, stack, &call))
+		return false;
+	for (size_t i = 0; call->op && i < o->v.n; i++) {
+		o->v.v[i].op = call->op;
+		o->v.v[i].flags |= call->sync ? SEGMENT_IN_SYNC : 0;
+	}
+	return true;
+}
+
 static void on_offcpu(struct path *p, struct path_thread *th, const struct event *ev,
 		      const struct op_def *def)
 {
@@ -275,6 +290,10 @@ static void on_offcpu(struct path *p, struct path_thread *th, const struct event
 		return;
 	}
 	place_runnable(th, ev, o);
+	if (!ev->depth && !note_call(p, ev->stack, o)) {
+		p->nomem = true;
+		return;
+	}
 	wait = o->v.n && segment_blocked(&o->v.v[0]) ? &o->v.v[0] : NULL;
 	if (wait && th->socket_flag && th->socket_since_ns == event_start(ev))
 		wait->flags |= th->socket_flag;
@@ -326,6 +345,15 @@ static bool on_migrate(struct path_thread *th, const struct event *ev, const str
 	return th->moves != NULL;
 }
 
+static bool on_sample(struct path *p, struct path_thread *th, const struct event *ev)
+{
+	const struct stack_call *call;
+
+	if (!stack_calls_find(&p->stack_calls, p->w, ev->stack, &call))
+		return false;
+	return path_thread_sample(th, &p->losses, ev->end_ns, ev->stack, call);
+}
+
 static bool on_section(struct path *p, struct path_thread *th, const struct event *ev)
 {
 	struct segment s = { .end_ns = ev->end_ns,
@@ -365,7 +393,7 @@ APART static void on_thread(struct path *p, struct path_thread *th, const struct
 		break;
 	case OP_CPU_SAMPLE:
 		if (ev->depth == 0 && ev->stack)
-			done = path_thread_sample(th, &p->losses, ev->end_ns, ev->stack);
+			done = on_sample(p, th, ev);
 		break;
 	case OP_MEM_RECLAIM:
 	case OP_MEM_COMPACT:

@@ -54,6 +54,7 @@ struct path {
 	struct segment_keys keys;
 	struct mixes mixes;
 	struct path_vias vias;
+	struct stack_calls stack_calls;
 	struct offcpu_segments offcpu; /* scratch */
 	struct map sockets;	       /* id -> flag of waits for it */
 	VEC(uint32_t) ended;	/* threads that are to be forgotten, as they ended (path_ended.h) */

@@ -123,6 +123,7 @@ static bool keep_place(struct path_thread *th, uint32_t sample, const struct seg
 	for (size_t i = 0; i < n; i++) {
 		if (segment_blocked(&s[i]) && s[i].line) {
 			own.line = s[i].line;
+			own.op = s[i].op;
 			own.flags = 0;
 		}
 	}
@@ -255,11 +256,12 @@ bool path_thread_section(struct path_thread *th, const struct losses *losses, un
 }
 
 bool path_thread_sample(struct path_thread *th, const struct losses *losses, int64_t at_ns,
-			uint32_t line)
+			uint32_t line, const struct stack_call *in)
 {
 	if (!move_orphans(th, losses, at_ns))
 		return false;
 	th->sample = line;
+	th->sampled = *in;
 	if (!push_own(th, losses, at_ns))
 		return false;
 	th->sample = line;

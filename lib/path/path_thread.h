@@ -12,6 +12,7 @@
 #include "lib/line/losses.h"
 #include "lib/line/moves.h"
 #include "lib/path/segment_log.h"
+#include "lib/path/stack_calls.h"
 #include "lib/path/timed_waits.h"
 
 /* Part of a thread's time inside a call that has not returned. */
@@ -38,8 +39,9 @@ struct path_thread {
 	uint32_t id;	 /* world thread id */
 	uint32_t own;	 /* key of own code behind the last outermost call; 0: there was none */
 	uint32_t sample; /* stack of the last CPU sample since another event outside calls */
-	uint32_t track;	 /* number of its track, plus one; 0: it is no anchor */
-	size_t walk_at;	 /* segments of the log that make it worth while to walk the track */
+	struct stack_call sampled; /* the call that it was taken in */
+	uint32_t track;		   /* number of its track, plus one; 0: it is no anchor */
+	size_t walk_at; /* segments of the log that make it worth while to walk the track */
 	struct timed_waits timed;   /* not known yet who ended them */
 	VEC(struct tail_part) tail; /* in order, without overlap, none before the log's end */
 	VEC(struct pending_piece) pending; /* that wait for this thread */
@@ -82,7 +84,12 @@ static inline struct segment path_thread_own(const struct path_thread *th)
 {
 	struct segment s = { .state = SEGMENT_OWN };
 
-	if (th->sample) {
+	if (th->sample && th->sampled.op) {
+		s.line = th->sample;
+		s.op = th->sampled.op;
+		s.state = th->sampled.sync ? SEGMENT_SYNC : SEGMENT_CALL;
+		s.flags = th->sampled.sync ? SEGMENT_IN_SYNC : 0;
+	} else if (th->sample) {
 		s.line = th->sample;
 		s.flags = SEGMENT_SAMPLED;
 	} else if (th->own) {
@@ -137,9 +144,9 @@ static inline bool path_thread_plain_call(struct path_thread *th, const struct p
 bool path_thread_section(struct path_thread *th, const struct losses *losses, unsigned depth,
 			 int64_t start_ns, int64_t reach_ns, const struct segment *s);
 
-/* A CPU sample outside of calls. */
+/* A CPU sample outside of calls that were recorded; in: the one that it was taken in. */
 bool path_thread_sample(struct path_thread *th, const struct losses *losses, int64_t at_ns,
-			uint32_t line);
+			uint32_t line, const struct stack_call *in);
 
 /* Waits since then that ran into their time-out are of this state, WAITING for who or UNKNOWN. */
 bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum segment_state state,
