@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/base/rare.h"
+#include "lib/path/killed.h"
 #include "lib/path/path_ended.h"
 #include "lib/path/path_state.h"
 #include "lib/path/path_walk.h"
@@ -373,8 +374,6 @@ static bool on_stolen(struct path *p, struct path_thread *th, const struct event
 	return path_thread_add(th, &p->losses, ev->depth, event_start(ev), &s, 1);
 }
 
-#define SIGNAL_MASK 0x7f /* of an exit status: the signal that ended the thread */
-
 APART static void on_thread(struct path *p, struct path_thread *th, const struct event *ev,
 			    const struct op_def *def)
 {
@@ -408,7 +407,7 @@ APART static void on_thread(struct path *p, struct path_thread *th, const struct
 		break;
 	case OP_PROC_EXIT:
 		done = path_thread_until(th, &p->losses, ev->end_ns) &&
-		       (!event_get(ev, def, COL_STATUS, &status) || !(status & SIGNAL_MASK) ||
+		       (!event_get(ev, def, COL_STATUS, &status) || !(status & KILLED_SIGNAL) ||
 			path_thread_killed(th));
 		if (!th->exited && p->opt.forget_ns)
 			done &= vec_push(&p->ended, th->id);

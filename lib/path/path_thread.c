@@ -7,6 +7,8 @@
  */
 #include "lib/path/path_thread.h"
 
+#include "lib/path/killed.h"
+
 #include <string.h>
 
 #define TAIL_SMALL 8	   /* parts that are not worth their memory while there are none */
@@ -336,8 +338,6 @@ bool path_thread_flag_wait(struct path_thread *th, int64_t since_ns, uint16_t fl
 	return true;
 }
 
-/* What the kernel does between the wake-up and the end of a thread that a signal ends takes less. */
-#define DYING_NS       100000000
 #define DYING_SEGMENTS 64
 
 bool path_thread_killed(struct path_thread *th)
@@ -359,7 +359,7 @@ bool path_thread_killed(struct path_thread *th)
 		if (!segment_on_cpu(&s))
 			continue;
 		dying += th->log.v.v[i - 1].end_ns - segment_log_start(&th->log, i - 1);
-		if (dying > DYING_NS)
+		if (dying > KILLED_DYING_NS)
 			return true;
 	}
 	return true;

@@ -75,6 +75,16 @@ struct path_unended {
 	uint32_t gone_tid;	 /* PATH_ENDS_GONE: as it stands in the lock */
 };
 
+/* A wait that is over, and what was known before its end: a signal that ends the thread ends its wait, too. */
+struct unended_wait {
+	bool exclusion;
+	uint8_t kind;
+	uint32_t stack, futex_val, released_by, waker;
+	int64_t since_ns, end_ns;
+	uint64_t object;
+	uint64_t object_released, line_released; /* as in objects and lines; 0: nobody */
+};
+
 /* What a thread was seen to do last. */
 struct unended_thread {
 	bool seen, exited, waits, runnable, exclusion;
@@ -87,6 +97,7 @@ struct unended_thread {
 	int64_t file_since_ns, socket_since_ns; /* of the newest file and socket event */
 	uint64_t newest_socket;
 	uint8_t newest_write; /* UINT8_MAX: not known */
+	struct unended_wait last;
 };
 
 /* Who has the other end of a pipe. */

@@ -8,6 +8,7 @@
 #include "lib/base/hash.h"
 #include "lib/event/asleep.h"
 #include "lib/line/blame.h"
+#include "lib/path/killed.h"
 #include "lib/path/unended_facts.h"
 
 #define PASS_NS 1000000 /* records of one pass over the machine are this close together */
@@ -96,21 +97,69 @@ static bool remember(struct map *m, uint64_t key, uint64_t value)
 	return map_put(m, key, value);
 }
 
-/* A wait of th that a thread ended. */
-static bool add_release(struct unended_facts *f, uint32_t id, const struct unended_thread *th,
-			const struct event *ev, uint32_t waker, unsigned kind, uint64_t object)
-{
-	return remember(&f->objects, unended_object_key(th->process, kind, object),
-			(uint64_t)id << 32 | waker) &&
-	       (!ev->stack || remember(&f->lines, (uint64_t)id << 32 | ev->stack, waker));
-}
-
 static bool is_exclusion(const struct event *ev, const struct op_def *def, unsigned kind)
 {
 	uint64_t op;
 
 	return (kind == OBJECT_FUTEX && !event_get(ev, def, COL_FUTEX_OP, &op)) ||
 	       blame_blocked(ev, def) == PART_LOCK;
+}
+
+static uint64_t line_key(uint32_t id, uint32_t stack)
+{
+	return (uint64_t)id << 32 | stack;
+}
+
+/* A wait of the thread that another one ended. */
+static bool add_release(struct unended_facts *f, uint32_t id, struct unended_thread *th,
+			const struct unended_wait *wait)
+{
+	uint64_t object = unended_object_key(th->process, wait->kind, wait->object),
+		 line = line_key(id, wait->stack);
+
+	th->last = *wait;
+	map_get(&f->objects, object, &th->last.object_released);
+	map_get(&f->lines, line, &th->last.line_released);
+	if (wait->kind != OBJECT_GIL && !wait->exclusion)
+		th->released_by = wait->waker;
+	return remember(&f->objects, object, (uint64_t)id << 32 | wait->waker) &&
+	       (!wait->stack || remember(&f->lines, line, wait->waker));
+}
+
+/* A signal ended the thread, and with it the wait that it was in, which had not ended. */
+static bool is_killed_in(const struct unended_facts *f, const struct unended_thread *th,
+			 int64_t exit_ns)
+{
+	const struct unended_wait *w = &th->last;
+	const struct world_thread *waker = world_get_thread(f->w, w->waker);
+
+	return !th->waits && w->waker && exit_ns - w->end_ns <= KILLED_DYING_NS &&
+	       !(waker && waker->process == th->process);
+}
+
+static bool restore(struct map *m, uint64_t key, uint64_t before)
+{
+	if (before)
+		return map_put(m, key, before);
+	map_del(m, key);
+	return true;
+}
+
+static bool take_back(struct unended_facts *f, uint32_t id, struct unended_thread *th)
+{
+	const struct unended_wait *w = &th->last;
+
+	th->waits = true;
+	th->kind = w->kind;
+	th->object = w->object;
+	th->since_ns = w->since_ns;
+	th->stack = w->stack;
+	th->futex_val = w->futex_val;
+	th->exclusion = w->exclusion;
+	th->released_by = w->released_by;
+	return restore(&f->objects, unended_object_key(th->process, w->kind, w->object),
+		       w->object_released) &&
+	       (!w->stack || restore(&f->lines, line_key(id, w->stack), w->line_released));
 }
 
 /* An off-CPU interval; one without an end is where the thread stands. */
@@ -123,13 +172,20 @@ static bool add_offcpu(struct unended_facts *f, uint32_t id, struct unended_thre
 
 	th->waits = th->runnable = false;
 	if (event_get(ev, def, COL_CPU_IN, &cpu)) {
+		struct unended_wait wait = { .kind = (uint8_t)kind,
+					     .exclusion = is_exclusion(ev, def, kind),
+					     .object = object,
+					     .since_ns = event_start(ev),
+					     .end_ns = ev->end_ns,
+					     .stack = ev->stack,
+					     .released_by = th->released_by };
+
 		th->since_ns = ev->end_ns;
-		if (waker == WAKER_TASK && kind != OBJECT_GIL && !is_exclusion(ev, def, kind))
-			th->released_by = (uint32_t)get_column(ev, def, COL_WAKER, 0);
 		if (waker != WAKER_TASK || get_column(ev, def, COL_WAIT_NS, 0) >= ev->dur_ns)
 			return true;
-		return add_release(f, id, th, ev, (uint32_t)get_column(ev, def, COL_WAKER, 0), kind,
-				   object);
+		wait.futex_val = (uint32_t)get_column(ev, def, COL_FUTEX_VAL, 0);
+		wait.waker = (uint32_t)get_column(ev, def, COL_WAKER, 0);
+		return add_release(f, id, th, &wait);
 	}
 	th->runnable = waker != WAKER_NONE || get_column(ev, def, COL_WAIT_NS, 0) >= ev->dur_ns;
 	th->waits = !th->runnable;
@@ -154,6 +210,16 @@ static void add_target(struct unended_thread *th, const struct event *ev, const 
 	}
 }
 
+static bool add_exit(struct unended_facts *f, uint32_t id, struct unended_thread *th,
+		     const struct event *ev, const struct op_def *def)
+{
+	if (get_column(ev, def, COL_STATUS, 0) & KILLED_SIGNAL && is_killed_in(f, th, ev->end_ns))
+		return take_back(f, id, th);
+	th->exited = true;
+	th->waits = false;
+	return true;
+}
+
 bool unended_event(struct unended_facts *f, const struct event *ev)
 {
 	const struct op_def *def = op_builtin(ev->op);
@@ -168,9 +234,7 @@ bool unended_event(struct unended_facts *f, const struct event *ev)
 	case OP_SCHED_OFFCPU:
 		return add_offcpu(f, ctx->thread, th, ev, def);
 	case OP_PROC_EXIT:
-		th->exited = true;
-		th->waits = false;
-		return true;
+		return add_exit(f, ctx->thread, th, ev, def);
 	case OP_CPU_SAMPLE:
 		th->sample = ev->stack;
 		return true;

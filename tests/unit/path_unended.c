@@ -65,16 +65,27 @@ static struct event *hang(struct cast *c, struct actor a, unsigned object, uint6
 	return ev;
 }
 
-/* One that another thread ended. */
-static void waited(struct cast *c, struct actor a, unsigned object, uint64_t at, struct actor by)
+static void waited_from(struct cast *c, struct actor a, unsigned object, uint64_t at,
+			struct actor by, int64_t from_ns, int64_t to_ns)
 {
-	struct event *ev = stage_offcpu(&c->s, a, 0, 10 * MS, 20 * MS, 0, 0);
+	struct event *ev = stage_offcpu(&c->s, a, 0, from_ns, to_ns, 0, 0);
 
 	stage_set(ev, COL_OBJECT_KIND, object);
 	stage_set(ev, COL_OBJECT, at);
 	stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
 	stage_set(ev, COL_WAKER, by.thread);
 	ev->stack = 7;
+}
+
+/* One that another thread ended. */
+static void waited(struct cast *c, struct actor a, unsigned object, uint64_t at, struct actor by)
+{
+	waited_from(c, a, object, at, by, 10 * MS, 20 * MS);
+}
+
+static void exits(struct cast *c, struct actor a, int64_t at, uint64_t status)
+{
+	stage_set(stage_event(&c->s, OP_PROC_EXIT, a.ctx, 0, at, at), COL_STATUS, status);
 }
 
 static struct record *owner(struct cast *c, struct actor sleeper, uint64_t at, uint32_t tid)
@@ -227,6 +238,22 @@ static void hand_offs(void)
 	stage_event(&c.s, OP_PROC_EXIT, c.work.ctx, 0, 30 * MS, 30 * MS);
 	is_chain(&c, 2, c.work.thread, PATH_LIKELY, PATH_BY_RELEASER, PATH_ENDS_EXITED,
 		 "a producer that has ended");
+
+	open_cast(&c);
+	waited(&c, c.main, OBJECT_FD, 4, c.work);
+	exits(&c, c.work, 30 * MS, 0);
+	waited_from(&c, c.main, OBJECT_FD, 4, c.other, 50 * MS, 100 * MS);
+	exits(&c, c.main, 101 * MS, 15);
+	is_chain(&c, 2, c.work.thread, PATH_LIKELY, PATH_BY_RELEASER, PATH_ENDS_EXITED,
+		 "the same of a program that was killed while it waited: not for who killed it");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FD, 4);
+	waited(&c, c.main, OBJECT_FD, 4, c.work);
+	waited(&c, c.work, OBJECT_FD, 5, c.other);
+	exits(&c, c.work, 500 * MS, 15);
+	is_chain(&c, 2, c.work.thread, PATH_LIKELY, PATH_BY_RELEASER, PATH_ENDS_EXITED,
+		 "one that was killed later had got what it waited for");
 
 	open_cast(&c);
 	hang(&c, c.main, OBJECT_POLL, 2);
