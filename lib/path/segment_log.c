@@ -44,12 +44,18 @@ size_t segment_log_find(const struct segment_log *l, int64_t at_ns)
 	return from;
 }
 
-/* A boundary between segments at that time, which lies within the log. False: out of memory. */
-static bool split_at(struct segment_log *l, int64_t at_ns)
+static bool is_own(const struct segment_log *l, size_t i)
+{
+	return !segment_log_is_mix(l, i) && segment_log_what(l, i)->state == SEGMENT_OWN;
+}
+
+/* A boundary at that time, which lies within the log, where the thread is in its own code: a wait stays
+ * whole, as its end says when it was ended. False: out of memory. */
+static bool split_own(struct segment_log *l, int64_t at_ns)
 {
 	size_t i = segment_log_find(l, at_ns);
 
-	if (i == l->v.n || segment_log_start(l, i) >= at_ns)
+	if (i == l->v.n || segment_log_start(l, i) >= at_ns || !is_own(l, i))
 		return true;
 	if (!vec_reserve(&l->v, 1))
 		return false;
@@ -64,11 +70,11 @@ bool segment_log_restate(struct segment_log *l, int64_t from_ns, int64_t to_ns,
 {
 	uint32_t key = segment_key(l->keys, l->thread, as);
 
-	if (!key || !split_at(l, from_ns) || !split_at(l, to_ns))
+	if (!key || !split_own(l, from_ns) || !split_own(l, to_ns))
 		return false;
 	for (size_t i = segment_log_find(l, from_ns); i < l->v.n && segment_log_start(l, i) < to_ns;
 	     i++) {
-		if (!segment_log_is_mix(l, i) && segment_log_what(l, i)->state == SEGMENT_OWN)
+		if (is_own(l, i))
 			l->v.v[i].key = key;
 	}
 	return true;
