@@ -67,11 +67,6 @@ void path_free(struct path *p)
 	free(p);
 }
 
-void path_lost(struct path *p, int64_t since_ns, int64_t until_ns, uint64_t events)
-{
-	losses_add(&p->losses, since_ns, until_ns, events);
-}
-
 /* ---- threads ---- */
 
 static void add_track(struct path *p, struct path_thread *th)
@@ -246,6 +241,35 @@ APART static void timed_ran(struct path *p, struct path_thread *th, int64_t at_n
 	timed_ended(p, th, end, since, 0);
 }
 
+/* The thread waited for the interpreter's lock until another had it, to which it gave way? */
+static void gave_way(struct path *p, const struct path_thread *th, const struct event *ev,
+		     const struct segment *wait)
+{
+	struct path_thread *asks = path_thread_known(p, wait->who);
+	int64_t since = 0;
+	enum timed_end end;
+
+	if (wait->state != SEGMENT_WAITING || wait->object != OBJECT_GIL || !asks ||
+	    asks->process != th->process)
+		return;
+	end = timed_waits_gave_way(&asks->timed, &th->timed, &p->losses, ev, &since);
+	timed_ended(p, asks, end, since, th->id);
+	if (end == TIMED_RELEASED && !releases_add(&p->releases, asks->id, th->id))
+		p->nomem = true;
+}
+
+void path_lost(struct path *p, int64_t since_ns, int64_t until_ns, uint64_t events)
+{
+	losses_add(&p->losses, since_ns, until_ns, events);
+	for (size_t i = 0; events && i < p->threads.n; i++) {
+		struct path_thread *th = p->threads.v[i];
+		int64_t since = 0;
+
+		if (th && timed_waits_lost(&th->timed, since_ns, until_ns, &since) == TIMED_LOST)
+			timed_ended(p, th, TIMED_LOST, since, 0);
+	}
+}
+
 int64_t path_known_until(const struct path *p, uint32_t thread)
 {
 	const struct path_thread *th = path_thread_known(p, thread);
@@ -298,8 +322,10 @@ static void on_offcpu(struct path *p, struct path_thread *th, const struct event
 	wait = o->v.n && segment_blocked(&o->v.v[0]) ? &o->v.v[0] : NULL;
 	if (wait && th->socket_flag && th->socket_since_ns == event_start(ev))
 		wait->flags |= th->socket_flag;
-	if (wait)
+	if (wait) {
 		note_release(p, th, wait);
+		gave_way(p, th, ev, wait);
+	}
 	end = timed_waits_next(&th->timed, &p->losses, ev, def, wait, &since);
 	timed_ended(p, th, end, since, wait ? wait->who : 0);
 	if (!path_thread_add(th, &p->losses, ev->depth, event_start(ev), o->v.v, o->v.n))

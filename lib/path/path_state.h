@@ -96,7 +96,7 @@ static inline int64_t path_settled(const struct path *p, const struct path_threa
 	end = segment_log_end(&th->log);
 	if (th->exited)
 		end = INT64_MAX;
-	if (th->timed.open && th->timed.start_ns < end)
+	if (!timed_waits_are_known(&th->timed, p->now_ns) && th->timed.start_ns < end)
 		end = th->timed.start_ns;
 	return end < p->now_ns - PATH_LAG_NS ? end : p->now_ns - PATH_LAG_NS;
 }

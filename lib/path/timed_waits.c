@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Follows a thread's waits that ran into their time-out, one after the other, until one is ended by
- * a thread or it waits for something else.
+ * a thread or it waits for something else. Who gave way to it without another wait shows in that
+ * one's own wait for the interpreter's lock.
  */
 #include "lib/path/timed_waits.h"
 
@@ -35,6 +36,7 @@ static enum timed_end close_waits(struct timed_waits *w, const struct losses *lo
 	bool lost = w->open && losses_within(losses, w->end_ns, at_ns);
 
 	w->open = false;
+	w->asked &= !lost;
 	*since_ns = w->start_ns;
 	return lost ? TIMED_LOST : TIMED_OPEN;
 }
@@ -45,6 +47,24 @@ enum timed_end timed_waits_ran(struct timed_waits *w, const struct losses *losse
 	if (!w->open || at_ns <= w->end_ns + (w->gil ? TIMED_AGAIN_GIL_NS : TIMED_AGAIN_NS))
 		return TIMED_OPEN;
 	return close_waits(w, losses, at_ns, since_ns);
+}
+
+/* A thread ended them all. */
+static enum timed_end release_waits(struct timed_waits *w, int64_t *since_ns)
+{
+	*since_ns = w->start_ns;
+	w->open = w->asked = false;
+	return TIMED_RELEASED;
+}
+
+/* The thread would have tried again at once. */
+static void join_preempted(struct timed_waits *w, const struct event *ev)
+{
+	if (!w->open)
+		return;
+	w->end_ns = ev->end_ns;
+	if (event_start(ev) <= w->awake_ns + TIMED_GAVE_WAY_NS)
+		w->awake_ns = ev->end_ns;
 }
 
 enum timed_end timed_waits_next(struct timed_waits *w, const struct losses *losses,
@@ -60,16 +80,12 @@ enum timed_end timed_waits_next(struct timed_waits *w, const struct losses *loss
 	if (w->open && losses_within(losses, w->end_ns, start))
 		end = close_waits(w, losses, start, since_ns);
 	if (!wait) {
-		/* Preempted: it would have tried again at once. */
-		w->end_ns = ev->end_ns;
+		join_preempted(w, ev);
 		return end;
 	}
 	again = w->open && is_same_object(w, wait, object);
-	if (again && wait->state == SEGMENT_WAITING) {
-		*since_ns = w->start_ns;
-		w->open = false;
-		return TIMED_RELEASED;
-	}
+	if (again && wait->state == SEGMENT_WAITING)
+		return release_waits(w, since_ns);
 	if (!ran_out(ev, def, wait)) {
 		w->open = false;
 		return end;
@@ -80,6 +96,34 @@ enum timed_end timed_waits_next(struct timed_waits *w, const struct losses *loss
 		w->gil = wait->object == OBJECT_GIL;
 	}
 	w->open = true;
-	w->end_ns = ev->end_ns;
+	w->asked = w->gil;
+	w->last_ns = start;
+	w->end_ns = w->timed_ns = w->awake_ns = ev->end_ns;
 	return end;
+}
+
+/* CPython asks for its lock only where one thread has had it for all of a wait: that one was not waiting
+ * for it itself. */
+enum timed_end timed_waits_gave_way(struct timed_waits *w, const struct timed_waits *of,
+				    const struct losses *losses, const struct event *ev,
+				    int64_t *since_ns)
+{
+	int64_t start = event_start(ev), had = start - TIMED_AGAIN_GIL_NS;
+
+	if (w->last_ns < had)
+		had = w->last_ns;
+	if (!w->asked || start < w->timed_ns || start > w->awake_ns + TIMED_GAVE_WAY_NS ||
+	    ev->end_ns > w->awake_ns + TIMED_TOLD_NS || (of->gil && of->timed_ns > had))
+		return TIMED_OPEN;
+	release_waits(w, since_ns);
+	return losses_within(losses, had, ev->end_ns) ? TIMED_LOST : TIMED_RELEASED;
+}
+
+enum timed_end timed_waits_lost(struct timed_waits *w, int64_t from_ns, int64_t to_ns,
+				int64_t *since_ns)
+{
+	if (w->open || !w->asked || to_ns < w->timed_ns || from_ns > w->awake_ns + TIMED_TOLD_NS)
+		return TIMED_OPEN;
+	release_waits(w, since_ns);
+	return TIMED_LOST;
 }

@@ -223,12 +223,14 @@ static void without_calls(const struct path_stream *s, unsigned seed)
 	run_close(&less);
 }
 
+#define PYTHON 27 /* this one, and those behind it */
+
 int main(void)
 {
-	for (unsigned seed = 21; seed <= 26; seed++) {
+	for (unsigned seed = 21; seed <= 29; seed++) {
 		struct path_stream s;
 
-		path_stream_open(&s, seed, 60000000, seed % 2);
+		path_stream_open_as(&s, seed, 60000000, seed % 2, seed >= PYTHON);
 		losses(&s, seed);
 		path_stream_close(&s);
 		path_stream_open(&s, seed, 500000000, seed % 2);

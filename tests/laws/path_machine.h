@@ -58,6 +58,7 @@ struct path_stream {
 	struct world *w;
 	uint64_t random;
 	bool no_waking; /* as older recordings: when the waker acted is not said */
+	bool python;	/* who has the interpreter's lock is asked for it, and gives way */
 	uint32_t node, cpu_ctx, idle, stacks[16];
 	struct stream_thread t[STREAM_THREADS];
 	unsigned n, processes;

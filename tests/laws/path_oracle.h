@@ -166,36 +166,137 @@ static inline int64_t oracle_acted(const struct oracle *o, const struct event *w
 		       : INT64_MIN;
 }
 
+static inline bool oracle_is_gil(const struct event *ev)
+{
+	return oracle_col(ev, COL_OBJECT_KIND, 0) == OBJECT_GIL;
+}
+
+/* Whether the thread waited for nobody: its CPU was taken from it. */
+static inline bool oracle_preempted(const struct event *ev)
+{
+	return oracle_ready(ev) == event_start(ev);
+}
+
+static inline bool oracle_ran_out(const struct event *ev)
+{
+	return !oracle_preempted(ev) && oracle_col(ev, COL_WAKER_KIND, 0) == WAKER_TIMER &&
+	       (oracle_is_gil(ev) || oracle_col(ev, COL_OBJECT_KIND, 0) == OBJECT_FUTEX);
+}
+
+/* The thread's off-CPU intervals from the i-th event on: the next one, or NULL. */
+static inline const struct event *oracle_next_off(const struct oracle_thread *t, size_t *i)
+{
+	while (*i < t->ev.n && t->ev.v[*i]->op != OP_SCHED_OFFCPU)
+		++*i;
+	return *i < t->ev.n ? t->ev.v[(*i)++] : NULL;
+}
+
+/* Whether off is a wait for the interpreter's lock that another thread of the process ended. */
+static inline bool oracle_ended_by(const struct oracle *o, const struct event *off, uint32_t thread)
+{
+	uint32_t waited = oracle_thread_of(o, off);
+
+	return off->op == OP_SCHED_OFFCPU && !oracle_preempted(off) && oracle_is_gil(off) &&
+	       oracle_col(off, COL_WAKER_KIND, 0) == WAKER_TASK &&
+	       oracle_col(off, COL_WAKER, 0) == thread && waited != thread &&
+	       world_get_thread(o->s->w, waited)->process ==
+		       world_get_thread(o->s->w, thread)->process;
+}
+
+/* Whether off is the wait of a thread that had the interpreter's lock, was asked for it when the
+ * clock had woken the thread from its wait `last`, and let go of it before that one slept again. */
+static inline bool oracle_is_way_given(const struct oracle_thread *t, const struct event *last,
+				       const struct event *off)
+{
+	int64_t awake = last->end_ns, chained = last->end_ns;
+	const struct event *own;
+	bool broken = false;
+
+	for (size_t i = 0; (own = oracle_next_off(t, &i)) && own < off;) {
+		if (own <= last)
+			continue;
+		broken |= event_start(own) > chained + TIMED_AGAIN_GIL_NS;
+		if (oracle_ran_out(own) ||
+		    (!broken && !oracle_preempted(own) && oracle_is_gil(own)))
+			return false;
+		broken |= !oracle_preempted(own);
+		if (!broken)
+			chained = own->end_ns;
+		if (!broken && event_start(own) <= awake + TIMED_GAVE_WAY_NS)
+			awake = own->end_ns;
+	}
+	return event_start(off) >= last->end_ns && event_start(off) <= awake + TIMED_GAVE_WAY_NS &&
+	       off->end_ns <= awake + TIMED_TOLD_NS;
+}
+
+/* Whether the thread was itself in such a wait while it should have had the lock. */
+static inline bool oracle_wanted_too(const struct oracle_thread *t, const struct event *last,
+				     const struct event *off)
+{
+	const struct event *own, *newest = NULL;
+	int64_t had = event_start(off) - TIMED_AGAIN_GIL_NS;
+
+	for (size_t i = 0; (own = oracle_next_off(t, &i)) && own < off;) {
+		if (oracle_ran_out(own))
+			newest = own;
+	}
+	if (event_start(last) < had)
+		had = event_start(last);
+	return newest && oracle_is_gil(newest) && newest->end_ns > had;
+}
+
+/* The first thread of the same process that gave way so; 0: none did. */
+static inline uint32_t oracle_gave_way(const struct oracle *o, uint32_t thread,
+				       const struct event *last)
+{
+	const struct event *off, *first = NULL;
+	uint32_t who = 0;
+
+	for (uint32_t id = 1; id < STREAM_THREADS * 2; id++) {
+		for (size_t i = 0; (off = oracle_next_off(&o->t[id], &i));) {
+			if (off < last || (first && off > first) ||
+			    !oracle_ended_by(o, off, thread) ||
+			    !oracle_is_way_given(&o->t[thread], last, off) ||
+			    oracle_wanted_too(&o->t[id], last, off))
+				continue;
+			first = off;
+			who = id;
+		}
+	}
+	return who;
+}
+
 /* A wait that ran into its time-out: the thread that ended the last of those that follow it at
- * once; 0: none did. */
+ * once, or gave way behind one of them; 0: none did. */
 static inline uint32_t oracle_in_the_end(const struct oracle *o, uint32_t thread,
 					 const struct event *wait)
 {
-	bool gil = oracle_col(wait, COL_OBJECT_KIND, 0) == OBJECT_GIL;
+	const struct oracle_thread *t = &o->t[thread];
+	bool gil = oracle_is_gil(wait);
 	int64_t again = gil ? TIMED_AGAIN_GIL_NS : TIMED_AGAIN_NS, end = wait->end_ns;
+	uint32_t who = gil && oracle_ran_out(wait) ? oracle_gave_way(o, thread, wait) : 0;
+	const struct event *ev;
 
-	if (oracle_col(wait, COL_WAKER_KIND, 0) != WAKER_TIMER ||
-	    (!gil && oracle_col(wait, COL_OBJECT_KIND, 0) != OBJECT_FUTEX))
+	if (!oracle_ran_out(wait))
 		return 0;
-	for (size_t i = 0; i < o->t[thread].ev.n; i++) {
-		const struct event *ev = o->t[thread].ev.v[i];
-
-		if (ev->op != OP_SCHED_OFFCPU || event_start(ev) < end)
+	for (size_t i = 0; !who && (ev = oracle_next_off(t, &i));) {
+		if (event_start(ev) < end)
 			continue;
 		if (event_start(ev) > end + again)
 			return 0;
 		end = ev->end_ns;
-		if (oracle_ready(ev) == event_start(ev))
+		if (oracle_preempted(ev))
 			continue;
-		if (gil ? oracle_col(ev, COL_OBJECT_KIND, 0) != OBJECT_GIL
-			: oracle_col(ev, COL_OBJECT_KIND, 0) != OBJECT_FUTEX ||
-				    oracle_col(ev, COL_OBJECT, 0) !=
-					    oracle_col(wait, COL_OBJECT, 0))
+		if (gil != oracle_is_gil(ev) ||
+		    (!gil && (oracle_col(ev, COL_OBJECT_KIND, 0) != OBJECT_FUTEX ||
+			      oracle_col(ev, COL_OBJECT, 0) != oracle_col(wait, COL_OBJECT, 0))))
 			return 0;
-		if (oracle_col(ev, COL_WAKER_KIND, 0) != WAKER_TIMER)
+		if (!oracle_ran_out(ev))
 			return (uint32_t)oracle_col(ev, COL_WAKER, 0);
+		if (gil)
+			who = oracle_gave_way(o, thread, ev);
 	}
-	return 0;
+	return who;
 }
 
 static inline void oracle_blocked(const struct oracle *o, uint32_t thread, const struct event *wait,

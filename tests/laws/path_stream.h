@@ -46,6 +46,8 @@ static inline void stream_unlock(struct path_stream *s, struct stream_thread *t,
 
 static inline void stream_lock(struct path_stream *s, struct stream_thread *t, unsigned lock)
 {
+	uint64_t most_ns = s->python && lock == STREAM_LOCKS - 1 ? 3000000 : 100000;
+
 	/* In order, so that nobody waits in a circle. */
 	if (t->held >> lock)
 		return;
@@ -57,9 +59,28 @@ static inline void stream_lock(struct path_stream *s, struct stream_thread *t, u
 	/* The last is the interpreter's, which is asked for again and again; so are some of the
 	 * others. */
 	stream_block(s, t, lock == STREAM_LOCKS - 1 ? OBJECT_GIL : OBJECT_FUTEX,
-		     lock == 0 || stream_any(s, 3) == 0 ? 0 : 1 + (int64_t)stream_any(s, 100000));
+		     lock == 0 || stream_any(s, 3) == 0 ? 0 : 1 + (int64_t)stream_any(s, most_ns));
 	t->address = 16 * lock;
 	t->lock = (int)lock;
+}
+
+/* The thread has the interpreter's lock; one that the clock woke from its wait for it asks for it: it
+ * gets it, and the thread wants it back. */
+static inline bool stream_give_way(struct path_stream *s, struct stream_thread *t)
+{
+	const unsigned lock = STREAM_LOCKS - 1;
+
+	for (unsigned i = 0; s->python && i < s->n && t->held == 1u << lock; i++) {
+		if (s->t[i].state != STREAM_RUNS || s->t[i].again != (int)lock)
+			continue;
+		s->t[i].again = -1;
+		s->t[i].held |= t->held;
+		s->owner[lock] = (int)i;
+		t->held = 0;
+		stream_lock(s, t, lock);
+		return true;
+	}
+	return false;
 }
 
 static inline void stream_write(struct path_stream *s, struct stream_thread *t, unsigned pipe)
@@ -173,6 +194,8 @@ static inline void stream_act(struct path_stream *s, struct stream_thread *t)
 		stream_block(s, t, OBJECT_FD, 0);
 		return;
 	}
+	if (stream_give_way(s, t))
+		return;
 	if (t->again >= 0) {
 		unsigned lock = (unsigned)t->again;
 
@@ -188,7 +211,9 @@ static inline void stream_act(struct path_stream *s, struct stream_thread *t)
 	} else if (what < 20) {
 		stream_lock(s, t, (unsigned)stream_any(s, STREAM_LOCKS));
 	} else if (what < 40) {
-		for (unsigned i = 0; i < STREAM_LOCKS; i++) {
+		unsigned n = STREAM_LOCKS - (s->python && stream_any(s, 20));
+
+		for (unsigned i = 0; i < n; i++) {
 			if (t->held >> i & 1)
 				stream_unlock(s, t, i);
 		}
@@ -326,8 +351,8 @@ static inline void stream_end(struct path_stream *s)
 		stream_slice(s, i);
 }
 
-static inline void path_stream_open(struct path_stream *s, uint64_t seed, int64_t for_ns,
-				    bool no_waking)
+static inline void path_stream_open_as(struct path_stream *s, uint64_t seed, int64_t for_ns,
+				       bool no_waking, bool python)
 {
 	struct world_process idle = { .tgid = 0 };
 	struct world_thread idle_thread = { .tid = 0 };
@@ -338,6 +363,7 @@ static inline void path_stream_open(struct path_stream *s, uint64_t seed, int64_
 	s->w = world_new();
 	s->random = seed * 0x9e3779b97f4a7c15u + 1;
 	s->no_waking = no_waking;
+	s->python = python;
 	s->node = cpu.node = idle.node = world_node(s->w, &node);
 	s->cpu_ctx = world_ctx(s->w, &cpu);
 	idle_thread.process = world_process(s->w, &idle);
@@ -368,6 +394,12 @@ static inline void path_stream_open(struct path_stream *s, uint64_t seed, int64_
 	stream_end(s);
 	stream_order_world = s->w;
 	qsort(s->ev.v, s->ev.n, sizeof(s->ev.v[0]), stream_order);
+}
+
+static inline void path_stream_open(struct path_stream *s, uint64_t seed, int64_t for_ns,
+				    bool no_waking)
+{
+	path_stream_open_as(s, seed, for_ns, no_waking, false);
 }
 
 static inline void path_stream_close(struct path_stream *s)

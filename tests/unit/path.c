@@ -12,6 +12,7 @@
 #include "lib/path/path.h"
 #include "lib/path/path_groups.h"
 #include "lib/path/stack_calls.h"
+#include "lib/path/timed_waits.h"
 #include "tests/unit/events.h"
 
 struct outcome {
@@ -288,6 +289,97 @@ static void asked_again(void)
 	stage_free(&s);
 }
 
+static struct event *gil_wait(struct stage *s, struct actor a, int64_t start, int64_t end,
+			      uint32_t waker)
+{
+	struct event *ev = stage_offcpu(s, a, 0, start, end, 0, 0);
+
+	stage_set(ev, COL_OBJECT_KIND, OBJECT_GIL);
+	stage_set(ev, COL_WAKER_KIND, waker ? WAKER_TASK : WAKER_TIMER);
+	stage_set(ev, COL_WAKER, waker);
+	if (waker)
+		stage_set(ev, COL_WAKING_NS, 0);
+	return ev;
+}
+
+/* The clock ends a wait for the interpreter's lock, and the thread has it then: the holder waits
+ * for it from `after` behind that on, until the thread wakes it. */
+static struct outcome give_way(struct stage *s, struct actor a, struct actor b, int64_t after)
+{
+	sleep_for(s, a, 0, 1 * MS);
+	sleep_for(s, b, 0, 1 * MS);
+	gil_wait(s, a, 10 * MS, 15 * MS, 0);
+	gil_wait(s, b, 15 * MS + after, 40 * MS, a.thread);
+	sleep_for(s, a, 50 * MS, 51 * MS);
+	return run(s, a.thread, 600 * MS);
+}
+
+static void gave_way(int64_t after)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 10, 11, 1, "work");
+	struct outcome t = give_way(&s, a, b, after);
+	bool had = after >= 0 && after <= TIMED_GAVE_WAY_NS;
+
+	is_u64(ns_of(&t, PATH_OWN, b.thread), had ? 5 * MS : 0, "who wants it back after %d us",
+	       (int)(after / US));
+	is_u64(ns_of(&t, PATH_LOCK, 0), had ? 0 : 5 * MS, "else nobody is known to have had it");
+	outcome_free(&t);
+	stage_free(&s);
+}
+
+/* Nobody gave way: a thread of another process, one that wanted the lock all the time, and
+ * one that computes, or sleeps. */
+static void gave_no_way(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 20, 20, 1, "hog");
+	struct outcome t = give_way(&s, a, b, 30 * US);
+
+	is_u64(ns_of(&t, PATH_LOCK, 0), 5 * MS, "another interpreter's threads have another lock");
+	outcome_free(&t);
+	stage_free(&s);
+	s = stage_new();
+	a = stage_actor(&s, 10, 10, 1, "main");
+	b = stage_actor(&s, 10, 11, 1, "work");
+	gil_wait(&s, b, 9 * MS, 14 * MS, 0);
+	t = give_way(&s, a, b, 30 * US);
+	is_u64(ns_of(&t, PATH_LOCK, 0), 5 * MS, "who waited for it meanwhile did not have it");
+	outcome_free(&t);
+	stage_free(&s);
+	s = stage_new();
+	a = stage_actor(&s, 10, 10, 1, "main");
+	b = stage_actor(&s, 10, 11, 1, "work");
+	gil_wait(&s, a, 10 * MS, 15 * MS, 0);
+	sleep_for(&s, b, 8 * MS, 60 * MS);
+	t = run(&s, a.thread, 600 * MS);
+	is_u64(ns_of(&t, PATH_LOCK, 0), 5 * MS, "who sleeps does not have it");
+	outcome_free(&t);
+	stage_free(&s);
+}
+
+/* A memory section says of the last 100 ms what they were, and begins where the thread waits: that it
+ * had been woken at the end, and not then. */
+static void section_behind_wait(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 10, 11, 1, "work");
+	struct outcome t;
+
+	sleep_for(&s, a, 0, 1 * MS);
+	sleep_for(&s, b, 0, 1 * MS);
+	sleep_for(&s, b, 10 * MS, 50 * MS);
+	wait_for(&s, a, OBJECT_FUTEX, 5 * MS, 100 * MS, 100 * MS, b);
+	stage_event(&s, OP_MEM_RECLAIM, a.ctx, 0, 2 * MS, 120 * MS);
+	t = run(&s, a.thread, 130 * MS);
+	is_u64(ns_of(&t, PATH_RECLAIM, 0), 20 * MS, "the section is what was on a CPU");
+	is_u64(ns_of(&t, PATH_SLEEP, b.thread), 40 * MS,
+	       "the wait stays whole: who ended it slept");
+	is_u64(ns_of(&t, PATH_OWN, b.thread), 55 * MS, "and computed");
+	outcome_free(&t);
+	stage_free(&s);
+}
+
 /* A stack of one frame, which is its call site. */
 static uint32_t stack_at(struct stage *s, uint64_t offset, uint32_t *frame)
 {
@@ -556,6 +648,11 @@ int main(void)
 	by_object();
 	device_and_end();
 	asked_again();
+	gave_way(30 * US);
+	gave_way(150 * US);
+	gave_way(-30 * US);
+	gave_no_way();
+	section_behind_wait();
 	told_where();
 	outside();
 	by_recorder();
