@@ -230,8 +230,10 @@ bool loop_row_is_inside(const struct loop_row *r, const struct loop_row *outer)
 	if (!outer->path || outer->depth > r->depth)
 		return false;
 	if (outer->depth == r->depth)
-		return r->line && !outer->line && r->above[r->depth] == outer->path;
-	return r->above[outer->line ? r->depth + 1 + outer->depth : outer->depth] == outer->path;
+		return r->line && !outer->line && r->above[r->depth].path == outer->path;
+	if (outer->line)
+		return r->above[outer->depth].line_path == outer->path;
+	return r->above[outer->depth].path == outer->path;
 }
 
 bool loop_row_is_doubtful(const struct loop_row *r)

@@ -42,6 +42,17 @@ struct loop_landing {
 	uint64_t n;
 };
 
+/* A level of the stack down to a loop's function. */
+struct loop_around {
+	uint64_t path;	    /* hash of the functions down to this one */
+	uint64_t line_path; /* and of its line */
+	uint32_t function;
+	uint32_t line;	 /* at which it called what is below, when it was last seen to */
+	uint64_t stayed; /* times that all below it was left, and not it, and was called again */
+};
+
+#define LOOP_NO_LEVEL UINT8_MAX
+
 /* A possible beginning of an iteration. */
 struct loop_begin {
 	int64_t ns;
@@ -53,12 +64,14 @@ struct loop_begin {
 	uint8_t stayed;	     /* it was left, but the line that called it did not change */
 	uint8_t anchored;    /* known by its anchor alone */
 	uint8_t interrupted; /* events may be missing between the beginning before and this */
+	/* While the loop was left: the innermost level that was not, and the lines at which it was seen. */
+	uint8_t level; /* or LOOP_NO_LEVEL */
+	uint32_t gap_first, gap_last;
 };
 
 struct loop_row {
-	uint64_t path; /* hash of the functions down to this one; 0: not in use */
-	/* Such hashes of the functions around it and its own, by depth; then the same with their lines. */
-	uint64_t *above;
+	uint64_t path;		   /* hash of the functions down to this one; 0: not in use */
+	struct loop_around *above; /* by depth: the functions around it, and its own */
 	uint32_t function, depth;
 	uint32_t line; /* 0: the loop is all of the function, else this line, whose callees are its lines */
 	struct loop_callees callees;
@@ -74,10 +87,24 @@ struct loop_row {
 	uint64_t waited; /* jumps that waits showed */
 	/* Beginnings that waits and samples saw, by entering the function, and by the anchor. */
 	uint64_t loose, entries, anchored;
-	uint64_t strange;  /* of the entries, those from another line than before */
-	bool reentered;	   /* it did not jump back, but began again when it was called again */
-	bool awaited;	   /* entered above its first line */
-	int64_t left_ns;   /* when a stack did not contain it any more */
+	uint64_t strange; /* of the entries, those from another line than before */
+	bool reentered;	  /* it did not jump back, but began again when it was called again */
+	/* Of the iterations from one time that it was left to the next, where none may be missing: how
+	 * often that was known, how often it was a single one, and another number than before. */
+	uint64_t stays, singles, uneven;
+	uint64_t stay,
+		last_stay;   /* iterations that ended since it was left, and in the time before */
+	bool stay_cut;	     /* some may be missing since */
+	uint64_t preludes;   /* times that it was called and came to lines before its first one */
+	int64_t stay_ns;     /* when that began */
+	uint64_t away_calls; /* of the thread, while it was left */
+	uint64_t far, far_calls; /* times that this was for long, and the calls of these */
+	uint64_t left_calls;	 /* of the thread when it was left */
+	uint64_t next_try;	 /* stays when its caller is looked for again */
+	int caller; /* depth of the function whose loop calls it once each time; -1: none is known */
+	uint32_t near_first, near_last; /* the lines that one comes to between two calls */
+	bool awaited;			/* entered above its first line */
+	int64_t left_ns;		/* when a stack did not contain it any more */
 	int64_t beyond_ns; /* when it went on to a line behind the loop; 0: it did not */
 	int64_t newest_ns; /* of the newest beginning */
 	uint64_t first_calls, last_calls; /* of the thread, at the first and newest beginning */

@@ -136,6 +136,14 @@ static struct loops_thread *thread_of(struct loops *l, uint32_t ctx, bool create
 	return th;
 }
 
+/* Whether it is a function of the loop itself: the one that was found or, of a function that the loop calls,
+ * any from its caller on. */
+static bool is_of_loop(const struct loop_row *loop, const struct loop_row *r)
+{
+	return r->depth == loop->depth ||
+	       (loop->caller >= 0 && r->depth < loop->depth && (int)r->depth >= loop->caller);
+}
+
 /* Loops around and inside the thread's main one, for a summary. */
 static void keep_others(struct loops *l, struct loops_thread *th)
 {
@@ -153,7 +161,7 @@ static void keep_others(struct loops *l, struct loops_thread *th)
 
 		struct loop_other *other = &th->others[th->nothers];
 
-		if (!n || r->depth == main_row->depth ||
+		if (!n || is_of_loop(main_row, r) ||
 		    !(loop_row_is_inside(r, main_row) || loop_row_is_inside(main_row, r)))
 			continue;
 		*other = (struct loop_other){ .frame = python_lines_frame(&l->lines, r->function),

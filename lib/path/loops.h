@@ -5,6 +5,9 @@
  * calls the outermost is the one whose iterations are steps. No period, no label and no wait is
  * needed. One pass over events in stream order; memory is bounded per thread.
  *
+ * Where a function is called once in each iteration and does not loop itself, the loop is its caller's
+ * (loops_called.c): it is told by that one's frame and lines.
+ *
  * Each loop is decided after LOOPS_DECIDE iterations and kept; the steps before are told then. A
  * loop that looks as if it were inside another one waits until that is known. If it turns out later
  * all the same, the listener is told to forget the thread's steps, and gets those of the outer loop.
@@ -63,7 +66,7 @@ struct loop_listener {
 /* What is known of a loop. */
 struct loop {
 	uint32_t thread;
-	uint32_t frame; /* world id of a Python frame of its function */
+	uint32_t frame; /* world id of a Python frame of its function; later it may be known to be its caller's */
 	uint32_t depth; /* Python frames around it */
 	uint64_t calls; /* in its steps, as recorded */
 	uint32_t first_line, last_line;

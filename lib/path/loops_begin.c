@@ -6,15 +6,6 @@
  */
 #include "lib/path/loops_state.h"
 
-int loops_find_row(const struct loops_thread *th, uint64_t path)
-{
-	for (unsigned i = path % LOOPS_SLOTS; th->slots[i]; i = (i + 1) % LOOPS_SLOTS) {
-		if (th->rows[th->slots[i] - 1].path == path)
-			return th->slots[i] - 1;
-	}
-	return -1;
-}
-
 static void fill_slots(struct loops_thread *th)
 {
 	memset(th->slots, 0, sizeof(th->slots));
@@ -65,7 +56,7 @@ static struct loop_row *new_row(struct loops *l, struct loops_thread *th, unsign
 	const struct loop_level *level = &th->levels[depth];
 	struct loop_row *r =
 		line ? find_victim(th, LOOPS_ROWS, LOOPS_ALL) : find_victim(th, 0, LOOPS_ROWS);
-	uint64_t *above = calloc(2 * (depth + 1), sizeof(*above));
+	struct loop_around *above = calloc(depth + 1, sizeof(*above));
 
 	l->nomem |= !above;
 	if (!r || !above) {
@@ -73,8 +64,10 @@ static struct loop_row *new_row(struct loops *l, struct loops_thread *th, unsign
 		return NULL;
 	}
 	for (unsigned i = 0; i <= depth; i++) {
-		above[i] = th->levels[i].path;
-		above[depth + 1 + i] = loops_line_path(&th->levels[i]);
+		above[i] = (struct loop_around){ .path = th->levels[i].path,
+						 .line_path = loops_line_path(&th->levels[i]),
+						 .function = th->levels[i].function,
+						 .line = th->levels[i].line };
 	}
 	loop_row_free(r);
 	*r = (struct loop_row){ .path = line ? loops_line_path(level) : level->path,
@@ -85,6 +78,7 @@ static struct loop_row *new_row(struct loops *l, struct loops_thread *th, unsign
 				.last = -1,
 				.left_ns = LOOPS_NEVER,
 				.newest_ns = LOOPS_NEVER,
+				.caller = -1,
 				.loop = -1 };
 	fill_slots(th);
 	return r;
@@ -139,6 +133,8 @@ void loops_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
 	row->entries += !b.anchored && !b.from && !is_first;
 	row->strange += !b.anchored && !b.from && !is_first && !b.stayed;
 	row->anchored += b.anchored;
+	if (now)
+		loops_called_count(th, row, &b, is_first);
 	if (is_first)
 		row->first_calls = th->calls;
 	if (now) {
@@ -162,11 +158,17 @@ void loops_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
 void loops_enter_row(struct loops *l, struct loops_thread *th, struct loop_row *row, uint32_t line,
 		     int64_t ns, bool stayed)
 {
-	struct loop_begin b = { .ns = ns, .left_ns = row->left_ns, .to = line, .stayed = stayed };
+	struct loop_begin b = { .ns = ns,
+				.left_ns = row->left_ns,
+				.to = line,
+				.stayed = stayed,
+				.level = LOOP_NO_LEVEL };
 
 	row->awaited = line < row->first;
-	if (row->awaited || (row->beyond && line > row->beyond))
+	row->preludes += row->awaited;
+	if (row->awaited || (row->caller < 0 && row->beyond && line > row->beyond))
 		return;
+	loops_called_enter(th, row, &b);
 	row->left_ns = LOOPS_NEVER;
 	row->beyond_ns = 0;
 	loops_begin(l, th, row, b);
@@ -177,7 +179,9 @@ void loops_enter_row(struct loops *l, struct loops_thread *th, struct loop_row *
 static void check_anchor(struct loops *l, struct loops_thread *th, struct loop_row *row,
 			 uint64_t key, int64_t ns)
 {
-	struct loop_begin b = { .ns = ns, .left_ns = LOOPS_NEVER, .anchored = true };
+	struct loop_begin b = {
+		.ns = ns, .left_ns = LOOPS_NEVER, .anchored = true, .level = LOOP_NO_LEVEL
+	};
 	bool left = row->left_ns != LOOPS_NEVER;
 	unsigned index;
 	bool exact = false;

@@ -32,22 +32,25 @@ static uint64_t whole_span_of(const struct loop_row *r, uint64_t inner_count)
 	return span_of(r) + (all ? span_of(r) / n : 0);
 }
 
-static bool is_candidate(const struct loops_thread *th, const struct loop_row *r, uint64_t least)
+static bool is_candidate(const struct loops *l, const struct loops_thread *th,
+			 const struct loop_row *r, uint64_t least)
 {
 	uint64_t n = r->path && r->begins.n ? loop_row_count(r) : 0;
 
 	return n + 1 >= least && n >= 2 && !loop_row_is_doubtful(r) &&
-	       (!th->calls || (double)span_of(r) >= CALLS_PER_STEP * (double)n);
+	       (!th->calls || (double)span_of(r) >= CALLS_PER_STEP * (double)n) &&
+	       !loops_called_is_glimpse(l, th, r);
 }
 
-static struct loop_row *find_widest(const struct loops_thread *th, uint64_t least)
+static struct loop_row *find_widest(const struct loops *l, const struct loops_thread *th,
+				    uint64_t least)
 {
 	struct loop_row *best = NULL;
 	uint64_t widest = 0, count = 0,
 		 slack = (uint64_t)(SPAN_SHARE * (double)(th->calls - th->phase_calls));
 
 	for (unsigned i = 0; i < LOOPS_ALL; i++) {
-		if (!is_candidate(th, &th->rows[i], least) || span_of(&th->rows[i]) <= widest)
+		if (!is_candidate(l, th, &th->rows[i], least) || span_of(&th->rows[i]) <= widest)
 			continue;
 		widest = span_of(&th->rows[i]);
 		count = loop_row_count(&th->rows[i]);
@@ -55,7 +58,7 @@ static struct loop_row *find_widest(const struct loops_thread *th, uint64_t leas
 	for (unsigned i = 0; i < LOOPS_ALL; i++) {
 		struct loop_row *r = &th->rows[i];
 
-		if (is_candidate(th, r, least) && whole_span_of(r, count) + slack >= widest &&
+		if (is_candidate(l, th, r, least) && whole_span_of(r, count) + slack >= widest &&
 		    (!best || r->depth < best->depth))
 			best = r;
 	}
@@ -63,21 +66,24 @@ static struct loop_row *find_widest(const struct loops_thread *th, uint64_t leas
 }
 
 /* It has jumped back, not often enough yet, and goes on doing so. */
-static bool may_be_loop(const struct loops_thread *th, const struct loop_row *r)
+static bool may_be_loop(const struct loops *l, const struct loops_thread *th,
+			const struct loop_row *r)
 {
 	uint64_t n = loop_row_count(r);
 
 	return n > 0 && n + 1 < LOOPS_DECIDE &&
-	       (th->calls - r->last_calls) * n <= LOOPS_PAUSE_STEPS * span_of(r);
+	       (th->calls - r->last_calls) * n <= LOOPS_PAUSE_STEPS * span_of(r) &&
+	       !loops_called_is_glimpse(l, th, r);
 }
 
-static bool has_to_wait(const struct loops_thread *th, const struct loop_row *r)
+static bool has_to_wait(const struct loops *l, const struct loops_thread *th,
+			const struct loop_row *r)
 {
 	if (r->begins.n >= LOOPS_BEGINS)
 		return false;
 	for (unsigned i = 0; i < LOOPS_ALL; i++) {
 		if (th->rows[i].path && loop_row_is_inside(r, &th->rows[i]) &&
-		    may_be_loop(th, &th->rows[i]))
+		    may_be_loop(l, th, &th->rows[i]))
 			return true;
 	}
 	return r->begins.n < HOLD_COUNT && r->newest_ns - r->begins.v[0].ns < HOLD_NS;
@@ -115,15 +121,15 @@ static void choose_row(struct loops *l, struct loops_thread *th, struct loop_row
 
 void loops_choose(struct loops *l, struct loops_thread *th, bool finish)
 {
-	struct loop_row *r = find_widest(th, LOOPS_DECIDE);
+	struct loop_row *r = find_widest(l, th, LOOPS_DECIDE);
 
 	/* A thread without calls is seen by chance. */
 	if (finish && th->calls) {
-		struct loop_row *few = find_widest(th, COUNT_AT_END);
+		struct loop_row *few = find_widest(l, th, COUNT_AT_END);
 
-		r = few ? few : find_widest(th, COUNT_LEAST);
+		r = few ? few : find_widest(l, th, COUNT_LEAST);
 	}
-	if (r && (finish || !has_to_wait(th, r)))
+	if (r && (finish || !has_to_wait(l, th, r)))
 		choose_row(l, th, r);
 }
 
@@ -132,6 +138,6 @@ void loops_correct(struct loops *l, struct loops_thread *th, struct loop_row *ro
 	uint64_t n = row->begins.n;
 
 	if (n && n % LOOPS_DECIDE == 0 && n < LOOPS_BEGINS && !row->dropped &&
-	    loop_row_is_inside(&th->rows[th->current], row))
+	    loop_row_is_inside(&th->rows[th->current], row) && !loops_called_is_glimpse(l, th, row))
 		choose_row(l, th, row);
 }

@@ -11,7 +11,7 @@ static void begin_first(struct loops *l, struct loops_thread *th, struct loop_ro
 			int64_t ns, uint64_t calls_before)
 {
 	uint64_t calls = th->calls;
-	struct loop_begin b = { .ns = ns, .left_ns = LOOPS_NEVER, .to = to };
+	struct loop_begin b = { .ns = ns, .left_ns = LOOPS_NEVER, .to = to, .level = LOOP_NO_LEVEL };
 
 	th->calls = calls_before;
 	loops_begin(l, th, row, b);
@@ -34,7 +34,9 @@ static struct loop_row *need_row(struct loops *l, struct loops_thread *th, unsig
 static void jump_back(struct loops *l, struct loops_thread *th, struct loop_row *row, unsigned from,
 		      unsigned to, int64_t ns, int64_t left_ns)
 {
-	struct loop_begin b = { .ns = ns, .left_ns = left_ns, .from = from, .to = to };
+	struct loop_begin b = {
+		.ns = ns, .left_ns = left_ns, .from = from, .to = to, .level = LOOP_NO_LEVEL
+	};
 
 	b.stayed = left_ns != LOOPS_NEVER;
 	row->awaited = false;

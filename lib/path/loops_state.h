@@ -14,7 +14,7 @@
 #include "lib/path/python_lines.h"
 
 #define LOOPS_VISITS 8
-#define LOOPS_ALL    (LOOPS_ROWS + LOOPS_LINES) /* rows: functions, then lines */
+#define LOOPS_ALL    (LOOPS_ROWS + LOOPS_LINES) /* rows: functions, then lines; at most 64 */
 #define LOOPS_SLOTS  128			/* a power of two, at least twice LOOPS_ALL */
 #define LOOPS_NEVER  INT64_MAX
 /* Of the time that all steps take: so much is to be certain for the others to be estimated. */
@@ -40,7 +40,9 @@ struct loop_level {
 	bool moved;	     /* the line around it changed since it was left */
 	int64_t resumed_ns; /* when it was left before it came to its line again, with no call since */
 	int64_t left_ns;    /* of what is not on the stack any more */
-	struct loop_callees callees; /* of its line, while that has no row */
+	int64_t entered_ns;
+	uint32_t gap_first, gap_last; /* lines since what may be a loop below it was left */
+	struct loop_callees callees;  /* of its line, while that has no row */
 	unsigned nvisits;
 	struct loop_visit visits[LOOPS_VISITS];
 };
@@ -63,6 +65,7 @@ struct loops_thread {
 	uint8_t slots[LOOPS_SLOTS]; /* of path: place in rows plus one, 0: none */
 	unsigned nwatched;
 	uint8_t watched[LOOPS_ALL]; /* rows on the stack that jumped before, outermost first */
+	uint64_t left; /* rows that were left between two of their iterations, a bit each */
 	bool has_line_rows;
 	bool has_lines;		/* the newest stack */
 	int current;		/* row of the loop whose steps are told; -1: none */
@@ -137,6 +140,16 @@ static inline uint64_t loops_line_path(const struct loop_level *level)
 	return x ^ x >> 31;
 }
 
+/* Place of that path in rows; -1: it has none. */
+static inline int loops_find_row(const struct loops_thread *th, uint64_t path)
+{
+	for (unsigned i = path % LOOPS_SLOTS; th->slots[i]; i = (i + 1) % LOOPS_SLOTS) {
+		if (th->rows[th->slots[i] - 1].path == path)
+			return th->slots[i] - 1;
+	}
+	return -1;
+}
+
 /* loops_walk.c: the thread's stack is this one at ns; th->callee is what the innermost line calls. */
 void loops_walk(struct loops *l, struct loops_thread *th, const struct python_line *lines,
 		unsigned n, int64_t ns, enum loop_seen seen);
@@ -160,7 +173,6 @@ void loops_begin_left(struct loops *l, struct loops_thread *th, uint16_t op, int
 /* That of a level; NULL: there is no room. */
 struct loop_row *loops_need_row(struct loops *l, struct loops_thread *th, unsigned depth);
 struct loop_row *loops_need_line_row(struct loops *l, struct loops_thread *th, unsigned depth);
-int loops_find_row(const struct loops_thread *th, uint64_t path);
 /* Tiers of calls that may be missing between (1 << enum op_tier, or-ed); all bits: anything. */
 uint8_t loops_missing(const struct loops *l, uint32_t node, int64_t from_ns, int64_t to_ns);
 
@@ -173,6 +185,32 @@ void loops_calls_exclude(struct loops *l, const struct loops_thread *th);
 /* It is over. */
 void loops_calls_leave(struct loops *l, struct loops_thread *th);
 void loops_calls_free(struct loops *l);
+
+/* loops_called.c: the row is not on the stack any more, or not at its line. */
+static inline void loops_leave_row(const struct loops_thread *th, struct loop_row *row, int64_t ns)
+{
+	row->left_ns = ns;
+	row->left_calls = th->calls - (th->callee != 0);
+}
+/* It was left, and is called again: what came between. */
+void loops_called_enter(const struct loops_thread *th, struct loop_row *row, struct loop_begin *b);
+/* An iteration begins. */
+void loops_called_count(struct loops_thread *th, struct loop_row *row, const struct loop_begin *b,
+			bool is_first);
+/* Finds the row's caller, if the loop is that one's. */
+void loops_called_find(const struct loops *l, struct loop_row *row);
+/* Whether the row is only seen now and then to jump back, and a function that it calls tells the
+ * iterations of its loop. */
+bool loops_called_is_glimpse(const struct loops *l, const struct loops_thread *th,
+			     const struct loop_row *row);
+/* Adds what the caller's loop began before the row did. False: out of memory. */
+bool loops_called_add_earlier(const struct loops_thread *th, struct loop_row *row);
+/* The lines between two iterations that are no longer apart than that are the caller's loop's. */
+void loops_called_add_near(struct loop_row *row, const struct loop_begin *b, int64_t most_ns);
+/* When the caller's loop was left before that iteration, and when it was left now; LOOPS_NEVER: it was
+ * not. */
+int64_t loops_called_left(const struct loop_row *row, const struct loop_begin *b);
+int64_t loops_called_left_now(const struct loops_thread *th, const struct loop_row *row);
 
 /* loops_choose.c: chooses a loop if it is time to; finish: with what there is. */
 void loops_choose(struct loops *l, struct loops_thread *th, bool finish);

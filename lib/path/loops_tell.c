@@ -87,6 +87,16 @@ static void estimate(const struct loop_row *row, struct loop *loop, uint64_t hid
 		loop->estimate += loop->hidden;
 }
 
+static void put_lines(const struct loop_row *row, struct loop *loop)
+{
+	if (row->caller < 0) {
+		loop_row_lines(row, &loop->first_line, &loop->last_line);
+		return;
+	}
+	loop->first_line = row->near_first;
+	loop->last_line = row->near_last;
+}
+
 static void tell_step(struct loops *l, struct loops_thread *th, const struct loop_begin *next,
 		      int64_t end_ns)
 {
@@ -108,7 +118,7 @@ static void tell_step(struct loops *l, struct loops_thread *th, const struct loo
 	loop->last_ns = s.end_ns;
 	loop->ns += ns;
 	loop->calls += next->calls - th->step.calls;
-	loop_row_lines(row, &loop->first_line, &loop->last_line);
+	put_lines(row, loop);
 	if (s.certain && !sketch_add(&loop->dur, ns))
 		l->nomem = true;
 	loop->uncertain += !s.certain;
@@ -120,10 +130,37 @@ static void tell_step(struct loops *l, struct loops_thread *th, const struct loo
 		l->listener->on_step(l->listener, &s);
 }
 
+/* The function that makes it, which is not known at once to be the caller's. */
+static void name_loop(struct loops *l, const struct loop_row *row)
+{
+	struct loop *loop = &l->v.v[row->loop];
+
+	loop->depth = row->caller >= 0 ? (uint32_t)row->caller : row->depth;
+	loop->frame = python_lines_frame(&l->lines, row->above[loop->depth].function);
+}
+
+/* When the loop was left before the row was called again, if it is the caller's; else left_ns. */
+static int64_t left_of_caller(struct loops *l, struct loop_row *row, const struct loop_begin *b,
+			      int64_t left_ns)
+{
+	if (row->caller < 0) {
+		loops_called_find(l, row);
+		if (row->caller < 0)
+			return left_ns;
+		name_loop(l, row);
+	}
+	loops_called_add_near(row, b, patience_of(&l->v.v[row->loop]));
+	return loops_called_left(row, b);
+}
+
 void loops_tell(struct loops *l, struct loops_thread *th, struct loop_begin b)
 {
-	const struct loop *loop = &l->v.v[th->rows[th->current].loop];
+	struct loop_row *row = &th->rows[th->current];
+	const struct loop *loop = &l->v.v[row->loop];
 	int64_t left = b.left_ns < th->beyond_ns ? b.left_ns : th->beyond_ns;
+
+	if (b.left_ns != LOOPS_NEVER)
+		left = left_of_caller(l, row, &b, left);
 
 	/* Of events that overlap each other, the order is that of their ends. */
 	if (b.ns < th->told_ns || (th->open && b.ns < th->step.ns))
@@ -161,14 +198,15 @@ void loops_void_inside(struct loops *l, struct loops_thread *th, const struct lo
 
 static bool number_loop(struct loops *l, const struct loops_thread *th, struct loop_row *row)
 {
-	struct loop loop = { .thread = th->id,
-			     .frame = python_lines_frame(&l->lines, row->function),
-			     .depth = row->depth };
+	struct loop loop = { .thread = th->id };
 
 	if (row->loop >= 0)
 		return true;
 	row->loop = (int)l->v.n;
-	return vec_push(&l->v, loop);
+	if (!vec_push(&l->v, loop))
+		return false;
+	name_loop(l, row);
+	return true;
 }
 
 /* Of other rows only what began since then is kept: the rest is of another time. */
@@ -199,6 +237,47 @@ static void forget_begins(const struct loops *l, struct loops_thread *th,
 	}
 }
 
+static int compare_ns(const void *x, const void *y)
+{
+	const int64_t *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Of the times from one beginning to the next; 0: there is none, or no memory. */
+static int64_t median_interval(struct loops *l, const struct loop_row *row)
+{
+	size_t n = row->begins.n ? row->begins.n - 1 : 0;
+	int64_t *v = malloc((n + 1) * sizeof(*v)), median;
+
+	l->nomem |= !v;
+	for (size_t i = 0; v && i < n; i++)
+		v[i] = row->begins.v[i + 1].ns - row->begins.v[i].ns;
+	if (v && n)
+		qsort(v, n, sizeof(*v), compare_ns);
+	median = v && n ? v[n / 2] : 0;
+	free(v);
+	return median;
+}
+
+/* A row's loop may be its caller's, which began it earlier than is known of the row, and whose lines are
+ * those between all that began so far. */
+static void begin_caller(struct loops *l, struct loops_thread *th, struct loop_row *row)
+{
+	bool fresh = !l->v.v[row->loop].count;
+	int64_t most_ns;
+
+	loops_called_find(l, row);
+	if (row->caller < 0)
+		return;
+	name_loop(l, row);
+	most_ns = LOOPS_PAUSE_STEPS * median_interval(l, row);
+	for (size_t i = 0; i < row->begins.n; i++)
+		loops_called_add_near(row, &row->begins.v[i], most_ns);
+	if (fresh && !loops_called_add_earlier(th, row))
+		l->nomem = true;
+}
+
 void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *row)
 {
 	if (!number_loop(l, th, row)) {
@@ -207,6 +286,7 @@ void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *r
 		return;
 	}
 	th->current = (int)(row - th->rows);
+	begin_caller(l, th, row);
 	th->open = false;
 	th->beyond_ns = LOOPS_NEVER;
 	th->median_ns = median_of(&l->v.v[row->loop]);
@@ -221,7 +301,7 @@ void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *r
 			th->hidden = (b.idle_ns - th->step.idle_ns) / th->median_ns;
 		loops_tell(l, th, b);
 	}
-	if (row->beyond_ns && row->beyond_ns > th->step.ns)
+	if (row->caller < 0 && row->beyond_ns && row->beyond_ns > th->step.ns)
 		th->beyond_ns = row->beyond_ns;
 	row->begins.n = 0;
 }
@@ -242,8 +322,11 @@ void loops_tell_end(struct loops *l, struct loops_thread *th, int64_t ns)
 
 int64_t loops_left_ns(const struct loops_thread *th)
 {
-	int64_t left = th->rows[th->current].left_ns;
+	const struct loop_row *row = &th->rows[th->current];
+	int64_t left = row->left_ns;
 
+	if (row->caller >= 0)
+		return loops_called_left_now(th, row);
 	return left < th->beyond_ns ? left : th->beyond_ns;
 }
 

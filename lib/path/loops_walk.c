@@ -9,7 +9,7 @@
 static inline void leave_line(struct loops_thread *th, const struct loop_level *level, int64_t ns)
 {
 	if (th->has_line_rows && level->line_row >= 0)
-		th->rows[level->line_row].left_ns = ns;
+		loops_leave_row(th, &th->rows[level->line_row], ns);
 }
 
 /* It came to its line from another one. */
@@ -19,15 +19,25 @@ static inline void enter_line(const struct loops_thread *th, struct loop_level *
 	level->callees.n = level->callees.at = 0;
 }
 
+static void begin_gap(struct loop_level *level)
+{
+	level->gap_first = level->gap_last = level->line;
+}
+
 /* Frames from `from` on are not on the stack any more. */
 static void drop_levels(struct loops_thread *th, unsigned from, int64_t ns)
 {
+	bool had_row = false;
+
 	for (unsigned i = from; i < th->nlevels; i++) {
 		th->levels[i].left_ns = ns;
+		had_row |= th->levels[i].row >= 0 || th->levels[i].line_row >= 0;
 		if (th->levels[i].row >= 0)
-			th->rows[th->levels[i].row].left_ns = ns;
+			loops_leave_row(th, &th->rows[th->levels[i].row], ns);
 		leave_line(th, &th->levels[i], ns);
 	}
+	if (had_row && from > 0)
+		begin_gap(&th->levels[from - 1]);
 	th->nlevels = from;
 }
 
@@ -78,7 +88,9 @@ static void begin_first(struct loops *l, struct loops_thread *th, struct loop_le
 	for (unsigned i = first_visit(level); i < level->nvisits; i++) {
 		const struct loop_visit *v = &level->visits[i];
 		bool last = i + 1 == level->nvisits || v[1].left_ns != LOOPS_NEVER;
-		struct loop_begin b = { .ns = v->ns, .left_ns = LOOPS_NEVER, .to = v->line };
+		struct loop_begin b = {
+			.ns = v->ns, .left_ns = LOOPS_NEVER, .to = v->line, .level = LOOP_NO_LEVEL
+		};
 
 		if (v->left_ns != LOOPS_NEVER) {
 			begun = false;
@@ -119,6 +131,7 @@ static void jump_back(struct loops *l, struct loops_thread *th, unsigned at, uin
 						 .stayed = left_ns != LOOPS_NEVER,
 						 .from = level->line,
 						 .to = to,
+						 .level = LOOP_NO_LEVEL,
 						 .loose = seen != LOOP_SEEN_CALL ||
 							  level->seen != LOOP_SEEN_CALL });
 	}
@@ -142,7 +155,8 @@ static void go_on(struct loops *l, struct loops_thread *th, struct loop_level *l
 		loops_enter_row(l, th, row, line, ns, false);
 	if (row->beyond && line > row->beyond && !row->beyond_ns)
 		row->beyond_ns = ns;
-	if (level->row == th->current && line > row->beyond && th->beyond_ns == LOOPS_NEVER)
+	if (level->row == th->current && row->caller < 0 && line > row->beyond &&
+	    th->beyond_ns == LOOPS_NEVER)
 		th->beyond_ns = ns;
 }
 
@@ -159,6 +173,8 @@ static bool enter_level(struct loops *l, struct loops_thread *th, unsigned at,
 		level->nvisits = 0;
 	level->path = path;
 	level->function = to.function;
+	level->entered_ns = ns;
+	level->gap_first = level->gap_last = to.line;
 	level->moved = false;
 	level->row = loops_find_row(th, path);
 	th->nlevels = at + 1;
@@ -225,6 +241,10 @@ static void change_line(struct loops *l, struct loops_thread *th, unsigned at, u
 
 	drop_levels(th, at + 1, ns);
 	leave_line(th, level, ns);
+	if (level->line_row >= 0)
+		begin_gap(level);
+	level->gap_first = line < level->gap_first ? line : level->gap_first;
+	level->gap_last = line > level->gap_last ? line : level->gap_last;
 	if (line < level->line)
 		jump_back(l, th, at, line, ns, LOOPS_NEVER, seen);
 	else

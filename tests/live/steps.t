@@ -54,13 +54,13 @@ def first_line(name, *command, every=True):
     return (found[1], int(found[2].replace(",", "")), found[3], found[4]) if found else (None, 0, None, None)
 
 
-for name, body, function, last in (("callees in turn", CALLEES, "<module>", True), ("a sleep between", SLEEPS, "request", False),
-                                   ("a function of one line", ONE_LINE, "serve", False)):
+for name, body, function, last in (("callees in turn", CALLEES, "<module>", True), ("a sleep between", SLEEPS, "<module>", True),
+                                   ("a function of one line", ONE_LINE, "<module>", True)):
     script = rec.path(name.replace(" ", "-") + ".py")
     with open(script, "w", encoding="utf-8") as f:
         f.write(HEAD + body)
     mark, count, where, lines = first_line(name.replace(" ", "-"), sys.executable, script, WORK)
-    tap.same((mark, count, where), ("", 150, function), f"{name}: every step, of its function")
+    tap.same((mark, count, where), ("", 150, function), f"{name}: every step, of the function that has the loop")
     line = (HEAD + body).count("\n")
     tap.ok(not last or lines == f"{os.path.basename(script)}:{line}", f"{name}: in its line", f"{lines} of {line}")
 

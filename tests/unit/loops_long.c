@@ -8,25 +8,6 @@
 #include "lib/event/tier.h"
 #include "tests/unit/loops_play.h"
 
-static const char *put_phases(struct play *p, uint32_t thread)
-{
-	size_t n;
-	const struct loop_phase *v = loops_phases(p->loops, thread, &n);
-
-	for (size_t i = 0; i < n; i++) {
-		const struct loop *loop =
-			v[i].loop >= 0 ? loops_get(p->loops, (size_t)v[i].loop) : NULL;
-
-		if (loop)
-			buf_printf(&p->phases, "[%s %" PRIu64 "]",
-				   world_text(p->s.w, world_get_frame(p->s.w, loop->frame)->name).p,
-				   v[i].steps);
-		else
-			buf_puts(&p->phases, "[]");
-	}
-	return buf_text(&p->phases);
-}
-
 static void train(struct play *p, int n)
 {
 	for (int i = 0; i < n; i++) {

@@ -53,9 +53,10 @@ static inline struct play play_new(void)
 	return p;
 }
 
-/* "main:5 step:7": frames, outermost first; "?" is a place where frames are missing. */
+/* "main:5 step:7": frames, outermost first; "?" is a place where frames are missing, and "std." of Python's own library. */
 static inline uint32_t stack_of(struct world *w, const char *text)
 {
+	static const char stdlib[] = "/usr/lib/python3.11/asyncio/base_events.py";
 	uint32_t frames[64];
 	unsigned n = 0;
 
@@ -64,7 +65,9 @@ static inline uint32_t stack_of(struct world *w, const char *text)
 		struct world_frame f = { .kind = *at == '?' ? FRAME_GAP : FRAME_PYTHON };
 
 		f.name = world_string(w, (struct bytes){ at, length });
-		f.file = f.kind == FRAME_PYTHON ? world_string(w, bytes_of("loop.py")) : 0;
+		if (f.kind == FRAME_PYTHON)
+			f.file = world_string(w, bytes_of(strncmp(at, "std.", 4) ? "loop.py"
+										 : stdlib));
 		at += length;
 		if (*at == ':')
 			f.offset = (uint64_t)strtoul(at + 1, (char **)&at, 10);
@@ -109,6 +112,26 @@ static inline const char *summary_of(const struct play *p, uint32_t thread, char
 			 loop->estimate, world_text(p->s.w, f->name).p, loop->first_line,
 			 loop->last_line);
 	return text;
+}
+
+/* What the thread did one after the other: "[function steps]", or "[]" where it made none. */
+static inline const char *put_phases(struct play *p, uint32_t thread)
+{
+	size_t n;
+	const struct loop_phase *v = loops_phases(p->loops, thread, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct loop *loop =
+			v[i].loop >= 0 ? loops_get(p->loops, (size_t)v[i].loop) : NULL;
+
+		if (loop)
+			buf_printf(&p->phases, "[%s %" PRIu64 "]",
+				   world_text(p->s.w, world_get_frame(p->s.w, loop->frame)->name).p,
+				   v[i].steps);
+		else
+			buf_puts(&p->phases, "[]");
+	}
+	return buf_text(&p->phases);
 }
 
 static inline void play_begin(struct play *p)

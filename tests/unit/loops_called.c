@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps of programs whose loop calls a function once in each iteration and does something else now and
+ * then: the loop is the caller's, whatever is seen of it between two calls and however long that takes.
+ * And programs that look like these and whose function is a loop.
+ */
+#include "tests/tap.h"
+
+#include "tests/unit/loops_play.h"
+
+static void step(struct play *p, const char *caller)
+{
+	static const char *const lines[] = { "473", "477", "479", "485" };
+	char text[100];
+
+	for (unsigned i = 0; i < 4; i++) {
+		snprintf(text, sizeof(text), "%s step:%s", caller, lines[i]);
+		call(p, text);
+	}
+}
+
+static void wait_for(struct play *p, const char *stack, int64_t ns)
+{
+	int64_t usual = p->step_ns;
+
+	p->step_ns = ns;
+	add_event(p, p->a, OP_SCHED_OFFCPU, stack);
+	p->step_ns = usual;
+}
+
+/* Each comes to line 526, which is only seen where it waits: in the first iterations, then in some. The
+ * last one of a few takes as long as twenty steps. */
+static void plants(struct play *p)
+{
+	for (int i = 0; i < 400; i++) {
+		step(p, "main:574 run:525");
+		if (i % 70 < 6)
+			wait_for(p, "main:574 run:526 plant:514", i % 70 < 5 ? 300 * US : 8 * MS);
+	}
+}
+
+/* The first wait is the longest, and the next ones come much later. */
+static void plant_at_first(struct play *p)
+{
+	for (int i = 0; i < 400; i++) {
+		step(p, "main:574 run:525");
+		if (i == 0 || i % 90 > 84)
+			wait_for(p, "main:574 run:526 plant:514", i ? 300 * US : 88 * MS);
+	}
+}
+
+/* Never after a single iteration, but after ever different numbers of them. */
+static void plants_unevenly(struct play *p)
+{
+	int left = 5;
+
+	for (int i = 0; i < 500; i++) {
+		step(p, "main:574 run:525");
+		if (left-- > 0)
+			continue;
+		wait_for(p, "main:574 run:526 plant:514", 3 * MS);
+		left = 2 + i * 7 % 10;
+	}
+}
+
+/* So often that the caller alone would be taken for a loop of fewer steps. */
+static void plants_often(struct play *p)
+{
+	for (int i = 0; i < 600; i++) {
+		step(p, "main:574 run:525");
+		if (i % 7 < 2)
+			wait_for(p, "main:574 run:526 plant:514", 200 * US);
+	}
+}
+
+/* On one line of a function that is called on one line, too. */
+static void through_functions(struct play *p)
+{
+	for (int i = 0; i < 300; i++) {
+		step(p, "main:20 serve:4");
+		if (i % 3)
+			wait_for(p, "main:20", i % 50 ? 200 * US : 20 * MS);
+	}
+}
+
+/* What calls it is no loop of the program's. */
+static void from_a_library(struct play *p)
+{
+	for (int i = 0; i < 300; i++) {
+		step(p, "main:20 std.run_once:4");
+		wait_for(p, "main:20 std.run_once:4", 100 * US);
+	}
+}
+
+/* It is called in two places, one after the other: the caller's lines tell. */
+static void in_two_places(struct play *p)
+{
+	for (int i = 0; i < 300; i++) {
+		step(p, "main:20");
+		step(p, "main:21");
+	}
+}
+
+/* for epoch: train_epoch(); validate() */
+static void epochs(struct play *p)
+{
+	for (int epoch = 0; epoch < 12; epoch++) {
+		for (int i = 0; i < 40; i++) {
+			call(p, "main:10 train_epoch:30");
+			call(p, "main:10 train_epoch:31");
+		}
+		wait_for(p, "main:11 validate:50", 20 * MS);
+	}
+}
+
+/* Answers of different lengths, each after a prompt. */
+static void answers(struct play *p)
+{
+	for (int i = 0; i < 40; i++) {
+		call(p, "main:10 generate:30 prompt:60");
+		for (int k = 0; k < 5 + i * 7 % 11; k++) {
+			call(p, "main:10 generate:32");
+			call(p, "main:10 generate:33");
+		}
+		wait_for(p, "main:10", 2 * MS);
+	}
+}
+
+static const struct row {
+	const char *name;
+	void (*run)(struct play *p);
+	const char *want, *phases;
+} rows[] = {
+	{ "now and then a wait", plants, "400 steps of run:525-526", "[run 400]" },
+	{ "a long wait at first", plant_at_first, "400 steps of run:525-526", "[run 400]" },
+	{ "waits after different numbers", plants_unevenly, "500 steps of run:525-526",
+	  "[run 500]" },
+	{ "waits after some of many", plants_often, "600 steps of run:525-526", "[run 600]" },
+	{ "through a function of one line", through_functions, "300 steps of main:20-20",
+	  "[main 300]" },
+	{ "from a library", from_a_library, "300 steps of step:473-485", "[step 300][]" },
+	{ "called in two places", in_two_places, "300 steps of main:20-21", "[main 300]" },
+	{ "epochs of a function that has a loop", epochs, "480 steps of train_epoch:30-31", NULL },
+	{ "answers of different lengths", answers, "402 steps of generate:32-33", NULL },
+};
+
+static void table(void)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct play p = play_new();
+		char text[200];
+
+		play_begin(&p);
+		rows[i].run(&p);
+		if (loops_finish(p.loops, NULL))
+			abort();
+		is_str(summary_of(&p, p.a.thread, text, sizeof(text)), rows[i].want, "%s",
+		       rows[i].name);
+		if (rows[i].phases)
+			is_str(put_phases(&p, p.a.thread), rows[i].phases,
+			       "%s: none of it is start, and none between", rows[i].name);
+		is_u64(p.disorder, 0, "%s: steps come in order, without overlap", rows[i].name);
+		play_free(&p);
+	}
+}
+
+/* for epoch: for batch: step(batch) [525]; validate() [528]: nothing else is seen of the caller than a
+ * wait in some of the steps. Validation lasts longer than ten steps. */
+static void validation(void)
+{
+	struct play p = play_new();
+	char text[200];
+
+	play_begin(&p);
+	for (int epoch = 0; epoch < 4; epoch++) {
+		for (int i = 0; i < 100; i++) {
+			step(&p, "main:574 run:525");
+			if (i % 5 < 2)
+				wait_for(&p, "main:574 run:526 plant:514", i ? 200 * US : 9 * MS);
+		}
+		for (int i = 0; i < 90; i++)
+			call(&p, "main:574 run:528 validate:50");
+	}
+	if (loops_finish(p.loops, NULL))
+		abort();
+	is_str(summary_of(&p, p.a.thread, text, sizeof(text)), "400 steps of run:525-526",
+	       "validation behind an inner loop: the steps of that loop");
+	is_str(put_phases(&p, p.a.thread), "[run 100][][run 100][][run 100][][run 100][]",
+	       "and a phase of its own after each epoch");
+	play_free(&p);
+}
+
+int main(void)
+{
+	table();
+	validation();
+	return tap_done();
+}
