@@ -138,7 +138,8 @@ static int looked_at(struct cause *c, const struct event *ev, bool late, struct 
 	    (!watches_event(c, ev) || (ev->op == OP_PROC_EXIT && !cause_ended_event(c, ev))))
 		return err_nomem(e);
 	if ((ev->op == OP_IO_BLOCK && !cause_disks_event(&c->disks, c->w, ev)) ||
-	    (ev->op == OP_IO_FILE && !cause_files_event(&c->files, c->w, ev)) ||
+	    ((ev->op == OP_IO_FILE || ev->op == OP_MEM_FAULT) &&
+	     !cause_files_event(&c->files, c->w, ev)) ||
 	    (ev->op == OP_NET_SOCKET && !cause_peers_event(&c->peers, c->w, ev)))
 		return err_nomem(e);
 	return 0;

@@ -26,6 +26,10 @@ bool cause_files_event(struct cause_files *f, const struct world *w, const struc
 		if (!vec_push(&f->v, fresh) || !map_put(&f->by, key, at))
 			return false;
 	}
+	if (ev->op == OP_MEM_FAULT) {
+		f->v.v[at].fault_ns += ev->dur_ns;
+		return true;
+	}
 	event_get(ev, op, COL_WRITE, &way);
 	f->v.v[at].ns[way < CAUSE_FILE_WAYS ? way : 0] += ev->dur_ns;
 	f->v.v[at].waits++;
@@ -83,11 +87,20 @@ const char *cause_files_top(const struct cause_files *f, uint32_t process, uint6
 	return top;
 }
 
-const char *cause_files_name(const struct cause_files *f, uint64_t id)
+const char *cause_files_mapped(const struct cause_files *f, uint32_t process)
 {
-	uint64_t at;
+	const char *top = NULL;
+	uint64_t most = 0, at;
 
-	return map_get(&f->names, id, &at) ? f->name.v[at - 1].text : NULL;
+	for (size_t i = 0; i < f->v.n; i++) {
+		const struct cause_file *v = &f->v.v[i];
+
+		if (v->process != process || v->fault_ns <= most || !map_get(&f->names, v->id, &at))
+			continue;
+		most = v->fault_ns;
+		top = f->name.v[at - 1].text;
+	}
+	return top;
 }
 
 void cause_files_free(struct cause_files *f)

@@ -21,6 +21,7 @@ struct cause_file {
 	/* waited in reads, in writes, in waits for what was written, in neither: opening it, asking for its state */
 	uint64_t ns[CAUSE_FILE_WAYS];
 	uint64_t waits;
+	uint64_t fault_ns; /* waited for pages of it that were mapped */
 };
 struct cause_file_name {
 	char *text; /* "/mnt/nfs/x (nfs4, server:/export)" */
@@ -35,15 +36,15 @@ struct cause_files {
 	VEC(struct cause_file_name) name;
 };
 
-/* An IO_FILE event; a FILE record. Both false: out of memory. */
+/* An IO_FILE or MEM_FAULT event; a FILE record. Both false: out of memory. */
 bool cause_files_event(struct cause_files *f, const struct world *w, const struct event *ev);
 bool cause_files_record(struct cause_files *f, const struct record *r);
 
 /* The file the process waited for longest, on that device (0: any): its name, and how long by kind. NULL: none known. */
 const char *cause_files_top(const struct cause_files *f, uint32_t process, uint64_t device,
 			    const uint64_t **ns);
-/* The name of a file by its id; NULL: not known. */
-const char *cause_files_name(const struct cause_files *f, uint64_t id);
+/* The same of pages of mapped files. */
+const char *cause_files_mapped(const struct cause_files *f, uint32_t process);
 
 void cause_files_free(struct cause_files *f);
 

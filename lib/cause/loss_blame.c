@@ -49,15 +49,23 @@ static bool moves_on(const struct cause *c, uint32_t anchor, const struct track_
 	return p->gil && holder && holder->calls && !(waits && waits->calls);
 }
 
-static struct loss_blame blame_cpu(struct cause *c, uint32_t anchor, const struct track_part *p)
+/* The one of its process, which is remembered. */
+static uint32_t learn_cgroup(struct cause *c, uint32_t anchor)
 {
 	struct loss_process *victim = &c->lost_time.processes.v[process_of(c, anchor)];
 
 	if (!victim->cgroup)
 		victim->cgroup = cgroup_of(c, anchor);
+	return victim->cgroup;
+}
+
+static struct loss_blame blame_cpu(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	uint32_t cgroup = learn_cgroup(c, anchor);
+
 	return (struct loss_blame){ LOSS_CPU, p->woken ? PART_RUNQ : PART_PREEMPTED,
 				    culprit_task(c->tally.culprits, p->thread, anchor,
-						 process_of(c, anchor), victim->cgroup) };
+						 process_of(c, anchor), cgroup) };
 }
 
 static struct loss_blame blame_disk(struct cause *c, uint32_t anchor, const struct track_part *p)
@@ -118,6 +126,15 @@ struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct t
 	case PATH_STOPPED:
 	case PATH_FROZEN:
 		return blame_stop(c, anchor, p);
+	case PATH_RECLAIM:
+	case PATH_COMPACT:
+		learn_cgroup(c, anchor);
+		return (struct loss_blame){ LOSS_MEMORY, PART_SELF, 0 };
+	case PATH_FAULT:
+		learn_cgroup(c, anchor);
+		if (!p->swapped && !p->file_page)
+			return none; /* asleep on the way to its own code, for whatever reason */
+		return (struct loss_blame){ p->swapped ? LOSS_MEMORY : LOSS_PAGES, PART_FAULT, 0 };
 	default:
 		return none;
 	}

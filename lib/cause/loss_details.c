@@ -255,7 +255,7 @@ void loss_fill_details(const struct loss_view *f, const struct detector *d, stru
 	fill_culprit(f, d, to);
 	list_symptoms(f, places, n, to);
 	list_sites(f, places, n, to);
-	timeline_fill_loss(f, to);
+	timeline_fill_loss(f, d, to);
 	d->recommend(f, to);
 	without_fill_loss(f, to);
 	details_fill_coverage(c, to);

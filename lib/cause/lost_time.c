@@ -125,24 +125,31 @@ static bool via_add(struct loss *x, uint32_t thread)
 	return i < x->via.n || i == LOSS_VIA || vec_push(&x->via, thread);
 }
 
-static bool place_add(struct lost_time *l, const struct loss *x, const struct track_part *p)
+/* How often it was met. What the kernel does for a thread's memory it does on the CPU, too, when it sleeps in it. */
+static uint64_t times_of(const struct loss_blame *b, const struct track_part *p)
+{
+	return b->family >= LOSS_MEMORY && p->asleep ? 0 : p->waits;
+}
+
+static bool place_add(struct lost_time *l, const struct loss *x, const struct track_part *p,
+		      uint64_t n)
 {
 	struct where_place *at = where_at(&l->where, (uint32_t)(x - l->v.v), p->at_op, p->stack);
 
 	if (!at)
 		return false;
 	at->lost_ns += p->ns;
-	at->affected += p->waits;
-	at->count += p->waits;
+	at->affected += n;
+	at->count += n;
 	return true;
 }
 
-static bool pane_add(struct loss_thread *th, int64_t pane, const struct track_part *p)
+static bool pane_add(struct loss_thread *th, int64_t pane, const struct track_part *p, uint64_t n)
 {
 	if (!th->panes)
 		th->panes = calloc(TALLY_PANES, sizeof(*th->panes));
 	if (th->panes)
-		tally_pane_add(th->panes, pane, p->ns, (uint32_t)p->waits);
+		tally_pane_add(th->panes, pane, p->ns, (uint32_t)n);
 	return th->panes != NULL;
 }
 
@@ -177,18 +184,20 @@ static bool loss_add(struct lost_time *l, struct loss *x, uint32_t anchor,
 	th->idle_ns += p->idle_ns;
 	th->step_ns += l->in_steps ? p->ns : 0;
 	th->step_idle_ns += l->in_steps ? p->idle_ns : 0;
-	if (l->pane != INT64_MAX && !pane_add(th, l->pane, p))
+	if (l->pane != INT64_MAX && !pane_add(th, l->pane, p, times_of(b, p)))
 		return false;
 	x->ns += p->ns;
-	x->count += p->waits;
+	x->count += times_of(b, p);
+	x->compact_ns += p->class == PATH_COMPACT ? p->ns : 0;
+	x->swap_ns += b->family == LOSS_MEMORY && p->class == PATH_FAULT ? p->ns : 0;
 	x->idle_ns += p->idle_ns;
 	x->part_ns[b->part] += p->ns;
 	x->beside_ns += p->leaf != anchor ? p->ns : 0;
 	if (p->exclusion && p->leaf != anchor && b->family != LOSS_LOCK && !via_add(x, p->leaf))
 		return false;
-	if (b->family == LOSS_STOPPED)
+	if (b->family >= LOSS_STOPPED)
 		longest_add(x, b, p);
-	return taker_add(x, b->culprit, p->ns) && place_add(l, x, p);
+	return taker_add(x, b->culprit, p->ns) && place_add(l, x, p, times_of(b, p));
 }
 
 /* What a thread lost that has a track of its own in the process is told of that one, and not again of who waited for it. */
@@ -223,9 +232,9 @@ static bool part_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 	who = culprit_get(c->tally.culprits, b.culprit);
 	if (!only_outside) {
 		l->processes.v[process].ns += p->ns;
-		l->processes.v[process].unnamed_ns += who ? 0 : p->ns;
+		l->processes.v[process].unnamed_ns += who || b.family >= LOSS_STOPPED ? 0 : p->ns;
 	}
-	if (!who && b.family != LOSS_STOPPED)
+	if (!who && b.family < LOSS_STOPPED)
 		return true;
 	x = loss_at(l, process, b.family, who ? who->base : 0, &full);
 	if (!x || (only_outside && !x->outside))
@@ -320,6 +329,7 @@ static void clear_loss(struct loss *x)
 	}
 	memset(x->part_ns, 0, sizeof(x->part_ns));
 	x->ns = x->count = x->idle_ns = x->beside_ns = x->longest_ns = 0;
+	x->compact_ns = x->swap_ns = 0;
 	x->takers.n = x->via.n = 0;
 }
 

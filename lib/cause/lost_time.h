@@ -16,7 +16,16 @@
 #include "lib/event/part.h"
 
 /* What findings grow from. LOSS_CPU: taking turns on a CPU, whether the victim was running or waking. */
-enum loss_family { LOSS_CPU, LOSS_THROTTLED, LOSS_LOCK, LOSS_DISK, LOSS_STOPPED, LOSS_FAMILIES };
+enum loss_family {
+	LOSS_CPU,
+	LOSS_THROTTLED,
+	LOSS_LOCK,
+	LOSS_DISK,
+	LOSS_STOPPED,
+	LOSS_MEMORY,
+	LOSS_PAGES,
+	LOSS_FAMILIES
+};
 
 #define LOST_TIME_MAX 65536 /* beyond, takers are not told apart: nobody to name */
 #define LOSS_WORST    3
@@ -53,9 +62,10 @@ struct loss {
 	uint64_t part_ns[PART_COUNT];
 	int64_t first_ns, last_ns;
 	VEC(struct loss_thread) threads;
-	uint64_t longest_ns; /* LOSS_STOPPED: at a stretch */
-	uint32_t leaf;	     /* whose that was */
-	uint64_t beside_ns;  /* of ns: of threads that the anchors waited for */
+	uint64_t longest_ns;	      /* from LOSS_STOPPED on: at a stretch */
+	uint32_t leaf;		      /* whose that was */
+	uint64_t compact_ns, swap_ns; /* LOSS_MEMORY: of it */
+	uint64_t beside_ns;	      /* of ns: of threads that the anchors waited for */
 	struct loss_moment intervals[LOSS_WORST]; /* most lost first */
 	struct loss_moment calls[LOSS_WORST];	  /* the same */
 	VEC(struct loss_taker) takers;

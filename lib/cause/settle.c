@@ -67,7 +67,7 @@ static bool material(const struct cause *c, const struct loss *x, const struct m
 
 static int tell(struct cause *c, struct loss *x, struct err *e)
 {
-	const struct detector *d = x->kind ? detect_named(x->kind) : detect_for(c, x);
+	const struct detector *d = x->kind ? detect_named(x->kind, x->family) : detect_for(c, x);
 	struct measure m = measure_of(c, x, INT64_MAX);
 	double share = m.wall ? (double)m.worst / (double)m.wall : 0;
 

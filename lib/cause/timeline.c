@@ -100,11 +100,12 @@ void timeline_add_system(const struct cause *c, uint32_t process, uint32_t node,
 	buf_free(&text);
 }
 
-static void add_interval(const struct loss_view *f, const struct loss_moment *m, struct buf *text)
+static void add_interval(const struct loss_view *f, const struct detector *d,
+			 const struct loss_moment *m, struct buf *text)
 {
 	char lost[48];
 
-	buf_printf(text, "%s for %s: %s", part_text((enum part)m->part),
+	buf_printf(text, "%s for %s: %s", d->moment ? d->moment : part_text((enum part)m->part),
 		   duration_text(lost, sizeof(lost), m->lost_ns), f->culprit);
 }
 
@@ -130,7 +131,7 @@ static int by_end(const void *a, const void *b)
 	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
 }
 
-void timeline_fill_loss(const struct loss_view *f, struct finding *to)
+void timeline_fill_loss(const struct loss_view *f, const struct detector *d, struct finding *to)
 {
 	struct loss_moment v[2 * LOSS_WORST];
 	struct buf text = { 0 };
@@ -151,7 +152,7 @@ void timeline_fill_loss(const struct loss_view *f, struct finding *to)
 		if (op && op->flags & OP_CALL)
 			add_call(f->c, &v[i], &text);
 		else
-			add_interval(f, &v[i], &text);
+			add_interval(f, d, &v[i], &text);
 		timeline_add_moment(f->c,
 				    &(struct fact_moment){ .end_ns = v[i].end_ns,
 							   .dur_ns = v[i].dur_ns,

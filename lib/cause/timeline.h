@@ -8,7 +8,7 @@
 #include "lib/cause/detect/detect.h"
 #include "lib/cause/fact.h"
 
-void timeline_fill_loss(const struct loss_view *f, struct finding *to);
+void timeline_fill_loss(const struct loss_view *f, const struct detector *d, struct finding *to);
 
 /* One of them; and the one that heads them, of how busy the node was, 0: the process's (none when that was not sampled). */
 void timeline_add_moment(const struct cause *c, const struct fact_moment *m, struct finding *to);

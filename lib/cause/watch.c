@@ -26,7 +26,6 @@ static const struct watch_def *const defs[] = {
 	&watch_collective_straggler,
 	&watch_clock_skew, /* after what it is learned from */
 	&watch_call_hung,
-	&watch_memory_pressure,
 	&watch_oom_kill,
 	&watch_throttle,
 	&watch_device_fault,

@@ -280,6 +280,12 @@ APART static struct track_state *find_state(struct path_tracks *t, uint32_t anch
 	return NULL;
 }
 
+/* Whether the thread is kept from its own code and its calls. */
+static bool is_off(const struct segment *s)
+{
+	return !segment_on_cpu(s) || segment_in_memory(s);
+}
+
 /* The number of a piece's sum, where it is not known by the key; 0: out of memory. */
 APART static uint32_t find_number(struct path_tracks *t, struct track_state *s,
 				  const struct path_piece *p)
@@ -289,7 +295,7 @@ APART static uint32_t find_number(struct path_tracks *t, struct track_state *s,
 
 	number = track_sums_number(&s->sums, t->path, &t->names, p);
 	if (own && number && vec_reach(&t->by_key, p->key))
-		t->by_key.v[p->key] = (struct key_sum){ s->anchor, number, !segment_on_cpu(p->s) };
+		t->by_key.v[p->key] = (struct key_sum){ s->anchor, number, is_off(p->s) };
 	return number;
 }
 
@@ -342,7 +348,7 @@ static void on_piece(struct path_listener *l, const struct path_piece *p)
 		return;
 	s->ns += (uint64_t)(p->to_ns - p->from_ns);
 	held.number = find_number(t, s, p);
-	off = p->via || p->occupant || !segment_on_cpu(p->s);
+	off = p->via || p->occupant || is_off(p->s);
 	held.wait = wait_of(s, off);
 	if (!held.number || !vec_push(&s->held, held) || (off && !grow(t, s, &held)))
 		t->nomem = true;

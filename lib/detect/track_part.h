@@ -24,6 +24,9 @@ struct track_part {
 	uint8_t object;	   /* PATH_UNENDED: enum object_kind that it waits for */
 	uint32_t line; /* world frame id: where the culprit was, else where the anchor was; 0 not known */
 	uint32_t resumed_by; /* of who stood still: world thread id of who let it go on; 0 not known */
+	bool file_page;	     /* PATH_FAULT: known to be of a file */
+	bool swapped;	     /* PATH_FAULT: known to be of what had been swapped out */
+	bool asleep;	     /* blocked in it, not on the CPU */
 	bool resumed; /* the culprit did no more than let the anchor go on that was stopped or frozen */
 	bool exclusion; /* the anchor waited for a thread to leave: a lock, the interpreter's lock */
 	bool lock;	/* of these, what is known to be one */
@@ -33,7 +36,7 @@ struct track_part {
 	uint16_t at_op; /* of the anchor's own call around it; 0 none */
 	bool sampled;	/* PATH_OWN: line is where CPU samples found it */
 	uint64_t ns, pieces;
-	uint64_t waits;	     /* the anchor's times off its CPU in which it was met */
+	uint64_t waits; /* the anchor's times off its CPU, or at work for its memory, in which it was met */
 	uint64_t idle_ns;    /* of ns, while the device had nothing to do */
 	uint64_t longest_ns; /* at a stretch: what took the CPU meanwhile is not in it */
 	int64_t longest_from_ns;

@@ -191,6 +191,9 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 		if (path_is_recorder(names->w, path, thread))
 			out->class = PATH_RECORDER;
 	}
+	out->file_page = s.flags & SEGMENT_FILE_PAGE;
+	out->swapped = s.flags & SEGMENT_SWAPPED;
+	out->asleep = segment_blocked(&s);
 	if (out->class == PATH_STOPPED || out->class == PATH_FROZEN) {
 		out->resumed_by = s.who;
 		if (path_is_recorder(names->w, path, s.who))

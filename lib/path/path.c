@@ -381,16 +381,29 @@ static bool on_sample(struct path *p, struct path_thread *th, const struct event
 	return path_thread_sample(th, &p->losses, ev->end_ns, ev->stack, call);
 }
 
-static bool on_section(struct path *p, struct path_thread *th, const struct event *ev)
+/* What is blocked in such a section is marked with. */
+static uint16_t section_flags(const struct event *ev, const struct op_def *def)
 {
+	uint64_t file;
+
+	if (ev->op != OP_MEM_FAULT)
+		return SEGMENT_GETS_MEMORY;
+	return event_get(ev, def, COL_FILE, &file) && file ? SEGMENT_FILE_PAGE : SEGMENT_SWAPPED;
+}
+
+static bool on_section(struct path *p, struct path_thread *th, const struct event *ev,
+		       const struct op_def *def)
+{
+	uint16_t flags = section_flags(ev, def);
 	struct segment s = { .end_ns = ev->end_ns,
 			     .line = ev->stack,
 			     .state = ev->op == OP_MEM_RECLAIM	 ? SEGMENT_RECLAIM
 				      : ev->op == OP_MEM_COMPACT ? SEGMENT_COMPACT
-								 : SEGMENT_FAULT_IN };
+								 : SEGMENT_FAULT_IN,
+			     .flags = ev->op == OP_MEM_FAULT ? flags : 0 };
 
 	return path_thread_section(th, &p->losses, ev->depth, event_start(ev),
-				   ev->end_ns - PATH_LAG_NS, &s);
+				   ev->end_ns - PATH_LAG_NS, &s, flags);
 }
 
 static bool on_stolen(struct path *p, struct path_thread *th, const struct event *ev)
@@ -423,7 +436,7 @@ APART static void on_thread(struct path *p, struct path_thread *th, const struct
 	case OP_MEM_RECLAIM:
 	case OP_MEM_COMPACT:
 	case OP_MEM_FAULT:
-		done = on_section(p, th, ev);
+		done = on_section(p, th, ev, def);
 		break;
 	case OP_NET_SOCKET:
 		done = on_socket(p, th, ev, def);

@@ -53,6 +53,10 @@ static enum path_class class_outside(const struct segment *s)
 
 static enum path_class class_blocked(const struct segment *s)
 {
+	if (s->flags & SEGMENT_GETS_MEMORY)
+		return PATH_RECLAIM;
+	if (s->flags & (SEGMENT_FILE_PAGE | SEGMENT_SWAPPED))
+		return PATH_FAULT;
 	switch (s->object) {
 	case OBJECT_GPU:
 		return PATH_DEVICE;

@@ -244,15 +244,19 @@ bool path_thread_call(struct path_thread *th, const struct losses *losses,
 }
 
 bool path_thread_section(struct path_thread *th, const struct losses *losses, unsigned depth,
-			 int64_t start_ns, int64_t reach_ns, const struct segment *s)
+			 int64_t start_ns, int64_t reach_ns, const struct segment *s,
+			 uint16_t blocked)
 {
 	int64_t from = start_ns > reach_ns ? start_ns : reach_ns;
 
+	for (size_t i = th->tail.n; depth && i && th->tail.v[i - 1].s.end_ns > start_ns; i--)
+		segment_mark_memory(&th->tail.v[i - 1].s, blocked);
 	if (depth)
 		return tail_fill(th, losses, start_ns, s->end_ns, s);
 	if (!move_orphans(th, losses, s->end_ns) || !push_own(th, losses, start_ns))
 		return false;
-	if (from < segment_log_end(&th->log) && !segment_log_restate(&th->log, from, s->end_ns, s))
+	if (from < segment_log_end(&th->log) &&
+	    !segment_log_restate(&th->log, from, s->end_ns, s, blocked))
 		return false;
 	return push_on_cpu(th, losses, s->end_ns, s);
 }

@@ -142,7 +142,8 @@ static inline bool path_thread_plain_call(struct path_thread *th, const struct p
 
 /* A memory section: what of it was on a CPU. Outside of calls no further back than reach_ns. */
 bool path_thread_section(struct path_thread *th, const struct losses *losses, unsigned depth,
-			 int64_t start_ns, int64_t reach_ns, const struct segment *s);
+			 int64_t start_ns, int64_t reach_ns, const struct segment *s,
+			 uint16_t blocked);
 
 /* A CPU sample outside of calls that were recorded; in: the one that it was taken in. */
 bool path_thread_sample(struct path_thread *th, const struct losses *losses, int64_t at_ns,

@@ -54,6 +54,11 @@ enum segment_flag {
 	SEGMENT_LOCK = 1 << 8,
 	/* RUNNABLE: it had been woken; else the CPU was taken from it. */
 	SEGMENT_WOKEN = 1 << 9,
+	/* Blocked in what the kernel marks: getting memory (RECLAIM, COMPACT); reading in a page of a
+	 * file, or of what had been swapped out. The two also of FAULT_IN. */
+	SEGMENT_GETS_MEMORY = 1 << 10,
+	SEGMENT_FILE_PAGE = 1 << 11,
+	SEGMENT_SWAPPED = 1 << 12,
 };
 
 struct segment {
@@ -75,6 +80,21 @@ static inline int segment_on_cpu(const struct segment *s)
 static inline int segment_blocked(const struct segment *s)
 {
 	return s->state >= SEGMENT_BLOCKED && s->state <= SEGMENT_UNENDED;
+}
+
+#define SEGMENT_MEMORY_FLAGS (SEGMENT_GETS_MEMORY | SEGMENT_FILE_PAGE | SEGMENT_SWAPPED)
+
+/* Whether the kernel works for its memory. */
+static inline int segment_in_memory(const struct segment *s)
+{
+	return s->state >= SEGMENT_RECLAIM && s->state <= SEGMENT_FAULT_IN;
+}
+
+/* The innermost section around a blocked segment says what it was blocked for. */
+static inline void segment_mark_memory(struct segment *s, uint16_t flags)
+{
+	if (segment_blocked(s) && !(s->flags & SEGMENT_MEMORY_FLAGS))
+		s->flags |= flags;
 }
 
 /* Everything but when it ends; what differs most often first. */

@@ -65,8 +65,18 @@ static bool split_own(struct segment_log *l, int64_t at_ns)
 	return true;
 }
 
+/* A blocked segment was blocked for that. */
+static bool mark_memory(struct segment_log *l, size_t i, uint16_t flags)
+{
+	struct segment s = *segment_log_what(l, i);
+
+	segment_mark_memory(&s, flags);
+	l->v.v[i].key = segment_key(l->keys, l->thread, &s);
+	return l->v.v[i].key != 0;
+}
+
 bool segment_log_restate(struct segment_log *l, int64_t from_ns, int64_t to_ns,
-			 const struct segment *as)
+			 const struct segment *as, uint16_t blocked)
 {
 	uint32_t key = segment_key(l->keys, l->thread, as);
 
@@ -74,8 +84,12 @@ bool segment_log_restate(struct segment_log *l, int64_t from_ns, int64_t to_ns,
 		return false;
 	for (size_t i = segment_log_find(l, from_ns); i < l->v.n && segment_log_start(l, i) < to_ns;
 	     i++) {
+		if (segment_log_is_mix(l, i))
+			continue;
 		if (is_own(l, i))
 			l->v.v[i].key = key;
+		else if (segment_blocked(segment_log_what(l, i)) && !mark_memory(l, i, blocked))
+			return false;
 	}
 	return true;
 }

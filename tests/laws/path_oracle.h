@@ -299,6 +299,24 @@ static inline uint32_t oracle_in_the_end(const struct oracle *o, uint32_t thread
 	return who;
 }
 
+/* What the kernel says of a memory section around a wait, of which it reaches back so far. */
+static inline uint16_t oracle_memory(const struct oracle *o, uint32_t thread,
+				     const struct event *wait)
+{
+	bool waits = oracle_col(wait, COL_WAKER_KIND, 0) == WAKER_TASK;
+	int64_t end =
+		oracle_ready(wait) - (waits ? (int64_t)oracle_col(wait, COL_WAKING_NS, 0) : 0);
+
+	for (size_t i = 0; i < o->t[thread].ev.n; i++) {
+		const struct event *ev = o->t[thread].ev.v[i];
+
+		if (oracle_is_section(ev) && event_start(ev) <= event_start(wait) &&
+		    wait->end_ns <= ev->end_ns && (ev->depth || end > ev->end_ns - PATH_LAG_NS))
+			return ev->op == OP_MEM_FAULT ? SEGMENT_SWAPPED : SEGMENT_GETS_MEMORY;
+	}
+	return 0;
+}
+
 static inline void oracle_blocked(const struct oracle *o, uint32_t thread, const struct event *wait,
 				  int64_t x, struct run_piece *out)
 {
@@ -324,6 +342,7 @@ static inline void oracle_blocked(const struct oracle *o, uint32_t thread, const
 		if (oracle_col(wait, COL_WAKER_KIND, 0) == WAKER_TIMER)
 			out->s.flags |= SEGMENT_TIMED;
 	}
+	out->s.flags |= oracle_memory(o, thread, wait);
 	out->s.who = object == OBJECT_DISK ? (uint32_t)oracle_col(wait, COL_OBJECT, 0) : who;
 	if (oracle_col(wait, COL_WAKER_KIND, 0) == WAKER_NONE &&
 	    !event_get(wait, op_builtin(wait->op), COL_CPU_IN, &cpu)) {
@@ -511,6 +530,7 @@ static inline void oracle_on_cpu(const struct oracle *o, uint32_t thread, int64_
 		out->s.state = section->op == OP_MEM_RECLAIM   ? SEGMENT_RECLAIM
 			       : section->op == OP_MEM_COMPACT ? SEGMENT_COMPACT
 							       : SEGMENT_FAULT_IN;
+		out->s.flags = section->op == OP_MEM_FAULT ? SEGMENT_SWAPPED : 0;
 	} else if (outer || sync) {
 		out->s.state = sync ? SEGMENT_SYNC : SEGMENT_CALL;
 		out->s.op = outer ? outer->op : 0;

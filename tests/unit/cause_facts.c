@@ -327,10 +327,25 @@ int main(void)
 	tells(&s, "memory-pressure", "reclaiming memory", 500 * MS);
 	calls(&s, v);
 	for (t = 0; t < LENGTH; t += 10 * MS) { /* a fault that has to reclaim before it can read */
-		stage_event(&s, OP_MEM_FAULT, v.ctx, 0, t + 2 * MS, t + 4 * MS);
-		stage_event(&s, OP_MEM_RECLAIM, v.ctx, 0, t + 2 * MS, t + 3 * MS);
+		stage_event(&s, OP_MEM_FAULT, v.ctx, 0, t + 3300 * US, t + 4900 * US);
+		stage_event(&s, OP_MEM_RECLAIM, v.ctx, 0, t + 3300 * US, t + 4300 * US);
 	}
-	tells(&s, "memory-pressure", "for want of memory", 1000 * MS);
+	tells(&s, "memory-pressure", "mostly reclaiming memory for itself", 800 * MS);
+	for (unsigned swapped = 0; swapped < 2;
+	     swapped++) { /* asleep in it for most of the time, and for long */
+		for (t = 0; t < LENGTH; t += 500 * MS) {
+			stage_call(&s, v, OP_CUDA_MALLOC, 0, t, t + 200 * US);
+			faulting(&s, v, t + 10 * MS, 290 * MS, "lookup");
+			stage_event(&s, swapped ? OP_MEM_FAULT : OP_MEM_RECLAIM, v.ctx, 0,
+				    t + 10 * MS, t + 310 * MS);
+		}
+		tells(&s, "memory-pressure",
+		      swapped ? "(62.4% of wall time, 10 times) for want of memory, mostly "
+				"reading back what was swapped out in lookup"
+			      : "(62.4% of wall time, 10 times) for want of memory, mostly "
+				"reclaiming memory for itself in lookup",
+		      3000 * MS);
+	}
 	calls(&s, v);
 	for (t = 0; t < LENGTH; t += 10 * MS)
 		stage_event(&s, OP_MEM_RECLAIM, v.ctx, 0, t + 2 * MS, t + 2 * MS + 50 * US);

@@ -39,6 +39,7 @@ struct detector {
 	/* Adds its evidence; NULL: the shares say it all. */
 	void (*evidence)(const struct loss_view *f, struct finding *to);
 	const char *nobody;  /* who it was where that is not known; NULL: it was several */
+	const char *moment;  /* what an interval of it is called; NULL: by its state */
 	const char *counted; /* what is counted; NULL: waits */
 };
 

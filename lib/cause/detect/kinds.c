@@ -7,9 +7,9 @@
 #include <string.h>
 
 static const struct detector *const detectors[] = {
-	&detect_noisy_neighbour, &detect_cpu_preempted, &detect_cpu_contended,
-	&detect_cpu_throttled,	 &detect_lock_wait,	&detect_disk_stall,
-	&detect_stopped,
+	&detect_noisy_neighbour, &detect_cpu_preempted,	  &detect_cpu_contended,
+	&detect_cpu_throttled,	 &detect_lock_wait,	  &detect_disk_stall,
+	&detect_stopped,	 &detect_memory_pressure, &detect_file_pages,
 };
 #define NDETECTORS (sizeof(detectors) / sizeof(detectors[0]))
 
@@ -22,10 +22,10 @@ const struct detector *detect_for(const struct cause *c, const struct loss *x)
 	return NULL;
 }
 
-const struct detector *detect_named(const char *kind)
+const struct detector *detect_named(const char *kind, enum loss_family family)
 {
 	for (unsigned i = 0; i < NDETECTORS; i++) {
-		if (strcmp(detectors[i]->kind, kind) == 0)
+		if (detectors[i]->family == family && strcmp(detectors[i]->kind, kind) == 0)
 			return detectors[i];
 	}
 	return NULL;

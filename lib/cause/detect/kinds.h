@@ -8,10 +8,11 @@
 #include "lib/cause/detect/detect.h"
 
 extern const struct detector detect_cpu_preempted, detect_cpu_contended, detect_cpu_throttled,
-	detect_lock_wait, detect_disk_stall, detect_noisy_neighbour, detect_stopped;
+	detect_lock_wait, detect_disk_stall, detect_noisy_neighbour, detect_stopped,
+	detect_memory_pressure, detect_file_pages;
 
 /* NULL: none */
 const struct detector *detect_for(const struct cause *c, const struct loss *x);
-const struct detector *detect_named(const char *kind);
+const struct detector *detect_named(const char *kind, enum loss_family family);
 
 #endif
