@@ -176,8 +176,9 @@ static int64_t plant_wait(struct stage *s, struct actor v, struct actor h, unsig
 		return t + MS;
 	case 4:
 		wait_gil(s, v, t, t + 5 * MS, NULL);
-		/* The one that gave way says so after the other went on: nobody is named. */
+		/* The one that gave way says so after the other went on. */
 		wait_gil(s, h, t + 5 * MS + 20 * US, t + 6 * MS, &v);
+		p->gil += 5 * MS;
 		return t + 7 * MS;
 	case 5:
 		wait_gil(s, v, t, t + 5 * MS, NULL);
