@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tells the steps of a process by the call that stands once in each: a wait ends one, else it begins
+ * one. While it stays away for long the loop is left, and where it does not come again it is over.
+ */
+#include "lib/path/loops_calls.h"
+
+static void count_step(struct loops *l, const struct loops_calls *c, struct loop *loop,
+		       struct loop_step *s)
+{
+	uint64_t ns = (uint64_t)(s->end_ns - s->begin_ns),
+		 mean = loop->dur.count ? loop->dur.sum / loop->dur.count : 0;
+	unsigned missing = loops_missing(l, c->node, s->begin_ns, s->end_ns);
+
+	s->certain = !(missing >> op_tier(loops_calls_op(c->key)) & 1);
+	if (!loop->count++)
+		loop->first_ns = s->begin_ns;
+	loop->last_ns = s->end_ns;
+	loop->ns += ns;
+	loop->calls += c->calls;
+	if (s->certain && !sketch_add(&loop->dur, ns))
+		l->nomem = true;
+	loop->uncertain += !s->certain;
+	/* Not the median: what takes time in a few of them does in those, too. */
+	if (!s->certain && mean && ns > mean)
+		loop->hidden += (uint64_t)((double)ns / (double)mean + 0.5) - 1;
+	loop->least = (double)loop->dur.sum < LOOPS_CERTAIN_SHARE * (double)loop->ns;
+	loop->estimate = loop->count + (loop->least ? 0 : loop->hidden);
+}
+
+static void tell_step(struct loops *l, struct loops_calls *c, int64_t end_ns)
+{
+	struct loop *loop = &l->v.v[c->loop];
+	struct loop_step s = { .thread = loop->thread,
+			       .loop = (uint32_t)c->loop,
+			       .number = loop->count + 1,
+			       .begin_ns = c->begin_ns,
+			       .end_ns = end_ns };
+
+	if (s.begin_ns < loop->last_ns && loop->count)
+		s.begin_ns = loop->last_ns;
+	if (s.end_ns <= s.begin_ns)
+		return;
+	count_step(l, c, loop, &s);
+	c->calls = 0;
+	c->told_ns = end_ns;
+	if (l->listener)
+		l->listener->on_step(l->listener, &s);
+}
+
+void loops_calls_close(struct loops *l, struct loops_calls *c)
+{
+	if (c->open && !c->ends)
+		tell_step(l, c, c->end_ns);
+	c->open = false;
+	c->resumed_ns = LOOPS_NEVER;
+}
+
+/* The call that tells steps was made. */
+static void meet_call(struct loops *l, struct loops_calls *c, const struct loops_call *call)
+{
+	int64_t at = c->ends ? call->end_ns : call->start_ns;
+
+	if (!c->open && c->ends) {
+		c->begin_ns = c->resumed_ns < call->start_ns ? c->resumed_ns : call->start_ns;
+		c->open = true;
+	}
+	if (c->open)
+		tell_step(l, c, at);
+	c->open = true;
+	c->begin_ns = at;
+	c->since = 0;
+}
+
+/* How long the loop may do something else before it is over for now. */
+static int64_t patience_of(const struct loop *loop)
+{
+	uint64_t median =
+		loop->dur.count >= LOOPS_PAUSE_STEPS ? sketch_quantile(&loop->dur, 0.5) : 0;
+
+	return median && median < INT64_MAX / 2 / LOOPS_PAUSE_STEPS
+		       ? (int64_t)median * LOOPS_PAUSE_STEPS
+		       : LOOPS_NEVER;
+}
+
+bool loops_calls_follow(struct loops *l, struct loops_calls *c, const struct loops_call *call)
+{
+	int64_t gap = call->start_ns - c->end_ns - (int64_t)call->held_ns;
+
+	if (c->open && gap > patience_of(&l->v.v[c->loop]) &&
+	    !loops_missing(l, c->node, c->end_ns, call->start_ns))
+		loops_calls_close(l, c);
+	if (!c->open && c->resumed_ns == LOOPS_NEVER)
+		c->resumed_ns = call->start_ns;
+	c->calls++;
+	if (call->key == c->key)
+		meet_call(l, c, call);
+	else
+		c->since++;
+	if (c->since < c->period && call->end_ns > c->end_ns)
+		c->end_ns = call->end_ns;
+	return c->since <= LOOPS_CALLS_AWAY * c->period + LOOPS_CALLS_AWAY_MORE ||
+	       loops_missing(l, c->node, c->end_ns, call->end_ns) >>
+			       op_tier(loops_calls_op(c->key)) &
+		       1;
+}
