@@ -92,7 +92,8 @@ static const struct cli_option options[] = {
 	  .type = CLI_FLAG,
 	  AT(steps),
 	  .group = "Output",
-	  .help = "Step by step of loops: what a step is made of, and what made slow ones slow" },
+	  .help = "Steps of each program: how long, what the average one went to, and what made "
+		  "slow ones slow" },
 	{ .name = "call",
 	  .type = CLI_STRING,
 	  AT(call),

@@ -260,9 +260,9 @@ static int print(struct job *job, struct err *e)
 		return e->code;
 	if (no_steps(s->by))
 		return err_set(e, ERR_CANNOT,
-			       "--by step: no steps were found: no thread of what was asked for "
-			       "repeats the same copies, waits for the device and graph launches "
-			       "five times in a row");
+			       "--by step: no steps were found: no program of what was asked for "
+			       "has a loop in its Python stacks, or repeats copies, waits for the "
+			       "device and graph launches");
 	rc = cli_redraw_end(&job->redraw, e);
 	if (rc)
 		return rc;

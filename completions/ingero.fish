@@ -193,7 +193,7 @@ complete -c ingero-explain -l last -d 'Only the last part of the recording' -x
 complete -c ingero-explain -l top -d 'At most N causes, 0 for all [10]' -x
 complete -c ingero-explain -l chains -d 'A table of the causes, a line each'
 complete -c ingero-explain -l per-process -d 'Process by process: its causes, and what became of its time'
-complete -c ingero-explain -l steps -d 'Step by step of loops: what a step is made of, and what made slow ones slow'
+complete -c ingero-explain -l steps -d 'Steps of each program: how long, what the average one went to, and what made slow ones slow'
 complete -c ingero-explain -l call -d 'One call, taken apart: by thread and end as in the JSON, or the longest of an op' -x
 complete -c ingero-explain -l diff -d 'Two recordings: what changed from the first to the second'
 complete -c ingero-explain -l json -d 'One JSON value instead of text (schema ingero.explain/1)'

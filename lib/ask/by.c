@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 #include "lib/ask/by_label.h"
+#include "lib/ask/by_steps.h"
 #include "lib/ask/layers.h"
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
 #include "lib/cause/names.h"
-#include "lib/line/steps.h"
 #include "lib/stat/sketch.h"
 
 struct slot {
@@ -34,7 +34,7 @@ struct ask_by {
 	size_t last;	  /* most events come in runs */
 	struct by_places places;
 	struct by_kernels kernels; /* BY_KERNEL only */
-	struct steps *steps;	   /* BY_STEP only */
+	struct by_steps *steps;	   /* BY_STEP only: it has all rows */
 	struct layers layers;	   /* calls that may lie in one of their own row */
 	struct by_table table;
 	const struct covered *covered; /* NULL: all of the time */
@@ -54,7 +54,7 @@ struct ask_by *ask_by_new(struct world *w, enum by_key key, unsigned how)
 	if (key == BY_KERNEL)
 		by->layers.fold = learn_outer;
 	by->table.key = key;
-	if (key == BY_STEP && !(by->steps = steps_new())) {
+	if (key == BY_STEP && !(by->steps = by_steps_new(w))) {
 		ask_by_free(by);
 		return NULL;
 	}
@@ -85,7 +85,7 @@ void ask_by_free(struct ask_by *by)
 	by_places_free(&by->places);
 	kernel_names_free(&by->kernels.names);
 	map_free(&by->kernels.libraries);
-	steps_free(by->steps);
+	by_steps_free(by->steps);
 	layers_free(&by->layers);
 	vec_free(&by->table.rows);
 	free(by);
@@ -99,19 +99,6 @@ void ask_by_covers(struct ask_by *by, const struct covered *c)
 static bool is(const struct slot *s, struct by_id id)
 {
 	return s->id.a == id.a && s->id.b == id.b;
-}
-
-/* The step that its thread is in. */
-static struct by_id step_id(const struct ask_by *by, const struct event *ev)
-{
-	const struct world_ctx *c = world_get_ctx(by->w, ev->ctx);
-	const struct steps_thread *th = c ? steps_of(by->steps, c->thread) : NULL;
-
-	if (!th || th->current.nsequence == 0)
-		return (struct by_id){ 0 };
-	return (struct by_id){ .a = (uint64_t)c->thread << 32 | th->phases,
-			       .b = th->current.count + 1,
-			       .ctx = ev->ctx };
 }
 
 /* Of two calls with this in common the inner one is the outer one, seen in another layer: the row; of lines, which several
@@ -131,8 +118,7 @@ static uint32_t layer_class(const struct ask_by *by, size_t at, const struct eve
 static struct slot *slot_of(struct ask_by *by, const struct event *ev, const struct op_def *op,
 			    uint32_t process)
 {
-	struct by_id id = by->steps ? step_id(by, ev)
-				    : by_id_of(by->w, by->table.key, ev, op, process, &by->kernels);
+	struct by_id id = by_id_of(by->w, by->table.key, ev, op, process, &by->kernels);
 	uint64_t key, at;
 
 	if (id.a == 0)
@@ -195,6 +181,8 @@ bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def
 
 	if (by->calls_only && !(op->flags & OP_CALL))
 		return true;
+	if (by->steps)
+		return by_steps_event(by->steps, ev, op, process, self_ns);
 	s = slot_of(by, ev, op, process);
 	if (!s)
 		return false;
@@ -218,7 +206,7 @@ bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def
 
 bool ask_by_over(struct ask_by *by)
 {
-	return layers_flush(&by->layers);
+	return by->steps ? by_steps_finish(by->steps) : layers_flush(&by->layers);
 }
 
 bool ask_by_time(struct ask_by *by, const struct event *ev, const struct op_def *op,
@@ -228,6 +216,8 @@ bool ask_by_time(struct ask_by *by, const struct event *ev, const struct op_def 
 
 	if (by->calls_only && !(op->flags & OP_CALL))
 		return true;
+	if (by->steps)
+		return by_steps_time(by->steps, ev, op, process, self_ns, lost_ns);
 	s = slot_of(by, ev, op, process);
 	if (!s)
 		return false;
@@ -237,13 +227,9 @@ bool ask_by_time(struct ask_by *by, const struct event *ev, const struct op_def 
 	return true;
 }
 
-bool ask_by_call(struct ask_by *by, const struct line_piece *piece)
+int ask_by_item(struct ask_by *by, const struct stream_item *item, struct err *e)
 {
-	if (!by->steps || piece->depth || !steps_hears(piece->op))
-		return true;
-	if (by->covered)
-		steps_check_pauses(by->steps, &by->covered->paused, piece);
-	return steps_call(by->steps, piece);
+	return by->steps ? by_steps_item(by->steps, item, e) : 0;
 }
 
 bool ask_by_record(struct ask_by *by, const struct record *rec)
@@ -313,10 +299,7 @@ static struct estimate estimate_slot(const struct ask_by *by, const struct slot 
 					  .errors = s->errors,
 					  .total_ns = s->durations.sum };
 
-	/* A step is seen whole, in part or not at all: the share of all time says nothing of it. */
-	return by->covered && !by->steps
-		       ? covered_estimate(by->covered, by->w, &s->covered, &counted)
-		       : counted;
+	return by->covered ? covered_estimate(by->covered, by->w, &s->covered, &counted) : counted;
 }
 
 /* v[from..to) are one row. */
@@ -388,6 +371,10 @@ const struct by_table *ask_by_rows(struct ask_by *by)
 	bool good = v != NULL;
 
 	by->table.rows.n = 0;
+	if (by->steps) {
+		free(v);
+		return by_steps_rows(by->steps, &by->table) ? &by->table : NULL;
+	}
 	for (size_t i = 0; i < by->slots.n && good; i++) {
 		v[i].slot = &by->slots.v[i];
 		v[i].alone = !by->by_text;

@@ -12,7 +12,7 @@
 #include "lib/event/by.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
-#include "lib/line/line.h"
+#include "lib/event/stream.h"
 #include "lib/world/world.h"
 
 struct ask_by;
@@ -39,8 +39,8 @@ bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def
 /* Of an event told before: more own time, and what the host took. */
 bool ask_by_time(struct ask_by *by, const struct event *ev, const struct op_def *op,
 		 uint32_t process, uint64_t self_ns, uint64_t lost_ns);
-/* A call, asked for or not, after its time was told: says where steps end. */
-bool ask_by_call(struct ask_by *by, const struct line_piece *piece);
+/* Every item of the stream, asked for or not, before what is counted of it: says where steps begin. */
+int ask_by_item(struct ask_by *by, const struct stream_item *item, struct err *e);
 bool ask_by_record(struct ask_by *by, const struct record *rec);
 /* No more events come: a call whose outer call has not ended counts itself. */
 bool ask_by_over(struct ask_by *by);

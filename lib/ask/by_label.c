@@ -228,24 +228,6 @@ static void key_thread(const struct by_labels *l, const struct by_id *id, struct
 		with_pid(l, comm_of(l, world_get_ctx(l->w, id->ctx)), p, row);
 }
 
-static void key_step(const struct by_labels *l, const struct by_id *id, struct by_row *row,
-		     struct buf *key)
-{
-	const struct world_thread *th = world_get_thread(l->w, (uint32_t)(id->a >> 32));
-	struct bytes comm =
-		world_text(l->w, world_thread_name(l->w, (uint32_t)(id->a >> 32), INT64_MAX));
-	uint32_t loop = (uint32_t)id->a;
-	struct buf name = { 0 };
-
-	buf_printf(key, "%" PRIu64, id->b);
-	buf_printf(&name, "%.*s%s(thread %u)", (int)comm.n, comm.n ? comm.p : "", comm.n ? " " : "",
-		   th ? th->tid : 0);
-	if (loop > 1)
-		buf_printf(&name, " loop %u", loop);
-	row->name = string_of(l->w, &name);
-	buf_free(&name);
-}
-
 #define CALLERS_SHOWN 2 /* of a call site, by their names */
 
 static void add_function(const struct by_labels *l, uint32_t frame, struct buf *out)
@@ -476,8 +458,7 @@ bool by_label(const struct by_labels *l, const struct by_id *id, struct by_row *
 		key_cgroup(l, id, row, &key);
 		break;
 	case BY_STEP:
-		key_step(l, id, row, &key);
-		break;
+		break; /* lib/ask/by_steps.c */
 	case BY_NODE:
 		key_node(l, id, &key);
 		break;

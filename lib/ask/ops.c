@@ -195,8 +195,6 @@ static void on_call(struct line_sink *s, const struct line_piece *piece)
 	tell_view(r, ASK_VIEW_CALL, piece);
 	if (select_event(r->sel, r->w, piece->ev))
 		count_call(r, piece);
-	if (r->by && !ask_by_call(r->by, piece))
-		r->nomem = true;
 }
 
 static void on_offcpu(struct line_sink *s, const struct line_piece *piece)
@@ -501,6 +499,10 @@ static void record(struct ask_ops_run *r, const struct record *rec)
 
 int ask_ops_item(struct ask_ops_run *r, const struct stream_item *item, struct err *e)
 {
+	int rc = r->by ? ask_by_item(r->by, item, e) : 0;
+
+	if (rc)
+		return rc;
 	switch (item->kind) {
 	case STREAM_SEGMENT:
 		r->answer.complete = false;

@@ -54,7 +54,7 @@ static int64_t number_of(struct json object, const char *key)
 	return (int64_t)n;
 }
 
-/* From the first step of any loop to the last one; of loops that a longer one may be missing beside, nothing follows. */
+/* From the first step of any program to the last one. */
 static struct oncpu_window steps_of(const struct ask_chains *c)
 {
 	struct json steps = json_get(c->list.analysis, "steps");
@@ -64,11 +64,8 @@ static struct oncpu_window steps_of(const struct ask_chains *c)
 		struct json s = json_at(steps, i);
 		int64_t first = c->start_ns + number_of(s, "first_ns"),
 			last = c->start_ns + number_of(s, "last_ns");
-		bool longer_missing = number_of(s, "unseen_ns") > 0;
 
 		json_free(s);
-		if (longer_missing)
-			continue;
 		w.from_ns = !w.steps || first < w.from_ns ? first : w.from_ns;
 		w.until_ns = !w.steps || last > w.until_ns ? last : w.until_ns;
 		w.steps = true;

@@ -11,7 +11,7 @@
 #include "lib/cause/memory.h"
 #include "lib/cause/names.h"
 #include "lib/cause/standing.h"
-#include "lib/cause/stepping.h"
+#include "lib/detect/steps_json.h"
 #include "lib/detect/track_json.h"
 
 #define PROCESSES_TOLD \
@@ -259,8 +259,8 @@ void cause_analysis_body(struct cause *c, struct buf *out)
 	standing_json(c, &j);
 	classes_json(c, &j);
 	cause_memory_json(c, &j);
-	cause_steps_json(c, &j);
-	if (!path_tracks_json(c->tracks, c->start_ns, &j))
+	if (!steps_json(c->tracks, c->start_ns, &j) ||
+	    !path_tracks_json(c->tracks, c->start_ns, &j))
 		out->failed = true;
 	jsonw_object_end(&j);
 }

@@ -31,10 +31,8 @@ struct cause *cause_new(struct world *w, const struct cause_options *opt, struct
 	c->line = line_new(w, &c->line_sink);
 	c->live = live_new(w, watches_memory, c);
 	c->graphs = graphs_new(w, watches_graph, c);
-	c->steps = steps_new();
 	c->tracks = path_tracks_new(w);
-	if (!c->line || !c->live || !c->graphs || !c->steps || !c->tracks ||
-	    !watches_start(&c->watches)) {
+	if (!c->line || !c->live || !c->graphs || !c->tracks || !watches_start(&c->watches)) {
 		cause_free(c);
 		return NULL;
 	}
@@ -63,7 +61,6 @@ void cause_free(struct cause *c)
 	watches_free(&c->watches);
 	live_free(c->live);
 	graphs_free(c->graphs);
-	steps_free(c->steps);
 	path_tracks_free(c->tracks);
 	clocks_free(&c->clocks);
 	open_calls_free(&c->open);

@@ -5,7 +5,6 @@
 #include "lib/cause/ended.h"
 
 #include "lib/cause/inside.h"
-#include "lib/cause/stepping.h"
 
 bool cause_ended_event(struct cause *c, const struct event *ev)
 {
@@ -27,7 +26,6 @@ static bool forget(struct cause *c, uint32_t process)
 	for (size_t i = 0; p && i < p->threads.n; i++) {
 		uint32_t thread = p->threads.v[i];
 
-		steps_gone(c->steps, thread, STEPPING_TOLD);
 		once_forget(&c->live->once, thread);
 		once_forget(&c->graphs->once, thread);
 		path_tracks_device_gone(c->tracks, thread);

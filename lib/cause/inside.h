@@ -27,7 +27,6 @@
 #include "lib/event/paused.h"
 #include "lib/event/uncovered.h"
 #include "lib/line/clocks.h"
-#include "lib/line/steps.h"
 
 struct cause {
 	struct line_sink line_sink;
@@ -50,7 +49,6 @@ struct cause {
 	struct watches watches;
 	struct live *live;
 	struct graphs *graphs;
-	struct steps *steps; /* lib/line/steps.h */
 	struct path_tracks *tracks;
 	struct clocks clocks; /* lib/line/clocks.h: of nodes, as collective-straggler learns them */
 	struct open_calls open; /* when the recording ended */

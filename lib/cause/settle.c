@@ -24,15 +24,9 @@ struct measure {
 static uint64_t span_of(const struct cause *c, const struct loss *x)
 {
 	uint64_t span = lost_time_process(&c->lost_time, x->process)->span_ns;
-	const struct loss_thread *worst = loss_worst_thread(x);
-	const struct steps_thread *th = worst ? steps_of(c->steps, worst->anchor) : NULL;
-	const struct step_phase *loop = th && th->phases == 1 ? steps_told(th) : NULL;
 
 	if (!c->ended || x->outside)
 		return cause_wall_ns(c);
-	/* Without stacks the calls' period may tell the steps. */
-	if (!span && loop && x->last_ns <= th->last_ns)
-		return steps_span_ns(loop);
 	return span ? span : cause_wall_ns(c);
 }
 

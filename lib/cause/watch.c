@@ -31,7 +31,6 @@ static const struct watch_def *const defs[] = {
 	&watch_device_fault,
 	&watch_net_loss,
 	&watch_gpu_work,
-	&watch_steps,
 	&watch_periodic_spike,
 	&watch_cold_start,
 	&watch_throughput_drop,

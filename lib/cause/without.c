@@ -48,16 +48,6 @@ void without_fill_loss(const struct loss_view *f, struct finding *to)
 
 		add_without(to, "step", (double)loop->ns / steps, (double)worst->step_ns / steps,
 			    (double)worst->step_idle_ns * keep / steps);
-	} else if (f->c->ended) {
-		const struct steps_thread *th = steps_of(f->c->steps, worst->anchor);
-		const struct step_phase *p = th && th->phases == 1 ? steps_told(th) : NULL;
-
-		if (p) {
-			double steps = (double)steps_estimate(p);
-
-			add_without(to, "step", (double)p->ns / (double)p->count, most / steps,
-				    least / steps);
-		}
 	}
 	if (cause_wall_ns(f->c))
 		add_without(to, "wall", (double)cause_wall_ns(f->c), most, least);

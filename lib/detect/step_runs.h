@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "lib/base/vec.h"
+#include "lib/path/loops.h"
 
 struct step_run {
 	int64_t begin_ns, end_ns;
@@ -30,5 +31,10 @@ bool step_runs_add(struct step_runs *r, int64_t begin_ns, int64_t end_ns);
 /* Where a time lies, and until when that holds (INT64_MAX: for ever). */
 enum step_place { STEP_BEFORE, STEP_WITHIN, STEP_BETWEEN, STEP_BEHIND };
 enum step_place step_runs_find(const struct step_runs *r, int64_t ns, int64_t *until_ns);
+
+/* The loop whose steps a thread's time is told in: its own, else the one of its process that took longest, of
+ * those that make calls: another thread's that does not is no step of the program. v: the n loops' runs. -1: none. */
+int step_runs_choose(const struct step_runs *v, size_t n, const struct world *w,
+		     const struct loops *l, uint32_t thread, uint32_t process);
 
 #endif

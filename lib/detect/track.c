@@ -25,12 +25,14 @@ static void on_step(struct loop_listener *l, const struct loop_step *s)
 	struct path_tracks *t = path_tracks_of_loops(l);
 
 	while (t->runs.n <= s->loop)
-		if (!vec_push(&t->runs, (struct step_runs){ 0 })) {
+		if (!vec_reach(&t->stats, t->runs.n) ||
+		    !vec_push(&t->runs, (struct step_runs){ 0 })) {
 			t->nomem = true;
 			return;
 		}
 	t->runs.v[s->loop].thread = s->thread;
-	if (!step_runs_add(&t->runs.v[s->loop], s->begin_ns, s->end_ns))
+	if (!step_runs_add(&t->runs.v[s->loop], s->begin_ns, s->end_ns) ||
+	    !step_stats_add(&t->stats.v[s->loop], s))
 		t->nomem = true;
 }
 
@@ -43,6 +45,7 @@ static void on_restart(struct loop_listener *l, uint32_t thread, uint32_t loop)
 	if (loop < t->runs.n) {
 		t->runs.v[loop].v.n = 0;
 		t->runs.v[loop].steps = 0;
+		step_stats_reset(&t->stats.v[loop]);
 	}
 }
 
@@ -106,6 +109,13 @@ static void forget_dropped(struct path_tracks *t)
 	t->v.n = keep;
 }
 
+static void forget_steps(struct path_tracks *t, uint32_t anchor)
+{
+	for (size_t i = 0; i < t->stats.n; i++)
+		if (t->stats.v[i].anchor == anchor)
+			step_stats_reset(&t->stats.v[i]);
+}
+
 static void prune(struct path_tracks *t)
 {
 	uint64_t least;
@@ -118,6 +128,7 @@ static void prune(struct path_tracks *t)
 		if (!is_over(t, s) || s->grown || !path_is_over(t->path, s->anchor) ||
 		    s->ns > least || (s->ns == least && equal && equal--))
 			continue;
+		forget_steps(t, s->anchor);
 		track_sums_free(&s->sums);
 		vec_free(&s->held);
 		memset(s->phases, 0, sizeof(s->phases));
@@ -184,8 +195,10 @@ static struct stretch find_stretch(const struct step_runs *runs, int64_t ns)
 }
 
 static void sum_piece(struct path_tracks *t, struct track_state *s, const struct step_runs *runs,
-		      struct stretch *in, const struct held_piece *p)
+		      struct step_stats *stats, struct stretch *in, const struct held_piece *p)
 {
+	struct track_add add;
+
 	for (int64_t at = p->from_ns, until; at < p->to_ns; at = until) {
 		if (at < in->from_ns || at >= in->until_ns) {
 			add_phase(s, in);
@@ -197,9 +210,10 @@ static void sum_piece(struct path_tracks *t, struct track_state *s, const struct
 		if (until > in->sum.to_ns)
 			in->sum.to_ns = until;
 		in->sum.ns += (uint64_t)(until - at);
-		track_sums_add(&s->sums, p->number, in->window,
-			       &(struct track_add){ at, until, idle_ns(t, s, p->number, at, until),
-						    p->wait });
+		add = (struct track_add){ at, until, idle_ns(t, s, p->number, at, until), p->wait };
+		track_sums_add(&s->sums, p->number, in->window, &add);
+		if (stats && in->window == WINDOW_STEPS)
+			path_tracks_add_piece(t, s, stats, p->number, &add);
 	}
 }
 
@@ -226,19 +240,24 @@ static void settle(struct path_tracks *t, struct track_state *s, int64_t settled
 	static const struct step_runs none;
 	int loop = path_tracks_loop(t, s);
 	const struct step_runs *runs = loop < 0 ? &none : &t->runs.v[loop];
+	struct step_stats *stats = path_tracks_claim(t, s, loop);
 	struct stretch in = { 0 };
+	int64_t last_ns = INT64_MIN;
 	size_t keep = 0;
 
 	sort_held(s);
 	for (size_t i = 0; i < s->held.n; i++) {
 		const struct held_piece p = s->held.v[i];
 
+		last_ns = p.to_ns > last_ns ? p.to_ns : last_ns;
 		if (p.to_ns <= settled_ns)
-			sum_piece(t, s, runs, &in, &p);
+			sum_piece(t, s, runs, stats, &in, &p);
 		else
 			s->held.v[keep++] = p;
 	}
 	add_phase(s, &in);
+	if (stats && !step_stats_count(stats, last_ns < settled_ns ? last_ns : settled_ns))
+		t->nomem = true;
 	s->held.n = keep;
 	s->settle_at = keep + SETTLE_PIECES;
 }
@@ -437,6 +456,9 @@ void path_tracks_free(struct path_tracks *t)
 	}
 	for (size_t i = 0; i < t->runs.n; i++)
 		vec_free(&t->runs.v[i].v);
+	for (size_t i = 0; i < t->stats.n; i++)
+		step_stats_reset(&t->stats.v[i]);
+	vec_free(&t->stats);
 	vec_free(&t->runs);
 	vec_free(&t->by_key);
 	vec_free(&t->grown);
@@ -497,5 +519,8 @@ int path_tracks_finish(struct path_tracks *t, struct err *e)
 		rc = path_feed_finish(&t->path_feed, e);
 	for (size_t i = 0; i < t->v.n; i++)
 		settle(t, &t->v.v[i], INT64_MAX);
+	for (size_t i = 0; i < t->stats.n; i++)
+		if (t->stats.v[i].anchor)
+			t->nomem |= !step_stats_count(&t->stats.v[i], INT64_MAX);
 	return rc ? rc : t->nomem ? err_nomem(e) : 0;
 }

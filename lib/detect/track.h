@@ -13,6 +13,7 @@
 #include "lib/detect/first_calls.h"
 #include "lib/detect/io_limits.h"
 #include "lib/detect/new_processes.h"
+#include "lib/detect/step_stats.h"
 #include "lib/detect/track_sums.h"
 #include "lib/event/stream.h"
 #include "lib/path/loops.h"
@@ -64,6 +65,11 @@ struct track path_tracks_get(const struct path_tracks *t, size_t i);
 /* The parts of one phase; out is emptied. False: out of memory. */
 bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window,
 		       struct track_parts *out);
+/* What is known of the steps of track i, one by one; NULL: they are another track's, or none. */
+const struct step_stats *path_tracks_steps(const struct path_tracks *t, size_t i);
+/* The parts of one of its slow steps; out is emptied. False: out of memory. */
+bool path_tracks_slow_parts(struct path_tracks *t, size_t i, const struct slow_step *step,
+			    struct track_parts *out);
 /* What all threads' tracks have got since this was asked for. False: out of memory. */
 typedef bool path_tracks_hear(void *ctx, uint32_t anchor, const struct track_part *p);
 bool path_tracks_grown(struct path_tracks *t, path_tracks_hear *hear, void *ctx);

@@ -6,21 +6,7 @@
 
 int path_tracks_loop(const struct path_tracks *t, const struct track_state *s)
 {
-	int best = loops_main(t->loops, s->anchor);
-
-	if (best >= 0 && (size_t)best < t->runs.n && t->runs.v[best].steps)
-		return best;
-	best = -1;
-	for (size_t i = 0; i < t->runs.n; i++) {
-		if (!t->runs.v[i].steps ||
-		    path_tracks_process(t, t->runs.v[i].thread) != s->process)
-			continue;
-		if (!loops_get(t->loops, i)->calls)
-			continue;
-		if (best < 0 || loops_get(t->loops, i)->ns > loops_get(t->loops, (size_t)best)->ns)
-			best = (int)i;
-	}
-	return best;
+	return step_runs_choose(t->runs.v, t->runs.n, t->w, t->loops, s->anchor, s->process);
 }
 
 size_t path_tracks_count(const struct path_tracks *t)

@@ -6,6 +6,7 @@
 #define INGERO_DETECT_TRACK_INTERNAL_H
 
 #include "lib/detect/step_runs.h"
+#include "lib/detect/step_stats.h"
 #include "lib/detect/track.h"
 #include "lib/path/loops_feed.h"
 #include "lib/path/path_feed.h"
@@ -53,11 +54,12 @@ struct path_tracks {
 	struct new_processes forks;
 	VEC(struct track_state) v;
 	struct map by_anchor;
-	VEC(uint32_t) grown;	    /* those of v that got pieces since they were asked for */
-	struct track_state *newest; /* of the last piece; NULL: none since v changed */
-	VEC(struct key_sum) by_key; /* by key of an anchor's own segment */
-	VEC(struct step_runs) runs; /* by loop */
-	size_t prune_at;	    /* tracks */
+	VEC(uint32_t) grown;	      /* those of v that got pieces since they were asked for */
+	struct track_state *newest;   /* of the last piece; NULL: none since v changed */
+	VEC(struct key_sum) by_key;   /* by key of an anchor's own segment */
+	VEC(struct step_runs) runs;   /* by loop */
+	VEC(struct step_stats) stats; /* the same */
+	size_t prune_at;	      /* tracks */
 	bool nomem;
 };
 
@@ -68,8 +70,13 @@ static inline uint32_t path_tracks_process(const struct path_tracks *t, uint32_t
 	return th ? th->process : 0;
 }
 
-/* The loop whose steps are the anchor's: its own, else the one of its process that took longest, of
- * those that make calls: another thread's that does not is no step of the program. -1: none. */
+/* The loop whose steps are the anchor's, as step_runs_choose has it. */
 int path_tracks_loop(const struct path_tracks *t, const struct track_state *s);
+
+/* track_steps.c: where pieces of this track in steps of that loop go; NULL: another track's do. */
+struct step_stats *path_tracks_claim(struct path_tracks *t, const struct track_state *s, int loop);
+/* A piece of the track, or what of it lies in steps. */
+void path_tracks_add_piece(struct path_tracks *t, const struct track_state *s,
+			   struct step_stats *stats, uint32_t number, const struct track_add *add);
 
 #endif

@@ -10,6 +10,7 @@
 #include "lib/detect/binding.h"
 #include "lib/detect/io_limits.h"
 #include "lib/detect/loop_caller.h"
+#include "lib/detect/loop_text.h"
 #include "lib/detect/once.h"
 #include "lib/detect/reason.h"
 #include "lib/detect/unended_text.h"
@@ -334,9 +335,6 @@ static void put_calls(struct writer *p, struct paths_steps *s, const struct loop
 	const struct world *w = p->names->w;
 	struct loop_caller c = loop_caller_of(w, l);
 	struct place at = place_of(w, c.frame);
-	const struct op_def *op = world_op(w, l->op);
-	unsigned n = 0;
-	const uint32_t *frames = world_get_stack(w, l->stack, &n);
 
 	if (c.frame) {
 		s->function = paths_copy(p->out, at.function);
@@ -344,11 +342,7 @@ static void put_calls(struct writer *p, struct paths_steps *s, const struct loop
 		s->first_line = c.first_line;
 		s->last_line = c.last_line;
 	}
-	buf_puts(&p->text, op ? op->name : "?");
-	if (frames && n) {
-		buf_puts(&p->text, " called from ");
-		place_print_frame(&p->text, w, frames[0]);
-	}
+	loop_text_print_call(&p->text, w, l);
 	s->by_calls = true;
 	s->calls = l->period;
 	s->call = take_text(p);

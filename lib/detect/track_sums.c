@@ -104,7 +104,7 @@ static void keep_longest(struct track_total *t, uint64_t ns, int64_t from_ns)
 	}
 }
 
-static void total_add(struct track_total *t, const struct track_add *add)
+static void add_total(struct track_total *t, const struct track_add *add)
 {
 	if (!t->pieces || add->from_ns < t->first_ns)
 		t->first_ns = add->from_ns;
@@ -124,13 +124,19 @@ void track_sums_add(struct track_sums *s, uint32_t number, enum track_window win
 	struct track_total *t = &s->v.v[number - 1].total[window];
 	uint64_t ns = (uint64_t)(add->to_ns - add->from_ns);
 
-	total_add(t, add);
+	add_total(t, add);
 	if (sum->awaits) {
 		keep_longest(t, ns, add->from_ns);
 		return;
 	}
 	extend_run(&s->run, sum->place, number, window, add->from_ns, ns);
 	keep_longest(&s->v.v[s->run.number - 1].total[window], s->run.ns, s->run.from_ns);
+}
+
+void track_total_add(struct track_total *t, const struct track_add *add)
+{
+	add_total(t, add);
+	keep_longest(t, (uint64_t)(add->to_ns - add->from_ns), add->from_ns);
 }
 
 bool track_sums_grow(struct track_sums *s, uint32_t number, const struct track_add *add)
@@ -140,8 +146,7 @@ bool track_sums_grow(struct track_sums *s, uint32_t number, const struct track_a
 	if (!sum->grown && !vec_push(&s->grown, number))
 		return false;
 	sum->grown = true;
-	total_add(&sum->more, add);
-	keep_longest(&sum->more, (uint64_t)(add->to_ns - add->from_ns), add->from_ns);
+	track_total_add(&sum->more, add);
 	return true;
 }
 
@@ -233,6 +238,13 @@ bool track_sums_parts(const struct track_sums *s, enum track_window window, uint
 			return false;
 	}
 	return true;
+}
+
+bool track_sums_part(const struct track_sums *s, uint32_t number, const struct track_total *t,
+		     uint32_t anchor, struct path *path, struct track_names *names,
+		     struct track_part *out)
+{
+	return part_of(&s->v.v[number - 1].key, t, anchor, path, names, out);
 }
 
 bool track_sums_grown(struct track_sums *s, uint32_t anchor, struct path *path,

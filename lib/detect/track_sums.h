@@ -77,6 +77,8 @@ struct track_add {
 /* The next piece, in order of time: else it begins a stretch of its own. */
 void track_sums_add(struct track_sums *s, uint32_t number, enum track_window window,
 		    const struct track_add *add);
+/* Without stretches: its longest is the longest piece. */
+void track_total_add(struct track_total *t, const struct track_add *add);
 /* A piece whose window is not known yet. False: out of memory. */
 bool track_sums_grow(struct track_sums *s, uint32_t number, const struct track_add *add);
 
@@ -84,6 +86,10 @@ bool track_sums_grow(struct track_sums *s, uint32_t number, const struct track_a
  * the path needs may be taken for one that had its CPU. False: out of memory. */
 bool track_sums_parts(const struct track_sums *s, enum track_window window, uint32_t anchor,
 		      struct path *path, struct track_names *names, struct track_parts *out);
+/* One of its sums, with this total. False: out of memory. */
+bool track_sums_part(const struct track_sums *s, uint32_t number, const struct track_total *t,
+		     uint32_t anchor, struct path *path, struct track_names *names,
+		     struct track_part *out);
 /* What grew since it was asked for, by what it is. */
 bool track_sums_grown(struct track_sums *s, uint32_t anchor, struct path *path,
 		      struct track_names *names, struct track_parts *out);

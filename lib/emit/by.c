@@ -64,6 +64,40 @@ static void cells(struct table *t, struct buf *title, const struct by_row *r, do
 	cell_lost_about(t, r->all.lost_ns, about);
 }
 
+/* A row of steps: count and times are theirs. */
+static void cells_steps(struct table *t, struct buf *title, const struct by_row *r, double wall)
+{
+	const char *about = estimate_mark(&r->all);
+	bool known = r->kind == BY_KNOWN;
+
+	cell_title(t, title);
+	if (known)
+		table_cell(t, "%s%s", about, human_count(r->all.count).s);
+	else
+		table_cell(t, "-");
+	if (r->timed) {
+		cell_quantiles(t, r->p50_ns, r->p95_ns, r->p99_ns, r->timed);
+		table_cell(t, "%s", human_ns(r->max_ns).s);
+	} else {
+		for (unsigned i = 0; i < 4; i++)
+			table_cell(t, "-");
+	}
+	table_cell(t, "%s", known ? human_ns(r->total_ns).s : "-");
+	table_cell(t, "%s", human_count(r->calls).s);
+	if (known && r->all.count && !r->all.least)
+		table_cell(t, "%.1f", (double)r->calls / (double)r->all.count);
+	else
+		table_cell(t, "-");
+	cell_errors_about(t, r->errors, "");
+	table_cell(t, "%s", human_ns(r->self_ns).s);
+	cell_share_about(t, r->calls_self_ns, wall, "");
+	cell_lost_about(t, r->lost_ns, "");
+}
+
+static const char *const step_headers[] = { "step", ">count", ">p50",	">p95",	 ">p99",
+					    ">max", ">total", ">calls", ">each", ">errors",
+					    ">own", ">share", ">lost",	NULL };
+
 bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s, unsigned top,
 	     bool color, unsigned columns)
 {
@@ -80,7 +114,8 @@ bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s
 				  ">lost",
 				  NULL };
 	double wall = (double)(s->end_ns - s->start_ns);
-	struct table *t = table_new(headers);
+	bool steps = s->by->key == BY_STEP;
+	struct table *t = table_new(steps ? step_headers : headers);
 	struct buf title = { 0 };
 	size_t shown = 0, left = 0;
 	bool few = false, other = false;
@@ -98,7 +133,7 @@ bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s
 		few |= r->timed && r->timed < CELL_FEW;
 		by_title(&title, s->by->key, r->kind, world_text(w, r->node), world_text(w, r->key),
 			 world_text(w, r->name));
-		cells(t, &title, r, wall);
+		(steps ? cells_steps : cells)(t, &title, r, wall);
 	}
 	out->failed |= !t || title.failed;
 	if (t && s->by->rows.n) {
@@ -109,8 +144,7 @@ bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s
 		cell_more(out, left);
 	if (s->by->key == BY_STEP && s->paused.n)
 		buf_puts(out,
-			 "  calls that were recorded in windows are counted as far as they were: "
-			 "a step outside them has none\n");
+			 "  calls that were recorded in windows are counted as far as they were\n");
 	if (other)
 		buf_printf(out, "  other: whatever came after the first %s, counted together\n",
 			   human_count(BY_KEYS_MAX).s);
@@ -147,6 +181,8 @@ void by_json(struct jsonw *j, const struct world *w, const struct ops_summary *s
 		jsonw_key_u64(j, "count", r->count);
 		jsonw_key_u64(j, "errors", r->errors);
 		view_json_estimate(j, r->count, &r->all);
+		if (s->by->key == BY_STEP)
+			jsonw_key_u64(j, "calls", r->calls);
 		jsonw_key_u64(j, "timed", r->timed);
 		jsonw_key_u64(j, "p50_ns", r->p50_ns);
 		jsonw_key_u64(j, "p95_ns", r->p95_ns);

@@ -123,26 +123,25 @@ static void times(const struct clickhouse *c, struct json process, int64_t start
 	json_free(parts);
 }
 
-/* What of a slow step was no own code and no wait for the device, and took longest. */
+/* What a slow step lost more of than an average one; work is no loss. */
 static void blame(struct jsonw *j, struct json step)
 {
-	struct json parts = json_get(step, "parts");
-	const char *most = NULL;
-	double ns = 0;
+	struct json more = json_get(step, "more");
 
-	for (unsigned i = 0; i < PART_COUNT; i++) {
-		double x = number(parts, part_name((enum part)i));
+	for (size_t i = 0; i < json_length(more) && i < LIST_MOST; i++) {
+		struct json one = json_at(more, i), work = json_get(one, "work");
+		bool lost = !json_is_true(work);
 
-		if (i == PART_SELF || i == PART_DEVICE || x <= ns)
-			continue;
-		most = part_name((enum part)i);
-		ns = x;
+		if (lost) {
+			copy_text(j, one, "class", "part");
+			copy_number(j, one, "more_ns", "lost_ns");
+		}
+		json_free(work);
+		json_free(one);
+		if (lost)
+			break;
 	}
-	if (most) {
-		jsonw_key_str(j, "part", most);
-		copy_number(j, parts, most, "lost_ns");
-	}
-	json_free(parts);
+	json_free(more);
 }
 
 /* A row for the loop, and one for each of its slow steps that the analysis kept. */

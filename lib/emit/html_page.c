@@ -17,7 +17,6 @@
 #include "lib/emit/report_failures.h"
 #include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
-#include "lib/emit/report_steps.h"
 #include "lib/event/view.h"
 
 #define PROCESSES_SHOWN 16
@@ -146,8 +145,6 @@ void html_page(struct buf *out, const struct html_page *p)
 	part(out, "cpu", "On the CPU", &text);
 	report_breakdowns(&text, r, PROCESSES_SHOWN, true);
 	part(out, "where", "Where the time went", &text);
-	report_steps_text(&text, r, true);
-	part(out, "steps", "Steps", &text);
 	report_failures_text(&text, r, true);
 	part(out, "errors", "Calls that failed", &text);
 	sections(&text, p, OPERATIONS, &missing, &few);

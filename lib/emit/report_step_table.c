@@ -1,78 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A slow step is set against the average one, state by state: what it has more of made it slow.
+ * The view of steps: of each program how long they take, what an average one consists of, and the slow ones,
+ * each with what it has more of than the average one.
  */
 #include "lib/emit/report_step_table.h"
 
 #include "lib/base/human.h"
 #include "lib/base/table.h"
 #include "lib/emit/report_parts.h"
-#include "lib/emit/report_steps.h"
-#include "lib/event/part.h"
 
-#define REASONS_SHOWN 3
-#define REASON_LEAST  0.05 /* of what a slow step has more than an average one */
-#define PART_LEAST    0.01 /* of an average step */
-#define LOOP_FOUND    5	   /* steps until a loop is known for one (line/steps.h) */
+#define PARTS_SHOWN 8
+#define PART_LEAST  0.01 /* of an average step */
 
-struct states {
-	double ns[PART_COUNT], all;
-};
-
-/* count: of how many steps these are the states. */
-static struct states states_of(struct json object, double count)
-{
-	struct json parts = json_get(object, "parts");
-	struct states s = { .all = 0 };
-
-	for (unsigned i = 0; i < PART_COUNT; i++) {
-		s.ns[i] = report_number(parts, part_name((enum part)i)) / (count > 0 ? count : 1);
-		s.all += s.ns[i];
-	}
-	json_free(parts);
-	return s;
-}
-
-/* The state that there is most of beyond `less`, of those not taken yet; PART_COUNT: none. */
-static unsigned most_of(const struct states *s, const struct states *less, uint32_t taken,
-			double least)
-{
-	unsigned most = PART_COUNT;
-	double most_ns = least;
-
-	for (unsigned i = 0; i < PART_COUNT; i++) {
-		double ns = s->ns[i] - less->ns[i];
-
-		if (!(taken >> i & 1) && ns > most_ns) {
-			most = i;
-			most_ns = ns;
-		}
-	}
-	return most;
-}
-
-/* "preempted 4.1 ms, waiting for the GPU 1.2 ms": what s has more than less, most first. */
-static bool more_of(struct buf *out, const struct states *s, const struct states *less,
-		    unsigned most, double least)
-{
-	uint32_t taken = 0;
-	unsigned shown = 0;
-	char ns[48];
-
-	while (shown < most) {
-		unsigned i = most_of(s, less, taken, least);
-
-		if (i == PART_COUNT)
-			break;
-		taken |= 1u << i;
-		buf_puts(out, shown++ ? ", " : "");
-		buf_printf(out, "%s %s", part_text((enum part)i),
-			   report_ns(ns, sizeof(ns), s->ns[i] - less->ns[i]));
-	}
-	return shown > 0;
-}
-
-static void heading(struct buf *out, struct json s, bool color)
+static void print_heading(struct buf *out, struct json s, bool color)
 {
 	struct json node = json_get(s, "node");
 
@@ -89,45 +29,117 @@ static void heading(struct buf *out, struct json s, bool color)
 	json_free(node);
 }
 
-static void sequence(struct buf *out, struct json s)
+/* How many there were, with those that were not seen one by one. */
+static double count_of(struct json s)
 {
-	struct json calls = json_get(s, "sequence");
-	size_t n = json_length(calls);
+	double all = report_number(s, "estimated_count");
 
-	for (size_t i = 0; i < n; i++) {
-		struct json call = json_at(calls, i);
-
-		buf_puts(out, i ? "             " : "Each makes:  ");
-		report_member(out, call, "op", "?");
-		buf_puts(out, " in ");
-		report_member(out, call, "text", "(no stack)");
-		buf_puts(out, i + 1 == n ? ", which ends it\n" : "\n");
-		json_free(call);
-	}
-	json_free(calls);
+	return all > 0 ? all : report_number(s, "count");
 }
 
-static void average(struct buf *out, struct json s, const struct states *mean)
+static void print_count(struct buf *out, struct json s)
 {
-	static const struct states nothing;
-	double wall = report_number(s, "last_ns") - report_number(s, "first_ns");
+	struct json least = json_get(s, "at_least");
+
+	if (report_number(s, "estimated_count") > 0)
+		buf_puts(out, json_is_true(least) ? ">=" : "~");
+	buf_puts(out, human_count((uint64_t)count_of(s)).s);
+	json_free(least);
+}
+
+/* The largest of the parts that was not taken yet, and its name; 0: there is none. */
+static double take_largest(struct json parts, uint64_t *taken, struct buf *name)
+{
+	struct json key, value;
+	unsigned number = 0, best = 64;
+	double most = 0;
+
+	for (int at = 0; json_each(parts, &at, &key, &value); number++) {
+		double ns = json_double(value, 0);
+
+		if (number < 64 && !(*taken >> number & 1) && ns > most) {
+			most = ns;
+			best = number;
+			buf_reset(name);
+			human_safe(name, json_bytes(key));
+		}
+		json_free(key);
+		json_free(value);
+	}
+	if (best < 64)
+		*taken |= UINT64_C(1) << best;
+	return most;
+}
+
+/* "own code 1.2 ms, device 0.4 ms": most first. */
+static void print_parts(struct buf *out, struct json s)
+{
+	struct json parts = json_get(s, "parts");
+	double all = report_number(s, "total_ns");
+	struct buf name = { 0 };
+	uint64_t taken = 0;
+	char text[48];
+
+	buf_puts(out, "On average:  ");
+	for (unsigned shown = 0; shown < PARTS_SHOWN; shown++) {
+		double ns = take_largest(parts, &taken, &name);
+
+		if (ns <= 0 || ns < PART_LEAST * all)
+			break;
+		buf_printf(out, "%s%s %s", shown ? ", " : "", buf_text(&name),
+			   report_ns(text, sizeof(text), ns / count_of(s)));
+	}
+	buf_putc(out, '\n');
+	out->failed |= name.failed;
+	buf_free(&name);
+	json_free(parts);
+}
+
+static void print_average(struct buf *out, struct json s)
+{
+	double ns = report_number(s, "last_ns") - report_number(s, "first_ns");
 	char a[48], b[48], m[48];
 
-	report_steps_count(out, s);
-	buf_puts(out, report_number(s, "windows") > 0 ? "" : " steps");
-	if (wall > 0)
-		buf_printf(out, ", %.1f a second", report_steps_made(s) / (wall / 1e9));
-	buf_printf(out, ": median %s, p99 %s, longest %s\n",
-		   report_ns(a, sizeof(a), report_number(s, "p50_ns")),
-		   report_ns(b, sizeof(b), report_number(s, "p99_ns")),
-		   report_ns(m, sizeof(m), report_number(s, "max_ns")));
-	buf_puts(out, "On average:  ");
-	if (!more_of(out, mean, &nothing, PART_COUNT, PART_LEAST * mean->all))
-		buf_puts(out, "not known");
+	print_count(out, s);
+	buf_puts(out, " steps of ");
+	report_member(out, s, "loop", "?");
+	if (ns > 0)
+		buf_printf(out, ", %.1f a second", count_of(s) / (ns / 1e9));
+	if (report_number(s, "p50_ns") > 0)
+		buf_printf(out, ": median %s, p99 %s, longest %s",
+			   report_ns(a, sizeof(a), report_number(s, "p50_ns")),
+			   report_ns(b, sizeof(b), report_number(s, "p99_ns")),
+			   report_ns(m, sizeof(m), report_number(s, "max_ns")));
 	buf_putc(out, '\n');
+	if (report_number(s, "calls") > 0) {
+		buf_printf(out, "Each makes:  %s copies, waits and graph launches, told apart by ",
+			   human_count((uint64_t)report_number(s, "calls")).s);
+		report_member(out, s, "call", "?");
+		buf_putc(out, '\n');
+	}
+	print_parts(out, s);
 }
 
-static void slow(struct buf *out, const struct report *r, struct json s, const struct states *mean)
+/* "sleeps in step (a.py:3) 4.10 ms; ...": what it has more of. */
+static void print_more(struct buf *out, struct json step)
+{
+	struct json more = json_get(step, "more");
+	char text[48];
+
+	if (!json_length(more))
+		buf_puts(out, "nothing that stands out");
+	for (size_t i = 0; i < json_length(more); i++) {
+		struct json one = json_at(more, i);
+
+		buf_printf(out, "%s%s ", i ? "; " : "",
+			   report_ns(text, sizeof(text), report_number(one, "more_ns")));
+		report_member(out, one, "text", "?");
+		json_free(one);
+	}
+	json_free(more);
+}
+
+static void print_slow(struct buf *out, const struct report *r, struct json s)
 {
 	static const char *const headers[] = {
 		">step", ">after", ">took", ">of median", "what it had more of than the average",
@@ -148,19 +160,13 @@ static void slow(struct buf *out, const struct report *r, struct json s, const s
 	out->failed |= shown && !t;
 	for (size_t i = 0; t && i < shown; i++) {
 		struct json step = json_at(all, i);
-		struct states own = states_of(step, 1);
 		double ns = report_number(step, "dur_ns");
 
 		table_cell(t, "%.0f", report_number(step, "number"));
 		table_cell(t, "%s", report_ns(a, sizeof(a), report_number(step, "t_ns")));
 		table_cell(t, "%s", report_ns(b, sizeof(b), ns));
 		table_cell(t, "%.1f x", median > 0 ? ns / median : 0);
-		/* Steps made before the loop was known: what was in them was not kept. */
-		if (report_number(step, "number") <= LOOP_FOUND && own.ns[PART_SELF] >= ns)
-			buf_puts(&text, "not known");
-		else if (!more_of(&text, &own, mean, REASONS_SHOWN,
-				  REASON_LEAST * (own.all - mean->all)))
-			buf_puts(&text, "nothing that stands out");
+		print_more(&text, step);
 		table_cell(t, "%s", buf_text(&text));
 		buf_reset(&text);
 		json_free(step);
@@ -182,21 +188,17 @@ void report_view_steps(struct buf *out, const struct report *r, bool color)
 		struct json s = json_at(all, i);
 
 		if (report_shows(r, s)) {
-			struct states mean = states_of(s, report_number(s, "count"));
-
 			if (shown++)
 				buf_putc(out, '\n');
-			heading(out, s, color);
-			report_steps_unseen(out, s, "");
-			average(out, s, &mean);
-			sequence(out, s);
-			slow(out, r, s, &mean);
+			print_heading(out, s, color);
+			print_average(out, s);
+			print_slow(out, r, s);
 		}
 		json_free(s);
 	}
 	if (shown == 0)
-		buf_puts(out, "No steps: no thread of what was asked for repeats the same copies, "
-			      "waits for "
-			      "the device and graph launches five times in a row.\n");
+		buf_puts(out,
+			 "No steps: no program of what was asked for has a loop in its Python "
+			 "stacks, or repeats copies, waits for the device and graph launches.\n");
 	json_free(all);
 }

@@ -13,7 +13,6 @@
 #include "lib/emit/report_parts.h"
 #include "lib/emit/report_path.h"
 #include "lib/emit/report_step_table.h"
-#include "lib/emit/report_steps.h"
 #include "lib/emit/report_verdict.h"
 #include "lib/emit/report_views.h"
 #include "lib/emit/step_track.h"
@@ -112,7 +111,6 @@ void report_text(struct buf *out, const struct report *r, bool color)
 	report_oncpu_text(out, r, color);
 	report_failures_text(out, r, color);
 	report_memory_text(out, r, color);
-	report_steps_text(out, r, color);
 	report_breakdowns(out, r, PROCESSES_SHOWN, color);
 	report_coverage(out, r);
 }

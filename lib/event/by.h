@@ -58,7 +58,8 @@ struct by_row {
 	uint64_t max_ns, total_ns;
 	uint64_t self_ns, lost_ns; /* as of an op: event/ops.h */
 	uint64_t calls_self_ns;	   /* own time of calls */
-	struct estimate all;	   /* with the calls that were made while no probes were attached */
+	uint64_t calls;	     /* BY_STEP: those counted in it; count and times are of its steps */
+	struct estimate all; /* with the calls that were made while no probes were attached */
 };
 
 struct by_table {

@@ -9,6 +9,7 @@ import collections
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -204,11 +205,15 @@ with open(paths["incident"], "rb") as f:
 last = stat("--by", "thread", "--last", "100ms", paths["incident"])
 tap.none(law(last), "by thread, the last part: rows sum up")
 
-# ---- steps
+# ---- steps: a row for each loop; count and times are of its steps, the others of what was counted in them
 
 def steps(*args, **kw):
     j = stat("--by", "step", *args, **kw)
     return j, [r for r in j["by"]["rows"] if r["kind"] == "known"]
+
+
+def tid_of(row):
+    return int(row["name"].rsplit("thread ", 1)[1].rstrip(")"))
 
 
 def analyzed(data):
@@ -216,31 +221,41 @@ def analyzed(data):
     return [s for r in map(json.loads, out.splitlines()) if r["record"] == "analysis" for s in r["body"]["steps"]]
 
 
-for name in ("incident", "straggler"):
+paths["ranks"] = os.path.join(tmp.name, "ranks.ige")
+subprocess.run([DEMO, "straggler", "--duration", "3s", "-o", paths["ranks"]], check=True)
+for name in ("incident", "ranks"):
     with open(paths[name], "rb") as f:
         data = f.read()
     j, rows = steps(data=data)
     tap.none(schema.check(j, "formats/stat.schema.json"), f"{name} by step: by the schema")
-    tap.none(law(j), f"{name} by step: rows sum up to the operations")
-    threads = collections.defaultdict(set)
-    for r in rows:
-        threads[int(r["name"].rsplit("thread ", 1)[1].rstrip(")"))].add(int(r["key"]))
-    said = {s["tid"]: s["count"] for s in analyzed(data) if s["phases"] == 1}
-    tap.ok(said, f"{name} by step: there are some")
-    bad = [f"{tid}: {n} steps, rows {min(threads[tid])} to {max(threads[tid])}, {len(threads[tid])}" for tid, n in said.items()
-           if threads[tid] - {n + 1} != set(range(5, n + 1))]
-    tap.none(bad, f"{name} by step: a row for each step that the analysis counts, from the fifth on")
-    launches = collections.defaultdict(collections.Counter)
-    for r in steps("-e", "cudaLaunchKernel", data=data)[1]:
-        if int(r["key"]) <= said.get(int(r["name"].rsplit("thread ", 1)[1].rstrip(")")), 0):
-            launches[r["name"]][r["count"]] += 1
-    tap.ok(launches and all(len(c) == 1 for c in launches.values()), f"{name} by step: as many launches in each", launches)
-    waits = {r["count"] for r in steps("-e", "cudaStreamSynchronize", data=data)[1]}
-    tap.same(waits - {0}, {1}, f"{name} by step: the call that ends a step is of that step")
+    sums = {k: (sum(r[k] for r in j["by"]["rows"]), sum(o[k] for o in j["ops"])) for k in ("self_ns", "lost_ns", "errors")}
+    tap.none([f"{k}: {a} of {b}" for k, (a, b) in sums.items() if a != b], f"{name} by step: own and lost time sum up to the operations")
+    # The layers of a call count once, as the outer one.
+    outer = sum(o["count"] for o in j["ops"] if o["layer"] in ("runtime", "nccl"))
+    tap.ok(outer <= sum(r["calls"] for r in j["by"]["rows"]) <= outer * 1.02 + 10, f"{name} by step: every call counts once", (outer, j["by"]["rows"]))
+    said = {s["tid"]: s for s in analyzed(data)}
+    tap.same(sorted(map(tid_of, rows)), sorted(said), f"{name} by step: a row for each loop that the analysis tells")
+    bad = [f"{tid_of(r)}: {k}" for r in rows for k in ("count", "p50_ns", "p99_ns", "max_ns", "total_ns") if r[k] != said[tid_of(r)][k]]
+    tap.none(bad + [r["key"] for r in rows if r["key"] != said[tid_of(r)]["loop"]], f"{name} by step: its name, count and times are the analysis's")
+    true = collections.defaultdict(list)
+    told = []
+    ige_reader.Reader(data, told.append, ige_reader.tables("formats/ige.md")).read()
+    for e in told:
+        if e.get("op") == "cuda.cudaStreamSynchronize":
+            true[e["thread"]["process"]["pid"]].append(e["end_ns"])
+    start = min(e["end_ns"] - e["dur_ns"] for e in told if "event" in e)
+    process = {e["thread"]["tid"]: e["thread"]["process"]["pid"] for e in told if "event" in e and e.get("thread")}
+    for r in steps("-e", "cudaStreamSynchronize", data=data)[1]:
+        s = said[tid_of(r)]
+        within = [t for t in true[process[tid_of(r)]] if s["first_ns"] < t - start <= s["last_ns"]]
+        tap.ok(abs(r["calls"] - len(within)) <= 2, f"{name} by step, {r['name']}: the calls asked for that ended within its steps",
+               (r["calls"], len(within)))
 few = subprocess.run([DEMO, "clean", "--duration", "3ms"], check=True, capture_output=True).stdout
 status, out, err = run("--by", "step", data=few)
 tap.ok(status == 3 and "no steps were found" in err and not out, "without steps no table: status 3 and why", (status, out, err))
 tap.same(run("--by", "step", "-p", "1", paths["incident"])[0], 0, "of no events there is nothing to say of steps")
+out = run("--by", "step", paths["incident"])[1]
+tap.ok(re.search(r"^  train_step \(train\.cpp:104\) train \(thread \d+\) +[\d,]+ ", out, re.M), "by step: a table", out)
 
 # ---- order
 

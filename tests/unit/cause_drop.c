@@ -11,13 +11,14 @@
 static struct stage s;
 static struct actor v, hog;
 static int64_t now;
+static uint32_t place;
 
 /* One step: a copy, a launch, a wait for the device until the step is over. */
 static void step(int64_t ns)
 {
-	stage_call(&s, v, OP_CUDA_MEMCPY_ASYNC, 0, now, now + 10 * US);
-	stage_call(&s, v, OP_CUDA_LAUNCH, 0, now + 20 * US, now + 25 * US);
-	stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, now + 30 * US, now + ns);
+	stage_call(&s, v, OP_CUDA_MEMCPY_ASYNC, 0, now, now + 10 * US)->stack = place;
+	stage_call(&s, v, OP_CUDA_LAUNCH, 0, now + 20 * US, now + 25 * US)->stack = place;
+	stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, now + 30 * US, now + ns)->stack = place;
 	now += ns;
 }
 
@@ -36,9 +37,12 @@ static void begins(void)
 
 int main(void)
 {
+	const struct world_frame frame = { .kind = FRAME_NATIVE, .offset = 0x1000 };
+
 	s = stage_new();
 	v = stage_actor(&s, 100, 100, 1, "train");
 	hog = stage_actor(&s, 200, 200, 50, "hog");
+	place = world_stack(s.w, (uint32_t[]){ world_frame(s.w, &frame) }, 1);
 
 	/* The steps of the cell in which it changes are told with the slow ones or not at all. */
 	begins();

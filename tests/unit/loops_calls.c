@@ -8,11 +8,13 @@
 #include "lib/event/tier.h"
 #include "tests/unit/loops_play.h"
 
-/* A native stack; frames of the same text are equal. */
+/* A native stack; frames of the same text are equal. NULL: none. */
 static uint32_t native(struct world *w, const char *text)
 {
 	struct world_frame f = { .kind = FRAME_NATIVE };
 
+	if (!text)
+		return 0;
 	for (const char *at = text; *at; at++)
 		f.offset = f.offset * 131 + (uint64_t)*at;
 	return world_stack(w, (uint32_t[]){ world_frame(w, &f) }, 1);
@@ -176,6 +178,47 @@ static void side_by_side(struct play *p)
 	}
 }
 
+/* What a layer does and what a step does look alike then. */
+static void bare(struct play *p)
+{
+	for (int i = 0; i < 300; i++) {
+		op(p, OP_CUDA_MEMCPY_ASYNC, NULL);
+		op(p, OP_CUDA_LAUNCH, NULL);
+		op(p, OP_CUDA_STREAM_SYNC, NULL);
+	}
+}
+
+static void graphs(struct play *p)
+{
+	for (int i = 0; i < 300; i++) {
+		op(p, OP_CUDA_MEMCPY_ASYNC, "step");
+		op(p, OP_CUDA_GRAPH_LAUNCH, "step");
+		op(p, OP_CUDA_STREAM_SYNC, "step");
+	}
+}
+
+/* One wait for each half of a step. */
+static void wait_inside(struct play *p)
+{
+	for (int i = 0; i < 300; i++) {
+		op(p, OP_CUDA_MEMCPY_ASYNC, "a");
+		op(p, OP_CUDA_STREAM_SYNC, "a");
+		op(p, OP_CUDA_MEMCPY_ASYNC, "b");
+		op(p, OP_CUDA_DEVICE_SYNC, "b");
+	}
+}
+
+/* A copy for each tensor: of some batches there are fewer. */
+static void tensors(struct play *p)
+{
+	for (int i = 0; i < 300; i++) {
+		for (int k = i % 7 == 6 ? 2 : 0; k < 4; k++)
+			op(p, OP_CUDA_MEMCPY_ASYNC, "tensor");
+		op(p, OP_CUDA_MEMCPY_ASYNC, "label");
+		op(p, OP_CUDA_STREAM_SYNC, "loss");
+	}
+}
+
 static void launches_alone(struct play *p)
 {
 	for (int i = 0; i < 1000; i++) {
@@ -226,6 +269,10 @@ static const struct row {
 	{ "epochs", epochs, "7500 of 8 calls" },
 	{ "a thread beside", beside, "400 of 8 calls" },
 	{ "two threads side by side", side_by_side, "3000 of 3 calls" },
+	{ "calls without stacks", bare, "" },
+	{ "graphs and a wait", graphs, "300 of 3 calls" },
+	{ "a wait inside a step", wait_inside, "300 of 4 calls" },
+	{ "a copy for each tensor", tensors, "300 of 3 calls" },
 	{ "launches alone", launches_alone, "" },
 	{ "no order", no_order, "" },
 	{ "a Python program", python, "" },

@@ -80,39 +80,6 @@ static void missing(struct stage *s, struct actor v, struct buf *text, struct bu
 	     "of two");
 }
 
-/* Eight threads lost ten seconds side by side in steps of ten milliseconds: no step loses that much. */
-static void of_a_step(struct stage *s, struct actor v, struct buf *text, struct buf *json)
-{
-	static const char *const without[] = {
-		"{\"what\":\"step\",\"from_ns\":10000000,\"low_ns\":7750000}", ""
-	};
-	static const char *const kinds[] = { "lock-contention", "cold-start" };
-	char bodies[2][300];
-	struct record *r;
-
-	for (unsigned i = 0; i < 2; i++) {
-		snprintf(bodies[i], sizeof(bodies[i]),
-			 "{\"node\":\"testhost\",\"victim\":{\"pid\":100},\"first_ns\":0,"
-			 "\"last_ns\":1000000000,\"counterfactual\":[%s]}",
-			 without[i]);
-		r = stage_record(s, RECORD_CHAIN);
-		REC_SET(r, CHAIN, id, bytes_of(kinds[i]));
-		REC_SET(r, CHAIN, kind, bytes_of(kinds[i]));
-		REC_SET(r, CHAIN, severity, 2);
-		REC_SET(r, CHAIN, lost_ns, 10000 * MS);
-		REC_SET(r, CHAIN, summary, bytes_of("some time was lost"));
-		REC_SET(r, CHAIN, body, bytes_of(bodies[i]));
-	}
-	r = stage_record(s, RECORD_ANALYSIS);
-	REC_SET(r, ANALYSIS, body,
-		bytes_of("{\"events\":1,\"steps\":[{\"pid\":100,\"tid\":100,\"node\":\"testhost\","
-			 "\"count\":100,\"last_ns\":1000000000,\"total_ns\":1000000000}]}"));
-	stage_call(s, v, OP_CUDA_LAUNCH, 0, 0, MS);
-	say(s, true, text, json);
-	like(buf_text(text), "on average a step loses 2.25 ms to lock-contention\n",
-	     "of what is known of a step");
-}
-
 /* Numbers as one reads them: none is 0 that is not, and none has more places than it says something with. */
 static void values(struct buf *text)
 {
@@ -183,7 +150,6 @@ int main(void)
 	ok(!strchr(buf_text(&text), 033), "no escape reaches a terminal");
 	is_int(strncmp(buf_text(&text), "e?[2J", 5), 0, "and it is the first line");
 	missing(&s, v, &text, &json);
-	of_a_step(&s, v, &text, &json);
 	values(&text);
 	buf_free(&text);
 	buf_free(&json);

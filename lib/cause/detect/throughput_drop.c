@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * throughput-drop: the steps of a loop take longer from some moment on. Proven by a change of level in the time that steps
- * take of themselves (lib/stat/period.h, lib/line/steps.h), against what the same loop took before, until its end. Not
- * this: what the host takes and waiting outside calls, which have their own kinds; a slow step now and then; a slow beginning;
- * another loop; a loop that ends.
+ * throughput-drop: the steps of a program take longer from some moment on. Proven by a change of level in the time that steps
+ * take of themselves (lib/stat/period.h, lib/detect/step_stats.h), against what the same loop took before, until its end. Not
+ * this: what is lost in them, which has kinds of its own; a slow step now and then; a slow beginning; another loop; a loop
+ * that ends.
  */
 #include <inttypes.h>
 
@@ -12,6 +12,7 @@
 #include "lib/cause/names.h"
 #include "lib/cause/sampling.h"
 #include "lib/cause/fact.h"
+#include "lib/detect/loop_text.h"
 #include "lib/stat/period.h"
 
 #define CHANCE	  1e-4
@@ -44,8 +45,8 @@ static double mean(uint64_t ns, uint64_t count)
 /* The cells that have steps, the last and unfinished one left out. */
 static bool slower_of(const struct step_series *s, struct slower *out)
 {
-	double x[STEPS_CELLS];
-	unsigned cell[STEPS_CELLS], n = 0, split;
+	double x[STEP_CELLS];
+	unsigned cell[STEP_CELLS], n = 0, split;
 	struct step_cell before = { 0 }, after = { 0 }, last = { 0 };
 
 	for (unsigned i = 0; i + 1 < s->n; i++) {
@@ -91,14 +92,20 @@ static double paused_share(const struct cause *c, uint32_t node, int64_t from_ns
 		       : 0;
 }
 
-/* Calls take longer while they are recorded: where they were for more of the time afterwards, it may be that. */
-static bool by_probes(const struct cause *c, const struct steps_thread *th,
-		      const struct step_phase *p, const struct slower *x)
+static int64_t changed_ns(const struct step_series *s, const struct slower *x)
 {
-	int64_t at = p->series.first_ns + (int64_t)x->at * p->series.cell_ns;
+	return s->first_ns + (int64_t)x->at * s->cell_ns;
+}
 
-	return c->paused.lists.n && paused_share(c, th->node, p->start_ns, at) >
-					    paused_share(c, th->node, at, p->end_ns) + PROBED;
+/* Calls take longer while they are recorded: where they were for more of the time afterwards, it may be that. */
+static bool by_probes(const struct cause *c, const struct loop *l, int64_t changed_ns)
+{
+	const struct world_thread *th = world_get_thread(c->w, l->thread);
+	const struct world_process *v = th ? world_get_process(c->w, th->process) : NULL;
+	uint32_t node = v ? v->node : 0;
+
+	return c->paused.lists.n && paused_share(c, node, l->first_ns, changed_ns) >
+					    paused_share(c, node, changed_ns, l->last_ns) + PROBED;
 }
 
 /* Else it is the program's own code, as far as is known what the host took. */
@@ -107,17 +114,17 @@ static bool by_device(const struct slower *x)
 	return x->device_after_ns - x->device_before_ns > (x->after_ns - x->before_ns) / 2;
 }
 
-static int tell(struct cause *c, const struct steps_thread *th, const struct step_phase *p,
+static int tell(struct cause *c, const struct track *t, const struct step_series *series,
 		const struct slower *x, struct fact_told *told, struct err *e)
 {
 	uint64_t wall = cause_wall_ns(c);
-	int64_t from = p->series.first_ns + (int64_t)x->at * p->series.cell_ns;
+	int64_t from = changed_ns(series, x);
 	bool device = by_device(x);
-	const struct step_call *last = &p->sequence[p->nsequence - 1];
+	const struct world_thread *th = world_get_thread(c->w, t->anchor);
 	struct fact f = { .kind = "throughput-drop",
-			  .process = th->process,
+			  .process = th ? th->process : 0,
 			  .first_ns = from,
-			  .last_ns = p->end_ns,
+			  .last_ns = t->loop->last_ns,
 			  .lost_ns = x->lost_ns,
 			  .count = x->steps,
 			  .counted = "steps",
@@ -127,18 +134,21 @@ static int tell(struct cause *c, const struct steps_thread *th, const struct ste
 			  .share = wall ? (double)x->lost_ns / (double)wall : 0,
 			  .explained = -1,
 			  .unexplained = -1,
-			  .op = last->op,
-			  .nsites = 1 };
-	const struct world_process *v = world_get_process(c->w, th->process);
+			  .op = t->loop->op };
+	const struct world_process *v = world_get_process(c->w, f.process);
 	struct buf place = { 0 }, command = { 0 };
 	int rc;
 
-	f.sites[0] = (struct where_place){ .stack = last->stack,
-					   .op = last->op,
-					   .lost_ns = x->lost_ns,
-					   .affected = x->steps,
-					   .count = p->count };
-	fact_place(c, &f.sites[0], &place);
+	/* A loop that was found by its calls has one that tells its steps; of Python it has a function. */
+	if (t->loop->period) {
+		f.nsites = 1;
+		f.sites[0] = (struct where_place){ .stack = t->loop->stack,
+						   .op = t->loop->op,
+						   .lost_ns = x->lost_ns,
+						   .affected = x->steps,
+						   .count = t->loop->count };
+	}
+	loop_text_print(&place, c->w, t->loop);
 	f.identity = buf_text(&place);
 	fact_victim(&f, c, &f.summary);
 	buf_printf(&f.summary, " became slower %s after the start: a step takes %s instead of ",
@@ -146,7 +156,7 @@ static int tell(struct cause *c, const struct steps_thread *th, const struct ste
 	buf_printf(&f.summary, "%s, because of %s, which lost ", human_ns((uint64_t)x->before_ns).s,
 		   f.culprit.text);
 	fact_amount(&f, &f.summary);
-	buf_printf(&f.summary, "; steps end %s", f.identity);
+	buf_printf(&f.summary, "; steps of %s", f.identity);
 	fact_evidence(&f, "a step before", x->before_ns, "ns");
 	fact_evidence(&f, "a step after", x->after_ns, "ns");
 	fact_evidence(&f, "of which waiting for the device, before", x->device_before_ns, "ns");
@@ -181,6 +191,21 @@ static struct fact_told *told_of(struct drops *s, uint32_t thread, bool *nomem)
 	return *nomem ? NULL : &s->v.v[s->v.n - 1].told;
 }
 
+/* Whether the steps of that track became slower, and it matters. */
+static bool find_drop(const struct cause *c, size_t i, struct track *t,
+		      const struct step_series **series, struct slower *x)
+{
+	const struct step_stats *stats = path_tracks_steps(c->tracks, i);
+
+	*t = path_tracks_get(c->tracks, i);
+	if (!stats || !stats->series || !t->loop)
+		return false;
+	*series = stats->series;
+	return slower_of(*series, x) && !(cause_blind(c) && !by_device(x)) &&
+	       !by_probes(c, t->loop, changed_ns(*series, x)) &&
+	       fact_material(c, x->lost_ns, x->steps, cause_wall_ns(c));
+}
+
 static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	int rc = 0;
@@ -188,22 +213,20 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	/* Whether it lasts is known in the end. */
 	if (pane != INT64_MAX)
 		return 0;
-	for (size_t i = 0; i < steps_threads(c->steps) && rc == 0; i++) {
-		const struct steps_thread *th = steps_thread(c->steps, i);
-		const struct step_phase *p = steps_told(th);
+	for (size_t i = 0; i < path_tracks_count(c->tracks) && rc == 0; i++) {
+		const struct step_series *series;
 		struct fact_told *told;
 		struct slower x = { 0 };
+		struct track t;
 		bool nomem;
 
-		if (!p || !slower_of(&p->series, &x) || (cause_blind(c) && !by_device(&x)) ||
-		    by_probes(c, th, p, &x) ||
-		    !fact_material(c, x.lost_ns, x.steps, cause_wall_ns(c)))
+		if (!find_drop(c, i, &t, &series, &x))
 			continue;
-		told = told_of(state, th->thread, &nomem);
+		told = told_of(state, t.anchor, &nomem);
 		if (nomem)
 			return err_nomem(e);
 		if (told)
-			rc = tell(c, th, p, &x, told, e);
+			rc = tell(c, &t, series, &x, told, e);
 	}
 	return rc;
 }

@@ -13,7 +13,7 @@ extern const struct watch_def watch_oom_kill, watch_throttle, watch_device_fault
 /* memory of a device */
 extern const struct watch_def watch_alloc_churn, watch_gpu_oom, watch_gpu_leak;
 /* what a device is given */
-extern const struct watch_def watch_gpu_work, watch_steps;
+extern const struct watch_def watch_gpu_work;
 /* calls slow in themselves */
 extern const struct watch_def watch_periodic_spike, watch_cold_start;
 /* of steps */
