@@ -195,7 +195,6 @@ static void merge_cause(struct path_cause *into, const struct path_cause *from)
 {
 	into->ns += from->ns;
 	into->pieces += from->pieces;
-	into->alike += 1 + from->alike;
 	into->threads += from->threads;
 	if (from->longest_ns > into->longest_ns) {
 		into->longest_ns = from->longest_ns;
@@ -221,6 +220,7 @@ static void merge_takers(struct path_causes *c)
 
 		if (small && one.class == PATH_TAKEN) {
 			merge_cause(small, &one);
+			small->alike += 1 + one.alike;
 			continue;
 		}
 		c->v.v[keep] = one;
@@ -228,6 +228,44 @@ static void merge_takers(struct path_causes *c)
 						(double)one.ns < HIGH_SHARE * (double)c->ns))
 			small = &c->v.v[keep];
 		keep++;
+	}
+	c->v.n = keep;
+}
+
+static uint32_t process_of(const struct track_names *names, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(names->w, thread);
+
+	return t ? t->process : 0;
+}
+
+/* Threads without a name that do the same for the anchor, at the same line: a pool. */
+static bool is_of_pool(const struct track_names *names, const struct path_cause *pool,
+		       const struct path_cause *c)
+{
+	return c->class == pool->class && c->device == pool->device && c->object == pool->object &&
+	       c->exclusion == pool->exclusion && c->resumed == pool->resumed && c->nlines &&
+	       pool->nlines && c->lines[0].line && c->lines[0].line == pool->lines[0].line &&
+	       path_culprit_is_nameless(&names->culprits, c->lead) &&
+	       path_culprit_is_nameless(&names->culprits, pool->lead) &&
+	       process_of(names, c->lead) == process_of(names, pool->lead);
+}
+
+/* In order of time. */
+static void merge_pools(struct path_causes *c, const struct track_names *names)
+{
+	size_t keep = 0;
+
+	for (size_t i = 0; i < c->v.n; i++) {
+		const struct path_cause one = c->v.v[i];
+		size_t pool = one.culprit && one.class != PATH_TAKEN ? 0 : keep;
+
+		while (pool < keep && !is_of_pool(names, &c->v.v[pool], &one))
+			pool++;
+		if (pool < keep)
+			merge_cause(&c->v.v[pool], &one);
+		else
+			c->v.v[keep++] = one;
 	}
 	c->v.n = keep;
 }
@@ -261,6 +299,7 @@ bool path_causes_make(struct path_causes *c, struct track_names *names, uint32_t
 	}
 	sort_causes(c);
 	merge_takers(c);
+	merge_pools(c, names);
 	sort_causes(c);
 	free(v);
 	return ok;

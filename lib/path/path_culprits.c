@@ -50,6 +50,15 @@ static bool has_own_name(const struct world *w, const struct world_thread *t, ui
 	return own.n && (own.n > whole.n || memcmp(own.p, whole.p, own.n) != 0);
 }
 
+bool path_culprit_is_nameless(const struct path_culprits *c, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(c->w, thread);
+	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+
+	return p && p->tgid != t->tid &&
+	       !has_own_name(c->w, t, world_thread_name(c->w, thread, INT64_MAX));
+}
+
 /* Threads without a name of their own have nothing in common. */
 static uint64_t thread_key(const struct path_culprits *c, uint32_t thread)
 {

@@ -39,6 +39,9 @@ uint32_t path_culprit_of(struct path_culprits *c, uint32_t thread);
  * one that stands for the process. */
 uint32_t path_culprit_of_process(struct path_culprits *c, uint32_t *thread);
 
+/* Whether it is one of a process's threads besides the main one that gave itself no name. */
+bool path_culprit_is_nameless(const struct path_culprits *c, uint32_t thread);
+
 /* NULL for 0. */
 const struct path_culprit *path_culprit_get(const struct path_culprits *c, uint32_t id);
 

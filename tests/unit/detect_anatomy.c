@@ -74,6 +74,38 @@ static void is_reason(const struct path_cause *c, const char *want)
 	buf_free(&out);
 }
 
+/* Threads of a pool that gave themselves no names, and one that does something else. */
+static void check_pools(uint32_t own)
+{
+	static const struct {
+		uint32_t tid;
+		const char *name;
+		unsigned line;
+		uint64_t ns;
+	} threads[] = {
+		{ 71, "python", 80, 100 }, { 72, "python", 80, 90 }, { 73, "python", 99, 50 },
+		{ 74, "named", 80, 40 },   { 75, "python", 80, 30 },
+	};
+	struct path_causes causes = { 0 };
+
+	parts.v.n = 0;
+	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
+		uint32_t id = culprit_thread = thread(7, threads[i].tid, threads[i].name);
+
+		add(PATH_OWN, stack(21, 31, NULL, 0), path_culprit_of(&names.culprits, id),
+		    frame("work", threads[i].line), threads[i].ns);
+	}
+	ok(path_causes_make(&causes, &names, own, &parts) && causes.ns == 310 && causes.v.n == 3 &&
+		   causes.v.v[0].ns == 220,
+	   "threads without names that do the same are a pool");
+	is_reason(&causes.v.v[0], "waits for python (tid 71 of pid 7) and 2 more like it, which "
+				  "was on the CPU in work "
+				  "(train.py:80)");
+	is_reason(&causes.v.v[1],
+		  "waits for python (tid 73 of pid 7), which was on the CPU in work (train.py:99)");
+	path_causes_free(&causes);
+}
+
 int main(void)
 {
 	struct path_causes causes = { 0 };
@@ -131,6 +163,8 @@ int main(void)
 	ok(anatomy_make(&a, &names, own, &root, &parts) && a.nlead == 0, "without a loop");
 	is_int(a.rows.n, 7, "without a loop the rows are call sites");
 	anatomy_free(&a);
+
+	check_pools(own);
 	path_causes_free(&causes);
 	vec_free(&parts.v);
 	track_names_free(&names);
