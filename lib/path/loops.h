@@ -13,7 +13,7 @@
  * all the same, the listener is told to forget the thread's steps, and gets those of the outer loop.
  *
  * Of a process without Python frames steps are what it repeats of its copies, waits and graph launches
- * (loops_calls.c).
+ * (loops_calls.c) and, while probes of these are detached, of its threads' times off the CPU.
  *
  * While probes of launches are detached (PAUSED records), iterations are counted by a call that
  * each makes once and that is still recorded, if there is one. Where there is none, a step may be

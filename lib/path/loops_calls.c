@@ -34,10 +34,10 @@ static struct loops_calls *need_calls(struct loops *l, const struct loops_thread
 }
 
 /* While no loop is known. */
-static void try_period(struct loops *l, struct loops_calls *c, const struct loops_call *call)
+static void try_period(struct loops *l, struct loops_calls *c, int64_t ns)
 {
 	if (c->v.n < c->next_try ||
-	    (c->v.n < LOOPS_CALLS_HELD && call->end_ns - c->v.v[0].start_ns < HOLD_NS))
+	    (c->v.n < LOOPS_CALLS_HELD && ns - c->v.v[0].start_ns < HOLD_NS))
 		return;
 	loops_calls_search(l, c);
 	c->next_try = c->loop >= 0 ? 0 : 2 * c->v.n;
@@ -79,23 +79,60 @@ void loops_calls_add(struct loops *l, struct loops_thread *th, const struct even
 		c->next_try = 0;
 	}
 	if (c->loop < 0)
-		try_period(l, c, &call);
+		try_period(l, c, call.end_ns);
 	else if (c->since == 0 || c->v.n >= LOOPS_CALLS_HELD)
 		c->v.n = 0;
 }
 
-void loops_calls_wait(const struct loops *l, const struct loops_thread *th, const struct event *ev)
+/* Until a loop is known the newest waits are held: they tell its steps where calls are missing. */
+static void hold_wait(struct loops *l, struct loops_calls *c, const struct loops_wait *wait)
+{
+	if (c->waits.n >= LOOPS_CALLS_HELD) {
+		memmove(c->waits.v, c->waits.v + LOOPS_CALLS_HELD / 2,
+			LOOPS_CALLS_HELD / 2 * sizeof(c->waits.v[0]));
+		c->waits.n = LOOPS_CALLS_HELD / 2;
+	}
+	l->nomem |= !vec_push(&c->waits, *wait);
+	if (c->v.n)
+		try_period(l, c, wait->end_ns);
+}
+
+static void take_wait(struct loops *l, struct loops_calls *c, uint32_t thread,
+		      const struct event *ev, const struct op_def *def)
+{
+	uint64_t kind = OBJECT_NONE, number = 0;
+	struct loops_wait wait = { .start_ns = event_start(ev),
+				   .end_ns = ev->end_ns,
+				   .thread = thread };
+
+	if (c->python || !event_get(ev, def, COL_OBJECT_KIND, &kind) || kind == OBJECT_NONE)
+		return;
+	event_get(ev, def, COL_SYSCALL, &number);
+	wait.key = kind << 32 | number;
+	wait.taken_ns = c->taken_ns;
+	c->taken_ns = 0;
+	if (c->loop >= 0)
+		loops_calls_meet_wait(l, c, &wait);
+	else
+		hold_wait(l, c, &wait);
+}
+
+void loops_calls_wait(struct loops *l, const struct loops_thread *th, const struct event *ev)
 {
 	struct loops_calls *c = th->process_calls;
 	const struct op_def *def = world_op(l->w, ev->op);
-	uint64_t ns;
+	enum part part = blame_blocked(ev, def);
+	uint64_t ns = 0;
 
-	if (c->newest != th->id)
-		return;
-	if (blame_blocked(ev, def) == PART_LOCK)
-		c->held_ns += ev->dur_ns;
-	else if (event_get(ev, def, COL_WAIT_NS, &ns))
+	if (part == PART_LOCK || part == PART_FAULT)
+		ns = ev->dur_ns;
+	else
+		event_get(ev, def, COL_WAIT_NS, &ns);
+	if (c->newest == th->id) {
 		c->held_ns += ns;
+		c->taken_ns += ns;
+	}
+	take_wait(l, c, th->id, ev, def);
 }
 
 void loops_calls_exclude(struct loops *l, const struct loops_thread *th)
@@ -106,6 +143,7 @@ void loops_calls_exclude(struct loops *l, const struct loops_thread *th)
 		return;
 	c->python = true;
 	vec_free(&c->v);
+	vec_free(&c->waits);
 	for (unsigned i = 0; i < c->nknown; i++) {
 		struct loop *loop = &l->v.v[c->known[i].loop];
 
@@ -117,19 +155,30 @@ void loops_calls_exclude(struct loops *l, const struct loops_thread *th)
 	c->loop = -1;
 }
 
+/* The loop may have gone on where nothing of it was recorded: for long there were more steps. */
+static void finish_loop(const struct loops *l, const struct loops_calls *c, int64_t last_ns)
+{
+	struct loop *loop = &l->v.v[c->loop];
+	unsigned missing = loops_missing(l, c->node, c->end_ns, last_ns);
+	uint64_t mean = loop->count ? loop->ns / loop->count : 0;
+
+	if (!(missing >> op_tier(loops_calls_op(c->key)) & 1))
+		return;
+	loop->uncertain++;
+	loop->least |= (uint64_t)(last_ns - c->end_ns) / LOOPS_PAUSE_STEPS > mean;
+}
+
 static void finish_calls(struct loops *l, struct loops_calls *c, int64_t last_ns)
 {
 	if (c->loop < 0 && !c->python && c->v.n)
 		loops_calls_search(l, c);
 	if (c->loop >= 0) {
 		loops_calls_close(l, c);
-		/* It may have gone on where nothing of it was recorded. */
-		l->v.v[c->loop].uncertain += loops_missing(l, c->node, c->end_ns, last_ns) >>
-						     op_tier(loops_calls_op(c->key)) &
-					     1;
+		finish_loop(l, c, last_ns);
 	}
 	c->loop = -1;
 	vec_free(&c->v);
+	vec_free(&c->waits);
 }
 
 void loops_calls_leave(struct loops *l, struct loops_thread *th)
@@ -149,9 +198,13 @@ void loops_calls_leave(struct loops *l, struct loops_thread *th)
 void loops_calls_free(struct loops *l)
 {
 	for (size_t i = 0; i < l->calls.n; i++) {
-		if (l->calls.v[i])
-			vec_free(&l->calls.v[i]->v);
-		free(l->calls.v[i]);
+		struct loops_calls *c = l->calls.v[i];
+
+		if (!c)
+			continue;
+		vec_free(&c->v);
+		vec_free(&c->waits);
+		free(c);
 	}
 	vec_free(&l->calls);
 }

@@ -22,15 +22,24 @@ struct loops_call {
 	uint32_t thread;
 };
 
+/* A thread of the process was off its CPU and waited for something. */
+struct loops_wait {
+	uint64_t key; /* what it waited for, and in which system call */
+	int64_t start_ns, end_ns;
+	uint64_t taken_ns; /* by the host from this thread, in it and since the wait before */
+	uint32_t thread;
+};
+
 struct loops_calls {
 	uint32_t process, node, thread;
-	uint32_t only;		  /* thread whose calls are looked at; 0: all */
-	unsigned threads;	  /* that live and made such calls */
-	bool python;		  /* it has Python frames: its loops are in them */
-	bool waits_only;	  /* copies were not recorded all of the time */
-	VEC(struct loops_call) v; /* of no step yet; without a loop at most LOOPS_CALLS_HELD */
-	size_t next_try;	  /* calls in v */
-	int loop;		  /* number of the one whose steps are told; -1: none */
+	uint32_t only;		      /* thread whose calls are looked at; 0: all */
+	unsigned threads;	      /* that live and made such calls */
+	bool python;		      /* it has Python frames: its loops are in them */
+	bool waits_only;	      /* copies were not recorded all of the time */
+	VEC(struct loops_call) v;     /* of no step yet; without a loop at most LOOPS_CALLS_HELD */
+	VEC(struct loops_wait) waits; /* while no loop is known: the newest ones */
+	size_t next_try;	      /* calls in v */
+	int loop;		      /* number of the one whose steps are told; -1: none */
 	unsigned period;
 	uint64_t key;		  /* of the call that tells them */
 	bool ends;		  /* it ends a step */
@@ -39,9 +48,12 @@ struct loops_calls {
 	int64_t begin_ns, end_ns; /* of the step that is open: its newest call's end */
 	uint32_t newest;	  /* thread of the newest call */
 	uint64_t held_ns;	  /* of the next one */
+	uint64_t taken_ns;	  /* of the next wait */
+	uint64_t step_taken_ns;	  /* of the waits since the newest beginning */
 	int64_t resumed_ns; /* no step is open: when the first call after the last one began */
 	uint64_t calls;	    /* in the step */
 	int64_t told_ns;    /* end of the newest step */
+	struct loop_anchor anchor; /* the wait that each step makes once */
 	struct {
 		uint64_t key;
 		int loop; /* plus one; 0: none */
@@ -61,6 +73,8 @@ static inline bool loops_calls_is_wait(const struct loops *l, uint64_t key)
 
 /* loops_calls_tell.c. The loop's next call was made. False: the loop is over. */
 bool loops_calls_follow(struct loops *l, struct loops_calls *c, const struct loops_call *call);
+/* Its threads waited: where the call that tells steps is not recorded, a wait may. */
+void loops_calls_meet_wait(struct loops *l, struct loops_calls *c, const struct loops_wait *wait);
 /* No step is open any more. */
 void loops_calls_close(struct loops *l, struct loops_calls *c);
 

@@ -120,16 +120,30 @@ static void begin_loop(struct loops *l, struct loops_calls *c, const struct loop
 	c->resumed_ns = LOOPS_NEVER;
 	c->since = 0;
 	c->end_ns = INT64_MIN;
+	memset(&c->anchor, 0, sizeof(c->anchor));
+}
+
+/* Those that end until then, from that one on; where the next ones begin. */
+static size_t follow_waits(struct loops *l, struct loops_calls *c, size_t from, int64_t until_ns)
+{
+	while (from < c->waits.n && c->waits.v[from].end_ns <= until_ns)
+		loops_calls_meet_wait(l, c, &c->waits.v[from++]);
+	return from;
 }
 
 static void follow_all(struct loops *l, struct loops_calls *c, const struct loops_call *v, size_t n)
 {
+	size_t wait = 0;
+
 	for (size_t i = 0; i < n && c->loop >= 0; i++) {
+		wait = follow_waits(l, c, wait, v[i].end_ns);
 		if (!loops_calls_follow(l, c, &v[i])) {
 			loops_calls_close(l, c);
 			c->loop = -1;
 		}
 	}
+	if (c->loop >= 0)
+		follow_waits(l, c, wait, INT64_MAX);
 }
 
 /* Looks for a period of the first n of these calls, and tells the steps in all of them. */
@@ -236,7 +250,7 @@ static bool is_concurrent(const struct loops_calls *c)
 	return (double)overlap > CONCURRENT_SHARE * (double)c->v.n;
 }
 
-/* Calls in steps are needed no more. */
+/* Calls in steps are needed no more, and waits only where no loop is known. */
 static void forget_told(struct loops_calls *c)
 {
 	size_t kept = 0;
@@ -246,6 +260,8 @@ static void forget_told(struct loops_calls *c)
 			c->v.v[kept++] = c->v.v[i];
 	}
 	c->v.n = kept;
+	if (c->loop >= 0)
+		c->waits.n = 0;
 }
 
 void loops_calls_search(struct loops *l, struct loops_calls *c)

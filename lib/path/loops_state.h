@@ -179,7 +179,7 @@ uint8_t loops_missing(const struct loops *l, uint32_t node, int64_t from_ns, int
 /* loops_calls.c: a call that is a LOOPS_TRIP, of a thread without Python frames. */
 void loops_calls_add(struct loops *l, struct loops_thread *th, const struct event *ev);
 /* A thread that made such calls was off its CPU, within a call or not. */
-void loops_calls_wait(const struct loops *l, const struct loops_thread *th, const struct event *ev);
+void loops_calls_wait(struct loops *l, const struct loops_thread *th, const struct event *ev);
 /* The thread has Python frames. */
 void loops_calls_exclude(struct loops *l, const struct loops_thread *th);
 /* It is over. */

@@ -398,10 +398,72 @@ static void copies_paused(void)
 	play_free(&p);
 }
 
+/* A wait of the thread for its device, in the system call that the library makes for it. */
+static void poll_device(struct play *p)
+{
+	const struct op_def *def = op_builtin(OP_SCHED_OFFCPU);
+	struct event ev = { .end_ns = p->now + p->step_ns / 2,
+			    .dur_ns = (uint64_t)p->step_ns / 4,
+			    .op = OP_SCHED_OFFCPU,
+			    .ctx = p->a.ctx };
+
+	event_set(&ev, def, COL_SYSCALL, 7);
+	event_set(&ev, def, COL_OBJECT_KIND, OBJECT_POLL);
+	if (loops_event(p->loops, &ev, NULL))
+		abort();
+	p->now += p->step_ns;
+}
+
+/* Calls are recorded in a third of the steps, and no more to the end. Once the program does something
+ * else for as long as fifty of them. */
+static const struct loop *paused_to_the_end(struct play *p, bool polls)
+{
+	for (int i = 0; i < 3000; i++) {
+		if (i == 1000)
+			pause_tiers(p, 1u << TIER_SUBMITS | 1u << TIER_WAITS, p->now - 10 * US, 0);
+		if (i < 1000)
+			op(p, OP_CUDA_MEMCPY_ASYNC, "batch");
+		if (polls)
+			poll_device(p);
+		if (i < 1000)
+			op(p, OP_CUDA_STREAM_SYNC, "loss");
+		else
+			p->now += 2 * p->step_ns;
+		if (i == 2500)
+			p->now += 50 * 3 * p->step_ns;
+	}
+	op(p, OP_CPU_SAMPLE, "end");
+	if (loops_finish(p->loops, NULL))
+		abort();
+	return longest(p);
+}
+
+static void never_again(void)
+{
+	struct play p = play_new(), q = play_new();
+	const struct loop *l;
+
+	play_begin(&p);
+	l = paused_to_the_end(&p, true);
+	is_near((double)l->estimate, 3000, 2, "calls are detached to the end: a wait tells steps");
+	ok(l->uncertain > 1900 && !l->least, "which are not certain");
+	is_u64(p.steps, l->count, "each is told");
+	is_near((double)l->ns / 3000, 3 * 100 * US, 1 * US,
+		"and what the program did in between is no part of them");
+	is_u64(p.disorder, 0, "steps come in order");
+	play_free(&p);
+	play_begin(&q);
+	l = paused_to_the_end(&q, false);
+	is_u64(l->count, 1000, "without one only those are told of which calls were recorded");
+	ok(l->least, "there were at least so many");
+	play_free(&q);
+}
+
 int main(void)
 {
 	table();
 	windows();
 	copies_paused();
+	never_again();
 	return tap_done();
 }
