@@ -192,8 +192,8 @@ static void name(struct chrome *x, struct jsonw *j, const struct timeline_slice 
 		buf_printf(&x->text, "%s: ", finding_severity_name(s->chain->severity));
 	if (s->chain)
 		notes_clean(&x->text, s->chain->summary);
-	else if (s->lost)
-		buf_puts(&x->text, s->lost);
+	else if (s->lost || s->step)
+		buf_puts(&x->text, s->lost ? s->lost : s->step);
 	else if (s->name)
 		notes_clean(&x->text, world_text(x->em.w, s->name));
 	else
@@ -202,6 +202,7 @@ static void name(struct chrome *x, struct jsonw *j, const struct timeline_slice 
 	jsonw_key_str(j, "cat",
 		      s->chain	? "causal_chain"
 		      : s->lost ? "loss"
+		      : s->step ? "step"
 		      : s->op	? s->op->source_name
 				: "unknown");
 }
@@ -277,6 +278,19 @@ static bool sink_clock(void *ctx, const struct rec_CLOCK *r, const struct record
 static const struct timeline_sink sink = { sink_track, sink_begin, sink_end,  sink_instant,
 					   sink_open,  sink_value, sink_clock };
 
+static void free_trace(void *state)
+{
+	struct chrome *x = state;
+
+	for (size_t i = 0; i < x->metrics.n; i++)
+		free(x->metrics.v[i]);
+	vec_free(&x->metrics);
+	timeline_free(&x->tl);
+	map_free(&x->sites.by);
+	buf_free(&x->text);
+	free(x);
+}
+
 static void *open_trace(const struct emit *em)
 {
 	struct chrome *x = calloc(1, sizeof(*x));
@@ -285,6 +299,10 @@ static void *open_trace(const struct emit *em)
 		return NULL;
 	x->em = *em;
 	timeline_init(&x->tl, &sink, x, em->w, em->told);
+	if (!em->opt.chosen && !timeline_show_steps(&x->tl)) {
+		free_trace(x);
+		return NULL;
+	}
 	return x;
 }
 
@@ -316,19 +334,6 @@ static int finish(void *state, struct err *e)
 	jsonw_object_end(&j);
 	buf_puts(x->em.out, "}\n");
 	return x->em.out->failed || x->text.failed ? err_nomem(e) : 0;
-}
-
-static void free_trace(void *state)
-{
-	struct chrome *x = state;
-
-	for (size_t i = 0; i < x->metrics.n; i++)
-		free(x->metrics.v[i]);
-	vec_free(&x->metrics);
-	timeline_free(&x->tl);
-	map_free(&x->sites.by);
-	buf_free(&x->text);
-	free(x);
 }
 
 const struct emit_format emit_chrome = {

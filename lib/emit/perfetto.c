@@ -164,9 +164,9 @@ static bool told_slice(struct perfetto *x, const struct track *t, const struct t
 	if (!q)
 		return false;
 	p = proto_at_u64(p, EVENT_TYPE, type);
-	if (s->lost) {
-		p = put_text(p, EVENT_NAME_TEXT, s->lost);
-		p = put_text(p, EVENT_CATEGORY_TEXT, "loss");
+	if (s->lost || s->step) {
+		p = put_text(p, EVENT_NAME_TEXT, s->lost ? s->lost : s->step);
+		p = put_text(p, EVENT_CATEGORY_TEXT, s->lost ? "loss" : "step");
 	} else {
 		p = proto_at_u64(p, EVENT_NAME, name_number(x, q, s));
 	}
@@ -350,6 +350,17 @@ static bool sink_track(void *ctx, const struct track *t, struct bytes name)
 static const struct timeline_sink sink = { sink_track, sink_begin, sink_end,  sink_instant,
 					   sink_begin, sink_value, sink_clock };
 
+static void free_trace(void *state)
+{
+	struct perfetto *x = state;
+
+	packets_free(&x->packets);
+	timeline_free(&x->tl);
+	buf_free(&x->text);
+	buf_free(&x->entry);
+	free(x);
+}
+
 static void *open_trace(const struct emit *em)
 {
 	struct perfetto *x = calloc(1, sizeof(*x));
@@ -359,6 +370,10 @@ static void *open_trace(const struct emit *em)
 	x->em = *em;
 	x->packets.out = em->out;
 	timeline_init(&x->tl, &sink, x, em->w, em->told);
+	if (!em->opt.chosen && !timeline_show_steps(&x->tl)) {
+		free_trace(x);
+		return NULL;
+	}
 	return x;
 }
 
@@ -381,17 +396,6 @@ static int finish(void *state, struct err *e)
 	struct perfetto *x = state;
 
 	return whole(x, timeline_finish(&x->tl, e), e);
-}
-
-static void free_trace(void *state)
-{
-	struct perfetto *x = state;
-
-	packets_free(&x->packets);
-	timeline_free(&x->tl);
-	buf_free(&x->text);
-	buf_free(&x->entry);
-	free(x);
 }
 
 const struct emit_format emit_perfetto = {

@@ -19,6 +19,7 @@
 
 #define LANE_LOST   (UINT64_C(4) << 32)
 #define LANE_PAUSED (UINT64_C(5) << 32) /* | tier */
+#define LANE_STEPS  (UINT64_C(6) << 32) /* | loop */
 
 void timeline_init(struct timeline *tl, const struct timeline_sink *sink, void *ctx,
 		   const struct world *w, const struct told *told)
@@ -28,6 +29,11 @@ void timeline_init(struct timeline *tl, const struct timeline_sink *sink, void *
 	tl->tracks.told = told;
 	tl->tracks.told_new = sink->track;
 	tl->tracks.ctx = ctx;
+}
+
+bool timeline_show_steps(struct timeline *tl)
+{
+	return step_slices_init(&tl->steps, tl->tracks.w);
 }
 
 static unsigned depth_of(const struct event *ev)
@@ -371,10 +377,57 @@ static int record(struct timeline *tl, const struct record *r, struct err *e)
 	return ok ? 0 : err_nomem(e);
 }
 
-int timeline_item(struct timeline *tl, const struct stream_item *item, struct err *e)
+/* A step stands on a lane of its loop, below the process. name: of the loop. */
+static bool put_step(struct timeline *tl, const struct loop_step *step, const char *name)
 {
+	const struct world_thread *th = world_get_thread(tl->tracks.w, step->thread);
+	struct track *process = tracks_of_process(&tl->tracks, th ? th->process : 0), *t;
+	struct timeline_slice s = { .start_ns = step->begin_ns > 0 ? step->begin_ns : 0,
+				    .end_ns = step->end_ns > 0 ? step->end_ns : 0 };
+	char text[40];
+	bool full;
+
+	if (!process)
+		return false;
+	snprintf(text, sizeof(text), "%sstep %" PRIu64, step->certain ? "" : "~", step->number);
+	s.step = text;
+	t = tracks_lane(&tl->tracks, process, LANE_STEPS | step->loop, name, s.start_ns, s.end_ns,
+			&full);
+	return t && tl->sink->begin(tl->ctx, t, &s) && tl->sink->end(tl->ctx, t, s.end_ns);
+}
+
+static bool put_steps(struct timeline *tl)
+{
+	struct buf name = { 0 };
+	int64_t named = -1;
 	bool ok = true;
 
+	for (size_t i = 0; ok && i < tl->steps.v.n; i++) {
+		const struct loop_step *step = &tl->steps.v.v[i];
+
+		if (!step_slices_is_valid(&tl->steps, step))
+			continue;
+		if (named != step->loop) {
+			buf_reset(&name);
+			step_slices_print_loop(&tl->steps, step->loop, &name);
+			named = step->loop;
+		}
+		ok = !name.failed && put_step(tl, step, buf_text(&name));
+	}
+	buf_free(&name);
+	tl->steps.v.n = 0;
+	return ok;
+}
+
+int timeline_item(struct timeline *tl, const struct stream_item *item, struct err *e)
+{
+	int rc = step_slices_item(&tl->steps, item, e);
+	bool ok = true;
+
+	if (rc)
+		return rc;
+	if (tl->steps.v.n >= STEP_SLICES_HELD && !put_steps(tl))
+		return err_nomem(e);
 	if (item->kind == STREAM_RECORD)
 		return record(tl, item->record, e);
 	for (size_t i = 0; ok && item->kind == STREAM_EVENTS && i < item->n; i++) {
@@ -470,8 +523,11 @@ static bool pauses(struct timeline *tl, const struct paused_list *l)
 
 int timeline_finish(struct timeline *tl, struct err *e)
 {
+	int rc = step_slices_finish(&tl->steps, e);
 	bool ok = true;
 
+	if (rc)
+		return rc;
 	for (size_t i = 0; ok && i < tl->tracks.v.n; i++)
 		ok = let_go(tl, tl->tracks.v.v[i]);
 	for (unsigned d = 0; ok && d < TRACKS_DEPTHS; d++)
@@ -482,6 +538,7 @@ int timeline_finish(struct timeline *tl, struct err *e)
 		ok = finding(tl, &tl->chains.v.v[i]);
 	for (size_t i = 0; ok && i < tl->paused.lists.n; i++)
 		ok = pauses(tl, &tl->paused.lists.v[i]);
+	ok = ok && put_steps(tl);
 	return ok ? 0 : err_nomem(e);
 }
 
@@ -492,4 +549,5 @@ void timeline_free(struct timeline *tl)
 	chain_list_free(&tl->chains);
 	open_calls_free(&tl->open);
 	paused_free(&tl->paused);
+	step_slices_free(&tl->steps);
 }

@@ -14,6 +14,7 @@
 
 #include "lib/base/err.h"
 #include "lib/emit/arrows.h"
+#include "lib/emit/step_slices.h"
 #include "lib/emit/tracks.h"
 #include "lib/event/paused.h"
 #include "lib/event/chain.h"
@@ -29,6 +30,7 @@ struct timeline_slice {
 	const struct op_def *op;     /* NULL: not known, or a chain */
 	const struct finding *chain; /* NULL: none */
 	const char *lost; /* NULL, or what is missing here: "lost 12 events: ring full" */
+	const char *step; /* NULL, or which step of a loop it is: "step 12" */
 	uint32_t name;	  /* world string that it is called by, 0: by its op */
 	uint32_t process; /* world id */
 	uint32_t stack;
@@ -57,6 +59,7 @@ struct timeline {
 	struct chain_list chains;
 	struct open_calls open; /* at the end */
 	struct paused paused;
+	struct step_slices steps;
 	int64_t newest_ns; /* end of the newest event */
 	bool nomem;
 };
@@ -64,6 +67,8 @@ struct timeline {
 /* w and told are borrowed. */
 void timeline_init(struct timeline *tl, const struct timeline_sink *sink, void *ctx,
 		   const struct world *w, const struct told *told);
+/* Before the first item: the steps of programs are to stand on it, too. False: out of memory. */
+bool timeline_show_steps(struct timeline *tl);
 int timeline_item(struct timeline *tl, const struct stream_item *item, struct err *e);
 /* What is still held, and the chains as they stand in the end. */
 int timeline_finish(struct timeline *tl, struct err *e);

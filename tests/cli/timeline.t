@@ -19,6 +19,7 @@ import tap  # noqa: E402
 EXPORT, DEMO, CORRELATE, MERGE = (os.path.join(tap.BIN, "ingero-" + n) for n in ("export", "demo", "correlate", "merge"))
 TMP = tempfile.TemporaryDirectory()
 STEP = 1 << 22  # between numbers that stand for the same pid
+STEPS_SEEN = []
 
 
 def run(*args, data=None):
@@ -80,7 +81,7 @@ def check(what, data):
     everything = [json.loads(x) for x in run("--records", data=data)[1].splitlines()]
     events = [e for e in everything if "record" not in e]
     trace = perfetto.Trace(out)
-    slices = [s for s in trace.slices if s["category"] != "causal_chain"]
+    slices = [s for s in trace.slices if s["category"] not in ("causal_chain", "step")]
     still = [r for r in everything if r.get("record") == "open" and r.get("at_end")]
     closed = [s for s in slices if s["dur"] is not None]
     # What the recording's clock said when it began is what both must agree on, whatever it is.
@@ -101,7 +102,27 @@ def check(what, data):
     tap.same({i: (s["args"]["severity"], s["args"]["count"], json.loads(s["args"]["evidence"])) for i, s in found.items()},
              {i: (("LOW", "MEDIUM", "HIGH")[r["severity"] - 1], r["count"], r["body"]) for i, r in chains.items()},
              f"{what}: its {len(chains)} chains with their evidence, as they stand in the end")
+    check_steps(what, trace, everything, zero)
     return trace, events, everything
+
+
+def check_steps(what, trace, everything, zero):
+    """The steps of the analysis, one after the other on a line of their own, as many and as long."""
+    lines = collections.defaultdict(list)
+    for s in trace.slices:
+        if s["category"] == "step":
+            lines[s["line"]].append(s)
+    got = {}
+    for line, steps in lines.items():
+        name, pid = trace.lines[line]["name"], trace.lines[trace.lines[line]["parent"]]["pid"] % STEP
+        tap.same([s["name"].lstrip("~") for s in steps], [f"step {i + 1}" for i in range(len(steps))], f"{what}: {name}: in order, by number")
+        got[pid, name.removeprefix("steps of ")] = (len(steps), sum(s["dur"] for s in steps), min(s["ts"] for s in steps) - zero)
+    for r in everything:
+        for s in r["body"]["steps"] if r.get("record") == "analysis" else ():
+            n, ns, first = got.pop((s["pid"], s["loop"]), (0, 0, 0))
+            tap.same((n, ns), (s["count"], s["total_ns"]), f"{what}: {s['loop']}: its steps are those of the analysis")
+            STEPS_SEEN.append(n)
+    tap.same(got, {}, f"{what}: no others")
 
 
 def s_instant(e):
@@ -135,6 +156,14 @@ tap.same(min(s["ts"] for s in trace.slices if s["category"] != "causal_chain") +
 
 for scenario in ("incident", "disk", "tool-call", "errors", "rank-hang", "graph-serving", "worker-starved"):
     check(scenario, correlated(demo(scenario, "--duration", "1s")))
+tap.ok(sum(STEPS_SEEN) > 1000, "steps were among them", STEPS_SEEN)
+incident = demo("incident", "--duration", "1s")
+drawn = [s["dur"] for s in perfetto.Trace(run("-f", "perfetto", data=incident)[1]).slices if s["category"] == "step"]
+told = json.loads(run("-f", "chrome", data=incident)[1])["traceEvents"]
+tap.ok(drawn and drawn == [round(e["dur"] * 1000) for e in told if e.get("cat") == "step"], "steps in JSON too", len(drawn))
+tap.ok(any(e["args"].get("name") == "steps of train_step (train.cpp:104)" for e in told if e["name"] == "thread_name"), "on a line that says of which loop")
+tap.none([s["name"] for s in perfetto.Trace(run("-f", "perfetto", "-e", "cudaLaunchKernel", data=incident)[1]).slices if s["category"] == "step"],
+         "of chosen operations alone there are no steps")
 hang = perfetto.Trace(run("-f", "perfetto", data=demo("call-hang", "--duration", "12s"))[1])
 tap.ok(hang.open and all("Synchronize" in s["name"] for s in hang.open), "a call that had not returned has no end", hang.open[:2])
 
@@ -173,13 +202,13 @@ tap.same([[e["ph"] for e in json.loads(run("-f", "chrome", *names)[1])["traceEve
 # The same with some of the events: outer calls alone, inner ones alone.
 for choice in (["-e", "driver"], ["-e", "cuda"], ["-e", "sched"], ["-p", str(events[0].get("pid", 1))], ["--no-stacks"]):
     part = perfetto.Trace(run("-f", "perfetto", *choice, data=ranks)[1])
-    tap.same((len(part.slices) - len(part.open), part.complaints),
+    tap.same((sum(s["category"] != "step" for s in part.slices) - len(part.open), part.complaints),
              (len(run(*choice, data=ranks)[1].splitlines()), []), f"{choice}: as many as lines of JSON")
 
 # Chrome's JSON.
 status, out, err = run("-f", "chrome", data=correlated(ranks))
 whole = json.loads(out, object_pairs_hook=no_key_twice)
-drawn = [e for e in whole["traceEvents"] if e["ph"] in "Xi" and e["cat"] != "causal_chain"]
+drawn = [e for e in whole["traceEvents"] if e["ph"] in "Xi" and e["cat"] not in ("causal_chain", "step")]
 lines = [json.loads(x) for x in run(data=ranks)[1].splitlines()]
 tap.same((status, len(drawn)), (0, len(lines)), "chrome: whole JSON, a slice per event")
 
@@ -190,7 +219,7 @@ def ns(text):
 
 
 exact = json.loads(out, parse_float=str)["traceEvents"]
-exact = [e for e in exact if e["ph"] == "X" and e["cat"] != "causal_chain"]
+exact = [e for e in exact if e["ph"] == "X" and e["cat"] not in ("causal_chain", "step")]
 zero = min(ns(e["ts"]) for e in exact) - min(e["start_ns"] for e in lines)
 tap.same(collections.Counter((e["name"], e["cat"], ns(e["ts"]) - zero, ns(e["dur"])) for e in exact),
          collections.Counter((called(e), e["source"], e["start_ns"], e["duration_ns"]) for e in lines), "chrome: to the nanosecond")

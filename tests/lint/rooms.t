@@ -37,7 +37,8 @@ ROOMS = {
     "detect": ["path"],
     "cause": ["detect"],
     "ask": ["input", "cause"],
-    "emit": ["world", "stat"],
+    # detect: the steps of programs in a timeline
+    "emit": ["detect"],
     "net": ["base"],
     # cli: another program of the house is asked; sim: a generated recording is one that nobody had to bring; host: rights are
     # given away before anybody asks
