@@ -9,6 +9,7 @@
 #include "lib/event/tier.h"
 #include "lib/path/loops_state.h"
 
+#define WAITS_TOLD  2	/* of one call: more than one is no anchor */
 #define FORGET_MORE 256 /* threads, and twice as many as were left: it is looked which are over */
 
 struct loops *loops_new(const struct world *w, struct loop_listener *listener)
@@ -62,6 +63,7 @@ void loops_free(struct loops *l)
 	loops_calls_free(l);
 	vec_free(&l->v);
 	python_lines_free(&l->lines);
+	stack_calls_free(&l->stack_calls);
 	paused_free(&l->paused);
 	free(l->kinds);
 	free(l);
@@ -318,6 +320,31 @@ static inline int64_t gap_least(const struct loops_thread *th)
 	return least && least < LOOPS_IDLE_NS ? (int64_t)least : LOOPS_IDLE_NS;
 }
 
+/* Waits inside of a call: of one that returned, and of one whose probes were detached, which the stack of the wait
+ * names. */
+APART static void take_waits_inside(struct loops *l, struct loops_thread *th,
+				    const struct event *ev, enum loops_kind kind)
+{
+	const struct stack_call *call;
+	unsigned n = kind <= LOOPS_CALL ? th->waits_inside : 0;
+
+	if (kind == LOOPS_WAIT && !stack_calls_find(&l->stack_calls, l->w, ev->stack, &call))
+		l->nomem = true;
+	else if (kind == LOOPS_WAIT && call->op)
+		n = 1;
+	for (unsigned i = 0; i < n && i < WAITS_TOLD; i++)
+		loops_begin_waited(l, th, kind == LOOPS_WAIT ? call->op : ev->op, event_start(ev));
+}
+
+/* It fell asleep, and was not only without a CPU. */
+static bool is_asleep(const struct event *ev)
+{
+	uint64_t wait = 0;
+
+	event_get(ev, op_builtin(ev->op), COL_WAIT_NS, &wait);
+	return wait < ev->dur_ns;
+}
+
 static int take_event(struct loops *l, struct loops_thread *th, const struct event *ev,
 		      enum loops_kind kind)
 {
@@ -337,6 +364,10 @@ static int take_event(struct loops *l, struct loops_thread *th, const struct eve
 		loops_begin_anchored(l, th, ev->op, event_start(ev));
 	else if (kind == LOOPS_WAIT && th->has_lines)
 		loops_begin_left(l, th, ev->op, event_start(ev));
+	if ((kind == LOOPS_WAIT || th->waits_inside) && th->nwatched)
+		take_waits_inside(l, th, ev, kind);
+	if (kind <= LOOPS_CALL)
+		th->waits_inside = 0;
 	if (th->current >= 0)
 		loops_check_left(l, th, event_start(ev));
 	if (l->kinds[ev->op] & LOOPS_TRIP && !th->python)
@@ -362,8 +393,10 @@ int loops_event(struct loops *l, const struct event *ev, struct err *e)
 		return l->nomem ? err_nomem(e) : 0;
 	if (kind == LOOPS_WAIT && th->process_calls)
 		loops_calls_wait(l, th, ev);
-	if (ev->depth)
+	if (ev->depth) {
+		th->waits_inside += ev->op == OP_SCHED_OFFCPU && is_asleep(ev);
 		return 0;
+	}
 	if (kind == LOOPS_WAIT && !ev->stack) {
 		take_wait(th, ev);
 		return 0;

@@ -198,12 +198,16 @@ static void check_anchor(struct loops *l, struct loops_thread *th, struct loop_r
 	loops_begin(l, th, row, b);
 }
 
-static void add_anchor(struct loops *l, struct loops_thread *th, struct loop_row *row, uint16_t op,
-		       int64_t ns)
+static uint64_t anchor_key(const struct loops_thread *th, uint16_t op)
 {
 	const struct loop_level *leaf = &th->levels[th->nlevels - 1];
-	uint64_t key = (leaf->path ^ leaf->line) * 0x9e3779b97f4a7c15 + op;
 
+	return (leaf->path ^ leaf->line) * 0x9e3779b97f4a7c15 + op;
+}
+
+static void add_anchor(struct loops *l, struct loops_thread *th, struct loop_row *row, uint64_t key,
+		       uint16_t op, int64_t ns)
+{
 	if (row->newest_ns == LOOPS_NEVER)
 		return;
 	if (l->paused.lists.n)
@@ -214,7 +218,15 @@ static void add_anchor(struct loops *l, struct loops_thread *th, struct loop_row
 void loops_begin_anchored(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns)
 {
 	for (unsigned i = 0; i < th->nwatched; i++)
-		add_anchor(l, th, &th->rows[th->watched[i]], op, ns);
+		add_anchor(l, th, &th->rows[th->watched[i]], anchor_key(th, op), op, ns);
+}
+
+/* Waits are recorded whether their call is or not. */
+void loops_begin_waited(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns)
+{
+	for (unsigned i = 0; i < th->nwatched; i++)
+		add_anchor(l, th, &th->rows[th->watched[i]], ~anchor_key(th, op), OP_SCHED_OFFCPU,
+			   ns);
 }
 
 /* Whether the inner level was called by the outer one, where both may be left. */
@@ -231,9 +243,9 @@ void loops_begin_left(struct loops *l, struct loops_thread *th, uint16_t op, int
 		if (level->moved || !is_below(level - 1, level))
 			break;
 		if (level->row >= 0 && th->rows[level->row].path == level->path)
-			add_anchor(l, th, &th->rows[level->row], op, ns);
+			add_anchor(l, th, &th->rows[level->row], anchor_key(th, op), op, ns);
 		if (level->line_row >= 0 &&
 		    th->rows[level->line_row].path == loops_line_path(level))
-			add_anchor(l, th, &th->rows[level->line_row], op, ns);
+			add_anchor(l, th, &th->rows[level->line_row], anchor_key(th, op), op, ns);
 	}
 }

@@ -12,6 +12,7 @@
 #include "lib/path/loop_row.h"
 #include "lib/path/loops.h"
 #include "lib/path/python_lines.h"
+#include "lib/path/stack_calls.h"
 
 #define LOOPS_VISITS 8
 #define LOOPS_ALL    (LOOPS_ROWS + LOOPS_LINES) /* rows: functions, then lines; at most 64 */
@@ -53,6 +54,7 @@ struct loops_thread {
 	struct loops_calls *process_calls; /* NULL: none were made yet */
 	uint64_t newest_trip;		   /* see struct loops_call */
 	uint32_t stack;			   /* of the newest event, 0: none */
+	uint32_t waits_inside;		   /* of the call that has not returned */
 	uint32_t callee; /* the newest event's, see LOOP_CALLEE_OP; 0: it was no call */
 	unsigned nlevels;
 	unsigned ncalled; /* of these whose newest callee is known */
@@ -101,6 +103,7 @@ struct loops {
 	const struct world *w;
 	struct loop_listener *listener;
 	struct python_lines lines;
+	struct stack_calls stack_calls;
 	struct paused paused;
 	int64_t lost_since_ns, lost_until_ns; /* the newest; empty: none */
 	VEC(struct loop) v;
@@ -168,6 +171,8 @@ void loops_enter_row(struct loops *l, struct loops_thread *th, struct loop_row *
 		     int64_t ns, bool stayed);
 /* A call that is no launch, with the stack that was walked. */
 void loops_begin_anchored(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns);
+/* A wait inside such a call. */
+void loops_begin_waited(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns);
 /* A wait with the stack that was walked, for the functions that it was called from just before. */
 void loops_begin_left(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns);
 /* That of a level; NULL: there is no room. */

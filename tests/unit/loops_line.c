@@ -318,9 +318,71 @@ static void windows(void)
 	play_free(&p);
 }
 
+/* The thread sleeps in cudaStreamSynchronize: inside the call where that is recorded; where it is not, the functions on its
+ * stack say so. */
+static void wait_inside(struct play *p, bool recorded, const char *stack)
+{
+	struct world_frame native = { .kind = FRAME_NATIVE, .offset = 4711 };
+	struct world_symbol name = {
+		.name = world_string(p->s.w, bytes_of("cudaStreamSynchronize")), .delta = 5
+	};
+	uint32_t frames[8] = { world_frame(p->s.w, &native) };
+	struct event ev = { .end_ns = p->now + p->step_ns,
+			    .dur_ns = (uint64_t)p->step_ns / 2,
+			    .op = OP_SCHED_OFFCPU,
+			    .depth = recorded,
+			    .ctx = p->a.ctx };
+	unsigned n;
+	const uint32_t *python = world_get_stack(p->s.w, stack_of(p->s.w, stack), &n);
+
+	memcpy(frames + 1, python, n * sizeof(*python));
+	world_symbol(p->s.w, frames[0], &name);
+	if (!recorded)
+		ev.stack = world_stack(p->s.w, frames, n + 1);
+	if (loops_event(p->loops, &ev, NULL))
+		abort();
+	p->now += p->step_ns;
+}
+
+/* Nothing but that wait is left of a step where calls are not recorded. */
+static void waits_in_windows(void)
+{
+	struct play p = play_new();
+	char text[200];
+	int64_t since = 0;
+
+	play_begin(&p);
+	for (int i = 0; i < 2000; i++) {
+		bool paused = i > 100 && i % 200 >= 40;
+
+		if (paused && !since)
+			pause_all(&p, since = p.now - 10 * US, 0);
+		else if (!paused && since)
+			pause_all(&p, since, p.now - 10 * US);
+		since = paused ? since : 0;
+		for (int k = 0; k < 3 && !paused; k++)
+			call(&p, "main:11 request:9 launch:7");
+		p.now += paused ? 3 * p.step_ns : 0;
+		wait_inside(&p, !paused, "main:11 request:10");
+		if (!paused)
+			op(&p, OP_CUDA_STREAM_SYNC, "main:11 request:10");
+		p.now += paused ? p.step_ns : 0;
+	}
+	if (since)
+		pause_all(&p, since, p.now);
+	if (loops_finish(p.loops, NULL))
+		abort();
+	summary_of(&p, p.a.thread, text, sizeof(text));
+	is_near(strtod(text + 1, NULL), 2000, 10, "waits in calls that were not recorded, %s",
+		text);
+	is_u64(p.disorder, 0, "steps come in order");
+	play_free(&p);
+}
+
 int main(void)
 {
 	table();
 	windows();
+	waits_in_windows();
 	return tap_done();
 }
