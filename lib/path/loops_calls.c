@@ -2,7 +2,7 @@
 /*
  * Steps of a process without Python frames: it repeats a sequence of copies, waits for the device and
  * graph launches, whichever of its threads makes them. Launches alone make no step: layers repeat them
- * within one. Where several threads each have a sequence of their own, the one with most calls is asked.
+ * within one. Where threads do not take turns, each that repeats a sequence of its own has a loop of its own.
  * A call that stands once in the sequence tells the steps from then on (loops_calls_tell.c). When it stays
  * away a new sequence is looked for (loops_calls_find.c).
  */
@@ -33,13 +33,140 @@ static struct loops_calls *need_calls(struct loops *l, const struct loops_thread
 	return l->calls.v[th->process] = c;
 }
 
+/* Of a thread; NULL: out of memory, or there are too many. */
+static struct loops_calls *new_own(struct loops *l, struct loops_calls *of, uint32_t thread)
+{
+	struct loops_calls *c = of->nown < LOOPS_CALLS_OWN ? calloc(1, sizeof(*c)) : NULL;
+
+	l->nomem |= !c && of->nown < LOOPS_CALLS_OWN;
+	if (!c)
+		return NULL;
+	*c = (struct loops_calls){ .process = of->process,
+				   .node = of->node,
+				   .thread = thread,
+				   .only = thread,
+				   .threads = 1,
+				   .waits_only = of->waits_only,
+				   .newest = thread,
+				   .of = of,
+				   .next = of->next,
+				   .loop = -1 };
+	of->next = c;
+	of->nown++;
+	return c;
+}
+
+static struct loops_calls *find_own(const struct loops_calls *of, uint32_t thread)
+{
+	struct loops_calls *c = of->next;
+
+	while (c && c->thread != thread)
+		c = c->next;
+	return c;
+}
+
+static void free_own(struct loops_calls *c)
+{
+	struct loops_calls **at = &c->of->next;
+
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	c->of->nown--;
+	vec_free(&c->v);
+	vec_free(&c->waits);
+	free(c);
+}
+
+static void move_calls(struct loops *l, struct loops_calls *c)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->v.n; i++) {
+		struct loops_call call = c->v.v[i];
+		struct loops_calls *own = find_own(c, call.thread);
+
+		if (call.thread == c->only)
+			c->v.v[kept++] = call;
+		else if (own || (own = new_own(l, c, call.thread)))
+			l->nomem |= !vec_push(&own->v, call);
+	}
+	c->v.n = kept;
+}
+
+static void move_waits(struct loops *l, struct loops_calls *c)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->waits.n; i++) {
+		struct loops_wait wait = c->waits.v[i];
+		struct loops_calls *own = find_own(c, wait.thread);
+
+		if (wait.thread == c->only)
+			c->waits.v[kept++] = wait;
+		else if (own)
+			l->nomem |= !vec_push(&own->waits, wait);
+	}
+	c->waits.n = kept;
+}
+
+static void finish_calls(struct loops *l, struct loops_calls *c, int64_t last_ns);
+
+/* Each thread is looked at by itself. Those that have ended are over. */
+static void set_apart(struct loops *l, struct loops_calls *c, uint32_t only)
+{
+	struct loops_calls *own, *next;
+
+	c->only = only;
+	move_calls(l, c);
+	move_waits(l, c);
+	for (own = c->next; own; own = next) {
+		struct loops_thread *th = l->by_thread.v[own->thread];
+
+		next = own->next;
+		if (th->process_calls == own)
+			continue;
+		if (th->process_calls == c) {
+			th->process_calls = own;
+			loops_calls_search(l, own);
+			own->next_try = own->loop >= 0 ? 0 : 2 * own->v.n;
+		} else {
+			finish_calls(l, own, own->v.n ? own->v.v[own->v.n - 1].end_ns : 0);
+			free_own(own);
+		}
+	}
+}
+
+/* Copies are not recorded all of the time, and waits are. */
+static bool has_waits_only(const struct loops *l, const struct loops_calls *c)
+{
+	unsigned missing = loops_missing(l, c->node, c->v.v[0].start_ns, c->v.v[c->v.n - 1].end_ns);
+
+	return missing >> TIER_SUBMITS & 1 && !(missing >> TIER_WAITS & 1);
+}
+
+/* In the calls of all threads, unless they make them at the same time; else in each thread's own. */
+static void search(struct loops *l, struct loops_calls *c)
+{
+	uint32_t only;
+
+	c->waits_only |= has_waits_only(l, c);
+	if ((c->only || !loops_calls_are_concurrent(c)) && loops_calls_search(l, c))
+		return;
+	only = c->only ? 0 : loops_calls_find_thread(l, c);
+	if (!only)
+		return;
+	set_apart(l, c, only);
+	loops_calls_search(l, c);
+}
+
 /* While no loop is known. */
 static void try_period(struct loops *l, struct loops_calls *c, int64_t ns)
 {
 	if (c->v.n < c->next_try ||
 	    (c->v.n < LOOPS_CALLS_HELD && ns - c->v.v[0].start_ns < HOLD_NS))
 		return;
-	loops_calls_search(l, c);
+	search(l, c);
 	c->next_try = c->loop >= 0 ? 0 : 2 * c->v.n;
 	if (c->loop < 0 && c->v.n >= LOOPS_CALLS_HELD) {
 		memmove(c->v.v, c->v.v + LOOPS_CALLS_HELD / 2,
@@ -59,8 +186,9 @@ void loops_calls_add(struct loops *l, struct loops_thread *th, const struct even
 
 	if (!c && (c = th->process_calls = need_calls(l, th)))
 		c->threads++;
-	if (!c || c->python || (c->only && c->only != th->id) ||
-	    (c->waits_only && op_tier(ev->op) != TIER_WAITS))
+	if (c && c->only && c->only != th->id && (c = new_own(l, c, th->id)))
+		th->process_calls = c;
+	if (!c || c->python || (c->waits_only && op_tier(ev->op) != TIER_WAITS))
 		return;
 	/* Tensors that are copied one after the other are one call of the sequence. */
 	if (call.key == th->newest_trip && !loops_calls_is_wait(l, call.key))
@@ -135,12 +263,8 @@ void loops_calls_wait(struct loops *l, const struct loops_thread *th, const stru
 	take_wait(l, c, th->id, ev, def);
 }
 
-void loops_calls_exclude(struct loops *l, const struct loops_thread *th)
+static void void_loops(struct loops *l, struct loops_calls *c)
 {
-	struct loops_calls *c = need_calls(l, th);
-
-	if (!c || c->python)
-		return;
 	c->python = true;
 	vec_free(&c->v);
 	vec_free(&c->waits);
@@ -153,6 +277,16 @@ void loops_calls_exclude(struct loops *l, const struct loops_thread *th)
 						(uint32_t)c->known[i].loop);
 	}
 	c->loop = -1;
+}
+
+void loops_calls_exclude(struct loops *l, const struct loops_thread *th)
+{
+	struct loops_calls *c = need_calls(l, th);
+
+	if (c && c->python)
+		return;
+	for (; c; c = c->next)
+		void_loops(l, c);
 }
 
 /* The loop may have gone on where nothing of it was recorded: for long there were more steps. */
@@ -171,7 +305,7 @@ static void finish_loop(const struct loops *l, const struct loops_calls *c, int6
 static void finish_calls(struct loops *l, struct loops_calls *c, int64_t last_ns)
 {
 	if (c->loop < 0 && !c->python && c->v.n)
-		loops_calls_search(l, c);
+		search(l, c);
 	if (c->loop >= 0) {
 		loops_calls_close(l, c);
 		finish_loop(l, c, last_ns);
@@ -181,18 +315,29 @@ static void finish_calls(struct loops *l, struct loops_calls *c, int64_t last_ns
 	vec_free(&c->waits);
 }
 
-void loops_calls_leave(struct loops *l, struct loops_thread *th)
+static void leave_process(struct loops *l, struct loops_calls *c, const struct loops_thread *th)
 {
-	struct loops_calls *c = th->process_calls;
-
-	if (c && --c->threads == 0) {
+	if (--c->threads == 0) {
 		finish_calls(l, c, th->last_ns);
-	} else if (c && c->only == th->id) {
+	} else if (c->only == th->id) {
 		finish_calls(l, c, th->last_ns);
 		c->only = 0;
 		c->next_try = 0;
 	}
+}
+
+void loops_calls_leave(struct loops *l, struct loops_thread *th)
+{
+	struct loops_calls *c = th->process_calls;
+
+	if (!c)
+		return;
 	th->process_calls = NULL;
+	leave_process(l, c->of ? c->of : c, th);
+	if (!c->of)
+		return;
+	finish_calls(l, c, th->last_ns);
+	free_own(c);
 }
 
 void loops_calls_free(struct loops *l)
@@ -200,6 +345,8 @@ void loops_calls_free(struct loops *l)
 	for (size_t i = 0; i < l->calls.n; i++) {
 		struct loops_calls *c = l->calls.v[i];
 
+		while (c && c->next)
+			free_own(c->next);
 		if (!c)
 			continue;
 		vec_free(&c->v);

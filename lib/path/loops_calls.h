@@ -11,6 +11,7 @@
 
 #define LOOPS_CALLS_HELD  4096 /* while no period is known */
 #define LOOPS_CALLS_KNOWN 4    /* loops of a process that are found again */
+#define LOOPS_CALLS_OWN	  16   /* threads of a process with loops of their own, at once */
 /* Periods without the call that tells steps, and calls besides, end the loop. */
 #define LOOPS_CALLS_AWAY      4
 #define LOOPS_CALLS_AWAY_MORE 16
@@ -32,8 +33,11 @@ struct loops_wait {
 
 struct loops_calls {
 	uint32_t process, node, thread;
-	uint32_t only;		      /* thread whose calls are looked at; 0: all */
-	unsigned threads;	      /* that live and made such calls */
+	uint32_t only;	  /* thread whose calls are looked at; 0: all */
+	unsigned threads; /* that live and made such calls */
+	/* Of a thread of its own: of which process, and the next such one; of a process: the first one. */
+	struct loops_calls *of, *next;
+	unsigned nown;		      /* how many that are */
 	bool python;		      /* it has Python frames: its loops are in them */
 	bool waits_only;	      /* copies were not recorded all of the time */
 	VEC(struct loops_call) v;     /* of no step yet; without a loop at most LOOPS_CALLS_HELD */
@@ -79,6 +83,10 @@ void loops_calls_meet_wait(struct loops *l, struct loops_calls *c, const struct 
 void loops_calls_close(struct loops *l, struct loops_calls *c);
 
 /* loops_calls_find.c: looks for a loop in the calls that are held, and tells its steps. */
-void loops_calls_search(struct loops *l, struct loops_calls *c);
+bool loops_calls_search(struct loops *l, struct loops_calls *c);
+/* Whether threads make calls at the same time: they do not take turns. */
+bool loops_calls_are_concurrent(const struct loops_calls *c);
+/* A thread that makes steps of its own; 0: none does, or there is only one. */
+uint32_t loops_calls_find_thread(struct loops *l, const struct loops_calls *c);
 
 #endif

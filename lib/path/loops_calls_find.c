@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks for the sequence of calls that a process repeats, in those of all its threads or, where they make
- * calls at the same time, of the one that makes most; and chooses the call of it that tells steps apart.
+ * Looks for the sequence of calls that a process repeats, in those of all its threads or of one, and
+ * chooses the call of it that tells steps apart. Threads take turns if each waits while another one makes
+ * calls; else these overlap, or a thread is awake meanwhile.
  */
 #include "lib/path/call_period.h"
 #include "lib/path/loops_calls.h"
@@ -9,6 +10,8 @@
 #define THREADS_COUNTED	 16
 #define MAIN_SHARE	 0.25 /* of the calls of the thread that makes most */
 #define CONCURRENT_SHARE 0.02 /* of calls overlap the one before: several threads make steps */
+#define TURNS_LEAST	 32   /* calls behind those of another thread, and */
+#define AWAKE_SHARE	 0.4  /* of them it was not waiting when that one made its own */
 
 static unsigned count_calls(const struct loops_call *v, size_t n, uint64_t key)
 {
@@ -146,23 +149,32 @@ static void follow_all(struct loops *l, struct loops_calls *c, const struct loop
 		follow_waits(l, c, wait, INT64_MAX);
 }
 
-/* Looks for a period of the first n of these calls, and tells the steps in all of them. */
-static bool find_period(struct loops *l, struct loops_calls *c, const struct loops_call *v,
-			size_t n, size_t all)
+/* Of the first n of these calls; *ref: where a whole period of them stands. 0: there is none. */
+static unsigned period_of(struct loops *l, const struct loops_call *v, size_t n, size_t *ref)
 {
 	uint64_t *keys = malloc(n * sizeof(*keys));
-	unsigned period = 0, at;
-	size_t ref = n;
+	unsigned period = 0;
 
+	*ref = n;
 	l->nomem |= !keys && n;
 	for (size_t i = 0; keys && i < n; i++)
 		keys[i] = v[i].key;
 	if (keys)
 		period = call_period_find(keys, n);
 	if (period)
-		ref = call_period_reference(keys, n, period);
+		*ref = call_period_reference(keys, n, period);
 	free(keys);
-	if (ref == n)
+	return *ref < n ? period : 0;
+}
+
+/* Looks for a period of the first n of these calls, and tells the steps in all of them. */
+static bool find_period(struct loops *l, struct loops_calls *c, const struct loops_call *v,
+			size_t n, size_t all)
+{
+	size_t ref;
+	unsigned period = period_of(l, v, n, &ref), at;
+
+	if (!period)
 		return false;
 	at = choose_call(l, v, n, ref, period,
 			 !loops_missing(l, c->node, v[0].start_ns, v[n - 1].end_ns));
@@ -210,15 +222,15 @@ static size_t pick_calls(const struct loops_calls *c, struct loops_call *out, ui
 	return n;
 }
 
-/* The thread that made most of the calls that are held, of the first few; the process's first one if it
- * made nearly as many. 0: there is only one. */
-static uint32_t busiest_thread(const struct loops_calls *c)
+struct thread_calls {
+	uint32_t thread;
+	size_t n;
+};
+
+/* Of the first few threads; how many there are of them. */
+static unsigned count_threads(const struct loops_calls *c, struct thread_calls *of)
 {
-	struct {
-		uint32_t thread;
-		size_t n;
-	} of[THREADS_COUNTED];
-	unsigned n = 0, best = 0;
+	unsigned n = 0;
 
 	for (size_t i = 0; i < c->v.n; i++) {
 		unsigned k = 0;
@@ -228,26 +240,101 @@ static uint32_t busiest_thread(const struct loops_calls *c)
 		if (k == THREADS_COUNTED)
 			continue;
 		if (k == n)
-			of[n++].thread = c->v.v[i].thread, of[k].n = 0;
+			of[n++] = (struct thread_calls){ .thread = c->v.v[i].thread };
 		of[k].n++;
-		best = of[k].n > of[best].n ? k : best;
 	}
+	return n;
+}
+
+/* Moves the one to the front that made most of the calls, or the process's first one if it made nearly as
+ * many. */
+static void put_main_first(const struct loops_calls *c, struct thread_calls *of, unsigned n)
+{
+	struct thread_calls first;
+	unsigned best = 0;
+
+	for (unsigned k = 1; k < n; k++)
+		best = of[k].n > of[best].n ? k : best;
 	for (unsigned k = 0; k < n; k++) {
 		if (of[k].thread == c->thread && (double)of[k].n >= MAIN_SHARE * (double)of[best].n)
 			best = k;
 	}
-	return n > 1 ? of[best].thread : 0;
+	first = of[best];
+	of[best] = of[0];
+	of[0] = first;
 }
 
-/* Whether threads make calls at the same time: they do not take turns. */
-static bool is_concurrent(const struct loops_calls *c)
+uint32_t loops_calls_find_thread(struct loops *l, const struct loops_calls *c)
 {
-	size_t overlap = 0;
+	struct thread_calls of[THREADS_COUNTED];
+	unsigned n = count_threads(c, of);
+	struct loops_call *some = n > 1 ? malloc(c->v.n * sizeof(*some)) : NULL;
+	uint32_t found = 0;
+	size_t ref;
 
-	for (size_t i = 1; i < c->v.n; i++)
+	l->nomem |= n > 1 && !some;
+	if (some)
+		put_main_first(c, of, n);
+	for (unsigned k = 0; some && k < n && !found; k++) {
+		size_t calls = pick_calls(c, some, of[k].thread, c->waits_only);
+
+		if (period_of(l, some, calls, &ref) || period_of(l, some, calls / 2, &ref))
+			found = of[k].thread;
+	}
+	free(some);
+	return found;
+}
+
+/* The first held wait that ends after that time. */
+static size_t first_wait(const struct loops_calls *c, int64_t ns)
+{
+	size_t from = 0, to = c->waits.n;
+
+	while (from < to) {
+		size_t middle = (from + to) / 2;
+
+		if (c->waits.v[middle].end_ns > ns)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return from;
+}
+
+static bool is_waiting(const struct loops_calls *c, uint32_t thread, int64_t ns)
+{
+	for (size_t i = first_wait(c, ns); i < c->waits.n; i++) {
+		if (c->waits.v[i].thread == thread)
+			return c->waits.v[i].start_ns <= ns;
+	}
+	return false;
+}
+
+/* Whether it is known what the thread of a call did when another one made the call before, and that was no
+ * waiting for its turn. */
+static bool is_awake(const struct loops_calls *c, size_t at, bool *known)
+{
+	const struct loops_call *call = &c->v.v[at], *before = call - 1;
+
+	*known = before->thread != call->thread && c->waits.n &&
+		 before->start_ns >= c->waits.v[0].end_ns;
+	return *known && !is_waiting(c, call->thread, before->start_ns);
+}
+
+bool loops_calls_are_concurrent(const struct loops_calls *c)
+{
+	size_t overlap = 0, turns = 0, awake = 0;
+
+	for (size_t i = 1; i < c->v.n; i++) {
+		bool known;
+
 		overlap += c->v.v[i].thread != c->v.v[i - 1].thread &&
 			   c->v.v[i].start_ns < c->v.v[i - 1].end_ns;
-	return (double)overlap > CONCURRENT_SHARE * (double)c->v.n;
+		awake += is_awake(c, i, &known);
+		turns += known;
+	}
+	return (double)overlap > CONCURRENT_SHARE * (double)c->v.n ||
+	       (turns >= TURNS_LEAST && (double)awake > AWAKE_SHARE * (double)turns);
 }
 
 /* Calls in steps are needed no more, and waits only where no loop is known. */
@@ -264,26 +351,16 @@ static void forget_told(struct loops_calls *c)
 		c->waits.n = 0;
 }
 
-void loops_calls_search(struct loops *l, struct loops_calls *c)
+bool loops_calls_search(struct loops *l, struct loops_calls *c)
 {
 	struct loops_call *some = malloc(c->v.n * sizeof(*some));
-	int64_t from = c->v.n ? c->v.v[0].start_ns : 0, to = c->v.n ? c->v.v[c->v.n - 1].end_ns : 0;
-	unsigned missing = loops_missing(l, c->node, from, to);
-	uint32_t only = busiest_thread(c);
 	bool found = false;
 
-	c->waits_only |= missing >> TIER_SUBMITS & 1 && !(missing >> TIER_WAITS & 1);
-	if (!some) {
-		l->nomem |= c->v.n > 0;
-		return;
-	}
-	if (c->only || !only || !is_concurrent(c))
+	l->nomem |= !some && c->v.n;
+	if (some && c->v.n) {
 		found = find_loops(l, c, some, pick_calls(c, some, c->only, c->waits_only));
-	if (!found && only) {
-		c->only = only;
-		if (!find_loops(l, c, some, pick_calls(c, some, only, c->waits_only)))
-			c->only = 0;
+		forget_told(c);
 	}
 	free(some);
-	forget_told(c);
+	return found;
 }

@@ -398,19 +398,23 @@ static void copies_paused(void)
 	play_free(&p);
 }
 
+static void wait_in(struct play *p, struct actor a, uint64_t kind, int64_t from, int64_t to)
+{
+	const struct op_def *def = op_builtin(OP_SCHED_OFFCPU);
+	struct event ev = {
+		.end_ns = to, .dur_ns = (uint64_t)(to - from), .op = OP_SCHED_OFFCPU, .ctx = a.ctx
+	};
+
+	event_set(&ev, def, COL_SYSCALL, 7);
+	event_set(&ev, def, COL_OBJECT_KIND, kind);
+	if (loops_event(p->loops, &ev, NULL))
+		abort();
+}
+
 /* A wait of the thread for its device, in the system call that the library makes for it. */
 static void poll_device(struct play *p)
 {
-	const struct op_def *def = op_builtin(OP_SCHED_OFFCPU);
-	struct event ev = { .end_ns = p->now + p->step_ns / 2,
-			    .dur_ns = (uint64_t)p->step_ns / 4,
-			    .op = OP_SCHED_OFFCPU,
-			    .ctx = p->a.ctx };
-
-	event_set(&ev, def, COL_SYSCALL, 7);
-	event_set(&ev, def, COL_OBJECT_KIND, OBJECT_POLL);
-	if (loops_event(p->loops, &ev, NULL))
-		abort();
+	wait_in(p, p->a, OBJECT_POLL, p->now + p->step_ns / 4, p->now + p->step_ns / 2);
 	p->now += p->step_ns;
 }
 
@@ -459,11 +463,132 @@ static void never_again(void)
 	play_free(&q);
 }
 
+/* Steps and their number of the longest loop of a thread. */
+static uint64_t steps_of(const struct play *p, struct actor a)
+{
+	int at = loops_main(p->loops, a.thread);
+
+	return at < 0 ? 0 : loops_get(p->loops, (size_t)at)->count;
+}
+
+static void leave(struct play *p, struct actor a)
+{
+	struct event ev = { .end_ns = p->now, .op = OP_PROC_EXIT, .ctx = a.ctx };
+
+	if (loops_event(p->loops, &ev, NULL))
+		abort();
+}
+
+/* Each thread that makes calls at the same time as others has a loop of its own, from its first step on:
+ * also one that comes later, and one that has ended when it is looked for them. */
+static void at_once(void)
+{
+	struct play p = play_new();
+	struct actor early = stage_actor(&p.s, 10, 12, 1, "early"),
+		     late = stage_actor(&p.s, 10, 13, 1, "late"), v[3];
+	size_t loops = 0;
+
+	play_begin(&p);
+	for (int i = 0; i < 9000; i++) {
+		v[0] = p.a;
+		v[1] = p.b;
+		v[2] = i < 600 ? early : late;
+		p.now += (i * 7919) % 13 * US;
+		if (i == 600)
+			leave(&p, early);
+		if (i % 3 == 2 && i >= 600 && i < 3000)
+			continue;
+		call_in(&p, v[i % 3], OP_CUDA_MEMCPY_ASYNC, "batch");
+		p.step_ns *= 9;
+		call_in(&p, v[i % 3], OP_CUDA_STREAM_SYNC, "loss");
+		p.step_ns /= 9;
+		p.now -= 6 * p.step_ns;
+	}
+	if (loops_finish(p.loops, NULL))
+		abort();
+	is_u64(steps_of(&p, p.a), 3000, "a thread of several at once");
+	is_u64(steps_of(&p, p.b), 3000, "another one");
+	is_u64(steps_of(&p, early), 200, "one that ended early");
+	is_u64(steps_of(&p, late), 2000, "one that came later");
+	for (size_t i = 0; i < loops_count(p.loops); i++)
+		loops += loops_get(p.loops, i)->count > 0;
+	is_u64(loops, 4, "a loop each");
+	play_free(&p);
+}
+
+/* Steps of two threads, none of whose calls overlap. turns: each waits while the other one makes a step. */
+static void make_turns(struct play *p, bool turns)
+{
+	int64_t slept[2] = { p->now, p->now };
+	bool was_other = false;
+
+	for (int i = 0; i < 1000; i++) {
+		bool other = i % 7 == 2 || i % 7 == 5;
+		struct actor a = other ? p->b : p->a;
+
+		if (turns && i > 2 && other != was_other)
+			wait_in(p, a, OBJECT_FUTEX, slept[other], p->now - 20 * US);
+		if (other != was_other)
+			slept[was_other] = p->now - 30 * US;
+		was_other = other;
+		wait_in(p, a, OBJECT_POLL, p->now - 10 * US, p->now - 5 * US);
+		call_in(p, a, OP_CUDA_MEMCPY_ASYNC, "batch");
+		call_in(p, a, OP_CUDA_STREAM_SYNC, "loss");
+	}
+	if (loops_finish(p->loops, NULL))
+		abort();
+}
+
+/* Calls that are short seldom overlap: what the other one did meanwhile tells. */
+static void awake(void)
+{
+	struct play p = play_new(), q = play_new();
+
+	play_begin(&p);
+	make_turns(&p, false);
+	is_u64(steps_of(&p, p.a), 714, "a thread that goes on beside another one's calls");
+	is_u64(steps_of(&p, p.b), 286, "has a loop of its own, and so has that one");
+	play_free(&p);
+	play_begin(&q);
+	make_turns(&q, true);
+	is_u64(steps_of(&q, q.a), 1000, "threads that wait for their turns have one loop");
+	is_u64(steps_of(&q, q.b), 0, "and no other one");
+	play_free(&q);
+}
+
+/* So many that not all are looked at: what is held of them is bounded. */
+static void crowd(void)
+{
+	struct play p = play_new();
+	struct actor v[40];
+	unsigned with = 0;
+
+	for (unsigned i = 0; i < 40; i++)
+		v[i] = stage_actor(&p.s, 10, 100 + i, 1, "pool");
+	play_begin(&p);
+	for (unsigned i = 0; i < 20000; i++) {
+		call_in(&p, v[i % 40], OP_CUDA_MEMCPY_ASYNC, "batch");
+		p.step_ns *= 9;
+		call_in(&p, v[i % 40], OP_CUDA_STREAM_SYNC, "loss");
+		p.step_ns /= 9;
+		p.now -= 9 * p.step_ns;
+	}
+	if (loops_finish(p.loops, NULL))
+		abort();
+	for (unsigned i = 0; i < 40; i++)
+		with += steps_of(&p, v[i]) > 400;
+	is_u64(with, 17, "of forty threads the loops of one, and of sixteen beside it");
+	play_free(&p);
+}
+
 int main(void)
 {
 	table();
 	windows();
 	copies_paused();
 	never_again();
+	at_once();
+	awake();
+	crowd();
 	return tap_done();
 }
