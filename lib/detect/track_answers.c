@@ -2,6 +2,7 @@
 /*
  * What is asked of tracks, and told to them by who knows the calls.
  */
+#include "lib/detect/own_code.h"
 #include "lib/detect/track_internal.h"
 
 int path_tracks_loop(const struct path_tracks *t, const struct track_state *s)
@@ -83,7 +84,8 @@ bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window
 	out->v.n = 0;
 	if (!map_get(&t->by_anchor, a.thread, &at))
 		return true;
-	return track_sums_parts(&t->v.v[at].sums, window, a.thread, t->path, &t->names, out);
+	return track_sums_parts(&t->v.v[at].sums, window, a.thread, t->path, &t->names, out) &&
+	       own_code_place(out);
 }
 
 void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct path_unended *out)

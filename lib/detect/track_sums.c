@@ -31,9 +31,10 @@ static uint64_t place_of(struct track_names *names, const struct track_key *k)
 	struct {
 		uint32_t thread, who, via, name, file, frame;
 		uint16_t op, state;
-	} of = { .thread = k->thread, .who = k->who, .via = k->via, .state = k->state };
+	} of = { .thread = k->thread, .via = k->via, .state = k->state };
 
 	if (k->state != SEGMENT_OWN) {
+		of.who = k->who;
 		of.op = k->op;
 		of.frame = frame;
 	} else if (f) {
@@ -79,6 +80,8 @@ uint32_t track_sums_number(struct track_sums *s, const struct path *path, struct
 		return number;
 	key.line = key.via = 0;
 	key.op = 0;
+	if (key.state == SEGMENT_OWN)
+		key.who = 0;
 	key.flags &= (uint16_t)~SEGMENT_SAMPLED;
 	return find_number(s, names, &key, UINT32_MAX);
 }
@@ -207,6 +210,8 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	if (s.line)
 		out->line = site_frames_get(&names->frames, names->w, s.line);
 	out->sampled = s.flags & SEGMENT_SAMPLED;
+	if (s.state == SEGMENT_OWN)
+		out->before = out->sampled ? s.who : s.line;
 	out->op = s.op;
 	if (out->class == PATH_LOCK)
 		out->gil = s.object == OBJECT_GIL;

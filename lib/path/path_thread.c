@@ -120,13 +120,17 @@ uint32_t path_thread_line(const struct path_thread *th)
  * it. */
 static bool keep_place(struct path_thread *th, uint32_t sample, const struct segment *s, size_t n)
 {
-	struct segment own = { .line = sample, .state = SEGMENT_OWN, .flags = SEGMENT_SAMPLED };
+	struct segment own = { .line = sample,
+			       .who = sample ? path_thread_before(th) : 0,
+			       .state = SEGMENT_OWN,
+			       .flags = SEGMENT_SAMPLED };
 
 	for (size_t i = 0; i < n; i++) {
 		if (segment_blocked(&s[i]) && s[i].line) {
 			own.line = s[i].line;
 			own.op = s[i].op;
 			own.flags = 0;
+			own.who = 0;
 		}
 	}
 	if (!own.line)

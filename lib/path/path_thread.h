@@ -79,6 +79,14 @@ struct path_call {
 bool path_thread_call(struct path_thread *th, const struct losses *losses,
 		      const struct path_call *c);
 
+/* Stack of what was before the thread's own code; 0: nothing was. */
+static inline uint32_t path_thread_before(const struct path_thread *th)
+{
+	const struct segment *own = th->own ? &segment_key_get(th->log.keys, th->own)->s : NULL;
+
+	return !own ? 0 : own->flags & SEGMENT_SAMPLED ? own->who : own->line;
+}
+
 /* The thread's own code from where its log ends. */
 static inline struct segment path_thread_own(const struct path_thread *th)
 {
@@ -91,6 +99,7 @@ static inline struct segment path_thread_own(const struct path_thread *th)
 		s.flags = th->sampled.sync ? SEGMENT_IN_SYNC : 0;
 	} else if (th->sample) {
 		s.line = th->sample;
+		s.who = path_thread_before(th);
 		s.flags = SEGMENT_SAMPLED;
 	} else if (th->own) {
 		s = segment_key_get(th->log.keys, th->own)->s;

@@ -65,6 +65,7 @@ struct segment {
 	int64_t end_ns;
 	uint32_t line; /* world stack id: where the call, the sample or the wait was; 0 not known */
 	uint32_t who;  /* world thread id, see the states; BLOCKED on a disk: its device number;
+			* OWN and SAMPLED: world stack id of the call before, or of the wait;
 			* THROTTLED: world cgroup id, 0 not known */
 	uint16_t op;   /* of the outermost call around it (OWN: before it); 0 none */
 	uint8_t state; /* enum segment_state */

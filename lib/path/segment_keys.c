@@ -85,6 +85,8 @@ RARE static uint32_t add_key(struct segment_keys *k, size_t slot, uint64_t hash,
 	if (segment_keys_count(k) >= SEGMENT_KEYS_MAX && s->line) {
 		key.s.line = 0;
 		key.s.flags &= (uint16_t)~SEGMENT_SAMPLED;
+		if (key.s.state == SEGMENT_OWN)
+			key.s.who = 0;
 		return segment_key(k, thread, &key.s);
 	}
 	if (k->free.n) {
@@ -157,6 +159,8 @@ uint32_t segment_key_bare(struct segment_keys *k, uint32_t key)
 		return k->bare.v[index];
 	bare = segment_key_get(k, key)->s;
 	bare.line = bare.op = 0;
+	if (bare.state == SEGMENT_OWN)
+		bare.who = 0;
 	if (!vec_reach(&k->bare, index))
 		return 0;
 	k->bare.v[index] = segment_key(k, segment_key_get(k, key)->thread, &bare);
