@@ -187,7 +187,7 @@ CREATE TABLE IF NOT EXISTS steps (
 	sequence UInt64, -- its number
 	duration_ns UInt64,
 	p50_ns UInt64, -- of all steps of the loop
-	part LowCardinality(String), -- what it lost most to; '': nothing that is known
+	part LowCardinality(String), -- what it lost more to than an average one, by class of causes; '': nothing
 	lost_ns UInt64
 ) ENGINE = ReplacingMergeTree
 PARTITION BY tuple()
