@@ -59,12 +59,15 @@ static void crowd(struct stage *s, struct actor v, const char *cgroup, uint64_t 
 static void short_loop(struct stage *s, struct actor v, struct actor hog, int64_t taken,
 		       uint32_t severity)
 {
+	const struct world_frame frame = { .kind = FRAME_NATIVE, .offset = 0x1000 };
+	uint32_t place = world_stack(s->w, (uint32_t[]){ world_frame(s->w, &frame) }, 1);
 	struct kinds_run p;
 	uint32_t got = 0;
 
 	for (int64_t t = 0; t < 2000 * MS; t += 2 * MS) {
-		stage_call(s, v, OP_CUDA_MEMCPY_ASYNC, 0, t + 100 * US, t + 150 * US);
-		stage_call(s, v, OP_CUDA_STREAM_SYNC, 0, t + 200 * US, t + 400 * US);
+		stage_call(s, v, OP_CUDA_MEMCPY_ASYNC, 0, t + 100 * US, t + 150 * US)->stack =
+			place;
+		stage_call(s, v, OP_CUDA_STREAM_SYNC, 0, t + 200 * US, t + 400 * US)->stack = place;
 		if (t % EVERY == 0) {
 			stage_offcpu(s, v, 0, t + 400 * US, t + 400 * US + taken, (uint64_t)taken,
 				     0);
