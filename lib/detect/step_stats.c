@@ -47,23 +47,27 @@ static int64_t length_of(const struct slow_step *s)
 }
 
 /* Keeps the step if it is one of the slowest so far. */
-static void keep_slow(struct step_stats *s, const struct loop_step *step)
+static bool keep_slow(struct step_stats *s, const struct loop_step *step)
 {
-	struct slow_step *least = &s->slow[0];
+	struct slow_step *least;
 
-	if (s->nslow < STEPS_SLOW) {
-		least = &s->slow[s->nslow++];
+	if (s->slow.n < STEPS_SLOW) {
+		if (!vec_push(&s->slow, (struct slow_step){ 0 }))
+			return false;
+		least = &s->slow.v[s->slow.n - 1];
 	} else {
+		least = &s->slow.v[0];
 		for (unsigned i = 1; i < STEPS_SLOW; i++)
-			if (length_of(&s->slow[i]) < length_of(least))
-				least = &s->slow[i];
+			if (length_of(&s->slow.v[i]) < length_of(least))
+				least = &s->slow.v[i];
 		if (step->end_ns - step->begin_ns <= length_of(least))
-			return;
+			return true;
 	}
 	least->number = step->number;
 	least->begin_ns = step->begin_ns;
 	least->end_ns = step->end_ns;
 	least->sums.n = 0;
+	return true;
 }
 
 static void drop_open(struct step_stats *s, size_t n)
@@ -80,8 +84,8 @@ bool step_stats_add(struct step_stats *s, const struct loop_step *step)
 		return true;
 	if (s->open.n >= STEPS_OPEN_MAX)
 		drop_open(s, STEPS_OPEN_MAX / 2);
-	keep_slow(s, step);
-	return vec_push(&s->open, ((struct open_step){ .begin_ns = step->begin_ns,
+	return keep_slow(s, step) &&
+	       vec_push(&s->open, ((struct open_step){ .begin_ns = step->begin_ns,
 						       .end_ns = step->end_ns,
 						       .number = step->number }));
 }
@@ -105,12 +109,12 @@ static struct track_total *find_total(struct slow_step *s, uint32_t number)
 static bool add_slow(struct step_stats *s, const struct open_step *step, uint32_t number,
 		     const struct track_add *add)
 {
-	for (unsigned i = 0; i < s->nslow; i++) {
+	for (unsigned i = 0; i < s->slow.n; i++) {
 		struct track_total *t;
 
-		if (s->slow[i].number != step->number)
+		if (s->slow.v[i].number != step->number)
 			continue;
-		t = find_total(&s->slow[i], number);
+		t = find_total(&s->slow.v[i], number);
 		if (!t)
 			return false;
 		track_total_add(t, add);
@@ -158,8 +162,9 @@ bool step_stats_count(struct step_stats *s, int64_t until_ns)
 
 void step_stats_reset(struct step_stats *s)
 {
-	for (unsigned i = 0; i < STEPS_SLOW; i++)
-		vec_free(&s->slow[i].sums);
+	for (size_t i = 0; i < s->slow.n; i++)
+		vec_free(&s->slow.v[i].sums);
+	vec_free(&s->slow);
 	vec_free(&s->open);
 	free(s->series);
 	memset(s, 0, sizeof(*s));

@@ -49,8 +49,7 @@ struct open_step {
 struct step_stats {
 	uint32_t anchor;	    /* world thread id: whose pieces are in it; 0: none came yet */
 	struct step_series *series; /* NULL: no step was counted */
-	struct slow_step slow[STEPS_SLOW]; /* in no order */
-	unsigned nslow;
+	VEC(struct slow_step) slow; /* the slowest, at most STEPS_SLOW, in no order */
 	VEC(struct open_step) open;
 	size_t at; /* of open: the first that ends after the newest piece's begin */
 };

@@ -150,11 +150,11 @@ static bool put_all_slow(struct steps_writer *p, const struct step_stats *stats,
 	unsigned told = 0;
 	bool ok = true;
 
-	for (unsigned i = 0; i < stats->nslow; i++)
-		v[i] = &stats->slow[i];
-	qsort(v, stats->nslow, sizeof(v[0]), compare_slow);
+	for (unsigned i = 0; i < stats->slow.n; i++)
+		v[i] = &stats->slow.v[i];
+	qsort(v, stats->slow.n, sizeof(v[0]), compare_slow);
 	jsonw_key_array(p->j, "slow");
-	for (unsigned i = 0; ok && i < stats->nslow; i++)
+	for (unsigned i = 0; ok && i < stats->slow.n; i++)
 		ok = put_slow(p, v[i], SLOW(median), &told);
 	jsonw_array_end(p->j);
 	return ok;

@@ -315,10 +315,34 @@ static void finish_calls(struct loops *l, struct loops_calls *c, int64_t last_ns
 	vec_free(&c->waits);
 }
 
+static void free_calls(struct loops_calls *c)
+{
+	while (c && c->next)
+		free_own(c->next);
+	if (!c)
+		return;
+	vec_free(&c->v);
+	vec_free(&c->waits);
+	free(c);
+}
+
+static bool is_main(const struct loops *l, const struct loops_thread *th)
+{
+	const struct world_thread *t = world_get_thread(l->w, th->id);
+	const struct world_process *p = world_get_process(l->w, th->process);
+
+	return t && p && t->tid == p->tgid;
+}
+
+/* Processes that have ended are forgotten. */
 static void leave_process(struct loops *l, struct loops_calls *c, const struct loops_thread *th)
 {
 	if (--c->threads == 0) {
 		finish_calls(l, c, th->last_ns);
+		if (!is_main(l, th))
+			return;
+		l->calls.v[c->process] = NULL;
+		free_calls(c);
 	} else if (c->only == th->id) {
 		finish_calls(l, c, th->last_ns);
 		c->only = 0;
@@ -328,30 +352,21 @@ static void leave_process(struct loops *l, struct loops_calls *c, const struct l
 
 void loops_calls_leave(struct loops *l, struct loops_thread *th)
 {
-	struct loops_calls *c = th->process_calls;
+	struct loops_calls *c = th->process_calls, *of = c ? c->of : NULL;
 
 	if (!c)
 		return;
 	th->process_calls = NULL;
-	leave_process(l, c->of ? c->of : c, th);
-	if (!c->of)
-		return;
-	finish_calls(l, c, th->last_ns);
-	free_own(c);
+	if (of) {
+		finish_calls(l, c, th->last_ns);
+		free_own(c);
+	}
+	leave_process(l, of ? of : c, th);
 }
 
 void loops_calls_free(struct loops *l)
 {
-	for (size_t i = 0; i < l->calls.n; i++) {
-		struct loops_calls *c = l->calls.v[i];
-
-		while (c && c->next)
-			free_own(c->next);
-		if (!c)
-			continue;
-		vec_free(&c->v);
-		vec_free(&c->waits);
-		free(c);
-	}
+	for (size_t i = 0; i < l->calls.n; i++)
+		free_calls(l->calls.v[i]);
 	vec_free(&l->calls);
 }

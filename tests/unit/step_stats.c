@@ -37,9 +37,9 @@ static void count(struct step_stats *s, int64_t until_ns)
 
 static const struct slow_step *find_slow(const struct step_stats *s, uint64_t number)
 {
-	for (unsigned i = 0; i < s->nslow; i++)
-		if (s->slow[i].number == number)
-			return &s->slow[i];
+	for (unsigned i = 0; i < s->slow.n; i++)
+		if (s->slow.v[i].number == number)
+			return &s->slow.v[i];
 	return NULL;
 }
 
@@ -73,7 +73,7 @@ static void slow_steps(void)
 			count(&s, now);
 	}
 	count(&s, now);
-	is_u64(s.nslow, STEPS_SLOW, "some are kept");
+	is_u64(s.slow.n, STEPS_SLOW, "some are kept");
 	is_u64(sum_of(find_slow(&s, 41), 3), 50 * MS, "a slow one has what it lost");
 	is_u64(sum_of(find_slow(&s, 77), 3), 50 * MS, "and so has the other");
 	is_u64(sum_of(find_slow(&s, 77), 1), 6 * MS, "and its own code");
@@ -114,7 +114,7 @@ static void bounds(void)
 
 	now = 0;
 	add_step(&s, 1, 500 * MS, false);
-	is_u64(s.nslow + s.open.n, 0, "a step that may be several is none of the slow ones");
+	is_u64(s.slow.n + s.open.n, 0, "a step that may be several is none of the slow ones");
 	for (uint64_t i = 2; i < 3 * STEPS_OPEN_MAX; i++)
 		add_step(&s, i, MS, true);
 	ok(s.open.n <= STEPS_OPEN_MAX, "steps without pieces are not kept for ever");
