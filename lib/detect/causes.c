@@ -154,11 +154,20 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n)
 						.op = v[i].p.op,
 						.sampled = v[i].p.sampled };
 
+		uint64_t long_ns = 0, longs = 0;
+
 		for (k = i; k < n && compare_lines(&v[i], &v[k]) == 0; k++) {
 			line.ns += v[k].p.ns;
+			long_ns += v[k].p.long_ns;
+			longs += v[k].p.longs;
 			add_part(&c, &v[k]);
 		}
 		add_line(&c, &line);
+		if (long_ns > c.longs.ns) {
+			c.longs = line;
+			c.longs.ns = long_ns;
+			c.nlongs = longs;
+		}
 	}
 	for (unsigned i = 0; i < c.nlines; i++)
 		c.lines_ns += c.lines[i].ns;

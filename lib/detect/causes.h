@@ -34,6 +34,9 @@ struct path_cause {
 	int64_t longest_from_ns;
 	struct path_cause_line longest; /* where that was */
 	uint32_t longest_thread;	/* world thread id: whose it was; 0: the anchor's */
+	struct path_cause_line
+		longs;	 /* the line with most time in stretches of TRACK_LONG_NS and more */
+	uint64_t nlongs; /* how many stretches these are */
 	struct path_cause_line lines[PATH_CAUSE_LINES]; /* most time first */
 	unsigned nlines;				/* at most PATH_CAUSE_LINES */
 	uint64_t lines_ns;				/* of ns: of those lines */

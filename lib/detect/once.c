@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The longest stretch of a cause, told as if it were all of the cause: with its own line. */
+/* Stretches of a cause, told as if they were all of the cause: with their own line. */
 #include "lib/detect/once.h"
 
+#include <inttypes.h>
+
+#include "lib/base/timetext.h"
 #include "lib/detect/reason.h"
 
 /* Whether a long stretch of it means that something was slow: nobody asked, or it is told elsewhere. */
@@ -47,4 +50,28 @@ void once_print(struct buf *out, const struct track_names *names, const struct f
 		return;
 	buf_puts(out, ", ");
 	slow_first_print(out, firsts, first);
+}
+
+bool repeated_is_told(const struct path_cause *c, uint64_t of_ns, uint64_t usual_ns)
+{
+	uint64_t each = c->nlongs ? c->longs.ns / c->nlongs : 0;
+
+	return may_be_slow(c->class) && usual_ns && c->nlongs >= REPEATED_LEAST &&
+	       (double)c->longs.ns >= ONCE_SHARE * (double)of_ns && each / ONCE_TIMES >= usual_ns &&
+	       !once_is_told(c, of_ns, usual_ns);
+}
+
+void repeated_print(struct buf *out, const struct track_names *names, const struct path_cause *c)
+{
+	struct path_cause all = *c;
+	char text[48];
+
+	all.ns = all.lines_ns = c->longs.ns;
+	all.longest_ns = 0;
+	all.lines[0] = c->longs;
+	all.nlines = 1;
+	buf_printf(out, "%" PRIu64 " times %s ", c->nlongs,
+		   duration_text(text, sizeof(text), c->longs.ns / c->nlongs));
+	reason_print(out, names, &all);
+	buf_printf(out, ", %s in all", duration_text(text, sizeof(text), c->longs.ns));
 }

@@ -59,6 +59,8 @@ static struct track_part share_of(const struct track_part *part, const struct tr
 	share.ns = ns;
 	share.pieces = 0;
 	share.waits = 0;
+	share.longs = 0;
+	share.long_ns = 0;
 	share.idle_ns =
 		part->ns ? (uint64_t)((double)part->idle_ns * (double)ns / (double)part->ns) : 0;
 	share.longest_ns = part->longest_ns < ns ? part->longest_ns : ns;

@@ -101,6 +101,7 @@ struct window {
 	uint32_t anchor;
 	uint64_t ns;
 	uint64_t of_ns, usual_ns; /* as of once_is_told */
+	bool hidden_steps;
 };
 
 static void put_cause(struct writer *p, struct paths_phase *phase, const struct path_cause *c,
@@ -168,6 +169,19 @@ static struct paths_note *put_note(struct writer *p, struct paths_phase *phase, 
 			.kind = bytes_of(kind), .text = take_text(p), .ns = ns, .matters = true
 		};
 	return to;
+}
+
+static void put_repeated(struct writer *p, struct paths_phase *phase, const struct path_causes *c,
+			 const struct window *in)
+{
+	for (size_t i = 0; i < c->v.n; i++) {
+		/* Of own code that no call divides, as none was recorded, steps are one stretch. */
+		if ((in->hidden_steps && c->v.v[i].class == PATH_OWN) ||
+		    !repeated_is_told(&c->v.v[i], in->of_ns, in->usual_ns))
+			continue;
+		repeated_print(&p->text, p->names, &c->v.v[i]);
+		put_note(p, phase, "repeated", c->v.v[i].longs.ns);
+	}
 }
 
 /* Of a start or an end that is short, next to nothing is worth a word. */
@@ -283,7 +297,7 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 	struct track_parts parts = { 0 };
 	struct path_causes causes = { 0 };
 	struct anatomy a = { 0 };
-	struct window in = { .anchor = t->anchor };
+	struct window in = { .anchor = t->anchor, .hidden_steps = t->loop && t->loop->hidden };
 	struct new_between fresh = { 0 };
 	struct binding bound;
 	bool ok;
@@ -308,6 +322,8 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 				   : causes.ns;
 		in.usual_ns = usual_ns(&causes, phase->window == WINDOW_STEPS ? t->loop : NULL);
 		put_causes(p, to, &causes, &in);
+		if (!t->loop || phase->window == WINDOW_STEPS)
+			put_repeated(p, to, &causes, &in);
 		put_binding(p, to, &bound, &in);
 		put_limits(p, to, &causes, &in);
 		put_new_processes(p, to, &fresh);

@@ -12,6 +12,9 @@
 #include "lib/base/vec.h"
 #include "lib/path/path_class.h"
 
+/* A stretch of so long is counted by itself. */
+#define TRACK_LONG_NS 10000000
+
 struct track_part {
 	uint32_t stack; /* world stack id: the anchor's own, of its call, wait or CPU sample; 0 not known */
 	enum path_class class;
@@ -40,6 +43,8 @@ struct track_part {
 	uint64_t waits; /* the anchor's times off its CPU, or at work for its memory, in which it was met */
 	uint64_t idle_ns;    /* of ns, while the device had nothing to do */
 	uint64_t longest_ns; /* at a stretch: what took the CPU meanwhile is not in it */
+	uint64_t long_ns;    /* in stretches of TRACK_LONG_NS and more */
+	uint32_t longs;	     /* how many these are */
 	int64_t longest_from_ns;
 	int64_t first_ns, last_ns; /* from the first piece's begin to the last one's end */
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/base/rare.h"
 #include "lib/event/op.h"
 #include "lib/path/path_groups.h"
 
@@ -107,6 +108,16 @@ static void keep_longest(struct track_total *t, uint64_t ns, int64_t from_ns)
 	}
 }
 
+/* A stretch is long, as of now, with its newest part. */
+RARE static void count_long(struct track_sum *sum, enum track_window window, uint64_t ns,
+			    uint64_t part_ns)
+{
+	bool is_first = ns - part_ns < TRACK_LONG_NS;
+
+	sum->longs[window] += is_first;
+	sum->long_ns[window] += is_first ? ns : part_ns;
+}
+
 static void add_total(struct track_total *t, const struct track_add *add)
 {
 	if (!t->pieces || add->from_ns < t->first_ns)
@@ -123,17 +134,22 @@ static void add_total(struct track_total *t, const struct track_add *add)
 void track_sums_add(struct track_sums *s, uint32_t number, enum track_window window,
 		    const struct track_add *add)
 {
-	const struct track_sum *sum = &s->v.v[number - 1];
-	struct track_total *t = &s->v.v[number - 1].total[window];
+	struct track_sum *sum = &s->v.v[number - 1];
+	struct track_total *t = &sum->total[window];
 	uint64_t ns = (uint64_t)(add->to_ns - add->from_ns);
 
 	add_total(t, add);
 	if (sum->awaits) {
 		keep_longest(t, ns, add->from_ns);
+		if (ns >= TRACK_LONG_NS)
+			count_long(sum, window, ns, ns);
 		return;
 	}
 	extend_run(&s->run, sum->place, number, window, add->from_ns, ns);
-	keep_longest(&s->v.v[s->run.number - 1].total[window], s->run.ns, s->run.from_ns);
+	sum = &s->v.v[s->run.number - 1];
+	keep_longest(&sum->total[window], s->run.ns, s->run.from_ns);
+	if (s->run.ns >= TRACK_LONG_NS)
+		count_long(sum, window, s->run.ns, ns);
 }
 
 void track_total_add(struct track_total *t, const struct track_add *add)
@@ -241,6 +257,8 @@ bool track_sums_parts(const struct track_sums *s, enum track_window window, uint
 		if (!part_of(&sum->key, &sum->total[window], anchor, path, names, &part) ||
 		    !vec_push(&out->v, part))
 			return false;
+		out->v.v[out->v.n - 1].longs = sum->longs[window];
+		out->v.v[out->v.n - 1].long_ns = sum->long_ns[window];
 	}
 	return true;
 }

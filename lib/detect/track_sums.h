@@ -46,6 +46,9 @@ struct track_sum {
 	struct track_total total[TRACK_WINDOWS];
 	struct track_total
 		more; /* since it was asked for, in whichever window; its pieces' longest */
+	/* Stretches of TRACK_LONG_NS and more: their time, and how many they are. */
+	uint64_t long_ns[TRACK_WINDOWS];
+	uint32_t longs[TRACK_WINDOWS];
 };
 
 /* Pieces of one place that follow each other, but for waits for a CPU, are one stretch. */

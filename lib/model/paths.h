@@ -72,7 +72,7 @@ struct paths_smaller {
 /* What is known beside the path, and why some of its time is lost. */
 struct paths_note {
 	struct bytes kind;    /* "bound": threads share few CPUs; "io-limit", "memory-limit",
-			    * "new-processes" */
+			    * "new-processes", "repeated" */
 	struct bytes text;    /* a sentence */
 	uint64_t ns;	      /* of the phase: what it is about */
 	bool matters;	      /* it is a reason, as far as is known */

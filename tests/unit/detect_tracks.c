@@ -302,9 +302,78 @@ static void slow_once(void)
 	ok(!once_is_told(&c, 2000 * MS, 2 * MS), "nor time in which nobody asked");
 }
 
+/* Of calls that are slow in a program without steps. */
+static bool is_repeated(struct path_tracks *t, uint32_t thread, struct buf *out)
+{
+	struct track_parts parts = { 0 };
+	struct path_causes causes = { 0 };
+	bool told = false;
+
+	if (!path_tracks_parts(t, track_of(t, thread), WINDOW_START, &parts) ||
+	    !path_causes_make(&causes, path_tracks_names(t), thread, &parts))
+		abort();
+	for (size_t i = 0; i < causes.v.n; i++) {
+		if (causes.v.v[i].class != PATH_CALL ||
+		    !repeated_is_told(&causes.v.v[i], causes.ns, 1 * MS))
+			continue;
+		told = true;
+		repeated_print(out, path_tracks_names(t), &causes.v.v[i]);
+	}
+	path_causes_free(&causes);
+	vec_free(&parts.v);
+	return told;
+}
+
+/* Modules are loaded n times, for so long each, among launches at the same line. */
+static void loads(unsigned n, int64_t ns, const char *want)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main");
+	uint32_t at = stack_at(&s, "compile", 10), other = stack_at(&s, "launch", 7);
+	struct buf out = { 0 };
+	struct path_tracks *t;
+
+	wait_for(&s, a, OBJECT_TIMER, 0, 1 * MS, a);
+	for (int64_t i = 0; i < 400; i++) {
+		int64_t from = (10 + 10 * i) * MS;
+
+		if (i % 25 == 0 && i / 25 < n)
+			stage_call(&s, a, OP_CU_MODULE_LOAD_DATA, 0, from, from + ns)->stack = at;
+		else if (i % 25 > 4)
+			stage_call(&s, a, OP_CUDA_LAUNCH, 0, from, from + 1 * MS)->stack =
+				i % 2 ? at : other;
+	}
+	t = play(&s);
+	is_int(is_repeated(t, a.thread, &out), want != NULL, "%u times %.0f ms", n,
+	       (double)ns / 1e6);
+	is_str(buf_text(&out), want ? want : "", "in a sentence");
+	buf_free(&out);
+	path_tracks_free(t);
+	stage_free(&s);
+}
+
+static void repeated(void)
+{
+	struct path_cause c = { .class = PATH_CALL, .nlongs = 16, .longest_ns = 30 * MS };
+
+	loads(16, 20 * MS,
+	      "16 times 20.0 ms on the CPU in cuModuleLoadData called from compile (run.py:10), "
+	      "320 ms "
+	      "in all");
+	loads(16, 9 * MS, NULL);
+	loads(3, 40 * MS, NULL);
+	c.longs.ns = 320 * MS;
+	ok(repeated_is_told(&c, 4000 * MS, 1 * MS), "320 ms of 4 s");
+	ok(!repeated_is_told(&c, 7000 * MS, 1 * MS), "but not of 7 s");
+	ok(!repeated_is_told(&c, 4000 * MS, 3 * MS), "nor where a piece takes 3 ms");
+	c.longest_ns = 220 * MS;
+	ok(!repeated_is_told(&c, 4000 * MS, 1 * MS), "nor where one of them is told");
+}
+
 int main(void)
 {
 	slow_once();
+	repeated();
 	first_launch();
 	once();
 	takers();
