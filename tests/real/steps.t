@@ -23,7 +23,7 @@ EVERY = ["--budget", "none"]
 def steps_of(recording, pid):
     """(mark, steps, function, file, [(begin, end, certain)]) of the process's main thread."""
     printed = subprocess.run([PRINT, "-s", recording], capture_output=True, text=True, check=True).stdout
-    found = re.search(rf"^\S+ \(pid {pid}\): ([~>=]*)(\d+) steps of (\S+) \((\S+?):\d+-\d+\).*\n", printed, re.M)
+    found = re.search(rf"^python train.py \(pid {pid}\): ([~>=]*)(\d+) steps of (\S+) \((\S+?):\d+(?:-\d+)?\).*\n", printed, re.M)
     if not found:
         return None
     threads = {}
