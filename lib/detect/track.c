@@ -20,6 +20,22 @@ static struct path_tracks *path_tracks_of_loops(struct loop_listener *l)
 
 /* ---- steps ---- */
 
+static bool add_stats(struct step_stats **stats, const struct loop_step *s)
+{
+	if (!*stats)
+		*stats = calloc(1, sizeof(**stats));
+	return *stats && step_stats_add(*stats, s);
+}
+
+static void free_stats(struct path_tracks *t, size_t loop)
+{
+	if (!t->stats.v[loop])
+		return;
+	step_stats_reset(t->stats.v[loop]);
+	free(t->stats.v[loop]);
+	t->stats.v[loop] = NULL;
+}
+
 static void on_step(struct loop_listener *l, const struct loop_step *s)
 {
 	struct path_tracks *t = path_tracks_of_loops(l);
@@ -32,7 +48,7 @@ static void on_step(struct loop_listener *l, const struct loop_step *s)
 		}
 	t->runs.v[s->loop].thread = s->thread;
 	if (!step_runs_add(&t->runs.v[s->loop], s->begin_ns, s->end_ns) ||
-	    !step_stats_add(&t->stats.v[s->loop], s))
+	    !add_stats(&t->stats.v[s->loop], s))
 		t->nomem = true;
 }
 
@@ -45,7 +61,7 @@ static void on_restart(struct loop_listener *l, uint32_t thread, uint32_t loop)
 	if (loop < t->runs.n) {
 		t->runs.v[loop].v.n = 0;
 		t->runs.v[loop].steps = 0;
-		step_stats_reset(&t->stats.v[loop]);
+		free_stats(t, loop);
 	}
 }
 
@@ -109,11 +125,17 @@ static void forget_dropped(struct path_tracks *t)
 	t->v.n = keep;
 }
 
-static void forget_steps(struct path_tracks *t, uint32_t anchor)
+/* Of its loop, and of those of its process that no other track has claimed. */
+static void forget_steps(struct path_tracks *t, const struct track_state *s)
 {
-	for (size_t i = 0; i < t->stats.n; i++)
-		if (t->stats.v[i].anchor == anchor)
-			step_stats_reset(&t->stats.v[i]);
+	for (size_t i = 0; i < t->stats.n; i++) {
+		const struct step_stats *stats = t->stats.v[i];
+
+		if (stats &&
+		    (stats->anchor == s->anchor ||
+		     (!stats->anchor && path_tracks_process(t, t->runs.v[i].thread) == s->process)))
+			free_stats(t, i);
+	}
 }
 
 static void prune(struct path_tracks *t)
@@ -128,7 +150,7 @@ static void prune(struct path_tracks *t)
 		if (!is_over(t, s) || s->grown || !path_is_over(t->path, s->anchor) ||
 		    s->ns > least || (s->ns == least && equal && equal--))
 			continue;
-		forget_steps(t, s->anchor);
+		forget_steps(t, s);
 		track_sums_free(&s->sums);
 		vec_free(&s->held);
 		memset(s->phases, 0, sizeof(s->phases));
@@ -457,7 +479,7 @@ void path_tracks_free(struct path_tracks *t)
 	for (size_t i = 0; i < t->runs.n; i++)
 		vec_free(&t->runs.v[i].v);
 	for (size_t i = 0; i < t->stats.n; i++)
-		step_stats_reset(&t->stats.v[i]);
+		free_stats(t, i);
 	vec_free(&t->stats);
 	vec_free(&t->runs);
 	vec_free(&t->by_key);
@@ -520,7 +542,7 @@ int path_tracks_finish(struct path_tracks *t, struct err *e)
 	for (size_t i = 0; i < t->v.n; i++)
 		settle(t, &t->v.v[i], INT64_MAX);
 	for (size_t i = 0; i < t->stats.n; i++)
-		if (t->stats.v[i].anchor)
-			t->nomem |= !step_stats_count(&t->stats.v[i], INT64_MAX);
+		if (t->stats.v[i] && t->stats.v[i]->anchor)
+			t->nomem |= !step_stats_count(t->stats.v[i], INT64_MAX);
 	return rc ? rc : t->nomem ? err_nomem(e) : 0;
 }

@@ -54,12 +54,12 @@ struct path_tracks {
 	struct new_processes forks;
 	VEC(struct track_state) v;
 	struct map by_anchor;
-	VEC(uint32_t) grown;	      /* those of v that got pieces since they were asked for */
-	struct track_state *newest;   /* of the last piece; NULL: none since v changed */
-	VEC(struct key_sum) by_key;   /* by key of an anchor's own segment */
-	VEC(struct step_runs) runs;   /* by loop */
-	VEC(struct step_stats) stats; /* the same */
-	size_t prune_at;	      /* tracks */
+	VEC(uint32_t) grown;		/* those of v that got pieces since they were asked for */
+	struct track_state *newest;	/* of the last piece; NULL: none since v changed */
+	VEC(struct key_sum) by_key;	/* by key of an anchor's own segment */
+	VEC(struct step_runs) runs;	/* by loop */
+	VEC(struct step_stats *) stats; /* the same; NULL: none, or nobody needs them any more */
+	size_t prune_at;		/* tracks */
 	bool nomem;
 };
 

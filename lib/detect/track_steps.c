@@ -7,7 +7,7 @@
 
 struct step_stats *path_tracks_claim(struct path_tracks *t, const struct track_state *s, int loop)
 {
-	struct step_stats *stats = loop < 0 ? NULL : &t->stats.v[loop];
+	struct step_stats *stats = loop < 0 ? NULL : t->stats.v[loop];
 	uint32_t thread = loop < 0 ? 0 : t->runs.v[loop].thread;
 
 	if (!stats)
@@ -66,9 +66,9 @@ const struct step_stats *path_tracks_steps(const struct path_tracks *t, size_t i
 	const struct track_state *s = state_of(t, i);
 	int loop = s ? path_tracks_loop(t, s) : -1;
 
-	if (loop < 0 || t->stats.v[loop].anchor != s->anchor)
+	if (loop < 0 || !t->stats.v[loop] || t->stats.v[loop]->anchor != s->anchor)
 		return NULL;
-	return &t->stats.v[loop];
+	return t->stats.v[loop];
 }
 
 bool path_tracks_slow_parts(struct path_tracks *t, size_t i, const struct slow_step *step,
