@@ -99,9 +99,10 @@ for scenario in ("incident", "contended", "throttled", "lock", "disk"):
 kinds = set()
 for scenario in json.loads(run(DEMO, "--list", "--json")[1])["scenarios"]:
     data = run(DEMO, scenario["name"], "--duration", "8s")[1]
-    fixes = [r for c in explain(data=data)[1]["chains"] for r in c["recommendations"]]
     out = run(EXPLAIN, data=data)[1].decode()
-    for r in fixes:
+    outside = out.partition("Before the first step or after the last")[2]  # a cause there is one line
+    chains = [c for c in explain(data=data)[1]["chains"] if f"    {c['kind']}: {c['summary']}" not in outside]
+    for r in [r for c in chains for r in c["recommendations"]]:
         kinds.add(r["kind"])
         took = subprocess.run(["bash", "-n", "-c", r["command"]], capture_output=True, text=True)
         tap.ok(r["kind"] == "code" or took.returncode == 0, f"{scenario['name']}: a shell takes {r['command']}", took.stderr)

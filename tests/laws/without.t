@@ -30,8 +30,8 @@ def report(scenario, dose, seconds="20s"):
 
 
 def loop(r):
-    """The steps of the report, of the track that has most."""
-    t = max((t for t in r["paths"] if t.get("steps")), key=lambda t: t["steps"]["count"])
+    """The steps of the report, of the main thread's track that has most: it is the one from which something is taken."""
+    t = max((t for t in r["paths"] if t.get("steps")), key=lambda t: (t["tid"] == t["pid"], t["steps"]["count"]))
     between = sum(p["ns"] for p in t["phases"] if p["name"] == "between")
     return {**t["steps"], "wall_ns": t["steps"]["total_ns"] + between}
 
