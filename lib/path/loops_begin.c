@@ -121,6 +121,12 @@ static void keep_begin(struct loops *l, struct loops_thread *th, struct loop_row
 		loops_choose(l, th, false);
 }
 
+/* What is inside of the current loop is none of its functions. */
+static bool may_be_called(const struct loops_thread *th, const struct loop_row *row)
+{
+	return th->current < 0 || row->depth <= th->rows[th->current].depth;
+}
+
 void loops_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
 		 struct loop_begin b)
 {
@@ -133,7 +139,7 @@ void loops_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
 	row->entries += !b.anchored && !b.from && !is_first;
 	row->strange += !b.anchored && !b.from && !is_first && !b.stayed;
 	row->anchored += b.anchored;
-	if (now)
+	if (now && may_be_called(th, row))
 		loops_called_count(th, row, &b, is_first);
 	if (is_first)
 		row->first_calls = th->calls;
@@ -168,7 +174,10 @@ void loops_enter_row(struct loops *l, struct loops_thread *th, struct loop_row *
 	row->preludes += row->awaited;
 	if (row->awaited || (row->caller < 0 && row->beyond && line > row->beyond))
 		return;
-	loops_called_enter(th, row, &b);
+	if (may_be_called(th, row))
+		loops_called_enter(th, row, &b);
+	else
+		row->stay_cut = true;
 	row->left_ns = LOOPS_NEVER;
 	row->beyond_ns = 0;
 	loops_begin(l, th, row, b);
