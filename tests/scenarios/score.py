@@ -288,6 +288,8 @@ def confirmed(chain, run, cpu_left, told):
         return lost <= lateness(run, truth) * 1.05 + 1e6
     if truth is not run.truth:
         cpu_left = waited_for_cpus(truth)
+    else:  # who took a CPU from a process that it waits for took that time from it
+        cpu_left += sum(waited_for_cpus(t) for t in run.truth.get("children", []))
     if chain["kind"] in CPU_KINDS:
         who = chain["culprit"]
         return who.get("pid") != run.facts.get("bystander", -1) and lost <= cpu_left * 1.02 + 2e6
