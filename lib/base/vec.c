@@ -31,3 +31,15 @@ bool vec_grow_(void **v, size_t *cap, size_t n, size_t more, size_t each)
 	*cap = room;
 	return true;
 }
+
+void vec_fit_(void **v, size_t *cap, size_t n, size_t each)
+{
+	void *p = n ? realloc(*v, n * each) : NULL;
+
+	if (n && !p)
+		return; /* as it was */
+	if (!n)
+		free(*v);
+	*v = p;
+	*cap = n;
+}

@@ -32,6 +32,9 @@
 	  (memset((vec)->v + (vec)->n, 0, ((size_t)(i) + 1 - (vec)->n) * sizeof(*(vec)->v)), \
 	   (vec)->n = (size_t)(i) + 1, true)))
 
+/* Gives back the room behind the last element. */
+#define vec_fit(vec) vec_fit_((void **)&(vec)->v, &(vec)->cap, (vec)->n, sizeof(*(vec)->v))
+
 #define vec_free(vec)                      \
 	do {                               \
 		free((vec)->v);            \
@@ -40,5 +43,6 @@
 	} while (0)
 
 bool vec_grow_(void **v, size_t *cap, size_t n, size_t more, size_t each);
+void vec_fit_(void **v, size_t *cap, size_t n, size_t each);
 
 #endif

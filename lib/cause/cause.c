@@ -467,6 +467,8 @@ int cause_finish(struct cause *c, struct err *e)
 		return rc;
 	if (c->nomem)
 		return err_nomem(e);
+	if (!watches_end(c))
+		return err_nomem(e);
 	rc = path_tracks_finish(c->tracks, e);
 	if (rc == 0)
 		rc = cause_settle(c, INT64_MAX, e);

@@ -5,6 +5,8 @@
  */
 #include "lib/cause/loss_blame.h"
 
+#include "lib/event/syscall.h"
+
 static uint32_t process_of(const struct cause *c, uint32_t thread)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
@@ -30,6 +32,24 @@ static bool has_main(const struct cause *c, uint32_t process)
 		if (is_main(c, p->threads.v[i]))
 			return true;
 	return false;
+}
+
+bool loss_is_elsewhere(const struct cause *c, uint32_t process, const struct track_part *p)
+{
+	if (process < c->tally.processes.n && c->tally.processes.v[process].calls)
+		return false;
+	return c->calls || process_of(c, p->leaf) != process;
+}
+
+bool loss_is_told_there(const struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	const struct world_thread *a = world_get_thread(c->w, anchor),
+				  *b = world_get_thread(c->w, p->leaf);
+	const struct world_process *process = b ? world_get_process(c->w, b->process) : NULL;
+	const struct tally_thread *leaf = tally_thread_known(&c->tally, p->leaf);
+
+	return p->leaf != anchor && a && process && a->process == b->process &&
+	       (b->tid == process->tgid || (leaf && leaf->calls));
 }
 
 static uint32_t cgroup_of(const struct cause *c, uint32_t thread)
@@ -138,4 +158,87 @@ struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct t
 	default:
 		return none;
 	}
+}
+
+/* ---- devices without work ---- */
+
+/* PART_COUNT: it is neither the program's doing nor a wait of its. */
+static enum part state_of_wait(const struct track_part *p)
+{
+	switch (p->blocked_on) {
+	case OBJECT_TIMER:
+		return PART_SLEEP;
+	case OBJECT_SOCKET:
+		return PART_SOCKET;
+	case OBJECT_POLL:
+		return PART_POLL;
+	case OBJECT_FD:
+		return PART_FD;
+	case OBJECT_CHILD:
+		return PART_CHILD;
+	case OBJECT_FUTEX:
+		return p->lock ? PART_COUNT : PART_IDLE;
+	case OBJECT_NONE:
+		return PART_BLOCKED;
+	default:
+		return PART_COUNT;
+	}
+}
+
+static enum part state_of(const struct track_part *p, bool beside)
+{
+	switch (p->class) {
+	case PATH_OWN:
+		return PART_SELF;
+	case PATH_CALL:
+		return beside ? PART_SELF : PART_COUNT;
+	case PATH_DEVICE:
+		return beside ? PART_DEVICE : PART_COUNT;
+	case PATH_LOCK: /* who had it is not known: not known to be one, either */
+		return p->thread ? PART_COUNT : state_of_wait(p);
+	case PATH_SLEEP:
+	case PATH_CHILD:
+	case PATH_REPLY:
+	case PATH_OUTSIDE:
+	case PATH_BLOCKED:
+	case PATH_UNENDED:
+		return state_of_wait(p);
+	default:
+		return PART_COUNT;
+	}
+}
+
+/* Whoever it waited for, else whoever ended the wait. */
+static uint32_t idle_culprit(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	uint32_t thread = p->leaf != anchor ? p->leaf : p->thread;
+
+	/* Who ends a program ends its waits, too. */
+	if (!thread || (p->leaf == anchor && 2 * p->unended_ns > p->ns))
+		return 0;
+	if (process_of(c, thread) == process_of(c, anchor))
+		return culprit_holder(c->tally.culprits, thread, false);
+	return culprit_task(c->tally.culprits, thread, anchor, process_of(c, anchor), 0);
+}
+
+struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct track_part *p,
+				  bool at_most)
+{
+	const struct world_process *v = world_get_process(c->w, process_of(c, anchor));
+	bool beside = p->leaf != anchor;
+	enum part state = state_of(p, beside);
+	struct loss_blame b = { LOSS_IDLE, state, 0, state };
+
+	/* What a thread holds that others want is told as that. */
+	if (state == PART_COUNT || p->lock)
+		return (struct loss_blame){ .family = LOSS_FAMILIES };
+	b.culprit = idle_culprit(c, anchor, p);
+	b.sort |= beside ? LOSS_BESIDE : 0;
+	b.sort |= at_most ? LOSS_AT_MOST : 0;
+	b.sort |= p->ran_out && !b.culprit ? LOSS_RAN_OUT : 0;
+	b.sort |= p->class == PATH_OUTSIDE ? LOSS_OUTSIDE : 0;
+	if (p->syscall &&
+	    syscall_writes(cause_nodes_arch(&c->nodes, v ? v->node : 0), p->syscall - 1u))
+		b.sort |= LOSS_WRITES;
+	return b;
 }

@@ -11,6 +11,7 @@
 #include "lib/cause/chain.h"
 #include "lib/cause/fact.h"
 #include "lib/cause/loss_details.h"
+#include "lib/cause/loss_gaps.h"
 #include "lib/cause/loss_places.h"
 #include "lib/cause/names.h"
 
@@ -36,6 +37,8 @@ static void make_ids(const struct loss_view *f, const char *kind, char id[17], c
 	a = chain_hash(a, kind, strlen(kind));
 	a = chain_hash(a, who.p ? who.p : "", who.n);
 	b = chain_hash(a, victim.p, victim.n);
+	if (f->loss->sort)
+		a = chain_hash_u64(a, f->loss->sort);
 	a = chain_hash_victim(a, c, f->loss->process, 0);
 	if (f->who) {
 		a = chain_hash_u64(a, (uint64_t)f->who->kind);
@@ -91,6 +94,8 @@ static double others_rate(const struct cause *c, const struct loss *x)
 	const struct loss_process *p = lost_time_process(&c->lost_time, x->process);
 	uint64_t all = p->span_ns ? p->span_ns : cause_wall_ns(c);
 
+	if (x->family == LOSS_IDLE)
+		return all ? (double)p->ns / (double)all : 0;
 	return all && p->ns > x->ns ? (double)(p->ns - x->ns) / (double)all : 0;
 }
 
@@ -148,6 +153,9 @@ int loss_tell(struct cause *c, const struct loss *x, const struct detector *d,
 	char id[17], match[17];
 	int rc;
 
+	f.estimate = loss_gaps_estimate(c, x);
+	f.lost_ns = found.lost_ns = (uint64_t)((double)x->ns * f.estimate.ns_factor + 0.5);
+	f.count = found.count = (uint64_t)((double)x->count * f.estimate.count_factor + 0.5);
 	if (f.who && f.who->kind == CULPRIT_CGROUP) {
 		/* The events say in which cgroup a thread is, samples whose quota it uses up. */
 		who = *f.who;
@@ -159,8 +167,9 @@ int loss_tell(struct cause *c, const struct loss *x, const struct detector *d,
 		f.who = &who;
 	}
 	make_ids(&f, d->kind, id, match);
-	if (x->family == LOSS_STOPPED && f.who && f.who->npids == 1) {
+	if (x->family >= LOSS_STOPPED && f.who && f.who->npids == 1) {
 		/* What it calls itself now, which is no part of its identity. */
+		who = *f.who;
 		who.name = world_string(c->w, name_thread(c->w, &c->tally, f.who->thread));
 		f.who = &who;
 	}

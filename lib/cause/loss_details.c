@@ -7,6 +7,7 @@
 
 #include "lib/base/demangle.h"
 #include "lib/cause/details.h"
+#include "lib/cause/loss_gaps.h"
 #include "lib/cause/loss_places.h"
 #include "lib/cause/names.h"
 #include "lib/cause/timeline.h"
@@ -205,6 +206,7 @@ static void list_sites(const struct loss_view *f, const struct where_place *plac
 	for (unsigned i = 0; i < n && i < SITES_TOLD; i++) {
 		struct where_place p = places[i];
 
+		p.bytes = 0;
 		loss_place_fill(f->c, f->loss->process, &p);
 		details_add_site(f->c, &p, to);
 	}
@@ -239,6 +241,7 @@ void loss_fill_details(const struct loss_view *f, const struct detector *d, stru
 	const struct cause *c = f->c;
 	const struct loss_process *p = lost_time_process(&c->lost_time, f->loss->process);
 	struct where_place places[LOSS_PLACES];
+	uint64_t part_ns[PART_COUNT] = { 0 };
 	unsigned n = loss_places(c, f->loss, places);
 	struct buf text = { 0 };
 
@@ -249,9 +252,23 @@ void loss_fill_details(const struct loss_view *f, const struct detector *d, stru
 	details_fill_times(c, to);
 	to->share = f->share;
 	to->worst_share = f->loss->worst_share;
+	to->estimate = f->estimate.is;
+	to->at_least = f->estimate.is && f->estimate.least;
+	to->covered = f->estimate.covered;
+	to->measured_lost_ns = f->loss->ns;
+	to->measured_count = f->loss->count;
 	to->explained = p->ns ? (double)f->loss->ns / (double)p->ns : 0;
 	to->unexplained = p->ns ? (double)p->unnamed_ns / (double)p->ns : 0;
-	details_fill_parts(f->loss->part_ns, to);
+	if (f->loss->family == LOSS_IDLE) {
+		uint64_t all =
+			loss_gaps_of(c, f->loss->process)->ns[f->loss->sort & LOSS_AT_MOST ? 1 : 0];
+
+		to->explained = all ? (double)f->loss->ns / (double)all : 0;
+		to->unexplained = 1 - to->explained;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		part_ns[f->loss->states[i].part] += f->loss->states[i].ns;
+	details_fill_parts(part_ns, to);
 	fill_culprit(f, d, to);
 	list_symptoms(f, places, n, to);
 	list_sites(f, places, n, to);
@@ -259,6 +276,7 @@ void loss_fill_details(const struct loss_view *f, const struct detector *d, stru
 	d->recommend(f, to);
 	without_fill_loss(f, to);
 	details_fill_coverage(c, to);
+	to->coverage.upper_bound = f->loss->sort & LOSS_AT_MOST;
 	to->counted = bytes_of(d->counted ? d->counted : "waits");
 	if (!f->who && !d->nobody)
 		list_takers(f, to);

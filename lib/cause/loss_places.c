@@ -88,6 +88,7 @@ unsigned loss_places(const struct cause *c, const struct loss *x, struct where_p
 		v[k].lost_ns += v[i].lost_ns;
 		v[k].affected += v[i].affected;
 		v[k].count += v[i].count;
+		v[k].sampled_ns += v[i].sampled_ns;
 	}
 	if (kept)
 		qsort(v, kept, sizeof(*v), by_lost);

@@ -24,17 +24,18 @@ bool cause_lossy_add(struct cause_lossy *l, uint32_t thread, int64_t start_ns, i
 	return true;
 }
 
-uint64_t cause_lossy_within(const struct cause_lossy *l, uint32_t thread, int64_t from_ns,
-			    int64_t to_ns)
+bool cause_lossy_next(const struct cause_lossy *l, uint32_t thread, int64_t ns, int64_t *start_ns,
+		      int64_t *end_ns)
 {
 	const struct cause_lossy_thread *th = thread < l->v.n ? &l->v.v[thread] : NULL;
-	uint64_t ns = 0;
+	bool found = false;
 
 	for (uint64_t i = 0; th && i < th->n && i < CAUSE_LOSSY; i++) {
-		int64_t from = th->v[i].start_ns > from_ns ? th->v[i].start_ns : from_ns,
-			to = th->v[i].end_ns < to_ns ? th->v[i].end_ns : to_ns;
-
-		ns += to > from ? (uint64_t)(to - from) : 0;
+		if (th->v[i].end_ns <= ns || (found && th->v[i].end_ns >= *end_ns))
+			continue;
+		*start_ns = th->v[i].start_ns > ns ? th->v[i].start_ns : ns;
+		*end_ns = th->v[i].end_ns;
+		found = true;
 	}
-	return ns;
+	return found;
 }

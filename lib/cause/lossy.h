@@ -30,8 +30,8 @@ void cause_lossy_free(struct cause_lossy *l);
 /* The thread waited so. False: out of memory. */
 bool cause_lossy_add(struct cause_lossy *l, uint32_t thread, int64_t start_ns, int64_t end_ns);
 
-/* How much of that stretch of the thread's time such waits were. */
-uint64_t cause_lossy_within(const struct cause_lossy *l, uint32_t thread, int64_t from_ns,
-			    int64_t to_ns);
+/* The first of them that ends behind ns. False: there is none. */
+bool cause_lossy_next(const struct cause_lossy *l, uint32_t thread, int64_t ns, int64_t *start_ns,
+		      int64_t *end_ns);
 
 #endif

@@ -42,8 +42,8 @@ static bool add(struct loss *all, const struct loss *x)
 	all->count += x->count;
 	all->idle_ns += x->idle_ns;
 	all->beside_ns += x->beside_ns;
-	for (unsigned i = 0; i < PART_COUNT; i++)
-		all->part_ns[i] += x->part_ns[i];
+	for (unsigned i = 0; i < sizeof(x->states) / sizeof(x->states[0]); i++)
+		loss_state_add(all, x->states[i].part, x->states[i].ns);
 	for (unsigned i = 0; i < LOSS_WORST; i++) {
 		loss_moment_add(all->intervals, &x->intervals[i]);
 		loss_moment_add(all->calls, &x->calls[i]);

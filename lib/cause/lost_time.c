@@ -10,21 +10,13 @@
 #include "lib/base/hash.h"
 #include "lib/cause/inside.h"
 #include "lib/cause/loss_blame.h"
+#include "lib/cause/loss_gaps.h"
 
 static uint32_t process_of(const struct cause *c, uint32_t thread)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
 
 	return t ? t->process : 0;
-}
-
-/* What a program loses that makes no calls is told of those that wait for it, if any program makes some; and what those that it
- * started lose, of them. */
-static bool is_elsewhere(const struct cause *c, uint32_t process, const struct track_part *p)
-{
-	if (process < c->tally.processes.n && c->tally.processes.v[process].calls)
-		return false;
-	return c->calls || process_of(c, p->leaf) != process;
 }
 
 /* ---- losses ---- */
@@ -45,17 +37,17 @@ void loss_free(struct loss *x)
 	vec_free(&x->via);
 }
 
-static uint64_t key_of(uint32_t process, enum loss_family family, uint32_t culprit)
+static uint64_t key_of(const struct loss *x)
 {
-	return hash_u64((uint64_t)process << 32 | culprit) ^ hash_u64(family + 1u);
+	return hash_u64((uint64_t)x->process << 32 | x->culprit) ^
+	       hash_u64((uint64_t)x->sort << 8 | (x->family + 1u));
 }
 
 /* NULL: out of memory, or too many (then *full). */
-static struct loss *loss_at(struct lost_time *l, uint32_t process, enum loss_family family,
-			    uint32_t culprit, bool *full)
+static struct loss *loss_at(struct lost_time *l, struct loss fresh, bool *full)
 {
-	struct loss fresh = { .process = process, .culprit = culprit, .family = family };
-	uint64_t key = key_of(process, family, culprit), at;
+	uint32_t process = fresh.process;
+	uint64_t key = key_of(&fresh), at;
 
 	*full = false;
 	if (map_get(&l->by, key, &at))
@@ -102,6 +94,14 @@ void loss_moment_add(struct loss_moment *v, const struct loss_moment *m)
 	v[i] = *m;
 }
 
+void loss_state_add(struct loss *x, enum part part, uint64_t ns)
+{
+	struct loss_state *s = &x->states[x->states[0].ns && x->states[0].part != part];
+
+	s->part = part;
+	s->ns += ns;
+}
+
 static bool taker_add(struct loss *x, uint32_t culprit, uint64_t ns)
 {
 	size_t i = 0;
@@ -128,7 +128,7 @@ static bool via_add(struct loss *x, uint32_t thread)
 /* How often it was met. What the kernel does for a thread's memory it does on the CPU, too, when it sleeps in it. */
 static uint64_t times_of(const struct loss_blame *b, const struct track_part *p)
 {
-	return b->family >= LOSS_MEMORY && p->asleep ? 0 : p->waits;
+	return (b->family == LOSS_MEMORY || b->family == LOSS_PAGES) && p->asleep ? 0 : p->waits;
 }
 
 static bool place_add(struct lost_time *l, const struct loss *x, const struct track_part *p,
@@ -139,6 +139,7 @@ static bool place_add(struct lost_time *l, const struct loss *x, const struct tr
 	if (!at)
 		return false;
 	at->lost_ns += p->ns;
+	at->sampled_ns += p->sampled ? p->ns : 0;
 	at->affected += n;
 	at->count += n;
 	return true;
@@ -169,6 +170,25 @@ static void longest_add(struct loss *x, const struct loss_blame *b, const struct
 							     .part = (uint16_t)b->part });
 }
 
+/* A line outvotes the others. */
+static void idle_details(struct loss *x, const struct track_part *p)
+{
+	if (p->unended_ns) {
+		x->of.idle.unended_ns += p->unended_ns < p->ns ? p->unended_ns : p->ns;
+		x->of.idle.unended_since_ns = p->longest_from_ns;
+	}
+	if (!(x->sort & LOSS_BESIDE) || !p->line)
+		return;
+	if (x->of.idle.line.frame == p->line) {
+		x->of.idle.line.ns += p->ns;
+	} else if (x->of.idle.line.ns >= p->ns) {
+		x->of.idle.line.ns -= p->ns;
+	} else {
+		x->of.idle.line.frame = p->line;
+		x->of.idle.line.ns = p->ns - x->of.idle.line.ns;
+	}
+}
+
 static bool loss_add(struct lost_time *l, struct loss *x, uint32_t anchor,
 		     const struct loss_blame *b, const struct track_part *p)
 {
@@ -188,10 +208,14 @@ static bool loss_add(struct lost_time *l, struct loss *x, uint32_t anchor,
 		return false;
 	x->ns += p->ns;
 	x->count += times_of(b, p);
-	x->compact_ns += p->class == PATH_COMPACT ? p->ns : 0;
-	x->swap_ns += b->family == LOSS_MEMORY && p->class == PATH_FAULT ? p->ns : 0;
+	if (b->family == LOSS_MEMORY) {
+		x->of.memory.compact_ns += p->class == PATH_COMPACT ? p->ns : 0;
+		x->of.memory.swap_ns += p->class == PATH_FAULT ? p->ns : 0;
+	}
+	if (b->family == LOSS_IDLE)
+		idle_details(x, p);
 	x->idle_ns += p->idle_ns;
-	x->part_ns[b->part] += p->ns;
+	loss_state_add(x, b->part, p->ns);
 	x->beside_ns += p->leaf != anchor ? p->ns : 0;
 	if (p->exclusion && p->leaf != anchor && b->family != LOSS_LOCK && !via_add(x, p->leaf))
 		return false;
@@ -200,34 +224,61 @@ static bool loss_add(struct lost_time *l, struct loss *x, uint32_t anchor,
 	return taker_add(x, b->culprit, p->ns) && place_add(l, x, p, times_of(b, p));
 }
 
-/* What a thread lost that has a track of its own in the process is told of that one, and not again of who waited for it. */
-static bool is_told_there(const struct cause *c, uint32_t anchor, const struct track_part *p)
+/* only_outside: of losses that are not in the steps. */
+static bool blamed_add(struct lost_time *l, uint32_t process, uint32_t anchor,
+		       const struct loss_blame *b, const struct line_culprit *who,
+		       const struct track_part *p, bool only_outside)
 {
-	const struct world_thread *a = world_get_thread(c->w, anchor),
-				  *b = world_get_thread(c->w, p->leaf);
-	const struct world_process *process = b ? world_get_process(c->w, b->process) : NULL;
-	const struct tally_thread *leaf = tally_thread_known(&c->tally, p->leaf);
+	bool full;
+	struct loss *x = loss_at(l,
+				 (struct loss){ .process = process,
+						.culprit = who ? who->base : 0,
+						.family = b->family,
+						.sort = b->sort },
+				 &full);
 
-	return p->leaf != anchor && a && process && a->process == b->process &&
-	       (b->tid == process->tgid || (leaf && leaf->calls));
+	if (!x || (only_outside && !x->outside))
+		return x || full;
+	return loss_add(l, x, anchor, b, p);
 }
 
-/* only_outside: of losses that are not in the steps. */
+/* What of a part lies in gaps of the device. */
+static bool idle_add(struct lost_time *l, struct cause *c, uint32_t anchor,
+		     const struct track_part *p, bool at_most, bool only_outside)
+{
+	uint32_t process = process_of(c, anchor);
+	struct loss_blame b = loss_blame_idle(c, anchor, p, at_most);
+	struct track_part in = *p;
+
+	in.ns = at_most ? p->at_most_ns : p->gap_ns;
+	in.idle_ns = at_most ? 0 : in.ns;
+	in.waits = p->gaps;
+	in.longest_ns = in.longest_ns < in.ns ? in.longest_ns : in.ns;
+	only_outside &= 2 * p->unended_ns <= in.ns; /* what never ended is told wherever it is */
+	if (!only_outside && in.ns)
+		l->processes.v[process].gaps->ns[at_most] += in.ns;
+	return !in.ns || b.family == LOSS_FAMILIES ||
+	       blamed_add(l, process, anchor, &b, culprit_get(c->tally.culprits, b.culprit), &in,
+			  only_outside);
+}
+
 static bool part_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 		     const struct track_part *p, bool only_outside)
 {
 	uint32_t process = process_of(c, anchor);
 	const struct line_culprit *who;
 	struct loss_blame b;
-	struct loss *x;
-	bool full;
 
-	if (!process || !p->ns || is_elsewhere(c, process, p))
+	if (!process || loss_is_elsewhere(c, process, p))
 		return true;
 	if (!vec_reach(&l->processes, process))
 		return false;
+	if (l->processes.v[process].gaps && (!idle_add(l, c, anchor, p, false, only_outside) ||
+					     !idle_add(l, c, anchor, p, true, only_outside)))
+		return false;
 	b = loss_blame_of(c, anchor, p);
-	if (b.family == LOSS_FAMILIES || (b.family != LOSS_LOCK && is_told_there(c, anchor, p)))
+	if (!p->ns || b.family == LOSS_FAMILIES ||
+	    (b.family != LOSS_LOCK && loss_is_told_there(c, anchor, p)))
 		return true;
 	who = culprit_get(c->tally.culprits, b.culprit);
 	if (!only_outside) {
@@ -236,10 +287,7 @@ static bool part_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 	}
 	if (!who && b.family < LOSS_STOPPED)
 		return true;
-	x = loss_at(l, process, b.family, who ? who->base : 0, &full);
-	if (!x || (only_outside && !x->outside))
-		return x || full;
-	return loss_add(l, x, anchor, &b, p);
+	return blamed_add(l, process, anchor, &b, who, p, only_outside);
 }
 
 static enum loss_family family_of(enum part part)
@@ -269,7 +317,11 @@ bool lost_time_moment(struct lost_time *l, struct cause *c, const struct line_pi
 		enum loss_family family = family_of((enum part)of->part);
 		bool call = p->ev && p->op && p->op->flags & OP_CALL, full;
 		struct loss *x = who && family != LOSS_FAMILIES
-					 ? loss_at(l, p->process, family, who->base, &full)
+					 ? loss_at(l,
+						   (struct loss){ .process = p->process,
+								  .culprit = who->base,
+								  .family = family },
+						   &full)
 					 : NULL;
 
 		if (!x && who && family != LOSS_FAMILIES && !full)
@@ -327,10 +379,17 @@ static void clear_loss(struct loss *x)
 
 		th->ns = th->idle_ns = th->step_ns = th->step_idle_ns = 0;
 	}
-	memset(x->part_ns, 0, sizeof(x->part_ns));
+	x->states[0].ns = x->states[1].ns = 0;
 	x->ns = x->count = x->idle_ns = x->beside_ns = x->longest_ns = 0;
-	x->compact_ns = x->swap_ns = 0;
+	memset(&x->of, 0, sizeof(x->of));
 	x->takers.n = x->via.n = 0;
+}
+
+static void clear_process(struct loss_process *p)
+{
+	p->ns = p->unnamed_ns = 0;
+	if (p->gaps)
+		p->gaps->ns[0] = p->gaps->ns[1] = 0;
 }
 
 /* To be summed anew. */
@@ -340,14 +399,14 @@ static void clear(struct lost_time *l)
 		struct where_place *at = &l->where.v.v[i];
 
 		if (at->used && !l->processes.v[l->v.v[at->subject].process].dropped)
-			at->lost_ns = at->affected = at->count = 0;
+			at->lost_ns = at->sampled_ns = at->affected = at->count = 0;
 	}
 	for (size_t i = 0; i < l->v.n; i++)
 		if (!l->processes.v[l->v.v[i].process].dropped)
 			clear_loss(&l->v.v[i]);
 	for (size_t i = 0; i < l->processes.n; i++)
 		if (!l->processes.v[i].dropped)
-			l->processes.v[i].ns = l->processes.v[i].unnamed_ns = 0;
+			clear_process(&l->processes.v[i]);
 }
 
 static bool add_window(struct lost_time *l, struct cause *c, size_t i, const struct track *t,
@@ -446,16 +505,20 @@ bool lost_time_forget(struct lost_time *l, uint32_t process)
 {
 	struct loss_process *p = process < l->processes.n ? &l->processes.v[process] : NULL;
 	size_t left = 0;
+	bool idle = false;
 
 	for (size_t i = 0; p && i < p->at.n; i++) {
 		struct loss *x = &l->v.v[p->at.v[i]];
 
 		if (x->revision) {
+			idle |= x->family == LOSS_IDLE;
 			panes_free(x);
+			vec_fit(&x->threads);
+			vec_fit(&x->takers);
 			p->at.v[left++] = p->at.v[i];
 			continue;
 		}
-		map_del(&l->by, key_of(x->process, x->family, x->culprit));
+		map_del(&l->by, key_of(x));
 		loss_free(x);
 		*x = (struct loss){ 0 };
 		if (!where_forget(&l->where, p->at.v[i]) || !vec_push(&l->unused, p->at.v[i]))
@@ -463,6 +526,10 @@ bool lost_time_forget(struct lost_time *l, uint32_t process)
 	}
 	if (p)
 		p->at.n = left;
+	if (p && !idle) {
+		free(p->gaps);
+		p->gaps = NULL;
+	}
 	if (p && !left)
 		vec_free(&p->at);
 	return true;
@@ -472,8 +539,10 @@ void lost_time_free(struct lost_time *l)
 {
 	for (size_t i = 0; i < l->v.n; i++)
 		loss_free(&l->v.v[i]);
-	for (size_t i = 0; i < l->processes.n; i++)
+	for (size_t i = 0; i < l->processes.n; i++) {
 		vec_free(&l->processes.v[i].at);
+		free(l->processes.v[i].gaps);
+	}
 	loss_free(&l->several);
 	vec_free(&l->v);
 	vec_free(&l->unused);

@@ -24,8 +24,18 @@ enum loss_family {
 	LOSS_STOPPED,
 	LOSS_MEMORY,
 	LOSS_PAGES,
+	LOSS_IDLE,
 	LOSS_FAMILIES
 };
+
+/* Of LOSS_IDLE, whose device had nothing to do: what the program did meanwhile, as bits beside an enum part. */
+#define LOSS_STATE   0xff  /* enum part */
+#define LOSS_BESIDE  0x100 /* not the thread itself: the one it waited for, which is the culprit */
+#define LOSS_AT_MOST 0x200 /* the device may have had work: no call ever waited for it */
+#define LOSS_RAN_OUT 0x400 /* a wait that nobody ended: its time ran out */
+#define LOSS_WRITES  0x800 /* a wait for somebody to take what was written */
+#define LOSS_OUTSIDE \
+	0x1000 /* a wait for a socket or descriptors: whether somebody was asked is not known */
 
 #define LOST_TIME_MAX 65536 /* beyond, takers are not told apart: nobody to name */
 #define LOSS_WORST    3
@@ -58,14 +68,30 @@ struct loss_taker {
 struct loss {
 	uint32_t process, culprit; /* culprit: base id; 0: several, or not known */
 	enum loss_family family;
+	unsigned sort; /* LOSS_IDLE: as above; else 0 */
 	uint64_t ns, count, idle_ns;
-	uint64_t part_ns[PART_COUNT];
+	struct loss_state {
+		uint64_t ns; /* 0: there is none */
+		enum part part;
+	} states[2]; /* a family has no more */
 	int64_t first_ns, last_ns;
 	VEC(struct loss_thread) threads;
-	uint64_t longest_ns;	      /* from LOSS_STOPPED on: at a stretch */
-	uint32_t leaf;		      /* whose that was */
-	uint64_t compact_ns, swap_ns; /* LOSS_MEMORY: of it */
-	uint64_t beside_ns;	      /* of ns: of threads that the anchors waited for */
+	uint64_t longest_ns; /* from LOSS_STOPPED on: at a stretch */
+	uint32_t leaf;	     /* whose that was */
+	union {
+		struct {
+			uint64_t compact_ns, swap_ns; /* of it */
+		} memory;			      /* LOSS_MEMORY */
+		struct {
+			uint64_t unended_ns; /* of it, in a gap to the end */
+			int64_t unended_since_ns;
+			struct {	     /* LOSS_BESIDE: where the culprit was for most of it */
+				uint64_t ns; /* more than elsewhere */
+				uint32_t frame;
+			} line;
+		} idle; /* LOSS_IDLE */
+	} of;
+	uint64_t beside_ns; /* of ns: of threads that the anchors waited for */
 	struct loss_moment intervals[LOSS_WORST]; /* most lost first */
 	struct loss_moment calls[LOSS_WORST];	  /* the same */
 	VEC(struct loss_taker) takers;
@@ -80,18 +106,29 @@ struct loss {
 	double worst_share; /* largest share it ever took in a window */
 };
 
+static inline uint64_t loss_part_ns(const struct loss *x, enum part part)
+{
+	return x->states[0].part == part   ? x->states[0].ns
+	       : x->states[1].part == part ? x->states[1].ns
+					   : 0;
+}
+
+struct loss_gaps;
+
 /* Of a process. */
 struct loss_process {
 	uint64_t ns, unnamed_ns; /* all that was taken; of nobody to name */
 	uint64_t span_ns; /* of the anchor with most of it, what shares are of; 0: of wall time */
 	uint32_t cgroup;  /* world id, as long as its thread was known; 0 not known */
 	bool dropped;	  /* nothing is kept of some of its tracks */
-	VEC(uint32_t) at; /* positions of its losses */
+	struct loss_gaps *gaps; /* of its devices (loss_gaps.h); NULL: none, or it ended long ago */
+	VEC(uint32_t) at;	/* positions of its losses */
 };
 
 /* Zero-initialised is empty. */
 struct lost_time {
 	bool in_steps; /* what is added now */
+	bool partial;  /* calls that give devices work were left out: gaps are such at most */
 	VEC(struct loss) v;
 	VEC(uint32_t) unused; /* positions */
 	VEC(struct loss_process) processes;
@@ -126,9 +163,10 @@ bool lost_time_forget(struct lost_time *l, uint32_t process);
 void lost_time_free(struct lost_time *l);
 
 /* For lost_several.c: what the anchor lost in it, at first nothing (NULL: out of memory); a moment that is kept if it is one of
- * the worst; what it holds is released. */
+ * the worst; more time in a state; what it holds is released. */
 struct loss_thread *loss_thread_of(struct loss *x, uint32_t anchor);
 void loss_moment_add(struct loss_moment *v, const struct loss_moment *m);
+void loss_state_add(struct loss *x, enum part part, uint64_t ns);
 void loss_free(struct loss *x);
 
 #endif

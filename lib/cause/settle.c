@@ -11,6 +11,7 @@
 #include "lib/cause/inside.h"
 #include "lib/cause/loss_chain.h"
 #include "lib/cause/lost_several.h"
+#include "lib/cause/loss_gaps.h"
 
 /* Many small takers are only a finding of their own when together they take this much: one that is MEDIUM. */
 #define SEVERAL_SHARE 0.02
@@ -25,7 +26,8 @@ static uint64_t span_of(const struct cause *c, const struct loss *x)
 {
 	uint64_t span = lost_time_process(&c->lost_time, x->process)->span_ns;
 
-	if (!c->ended || x->outside)
+	if (!c->ended || x->outside ||
+	    (x->family == LOSS_IDLE && x->of.idle.unended_ns > x->ns / 2))
 		return cause_wall_ns(c);
 	return span ? span : cause_wall_ns(c);
 }
@@ -51,26 +53,41 @@ static struct measure measure_of(const struct cause *c, const struct loss *x, in
 	return m;
 }
 
-static bool material(const struct cause *c, const struct loss *x, const struct measure *m,
+/* Whether it is worth telling: of the last seconds or, where pane is INT64_MAX, of the whole. */
+static bool material(const struct cause *c, const struct loss *x, struct measure *m, int64_t pane,
 		     double min_share)
 {
-	return m->ns >= c->opt.min_lost_ns &&
-	       (x->family == LOSS_STOPPED || cause_often(c, m->count, m->worst, m->wall)) &&
-	       m->wall > 0 && (double)m->worst >= min_share * (double)m->wall;
+	const struct detector *d = detect_for(c, x);
+
+	if (pane == INT64_MAX && x->family == LOSS_IDLE) {
+		struct cause_estimate e = loss_gaps_estimate(c, x);
+
+		m->ns = (uint64_t)((double)m->ns * e.ns_factor);
+		m->worst = (uint64_t)((double)m->worst * e.ns_factor);
+		m->wall = e.least ? (uint64_t)((double)m->wall * e.covered) : m->wall;
+	}
+	if (m->ns < c->opt.min_lost_ns || m->wall == 0 ||
+	    (double)m->worst < min_share * (double)m->wall)
+		return false;
+	if (d && d->matters)
+		return d->matters(c, x, m->count, (double)m->worst / (double)m->wall);
+	return x->family == LOSS_STOPPED || cause_often(c, m->count, m->worst, m->wall);
 }
 
 static int tell(struct cause *c, struct loss *x, struct err *e)
 {
 	const struct detector *d = x->kind ? detect_named(x->kind, x->family) : detect_for(c, x);
 	struct measure m = measure_of(c, x, INT64_MAX);
-	double share = m.wall ? (double)m.worst / (double)m.wall : 0;
+	double share = loss_gaps_estimate(c, x).ns_factor *
+		       (m.wall ? (double)m.worst / (double)m.wall : 0);
 
 	if (!d)
 		return 0;
 	x->kind = d->kind;
 	/* Of the steps it took nothing: the start, or the end, are no incident. */
-	x->severity =
-		x->outside ? 1 : cause_severity(share > x->worst_share ? share : x->worst_share);
+	x->severity = cause_severity(share > x->worst_share ? share : x->worst_share);
+	if (x->outside || (d->is_pace && d->is_pace(x)))
+		x->severity = 1;
 	if (x->revision++ == 0)
 		c->chains++;
 	c->tally.processes.v[x->process].told = true;
@@ -87,7 +104,7 @@ static int settle_window(struct cause *c, struct loss *x, int64_t pane, struct e
 	if (!x->process || x->last_ns / TALLY_PANE_NS <= pane - TALLY_PANES)
 		return 0;
 	m = measure_of(c, x, pane);
-	if (!material(c, x, &m, c->opt.min_share))
+	if (!material(c, x, &m, pane, c->opt.min_share))
 		return 0;
 	share = (double)m.worst / (double)m.wall;
 	if (share > x->worst_share)
@@ -125,10 +142,11 @@ static double share_at_end(const struct cause *c, const struct loss *x)
 static bool due_at_end(struct cause *c, struct loss *x, double min_share)
 {
 	struct measure m = measure_of(c, x, INT64_MAX);
-	double share = share_at_end(c, x);
+	double share;
 
-	if (!material(c, x, &m, min_share))
+	if (!material(c, x, &m, INT64_MAX, min_share))
 		return x->revision > 0;
+	share = (double)m.worst / (double)m.wall;
 	if (share > x->worst_share)
 		x->worst_share = share;
 	return true;

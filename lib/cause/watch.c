@@ -168,6 +168,14 @@ bool watches_record(struct cause *c, const struct record *r)
 	return well;
 }
 
+bool watches_end(struct cause *c)
+{
+	for (unsigned i = 0; defs[i]; i++)
+		if (defs[i]->ends && !defs[i]->ends(c->watches.state[i]))
+			return false;
+	return true;
+}
+
 bool watches_forget(struct cause *c, uint32_t process)
 {
 	bool well = true;

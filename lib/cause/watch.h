@@ -48,6 +48,8 @@ struct watch_def {
 	bool (*memory)(void *state, struct cause *c, const struct live_told *t);
 	/* A CUDA graph was captured, instantiated, launched or destroyed (line/graphs.h). */
 	bool (*graph)(void *state, struct cause *c, const struct graph_told *t);
+	/* The stream is over: what is known now only is told before anything is looked at. */
+	bool (*ends)(void *state);
 	/* A second of event time is over (its number), or the recording is (INT64_MAX): tell what is due. */
 	int (*settle)(void *state, struct cause *c, int64_t pane, struct err *e);
 	/* The process ended long ago and nothing told in the end can be of it any more (cause/ended.h): let go of what is
@@ -167,6 +169,7 @@ static inline bool watches_offcpu(const struct watches *w, struct cause *c,
 bool watches_memory(void *cause, const struct live_told *t);
 bool watches_graph(void *cause, const struct graph_told *t);
 bool watches_record(struct cause *c, const struct record *r);
+bool watches_end(struct cause *c);
 bool watches_forget(struct cause *c, uint32_t process);
 int watches_settle(struct cause *c, int64_t pane, struct err *e);
 

@@ -23,7 +23,10 @@ struct where_place {
 	uint64_t affected; /* of count, those that lost something */
 	uint64_t count;
 	uint64_t sum_ns, max_ns; /* of all of them */
-	uint64_t bytes;		 /* 0: no such thing */
+	union {
+		uint64_t bytes;	     /* 0: no such thing */
+		uint64_t sampled_ns; /* of parts of tracks: of lost_ns, found there by CPU samples */
+	};
 };
 
 /* Zero-initialised is empty. */

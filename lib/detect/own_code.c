@@ -45,9 +45,14 @@ static double weight_of(const struct track_part *p)
 	return length < PERIOD_NS ? (double)p->pieces * (PERIOD_NS - length) : 0;
 }
 
-/* The share of a part that is like the sampled one. What is rounded goes to the last. */
+static uint64_t scale(uint64_t of, uint64_t ns, uint64_t all)
+{
+	return all ? (uint64_t)((double)of * (double)ns / (double)all) : 0;
+}
+
+/* The share of a part that is like the sampled one. What is counted is the first one's. */
 static struct track_part share_of(const struct track_part *part, const struct track_part *like,
-				  uint64_t ns)
+				  uint64_t ns, bool is_first)
 {
 	struct track_part share = *part;
 
@@ -57,13 +62,15 @@ static struct track_part share_of(const struct track_part *part, const struct tr
 	share.op = like->op;
 	share.sampled = true;
 	share.ns = ns;
-	share.pieces = 0;
-	share.waits = 0;
-	share.longs = 0;
-	share.long_ns = 0;
-	share.idle_ns =
-		part->ns ? (uint64_t)((double)part->idle_ns * (double)ns / (double)part->ns) : 0;
+	share.idle_ns = scale(part->idle_ns, ns, part->ns);
+	share.gap_ns = scale(part->gap_ns, ns, part->ns);
+	share.at_most_ns = scale(part->at_most_ns, ns, part->ns);
+	share.unended_ns = scale(part->unended_ns, ns, part->ns);
 	share.longest_ns = part->longest_ns < ns ? part->longest_ns : ns;
+	if (!is_first) {
+		share.pieces = share.waits = share.gaps = share.long_ns = 0;
+		share.longs = 0;
+	}
 	return share;
 }
 
@@ -93,7 +100,8 @@ static bool place(struct track_parts *to, const struct track_part *v, size_t fir
 
 			ns = k == last || ns > left ? left : ns;
 			left -= ns;
-			if (ns && !vec_push(&to->v, share_of(&v[i], &v[k], ns)))
+			if (ns &&
+			    !vec_push(&to->v, share_of(&v[i], &v[k], ns, left + ns == v[i].ns)))
 				return false;
 		}
 	}

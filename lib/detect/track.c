@@ -216,6 +216,14 @@ static struct stretch find_stretch(const struct step_runs *runs, int64_t ns)
 	return at;
 }
 
+/* The anchor was in its own code, on its CPU. */
+static bool is_own(const struct track_state *s, uint32_t number)
+{
+	const struct track_key *k = &s->sums.v.v[number - 1].key;
+
+	return !k->via && k->state == SEGMENT_OWN;
+}
+
 static void sum_piece(struct path_tracks *t, struct track_state *s, const struct step_runs *runs,
 		      struct step_stats *stats, struct stretch *in, const struct held_piece *p)
 {
@@ -232,7 +240,9 @@ static void sum_piece(struct path_tracks *t, struct track_state *s, const struct
 		if (until > in->sum.to_ns)
 			in->sum.to_ns = until;
 		in->sum.ns += (uint64_t)(until - at);
-		add = (struct track_add){ at, until, idle_ns(t, s, p->number, at, until), p->wait };
+		add = (struct track_add){ at, until, idle_ns(t, s, p->number, at, until), p->wait,
+					  device_gaps_within(&t->gaps, s->anchor, at, until,
+							     is_own(s, p->number)) };
 		track_sums_add(&s->sums, p->number, in->window, &add);
 		if (stats && in->window == WINDOW_STEPS)
 			path_tracks_add_piece(t, s, stats, p->number, &add);
@@ -281,6 +291,8 @@ static void settle(struct path_tracks *t, struct track_state *s, int64_t settled
 	if (stats && !step_stats_count(stats, last_ns < settled_ns ? last_ns : settled_ns))
 		t->nomem = true;
 	s->held.n = keep;
+	if (keep)
+		device_gaps_forget(&t->gaps, s->anchor, s->held.v[0].from_ns);
 	s->settle_at = keep + SETTLE_PIECES;
 }
 
@@ -348,14 +360,56 @@ static inline uint32_t wait_of(struct track_state *s, bool off)
 	return s->waits;
 }
 
-/* What may be a loss is asked for as the stream goes on. */
-static bool grow(struct path_tracks *t, struct track_state *s, const struct held_piece *p)
+static bool list_grown(struct path_tracks *t, struct track_state *s)
 {
 	if (!s->grown && !vec_push(&t->grown, (uint32_t)(s - t->v.v)))
 		return false;
 	s->grown = true;
-	return track_sums_grow(&s->sums, p->number,
-			       &(struct track_add){ p->from_ns, p->to_ns, 0, p->wait });
+	return true;
+}
+
+/* What may be a loss is asked for as the stream goes on. */
+static bool grow(struct path_tracks *t, struct track_state *s, const struct held_piece *p, bool off)
+{
+	struct track_add add = { p->from_ns, p->to_ns, 0, p->wait,
+				 device_gaps_within(&t->gaps, s->anchor, p->from_ns, p->to_ns,
+						    is_own(s, p->number)) };
+
+	return (!off && !add.gap.number) ||
+	       (list_grown(t, s) && track_sums_grow(&s->sums, p->number, &add));
+}
+
+/* Pieces come a little out of order: so many before a gap, and there are no more in it. */
+#define GAP_PIECES_BEFORE 64
+
+bool path_tracks_gap(struct path_tracks *t, uint32_t thread, struct device_gap gap)
+{
+	struct gap_overlap in = { .number = 1 };
+	struct track_state *s;
+	unsigned before = 0;
+	uint64_t at;
+
+	if (!device_gaps_add(&t->gaps, thread, gap))
+		return false;
+	if (!map_get(&t->by_anchor, thread, &at))
+		return true;
+	s = &t->v.v[at];
+	in.number = t->gaps.v.v[thread]->newest;
+	for (size_t i = s->held.n; i && before < GAP_PIECES_BEFORE; i--) {
+		const struct held_piece *p = &s->held.v[i - 1];
+		int64_t from = p->from_ns > gap.from_ns ? p->from_ns : gap.from_ns,
+			to = p->to_ns < gap.to_ns ? p->to_ns : gap.to_ns;
+
+		before += p->to_ns <= gap.from_ns;
+		if (from >= to || (gap.brief && is_own(s, p->number)))
+			continue;
+		in.ns = gap.at_most ? 0 : (uint64_t)(to - from);
+		in.at_most_ns = gap.at_most ? (uint64_t)(to - from) : 0;
+		in.unended_ns = gap.unended ? (uint64_t)(to - from) : 0;
+		if (!list_grown(t, s) || !track_sums_grow_gap(&s->sums, p->number, &in))
+			return false;
+	}
+	return true;
 }
 
 /* False: out of memory. */
@@ -391,7 +445,7 @@ static void on_piece(struct path_listener *l, const struct path_piece *p)
 	held.number = find_number(t, s, p);
 	off = p->via || p->occupant || is_off(p->s);
 	held.wait = wait_of(s, off);
-	if (!held.number || !vec_push(&s->held, held) || (off && !grow(t, s, &held)))
+	if (!held.number || !vec_push(&s->held, held) || !grow(t, s, &held, off))
 		t->nomem = true;
 	else if (s->held.n >= s->settle_at)
 		settle_some(t, s);
@@ -423,7 +477,7 @@ static void on_own(struct path_listener *l, uint32_t anchor, int64_t from_ns,
 		off = t->by_key.v[key].off;
 		*put = (struct held_piece){ from_ns, v[i].end_ns, t->by_key.v[key].number,
 					    wait_of(s, off) };
-		if (off && !grow(t, s, put)) {
+		if (!grow(t, s, put, off)) {
 			t->nomem = true;
 			return;
 		}
@@ -493,6 +547,7 @@ void path_tracks_free(struct path_tracks *t)
 	new_processes_free(&t->forks);
 	path_feed_free(&t->path_feed);
 	unended_facts_free(&t->unended);
+	device_gaps_free(&t->gaps);
 	device_use_free(&t->device_of_thread);
 	device_use_free(&t->device_of_process);
 	path_free(t->path);

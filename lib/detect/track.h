@@ -39,6 +39,8 @@ bool path_tracks_device(struct path_tracks *t, uint32_t thread, int64_t ns, bool
 			uint64_t calls);
 bool path_tracks_device_all(struct path_tracks *t, uint32_t process, int64_t ns, bool busy,
 			    uint64_t calls);
+/* A gap of the devices that the thread gives work is over; its number is given. False: out of memory. */
+bool path_tracks_gap(struct path_tracks *t, uint32_t thread, struct device_gap gap);
 /* It ended long ago: that it had work now and then is forgotten. */
 void path_tracks_device_gone(struct path_tracks *t, uint32_t thread);
 void path_tracks_device_all_gone(struct path_tracks *t, uint32_t process);

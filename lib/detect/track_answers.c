@@ -48,6 +48,7 @@ bool path_tracks_device_all(struct path_tracks *t, uint32_t process, int64_t ns,
 void path_tracks_device_gone(struct path_tracks *t, uint32_t thread)
 {
 	device_use_forget(&t->device_of_thread, thread);
+	device_gaps_forget(&t->gaps, thread, INT64_MAX);
 }
 
 void path_tracks_device_all_gone(struct path_tracks *t, uint32_t process)

@@ -45,6 +45,7 @@ struct path_tracks {
 	struct path_feed path_feed;
 	struct unended_facts unended;
 	struct device_use device_of_thread, device_of_process;
+	struct device_gaps gaps;
 	struct loops *loops;
 	struct loops_feed loops_feed;
 	struct track_names names;

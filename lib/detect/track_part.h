@@ -30,6 +30,9 @@ struct track_part {
 	bool file_page;	     /* PATH_FAULT: known to be of a file */
 	bool swapped;	     /* PATH_FAULT: known to be of what had been swapped out */
 	bool asleep;	     /* blocked in it, not on the CPU */
+	uint8_t blocked_on; /* enum object_kind of what is asleep */
+	bool ran_out;	    /* the same: nobody ended it, its time ran out */
+	uint16_t syscall;   /* asleep on a pipe, file or socket: its number + 1; 0 not known */
 	bool resumed; /* the culprit did no more than let the anchor go on that was stopped or frozen */
 	bool exclusion; /* the anchor waited for a thread to leave: a lock, the interpreter's lock */
 	bool lock;	/* of these, what is known to be one */
@@ -42,6 +45,10 @@ struct track_part {
 	uint64_t ns, pieces;
 	uint64_t waits; /* the anchor's times off its CPU, or at work for its memory, in which it was met */
 	uint64_t idle_ns;    /* of ns, while the device had nothing to do */
+	uint64_t gap_ns;     /* of ns, in gaps of the device, which are over (device_gaps.h) */
+	uint64_t at_most_ns; /* the same of a device that may have had work */
+	uint64_t unended_ns; /* of both, in a gap to the end of the recording or of the process */
+	uint64_t gaps;	     /* in which it was met */
 	uint64_t longest_ns; /* at a stretch: what took the CPU meanwhile is not in it */
 	uint64_t long_ns;    /* in stretches of TRACK_LONG_NS and more */
 	uint32_t longs;	     /* how many these are */

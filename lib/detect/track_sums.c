@@ -21,7 +21,8 @@ static struct track_key key_of(const struct path *path, const struct path_piece 
 				   .op = p->s->op,
 				   .state = p->s->state,
 				   .object = p->s->object,
-				   .flags = p->s->flags };
+				   .flags = p->s->flags,
+				   .syscall = p->s->syscall };
 }
 
 /* Own code goes from line to line: of it the function is the place, of all else the line. */
@@ -118,6 +119,16 @@ RARE static void count_long(struct track_sum *sum, enum track_window window, uin
 	sum->long_ns[window] += is_first ? ns : part_ns;
 }
 
+static void gap_add(struct track_total *t, const struct gap_overlap *gap)
+{
+	t->gap_ns += gap->ns;
+	t->at_most_ns += gap->at_most_ns;
+	t->unended_ns += gap->unended_ns;
+	t->gaps += gap->number && gap->number != t->last_gap;
+	if (gap->number)
+		t->last_gap = gap->number;
+}
+
 static void add_total(struct track_total *t, const struct track_add *add)
 {
 	if (!t->pieces || add->from_ns < t->first_ns)
@@ -126,6 +137,8 @@ static void add_total(struct track_total *t, const struct track_add *add)
 		t->last_ns = add->to_ns;
 	t->ns += (uint64_t)(add->to_ns - add->from_ns);
 	t->idle_ns += add->idle_ns;
+	if (add->gap.number)
+		gap_add(t, &add->gap);
 	t->pieces++;
 	t->waits += !t->waits || add->wait != t->last_wait;
 	t->last_wait = add->wait;
@@ -158,13 +171,32 @@ void track_total_add(struct track_total *t, const struct track_add *add)
 	keep_longest(t, (uint64_t)(add->to_ns - add->from_ns), add->from_ns);
 }
 
-bool track_sums_grow(struct track_sums *s, uint32_t number, const struct track_add *add)
+/* It is in the list of those that have more. NULL: out of memory. */
+static struct track_sum *list_grown(struct track_sums *s, uint32_t number)
 {
 	struct track_sum *sum = &s->v.v[number - 1];
 
 	if (!sum->grown && !vec_push(&s->grown, number))
-		return false;
+		return NULL;
 	sum->grown = true;
+	return sum;
+}
+
+bool track_sums_grow_gap(struct track_sums *s, uint32_t number, const struct gap_overlap *gap)
+{
+	struct track_sum *sum = list_grown(s, number);
+
+	if (sum)
+		gap_add(&sum->more, gap);
+	return sum != NULL;
+}
+
+bool track_sums_grow(struct track_sums *s, uint32_t number, const struct track_add *add)
+{
+	struct track_sum *sum = list_grown(s, number);
+
+	if (!sum)
+		return false;
 	track_total_add(&sum->more, add);
 	return true;
 }
@@ -179,7 +211,8 @@ static struct segment segment_of(const struct track_key *k, bool taken)
 				 .op = k->op,
 				 .state = k->state,
 				 .object = k->object,
-				 .flags = k->flags };
+				 .flags = k->flags,
+				 .syscall = k->syscall };
 }
 
 static bool part_of(const struct track_key *k, const struct track_total *t, uint32_t anchor,
@@ -198,6 +231,10 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 				    .waits = t->waits,
 				    .leaf = k->thread,
 				    .idle_ns = t->idle_ns,
+				    .gap_ns = t->gap_ns,
+				    .at_most_ns = t->at_most_ns,
+				    .unended_ns = t->unended_ns,
+				    .gaps = t->gaps,
 				    .longest_ns = t->longest_ns,
 				    .longest_from_ns = t->longest_from_ns,
 				    .first_ns = t->first_ns,
@@ -218,6 +255,9 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	out->file_page = s.flags & SEGMENT_FILE_PAGE;
 	out->swapped = s.flags & SEGMENT_SWAPPED;
 	out->asleep = segment_blocked(&s);
+	out->blocked_on = out->asleep ? s.object : 0;
+	out->syscall = s.syscall;
+	out->ran_out = s.flags & (SEGMENT_RAN_OUT | SEGMENT_TIMED);
 	if (out->class == PATH_STOPPED || out->class == PATH_FROZEN) {
 		out->resumed_by = s.who;
 		if (path_is_recorder(names->w, path, s.who))
@@ -229,8 +269,10 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	if (s.state == SEGMENT_OWN)
 		out->before = out->sampled ? s.who : s.line;
 	out->op = s.op;
-	if (out->class == PATH_LOCK)
+	if (out->class == PATH_LOCK) {
 		out->gil = s.object == OBJECT_GIL;
+		out->lock = s.flags & SEGMENT_LOCK;
+	}
 	out->at_op = via ? via->op : k->op;
 	if (out->class == PATH_OWN && !via)
 		out->at_op = 0;
@@ -281,7 +323,8 @@ bool track_sums_grown(struct track_sums *s, uint32_t anchor, struct path *path,
 		if (!part_of(&sum->key, &sum->more, anchor, path, names, &part) ||
 		    !vec_push(&out->v, part))
 			return false;
-		sum->more = (struct track_total){ .last_wait = sum->more.last_wait };
+		sum->more = (struct track_total){ .last_wait = sum->more.last_wait,
+						  .last_gap = sum->more.last_gap };
 		sum->grown = false;
 	}
 	s->grown.n = 0;

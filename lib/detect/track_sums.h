@@ -9,6 +9,7 @@
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
+#include "lib/detect/device_gaps.h"
 #include "lib/detect/track_names.h"
 #include "lib/detect/track_part.h"
 #include "lib/path/path.h"
@@ -25,14 +26,17 @@ struct track_key {
 	uint16_t op;
 	uint16_t flags;
 	uint8_t state, object;
-	uint8_t pad[2]; /* 0 */
+	uint16_t syscall;
 };
 
 struct track_total {
-	uint64_t ns, pieces, longest_ns; /* the longest: of a stretch (struct track_run) */
-	uint64_t idle_ns;		 /* of ns, while the device had nothing to do */
-	uint32_t waits;			 /* times off its CPU in which it was met */
-	uint32_t last_wait;		 /* number of the newest of them */
+	uint64_t ns, pieces, longest_ns;	 /* the longest: of a stretch (struct track_run) */
+	uint64_t idle_ns;			 /* of ns, while the device had nothing to do */
+	uint64_t gap_ns, at_most_ns, unended_ns; /* of ns, in gaps of the device (device_gaps.h) */
+	uint32_t gaps;				 /* in which it was met */
+	uint32_t last_gap;			 /* number of the newest of them */
+	uint32_t waits;				 /* times off its CPU in which it was met */
+	uint32_t last_wait;			 /* number of the newest of them */
 	int64_t longest_from_ns;
 	int64_t first_ns, last_ns; /* from the first piece's begin to the last one's end */
 };
@@ -76,6 +80,7 @@ struct track_add {
 	int64_t from_ns, to_ns;
 	uint64_t idle_ns; /* of its time, while the device had nothing to do */
 	uint32_t wait;	  /* number of the anchor's time off its CPU that it is of */
+	struct gap_overlap gap;
 };
 /* The next piece, in order of time: else it begins a stretch of its own. */
 void track_sums_add(struct track_sums *s, uint32_t number, enum track_window window,
@@ -84,6 +89,8 @@ void track_sums_add(struct track_sums *s, uint32_t number, enum track_window win
 void track_total_add(struct track_total *t, const struct track_add *add);
 /* A piece whose window is not known yet. False: out of memory. */
 bool track_sums_grow(struct track_sums *s, uint32_t number, const struct track_add *add);
+/* The same of a gap that is known only now, of a piece that was. */
+bool track_sums_grow_gap(struct track_sums *s, uint32_t number, const struct gap_overlap *gap);
 
 /* The parts of a window, by what they are; out is emptied. Before path is finished a thread that
  * the path needs may be taken for one that had its CPU. False: out of memory. */

@@ -123,33 +123,15 @@ USUAL bool gathers(const struct gaps *g, const struct gap_thread *th)
 }
 
 /* What was done since the device became idle; device, was: as kept beside it. */
-static struct doings *did(const struct gaps *g, uint32_t device, uint32_t *was, struct doings *d)
+static struct gap_did *did(const struct gaps *g, uint32_t device, uint32_t *was, struct gap_did *d)
 {
 	uint32_t epoch = g->side.v[device - 1].epoch;
 
 	if (*was != epoch) {
 		*was = epoch;
-		*d = (struct doings){ 0 };
+		*d = (struct gap_did){ 0 };
 	}
 	return d;
-}
-
-bool gaps_sample(struct gaps *g, uint32_t thread, uint32_t stack)
-{
-	struct gap_thread *th = thread_at(g, thread);
-
-	if (!th)
-		return false;
-	if (!gathers(g, th))
-		return true;
-	doings_sample(did(g, th->device, &th->epoch, &th->did), stack);
-	for (size_t i = 0; i < th->parked.n; i++) {
-		struct gap_hand *h = &th->parked.v[i];
-
-		if (watching(g, h->device - 1))
-			doings_sample(did(g, h->device, &h->epoch, &h->did), stack);
-	}
-	return true;
 }
 
 static void idle_since(struct gaps *g, uint32_t device, const struct line_piece *p, int64_t ns,
@@ -477,13 +459,13 @@ APART static bool unended(const struct line_piece *p)
 /* Only while the device that it drives is idle: what is done while that one works keeps no other from its work. */
 APART static void gather(const struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
-	doings_add(did(g, th->device, &th->epoch, &th->did), p, g->side.v[th->device - 1].idle_ns);
+	gap_did_add(did(g, th->device, &th->epoch, &th->did), p, g->side.v[th->device - 1].idle_ns);
 	for (size_t i = 0; i < th->parked.n; i++) {
 		struct gap_hand *h = &th->parked.v[i];
 
 		if (watching(g, h->device - 1))
-			doings_add(did(g, h->device, &h->epoch, &h->did), p,
-				   g->side.v[h->device - 1].idle_ns);
+			gap_did_add(did(g, h->device, &h->epoch, &h->did), p,
+				    g->side.v[h->device - 1].idle_ns);
 	}
 }
 

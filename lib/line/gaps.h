@@ -15,7 +15,7 @@
 
 #include "lib/event/paused.h"
 #include "lib/line/device.h"
-#include "lib/line/doings.h"
+#include "lib/line/gap_did.h"
 #include "lib/line/line.h"
 
 #define GAP_UNBOUNDED_NS 5000000     /* shorter ones are not told where a gap is only at most one */
@@ -35,8 +35,9 @@ struct gap {
 	bool some_launches;	     /* launches may have been more */
 	uint16_t since_op, until_op; /* the wait before and the call after */
 	uint32_t since_stack, until_stack;
-	uint64_t launches;  /* since the wait before that one */
-	struct doings did;  /* of the thread that explains it */
+	uint64_t launches; /* since the wait before that one */
+	int64_t alone_ns; /* since when all devices of that thread had nothing to do; end_ns: one of them has */
+	struct gap_did did; /* of the thread that explains it */
 	uint64_t others_ns; /* other processes had work on the device */
 	uint64_t host_ns; /* waiting for a CPU or throttled or blocked by the host, in calls or outside */
 };
@@ -83,8 +84,6 @@ bool gaps_inner(struct gaps *g, const struct line_piece *p);
 bool gaps_outside(struct gaps *g, const struct line_piece *p);
 /* Every off-CPU interval inside a call, before the call. */
 bool gaps_wait(struct gaps *g, const struct line_piece *p);
-/* A thread was found on its CPU outside calls. */
-bool gaps_sample(struct gaps *g, uint32_t thread, uint32_t stack);
 
 /* Calls were left out of the recording on purpose: from here on every gap is at most one, and a wait ends it too. */
 void gaps_partial(struct gaps *g);

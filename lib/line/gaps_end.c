@@ -15,7 +15,7 @@ static bool much_of(const struct gap *gap, int64_t ns)
 }
 
 /* What the thread did in this epoch of the device. NULL: nothing is known of it. */
-static const struct doings *did_in(const struct gap_thread *th, uint32_t device, uint32_t epoch)
+static const struct gap_did *did_in(const struct gap_thread *th, uint32_t device, uint32_t epoch)
 {
 	if (!th || th->device == device + 1)
 		return th && th->epoch == epoch ? &th->did : NULL;
@@ -31,20 +31,19 @@ static const struct doings *did_in(const struct gap_thread *th, uint32_t device,
 /* What explains the gap of a thread in this epoch: what it did, or whoever it waited for, if that is one of those that submit.
  * What one of them did since the gap ended, while a copy went on, cannot be told from what it did before. NULL: nothing is
  * known. */
-static const struct doings *explains(const struct gaps *g, uint32_t thread, uint32_t epoch,
-				     const struct gap *gap)
+static const struct gap_did *explains(const struct gaps *g, uint32_t thread, uint32_t epoch,
+				      const struct gap *gap)
 {
 	const struct gap_thread *th = gaps_thread(g, thread);
-	const struct doings *d = did_in(th, gap->device, epoch);
+	const struct gap_did *d = did_in(th, gap->device, epoch);
 
 	for (unsigned hop = 0; d && hop < HOPS; hop++) {
-		const struct doing *most = doings_most(d);
 		const struct gap_thread *next;
-		const struct doings *more;
+		const struct gap_did *more;
 
-		if (!most || most->part != PART_IDLE || most->waker == 0)
+		if (!gap_did_wait_for_thread(d))
 			break;
-		next = gaps_thread(g, most->waker);
+		next = gaps_thread(g, d->waker);
 		more = did_in(next, gap->device, epoch);
 		if (!more || next == th || much_of(gap, next->last_ns - gap->end_ns))
 			break;
@@ -101,25 +100,38 @@ void gaps_take_back(struct gap_side *s, int64_t start_ns, int64_t end_ns)
 
 static void explain(const struct gaps *g, uint32_t thread, struct gap *gap)
 {
-	const struct doings *d = explains(g, thread, g->side.v[gap->device].epoch, gap);
+	const struct gap_did *d = explains(g, thread, g->side.v[gap->device].epoch, gap);
 
 	if (!d)
 		return;
 	gap->did = *d;
 	gap->host_ns += d->host_ns;
-	for (unsigned i = 0; i < gap->did.n; i++) {
-		if (gap->did.v[i].part == PART_SELF)
-			gap->did.v[i].stack = d->sample;
+}
+
+/* What else the thread gave work. */
+static int64_t alone_since(const struct gaps *g, uint32_t thread, const struct gap *gap)
+{
+	const struct gap_thread *th = gaps_thread(g, thread);
+	int64_t since = gap->start_ns;
+
+	if (th && th->device != gap->device + 1)
+		return gap->end_ns;
+	for (size_t i = 0; th && i < th->parked.n; i++) {
+		const struct gap_side *s = &g->side.v[th->parked.v[i].device - 1];
+
+		if (!s->idle)
+			return gap->end_ns;
+		since = s->idle_ns > since ? s->idle_ns : since;
 	}
+	return since < gap->end_ns ? since : gap->end_ns;
 }
 
 /* It waited in this epoch, and was then told to end: what a process computes on its way out is no gap. */
 static bool waited_long(const struct gap_thread *th, uint32_t device, uint32_t epoch)
 {
-	const struct doings *d = did_in(th, device, epoch);
-	const struct doing *most = d ? doings_most(d) : NULL;
+	const struct gap_did *d = did_in(th, device, epoch);
 
-	return most && most->part != PART_SELF && most->ns >= GAP_LAST_NS;
+	return d && d->longest_ns > d->self_ns && d->longest_ns >= GAP_LAST_NS;
 }
 
 bool gaps_last(struct gaps *g, uint32_t device)
@@ -152,6 +164,7 @@ bool gaps_last(struct gaps *g, uint32_t device)
 	}
 	gap.others_ns = gaps_others_since(g, device, s->others_ns, gap.end_ns,
 					  (uint64_t)(gap.end_ns - s->idle_ns));
+	gap.alone_ns = alone_since(g, s->since_thread, &gap);
 	explain(g, s->since_thread, &gap);
 	s->idle = false;
 	return g->sink->gap(g->sink, &gap);
@@ -180,6 +193,7 @@ bool gaps_end(struct gaps *g, uint32_t device, const struct line_piece *p, int64
 		gap.host_ns += parts_sum(p->parts, GAPS_HOST_PARTS);
 	gap.others_ns =
 		gaps_others_since(g, device, s->others_ns, end_ns, (uint64_t)(end_ns - s->idle_ns));
+	gap.alone_ns = alone_since(g, p->thread, &gap);
 	explain(g, p->thread, &gap);
 	if (s->threads.n <= 1)
 		return g->sink->gap(g->sink, &gap);

@@ -42,7 +42,7 @@ struct gap_hand {
 	bool working;
 	int64_t work_ns;
 	struct gpu_mark work_mark;
-	struct doings did;
+	struct gap_did did;
 };
 
 struct gap_thread {
@@ -59,7 +59,7 @@ struct gap_thread {
 	int64_t work_ns;
 	struct gpu_mark work_mark;	      /* others' work on the GPU until then */
 	struct device_call inner, inner_sync; /* of calls inside one that says nothing itself */
-	struct doings did;
+	struct gap_did did;
 	VEC(struct gap_hand) parked; /* of its other devices, while it drives this one */
 };
 

@@ -92,7 +92,6 @@ static void outside_until(struct line *l, struct line_thread *th, int64_t to,
 				.start_ns = th->cursor_ns,
 				.end_ns = to,
 				.parts = parts,
-				.behind = ev && l->behind.n ? &l->behind : NULL,
 				.sound = true };
 
 	if (to <= th->cursor_ns)
@@ -213,8 +212,6 @@ APART static int offcpu(struct line *l, struct line_thread *th, const struct eve
 {
 	struct blame_result *r = &l->offcpu;
 	struct line_piece p = piece_of(th, ev, op);
-	uint64_t kind = WAKER_NONE;
-	int64_t since;
 
 	blame_offcpu(&l->blame, th, ev, op, r);
 	locks_waited(&l->blame, th, ev->stack, r, &l->between);
@@ -222,12 +219,6 @@ APART static int offcpu(struct line *l, struct line_thread *th, const struct eve
 	l->sink->offcpu(l->sink, &p);
 	if (!wakers_add(&th->wakers, &r->iv))
 		return err_nomem(e);
-	l->behind.n = 0;
-	event_get(ev, op, COL_WAKER_KIND, &kind);
-	since = thread_waited_since(th, &r->iv, kind == WAKER_TIMER);
-	if (ev->depth == 0 && BEHIND_WAITS >> r->iv.part & 1)
-		behind_of(&l->threads, &l->losses, th->id, r->iv.waker, since, r->iv.ready_ns,
-			  &l->behind);
 	return place(l, th, ev, op, &r->parts, e);
 }
 
@@ -238,7 +229,6 @@ APART static int stolen(struct line *l, struct line_thread *th, const struct eve
 	struct line_piece p = piece_of(th, ev, op);
 
 	p.parts = &l->leaf;
-	l->behind.n = 0;
 	parts_clear(&l->leaf);
 	parts_add(&l->leaf, PART_STOLEN, 0, ev->dur_ns);
 	l->sink->offcpu(l->sink, &p);

@@ -15,7 +15,6 @@
 
 #include "lib/base/err.h"
 #include "lib/event/event.h"
-#include "lib/line/behind.h"
 #include "lib/line/culprit.h"
 #include "lib/line/parts.h"
 #include "lib/world/world.h"
@@ -27,9 +26,7 @@ struct line_piece {
 	unsigned depth; /* calls open around it */
 	int64_t start_ns, end_ns;
 	const struct parts *parts; /* sum to end - start */
-	/* Of a wait outside calls that another thread ended: what that one did meanwhile; NULL: there is none. */
-	const struct behind *behind;
-	uint64_t calls_ns;   /* of a call: spent in calls inside it; the rest is its own */
+	uint64_t calls_ns;	   /* of a call: spent in calls inside it; the rest is its own */
 	uint64_t overlap_ns; /* of its unknown time: already told as part of the piece before */
 	uint64_t before_ns; /* of an outermost call, for sinks that want it so: on CPU right before, not told by itself */
 	bool sound; /* false: what was inside contradicts itself */

@@ -29,7 +29,6 @@ struct line {
 	size_t left;				    /* of these the first so many are let go of */
 	struct parts inner, orphans, leaf, between; /* scratch: empty between events */
 	struct blame_result offcpu;
-	struct behind behind;	  /* of offcpu */
 	struct line_piece on_cpu; /* scratch: of between; who and when are filled in */
 	struct line_piece plain;  /* scratch: of inner; the same */
 	struct line_op {

@@ -75,25 +75,3 @@ struct line_thread *threads_of_ctx_slow(struct threads *t, uint32_t ctx, bool *n
 	t->by_ctx.v[ctx] = th;
 	return th;
 }
-
-/* Waits of which the clock ended the first: so close together they are one that looks up now and then. */
-#define TIMED_AGAIN_NS 10000000
-
-int64_t thread_waited_since(struct line_thread *th, const struct waker_interval *iv, bool timed)
-{
-	int64_t since = iv->start_ns;
-
-	if (th->timed_part == iv->part && th->timed_stack == iv->stack &&
-	    iv->start_ns - th->timed_end_ns <= TIMED_AGAIN_NS && th->timed_since_ns < since)
-		since = th->timed_since_ns;
-	if (iv->preempted) { /* in between it was kept from its CPU */
-		if (iv->start_ns - th->timed_end_ns <= TIMED_AGAIN_NS)
-			th->timed_end_ns = iv->end_ns;
-		return since;
-	}
-	th->timed_part = timed ? iv->part : 0;
-	th->timed_stack = iv->stack;
-	th->timed_since_ns = since;
-	th->timed_end_ns = iv->end_ns;
-	return since;
-}

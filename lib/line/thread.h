@@ -33,10 +33,7 @@ struct line_thread {
 	/* Whose it was, and how much of it, where another thread has said so meanwhile; late: a culprit, 0 none. */
 	uint32_t late;
 	uint64_t late_ns;
-	/* The last wait that only the clock ended: it may be taken up again at once, and is one with the next then. */
-	int64_t timed_since_ns, timed_end_ns;
-	uint32_t timed_stack, timed_part; /* part 0: there is none */
-	uint32_t sample;		  /* stack in which it was found on its CPU last */
+	uint32_t sample; /* stack in which it was found on its CPU last */
 	int64_t sample_ns;
 	/* It let go of a lock then that others had waited for so long; held: the culprit that it is as its holder, 0 none.
 	 * If it has to wait for the lock at once, it is where it was. */
@@ -74,9 +71,5 @@ static inline struct line_thread *threads_get(const struct threads *t, uint32_t 
 {
 	return id < t->by_id.n ? t->by_id.v[id] : NULL;
 }
-
-/* Since when the thread has waited in this state at this place, but for looking up now and then; it is told as of the wait that
- * somebody ended. timed: the clock ended this one. */
-int64_t thread_waited_since(struct line_thread *th, const struct waker_interval *iv, bool timed);
 
 #endif

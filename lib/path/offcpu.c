@@ -58,7 +58,7 @@ static bool is_unended(const struct event *ev, const struct op_def *def)
 static bool add_blocked(const struct path_thread *th, const struct event *ev,
 			const struct op_def *def, int64_t ready_ns, struct offcpu_segments *out)
 {
-	uint64_t object = get_column(ev, def, COL_OBJECT_KIND, OBJECT_NONE), waking = 0;
+	uint64_t object = get_column(ev, def, COL_OBJECT_KIND, OBJECT_NONE), waking = 0, syscall;
 	bool by_task = get_column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TASK;
 	struct segment s = { .end_ns = ready_ns,
 			     .line = ev->stack,
@@ -66,6 +66,12 @@ static bool add_blocked(const struct path_thread *th, const struct event *ev,
 			     .object = (uint8_t)object,
 			     .flags = wait_flags(ev, def, object) };
 
+	if ((object == OBJECT_FD || object == OBJECT_SOCKET) &&
+	    event_get(ev, def, COL_SYSCALL, &syscall) && syscall < UINT16_MAX)
+		s.syscall = (uint16_t)(syscall + 1);
+	if (object != OBJECT_TIMER && object != OBJECT_FUTEX && object != OBJECT_GIL &&
+	    get_column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TIMER)
+		s.flags |= SEGMENT_RAN_OUT;
 	if (by_task)
 		s.who = (uint32_t)get_column(ev, def, COL_WAKER, 0);
 	if (object == OBJECT_DISK)

@@ -59,6 +59,8 @@ enum segment_flag {
 	SEGMENT_GETS_MEMORY = 1 << 10,
 	SEGMENT_FILE_PAGE = 1 << 11,
 	SEGMENT_SWAPPED = 1 << 12,
+	/* Blocked on something else than a futex (TIMED): nobody ended it, its time ran out. */
+	SEGMENT_RAN_OUT = 1 << 13,
 };
 
 struct segment {
@@ -71,6 +73,7 @@ struct segment {
 	uint8_t state; /* enum segment_state */
 	uint8_t object; /* enum event_object, of blocked ones */
 	uint16_t flags; /* enum segment_flag, or-ed */
+	uint16_t syscall; /* BLOCKED, WAITING on a pipe, file or socket: its number + 1; 0 not known */
 };
 
 static inline int segment_on_cpu(const struct segment *s)
@@ -102,7 +105,7 @@ static inline void segment_mark_memory(struct segment *s, uint16_t flags)
 static inline int segment_alike(const struct segment *a, const struct segment *b)
 {
 	return a->line == b->line && a->op == b->op && a->state == b->state && a->who == b->who &&
-	       a->object == b->object && a->flags == b->flags;
+	       a->object == b->object && a->flags == b->flags && a->syscall == b->syscall;
 }
 
 #endif

@@ -274,7 +274,7 @@ static double first_process(const struct run *r, const char *key)
 static void all_told(uint64_t n)
 {
 	struct run r;
-	uint64_t wrong = 0;
+	uint64_t wrong = 0, hogs = 0;
 
 	run_open(&r, false);
 	run_jobs(&r, 0, n, LONG, true);
@@ -282,13 +282,17 @@ static void all_told(uint64_t n)
 	run_jobs(&r, n, 1, 1, true);
 	if (cause_finish(r.c, NULL))
 		abort();
-	is_u64(r.told.list.v.n, n, "%" PRIu64 " jobs that lost much: a chain of each", n);
 	for (size_t i = 0; i < r.told.list.v.n; i++) {
 		const struct finding *x = &r.told.list.v.v[i];
 
+		/* What a job that is still known did while its device had no work may be told, too. */
+		if (bytes_equal(x->kind, bytes_of("gpu-idle")))
+			continue;
+		hogs++;
 		wrong += x->lost_ns != (uint64_t)LOST(LONG) || x->count != 2 * STEPS ||
 			 !strstr(x->summary.p, "hog");
 	}
+	is_u64(hogs, n, "%" PRIu64 " jobs that lost much: a chain of each", n);
 	is_u64(wrong, 0, "each in its last revision with all that it lost, and to whom");
 	run_close(&r);
 }

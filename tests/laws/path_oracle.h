@@ -341,7 +341,8 @@ static inline void oracle_blocked(const struct oracle *o, uint32_t thread, const
 			out->s.flags |= SEGMENT_LOCK;
 		if (oracle_col(wait, COL_WAKER_KIND, 0) == WAKER_TIMER)
 			out->s.flags |= SEGMENT_TIMED;
-	}
+	} else if (object != OBJECT_TIMER && oracle_col(wait, COL_WAKER_KIND, 0) == WAKER_TIMER)
+		out->s.flags |= SEGMENT_RAN_OUT;
 	out->s.flags |= oracle_memory(o, thread, wait);
 	out->s.who = object == OBJECT_DISK ? (uint32_t)oracle_col(wait, COL_OBJECT, 0) : who;
 	if (oracle_col(wait, COL_WAKER_KIND, 0) == WAKER_NONE &&

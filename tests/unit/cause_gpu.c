@@ -167,43 +167,54 @@ static void behind_the_wait(struct stage *s, struct actor v, struct actor worker
 {
 	static const struct {
 		enum event_object worker, third; /* OBJECT_NONE: runs */
-		int64_t wait_ns; /* of the worker: for a CPU that others have, at the end */
 		const char *told;
+		int64_t each_ns;
 	} table[] = {
-		{ OBJECT_TIMER, OBJECT_NONE, 0, "; meanwhile pt_data_worker (pid 200) slept" },
-		{ OBJECT_DISK, OBJECT_NONE, 0,
-		  "; meanwhile pt_data_worker (pid 200) was blocked on disk" },
-		{ OBJECT_NONE, OBJECT_NONE, 0,
-		  "; meanwhile pt_data_worker (pid 200) ran its own code" },
-		{ OBJECT_NONE, OBJECT_NONE, 1500 * US,
-		  "; meanwhile pt_data_worker (pid 200) was ready to run" },
-		{ OBJECT_FD, OBJECT_TIMER, 0, "; meanwhile cache (pid 400) slept" },
-		{ OBJECT_FUTEX, OBJECT_SOCKET, 0,
-		  "; meanwhile cache (pid 400) waited for a socket" },
-		{ OBJECT_FD, OBJECT_NONE, 0, "; meanwhile cache (pid 400) ran its own code" },
+		{ OBJECT_TIMER, OBJECT_NONE, "pt_data_worker (pid 200), which slept", 1700 * US },
+		{ OBJECT_NONE, OBJECT_NONE, "pt_data_worker (pid 200), which ran its own code",
+		  1800 * US },
+		{ OBJECT_FD, OBJECT_TIMER, "for cache (pid 400), which slept", 1600 * US },
+		{ OBJECT_FUTEX, OBJECT_SOCKET, "cache (pid 400), which waited for a socket",
+		  1600 * US },
+		{ OBJECT_FD, OBJECT_NONE, "cache (pid 400), which ran its own code", 1700 * US },
 	};
 
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		for_steps(t)
 		{
 			int64_t at = t + 8 * MS + 100 * US;
+			struct event *ev;
 
 			work(s, v, t, 8, t + 8 * MS);
-			/* They are known to be followed before that. */
 			blocked(s, worker, t + MS, 10 * US, OBJECT_TIMER);
 			blocked(s, third, t + MS, 10 * US, OBJECT_TIMER);
 			if (table[i].third)
 				blocked(s, third, at + 50 * US, 1600 * US, table[i].third);
-			if (table[i].worker)
-				woken(blocked(s, worker, at + 20 * US, 1700 * US, table[i].worker),
-				      third);
-			if (table[i].wait_ns)
-				stage_offcpu(s, worker, 0, at + 20 * US,
-					     at + 20 * US + table[i].wait_ns,
-					     (uint64_t)table[i].wait_ns, 0);
+			ev = table[i].worker
+				     ? blocked(s, worker, at + 20 * US, 1700 * US, table[i].worker)
+				     : NULL;
+			if (ev && table[i].worker != OBJECT_TIMER)
+				woken(ev, third);
 			woken(blocked(s, v, at, 1800 * US, OBJECT_FD), worker);
 		}
-		told_among(s, "gpu-idle", table[i].told, GAPS * 1800 * US);
+		told_among(s, "gpu-idle", table[i].told, GAPS * table[i].each_ns);
+	}
+	/* What is taken from the worker is told as that, and of it no more than what is left. */
+	for (unsigned disk = 0; disk < 2; disk++) {
+		for_steps(t)
+		{
+			int64_t at = t + 8 * MS + 100 * US;
+
+			work(s, v, t, 8, t + 8 * MS);
+			blocked(s, worker, t + MS, 10 * US, OBJECT_TIMER);
+			stage_set(stage_offcpu(s, worker, 0, at + 20 * US, at + 1720 * US,
+					       disk ? 0 : 1700 * US, 0),
+				  disk ? COL_OBJECT_KIND : COL_CPU_OUT, disk ? OBJECT_DISK : 0);
+			stage_occupied(s, third, 0, at + 20 * US, at + 1720 * US);
+			woken(blocked(s, v, at, 1800 * US, OBJECT_FD), worker);
+		}
+		tells(s, disk ? "disk-stall" : "cpu-preempted",
+		      disk ? "blocked on a disk" : "cache (pid 400)", STEPS * 1700 * US);
 	}
 	/* Nothing is known of who ended the wait. */
 	for_steps(t)
@@ -211,16 +222,16 @@ static void behind_the_wait(struct stage *s, struct actor v, struct actor worker
 		work(s, v, t, 8, t + 8 * MS);
 		woken(blocked(s, v, t + 8 * MS + 100 * US, 1800 * US, OBJECT_FD), worker);
 	}
-	never_says(s, "meanwhile", "of a process that is not followed");
-	/* It waited for the victim's request, and then worked on it. */
+	never_says(s, "which", "of a process that is not followed");
 	for_steps(t)
 	{
 		work(s, v, t, 8, t + 8 * MS);
 		woken(blocked(s, worker, t + MS, 7120 * US, OBJECT_FD), v);
 		woken(blocked(s, v, t + 8 * MS + 100 * US, 1800 * US, OBJECT_FD), worker);
 	}
-	told_among(s, "gpu-idle", "; meanwhile pt_data_worker (pid 200) ran its own code",
-		   GAPS * 1800 * US);
+	/* It waited for the victim's request, and then worked on it; for 20 us each waits for the other. */
+	told_among(s, "gpu-idle", "waiting for pt_data_worker (pid 200), which ran its own code",
+		   GAPS * 1780 * US);
 }
 
 /* Between two steps it waits for a connection; of every `lossy` of them the network loses a segment, 0: of none. */

@@ -9,7 +9,7 @@
 static bool is(const struct cause *c, const struct loss *x)
 {
 	(void)c;
-	return x->part_ns[PART_RUNQ] > x->part_ns[PART_PREEMPTED];
+	return loss_part_ns(x, PART_RUNQ) > loss_part_ns(x, PART_PREEMPTED);
 }
 
 static void summary(const struct loss_view *f, struct buf *out)

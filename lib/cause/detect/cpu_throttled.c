@@ -13,7 +13,7 @@
 static bool is(const struct cause *c, const struct loss *x)
 {
 	(void)c;
-	return x->part_ns[PART_THROTTLED] > 0;
+	return loss_part_ns(x, PART_THROTTLED) > 0;
 }
 
 static void summary(const struct loss_view *f, struct buf *out)

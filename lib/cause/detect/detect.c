@@ -12,8 +12,8 @@
 #include "lib/cause/details.h"
 #include "lib/cause/names.h"
 
-void detect_recommend(const struct loss_view *f, struct finding *to, const char *action,
-		      const char *command, double keep, const char *basis)
+static void add_fix(const struct loss_view *f, struct finding *to, const char *action,
+		    const char *kind, const char *command, double keep, const char *basis)
 {
 	double others = f->others < 0 ? 0 : f->others > 1 ? 1 : f->others;
 
@@ -21,8 +21,46 @@ void detect_recommend(const struct loss_view *f, struct finding *to, const char 
 	uint64_t most = loss_worst_ns(f->loss, INT64_MAX);
 
 	most = most && most < f->lost_ns ? most : f->lost_ns;
-	details_add_fix(to, action, "shell", command,
-			(uint64_t)((double)most * keep * (1 - others)), most, basis);
+	details_add_fix(to, action, kind, command, (uint64_t)((double)most * keep * (1 - others)),
+			most, basis);
+}
+
+void detect_recommend(const struct loss_view *f, struct finding *to, const char *action,
+		      const char *command, double keep, const char *basis)
+{
+	add_fix(f, to, action, "shell", command, keep, basis);
+}
+
+void detect_recommend_code(const struct loss_view *f, struct finding *to, const char *action,
+			   const char *code, const char *basis)
+{
+	add_fix(f, to, action, "code", code, 0, basis);
+}
+
+const char *detect_was(enum part part)
+{
+	static const char *const was[PART_COUNT] = {
+		[PART_SELF] = "ran its own code",
+		[PART_PREEMPTED] = "was ready to run, but others had the CPU",
+		[PART_RUNQ] = "was ready to run, but others had the CPU",
+		[PART_THROTTLED] = "had used up its CPU quota",
+		[PART_DISK] = "was blocked on disk",
+		[PART_LOCK] = "waited for a lock",
+		[PART_FAULT] = "was blocked in a page fault",
+		[PART_STOPPED] = "was stopped",
+		[PART_ATTACH] = "was held up by ingero-record attaching probes",
+		[PART_RECORDER] = "was ready to run, but ingero-record had the CPU",
+		[PART_SLEEP] = "slept",
+		[PART_SOCKET] = "waited for a socket",
+		[PART_IDLE] = "waited for another thread",
+		[PART_POLL] = "waited in poll",
+		[PART_FD] = "waited for a pipe or file",
+		[PART_CHILD] = "waited for a child process",
+		[PART_BLOCKED] = "was blocked in the kernel",
+		[PART_DEVICE] = "waited for the GPU",
+	};
+
+	return was[part];
 }
 
 #define NEARLY_ALL 0.95 /* of the time: then it is told as one thread's */
@@ -47,9 +85,18 @@ static unsigned threads_hit(const struct loss *x)
 
 void detect_amount(const struct loss_view *f, struct buf *out)
 {
+	const struct cause_estimate *e = &f->estimate;
+	bool at_most = f->loss->sort & LOSS_AT_MOST;
 	unsigned n = threads_hit(f->loss);
 
+	/* An upper bound of what was recorded, which is the least there was, bounds nothing. */
+	if (at_most)
+		buf_puts(out, "up to ");
+	else if (e->is)
+		buf_puts(out, e->least ? "at least " : "~");
 	buf_puts(out, human_ns(f->lost_ns).s);
+	if (at_most && e->is && e->least)
+		buf_puts(out, " in the time recorded");
 	if (n > 1)
 		buf_printf(out, " in %u threads (at most %.1f%% of %s in one, ", n, f->share * 100,
 			   f->of);

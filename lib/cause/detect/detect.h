@@ -9,6 +9,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/model/finding.h"
+#include "lib/cause/found.h"
 #include "lib/cause/inside.h"
 #include "lib/cause/lost_time.h"
 
@@ -25,6 +26,7 @@ struct loss_view {
 	uint64_t lost_ns, count;
 	double share;	/* of its steps or, where none are known, of wall time; worst-hit thread */
 	const char *of; /* which of these: "its steps", "wall time" */
+	struct cause_estimate estimate; /* what the amounts below stand for */
 	double others; /* share of the victim's time that other causes take: what a regained second loses again */
 };
 
@@ -38,6 +40,11 @@ struct detector {
 	void (*recommend)(const struct loss_view *f, struct finding *to);
 	/* Adds its evidence; NULL: the shares say it all. */
 	void (*evidence)(const struct loss_view *f, struct finding *to);
+	/* Besides that it takes enough of the time: whether so many times, with this share of it, are worth a word; NULL: if they
+	 * are often. */
+	bool (*matters)(const struct cause *c, const struct loss *x, uint64_t count, double share);
+	/* It may be what the program wants: no incident. NULL: it never is. */
+	bool (*is_pace)(const struct loss *x);
 	const char *nobody;  /* who it was where that is not known; NULL: it was several */
 	const char *moment;  /* what an interval of it is called; NULL: by its state */
 	const char *counted; /* what is counted; NULL: waits */
@@ -47,6 +54,13 @@ struct detector {
  * all of that. */
 void detect_recommend(const struct loss_view *f, struct finding *to, const char *action,
 		      const char *command, double keep, const char *basis);
+
+/* The same with lines for the program itself. */
+void detect_recommend_code(const struct loss_view *f, struct finding *to, const char *action,
+			   const char *code, const char *basis);
+
+/* What is said of a thread in that state: "slept"; NULL: nothing is. */
+const char *detect_was(enum part part);
 
 /* Whether the culprit is the victim's own other threads. */
 bool detect_own(const struct loss_view *f);

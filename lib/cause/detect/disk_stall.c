@@ -13,7 +13,7 @@
 static bool is(const struct cause *c, const struct loss *x)
 {
 	(void)c;
-	return x->part_ns[PART_DISK] > 0;
+	return loss_part_ns(x, PART_DISK) > 0;
 }
 
 /* All block I/O of the victim on the culprit device (any device when that is not known). */

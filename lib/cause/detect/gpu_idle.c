@@ -1,245 +1,545 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu-idle: the device has nothing to do for the process, because the thread that would give it work computes, sleeps or
- * waits for somebody outside the traced calls. Proven by gaps (lib/line/gaps.h) and what that thread did in them. Not
- * this: gaps that the host took (each has its own kind), time inside calls, the short gaps of a sync-storm, processes
- * that never submit work, and a device that is never seen without work.
+ * gpu-idle: the device had nothing to do, because the thread that would have given it work computed, slept, or waited for
+ * somebody. Told of what of a track lies in gaps of the device (lib/line/gaps.h) and is no other kind's: what was taken from
+ * the thread, or from one that it waited for, is told as that. Not this: time inside calls, the short gaps of a sync-storm,
+ * waits for somebody to ask for something, processes that never submit work, and a device that is never seen without work.
  */
+#include "lib/cause/detect/kinds.h"
+
+#include <inttypes.h>
 #include <string.h>
 
-#include "lib/base/hash.h"
-#include "lib/cause/detect/gpu_work.h"
+#include "lib/base/human.h"
+#include "lib/base/shell.h"
+#include "lib/cause/details.h"
+#include "lib/cause/loss_gaps.h"
+#include "lib/cause/loss_places.h"
+#include "lib/cause/names.h"
+#include "lib/cause/sampling.h"
 
-/* What the program does itself; the host's states are told by their own kinds. */
-#define CLAIMED                                                                     \
-	(1u << PART_SELF | 1u << PART_SLEEP | 1u << PART_SOCKET | 1u << PART_POLL | \
-	 1u << PART_IDLE | 1u << PART_FD | 1u << PART_CHILD | 1u << PART_BLOCKED)
-/* A step has to do a little between two others, and so much it takes to launch anything. */
-#define MIN_SELF_NS 100000
+/* Of the time without work: what has less is one of many small things. */
+#define MIN_OF_IDLE    0.20
+#define MIN_SHARE_SELF 0.02 /* what a step has to do between two others is less */
+/* Gaps this short on average are those few lines, too, on a CPU whose caches others use: measured, 60 us then take 120 to 145.
+ * They are told where they are a larger part of the time, which makes it a loop of short steps. */
+#define SHORT_SELF_NS	250000
+#define MIN_SHARE_SHORT 0.05
+#define MIN_STALL_NS	1000000000 /* shorter ones are a step that the recording cut off */
+/* CPU samples of so much of its own code say where that is. */
+#define MIN_SAMPLED 0.1
+/* A line with less of it is not the only one worth a look. */
+#define MAIN_SHARE 0.6
 
-/* The first frame met of the same function. */
-static uint32_t function_of(struct gpu_work *g, const struct cause *c, uint32_t frame)
+static enum part state_of(const struct loss *x)
 {
-	const struct world_frame *f = world_get_frame(c->w, frame);
-	const struct world_symbol *s = world_get_symbol(c->w, frame);
-	uint64_t key, first;
-
-	if (!f || (f->kind != FRAME_PYTHON && !s))
-		return frame;
-	key = f->kind == FRAME_PYTHON ? (uint64_t)f->file << 32 | f->name
-				      : (uint64_t)f->module << 32 | s->name;
-	key = hash_u64(key ^ (uint64_t)f->kind << 60);
-	if (map_get(&g->function_by, key, &first))
-		return (uint32_t)first;
-	map_put(&g->function_by, key, frame); /* where that fails it is looked up again */
-	return frame;
+	return (enum part)(x->sort & LOSS_STATE);
 }
 
-/* Whose line it is told by: what leads when each line outvotes the others. */
-static void line_votes(struct idle_cause *x, uint32_t frame, uint32_t stack, uint64_t ns)
+static bool is_own_code(const struct loss *x)
 {
-	if (x->line == frame) {
-		x->line_ns += ns;
-	} else if (x->line_ns >= ns) {
-		x->line_ns -= ns;
-	} else {
-		x->line = frame;
-		x->line_stack = stack;
-		x->line_ns = ns - x->line_ns;
-	}
+	return state_of(x) == PART_SELF && !(x->sort & LOSS_BESIDE);
 }
 
-/* Position of the place of a gap; UINT32_MAX: out of memory, or too many. */
-static uint32_t place_at(struct gpu_work *g, const struct cause *c, const struct gap *gap)
+static bool is_any(const struct cause *c, const struct loss *x)
 {
-	uint64_t since = site_frames_get(&g->frames, c->w, gap->since_stack),
-		 until = site_frames_get(&g->frames, c->w, gap->until_stack), at,
-		 key = hash_u64((since << 32 | until) ^
-				hash_u64((uint64_t)gap->device << 1 | gap->unbounded));
-	struct idle_place fresh;
-	bool full;
-
-	if (map_get(&g->place_by, key, &at))
-		return (uint32_t)at;
-	fresh = (struct idle_place){ .device = gap->device, .key = key };
-	return gpu_place(&g->places, &g->unused_places, &g->place_by, fresh, &full);
+	(void)c;
+	return x->ns > 0;
 }
 
-/* Of what was seen running at a place, what got least of the gaps in which nothing was seen: in the end each gets as large a part
- * of them as it has of the others. UINT32_MAX: nothing was. */
-static uint32_t likely(const struct gpu_work *g, const struct idle_place *p)
+/* ---- whether it is told ---- */
+
+/* Most of it lies in a wait that had not ended. */
+static bool hangs(const struct loss *x)
 {
-	uint32_t best = UINT32_MAX;
-	double most = 0;
+	return x->of.idle.unended_ns > x->ns / 2;
+}
 
-	for (uint32_t i = 0; i < p->n; i++) {
-		const struct idle_cause *x = &g->idle.v[p->seen[i]];
-		double share = (double)x->seen_ns / (double)(x->sum.ns + 1);
+static double min_share(const struct loss *x)
+{
+	if (!is_own_code(x))
+		return 0;
+	return x->ns < x->count * SHORT_SELF_NS ? MIN_SHARE_SHORT : MIN_SHARE_SELF;
+}
 
-		if (share > most) {
-			most = share;
-			best = p->seen[i];
+static bool matters(const struct cause *c, const struct loss *x, uint64_t count, double share)
+{
+	const struct loss_gaps *p = loss_gaps_of(c, x->process);
+	bool at_most = x->sort & LOSS_AT_MOST;
+
+	if (share < min_share(x) || (double)x->ns < MIN_OF_IDLE * (double)p->ns[at_most])
+		return false;
+	/* Whether nobody ever waits for the device is known in the end, and what the program computes meanwhile says nothing
+	 * then: the device works. */
+	if (at_most && !c->lost_time.partial && (!c->ended || p->ns[0] || is_own_code(x)))
+		return false;
+	/* How long one that had not ended would have lasted is not known: few of them are the steps cut off, and a long one is
+	 * enough, as the program stands still. */
+	if (hangs(x) && count < c->opt.min_count && !x->revision)
+		return c->ended && x->of.idle.unended_ns >= MIN_STALL_NS;
+	return cause_often(c, count, x->ns,
+			   c->ended ? cause_wall_ns(c) : (uint64_t)TALLY_PANES * TALLY_PANE_NS);
+}
+
+/* Sleeping on purpose, or waiting where it is not known whether somebody was asked. */
+static bool is_pace(const struct loss *x)
+{
+	return !(x->sort & LOSS_BESIDE) && (state_of(x) == PART_SLEEP || x->sort & LOSS_OUTSIDE);
+}
+
+/* ---- where it was ---- */
+
+struct idle_line {
+	uint32_t frame; /* 0 not known */
+	uint32_t stack;
+	double share; /* of those that say where */
+	bool sampled; /* found there on the CPU */
+};
+
+static bool is_same_function(const struct cause *c, uint32_t a, uint32_t b)
+{
+	const struct world_frame *x = world_get_frame(c->w, a), *y = world_get_frame(c->w, b);
+	const struct world_symbol *s = world_get_symbol(c->w, a), *t = world_get_symbol(c->w, b);
+
+	if (a == b)
+		return true;
+	if (!x || !y || x->kind != y->kind)
+		return false;
+	if (x->kind == FRAME_PYTHON)
+		return x->file == y->file && x->name == y->name;
+	return s && t && x->module == y->module && s->name == t->name;
+}
+
+/* What counts of a place. */
+static uint64_t weight_of(const struct where_place *p, bool sampled)
+{
+	return sampled ? p->sampled_ns : p->lost_ns;
+}
+
+/* The function with most of it, and its line with most of that. */
+static struct idle_line find_line(const struct loss_view *f)
+{
+	struct where_place v[LOSS_PLACES];
+	unsigned n = loss_places(f->c, f->loss, v);
+	uint64_t found = 0, most = 0, all;
+	struct idle_line best = { 0 };
+
+	for (unsigned i = 0; i < n; i++)
+		found += v[i].sampled_ns;
+	best.sampled =
+		is_own_code(f->loss) && (double)found >= MIN_SAMPLED * (double)f->loss->ns && found;
+	all = best.sampled ? found : f->loss->ns;
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t frame = name_site_frame(f->c->w, v[i].stack);
+		uint64_t ns = 0, line = 0;
+
+		for (unsigned k = 0; k < n && frame; k++) {
+			uint32_t other = name_site_frame(f->c->w, v[k].stack);
+			uint64_t more = weight_of(&v[k], best.sampled);
+
+			if (!other || !is_same_function(f->c, frame, other))
+				continue;
+			ns += more;
+			line = more > line ? more : line;
 		}
+		if (ns <= most || weight_of(&v[i], best.sampled) < line)
+			continue;
+		most = ns;
+		best.frame = frame;
+		best.stack = v[i].stack;
 	}
+	best.share = all ? (double)most / (double)all : 0;
 	return best;
 }
 
-/* Remembers that the cause was seen running there. */
-static void seen_at(struct gpu_work *g, uint32_t place, uint32_t at)
-{
-	struct idle_place *p = place != UINT32_MAX ? &g->places.v[place] : NULL;
+/* ---- what is said ---- */
 
-	for (uint32_t i = 0; p && i < p->n; i++) {
-		if (p->seen[i] == at)
-			return;
+static const char *doing_text(const struct loss *x)
+{
+	enum part part = state_of(x);
+
+	if (x->sort & LOSS_WRITES)
+		return part == PART_SOCKET ? "sending to a socket" : "writing to a pipe or file";
+	switch (part) {
+	case PART_SELF:
+		return "its own code";
+	case PART_SLEEP:
+		return "a sleep";
+	case PART_SOCKET:
+		return "waiting for a socket";
+	case PART_POLL:
+		return "waiting in poll";
+	case PART_IDLE:
+		return "waiting for another thread";
+	case PART_FD:
+		return "waiting for a pipe or file";
+	case PART_CHILD:
+		return "waiting for a child process";
+	default:
+		return "blocked in the kernel";
 	}
-	if (p && p->n < IDLE_SEEN)
-		p->seen[p->n++] = at;
 }
 
-/* Position of the cause; UINT32_MAX: out of memory, or too many (then *full). */
-static uint32_t cause_at(struct gpu_work *g, struct idle_cause *fresh, bool *full)
+/* Neither waits nor samples say what the thread did. */
+static bool is_unknown(const struct loss_view *f, const struct idle_line *line)
 {
-	uint64_t key = hash_u64(
-			 ((uint64_t)fresh->device << 32 | fresh->frame) ^
-			 hash_u64(((uint64_t)fresh->until_frame << 32 |
-				   (uint32_t)fresh->part << 24 | (uint32_t)fresh->writes << 2 |
-				   (uint32_t)fresh->timed_out << 1 | fresh->unbounded) ^
-				  hash_u64(fresh->waker_comm ^ hash_u64(fresh->wait)))),
-		 at;
-
-	*full = false;
-	if (map_get(&g->idle_by, key, &at))
-		return (uint32_t)at;
-	fresh->key = key;
-	return gpu_place(&g->idle, &g->unused_idle, &g->idle_by, *fresh, full);
+	return is_own_code(f->loss) && cause_blind(f->c) && !line->sampled;
 }
 
-/* Own code in a gap: of the function it was seen in, or most likely in, else between two calls. */
-static bool own_code(struct gpu_work *g, const struct cause *c, const struct gap *gap,
-		     const struct doing *d, struct idle_cause *fresh, uint32_t *at, bool *full)
+/* The calls around it are those that happened to be recorded: they tell nothing. */
+static bool has_line(const struct loss_view *f, const struct idle_line *line)
 {
-	uint32_t frame = site_frames_get(&g->frames, c->w, d->stack), place = place_at(g, c, gap);
+	return line->frame && (line->sampled || !is_own_code(f->loss) || !f->c->lost_time.partial);
+}
 
-	if (frame) {
-		fresh->frame = function_of(g, c, frame);
-		*at = cause_at(g, fresh, full);
-		if (*at == UINT32_MAX)
-			return false;
-		seen_at(g, place, *at);
-		g->idle.v[*at].seen_ns += d->ns;
-		line_votes(&g->idle.v[*at], frame, d->stack, d->ns);
-		return true;
+static void print_share(const struct idle_line *line, struct buf *out)
+{
+	if (line->share < MAIN_SHARE)
+		buf_printf(out, " (%.0f%%) and elsewhere", line->share * 100);
+}
+
+/* "waiting for loader (pid 200), which slept in fetch (data.py:31)" */
+static void print_beside(const struct loss_view *f, const struct idle_line *line, struct buf *out)
+{
+	const struct loss *x = f->loss;
+	const char *was = detect_was(state_of(x));
+
+	buf_puts(out, "waiting ");
+	if (line->frame) {
+		buf_puts(out, "in ");
+		name_frame(out, f->c->w, line->frame);
+		print_share(line, out);
+		buf_putc(out, ' ');
 	}
-	*at = place != UINT32_MAX ? likely(g, &g->places.v[place]) : UINT32_MAX;
-	return *at != UINT32_MAX;
+	buf_printf(out, "for %s, which %s", f->culprit, was ? was : "did something else");
+	if (state_of(x) == PART_SOCKET)
+		cause_peers_text(&f->c->peers, f->who ? f->who->process : 0, x->of.idle.line.frame,
+				 out);
+	if (x->of.idle.line.frame) {
+		buf_puts(out, " in ");
+		name_frame(out, f->c->w, x->of.idle.line.frame);
+	}
 }
 
-/* Less what the network took, which is told as that (net_loss.c). */
-static uint64_t not_lossy(const struct cause *c, const struct gap *gap, const struct doing *d)
+/* " between read_loss (train.py:80) and copy_batch (train.py:31)", or " after ..." */
+static void print_between(const struct loss_view *f, const struct idle_line *line, struct buf *out)
 {
-	uint64_t lossy = 0;
+	const struct loss_gaps *p = loss_gaps_of(f->c, f->loss->process);
+	uint32_t since = name_site_frame(f->c->w, p->between.since_stack),
+		 until = name_site_frame(f->c->w, p->between.until_stack);
 
-	if (d->part == PART_SOCKET)
-		lossy = cause_lossy_within(&c->lossy, gap->thread, gap->start_ns, gap->end_ns);
-	return d->ns > lossy ? d->ns - lossy : 0;
+	if (since == line->frame && until) {
+		buf_puts(out, " between ");
+		name_frame(out, f->c->w, since);
+		buf_puts(out, " and ");
+		name_frame(out, f->c->w, until);
+		return;
+	}
+	buf_puts(out, " after ");
+	name_frame(out, f->c->w, line->frame);
+	print_share(line, out);
 }
 
-/* What of one gap goes to one cause: it is one gap, in however many pieces it lay in it. */
-struct idle_share {
-	uint32_t at[DOINGS];
-	uint64_t ns[DOINGS];
-	unsigned n;
+/* "a sleep in fetch (train.py:31)", "waiting for a pipe or file, ended by pt_data_worker, in ...", "waiting for a socket to
+ * 192.0.2.1:80 in ..." */
+static void print_doing(const struct loss_view *f, struct buf *out)
+{
+	struct idle_line line = find_line(f);
+
+	if (f->loss->sort & LOSS_BESIDE && f->who) {
+		print_beside(f, &line, out);
+		return;
+	}
+	if (is_unknown(f, &line)) {
+		buf_puts(out, "what its thread did then is not recorded");
+		return;
+	}
+	buf_puts(out, doing_text(f->loss));
+	if (state_of(f->loss) == PART_SOCKET)
+		cause_peers_text(&f->c->peers, f->loss->process, line.frame, out);
+	if (f->who) {
+		buf_puts(out, ", ended by ");
+		name_culprit(out, f->c->w, &f->c->tally, f->who);
+		buf_putc(out, ',');
+	} else if (f->loss->sort & LOSS_RAN_OUT) {
+		buf_puts(out, ", until its time ran out,");
+	}
+	if (!has_line(f, &line))
+		return;
+	if (is_own_code(f->loss) && !line.sampled) {
+		print_between(f, &line, out);
+		return;
+	}
+	buf_puts(out, " in ");
+	name_frame(out, f->c->w, line.frame);
+	print_share(&line, out);
+}
+
+/* Who prepares batches has some in store when it ends. */
+#define IN_STORE_NS 30000000000
+
+/* It waits for ever, and a child of the process was killed before, or when less than half of the wait was over: who ends the
+ * recording ends children, too. NULL otherwise. */
+static const struct cause_killed_one *killed_child(const struct loss_view *f)
+{
+	const struct loss *x = f->loss;
+
+	return hangs(x) && state_of(x) != PART_SELF && state_of(x) != PART_SLEEP
+		       ? cause_killed_child(&f->c->killed, f->c->w, x->process,
+					    x->of.idle.unended_since_ns - IN_STORE_NS,
+					    x->last_ns - (int64_t)(x->of.idle.unended_ns / 2))
+		       : NULL;
+}
+
+static void print_killed(const struct cause *c, const struct cause_killed_one *child,
+			 struct buf *out)
+{
+	buf_puts(out, "; its child ");
+	name_victim(out, c->w, &c->tally, child->process);
+	buf_printf(out, " ended %s before, ", human_ns((uint64_t)(c->end_ns - child->time_ns)).s);
+	name_end(out, child->status);
+}
+
+static void print_summary(const struct loss_view *f, struct buf *out)
+{
+	const struct cause_killed_one *child = killed_child(f);
+
+	const struct loss_gaps *p = loss_gaps_of(f->c, f->loss->process);
+
+	buf_printf(out, "%s left %s without work for ", f->victim,
+		   p->gpus ? "its GPUs" : "the GPU");
+	detect_amount(f, out);
+	buf_puts(out, hangs(f->loss) ? " until the end: " : ": ");
+	print_doing(f, out);
+	if (child)
+		print_killed(f->c, child, out);
+}
+
+static void add_evidence(const struct loss_view *f, struct finding *to)
+{
+	const struct loss_gaps *p = loss_gaps_of(f->c, f->loss->process);
+	struct idle_line line = find_line(f);
+	struct buf text = { 0 };
+
+	print_doing(f, &text);
+	to->culprit.text = details_take(to, &text);
+	buf_free(&text);
+	if (!f->who)
+		to->culprit.kind = bytes_of(is_unknown(f, &line) ? "none" : "code");
+	details_add_number(to, "longest stretch", (double)f->loss->longest_ns, "ns");
+	details_add_number(to, "time without work in all",
+			   (double)p->ns[f->loss->sort & LOSS_AT_MOST ? 1 : 0], "ns");
+	if (f->c->lost_time.partial)
+		details_add_number(to, "share of the calls that was recorded",
+				   100 * cause_recorded(f->c), "%");
+}
+
+/* ---- what to do ---- */
+
+static const char *prepare_ahead(const struct cause *c, uint32_t stack)
+{
+	return name_python(c->w, stack)
+		       ? "DataLoader(..., num_workers=4, pin_memory=True, prefetch_factor=4)"
+		       : "launch(now, stream); prepare(next); cudaStreamSynchronize(stream);";
+}
+
+static void recommend_code(const struct loss_view *f, struct finding *to,
+			   const struct idle_line *line)
+{
+	struct buf command = { 0 };
+
+	if (is_unknown(f, line)) {
+		buf_printf(&command, "sudo ingero-record -p %" PRIu32, f->victim_pid);
+		detect_recommend(f, to, "Record what threads wait for, too: it takes root",
+				 buf_text(&command), 0, "from nothing to all of the gaps");
+		buf_free(&command);
+		return;
+	}
+	detect_recommend_code(
+		f, to,
+		"Do it while the device works: in worker processes or another thread, or between "
+		"the launches of a step and its wait",
+		prepare_ahead(f->c, line->stack),
+		"from nothing, if the device's work depends on it, to all of the gaps");
+	if (line->sampled)
+		return;
+	sampling_command(f->c, f->victim_pid, &command);
+	details_add_fix(to, "See which lines they are: sample where it computes", "shell",
+			buf_text(&command), 0, 0, "it only shows what to look at");
+	buf_free(&command);
+}
+
+/* A wait that had not ended, or that nobody ended before its time ran out. */
+static void recommend_ended(const struct loss_view *f, struct finding *to, struct buf *command)
+{
+	if (killed_child(f)) {
+		detect_recommend(
+			f, to,
+			"Find out why that child ended: what it said last, and what the kernel did",
+			"sudo dmesg -T | grep -iE 'killed process|segfault'", 0,
+			"all of it, if that is whom the wait is for");
+	} else if (hangs(f->loss)) {
+		buf_printf(command, "sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
+			   f->victim_pid);
+		detect_recommend(f, to,
+				 "Find out who was to end that wait, and whether it still can",
+				 buf_text(command), 0,
+				 "all of it, if it would never have ended; the command shows where "
+				 "all threads stand");
+	} else {
+		buf_printf(
+			command,
+			"sudo strace -f -k -e trace=futex,poll,ppoll,select,epoll_wait -p %" PRIu32,
+			f->victim_pid);
+		detect_recommend(f, to,
+				 "Find out who was to end that wait: nobody did before its time "
+				 "ran out. If it only keeps a pace, it is a sleep",
+				 buf_text(command), 0,
+				 "from nothing, if the pace is wanted, to all of the wait; the "
+				 "command shows who waits");
+	}
+}
+
+static void recommend_socket(const struct loss_view *f, struct finding *to,
+			     const struct idle_line *line, uint32_t pid, struct buf *command)
+{
+	uint32_t process =
+			 f->loss->sort & LOSS_BESIDE && f->who ? f->who->process : f->loss->process,
+		 frame = f->loss->sort & LOSS_BESIDE ? f->loss->of.idle.line.frame : line->frame,
+		 server = 0;
+	const char *peer = state_of(f->loss) == PART_SOCKET
+				   ? cause_peers_top(&f->c->peers, process, frame, &server)
+				   : NULL;
+
+	if (peer) {
+		buf_puts(command, "ss -tunpi dst ");
+		shell_word(command, bytes_of(peer));
+	} else {
+		buf_printf(command, "ss -tunpi | grep pid=%" PRIu32 ",", pid);
+	}
+	detect_recommend(
+		f, to,
+		"Ask for the data before the device runs out of work, several requests at a time",
+		buf_text(command), 0,
+		"from nothing, if each request depends on the device, to all of the wait");
+	if (!server)
+		return;
+	buf_reset(command);
+	sampling_command_elsewhere(f->c, server, command);
+	details_add_fix(to, "See what the server does meanwhile", "shell", buf_text(command), 0, 0,
+			"it only shows what to look at");
+}
+
+static void recommend_workers(const struct loss_view *f, struct finding *to, uint32_t worker,
+			      struct buf *command)
+{
+	if (worker)
+		sampling_command(f->c, worker, command);
+	else
+		buf_printf(command, "sudo cat /proc/%" PRIu32 "/stack", f->victim_pid);
+	detect_recommend(f, to,
+			 "Give more workers to what it waits for, or let them work further ahead",
+			 buf_text(command), 0,
+			 "from nothing, if the work cannot be done ahead, to all of the wait");
+}
+
+static void recommend_write(const struct loss_view *f, struct finding *to, struct buf *command)
+{
+	if (state_of(f->loss) == PART_SOCKET) {
+		buf_printf(command, "ss -tnpim | grep -A1 pid=%" PRIu32 ",", f->victim_pid);
+		detect_recommend(f, to,
+				 "Send less, or from another thread: who receives does not keep up",
+				 buf_text(command), 0,
+				 "from nothing, if it must be there before the next step, to all "
+				 "of the wait; the command shows what is not taken yet");
+		return;
+	}
+	buf_printf(command, "sudo ls -l /proc/%" PRIu32 "/fd", f->victim_pid);
+	detect_recommend(f, to,
+			 "Write less, or from another thread: who reads it (a terminal, a pipe, a "
+			 "log shipper) does not keep up",
+			 buf_text(command), 0,
+			 "from nothing, if it must be out before the next step, to all of the "
+			 "wait; the command shows where it goes");
+}
+
+static void recommend_sleep(const struct loss_view *f, struct finding *to, uint32_t pid,
+			    struct buf *command)
+{
+	buf_printf(command, "sudo strace -f -k -e trace=nanosleep,clock_nanosleep -p %" PRIu32,
+		   pid);
+	detect_recommend(f, to,
+			 f->loss->sort & LOSS_BESIDE
+				 ? "Let it do its work when there is some, instead of sleeping"
+				 : "Wait for what the sleep waits for, instead of sleeping",
+			 buf_text(command), 0,
+			 "from nothing, if the pace is wanted, to all of the sleep; the command "
+			 "shows who sleeps");
+}
+
+static void recommend_wait(const struct loss_view *f, struct finding *to,
+			   const struct idle_line *line, struct buf *command)
+{
+	const struct world_process *w = f->who ? world_get_process(f->c->w, f->who->process) : NULL;
+	uint32_t worker = w ? w->tgid : 0, pid = worker ? worker : f->victim_pid;
+	bool beside = f->loss->sort & LOSS_BESIDE;
+
+	if (f->loss->sort & LOSS_WRITES) {
+		recommend_write(f, to, command);
+		return;
+	}
+	switch (state_of(f->loss)) {
+	case PART_SLEEP:
+		recommend_sleep(f, to, pid, command);
+		break;
+	case PART_SOCKET:
+	case PART_POLL:
+		/* Another process ended it, not the network: what was polled is a pipe to it, or like one. */
+		if (worker && !beside && worker != f->victim_pid && state_of(f->loss) == PART_POLL)
+			recommend_workers(f, to, worker, command);
+		else
+			recommend_socket(f, to, line, pid, command);
+		break;
+	case PART_SELF:
+	case PART_FD:
+	case PART_IDLE:
+	case PART_DEVICE:
+		recommend_workers(f, to, worker, command);
+		break;
+	default:
+		buf_printf(command, "cat /proc/%" PRIu32 "/wchan", pid);
+		detect_recommend(f, to, "Do it from another thread, while the device works",
+				 buf_text(command), 0,
+				 "from nothing, if the device's work depends on it, to all of it");
+		break;
+	}
+}
+
+static void recommend(const struct loss_view *f, struct finding *to)
+{
+	struct idle_line line = find_line(f);
+	struct buf command = { 0 };
+
+	if (is_own_code(f->loss))
+		recommend_code(f, to, &line);
+	else if ((hangs(f->loss) && state_of(f->loss) != PART_SLEEP) ||
+		 f->loss->sort & LOSS_RAN_OUT)
+		recommend_ended(f, to, &command);
+	else
+		recommend_wait(f, to, &line, &command);
+	buf_free(&command);
+}
+
+const struct detector detect_gpu_idle = {
+	.kind = "gpu-idle",
+	.family = LOSS_IDLE,
+	.is = is_any,
+	.summary = print_summary,
+	.recommend = recommend,
+	.evidence = add_evidence,
+	.matters = matters,
+	.is_pace = is_pace,
+	.nobody = "its own code",
+	.moment = "the device had nothing to do",
+	.counted = "stretches",
 };
-
-static void share_add(struct idle_share *s, uint32_t at, uint64_t ns)
-{
-	unsigned i = 0;
-
-	while (i < s->n && s->at[i] != at)
-		i++;
-	if (i == s->n) {
-		s->at[s->n] = at;
-		s->ns[s->n++] = 0;
-	}
-	s->ns[i] += ns;
-}
-
-/* Who ended the wait: of one whose time ran out, and that was then taken up again at the same place, who did so in the end. */
-static uint32_t ended_by(struct gpu_work *g, const struct cause *c, const struct gap *gap,
-			 const struct doing *d)
-{
-	uint32_t frame = d->timed_out ? site_frames_get(&g->frames, c->w, d->stack) : 0;
-
-	for (unsigned i = 0; i < gap->did.n && frame; i++) {
-		const struct doing *other = &gap->did.v[i];
-
-		if (other->waker && other->part == d->part &&
-		    site_frames_get(&g->frames, c->w, other->stack) == frame)
-			return other->waker;
-	}
-	return d->waker;
-}
-
-bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, const struct gap *gap)
-{
-	struct idle_share shares = { .n = 0 };
-	const struct world_process *p =
-		world_get_process(c->w, gaps_device(g->gaps, gap->device)->process);
-	enum syscall_arch arch = cause_nodes_arch(&c->nodes, p ? p->node : 0);
-
-	for (unsigned i = 0; i < gap->did.n; i++) {
-		const struct doing *d = &gap->did.v[i];
-		uint64_t ns = not_lossy(c, gap, d);
-		struct idle_cause fresh = { .device = gap->device,
-					    .part = d->part,
-					    .stack = d->stack,
-					    /* Who ends a program ends its waits, too. */
-					    .waker = gap->unended ? 0 : ended_by(g, c, gap, d),
-					    .unbounded = gap->unbounded };
-		bool full = false;
-		uint32_t at = UINT32_MAX;
-
-		if (!(CLAIMED >> d->part & 1) || ns < (d->part == PART_SELF ? MIN_SELF_NS : 1))
-			continue;
-		if (d->part == PART_SELF)
-			fresh.wait = wait + 1;
-		fresh.timed_out = d->timed_out && !fresh.waker;
-		fresh.writes = d->syscall && syscall_writes(arch, d->syscall - 1);
-		fresh.waker_comm = gpu_comm(c, fresh.waker);
-		if (d->part != PART_SELF || !own_code(g, c, gap, d, &fresh, &at, &full)) {
-			fresh.frame = site_frames_get(&g->frames, c->w, d->stack);
-			if (fresh.frame == 0 && g->left_out) {
-				/* The calls around it are those that happened to be recorded: they
-				 * tell nothing. */
-				fresh.wait = 0;
-				fresh.stack = 0;
-			} else if (fresh.frame == 0) {
-				fresh.frame = site_frames_get(&g->frames, c->w, gap->since_stack);
-				fresh.until_frame =
-					site_frames_get(&g->frames, c->w, gap->until_stack);
-				fresh.stack = gap->until_stack;
-			}
-			at = cause_at(g, &fresh, &full);
-		}
-		if (at == UINT32_MAX && full)
-			continue;
-		if (at == UINT32_MAX)
-			return false;
-		gpu_behind_add(&g->idle.v[at].behind, c, &g->frames, d);
-		if (gap->unended) {
-			g->idle.v[at].unended_ns += ns;
-			g->idle.v[at].unended_since_ns = gap->start_ns;
-		}
-		share_add(&shares, at, ns);
-	}
-	for (unsigned i = 0; i < shares.n; i++)
-		cause_sum_add(c, &g->idle.v[shares.at[i]].sum,
-			      &(struct sum_worst){ .end_ns = gap->end_ns,
-						   .dur_ns =
-							   (uint64_t)(gap->end_ns - gap->start_ns),
-						   .lost_ns = shares.ns[i],
-						   .thread = gap->thread,
-						   .tiers = TIERS_ALL });
-	return true;
-}

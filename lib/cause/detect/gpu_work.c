@@ -7,13 +7,12 @@
 #include "lib/base/hash.h"
 #include "lib/base/rare.h"
 #include "lib/cause/detect/watches.h"
+#include "lib/cause/loss_gaps.h"
 
 static unsigned wants(const struct op_def *op)
 {
 	if (!op)
 		return WATCH_OUTER;
-	if (op->id == OP_CPU_SAMPLE)
-		return WATCH_EVENT;
 	if (op->id == OP_SCHED_OFFCPU)
 		return WATCH_OFFCPU;
 	if (!(op->flags & OP_CALL))
@@ -69,7 +68,10 @@ static bool gap_told(struct gap_sink *sink, const struct gap *gap)
 	g->devices.v[gap->device].gaps[gap->unbounded]++;
 	if (wait == UINT32_MAX)
 		return too_many; /* no more than is told of the device itself */
-	return sync_storm_gap(g->c, &g->waits.v[wait], gap) && gpu_idle_gap(g, g->c, wait, gap);
+	if (!sync_storm_gap(g->c, &g->waits.v[wait], gap))
+		return false;
+	return loss_gaps_add(g->c, gaps_device(g->gaps, gap->device), gap,
+			     !gap->unbounded && gpu_wait_storms(&g->waits.v[wait]));
 }
 
 static bool run_told(struct gap_sink *sink, const struct gap_run *run)
@@ -127,6 +129,7 @@ static bool record(void *state, struct cause *c, const struct record *r)
 		return false;
 	g->left_out += r->u.SAMPLED.left_out;
 	gaps_partial(g->gaps);
+	c->lost_time.partial = true;
 	return true;
 }
 
@@ -136,17 +139,6 @@ static bool offcpu(void *state, struct cause *c, const struct line_piece *p)
 
 	(void)c;
 	return !g->gaps || gaps_wait(g->gaps, p);
-}
-
-static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
-{
-	struct gpu_work *g = state;
-	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
-
-	(void)op;
-	if (!g->gaps || ev->depth || !ctx || !ctx->thread || !ev->stack)
-		return true;
-	return gaps_sample(g->gaps, ctx->thread, ev->stack);
 }
 
 static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
@@ -163,9 +155,15 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		rc = launch_bound_settle(g, c, pane, e);
 	if (rc == 0)
 		rc = gpu_shared_settle(g, c, pane, e);
-	if (rc == 0)
-		rc = gpu_idle_settle(g, c, pane, e);
-	return rc == 0 && pane == INT64_MAX ? gpu_idle_several(g, c, e) : rc;
+	return rc;
+}
+
+/* What is a gap to the end is told before what was lost is summed. */
+static bool ends(void *state)
+{
+	struct gpu_work *g = state;
+
+	return !g->gaps || gaps_settle(g->gaps, INT64_MAX);
 }
 
 /* Of its devices, all that was not told. A cause keeps the place where its gaps begin. */
@@ -183,16 +181,7 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 
 static bool device_forget(struct gpu_work *g, uint32_t device)
 {
-	bool kept = false;
-
-	for (size_t i = 0; i < g->idle.n; i++)
-		kept |= g->idle.v[i].device == device && g->idle.v[i].sum.told.revision;
-	if (!kept) {
-		let_go(&g->idle, &g->unused_idle, &g->idle_by, device, false);
-		let_go(&g->places, &g->unused_places, &g->place_by, device, false);
-		let_go(&g->waits, &g->unused_waits, &g->wait_by, device,
-		       g->waits.v[i_].sum.told.revision);
-	}
+	let_go(&g->waits, &g->unused_waits, &g->wait_by, device, g->waits.v[i_].sum.told.revision);
 	let_go(&g->issue, &g->unused_issue, &g->issue_by, device, g->issue.v[i_].sum.told.revision);
 	let_go(&g->shared, &g->unused_shared, &g->shared_by, device,
 	       g->shared.v[i_].sum.told.revision);
@@ -221,22 +210,15 @@ static void release(void *state)
 	struct gpu_work *g = state;
 
 	vec_free(&g->unused_waits);
-	vec_free(&g->unused_idle);
-	vec_free(&g->unused_places);
 	vec_free(&g->unused_issue);
 	vec_free(&g->unused_shared);
 
 	gaps_free(g->gaps);
 	vec_free(&g->devices);
 	vec_free(&g->waits);
-	vec_free(&g->idle);
-	vec_free(&g->places);
-	map_free(&g->place_by);
-	map_free(&g->function_by);
 	vec_free(&g->issue);
 	map_free(&g->frames.by);
 	map_free(&g->wait_by);
-	map_free(&g->idle_by);
 	map_free(&g->issue_by);
 	vec_free(&g->shared);
 	map_free(&g->shared_by);
@@ -246,11 +228,11 @@ static void release(void *state)
 const struct watch_def watch_gpu_work = { .name = "gpu-work",
 					  .size = sizeof(struct gpu_work),
 					  .wants = wants,
-					  .event = event,
 					  .piece = outside,
 					  .outer = outer,
 					  .inner = inner,
 					  .record = record,
+					  .ends = ends,
 					  .settle = settle,
 					  .forget = forget,
 					  .free = release,

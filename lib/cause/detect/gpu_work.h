@@ -7,7 +7,6 @@
 #ifndef INGERO_CAUSE_DETECT_GPU_WORK_H
 #define INGERO_CAUSE_DETECT_GPU_WORK_H
 
-#include "lib/cause/detect/gpu_behind.h"
 #include "lib/world/site_frames.h"
 #include "lib/cause/sum.h"
 #include "lib/cause/watch.h"
@@ -21,38 +20,9 @@ struct gpu_wait {
 	uint32_t device, frame, stack;
 	uint64_t key; /* of wait_by */
 	uint16_t op;
-	enum { WAIT_OPEN, WAIT_IDLE, WAIT_STORM } told; /* its gaps on CPU are told as that */
+	bool told; /* as a storm, which it stays */
 	uint64_t waits, launches, shorts;
 	struct cause_sum sum; /* its short gaps */
-};
-
-/* Gaps with one cause: a state at a place. */
-struct idle_cause {
-	uint32_t device, wait; /* wait: position of where the gap began */
-	uint64_t key;	       /* of idle_by */
-	enum part part;
-	uint32_t frame, until_frame; /* until_frame: frame is where the gap began, not what ran */
-	uint32_t stack;
-	uint32_t waker;	     /* thread; wakers of one command are one */
-	bool timed_out;	     /* nobody ended it: its time ran out */
-	bool writes;	     /* it waited for somebody to take what it wrote */
-	uint32_t waker_comm; /* world string */
-	struct gpu_behind behind;
-	uint64_t unended_ns;	  /* of sum: in which the recording ended */
-	int64_t unended_since_ns; /* when that gap began; valid when unended_ns */
-	bool unbounded;		  /* gaps of a device that nobody waited for so far */
-	struct cause_sum sum;
-	uint64_t seen_ns;	   /* of sum: gaps in which it was seen itself */
-	uint32_t line, line_stack; /* of own code: the frame that has most of it, by majority */
-	uint64_t line_ns;	   /* by which that one leads */
-};
-
-/* Between which two calls gaps of own code lie, and what was seen running in them. */
-#define IDLE_SEEN 4
-struct idle_place {
-	uint32_t device;
-	uint64_t key;		     /* of place_by */
-	uint32_t n, seen[IDLE_SEEN]; /* positions of causes */
 };
 
 /* Places that launch, where the device could not be kept busy. */
@@ -84,7 +54,6 @@ struct shared_wait {
 
 struct gpu_device {
 	uint64_t idle_ns[2], gaps[2]; /* all of its gaps; [1]: of those that nobody bounds */
-	struct fact_told several;     /* many causes of which none is told by itself */
 };
 
 struct gpu_work {
@@ -94,14 +63,12 @@ struct gpu_work {
 	uint64_t left_out; /* calls that gave the device work, or waited for it, and were not recorded */
 	VEC(struct gpu_device) devices;
 	VEC(struct gpu_wait) waits;
-	VEC(struct idle_cause) idle;
-	VEC(struct idle_place) places;
 	VEC(struct issue_cause) issue;
 	struct site_frames frames;
 	VEC(struct shared_wait) shared;
 	VEC(uint32_t)
-	unused_waits, unused_idle, unused_places, unused_issue, unused_shared; /* positions */
-	struct map wait_by, idle_by, place_by, function_by, issue_by, shared_by, shared_threads;
+	unused_waits, unused_issue, unused_shared; /* positions */
+	struct map wait_by, issue_by, shared_by, shared_threads;
 };
 
 /* A place for one more, of what was let go of or at the end: its position; UINT32_MAX: out of memory, or (*full) too many. */
@@ -122,21 +89,6 @@ bool gpu_wait_storms(const struct gpu_wait *w);
 /* All return false when out of memory, settle as watches do. */
 bool sync_storm_gap(const struct cause *c, struct gpu_wait *w, const struct gap *gap);
 int sync_storm_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
-/* Of the device's gaps: what has less is told with others, if at all. */
-#define MIN_OF_IDLE 0.20
-bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, const struct gap *gap);
-int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
-/* "a sleep in fetch (train.py:31)", "waiting for a pipe or file, ended by pt_data_worker, in ...", "waiting for a socket to
- * 192.0.2.1:80 in ...". process 0: without those it waited for, of which another may lead later. frame: which is named. */
-void gpu_idle_text(const struct idle_cause *x, const struct cause *c, uint32_t process,
-		   uint32_t frame, struct buf *out);
-/* "the GPU", or which of them where the process has work on several. */
-void gpu_idle_which(const struct gpu_work *g, const struct cause *c, uint32_t device,
-		    struct buf *out);
-/* How the thread of that stack prepares the next work while the device does this: in Python where it is. */
-const char *gpu_idle_ahead(const struct cause *c, uint32_t stack);
-/* The device was without work for many reasons, of which none is told alone: at the end, when those are. */
-int gpu_idle_several(struct gpu_work *g, struct cause *c, struct err *e);
 bool launch_bound_run(struct gpu_work *g, const struct gap_run *run);
 int launch_bound_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
 bool gpu_shared_wait(struct gpu_work *g, const struct gap_wait *wait);

@@ -6,7 +6,6 @@
  * them), and what waits for the interpreter while the thread that feeds the device has it. What a holder waits for
  * that is neither a disk, a page nor another lock is its own affair, and told with it.
  */
-#include "lib/cause/detect/gpu_behind.h"
 #include "lib/cause/detect/kinds.h"
 
 #include <inttypes.h>
@@ -19,7 +18,7 @@
 static bool is(const struct cause *c, const struct loss *x)
 {
 	(void)c;
-	return x->part_ns[PART_LOCK] > 0;
+	return loss_part_ns(x, PART_LOCK) > 0;
 }
 
 /* Most of the waiting: what a holder waits for now and then does not say why it holds the lock. */
@@ -60,7 +59,7 @@ static struct held held_in(const struct loss_view *f)
 /* "was in tokenize (data.py:31)", "slept in retry (store.py:12)" */
 static void held_text(const struct loss_view *f, const struct held *x, struct buf *out)
 {
-	const char *was = x->part == PART_SELF ? "was" : gpu_behind_was(x->part);
+	const char *was = x->part == PART_SELF ? "was" : detect_was(x->part);
 
 	buf_puts(out, was ? was : "waited");
 	if (x->part == PART_SOCKET)

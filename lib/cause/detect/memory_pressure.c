@@ -37,9 +37,9 @@ static const char *const works[WORKS] = { "reclaiming memory for itself",
 
 static uint64_t work_ns(const struct loss *x, enum work work)
 {
-	return work == COMPACT	 ? x->compact_ns
-	       : work == SWAP_IN ? x->swap_ns
-				 : x->ns - x->compact_ns - x->swap_ns;
+	return work == COMPACT	 ? x->of.memory.compact_ns
+	       : work == SWAP_IN ? x->of.memory.swap_ns
+				 : x->ns - x->of.memory.compact_ns - x->of.memory.swap_ns;
 }
 
 /* What the memory of the process counts against. */

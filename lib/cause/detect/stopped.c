@@ -14,7 +14,7 @@
 static bool is_any(const struct cause *c, const struct loss *x)
 {
 	(void)c;
-	return x->part_ns[PART_STOPPED] > 0;
+	return loss_part_ns(x, PART_STOPPED) > 0;
 }
 
 /* Most of it in threads that it waited for. */

@@ -22,21 +22,19 @@
 
 bool gpu_wait_storms(const struct gpu_wait *w)
 {
-	return w->told == WAIT_STORM ||
-	       (w->told == WAIT_OPEN && w->launches <= FEW_LAUNCHES * w->waits &&
-		2 * w->launches >= w->waits && (double)w->shorts >= MOST * (double)w->waits);
+	return w->told || (w->launches <= FEW_LAUNCHES * w->waits && 2 * w->launches >= w->waits &&
+			   (double)w->shorts >= MOST * (double)w->waits);
 }
 
 bool sync_storm_gap(const struct cause *c, struct gpu_wait *w, const struct gap *gap)
 {
-	uint64_t ns = (uint64_t)(gap->end_ns - gap->start_ns), other = gap->host_ns;
+	uint64_t ns = (uint64_t)(gap->end_ns - gap->start_ns),
+		 other = gap->host_ns + gap->did.waited_ns;
 
 	if (gap->unbounded || gap->some_launches)
 		return true;
 	w->waits++;
 	w->launches += gap->launches;
-	for (unsigned i = 0; i < gap->did.n; i++)
-		other += gap->did.v[i].part == PART_SELF ? 0 : gap->did.v[i].ns;
 	other = other > ns ? ns : other;
 	if (ns - other > SHORT_NS || ns - other == 0)
 		return true;
@@ -99,7 +97,7 @@ static int tell(struct gpu_work *g, struct gpu_wait *w, struct cause *c, struct 
 		w->sum.ns / 2, w->sum.ns,
 		"the gaps behind the waits; some remain where a result decides what is launched "
 		"next");
-	w->told = WAIT_STORM;
+	w->told = true;
 	rc = fact_tell(c, &f, &w->sum.told, e);
 	buf_free(&place);
 	fact_free(&f);
