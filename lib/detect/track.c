@@ -27,15 +27,6 @@ static bool add_stats(struct step_stats **stats, const struct loop_step *s)
 	return *stats && step_stats_add(*stats, s);
 }
 
-static void free_stats(struct path_tracks *t, size_t loop)
-{
-	if (!t->stats.v[loop])
-		return;
-	step_stats_reset(t->stats.v[loop]);
-	free(t->stats.v[loop]);
-	t->stats.v[loop] = NULL;
-}
-
 static void on_step(struct loop_listener *l, const struct loop_step *s)
 {
 	struct path_tracks *t = path_tracks_of_loops(l);
@@ -61,103 +52,8 @@ static void on_restart(struct loop_listener *l, uint32_t thread, uint32_t loop)
 	if (loop < t->runs.n) {
 		t->runs.v[loop].v.n = 0;
 		t->runs.v[loop].steps = 0;
-		free_stats(t, loop);
+		path_tracks_free_stats(t, loop);
 	}
-}
-
-/* ---- ended threads ---- */
-
-#define PRUNE_TRACKS 64 /* so many more, and it is looked which of them are to be dropped */
-
-static int compare_ns(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? 1 : x > y ? -1 : 0;
-}
-
-static bool is_over(const struct path_tracks *t, const struct track_state *s)
-{
-	return !s->dropped && path_exited(t->path, s->anchor);
-}
-
-/* The life that a track of an ended thread must have had to be kept, and how many with no longer one
- * are. False: all are. */
-static bool least_kept(struct path_tracks *t, uint64_t *least, size_t *equal)
-{
-	VEC(uint64_t) lives = { 0 };
-	bool some;
-
-	for (size_t i = 0; i < t->v.n; i++)
-		if (is_over(t, &t->v.v[i]) && !vec_push(&lives, t->v.v[i].ns))
-			t->nomem = true;
-	some = lives.n > TRACKS_KEPT;
-	if (some) {
-		qsort(lives.v, lives.n, sizeof(lives.v[0]), compare_ns);
-		*least = lives.v[TRACKS_KEPT - 1];
-		for (*equal = 0; *equal < TRACKS_KEPT; ++*equal)
-			if (lives.v[TRACKS_KEPT - 1 - *equal] != *least)
-				break;
-	}
-	vec_free(&lives);
-	return some;
-}
-
-/* Those of which no piece is to come. */
-static void forget_dropped(struct path_tracks *t)
-{
-	size_t keep = 0;
-
-	t->newest = NULL;
-	t->grown.n = 0;
-	for (size_t i = 0; i < t->v.n; i++) {
-		const struct track_state s = t->v.v[i];
-
-		if (s.dropped && path_is_over(t->path, s.anchor)) {
-			map_del(&t->by_anchor, s.anchor);
-			continue;
-		}
-		if ((keep < i && !map_put(&t->by_anchor, s.anchor, keep)) ||
-		    (s.grown && !vec_push(&t->grown, (uint32_t)keep)))
-			t->nomem = true;
-		t->v.v[keep++] = s;
-	}
-	t->v.n = keep;
-}
-
-/* Of its loop, and of those of its process that no other track has claimed. */
-static void forget_steps(struct path_tracks *t, const struct track_state *s)
-{
-	for (size_t i = 0; i < t->stats.n; i++) {
-		const struct step_stats *stats = t->stats.v[i];
-
-		if (stats &&
-		    (stats->anchor == s->anchor ||
-		     (!stats->anchor && path_tracks_process(t, t->runs.v[i].thread) == s->process)))
-			free_stats(t, i);
-	}
-}
-
-static void prune(struct path_tracks *t)
-{
-	uint64_t least;
-	size_t equal;
-	bool some = least_kept(t, &least, &equal);
-
-	for (size_t i = 0; some && i < t->v.n; i++) {
-		struct track_state *s = &t->v.v[i];
-
-		if (!is_over(t, s) || s->grown || !path_is_over(t->path, s->anchor) ||
-		    s->ns > least || (s->ns == least && equal && equal--))
-			continue;
-		forget_steps(t, s);
-		track_sums_free(&s->sums);
-		vec_free(&s->held);
-		memset(s->phases, 0, sizeof(s->phases));
-		s->dropped = true;
-	}
-	forget_dropped(t);
-	t->prune_at = t->v.n + PRUNE_TRACKS;
 }
 
 /* ---- pieces ---- */
@@ -320,7 +216,7 @@ APART static struct track_state *find_state(struct path_tracks *t, uint32_t anch
 	if (map_get(&t->by_anchor, anchor, &at))
 		return t->newest = &t->v.v[at];
 	if (t->v.n >= t->prune_at)
-		prune(t);
+		path_tracks_prune(t);
 	at = t->v.n;
 	for (unsigned i = 0; i < TRACK_WINDOWS; i++)
 		fresh.phases[i].window = (enum track_window)i;
@@ -533,7 +429,7 @@ void path_tracks_free(struct path_tracks *t)
 	for (size_t i = 0; i < t->runs.n; i++)
 		vec_free(&t->runs.v[i].v);
 	for (size_t i = 0; i < t->stats.n; i++)
-		free_stats(t, i);
+		path_tracks_free_stats(t, i);
 	vec_free(&t->stats);
 	vec_free(&t->runs);
 	vec_free(&t->by_key);

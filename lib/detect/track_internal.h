@@ -74,6 +74,12 @@ static inline uint32_t path_tracks_process(const struct path_tracks *t, uint32_t
 /* The loop whose steps are the anchor's, as step_runs_choose has it. */
 int path_tracks_loop(const struct path_tracks *t, const struct track_state *s);
 
+#define PRUNE_TRACKS 64 /* so many more, and it is looked which of them are to be dropped */
+
+/* track_ended.c: those of ended threads that are too many are dropped. */
+void path_tracks_prune(struct path_tracks *t);
+void path_tracks_free_stats(struct path_tracks *t, size_t loop);
+
 /* track_steps.c: where pieces of this track in steps of that loop go; NULL: another track's do. */
 struct step_stats *path_tracks_claim(struct path_tracks *t, const struct track_state *s, int loop);
 /* A piece of the track, or what of it lies in steps. */

@@ -219,57 +219,6 @@ static void note_release(struct path *p, const struct path_thread *th, struct se
 	}
 }
 
-/* What became of the thread's waits that ran into their time-out. */
-static void timed_ended(struct path *p, struct path_thread *th, enum timed_end end,
-			int64_t since_ns, uint32_t who)
-{
-	bool done = true;
-
-	if (end == TIMED_RELEASED)
-		done = path_thread_restate_timed(th, since_ns, SEGMENT_WAITING, who);
-	else if (end == TIMED_LOST)
-		done = path_thread_restate_timed(th, since_ns, SEGMENT_UNKNOWN, 0);
-	p->nomem |= !done;
-}
-
-/* The thread is on its CPU at that time. */
-APART static void timed_ran(struct path *p, struct path_thread *th, int64_t at_ns)
-{
-	int64_t since = 0;
-	enum timed_end end = timed_waits_ran(&th->timed, &p->losses, at_ns, &since);
-
-	timed_ended(p, th, end, since, 0);
-}
-
-/* The thread waited for the interpreter's lock until another had it, to which it gave way? */
-static void gave_way(struct path *p, const struct path_thread *th, const struct event *ev,
-		     const struct segment *wait)
-{
-	struct path_thread *asks = path_thread_known(p, wait->who);
-	int64_t since = 0;
-	enum timed_end end;
-
-	if (wait->state != SEGMENT_WAITING || wait->object != OBJECT_GIL || !asks ||
-	    asks->process != th->process)
-		return;
-	end = timed_waits_gave_way(&asks->timed, &th->timed, &p->losses, ev, &since);
-	timed_ended(p, asks, end, since, th->id);
-	if (end == TIMED_RELEASED && !releases_add(&p->releases, asks->id, th->id))
-		p->nomem = true;
-}
-
-void path_lost(struct path *p, int64_t since_ns, int64_t until_ns, uint64_t events)
-{
-	losses_add(&p->losses, since_ns, until_ns, events);
-	for (size_t i = 0; events && i < p->threads.n; i++) {
-		struct path_thread *th = p->threads.v[i];
-		int64_t since = 0;
-
-		if (th && timed_waits_lost(&th->timed, since_ns, until_ns, &since) == TIMED_LOST)
-			timed_ended(p, th, TIMED_LOST, since, 0);
-	}
-}
-
 int64_t path_known_until(const struct path *p, uint32_t thread)
 {
 	const struct path_thread *th = path_thread_known(p, thread);
@@ -324,10 +273,10 @@ static void on_offcpu(struct path *p, struct path_thread *th, const struct event
 		wait->flags |= th->socket_flag;
 	if (wait) {
 		note_release(p, th, wait);
-		gave_way(p, th, ev, wait);
+		path_gave_way(p, th, ev, wait);
 	}
 	end = timed_waits_next(&th->timed, &p->losses, ev, def, wait, &since);
-	timed_ended(p, th, end, since, wait ? wait->who : 0);
+	path_timed_ended(p, th, end, since, wait ? wait->who : 0);
 	if (!path_thread_add(th, &p->losses, ev->depth, event_start(ev), o->v.v, o->v.n))
 		p->nomem = true;
 }
@@ -530,7 +479,7 @@ APART static int any_event(struct path *p, const struct event *ev, const struct 
 	if (!th)
 		return p->nomem ? err_nomem(e) : 0;
 	if (th->timed.open && ev->op != OP_SCHED_OFFCPU && ev->op != OP_SCHED_MIGRATE)
-		timed_ran(p, th, ev->end_ns);
+		path_timed_ran(p, th, ev->end_ns);
 	if (o->kind == PATH_OP_THREAD)
 		on_thread(p, th, ev, o->def);
 	else if (!on_call(p, th, ev, o))
@@ -606,7 +555,7 @@ int path_finish(struct path *p, int64_t end_ns, struct err *e)
 		if (!th || th->exited || (!th->log.begun && !th->tail.n))
 			continue;
 		/* Nobody ended them, unless that was lost. */
-		timed_ran(p, th, INT64_MAX);
+		path_timed_ran(p, th, INT64_MAX);
 		if (!path_thread_until(th, &p->losses, p->now_ns))
 			p->nomem = true;
 	}

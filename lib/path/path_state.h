@@ -101,4 +101,13 @@ static inline int64_t path_settled(const struct path *p, const struct path_threa
 	return end < p->now_ns - PATH_LAG_NS ? end : p->now_ns - PATH_LAG_NS;
 }
 
+/* path_timed.c. What became of the thread's waits that ran into their time-out. */
+void path_timed_ended(struct path *p, struct path_thread *th, enum timed_end end, int64_t since_ns,
+		      uint32_t who);
+/* The thread is on its CPU at that time. */
+void path_timed_ran(struct path *p, struct path_thread *th, int64_t at_ns);
+/* The thread waited for the interpreter's lock until another had it, to which it gave way? */
+void path_gave_way(struct path *p, const struct path_thread *th, const struct event *ev,
+		   const struct segment *wait);
+
 #endif
