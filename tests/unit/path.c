@@ -5,81 +5,11 @@
  */
 #include "tests/tap.h"
 
-#include <string.h>
-
-#include "lib/base/hash.h"
 #include "lib/path/mixes.h"
 #include "lib/path/path.h"
 #include "lib/path/path_groups.h"
-#include "lib/path/stack_calls.h"
 #include "lib/path/timed_waits.h"
-#include "tests/unit/events.h"
-
-struct outcome {
-	struct path_groups groups;
-	struct path *path;
-	struct path_group_list list;
-};
-
-static struct outcome run(struct stage *s, uint32_t anchor, int64_t end)
-{
-	struct outcome t;
-
-	stage_sort(s);
-	path_groups_init(&t.groups, s->w);
-	t.path = path_new(s->w, NULL, &t.groups.listener);
-	for (size_t i = 0; i < s->ev.n; i++) {
-		if (path_event(t.path, &s->ev.v[i], NULL))
-			abort();
-	}
-	if (path_finish(t.path, end, NULL))
-		abort();
-	t.list = (struct path_group_list){ 0 };
-	if (!path_groups_of(&t.groups, t.path, anchor, &t.list))
-		abort();
-	return t;
-}
-
-static void outcome_free(struct outcome *t)
-{
-	vec_free(&t->list.v);
-	path_free(t->path);
-	path_groups_free(&t->groups);
-}
-
-/* ns of the class that this thread is the culprit of; 0: that nobody is. */
-static uint64_t ns_of(const struct outcome *t, enum path_class class, uint32_t thread)
-{
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < t->list.v.n; i++) {
-		const struct path_group *g = &t->list.v.v[i];
-		const struct path_culprit *c = path_culprit_get(&t->groups.culprits, g->culprit);
-
-		if (g->class == class && (c ? c->members[0] : 0) == thread)
-			ns += g->ns;
-	}
-	return ns;
-}
-
-static struct event *wait_for(struct stage *s, struct actor a, unsigned object, int64_t start,
-			      int64_t ready, int64_t end, struct actor waker)
-{
-	struct event *ev = stage_offcpu(s, a, 0, start, end, (uint64_t)(end - ready), 0);
-
-	stage_set(ev, COL_OBJECT_KIND, object);
-	stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
-	stage_set(ev, COL_WAKER, waker.thread);
-	return ev;
-}
-
-static void sleep_for(struct stage *s, struct actor a, int64_t start, int64_t end)
-{
-	struct event *ev = stage_offcpu(s, a, 0, start, end, 0, 0);
-
-	stage_set(ev, COL_OBJECT_KIND, OBJECT_TIMER);
-	stage_set(ev, COL_WAKER_KIND, WAKER_TIMER);
-}
+#include "tests/unit/path_run.h"
 
 /* main waits for worker, which computes, sleeps for 30 ms and waits for a third thread itself. */
 static void chain(void)
@@ -566,78 +496,8 @@ static void cuts(void)
 	segment_keys_free(&keys);
 }
 
-/* A stack of functions, innermost first; a name that begins with "py:" is Python's, "?" not known. */
-static uint32_t stack_of(struct stage *s, const char *const *names, unsigned n)
-{
-	uint32_t frames[8];
-
-	for (unsigned i = 0; i < n; i++) {
-		bool python = !strncmp(names[i], "py:", 3);
-		struct world_frame f = {
-			.kind = python ? FRAME_PYTHON : FRAME_NATIVE,
-			.offset = python ? 0 : hash_bytes(names[i], strlen(names[i]), 1)
-		};
-		struct world_symbol symbol = { .delta = 16 };
-
-		f.name = python ? world_string(s->w, bytes_of(names[i] + 3)) : 0;
-		frames[i] = world_frame(s->w, &f);
-		symbol.name = world_string(s->w, bytes_of(names[i]));
-		if (!python && names[i][0] != '?')
-			world_symbol(s->w, frames[i], &symbol);
-	}
-	return world_stack(s->w, frames, n);
-}
-
-/* The probes of a call were detached: the stack of a wait, or of a sample, says which call it is in. */
-static void calls_without_events(void)
-{
-	static const char *const sync[] = { "poll", "cuStreamSynchronize", "cudaStreamSynchronize",
-					    "py:step" };
-	static const char *const versioned[] = { "ioctl", "cuMemcpyDtoH_v2", "py:step" };
-	static const char *const launch[] = { "cudaLaunchKernel_ptsz", "py:step" };
-	static const char *const others[] = { "poll", "py:cudaStreamSynchronize",
-					      "cudaStreamSynchronize" };
-	static const struct {
-		const char *const *names;
-		unsigned n;
-		uint16_t op;
-		bool sync;
-		const char *what;
-	} cases[] = {
-		{ sync, 4, OP_CUDA_STREAM_SYNC, true, "the outermost call" },
-		{ versioned, 3, OP_CU_MEMCPY_DTOH, true, "by another version of its name" },
-		{ launch, 2, OP_CUDA_LAUNCH, false, "one that does not wait" },
-		{ others, 3, 0, false, "a function of Python's is none, nor is what calls it" },
-	};
-	struct stage s = stage_new();
-	struct actor a = stage_actor(&s, 10, 10, 1, "main");
-	struct stack_calls calls = { 0 };
-	const struct stack_call *found;
-	struct event *ev;
-	struct outcome t;
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		ok(stack_calls_find(&calls, s.w, stack_of(&s, cases[i].names, cases[i].n),
-				    &found) &&
-			   found->op == cases[i].op && found->sync == cases[i].sync,
-		   "%s", cases[i].what);
-	stack_calls_free(&calls);
-	sleep_for(&s, a, 0, 1 * MS);
-	ev = stage_offcpu(&s, a, 0, 10 * MS, 50 * MS, 0, 0);
-	stage_set(ev, COL_OBJECT_KIND, OBJECT_POLL);
-	ev->stack = stack_of(&s, sync, 4);
-	ev = stage_event(&s, OP_CPU_SAMPLE, a.ctx, 0, 60 * MS, 60 * MS);
-	ev->stack = stack_of(&s, sync, 4);
-	t = run(&s, a.thread, 60 * MS);
-	is_u64(ns_of(&t, PATH_OUTSIDE, 0), 0, "it waits for no socket");
-	is_u64(ns_of(&t, PATH_DEVICE, 0), 50 * MS, "but 40 ms for the device, and spins 10 ms");
-	outcome_free(&t);
-	stage_free(&s);
-}
-
 int main(void)
 {
-	calls_without_events();
 	chain();
 	in_flight(100 * US);
 	in_flight(400 * US);

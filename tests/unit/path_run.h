@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stream made by hand, its critical path, and what of it is of which class.
+ */
+#ifndef INGERO_TESTS_PATH_RUN_H
+#define INGERO_TESTS_PATH_RUN_H
+
+#include "lib/path/path.h"
+#include "lib/path/path_groups.h"
+#include "tests/unit/events.h"
+
+struct outcome {
+	struct path_groups groups;
+	struct path *path;
+	struct path_group_list list;
+};
+
+static inline struct outcome run(struct stage *s, uint32_t anchor, int64_t end)
+{
+	struct outcome t;
+
+	stage_sort(s);
+	path_groups_init(&t.groups, s->w);
+	t.path = path_new(s->w, NULL, &t.groups.listener);
+	for (size_t i = 0; i < s->ev.n; i++) {
+		if (path_event(t.path, &s->ev.v[i], NULL))
+			abort();
+	}
+	if (path_finish(t.path, end, NULL))
+		abort();
+	t.list = (struct path_group_list){ 0 };
+	if (!path_groups_of(&t.groups, t.path, anchor, &t.list))
+		abort();
+	return t;
+}
+
+static inline void outcome_free(struct outcome *t)
+{
+	vec_free(&t->list.v);
+	path_free(t->path);
+	path_groups_free(&t->groups);
+}
+
+/* ns of the class that this thread is the culprit of; 0: that nobody is. */
+static inline uint64_t ns_of(const struct outcome *t, enum path_class class, uint32_t thread)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < t->list.v.n; i++) {
+		const struct path_group *g = &t->list.v.v[i];
+		const struct path_culprit *c = path_culprit_get(&t->groups.culprits, g->culprit);
+
+		if (g->class == class && (c ? c->members[0] : 0) == thread)
+			ns += g->ns;
+	}
+	return ns;
+}
+
+static inline struct event *wait_for(struct stage *s, struct actor a, unsigned object,
+				     int64_t start, int64_t ready, int64_t end, struct actor waker)
+{
+	struct event *ev = stage_offcpu(s, a, 0, start, end, (uint64_t)(end - ready), 0);
+
+	stage_set(ev, COL_OBJECT_KIND, object);
+	stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
+	stage_set(ev, COL_WAKER, waker.thread);
+	return ev;
+}
+
+static inline void sleep_for(struct stage *s, struct actor a, int64_t start, int64_t end)
+{
+	struct event *ev = stage_offcpu(s, a, 0, start, end, 0, 0);
+
+	stage_set(ev, COL_OBJECT_KIND, OBJECT_TIMER);
+	stage_set(ev, COL_WAKER_KIND, WAKER_TIMER);
+}
+
+#endif
