@@ -176,15 +176,12 @@ static void keep_others(struct loops *l, struct loops_thread *th)
 
 static void finish_thread(struct loops *l, struct loops_thread *th)
 {
-	int64_t left;
-
 	if (th->over)
 		return;
 	if (th->current < 0 && th->rows)
 		loops_choose(l, th, true);
-	left = th->current >= 0 ? loops_left_ns(th) : LOOPS_NEVER;
 	if (th->current >= 0)
-		loops_tell_end(l, th, left == LOOPS_NEVER ? th->last_ns : left);
+		loops_tell_end(l, th, loops_end_ns(l, th));
 	loops_end_phases(l, th);
 	if (th->rows)
 		keep_others(l, th);

@@ -230,6 +230,8 @@ void loops_void_inside(struct loops *l, struct loops_thread *th, const struct lo
 void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *row);
 /* When the current loop was left; LOOPS_NEVER: it was not. */
 int64_t loops_left_ns(const struct loops_thread *th);
+/* When the last step of the current loop ended, if no event of the thread follows. */
+int64_t loops_end_ns(const struct loops *l, const struct loops_thread *th);
 /* Whether the current loop has been left for long: it is over then. */
 void loops_check_left(struct loops *l, struct loops_thread *th, int64_t ns);
 /* The current loop is over, and its last step ended then. */

@@ -330,6 +330,18 @@ int64_t loops_left_ns(const struct loops_thread *th)
 	return left < th->beyond_ns ? left : th->beyond_ns;
 }
 
+int64_t loops_end_ns(const struct loops *l, const struct loops_thread *th)
+{
+	const struct loop_row *row = &th->rows[th->current];
+	int64_t left = loops_left_ns(th);
+
+	/* Of a loop around a function what followed the last call of it is no part of a step if it took longer than many. */
+	if (left == LOOPS_NEVER && row->caller >= 0 && row->left_ns != LOOPS_NEVER &&
+	    th->last_ns - row->left_ns > patience_of(&l->v.v[row->loop]))
+		left = row->left_ns;
+	return left == LOOPS_NEVER ? th->last_ns : left;
+}
+
 void loops_check_left(struct loops *l, struct loops_thread *th, int64_t ns)
 {
 	const struct loop_row *row = &th->rows[th->current];

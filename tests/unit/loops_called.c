@@ -39,6 +39,14 @@ static void plants(struct play *p)
 	}
 }
 
+/* At last it waits for somebody who does not come. */
+static void plants_and_hang(struct play *p)
+{
+	plants(p);
+	step(p, "main:574 run:525");
+	wait_for(p, "main:574 run:526 plant:514", 500 * MS);
+}
+
 /* The first wait is the longest, and the next ones come much later. */
 static void plant_at_first(struct play *p)
 {
@@ -132,6 +140,8 @@ static const struct row {
 	const char *want, *phases;
 } rows[] = {
 	{ "now and then a wait", plants, "400 steps of run:525-526", "[run 400]" },
+	{ "and a wait that does not end", plants_and_hang, "401 steps of run:525-526",
+	  "[run 401][]" },
 	{ "a long wait at first", plant_at_first, "400 steps of run:525-526", "[run 400]" },
 	{ "waits after different numbers", plants_unevenly, "500 steps of run:525-526",
 	  "[run 500]" },
