@@ -17,7 +17,8 @@
 struct descent {
 	uint32_t frame[ANATOMY_DEPTH];
 	unsigned n;
-	bool led; /* it has the lead's frames */
+	bool led;      /* it has the lead's frames */
+	uint32_t left; /* else where it left them; 0: not known */
 };
 
 struct level {
@@ -108,7 +109,15 @@ static struct level *level_of(struct work *k, uint32_t frame)
 	return &k->level.v[at];
 }
 
-/* Adds up the led parts by their frame at this level. */
+/* The part's frame at this level or, where it has not the lead's frames, at the level that it left them. */
+static uint32_t frame_at(const struct descent *d, unsigned at)
+{
+	if (!d->led)
+		return d->left;
+	return d->n > at ? d->frame[at] : 0;
+}
+
+/* Adds up the parts by their frame at this level. */
 static bool add_level(struct work *k, unsigned at)
 {
 	k->level.n = 0;
@@ -116,12 +125,12 @@ static bool add_level(struct work *k, unsigned at)
 	memset(&k->by_frame, 0, sizeof(k->by_frame));
 	for (size_t i = 0; i < k->parts->v.n; i++) {
 		const struct descent *d = &k->descents[i];
-		struct level *l = level_of(k, d->led && d->n > at ? d->frame[at] : 0);
+		struct level *l = level_of(k, frame_at(d, at));
 
 		if (!l)
 			return false;
 		l->ns += k->parts->v.v[i].ns;
-		l->deeper_ns += d->n > at + 1 ? k->parts->v.v[i].ns : 0;
+		l->deeper_ns += d->led && d->n > at + 1 ? k->parts->v.v[i].ns : 0;
 	}
 	return true;
 }
@@ -189,7 +198,7 @@ static bool fill_row(const struct work *k, struct anatomy *a, struct track_names
 
 	for (size_t i = 0; ok && i < k->parts->v.n; i++) {
 		const struct descent *d = &k->descents[i];
-		uint32_t frame = d->led && d->n > a->nlead ? d->frame[a->nlead] : 0;
+		uint32_t frame = frame_at(d, a->nlead);
 
 		if (frame == row->frame || (!row->frame && !has_row(a, frame)))
 			ok = vec_push(&own.v, k->parts->v.v[i]);
@@ -238,7 +247,10 @@ static bool find_lead(struct work *k, struct anatomy *a, uint64_t ns)
 		for (size_t i = 0; i < k->parts->v.n; i++) {
 			struct descent *d = &k->descents[i];
 
-			d->led = d->led && d->n > a->nlead && d->frame[a->nlead] == frame;
+			if (!d->led || frame_at(d, a->nlead) == frame)
+				continue;
+			d->left = frame_at(d, a->nlead);
+			d->led = false;
 		}
 		a->lead[a->nlead++] = frame;
 	}

@@ -106,6 +106,22 @@ static void check_pools(uint32_t own)
 	path_causes_free(&causes);
 }
 
+/* One line of the loop has nearly all; another one has a tenth, which keeps its line. */
+static void check_left(uint32_t own)
+{
+	struct anatomy_root root = { .depth = 1, .frame = frame("run", 20) };
+	struct anatomy a = { 0 };
+
+	parts.v.n = 0;
+	add(PATH_OWN, stack(21, 31, NULL, 0), 0, frame("step", 31), 500);
+	add(PATH_OWN, stack(21, 32, NULL, 0), 0, frame("step", 32), 400);
+	add(PATH_DEVICE, stack(22, 41, NULL, 0), 0, frame("step", 41), 100);
+	ok(anatomy_make(&a, &names, own, &root, &parts) && a.nlead == 1 && a.rows.n == 3 &&
+		   a.rows.v[2].frame == frame("run", 22) && a.rows.v[2].ns == 100,
+	   "what left the lead has the line where it did");
+	anatomy_free(&a);
+}
+
 int main(void)
 {
 	struct path_causes causes = { 0 };
@@ -164,6 +180,7 @@ int main(void)
 	is_int(a.rows.n, 7, "without a loop the rows are call sites");
 	anatomy_free(&a);
 
+	check_left(own);
 	check_pools(own);
 	path_causes_free(&causes);
 	vec_free(&parts.v);
