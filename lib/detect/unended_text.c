@@ -59,6 +59,7 @@ void unended_print(struct buf *out, const struct track_names *names, const struc
 	}
 	switch (u->ends) {
 	case PATH_ENDS_UNKNOWN:
+		buf_puts(out, "; whom that one waits for is not known");
 		break;
 	case PATH_ENDS_CYCLE:
 		buf_puts(out, is_deadlock(u) ? "; they wait for each other in a circle"
