@@ -178,7 +178,8 @@ static uint64_t key_of(const struct run_piece *p)
 
 	if (state == SEGMENT_CALL || state == SEGMENT_SYNC)
 		state = SEGMENT_OWN;
-	h = hash_u64(h ^ ((uint64_t)p->occupant << 32 | p->s.who));
+	/* What call own code is behind is no culprit. */
+	h = hash_u64(h ^ ((uint64_t)p->occupant << 32 | (state == SEGMENT_OWN ? 0 : p->s.who)));
 	return hash_u64(h ^ (state << 16 | p->s.object << 8 | (p->s.flags & SEGMENT_EXCLUSION)));
 }
 

@@ -16,8 +16,9 @@
 #include "lib/stat/period.h"
 
 #define CHANCE	  1e-4
-#define SLOWER	  1.10 /* than before */
-#define BEFORE	  8    /* cells, at least */
+#define SLOWER	  1.10	/* than before */
+#define LOST_MAX  0.001 /* of the events: more say nothing of how long steps take */
+#define BEFORE	  8	/* cells, at least */
 #define AFTER	  8
 #define LOOPS_MAX 256
 #define PROBED	  0.05 /* of the time: so much more of it afterwards is no chance */
@@ -106,6 +107,14 @@ static bool by_probes(const struct cause *c, const struct loop *l, int64_t chang
 
 	return c->paused.lists.n && paused_share(c, node, l->first_ns, changed_ns) >
 					    paused_share(c, node, changed_ns, l->last_ns) + PROBED;
+}
+
+/* Where the call that tells steps is missing two of them are one. */
+static bool by_losses(const struct cause *c)
+{
+	const struct line_totals *totals = line_totals(c->line);
+
+	return (double)totals->lost > LOST_MAX * (double)totals->events;
 }
 
 /* Else it is the program's own code, as far as is known what the host took. */
@@ -202,7 +211,7 @@ static bool find_drop(const struct cause *c, size_t i, struct track *t,
 		return false;
 	*series = stats->series;
 	return slower_of(*series, x) && !(cause_blind(c) && !by_device(x)) &&
-	       !by_probes(c, t->loop, changed_ns(*series, x)) &&
+	       !by_probes(c, t->loop, changed_ns(*series, x)) && !by_losses(c) &&
 	       fact_material(c, x->lost_ns, x->steps, cause_wall_ns(c));
 }
 
