@@ -242,12 +242,11 @@ for name in ("incident", "ranks"):
     ige_reader.Reader(data, told.append, ige_reader.tables("formats/ige.md")).read()
     for e in told:
         if e.get("op") == "cuda.cudaStreamSynchronize":
-            true[e["thread"]["process"]["pid"]].append(e["end_ns"])
+            true[e["thread"]["tid"]].append(e["end_ns"])
     start = min(e["end_ns"] - e["dur_ns"] for e in told if "event" in e)
-    process = {e["thread"]["tid"]: e["thread"]["process"]["pid"] for e in told if "event" in e and e.get("thread")}
     for r in steps("-e", "cudaStreamSynchronize", data=data)[1]:
         s = said[tid_of(r)]
-        within = [t for t in true[process[tid_of(r)]] if s["first_ns"] < t - start <= s["last_ns"]]
+        within = [t for t in true[tid_of(r)] if s["first_ns"] < t - start <= s["last_ns"]]
         tap.ok(abs(r["calls"] - len(within)) <= 2, f"{name} by step, {r['name']}: the calls asked for that ended within its steps",
                (r["calls"], len(within)))
 few = subprocess.run([DEMO, "clean", "--duration", "3ms"], check=True, capture_output=True).stdout
