@@ -39,7 +39,9 @@ void without_fill_loss(const struct loss_view *f, struct finding *to)
 	double keep = 1 - (f->others < 0 ? 0 : f->others > 1 ? 1 : f->others);
 	double most, least;
 
-	if (!worst)
+	/* A wait that had not ended: how long it would have lasted is not known. */
+	if (!worst || (f->loss->family == LOSS_IDLE &&
+		       f->loss->of.idle.unended_ns > f->loss->ns / 2))
 		return;
 	most = (double)worst->ns;
 	least = (double)worst->idle_ns * keep;
