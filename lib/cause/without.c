@@ -40,8 +40,8 @@ void without_fill_loss(const struct loss_view *f, struct finding *to)
 	double most, least;
 
 	/* A wait that had not ended: how long it would have lasted is not known. */
-	if (!worst || (f->loss->family == LOSS_IDLE &&
-		       f->loss->of.idle.unended_ns > f->loss->ns / 2))
+	if (!worst ||
+	    (f->loss->family == LOSS_IDLE && f->loss->of.idle.unended_ns > f->loss->ns / 2))
 		return;
 	most = (double)worst->ns;
 	least = (double)worst->idle_ns * keep;
