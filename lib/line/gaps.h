@@ -100,7 +100,5 @@ uint32_t gaps_device_of(const struct gaps *g, uint32_t process, uint32_t gpu);
 const struct device *gaps_device(const struct gaps *g, uint32_t at);
 /* Whether another process uses the same GPU. */
 bool gaps_shared(const struct gaps *g, uint32_t at);
-/* Whether some call ever waited for this device. */
-bool gaps_bounded(const struct gaps *g, uint32_t at);
 
 #endif

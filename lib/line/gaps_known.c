@@ -14,11 +14,6 @@ const struct device *gaps_device(const struct gaps *g, uint32_t at)
 	return &g->devices.v.v[at];
 }
 
-bool gaps_bounded(const struct gaps *g, uint32_t at)
-{
-	return g->devices.v.v[at].covers > 0;
-}
-
 void gaps_partial(struct gaps *g)
 {
 	g->partial = true;
