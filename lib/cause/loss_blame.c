@@ -221,6 +221,17 @@ static uint32_t idle_culprit(struct cause *c, uint32_t anchor, const struct trac
 	return culprit_task(c->tally.culprits, thread, anchor, process_of(c, anchor), 0);
 }
 
+/* Nobody asked, or an answer did not come. */
+static bool is_outside(const struct cause *c, const struct track_part *p)
+{
+	struct path_unended u;
+
+	if (p->class != PATH_UNENDED)
+		return p->class == PATH_OUTSIDE;
+	path_tracks_unended(c->tracks, p->leaf, &u);
+	return path_unended_is_outside(&u);
+}
+
 struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct track_part *p,
 				  bool at_most)
 {
@@ -236,7 +247,7 @@ struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct
 	b.sort |= beside ? LOSS_BESIDE : 0;
 	b.sort |= at_most ? LOSS_AT_MOST : 0;
 	b.sort |= p->ran_out && !b.culprit ? LOSS_RAN_OUT : 0;
-	b.sort |= p->class == PATH_OUTSIDE ? LOSS_OUTSIDE : 0;
+	b.sort |= is_outside(c, p) ? LOSS_OUTSIDE : 0;
 	if (p->syscall &&
 	    syscall_writes(cause_nodes_arch(&c->nodes, v ? v->node : 0), p->syscall - 1u))
 		b.sort |= LOSS_WRITES;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/cause/detect/hang.h"
 #include "lib/cause/detect/kinds.h"
 #include "lib/cause/inside.h"
 #include "lib/cause/loss_chain.h"
@@ -222,7 +223,9 @@ int cause_settle(struct cause *c, int64_t pane, struct err *e)
 	if (c->ended) {
 		if (!lost_time_finish(&c->lost_time, c))
 			return err_nomem(e);
-		rc = settle_end(c, e);
+		rc = hangs_find(c, e);
+		if (rc == 0)
+			rc = settle_end(c, e);
 		return rc < 0 ? rc : watches_settle(c, pane, e);
 	}
 	if (!lost_time_grow(&c->lost_time, c, pane))

@@ -40,6 +40,8 @@ struct tally_process {
 	VEC(uint32_t) threads;	 /* world ids, in order of appearance */
 	struct tally_gone *gone; /* of threads that were given up; NULL: none was */
 	bool told;		 /* a finding about it was */
+	bool hung;		 /* a call of it that does not return was told */
+	bool stuck;		 /* its steps stopped, and their thread waits to the end */
 };
 
 /* What is left of threads. */

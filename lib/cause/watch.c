@@ -26,6 +26,7 @@ static const struct watch_def *const defs[] = {
 	&watch_collective_straggler,
 	&watch_clock_skew, /* after what it is learned from */
 	&watch_call_hung,
+	&watch_hang, /* after those of which the call is known */
 	&watch_oom_kill,
 	&watch_throttle,
 	&watch_device_fault,

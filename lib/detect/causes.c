@@ -334,24 +334,12 @@ bool path_cause_is_work(const struct path_cause *c)
 	}
 }
 
-/* Demand, a signal or a child process, which has a path of its own. */
-static bool is_from_outside(uint8_t object)
-{
-	return object == OBJECT_POLL || object == OBJECT_SOCKET || object == OBJECT_TIMER ||
-	       object == OBJECT_CHILD || object == OBJECT_NONE;
-}
-
 unsigned path_cause_severity(const struct path_cause *c, uint64_t window_ns)
 {
 	double share = window_ns ? (double)c->ns / (double)window_ns : 0;
 
 	switch (c->class) {
-	case PATH_UNENDED:
-		if (is_from_outside(c->object))
-			return 0;
-		if (c->longest_ns >= PATH_HANG_NS)
-			return 3;
-		break;
+	case PATH_UNENDED: /* whom it is for tells whether it is a hang (track_hang.h) */
 	case PATH_UNKNOWN:
 	case PATH_TOO_DEEP:
 	case PATH_RECORDER:

@@ -55,9 +55,6 @@ void path_causes_free(struct path_causes *c);
 /* Whether the job did it on purpose, so that it is no loss: own code, calls, the device. */
 bool path_cause_is_work(const struct path_cause *c);
 
-/* So long a wait that has not ended is a hang, unless it may be for what comes from outside. */
-#define PATH_HANG_NS 1000000000
-
 /* By its share of the window: 3 high, 2 medium, 1 low as of findings; 0: it is no loss. */
 unsigned path_cause_severity(const struct path_cause *c, uint64_t window_ns);
 

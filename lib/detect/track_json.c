@@ -13,7 +13,9 @@
 #include "lib/detect/loop_text.h"
 #include "lib/detect/once.h"
 #include "lib/detect/reason.h"
+#include "lib/detect/track_hang.h"
 #include "lib/detect/unended_text.h"
+#include "lib/model/finding.h"
 #include "lib/model/paths.h"
 #include "lib/world/place.h"
 #include "lib/world/who.h"
@@ -29,6 +31,9 @@ struct writer {
 	int64_t start_ns;
 	struct paths *out;
 	struct buf text; /* scratch */
+	/* Of the track that is told: whether it ends in a hang, and in which. */
+	bool hangs;
+	struct track_hang hang;
 };
 
 /* What was printed. */
@@ -96,6 +101,13 @@ static struct bytes print_reason(struct writer *p, const struct path_cause *c)
 	return take_text(p);
 }
 
+static unsigned severity_of(const struct writer *p, const struct path_cause *c, uint64_t ns)
+{
+	if (c->class == PATH_UNENDED && p->hangs && c->longest_ns >= TRACK_HANG_NS)
+		return FINDING_HIGH;
+	return path_cause_severity(c, ns);
+}
+
 /* A phase, as its causes need it. */
 struct window {
 	uint32_t anchor;
@@ -116,7 +128,7 @@ static void put_cause(struct writer *p, struct paths_phase *phase, const struct 
 	to->class = bytes_of(path_class_text(c->class));
 	put_culprit(p, to, c);
 	to->work = path_cause_is_work(c);
-	to->severity = path_cause_severity(c, in->ns);
+	to->severity = severity_of(p, c, in->ns);
 	to->pieces = c->pieces;
 	to->longest_ns = c->longest_ns;
 	to->longest_at_ns = c->longest_from_ns - p->start_ns;
@@ -261,7 +273,7 @@ static void put_row(struct writer *p, struct paths_phase *phase, const struct an
 			return;
 		why->text = print_reason(p, c);
 		why->ns = c->ns;
-		why->severity = path_cause_severity(c, r->why.ns);
+		why->severity = severity_of(p, c, r->why.ns);
 	}
 }
 
@@ -405,20 +417,12 @@ static void put_who(struct writer *p, struct paths_track *to, const struct track
 	to->thread = take_text(p);
 }
 
-/* A track that ends in a wait says whom that is for. */
-static void put_holder(struct writer *p, struct paths_track *to, uint32_t anchor)
+/* A track that ends in a hang says whom that is for. */
+static void put_holder(struct writer *p, struct paths_track *to)
 {
-	const struct paths_phase *last = to->phases.n ? &to->phases.v[to->phases.n - 1] : NULL;
-	const struct bytes class = bytes_of(path_class_text(PATH_UNENDED));
-	struct path_unended u;
-	bool ends = false;
-
-	for (size_t i = 0; last && i < last->causes.n; i++)
-		ends |= bytes_equal(last->causes.v[i].class, class) && last->causes.v[i].severity;
-	if (!ends)
+	if (!p->hangs)
 		return;
-	path_tracks_unended(p->t, anchor, &u);
-	unended_print(&p->text, p->names, &u);
+	unended_print(&p->text, p->names, &p->hang.chain);
 	if (p->text.n)
 		to->held_by = take_text(p);
 }
@@ -434,12 +438,13 @@ static bool put_track(struct writer *p, size_t i, const struct track *t)
 	to->from_ns = t->begin_ns - p->start_ns;
 	to->to_ns = t->end_ns - p->start_ns;
 	put_steps(p, to, t->loop);
+	ok = track_hang_find(p->t, i, &p->hang, &p->hangs);
 	for (unsigned k = 0; ok && k < t->nphases; k++) {
 		struct paths_phase *phase = paths_add(p->out, &to->phases);
 
 		ok = phase && put_phase(p, phase, i, t, &t->phases[k]);
 	}
-	put_holder(p, to, t->anchor);
+	put_holder(p, to);
 	return ok;
 }
 

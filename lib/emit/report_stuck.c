@@ -12,7 +12,6 @@
 #include "lib/model/finding.h"
 
 #define HANG_STEPS   10 /* of its steps: a shorter wait may be a part of one */
-#define HANG_NS	     1000000000
 #define OTHERS_SHOWN 2
 
 /* A wait that has not ended: cause NULL: there is none. */
@@ -23,8 +22,7 @@ struct open_wait {
 
 static bool is_hang(const struct paths_cause *c)
 {
-	return bytes_equal(c->class, bytes_of("never ended")) && c->severity == FINDING_HIGH &&
-	       c->longest_ns >= HANG_NS;
+	return bytes_equal(c->class, bytes_of("never ended")) && c->severity == FINDING_HIGH;
 }
 
 /* The wait in which a track ends. False: it is none, or may be for something from outside. */

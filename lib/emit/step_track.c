@@ -381,11 +381,20 @@ static double overlap(int64_t from_ns, int64_t to_ns, const struct paths_steps *
 	return to > from ? (double)to - (double)from : 0;
 }
 
+/* Work that stopped. */
+static bool is_hang(struct bytes kind)
+{
+	return bytes_equal(kind, bytes_of("hang")) || bytes_equal(kind, bytes_of("call-hung")) ||
+	       bytes_equal(kind, bytes_of("collective-hang"));
+}
+
 bool step_track_is_outside(const struct report *r, const struct finding *c)
 {
 	bool outside = false;
 	struct step_track t;
 
+	if (is_hang(c->kind))
+		return false;
 	for (size_t i = 0; i < r->chains->paths.tracks.n; i++) {
 		if (get_track(r, i, &t) && is_of(c, t.track))
 			outside = overlap(c->first_ns - r->start_ns, c->last_ns - r->start_ns,

@@ -342,6 +342,14 @@ static bool is_asleep(const struct event *ev)
 	return wait < ev->dur_ns;
 }
 
+static bool is_unended(const struct event *ev)
+{
+	uint64_t cpu;
+
+	return ev->op == OP_SCHED_OFFCPU &&
+	       !event_get(ev, op_builtin(OP_SCHED_OFFCPU), COL_CPU_IN, &cpu);
+}
+
 static int take_event(struct loops *l, struct loops_thread *th, const struct event *ev,
 		      enum loops_kind kind)
 {
@@ -354,7 +362,9 @@ static int take_event(struct loops *l, struct loops_thread *th, const struct eve
 		take_stack(l, th, ev, kind);
 	else if (kind <= LOOPS_CALL && (uint16_t)th->callee != ev->op)
 		take_leaf(l, th, ev, kind);
+	th->before_ns = th->last_ns;
 	th->last_ns = ev->end_ns;
+	th->unended_ns = is_unended(ev) ? event_start(ev) : LOOPS_NEVER;
 	if (ev->end_ns > th->free_ns)
 		th->free_ns = ev->end_ns;
 	if (kind == LOOPS_CALL && th->nwatched)

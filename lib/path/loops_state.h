@@ -75,8 +75,10 @@ struct loops_thread {
 	struct loop_begin step; /* of the one that is open */
 	int64_t beyond_ns; /* the current loop's function went on to lines behind it; or never */
 	VEC(struct loop_phase) phases;
-	int64_t told_ns;    /* end of the last step */
-	int64_t free_ns;    /* end of the newest event */
+	int64_t told_ns; /* end of the last step */
+	int64_t free_ns; /* end of the newest event */
+	int64_t unended_ns; /* begin of a wait that had not ended, if that is the newest event; or never */
+	int64_t before_ns;  /* end of the one before, then */
 	uint64_t idle_ns;   /* see LOOPS_IDLE_NS */
 	uint64_t median_ns; /* of the current loop's steps, about; 0: not known */
 	uint64_t hidden; /* iterations since the open step's begin that had no event, if any are missing */
@@ -230,8 +232,8 @@ void loops_void_inside(struct loops *l, struct loops_thread *th, const struct lo
 void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *row);
 /* When the current loop was left; LOOPS_NEVER: it was not. */
 int64_t loops_left_ns(const struct loops_thread *th);
-/* When the last step of the current loop ended, if no event of the thread follows. */
-int64_t loops_end_ns(const struct loops *l, const struct loops_thread *th);
+/* When the last step of the current loop ended, if no event of the thread follows. A step that is a hang is taken back. */
+int64_t loops_end_ns(const struct loops *l, struct loops_thread *th);
 /* Whether the current loop has been left for long: it is over then. */
 void loops_check_left(struct loops *l, struct loops_thread *th, int64_t ns);
 /* The current loop is over, and its last step ended then. */

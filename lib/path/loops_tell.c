@@ -330,11 +330,18 @@ int64_t loops_left_ns(const struct loops_thread *th)
 	return left < th->beyond_ns ? left : th->beyond_ns;
 }
 
-int64_t loops_end_ns(const struct loops *l, const struct loops_thread *th)
+int64_t loops_end_ns(const struct loops *l, struct loops_thread *th)
 {
 	const struct loop_row *row = &th->rows[th->current];
 	int64_t left = loops_left_ns(th);
 
+	/* A step that waits to the end ends there, if that took longer than many. It is none if nothing was seen of it before. */
+	if (left == LOOPS_NEVER && th->open && th->unended_ns != LOOPS_NEVER &&
+	    th->unended_ns >= th->step.ns &&
+	    th->last_ns - th->unended_ns > patience_of(&l->v.v[row->loop])) {
+		th->open = th->before_ns > th->step.ns;
+		return th->open ? th->unended_ns : th->step.ns;
+	}
 	/* Of a loop around a function what followed the last call of it is no part of a step if it took longer than many. */
 	if (left == LOOPS_NEVER && row->caller >= 0 && row->left_ns != LOOPS_NEVER &&
 	    th->last_ns - row->left_ns > patience_of(&l->v.v[row->loop]))

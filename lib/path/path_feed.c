@@ -69,22 +69,12 @@ static bool feed_asleep(struct path_feed *f, const struct record *r)
 	return true;
 }
 
-static bool is_role(const struct record *r, const char *role)
-{
-	const struct bytes said = r->u.SOCKET.role;
-
-	return said.n == strlen(role) && memcmp(said.p, role, said.n) == 0;
-}
-
 static int feed_socket(struct path_feed *f, const struct record *r, struct err *e)
 {
-	bool demand, reply;
+	enum unended_role role =
+		REC_HAS(r, SOCKET, role) ? unended_role_of(r->u.SOCKET.role) : UNENDED_ROLE_UNKNOWN;
 
-	if (!REC_HAS(r, SOCKET, role))
-		return 0;
-	demand = is_role(r, "accepted") || is_role(r, "listening");
-	reply = is_role(r, "connected");
-	return demand || reply ? path_socket(f->path, r->u.SOCKET.id, demand, e) : 0;
+	return role ? path_socket(f->path, r->u.SOCKET.id, role == UNENDED_ROLE_DEMAND, e) : 0;
 }
 
 static uint32_t node_of(const struct path *p, uint32_t thread)

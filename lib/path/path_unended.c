@@ -20,6 +20,8 @@ static const char *const ends_texts[] = {
 	[PATH_ENDS_NOBODY] = "nobody else has the other end",
 	[PATH_ENDS_FORKED] = "held the lock when the process was forked",
 	[PATH_ENDS_OUTSIDE] = "is not recorded",
+	[PATH_ENDS_DEMAND] = "waits for somebody to ask",
+	[PATH_ENDS_REPLY] = "waits for an answer",
 	[PATH_ENDS_TOO_LONG] = "waits for further ones",
 };
 
@@ -37,6 +39,8 @@ static const char *const by_texts[] = {
 	[PATH_BY_PEER] = "has the other end of the socket",
 	[PATH_BY_TAKER] = "took the lock last",
 	[PATH_BY_RELEASER] = "ended such a wait last",
+	[PATH_BY_MAKER] = "starts the threads that end such waits",
+	[PATH_BY_BESIDE] = "never woke up again either",
 	[PATH_BY_LAST] = "ended its last wait",
 };
 
@@ -259,7 +263,72 @@ static struct next next_child(const struct unended_facts *f, const struct unende
 	return next;
 }
 
+/* ---- what comes from outside ---- */
+
+static struct next next_outside(const struct unended_facts *f, const struct unended_thread *th)
+{
+	struct next next = { .known = PATH_PROVEN };
+	uint64_t role = UNENDED_ROLE_UNKNOWN;
+
+	if (th->kind == OBJECT_POLL)
+		role = th->ready_role;
+	else if (th->kind == OBJECT_SOCKET && th->socket_since_ns == th->since_ns)
+		map_get(&f->roles, th->newest_socket, &role);
+	next.found = next.ends = role != UNENDED_ROLE_UNKNOWN;
+	next.as = role == UNENDED_ROLE_DEMAND ? PATH_ENDS_DEMAND : PATH_ENDS_REPLY;
+	return next;
+}
+
 /* ---- what was seen before ---- */
+
+#define MAKER_CHANGES 3 /* so often another thread released it: each serves one request, or a few */
+
+/* Threads that end after what they were started for leave their work to the next one: whoever starts them is waited for. */
+static void go_to_maker(const struct unended_facts *f, const struct unended_thread *th,
+			struct next *next)
+{
+	const struct unended_thread *last = thread_get(f, next->thread);
+	uint64_t changes = 0;
+
+	map_get(&f->changes, unended_object_key(th->process, th->kind, th->object), &changes);
+	if (!last || !last->exited || !is_alive(f, last->made_by) || changes < MAKER_CHANGES)
+		return;
+	next->thread = last->made_by;
+	next->by = PATH_BY_MAKER;
+}
+
+static uint64_t distance(int64_t a, int64_t b)
+{
+	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}
+
+/* Whether it waits to the end for another lock or condition, at a place where nobody ever let it go on: not that of a pool. */
+static bool is_beside(const struct unended_facts *f, uint32_t id, const struct unended_thread *th,
+		      const struct unended_thread *own)
+{
+	return th->seen && !th->exited && th->waits && th->process == own->process &&
+	       (th->kind == OBJECT_FUTEX || th->kind == OBJECT_GIL) && th->object != own->object &&
+	       !map_get(&f->lines, (uint64_t)id << 32 | th->stack, NULL);
+}
+
+/* The one of them that fell asleep nearest in time. */
+static uint32_t find_beside(const struct unended_facts *f, uint32_t id,
+			    const struct unended_thread *own)
+{
+	uint32_t best = 0;
+
+	if (own->kind != OBJECT_FUTEX && own->kind != OBJECT_GIL)
+		return 0;
+	for (uint32_t i = 1; i < f->threads.n; i++) {
+		const struct unended_thread *th = &f->threads.v[i];
+
+		if (i != id && is_beside(f, i, th, own) &&
+		    (!best || distance(th->since_ns, own->since_ns) <
+				      distance(f->threads.v[best].since_ns, own->since_ns)))
+			best = i;
+	}
+	return best;
+}
 
 static struct next next_seen(const struct unended_facts *f, uint32_t id,
 			     const struct unended_thread *th)
@@ -279,12 +348,27 @@ static struct next next_seen(const struct unended_facts *f, uint32_t id,
 		next.by = PATH_BY_RELEASER;
 		next.known = PATH_CANDIDATE;
 	}
-	if (!next.thread && !taker) {
+	if (!taker)
+		go_to_maker(f, th, &next);
+	if (!next.thread) {
+		next.thread = find_beside(f, id, th);
+		next.by = PATH_BY_BESIDE;
+	}
+	if (!next.thread && !taker && thread_get(f, th->released_by)) {
 		next.thread = th->released_by;
 		next.by = PATH_BY_LAST;
 	}
 	next.found = next.thread && next.thread != id;
 	return next;
+}
+
+/* Who answers, where that one is known; else as before. */
+static struct next next_peer_of(const struct unended_facts *f, const struct unended_thread *th,
+				struct next before)
+{
+	struct next peer = next_peer(f, th);
+
+	return peer.found ? peer : before;
 }
 
 static struct next find_next(const struct unended_facts *f, uint32_t id,
@@ -295,7 +379,9 @@ static struct next find_next(const struct unended_facts *f, uint32_t id,
 	if (!next.found)
 		next = next_pipe(f, th);
 	if (!next.found)
-		next = next_peer(f, th);
+		next = next_outside(f, th);
+	if (!next.found || next.as == PATH_ENDS_REPLY)
+		next = next_peer_of(f, th, next);
 	if (!next.found)
 		next = next_join(f, id, th);
 	if (!next.found)
@@ -392,5 +478,42 @@ void path_unended_of(const struct unended_facts *f, uint32_t thread, struct path
 			out->closing = next.known;
 			return;
 		}
+	}
+}
+
+/* What the last one that is known waits for may come from outside. */
+static bool is_open_question(const struct path_unended *u)
+{
+	const struct path_unended_step *last = &u->v[u->n - 1];
+
+	if (last->kind == OBJECT_FD)
+		return u->n == 1; /* not a pipe of a recorded program: a terminal, a device */
+	return last->kind != OBJECT_FUTEX && last->kind != OBJECT_GIL;
+}
+
+bool path_unended_is_outside(const struct path_unended *u)
+{
+	return u->ends == PATH_ENDS_DEMAND || u->ends == PATH_ENDS_OUTSIDE ||
+	       (u->ends == PATH_ENDS_UNKNOWN && u->n && is_open_question(u));
+}
+
+bool path_unended_is_hang(const struct path_unended *u, uint64_t ns)
+{
+	if (!u->n)
+		return false;
+	switch (u->ends) {
+	case PATH_ENDS_UNKNOWN:
+		return !is_open_question(u);
+	case PATH_ENDS_SLEEPS:
+		return u->n > 1 && ns >= PATH_SLEEPER_NS;
+	case PATH_ENDS_RUNS:
+	case PATH_ENDS_DEVICE:
+	case PATH_ENDS_DISK:
+	case PATH_ENDS_STOPPED:
+	case PATH_ENDS_OUTSIDE:
+	case PATH_ENDS_DEMAND:
+		return false;
+	default:
+		return true;
 	}
 }

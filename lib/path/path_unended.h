@@ -29,22 +29,26 @@ enum path_by {
 	PATH_BY_PEER,	  /* has the other end of the socket */
 	PATH_BY_TAKER,	  /* got the lock last of those that waited for it */
 	PATH_BY_RELEASER, /* ended the last wait for that object, or of the thread there */
-	PATH_BY_LAST,	  /* ended the last wait of the thread, for whatever */
+	PATH_BY_MAKER,	  /* starts the threads that end such waits, each one a few */
+	PATH_BY_BESIDE, /* a thread of the process that waits to the end where it never waited before */
+	PATH_BY_LAST, /* ended the last wait of the thread, for whatever */
 };
 
 enum path_ends {
-	PATH_ENDS_UNKNOWN,  /* nothing tells whom the last one waits for */
-	PATH_ENDS_CYCLE,    /* the last one waits for step `cycle` */
-	PATH_ENDS_RUNS,	    /* the last one is on a CPU or waits for one */
-	PATH_ENDS_SLEEPS,   /* the last one waits for a time to come */
-	PATH_ENDS_DEVICE,   /* ... for the device */
-	PATH_ENDS_DISK,	    /* ... for a disk or a page */
-	PATH_ENDS_STOPPED,  /* ... it is stopped or frozen */
-	PATH_ENDS_EXITED,   /* the last one has ended */
-	PATH_ENDS_GONE,	    /* the lock's owner has ended: no thread of that number lives */
-	PATH_ENDS_NOBODY,   /* no other thread has the other end of the pipe */
-	PATH_ENDS_FORKED,   /* the lock was held by the last one when the process was forked */
-	PATH_ENDS_OUTSIDE,  /* the last one is not recorded */
+	PATH_ENDS_UNKNOWN, /* nothing tells whom the last one waits for */
+	PATH_ENDS_CYCLE,   /* the last one waits for step `cycle` */
+	PATH_ENDS_RUNS,	   /* the last one is on a CPU or waits for one */
+	PATH_ENDS_SLEEPS,  /* the last one waits for a time to come */
+	PATH_ENDS_DEVICE,  /* ... for the device */
+	PATH_ENDS_DISK,	   /* ... for a disk or a page */
+	PATH_ENDS_STOPPED, /* ... it is stopped or frozen */
+	PATH_ENDS_EXITED,  /* the last one has ended */
+	PATH_ENDS_GONE,	   /* the lock's owner has ended: no thread of that number lives */
+	PATH_ENDS_NOBODY,  /* no other thread has the other end of the pipe */
+	PATH_ENDS_FORKED,  /* the lock was held by the last one when the process was forked */
+	PATH_ENDS_OUTSIDE, /* the last one is not recorded */
+	PATH_ENDS_DEMAND, /* ... waits for somebody to ask: a socket that it accepted or listens on */
+	PATH_ENDS_REPLY,    /* ... waits for an answer: a socket that it connected */
 	PATH_ENDS_TOO_LONG, /* PATH_UNENDED_STEPS */
 };
 
@@ -98,7 +102,12 @@ struct unended_thread {
 	uint64_t newest_socket;
 	uint8_t newest_write; /* UINT8_MAX: not known */
 	struct unended_wait last;
+	uint32_t made_by;   /* world thread id of who started it; 0: not known */
+	uint8_t ready_role; /* of the socket that ended its last wait for several */
 };
+
+/* What a socket brings. */
+enum unended_role { UNENDED_ROLE_UNKNOWN, UNENDED_ROLE_DEMAND, UNENDED_ROLE_REPLY };
 
 /* Who has the other end of a pipe. */
 struct unended_pipe {
@@ -121,7 +130,9 @@ struct unended_facts {
 	struct map process_by; /* world id -> position */
 	struct map objects;    /* process and object -> who took it, who released it last */
 	struct map lines;      /* thread and stack -> who released it there last */
-	struct map owners;     /* thread -> position in owner */
+	struct map changes; /* process and object -> how often another one released it than before */
+	struct map roles;   /* socket -> enum unended_role */
+	struct map owners;  /* thread -> position in owner */
 	VEC(struct rec_OWNER) owner;
 	VEC(uint32_t) owner_present;
 	struct map pipes; /* process, descriptor and direction -> position in pipe */
@@ -136,6 +147,9 @@ static inline bool unended_wants(uint16_t op)
 	       op == OP_PROC_FORK || op == OP_IO_FILE || op == OP_NET_SOCKET;
 }
 
+/* What a socket of that role (records.def) brings. */
+enum unended_role unended_role_of(struct bytes role);
+
 /* False: out of memory. */
 bool unended_event(struct unended_facts *f, const struct event *ev);
 bool unended_record(struct unended_facts *f, const struct record *r);
@@ -143,5 +157,12 @@ void unended_facts_free(struct unended_facts *f);
 
 /* After the last event: of a thread that waits. */
 void path_unended_of(const struct unended_facts *f, uint32_t thread, struct path_unended *out);
+
+/* Whether a wait of ns that had not ended is a hang. It is none where the chain leads outside, to somebody to ask, or to a
+ * thread that is at work; one that sleeps may only be slow (PATH_SLEEPER_NS). */
+#define PATH_SLEEPER_NS 5000000000ull /* as record --hung */
+bool path_unended_is_hang(const struct path_unended *u, uint64_t ns);
+/* Whether it leads outside, as far as is known: to somebody to ask, to a program that is not recorded, to a terminal. */
+bool path_unended_is_outside(const struct path_unended *u);
 
 #endif

@@ -20,6 +20,8 @@ void unended_facts_free(struct unended_facts *f)
 	map_free(&f->process_by);
 	map_free(&f->objects);
 	map_free(&f->lines);
+	map_free(&f->changes);
+	map_free(&f->roles);
 	map_free(&f->owners);
 	vec_free(&f->owner);
 	vec_free(&f->owner_present);
@@ -110,6 +112,14 @@ static uint64_t line_key(uint32_t id, uint32_t stack)
 	return (uint64_t)id << 32 | stack;
 }
 
+static bool count_change(struct unended_facts *f, uint64_t object)
+{
+	uint64_t n = 0;
+
+	map_get(&f->changes, object, &n);
+	return remember(&f->changes, object, n + 1);
+}
+
 /* A wait of the thread that another one ended. */
 static bool add_release(struct unended_facts *f, uint32_t id, struct unended_thread *th,
 			const struct unended_wait *wait)
@@ -122,6 +132,9 @@ static bool add_release(struct unended_facts *f, uint32_t id, struct unended_thr
 	map_get(&f->lines, line, &th->last.line_released);
 	if (wait->kind != OBJECT_GIL && !wait->exclusion)
 		th->released_by = wait->waker;
+	if (th->last.object_released && (uint32_t)th->last.object_released != wait->waker &&
+	    !count_change(f, object))
+		return false;
 	return remember(&f->objects, object, (uint64_t)id << 32 | wait->waker) &&
 	       (!wait->stack || remember(&f->lines, line, wait->waker));
 }
@@ -220,13 +233,28 @@ static bool add_exit(struct unended_facts *f, uint32_t id, struct unended_thread
 	return true;
 }
 
+static bool add_fork(struct unended_facts *f, uint32_t id, const struct event *ev,
+		     const struct op_def *def)
+{
+	struct unended_thread *th;
+	uint64_t child;
+	bool none;
+
+	if (!event_get(ev, def, COL_CHILD, &child))
+		return true;
+	th = thread_of(f, (uint32_t)child, &none);
+	if (!th)
+		return none;
+	th->made_by = id;
+	return true;
+}
+
 bool unended_event(struct unended_facts *f, const struct event *ev)
 {
 	const struct op_def *def = op_builtin(ev->op);
 	const struct world_ctx *ctx = world_get_ctx(f->w, ev->ctx);
 	bool none = true;
 	struct unended_thread *th = ctx && def ? thread_of(f, ctx->thread, &none) : NULL;
-	uint64_t child;
 
 	if (!th)
 		return none;
@@ -239,9 +267,7 @@ bool unended_event(struct unended_facts *f, const struct event *ev)
 		th->sample = ev->stack;
 		return true;
 	case OP_PROC_FORK:
-		if (!event_get(ev, def, COL_CHILD, &child))
-			return true;
-		return thread_of(f, (uint32_t)child, &none) || none;
+		return add_fork(f, ctx->thread, ev, def);
 	case OP_IO_FILE:
 	case OP_NET_SOCKET:
 		add_target(th, ev, def);
@@ -311,9 +337,44 @@ static bool add_pipe(struct unended_facts *f, const struct record *r)
 	return true;
 }
 
+enum unended_role unended_role_of(struct bytes role)
+{
+	if (bytes_equal(role, bytes_of("accepted")) || bytes_equal(role, bytes_of("listening")))
+		return UNENDED_ROLE_DEMAND;
+	return bytes_equal(role, bytes_of("connected")) ? UNENDED_ROLE_REPLY : UNENDED_ROLE_UNKNOWN;
+}
+
+static bool add_socket(struct unended_facts *f, const struct record *r)
+{
+	enum unended_role role =
+		REC_HAS(r, SOCKET, role) ? unended_role_of(r->u.SOCKET.role) : UNENDED_ROLE_UNKNOWN;
+
+	return !role || remember(&f->roles, r->u.SOCKET.id, role);
+}
+
+static bool add_ready(struct unended_facts *f, const struct record *r)
+{
+	struct unended_thread *th;
+	uint64_t role = UNENDED_ROLE_UNKNOWN;
+	bool none;
+
+	if (!REC_HAS(r, READY, socket))
+		return true;
+	th = thread_of(f, r->u.READY.thread, &none);
+	if (!th)
+		return none;
+	map_get(&f->roles, r->u.READY.socket, &role);
+	th->ready_role = (uint8_t)role;
+	return true;
+}
+
 bool unended_record(struct unended_facts *f, const struct record *r)
 {
 	switch (r->kind) {
+	case RECORD_SOCKET:
+		return add_socket(f, r);
+	case RECORD_READY:
+		return add_ready(f, r);
 	case RECORD_ASLEEP:
 		return add_asleep(f, r);
 	case RECORD_OWNER:

@@ -83,6 +83,9 @@ tap.ok(f"(pid {child}) has the other end of the pipe, and waits itself in encode
 tap.ok(re.search(rf"Before that 900 steps of train \(stuck.py:{line_of('    for _ in range(300)')}-", first) or
        re.search(rf"Before that 9\d\d steps of train \(stuck.py:{line_of('    for _ in range(300)') + 1}-", first),
        "its steps, and not those of the thread that ticks", first)
+tap.ok(re.search(rf"^\[1\] HIGH hang  python\S* stuck.py \(pid {main}\) made no step in the last ", shown.stdout, re.M),
+       "it is the first finding, and grave", shown.stdout)
+tap.ok(re.search(rf"^    Culprit     .*\(pid {child}\)$", shown.stdout, re.M), "for which the one behind it is to blame", shown.stdout)
 between = re.search(r"; ([\d.]+) s between steps: [\d.]+ m?s waits for .*, which slept in ", first)
 tap.ok(between and 1.0 <= float(between[1]) <= 2.0, "what it waited for between them", first)
 tap.done_testing()

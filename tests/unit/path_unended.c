@@ -288,6 +288,129 @@ static void hand_offs(void)
 		 "the end of a thread");
 }
 
+static void socket_of(struct cast *c, uint64_t id, const char *role)
+{
+	struct record *r = stage_record(&c->s, RECORD_SOCKET);
+
+	REC_SET(r, SOCKET, id, id);
+	REC_SET(r, SOCKET, role, bytes_of(role));
+}
+
+static void on_socket(struct cast *c, struct actor a, uint64_t id)
+{
+	hang(c, a, OBJECT_SOCKET, 4);
+	stage_set(stage_event(&c->s, OP_NET_SOCKET, a.ctx, 0, 50 * MS, 100 * MS), COL_SOCKET, id);
+}
+
+/* A condition: whoever ends the wait does not leave anything. */
+static struct event *on_condition(struct cast *c, struct actor a, uint64_t at, uint32_t stack)
+{
+	struct event *ev = hang(c, a, OBJECT_FUTEX, at);
+
+	stage_set(ev, COL_FUTEX_OP, 9);
+	ev->stack = stack;
+	return ev;
+}
+
+/* Each of the two last ones, and the same of a wait of six seconds. */
+static void judge(struct cast *c, bool hangs, bool longer, bool outside, const char *what)
+{
+	struct path_unended u;
+
+	finish_cast(c);
+	path_unended_of(&c->f, c->main.thread, &u);
+	ok(path_unended_is_hang(&u, 2000 * MS) == hangs &&
+		   path_unended_is_hang(&u, 6000 * MS) == longer &&
+		   path_unended_is_outside(&u) == outside,
+	   "%s: %s", what, path_ends_text(u.ends));
+	close_cast(c);
+}
+
+static void outside(void)
+{
+	struct cast c;
+	struct record *r;
+
+	open_cast(&c);
+	socket_of(&c, 99, "accepted");
+	on_socket(&c, c.main, 99);
+	stage_peer(&c.s, 99, 20, "child");
+	judge(&c, false, false, true, "a client that asks no more");
+
+	open_cast(&c);
+	socket_of(&c, 99, "connected");
+	on_socket(&c, c.main, 99);
+	judge(&c, true, true, false, "a server that does not answer");
+
+	open_cast(&c);
+	socket_of(&c, 99, "connected");
+	on_socket(&c, c.main, 99);
+	stage_peer(&c.s, 99, 20, "child");
+	hang(&c, c.child, OBJECT_TIMER, 0);
+	judge(&c, false, true, false, "a server that sleeps");
+
+	open_cast(&c);
+	socket_of(&c, 99, "listening");
+	r = stage_record(&c.s, RECORD_READY);
+	REC_SET(r, READY, thread, c.work.thread);
+	REC_SET(r, READY, socket, 99);
+	hang(&c, c.work, OBJECT_POLL, 2);
+	waited(&c, c.main, OBJECT_FD, 7, c.work);
+	hang(&c, c.main, OBJECT_FD, 7);
+	judge(&c, false, false, true, "what waits for a thread that waits for clients");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FD, 0);
+	judge(&c, false, false, true, "a terminal");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FUTEX, 0x100);
+	judge(&c, true, true, false, "a lock that nobody is known to have");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FUTEX, 0x100);
+	owned_by(&c, c.main, 0x100, c.work, 10);
+	judge(&c, false, false, false, "a lock whose owner computes");
+}
+
+static void beside(void)
+{
+	struct cast c;
+
+	open_cast(&c);
+	on_condition(&c, c.main, 0x100, 7);
+	on_condition(&c, c.work, 0x200, 8);
+	hang(&c, c.third, OBJECT_POLL, 2);
+	is_chain(&c, 2, c.work.thread, PATH_CANDIDATE, PATH_BY_BESIDE, PATH_ENDS_CYCLE,
+		 "another one of the process that never woke up");
+
+	open_cast(&c);
+	on_condition(&c, c.main, 0x100, 7);
+	waited(&c, c.work, OBJECT_FUTEX, 0x200, c.third);
+	hang(&c, c.work, OBJECT_FUTEX, 0x200);
+	is_chain(&c, 1, 0, 0, 0, PATH_ENDS_UNKNOWN, "but not one where it rests");
+}
+
+/* Each request has a thread of its own. */
+static void makers(void)
+{
+	struct cast c;
+
+	open_cast(&c);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct actor one = stage_actor(&c.s, 10, 40 + i, 1, "request");
+		struct event *ev = stage_event(&c.s, OP_PROC_FORK, c.work.ctx, 0, 8 * MS, 8 * MS);
+
+		stage_set(ev, COL_CHILD, one.thread);
+		waited_from(&c, c.main, OBJECT_FD, 4, one, (10 + i) * MS, (11 + i) * MS);
+		exits(&c, one, 20 * MS, 0);
+	}
+	hang(&c, c.main, OBJECT_FD, 4);
+	hang(&c, c.work, OBJECT_TIMER, 0);
+	is_chain(&c, 2, c.work.thread, PATH_LIKELY, PATH_BY_MAKER, PATH_ENDS_SLEEPS,
+		 "who starts the threads that each ended one such wait");
+}
+
 /* What the recorder says of a sleep that goes on holds until the thread runs again. */
 static void asleep(void)
 {
@@ -321,5 +444,8 @@ int main(void)
 	locks();
 	hand_offs();
 	asleep();
+	outside();
+	beside();
+	makers();
 	return tap_done();
 }

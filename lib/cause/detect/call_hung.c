@@ -359,6 +359,8 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 		.text = buf_text(&moment),
 	};
 	fixes(c, h, process, s, &f);
+	if (process < c->tally.processes.n)
+		c->tally.processes.v[process].hung = true;
 	rc = fact_tell(c, &f, &of->told, e);
 	fact_free(&f);
 	buf_free(&victim);

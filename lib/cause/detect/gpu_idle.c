@@ -55,6 +55,12 @@ static bool hangs(const struct loss *x)
 	return x->of.idle.unended_ns > x->ns / 2;
 }
 
+/* It is told as a hang. */
+static bool is_stuck(const struct cause *c, uint32_t process)
+{
+	return c->ended && process < c->tally.processes.n && c->tally.processes.v[process].stuck;
+}
+
 static double min_share(const struct loss *x)
 {
 	if (!is_own_code(x))
@@ -75,6 +81,8 @@ static bool matters(const struct cause *c, const struct loss *x, uint64_t count,
 		return false;
 	/* How long one that had not ended would have lasted is not known: few of them are the steps cut off, and a long one is
 	 * enough, as the program stands still. */
+	if (hangs(x) && is_stuck(c, x->process))
+		return false;
 	if (hangs(x) && count < c->opt.min_count && !x->revision)
 		return c->ended && x->of.idle.unended_ns >= MIN_STALL_NS;
 	return cause_often(c, count, x->ns,

@@ -8,7 +8,7 @@
 #include "lib/cause/inside.h"
 
 extern const struct watch_def watch_copy_bound, watch_collective_straggler, watch_call_hung,
-	watch_clock_skew;
+	watch_hang, watch_clock_skew;
 extern const struct watch_def watch_oom_kill, watch_throttle, watch_device_fault, watch_net_loss;
 /* memory of a device */
 extern const struct watch_def watch_alloc_churn, watch_gpu_oom, watch_gpu_leak;

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hang: the thread that makes a program's steps waits to the end, and not for anything from outside. Tells whom it waits for,
+ * whom that one waits for, and so on (lib/path/path_unended.h). A call of a library that does not return is call-hung's.
+ */
+#include <inttypes.h>
+
+#include "lib/base/human.h"
+#include "lib/cause/detect/hang.h"
+#include "lib/cause/detect/watches.h"
+#include "lib/cause/fact.h"
+#include "lib/cause/names.h"
+#include "lib/detect/reason.h"
+#include "lib/detect/track_hang.h"
+#include "lib/detect/unended_text.h"
+
+struct hang {
+	struct track track;
+	struct track_hang wait;
+};
+
+static uint32_t process_of(const struct cause *c, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(c->w, thread);
+
+	return t ? t->process : 0;
+}
+
+/* The last one of the chain that is known, whom the others wait for; NULL: nobody is. */
+static const struct path_unended_step *find_last(const struct hang *h)
+{
+	return h->wait.chain.n > 1 ? &h->wait.chain.v[h->wait.chain.n - 1] : NULL;
+}
+
+static void blame(const struct cause *c, const struct hang *h, struct fact *f, struct buf *who)
+{
+	const struct path_unended_step *last = find_last(h);
+	const struct world_process *p =
+		last ? world_get_process(c->w, process_of(c, last->thread)) : NULL;
+
+	f->culprit.kind = p ? "process" : "none";
+	if (p)
+		name_thread_full(who, c->w, &c->tally, last->thread);
+	else
+		buf_puts(who, "whom it waits for is not known");
+	f->culprit.text = buf_text(who);
+	f->culprit.pid = p ? p->tgid : 0;
+}
+
+static void add_fix(const struct cause *c, const struct hang *h, struct fact *f)
+{
+	const struct world_process *p = world_get_process(c->w, f->process);
+	uint32_t pid = f->culprit.pid ? f->culprit.pid : p ? p->tgid : 0;
+	struct buf command = { 0 };
+
+	if (h->wait.chain.ends == PATH_ENDS_EXITED || h->wait.chain.ends == PATH_ENDS_GONE) {
+		fact_fix(f,
+			 "Find out why the one that it waits for ended, and end the wait with it",
+			 "sudo dmesg -T | grep -iE 'killed process|segfault'", 0, f->lost_ns,
+			 "a hang has no usual length: the work goes on when it ends");
+		return;
+	}
+	buf_printf(&command, "sudo gdb -batch -p %" PRIu32 " -ex 'thread apply all bt'", pid);
+	fact_fix(f, "Look at what every thread of the last one in that row is doing",
+		 buf_text(&command), 0, f->lost_ns,
+		 "a hang has no usual length: the work goes on when it ends");
+	buf_free(&command);
+}
+
+static void summarize(const struct cause *c, const struct hang *h, struct fact *f)
+{
+	struct track_names *names = path_tracks_names(c->tracks);
+	struct buf chain = { 0 };
+
+	fact_victim(f, c, &f->summary);
+	buf_printf(&f->summary, " made no step in the last %s: it ",
+		   human_ns((uint64_t)(h->track.end_ns - h->track.loop->last_ns)).s);
+	reason_print(&f->summary, names, &h->wait.cause);
+	unended_print(&chain, names, &h->wait.chain);
+	if (chain.n)
+		buf_printf(&f->summary, ": %s", buf_text(&chain));
+	buf_free(&chain);
+}
+
+static int tell_hang(struct cause *c, const struct hang *h, struct err *e)
+{
+	uint64_t wall = cause_wall_ns(c);
+	struct fact_told told = { 0 };
+	struct buf who = { 0 };
+	struct fact f = { .kind = "hang",
+			  .process = process_of(c, h->track.anchor),
+			  .first_ns = h->wait.cause.longest_from_ns,
+			  .last_ns =
+				  h->wait.cause.longest_from_ns + (int64_t)h->wait.cause.longest_ns,
+			  .lost_ns = h->wait.cause.longest_ns,
+			  .count = 1,
+			  .counted = "waits",
+			  .share = wall ? (double)h->wait.cause.longest_ns / (double)wall : 0,
+			  .severity = FINDING_HIGH, /* work stopped */
+			  .gain = FACT_GAIN_NOTHING,
+			  .explained = -1,
+			  .unexplained = -1,
+			  .nsites = 1,
+			  .sites = { { .op = h->wait.part.at_op,
+				       .stack = h->wait.part.stack,
+				       .lost_ns = h->wait.cause.longest_ns,
+				       .affected = 1 } } };
+	int rc;
+
+	blame(c, h, &f, &who);
+	summarize(c, h, &f);
+	add_fix(c, h, &f);
+	rc = fact_tell(c, &f, &told, e);
+	fact_free(&f);
+	buf_free(&who);
+	return rc;
+}
+
+/* Whether track i makes steps, and ends in a hang. False: out of memory. */
+static bool find_hang(const struct cause *c, size_t i, struct hang *h, bool *found)
+{
+	*h = (struct hang){ .track = path_tracks_get(c->tracks, i) };
+	*found = false;
+	if (!h->track.loop)
+		return true;
+	if (!track_hang_find(c->tracks, i, &h->wait, found))
+		return false;
+	*found = *found && track_hang_is_after_steps(&h->wait, &h->track);
+	return true;
+}
+
+int hangs_find(struct cause *c, struct err *e)
+{
+	for (size_t i = 0; i < path_tracks_count(c->tracks); i++) {
+		struct tally_process *p;
+		struct hang h;
+		bool found;
+
+		if (!find_hang(c, i, &h, &found))
+			return err_nomem(e);
+		if (!found)
+			continue;
+		p = tally_process(&c->tally, process_of(c, h.track.anchor));
+		if (!p)
+			return err_nomem(e);
+		p->stuck = true;
+	}
+	return 0;
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	int rc = 0;
+
+	(void)state;
+	for (size_t i = 0; pane == INT64_MAX && i < path_tracks_count(c->tracks) && rc == 0; i++) {
+		uint32_t process = process_of(c, path_tracks_get(c->tracks, i).anchor);
+		const struct tally_process *p =
+			process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+		struct hang h;
+		bool found;
+
+		if (!p || !p->stuck || p->hung)
+			continue;
+		if (!find_hang(c, i, &h, &found))
+			return err_nomem(e);
+		if (!found)
+			continue;
+		rc = tell_hang(c, &h, e);
+	}
+	return rc;
+}
+
+const struct watch_def watch_hang = { .name = "hang", .settle = settle };
