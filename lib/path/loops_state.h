@@ -43,7 +43,11 @@ struct loop_level {
 	int64_t left_ns;    /* of what is not on the stack any more */
 	int64_t entered_ns;
 	uint32_t gap_first, gap_last; /* lines since what may be a loop below it was left */
-	struct loop_callees callees;  /* of its line, while that has no row */
+	/* The function here before one that only waited: that may be called between two of its iterations. */
+	uint64_t calls_path; /* 0: none */
+	uint32_t calls_line;
+	int64_t calls_left_ns;
+	struct loop_callees callees; /* of its line, while that has no row */
 	unsigned nvisits;
 	struct loop_visit visits[LOOPS_VISITS];
 };

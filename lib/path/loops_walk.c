@@ -160,6 +160,25 @@ static void go_on(struct loops *l, struct loops_thread *th, struct loop_level *l
 		th->beyond_ns = ns;
 }
 
+/* Where the level's function changes to one that waits, that with calls is kept until calls come again. */
+static void swap_callers(struct loop_level *level, uint64_t path, enum loop_seen seen)
+{
+	if (seen == LOOP_SEEN_WAIT && level->seen == LOOP_SEEN_CALL && level->path != path) {
+		level->calls_path = level->path;
+		level->calls_line = level->line;
+		level->calls_left_ns = level->left_ns;
+		return;
+	}
+	if (seen != LOOP_SEEN_CALL)
+		return;
+	if (level->calls_path == path && level->path != path) {
+		level->path = path;
+		level->line = level->calls_line;
+		level->left_ns = level->calls_left_ns;
+	}
+	level->calls_path = 0;
+}
+
 /* A function was entered. unmoved: since it was left nothing around it changed. Whether that holds for
  * what it calls, too. */
 static bool enter_level(struct loops *l, struct loops_thread *th, unsigned at,
@@ -167,9 +186,14 @@ static bool enter_level(struct loops *l, struct loops_thread *th, unsigned at,
 {
 	struct loop_level *level = &th->levels[at];
 	uint64_t path = loops_mix_path(at ? th->levels[at - 1].path : 1, to.function);
-	bool again = level->path == path, stayed = unmoved && again;
+	bool again, stayed, aside; /* aside: the visits are those of the function before */
 
-	if (!again)
+	swap_callers(level, path, seen);
+	again = level->path == path;
+	stayed = unmoved && again;
+
+	aside = seen == LOOP_SEEN_WAIT && level->calls_path;
+	if (!again && !aside)
 		level->nvisits = 0;
 	level->path = path;
 	level->function = to.function;
@@ -186,9 +210,9 @@ static bool enter_level(struct loops *l, struct loops_thread *th, unsigned at,
 	} else {
 		level->line = to.line;
 		level->seen = seen;
-		if (level->row < 0)
+		if (level->row < 0 && !aside)
 			add_visit(th, level, ns, again ? level->left_ns : ns);
-		else
+		else if (level->row >= 0)
 			loops_enter_row(l, th, &th->rows[level->row], level->line, ns, stayed);
 	}
 	if (!unmoved)

@@ -39,6 +39,16 @@ static void plants(struct play *p)
 	}
 }
 
+/* All on one line, with a wait in another function before most of them. */
+static void serve(struct play *p)
+{
+	for (int i = 0; i < 300; i++) {
+		if (i % 10)
+			wait_for(p, "main:40 engine:24 get:180 wait:320", 4 * MS);
+		step(p, "main:40 engine:24");
+	}
+}
+
 /* At last it waits for somebody who does not come. */
 static void plants_and_hang(struct play *p)
 {
@@ -146,6 +156,8 @@ static const struct row {
 	{ "waits after different numbers", plants_unevenly, "500 steps of run:525-526",
 	  "[run 500]" },
 	{ "waits after some of many", plants_often, "600 steps of run:525-526", "[run 600]" },
+	{ "a wait in another function of the line", serve, "300 steps of engine:24-24",
+	  "[engine 300]" },
 	{ "through a function of one line", through_functions, "300 steps of main:20-20",
 	  "[main 300]" },
 	{ "from a library", from_a_library, "300 steps of step:473-485", "[step 300][]" },
