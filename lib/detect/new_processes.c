@@ -112,25 +112,34 @@ static bool find_gap(const struct step_runs *runs, int64_t ns, int64_t *until_ns
 	return place == STEP_BETWEEN;
 }
 
+static bool find_place(const struct step_runs *runs, bool within, int64_t ns, int64_t *until_ns)
+{
+	return within ? step_runs_find(runs, ns, until_ns) == STEP_WITHIN
+		      : find_gap(runs, ns, until_ns);
+}
+
 bool new_processes_between(const struct new_processes *p, uint32_t process,
-			   const struct step_runs *runs, const struct track_parts *parts,
-			   struct new_between *out)
+			   const struct step_runs *runs, bool within,
+			   const struct track_parts *parts, struct new_between *out)
 {
 	int64_t until, last = INT64_MIN;
 	struct map ns_of = { 0 };
 	uint64_t most = 0, ns;
 	bool ok = sum_waits(p, parts, &ns_of);
 
-	*out = (struct new_between){ .gaps = runs->v.n ? (uint32_t)runs->v.n - 1 : 0 };
+	*out = (struct new_between){ .within = within,
+				     .gaps = within	 ? (uint32_t)runs->steps
+					     : runs->v.n ? (uint32_t)runs->v.n - 1
+							 : 0 };
 	for (size_t i = 0; ok && i < p->v.n; i++) {
 		const struct new_process *child = &p->v.v[i];
 
 		if (child->parent != process || !map_get(&ns_of, child->process, &ns) ||
-		    !find_gap(runs, child->time_ns, &until))
+		    !find_place(runs, within, child->time_ns, &until))
 			continue;
 		out->n++;
 		out->ns += ns;
-		out->gaps_with += until != last;
+		out->gaps_with += within ? out->gaps_with < out->gaps : until != last;
 		last = until;
 		if (ns <= most)
 			continue;
@@ -151,13 +160,17 @@ void new_between_print(struct buf *out, const struct track_names *names,
 {
 	char text[48];
 
-	buf_printf(out,
-		   "%" PRIu32 " new processes began in %" PRIu32 " of the %" PRIu32
-		   " gaps between steps, such as ",
-		   b->n, b->gaps_with, b->gaps);
+	if (b->within)
+		buf_printf(out, "%" PRIu32 " new processes began in %" PRIu32 " steps, such as ",
+			   b->n, b->gaps);
+	else
+		buf_printf(out,
+			   "%" PRIu32 " new processes began in %" PRIu32 " of the %" PRIu32
+			   " gaps between steps, such as ",
+			   b->n, b->gaps_with, b->gaps);
 	who_print_process(out, names->w, b->thread, INT64_MAX);
-	buf_printf(out, ", and for %s the program waited there for them: ",
-		   duration_text(text, sizeof(text), b->ns));
+	buf_printf(out, ", and for %s the program waited %s for them: ",
+		   duration_text(text, sizeof(text), b->ns), b->within ? "in all" : "there");
 	buf_puts(out, b->loader ? "DataLoader(persistent_workers=True) keeps them"
 				: "keep them from one to the next");
 }

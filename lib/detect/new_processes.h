@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Processes that a program starts anew each time that its steps pause, as a data loader does whose
- * workers end with the epoch: the first batch waits for their imports, and for what they open.
+ * workers end with the epoch: the first batch waits for their imports, and for what they open. Where an
+ * epoch is what repeats, they begin in the steps.
  */
 #ifndef INGERO_DETECT_NEW_PROCESSES_H
 #define INGERO_DETECT_NEW_PROCESSES_H
@@ -35,18 +36,19 @@ struct new_processes {
 bool new_processes_event(struct new_processes *p, const struct event *ev);
 void new_processes_free(struct new_processes *p);
 
-/* Those that a process started between its steps. */
+/* Those that a process started between its steps, or in them. */
 struct new_between {
+	bool within;		     /* in the steps: these are what gaps counts */
 	uint32_t n, gaps, gaps_with; /* gaps: between steps, and those in which some began */
 	uint64_t ns;		     /* so long its path waited there for what they did */
 	uint32_t thread; /* world thread id: of the one that it waited for longest; 0 none */
 	bool loader;	 /* they are workers of torch's DataLoader */
 };
 
-/* parts: of what lies between the steps. False: out of memory. */
+/* parts: of what lies between the steps, or within them. False: out of memory. */
 bool new_processes_between(const struct new_processes *p, uint32_t process,
-			   const struct step_runs *runs, const struct track_parts *parts,
-			   struct new_between *out);
+			   const struct step_runs *runs, bool within,
+			   const struct track_parts *parts, struct new_between *out);
 
 /* Whether they are worth a word. */
 bool new_between_is_told(const struct new_between *b);

@@ -109,8 +109,8 @@ const struct io_limits *path_tracks_limits(const struct path_tracks *t)
 	return &t->limits;
 }
 
-bool path_tracks_new_processes(const struct path_tracks *t, size_t i,
-			       const struct track_parts *between, struct new_between *out)
+bool path_tracks_new_processes(const struct path_tracks *t, size_t i, bool within,
+			       const struct track_parts *parts, struct new_between *out)
 {
 	static const struct step_runs none;
 	struct path_anchor a = path_anchor(t->path, i);
@@ -118,7 +118,7 @@ bool path_tracks_new_processes(const struct path_tracks *t, size_t i,
 	int loop = map_get(&t->by_anchor, a.thread, &at) ? path_tracks_loop(t, &t->v.v[at]) : -1;
 
 	return new_processes_between(&t->forks, path_tracks_process(t, a.thread),
-				     loop < 0 ? &none : &t->runs.v[loop], between, out);
+				     loop < 0 ? &none : &t->runs.v[loop], within, parts, out);
 }
 
 const struct first_calls *path_tracks_firsts(const struct path_tracks *t)

@@ -321,8 +321,9 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 	     anatomy_make(&a, p->names, t->anchor, &root, &parts) &&
 	     binding_find(&bound, path_tracks_allowed(p->t), p->names, t->anchor, &parts,
 			  phase->to_ns);
-	if (ok && phase->window == WINDOW_BETWEEN)
-		ok = path_tracks_new_processes(p->t, i, &parts, &fresh);
+	if (ok && (phase->window == WINDOW_BETWEEN || phase->window == WINDOW_STEPS))
+		ok = path_tracks_new_processes(p->t, i, phase->window == WINDOW_STEPS, &parts,
+					       &fresh);
 	if (ok) {
 		to->name = bytes_of(phase_name(t, phase->window));
 		to->from_ns = phase->from_ns - p->start_ns;

@@ -39,7 +39,7 @@ static void wait_for(struct track_parts *parts, struct actor whom, uint64_t ns)
 
 /* each: a worker begins in every gap, shift after the last step ended. Else all begin at once, then. */
 static struct new_between play(struct stage *s, const char *name, bool each, int64_t at_ns,
-			       struct buf *text)
+			       bool within, struct buf *text)
 {
 	struct actor a = stage_actor(s, 10, 10, 1, "main");
 	struct new_processes p = { .w = s->w };
@@ -55,7 +55,7 @@ static struct new_between play(struct stage *s, const char *name, bool each, int
 		fork_at(s, &p, a, w, at_ns + (each ? 150 * MS * i : 0));
 		wait_for(&parts, w, (20 + i) * MS);
 	}
-	if (!new_processes_between(&p, a.process, &runs, &parts, &found))
+	if (!new_processes_between(&p, a.process, &runs, within, &parts, &found))
 		abort();
 	track_names_init(&names, s->w);
 	if (text)
@@ -72,14 +72,18 @@ int main(void)
 	static const struct {
 		bool each;
 		int64_t at_ns;
+		bool within;
 		bool told;
 		const char *what;
 	} cases[] = {
-		{ true, 210 * MS, true, "in each gap" },
-		{ true, 199 * MS, true, "a little before the last step is over" },
-		{ false, 50 * MS, false, "before the first step: they are kept" },
-		{ false, 210 * MS, false, "all in the first gap: they are kept from then on" },
-		{ true, 810 * MS, false, "after the last step" },
+		{ true, 210 * MS, false, true, "in each gap" },
+		{ true, 199 * MS, false, true, "a little before the last step is over" },
+		{ false, 50 * MS, false, false, "before the first step: they are kept" },
+		{ false, 210 * MS, false, false,
+		  "all in the first gap: they are kept from then on" },
+		{ true, 810 * MS, false, false, "after the last step" },
+		{ true, 110 * MS, true, true, "in the steps" },
+		{ true, 810 * MS, true, false, "not in the steps" },
 	};
 	struct stage s = stage_new();
 	struct buf text = { 0 };
@@ -88,11 +92,11 @@ int main(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct stage one = stage_new();
 
-		found = play(&one, "loader", cases[i].each, cases[i].at_ns, NULL);
+		found = play(&one, "loader", cases[i].each, cases[i].at_ns, cases[i].within, NULL);
 		ok(new_between_is_told(&found) == cases[i].told, "%s", cases[i].what);
 		stage_free(&one);
 	}
-	found = play(&s, "pt_data_worker", true, 210 * MS, &text);
+	found = play(&s, "pt_data_worker", true, 210 * MS, false, &text);
 	is_u64(found.ns, 86 * MS, "what the path waited for them");
 	is_str(buf_text(&text),
 	       "4 new processes began in 4 of the 4 gaps between steps, such as pt_data_worker "
@@ -102,7 +106,7 @@ int main(void)
 	buf_reset(&text);
 	stage_free(&s);
 	s = stage_new();
-	play(&s, "loader", true, 210 * MS, &text);
+	play(&s, "loader", true, 210 * MS, false, &text);
 	like(buf_text(&text), "for them: keep them from one to the next", "anybody else's");
 	buf_free(&text);
 	stage_free(&s);
