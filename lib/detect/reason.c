@@ -167,28 +167,36 @@ static void print_object(struct buf *out, uint8_t object)
 		buf_puts(out, objects[object]);
 }
 
-void reason_print(struct buf *out, const struct track_names *names, const struct path_cause *c)
+/* What has another subject than the anchor. False: nothing was written. */
+static bool print_taken(struct buf *out, const struct track_names *names,
+			const struct path_cause *c)
+{
+	if (c->class == PATH_RECORDER) {
+		buf_puts(out, "ingero-record had the CPU, or stopped it to attach");
+		return true;
+	}
+	if (c->class != PATH_TAKEN)
+		return false;
+	reason_print_culprit(out, names, c);
+	buf_puts(out, " had the CPU");
+	return true;
+}
+
+/* What happened, from the verb on. own: the words for it where it is the anchor itself. */
+static void print_phrase(struct buf *out, const struct track_names *names,
+			 const struct path_cause *c, const char *own, const char *waits)
 {
 	bool other = c->culprit && !c->resumed;
 	const struct path_cause_line *line;
 	char text[48];
 	double share;
 
-	if (c->class == PATH_RECORDER) {
-		buf_puts(out, "ingero-record had the CPU, or stopped it to attach");
-		return;
-	}
-	if (c->class == PATH_TAKEN) {
-		reason_print_culprit(out, names, c);
-		buf_puts(out, " had the CPU");
-		return;
-	}
 	if (other) {
-		buf_puts(out, c->exclusion ? "waits for a lock of " : "waits for ");
+		buf_printf(out, "%s%s ", waits, c->exclusion ? " for a lock of" : " for");
 		reason_print_culprit(out, names, c);
 		buf_puts(out, ", which ");
 	}
-	buf_puts(out, other ? phrases[c->class].other : phrases[c->class].own);
+	buf_puts(out, other ? phrases[c->class].other : own);
 	if (c->class == PATH_UNENDED)
 		print_object(out, c->object);
 	if (c->class == PATH_DISK)
@@ -206,4 +214,18 @@ void reason_print(struct buf *out, const struct track_names *names, const struct
 		reason_print_culprit(out, names, c);
 		buf_puts(out, " let it go on");
 	}
+}
+
+void reason_print(struct buf *out, const struct track_names *names, const struct path_cause *c)
+{
+	if (!print_taken(out, names, c))
+		print_phrase(out, names, c, phrases[c->class].own, "waits");
+}
+
+void reason_print_past(struct buf *out, const struct track_names *names, const struct path_cause *c)
+{
+	if (print_taken(out, names, c))
+		return;
+	buf_puts(out, "it ");
+	print_phrase(out, names, c, phrases[c->class].other, "waited");
 }

@@ -12,6 +12,11 @@
 /* Appends the phrase for a cause, with the line that has most of it. */
 void reason_print(struct buf *out, const struct track_names *names, const struct path_cause *c);
 
+/* The same as a clause about the past: "it waited for loader (pid 4711), which was on the CPU in
+ * decode (data.py:41)", "hog (pid 12) had the CPU". */
+void reason_print_past(struct buf *out, const struct track_names *names,
+		       const struct path_cause *c);
+
 /* Appends who the culprit is: "loader (pid 4711) and 3 more", "disk 254:0"; nothing where it is the
  * anchor itself. */
 void reason_print_culprit(struct buf *out, const struct track_names *names,

@@ -44,6 +44,9 @@ bool path_tracks_gap(struct path_tracks *t, uint32_t thread, struct device_gap g
 /* It ended long ago: that it had work now and then is forgotten. */
 void path_tracks_device_gone(struct path_tracks *t, uint32_t thread);
 void path_tracks_device_all_gone(struct path_tracks *t, uint32_t process);
+/* Up to here nothing of this anchor's path is waited for; INT64_MAX: nothing is to come,
+ * INT64_MIN: nothing is known of it. */
+int64_t path_tracks_known_ns(const struct path_tracks *t, uint32_t anchor);
 /* The stream is over; what follows answers from then on. */
 int path_tracks_finish(struct path_tracks *t, struct err *e);
 

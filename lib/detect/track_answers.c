@@ -15,6 +15,11 @@ size_t path_tracks_count(const struct path_tracks *t)
 	return path_anchors(t->path);
 }
 
+int64_t path_tracks_known_ns(const struct path_tracks *t, uint32_t anchor)
+{
+	return path_is_finished(t->path) ? INT64_MAX : path_known_ns(t->path, anchor);
+}
+
 struct track path_tracks_get(const struct path_tracks *t, size_t i)
 {
 	struct path_anchor a = path_anchor(t->path, i);

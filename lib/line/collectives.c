@@ -39,7 +39,9 @@ static struct collective_comm *comm_of(struct collectives *c, uint64_t id, bool 
 static bool joined(struct collectives *c, const struct event *ev, const struct op_def *op,
 		   uint32_t process, uint32_t thread)
 {
-	struct collective_rank r = { .process = process, .thread = thread };
+	struct collective_rank r = { .process = process,
+				     .thread = thread,
+				     .joined_ns = ev->end_ns };
 	uint64_t id, at, rank = 0, ranks = 0;
 	struct collective_comm *comm;
 	bool nomem = false;
@@ -88,15 +90,6 @@ static struct collective_pending *slot_of(struct collective_comm *comm, uint64_t
 	return p;
 }
 
-static struct collective_since *since_of(struct collectives *c, uint32_t thread)
-{
-	while (c->threads.n <= thread) {
-		if (!vec_push(&c->threads, (struct collective_since){ 0 }))
-			return NULL;
-	}
-	return &c->threads.v[thread];
-}
-
 static bool is_same(const struct collective_entry *a, const struct collective_entry *b)
 {
 	return a->op == b->op && a->bytes == b->bytes;
@@ -142,7 +135,6 @@ bool collectives_event(struct collectives *c, const struct event *ev, const stru
 		       struct collective_pending **done)
 {
 	uint64_t handle, sequence, at;
-	struct collective_since *since;
 	struct collective_rank *m;
 	struct collective_pending *p;
 	struct collective_entry *e;
@@ -159,8 +151,7 @@ bool collectives_event(struct collectives *c, const struct event *ev, const stru
 	*comm = c->comms.v[at >> 32];
 	m = &(*comm)->members.v[at & 0xffffffff];
 	(*comm)->pairs |= ev->op == OP_NCCL_SEND || ev->op == OP_NCCL_RECV;
-	since = since_of(c, thread);
-	if (!since)
+	if (!vec_reach(&c->device_ns, thread))
 		return false;
 	m->entered = true;
 	m->sequence = sequence;
@@ -171,7 +162,7 @@ bool collectives_event(struct collectives *c, const struct event *ev, const stru
 	p = slot_of(*comm, sequence);
 	e = p ? &p->entries[at & 0xffffffff] : NULL;
 	if (e && !e->entered) {
-		*e = since->e;
+		*e = (struct collective_entry){ .device_ns = c->device_ns.v[thread] };
 		e->entered = true;
 		e->enter_ns = m->enter_ns;
 		e->return_ns = ev->end_ns;
@@ -185,7 +176,7 @@ bool collectives_event(struct collectives *c, const struct event *ev, const stru
 		if (p->entered == (*comm)->members.n)
 			*done = p;
 	}
-	memset(since, 0, sizeof(*since));
+	c->device_ns.v[thread] = 0;
 	return true;
 }
 
@@ -200,30 +191,13 @@ struct collective_comm *collectives_rank(const struct collectives *c, uint32_t p
 	return c->comms.v[at >> 32];
 }
 
-bool collectives_piece(struct collectives *c, const struct line_piece *p)
+bool collectives_waited(struct collectives *c, uint32_t thread, uint64_t ns)
 {
-	struct collective_since *since;
-
-	if (c->comms.n == 0)
+	if (c->comms.n == 0 || ns == 0)
 		return true;
-	since = since_of(c, p->thread);
-	if (!since)
+	if (!vec_reach(&c->device_ns, thread))
 		return false;
-	for (uint32_t m = p->parts->mask; m; m &= m - 1) {
-		unsigned part = (unsigned)__builtin_ctz(m);
-
-		since->e.part_ns[part] += p->parts->ns[part];
-	}
-	for (uint32_t i = 0; i < p->parts->nculprits; i++) {
-		const struct part_culprit *k = &p->parts->c[i];
-
-		if (k->culprit == since->e.culprit) {
-			since->e.culprit_ns += k->ns;
-		} else if (k->ns > since->e.culprit_ns) {
-			since->e.culprit = k->culprit;
-			since->e.culprit_ns = k->ns;
-		}
-	}
+	c->device_ns.v[thread] += ns;
 	return true;
 }
 
@@ -253,5 +227,5 @@ void collectives_free(struct collectives *c)
 	vec_free(&c->comms);
 	map_free(&c->by_id);
 	map_free(&c->by_handle);
-	vec_free(&c->threads);
+	vec_free(&c->device_ns);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectives of one communicator on all its recorded ranks, joined by communicator and sequence number: who
- * entered when, and what each rank's thread had done since it entered the one before. Only ranks whose communicator was
+ * entered when, and how long each rank's thread had waited for the device since it entered the one before. Only ranks whose communicator was
  * made during the recording can be joined: of older ones the sequence numbers do not agree. Bounded by
  * COLLECTIVES_COMMS communicators, COLLECTIVES_RANKS members, and COLLECTIVES_PENDING sequences not all have entered.
  */
@@ -15,7 +15,6 @@
 #include "lib/base/vec.h"
 #include "lib/event/event.h"
 #include "lib/line/line.h"
-#include "lib/line/parts.h"
 
 #define COLLECTIVES_COMMS   1024
 #define COLLECTIVES_RANKS   4096
@@ -30,15 +29,13 @@ struct collective_entry {
 	bool entered, waited; /* waited: for its end, and not just afterwards (lib/line/clocks.h) */
 	int64_t enter_ns, return_ns; /* of the call that enters it */
 	int64_t done_ns;	     /* by then it was done; 0: not known */
-	/* What its thread did from its entry before to this one: states, and who took most of what was taken. */
-	uint64_t part_ns[PART_COUNT];
-	uint32_t culprit; /* id in the line's culprits; 0 none */
-	uint64_t culprit_ns;
+	uint64_t device_ns; /* that its thread waited for the device since its entry before */
 };
 
 struct collective_rank {
 	uint32_t process, thread, rank;
-	uint64_t handle; /* of the communicator in that process */
+	uint64_t handle;   /* of the communicator in that process */
+	int64_t joined_ns; /* when the call that made it returned */
 	bool entered;
 	uint64_t sequence; /* of its newest entry */
 	int64_t enter_ns;
@@ -72,17 +69,12 @@ struct collective_comm {
 	uint64_t before_bytes;
 };
 
-/* What a thread did since its last entry; by world thread id. */
-struct collective_since {
-	struct collective_entry e;
-};
-
 /* Zero-initialised is empty. */
 struct collectives {
 	VEC(struct collective_comm *) comms;
-	struct map by_id;     /* id -> comm */
-	struct map by_handle; /* process, handle -> comm << 32 | member */
-	VEC(struct collective_since) threads;
+	struct map by_id;	 /* id -> comm */
+	struct map by_handle;	 /* process, handle -> comm << 32 | member */
+	VEC(uint64_t) device_ns; /* by world thread id: since its last entry */
 };
 
 /* An event of an NCCL op (others are ignored). When with it all members have entered a sequence, *done is that sequence's
@@ -95,8 +87,8 @@ bool collectives_event(struct collectives *c, const struct event *ev, const stru
 struct collective_comm *collectives_rank(const struct collectives *c, uint32_t process,
 					 uint64_t handle, uint32_t *member);
 
-/* An outermost piece of a thread, before the collective it may end with. False: out of memory. */
-bool collectives_piece(struct collectives *c, const struct line_piece *p);
+/* A thread waited for the device, before the collective it enters next. False: out of memory. */
+bool collectives_waited(struct collectives *c, uint32_t thread, uint64_t ns);
 
 /* Entries of the sequence before `done`, which all members entered too; NULL when that is not known any more. */
 const struct collective_pending *collectives_before(const struct collective_comm *comm,

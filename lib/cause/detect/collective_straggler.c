@@ -1,40 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collective-straggler: ranks wait for one that enters their collectives late. Lost is by how much the last one entered
- * after the one before it (that is gained when only this rank is mended), at most what the others waited for the
- * device longer than it did. Not this: entries far apart that nobody waits for, as of hosts that run ahead.
- * Its own lateness is explained by what its thread did more than the others since the collective before.
+ * collective-straggler: ranks wait for one that enters their collectives late. Lost is by how much it entered after the last
+ * of those that were not late, at most what these waited for the device longer than it did. Not this: entries far apart that
+ * nobody waits for, as of hosts that run ahead. Why it was late is what its path had more of than the others' paths, from
+ * the collective before to this one (lib/detect/track_excess.h).
  */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "lib/base/human.h"
+#include "lib/cause/detect/collective_late.h"
 #include "lib/cause/detect/collective_mismatch.h"
 #include "lib/cause/detect/watches.h"
 #include "lib/cause/fact.h"
 #include "lib/cause/names.h"
 #include "lib/cause/sampling.h"
+#include "lib/detect/reason.h"
+#include "lib/detect/track_excess.h"
 #include "lib/line/collectives.h"
+
+/* Lateness of less than this share of the way from one collective to the next is not explained: it is what the paths
+ * leave out of their causes, too. */
+#define EXPLAINED_SHARE PATH_CAUSE_SHARE
+/* Windows that wait for their paths to become known; beyond, the oldest are given up. */
+#define WINDOWS_WAITING 65536
+/* Of what a rank did more than the others, what is told: so much of it, and so many. */
+#define REASON_SHARE 0.25
+#define REASONS	     2
+#define REASON_LINES 3 /* among the evidence */
+/* Less of it is gained for certain: others would still be late. */
+#define ALONE 0.9
 
 struct late_rank {
 	struct collective_comm *comm;
 	uint32_t member, of; /* of: so many, as far as they were known */
 	int64_t first_ns, last_ns;
 	uint64_t lost_ns, count;
-	uint64_t more_ns[PART_COUNT]; /* than the others did, by state */
-	uint64_t by_ns;		      /* taken by `by` */
-	uint32_t by;		      /* culprit in the line's */
+	uint64_t alone_ns; /* of lost_ns: gained when only this rank is mended */
+	uint64_t together; /* of count: others were late with it */
 	uint16_t op;
 	uint32_t stack;
 	struct fact_moment worst;
+	uint32_t waiting; /* for it: so many ranks at most */
+	struct track_excess more;
 	struct tally_pane panes[TALLY_PANES];
 	struct fact_told told;
+};
+
+/* The ways of the ranks to a collective: the late one's first, then those of ranks that were not late. */
+struct late_windows {
+	size_t late; /* index of the late_rank */
+	size_t n;
+	struct track_window_of *v;
 };
 
 struct straggler {
 	struct collectives all;
 	VEC(struct late_rank) late;
-	uint64_t joined; /* sequences all members entered */
+	VEC(struct arrival) order;	  /* scratch */
+	VEC(struct late_windows) waiting; /* oldest first */
+	size_t windows;			  /* in all of them */
+	uint64_t joined;		  /* sequences all members entered */
 	struct collective_mismatches mismatches;
 };
 
@@ -49,11 +75,13 @@ static void forget(struct straggler *s, const struct collective_comm *comm)
 	for (size_t i = 0; i < s->late.n; i++) {
 		struct late_rank *l = &s->late.v[i];
 
-		if (l->comm == comm && l->of != comm->members.n)
-			*l = (struct late_rank){ .comm = l->comm,
-						 .member = l->member,
-						 .of = (uint32_t)comm->members.n,
-						 .told = l->told };
+		if (l->comm != comm || l->of == comm->members.n)
+			continue;
+		track_excess_free(&l->more);
+		*l = (struct late_rank){ .comm = l->comm,
+					 .member = l->member,
+					 .of = (uint32_t)comm->members.n,
+					 .told = l->told };
 	}
 }
 
@@ -70,44 +98,17 @@ static struct late_rank *late_of(struct straggler *s, struct collective_comm *co
 	return &s->late.v[s->late.n - 1];
 }
 
-/* How much longer than the last one the others waited on the device from this collective to the next, on average: what all
- * wait alike is the device's own work. */
-static uint64_t waited(const struct collective_comm *comm, const struct collective_pending *done,
-		       uint32_t but)
+/* How much longer than this one those that were not late waited on the device from this collective to the next, on average:
+ * what all wait alike is the device's own work. */
+static uint64_t waited_ns(const struct straggler *s, size_t in_time, uint32_t member,
+			  const struct collective_pending *done)
 {
-	uint64_t ns = 0, own = done->entries[but].part_ns[PART_DEVICE];
+	uint64_t ns = 0, own = done->entries[member].device_ns;
 
-	for (uint32_t i = 0; i < comm->members.n; i++) {
-		if (i != but)
-			ns += done->entries[i].part_ns[PART_DEVICE];
-	}
-	ns /= comm->members.n - 1;
+	for (size_t i = 0; i < in_time; i++)
+		ns += done->entries[s->order.v[i].member].device_ns;
+	ns /= in_time;
 	return ns > own ? ns - own : 0;
-}
-
-/* How much longer it was in each state than the others on average, on its way to the collective. */
-static void compare(struct late_rank *l, const struct collective_comm *comm,
-		    const struct collective_pending *p)
-{
-	const struct collective_entry *own = &p->entries[l->member];
-
-	for (unsigned k = 0; k < PART_COUNT; k++) {
-		uint64_t others = 0;
-
-		if (k == PART_DEVICE)
-			continue;
-		for (uint32_t i = 0; i < comm->members.n; i++)
-			others += i == l->member ? 0 : p->entries[i].part_ns[k];
-		others /= comm->members.n - 1;
-		if (own->part_ns[k] > others)
-			l->more_ns[k] += own->part_ns[k] - others;
-	}
-	if (own->culprit == l->by) {
-		l->by_ns += own->culprit_ns;
-	} else if (own->culprit_ns > l->by_ns) {
-		l->by = own->culprit;
-		l->by_ns = own->culprit_ns;
-	}
 }
 
 static uint32_t node_of(const struct cause *c, const struct collective_comm *comm, uint32_t member)
@@ -117,57 +118,135 @@ static uint32_t node_of(const struct cause *c, const struct collective_comm *com
 	return p ? p->node : 0;
 }
 
+/* The way of a member to this collective: from the one before, if that is known, or from when it joined. */
+static struct track_window_of window_of(const struct collective_comm *comm,
+					const struct collective_pending *p, uint32_t member)
+{
+	const struct collective_pending *before = collectives_before(comm, p);
+
+	return (struct track_window_of){ .anchor = p->entries[member].thread,
+					 .from_ns = before ? before->entries[member].return_ns
+							   : comm->members.v[member].joined_ns,
+					 .to_ns = p->entries[member].enter_ns };
+}
+
+static void drop_windows(struct straggler *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		s->windows -= s->waiting.v[i].n;
+		free(s->waiting.v[i].v);
+	}
+	s->waiting.n -= n;
+	if (n && s->waiting.n)
+		memmove(s->waiting.v, s->waiting.v + n, s->waiting.n * sizeof(*s->waiting.v));
+}
+
+/* Remembers what to compare, to know why this one was late by that much. False: out of memory. */
+static bool keep_windows(struct straggler *s, const struct late_rank *l, size_t in_time,
+			 const struct collective_pending *p, uint64_t late_ns)
+{
+	struct track_window_of own = window_of(l->comm, p, l->member);
+	struct late_windows w = { (size_t)(l - s->late.v), in_time + 1, NULL };
+
+	if ((p->sequence && !collectives_before(l->comm, p)) || own.to_ns <= own.from_ns ||
+	    (double)late_ns < EXPLAINED_SHARE * (double)(own.to_ns - own.from_ns))
+		return true;
+	while (s->waiting.n && s->windows + w.n > WINDOWS_WAITING)
+		drop_windows(s, 1);
+	w.v = calloc(w.n, sizeof(*w.v));
+	if (!w.v || !vec_push(&s->waiting, w)) {
+		free(w.v);
+		return false;
+	}
+	s->windows += w.n;
+	w.v[0] = own;
+	for (size_t i = 0; i < in_time; i++)
+		w.v[i + 1] = window_of(l->comm, p, s->order.v[i].member);
+	return true;
+}
+
+/* When the members entered, on one clock, the late ones last. False: out of memory. */
+static bool find_order(struct straggler *s, const struct cause *c,
+		       const struct collective_comm *comm, const struct collective_pending *p,
+		       size_t *late)
+{
+	uint32_t reference = node_of(c, comm, 0);
+
+	s->order.n = 0;
+	for (uint32_t i = 0; i < comm->members.n; i++)
+		if (!vec_push(&s->order,
+			      (struct arrival){ p->entries[i].enter_ns -
+							clocks_ahead(&c->clocks, reference,
+								     node_of(c, comm, i)),
+						i }))
+			return false;
+	*late = collective_late_find(s->order.v, s->order.n);
+	return true;
+}
+
+static void add_pane(struct late_rank *l, int64_t at_ns, uint64_t ns)
+{
+	struct tally_pane *pane = &l->panes[(uint64_t)(at_ns / TALLY_PANE_NS) % TALLY_PANES];
+
+	if (pane->pane != at_ns / TALLY_PANE_NS)
+		*pane = (struct tally_pane){ .pane = at_ns / TALLY_PANE_NS };
+	pane->ns += ns;
+	pane->count++;
+}
+
+/* The i-th of the order was late. */
+static bool add_late(struct straggler *s, struct collective_comm *comm, size_t i, size_t in_time,
+		     const struct collective_pending *p, const struct collective_pending *done)
+{
+	const struct arrival *at = &s->order.v[i];
+	const struct collective_entry *own = &p->entries[at->member];
+	int64_t before_ns = s->order.v[in_time - 1].at_ns;
+	uint64_t late_ns = (uint64_t)(at->at_ns - before_ns), alone_ns = 0,
+		 ns = waited_ns(s, in_time, at->member, done);
+	struct late_rank *l;
+
+	ns = ns < late_ns ? ns : late_ns;
+	if (ns == 0)
+		return true;
+	l = late_of(s, comm, at->member);
+	if (!l)
+		return false;
+	if (i + 1 == s->order.n)
+		alone_ns = (uint64_t)(at->at_ns - s->order.v[i - 1].at_ns);
+	if (l->count++ == 0)
+		l->first_ns = before_ns;
+	l->last_ns = at->at_ns;
+	l->lost_ns += ns;
+	l->alone_ns += alone_ns < ns ? alone_ns : ns;
+	l->together += in_time + 1 < s->order.n;
+	l->op = comm->members.v[at->member].op;
+	l->stack = comm->members.v[at->member].stack;
+	if (ns > l->worst.lost_ns) {
+		l->worst = (struct fact_moment){ .end_ns = own->enter_ns,
+						 .dur_ns = late_ns,
+						 .lost_ns = ns,
+						 .thread = own->thread,
+						 .op = own->op,
+						 .event_ns = own->return_ns };
+	}
+	l->waiting = in_time > l->waiting ? (uint32_t)in_time : l->waiting;
+	add_pane(l, at->at_ns, ns);
+	return keep_windows(s, l, in_time, p, ns);
+}
+
 /* `p` was entered by all, and what followed it is known as far as `done`. */
 static bool judge(struct straggler *s, const struct cause *c, struct collective_comm *comm,
 		  const struct collective_pending *p, const struct collective_pending *done)
 {
-	int64_t last = INT64_MIN, second = INT64_MIN;
-	uint32_t reference = node_of(c, comm, 0);
-	struct late_rank *l;
-	struct tally_pane *pane;
-	uint32_t who = 0;
-	uint64_t ns, wait;
+	size_t late, n;
 
-	for (uint32_t i = 0; i < comm->members.n; i++) {
-		int64_t at = p->entries[i].enter_ns -
-			     clocks_ahead(&c->clocks, reference, node_of(c, comm, i));
-
-		if (at > last) {
-			second = last;
-			last = at;
-			who = i;
-		} else if (at > second) {
-			second = at;
-		}
-	}
-	ns = (uint64_t)(last - second);
-	wait = waited(comm, done, who);
-	ns = wait < ns ? wait : ns;
-	if (ns == 0)
-		return true;
-	forget(s, comm);
-	l = late_of(s, comm, who);
-	if (!l)
+	if (!find_order(s, c, comm, p, &late))
 		return false;
-	if (l->count++ == 0)
-		l->first_ns = second;
-	l->last_ns = last;
-	l->lost_ns += ns;
-	l->op = comm->members.v[who].op;
-	l->stack = comm->members.v[who].stack;
-	if (ns > l->worst.lost_ns)
-		l->worst = (struct fact_moment){ .end_ns = p->entries[who].enter_ns,
-						 .dur_ns = (uint64_t)(last - second),
-						 .lost_ns = ns,
-						 .thread = p->entries[who].thread,
-						 .op = p->entries[who].op,
-						 .event_ns = p->entries[who].return_ns };
-	pane = &l->panes[(uint64_t)(last / TALLY_PANE_NS) % TALLY_PANES];
-	if (pane->pane != last / TALLY_PANE_NS)
-		*pane = (struct tally_pane){ .pane = last / TALLY_PANE_NS };
-	pane->ns += ns;
-	pane->count++;
-	compare(l, comm, p);
+	forget(s, comm);
+	n = s->order.n;
+	for (size_t i = n - late; i < n; i++)
+		if (!add_late(s, comm, i, n - late, p, done))
+			return false;
 	return true;
 }
 
@@ -187,13 +266,6 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	const struct collective_pending *before;
 	struct collective_comm *comm;
 
-	if (p->before_ns) {
-		struct parts parts;
-		struct line_piece before_it = line_before(p, &parts);
-
-		if (!collectives_piece(&s->all, &before_it))
-			return false;
-	}
 	if (p->ev && p->op->source == SOURCE_NCCL && !p->open) {
 		/* Until now there was no communicator that other calls could matter to. */
 		watches_wake(&c->watches, s);
@@ -211,45 +283,140 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 		if (before && !judge(s, c, comm, before, done))
 			return false;
 	}
-	return p->depth > 0 || collectives_piece(&s->all, p);
+	return p->depth > 0 ||
+	       collectives_waited(&s->all, p->thread, parts_get(p->parts, PART_DEVICE));
 }
 
-/* "was preempted, by hog (pid 12)", "worked longer on its CPU": the state it was longest in beyond the others. */
-/* What it had more of than the others, most of all; PART_COUNT: nothing that was recorded. */
-static unsigned most_more(const struct cause *c, const struct late_rank *l)
-{
-	unsigned most = PART_SELF;
+/* ---- why ---- */
 
-	for (unsigned k = 0; k < PART_COUNT; k++)
-		most = l->more_ns[k] > l->more_ns[most] ? k : most;
-	return l->more_ns[most] == 0 || (most == PART_SELF && cause_blind(c)) ? PART_COUNT : most;
+/* Whether all of these are. known: up to when each thread's path is, as far as it was asked for. */
+static bool are_known(const struct cause *c, const struct late_windows *w, struct map *known)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		uint64_t ns;
+
+		/* Where memory for the answer is exhausted, it is asked for again. */
+		if (!map_get(known, w->v[i].anchor, &ns)) {
+			ns = (uint64_t)path_tracks_known_ns(c->tracks, w->v[i].anchor);
+			map_put(known, w->v[i].anchor, ns);
+		}
+		if ((int64_t)ns < w->v[i].to_ns)
+			return false;
+	}
+	return true;
 }
 
-static void reason(const struct cause *c, const struct late_rank *l, struct buf *out)
+/* Compares what is known by now; the rest waits, behind the first that is not. */
+static int explain_some(struct straggler *s, const struct cause *c, struct err *e)
 {
-	const struct line_culprit *by = culprit_get(c->tally.culprits, l->by);
-	unsigned most = most_more(c, l);
+	struct map known = { 0 };
+	size_t done = 0;
+	int rc = 0;
 
-	if (most == PART_COUNT) {
+	for (; done < s->waiting.n && rc == 0; done++) {
+		const struct late_windows *w = &s->waiting.v[done];
+
+		if (!c->ended && !are_known(c, w, &known))
+			break;
+		rc = track_excess_add(&s->late.v[w->late].more, c->tracks, w->v, w->n, e);
+	}
+	drop_windows(s, done);
+	map_free(&known);
+	return rc;
+}
+
+/* "it was on the CPU in decode (data.py:41); hog (pid 12) had the CPU" */
+static void print_reason(const struct cause *c, const struct path_causes *why, struct buf *out)
+{
+	for (size_t i = 0; i < why->v.n && i < REASONS; i++) {
+		if (i && (double)why->v.v[i].ns < REASON_SHARE * (double)why->ns)
+			break;
+		buf_puts(out, i ? "; " : "");
+		reason_print_past(out, path_tracks_names(c->tracks), &why->v.v[i]);
+	}
+	if (!why->v.n)
 		buf_puts(out, "for no reason that was recorded");
-		return;
+}
+
+/* How long it did what of that. */
+static void add_reasons(const struct cause *c, const struct path_causes *why, struct fact *f)
+{
+	struct buf text = { 0 };
+
+	for (size_t i = 0; i < why->v.n && i < REASON_LINES; i++) {
+		const struct path_cause *cause = &why->v.v[i];
+
+		for (unsigned k = 0; k < cause->nlines && k < REASON_LINES; k++) {
+			struct path_cause one = *cause;
+
+			if ((double)cause->lines[k].ns < PATH_CAUSE_SHARE * (double)why->ns)
+				break;
+			one.lines[0] = cause->lines[k];
+			one.nlines = 1;
+			one.ns = one.lines[0].ns;
+			one.longest_ns = 0;
+			buf_puts(&text, "more than the others: ");
+			reason_print_past(&text, path_tracks_names(c->tracks), &one);
+			fact_evidence(f, buf_text(&text), (double)one.ns, "ns");
+			buf_reset(&text);
+		}
 	}
-	if (most == PART_SELF)
-		buf_printf(out, "it computed %s longer than the others on its CPU",
-			   human_ns(l->more_ns[most]).s);
-	else
-		buf_printf(out, "it was %s %s longer than the others", part_text((enum part)most),
-			   human_ns(l->more_ns[most]).s);
-	if (by && 1u << most & PARTS_HOST && l->by_ns * 2 > l->more_ns[most]) {
-		buf_puts(out, ", mostly by ");
-		name_culprit_full(out, c->w, &c->tally, by);
+	f->found.failed |= text.failed;
+	buf_free(&text);
+}
+
+static void recommend(const struct cause *c, const struct path_causes *why, struct fact *f)
+{
+	static const char basis[] =
+		"of the time by which it entered after the ranks that were not late";
+	struct buf command = { 0 };
+
+	if (why->v.n && path_cause_is_work(&why->v.v[0])) {
+		sampling_command(c, f->culprit.pid, &command);
+		fact_fix(f,
+			 "Give this rank as much to compute as the others: look at what it "
+			 "computes that they do not",
+			 buf_text(&command), 0, f->lost_ns,
+			 "of the time by which it entered after the ranks that were not late; the "
+			 "command shows which lines it computes in");
+	} else {
+		fact_fix(f, "Mend what keeps this rank from entering with the others",
+			 "ingero-explain --per-process run.ige", 0, f->lost_ns, basis);
 	}
+	buf_free(&command);
+}
+
+/* ---- findings ---- */
+
+static void add_evidence(const struct cause *c, const struct late_rank *l,
+			 const struct path_causes *why, struct fact *f)
+{
+	fact_evidence(f, "ranks of the communicator that were recorded", (double)l->comm->members.n,
+		      "");
+	fact_evidence(f, "ranks of the communicator", l->comm->ranks, "");
+	fact_evidence(f, "longest that the others waited for it", (double)l->worst.lost_ns, "ns");
+	if (l->together)
+		fact_evidence(f, "collectives that other ranks entered as late",
+			      (double)l->together, "");
+	add_reasons(c, why, f);
+}
+
+static void print_summary(const struct cause *c, const struct late_rank *l, const char *who,
+			  const struct path_causes *why, struct fact *f)
+{
+	buf_printf(&f->summary, "Rank %" PRIu32 ", %s, kept %" PRIu32 " other rank%s waiting for ",
+		   l->comm->members.v[l->member].rank, who, l->waiting, l->waiting == 1 ? "" : "s");
+	fact_amount(f, &f->summary);
+	buf_puts(&f->summary, ": ");
+	print_reason(c, why, &f->summary);
 }
 
 static int tell(struct cause *c, struct late_rank *l, double share, struct err *e)
 {
 	const struct collective_rank *m = &l->comm->members.v[l->member];
-	struct buf who = { 0 }, why = { 0 }, identity = { 0 }, command = { 0 };
+	const struct world_process *p = world_get_process(c->w, m->process);
+	struct buf who = { 0 }, identity = { 0 };
+	struct path_causes why = { 0 };
 	struct fact f = { .kind = "collective-straggler",
 			  .process = m->process,
 			  .first_ns = l->first_ns,
@@ -257,56 +424,39 @@ static int tell(struct cause *c, struct late_rank *l, double share, struct err *
 			  .lost_ns = l->lost_ns,
 			  .count = l->count,
 			  .counted = "collectives",
-			  .gain = FACT_GAIN_ALL,
+			  .gain = (double)l->alone_ns < ALONE * (double)l->lost_ns ? FACT_GAIN_SOME
+										   : FACT_GAIN_ALL,
 			  .share = share,
 			  .explained = -1,
 			  .unexplained = -1,
-			  .part_ns = l->more_ns,
 			  .op = l->op,
 			  .nsites = 1,
 			  .nmoments = 1 };
 	int rc;
 
+	if (!track_excess_causes(&l->more, c->tracks, &why)) {
+		path_causes_free(&why);
+		return err_nomem(e);
+	}
 	fact_victim(&f, c, &who);
-	reason(c, l, &why);
 	buf_printf(&identity, "rank %" PRIu32 " of %" PRIu32, m->rank, l->comm->ranks);
 	f.identity = buf_text(&identity);
 	f.culprit.kind = "process";
 	f.culprit.text = buf_text(&who);
-	f.culprit.pid =
-		world_get_process(c->w, m->process) ? world_get_process(c->w, m->process)->tgid : 0;
+	f.culprit.pid = p ? p->tgid : 0;
 	f.sites[0] = (struct where_place){
 		.op = l->op, .stack = l->stack, .lost_ns = l->lost_ns, .affected = l->count
 	};
 	f.moments[0] = l->worst;
 	f.moments[0].text = "entered last: the other ranks had been waiting";
-	buf_printf(&f.summary, "Rank %" PRIu32 ", %s, kept the other ranks waiting for ", m->rank,
-		   buf_text(&who));
-	fact_amount(&f, &f.summary);
-	buf_printf(&f.summary, ": %s", buf_text(&why));
-	fact_evidence(&f, "ranks of the communicator that were recorded",
-		      (double)l->comm->members.n, "");
-	fact_evidence(&f, "ranks of the communicator", l->comm->ranks, "");
-	fact_evidence(&f, "longest that the others waited for it", (double)l->worst.lost_ns, "ns");
-	if (most_more(c, l) == PART_SELF) {
-		sampling_command(c, f.culprit.pid, &command);
-		fact_fix(&f,
-			 "Give this rank as much to compute as the others: look at what it "
-			 "computes that they do not",
-			 buf_text(&command), 0, l->lost_ns,
-			 "of the time between the last and the last but one to enter; the command "
-			 "shows which lines it computes in");
-	} else {
-		fact_fix(&f, "Mend what keeps this rank from entering with the others",
-			 "ingero-explain --per-process run.ige", 0, l->lost_ns,
-			 "of the time between the last and the last but one to enter");
-	}
+	print_summary(c, l, buf_text(&who), &why, &f);
+	add_evidence(c, l, &why, &f);
+	recommend(c, &why, &f);
 	rc = fact_tell(c, &f, &l->told, e);
 	fact_free(&f);
 	buf_free(&who);
-	buf_free(&why);
 	buf_free(&identity);
-	buf_free(&command);
+	path_causes_free(&why);
 	return rc;
 }
 
@@ -315,6 +465,8 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	struct straggler *s = state;
 	int rc = collective_mismatches_tell(&s->mismatches, c, &s->all, e);
 
+	if (rc == 0)
+		rc = explain_some(s, c, e);
 	for (size_t i = 0; i < s->late.n && rc == 0; i++) {
 		struct late_rank *l = &s->late.v[i];
 		uint64_t wall = c->ended ? cause_wall_ns(c) : (uint64_t)TALLY_PANES * TALLY_PANE_NS,
@@ -336,6 +488,11 @@ static void end(void *state)
 	struct straggler *s = state;
 
 	collectives_free(&s->all);
+	drop_windows(s, s->waiting.n);
+	vec_free(&s->waiting);
+	vec_free(&s->order);
+	for (size_t i = 0; i < s->late.n; i++)
+		track_excess_free(&s->late.v[i].more);
 	vec_free(&s->mismatches.told);
 	vec_free(&s->late);
 }
