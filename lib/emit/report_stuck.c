@@ -84,7 +84,24 @@ static void put_others(struct buf *out, const struct paths *all, const struct pa
 	}
 }
 
-bool report_stuck_put(struct buf *out, const struct paths *all, const struct paths_track *track)
+/* The device waits for a collective that never pairs: which object the thread waits for says nothing. */
+static void put_ranks(struct buf *out, const struct paths_cause *wait)
+{
+	const struct paths_line *line = wait->lines.n ? &wait->lines.v[0] : NULL;
+
+	buf_puts(out, "its ranks wait for each other, since their collectives differ; it waits");
+	if (line && line->op.n) {
+		buf_puts(out, " in ");
+		human_safe(out, line->op);
+	}
+	if (line && line->line.n) {
+		buf_puts(out, line->op.n ? " called from " : " in ");
+		human_safe(out, line->line);
+	}
+}
+
+bool report_stuck_put(struct buf *out, const struct paths *all, const struct paths_track *track,
+		      bool differs)
 {
 	struct open_wait w;
 	char text[48];
@@ -93,8 +110,13 @@ bool report_stuck_put(struct buf *out, const struct paths *all, const struct pat
 	    track->to_ns <= track->steps.last_ns)
 		return false;
 	report_print_text(out, track->thread, "?");
-	buf_printf(out, " made no step in the last %s: it ",
+	buf_printf(out, " made no step in the last %s: ",
 		   report_ns(text, sizeof(text), (double)(track->to_ns - track->steps.last_ns)));
+	if (differs) {
+		put_ranks(out, w.cause);
+		return true;
+	}
+	buf_puts(out, "it ");
 	report_print_text(out, w.cause->text, "waits");
 	if (track->held_by.n) {
 		buf_puts(out, ": ");

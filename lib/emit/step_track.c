@@ -79,6 +79,7 @@ static bool get_track(const struct report *r, size_t i, struct step_track *t)
 				  .phase = paths_find_phase(track, "steps"),
 				  .mismatch = find_mismatch(r, track),
 				  .loss_leads = has_loss_first(r, track) };
+	t->differs = t->mismatch && find_kind(r, "collective-hang", track->pid);
 	t->count = track->has_steps ? (double)track->steps.count : 0;
 	t->ns = t->phase ? (double)t->phase->ns : 0;
 	return !track->hidden && report_is_pid(r, track->pid) && t->count >= STEPS_LEAST &&
@@ -319,7 +320,7 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 
 	keep_losses(t, best);
 	keep_work(t, best);
-	if (report_stuck_put(out, t->all, t->track)) {
+	if (report_stuck_put(out, t->all, t->track, t->differs)) {
 		if (t->mismatch) {
 			buf_puts(out, ". ");
 			human_safe(out, t->mismatch->summary);
@@ -355,13 +356,14 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 		print_beside(out, t, "between", "between steps", BETWEEN_SHARE * t->ns);
 	print_notes(out, t, paths_find_phase(t->track, "between"));
 	print_beside(out, t, "start", "before the first", t->ns + between);
-	print_beside(out, t, "end", "after the last", t->ns + between);
+	if (!t->differs)
+		print_beside(out, t, "end", "after the last", t->ns + between);
 }
 
 unsigned step_track_severity(const struct step_track *t)
 {
 	struct buf text = { 0 };
-	unsigned worst = report_stuck_put(&text, t->all, t->track) ? FINDING_HIGH : 0;
+	unsigned worst = report_stuck_put(&text, t->all, t->track, t->differs) ? FINDING_HIGH : 0;
 
 	for (size_t i = 0; i < t->phase->causes.n; i++)
 		if (t->phase->causes.v[i].severity > worst)

@@ -19,7 +19,8 @@ struct step_track {
 	const struct paths_track *track;
 	const struct paths_phase *phase; /* of the steps */
 	double count, ns;		 /* steps, and all their time */
-	const struct finding *mismatch;	 /* of the collectives that it waits in; NULL: none */
+	const struct finding *mismatch;	 /* of the collectives of its ranks; NULL: none */
+	bool differs;			 /* it hangs in a collective, for that reason */
 	bool loss_leads; /* its first finding names who took time from it, and no work that is slow */
 };
 

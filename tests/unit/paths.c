@@ -291,6 +291,7 @@ static void differs(void)
 	struct report r = { .chains = &list };
 	struct paths_phase *end;
 	struct paths_cause *c;
+	struct paths_line *line;
 	struct step_track t;
 	struct buf text = { 0 };
 
@@ -299,10 +300,15 @@ static void differs(void)
 	end = paths_add(&list.paths, &list.paths.tracks.v[0].phases);
 	end->name = path_text(&list.paths, "end");
 	c = paths_add(&list.paths, &end->causes);
-	*c = (struct paths_cause){ .text = path_text(&list.paths, "waits to the end"),
+	*c = (struct paths_cause){ .text = path_text(&list.paths, "waits to the end for a lock"),
 				   .class = path_text(&list.paths, "never ended"),
 				   .severity = FINDING_HIGH,
+				   .ns = 2000000000,
 				   .longest_ns = 2000000000 };
+	line = paths_add(&list.paths, &c->lines);
+	line->op = path_text(&list.paths, "cudaStreamSynchronize");
+	line->line = path_text(&list.paths, "train_step (a.py:24)");
+	end->ns = 2000000000;
 	if (!vec_push(&list.v,
 		      ((struct finding){ .kind = bytes_of("collective-mismatch"),
 					 .victim.pid = 99,
@@ -310,7 +316,7 @@ static void differs(void)
 		abort();
 	ok(step_track_main(&r, &t), "a program with steps");
 	step_track_print_verdict(&text, &t);
-	like(buf_text(&text), "it waits to the end. Before that ~10 steps",
+	like(buf_text(&text), "it waits to the end for a lock. Before that ~10 steps",
 	     "a rank of another job");
 	if (!vec_push(&list.v, ((struct finding){ .kind = bytes_of("collective-hang"),
 						  .victim.pid = 4821,
@@ -320,8 +326,12 @@ static void differs(void)
 	step_track_main(&r, &t);
 	step_track_print_verdict(&text, &t);
 	like(buf_text(&text),
-	     "it waits to the end. Number 7 is not the same. Before that ~10 steps",
+	     "its ranks wait for each other, since their collectives differ; it waits in "
+	     "cudaStreamSynchronize called from train_step (a.py:24). Number 7 is not the same. "
+	     "Before that ~10 steps",
 	     "a rank that hangs");
+	ok(!strstr(buf_text(&text), "lock") && !strstr(buf_text(&text), "after the last"),
+	   "the object that it waits for says nothing");
 	buf_free(&text);
 	vec_free(&list.v);
 	paths_free(&list.paths);
