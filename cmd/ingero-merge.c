@@ -153,7 +153,7 @@ static int check_options(bool sliced, struct err *e)
 static void say_left_out(uint64_t left_out)
 {
 	if (left_out)
-		cli_note("%s chains and analyses name what has pseudonyms now and were left out: "
+		cli_note("%s chains and analyses cannot be read and were left out: "
 			 "ingero-correlate finds them again",
 			 human_count(left_out).s);
 }

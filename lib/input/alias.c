@@ -383,6 +383,13 @@ void alias_text(const struct keyhash *key, enum alias_kind kind, struct bytes te
 	case ALIAS_GPU:
 		gpu(key, text, out);
 		break;
+	case ALIAS_FUNCTION:
+		if (!memchr(text.p, '/', text.n)) {
+			buf_add(out, text.p, text.n);
+			return;
+		}
+		sentence(key, text, out);
+		break;
 	case ALIAS_SENTENCE:
 		sentence(key, text, out);
 		break;

@@ -12,6 +12,8 @@
 #include "lib/base/vec.h"
 #include "lib/ige/dict.h"
 #include "lib/input/alias.h"
+#include "lib/input/mask_finding.h"
+#include "lib/input/mask_names.h"
 
 struct input_mask {
 	struct event_stream stream, *inner;
@@ -25,7 +27,9 @@ struct input_mask {
 	struct buf record_texts, text;
 	uint32_t symbols_seen;
 	uint64_t left_out;
-	struct map chains;
+	struct map chains; /* those that were left out */
+	struct mask_names names;
+	struct mask_finding_texts finding;
 	bool failed;
 };
 
@@ -69,14 +73,6 @@ static uint32_t text_id(struct input_mask *m, enum alias_kind kind, uint32_t id)
 	return new;
 }
 
-/* Names of functions stay. Where one has a path in it, as that of a lambda may, it is no name. */
-static uint32_t function_id(struct input_mask *m, uint32_t id)
-{
-	struct bytes name = world_text(m->from, id);
-
-	return text_id(m, name.n && memchr(name.p, '/', name.n) ? ALIAS_SENTENCE : ALIAS_KEEP, id);
-}
-
 static uint32_t subject(struct input_mask *m, enum world_kind kind, uint32_t id);
 #define REF(KIND, id) subject(m, WORLD_##KIND, (id))
 
@@ -88,7 +84,7 @@ static void name_frame(struct input_mask *m, uint32_t frame, uint32_t new)
 	if (!s)
 		return;
 	named = *s;
-	named.name = function_id(m, s->name);
+	named.name = text_id(m, ALIAS_FUNCTION, s->name);
 	named.file = text_id(m, ALIAS_PATH, s->file);
 	world_symbol(m->to, new, &named);
 }
@@ -164,7 +160,7 @@ static uint32_t translate(struct input_mask *m, enum world_kind kind, uint32_t i
 	case WORLD_FRAME: {
 		COPY(FRAME, frame);
 		v.module = REF(MODULE, v.module);
-		v.name = function_id(m, v.name);
+		v.name = text_id(m, ALIAS_FUNCTION, v.name);
 		v.file = text_id(m, ALIAS_PATH, v.file);
 		return world_frame(m->to, &v);
 	}
@@ -293,6 +289,7 @@ static void mask_field(struct input_mask *m, struct record *r, const struct reco
 		size_t before = m->record_texts.n;
 
 		memcpy(&text, at, sizeof(text));
+		mask_names_add_field(&m->names, r, f, text);
 		alias_text(&m->key, (enum alias_kind)input_mask_field(r->kind, f->number), text,
 			   &m->record_texts);
 		/* Where it stands, until all are there and the bytes do not move any more. */
@@ -331,7 +328,7 @@ static void mask_record(struct input_mask *m, const struct record *r)
 	m->failed |= m->record_texts.failed;
 }
 
-static bool names_everybody(struct input_mask *m, const struct record *r)
+static void count_left_out(struct input_mask *m, const struct record *r)
 {
 	uint64_t id;
 
@@ -339,10 +336,25 @@ static bool names_everybody(struct input_mask *m, const struct record *r)
 		id = hash_bytes(r->u.CHAIN.id.n ? r->u.CHAIN.id.p : "", r->u.CHAIN.id.n, 0);
 		m->left_out += !map_get(&m->chains, id, NULL);
 		m->failed |= !map_put(&m->chains, id, 1);
-		return true;
+	} else {
+		m->left_out += r->kind == RECORD_ANALYSIS;
 	}
-	m->left_out += r->kind == RECORD_ANALYSIS;
-	return r->kind == RECORD_ANALYSIS || !record_builtin(r->kind);
+}
+
+/* 0: nothing is known of what it says, and it is left out. */
+static int mask_known_record(struct input_mask *m, const struct record *r, struct err *e)
+{
+	int rc = record_builtin(r->kind) != NULL;
+
+	if (r->kind == RECORD_CHAIN)
+		rc = mask_finding(&m->names, r, &m->record, &m->finding, e);
+	else if (r->kind == RECORD_ANALYSIS)
+		rc = mask_analysis(&m->names, r, &m->record, &m->finding, e);
+	else if (rc)
+		mask_record(m, r);
+	if (!rc)
+		count_left_out(m, r);
+	return rc;
 }
 
 /* ---- the stream ---- */
@@ -352,19 +364,21 @@ static int mask_next(struct event_stream *stream, struct stream_item *item, stru
 	struct input_mask *m = (struct input_mask *)stream;
 	int rc;
 
-	do
+	do {
 		rc = m->inner->next(m->inner, item, e);
-	while (rc > 0 && item->kind == STREAM_RECORD && names_everybody(m, item->record));
-	if (rc <= 0)
-		return rc;
-	late_names(m);
-	if (item->kind == STREAM_EVENTS && item->n)
-		rc = mask_events(m, item, e);
-	if (item->kind == STREAM_RECORD) {
-		mask_record(m, item->record);
-		item->record = &m->record;
-	}
-	return m->failed || world_failed(m->to) ? err_nomem(e) : rc;
+		if (rc <= 0)
+			return rc;
+		late_names(m);
+		if (item->kind == STREAM_EVENTS && item->n)
+			rc = mask_events(m, item, e);
+		if (item->kind == STREAM_RECORD) {
+			rc = mask_known_record(m, item->record, e);
+			item->record = &m->record;
+		}
+	} while (!rc);
+	return m->failed || m->names.known.failed || m->names.programs.failed || world_failed(m->to)
+		       ? err_nomem(e)
+		       : rc;
 }
 
 static void mask_close(struct event_stream *stream)
@@ -384,6 +398,7 @@ struct input_mask *input_mask_new(struct event_stream *inner, struct world *from
 	m->from = from;
 	m->to = to;
 	m->key = *key;
+	m->names = (struct mask_names){ .from = from, .key = *key };
 	return m;
 }
 
@@ -399,6 +414,8 @@ void input_mask_free(struct input_mask *m)
 	buf_free(&m->record_texts);
 	buf_free(&m->text);
 	map_free(&m->chains);
+	mask_names_free(&m->names);
+	mask_finding_texts_free(&m->finding);
 	free(m);
 }
 

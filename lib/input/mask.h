@@ -2,9 +2,8 @@
 /*
  * A stream in another world, in which hosts, users, paths, pods, addresses and command lines have pseudonyms
  * (lib/input/alias.h). That world is filled from nothing but what passed through here, so that what is written from it
- * cannot hold a text that was not looked at. Texts of records of which nothing is known to be harmless are replaced;
- * values of columns and records of a newer version are left out, and so are chains and analyses, whose sentences
- * name everybody: they can be made again from the events.
+ * cannot hold a text that was not looked at. Texts of records of which nothing is known to be harmless are replaced; of findings
+ * and analyses each field is (lib/input/mask_finding.h). Values of columns and records of a newer version are left out.
  */
 #ifndef INGERO_INPUT_MASK_H
 #define INGERO_INPUT_MASK_H
@@ -23,7 +22,7 @@ void input_mask_free(struct input_mask *m);
 /* Items in ids of `to`; owned by m. */
 struct event_stream *input_mask_stream(struct input_mask *m);
 
-/* Chains (revisions of one count once) and analyses that were left out so far. */
+/* Findings (revisions of one count once) and analyses that were left out so far, because they cannot be read. */
 uint64_t input_mask_left_out(const struct input_mask *m);
 
 /* What a machine's identity is then; all zero stays so. */

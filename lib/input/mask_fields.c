@@ -30,7 +30,7 @@ static const struct {
 	OF(PLACE, job, NAME),	       OF(PLACE, step, NAME),
 	OF(PLACE, launcher, KEEP),     OF(PLACE, run, NAME),
 	OF(PLACE, devices, GPU),       OF(PLACE, gpus, GPU),
-	OF(PEER, comm, PROGRAM),       OF(KERNEL, name, KEEP),
+	OF(PEER, comm, PROGRAM),       OF(KERNEL, name, FUNCTION),
 	OF(FILE, path, PATH),	       OF(FILE, fstype, KEEP),
 	OF(FILE, mount, PATH),	       OF(FILE, origin, ORIGIN),
 	OF(SOCKET, protocol, KEEP),    OF(SOCKET, local, ADDRESS),
