@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether sleeps keep a pace or are added to the work between them: pure functions of times that know no events. A sleep
+ * that keeps a pace is as much shorter as the work before it took longer, so that nothing is gained without it; one that is
+ * added does not depend on the work. Neither assumes a distribution of the times.
+ */
+#ifndef INGERO_STAT_PACE_H
+#define INGERO_STAT_PACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PACE_WINDOW 64 /* sleeps that are judged together */
+#define PACE_LEAST  30 /* fewer say nothing */
+
+enum pace { PACE_UNKNOWN, PACE_KEPT, PACE_ADDED };
+
+/* Sleeps at one place of one thread. Zero-initialised is empty; its size does not grow. */
+struct pace_sums {
+	int64_t woke_ns; /* valid when begun */
+	bool begun;
+	unsigned n;	      /* in the window that is not full */
+	unsigned windows;     /* judged, as far as they count */
+	double weight, slope; /* of these: sums of weights, and of slopes by weight */
+	float awake_ns[PACE_WINDOW], asleep_ns[PACE_WINDOW];
+};
+
+/* The next sleep, in order of time; one that begins before the last ended starts anew. */
+void pace_add(struct pace_sums *p, int64_t from_ns, int64_t woke_ns);
+
+/* By how much a sleep is shorter per time awake before it: 1 keeps a pace, 0 is added. *error: its standard error. False: too
+ * few sleeps, or all alike. */
+bool pace_slope(const struct pace_sums *p, double *slope, double *error);
+
+/* PACE_UNKNOWN where the slope is neither of both for certain. */
+enum pace pace_verdict(const struct pace_sums *p);
+
+#endif
