@@ -4,6 +4,7 @@
 
 #include "lib/base/human.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/stepless.h"
 
 #define PROGRAMS_SHOWN 3
 
@@ -75,22 +76,6 @@ static bool matters(const struct paths_phase *phase)
 	return false;
 }
 
-/* Whether the process made calls that were recorded: others are no programs of a GPU. */
-static bool makes_calls(const struct report *r, uint32_t pid)
-{
-	struct json all = json_get(r->chains->analysis, "processes");
-	bool some = false;
-
-	for (size_t i = 0; i < json_length(all) && !some; i++) {
-		struct json p = json_at(all, i);
-
-		some = report_number(p, "pid") == pid && report_number(p, "calls") > 0;
-		json_free(p);
-	}
-	json_free(all);
-	return some;
-}
-
 void path_lines_stepless(struct buf *out, const struct report *r, bool color)
 {
 	const struct paths *all = &r->chains->paths;
@@ -102,7 +87,8 @@ void path_lines_stepless(struct buf *out, const struct report *r, bool color)
 		const struct paths_cause *best[ONCE_SHOWN];
 
 		if (t->has_steps || !report_is_pid(r, t->pid) ||
-		    (!once_lines_find(phase, best) && !matters(phase)) || !makes_calls(r, t->pid))
+		    (!once_lines_find(phase, best) && !matters(phase)) ||
+		    stepless_count_calls(r, t) <= 0)
 			continue;
 		report_style(out, color, "1");
 		buf_puts(out, "\nSlow in ");

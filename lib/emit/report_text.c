@@ -16,28 +16,32 @@
 #include "lib/emit/report_verdict.h"
 #include "lib/emit/report_views.h"
 #include "lib/emit/step_track.h"
+#include "lib/emit/stepless.h"
 
 #define PROCESSES_SHOWN 5
 
-/* The first line: of a program with steps where these go, else the first cause. */
+/* The first line: of a program with steps where these go, of one without steps where all of its time went, else the first
+ * cause. */
 static void put_verdict(struct buf *out, const struct report *r, unsigned selected, bool steps,
-			bool color)
+			const struct paths_track *stepless, bool color)
 {
 	struct step_track t;
 	size_t first = 0;
 
-	if (!steps && !selected)
+	if (!steps && !stepless && !selected)
 		return;
-	while (!steps && !report_selects(r, &r->chains->v.v[first]))
+	while (!steps && !stepless && !report_selects(r, &r->chains->v.v[first]))
 		first++;
 	report_style(out, color, "1");
 	if (steps && step_track_main(r, &t))
 		step_track_print_verdict(out, &t);
+	else if (stepless)
+		stepless_print(out, r, stepless);
 	else if (!steps)
 		human_safe(out, r->chains->v.v[first].summary);
 	report_style(out, color, "0");
 	buf_puts(out, ".\n");
-	if (!steps)
+	if (!steps && selected)
 		report_oncpu_sentence(out, r);
 }
 
@@ -65,6 +69,7 @@ static void put_outside(struct buf *out, const struct report *r, bool color)
 void report_text(struct buf *out, const struct report *r, bool color)
 {
 	unsigned shown = 0, selected = 0, hidden = 0, outside;
+	const struct paths_track *stepless;
 	struct step_track t;
 	bool steps;
 
@@ -78,6 +83,9 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		return;
 	}
 	steps = !r->chains_only && !r->per_process && step_track_main(r, &t);
+	stepless = steps || hidden || r->chains_only || r->per_process ? NULL : stepless_find(r);
+	if (selected == 0 && stepless)
+		put_verdict(out, r, selected, steps, stepless, color);
 	if (selected == 0 && (!steps || hidden))
 		report_verdict_none(out, r);
 	if (r->chains_only) {
@@ -90,7 +98,8 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		report_coverage(out, r);
 		return;
 	}
-	put_verdict(out, r, selected, steps, color);
+	if (selected || !stepless)
+		put_verdict(out, r, selected, steps, stepless, color);
 	report_path_text(out, r, color);
 	outside = steps ? step_track_count_outside(r) : 0;
 	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || shown < r->top); i++) {
@@ -99,7 +108,7 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		if (!report_selects(r, c) || (outside && step_track_is_outside(r, c)))
 			continue;
 		shown++;
-		report_chain(out, r, c, shown, steps || shown > 1, color);
+		report_chain(out, r, c, shown, steps || stepless || shown > 1, color);
 	}
 	if (outside)
 		put_outside(out, r, color);

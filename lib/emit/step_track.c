@@ -12,6 +12,7 @@
 #include "lib/emit/path_lines.h"
 #include "lib/emit/report_parts.h"
 #include "lib/emit/report_stuck.h"
+#include "lib/emit/stepless.h"
 
 #define VERDICT_PARTS 3
 #define VERDICT_SHARE 0.1
@@ -109,25 +110,6 @@ bool step_track_next(const struct report *r, size_t *at, struct step_track *t)
 	return false;
 }
 
-/* Calls of the track's process. */
-static double calls_of(const struct report *r, const struct step_track *t)
-{
-	struct json all = json_get(r->chains->analysis, "processes");
-	double calls = 0;
-
-	for (size_t i = 0; i < json_length(all); i++) {
-		struct json p = json_at(all, i), node = json_get(p, "node");
-
-		if (report_number(p, "pid") == t->track->pid &&
-		    bytes_equal(json_bytes(node), t->track->node))
-			calls = report_number(p, "calls");
-		json_free(node);
-		json_free(p);
-	}
-	json_free(all);
-	return calls;
-}
-
 /* A rank that others wait for in vain is told of first: its calls show no hang. */
 static bool has_hang(const struct report *r)
 {
@@ -146,7 +128,7 @@ bool step_track_main(const struct report *r, struct step_track *best)
 	double most = -1;
 
 	for (size_t at = 0; step_track_next(r, &at, &t);) {
-		double calls = calls_of(r, &t);
+		double calls = stepless_count_calls(r, t.track);
 
 		if (calls <= most)
 			continue;

@@ -10,6 +10,7 @@
 #include "lib/cause/cause.h"
 #include "lib/emit/report_path.h"
 #include "lib/emit/step_track.h"
+#include "lib/emit/stepless.h"
 #include "lib/input/input.h"
 #include "lib/model/paths.h"
 #include "tests/unit/paths_made.h"
@@ -284,6 +285,60 @@ static void stepless(void)
 	}
 }
 
+/* The first line of a report about a program without steps. */
+static void first_line(void)
+{
+	static const char calls[] = "{\"processes\":[{\"pid\":7,\"node\":\"\",\"calls\":3}],"
+				    "\"host_recorded\":true}";
+	struct chain_list list = { 0 };
+	struct paths *p = &list.paths;
+	struct report r = { .chains = &list, .end_ns = 5000000000 };
+	struct paths_track *t = paths_add(p, &p->tracks);
+	struct paths_phase *phase = paths_add(p, &t->phases);
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} causes[] = { { 400, "on the CPU in load (a.py:1)" },
+		       { 300, "waits for loader (pid 8)" },
+		       { 250, "waits for loader (pid 8)" },
+		       { 50, "sleeps" } };
+	struct buf text = { 0 };
+
+	if (json_parse(bytes_of(calls), &list.analysis, NULL))
+		abort();
+	t->pid = 7;
+	t->node = bytes_of("");
+	t->thread = path_text(p, "python3 (pid 7)");
+	phase->name = path_text(p, "all");
+	phase->ns = 1000;
+	for (unsigned i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+		struct paths_cause *c = paths_add(p, &phase->causes);
+
+		c->ns = causes[i].ns;
+		c->text = path_text(p, causes[i].text);
+	}
+	ok(stepless_find(&r) == t, "a program without steps that makes calls");
+	stepless_print(&text, &r, t);
+	is_str(buf_text(&text),
+	       "python3 (pid 7): no steps; 1.00 us: 550 ns (55.0%) waits for loader (pid 8); 400 "
+	       "ns "
+	       "(40.0%) on the CPU in load (a.py:1)",
+	       "where its time went, what reads alike as one");
+	if (!vec_push(&list.v, ((struct finding){ .kind = bytes_of("call-hung"),
+						  .victim.pid = 7,
+						  .last_ns = 4900000000 })))
+		abort();
+	ok(!stepless_find(&r), "what hangs is told first");
+	list.v.v[0].last_ns = 3000000000;
+	ok(stepless_find(&r) == t, "not if it went on");
+	t->has_steps = true;
+	ok(!stepless_find(&r), "a program with steps has another line");
+	buf_free(&text);
+	vec_free(&list.v);
+	list.v.n = 0;
+	chain_list_free(&list);
+}
+
 /* A rank waits to the end, since its ranks entered different collectives. */
 static void differs(void)
 {
@@ -347,6 +402,7 @@ int main(void)
 	report();
 	differs();
 	stepless();
+	first_line();
 	n = samples_each(sample);
 	ok(n > 80 && bodies > 40,
 	   "paths of %u analyses of %u samples are written again as they were", bodies, n);

@@ -411,12 +411,22 @@ static void print_summary(const struct cause *c, const struct late_rank *l, cons
 	print_reason(c, why, &f->summary);
 }
 
-static int tell(struct cause *c, struct late_rank *l, double share, struct err *e)
+/* Whether the recorder kept it from entering with the others more than all else: that is no fault of the job. */
+static bool is_recorders(const struct path_causes *why)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < why->v.n; i++)
+		ns += why->v.v[i].class == PATH_RECORDER ? why->v.v[i].ns : 0;
+	return ns > why->ns / 2;
+}
+
+static int tell_because(struct cause *c, struct late_rank *l, const struct path_causes *why,
+			double share, struct err *e)
 {
 	const struct collective_rank *m = &l->comm->members.v[l->member];
 	const struct world_process *p = world_get_process(c->w, m->process);
 	struct buf who = { 0 }, identity = { 0 };
-	struct path_causes why = { 0 };
 	struct fact f = { .kind = "collective-straggler",
 			  .process = m->process,
 			  .first_ns = l->first_ns,
@@ -434,10 +444,6 @@ static int tell(struct cause *c, struct late_rank *l, double share, struct err *
 			  .nmoments = 1 };
 	int rc;
 
-	if (!track_excess_causes(&l->more, c->tracks, &why)) {
-		path_causes_free(&why);
-		return err_nomem(e);
-	}
 	fact_victim(&f, c, &who);
 	buf_printf(&identity, "rank %" PRIu32 " of %" PRIu32, m->rank, l->comm->ranks);
 	f.identity = buf_text(&identity);
@@ -449,13 +455,25 @@ static int tell(struct cause *c, struct late_rank *l, double share, struct err *
 	};
 	f.moments[0] = l->worst;
 	f.moments[0].text = "entered last: the other ranks had been waiting";
-	print_summary(c, l, buf_text(&who), &why, &f);
-	add_evidence(c, l, &why, &f);
-	recommend(c, &why, &f);
+	print_summary(c, l, buf_text(&who), why, &f);
+	add_evidence(c, l, why, &f);
+	recommend(c, why, &f);
 	rc = fact_tell(c, &f, &l->told, e);
 	fact_free(&f);
 	buf_free(&who);
 	buf_free(&identity);
+	return rc;
+}
+
+static int tell(struct cause *c, struct late_rank *l, double share, struct err *e)
+{
+	struct path_causes why = { 0 };
+	int rc = 0;
+
+	if (!track_excess_causes(&l->more, c->tracks, &why))
+		rc = err_nomem(e);
+	else if (l->told.revision || !is_recorders(&why))
+		rc = tell_because(c, l, &why, share, e);
 	path_causes_free(&why);
 	return rc;
 }
