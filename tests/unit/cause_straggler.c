@@ -22,6 +22,7 @@ struct play {
 	int64_t ahead_ns; /* the device has work for so long behind it: who enters late is not waited for */
 	int64_t (*late_ns)(unsigned rank, unsigned step);
 	enum late_by by;
+	const char *hog; /* who takes the CPU; NULL: "hog" */
 	int64_t skew_ns; /* of the clock of a second machine, which has every other rank; 0: there is none */
 };
 
@@ -68,7 +69,7 @@ static struct ranks make(const struct play *p)
 		r.s.node = second;
 	}
 	r.s.node = first;
-	r.hog = stage_actor(&r.s, 900, 900, 1, "hog");
+	r.hog = stage_actor(&r.s, 900, 900, 1, p->hog ? p->hog : "hog");
 	r.step = stack_at(&r.s, "train_step", 23);
 	r.extra = stack_at(&r.s, "collect", 17);
 	r.load = stack_at(&r.s, "decode", 31);
@@ -326,6 +327,20 @@ static void two_machines(void)
 	chain_list_free(&out.list);
 }
 
+static void recorder(void)
+{
+	const struct play p = { .ranks = 2,
+				.device_ns = MS,
+				.late_ns = rank_1,
+				.by = BY_TAKEN,
+				.hog = "ingero-record" };
+	struct kinds_run out;
+
+	run(&p, &out);
+	ok(count_of(&out) == 0, "what the recorder took is no fault of the job");
+	chain_list_free(&out.list);
+}
+
 int main(void)
 {
 	why(BY_COMPUTING, "Rank 1, train (pid 101), kept 1 other rank waiting for ");
@@ -339,5 +354,6 @@ int main(void)
 	alternating();
 	two_stragglers();
 	two_machines();
+	recorder();
 	return done_testing();
 }
