@@ -14,6 +14,7 @@ void culprits_free(struct culprits *c)
 {
 	map_free(&c->keys);
 	map_free(&c->seen_pids);
+	map_free(&c->first_names);
 	vec_free(&c->v);
 	vec_free(&c->by_thread);
 	vec_free(&c->cgroup_of);
@@ -149,6 +150,23 @@ static uint32_t family_of(const struct culprits *c, const struct world_thread *t
 		       : 0;
 }
 
+/* What a process of a family was called at first: it is one culprit, whatever it calls itself later, or its threads. */
+static uint32_t first_name(struct culprits *c, const struct world_thread *t)
+{
+	uint64_t known = 0;
+
+	if (map_get(&c->first_names, t->process, &known))
+		return (uint32_t)known;
+	for (uint32_t i = 1; !known && i <= world_count(c->w, WORLD_IMAGE); i++)
+		if (world_get_image(c->w, i)->process == t->process)
+			known = world_get_image(c->w, i)->comm;
+	if (!known)
+		return t->comm;
+	map_put(&c->first_names, t->process,
+		known); /* if there is no room for it, it is looked for again */
+	return (uint32_t)known;
+}
+
 /* family: as above, of one of the victim's program. */
 static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own, uint32_t family)
 {
@@ -161,8 +179,8 @@ static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own, uint32_
 
 	if (!p)
 		return 0;
-	name = kworker_name(p, world_text(c->w, t->comm));
-	v.name = t->comm;
+	v.name = family ? first_name(c, t) : t->comm;
+	name = kworker_name(p, world_text(c->w, v.name));
 	v.node = p->node;
 	v.process = t->process;
 	v.parent = p->parent;

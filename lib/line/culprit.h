@@ -75,6 +75,7 @@ struct culprits {
 	VEC(struct culprit_recorder) recorders;
 	struct map keys;	    /* hash of the identity -> id; identities compared by it */
 	struct map seen_pids;	    /* hash of (culprit, process or thread) -> 1 */
+	struct map first_names;	    /* process of a family -> string */
 	VEC(struct line_culprit) v; /* id 1 is v[0] */
 	VEC(uint32_t) by_thread;    /* cache: culprit of a foreign task */
 	VEC(uint32_t) cgroup_of; /* world cgroup a task was last seen to run in, by world thread */
