@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hang: the thread that makes a program's steps waits to the end, and not for anything from outside. Tells whom it waits for,
- * whom that one waits for, and so on (lib/path/path_unended.h). A call of a library that does not return is call-hung's.
+ * whom that one waits for, and so on (lib/path/path_unended.h). A call of a library that does not return is call-hung's. A
+ * program that was not seen to make steps hangs where that is proven, after a longer time.
  */
 #include <inttypes.h>
 
@@ -73,8 +74,12 @@ static void summarize(const struct cause *c, const struct hang *h, struct fact *
 	struct buf chain = { 0 };
 
 	fact_victim(f, c, &f->summary);
-	buf_printf(&f->summary, " made no step in the last %s: it ",
-		   human_ns((uint64_t)(h->track.end_ns - h->track.loop->last_ns)).s);
+	if (h->track.loop)
+		buf_printf(&f->summary, " made no step in the last %s: it ",
+			   human_ns((uint64_t)(h->track.end_ns - h->track.loop->last_ns)).s);
+	else
+		buf_printf(&f->summary, " stood still in the last %s: it ",
+			   human_ns(h->wait.cause.longest_ns).s);
 	reason_print(&f->summary, names, &h->wait.cause);
 	unended_print(&chain, names, &h->wait.chain);
 	if (chain.n)
@@ -116,17 +121,69 @@ static int tell_hang(struct cause *c, const struct hang *h, struct err *e)
 	return rc;
 }
 
-/* Whether track i makes steps, and ends in a hang. False: out of memory. */
+/* Of a program that was not seen to make steps: what it waits for is proven, and it is no launcher of others. */
+static bool is_proven(const struct hang *h)
+{
+	const struct path_unended *u = &h->wait.chain;
+
+	return h->wait.cause.longest_ns >= PATH_SLEEPER_NS && u->n > 1 &&
+	       u->v[1].known == PATH_PROVEN && u->v[1].by != PATH_BY_CHILD;
+}
+
+/* Whether track i ends in a hang. False: out of memory. */
 static bool find_hang(const struct cause *c, size_t i, struct hang *h, bool *found)
 {
 	*h = (struct hang){ .track = path_tracks_get(c->tracks, i) };
-	*found = false;
-	if (!h->track.loop)
-		return true;
 	if (!track_hang_find(c->tracks, i, &h->wait, found))
 		return false;
-	*found = *found && track_hang_is_after_steps(&h->wait, &h->track);
+	*found = *found &&
+		 (h->track.loop ? track_hang_is_after_steps(&h->wait, &h->track) : is_proven(h));
 	return true;
+}
+
+static bool is_stuck(const struct cause *c, uint32_t process)
+{
+	return process < c->tally.processes.n && c->tally.processes.v[process].stuck;
+}
+
+/* Whether it was started by a recorded process that goes on. */
+static bool has_parent_at_work(const struct cause *c, uint32_t process)
+{
+	const struct world_process *own = world_get_process(c->w, process), *p;
+
+	for (size_t i = 0; own && i < path_tracks_count(c->tracks); i++) {
+		uint32_t other = process_of(c, path_tracks_get(c->tracks, i).anchor);
+
+		p = world_get_process(c->w, other);
+		if (p && p->tgid == own->parent && p->node == own->node && !is_stuck(c, other))
+			return true;
+	}
+	return false;
+}
+
+/* Worker processes rest while nobody gives them work: whoever waits for one in vain is told. */
+static bool is_helper(const struct cause *c, uint32_t process)
+{
+	const struct tally_process *p =
+		process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+
+	if (p && p->calls)
+		return false;
+	return c->calls || has_parent_at_work(c, process);
+}
+
+/* Whether a program without steps waits for another one that is told. */
+static bool is_told_there(const struct cause *c, const struct hang *h)
+{
+	uint32_t own = process_of(c, h->track.anchor);
+
+	for (unsigned i = 1; !h->track.loop && i < h->wait.chain.n; i++) {
+		uint32_t process = process_of(c, h->wait.chain.v[i].thread);
+
+		if (process != own && is_stuck(c, process))
+			return true;
+	}
+	return false;
 }
 
 int hangs_find(struct cause *c, struct err *e)
@@ -164,7 +221,7 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 			continue;
 		if (!find_hang(c, i, &h, &found))
 			return err_nomem(e);
-		if (!found)
+		if (!found || is_helper(c, process) || is_told_there(c, &h))
 			continue;
 		rc = tell_hang(c, &h, e);
 	}
