@@ -12,6 +12,7 @@
 #include "lib/emit/report_parts.h"
 #include "lib/emit/report_verdict.h"
 #include "lib/emit/report_recording.h"
+#include "lib/emit/stepless.h"
 
 #define TEXT_MOST 400
 
@@ -35,15 +36,33 @@ static const struct finding *worst(const struct report *r, unsigned *n)
 	return first;
 }
 
+static bool has_hidden(const struct report *r)
+{
+	for (size_t i = 0; i < r->chains->v.n; i++)
+		if (r->chains->v.v[i].hidden)
+			return true;
+	return false;
+}
+
+/* The program without steps whose time comes first; NULL: there is none. */
+static const struct paths_track *find_stepless(const struct report *r)
+{
+	return has_hidden(r) ? NULL : stepless_find(r);
+}
+
 void html_title(struct buf *out, const struct html_page *p, size_t most)
 {
 	unsigned n;
 	const struct finding *c = worst(p->report, &n);
+	const struct paths_track *stepless = find_stepless(p->report);
 	struct buf text = { 0 };
 	struct step_track t;
 
 	if (step_track_main(p->report, &t)) {
 		step_track_print_verdict(&text, &t);
+		html_escape(out, buf_bytes(&text), most);
+	} else if (stepless) {
+		stepless_print(&text, p->report, stepless);
 		html_escape(out, buf_bytes(&text), most);
 	} else {
 		html_escape(out, c ? c->summary : bytes_of("ingero: no cause found"), most);
@@ -203,12 +222,19 @@ static const char *steps_class(const struct report *r, unsigned level, unsigned 
 	return !level && !causes && report_healthy(r) ? " v0" : classes[level > 3 ? 3 : level];
 }
 
-static bool has_hidden(const struct report *r)
+/* Where all of a program's time went; t NULL: nothing. */
+static void put_stepless(struct buf *out, const struct report *r, const struct paths_track *t)
 {
-	for (size_t i = 0; i < r->chains->v.n; i++)
-		if (r->chains->v.v[i].hidden)
-			return true;
-	return false;
+	struct buf text = { 0 };
+
+	if (!t)
+		return;
+	stepless_print(&text, r, t);
+	buf_puts(out, "<p>");
+	html_escape(out, buf_bytes(&text), 0);
+	buf_puts(out, "</p>\n");
+	out->failed |= text.failed;
+	buf_free(&text);
 }
 
 /* Of a program with steps it is about one of them; causes follow as a list. */
@@ -245,6 +271,7 @@ void html_verdict(struct buf *out, const struct html_page *p)
 	if (step_track_main(p->report, &t)) {
 		verdict_steps(out, p, &t, n);
 	} else if (c) {
+		put_stepless(out, p->report, find_stepless(p->report));
 		buf_printf(out, "<div class=\"verdict v%u\"><span class=\"badge v%u\">%s</span> ",
 			   level(c), level(c), finding_severity_name(c->severity));
 		buf_puts(out, "<h1>");
@@ -256,6 +283,7 @@ void html_verdict(struct buf *out, const struct html_page *p)
 			blame(out, p->report);
 		buf_puts(out, "</div>\n");
 	} else {
+		put_stepless(out, p->report, find_stepless(p->report));
 		report_verdict_none(&text, p->report);
 		nothing(out, buf_bytes(&text), report_healthy(p->report));
 		out->failed |= text.failed;

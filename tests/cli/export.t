@@ -192,6 +192,13 @@ tap.ok(told["chains"] and all(esc(c["summary"]) in page for c in told["chains"])
        "html: every cause with its sentence")
 first = subprocess.run([EXPLAIN, run_ige], **NEWS).stdout.decode()
 tap.ok(page.index(esc(first)[:40]) < page.index("</title>"), "html: the first line of the report is the title")
+stepless = path("stepless.ige")
+subprocess.run([DEMO, "sync-storm", "--duration", "3s", "-o", stepless], check=True)
+first = subprocess.run([EXPLAIN, stepless], **NEWS).stdout.decode().split(".\n")[0]
+page = run("-f", "html", stepless)[1].decode()
+tap.ok(": no steps; 3.0" in first and page.index(esc(first)[:40]) < page.index("</title>") and f"<p>{esc(first)}</p>" in page,
+       "html: so it is of a program without steps", first)
+page = run("-f", "html", run_ige)[1].decode()
 tap.none((c["recommendations"][0]["command"] for c in told["chains"]
           if c["recommendations"] and esc(c["recommendations"][0]["command"]) not in page), "html: with the command of its fix")
 tap.none((r["op"] for r in stat["ops"] if f'>{r["op"]}</td><td class="n" data-h="count">{r["count"]:,}</td>' not in page),
