@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define PERIOD_NS 10101010.0 /* 99 samples a second of each CPU: the recorder's default */
+#define DEFAULT_HZ 99 /* of each CPU: the recorder's default */
 
 static int compare_u32(uint32_t a, uint32_t b)
 {
@@ -38,11 +38,11 @@ static bool is_same(const struct track_part *a, const struct track_part *b)
 	       a->occupant == b->occupant && a->culprit == b->culprit;
 }
 
-static double weight_of(const struct track_part *p)
+static double weight_of(const struct track_part *p, double period_ns)
 {
-	double length = p->pieces ? (double)p->ns / (double)p->pieces : PERIOD_NS;
+	double length = p->pieces ? (double)p->ns / (double)p->pieces : period_ns;
 
-	return length < PERIOD_NS ? (double)p->pieces * (PERIOD_NS - length) : 0;
+	return length < period_ns ? (double)p->pieces * (period_ns - length) : 0;
 }
 
 static uint64_t scale(uint64_t of, uint64_t ns, uint64_t all)
@@ -76,16 +76,16 @@ static struct track_part share_of(const struct track_part *part, const struct tr
 
 /* [first, sampled) of parts without a sample, [sampled, end) with one. */
 static bool place(struct track_parts *to, const struct track_part *v, size_t first, size_t sampled,
-		  size_t end)
+		  size_t end, double period_ns)
 {
 	double all = 0;
 	uint64_t samples = 0;
 	size_t last = end;
 
 	for (size_t i = sampled; i < end; i++) {
-		all += weight_of(&v[i]);
+		all += weight_of(&v[i], period_ns);
 		samples += v[i].pieces;
-		last = weight_of(&v[i]) > 0 ? i : last;
+		last = weight_of(&v[i], period_ns) > 0 ? i : last;
 	}
 	for (size_t i = first; i < sampled; i++) {
 		uint64_t left = v[i].ns;
@@ -96,7 +96,8 @@ static bool place(struct track_parts *to, const struct track_part *v, size_t fir
 			continue;
 		}
 		for (size_t k = sampled; k < end && left; k++) {
-			uint64_t ns = (uint64_t)((double)v[i].ns * weight_of(&v[k]) / all);
+			uint64_t ns =
+				(uint64_t)((double)v[i].ns * weight_of(&v[k], period_ns) / all);
 
 			ns = k == last || ns > left ? left : ns;
 			left -= ns;
@@ -111,8 +112,9 @@ static bool place(struct track_parts *to, const struct track_part *v, size_t fir
 	return true;
 }
 
-bool own_code_place(struct track_parts *parts)
+bool own_code_place(struct track_parts *parts, uint32_t hz)
 {
+	double period_ns = 1e9 / (hz ? hz : DEFAULT_HZ);
 	struct track_parts placed = { 0 };
 	bool ok = true;
 	size_t n = parts->v.n;
@@ -125,7 +127,7 @@ bool own_code_place(struct track_parts *parts)
 
 		for (k = i; k < n && is_same(&v[i], &v[k]); k++)
 			sampled += !v[k].sampled;
-		ok = place(&placed, v, i, v[i].class == PATH_OWN ? sampled : i, k);
+		ok = place(&placed, v, i, v[i].class == PATH_OWN ? sampled : i, k, period_ns);
 	}
 	if (!ok) {
 		vec_free(&placed.v);

@@ -10,8 +10,8 @@
 
 /* Of a thread's own code behind one call, parts without a sample are split over the lines at which samples found the
  * others, as they share the time that is not sampled. Where fewer than OWN_CODE_SAMPLES are known it stays. The parts sum to what
- * they did. False: out of memory. */
+ * they did. hz: samples a second of each CPU, 0 the recorder's default. False: out of memory. */
 #define OWN_CODE_SAMPLES 8
-bool own_code_place(struct track_parts *parts);
+bool own_code_place(struct track_parts *parts, uint32_t hz);
 
 #endif

@@ -477,7 +477,11 @@ static bool feed_facts(struct path_tracks *t, const struct stream_item *item)
 int path_tracks_item(struct path_tracks *t, const struct stream_item *item, struct err *e)
 {
 	int rc = loops_feed_item(&t->loops_feed, item, e);
+	const struct record *r = item->kind == STREAM_RECORD ? item->record : NULL;
 
+	if (r && r->kind == RECORD_SESSION && REC_HAS(r, SESSION, cpu_samples_hz) &&
+	    !t->cpu_samples_hz)
+		t->cpu_samples_hz = r->u.SESSION.cpu_samples_hz;
 	t->nomem |= !feed_facts(t, item);
 	if (!rc)
 		rc = path_feed_item(&t->path_feed, item, e);

@@ -91,7 +91,7 @@ bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window
 	if (!map_get(&t->by_anchor, a.thread, &at))
 		return true;
 	return track_sums_parts(&t->v.v[at].sums, window, a.thread, t->path, &t->names, out) &&
-	       own_code_place(out);
+	       own_code_place(out, t->cpu_samples_hz);
 }
 
 void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct path_unended *out)

@@ -61,6 +61,7 @@ struct path_tracks {
 	VEC(struct step_runs) runs;	/* by loop */
 	VEC(struct step_stats *) stats; /* the same; NULL: none, or nobody needs them any more */
 	size_t prune_at;		/* tracks */
+	uint32_t cpu_samples_hz;	/* of the first session that says so; 0: none did */
 	bool nomem;
 };
 

@@ -43,6 +43,36 @@ static uint64_t sum(void)
 	return ns;
 }
 
+/* Own code behind call 5: 1 s without a sample; 100 pieces of 1 ms and 10 of 5 ms with one. */
+static void place_at(uint32_t hz)
+{
+	parts.v.n = 0;
+	add(PATH_OWN, 5, 0, 600, 1000 * MS);
+	add(PATH_OWN, 5, 50, 100, 100 * MS);
+	add(PATH_OWN, 5, 51, 10, 50 * MS);
+	ok(own_code_place(&parts, hz), "placed at %u Hz", hz);
+}
+
+/* How far samples are apart decides what they miss. */
+static void rates(void)
+{
+	/* 52.6 ms apart: 100 x 51.6 and 10 x 47.6 ms, 91.6 and 8.4 %. */
+	place_at(19);
+	is_near((double)ns_of(51, true) - 50.0 * (double)MS, 84.4 * (double)MS, (double)MS,
+		"19 Hz: what takes 5 ms was missed often");
+	/* 10.1 ms: 100 x 9.1 and 10 x 5.1 ms. */
+	place_at(99);
+	is_near((double)ns_of(51, true) - 50.0 * (double)MS, 53.1 * (double)MS, (double)MS,
+		"99 Hz: less often");
+	/* 2 ms. */
+	place_at(499);
+	is_u64(ns_of(51, true), 50 * MS, "499 Hz: never");
+	is_u64(ns_of(50, true), 1100 * MS, "499 Hz: all that was missed takes 1 ms");
+	/* 0.5 ms: a piece of 1 ms is always met. */
+	place_at(2000);
+	is_u64(ns_of(5, false), 1000 * MS, "2000 Hz: what is met each time was not missed");
+}
+
 int main(void)
 {
 	uint64_t all;
@@ -57,7 +87,7 @@ int main(void)
 	add(PATH_OWN, 6, 60, 7, 7 * MS);
 	add(PATH_CALL, 5, 0, 10, 11 * MS);
 	all = sum();
-	ok(own_code_place(&parts), "placed");
+	ok(own_code_place(&parts, 0), "placed");
 	is_u64(sum(), all, "to the nanosecond it is what it was");
 	is_u64(ns_of(5, false), 11 * MS,
 	       "nothing of call 5 is without a place but the call itself");
@@ -68,6 +98,7 @@ int main(void)
 		"less of one that is met as often as it is long");
 	is_u64(ns_of(52, true), 600 * MS, "nothing of one that a sample meets each time");
 	is_u64(ns_of(6, false), 70 * MS, "seven samples place nothing");
+	rates();
 	vec_free(&parts.v);
 	return tap_done();
 }
