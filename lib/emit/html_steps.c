@@ -219,11 +219,11 @@ static void put_section(struct buf *out, const struct step_track *t, unsigned at
 
 void html_steps(struct buf *out, const struct report *r)
 {
-	struct step_track t;
-	unsigned shown = 0;
+	struct step_track shown[STEP_PROGRAMS];
+	unsigned more, n = step_track_shown(r, shown, &more);
 
-	for (size_t at = 0; shown < STEP_PROGRAMS && step_track_next(r, &at, &t);)
-		put_section(out, &t, ++shown);
+	for (unsigned i = 0; i < n; i++)
+		put_section(out, &shown[i], i + 1);
 }
 
 void html_steps_outside(struct buf *out, const struct report *r, const struct finding *c)

@@ -119,10 +119,13 @@ static void put_track(struct buf *out, const struct report *r, const struct step
 
 void report_path_text(struct buf *out, const struct report *r, bool color)
 {
-	struct step_track t;
-	unsigned shown = 0;
+	struct step_track shown[STEP_PROGRAMS];
+	unsigned more, n = step_track_shown(r, shown, &more);
 
-	for (size_t at = 0; shown < STEP_PROGRAMS && step_track_next(r, &at, &t); shown++)
-		put_track(out, r, &t, color);
+	for (unsigned i = 0; i < n; i++)
+		put_track(out, r, &shown[i], color);
+	if (more)
+		buf_printf(out, "\n%u more thread%s steps, too (--json has them)\n", more,
+			   more == 1 ? " has" : "s have");
 	path_lines_stepless(out, r, color);
 }

@@ -6,6 +6,7 @@
 #include "lib/emit/step_track.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/human.h"
@@ -108,6 +109,85 @@ bool step_track_next(const struct report *r, size_t *at, struct step_track *t)
 			return true;
 	}
 	return false;
+}
+
+/* Another thread of a program whose loop it is in itself. One that is at none of the loop's lines works for the loop of another, as
+ * a thread of autograd does. */
+static bool is_own_second(const struct paths *all, size_t i, const struct step_track *t)
+{
+	bool within = false;
+
+	for (size_t k = 0; k < t->phase->rows.n; k++)
+		within |= t->phase->rows.v[k].line.n > 0;
+	return within && is_second(all, i);
+}
+
+static bool is_of_same(const struct paths_track *a, const struct paths_track *b)
+{
+	return a->pid == b->pid && bytes_equal(a->node, b->node);
+}
+
+/* Behind those of its program that take longer; at the end, if none of it is shown: it is not asked for then. */
+static void insert_thread(struct step_track shown[STEP_PROGRAMS], unsigned n,
+			  const struct step_track *t)
+{
+	unsigned at = 0, end;
+
+	while (at < n && !is_of_same(shown[at].track, t->track))
+		at++;
+	for (end = at + 1; end < n && is_of_same(shown[end].track, t->track); end++)
+		if (shown[end].ns < t->ns)
+			break;
+	for (unsigned k = n; k > end; k--)
+		shown[k] = shown[k - 1];
+	shown[end] = *t;
+}
+
+/* The second thread of a program that is shown with most time, after one with that much; *from is its place in the list. */
+static bool find_thread(const struct report *r, const bool *taken, size_t *from,
+			struct step_track *best)
+{
+	const struct paths *all = &r->chains->paths;
+	struct step_track t;
+	bool found = false;
+
+	for (size_t i = 0; i < all->tracks.n; i++)
+		if (!taken[i] && get_track(r, i, &t) && is_own_second(all, i, &t) &&
+		    (!found || t.ns > best->ns)) {
+			*best = t;
+			*from = i;
+			found = true;
+		}
+	return found;
+}
+
+unsigned step_track_shown(const struct report *r, struct step_track shown[STEP_PROGRAMS],
+			  unsigned *more)
+{
+	const struct paths *all = &r->chains->paths;
+	bool *taken = calloc(all->tracks.n + 1, sizeof(*taken));
+	unsigned n = 0, programs = 0, threads = 0;
+	struct step_track t;
+	size_t from = 0;
+
+	for (size_t i = 0; i < all->tracks.n; i++) {
+		if (!get_track(r, i, &t))
+			continue;
+		threads += is_own_second(all, i, &t);
+		programs += !is_second(all, i);
+		if (n < STEP_PROGRAMS && !is_second(all, i))
+			shown[n++] = t;
+	}
+	*more = programs + threads - n;
+	/* Without memory programs are shown, and the others are counted. */
+	while (taken && n < STEP_PROGRAMS && find_thread(r, taken, &from, &t)) {
+		taken[from] = true;
+		insert_thread(shown, n, &t);
+		n++;
+		--*more;
+	}
+	free(taken);
+	return n;
 }
 
 /* A rank that others wait for in vain is told of first: its calls show no hang. */

@@ -27,6 +27,11 @@ struct step_track {
 /* Programs that are to be shown, one after another; *at: 0 to begin. A second thread of one is passed. */
 bool step_track_next(const struct report *r, size_t *at, struct step_track *t);
 
+/* Those that a report shows, STEP_PROGRAMS at most: a loop of each program, and where there is room other threads' loops, those with
+ * most time, behind that of their program. *more: how many others have steps. */
+unsigned step_track_shown(const struct report *r, struct step_track shown[STEP_PROGRAMS],
+			  unsigned *more);
+
 /* The program that the report is about: the one with most calls. What works for it, as a loader
  * does, is on its path. */
 bool step_track_main(const struct report *r, struct step_track *t);

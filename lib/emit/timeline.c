@@ -396,6 +396,22 @@ static bool put_step(struct timeline *tl, const struct loop_step *step, const ch
 	return t && tl->sink->begin(tl->ctx, t, &s) && tl->sink->end(tl->ctx, t, s.end_ns);
 }
 
+/* Loops of two threads may be the same line: all but those of a process's first thread say whose they are. */
+static void print_steps(struct timeline *tl, const struct loop_step *step, struct buf *out)
+{
+	const struct world_thread *th = world_get_thread(tl->tracks.w, step->thread);
+	const struct world_process *p = th ? world_get_process(tl->tracks.w, th->process) : NULL;
+	struct bytes name =
+		world_text(tl->tracks.w, world_thread_name(tl->tracks.w, step->thread, INT64_MAX));
+
+	step_slices_print_loop(&tl->steps, step->loop, out);
+	if (!p || p->tgid == th->tid)
+		return;
+	buf_puts(out, ", ");
+	buf_add(out, name.p, name.n);
+	buf_printf(out, "%stid %" PRIu32, name.n ? " " : "", th->tid);
+}
+
 static bool put_steps(struct timeline *tl)
 {
 	struct buf name = { 0 };
@@ -409,7 +425,7 @@ static bool put_steps(struct timeline *tl)
 			continue;
 		if (named != step->loop) {
 			buf_reset(&name);
-			step_slices_print_loop(&tl->steps, step->loop, &name);
+			print_steps(tl, step, &name);
 			named = step->loop;
 		}
 		ok = !name.failed && put_step(tl, step, buf_text(&name));

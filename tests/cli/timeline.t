@@ -8,6 +8,7 @@ import collections
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -116,7 +117,8 @@ def check_steps(what, trace, everything, zero):
     for line, steps in lines.items():
         name, pid = trace.lines[line]["name"], trace.lines[trace.lines[line]["parent"]]["pid"] % STEP
         tap.same([s["name"].lstrip("~") for s in steps], [f"step {i + 1}" for i in range(len(steps))], f"{what}: {name}: in order, by number")
-        got[pid, name.removeprefix("steps of ")].append((len(steps), sum(s["dur"] for s in steps)))
+        loop = re.sub(r", [^,]*\btid \d+$", "", name.removeprefix("steps of "))  # whose it is, unless it is the process's first thread's
+        got[pid, loop].append((len(steps), sum(s["dur"] for s in steps)))
     for r in everything:
         for s in r["body"]["steps"] if r.get("record") == "analysis" else ():
             drawn, want = got[s["pid"], s["loop"]], (s["count"], s["total_ns"])
@@ -124,6 +126,8 @@ def check_steps(what, trace, everything, zero):
                 drawn.remove(want)
             STEPS_SEEN.append(want[0])
     tap.same([x for x in got.items() if x[1]], [], f"{what}: no others")
+    names = collections.Counter((trace.lines[line]["parent"], trace.lines[line]["name"]) for line in lines)
+    tap.same([k for k, n in names.items() if n > 1], [], f"{what}: no two loops of a process have lines of one name")
 
 
 def s_instant(e):
