@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* It is alone in its copy: no handler of ours runs there, and nothing of ours is closed or freed. */
+/*
+ * Runs a question in a forked copy of the process and reads its answer from a pipe. In the child no handler of ours runs, and nothing
+ * of ours is freed; it is killed when it takes too long, when nobody asks any more, and with this process.
+ */
 #include "lib/serve/source_child.h"
 
 #include <errno.h>
@@ -7,6 +10,9 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,16 +20,36 @@
 #include "lib/base/nomem.h"
 #include "lib/serve/held.h"
 
-#define LOOK_MS	 50
-#define CHILD_NS INT64_C(60000000000) /* it takes some ten milliseconds */
+#define LOOK_MS	      50
+#define CHILD_NS      INT64_C(60000000000) /* it takes some ten milliseconds */
+#define SOCKETS_BELOW 65536 /* descriptors that are looked at; a server has some hundred */
 
-static void child(source_child_fn *find, void *ctx, int fd)
+/* A connection that the server closes must end, though a child has a copy of it; files may still be read. */
+static void close_sockets(int kept)
+{
+	struct rlimit limit;
+	struct stat st;
+	int end = getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > SOCKETS_BELOW
+			  ? SOCKETS_BELOW
+			  : (int)limit.rlim_cur;
+
+	for (int fd = STDERR_FILENO + 1; fd < end; fd++)
+		if (fd != kept && !fstat(fd, &st) && S_ISSOCK(st.st_mode))
+			close(fd);
+}
+
+static void child(source_child_fn *find, void *ctx, int fd, pid_t parent)
 {
 	struct buf found = { 0 };
 	struct err e;
 
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
+	/* The thread that made it waits for it, so that it ends with the process only. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	close_sockets(fd);
 	if (!find(ctx, &found))
 		_exit(1);
 	_exit(found.failed || nomem_seen() || write_all(fd, found.p, found.n, &e));
@@ -53,7 +79,7 @@ bool source_child(source_child_fn *find, void *ctx, const struct serve_asker *as
 	sigset_t all, before;
 	int fds[2], status = 0;
 	bool whole;
-	pid_t pid;
+	pid_t pid, self = getpid();
 
 	if (pipe2(fds, O_CLOEXEC))
 		return false;
@@ -62,7 +88,7 @@ bool source_child(source_child_fn *find, void *ctx, const struct serve_asker *as
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pid = fork();
 	if (pid == 0)
-		child(find, ctx, fds[1]);
+		child(find, ctx, fds[1], self);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	close(fds[1]);
 	whole = pid > 0 && hear(fds[0], asker, found);
