@@ -177,6 +177,7 @@ static void idle_details(struct loss *x, const struct track_part *p)
 		x->of.idle.unended_ns += p->unended_ns < p->ns ? p->unended_ns : p->ns;
 		x->of.idle.unended_since_ns = p->longest_from_ns;
 	}
+	x->of.idle.added_ns += p->pace == PACE_ADDED ? p->ns : 0;
 	if (!(x->sort & LOSS_BESIDE) || !p->line)
 		return;
 	if (x->of.idle.line.frame == p->line) {

@@ -36,6 +36,7 @@ enum loss_family {
 #define LOSS_WRITES  0x800 /* a wait for somebody to take what was written */
 #define LOSS_OUTSIDE \
 	0x1000 /* a wait for a socket or descriptors: whether somebody was asked is not known */
+#define LOSS_PACED 0x2000 /* sleeps that make up for the work between them */
 
 #define LOST_TIME_MAX 65536 /* beyond, takers are not told apart: nobody to name */
 #define LOSS_WORST    3
@@ -85,6 +86,7 @@ struct loss {
 		struct {
 			uint64_t unended_ns; /* of it, in a gap to the end */
 			int64_t unended_since_ns;
+			uint64_t added_ns;   /* of sleeps: known to be added to the work */
 			struct {	     /* LOSS_BESIDE: where the culprit was for most of it */
 				uint64_t ns; /* more than elsewhere */
 				uint32_t frame;

@@ -75,6 +75,14 @@ static bool material(const struct cause *c, const struct loss *x, struct measure
 	return x->family == LOSS_STOPPED || cause_often(c, m->count, m->worst, m->wall);
 }
 
+/* Of the steps it took nothing: the start, or the end, are no incident. */
+static uint32_t severity_of(const struct loss *x, const struct detector *d, double share)
+{
+	if (x->outside)
+		return 1;
+	return d && d->severity ? d->severity(x, share) : cause_severity(share);
+}
+
 static int tell(struct cause *c, struct loss *x, struct err *e)
 {
 	const struct detector *d = x->kind ? detect_named(x->kind, x->family) : detect_for(c, x);
@@ -85,10 +93,7 @@ static int tell(struct cause *c, struct loss *x, struct err *e)
 	if (!d)
 		return 0;
 	x->kind = d->kind;
-	/* Of the steps it took nothing: the start, or the end, are no incident. */
-	x->severity = cause_severity(share > x->worst_share ? share : x->worst_share);
-	if (x->outside || (d->is_pace && d->is_pace(x)))
-		x->severity = 1;
+	x->severity = severity_of(x, d, share > x->worst_share ? share : x->worst_share);
 	if (x->revision++ == 0)
 		c->chains++;
 	c->tally.processes.v[x->process].told = true;
@@ -112,7 +117,8 @@ static int settle_window(struct cause *c, struct loss *x, int64_t pane, struct e
 		x->worst_share = share;
 	if (loss_is_small(c, x, share))
 		return 0;
-	if (x->revision && x->ns < 2 * x->told_ns && cause_severity(x->worst_share) <= x->severity)
+	if (x->revision && x->ns < 2 * x->told_ns &&
+	    severity_of(x, detect_named(x->kind, x->family), x->worst_share) <= x->severity)
 		return 0;
 	return tell(c, x, e);
 }

@@ -31,6 +31,12 @@ static const struct loop *loop_of(const struct cause *c, uint32_t anchor)
 	return NULL;
 }
 
+/* A wait that had not ended: how long it would have lasted is not known; or a sleep that keeps a pace. */
+static bool is_no_gain(const struct loss *x)
+{
+	return x->of.idle.unended_ns > x->ns / 2 || x->sort & LOSS_PACED;
+}
+
 void without_fill_loss(const struct loss_view *f, struct finding *to)
 {
 	const struct loss_thread *worst = loss_worst_thread(f->loss);
@@ -39,9 +45,7 @@ void without_fill_loss(const struct loss_view *f, struct finding *to)
 	double keep = 1 - (f->others < 0 ? 0 : f->others > 1 ? 1 : f->others);
 	double most, least;
 
-	/* A wait that had not ended: how long it would have lasted is not known. */
-	if (!worst ||
-	    (f->loss->family == LOSS_IDLE && f->loss->of.idle.unended_ns > f->loss->ns / 2))
+	if (!worst || (f->loss->family == LOSS_IDLE && is_no_gain(f->loss)))
 		return;
 	most = (double)worst->ns;
 	least = (double)worst->idle_ns * keep;

@@ -39,6 +39,8 @@ static int compare_causes(const struct track_part *a, const struct track_part *b
 	if (!by)
 		by = compare_u64(a->object, b->object);
 	if (!by)
+		by = compare_u64(a->pace, b->pace);
+	if (!by)
 		by = compare_u64(a->exclusion, b->exclusion);
 	return by ? by : compare_u64(a->resumed, b->resumed);
 }
@@ -145,6 +147,7 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n)
 				.culprit = v->p.culprit,
 				.device = v->p.device,
 				.object = v->p.object,
+				.pace = v->p.pace,
 				.exclusion = v->p.exclusion,
 				.resumed = v->p.resumed };
 
@@ -253,8 +256,9 @@ static bool is_of_pool(const struct track_names *names, const struct path_cause 
 		       const struct path_cause *c)
 {
 	return c->class == pool->class && c->device == pool->device && c->object == pool->object &&
-	       c->exclusion == pool->exclusion && c->resumed == pool->resumed && c->nlines &&
-	       pool->nlines && c->lines[0].line && c->lines[0].line == pool->lines[0].line &&
+	       c->pace == pool->pace && c->exclusion == pool->exclusion &&
+	       c->resumed == pool->resumed && c->nlines && pool->nlines && c->lines[0].line &&
+	       c->lines[0].line == pool->lines[0].line &&
 	       path_culprit_is_nameless(&names->culprits, c->lead) &&
 	       path_culprit_is_nameless(&names->culprits, pool->lead) &&
 	       process_of(names, c->lead) == process_of(names, pool->lead);
@@ -334,6 +338,21 @@ bool path_cause_is_work(const struct path_cause *c)
 	}
 }
 
+static unsigned severity_of_share(double share)
+{
+	return share >= HIGH_SHARE ? 3 : share >= MEDIUM_SHARE ? 2 : 1;
+}
+
+/* What makes up for the work is no loss; what may do so is grave at most where another thread held it up by that. */
+static unsigned severity_of_sleep(const struct path_cause *c, double share)
+{
+	unsigned severity = severity_of_share(share);
+
+	if (c->pace == PACE_KEPT)
+		return 0;
+	return c->pace == PACE_UNKNOWN && !c->culprit && severity > 2 ? 2 : severity;
+}
+
 unsigned path_cause_severity(const struct path_cause *c, uint64_t window_ns)
 {
 	double share = window_ns ? (double)c->ns / (double)window_ns : 0;
@@ -346,10 +365,12 @@ unsigned path_cause_severity(const struct path_cause *c, uint64_t window_ns)
 	case PATH_DEMAND:
 	case PATH_OUTSIDE: /* whether it is demand or a reply is not known */
 		return 0;
+	case PATH_SLEEP:
+		return severity_of_sleep(c, share);
 	default:
 		break;
 	}
 	if (path_cause_is_work(c))
 		return 0;
-	return share >= HIGH_SHARE ? 3 : share >= MEDIUM_SHARE ? 2 : 1;
+	return severity_of_share(share);
 }

@@ -26,6 +26,7 @@ struct path_cause {
 	uint32_t culprit, device; /* as in struct track_part */
 	bool exclusion, resumed;  /* as in struct track_part */
 	uint8_t object;		  /* the same */
+	enum pace pace;		  /* the same */
 	uint32_t lead;		  /* world thread id: the culprit's with most time in it; 0 none */
 	uint32_t threads;	  /* different ones in it */
 	bool other_process;	  /* lead is of another process than the anchor */

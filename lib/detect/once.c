@@ -8,9 +8,9 @@
 #include "lib/detect/reason.h"
 
 /* Whether a long stretch of it means that something was slow: nobody asked, or it is told elsewhere. */
-static bool may_be_slow(enum path_class class)
+static bool may_be_slow(const struct path_cause *c)
 {
-	switch (class) {
+	switch (c->class) {
 	case PATH_UNKNOWN:
 	case PATH_TOO_DEEP:
 	case PATH_RECORDER:
@@ -19,6 +19,8 @@ static bool may_be_slow(enum path_class class)
 	case PATH_CHILD:
 	case PATH_UNENDED:
 		return false;
+	case PATH_SLEEP:
+		return c->pace != PACE_KEPT;
 	default:
 		return true;
 	}
@@ -26,7 +28,7 @@ static bool may_be_slow(enum path_class class)
 
 bool once_is_told(const struct path_cause *c, uint64_t of_ns, uint64_t usual_ns)
 {
-	return may_be_slow(c->class) && usual_ns && c->longest_ns >= ONCE_NS &&
+	return may_be_slow(c) && usual_ns && c->longest_ns >= ONCE_NS &&
 	       (double)c->longest_ns >= ONCE_SHARE * (double)of_ns &&
 	       c->longest_ns / ONCE_TIMES >= usual_ns;
 }
@@ -56,7 +58,7 @@ bool repeated_is_told(const struct path_cause *c, uint64_t of_ns, uint64_t usual
 {
 	uint64_t each = c->nlongs ? c->longs.ns / c->nlongs : 0;
 
-	return may_be_slow(c->class) && usual_ns && c->nlongs >= REPEATED_LEAST &&
+	return may_be_slow(c) && usual_ns && c->nlongs >= REPEATED_LEAST &&
 	       (double)c->longs.ns >= ONCE_SHARE * (double)of_ns && each / ONCE_TIMES >= usual_ns &&
 	       !once_is_told(c, of_ns, usual_ns);
 }

@@ -182,9 +182,18 @@ static bool print_taken(struct buf *out, const struct track_names *names,
 	return true;
 }
 
-/* What happened, from the verb on. own: the words for it where it is the anchor itself. */
+/* past: also where it is the anchor itself. */
+static void print_doing(struct buf *out, const struct path_cause *c, bool past)
+{
+	if (c->class == PATH_SLEEP && c->pace == PACE_KEPT)
+		buf_puts(out, past ? "idled, paced by a sleep" : "idles, paced by a sleep");
+	else
+		buf_puts(out, past ? phrases[c->class].other : phrases[c->class].own);
+}
+
+/* What happened, from the verb on. */
 static void print_phrase(struct buf *out, const struct track_names *names,
-			 const struct path_cause *c, const char *own, const char *waits)
+			 const struct path_cause *c, bool past)
 {
 	bool other = c->culprit && !c->resumed;
 	const struct path_cause_line *line;
@@ -192,11 +201,12 @@ static void print_phrase(struct buf *out, const struct track_names *names,
 	double share;
 
 	if (other) {
-		buf_printf(out, "%s%s ", waits, c->exclusion ? " for a lock of" : " for");
+		buf_printf(out, "%s%s ", past ? "waited" : "waits",
+			   c->exclusion ? " for a lock of" : " for");
 		reason_print_culprit(out, names, c);
 		buf_puts(out, ", which ");
 	}
-	buf_puts(out, other ? phrases[c->class].other : own);
+	print_doing(out, c, other || past);
 	if (c->class == PATH_UNENDED)
 		print_object(out, c->object);
 	if (c->class == PATH_DISK)
@@ -219,7 +229,7 @@ static void print_phrase(struct buf *out, const struct track_names *names,
 void reason_print(struct buf *out, const struct track_names *names, const struct path_cause *c)
 {
 	if (!print_taken(out, names, c))
-		print_phrase(out, names, c, phrases[c->class].own, "waits");
+		print_phrase(out, names, c, false);
 }
 
 void reason_print_past(struct buf *out, const struct track_names *names, const struct path_cause *c)
@@ -227,5 +237,5 @@ void reason_print_past(struct buf *out, const struct track_names *names, const s
 	if (print_taken(out, names, c))
 		return;
 	buf_puts(out, "it ");
-	print_phrase(out, names, c, phrases[c->class].other, "waited");
+	print_phrase(out, names, c, true);
 }

@@ -406,7 +406,7 @@ struct path_tracks *path_tracks_new(const struct world *w)
 	t->loop_listener.on_step = on_step;
 	t->loop_listener.on_restart = on_restart;
 	track_names_init(&t->names, w);
-	t->firsts.w = t->allowed.w = t->limits.w = t->forks.w = w;
+	t->firsts.w = t->allowed.w = t->limits.w = t->forks.w = t->sleeps.w = w;
 	t->unended.w = w;
 	t->path_feed.unended = &t->unended;
 	t->prune_at = PRUNE_TRACKS;
@@ -441,6 +441,7 @@ void path_tracks_free(struct path_tracks *t)
 	allowed_cpus_free(&t->allowed);
 	io_limits_free(&t->limits);
 	new_processes_free(&t->forks);
+	sleep_sites_free(&t->sleeps);
 	path_feed_free(&t->path_feed);
 	unended_facts_free(&t->unended);
 	device_gaps_free(&t->gaps);
@@ -466,6 +467,8 @@ static bool feed_facts(struct path_tracks *t, const struct stream_item *item)
 			ok = io_limits_event(&t->limits, ev);
 		else if (ev->op == OP_PROC_FORK)
 			ok = new_processes_event(&t->forks, ev);
+		else if (ev->op == OP_SCHED_OFFCPU)
+			ok = sleep_sites_interval(&t->sleeps, &t->names.frames, ev);
 		else
 			ok = first_calls_event(&t->firsts, ev);
 		if (!ok)

@@ -73,8 +73,12 @@ bool path_tracks_grown(struct path_tracks *t, path_tracks_hear *hear, void *ctx)
 
 		s->grown = false;
 		ok = track_sums_grown(&s->sums, s->anchor, t->path, &t->names, &parts);
-		for (size_t k = 0; ok && k < parts.v.n; k++)
-			ok = hear(ctx, s->anchor, &parts.v.v[k]);
+		for (size_t k = 0; ok && k < parts.v.n; k++) {
+			struct track_part *p = &parts.v.v[k];
+
+			path_tracks_mark_pace(t, p);
+			ok = hear(ctx, s->anchor, p);
+		}
 	}
 	t->grown.n = 0;
 	vec_free(&parts.v);
@@ -90,8 +94,11 @@ bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window
 	out->v.n = 0;
 	if (!map_get(&t->by_anchor, a.thread, &at))
 		return true;
-	return track_sums_parts(&t->v.v[at].sums, window, a.thread, t->path, &t->names, out) &&
-	       own_code_place(out, t->cpu_samples_hz);
+	if (!track_sums_parts(&t->v.v[at].sums, window, a.thread, t->path, &t->names, out))
+		return false;
+	for (size_t k = 0; k < out->v.n; k++)
+		path_tracks_mark_pace(t, &out->v.v[k]);
+	return own_code_place(out, t->cpu_samples_hz);
 }
 
 void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct path_unended *out)

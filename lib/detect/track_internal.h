@@ -5,6 +5,7 @@
 #ifndef INGERO_DETECT_TRACK_INTERNAL_H
 #define INGERO_DETECT_TRACK_INTERNAL_H
 
+#include "lib/detect/sleep_sites.h"
 #include "lib/detect/step_runs.h"
 #include "lib/detect/step_stats.h"
 #include "lib/detect/track.h"
@@ -53,6 +54,7 @@ struct path_tracks {
 	struct allowed_cpus allowed;
 	struct io_limits limits;
 	struct new_processes forks;
+	struct sleep_sites sleeps;
 	VEC(struct track_state) v;
 	struct map by_anchor;
 	VEC(uint32_t) grown;		/* those of v that got pieces since they were asked for */
@@ -74,6 +76,13 @@ static inline uint32_t path_tracks_process(const struct path_tracks *t, uint32_t
 
 /* The loop whose steps are the anchor's, as step_runs_choose has it. */
 int path_tracks_loop(const struct path_tracks *t, const struct track_state *s);
+
+/* Notes of a part what is known of the sleeps at its line. */
+static inline void path_tracks_mark_pace(const struct path_tracks *t, struct track_part *p)
+{
+	if (p->class == PATH_SLEEP)
+		p->pace = sleep_sites_pace(&t->sleeps, p->leaf, p->line);
+}
 
 #define PRUNE_TRACKS 64 /* so many more, and it is looked which of them are to be dropped */
 

@@ -116,6 +116,9 @@ struct window {
 	bool hidden_steps;
 };
 
+/* What is known of the sleeps of a cause. */
+static const char *const paces[] = { [PACE_KEPT] = "kept", [PACE_ADDED] = "added" };
+
 static void put_cause(struct writer *p, struct paths_phase *phase, const struct path_cause *c,
 		      const struct window *in)
 {
@@ -126,6 +129,7 @@ static void put_cause(struct writer *p, struct paths_phase *phase, const struct 
 	to->text = print_reason(p, c);
 	to->ns = c->ns;
 	to->class = bytes_of(path_class_text(c->class));
+	to->pace = bytes_of(paces[c->pace]);
 	put_culprit(p, to, c);
 	to->work = path_cause_is_work(c);
 	to->severity = severity_of(p, c, in->ns);

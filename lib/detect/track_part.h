@@ -11,6 +11,7 @@
 
 #include "lib/base/vec.h"
 #include "lib/path/path_class.h"
+#include "lib/stat/pace.h"
 
 /* A stretch of so long is counted by itself. */
 #define TRACK_LONG_NS 10000000
@@ -29,6 +30,7 @@ struct track_part {
 	uint32_t resumed_by; /* of who stood still: world thread id of who let it go on; 0 not known */
 	bool file_page;	     /* PATH_FAULT: known to be of a file */
 	bool swapped;	     /* PATH_FAULT: known to be of what had been swapped out */
+	enum pace pace;	     /* PATH_SLEEP: what the sleeps at that line are */
 	bool asleep;	     /* blocked in it, not on the CPU */
 	uint8_t blocked_on; /* enum object_kind of what is asleep */
 	bool ran_out;	    /* the same: nobody ended it, its time ran out */

@@ -82,8 +82,10 @@ bool path_tracks_slow_parts(struct path_tracks *t, size_t i, const struct slow_s
 		struct track_part part;
 
 		if (!track_sums_part(&s->sums, sum->number, &sum->total, s->anchor, t->path,
-				     &t->names, &part) ||
-		    !vec_push(&out->v, part))
+				     &t->names, &part))
+			return false;
+		path_tracks_mark_pace(t, &part);
+		if (!vec_push(&out->v, part))
 			return false;
 	}
 	return true;

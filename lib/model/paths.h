@@ -41,6 +41,7 @@ struct paths_cause {
 	struct bytes text; /* what the thread did, as a phrase */
 	uint64_t ns;
 	struct bytes class;
+	struct bytes pace; /* of sleeps: "kept", "added"; p NULL: not known */
 	bool has_culprit;
 	struct paths_culprit culprit;
 	bool work;	   /* no loss */

@@ -35,6 +35,7 @@ static const struct jsonmap_member cause_members[] = {
 	MEMBER("text", TEXT, AS_IS, text),
 	MEMBER("ns", U64, AS_IS, ns),
 	MEMBER("class", TEXT, AS_IS, class),
+	MEMBER("pace", TEXT, LEFT_OUT, pace),
 	MEMBER_IF(has_culprit, "culprit", OBJECT, NULL, culprit, &culprit_map),
 	MEMBER("work", BOOL, AS_IS, work),
 	MEMBER("severity", U32, AS_IS, severity),

@@ -22,6 +22,7 @@
 #define ERROR_LEAST  0.1  /* of one window's slope: no window decides alone for long */
 #define HALF	     0.5  /* between a pace and an addition */
 #define CERTAIN	     2.5  /* standard errors from that */
+#define EXACT	     0.25 /* a pace has a slope of one: sleeps at random have any, known to no better */
 
 struct pair {
 	double awake, asleep;
@@ -203,7 +204,7 @@ enum pace pace_verdict(const struct pace_sums *p)
 
 	if (!pace_slope(p, &slope, &error))
 		return PACE_UNKNOWN;
-	if (slope - CERTAIN * error > HALF)
+	if (error < EXACT && slope - CERTAIN * error > HALF)
 		return PACE_KEPT;
 	return slope + CERTAIN * error < HALF ? PACE_ADDED : PACE_UNKNOWN;
 }

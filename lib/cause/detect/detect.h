@@ -43,8 +43,9 @@ struct detector {
 	/* Besides that it takes enough of the time: whether so many times, with this share of it, are worth a word; NULL: if they
 	 * are often. */
 	bool (*matters)(const struct cause *c, const struct loss *x, uint64_t count, double share);
-	/* It may be what the program wants: no incident. NULL: it never is. */
-	bool (*is_pace)(const struct loss *x);
+	/* How grave it is, where that does not follow from the share alone: some of it may be what the program wants. NULL: it
+	 * does. */
+	uint32_t (*severity)(const struct loss *x, double share);
 	const char *nobody;  /* who it was where that is not known; NULL: it was several */
 	const char *moment;  /* what an interval of it is called; NULL: by its state */
 	const char *counted; /* what is counted; NULL: waits */

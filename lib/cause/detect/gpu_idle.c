@@ -85,14 +85,28 @@ static bool matters(const struct cause *c, const struct loss *x, uint64_t count,
 		return false;
 	if (hangs(x) && count < c->opt.min_count && !x->revision)
 		return c->ended && x->of.idle.unended_ns >= MIN_STALL_NS;
+	/* Whether sleeps keep a pace takes a while to be known: until then they are no incident. */
+	if (!c->ended && state_of(x) == PART_SLEEP && !(x->sort & LOSS_PACED) &&
+	    !x->of.idle.added_ns)
+		return false;
 	return cause_often(c, count, x->ns,
 			   c->ended ? cause_wall_ns(c) : (uint64_t)TALLY_PANES * TALLY_PANE_NS);
 }
 
-/* Sleeping on purpose, or waiting where it is not known whether somebody was asked. */
-static bool is_pace(const struct loss *x)
+/* Sleeps that are known to be added to the work count; those that may keep a pace are not grave, unless they are another
+ * thread's that was waited for; those that do are no incident. Nor are waits of which it is not known whether somebody was
+ * asked. */
+static uint32_t severity(const struct loss *x, double share)
 {
-	return !(x->sort & LOSS_BESIDE) && (state_of(x) == PART_SLEEP || x->sort & LOSS_OUTSIDE);
+	bool beside = x->sort & LOSS_BESIDE;
+	uint32_t all = cause_severity(share), added;
+
+	if (x->sort & LOSS_PACED || (x->sort & LOSS_OUTSIDE && !beside))
+		return 1;
+	if (state_of(x) != PART_SLEEP || beside || all <= 2)
+		return all;
+	added = x->ns ? cause_severity(share * (double)x->of.idle.added_ns / (double)x->ns) : 0;
+	return added > 2 ? added : 2;
 }
 
 /* ---- where it was ---- */
@@ -250,21 +264,11 @@ static void print_between(const struct loss_view *f, const struct idle_line *lin
 
 /* "a sleep in fetch (train.py:31)", "waiting for a pipe or file, ended by pt_data_worker, in ...", "waiting for a socket to
  * 192.0.2.1:80 in ..." */
-static void print_doing(const struct loss_view *f, struct buf *out)
+static void print_own(const struct loss_view *f, const struct idle_line *line, struct buf *out)
 {
-	struct idle_line line = find_line(f);
-
-	if (f->loss->sort & LOSS_BESIDE && f->who) {
-		print_beside(f, &line, out);
-		return;
-	}
-	if (is_unknown(f, &line)) {
-		buf_puts(out, "what its thread did then is not recorded");
-		return;
-	}
 	buf_puts(out, doing_text(f->loss));
 	if (state_of(f->loss) == PART_SOCKET)
-		cause_peers_text(&f->c->peers, f->loss->process, line.frame, out);
+		cause_peers_text(&f->c->peers, f->loss->process, line->frame, out);
 	if (f->who) {
 		buf_puts(out, ", ended by ");
 		name_culprit(out, f->c->w, &f->c->tally, f->who);
@@ -272,15 +276,30 @@ static void print_doing(const struct loss_view *f, struct buf *out)
 	} else if (f->loss->sort & LOSS_RAN_OUT) {
 		buf_puts(out, ", until its time ran out,");
 	}
-	if (!has_line(f, &line))
+	if (!has_line(f, line))
 		return;
-	if (is_own_code(f->loss) && !line.sampled) {
-		print_between(f, &line, out);
+	if (is_own_code(f->loss) && !line->sampled) {
+		print_between(f, line, out);
 		return;
 	}
 	buf_puts(out, " in ");
-	name_frame(out, f->c->w, line.frame);
-	print_share(&line, out);
+	name_frame(out, f->c->w, line->frame);
+	print_share(line, out);
+}
+
+static void print_doing(const struct loss_view *f, struct buf *out)
+{
+	struct idle_line line = find_line(f);
+	bool beside = f->loss->sort & LOSS_BESIDE && f->who;
+
+	if (beside)
+		print_beside(f, &line, out);
+	else if (is_unknown(f, &line))
+		buf_puts(out, "what its thread did then is not recorded");
+	else
+		print_own(f, &line, out);
+	if (f->loss->sort & LOSS_PACED)
+		buf_puts(out, beside ? ", to keep a pace" : ", which keeps a pace");
 }
 
 /* Who prepares batches has some in store when it ends. */
@@ -476,13 +495,21 @@ static void recommend_sleep(const struct loss_view *f, struct finding *to, uint3
 {
 	buf_printf(command, "sudo strace -f -k -e trace=nanosleep,clock_nanosleep -p %" PRIu32,
 		   pid);
+	if (f->loss->sort & LOSS_PACED) {
+		detect_recommend(f, to,
+				 "Raise its rate, or leave it where something outside asks for it: "
+				 "whatever else gets faster, it only sleeps longer",
+				 buf_text(command), 0,
+				 "nothing, if the pace is wanted; the command shows the sleeps");
+		return;
+	}
 	detect_recommend(f, to,
 			 f->loss->sort & LOSS_BESIDE
 				 ? "Let it do its work when there is some, instead of sleeping"
 				 : "Wait for what the sleep waits for, instead of sleeping",
 			 buf_text(command), 0,
-			 "from nothing, if the pace is wanted, to all of the sleep; the command "
-			 "shows who sleeps");
+			 "from nothing, if the sleep is wanted, to all of it; the command shows "
+			 "who sleeps");
 }
 
 static void recommend_wait(const struct loss_view *f, struct finding *to,
@@ -546,7 +573,7 @@ const struct detector detect_gpu_idle = {
 	.recommend = recommend,
 	.evidence = add_evidence,
 	.matters = matters,
-	.is_pace = is_pace,
+	.severity = severity,
 	.nobody = "its own code",
 	.moment = "the device had nothing to do",
 	.counted = "stretches",

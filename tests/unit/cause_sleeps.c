@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How grave it is that a program sleeps while its device has nothing to do: by what its sleeps are. The same time is lost in
+ * all of these streams.
+ */
+#include "lib/stat/pace.h"
+#include "tests/unit/kinds.h"
+
+#define LENGTH (5000 * MS)
+#define TICK   (20 * MS)
+#define STEPS  (LENGTH / TICK)
+
+static struct stage s;
+static struct actor v, other;
+
+/* Work of a step: 4 ms, a little more or less each time. */
+static int64_t work_ns(unsigned step)
+{
+	return 4 * MS + (int64_t)(step * 7919 % 101) * 10 * US;
+}
+
+/* Launches, and waits for them: until when. */
+static int64_t work(int64_t t, unsigned step)
+{
+	stage_set(stage_call(&s, v, OP_CUDA_LAUNCH, 0, t, t + 5 * US), COL_STREAM, 7);
+	stage_set(stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 10 * US, t + work_ns(step)),
+		  COL_STREAM, 7);
+	return t + work_ns(step);
+}
+
+static void asleep(struct actor a, int64_t t, int64_t until)
+{
+	stage_set(stage_offcpu(&s, a, 0, t, until, 0, 0), COL_OBJECT_KIND, OBJECT_TIMER);
+}
+
+/* ---- how long each sleeps that begins at t; the step began at step_ns ---- */
+
+static int64_t until_tick(int64_t t, int64_t step_ns, unsigned step)
+{
+	(void)t;
+	(void)step;
+	return step_ns + TICK;
+}
+
+static int64_t fixed(int64_t t, int64_t step_ns, unsigned step)
+{
+	(void)step_ns;
+	(void)step;
+	return t + 15500 * US;
+}
+
+static int64_t any(int64_t t, int64_t step_ns, unsigned step)
+{
+	(void)step_ns;
+	return t + 8 * MS + (int64_t)(step * 7127 % 151) * 100 * US;
+}
+
+struct wanted {
+	unsigned n; /* findings of gpu-idle */
+	enum finding_severity severity;
+	const char *text, *not ; /* of the gravest; NULL: nothing */
+	bool gain;		 /* what would be without it is told */
+};
+
+static void judge(const char *name, const struct wanted *w)
+{
+	struct kinds_run p;
+	const struct finding *worst = NULL;
+	unsigned n = 0;
+
+	analyze(&s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		const struct finding *f = &p.list.v.v[i];
+
+		n += bytes_equal(f->kind, bytes_of("gpu-idle"));
+		worst = !worst || f->severity > worst->severity ? f : worst;
+	}
+	is_u64(n, w->n, "%s: findings", name);
+	is_u64(worst ? worst->severity : 0, w->severity, "%s: how grave", name);
+	like(worst ? worst->summary.p : "", w->text, "%s: what it is", name);
+	ok(!worst || !w->not || !strstr(worst->summary.p, w->not ), "%s: not \"%s\"", name,
+	   w->not ? w->not : "");
+	is_u64(worst && worst->without.n > 0, w->gain, "%s: whether it says what is gained", name);
+	chain_list_free(&p.list);
+}
+
+typedef int64_t sleep_fn(int64_t t, int64_t step_ns, unsigned step);
+
+/* So many steps, each with a sleep; the rest of the time it works. */
+static void own(const char *name, sleep_fn *sleep, unsigned sleeps, struct wanted w)
+{
+	int64_t t = 0;
+
+	for (unsigned i = 0; t < LENGTH; i++) {
+		int64_t begin = t;
+
+		t = work(t, i);
+		if (i < sleeps) {
+			asleep(v, t + 20 * US, sleep(t + 20 * US, begin, i));
+			t = sleep(t + 20 * US, begin, i);
+		}
+	}
+	judge(name, &w);
+}
+
+/* Another thread sleeps, and wakes the one that works. */
+static void beside(const char *name, sleep_fn *sleep, struct wanted w)
+{
+	int64_t t = 0;
+
+	for (unsigned i = 0; t < LENGTH; i++) {
+		int64_t begin = t, work_end = work(t, i),
+			from = t + 100 * US + (work_ns(i) - 4 * MS) / 2;
+		struct event *wait;
+
+		t = sleep(from, begin, i);
+		asleep(other, from, t);
+		wait = stage_offcpu(&s, v, 0, work_end + 20 * US, t + 30 * US, 0, 0);
+		stage_set(wait, COL_OBJECT_KIND, OBJECT_FD);
+		stage_set(wait, COL_WAKER_KIND, WAKER_TASK);
+		stage_set(wait, COL_WAKER, other.thread);
+		t += 40 * US;
+	}
+	judge(name, &w);
+}
+
+int main(void)
+{
+	s = stage_new();
+	v = stage_actor(&s, 100, 100, 0, "train");
+	other = stage_actor(&s, 200, 200, 0, "loader");
+	own("sleeps to the next tick", until_tick, UINT32_MAX,
+	    (struct wanted){ 1, FINDING_LOW, "which keeps a pace", NULL, false });
+	own("sleeps of one length", fixed, UINT32_MAX,
+	    (struct wanted){ 1, FINDING_HIGH, "a sleep", "pace", true });
+	own("sleeps of any length", any, UINT32_MAX,
+	    (struct wanted){ 1, FINDING_MEDIUM, "a sleep", "pace", true });
+	own("too few sleeps of one length", fixed, PACE_LEAST - 1,
+	    (struct wanted){ 1, FINDING_MEDIUM, "a sleep", "pace", true });
+	beside("another thread sleeps to the next tick", until_tick,
+	       (struct wanted){ 1, FINDING_LOW, "to keep a pace", NULL, false });
+	beside("another thread's sleeps of one length", fixed,
+	       (struct wanted){ 1, FINDING_HIGH, "which slept", "pace", true });
+	beside("another thread's sleeps of any length", any,
+	       (struct wanted){ 1, FINDING_HIGH, "which slept", "pace", true });
+	stage_free(&s);
+	return tap_done();
+}
