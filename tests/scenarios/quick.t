@@ -37,6 +37,8 @@ for r in results:
         tap.ok(r["found"], f"{name}: told, and whose fault it is", why)
         if r["line_right"] is not None:
             tap.ok(r["line_right"], f"{name}: where", why)
+        if r["name"] == "sleeper" and r["found"]:
+            tap.same(r["chain"]["severity"], "HIGH" if r["dose"] >= 10 else "MEDIUM", f"{name}: sleeps added to the work are grave by their share")
     tap.none([f"{c['kind']}: {c['summary']}" for c in r["false"]], f"{name}: nothing is told that did not happen")
 
 made = [r for r in results if "skipped" not in r and "failed" not in r]

@@ -300,6 +300,8 @@ static void print_doing(const struct loss_view *f, struct buf *out)
 		print_own(f, &line, out);
 	if (f->loss->sort & LOSS_PACED)
 		buf_puts(out, beside ? ", to keep a pace" : ", which keeps a pace");
+	if (f->loss->sort & LOSS_OUTSIDE && !f->who)
+		buf_puts(out, ", from outside; whether it had asked is not known");
 }
 
 /* Who prepares batches has some in store when it ends. */
