@@ -167,19 +167,19 @@ static void walk_life(const struct walk *w, struct path_thread *th, const struct
 	walk_thread(&deeper, th, part.from_ns, win->to_ns);
 }
 
-/* When the releaser acted, where the wake-up arrived later: INT64_MIN: it was asleep for long,
- * and did not. */
-static int64_t find_act(const struct path_thread *releaser, const struct window *win)
+/* Where the wake-up arrived later than the releaser acted: it did not if it was asleep for long. */
+int64_t path_walk_act(const struct path_thread *releaser, const struct segment *wait,
+		      int64_t start_ns)
 {
-	int64_t arrived = win->s->end_ns, slept;
+	int64_t arrived = wait->end_ns, slept;
 	size_t i = segment_log_find(&releaser->log, arrived - 1);
 
-	if (!(win->s->flags & SEGMENT_ACT_UNKNOWN) || i == releaser->log.v.n ||
+	if (!(wait->flags & SEGMENT_ACT_UNKNOWN) || i == releaser->log.v.n ||
 	    segment_log_is_mix(&releaser->log, i) ||
 	    !segment_blocked(segment_log_what(&releaser->log, i)))
 		return arrived;
 	slept = segment_log_start(&releaser->log, i);
-	return arrived - slept <= PATH_IN_FLIGHT_NS && slept > win->start_ns ? slept : INT64_MIN;
+	return arrived - slept <= PATH_IN_FLIGHT_NS && slept > start_ns ? slept : INT64_MIN;
 }
 
 static void walk_wait(const struct walk *w, const struct window *win)
@@ -202,7 +202,7 @@ static void walk_wait(const struct walk *w, const struct window *win)
 		walk_before(w, releaser, win);
 		return;
 	}
-	act = find_act(releaser, win);
+	act = path_walk_act(releaser, win->s, win->start_ns);
 	if (act == INT64_MIN) {
 		emit_blocked(w, win->th, win->from_ns, win->to_ns, win->s);
 		return;
@@ -485,6 +485,15 @@ int64_t path_known_ns(const struct path *p, uint32_t anchor)
 		}
 	}
 	return known;
+}
+
+void path_walk_life(struct path *p, uint32_t track, struct path_thread *th, int64_t from_ns,
+		    int64_t to_ns, struct path_listener *listener)
+{
+	struct walk w = { .p = p, .listener = listener, .track = track, .late = true };
+
+	if (from_ns < to_ns)
+		walk_thread(&w, th, from_ns, to_ns);
 }
 
 int path_window(struct path *p, uint32_t anchor, int64_t from_ns, int64_t to_ns,
