@@ -62,6 +62,7 @@ void cause_free(struct cause *c)
 	live_free(c->live);
 	graphs_free(c->graphs);
 	path_tracks_free(c->tracks);
+	gains_free(&c->gains);
 	clocks_free(&c->clocks);
 	open_calls_free(&c->open);
 	uncovered_free(&c->uncovered);

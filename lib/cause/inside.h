@@ -14,6 +14,7 @@
 #include "lib/cause/disks.h"
 #include "lib/cause/ended.h"
 #include "lib/cause/files.h"
+#include "lib/cause/gains.h"
 #include "lib/cause/killed.h"
 #include "lib/cause/lost_time.h"
 #include "lib/cause/lossy.h"
@@ -40,6 +41,7 @@ struct cause {
 	struct launched_names kernels;
 	struct tally tally;
 	struct lost_time lost_time;
+	struct gains gains;
 	struct cause_lossy lossy;
 	struct cause_disks disks;
 	struct cause_files files;

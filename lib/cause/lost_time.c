@@ -240,6 +240,9 @@ static bool blamed_add(struct lost_time *l, uint32_t process, uint32_t anchor,
 
 	if (!x || (only_outside && !x->outside))
 		return x || full;
+	if (l->pane == INT64_MAX && p->number && !only_outside &&
+	    !vec_push(&l->marks, (struct loss_mark){ (uint32_t)(x - l->v.v), anchor, p->number }))
+		return false;
 	return loss_add(l, x, anchor, b, p);
 }
 
@@ -254,6 +257,8 @@ static bool idle_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 	in.ns = at_most ? p->at_most_ns : p->gap_ns;
 	in.idle_ns = at_most ? 0 : in.ns;
 	in.waits = p->gaps;
+	/* What lies beside gaps for the most part is no cause of them. */
+	in.number = 2 * in.ns > p->ns ? p->number : 0;
 	in.longest_ns = in.longest_ns < in.ns ? in.longest_ns : in.ns;
 	only_outside &= 2 * p->unended_ns <= in.ns; /* what never ended is told wherever it is */
 	if (!only_outside && in.ns)
@@ -545,6 +550,7 @@ void lost_time_free(struct lost_time *l)
 		free(l->processes.v[i].gaps);
 	}
 	loss_free(&l->several);
+	vec_free(&l->marks);
 	vec_free(&l->v);
 	vec_free(&l->unused);
 	vec_free(&l->processes);

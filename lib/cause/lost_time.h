@@ -127,6 +127,12 @@ struct loss_process {
 	VEC(uint32_t) at;	/* positions of its losses */
 };
 
+/* A part of an anchor's track that is of a loss: what a replay leaves out (gains.h). */
+struct loss_mark {
+	uint32_t loss; /* position */
+	uint32_t anchor, number;
+};
+
 /* Zero-initialised is empty. */
 struct lost_time {
 	bool in_steps; /* what is added now */
@@ -135,9 +141,10 @@ struct lost_time {
 	VEC(uint32_t) unused; /* positions */
 	VEC(struct loss_process) processes;
 	struct map by;
-	struct where where;  /* by position */
-	int64_t pane;	     /* that what grows is counted in */
-	struct loss several; /* lost_several.h */
+	struct where where;	     /* by position */
+	int64_t pane;		     /* that what grows is counted in */
+	struct loss several;	     /* lost_several.h */
+	VEC(struct loss_mark) marks; /* of the end */
 };
 
 struct cause;

@@ -227,7 +227,7 @@ int cause_settle(struct cause *c, int64_t pane, struct err *e)
 	c->ended = pane == INT64_MAX;
 	c->settled_ns = c->ended ? c->end_ns : (pane + 1) * TALLY_PANE_NS;
 	if (c->ended) {
-		if (!lost_time_finish(&c->lost_time, c))
+		if (!lost_time_finish(&c->lost_time, c) || !gains_make(&c->gains, c))
 			return err_nomem(e);
 		rc = hangs_find(c, e);
 		if (rc == 0)

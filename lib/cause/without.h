@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counterfactual: what would have been without a cause. Its intervals are taken out of the events they lie in, so
- * that a call, a step, the whole are as much shorter. At most all of it is gained; what is certain is what was lost while
- * the device had nothing to do: the rest may have been hidden behind work of the device.
+ * The counterfactual: what would have been without a cause, as an interval. Gains of several causes do not add up: each
+ * is that of its cause alone.
  */
 #ifndef INGERO_CAUSE_WITHOUT_H
 #define INGERO_CAUSE_WITHOUT_H

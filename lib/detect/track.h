@@ -18,6 +18,7 @@
 #include "lib/event/stream.h"
 #include "lib/path/loops.h"
 #include "lib/path/path_unended.h"
+#include "lib/path/replay.h"
 
 /* Pieces of one anchor that wait until it is known whether they lie in a step: 24 bytes each. */
 #define TRACK_PIECES_MAX 524288
@@ -87,6 +88,15 @@ const struct io_limits *path_tracks_limits(const struct path_tracks *t);
 /* Processes that the one of track i started between its steps, or in them; parts: of these. False: out of memory. */
 bool path_tracks_new_processes(const struct path_tracks *t, size_t i, bool within,
 			       const struct track_parts *parts, struct new_between *out);
+/* What-if by replay, when the tracks are finished (lib/path/replay.h). The part of this number of the anchor's track is the lane's
+ * cause. False: out of memory. */
+bool path_tracks_replay_mark(struct path_tracks *t, struct replay *r, uint32_t anchor,
+			     uint32_t number, unsigned lane);
+/* Over the steps of the anchor's track, or all of it where none are known. False: out of memory. */
+bool path_tracks_replay_run(struct path_tracks *t, struct replay *r, uint32_t anchor,
+			    struct replay_gains *out);
+/* NULL: out of memory. */
+struct replay *path_tracks_replay_new(struct path_tracks *t);
 const struct first_calls *path_tracks_firsts(const struct path_tracks *t);
 
 #endif

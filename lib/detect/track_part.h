@@ -17,6 +17,7 @@
 #define TRACK_LONG_NS 10000000
 
 struct track_part {
+	uint32_t number; /* of what it is of the track: for path_tracks_replay_mark */
 	uint32_t stack; /* world stack id: the anchor's own, of its call, wait or CPU sample; 0 not known */
 	enum path_class class;
 	uint32_t culprit; /* path_culprits.h; 0: the anchor itself, or none */

@@ -299,6 +299,7 @@ bool track_sums_parts(const struct track_sums *s, enum track_window window, uint
 		if (!part_of(&sum->key, &sum->total[window], anchor, path, names, &part) ||
 		    !vec_push(&out->v, part))
 			return false;
+		out->v.v[out->v.n - 1].number = (uint32_t)i + 1;
 		out->v.v[out->v.n - 1].longs = sum->longs[window];
 		out->v.v[out->v.n - 1].long_ns = sum->long_ns[window];
 	}

@@ -268,10 +268,27 @@ static void symptom_line(struct buf *out, const struct report *r, const struct f
 	buf_puts(out, " calls\n");
 }
 
-/* "a step would take 1.4 ms to 1.5 ms instead of 1.8 ms" */
+/* Two digits: more would be a promise that nobody keeps. */
+static void print_about(char *out, size_t size, uint64_t ns)
+{
+	uint64_t unit = 1;
+	char *unit_at;
+
+	while (ns / unit >= 100)
+		unit *= 10;
+	report_ns(out, size, (double)((ns + unit / 2) / unit * unit));
+	/* "4.50 s", "36.0 ms" */
+	unit_at = strchr(out, ' ');
+	if (!unit_at || !strchr(out, '.') || unit_at - out != 4)
+		return;
+	unit_at -= unit_at[-2] == '.' ? 2 : 1;
+	memmove(unit_at, strchr(out, ' '), strlen(strchr(out, ' ')) + 1);
+}
+
+/* "a step takes 1.4 ms to 1.5 ms instead of 1.83 ms" */
 static void without(struct buf *out, const struct report *r, const struct finding *c, bool color)
 {
-	char ns[48];
+	char ns[48], high[48];
 
 	for (size_t i = 0; i < c->without.n; i++) {
 		const struct finding_without *s = &c->without.v[i];
@@ -289,9 +306,11 @@ static void without(struct buf *out, const struct report *r, const struct findin
 		} else {
 			buf_puts(out, "all of it takes ");
 		}
-		buf_puts(out, report_ns(ns, sizeof(ns), (double)s->low_ns));
-		if ((double)s->high_ns > 1.005 * (double)s->low_ns)
-			buf_printf(out, " to %s", report_ns(ns, sizeof(ns), (double)s->high_ns));
+		print_about(ns, sizeof(ns), s->low_ns);
+		print_about(high, sizeof(high), s->high_ns);
+		buf_puts(out, ns);
+		if (strcmp(ns, high) != 0)
+			buf_printf(out, " to %s", high);
 		buf_printf(out, " instead of %s", report_ns(ns, sizeof(ns), (double)s->from_ns));
 	}
 	if (c->without.n)

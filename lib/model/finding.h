@@ -99,6 +99,7 @@ struct finding_fix {
 struct finding_without {
 	struct bytes what; /* "wall", "step", "p99" */
 	struct bytes op;   /* of "p99" */
+	bool replayed;	   /* by a replay, too; else by subtraction alone */
 	uint64_t from_ns, low_ns, high_ns;
 };
 

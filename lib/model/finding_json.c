@@ -115,7 +115,7 @@ MAP(fix_map, fix_members);
 static const struct jsonmap_member without_members[] = {
 	MEMBER("what", TEXT, AS_IS, what),	MEMBER("op", TEXT, LEFT_OUT, op),
 	MEMBER("from_ns", U64, AS_IS, from_ns), MEMBER("low_ns", U64, AS_IS, low_ns),
-	MEMBER("high_ns", U64, AS_IS, high_ns),
+	MEMBER("high_ns", U64, AS_IS, high_ns), MEMBER("replayed", BOOL, LEFT_OUT, replayed),
 };
 MAP(without_map, without_members);
 #undef S

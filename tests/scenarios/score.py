@@ -336,6 +336,10 @@ def judge(run, report):
         "chain": brief(told) if told else None, "line_right": same_line(told, run) if told else None,
         "lost": report["coverage"]["lost"], "others_ns": run.others_ns, "run_delay_ns": delay, "wall_ns": run.wall_ns,
     }
+    if run.truth.get("steps"):
+        result["step_ns"] = run.truth["wall_ns"] / run.truth["steps"]
+    if told:
+        result["without"] = next((w for w in told["counterfactual"] if w["what"] == "step"), None)
     if truth and told and told.get("at_least"):
         truth = truth[0] * told["covered"], truth[1]  # of the part of the time in which its calls were recorded
     if truth and told:
@@ -449,6 +453,9 @@ def summary(results):
     false = sum(len(r["false"]) for r in made)
     errors = [abs(r["error"]) for r in found if "error" in r]
     lines = [r["line_right"] for r in found if r["line_right"] is not None]
+    promised = what_ifs(results)
+    kept = [r["without"]["low_ns"] <= true <= r["without"]["high_ns"] for r, true in promised]
+    widths = [(r["without"]["high_ns"] - r["without"]["low_ns"]) / true for r, true in promised]
     return {
         "scenarios": len(results), "real": sum(r["made"] == "real" for r in made), "generated": sum(r["made"] != "real" for r in made),
         "failed": sum("failed" in r for r in results), "skipped": sum("skipped" in r for r in results),
@@ -458,7 +465,20 @@ def summary(results):
         "top1": sum(r["rank"] == 1 for r in found) / len(found) if found else None,
         "measured": len(errors), "error_median": statistics.median(errors) if errors else None, "error_p90": percentile(errors, 0.9),
         "error_worst": max(errors, default=None), "lines": len(lines), "line_accuracy": sum(lines) / len(lines) if lines else None,
+        "what_ifs": len(kept), "what_ifs_kept": sum(kept), "what_if_width": statistics.mean(widths) if widths else None,
     }
+
+
+# With a dose these do what they do not do without: they read, launch and wait more besides what is called their cause.
+MORE_WORK = ("memory-limit", "launch-storm", "sync-storm", "churn", "leak")
+
+
+def what_ifs(results):
+    """(result, true step time) of those that promise a step without the cause, where the same was run without it, and nothing else took
+    time of either."""
+    quiet = [r for r in results if r["name"] not in MORE_WORK and not r.get("disturbances")]
+    clean = {(r["name"], r["seed"]): r["step_ns"] for r in quiet if r["dose"] == 0 and r.get("step_ns")}
+    return [(r, clean[r["name"], r["seed"]]) for r in quiet if r.get("without") and (r["name"], r["seed"]) in clean]
 
 
 def percent(v):
@@ -492,6 +512,8 @@ def print_summary(s):
     print(f"error, median  {percent(s['error_median']):>8}   of the lost time, {s['measured']} measured; p90 {percent(s['error_p90'])},"
           f" worst {percent(s['error_worst'])}")
     print(f"line           {percent(s['line_accuracy']):>8}   of {s['lines']}")
+    print(f"what if        {s['what_ifs_kept']:>3} of {s['what_ifs']:<3} steps without the cause, in a second run, lie in the range that was told;"
+          f" its mean width {percent(s['what_if_width'])} of a step")
     short = goal(s)
     print("goal           " + ("met" if not short else "missed: " + ", ".join(short)))
 
