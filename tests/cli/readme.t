@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# The README's lines under "Where people look" run as they are printed, and each answers with something.
+# The README's lines under "Where people look" run as they are printed, and each answers with something. What it says `make demo-torch`
+# printed has the headings of that script, and lines as ingero-explain prints them.
 
 import os
 import re
@@ -14,7 +15,8 @@ sys.path.insert(0, "tests")
 import tap  # noqa: E402
 
 with open("README.md", encoding="utf-8") as f:
-    section = re.search(r"## Where people look\n(.*?)\n(?:## |Live, )", f.read(), re.S)[1]
+    readme = f.read()
+section = re.search(r"## Where people look\n(.*?)\n(?:## |Live, )", readme, re.S)[1]
 lines = [line[4:] for line in section.splitlines() if line.startswith("    ")]
 tap.ok(len(lines) >= 10, f"{len(lines)} lines")
 with tempfile.TemporaryDirectory() as tmp:
@@ -28,4 +30,42 @@ with tempfile.TemporaryDirectory() as tmp:
         file = re.search(r"-o (\S+)", line)
         size = os.path.getsize(os.path.join(tmp, file[1])) if file and os.path.exists(os.path.join(tmp, file[1])) else len(p.stdout)
         tap.ok(p.returncode == 0 and size > 20, line, f"status {p.returncode}, {size} bytes\n{p.stderr.decode()[:600]}")
+
+# ---- the demo: both what stands there and what the program prints today have to have this form
+
+TIME = r"[\d.]+ (?:ns|us|ms|s)"
+VERDICT = rf"[^:]+ \(pid \d+\): ~?[\d,]+ steps of \S+ \([\w.]+:\d+(?:-\d+)?\), {TIME} each: ((?:{TIME} \([\d.]+%\) [^;]+(?:; |\.$))+)(?:{TIME} .*\.)?"
+STEP = rf"A step of [^:]+ \(pid \d+\): ~?[\d,]+ of \S+ \([\w.]+:\d+(?:-\d+)?\) in {TIME}, median {TIME}, p99 {TIME}"
+ROW = rf" +[\d.]+%  +{TIME}  \S.*| +{TIME}    \S.*|    (?:start|between|end) {TIME}: \S.*"
+FINDING = r"\[1\] (?:HIGH|MEDIUM|LOW) [a-z-]+  .* \([0-9a-f]{16}\)"
+
+
+def check_report(what, text):
+    """text: what stands below "Whose fault it was"; long lines may be broken."""
+    verdict, steps, *others = text.strip("\n").split("\n\n")
+    finding = next((o for o in others if o.startswith("[1]")), "")
+    verdict, finding = " ".join(verdict.split("\n")), " ".join(finding.split("\n"))
+    found = re.fullmatch(VERDICT, verdict)
+    tap.ok(found, f"{what}: the verdict's form", verdict)
+    shares = [float(x) for x in re.findall(rf"{TIME} \(([\d.]+)%\)", found[1] if found else "")]
+    tap.ok(1 <= len(shares) <= 3 and shares[1:] == sorted(shares[1:], reverse=True), f"{what}: behind what leads, by size", str(shares))
+    first, *rows = steps.split("\n")
+    tap.ok(re.fullmatch(STEP, first), f"{what}: a step", first)
+    tap.ok(len(rows) > 3, f"{what}: its lines", str(len(rows)))
+    tap.none([r for r in rows if not re.fullmatch(ROW, r)], f"{what}: have their form")
+    tap.ok(re.fullmatch(FINDING, finding.split("    When")[0].strip()), f"{what}: the first finding's form", finding)
+
+
+block = re.search(r"(?m)^    == A training loop.*?(?=^\S)", readme, re.S)[0]
+block = re.sub(r"(?m)^    ", "", block)
+with open("tests/real/demo.sh", encoding="utf-8") as f:
+    script = f.read()
+headings = re.findall(r"(?m)^== (.*)$", block)
+said = [re.sub(r"\$\w+", ".*", re.escape(h).replace(r"\$", "$")) for h in re.findall(r'(?m)^\s*say "(.*)"$', script)]
+tap.none([h for h in headings if not any(re.fullmatch(s, h) for s in said)], "README's demo has the headings of tests/real/demo.sh")
+tap.same([h.split(",")[0] for h in headings], ["A training loop of 160 steps", "Whose fault it was", "The truth"], "in its order")
+check_report("README", re.search(r"\$ ingero-correlate \S+ \| ingero-explain\n(.*?)\n\n== The truth", block, re.S)[1])
+for scenario in ("disk", "incident"):
+    made = subprocess.run([os.path.join(tap.BIN, "ingero-demo"), scenario, "--duration", "3s"], capture_output=True, check=True).stdout
+    check_report(scenario, subprocess.run([os.path.join(tap.BIN, "ingero-explain")], input=made, capture_output=True, check=True).stdout.decode())
 tap.done_testing()
