@@ -346,14 +346,17 @@ static void add_reasons(const struct cause *c, const struct path_causes *why, st
 	for (size_t i = 0; i < why->v.n && i < REASON_LINES; i++) {
 		const struct path_cause *cause = &why->v.v[i];
 
-		for (unsigned k = 0; k < cause->nlines && k < REASON_LINES; k++) {
+		/* Who took the CPU is told without a line. */
+		bool whole = cause->class == PATH_TAKEN || cause->class == PATH_RECORDER;
+
+		for (unsigned k = 0; k < cause->nlines && k < (whole ? 1 : REASON_LINES); k++) {
 			struct path_cause one = *cause;
 
-			if ((double)cause->lines[k].ns < PATH_CAUSE_SHARE * (double)why->ns)
-				break;
 			one.lines[0] = cause->lines[k];
 			one.nlines = 1;
-			one.ns = one.lines[0].ns;
+			one.ns = whole ? cause->ns : one.lines[0].ns;
+			if ((double)one.ns < PATH_CAUSE_SHARE * (double)why->ns)
+				break;
 			one.longest_ns = 0;
 			buf_puts(&text, "more than the others: ");
 			reason_print_past(&text, path_tracks_names(c->tracks), &one);
