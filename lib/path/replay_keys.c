@@ -3,15 +3,15 @@
  * What each key of a segment is to a replay: whose cause it is, whether it waits for somebody, and of sleeps whether they
  * keep a pace. A pace is held against the clock, so that time gained before it is waited for again. The ends of one
  * sleep are fitted to a line over their number: where they stay as close to it as their distances are to each other, it is
- * a pace; where they drift away, what is between them and the sleeps add up (critical-path.md, 3).
+ * a pace; where they drift away as a sum of independent distances does, the sleeps and what is between them add up.
  */
 #include <math.h>
 
 #include "lib/path/replay_state.h"
 
 #define PACE_LEAST   30 /* fewer sleeps at a place tell nothing */
-#define PACE_AT_MOST 2	/* spread of the residuals over that of the distances */
-#define ADDS_FROM    5
+#define PACE_AT_MOST 2 /* spread of the residuals over that of the distances: of a pace about 0.7 */
+#define ADDS_OF	     15 /* of n sleeps that add up it is about the square root of n / 15 */
 
 static enum replay_act act_of(const struct path *p, const struct segment *s)
 {
@@ -70,7 +70,7 @@ static enum replay_pace pace_of(const struct replay_sleeps *s)
 	gaps = sqrt(fmax(0, s->squares / (n - 1) - pow(s->gaps / (n - 1), 2)));
 	if (residual < PACE_AT_MOST * gaps)
 		return REPLAY_PACE;
-	return residual > ADDS_FROM * gaps ? REPLAY_RELATIVE : REPLAY_MAYBE_PACE;
+	return residual > sqrt(n / ADDS_OF) / 2 * gaps ? REPLAY_RELATIVE : REPLAY_MAYBE_PACE;
 }
 
 static bool find_paces(struct replay *r)

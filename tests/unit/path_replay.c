@@ -170,8 +170,38 @@ static void taker(void)
 	stage_free(&s);
 }
 
+/* main computes and sleeps 200 times: until the next tick of a clock, or always as long. */
+static void ticks(bool pace, const char *what)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main");
+	int64_t at = 0, own = 0, end;
+	struct replay_gains g;
+	struct outcome t;
+	uint32_t random = 1;
+
+	for (int i = 1; i <= 200; i++) {
+		int64_t work, late;
+
+		random = random * 1664525 + 1013904223;
+		work = MS + (random >> 16) % 64 * 10 * US;
+		late = (random >> 24) % 8 * US;
+		end = pace ? i * 5 * MS + late : at + work + 3 * MS + late;
+		sleep_for(&s, a, at + work, end);
+		own += i > 1 ? work : 0;
+		at = end;
+	}
+	t = run(&s, a.thread, at);
+	g = without(&t, a, at, a, SEGMENT_OWN, false);
+	is_gain(&g, pace ? 0 : own, pace ? 0 : own, what);
+	outcome_free(&t);
+	stage_free(&s);
+}
+
 int main(void)
 {
+	ticks(true, "what is gained before a tick is waited for");
+	ticks(false, "where sleeps add up it is gained");
 	slack();
 	ahead();
 	holder();
