@@ -9,6 +9,7 @@
 
 #include "bpf/mix.h"
 #include "bpf/task.h"
+#include "bpf/unwind_rule.h"
 
 /* Settings, written before loading; the verifier sees constants and removes what is switched off. */
 __weak const volatile __u32 config_scope =
@@ -16,6 +17,7 @@ __weak const volatile __u32 config_scope =
 __weak const volatile __u32 config_uid = 0;    /* SCOPE_USER */
 __weak const volatile __u32 config_self = 0;   /* the recorder, never a target */
 __weak const volatile __u32 config_walker = 0; /* enum walker */
+__weak const volatile __u32 config_unwind = 0; /* stacks are walked by tables, see unwind.h */
 __weak const volatile __u32 config_sched = 0;  /* sched.bpf.c is loaded */
 __weak const volatile __u32 config_cpu_words =
 	0; /* of 64 CPUs, in a mask of the possible ones; 0: too many, masks are not told */
@@ -63,6 +65,42 @@ __weak struct {
 	__type(key, u32);
 	__type(value, struct loss_slot);
 } losses SEC(".maps");
+
+/* Processes whose stacks are walked by tables: slot by tgid, and what stands there. Here because the loader's hook and an
+ * exec change what is mapped. */
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, UNWIND_PROCESSES);
+	__type(key, u32);
+	__type(value, u32);
+} unwind_slots SEC(".maps");
+
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UNWIND_PROCESSES);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, struct unwind_process);
+} unwind_processes SEC(".maps");
+
+/* What is mapped in the process changes. executed: it is another program from here on. */
+static __always_inline void unwind_changed(u32 tgid, bool executed)
+{
+	u32 *slot;
+	struct unwind_process *p;
+
+	if (!config_unwind)
+		return;
+	slot = bpf_map_lookup_elem(&unwind_slots, &tgid);
+	if (!slot)
+		return;
+	p = bpf_map_lookup_elem(&unwind_processes, slot);
+	if (!p || p->tgid != tgid)
+		return;
+	__sync_fetch_and_add(&p->changes, 1);
+	if (executed)
+		p->tgid = 0;
+}
 
 /* Its tier's probes have been detached since it was entered: its return is not seen. */
 static __always_inline bool call_detached(const struct call_open *call)

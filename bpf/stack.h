@@ -11,6 +11,7 @@
 
 #include "bpf/python_code.h"
 #include "bpf/regs.h"
+#include "bpf/unwind.h"
 
 /* Of each CPU, see cpu_python_walks. */
 __weak struct {
@@ -35,26 +36,6 @@ struct walk_at {
 };
 
 #define FRAME_STEP_MAX (1 << 20) /* no frame is larger: a wilder frame pointer is not one */
-
-/* Is this return address, read from slot, the kernel's trampoline? Then the true one. On x86 the slot says it;
- * elsewhere the trampoline is told by standing at the start of its page, with no call in front of it. */
-static __always_inline u64 return_address(struct walk *w, struct task_state *st, u64 slot,
-					  u64 address)
-{
-	u32 i = w->outer - 1;
-
-	if (i >= CALLS_OPEN_MAX)
-		return address;
-#if defined(__TARGET_ARCH_x86)
-	if (st->open[i].sp != slot)
-		return address;
-#else
-	if (address & 0xfff || follows_call(address))
-		return address;
-#endif
-	w->outer = i;
-	return st->open[i].ret;
-}
 
 /* The stack from bp on, as far as one copy reaches; two words at least. */
 static __always_inline bool walk_copy(struct walk *w, u64 bp)
@@ -197,7 +178,7 @@ static __always_inline u32 stack_tell(struct walk *w, struct python_process *pro
 		goto lost;
 	w->record.kind = WIRE_STACK;
 	w->record.python = python ? python->flags : 0;
-	w->record.pad2 = 0;
+	w->record.ends = w->ends;
 	w->record.n = n;
 	w->record.id = id;
 	w->record.tgid = tgid;
@@ -218,7 +199,7 @@ lost:
  * are somewhere on it. */
 static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u64 sp, u64 bp,
 					   struct task_struct *task, struct task_state *st,
-					   enum walk_room room)
+					   enum walk_room room, bool tables)
 {
 	struct python_walk *python;
 	struct python_process *process;
@@ -227,7 +208,10 @@ static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u6
 
 	w->outer = st->ncalls;
 	w->hash = st->seed;
-	if (config_walker == WALKER_LOOP) {
+	w->ends = 0;
+	if (tables && config_unwind && unwind_walk(w, st, tgid, ip, sp, bp, 0)) {
+		/* done */
+	} else if (config_walker == WALKER_LOOP) {
 		struct walk_at at = { .w = w, .st = st };
 
 		w->record.ip[0] = ip;
@@ -268,7 +252,7 @@ static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_stru
 					   struct task_state *st)
 {
 	return stack_number_of(ctx, &st->walk, REGS_IP(ctx), REGS_SP(ctx), REGS_FP(ctx), task, st,
-			       ROOM_MAKE);
+			       ROOM_MAKE, 1);
 }
 
 #endif

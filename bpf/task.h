@@ -102,10 +102,15 @@ struct walk {
 	/* Where the walk stands. Here and not on the BPF stack: the verifier must not tell iterations apart. */
 	u64 base; /* user address of window[0] */
 	u64 most; /* pairs of words begin there at most, in bytes from base */
-	u64 bp;
+	u64 ip, sp, bp;
 	u64 hash;
 	u32 n;
-	u32 outer; /* open calls whose return address has not been passed yet */
+	u32 ends;	/* enum unwind_end */
+	u32 exact;	/* ip is where the thread was, not where it will return to */
+	u32 slot;	/* of its process in unwind_processes, + 1; 0: not known */
+	u32 slot_epoch; /* unwind_epoch when it was asked for */
+	u32 generation; /* of the process's mappings, for this walk */
+	u32 outer;	/* open calls whose return address has not been passed yet */
 	/* Stacks met last, by some bits of their hash: most calls come from where another has come from. */
 	u64 known_hash[WALK_KNOWN];
 	u32 known[WALK_KNOWN];

@@ -66,6 +66,41 @@ static inline __s32 unwind_rule_fp_offset(__u64 rule)
 	return (__s32)(rule >> 32);
 }
 
+/* What is shared with the walk (bpf/unwind.h), besides rules. Of each process that has tables, by slot: */
+#define UNWIND_PROCESSES 1024
+#define UNWIND_MODULES	 8192
+struct unwind_process {
+	__u32 tgid;	  /* 0: the slot is free */
+	__u32 generation; /* of its list of mappings */
+	__u32 changes;	  /* of what is mapped, as far as the loader tells; counted by BPF */
+	__u32 looked; /* changes when the list was made: as long as it is another number the list may be wrong */
+};
+
+/* A process's list: entry 0 has the number of those behind it in start; they are sorted by address. */
+struct unwind_mapping {
+	__u64 start, end;
+	__u64 bias;   /* added to an address as linked */
+	__u32 module; /* 0: in no file */
+	__u32 pad;
+};
+#define UNWIND_MAPPINGS_MAX 4096
+#define UNWIND_NO_TABLE	    0xffffffff /* as a module: a file that has none (yet) */
+
+/* A module's table, as u64: its base, its number of pages, then two to each the u32 of pages and rows of struct unwind_table. */
+#define UNWIND_HEAD 2
+
+/* Why a stack ends where it does: a mask. */
+enum unwind_end {
+	UNWIND_ENDS = 1 << 0,	   /* at the start of a thread or of the program */
+	UNWIND_CUT = 1 << 1,	   /* it is deeper than is told */
+	UNWIND_GUESSED = 1 << 2,   /* a frame of it was found by the frame pointer alone */
+	UNWIND_TABLELESS = 1 << 3, /* in a file that has no table */
+	UNWIND_UNKNOWN = 1 << 4,   /* at an instruction whose rule is not followed, or no code */
+	UNWIND_FAULT = 1 << 5,	   /* its memory could not be read */
+	UNWIND_STUCK = 1 << 6,	   /* the next frame would not be further out */
+	UNWIND_CHANGING = 1 << 7,  /* what is mapped was changing: any frame may be wrong */
+};
+
 /* arm64 */
 static inline __s32 unwind_rule_fp_offset_arm64(__u64 rule)
 {

@@ -175,7 +175,7 @@ struct wire_stack {
 	__u16 n;
 	__u32 id;
 	__u32 tgid;
-	__u32 pad2;
+	__u32 ends;		      /* enum unwind_end; 0: found by frame pointers */
 	__u64 ip[WIRE_STACK_MAX + 1]; /* innermost first; the first n cross */
 };
 #define WIRE_STACK_HEAD 16

@@ -38,7 +38,7 @@ struct values {
 	const char *user, *pod, *db, *node, *link, *walker, *mark, *btf;
 	struct cli_list only, except; /* names of ops */
 	bool all, no_stacks, no_sched, no_gpu, no_probes, nested, bundle;
-	uint64_t duration_ns, hung_ns, flush_ns, ring_bytes;
+	uint64_t duration_ns, hung_ns, flush_ns, ring_bytes, unwind_bytes;
 	uint64_t rotate_bytes, rotate_ns, max_bytes, flight_ns, flight_bytes;
 	int64_t keep;
 	struct cli_list triggers;
@@ -86,8 +86,7 @@ static const struct cli_option options[] = {
 	{ "duration", 0, CLI_DURATION, AT(duration_ns), "TIME", "Stop after this time",
 	  "Recording" },
 	{ "event", 'e', CLI_LIST, AT(only), "OP[,OP]",
-	  "Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)",
-	  "Recording" },
+	  "Only these: a name, cu*Alloc*, cuda, driver:cu*", "Recording" },
 	{ "exclude", 0, CLI_LIST, AT(except), "OP[,OP]", "Not these", "Recording" },
 	{ "no-stacks", 0, CLI_FLAG, AT(no_stacks), NULL, "Record no call stacks", "Recording" },
 	{ "no-sched", 0, CLI_FLAG, AT(no_sched), NULL,
@@ -115,6 +114,8 @@ static const struct cli_option options[] = {
 	  "Name a call once it has been open this long (5s)", "Recording" },
 	{ "ring", 0, CLI_SIZE, AT(ring_bytes), "SIZE", "Kernel buffer, a power of two (16m)",
 	  "Recording" },
+	{ "unwind-memory", 0, CLI_SIZE, AT(unwind_bytes), "SIZE",
+	  "Tables for code without frame pointers (0: none)", "Recording" },
 	{ "link", 0, CLI_CHOICE, AT(link), "KIND", "How to attach: auto, session, multi or perf",
 	  "Recording", "auto|session|multi|perf" },
 	{ "walker", 0, CLI_CHOICE, AT(walker), "KIND", "How to walk stacks: auto, loop or helper",
@@ -499,6 +500,7 @@ static int check_values(struct job *j)
 				       v->outputs.v[0]);
 	if (v->outputs.n > 2)
 		return cli_usage_error(&program, "at most two outputs: a file and -");
+	j->opt.probe.unwind_bytes = v->unwind_bytes;
 	if (probe_choose_ring(&j->opt.probe, v->ring_bytes, &e) ||
 	    probe_choose_samples(&j->opt.probe, v->cpu_hz, cpu_hz_given, !v->no_stacks,
 				 !v->no_probes, &e))

@@ -325,8 +325,9 @@ _ingero_record() {
 	_ingero_complete '-p --pid -u --user -a --all --pod -o --output -d --db --flush --rotate --rotate-every
 		--keep --max-size --bundle --flight-recorder --trigger --flight-memory -n --node
 		--duration -e --event --exclude --no-stacks --no-sched --no-gpu --no-probes --deadband
-		--heartbeat --budget --nested --sample -F --cpu-samples --mark --hung --ring --link
-		--walker --btf -q --quiet -v --verbose --color --progress -h --help --version' \
+		--heartbeat --budget --nested --sample -F --cpu-samples --mark --hung --ring
+		--unwind-memory --link --walker --btf -q --quiet -v --verbose --color --progress -h --help
+		--version' \
 		'-p|--pid PID
 		-u|--user USER
 		--pod NAMESPACE
@@ -352,6 +353,7 @@ _ingero_record() {
 		--mark FIFO
 		--hung TIME
 		--ring SIZE
+		--unwind-memory SIZE
 		--link choice auto session multi perf
 		--walker choice auto loop helper
 		--btf FILE

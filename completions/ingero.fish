@@ -330,7 +330,7 @@ complete -c ingero-record -l trigger -d 'Write it when a call was slow, hangs or
 complete -c ingero-record -l flight-memory -d 'Keep so much at most (256m)' -x
 complete -c ingero-record -s n -l node -d 'Call this machine so (default: its host name)' -x
 complete -c ingero-record -l duration -d 'Stop after this time' -x
-complete -c ingero-record -s e -l event -d 'Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)' -x -a '(__fish_complete_list , __ingero_ops)'
+complete -c ingero-record -s e -l event -d 'Only these: a name, cu*Alloc*, cuda, driver:cu*' -x -a '(__fish_complete_list , __ingero_ops)'
 complete -c ingero-record -l exclude -d 'Not these' -x -a '(__fish_complete_list , __ingero_ops)'
 complete -c ingero-record -l no-stacks -d 'Record no call stacks'
 complete -c ingero-record -l no-sched -d 'No off-CPU intervals, block I/O, memory stalls'
@@ -345,6 +345,7 @@ complete -c ingero-record -s F -l cpu-samples -d 'Sample where CPU time goes so 
 complete -c ingero-record -l mark -d 'Take lines as events: step 12, loss 0.4, ...' -x
 complete -c ingero-record -l hung -d 'Name a call once it has been open this long (5s)' -x
 complete -c ingero-record -l ring -d 'Kernel buffer, a power of two (16m)' -x
+complete -c ingero-record -l unwind-memory -d 'Tables for code without frame pointers (0: none)' -x
 complete -c ingero-record -l link -d 'How to attach: auto, session, multi or perf' -x -a 'auto session multi perf'
 complete -c ingero-record -l walker -d 'How to walk stacks: auto, loop or helper' -x -a 'auto loop helper'
 complete -c ingero-record -l btf -d 'The kernel\'s BTF, where /sys does not show it' -r -F

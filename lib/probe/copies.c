@@ -33,6 +33,7 @@ struct seen {
 struct probe_copies {
 	struct probe_session *session;
 	struct probe_stacks *stacks;
+	struct probe_unwinds *unwinds; /* may be NULL */
 	struct probe_pythons *pythons;
 	bool new_python;
 	VEC(struct probe_copy) copies;
@@ -47,7 +48,8 @@ struct probe_copies {
 };
 
 int probe_copies_new(struct probe_copies **out, struct probe_session *session,
-		     struct probe_stacks *stacks, struct probe_pythons *pythons, struct err *e)
+		     struct probe_stacks *stacks, struct probe_pythons *pythons,
+		     struct probe_unwinds *unwinds, struct err *e)
 {
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
@@ -55,6 +57,7 @@ int probe_copies_new(struct probe_copies **out, struct probe_session *session,
 	(*out)->session = (*out)->tiers.session = session;
 	(*out)->stacks = stacks;
 	(*out)->pythons = pythons;
+	(*out)->unwinds = unwinds;
 	return 0;
 }
 
@@ -372,6 +375,7 @@ int probe_copies_inherit(struct probe_copies *c, uint32_t parent, uint32_t child
 	if (!c->hooked || !probe_stacks_inherit(c->stacks, parent, child))
 		return -1;
 	probe_pythons_inherit(c->pythons, parent, child);
+	probe_unwinds_look(c->unwinds, child, false);
 	/* A use by index: the list grows meanwhile. */
 	for (uint32_t i = newest; i; i = c->uses.v.v[i - 1].before) {
 		const struct probe_use *of = &c->uses.v.v[i - 1];
@@ -528,6 +532,7 @@ int probe_copies_scan(struct probe_copies *c, uint32_t tgid, int64_t since_ns, s
 	int rc;
 
 	s.exe_inode = exe_inode(tgid);
+	probe_unwinds_look(c->unwinds, tgid, since_ns == PROBE_STOPPED);
 	probe_stacks_maps_begin(c->stacks, tgid);
 	probe_pythons_begin(c->pythons, tgid);
 	rc = host_maps_read(tgid, scan_mapping, &s, e);

@@ -17,6 +17,7 @@
 #include "lib/probe/session.h"
 #include "lib/probe/stacks.h"
 #include "lib/probe/tiers.h"
+#include "lib/probe/unwinds.h"
 #include "lib/probe/uses.h"
 
 struct probe_copy {
@@ -56,7 +57,8 @@ struct probe_uncovered {
 struct probe_copies;
 
 int probe_copies_new(struct probe_copies **out, struct probe_session *session,
-		     struct probe_stacks *stacks, struct probe_pythons *pythons, struct err *e);
+		     struct probe_stacks *stacks, struct probe_pythons *pythons,
+		     struct probe_unwinds *unwinds, struct err *e);
 void probe_copies_free(struct probe_copies *c);
 /* No more events from here on. Probes that take long to remove go when the copies are freed. false: the kernel has not let go
  * of all of them after PROBE_DETACH_MS; it does so without us. */

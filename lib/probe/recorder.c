@@ -174,7 +174,9 @@ static int open_probes(struct probe_recorder *r, struct err *e)
 	if (rc == 0)
 		rc = probe_codes_new(&r->codes, r->world, e);
 	if (rc == 0)
-		rc = probe_copies_new(&r->copies, r->session, r->stacks, r->pythons, e);
+		rc = probe_unwinds_new(&r->unwinds, r->session, r->opt.probe.unwind_bytes, e);
+	if (rc == 0)
+		rc = probe_copies_new(&r->copies, r->session, r->stacks, r->pythons, r->unwinds, e);
 	if (rc == 0)
 		rc = probe_targets_new(&r->targets, r->session, r->copies, r->stacks,
 				       &r->opt.targets, e);
@@ -441,6 +443,7 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_stacks_free(r->stacks);
 	probe_pythons_free(r->pythons);
 	probe_codes_free(r->codes);
+	probe_unwinds_free(r->unwinds);
 	probe_session_free(r->session);
 	probe_wire_free(r->wire);
 	probe_watch_free(&r->watch);

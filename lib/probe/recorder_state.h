@@ -72,6 +72,7 @@ struct probe_recorder {
 	struct world *world;
 	struct probe_session *session; /* NULL without probes, and all that go with them */
 	struct probe_stacks *stacks;
+	struct probe_unwinds *unwinds; /* NULL: stacks by frame pointers */
 	struct probe_pythons *pythons;
 	struct probe_codes *codes;
 	struct probe_copies *copies;

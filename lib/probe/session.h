@@ -23,13 +23,14 @@ struct probe_options {
 	enum probe_link link; /* AUTO: the cheapest that this kernel loads */
 	int walker; /* enum walker; WALKER_LOOP falls back to WALKER_HELPER by itself unless walker_forced */
 	bool walker_forced;
-	int scope;	     /* enum scope */
-	uint32_t uid;	     /* SCOPE_USER */
-	uint64_t ring_bytes; /* power of two, 0 = 16 MB */
-	bool sched;	     /* off-CPU intervals and occupancy */
-	uint32_t cpu_hz;     /* targets' threads are sampled that often on each CPU; 0: not */
-	bool cpu_asked;	     /* somebody asked for that: no session without */
-	const char *btf;     /* a file with the kernel's BTF; NULL: the kernel's own */
+	int scope;	       /* enum scope */
+	uint32_t uid;	       /* SCOPE_USER */
+	uint64_t unwind_bytes; /* that tables for unwinding may take; 0: stacks by frame pointers */
+	uint64_t ring_bytes;   /* power of two, 0 = 16 MB */
+	bool sched;	       /* off-CPU intervals and occupancy */
+	uint32_t cpu_hz;       /* targets' threads are sampled that often on each CPU; 0: not */
+	bool cpu_asked;	       /* somebody asked for that: no session without */
+	const char *btf;       /* a file with the kernel's BTF; NULL: the kernel's own */
 	const struct op_spec *specs;
 	size_t nspecs;
 };

@@ -107,6 +107,13 @@ static bool takes_one_task(void)
 	       (major > 6 || (major == 6 && minor >= 1));
 }
 
+/* The walk by tables is for this machine's registers; arm64's compilers keep frame pointers. */
+#if defined(__x86_64__)
+#define UNWINDS 1
+#else
+#define UNWINDS 0
+#endif
+
 static int load_once(struct probe_session *s, enum probe_link link, int walker,
 		     const struct probe_options *opt)
 {
@@ -132,9 +139,18 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	b->rodata->config_sched = opt->sched;
 	b->rodata->config_walker = (uint32_t)walker;
 	b->rodata->config_wake = bytes / 4;
+	b->rodata->config_unwind = UNWINDS && opt->unwind_bytes > 0 && walker != WALKER_NONE;
 	bpf_map__set_max_entries(b->maps.ring, (uint32_t)bytes);
 	bpf_map__set_max_entries(b->maps.life, LIFE_BYTES);
 	bpf_map__set_max_entries(b->maps.losses, (uint32_t)s->ncpu);
+	if (!b->rodata->config_unwind) {
+		bpf_map__set_max_entries(b->maps.unwind_cache, 1);
+		bpf_map__set_max_entries(b->maps.unwind_rules, 1);
+		bpf_map__set_max_entries(b->maps.unwind_lists, 1);
+		bpf_map__set_max_entries(b->maps.unwind_tables, 1);
+		bpf_map__set_max_entries(b->maps.unwind_slots, 1);
+		bpf_map__set_max_entries(b->maps.unwind_processes, 1);
+	}
 	configure_sched(b, &s->sched, s->ncpu);
 	rc = no_kfuncs ? probe_kfunc_drop(b->obj, b->skeleton->data, "bpf_rdonly_cast") : 0;
 	if (rc == 0)

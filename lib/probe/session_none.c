@@ -5,6 +5,7 @@
 #include "lib/probe/session.h"
 
 #include "lib/probe/session_optional.h"
+#include "lib/probe/session_unwind.h"
 
 int probe_session_open(struct probe_session **out, const struct probe_options *opt, struct err *e)
 {
@@ -61,4 +62,9 @@ NEVER(int, probe_session_open_calls, struct probe_session *s, probe_open_fn *fn,
 NEVER(int, probe_session_asleep, struct probe_session *s, probe_still_fn *fn, void *ctx, struct err *e)
 NEVER(const char *, probe_optional_unsampled, const struct probe_optionals *o)
 NEVER(bool, probe_optional_source, const struct probe_optionals *o, size_t i, struct probe_optional_source *out)
+NEVER(bool, probe_session_unwind_open, struct probe_session *s, struct probe_unwind_maps *out)
+NEVER(void, probe_session_unwind_close, struct probe_unwind_maps *m)
+NEVER(size_t, probe_session_unwind_table, struct probe_session *s, uint32_t module, const struct unwind_table *t)
+NEVER(size_t, probe_session_unwind_list, struct probe_session *s, uint32_t slot, const struct unwind_mapping *list, uint32_t n)
+NEVER(bool, probe_session_unwind_slot, struct probe_session *s, uint32_t tgid, uint32_t slot, bool on)
 /* clang-format on */

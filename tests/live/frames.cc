@@ -254,6 +254,11 @@ int main(int argc, char **argv)
 	std::thread one([] { all_kinds(false); }), other([] { all_kinds(false); });
 	one.join();
 	other.join();
+	char line[4096];
+	FILE *maps = fopen("/proc/self/maps", "r");
+	while (maps && fgets(line, sizeof(line), maps))
+		if (strstr(line, " r-xp "))
+			fprintf(out, "maps %s", line);
 	for (auto &stack : stacks) {
 		fprintf(out, "%ld", stack.second);
 		for (uintptr_t address : stack.first)

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Walks native stacks by tables made of .eh_frame (unwind_rule.h), so that code needs no frame pointers. A frame's rule comes
+ * from a cache, or by binary searches in the process's mappings, the module's pages and its rows. Lists of mappings and
+ * tables are maps within maps, never changed once they are there: a reader sees the old one or the new one, whole. Where the
+ * loader changes what is mapped, stacks are marked until the recorder has looked.
+ */
+#ifndef INGERO_BPF_UNWIND_H
+#define INGERO_BPF_UNWIND_H
+
+#include "bpf/maps.h"
+#include "bpf/regs.h"
+
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 65536); /* UNWIND_RULES_MAX */
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, u64);
+} unwind_rules SEC(".maps");
+
+struct unwind_list_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_INNER_MAP | BPF_F_MMAPABLE);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(struct unwind_mapping));
+};
+
+struct unwind_table_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_INNER_MAP | BPF_F_MMAPABLE);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(u64));
+};
+
+/* By slot of the process. */
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, UNWIND_PROCESSES);
+	__type(key, u32);
+	__array(values, struct unwind_list_map);
+} unwind_lists SEC(".maps");
+
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, UNWIND_MODULES);
+	__type(key, u32);
+	__array(values, struct unwind_table_map);
+} unwind_tables SEC(".maps");
+
+/* Rules met last, of all threads: in each set two, with the address and the generation of the process's list, of which no two
+ * processes have the same. Writers do not wait for each other: what two of them mixed up is of no address at all, since
+ * an address is kept mixed with its rule. */
+#define CACHE_BITS 14
+struct unwind_set {
+	u64 mixed[2];
+	u64 rule[2];
+};
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << CACHE_BITS);
+	__type(key, u32);
+	__type(value, struct unwind_set);
+} unwind_cache SEC(".maps");
+
+__weak __u32 unwind_epoch SEC(".bss"); /* counts changes of unwind_slots */
+
+#define LIST_STEPS 12 /* UNWIND_MAPPINGS_MAX */
+#define ROW_STEPS  16 /* of a page */
+
+#define NO_RULE	       ((u64)UNWIND_NONE)
+#define NO_TABLE_RULE  ((u64)15) /* no kind: UNWIND_NO_TABLE */
+#define UNWIND_NOWHERE 15
+
+/* The i-th u32 of the pages and rows of a table. */
+static __always_inline u32 table_word(void *table, u32 i)
+{
+	u32 at = UNWIND_HEAD + (i >> 1);
+	u64 *v = bpf_map_lookup_elem(table, &at);
+
+	return v ? *v >> (i & 1) * 32 : 0;
+}
+
+static __always_inline u64 rule_in_table(u32 module, u64 address)
+{
+	void *table = bpf_map_lookup_elem(&unwind_tables, &module);
+	u32 lo, hi, k, zero = 0, one = 1, rows, low = address & 0xffff, number;
+	u64 *base, *npages, *rule, page;
+
+	if (!table)
+		return NO_TABLE_RULE;
+	base = bpf_map_lookup_elem(table, &zero);
+	npages = bpf_map_lookup_elem(table, &one);
+	if (!base || !npages || address < *base)
+		return NO_RULE;
+	page = (address - *base) >> 16;
+	if (page >= *npages)
+		return NO_RULE;
+	rows = *npages + 1;
+	lo = table_word(table, page);
+	hi = table_word(table, page + 1);
+#pragma unroll
+	for (k = 0; k < ROW_STEPS; k++) {
+		u32 mid = (lo + hi) >> 1;
+
+		if (hi - lo <= 1)
+			break;
+		if ((table_word(table, rows + mid) & 0xffff) <= low)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	number = table_word(table, rows + lo) >> 16;
+	rule = bpf_map_lookup_elem(&unwind_rules, &number);
+	return rule ? *rule : NO_RULE;
+}
+
+/* The rule at this address of the process in that slot. */
+__weak __noinline u64 unwind_find(u32 slot, u64 address)
+{
+	void *list = bpf_map_lookup_elem(&unwind_lists, &slot);
+	struct unwind_mapping *m;
+	u32 lo = 1, hi, k, zero = 0;
+
+	if (!list)
+		return NO_TABLE_RULE;
+	m = bpf_map_lookup_elem(list, &zero);
+	if (!m)
+		return NO_TABLE_RULE;
+	hi = m->start + 1;
+#pragma unroll
+	for (k = 0; k < LIST_STEPS; k++) {
+		u32 mid = (lo + hi) >> 1;
+
+		if (hi - lo <= 1)
+			break;
+		m = bpf_map_lookup_elem(list, &mid);
+		if (!m)
+			return NO_TABLE_RULE;
+		if (m->start <= address)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	m = bpf_map_lookup_elem(list, &lo);
+	/* No code that is known: nothing follows from a frame pointer either. */
+	if (!m || address < m->start || address >= m->end)
+		return UNWIND_BAD;
+	if (m->module == UNWIND_NO_TABLE)
+		return NO_TABLE_RULE;
+	if (!m->module)
+		return NO_RULE;
+	return rule_in_table(m->module, address - m->bias);
+}
+
+/* The stack from at on. */
+static __always_inline bool unwind_copy(struct walk *w, u64 at)
+{
+	u64 base = at, end = at + WALK_WINDOW;
+
+	w->most = WALK_WINDOW - 8;
+	if (w->limit && end > w->limit && at < w->limit)
+		base = (at | 4095) + 1 - WALK_WINDOW;
+	if (bpf_probe_read_user(w->window, WALK_WINDOW, (void *)base)) {
+		w->limit = (end - 1) & ~4095ull;
+		base = (at | 4095) + 1 - WALK_WINDOW;
+		if (bpf_probe_read_user(w->window, WALK_WINDOW, (void *)base)) {
+			w->most = 0;
+			w->base = ~0ull;
+			return 0;
+		}
+	}
+	w->base = base;
+	return 1;
+}
+
+static __always_inline u64 window_word(struct walk *w, u64 offset)
+{
+	return w->window[(offset >> 3) & (WALK_WINDOW / 8 - 1)];
+}
+
+/* A word further out than those before; registers are saved right below. */
+#define SAVED_BELOW 64
+static __always_inline bool unwind_word(struct walk *w, u64 at, u64 *out)
+{
+	u64 offset = at - w->base;
+
+	if (offset > w->most) {
+		if (!unwind_copy(w, at - SAVED_BELOW))
+			return 0;
+		offset = at - w->base;
+		if (offset > w->most)
+			return 0;
+	}
+	*out = window_word(w, offset);
+	return 1;
+}
+
+/* A word anywhere; 0 where it cannot be read. */
+static __always_inline u64 unwind_near(struct walk *w, u64 at)
+{
+	u64 offset = at - w->base, v = 0;
+
+	if (offset <= w->most)
+		return window_word(w, offset);
+	bpf_probe_read_user(&v, sizeof(v), (void *)at);
+	return v;
+}
+
+/* Is this return address, read from slot, the kernel's trampoline? Then the true one. On x86 the slot says it;
+ * elsewhere the trampoline is told by standing at the start of its page, with no call in front of it. */
+static __always_inline u64 return_address(struct walk *w, struct task_state *st, u64 slot,
+					  u64 address)
+{
+	u32 i = w->outer - 1;
+
+	if (i >= CALLS_OPEN_MAX)
+		return address;
+#if defined(__TARGET_ARCH_x86)
+	if (st->open[i].sp != slot)
+		return address;
+#else
+	if (address & 0xfff || follows_call(address))
+		return address;
+#endif
+	w->outer = i;
+	return st->open[i].ret;
+}
+
+#define UNWIND_FRAME_MAX (1 << 23) /* bytes: no frame is larger */
+#define UNWIND_GUESS_MAX (1 << 20)
+#define UNWIND_STEPS	 6  /* frames a call */
+#define UNWIND_CALLS	 28 /* that many calls are enough for WIRE_STACK_MAX */
+/* From the place of the interrupted stack pointer in a ucontext: instruction pointer, frame pointer. */
+#define UCONTEXT_IP 8
+#define UCONTEXT_BP -40
+
+static __always_inline u64 unwind_rule_at(struct walk *w, u64 look)
+{
+	u64 key = look | (u64)w->generation << 48, rule;
+	u32 at = (look * 0x9e3779b97f4a7c15ull) >> (64 - CACHE_BITS);
+	volatile struct unwind_set *set = bpf_map_lookup_elem(&unwind_cache, &at);
+
+	if (!set)
+		return unwind_find(w->slot - 1, look);
+	rule = set->rule[0];
+	if ((set->mixed[0] ^ rule) == key)
+		return rule;
+	rule = set->rule[1];
+	if ((set->mixed[1] ^ rule) == key)
+		return rule;
+	rule = unwind_find(w->slot - 1, look);
+	set->mixed[1] = set->mixed[0];
+	set->rule[1] = set->rule[0];
+	set->mixed[0] = key ^ rule;
+	set->rule[0] = rule;
+	return rule;
+}
+
+/* A few frames more. 1: the walk is over, and w->ends says why. A function that is verified once, called in a plain loop: on
+ * kernels that hide from speculation it is faster than bpf_loop, and older ones have none. */
+__weak __noinline int unwind_frames(struct walk *w, struct task_state *st)
+{
+	u64 ip, sp, bp, hash;
+	u32 n, k, ends = 0;
+
+	if (!w || !st)
+		return 1;
+	ip = w->ip;
+	sp = w->sp;
+	bp = w->bp;
+	hash = w->hash;
+	n = w->n;
+#pragma unroll
+	for (k = 0; k < UNWIND_STEPS; k++) {
+		u64 rule = unwind_rule_at(w, w->exact ? ip : ip - 1), cfa, address;
+		s32 offset = unwind_rule_cfa(rule);
+		u32 kind = unwind_rule_kind(rule), fp = unwind_rule_fp(rule);
+
+		w->exact = 0;
+		if (kind == UNWIND_SP) {
+			cfa = sp + offset;
+		} else if (kind == UNWIND_BP) {
+			cfa = bp + offset;
+		} else if (kind == UNWIND_DBP) {
+			cfa = unwind_near(w, bp + offset);
+		} else if (kind == UNWIND_PLT) {
+			cfa = sp + 8 + ((ip & 15) >= offset ? 8 : 0);
+		} else if (kind == UNWIND_NONE) {
+			ends |= UNWIND_GUESSED;
+			if ((bp & 7) || bp < sp || bp - sp > UNWIND_GUESS_MAX) {
+				ends |= UNWIND_UNKNOWN;
+				goto out;
+			}
+			cfa = bp + 16;
+			fp = UNWIND_FP_CFA;
+			rule = (u64)(u32)-16 << 32;
+		} else if (kind == UNWIND_SIGNAL) {
+			address = unwind_near(w, sp + offset + UCONTEXT_IP);
+			bp = unwind_near(w, sp + offset + UCONTEXT_BP);
+			sp = unwind_near(w, sp + offset);
+			if (address < 4096 || n >= WIRE_STACK_MAX) {
+				ends |= address < 4096 ? UNWIND_FAULT : UNWIND_CUT;
+				goto out;
+			}
+			/* Told as a place to return to, which it is not. */
+			ip = address;
+			w->exact = 1;
+			goto next;
+		} else {
+			ends |= kind == UNWIND_END	 ? UNWIND_ENDS
+				: kind == UNWIND_NOWHERE ? UNWIND_TABLELESS
+							 : UNWIND_UNKNOWN;
+			goto out;
+		}
+		if (cfa <= sp || cfa - sp > UNWIND_FRAME_MAX || (cfa & 7)) {
+			ends |= UNWIND_STUCK;
+			goto out;
+		}
+		if (!unwind_word(w, cfa - 8, &address)) {
+			ends |= UNWIND_FAULT;
+			goto out;
+		}
+		address = return_address(w, st, cfa - 8, address);
+		if (address < 4096 || n >= WIRE_STACK_MAX) {
+			ends |= address < 4096 ? UNWIND_ENDS : UNWIND_CUT;
+			goto out;
+		}
+		if (fp == UNWIND_FP_CFA)
+			bp = unwind_near(w, cfa + unwind_rule_fp_offset(rule));
+		else if (fp == UNWIND_FP_BP)
+			bp = unwind_near(w, bp + unwind_rule_fp_offset(rule));
+		ip = address;
+		sp = cfa;
+	next:
+		/* Said again in a form that 6.1's verifier keeps, see walk_steps. */
+		__asm__ volatile("" : "+r"(n));
+		w->record.ip[n & WIRE_STACK_MAX] = ip;
+		hash = mix(hash, ip);
+		n++;
+	}
+	w->ends |= ends;
+	w->ip = ip;
+	w->sp = sp;
+	w->bp = bp;
+	w->hash = hash;
+	w->n = n;
+	return 0;
+out:
+	w->ends |= ends;
+	w->hash = hash;
+	w->n = n;
+	return 1;
+}
+
+/* Its process's slot, if it has tables; NULL: it has none. */
+static __always_inline struct unwind_process *unwind_process_of(struct walk *w, u32 tgid)
+{
+	struct unwind_process *p;
+	u32 slot, *found;
+
+	if (w->slot_epoch != unwind_epoch) {
+		w->slot_epoch = unwind_epoch;
+		found = bpf_map_lookup_elem(&unwind_slots, &tgid);
+		w->slot = found ? *found + 1 : 0;
+	}
+	if (!w->slot)
+		return 0;
+	slot = w->slot - 1;
+	p = bpf_map_lookup_elem(&unwind_processes, &slot);
+	return p && p->tgid == tgid ? p : 0;
+}
+
+/* Into w->record.ip, w->n, w->hash and w->ends. False: this process has no tables. exact: ip is where it was. */
+static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u32 tgid, u64 ip,
+					u64 sp, u64 bp, u32 exact)
+{
+	struct unwind_process *p = unwind_process_of(w, tgid);
+	u32 k;
+
+	if (!p)
+		return 0;
+	w->generation = p->generation & 0xffff;
+	w->ends = 0;
+	w->record.ip[0] = ip;
+	w->hash = mix(w->hash, ip);
+	w->n = 1;
+	w->ip = ip;
+	w->sp = sp;
+	w->bp = bp;
+	w->exact = exact;
+	w->base = ~0ull; /* nothing copied yet */
+	w->most = 0;
+	for (k = 0; k < UNWIND_CALLS; k++)
+		if (unwind_frames(w, st))
+			break;
+	/* Asked behind it: what is marked is too much rather than too little. */
+	if (*(volatile u32 *)&p->changes != *(volatile u32 *)&p->looked ||
+	    (*(volatile u32 *)&p->generation & 0xffff) != w->generation)
+		w->ends |= UNWIND_CHANGING;
+	w->hash = mix(w->hash, w->ends);
+	return 1;
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables for unwinding the stacks of processes: a thread beside the recorder reads what a process maps, builds tables of files
+ * not met before, and gives them to the kernel side. A process's stacks are walked by frame pointers until then.
+ */
+#ifndef INGERO_PROBE_UNWINDS_H
+#define INGERO_PROBE_UNWINDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/probe/session.h"
+
+struct probe_unwinds;
+
+/* memory: bytes that tables may take in the kernel. *out is NULL where this session walks by frame pointers. session: borrowed. */
+int probe_unwinds_new(struct probe_unwinds **out, struct probe_session *session, uint64_t memory,
+		      struct err *e);
+/* All of these take NULL. */
+void probe_unwinds_free(struct probe_unwinds *u);
+
+/* What the process maps has changed, or it is new. wait: until its tables are there, or PROBE_UNWINDS_WAIT_MS: it is stopped. */
+#define PROBE_UNWINDS_WAIT_MS 500
+void probe_unwinds_look(struct probe_unwinds *u, uint32_t tgid, bool wait);
+void probe_unwinds_ended(struct probe_unwinds *u, uint32_t tgid);
+
+struct probe_unwinds_sum {
+	uint64_t modules, bytes, build_ns; /* built so far */
+	uint64_t refused;		   /* modules without a table for want of memory */
+};
+struct probe_unwinds_sum probe_unwinds_totals(struct probe_unwinds *u);
+
+#endif

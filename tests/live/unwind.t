@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Native stacks of a C++ program without frame pointers, with frames of every kind, are those of libgcc's unwinder, frame by frame
+# and as often: the same call instruction calls one function that takes the stack, and one that is probed.
+import collections
+import os
+import platform
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import recording as rec
+from recording import tap
+
+DEEPEST = 127  # frames that a recording keeps
+OP = "cudaDeviceSynchronize"
+
+rec.need_bpf()
+if platform.machine() != "x86_64":
+    tap.skip_all("stacks are walked by frame pointers on this machine")
+if not shutil.which("c++"):
+    tap.skip_all("no C++ compiler here")
+
+
+def frame_at(maps, address):
+    """File and place in it of the call before this return address."""
+    for start, end, offset, path in maps:
+        if start <= address - 1 < end:
+            return path, address - 1 - start + offset
+    return "?", address
+
+
+def read_truth(name):
+    maps, stacks = [], collections.Counter()
+    for line in open(name, encoding="utf-8"):
+        words = line.split()
+        if words[0] == "maps":
+            start, end = (int(x, 16) for x in words[1].split("-"))
+            maps.append((start, end, int(words[3], 16), words[6] if len(words) > 6 else "?"))
+        else:
+            stacks[tuple(frame_at(maps, int(x, 16)) for x in words[1:])[:DEEPEST]] += int(words[0])
+    return stacks
+
+
+def record(program, *arguments):
+    ige, out = rec.path("unwind.ige"), rec.path("stacks")
+    p = subprocess.run(rec.command(["-o", ige, "--no-sched", "-e", OP, *arguments, "--", program, out, "libcudart.so.13", OP], True),
+                       env=rec.environment(), input="\n\n", capture_output=True, text=True, timeout=rec.PATIENCE)
+    tap.ok(p.returncode == 0 and os.path.getsize(out) > 0, f"{arguments}: recorded", p.stderr)
+    events, _, _ = rec.dump(ige)
+    got = collections.Counter(tuple((f[1], f[2]) for f in e["stack"]) for e in events if e["op"] == OP)
+    return read_truth(out), got
+
+
+for options in (["-O2", "-fomit-frame-pointer"], ["-O0", "-fomit-frame-pointer"], ["-O3", "-fomit-frame-pointer", "-static-libgcc"]):
+    program = rec.path("frames")
+    subprocess.run(["c++", *options, "-pthread", "-o", program, os.path.join(rec.HERE, "frames.cc"), "-ldl"], check=True)
+    for link in ("session", "perf") if options[0] == "-O2" else ("session",):
+        truth, got = record(program, "--unwind-memory", "64m", *(["--link", link] if link != "session" else []))
+        calls, same = sum(truth.values()), sum(min(n, got[stack]) for stack, n in truth.items())
+        tap.ok(calls > 7000 and len(truth) > 3000, f"{options[0]}, {link} links: {calls} calls with {len(truth)} stacks")
+        tap.same((sum(got.values()), same), (calls, calls), f"{options[0]}, {link} links: every stack is libgcc's")
+tap.done_testing()
