@@ -44,8 +44,12 @@ static __always_inline u64 call_caller(struct pt_regs *ctx)
 	return v;
 }
 
+/* The thread was interrupted there, or faulted; otherwise it is behind a system call. */
+#define REGS_INTERRUPTED(regs) ((s64)(regs)->orig_ax < 0)
+
 #elif defined(__TARGET_ARCH_arm64)
 
+#define REGS_INTERRUPTED(regs) 0 /* not asked: the walk is by frame pointers */
 static __always_inline void call_words(struct pt_regs *ctx, u64 *word)
 {
 	word[0] = ctx->regs[0];
@@ -57,10 +61,10 @@ static __always_inline void call_words(struct pt_regs *ctx, u64 *word)
 	word[6] = ctx->regs[6];
 	word[7] = ctx->regs[7];
 }
-#define CALLER_AT_ENTRY	    1
-#define RETURN_POPS	    0
+#define CALLER_AT_ENTRY	       1
+#define RETURN_POPS	       0
 /* Code that signs return addresses keeps the signature above the 48 bits of an address. */
-#define CODE_ADDRESS(value) ((value)&0xffffffffffffull)
+#define CODE_ADDRESS(value)    ((value)&0xffffffffffffull)
 
 static __always_inline void call_stack_words(struct pt_regs *ctx, u64 *word)
 {

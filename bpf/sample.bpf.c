@@ -22,6 +22,7 @@ static __always_inline u32 stack_of_sample(void *ctx, struct task_struct *task,
 	if (!w || !regs || config_walker == WALKER_NONE)
 		return 0;
 	w->limit = 0; /* another thread's */
+	w->slot_epoch = unwind_epoch - 1;
 	if (st->ncalls)
 		caller_learn(task->utask, st);
 	return stack_number_of(ctx, w, REGS_IP(regs) + 1, REGS_SP(regs), REGS_FP(regs), task, st,

@@ -199,7 +199,7 @@ lost:
  * are somewhere on it. */
 static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u64 sp, u64 bp,
 					   struct task_struct *task, struct task_state *st,
-					   enum walk_room room, bool tables)
+					   enum walk_room room, bool exact)
 {
 	struct python_walk *python;
 	struct python_process *process;
@@ -209,7 +209,7 @@ static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u6
 	w->outer = st->ncalls;
 	w->hash = st->seed;
 	w->ends = 0;
-	if (tables && config_unwind && unwind_walk(w, st, tgid, ip, sp, bp, 0)) {
+	if (config_unwind && unwind_walk(w, st, tgid, ip, sp, bp, exact)) {
 		/* done */
 	} else if (config_walker == WALKER_LOOP) {
 		struct walk_at at = { .w = w, .st = st };
@@ -252,7 +252,7 @@ static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_stru
 					   struct task_state *st)
 {
 	return stack_number_of(ctx, &st->walk, REGS_IP(ctx), REGS_SP(ctx), REGS_FP(ctx), task, st,
-			       ROOM_MAKE, 1);
+			       ROOM_MAKE, 0);
 }
 
 #endif

@@ -155,17 +155,17 @@ __weak __noinline u64 unwind_find(u32 slot, u64 address)
 	return rule_in_table(m->module, address - m->bias);
 }
 
-/* The stack from at on. */
-static __always_inline bool unwind_copy(struct walk *w, u64 at)
+/* The stack from there on, where its mapping ends as far down as it must be. */
+static __always_inline bool unwind_copy(struct walk *w, u64 base)
 {
-	u64 base = at, end = at + WALK_WINDOW;
+	u64 end = base + WALK_WINDOW;
 
 	w->most = WALK_WINDOW - 8;
-	if (w->limit && end > w->limit && at < w->limit)
-		base = (at | 4095) + 1 - WALK_WINDOW;
+	if (w->limit && end > w->limit && base < w->limit)
+		base = w->limit - WALK_WINDOW;
 	if (bpf_probe_read_user(w->window, WALK_WINDOW, (void *)base)) {
 		w->limit = (end - 1) & ~4095ull;
-		base = (at | 4095) + 1 - WALK_WINDOW;
+		base = w->limit - WALK_WINDOW;
 		if (bpf_probe_read_user(w->window, WALK_WINDOW, (void *)base)) {
 			w->most = 0;
 			w->base = ~0ull;
@@ -181,14 +181,18 @@ static __always_inline u64 window_word(struct walk *w, u64 offset)
 	return w->window[(offset >> 3) & (WALK_WINDOW / 8 - 1)];
 }
 
-/* A word further out than those before; registers are saved right below. */
+/* A word further out than those before. Registers are saved right below it, but nothing below the stack pointer, where the next
+ * page may not be there. */
 #define SAVED_BELOW 64
-static __always_inline bool unwind_word(struct walk *w, u64 at, u64 *out)
+static __always_inline bool unwind_word(struct walk *w, u64 at, u64 sp, u64 *out)
 {
 	u64 offset = at - w->base;
 
 	if (offset > w->most) {
-		if (!unwind_copy(w, at - SAVED_BELOW))
+		u64 from = at - SAVED_BELOW;
+
+		sp = (sp + 7) & ~7ull;
+		if (!unwind_copy(w, from < sp && sp <= at ? sp : from))
 			return 0;
 		offset = at - w->base;
 		if (offset > w->most)
@@ -319,7 +323,7 @@ __weak __noinline int unwind_frames(struct walk *w, struct task_state *st)
 			ends |= UNWIND_STUCK;
 			goto out;
 		}
-		if (!unwind_word(w, cfa - 8, &address)) {
+		if (!unwind_word(w, cfa - 8, sp, &address)) {
 			ends |= UNWIND_FAULT;
 			goto out;
 		}

@@ -62,4 +62,17 @@ for options in (["-O2", "-fomit-frame-pointer"], ["-O0", "-fomit-frame-pointer"]
         calls, same = sum(truth.values()), sum(min(n, got[stack]) for stack, n in truth.items())
         tap.ok(calls > 7000 and len(truth) > 3000, f"{options[0]}, {link} links: {calls} calls with {len(truth)} stacks")
         tap.same((sum(got.values()), same), (calls, calls), f"{options[0]}, {link} links: every stack is libgcc's")
+
+# Threads asleep in the C library: what they sleep in was called by the function of their kind, down to the thread's start.
+program, ige = rec.path("sleeps"), rec.path("sleeps.ige")
+subprocess.run(["c++", "-O2", "-fomit-frame-pointer", "-pthread", "-o", program, os.path.join(rec.HERE, "sleeps.cc"), "-ldl"], check=True)
+p = rec.run("-o", ige, "--budget", "none", "--unwind-memory", "64m", "--", program, "libcudart.so.13", OP)
+kinds = [line for line in p.stdout.splitlines() if line.startswith("by_")]
+tap.ok(p.returncode == 0 and len(kinds) == 15, "sleeps: recorded", p.stderr)
+stacks = [[f[0].split("(")[0] for f in e["stack"]] for e in rec.dump(ige)[0] if e["op"] == "offcpu" and e["dur"] > 20e6]
+for kind in kinds:
+    mine = [s for s in stacks if kind in s]
+    at = mine[0].index(kind) if mine else 0
+    tap.ok(mine and at > 0 and mine[0][at + 1:at + 3] == ["sleep_in", "thread_main"] and len(mine[0]) >= at + 4,
+           f"{kind}: its wait has its callers", mine or stacks)
 tap.done_testing()
