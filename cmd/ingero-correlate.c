@@ -13,7 +13,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/nomem.h"
-#include "lib/cause/cause.h"
+#include "lib/detect/analysis.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"

@@ -7,7 +7,7 @@
 #include "lib/ask/chains.h"
 #include "lib/base/arena.h"
 #include "lib/base/vec.h"
-#include "lib/cause/cause.h"
+#include "lib/detect/analysis.h"
 
 struct analyzed {
 	struct cause_sink sink; /* first: the analysis tells us */

@@ -11,7 +11,7 @@
 #include "lib/ask/layers.h"
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
-#include "lib/cause/names.h"
+#include "lib/account/names.h"
 #include "lib/stat/sketch.h"
 
 struct slot {

@@ -9,7 +9,7 @@
 #include "lib/ask/launcher.h"
 #include "lib/base/human.h"
 #include "lib/event/direction.h"
-#include "lib/cause/names.h"
+#include "lib/account/names.h"
 #include "lib/world/call_site.h"
 
 #define LIBRARY	   (1u << 31) /* in the upper half of a kernel's id: a frame, not a name */

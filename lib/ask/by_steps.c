@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs lib/path/loops.h beside the counting. An event counts in the step of its own thread's loop, or else in
+ * Runs lib/loops/loops.h beside the counting. An event counts in the step of its own thread's loop, or else in
  * that of its process, by the time at which it ended.
  */
 #include "lib/ask/by_steps.h"
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "lib/ask/layers.h"
-#include "lib/detect/loop_text.h"
-#include "lib/detect/step_runs.h"
-#include "lib/path/loops_feed.h"
+#include "lib/tracks/loop_text.h"
+#include "lib/tracks/step_runs.h"
+#include "lib/loops/loops_feed.h"
 
 #define SETTLE_HELD 65536 /* so many more, and it is looked which of them are in steps by now */
 

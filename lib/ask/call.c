@@ -12,10 +12,10 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
-#include "lib/cause/names.h"
+#include "lib/account/names.h"
 #include "lib/event/open_calls.h"
 #include "lib/event/paused.h"
-#include "lib/line/line.h"
+#include "lib/attrib/line.h"
 #include "lib/select/select.h"
 
 struct recent {

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "lib/account/asleep.h"
+
 struct ask_chains_run {
 	struct cause_sink sink; /* first: the analysis tells us */
 	const struct world *w;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/cause/cause.h"
+#include "lib/detect/analysis.h"
 #include "lib/event/chain.h"
 #include "lib/event/missing.h"
 #include "lib/event/stream.h"

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "lib/line/parts.h"
+#include "lib/attrib/parts.h"
 #include "lib/stat/series.h"
 
 #define SPAN_NS 1000000ll /* of short recordings; it doubles as they get longer */

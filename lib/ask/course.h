@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "lib/event/view.h"
-#include "lib/line/line.h"
+#include "lib/attrib/line.h"
 
 /* Zero-initialised is empty. */
 struct ask_course {

@@ -4,7 +4,7 @@
 
 #include "lib/ask/things.h"
 #include "lib/base/hash.h"
-#include "lib/cause/names.h"
+#include "lib/account/names.h"
 #include "lib/world/who.h"
 
 #define DETAILS_MAX  65536

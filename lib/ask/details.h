@@ -11,8 +11,8 @@
 #include "lib/event/event.h"
 #include "lib/event/syscall.h"
 #include "lib/event/view.h"
-#include "lib/line/culprit.h"
-#include "lib/line/line.h"
+#include "lib/attrib/culprit.h"
+#include "lib/attrib/line.h"
 #include "lib/world/told.h"
 
 struct ask_detail {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "lib/base/arena.h"
-#include "lib/cause/names.h"
+#include "lib/account/names.h"
 #include "lib/world/who.h"
 
 #define FAILURES_MAX 1024

@@ -10,7 +10,7 @@
 
 #include "lib/event/event.h"
 #include "lib/event/view.h"
-#include "lib/line/line.h"
+#include "lib/attrib/line.h"
 
 #define LAPSE_OPS 96
 

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/cause/names.h"
+#include "lib/account/names.h"
 
 struct place {
 	const uint32_t *frames;

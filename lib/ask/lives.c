@@ -2,7 +2,7 @@
 /* Sites are named when asked. */
 #include "lib/ask/lives.h"
 
-#include "lib/cause/names.h"
+#include "lib/account/names.h"
 
 static bool nothing_more(void *ctx, const struct graph_told *t)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What lives in a device between calls: memory by the call sites that hold it, and executable graphs by those that made
- * them. Thin: line/live.h and line/graphs.h do the accounting, and bound the memory.
+ * them. Thin: gpustate/live.h and gpustate/graphs.h do the accounting, and bound the memory.
  */
 #ifndef INGERO_ASK_LIVES_H
 #define INGERO_ASK_LIVES_H
 
 #include "lib/event/view.h"
-#include "lib/line/graphs.h"
-#include "lib/line/live.h"
+#include "lib/gpustate/graphs.h"
+#include "lib/gpustate/live.h"
 
 /* Zero-initialised is empty. */
 struct ask_lives {

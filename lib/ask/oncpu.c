@@ -12,7 +12,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
-#include "lib/cause/names.h"
+#include "lib/account/names.h"
 
 #define STACKS_MAX 262144
 #define EVALUATES \

@@ -18,9 +18,9 @@
 #include "lib/ask/ops_process.h"
 #include "lib/ask/ops_rows.h"
 #include "lib/ask/view.h"
-#include "lib/cause/asleep.h"
+#include "lib/account/asleep.h"
 #include "lib/event/open_calls.h"
-#include "lib/line/line.h"
+#include "lib/attrib/line.h"
 #include "lib/select/pick.h"
 #include "lib/world/stack_ends.h"
 

@@ -7,7 +7,7 @@
 #define INGERO_ASK_SPENT_H
 
 #include "lib/event/view.h"
-#include "lib/line/line.h"
+#include "lib/attrib/line.h"
 
 struct ask_spent_thread {
 	uint32_t process;

@@ -12,7 +12,7 @@
 #include "lib/event/event.h"
 #include "lib/event/record.h"
 #include "lib/event/view.h"
-#include "lib/line/line.h"
+#include "lib/attrib/line.h"
 #include "lib/select/select.h"
 #include "lib/world/world.h"
 

@@ -14,7 +14,7 @@
 #define START_PARTS 3
 #define START_SHARE 0.05 /* of the start or the end */
 #define TEXT_MOST   400
-/* As of causes (lib/detect/causes.c), but of the step and not of the row. */
+/* As of causes (lib/tracks/causes.c), but of the step and not of the row. */
 #define LOSS_HIGH   0.10
 #define LOSS_MEDIUM 0.02
 

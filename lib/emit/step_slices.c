@@ -4,7 +4,7 @@
  */
 #include "lib/emit/step_slices.h"
 
-#include "lib/detect/loop_text.h"
+#include "lib/tracks/loop_text.h"
 
 static void on_step(struct loop_listener *l, const struct loop_step *step)
 {

@@ -10,7 +10,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/vec.h"
-#include "lib/path/loops_feed.h"
+#include "lib/loops/loops_feed.h"
 
 #define STEP_SLICES_HELD 262144 /* 40 bytes each; of more, those before are told as they are */
 

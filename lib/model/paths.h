@@ -2,7 +2,7 @@
 /*
  * The critical paths of programs, as the analysis tells them: for each thread that a program waits
  * for, its steps and what every phase of its life was spent on, by cause and by line of the loop.
- * The analysis makes them (lib/detect/track_json.c), its record carries them as the member "paths"
+ * The analysis makes them (lib/tracks/track_json.c), its record carries them as the member "paths"
  * (lib/model/paths_json.c is the only place that knows its form), and every report reads fields.
  *
  * All texts and lists are in the memory of struct paths, or live as long as it. A text that is not

@@ -6,7 +6,7 @@
  */
 #include "lib/path/offcpu.h"
 
-#include "lib/line/blame.h"
+#include "lib/attrib/blame.h"
 
 static uint64_t get_column(const struct event *ev, const struct op_def *def, uint16_t col,
 			   uint64_t absent)

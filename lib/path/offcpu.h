@@ -6,7 +6,7 @@
 #define INGERO_PATH_OFFCPU_H
 
 #include "lib/event/event.h"
-#include "lib/line/occupancy.h"
+#include "lib/attrib/occupancy.h"
 #include "lib/path/path_thread.h"
 #include "lib/world/world.h"
 

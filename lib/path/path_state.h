@@ -6,8 +6,8 @@
 #define INGERO_PATH_PATH_STATE_H
 
 #include "lib/base/map.h"
-#include "lib/line/losses.h"
-#include "lib/line/occupancy.h"
+#include "lib/attrib/losses.h"
+#include "lib/attrib/occupancy.h"
 #include "lib/path/mixes.h"
 #include "lib/path/offcpu.h"
 #include "lib/path/path.h"

@@ -9,10 +9,10 @@
 #define INGERO_PATH_THREAD_H
 
 #include "lib/base/vec.h"
-#include "lib/line/losses.h"
-#include "lib/line/moves.h"
+#include "lib/attrib/losses.h"
+#include "lib/attrib/moves.h"
 #include "lib/path/segment_log.h"
-#include "lib/path/stack_calls.h"
+#include "lib/loops/stack_calls.h"
 #include "lib/path/timed_waits.h"
 
 /* Part of a thread's time inside a call that has not returned. */

@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 #include "lib/event/event.h"
-#include "lib/line/losses.h"
+#include "lib/attrib/losses.h"
 #include "lib/path/segment.h"
 
-/* Waits this close together are one: woken by the clock, tried again. As lib/line/locks.c has
+/* Waits this close together are one: woken by the clock, tried again. As lib/attrib/locks.c has
  * it. */
 #define TIMED_AGAIN_NS	   100000
 #define TIMED_AGAIN_GIL_NS 1000000

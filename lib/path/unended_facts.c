@@ -7,7 +7,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/event/asleep.h"
-#include "lib/line/blame.h"
+#include "lib/attrib/blame.h"
 #include "lib/path/killed.h"
 #include "lib/path/unended_facts.h"
 

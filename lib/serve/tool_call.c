@@ -116,7 +116,7 @@ static void head(struct buf *out, struct json answer)
 
 static const struct shape shape = { head, lists, NULL };
 
-/* At most eight: those that took most (line/parts.h). */
+/* At most eight: those that took most (attrib/parts.h). */
 static struct json takers_of(const struct call_detail *d, enum part part)
 {
 	struct json takers = json_array();

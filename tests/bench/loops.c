@@ -4,7 +4,7 @@
  * before, and what one costs whose stack differs, as those of a training loop's calls do. The goal:
  * 30 ns and 150 ns.
  */
-#include "lib/path/loops.h"
+#include "lib/loops/loops.h"
 #include "tests/bench/bench.h"
 
 #define RUNS   5

@@ -6,8 +6,8 @@
 fuzz_lib := $(wildcard lib/base/*.c lib/model/*.c lib/event/*.c lib/world/*.c lib/ige/*.c lib/sym/*.c lib/pack/*.c lib/stat/*.c lib/select/*.c \
 	lib/input/*.c) lib/probe/allowed.c lib/probe/codes.c \
 	$(addprefix lib/emit/,perfetto.c perfetto_packets.c chrome.c timeline.c tracks.c arrows.c notes.c comm_ids.c step_slices.c) \
-	$(wildcard lib/path/loop*.c) $(addprefix lib/path/,python_lines.c call_period.c stack_calls.c) $(wildcard lib/line/*.c) \
-	$(addprefix lib/detect/,loop_text.c loop_caller.c) \
+	$(wildcard lib/loops/*.c lib/attrib/*.c lib/gpustate/*.c) \
+	$(addprefix lib/tracks/,loop_text.c loop_caller.c) \
 	lib/probe/wire.c lib/probe/wire_known.c lib/probe/wire_ended.c lib/probe/wire_unread.c lib/probe/host_wire.c lib/probe/sched_wire.c lib/probe/handles.c lib/probe/numbers.c lib/probe/devices.c lib/host/xid.c lib/host/pods.c \
 	$(filter-out lib/serve/mcp_http.c lib/serve/mcp_headers.c,$(wildcard lib/serve/mcp*.c)) lib/serve/offer.c \
 	$(if $(HAVE_SQLITE),$(wildcard lib/archive/*.c))

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "lib/ask/ops.h"
-#include "lib/cause/cause.h"
+#include "lib/detect/analysis.h"
 #include "lib/event/chain.h"
 #include "lib/select/select.h"
 #include "tests/laws/law.h"

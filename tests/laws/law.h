@@ -11,7 +11,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/vec.h"
-#include "lib/cause/cause.h"
+#include "lib/detect/analysis.h"
 #include "lib/event/chain.h"
 #include "lib/sim/sim.h"
 

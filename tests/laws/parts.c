@@ -7,7 +7,7 @@
 #include "tests/tap.h"
 
 #include "lib/base/hash.h"
-#include "lib/line/line.h"
+#include "lib/attrib/line.h"
 #include "tests/laws/law.h"
 
 struct tiles {

@@ -15,7 +15,7 @@ import tap  # noqa: E402
 
 DEMO, EXPLAIN = f"{tap.BIN}/ingero-demo", f"{tap.BIN}/ingero-explain"
 SEED = 11
-FASTER, SLOWER = 0.08, 0.02  # lib/cause/without.c
+FASTER, SLOWER = 0.08, 0.02  # lib/account/without.c
 SLACK = 0.01  # of steps and of the whole: a disturbance leaves traces of its own
 TAIL_SLACK = 0.08  # classes keep durations by sixteenths of a power of two
 # by whom time is lost: scenario -> how wide the range may be, as a share of what was lost; at 5 % half of it hides

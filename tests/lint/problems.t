@@ -22,7 +22,7 @@ def text(path):
 def told():
     """Kinds in the tables of detectors and in the facts that watches tell."""
     kinds = set()
-    for path in glob.glob("lib/cause/detect/*.c"):
+    for path in glob.glob("lib/detect/*.c"):
         source = text(path)
         names = dict(re.findall(r'static const char (\w+)\[\] = "([a-z-]+)";', source))
         kinds |= set(re.findall(r'const struct detector detect_\w+ = \{\s*(?:\.kind = )?"([a-z-]+)"', source))

@@ -31,14 +31,17 @@ ROOMS = {
     "sim": ["world", "stat"],
     # sym: names for frames, from the symbol tables in a bundle
     "input": ["ige", "archive", "pack", "select", "stat", "sym"],
-    "line": ["world", "stat"],
-    # the critical path as a partition; nobody but tests uses it yet
-    "path": ["line"],
-    "detect": ["path"],
-    "cause": ["detect"],
-    "ask": ["input", "cause"],
-    # detect: the steps of programs in a timeline
-    "emit": ["detect"],
+    "attrib": ["world", "stat"],
+    "gpustate": ["attrib"],
+    "loops": ["attrib"],
+    "path": ["loops"],
+    # gpustate: names of kernels
+    "tracks": ["path", "gpustate"],
+    "account": ["tracks"],
+    "detect": ["account"],
+    "ask": ["input", "detect"],
+    # tracks: the steps of programs in a timeline
+    "emit": ["tracks"],
     "net": ["base"],
     # cli: another program of the house is asked; sim: a generated recording is one that nobody had to bring; host: rights are
     # given away before anybody asks

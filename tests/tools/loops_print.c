@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/input/input.h"
-#include "lib/path/loops_feed.h"
+#include "lib/loops/loops_feed.h"
 #include "lib/world/place.h"
 #include "lib/world/who.h"
 

@@ -2,7 +2,7 @@
 /* Periods of sequences that are written down here, as letters: a call each. */
 #include "tests/tap.h"
 
-#include "lib/path/call_period.h"
+#include "lib/loops/call_period.h"
 
 #define CALLS 4096
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lib/base/buf.h"
-#include "lib/cause/names.h"
+#include "lib/account/names.h"
 #include "lib/world/call_site.h"
 #include "lib/world/python_code.h"
 #include "lib/world/site_frames.h"

@@ -6,6 +6,7 @@
  */
 #include "tests/tap.h"
 
+#include "lib/account/asleep.h"
 #include "lib/ask/by.h"
 #include "lib/ask/ops.h"
 #include "lib/ask/view.h"

@@ -5,8 +5,8 @@
  */
 #include "tests/tap.h"
 
-#include "lib/cause/found.h"
-#include "lib/cause/inside.h"
+#include "lib/account/found.h"
+#include "lib/account/analysis_state.h"
 
 #define LAUNCHES (1u << TIER_LAUNCHES)
 #define WAITS	 (1u << TIER_WAITS)

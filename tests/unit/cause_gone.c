@@ -5,7 +5,7 @@
  */
 #include "tests/tap.h"
 
-#include "lib/cause/inside.h"
+#include "lib/account/analysis_state.h"
 #include "tests/unit/kinds.h"
 
 #define MANY   12000

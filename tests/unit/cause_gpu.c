@@ -6,7 +6,7 @@
  */
 #include "tests/tap.h"
 
-#include "lib/line/device.h"
+#include "lib/gpustate/device.h"
 #include "tests/unit/kinds.h"
 
 #define LENGTH (5000 * MS)

@@ -2,7 +2,7 @@
 /*
  * The kernel that most time was lost with: never one that has less than half, always one that has much more.
  */
-#include "lib/cause/launched.h"
+#include "lib/account/launched.h"
 
 #include "tests/tap.h"
 

@@ -5,7 +5,7 @@
  */
 #include "tests/tap.h"
 
-#include "lib/cause/nodes.h"
+#include "lib/account/nodes.h"
 #include "tests/unit/kinds.h"
 
 #define LENGTH (5000 * MS)

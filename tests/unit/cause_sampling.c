@@ -3,7 +3,7 @@
  * What a finding advises to see where a process computes: to ask the recording's own CPU samples, and only where it has none to
  * record again with them.
  */
-#include "lib/cause/sampling.h"
+#include "lib/account/sampling.h"
 
 #include "tests/tap.h"
 

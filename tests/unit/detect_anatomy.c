@@ -6,8 +6,8 @@
 #include "tests/tap.h"
 
 #include "lib/base/buf.h"
-#include "lib/detect/anatomy.h"
-#include "lib/detect/reason.h"
+#include "lib/tracks/anatomy.h"
+#include "lib/tracks/reason.h"
 
 static struct world *w;
 static struct track_names names;

@@ -6,8 +6,8 @@
 #include "tests/tap.h"
 
 #include "lib/base/buf.h"
-#include "lib/detect/binding.h"
-#include "lib/detect/track.h"
+#include "lib/tracks/binding.h"
+#include "lib/tracks/track.h"
 #include "tests/unit/events.h"
 
 static void machine(struct stage *s, uint32_t cpus)

@@ -5,7 +5,7 @@
  */
 #include "tests/tap.h"
 
-#include "lib/detect/device_use.h"
+#include "lib/tracks/device_use.h"
 
 #define US    INT64_C(1000)
 #define MS    INT64_C(1000000)

@@ -5,7 +5,7 @@
 #include "tests/tap.h"
 
 #include "lib/base/buf.h"
-#include "lib/detect/io_limits.h"
+#include "lib/tracks/io_limits.h"
 #include "tests/unit/events.h"
 
 static void sample(struct stage *s, uint32_t metric, uint32_t cgroup, double value)

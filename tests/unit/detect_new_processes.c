@@ -5,7 +5,7 @@
 #include "tests/tap.h"
 
 #include "lib/base/buf.h"
-#include "lib/detect/new_processes.h"
+#include "lib/tracks/new_processes.h"
 #include "tests/unit/events.h"
 
 #define EPOCHS 5

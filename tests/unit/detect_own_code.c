@@ -2,7 +2,7 @@
 /* Own code that no sample met, over the lines at which samples met the rest. */
 #include "tests/tap.h"
 
-#include "lib/detect/own_code.h"
+#include "lib/tracks/own_code.h"
 
 #define MS 1000000ull
 

@@ -5,10 +5,10 @@
 #include "tests/tap.h"
 
 #include "lib/base/buf.h"
-#include "lib/detect/causes.h"
-#include "lib/detect/once.h"
-#include "lib/detect/reason.h"
-#include "lib/detect/track.h"
+#include "lib/tracks/causes.h"
+#include "lib/tracks/once.h"
+#include "lib/tracks/reason.h"
+#include "lib/tracks/track.h"
 #include "tests/unit/events.h"
 
 static uint32_t stack_at(struct stage *s, const char *function, unsigned line)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "lib/base/vec.h"
-#include "lib/cause/cause.h"
+#include "lib/detect/analysis.h"
 #include "lib/event/event.h"
 #include "lib/event/stream.h"
 #include "lib/world/order.h"

@@ -5,7 +5,7 @@
  */
 #include "tests/tap.h"
 
-#include "lib/cause/cause.h"
+#include "lib/detect/analysis.h"
 #include "lib/input/input.h"
 #include "lib/model/body.h"
 #include "lib/model/finding_json.h"

@@ -5,7 +5,7 @@
  */
 #include "tests/tap.h"
 
-#include "lib/line/line.h"
+#include "lib/attrib/line.h"
 #include "tests/unit/events.h"
 
 #define PIECES 64

@@ -4,7 +4,7 @@
  */
 #include "tests/tap.h"
 
-#include "lib/line/graphs.h"
+#include "lib/gpustate/graphs.h"
 #include "tests/unit/events.h"
 
 #define PROCESSES 80

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "lib/line/line.h"
+#include "lib/attrib/line.h"
 #include "tests/unit/events.h"
 
 #define PIECES 32

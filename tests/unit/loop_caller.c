@@ -2,7 +2,7 @@
 /* The function that makes a loop of calls, by the stacks of these. */
 #include "tests/tap.h"
 
-#include "lib/detect/loop_caller.h"
+#include "lib/tracks/loop_caller.h"
 #include "lib/world/place.h"
 #include "tests/unit/events.h"
 

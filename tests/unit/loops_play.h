@@ -6,7 +6,7 @@
 #ifndef INGERO_TESTS_LOOPS_PLAY_H
 #define INGERO_TESTS_LOOPS_PLAY_H
 
-#include "lib/path/loops.h"
+#include "lib/loops/loops.h"
 #include "tests/unit/events.h"
 
 struct play {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
-#include "lib/path/stack_calls.h"
+#include "lib/loops/stack_calls.h"
 #include "tests/unit/path_run.h"
 
 /* A stack of functions, innermost first; a name that begins with "py:" is Python's, "?" not known. */

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "lib/cause/cause.h"
+#include "lib/detect/analysis.h"
 #include "lib/emit/report_path.h"
 #include "lib/emit/step_track.h"
 #include "lib/emit/stepless.h"

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/cause/names.h"
+#include "lib/account/names.h"
 #include "lib/probe/codes.h"
 #include "lib/probe/interleave.h"
 #include "lib/sym/lines.h"

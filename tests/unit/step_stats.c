@@ -5,7 +5,7 @@
  */
 #include "tests/tap.h"
 
-#include "lib/detect/step_stats.h"
+#include "lib/tracks/step_stats.h"
 
 #define MS 1000000ll
 

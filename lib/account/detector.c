@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the texts of the kinds share.
+ */
+#include "lib/account/detector.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/human.h"
+#include "lib/base/shell.h"
+#include "lib/account/details.h"
+#include "lib/account/names.h"
+
+static void add_fix(const struct loss_view *f, struct finding *to, const char *action,
+		    const char *kind, const char *command, double keep, const char *basis)
+{
+	double others = f->others < 0 ? 0 : f->others > 1 ? 1 : f->others;
+
+	/* Threads lose side by side: what is gained is the time of one of them. */
+	uint64_t most = loss_worst_ns(f->loss, INT64_MAX);
+
+	most = most && most < f->lost_ns ? most : f->lost_ns;
+	details_add_fix(to, action, kind, command, (uint64_t)((double)most * keep * (1 - others)),
+			most, basis);
+}
+
+void detect_recommend(const struct loss_view *f, struct finding *to, const char *action,
+		      const char *command, double keep, const char *basis)
+{
+	add_fix(f, to, action, "shell", command, keep, basis);
+}
+
+void detect_recommend_code(const struct loss_view *f, struct finding *to, const char *action,
+			   const char *code, const char *basis)
+{
+	add_fix(f, to, action, "code", code, 0, basis);
+}
+
+const char *detect_was(enum part part)
+{
+	static const char *const was[PART_COUNT] = {
+		[PART_SELF] = "ran its own code",
+		[PART_PREEMPTED] = "was ready to run, but others had the CPU",
+		[PART_RUNQ] = "was ready to run, but others had the CPU",
+		[PART_THROTTLED] = "had used up its CPU quota",
+		[PART_DISK] = "was blocked on disk",
+		[PART_LOCK] = "waited for a lock",
+		[PART_FAULT] = "was blocked in a page fault",
+		[PART_STOPPED] = "was stopped",
+		[PART_ATTACH] = "was held up by ingero-record attaching probes",
+		[PART_RECORDER] = "was ready to run, but ingero-record had the CPU",
+		[PART_SLEEP] = "slept",
+		[PART_SOCKET] = "waited for a socket",
+		[PART_IDLE] = "waited for another thread",
+		[PART_POLL] = "waited in poll",
+		[PART_FD] = "waited for a pipe or file",
+		[PART_CHILD] = "waited for a child process",
+		[PART_BLOCKED] = "was blocked in the kernel",
+		[PART_DEVICE] = "waited for the GPU",
+	};
+
+	return was[part];
+}
+
+#define NEARLY_ALL 0.95 /* of the time: then it is told as one thread's */
+
+bool detect_own(const struct loss_view *f)
+{
+	return f->who && f->who->kind == CULPRIT_OWN;
+}
+
+/* How many threads it was taken from; 1 where one has nearly all of it. */
+static unsigned threads_hit(const struct loss *x)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < x->threads.n; i++) {
+		if ((double)x->threads.v[i].ns >= NEARLY_ALL * (double)x->ns)
+			return 1;
+		n += x->threads.v[i].ns > 0;
+	}
+	return n;
+}
+
+void detect_amount(const struct loss_view *f, struct buf *out)
+{
+	const struct cause_estimate *e = &f->estimate;
+	bool at_most = f->loss->sort & LOSS_AT_MOST;
+	unsigned n = threads_hit(f->loss);
+
+	/* An upper bound of what was recorded, which is the least there was, bounds nothing. */
+	if (at_most)
+		buf_puts(out, "up to ");
+	else if (e->is)
+		buf_puts(out, e->least ? "at least " : "~");
+	buf_puts(out, human_ns(f->lost_ns).s);
+	if (at_most && e->is && e->least)
+		buf_puts(out, " in the time recorded");
+	if (n > 1)
+		buf_printf(out, " in %u threads (at most %.1f%% of %s in one, ", n, f->share * 100,
+			   f->of);
+	else
+		buf_printf(out, " (%.1f%% of %s, ", f->share * 100, f->of);
+	buf_printf(out, "%s time%s)", human_count(f->count).s, f->count == 1 ? "" : "s");
+}
+
+void detect_where(const struct loss_view *f, struct buf *out)
+{
+	if (f->where[0])
+		buf_printf(out, ", %s", f->where);
+}
+
+/* A CPU on which the victim waited for less than this part of all its waiting is not where it lives: it began there, or
+ * was moved there for a moment. */
+#define CPU_SHARE 0.05
+
+static bool waits_on(const struct loss_view *f, unsigned cpu)
+{
+	const struct tally_process *p = &f->c->tally.processes.v[f->loss->process];
+
+	return cpu < p->cpu_us.n && (double)p->cpu_us.v[cpu] > CPU_SHARE * (double)p->queued_us;
+}
+
+static uint32_t cpus_of(const struct loss_view *f)
+{
+	const struct world_process *v = world_get_process(f->c->w, f->loss->process);
+
+	return cause_nodes_cpus(&f->c->nodes, v ? v->node : 0);
+}
+
+void detect_other_cpus(const struct loss_view *f, struct buf *out)
+{
+	unsigned n = cpus_of(f) < TALLY_CPUS ? cpus_of(f) : TALLY_CPUS;
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned first = i;
+
+		if (waits_on(f, i))
+			continue;
+		while (i + 1 < n && !waits_on(f, i + 1))
+			i++;
+		buf_printf(out, i > first ? "%s%u-%u" : "%s%u", out->n ? "," : "", first, i);
+	}
+}
+
+static void pids(const struct line_culprit *who, const char *between, struct buf *out)
+{
+	uint32_t n = who->npids < CULPRIT_PIDS ? who->npids : CULPRIT_PIDS;
+
+	for (uint32_t i = 0; i < n; i++)
+		buf_printf(out, "%s%u", i ? between : "", who->pids[i]);
+}
+
+/* Of all threads of these processes: renice changes the priority of one thread, not of the process that it is the first of. A
+ * higher one only root may give. */
+static void renice(int nice, const char *processes, struct buf *out)
+{
+	const char *as = nice < 0 ? "sudo " : "";
+
+	if (strspn(processes, "0123456789") == strlen(processes))
+		buf_printf(out, "%srenice -n %d -p $(ls /proc/%s/task)", as, nice, processes);
+	else
+		buf_printf(out, "for p in %s; do %srenice -n %d -p $(ls /proc/$p/task); done",
+			   processes, as, nice);
+}
+
+/* "$(pgrep -x 'g\+\+')": all processes of that name, which pgrep takes as an expression, but the victim. */
+static void processes_named(const struct loss_view *f, struct bytes name, struct buf *out)
+{
+	struct buf pattern = { 0 };
+
+	for (size_t i = 0; i < name.n; i++) {
+		if (memchr("\\.[]{}()*+?^$|", name.p[i], 14))
+			buf_putc(&pattern, '\\');
+		buf_putc(&pattern, name.p[i]);
+	}
+	buf_puts(out, "$(pgrep -x ");
+	shell_word(out, buf_bytes(&pattern));
+	if (bytes_equal(name, name_process_first(f->c->w, &f->c->tally, f->loss->process)))
+		buf_printf(out, " | grep -vx %" PRIu32, f->victim_pid);
+	buf_puts(out, ")");
+	out->failed |= pattern.failed;
+	buf_free(&pattern);
+}
+
+/* Nobody is to be kept away alone. */
+static void more_weight(const struct loss_view *f, struct finding *to)
+{
+	struct buf command = { 0 }, pid = { 0 };
+
+	buf_printf(&pid, "%" PRIu32, f->victim_pid);
+	renice(-10, buf_text(&pid), &command);
+	detect_recommend(
+		f, to,
+		"Give the process more weight, or CPUs of its own: too many commands share "
+		"its CPUs",
+		buf_text(&command), 0,
+		"nice -10 has weight 9548 against 1024 in the kernel's scheduler; how much "
+		"that is depends on which of them keep running");
+	buf_free(&pid);
+	buf_free(&command);
+}
+
+void detect_recommend_cpu(const struct loss_view *f, struct finding *to)
+{
+	struct buf command = { 0 }, action = { 0 }, cpus = { 0 }, who = { 0 };
+
+	if (!f->who) {
+		more_weight(f, to);
+		return;
+	}
+	if (f->who->related) {
+		buf_printf(&command, "ps -o pid,ppid,psr,pcpu,comm -p %u,", f->victim_pid);
+		pids(f->who, ",", &command);
+		detect_recommend(f, to,
+				 "Start fewer workers, or give the program more CPUs: its own "
+				 "processes take turns",
+				 buf_text(&command), 0,
+				 "the processes that compete belong to one program: their work "
+				 "has to be done somewhere; the command shows them and their CPUs");
+		goto out;
+	}
+	detect_other_cpus(f, &cpus);
+	if (f->who->kind == CULPRIT_OWN) {
+		detect_recommend(f, to, "Run fewer busy threads than the process has CPUs",
+				 "export OMP_NUM_THREADS=1", 0,
+				 "the threads that compete belong to the process itself: their "
+				 "work has to be done somewhere");
+		if (cpus.n) {
+			buf_printf(&command, "taskset -a -c -p 0-%u %u", cpus_of(f) - 1,
+				   f->victim_pid);
+			detect_recommend(f, to, "Let the process use more CPUs", buf_text(&command),
+					 1,
+					 "its threads no longer wait for each other, where the "
+					 "other CPUs are free");
+		}
+		goto out;
+	}
+	if (cpus.n && f->who->npids <= CULPRIT_PIDS) {
+		buf_printf(&action, "Keep %s off the CPUs that %s uses", f->culprit, f->victim);
+		if (f->who->npids == 1) {
+			buf_printf(&command, "taskset -a -c -p %s ", buf_text(&cpus));
+			pids(f->who, " ", &command);
+		} else {
+			buf_puts(&command, "for p in ");
+			pids(f->who, " ", &command);
+			buf_printf(&command, "; do taskset -a -c -p %s $p; done", buf_text(&cpus));
+		}
+		detect_recommend(
+			f, to, buf_text(&action), buf_text(&command), 1,
+			"the time regained meets the remaining causes at their present rate");
+	}
+	buf_reset(&action);
+	buf_reset(&command);
+	buf_printf(&action, "Lower the priority of %s", f->culprit);
+	if (f->who->npids <= CULPRIT_PIDS)
+		pids(f->who, " ", &who);
+	else
+		processes_named(f, world_text(f->c->w, f->who->name), &who);
+	renice(19, buf_text(&who), &command);
+	detect_recommend(f, to, buf_text(&action), buf_text(&command), 1 - 2 * 15.0 / (1024 + 15),
+			 "nice 19 has weight 15 against 1024 in the kernel's scheduler");
+out:
+	buf_free(&command);
+	buf_free(&action);
+	buf_free(&cpus);
+	buf_free(&who);
+}

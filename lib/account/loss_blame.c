@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Maps the class of a part to a family of losses, and the thread that is to blame to a culprit. A culprit is asked for by its
+ * thread, so that it is the same as in every other place.
+ */
+#include "lib/account/loss_blame.h"
+
+#include "lib/event/syscall.h"
+
+static uint32_t process_of(const struct cause *c, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(c->w, thread);
+
+	return t ? t->process : 0;
+}
+
+static bool is_main(const struct cause *c, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(c->w, thread);
+	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+
+	return p && t->tid == p->tgid;
+}
+
+/* Whether the main thread of the process is recorded. */
+static bool has_main(const struct cause *c, uint32_t process)
+{
+	const struct tally_process *p =
+		process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+
+	for (size_t i = 0; p && i < p->threads.n; i++)
+		if (is_main(c, p->threads.v[i]))
+			return true;
+	return false;
+}
+
+bool loss_is_elsewhere(const struct cause *c, uint32_t process, const struct track_part *p)
+{
+	if (process < c->tally.processes.n && c->tally.processes.v[process].calls)
+		return false;
+	return c->calls || process_of(c, p->leaf) != process;
+}
+
+bool loss_is_told_there(const struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	const struct world_thread *a = world_get_thread(c->w, anchor),
+				  *b = world_get_thread(c->w, p->leaf);
+	const struct world_process *process = b ? world_get_process(c->w, b->process) : NULL;
+	const struct tally_thread *leaf = tally_thread_known(&c->tally, p->leaf);
+
+	return p->leaf != anchor && a && process && a->process == b->process &&
+	       (b->tid == process->tgid || (leaf && leaf->calls));
+}
+
+static uint32_t cgroup_of(const struct cause *c, uint32_t thread)
+{
+	const struct tally_thread *th = tally_thread_known(&c->tally, thread);
+	const struct world_ctx *ctx = th ? world_get_ctx(c->w, th->ctx) : NULL;
+
+	return ctx ? ctx->cgroup : 0;
+}
+
+/* The one that feeds the device has the interpreter: the program moves on, and what another thread waits is not lost. */
+static bool moves_on(const struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	const struct tally_thread *holder = tally_thread_known(&c->tally, p->thread),
+				  *waits = tally_thread_known(&c->tally, anchor);
+
+	return p->gil && holder && holder->calls && !(waits && waits->calls);
+}
+
+/* The one of its process, which is remembered. */
+static uint32_t learn_cgroup(struct cause *c, uint32_t anchor)
+{
+	struct loss_process *victim = &c->lost_time.processes.v[process_of(c, anchor)];
+
+	if (!victim->cgroup)
+		victim->cgroup = cgroup_of(c, anchor);
+	return victim->cgroup;
+}
+
+static struct loss_blame blame_cpu(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	uint32_t cgroup = learn_cgroup(c, anchor);
+
+	return (struct loss_blame){ LOSS_CPU, p->woken ? PART_RUNQ : PART_PREEMPTED,
+				    culprit_task(c->tally.culprits, p->thread, anchor,
+						 process_of(c, anchor), cgroup) };
+}
+
+static struct loss_blame blame_disk(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	const struct world_process *v = world_get_process(c->w, process_of(c, anchor));
+
+	return (struct loss_blame){ LOSS_DISK, PART_DISK,
+				    culprit_device(c->tally.culprits, v ? v->node : 0, p->device) };
+}
+
+/* Whoever lets it go on is told by its command, wherever it runs. All threads of a process stand still at once: what its main
+ * thread lost is all of it. */
+static struct loss_blame blame_stop(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	uint32_t process = process_of(c, anchor), by = p->resumed_by;
+
+	if (p->leaf == anchor && !is_main(c, anchor) && has_main(c, process))
+		return (struct loss_blame){ .family = LOSS_FAMILIES };
+	return (struct loss_blame){ LOSS_STOPPED, PART_STOPPED,
+				    by ? culprit_task(c->tally.culprits, by, anchor, process, 0)
+				       : 0 };
+}
+
+struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	struct loss_blame none = { .family = LOSS_FAMILIES };
+
+	switch (p->class) {
+	case PATH_TAKEN:
+		return blame_cpu(c, anchor, p);
+	case PATH_CPU_OTHER:
+		return (struct loss_blame){ LOSS_CPU, p->woken ? PART_RUNQ : PART_PREEMPTED, 0 };
+	case PATH_THROTTLED:
+		return (struct loss_blame){ LOSS_THROTTLED, PART_THROTTLED,
+					    culprit_cgroup(c->tally.culprits, p->cgroup) };
+	case PATH_DISK:
+		return blame_disk(c, anchor, p);
+	case PATH_LOCK:
+		if (moves_on(c, anchor, p))
+			return none;
+		return (struct loss_blame){
+			LOSS_LOCK, PART_LOCK,
+			p->thread ? culprit_holder(c->tally.culprits, p->thread, p->gil) : 0
+		};
+	case PATH_OWN:
+	case PATH_CALL:
+	case PATH_DEVICE:
+	case PATH_SLEEP:
+	case PATH_CHILD:
+	case PATH_DEMAND:
+	case PATH_REPLY:
+	case PATH_OUTSIDE:
+	case PATH_BLOCKED:
+		if (!p->lock || moves_on(c, anchor, p))
+			return none;
+		return (struct loss_blame){ LOSS_LOCK, PART_LOCK,
+					    culprit_holder(c->tally.culprits, p->thread, p->gil) };
+	case PATH_STOPPED:
+	case PATH_FROZEN:
+		return blame_stop(c, anchor, p);
+	case PATH_RECLAIM:
+	case PATH_COMPACT:
+		learn_cgroup(c, anchor);
+		return (struct loss_blame){ LOSS_MEMORY, PART_SELF, 0 };
+	case PATH_FAULT:
+		learn_cgroup(c, anchor);
+		if (!p->swapped && !p->file_page)
+			return none; /* asleep on the way to its own code, for whatever reason */
+		return (struct loss_blame){ p->swapped ? LOSS_MEMORY : LOSS_PAGES, PART_FAULT, 0 };
+	default:
+		return none;
+	}
+}
+
+/* ---- devices without work ---- */
+
+/* PART_COUNT: it is neither the program's doing nor a wait of its. */
+static enum part state_of_wait(const struct track_part *p)
+{
+	switch (p->blocked_on) {
+	case OBJECT_TIMER:
+		return PART_SLEEP;
+	case OBJECT_SOCKET:
+		return PART_SOCKET;
+	case OBJECT_POLL:
+		return PART_POLL;
+	case OBJECT_FD:
+		return PART_FD;
+	case OBJECT_CHILD:
+		return PART_CHILD;
+	case OBJECT_FUTEX:
+		return p->lock ? PART_COUNT : PART_IDLE;
+	case OBJECT_NONE:
+		return PART_BLOCKED;
+	default:
+		return PART_COUNT;
+	}
+}
+
+static enum part state_of(const struct track_part *p, bool beside)
+{
+	switch (p->class) {
+	case PATH_OWN:
+		return PART_SELF;
+	case PATH_CALL:
+		return beside ? PART_SELF : PART_COUNT;
+	case PATH_DEVICE:
+		return beside ? PART_DEVICE : PART_COUNT;
+	case PATH_LOCK: /* who had it is not known: not known to be one, either */
+		return p->thread ? PART_COUNT : state_of_wait(p);
+	case PATH_SLEEP:
+	case PATH_CHILD:
+	case PATH_REPLY:
+	case PATH_OUTSIDE:
+	case PATH_BLOCKED:
+	case PATH_UNENDED:
+		return state_of_wait(p);
+	default:
+		return PART_COUNT;
+	}
+}
+
+/* Whoever it waited for, else whoever ended the wait. */
+static uint32_t idle_culprit(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	uint32_t thread = p->leaf != anchor ? p->leaf : p->thread;
+
+	/* Who ends a program ends its waits, too. */
+	if (!thread || (p->leaf == anchor && 2 * p->unended_ns > p->ns))
+		return 0;
+	if (process_of(c, thread) == process_of(c, anchor))
+		return culprit_holder(c->tally.culprits, thread, false);
+	return culprit_task(c->tally.culprits, thread, anchor, process_of(c, anchor), 0);
+}
+
+/* Nobody asked, or an answer did not come. */
+static bool is_outside(const struct cause *c, const struct track_part *p)
+{
+	struct path_unended u;
+
+	if (p->class != PATH_UNENDED)
+		return p->class == PATH_OUTSIDE;
+	path_tracks_unended(c->tracks, p->leaf, &u);
+	return path_unended_is_outside(&u);
+}
+
+struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct track_part *p,
+				  bool at_most)
+{
+	const struct world_process *v = world_get_process(c->w, process_of(c, anchor));
+	bool beside = p->leaf != anchor;
+	enum part state = state_of(p, beside);
+	struct loss_blame b = { LOSS_IDLE, state, 0, state };
+
+	/* What a thread holds that others want is told as that. */
+	if (state == PART_COUNT || p->lock)
+		return (struct loss_blame){ .family = LOSS_FAMILIES };
+	b.culprit = idle_culprit(c, anchor, p);
+	b.sort |= beside ? LOSS_BESIDE : 0;
+	b.sort |= at_most ? LOSS_AT_MOST : 0;
+	b.sort |= p->ran_out && !b.culprit ? LOSS_RAN_OUT : 0;
+	b.sort |= is_outside(c, p) ? LOSS_OUTSIDE : 0;
+	b.sort |= p->pace == PACE_KEPT ? LOSS_PACED : 0;
+	if (p->syscall &&
+	    syscall_writes(cause_nodes_arch(&c->nodes, v ? v->node : 0), p->syscall - 1u))
+		b.sort |= LOSS_WRITES;
+	return b;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whom a part of a track is lost to: which family of losses it belongs to, and who is to blame.
+ */
+#ifndef INGERO_ACCOUNT_LOSS_BLAME_H
+#define INGERO_ACCOUNT_LOSS_BLAME_H
+
+#include "lib/account/analysis_state.h"
+
+struct loss_blame {
+	enum loss_family family; /* LOSS_FAMILIES: it is no loss */
+	enum part part;
+	uint32_t culprit; /* culprit id; 0: nobody to name */
+	unsigned sort;	  /* as of struct loss */
+};
+
+/* What a program loses that makes no calls is told of those that wait for it, if any program makes some; and what those that it
+ * started lose, of them. */
+bool loss_is_elsewhere(const struct cause *c, uint32_t process, const struct track_part *p);
+
+/* What a thread lost that has a track of its own in the process is told of that one, and not again of who waited for it. */
+bool loss_is_told_there(const struct cause *c, uint32_t anchor, const struct track_part *p);
+
+/* Of a part of this anchor's track. */
+struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct track_part *p);
+
+/* Of what of it lies in gaps of the device: it is a loss if no other kind has it. */
+struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct track_part *p,
+				  bool at_most);
+
+#endif

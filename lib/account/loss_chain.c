@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Identity and sentence of a finding of lost time.
+ */
+#include "lib/account/loss_chain.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lib/base/timetext.h"
+#include "lib/account/chain.h"
+#include "lib/account/fact.h"
+#include "lib/account/loss_details.h"
+#include "lib/account/loss_gaps.h"
+#include "lib/account/loss_places.h"
+#include "lib/account/names.h"
+
+static void make_ids(const struct loss_view *f, const char *kind, char id[17], char match[17])
+{
+	const struct cause *c = f->c;
+	struct bytes victim = name_process_first(c->w, &c->tally, f->loss->process);
+	struct buf who = { 0 };
+	uint64_t a = CHAIN_HASH_START, b = CHAIN_HASH_START;
+
+	/* A thread may change its name; it stays the one it was. */
+	if (f->who && f->who->kind == CULPRIT_HOLDER) {
+		struct bytes first = world_text(c->w, f->who->name);
+
+		buf_add(&who, first.p ? first.p : "", first.n);
+	} else if (f->who && f->who->kind == CULPRIT_OWN) {
+		struct bytes first = name_process_first(c->w, &c->tally, f->who->process);
+
+		buf_add(&who, first.p, first.n);
+	} else {
+		name_culprit(&who, c->w, &c->tally, f->who);
+	}
+	a = chain_hash(a, kind, strlen(kind));
+	a = chain_hash(a, who.p ? who.p : "", who.n);
+	b = chain_hash(a, victim.p, victim.n);
+	if (f->loss->sort)
+		a = chain_hash_u64(a, f->loss->sort);
+	a = chain_hash_victim(a, c, f->loss->process, 0);
+	if (f->who) {
+		a = chain_hash_u64(a, (uint64_t)f->who->kind);
+		if (f->who->gil || f->who->first)
+			a = chain_hash_u64(a, 2u * f->who->first + f->who->gil);
+		if (f->who->related)
+			a = chain_hash_u64(a, 4);
+		/* What would change with the next process of the same culprit is no part of its identity. */
+		if (!f->who->young)
+			a = chain_hash_u64(a, f->who->parent);
+		if (f->who->kind == CULPRIT_TASK && f->who->parent == 0 && !f->who->young)
+			a = chain_hash_u64(a, f->who->pids[0]);
+	}
+	snprintf(id, 17, "%016" PRIx64, a);
+	snprintf(match, 17, "%016" PRIx64, b);
+	buf_free(&who);
+}
+
+static void site_text(const struct cause *c, const struct where_place *p, struct buf *out)
+{
+	if (p->op || name_site_frame(c->w, p->stack))
+		fact_place(c, p, out);
+	else
+		name_op(out, c->w, 0);
+}
+
+/* Where most of it was lost; when that is no call and has no stack, the call that lost most as well. */
+static void where_text(const struct cause *c, const struct loss *x, struct buf *out)
+{
+	struct where_place places[LOSS_PLACES];
+	unsigned n = loss_places(c, x, places);
+	char text[48];
+
+	if (n == 0)
+		return;
+	if (places[0].op || places[0].stack || c->tally.processes.v[x->process].calls) {
+		buf_puts(out, "mostly ");
+		site_text(c, &places[0], out);
+	}
+	for (unsigned i = 1; i < n && places[0].op == 0; i++) {
+		if (places[i].op == 0)
+			continue;
+		buf_printf(out, "; %s of it ",
+			   duration_text(text, sizeof(text), places[i].lost_ns));
+		site_text(c, &places[i], out);
+		break;
+	}
+}
+
+/* What share of its time the victim loses to everything but this. */
+static double others_rate(const struct cause *c, const struct loss *x)
+{
+	const struct loss_process *p = lost_time_process(&c->lost_time, x->process);
+	uint64_t all = p->span_ns ? p->span_ns : cause_wall_ns(c);
+
+	if (x->family == LOSS_IDLE)
+		return all ? (double)p->ns / (double)all : 0;
+	return all && p->ns > x->ns ? (double)(p->ns - x->ns) / (double)all : 0;
+}
+
+/* Its tasks as this victim sees them: of workers of one command each is one of the others' culprit, and none its own. */
+static void without_victim(struct line_culprit *who, uint32_t victim_pid)
+{
+	uint32_t n = who->npids < CULPRIT_PIDS ? who->npids : CULPRIT_PIDS, left = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (who->pids[i] != victim_pid)
+			who->pids[left++] = who->pids[i];
+	}
+	who->npids -= n - left;
+}
+
+/* Of several: who took most. */
+static const struct line_culprit *lead_of(const struct cause *c, const struct loss *x)
+{
+	return x->takers.n ? culprit_get(c->tally.culprits, x->takers.v[0].culprit) : NULL;
+}
+
+static void name_taker(const struct loss_view *f, const struct line_culprit *who, struct buf *out)
+{
+	const struct cause *c = f->c;
+	size_t others = f->who || !f->loss->takers.n ? 0 : f->loss->takers.n - 1;
+
+	name_culprit_full(out, c->w, &c->tally, who);
+	if (others)
+		buf_printf(out, " and %zu other%s", others, others == 1 ? "" : "s");
+}
+
+int loss_tell(struct cause *c, const struct loss *x, const struct detector *d,
+	      const struct loss_share *share, struct err *e)
+{
+	const struct world_process *v = world_get_process(c->w, x->process);
+	struct buf victim = { 0 }, culprit = { 0 }, where = { 0 }, summary = { 0 };
+	struct loss_view f = { .c = c,
+			       .loss = x,
+			       .who = culprit_get(c->tally.culprits, x->culprit),
+			       .lost_ns = x->ns,
+			       .count = x->count,
+			       .share = share->share,
+			       .of = share->steps ? "its steps" : "wall time",
+			       .others = others_rate(c, x),
+			       .victim_pid = v ? v->tgid : 0 };
+	struct finding found = { .time_ns = c->settled_ns,
+				 .revision = x->revision,
+				 .kind = bytes_of(d->kind),
+				 .severity = x->severity,
+				 .first_ns = x->first_ns,
+				 .last_ns = x->last_ns,
+				 .count = x->count,
+				 .lost_ns = x->ns };
+	struct line_culprit who;
+	char id[17], match[17];
+	int rc;
+
+	f.estimate = loss_gaps_estimate(c, x);
+	f.lost_ns = found.lost_ns = (uint64_t)((double)x->ns * f.estimate.ns_factor + 0.5);
+	f.count = found.count = (uint64_t)((double)x->count * f.estimate.count_factor + 0.5);
+	if (f.who && f.who->kind == CULPRIT_CGROUP) {
+		/* The events say in which cgroup a thread is, samples whose quota it uses up. */
+		who = *f.who;
+		who.object = cause_cgroups_quota(&c->cgroups, x->process, (uint32_t)who.object);
+		f.who = &who;
+	} else if (f.who && f.who->kind == CULPRIT_TASK) {
+		who = *f.who;
+		without_victim(&who, f.victim_pid);
+		f.who = &who;
+	}
+	make_ids(&f, d->kind, id, match);
+	if (x->family >= LOSS_STOPPED && f.who && f.who->npids == 1) {
+		/* What it calls itself now, which is no part of its identity. */
+		who = *f.who;
+		who.name = world_string(c->w, name_thread(c->w, &c->tally, f.who->thread));
+		f.who = &who;
+	}
+	name_victim(&victim, c->w, &c->tally, x->process);
+	if (f.who || !d->nobody)
+		name_taker(&f, f.who ? f.who : lead_of(c, x), &culprit);
+	else
+		buf_puts(&culprit, d->nobody);
+	where_text(c, x, &where);
+	f.victim = buf_text(&victim);
+	f.culprit = buf_text(&culprit);
+	f.where = buf_text(&where);
+	d->summary(&f, &summary);
+	found.id = bytes_of(id);
+	found.match = bytes_of(match);
+	found.summary = buf_bytes(&summary);
+	loss_fill_details(&f, d, &found);
+	found.failed |= victim.failed || culprit.failed || where.failed || summary.failed;
+	rc = chain_emit(c, &found, e);
+	finding_free(&found);
+	buf_free(&victim);
+	buf_free(&culprit);
+	buf_free(&where);
+	buf_free(&summary);
+	return rc;
+}

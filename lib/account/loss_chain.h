@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lost time becomes a CHAIN record.
+ */
+#ifndef INGERO_ACCOUNT_LOSS_CHAIN_H
+#define INGERO_ACCOUNT_LOSS_CHAIN_H
+
+#include "lib/account/detector.h"
+
+/* What a loss is of. */
+struct loss_share {
+	double share; /* the worst-hit thread's */
+	bool steps;   /* of steps; else of wall time */
+};
+
+/* Gives the sink the record of this loss as it stands. */
+int loss_tell(struct cause *c, const struct loss *x, const struct detector *d,
+	      const struct loss_share *share, struct err *e);
+
+#endif

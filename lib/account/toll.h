@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one fact took, by thread and by second: the books of a watch whose findings are lost time. A toll is
+ * material as a group of the books of lost time is (detect/settle.c): by the worst-hit thread, over the last ten
+ * seconds or over the whole recording.
+ */
+#ifndef INGERO_ACCOUNT_TOLL_H
+#define INGERO_ACCOUNT_TOLL_H
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/account/fact.h"
+#include "lib/account/found.h"
+
+#define TOLL_WORST 3
+
+struct toll_thread {
+	uint32_t thread;
+	uint64_t ns;
+	int64_t newest; /* pane */
+	struct tally_pane panes[TALLY_PANES];
+};
+
+/* Zero-initialised is empty. */
+struct toll {
+	uint64_t ns, count;
+	struct cause_found found;
+	bool whole; /* it is all there, whichever calls were recorded */
+	int64_t first_ns, last_ns;
+	uint64_t worst_ns;		 /* most that one thread lost */
+	VEC(struct toll_thread) threads; /* that lost something lately */
+	struct map at;			 /* thread -> position in threads */
+	struct map before;		 /* of those that did not: thread -> what it had lost */
+	struct fact_moment worst[TOLL_WORST]; /* most lost first */
+	unsigned nworst;
+	struct fact_told told;
+};
+
+/* Something of this thread from start to end lost lost_ns; op is what it was, 0 between calls. False: out of memory. */
+bool toll_add(const struct cause *c, struct toll *t, uint32_t thread, uint16_t op, int64_t start_ns,
+	      int64_t end_ns, uint64_t lost_ns);
+
+/* Of the last TALLY_PANES seconds up to and including `pane`: what was lost, how often, and most by one thread. */
+struct toll_lately {
+	uint64_t ns, count, worst_ns;
+};
+struct toll_lately toll_lately(const struct toll *t, int64_t pane);
+
+/* Keep no seconds of threads that lost nothing in these. False: out of memory. */
+bool toll_settle(struct toll *t, int64_t pane);
+
+/* Whether it must be told now (pane as in settle), and then as which share of wall time of its worst-hit thread. */
+bool toll_due(const struct cause *c, const struct toll *t, int64_t pane, double *share);
+
+/* Amounts, times and moments of the toll. */
+void toll_fill(const struct cause *c, const struct toll *t, struct fact *f);
+
+void toll_free(struct toll *t);
+
+#endif

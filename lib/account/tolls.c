@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A process and what tells its rows apart are 32 bits each, so that a key is the row itself, not a hash of it.
+ */
+#include "lib/account/tolls.h"
+
+#include <stdlib.h>
+
+void *tolls_row(struct tolls *t, const struct tolls_def *def, uint32_t process, uint32_t of,
+		bool *nomem)
+{
+	uint64_t key = (uint64_t)process << 32 | of, at;
+	struct toll_row *r;
+
+	t->def = def;
+	if (nomem)
+		*nomem = false;
+	if (map_get(&t->by, key, &at))
+		return t->v.v[at];
+	if (def->most && t->v.n - t->unused.n >= def->most)
+		return NULL;
+	r = calloc(1, def->row);
+	at = t->unused.n ? t->unused.v[t->unused.n - 1] : t->v.n;
+	if (!r || !vec_reserve(&t->v, 1) || !map_put(&t->by, key, at)) {
+		free(r);
+		if (nomem)
+			*nomem = true;
+		return NULL;
+	}
+	if (t->unused.n)
+		t->unused.n--;
+	else
+		t->v.n++;
+	t->v.v[at] = r;
+	r->process = process;
+	r->of = of;
+	r->at = (uint32_t)at;
+	return r;
+}
+
+bool tolls_add(const struct cause *c, struct tolls *t, struct toll_row *r, uint32_t thread,
+	       const struct event *ev, uint64_t lost_ns)
+{
+	return where_add(&t->where, r->at, ev->op, ev->stack, lost_ns, ev->dur_ns) &&
+	       toll_add(c, &r->toll, thread, ev->op, event_start(ev), ev->end_ns, lost_ns);
+}
+
+static int tell(struct tolls *t, struct cause *c, struct toll_row *r, double share, struct err *e)
+{
+	struct telling telling = { .f = { .kind = t->def->kind,
+					  .process = r->process,
+					  .share = share,
+					  .counted = t->def->counted,
+					  .explained = -1,
+					  .unexplained = -1 } };
+	struct fact *f = &telling.f;
+	int rc;
+
+	if (share > r->toll.told.worst_share)
+		r->toll.told.worst_share = share;
+	toll_fill(c, &r->toll, f);
+	f->nsites = where_top(&t->where, r->at, f->sites, FACT_SITES);
+	f->op = f->nsites ? f->sites[0].op : 0;
+	t->def->tell(t, c, r, &telling);
+	rc = telling.where.failed || telling.who.failed || telling.more.failed
+		     ? err_nomem(e)
+		     : fact_tell(c, f, &r->toll.told, e);
+	fact_free(f);
+	buf_free(&telling.where);
+	buf_free(&telling.who);
+	buf_free(&telling.more);
+	return rc;
+}
+
+int tolls_settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	struct tolls *t = state;
+	double share = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < t->v.n && rc == 0; i++) {
+		struct toll_row *r = t->v.v[i];
+
+		if (!r)
+			continue;
+		if (pane != INT64_MAX && !toll_settle(&r->toll, pane))
+			return err_nomem(e);
+		if (t->def->due ? t->def->due(c, r, pane, &share)
+				: toll_due(c, &r->toll, pane, &share))
+			rc = tell(t, c, r, share, e);
+	}
+	return rc;
+}
+
+static void row_free(struct tolls *t, struct toll_row *r)
+{
+	if (!r)
+		return;
+	if (t->def->free)
+		t->def->free(r);
+	toll_free(&r->toll);
+	free(r);
+}
+
+/* Rows that were told are told again in the end, and stay. */
+bool tolls_forget(void *state, struct cause *c, uint32_t process)
+{
+	struct tolls *t = state;
+
+	(void)c;
+	for (uint32_t i = 0; i < t->v.n; i++) {
+		struct toll_row *r = t->v.v[i];
+
+		if (!r || r->process != process || r->toll.told.revision)
+			continue;
+		map_del(&t->by, (uint64_t)r->process << 32 | r->of);
+		if (!where_forget(&t->where, i) || !vec_push(&t->unused, i))
+			return false;
+		row_free(t, r);
+		t->v.v[i] = NULL;
+	}
+	return true;
+}
+
+void tolls_free(void *state)
+{
+	struct tolls *t = state;
+
+	for (size_t i = 0; i < t->v.n; i++)
+		row_free(t, t->v.v[i]);
+	vec_free(&t->v);
+	vec_free(&t->unused);
+	map_free(&t->by);
+	where_free(&t->where);
+}

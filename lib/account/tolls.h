@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Findings of one kind that a watch adds up row by row: one for each process, or each process and something. What is the
+ * same for all kinds (which row it is, when it is due, where it was lost, telling it) is here; a kind says in a table of
+ * functions what it calls them and how it tells them. The state of such a watch begins with a struct tolls, its row with
+ * a struct toll_row. Rows are told in the order in which they appeared.
+ */
+#ifndef INGERO_ACCOUNT_TOLLS_H
+#define INGERO_ACCOUNT_TOLLS_H
+
+#include "lib/base/map.h"
+#include "lib/account/toll.h"
+#include "lib/account/where.h"
+
+struct toll_row {
+	uint32_t process, of; /* of: what tells it apart from others of the process */
+	uint32_t at;	      /* its number: subject of its places in struct tolls */
+	struct toll toll;
+};
+
+/* A row as it is being told. f has kind, process, counted, share, amounts, times, moments and sites already. Texts of f may
+ * be kept in the buffers. */
+struct telling {
+	struct fact f;
+	struct buf where, who, more;
+};
+
+struct tolls_def {
+	const char *kind, *counted;
+	size_t row;    /* bytes */
+	uint32_t most; /* rows; 0: as many as there are */
+	/* NULL: toll_due. */
+	bool (*due)(const struct cause *c, const struct toll_row *r, int64_t pane, double *share);
+	/* What it is called, proven by and mended with. */
+	void (*tell)(void *state, const struct cause *c, struct toll_row *r, struct telling *t);
+	void (*free)(struct toll_row *r); /* what the row owns beside its toll; NULL: nothing */
+};
+
+/* Zero-initialised is empty. */
+struct tolls {
+	const struct tolls_def *def;
+	struct map by;
+	VEC(struct toll_row *) v; /* they stay where they are; NULL: given up */
+	VEC(uint32_t) unused;	  /* positions of these */
+	struct where where;	  /* by row */
+};
+
+/* The row, made and zeroed when there is none. NULL: out of memory, or (*nomem unset) there are too many. nomem may be
+ * NULL for a kind that has no most. */
+void *tolls_row(struct tolls *t, const struct tolls_def *def, uint32_t process, uint32_t of,
+		bool *nomem);
+
+/* This call or stretch lost lost_ns of its row's; it counts where it stands in the program, too. False: out of memory. */
+bool tolls_add(const struct cause *c, struct tolls *t, struct toll_row *r, uint32_t thread,
+	       const struct event *ev, uint64_t lost_ns);
+
+/* For struct watch_def: of a state that begins with a struct tolls. */
+int tolls_settle(void *state, struct cause *c, int64_t pane, struct err *e);
+bool tolls_forget(void *state, struct cause *c, uint32_t process);
+void tolls_free(void *state);
+
+#endif

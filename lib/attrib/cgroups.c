@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cgroups are few and their ids dense.
+ */
+#include "lib/attrib/cgroups.h"
+
+static void counted(struct cause_counter *k, double value)
+{
+	if (k->n++ == 0)
+		k->first = value;
+	k->last = value;
+}
+
+void cause_cgroups_free(struct cause_cgroups *g)
+{
+	vec_free(&g->v);
+	vec_free(&g->members);
+}
+
+static bool member(struct cause_cgroups *g, uint32_t process, uint32_t cgroup)
+{
+	for (size_t i = g->members.n; i-- > 0;) {
+		if (g->members.v[i].process == process && g->members.v[i].cgroup == cgroup)
+			return true;
+	}
+	return g->members.n >= CAUSE_CGROUPS ||
+	       vec_push(&g->members, (struct cause_member){ process, cgroup });
+}
+
+uint32_t cause_cgroups_quota(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise)
+{
+	double most = 0, most_ever = 0;
+	uint32_t now = 0, ever = otherwise;
+
+	for (size_t i = 0; i < g->members.n; i++) {
+		uint32_t at = g->members.v[i].cgroup;
+		const struct cause_counter *k = at < g->v.n ? &g->v.v[at].throttled_ns : NULL;
+
+		if (g->members.v[i].process != process || !k)
+			continue;
+		if (cause_counted(k) > most) {
+			most = cause_counted(k);
+			now = at;
+		}
+		if (k->last > most_ever) {
+			most_ever = k->last;
+			ever = at;
+		}
+	}
+	return most > 0 ? now : ever;
+}
+
+uint32_t cause_cgroups_limit(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < g->members.n; i++) {
+		uint32_t at = g->members.v[i].cgroup;
+		double hits = at < g->v.n ? cause_counted(&g->v.v[at].limit_hits) +
+						    cause_counted(&g->v.v[at].high_hits)
+					  : 0;
+
+		if (g->members.v[i].process != process || hits <= most)
+			continue;
+		most = hits;
+		otherwise = at;
+	}
+	return otherwise;
+}
+
+bool cause_cgroups_record(struct cause_cgroups *g, const struct record *r)
+{
+	const struct rec_SAMPLE *s = &r->u.SAMPLE;
+	struct cause_cgroup *c;
+	bool memory;
+
+	if (r->kind != RECORD_SAMPLE || !REC_HAS(r, SAMPLE, cgroup) || s->cgroup >= CAUSE_CGROUPS)
+		return true;
+	memory = s->metric >= METRIC_CGROUP_MEM_USED && s->metric <= METRIC_CGROUP_OOM_KILLS;
+	if (REC_HAS(r, SAMPLE, process))
+		return (s->metric != METRIC_CGROUP_PERIODS &&
+			s->metric != METRIC_CGROUP_MEM_USED) ||
+		       member(g, s->process, s->cgroup);
+	if (!memory && s->metric != METRIC_CGROUP_THROTTLED_NS)
+		return true;
+	while (g->v.n <= s->cgroup) {
+		if (!vec_push(&g->v, (struct cause_cgroup){ 0 }))
+			return false;
+	}
+	c = &g->v.v[s->cgroup];
+	if (!memory) {
+		counted(&c->throttled_ns, s->value);
+		return true;
+	}
+	c->samples++;
+	switch (s->metric) {
+	case METRIC_CGROUP_MEM_USED:
+		c->used_max = s->value > c->used_max ? s->value : c->used_max;
+		break;
+	case METRIC_CGROUP_MEM_LIMIT:
+		c->limit = s->value;
+		break;
+	case METRIC_CGROUP_MEM_HIGH:
+		counted(&c->high_hits, s->value);
+		break;
+	case METRIC_CGROUP_MEM_MAX:
+		counted(&c->limit_hits, s->value);
+		break;
+	case METRIC_CGROUP_OOM_KILLS:
+		counted(&c->kills, s->value);
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+const struct cause_cgroup *cause_cgroup(const struct cause_cgroups *g, uint32_t cgroup)
+{
+	return cgroup < g->v.n && g->v.v[cgroup].samples ? &g->v.v[cgroup] : NULL;
+}

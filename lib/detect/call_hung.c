@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call-hung: a call was entered and has not returned. Proven by the recorder's list of open calls, at the end of the
+ * recording or when one was open longer than its threshold; told when it has been open for HUNG_NS, and when no call of
+ * its op took a third of that and returned. Lost is all of the time since it was entered.
+ * collective-hang: the same where the process had entered a collective since it last waited for the device with
+ * success. The recorded ranks are held against each other: who has not entered what the others wait in.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/hash.h"
+#include "lib/base/human.h"
+#include "lib/detect/hung.h"
+#include "lib/detect/watches.h"
+
+static const char collective_hang[] = "collective-hang";
+
+#define HUNG_NS	   5000000000u /* as record --hung */
+#define HUNG_TIMES 3
+#define HUNG_OPEN  4096 /* open calls remembered; of those that returned as long as there is room */
+
+static unsigned wants(const struct op_def *op)
+{
+	if (!op)
+		return 0;
+	if (op->id == OP_PROC_EXIT)
+		return WATCH_EVENT;
+	if (op->source == SOURCE_NCCL)
+		return WATCH_OUTER | WATCH_INNER;
+	/* Of other calls it matters that they return once one is known to be open. */
+	return !(op->flags & OP_CALL) ? 0 : WATCH_OUTER | (op->flags & OP_SYNC ? 0 : WATCH_ASLEEP);
+}
+
+static struct hung_process *process_of(struct hung *h, uint32_t process)
+{
+	while (h->processes.n <= process) {
+		if (!vec_push(&h->processes, (struct hung_process){ 0 }))
+			return NULL;
+	}
+	return &h->processes.v[process];
+}
+
+/* An outermost call of the thread returned: so did what was open inside it, and it itself. At the end of one file it may have been
+ * open and return in the next. */
+static void returned(struct hung *h, const struct line_piece *p)
+{
+	for (size_t i = 0; i < h->calls.n; i++) {
+		struct hung_call *call = &h->calls.v[i];
+
+		if (call->open.thread == p->thread && call->open.start_ns >= p->start_ns &&
+		    call->open.start_ns < p->end_ns &&
+		    (!call->open.at_end || call->open.time_ns < p->end_ns)) {
+			call->open.at_end = 0;
+			h->some_returned = call->returned = true;
+		}
+	}
+	map_del(&h->threads, p->thread);
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct hung *h = state;
+	struct hung_process *of;
+	struct collective_pending *done;
+	struct collective_comm *comm;
+
+	if (p->open)
+		return true;
+	if (h->threads.n && p->depth == 0 && map_get(&h->threads, p->thread, NULL))
+		returned(h, p);
+	if (p->op->source != SOURCE_NCCL && !(p->op->flags & OP_SYNC))
+		return true;
+	of = process_of(h, p->process);
+	if (!of)
+		return false;
+	if (p->op->flags & OP_SYNC)
+		of->collective = false;
+	if (p->op->source == SOURCE_NCCL && p->op->flags & OP_SUBMIT) {
+		of->collective = true;
+		hung_rank_entered(of, c, p);
+	}
+	return p->op->source != SOURCE_NCCL ||
+	       collectives_event(&h->all, p->ev, p->op, p->process, p->thread, &comm, &done);
+}
+
+/* A thread ended: what was open in it does not return. A process did: of a rank that is why it enters nothing more. */
+static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
+{
+	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
+	const struct world_thread *t = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
+	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+	struct hung *h = state;
+	struct hung_process *of;
+
+	for (size_t i = 0; i < h->calls.n && ctx; i++) {
+		if (h->calls.v[i].open.thread == ctx->thread && !h->calls.v[i].returned)
+			h->calls.v[i].ended_ns = ev->end_ns;
+	}
+	if (!p || p->tgid != t->tid || t->process >= h->processes.n)
+		return true;
+	of = &h->processes.v[t->process];
+	of->ended = true;
+	of->ended_ns = ev->end_ns;
+	of->status = 0;
+	event_get(ev, op, COL_STATUS, &of->status);
+	return true;
+}
+
+static uint64_t call_key(const struct rec_OPEN *o)
+{
+	return hash_u64((uint64_t)o->thread << 32 | o->op) ^ hash_u64((uint64_t)o->start_ns);
+}
+
+/* Make room: a call that returned is of no use. False: out of memory. */
+static bool forget_returned(struct hung *h)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < h->calls.n; i++) {
+		const struct hung_call *call = &h->calls.v[i];
+
+		if (call->returned && !call->open.at_end) {
+			map_del(&h->at, call_key(&call->open));
+			continue;
+		}
+		if (left != i && !map_put(&h->at, call_key(&call->open), left))
+			return false;
+		h->calls.v[left++] = *call;
+	}
+	h->calls.n = left;
+	h->some_returned = false;
+	return true;
+}
+
+/* At the end all calls are told of that are open, and most have only begun. Who is as old as this counts, if not as hung. */
+static bool old_enough(uint64_t open_ns, uint64_t ns)
+{
+	return hist_cell(open_ns) >= hist_cell(ns / HUNG_TIMES);
+}
+
+static uint64_t kind_key(uint32_t process, uint32_t op)
+{
+	return (uint64_t)process << 32 | op;
+}
+
+static bool leave_out(struct hung *h, uint32_t process, const struct rec_OPEN *o)
+{
+	uint64_t n = 0;
+
+	if (!o->at_end)
+		return true;
+	h->unlooked_at++;
+	map_get(&h->unlooked, kind_key(process, o->op), &n);
+	return map_put(&h->unlooked, kind_key(process, o->op), n + 1);
+}
+
+static bool record(void *state, struct cause *c, const struct record *r)
+{
+	struct hung *h = state;
+	const struct rec_OPEN *o = &r->u.OPEN;
+	const struct world_thread *th;
+	struct hung_call call = { .open = *o, .ended_ns = INT64_MAX };
+	uint64_t key, at;
+
+	if (r->kind != RECORD_OPEN)
+		return true;
+	th = world_get_thread(c->w, o->thread);
+	key = call_key(o);
+	if (map_get(&h->at, key, &at)) {
+		h->calls.v[at].open = *o;
+		return true;
+	}
+	if (!th || (o->at_end && !old_enough((uint64_t)(o->time_ns - o->start_ns), HUNG_NS)))
+		return true;
+	if (h->calls.n >= HUNG_OPEN && h->some_returned && !forget_returned(h))
+		return false;
+	if (h->calls.n >= HUNG_OPEN)
+		return leave_out(h, th->process, o);
+	call.process = th->process;
+	watches_wake(&c->watches, h);
+	return vec_push(&h->calls, call) && map_put(&h->at, key, h->calls.n - 1) &&
+	       map_put(&h->threads, o->thread, 1) && process_of(h, call.process);
+}
+
+/* Another call is open around it on its thread. */
+static bool within(const struct hung *h, const struct hung_call *call, bool ended)
+{
+	for (size_t i = 0; i < h->calls.n; i++) {
+		const struct rec_OPEN *o = &h->calls.v[i].open;
+
+		if (o->thread == call->open.thread && o->depth < call->open.depth &&
+		    (ended ? o->at_end : !h->calls.v[i].returned))
+			return true;
+	}
+	return false;
+}
+
+/* Calls of its op and process took so long and did return. */
+static bool usual(const struct cause *c, const struct hung *h, const struct hung_call *call,
+		  uint64_t open_ns)
+{
+	uint64_t n = 0, open = 0; /* these are among the classes in the end */
+
+	if (c->ended)
+		map_get(&h->unlooked, kind_key(call->process, call->open.op), &open);
+	for (size_t i = 0; i < c->classes.v.n; i++) {
+		const struct cause_class *cl = &c->classes.v.v[i];
+
+		if (cl->key.process != call->process || cl->key.op != call->open.op)
+			continue;
+		for (unsigned k = hist_cell(open_ns / HUNG_TIMES); k < HIST_CELLS; k++)
+			n += hist_kept_cell(cl->plain, k)->count +
+			     (cl->whole ? hist_kept_cell(cl->whole, k)->count : 0);
+	}
+	for (size_t i = 0; i < h->calls.n && c->ended; i++) {
+		const struct rec_OPEN *o = &h->calls.v[i].open;
+
+		open += h->calls.v[i].process == call->process && o->op == call->open.op &&
+			o->at_end && old_enough((uint64_t)(o->time_ns - o->start_ns), open_ns);
+	}
+	return n > open;
+}
+
+static bool sum_up(struct cause *c, struct hung *h, uint32_t process, int64_t now_ns,
+		   struct hung_sum *s)
+{
+	for (size_t i = 0; i < h->calls.n; i++) {
+		const struct hung_call *call = &h->calls.v[i];
+		int64_t until = call->ended_ns < now_ns ? call->ended_ns : now_ns;
+		uint64_t ns;
+
+		if (call->open.at_end && call->open.time_ns < until)
+			until = call->open.time_ns; /* another machine's recording goes on */
+		/* Where its probes were detached it may have returned. */
+		if (call->process != process || call->open.start_ns >= until ||
+		    cause_paused(c, process, 1u << op_tier((uint16_t)call->open.op),
+				 call->open.start_ns, until) ||
+		    (c->ended ? !call->open.at_end : call->returned) || within(h, call, c->ended))
+			continue;
+		ns = (uint64_t)(until - call->open.start_ns);
+		if (ns < HUNG_NS || usual(c, h, call, ns))
+			continue;
+		s->threads++;
+		s->lost_ns += ns;
+		if (s->threads == 1 || call->open.start_ns < s->first_ns)
+			s->first_ns = call->open.start_ns;
+		if (ns > s->longest_ns) {
+			s->longest_ns = ns;
+			s->longest = call;
+		}
+		if (!where_add(&s->where, 0, (uint16_t)call->open.op, call->open.stack, ns, ns))
+			return false;
+	}
+	return true;
+}
+
+/* Who waits for a rank shows nothing: what that one does is the question or, where it ended, why. */
+static void fixes(const struct cause *c, const struct hung *h, uint32_t process,
+		  const struct hung_sum *s, struct fact *f)
+{
+	const struct world_process *v =
+		world_get_process(c->w, s->late ? s->late->process : process);
+	struct buf command = { 0 };
+
+	buf_printf(&command, "sudo gdb -batch -p %" PRIu32 " -ex 'thread apply all bt'",
+		   v ? v->tgid : 0);
+	if (hung_rank_ended(h, s->late))
+		fact_fix(f,
+			 "Find out why that rank ended: what it said last, and what the kernel did",
+			 "sudo dmesg -T | grep -iE 'killed process|segfault|xid'", 0, s->longest_ns,
+			 "the others wait until their own time limit, if they have one");
+	else if (s->differs && !s->late)
+		fact_fix(f, "Mend the collective that differs: the finding collective-mismatch",
+			 "ingero-explain --chains run.ige", 0, s->longest_ns,
+			 "a hang has no usual length: the work goes on when it ends");
+	else if (s->late)
+		fact_fix(f, "Look at what every thread of the rank that is behind is doing",
+			 buf_text(&command), 0, s->longest_ns,
+			 "a hang has no usual length: the work goes on when it ends");
+	else
+		fact_fix(f,
+			 "Look at what every thread of it is doing, then at the device's own "
+			 "errors",
+			 buf_text(&command), 0, s->longest_ns,
+			 "a hang has no usual length: the work goes on when it ends");
+	buf_free(&command);
+}
+
+static int tell(struct cause *c, struct hung *h, uint32_t process, const struct hung_sum *s,
+		struct err *e)
+{
+	struct hung_process *of = &h->processes.v[process];
+	const struct op_def *op = world_op(c->w, (uint16_t)s->longest->open.op);
+	uint64_t wall = cause_wall_ns(c);
+	int64_t until_ns = s->longest->open.start_ns + (int64_t)s->longest_ns;
+	struct buf victim = { 0 }, culprit = { 0 }, place = { 0 }, moment = { 0 };
+	struct fact f = { .process = process,
+			  .first_ns = s->first_ns,
+			  .last_ns = until_ns,
+			  .lost_ns = s->longest_ns,
+			  .count = s->late ? s->ranks : s->threads,
+			  .counted = s->late ? "ranks" : "threads",
+			  .share = wall ? (double)s->longest_ns / (double)wall : 0,
+			  .severity = 3, /* work stopped */
+			  .gain = FACT_GAIN_NOTHING,
+			  .explained = -1,
+			  .unexplained = -1,
+			  .op = (uint16_t)s->longest->open.op };
+	int rc;
+
+	if (!of->kind)
+		of->kind = of->collective || (op && op->source == SOURCE_NCCL) ? collective_hang
+									       : "call-hung";
+	of->first_ns = f.first_ns;
+	of->last_ns = f.last_ns;
+	f.kind = of->kind;
+	of->counted = f.counted;
+	if (h->unlooked_at)
+		fact_evidence(&f, "more calls were open at the end, not looked at",
+			      (double)h->unlooked_at, "calls");
+	f.nsites = where_top(&s->where, 0, f.sites, FACT_SITES);
+	fact_victim(&f, c, &victim);
+	fact_place(c, &f.sites[0], &place);
+	if (s->late) {
+		hung_rank_text(c, h, s, &f, &culprit);
+		buf_printf(&f.summary, "; %" PRIu64 " rank%s for it: ", s->ranks,
+			   s->ranks == 1 ? " waits" : "s wait");
+	} else {
+		f.culprit.kind = "code";
+		buf_printf(&culprit, "the call %s", buf_text(&place));
+	}
+	f.culprit.text = buf_text(&culprit);
+	buf_printf(&f.summary, "%s has not returned for %s %s", buf_text(&victim),
+		   human_ns(s->longest_ns).s, buf_text(&place));
+	if (s->threads > 1)
+		buf_printf(&f.summary, " and in %" PRIu64 " more threads", s->threads - 1);
+	if (s->differs && !s->late)
+		buf_printf(&f.summary,
+			   "; its ranks entered different collectives as number %" PRIu64
+			   ", and what they entered since does not pair",
+			   s->differs_at);
+	else if (of->kind == collective_hang && !s->late)
+		buf_printf(&f.summary,
+			   "; every %s has entered the collective it waits "
+			   "for: look at the ranks that were not recorded, the "
+			   "network and the devices",
+			   s->unseen ? "rank that was recorded until then" : "recorded rank");
+	buf_printf(&moment, "is from here on %s, and has not returned", buf_text(&place));
+	f.moments[f.nmoments++] = (struct fact_moment){
+		.end_ns = until_ns,
+		.dur_ns = s->longest_ns,
+		.lost_ns = s->longest_ns,
+		.thread = s->longest->open.thread,
+		.op = f.op,
+		.event_ns = s->longest->open.time_ns,
+		.unended = !s->longest->open.at_end,
+		.text = buf_text(&moment),
+	};
+	fixes(c, h, process, s, &f);
+	if (process < c->tally.processes.n)
+		c->tally.processes.v[process].hung = true;
+	rc = fact_tell(c, &f, &of->told, e);
+	fact_free(&f);
+	buf_free(&victim);
+	buf_free(&culprit);
+	buf_free(&place);
+	buf_free(&moment);
+	return rc;
+}
+
+/* It was told while it was open, and is no more. */
+static int tell_returned(struct cause *c, struct hung *h, uint32_t process, struct err *e)
+{
+	struct hung_process *of = &h->processes.v[process];
+	struct buf victim = { 0 };
+	struct fact f = { .process = process,
+			  .kind = of->kind,
+			  .first_ns = of->first_ns,
+			  .last_ns = of->last_ns,
+			  .lost_ns = of->told.lost_ns,
+			  .count = of->told.count,
+			  .counted = of->counted,
+			  .explained = -1,
+			  .unexplained = -1,
+			  .gain = FACT_GAIN_NOTHING,
+			  .share = of->told.worst_share };
+	int rc;
+
+	fact_victim(&f, c, &victim);
+	f.culprit.kind = "code";
+	f.culprit.text = "a call that took long";
+	buf_printf(&f.summary, "%s was in a call for more than %s, which returned in the end",
+		   buf_text(&victim), human_ns(of->told.lost_ns).s);
+	rc = fact_tell(c, &f, &of->told, e);
+	fact_free(&f);
+	buf_free(&victim);
+	return rc;
+}
+
+/* One of the calls that were told is not known to have returned: its process was killed in it, or the recording is cut. What
+ * was told of it then holds. */
+static bool left_open(const struct hung *h, uint32_t process)
+{
+	for (size_t i = 0; i < h->calls.n; i++) {
+		const struct hung_call *call = &h->calls.v[i];
+
+		if (call->process == process && !call->returned &&
+		    call->open.start_ns + (int64_t)HUNG_NS <= h->processes.v[process].last_ns)
+			return true;
+	}
+	return false;
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	struct hung *h = state;
+	int64_t now = c->ended ? c->end_ns : c->settled_ns;
+	uint32_t n = (uint32_t)h->processes.n;
+	struct hung_sum *sums;
+	int rc = 0;
+
+	(void)pane;
+	if (h->calls.n == 0)
+		return 0;
+	sums = calloc(n ? n : 1, sizeof(*sums));
+	if (!sums)
+		return err_nomem(e);
+	/* There may be as many processes as came and went in days, and few of them had any. */
+	for (size_t i = 0; i < h->calls.n; i++)
+		sums[h->calls.v[i].process].any = true;
+	for (uint32_t i = 0; i < n && rc == 0; i++) {
+		if (!sums[i].any)
+			continue;
+		if (!sum_up(c, h, i, now, &sums[i]))
+			rc = err_nomem(e);
+		else if (sums[i].threads && h->processes.v[i].collective)
+			sums[i].late = hung_rank_behind(h, c, i, &sums[i]);
+	}
+	if (rc == 0 && !hung_ranks_join(sums, n))
+		rc = err_nomem(e);
+	for (uint32_t i = 0; i < n && rc == 0; i++) {
+		struct hung_process *of = &h->processes.v[i];
+
+		if (sums[i].threads && fact_due(c, &of->told, sums[i].longest_ns, 0))
+			rc = tell(c, h, i, &sums[i], e);
+		else if (!sums[i].longest && c->ended && of->told.revision && !left_open(h, i))
+			rc = tell_returned(c, h, i, e);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		where_free(&sums[i].where);
+	free(sums);
+	return rc;
+}
+
+static void end(void *state)
+{
+	struct hung *h = state;
+
+	collectives_free(&h->all);
+	map_free(&h->at);
+	map_free(&h->threads);
+	map_free(&h->unlooked);
+	vec_free(&h->calls);
+	vec_free(&h->processes);
+}
+
+const struct watch_def watch_call_hung = {
+	.name = "call-hung",
+	.size = sizeof(struct hung),
+	.wants = wants,
+	.piece = piece,
+	.event = event,
+	.record = record,
+	.settle = settle,
+	.free = end,
+};

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * copy-bound: a thread's time goes into copies that it waits for. Counted is what moving the bytes takes: a copy
+ * that also waits for kernels before it counts as long as copies of its direction with nothing to wait for take
+ * for so many bytes. Asynchronous copies that return at once are no lost time, however many bytes they move.
+ */
+#include "lib/detect/watches.h"
+
+#include <inttypes.h>
+
+#include "lib/base/human.h"
+#include "lib/base/rare.h"
+#include "lib/account/names.h"
+#include "lib/account/tolls.h"
+
+/* An asynchronous copy only submitted, when it took no longer than this (a submission is a few us), or than a few of
+ * the process's launches, which submit too. */
+#define RETURNS_AT_ONCE_NS 20000
+#define LIKE_LAUNCHES	   3
+
+/* What a copy is at least believed to move while nothing is known: a byte per ns; and what the call itself takes. */
+#define SLOWEST_BYTES_PER_NS 1
+#define CALL_NS		     20000
+
+#define SMALL_BYTES (64u << 10)
+#define MOST_BYTES  (1ull << 50)
+
+enum direction { TO_HOST_FROM_HOST, TO_DEVICE, FROM_DEVICE, ON_DEVICE, ANY, DIRECTIONS };
+
+static const char *const said[DIRECTIONS] = { "within host memory", "to the device",
+					      "from the device", "on the device",
+					      "between host and device" };
+
+struct copies {
+	struct toll_row row;		     /* of: enum direction */
+	uint64_t bytes, pure_ns, pure_bytes; /* pure: with nothing to wait for */
+	uint64_t at_once, blocked; /* asynchronous ones that returned at once, and that did not */
+	uint64_t guessed_ns; /* of the toll: how long the bytes take is not known from others */
+	uint64_t waited_ns;  /* in these calls, for what was submitted before: not lost here */
+};
+
+struct per_process {
+	struct copies *copies[DIRECTIONS]; /* NULL: not looked up yet */
+	uint64_t launches; /* as of when it last waited for the device: what was submitted until then is done */
+	int64_t waited_ns; /* when that was */
+	uint32_t pinned;   /* allocations of pinned memory */
+};
+
+struct state {
+	struct tolls tolls;
+	VEC(struct per_process) by_process; /* by world id */
+};
+
+static const struct tolls_def copying;
+
+static bool pins(uint16_t op)
+{
+	return op == OP_CUDA_MALLOC_HOST || op == OP_CUDA_HOST_REGISTER ||
+	       op == OP_CU_MEM_ALLOC_HOST || op == OP_CU_MEM_HOST_REGISTER;
+}
+
+static unsigned wants(const struct op_def *op)
+{
+	if (!op)
+		return 0;
+	return op->flags & (OP_COPY | OP_SYNC) || pins(op->id) ? WATCH_OUTER : 0;
+}
+
+RARE static struct per_process *process_new(struct state *s, uint32_t process)
+{
+	while (s->by_process.n <= process) {
+		if (!vec_push(&s->by_process, (struct per_process){ .waited_ns = INT64_MIN }))
+			return NULL;
+	}
+	return &s->by_process.v[process];
+}
+
+static inline struct per_process *process_of(struct state *s, uint32_t process)
+{
+	return process < s->by_process.n ? &s->by_process.v[process] : process_new(s, process);
+}
+
+/* What the books have of it; NULL: nothing yet. */
+static const struct tally_process *books_of(const struct cause *c, uint32_t process)
+{
+	return process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+}
+
+/* NULL: out of memory. */
+static struct copies *copies_of(struct state *s, struct per_process *pp, uint32_t process,
+				uint64_t direction)
+{
+	uint32_t of = direction < ANY ? (uint32_t)direction : ANY;
+
+	if (!pp->copies[of])
+		pp->copies[of] = tolls_row(&s->tolls, &copying, process, of, NULL);
+	return pp->copies[of];
+}
+
+/* It has nothing to wait for: nothing was launched since its process waited, and no launch is missing. */
+static bool is_pure(const struct cause *c, const struct per_process *pp,
+		    const struct tally_process *books, const struct line_piece *p)
+{
+	return (!books || books->launches == pp->launches) &&
+	       !cause_paused(c, p->process, TIERS_ALL, pp->waited_ns, p->start_ns);
+}
+
+static bool copied(struct state *s, const struct cause *cause, struct per_process *pp,
+		   const struct tally_process *books, const struct line_piece *p)
+{
+	uint64_t bytes = 0, direction = ANY,
+		 host = parts_sum(p->parts, PARTS_NOT_OWN | 1u << PART_UNKNOWN), lost;
+	bool sync = p->op->flags & OP_SYNC;
+	struct where_place *place;
+	struct copies *c;
+
+	if (!p->sound || p->open || p->ev->ret != 0)
+		return true;
+	event_get(p->ev, p->op, COL_BYTES, &bytes);
+	event_get(p->ev, p->op, COL_DIRECTION, &direction);
+	if (bytes > MOST_BYTES) /* of a damaged recording */
+		return true;
+	c = copies_of(s, pp, p->process, direction);
+	if (!c)
+		return false;
+	lost = p->ev->dur_ns > host ? p->ev->dur_ns - host : 0;
+	if (!sync && (lost < RETURNS_AT_ONCE_NS ||
+		      (books && books->launches &&
+		       lost < LIKE_LAUNCHES * books->launches_ns / books->launches))) {
+		c->at_once++;
+		return true;
+	}
+	c->blocked += !sync;
+	c->bytes += bytes;
+	if (is_pure(cause, pp, books, p)) {
+		c->pure_ns += lost;
+		c->pure_bytes += bytes;
+	} else {
+		uint64_t takes =
+			CALL_NS + (c->pure_bytes ? (uint64_t)((double)c->pure_ns * (double)bytes /
+							      (double)c->pure_bytes)
+						 : bytes / SLOWEST_BYTES_PER_NS);
+
+		if (lost > takes) {
+			c->waited_ns += lost - takes;
+			lost = takes;
+		}
+		c->guessed_ns += c->pure_bytes ? 0 : lost;
+	}
+	place = where_at(&s->tolls.where, c->row.at, p->ev->op, p->ev->stack);
+	if (!place)
+		return false;
+	place->bytes += bytes;
+	return tolls_add(cause, &s->tolls, &c->row, p->thread, p->ev, lost);
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct state *s = state;
+	struct per_process *pp = process_of(s, p->process);
+	const struct tally_process *books = books_of(c, p->process);
+	uint32_t flags = p->op->flags;
+
+	if (!pp)
+		return false;
+	if (pins(p->ev->op))
+		pp->pinned += p->ev->ret == 0;
+	if (flags & OP_COPY && !copied(s, c, pp, books, p))
+		return false;
+	if (flags & OP_SYNC) {
+		pp->launches = books ? books->launches : 0;
+		pp->waited_ns = p->end_ns;
+	}
+	return true;
+}
+
+static void fixes(struct fact *f, const struct cause *c, const struct copies *k, uint32_t stack)
+{
+	bool python = name_python(c->w, stack);
+	uint64_t each = k->bytes / k->row.toll.count;
+
+	if (each < SMALL_BYTES)
+		fact_fix_code(
+			f, "Copy what belongs together as one piece",
+			python ? "torch.stack(parts).to(\"cuda\", non_blocking=True)"
+			       : "cudaMemcpyAsync(dst, staged, all_bytes, kind, stream)",
+			0, f->lost_ns,
+			"a copy so small is the cost of the call: fewer calls cost less, down to "
+			"what the bytes take");
+	if (k->row.of == FROM_DEVICE)
+		fact_fix_code(
+			f,
+			"Copy results into pinned memory and go on; wait only when they are read",
+			python ? "host = torch.empty_like(x, device=\"cpu\", pin_memory=True); "
+				 "host.copy_(x, non_blocking=True)"
+			       : "cudaMallocHost(&host, bytes); cudaMemcpyAsync(host, device, "
+				 "bytes, "
+				 "cudaMemcpyDeviceToHost, stream)",
+			0, f->lost_ns,
+			"from nothing, if the next step needs the result, to all of the wait");
+	else if (k->row.of == ON_DEVICE)
+		fact_fix_code(f, "Copy on a stream of its own, or write to where it is needed",
+			      "cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, stream)",
+			      0, f->lost_ns,
+			      "from nothing, if the next kernel needs it, to all of the wait");
+	else
+		fact_fix_code(
+			f, "Copy from pinned memory, without waiting, while kernels run",
+			python ? "DataLoader(..., pin_memory=True); batch.to(\"cuda\", "
+				 "non_blocking=True)"
+			       : "cudaMallocHost(&host, bytes); cudaMemcpyAsync(device, host, "
+				 "bytes, "
+				 "cudaMemcpyHostToDevice, stream)",
+			0, f->lost_ns,
+			"from nothing, if the link is busy all the time anyway, to all of the "
+			"wait");
+}
+
+static const char *memory_said(const struct copies *k, uint32_t pinned)
+{
+	if (k->row.of != TO_DEVICE && k->row.of != FROM_DEVICE && k->row.of != ANY)
+		return NULL;
+	if (k->blocked * 2 > k->row.toll.count)
+		return "pageable: asynchronous copies of it did not return until the bytes were "
+		       "moved";
+	return pinned ? "the process has pinned memory, but these calls wait for the bytes"
+		      : "the process pinned no memory while it was recorded";
+}
+
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+{
+	const struct state *s = state;
+	const struct copies *k = (struct copies *)r;
+	const char *memory = memory_said(k, s->by_process.v[r->process].pinned);
+	uint64_t moved = k->pure_bytes ? k->pure_bytes : k->bytes,
+		 took = k->pure_bytes ? k->pure_ns : r->toll.ns;
+	double rate = took ? (double)moved / (double)took * 1e9 : 0;
+	struct fact *f = &t->f;
+
+	f->identity = said[r->of];
+	f->upper_bound = k->guessed_ns * 5 > r->toll.ns;
+	fact_blame_site(c, f, &t->where, said[r->of]);
+	fact_victim(f, c, &f->summary);
+	buf_puts(&f->summary, " waited ");
+	fact_amount(f, &f->summary);
+	buf_printf(&f->summary, " for copies %s of %s", said[r->of], human_bytes(k->bytes).s);
+	buf_printf(&f->summary, " at %s/s", human_bytes((uint64_t)rate).s);
+	if (t->where.n)
+		buf_printf(&f->summary, ", mostly in %s", buf_text(&t->where));
+	fact_evidence(f, "bytes copied while it waited", (double)k->bytes, "B");
+	fact_evidence(f, "bytes per copy", (double)k->bytes / (double)r->toll.count, "B");
+	fact_evidence(f, "bandwidth reached", rate, "B/s");
+	fact_evidence(f, "asynchronous copies that returned at once", (double)k->at_once, "");
+	if (k->waited_ns)
+		fact_evidence(f, "waited in these calls for earlier work, not counted here",
+			      (double)k->waited_ns, "ns");
+	if (memory)
+		fact_evidence_text(f, "host memory", memory);
+	fixes(f, c, k, f->nsites ? f->sites[0].stack : 0);
+}
+
+static const struct tolls_def copying = {
+	.kind = "copy-bound", .counted = "copies", .row = sizeof(struct copies), .tell = tell
+};
+
+static bool forget(void *state, struct cause *c, uint32_t process)
+{
+	struct state *s = state;
+
+	for (unsigned i = 0; process < s->by_process.n && i < DIRECTIONS; i++)
+		s->by_process.v[process].copies[i] = NULL;
+	return tolls_forget(state, c, process);
+}
+
+static void end(void *state)
+{
+	vec_free(&((struct state *)state)->by_process);
+	tolls_free(state);
+}
+
+const struct watch_def watch_copy_bound = { .name = "copy-bound",
+					    .size = sizeof(struct state),
+					    .wants = wants,
+					    .piece = piece,
+					    .settle = tolls_settle,
+					    .forget = forget,
+					    .free = end };

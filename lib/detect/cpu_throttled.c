@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cpu-throttled: the process's cgroup used up its CPU quota and its threads stood still until the
+ * next period. Proven by the kernel's own throttle marks on the waits; never inferred from periods,
+ * so that a hog beside the quota is not mistaken for it.
+ */
+#include "lib/detect/kinds.h"
+
+#include <inttypes.h>
+
+#include "lib/account/names.h"
+
+static bool is(const struct cause *c, const struct loss *x)
+{
+	(void)c;
+	return loss_part_ns(x, PART_THROTTLED) > 0;
+}
+
+static void summary(const struct loss_view *f, struct buf *out)
+{
+	buf_printf(out, "%s stopped %s for ", f->culprit, f->victim);
+	detect_amount(f, out);
+	detect_where(f, out);
+}
+
+static void recommend(const struct loss_view *f, struct finding *to)
+{
+	const struct world_cgroup *g =
+		f->who ? world_get_cgroup(f->c->w, (uint32_t)f->who->object) : NULL;
+	struct bytes path = g ? world_text(f->c->w, g->path) : (struct bytes){ 0 };
+	struct buf command = { 0 };
+
+	if (path.n) {
+		bool v1 = name_cgroup_v1(path);
+
+		buf_printf(&command, "echo %s | sudo tee ", v1 ? "-1" : "max");
+		name_cgroup_file(&command, path, v1 ? "cpu.cfs_quota_us" : "cpu.max");
+	} else {
+		buf_printf(&command, "cat /proc/%" PRIu32 "/cgroup", f->victim_pid);
+	}
+	detect_recommend(f, to,
+			 "Raise or lift the CPU quota of the cgroup (in Kubernetes: limits.cpu)",
+			 buf_text(&command), 1,
+			 "without the quota the waits marked throttled do not happen");
+	buf_free(&command);
+}
+
+const struct detector detect_cpu_throttled = { "cpu-throttled", LOSS_THROTTLED, is, summary,
+					       recommend };

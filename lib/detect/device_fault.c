@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * device-fault: a device misbehaves. Facts of their own, as the driver states them: XIDs, memory errors that could
+ * not be corrected, and a PCIe link of fewer lanes than both sides have. A slower link generation is none while the
+ * device is idle: links save power then.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lib/base/human.h"
+#include "lib/detect/watches.h"
+#include "lib/account/fact.h"
+#include "lib/account/gpus.h"
+
+#define BUSY_PERCENT  10.0
+#define XIDS	      8 /* different ones kept of a device */
+#define SAMPLES_LEAST 3 /* a link is only called slow when it is seen so often with work */
+
+/* What NVIDIA's list of XIDs says of those that are met. */
+static const struct {
+	unsigned xid;
+	enum { XID_DEVICE, XID_APP, XID_BEHIND, XID_REMAP } means;
+	const char *what;
+} xids[] = {
+	{ 13, XID_APP,
+	  "graphics engine exception: often a kernel that reads or writes out of bounds" },
+	{ 31, XID_APP, "memory page fault: often a kernel that uses memory that is not its own" },
+	{ 43, XID_APP, "the device stopped processing: a fault of the program" },
+	{ 45, XID_BEHIND, "work removed: the program ended, or another error came first" },
+	{ 48, XID_DEVICE, "a memory error of two bits that could not be corrected" },
+	{ 61, XID_DEVICE, "internal error of the device's microcontroller" },
+	{ 62, XID_DEVICE, "internal error of the device's microcontroller" },
+	{ 63, XID_REMAP, "a page or row of its memory is to be retired or remapped" },
+	{ 64, XID_DEVICE, "a page or row of its memory could not be retired or remapped" },
+	{ 74, XID_DEVICE, "NVLink error" },
+	{ 79, XID_DEVICE, "the device has fallen off the bus" },
+	{ 92, XID_DEVICE, "many memory errors of one bit" },
+	{ 94, XID_DEVICE, "a memory error, contained to the program that met it" },
+	{ 95, XID_DEVICE, "a memory error that could not be contained" },
+	{ 119, XID_DEVICE, "its system processor does not answer" },
+	{ 120, XID_DEVICE, "its system processor reports an error" },
+};
+
+/* By what they mean. XID_APP: what programs do wrong shows this way, too. XID_BEHIND: says of itself nothing. */
+static const struct {
+	uint32_t severity;
+	const char *fix, *command;
+} advice[] = {
+	[XID_DEVICE] = { 3, "Take the device out of use and have it looked at",
+			 "dmesg | grep -i xid; nvidia-smi -q -d ECC,ROW_REMAPPER" },
+	[XID_APP] = { 3, "Look for a kernel that uses memory that is not its own",
+		      "compute-sanitizer --tool memcheck COMMAND" },
+	[XID_BEHIND] = { 1, "Look for what came first: another XID, or that the program was killed",
+			 "sudo dmesg -T | grep -iE 'xid|killed process'" },
+	[XID_REMAP] = { 2, "Reset the device when it has no work: that makes it take effect",
+			"nvidia-smi -q -d PAGE_RETIREMENT,ROW_REMAPPER" },
+};
+
+struct xid_seen {
+	unsigned xid;
+	uint64_t count;
+	int64_t first_ns, last_ns;
+	struct fact_told told;
+};
+
+struct fault_gpu {
+	bool seen;
+	struct xid_seen xid[XIDS];
+	unsigned nxids;
+	double busy, width, width_max, gen, gen_max; /* width, gen: the latest that were too low */
+	uint64_t narrow, slow;			     /* samples with work */
+	double ecc_first, ecc_last;
+	uint64_t ecc_n;
+	int64_t narrow_ns[2], slow_ns[2], ecc_ns; /* the first and the last */
+	struct fact_told ecc_told, width_told, gen_told;
+};
+
+struct faults {
+	VEC(struct fault_gpu) v; /* by world id */
+};
+
+static void xid(struct fault_gpu *g, unsigned number, int64_t time_ns)
+{
+	unsigned i = 0;
+
+	while (i < g->nxids && g->xid[i].xid != number)
+		i++;
+	if (i == XIDS)
+		return;
+	if (i == g->nxids)
+		g->xid[g->nxids++] = (struct xid_seen){ .xid = number, .first_ns = time_ns };
+	g->xid[i].count++;
+	g->xid[i].last_ns = time_ns;
+}
+
+/* With work, a link that is not what it could be. */
+static void link_low(const struct fault_gpu *g, const struct rec_SAMPLE *v, double most,
+		     double *low, uint64_t *n, int64_t ns[2])
+{
+	if (g->busy < BUSY_PERCENT || v->value <= 0 || v->value >= most)
+		return;
+	*low = v->value;
+	ns[(*n)++ > 0] = v->time_ns;
+	ns[1] = v->time_ns;
+}
+
+static bool record(void *state, struct cause *c, const struct record *r)
+{
+	struct faults *s = state;
+	const struct rec_SAMPLE *v = &r->u.SAMPLE;
+	struct fault_gpu *g;
+
+	(void)c;
+	if (r->kind != RECORD_SAMPLE || !REC_HAS(r, SAMPLE, gpu) || v->gpu > UINT16_MAX)
+		return true;
+	while (s->v.n <= v->gpu) {
+		if (!vec_push(&s->v, (struct fault_gpu){ 0 }))
+			return false;
+	}
+	g = &s->v.v[v->gpu];
+	g->seen = true;
+	switch (v->metric) {
+	case METRIC_GPU_XID:
+		xid(g, (unsigned)v->value, v->time_ns);
+		break;
+	case METRIC_GPU_BUSY:
+		if (!REC_HAS(r, SAMPLE, process))
+			g->busy = v->value;
+		break;
+	case METRIC_GPU_PCIE_WIDTH_MAX:
+		g->width_max = v->value;
+		break;
+	case METRIC_GPU_PCIE_GEN_MAX:
+		g->gen_max = v->value;
+		break;
+	case METRIC_GPU_PCIE_WIDTH:
+		link_low(g, v, g->width_max, &g->width, &g->narrow, g->narrow_ns);
+		break;
+	case METRIC_GPU_PCIE_GEN:
+		link_low(g, v, g->gen_max, &g->gen, &g->slow, g->slow_ns);
+		break;
+	case METRIC_GPU_ECC_UNCORRECTED:
+		if (g->ecc_n++ == 0)
+			g->ecc_first = v->value;
+		if (v->value > g->ecc_last && v->value > g->ecc_first)
+			g->ecc_ns = v->time_ns;
+		g->ecc_last = v->value;
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+struct fault {
+	const char *what, *text, *fix, *command;
+	uint64_t count;
+	int64_t first_ns, last_ns;
+	uint32_t severity;
+};
+
+static int tell(struct cause *c, uint32_t gpu, const struct fault *k, struct fact_told *told,
+		struct err *e)
+{
+	const struct world_gpu *wg = world_get_gpu(c->w, gpu);
+	struct bytes uuid = gpu_uuid(c->w, gpu);
+	struct buf who = { 0 }, identity = { 0 };
+	struct fact f = { .kind = "device-fault",
+			  .node = wg ? wg->node : 0,
+			  .first_ns = k->first_ns,
+			  .last_ns = k->last_ns,
+			  .count = k->count,
+			  .counted = "times",
+			  .severity = k->severity,
+			  .explained = -1,
+			  .unexplained = -1 };
+	int rc;
+
+	if (!c->ended && told->revision && told->count == k->count)
+		return 0;
+	gpu_text(c->w, gpu, &who);
+	buf_printf(&identity, "%.*s %s", (int)uuid.n, uuid.p, k->what);
+	f.identity = buf_text(&identity);
+	f.culprit.kind = "gpu";
+	f.culprit.text = buf_text(&who);
+	buf_printf(&f.summary, "%s: %s: %s", buf_text(&who), k->what, k->text);
+	f.moments[f.nmoments++] = (struct fact_moment){ .end_ns = k->first_ns, .text = k->what };
+	fact_fix(&f, k->fix, k->command, 0, 0, "the time that is lost is not known from here");
+	rc = fact_tell(c, &f, told, e);
+	fact_free(&f);
+	buf_free(&who);
+	buf_free(&identity);
+	return rc;
+}
+
+static int tell_xid(struct cause *c, uint32_t gpu, struct xid_seen *x, struct err *e)
+{
+	char what[24];
+	struct fault k = { .what = what,
+			   .text = "NVIDIA's list of XIDs says what it means",
+			   .count = x->count,
+			   .first_ns = x->first_ns,
+			   .last_ns = x->last_ns };
+	unsigned means = XID_DEVICE;
+
+	snprintf(what, sizeof(what), "XID %u", x->xid);
+	for (unsigned i = 0; i < sizeof(xids) / sizeof(xids[0]); i++) {
+		if (xids[i].xid != x->xid)
+			continue;
+		k.text = xids[i].what;
+		means = xids[i].means;
+	}
+	k.severity = advice[means].severity;
+	k.fix = advice[means].fix;
+	k.command = advice[means].command;
+	return tell(c, gpu, &k, &x->told, e);
+}
+
+static int settle_gpu(struct fault_gpu *g, struct cause *c, uint32_t gpu, struct err *e)
+{
+	char text[64];
+	struct fault k = { 0 };
+	int rc = 0;
+
+	for (unsigned i = 0; i < g->nxids && rc == 0; i++)
+		rc = tell_xid(c, gpu, &g->xid[i], e);
+	if (rc == 0 && g->ecc_n > 1 && g->ecc_last > g->ecc_first) {
+		k = (struct fault){ .what = "memory errors that could not be corrected",
+				    .text = "results may be wrong, and programs that meet them end",
+				    .fix = "Take the device out of use and reset it",
+				    .command = "nvidia-smi -q -d ECC,ROW_REMAPPER",
+				    .count = (uint64_t)(g->ecc_last - g->ecc_first),
+				    .first_ns = g->ecc_ns,
+				    .last_ns = g->ecc_ns,
+				    .severity = 3 };
+		rc = tell(c, gpu, &k, &g->ecc_told, e);
+	}
+	if (rc == 0 && c->ended && g->narrow >= SAMPLES_LEAST) {
+		snprintf(text, sizeof(text), "%.0f of %.0f lanes", g->width, g->width_max);
+		k = (struct fault){
+			.what = "its PCIe link has lost lanes",
+			.text = text,
+			.fix = "Seat the card, the riser and its slot anew, or use another slot",
+			.command = "lspci -vv | grep -E 'NVIDIA|LnkSta:'",
+			.count = g->narrow,
+			.first_ns = g->narrow_ns[0],
+			.last_ns = g->narrow_ns[1],
+			.severity = 2
+		};
+		rc = tell(c, gpu, &k, &g->width_told, e);
+	}
+	if (rc == 0 && c->ended && g->slow >= SAMPLES_LEAST) {
+		snprintf(text, sizeof(text), "generation %.0f of %.0f, with work", g->gen,
+			 g->gen_max);
+		k = (struct fault){
+			.what = "its PCIe link is slower than it could be",
+			.text = text,
+			.fix = "Look at the slot, the riser and the BIOS's settings of the link",
+			.command = "lspci -vv | grep -E 'NVIDIA|LnkSta:'",
+			.count = g->slow,
+			.first_ns = g->slow_ns[0],
+			.last_ns = g->slow_ns[1],
+			.severity = 1
+		};
+		rc = tell(c, gpu, &k, &g->gen_told, e);
+	}
+	return rc;
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	struct faults *s = state;
+	int rc = 0;
+
+	(void)pane;
+	for (uint32_t i = 0; i < s->v.n && rc == 0; i++) {
+		if (s->v.v[i].seen)
+			rc = settle_gpu(&s->v.v[i], c, i, e);
+	}
+	return rc;
+}
+
+static void end(void *state)
+{
+	vec_free(&((struct faults *)state)->v);
+}
+
+const struct watch_def watch_device_fault = {
+	.name = "device-fault",
+	.size = sizeof(struct faults),
+	.record = record,
+	.settle = settle,
+	.free = end,
+};

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * disk-stall: threads are blocked on block I/O. Proven by the kernel's I/O-wait mark on the
+ * interval; the process's block requests on the device tell reads from writes. Not this: waits for
+ * sockets, pipes or terminals.
+ */
+#include "lib/detect/kinds.h"
+
+#include <inttypes.h>
+
+#include "lib/base/human.h"
+
+static bool is(const struct cause *c, const struct loss *x)
+{
+	(void)c;
+	return loss_part_ns(x, PART_DISK) > 0;
+}
+
+/* All block I/O of the victim on the culprit device (any device when that is not known). */
+static struct cause_disk io_of(const struct loss_view *f)
+{
+	struct cause_disk sum = { 0 };
+
+	for (size_t i = 0; i < f->c->disks.v.n; i++) {
+		const struct cause_disk *d = &f->c->disks.v.v[i];
+
+		if (d->process != f->loss->process ||
+		    (f->who && f->who->object && d->device != f->who->object))
+			continue;
+		sum.reads += d->reads;
+		sum.writes += d->writes;
+		sum.read_bytes += d->read_bytes;
+		sum.write_bytes += d->write_bytes;
+	}
+	return sum;
+}
+
+/* "; slow reads of /mnt/nfs/x (nfs4, server:/export) took 1.51 s": the file that it waited for longest. */
+static void slowest(const struct loss_view *f, struct buf *out)
+{
+	static const char *const ways[CAUSE_FILE_WAYS] = { "reads", "writes", "syncs",
+							   "opens and lookups" };
+	uint64_t device = f->who ? f->who->object : 0;
+	const uint64_t *ns;
+	const char *name = cause_files_top(&f->c->files, f->loss->process, device, &ns);
+	unsigned most = 0;
+
+	if (!name)
+		return;
+	for (unsigned i = 1; i < CAUSE_FILE_WAYS; i++)
+		most = ns[i] > ns[most] ? i : most;
+	buf_printf(out, "; slow %s of %s took %s", ways[most], name, human_ns(ns[most]).s);
+}
+
+static void moved(struct buf *out, uint64_t n, const char *what, uint64_t bytes)
+{
+	if (n == 0)
+		return;
+	human_counted(out, n, bytes_of(what));
+	buf_printf(out, " (%s)", human_bytes(bytes).s);
+}
+
+static void summary(const struct loss_view *f, struct buf *out)
+{
+	struct cause_disk io = io_of(f);
+
+	buf_printf(out, "%s was blocked on %s for ", f->victim, f->culprit);
+	detect_amount(f, out);
+	if (io.reads || io.writes)
+		buf_puts(out, " with ");
+	moved(out, io.reads, "reads", io.read_bytes);
+	if (io.reads && io.writes)
+		buf_puts(out, " and ");
+	moved(out, io.writes, "writes", io.write_bytes);
+	detect_where(f, out);
+	slowest(f, out);
+}
+
+/* Most of it in threads that the victim's waits for: what one would move there is there. */
+static bool beside(const struct loss_view *f)
+{
+	return f->loss->beside_ns > f->loss->ns / 2;
+}
+
+static void recommend(const struct loss_view *f, struct finding *to)
+{
+	static const char *const actions[2][2] = {
+		{ "Read ahead in worker threads, keep the files in memory, or use a faster device",
+		  "Write checkpoints from another thread or process, or to a faster device" },
+		{ "Read further ahead or with more such threads, keep the files in memory, or use "
+		  "a "
+		  "faster device",
+		  "Write and sync less often or less at a time, or to a faster device: the thread "
+		  "that "
+		  "waits is one beside those that give the device work" }
+	};
+	struct cause_disk io = io_of(f);
+
+	detect_recommend(f, to, actions[beside(f)][io.write_bytes > io.read_bytes],
+			 "lsblk -o NAME,MAJ:MIN,ROTA,MOUNTPOINT", 0,
+			 "from nothing, if the step must wait for the data, to all of the wait");
+}
+
+const struct detector detect_disk_stall = { "disk-stall", LOSS_DISK, is, summary, recommend };

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * errors: calls that returned an error, by process and code, with what was called before the first of them.
+ * library-mismatch: the codes by which the libraries say that they do not fit the driver, the device or each other.
+ * Only outermost calls count: what a call inside returned is the library's business. Not errors: "not ready" of
+ * queries, and what programs ask for in order to find out. Allocations that do not fit are gpu-oom, captures that break are
+ * graph-capture-failed.
+ */
+#include "lib/detect/watches.h"
+
+#include "lib/base/hash.h"
+#include "lib/base/human.h"
+#include "lib/base/rare.h"
+#include "lib/base/timetext.h"
+#include "lib/account/tolls.h"
+#include "lib/account/names.h"
+#include "lib/event/chain.h"
+
+#define CODES_MAX     1024
+#define LIBRARIES_MAX 1024
+#define CALLS_TOLD    6
+#define CALLS_KEPT    8		 /* so that where the next one goes is no division */
+#define STOPPED_NS    1000000000 /* a process that made no call for so long afterwards stopped */
+
+struct before {
+	unsigned n; /* ever */
+	struct kept_call {
+		uint32_t stack;
+		int32_t ret;
+		uint16_t op;
+	} v[CALLS_KEPT];
+};
+
+struct code {
+	struct toll_row row; /* its toll has no time, only a count */
+	int32_t ret;
+	uint8_t source;		      /* of the first */
+	struct fact_moment moment[2]; /* the first and the last */
+	struct before before;	      /* of the first's thread; the newest is the first itself */
+	uint16_t first_op;
+	bool exited;
+	uint64_t status;
+};
+
+struct library {
+	uint32_t process;
+	uint64_t key; /* hash of what it is, for whom */
+	char *text;   /* "libcudart.so.12: 80 of 120 entry points found" */
+	bool ended;   /* the process did */
+};
+
+struct state {
+	struct tolls tolls;
+	VEC(struct before) by_thread; /* by world id */
+	VEC(struct library)
+	libraries;     /* LIBRARIES_MAX at most: then those of ended processes make room */
+	size_t looked; /* for one that may go */
+};
+
+static const struct tolls_def failing;
+
+static unsigned wants(const struct op_def *op)
+{
+	if (!op)
+		return 0;
+	return op->id == OP_PROC_EXIT ? WATCH_EVENT : op->flags & OP_CALL ? WATCH_OUTER : 0;
+}
+
+static bool mismatch(const struct code *k)
+{
+	static const int32_t codes[] = { 34, 35, 36, 209, 221, 222, 223, 803, 804 };
+
+	for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		if (k->source != SOURCE_NCCL && k->ret == codes[i])
+			return true;
+	}
+	return false;
+}
+
+/* The context is of no use after it: every later call returns the same. */
+static bool sticky(const struct code *k)
+{
+	return k->source != SOURCE_NCCL &&
+	       (k->ret == 214 || k->ret == 220 || k->ret == 226 || k->ret == 700 || k->ret == 702 ||
+		k->ret == 710 || (k->ret >= 714 && k->ret <= 719));
+}
+
+static bool counts(const struct event *ev, const struct op_def *op)
+{
+	if (!event_failed(ev->op, ev->ret))
+		return false;
+	if (op->source == SOURCE_NCCL)
+		return true;
+	if (ev->ret == 2 && op->flags & OP_ALLOC)
+		return false;
+	if (ev->ret == 500 && /* does this module have that function? */
+	    (op->id == OP_CU_MODULE_GET_FUNCTION || op->id == OP_CU_LIBRARY_GET_KERNEL))
+		return false;
+	return ev->ret != 4 &&			    /* at the end of the program */
+	       ev->ret != 704 &&		    /* peer access that is there already */
+	       !(ev->ret >= 900 && ev->ret <= 908); /* of a capture */
+}
+
+RARE static bool failed(struct state *s, const struct before *b, const struct line_piece *p)
+{
+	struct fact_moment m = {
+		.end_ns = p->end_ns, .dur_ns = p->ev->dur_ns, .thread = p->thread, .op = p->ev->op
+	};
+	bool nccl = p->op->source == SOURCE_NCCL;
+	struct code *k;
+	bool nomem;
+
+	k = tolls_row(&s->tolls, &failing, p->process, (uint32_t)p->ev->ret << 1 | nccl, &nomem);
+	if (!k)
+		return !nomem;
+	if (k->row.toll.count == 0) {
+		k->ret = p->ev->ret;
+		k->source = p->op->source;
+		k->first_op = p->ev->op;
+		k->before = *b;
+		k->row.toll.first_ns = p->start_ns;
+	}
+	k->moment[k->row.toll.count++ > 0] = m;
+	k->row.toll.last_ns = p->end_ns;
+	return where_add(&s->tolls.where, k->row.at, p->ev->op, p->ev->stack, 0, p->ev->dur_ns);
+}
+
+RARE static bool room_for(struct state *s, uint32_t thread)
+{
+	while (s->by_thread.n <= thread) {
+		if (!vec_push(&s->by_thread, (struct before){ 0 }))
+			return false;
+	}
+	return true;
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct state *s = state;
+	struct kept_call *kept;
+	struct before *b;
+
+	(void)c;
+	if (p->open)
+		return true;
+	if (s->by_thread.n <= p->thread && !room_for(s, p->thread))
+		return false;
+	b = &s->by_thread.v[p->thread];
+	kept = &b->v[b->n++ % CALLS_KEPT];
+	kept->op = p->ev->op;
+	kept->ret = p->ev->ret;
+	kept->stack = p->ev->stack;
+	return p->ev->ret == 0 || !counts(p->ev, p->op) || failed(s, b, p);
+}
+
+static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
+{
+	struct state *s = state;
+	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
+	const struct world_thread *t = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
+	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+
+	for (size_t i = 0; p && p->tgid == t->tid && i < s->tolls.v.n; i++) {
+		struct code *k = (struct code *)s->tolls.v.v[i];
+
+		if (k->row.process != t->process)
+			continue;
+		k->exited = true;
+		event_get(ev, op, COL_STATUS, &k->status);
+	}
+	for (size_t i = 0; p && p->tgid == t->tid && i < s->libraries.n; i++)
+		s->libraries.v[i].ended |= s->libraries.v[i].process == t->process;
+	return true;
+}
+
+/* Nothing that is told tells of it any more. */
+static bool may_go(const struct state *s, const struct library *l)
+{
+	for (size_t i = 0; l->ended && i < s->tolls.v.n; i++) {
+		const struct code *k = (const struct code *)s->tolls.v.v[i];
+
+		if (k->row.process == l->process && mismatch(k))
+			return false;
+	}
+	return l->ended;
+}
+
+/* The place for one more, where there is one. */
+static bool place_for(struct state *s, size_t *at)
+{
+	if (s->libraries.n < LIBRARIES_MAX) {
+		*at = s->libraries.n;
+		return true;
+	}
+	for (unsigned tries = 0; tries < 64; tries++) {
+		*at = s->looked++ % LIBRARIES_MAX;
+		if (may_go(s, &s->libraries.v[*at]))
+			return true;
+	}
+	return false;
+}
+
+/* Which libraries the process has, and how much of them was found: a library that lacks entry points is an older one. Each file
+ * of a recording says so again: the newest holds. */
+static bool record(void *state, struct cause *c, const struct record *r)
+{
+	const struct rec_COVERAGE *v = &r->u.COVERAGE;
+	struct state *s = state;
+	struct library fresh = { .process = v->process };
+	struct buf text = { 0 };
+	size_t i = 0;
+
+	(void)c;
+	if (r->kind != RECORD_COVERAGE || !REC_HAS(r, COVERAGE, path) || v->path.n == 0 ||
+	    !REC_HAS(r, COVERAGE, process) || v->process == 0 ||
+	    bytes_equal(v->layer, bytes_of("python"))) /* which is read, not hooked */
+		return true;
+	fresh.key =
+		hash_bytes(v->path.p, v->path.n, hash_bytes(v->layer.p, v->layer.n, v->process));
+	while (i < s->libraries.n && s->libraries.v[i].key != fresh.key)
+		i++;
+	if (i == s->libraries.n && !place_for(s, &i))
+		return true;
+	buf_printf(&text, "%.*s: %u of %u entry points found", (int)v->path.n, v->path.p,
+		   v->attached, v->requested);
+	if (text.failed || (i == s->libraries.n && !vec_push(&s->libraries, fresh))) {
+		buf_free(&text);
+		return false;
+	}
+	free(s->libraries.v[i].text);
+	fresh.text = text.p;
+	s->libraries.v[i] = fresh;
+	return true;
+}
+
+/* "cudaMalloc, cudaMemcpyAsync, cudaLaunchKernel called from step (train.py:41)": those before it, oldest first. */
+static void calls_before(const struct cause *c, const struct before *b, struct buf *out)
+{
+	unsigned n = b->n < CALLS_TOLD ? b->n : CALLS_TOLD;
+	uint32_t frame = 0;
+
+	for (unsigned i = b->n - n; i + 1 < b->n; i++) {
+		if (out->n)
+			buf_puts(out, ", ");
+		name_op(out, c->w, b->v[i % CALLS_KEPT].op);
+		if (b->v[i % CALLS_KEPT].ret)
+			buf_printf(out, " (%d)", b->v[i % CALLS_KEPT].ret);
+		frame = name_site_frame(c->w, b->v[i % CALLS_KEPT].stack);
+	}
+	if (frame) {
+		buf_puts(out, " called from ");
+		name_frame(out, c->w, frame);
+	}
+}
+
+static bool stopped(const struct cause *c, const struct code *k)
+{
+	const struct tally_process *t = k->row.process < c->tally.processes.n
+						? &c->tally.processes.v[k->row.process]
+						: NULL;
+	int64_t last = t && t->calls ? t->last_ns : k->row.toll.last_ns;
+
+	return c->ended && last - k->row.toll.last_ns <= STOPPED_NS &&
+	       (k->exited || cause_silent(c, k->row.process, last, STOPPED_NS));
+}
+
+static void fixes(struct fact *f, const struct cause *c, const struct code *k)
+{
+	bool python = f->nsites && name_python(c->w, f->sites[0].stack);
+
+	if (mismatch(k))
+		fact_fix(f,
+			 "Use libraries that fit: a driver at least as new as the runtime, built "
+			 "for "
+			 "this device",
+			 "nvidia-smi --query-gpu=driver_version,compute_cap --format=csv; ldconfig "
+			 "-p "
+			 "| grep -E 'libcuda|libcudart'",
+			 0, 0, "without that nothing runs on the device");
+	else if (sticky(k))
+		fact_fix(f, "Find the kernel: it ran before the call that told of it",
+			 python ? "CUDA_LAUNCH_BLOCKING=1 compute-sanitizer python3 train.py"
+				: "CUDA_LAUNCH_BLOCKING=1 compute-sanitizer ./program",
+			 0, 0, "no time is lost by it: the work stops");
+	else
+		fact_fix(f, "Look at what the call was given there",
+			 "compute-sanitizer --report-api-errors all ./program", 0, 0,
+			 "no time is lost by it but what the program does about it");
+}
+
+static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
+{
+	(void)pane;
+	*share = 0;
+	return fact_due_count(c, &r->toll.told, r->toll.count);
+}
+
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+{
+	const struct state *s = state;
+	const struct code *k = (struct code *)r;
+	const char *name = event_error_name(k->source, k->ret);
+	uint64_t count = r->toll.count;
+	bool stops = stopped(c, k);
+	struct fact *f = &t->f;
+	char took[48];
+
+	if (mismatch(k))
+		f->kind = "library-mismatch";
+	f->identity = name ? name : "unknown code";
+	f->severity = sticky(k) || stops ? FINDING_HIGH
+		      : mismatch(k)	 ? FINDING_MEDIUM
+					 : FINDING_LOW;
+	f->op = k->first_op;
+	fact_blame_site(c, f, &t->where, "a call");
+	f->moments[0] = k->moment[0];
+	f->moments[1] = k->moment[1];
+	f->nmoments = count > 1 ? 2 : 1;
+	calls_before(c, &k->before, &t->more);
+	fact_victim(f, c, &f->summary);
+	buf_puts(&f->summary, " got ");
+	if (name)
+		buf_printf(&f->summary, "%s (%d)", name, k->ret);
+	else
+		buf_printf(&f->summary, "error %d", k->ret);
+	buf_printf(&f->summary, " %s%s", count == 1 ? "once" : human_count(count).s,
+		   count == 1 ? "" : " times");
+	buf_printf(&f->summary, ", first %s after the start",
+		   duration_text(took, sizeof(took),
+				 (uint64_t)(k->moment[0].end_ns - c->start_ns)));
+	buf_printf(&f->summary, ", %sin %s%s", count > 1 ? "mostly " : "", f->culprit.text,
+		   stops ? "; then it stopped" : "");
+	fact_evidence(f, "return code", k->ret, "");
+	if (name)
+		fact_evidence_text(f, "its name", name);
+	if (t->more.n)
+		fact_evidence_text(f, "called before the first of them", buf_text(&t->more));
+	if (sticky(k))
+		fact_evidence_text(f, "after it",
+				   "the context is of no use: each call returns the same");
+	if (k->exited) {
+		struct buf how = { 0 };
+
+		name_end(&how, k->status);
+		fact_evidence_text(f, "the process ended", buf_text(&how));
+		f->summary.failed |= how.failed;
+		buf_free(&how);
+	}
+	for (size_t i = 0; mismatch(k) && i < s->libraries.n; i++) {
+		if (s->libraries.v[i].process == r->process)
+			fact_evidence_text(f, "library", s->libraries.v[i].text);
+	}
+	fixes(f, c, k);
+}
+
+static const struct tolls_def failing = { .kind = "errors",
+					  .counted = "failed calls",
+					  .row = sizeof(struct code),
+					  .most = CODES_MAX,
+					  .due = due,
+					  .tell = tell };
+
+static void end(void *state)
+{
+	struct state *s = state;
+
+	for (size_t i = 0; i < s->libraries.n; i++)
+		free(s->libraries.v[i].text);
+	vec_free(&s->libraries);
+	vec_free(&s->by_thread);
+	tolls_free(state);
+}
+
+const struct watch_def watch_errors = { .name = "errors",
+					.size = sizeof(struct state),
+					.wants = wants,
+					.event = event,
+					.piece = piece,
+					.record = record,
+					.settle = tolls_settle,
+					.free = end };

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpu-leak: what a process holds of device memory grows to the end. Looked at is the least held in each of ten equal
+ * sections of time after the first quarter, in which programs warm up: a cache that fills, and memory that comes and
+ * goes, have sections that are no higher than the one before. Which call sites leak is told by the blocks
+ * allocated since then that nobody freed. A process that mostly allocates is loading something.
+ */
+#include "lib/detect/watches.h"
+
+#include "lib/base/human.h"
+#include "lib/account/fact.h"
+#include "lib/account/gpu_memory.h"
+#include "lib/account/names.h"
+#include "lib/event/chain.h"
+
+#define SECTIONS      10
+#define RISES	      8		  /* of the nine times that one follows another; none may fall */
+#define SHORTEST_NS   8000000000  /* a process watched for less is not judged */
+#define WHILE_RUNS_NS 60000000000 /* nor, before it ends, one watched for less than this */
+#define EVERY_PANES   10	  /* how often it is looked at while it runs */
+#define LEAST_BYTES   (1u << 20)
+#define LEAST_SHARE   0.01 /* of what is held */
+#define STEADY	      0.45 /* of the growth, in the second half */
+/* Of blocks that stay, more than this is a loop that loses some: loading a model makes a block, copies into it, and at most
+ * records an event and waits, so that a recording of nothing but that has four calls a block. A step of a loop has copies, launches and
+ * a wait besides. What is freed again says nothing: programs without a cache of their own allocate for every operation. */
+#define CALLS_PER_BLOCK 5
+#define TIDYING \
+	0.05 /* of the time: a process that allocates no more before its end puts its things away */
+#define HOUR_NS 3600000000000.0
+
+struct leak {
+	uint32_t process;
+	bool is, ended; /* ended: judged for the last time */
+	int64_t since_ns, until_ns;
+	uint64_t from, to; /* least bytes held in the first and the last section */
+	unsigned rises;
+	uint64_t blocks, bytes; /* never freed */
+	struct where_place sites[FACT_SITES];
+	unsigned nsites;
+	struct fact_told told;
+};
+
+struct state {
+	VEC(struct leak) v; /* process 0: given up */
+	VEC(uint32_t) unused;
+	struct map by; /* process -> position in v */
+	struct gpu_memory devices;
+};
+
+static struct leak *leak_of(struct state *s, uint32_t process)
+{
+	uint64_t at;
+
+	if (map_get(&s->by, process, &at))
+		return &s->v.v[at];
+	at = s->unused.n ? s->unused.v[s->unused.n - 1] : s->v.n;
+	if (!vec_reserve(&s->v, 1) || !map_put(&s->by, process, at))
+		return NULL;
+	if (s->unused.n)
+		s->unused.n--;
+	else
+		s->v.n++;
+	s->v.v[at] = (struct leak){ .process = process };
+	return &s->v.v[at];
+}
+
+/* Least bytes held between two times. */
+static uint64_t least(const struct live_process *p, int64_t from_ns, int64_t to_ns)
+{
+	const struct live_history *h = &p->history;
+	int64_t first = from_ns / h->span_ns - h->first_span,
+		last = to_ns / h->span_ns - h->first_span;
+	uint64_t bytes = UINT64_MAX;
+
+	for (int64_t i = first < 0 ? 0 : first; i <= last && i < (int64_t)h->n; i++)
+		bytes = h->v[i].least < bytes ? h->v[i].least : bytes;
+	return last >= (int64_t)h->n && live_bytes(p) < bytes ? live_bytes(p) : bytes;
+}
+
+static bool grows(const struct live_process *p, int64_t now_ns, struct leak *k)
+{
+	const struct live_history *h = &p->history;
+	int64_t first = h->first_span * h->span_ns, length;
+	uint64_t m[SECTIONS], middle;
+
+	if (h->n == 0 || now_ns - first < SHORTEST_NS)
+		return false;
+	k->since_ns = first + (now_ns - first) / 4;
+	k->until_ns = now_ns;
+	length = (now_ns - k->since_ns) / SECTIONS;
+	k->rises = 0;
+	for (int64_t i = 0; i < SECTIONS; i++) {
+		m[i] = least(p, k->since_ns + i * length, k->since_ns + (i + 1) * length - 1);
+		if (i && m[i] < m[i - 1])
+			return false;
+		k->rises += i && m[i] > m[i - 1];
+	}
+	k->from = m[0];
+	middle = m[SECTIONS / 2 - 1];
+	k->to = m[SECTIONS - 1];
+	return k->rises >= RISES && k->to - k->from >= LEAST_BYTES &&
+	       (double)(k->to - k->from) >= LEAST_SHARE * (double)k->to &&
+	       /* not slowing down, as a cache does that has nearly all it needs: in equal steps it would be 5 of 9 */
+	       (double)(k->to - middle) >= STEADY * (double)(k->to - k->from);
+}
+
+/* What nobody freed, by site: of sites that allocated a tenth of it since the warm-up, all of it. */
+static bool never_freed(const struct cause *c, struct leak *k)
+{
+	const struct live *l = c->live;
+	struct where where = { 0 };
+	VEC(uint64_t) since = { 0 }; /* bytes allocated since the warm-up, by site */
+	uint64_t all = 0;
+	bool well = true;
+
+	while (since.n < l->sites.n && well)
+		well = vec_push(&since, 0);
+	for (size_t i = 0; i < l->blocks.n && well; i++) {
+		const struct live_block *b = &l->blocks.v[i];
+
+		if (b->used && b->process == k->process && b->end_ns >= k->since_ns &&
+		    l->sites.v[b->site].kind != LIVE_PINNED) {
+			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as many as there are sites */
+			since.v[b->site] += b->bytes;
+			all += b->bytes;
+		}
+	}
+	k->blocks = k->bytes = 0;
+	for (size_t i = 0; i < since.n && well; i++) {
+		const struct live_site *s = &l->sites.v[i];
+		struct where_place *p;
+
+		if (since.v[i] == 0 || since.v[i] < all / 10)
+			continue;
+		p = where_at(&where, k->process, s->op, s->stack);
+		well = p != NULL;
+		if (!well)
+			break;
+		p->bytes += s->bytes;
+		p->lost_ns = p->bytes; /* the order of where_top */
+		p->count += s->n;
+		k->blocks += s->n;
+		k->bytes += s->bytes;
+	}
+	k->nsites = where_top(&where, k->process, k->sites, FACT_SITES);
+	for (unsigned i = 0; i < k->nsites; i++)
+		k->sites[i].lost_ns = 0;
+	where_free(&where);
+	vec_free(&since);
+	return well;
+}
+
+/* What is freed at the very end was not freed while it was of use: to the last whole span before that. */
+static int64_t judged_to(const struct live_process *p, int64_t now_ns, bool ended)
+{
+	int64_t span = p->history.span_ns, first = p->history.first_span * span;
+
+	return ended && span &&
+			       (double)(now_ns - p->allocated_ns) <
+				       TIDYING * (double)(now_ns - first)
+		       ? p->allocated_ns / span * span
+		       : now_ns;
+}
+
+/* ended: it holds nothing more after this, or nothing more is known. */
+static bool judge(struct state *s, struct cause *c, const struct live_process *p, int64_t now_ns,
+		  bool ended)
+{
+	struct leak *k = leak_of(s, p->process);
+	struct leak was;
+	uint64_t calls, kept;
+
+	if (!k)
+		return false;
+	was = *k;
+	if (k->ended)
+		return true;
+	k->ended = ended;
+	now_ns = judged_to(p, now_ns, ended);
+	k->is = grows(p, now_ns, k);
+	if (k->is && !never_freed(c, k))
+		return false;
+	calls = p->process < c->tally.processes.n ? c->tally.processes.v[p->process].calls : 0;
+	kept = p->allocs > p->frees ? p->allocs - p->frees : 0;
+	kept = kept < k->blocks ? k->blocks : kept;
+	/* What was lost may have been frees, and what was not recorded. */
+	k->is = k->is && k->blocks &&
+		!cause_paused(c, p->process, 1u << TIER_ALLOCATIONS, INT64_MIN, now_ns) &&
+		calls >= CALLS_PER_BLOCK * kept && line_totals(c->line)->lost < k->blocks &&
+		p->replaced < k->blocks;
+	if (!k->is && was.is) { /* what was told stays as it was */
+		was.ended = k->ended;
+		was.is = false;
+		*k = was;
+	}
+	return true;
+}
+
+static bool memory(void *state, struct cause *c, const struct live_told *t)
+{
+	return t->what != LIVE_ENDED || judge(state, c, t->process, t->call->ev.end_ns, true);
+}
+
+static bool record(void *state, struct cause *c, const struct record *r)
+{
+	(void)c;
+	gpu_memory_record(&((struct state *)state)->devices, r);
+	return true;
+}
+
+/* How long until the device is full at this rate; 0: not known. */
+static double full_ns(const struct state *s, double bytes_per_ns)
+{
+	const struct gpu_memory_device *d = gpu_memory_of(&s->devices, 0);
+
+	return d && d->has_used && d->has_total && d->total > d->used
+		       ? (double)(d->total - d->used) / bytes_per_ns
+		       : 0;
+}
+
+static int tell(struct state *s, struct cause *c, struct leak *k, struct err *e)
+{
+	struct fact f = { .kind = "gpu-leak",
+			  .process = k->process,
+			  .counted = "allocations never freed",
+			  .count = k->blocks,
+			  .first_ns = k->since_ns,
+			  .last_ns = k->until_ns,
+			  .nsites = k->nsites,
+			  .explained = -1,
+			  .unexplained = -1 };
+	/* between the middles of the first and the last section */
+	double ns = (double)(k->until_ns - k->since_ns) * (SECTIONS - 1) / SECTIONS,
+	       rate = (double)(k->to - k->from) / ns, full = full_ns(s, rate);
+	struct buf where = { 0 };
+	bool python;
+	int rc;
+
+	for (unsigned i = 0; i < k->nsites; i++)
+		f.sites[i] = k->sites[i];
+	f.op = f.nsites ? f.sites[0].op : 0;
+	python = f.nsites && name_python(c->w, f.sites[0].stack);
+	/* Work will stop when the device is full: how soon that is, or how much of what is held it is. */
+	f.severity = !k->is			       ? FINDING_LOW
+		     : full > 0 && full < HOUR_NS      ? FINDING_HIGH
+		     : full > 0 && full < 24 * HOUR_NS ? FINDING_MEDIUM
+		     : full > 0			       ? FINDING_LOW
+		     : 10 * (k->to - k->from) >= k->to ? FINDING_MEDIUM
+						       : FINDING_LOW;
+	fact_blame_site(c, &f, &where, "its own allocations");
+	fact_victim(&f, c, &f.summary);
+	buf_printf(&f.summary, " holds more and more device memory: %s more",
+		   human_bytes(k->to - k->from).s);
+	buf_printf(&f.summary, " in %s", human_ns((uint64_t)ns).s);
+	/* Not "of it": it may have begun before the first section. */
+	buf_printf(&f.summary, "; %s from %s were never freed",
+		   human_bytes(k->nsites ? k->sites[0].bytes : k->bytes).s, f.culprit.text);
+	if (!k->is)
+		buf_puts(&f.summary, "; later it grew no more");
+	fact_evidence(&f, "held at first", (double)k->from, "B");
+	fact_evidence(&f, "held in the end", (double)k->to, "B");
+	fact_evidence(&f, "growth", rate * 1e9, "B/s");
+	fact_evidence(&f, "of ten sections of the time, those that hold more than the one before",
+		      k->rises, "");
+	fact_evidence(&f, "bytes never freed", (double)k->bytes, "B");
+	if (full > 0)
+		fact_evidence(&f, "until the device is full at this rate", full, "ns");
+	(python ? fact_fix_code : fact_fix)(
+		&f, "Free what the first call site allocates, or let go of what still refers to it",
+		python ? "losses.append(loss.item())  # not the tensor and its graph; del what is "
+			 "no longer needed"
+		       : "compute-sanitizer --tool memcheck --leak-check full ./program",
+		0, 0, "no time is lost by it until the memory is full");
+	rc = where.failed ? err_nomem(e) : fact_tell(c, &f, &k->told, e);
+	buf_free(&where);
+	fact_free(&f);
+	return rc;
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	struct state *s = state;
+	int rc = 0;
+
+	if (!c->ended && pane % EVERY_PANES)
+		return 0;
+	for (size_t i = 0; i < c->live->processes.n; i++) {
+		const struct live_process *p = c->live->processes.v[i];
+		const struct live_history *h = &p->history;
+		int64_t now = c->ended ? cause_process_end(c, p->process) : c->settled_ns;
+
+		if (!p->ended && h->n &&
+		    (c->ended || now - h->first_span * h->span_ns >= WHILE_RUNS_NS) &&
+		    !judge(s, c, p, now, c->ended))
+			return err_nomem(e);
+	}
+	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
+		struct leak *k = &s->v.v[i];
+
+		if ((k->is || k->told.revision) && fact_due_count(c, &k->told, k->blocks))
+			rc = tell(s, c, k, e);
+	}
+	return rc;
+}
+
+/* What was told is told again in the end. */
+static bool forget(void *state, struct cause *c, uint32_t process)
+{
+	struct state *s = state;
+	uint64_t at;
+
+	(void)c;
+	if (!map_get(&s->by, process, &at) || s->v.v[at].told.revision)
+		return true;
+	map_del(&s->by, process);
+	s->v.v[at] = (struct leak){ .process = 0 };
+	return vec_push(&s->unused, (uint32_t)at);
+}
+
+static void end(void *state)
+{
+	struct state *s = state;
+
+	vec_free(&s->v);
+	vec_free(&s->unused);
+	map_free(&s->by);
+}
+
+const struct watch_def watch_gpu_leak = { .name = "gpu-leak",
+					  .size = sizeof(struct state),
+					  .memory = memory,
+					  .record = record,
+					  .settle = settle,
+					  .forget = forget,
+					  .free = end };

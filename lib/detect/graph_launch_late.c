@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * graph-launch-late: launching a CUDA graph takes far longer in itself than it usually does for that process: the
+ * device's queue is full, the same executable graph still runs from the launch before, or it was not uploaded. What
+ * the host took from the call (a CPU, a lock) is told elsewhere and not counted here. A first launch is not late: it
+ * uploads the graph.
+ */
+#include "lib/detect/watches.h"
+
+#include <stdlib.h>
+
+#include "lib/base/hash.h"
+#include "lib/base/human.h"
+#include "lib/account/names.h"
+#include "lib/account/tolls.h"
+
+#define LATE_TIMES   5	    /* what is usual */
+#define LATE_NS	     100000 /* and at least so long */
+#define KNOWN_AFTER  30	    /* launches; before that nothing is usual */
+#define LOOKED_EVERY 64
+
+struct launches {
+	struct toll_row row;
+	struct hist own; /* what calls took in themselves, first launches left out */
+	uint64_t usual_ns;
+	uint64_t unfinished; /* of the toll: launched again with no wait for the device since */
+};
+
+/* An executable graph: when it was launched last. */
+struct seen {
+	int64_t last_ns;
+};
+
+struct state {
+	struct tolls tolls;
+	VEC(int64_t) waited_ns; /* by world process: end of its last wait for the device */
+	VEC(struct seen) seen;
+	struct map seen_by; /* process and handle -> position in seen */
+};
+
+#define SEEN_MAX 65536
+
+static const struct tolls_def late;
+
+static unsigned wants(const struct op_def *op)
+{
+	if (!op)
+		return 0;
+	return op->id == OP_CUDA_GRAPH_LAUNCH || op->id == OP_CU_GRAPH_LAUNCH || op->flags & OP_SYNC
+		       ? WATCH_OUTER
+		       : 0;
+}
+
+static struct seen *seen_of(struct state *s, uint32_t process, uint64_t handle, bool *fresh)
+{
+	uint64_t key = hash_u64(handle ^ hash_u64(process)), at;
+
+	*fresh = !map_get(&s->seen_by, key, &at);
+	if (!*fresh)
+		return &s->seen.v[at];
+	if (s->seen.n >= SEEN_MAX) /* forget all: their next launches count as first ones */
+	{
+		s->seen.n = 0;
+		map_clear(&s->seen_by);
+	}
+	if (!vec_push(&s->seen, (struct seen){ 0 }) || !map_put(&s->seen_by, key, s->seen.n - 1))
+		return NULL;
+	return &s->seen.v[s->seen.n - 1];
+}
+
+static bool launched(struct state *s, const struct cause *c, const struct line_piece *p)
+{
+	struct launches *k = tolls_row(&s->tolls, &late, p->process, 0, NULL);
+	uint64_t handle = 0, host, own;
+	struct seen *x;
+	int64_t before;
+	bool fresh;
+
+	event_get(p->ev, p->op, COL_EXEC, &handle);
+	x = seen_of(s, p->process, handle, &fresh);
+	if (!k || !x)
+		return false;
+	before = x->last_ns;
+	x->last_ns = p->end_ns;
+	if (fresh || !p->sound || p->open || p->ev->ret != 0)
+		return true;
+	host = parts_sum(p->parts, PARTS_NOT_OWN | 1u << PART_UNKNOWN);
+	own = p->ev->dur_ns > host ? p->ev->dur_ns - host : 0;
+	hist_add(&k->own, own);
+	if (k->own.n < KNOWN_AFTER)
+		return true;
+	if (k->own.n == KNOWN_AFTER || k->own.n % LOOKED_EVERY == 0)
+		k->usual_ns = hist_quantile(&k->own, 0.25);
+	if (own < LATE_NS || own < LATE_TIMES * k->usual_ns)
+		return true;
+	k->unfinished += s->waited_ns.v[p->process] < before &&
+			 !cause_paused(c, p->process, 1u << TIER_WAITS, before, p->start_ns);
+	return tolls_add(c, &s->tolls, &k->row, p->thread, p->ev, own - k->usual_ns);
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct state *s = state;
+
+	while (s->waited_ns.n <= p->process) {
+		if (!vec_push(&s->waited_ns, INT64_MIN))
+			return false;
+	}
+	if (!(p->op->flags & OP_SYNC))
+		return launched(s, c, p);
+	s->waited_ns.v[p->process] = p->end_ns;
+	return true;
+}
+
+static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
+{
+	const struct launches *k = (const struct launches *)r;
+
+	/* Where most launches are long the device has more than enough to do. */
+	return (r->toll.count * 10 <= k->own.n * 3 || r->toll.told.revision) &&
+	       toll_due(c, &r->toll, pane, share);
+}
+
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+{
+	const struct launches *k = (struct launches *)r;
+	bool unfinished = 2 * k->unfinished > r->toll.count;
+	struct fact *f = &t->f;
+
+	(void)state;
+	f->upper_bound = true; /* the device may have had work meanwhile */
+	fact_blame_site(c, f, &t->where, "its own launches");
+	fact_victim(f, c, &f->summary);
+	buf_puts(&f->summary, " was held up launching CUDA graphs for ");
+	fact_amount(f, &f->summary);
+	buf_printf(&f->summary, ", usually %s each, in %s", human_ns(k->usual_ns).s,
+		   f->culprit.text);
+	if (unfinished)
+		buf_puts(&f->summary, "; mostly launched again before anybody waited");
+	fact_evidence(f, "launches", (double)k->own.n, "");
+	fact_evidence(f, "a launch usually takes", (double)k->usual_ns, "ns");
+	fact_evidence(f, "late ones launched again what nobody had waited for",
+		      (double)k->unfinished, "");
+	if (unfinished)
+		fact_fix_code(
+			f,
+			"Launch another instance of the graph, or wait where there is other work",
+			"cudaGraphInstantiate(&second, graph, 0); /* and take turns */", 0,
+			r->toll.ns,
+			"from nothing, if the device has work all the time anyway, to all of it");
+	else
+		fact_fix_code(
+			f, "Upload the graph before it is needed, and let fewer launches queue up",
+			"cudaGraphUpload(exec, stream)", 0, r->toll.ns,
+			"from nothing, if the device has work all the time anyway, to all of it");
+}
+
+static const struct tolls_def late = { .kind = "graph-launch-late",
+				       .counted = "launches",
+				       .row = sizeof(struct launches),
+				       .due = due,
+				       .tell = tell };
+
+static void end(void *state)
+{
+	struct state *s = state;
+
+	vec_free(&s->waited_ns);
+	vec_free(&s->seen);
+	map_free(&s->seen_by);
+	tolls_free(state);
+}
+
+const struct watch_def watch_graph_launch_late = { .name = "graph-launch-late",
+						   .size = sizeof(struct state),
+						   .wants = wants,
+						   .piece = piece,
+						   .settle = tolls_settle,
+						   .forget = tolls_forget,
+						   .free = end };

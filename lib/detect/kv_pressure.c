@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kv-pressure: a process fills device memory up to its ceiling, gives much of it back in one burst, and fills it
+ * again: a server that drops what it cached for requests (or preempts them) to make room for others. Lost is what
+ * the calls of a burst take, and those that get as much again. A loop that frees what it no longer needs below its
+ * ceiling is not this, nor is a burst that costs next to nothing, nor a cache that is emptied while the device
+ * has room (torch.cuda.empty_cache()): what is then allocated again is alloc-churn.
+ */
+#include "lib/detect/watches.h"
+
+#include "lib/base/human.h"
+#include "lib/account/gpu_memory.h"
+#include "lib/account/names.h"
+#include "lib/account/tolls.h"
+
+#define TOGETHER_NS   20000000 /* frees no further apart are one burst */
+#define BURST_FREES   8
+#define BURST_SHARE   0.20 /* of what is held, given back in it */
+#define CEILING_SHARE 0.80 /* of the most ever held, where it began */
+#define BURSTS	      5
+#define ROOM_SHARE    0.50 /* of the device's memory, that nobody ever used: there is room */
+#define REFUSED_NS \
+	1000000000 /* frees so soon after a refusal are its consequence: gpu-oom and fragmentation tell */
+
+struct pressure {
+	struct toll_row row;
+	uint64_t bursts, given, ceiling;
+	/* the run of frees that goes on */
+	uint64_t frees, bytes, held; /* held: when it began */
+	int64_t last_ns, refused_ns;
+	bool burst, refused;
+	uint64_t waiting_ns; /* of the run, before it is a burst */
+	uint64_t refill;     /* bytes still to be got again */
+};
+
+struct state {
+	struct tolls tolls; /* first */
+	struct gpu_memory devices;
+	uint64_t used_most; /* of a device, by everybody, whenever it was sampled */
+};
+
+static bool record(void *state, struct cause *c, const struct record *r)
+{
+	struct state *s = state;
+
+	(void)c;
+	gpu_memory_record(&s->devices, r);
+	if (r->kind == RECORD_SAMPLE && r->u.SAMPLE.metric == METRIC_GPU_MEM_USED &&
+	    r->u.SAMPLE.value > (double)s->used_most)
+		s->used_most = (uint64_t)r->u.SAMPLE.value;
+	return true;
+}
+
+/* So far the device had room for as much again as is held. */
+static bool has_room(const struct state *s, const struct cause *c, const struct live_told *t,
+		     uint64_t held)
+{
+	const struct world_ctx *ctx = world_get_ctx(c->w, t->call->ev.ctx);
+	const struct gpu_memory_device *d = gpu_memory_of(&s->devices, ctx ? ctx->gpu : 0);
+	uint64_t used = s->used_most > held ? s->used_most : held;
+
+	return d && d->has_total && (double)used < (1 - ROOM_SHARE) * (double)d->total;
+}
+
+static bool freed(const struct cause *c, struct state *s, struct pressure *k,
+		  const struct live_told *t)
+{
+	const struct event *ev = &t->call->ev;
+	uint64_t held = live_bytes(t->process) + t->bytes, ns = ev->dur_ns;
+
+	if (k->frees == 0 || event_start(ev) - k->last_ns > TOGETHER_NS) {
+		k->frees = k->bytes = k->waiting_ns = 0;
+		k->held = held;
+		k->burst = false;
+		k->refused = k->refused_ns && event_start(ev) - k->refused_ns < REFUSED_NS;
+	}
+	k->frees++;
+	k->bytes += t->bytes;
+	k->last_ns = ev->end_ns;
+	if (!k->burst) {
+		k->waiting_ns += ns;
+		if (k->refused || k->frees < BURST_FREES ||
+		    (double)k->bytes < BURST_SHARE * (double)k->held ||
+		    (double)k->held < CEILING_SHARE * (double)t->process->peak_bytes ||
+		    has_room(s, c, t, k->held))
+			return true;
+		k->burst = true;
+		k->bursts++;
+		k->ceiling += k->held;
+		k->refill = 0;
+		ns = k->waiting_ns;
+		k->given += k->bytes - t->bytes;
+		k->refill += k->bytes - t->bytes;
+	}
+	k->given += t->bytes;
+	k->refill += t->bytes;
+	return tolls_add(c, &s->tolls, &k->row, t->call->thread, ev, ns);
+}
+
+static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
+{
+	return ((const struct pressure *)r)->bursts >= BURSTS && toll_due(c, &r->toll, pane, share);
+}
+
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+{
+	const struct pressure *k = (struct pressure *)r;
+	double n = (double)k->bursts;
+	struct fact *f = &t->f;
+
+	(void)state;
+	f->count = k->bursts;
+	fact_blame_site(c, f, &t->where, "its own allocations");
+	fact_victim(f, c, &f->summary);
+	buf_printf(&f->summary,
+		   " fills device memory up to %s and gives %s of it back at once, for ",
+		   human_bytes((uint64_t)((double)k->ceiling / n)).s,
+		   human_bytes((uint64_t)((double)k->given / n)).s);
+	fact_amount(f, &f->summary);
+	buf_printf(&f->summary, ", mostly in %s", f->culprit.text);
+	fact_evidence(f, "held when a burst began", (double)k->ceiling / n, "B");
+	fact_evidence(f, "given back in a burst", (double)k->given / n, "B");
+	fact_evidence(f, "calls of a burst, and those that get as much again",
+		      (double)r->toll.count / n, "");
+	fact_evidence(f, "what they take", (double)r->toll.ns / n, "ns");
+	fact_fix(f, "Give the cache a fixed pool at the start, and admit fewer requests at once",
+		 "vllm serve MODEL --gpu-memory-utilization 0.92 --max-num-seqs 64", 0, r->toll.ns,
+		 "from nothing, if requests then wait instead, to all of these calls");
+}
+
+static const struct tolls_def pressure = { .kind = "kv-pressure",
+					   .counted = "bursts",
+					   .row = sizeof(struct pressure),
+					   .due = due,
+					   .tell = tell };
+
+static bool memory(void *state, struct cause *c, const struct live_told *t)
+{
+	struct state *s = state;
+	struct pressure *k;
+
+	if (t->what == LIVE_FAILED) {
+		k = tolls_row(&s->tolls, &pressure, t->call->process, 0, NULL);
+		if (k)
+			k->refused_ns = t->call->ev.end_ns;
+		return k != NULL;
+	}
+	/* What is held is not known once calls were not recorded. */
+	if ((t->what != LIVE_FREED && t->what != LIVE_ALLOCATED) ||
+	    c->live->sites.v[t->site].kind == LIVE_PINNED ||
+	    cause_paused(c, t->call->process, 1u << TIER_ALLOCATIONS, INT64_MIN,
+			 t->call->ev.end_ns))
+		return true;
+	k = tolls_row(&s->tolls, &pressure, t->call->process, 0, NULL);
+	if (!k)
+		return false;
+	if (t->what == LIVE_FREED)
+		return freed(c, s, k, t);
+	k->frees = 0;
+	if (k->refill == 0)
+		return true;
+	k->refill -= t->bytes < k->refill ? t->bytes : k->refill;
+	return tolls_add(c, &s->tolls, &k->row, t->call->thread, &t->call->ev, t->call->ev.dur_ns);
+}
+
+const struct watch_def watch_kv_pressure = { .name = "kv-pressure",
+					     .size = sizeof(struct state),
+					     .record = record,
+					     .memory = memory,
+					     .settle = tolls_settle,
+					     .forget = tolls_forget,
+					     .free = tolls_free };

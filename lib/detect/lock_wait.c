@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lock-wait: threads wait for a mutex that another thread holds, or for the lock of a CPython interpreter. Proven by the
+ * futex command and value, or by an address that is the interpreter's, and by who released it. Not this: threads waiting
+ * for work on a condition, semaphore or barrier, holders that were themselves kept from running (that is whoever kept
+ * them), and what waits for the interpreter while the thread that feeds the device has it. What a holder waits for
+ * that is neither a disk, a page nor another lock is its own affair, and told with it.
+ */
+#include "lib/detect/kinds.h"
+
+#include <inttypes.h>
+
+#include "lib/base/human.h"
+#include "lib/account/details.h"
+#include "lib/account/names.h"
+#include "lib/account/sampling.h"
+
+static bool is(const struct cause *c, const struct loss *x)
+{
+	(void)c;
+	return loss_part_ns(x, PART_LOCK) > 0;
+}
+
+/* Most of the waiting: what a holder waits for now and then does not say why it holds the lock. */
+#define MOST 0.5
+
+/* Where the holder was most while others waited, in which state, and for how much of it. */
+struct held {
+	enum part part;
+	uint32_t frame; /* 0 not known */
+	uint64_t ns;	/* 0: nothing is known */
+	uint32_t process;
+};
+
+static struct held held_in(const struct loss_view *f)
+{
+	struct held best = { 0 };
+
+	for (unsigned i = 0; f->who && i < CULPRIT_PLACES; i++) {
+		const struct culprit_place *at = &f->who->at[i];
+		struct held x = { at->part, name_site_frame(f->c->w, at->stack), 0,
+				  f->who->process };
+
+		for (unsigned k = 0; k < CULPRIT_PLACES; k++) {
+			const struct culprit_place *same = &f->who->at[k];
+
+			if (same->ns && same->part == x.part &&
+			    name_site_frame(f->c->w, same->stack) == x.frame)
+				x.ns += same->ns;
+		}
+		if (x.part == PART_SELF ? !x.frame : (double)x.ns < MOST * (double)f->lost_ns)
+			continue;
+		if (at->ns && x.ns > best.ns)
+			best = x;
+	}
+	return best;
+}
+
+/* "was in tokenize (data.py:31)", "slept in retry (store.py:12)" */
+static void held_text(const struct loss_view *f, const struct held *x, struct buf *out)
+{
+	const char *was = x->part == PART_SELF ? "was" : detect_was(x->part);
+
+	buf_puts(out, was ? was : "waited");
+	if (x->part == PART_SOCKET)
+		cause_peers_text(&f->c->peers, x->process, x->frame, out);
+	if (x->frame) {
+		buf_puts(out, " in ");
+		name_frame(out, f->c->w, x->frame);
+	}
+}
+
+static void summary(const struct loss_view *f, struct buf *out)
+{
+	bool gil = f->who && f->who->gil;
+	struct held at = held_in(f);
+
+	buf_printf(out, "%s held %s that %s waited for, ", f->culprit,
+		   gil ? "Python's interpreter lock (GIL)" : "a lock", f->victim);
+	detect_amount(f, out);
+	detect_where(f, out);
+	if (at.ns) {
+		buf_puts(out, "; the holder ");
+		held_text(f, &at, out);
+	}
+}
+
+static void evidence(const struct loss_view *f, struct finding *to)
+{
+	struct held at = held_in(f);
+	struct buf what = { 0 };
+
+	if (!at.ns)
+		return;
+	buf_puts(&what, "of the waiting, as far as it was seen, the holder ");
+	held_text(f, &at, &what);
+	details_add_number(to, buf_text(&what), (double)at.ns, "ns");
+	buf_free(&what);
+}
+
+static void recommend(const struct loss_view *f, struct finding *to)
+{
+	struct buf action = { 0 }, command = { 0 };
+	bool waits = held_in(f).part != PART_SELF;
+
+	if (f->who && f->who->gil) {
+		buf_printf(&action,
+			   "Let %s work in a process of its own, or in code that lets go of the "
+			   "interpreter",
+			   f->culprit);
+		sampling_command(f->c, f->victim_pid, &command);
+		detect_recommend(f, to, buf_text(&action), buf_text(&command), 0,
+				 "from nothing, if the thread has to wait for its result, to all "
+				 "of the wait; the command shows the holder's lines");
+		goto out;
+	}
+	buf_printf(&action,
+		   "Hold the lock for less time in %s: move its %s out of the critical section",
+		   f->culprit, waits ? "waiting" : "work");
+	buf_printf(&command, "sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
+		   f->victim_pid);
+	detect_recommend(f, to, buf_text(&action), buf_text(&command), 0,
+			 "from nothing, if the work must stay inside, to all of the wait; the "
+			 "command shows what the holder does");
+out:
+	buf_free(&action);
+	buf_free(&command);
+}
+
+const struct detector detect_lock_wait = {
+	"lock-wait", LOSS_LOCK, is, summary, recommend, evidence
+};

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * model-load: getting a model onto the device takes long: much is allocated, about as much is copied to it, and nearly
+ * nothing is launched meanwhile. Looked at is the time of the thread that does it since it last had the device work:
+ * waiting for the disk, its own code (reading, decompressing, converting), copies and allocations; idle waiting is not
+ * loading. Only what is slower than one disk of a server delivers is told: a fast load is none the worse for being one.
+ */
+#include "lib/detect/watches.h"
+
+#include "lib/base/human.h"
+#include "lib/base/rare.h"
+#include "lib/account/names.h"
+#include "lib/account/toll.h"
+
+#define RUNS_AFTER  500 /* launches: then it runs, and what comes is no part of the load */
+#define LEAST_BYTES (256ull << 20)
+#define SLOW_PER_NS 1.074	/* bytes: 1 GiB/s; one NVMe disk reads two to seven times as fast */
+#define COPY_BYTES  (64u << 10) /* smaller copies are no weights */
+#define MOST_BYTES  (1ull << 50) /* more is of a damaged recording */
+#define ALLOC_BYTES (1u << 20)
+
+/* Of one thread, since it last had the device work. */
+struct loading {
+	uint64_t launches_then, copied, copy_ns, async_ns, alloc_ns, growth;
+	bool begun;		   /* base and start_ns hold */
+	int64_t start_ns, last_ns; /* last_ns: of the last sign of loading */
+	uint64_t base[PART_COUNT]; /* of the thread in the books then */
+	uint64_t now[PART_COUNT];  /* ... and at that sign */
+	uint64_t copy_then, async_then, alloc_then;
+	uint32_t stack; /* of the largest copy's call */
+	uint16_t op;
+	uint64_t largest;
+};
+
+struct model {
+	uint32_t process;
+	struct toll toll;
+	uint64_t bytes, disk_ns, host_ns, copy_ns, alloc_ns;
+};
+
+struct state {
+	VEC(struct loading *) by_thread; /* by world id; NULL: nothing is known of it */
+	VEC(struct model) v;
+	struct where where; /* by process */
+};
+
+static unsigned wants(const struct op_def *op)
+{
+	if (op && op->flags & OP_LAUNCH)
+		return WATCH_OUTER | WATCH_COUNTDOWN;
+	return op && op->flags & (OP_COPY | OP_SYNC) ? WATCH_OUTER : 0;
+}
+
+RARE static struct loading *loading_begins(struct state *s, struct cause *c, uint32_t thread,
+					   int64_t ns)
+{
+	struct loading *l;
+
+	while (s->by_thread.n <= thread) {
+		if (!vec_push(&s->by_thread, NULL))
+			return NULL;
+	}
+	if (!s->by_thread.v[thread])
+		s->by_thread.v[thread] = calloc(1, sizeof(*l));
+	l = s->by_thread.v[thread];
+	if (l && !l->begun && thread < c->tally.threads.n) {
+		struct tally_thread *t = &c->tally.threads.v[thread];
+
+		/* Its time began where its first piece did: the books hold all of it. */
+		l->start_ns = ns - (int64_t)t->ns;
+		l->begun = true;
+		t->launches_left = RUNS_AFTER;
+	}
+	return l;
+}
+
+static inline struct loading *loading_of(struct state *s, struct cause *c, uint32_t thread,
+					 int64_t ns)
+{
+	struct loading *l = thread < s->by_thread.n ? s->by_thread.v[thread] : NULL;
+
+	return l && l->begun ? l : loading_begins(s, c, thread, ns);
+}
+
+static inline uint64_t launches_of(const struct cause *c, uint32_t thread)
+{
+	return RUNS_AFTER - c->tally.threads.v[thread].launches_left;
+}
+
+/* parts: of the call that is it, which is not in the books yet; NULL: it has not been looked at. */
+APART static void sign(struct loading *l, const struct cause *c, uint32_t thread, int64_t ns,
+		       const struct parts *parts)
+{
+	const struct tally_thread *t = &c->tally.threads.v[thread];
+
+	l->launches_then = launches_of(c, thread);
+	l->last_ns = ns;
+	for (unsigned i = 0; i < PART_COUNT; i++)
+		l->now[i] = tally_thread_part(t, i) + (parts ? parts_get(parts, (enum part)i) : 0);
+	l->copy_then = l->copy_ns;
+	l->async_then = l->async_ns;
+	l->alloc_then = l->alloc_ns;
+}
+
+static struct model *model_of(struct state *s, uint32_t process)
+{
+	for (size_t i = 0; i < s->v.n; i++) {
+		if (s->v.v[i].process == process)
+			return &s->v.v[i];
+	}
+	if (!vec_push(&s->v, (struct model){ .process = process }))
+		return NULL;
+	return &s->v.v[s->v.n - 1];
+}
+
+/* It runs, or the recording is over: what came before was a load, or not. */
+APART static bool over(struct state *s, struct cause *c, uint32_t thread, struct loading *l,
+		       int64_t ns)
+{
+	struct tally_thread *t = &c->tally.threads.v[thread];
+	uint64_t d[PART_COUNT], disk, self, device, calls, all;
+	struct loading was = *l;
+	struct model *m;
+
+	*l = (struct loading){ .begun = true, .start_ns = ns };
+	t->launches_left = RUNS_AFTER;
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		l->base[i] = tally_thread_part(t, i);
+		d[i] = was.now[i] > was.base[i] ? was.now[i] - was.base[i] : 0;
+	}
+	/* Nor is it known where launches, or whatever else it did, may not have been recorded. */
+	if (was.growth < LEAST_BYTES || was.copied < was.growth / 2 ||
+	    cause_paused(c, t->process, TIERS_ALL, was.start_ns, was.last_ns))
+		return true;
+	disk = d[PART_DISK] + d[PART_FAULT];
+	self = d[PART_SELF];
+	device = d[PART_DEVICE];
+	calls = was.alloc_then + was.async_then;
+	all = disk + self + device;
+	if ((double)was.copied > SLOW_PER_NS * (double)all)
+		return true;
+	m = model_of(s, t->process);
+	if (!m)
+		return false;
+	m->bytes += was.copied;
+	m->disk_ns += disk;
+	m->host_ns += self > calls ? self - calls : 0;
+	m->copy_ns += device + was.async_then;
+	m->alloc_ns += was.alloc_then;
+	return where_add(&s->where, t->process, was.op, was.stack, all, all) &&
+	       toll_add(c, &m->toll, thread, 0, was.start_ns, was.last_ns, all);
+}
+
+APART static void no_launch(struct loading *l, const struct cause *c, const struct line_piece *p)
+{
+	uint64_t bytes = 0, direction = 1;
+
+	if (p->op->flags & OP_COPY) {
+		event_get(p->ev, p->op, COL_BYTES, &bytes);
+		event_get(p->ev, p->op, COL_DIRECTION, &direction);
+		if (bytes < COPY_BYTES || bytes > MOST_BYTES ||
+		    (direction != 1 && direction != 4) || p->ev->ret != 0)
+			return;
+		l->copied += bytes;
+		l->copy_ns += p->ev->dur_ns;
+		l->async_ns += p->op->flags & OP_SYNC ? 0 : p->ev->dur_ns;
+		if (bytes > l->largest) {
+			l->largest = bytes;
+			l->op = p->ev->op;
+			l->stack = p->ev->stack;
+		}
+		/* More than what was made room for is something else: batches. */
+		if (l->copied <= 2 * l->growth)
+			sign(l, c, p->thread, p->end_ns, p->parts);
+	} else if (launches_of(c, p->thread) == l->launches_then && l->copied &&
+		   l->copied <= 2 * l->growth) {
+		sign(l, c, p->thread, p->end_ns, p->parts); /* it waits for its copies */
+	}
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct state *s = state;
+	struct loading *l = loading_of(s, c, p->thread, p->start_ns);
+
+	if (!l)
+		return false;
+	if (p->thread >= c->tally.threads.n || p->open) /* its first piece */
+		return true;
+	if (p->op->flags & OP_LAUNCH)
+		return --c->tally.threads.v[p->thread].launches_left ||
+		       over(s, c, p->thread, l, p->end_ns);
+	no_launch(l, c, p);
+	return true;
+}
+
+static bool memory(void *state, struct cause *c, const struct live_told *t)
+{
+	struct state *s = state;
+	struct loading *l;
+
+	if ((t->what != LIVE_ALLOCATED && t->what != LIVE_FREED) ||
+	    c->live->sites.v[t->site].kind == LIVE_PINNED || t->call->thread >= c->tally.threads.n)
+		return true;
+	l = loading_of(s, c, t->call->thread, event_start(&t->call->ev));
+	if (!l)
+		return false;
+	if (t->what == LIVE_FREED) {
+		l->growth -= t->bytes < l->growth ? t->bytes : l->growth;
+		return true;
+	}
+	l->growth += t->bytes;
+	l->alloc_ns += t->call->ev.dur_ns;
+	if (t->bytes >= ALLOC_BYTES)
+		sign(l, c, t->call->thread, t->call->ev.end_ns, NULL);
+	return true;
+}
+
+static int tell(struct state *s, struct cause *c, struct model *m, double share, struct err *e)
+{
+	const struct {
+		const char *what;
+		uint64_t ns;
+	} split[] = { { "waiting for the disk", m->disk_ns },
+		      { "its own code on the CPU", m->host_ns },
+		      { "copying to the device", m->copy_ns },
+		      { "allocating", m->alloc_ns } };
+	struct fact f = { .kind = "model-load",
+			  .process = m->process,
+			  .share = share,
+			  .counted = "loads",
+			  .explained = -1,
+			  .unexplained = -1 };
+	double rate = (double)m->bytes / (double)m->toll.ns * 1e9;
+	struct buf where = { 0 };
+	unsigned most = 0;
+	int rc;
+
+	toll_fill(c, &m->toll, &f);
+	for (unsigned i = 0; i < f.nmoments; i++)
+		f.moments[i].text = "a model is loaded";
+	f.nsites = where_top(&s->where, m->process, f.sites, FACT_SITES);
+	f.op = f.nsites ? f.sites[0].op : 0;
+	fact_blame_site(c, &f, &where, "its own loading");
+	fact_victim(&f, c, &f.summary);
+	buf_printf(&f.summary, " loaded %s onto the device at %s/s, which took ",
+		   human_bytes(m->bytes).s, human_bytes((uint64_t)rate).s);
+	fact_amount(&f, &f.summary);
+	for (unsigned i = 0; i < 4; i++) {
+		most = split[i].ns > split[most].ns ? i : most;
+		fact_evidence(&f, split[i].what, (double)split[i].ns, "ns");
+	}
+	buf_printf(&f.summary, ", %s of it %s; copied in %s", human_ns(split[most].ns).s,
+		   split[most].what, f.culprit.text);
+	fact_evidence(&f, "bytes loaded", (double)m->bytes, "B");
+	fact_evidence(&f, "rate", rate, "B/s");
+	(most == 0 ? fact_fix : fact_fix_code)(
+		&f,
+		most == 0   ? "Keep the file on a faster disk, or in the page cache"
+		: most == 1 ? "Store the weights as they are needed, and map the file"
+		: most == 2 ? "Copy from pinned memory, while the next part is read"
+			    : "Allocate once for all of it",
+		most == 0   ? "vmtouch -t model.safetensors"
+		: most == 1 ? f.nsites && name_python(c->w, f.sites[0].stack)
+				      ? "safetensors.torch.load_file(\"model.safetensors\", "
+					"device=\"cuda\")"
+				      : "mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, "
+					"fd, 0);"
+		: most == 2 ? "cudaMallocHost(&staging, bytes); cudaMemcpyAsync(...)"
+			    : "cudaMalloc(&all, total);",
+		0, split[most].ns, "from nothing to all of the largest part; the others remain");
+	rc = where.failed ? err_nomem(e) : fact_tell(c, &f, &m->toll.told, e);
+	buf_free(&where);
+	fact_free(&f);
+	return rc;
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	struct state *s = state;
+	uint64_t wall = cause_wall_ns(c);
+	int rc = 0;
+
+	(void)pane;
+	for (uint32_t i = 0; c->ended && i < s->by_thread.n; i++) {
+		if (i < c->tally.threads.n && s->by_thread.v[i] && s->by_thread.v[i]->begun &&
+		    !over(s, c, i, s->by_thread.v[i], c->end_ns))
+			return err_nomem(e);
+	}
+	/* A load is rare: it need not come often, but must weigh something in the whole. */
+	for (size_t i = 0; i < s->v.n && rc == 0 && c->ended; i++) {
+		struct model *m = &s->v.v[i];
+		double share = wall ? (double)m->toll.ns / (double)wall : 0;
+
+		if (m->toll.ns >= c->opt.min_lost_ns && share >= c->opt.min_share)
+			rc = tell(s, c, m, (double)m->toll.worst_ns / (double)wall, e);
+	}
+	return rc;
+}
+
+/* Its loads stay, which are few. */
+static bool forget(void *state, struct cause *c, uint32_t process)
+{
+	const struct tally_process *p =
+		process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+	struct state *s = state;
+
+	for (size_t i = 0; p && i < p->threads.n; i++) {
+		if (p->threads.v[i] >= s->by_thread.n)
+			continue;
+		free(s->by_thread.v[p->threads.v[i]]);
+		s->by_thread.v[p->threads.v[i]] = NULL;
+		c->tally.threads.v[p->threads.v[i]].launches_left = 0;
+	}
+	return true;
+}
+
+static void end(void *state)
+{
+	struct state *s = state;
+
+	for (size_t i = 0; i < s->by_thread.n; i++)
+		free(s->by_thread.v[i]);
+	for (size_t i = 0; i < s->v.n; i++)
+		toll_free(&s->v.v[i].toll);
+	vec_free(&s->v);
+	vec_free(&s->by_thread);
+	where_free(&s->where);
+}
+
+const struct watch_def watch_model_load = { .name = "model-load",
+					    .size = sizeof(struct state),
+					    .wants = wants,
+					    .piece = piece,
+					    .memory = memory,
+					    .settle = settle,
+					    .forget = forget,
+					    .free = end };

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * noisy-neighbour: what runs in another cgroup (a container, a pod, a service) takes the CPU from threads that run or are
+ * ready to. Proven as cpu-preempted and cpu-contended are, by the overlap of waits with the slices of who ran there, and
+ * by the cgroup in which they ran; all of its commands are one culprit. Not this: commands of the victim's own cgroup or
+ * of one above or below it, kernel threads, and recordings that do not say in which cgroup others ran.
+ */
+#include "lib/detect/kinds.h"
+
+#include "lib/base/human.h"
+#include "lib/account/details.h"
+#include "lib/account/names.h"
+
+#define COMMANDS_TOLD 4
+
+struct command {
+	const struct line_culprit *who;
+	uint64_t ns;
+};
+
+static bool is(const struct cause *c, const struct loss *x)
+{
+	const struct line_culprit *who = culprit_get(c->tally.culprits, x->culprit);
+
+	return who && who->kind == CULPRIT_NEIGHBOUR;
+}
+
+/* The commands of it that took most, most first; at most n. */
+static unsigned commands(const struct loss_view *f, struct command *v, unsigned n)
+{
+	struct command all[LOSS_TAKERS];
+	unsigned have = 0;
+
+	for (unsigned i = 0; i < f->loss->takers.n; i++) {
+		const struct loss_taker *t = &f->loss->takers.v[i];
+		const struct line_culprit *who = culprit_get(f->c->tally.culprits, t->culprit);
+		unsigned k = 0;
+
+		while (k < have && all[k].who->name != who->name)
+			k++;
+		if (k == have)
+			all[have++] = (struct command){ .who = who };
+		all[k].ns += t->ns;
+	}
+	for (unsigned i = 0; i < n && i < have; i++) {
+		unsigned most = i;
+		struct command first = all[i];
+
+		for (unsigned k = i + 1; k < have; k++)
+			most = all[k].ns > all[most].ns ? k : most;
+		v[i] = all[most];
+		all[most] = first;
+	}
+	return n < have ? n : have;
+}
+
+static void summary(const struct loss_view *f, struct buf *out)
+{
+	struct command most;
+
+	buf_printf(out, "%s, another cgroup, took the CPU from %s for ", f->culprit, f->victim);
+	detect_amount(f, out);
+	if (commands(f, &most, 1)) {
+		buf_printf(out, ", %s of it by ", human_ns(most.ns).s);
+		name_culprit_full(out, f->c->w, &f->c->tally, most.who);
+	}
+	detect_where(f, out);
+}
+
+static void evidence(const struct loss_view *f, struct finding *to)
+{
+	struct command v[COMMANDS_TOLD];
+	unsigned n = commands(f, v, COMMANDS_TOLD);
+	struct buf text = { 0 };
+
+	for (unsigned i = 0; i < n; i++) {
+		buf_puts(&text, "taken by ");
+		name_culprit_full(&text, f->c->w, &f->c->tally, v[i].who);
+		details_add_number(to, buf_text(&text), (double)v[i].ns, "ns");
+		buf_reset(&text);
+	}
+	buf_free(&text);
+}
+
+/* Weight of the neighbour that is proposed; what has none said has 100 (cgroup v2, cpu.weight), or 1024 (v1, cpu.shares). */
+#define WEIGHT	   20
+#define DEFAULT	   100.0
+#define DEFAULT_V1 1024
+
+static void recommend(const struct loss_view *f, struct finding *to)
+{
+	const struct world_cgroup *g = world_get_cgroup(f->c->w, (uint32_t)f->who->object);
+	struct bytes path = g ? world_text(f->c->w, g->path) : (struct bytes){ 0 };
+	struct buf command = { 0 }, cpus = { 0 };
+	bool v1 = name_cgroup_v1(path);
+
+	detect_other_cpus(f, &cpus);
+	if (cpus.n && !v1) { /* of version 1 the cgroup of its CPUs is another one */
+		buf_printf(&command, "echo %s | sudo tee ", buf_text(&cpus));
+		name_cgroup_file(&command, path, "cpuset.cpus");
+		detect_recommend(
+			f, to,
+			"Keep the neighbour off the CPUs that it takes (in Kubernetes: the static "
+			"CPU manager policy and whole CPUs for the pod that lost)",
+			buf_text(&command), 1,
+			"the time regained meets the remaining causes at their present rate");
+	}
+	buf_reset(&command);
+	buf_printf(&command, "echo %d | sudo tee ",
+		   v1 ? (int)(DEFAULT_V1 * WEIGHT / DEFAULT) : WEIGHT);
+	name_cgroup_file(&command, path, v1 ? "cpu.shares" : "cpu.weight");
+	detect_recommend(f, to,
+			 "Give the neighbour less weight (in Kubernetes: resources.requests.cpu)",
+			 buf_text(&command), 1 - 2 * WEIGHT / (DEFAULT + WEIGHT),
+			 "a fifth of the usual weight leaves it a sixth of a CPU that both want, "
+			 "where both have one parent");
+	buf_free(&command);
+	buf_free(&cpus);
+}
+
+const struct detector detect_noisy_neighbour = { "noisy-neighbour", LOSS_CPU,  is,
+						 summary,	    recommend, evidence };

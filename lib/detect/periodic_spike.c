@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * periodic-spike: every k-th call of one place takes long. Proven by the distances between the slow ones, in calls, which
+ * are too equal to be chance (lib/stat/period.h). What is compared is a call's own time: neither what the host took of
+ * it nor waiting for the device, so that steps which every so often have more for the device to do are none. Not
+ * this: slow calls at random, and every second or fourth call, which is how the program is made.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/human.h"
+#include "lib/base/rare.h"
+#include "lib/detect/watches.h"
+#include "lib/account/hist.h"
+#include "lib/account/names.h"
+#include "lib/account/toll.h"
+#include "lib/stat/period.h"
+
+#define SPIKE_SITES 1024
+#define GAPS_KEPT   256 /* distances, the newest */
+#define WARM	    64	/* calls before any is called slow */
+#define SLOW_TIMES  4	/* of the median */
+#define SLOW_NS	    100000
+#define MIN_GAPS    8
+#define MIN_PERIOD  8
+#define CHANCE	    1e-4
+
+struct site {
+	uint32_t process, stack; /* process 0: unused */
+	uint32_t among;		 /* the classes' sites */
+	uint16_t op;
+	uint64_t last_n; /* which call was the newest slow one */
+	int64_t last_ns;
+	uint64_t median; /* of own times, looked up now and then */
+	struct hist_kept *own;
+	struct slow *slow; /* NULL until there are some */
+};
+
+/* The slow calls of a site. */
+struct slow {
+	struct site_gap {
+		uint32_t calls;
+		int64_t ns;
+	} gaps[GAPS_KEPT]; /* the newest is gaps[(ngaps - 1) % GAPS_KEPT] */
+	uint64_t ngaps;
+	struct toll toll; /* threads that call there lose side by side */
+};
+
+struct spikes {
+	VEC(struct site) sites;
+	VEC(uint32_t) unused; /* positions */
+	VEC(uint32_t) by;     /* site among the classes -> position + 1 */
+	struct hists hists;
+};
+
+static unsigned wants(const struct op_def *op)
+{
+	/* A graph's launch waits for its launch before: that is graph-launch-late. */
+	return op && op->flags & OP_CALL && op->id != OP_CUDA_GRAPH_LAUNCH &&
+			       op->id != OP_CU_GRAPH_LAUNCH
+		       ? WATCH_OUTER
+		       : 0;
+}
+
+static bool look_up_room(struct spikes *s, uint32_t site)
+{
+	while (s->by.n <= site) {
+		if (!vec_push(&s->by, 0))
+			return false;
+	}
+	return true;
+}
+
+/* False: out of memory. */
+RARE static bool site_new(struct spikes *s, const struct class_of *of, const struct line_piece *p,
+			  struct cause_site *among)
+{
+	struct hist_kept *own;
+	uint32_t at;
+
+	if (of->shared || s->sites.n - s->unused.n >= SPIKE_SITES) {
+		among->no_own = true;
+		return true;
+	}
+	own = hists_new(&s->hists);
+	if (!own || !look_up_room(s, of->site_id) || !vec_reserve(&s->sites, 1)) {
+		hists_give_up(&s->hists, own);
+		return false;
+	}
+	at = s->unused.n ? s->unused.v[--s->unused.n] : (uint32_t)s->sites.n++;
+	s->sites.v[at] = (struct site){ .process = p->process,
+					.stack = p->ev->stack,
+					.op = p->ev->op,
+					.among = of->site_id,
+					.own = own };
+	s->by.v[of->site_id] = at + 1;
+	among->own = own;
+	among->slow_ns = UINT64_MAX;
+	return true;
+}
+
+/* The n-th call of the site. False: out of memory. */
+RARE static bool spike(struct site *x, const struct cause *c, const struct line_piece *p,
+		       uint64_t own, uint64_t n)
+{
+	struct slow *slow = x->slow;
+
+	/* Between the two there were calls that nobody counted, and slow ones among them perhaps. */
+	if (x->last_n &&
+	    cause_paused(c, p->process, 1u << op_tier(p->ev->op), x->last_ns, p->end_ns))
+		x->last_n = 0;
+
+	if (!slow)
+		slow = x->slow = calloc(1, sizeof(*slow));
+	if (!slow)
+		return false;
+	if (x->last_n)
+		slow->gaps[slow->ngaps++ % GAPS_KEPT] =
+			(struct site_gap){ (uint32_t)(n - x->last_n), p->end_ns - x->last_ns };
+	x->last_n = n;
+	x->last_ns = p->end_ns;
+	return toll_add(c, &slow->toll, p->thread, p->ev->op, p->start_ns, p->end_ns,
+			own - x->median);
+}
+
+/* What is slow, as of now. */
+RARE static void look(struct site *x, struct cause_site *among)
+{
+	struct hist all = { 0 };
+
+	hist_merge(&all, x->own);
+	x->median = hist_quantile(&all, 0.5);
+	among->slow_ns = x->median + SLOW_NS;
+	if (among->slow_ns < SLOW_TIMES * x->median)
+		among->slow_ns = SLOW_TIMES * x->median;
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct spikes *s = state;
+	struct cause_site *among = &c->classes.sites.v[c->of.site_id];
+	uint64_t own = p->ev->dur_ns, other, n;
+
+	if (among->no_own)
+		return true;
+	if (!among->own && (!site_new(s, &c->of, p, among) || !among->own))
+		return among->no_own;
+	other = parts_sum(p->parts, PARTS_NOT_OWN | 1u << PART_DEVICE | 1u << PART_UNKNOWN);
+	own -= other < own ? other : own;
+	n = among->n + 1;
+	if (n >= WARM && (n & (n - 1)) == 0)
+		look(&s->sites.v[s->by.v[c->of.site_id] - 1], among);
+	hist_kept_add_at(among->own, own, other ? hist_place(own) : c->ahead.cell);
+	if (own > among->slow_ns && n > WARM)
+		return spike(&s->sites.v[s->by.v[c->of.site_id] - 1], c, p, own, n);
+	return true;
+}
+
+/* Chance of distances as equal as these; the period in calls and in time. */
+static double chance_of(const struct slow *x, double *calls, double *ns)
+{
+	double v[GAPS_KEPT];
+	size_t n = x->ngaps < GAPS_KEPT ? x->ngaps : GAPS_KEPT;
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = (double)x->gaps[i].ns;
+	period_chance(v, n, ns);
+	for (size_t i = 0; i < n; i++)
+		v[i] = x->gaps[i].calls;
+	return period_chance(v, n, calls);
+}
+
+/* 21st, 112th */
+static const char *ordinal(double n)
+{
+	unsigned last = (unsigned)fmod(n + 0.5, 100), unit = last % 10;
+
+	return last / 10 == 1 || unit == 0 || unit > 3 ? "th"
+	       : unit == 1			       ? "st"
+	       : unit == 2			       ? "nd"
+						       : "rd";
+}
+
+static int tell(const struct site *x, struct cause *c, double chance, double calls, double ns,
+		struct err *e)
+{
+	struct fact f = { .kind = "periodic-spike",
+			  .process = x->process,
+			  .counted = "slow calls",
+			  .culprit.kind = "code",
+			  .explained = -1,
+			  .unexplained = -1,
+			  .op = x->op,
+			  .nsites = 1 };
+	struct slow *slow = x->slow;
+	uint64_t wall = cause_wall_ns(c);
+	struct buf place = { 0 };
+	struct hist all = { 0 };
+	int rc;
+
+	hist_merge(&all, x->own);
+	f.sites[0] = (struct where_place){ .stack = x->stack,
+					   .op = x->op,
+					   .lost_ns = slow->toll.ns,
+					   .affected = slow->toll.count,
+					   .count = all.n,
+					   .sum_ns = all.sum,
+					   .max_ns = all.max };
+	toll_fill(c, &slow->toll, &f);
+	f.share = wall ? (double)slow->toll.worst_ns * f.estimate.ns_factor / (double)wall : 0;
+	for (unsigned i = 0; i < f.nmoments; i++)
+		f.moments[i].text = "a slow call";
+	fact_place(c, &f.sites[0], &place);
+	f.identity = f.culprit.text = buf_text(&place);
+	buf_printf(&f.summary, "Every %.0f%s call of ", calls, ordinal(calls));
+	fact_victim(&f, c, &f.summary);
+	buf_printf(&f.summary, " %s takes long, ", f.culprit.text);
+	fact_amount(&f, &f.summary);
+	buf_printf(&f.summary, ", one each %s", human_ns((uint64_t)ns).s);
+	fact_evidence(&f, "period in calls", calls, "");
+	fact_evidence(&f, "period in time", ns, "ns");
+	fact_evidence(&f, "chance of distances as equal", chance, "");
+	fact_evidence(&f, "median of all calls", (double)x->median, "ns");
+	fact_evidence(&f, "mean of what slow ones take longer",
+		      (double)slow->toll.ns / (double)slow->toll.count, "ns");
+	fact_fix(&f,
+		 "Find what happens at that pace: logging, checkpoints, clearing a cache, growing "
+		 "a pool",
+		 "ingero-explain --json run.ige | jq '.chains[].timeline'", 0, slow->toll.ns,
+		 "from nothing, if it has to be done then, to all of it");
+	rc = fact_tell(c, &f, &slow->toll.told, e);
+	buf_free(&place);
+	fact_free(&f);
+	return rc;
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	struct spikes *s = state;
+	int rc = 0;
+
+	for (size_t i = 0; i < s->sites.n && rc == 0; i++) {
+		const struct site *x = &s->sites.v[i];
+		struct toll *t = x->slow ? &x->slow->toll : NULL;
+		double calls, ns, chance, share;
+
+		if (!t)
+			continue;
+		if (pane != INT64_MAX && !toll_settle(t, pane))
+			return err_nomem(e);
+		if (x->slow->ngaps < MIN_GAPS || !toll_due(c, t, pane, &share))
+			continue;
+		chance = chance_of(x->slow, &calls, &ns);
+		if (!t->told.revision && (chance >= CHANCE || calls < MIN_PERIOD))
+			continue;
+		if (share > t->told.worst_share)
+			t->told.worst_share = share;
+		rc = tell(x, c, chance, calls, ns, e);
+	}
+	return rc;
+}
+
+static void slow_free(struct slow *slow)
+{
+	if (slow)
+		toll_free(&slow->toll);
+	free(slow);
+}
+
+/* The classes give its sites to others: they are none of these any more. */
+static bool forget(void *state, struct cause *c, uint32_t process)
+{
+	struct spikes *s = state;
+
+	for (uint32_t i = 0; i < s->sites.n; i++) {
+		struct site *x = &s->sites.v[i];
+
+		if (x->process != process)
+			continue;
+		if (s->by.v[x->among] == i + 1) {
+			s->by.v[x->among] = 0;
+			c->classes.sites.v[x->among].own = NULL;
+		}
+		if (x->slow && x->slow->toll.told.revision)
+			continue;
+		hists_give_up(&s->hists, x->own);
+		slow_free(x->slow);
+		*x = (struct site){ 0 };
+		if (!vec_push(&s->unused, i))
+			return false;
+	}
+	return true;
+}
+
+static void release(void *state)
+{
+	struct spikes *s = state;
+
+	vec_free(&s->unused);
+	for (size_t i = 0; i < s->sites.n; i++)
+		slow_free(s->sites.v[i].slow);
+	hists_free(&s->hists);
+	vec_free(&s->sites);
+	vec_free(&s->by);
+}
+
+const struct watch_def watch_periodic_spike = { .name = "periodic-spike",
+						.size = sizeof(struct spikes),
+						.wants = wants,
+						.piece = piece,
+						.settle = settle,
+						.forget = forget,
+						.free = release };

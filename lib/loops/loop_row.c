@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Classifies jumps back in one function. The order of a thread's calls is exact, so that jumps
+ * between calls are classified by what follows them; waits and samples are anywhere, and begin an
+ * iteration where they land at the first line or before it. Where there are no calls, the first line
+ * is one where waits land again and again: a single sample at the head of a loop says nothing.
+ */
+#include "lib/loops/loop_row.h"
+
+/* Of the jumps of a kind: so many are the statement's, or an inner loop's. */
+#define STATEMENT_SHARE 0.9
+#define INNER_SHARE	0.05
+/* A line at which fewer than this share of jumps land begins no iteration by itself. */
+#define FIRST_SHARE 0.02
+
+void loop_row_free(struct loop_row *r)
+{
+	vec_free(&r->begins);
+	free(r->above);
+}
+
+static bool is_statement(const struct loop_jump *j)
+{
+	return (double)j->skips >= STATEMENT_SHARE * (double)j->n;
+}
+
+/* Without jumps between calls: the least line where enough waits land, or else anything. */
+static uint32_t find_waited(const struct loop_row *r)
+{
+	uint32_t first = 0;
+
+	for (unsigned i = 0; i < r->nwaits; i++) {
+		const struct loop_landing *w = &r->waits[i];
+
+		if ((first == 0 || w->line < first) && (w->n >= 2 || r->waited == 1) &&
+		    (double)w->n >= FIRST_SHARE * (double)r->waited)
+			first = w->line;
+	}
+	return first ? first : r->loose_first;
+}
+
+static uint64_t landings(const struct loop_row *r, uint32_t line)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < r->njumps; i++)
+		n += r->jumps[i].to == line ? r->jumps[i].n : 0;
+	return n;
+}
+
+static bool is_inner(const struct loop_row *r, uint32_t line)
+{
+	uint64_t inner = 0, n = 0;
+
+	for (unsigned i = 0; i < r->njumps; i++) {
+		const struct loop_jump *j = &r->jumps[i];
+
+		if (j->to == line && !is_statement(j)) {
+			inner += j->inner;
+			n += j->n;
+		}
+	}
+	return n == 0 || (double)inner >= INNER_SHARE * (double)n;
+}
+
+/* The callee of a line that iterations begin at: the first one, unless more of them, which are not those of
+ * an inner loop, begin at a later one. Then the first one is not called in each. */
+static uint32_t find_callee(const struct loop_row *r)
+{
+	uint32_t first = 0;
+
+	for (unsigned i = 0; i < r->njumps; i++) {
+		if ((!first || r->jumps[i].to < first) && !is_statement(&r->jumps[i]))
+			first = r->jumps[i].to;
+	}
+	for (unsigned i = 0; i < r->njumps; i++) {
+		uint32_t to = r->jumps[i].to;
+
+		if (to > first && landings(r, to) > landings(r, first) && !is_inner(r, to))
+			first = to;
+	}
+	return first;
+}
+
+/* The least line where enough jumps land that are not within a statement. */
+static uint32_t find_first(const struct loop_row *r)
+{
+	uint32_t first = 0;
+
+	if (r->line)
+		return find_callee(r);
+	for (unsigned i = 0; i < r->njumps; i++) {
+		const struct loop_jump *j = &r->jumps[i];
+
+		if ((first == 0 || j->to < first) && !is_statement(j) &&
+		    (j->n >= 2 || r->total == 1) && (double)j->n >= FIRST_SHARE * (double)r->total)
+			first = j->to;
+	}
+	return first ? first : find_waited(r);
+}
+
+static int jump_index(const struct loop_row *r, uint32_t from, uint32_t to)
+{
+	for (unsigned i = 0; i < r->njumps; i++) {
+		if (r->jumps[i].from == from && r->jumps[i].to == to)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* The first line was reached again: what came before it says no more of earlier jumps. */
+static void close_jumps(struct loop_row *r)
+{
+	for (unsigned i = 0; i < r->njumps; i++)
+		r->jumps[i].open = 0;
+}
+
+/* Of lines that find no room, only how many they are is kept. */
+static void add_landing(struct loop_row *r, uint32_t line)
+{
+	unsigned i = 0;
+
+	r->waited++;
+	while (i < r->nwaits && r->waits[i].line != line)
+		i++;
+	if (i == r->nwaits && i < LOOP_LANDINGS)
+		r->waits[r->nwaits++] = (struct loop_landing){ .line = line };
+	if (i < r->nwaits)
+		r->waits[i].n++;
+}
+
+void loop_row_add_jump(struct loop_row *r, uint32_t from, enum loop_seen from_seen, uint32_t to,
+		       enum loop_seen to_seen)
+{
+	bool loose = from_seen != LOOP_SEEN_CALL || to_seen != LOOP_SEEN_CALL;
+	int at = loose ? -1 : jump_index(r, from, to);
+
+	r->last = -1;
+	if (r->first && to <= r->first)
+		close_jumps(r);
+	if (at < 0 && !loose && r->njumps < LOOP_JUMPS) {
+		at = (int)r->njumps++;
+		r->jumps[at] = (struct loop_jump){ .from = from, .to = to };
+	}
+	if (to_seen == LOOP_SEEN_WAIT)
+		add_landing(r, to);
+	if (at < 0) {
+		if (!r->loose_first || to < r->loose_first)
+			r->loose_first = to;
+	} else {
+		r->jumps[at].n++;
+		r->jumps[at].open++;
+		r->total++;
+		r->last = at;
+	}
+	r->first = find_first(r);
+	r->loose += at < 0 && to <= r->first;
+}
+
+void loop_row_add_line(struct loop_row *r, uint32_t line, enum loop_seen seen)
+{
+	if (seen != LOOP_SEEN_CALL) {
+		r->last = -1;
+		return;
+	}
+	if (r->last >= 0)
+		r->jumps[r->last].skips += line > r->jumps[r->last].from;
+	r->last = -1;
+	for (unsigned i = 0; i < r->njumps; i++) {
+		struct loop_jump *j = &r->jumps[i];
+
+		if (line > j->from) {
+			j->inner += j->open;
+			j->open = 0;
+		}
+	}
+}
+
+void loop_row_forget_jumps(struct loop_row *r)
+{
+	r->loose = r->entries = r->anchored = r->total = r->waited = r->strange = 0;
+	r->njumps = r->nwaits = 0;
+	r->last = -1;
+	r->first = r->beyond = r->loose_first = 0;
+}
+
+/* Whether lines of a statement that ends at its first line lie between. */
+static bool in_statement(const struct loop_row *r, uint32_t from, uint32_t to)
+{
+	for (unsigned i = 0; i < r->njumps; i++) {
+		const struct loop_jump *j = &r->jumps[i];
+
+		if (j->to == to && j->from >= from && is_statement(j))
+			return true;
+	}
+	return false;
+}
+
+bool loop_row_begins(const struct loop_row *r, uint32_t from, uint32_t to, bool loose)
+{
+	int at = jump_index(r, from, to);
+
+	if (at >= 0 ? is_statement(&r->jumps[at]) : in_statement(r, from, to))
+		return false;
+	if (to <= r->first)
+		return true;
+	return at >= 0 && !loose && !r->line && !is_inner(r, to) &&
+	       landings(r, to) <= landings(r, r->first);
+}
+
+bool loop_row_may_be_inner(const struct loop_row *r, uint32_t from, uint32_t to)
+{
+	for (unsigned i = 0; i < r->njumps; i++) {
+		const struct loop_jump *j = &r->jumps[i];
+
+		if (to >= j->to && from <= j->from && !loop_row_begins(r, j->from, j->to, false))
+			return true;
+	}
+	return false;
+}
+
+void loop_row_lines(const struct loop_row *r, uint32_t *first, uint32_t *last)
+{
+	*first = r->line ? r->line : r->first;
+	*last = !r->line && r->beyond > r->first ? r->beyond : *first;
+}
+
+bool loop_row_is_inside(const struct loop_row *r, const struct loop_row *outer)
+{
+	if (!outer->path || outer->depth > r->depth)
+		return false;
+	if (outer->depth == r->depth)
+		return r->line && !outer->line && r->above[r->depth].path == outer->path;
+	if (outer->line)
+		return r->above[outer->depth].line_path == outer->path;
+	return r->above[outer->depth].path == outer->path;
+}
+
+bool loop_row_is_doubtful(const struct loop_row *r)
+{
+	return (r->line || r->reentered) && loop_row_count(r) < 2 * r->strange;
+}
+
+uint64_t loop_row_count(const struct loop_row *r)
+{
+	uint64_t n = r->anchored;
+
+	for (unsigned i = 0; i < r->njumps; i++) {
+		const struct loop_jump *j = &r->jumps[i];
+
+		if (loop_row_begins(r, j->from, j->to, false))
+			n += j->n;
+	}
+	return n + r->loose ? n + r->loose + r->entries : 0;
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tells the steps of a thread's loop, and counts them: certain ones, and by their length those in
+ * which others may be hidden because events are missing.
+ */
+#include "lib/loops/loops_state.h"
+
+#define MEDIAN_LEAST 4	/* steps that make a median worth something */
+#define MEDIAN_EVERY 64 /* steps: it is found anew */
+
+uint8_t loops_missing(const struct loops *l, uint32_t node, int64_t from_ns, int64_t to_ns)
+{
+	if (from_ns < l->lost_until_ns && l->lost_since_ns < to_ns)
+		return UINT8_MAX;
+	if (!l->paused.lists.n)
+		return 0;
+	return (uint8_t)paused_tiers(&l->paused, node, from_ns, to_ns);
+}
+
+static uint64_t median_of(const struct loop *loop)
+{
+	return loop->dur.count >= MEDIAN_LEAST ? sketch_quantile(&loop->dur, 0.5) : 0;
+}
+
+/* How long a loop may do something else before it is over. */
+static int64_t patience_of(const struct loop *loop)
+{
+	uint64_t median = median_of(loop);
+
+	return median && median < INT64_MAX / 2 / LOOPS_PAUSE_STEPS
+		       ? (int64_t)median * LOOPS_PAUSE_STEPS
+		       : LOOPS_NEVER;
+}
+
+/* A phase without steps between the last one told and this. */
+static void add_phase(struct loops *l, struct loops_thread *th, const struct loop_phase *p)
+{
+	struct loop_phase *last = th->phases.n ? &th->phases.v[th->phases.n - 1] : NULL;
+
+	if (last && (th->phases.n == LOOPS_PHASES ||
+		     (last->loop == p->loop && last->end_ns == p->begin_ns))) {
+		last->end_ns = p->end_ns;
+		last->steps += p->steps;
+	} else if (!vec_push(&th->phases, *p)) {
+		l->nomem = true;
+	}
+}
+
+static void add_phases(struct loops *l, struct loops_thread *th, const struct loop_step *s)
+{
+	struct loop_phase p = { .begin_ns = th->phases.n ? th->told_ns : th->first_ns,
+				.end_ns = s->begin_ns,
+				.loop = -1 };
+
+	if (p.end_ns > p.begin_ns)
+		add_phase(l, th, &p);
+	p = (struct loop_phase){ s->begin_ns, s->end_ns, (int)s->loop, 1 };
+	add_phase(l, th, &p);
+	th->told_ns = s->end_ns;
+}
+
+/* Whether the step that ends here is one for certain, with these bounds. */
+static bool is_certain(const struct loops_thread *th, const struct loop_begin *next, bool *counted)
+{
+	const struct loop_row *row = &th->rows[th->current];
+	bool exact = false;
+
+	*counted = true;
+	if (!next->interrupted)
+		return true;
+	*counted = loop_anchor_choose(&row->anchor, next->interrupted, &exact) >= 0;
+	return *counted && (exact || th->step.anchored == next->anchored);
+}
+
+/* What is known of steps is worth nothing where it is known of few. hidden: iterations that may be in
+ * the step besides. */
+static void estimate(const struct loop_row *row, struct loop *loop, uint64_t hidden)
+{
+	uint64_t all;
+
+	loop->hidden += hidden;
+	loop->least = (double)loop->dur.sum < LOOPS_CERTAIN_SHARE * (double)loop->ns;
+	loop->estimate = loop->count;
+	if (loop->uncertain && loop_anchor_estimate(&row->anchor, &all))
+		loop->estimate += all > row->anchor.cut ? all - row->anchor.cut : 0;
+	else if (!loop->least)
+		loop->estimate += loop->hidden;
+}
+
+static void put_lines(const struct loop_row *row, struct loop *loop)
+{
+	if (row->caller < 0) {
+		loop_row_lines(row, &loop->first_line, &loop->last_line);
+		return;
+	}
+	loop->first_line = row->near_first;
+	loop->last_line = row->near_last;
+}
+
+static void tell_step(struct loops *l, struct loops_thread *th, const struct loop_begin *next,
+		      int64_t end_ns)
+{
+	const struct loop_row *row = &th->rows[th->current];
+	struct loop *loop = &l->v.v[row->loop];
+	bool counted;
+	struct loop_step s = { .thread = th->id,
+			       .loop = (uint32_t)row->loop,
+			       .number = loop->count + 1,
+			       .begin_ns = th->step.ns,
+			       .end_ns = end_ns,
+			       .certain = is_certain(th, next, &counted) };
+	uint64_t ns = (uint64_t)(s.end_ns - s.begin_ns);
+
+	if (s.end_ns < s.begin_ns)
+		return;
+	if (!loop->count++)
+		loop->first_ns = s.begin_ns;
+	loop->last_ns = s.end_ns;
+	loop->ns += ns;
+	loop->calls += next->calls - th->step.calls;
+	put_lines(row, loop);
+	if (s.certain && !sketch_add(&loop->dur, ns))
+		l->nomem = true;
+	loop->uncertain += !s.certain;
+	estimate(row, loop, counted ? 0 : th->hidden);
+	if (loop->count % MEDIAN_EVERY < MEDIAN_LEAST)
+		th->median_ns = median_of(loop);
+	add_phases(l, th, &s);
+	if (l->listener)
+		l->listener->on_step(l->listener, &s);
+}
+
+/* The function that makes it, which is not known at once to be the caller's. */
+static void name_loop(struct loops *l, const struct loop_row *row)
+{
+	struct loop *loop = &l->v.v[row->loop];
+
+	loop->depth = row->caller >= 0 ? (uint32_t)row->caller : row->depth;
+	loop->frame = python_lines_frame(&l->lines, row->above[loop->depth].function);
+}
+
+/* When the loop was left before the row was called again, if it is the caller's; else left_ns. */
+static int64_t left_of_caller(struct loops *l, struct loop_row *row, const struct loop_begin *b,
+			      int64_t left_ns)
+{
+	if (row->caller < 0) {
+		loops_called_find(l, row);
+		if (row->caller < 0)
+			return left_ns;
+		name_loop(l, row);
+	}
+	loops_called_add_near(row, b, patience_of(&l->v.v[row->loop]));
+	return loops_called_left(row, b);
+}
+
+void loops_tell(struct loops *l, struct loops_thread *th, struct loop_begin b)
+{
+	struct loop_row *row = &th->rows[th->current];
+	const struct loop *loop = &l->v.v[row->loop];
+	int64_t left = b.left_ns < th->beyond_ns ? b.left_ns : th->beyond_ns;
+
+	if (b.left_ns != LOOPS_NEVER)
+		left = left_of_caller(l, row, &b, left);
+
+	/* Of events that overlap each other, the order is that of their ends. */
+	if (b.ns < th->told_ns || (th->open && b.ns < th->step.ns))
+		return;
+	if (th->open)
+		tell_step(l, th, &b,
+			  left != LOOPS_NEVER && b.ns - left > patience_of(loop) ? left : b.ns);
+	th->step = b;
+	th->open = true;
+	th->hidden = 0;
+	th->beyond_ns = LOOPS_NEVER;
+}
+
+void loops_void_inside(struct loops *l, struct loops_thread *th, const struct loop_row *row)
+{
+	for (unsigned i = 0; i < LOOPS_ALL; i++) {
+		struct loop_row *r = &th->rows[i];
+
+		if (!r->path || r->loop < 0 || !loop_row_is_inside(r, row))
+			continue;
+		l->v.v[r->loop].is_void = true;
+		if (l->listener && l->listener->on_restart)
+			l->listener->on_restart(l->listener, th->id, (uint32_t)r->loop);
+		r->loop = -1;
+	}
+	while (th->phases.n) {
+		const struct loop_phase *p = &th->phases.v[th->phases.n - 1];
+
+		if (p->loop >= 0 && !l->v.v[p->loop].is_void)
+			break;
+		th->phases.n--;
+	}
+	th->told_ns = th->phases.n ? th->phases.v[th->phases.n - 1].end_ns : INT64_MIN;
+}
+
+static bool number_loop(struct loops *l, const struct loops_thread *th, struct loop_row *row)
+{
+	struct loop loop = { .thread = th->id };
+
+	if (row->loop >= 0)
+		return true;
+	row->loop = (int)l->v.n;
+	if (!vec_push(&l->v, loop))
+		return false;
+	name_loop(l, row);
+	return true;
+}
+
+/* Of other rows only what began since then is kept: the rest is of another time. */
+static void forget_begins(const struct loops *l, struct loops_thread *th,
+			  const struct loop_row *over, int64_t before_ns)
+{
+	int64_t first_ns = l->v.v[over->loop].first_ns;
+
+	for (unsigned i = 0; i < LOOPS_ALL; i++) {
+		struct loop_row *r = &th->rows[i];
+		size_t kept = 0;
+
+		/* What was tried is inside of what may be found. */
+		if (r->loop < 0 && loop_row_is_inside(over, r) && r->newest_ns > first_ns &&
+		    r->newest_ns != LOOPS_NEVER)
+			continue;
+		while (kept < r->begins.n && r->begins.v[r->begins.n - 1 - kept].ns >= before_ns)
+			kept++;
+		if (kept)
+			memmove(r->begins.v, r->begins.v + r->begins.n - kept,
+				kept * sizeof(r->begins.v[0]));
+		r->begins.n = kept;
+		if (!r->path || r->loop >= 0 || kept)
+			continue;
+		r->newest_ns = LOOPS_NEVER;
+		r->dropped = 0;
+		loop_row_forget_jumps(r);
+	}
+}
+
+static int compare_ns(const void *x, const void *y)
+{
+	const int64_t *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Of the times from one beginning to the next; 0: there is none, or no memory. */
+static int64_t median_interval(struct loops *l, const struct loop_row *row)
+{
+	size_t n = row->begins.n ? row->begins.n - 1 : 0;
+	int64_t *v = malloc((n + 1) * sizeof(*v)), median;
+
+	l->nomem |= !v;
+	for (size_t i = 0; v && i < n; i++)
+		v[i] = row->begins.v[i + 1].ns - row->begins.v[i].ns;
+	if (v && n)
+		qsort(v, n, sizeof(*v), compare_ns);
+	median = v && n ? v[n / 2] : 0;
+	free(v);
+	return median;
+}
+
+/* A row's loop may be its caller's, which began it earlier than is known of the row, and whose lines are
+ * those between all that began so far. */
+static void begin_caller(struct loops *l, struct loops_thread *th, struct loop_row *row)
+{
+	bool fresh = !l->v.v[row->loop].count;
+	int64_t most_ns;
+
+	loops_called_find(l, row);
+	if (row->caller < 0)
+		return;
+	name_loop(l, row);
+	most_ns = LOOPS_PAUSE_STEPS * median_interval(l, row);
+	for (size_t i = 0; i < row->begins.n; i++)
+		loops_called_add_near(row, &row->begins.v[i], most_ns);
+	if (fresh && !loops_called_add_earlier(th, row))
+		l->nomem = true;
+}
+
+void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *row)
+{
+	if (!number_loop(l, th, row)) {
+		row->loop = -1;
+		l->nomem = true;
+		return;
+	}
+	th->current = (int)(row - th->rows);
+	begin_caller(l, th, row);
+	th->open = false;
+	th->beyond_ns = LOOPS_NEVER;
+	th->median_ns = median_of(&l->v.v[row->loop]);
+	for (size_t i = 0; i < row->begins.n; i++) {
+		struct loop_begin b = row->begins.v[i];
+
+		if (b.ns < th->told_ns)
+			continue;
+		if (!b.anchored && b.from && !loop_row_begins(row, b.from, b.to, b.loose))
+			continue;
+		if (th->open && th->median_ns)
+			th->hidden = (b.idle_ns - th->step.idle_ns) / th->median_ns;
+		loops_tell(l, th, b);
+	}
+	if (row->caller < 0 && row->beyond_ns && row->beyond_ns > th->step.ns)
+		th->beyond_ns = row->beyond_ns;
+	row->begins.n = 0;
+}
+
+void loops_tell_end(struct loops *l, struct loops_thread *th, int64_t ns)
+{
+	struct loop_begin end = { .ns = ns, .left_ns = LOOPS_NEVER, .calls = th->calls };
+	const struct loop_row *over = &th->rows[th->current];
+
+	end.interrupted = th->open ? loops_missing(l, th->node, th->step.ns, ns) : 0;
+	if (th->open)
+		tell_step(l, th, &end, ns);
+	th->open = false;
+	th->current = -1;
+	th->phase_calls = th->calls;
+	forget_begins(l, th, over, ns);
+}
+
+int64_t loops_left_ns(const struct loops_thread *th)
+{
+	const struct loop_row *row = &th->rows[th->current];
+	int64_t left = row->left_ns;
+
+	if (row->caller >= 0)
+		return loops_called_left_now(th, row);
+	return left < th->beyond_ns ? left : th->beyond_ns;
+}
+
+int64_t loops_end_ns(const struct loops *l, struct loops_thread *th)
+{
+	const struct loop_row *row = &th->rows[th->current];
+	int64_t left = loops_left_ns(th);
+
+	/* A step that waits to the end ends there, if that took longer than many. It is none if nothing was seen of it before. */
+	if (left == LOOPS_NEVER && th->open && th->unended_ns != LOOPS_NEVER &&
+	    th->unended_ns >= th->step.ns &&
+	    th->last_ns - th->unended_ns > patience_of(&l->v.v[row->loop])) {
+		th->open = th->before_ns > th->step.ns;
+		return th->open ? th->unended_ns : th->step.ns;
+	}
+	/* Of a loop around a function what followed the last call of it is no part of a step if it took longer than many. */
+	if (left == LOOPS_NEVER && row->caller >= 0 && row->left_ns != LOOPS_NEVER &&
+	    th->last_ns - row->left_ns > patience_of(&l->v.v[row->loop]))
+		left = row->left_ns;
+	return left == LOOPS_NEVER ? th->last_ns : left;
+}
+
+void loops_check_left(struct loops *l, struct loops_thread *th, int64_t ns)
+{
+	const struct loop_row *row = &th->rows[th->current];
+	int64_t left = loops_left_ns(th);
+
+	if (left != LOOPS_NEVER && ns - left > patience_of(&l->v.v[row->loop]))
+		loops_tell_end(l, th, left);
+}
+
+void loops_end_phases(struct loops *l, struct loops_thread *th)
+{
+	struct loop_phase p = { .begin_ns = th->phases.n ? th->told_ns : th->first_ns,
+				.end_ns = th->last_ns,
+				.loop = -1 };
+
+	if (p.end_ns > p.begin_ns)
+		add_phase(l, th, &p);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walks from a thread's newest stack to its next one: down to the frame that differs, where the
+ * line of a function went on or jumped back, and from there into functions that were entered.
+ */
+#include "lib/loops/loops_state.h"
+
+/* The level is to come to another line, or is dropped. */
+static inline void leave_line(struct loops_thread *th, const struct loop_level *level, int64_t ns)
+{
+	if (th->has_line_rows && level->line_row >= 0)
+		loops_leave_row(th, &th->rows[level->line_row], ns);
+}
+
+/* It came to its line from another one. */
+static inline void enter_line(const struct loops_thread *th, struct loop_level *level)
+{
+	level->line_row = th->has_line_rows ? loops_find_row(th, loops_line_path(level)) : -1;
+	level->callees.n = level->callees.at = 0;
+}
+
+static void begin_gap(struct loop_level *level)
+{
+	level->gap_first = level->gap_last = level->line;
+}
+
+/* Frames from `from` on are not on the stack any more. */
+static void drop_levels(struct loops_thread *th, unsigned from, int64_t ns)
+{
+	bool had_row = false;
+
+	for (unsigned i = from; i < th->nlevels; i++) {
+		th->levels[i].left_ns = ns;
+		had_row |= th->levels[i].row >= 0 || th->levels[i].line_row >= 0;
+		if (th->levels[i].row >= 0)
+			loops_leave_row(th, &th->rows[th->levels[i].row], ns);
+		leave_line(th, &th->levels[i], ns);
+	}
+	if (had_row && from > 0)
+		begin_gap(&th->levels[from - 1]);
+	th->nlevels = from;
+}
+
+static void add_visit(const struct loops_thread *th, struct loop_level *level, int64_t ns,
+		      int64_t left_ns)
+{
+	if (level->nvisits == LOOPS_VISITS) {
+		level->nvisits = LOOPS_VISITS / 2;
+		memmove(level->visits, level->visits + LOOPS_VISITS / 2, sizeof(level->visits) / 2);
+	}
+	level->visits[level->nvisits++] =
+		(struct loop_visit){ ns, left_ns, th->calls, level->line };
+}
+
+/* Where the function was entered for the visit before that one; 0: earlier than is known. */
+static unsigned entered_at(const struct loop_level *level, unsigned before)
+{
+	while (before > 0 && level->visits[--before].left_ns == LOOPS_NEVER)
+		;
+	return before;
+}
+
+/* The earliest visit of a function that was entered again and again, and not left for longer than it
+ * took. */
+static unsigned first_visit(const struct loop_level *level)
+{
+	unsigned first = entered_at(level, level->nvisits);
+
+	while (first > 0) {
+		const struct loop_visit *v = &level->visits[first];
+		unsigned previous = entered_at(level, first);
+
+		if (v->ns - v->left_ns > v->left_ns - level->visits[previous].ns)
+			break;
+		first = previous;
+	}
+	return first;
+}
+
+/* The iterations before a function jumped back for the first time began where that jump lands, or
+ * at the next line that is known. */
+static void begin_first(struct loops *l, struct loops_thread *th, struct loop_level *level,
+			struct loop_row *row, uint32_t to)
+{
+	uint64_t calls = th->calls;
+	bool begun = false;
+
+	for (unsigned i = first_visit(level); i < level->nvisits; i++) {
+		const struct loop_visit *v = &level->visits[i];
+		bool last = i + 1 == level->nvisits || v[1].left_ns != LOOPS_NEVER;
+		struct loop_begin b = {
+			.ns = v->ns, .left_ns = LOOPS_NEVER, .to = v->line, .level = LOOP_NO_LEVEL
+		};
+
+		if (v->left_ns != LOOPS_NEVER) {
+			begun = false;
+			row->left_ns = v->left_ns;
+		}
+		if (begun || (v->line < to && !last))
+			continue;
+		if (row->newest_ns != LOOPS_NEVER)
+			b.left_ns = row->left_ns;
+		begun = true;
+		th->calls = v->calls;
+		loops_begin(l, th, row, b);
+	}
+	th->calls = calls;
+}
+
+/* left_ns: the function was left before it came there; or LOOPS_NEVER. */
+static void jump_back(struct loops *l, struct loops_thread *th, unsigned at, uint32_t to,
+		      int64_t ns, int64_t left_ns, enum loop_seen seen)
+{
+	struct loop_level *level = &th->levels[at];
+	struct loop_row *row = loops_need_row(l, th, at);
+
+	if (row && level->row < 0) {
+		level->row = (int)(row - th->rows);
+		row->reentered = left_ns != LOOPS_NEVER;
+		begin_first(l, th, level, row, to);
+		level->nvisits = 0;
+	}
+	if (row) {
+		row->awaited = false;
+		row->left_ns = LOOPS_NEVER;
+		row->beyond_ns = 0;
+		loop_row_add_jump(row, level->line, level->seen, to, seen);
+		loops_begin(l, th, row,
+			    (struct loop_begin){ .ns = ns,
+						 .left_ns = left_ns,
+						 .stayed = left_ns != LOOPS_NEVER,
+						 .from = level->line,
+						 .to = to,
+						 .level = LOOP_NO_LEVEL,
+						 .loose = seen != LOOP_SEEN_CALL ||
+							  level->seen != LOOP_SEEN_CALL });
+	}
+	level->line = to;
+	level->seen = seen;
+}
+
+static void go_on(struct loops *l, struct loops_thread *th, struct loop_level *level, uint32_t line,
+		  int64_t ns, enum loop_seen seen)
+{
+	struct loop_row *row = level->row >= 0 ? &th->rows[level->row] : NULL;
+
+	level->line = line;
+	level->seen = seen;
+	if (!row) {
+		add_visit(th, level, ns, LOOPS_NEVER);
+		return;
+	}
+	loop_row_add_line(row, line, seen);
+	if (row->awaited && line >= row->first)
+		loops_enter_row(l, th, row, line, ns, false);
+	if (row->beyond && line > row->beyond && !row->beyond_ns)
+		row->beyond_ns = ns;
+	if (level->row == th->current && row->caller < 0 && line > row->beyond &&
+	    th->beyond_ns == LOOPS_NEVER)
+		th->beyond_ns = ns;
+}
+
+/* Where the level's function changes to one that waits, that with calls is kept until calls come again. */
+static void swap_callers(struct loop_level *level, uint64_t path, enum loop_seen seen)
+{
+	if (seen == LOOP_SEEN_WAIT && level->seen == LOOP_SEEN_CALL && level->path != path) {
+		level->calls_path = level->path;
+		level->calls_line = level->line;
+		level->calls_left_ns = level->left_ns;
+		return;
+	}
+	if (seen != LOOP_SEEN_CALL)
+		return;
+	if (level->calls_path == path && level->path != path) {
+		level->path = path;
+		level->line = level->calls_line;
+		level->left_ns = level->calls_left_ns;
+	}
+	level->calls_path = 0;
+}
+
+/* A function was entered. unmoved: since it was left nothing around it changed. Whether that holds for
+ * what it calls, too. */
+static bool enter_level(struct loops *l, struct loops_thread *th, unsigned at,
+			struct python_line to, int64_t ns, enum loop_seen seen, bool unmoved)
+{
+	struct loop_level *level = &th->levels[at];
+	uint64_t path = loops_mix_path(at ? th->levels[at - 1].path : 1, to.function);
+	bool again, stayed, aside; /* aside: the visits are those of the function before */
+
+	swap_callers(level, path, seen);
+	again = level->path == path;
+	stayed = unmoved && again;
+
+	aside = seen == LOOP_SEEN_WAIT && level->calls_path;
+	if (!again && !aside)
+		level->nvisits = 0;
+	level->path = path;
+	level->function = to.function;
+	level->entered_ns = ns;
+	level->gap_first = level->gap_last = to.line;
+	level->moved = false;
+	level->row = loops_find_row(th, path);
+	th->nlevels = at + 1;
+	unmoved = stayed && level->line == to.line;
+	level->resumed_ns = unmoved ? level->left_ns : LOOPS_NEVER;
+	if (stayed && to.line < level->line && level->row < 0 && to.line &&
+	    seen == LOOP_SEEN_CALL) {
+		jump_back(l, th, at, to.line, ns, level->left_ns, seen);
+	} else {
+		level->line = to.line;
+		level->seen = seen;
+		if (level->row < 0 && !aside)
+			add_visit(th, level, ns, again ? level->left_ns : ns);
+		else if (level->row >= 0)
+			loops_enter_row(l, th, &th->rows[level->row], level->line, ns, stayed);
+	}
+	if (!unmoved)
+		enter_line(th, level);
+	return unmoved;
+}
+
+/* The lines of the stack call what stands below them, from the first on whose callee may be another. */
+static void call_lines(struct loops *l, struct loops_thread *th, unsigned from, int64_t ns,
+		       uint32_t callee)
+{
+	bool same = true;
+
+	if (from > th->ncalled)
+		from = th->ncalled;
+	for (unsigned i = from; i < th->nlevels; i++) {
+		struct loop_level *level = &th->levels[i];
+		uint32_t key = i + 1 < th->nlevels ? level[1].function : callee;
+
+		/* Most are the first of their lines. */
+		if (!level->callees.n && level->line_row < 0) {
+			loop_callees_begin(&level->callees, key, ns, th->calls);
+			same = false;
+		} else {
+			same &= loops_line_call(l, th, i, key, ns,
+						same ? level->resumed_ns : LOOPS_NEVER);
+		}
+		level->resumed_ns = LOOPS_NEVER;
+	}
+	th->ncalled = th->nlevels;
+}
+
+/* Those that anchors are looked for of. */
+static void find_watched(struct loops_thread *th)
+{
+	th->nwatched = 0;
+	for (unsigned i = 0; i < th->nlevels; i++) {
+		if (th->levels[i].row >= 0)
+			th->watched[th->nwatched++] = (uint8_t)th->levels[i].row;
+		if (th->has_line_rows && th->levels[i].line_row >= 0)
+			th->watched[th->nwatched++] = (uint8_t)th->levels[i].line_row;
+	}
+}
+
+/* The function at that level went on or jumped back. */
+static void change_line(struct loops *l, struct loops_thread *th, unsigned at, uint32_t line,
+			int64_t ns, enum loop_seen seen)
+{
+	struct loop_level *level = &th->levels[at];
+
+	drop_levels(th, at + 1, ns);
+	leave_line(th, level, ns);
+	if (level->line_row >= 0)
+		begin_gap(level);
+	level->gap_first = line < level->gap_first ? line : level->gap_first;
+	level->gap_last = line > level->gap_last ? line : level->gap_last;
+	if (line < level->line)
+		jump_back(l, th, at, line, ns, LOOPS_NEVER, seen);
+	else
+		go_on(l, th, level, line, ns, seen);
+	enter_line(th, level);
+	if (at + 1 < LOOPS_DEPTH)
+		level[1].moved = true;
+}
+
+void loops_walk(struct loops *l, struct loops_thread *th, const struct python_line *lines,
+		unsigned n, int64_t ns, enum loop_seen seen)
+{
+	unsigned at = 0;
+	bool unmoved = false;
+
+	if (n > LOOPS_DEPTH)
+		n = LOOPS_DEPTH;
+	while (at < n && at < th->nlevels && th->levels[at].function == lines[at].function &&
+	       th->levels[at].line == lines[at].line)
+		at++;
+	if (at < n && at < th->nlevels && th->levels[at].function == lines[at].function &&
+	    lines[at].line) {
+		change_line(l, th, at, lines[at].line, ns, seen);
+		at++;
+	} else {
+		drop_levels(th, at, ns);
+		unmoved = at < n && !th->levels[at].moved;
+	}
+	for (unsigned i = th->nlevels; i < n; i++)
+		unmoved = enter_level(l, th, i, lines[i], ns, seen, unmoved);
+	if (th->callee)
+		call_lines(l, th, at ? at - 1 : 0, ns, th->callee);
+	else if (th->ncalled >= at)
+		th->ncalled = at ? at - 1 : 0;
+	find_watched(th);
+}
+
+void loops_walk_leaf(struct loops *l, struct loops_thread *th, int64_t ns, uint32_t callee)
+{
+	call_lines(l, th, th->nlevels - 1, ns, callee);
+	if (th->has_line_rows)
+		find_watched(th);
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sorts the parts of a window by who did what, and adds up those that are equal; within each, those
+ * at equal lines.
+ */
+#include "lib/tracks/causes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/map.h"
+#include "lib/event/op.h"
+
+/* Severity follows effect, as of all findings. */
+#define HIGH_SHARE   0.10
+#define MEDIUM_SHARE 0.02
+
+#define SMALL_TAKER 0.25
+
+/* A part with its anchor's place as a frame. */
+struct placed_part {
+	struct track_part p;
+	uint32_t at;
+};
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int compare_causes(const struct track_part *a, const struct track_part *b)
+{
+	int by = compare_u64(a->class, b->class);
+
+	if (!by)
+		by = compare_u64(a->culprit, b->culprit);
+	if (!by)
+		by = compare_u64(a->device, b->device);
+	if (!by)
+		by = compare_u64(a->object, b->object);
+	if (!by)
+		by = compare_u64(a->pace, b->pace);
+	if (!by)
+		by = compare_u64(a->exclusion, b->exclusion);
+	return by ? by : compare_u64(a->resumed, b->resumed);
+}
+
+static int compare_lines(const struct placed_part *a, const struct placed_part *b)
+{
+	int by = compare_u64(a->at, b->at);
+
+	if (!by)
+		by = compare_u64(a->p.line, b->p.line);
+	if (!by)
+		by = compare_u64(a->p.op, b->p.op);
+	return by ? by : compare_u64(a->p.sampled, b->p.sampled);
+}
+
+static int compare_parts(const void *x, const void *y)
+{
+	const struct placed_part *a = x, *b = y;
+	int by = compare_causes(&a->p, &b->p);
+
+	return by ? by : compare_lines(a, b);
+}
+
+static int compare_time(const void *x, const void *y)
+{
+	const struct path_cause *a = x, *b = y;
+	int by = compare_u64(b->ns, a->ns);
+
+	return by ? by
+		  : (a->longest_from_ns > b->longest_from_ns) -
+			       (a->longest_from_ns < b->longest_from_ns);
+}
+
+/* Kept if it is one of the largest. */
+static void add_line(struct path_cause *c, const struct path_cause_line *line)
+{
+	unsigned at = c->nlines;
+
+	while (at > 0 && line->ns > c->lines[at - 1].ns)
+		at--;
+	if (at == PATH_CAUSE_LINES)
+		return;
+	if (c->nlines < PATH_CAUSE_LINES)
+		c->nlines++;
+	for (unsigned k = c->nlines - 1; k > at; k--)
+		c->lines[k] = c->lines[k - 1];
+	c->lines[at] = *line;
+}
+
+static bool is_other_process(const struct track_names *names, uint32_t anchor, uint32_t thread)
+{
+	const struct world_thread *own = world_get_thread(names->w, anchor),
+				  *other = thread ? world_get_thread(names->w, thread) : NULL;
+
+	return own && other && own->process != other->process;
+}
+
+static void add_part(struct path_cause *c, const struct placed_part *part)
+{
+	const struct track_part *p = &part->p;
+
+	c->ns += p->ns;
+	c->pieces += p->pieces;
+	if (p->longest_ns <= c->longest_ns)
+		return;
+	c->longest_ns = p->longest_ns;
+	c->longest_from_ns = p->longest_from_ns;
+	c->longest_thread = p->thread;
+	c->longest = (struct path_cause_line){ .at = part->at,
+					       .line = p->line,
+					       .op = p->op,
+					       .sampled = p->sampled,
+					       .ns = p->longest_ns };
+}
+
+/* Which of the culprit's threads are in it: a pool is one culprit, and so are all ranks. */
+static bool find_threads(struct path_cause *c, const struct placed_part *v, size_t n)
+{
+	struct map ns_of = { 0 };
+	uint64_t thread, ns, most = 0;
+	bool ok = true;
+	size_t at = 0;
+
+	for (size_t i = 0; ok && i < n && c->culprit; i++) {
+		ns = 0;
+		map_get(&ns_of, v[i].p.thread, &ns);
+		ok = map_put(&ns_of, v[i].p.thread, ns + v[i].p.ns);
+	}
+	c->threads = (uint32_t)ns_of.n;
+	while (map_each(&ns_of, &at, &thread, &ns)) {
+		if (ns < most || (ns == most && c->lead && thread > c->lead))
+			continue;
+		most = ns;
+		c->lead = (uint32_t)thread;
+	}
+	map_free(&ns_of);
+	return ok;
+}
+
+/* The cause of the n parts, which are in order of their lines. */
+static struct path_cause cause_of(const struct placed_part *v, size_t n)
+{
+	struct path_cause c = { .class = v->p.class,
+				.culprit = v->p.culprit,
+				.device = v->p.device,
+				.object = v->p.object,
+				.pace = v->p.pace,
+				.exclusion = v->p.exclusion,
+				.resumed = v->p.resumed };
+
+	for (size_t i = 0, k; i < n; i = k) {
+		struct path_cause_line line = { .at = v[i].at,
+						.line = v[i].p.line,
+						.op = v[i].p.op,
+						.sampled = v[i].p.sampled };
+
+		uint64_t long_ns = 0, longs = 0;
+
+		for (k = i; k < n && compare_lines(&v[i], &v[k]) == 0; k++) {
+			line.ns += v[k].p.ns;
+			long_ns += v[k].p.long_ns;
+			longs += v[k].p.longs;
+			add_part(&c, &v[k]);
+		}
+		add_line(&c, &line);
+		if (long_ns > c.longs.ns) {
+			c.longs = line;
+			c.longs.ns = long_ns;
+			c.nlongs = longs;
+		}
+	}
+	for (unsigned i = 0; i < c.nlines; i++)
+		c.lines_ns += c.lines[i].ns;
+	return c;
+}
+
+static void sort_causes(struct path_causes *c)
+{
+	if (c->v.n)
+		qsort(c->v.v, c->v.n, sizeof(c->v.v[0]), compare_time);
+}
+
+static void merge_lines(struct path_cause *into, const struct path_cause *from)
+{
+	for (unsigned i = 0; i < from->nlines; i++) {
+		struct path_cause_line line = from->lines[i];
+
+		for (unsigned k = 0; k < into->nlines; k++) {
+			if (into->lines[k].at != line.at || into->lines[k].line != line.line ||
+			    into->lines[k].op != line.op || into->lines[k].sampled != line.sampled)
+				continue;
+			line.ns += into->lines[k].ns;
+			for (into->nlines--; k < into->nlines; k++)
+				into->lines[k] = into->lines[k + 1];
+		}
+		add_line(into, &line);
+	}
+	into->lines_ns = 0;
+	for (unsigned i = 0; i < into->nlines; i++)
+		into->lines_ns += into->lines[i].ns;
+}
+
+static void merge_cause(struct path_cause *into, const struct path_cause *from)
+{
+	into->ns += from->ns;
+	into->pieces += from->pieces;
+	into->threads += from->threads;
+	if (from->longest_ns > into->longest_ns) {
+		into->longest_ns = from->longest_ns;
+		into->longest_from_ns = from->longest_from_ns;
+		into->longest = from->longest;
+		into->longest_thread = from->longest_thread;
+	}
+	merge_lines(into, from);
+}
+
+/* Of a machine full of small programs each takes next to nothing: those that took less than
+ * SMALL_TAKER of what all took, or less than is grave, are one cause. In order of time. */
+static void merge_takers(struct path_causes *c)
+{
+	struct path_cause *small = NULL;
+	uint64_t taken = 0;
+	size_t keep = 0;
+
+	for (size_t i = 0; i < c->v.n; i++)
+		taken += c->v.v[i].class == PATH_TAKEN ? c->v.v[i].ns : 0;
+	for (size_t i = 0; i < c->v.n; i++) {
+		const struct path_cause one = c->v.v[i];
+
+		if (small && one.class == PATH_TAKEN) {
+			merge_cause(small, &one);
+			small->alike += 1 + one.alike;
+			continue;
+		}
+		c->v.v[keep] = one;
+		if (one.class == PATH_TAKEN && ((double)one.ns < SMALL_TAKER * (double)taken ||
+						(double)one.ns < HIGH_SHARE * (double)c->ns))
+			small = &c->v.v[keep];
+		keep++;
+	}
+	c->v.n = keep;
+}
+
+static uint32_t process_of(const struct track_names *names, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(names->w, thread);
+
+	return t ? t->process : 0;
+}
+
+/* Threads without a name that do the same for the anchor, at the same line: a pool. */
+static bool is_of_pool(const struct track_names *names, const struct path_cause *pool,
+		       const struct path_cause *c)
+{
+	return c->class == pool->class && c->device == pool->device && c->object == pool->object &&
+	       c->pace == pool->pace && c->exclusion == pool->exclusion &&
+	       c->resumed == pool->resumed && c->nlines && pool->nlines && c->lines[0].line &&
+	       c->lines[0].line == pool->lines[0].line &&
+	       path_culprit_is_nameless(&names->culprits, c->lead) &&
+	       path_culprit_is_nameless(&names->culprits, pool->lead) &&
+	       process_of(names, c->lead) == process_of(names, pool->lead);
+}
+
+/* In order of time. */
+static void merge_pools(struct path_causes *c, const struct track_names *names)
+{
+	size_t keep = 0;
+
+	for (size_t i = 0; i < c->v.n; i++) {
+		const struct path_cause one = c->v.v[i];
+		size_t pool = one.culprit && one.class != PATH_TAKEN ? 0 : keep;
+
+		while (pool < keep && !is_of_pool(names, &c->v.v[pool], &one))
+			pool++;
+		if (pool < keep)
+			merge_cause(&c->v.v[pool], &one);
+		else
+			c->v.v[keep++] = one;
+	}
+	c->v.n = keep;
+}
+
+bool path_causes_make(struct path_causes *c, struct track_names *names, uint32_t anchor,
+		      const struct track_parts *parts)
+{
+	size_t n = parts->v.n;
+	struct placed_part *v = calloc(n ? n : 1, sizeof(*v));
+	bool ok = v != NULL;
+
+	c->v.n = 0;
+	c->ns = 0;
+	for (size_t i = 0; v && i < n; i++) {
+		v[i].p = parts->v.v[i];
+		if (v[i].p.stack)
+			v[i].at = site_frames_get(&names->frames, names->w, v[i].p.stack);
+		c->ns += v[i].p.ns;
+	}
+	if (ok && n)
+		qsort(v, n, sizeof(*v), compare_parts);
+	for (size_t i = 0, k; ok && i < n; i = k) {
+		struct path_cause one;
+
+		for (k = i; k < n && compare_causes(&v[i].p, &v[k].p) == 0;)
+			k++;
+		one = cause_of(v + i, k - i);
+		ok = find_threads(&one, v + i, k - i);
+		one.other_process = is_other_process(names, anchor, one.lead);
+		ok = ok && vec_push(&c->v, one);
+	}
+	sort_causes(c);
+	merge_takers(c);
+	merge_pools(c, names);
+	sort_causes(c);
+	free(v);
+	return ok;
+}
+
+void path_causes_free(struct path_causes *c)
+{
+	vec_free(&c->v);
+}
+
+bool path_cause_is_work(const struct path_cause *c)
+{
+	switch (c->class) {
+	case PATH_DEVICE:
+		return true;
+	case PATH_OWN:
+	case PATH_CALL:
+		/* A thread that computes for the anchor is as good as the anchor; one that holds a
+		 * lock is not, and another process is somebody's to speed up. */
+		return !c->exclusion && !c->other_process;
+	default:
+		return false;
+	}
+}
+
+static unsigned severity_of_share(double share)
+{
+	return share >= HIGH_SHARE ? 3 : share >= MEDIUM_SHARE ? 2 : 1;
+}
+
+/* What makes up for the work is no loss; what may do so is grave at most where another thread held it up by that. */
+static unsigned severity_of_sleep(const struct path_cause *c, double share)
+{
+	unsigned severity = severity_of_share(share);
+
+	if (c->pace == PACE_KEPT)
+		return 0;
+	return c->pace == PACE_UNKNOWN && !c->culprit && severity > 2 ? 2 : severity;
+}
+
+unsigned path_cause_severity(const struct path_cause *c, uint64_t window_ns)
+{
+	double share = window_ns ? (double)c->ns / (double)window_ns : 0;
+
+	switch (c->class) {
+	case PATH_UNENDED: /* whom it is for tells whether it is a hang (track_hang.h) */
+	case PATH_UNKNOWN:
+	case PATH_TOO_DEEP:
+	case PATH_RECORDER:
+	case PATH_DEMAND:
+	case PATH_OUTSIDE: /* whether it is demand or a reply is not known */
+		return 0;
+	case PATH_SLEEP:
+		return severity_of_sleep(c, share);
+	default:
+		break;
+	}
+	if (path_cause_is_work(c))
+		return 0;
+	return severity_of_share(share);
+}

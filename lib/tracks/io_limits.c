@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compares what a thread waited for files with the time that the block requests of its process took.
+ * These are added up over the whole recording, overlapping or not, so that they are more than what
+ * lies in the wait rather than less.
+ */
+#include "lib/tracks/io_limits.h"
+
+#include <inttypes.h>
+
+#include "lib/base/human.h"
+#include "lib/base/timetext.h"
+#include "lib/world/who.h"
+
+bool io_limits_event(struct io_limits *l, const struct event *ev)
+{
+	const struct world_ctx *ctx = ev->op == OP_IO_BLOCK ? world_get_ctx(l->w, ev->ctx) : NULL;
+	const struct world_thread *t = ctx ? world_get_thread(l->w, ctx->thread) : NULL;
+
+	if (!t)
+		return true;
+	if (!vec_reach(&l->uses, t->process))
+		return false;
+	l->uses.v[t->process].requests++;
+	l->uses.v[t->process].ns += ev->dur_ns;
+	return true;
+}
+
+bool io_limits_record(struct io_limits *l, const struct record *r)
+{
+	return cause_cgroups_record(&l->cgroups, r);
+}
+
+void io_limits_free(struct io_limits *l)
+{
+	cause_cgroups_free(&l->cgroups);
+	vec_free(&l->uses);
+}
+
+static void find_memory(const struct io_limits *l, uint32_t process, struct io_limit *limit)
+{
+	uint32_t cgroup = cause_cgroups_limit(&l->cgroups, process, 0);
+	const struct cause_cgroup *g = cgroup ? cause_cgroup(&l->cgroups, cgroup) : NULL;
+
+	if (!g || g->limit <= 0 || cause_counted(&g->limit_hits) <= 0)
+		return;
+	limit->memory = true;
+	limit->cgroup = cgroup;
+	limit->limit = g->limit;
+	limit->hits = cause_counted(&g->limit_hits);
+}
+
+/* Without requests for its waits (a network file system) nothing is known. A fault is two pieces or
+ * three: what it does on the CPU, and the wait. */
+static void find_device(const struct io_limits *l, uint32_t process, uint64_t pieces,
+			struct io_limit *limit)
+{
+	const struct io_use *use = process < l->uses.n ? &l->uses.v[process] : NULL;
+
+	if (!use || use->requests < pieces / 4 || !use->requests)
+		return;
+	limit->device_ns = use->ns;
+	limit->before_device = (double)use->ns < IO_LIMIT_DEVICE * (double)limit->ns;
+}
+
+struct io_limit io_limits_of(const struct io_limits *l, const struct path_cause *c, uint32_t anchor,
+			     uint64_t phase_ns)
+{
+	struct io_limit limit = { .class = c->class,
+				  .ns = c->ns,
+				  .thread = c->culprit ? c->lead : anchor };
+	const struct world_thread *t = world_get_thread(l->w, limit.thread);
+
+	if (!t || (c->class != PATH_FAULT && c->class != PATH_DISK) ||
+	    (double)c->ns < IO_LIMIT_SHARE * (double)phase_ns || c->ns < IO_LIMIT_NS)
+		return limit;
+	if (c->class == PATH_FAULT)
+		find_memory(l, t->process, &limit);
+	find_device(l, t->process, c->pieces, &limit);
+	return limit;
+}
+
+void io_limit_print_memory(struct buf *out, const struct track_names *names,
+			   const struct io_limit *limit)
+{
+	const struct world_cgroup *g = world_get_cgroup(names->w, limit->cgroup);
+	struct bytes path = g ? world_text(names->w, g->path) : bytes_of("?");
+
+	who_print_process(out, names->w, limit->thread, INT64_MAX);
+	buf_printf(out, " is in the cgroup %.*s, whose memory limit of %s was hit %s times: pages ",
+		   (int)path.n, path.p, human_bytes((uint64_t)limit->limit).s,
+		   human_count(limit->hits).s);
+	buf_puts(out, "of files are dropped there, and read again");
+}
+
+void io_limit_print_device(struct buf *out, const struct track_names *names,
+			   const struct io_limit *limit)
+{
+	char text[48];
+
+	buf_printf(out, "of the %s that ", duration_text(text, sizeof(text), limit->ns));
+	who_print_process(out, names->w, limit->thread, INT64_MAX);
+	buf_printf(out, " waited for %s, its requests were at the disk for %s at most: before it ",
+		   limit->class == PATH_FAULT ? "pages" : "a disk",
+		   duration_text(text, sizeof(text), limit->device_ns));
+	buf_puts(out, "they were held back, as by an I/O limit of its cgroup");
+}
+
+void io_limit_print_command(struct buf *out, const struct track_names *names,
+			    const struct io_limit *limit)
+{
+	const struct world_thread *t = world_get_thread(names->w, limit->thread);
+	const struct world_process *p = t ? world_get_process(names->w, t->process) : NULL;
+
+	buf_printf(out,
+		   "cat /proc/%" PRIu32 "/cgroup; grep -rs . /sys/fs/cgroup --include=io.max "
+		   "--include=blkio.throttle.*_device",
+		   p ? p->tgid : 0);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Limits behind waits for files: of a cgroup that stands at its memory limit the pages of files are
+ * dropped and read again; and a request that is held back before the disk (an I/O limit) waits, while
+ * the disk has nothing to do.
+ */
+#ifndef INGERO_TRACKS_IO_LIMITS_H
+#define INGERO_TRACKS_IO_LIMITS_H
+
+#include "lib/base/buf.h"
+#include "lib/tracks/causes.h"
+#include "lib/event/event.h"
+#include "lib/attrib/cgroups.h"
+
+#define IO_LIMIT_SHARE	0.05 /* of a phase, and so long: shorter waits are not looked at */
+#define IO_LIMIT_NS	10000000
+#define IO_LIMIT_DEVICE 0.5 /* of a wait its requests were at the device: then it is the device */
+
+/* Block requests of a process. */
+struct io_use {
+	uint64_t requests, ns; /* at the device and in its queue, added up */
+};
+
+/* Zero-initialised but for w is empty. */
+struct io_limits {
+	const struct world *w;
+	struct cause_cgroups cgroups;
+	VEC(struct io_use) uses; /* by process */
+};
+
+/* An event, and a record of the stream. False: out of memory. */
+bool io_limits_event(struct io_limits *l, const struct event *ev);
+bool io_limits_record(struct io_limits *l, const struct record *r);
+void io_limits_free(struct io_limits *l);
+
+/* What is known of a cause that waits for a file or a disk. */
+struct io_limit {
+	enum path_class class;
+	uint64_t ns;	    /* of the wait */
+	uint32_t thread;    /* whose it is: world thread id */
+	bool before_device; /* it was held back there */
+	uint64_t device_ns; /* at most so long its requests were at the device */
+	bool memory;	    /* of a cgroup that stands at its limit: */
+	uint32_t cgroup;
+	double limit, hits; /* bytes; how often it was hit while recorded */
+};
+
+struct io_limit io_limits_of(const struct io_limits *l, const struct path_cause *c, uint32_t anchor,
+			     uint64_t phase_ns);
+
+/* "its cgroup /job is at its memory limit of 512 MiB, which was hit 1,234 times: ..." */
+void io_limit_print_memory(struct buf *out, const struct track_names *names,
+			   const struct io_limit *limit);
+
+/* "of the 3.48 s that python3 (pid 7) waited for pages, its requests were at the disk for ..." */
+void io_limit_print_device(struct buf *out, const struct track_names *names,
+			   const struct io_limit *limit);
+
+/* The command that shows which limits there are. */
+void io_limit_print_command(struct buf *out, const struct track_names *names,
+			    const struct io_limit *limit);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes that a program starts anew each time that its steps pause, as a data loader does whose
+ * workers end with the epoch: the first batch waits for their imports, and for what they open. Where an
+ * epoch is what repeats, they begin in the steps.
+ */
+#ifndef INGERO_TRACKS_NEW_PROCESSES_H
+#define INGERO_TRACKS_NEW_PROCESSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/tracks/step_runs.h"
+#include "lib/tracks/track_names.h"
+#include "lib/tracks/track_part.h"
+#include "lib/event/event.h"
+
+#define NEW_PROCESSES_MAX  65536 /* of all programs; later ones are passed over */
+#define NEW_PROCESSES_GAPS 0.5	 /* of the gaps between steps: else it is no habit */
+
+struct new_process {
+	uint32_t parent, process; /* world process ids */
+	int64_t time_ns;
+};
+
+/* Zero-initialised but for w is empty. */
+struct new_processes {
+	const struct world *w;
+	VEC(struct new_process) v; /* in order of time */
+};
+
+/* An event of the stream. False: out of memory. */
+bool new_processes_event(struct new_processes *p, const struct event *ev);
+void new_processes_free(struct new_processes *p);
+
+/* Those that a process started between its steps, or in them. */
+struct new_between {
+	bool within;		     /* in the steps: these are what gaps counts */
+	uint32_t n, gaps, gaps_with; /* gaps: between steps, and those in which some began */
+	uint64_t ns;		     /* so long its path waited there for what they did */
+	uint32_t thread; /* world thread id: of the one that it waited for longest; 0 none */
+	bool loader;	 /* they are workers of torch's DataLoader */
+};
+
+/* parts: of what lies between the steps, or within them. False: out of memory. */
+bool new_processes_between(const struct new_processes *p, uint32_t process,
+			   const struct step_runs *runs, bool within,
+			   const struct track_parts *parts, struct new_between *out);
+
+/* Whether they are worth a word. */
+bool new_between_is_told(const struct new_between *b);
+
+/* "7 new processes (loader (pid 8) and others like it) began in 7 of the 7 gaps between steps ..." */
+void new_between_print(struct buf *out, const struct track_names *names,
+		       const struct new_between *b);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A phrase is what the anchor does, for whom, and what that one did meanwhile where it is another.
+ */
+#include "lib/tracks/reason.h"
+
+#include <inttypes.h>
+
+#include "lib/base/shorten.h"
+#include "lib/base/timetext.h"
+#include "lib/event/op.h"
+#include "lib/world/place.h"
+#include "lib/world/who.h"
+
+/* Of the anchor, and of another thread that it waits for. */
+static const struct {
+	const char *own, *other;
+} phrases[PATH_CLASSES] = {
+	[PATH_UNKNOWN] = { "is unknown: events are missing", "is not known" },
+	[PATH_OWN] = { "on the CPU", "was on the CPU" },
+	[PATH_CALL] = { "on the CPU", "was on the CPU" },
+	[PATH_DEVICE] = { "waits for the device", "waited for the device" },
+	[PATH_RECLAIM] = { "frees memory for itself (reclaim)",
+			   "freed memory for itself (reclaim)" },
+	[PATH_COMPACT] = { "compacts memory for itself", "compacted memory for itself" },
+	[PATH_FAULT] = { "waits for pages of a file or of swap",
+			 "waited for pages of a file or of swap" },
+	[PATH_STOLEN] = { "waits for a CPU that the hypervisor took",
+			  "waited for a CPU that the hypervisor took" },
+	[PATH_THROTTLED] = { "waits for its cgroup's CPU quota",
+			     "waited for its cgroup's CPU quota" },
+	[PATH_WAKE_UP] = { "wakes up late", "woke up late" },
+	[PATH_TAKEN] = { "waits for a CPU", "waited for a CPU" },
+	[PATH_CPU_OTHER] = { "waits for a CPU; who had it is not known", "waited for a CPU" },
+	[PATH_LOCK] = { "waits for a lock; who held it is not known", "waited for a lock" },
+	[PATH_SLEEP] = { "sleeps", "slept" },
+	[PATH_DISK] = { "waits for ", "waited for " },
+	[PATH_CHILD] = { "waits for a child process", "waited for a child process" },
+	[PATH_STOPPED] = { "is stopped by a signal", "was stopped by a signal" },
+	[PATH_FROZEN] = { "is frozen with its cgroup", "was frozen with its cgroup" },
+	[PATH_DEMAND] = { "waits for somebody to ask", "waited for somebody to ask" },
+	[PATH_REPLY] = { "waits for an answer over a socket",
+			 "waited for an answer over a socket" },
+	[PATH_RECORDER] = { "is stopped by the recorder", "was stopped by the recorder" },
+	[PATH_OUTSIDE] = { "waits for a socket or descriptors",
+			   "waited for a socket or descriptors" },
+	[PATH_BLOCKED] = { "waits", "waited" },
+	[PATH_UNENDED] = { "waits to the end", "waited to the end" },
+	[PATH_TOO_DEEP] = { "waits through too many threads", "waited for too many others" },
+};
+
+static void print_disk(struct buf *out, uint32_t device)
+{
+	if (device)
+		buf_printf(out, "disk %u:%u", device >> 20, device & 0xfffff);
+	else
+		buf_puts(out, "a disk");
+}
+
+void reason_print_culprit(struct buf *out, const struct track_names *names,
+			  const struct path_cause *c)
+{
+	const struct path_culprit *who = path_culprit_get(&names->culprits, c->culprit);
+
+	if (who) {
+		if (c->class == PATH_TAKEN && !c->other_process)
+			buf_puts(out, "other threads of ");
+		if (c->class == PATH_TAKEN)
+			who_print_process(out, names->w, c->lead, INT64_MAX);
+		else
+			who_print_thread(out, names->w, c->lead, INT64_MAX);
+		if (c->alike)
+			buf_printf(out, " and %" PRIu32 " %s", c->threads - 1,
+				   c->threads == 2 ? "other" : "others");
+		else if (c->threads > 1)
+			buf_printf(out, " and %" PRIu32 " more like it", c->threads - 1);
+	} else if (c->class == PATH_DISK && c->device) {
+		print_disk(out, c->device);
+	}
+}
+
+/* So much of a cause has to have CPU samples for these to say where it was. */
+#define SAMPLED_SHARE 0.1
+/* A line with less of it is not the only one worth a look. */
+#define MAIN_SHARE 0.6
+/* A piece of a cause that is so much of it, and so long, is told: of several it is the slow one. */
+#define ONCE_SHARE  0.5
+#define ONCE_NS	    10000000
+#define ONCE_PIECES 10
+
+/* A name of a C++ template may be as long as a page. */
+#define NAME_MAX_BYTES 96
+
+static void print_frame(struct buf *out, const struct world *w, uint32_t frame)
+{
+	struct buf text = { 0 };
+
+	place_print_frame(&text, w, frame);
+	shorten_one(out, buf_bytes(&text), NAME_MAX_BYTES);
+	out->failed |= text.failed;
+	buf_free(&text);
+}
+
+/* What it was in: the call, the line. */
+static void print_line(struct buf *out, const struct world *w, const struct path_cause *c,
+		       const struct path_cause_line *line)
+{
+	const struct op_def *op = line->op ? world_op(w, line->op) : NULL;
+
+	if (c->class == PATH_OWN && op && !line->sampled) {
+		buf_printf(out, line->line ? ", after %s in " : ", after %s", op->name);
+	} else if (op) {
+		buf_printf(out, line->line ? " in %s called from " : " in %s", op->name);
+	} else if (line->line) {
+		buf_puts(out, " in ");
+	}
+	if (line->line)
+		print_frame(out, w, line->line);
+}
+
+/* The line to name: of CPU samples the one with most of them, else the largest that is known.
+ * share: its part of those that could have been named. NULL: none is known. */
+static const struct path_cause_line *main_line(const struct path_cause *c, double *share)
+{
+	const struct path_cause_line *best = NULL;
+	uint64_t sampled = 0, of;
+
+	for (unsigned i = 0; i < c->nlines; i++)
+		sampled += c->lines[i].sampled && c->lines[i].line ? c->lines[i].ns : 0;
+	if ((double)sampled < SAMPLED_SHARE * (double)c->ns)
+		sampled = 0;
+	for (unsigned i = 0; i < c->nlines && !best; i++)
+		if (sampled ? c->lines[i].sampled && c->lines[i].line
+			    : c->lines[i].line || c->lines[i].op)
+			best = &c->lines[i];
+	of = sampled ? sampled : c->ns;
+	*share = best && of ? (double)best->ns / (double)of : 0;
+	return best;
+}
+
+/* Whether most of it was one piece, which is then at the line that is named. */
+static bool is_one_piece(const struct path_cause *c, const struct path_cause_line *line)
+{
+	return c->pieces >= ONCE_PIECES && c->longest_ns >= ONCE_NS &&
+	       (double)c->longest_ns >= ONCE_SHARE * (double)c->ns && line->ns >= c->longest_ns;
+}
+
+static const char *const objects[] = {
+	[OBJECT_FUTEX] = " for a lock or a condition",
+	[OBJECT_GIL] = " for Python's interpreter lock",
+	[OBJECT_FD] = " for a pipe or file",
+	[OBJECT_TIMER] = " of its sleep",
+	[OBJECT_DISK] = " for a disk",
+	[OBJECT_FAULT] = " for pages of a file or of swap",
+	[OBJECT_GPU] = " for the device",
+	[OBJECT_CHILD] = " for a child process",
+	[OBJECT_STOP] = ", stopped by a signal",
+	[OBJECT_POLL] = " for a socket or descriptors",
+	[OBJECT_SOCKET] = " for a socket or descriptors",
+	[OBJECT_FREEZER] = ", frozen with its cgroup",
+};
+
+/* What a wait that has not ended is for. */
+static void print_object(struct buf *out, uint8_t object)
+{
+	if (object < sizeof(objects) / sizeof(objects[0]) && objects[object])
+		buf_puts(out, objects[object]);
+}
+
+/* What has another subject than the anchor. False: nothing was written. */
+static bool print_taken(struct buf *out, const struct track_names *names,
+			const struct path_cause *c)
+{
+	if (c->class == PATH_RECORDER) {
+		buf_puts(out, "ingero-record had the CPU, or stopped it to attach");
+		return true;
+	}
+	if (c->class != PATH_TAKEN)
+		return false;
+	reason_print_culprit(out, names, c);
+	buf_puts(out, " had the CPU");
+	return true;
+}
+
+/* past: also where it is the anchor itself. */
+static void print_doing(struct buf *out, const struct path_cause *c, bool past)
+{
+	if (c->class == PATH_SLEEP && c->pace == PACE_KEPT)
+		buf_puts(out, past ? "idled, paced by a sleep" : "idles, paced by a sleep");
+	else
+		buf_puts(out, past ? phrases[c->class].other : phrases[c->class].own);
+}
+
+/* What happened, from the verb on. */
+static void print_phrase(struct buf *out, const struct track_names *names,
+			 const struct path_cause *c, bool past)
+{
+	bool other = c->culprit && !c->resumed;
+	const struct path_cause_line *line;
+	char text[48];
+	double share;
+
+	if (other) {
+		buf_printf(out, "%s%s ", past ? "waited" : "waits",
+			   c->exclusion ? " for a lock of" : " for");
+		reason_print_culprit(out, names, c);
+		buf_puts(out, ", which ");
+	}
+	print_doing(out, c, other || past);
+	if (c->class == PATH_UNENDED)
+		print_object(out, c->object);
+	if (c->class == PATH_DISK)
+		print_disk(out, c->device);
+	line = main_line(c, &share);
+	if (line)
+		print_line(out, names->w, c, line);
+	if (line && share < MAIN_SHARE)
+		buf_printf(out, " (%.0f%%) and elsewhere", share * 100);
+	if (line && is_one_piece(c, line))
+		buf_printf(out, ", %s of it at once",
+			   duration_text(text, sizeof(text), c->longest_ns));
+	if (c->resumed) {
+		buf_puts(out, " until ");
+		reason_print_culprit(out, names, c);
+		buf_puts(out, " let it go on");
+	}
+}
+
+void reason_print(struct buf *out, const struct track_names *names, const struct path_cause *c)
+{
+	if (!print_taken(out, names, c))
+		print_phrase(out, names, c, false);
+}
+
+void reason_print_past(struct buf *out, const struct track_names *names, const struct path_cause *c)
+{
+	if (print_taken(out, names, c))
+		return;
+	buf_puts(out, "it ");
+	print_phrase(out, names, c, true);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Feeds the sleeps of each thread at each place to a statistic of fixed size. Intervals come in the order of their ends,
+ * so that those of one thread are in order.
+ */
+#include "lib/tracks/sleep_sites.h"
+
+#include <stdlib.h>
+
+static uint64_t key_of(uint32_t thread, uint32_t frame)
+{
+	return (uint64_t)thread << 32 | frame;
+}
+
+static int compare_newest(const void *a, const void *b)
+{
+	const struct sleep_site *const *x = a, *const *y = b;
+
+	return ((*x)->sums.woke_ns < (*y)->sums.woke_ns) -
+	       ((*x)->sums.woke_ns > (*y)->sums.woke_ns);
+}
+
+/* Lets go of the half that slept longest ago. False: out of memory. */
+static bool drop_oldest(struct sleep_sites *s)
+{
+	size_t keep = s->v.n / 2;
+	bool ok = true;
+
+	qsort(s->v.v, s->v.n, sizeof(*s->v.v), compare_newest);
+	for (size_t i = keep; i < s->v.n; i++)
+		free(s->v.v[i]);
+	s->v.n = keep;
+	map_clear(&s->by);
+	for (size_t i = 0; ok && i < keep; i++)
+		ok = map_put(&s->by, key_of(s->v.v[i]->thread, s->v.v[i]->frame), i);
+	return ok;
+}
+
+/* NULL: out of memory. */
+static struct sleep_site *find_site(struct sleep_sites *s, uint32_t thread, uint32_t frame)
+{
+	struct sleep_site *fresh;
+	uint64_t at;
+
+	if (map_get(&s->by, key_of(thread, frame), &at))
+		return s->v.v[at];
+	if (s->v.n >= SLEEP_SITES_MAX && !drop_oldest(s))
+		return NULL;
+	fresh = calloc(1, sizeof(*fresh));
+	if (!fresh || !vec_reserve(&s->v, 1) || !map_put(&s->by, key_of(thread, frame), s->v.n)) {
+		free(fresh);
+		return NULL;
+	}
+	fresh->thread = thread;
+	fresh->frame = frame;
+	s->v.v[s->v.n++] = fresh;
+	return fresh;
+}
+
+/* When the sleep was over. False: it is none, or somebody ended it. */
+static bool find_wake_up(const struct event *ev, const struct op_def *def, int64_t *woke_ns)
+{
+	uint64_t object, waker, wait = 0;
+
+	if (!event_get(ev, def, COL_OBJECT_KIND, &object) || object != OBJECT_TIMER ||
+	    (event_get(ev, def, COL_WAKER_KIND, &waker) && waker == WAKER_TASK))
+		return false;
+	event_get(ev, def, COL_WAIT_NS, &wait);
+	*woke_ns = ev->end_ns - (int64_t)(wait < ev->dur_ns ? wait : ev->dur_ns);
+	return true;
+}
+
+bool sleep_sites_interval(struct sleep_sites *s, struct site_frames *frames, const struct event *ev)
+{
+	const struct world_ctx *ctx;
+	struct sleep_site *site;
+	int64_t woke_ns;
+
+	if (!s->op)
+		s->op = world_op(s->w, OP_SCHED_OFFCPU);
+	if (!s->op || !find_wake_up(ev, s->op, &woke_ns))
+		return true;
+	ctx = world_get_ctx(s->w, ev->ctx);
+	if (!ctx || !ctx->thread)
+		return true;
+	site = find_site(s, ctx->thread, ev->stack ? site_frames_get(frames, s->w, ev->stack) : 0);
+	if (site)
+		pace_add(&site->sums, event_start(ev), woke_ns);
+	return site != NULL;
+}
+
+enum pace sleep_sites_pace(const struct sleep_sites *s, uint32_t thread, uint32_t frame)
+{
+	uint64_t at;
+
+	return map_get(&s->by, key_of(thread, frame), &at) ? pace_verdict(&s->v.v[at]->sums)
+							   : PACE_UNKNOWN;
+}
+
+void sleep_sites_free(struct sleep_sites *s)
+{
+	for (size_t i = 0; i < s->v.n; i++)
+		free(s->v.v[i]);
+	vec_free(&s->v);
+	map_free(&s->by);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Places at which threads sleep on their own request, and whether the sleeps there keep a pace or are added to the work
+ * (lib/stat/pace.h). A place is a call site in one thread.
+ */
+#ifndef INGERO_TRACKS_SLEEP_SITES_H
+#define INGERO_TRACKS_SLEEP_SITES_H
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/event/event.h"
+#include "lib/stat/pace.h"
+#include "lib/world/site_frames.h"
+
+/* Kept, 2.4 MiB: beyond, those that slept longest ago make room. */
+#define SLEEP_SITES_MAX 4096
+
+struct sleep_site {
+	uint32_t thread, frame; /* world ids; frame 0: the place is not known */
+	struct pace_sums sums;
+};
+
+/* Zero-initialised but for w is empty. */
+struct sleep_sites {
+	const struct world *w;
+	const struct op_def *op; /* of off-CPU intervals; NULL: there was none yet */
+	VEC(struct sleep_site *) v;
+	struct map by; /* thread and frame -> position */
+};
+
+/* The next off-CPU interval in stream order. False: out of memory. */
+bool sleep_sites_interval(struct sleep_sites *s, struct site_frames *frames,
+			  const struct event *ev);
+
+enum pace sleep_sites_pace(const struct sleep_sites *s, uint32_t thread, uint32_t frame);
+
+void sleep_sites_free(struct sleep_sites *s);
+
+#endif

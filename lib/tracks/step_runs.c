@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step that begins where the one before ended goes on with its run. */
+#include "lib/tracks/step_runs.h"
+
+bool step_runs_add(struct step_runs *r, int64_t begin_ns, int64_t end_ns)
+{
+	struct step_run *last = r->v.n ? &r->v.v[r->v.n - 1] : NULL;
+
+	r->steps++;
+	if (last && (begin_ns <= last->end_ns || r->v.n >= STEP_RUNS_MAX)) {
+		last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
+		return true;
+	}
+	return vec_push(&r->v, ((struct step_run){ begin_ns, end_ns }));
+}
+
+enum step_place step_runs_find(const struct step_runs *r, int64_t ns, int64_t *until_ns)
+{
+	size_t from = 0, to = r->v.n;
+
+	/* The first run that ends after that time. */
+	while (from < to) {
+		size_t middle = (from + to) / 2;
+
+		if (r->v.v[middle].end_ns > ns)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	*until_ns = INT64_MAX;
+	if (from == r->v.n)
+		return r->v.n ? STEP_BEHIND : STEP_BEFORE;
+	*until_ns = r->v.v[from].begin_ns;
+	if (r->v.v[from].begin_ns > ns)
+		return from ? STEP_BETWEEN : STEP_BEFORE;
+	*until_ns = r->v.v[from].end_ns;
+	return STEP_WITHIN;
+}
+
+static uint32_t process_of(const struct world *w, uint32_t thread)
+{
+	const struct world_thread *th = world_get_thread(w, thread);
+
+	return th ? th->process : 0;
+}
+
+int step_runs_choose(const struct step_runs *v, size_t n, const struct world *w,
+		     const struct loops *l, uint32_t thread, uint32_t process)
+{
+	int best = loops_main(l, thread);
+
+	if (best >= 0 && (size_t)best < n && v[best].steps)
+		return best;
+	best = -1;
+	for (size_t i = 0; i < n; i++) {
+		if (!v[i].steps || !loops_get(l, i)->calls || process_of(w, v[i].thread) != process)
+			continue;
+		if (best < 0 || loops_get(l, i)->ns > loops_get(l, (size_t)best)->ns)
+			best = (int)i;
+	}
+	return best;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is asked of tracks, and told to them by who knows the calls.
+ */
+#include "lib/tracks/own_code.h"
+#include "lib/tracks/track_internal.h"
+
+int path_tracks_loop(const struct path_tracks *t, const struct track_state *s)
+{
+	return step_runs_choose(t->runs.v, t->runs.n, t->w, t->loops, s->anchor, s->process);
+}
+
+size_t path_tracks_count(const struct path_tracks *t)
+{
+	return path_anchors(t->path);
+}
+
+int64_t path_tracks_known_ns(const struct path_tracks *t, uint32_t anchor)
+{
+	return path_is_finished(t->path) ? INT64_MAX : path_known_ns(t->path, anchor);
+}
+
+struct track path_tracks_get(const struct path_tracks *t, size_t i)
+{
+	struct path_anchor a = path_anchor(t->path, i);
+	struct track track = { .anchor = a.thread, .begin_ns = a.begin_ns, .end_ns = a.end_ns };
+	uint64_t at;
+	int loop;
+
+	if (!map_get(&t->by_anchor, a.thread, &at))
+		return track;
+	loop = path_tracks_loop(t, &t->v.v[at]);
+	track.loop = loop < 0 ? NULL : loops_get(t->loops, (size_t)loop);
+	for (unsigned k = 0; k < TRACK_WINDOWS; k++)
+		if (t->v.v[at].phases[k].ns)
+			track.phases[track.nphases++] = t->v.v[at].phases[k];
+	return track;
+}
+
+bool path_tracks_device(struct path_tracks *t, uint32_t thread, int64_t ns, bool busy,
+			uint64_t calls)
+{
+	return device_use_change(&t->device_of_thread, thread, path_tracks_process(t, thread), ns,
+				 busy, calls);
+}
+
+bool path_tracks_device_all(struct path_tracks *t, uint32_t process, int64_t ns, bool busy,
+			    uint64_t calls)
+{
+	return device_use_change(&t->device_of_process, process, process, ns, busy, calls);
+}
+
+void path_tracks_device_gone(struct path_tracks *t, uint32_t thread)
+{
+	device_use_forget(&t->device_of_thread, thread);
+	device_gaps_forget(&t->gaps, thread, INT64_MAX);
+}
+
+void path_tracks_device_all_gone(struct path_tracks *t, uint32_t process)
+{
+	device_use_forget(&t->device_of_process, process);
+	device_use_forget_owner(&t->device_of_process, process);
+	device_use_forget_owner(&t->device_of_thread, process);
+}
+
+bool path_tracks_grown(struct path_tracks *t, path_tracks_hear *hear, void *ctx)
+{
+	struct track_parts parts = { 0 };
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < t->grown.n; i++) {
+		struct track_state *s = &t->v.v[t->grown.v[i]];
+
+		s->grown = false;
+		ok = track_sums_grown(&s->sums, s->anchor, t->path, &t->names, &parts);
+		for (size_t k = 0; ok && k < parts.v.n; k++) {
+			struct track_part *p = &parts.v.v[k];
+
+			path_tracks_mark_pace(t, p);
+			ok = hear(ctx, s->anchor, p);
+		}
+	}
+	t->grown.n = 0;
+	vec_free(&parts.v);
+	return ok;
+}
+
+bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window,
+		       struct track_parts *out)
+{
+	struct path_anchor a = path_anchor(t->path, i);
+	uint64_t at;
+
+	out->v.n = 0;
+	if (!map_get(&t->by_anchor, a.thread, &at))
+		return true;
+	if (!track_sums_parts(&t->v.v[at].sums, window, a.thread, t->path, &t->names, out))
+		return false;
+	for (size_t k = 0; k < out->v.n; k++)
+		path_tracks_mark_pace(t, &out->v.v[k]);
+	return own_code_place(out, t->cpu_samples_hz);
+}
+
+void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct path_unended *out)
+{
+	path_unended_of(&t->unended, thread, out);
+}
+
+struct track_names *path_tracks_names(struct path_tracks *t)
+{
+	return &t->names;
+}
+
+const struct allowed_cpus *path_tracks_allowed(const struct path_tracks *t)
+{
+	return &t->allowed;
+}
+
+const struct io_limits *path_tracks_limits(const struct path_tracks *t)
+{
+	return &t->limits;
+}
+
+bool path_tracks_new_processes(const struct path_tracks *t, size_t i, bool within,
+			       const struct track_parts *parts, struct new_between *out)
+{
+	static const struct step_runs none;
+	struct path_anchor a = path_anchor(t->path, i);
+	uint64_t at;
+	int loop = map_get(&t->by_anchor, a.thread, &at) ? path_tracks_loop(t, &t->v.v[at]) : -1;
+
+	return new_processes_between(&t->forks, path_tracks_process(t, a.thread),
+				     loop < 0 ? &none : &t->runs.v[loop], within, parts, out);
+}
+
+const struct first_calls *path_tracks_firsts(const struct path_tracks *t)
+{
+	return &t->firsts;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A part of a track: how much of an anchor's path, over some window, was of one kind while the
+ * anchor stood at one place. The parts of a window sum to it, to the nanosecond.
+ */
+#ifndef INGERO_TRACKS_TRACK_PART_H
+#define INGERO_TRACKS_TRACK_PART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "lib/path/path_class.h"
+#include "lib/stat/pace.h"
+
+/* A stretch of so long is counted by itself. */
+#define TRACK_LONG_NS 10000000
+
+struct track_part {
+	uint32_t number; /* of what it is of the track: for path_tracks_replay_mark */
+	uint32_t stack; /* world stack id: the anchor's own, of its call, wait or CPU sample; 0 not known */
+	enum path_class class;
+	uint32_t culprit; /* path_culprits.h; 0: the anchor itself, or none */
+	uint32_t thread;  /* world thread id: which of the culprit's it was; 0 not known */
+	uint32_t leaf; /* world thread id: in whose life it was; the anchor's, or one it waited for */
+	uint32_t occupant; /* of a thread that the path needs: it had the CPU meanwhile; 0 none */
+	uint32_t device;   /* PATH_DISK: device number */
+	uint32_t cgroup;   /* PATH_THROTTLED: world cgroup id; 0 not known */
+	uint8_t object;	   /* PATH_UNENDED: enum object_kind that it waits for */
+	uint32_t line; /* world frame id: where the culprit was, else where the anchor was; 0 not known */
+	uint32_t resumed_by; /* of who stood still: world thread id of who let it go on; 0 not known */
+	bool file_page;	     /* PATH_FAULT: known to be of a file */
+	bool swapped;	     /* PATH_FAULT: known to be of what had been swapped out */
+	enum pace pace;	     /* PATH_SLEEP: what the sleeps at that line are */
+	bool asleep;	     /* blocked in it, not on the CPU */
+	uint8_t blocked_on; /* enum object_kind of what is asleep */
+	bool ran_out;	    /* the same: nobody ended it, its time ran out */
+	uint16_t syscall;   /* asleep on a pipe, file or socket: its number + 1; 0 not known */
+	bool resumed; /* the culprit did no more than let the anchor go on that was stopped or frozen */
+	bool exclusion; /* the anchor waited for a thread to leave: a lock, the interpreter's lock */
+	bool lock;	/* of these, what is known to be one */
+	bool gil;	/* of these, the lock of a CPython interpreter */
+	bool woken;	/* PATH_TAKEN: it had been woken; else it was on the CPU */
+	uint16_t op; /* of the call at that line; PATH_OWN without a sample: of the call before it */
+	uint16_t at_op; /* of the anchor's own call around it; 0 none */
+	bool sampled;	/* PATH_OWN: line is where CPU samples found it */
+	uint32_t before; /* PATH_OWN: world stack id of the call or the wait before it; 0 not known */
+	uint64_t ns, pieces;
+	uint64_t waits; /* the anchor's times off its CPU, or at work for its memory, in which it was met */
+	uint64_t idle_ns;    /* of ns, while the device had nothing to do */
+	uint64_t gap_ns;     /* of ns, in gaps of the device, which are over (device_gaps.h) */
+	uint64_t at_most_ns; /* the same of a device that may have had work */
+	uint64_t unended_ns; /* of both, in a gap to the end of the recording or of the process */
+	uint64_t gaps;	     /* in which it was met */
+	uint64_t longest_ns; /* at a stretch: what took the CPU meanwhile is not in it */
+	uint64_t long_ns;    /* in stretches of TRACK_LONG_NS and more */
+	uint32_t longs;	     /* how many these are */
+	int64_t longest_from_ns;
+	int64_t first_ns, last_ns; /* from the first piece's begin to the last one's end */
+};
+
+struct track_parts {
+	VEC(struct track_part) v;
+};
+
+#endif

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A table of keys with chains by hash. A few thousand different keys are met again and again.
+ */
+#include "lib/tracks/track_sums.h"
+
+#include <string.h>
+
+#include "lib/base/hash.h"
+#include "lib/base/rare.h"
+#include "lib/event/op.h"
+#include "lib/path/path_groups.h"
+
+static struct track_key key_of(const struct path *path, const struct path_piece *p)
+{
+	return (struct track_key){ .thread = p->thread,
+				   .occupant = p->occupant,
+				   .who = p->s->who,
+				   .line = p->s->line,
+				   .via = path_via_key(path, p->via),
+				   .op = p->s->op,
+				   .state = p->s->state,
+				   .object = p->s->object,
+				   .flags = p->s->flags,
+				   .syscall = p->s->syscall };
+}
+
+/* Own code goes from line to line: of it the function is the place, of all else the line. */
+static uint64_t place_of(struct track_names *names, const struct track_key *k)
+{
+	uint32_t frame = k->line ? site_frames_get(&names->frames, names->w, k->line) : 0;
+	const struct world_frame *f = frame ? world_get_frame(names->w, frame) : NULL;
+	struct {
+		uint32_t thread, who, via, name, file, frame;
+		uint16_t op, state;
+	} of = { .thread = k->thread, .via = k->via, .state = k->state };
+
+	if (k->state != SEGMENT_OWN) {
+		of.who = k->who;
+		of.op = k->op;
+		of.frame = frame;
+	} else if (f) {
+		of.name = f->name;
+		of.file = f->file;
+	}
+	return hash_bytes(&of, sizeof(of), 0) | 1;
+}
+
+static bool is_waiting(const struct track_key *k)
+{
+	return k->occupant || (k->state >= SEGMENT_STOLEN && k->state <= SEGMENT_RUNNABLE);
+}
+
+/* The number of the key, made if there is none and there are fewer than max. 0: neither. */
+static uint32_t find_number(struct track_sums *s, struct track_names *names,
+			    const struct track_key *key, size_t max)
+{
+	struct track_sum fresh = { .key = *key, .awaits = is_waiting(key) };
+	uint64_t hash = hash_bytes(key, sizeof(*key), 0), first = 0;
+
+	map_get(&s->by_hash, hash, &first);
+	for (uint64_t at = first; at; at = s->v.v[at - 1].next)
+		if (memcmp(&s->v.v[at - 1].key, key, sizeof(*key)) == 0)
+			return (uint32_t)at;
+	fresh.next = (uint32_t)first;
+	fresh.place = place_of(names, key);
+	if (s->v.n >= max || !vec_push(&s->v, fresh))
+		return 0;
+	if (map_put(&s->by_hash, hash, s->v.n))
+		return (uint32_t)s->v.n;
+	s->v.n--;
+	return 0;
+}
+
+uint32_t track_sums_number(struct track_sums *s, const struct path *path, struct track_names *names,
+			   const struct path_piece *p)
+{
+	struct track_key key = key_of(path, p);
+	uint32_t number = find_number(s, names, &key, TRACK_SUMS_MAX);
+
+	if (number)
+		return number;
+	key.line = key.via = 0;
+	key.op = 0;
+	if (key.state == SEGMENT_OWN)
+		key.who = 0;
+	key.flags &= (uint16_t)~SEGMENT_SAMPLED;
+	return find_number(s, names, &key, UINT32_MAX);
+}
+
+/* Goes on with the stretch that this piece belongs to. */
+static void extend_run(struct track_run *run, uint64_t place, uint32_t number,
+		       enum track_window window, int64_t from_ns, uint64_t ns)
+{
+	if (run->place != place || run->window != window || from_ns < run->from_ns)
+		*run = (struct track_run){ .place = place, .window = window, .from_ns = from_ns };
+	run->ns += ns;
+	if (ns > run->piece_ns) {
+		run->piece_ns = ns;
+		run->number = number;
+	}
+}
+
+static void keep_longest(struct track_total *t, uint64_t ns, int64_t from_ns)
+{
+	if (ns > t->longest_ns) {
+		t->longest_ns = ns;
+		t->longest_from_ns = from_ns;
+	}
+}
+
+/* A stretch is long, as of now, with its newest part. */
+RARE static void count_long(struct track_sum *sum, enum track_window window, uint64_t ns,
+			    uint64_t part_ns)
+{
+	bool is_first = ns - part_ns < TRACK_LONG_NS;
+
+	sum->longs[window] += is_first;
+	sum->long_ns[window] += is_first ? ns : part_ns;
+}
+
+static void gap_add(struct track_total *t, const struct gap_overlap *gap)
+{
+	t->gap_ns += gap->ns;
+	t->at_most_ns += gap->at_most_ns;
+	t->unended_ns += gap->unended_ns;
+	t->gaps += gap->number && gap->number != t->last_gap;
+	if (gap->number)
+		t->last_gap = gap->number;
+}
+
+static void add_total(struct track_total *t, const struct track_add *add)
+{
+	if (!t->pieces || add->from_ns < t->first_ns)
+		t->first_ns = add->from_ns;
+	if (!t->pieces || add->to_ns > t->last_ns)
+		t->last_ns = add->to_ns;
+	t->ns += (uint64_t)(add->to_ns - add->from_ns);
+	t->idle_ns += add->idle_ns;
+	if (add->gap.number)
+		gap_add(t, &add->gap);
+	t->pieces++;
+	t->waits += !t->waits || add->wait != t->last_wait;
+	t->last_wait = add->wait;
+}
+
+void track_sums_add(struct track_sums *s, uint32_t number, enum track_window window,
+		    const struct track_add *add)
+{
+	struct track_sum *sum = &s->v.v[number - 1];
+	struct track_total *t = &sum->total[window];
+	uint64_t ns = (uint64_t)(add->to_ns - add->from_ns);
+
+	add_total(t, add);
+	if (sum->awaits) {
+		keep_longest(t, ns, add->from_ns);
+		if (ns >= TRACK_LONG_NS)
+			count_long(sum, window, ns, ns);
+		return;
+	}
+	extend_run(&s->run, sum->place, number, window, add->from_ns, ns);
+	sum = &s->v.v[s->run.number - 1];
+	keep_longest(&sum->total[window], s->run.ns, s->run.from_ns);
+	if (s->run.ns >= TRACK_LONG_NS)
+		count_long(sum, window, s->run.ns, ns);
+}
+
+void track_total_add(struct track_total *t, const struct track_add *add)
+{
+	add_total(t, add);
+	keep_longest(t, (uint64_t)(add->to_ns - add->from_ns), add->from_ns);
+}
+
+/* It is in the list of those that have more. NULL: out of memory. */
+static struct track_sum *list_grown(struct track_sums *s, uint32_t number)
+{
+	struct track_sum *sum = &s->v.v[number - 1];
+
+	if (!sum->grown && !vec_push(&s->grown, number))
+		return NULL;
+	sum->grown = true;
+	return sum;
+}
+
+bool track_sums_grow_gap(struct track_sums *s, uint32_t number, const struct gap_overlap *gap)
+{
+	struct track_sum *sum = list_grown(s, number);
+
+	if (sum)
+		gap_add(&sum->more, gap);
+	return sum != NULL;
+}
+
+bool track_sums_grow(struct track_sums *s, uint32_t number, const struct track_add *add)
+{
+	struct track_sum *sum = list_grown(s, number);
+
+	if (!sum)
+		return false;
+	track_total_add(&sum->more, add);
+	return true;
+}
+
+/* A thread that had the CPU and that the path does not need took it. */
+static struct segment segment_of(const struct track_key *k, bool taken)
+{
+	if (taken)
+		return (struct segment){ .state = SEGMENT_RUNNABLE, .who = k->occupant };
+	return (struct segment){ .who = k->who,
+				 .line = k->line,
+				 .op = k->op,
+				 .state = k->state,
+				 .object = k->object,
+				 .flags = k->flags,
+				 .syscall = k->syscall };
+}
+
+static bool part_of(const struct track_key *k, const struct track_total *t, uint32_t anchor,
+		    struct path *path, struct track_names *names, struct track_part *out)
+{
+	const struct segment *via = k->via ? &path_segment_key(path, k->via)->s : NULL;
+	bool taken = k->occupant && !path_is_partner(path, anchor, k->occupant);
+	struct segment s = segment_of(k, taken);
+	uint32_t thread;
+
+	*out = (struct track_part){ .class = path_class_of(&s),
+				    .stack = via ? via->line : k->line,
+				    .occupant = taken ? 0 : k->occupant,
+				    .ns = t->ns,
+				    .pieces = t->pieces,
+				    .waits = t->waits,
+				    .leaf = k->thread,
+				    .idle_ns = t->idle_ns,
+				    .gap_ns = t->gap_ns,
+				    .at_most_ns = t->at_most_ns,
+				    .unended_ns = t->unended_ns,
+				    .gaps = t->gaps,
+				    .longest_ns = t->longest_ns,
+				    .longest_from_ns = t->longest_from_ns,
+				    .first_ns = t->first_ns,
+				    .last_ns = t->last_ns };
+	thread = path_class_culprit(out->class, &s, anchor, k->thread);
+	if (thread) {
+		out->culprit = out->class == PATH_TAKEN
+				       ? path_culprit_of_process(&names->culprits, &thread)
+				       : path_culprit_of(&names->culprits, thread);
+		out->thread = thread;
+		out->resumed = !via && (out->class == PATH_STOPPED || out->class == PATH_FROZEN);
+		out->exclusion = via && via->flags & SEGMENT_EXCLUSION;
+		out->lock = via && via->flags & SEGMENT_LOCK;
+		out->gil = out->lock && via->object == OBJECT_GIL;
+		if (path_is_recorder(names->w, path, thread))
+			out->class = PATH_RECORDER;
+	}
+	out->file_page = s.flags & SEGMENT_FILE_PAGE;
+	out->swapped = s.flags & SEGMENT_SWAPPED;
+	out->asleep = segment_blocked(&s);
+	out->blocked_on = out->asleep ? s.object : 0;
+	out->syscall = s.syscall;
+	out->ran_out = s.flags & (SEGMENT_RAN_OUT | SEGMENT_TIMED);
+	if (out->class == PATH_STOPPED || out->class == PATH_FROZEN) {
+		out->resumed_by = s.who;
+		if (path_is_recorder(names->w, path, s.who))
+			out->class = PATH_RECORDER;
+	}
+	if (s.line)
+		out->line = site_frames_get(&names->frames, names->w, s.line);
+	out->sampled = s.flags & SEGMENT_SAMPLED;
+	if (s.state == SEGMENT_OWN)
+		out->before = out->sampled ? s.who : s.line;
+	out->op = s.op;
+	if (out->class == PATH_LOCK) {
+		out->gil = s.object == OBJECT_GIL;
+		out->lock = s.flags & SEGMENT_LOCK;
+	}
+	out->at_op = via ? via->op : k->op;
+	if (out->class == PATH_OWN && !via)
+		out->at_op = 0;
+	out->woken = (via ? via->flags : k->flags) & SEGMENT_WOKEN;
+	if (out->class == PATH_DISK)
+		out->device = s.who;
+	if (out->class == PATH_THROTTLED)
+		out->cgroup = s.who;
+	if (out->class == PATH_UNENDED)
+		out->object = s.object;
+	return !thread || out->culprit;
+}
+
+bool track_sums_parts(const struct track_sums *s, enum track_window window, uint32_t anchor,
+		      struct path *path, struct track_names *names, struct track_parts *out)
+{
+	out->v.n = 0;
+	for (size_t i = 0; i < s->v.n; i++) {
+		const struct track_sum *sum = &s->v.v[i];
+		struct track_part part;
+
+		if (!sum->total[window].ns)
+			continue;
+		if (!part_of(&sum->key, &sum->total[window], anchor, path, names, &part) ||
+		    !vec_push(&out->v, part))
+			return false;
+		out->v.v[out->v.n - 1].number = (uint32_t)i + 1;
+		out->v.v[out->v.n - 1].longs = sum->longs[window];
+		out->v.v[out->v.n - 1].long_ns = sum->long_ns[window];
+	}
+	return true;
+}
+
+bool track_sums_part(const struct track_sums *s, uint32_t number, const struct track_total *t,
+		     uint32_t anchor, struct path *path, struct track_names *names,
+		     struct track_part *out)
+{
+	return part_of(&s->v.v[number - 1].key, t, anchor, path, names, out);
+}
+
+bool track_sums_grown(struct track_sums *s, uint32_t anchor, struct path *path,
+		      struct track_names *names, struct track_parts *out)
+{
+	out->v.n = 0;
+	for (size_t i = 0; i < s->grown.n; i++) {
+		struct track_sum *sum = &s->v.v[s->grown.v[i] - 1];
+		struct track_part part;
+
+		if (!part_of(&sum->key, &sum->more, anchor, path, names, &part) ||
+		    !vec_push(&out->v, part))
+			return false;
+		sum->more = (struct track_total){ .last_wait = sum->more.last_wait,
+						  .last_gap = sum->more.last_gap };
+		sum->grown = false;
+	}
+	s->grown.n = 0;
+	return true;
+}
+
+void track_sums_free(struct track_sums *s)
+{
+	vec_free(&s->grown);
+	vec_free(&s->v);
+	map_free(&s->by_hash);
+}
