@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A finding: one diagnosed problem, with everything that is known of it. The analysis makes one (lib/cause), a CHAIN record
+ * A finding: one diagnosed problem, with everything that is known of it. The analysis makes one (lib/detect), a CHAIN record
  * carries it as JSON (lib/model/finding_json.h is the only place that knows its form), and every report reads its fields.
  *
  * All texts and lists are in the finding's own memory, or live as long as it (lib/event/chain.h). A text that is not there
