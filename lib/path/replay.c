@@ -16,7 +16,8 @@
 #include "lib/path/path_walk.h"
 #include "lib/path/replay_state.h"
 
-#define DEPTH 64 /* threads whose segments end at the same instant because of each other */
+#define DEPTH	     64 /* threads whose segments end at the same instant because of each other */
+#define NEEDED_GIVES 3	/* one or two hand-offs are chance */
 
 /* ---- what the path has of causes in a window ---- */
 
@@ -217,6 +218,7 @@ static void end_wait(struct replay *r, struct replay_thread *t, const struct seg
 	}
 	t->gone[REPLAY_CAUTIOUS] = t->gone[REPLAY_HOPEFUL] = 0;
 	catch_up(r, by, act);
+	by->gives++;
 	hand_off(r, t, by, from_ns, act);
 }
 
@@ -461,13 +463,20 @@ static void sum_path(struct replay *r, struct path_thread *th)
 	}
 }
 
+/* Whether the path needs what the thread does: not only that it leaves a lock. */
+static bool is_needed(const struct replay *r, const struct replay_thread *t)
+{
+	return t->th->id == r->anchor ||
+	       (t->gives >= NEEDED_GIVES && path_is_partner(r->p, r->anchor, t->th->id));
+}
+
 /* Of the threads that the path needs, and of the anchor itself. */
 static void find_busiest(struct replay *r)
 {
 	for (size_t i = 0; i < r->threads.n; i++) {
 		const struct replay_thread *t = &r->threads.v[i];
 
-		if (t->th->id != r->anchor && !path_is_partner(r->p, r->anchor, t->th->id))
+		if (!is_needed(r, t))
 			continue;
 		for (unsigned k = 0; k < REPLAY_LANES; k++) {
 			struct replay_gain *g = &r->out->lanes[k];

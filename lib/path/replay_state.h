@@ -51,6 +51,7 @@ struct replay_thread {
 	uint16_t gone[REPLAY_ENDS]; /* lanes whose last wait is not needed: nor is what follows until it runs */
 	struct replay_shift d;
 	struct replay_sync sync;
+	uint64_t gives; /* hand-offs that it ended */
 	uint64_t cpu_ns,
 		removed_ns[REPLAY_LANES]; /* on a CPU in the whole; of it, in the lane's cause */
 };
