@@ -112,7 +112,7 @@ static const struct sim_site_def tool_sites[] = { LOOP_SITES,
 						  { "call_tool", "recv", NULL, 31 },
 						  { 0 } };
 static const struct sim_site_def paced_sites[] = { LOOP_SITES,
-						   { "keep_pace", "nanosleep", NULL, 33 },
+						   { "wait_ready", "nanosleep", NULL, 33 },
 						   { 0 } };
 static const struct sim_site_def worker_sites[] = { LOOP_SITES,
 						    { "next_batch", "read", NULL, 35 },
@@ -135,9 +135,9 @@ const struct sim_play play_tool_call = { .name = "tool-call",
 					 .sites = tool_sites,
 					 .step = tool_step };
 const struct sim_play play_paced = { .name = "paced",
-				     .summary = "the loop sleeps",
+				     .summary = "the loop sleeps until something is ready",
 				     .kind = "gpu-idle",
-				     .culprit = "keep_pace",
+				     .culprit = "wait_ready",
 				     .percent = 20,
 				     .sites = paced_sites,
 				     .step = paced_step };
