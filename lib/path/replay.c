@@ -542,6 +542,7 @@ void replay_free(struct replay *r)
 	vec_free(&r->submitters);
 	vec_free(&r->keys);
 	vec_free(&r->sleeps);
+	map_free(&r->sleeps_by);
 	vec_free(&r->takers);
 	vec_free(&r->threads);
 	vec_free(&r->by_thread);

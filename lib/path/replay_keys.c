@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What each key of a segment is to a replay: whose cause it is, whether it waits for somebody, and of sleeps whether they
- * keep a pace. A pace is held against the clock, so that time gained before it is waited for again. The ends of one
- * sleep are fitted to a line over their number: where they stay as close to it as their distances are to each other, it is
- * a pace; where they drift away as a sum of independent distances does, the sleeps and what is between them add up.
+ * keep a pace (lib/stat/pace.h). A pace is held against the clock, so that time gained before it is waited for again.
  */
-#include <math.h>
-
 #include "lib/path/replay_state.h"
-
-#define PACE_LEAST   30 /* fewer sleeps at a place tell nothing */
-#define PACE_AT_MOST 2 /* spread of the residuals over that of the distances: of a pace about 0.7 */
-#define ADDS_OF	     15 /* of n sleeps that add up it is about the square root of n / 15 */
 
 static enum replay_act act_of(const struct path *p, const struct segment *s)
 {
@@ -39,61 +31,57 @@ static enum replay_act act_of(const struct path *p, const struct segment *s)
 	}
 }
 
-static void add_sleep(struct replay_sleeps *s, int64_t end_ns)
+/* NULL: out of memory. */
+static struct replay_sleeps *sleeps_of(struct replay *r, uint32_t key)
 {
-	double y, gap;
+	uint64_t at;
 
-	if (!s->n)
-		s->first_ns = s->last_ns = end_ns;
-	y = (double)(end_ns - s->first_ns);
-	gap = (double)(end_ns - s->last_ns);
-	s->ty += s->n * y;
-	s->tt += s->n * s->n;
-	s->y += y;
-	s->yy += y * y;
-	s->gaps += gap;
-	s->squares += gap * gap;
-	s->last_ns = end_ns;
-	s->n++;
+	if (map_get(&r->sleeps_by, key, &at))
+		return &r->sleeps.v[at];
+	if (!vec_push(&r->sleeps, (struct replay_sleeps){ .key = key }) ||
+	    !map_put(&r->sleeps_by, key, r->sleeps.n - 1))
+		return NULL;
+	return &r->sleeps.v[r->sleeps.n - 1];
+}
+
+static bool add_sleeps(struct replay *r, const struct path_thread *th)
+{
+	for (size_t k = 0; k < th->log.v.n; k++) {
+		const struct segment_entry *e = &th->log.v.v[k];
+		struct replay_sleeps *s;
+
+		if (e->key >= SEGMENT_KEY_WAITING || e->key >= r->keys.n ||
+		    r->keys.v[e->key].act != REPLAY_SLEEP)
+			continue;
+		s = sleeps_of(r, e->key);
+		if (!s)
+			return false;
+		pace_add(&s->sums, segment_log_start(&th->log, k), e->end_ns);
+		s->n++;
+	}
+	return true;
 }
 
 static enum replay_pace pace_of(const struct replay_sleeps *s)
 {
-	double n = s->n, t = n * (n - 1) / 2, syy, sxy, sxx, residual, gaps;
+	enum pace pace = pace_verdict(&s->sums);
 
-	if (n < PACE_LEAST)
-		return REPLAY_RELATIVE;
-	syy = s->yy - s->y * s->y / n;
-	sxy = s->ty - t * s->y / n;
-	sxx = s->tt - t * t / n;
-	residual = sqrt(fmax(0, syy - sxy * sxy / sxx) / n);
-	gaps = sqrt(fmax(0, s->squares / (n - 1) - pow(s->gaps / (n - 1), 2)));
-	if (residual < PACE_AT_MOST * gaps)
+	if (pace == PACE_KEPT)
 		return REPLAY_PACE;
-	return residual > sqrt(n / ADDS_OF) / 2 * gaps ? REPLAY_RELATIVE : REPLAY_MAYBE_PACE;
+	return pace == PACE_ADDED || s->n < PACE_LEAST ? REPLAY_RELATIVE : REPLAY_MAYBE_PACE;
 }
 
 static bool find_paces(struct replay *r)
 {
-	if (!vec_reach(&r->sleeps, r->keys.n))
-		return false;
-	memset(r->sleeps.v, 0, r->sleeps.n * sizeof(r->sleeps.v[0]));
-	for (size_t i = 0; i < r->p->threads.n; i++) {
-		const struct path_thread *th = r->p->threads.v[i];
+	bool ok = true;
 
-		for (size_t k = 0; th && k < th->log.v.n; k++) {
-			const struct segment_entry *e = &th->log.v.v[k];
-
-			if (e->key < SEGMENT_KEY_WAITING && e->key < r->keys.n &&
-			    r->keys.v[e->key].act == REPLAY_SLEEP)
-				add_sleep(&r->sleeps.v[e->key], e->end_ns);
-		}
-	}
-	for (size_t i = 0; i < r->keys.n; i++)
-		if (r->sleeps.v[i].n > 0)
-			r->keys.v[i].pace = (uint8_t)pace_of(&r->sleeps.v[i]);
+	for (size_t i = 0; ok && i < r->p->threads.n; i++)
+		ok = !r->p->threads.v[i] || add_sleeps(r, r->p->threads.v[i]);
+	for (size_t i = 0; i < r->sleeps.n; i++)
+		r->keys.v[r->sleeps.v[i].key].pace = (uint8_t)pace_of(&r->sleeps.v[i]);
 	vec_free(&r->sleeps);
-	return true;
+	map_free(&r->sleeps_by);
+	return ok;
 }
 
 bool replay_keys_make(struct replay *r)

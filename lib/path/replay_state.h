@@ -7,6 +7,7 @@
 
 #include "lib/path/path_state.h"
 #include "lib/path/replay.h"
+#include "lib/stat/pace.h"
 
 /* How much earlier than recorded something is, in each lane. */
 struct replay_shift {
@@ -80,17 +81,19 @@ struct replay_turn {
 	uint32_t thread; /* position */
 };
 
-/* The ends of sleeps at one place: sums from which a line is fitted. */
+/* The sleeps at one place. */
 struct replay_sleeps {
-	double n, ty, tt, y, yy, gaps, squares;
-	int64_t first_ns, last_ns;
+	uint32_t key;
+	unsigned n;
+	struct pace_sums sums;
 };
 
 struct replay {
 	struct path_listener listener; /* first: it is cast back */
 	struct path *p;
 	VEC(struct replay_key) keys;
-	VEC(struct replay_sleeps) sleeps; /* by key, while it is found out which are paces */
+	VEC(struct replay_sleeps) sleeps; /* while it is found out which are paces */
+	struct map sleeps_by;		  /* key -> position in sleeps */
 	VEC(uint16_t) takers;		  /* by thread: lanes whose cause is that it had a CPU */
 	VEC(struct replay_thread) threads;
 	VEC(uint32_t) by_thread;	     /* world thread id -> position plus one */
