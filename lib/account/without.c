@@ -13,6 +13,9 @@
 #define FASTER 0.08
 #define SLOWER 0.02
 
+/* Less than so much of a step is nothing: the loss lies between the steps. */
+#define STEP_SHARE 0.005
+
 static void add_without(struct finding *to, const char *what, double from, double most,
 			double least, bool replayed)
 {
@@ -97,8 +100,10 @@ static void fill_replayed(const struct loss_gain *g, const struct loss_thread *w
 
 		step.least /= steps;
 		step.most /= steps;
-		step = widen(step, from);
-		add_without(to, "step", from, step.most, step.least, true);
+		if (step.most >= STEP_SHARE * from) {
+			step = widen(step, from);
+			add_without(to, "step", from, step.most, step.least, true);
+		}
 	}
 	all = widen(all, wall);
 	if (wall > 0)
@@ -108,7 +113,7 @@ static void fill_replayed(const struct loss_gain *g, const struct loss_thread *w
 static void fill_subtracted(const struct loss_thread *worst, const struct loop *loop, double keep,
 			    double wall, struct finding *to)
 {
-	if (loop && loop->estimate) {
+	if (loop && loop->estimate && (double)worst->step_ns >= STEP_SHARE * (double)loop->ns) {
 		double steps = (double)loop->estimate;
 
 		add_without(to, "step", (double)loop->ns / steps, (double)worst->step_ns / steps,
