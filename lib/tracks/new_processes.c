@@ -152,7 +152,9 @@ bool new_processes_between(const struct new_processes *p, uint32_t process,
 
 bool new_between_is_told(const struct new_between *b)
 {
-	return b->n > 1 && b->ns && b->gaps_with >= NEW_PROCESSES_GAPS * b->gaps;
+	double least = b->within ? NEW_PROCESSES_STEPS : NEW_PROCESSES_GAPS;
+
+	return b->n > 1 && b->ns && b->gaps_with >= least * b->gaps;
 }
 
 void new_between_print(struct buf *out, const struct track_names *names,

@@ -18,8 +18,9 @@
 #include "lib/tracks/track_part.h"
 #include "lib/event/event.h"
 
-#define NEW_PROCESSES_MAX  65536 /* of all programs; later ones are passed over */
-#define NEW_PROCESSES_GAPS 0.5	 /* of the gaps between steps: else it is no habit */
+#define NEW_PROCESSES_MAX   65536 /* of all programs; later ones are passed over */
+#define NEW_PROCESSES_GAPS  0.5	  /* of the gaps between steps: else it is no habit */
+#define NEW_PROCESSES_STEPS 0.25  /* of the steps: the same; how many they are may be an estimate */
 
 struct new_process {
 	uint32_t parent, process; /* world process ids */
