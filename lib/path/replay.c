@@ -488,6 +488,15 @@ static void find_busiest(struct replay *r)
 	}
 }
 
+static size_t count_threads(const struct path *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->threads.n; i++)
+		n += p->threads.v[i] && p->threads.v[i]->log.begun;
+	return n;
+}
+
 bool replay_run(struct replay *r, uint32_t anchor, const struct replay_span *spans, size_t n,
 		struct replay_gains *out)
 {
@@ -495,7 +504,7 @@ bool replay_run(struct replay *r, uint32_t anchor, const struct replay_span *spa
 
 	*out = (struct replay_gains){ .from_ns = r->from_ns };
 	r->out = out;
-	if (!th || !th->track || !th->log.begun)
+	if (!th || !th->track || !th->log.begun || count_threads(r->p) > REPLAY_THREADS)
 		return true;
 	r->anchor = anchor;
 	r->track = th->track - 1;

@@ -15,7 +15,9 @@
 #include "lib/path/path.h"
 
 #define REPLAY_LANES 16
-#define REPLAY_ALL   (REPLAY_LANES - 1) /* the lane without any of the causes */
+/* Of more threads than this, each with up to 12 KiB of shifts and batches, nothing is replayed. */
+#define REPLAY_THREADS 4096
+#define REPLAY_ALL     (REPLAY_LANES - 1) /* the lane without any of the causes */
 
 /* What is not known (when the device was done, whether a time from outside would have come earlier, too) is replayed twice. */
 enum replay_end { REPLAY_CAUTIOUS, REPLAY_HOPEFUL, REPLAY_ENDS };
