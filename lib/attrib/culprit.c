@@ -67,6 +67,17 @@ bool culprits_is_recorder(const struct culprits *c, const struct world_process *
 	return false;
 }
 
+bool culprits_is_command(const struct culprits *c, const struct world_process *p)
+{
+	for (size_t i = 0; p && i < c->recorders.n; i++) {
+		const struct culprit_recorder *r = &c->recorders.v[i];
+
+		if (r->tgid == p->parent && (!r->node || !p->node || r->node == p->node))
+			return true;
+	}
+	return false;
+}
+
 const struct line_culprit *culprit_get(const struct culprits *c, uint32_t id)
 {
 	return id && id <= c->v.n ? &c->v.v[id - 1] : NULL;

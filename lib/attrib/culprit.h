@@ -92,6 +92,8 @@ bool culprits_young(const struct culprits *c, const struct world_process *p);
 /* That process made the recording. False: out of memory. */
 bool culprits_recorded_by(struct culprits *c, uint32_t node, uint32_t tgid, uint64_t start_ns);
 bool culprits_is_recorder(const struct culprits *c, const struct world_process *p);
+/* Whether a recorder started it, which it did before the recording began. */
+bool culprits_is_command(const struct culprits *c, const struct world_process *p);
 
 /* All return 0 when memory is exhausted or the subject is unknown. */
 uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim, uint32_t victim_process,

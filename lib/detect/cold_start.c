@@ -53,7 +53,9 @@ static bool starts(const struct cause *c, uint32_t process)
 	const struct world_process *p = world_get_process(c->w, process);
 
 	/* Where its first calls may be missing, those that are here are not the first. Nobody launches or asks first of all. */
-	return p && culprits_young(c->tally.culprits, p) &&
+	return p &&
+	       (culprits_young(c->tally.culprits, p) ||
+		culprits_is_command(c->tally.culprits, p)) &&
 	       !cause_uncovered(c, process, TIERS_ALL & ~(1u << TIER_LAUNCHES | 1u << TIER_QUERIES),
 				INT64_MIN, c->previous_end_ns);
 }
