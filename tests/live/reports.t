@@ -3,6 +3,8 @@
 #
 # Stalls that people reported in public, each made as small as it can be and happening for real on the CUDA double. What a report
 # has to say of each is a row: who, at which line, and what to change.
+#
+# Alone: what others take of the CPUs would come before it.
 
 import json
 import os
