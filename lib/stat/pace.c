@@ -16,12 +16,13 @@
 #define WINDOWS_MOST 64	  /* then the older ones count half: the newest 4,096 sleeps decide */
 #define GAP_SHARE    0.25 /* of the range of times awake: more between two is a gap */
 #define GROUP_LEAST  8
-#define USED_LEAST   16	  /* of a window: fewer say nothing */
-#define FAR_OFF	     6	  /* median deviations from the median: no part of the group's spread */
-#define CLOCK_NS     1000 /* what differs by less does not differ */
-#define ERROR_LEAST  0.1  /* of one window's slope: no window decides alone for long */
-#define HALF	     0.5  /* between a pace and an addition */
-#define CERTAIN	     2.5  /* standard errors from that */
+#define USED_LEAST   16	   /* of a window: fewer say nothing */
+#define FAR_OFF	     6	   /* median deviations from the median: no part of the group's spread */
+#define CLOCK_NS     1000  /* what differs by less does not differ */
+#define SLACK_NS     25000 /* spread of times awake: timers are up to 50 us late (timer_slack_ns) */
+#define ERROR_LEAST  0.1   /* of one window's slope: no window decides alone for long */
+#define HALF	     0.5   /* between a pace and an addition */
+#define CERTAIN	     2.5   /* standard errors from that */
 #define EXACT	     0.25 /* a pace has a slope of one: sleeps at random have any, known to no better */
 
 struct pair {
@@ -134,8 +135,9 @@ static void fit_groups(struct fit *f, struct pair *v, unsigned n)
 	}
 }
 
-/* The slope of the window's sleeps, and what it weighs. False: they say nothing. */
-static bool judge_window(const struct pace_sums *p, double *slope, double *weight)
+/* The slope of the window's sleeps, and what it weighs. wide: the work differs by more than timers do, which may make up for
+ * less. False: they say nothing. */
+static bool judge_window(const struct pace_sums *p, double *slope, double *weight, bool *wide)
 {
 	struct pair v[PACE_WINDOW];
 	struct fit f = { 0 };
@@ -150,6 +152,7 @@ static bool judge_window(const struct pace_sums *p, double *slope, double *weigh
 	rest = fmax(f.ss - f.as * f.as / f.aa, 0);
 	error = fmax(sqrt(rest / (f.n - f.groups - 1) / f.aa), ERROR_LEAST);
 	*slope = -f.as / f.aa;
+	*wide = f.aa >= (double)f.n * SLACK_NS * SLACK_NS;
 	*weight = 1 / (error * error);
 	return true;
 }
@@ -157,9 +160,11 @@ static bool judge_window(const struct pace_sums *p, double *slope, double *weigh
 static void close_window(struct pace_sums *p)
 {
 	double slope, weight;
+	bool wide;
 
-	if (judge_window(p, &slope, &weight)) {
+	if (judge_window(p, &slope, &weight, &wide)) {
 		p->weight += weight;
+		p->wide += wide ? weight : 0;
 		p->slope += slope * weight;
 		p->windows++;
 	}
@@ -168,6 +173,7 @@ static void close_window(struct pace_sums *p)
 		return;
 	p->windows /= 2;
 	p->weight /= 2;
+	p->wide /= 2;
 	p->slope /= 2;
 }
 
@@ -183,28 +189,39 @@ void pace_add(struct pace_sums *p, int64_t from_ns, int64_t woke_ns)
 	p->begun = true;
 }
 
-bool pace_slope(const struct pace_sums *p, double *slope, double *error)
+/* share: of the evidence, that of windows in which the work differs. */
+static bool sum_up(const struct pace_sums *p, double *slope, double *error, double *share)
 {
-	double sum = p->slope, all = p->weight, one, weight;
+	double sum = p->slope, all = p->weight, apart = p->wide, one, weight;
+	bool wide;
 
-	if (p->n >= PACE_LEAST && judge_window(p, &one, &weight)) {
+	if (p->n >= PACE_LEAST && judge_window(p, &one, &weight, &wide)) {
 		sum += one * weight;
 		all += weight;
+		apart += wide ? weight : 0;
 	}
 	if (all <= 0)
 		return false;
 	*slope = sum / all;
 	*error = sqrt(1 / all);
+	*share = apart / all;
 	return true;
+}
+
+bool pace_slope(const struct pace_sums *p, double *slope, double *error)
+{
+	double share;
+
+	return sum_up(p, slope, error, &share);
 }
 
 enum pace pace_verdict(const struct pace_sums *p)
 {
-	double slope, error;
+	double slope, error, share;
 
-	if (!pace_slope(p, &slope, &error))
+	if (!sum_up(p, &slope, &error, &share))
 		return PACE_UNKNOWN;
 	if (error < EXACT && slope - CERTAIN * error > HALF)
-		return PACE_KEPT;
+		return share > HALF ? PACE_KEPT : PACE_UNKNOWN;
 	return slope + CERTAIN * error < HALF ? PACE_ADDED : PACE_UNKNOWN;
 }

@@ -197,6 +197,9 @@ static const struct row rows[] = {
 	{ "at random", work_same, sleep_at_random, 50 * US, 20 * US, PACE_UNKNOWN, 200 },
 	{ "twice as long each time", work_polls, sleep_longer, 10 * US, 10 * US, PACE_UNKNOWN,
 	  200 },
+	/* Timers that are ended together make up for so little. */
+	{ "to the next tick, next to no work", work_polls, sleep_to_grid, 10 * US, 10 * US,
+	  PACE_UNKNOWN, 200 },
 	{ "a fixed sleep, work that is always the same", work_same, sleep_fixed, 0, 0, PACE_UNKNOWN,
 	  200 },
 };
