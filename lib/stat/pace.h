@@ -2,7 +2,8 @@
 /*
  * Whether sleeps keep a pace or are added to the work between them: pure functions of times that know no events. A sleep
  * that keeps a pace is as much shorter as the work before it took longer, so that nothing is gained without it; one that is
- * added does not depend on the work. Neither assumes a distribution of the times.
+ * added does not depend on the work. Neither assumes a distribution of the times. Where the work hardly differs the two are
+ * the same: that is no pace.
  */
 #ifndef INGERO_STAT_PACE_H
 #define INGERO_STAT_PACE_H
