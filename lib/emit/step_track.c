@@ -6,7 +6,6 @@
 #include "lib/emit/step_track.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/human.h"
@@ -143,8 +142,16 @@ static void insert_thread(struct step_track shown[STEP_PROGRAMS], unsigned n,
 	shown[end] = *t;
 }
 
-/* The second thread of a program that is shown with most time, after one with that much; *from is its place in the list. */
-static bool find_thread(const struct report *r, const bool *taken, size_t *from,
+static bool is_shown(const struct step_track *shown, unsigned n, const struct step_track *t)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (shown[i].track == t->track)
+			return true;
+	return false;
+}
+
+/* Of the second threads of programs that are not shown yet the one with most time. */
+static bool find_thread(const struct report *r, const struct step_track *shown, unsigned n,
 			struct step_track *best)
 {
 	const struct paths *all = &r->chains->paths;
@@ -152,10 +159,9 @@ static bool find_thread(const struct report *r, const bool *taken, size_t *from,
 	bool found = false;
 
 	for (size_t i = 0; i < all->tracks.n; i++)
-		if (!taken[i] && get_track(r, i, &t) && is_own_second(all, i, &t) &&
+		if (get_track(r, i, &t) && !is_shown(shown, n, &t) && is_own_second(all, i, &t) &&
 		    (!found || t.ns > best->ns)) {
 			*best = t;
-			*from = i;
 			found = true;
 		}
 	return found;
@@ -165,10 +171,8 @@ unsigned step_track_shown(const struct report *r, struct step_track shown[STEP_P
 			  unsigned *more)
 {
 	const struct paths *all = &r->chains->paths;
-	bool *taken = calloc(all->tracks.n + 1, sizeof(*taken));
 	unsigned n = 0, programs = 0, threads = 0;
 	struct step_track t;
-	size_t from = 0;
 
 	for (size_t i = 0; i < all->tracks.n; i++) {
 		if (!get_track(r, i, &t))
@@ -179,14 +183,8 @@ unsigned step_track_shown(const struct report *r, struct step_track shown[STEP_P
 			shown[n++] = t;
 	}
 	*more = programs + threads - n;
-	/* Without memory programs are shown, and the others are counted. */
-	while (taken && n < STEP_PROGRAMS && find_thread(r, taken, &from, &t)) {
-		taken[from] = true;
-		insert_thread(shown, n, &t);
-		n++;
-		--*more;
-	}
-	free(taken);
+	for (; n < STEP_PROGRAMS && find_thread(r, shown, n, &t); --*more)
+		insert_thread(shown, n++, &t);
 	return n;
 }
 
