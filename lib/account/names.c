@@ -105,7 +105,7 @@ static bool is_thread_of_others(const struct world *w, const struct line_culprit
 
 	struct bytes own = world_text(w, c->name), whole;
 
-	if (c->kind != CULPRIT_TASK || !th || !p || th->tid == p->tgid || !own.n)
+	if (c->kind != CULPRIT_TASK || c->related || !th || !p || th->tid == p->tgid || !own.n)
 		return false;
 	whole = world_text(w, world_process_name(w, c->process, 0, INT64_MAX));
 	/* Threads have their process's name until they take one. */
@@ -148,7 +148,8 @@ void name_culprit(struct buf *out, const struct world *w, const struct tally *t,
 		name = name_thread(w, t, c->thread);
 		break;
 	default:
-		name = world_text(w, c->name);
+		/* Known by its first name, told by the one it has. */
+		name = c->related ? name_process(w, t, c->process) : world_text(w, c->name);
 		break;
 	}
 	if (name.n)
