@@ -202,8 +202,8 @@ def known(python):
     tap.ok(shares and shares[0].split()[-1] == "%.2f%%" % (100 * (total - cut) / total), f"{name}: the share told is the true one",
            (shares, total, cut))
     # Each says what it executes before and after an exec.
-    said, calls, _, _ = recorded(f"{name}, exec", python, ["nested,executed"])
-    tap.ok(len(said) >= 4 and not differs(said, calls), f"{name}: before and after an exec", explain(differs(said, calls)))
+    said, calls, _, err = recorded(f"{name}, exec", python, ["nested,executed"])
+    tap.ok(len(said) >= 4 and not differs(said, calls), f"{name}: before and after an exec", explain(differs(said, calls)) + "\n" + err)
     said, calls, _, _ = recorded(f"{name}, interpreters", python, ["interpreters"])
     what = f"{name}: several interpreters in one thread"
     if python.version >= (3, 10):
