@@ -325,7 +325,8 @@ CREATE TABLE frames (
 CREATE TABLE stacks (
 	id INTEGER PRIMARY KEY,
 	hash INTEGER NOT NULL, -- stack_traces.hash: stacks that read the same share it
-	frames TEXT NOT NULL -- JSON array of frames.id, innermost first
+	frames TEXT NOT NULL, -- JSON array of frames.id, innermost first
+	ended INTEGER -- how the walk of its native frames went: a mask, see the stack of formats/ige.md; 0: not known
 );
 
 CREATE TABLE contexts ( -- where and as whom an event happened
@@ -439,7 +440,10 @@ CREATE TABLE coverage_records (
 	"link" TEXT,
 	"site" TEXT,
 	"gap_ns" INTEGER,
-	"node" INTEGER -- nodes.id
+	"node" INTEGER, -- nodes.id
+	"bytes" INTEGER,
+	"build_ns" INTEGER,
+	"searched" INTEGER
 );
 
 CREATE TABLE loss_records (

@@ -137,7 +137,7 @@ static uint32_t stack_of(struct archive_reader *r, sqlite3_stmt *s)
 			frames[n++] = frame;
 		p = *end == ',' ? end + 1 : "";
 	}
-	return world_stack(r->w, frames, n);
+	return world_stack_with_end(r->w, frames, n, (uint32_t)sqlite3_column_int64(s, 2));
 }
 
 static uint32_t ctx_of(struct archive_reader *r, sqlite3_stmt *s)
@@ -242,7 +242,7 @@ int read_subjects(struct archive_reader *r, struct err *e)
 		  { "id", "kind", "module", "offset", "name", "file", "symbol", "symbol_file",
 		    "symbol_line", "symbol_delta" },
 		  frame_of },
-		{ WORLD_STACK, "stacks", { "id", "frames" }, stack_of },
+		{ WORLD_STACK, "stacks", { "id", "frames", "ended" }, stack_of },
 		{ WORLD_CTX,
 		  "contexts",
 		  { "id", "node", "image", "thread", "cgroup", "gpu" },

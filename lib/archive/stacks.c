@@ -163,6 +163,7 @@ static int write_stack(struct archive_writer *a, sqlite3_stmt *one, sqlite3_stmt
 	sqlite3_bind_int64(one, 1, stack);
 	sqlite3_bind_int64(one, 2, archive_stack_hash(a, stack));
 	archive_bind_text(one, 3, buf_bytes(&ids));
+	sqlite3_bind_int64(one, 4, world_stack_end(a->w, stack));
 	rc = ids.failed || ips.failed || frames.failed ? err_nomem(e) : archive_step(a, one, e);
 	sqlite3_bind_int64(text, 1, archive_stack_hash(a, stack));
 	archive_bind_text(text, 2, buf_bytes(&ips));
@@ -211,7 +212,7 @@ int archive_stacks_write(struct archive_writer *a, struct err *e)
 	sqlite3_stmt *one = NULL, *text = NULL;
 	int rc = used ? mark_stacks(a, used, n, e) : err_nomem(e);
 
-	rc = rc ? rc : archive_prepare(a, &one, "INSERT INTO stacks VALUES (?,?,?)", e);
+	rc = rc ? rc : archive_prepare(a, &one, "INSERT INTO stacks VALUES (?,?,?,?)", e);
 	rc = rc ? rc
 		: archive_prepare(a, &text, "INSERT OR IGNORE INTO stack_traces VALUES (?,?,?)", e);
 	for (uint32_t id = 1; !rc && id <= n; id++) {

@@ -153,12 +153,14 @@ static uint32_t take_subject(struct ige_dict_reader *d, enum ige_dict_kind kind,
 	case IGE_D_STACK: {
 		uint32_t frames[WORLD_STACK_MAX];
 		uint64_t n = varint_get(c);
+		uint32_t end;
 
 		if (n > WORLD_STACK_MAX)
 			c->failed = true;
 		for (uint64_t i = 0; i < n && !c->failed; i++)
 			frames[i] = REF(FRAME);
-		return c->failed ? 0 : world_stack(w, frames, (unsigned)n);
+		end = !c->failed && c->p < c->end ? (uint32_t)varint_get(c) : 0;
+		return c->failed ? 0 : world_stack_with_end(w, frames, (unsigned)n, end);
 	}
 	case IGE_D_CTX: {
 		struct world_ctx v = { .node = REF(NODE) };

@@ -189,6 +189,8 @@ static void define(struct ige_dict_writer *d, enum world_kind kind, uint32_t id,
 		varint_put(b, n);
 		for (unsigned i = 0; i < n; i++)
 			varint_put(b, REF(FRAME, frames[i]));
+		if (world_stack_end(w, id))
+			varint_put(b, world_stack_end(w, id));
 		break;
 	}
 	case WORLD_CTX: {

@@ -99,7 +99,7 @@ static uint32_t stack(struct input_mask *m, uint32_t id)
 		return 0;
 	for (unsigned i = 0; i < n; i++)
 		frames[i] = REF(FRAME, old[i]);
-	return world_stack(m->to, frames, n);
+	return world_stack_with_end(m->to, frames, n, world_stack_end(m->from, id));
 }
 
 #define COPY(KIND, kind)                                                \

@@ -21,6 +21,7 @@
 
 struct stack {
 	uint32_t n;
+	uint32_t end; /* enum world_stack_end */
 	const uint32_t *frames;
 };
 
@@ -138,18 +139,24 @@ static bool stack_equal(const void *e, const void *key)
 {
 	const struct stack *a = e, *b = key;
 
-	return a->n == b->n && memcmp(a->frames, b->frames, a->n * sizeof(*a->frames)) == 0;
+	return a->n == b->n && a->end == b->end &&
+	       memcmp(a->frames, b->frames, a->n * sizeof(*a->frames)) == 0;
 }
 
 uint32_t world_stack(struct world *w, const uint32_t *frames, unsigned n)
 {
-	struct stack s = { n, frames };
+	return world_stack_with_end(w, frames, n, 0);
+}
+
+uint32_t world_stack_with_end(struct world *w, const uint32_t *frames, unsigned n, uint32_t end)
+{
+	struct stack s = { n, end, frames };
 	uint64_t hash;
 	uint32_t id;
 
 	if (n == 0 || n > WORLD_STACK_MAX)
 		return 0;
-	hash = hash_bytes(frames, n * sizeof(*frames), 0);
+	hash = hash_bytes(frames, n * sizeof(*frames), end);
 	id = intern_find(&w->tables[WORLD_STACK], hash, stack_equal, &s);
 	if (!id) {
 		s.frames = (const uint32_t *)(const void *)arena_copy(&w->texts, frames,
@@ -167,6 +174,13 @@ const uint32_t *world_get_stack(const struct world *w, uint32_t id, unsigned *n)
 
 	*n = s ? s->n : 0;
 	return s ? s->frames : NULL;
+}
+
+uint32_t world_stack_end(const struct world *w, uint32_t id)
+{
+	const struct stack *s = intern_at(&w->tables[WORLD_STACK], id);
+
+	return s ? s->end : 0;
 }
 
 /* ---- subjects: found by key words -------------------------------------------------------------- */

@@ -124,6 +124,26 @@ uint32_t world_ctx(struct world *w, const struct world_ctx *v);
 #define WORLD_STACK_MAX 256
 uint32_t world_stack(struct world *w, const uint32_t *frames, unsigned n);
 
+/* How the walk of the native frames of a stack went: a mask, part of its key. 0: not known. Numbers are for ever: they stand in
+ * files. */
+enum world_stack_end {
+	STACK_AT_START = 1 << 0, /* it reached the start of a thread or of the program */
+	STACK_CUT = 1 << 1,	 /* it is deeper than is recorded */
+	STACK_GUESSED =
+		1
+		<< 2, /* a frame was found by the frame pointer alone, in code that no table covers */
+	STACK_NO_TABLE = 1 << 3, /* it ended in a file without an unwind table */
+	STACK_NO_RULE =
+		1 << 4, /* it ended at an instruction that no rule covers, or at no known code */
+	STACK_UNREADABLE = 1 << 5, /* its memory could not be read */
+	STACK_STUCK = 1 << 6,	   /* the next frame would not be further out */
+	STACK_CHANGING = 1 << 7,   /* what was mapped was changing: any frame may be wrong */
+	STACK_FRAME_POINTERS =
+		1 << 8, /* it went by frame pointers alone: frames may be left out unmarked */
+};
+uint32_t world_stack_with_end(struct world *w, const uint32_t *frames, unsigned n, uint32_t end);
+uint32_t world_stack_end(const struct world *w, uint32_t id);
+
 /* NULL for id 0 and ids never minted. */
 const struct world_node *world_get_node(const struct world *w, uint32_t id);
 const struct world_process *world_get_process(const struct world *w, uint32_t id);

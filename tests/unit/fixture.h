@@ -48,7 +48,7 @@ static inline void fixture_init(struct fixture *f)
 		symbol.name = world_string(f->w, bytes_of(name));
 		frames[i] = world_frame(f->w, &frame);
 		world_symbol(f->w, frames[i], &symbol);
-		f->stack[i] = world_stack(f->w, frames, i + 1);
+		f->stack[i] = world_stack_with_end(f->w, frames, i + 1, i * STACK_FRAME_POINTERS);
 	}
 	for (uint32_t i = 0; i < 2; i++) {
 		struct world_thread thread = { .process = f->process,

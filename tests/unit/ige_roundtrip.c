@@ -19,7 +19,7 @@ static bool same_event(const struct world *wa, const struct event *a, const stru
 
 	if (a->end_ns != b->end_ns || a->dur_ns != b->dur_ns || a->op != b->op ||
 	    a->depth != b->depth || a->ret != b->ret || a->present != b->present || !ca != !cb ||
-	    na != nb)
+	    na != nb || world_stack_end(wa, a->stack) != world_stack_end(wb, b->stack))
 		return false;
 	if (ca && ca->thread) {
 		const struct world_thread *ta = world_get_thread(wa, ca->thread),

@@ -280,7 +280,7 @@ static void plant(struct planted *p)
 				.end_ns = 100,
 				.dur_ns = 5,
 				.ctx = world_ctx(w, &ctx),
-				.stack = world_stack(w, frames, 2),
+				.stack = world_stack_with_end(w, frames, 2, STACK_CUT),
 				.present = 7,
 				.x = { 1, NUMBER, NUMBER } };
 	p->f.w = w;
@@ -320,6 +320,7 @@ static void nothing_comes_through(void)
 			   "no machine");
 			world_get_stack(to, ev->stack, &n);
 			is_u64(n, 2, "the stack");
+			is_u64(world_stack_end(to, ev->stack), STACK_CUT, "how it ended");
 			continue;
 		}
 		records++;

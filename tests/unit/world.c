@@ -73,6 +73,11 @@ static void test_frames(void)
 	frames[1] = world_frame(w, &f);
 	is_u64(world_stack(w, frames, 2), world_stack(w, frames, 2), "equal stacks are one");
 	ok(world_stack(w, frames, 1) != world_stack(w, frames, 2), "a shorter stack is another");
+	ok(world_stack_with_end(w, frames, 2, STACK_CUT) != world_stack(w, frames, 2),
+	   "one that ended otherwise is another");
+	is_u64(world_stack_end(w, world_stack_with_end(w, frames, 2, STACK_CUT)), STACK_CUT,
+	       "its end comes back");
+	is_u64(world_stack_end(w, world_stack(w, frames, 2)), 0, "no end is known of others");
 	is_u64(world_get_stack(w, world_stack(w, frames, 2), &depth)[1], frames[1],
 	       "frames come back");
 	is_u64(depth, 2, "and their number");
