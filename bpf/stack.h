@@ -72,8 +72,10 @@ static long walk_steps(u32 i, struct walk_at *at)
 	u32 n = w->n, k;
 	long done = 1;
 
-	if (bp - w->base > w->most && !walk_copy(w, bp))
+	if (bp - w->base > w->most && !walk_copy(w, bp)) {
+		w->ends = UNWIND_BY_POINTERS | UNWIND_FAULT;
 		return 1;
+	}
 #pragma unroll
 	for (k = 0; k < WALK_STEPS; k++) {
 		off = bp - w->base;
@@ -83,11 +85,15 @@ static long walk_steps(u32 i, struct walk_at *at)
 		next = w->window[off & (WALK_WINDOW / 8 - 1)];
 		address = w->window[(off & (WALK_WINDOW / 8 - 1)) + 1];
 		address = return_address(w, at->st, bp + 8, CODE_ADDRESS(address));
-		if (address < 4096 || n >= WIRE_STACK_MAX)
+		if (address < 4096)
 			goto out;
+		if (n >= WIRE_STACK_MAX) {
+			w->ends = UNWIND_BY_POINTERS | UNWIND_CUT;
+			goto out;
+		}
 		/* Said again in a form that 6.1's verifier keeps: it forgets bounds known of a copy of n. */
 		__asm__ volatile("" : "+r"(n));
-		w->record.ip[n & WIRE_STACK_MAX] = address;
+		w->record.ip[n & (WIRE_STACK_MAX - 1)] = address;
 		hash = mix(hash, address);
 		n++;
 		if (next <= bp || (next & 7) || next - bp > FRAME_STEP_MAX)
@@ -102,6 +108,8 @@ out:
 	return done;
 }
 
+#define HELPER_MOST 127 /* as sysctl kernel.perf_event_max_stack has it */
+
 /* Kernels without bpf_loop. */
 static __always_inline void walk_helper(void *ctx, struct walk *w, struct task_state *st)
 {
@@ -109,6 +117,7 @@ static __always_inline void walk_helper(void *ctx, struct walk *w, struct task_s
 	u32 i;
 
 	w->n = bytes > 0 ? (u64)bytes >> 3 : 0;
+	w->ends = UNWIND_BY_POINTERS | (w->n >= HELPER_MOST ? UNWIND_CUT : 0);
 	for (i = 0; i < WIRE_STACK_MAX; i++) {
 		u64 address;
 
@@ -220,6 +229,8 @@ static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u6
 		w->bp = bp;
 		w->base = bp + 8; /* nothing copied yet */
 		w->most = 0;
+		/* Where a frame pointer leads nowhere, unless the walk says otherwise. */
+		w->ends = UNWIND_BY_POINTERS | UNWIND_STUCK;
 		if (!(bp & 7) && bp >= sp && bp - sp <= FRAME_STEP_MAX)
 			bpf_loop(WIRE_STACK_MAX, walk_steps, &at, 0);
 	} else {

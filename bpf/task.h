@@ -110,6 +110,7 @@ struct walk {
 	u32 slot;	/* of its process in unwind_processes, + 1; 0: not known */
 	u32 slot_epoch; /* unwind_epoch when it was asked for */
 	u32 generation; /* of the process's mappings, for this walk */
+	u32 searched;	/* rules that no cache had, of this walk */
 	u32 outer;	/* open calls whose return address has not been passed yet */
 	/* Stacks met last, by some bits of their hash: most calls come from where another has come from. */
 	u64 known_hash[WALK_KNOWN];

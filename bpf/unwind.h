@@ -65,6 +65,14 @@ __weak struct {
 	__type(value, struct unwind_set);
 } unwind_cache SEC(".maps");
 
+/* Of each CPU. A thread that is moved in between may lose one: they are for a mean. */
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct unwind_counts);
+} unwind_counts SEC(".maps");
+
 __weak __u32 unwind_epoch SEC(".bss"); /* counts changes of unwind_slots */
 
 #define LIST_STEPS 12 /* UNWIND_MAPPINGS_MAX */
@@ -256,6 +264,7 @@ static __always_inline u64 unwind_rule_at(struct walk *w, u64 look)
 	if ((set->mixed[1] ^ rule) == key)
 		return rule;
 	rule = unwind_find(w->slot - 1, look);
+	w->searched++;
 	set->mixed[1] = set->mixed[0];
 	set->rule[1] = set->rule[0];
 	set->mixed[0] = key ^ rule;
@@ -341,7 +350,7 @@ __weak __noinline int unwind_frames(struct walk *w, struct task_state *st)
 	next:
 		/* Said again in a form that 6.1's verifier keeps, see walk_steps. */
 		__asm__ volatile("" : "+r"(n));
-		w->record.ip[n & WIRE_STACK_MAX] = ip;
+		w->record.ip[n & (WIRE_STACK_MAX - 1)] = ip;
 		hash = mix(hash, ip);
 		n++;
 	}
@@ -382,10 +391,12 @@ static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u
 					u64 sp, u64 bp, u32 exact)
 {
 	struct unwind_process *p = unwind_process_of(w, tgid);
-	u32 k;
+	struct unwind_counts *counts;
+	u32 k, zero = 0;
 
 	if (!p)
 		return 0;
+	w->searched = 0;
 	w->generation = p->generation & 0xffff;
 	w->ends = 0;
 	w->record.ip[0] = ip;
@@ -405,6 +416,11 @@ static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u
 	    (*(volatile u32 *)&p->generation & 0xffff) != w->generation)
 		w->ends |= UNWIND_CHANGING;
 	w->hash = mix(w->hash, w->ends);
+	counts = bpf_map_lookup_elem(&unwind_counts, &zero);
+	if (counts) {
+		counts->walks++;
+		counts->searched += w->searched;
+	}
 	return 1;
 }
 

@@ -76,6 +76,11 @@ struct unwind_process {
 	__u32 looked; /* changes when the list was made: as long as it is another number the list may be wrong */
 };
 
+/* Of stacks that were walked by tables: how many, and how many rules of their frames no cache had. */
+struct unwind_counts {
+	__u64 walks, searched;
+};
+
 /* A process's list: entry 0 has the number of those behind it in start; they are sorted by address. */
 struct unwind_mapping {
 	__u64 start, end;
@@ -91,14 +96,15 @@ struct unwind_mapping {
 
 /* Why a stack ends where it does: a mask. */
 enum unwind_end {
-	UNWIND_ENDS = 1 << 0,	   /* at the start of a thread or of the program */
-	UNWIND_CUT = 1 << 1,	   /* it is deeper than is told */
-	UNWIND_GUESSED = 1 << 2,   /* a frame of it was found by the frame pointer alone */
-	UNWIND_TABLELESS = 1 << 3, /* in a file that has no table */
-	UNWIND_UNKNOWN = 1 << 4,   /* at an instruction whose rule is not followed, or no code */
-	UNWIND_FAULT = 1 << 5,	   /* its memory could not be read */
-	UNWIND_STUCK = 1 << 6,	   /* the next frame would not be further out */
-	UNWIND_CHANGING = 1 << 7,  /* what is mapped was changing: any frame may be wrong */
+	UNWIND_ENDS = 1 << 0,	     /* at the start of a thread or of the program */
+	UNWIND_CUT = 1 << 1,	     /* it is deeper than is told */
+	UNWIND_GUESSED = 1 << 2,     /* a frame of it was found by the frame pointer alone */
+	UNWIND_TABLELESS = 1 << 3,   /* in a file that has no table */
+	UNWIND_UNKNOWN = 1 << 4,     /* at an instruction whose rule is not followed, or no code */
+	UNWIND_FAULT = 1 << 5,	     /* its memory could not be read */
+	UNWIND_STUCK = 1 << 6,	     /* the next frame would not be further out */
+	UNWIND_CHANGING = 1 << 7,    /* what is mapped was changing: any frame may be wrong */
+	UNWIND_BY_POINTERS = 1 << 8, /* found by frame pointers alone: frames may be left out */
 };
 
 /* arm64 */

@@ -168,15 +168,15 @@ struct wire_thread {
 	char comm[16];
 };
 
-#define WIRE_STACK_MAX 127
+#define WIRE_STACK_MAX 128 /* a power of two: the walks mask indexes by it */
 struct wire_stack {
 	__u8 kind;
 	__u8 python; /* enum python_flag */
 	__u16 n;
 	__u32 id;
 	__u32 tgid;
-	__u32 ends;		      /* enum unwind_end; 0: found by frame pointers */
-	__u64 ip[WIRE_STACK_MAX + 1]; /* innermost first; the first n cross */
+	__u32 ends;		  /* enum unwind_end */
+	__u64 ip[WIRE_STACK_MAX]; /* innermost first; the first n cross */
 };
 #define WIRE_STACK_HEAD 16
 

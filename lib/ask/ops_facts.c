@@ -18,9 +18,11 @@ static uint32_t text_of(struct world *w, struct bytes text)
 }
 
 /* Among the keys of metrics, which are below it. */
-static uint64_t layer_key(const struct ops_layer *l)
+static uint64_t layer_key(const struct world *w, const struct ops_layer *l)
 {
-	const uint32_t what[] = { l->process, l->node, l->layer, l->path };
+	bool ends = bytes_equal(world_text(w, l->layer), bytes_of("stacks"));
+	/* A module can have stacks that end in it for several reasons. */
+	const uint32_t what[] = { l->process, l->node, l->layer, l->path, ends ? l->reason : 0 };
 
 	return hash_bytes(what, sizeof(what), 0) | UINT64_C(1) << 63;
 }
@@ -38,15 +40,19 @@ static bool layer(struct ops_summary *a, struct map *by, struct world *w, const 
 				 .requested = c->requested,
 				 .attached = c->attached,
 				 .failed = c->failed,
-				 .gap_ns = c->gap_ns };
+				 .gap_ns = c->gap_ns,
+				 .delivered = c->delivered,
+				 .bytes = c->bytes,
+				 .build_ns = c->build_ns,
+				 .searched = c->searched };
 	uint64_t at;
 
-	if (map_get(by, layer_key(&new), &at)) {
+	if (map_get(by, layer_key(w, &new), &at)) {
 		a->layers.v[at] = new;
 		return true;
 	}
 	return a->layers.n >= LAYERS_MAX ||
-	       (vec_push(&a->layers, new) && map_put(by, layer_key(&new), a->layers.n - 1));
+	       (vec_push(&a->layers, new) && map_put(by, layer_key(w, &new), a->layers.n - 1));
 }
 
 static uint64_t metric_key(uint16_t metric, uint32_t node)

@@ -4,6 +4,7 @@
 
 #include "lib/base/human.h"
 #include "lib/emit/cells.h"
+#include "lib/emit/unwind_coverage.h"
 #include "lib/emit/view_lines.h"
 #include "lib/event/missing.h"
 #include "lib/event/record.h"
@@ -36,10 +37,9 @@ static void left_out_line(struct buf *out, const char *what, const char *why, ui
 
 static void stacks_line(struct buf *out, const struct world *w, const struct stack_ends_sum *sum)
 {
-	if (!sum || sum->events == 0 || sum->whole == sum->events)
+	if (!sum || sum->events == 0 || (sum->whole == sum->events && !sum->walks_known))
 		return;
-	buf_printf(out, "coverage: native stacks: %.2f%% of %s reach main or a thread's start",
-		   100.0 * (double)sum->whole / (double)sum->events, human_count(sum->events).s);
+	buf_puts(out, "coverage: native stacks: ");
 	stack_ends_text(sum, w, ENDS_SHOWN, out);
 	buf_putc(out, '\n');
 }
@@ -183,6 +183,7 @@ void ops_coverage_lines(struct buf *out, const struct world *w, const struct ops
 			   "second of each CPU; ingero-explain says where)\n",
 			   human_ns(1000000000 / s->cpu_hz).s, s->cpu_hz);
 	stacks_line(out, w, s->stacks);
+	unwind_coverage_text(out, w, s);
 	if (s->cost_over_ns)
 		buf_printf(out,
 			   "coverage: recording took about %s of the wall time from the programs "
@@ -211,7 +212,8 @@ void ops_coverage_lines(struct buf *out, const struct world *w, const struct ops
 		}
 		/* What has no probes at all stands among the calls that are not recorded. */
 		if (l->failed == 0 || (l->process && l->attached == 0) ||
-		    bytes_equal(world_text(w, l->layer), bytes_of("stacks")))
+		    bytes_equal(world_text(w, l->layer), bytes_of("stacks")) ||
+		    unwind_coverage_is(w, l))
 			continue; /* stacks: counted anew from what is looked at */
 		buf_puts(out, "coverage: ");
 		if (lost.n) {

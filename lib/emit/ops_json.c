@@ -11,6 +11,7 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/timetext.h"
 #include "lib/emit/by.h"
+#include "lib/emit/unwind_coverage.h"
 #include "lib/emit/view_json.h"
 #include "lib/emit/view_json_parts.h"
 #include "lib/event/chain.h"
@@ -307,6 +308,7 @@ static void stacks(struct jsonw *j, const struct world *w, const struct stack_en
 	jsonw_key_u64(j, "events", sum->events);
 	jsonw_key_u64(j, "whole", sum->whole);
 	jsonw_key_u64(j, "too_deep", sum->deep);
+	jsonw_key_u64(j, "by_frame_pointers", sum->by_pointers);
 	jsonw_key_array(j, "ends");
 	for (size_t i = 0; i < sum->ends.n; i++) {
 		const struct world_module *m = world_get_module(w, sum->ends.v[i].module);
@@ -314,6 +316,7 @@ static void stacks(struct jsonw *j, const struct world *w, const struct stack_en
 		jsonw_object_begin(j);
 		view_json_text(j, w, "path", m ? m->path : 0);
 		view_json_text(j, w, "build_id", m ? m->build_id : 0);
+		jsonw_key_str(j, "reason", stack_end_reason_name(sum->ends.v[i].reason));
 		jsonw_key_u64(j, "events", sum->ends.v[i].events);
 		jsonw_object_end(j);
 	}
@@ -360,6 +363,8 @@ static void coverage(struct jsonw *j, const struct world *w, const struct ops_su
 	if (s->cpu_hz)
 		jsonw_key_u64(j, "cpu_samples_hz", s->cpu_hz);
 	stacks(j, w, s->stacks);
+	jsonw_key(j, "unwind_tables");
+	unwind_coverage_json(j, w, s);
 	jsonw_key_u64(j, "stops", s->stops);
 	jsonw_key_u64(j, "stopped_ns", s->stopped_ns);
 	jsonw_key(j, "recording_cost");

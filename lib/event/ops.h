@@ -85,6 +85,8 @@ struct ops_layer {
 	uint32_t process, node, layer, path, reason, link; /* node: 0 the recording's own */
 	uint32_t requested, attached, failed;
 	uint64_t gap_ns; /* calls before that are not in the recording */
+	uint64_t delivered, bytes, build_ns,
+		searched; /* of unwind tables, as formats/records.def has it */
 };
 
 /* A function of the GPU, as launched by one op. */

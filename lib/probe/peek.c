@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "bpf/unwind_rule.h"
 #include "lib/host/proc.h"
 #include "lib/probe/peek_bpf.h"
 
@@ -64,7 +65,9 @@ static struct python_walk *python_of(const struct wire_asleep *a, struct python_
 bool probe_peek(const struct wire_asleep *a, struct python_process *python, probe_ring_fn *out,
 		void *ctx)
 {
-	struct wire_stack s = { .kind = WIRE_STACK, .id = a->stack, .tgid = a->tgid };
+	struct wire_stack s = {
+		.kind = WIRE_STACK, .id = a->stack, .tgid = a->tgid, .ends = UNWIND_BY_POINTERS
+	};
 	struct python_walk *w = NULL;
 	struct map numbers = { 0 };
 	struct peek p = { .tgid = a->tgid, .codes = &numbers, .out = out, .ctx = ctx };
@@ -77,6 +80,7 @@ bool probe_peek(const struct wire_asleep *a, struct python_process *python, prob
 		code_number = CODES_OURS;
 	peek = &p;
 	s.n = (__u16)frames_read(a, (u64 *)s.ip);
+	s.ends |= s.n == WIRE_STACK_MAX ? UNWIND_CUT : UNWIND_STUCK;
 	if (python)
 		w = python_of(a, python);
 	slept = has_slept(a);

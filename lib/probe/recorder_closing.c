@@ -12,21 +12,22 @@
 /* How far stacks can be trusted to be there. */
 static void tell_shares(struct probe_recorder *r, const struct probe_shares *s)
 {
-	struct buf b = { 0 };
-
-	if (s->calls == 0)
-		return;
-	buf_printf(&b, "calls with a native stack: %.2f%%",
-		   100.0 * (double)s->stacks / (double)s->calls);
+	if (s->calls > s->stacks)
+		probe_recorder_tell(r, PROBE_LINE, "calls without a native stack: %s of %s",
+				    human_count(s->calls - s->stacks).s, human_count(s->calls).s);
 	if (s->python)
-		buf_printf(&b, "; of %s out of Python with a whole Python stack: %.2f%%",
-			   human_count(s->python).s,
-			   100.0 * (double)s->python_whole / (double)s->python);
-	probe_recorder_tell(r, PROBE_LINE, "%s", buf_text(&b));
-	buf_free(&b);
+		probe_recorder_tell(r, PROBE_LINE,
+				    "of %s calls out of Python with a whole Python stack: %.2f%%",
+				    human_count(s->python).s,
+				    100.0 * (double)s->python_whole / (double)s->python);
 }
 
 #define ENDS_SHOWN 3
+
+struct told_refusals {
+	struct buf *text;
+	unsigned n;
+};
 
 /* How far native frames go, and who stands in the way. */
 static void tell_ends(struct probe_recorder *r)
@@ -34,15 +35,53 @@ static void tell_ends(struct probe_recorder *r)
 	struct stack_ends_sum sum = { 0 };
 	struct buf b = { 0 };
 
-	if (!stack_ends_count(&r->stack_ends, r->world, &sum) || sum.events == 0 ||
-	    sum.whole == sum.events)
-		goto out;
-	buf_printf(&b, "native stacks that reach main or a thread's start: %.2f%%",
-		   100.0 * (double)sum.whole / (double)sum.events);
-	stack_ends_text(&sum, r->world, ENDS_SHOWN, &b);
-	probe_recorder_tell(r, PROBE_LINE, "%s", buf_text(&b));
-out:
+	if (stack_ends_count(&r->stack_ends, r->world, &sum) && sum.events) {
+		buf_puts(&b, "native stacks: ");
+		stack_ends_text(&sum, r->world, ENDS_SHOWN, &b);
+		if (sum.by_pointers && !r->unwinds)
+			buf_puts(&b, " (--unwind-memory 64m: go by unwind tables)");
+		probe_recorder_tell(r, PROBE_LINE, "%s", buf_text(&b));
+	}
 	stack_ends_sum_free(&sum);
+	buf_free(&b);
+}
+
+static int add_refusal(void *ctx, const struct probe_unwinds_refusal *refusal, struct err *e)
+{
+	struct told_refusals *t = ctx;
+	const char *slash = strrchr(refusal->path, '/');
+
+	(void)e;
+	if (t->n++ >= ENDS_SHOWN)
+		return 0;
+	buf_puts(t->text, t->n > 1 ? ", " : ": ");
+	human_safe(t->text, bytes_of(slash ? slash + 1 : refusal->path));
+	buf_printf(t->text, " (%s)", refusal->why);
+	return 0;
+}
+
+/* What the tables cost, and which files have none. */
+static void tell_unwinds(struct probe_recorder *r)
+{
+	struct probe_unwinds_sum sum = probe_unwinds_totals(r->unwinds);
+	struct buf b = { 0 };
+	struct told_refusals told = { &b, 0 };
+	struct err ignored = { 0 };
+
+	if (sum.modules + sum.refused == 0)
+		return;
+	buf_printf(&b, "unwind tables: of %s files, %s in the kernel, built in %s",
+		   human_count(sum.modules).s, human_bytes(sum.bytes).s, human_ns(sum.build_ns).s);
+	if (sum.walks)
+		buf_printf(&b, "; rules searched for: %.3f a stack",
+			   (double)sum.searched / (double)sum.walks);
+	if (sum.refused) {
+		buf_printf(&b, "; %s cannot be unwound", human_count(sum.refused).s);
+		probe_unwinds_refusals(r->unwinds, add_refusal, &told, &ignored);
+		if (told.n > ENDS_SHOWN)
+			buf_puts(&b, ", ...");
+	}
+	probe_recorder_tell(r, PROBE_LINE, "%s", buf_text(&b));
 	buf_free(&b);
 }
 
@@ -153,8 +192,9 @@ void probe_recorder_closing(struct probe_recorder *r, const char *where, uint64_
 		seconds > 0 ? 100 * cpu / seconds : 0, r->start_cpu);
 	probe_recorder_tell_cost(r);
 	if (strcmp(t.walker, "none") != 0) {
-		tell_shares(r, &t.shares);
 		tell_ends(r);
+		tell_unwinds(r);
+		tell_shares(r, &t.shares);
 	}
 	tell_missing(r, &t);
 	tell_thinned(r);

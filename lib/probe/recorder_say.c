@@ -32,6 +32,8 @@ int probe_recorder_say_coverage(struct probe_recorder *r, int64_t now, struct er
 		if (rc == 0)
 			rc = probe_say_stack_ends(r->writer, r->world, &r->stack_ends, e);
 		if (rc == 0)
+			rc = probe_say_unwinds(r->writer, r->unwinds, e);
+		if (rc == 0)
 			rc = probe_say_pythons(r->writer, r->pythons, NULL, probe_recorder_process,
 					       r, e);
 		if (rc == 0)

@@ -67,4 +67,5 @@ NEVER(void, probe_session_unwind_close, struct probe_unwind_maps *m)
 NEVER(size_t, probe_session_unwind_table, struct probe_session *s, uint32_t module, const struct unwind_table *t)
 NEVER(size_t, probe_session_unwind_list, struct probe_session *s, uint32_t slot, const struct unwind_mapping *list, uint32_t n)
 NEVER(bool, probe_session_unwind_slot, struct probe_session *s, uint32_t tgid, uint32_t slot, bool on)
+NEVER(struct unwind_counts, probe_session_unwind_counts, const struct probe_session *s)
 /* clang-format on */

@@ -6,6 +6,7 @@
  */
 #include "lib/probe/session_unwind.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -128,4 +129,21 @@ bool probe_session_unwind_slot(struct probe_session *s, uint32_t tgid, uint32_t 
 
 	__atomic_fetch_add(&s->bpf->bss->unwind_epoch, 1, __ATOMIC_SEQ_CST);
 	return done;
+}
+
+struct unwind_counts probe_session_unwind_counts(const struct probe_session *s)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct unwind_counts *of_cpu = cpus > 0 ? calloc((size_t)cpus, sizeof(*of_cpu)) : NULL;
+	struct unwind_counts sum = { 0 };
+	uint32_t zero = 0;
+
+	if (of_cpu &&
+	    bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.unwind_counts), &zero, of_cpu) == 0)
+		for (int i = 0; i < cpus; i++) {
+			sum.walks += of_cpu[i].walks;
+			sum.searched += of_cpu[i].searched;
+		}
+	free(of_cpu);
+	return sum;
 }

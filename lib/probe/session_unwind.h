@@ -30,4 +30,7 @@ size_t probe_session_unwind_list(struct probe_session *s, uint32_t slot,
 /* The process's stacks are unwound from here on, or not any more. False: there is no room. */
 bool probe_session_unwind_slot(struct probe_session *s, uint32_t tgid, uint32_t slot, bool on);
 
+/* So far, of all CPUs. */
+struct unwind_counts probe_session_unwind_counts(const struct probe_session *s);
+
 #endif

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/unwind_rule.h"
 #include "lib/host/clock.h"
 #include "lib/host/rights.h"
 #include "lib/sym/registered.h"
@@ -19,6 +20,16 @@
 
 #define NAMED_AT_ONCE 64
 #define FORMER_NS     2000000000ll /* what was mapped until then may still be asked for */
+
+_Static_assert((int)UNWIND_ENDS == (int)STACK_AT_START && (int)UNWIND_CUT == (int)STACK_CUT &&
+		       (int)UNWIND_GUESSED == (int)STACK_GUESSED &&
+		       (int)UNWIND_TABLELESS == (int)STACK_NO_TABLE &&
+		       (int)UNWIND_UNKNOWN == (int)STACK_NO_RULE &&
+		       (int)UNWIND_FAULT == (int)STACK_UNREADABLE &&
+		       (int)UNWIND_STUCK == (int)STACK_STUCK &&
+		       (int)UNWIND_CHANGING == (int)STACK_CHANGING &&
+		       (int)UNWIND_BY_POINTERS == (int)STACK_FRAME_POINTERS,
+	       "what the kernel side says is what files say");
 
 /* Yours to free; NULL: unknown. */
 static char *name_of(struct module *m, uint64_t offset, uint64_t *delta)
@@ -453,7 +464,7 @@ static uint32_t native_gap(struct probe_stacks *s, const struct module *last)
 }
 
 uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint64_t *ip, unsigned n,
-			      const struct probe_part *python, unsigned npython,
+			      uint32_t end, const struct probe_part *python, unsigned npython,
 			      const char *python_missing)
 {
 	const struct process_maps *p = probe_stacks_maps_of(s, tgid);
@@ -499,7 +510,7 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint6
 			     npython ? native_gap(s, last) : 0);
 	if (python_missing)
 		frames[n++] = gap_frame(s, python_missing, "");
-	return world_stack(s->world, frames, n);
+	return world_stack_with_end(s->world, frames, n, end);
 }
 
 int probe_stacks_file(const struct probe_stacks *s, const char *path, const char *build_id)

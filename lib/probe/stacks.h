@@ -43,9 +43,10 @@ void probe_stacks_loops(struct probe_stacks *s, const struct host_mapping *m,
 			const struct sym_python_loop *loops, unsigned n);
 
 /* World stack of these addresses, innermost first, with Python frames where they belong; 0 only without memory.
- * python_missing: why frames beyond the last of python are missing, NULL when none are. */
+ * end: how the walk went, enum world_stack_end. python_missing: why frames beyond the last of python are missing, NULL when
+ * none are. */
 uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint64_t *ip, unsigned n,
-			      const struct probe_part *python, unsigned npython,
+			      uint32_t end, const struct probe_part *python, unsigned npython,
 			      const char *python_missing);
 
 /* Up to n bytes of what lay at the address of the process at that time (CLOCK_MONOTONIC), from its

@@ -265,14 +265,50 @@ int probe_say_stack_ends(struct ige_writer *wr, const struct world *w, const str
 	struct stack_ends_sum sum = { 0 };
 	int rc = stack_ends_count(s, w, &sum) ? 0 : err_nomem(e);
 
+	for (size_t i = 0; rc == 0 && i < sum.ends.n; i++)
+		rc = say_stacks(wr, w, sum.ends.v[i].module, sum.events, sum.ends.v[i].events,
+				stack_end_reason_text(sum.ends.v[i].reason), e);
+	if (rc == 0 && sum.deep)
+		rc = say_stacks(wr, w, 0, sum.events, sum.deep, "deeper than is recorded", e);
+	/* Last: readers who know them by path alone keep the newest. */
 	if (rc == 0 && sum.events)
 		rc = say_stacks(wr, w, 0, sum.events, sum.events - sum.whole, NULL, e);
-	for (size_t i = 0; rc == 0 && i < sum.ends.n; i++)
-		if (sum.ends.v[i].module)
-			rc = say_stacks(wr, w, sum.ends.v[i].module, sum.events,
-					sum.ends.v[i].events, "built without frame pointers", e);
 	stack_ends_sum_free(&sum);
 	return rc;
+}
+
+static int say_refusal(void *ctx, const struct probe_unwinds_refusal *refusal, struct err *e)
+{
+	struct record r = { .kind = RECORD_COVERAGE };
+
+	REC_SET(&r, COVERAGE, time_ns, host_clock_mono());
+	REC_SET(&r, COVERAGE, layer, bytes_of("unwind"));
+	REC_SET(&r, COVERAGE, path, bytes_of(refusal->path));
+	REC_SET(&r, COVERAGE, requested, 1);
+	REC_SET(&r, COVERAGE, attached, 0);
+	REC_SET(&r, COVERAGE, failed, 1);
+	REC_SET(&r, COVERAGE, reason, bytes_of(refusal->why));
+	return ige_writer_record(ctx, &r, e);
+}
+
+int probe_say_unwinds(struct ige_writer *wr, struct probe_unwinds *u, struct err *e)
+{
+	struct probe_unwinds_sum sum = probe_unwinds_totals(u);
+	struct record r = { .kind = RECORD_COVERAGE };
+	int rc = probe_unwinds_refusals(u, say_refusal, wr, e);
+
+	if (rc || sum.modules + sum.refused == 0)
+		return rc;
+	REC_SET(&r, COVERAGE, time_ns, host_clock_mono());
+	REC_SET(&r, COVERAGE, layer, bytes_of("unwind"));
+	REC_SET(&r, COVERAGE, requested, at_most_u32(sum.modules + sum.refused));
+	REC_SET(&r, COVERAGE, attached, at_most_u32(sum.modules));
+	REC_SET(&r, COVERAGE, failed, at_most_u32(sum.refused));
+	REC_SET(&r, COVERAGE, delivered, sum.walks);
+	REC_SET(&r, COVERAGE, bytes, sum.bytes);
+	REC_SET(&r, COVERAGE, build_ns, sum.build_ns);
+	REC_SET(&r, COVERAGE, searched, sum.searched);
+	return ige_writer_record(wr, &r, e);
 }
 
 int probe_say_missing(struct ige_writer *wr, const char *layer, uint64_t lost, uint64_t of,

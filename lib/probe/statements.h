@@ -14,6 +14,7 @@
 #include "lib/host/node.h"
 #include "lib/ige/writer.h"
 #include "lib/probe/copies.h"
+#include "lib/probe/unwinds.h"
 #include "lib/probe/wire.h"
 #include "lib/world/stack_ends.h"
 #include "lib/world/world.h"
@@ -53,9 +54,11 @@ int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 		       const struct probe_wire *wire, const struct probe_gone *gone,
 		       uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx, struct err *e);
 
-/* How far stacks reach: one record for all, one per module in which some end before main. */
+/* How far stacks reach: one record for all, one per module and reason for which some end before main. */
 int probe_say_stack_ends(struct ige_writer *wr, const struct world *w, const struct stack_ends *s,
 			 struct err *e);
+/* What unwind tables cost, and one record for each file that has none. Nothing where there are none (u may be NULL). */
+int probe_say_unwinds(struct ige_writer *wr, struct probe_unwinds *u, struct err *e);
 
 /* COVERAGE, of the whole recording: of so many things that events are said by, so many are lost. layer: as event/missing.h has
  * it. */

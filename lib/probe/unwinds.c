@@ -58,6 +58,7 @@ struct probe_unwinds {
 	bool running, stop;
 	VEC(struct order) orders;
 	uint64_t asked, done; /* orders, ever */
+	VEC(struct probe_unwinds_refusal) refusals;
 	struct probe_unwinds_sum sum;
 };
 
@@ -115,29 +116,46 @@ static void put_rules(struct probe_unwinds *u)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Builds its table, and puts it under this number. */
-static bool build_table(struct probe_unwinds *u, const struct unwind_module *m, uint32_t number)
+/* Builds its table, and puts it under this number. e says why its code cannot be unwound, where it cannot. */
+static bool build_table(struct probe_unwinds *u, const struct unwind_module *m, uint32_t number,
+			struct err *e)
 {
 	struct unwind_table *t = NULL;
-	struct err ignored = { 0 };
 	int64_t from = host_clock_mono();
 	size_t bytes = 0;
 	bool fits = false;
 
-	if (m->file && unwind_table_build(&t, m->file, u->rules, &ignored) == 0) {
+	if (m->file && unwind_table_build(&t, m->file, u->rules, e) == 0) {
 		fits = u->sum.bytes + unwind_table_bytes(t) <= u->memory;
 		put_rules(u);
 		if (fits)
 			bytes = probe_session_unwind_table(u->session, number, t);
+		if (!fits)
+			err_set(e, ERR_LIMIT, "no room within --unwind-memory");
+		else if (!bytes)
+			err_set(e, ERR_NOMEM, "the kernel has no memory for its table");
+		else if (t->npages == 0)
+			err_set(e, ERR_CANNOT, "it has no .eh_frame");
 	}
 	pthread_mutex_lock(&u->lock);
-	u->sum.modules += bytes > 0;
+	u->sum.modules += !e->code;
 	u->sum.bytes += bytes;
-	u->sum.refused += t && !bytes;
+	u->sum.refused += e->code != 0;
 	u->sum.build_ns += (uint64_t)(host_clock_mono() - from);
 	pthread_mutex_unlock(&u->lock);
 	unwind_table_free(t);
 	return bytes > 0;
+}
+
+static void note_refusal(struct probe_unwinds *u, struct bytes path, const struct err *e)
+{
+	struct probe_unwinds_refusal r = { .path = strndup(path.p, path.n) };
+
+	snprintf(r.why, sizeof(r.why), "%.*s", (int)sizeof(r.why) - 1, e->text);
+	pthread_mutex_lock(&u->lock);
+	if (!r.path || !vec_push(&u->refusals, r))
+		free(r.path);
+	pthread_mutex_unlock(&u->lock);
 }
 
 static bool is_module_of(const struct unwind_module *m, const struct host_mapping *h,
@@ -151,7 +169,7 @@ static bool is_module_of(const struct unwind_module *m, const struct host_mappin
 static uint32_t module_of(struct probe_unwinds *u, const struct host_mapping *h, int fd)
 {
 	struct unwind_module m = { .major = h->major, .minor = h->minor, .inode = h->inode };
-	struct err ignored = { 0 };
+	struct err e = { 0 };
 	struct stat st = { 0 };
 
 	if (fd < 0 || fstat(fd, &st))
@@ -163,9 +181,11 @@ static uint32_t module_of(struct probe_unwinds *u, const struct host_mapping *h,
 		return 0;
 	m.size = (int64_t)st.st_size;
 	m.changed_ns = changed_ns(&st);
-	if (sym_elf_open_fd(&m.file, fd, "a mapped file", &ignored))
+	if (sym_elf_open_fd(&m.file, fd, "a mapped file", &e))
 		m.file = NULL;
-	m.has_table = build_table(u, &m, (uint32_t)u->modules.n + 1);
+	m.has_table = build_table(u, &m, (uint32_t)u->modules.n + 1, &e);
+	if (e.code)
+		note_refusal(u, h->path, &e);
 	if (!vec_push(&u->modules, m)) {
 		sym_elf_free(m.file);
 		return 0;
@@ -340,6 +360,9 @@ void probe_unwinds_free(struct probe_unwinds *u)
 	probe_session_unwind_close(&u->maps);
 	unwind_rules_free(u->rules);
 	vec_free(&u->modules);
+	for (size_t i = 0; i < u->refusals.n; i++)
+		free(u->refusals.v[i].path);
+	vec_free(&u->refusals);
 	vec_free(&u->free_slots);
 	vec_free(&u->list);
 	vec_free(&u->orders);
@@ -394,9 +417,29 @@ struct probe_unwinds_sum probe_unwinds_totals(struct probe_unwinds *u)
 	struct probe_unwinds_sum sum = { 0 };
 
 	if (u) {
+		struct unwind_counts c = probe_session_unwind_counts(u->session);
+
 		pthread_mutex_lock(&u->lock);
 		sum = u->sum;
 		pthread_mutex_unlock(&u->lock);
+		sum.walks = c.walks;
+		sum.searched = c.searched;
 	}
 	return sum;
+}
+
+int probe_unwinds_refusals(struct probe_unwinds *u,
+			   int (*fn)(void *ctx, const struct probe_unwinds_refusal *r,
+				     struct err *e),
+			   void *ctx, struct err *e)
+{
+	int rc = 0;
+
+	if (!u)
+		return 0;
+	pthread_mutex_lock(&u->lock);
+	for (size_t i = 0; i < u->refusals.n && rc == 0; i++)
+		rc = fn(ctx, &u->refusals.v[i], e);
+	pthread_mutex_unlock(&u->lock);
+	return rc;
 }

@@ -27,8 +27,20 @@ void probe_unwinds_ended(struct probe_unwinds *u, uint32_t tgid);
 
 struct probe_unwinds_sum {
 	uint64_t modules, bytes, build_ns; /* built so far */
-	uint64_t refused;		   /* modules without a table for want of memory */
+	uint64_t refused;		   /* files without a usable table */
+	uint64_t walks, searched; /* stacks walked by tables, and rules that no cache had */
 };
 struct probe_unwinds_sum probe_unwinds_totals(struct probe_unwinds *u);
+
+/* A file whose code cannot be unwound, and why. */
+struct probe_unwinds_refusal {
+	char *path;
+	char why[96];
+};
+/* All of them so far; fn must not call back. Ends with what it returns, if that is not 0. */
+int probe_unwinds_refusals(struct probe_unwinds *u,
+			   int (*fn)(void *ctx, const struct probe_unwinds_refusal *r,
+				     struct err *e),
+			   void *ctx, struct err *e);
 
 #endif

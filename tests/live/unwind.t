@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import recording as rec
 from recording import tap
 
-DEEPEST = 127  # frames that a recording keeps
+DEEPEST = 128  # frames that a recording keeps
 OP = "cudaDeviceSynchronize"
 
 rec.need_bpf()
@@ -33,15 +33,16 @@ def frame_at(maps, address):
 
 
 def read_truth(name):
-    maps, stacks = [], collections.Counter()
+    maps, stacks, deeper = [], collections.Counter(), 0
     for line in open(name, encoding="utf-8"):
         words = line.split()
         if words[0] == "maps":
             start, end = (int(x, 16) for x in words[1].split("-"))
             maps.append((start, end, int(words[3], 16), words[6] if len(words) > 6 else "?"))
         else:
+            deeper += int(words[0]) * (len(words) > DEEPEST + 1)
             stacks[tuple(frame_at(maps, int(x, 16)) for x in words[1:])[:DEEPEST]] += int(words[0])
-    return stacks
+    return stacks, deeper
 
 
 def record(program, *arguments):
@@ -49,19 +50,49 @@ def record(program, *arguments):
     p = subprocess.run(rec.command(["-o", ige, "--no-sched", "-e", OP, *arguments, "--", program, out, "libcudart.so.13", OP], True),
                        env=rec.environment(), input="\n\n", capture_output=True, text=True, timeout=rec.PATIENCE)
     tap.ok(p.returncode == 0 and os.path.getsize(out) > 0, f"{arguments}: recorded", p.stderr)
-    events, _, _ = rec.dump(ige)
+    events, records, _ = rec.dump(ige)
     got = collections.Counter(tuple((f[1], f[2]) for f in e["stack"]) for e in events if e["op"] == OP)
-    return read_truth(out), got
+    truth, deeper = read_truth(out)
+    return truth, got, deeper, rec.stat(ige)["coverage"], records, p.stderr
+
+
+def check_ends(name, events, deep, coverage, records, text):
+    """Every stack's end is told, and what the tables took: in the recording, by stat, by the recorder."""
+    ends = coverage["native_stacks"]
+    tap.same((ends["events"], ends["whole"], ends["too_deep"], ends["by_frame_pointers"], ends["ends"]), (events, events - deep, deep, 0, []),
+             f"{name}: all reach main or a thread's start but those that are cut")
+    own = [r for r in records if r["record"] == "coverage" and r.get("layer") == "stacks"]
+    tap.same([(r["requested"], r["attached"]) for r in own if "reason" not in r], [(events, events - deep)], f"{name}: the recording says so")
+    tables = coverage["unwind_tables"]
+    tap.ok(tables["files"] == tables["with_table"] + len(tables["without"]) and tables["with_table"] > 3 and tables["bytes"] > 100000
+           and tables["build_ns"] > 0 and tables["stacks"] >= events and 0 < tables["searched"] < tables["stacks"],
+           f"{name}: tables are counted", tables)
+    tap.ok(f"{100 * (events - deep) / events:.2f}% of {events:,} reach main" in text and "unwind tables: of " in text
+           and "by frame pointers" not in text, f"{name}: the recorder tells", text)
 
 
 for options in (["-O2", "-fomit-frame-pointer"], ["-O0", "-fomit-frame-pointer"], ["-O3", "-fomit-frame-pointer", "-static-libgcc"]):
     program = rec.path("frames")
     subprocess.run(["c++", *options, "-pthread", "-o", program, os.path.join(rec.HERE, "frames.cc"), "-ldl"], check=True)
     for link in ("session", "perf") if options[0] == "-O2" else ("session",):
-        truth, got = record(program, "--unwind-memory", "64m", *(["--link", link] if link != "session" else []))
+        truth, got, *told = record(program, "--unwind-memory", "64m", *(["--link", link] if link != "session" else []))
         calls, same = sum(truth.values()), sum(min(n, got[stack]) for stack, n in truth.items())
         tap.ok(calls > 7000 and len(truth) > 3000, f"{options[0]}, {link} links: {calls} calls with {len(truth)} stacks")
         tap.same((sum(got.values()), same), (calls, calls), f"{options[0]}, {link} links: every stack is libgcc's")
+        check_ends(f"{options[0]}, {link} links", calls, *told)
+
+# Where tables have no room stacks end there, and which files these are is said, with the reason.
+truth, got, _, coverage, records, text = record(program, "--unwind-memory", "64k")
+left = {r["path"]: r["reason"] for r in coverage["unwind_tables"]["without"]}
+tap.ok("no room within --unwind-memory" in left.values() and coverage["unwind_tables"]["bytes"] < 2 * 65536, "a small limit: files are left out", left)
+ended = [e for e in coverage["native_stacks"]["ends"] if e["reason"] == "no-table"]
+tap.ok(ended and all(left.get(e["path"]) == "no room within --unwind-memory" for e in ended), "stacks end in these alone", (ended, left))
+tap.ok(not any(e["reason"] == "frame-pointers" for e in coverage["native_stacks"]["ends"]), "and are not taken for others", coverage)
+tap.same(coverage["native_stacks"]["events"], coverage["native_stacks"]["whole"] + coverage["native_stacks"]["too_deep"]
+         + sum(e["events"] for e in coverage["native_stacks"]["ends"]), "every stack is one of them")
+own = {r["path"]: r["reason"] for r in records if r["record"] == "coverage" and r.get("layer") == "unwind" and "path" in r}
+tap.same(own, left, "the recording says which")
+tap.ok("cannot be unwound: " in text and "no room within --unwind-memory" in text, "so does the recorder", text)
 
 # Threads asleep in the C library: what they sleep in was called by the function of their kind, down to the thread's start.
 program, ige = rec.path("sleeps"), rec.path("sleeps.ige")

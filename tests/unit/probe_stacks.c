@@ -35,7 +35,7 @@ static unsigned native(struct probe_stacks *s, struct world *w, uint32_t tgid)
 	const uint32_t *frames;
 	unsigned n = 0;
 
-	frames = world_get_stack(w, probe_stacks_resolve(s, tgid, ip, 1, NULL, 0, NULL), &n);
+	frames = world_get_stack(w, probe_stacks_resolve(s, tgid, ip, 1, 0, NULL, 0, NULL), &n);
 	f = frames && n == 1 ? world_get_frame(w, frames[0]) : NULL;
 	return f && f->kind == FRAME_NATIVE;
 }
@@ -97,7 +97,7 @@ static void nameless(struct probe_stacks *s, struct world *w)
 	}
 	for (unsigned i = 0; i < 4; i++) {
 		ip = (i + 1) * 0x100000ull + 0x101;
-		frames = world_get_stack(w, probe_stacks_resolve(s, 3000, &ip, 1, NULL, 0, NULL),
+		frames = world_get_stack(w, probe_stacks_resolve(s, 3000, &ip, 1, 0, NULL, 0, NULL),
 					 &n);
 		f = frames ? world_get_frame(w, frames[0]) : NULL;
 		module = f ? world_get_module(w, f->module) : NULL;

@@ -36,7 +36,7 @@ static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *o
 	exes++;
 }
 
-static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n,
+static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n, uint32_t end,
 			 const struct probe_python_frames *python)
 {
 	uint32_t frames[WIRE_STACK_MAX];

@@ -77,6 +77,101 @@ static void add(const char *what, unsigned events, bool is_whole, const uint32_t
 		add(what, events, whole, f_, sizeof(f_) / sizeof(f_[0])); \
 	} while (0)
 
+/* One event of a stack that was walked so. */
+static uint32_t add_end(uint32_t end, const uint32_t *f, unsigned n)
+{
+	uint32_t stack = world_stack_with_end(w, f, n, end);
+
+	stack_ends_add(&ends, stack, ctx);
+	return stack;
+}
+#define ADD_END(end, ...)                                     \
+	do {                                                  \
+		const uint32_t f_[] = { __VA_ARGS__ };        \
+		add_end(end, f_, sizeof(f_) / sizeof(f_[0])); \
+	} while (0)
+
+/* The walk's own word holds, whatever the last function is called. */
+static void by_tables(void)
+{
+	static const enum stack_end_reason of_each[] = {
+		END_CHANGING, END_GUESSED,	 END_RUN_TIME_CODE, END_NO_TABLE,
+		END_NO_RULE,  END_RUN_TIME_CODE, END_UNREADABLE,    END_STUCK,
+	};
+	struct stack_ends_sum sum = { 0 };
+	uint64_t want[END_REASONS] = { 0 };
+	struct buf text = { 0 };
+	uint32_t start = frame(LOST, "go"), top = frame(APP, "main");
+
+	ADD_END(STACK_AT_START, start);
+	ADD_END(STACK_AT_START, frame(APP, "work"), frame(NULL, NULL));
+	ADD_END(STACK_CUT, frame(APP, "again"), top);
+	ADD_END(STACK_AT_START | STACK_CHANGING, start, top);
+	ADD_END(STACK_AT_START | STACK_GUESSED, start, top);
+	ADD_END(STACK_AT_START | STACK_GUESSED, frame("[anonymous code]", NULL), top);
+	ADD_END(STACK_NO_TABLE, top, start);
+	ADD_END(STACK_NO_RULE, start, top);
+	ADD_END(STACK_NO_RULE, top, frame("[anonymous code]", NULL));
+	ADD_END(STACK_UNREADABLE, frame(APP, "work"), top);
+	ADD_END(STACK_STUCK, frame(APP, "work"), top);
+	for (size_t i = 0; i < sizeof(of_each) / sizeof(of_each[0]); i++)
+		want[of_each[i]]++;
+	ok(stack_ends_count(&ends, w, &sum), "of walks by tables");
+	is_u64(sum.events, 11, "events");
+	is_u64(sum.whole, 2, "whole: where the walk says so");
+	is_u64(sum.deep, 1, "cut: although the last frame is main");
+	is_u64(sum.by_pointers, 0, "none by frame pointers");
+	ok(memcmp(sum.reasons, want, sizeof(want)) == 0, "the others by reason");
+	stack_ends_text(&sum, w, 2, &text);
+	is_str(buf_text(&text),
+	       "18.18% of 11 reach main or a thread's start; 9.09% end in liblost.so (no unwind "
+	       "table); "
+	       "9.09% end in train (no unwind rule); 18.18% go through code made at run time; "
+	       "9.09% "
+	       "have a caller that was guessed by its frame pointer; 9.09% were taken while "
+	       "libraries "
+	       "were loaded or closed; 9.09% end in train (the next frame made no sense); 9.09% "
+	       "end in "
+	       "train (its memory could not be read); 9.09% are deeper than 2 frames",
+	       "each reason for people");
+	buf_free(&text);
+	stack_ends_sum_free(&sum);
+	stack_ends_free(&ends);
+}
+
+/* What led nowhere is not whole for what lies behind it, and that frame pointers found it is said. */
+static void by_pointers(void)
+{
+	struct stack_ends_sum sum = { 0 };
+	struct buf text = { 0 };
+	uint32_t many[130];
+
+	in_thread(101);
+	for (unsigned i = 0; i < 130; i++)
+		many[i] = frame(APP, "again");
+	add_end(STACK_FRAME_POINTERS | STACK_STUCK, many, 127);
+	many[127] = frame(LIBC, NULL);
+	add_end(STACK_FRAME_POINTERS | STACK_CUT, many, 128);
+	ADD_END(STACK_FRAME_POINTERS | STACK_STUCK, frame(APP, "step"), frame(APP, "main"));
+	ADD_END(STACK_AT_START, frame(APP, "step"), frame(APP, "main"));
+	ok(stack_ends_count(&ends, w, &sum), "of walks by frame pointers");
+	is_u64(sum.events, 4, "events");
+	is_u64(sum.whole, 2, "whole: main");
+	is_u64(sum.deep, 1, "deep: what was cut, and no other");
+	is_u64(sum.reasons[END_FRAME_POINTERS], 1, "127 frames that led nowhere are not");
+	is_u64(sum.by_pointers, 3, "by frame pointers");
+	stack_ends_text(&sum, w, 2, &text);
+	is_str(buf_text(&text),
+	       "50.00% of 4 reach main or a thread's start; 25.00% end in train (built without "
+	       "frame "
+	       "pointers); 25.00% are deeper than 128 frames; 75.00% were found by frame pointers, "
+	       "which can leave callers out",
+	       "for people");
+	buf_free(&text);
+	stack_ends_sum_free(&sum);
+	stack_ends_free(&ends);
+}
+
 int main(void)
 {
 	struct stack_ends_sum sum = { 0 };
@@ -127,12 +222,15 @@ int main(void)
 	   "most events first");
 	stack_ends_text(&sum, w, 2, &text);
 	is_str(buf_text(&text),
-	       "; 41.67% end in liblost.so, 12.50% in libc.so.6, 8.33% elsewhere (built without "
-	       "frame pointers); 11.11% are deeper than 127 frames",
+	       "26.39% of 72 reach main or a thread's start; 41.67% end in liblost.so, 12.50% in "
+	       "libc.so.6, 8.33% elsewhere (built without frame pointers); 11.11% are deeper than "
+	       "127 frames",
 	       "for people");
 	buf_free(&text);
 	stack_ends_sum_free(&sum);
 	stack_ends_free(&ends);
+	by_tables();
+	by_pointers();
 	world_free(w);
 	return done_testing();
 }
