@@ -60,6 +60,24 @@ int common_call(struct pt_regs *ctx)
 	return 0;
 }
 
+#define STACKID_FRAMES 127		       /* as the kernel has it */
+#define USER_STACK     (1ull << 8 | 1ull << 9) /* BPF_F_USER_STACK | BPF_F_FAST_STACK_CMP */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, 1024);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, STACKID_FRAMES * sizeof(u64));
+} stackids SEC(".maps");
+
+SEC("uprobe")
+int stackid_call(struct pt_regs *ctx)
+{
+	if (bpf_session_is_return())
+		bpf_get_stackid(ctx, &stackids, USER_STACK);
+	return 0;
+}
+
 SEC("tp_btf/sched_switch")
 int empty_switch(u64 *ctx)
 {

@@ -62,11 +62,11 @@ static inline uint64_t cost_now(void)
 }
 
 /* Any bench of the lot wanted? Some cannot know their names before they have run. */
-static inline void cost_start(void)
+static inline void cost_start_of(const char *lot)
 {
 	const char *names = getenv("NAMES");
 
-	if (names && *names && !strstr(names, "cost") && !strchr(names, '?') && names[0] != '*')
+	if (names && *names && !strstr(names, lot) && !strchr(names, '?') && names[0] != '*')
 		exit(0);
 	if (geteuid() != 0)
 		cost_skip("needs root");
@@ -74,6 +74,11 @@ static inline void cost_start(void)
 		cost_skip("needs a kernel with BTF");
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		cost_skip("needs two CPUs");
+}
+
+static inline void cost_start(void)
+{
+	cost_start_of("cost");
 }
 
 struct cost_order {

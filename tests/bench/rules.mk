@@ -14,7 +14,7 @@ $(BUILD)/tests/bench/cost.bpf.skel.h: $(BUILD)/tests/bench/cost.bpf.o
 	$(say) SKEL $@
 	$(Q)$(BPFTOOL) gen skeleton $< name cost_bpf >$@.new && mv $@.new $@
 
-$(patsubst %,$(BUILD)/tests/bench/%.o,cost_calls cost_sched cost_python): $(if $(skeleton),$(BUILD)/tests/bench/cost.bpf.skel.h)
+$(patsubst %,$(BUILD)/tests/bench/%.o,cost_calls cost_sched cost_python cost_unwind): $(if $(skeleton),$(BUILD)/tests/bench/cost.bpf.skel.h)
 
 $(bench_programs): $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/libingero.a
 	$(say) LINK $@

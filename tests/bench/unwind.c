@@ -90,7 +90,7 @@ int main(int argc, char **argv)
 
 	for (int i = 1; i < argc; i++)
 		measure_module(argv[i]);
-	for (size_t i = 0; argc < 2 && i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		measure_library(names[i]);
 	return 0;
 }
