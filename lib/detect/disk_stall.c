@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * disk-stall: threads are blocked on block I/O. Proven by the kernel's I/O-wait mark on the
- * interval; the process's block requests on the device tell reads from writes. Not this: waits for
+ * interval or, of waits for io_uring and AIO, by a request that ends with it; the process's block requests on the device tell reads from writes. Not this: waits for
  * sockets, pipes or terminals.
  */
 #include "lib/detect/kinds.h"

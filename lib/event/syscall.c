@@ -82,6 +82,7 @@ static const struct {
 	{ "sendmmsg", 307, 269 },
 	{ "preadv2", 327, 286 },
 	{ "pwritev2", 328, 287 },
+	{ "io_pgetevents", 333, 292 },
 	{ "io_uring_enter", 426, 426 },
 	{ "epoll_pwait2", 441, 441 },
 	{ "futex_waitv", 449, 449 },
@@ -102,6 +103,19 @@ const char *syscall_name(enum syscall_arch arch, uint64_t number)
 		if ((arch == SYSCALL_X86_64 ? calls[i].x86_64 : calls[i].aarch64) == number)
 			return calls[i].name;
 	return NULL;
+}
+
+bool syscall_reaps(uint64_t number)
+{
+	static const char *const names[] = { "io_getevents", "io_pgetevents", "io_uring_enter" };
+	const char *name = syscall_name(SYSCALL_X86_64, number),
+		   *other = syscall_name(SYSCALL_AARCH64, number);
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if ((name && strcmp(name, names[i]) == 0) ||
+		    (other && strcmp(other, names[i]) == 0))
+			return true;
+	return false;
 }
 
 bool syscall_writes(enum syscall_arch arch, uint64_t number)

@@ -19,5 +19,8 @@ enum syscall_arch syscall_arch_of(struct bytes machine);
 const char *syscall_name(enum syscall_arch arch, uint64_t number);
 /* Whether it hands bytes out, so that a wait in it is for who takes them; false where that is not known. */
 bool syscall_writes(enum syscall_arch arch, uint64_t number);
+/* Of those that wait for several descriptors (OBJECT_POLL): whether it waits for requests that were handed to the kernel
+ * before (io_uring, AIO). The numbers of all machines: each is no other such call's elsewhere. */
+bool syscall_reaps(uint64_t number);
 
 #endif

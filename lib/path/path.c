@@ -63,6 +63,7 @@ void path_free(struct path *p)
 	segment_keys_free(&p->keys);
 	path_vias_free(&p->vias);
 	stack_calls_free(&p->stack_calls);
+	vec_free(&p->disks.v);
 	map_free(&p->sockets);
 	free(p);
 }
@@ -272,6 +273,7 @@ static void on_offcpu(struct path *p, struct path_thread *th, const struct event
 	if (wait && th->socket_flag && th->socket_since_ns == event_start(ev))
 		wait->flags |= th->socket_flag;
 	if (wait) {
+		disk_requests_place(&p->disks, th->process, ev, def, wait);
 		note_release(p, th, wait);
 		path_gave_way(p, th, ev, wait);
 	}
@@ -386,6 +388,9 @@ APART static void on_thread(struct path *p, struct path_thread *th, const struct
 	case OP_MEM_COMPACT:
 	case OP_MEM_FAULT:
 		done = on_section(p, th, ev, def);
+		break;
+	case OP_IO_BLOCK:
+		done = disk_requests_add(&p->disks, th->process, ev, def);
 		break;
 	case OP_NET_SOCKET:
 		done = on_socket(p, th, ev, def);

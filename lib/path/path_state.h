@@ -8,6 +8,7 @@
 #include "lib/base/map.h"
 #include "lib/attrib/losses.h"
 #include "lib/attrib/occupancy.h"
+#include "lib/path/disk_requests.h"
 #include "lib/path/mixes.h"
 #include "lib/path/offcpu.h"
 #include "lib/path/path.h"
@@ -56,7 +57,8 @@ struct path {
 	struct path_vias vias;
 	struct stack_calls stack_calls;
 	struct offcpu_segments offcpu; /* scratch */
-	struct map sockets;	       /* id -> flag of waits for it */
+	struct disk_requests disks;
+	struct map sockets;	/* id -> flag of waits for it */
 	VEC(uint32_t) ended;	/* threads that are to be forgotten, as they ended (path_ended.h) */
 	VEC(uint8_t) forgotten; /* by world thread id: enum path_forgotten */
 	size_t forget_at;	/* ended threads that make it worth while to look at them */

@@ -165,6 +165,46 @@ static void by_object(void)
 	}
 }
 
+/* A wait for requests that were handed to the kernel before is one for a disk if a disk ended one of its process then. */
+static void by_request(void)
+{
+	static const struct {
+		unsigned syscall, waker;
+		int64_t request_ns; /* when the request ended */
+		enum path_class class;
+		const char *what;
+	} all[] = {
+		{ 426, WAKER_HARDIRQ, 30 * MS - 10 * US, PATH_DISK, "io_uring_enter" },
+		{ 208, WAKER_SOFTIRQ, 30 * MS - 10 * US, PATH_DISK, "io_getevents" },
+		{ 333, WAKER_HARDIRQ, 30 * MS - 10 * US, PATH_DISK, "io_pgetevents" },
+		{ 292, WAKER_HARDIRQ, 30 * MS - 10 * US, PATH_DISK, "the same on arm64" },
+		{ 232, WAKER_HARDIRQ, 30 * MS - 10 * US, PATH_OUTSIDE, "epoll_wait" },
+		{ 426, WAKER_TIMER, 30 * MS - 10 * US, PATH_OUTSIDE, "a time-out" },
+		{ 426, WAKER_HARDIRQ, 20 * MS, PATH_OUTSIDE, "a request that ended before" },
+		{ 426, WAKER_HARDIRQ, 0, PATH_OUTSIDE, "no request" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct stage s = stage_new();
+		struct actor a = stage_actor(&s, 10, 10, 1, "main"),
+			     b = stage_actor(&s, 10, 11, 1, "submits"),
+			     other = stage_actor(&s, 20, 20, 1, "other");
+		struct event *ev = stage_offcpu(&s, a, 0, 10 * MS, 30 * MS, 0, 0);
+		struct outcome t;
+
+		stage_set(ev, COL_OBJECT_KIND, OBJECT_POLL);
+		stage_set(ev, COL_SYSCALL, all[i].syscall);
+		stage_set(ev, COL_WAKER_KIND, all[i].waker);
+		ev = stage_event(&s, OP_IO_BLOCK, all[i].request_ns ? b.ctx : other.ctx, 0, 9 * MS,
+				 all[i].request_ns ? all[i].request_ns : 30 * MS - 10 * US);
+		stage_set(ev, COL_DEVICE, 254 << 20);
+		t = run(&s, a.thread, 40 * MS);
+		is_u64(ns_of(&t, all[i].class, 0), 20 * MS, "a wait for requests: %s", all[i].what);
+		outcome_free(&t);
+		stage_free(&s);
+	}
+}
+
 /* In a call that waits for the device a poll is the device; one that never ended is told as
  * that, whatever it is of. */
 static void device_and_end(void)
@@ -506,6 +546,7 @@ int main(void)
 	young();
 	in_circles();
 	by_object();
+	by_request();
 	device_and_end();
 	asked_again();
 	gave_way(30 * US);
