@@ -28,6 +28,13 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
+/* Of waits that may be for anybody it is told whether somebody ended them. */
+static bool timed_out(const struct track_part *p)
+{
+	return p->ran_out &&
+	       (p->class == PATH_BLOCKED || p->class == PATH_OUTSIDE || p->class == PATH_REPLY);
+}
+
 static int compare_causes(const struct track_part *a, const struct track_part *b)
 {
 	int by = compare_u64(a->class, b->class);
@@ -40,6 +47,8 @@ static int compare_causes(const struct track_part *a, const struct track_part *b
 		by = compare_u64(a->object, b->object);
 	if (!by)
 		by = compare_u64(a->pace, b->pace);
+	if (!by)
+		by = compare_u64(timed_out(a), timed_out(b));
 	if (!by)
 		by = compare_u64(a->exclusion, b->exclusion);
 	return by ? by : compare_u64(a->resumed, b->resumed);
@@ -148,6 +157,7 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n)
 				.device = v->p.device,
 				.object = v->p.object,
 				.pace = v->p.pace,
+				.timed_out = timed_out(&v->p),
 				.exclusion = v->p.exclusion,
 				.resumed = v->p.resumed };
 
@@ -256,9 +266,9 @@ static bool is_of_pool(const struct track_names *names, const struct path_cause 
 		       const struct path_cause *c)
 {
 	return c->class == pool->class && c->device == pool->device && c->object == pool->object &&
-	       c->pace == pool->pace && c->exclusion == pool->exclusion &&
-	       c->resumed == pool->resumed && c->nlines && pool->nlines && c->lines[0].line &&
-	       c->lines[0].line == pool->lines[0].line &&
+	       c->pace == pool->pace && c->timed_out == pool->timed_out &&
+	       c->exclusion == pool->exclusion && c->resumed == pool->resumed && c->nlines &&
+	       pool->nlines && c->lines[0].line && c->lines[0].line == pool->lines[0].line &&
 	       path_culprit_is_nameless(&names->culprits, c->lead) &&
 	       path_culprit_is_nameless(&names->culprits, pool->lead) &&
 	       process_of(names, c->lead) == process_of(names, pool->lead);

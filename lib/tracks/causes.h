@@ -27,10 +27,11 @@ struct path_cause {
 	bool exclusion, resumed;  /* as in struct track_part */
 	uint8_t object;		  /* the same */
 	enum pace pace;		  /* the same */
-	uint32_t lead;		  /* world thread id: the culprit's with most time in it; 0 none */
-	uint32_t threads;	  /* different ones in it */
-	bool other_process;	  /* lead is of another process than the anchor */
-	uint32_t alike;		  /* other culprits in it, each with less time than this one */
+	bool timed_out;	    /* a wait that nobody ended: its time ran out (track_part.ran_out) */
+	uint32_t lead;	    /* world thread id: the culprit's with most time in it; 0 none */
+	uint32_t threads;   /* different ones in it */
+	bool other_process; /* lead is of another process than the anchor */
+	uint32_t alike;	    /* other culprits in it, each with less time than this one */
 	uint64_t ns, pieces, longest_ns;
 	int64_t longest_from_ns;
 	struct path_cause_line longest; /* where that was */

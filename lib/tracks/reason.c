@@ -207,6 +207,8 @@ static void print_phrase(struct buf *out, const struct track_names *names,
 		buf_puts(out, ", which ");
 	}
 	print_doing(out, c, other || past);
+	if (c->timed_out)
+		buf_puts(out, " until its time-out, woken by nobody,");
 	if (c->class == PATH_UNENDED)
 		print_object(out, c->object);
 	if (c->class == PATH_DISK)

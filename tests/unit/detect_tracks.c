@@ -118,6 +118,43 @@ static void disk(void)
 	stage_free(&s);
 }
 
+/* Whether anybody ended a wait that is nobody's. */
+static void timed_out(void)
+{
+	static const struct {
+		unsigned object, waker;
+		enum path_class class;
+		const char *text;
+	} all[] = {
+		{ OBJECT_FUTEX, WAKER_TIMER, PATH_BLOCKED,
+		  "waits until its time-out, woken by nobody, in take (run.py:9)" },
+		{ OBJECT_FUTEX, WAKER_HARDIRQ, PATH_BLOCKED, "waits in take (run.py:9)" },
+		{ OBJECT_POLL, WAKER_TIMER, PATH_OUTSIDE,
+		  "waits for a socket or descriptors until its time-out, woken by nobody, in take "
+		  "(run.py:9)" },
+		{ OBJECT_POLL, WAKER_SOFTIRQ, PATH_OUTSIDE,
+		  "waits for a socket or descriptors in take (run.py:9)" },
+		{ OBJECT_TIMER, WAKER_TIMER, PATH_SLEEP, "sleeps in take (run.py:9)" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct stage s = stage_new();
+		struct actor a = stage_actor(&s, 10, 10, 1, "main");
+		struct event *ev = stage_offcpu(&s, a, 0, 10 * MS, 30 * MS, 0, 0);
+		struct path_tracks *t;
+
+		ev->stack = stack_at(&s, "take", 9);
+		stage_set(ev, COL_FUTEX_OP, 0);
+		stage_set(ev, COL_FUTEX_VAL, 0);
+		stage_set(ev, COL_OBJECT_KIND, all[i].object);
+		stage_set(ev, COL_WAKER_KIND, all[i].waker);
+		t = play(&s);
+		has_reason(t, a.thread, WINDOW_START, all[i].class, all[i].text);
+		path_tracks_free(t);
+		stage_free(&s);
+	}
+}
+
 /* Ranks are alike: the one that a rank waits for is named, and not that rank itself. */
 static void ranks(void)
 {
@@ -380,6 +417,7 @@ int main(void)
 	inside_call();
 	ranks();
 	frozen();
+	timed_out();
 	disk();
 	return done_testing();
 }
