@@ -83,6 +83,8 @@ void reason_print_culprit(struct buf *out, const struct track_names *names,
 #define SAMPLED_SHARE 0.1
 /* A line with less of it is not the only one worth a look. */
 #define MAIN_SHARE 0.6
+/* A line with less of it does not say where it was: it has many, or most of it has none. */
+#define PLACE_SHARE 0.05
 /* A piece of a cause that is so much of it, and so long, is told: of several it is the slow one. */
 #define ONCE_SHARE  0.5
 #define ONCE_NS	    10000000
@@ -214,6 +216,8 @@ static void print_phrase(struct buf *out, const struct track_names *names,
 	if (c->class == PATH_DISK)
 		print_disk(out, c->device);
 	line = main_line(c, &share);
+	if (line && share < PLACE_SHARE)
+		line = NULL;
 	if (line)
 		print_line(out, names->w, c, line);
 	if (line && share < MAIN_SHARE)

@@ -125,6 +125,7 @@ static void check_left(uint32_t own)
 int main(void)
 {
 	struct path_causes causes = { 0 };
+	struct path_cause few;
 	struct anatomy a = { 0 };
 	struct anatomy_root root = { .depth = 1 };
 	uint32_t own, other, worker, decode;
@@ -159,6 +160,12 @@ int main(void)
 	is_reason(&causes.v.v[0],
 		  "waits for pt_data_worker (pid 8), which was on the CPU in decode (train.py:75)");
 	is_reason(&causes.v.v[1], "on the CPU in compute (train.py:51)");
+	few = causes.v.v[1];
+	few.lines[0].ns = few.ns / 2;
+	few.lines[0].sampled = false;
+	is_reason(&few, "on the CPU in compute (train.py:51) (50%) and elsewhere");
+	few.lines[0].ns = few.ns / 100;
+	is_reason(&few, "on the CPU");
 	is_reason(&causes.v.v[2], "waits for the device in step (train.py:34)");
 	is_reason(&causes.v.v[3], "sleeps");
 	is_reason(&causes.v.v[4], "pt_data_worker (pid 8) had the CPU");
