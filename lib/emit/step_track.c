@@ -295,16 +295,40 @@ static void keep_losses(const struct step_track *t, struct step_part best[VERDIC
 	}
 }
 
-/* Work, by the line of the loop that does it. */
+/* What a line is told to do, in all lines from the i-th on; 0: a line before has it, too. */
+static uint64_t sum_of_rows(const struct step_track *t, size_t i, struct bytes text)
+{
+	uint64_t ns = 0;
+
+	for (size_t r = 0; r < t->phase->rows.n; r++) {
+		const struct paths_row *row = &t->phase->rows.v[r];
+
+		for (size_t k = 0; k < row->why.n; k++) {
+			if (row->why.v[k].severity || !bytes_equal(row->why.v[k].text, text))
+				continue;
+			if (r < i)
+				return 0;
+			ns += row->why.v[k].ns;
+		}
+	}
+	return ns;
+}
+
+/* Work, by the line of the loop that does it. Lines that wait for the same are told once. */
 static void keep_work(const struct step_track *t, struct step_part best[VERDICT_PARTS])
 {
 	for (size_t i = 0; i < t->phase->rows.n; i++) {
 		const struct paths_row *row = &t->phase->rows.v[i];
 
-		for (size_t k = 0; k < row->why.n; k++)
-			if (!row->why.v[k].severity)
-				keep_part(best, &(struct step_part){ .ns = row->why.v[k].ns,
-								     .text = row->why.v[k].text });
+		for (size_t k = 0; k < row->why.n; k++) {
+			struct step_part part = { .text = row->why.v[k].text };
+
+			if (row->why.v[k].severity)
+				continue;
+			part.ns = sum_of_rows(t, i, part.text);
+			if (part.ns)
+				keep_part(best, &part);
+		}
 	}
 }
 

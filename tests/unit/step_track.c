@@ -59,8 +59,44 @@ static void expect(const char *names, unsigned more, const char *what)
 	buf_free(&table);
 }
 
+static void add_why(struct paths_row *row, const char *text, uint64_t ns)
+{
+	struct paths_why *why = paths_add(&chains.paths, &row->why);
+
+	*why = (struct paths_why){ .text = bytes_of(text), .ns = ns };
+}
+
+/* Two lines of a loop wait for the same thread: what they do together is told once. */
+static void equal_work(void)
+{
+	struct report r = { .chains = &chains };
+	size_t at = 0;
+	struct step_track t;
+	struct buf out = { 0 };
+	struct paths_phase *phase;
+	struct paths_row *row;
+
+	add_at(1, "main", 10000000, "map (lib.c:3)");
+	phase = &chains.paths.tracks.v[0].phases.v[0];
+	add_why(&phase->rows.v[0], "waits for mapper", 3000000);
+	add_why(&phase->rows.v[0], "on the CPU in map", 2500000);
+	row = paths_add(&chains.paths, &phase->rows);
+	*row = (struct paths_row){ .line = bytes_of("unmap (lib.c:4)"), .ns = 4500000 };
+	add_why(row, "waits for mapper", 2000000);
+	add_why(row, "on the CPU in unmap", 2500000);
+	ok(step_track_next(&r, &at, &t), "a program with steps");
+	step_track_print_verdict(&out, &t);
+	like(buf_text(&out),
+	     "50.0 us (50.0%) waits for mapper; 25.0 us (25.0%) on the CPU in map; 25.0",
+	     "what two lines wait for is told once");
+	buf_free(&out);
+	paths_free(&chains.paths);
+	chains = (struct chain_list){ 0 };
+}
+
 int main(void)
 {
+	equal_work();
 	expect("", 0, "none");
 	add(1, "a", 5000000);
 	expect("a", 0, "one loop");
