@@ -35,6 +35,12 @@ static bool timed_out(const struct track_part *p)
 	       (p->class == PATH_BLOCKED || p->class == PATH_OUTSIDE || p->class == PATH_REPLY);
 }
 
+/* The thread had the CPU, and not what is waited for. */
+static bool is_occupied(const struct track_part *p)
+{
+	return p->occupant && p->occupant == p->leaf;
+}
+
 static int compare_causes(const struct track_part *a, const struct track_part *b)
 {
 	int by = compare_u64(a->class, b->class);
@@ -49,6 +55,8 @@ static int compare_causes(const struct track_part *a, const struct track_part *b
 		by = compare_u64(a->pace, b->pace);
 	if (!by)
 		by = compare_u64(timed_out(a), timed_out(b));
+	if (!by)
+		by = compare_u64(is_occupied(a), is_occupied(b));
 	if (!by)
 		by = compare_u64(a->exclusion, b->exclusion);
 	return by ? by : compare_u64(a->resumed, b->resumed);
@@ -158,6 +166,7 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n)
 				.object = v->p.object,
 				.pace = v->p.pace,
 				.timed_out = timed_out(&v->p),
+				.occupied = is_occupied(&v->p),
 				.exclusion = v->p.exclusion,
 				.resumed = v->p.resumed };
 
@@ -267,8 +276,9 @@ static bool is_of_pool(const struct track_names *names, const struct path_cause 
 {
 	return c->class == pool->class && c->device == pool->device && c->object == pool->object &&
 	       c->pace == pool->pace && c->timed_out == pool->timed_out &&
-	       c->exclusion == pool->exclusion && c->resumed == pool->resumed && c->nlines &&
-	       pool->nlines && c->lines[0].line && c->lines[0].line == pool->lines[0].line &&
+	       c->occupied == pool->occupied && c->exclusion == pool->exclusion &&
+	       c->resumed == pool->resumed && c->nlines && pool->nlines && c->lines[0].line &&
+	       c->lines[0].line == pool->lines[0].line &&
 	       path_culprit_is_nameless(&names->culprits, c->lead) &&
 	       path_culprit_is_nameless(&names->culprits, pool->lead) &&
 	       process_of(names, c->lead) == process_of(names, pool->lead);

@@ -204,7 +204,9 @@ static void print_phrase(struct buf *out, const struct track_names *names,
 
 	if (other) {
 		buf_printf(out, "%s%s ", past ? "waited" : "waits",
-			   c->exclusion ? " for a lock of" : " for");
+			   c->occupied	  ? " for a CPU of"
+			   : c->exclusion ? " for a lock of"
+					  : " for");
 		reason_print_culprit(out, names, c);
 		buf_puts(out, ", which ");
 	}

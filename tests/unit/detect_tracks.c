@@ -75,6 +75,30 @@ static void has_reason(struct path_tracks *t, uint32_t thread, enum track_window
 	vec_free(&parts.v);
 }
 
+/* There is a cause of another thread with that phrase and time. */
+static void has_culprit_reason(struct path_tracks *t, uint32_t thread, const char *want,
+			       uint64_t want_ns)
+{
+	struct track_parts parts = { 0 };
+	struct path_causes causes = { 0 };
+	uint64_t ns = 0;
+
+	if (!path_tracks_parts(t, track_of(t, thread), WINDOW_START, &parts) ||
+	    !path_causes_make(&causes, path_tracks_names(t), thread, &parts))
+		abort();
+	for (size_t i = 0; i < causes.v.n; i++) {
+		struct buf out = { 0 };
+
+		reason_print(&out, path_tracks_names(t), &causes.v.v[i]);
+		if (strcmp(buf_text(&out), want) == 0)
+			ns += causes.v.v[i].ns;
+		buf_free(&out);
+	}
+	is_u64(ns, want_ns, "%s", want);
+	path_causes_free(&causes);
+	vec_free(&parts.v);
+}
+
 /* Somebody freezes the thread, then one that it waits for: who let them go on is no culprit. */
 static void frozen(void)
 {
@@ -153,6 +177,32 @@ static void timed_out(void)
 		path_tracks_free(t);
 		stage_free(&s);
 	}
+}
+
+/* A thread that main needs has the CPU that main was ready for: it is not waited for. */
+static void occupied(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 10, 11, 1, "work");
+	struct path_tracks *t;
+
+	wait_for(&s, a, OBJECT_TIMER, 0, 1 * MS, a);
+	wait_for(&s, b, OBJECT_TIMER, 0, 1 * MS, b);
+	for (int64_t i = 1; i < 4; i++)
+		stage_set(wait_for(&s, a, OBJECT_FD, 10 * i * MS, (10 * i + 1) * MS, b),
+			  COL_WAKING_NS, 0);
+	stage_offcpu(&s, a, 0, 60 * MS, 80 * MS, 20 * MS, 0);
+	stage_occupied(&s, b, 0, 60 * MS, 80 * MS);
+	wait_for(&s, b, OBJECT_TIMER, 80 * MS, 95 * MS, b);
+	t = play(&s);
+	has_reason(t, a.thread, WINDOW_START, PATH_OWN, "on the CPU");
+	has_culprit_reason(t, a.thread,
+			   "waits for a CPU of work (tid 11 of pid 10), which was on the CPU",
+			   20 * MS);
+	has_culprit_reason(t, a.thread, "waits for work (tid 11 of pid 10), which was on the CPU",
+			   3 * MS);
+	path_tracks_free(t);
+	stage_free(&s);
 }
 
 /* Ranks are alike: the one that a rank waits for is named, and not that rank itself. */
@@ -418,6 +468,7 @@ int main(void)
 	ranks();
 	frozen();
 	timed_out();
+	occupied();
 	disk();
 	return done_testing();
 }
