@@ -44,6 +44,7 @@ int life_fork(u64 *ctx)
 			bpf_map_update_elem(&pythons, &child_tgid, python, BPF_ANY);
 		else
 			bpf_map_delete_elem(&pythons, &child_tgid);
+		unwind_forked(tgid, child_tgid);
 	}
 	w = life_begin(WIRE_FORK, parent);
 	if (!w)
@@ -127,6 +128,7 @@ int life_exit(u64 *ctx)
 		bpf_map_update_elem(&ended, &tgid, &end, BPF_ANY);
 		bpf_map_delete_elem(&targets, &tgid);
 		bpf_map_delete_elem(&pythons, &tgid);
+		unwind_ended(tgid);
 	}
 	w = life_begin(WIRE_EXIT, task);
 	if (!w)

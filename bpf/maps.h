@@ -66,8 +66,8 @@ __weak struct {
 	__type(value, struct loss_slot);
 } losses SEC(".maps");
 
-/* Processes whose stacks are walked by tables: slot by tgid, and what stands there. Here because the loader's hook and an
- * exec change what is mapped. */
+/* Processes whose stacks are walked by tables: slot by tgid, what stands there, and the slots that are free. Here because the
+ * loader's hook and an exec change what is mapped, and a child has its parent's list from its first instruction on. */
 __weak struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, UNWIND_PROCESSES);
@@ -83,23 +83,69 @@ __weak struct {
 	__type(value, struct unwind_process);
 } unwind_processes SEC(".maps");
 
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, UNWIND_PROCESSES);
+	__type(value, u32);
+} unwind_free SEC(".maps");
+
+/* NULL: its stacks are not walked by tables. */
+static __always_inline volatile struct unwind_process *unwind_process_by(u32 tgid)
+{
+	struct unwind_process *p;
+	u32 *slot;
+
+	if (!config_unwind)
+		return 0;
+	slot = bpf_map_lookup_elem(&unwind_slots, &tgid);
+	if (!slot)
+		return 0;
+	p = bpf_map_lookup_elem(&unwind_processes, slot);
+	return p && p->tgid == tgid ? p : 0;
+}
+
 /* What is mapped in the process changes. executed: it is another program from here on. */
 static __always_inline void unwind_changed(u32 tgid, bool executed)
 {
-	u32 *slot;
-	struct unwind_process *p;
+	volatile struct unwind_process *p = unwind_process_by(tgid);
 
-	if (!config_unwind)
-		return;
-	slot = bpf_map_lookup_elem(&unwind_slots, &tgid);
-	if (!slot)
-		return;
-	p = bpf_map_lookup_elem(&unwind_processes, slot);
-	if (!p || p->tgid != tgid)
+	if (!p)
 		return;
 	__sync_fetch_and_add(&p->changes, 1);
 	if (executed)
-		p->tgid = 0;
+		p->list = 0;
+}
+
+/* The child maps what its parent maps. As long as that changes, nothing is sure of the child either. */
+static __always_inline void unwind_forked(u32 tgid, u32 child)
+{
+	volatile struct unwind_process *p = unwind_process_by(tgid), *of;
+	u32 slot;
+
+	if (!p || bpf_map_pop_elem(&unwind_free, &slot))
+		return;
+	of = bpf_map_lookup_elem(&unwind_processes, &slot);
+	if (!of || bpf_map_update_elem(&unwind_slots, &child, &slot, BPF_ANY)) {
+		bpf_map_push_elem(&unwind_free, &slot, 0);
+		return;
+	}
+	/* The recorder writes the list before it says for which change it holds. */
+	of->looked = p->looked;
+	of->list = p->list;
+	of->changes = p->changes;
+	of->ended = 0;
+	of->tgid = child;
+}
+
+/* Its slot is the recorder's, who knows when nobody walks by it any more. */
+static __always_inline void unwind_ended(u32 tgid)
+{
+	volatile struct unwind_process *p = unwind_process_by(tgid);
+
+	if (p)
+		p->ended = 1;
+	if (config_unwind)
+		bpf_map_delete_elem(&unwind_slots, &tgid);
 }
 
 /* Its tier's probes have been detached since it was entered: its return is not seen. */

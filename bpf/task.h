@@ -109,9 +109,10 @@ struct walk {
 	u32 exact;	/* ip is where the thread was, not where it will return to */
 	u32 slot;	/* of its process in unwind_processes, + 1; 0: not known */
 	u32 slot_epoch; /* unwind_epoch when it was asked for */
-	u32 generation; /* of the process's mappings, for this walk */
+	u32 changes;	/* of the process's mappings, when this walk began */
 	u32 searched;	/* rules that no cache had, of this walk */
 	u32 outer;	/* open calls whose return address has not been passed yet */
+	u64 list;	/* of the process's mappings, for this walk: as in struct unwind_process */
 	/* Stacks met last, by some bits of their hash: most calls come from where another has come from. */
 	u64 known_hash[WALK_KNOWN];
 	u32 known[WALK_KNOWN];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Walks native stacks by tables made of .eh_frame (unwind_rule.h), so that code needs no frame pointers. A frame's rule comes
- * from a cache, or by binary searches in the process's mappings, the module's pages and its rows. Lists of mappings and
- * tables are maps within maps, never changed once they are there: a reader sees the old one or the new one, whole. Where the
- * loader changes what is mapped, stacks are marked until the recorder has looked.
+ * from a cache, or by binary searches in the process's mappings, the module's pages and its rows. A list of mappings or a table
+ * never changes as long as it is one: what takes its place later has another generation or serial, and whoever finds that out
+ * marks the stack. Where the loader changes what is mapped, stacks are marked until the recorder has looked.
  */
 #ifndef INGERO_BPF_UNWIND_H
 #define INGERO_BPF_UNWIND_H
@@ -35,25 +35,29 @@ struct unwind_table_map {
 	__uint(value_size, sizeof(u64));
 };
 
-/* By slot of the process. */
+/* By number of the chunk. */
 __weak struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, UNWIND_PROCESSES);
+	__uint(max_entries, UNWIND_LIST_CHUNKS);
 	__type(key, u32);
 	__array(values, struct unwind_list_map);
 } unwind_lists SEC(".maps");
 
 __weak struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, UNWIND_MODULES);
+	__uint(max_entries, UNWIND_TABLE_CHUNKS);
 	__type(key, u32);
 	__array(values, struct unwind_table_map);
 } unwind_tables SEC(".maps");
 
-/* Rules met last, of all threads: in each set two, with the address and the generation of the process's list, of which no two
- * processes have the same. Writers do not wait for each other: what two of them mixed up is of no address at all, since
- * an address is kept mixed with its rule. */
+/* Rules met last, of all threads: in each set two, with the address and the generation of the list of mappings. Writers do not
+ * wait for each other: what two of them mixed up is of no address at all, since an address is kept mixed with its rule. */
 #define CACHE_BITS 14
+/* The 48 bits of an address, shuffled: the upper ones say the set, the others and the generation are the key. */
+#define ADDRESS_BITS 48
+#define KEY_BITS     (ADDRESS_BITS - CACHE_BITS)
+#define SHUFFLE	     0x9e3779b97f4bull
+_Static_assert(KEY_BITS + UNWIND_GENERATION_BITS <= 64, "a key has room for a generation");
 struct unwind_set {
 	u64 mixed[2];
 	u64 rule[2];
@@ -78,66 +82,70 @@ __weak __u32 unwind_epoch SEC(".bss"); /* counts changes of unwind_slots */
 #define LIST_STEPS 12 /* UNWIND_MAPPINGS_MAX */
 #define ROW_STEPS  16 /* of a page */
 
-#define NO_RULE	       ((u64)UNWIND_NONE)
-#define NO_TABLE_RULE  ((u64)15) /* no kind: UNWIND_NO_TABLE */
+/* No kinds of a table: there is none (UNWIND_NO_TABLE); the list is another one's meanwhile. */
 #define UNWIND_NOWHERE 15
+#define UNWIND_STALE   14
+#define NO_RULE	       ((u64)UNWIND_NONE)
+#define NO_TABLE_RULE  ((u64)UNWIND_NOWHERE)
+#define STALE_RULE     ((u64)UNWIND_STALE)
 
-/* The i-th u32 of the pages and rows of a table. */
-static __always_inline u32 table_word(void *table, u32 i)
+/* The i-th u32 of the pages and rows of a table that begins there. */
+static __always_inline u32 table_word(void *tables, u32 begin, u32 i)
 {
-	u32 at = UNWIND_HEAD + (i >> 1);
-	u64 *v = bpf_map_lookup_elem(table, &at);
+	u32 at = begin + UNWIND_HEAD + (i >> 1);
+	u64 *v = bpf_map_lookup_elem(tables, &at);
 
 	return v ? *v >> (i & 1) * 32 : 0;
 }
 
-static __always_inline u64 rule_in_table(u32 module, u64 address)
+static __always_inline u64 rule_in_table(u32 chunk, u32 begin, u32 serial, u64 address)
 {
-	void *table = bpf_map_lookup_elem(&unwind_tables, &module);
-	u32 lo, hi, k, zero = 0, one = 1, rows, low = address & 0xffff, number;
-	u64 *base, *npages, *rule, page;
+	void *table = bpf_map_lookup_elem(&unwind_tables, &chunk);
+	u32 lo, hi, k, at = begin, rows, low = address & 0xffff, number;
+	u64 *base, *pages, *rule, page;
 
 	if (!table)
 		return NO_TABLE_RULE;
-	base = bpf_map_lookup_elem(table, &zero);
-	npages = bpf_map_lookup_elem(table, &one);
-	if (!base || !npages || address < *base)
-		return NO_RULE;
+	base = bpf_map_lookup_elem(table, &at);
+	at++;
+	pages = bpf_map_lookup_elem(table, &at);
+	if (!base || !pages || *pages >> 32 != serial)
+		return STALE_RULE;
 	page = (address - *base) >> 16;
-	if (page >= *npages)
+	if (address < *base || page >= (u32)*pages)
 		return NO_RULE;
-	rows = *npages + 1;
-	lo = table_word(table, page);
-	hi = table_word(table, page + 1);
+	rows = (u32)*pages + 1;
+	lo = table_word(table, begin, page);
+	hi = table_word(table, begin, page + 1);
 #pragma unroll
 	for (k = 0; k < ROW_STEPS; k++) {
 		u32 mid = (lo + hi) >> 1;
 
 		if (hi - lo <= 1)
 			break;
-		if ((table_word(table, rows + mid) & 0xffff) <= low)
+		if ((table_word(table, begin, rows + mid) & 0xffff) <= low)
 			lo = mid;
 		else
 			hi = mid;
 	}
-	number = table_word(table, rows + lo) >> 16;
+	number = table_word(table, begin, rows + lo) >> 16;
 	rule = bpf_map_lookup_elem(&unwind_rules, &number);
 	return rule ? *rule : NO_RULE;
 }
 
-/* The rule at this address of the process in that slot. */
-__weak __noinline u64 unwind_find(u32 slot, u64 address)
+/* The rule at this address by that list (of struct unwind_process). */
+__weak __noinline u64 unwind_find(u64 which, u64 address)
 {
-	void *list = bpf_map_lookup_elem(&unwind_lists, &slot);
+	u32 chunk = UNWIND_LIST_CHUNK(which), lo = UNWIND_LIST_AT(which), hi, k;
+	void *list = bpf_map_lookup_elem(&unwind_lists, &chunk);
 	struct unwind_mapping *m;
-	u32 lo = 1, hi, k, zero = 0;
 
 	if (!list)
-		return NO_TABLE_RULE;
-	m = bpf_map_lookup_elem(list, &zero);
-	if (!m)
-		return NO_TABLE_RULE;
-	hi = m->start + 1;
+		return STALE_RULE;
+	m = bpf_map_lookup_elem(list, &lo);
+	if (!m || m->end != UNWIND_LIST_GENERATION(which))
+		return STALE_RULE;
+	hi = ++lo + m->start;
 #pragma unroll
 	for (k = 0; k < LIST_STEPS; k++) {
 		u32 mid = (lo + hi) >> 1;
@@ -160,7 +168,17 @@ __weak __noinline u64 unwind_find(u32 slot, u64 address)
 		return NO_TABLE_RULE;
 	if (!m->module)
 		return NO_RULE;
-	return rule_in_table(m->module, address - m->bias);
+	return rule_in_table(m->chunk, m->at, m->serial, address - m->bias);
+}
+
+/* That list is there still. */
+static __always_inline bool unwind_is_there(u64 which)
+{
+	u32 chunk = UNWIND_LIST_CHUNK(which), at = UNWIND_LIST_AT(which);
+	void *list = bpf_map_lookup_elem(&unwind_lists, &chunk);
+	volatile struct unwind_mapping *m = list ? bpf_map_lookup_elem(list, &at) : 0;
+
+	return m && m->end == UNWIND_LIST_GENERATION(which);
 }
 
 /* The stack from there on, where its mapping ends as far down as it must be. */
@@ -251,19 +269,20 @@ static __always_inline u64 return_address(struct walk *w, struct task_state *st,
 
 static __always_inline u64 unwind_rule_at(struct walk *w, u64 look)
 {
-	u64 key = look | (u64)w->generation << 48, rule;
-	u32 at = (look * 0x9e3779b97f4a7c15ull) >> (64 - CACHE_BITS);
+	u64 mixed = look * SHUFFLE & ((1ull << ADDRESS_BITS) - 1), rule;
+	u64 key = (mixed & ((1ull << KEY_BITS) - 1)) | w->list >> 32 << KEY_BITS;
+	u32 at = mixed >> KEY_BITS;
 	volatile struct unwind_set *set = bpf_map_lookup_elem(&unwind_cache, &at);
 
-	if (!set)
-		return unwind_find(w->slot - 1, look);
+	if (!set || look >> ADDRESS_BITS)
+		return unwind_find(w->list, look);
 	rule = set->rule[0];
 	if ((set->mixed[0] ^ rule) == key)
 		return rule;
 	rule = set->rule[1];
 	if ((set->mixed[1] ^ rule) == key)
 		return rule;
-	rule = unwind_find(w->slot - 1, look);
+	rule = unwind_find(w->list, look);
 	w->searched++;
 	set->mixed[1] = set->mixed[0];
 	set->rule[1] = set->rule[0];
@@ -325,6 +344,7 @@ __weak __noinline int unwind_frames(struct walk *w, struct task_state *st)
 		} else {
 			ends |= kind == UNWIND_END	 ? UNWIND_ENDS
 				: kind == UNWIND_NOWHERE ? UNWIND_TABLELESS
+				: kind == UNWIND_STALE	 ? UNWIND_CHANGING
 							 : UNWIND_UNKNOWN;
 			goto out;
 		}
@@ -390,14 +410,17 @@ static __always_inline struct unwind_process *unwind_process_of(struct walk *w, 
 static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u32 tgid, u64 ip,
 					u64 sp, u64 bp, u32 exact)
 {
-	struct unwind_process *p = unwind_process_of(w, tgid);
+	volatile struct unwind_process *p = unwind_process_of(w, tgid);
 	struct unwind_counts *counts;
 	u32 k, zero = 0;
 
 	if (!p)
 		return 0;
+	w->changes = p->changes;
+	w->list = p->list;
+	if (!w->list)
+		return 0;
 	w->searched = 0;
-	w->generation = p->generation & 0xffff;
 	w->ends = 0;
 	w->record.ip[0] = ip;
 	w->hash = mix(w->hash, ip);
@@ -412,10 +435,11 @@ static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u
 		if (unwind_frames(w, st))
 			break;
 	/* Asked behind it: what is marked is too much rather than too little. */
-	if (*(volatile u32 *)&p->changes != *(volatile u32 *)&p->looked ||
-	    (*(volatile u32 *)&p->generation & 0xffff) != w->generation)
+	if (p->changes != w->changes || p->looked != w->changes || p->list != w->list ||
+	    !unwind_is_there(w->list))
 		w->ends |= UNWIND_CHANGING;
-	w->hash = mix(w->hash, w->ends);
+	/* The same addresses are other code by another list. */
+	w->hash = mix(w->hash, (w->list >> 32 << 32) | w->ends);
 	counts = bpf_map_lookup_elem(&unwind_counts, &zero);
 	if (counts) {
 		counts->walks++;

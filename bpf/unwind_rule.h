@@ -67,13 +67,14 @@ static inline __s32 unwind_rule_fp_offset(__u64 rule)
 }
 
 /* What is shared with the walk (bpf/unwind.h), besides rules. Of each process that has tables, by slot: */
-#define UNWIND_PROCESSES 1024
+#define UNWIND_PROCESSES 4096
 #define UNWIND_MODULES	 8192
 struct unwind_process {
-	__u32 tgid;	  /* 0: the slot is free */
-	__u32 generation; /* of its list of mappings */
-	__u32 changes;	  /* of what is mapped, as far as the loader tells; counted by BPF */
+	__u32 tgid;    /* 0: the slot is free, or is being taken */
+	__u32 changes; /* of what is mapped, as far as the loader tells; counted by BPF */
 	__u32 looked; /* changes when the list was made: as long as it is another number the list may be wrong */
+	__u32 ended; /* told by BPF: the recorder gives the slot back */
+	__u64 list;  /* UNWIND_LIST; 0: none yet */
 };
 
 /* Of stacks that were walked by tables: how many, and how many rules of their frames no cache had. */
@@ -81,17 +82,28 @@ struct unwind_counts {
 	__u64 walks, searched;
 };
 
-/* A process's list: entry 0 has the number of those behind it in start; they are sorted by address. */
+/* A list of mappings, of one process or of several that map the same: the first entry has the number of those behind it in start
+ * and the list's generation in end; they are sorted by address. Lists and tables lie in chunks, which are maps within maps. */
 struct unwind_mapping {
 	__u64 start, end;
-	__u64 bias;   /* added to an address as linked */
-	__u32 module; /* 0: in no file */
-	__u32 pad;
+	__u64 bias;	 /* added to an address as linked */
+	__u32 module;	 /* 0: in no file */
+	__u32 serial;	 /* of the module: where its table is another's may be later */
+	__u32 chunk, at; /* where its table begins */
 };
-#define UNWIND_MAPPINGS_MAX 4096
-#define UNWIND_NO_TABLE	    0xffffffff /* as a module: a file that has none (yet) */
+#define UNWIND_GENERATION_BITS 30 /* of 1 on: no two lists have the same */
+/* Where a list is, and its generation. */
+#define UNWIND_LIST(chunk, at, generation) ((at) | (__u64)(chunk) << 16 | (__u64)(generation) << 32)
+#define UNWIND_LIST_CHUNK(list)		   ((__u32)(list) >> 16)
+#define UNWIND_LIST_AT(list)		   ((__u32)(list)&0xffff)
+#define UNWIND_LIST_GENERATION(list)	   ((__u32)((list) >> 32))
+#define UNWIND_LIST_CHUNKS		   64
+#define UNWIND_TABLE_CHUNKS		   4096
+#define UNWIND_MAPPINGS_MAX		   4096
+#define UNWIND_NO_TABLE			   0xffffffff /* as a module: a file that has none (yet) */
 
-/* A module's table, as u64: its base, its number of pages, then two to each the u32 of pages and rows of struct unwind_table. */
+/* A module's table, as u64: its base, its number of pages and above that its serial, then two to each the u32 of pages and rows
+ * of struct unwind_table. */
 #define UNWIND_HEAD 2
 
 /* Why a stack ends where it does: a mask. */

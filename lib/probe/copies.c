@@ -532,7 +532,9 @@ int probe_copies_scan(struct probe_copies *c, uint32_t tgid, int64_t since_ns, s
 	int rc;
 
 	s.exe_inode = exe_inode(tgid);
-	probe_unwinds_look(c->unwinds, tgid, since_ns == PROBE_STOPPED);
+	/* Before there are probes: the first call is to have its callers. */
+	probe_unwinds_look(c->unwinds, tgid,
+			   since_ns == PROBE_STOPPED || since_ns == PROBE_FROM_START);
 	probe_stacks_maps_begin(c->stacks, tgid);
 	probe_pythons_begin(c->pythons, tgid);
 	rc = host_maps_read(tgid, scan_mapping, &s, e);

@@ -336,7 +336,6 @@ static void process_ended(struct probe_recorder *r, const struct wire_life *l)
 	probe_copies_ended(r->copies, l->who.tgid, process);
 	probe_pythons_ended(r->pythons, l->who.tgid, process);
 	probe_stacks_ended(r->stacks, l->who.tgid);
-	probe_unwinds_ended(r->unwinds, l->who.tgid);
 	probe_nvtx_ended(&r->nvtx, 0, process);
 }
 

@@ -149,6 +149,7 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 		bpf_map__set_max_entries(b->maps.unwind_lists, 1);
 		bpf_map__set_max_entries(b->maps.unwind_tables, 1);
 		bpf_map__set_max_entries(b->maps.unwind_slots, 1);
+		bpf_map__set_max_entries(b->maps.unwind_free, 1);
 		bpf_map__set_max_entries(b->maps.unwind_processes, 1);
 	}
 	configure_sched(b, &s->sched, s->ncpu);

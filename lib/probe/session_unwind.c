@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fills the maps that stacks are unwound by. A table or a list of mappings is a map of its own, filled through a mapping of
- * its memory and only then put into the map of maps: the kernel exchanges one whole thing for another, and lets go of the old
- * one when nobody reads it any more.
+ * The maps that stacks are unwound by, as memory that is shared with the kernel side, and the slots of processes.
  */
 #include "lib/probe/session_unwind.h"
 
@@ -51,84 +49,66 @@ void probe_session_unwind_close(struct probe_unwind_maps *m)
 	*m = (struct probe_unwind_maps){ 0 };
 }
 
-/* An array of n values, and its memory. -1: no memory. */
-static int make_inner(const char *name, uint32_t value, uint32_t n, void **memory)
+static int outer_of(const struct probe_session *s, enum probe_unwind_kind kind)
+{
+	return bpf_map__fd(kind == PROBE_UNWIND_LISTS ? s->bpf->maps.unwind_lists
+						      : s->bpf->maps.unwind_tables);
+}
+
+void *probe_session_unwind_chunk(struct probe_session *s, enum probe_unwind_kind kind,
+				 uint32_t number, uint32_t n, size_t each)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, how, .map_flags = BPF_F_INNER_MAP | BPF_F_MMAPABLE);
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(uint32_t), value, n, &how);
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_chunk", sizeof(uint32_t),
+				(uint32_t)each, n, &how);
+	void *memory;
 
 	if (fd < 0)
-		return -1;
-	*memory = mmap(NULL, whole_pages((size_t)n * value), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		       0);
-	if (*memory == MAP_FAILED) {
-		close(fd);
-		return -1;
+		return NULL;
+	memory = mmap(NULL, whole_pages(n * each), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory != MAP_FAILED && bpf_map_update_elem(outer_of(s, kind), &number, &fd, BPF_ANY)) {
+		munmap(memory, whole_pages(n * each));
+		memory = MAP_FAILED;
 	}
-	return fd;
-}
-
-/* Puts it there; bytes that it takes, 0: it could not be. */
-static size_t put_inner(const struct bpf_map *outer, uint32_t at, int fd, void *memory,
-			size_t bytes)
-{
-	bool put;
-
-	munmap(memory, whole_pages(bytes));
-	put = bpf_map_update_elem(bpf_map__fd(outer), &at, &fd, BPF_ANY) == 0;
 	close(fd);
-	return put ? whole_pages(bytes) : 0;
+	return memory == MAP_FAILED ? NULL : memory;
 }
 
-size_t probe_session_unwind_table(struct probe_session *s, uint32_t module,
-				  const struct unwind_table *t)
+void probe_session_unwind_chunk_gone(struct probe_session *s, enum probe_unwind_kind kind,
+				     uint32_t number, void *memory, size_t bytes)
 {
-	const struct bpf_map *outer = s->bpf->maps.unwind_tables;
-	size_t words, n;
-	uint32_t *word;
-	void *memory;
-	int fd;
-
-	if (!t) {
-		bpf_map_delete_elem(bpf_map__fd(outer), &module);
-		return 0;
-	}
-	words = (size_t)t->npages + 1 + t->nrows;
-	n = UNWIND_HEAD + (words + 1) / 2;
-	fd = make_inner("unwind_table", sizeof(uint64_t), (uint32_t)n, &memory);
-	if (fd < 0)
-		return 0;
-	((uint64_t *)memory)[0] = t->base;
-	((uint64_t *)memory)[1] = t->npages;
-	word = (uint32_t *)memory + 2 * (size_t)UNWIND_HEAD;
-	if (t->npages) {
-		memcpy(word, t->pages, ((size_t)t->npages + 1) * sizeof(*word));
-		memcpy(word + t->npages + 1, t->rows, t->nrows * sizeof(*word));
-	}
-	return put_inner(outer, module, fd, memory, n * sizeof(uint64_t));
+	bpf_map_delete_elem(outer_of(s, kind), &number);
+	munmap(memory, whole_pages(bytes));
 }
 
-size_t probe_session_unwind_list(struct probe_session *s, uint32_t slot,
-				 const struct unwind_mapping *list, uint32_t n)
+bool probe_session_unwind_slot(struct probe_session *s, uint32_t tgid, uint32_t *slot)
 {
-	size_t bytes = ((size_t)n + 1) * sizeof(*list);
-	void *memory;
-	int fd = make_inner("unwind_list", sizeof(*list), n + 1, &memory);
-
-	if (fd < 0)
-		return 0;
-	memcpy(memory, list, bytes);
-	return put_inner(s->bpf->maps.unwind_lists, slot, fd, memory, bytes);
+	return bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.unwind_slots), &tgid, slot) == 0;
 }
 
-bool probe_session_unwind_slot(struct probe_session *s, uint32_t tgid, uint32_t slot, bool on)
+bool probe_session_unwind_take(struct probe_session *s, uint32_t *slot)
 {
-	int slots = bpf_map__fd(s->bpf->maps.unwind_slots);
-	bool done = on ? bpf_map_update_elem(slots, &tgid, &slot, BPF_ANY) == 0
-		       : bpf_map_delete_elem(slots, &tgid) == 0;
+	return bpf_map_lookup_and_delete_elem(bpf_map__fd(s->bpf->maps.unwind_free), NULL, slot) ==
+	       0;
+}
+
+void probe_session_unwind_give(struct probe_session *s, uint32_t slot)
+{
+	bpf_map_update_elem(bpf_map__fd(s->bpf->maps.unwind_free), NULL, &slot, BPF_ANY);
+}
+
+bool probe_session_unwind_enter(struct probe_session *s, uint32_t tgid, uint32_t slot)
+{
+	bool entered = bpf_map_update_elem(bpf_map__fd(s->bpf->maps.unwind_slots), &tgid, &slot,
+					   BPF_NOEXIST) == 0;
 
 	__atomic_fetch_add(&s->bpf->bss->unwind_epoch, 1, __ATOMIC_SEQ_CST);
-	return done;
+	return entered;
+}
+
+void probe_session_unwind_leave(struct probe_session *s, uint32_t tgid)
+{
+	bpf_map_delete_elem(bpf_map__fd(s->bpf->maps.unwind_slots), &tgid);
 }
 
 struct unwind_counts probe_session_unwind_counts(const struct probe_session *s)

@@ -20,15 +20,24 @@ struct probe_unwind_maps {
 bool probe_session_unwind_open(struct probe_session *s, struct probe_unwind_maps *out);
 void probe_session_unwind_close(struct probe_unwind_maps *m);
 
-/* The table under this number, or none any more: NULL. Bytes of memory it takes there, 0: no memory for it. */
-size_t probe_session_unwind_table(struct probe_session *s, uint32_t module,
-				  const struct unwind_table *t);
-/* The list of the process in that slot, sorted by address, at once. list: n entries behind the first, which says n. Bytes, 0: no
- * memory for it. */
-size_t probe_session_unwind_list(struct probe_session *s, uint32_t slot,
-				 const struct unwind_mapping *list, uint32_t n);
-/* The process's stacks are unwound from here on, or not any more. False: there is no room. */
-bool probe_session_unwind_slot(struct probe_session *s, uint32_t tgid, uint32_t slot, bool on);
+enum probe_unwind_kind {
+	PROBE_UNWIND_LISTS,
+	PROBE_UNWIND_TABLES,
+};
+/* Memory of n entries, shared with the kernel side under this number. NULL: none to be had. */
+void *probe_session_unwind_chunk(struct probe_session *s, enum probe_unwind_kind kind,
+				 uint32_t number, uint32_t n, size_t each);
+void probe_session_unwind_chunk_gone(struct probe_session *s, enum probe_unwind_kind kind,
+				     uint32_t number, void *memory, size_t bytes);
+
+/* The slot of that process, which the kernel side may have given it. False: it has none. */
+bool probe_session_unwind_slot(struct probe_session *s, uint32_t tgid, uint32_t *slot);
+/* A free slot. False: there is none. */
+bool probe_session_unwind_take(struct probe_session *s, uint32_t *slot);
+void probe_session_unwind_give(struct probe_session *s, uint32_t slot);
+/* From here on what the process maps is watched, and its stacks are walked by its slot. False: it has one by now. */
+bool probe_session_unwind_enter(struct probe_session *s, uint32_t tgid, uint32_t slot);
+void probe_session_unwind_leave(struct probe_session *s, uint32_t tgid);
 
 /* So far, of all CPUs. */
 struct unwind_counts probe_session_unwind_counts(const struct probe_session *s);

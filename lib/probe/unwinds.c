@@ -1,55 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that keeps the tables for unwinding up to date. It alone owns modules and processes; the recorder only queues
- * numbers of processes. A file is known by device, inode, size and time of change, so that one table serves all processes.
- * Order of a look: read how often the loader has changed something, read the maps, put the tables, put the list, raise its
- * generation, say for which change it holds. Until that stacks are marked as changing.
+ * A thread that keeps the tables for unwinding up to date. It alone owns modules, lists and slots; the recorder only queues numbers
+ * of processes. Order of a look: read how often the loader has changed something, read the maps, put the tables, put the list, say
+ * for which change it holds. Until that stacks are marked as changing. The thread sees in the memory that it shares with the kernel
+ * side which processes changed, were forked or ended: no message is needed for that, and none can be lost.
  */
 #include "lib/probe/unwinds.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "lib/base/map.h"
+#include "lib/base/hash.h"
 #include "lib/base/vec.h"
 #include "lib/host/clock.h"
 #include "lib/host/maps.h"
 #include "lib/probe/session_unwind.h"
-#include "lib/sym/python.h"
+#include "lib/probe/unwind_lists.h"
+#include "lib/probe/unwind_modules.h"
 
-#define VDSO_MAX (1u << 20)
-
-struct unwind_module {
-	uint32_t major, minor;
-	uint64_t inode; /* 0: the kernel's own library */
-	int64_t size, changed_ns;
-	struct sym_elf *file; /* NULL: it could not be read */
-	bool has_table;
-};
+#define POLL_NS (PROBE_UNWINDS_POLL_MS * 1000000ll)
+#define AGAIN_NS \
+	1000000000ll /* what is mapped without the loader's knowledge is looked for that often */
+#define AGAIN_MOST_NS 5000000ll /* for so long at a time */
+#define LOOK_SHARE \
+	4 /* a process that changes all the time is not looked at for longer than 1/5 of the time */
+#define SLOTS_AHEAD 64 /* slots are given from the lowest on: so many free ones end a search */
 
 struct order {
 	uint32_t tgid;
-	bool ended;
+	uint64_t ticket; /* 0: nobody waits */
+};
+
+/* What the recorder knows of a process, by slot. */
+struct slot {
+	uint64_t list;	      /* that it uses; 0: none yet */
+	uint64_t fingerprint; /* of the mappings read last */
+	int64_t rest_until_ns;
 };
 
 struct probe_unwinds {
 	struct probe_session *session;
 	struct probe_unwind_maps maps;
-	struct unwind_rules *rules;
-	unsigned nrules; /* that the kernel side has */
-	uint64_t memory;
-	VEC(struct unwind_module) modules; /* by number less 1 */
-	struct map slots;		   /* tgid -> slot */
-	uint32_t next_slot;
-	uint32_t generation; /* of the list given last: the kernel side keeps rules by it, of all processes */
-	VEC(uint32_t) free_slots;
+	struct unwind_modules modules;
+	struct unwind_lists lists;
+	struct slot *slots;
+	uint32_t slots_used;		 /* all that were ever used are below */
+	uint32_t again;			 /* slot to be looked at again next */
+	int64_t poll_ns, again_ns;	 /* when to do so next */
 	VEC(struct unwind_mapping) list; /* of the process that is looked at */
 
 	pthread_t thread;
@@ -57,8 +58,7 @@ struct probe_unwinds {
 	pthread_cond_t changed;
 	bool running, stop;
 	VEC(struct order) orders;
-	uint64_t asked, done; /* orders, ever */
-	VEC(struct probe_unwinds_refusal) refusals;
+	uint64_t asked, done; /* tickets */
 	struct probe_unwinds_sum sum;
 };
 
@@ -66,254 +66,276 @@ struct look {
 	struct probe_unwinds *u;
 	uint32_t tgid;
 	bool failed;
+	uint64_t fingerprint;
 };
-
-static int64_t changed_ns(const struct stat *st)
-{
-	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-}
-
-/* The kernel's own library has no file: its bytes, from the process. -1: they cannot be read. */
-static int copy_vdso(uint32_t tgid, const struct host_mapping *m)
-{
-	size_t n = (size_t)(m->end - m->start);
-	char path[64], *bytes = n <= VDSO_MAX ? malloc(n) : NULL;
-	int memory, fd = -1;
-
-	snprintf(path, sizeof(path), "/proc/%u/mem", tgid);
-	memory = bytes ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	if (memory >= 0 && pread(memory, bytes, n, (off_t)m->start) == (ssize_t)n) {
-		fd = memfd_create("vdso", MFD_CLOEXEC);
-		if (fd >= 0 && write(fd, bytes, n) != (ssize_t)n) {
-			close(fd);
-			fd = -1;
-		}
-	}
-	if (memory >= 0)
-		close(memory);
-	free(bytes);
-	return fd;
-}
-
-static int open_mapping(uint32_t tgid, const struct host_mapping *m)
-{
-	char path[4400];
-
-	if (!m->inode)
-		return copy_vdso(tgid, m);
-	/* Without O_NONBLOCK a FIFO in its place would hold us. */
-	return open(host_maps_path(tgid, m, path, sizeof(path)),
-		    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
-static void put_rules(struct probe_unwinds *u)
-{
-	unsigned n;
-	const uint64_t *rule = unwind_rules_all(u->rules, &n);
-
-	for (; u->nrules < n; u->nrules++)
-		u->maps.rules[u->nrules] = rule[u->nrules];
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-}
-
-/* Builds its table, and puts it under this number. e says why its code cannot be unwound, where it cannot. */
-static bool build_table(struct probe_unwinds *u, const struct unwind_module *m, uint32_t number,
-			struct err *e)
-{
-	struct unwind_table *t = NULL;
-	int64_t from = host_clock_mono();
-	size_t bytes = 0;
-	bool fits = false;
-
-	if (m->file && unwind_table_build(&t, m->file, u->rules, e) == 0) {
-		fits = u->sum.bytes + unwind_table_bytes(t) <= u->memory;
-		put_rules(u);
-		if (fits)
-			bytes = probe_session_unwind_table(u->session, number, t);
-		if (!fits)
-			err_set(e, ERR_LIMIT, "no room within --unwind-memory");
-		else if (!bytes)
-			err_set(e, ERR_NOMEM, "the kernel has no memory for its table");
-		else if (t->npages == 0)
-			err_set(e, ERR_CANNOT, "it has no .eh_frame");
-	}
-	pthread_mutex_lock(&u->lock);
-	u->sum.modules += !e->code;
-	u->sum.bytes += bytes;
-	u->sum.refused += e->code != 0;
-	u->sum.build_ns += (uint64_t)(host_clock_mono() - from);
-	pthread_mutex_unlock(&u->lock);
-	unwind_table_free(t);
-	return bytes > 0;
-}
-
-static void note_refusal(struct probe_unwinds *u, struct bytes path, const struct err *e)
-{
-	struct probe_unwinds_refusal r = { .path = strndup(path.p, path.n) };
-
-	snprintf(r.why, sizeof(r.why), "%.*s", (int)sizeof(r.why) - 1, e->text);
-	pthread_mutex_lock(&u->lock);
-	if (!r.path || !vec_push(&u->refusals, r))
-		free(r.path);
-	pthread_mutex_unlock(&u->lock);
-}
-
-static bool is_module_of(const struct unwind_module *m, const struct host_mapping *h,
-			 const struct stat *st)
-{
-	return m->inode == h->inode && m->major == h->major && m->minor == h->minor &&
-	       (!h->inode || (m->size == (int64_t)st->st_size && m->changed_ns == changed_ns(st)));
-}
-
-/* Its number; 0: no memory. fd: of its file. */
-static uint32_t module_of(struct probe_unwinds *u, const struct host_mapping *h, int fd)
-{
-	struct unwind_module m = { .major = h->major, .minor = h->minor, .inode = h->inode };
-	struct err e = { 0 };
-	struct stat st = { 0 };
-
-	if (fd < 0 || fstat(fd, &st))
-		return 0;
-	for (size_t i = u->modules.n; i > 0; i--)
-		if (is_module_of(&u->modules.v[i - 1], h, &st))
-			return (uint32_t)i;
-	if (u->modules.n + 1 >= UNWIND_MODULES)
-		return 0;
-	m.size = (int64_t)st.st_size;
-	m.changed_ns = changed_ns(&st);
-	if (sym_elf_open_fd(&m.file, fd, "a mapped file", &e))
-		m.file = NULL;
-	m.has_table = build_table(u, &m, (uint32_t)u->modules.n + 1, &e);
-	if (e.code)
-		note_refusal(u, h->path, &e);
-	if (!vec_push(&u->modules, m)) {
-		sym_elf_free(m.file);
-		return 0;
-	}
-	return (uint32_t)u->modules.n;
-}
 
 static bool is_vdso(const struct host_mapping *h)
 {
 	return bytes_equal(h->path, bytes_of("[vdso]"));
 }
 
+static void add_to_fingerprint(struct look *l, const struct host_mapping *h)
+{
+	const uint64_t m[5] = { h->start, h->end, h->offset, h->inode,
+				(uint64_t)h->major << 32 | h->minor };
+
+	l->fingerprint = hash_bytes(m, sizeof(m), l->fingerprint);
+}
+
+static bool fingerprint_mapping(void *ctx, const struct host_mapping *h)
+{
+	if (h->executable)
+		add_to_fingerprint(ctx, h);
+	return true;
+}
+
 static bool look_at_mapping(void *ctx, const struct host_mapping *h)
 {
 	struct look *l = ctx;
 	struct unwind_mapping m = { .start = h->start, .end = h->end };
-	const struct unwind_module *module;
-	uint64_t bias;
-	uint32_t number;
-	int fd;
 
 	if (!h->executable)
 		return true;
-	if (h->inode || is_vdso(h)) {
-		m.module = UNWIND_NO_TABLE;
-		fd = open_mapping(l->tgid, h);
-		number = module_of(l->u, h, fd);
-		if (fd >= 0)
-			close(fd);
-		module = number ? &l->u->modules.v[number - 1] : NULL;
-		if (module && module->has_table &&
-		    sym_python_bias(module->file, h->start, h->offset, &bias)) {
-			m.module = number;
-			m.bias = bias;
-		}
-	}
-	if (l->u->list.n > UNWIND_MAPPINGS_MAX || !vec_push(&l->u->list, m)) {
+	add_to_fingerprint(l, h);
+	if (h->inode || is_vdso(h))
+		unwind_modules_find(&l->u->modules, l->tgid, h, &m);
+	if (l->u->list.n + 1 >= UNWIND_MAPPINGS_MAX || !vec_push(&l->u->list, m)) {
 		l->failed = true;
 		return false;
 	}
 	return true;
 }
 
-/* Its slot, a free one for a new process. False: there is none. */
-static bool slot_of(struct probe_unwinds *u, uint32_t tgid, uint32_t *slot)
+static void mapping_gone(void *ctx, const struct unwind_mapping *m)
 {
-	uint64_t known;
+	struct probe_unwinds *u = ctx;
 
-	if (map_get(&u->slots, tgid, &known)) {
-		*slot = (uint32_t)known;
-		return true;
-	}
-	if (u->free_slots.n)
-		*slot = u->free_slots.v[--u->free_slots.n];
-	else if (u->next_slot < UNWIND_PROCESSES)
-		*slot = u->next_slot++;
-	else
-		return false;
-	return map_put(&u->slots, tgid, *slot);
+	unwind_modules_use(&u->modules, m, -1);
 }
 
-static void forget_process(struct probe_unwinds *u, uint32_t tgid)
+/* The slot of a process, a free one for a new process: its changes are counted from here on. False: there is none. */
+static bool slot_of(struct probe_unwinds *u, uint32_t tgid, uint32_t *slot)
 {
-	uint64_t slot;
+	struct unwind_process *p;
 
-	if (!map_get(&u->slots, tgid, &slot))
+	if (probe_session_unwind_slot(u->session, tgid, slot) && *slot < UNWIND_PROCESSES &&
+	    __atomic_load_n(&u->maps.processes[*slot].tgid, __ATOMIC_SEQ_CST) == tgid)
+		return true;
+	if (!probe_session_unwind_take(u->session, slot))
+		return false;
+	if (*slot >= UNWIND_PROCESSES)
+		return false;
+	p = &u->maps.processes[*slot];
+	*p = (struct unwind_process){ 0 };
+	u->slots[*slot] = (struct slot){ 0 };
+	__atomic_store_n(&p->tgid, tgid, __ATOMIC_SEQ_CST);
+	if (probe_session_unwind_enter(u->session, tgid, *slot))
+		return true;
+	/* It is being forked, or its number was another's a moment ago. */
+	__atomic_store_n(&p->tgid, 0, __ATOMIC_SEQ_CST);
+	probe_session_unwind_give(u->session, *slot);
+	return false;
+}
+
+static void free_slot(struct probe_unwinds *u, uint32_t slot)
+{
+	struct unwind_process *p = &u->maps.processes[slot];
+	uint32_t tgid = __atomic_load_n(&p->tgid, __ATOMIC_SEQ_CST), known;
+
+	if (probe_session_unwind_slot(u->session, tgid, &known) && known == slot)
+		probe_session_unwind_leave(u->session, tgid);
+	__atomic_store_n(&p->list, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&p->tgid, 0, __ATOMIC_SEQ_CST);
+	unwind_lists_drop(&u->lists, u->slots[slot].list, mapping_gone, u);
+	u->slots[slot] = (struct slot){ 0 };
+	probe_session_unwind_give(u->session, slot);
+}
+
+/* A child that the kernel side gave its parent's list, which is right still. */
+static bool share_list(struct probe_unwinds *u, uint32_t slot)
+{
+	struct unwind_process *p = &u->maps.processes[slot];
+	uint64_t list = __atomic_load_n(&p->list, __ATOMIC_SEQ_CST);
+
+	if (u->slots[slot].list || __atomic_load_n(&p->changes, __ATOMIC_SEQ_CST) !=
+					   __atomic_load_n(&p->looked, __ATOMIC_SEQ_CST))
+		return false;
+	if (!unwind_lists_share(&u->lists, list))
+		return false;
+	u->slots[slot].list = list;
+	return true;
+}
+
+/* The list that was read, for the process in that slot. False: there is no memory for it. */
+static bool give_list(struct probe_unwinds *u, uint32_t slot, uint32_t changes)
+{
+	struct unwind_process *p = &u->maps.processes[slot];
+	uint64_t before = u->slots[slot].list, list;
+	bool is_new;
+
+	list = unwind_lists_take(&u->lists, u->list.v, (uint32_t)u->list.n, &is_new);
+	for (size_t i = 0; list && is_new && i < u->list.n; i++)
+		unwind_modules_use(&u->modules, &u->list.v[i], 1);
+	if (!list)
+		return false;
+	__atomic_store_n(&p->list, list, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&p->looked, changes, __ATOMIC_SEQ_CST);
+	u->slots[slot].list = list;
+	unwind_lists_drop(&u->lists, before, mapping_gone, u);
+	return true;
+}
+
+/* With the slot given up, its stacks are walked by frame pointers. */
+static void look_at_slot(struct probe_unwinds *u, uint32_t tgid, uint32_t slot)
+{
+	struct look l = { .u = u, .tgid = tgid };
+	int64_t from = host_clock_mono(), now;
+	struct err ignored = { 0 };
+	uint32_t changes = __atomic_load_n(&u->maps.processes[slot].changes, __ATOMIC_SEQ_CST);
+
+	u->modules.round++;
+	u->list.n = 0;
+	if (host_maps_read(tgid, look_at_mapping, &l, &ignored) || l.failed || u->list.n == 0 ||
+	    !give_list(u, slot, changes)) {
+		free_slot(u, slot);
 		return;
-	__atomic_store_n(&u->maps.processes[slot].tgid, 0, __ATOMIC_SEQ_CST);
-	probe_session_unwind_slot(u->session, tgid, (uint32_t)slot, false);
-	map_del(&u->slots, tgid);
-	vec_push(&u->free_slots, (uint32_t)slot);
+	}
+	now = host_clock_mono();
+	u->slots[slot].fingerprint = l.fingerprint;
+	u->slots[slot].rest_until_ns = now + LOOK_SHARE * (now - from);
 }
 
 static void look_at_process(struct probe_unwinds *u, uint32_t tgid)
 {
-	struct look l = { .u = u, .tgid = tgid };
-	struct unwind_mapping head = { 0 };
-	struct err ignored = { 0 };
-	struct unwind_process *p;
-	uint32_t slot, changes;
+	uint32_t slot;
 
 	if (!slot_of(u, tgid, &slot))
 		return;
-	p = &u->maps.processes[slot];
-	changes = __atomic_load_n(&p->changes, __ATOMIC_SEQ_CST);
-	u->list.n = 0;
-	if (!vec_push(&u->list, head) || host_maps_read(tgid, look_at_mapping, &l, &ignored) ||
-	    l.failed || u->list.n < 2) {
-		forget_process(u, tgid);
+	if (slot >= u->slots_used)
+		u->slots_used = slot + 1;
+	if (!share_list(u, slot))
+		look_at_slot(u, tgid, slot);
+}
+
+/* What the kernel side says of a slot. */
+static void poll_slot(struct probe_unwinds *u, uint32_t slot, uint32_t tgid, int64_t now)
+{
+	struct unwind_process *p = &u->maps.processes[slot];
+	bool changed = __atomic_load_n(&p->changes, __ATOMIC_SEQ_CST) !=
+		       __atomic_load_n(&p->looked, __ATOMIC_SEQ_CST);
+
+	if (__atomic_load_n(&p->ended, __ATOMIC_SEQ_CST))
+		free_slot(u, slot);
+	else if (!u->slots[slot].list && share_list(u, slot))
 		return;
+	else if (!u->slots[slot].list || (changed && now >= u->slots[slot].rest_until_ns))
+		look_at_slot(u, tgid, slot);
+}
+
+static void poll_slots(struct probe_unwinds *u, int64_t now)
+{
+	for (uint32_t i = 0; i < UNWIND_PROCESSES && i < u->slots_used + SLOTS_AHEAD; i++) {
+		uint32_t tgid = __atomic_load_n(&u->maps.processes[i].tgid, __ATOMIC_SEQ_CST);
+
+		if (!tgid)
+			continue;
+		if (i >= u->slots_used)
+			u->slots_used = i + 1;
+		poll_slot(u, i, tgid, now);
 	}
-	u->list.v[0].start = u->list.n - 1;
-	if (!probe_session_unwind_list(u->session, slot, u->list.v, (uint32_t)u->list.n - 1)) {
-		forget_process(u, tgid);
+}
+
+/* Processes whose end nobody told, and code that was mapped without the loader. */
+static void look_again(struct probe_unwinds *u)
+{
+	int64_t until = host_clock_mono() + AGAIN_MOST_NS;
+	struct err ignored = { 0 };
+
+	for (uint32_t n = 0; n < u->slots_used && host_clock_mono() < until; n++) {
+		struct look l = { .u = u };
+		uint32_t slot = u->again++ % u->slots_used, known;
+
+		l.tgid = __atomic_load_n(&u->maps.processes[slot].tgid, __ATOMIC_SEQ_CST);
+		if (!l.tgid)
+			continue;
+		if ((kill((pid_t)l.tgid, 0) && errno == ESRCH) ||
+		    !probe_session_unwind_slot(u->session, l.tgid, &known) || known != slot)
+			free_slot(u, slot);
+		else if (host_maps_read(l.tgid, fingerprint_mapping, &l, &ignored) == 0 &&
+			 l.fingerprint != u->slots[slot].fingerprint)
+			look_at_slot(u, l.tgid, slot);
+	}
+}
+
+static void look_around(struct probe_unwinds *u)
+{
+	int64_t now = host_clock_mono();
+
+	if (now < u->poll_ns)
 		return;
+	poll_slots(u, now);
+	if (now >= u->again_ns) {
+		look_again(u);
+		u->again_ns = now + AGAIN_NS;
 	}
-	__atomic_store_n(&p->generation, ++u->generation, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&p->looked, changes, __ATOMIC_SEQ_CST);
-	if (__atomic_exchange_n(&p->tgid, tgid, __ATOMIC_SEQ_CST) != tgid &&
-	    !probe_session_unwind_slot(u->session, tgid, slot, true))
-		forget_process(u, tgid);
+	u->poll_ns = host_clock_mono() + POLL_NS;
+}
+
+static void set_deadline(struct timespec *t, int64_t ns)
+{
+	clock_gettime(CLOCK_MONOTONIC, t);
+	ns += t->tv_nsec;
+	t->tv_sec += ns / 1000000000;
+	t->tv_nsec = ns % 1000000000;
+}
+
+/* With the lock held. */
+static void obey_order(struct probe_unwinds *u)
+{
+	struct order o = u->orders.v[0];
+
+	memmove(u->orders.v, u->orders.v + 1, --u->orders.n * sizeof(o));
+	pthread_mutex_unlock(&u->lock);
+	look_at_process(u, o.tgid);
+	pthread_mutex_lock(&u->lock);
+	if (o.ticket > u->done)
+		u->done = o.ticket;
+	pthread_cond_broadcast(&u->changed);
 }
 
 static void *keep_tables(void *ctx)
 {
 	struct probe_unwinds *u = ctx;
+	struct timespec until;
 
+	for (uint32_t i = UNWIND_PROCESSES; i > 0; i--)
+		probe_session_unwind_give(u->session, i - 1);
 	pthread_mutex_lock(&u->lock);
-	for (;;) {
-		struct order o;
-
-		while (!u->stop && u->orders.n == 0)
-			pthread_cond_wait(&u->changed, &u->lock);
-		if (u->stop)
-			break;
-		o = u->orders.v[0];
-		memmove(u->orders.v, u->orders.v + 1, --u->orders.n * sizeof(o));
+	while (!u->stop) {
+		if (u->orders.n) {
+			obey_order(u);
+		} else {
+			set_deadline(&until, POLL_NS);
+			pthread_cond_timedwait(&u->changed, &u->lock, &until);
+		}
 		pthread_mutex_unlock(&u->lock);
-		if (o.ended)
-			forget_process(u, o.tgid);
-		else
-			look_at_process(u, o.tgid);
+		look_around(u);
 		pthread_mutex_lock(&u->lock);
-		u->done++;
-		pthread_cond_broadcast(&u->changed);
+		u->sum = u->modules.sum;
 	}
 	pthread_mutex_unlock(&u->lock);
 	return NULL;
+}
+
+static void init_locks(struct probe_unwinds *u)
+{
+	pthread_condattr_t how;
+
+	pthread_condattr_init(&how);
+	pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
+	pthread_cond_init(&u->changed, &how);
+	pthread_condattr_destroy(&how);
+	pthread_mutex_init(&u->lock, NULL);
 }
 
 int probe_unwinds_new(struct probe_unwinds **out, struct probe_session *session, uint64_t memory,
@@ -332,11 +354,14 @@ int probe_unwinds_new(struct probe_unwinds **out, struct probe_session *session,
 	}
 	u->session = session;
 	u->maps = maps;
-	u->memory = memory;
-	u->rules = unwind_rules_new();
-	pthread_mutex_init(&u->lock, NULL);
-	pthread_cond_init(&u->changed, NULL);
-	u->running = u->rules && pthread_create(&u->thread, NULL, keep_tables, u) == 0;
+	u->modules.maps = &u->maps;
+	u->modules.lock = &u->lock;
+	u->modules.memory = memory;
+	u->slots = calloc(UNWIND_PROCESSES, sizeof(*u->slots));
+	init_locks(u);
+	unwind_lists_init(&u->lists, session);
+	u->running = u->slots && unwind_modules_init(&u->modules, session) &&
+		     pthread_create(&u->thread, NULL, keep_tables, u) == 0;
 	if (!u->running) {
 		probe_unwinds_free(u);
 		return err_nomem(e);
@@ -355,61 +380,54 @@ void probe_unwinds_free(struct probe_unwinds *u)
 	pthread_mutex_unlock(&u->lock);
 	if (u->running)
 		pthread_join(u->thread, NULL);
-	for (size_t i = 0; i < u->modules.n; i++)
-		sym_elf_free(u->modules.v[i].file);
 	probe_session_unwind_close(&u->maps);
-	unwind_rules_free(u->rules);
-	vec_free(&u->modules);
-	for (size_t i = 0; i < u->refusals.n; i++)
-		free(u->refusals.v[i].path);
-	vec_free(&u->refusals);
-	vec_free(&u->free_slots);
+	unwind_modules_free(&u->modules);
+	unwind_lists_free(&u->lists);
+	free(u->slots);
 	vec_free(&u->list);
 	vec_free(&u->orders);
-	map_free(&u->slots);
 	pthread_mutex_destroy(&u->lock);
 	pthread_cond_destroy(&u->changed);
 	free(u);
 }
 
-static void give_order(struct probe_unwinds *u, struct order o, bool wait)
+static bool is_queued(const struct probe_unwinds *u, uint32_t tgid)
 {
-	struct timespec until;
-	uint64_t mine;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += PROBE_UNWINDS_WAIT_MS / 1000;
-	until.tv_nsec += PROBE_UNWINDS_WAIT_MS % 1000 * 1000000l;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
-	pthread_mutex_lock(&u->lock);
 	for (size_t i = 0; i < u->orders.n; i++)
-		if (!wait && u->orders.v[i].tgid == o.tgid && u->orders.v[i].ended == o.ended) {
-			pthread_mutex_unlock(&u->lock);
-			return;
-		}
-	if (vec_push(&u->orders, o)) {
-		mine = ++u->asked;
-		pthread_cond_broadcast(&u->changed);
-		while (wait && u->done < mine)
-			if (pthread_cond_timedwait(&u->changed, &u->lock, &until))
-				break;
+		if (u->orders.v[i].tgid == tgid)
+			return true;
+	return false;
+}
+
+/* Who is waited for comes first. */
+static bool queue_order(struct probe_unwinds *u, struct order o)
+{
+	if (!vec_push(&u->orders, o))
+		return false;
+	if (o.ticket) {
+		memmove(u->orders.v + 1, u->orders.v, (u->orders.n - 1) * sizeof(o));
+		u->orders.v[0] = o;
 	}
-	pthread_mutex_unlock(&u->lock);
+	pthread_cond_broadcast(&u->changed);
+	return true;
 }
 
 void probe_unwinds_look(struct probe_unwinds *u, uint32_t tgid, bool wait)
 {
-	if (u)
-		give_order(u, (struct order){ .tgid = tgid }, wait);
-}
+	struct order o = { .tgid = tgid };
+	struct timespec until;
 
-void probe_unwinds_ended(struct probe_unwinds *u, uint32_t tgid)
-{
-	if (u)
-		give_order(u, (struct order){ .tgid = tgid, .ended = true }, false);
+	if (!u)
+		return;
+	set_deadline(&until, PROBE_UNWINDS_WAIT_MS * 1000000ll);
+	pthread_mutex_lock(&u->lock);
+	if (wait)
+		o.ticket = ++u->asked;
+	if ((wait || !is_queued(u, tgid)) && queue_order(u, o))
+		while (wait && u->done < o.ticket)
+			if (pthread_cond_timedwait(&u->changed, &u->lock, &until))
+				break;
+	pthread_mutex_unlock(&u->lock);
 }
 
 struct probe_unwinds_sum probe_unwinds_totals(struct probe_unwinds *u)
@@ -438,8 +456,8 @@ int probe_unwinds_refusals(struct probe_unwinds *u,
 	if (!u)
 		return 0;
 	pthread_mutex_lock(&u->lock);
-	for (size_t i = 0; i < u->refusals.n && rc == 0; i++)
-		rc = fn(ctx, &u->refusals.v[i], e);
+	for (size_t i = 0; i < u->modules.refusals.n && rc == 0; i++)
+		rc = fn(ctx, &u->modules.refusals.v[i], e);
 	pthread_mutex_unlock(&u->lock);
 	return rc;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tables for unwinding the stacks of processes: a thread beside the recorder reads what a process maps, builds tables of files
- * not met before, and gives them to the kernel side. A process's stacks are walked by frame pointers until then.
+ * not met before, and gives them to the kernel side. A process's stacks are walked by frame pointers until then. A change of
+ * what it maps is seen within PROBE_UNWINDS_POLL_MS; one without the loader, by mmap, within a second.
  */
 #ifndef INGERO_PROBE_UNWINDS_H
 #define INGERO_PROBE_UNWINDS_H
@@ -12,6 +13,8 @@
 #include "lib/base/err.h"
 #include "lib/probe/session.h"
 
+#define PROBE_UNWINDS_POLL_MS 20
+
 struct probe_unwinds;
 
 /* memory: bytes that tables may take in the kernel. *out is NULL where this session walks by frame pointers. session: borrowed. */
@@ -20,14 +23,15 @@ int probe_unwinds_new(struct probe_unwinds **out, struct probe_session *session,
 /* All of these take NULL. */
 void probe_unwinds_free(struct probe_unwinds *u);
 
-/* What the process maps has changed, or it is new. wait: until its tables are there, or PROBE_UNWINDS_WAIT_MS: it is stopped. */
+/* The process is new, or executes another program. wait: until its tables are there, or PROBE_UNWINDS_WAIT_MS: it is stopped, or
+ * not probed yet. What its loader changes, what it forks and that it ends the kernel side knows. */
 #define PROBE_UNWINDS_WAIT_MS 500
 void probe_unwinds_look(struct probe_unwinds *u, uint32_t tgid, bool wait);
-void probe_unwinds_ended(struct probe_unwinds *u, uint32_t tgid);
 
 struct probe_unwinds_sum {
 	uint64_t modules, bytes, build_ns; /* built so far */
 	uint64_t refused;		   /* files without a usable table */
+	uint64_t dropped;		   /* tables that made room for others */
 	uint64_t walks, searched; /* stacks walked by tables, and rules that no cache had */
 };
 struct probe_unwinds_sum probe_unwinds_totals(struct probe_unwinds *u);

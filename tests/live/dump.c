@@ -30,7 +30,7 @@ static void say_stack(struct buf *b, const struct world *w, uint32_t id)
 	unsigned n = 0;
 	const uint32_t *frames = world_get_stack(w, id, &n);
 
-	buf_puts(b, ",\"stack\":[");
+	buf_printf(b, ",\"stack_end\":%u,\"stack\":[", world_stack_end(w, id));
 	for (unsigned i = 0; i < n; i++) {
 		const struct world_frame *f = world_get_frame(w, frames[i]);
 		const struct world_symbol *s = world_get_symbol(w, frames[i]);

@@ -69,8 +69,12 @@ def work(name):
 WHOLE = ["--budget", "none", "--nested"]
 
 
+# Options for every recording of a test: RECORD_WITH="--unwind-memory 64m" tests/live/python.t
+WITH = shlex.split(os.environ.get("RECORD_WITH", ""))
+
+
 def command(arguments, every):
-    return [RECORD, *(WHOLE if every else []), *map(str, arguments)]
+    return [RECORD, *(WHOLE if every else []), *WITH, *map(str, arguments)]
 
 
 def run(*arguments, timeout=PATIENCE, every=True, **settings):
