@@ -68,6 +68,30 @@ static double scale_of(uint64_t ns, uint64_t replayed_ns, bool all)
 	return all ? 1 : 1 / share;
 }
 
+/* What each loss took of this thread's steps is a part of its own, so that they sum. */
+static bool add_anchor(struct gains *g, const struct cause *c, uint32_t anchor,
+		       const struct replay_gains *out)
+{
+	struct anchor_gain a = { .anchor = anchor,
+				 .all = { .anchor = anchor,
+					  .of = out->lanes[REPLAY_ALL],
+					  .device_ns = out->device_ns,
+					  .whole_ns = out->whole_ns } };
+
+	for (size_t i = 0; i < g->v.n; i++) {
+		const struct loss *x = &c->lost_time.v.v[g->v.v[i].loss];
+
+		for (size_t k = 0; k < x->threads.n; k++) {
+			if (x->threads.v[k].anchor != anchor || !x->threads.v[k].step_ns)
+				continue;
+			a.step_ns += x->threads.v[k].step_ns;
+			a.losses++;
+		}
+	}
+	a.all.step_scale = scale_of(a.step_ns, a.all.of.spans_path_ns, out->is_all);
+	return vec_push(&g->anchors, a);
+}
+
 /* The lanes whose loss this thread has most of. */
 static bool replay_anchor(struct gains *g, struct cause *c, struct replay *r, uint32_t anchor)
 {
@@ -90,7 +114,7 @@ static bool replay_anchor(struct gains *g, struct cause *c, struct replay *r, ui
 		if (gain->scale > 0 && gain->step_scale > 0)
 			gain->anchor = anchor;
 	}
-	return true;
+	return add_anchor(g, c, anchor, &out);
 }
 
 bool gains_make(struct gains *g, struct cause *c)
@@ -133,4 +157,5 @@ const struct loss_gain *gains_of(const struct cause *c, const struct loss *x)
 void gains_free(struct gains *g)
 {
 	vec_free(&g->v);
+	vec_free(&g->anchors);
 }

@@ -22,9 +22,18 @@ struct loss_gain {
 	uint64_t whole_ns; /* of what was replayed */
 };
 
+/* Of a thread without all of them at once: gains of single ones do not add up. */
+struct anchor_gain {
+	uint32_t anchor;
+	unsigned losses;      /* that took from its steps */
+	uint64_t step_ns;     /* what they took of these */
+	struct loss_gain all; /* loss and scale of it mean nothing */
+};
+
 /* Zero-initialised is empty. */
 struct gains {
 	VEC(struct loss_gain) v;
+	VEC(struct anchor_gain) anchors;
 };
 
 /* The losses are summed for the last time. False: out of memory. */

@@ -7,6 +7,8 @@
  */
 #include "lib/account/without.h"
 
+#include "lib/account/names.h"
+
 /* How far second runs of the scenarios (tests/scenarios, doses of 20 and 50 %, seed 1) were beyond both calculations, of the time
  * that remains: below them by up to 7.5 % (what the program did for its trouble besides waiting, and what runs beside a hog
  * being slower by itself), above by up to 1.4 %. Held against seed 2 and rows that were not used. */
@@ -16,19 +18,25 @@
 /* Less than so much of a step is nothing: the loss lies between the steps. */
 #define STEP_SHARE 0.005
 
+static struct finding_without make(const char *what, double from, double most, double least,
+				   bool replayed)
+{
+	most = most > from ? from : most < 0 ? 0 : most;
+	least = least > most ? most : least < 0 ? 0 : least;
+	return (struct finding_without){ .what = bytes_of(what),
+					 .replayed = replayed,
+					 .from_ns = (uint64_t)from,
+					 .low_ns = (uint64_t)(from - most),
+					 .high_ns = (uint64_t)(from - least) };
+}
+
 static void add_without(struct finding *to, const char *what, double from, double most,
 			double least, bool replayed)
 {
 	struct finding_without *w = finding_add(to, without);
 
-	most = most > from ? from : most < 0 ? 0 : most;
-	least = least > most ? most : least < 0 ? 0 : least;
 	if (w)
-		*w = (struct finding_without){ .what = bytes_of(what),
-					       .replayed = replayed,
-					       .from_ns = (uint64_t)from,
-					       .low_ns = (uint64_t)(from - most),
-					       .high_ns = (uint64_t)(from - least) };
+		*w = make(what, from, most, least, replayed);
 }
 
 /* Gains by both calculations, between which the truth is. */
@@ -87,23 +95,34 @@ static double room_of(const struct loss_gain *g)
 	return work < g->whole_ns ? (double)(g->whole_ns - work) : 0;
 }
 
+/* An average step without what took lost_ns of all of them. False: it would be the same. */
+static bool step_without(const struct loss_gain *g, double lost_ns, const struct loop *loop,
+			 struct finding_without *to)
+{
+	double steps = (double)loop->estimate, from = (double)loop->ns / steps;
+	struct gain step =
+		gain_of(lost_ns, g->of.spans_ns, g->step_scale, room_of(g) * g->step_scale);
+
+	step.least /= steps;
+	step.most /= steps;
+	if (step.most < STEP_SHARE * from)
+		return false;
+	step = widen(step, from);
+	*to = make("step", from, step.most, step.least, true);
+	return true;
+}
+
 static void fill_replayed(const struct loss_gain *g, const struct loss_thread *worst,
 			  const struct loop *loop, double wall, struct finding *to)
 {
-	double room = room_of(g);
-	struct gain all = gain_of((double)worst->ns, g->of.whole_ns, g->scale, room * g->scale);
+	struct gain all =
+		gain_of((double)worst->ns, g->of.whole_ns, g->scale, room_of(g) * g->scale);
+	struct finding_without step, *w;
 
-	if (loop && loop->estimate) {
-		double steps = (double)loop->estimate, from = (double)loop->ns / steps;
-		struct gain step = gain_of((double)worst->step_ns, g->of.spans_ns, g->step_scale,
-					   room * g->step_scale);
-
-		step.least /= steps;
-		step.most /= steps;
-		if (step.most >= STEP_SHARE * from) {
-			step = widen(step, from);
-			add_without(to, "step", from, step.most, step.least, true);
-		}
+	if (loop && loop->estimate && step_without(g, (double)worst->step_ns, loop, &step)) {
+		w = finding_add(to, without);
+		if (w)
+			*w = step;
 	}
 	all = widen(all, wall);
 	if (wall > 0)
@@ -149,4 +168,28 @@ void without_fill_fact(const struct cause *c, const struct fact *f, struct findi
 		most = (double)f->lost_ns;
 	if (f->lost_ns && wall > 0 && f->gain != FACT_GAIN_NOTHING)
 		add_without(to, "wall", wall, most, f->gain == FACT_GAIN_ALL ? most : 0, false);
+}
+
+void without_all_json(const struct cause *c, struct jsonw *j)
+{
+	jsonw_key_array(j, "without_all");
+	for (size_t i = 0; i < c->gains.anchors.n; i++) {
+		const struct anchor_gain *a = &c->gains.anchors.v[i];
+		const struct world_thread *th = world_get_thread(c->w, a->anchor);
+		const struct loop *loop = loop_of(c, a->anchor);
+		struct finding_without step;
+
+		if (a->losses < 2 || !th || !loop || !loop->estimate || a->all.step_scale <= 0 ||
+		    !step_without(&a->all, (double)a->step_ns, loop, &step))
+			continue;
+		jsonw_object_begin(j);
+		name_process_keys(j, c->w, &c->tally, th->process);
+		jsonw_key_u64(j, "tid", th->tid);
+		jsonw_key_u64(j, "causes", a->losses);
+		jsonw_key_u64(j, "from_ns", step.from_ns);
+		jsonw_key_u64(j, "low_ns", step.low_ns);
+		jsonw_key_u64(j, "high_ns", step.high_ns);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
 }

@@ -11,6 +11,7 @@
 #include "lib/account/memory.h"
 #include "lib/account/names.h"
 #include "lib/account/standing.h"
+#include "lib/account/without.h"
 #include "lib/tracks/steps_json.h"
 #include "lib/tracks/track_json.h"
 
@@ -257,6 +258,7 @@ void cause_analysis_body(struct cause *c, struct buf *out)
 	jsonw_key_u64(&j, "chains", c->chains);
 	processes_json(c, &j);
 	standing_json(c, &j);
+	without_all_json(c, &j);
 	classes_json(c, &j);
 	cause_memory_json(c, &j);
 	if (!steps_json(c->tracks, c->start_ns, &j) ||

@@ -15,6 +15,7 @@
 #include "lib/base/timetext.h"
 #include "lib/emit/report_moments.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/report_without.h"
 #include "lib/emit/report_recording.h"
 
 static void machine(struct buf *out, const struct report *r, const struct finding *c, bool color)
@@ -268,55 +269,6 @@ static void symptom_line(struct buf *out, const struct report *r, const struct f
 	buf_puts(out, " calls\n");
 }
 
-/* Two digits: more would be a promise that nobody keeps. */
-static void print_about(char *out, size_t size, uint64_t ns)
-{
-	uint64_t unit = 1;
-	char *unit_at;
-
-	while (ns / unit >= 100)
-		unit *= 10;
-	report_ns(out, size, (double)((ns + unit / 2) / unit * unit));
-	/* "4.50 s", "36.0 ms" */
-	unit_at = strchr(out, ' ');
-	if (!unit_at || !strchr(out, '.') || unit_at - out != 4)
-		return;
-	unit_at -= unit_at[-2] == '.' ? 2 : 1;
-	memmove(unit_at, strchr(out, ' '), strlen(strchr(out, ' ')) + 1);
-}
-
-/* "a step takes 1.4 ms to 1.5 ms instead of 1.83 ms" */
-static void without(struct buf *out, const struct report *r, const struct finding *c, bool color)
-{
-	char ns[48], high[48];
-
-	for (size_t i = 0; i < c->without.n; i++) {
-		const struct finding_without *s = &c->without.v[i];
-
-		if (i == 0)
-			report_chain_heading(out, r, color, "Without it");
-		else
-			buf_puts(out, ", ");
-		if (bytes_equal(s->what, bytes_of("step"))) {
-			buf_puts(out, "an average step takes ");
-		} else if (bytes_equal(s->what, bytes_of("p99"))) {
-			buf_puts(out, "p99 of ");
-			report_print_text(out, s->op, "?");
-			buf_puts(out, " is ");
-		} else {
-			buf_puts(out, "all of it takes ");
-		}
-		print_about(ns, sizeof(ns), s->low_ns);
-		print_about(high, sizeof(high), s->high_ns);
-		buf_puts(out, ns);
-		if (strcmp(ns, high) != 0)
-			buf_printf(out, " to %s", high);
-		buf_printf(out, " instead of %s", report_ns(ns, sizeof(ns), (double)s->from_ns));
-	}
-	if (c->without.n)
-		buf_putc(out, '\n');
-}
-
 void report_chain(struct buf *out, const struct report *r, const struct finding *c, unsigned at,
 		  bool summary, bool color)
 {
@@ -345,7 +297,7 @@ void report_chain_facts(struct buf *out, const struct report *r, const struct fi
 	lost(out, r, c, color);
 	culprit(out, r, c, color);
 	symptom_line(out, r, c, color);
-	without(out, r, c, color);
+	report_without(out, r, c, color);
 	evidence(out, r, c, color);
 	sites(out, r, c, color);
 	report_moments(out, r, c, color);

@@ -144,6 +144,7 @@ void report_json(struct buf *out, const struct report *r)
 	json_set(&o, "chains_found", json_number(selected));
 	json_set(&o, "breakdown", processes_json(r, "processes"));
 	json_set(&o, "standing", processes_json(r, "standing"));
+	json_set(&o, "without_all", processes_json(r, "without_all"));
 	v = json_get(analysis, "classes");
 	json_set(&o, "classes", v.is ? v : json_array());
 	json_set(&o, "memory", processes_json(r, "memory"));

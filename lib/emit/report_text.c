@@ -15,6 +15,7 @@
 #include "lib/emit/report_step_table.h"
 #include "lib/emit/report_verdict.h"
 #include "lib/emit/report_views.h"
+#include "lib/emit/report_without.h"
 #include "lib/emit/step_track.h"
 #include "lib/emit/stepless.h"
 
@@ -110,6 +111,7 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		shown++;
 		report_chain(out, r, c, shown, steps || stepless || shown > 1, color);
 	}
+	report_without_all(out, r);
 	if (outside)
 		put_outside(out, r, color);
 	shown += outside;
