@@ -319,9 +319,9 @@ static const char *const words[] = {
 	"waitid", "waiting", "waits", "wake", "wake-up", "wakes", "wakeup", "wall", "wall_ns",
 	"want", "wanted", "warm", "warm-up", "was", "way", "weight", "weights", "were", "werkzeug",
 	"what", "whatever", "when", "where", "whether", "which", "while", "who", "whole", "whom",
-	"whose", "why", "with", "within", "without", "woke", "woken", "work", "worker", "workers",
-	"works", "worst_window_share", "would", "write", "writes", "writev", "writing", "wrong",
-	"x", "x#_#", "xformers", "xid", "xid|killed", "yet", "zip",
+	"whose", "why", "with", "within", "without", "without_all", "woke", "woken", "work",
+	"worker", "workers", "works", "worst_window_share", "would", "write", "writes", "writev",
+	"writing", "wrong", "x", "x#_#", "xformers", "xid", "xid|killed", "yet", "zip",
 };
 /* clang-format on */
 

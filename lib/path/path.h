@@ -120,6 +120,9 @@ struct path_anchor path_anchor(const struct path *p, size_t i);
 /* Whether anything of this thread's own time was in the stream. */
 bool path_is_recorded(const struct path *p, uint32_t thread);
 
+/* Whether a thread is the recorder's, which is not recorded. */
+bool path_is_recorder(const struct world *w, const struct path *p, uint32_t thread);
+
 bool path_is_finished(const struct path *p);
 
 /* Up to here nothing of this anchor's life is waited for. */

@@ -5,6 +5,10 @@
  */
 #include "lib/path/path_state.h"
 
+#include <string.h>
+
+#define RECORDER "ingero-record"
+
 size_t path_anchors(const struct path *p)
 {
 	return p->tracks.n;
@@ -25,6 +29,16 @@ bool path_is_recorded(const struct path *p, uint32_t thread)
 	if (!th)
 		return path_ended_of(p, thread) == PATH_FORGOTTEN_RECORDED;
 	return !th->outside && (th->log.begun || th->tail.n);
+}
+
+/* By its name. A program that it started had that name before it was executed, but is recorded. */
+bool path_is_recorder(const struct world *w, const struct path *p, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(w, thread);
+	const struct bytes name = t ? world_text(w, t->comm) : (struct bytes){ 0 };
+
+	return !path_is_recorded(p, thread) && name.n == strlen(RECORDER) &&
+	       memcmp(name.p, RECORDER, name.n) == 0;
 }
 
 bool path_is_finished(const struct path *p)

@@ -9,7 +9,6 @@
 #include "lib/base/hash.h"
 #include "lib/base/rare.h"
 #include "lib/event/op.h"
-#include "lib/path/path_groups.h"
 
 static struct track_key key_of(const struct path *path, const struct path_piece *p)
 {

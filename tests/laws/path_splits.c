@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same recording has the same groups however it is cut: into items of any size, into blocks and
+ * The same recording has the same parts however it is cut: into items of any size, into blocks and
  * segments of a file, into windows of each anchor's life. And with hardly any memory the sums still
  * are the life: only lines and culprits get rough.
  */
@@ -12,26 +12,26 @@
 #include "lib/ige/reader.h"
 #include "lib/ige/writer.h"
 #include "lib/path/path_feed.h"
-#include "lib/path/path_windows.h"
 #include "tests/laws/path_run.h"
+#include "tests/unit/path_parts.h"
 
-/* A group by what it is, not by ids: those of two worlds differ. */
-static void put_group(struct buf *out, const struct world *w, const struct path_culprits *culprits,
-		      const struct path_group *g)
+/* A part by what it is, not by ids: those of two worlds differ. */
+static void put_part(struct buf *out, const struct track_names *names, uint32_t anchor,
+		     const struct track_part *p)
 {
-	const struct path_culprit *c = path_culprit_get(culprits, g->culprit);
-	const struct world_frame *f = world_get_frame(w, g->line);
+	const struct path_culprit *c = path_culprit_get(&names->culprits, p->culprit);
+	const struct world_frame *f = world_get_frame(names->w, p->line);
 	uint32_t least = UINT32_MAX;
 
 	for (uint32_t i = 0; c && i < c->nmembers && i < PATH_CULPRIT_MEMBERS; i++) {
-		uint32_t tid = world_get_thread(w, c->members[i])->tid;
+		uint32_t tid = world_get_thread(names->w, c->members[i])->tid;
 
 		least = tid < least ? tid : least;
 	}
-	buf_printf(out, "%u %s %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
-		   world_get_thread(w, g->anchor)->tid, path_class_text(g->class), least,
-		   c ? c->nmembers : 0, f ? (unsigned)f->offset : 0, g->op, g->ns, g->pieces,
-		   g->serialised_ns);
+	buf_printf(out, "%u %s %u %u %u %u %d %" PRIu64 " %" PRIu64 "\n",
+		   world_get_thread(names->w, anchor)->tid, path_class_text(p->class), least,
+		   c ? c->nmembers : 0, f ? (unsigned)f->offset : 0, p->op, p->occupant != 0, p->ns,
+		   p->pieces);
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -58,42 +58,40 @@ static void sort_lines(struct buf *text)
 	*text = sorted;
 }
 
-static void put_all(struct path_groups *g, struct path *p, struct buf *out)
+static void put_all(struct path_parts *s, struct buf *out)
 {
-	struct path_group_list list = { 0 };
+	for (size_t i = 0; i < path_anchors(s->path); i++) {
+		uint32_t anchor = path_anchor(s->path, i).thread;
+		const struct track_parts *list = path_parts_of(s, anchor);
 
-	for (size_t i = 0; i < path_anchors(p); i++) {
-		if (!path_groups_of(g, p, path_anchor(p, i).thread, &list))
-			abort();
-		for (size_t k = 0; k < list.v.n; k++)
-			put_group(out, g->w, &g->culprits, &list.v.v[k]);
+		for (size_t k = 0; k < list->v.n; k++)
+			put_part(out, &s->names, anchor, &list->v.v[k]);
 	}
-	vec_free(&list.v);
 	sort_lines(out);
 }
 
 /* ---- a stream in items ---- */
 
 struct fed {
-	struct path_groups groups;
+	struct path_parts parts;
 	struct path_feed feed;
 };
 
 static void fed_open(struct fed *f, const struct world *w)
 {
 	memset(f, 0, sizeof(*f));
-	path_groups_init(&f->groups, w);
-	f->feed.path = path_new(w, NULL, &f->groups.listener);
+	path_parts_init(&f->parts, w, NULL, NULL);
+	f->feed.path = f->parts.path;
 }
 
 static void fed_close(struct fed *f, struct buf *out)
 {
 	if (path_feed_finish(&f->feed, NULL))
 		abort();
-	put_all(&f->groups, f->feed.path, out);
+	put_all(&f->parts, out);
 	path_free(f->feed.path);
 	path_feed_free(&f->feed);
-	path_groups_free(&f->groups);
+	path_parts_free(&f->parts);
 }
 
 static struct record open_record(const struct path_stream *s, const struct stream_open *c)
@@ -203,7 +201,7 @@ static void is_same(const struct buf *a, const struct buf *b, unsigned seed, con
 
 	while (i < a->n && i < b->n && a->p[i] == b->p[i])
 		i++;
-	if (!ok(a->n == b->n && i == a->n, "stream %u: the same groups %s", seed, how))
+	if (!ok(a->n == b->n && i == a->n, "stream %u: the same parts %s", seed, how))
 		printf("# at %zu\n# %.100s\n# %.100s\n", i, a->p + (i > 60 ? i - 60 : 0),
 		       b->p + (i > 60 ? i - 60 : 0));
 }
@@ -211,59 +209,47 @@ static void is_same(const struct buf *a, const struct buf *b, unsigned seed, con
 /* ---- windows ---- */
 
 /* All but who the culprit is: that depends on who was met first. */
-static void put_shape(struct buf *out, const struct path_group *g)
+static void put_shapes(struct buf *out, const struct track_parts *list)
 {
-	buf_printf(out,
-		   "%s %d %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64
-		   "\n",
-		   path_class_text(g->class), g->culprit != 0, g->device, g->line, g->victim, g->op,
-		   g->ns, g->pieces, g->serialised_ns, g->longest_ns, g->longest_from_ns);
+	for (size_t i = 0; i < list->v.n; i++) {
+		const struct track_part *p = &list->v.v[i];
+
+		buf_printf(out, "%s %d %u %u %u %u %d %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+			   path_class_text(p->class), p->culprit != 0, p->device, p->line, p->stack,
+			   p->op, p->occupant != 0, p->ns, p->pieces, p->longest_ns);
+	}
+	sort_lines(out);
 }
 
-struct told {
-	struct path_windows ws;
-	struct buf *out;
-	unsigned n;
-	uint64_t wrong, rough;
-	struct path *path;
-};
-
-static void on_window(struct path_windows *ws, int64_t from, int64_t to,
-		      const struct path_group_list *groups)
+/* So much of [from, to) lies in the anchor's life. */
+static int64_t lived_ns(const struct path *p, uint32_t anchor, int64_t from, int64_t to)
 {
-	struct told *t = (struct told *)ws;
-	uint64_t ns = 0;
-	int64_t begin = INT64_MIN, end = INT64_MIN;
+	for (size_t i = 0; i < path_anchors(p); i++) {
+		struct path_anchor a = path_anchor(p, i);
 
-	for (size_t i = 0; i < path_anchors(t->path); i++) {
-		struct path_anchor a = path_anchor(t->path, i);
-
-		if (a.thread != ws->anchor)
+		if (a.thread != anchor)
 			continue;
-		begin = a.begin_ns > from ? a.begin_ns : from;
-		end = a.end_ns < to ? a.end_ns : to;
+		from = a.begin_ns > from ? a.begin_ns : from;
+		to = a.end_ns < to ? a.end_ns : to;
+		return to > from ? to - from : 0;
 	}
-	for (size_t i = 0; i < groups->v.n; i++) {
-		ns += groups->v.v[i].ns;
-		t->rough += groups->v.v[i].rough_ns;
-		if (t->out)
-			put_shape(t->out, &groups->v.v[i]);
-	}
-	t->n++;
-	t->wrong += (uint64_t)llabs((int64_t)ns - (end > begin ? end - begin : 0));
+	return 0;
 }
 
-static void told_open(struct told *t, const struct world *w, struct path *p, uint32_t anchor)
+/* How many ns the parts of a window are off its length; list: these parts. */
+static uint64_t window_off(struct path_parts *s, uint32_t anchor, int64_t from, int64_t to,
+			   const struct track_parts **list)
 {
-	*t = (struct told){ .path = p };
-	path_groups_init(&t->ws.groups, w);
-	t->ws.anchor = anchor;
-	t->ws.on_window = on_window;
+	path_parts_reset(s);
+	if (path_window(s->path, anchor, from, to, &s->listener, NULL))
+		abort();
+	*list = path_parts_of(s, anchor);
+	return (uint64_t)llabs((int64_t)path_parts_ns(*list) - lived_ns(s->path, anchor, from, to));
 }
 
-/* Groups of the whole life as of one window, and of many: in each they sum to its length. Bounds
+/* Parts of the whole life as of one window, and of many: in each they sum to its length. Bounds
  * are random, some of them before the life and behind it. */
-static void by_bounds(struct path_stream *s, struct path_run *r, const struct path_groups *all,
+static void by_bounds(struct path_stream *s, struct path_run *r, struct path_parts *all,
 		      unsigned seed)
 {
 	uint64_t wrong = 0, differ = 0;
@@ -271,78 +257,72 @@ static void by_bounds(struct path_stream *s, struct path_run *r, const struct pa
 
 	for (size_t i = 0; i < path_anchors(r->path); i++) {
 		uint32_t anchor = path_anchor(r->path, i).thread;
+		int64_t from = STREAM_BEGIN - 1000000, to;
 		struct buf one = { 0 }, whole = { 0 };
-		struct path_group_list list = { 0 };
-		int64_t at = STREAM_BEGIN - 1000000;
-		struct told t;
+		const struct track_parts *list;
+		struct path_parts window;
 
-		told_open(&t, s->w, r->path, anchor);
-		t.out = &one;
-		if (!path_windows_bound(&t.ws, INT64_MIN) ||
-		    !path_windows_bound(&t.ws, INT64_MAX) ||
-		    path_windows_tell(&t.ws, r->path, NULL) ||
-		    !path_groups_of((struct path_groups *)all, r->path, anchor, &list))
-			abort();
-		for (size_t k = 0; k < list.v.n; k++)
-			put_shape(&whole, &list.v.v[k]);
-		sort_lines(&one);
-		sort_lines(&whole);
+		path_parts_init(&window, s->w, r->path, NULL);
+		wrong += window_off(&window, anchor, INT64_MIN, INT64_MAX, &list);
+		put_shapes(&one, list);
+		put_shapes(&whole, path_parts_of(all, anchor));
 		differ += !one.n || one.n != whole.n || memcmp(one.p, whole.p, one.n) != 0;
-		wrong += t.wrong;
-		path_windows_free(&t.ws);
-		told_open(&t, s->w, r->path, anchor);
-		while (at < s->end_ns + 2000000) {
-			if (!path_windows_bound(&t.ws, at))
-				abort();
-			at += 1 + (int64_t)stream_any(s, 2000000);
+		for (; from < s->end_ns + 2000000; from = to, n++) {
+			to = from + 1 + (int64_t)stream_any(s, 2000000);
+			wrong += window_off(&window, anchor, from, to, &list);
 		}
-		if (path_windows_tell(&t.ws, r->path, NULL))
-			abort();
-		n += t.n;
-		wrong += t.wrong;
-		path_windows_free(&t.ws);
-		vec_free(&list.v);
+		path_parts_free(&window);
 		buf_free(&one);
 		buf_free(&whole);
 	}
-	is_u64(wrong, 0, "stream %u: the groups of %u windows sum to their lengths", seed, n);
+	is_u64(wrong, 0, "stream %u: the parts of %u windows sum to their lengths", seed, n);
 	is_u64(differ, 0, "stream %u: those of one window are those of the life", seed);
 }
 
-/* The same windows, told while the stream comes: nothing is told later, and nothing is lost. */
+/* What is whole is not rough. */
+static void on_whole_piece(struct path_listener *l, const struct path_piece *p)
+{
+	if (p->s->flags & SEGMENT_ROUGH)
+		abort();
+	path_parts_on_piece(l, p);
+}
+
+/* The same windows, while the stream comes: what is known of one is all of it. */
 static void by_and_by(const struct path_stream *s, uint32_t anchor, unsigned seed)
 {
 	/* Of a thread that is not recorded nothing will be known. */
 	const struct path_options o = { .patience_ns = 20000000 };
-	struct path_groups all;
-	struct path *p;
-	struct told t;
-	unsigned before_end;
+	const struct track_parts *list;
+	struct path_parts all, window;
+	int64_t from = s->ev.v[0].end_ns;
+	uint64_t wrong = 0;
+	unsigned n = 0;
 
-	path_groups_init(&all, s->w);
-	p = path_new(s->w, &o, &all.listener);
-	told_open(&t, s->w, p, anchor);
-	for (size_t i = 0; i < s->ev.n; i++) {
-		if (path_event(p, &s->ev.v[i], NULL))
+	path_parts_init(&all, s->w, NULL, &o);
+	path_parts_init(&window, s->w, all.path, NULL);
+	window.listener.on_piece = on_whole_piece;
+	for (size_t i = 0, end = 500; i < s->ev.n; i++) {
+		if (path_event(all.path, &s->ev.v[i], NULL))
 			abort();
-		if (i % 500 == 0 && (!path_windows_bound(&t.ws, s->ev.v[i].end_ns) ||
-				     path_windows_tell(&t.ws, p, NULL)))
-			abort();
+		for (; end <= i && s->ev.v[end].end_ns <= path_known_ns(all.path, anchor);
+		     end += 500) {
+			wrong += window_off(&window, anchor, from, s->ev.v[end].end_ns, &list);
+			from = s->ev.v[end].end_ns;
+			n++;
+		}
 	}
-	before_end = t.n;
-	if (path_finish(p, s->end_ns, NULL) || !path_windows_bound(&t.ws, s->end_ns) ||
-	    path_windows_tell(&t.ws, p, NULL))
+	if (path_finish(all.path, s->end_ns, NULL))
 		abort();
-	ok(before_end > 20 && t.n > before_end, "stream %u: %u windows, %u before the end", seed,
-	   t.n, before_end);
-	is_u64(t.wrong + t.rough, 0, "stream %u: each of them whole when it is told", seed);
-	path_windows_free(&t.ws);
-	path_free(p);
-	path_groups_free(&all);
+	wrong += window_off(&window, anchor, from, s->end_ns, &list);
+	ok(n > 20, "stream %u: %u windows before the end", seed, n);
+	is_u64(wrong, 0, "stream %u: each of them whole when it is known", seed);
+	path_free(all.path);
+	path_parts_free(&all);
+	path_parts_free(&window);
 }
 
-/* Pieces of [from, to) alone, as groups of their own. */
-static void add_window(struct path_groups *g, const struct path_run *r, int64_t from, int64_t to)
+/* Pieces of [from, to) alone. */
+static void add_window(struct path_parts *s, const struct path_run *r, int64_t from, int64_t to)
 {
 	for (size_t i = 0; i < r->v.n; i++) {
 		struct run_piece p = r->v.v[i];
@@ -352,7 +332,7 @@ static void add_window(struct path_groups *g, const struct path_run *r, int64_t 
 		if (p.from_ns < p.to_ns) {
 			const struct path_piece piece = path_piece_of(&p);
 
-			path_groups_add(g, &piece);
+			path_parts_add(s, &piece);
 		}
 	}
 }
@@ -370,46 +350,38 @@ static uint32_t longest_lived(const struct path_run *r)
 	return best.thread;
 }
 
-/* The sum over seventeen windows is what it is over all: of each, the groups sum to the part of
+/* The sum over seventeen windows is what it is over all: of each, the parts sum to the part of
  * the life that lies in it. */
 static void windows(struct path_stream *s, unsigned seed)
 {
-	struct path_group_list list = { 0 };
 	int64_t from = INT64_MIN;
 	uint64_t wrong = 0;
-	struct path_groups all;
+	struct path_parts parts;
 	struct path_run r;
 
 	run_open(&r, s, NULL, NULL, NULL, false);
-	path_groups_init(&all, s->w);
-	add_window(&all, &r, INT64_MIN, INT64_MAX);
-	by_bounds(s, &r, &all, seed);
-	path_groups_free(&all);
+	path_parts_init(&parts, s->w, r.path, NULL);
+	add_window(&parts, &r, INT64_MIN, INT64_MAX);
+	by_bounds(s, &r, &parts, seed);
 	by_and_by(s, longest_lived(&r), seed);
 	for (unsigned k = 1; k <= 17; k++) {
 		int64_t to = k == 17 ? INT64_MAX
 				     : STREAM_BEGIN + (s->end_ns - STREAM_BEGIN) * k / 17 +
 					       (int64_t)stream_any(s, 1000000);
-		struct path_groups g;
 
-		path_groups_init(&g, s->w);
-		add_window(&g, &r, from, to);
+		path_parts_reset(&parts);
+		add_window(&parts, &r, from, to);
 		for (size_t i = 0; i < path_anchors(r.path); i++) {
-			struct path_anchor a = path_anchor(r.path, i);
-			int64_t begin = a.begin_ns > from ? a.begin_ns : from,
-				end = a.end_ns < to ? a.end_ns : to, sum = 0;
+			uint32_t anchor = path_anchor(r.path, i).thread;
 
-			if (!path_groups_of(&g, r.path, a.thread, &list))
-				abort();
-			for (size_t n = 0; n < list.v.n; n++)
-				sum += (int64_t)list.v.v[n].ns;
-			wrong += (uint64_t)llabs(sum - (end > begin ? end - begin : 0));
+			wrong += (uint64_t)llabs(
+				(int64_t)path_parts_ns(path_parts_of(&parts, anchor)) -
+				lived_ns(r.path, anchor, from, to));
 		}
-		path_groups_free(&g);
 		from = to;
 	}
-	is_u64(wrong, 0, "stream %u: in seventeen windows the groups sum to the life", seed);
-	vec_free(&list.v);
+	is_u64(wrong, 0, "stream %u: in seventeen windows the parts sum to the life", seed);
+	path_parts_free(&parts);
 	run_close(&r);
 }
 
@@ -455,7 +427,7 @@ int main(void)
 
 		path_stream_open(&s, seed, 1000000000, seed % 2);
 		in_items(&s, s.ev.n, &whole);
-		ok(whole.n > 10000, "stream %u has groups", seed);
+		ok(whole.n > 10000, "stream %u has parts", seed);
 		in_items(&s, 1, &cut);
 		is_same(&whole, &cut, seed, "one event at a time");
 		buf_free(&cut);

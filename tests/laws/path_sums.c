@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sum law on recordings that were not made for it: of every generated scenario, and of every
- * sample file of the format, damaged ones too, the groups of each anchor sum to its life to the
+ * sample file of the format, damaged ones too, the parts of each anchor sum to its life to the
  * nanosecond.
  */
 #include "tests/tap.h"
@@ -12,25 +12,25 @@
 
 #include "lib/ige/reader.h"
 #include "lib/path/path_feed.h"
-#include "lib/path/path_groups.h"
 #include "lib/sim/sim.h"
+#include "tests/unit/path_parts.h"
 
 struct sums {
-	size_t anchors, groups;
+	size_t anchors, parts;
 	uint64_t life_ns, wrong_ns;
 };
 
 /* The stream to its end, or to where it cannot be read on. */
 static struct sums sum_up(const struct world *w, struct event_stream *s)
 {
-	struct path_group_list list = { 0 };
-	struct path_groups groups;
+	const struct track_parts *list;
+	struct path_parts parts;
 	struct path_feed feed = { 0 };
 	struct stream_item item;
 	struct sums sums = { 0 };
 
-	path_groups_init(&groups, w);
-	feed.path = path_new(w, NULL, &groups.listener);
+	path_parts_init(&parts, w, NULL, NULL);
+	feed.path = parts.path;
 	while (s->next(s, &item, NULL) > 0) {
 		if (path_feed_item(&feed, &item, NULL))
 			abort();
@@ -39,21 +39,17 @@ static struct sums sum_up(const struct world *w, struct event_stream *s)
 		abort();
 	for (size_t i = 0; i < path_anchors(feed.path); i++) {
 		struct path_anchor a = path_anchor(feed.path, i);
-		int64_t sum = 0;
 
-		if (!path_groups_of(&groups, feed.path, a.thread, &list))
-			abort();
-		for (size_t k = 0; k < list.v.n; k++)
-			sum += (int64_t)list.v.v[k].ns;
+		list = path_parts_of(&parts, a.thread);
 		sums.anchors++;
-		sums.groups += list.v.n;
+		sums.parts += list->v.n;
 		sums.life_ns += (uint64_t)(a.end_ns - a.begin_ns);
-		sums.wrong_ns += (uint64_t)llabs(sum - (a.end_ns - a.begin_ns));
+		sums.wrong_ns +=
+			(uint64_t)llabs((int64_t)path_parts_ns(list) - (a.end_ns - a.begin_ns));
 	}
-	vec_free(&list.v);
 	path_free(feed.path);
 	path_feed_free(&feed);
-	path_groups_free(&groups);
+	path_parts_free(&parts);
 	return sums;
 }
 
@@ -70,8 +66,8 @@ static void scenario(const char *name)
 	if (sim_open(&s, w, &o, NULL))
 		abort();
 	sums = sum_up(w, s);
-	ok(sums.anchors > 0 && sums.groups >= 3 && sums.life_ns > 100000000 && !sums.wrong_ns,
-	   "%s: %zu groups sum to %.3f s of %zu anchors, %" PRIu64 " ns wrong", name, sums.groups,
+	ok(sums.anchors > 0 && sums.parts >= 3 && sums.life_ns > 100000000 && !sums.wrong_ns,
+	   "%s: %zu parts sum to %.3f s of %zu anchors, %" PRIu64 " ns wrong", name, sums.parts,
 	   (double)sums.life_ns / 1e9, sums.anchors, sums.wrong_ns);
 	s->close(s);
 	world_free(w);
@@ -114,7 +110,7 @@ static void samples(void)
 	}
 	ok(g.gl_pathc > 50 && anchors > 50 && life > 0, "%zu sample files, %zu anchors", g.gl_pathc,
 	   anchors);
-	is_u64(wrong, 0, "the groups sum to the life of each");
+	is_u64(wrong, 0, "the parts sum to the life of each");
 	globfree(&g);
 }
 

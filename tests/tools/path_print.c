@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints the critical path of recordings: path_print [-a TID] [-n ROWS] [FILE...]. For each anchor
- * the groups of its life, most time first, whether they sum to it (the error in ns), and where its
+ * the parts of its life, most time first, whether they sum to it (the error in ns), and where its
  * last wait did not end, why. Exits with 1 where a sum is wrong.
  */
 #include <inttypes.h>
@@ -10,14 +10,13 @@
 
 #include "lib/input/input.h"
 #include "lib/path/path_feed.h"
-#include "lib/path/path_groups.h"
 #include "lib/world/call_site.h"
 #include "lib/world/who.h"
+#include "tests/unit/path_parts.h"
 
 struct print {
 	struct world *w;
-	struct path_groups groups;
-	struct path *path;
+	struct path_parts parts;
 	struct unended_facts unended;
 	uint32_t tid; /* 0: all anchors */
 	size_t rows;
@@ -29,9 +28,9 @@ static void put_thread(struct print *p, uint32_t thread)
 	who_print_thread(&p->text, p->w, thread, INT64_MAX);
 }
 
-static void put_culprit(struct print *p, const struct path_group *g)
+static void put_culprit(struct print *p, const struct track_part *g)
 {
-	const struct path_culprit *c = path_culprit_get(&p->groups.culprits, g->culprit);
+	const struct path_culprit *c = path_culprit_get(&p->parts.names.culprits, g->culprit);
 
 	if (g->class == PATH_DISK && !c)
 		buf_printf(&p->text, "%u:%u", g->device >> 20, g->device & 0xfffff);
@@ -69,9 +68,10 @@ static void put_line(struct print *p, uint32_t frame)
 		buf_printf(&p->text, "0x%" PRIx64, f->offset);
 }
 
-static void put_group(struct print *p, const struct path_group *g, uint64_t life)
+static void put_part(struct print *p, const struct track_part *g, uint64_t life)
 {
 	const struct op_def *op = g->op ? world_op(p->w, g->op) : NULL;
+	uint32_t victim = g->stack ? call_site_frame(p->w, g->stack) : 0;
 
 	buf_printf(&p->text, "%11.3f ms %5.1f %% %8" PRIu64 "  %s | ", (double)g->ns / 1e6,
 		   100.0 * (double)g->ns / (double)life, g->pieces, path_class_text(g->class));
@@ -82,15 +82,12 @@ static void put_group(struct print *p, const struct path_group *g, uint64_t life
 	if (g->class == PATH_OWN && g->line && !g->sampled)
 		buf_puts(&p->text, "between calls at ");
 	put_line(p, g->line);
-	if (g->victim && g->victim != g->line) {
+	if (victim && victim != g->line) {
 		buf_puts(&p->text, " < ");
-		put_line(p, g->victim);
+		put_line(p, victim);
 	}
-	if (g->serialised_ns)
-		buf_printf(&p->text, " [behind it on a CPU %.3f ms]",
-			   (double)g->serialised_ns / 1e6);
-	if (g->rough_ns)
-		buf_printf(&p->text, " [rough %.3f ms]", (double)g->rough_ns / 1e6);
+	if (g->occupant)
+		buf_puts(&p->text, " [behind it on a CPU]");
 	buf_putc(&p->text, '\n');
 }
 
@@ -121,7 +118,7 @@ static void put_unended(struct print *p, uint32_t anchor)
 	buf_putc(&p->text, '\n');
 }
 
-static bool is_unended(const struct path_group_list *list)
+static bool is_unended(const struct track_parts *list)
 {
 	for (size_t i = 0; i < list->v.n; i++) {
 		if (list->v.v[i].class == PATH_UNENDED && !list->v.v[i].culprit)
@@ -130,30 +127,34 @@ static bool is_unended(const struct path_group_list *list)
 	return false;
 }
 
-/* Whether the groups sum to the life. */
+static int compare_ns(const void *a, const void *b)
+{
+	const struct track_part *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+}
+
+/* Whether the parts sum to the life. */
 static bool put_anchor(struct print *p, const struct path_anchor *a)
 {
-	struct path_group_list list = { 0 };
-	uint64_t life = (uint64_t)(a->end_ns - a->begin_ns), sum = 0;
+	const struct track_parts *list = path_parts_of(&p->parts, a->thread);
+	uint64_t life = (uint64_t)(a->end_ns - a->begin_ns), sum = path_parts_ns(list);
 
-	if (!path_groups_of(&p->groups, p->path, a->thread, &list))
-		return false;
-	for (size_t i = 0; i < list.v.n; i++)
-		sum += list.v.v[i].ns;
+	if (list->v.n)
+		qsort(list->v.v, list->v.n, sizeof(list->v.v[0]), compare_ns);
 	put_thread(p, a->thread);
-	buf_printf(&p->text, ": %.3f ms, %zu groups, error %" PRId64 " ns\n", (double)life / 1e6,
-		   list.v.n, (int64_t)(sum - life));
-	for (size_t i = 0; i < list.v.n && i < p->rows; i++)
-		put_group(p, &list.v.v[i], life);
-	if (is_unended(&list))
+	buf_printf(&p->text, ": %.3f ms, %zu parts, error %" PRId64 " ns\n", (double)life / 1e6,
+		   list->v.n, (int64_t)(sum - life));
+	for (size_t i = 0; i < list->v.n && i < p->rows; i++)
+		put_part(p, &list->v.v[i], life);
+	if (is_unended(list))
 		put_unended(p, a->thread);
-	vec_free(&list.v);
 	return sum == life;
 }
 
 static int read_all(struct print *p, const char *const *names, unsigned n, struct err *e)
 {
-	struct path_feed feed = { .path = p->path, .unended = &p->unended };
+	struct path_feed feed = { .path = p->parts.path, .unended = &p->unended };
 	struct event_stream *s;
 	struct stream_item item;
 	struct input *in;
@@ -175,8 +176,8 @@ static bool put_all(struct print *p)
 {
 	bool right = true;
 
-	for (size_t i = 0; i < path_anchors(p->path); i++) {
-		struct path_anchor a = path_anchor(p->path, i);
+	for (size_t i = 0; i < path_anchors(p->parts.path); i++) {
+		struct path_anchor a = path_anchor(p->parts.path, i);
 		const struct world_thread *t = world_get_thread(p->w, a.thread);
 
 		if (a.end_ns > a.begin_ns && (!p->tid || (t && t->tid == p->tid)))
@@ -201,15 +202,13 @@ int main(int argc, char **argv)
 			p.rows = strtoul(optarg, NULL, 10);
 	}
 	p.unended.w = p.w;
-	path_groups_init(&p.groups, p.w);
-	p.path = path_new(p.w, NULL, &p.groups.listener);
-	if (!p.path ||
-	    read_all(&p, (const char *const *)argv + optind, (unsigned)(argc - optind), &e))
+	path_parts_init(&p.parts, p.w, NULL, NULL);
+	if (read_all(&p, (const char *const *)argv + optind, (unsigned)(argc - optind), &e))
 		fprintf(stderr, "path_print: %s\n", e.text);
 	else
 		rc = !put_all(&p);
-	path_free(p.path);
-	path_groups_free(&p.groups);
+	path_free(p.parts.path);
+	path_parts_free(&p.parts);
 	unended_facts_free(&p.unended);
 	buf_free(&p.text);
 	world_free(p.w);

@@ -7,7 +7,6 @@
 
 #include "lib/path/mixes.h"
 #include "lib/path/path.h"
-#include "lib/path/path_groups.h"
 #include "lib/path/timed_waits.h"
 #include "tests/unit/path_run.h"
 
@@ -119,7 +118,6 @@ static void in_circles(void)
 	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 11, 11, 1, "one"),
 		     c = stage_actor(&s, 12, 12, 1, "two");
 	struct outcome t;
-	uint64_t sum = 0;
 
 	sleep_for(&s, a, 0, 1 * MS);
 	wait_for(&s, a, OBJECT_FD, 10 * MS, 90 * MS, 90 * MS, b);
@@ -128,9 +126,8 @@ static void in_circles(void)
 	stage_set(wait_for(&s, b, OBJECT_FD, 55 * MS, 85 * MS, 85 * MS, c), COL_WAKING_NS, 0);
 	stage_set(wait_for(&s, c, OBJECT_FD, 52 * MS, 86 * MS, 86 * MS, b), COL_WAKING_NS, 0);
 	t = run(&s, a.thread, 100 * MS);
-	for (size_t i = 0; i < t.list.v.n; i++)
-		sum += t.list.v.v[i].ns;
-	is_u64(sum, 100 * MS, "threads that made and woke each other: the sum is the life");
+	is_u64(path_parts_ns(&t.parts.list), 100 * MS,
+	       "threads that made and woke each other: the sum is the life");
 	ok(ns_of(&t, PATH_TOO_DEEP, 0) > 0, "a circle is a chain too deep");
 	outcome_free(&t);
 	stage_free(&s);
@@ -359,51 +356,47 @@ static uint32_t stack_at(struct stage *s, uint64_t offset, uint32_t *frame)
 	return world_stack(s->w, frame, 1);
 }
 
-/* main waits twice for worker, which waits for a third thread that sleeps: the group of its sleep
+/* main waits twice for worker, which waits for a third thread that sleeps: the part of its sleep
  * says where each of them was, how often, and when it was longest. */
 static void told_where(void)
 {
 	struct stage s = stage_new();
 	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 10, 11, 1, "work"),
 		     c = stage_actor(&s, 10, 12, 1, "io");
-	uint32_t at_a, at_b, at_c, stack_a = stack_at(&s, 1, &at_a),
-				   stack_b = stack_at(&s, 2, &at_b),
-				   stack_c = stack_at(&s, 3, &at_c);
-	const struct path_group *g = NULL;
-	struct path_wait v[4];
+	uint32_t at, at_c, stack_a = stack_at(&s, 1, &at), stack_b = stack_at(&s, 2, &at),
+			   stack_c = stack_at(&s, 3, &at_c);
+	const struct track_part *p = NULL;
 	struct outcome t;
 
 	sleep_for(&s, c, 0, 1 * MS);
 	sleep_for(&s, b, 0, 1 * MS);
 	sleep_for(&s, a, 0, 1 * MS);
-	for (int64_t at = 10 * MS; at <= 50 * MS; at += 40 * MS) {
-		struct event *ev = wait_for(&s, a, OBJECT_FD, at, at + 30 * MS, at + 30 * MS, b);
+	for (int64_t from = 10 * MS; from <= 50 * MS; from += 40 * MS) {
+		struct event *ev =
+			wait_for(&s, a, OBJECT_FD, from, from + 30 * MS, from + 30 * MS, b);
 
 		ev->stack = stack_a;
 		stage_set(ev, COL_WAKING_NS, 0);
-		ev = wait_for(&s, b, OBJECT_FD, at + 1 * MS, at + 29 * MS, at + 29 * MS, c);
+		ev = wait_for(&s, b, OBJECT_FD, from + 1 * MS, from + 29 * MS, from + 29 * MS, c);
 		ev->stack = stack_b;
 		stage_set(ev, COL_WAKING_NS, 0);
-		sleep_for(&s, c, at + 2 * MS, at + 10 * MS + at / 10);
+		sleep_for(&s, c, from + 2 * MS, from + 10 * MS + from / 10);
 		s.ev.v[s.ev.n - 1].stack = stack_c;
 	}
 	t = run(&s, a.thread, 100 * MS);
-	for (size_t i = 0; i < t.list.v.n; i++) {
-		if (t.list.v.v[i].class == PATH_SLEEP && t.list.v.v[i].culprit)
-			g = &t.list.v.v[i];
+	for (size_t i = 0; i < t.parts.list.v.n; i++) {
+		if (t.parts.list.v.v[i].class == PATH_SLEEP && t.parts.list.v.v[i].culprit)
+			p = &t.parts.list.v.v[i];
 	}
-	if (!ok(g != NULL, "the sleep of the third thread is a group"))
+	if (!ok(p != NULL, "the sleep of the third thread is a part"))
 		return;
-	is_u64(g->ns, 22 * MS, "of both sleeps");
-	is_u64(g->pieces, 2, "how often");
-	is_u64(g->longest_ns, 13 * MS, "the longest");
-	is_u64((uint64_t)g->longest_from_ns, 52 * MS, "when that was");
-	is_u64(g->line, at_c, "where it slept");
-	is_u64(g->victim, at_a, "where main waited");
-	is_u64(path_via(t.path, g->via, v, 4), 2, "through two waits");
-	ok(v[0].thread == a.thread && v[0].s->who == b.thread && v[0].s->line == stack_a &&
-		   v[1].thread == b.thread && v[1].s->who == c.thread && v[1].s->line == stack_b,
-	   "main for worker, worker for the third, each at its line");
+	is_u64(p->ns, 22 * MS, "of both sleeps");
+	is_u64(p->pieces, 2, "how often");
+	is_u64(p->longest_ns, 13 * MS, "the longest");
+	is_u64((uint64_t)p->longest_from_ns, 52 * MS, "when that was");
+	is_u64(p->line, at_c, "where it slept");
+	is_u64(p->stack, stack_a, "where main waited");
+	is_u64(p->leaf, c.thread, "whose sleep it was");
 	outcome_free(&t);
 	stage_free(&s);
 }
@@ -417,13 +410,13 @@ static void outside(void)
 	for (unsigned how = 0; how < 9; how++) {
 		struct stage s = stage_new();
 		struct actor a = stage_actor(&s, 10, 10, 1, "main");
-		struct path_groups groups;
-		struct path_group_list list = { 0 };
+		const struct track_parts *list;
+		struct path_parts parts;
 		struct path *p;
 		uint64_t ns = 0;
 
-		path_groups_init(&groups, s.w);
-		p = path_new(s.w, NULL, &groups.listener);
+		path_parts_init(&parts, s.w, NULL, NULL);
+		p = parts.path;
 		if (path_socket(p, 1, true, NULL) || path_socket(p, 2, false, NULL))
 			abort();
 		sleep_for(&s, a, 0, 1 * MS);
@@ -438,18 +431,18 @@ static void outside(void)
 				abort();
 		}
 		if ((how / 3 == 2 && path_ready(p, a.thread, 1 + how % 3, NULL)) ||
-		    path_finish(p, 100 * MS, NULL) || !path_groups_of(&groups, p, a.thread, &list))
+		    path_finish(p, 100 * MS, NULL))
 			abort();
-		for (size_t i = 0; i < list.v.n; i++)
-			ns += list.v.v[i].class == class[how % 3] ? list.v.v[i].ns : 0;
+		list = path_parts_of(&parts, a.thread);
+		for (size_t i = 0; i < list->v.n; i++)
+			ns += list->v.v[i].class == class[how % 3] ? list->v.v[i].ns : 0;
 		is_u64(ns, 20 * MS, "a socket, said %s: %s",
 		       how / 3 == 0   ? "behind"
 		       : how / 3 == 1 ? "before"
 				      : "as ready",
 		       path_class_text(class[how % 3]));
-		vec_free(&list.v);
 		path_free(p);
-		path_groups_free(&groups);
+		path_parts_free(&parts);
 		stage_free(&s);
 	}
 }

@@ -6,13 +6,12 @@
 #define INGERO_TESTS_PATH_RUN_H
 
 #include "lib/path/path.h"
-#include "lib/path/path_groups.h"
 #include "tests/unit/events.h"
+#include "tests/unit/path_parts.h"
 
 struct outcome {
-	struct path_groups groups;
+	struct path_parts parts;
 	struct path *path;
-	struct path_group_list list;
 };
 
 static inline struct outcome run(struct stage *s, uint32_t anchor, int64_t end)
@@ -20,25 +19,22 @@ static inline struct outcome run(struct stage *s, uint32_t anchor, int64_t end)
 	struct outcome t;
 
 	stage_sort(s);
-	path_groups_init(&t.groups, s->w);
-	t.path = path_new(s->w, NULL, &t.groups.listener);
+	path_parts_init(&t.parts, s->w, NULL, NULL);
+	t.path = t.parts.path;
 	for (size_t i = 0; i < s->ev.n; i++) {
 		if (path_event(t.path, &s->ev.v[i], NULL))
 			abort();
 	}
 	if (path_finish(t.path, end, NULL))
 		abort();
-	t.list = (struct path_group_list){ 0 };
-	if (!path_groups_of(&t.groups, t.path, anchor, &t.list))
-		abort();
+	path_parts_of(&t.parts, anchor);
 	return t;
 }
 
 static inline void outcome_free(struct outcome *t)
 {
-	vec_free(&t->list.v);
 	path_free(t->path);
-	path_groups_free(&t->groups);
+	path_parts_free(&t->parts);
 }
 
 /* ns of the class that this thread is the culprit of; 0: that nobody is. */
@@ -46,12 +42,13 @@ static inline uint64_t ns_of(const struct outcome *t, enum path_class class, uin
 {
 	uint64_t ns = 0;
 
-	for (size_t i = 0; i < t->list.v.n; i++) {
-		const struct path_group *g = &t->list.v.v[i];
-		const struct path_culprit *c = path_culprit_get(&t->groups.culprits, g->culprit);
+	for (size_t i = 0; i < t->parts.list.v.n; i++) {
+		const struct track_part *p = &t->parts.list.v.v[i];
+		const struct path_culprit *c =
+			path_culprit_get(&t->parts.names.culprits, p->culprit);
 
-		if (g->class == class && (c ? c->members[0] : 0) == thread)
-			ns += g->ns;
+		if (p->class == class && (c ? c->members[0] : 0) == thread)
+			ns += p->ns;
 	}
 	return ns;
 }
