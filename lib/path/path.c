@@ -61,7 +61,6 @@ void path_free(struct path *p)
 	releases_free(&p->releases);
 	mixes_free(&p->mixes);
 	segment_keys_free(&p->keys);
-	path_vias_free(&p->vias);
 	stack_calls_free(&p->stack_calls);
 	vec_free(&p->disks.v);
 	map_free(&p->sockets);

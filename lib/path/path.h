@@ -41,8 +41,9 @@ struct path_piece {
 	 * anchor (path_is_partner), it took the CPU, and the rest does not count. */
 	uint32_t occupant;
 	unsigned depth; /* threads between the anchor and the leaf */
-	uint32_t via;	/* the waits through which it was reached: path_via; 0: none */
-	uint32_t key;	/* of s in the leaf's log (segment_keys.h); 0: it is made for this piece */
+	/* The anchor's own wait through which it was reached: path_segment_key; 0: none. */
+	uint32_t via;
+	uint32_t key; /* of s in the leaf's log (segment_keys.h); 0: it is made for this piece */
 };
 
 /* Receives the pieces of all anchors: each life once and whole, not in order of time. */
@@ -133,19 +134,6 @@ int64_t path_known_ns(const struct path *p, uint32_t anchor);
  * meanwhile is rough. */
 int path_window(struct path *p, uint32_t anchor, int64_t from_ns, int64_t to_ns,
 		struct path_listener *listener, struct err *e);
-
-/* A wait through which a piece was reached. */
-struct path_wait {
-	uint32_t thread; /* who waited */
-	const struct segment
-		*s; /* WAITING or RUNNABLE, for s->who; while p lives and is not changed */
-};
-
-/* How many waits make up a chain, and the first max of them: the anchor's own first. */
-unsigned path_via(const struct path *p, uint32_t via, struct path_wait *v, unsigned max);
-
-/* The key of the first of them, the anchor's own wait; 0: there is none. */
-uint32_t path_via_key(const struct path *p, uint32_t via);
 
 /* The segment of a piece that has a number, while p lives. */
 const struct segment_key *path_segment_key(const struct path *p, uint32_t key);

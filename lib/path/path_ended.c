@@ -99,30 +99,19 @@ static size_t choose(struct path *p)
 
 #define KEYS_MORE 1024 /* and twice as many as were left: it is worth while to search them */
 
-struct key_search {
-	struct path *p;
-	uint8_t *pinned; /* by key: a chain of waits holds it */
-};
-
 static bool is_dropped(void *ctx, uint32_t key)
 {
-	const struct key_search *s = ctx;
-	uint32_t thread = s->p->keys.v.v[key].thread;
+	const struct path *p = ctx;
+	uint32_t thread = p->keys.v.v[key].thread;
 
-	return !s->pinned[key] && path_is_over(s->p, thread) &&
-	       !s->p->listener->is_kept(s->p->listener, thread);
+	return path_is_over(p, thread) && !p->listener->is_kept(p->listener, thread);
 }
 
 /* Keys of threads that were forgotten, but for those of anchors that the listener keeps. */
 static void forget_keys(struct path *p)
 {
-	struct key_search s = { p, calloc(p->keys.v.n + 1, 1) };
-
-	for (size_t i = 0; s.pinned && i < p->vias.v.n; i++)
-		s.pinned[p->vias.v.v[i].key & ~SEGMENT_KEY_KIND] = 1;
-	if (!s.pinned || !segment_keys_prune(&p->keys, is_dropped, &s))
+	if (!segment_keys_prune(&p->keys, is_dropped, p))
 		p->nomem = true;
-	free(s.pinned);
 	p->keys_at = 2 * segment_keys_count(&p->keys) + KEYS_MORE;
 }
 

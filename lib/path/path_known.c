@@ -46,22 +46,6 @@ bool path_is_finished(const struct path *p)
 	return p->finished;
 }
 
-unsigned path_via(const struct path *p, uint32_t via, struct path_wait *v, unsigned max)
-{
-	unsigned n = 0, i;
-
-	for (uint32_t at = via; at; at = p->vias.v.v[at - 1].before)
-		n++;
-	i = n;
-	for (uint32_t at = via; at; at = p->vias.v.v[at - 1].before) {
-		const struct segment_key *key = segment_key_get(&p->keys, p->vias.v.v[at - 1].key);
-
-		if (--i < max)
-			v[i] = (struct path_wait){ key->thread, &key->s };
-	}
-	return n;
-}
-
 bool path_exited(const struct path *p, uint32_t thread)
 {
 	const struct path_thread *th = path_thread_known(p, thread);
@@ -72,15 +56,6 @@ bool path_exited(const struct path *p, uint32_t thread)
 bool path_is_over(const struct path *p, uint32_t thread)
 {
 	return path_ended_of(p, thread) != PATH_REMEMBERED;
-}
-
-uint32_t path_via_key(const struct path *p, uint32_t via)
-{
-	uint32_t key = 0;
-
-	for (uint32_t at = via; at; at = p->vias.v.v[at - 1].before)
-		key = p->vias.v.v[at - 1].key;
-	return key;
 }
 
 const struct segment_key *path_segment_key(const struct path *p, uint32_t key)

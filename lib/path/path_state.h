@@ -13,7 +13,6 @@
 #include "lib/path/offcpu.h"
 #include "lib/path/path.h"
 #include "lib/path/path_thread.h"
-#include "lib/path/path_vias.h"
 #include "lib/path/releases.h"
 
 /* So many more segments make it worth while to walk an anchor. */
@@ -54,7 +53,6 @@ struct path {
 	struct releases releases;
 	struct segment_keys keys;
 	struct mixes mixes;
-	struct path_vias vias;
 	struct stack_calls stack_calls;
 	struct offcpu_segments offcpu; /* scratch */
 	struct disk_requests disks;

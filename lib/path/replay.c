@@ -23,9 +23,7 @@
 
 static bool is_exclusion(const struct replay *r, uint32_t via)
 {
-	uint32_t key = path_via_key(r->p, via);
-
-	return key && segment_key_get(&r->p->keys, key)->s.flags & SEGMENT_EXCLUSION;
+	return via && segment_key_get(&r->p->keys, via)->s.flags & SEGMENT_EXCLUSION;
 }
 
 static void on_piece(struct path_listener *l, const struct path_piece *piece)

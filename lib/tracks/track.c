@@ -242,7 +242,7 @@ APART static uint32_t find_number(struct path_tracks *t, struct track_state *s,
 	bool own = p->key && p->depth == 0 && !p->occupant;
 	uint32_t number;
 
-	number = track_sums_number(&s->sums, t->path, &t->names, p);
+	number = track_sums_number(&s->sums, &t->names, p);
 	if (own && number && vec_reach(&t->by_key, p->key))
 		t->by_key.v[p->key] = (struct key_sum){ s->anchor, number, is_off(p->s) };
 	return number;

@@ -26,8 +26,7 @@ struct window_listener {
 /* Whether the anchor waits for the device. When it is woken from that, the device is done. */
 static bool waits_for_device(const struct path_tracks *t, const struct path_piece *p)
 {
-	uint32_t via = path_via_key(t->path, p->via);
-	const struct segment *own = via ? &path_segment_key(t->path, via)->s : p->s;
+	const struct segment *own = p->via ? &path_segment_key(t->path, p->via)->s : p->s;
 
 	return own->flags & SEGMENT_IN_SYNC
 		       ? own->state != SEGMENT_RUNNABLE && own->state != SEGMENT_THROTTLED
@@ -42,7 +41,7 @@ static void on_piece(struct path_listener *l, const struct path_piece *p)
 
 	if (waits_for_device(in->t, p))
 		return;
-	number = track_sums_number(in->sums, in->t->path, &in->t->names, p);
+	number = track_sums_number(in->sums, &in->t->names, p);
 	if (number)
 		track_sums_add(in->sums, number, WINDOW_STEPS, &add);
 	else

@@ -10,13 +10,13 @@
 #include "lib/base/rare.h"
 #include "lib/event/op.h"
 
-static struct track_key key_of(const struct path *path, const struct path_piece *p)
+static struct track_key key_of(const struct path_piece *p)
 {
 	return (struct track_key){ .thread = p->thread,
 				   .occupant = p->occupant,
 				   .who = p->s->who,
 				   .line = p->s->line,
-				   .via = path_via_key(path, p->via),
+				   .via = p->via,
 				   .op = p->s->op,
 				   .state = p->s->state,
 				   .object = p->s->object,
@@ -71,10 +71,10 @@ static uint32_t find_number(struct track_sums *s, struct track_names *names,
 	return 0;
 }
 
-uint32_t track_sums_number(struct track_sums *s, const struct path *path, struct track_names *names,
+uint32_t track_sums_number(struct track_sums *s, struct track_names *names,
 			   const struct path_piece *p)
 {
-	struct track_key key = key_of(path, p);
+	struct track_key key = key_of(p);
 	uint32_t number = find_number(s, names, &key, TRACK_SUMS_MAX);
 
 	if (number)

@@ -73,7 +73,7 @@ struct track_sums {
 };
 
 /* The number of what this piece is. 0: out of memory. */
-uint32_t track_sums_number(struct track_sums *s, const struct path *path, struct track_names *names,
+uint32_t track_sums_number(struct track_sums *s, struct track_names *names,
 			   const struct path_piece *p);
 /* A piece, or what of it lies in a window. */
 struct track_add {

@@ -26,7 +26,7 @@ static inline void path_parts_add(struct path_parts *s, const struct path_piece 
 	if (!vec_reach(&s->sums, p->anchor))
 		abort();
 	of = &s->sums.v[p->anchor];
-	number = track_sums_number(of, s->path, &s->names, p);
+	number = track_sums_number(of, &s->names, p);
 	if (!number)
 		abort();
 	track_total_add(&of->v.v[number - 1].total[WINDOW_STEPS], &add);
