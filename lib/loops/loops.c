@@ -46,7 +46,6 @@ static void free_rows(struct loops_thread *th)
 static void free_thread(struct loops_thread *th)
 {
 	free_rows(th);
-	vec_free(&th->phases);
 	free(th);
 }
 
@@ -138,42 +137,6 @@ static struct loops_thread *thread_of(struct loops *l, uint32_t ctx, bool create
 	return th;
 }
 
-/* Whether it is a function of the loop itself: the one that was found or, of a function that the loop calls,
- * any from its caller on. */
-static bool is_of_loop(const struct loop_row *loop, const struct loop_row *r)
-{
-	return r->depth == loop->depth ||
-	       (loop->caller >= 0 && r->depth < loop->depth && (int)r->depth >= loop->caller);
-}
-
-/* Loops around and inside the thread's main one, for a summary. */
-static void keep_others(struct loops *l, struct loops_thread *th)
-{
-	const struct loop_row *main_row = NULL;
-	int main_loop = loops_main(l, th->id);
-
-	for (unsigned i = 0; i < LOOPS_ALL; i++) {
-		if (main_loop >= 0 && th->rows[i].path && th->rows[i].loop == main_loop)
-			main_row = &th->rows[i];
-	}
-	th->nothers = 0;
-	for (unsigned i = 0; main_row && i < LOOPS_ALL && th->nothers < 8; i++) {
-		const struct loop_row *r = &th->rows[i];
-		uint64_t n = r->path ? loop_row_count(r) : 0;
-
-		struct loop_other *other = &th->others[th->nothers];
-
-		if (!n || is_of_loop(main_row, r) ||
-		    !(loop_row_is_inside(r, main_row) || loop_row_is_inside(main_row, r)))
-			continue;
-		*other = (struct loop_other){ .frame = python_lines_frame(&l->lines, r->function),
-					      .depth = r->depth,
-					      .count = n + 1 + r->entries };
-		loop_row_lines(r, &other->first_line, &other->last_line);
-		th->nothers++;
-	}
-}
-
 static void finish_thread(struct loops *l, struct loops_thread *th)
 {
 	if (th->over)
@@ -182,9 +145,6 @@ static void finish_thread(struct loops *l, struct loops_thread *th)
 		loops_choose(l, th, true);
 	if (th->current >= 0)
 		loops_tell_end(l, th, loops_end_ns(l, th));
-	loops_end_phases(l, th);
-	if (th->rows)
-		keep_others(l, th);
 	loops_calls_leave(l, th);
 	free_rows(th);
 	th->over = true;
@@ -457,26 +417,6 @@ int loops_main(const struct loops *l, uint32_t thread)
 			best = (int)i;
 	}
 	return best;
-}
-
-const struct loop_phase *loops_phases(const struct loops *l, uint32_t thread, size_t *n)
-{
-	const struct loops_thread *th = thread < l->by_thread.n ? l->by_thread.v[thread] : NULL;
-
-	*n = th ? th->phases.n : 0;
-	return th ? th->phases.v : NULL;
-}
-
-size_t loops_others(const struct loops *l, uint32_t thread, struct loop_other *v, size_t max)
-{
-	const struct loops_thread *th = thread < l->by_thread.n ? l->by_thread.v[thread] : NULL;
-	size_t n = th ? th->nothers : 0;
-
-	if (n > max)
-		n = max;
-	if (n)
-		memcpy(v, th->others, n * sizeof(*v));
-	return n;
 }
 
 void loops_memory(const struct loops *l, struct loops_memory *m)

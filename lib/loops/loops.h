@@ -33,7 +33,6 @@
 #include "lib/world/world.h"
 
 #define LOOPS_DECIDE  32
-#define LOOPS_PHASES  64   /* kept of each thread; later ones are one */
 #define LOOPS_BEGINS  4096 /* held of a loop that is not decided */
 #define LOOPS_ROWS    32   /* functions of a thread that may be loops, at once */
 #define LOOPS_LINES   16   /* lines that may be */
@@ -87,19 +86,6 @@ struct loop {
 	unsigned nstacks;
 };
 
-struct loop_phase {
-	int64_t begin_ns, end_ns;
-	int loop; /* -1: no step is in it: start, what is between loops, end */
-	uint64_t steps;
-};
-
-/* A function inside or around a thread's loop that is a loop itself, about. */
-struct loop_other {
-	uint32_t frame, depth;
-	uint32_t first_line, last_line;
-	uint64_t count;
-};
-
 struct loops;
 
 /* w and the listener (may be NULL) stay the caller's. NULL: out of memory. */
@@ -119,10 +105,6 @@ size_t loops_count(const struct loops *l);
 const struct loop *loops_get(const struct loops *l, size_t i);
 /* The thread's loop that took longest; -1: it has none. */
 int loops_main(const struct loops *l, uint32_t thread);
-/* Of its life, after loops_finish; until then of what is told. NULL: none. */
-const struct loop_phase *loops_phases(const struct loops *l, uint32_t thread, size_t *n);
-/* Those on the stack with the thread's newest loop, outermost first; how many of max. */
-size_t loops_others(const struct loops *l, uint32_t thread, struct loop_other *v, size_t max);
 
 /* What is held now, for tests of the bound. */
 struct loops_memory {

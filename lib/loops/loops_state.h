@@ -78,16 +78,13 @@ struct loops_thread {
 	bool open;		/* a step has begun */
 	struct loop_begin step; /* of the one that is open */
 	int64_t beyond_ns; /* the current loop's function went on to lines behind it; or never */
-	VEC(struct loop_phase) phases;
-	int64_t told_ns; /* end of the last step */
-	int64_t free_ns; /* end of the newest event */
+	int64_t told_ns;   /* end of the last step */
+	int64_t free_ns;   /* end of the newest event */
 	int64_t unended_ns; /* begin of a wait that had not ended, if that is the newest event; or never */
 	int64_t before_ns;  /* end of the one before, then */
 	uint64_t idle_ns;   /* see LOOPS_IDLE_NS */
 	uint64_t median_ns; /* of the current loop's steps, about; 0: not known */
 	uint64_t hidden; /* iterations since the open step's begin that had no event, if any are missing */
-	struct loop_other others[8];
-	size_t nothers;
 	bool nomem;
 };
 
@@ -242,6 +239,5 @@ int64_t loops_end_ns(const struct loops *l, struct loops_thread *th);
 void loops_check_left(struct loops *l, struct loops_thread *th, int64_t ns);
 /* The current loop is over, and its last step ended then. */
 void loops_tell_end(struct loops *l, struct loops_thread *th, int64_t ns);
-void loops_end_phases(struct loops *l, struct loops_thread *th);
 
 #endif

@@ -32,33 +32,6 @@ static int64_t patience_of(const struct loop *loop)
 		       : LOOPS_NEVER;
 }
 
-/* A phase without steps between the last one told and this. */
-static void add_phase(struct loops *l, struct loops_thread *th, const struct loop_phase *p)
-{
-	struct loop_phase *last = th->phases.n ? &th->phases.v[th->phases.n - 1] : NULL;
-
-	if (last && (th->phases.n == LOOPS_PHASES ||
-		     (last->loop == p->loop && last->end_ns == p->begin_ns))) {
-		last->end_ns = p->end_ns;
-		last->steps += p->steps;
-	} else if (!vec_push(&th->phases, *p)) {
-		l->nomem = true;
-	}
-}
-
-static void add_phases(struct loops *l, struct loops_thread *th, const struct loop_step *s)
-{
-	struct loop_phase p = { .begin_ns = th->phases.n ? th->told_ns : th->first_ns,
-				.end_ns = s->begin_ns,
-				.loop = -1 };
-
-	if (p.end_ns > p.begin_ns)
-		add_phase(l, th, &p);
-	p = (struct loop_phase){ s->begin_ns, s->end_ns, (int)s->loop, 1 };
-	add_phase(l, th, &p);
-	th->told_ns = s->end_ns;
-}
-
 /* Whether the step that ends here is one for certain, with these bounds. */
 static bool is_certain(const struct loops_thread *th, const struct loop_begin *next, bool *counted)
 {
@@ -125,7 +98,7 @@ static void tell_step(struct loops *l, struct loops_thread *th, const struct loo
 	estimate(row, loop, counted ? 0 : th->hidden);
 	if (loop->count % MEDIAN_EVERY < MEDIAN_LEAST)
 		th->median_ns = median_of(loop);
-	add_phases(l, th, &s);
+	th->told_ns = s.end_ns;
 	if (l->listener)
 		l->listener->on_step(l->listener, &s);
 }
@@ -186,14 +159,14 @@ void loops_void_inside(struct loops *l, struct loops_thread *th, const struct lo
 			l->listener->on_restart(l->listener, th->id, (uint32_t)r->loop);
 		r->loop = -1;
 	}
-	while (th->phases.n) {
-		const struct loop_phase *p = &th->phases.v[th->phases.n - 1];
+	th->told_ns = INT64_MIN;
+	for (size_t i = 0; i < l->v.n; i++) {
+		const struct loop *loop = &l->v.v[i];
 
-		if (p->loop >= 0 && !l->v.v[p->loop].is_void)
-			break;
-		th->phases.n--;
+		if (loop->thread == th->id && loop->count && !loop->is_void &&
+		    loop->last_ns > th->told_ns)
+			th->told_ns = loop->last_ns;
 	}
-	th->told_ns = th->phases.n ? th->phases.v[th->phases.n - 1].end_ns : INT64_MIN;
 }
 
 static bool number_loop(struct loops *l, const struct loops_thread *th, struct loop_row *row)
@@ -356,14 +329,4 @@ void loops_check_left(struct loops *l, struct loops_thread *th, int64_t ns)
 
 	if (left != LOOPS_NEVER && ns - left > patience_of(&l->v.v[row->loop]))
 		loops_tell_end(l, th, left);
-}
-
-void loops_end_phases(struct loops *l, struct loops_thread *th)
-{
-	struct loop_phase p = { .begin_ns = th->phases.n ? th->told_ns : th->first_ns,
-				.end_ns = th->last_ns,
-				.loop = -1 };
-
-	if (p.end_ns > p.begin_ns)
-		add_phase(l, th, &p);
 }

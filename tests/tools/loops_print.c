@@ -78,39 +78,6 @@ static void put_loop(struct print *p, const struct loop *loop)
 		   (double)loop->last_ns / 1e9, loop->uncertain);
 }
 
-static void put_phases(struct print *p, uint32_t thread)
-{
-	size_t n;
-	const struct loop_phase *v = loops_phases(p->loops, thread, &n);
-
-	for (size_t i = 0; i < n; i++) {
-		const struct loop *loop =
-			v[i].loop >= 0 ? loops_get(p->loops, (size_t)v[i].loop) : NULL;
-
-		buf_printf(&p->text, "  phase %.3f s", (double)(v[i].end_ns - v[i].begin_ns) / 1e9);
-		if (loop) {
-			buf_printf(&p->text, ", %" PRIu64 " steps of ", v[i].steps);
-			put_place(p, loop->frame, loop->first_line, loop->last_line);
-		} else {
-			buf_puts(&p->text, i == 0 ? ", start" : i + 1 == n ? ", end" : ", between");
-		}
-		buf_putc(&p->text, '\n');
-	}
-}
-
-static void put_others(struct print *p, const struct loop *loop)
-{
-	struct loop_other v[8];
-	size_t n = loops_others(p->loops, loop->thread, v, 8);
-
-	for (size_t i = 0; i < n; i++) {
-		buf_printf(&p->text, "  %s loop: %" PRIu64 " of ",
-			   v[i].depth < loop->depth ? "outer" : "inner", v[i].count);
-		put_place(p, v[i].frame, v[i].first_line, v[i].last_line);
-		buf_putc(&p->text, '\n');
-	}
-}
-
 static void put_all(struct print *p)
 {
 	for (size_t i = 0; i < loops_count(p->loops); i++) {
@@ -121,8 +88,6 @@ static void put_all(struct print *p)
 		who_print_thread(&p->text, p->w, loop->thread, INT64_MAX);
 		buf_puts(&p->text, ": ");
 		put_loop(p, loop);
-		put_phases(p, loop->thread);
-		put_others(p, loop);
 	}
 	fputs(buf_text(&p->text), stdout);
 }

@@ -179,7 +179,7 @@ static void table(void)
 		is_str(summary_of(&p, p.a.thread, text, sizeof(text)), rows[i].want, "%s",
 		       rows[i].name);
 		if (rows[i].phases)
-			is_str(put_phases(&p, p.a.thread), rows[i].phases,
+			is_str(put_phases(&p), rows[i].phases,
 			       "%s: none of it is start, and none between", rows[i].name);
 		is_u64(p.disorder, 0, "%s: steps come in order, without overlap", rows[i].name);
 		play_free(&p);
@@ -207,7 +207,7 @@ static void validation(void)
 		abort();
 	is_str(summary_of(&p, p.a.thread, text, sizeof(text)), "400 steps of run:525-526",
 	       "validation behind an inner loop: the steps of that loop");
-	is_str(put_phases(&p, p.a.thread), "[run 100][][run 100][][run 100][][run 100][]",
+	is_str(put_phases(&p), "[run 100][][run 100][][run 100][][run 100][]",
 	       "and a phase of its own after each epoch");
 	play_free(&p);
 }

@@ -40,7 +40,7 @@ static void phases(void)
 		abort();
 	is_str(summary_of(&p, p.a.thread, text, sizeof(text)), "600 steps of train:10-12",
 	       "the loop that took longest");
-	like(put_phases(&p, p.a.thread), "[train 300][validate 300][train 300][]",
+	like(put_phases(&p), "[train 300][validate 300][train 300][]",
 	     "phases in order, and an end without steps");
 	is_u64(p.disorder, 0, "steps come in order");
 	play_free(&p);

@@ -9,17 +9,39 @@
 #include "lib/loops/loops.h"
 #include "tests/unit/events.h"
 
+/* Steps of one loop that follow each other. */
+struct play_phase {
+	int64_t begin_ns, end_ns;
+	uint32_t loop;
+	uint64_t steps;
+};
+
 struct play {
 	struct loop_listener listener;
 	struct stage s;
 	struct loops *loops;
 	struct actor a, b;
-	int64_t now, step_ns; /* of every event */
+	int64_t now, step_ns;	  /* of every event */
+	int64_t begin_ns, end_ns; /* of the first event, and of the last one */
 	uint16_t op;
 	struct loop_step last;
 	uint64_t steps, uncertain, restarts, disorder;
-	struct buf phases;
+	VEC(struct play_phase) phases;
+	struct buf text;
 };
+
+static inline void add_phase(struct play *p, const struct loop_step *s)
+{
+	struct play_phase *last = p->phases.n ? &p->phases.v[p->phases.n - 1] : NULL;
+
+	if (last && last->loop == s->loop && last->end_ns == s->begin_ns) {
+		last->end_ns = s->end_ns;
+		last->steps++;
+	} else if (!vec_push(&p->phases,
+			     ((struct play_phase){ s->begin_ns, s->end_ns, s->loop, 1 }))) {
+		abort();
+	}
+}
 
 static inline void on_step(struct loop_listener *l, const struct loop_step *s)
 {
@@ -30,6 +52,7 @@ static inline void on_step(struct loop_listener *l, const struct loop_step *s)
 	p->last = *s;
 	p->steps++;
 	p->uncertain += !s->certain;
+	add_phase(p, s);
 }
 
 static inline void on_restart(struct loop_listener *l, uint32_t thread, uint32_t loop)
@@ -39,6 +62,7 @@ static inline void on_restart(struct loop_listener *l, uint32_t thread, uint32_t
 	(void)thread, (void)loop;
 	p->restarts++;
 	p->last = (struct loop_step){ 0 };
+	p->phases.n = 0;
 }
 
 static inline struct play play_new(void)
@@ -90,6 +114,9 @@ static inline void add_event(struct play *p, struct actor a, uint16_t op, const 
 			    .ctx = a.ctx,
 			    .stack = stack_of(p->s.w, stack) };
 
+	if (!p->begin_ns)
+		p->begin_ns = event_start(&ev);
+	p->end_ns = ev.end_ns;
 	if (loops_event(p->loops, &ev, NULL))
 		abort();
 	p->now += p->step_ns;
@@ -114,24 +141,23 @@ static inline const char *summary_of(const struct play *p, uint32_t thread, char
 	return text;
 }
 
-/* What the thread did one after the other: "[function steps]", or "[]" where it made none. */
-static inline const char *put_phases(struct play *p, uint32_t thread)
+/* What the program's one thread did one after the other: "[function steps]", or "[]" where it made none. */
+static inline const char *put_phases(struct play *p)
 {
-	size_t n;
-	const struct loop_phase *v = loops_phases(p->loops, thread, &n);
+	int64_t at = p->begin_ns;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct loop *loop =
-			v[i].loop >= 0 ? loops_get(p->loops, (size_t)v[i].loop) : NULL;
+	for (size_t i = 0; i < p->phases.n; i++) {
+		const struct play_phase *v = &p->phases.v[i];
+		const struct loop *loop = loops_get(p->loops, v->loop);
 
-		if (loop)
-			buf_printf(&p->phases, "[%s %" PRIu64 "]",
-				   world_text(p->s.w, world_get_frame(p->s.w, loop->frame)->name).p,
-				   v[i].steps);
-		else
-			buf_puts(&p->phases, "[]");
+		buf_printf(&p->text, "%s[%s %" PRIu64 "]", v->begin_ns > at ? "[]" : "",
+			   world_text(p->s.w, world_get_frame(p->s.w, loop->frame)->name).p,
+			   v->steps);
+		at = v->end_ns;
 	}
-	return buf_text(&p->phases);
+	if (p->end_ns > at)
+		buf_puts(&p->text, "[]");
+	return buf_text(&p->text);
 }
 
 static inline void play_begin(struct play *p)
@@ -144,7 +170,8 @@ static inline void play_begin(struct play *p)
 static inline void play_free(struct play *p)
 {
 	loops_free(p->loops);
-	buf_free(&p->phases);
+	vec_free(&p->phases);
+	buf_free(&p->text);
 	stage_free(&p->s);
 }
 
