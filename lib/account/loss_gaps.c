@@ -24,7 +24,7 @@ static bool add_stretch(struct cause *c, const struct gap *gap, bool storm)
 				     (struct device_gap){ .from_ns = from_ns,
 							  .to_ns = until_ns,
 							  .brief = storm ||
-								   gap->did.self_ns < MIN_SELF_NS,
+								   gap->self_ns < MIN_SELF_NS,
 							  .unended = gap->unended,
 							  .at_most = gap->unbounded }))
 			return false;
@@ -34,7 +34,7 @@ static bool add_stretch(struct cause *c, const struct gap *gap, bool storm)
 
 static void between_add(struct loss_gaps *p, const struct gap *gap)
 {
-	uint64_t ns = gap->did.self_ns;
+	uint64_t ns = gap->self_ns;
 
 	if (gap->unended)
 		return;

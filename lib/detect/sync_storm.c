@@ -28,8 +28,7 @@ bool gpu_wait_storms(const struct gpu_wait *w)
 
 bool sync_storm_gap(const struct cause *c, struct gpu_wait *w, const struct gap *gap)
 {
-	uint64_t ns = (uint64_t)(gap->end_ns - gap->start_ns),
-		 other = gap->host_ns + gap->did.waited_ns;
+	uint64_t ns = (uint64_t)(gap->end_ns - gap->start_ns), other = gap->kept_ns;
 
 	if (gap->unbounded || gap->some_launches)
 		return true;

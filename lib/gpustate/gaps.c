@@ -28,10 +28,9 @@ static void thread_free(struct gaps *g, uint32_t thread)
 
 	if (!th)
 		return;
-	gpu_mark_free(&th->work_mark);
-	for (size_t i = 0; i < th->parked.n; i++)
-		gpu_mark_free(&th->parked.v[i].work_mark);
-	vec_free(&th->parked);
+	for (size_t i = 0; i < th->hands.n; i++)
+		gpu_mark_free(&th->hands.v[i].work_mark);
+	vec_free(&th->hands);
 	free(th);
 	g->threads.v[thread] = NULL;
 }
@@ -119,19 +118,7 @@ USUAL bool watching(const struct gaps *g, uint32_t device)
 
 USUAL bool gathers(const struct gaps *g, const struct gap_thread *th)
 {
-	return th->device && watching(g, th->device - 1);
-}
-
-/* What was done since the device became idle; device, was: as kept beside it. */
-static struct gap_did *did(const struct gaps *g, uint32_t device, uint32_t *was, struct gap_did *d)
-{
-	uint32_t epoch = g->side.v[device - 1].epoch;
-
-	if (*was != epoch) {
-		*was = epoch;
-		*d = (struct gap_did){ 0 };
-	}
-	return d;
+	return th->hands.n && watching(g, th->hands.v[th->at].device);
 }
 
 static void idle_since(struct gaps *g, uint32_t device, const struct line_piece *p, int64_t ns,
@@ -150,32 +137,16 @@ static void idle_since(struct gaps *g, uint32_t device, const struct line_piece 
 	s->others_ns = gpu_use_others(&g->use, device, ns);
 }
 
-/* It drives another device from here on: what is kept about this one stands aside until it comes back. */
-static bool park(struct gap_thread *th, uint32_t device)
+/* It drives that device from here on. */
+static bool drive(struct gap_thread *th, uint32_t device)
 {
-	struct gap_hand now = { .device = th->device,
-				.epoch = th->epoch,
-				.working = th->working,
-				.work_ns = th->work_ns,
-				.work_mark = th->work_mark,
-				.did = th->did },
-			next = { .device = device };
 	size_t i = 0;
 
-	while (i < th->parked.n && th->parked.v[i].device != device)
+	while (i < th->hands.n && th->hands.v[i].device != device)
 		i++;
-	if (i < th->parked.n) {
-		next = th->parked.v[i];
-		th->parked.v[i] = now;
-	} else if (th->device && !vec_push(&th->parked, now)) {
+	if (i == th->hands.n && !vec_push(&th->hands, (struct gap_hand){ .device = device }))
 		return false;
-	}
-	th->device = device;
-	th->epoch = next.epoch;
-	th->working = next.working;
-	th->work_ns = next.work_ns;
-	th->work_mark = next.work_mark;
-	th->did = next.did;
+	th->at = i;
 	return true;
 }
 
@@ -186,7 +157,7 @@ APART static bool device_look_up(struct gaps *g, struct gap_thread *th, const st
 	struct gap_side *s;
 
 	th->ctx = p->ev->ctx;
-	if (th->device && th->gpu == gpu)
+	if (th->hands.n && th->gpu == gpu)
 		return true;
 	at = devices_find(&g->devices, p->process, gpu);
 	if (at == GAPS_NONE)
@@ -200,7 +171,7 @@ APART static bool device_look_up(struct gaps *g, struct gap_thread *th, const st
 		if (!gpu_use_add(&g->use, gpu))
 			return false;
 	}
-	if (!park(th, at + 1))
+	if (!drive(th, at))
 		return false;
 	th->gpu = gpu;
 	s = &g->side.v[at];
@@ -215,14 +186,18 @@ APART static bool device_look_up(struct gaps *g, struct gap_thread *th, const st
 	return vec_push(&s->threads, p->thread);
 }
 
-USUAL bool device_of(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
+/* NULL: out of memory. */
+USUAL struct gap_hand *hand_of(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
-	if (!(th->device && th->ctx == p->ev->ctx) && !device_look_up(g, th, p))
-		return false;
+	struct gap_hand *h;
+
+	if (!(th->hands.n && th->ctx == p->ev->ctx) && !device_look_up(g, th, p))
+		return NULL;
+	h = gaps_hand(th);
 	if (g->paused->lists.n &&
-	    gaps_paused(g, th->device - 1, g->side.v[th->device - 1].seen_ns, p->end_ns))
-		gaps_resume(g, th->device - 1, p);
-	return true;
+	    gaps_paused(g, h->device, g->side.v[h->device].seen_ns, p->end_ns))
+		gaps_resume(g, h->device, p);
+	return h;
 }
 
 static inline uint64_t column(const struct event *ev, int at)
@@ -321,28 +296,28 @@ RARE static bool partial_wait(struct gaps *g, uint32_t device, const struct line
 }
 
 /* A thread waited for what it had submitted. */
-static bool waited(struct gaps *g, uint32_t device, struct gap_thread *th,
+static bool waited(struct gaps *g, struct gap_hand *h, struct gap_thread *th,
 		   const struct line_piece *p)
 {
-	struct gap_wait wait = { .device = device,
+	struct gap_wait wait = { .device = h->device,
 				 .thread = p->thread,
-				 .start_ns = th->work_ns,
+				 .start_ns = h->work_ns,
 				 .end_ns = p->end_ns,
 				 .op = p->ev->op,
 				 .stack = p->ev->stack,
 				 .host_ns = parts_sum(p->parts, GAPS_HOST_PARTS) };
-	bool some = gaps_paused(g, device, th->waited_ns, p->end_ns);
+	bool some = gaps_paused(g, h->device, th->waited_ns, p->end_ns);
 
 	th->waited_ns = p->end_ns;
-	if (!th->working)
+	if (!h->working)
 		return true;
-	th->working = false;
+	h->working = false;
 	/* It may have begun to submit before what was seen of it. */
 	if (some)
 		return true;
-	wait.others_ns = gaps_others_since(g, device, th->work_mark.others_ns, p->end_ns,
-					   (uint64_t)(p->end_ns - th->work_ns));
-	wait.other = wait.others_ns ? gpu_use_most(&g->use, device, p->end_ns, &th->work_mark)
+	wait.others_ns = gaps_others_since(g, h->device, h->work_mark.others_ns, p->end_ns,
+					   (uint64_t)(p->end_ns - h->work_ns));
+	wait.other = wait.others_ns ? gpu_use_most(&g->use, h->device, p->end_ns, &h->work_mark)
 				    : GAPS_NONE;
 	return g->sink->wait(g->sink, &wait);
 }
@@ -352,20 +327,19 @@ USUAL bool submitted(struct gaps *g, struct gap_thread *th, const struct line_pi
 		     uint64_t stream, const struct device_call *all)
 {
 	enum device_act act = all ? all->act : DEVICE_SUBMIT;
-	uint32_t device;
+	struct gap_hand *h = hand_of(g, th, p);
 
-	if (!device_of(g, th, p))
+	if (!h)
 		return false;
-	device = th->device - 1;
 	if (act == DEVICE_COPY || parts_get(p->parts, PART_DEVICE))
-		gaps_take_back(&g->side.v[device], p->start_ns, p->end_ns);
-	if (act == DEVICE_SUBMIT && !th->working) {
-		th->working = true;
-		th->work_ns = p->start_ns;
-		if (!gpu_use_mark(&g->use, device, p->start_ns, &th->work_mark))
+		gaps_take_back(&g->side.v[h->device], p->start_ns, p->end_ns);
+	if (act == DEVICE_SUBMIT && !h->working) {
+		h->working = true;
+		h->work_ns = p->start_ns;
+		if (!gpu_use_mark(&g->use, h->device, p->start_ns, &h->work_mark))
 			return false;
 	}
-	return submits(g, device, p, stream, all);
+	return submits(g, h->device, p, stream, all);
 }
 
 APART static bool other_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
@@ -374,6 +348,7 @@ APART static bool other_call(struct gaps *g, struct gap_thread *th, const struct
 	enum device_act act = (enum device_act)op->act;
 	struct device_call call = call_of(p, op), sync = { 0 };
 	const struct device *d;
+	struct gap_hand *h;
 	uint32_t device;
 
 	if (act == DEVICE_NOTHING) {
@@ -391,11 +366,13 @@ APART static bool other_call(struct gaps *g, struct gap_thread *th, const struct
 	if (call.act == DEVICE_SUBMIT || call.act == DEVICE_COPY) {
 		if (!submitted(g, th, p, call.stream, &call))
 			return false;
-		device = th->device - 1;
+		h = gaps_hand(th);
+		device = h->device;
 	} else {
-		if (!device_of(g, th, p))
+		h = hand_of(g, th, p);
+		if (!h)
 			return false;
-		device = th->device - 1;
+		device = h->device;
 		if (parts_get(p->parts, PART_DEVICE))
 			gaps_take_back(&g->side.v[device], p->start_ns, p->end_ns);
 		if (!devices_call(&g->devices, device, &call))
@@ -408,7 +385,7 @@ APART static bool other_call(struct gaps *g, struct gap_thread *th, const struct
 	if (g->partial && !partial_wait(g, device, p))
 		return false;
 	g->side.v[device].run.device_ns += parts_get(p->parts, PART_DEVICE);
-	if (p->op->flags & OP_SYNC && !g->partial && !waited(g, device, th, p))
+	if (p->op->flags & OP_SYNC && !g->partial && !waited(g, h, th, p))
 		return false;
 	d = &g->devices.v.v[device];
 	return d->busy || d->overflow || d->covers == 0 || g->side.v[device].idle ||
@@ -445,7 +422,8 @@ bool gaps_wait(struct gaps *g, const struct line_piece *p)
 /* What was done ended: gaps may stand now. */
 USUAL bool went_past(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
-	struct gap_side *s = th->device ? &g->side.v[th->device - 1] : NULL;
+	const struct gap_hand *h = gaps_hand(th);
+	struct gap_side *s = h ? &g->side.v[h->device] : NULL;
 
 	th->last_ns = p->end_ns;
 	return !s || !s->pending.n || s->laggard != p->thread || gaps_stand_past(g, s);
@@ -456,16 +434,40 @@ APART static bool unended(const struct line_piece *p)
 	return line_unended(p);
 }
 
+/* The part of a stretch outside calls that lies behind from_ns. */
+static void did_add(struct gap_did *d, const struct line_piece *p, int64_t from_ns)
+{
+	uint64_t rest, host, self;
+
+	if (p->start_ns > from_ns)
+		from_ns = p->start_ns;
+	if (p->end_ns <= from_ns)
+		return;
+	/* A wait ends in waiting for a CPU, so what is cut off at its front is not that. */
+	rest = (uint64_t)(p->end_ns - from_ns);
+	host = parts_sum(p->parts, PARTS_NOT_OWN);
+	host = host > rest ? rest : host;
+	self = parts_get(p->parts, PART_SELF);
+	self = self > rest - host ? rest - host : self;
+	d->self_ns += self;
+	d->kept_ns += rest - self;
+	if (rest - host - self > d->longest_ns)
+		d->longest_ns = rest - host - self;
+}
+
 /* Only while the device that it drives is idle: what is done while that one works keeps no other from its work. */
 APART static void gather(const struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
-	gap_did_add(did(g, th->device, &th->epoch, &th->did), p, g->side.v[th->device - 1].idle_ns);
-	for (size_t i = 0; i < th->parked.n; i++) {
-		struct gap_hand *h = &th->parked.v[i];
+	for (size_t i = 0; i < th->hands.n; i++) {
+		struct gap_hand *h = &th->hands.v[i];
+		const struct gap_side *s = &g->side.v[h->device];
 
-		if (watching(g, h->device - 1))
-			gap_did_add(did(g, h->device, &h->epoch, &h->did), p,
-				    g->side.v[h->device - 1].idle_ns);
+		if (!watching(g, h->device))
+			continue;
+		if (h->epoch != s->epoch)
+			h->did = (struct gap_did){ 0 };
+		h->epoch = s->epoch;
+		did_add(&h->did, p, s->idle_ns);
 	}
 }
 
@@ -513,7 +515,9 @@ APART static bool before(struct gaps *g, struct gap_thread *th, const struct lin
 /* Whether that matters to anybody. */
 USUAL bool before_matters(const struct gaps *g, const struct gap_thread *th)
 {
-	return th->device && (watching(g, th->device - 1) || g->side.v[th->device - 1].pending.n);
+	const struct gap_hand *h = gaps_hand(th);
+
+	return h && (watching(g, h->device) || g->side.v[h->device].pending.n);
 }
 
 APART static bool any_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
@@ -532,16 +536,17 @@ APART static bool any_call(struct gaps *g, struct gap_thread *th, const struct l
 USUAL bool one_more(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
 	const struct gap_op *op = &g->op[p->op->id];
+	const struct gap_hand *h = gaps_hand(th);
 	struct device_stream *stream;
 	struct gap_side *s;
 	struct device *d;
 
-	if (op->act != DEVICE_SUBMIT || p->ev->ret != 0 || p->open || !th->working ||
+	if (op->act != DEVICE_SUBMIT || p->ev->ret != 0 || p->open || !h || !h->working ||
 	    th->ctx != p->ev->ctx || g->partial || g->paused->lists.n ||
 	    p->parts->mask >> PART_DEVICE & 1)
 		return false;
-	s = &g->side.v[th->device - 1];
-	d = &g->devices.v.v[th->device - 1];
+	s = &g->side.v[h->device];
+	d = &g->devices.v.v[h->device];
 	if (s->idle || !s->running || s->pending.n || d->covers == 0 || d->busy == 0)
 		return false;
 	stream = devices_newest(d, column(p->ev, op->stream));

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When a device had nothing to do for a process, and what the process did meanwhile. Work is outstanding from a call that
- * submits some until a call that covers it returns (gpustate/device.h); from there, or from where the device woke the waiting
- * thread if that is seen, to the end of the next call that submits work is a gap. What the thread that made that call did
- * in it is the gap's explanation; where it waited for work from another thread that submits to the device too, what that one
- * did. A gap stands until every other thread that submits to the device has gone past it: one that turns out to have waited
- * for the device, or to have copied, meanwhile takes it back. A gap in which the recording ends while the thread that last
- * waited for the device is known to be blocked is one, too, and one in which its process ended where it had waited long. The time from the first submission to the wait that covers it all is a run: what issuing work cost, and whether the
- * device was still busy in the end. Nothing is told of a time in which probes were detached: neither a gap, nor a run or a
- * wait that reaches back into one. One pass; memory is bounded by threads, devices and streams.
+ * submits some until a call that covers it returns (gpustate/device.h); from there, or from where the device woke the
+ * waiting thread if that is seen, to the end of the next call that submits work is a gap. What the thread that made that
+ * call did in it is told with it; whom it waited for is told of its critical path (lib/tracks/track.h). A gap stands until
+ * every other thread that submits to the device has gone past it: one that turns out to have waited for the device, or to
+ * have copied, meanwhile takes it back. A gap in which the recording ends while the thread that last waited for the device
+ * is known to be blocked is one, too, and one in which its process ended where it had waited long. The time from the first
+ * submission to the wait that covers it all is a run: what issuing work cost, and whether the device was still busy in the
+ * end. Nothing is told of a time in which probes were detached: neither a gap, nor a run or a wait that reaches back into
+ * one. One pass; memory is bounded by threads, devices and streams.
  */
 #ifndef INGERO_GPUSTATE_GAPS_H
 #define INGERO_GPUSTATE_GAPS_H
 
 #include "lib/event/paused.h"
 #include "lib/gpustate/device.h"
-#include "lib/gpustate/gap_did.h"
 #include "lib/attrib/line.h"
 
 #define GAP_UNBOUNDED_NS 5000000     /* shorter ones are not told where a gap is only at most one */
@@ -37,9 +37,9 @@ struct gap {
 	uint32_t since_stack, until_stack;
 	uint64_t launches; /* since the wait before that one */
 	int64_t alone_ns; /* since when all devices of that thread had nothing to do; end_ns: one of them has */
-	struct gap_did did; /* of the thread that explains it */
 	uint64_t others_ns; /* other processes had work on the device */
-	uint64_t host_ns; /* waiting for a CPU or throttled or blocked by the host, in calls or outside */
+	uint64_t self_ns;   /* the thread was on its CPU, outside of calls */
+	uint64_t kept_ns; /* it waited or was kept from its CPU: outside of calls, or by the host in them */
 };
 
 /* From the first submission after a gap to the wait that covers everything. */

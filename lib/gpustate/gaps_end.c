@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A gap that ends is explained by what threads did in its epoch, and waits for the other threads of its device.
+ * A gap that ends says what its thread did in its epoch, and waits for the other threads of its device.
  */
 #include <string.h>
 
 #include "lib/gpustate/gaps_state.h"
-
-#define HOPS 4 /* threads followed that waited for each other */
 
 /* So much of a gap is more than a little. */
 static bool much_of(const struct gap *gap, int64_t ns)
@@ -14,43 +12,22 @@ static bool much_of(const struct gap *gap, int64_t ns)
 	return ns > (gap->end_ns - gap->start_ns) / 10;
 }
 
-/* What the thread did in this epoch of the device. NULL: nothing is known of it. */
-static const struct gap_did *did_in(const struct gap_thread *th, uint32_t device, uint32_t epoch)
+/* What is kept of the thread about the device; NULL: nothing. */
+static const struct gap_hand *hand_in(const struct gap_thread *th, uint32_t device)
 {
-	if (!th || th->device == device + 1)
-		return th && th->epoch == epoch ? &th->did : NULL;
-	for (size_t i = 0; i < th->parked.n; i++) {
-		const struct gap_hand *h = &th->parked.v[i];
-
-		if (h->device == device + 1)
-			return h->epoch == epoch ? &h->did : NULL;
-	}
+	for (size_t i = 0; th && i < th->hands.n; i++)
+		if (th->hands.v[i].device == device)
+			return &th->hands.v[i];
 	return NULL;
 }
 
-/* What explains the gap of a thread in this epoch: what it did, or whoever it waited for, if that is one of those that submit.
- * What one of them did since the gap ended, while a copy went on, cannot be told from what it did before. NULL: nothing is
- * known. */
-static const struct gap_did *explains(const struct gaps *g, uint32_t thread, uint32_t epoch,
-				      const struct gap *gap)
+/* What the thread did in this epoch of the device; NULL: nothing is known of it. */
+static const struct gap_did *did_in(const struct gaps *g, const struct gap_thread *th,
+				    uint32_t device)
 {
-	const struct gap_thread *th = gaps_thread(g, thread);
-	const struct gap_did *d = did_in(th, gap->device, epoch);
+	const struct gap_hand *h = hand_in(th, device);
 
-	for (unsigned hop = 0; d && hop < HOPS; hop++) {
-		const struct gap_thread *next;
-		const struct gap_did *more;
-
-		if (!gap_did_wait_for_thread(d))
-			break;
-		next = gaps_thread(g, d->waker);
-		more = did_in(next, gap->device, epoch);
-		if (!more || next == th || much_of(gap, next->last_ns - gap->end_ns))
-			break;
-		th = next;
-		d = more;
-	}
-	return d;
+	return h && h->epoch == g->side.v[device].epoch ? &h->did : NULL;
 }
 
 /* The first n of the pending gaps stand. */
@@ -100,12 +77,12 @@ void gaps_take_back(struct gap_side *s, int64_t start_ns, int64_t end_ns)
 
 static void explain(const struct gaps *g, uint32_t thread, struct gap *gap)
 {
-	const struct gap_did *d = explains(g, thread, g->side.v[gap->device].epoch, gap);
+	const struct gap_did *d = did_in(g, gaps_thread(g, thread), gap->device);
 
 	if (!d)
 		return;
-	gap->did = *d;
-	gap->host_ns += d->host_ns;
+	gap->self_ns = d->self_ns;
+	gap->kept_ns += d->kept_ns;
 }
 
 /* What else the thread gave work. */
@@ -114,10 +91,13 @@ static int64_t alone_since(const struct gaps *g, uint32_t thread, const struct g
 	const struct gap_thread *th = gaps_thread(g, thread);
 	int64_t since = gap->start_ns;
 
-	if (th && th->device != gap->device + 1)
+	if (th && (!th->hands.n || th->hands.v[th->at].device != gap->device))
 		return gap->end_ns;
-	for (size_t i = 0; th && i < th->parked.n; i++) {
-		const struct gap_side *s = &g->side.v[th->parked.v[i].device - 1];
+	for (size_t i = 0; th && i < th->hands.n; i++) {
+		const struct gap_side *s = &g->side.v[th->hands.v[i].device];
+
+		if (i == th->at)
+			continue;
 
 		if (!s->idle)
 			return gap->end_ns;
@@ -127,9 +107,9 @@ static int64_t alone_since(const struct gaps *g, uint32_t thread, const struct g
 }
 
 /* It waited in this epoch, and was then told to end: what a process computes on its way out is no gap. */
-static bool waited_long(const struct gap_thread *th, uint32_t device, uint32_t epoch)
+static bool waited_long(const struct gaps *g, const struct gap_thread *th, uint32_t device)
 {
-	const struct gap_did *d = did_in(th, device, epoch);
+	const struct gap_did *d = did_in(g, th, device);
 
 	return d && d->longest_ns > d->self_ns && d->longest_ns >= GAP_LAST_NS;
 }
@@ -145,7 +125,7 @@ bool gaps_last(struct gaps *g, uint32_t device)
 			   .since_op = s->since_op,
 			   .since_stack = s->since_stack,
 			   .launches = s->gap_launches,
-			   .host_ns = s->tail_host_ns };
+			   .kept_ns = s->tail_host_ns };
 
 	if (!s->idle || g->partial)
 		return true;
@@ -154,7 +134,7 @@ bool gaps_last(struct gaps *g, uint32_t device)
 		return true;
 	gap.end_ns = th->last_ns;
 	if (gap.end_ns <= gap.start_ns || gaps_paused(g, device, gap.start_ns, gap.end_ns) ||
-	    (!th->blocked && !waited_long(th, device, s->epoch)))
+	    (!th->blocked && !waited_long(g, th, device)))
 		return true;
 	for (size_t i = 0; i < s->threads.n && th->blocked; i++) {
 		const struct gap_thread *peer = gaps_thread(g, s->threads.v[i]);
@@ -185,12 +165,12 @@ bool gaps_end(struct gaps *g, uint32_t device, const struct line_piece *p, int64
 			   .until_stack = p->ev->stack,
 			   .launches = s->gap_launches,
 			   .some_launches = s->some_launches,
-			   .host_ns = s->tail_host_ns };
+			   .kept_ns = s->tail_host_ns };
 
 	if (end_ns <= s->idle_ns || gaps_paused(g, device, s->idle_ns, end_ns))
 		return true;
 	if (end_ns > p->start_ns)
-		gap.host_ns += parts_sum(p->parts, GAPS_HOST_PARTS);
+		gap.kept_ns += parts_sum(p->parts, GAPS_HOST_PARTS);
 	gap.others_ns =
 		gaps_others_since(g, device, s->others_ns, end_ns, (uint64_t)(end_ns - s->idle_ns));
 	gap.alone_ns = alone_since(g, p->thread, &gap);

@@ -36,31 +36,32 @@ struct gap_side { /* what is kept of a device besides its work; first what every
 	VEC(uint32_t) threads; /* that submit to it */
 };
 
-/* What is kept of a thread about one of the devices that it drives. */
+/* How a thread spent the time outside its calls since its device became idle. */
+struct gap_did {
+	uint64_t self_ns, kept_ns; /* on its CPU, and waiting or kept from it */
+	uint64_t longest_ns;	   /* wait */
+};
+
+/* What is kept of a thread about one of the devices that it gives work. */
 struct gap_hand {
-	uint32_t device, epoch;
-	bool working;
+	uint32_t device, epoch; /* epoch: of did */
+	bool working;		/* it submitted something since it last waited, first at work_ns */
 	int64_t work_ns;
-	struct gpu_mark work_mark;
+	struct gpu_mark work_mark; /* others' work on the GPU until then */
 	struct gap_did did;
 };
 
 struct gap_thread {
-	uint32_t device;   /* position + 1, 0: never submitted */
-	uint32_t gpu, ctx; /* ctx: in which it submitted last */
-	uint32_t epoch;
-	int64_t last_ns; /* its newest piece ended */
-	bool blocked;	 /* and is a wait that had not ended with the recording */
-	bool working;	 /* it submitted something since it last waited, first at work_ns */
+	VEC(struct gap_hand) hands; /* none: it never submitted */
+	size_t at;		    /* of these: whose device it drives now */
+	uint32_t gpu, ctx;	    /* ctx: in which it submitted last */
+	int64_t last_ns;	    /* its newest piece ended */
+	bool blocked;		    /* and is a wait that had not ended with the recording */
 	bool has_inner, has_sync;
 	int64_t waited_ns; /* when its newest wait for the device ended; INT64_MIN: none was seen */
 	int64_t ready_ns;  /* when its newest wait inside a call ended; then it waited for a CPU */
 	uint64_t ready_host_ns;
-	int64_t work_ns;
-	struct gpu_mark work_mark;	      /* others' work on the GPU until then */
 	struct device_call inner, inner_sync; /* of calls inside one that says nothing itself */
-	struct gap_did did;
-	VEC(struct gap_hand) parked; /* of its other devices, while it drives this one */
 };
 
 struct gaps {
@@ -82,6 +83,12 @@ struct gaps {
 static inline struct gap_thread *gaps_thread(const struct gaps *g, uint32_t thread)
 {
 	return thread < g->threads.n ? g->threads.v[thread] : NULL;
+}
+
+/* About the device that it drives now; NULL: it drives none. */
+static inline struct gap_hand *gaps_hand(const struct gap_thread *th)
+{
+	return th->hands.n ? &th->hands.v[th->at] : NULL;
 }
 
 /* Whether probes were detached in that time on the device's node, of whatever tier: calls that are not seen submit work, wait
