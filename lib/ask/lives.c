@@ -4,17 +4,10 @@
 
 #include "lib/account/names.h"
 
-static bool nothing_more(void *ctx, const struct graph_told *t)
-{
-	(void)ctx;
-	(void)t;
-	return true;
-}
-
 bool ask_lives_start(struct ask_lives *l, const struct world *w, bool memory, bool graphs)
 {
 	l->live = memory ? live_new(w, NULL, NULL) : NULL;
-	l->graphs = graphs ? graphs_new(w, nothing_more, NULL) : NULL;
+	l->graphs = graphs ? graphs_new(w, NULL, NULL) : NULL;
 	return (!memory || l->live) && (!graphs || l->graphs);
 }
 

@@ -247,7 +247,6 @@ static void blame_lock(const struct blame *b, const struct line_thread *th, uint
 		       struct blame_result *r)
 {
 	if (r->iv.waker == 0 || is_same_thread(b->w, r->iv.waker, th->id)) {
-		r->lock_open = true;
 		r->lock_ns = ns;
 		return;
 	}

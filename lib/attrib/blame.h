@@ -33,7 +33,7 @@ struct blame {
 struct blame_result {
 	struct parts parts;	  /* of the whole interval */
 	struct waker_interval iv; /* what later waits on this thread will want to know */
-	bool lock_open; /* a wait for a mutex ended without a release: its time is in lock_ns, not in parts */
+	/* A wait for a mutex ended without a release: its time, which is not in parts. */
 	uint64_t lock_ns, lock_object;
 	uint32_t lock_holder; /* culprit, when this wait ended with a release */
 };

@@ -53,7 +53,6 @@ void line_lost(struct line *l, int64_t since_ns, int64_t until_ns, uint64_t even
 {
 	losses_add(&l->losses, since_ns, until_ns, events);
 	l->totals.lost = l->losses.events;
-	l->totals.loss_intervals = l->losses.intervals;
 }
 
 RARE static const struct op_def *op_learn(struct line *l, uint16_t op)

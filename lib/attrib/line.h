@@ -106,7 +106,7 @@ int line_asleep(struct line *l, uint32_t thread, const struct event *ev, struct 
 struct culprits *line_culprits(struct line *l);
 
 struct line_totals {
-	uint64_t events, late, lost, loss_intervals;
+	uint64_t events, late, lost;
 	uint64_t unsound; /* calls whose insides contradict themselves */
 };
 const struct line_totals *line_totals(const struct line *l);

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,13 @@
 	 (vec_reserve((vec), (size_t)(i) + 1 - (vec)->n) &&                                  \
 	  (memset((vec)->v + (vec)->n, 0, ((size_t)(i) + 1 - (vec)->n) * sizeof(*(vec)->v)), \
 	   (vec)->n = (size_t)(i) + 1, true)))
+
+/* The position of a free place in vec: one of those that the VEC(uint32_t) unused lists, which it leaves, or a new one at the end.
+ * UINT32_MAX: out of memory. */
+#define vec_place(vec, unused)                              \
+	((unused)->n	       ? (unused)->v[--(unused)->n] \
+	 : vec_reserve(vec, 1) ? (uint32_t)(vec)->n++       \
+			       : UINT32_MAX)
 
 /* Gives back the room behind the last element. */
 #define vec_fit(vec) vec_fit_((void **)&(vec)->v, &(vec)->cap, (vec)->n, sizeof(*(vec)->v))

@@ -133,18 +133,15 @@ static bool record(struct devices *ds, uint32_t device, uint32_t stream,
 	uint64_t key = hash_u64(call->event) ^ ds->v.v[device].process, at;
 	struct device_event ev = { device, stream, call->start_ns, key };
 
-	if (map_get(&ds->event_by, key, &at)) {
-		ds->events.v[at] = ev;
-		return true;
+	if (!map_get(&ds->event_by, key, &at)) {
+		if (!ds->unused_events.n && ds->events.n >= DEVICE_EVENTS)
+			return true;
+		at = vec_place(&ds->events, &ds->unused_events);
+		if (at == UINT32_MAX || !map_put(&ds->event_by, key, at))
+			return false;
 	}
-	if (ds->unused_events.n) {
-		at = ds->unused_events.v[--ds->unused_events.n];
-		ds->events.v[at] = ev;
-		return map_put(&ds->event_by, key, at);
-	}
-	if (ds->events.n >= DEVICE_EVENTS)
-		return true;
-	return vec_push(&ds->events, ev) && map_put(&ds->event_by, key, ds->events.n - 1);
+	ds->events.v[at] = ev;
+	return true;
 }
 
 bool devices_forget(struct devices *ds, uint32_t device)

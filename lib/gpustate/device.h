@@ -35,11 +35,6 @@ enum device_act {
 };
 
 enum device_act device_act_of(const struct op_def *op);
-/* It may wait until the device is done; a query does not. */
-static inline bool device_act_waits(enum device_act act, const struct op_def *op)
-{
-	return op->flags & OP_SYNC && act >= DEVICE_COPY && act <= DEVICE_SYNC_EVENT;
-}
 
 struct device_stream {
 	uint64_t handle;

@@ -95,6 +95,11 @@ static void close_lost(struct graphs *g, uint32_t process, const uint64_t *strea
 	g->open.n = n;
 }
 
+static bool tell(const struct graphs *g, const struct graph_told *t)
+{
+	return !g->told || g->told(g->ctx, t);
+}
+
 static bool begun(struct graphs *g, const struct once_call *c)
 {
 	struct graph_told t = { .what = GRAPH_BEGUN, .call = c };
@@ -111,7 +116,7 @@ static bool begun(struct graphs *g, const struct once_call *c)
 	if (c->ev.ret == 0 && g->open.n < GRAPH_OPEN_MAX && !vec_push(&g->open, k))
 		return false;
 	t.capture = &k;
-	return g->told(g->ctx, &t);
+	return tell(g, &t);
 }
 
 static bool captured(struct graphs *g, const struct once_call *c)
@@ -138,20 +143,16 @@ static bool captured(struct graphs *g, const struct once_call *c)
 		m.cost_ns = (uint64_t)(k.end_ns - k.start_ns);
 		if (!site_at(g, k.process, k.op, k.stack, &m.site))
 			return false;
-		if (map_get(&g->graph_by, m.key, &pos)) {
-			g->graphs.v[pos] = m;
-		} else if (g->unused_graphs.n) {
-			pos = g->unused_graphs.v[--g->unused_graphs.n];
-			g->graphs.v[pos] = m;
-			if (!map_put(&g->graph_by, m.key, pos))
-				return false;
-		} else if (g->graphs.n < GRAPHS_MAX) {
-			if (!vec_push(&g->graphs, m) ||
-			    !map_put(&g->graph_by, m.key, g->graphs.n - 1))
+		if (!map_get(&g->graph_by, m.key, &pos)) {
+			if (!g->unused_graphs.n && g->graphs.n >= GRAPHS_MAX)
+				return tell(g, &t);
+			pos = vec_place(&g->graphs, &g->unused_graphs);
+			if (pos == UINT32_MAX || !map_put(&g->graph_by, m.key, pos))
 				return false;
 		}
+		g->graphs.v[pos] = m;
 	}
-	return g->told(g->ctx, &t);
+	return tell(g, &t);
 }
 
 static bool drop_exec(struct graphs *g, uint64_t at)
@@ -169,11 +170,11 @@ static bool created(struct graphs *g, const struct once_call *c)
 	struct graph_told t = { .what = GRAPH_CREATED, .call = c, .cost_ns = c->ev.dur_ns };
 	struct graph_exec x = { .process = c->process, .used = true };
 	struct graph_site *s;
-	uint64_t graph = 0, pos;
+	uint64_t handle, graph = 0, pos;
 
-	if (c->ev.ret != 0 || !event_get(&c->ev, c->op, COL_EXEC, &x.handle) || x.handle == 0)
+	if (c->ev.ret != 0 || !event_get(&c->ev, c->op, COL_EXEC, &handle) || handle == 0)
 		return true;
-	x.key = key_of(c->process, x.handle);
+	x.key = key_of(c->process, handle);
 	if (map_get(&g->exec_by, x.key, &pos) && !drop_exec(g, pos))
 		return false;
 	if (event_get(&c->ev, c->op, COL_GRAPH, &graph) &&
@@ -184,50 +185,32 @@ static bool created(struct graphs *g, const struct once_call *c)
 	} else if (!site_at(g, c->process, c->ev.op, c->ev.stack, &x.site)) {
 		return false;
 	}
-	if (g->unused.n) {
-		pos = g->unused.v[--g->unused.n];
-		g->execs.v[pos] = x;
-	} else {
-		pos = g->execs.n;
-		if (pos >= GRAPHS_MAX)
-			return true;
-		if (!vec_push(&g->execs, x))
-			return false;
-	}
-	if (!map_put(&g->exec_by, x.key, pos))
+	if (!g->unused.n && g->execs.n >= GRAPHS_MAX)
+		return true;
+	pos = vec_place(&g->execs, &g->unused);
+	if (pos == UINT32_MAX || !map_put(&g->exec_by, x.key, pos))
 		return false;
+	g->execs.v[pos] = x;
 	s = &g->sites.v[x.site];
 	t.again = s->launches > 0;
 	t.site = x.site;
-	t.exec = &g->execs.v[pos];
 	s->created++;
 	s->again += t.again;
 	s->alive++;
 	if (s->alive > s->most_alive)
 		s->most_alive = s->alive;
-	return g->told(g->ctx, &t);
+	return tell(g, &t);
 }
 
 static bool used(struct graphs *g, const struct once_call *c, bool launch)
 {
-	struct graph_told t = { .what = launch ? GRAPH_LAUNCHED : GRAPH_DESTROYED, .call = c };
-	struct graph_exec x;
 	uint64_t handle, pos;
 
-	if (c->ev.ret != 0 || !event_get(&c->ev, c->op, COL_EXEC, &handle))
+	if (c->ev.ret != 0 || !event_get(&c->ev, c->op, COL_EXEC, &handle) ||
+	    !map_get(&g->exec_by, key_of(c->process, handle), &pos))
 		return true;
-	if (map_get(&g->exec_by, key_of(c->process, handle), &pos)) {
-		struct graph_exec *e = &g->execs.v[pos];
-
-		e->launches += launch;
-		g->sites.v[e->site].launches += launch;
-		x = *e;
-		t.exec = &x;
-		t.site = x.site;
-		if (!launch && !drop_exec(g, pos))
-			return false;
-	}
-	return g->told(g->ctx, &t);
+	g->sites.v[g->execs.v[pos].site].launches += launch;
+	return launch || drop_exec(g, pos);
 }
 
 static bool drop_graph(struct graphs *g, uint64_t at)

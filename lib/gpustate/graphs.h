@@ -39,28 +39,26 @@ struct graph_made {
 };
 
 struct graph_exec {
-	uint64_t handle, key;
+	uint64_t key;
 	uint32_t process, site;
-	uint64_t launches;
 	bool used;
 };
 
-enum graph_what { GRAPH_BEGUN, GRAPH_CAPTURED, GRAPH_CREATED, GRAPH_LAUNCHED, GRAPH_DESTROYED };
+enum graph_what { GRAPH_BEGUN, GRAPH_CAPTURED, GRAPH_CREATED };
 
 struct graph_told {
 	enum graph_what what;
 	const struct once_call *call;
 	const struct graph_capture *capture; /* BEGUN, CAPTURED: it; else NULL */
-	const struct graph_exec
-		*exec;	  /* CREATED, LAUNCHED, DESTROYED; NULL: its creation was not seen */
-	uint32_t site;	  /* of exec */
-	uint64_t cost_ns; /* CREATED: instantiating, and the capture it is made from */
-	bool again;	  /* CREATED: an earlier one of the site had been launched */
+	/* CREATED: */
+	uint32_t site;
+	uint64_t cost_ns; /* instantiating, and the capture it is made from */
+	bool again;	  /* an earlier one of the site had been launched */
 };
 
 struct graphs {
 	struct once once;
-	bool (*told)(void *ctx, const struct graph_told *t); /* false: out of memory */
+	bool (*told)(void *ctx, const struct graph_told *t); /* may be NULL; false: out of memory */
 	void *ctx;
 	VEC(struct graph_capture) open;
 	struct map graph_by; /* graph handle -> position in graphs */

@@ -137,16 +137,11 @@ static bool site_at(struct live *l, uint32_t process, uint16_t op, uint32_t stac
 		if (!map_get(&l->site_by, key, &pos)) {
 			if (stack && l->sites.n - l->unused_sites.n >= LIVE_SITES_MAX)
 				return site_at(l, process, op, 0, at);
-			*at = l->unused_sites.n ? l->unused_sites.v[l->unused_sites.n - 1]
-						: (uint32_t)l->sites.n;
-			if (!vec_reserve(&l->sites, 1) || !map_put(&l->site_by, key, *at))
+			*at = vec_place(&l->sites, &l->unused_sites);
+			if (*at == UINT32_MAX)
 				return false;
-			if (l->unused_sites.n)
-				l->unused_sites.n--;
-			else
-				l->sites.n++;
 			l->sites.v[*at] = fresh;
-			return true;
+			return map_put(&l->site_by, key, *at);
 		}
 		*at = (uint32_t)pos;
 		if (l->sites.v[pos].process == process && l->sites.v[pos].op == op &&
@@ -261,14 +256,10 @@ static bool allocated(struct live *l, struct live_process *p, const struct once_
 	}
 	if (!site_at(l, c->process, c->ev.op, c->ev.stack, &b.site))
 		return false;
-	if (l->unused.n) {
-		at = l->unused.v[--l->unused.n];
-		l->blocks.v[at] = b;
-	} else {
-		at = l->blocks.n;
-		if (!vec_push(&l->blocks, b))
-			return false;
-	}
+	at = vec_place(&l->blocks, &l->unused);
+	if (at == UINT32_MAX)
+		return false;
+	l->blocks.v[at] = b;
 	if (!map_put(&l->block_by, b.key, at))
 		return false;
 	l->sites.v[b.site].allocs++;
@@ -298,8 +289,7 @@ static bool freed(struct live *l, struct live_process *p, const struct once_call
 	}
 	if (!known) {
 		p->unknown_frees++;
-		t.what = LIVE_UNKNOWN_FREED;
-		return tell(l, &t);
+		return true;
 	}
 	p->frees++;
 	b = l->blocks.v[at];

@@ -71,7 +71,7 @@ struct live_block {
 	bool used;
 };
 
-enum live_what { LIVE_ALLOCATED, LIVE_FREED, LIVE_FAILED, LIVE_UNKNOWN_FREED, LIVE_ENDED };
+enum live_what { LIVE_ALLOCATED, LIVE_FREED, LIVE_FAILED, LIVE_ENDED };
 
 struct live_told {
 	enum live_what what;

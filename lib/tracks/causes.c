@@ -191,8 +191,6 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n)
 			c.nlongs = longs;
 		}
 	}
-	for (unsigned i = 0; i < c.nlines; i++)
-		c.lines_ns += c.lines[i].ns;
 	return c;
 }
 
@@ -217,9 +215,6 @@ static void merge_lines(struct path_cause *into, const struct path_cause *from)
 		}
 		add_line(into, &line);
 	}
-	into->lines_ns = 0;
-	for (unsigned i = 0; i < into->nlines; i++)
-		into->lines_ns += into->lines[i].ns;
 }
 
 static void merge_cause(struct path_cause *into, const struct path_cause *from)

@@ -42,7 +42,6 @@ struct path_cause {
 	uint64_t nlongs; /* how many stretches these are */
 	struct path_cause_line lines[PATH_CAUSE_LINES]; /* most time first */
 	unsigned nlines;				/* at most PATH_CAUSE_LINES */
-	uint64_t lines_ns;				/* of ns: of those lines */
 };
 
 struct path_causes {

@@ -39,7 +39,7 @@ void once_print(struct buf *out, const struct track_names *names, const struct f
 	const struct slow_first *first;
 	struct path_cause one = *c;
 
-	one.ns = one.lines_ns = c->longest_ns;
+	one.ns = c->longest_ns;
 	one.pieces = 1;
 	one.lines[0] = c->longest;
 	one.nlines = 1;
@@ -68,7 +68,7 @@ void repeated_print(struct buf *out, const struct track_names *names, const stru
 	struct path_cause all = *c;
 	char text[48];
 
-	all.ns = all.lines_ns = c->longs.ns;
+	all.ns = c->longs.ns;
 	all.longest_ns = 0;
 	all.lines[0] = c->longs;
 	all.nlines = 1;
