@@ -83,8 +83,7 @@ static void charge_occupants(const struct blame *b, uint32_t victim_process, uin
 	uint32_t cgroup = cgroup_of(b, threads_get(b->threads, victim));
 
 	for (unsigned i = 0; i < ans->n; i++) {
-		const struct world_thread *t = world_get_thread(b->w, ans->v[i].thread);
-		const struct world_process *p = t ? world_get_process(b->w, t->process) : NULL;
+		const struct world_process *p = world_thread_process(b->w, ans->v[i].thread);
 		uint64_t share = ans->v[i].ns;
 		bool itself = is_same_thread(b->w, ans->v[i].thread, victim);
 		uint32_t who;
@@ -236,11 +235,9 @@ enum part blame_blocked(const struct event *ev, const struct op_def *def)
  * into. What else a recorder wakes, such as who reads its output, it does not hold up. */
 static bool is_attach(const struct blame *b, const struct waker_interval *iv)
 {
-	const struct world_thread *t = iv->waker ? world_get_thread(b->w, iv->waker) : NULL;
-
 	return (1u << iv->part &
 		(1u << PART_STOPPED | 1u << PART_FAULT | 1u << PART_BLOCKED | 1u << PART_CHILD)) &&
-	       t && culprits_is_recorder(b->culprits, world_get_process(b->w, t->process));
+	       culprits_is_recorder(b->culprits, world_thread_process(b->w, iv->waker));
 }
 
 static void blame_lock(const struct blame *b, const struct line_thread *th, uint64_t ns,

@@ -94,8 +94,7 @@ static bool add_blocked(const struct path_thread *th, const struct event *ev,
 /* The idle task, or the thread itself when it was woken: nobody took the CPU. */
 static bool is_idle(const struct world *w, const struct path_thread *th, uint32_t occupant)
 {
-	const struct world_thread *t = world_get_thread(w, occupant);
-	const struct world_process *p = t ? world_get_process(w, t->process) : NULL;
+	const struct world_process *p = world_thread_process(w, occupant);
 
 	return occupant == th->id || (p && p->tgid == 0);
 }

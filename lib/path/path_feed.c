@@ -77,21 +77,14 @@ static int feed_socket(struct path_feed *f, const struct record *r, struct err *
 	return role ? path_socket(f->path, r->u.SOCKET.id, role == UNENDED_ROLE_DEMAND, e) : 0;
 }
 
-static uint32_t node_of(const struct path *p, uint32_t thread)
-{
-	const struct world_thread *t = world_get_thread(p->w, thread);
-	const struct world_process *of = t ? world_get_process(p->w, t->process) : NULL;
-
-	return of ? of->node : 0;
-}
-
 /* The recording of a machine ended: its last sleeps were told as intervals. node 0: of the only one. */
 static void feed_end(struct path_feed *f, uint32_t node, int64_t time_ns)
 {
 	for (size_t i = 0; i < f->asleep.n; i++) {
 		struct rec_ASLEEP *r = &f->asleep.v[i].u.ASLEEP;
+		const struct world_process *p = world_thread_process(f->path->w, r->thread);
 
-		if (r->time_ns <= time_ns && (!node || node_of(f->path, r->thread) == node))
+		if (r->time_ns <= time_ns && (!node || (p && p->node == node)))
 			r->thread = 0;
 	}
 }

@@ -10,20 +10,6 @@
 #include "lib/base/timetext.h"
 #include "lib/world/who.h"
 
-static uint32_t process_of(const struct world *w, uint32_t thread)
-{
-	const struct world_thread *t = world_get_thread(w, thread);
-
-	return t ? t->process : 0;
-}
-
-static uint32_t node_of(const struct world *w, uint32_t thread)
-{
-	const struct world_process *p = world_get_process(w, process_of(w, thread));
-
-	return p ? p->node : 0;
-}
-
 /* Who had the CPU in this part; 0: nobody else. */
 static uint32_t occupant_of(const struct track_part *p)
 {
@@ -33,7 +19,7 @@ static uint32_t occupant_of(const struct track_part *p)
 /* Which process had it for most of the time, and how many did. */
 static bool find_others(struct binding *b, const struct world *w, struct map *ns_of)
 {
-	uint32_t own = process_of(w, b->anchor);
+	uint32_t own = world_thread_process_id(w, b->anchor);
 	uint64_t thread, ns, most = 0;
 	struct map processes = { 0 };
 	bool ok = true;
@@ -41,10 +27,9 @@ static bool find_others(struct binding *b, const struct world *w, struct map *ns
 
 	b->children = true;
 	while (ok && map_each(ns_of, &at, &thread, &ns)) {
-		const struct world_process *p =
-			world_get_process(w, process_of(w, (uint32_t)thread));
+		const struct world_process *p = world_thread_process(w, (uint32_t)thread);
 		const struct world_process *of = world_get_process(w, own);
-		uint32_t process = process_of(w, (uint32_t)thread);
+		uint32_t process = world_thread_process_id(w, (uint32_t)thread);
 
 		if (ns > most || (ns == most && thread < b->other)) {
 			most = ns;
@@ -64,7 +49,8 @@ bool binding_find(struct binding *b, const struct allowed_cpus *allowed,
 		  const struct track_names *names, uint32_t anchor, const struct track_parts *parts,
 		  int64_t end_ns)
 {
-	uint32_t node = node_of(names->w, anchor);
+	const struct world_process *own = world_thread_process(names->w, anchor);
+	uint32_t node = own ? own->node : 0;
 	uint64_t all_ns = 0, had;
 	struct map ns_of = { 0 };
 	struct bytes cpus;
@@ -135,17 +121,12 @@ void binding_print(struct buf *out, const struct track_names *names, const struc
 	print_idle(out, b);
 }
 
-static uint32_t pid_of(const struct world *w, uint32_t thread)
-{
-	const struct world_process *p = world_get_process(w, process_of(w, thread));
-
-	return p ? p->tgid : 0;
-}
-
 void binding_print_command(struct buf *out, const struct track_names *names,
 			   const struct binding *b)
 {
-	uint32_t pid = pid_of(names->w, b->anchor);
+	const struct world_process *own = world_thread_process(names->w, b->anchor),
+				   *other = world_thread_process(names->w, b->other);
+	uint32_t pid = own ? own->tgid : 0;
 
 	if (!b->processes)
 		buf_printf(out, "taskset -a -c -p 0-%" PRIu32 " %" PRIu32, b->machine - 1, pid);
@@ -158,5 +139,5 @@ void binding_print_command(struct buf *out, const struct track_names *names,
 		buf_printf(out,
 			   "for p in %" PRIu32 " %" PRIu32 "; do taskset -a -c -p 0-%" PRIu32
 			   " $p; done",
-			   pid, pid_of(names->w, b->other), b->machine - 1);
+			   pid, other ? other->tgid : 0, b->machine - 1);
 }

@@ -109,10 +109,10 @@ static void add_line(struct path_cause *c, const struct path_cause_line *line)
 
 static bool is_other_process(const struct track_names *names, uint32_t anchor, uint32_t thread)
 {
-	const struct world_thread *own = world_get_thread(names->w, anchor),
-				  *other = thread ? world_get_thread(names->w, thread) : NULL;
+	uint32_t own = world_thread_process_id(names->w, anchor),
+		 other = world_thread_process_id(names->w, thread);
 
-	return own && other && own->process != other->process;
+	return own && other && own != other;
 }
 
 static void add_part(struct path_cause *c, const struct placed_part *part)
@@ -258,13 +258,6 @@ static void merge_takers(struct path_causes *c)
 	c->v.n = keep;
 }
 
-static uint32_t process_of(const struct track_names *names, uint32_t thread)
-{
-	const struct world_thread *t = world_get_thread(names->w, thread);
-
-	return t ? t->process : 0;
-}
-
 /* Threads without a name that do the same for the anchor, at the same line: a pool. */
 static bool is_of_pool(const struct track_names *names, const struct path_cause *pool,
 		       const struct path_cause *c)
@@ -276,7 +269,8 @@ static bool is_of_pool(const struct track_names *names, const struct path_cause 
 	       c->lines[0].line == pool->lines[0].line &&
 	       path_culprit_is_nameless(&names->culprits, c->lead) &&
 	       path_culprit_is_nameless(&names->culprits, pool->lead) &&
-	       process_of(names, c->lead) == process_of(names, pool->lead);
+	       world_thread_process_id(names->w, c->lead) ==
+		       world_thread_process_id(names->w, pool->lead);
 }
 
 /* In order of time. */

@@ -109,8 +109,7 @@ void io_limit_print_device(struct buf *out, const struct track_names *names,
 void io_limit_print_command(struct buf *out, const struct track_names *names,
 			    const struct io_limit *limit)
 {
-	const struct world_thread *t = world_get_thread(names->w, limit->thread);
-	const struct world_process *p = t ? world_get_process(names->w, t->process) : NULL;
+	const struct world_process *p = world_thread_process(names->w, limit->thread);
 
 	buf_printf(out,
 		   "cat /proc/%" PRIu32 "/cgroup; grep -rs . /sys/fs/cgroup --include=io.max "

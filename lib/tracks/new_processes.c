@@ -11,13 +11,6 @@
 #include "lib/base/timetext.h"
 #include "lib/world/who.h"
 
-static uint32_t process_of(const struct world *w, uint32_t thread)
-{
-	const struct world_thread *t = world_get_thread(w, thread);
-
-	return t ? t->process : 0;
-}
-
 bool new_processes_event(struct new_processes *p, const struct event *ev)
 {
 	const struct world_ctx *ctx = ev->op == OP_PROC_FORK ? world_get_ctx(p->w, ev->ctx) : NULL;
@@ -27,8 +20,8 @@ bool new_processes_event(struct new_processes *p, const struct event *ev)
 	if (!ctx || !event_get(ev, world_op(p->w, ev->op), COL_CHILD, &child) ||
 	    p->v.n >= NEW_PROCESSES_MAX)
 		return true;
-	fresh.parent = process_of(p->w, ctx->thread);
-	fresh.process = process_of(p->w, (uint32_t)child);
+	fresh.parent = world_thread_process_id(p->w, ctx->thread);
+	fresh.process = world_thread_process_id(p->w, (uint32_t)child);
 	if (!fresh.process || fresh.process == fresh.parent)
 		return true;
 	return vec_push(&p->v, fresh);
@@ -75,7 +68,7 @@ static bool sum_waits(const struct new_processes *p, const struct track_parts *p
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < parts->v.n; i++) {
-		uint32_t process = process_of(p->w, parts->v.v[i].thread);
+		uint32_t process = world_thread_process_id(p->w, parts->v.v[i].thread);
 		uint64_t ns = 0;
 
 		if (!process)
@@ -93,7 +86,7 @@ static void name_process(const struct new_processes *p, const struct track_parts
 	for (size_t i = 0; i < parts->v.n; i++) {
 		const struct track_part *part = &parts->v.v[i];
 
-		if (process_of(p->w, part->thread) != process)
+		if (world_thread_process_id(p->w, part->thread) != process)
 			continue;
 		out->thread = part->thread;
 		out->loader = out->loader || is_in_loader(p->w, part->stack) ||

@@ -37,13 +37,6 @@ enum step_place step_runs_find(const struct step_runs *r, int64_t ns, int64_t *u
 	return STEP_WITHIN;
 }
 
-static uint32_t process_of(const struct world *w, uint32_t thread)
-{
-	const struct world_thread *th = world_get_thread(w, thread);
-
-	return th ? th->process : 0;
-}
-
 int step_runs_choose(const struct step_runs *v, size_t n, const struct world *w,
 		     const struct loops *l, uint32_t thread, uint32_t process)
 {
@@ -53,7 +46,8 @@ int step_runs_choose(const struct step_runs *v, size_t n, const struct world *w,
 		return best;
 	best = -1;
 	for (size_t i = 0; i < n; i++) {
-		if (!v[i].steps || !loops_get(l, i)->calls || process_of(w, v[i].thread) != process)
+		if (!v[i].steps || !loops_get(l, i)->calls ||
+		    world_thread_process_id(w, v[i].thread) != process)
 			continue;
 		if (best < 0 || loops_get(l, i)->ns > loops_get(l, (size_t)best)->ns)
 			best = (int)i;

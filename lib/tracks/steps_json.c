@@ -162,17 +162,12 @@ static bool put_all_slow(struct steps_writer *p, const struct step_stats *stats,
 
 static void put_who(struct steps_writer *p)
 {
-	const struct world *w = p->names->w;
-	const struct world_thread *th = world_get_thread(w, p->track.anchor);
-	const struct world_process *v = th ? world_get_process(w, th->process) : NULL;
-	const struct world_node *node = v ? world_get_node(w, v->node) : NULL;
+	struct track_who who = track_who_of(p->names->w, p->track.anchor);
 
-	jsonw_key_u64(p->j, "pid", v ? v->tgid : 0);
-	jsonw_key_bytes(p->j, "node", node ? world_text(w, node->name) : bytes_of(""));
-	jsonw_key_bytes(p->j, "comm",
-			th ? world_text(w, world_process_name(w, th->process, 0, INT64_MAX))
-			   : bytes_of("?"));
-	jsonw_key_u64(p->j, "tid", th ? th->tid : 0);
+	jsonw_key_u64(p->j, "pid", who.pid);
+	jsonw_key_bytes(p->j, "node", who.node);
+	jsonw_key_bytes(p->j, "comm", who.comm);
+	jsonw_key_u64(p->j, "tid", who.tid);
 }
 
 static void put_loop(struct steps_writer *p, const struct loop *l)

@@ -209,7 +209,7 @@ static void settle_some(struct path_tracks *t, struct track_state *s)
 APART static struct track_state *find_state(struct path_tracks *t, uint32_t anchor)
 {
 	struct track_state fresh = { .anchor = anchor,
-				     .process = path_tracks_process(t, anchor),
+				     .process = world_thread_process_id(t->w, anchor),
 				     .settle_at = SETTLE_PIECES };
 	uint64_t at = t->v.n;
 

@@ -66,6 +66,13 @@ struct track {
 	unsigned nphases;
 };
 
+/* What an anchor is called: its process's number, node and command. */
+struct track_who {
+	uint32_t pid, tid;
+	struct bytes node, comm;
+};
+struct track_who track_who_of(const struct world *w, uint32_t anchor);
+
 size_t path_tracks_count(const struct path_tracks *t);
 struct track path_tracks_get(const struct path_tracks *t, size_t i);
 /* The parts of one phase; out is emptied. False: out of memory. */

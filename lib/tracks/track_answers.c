@@ -10,6 +10,20 @@ int path_tracks_loop(const struct path_tracks *t, const struct track_state *s)
 	return step_runs_choose(t->runs.v, t->runs.n, t->w, t->loops, s->anchor, s->process);
 }
 
+struct track_who track_who_of(const struct world *w, uint32_t anchor)
+{
+	const struct world_thread *t = world_get_thread(w, anchor);
+	const struct world_process *p = world_thread_process(w, anchor);
+	const struct world_node *node = p ? world_get_node(w, p->node) : NULL;
+
+	return (struct track_who){ .pid = p ? p->tgid : 0,
+				   .tid = t ? t->tid : 0,
+				   .node = node ? world_text(w, node->name) : bytes_of(""),
+				   .comm = t ? world_text(w, world_process_name(w, t->process, 0,
+										INT64_MAX))
+					     : bytes_of("?") };
+}
+
 size_t path_tracks_count(const struct path_tracks *t)
 {
 	return path_anchors(t->path);
@@ -40,8 +54,8 @@ struct track path_tracks_get(const struct path_tracks *t, size_t i)
 bool path_tracks_device(struct path_tracks *t, uint32_t thread, int64_t ns, bool busy,
 			uint64_t calls)
 {
-	return device_use_change(&t->device_of_thread, thread, path_tracks_process(t, thread), ns,
-				 busy, calls);
+	return device_use_change(&t->device_of_thread, thread,
+				 world_thread_process_id(t->w, thread), ns, busy, calls);
 }
 
 bool path_tracks_device_all(struct path_tracks *t, uint32_t process, int64_t ns, bool busy,
@@ -129,7 +143,7 @@ bool path_tracks_new_processes(const struct path_tracks *t, size_t i, bool withi
 	uint64_t at;
 	int loop = map_get(&t->by_anchor, a.thread, &at) ? path_tracks_loop(t, &t->v.v[at]) : -1;
 
-	return new_processes_between(&t->forks, path_tracks_process(t, a.thread),
+	return new_processes_between(&t->forks, world_thread_process_id(t->w, a.thread),
 				     loop < 0 ? &none : &t->runs.v[loop], within, parts, out);
 }
 

@@ -79,9 +79,9 @@ static void forget_steps(struct path_tracks *t, const struct track_state *s)
 	for (size_t i = 0; i < t->stats.n; i++) {
 		const struct step_stats *stats = t->stats.v[i];
 
-		if (stats &&
-		    (stats->anchor == s->anchor ||
-		     (!stats->anchor && path_tracks_process(t, t->runs.v[i].thread) == s->process)))
+		if (stats && (stats->anchor == s->anchor ||
+			      (!stats->anchor &&
+			       world_thread_process_id(t->w, t->runs.v[i].thread) == s->process)))
 			path_tracks_free_stats(t, i);
 	}
 }

@@ -67,13 +67,6 @@ struct path_tracks {
 	bool nomem;
 };
 
-static inline uint32_t path_tracks_process(const struct path_tracks *t, uint32_t thread)
-{
-	const struct world_thread *th = world_get_thread(t->w, thread);
-
-	return th ? th->process : 0;
-}
-
 /* The loop whose steps are the anchor's, as step_runs_choose has it. */
 int path_tracks_loop(const struct path_tracks *t, const struct track_state *s);
 

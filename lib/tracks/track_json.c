@@ -60,8 +60,7 @@ static struct bytes print_frame(struct writer *p, uint32_t frame)
 static void put_culprit(struct writer *p, struct paths_cause *to, const struct path_cause *c)
 {
 	const struct path_culprit *who = path_culprit_get(&p->names->culprits, c->culprit);
-	const struct world_thread *t = who ? world_get_thread(p->names->w, c->lead) : NULL;
-	const struct world_process *process = t ? world_get_process(p->names->w, t->process) : NULL;
+	struct track_who lead = track_who_of(p->names->w, c->lead);
 
 	if (!who && !c->device)
 		return;
@@ -70,8 +69,8 @@ static void put_culprit(struct writer *p, struct paths_cause *to, const struct p
 	to->culprit.text = take_text(p);
 	if (who) {
 		to->culprit.known = true;
-		to->culprit.pid = process ? process->tgid : 0;
-		to->culprit.tid = t ? t->tid : 0;
+		to->culprit.pid = lead.pid;
+		to->culprit.tid = lead.tid;
 		to->culprit.threads = c->threads;
 		to->culprit.other_process = c->other_process;
 	}
@@ -408,17 +407,13 @@ static void put_steps(struct writer *p, struct paths_track *to, const struct loo
 
 static void put_who(struct writer *p, struct paths_track *to, const struct track *t)
 {
-	const struct world *w = p->names->w;
-	const struct world_thread *th = world_get_thread(w, t->anchor);
-	const struct world_process *process = th ? world_get_process(w, th->process) : NULL;
-	const struct world_node *node = process ? world_get_node(w, process->node) : NULL;
+	struct track_who who = track_who_of(p->names->w, t->anchor);
 
-	to->pid = process ? process->tgid : 0;
-	to->node = node ? world_text(w, node->name) : bytes_of("");
-	to->comm = th ? world_text(w, world_process_name(w, th->process, 0, INT64_MAX))
-		      : bytes_of("?");
-	to->tid = th ? th->tid : 0;
-	who_print_thread(&p->text, w, t->anchor, INT64_MAX);
+	to->pid = who.pid;
+	to->node = who.node;
+	to->comm = who.comm;
+	to->tid = who.tid;
+	who_print_thread(&p->text, p->names->w, t->anchor, INT64_MAX);
 	to->thread = take_text(p);
 }
 

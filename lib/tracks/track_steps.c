@@ -37,7 +37,7 @@ static enum step_piece_kind kind_of(struct path_tracks *t, const struct track_st
 	case PATH_OWN:
 	case PATH_CALL:
 		if (via && (via->flags & SEGMENT_EXCLUSION ||
-			    path_tracks_process(t, k->thread) != s->process))
+			    world_thread_process_id(t->w, k->thread) != s->process))
 			return STEP_PIECE_LOST;
 		return STEP_PIECE_OWN;
 	default:

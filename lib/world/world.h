@@ -149,6 +149,19 @@ const struct world_node *world_get_node(const struct world *w, uint32_t id);
 const struct world_process *world_get_process(const struct world *w, uint32_t id);
 const struct world_image *world_get_image(const struct world *w, uint32_t id);
 const struct world_thread *world_get_thread(const struct world *w, uint32_t id);
+/* The process of a thread, and its id; NULL, 0: it is not known. */
+static inline const struct world_process *world_thread_process(const struct world *w, uint32_t id)
+{
+	const struct world_thread *t = world_get_thread(w, id);
+
+	return t ? world_get_process(w, t->process) : NULL;
+}
+static inline uint32_t world_thread_process_id(const struct world *w, uint32_t id)
+{
+	const struct world_thread *t = world_get_thread(w, id);
+
+	return t ? t->process : 0;
+}
 const struct world_cgroup *world_get_cgroup(const struct world *w, uint32_t id);
 const struct world_gpu *world_get_gpu(const struct world *w, uint32_t id);
 const struct world_module *world_get_module(const struct world *w, uint32_t id);
