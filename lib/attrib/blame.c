@@ -11,14 +11,6 @@
 /* Futex commands, linux/futex.h. */
 enum { FUTEX_CMD_WAIT = 0, FUTEX_CMD_LOCK_PI = 6, FUTEX_CMD_LOCK_PI2 = 13 };
 
-static uint64_t column(const struct event *ev, const struct op_def *def, uint16_t col,
-		       uint64_t absent)
-{
-	uint64_t v;
-
-	return event_get(ev, def, col, &v) ? v : absent;
-}
-
 /* Where a waiting thread was queued. */
 static void wait_occupants(const struct blame *b, const struct line_thread *th,
 			   const struct waker_interval *iv, uint32_t cpu_out,
@@ -203,7 +195,7 @@ static bool is_mutex(const struct event *ev, const struct op_def *def)
 
 enum part blame_blocked(const struct event *ev, const struct op_def *def)
 {
-	switch (column(ev, def, COL_OBJECT_KIND, OBJECT_NONE)) {
+	switch (event_get_or(ev, def, COL_OBJECT_KIND, OBJECT_NONE)) {
 	case OBJECT_FUTEX:
 		return is_mutex(ev, def) ? PART_LOCK : PART_IDLE;
 	case OBJECT_GIL:
@@ -255,9 +247,9 @@ void blame_offcpu(const struct blame *b, struct line_thread *th, const struct ev
 		  const struct op_def *def, struct blame_result *r)
 {
 	const struct world_ctx *ctx = world_get_ctx(b->w, ev->ctx);
-	uint64_t wait = column(ev, def, COL_WAIT_NS, 0), blocked, throttled, stolen;
-	uint64_t cpu_out = column(ev, def, COL_CPU_OUT, UINT32_MAX),
-		 cpu_in = column(ev, def, COL_CPU_IN, UINT32_MAX - 1);
+	uint64_t wait = event_get_or(ev, def, COL_WAIT_NS, 0), blocked, throttled, stolen;
+	uint64_t cpu_out = event_get_or(ev, def, COL_CPU_OUT, UINT32_MAX),
+		 cpu_in = event_get_or(ev, def, COL_CPU_IN, UINT32_MAX - 1);
 	struct waker_interval *iv = &r->iv;
 	bool preempted;
 
@@ -267,22 +259,22 @@ void blame_offcpu(const struct blame *b, struct line_thread *th, const struct ev
 	blocked = ev->dur_ns - wait;
 	/* A new thread's first wait is for a CPU too, but somebody woke it. */
 	preempted = iv->preempted =
-		blocked == 0 && column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_NONE;
+		blocked == 0 && event_get_or(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_NONE;
 	iv->start_ns = event_start(ev);
 	iv->end_ns = ev->end_ns;
 	iv->ready_ns = ev->end_ns - (int64_t)wait;
 	iv->cpu = (uint32_t)cpu_in;
 	iv->stack = ev->stack;
-	if (column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TASK)
-		iv->waker = (uint32_t)column(ev, def, COL_WAKER, 0);
+	if (event_get_or(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TASK)
+		iv->waker = (uint32_t)event_get_or(ev, def, COL_WAKER, 0);
 	if (blocked) {
 		iv->part = blame_blocked(ev, def);
 		if (b->culprits->recorders.n && is_attach(b, iv))
 			iv->part = PART_ATTACH;
-		iv->gil = column(ev, def, COL_OBJECT_KIND, OBJECT_NONE) == OBJECT_GIL;
-		r->lock_object = iv->gil ? BLAME_GIL : column(ev, def, COL_OBJECT, 0);
+		iv->gil = event_get_or(ev, def, COL_OBJECT_KIND, OBJECT_NONE) == OBJECT_GIL;
+		r->lock_object = iv->gil ? BLAME_GIL : event_get_or(ev, def, COL_OBJECT, 0);
 		if (iv->part == PART_DISK) {
-			uint64_t device = column(ev, def, COL_OBJECT, 0);
+			uint64_t device = event_get_or(ev, def, COL_OBJECT, 0);
 
 			iv->culprit = culprit_device(b->culprits, th->node, device);
 			parts_add(&r->parts, PART_DISK, iv->culprit, blocked);
@@ -293,9 +285,9 @@ void blame_offcpu(const struct blame *b, struct line_thread *th, const struct ev
 		}
 	}
 
-	throttled = column(ev, def, COL_THROTTLED_NS, 0);
+	throttled = event_get_or(ev, def, COL_THROTTLED_NS, 0);
 	iv->throttled_ns = throttled = throttled > wait ? wait : throttled;
-	stolen = column(ev, def, COL_STOLEN_NS, 0);
+	stolen = event_get_or(ev, def, COL_STOLEN_NS, 0);
 	stolen = stolen > wait - throttled ? wait - throttled : stolen;
 	if (throttled) {
 		uint32_t quota = culprit_cgroup(b->culprits, ctx ? ctx->cgroup : 0);

@@ -39,6 +39,14 @@ static inline bool event_failed(uint16_t op, int32_t ret)
 
 /* Value of column col; false (and *value untouched) when the op has no such column or it is absent here. */
 bool event_get(const struct event *ev, const struct op_def *def, uint16_t col, uint64_t *value);
+/* The same; `absent` where it does not have it. */
+static inline uint64_t event_get_or(const struct event *ev, const struct op_def *def, uint16_t col,
+				    uint64_t absent)
+{
+	uint64_t v;
+
+	return event_get(ev, def, col, &v) ? v : absent;
+}
 
 /* Set column col of an event whose op is def; ignored when the op has no such column. */
 void event_set(struct event *ev, const struct op_def *def, uint16_t col, uint64_t value);

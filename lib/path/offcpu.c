@@ -8,14 +8,6 @@
 
 #include "lib/attrib/blame.h"
 
-static uint64_t get_column(const struct event *ev, const struct op_def *def, uint16_t col,
-			   uint64_t absent)
-{
-	uint64_t v;
-
-	return event_get(ev, def, col, &v) ? v : absent;
-}
-
 static bool add_segment(struct offcpu_segments *out, int64_t end_ns, enum segment_state state,
 			uint32_t who)
 {
@@ -38,7 +30,7 @@ static uint16_t wait_flags(const struct event *ev, const struct op_def *def, uin
 	uint16_t flags = 0;
 
 	if ((object == OBJECT_FUTEX || object == OBJECT_GIL) &&
-	    get_column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TIMER)
+	    event_get_or(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TIMER)
 		flags |= SEGMENT_TIMED;
 	if (blame_blocked(ev, def) == PART_LOCK)
 		flags |= SEGMENT_EXCLUSION | SEGMENT_LOCK;
@@ -52,14 +44,14 @@ static bool is_unended(const struct event *ev, const struct op_def *def)
 	uint64_t cpu;
 
 	return event_get(ev, def, COL_CPU_OUT, &cpu) && !event_get(ev, def, COL_CPU_IN, &cpu) &&
-	       get_column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_NONE;
+	       event_get_or(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_NONE;
 }
 
 static bool add_blocked(const struct path_thread *th, const struct event *ev,
 			const struct op_def *def, int64_t ready_ns, struct offcpu_segments *out)
 {
-	uint64_t object = get_column(ev, def, COL_OBJECT_KIND, OBJECT_NONE), waking = 0, syscall;
-	bool by_task = get_column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TASK;
+	uint64_t object = event_get_or(ev, def, COL_OBJECT_KIND, OBJECT_NONE), waking = 0, syscall;
+	bool by_task = event_get_or(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TASK;
 	struct segment s = { .end_ns = ready_ns,
 			     .line = ev->stack,
 			     .state = SEGMENT_BLOCKED,
@@ -70,12 +62,12 @@ static bool add_blocked(const struct path_thread *th, const struct event *ev,
 	    event_get(ev, def, COL_SYSCALL, &syscall) && syscall < UINT16_MAX)
 		s.syscall = (uint16_t)(syscall + 1);
 	if (object != OBJECT_TIMER && object != OBJECT_FUTEX && object != OBJECT_GIL &&
-	    get_column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TIMER)
+	    event_get_or(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TIMER)
 		s.flags |= SEGMENT_RAN_OUT;
 	if (by_task)
-		s.who = (uint32_t)get_column(ev, def, COL_WAKER, 0);
+		s.who = (uint32_t)event_get_or(ev, def, COL_WAKER, 0);
 	if (object == OBJECT_DISK)
-		s.who = (uint32_t)get_column(ev, def, COL_OBJECT, 0);
+		s.who = (uint32_t)event_get_or(ev, def, COL_OBJECT, 0);
 	if (is_unended(ev, def)) {
 		s.state = SEGMENT_UNENDED;
 	} else if (by_task && s.who && s.who != th->id && !ends_by_itself(object)) {
@@ -166,10 +158,10 @@ static bool add_runnable(const struct world *w, const struct occupancy *o,
 {
 	static const struct moves unmoved;
 	uint64_t wait = (uint64_t)(ev->end_ns - ready_ns),
-		 throttled = get_column(ev, def, COL_THROTTLED_NS, 0),
-		 stolen = get_column(ev, def, COL_STOLEN_NS, 0);
-	uint64_t cpu_out = get_column(ev, def, COL_CPU_OUT, UINT32_MAX),
-		 cpu_in = get_column(ev, def, COL_CPU_IN, UINT32_MAX);
+		 throttled = event_get_or(ev, def, COL_THROTTLED_NS, 0),
+		 stolen = event_get_or(ev, def, COL_STOLEN_NS, 0);
+	uint64_t cpu_out = event_get_or(ev, def, COL_CPU_OUT, UINT32_MAX),
+		 cpu_in = event_get_or(ev, def, COL_CPU_IN, UINT32_MAX);
 	const struct world_ctx *ctx = world_get_ctx(w, ev->ctx);
 	int64_t from = ready_ns;
 
@@ -195,7 +187,7 @@ bool offcpu_segments(const struct world *w, const struct occupancy *o, const str
 		     struct path_thread *th, const struct event *ev, const struct op_def *def,
 		     struct offcpu_segments *out)
 {
-	uint64_t wait = get_column(ev, def, COL_WAIT_NS, 0);
+	uint64_t wait = event_get_or(ev, def, COL_WAIT_NS, 0);
 	int64_t ready;
 	bool done;
 

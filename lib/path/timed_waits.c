@@ -6,14 +6,6 @@
  */
 #include "lib/path/timed_waits.h"
 
-static uint64_t get_column(const struct event *ev, const struct op_def *def, uint16_t col)
-{
-	uint64_t v = 0;
-
-	event_get(ev, def, col, &v);
-	return v;
-}
-
 /* The interpreter's lock is one, whichever of its addresses is waited on. */
 static bool is_same_object(const struct timed_waits *w, const struct segment *wait, uint64_t object)
 {
@@ -26,7 +18,7 @@ static bool ran_out(const struct event *ev, const struct op_def *def, const stru
 {
 	return wait->state == SEGMENT_BLOCKED &&
 	       (wait->object == OBJECT_FUTEX || wait->object == OBJECT_GIL) &&
-	       get_column(ev, def, COL_WAKER_KIND) == WAKER_TIMER;
+	       event_get_or(ev, def, COL_WAKER_KIND, 0) == WAKER_TIMER;
 }
 
 /* They are over: no thread ended them, or the event that says so was lost. */
@@ -72,7 +64,7 @@ enum timed_end timed_waits_next(struct timed_waits *w, const struct losses *loss
 				const struct segment *wait, int64_t *since_ns)
 {
 	int64_t start = event_start(ev);
-	uint64_t object = get_column(ev, def, COL_OBJECT);
+	uint64_t object = event_get_or(ev, def, COL_OBJECT, 0);
 	enum timed_end end = timed_waits_ran(w, losses, start, since_ns);
 	bool again;
 

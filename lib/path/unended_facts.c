@@ -30,14 +30,6 @@ void unended_facts_free(struct unended_facts *f)
 	map_free(&f->peers);
 }
 
-static uint64_t get_column(const struct event *ev, const struct op_def *def, uint16_t col,
-			   uint64_t absent)
-{
-	uint64_t v;
-
-	return event_get(ev, def, col, &v) ? v : absent;
-}
-
 uint64_t unended_object_key(uint32_t process, unsigned kind, uint64_t object)
 {
 	/* The interpreter's lock is one, whichever of its addresses is waited on. */
@@ -179,9 +171,9 @@ static bool take_back(struct unended_facts *f, uint32_t id, struct unended_threa
 static bool add_offcpu(struct unended_facts *f, uint32_t id, struct unended_thread *th,
 		       const struct event *ev, const struct op_def *def)
 {
-	unsigned kind = (unsigned)get_column(ev, def, COL_OBJECT_KIND, OBJECT_NONE);
-	uint64_t object = get_column(ev, def, COL_OBJECT, 0), cpu,
-		 waker = get_column(ev, def, COL_WAKER_KIND, WAKER_NONE);
+	unsigned kind = (unsigned)event_get_or(ev, def, COL_OBJECT_KIND, OBJECT_NONE);
+	uint64_t object = event_get_or(ev, def, COL_OBJECT, 0), cpu,
+		 waker = event_get_or(ev, def, COL_WAKER_KIND, WAKER_NONE);
 
 	th->waits = th->runnable = false;
 	if (event_get(ev, def, COL_CPU_IN, &cpu)) {
@@ -194,19 +186,19 @@ static bool add_offcpu(struct unended_facts *f, uint32_t id, struct unended_thre
 					     .released_by = th->released_by };
 
 		th->since_ns = ev->end_ns;
-		if (waker != WAKER_TASK || get_column(ev, def, COL_WAIT_NS, 0) >= ev->dur_ns)
+		if (waker != WAKER_TASK || event_get_or(ev, def, COL_WAIT_NS, 0) >= ev->dur_ns)
 			return true;
-		wait.futex_val = (uint32_t)get_column(ev, def, COL_FUTEX_VAL, 0);
-		wait.waker = (uint32_t)get_column(ev, def, COL_WAKER, 0);
+		wait.futex_val = (uint32_t)event_get_or(ev, def, COL_FUTEX_VAL, 0);
+		wait.waker = (uint32_t)event_get_or(ev, def, COL_WAKER, 0);
 		return add_release(f, id, th, &wait);
 	}
-	th->runnable = waker != WAKER_NONE || get_column(ev, def, COL_WAIT_NS, 0) >= ev->dur_ns;
+	th->runnable = waker != WAKER_NONE || event_get_or(ev, def, COL_WAIT_NS, 0) >= ev->dur_ns;
 	th->waits = !th->runnable;
 	th->kind = (uint8_t)kind;
 	th->object = object;
 	th->since_ns = event_start(ev);
 	th->stack = ev->stack;
-	th->futex_val = (uint32_t)get_column(ev, def, COL_FUTEX_VAL, 0);
+	th->futex_val = (uint32_t)event_get_or(ev, def, COL_FUTEX_VAL, 0);
 	th->exclusion = is_exclusion(ev, def, kind);
 	return true;
 }
@@ -216,17 +208,17 @@ static void add_target(struct unended_thread *th, const struct event *ev, const 
 {
 	if (ev->op == OP_NET_SOCKET) {
 		th->socket_since_ns = event_start(ev);
-		th->newest_socket = get_column(ev, def, COL_SOCKET, 0);
+		th->newest_socket = event_get_or(ev, def, COL_SOCKET, 0);
 	} else {
 		th->file_since_ns = event_start(ev);
-		th->newest_write = (uint8_t)get_column(ev, def, COL_WRITE, UINT8_MAX);
+		th->newest_write = (uint8_t)event_get_or(ev, def, COL_WRITE, UINT8_MAX);
 	}
 }
 
 static bool add_exit(struct unended_facts *f, uint32_t id, struct unended_thread *th,
 		     const struct event *ev, const struct op_def *def)
 {
-	if (get_column(ev, def, COL_STATUS, 0) & KILLED_SIGNAL && is_killed_in(f, th, ev->end_ns))
+	if (event_get_or(ev, def, COL_STATUS, 0) & KILLED_SIGNAL && is_killed_in(f, th, ev->end_ns))
 		return take_back(f, id, th);
 	th->exited = true;
 	th->waits = false;
