@@ -57,10 +57,8 @@ struct ask_call {
 
 static struct ring *ring_of(struct ask_call *a, uint32_t thread)
 {
-	while (a->rings.n <= thread) {
-		if (!vec_push(&a->rings, NULL))
-			return NULL;
-	}
+	if (!vec_reach(&a->rings, thread))
+		return NULL;
 	if (!a->rings.v[thread])
 		a->rings.v[thread] = calloc(1, sizeof(struct ring));
 	return a->rings.v[thread];

@@ -18,10 +18,8 @@ struct layers_thread {
 
 static struct layers_thread *thread_of(struct layers *l, uint32_t thread)
 {
-	while (l->threads.n <= thread) {
-		if (!vec_push(&l->threads, NULL))
-			return NULL;
-	}
+	if (!vec_reach(&l->threads, thread))
+		return NULL;
 	if (!l->threads.v[thread])
 		l->threads.v[thread] = calloc(1, sizeof(struct layers_thread));
 	return l->threads.v[thread];

@@ -112,9 +112,8 @@ static bool see(struct ask_oncpu *a, const struct event *ev)
 	}
 	if (!a->seen_thread)
 		return true;
-	while (a->seen.n <= a->seen_thread)
-		if (!vec_push(&a->seen, (struct seen){ 0 }))
-			return false;
+	if (!vec_reach(&a->seen, a->seen_thread))
+		return false;
 	s = &a->seen.v[a->seen_thread];
 	if (!s->last_ns || start < s->first_ns)
 		s->first_ns = start;

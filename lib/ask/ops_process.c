@@ -52,9 +52,8 @@ bool ops_process_count(struct ops_processes *p, const struct covered *c,
 
 	if (c->paused.lists.n == 0)
 		return true;
-	while (p->covered.n <= at)
-		if (!vec_push(&p->covered, (struct covered_row){ 0 }))
-			return false;
+	if (!vec_reach(&p->covered, at))
+		return false;
 	return covered_count(c, &p->covered.v[at], of->process, ev->op, failed, ev->end_ns,
 			     ev->dur_ns);
 }

@@ -8,9 +8,8 @@ static struct ask_spent_thread *thread_of(struct ask_spent *s, const struct line
 {
 	struct ask_spent_thread *th;
 
-	while (s->by_thread.n <= p->thread)
-		if (!vec_push(&s->by_thread, NULL))
-			return NULL;
+	if (!vec_reach(&s->by_thread, p->thread))
+		return NULL;
 	th = s->by_thread.v[p->thread];
 	if (!th) {
 		th = calloc(1, sizeof(*th));

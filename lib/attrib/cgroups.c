@@ -83,10 +83,8 @@ bool cause_cgroups_record(struct cause_cgroups *g, const struct record *r)
 		       member(g, s->process, s->cgroup);
 	if (!memory && s->metric != METRIC_CGROUP_THROTTLED_NS)
 		return true;
-	while (g->v.n <= s->cgroup) {
-		if (!vec_push(&g->v, (struct cause_cgroup){ 0 }))
-			return false;
-	}
+	if (!vec_reach(&g->v, s->cgroup))
+		return false;
 	c = &g->v.v[s->cgroup];
 	if (!memory) {
 		counted(&c->throttled_ns, s->value);

@@ -26,10 +26,8 @@ bool culprits_begin(struct culprits *c, uint32_t node, uint64_t boot_ns)
 {
 	if (node && !world_get_node(c->w, node))
 		return true;
-	while (c->young_after_ns.n <= node) {
-		if (!vec_push(&c->young_after_ns, 0))
-			return false;
-	}
+	if (!vec_reach(&c->young_after_ns, node))
+		return false;
 	if (!c->young_after_ns.v[node])
 		c->young_after_ns.v[node] = boot_ns;
 	return true;
@@ -105,32 +103,31 @@ static uint32_t mint(struct culprits *c, uint64_t key, const struct line_culprit
 	return (uint32_t)c->v.n;
 }
 
+/* The culprit that this process or thread is new to; NULL: it is not. */
+static struct line_culprit *first_met(struct culprits *c, uint32_t id, uint64_t key)
+{
+	return id && !map_get(&c->seen_pids, key, NULL) && map_put(&c->seen_pids, key, 1)
+		       ? &c->v.v[id - 1]
+		       : NULL;
+}
+
 /* Note that this process or thread belongs to the culprit. */
 static void remember(struct culprits *c, uint32_t id, uint32_t subject, uint32_t pid)
 {
-	struct line_culprit *v;
-	uint64_t key = (uint64_t)id << 32 | subject;
+	struct line_culprit *v = first_met(c, id, (uint64_t)id << 32 | subject);
 
-	if (id == 0 || map_get(&c->seen_pids, key, NULL) || !map_put(&c->seen_pids, key, 1))
-		return;
-	v = &c->v.v[id - 1];
-	if (v->npids < CULPRIT_PIDS)
-		v->pids[v->npids] = pid;
-	v->npids++;
+	if (v && v->npids++ < CULPRIT_PIDS)
+		v->pids[v->npids - 1] = pid;
 }
 
 /* The same of a thread of the victim's own process. */
 static void remember_own(struct culprits *c, uint32_t id, uint32_t thread, uint32_t tid)
 {
-	struct line_culprit *v;
-	uint64_t key = (uint64_t)(id | 1u << 31) << 32 | thread; /* apart from processes */
+	/* Apart from processes. */
+	struct line_culprit *v = first_met(c, id, (uint64_t)(id | 1u << 31) << 32 | thread);
 
-	if (id == 0 || map_get(&c->seen_pids, key, NULL) || !map_put(&c->seen_pids, key, 1))
-		return;
-	v = &c->v.v[id - 1];
-	if (v->ntids < CULPRIT_TIDS)
-		v->tids[v->ntids] = tid;
-	v->ntids++;
+	if (v && v->ntids++ < CULPRIT_TIDS)
+		v->tids[v->ntids - 1] = tid;
 }
 
 static struct bytes kworker_name(const struct world_process *p, struct bytes name)
@@ -213,28 +210,12 @@ static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own, uint32_
 	return id;
 }
 
-/* By world thread id, zeroes where there is nothing yet. */
-static bool room_for(struct culprits *c, bool cgroups, uint32_t thread)
-{
-	size_t have = cgroups ? c->cgroup_of.n : c->by_thread.n, more = thread + 1 - have;
-	uint32_t *v;
-
-	if (thread < have)
-		return true;
-	if (!(cgroups ? vec_reserve(&c->cgroup_of, more) : vec_reserve(&c->by_thread, more)))
-		return false;
-	v = cgroups ? c->cgroup_of.v : c->by_thread.v;
-	memset(v + have, 0, more * sizeof(*v));
-	*(cgroups ? &c->cgroup_of.n : &c->by_thread.n) += more;
-	return true;
-}
-
 bool culprits_in_cgroup(struct culprits *c, uint32_t thread, uint32_t cgroup)
 {
 	if (!cgroup || (thread < c->cgroup_of.n && c->cgroup_of.v[thread] == cgroup) ||
 	    !world_get_thread(c->w, thread))
 		return true;
-	if (!room_for(c, true, thread))
+	if (!vec_reach(&c->cgroup_of, thread))
 		return false;
 	c->cgroup_of.v[thread] = cgroup;
 	return true;
@@ -313,7 +294,7 @@ uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim, uint
 	family = family_of(c, t, victim, victim_process);
 	if (family)
 		return task_mint(c, thread, false, family);
-	if (!room_for(c, false, thread))
+	if (!vec_reach(&c->by_thread, thread))
 		return 0;
 	if (c->by_thread.v[thread] == 0)
 		c->by_thread.v[thread] = task_mint(c, thread, false, 0);

@@ -9,10 +9,8 @@
 
 static struct once_thread *thread_of(struct once *o, uint32_t thread)
 {
-	while (o->by_thread.n <= thread) {
-		if (!vec_push(&o->by_thread, NULL))
-			return NULL;
-	}
+	if (!vec_reach(&o->by_thread, thread))
+		return NULL;
 	if (!o->by_thread.v[thread]) {
 		if (!vec_push(&o->order, thread))
 			return NULL;

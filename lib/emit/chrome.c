@@ -83,9 +83,8 @@ static bool sink_track(void *ctx, const struct track *t, struct bytes name)
 		metadata(x, t, "thread_name", name);
 		return true;
 	default:
-		while (x->metrics.n <= t->id)
-			if (!vec_push(&x->metrics, NULL))
-				return false;
+		if (!vec_reach(&x->metrics, t->id))
+			return false;
 		kept = strndup(name.p, name.n);
 		free(x->metrics.v[t->id]);
 		x->metrics.v[t->id] = kept;

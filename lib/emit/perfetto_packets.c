@@ -101,9 +101,8 @@ struct packet_sequence *packets_sequence(struct packets *x, uint32_t id, int64_t
 {
 	struct packet_sequence *q;
 
-	while (x->sequences.n <= id)
-		if (!vec_push(&x->sequences, (struct packet_sequence){ 0 }))
-			return NULL;
+	if (!vec_reach(&x->sequences, id))
+		return NULL;
 	q = &x->sequences.v[id];
 	if (!q->begun || q->texts.n >= TEXTS_MAX)
 		sequence_begin(x, q, id, q->begun && q->last_ns > ns ? q->last_ns : ns);

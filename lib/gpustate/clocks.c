@@ -46,10 +46,8 @@ bool clocks_entered(struct clocks *c, const struct collectives *all, const struc
 	    !event_get(p->ev, p->op, COL_COMM, &handle) ||
 	    !(v.comm = collectives_rank(all, p->process, handle, &v.member)))
 		return true;
-	while (c->processes.n <= p->process) {
-		if (!vec_push(&c->processes, NULL))
-			return false;
-	}
+	if (!vec_reach(&c->processes, p->process))
+		return false;
 	if (!c->processes.v[p->process])
 		c->processes.v[p->process] = calloc(1, sizeof(struct clocks_process));
 	if (!c->processes.v[p->process])

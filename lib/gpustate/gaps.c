@@ -74,10 +74,8 @@ bool gaps_forget(struct gaps *g, uint32_t process, const uint32_t *threads, size
 
 RARE static struct gap_thread *thread_new(struct gaps *g, uint32_t thread)
 {
-	while (g->threads.n <= thread) {
-		if (!vec_push(&g->threads, NULL))
-			return NULL;
-	}
+	if (!vec_reach(&g->threads, thread))
+		return NULL;
 	g->threads.v[thread] = calloc(1, sizeof(struct gap_thread));
 	if (g->threads.v[thread])
 		g->threads.v[thread]->waited_ns = INT64_MIN;

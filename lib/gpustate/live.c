@@ -98,10 +98,8 @@ static struct live_process *process_at(struct live *l, uint32_t process)
 {
 	struct live_process *p;
 
-	while (l->by_process.n <= process) {
-		if (!vec_push(&l->by_process, 0))
-			return NULL;
-	}
+	if (!vec_reach(&l->by_process, process))
+		return NULL;
 	if (l->by_process.v[process])
 		return l->processes.v[l->by_process.v[process] - 1];
 	p = calloc(1, sizeof(*p));

@@ -58,9 +58,8 @@ static bool find_op(struct ige_dict_reader *d, uint16_t op, uint32_t *at);
 static bool remember(struct ige_dict_reader *d, enum ige_dict_kind kind, uint64_t id,
 		     uint32_t world_id)
 {
-	while (d->kind[kind].ids.n <= id)
-		if (!vec_push(&d->kind[kind].ids, 0))
-			return false;
+	if (!vec_reach(&d->kind[kind].ids, id))
+		return false;
 	d->kind[kind].ids.v[id] = world_id;
 	return true;
 }

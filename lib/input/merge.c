@@ -168,9 +168,8 @@ static uint32_t named_ctx(struct merge *m, uint32_t id)
 	with = ctx ? *ctx : (struct world_ctx){ 0 };
 	if (!with.node)
 		with.node = nameless_node(m);
-	while (m->named.n <= id)
-		if (!vec_push(&m->named, 0))
-			return id;
+	if (!vec_reach(&m->named, id))
+		return id;
 	return m->named.v[id] = world_ctx(m->w, &with);
 }
 

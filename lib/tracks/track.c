@@ -31,12 +31,10 @@ static void on_step(struct loop_listener *l, const struct loop_step *s)
 {
 	struct path_tracks *t = path_tracks_of_loops(l);
 
-	while (t->runs.n <= s->loop)
-		if (!vec_reach(&t->stats, t->runs.n) ||
-		    !vec_push(&t->runs, (struct step_runs){ 0 })) {
-			t->nomem = true;
-			return;
-		}
+	if (!vec_reach(&t->stats, s->loop) || !vec_reach(&t->runs, s->loop)) {
+		t->nomem = true;
+		return;
+	}
 	t->runs.v[s->loop].thread = s->thread;
 	if (!step_runs_add(&t->runs.v[s->loop], s->begin_ns, s->end_ns) ||
 	    !add_stats(&t->stats.v[s->loop], s))
