@@ -53,27 +53,27 @@ bool culprits_recorded_by(struct culprits *c, uint32_t node, uint32_t tgid, uint
 	return vec_push(&c->recorders, (struct culprit_recorder){ node, tgid, start_ns });
 }
 
-bool culprits_is_recorder(const struct culprits *c, const struct world_process *p)
+/* start_ns: 0 not known. */
+static bool has_recorder(const struct culprits *c, uint32_t node, uint32_t tgid, uint64_t start_ns)
 {
-	for (size_t i = 0; p && i < c->recorders.n; i++) {
+	for (size_t i = 0; i < c->recorders.n; i++) {
 		const struct culprit_recorder *r = &c->recorders.v[i];
 
-		if (r->tgid == p->tgid && (!r->node || !p->node || r->node == p->node) &&
-		    (!r->start_ns || !p->start_ns || r->start_ns == p->start_ns))
+		if (r->tgid == tgid && (!r->node || !node || r->node == node) &&
+		    (!r->start_ns || !start_ns || r->start_ns == start_ns))
 			return true;
 	}
 	return false;
 }
 
+bool culprits_is_recorder(const struct culprits *c, const struct world_process *p)
+{
+	return p && has_recorder(c, p->node, p->tgid, p->start_ns);
+}
+
 bool culprits_is_command(const struct culprits *c, const struct world_process *p)
 {
-	for (size_t i = 0; p && i < c->recorders.n; i++) {
-		const struct culprit_recorder *r = &c->recorders.v[i];
-
-		if (r->tgid == p->parent && (!r->node || !p->node || r->node == p->node))
-			return true;
-	}
-	return false;
+	return p && has_recorder(c, p->node, p->parent, 0);
 }
 
 const struct line_culprit *culprit_get(const struct culprits *c, uint32_t id)

@@ -15,10 +15,9 @@ static int compare_u32(uint32_t a, uint32_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Own code of one thread behind one call, reached in the same way: what no sample met first. */
-static int compare_parts(const void *x, const void *y)
+/* Own code of one thread behind one call, reached in the same way. */
+static int compare_place(const struct track_part *a, const struct track_part *b)
 {
-	const struct track_part *a = x, *b = y;
 	int by = compare_u32(a->class, b->class);
 
 	if (!by)
@@ -27,15 +26,16 @@ static int compare_parts(const void *x, const void *y)
 		by = compare_u32(a->before, b->before);
 	if (!by)
 		by = compare_u32(a->occupant, b->occupant);
-	if (!by)
-		by = compare_u32(a->culprit, b->culprit);
-	return by ? by : (int)a->sampled - (int)b->sampled;
+	return by ? by : compare_u32(a->culprit, b->culprit);
 }
 
-static bool is_same(const struct track_part *a, const struct track_part *b)
+/* What no sample met comes first. */
+static int compare_parts(const void *x, const void *y)
 {
-	return a->class == b->class && a->leaf == b->leaf && a->before == b->before &&
-	       a->occupant == b->occupant && a->culprit == b->culprit;
+	const struct track_part *a = x, *b = y;
+	int by = compare_place(a, b);
+
+	return by ? by : (int)a->sampled - (int)b->sampled;
 }
 
 static double weight_of(const struct track_part *p, double period_ns)
@@ -125,7 +125,7 @@ bool own_code_place(struct track_parts *parts, uint32_t hz)
 		const struct track_part *v = parts->v.v;
 		size_t sampled = i;
 
-		for (k = i; k < n && is_same(&v[i], &v[k]); k++)
+		for (k = i; k < n && compare_place(&v[i], &v[k]) == 0; k++)
 			sampled += !v[k].sampled;
 		ok = place(&placed, v, i, v[i].class == PATH_OWN ? sampled : i, k, period_ns);
 	}

@@ -25,9 +25,7 @@ static enum step_piece_kind kind_of(struct path_tracks *t, const struct track_st
 				    const struct track_key *k)
 {
 	const struct segment *via = k->via ? &path_segment_key(t->path, k->via)->s : NULL;
-	const struct segment segment = { .state = k->state,
-					 .object = k->object,
-					 .flags = k->flags };
+	const struct segment segment = track_key_segment(k);
 
 	if (k->occupant && !path_is_partner(t->path, s->anchor, k->occupant))
 		return STEP_PIECE_LOST;

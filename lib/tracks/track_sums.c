@@ -200,28 +200,17 @@ bool track_sums_grow(struct track_sums *s, uint32_t number, const struct track_a
 	return true;
 }
 
-/* A thread that had the CPU and that the path does not need took it. */
-static struct segment segment_of(const struct track_key *k, bool taken)
-{
-	if (taken)
-		return (struct segment){ .state = SEGMENT_RUNNABLE, .who = k->occupant };
-	return (struct segment){ .who = k->who,
-				 .line = k->line,
-				 .op = k->op,
-				 .state = k->state,
-				 .object = k->object,
-				 .flags = k->flags,
-				 .syscall = k->syscall };
-}
-
 static bool part_of(const struct track_key *k, const struct track_total *t, uint32_t anchor,
 		    struct path *path, struct track_names *names, struct track_part *out)
 {
 	const struct segment *via = k->via ? &path_segment_key(path, k->via)->s : NULL;
 	bool taken = k->occupant && !path_is_partner(path, anchor, k->occupant);
-	struct segment s = segment_of(k, taken);
+	struct segment s = track_key_segment(k);
 	uint32_t thread;
 
+	/* A thread that had the CPU and that the path does not need took it. */
+	if (taken)
+		s = (struct segment){ .state = SEGMENT_RUNNABLE, .who = k->occupant };
 	*out = (struct track_part){ .class = path_class_of(&s),
 				    .stack = via ? via->line : k->line,
 				    .occupant = taken ? 0 : k->occupant,

@@ -29,6 +29,17 @@ struct track_key {
 	uint16_t syscall;
 };
 
+static inline struct segment track_key_segment(const struct track_key *k)
+{
+	return (struct segment){ .who = k->who,
+				 .line = k->line,
+				 .op = k->op,
+				 .state = k->state,
+				 .object = k->object,
+				 .flags = k->flags,
+				 .syscall = k->syscall };
+}
+
 struct track_total {
 	uint64_t ns, pieces, longest_ns;	 /* the longest: of a stretch (struct track_run) */
 	uint64_t idle_ns;			 /* of ns, while the device had nothing to do */
