@@ -65,7 +65,7 @@ struct cause {
 	struct cause_leaving leaving;
 	struct cause_nodes nodes;
 	struct cause_killed killed;
-	bool has_start, has_session, has_pane, off_cpu_known, off_cpu;
+	bool has_start, has_session, has_pane, off_cpu;
 	bool sampled;	     /* a session took CPU samples */
 	bool steal;	     /* a wait said what a hypervisor took of it */
 	int64_t start_ns;    /* of the recording */
@@ -120,6 +120,14 @@ static inline double cause_recorded(const struct cause *c)
 	return c->left_out ? (double)c->calls / (double)(c->calls + c->left_out) : 1;
 }
 
+/* 0: not known. */
+static inline uint32_t cause_process_of(const struct cause *c, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(c->w, thread);
+
+	return t ? t->process : 0;
+}
+
 /* When what is told of that machine ends: of several machines' recordings one may end long before the others. */
 static inline int64_t cause_node_end(const struct cause *c, uint32_t node)
 {
@@ -172,6 +180,16 @@ static inline bool cause_silent(const struct cause *c, uint32_t process, int64_t
 		paused = (int64_t)paused_any_ns(&c->paused, p ? p->node : 0, TIERS_ALL, since_ns,
 						end_ns);
 	return end_ns - since_ns - paused > ns && !cause_uncovered(c, process, 0, since_ns, end_ns);
+}
+
+/* It made no call for so long after that, or ended: it stopped. Known in the end. */
+static inline bool cause_stopped(const struct cause *c, uint32_t process, int64_t at_ns, bool ended,
+				 int64_t ns)
+{
+	const struct tally_process *p = tally_process_known(&c->tally, process);
+	int64_t last = p && p->calls ? p->last_ns : at_ns;
+
+	return c->ended && last - at_ns <= ns && (ended || cause_silent(c, process, last, ns));
 }
 
 /* Wall time of what is told. Of the events alone until the end: records may stand a little before or after them. */

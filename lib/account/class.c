@@ -138,10 +138,8 @@ static bool site_new(struct classes *c, uint32_t process, uint16_t op, uint32_t 
 /* Another process has calls of this number: those of this context are remembered elsewhere. False: out of memory. */
 static bool stand_apart(struct classes *c, uint32_t ctx, uint32_t process)
 {
-	while (c->apart.n <= ctx) {
-		if (!vec_push(&c->apart, 0))
-			return false;
-	}
+	if (!vec_reach(&c->apart, ctx))
+		return false;
 	c->apart.v[ctx] = process * 40503u;
 	return true;
 }

@@ -182,10 +182,6 @@ static inline bool classes_is_others(const struct classes *c, uint32_t class_id)
 {
 	return c->others && class_id == c->others - 1;
 }
-static inline bool classes_is_other_sites(const struct classes *c, uint32_t site_id)
-{
-	return c->other_sites && site_id == c->other_sites - 1;
-}
 
 /* Durations of all its calls, whole or without what the host took. */
 void class_whole(const struct cause_class *cl, struct hist *all);

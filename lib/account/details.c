@@ -75,8 +75,7 @@ void details_add_site(const struct cause *c, const struct where_place *p, struct
 
 void details_fill_victim(const struct cause *c, uint32_t process, uint32_t node, struct finding *to)
 {
-	const struct tally_process *p =
-		process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+	const struct tally_process *p = tally_process_known(&c->tally, process);
 	const struct world_process *v = world_get_process(c->w, process);
 	const struct world_node *n = world_get_node(c->w, node ? node : v ? v->node : 0);
 
@@ -162,4 +161,23 @@ struct bytes details_take(struct finding *to, struct buf *text)
 	to->failed |= text->failed;
 	buf_reset(text);
 	return copy;
+}
+
+const char *details_text(struct finding *to, struct buf *text)
+{
+	struct bytes copy = details_take(to, text);
+
+	buf_free(text);
+	return copy.p ? copy.p : "";
+}
+
+const char *details_print(struct finding *to, const char *format, ...)
+{
+	struct buf text = { 0 };
+	va_list args;
+
+	va_start(args, format);
+	buf_vprintf(&text, format, args);
+	va_end(args);
+	return details_text(to, &text);
 }

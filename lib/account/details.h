@@ -27,5 +27,9 @@ void details_add_text(struct finding *to, const char *what, const char *text);
 
 /* The text copied for the finding; the buffer is empty afterwards, for the next one. */
 struct bytes details_take(struct finding *to, struct buf *text);
+/* The same as a string, of a buffer that is freed; and of what is printed. */
+const char *details_text(struct finding *to, struct buf *text);
+const char *details_print(struct finding *to, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif

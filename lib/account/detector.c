@@ -144,126 +144,111 @@ void detect_other_cpus(const struct loss_view *f, struct buf *out)
 	}
 }
 
-static void pids(const struct line_culprit *who, const char *between, struct buf *out)
-{
-	uint32_t n = who->npids < CULPRIT_PIDS ? who->npids : CULPRIT_PIDS;
-
-	for (uint32_t i = 0; i < n; i++)
-		buf_printf(out, "%s%u", i ? between : "", who->pids[i]);
-}
-
 /* Of all threads of these processes: renice changes the priority of one thread, not of the process that it is the first of. A
  * higher one only root may give. */
-static void renice(int nice, const char *processes, struct buf *out)
+static const char *renice(int nice, const char *processes, struct finding *to)
 {
 	const char *as = nice < 0 ? "sudo " : "";
 
 	if (strspn(processes, "0123456789") == strlen(processes))
-		buf_printf(out, "%srenice -n %d -p $(ls /proc/%s/task)", as, nice, processes);
-	else
-		buf_printf(out, "for p in %s; do %srenice -n %d -p $(ls /proc/$p/task); done",
-			   processes, as, nice);
+		return details_print(to, "%srenice -n %d -p $(ls /proc/%s/task)", as, nice,
+				     processes);
+	return details_print(to, "for p in %s; do %srenice -n %d -p $(ls /proc/$p/task); done",
+			     processes, as, nice);
+}
+
+static const char *pids(const struct line_culprit *who, const char *between, struct finding *to)
+{
+	uint32_t n = who->npids < CULPRIT_PIDS ? who->npids : CULPRIT_PIDS;
+	struct buf text = { 0 };
+
+	for (uint32_t i = 0; i < n; i++)
+		buf_printf(&text, "%s%u", i ? between : "", who->pids[i]);
+	return details_text(to, &text);
 }
 
 /* "$(pgrep -x 'g\+\+')": all processes of that name, which pgrep takes as an expression, but the victim. */
-static void processes_named(const struct loss_view *f, struct bytes name, struct buf *out)
+static const char *processes_named(const struct loss_view *f, struct bytes name, struct finding *to)
 {
-	struct buf pattern = { 0 };
+	struct buf pattern = { 0 }, text = { 0 };
 
 	for (size_t i = 0; i < name.n; i++) {
 		if (memchr("\\.[]{}()*+?^$|", name.p[i], 14))
 			buf_putc(&pattern, '\\');
 		buf_putc(&pattern, name.p[i]);
 	}
-	buf_puts(out, "$(pgrep -x ");
-	shell_word(out, buf_bytes(&pattern));
+	buf_puts(&text, "$(pgrep -x ");
+	shell_word(&text, buf_bytes(&pattern));
 	if (bytes_equal(name, name_process_first(f->c->w, &f->c->tally, f->loss->process)))
-		buf_printf(out, " | grep -vx %" PRIu32, f->victim_pid);
-	buf_puts(out, ")");
-	out->failed |= pattern.failed;
+		buf_printf(&text, " | grep -vx %" PRIu32, f->victim_pid);
+	buf_puts(&text, ")");
+	text.failed |= pattern.failed;
 	buf_free(&pattern);
+	return details_text(to, &text);
 }
 
-/* Nobody is to be kept away alone. */
-static void more_weight(const struct loss_view *f, struct finding *to)
+/* Its own threads. */
+static void recommend_fewer(const struct loss_view *f, struct finding *to, const char *cpus)
 {
-	struct buf command = { 0 }, pid = { 0 };
+	detect_recommend(f, to, "Run fewer busy threads than the process has CPUs",
+			 "export OMP_NUM_THREADS=1", 0,
+			 "the threads that compete belong to the process itself: their work has to "
+			 "be done somewhere");
+	if (*cpus)
+		detect_recommend(
+			f, to, "Let the process use more CPUs",
+			details_print(to, "taskset -a -c -p 0-%u %u", cpus_of(f) - 1,
+				      f->victim_pid),
+			1,
+			"its threads no longer wait for each other, where the other CPUs are free");
+}
 
-	buf_printf(&pid, "%" PRIu32, f->victim_pid);
-	renice(-10, buf_text(&pid), &command);
-	detect_recommend(
-		f, to,
-		"Give the process more weight, or CPUs of its own: too many commands share "
-		"its CPUs",
-		buf_text(&command), 0,
-		"nice -10 has weight 9548 against 1024 in the kernel's scheduler; how much "
-		"that is depends on which of them keep running");
-	buf_free(&pid);
-	buf_free(&command);
+/* Somebody else. */
+static void recommend_apart(const struct loss_view *f, struct finding *to, const char *cpus)
+{
+	bool listed = f->who->npids <= CULPRIT_PIDS;
+	const char *all = listed ? pids(f->who, " ", to)
+				 : processes_named(f, world_text(f->c->w, f->who->name), to);
+
+	if (*cpus && listed)
+		detect_recommend(
+			f, to,
+			details_print(to, "Keep %s off the CPUs that %s uses", f->culprit,
+				      f->victim),
+			f->who->npids == 1
+				? details_print(to, "taskset -a -c -p %s %s", cpus, all)
+				: details_print(to, "for p in %s; do taskset -a -c -p %s $p; done",
+						all, cpus),
+			1, "the time regained meets the remaining causes at their present rate");
+	detect_recommend(f, to, details_print(to, "Lower the priority of %s", f->culprit),
+			 renice(19, all, to), 1 - 2 * 15.0 / (1024 + 15),
+			 "nice 19 has weight 15 against 1024 in the kernel's scheduler");
 }
 
 void detect_recommend_cpu(const struct loss_view *f, struct finding *to)
 {
-	struct buf command = { 0 }, action = { 0 }, cpus = { 0 }, who = { 0 };
+	struct buf cpus = { 0 };
 
-	if (!f->who) {
-		more_weight(f, to);
-		return;
-	}
-	if (f->who->related) {
-		buf_printf(&command, "ps -o pid,ppid,psr,pcpu,comm -p %u,", f->victim_pid);
-		pids(f->who, ",", &command);
+	if (!f->who) { /* nobody is to be kept away alone */
+		detect_recommend(
+			f, to,
+			"Give the process more weight, or CPUs of its own: too many commands share "
+			"its CPUs",
+			renice(-10, details_print(to, "%" PRIu32, f->victim_pid), to), 0,
+			"nice -10 has weight 9548 against 1024 in the kernel's scheduler; how much "
+			"that is depends on which of them keep running");
+	} else if (f->who->related) {
 		detect_recommend(f, to,
 				 "Start fewer workers, or give the program more CPUs: its own "
 				 "processes take turns",
-				 buf_text(&command), 0,
+				 details_print(to, "ps -o pid,ppid,psr,pcpu,comm -p %u,%s",
+					       f->victim_pid, pids(f->who, ",", to)),
+				 0,
 				 "the processes that compete belong to one program: their work "
 				 "has to be done somewhere; the command shows them and their CPUs");
-		goto out;
+	} else {
+		detect_other_cpus(f, &cpus);
+		(f->who->kind == CULPRIT_OWN ? recommend_fewer
+					     : recommend_apart)(f, to, details_text(to, &cpus));
 	}
-	detect_other_cpus(f, &cpus);
-	if (f->who->kind == CULPRIT_OWN) {
-		detect_recommend(f, to, "Run fewer busy threads than the process has CPUs",
-				 "export OMP_NUM_THREADS=1", 0,
-				 "the threads that compete belong to the process itself: their "
-				 "work has to be done somewhere");
-		if (cpus.n) {
-			buf_printf(&command, "taskset -a -c -p 0-%u %u", cpus_of(f) - 1,
-				   f->victim_pid);
-			detect_recommend(f, to, "Let the process use more CPUs", buf_text(&command),
-					 1,
-					 "its threads no longer wait for each other, where the "
-					 "other CPUs are free");
-		}
-		goto out;
-	}
-	if (cpus.n && f->who->npids <= CULPRIT_PIDS) {
-		buf_printf(&action, "Keep %s off the CPUs that %s uses", f->culprit, f->victim);
-		if (f->who->npids == 1) {
-			buf_printf(&command, "taskset -a -c -p %s ", buf_text(&cpus));
-			pids(f->who, " ", &command);
-		} else {
-			buf_puts(&command, "for p in ");
-			pids(f->who, " ", &command);
-			buf_printf(&command, "; do taskset -a -c -p %s $p; done", buf_text(&cpus));
-		}
-		detect_recommend(
-			f, to, buf_text(&action), buf_text(&command), 1,
-			"the time regained meets the remaining causes at their present rate");
-	}
-	buf_reset(&action);
-	buf_reset(&command);
-	buf_printf(&action, "Lower the priority of %s", f->culprit);
-	if (f->who->npids <= CULPRIT_PIDS)
-		pids(f->who, " ", &who);
-	else
-		processes_named(f, world_text(f->c->w, f->who->name), &who);
-	renice(19, buf_text(&who), &command);
-	detect_recommend(f, to, buf_text(&action), buf_text(&command), 1 - 2 * 15.0 / (1024 + 15),
-			 "nice 19 has weight 15 against 1024 in the kernel's scheduler");
-out:
-	buf_free(&command);
-	buf_free(&action);
-	buf_free(&cpus);
-	buf_free(&who);
 }

@@ -33,7 +33,7 @@ struct loss_view {
 struct detector {
 	const char *kind;
 	enum loss_family family;
-	/* Whether this kind, and not another of its family, is what the group shows. */
+	/* Whether this kind, and not another of its family, is what the group shows. NULL: it is the family's only one. */
 	bool (*is)(const struct cause *c, const struct loss *x);
 	void (*summary)(const struct loss_view *f, struct buf *out);
 	/* Adds its fixes, by detect_recommend. */

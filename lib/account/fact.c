@@ -92,6 +92,13 @@ void fact_amount(const struct fact *f, struct buf *out)
 	buf_putc(out, ')');
 }
 
+void fact_lost(struct fact *f, const struct cause *c, const char *what)
+{
+	fact_victim(f, c, &f->summary);
+	buf_puts(&f->summary, what);
+	fact_amount(f, &f->summary);
+}
+
 void fact_number(const struct fact *f, uint64_t n, struct buf *out)
 {
 	buf_printf(out, "%s%s", mark(f, false), human_count(whole_count(f, n)).s);
@@ -113,19 +120,22 @@ void fact_place(const struct cause *c, const struct where_place *p, struct buf *
 		name_frame(out, c->w, frame);
 }
 
-void fact_blame_site(const struct cause *c, struct fact *f, struct buf *text, const char *otherwise)
+void fact_blame_site(const struct cause *c, struct fact *f, const char *otherwise)
 {
-	uint32_t frame = f->nsites ? name_site_frame(c->w, f->sites[0].stack) : 0;
+	const char *place = f->nsites ? fact_blame_place(c, f) : "";
 
-	if (f->nsites && f->sites[0].op) {
-		name_op(text, c->w, f->sites[0].op);
-		if (frame)
-			buf_puts(text, " called from ");
-	}
-	if (frame)
-		name_frame(text, c->w, frame);
 	f->culprit.kind = "code";
-	f->culprit.text = text->n ? buf_text(text) : otherwise;
+	f->culprit.text = *place ? place + strlen("in ") : otherwise;
+}
+
+const char *fact_blame_place(const struct cause *c, struct fact *f)
+{
+	struct buf place = { 0 };
+
+	fact_place(c, &f->sites[0], &place);
+	f->culprit.kind = "code";
+	f->culprit.text = details_text(&f->found, &place);
+	return f->culprit.text;
 }
 
 bool fact_due_count(const struct cause *c, const struct fact_told *told, uint64_t count)
@@ -232,9 +242,7 @@ static void fill_finding(const struct cause *c, const struct fact *f,
 	to->covered = f->estimate.covered;
 	to->measured_lost_ns = measured->lost_ns;
 	to->measured_count = measured->count;
-	to->explained = f->explained;
-	to->unexplained = f->unexplained;
-	details_fill_parts(f->part_ns, to);
+	to->explained = to->unexplained = -1;
 	fill_culprit(f, to);
 	for (unsigned i = 0; i < f->nsites; i++) {
 		struct where_place site = with_durations(c, f, f->sites[i]);
@@ -258,14 +266,17 @@ int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct er
 	struct finding *to = &f->found;
 	char id[17], match[17];
 	uint64_t is, like;
+	int rc;
 
 	if (f->share > told->worst_share)
 		told->worst_share = f->share;
 	told->severity = f->severity ? f->severity : cause_severity(told->worst_share);
 	if (told->revision++ == 0) {
 		c->chains++;
-		if (!number(c, f, told))
-			return err_nomem(e);
+		if (!number(c, f, told)) {
+			rc = err_nomem(e);
+			goto out;
+		}
 	}
 	told->lost_ns = f->lost_ns;
 	told->count = f->count;
@@ -290,11 +301,9 @@ int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct er
 	to->failed |= f->summary.failed;
 	if (!to->failed && f->process < c->tally.processes.n)
 		c->tally.processes.v[f->process].told = true;
-	return chain_emit(c, to, e);
-}
-
-void fact_free(struct fact *f)
-{
+	rc = chain_emit(c, to, e);
+out:
 	buf_free(&f->summary);
-	finding_free(&f->found);
+	finding_free(to);
+	return rc;
 }

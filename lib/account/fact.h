@@ -38,7 +38,8 @@ struct fact_moment {
 #define FACT_SITES   5
 #define FACT_MOMENTS 8
 
-/* Zero-initialise; fact_free when told. Texts that are const stay the watch's until fact_tell returned. */
+/* Zero-initialise; telling it frees it. Texts that are const stay the watch's until fact_tell returned, or are the fact's own
+ * (details_print, details_text). */
 struct fact {
 	const char *kind; /* static */
 	uint32_t process; /* world id of who lost; 0: the node */
@@ -68,8 +69,6 @@ struct fact {
 	double share;			/* of wall time; of steps where these are known */
 	struct cause_estimate estimate; /* what lost_ns and count stand for; zero: for themselves */
 	uint32_t severity;		/* 0: by the largest share (causal model, §5) */
-	double explained, unexplained;	/* of the symptom's lost time; below 0: not a notion here */
-	const uint64_t *part_ns;	/* PART_COUNT of them; NULL: states do not matter */
 	uint16_t op;			/* the traced call it is about; 0: between calls */
 	struct where_place sites[FACT_SITES];
 	unsigned nsites;
@@ -99,16 +98,21 @@ void fact_victim(const struct fact *f, const struct cause *c, struct buf *out);
 /* "1.51 s (14.8% of wall time, 312 gaps)" */
 void fact_amount(const struct fact *f, struct buf *out);
 
+/* Appends to the summary: the victim, what it did, and the amount. */
+void fact_lost(struct fact *f, const struct cause *c, const char *what);
+
 /* "~208,800": so many of what was counted, for all of the time. */
 void fact_number(const struct fact *f, uint64_t n, struct buf *out);
 
 /* "in cudaMemcpy called from load (data.py:41)", or "" where the place has neither. */
 void fact_place(const struct cause *c, const struct where_place *p, struct buf *out);
 
-/* The culprit is the process's own code at the fact's first site: "cudaMemcpy called from load (data.py:41)", in text, which
- * must stay until the fact is told; otherwise where that has no name. */
-void fact_blame_site(const struct cause *c, struct fact *f, struct buf *text,
-		     const char *otherwise);
+/* The culprit is the process's own code at the fact's first site: "cudaMemcpy called from load (data.py:41)", otherwise where
+ * that has no name. */
+void fact_blame_site(const struct cause *c, struct fact *f, const char *otherwise);
+
+/* The same as a place: "in cudaMemcpy called from load (data.py:41)". It is returned, too. */
+const char *fact_blame_place(const struct cause *c, struct fact *f);
 
 /* Whether what a watch has now must be told: first, doubled, grown more severe, or the recording is over. A fact once told
  * is told again at the end, its shares then being of the whole. */
@@ -121,9 +125,7 @@ bool fact_due_count(const struct cause *c, const struct fact_told *told, uint64_
  * (TALLY_PANES seconds) or of the recording (cause_wall_ns). */
 bool fact_material(const struct cause *c, uint64_t lost_ns, uint64_t count, uint64_t wall_ns);
 
-/* Tell it. Frees nothing; updates told, and what f lost and counts becomes that of all of the time. */
+/* Tell it, and free it. */
 int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct err *e);
-
-void fact_free(struct fact *f);
 
 #endif

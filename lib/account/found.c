@@ -26,14 +26,6 @@ void cause_found_add(struct cause_found *f, const struct cause *c, uint32_t thre
 	f->whole_count++;
 }
 
-void cause_found_merge(struct cause_found *f, const struct cause_found *other)
-{
-	f->thread = other->thread;
-	f->tiers |= other->tiers;
-	f->whole_ns += other->whole_ns;
-	f->whole_count += other->whole_count;
-}
-
 static double factor_of(uint64_t measured, uint64_t whole, double more)
 {
 	if (!measured || whole >= measured)

@@ -23,9 +23,6 @@ struct cause_found {
 void cause_found_add(struct cause_found *f, const struct cause *c, uint32_t thread, unsigned tiers,
 		     int64_t end_ns, uint64_t lost_ns);
 
-/* Adds what another sum has. */
-void cause_found_merge(struct cause_found *f, const struct cause_found *other);
-
 struct cause_estimate {
 	bool is;    /* false: all was measured, and the factors are 1 */
 	bool least; /* too little was recorded since the first pause: there was at least so much */

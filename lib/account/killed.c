@@ -6,18 +6,24 @@
 
 #define SIGNAL 0x7f /* of a status: which ended it */
 
-void cause_killed_event(struct cause_killed *k, const struct world *w, const struct event *ev)
+uint32_t cause_exited(const struct world *w, const struct event *ev)
 {
-	const struct op_def *op = world_op(w, ev->op);
 	const struct world_ctx *ctx = world_get_ctx(w, ev->ctx);
 	const struct world_thread *t = ctx ? world_get_thread(w, ctx->thread) : NULL;
 	const struct world_process *p = t ? world_get_process(w, t->process) : NULL;
+
+	return p && p->tgid == t->tid ? t->process : 0;
+}
+
+void cause_killed_event(struct cause_killed *k, const struct world *w, const struct event *ev)
+{
+	const struct op_def *op = world_op(w, ev->op);
+	uint32_t process = cause_exited(w, ev);
 	uint64_t status = 0;
 
-	if (!op || !p || p->tgid != t->tid || !event_get(ev, op, COL_STATUS, &status) ||
-	    !(status & SIGNAL))
-		return;
-	k->v[k->n++ % CAUSE_KILLED] = (struct cause_killed_one){ t->process, ev->end_ns, status };
+	if (op && process && event_get(ev, op, COL_STATUS, &status) && status & SIGNAL)
+		k->v[k->n++ % CAUSE_KILLED] =
+			(struct cause_killed_one){ process, ev->end_ns, status };
 }
 
 const struct cause_killed_one *cause_killed_child(const struct cause_killed *k,

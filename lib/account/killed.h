@@ -24,6 +24,9 @@ struct cause_killed {
 	struct cause_killed_one v[CAUSE_KILLED];
 };
 
+/* The process that ends with this PROC_EXIT event; 0: it is of a thread that is not its first. */
+uint32_t cause_exited(const struct world *w, const struct event *ev);
+
 /* A PROC_EXIT event. */
 void cause_killed_event(struct cause_killed *k, const struct world *w, const struct event *ev);
 

@@ -7,13 +7,6 @@
 
 #include "lib/event/syscall.h"
 
-static uint32_t process_of(const struct cause *c, uint32_t thread)
-{
-	const struct world_thread *t = world_get_thread(c->w, thread);
-
-	return t ? t->process : 0;
-}
-
 static bool is_main(const struct cause *c, uint32_t thread)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
@@ -25,8 +18,7 @@ static bool is_main(const struct cause *c, uint32_t thread)
 /* Whether the main thread of the process is recorded. */
 static bool has_main(const struct cause *c, uint32_t process)
 {
-	const struct tally_process *p =
-		process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+	const struct tally_process *p = tally_process_known(&c->tally, process);
 
 	for (size_t i = 0; p && i < p->threads.n; i++)
 		if (is_main(c, p->threads.v[i]))
@@ -38,7 +30,7 @@ bool loss_is_elsewhere(const struct cause *c, uint32_t process, const struct tra
 {
 	if (process < c->tally.processes.n && c->tally.processes.v[process].calls)
 		return false;
-	return c->calls || process_of(c, p->leaf) != process;
+	return c->calls || cause_process_of(c, p->leaf) != process;
 }
 
 bool loss_is_told_there(const struct cause *c, uint32_t anchor, const struct track_part *p)
@@ -72,7 +64,7 @@ static bool moves_on(const struct cause *c, uint32_t anchor, const struct track_
 /* The one of its process, which is remembered. */
 static uint32_t learn_cgroup(struct cause *c, uint32_t anchor)
 {
-	struct loss_process *victim = &c->lost_time.processes.v[process_of(c, anchor)];
+	struct loss_process *victim = &c->lost_time.processes.v[cause_process_of(c, anchor)];
 
 	if (!victim->cgroup)
 		victim->cgroup = cgroup_of(c, anchor);
@@ -85,12 +77,12 @@ static struct loss_blame blame_cpu(struct cause *c, uint32_t anchor, const struc
 
 	return (struct loss_blame){ LOSS_CPU, p->woken ? PART_RUNQ : PART_PREEMPTED,
 				    culprit_task(c->tally.culprits, p->thread, anchor,
-						 process_of(c, anchor), cgroup) };
+						 cause_process_of(c, anchor), cgroup) };
 }
 
 static struct loss_blame blame_disk(struct cause *c, uint32_t anchor, const struct track_part *p)
 {
-	const struct world_process *v = world_get_process(c->w, process_of(c, anchor));
+	const struct world_process *v = world_get_process(c->w, cause_process_of(c, anchor));
 
 	return (struct loss_blame){ LOSS_DISK, PART_DISK,
 				    culprit_device(c->tally.culprits, v ? v->node : 0, p->device) };
@@ -100,7 +92,7 @@ static struct loss_blame blame_disk(struct cause *c, uint32_t anchor, const stru
  * thread lost is all of it. */
 static struct loss_blame blame_stop(struct cause *c, uint32_t anchor, const struct track_part *p)
 {
-	uint32_t process = process_of(c, anchor), by = p->resumed_by;
+	uint32_t process = cause_process_of(c, anchor), by = p->resumed_by;
 
 	if (p->leaf == anchor && !is_main(c, anchor) && has_main(c, process))
 		return (struct loss_blame){ .family = LOSS_FAMILIES };
@@ -216,9 +208,9 @@ static uint32_t idle_culprit(struct cause *c, uint32_t anchor, const struct trac
 	/* Who ends a program ends its waits, too. */
 	if (!thread || (p->leaf == anchor && 2 * p->unended_ns > p->ns))
 		return 0;
-	if (process_of(c, thread) == process_of(c, anchor))
+	if (cause_process_of(c, thread) == cause_process_of(c, anchor))
 		return culprit_holder(c->tally.culprits, thread, false);
-	return culprit_task(c->tally.culprits, thread, anchor, process_of(c, anchor), 0);
+	return culprit_task(c->tally.culprits, thread, anchor, cause_process_of(c, anchor), 0);
 }
 
 /* Nobody asked, or an answer did not come. */
@@ -235,7 +227,7 @@ static bool is_outside(const struct cause *c, const struct track_part *p)
 struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct track_part *p,
 				  bool at_most)
 {
-	const struct world_process *v = world_get_process(c->w, process_of(c, anchor));
+	const struct world_process *v = world_get_process(c->w, cause_process_of(c, anchor));
 	bool beside = p->leaf != anchor;
 	enum part state = state_of(p, beside);
 	struct loss_blame b = { LOSS_IDLE, state, 0, state };

@@ -13,10 +13,8 @@ bool cause_lossy_add(struct cause_lossy *l, uint32_t thread, int64_t start_ns, i
 {
 	struct cause_lossy_thread *th;
 
-	while (l->v.n <= thread) {
-		if (!vec_push(&l->v, (struct cause_lossy_thread){ 0 }))
-			return false;
-	}
+	if (!vec_reach(&l->v, thread))
+		return false;
 	th = &l->v.v[thread];
 	th->v[th->n % CAUSE_LOSSY].start_ns = start_ns;
 	th->v[th->n % CAUSE_LOSSY].end_ns = end_ns;

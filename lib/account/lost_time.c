@@ -12,13 +12,6 @@
 #include "lib/account/loss_blame.h"
 #include "lib/account/loss_gaps.h"
 
-static uint32_t process_of(const struct cause *c, uint32_t thread)
-{
-	const struct world_thread *t = world_get_thread(c->w, thread);
-
-	return t ? t->process : 0;
-}
-
 /* ---- losses ---- */
 
 static void panes_free(struct loss *x)
@@ -250,7 +243,7 @@ static bool blamed_add(struct lost_time *l, uint32_t process, uint32_t anchor,
 static bool idle_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 		     const struct track_part *p, bool at_most, bool only_outside)
 {
-	uint32_t process = process_of(c, anchor);
+	uint32_t process = cause_process_of(c, anchor);
 	struct loss_blame b = loss_blame_idle(c, anchor, p, at_most);
 	struct track_part in = *p;
 
@@ -271,7 +264,7 @@ static bool idle_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 static bool part_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 		     const struct track_part *p, bool only_outside)
 {
-	uint32_t process = process_of(c, anchor);
+	uint32_t process = cause_process_of(c, anchor);
 	const struct line_culprit *who;
 	struct loss_blame b;
 
@@ -369,7 +362,7 @@ static bool mark_dropped(struct lost_time *l, struct cause *c)
 {
 	for (size_t i = 0; i < path_tracks_count(c->tracks); i++) {
 		struct track t = path_tracks_get(c->tracks, i);
-		uint32_t process = process_of(c, t.anchor);
+		uint32_t process = cause_process_of(c, t.anchor);
 
 		if (!vec_reach(&l->processes, process))
 			return false;
@@ -437,7 +430,7 @@ static bool add_track(struct lost_time *l, struct cause *c, size_t i, bool only_
 		      struct track_parts *parts)
 {
 	struct track t = path_tracks_get(c->tracks, i);
-	uint32_t process = process_of(c, t.anchor);
+	uint32_t process = cause_process_of(c, t.anchor);
 	uint64_t span = 0;
 
 	if (!process || l->processes.v[process].dropped)

@@ -25,7 +25,7 @@ struct bytes name_process(const struct world *w, const struct tally *t, uint32_t
 
 struct bytes name_process_first(const struct world *w, const struct tally *t, uint32_t process)
 {
-	const struct tally_process *p = process < t->processes.n ? &t->processes.v[process] : NULL;
+	const struct tally_process *p = tally_process_known(t, process);
 	const struct world_image *im = p && p->image ? world_get_image(w, p->image) : NULL;
 	struct bytes name = { 0 };
 
@@ -60,7 +60,7 @@ void name_victim(struct buf *out, const struct world *w, const struct tally *t, 
 
 struct bytes name_cmdline(const struct world *w, const struct tally *t, uint32_t process)
 {
-	const struct tally_process *p = process < t->processes.n ? &t->processes.v[process] : NULL;
+	const struct tally_process *p = tally_process_known(t, process);
 	const struct world_image *im = p && p->image ? world_get_image(w, p->image) : NULL;
 
 	return im ? world_text(w, im->cmdline) : (struct bytes){ 0 };

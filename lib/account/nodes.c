@@ -18,10 +18,8 @@ static struct cause_node *node_at(struct cause_nodes *n, const struct world *w, 
 	if (node > CAUSE_NODES)
 		return NULL;
 	*nomem = true;
-	while (n->v.n <= node) {
-		if (!vec_push(&n->v, (struct cause_node){ 0 }))
-			return NULL;
-	}
+	if (!vec_reach(&n->v, node))
+		return NULL;
 	return &n->v.v[node];
 }
 

@@ -4,17 +4,18 @@
 
 #include <inttypes.h>
 
-void sampling_command_elsewhere(const struct cause *c, uint32_t pid, struct buf *out)
+#include "lib/account/details.h"
+
+const char *sampling_command_elsewhere(const struct cause *c, uint32_t pid, struct finding *to)
 {
 	/* The recorder samples by default; one that did not was told so, perhaps by its configuration. */
-	buf_printf(out, "sudo ingero-record%s -p %" PRIu32 " --duration 10s",
-		   c->sampled ? "" : " -F 99", pid);
+	return details_print(to, "sudo ingero-record%s -p %" PRIu32 " --duration 10s",
+			     c->sampled ? "" : " -F 99", pid);
 }
 
-void sampling_command(const struct cause *c, uint32_t pid, struct buf *out)
+const char *sampling_command(const struct cause *c, uint32_t pid, struct finding *to)
 {
-	if (c->sampled)
-		buf_printf(out, "ingero-stat -e sample --by line -p %" PRIu32 " run.ige", pid);
-	else
-		sampling_command_elsewhere(c, pid, out);
+	if (!c->sampled)
+		return sampling_command_elsewhere(c, pid, to);
+	return details_print(to, "ingero-stat -e sample --by line -p %" PRIu32 " run.ige", pid);
 }

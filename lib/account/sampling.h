@@ -6,12 +6,12 @@
 #ifndef INGERO_ACCOUNT_SAMPLING_H
 #define INGERO_ACCOUNT_SAMPLING_H
 
-#include "lib/base/buf.h"
 #include "lib/account/analysis_state.h"
+#include "lib/model/finding.h"
 
 /* For a process of the recording. */
-void sampling_command(const struct cause *c, uint32_t pid, struct buf *out);
+const char *sampling_command(const struct cause *c, uint32_t pid, struct finding *to);
 /* For one whose calls nobody recorded. */
-void sampling_command_elsewhere(const struct cause *c, uint32_t pid, struct buf *out);
+const char *sampling_command_elsewhere(const struct cause *c, uint32_t pid, struct finding *to);
 
 #endif

@@ -74,14 +74,18 @@ uint64_t tally_window(const struct tally_pane *panes, int64_t pane, uint64_t *co
 	return ns;
 }
 
-bool tally_counted(const struct tally *t, uint32_t process, const struct line_culprit *c)
+/* Whether a thread of the process waited for another of it, which was kept by this one: that one's interval has ended before, and
+ * is counted. */
+static bool is_counted(const struct tally *t, uint32_t process, const struct line_culprit *c)
 {
 	const struct line_culprit *holder = c ? culprit_get(t->culprits, c->via) : NULL;
 
 	return holder && holder->process == process;
 }
 
-bool tally_moves_on(const struct tally *t, uint32_t thread, const struct line_culprit *holder)
+/* Two threads that want a Python interpreter wait for each other, and that is one fact: lost is what the one that makes calls
+ * waits for. While that one holds it, the program moves on, and what another waits is not lost to it. */
+static bool moves_on(const struct tally *t, uint32_t thread, const struct line_culprit *holder)
 {
 	return holder && holder->kind == CULPRIT_HOLDER && holder->gil &&
 	       holder->thread < t->threads.n && t->threads.v[holder->thread].calls &&
@@ -121,7 +125,7 @@ bool tally_interval(struct tally *t, const struct line_piece *p)
 		const struct line_culprit *who = culprit_get(t->culprits, c->culprit);
 
 		if (PARTS_HOST >> c->part & 1 &&
-		    (tally_moves_on(t, p->thread, who) || tally_counted(t, p->process, who)))
+		    (moves_on(t, p->thread, who) || is_counted(t, p->process, who)))
 			not_lost += c->ns;
 	}
 	/* More than it: with waits before this one, which were counted. */

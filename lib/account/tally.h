@@ -105,18 +105,15 @@ static inline struct tally_thread *tally_thread(struct tally *t, uint32_t proces
 }
 
 /* NULL: it is not in the books. */
+static inline struct tally_process *tally_process_known(const struct tally *t, uint32_t process)
+{
+	return process < t->processes.n ? &t->processes.v[process] : NULL;
+}
+
 static inline struct tally_thread *tally_thread_known(const struct tally *t, uint32_t thread)
 {
 	return thread < t->threads.n && t->threads.v[thread].seen ? &t->threads.v[thread] : NULL;
 }
-
-/* Two threads that want a Python interpreter wait for each other, and that is one fact: lost is what the one that makes calls
- * waits for. While that one holds it, the program moves on, and what another waits is not lost to it. */
-bool tally_moves_on(const struct tally *t, uint32_t thread, const struct line_culprit *holder);
-
-/* Whether a thread of the process waited for another of it, which was kept by this one: that one's interval has ended before, and
- * is counted. */
-bool tally_counted(const struct tally *t, uint32_t process, const struct line_culprit *c);
 
 /* An off-CPU interval: what the host took in it, and on which CPU it waited. */
 bool tally_interval(struct tally *t, const struct line_piece *p);

@@ -42,34 +42,46 @@ static void worst_add(struct toll *t, const struct fact_moment *m)
 bool toll_add(const struct cause *c, struct toll *t, uint32_t thread, uint16_t op, int64_t start_ns,
 	      int64_t end_ns, uint64_t lost_ns)
 {
-	struct fact_moment m = { .end_ns = end_ns,
-				 .dur_ns = (uint64_t)(end_ns - start_ns),
-				 .lost_ns = lost_ns,
-				 .thread = thread,
-				 .op = op };
-	struct toll_thread *th = thread_of(t, thread);
+	return toll_add_moment(c, t,
+			       &(struct fact_moment){ .end_ns = end_ns,
+						      .dur_ns = (uint64_t)(end_ns - start_ns),
+						      .lost_ns = lost_ns,
+						      .thread = thread,
+						      .op = op },
+			       t->whole ? 0 : 1u << op_tier(op));
+}
+
+bool toll_add_moment(const struct cause *c, struct toll *t, const struct fact_moment *m,
+		     unsigned tiers)
+{
+	struct toll_thread *th = thread_of(t, t->lanes ? 0 : m->thread);
+	int64_t start_ns = m->end_ns - (int64_t)m->dur_ns, pane = m->end_ns / TALLY_PANE_NS;
 
 	if (!th)
 		return false;
 	if (t->count == 0 || start_ns < t->first_ns)
 		t->first_ns = start_ns;
-	if (t->count == 0 || end_ns > t->last_ns)
-		t->last_ns = end_ns;
-	t->ns += lost_ns;
+	if (t->count == 0 || m->end_ns > t->last_ns)
+		t->last_ns = m->end_ns;
+	t->ns += m->lost_ns;
 	t->count++;
-	cause_found_add(&t->found, c, thread, t->whole ? 0 : 1u << op_tier(op), end_ns, lost_ns);
-	th->ns += lost_ns;
+	cause_found_add(&t->found, c, m->thread, tiers, m->end_ns, m->lost_ns);
+	th->ns += m->lost_ns;
 	t->worst_ns = th->ns > t->worst_ns ? th->ns : t->worst_ns;
-	if (end_ns / TALLY_PANE_NS > th->newest)
-		th->newest = end_ns / TALLY_PANE_NS;
-	tally_pane_add(th->panes, end_ns / TALLY_PANE_NS, lost_ns, 1);
-	worst_add(t, &m);
+	th->newest = pane > th->newest ? pane : th->newest;
+	tally_pane_add(th->panes, pane, m->lost_ns, 1);
+	worst_add(t, m);
 	return true;
 }
 
-struct toll_lately toll_lately(const struct toll *t, int64_t pane)
+/* Of the last TALLY_PANES seconds up to and including `pane`: what was lost, how often, and most by one thread. */
+struct lately {
+	uint64_t ns, count, worst_ns;
+};
+
+static struct lately sum_lately(const struct toll *t, int64_t pane)
 {
-	struct toll_lately sum = { 0 };
+	struct lately sum = { 0 };
 
 	for (size_t i = 0; i < t->threads.n; i++) {
 		uint64_t n, ns = tally_window(t->threads.v[i].panes, pane, &n);
@@ -101,9 +113,21 @@ bool toll_settle(struct toll *t, int64_t pane)
 	return true;
 }
 
+static double share_of(const struct toll *t, double ns, uint64_t wall)
+{
+	return wall ? ns / (double)wall / (t->lanes ? t->lanes : 1) : 0;
+}
+
+double toll_share(const struct cause *c, const struct toll *t)
+{
+	struct cause_estimate e = cause_found_estimate(&t->found, c, t->ns, t->count);
+
+	return share_of(t, (double)t->worst_ns * e.ns_factor, cause_wall_ns(c));
+}
+
 bool toll_due(const struct cause *c, const struct toll *t, int64_t pane, double *share)
 {
-	struct toll_lately sum = { t->ns, t->count, t->worst_ns };
+	struct lately sum = { t->ns, t->count, t->worst_ns };
 	double factor = 1;
 	uint64_t wall;
 
@@ -114,13 +138,13 @@ bool toll_due(const struct cause *c, const struct toll *t, int64_t pane, double 
 		factor = e.ns_factor;
 	} else {
 		wall = cause_found_window_ns(&t->found, c, pane);
-		sum = toll_lately(t, pane);
+		sum = sum_lately(t, pane);
 	}
-	*share = wall ? (double)sum.worst_ns * factor / (double)wall : 0;
+	*share = share_of(t, (double)sum.worst_ns * factor, wall);
 	if (c->ended && t->told.revision)
 		return true;
 	return fact_material(c, (uint64_t)((double)sum.ns * factor), sum.count, wall) &&
-	       *share >= c->opt.min_share && fact_due(c, &t->told, t->ns, *share);
+	       (t->lanes || *share >= c->opt.min_share) && fact_due(c, &t->told, t->ns, *share);
 }
 
 static int by_time(const void *a, const void *b)

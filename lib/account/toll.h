@@ -26,6 +26,7 @@ struct toll {
 	uint64_t ns, count;
 	struct cause_found found;
 	bool whole; /* it is all there, whichever calls were recorded */
+	uint32_t lanes; /* not 0: threads are not told apart; so many lose side by side, of whom it is one's on average */
 	int64_t first_ns, last_ns;
 	uint64_t worst_ns;		 /* most that one thread lost */
 	VEC(struct toll_thread) threads; /* that lost something lately */
@@ -39,18 +40,18 @@ struct toll {
 /* Something of this thread from start to end lost lost_ns; op is what it was, 0 between calls. False: out of memory. */
 bool toll_add(const struct cause *c, struct toll *t, uint32_t thread, uint16_t op, int64_t start_ns,
 	      int64_t end_ns, uint64_t lost_ns);
-
-/* Of the last TALLY_PANES seconds up to and including `pane`: what was lost, how often, and most by one thread. */
-struct toll_lately {
-	uint64_t ns, count, worst_ns;
-};
-struct toll_lately toll_lately(const struct toll *t, int64_t pane);
+/* The same of a moment, found by calls of these tiers (1 << enum op_tier, or-ed). */
+bool toll_add_moment(const struct cause *c, struct toll *t, const struct fact_moment *m,
+		     unsigned tiers);
 
 /* Keep no seconds of threads that lost nothing in these. False: out of memory. */
 bool toll_settle(struct toll *t, int64_t pane);
 
 /* Whether it must be told now (pane as in settle), and then as which share of wall time of its worst-hit thread. */
 bool toll_due(const struct cause *c, const struct toll *t, int64_t pane, double *share);
+
+/* The share that one thread lost of all wall time, as far as what was measured stands for it. */
+double toll_share(const struct cause *c, const struct toll *t);
 
 /* Amounts, times and moments of the toll. */
 void toll_fill(const struct cause *c, const struct toll *t, struct fact *f);

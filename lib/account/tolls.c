@@ -6,11 +6,11 @@
 
 #include <stdlib.h>
 
-void *tolls_row(struct tolls *t, const struct tolls_def *def, uint32_t process, uint32_t of,
-		bool *nomem)
+void *tolls_row_keyed(struct tolls *t, const struct tolls_def *def, uint32_t process, uint64_t key,
+		      bool *nomem)
 {
-	uint64_t key = (uint64_t)process << 32 | of, at;
 	struct toll_row *r;
+	uint64_t at;
 
 	t->def = def;
 	if (nomem)
@@ -33,8 +33,10 @@ void *tolls_row(struct tolls *t, const struct tolls_def *def, uint32_t process, 
 		t->v.n++;
 	t->v.v[at] = r;
 	r->process = process;
-	r->of = of;
+	r->of = (uint32_t)key;
+	r->key = key;
 	r->at = (uint32_t)at;
+	r->toll.lanes = def->one_lane;
 	return r;
 }
 
@@ -47,29 +49,37 @@ bool tolls_add(const struct cause *c, struct tolls *t, struct toll_row *r, uint3
 
 static int tell(struct tolls *t, struct cause *c, struct toll_row *r, double share, struct err *e)
 {
-	struct telling telling = { .f = { .kind = t->def->kind,
-					  .process = r->process,
-					  .share = share,
-					  .counted = t->def->counted,
-					  .explained = -1,
-					  .unexplained = -1 } };
-	struct fact *f = &telling.f;
-	int rc;
+	const struct tolls_def *def = t->def;
+	struct fact f = {
+		.kind = def->kind, .process = r->process, .share = share, .counted = def->counted
+	};
 
 	if (share > r->toll.told.worst_share)
 		r->toll.told.worst_share = share;
-	toll_fill(c, &r->toll, f);
-	f->nsites = where_top(&t->where, r->at, f->sites, FACT_SITES);
-	f->op = f->nsites ? f->sites[0].op : 0;
-	t->def->tell(t, c, r, &telling);
-	rc = telling.where.failed || telling.who.failed || telling.more.failed
-		     ? err_nomem(e)
-		     : fact_tell(c, f, &r->toll.told, e);
-	fact_free(f);
-	buf_free(&telling.where);
-	buf_free(&telling.who);
-	buf_free(&telling.more);
-	return rc;
+	toll_fill(c, &r->toll, &f);
+	for (unsigned i = 0; i < f.nmoments && def->moment; i++)
+		f.moments[i].text = def->moment;
+	f.nsites = where_top(&t->where, r->at, f.sites, FACT_SITES);
+	f.op = f.nsites ? f.sites[0].op : 0;
+	if (def->blamed)
+		fact_blame_site(c, &f, def->blamed);
+	def->tell(t, c, r, &f);
+	return fact_tell(c, &f, &r->toll.told, e);
+}
+
+static bool is_due(const struct tolls_def *def, const struct cause *c, const struct toll_row *r,
+		   int64_t pane, double *share)
+{
+	if (def->due)
+		return def->due(c, r, pane, share);
+	return toll_due(c, &r->toll, pane, share) &&
+	       (*share >= def->min_share || (c->ended && r->toll.told.revision));
+}
+
+bool tolls_due_count(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
+{
+	*share = 0;
+	return fact_due_count(c, &r->toll.told, r->toll.count);
 }
 
 int tolls_settle(void *state, struct cause *c, int64_t pane, struct err *e)
@@ -85,19 +95,16 @@ int tolls_settle(void *state, struct cause *c, int64_t pane, struct err *e)
 			continue;
 		if (pane != INT64_MAX && !toll_settle(&r->toll, pane))
 			return err_nomem(e);
-		if (t->def->due ? t->def->due(c, r, pane, &share)
-				: toll_due(c, &r->toll, pane, &share))
+		if (is_due(t->def, c, r, pane, &share))
 			rc = tell(t, c, r, share, e);
 	}
 	return rc;
 }
 
-static void row_free(struct tolls *t, struct toll_row *r)
+static void row_free(struct toll_row *r)
 {
 	if (!r)
 		return;
-	if (t->def->free)
-		t->def->free(r);
 	toll_free(&r->toll);
 	free(r);
 }
@@ -107,16 +114,15 @@ bool tolls_forget(void *state, struct cause *c, uint32_t process)
 {
 	struct tolls *t = state;
 
-	(void)c;
 	for (uint32_t i = 0; i < t->v.n; i++) {
 		struct toll_row *r = t->v.v[i];
 
 		if (!r || r->process != process || r->toll.told.revision)
 			continue;
-		map_del(&t->by, (uint64_t)r->process << 32 | r->of);
+		map_del(&t->by, r->key);
 		if (!where_forget(&t->where, i) || !vec_push(&t->unused, i))
 			return false;
-		row_free(t, r);
+		row_free(r);
 		t->v.v[i] = NULL;
 	}
 	return true;
@@ -127,7 +133,7 @@ void tolls_free(void *state)
 	struct tolls *t = state;
 
 	for (size_t i = 0; i < t->v.n; i++)
-		row_free(t, t->v.v[i]);
+		row_free(t->v.v[i]);
 	vec_free(&t->v);
 	vec_free(&t->unused);
 	map_free(&t->by);

@@ -15,25 +15,23 @@
 struct toll_row {
 	uint32_t process, of; /* of: what tells it apart from others of the process */
 	uint32_t at;	      /* its number: subject of its places in struct tolls */
+	uint64_t key;
 	struct toll toll;
-};
-
-/* A row as it is being told. f has kind, process, counted, share, amounts, times, moments and sites already. Texts of f may
- * be kept in the buffers. */
-struct telling {
-	struct fact f;
-	struct buf where, who, more;
 };
 
 struct tolls_def {
 	const char *kind, *counted;
 	size_t row;    /* bytes */
 	uint32_t most; /* rows; 0: as many as there are */
-	/* NULL: toll_due. */
+	bool one_lane; /* threads are not told apart */
+	double min_share;
+	const char *moment; /* what the worst moments are called; NULL: by what was called */
+	const char *
+		blamed; /* what of the process's own is to blame where the first site has no name; NULL: tell says */
+	/* NULL: toll_due, and min_share. */
 	bool (*due)(const struct cause *c, const struct toll_row *r, int64_t pane, double *share);
-	/* What it is called, proven by and mended with. */
-	void (*tell)(void *state, const struct cause *c, struct toll_row *r, struct telling *t);
-	void (*free)(struct toll_row *r); /* what the row owns beside its toll; NULL: nothing */
+	/* What it is called, proven by and mended with. f has kind, process, counted, share, amounts, times, moments and sites. */
+	void (*tell)(void *state, const struct cause *c, struct toll_row *r, struct fact *f);
 };
 
 /* Zero-initialised is empty. */
@@ -47,12 +45,22 @@ struct tolls {
 
 /* The row, made and zeroed when there is none. NULL: out of memory, or (*nomem unset) there are too many. nomem may be
  * NULL for a kind that has no most. */
-void *tolls_row(struct tolls *t, const struct tolls_def *def, uint32_t process, uint32_t of,
-		bool *nomem);
+void *tolls_row_keyed(struct tolls *t, const struct tolls_def *def, uint32_t process, uint64_t key,
+		      bool *nomem);
+
+/* The same by what tells it apart of the process's. */
+static inline void *tolls_row(struct tolls *t, const struct tolls_def *def, uint32_t process,
+			      uint32_t of, bool *nomem)
+{
+	return tolls_row_keyed(t, def, process, (uint64_t)process << 32 | of, nomem);
+}
 
 /* This call or stretch lost lost_ns of its row's; it counts where it stands in the program, too. False: out of memory. */
 bool tolls_add(const struct cause *c, struct tolls *t, struct toll_row *r, uint32_t thread,
 	       const struct event *ev, uint64_t lost_ns);
+
+/* For struct tolls_def: of rows whose tolls have no time, only a count. */
+bool tolls_due_count(const struct cause *c, const struct toll_row *r, int64_t pane, double *share);
 
 /* For struct watch_def: of a state that begins with a struct tolls. */
 int tolls_settle(void *state, struct cause *c, int64_t pane, struct err *e);

@@ -49,7 +49,7 @@ struct watch_def {
 	/* A CUDA graph was captured, instantiated, launched or destroyed (gpustate/graphs.h). */
 	bool (*graph)(void *state, struct cause *c, const struct graph_told *t);
 	/* The stream is over: what is known now only is told before anything is looked at. */
-	bool (*ends)(void *state);
+	bool (*ends)(void *state, struct cause *c);
 	/* A second of event time is over (its number), or the recording is (INT64_MAX): tell what is due. */
 	int (*settle)(void *state, struct cause *c, int64_t pane, struct err *e);
 	/* The process ended long ago and nothing told in the end can be of it any more (account/ended.h): let go of what is

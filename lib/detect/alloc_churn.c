@@ -79,17 +79,14 @@ static void fixes(struct fact *f, const struct churn *k, bool python)
 		0, k->row.toll.ns, "from nothing to all of it, as the pool has to grow or not");
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct churn *k = (struct churn *)r;
 	double n = (double)r->toll.count;
-	struct fact *f = &t->f;
 	const struct where_place *top = &f->sites[0];
 
-	(void)state;
 	if (r->of)
 		f->identity = "pinned";
-	fact_blame_site(c, f, &t->where, "its own allocations");
 	fact_victim(f, c, &f->summary);
 	buf_printf(&f->summary, " %s and frees the same %s%s again and again, for ",
 		   r->of ? "pins" : "allocates",
@@ -106,9 +103,11 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	fixes(f, k, f->nsites && name_python(c->w, top->stack));
 }
 
-static const struct tolls_def churn = {
-	.kind = "alloc-churn", .counted = "pairs", .row = sizeof(struct churn), .tell = tell
-};
+static const struct tolls_def churn = { .kind = "alloc-churn",
+					.counted = "pairs",
+					.row = sizeof(struct churn),
+					.blamed = "its own allocations",
+					.tell = tell };
 
 /* Torch's: it gives back what is allocated again at once. */
 static bool empties_cache(const struct world *w, uint32_t stack)

@@ -238,9 +238,8 @@ static uint64_t calls_of(const struct cause *c, uint32_t thread)
 static int record(struct cause *c, const struct record *r, struct err *e)
 {
 	uint32_t node;
+	bool ok = watches_record(c, r);
 
-	if (!watches_record(c, r))
-		return err_nomem(e);
 	switch (r->kind) {
 	case RECORD_SESSION:
 		starts(c, r->u.SESSION.start_ns);
@@ -250,18 +249,14 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		c->has_session = true;
 		c->sampled |=
 			REC_HAS(r, SESSION, cpu_samples_hz) && r->u.SESSION.cpu_samples_hz > 0;
-		if (REC_HAS(r, SESSION, off_cpu))
-			c->off_cpu_known = true;
-		if (REC_HAS(r, SESSION, pid) &&
-		    !culprits_recorded_by(c->tally.culprits, r->u.SESSION.node, r->u.SESSION.pid,
-					  r->u.SESSION.pid_start_ns))
-			return err_nomem(e);
+		if (REC_HAS(r, SESSION, pid))
+			ok &= culprits_recorded_by(c->tally.culprits, r->u.SESSION.node,
+						   r->u.SESSION.pid, r->u.SESSION.pid_start_ns);
 		break;
 	case RECORD_CLOCK:
 		node = REC_HAS(r, CLOCK, node) ? r->u.CLOCK.node : 0;
-		if (!clock(c, &r->u.CLOCK, REC_HAS(r, CLOCK, boot_ns), node) ||
-		    !cause_nodes_record(&c->nodes, c->w, r))
-			return err_nomem(e);
+		ok &= clock(c, &r->u.CLOCK, REC_HAS(r, CLOCK, boot_ns), node) &&
+		      cause_nodes_record(&c->nodes, c->w, r);
 		if (c->has_start && r->u.CLOCK.mono_ns > c->end_ns)
 			c->end_ns = r->u.CLOCK.mono_ns;
 		if (REC_HAS(r, CLOCK, source) && bytes_equal(r->u.CLOCK.source, bytes_of("end")))
@@ -270,25 +265,21 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 	case RECORD_NAME:
 		world_rename(c->w, r->u.NAME.thread, r->u.NAME.time_ns,
 			     world_string(c->w, r->u.NAME.comm));
-		if (world_failed(c->w))
-			return err_nomem(e);
+		ok &= !world_failed(c->w);
 		break;
 	case RECORD_KERNEL:
 		if (!launched_name(&c->kernels, r))
 			cause_gives_up(c);
 		break;
 	case RECORD_FILE:
-		if (!cause_files_record(&c->files, r))
-			return err_nomem(e);
+		ok &= cause_files_record(&c->files, r);
 		break;
 	case RECORD_SOCKET:
 	case RECORD_PEER:
-		if (!cause_peers_record(&c->peers, r))
-			return err_nomem(e);
+		ok &= cause_peers_record(&c->peers, r);
 		break;
 	case RECORD_NODE:
-		if (!cause_nodes_record(&c->nodes, c->w, r))
-			return err_nomem(e);
+		ok &= cause_nodes_record(&c->nodes, c->w, r);
 		break;
 	case RECORD_LOSS:
 		c->lost_by_record += r->u.LOSS.count;
@@ -297,12 +288,10 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		break;
 	case RECORD_UNCOVERED:
 	case RECORD_COVERAGE:
-		if (!uncovered_record(&c->uncovered, r))
-			return err_nomem(e);
+		ok &= uncovered_record(&c->uncovered, r);
 		break;
 	case RECORD_PAUSED:
-		if (!paused_record(&c->paused, r))
-			return err_nomem(e);
+		ok &= paused_record(&c->paused, r);
 		break;
 	case RECORD_COST:
 		c->traps_known |= REC_HAS(r, COST, calls_ns);
@@ -319,22 +308,19 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 			break;
 		if (c->has_start && r->u.OPEN.time_ns > c->end_ns)
 			c->end_ns = r->u.OPEN.time_ns;
-		if (!open_calls_add(&c->open, &r->u.OPEN))
-			return err_nomem(e);
+		ok &= open_calls_add(&c->open, &r->u.OPEN);
 		break;
 	case RECORD_ASLEEP:
-		if (!cause_asleep_record(&c->asleep, c->w, r, calls_of(c, r->u.ASLEEP.thread)))
-			return err_nomem(e);
+		ok &= cause_asleep_record(&c->asleep, c->w, r, calls_of(c, r->u.ASLEEP.thread));
 		break;
 	case RECORD_SAMPLE:
-		if (!cause_cgroups_record(&c->cgroups, r) ||
-		    !cause_nodes_record(&c->nodes, c->w, r))
-			return err_nomem(e);
+		ok &= cause_cgroups_record(&c->cgroups, r) &&
+		      cause_nodes_record(&c->nodes, c->w, r);
 		break;
 	default:
 		break;
 	}
-	return 0;
+	return ok ? 0 : err_nomem(e);
 }
 
 /* How many of the events, from the first on, end in the same second as that. */
@@ -446,7 +432,6 @@ static int still_asleep(void *cause, uint32_t thread, struct event *ev, struct e
 {
 	struct cause *c = cause;
 
-	(void)thread;
 	if (impossible(c, ev))
 		return 1;
 	starts(c, event_start(ev));

@@ -14,6 +14,7 @@
 #include "lib/base/human.h"
 #include "lib/detect/hung.h"
 #include "lib/detect/watches.h"
+#include "lib/account/details.h"
 
 static const char collective_hang[] = "collective-hang";
 
@@ -35,11 +36,7 @@ static unsigned wants(const struct op_def *op)
 
 static struct hung_process *process_of(struct hung *h, uint32_t process)
 {
-	while (h->processes.n <= process) {
-		if (!vec_push(&h->processes, (struct hung_process){ 0 }))
-			return NULL;
-	}
-	return &h->processes.v[process];
+	return vec_reach(&h->processes, process) ? &h->processes.v[process] : NULL;
 }
 
 /* An outermost call of the thread returned: so did what was open inside it, and it itself. At the end of one file it may have been
@@ -89,8 +86,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
 {
 	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
-	const struct world_thread *t = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
-	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+	uint32_t process = cause_exited(c->w, ev);
 	struct hung *h = state;
 	struct hung_process *of;
 
@@ -98,9 +94,9 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 		if (h->calls.v[i].open.thread == ctx->thread && !h->calls.v[i].returned)
 			h->calls.v[i].ended_ns = ev->end_ns;
 	}
-	if (!p || p->tgid != t->tid || t->process >= h->processes.n)
+	if (!process || process >= h->processes.n)
 		return true;
-	of = &h->processes.v[t->process];
+	of = &h->processes.v[process];
 	of->ended = true;
 	of->ended_ns = ev->end_ns;
 	of->status = 0;
@@ -262,10 +258,11 @@ static void fixes(const struct cause *c, const struct hung *h, uint32_t process,
 {
 	const struct world_process *v =
 		world_get_process(c->w, s->late ? s->late->process : process);
-	struct buf command = { 0 };
+	static const char basis[] = "a hang has no usual length: the work goes on when it ends";
+	const char *stacks =
+		details_print(&f->found, "sudo gdb -batch -p %" PRIu32 " -ex 'thread apply all bt'",
+			      v ? v->tgid : 0);
 
-	buf_printf(&command, "sudo gdb -batch -p %" PRIu32 " -ex 'thread apply all bt'",
-		   v ? v->tgid : 0);
 	if (hung_rank_ended(h, s->late))
 		fact_fix(f,
 			 "Find out why that rank ended: what it said last, and what the kernel did",
@@ -273,19 +270,15 @@ static void fixes(const struct cause *c, const struct hung *h, uint32_t process,
 			 "the others wait until their own time limit, if they have one");
 	else if (s->differs && !s->late)
 		fact_fix(f, "Mend the collective that differs: the finding collective-mismatch",
-			 "ingero-explain --chains run.ige", 0, s->longest_ns,
-			 "a hang has no usual length: the work goes on when it ends");
+			 "ingero-explain --chains run.ige", 0, s->longest_ns, basis);
 	else if (s->late)
-		fact_fix(f, "Look at what every thread of the rank that is behind is doing",
-			 buf_text(&command), 0, s->longest_ns,
-			 "a hang has no usual length: the work goes on when it ends");
+		fact_fix(f, "Look at what every thread of the rank that is behind is doing", stacks,
+			 0, s->longest_ns, basis);
 	else
-		fact_fix(f,
-			 "Look at what every thread of it is doing, then at the device's own "
-			 "errors",
-			 buf_text(&command), 0, s->longest_ns,
-			 "a hang has no usual length: the work goes on when it ends");
-	buf_free(&command);
+		fact_fix(
+			f,
+			"Look at what every thread of it is doing, then at the device's own errors",
+			stacks, 0, s->longest_ns, basis);
 }
 
 static int tell(struct cause *c, struct hung *h, uint32_t process, const struct hung_sum *s,
@@ -295,7 +288,7 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 	const struct op_def *op = world_op(c->w, (uint16_t)s->longest->open.op);
 	uint64_t wall = cause_wall_ns(c);
 	int64_t until_ns = s->longest->open.start_ns + (int64_t)s->longest_ns;
-	struct buf victim = { 0 }, culprit = { 0 }, place = { 0 }, moment = { 0 };
+	const char *place;
 	struct fact f = { .process = process,
 			  .first_ns = s->first_ns,
 			  .last_ns = until_ns,
@@ -305,10 +298,7 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 			  .share = wall ? (double)s->longest_ns / (double)wall : 0,
 			  .severity = 3, /* work stopped */
 			  .gain = FACT_GAIN_NOTHING,
-			  .explained = -1,
-			  .unexplained = -1,
 			  .op = (uint16_t)s->longest->open.op };
-	int rc;
 
 	if (!of->kind)
 		of->kind = of->collective || (op && op->source == SOURCE_NCCL) ? collective_hang
@@ -321,19 +311,16 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 		fact_evidence(&f, "more calls were open at the end, not looked at",
 			      (double)h->unlooked_at, "calls");
 	f.nsites = where_top(&s->where, 0, f.sites, FACT_SITES);
-	fact_victim(&f, c, &victim);
-	fact_place(c, &f.sites[0], &place);
+	place = fact_blame_place(c, &f);
 	if (s->late) {
-		hung_rank_text(c, h, s, &f, &culprit);
+		hung_rank_text(c, h, s, &f);
 		buf_printf(&f.summary, "; %" PRIu64 " rank%s for it: ", s->ranks,
 			   s->ranks == 1 ? " waits" : "s wait");
 	} else {
-		f.culprit.kind = "code";
-		buf_printf(&culprit, "the call %s", buf_text(&place));
+		f.culprit.text = details_print(&f.found, "the call %s", place);
 	}
-	f.culprit.text = buf_text(&culprit);
-	buf_printf(&f.summary, "%s has not returned for %s %s", buf_text(&victim),
-		   human_ns(s->longest_ns).s, buf_text(&place));
+	fact_victim(&f, c, &f.summary);
+	buf_printf(&f.summary, " has not returned for %s %s", human_ns(s->longest_ns).s, place);
 	if (s->threads > 1)
 		buf_printf(&f.summary, " and in %" PRIu64 " more threads", s->threads - 1);
 	if (s->differs && !s->late)
@@ -347,7 +334,6 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 			   "for: look at the ranks that were not recorded, the "
 			   "network and the devices",
 			   s->unseen ? "rank that was recorded until then" : "recorded rank");
-	buf_printf(&moment, "is from here on %s, and has not returned", buf_text(&place));
 	f.moments[f.nmoments++] = (struct fact_moment){
 		.end_ns = until_ns,
 		.dur_ns = s->longest_ns,
@@ -356,25 +342,18 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 		.op = f.op,
 		.event_ns = s->longest->open.time_ns,
 		.unended = !s->longest->open.at_end,
-		.text = buf_text(&moment),
+		.text = details_print(&f.found, "is from here on %s, and has not returned", place),
 	};
 	fixes(c, h, process, s, &f);
 	if (process < c->tally.processes.n)
 		c->tally.processes.v[process].hung = true;
-	rc = fact_tell(c, &f, &of->told, e);
-	fact_free(&f);
-	buf_free(&victim);
-	buf_free(&culprit);
-	buf_free(&place);
-	buf_free(&moment);
-	return rc;
+	return fact_tell(c, &f, &of->told, e);
 }
 
 /* It was told while it was open, and is no more. */
 static int tell_returned(struct cause *c, struct hung *h, uint32_t process, struct err *e)
 {
 	struct hung_process *of = &h->processes.v[process];
-	struct buf victim = { 0 };
 	struct fact f = { .process = process,
 			  .kind = of->kind,
 			  .first_ns = of->first_ns,
@@ -382,21 +361,15 @@ static int tell_returned(struct cause *c, struct hung *h, uint32_t process, stru
 			  .lost_ns = of->told.lost_ns,
 			  .count = of->told.count,
 			  .counted = of->counted,
-			  .explained = -1,
-			  .unexplained = -1,
 			  .gain = FACT_GAIN_NOTHING,
 			  .share = of->told.worst_share };
-	int rc;
 
-	fact_victim(&f, c, &victim);
 	f.culprit.kind = "code";
 	f.culprit.text = "a call that took long";
-	buf_printf(&f.summary, "%s was in a call for more than %s, which returned in the end",
-		   buf_text(&victim), human_ns(of->told.lost_ns).s);
-	rc = fact_tell(c, &f, &of->told, e);
-	fact_free(&f);
-	buf_free(&victim);
-	return rc;
+	fact_victim(&f, c, &f.summary);
+	buf_printf(&f.summary, " was in a call for more than %s, which returned in the end",
+		   human_ns(of->told.lost_ns).s);
+	return fact_tell(c, &f, &of->told, e);
 }
 
 /* One of the calls that were told is not known to have returned: its process was killed in it, or the recording is cut. What
@@ -421,7 +394,6 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	struct hung_sum *sums;
 	int rc = 0;
 
-	(void)pane;
 	if (h->calls.n == 0)
 		return 0;
 	sums = calloc(n ? n : 1, sizeof(*sums));

@@ -7,6 +7,7 @@
  */
 #include "lib/base/human.h"
 #include "lib/detect/watches.h"
+#include "lib/account/details.h"
 #include "lib/account/fact.h"
 #include "lib/gpustate/clocks.h"
 
@@ -16,15 +17,12 @@ struct state {
 	struct fact_told told[CLOCKS_PAIRS]; /* by pair */
 };
 
-static void name_of(const struct cause *c, uint32_t node, struct buf *out)
+static const char *name_of(const struct cause *c, uint32_t node, struct fact *f)
 {
 	const struct world_node *n = world_get_node(c->w, node);
 	struct bytes name = n ? world_text(c->w, n->name) : (struct bytes){ 0 };
 
-	if (name.n)
-		buf_add(out, name.p, name.n);
-	else
-		buf_puts(out, "a node");
+	return name.n ? details_print(&f->found, "%.*s", (int)name.n, name.p) : "a node";
 }
 
 static int tell(struct cause *c, const struct clocks_pair *p, const struct clocks_fit *fit,
@@ -34,30 +32,22 @@ static int tell(struct cause *c, const struct clocks_pair *p, const struct clock
 	uint64_t least = (uint64_t)(ahead ? fit->low_ns : -fit->high_ns),
 		 most = (uint64_t)(ahead ? fit->high_ns : -fit->low_ns),
 		 guess = (uint64_t)(ahead ? fit->ahead_ns : -fit->ahead_ns);
-	struct buf node = { 0 }, reference = { 0 }, who = { 0 }, identity = { 0 };
 	struct fact f = { .kind = "clock-skew",
 			  .node = p->node,
 			  .first_ns = c->start_ns,
 			  .last_ns = c->settled_ns,
 			  .count = p->n,
 			  .counted = "collectives",
-			  .severity = 2,
-			  .culprit.kind = "peer",
-			  .explained = -1,
-			  .unexplained = -1 };
-	int rc;
+			  .severity = FINDING_MEDIUM,
+			  .culprit.kind = "peer" };
+	const char *node = name_of(c, p->node, &f), *reference = name_of(c, p->reference, &f);
 
-	name_of(c, p->node, &node);
-	name_of(c, p->reference, &reference);
-	buf_printf(&who, "the clock of %s", buf_text(&node));
-	buf_printf(&identity, "%s against %s", buf_text(&node), buf_text(&reference));
-	f.identity = buf_text(&identity);
-	f.culprit.text = buf_text(&who);
-	buf_printf(&f.summary, "The clock of %s stands %s %s that of %s", buf_text(&node),
-		   human_ns(guess).s, ahead ? "ahead of" : "behind", buf_text(&reference));
-	buf_printf(&f.summary, ", between %s", human_ns(least).s);
-	buf_printf(&f.summary, " and %s, by %s collectives of both", human_ns(most).s,
-		   human_count(p->n).s);
+	f.identity = details_print(&f.found, "%s against %s", node, reference);
+	f.culprit.text = details_print(&f.found, "the clock of %s", node);
+	buf_printf(&f.summary, "The clock of %s stands %s %s that of %s, between %s and %s", node,
+		   human_ns(guess).s, ahead ? "ahead of" : "behind", reference, human_ns(least).s,
+		   human_ns(most).s);
+	buf_printf(&f.summary, ", by %s collectives of both", human_count(p->n).s);
 	fact_evidence(&f, "by how much, as their ends say", (double)fit->ahead_ns, "ns");
 	fact_evidence(&f, "at least", (double)fit->low_ns, "ns");
 	fact_evidence(&f, "at most", (double)fit->high_ns, "ns");
@@ -66,15 +56,7 @@ static int tell(struct cause *c, const struct clocks_pair *p, const struct clock
 			      (double)p->breaks, "");
 	fact_fix(&f, "Keep the clocks of both by one time server", "chronyc tracking", 0, 0,
 		 "nothing is lost by it but what is seen across both");
-	rc = node.failed || reference.failed || who.failed || identity.failed
-		     ? err_nomem(e)
-		     : fact_tell(c, &f, told, e);
-	fact_free(&f);
-	buf_free(&node);
-	buf_free(&reference);
-	buf_free(&who);
-	buf_free(&identity);
-	return rc;
+	return fact_tell(c, &f, told, e);
 }
 
 static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
@@ -82,7 +64,6 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	struct state *s = state;
 	int rc = 0;
 
-	(void)pane;
 	for (size_t i = 0; i < c->clocks.pairs.n && rc == 0; i++) {
 		const struct clocks_pair *p = &c->clocks.pairs.v[i];
 		struct clocks_fit fit;

@@ -13,7 +13,7 @@
 #include "lib/base/rare.h"
 #include "lib/detect/watches.h"
 #include "lib/account/names.h"
-#include "lib/account/sum.h"
+#include "lib/account/toll.h"
 
 #define PROCESSES  64	/* that start in the recording, at a time; of more nothing is told */
 #define CALLS_KEPT 4096 /* the first of each */
@@ -67,10 +67,8 @@ RARE static struct beginning *beginning_of(struct cold *s, const struct cause *c
 	uint32_t *at;
 
 	*nomem = true;
-	while (s->by_process.n <= process) {
-		if (!vec_push(&s->by_process, 0))
-			return NULL;
-	}
+	if (!vec_reach(&s->by_process, process))
+		return NULL;
 	*nomem = false;
 	at = &s->by_process.v[process];
 	if (*at == 0) {
@@ -152,7 +150,7 @@ struct span {
 };
 
 struct start {
-	struct cause_sum sum;
+	struct toll toll;
 	struct where where;
 	VEC(struct span) spans; /* of slow calls, one after the other */
 	uint64_t covered_ns;	/* by them: threads start side by side */
@@ -191,14 +189,15 @@ static bool add_up(const struct cause *c, const struct beginning *b, struct star
 			continue;
 		}
 		warm = 0;
-		cause_sum_add(c, &s->sum,
-			      &(struct sum_worst){ .end_ns = call->end_ns,
-						   .dur_ns = call->dur_ns,
-						   .lost_ns = call->own_ns - expected,
-						   .thread = call->thread,
-						   .op = call->op,
-						   .tiers = 1u << TIER_KEPT });
-		if (!cover(s, call->end_ns - (int64_t)call->dur_ns, call->end_ns) ||
+		if (!toll_add_moment(c, &s->toll,
+				     &(struct fact_moment){ .end_ns = call->end_ns,
+							    .dur_ns = call->dur_ns,
+							    .lost_ns = call->own_ns - expected,
+							    .thread = call->thread,
+							    .op = call->op,
+							    .text = "a first call" },
+				     1u << TIER_KEPT) ||
+		    !cover(s, call->end_ns - (int64_t)call->dur_ns, call->end_ns) ||
 		    !where_add(&s->where, b->process, call->op, call->stack,
 			       call->own_ns - expected, call->dur_ns))
 			return false;
@@ -211,15 +210,11 @@ static int tell(struct cause *c, struct beginning *b, const struct start *s, str
 	struct fact f = { .kind = "cold-start",
 			  .process = b->process,
 			  .counted = "calls",
-			  .gain = FACT_GAIN_ALL,
-			  .culprit.kind = "code",
-			  .explained = -1,
-			  .unexplained = -1 };
-	struct buf place = { 0 };
+			  .gain = FACT_GAIN_ALL };
 	uint64_t until;
-	int rc;
 
-	cause_sum_fill(c, &s->sum, &f, "a first call");
+	toll_fill(c, &s->toll, &f);
+	f.share = toll_share(c, &s->toll);
 	if (s->covered_ns < f.lost_ns) {
 		f.share *= (double)s->covered_ns / (double)f.lost_ns;
 		f.one_ns = s->covered_ns;
@@ -227,24 +222,17 @@ static int tell(struct cause *c, struct beginning *b, const struct start *s, str
 	f.nsites = where_top(&s->where, b->process, f.sites, FACT_SITES);
 	f.op = f.sites[0].op;
 	until = (uint64_t)(f.last_ns - f.first_ns);
-	fact_place(c, &f.sites[0], &place);
-	f.culprit.text = buf_text(&place);
-	fact_victim(&f, c, &f.summary);
-	buf_puts(&f.summary,
-		 " starts cold: first calls took longer than the same ones later, for ");
-	fact_amount(&f, &f.summary);
+	fact_blame_place(c, &f);
+	fact_lost(&f, c, " starts cold: first calls took longer than the same ones later, for ");
 	buf_printf(&f.summary, " in its first %s of calls, mostly %s", human_ns(until).s,
 		   f.culprit.text);
 	fact_evidence(&f, "slow first calls", (double)f.count, "");
-	fact_evidence(&f, "longest", (double)s->sum.max_ns, "ns");
+	fact_evidence(&f, "longest", (double)s->toll.worst[0].lost_ns, "ns");
 	fact_evidence(&f, "from the first call to the last slow one", (double)until, "ns");
 	fact_fix(&f, "Keep the process alive between jobs, or warm it up before it is needed",
 		 "export CUDA_MODULE_LOADING=LAZY  # loads only the kernels that are used", 0,
 		 f.lost_ns, "from nothing, where each start needs all of it, to all of it");
-	rc = fact_tell(c, &f, &b->told, e);
-	buf_free(&place);
-	fact_free(&f);
-	return rc;
+	return fact_tell(c, &f, &b->told, e);
 }
 
 static int settle_one(struct cause *c, struct beginning *b, int64_t pane, struct err *e)
@@ -258,18 +246,17 @@ static int settle_one(struct cause *c, struct beginning *b, int64_t pane, struct
 	     (b->told.revision || (pane + 1) * TALLY_PANE_NS < b->calls.v[0].end_ns + SETTLED_NS)))
 		return 0;
 	s = calloc(1, sizeof(*s));
-	if (!s || !add_up(c, b, s)) {
+	if (!s)
+		return err_nomem(e);
+	s->toll.lanes = 1;
+	if (!add_up(c, b, s))
 		rc = err_nomem(e);
-		goto out;
-	}
-	if (b->told.revision ||
-	    (s->sum.ns >= MIN_NS && wall && (double)s->sum.ns >= c->opt.min_share * (double)wall))
+	else if (b->told.revision || (s->toll.ns >= MIN_NS && wall &&
+				      (double)s->toll.ns >= c->opt.min_share * (double)wall))
 		rc = tell(c, b, s, e);
-out:
-	if (s) {
-		where_free(&s->where);
-		vec_free(&s->spans);
-	}
+	toll_free(&s->toll);
+	where_free(&s->where);
+	vec_free(&s->spans);
 	free(s);
 	return rc;
 }
@@ -289,7 +276,6 @@ static bool forget(void *state, struct cause *c, uint32_t process)
 	struct cold *s = state;
 	uint32_t at = process < s->by_process.n ? s->by_process.v[process] : 0;
 
-	(void)c;
 	if (at < 2 || s->v.v[at - 2].told.revision)
 		return true;
 	s->by_process.v[process] = 1;

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "lib/base/human.h"
+#include "lib/account/details.h"
 #include "lib/account/names.h"
 
 /* One way to enter it, and who did. */
@@ -74,18 +75,16 @@ static void print_way(const struct cause *c, const struct collective_comm *comm,
 	const struct collective_rank *m = &comm->members.v[w->member];
 	const struct op_def *op = world_op(c->w, w->e->op);
 	struct where_place place = { .stack = w->e->stack };
-	struct buf who = { 0 };
 
 	buf_puts(out, op ? op->name : "?");
 	if (w->e->bytes)
 		buf_printf(out, " of %s", human_bytes(w->e->bytes).s);
-	name_victim(&who, c->w, &c->tally, m->process);
-	buf_printf(out, " on rank %" PRIu32 ", %s, ", m->rank, buf_text(&who));
+	buf_printf(out, " on rank %" PRIu32 ", ", m->rank);
+	name_victim(out, c->w, &c->tally, m->process);
+	buf_puts(out, ", ");
 	if (w->n > 1)
 		buf_printf(out, "and %" PRIu32 " more, ", w->n - 1);
 	fact_place(c, &place, out);
-	out->failed |= who.failed;
-	buf_free(&who);
 }
 
 static void add_site(struct fact *f, const struct way *w)
@@ -118,7 +117,6 @@ static int tell(struct cause *c, const struct collective_comm *comm, const struc
 	const struct collective_rank *m = &comm->members.v[odd->member];
 	const struct world_process *p = world_get_process(c->w, m->process);
 	bool first = odd->e->return_ns <= most->e->return_ns;
-	struct buf where = { 0 }, identity = { 0 };
 	struct fact f = { .kind = "collective-mismatch",
 			  .process = m->process,
 			  .counted = "ranks",
@@ -127,16 +125,12 @@ static int tell(struct cause *c, const struct collective_comm *comm, const struc
 			  .last_ns = first ? most->e->return_ns : odd->e->return_ns,
 			  .severity = FINDING_HIGH,
 			  .gain = FACT_GAIN_NOTHING,
-			  .op = odd->e->op,
-			  .explained = -1,
-			  .unexplained = -1 };
-	int rc;
+			  .op = odd->e->op };
 
-	buf_printf(&identity, "rank %" PRIu32 " of %" PRIu32, m->rank, comm->ranks);
-	f.identity = buf_text(&identity);
+	f.identity = details_print(&f.found, "rank %" PRIu32 " of %" PRIu32, m->rank, comm->ranks);
 	add_site(&f, odd);
 	add_site(&f, most);
-	fact_blame_site(c, &f, &where, "a collective");
+	fact_blame_site(c, &f, "a collective");
 	f.culprit.pid = p ? p->tgid : 0;
 	buf_printf(&f.summary, "Collective number %" PRIu64 " is not the same on all ranks: ",
 		   comm->differs_at);
@@ -152,16 +146,11 @@ static int tell(struct cause *c, const struct collective_comm *comm, const struc
 	fact_evidence(&f, "ranks of the communicator", comm->ranks, "");
 	fact_fix(&f,
 		 "Let all ranks enter the same collectives in the same order: look for one that "
-		 "only "
-		 "some enter, such as a barrier of a checkpoint, a log or a metric",
+		 "only some enter, such as a barrier of a checkpoint, a log or a metric",
 		 "export TORCH_DISTRIBUTED_DEBUG=DETAIL", 0, 0,
 		 "no time is lost by it until a rank waits for one that nobody else enters; the "
 		 "setting lets PyTorch compare the ranks before each");
-	rc = where.failed || identity.failed ? err_nomem(e) : fact_tell(c, &f, told, e);
-	buf_free(&where);
-	buf_free(&identity);
-	fact_free(&f);
-	return rc;
+	return fact_tell(c, &f, told, e);
 }
 
 int collective_mismatches_tell(struct collective_mismatches *m, struct cause *c,

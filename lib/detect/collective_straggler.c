@@ -12,6 +12,7 @@
 #include "lib/detect/collective_late.h"
 #include "lib/detect/collective_mismatch.h"
 #include "lib/detect/watches.h"
+#include "lib/account/details.h"
 #include "lib/account/fact.h"
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
@@ -184,16 +185,6 @@ static bool find_order(struct straggler *s, const struct cause *c,
 	return true;
 }
 
-static void add_pane(struct late_rank *l, int64_t at_ns, uint64_t ns)
-{
-	struct tally_pane *pane = &l->panes[(uint64_t)(at_ns / TALLY_PANE_NS) % TALLY_PANES];
-
-	if (pane->pane != at_ns / TALLY_PANE_NS)
-		*pane = (struct tally_pane){ .pane = at_ns / TALLY_PANE_NS };
-	pane->ns += ns;
-	pane->count++;
-}
-
 /* The i-th of the order was late. */
 static bool add_late(struct straggler *s, struct collective_comm *comm, size_t i, size_t in_time,
 		     const struct collective_pending *p, const struct collective_pending *done)
@@ -230,7 +221,7 @@ static bool add_late(struct straggler *s, struct collective_comm *comm, size_t i
 						 .event_ns = own->return_ns };
 	}
 	l->waiting = in_time > l->waiting ? (uint32_t)in_time : l->waiting;
-	add_pane(l, at->at_ns, ns);
+	tally_pane_add(l->panes, at->at_ns / TALLY_PANE_NS, ns, 1);
 	return keep_windows(s, l, in_time, p, ns);
 }
 
@@ -341,8 +332,6 @@ static void print_reason(const struct cause *c, const struct path_causes *why, s
 /* How long it did what of that. */
 static void add_reasons(const struct cause *c, const struct path_causes *why, struct fact *f)
 {
-	struct buf text = { 0 };
-
 	for (size_t i = 0; i < why->v.n && i < REASON_LINES; i++) {
 		const struct path_cause *cause = &why->v.v[i];
 
@@ -351,6 +340,7 @@ static void add_reasons(const struct cause *c, const struct path_causes *why, st
 
 		for (unsigned k = 0; k < cause->nlines && k < (whole ? 1 : REASON_LINES); k++) {
 			struct path_cause one = *cause;
+			struct buf text = { 0 };
 
 			one.lines[0] = cause->lines[k];
 			one.nlines = 1;
@@ -360,33 +350,24 @@ static void add_reasons(const struct cause *c, const struct path_causes *why, st
 			one.longest_ns = 0;
 			buf_puts(&text, "more than the others: ");
 			reason_print_past(&text, path_tracks_names(c->tracks), &one);
-			fact_evidence(f, buf_text(&text), (double)one.ns, "ns");
-			buf_reset(&text);
+			fact_evidence(f, details_text(&f->found, &text), (double)one.ns, "ns");
 		}
 	}
-	f->found.failed |= text.failed;
-	buf_free(&text);
 }
 
 static void recommend(const struct cause *c, const struct path_causes *why, struct fact *f)
 {
-	static const char basis[] =
-		"of the time by which it entered after the ranks that were not late";
-	struct buf command = { 0 };
-
-	if (why->v.n && path_cause_is_work(&why->v.v[0])) {
-		sampling_command(c, f->culprit.pid, &command);
+	if (why->v.n && path_cause_is_work(&why->v.v[0]))
 		fact_fix(f,
 			 "Give this rank as much to compute as the others: look at what it "
 			 "computes that they do not",
-			 buf_text(&command), 0, f->lost_ns,
+			 sampling_command(c, f->culprit.pid, &f->found), 0, f->lost_ns,
 			 "of the time by which it entered after the ranks that were not late; the "
 			 "command shows which lines it computes in");
-	} else {
+	else
 		fact_fix(f, "Mend what keeps this rank from entering with the others",
-			 "ingero-explain --per-process run.ige", 0, f->lost_ns, basis);
-	}
-	buf_free(&command);
+			 "ingero-explain --per-process run.ige", 0, f->lost_ns,
+			 "of the time by which it entered after the ranks that were not late");
 }
 
 /* ---- findings ---- */
@@ -404,11 +385,12 @@ static void add_evidence(const struct cause *c, const struct late_rank *l,
 	add_reasons(c, why, f);
 }
 
-static void print_summary(const struct cause *c, const struct late_rank *l, const char *who,
+static void print_summary(const struct cause *c, const struct late_rank *l,
 			  const struct path_causes *why, struct fact *f)
 {
 	buf_printf(&f->summary, "Rank %" PRIu32 ", %s, kept %" PRIu32 " other rank%s waiting for ",
-		   l->comm->members.v[l->member].rank, who, l->waiting, l->waiting == 1 ? "" : "s");
+		   l->comm->members.v[l->member].rank, f->culprit.text, l->waiting,
+		   l->waiting == 1 ? "" : "s");
 	fact_amount(f, &f->summary);
 	buf_puts(&f->summary, ": ");
 	print_reason(c, why, &f->summary);
@@ -429,7 +411,7 @@ static int tell_because(struct cause *c, struct late_rank *l, const struct path_
 {
 	const struct collective_rank *m = &l->comm->members.v[l->member];
 	const struct world_process *p = world_get_process(c->w, m->process);
-	struct buf who = { 0 }, identity = { 0 };
+	struct buf who = { 0 };
 	struct fact f = { .kind = "collective-straggler",
 			  .process = m->process,
 			  .first_ns = l->first_ns,
@@ -440,32 +422,25 @@ static int tell_because(struct cause *c, struct late_rank *l, const struct path_
 			  .gain = (double)l->alone_ns < ALONE * (double)l->lost_ns ? FACT_GAIN_SOME
 										   : FACT_GAIN_ALL,
 			  .share = share,
-			  .explained = -1,
-			  .unexplained = -1,
 			  .op = l->op,
 			  .nsites = 1,
 			  .nmoments = 1 };
-	int rc;
 
 	fact_victim(&f, c, &who);
-	buf_printf(&identity, "rank %" PRIu32 " of %" PRIu32, m->rank, l->comm->ranks);
-	f.identity = buf_text(&identity);
+	f.identity =
+		details_print(&f.found, "rank %" PRIu32 " of %" PRIu32, m->rank, l->comm->ranks);
 	f.culprit.kind = "process";
-	f.culprit.text = buf_text(&who);
+	f.culprit.text = details_text(&f.found, &who);
 	f.culprit.pid = p ? p->tgid : 0;
 	f.sites[0] = (struct where_place){
 		.op = l->op, .stack = l->stack, .lost_ns = l->lost_ns, .affected = l->count
 	};
 	f.moments[0] = l->worst;
 	f.moments[0].text = "entered last: the other ranks had been waiting";
-	print_summary(c, l, buf_text(&who), why, &f);
+	print_summary(c, l, why, &f);
 	add_evidence(c, l, why, &f);
 	recommend(c, why, &f);
-	rc = fact_tell(c, &f, &l->told, e);
-	fact_free(&f);
-	buf_free(&who);
-	buf_free(&identity);
-	return rc;
+	return fact_tell(c, &f, &l->told, e);
 }
 
 static int tell(struct cause *c, struct late_rank *l, double share, struct err *e)

@@ -83,7 +83,7 @@ static inline struct per_process *process_of(struct state *s, uint32_t process)
 /* What the books have of it; NULL: nothing yet. */
 static const struct tally_process *books_of(const struct cause *c, uint32_t process)
 {
-	return process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+	return tally_process_known(&c->tally, process);
 }
 
 /* NULL: out of memory. */
@@ -227,7 +227,7 @@ static const char *memory_said(const struct copies *k, uint32_t pinned)
 		      : "the process pinned no memory while it was recorded";
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct state *s = state;
 	const struct copies *k = (struct copies *)r;
@@ -235,18 +235,15 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	uint64_t moved = k->pure_bytes ? k->pure_bytes : k->bytes,
 		 took = k->pure_bytes ? k->pure_ns : r->toll.ns;
 	double rate = took ? (double)moved / (double)took * 1e9 : 0;
-	struct fact *f = &t->f;
 
 	f->identity = said[r->of];
 	f->upper_bound = k->guessed_ns * 5 > r->toll.ns;
-	fact_blame_site(c, f, &t->where, said[r->of]);
-	fact_victim(f, c, &f->summary);
-	buf_puts(&f->summary, " waited ");
-	fact_amount(f, &f->summary);
+	fact_blame_site(c, f, said[r->of]);
+	fact_lost(f, c, " waited ");
 	buf_printf(&f->summary, " for copies %s of %s", said[r->of], human_bytes(k->bytes).s);
 	buf_printf(&f->summary, " at %s/s", human_bytes((uint64_t)rate).s);
-	if (t->where.n)
-		buf_printf(&f->summary, ", mostly in %s", buf_text(&t->where));
+	if (f->culprit.text != said[r->of])
+		buf_printf(&f->summary, ", mostly in %s", f->culprit.text);
 	fact_evidence(f, "bytes copied while it waited", (double)k->bytes, "B");
 	fact_evidence(f, "bytes per copy", (double)k->bytes / (double)r->toll.count, "B");
 	fact_evidence(f, "bandwidth reached", rate, "B/s");

@@ -8,7 +8,6 @@
 
 static bool is(const struct cause *c, const struct loss *x)
 {
-	(void)c;
 	return loss_part_ns(x, PART_PREEMPTED) >= loss_part_ns(x, PART_RUNQ);
 }
 

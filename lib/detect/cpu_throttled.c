@@ -8,13 +8,8 @@
 
 #include <inttypes.h>
 
+#include "lib/account/details.h"
 #include "lib/account/names.h"
-
-static bool is(const struct cause *c, const struct loss *x)
-{
-	(void)c;
-	return loss_part_ns(x, PART_THROTTLED) > 0;
-}
 
 static void summary(const struct loss_view *f, struct buf *out)
 {
@@ -40,10 +35,11 @@ static void recommend(const struct loss_view *f, struct finding *to)
 	}
 	detect_recommend(f, to,
 			 "Raise or lift the CPU quota of the cgroup (in Kubernetes: limits.cpu)",
-			 buf_text(&command), 1,
+			 details_text(to, &command), 1,
 			 "without the quota the waits marked throttled do not happen");
-	buf_free(&command);
 }
 
-const struct detector detect_cpu_throttled = { "cpu-throttled", LOSS_THROTTLED, is, summary,
-					       recommend };
+const struct detector detect_cpu_throttled = { .kind = "cpu-throttled",
+					       .family = LOSS_THROTTLED,
+					       .summary = summary,
+					       .recommend = recommend };

@@ -9,6 +9,7 @@
 
 #include "lib/base/human.h"
 #include "lib/detect/watches.h"
+#include "lib/account/details.h"
 #include "lib/account/fact.h"
 #include "lib/account/gpus.h"
 
@@ -110,13 +111,10 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	const struct rec_SAMPLE *v = &r->u.SAMPLE;
 	struct fault_gpu *g;
 
-	(void)c;
 	if (r->kind != RECORD_SAMPLE || !REC_HAS(r, SAMPLE, gpu) || v->gpu > UINT16_MAX)
 		return true;
-	while (s->v.n <= v->gpu) {
-		if (!vec_push(&s->v, (struct fault_gpu){ 0 }))
-			return false;
-	}
+	if (!vec_reach(&s->v, v->gpu))
+		return false;
 	g = &s->v.v[v->gpu];
 	g->seen = true;
 	switch (v->metric) {
@@ -164,33 +162,25 @@ static int tell(struct cause *c, uint32_t gpu, const struct fault *k, struct fac
 {
 	const struct world_gpu *wg = world_get_gpu(c->w, gpu);
 	struct bytes uuid = gpu_uuid(c->w, gpu);
-	struct buf who = { 0 }, identity = { 0 };
+	struct buf who = { 0 };
 	struct fact f = { .kind = "device-fault",
 			  .node = wg ? wg->node : 0,
 			  .first_ns = k->first_ns,
 			  .last_ns = k->last_ns,
 			  .count = k->count,
 			  .counted = "times",
-			  .severity = k->severity,
-			  .explained = -1,
-			  .unexplained = -1 };
-	int rc;
+			  .severity = k->severity };
 
 	if (!c->ended && told->revision && told->count == k->count)
 		return 0;
 	gpu_text(c->w, gpu, &who);
-	buf_printf(&identity, "%.*s %s", (int)uuid.n, uuid.p, k->what);
-	f.identity = buf_text(&identity);
+	f.identity = details_print(&f.found, "%.*s %s", (int)uuid.n, uuid.p, k->what);
 	f.culprit.kind = "gpu";
-	f.culprit.text = buf_text(&who);
-	buf_printf(&f.summary, "%s: %s: %s", buf_text(&who), k->what, k->text);
+	f.culprit.text = details_text(&f.found, &who);
+	buf_printf(&f.summary, "%s: %s: %s", f.culprit.text, k->what, k->text);
 	f.moments[f.nmoments++] = (struct fact_moment){ .end_ns = k->first_ns, .text = k->what };
 	fact_fix(&f, k->fix, k->command, 0, 0, "the time that is lost is not known from here");
-	rc = fact_tell(c, &f, told, e);
-	fact_free(&f);
-	buf_free(&who);
-	buf_free(&identity);
-	return rc;
+	return fact_tell(c, &f, told, e);
 }
 
 static int tell_xid(struct cause *c, uint32_t gpu, struct xid_seen *x, struct err *e)
@@ -272,7 +262,6 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	struct faults *s = state;
 	int rc = 0;
 
-	(void)pane;
 	for (uint32_t i = 0; i < s->v.n && rc == 0; i++) {
 		if (s->v.v[i].seen)
 			rc = settle_gpu(&s->v.v[i], c, i, e);

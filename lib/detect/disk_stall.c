@@ -10,12 +10,6 @@
 
 #include "lib/base/human.h"
 
-static bool is(const struct cause *c, const struct loss *x)
-{
-	(void)c;
-	return loss_part_ns(x, PART_DISK) > 0;
-}
-
 /* All block I/O of the victim on the culprit device (any device when that is not known). */
 static struct cause_disk io_of(const struct loss_view *f)
 {
@@ -101,4 +95,6 @@ static void recommend(const struct loss_view *f, struct finding *to)
 			 "from nothing, if the step must wait for the data, to all of the wait");
 }
 
-const struct detector detect_disk_stall = { "disk-stall", LOSS_DISK, is, summary, recommend };
+const struct detector detect_disk_stall = {
+	.kind = "disk-stall", .family = LOSS_DISK, .summary = summary, .recommend = recommend
+};

@@ -14,12 +14,10 @@
 
 static void deaf(struct line_sink *s, const struct line_piece *p)
 {
-	(void)s, (void)p;
 }
 
 static int deaf_to_plain(struct line_sink *s, const struct line_piece *p)
 {
-	(void)s, (void)p;
 	return 0;
 }
 

@@ -8,20 +8,15 @@
 
 bool cause_ended_event(struct cause *c, const struct event *ev)
 {
-	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
-	const struct world_thread *th = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
-	const struct world_process *p = th ? world_get_process(c->w, th->process) : NULL;
-
 	/* Its first thread; those that live on are heard of. */
-	if (!p || p->tgid != th->tid)
-		return true;
-	return vec_push(&c->leaving.v, (struct leaving){ th->process, ev->end_ns });
+	uint32_t process = cause_exited(c->w, ev);
+
+	return !process || vec_push(&c->leaving.v, (struct leaving){ process, ev->end_ns });
 }
 
 static bool forget(struct cause *c, uint32_t process)
 {
-	const struct tally_process *p =
-		process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+	const struct tally_process *p = tally_process_known(&c->tally, process);
 
 	for (size_t i = 0; p && i < p->threads.n; i++) {
 		uint32_t thread = p->threads.v[i];
@@ -51,16 +46,12 @@ int cause_ended_settle(struct cause *c, struct err *e)
 	int rc = 0;
 
 	for (size_t i = 0; i < c->leaving.v.n; i++) {
-		const struct tally_process *p = v[i].process < c->tally.processes.n
-							? &c->tally.processes.v[v[i].process]
-							: NULL;
+		const struct tally_process *p = tally_process_known(&c->tally, v[i].process);
 
 		told += p && p->told;
 	}
 	for (size_t i = 0; i < c->leaving.v.n; i++) {
-		const struct tally_process *p = v[i].process < c->tally.processes.n
-							? &c->tally.processes.v[v[i].process]
-							: NULL;
+		const struct tally_process *p = tally_process_known(&c->tally, v[i].process);
 		int64_t last = p && p->last_ns > v[i].exit_ns ? p->last_ns : v[i].exit_ns;
 		bool gone = last + ENDED_NS <= c->settled_ns;
 

@@ -13,6 +13,7 @@
 #include "lib/base/rare.h"
 #include "lib/base/timetext.h"
 #include "lib/account/tolls.h"
+#include "lib/account/details.h"
 #include "lib/account/names.h"
 #include "lib/event/chain.h"
 
@@ -125,25 +126,15 @@ RARE static bool failed(struct state *s, const struct before *b, const struct li
 	return where_add(&s->tolls.where, k->row.at, p->ev->op, p->ev->stack, 0, p->ev->dur_ns);
 }
 
-RARE static bool room_for(struct state *s, uint32_t thread)
-{
-	while (s->by_thread.n <= thread) {
-		if (!vec_push(&s->by_thread, (struct before){ 0 }))
-			return false;
-	}
-	return true;
-}
-
 static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
 	struct kept_call *kept;
 	struct before *b;
 
-	(void)c;
 	if (p->open)
 		return true;
-	if (s->by_thread.n <= p->thread && !room_for(s, p->thread))
+	if (!vec_reach(&s->by_thread, p->thread))
 		return false;
 	b = &s->by_thread.v[p->thread];
 	kept = &b->v[b->n++ % CALLS_KEPT];
@@ -156,20 +147,18 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
 {
 	struct state *s = state;
-	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
-	const struct world_thread *t = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
-	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+	uint32_t process = cause_exited(c->w, ev);
 
-	for (size_t i = 0; p && p->tgid == t->tid && i < s->tolls.v.n; i++) {
+	for (size_t i = 0; process && i < s->tolls.v.n; i++) {
 		struct code *k = (struct code *)s->tolls.v.v[i];
 
-		if (k->row.process != t->process)
+		if (k->row.process != process)
 			continue;
 		k->exited = true;
 		event_get(ev, op, COL_STATUS, &k->status);
 	}
-	for (size_t i = 0; p && p->tgid == t->tid && i < s->libraries.n; i++)
-		s->libraries.v[i].ended |= s->libraries.v[i].process == t->process;
+	for (size_t i = 0; process && i < s->libraries.n; i++)
+		s->libraries.v[i].ended |= s->libraries.v[i].process == process;
 	return true;
 }
 
@@ -210,7 +199,6 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	struct buf text = { 0 };
 	size_t i = 0;
 
-	(void)c;
 	if (r->kind != RECORD_COVERAGE || !REC_HAS(r, COVERAGE, path) || v->path.n == 0 ||
 	    !REC_HAS(r, COVERAGE, process) || v->process == 0 ||
 	    bytes_equal(v->layer, bytes_of("python"))) /* which is read, not hooked */
@@ -253,17 +241,6 @@ static void calls_before(const struct cause *c, const struct before *b, struct b
 	}
 }
 
-static bool stopped(const struct cause *c, const struct code *k)
-{
-	const struct tally_process *t = k->row.process < c->tally.processes.n
-						? &c->tally.processes.v[k->row.process]
-						: NULL;
-	int64_t last = t && t->calls ? t->last_ns : k->row.toll.last_ns;
-
-	return c->ended && last - k->row.toll.last_ns <= STOPPED_NS &&
-	       (k->exited || cause_silent(c, k->row.process, last, STOPPED_NS));
-}
-
 static void fixes(struct fact *f, const struct cause *c, const struct code *k)
 {
 	bool python = f->nsites && name_python(c->w, f->sites[0].stack);
@@ -288,21 +265,14 @@ static void fixes(struct fact *f, const struct cause *c, const struct code *k)
 			 "no time is lost by it but what the program does about it");
 }
 
-static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
-{
-	(void)pane;
-	*share = 0;
-	return fact_due_count(c, &r->toll.told, r->toll.count);
-}
-
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct state *s = state;
 	const struct code *k = (struct code *)r;
 	const char *name = event_error_name(k->source, k->ret);
 	uint64_t count = r->toll.count;
-	bool stops = stopped(c, k);
-	struct fact *f = &t->f;
+	bool stops = cause_stopped(c, r->process, r->toll.last_ns, k->exited, STOPPED_NS);
+	struct buf before = { 0 }, how = { 0 };
 	char took[48];
 
 	if (mismatch(k))
@@ -312,11 +282,10 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 		      : mismatch(k)	 ? FINDING_MEDIUM
 					 : FINDING_LOW;
 	f->op = k->first_op;
-	fact_blame_site(c, f, &t->where, "a call");
 	f->moments[0] = k->moment[0];
 	f->moments[1] = k->moment[1];
 	f->nmoments = count > 1 ? 2 : 1;
-	calls_before(c, &k->before, &t->more);
+	calls_before(c, &k->before, &before);
 	fact_victim(f, c, &f->summary);
 	buf_puts(&f->summary, " got ");
 	if (name)
@@ -333,18 +302,15 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	fact_evidence(f, "return code", k->ret, "");
 	if (name)
 		fact_evidence_text(f, "its name", name);
-	if (t->more.n)
-		fact_evidence_text(f, "called before the first of them", buf_text(&t->more));
+	if (before.n)
+		fact_evidence_text(f, "called before the first of them",
+				   details_text(&f->found, &before));
 	if (sticky(k))
 		fact_evidence_text(f, "after it",
 				   "the context is of no use: each call returns the same");
 	if (k->exited) {
-		struct buf how = { 0 };
-
 		name_end(&how, k->status);
-		fact_evidence_text(f, "the process ended", buf_text(&how));
-		f->summary.failed |= how.failed;
-		buf_free(&how);
+		fact_evidence_text(f, "the process ended", details_text(&f->found, &how));
 	}
 	for (size_t i = 0; mismatch(k) && i < s->libraries.n; i++) {
 		if (s->libraries.v[i].process == r->process)
@@ -357,7 +323,8 @@ static const struct tolls_def failing = { .kind = "errors",
 					  .counted = "failed calls",
 					  .row = sizeof(struct code),
 					  .most = CODES_MAX,
-					  .due = due,
+					  .due = tolls_due_count,
+					  .blamed = "a call",
 					  .tell = tell };
 
 static void end(void *state)

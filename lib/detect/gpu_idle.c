@@ -41,12 +41,6 @@ static bool is_own_code(const struct loss *x)
 	return state_of(x) == PART_SELF && !(x->sort & LOSS_BESIDE);
 }
 
-static bool is_any(const struct cause *c, const struct loss *x)
-{
-	(void)c;
-	return x->ns > 0;
-}
-
 /* ---- whether it is told ---- */
 
 /* Most of it lies in a wait that had not ended. */
@@ -178,28 +172,20 @@ static struct idle_line find_line(const struct loss_view *f)
 
 static const char *doing_text(const struct loss *x)
 {
+	static const char *const texts[PART_COUNT] = {
+		[PART_SELF] = "its own code",
+		[PART_SLEEP] = "a sleep",
+		[PART_SOCKET] = "waiting for a socket",
+		[PART_POLL] = "waiting in poll",
+		[PART_IDLE] = "waiting for another thread",
+		[PART_FD] = "waiting for a pipe or file",
+		[PART_CHILD] = "waiting for a child process",
+	};
 	enum part part = state_of(x);
 
 	if (x->sort & LOSS_WRITES)
 		return part == PART_SOCKET ? "sending to a socket" : "writing to a pipe or file";
-	switch (part) {
-	case PART_SELF:
-		return "its own code";
-	case PART_SLEEP:
-		return "a sleep";
-	case PART_SOCKET:
-		return "waiting for a socket";
-	case PART_POLL:
-		return "waiting in poll";
-	case PART_IDLE:
-		return "waiting for another thread";
-	case PART_FD:
-		return "waiting for a pipe or file";
-	case PART_CHILD:
-		return "waiting for a child process";
-	default:
-		return "blocked in the kernel";
-	}
+	return texts[part] ? texts[part] : "blocked in the kernel";
 }
 
 /* Neither waits nor samples say what the thread did. */
@@ -365,188 +351,167 @@ static void add_evidence(const struct loss_view *f, struct finding *to)
 
 /* ---- what to do ---- */
 
-static const char *prepare_ahead(const struct cause *c, uint32_t stack)
-{
-	return name_python(c->w, stack)
-		       ? "DataLoader(..., num_workers=4, pin_memory=True, prefetch_factor=4)"
-		       : "launch(now, stream); prepare(next); cudaStreamSynchronize(stream);";
-}
+#define ONLY_SHOWS "it only shows what to look at"
 
 static void recommend_code(const struct loss_view *f, struct finding *to,
 			   const struct idle_line *line)
 {
-	struct buf command = { 0 };
-
 	if (is_unknown(f, line)) {
-		buf_printf(&command, "sudo ingero-record -p %" PRIu32, f->victim_pid);
 		detect_recommend(f, to, "Record what threads wait for, too: it takes root",
-				 buf_text(&command), 0, "from nothing to all of the gaps");
-		buf_free(&command);
+				 details_print(to, "sudo ingero-record -p %" PRIu32, f->victim_pid),
+				 0, "from nothing to all of the gaps");
 		return;
 	}
 	detect_recommend_code(
 		f, to,
 		"Do it while the device works: in worker processes or another thread, or between "
 		"the launches of a step and its wait",
-		prepare_ahead(f->c, line->stack),
+		name_python(f->c->w, line->stack)
+			? "DataLoader(..., num_workers=4, pin_memory=True, prefetch_factor=4)"
+			: "launch(now, stream); prepare(next); cudaStreamSynchronize(stream);",
 		"from nothing, if the device's work depends on it, to all of the gaps");
-	if (line->sampled)
-		return;
-	sampling_command(f->c, f->victim_pid, &command);
-	details_add_fix(to, "See which lines they are: sample where it computes", "shell",
-			buf_text(&command), 0, 0, "it only shows what to look at");
-	buf_free(&command);
+	if (!line->sampled)
+		details_add_fix(to, "See which lines they are: sample where it computes", "shell",
+				sampling_command(f->c, f->victim_pid, to), 0, 0, ONLY_SHOWS);
 }
 
 /* A wait that had not ended, or that nobody ended before its time ran out. */
-static void recommend_ended(const struct loss_view *f, struct finding *to, struct buf *command)
+static void recommend_ended(const struct loss_view *f, struct finding *to)
 {
-	if (killed_child(f)) {
+	if (killed_child(f))
 		detect_recommend(
 			f, to,
 			"Find out why that child ended: what it said last, and what the kernel did",
 			"sudo dmesg -T | grep -iE 'killed process|segfault'", 0,
 			"all of it, if that is whom the wait is for");
-	} else if (hangs(f->loss)) {
-		buf_printf(command, "sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
-			   f->victim_pid);
-		detect_recommend(f, to,
-				 "Find out who was to end that wait, and whether it still can",
-				 buf_text(command), 0,
-				 "all of it, if it would never have ended; the command shows where "
-				 "all threads stand");
-	} else {
-		buf_printf(
-			command,
-			"sudo strace -f -k -e trace=futex,poll,ppoll,select,epoll_wait -p %" PRIu32,
-			f->victim_pid);
-		detect_recommend(f, to,
-				 "Find out who was to end that wait: nobody did before its time "
-				 "ran out. If it only keeps a pace, it is a sleep",
-				 buf_text(command), 0,
-				 "from nothing, if the pace is wanted, to all of the wait; the "
-				 "command shows who waits");
-	}
+	else if (hangs(f->loss))
+		detect_recommend(
+			f, to, "Find out who was to end that wait, and whether it still can",
+			details_print(to,
+				      "sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
+				      f->victim_pid),
+			0,
+			"all of it, if it would never have ended; the command shows where all "
+			"threads stand");
+	else
+		detect_recommend(
+			f, to,
+			"Find out who was to end that wait: nobody did before its time ran out. If "
+			"it only keeps a pace, it is a sleep",
+			details_print(
+				to,
+				"sudo strace -f -k -e trace=futex,poll,ppoll,select,epoll_wait "
+				"-p %" PRIu32,
+				f->victim_pid),
+			0,
+			"from nothing, if the pace is wanted, to all of the wait; the command "
+			"shows who waits");
 }
 
 static void recommend_socket(const struct loss_view *f, struct finding *to,
-			     const struct idle_line *line, uint32_t pid, struct buf *command)
+			     const struct idle_line *line, uint32_t pid)
 {
-	uint32_t process =
-			 f->loss->sort & LOSS_BESIDE && f->who ? f->who->process : f->loss->process,
-		 frame = f->loss->sort & LOSS_BESIDE ? f->loss->of.idle.line.frame : line->frame,
-		 server = 0;
+	bool beside = f->loss->sort & LOSS_BESIDE;
+	uint32_t process = beside && f->who ? f->who->process : f->loss->process,
+		 frame = beside ? f->loss->of.idle.line.frame : line->frame, server = 0;
 	const char *peer = state_of(f->loss) == PART_SOCKET
 				   ? cause_peers_top(&f->c->peers, process, frame, &server)
 				   : NULL;
+	struct buf command = { 0 };
 
-	if (peer) {
-		buf_puts(command, "ss -tunpi dst ");
-		shell_word(command, bytes_of(peer));
-	} else {
-		buf_printf(command, "ss -tunpi | grep pid=%" PRIu32 ",", pid);
-	}
+	buf_puts(&command, peer ? "ss -tunpi dst " : "ss -tunpi | grep pid=");
+	if (peer)
+		shell_word(&command, bytes_of(peer));
+	else
+		buf_printf(&command, "%" PRIu32 ",", pid);
 	detect_recommend(
 		f, to,
 		"Ask for the data before the device runs out of work, several requests at a time",
-		buf_text(command), 0,
+		details_text(to, &command), 0,
 		"from nothing, if each request depends on the device, to all of the wait");
-	if (!server)
-		return;
-	buf_reset(command);
-	sampling_command_elsewhere(f->c, server, command);
-	details_add_fix(to, "See what the server does meanwhile", "shell", buf_text(command), 0, 0,
-			"it only shows what to look at");
+	if (server)
+		details_add_fix(to, "See what the server does meanwhile", "shell",
+				sampling_command_elsewhere(f->c, server, to), 0, 0, ONLY_SHOWS);
 }
 
-static void recommend_workers(const struct loss_view *f, struct finding *to, uint32_t worker,
-			      struct buf *command)
+static void recommend_workers(const struct loss_view *f, struct finding *to, uint32_t worker)
 {
-	if (worker)
-		sampling_command(f->c, worker, command);
+	detect_recommend(
+		f, to, "Give more workers to what it waits for, or let them work further ahead",
+		worker ? sampling_command(f->c, worker, to)
+		       : details_print(to, "sudo cat /proc/%" PRIu32 "/stack", f->victim_pid),
+		0, "from nothing, if the work cannot be done ahead, to all of the wait");
+}
+
+static void recommend_write(const struct loss_view *f, struct finding *to)
+{
+	if (state_of(f->loss) == PART_SOCKET)
+		detect_recommend(
+			f, to, "Send less, or from another thread: who receives does not keep up",
+			details_print(to, "ss -tnpim | grep -A1 pid=%" PRIu32 ",", f->victim_pid),
+			0,
+			"from nothing, if it must be there before the next step, to all of the "
+			"wait; the command shows what is not taken yet");
 	else
-		buf_printf(command, "sudo cat /proc/%" PRIu32 "/stack", f->victim_pid);
-	detect_recommend(f, to,
-			 "Give more workers to what it waits for, or let them work further ahead",
-			 buf_text(command), 0,
-			 "from nothing, if the work cannot be done ahead, to all of the wait");
+		detect_recommend(
+			f, to,
+			"Write less, or from another thread: who reads it (a terminal, a pipe, a "
+			"log shipper) does not keep up",
+			details_print(to, "sudo ls -l /proc/%" PRIu32 "/fd", f->victim_pid), 0,
+			"from nothing, if it must be out before the next step, to all of the "
+			"wait; the command shows where it goes");
 }
 
-static void recommend_write(const struct loss_view *f, struct finding *to, struct buf *command)
+static void recommend_sleep(const struct loss_view *f, struct finding *to, uint32_t pid)
 {
-	if (state_of(f->loss) == PART_SOCKET) {
-		buf_printf(command, "ss -tnpim | grep -A1 pid=%" PRIu32 ",", f->victim_pid);
-		detect_recommend(f, to,
-				 "Send less, or from another thread: who receives does not keep up",
-				 buf_text(command), 0,
-				 "from nothing, if it must be there before the next step, to all "
-				 "of the wait; the command shows what is not taken yet");
-		return;
-	}
-	buf_printf(command, "sudo ls -l /proc/%" PRIu32 "/fd", f->victim_pid);
-	detect_recommend(f, to,
-			 "Write less, or from another thread: who reads it (a terminal, a pipe, a "
-			 "log shipper) does not keep up",
-			 buf_text(command), 0,
-			 "from nothing, if it must be out before the next step, to all of the "
-			 "wait; the command shows where it goes");
-}
+	const char *command = details_print(
+		to, "sudo strace -f -k -e trace=nanosleep,clock_nanosleep -p %" PRIu32, pid);
 
-static void recommend_sleep(const struct loss_view *f, struct finding *to, uint32_t pid,
-			    struct buf *command)
-{
-	buf_printf(command, "sudo strace -f -k -e trace=nanosleep,clock_nanosleep -p %" PRIu32,
-		   pid);
-	if (f->loss->sort & LOSS_PACED) {
+	if (f->loss->sort & LOSS_PACED)
 		detect_recommend(f, to,
 				 "Raise its rate, or leave it where something outside asks for it: "
 				 "whatever else gets faster, it only sleeps longer",
-				 buf_text(command), 0,
+				 command, 0,
 				 "nothing, if the pace is wanted; the command shows the sleeps");
-		return;
-	}
-	detect_recommend(f, to,
-			 f->loss->sort & LOSS_BESIDE
-				 ? "Let it do its work when there is some, instead of sleeping"
-				 : "Wait for what the sleep waits for, instead of sleeping",
-			 buf_text(command), 0,
-			 "from nothing, if the sleep is wanted, to all of it; the command shows "
-			 "who sleeps");
+	else
+		detect_recommend(
+			f, to,
+			f->loss->sort & LOSS_BESIDE
+				? "Let it do its work when there is some, instead of sleeping"
+				: "Wait for what the sleep waits for, instead of sleeping",
+			command, 0,
+			"from nothing, if the sleep is wanted, to all of it; the command "
+			"shows who sleeps");
 }
 
 static void recommend_wait(const struct loss_view *f, struct finding *to,
-			   const struct idle_line *line, struct buf *command)
+			   const struct idle_line *line)
 {
 	const struct world_process *w = f->who ? world_get_process(f->c->w, f->who->process) : NULL;
 	uint32_t worker = w ? w->tgid : 0, pid = worker ? worker : f->victim_pid;
 	bool beside = f->loss->sort & LOSS_BESIDE;
 
-	if (f->loss->sort & LOSS_WRITES) {
-		recommend_write(f, to, command);
-		return;
-	}
 	switch (state_of(f->loss)) {
 	case PART_SLEEP:
-		recommend_sleep(f, to, pid, command);
+		recommend_sleep(f, to, pid);
 		break;
 	case PART_SOCKET:
 	case PART_POLL:
 		/* Another process ended it, not the network: what was polled is a pipe to it, or like one. */
 		if (worker && !beside && worker != f->victim_pid && state_of(f->loss) == PART_POLL)
-			recommend_workers(f, to, worker, command);
+			recommend_workers(f, to, worker);
 		else
-			recommend_socket(f, to, line, pid, command);
+			recommend_socket(f, to, line, pid);
 		break;
 	case PART_SELF:
 	case PART_FD:
 	case PART_IDLE:
 	case PART_DEVICE:
-		recommend_workers(f, to, worker, command);
+		recommend_workers(f, to, worker);
 		break;
 	default:
-		buf_printf(command, "cat /proc/%" PRIu32 "/wchan", pid);
 		detect_recommend(f, to, "Do it from another thread, while the device works",
-				 buf_text(command), 0,
+				 details_print(to, "cat /proc/%" PRIu32 "/wchan", pid), 0,
 				 "from nothing, if the device's work depends on it, to all of it");
 		break;
 	}
@@ -555,22 +520,21 @@ static void recommend_wait(const struct loss_view *f, struct finding *to,
 static void recommend(const struct loss_view *f, struct finding *to)
 {
 	struct idle_line line = find_line(f);
-	struct buf command = { 0 };
 
 	if (is_own_code(f->loss))
 		recommend_code(f, to, &line);
 	else if ((hangs(f->loss) && state_of(f->loss) != PART_SLEEP) ||
 		 f->loss->sort & LOSS_RAN_OUT)
-		recommend_ended(f, to, &command);
+		recommend_ended(f, to);
+	else if (f->loss->sort & LOSS_WRITES)
+		recommend_write(f, to);
 	else
-		recommend_wait(f, to, &line, &command);
-	buf_free(&command);
+		recommend_wait(f, to, &line);
 }
 
 const struct detector detect_gpu_idle = {
 	.kind = "gpu-idle",
 	.family = LOSS_IDLE,
-	.is = is_any,
 	.summary = print_summary,
 	.recommend = recommend,
 	.evidence = add_evidence,

@@ -8,9 +8,9 @@
 #include "lib/detect/watches.h"
 
 #include "lib/base/human.h"
-#include "lib/account/fact.h"
 #include "lib/account/gpu_memory.h"
 #include "lib/account/names.h"
+#include "lib/account/tolls.h"
 #include "lib/event/chain.h"
 
 #define SECTIONS      10
@@ -30,40 +30,22 @@
 #define HOUR_NS 3600000000000.0
 
 struct leak {
-	uint32_t process;
-	bool is, ended; /* ended: judged for the last time */
+	struct toll_row row; /* its toll has no time, only what was told */
+	bool is, ended;	     /* ended: judged for the last time */
 	int64_t since_ns, until_ns;
 	uint64_t from, to; /* least bytes held in the first and the last section */
 	unsigned rises;
 	uint64_t blocks, bytes; /* never freed */
 	struct where_place sites[FACT_SITES];
 	unsigned nsites;
-	struct fact_told told;
 };
 
 struct state {
-	VEC(struct leak) v; /* process 0: given up */
-	VEC(uint32_t) unused;
-	struct map by; /* process -> position in v */
+	struct tolls leaks;
 	struct gpu_memory devices;
 };
 
-static struct leak *leak_of(struct state *s, uint32_t process)
-{
-	uint64_t at;
-
-	if (map_get(&s->by, process, &at))
-		return &s->v.v[at];
-	at = s->unused.n ? s->unused.v[s->unused.n - 1] : s->v.n;
-	if (!vec_reserve(&s->v, 1) || !map_put(&s->by, process, at))
-		return NULL;
-	if (s->unused.n)
-		s->unused.n--;
-	else
-		s->v.n++;
-	s->v.v[at] = (struct leak){ .process = process };
-	return &s->v.v[at];
-}
+static const struct tolls_def leaking;
 
 /* Least bytes held between two times. */
 static uint64_t least(const struct live_process *p, int64_t from_ns, int64_t to_ns)
@@ -119,7 +101,7 @@ static bool never_freed(const struct cause *c, struct leak *k)
 	for (size_t i = 0; i < l->blocks.n && well; i++) {
 		const struct live_block *b = &l->blocks.v[i];
 
-		if (b->used && b->process == k->process && b->end_ns >= k->since_ns &&
+		if (b->used && b->process == k->row.process && b->end_ns >= k->since_ns &&
 		    l->sites.v[b->site].kind != LIVE_PINNED) {
 			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as many as there are sites */
 			since.v[b->site] += b->bytes;
@@ -133,7 +115,7 @@ static bool never_freed(const struct cause *c, struct leak *k)
 
 		if (since.v[i] == 0 || since.v[i] < all / 10)
 			continue;
-		p = where_at(&where, k->process, s->op, s->stack);
+		p = where_at(&where, k->row.process, s->op, s->stack);
 		well = p != NULL;
 		if (!well)
 			break;
@@ -143,7 +125,7 @@ static bool never_freed(const struct cause *c, struct leak *k)
 		k->blocks += s->n;
 		k->bytes += s->bytes;
 	}
-	k->nsites = where_top(&where, k->process, k->sites, FACT_SITES);
+	k->nsites = where_top(&where, k->row.process, k->sites, FACT_SITES);
 	for (unsigned i = 0; i < k->nsites; i++)
 		k->sites[i].lost_ns = 0;
 	where_free(&where);
@@ -167,7 +149,7 @@ static int64_t judged_to(const struct live_process *p, int64_t now_ns, bool ende
 static bool judge(struct state *s, struct cause *c, const struct live_process *p, int64_t now_ns,
 		  bool ended)
 {
-	struct leak *k = leak_of(s, p->process);
+	struct leak *k = tolls_row(&s->leaks, &leaking, p->process, 0, NULL);
 	struct leak was;
 	uint64_t calls, kept;
 
@@ -204,7 +186,6 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 
 static bool record(void *state, struct cause *c, const struct record *r)
 {
-	(void)c;
 	gpu_memory_record(&((struct state *)state)->devices, r);
 	return true;
 }
@@ -219,69 +200,76 @@ static double full_ns(const struct state *s, double bytes_per_ns)
 		       : 0;
 }
 
-static int tell(struct state *s, struct cause *c, struct leak *k, struct err *e)
+static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
-	struct fact f = { .kind = "gpu-leak",
-			  .process = k->process,
-			  .counted = "allocations never freed",
-			  .count = k->blocks,
-			  .first_ns = k->since_ns,
-			  .last_ns = k->until_ns,
-			  .nsites = k->nsites,
-			  .explained = -1,
-			  .unexplained = -1 };
+	const struct leak *k = (const struct leak *)r;
+
+	*share = 0;
+	return (k->is || r->toll.told.revision) && fact_due_count(c, &r->toll.told, k->blocks);
+}
+
+/* Work will stop when the device is full: how soon that is, or how much of what is held it is. */
+static uint32_t severity_of(const struct leak *k, double full)
+{
+	if (!k->is)
+		return FINDING_LOW;
+	if (full > 0)
+		return full < HOUR_NS	     ? FINDING_HIGH
+		       : full < 24 * HOUR_NS ? FINDING_MEDIUM
+					     : FINDING_LOW;
+	return 10 * (k->to - k->from) >= k->to ? FINDING_MEDIUM : FINDING_LOW;
+}
+
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+{
+	const struct leak *k = (struct leak *)r;
 	/* between the middles of the first and the last section */
 	double ns = (double)(k->until_ns - k->since_ns) * (SECTIONS - 1) / SECTIONS,
-	       rate = (double)(k->to - k->from) / ns, full = full_ns(s, rate);
-	struct buf where = { 0 };
-	bool python;
-	int rc;
+	       rate = (double)(k->to - k->from) / ns, full = full_ns(state, rate);
+	bool python = k->nsites && name_python(c->w, k->sites[0].stack);
 
-	for (unsigned i = 0; i < k->nsites; i++)
-		f.sites[i] = k->sites[i];
-	f.op = f.nsites ? f.sites[0].op : 0;
-	python = f.nsites && name_python(c->w, f.sites[0].stack);
-	/* Work will stop when the device is full: how soon that is, or how much of what is held it is. */
-	f.severity = !k->is			       ? FINDING_LOW
-		     : full > 0 && full < HOUR_NS      ? FINDING_HIGH
-		     : full > 0 && full < 24 * HOUR_NS ? FINDING_MEDIUM
-		     : full > 0			       ? FINDING_LOW
-		     : 10 * (k->to - k->from) >= k->to ? FINDING_MEDIUM
-						       : FINDING_LOW;
-	fact_blame_site(c, &f, &where, "its own allocations");
-	fact_victim(&f, c, &f.summary);
-	buf_printf(&f.summary, " holds more and more device memory: %s more",
+	f->count = k->blocks;
+	f->first_ns = k->since_ns;
+	f->last_ns = k->until_ns;
+	f->nsites = k->nsites;
+	memcpy(f->sites, k->sites, sizeof(f->sites));
+	f->op = f->nsites ? f->sites[0].op : 0;
+	f->severity = severity_of(k, full);
+	fact_blame_site(c, f, "its own allocations");
+	fact_victim(f, c, &f->summary);
+	buf_printf(&f->summary, " holds more and more device memory: %s more",
 		   human_bytes(k->to - k->from).s);
-	buf_printf(&f.summary, " in %s", human_ns((uint64_t)ns).s);
+	buf_printf(&f->summary, " in %s", human_ns((uint64_t)ns).s);
 	/* Not "of it": it may have begun before the first section. */
-	buf_printf(&f.summary, "; %s from %s were never freed",
-		   human_bytes(k->nsites ? k->sites[0].bytes : k->bytes).s, f.culprit.text);
+	buf_printf(&f->summary, "; %s from %s were never freed",
+		   human_bytes(k->nsites ? k->sites[0].bytes : k->bytes).s, f->culprit.text);
 	if (!k->is)
-		buf_puts(&f.summary, "; later it grew no more");
-	fact_evidence(&f, "held at first", (double)k->from, "B");
-	fact_evidence(&f, "held in the end", (double)k->to, "B");
-	fact_evidence(&f, "growth", rate * 1e9, "B/s");
-	fact_evidence(&f, "of ten sections of the time, those that hold more than the one before",
+		buf_puts(&f->summary, "; later it grew no more");
+	fact_evidence(f, "held at first", (double)k->from, "B");
+	fact_evidence(f, "held in the end", (double)k->to, "B");
+	fact_evidence(f, "growth", rate * 1e9, "B/s");
+	fact_evidence(f, "of ten sections of the time, those that hold more than the one before",
 		      k->rises, "");
-	fact_evidence(&f, "bytes never freed", (double)k->bytes, "B");
+	fact_evidence(f, "bytes never freed", (double)k->bytes, "B");
 	if (full > 0)
-		fact_evidence(&f, "until the device is full at this rate", full, "ns");
+		fact_evidence(f, "until the device is full at this rate", full, "ns");
 	(python ? fact_fix_code : fact_fix)(
-		&f, "Free what the first call site allocates, or let go of what still refers to it",
+		f, "Free what the first call site allocates, or let go of what still refers to it",
 		python ? "losses.append(loss.item())  # not the tensor and its graph; del what is "
 			 "no longer needed"
 		       : "compute-sanitizer --tool memcheck --leak-check full ./program",
 		0, 0, "no time is lost by it until the memory is full");
-	rc = where.failed ? err_nomem(e) : fact_tell(c, &f, &k->told, e);
-	buf_free(&where);
-	fact_free(&f);
-	return rc;
 }
+
+static const struct tolls_def leaking = { .kind = "gpu-leak",
+					  .counted = "allocations never freed",
+					  .row = sizeof(struct leak),
+					  .due = due,
+					  .tell = tell };
 
 static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct state *s = state;
-	int rc = 0;
 
 	if (!c->ended && pane % EVERY_PANES)
 		return 0;
@@ -295,36 +283,7 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		    !judge(s, c, p, now, c->ended))
 			return err_nomem(e);
 	}
-	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
-		struct leak *k = &s->v.v[i];
-
-		if ((k->is || k->told.revision) && fact_due_count(c, &k->told, k->blocks))
-			rc = tell(s, c, k, e);
-	}
-	return rc;
-}
-
-/* What was told is told again in the end. */
-static bool forget(void *state, struct cause *c, uint32_t process)
-{
-	struct state *s = state;
-	uint64_t at;
-
-	(void)c;
-	if (!map_get(&s->by, process, &at) || s->v.v[at].told.revision)
-		return true;
-	map_del(&s->by, process);
-	s->v.v[at] = (struct leak){ .process = 0 };
-	return vec_push(&s->unused, (uint32_t)at);
-}
-
-static void end(void *state)
-{
-	struct state *s = state;
-
-	vec_free(&s->v);
-	vec_free(&s->unused);
-	map_free(&s->by);
+	return tolls_settle(&s->leaks, c, pane, e);
 }
 
 const struct watch_def watch_gpu_leak = { .name = "gpu-leak",
@@ -332,5 +291,5 @@ const struct watch_def watch_gpu_leak = { .name = "gpu-leak",
 					  .memory = memory,
 					  .record = record,
 					  .settle = settle,
-					  .forget = forget,
-					  .free = end };
+					  .forget = tolls_forget,
+					  .free = tolls_free };

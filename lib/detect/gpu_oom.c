@@ -10,9 +10,10 @@
 
 #include "lib/base/human.h"
 #include "lib/account/gpu_memory.h"
+#include "lib/account/details.h"
 #include "lib/account/memory.h"
 #include "lib/account/names.h"
-#include "lib/account/toll.h"
+#include "lib/account/tolls.h"
 #include "lib/event/chain.h"
 
 #define OUT_OF_MEMORY 2 /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
@@ -33,9 +34,9 @@ struct refusal {
 };
 
 struct victim {
-	uint32_t process;
+	struct toll_row row;			/* from each refusal to getting as much */
 	uint64_t refused, recovered, unsettled; /* unsettled: it was not asked for again */
-	int64_t first_ns, last_ns;
+	int64_t last_ns;
 	uint64_t least, most; /* bytes asked for */
 	uint64_t live;	      /* at the last refusal */
 	bool got_since;	      /* it was given memory after that */
@@ -45,30 +46,28 @@ struct victim {
 	uint64_t status;      /* of a process that ended: as of waitpid; 0: well, or not known */
 	uint64_t used, total; /* of the device then; 0 not known */
 	struct fact_moment moment[2]; /* the first and the last */
-	struct fact_told told;
-	struct toll retries; /* gpu-oom: from each refusal to getting as much */
-	struct toll pieces;  /* fragmentation: from each refusal to getting it */
-	uint64_t pieces_n, pieces_bytes, wanted;
+};
+
+/* Of a process whose memory is in pieces. */
+struct broken {
+	struct toll_row row; /* from each refusal to getting it */
+	uint64_t pieces, bytes, wanted;
 	bool by_sample;
 };
 
 struct state {
+	struct tolls refused; /* first; of struct victim, each process's */
+	struct tolls broken;
 	VEC(struct refusal) open;
-	VEC(struct victim) v;
-	struct where refused, pieces; /* by process */
 	struct gpu_memory devices;
 	uint64_t live_sampled; /* bytes that all recorded processes held when a device was last sampled */
 };
 
+static const struct tolls_def refusing, breaking;
+
 static struct victim *victim_of(struct state *s, uint32_t process)
 {
-	for (size_t i = 0; i < s->v.n; i++) {
-		if (s->v.v[i].process == process)
-			return &s->v.v[i];
-	}
-	if (!vec_push(&s->v, (struct victim){ .process = process, .least = UINT64_MAX }))
-		return NULL;
-	return &s->v.v[s->v.n - 1];
+	return tolls_row(&s->refused, &refusing, process, 0, NULL);
 }
 
 /* It stays refused, or was granted later without anything telling. */
@@ -79,34 +78,31 @@ static bool count_refused(struct state *s, const struct refusal *r, bool recover
 				 .dur_ns = (uint64_t)(r->end_ns - r->start_ns),
 				 .thread = r->thread,
 				 .op = r->op };
-	struct where_place *place = where_at(&s->refused, r->process, r->op, r->stack);
 
-	if (!v || !place)
+	if (!v)
 		return false;
+	v->least = !v->refused || r->bytes < v->least ? r->bytes : v->least;
+	v->most = r->bytes > v->most ? r->bytes : v->most;
 	v->moment[v->refused++ > 0] = m;
 	v->recovered += recovered;
 	v->unsettled += unsettled;
-	v->least = r->bytes < v->least ? r->bytes : v->least;
-	v->most = r->bytes > v->most ? r->bytes : v->most;
-	place->bytes = r->bytes > place->bytes ? r->bytes : place->bytes;
-	return where_add(&s->refused, r->process, r->op, r->stack, 0,
-			 (uint64_t)(r->end_ns - r->start_ns));
+	return where_add(&s->refused.where, v->row.at, r->op, r->stack, 0, m.dur_ns);
 }
 
 static bool count_pieces(struct state *s, const struct cause *c, const struct refusal *r,
 			 int64_t end_ns, bool by_sample)
 {
-	struct victim *v = victim_of(s, r->process);
+	struct broken *k = tolls_row(&s->broken, &breaking, r->process, 0, NULL);
 	uint64_t lost = (uint64_t)(end_ns - r->start_ns);
 
-	if (!v)
+	if (!k)
 		return false;
-	v->pieces_n += r->pieces;
-	v->pieces_bytes += r->freed;
-	v->wanted += r->bytes;
-	v->by_sample |= by_sample;
-	return where_add(&s->pieces, r->process, r->op, r->stack, lost, lost) &&
-	       toll_add(c, &v->pieces, r->thread, r->op, r->start_ns, end_ns, lost);
+	k->pieces += r->pieces;
+	k->bytes += r->freed;
+	k->wanted += r->bytes;
+	k->by_sample |= by_sample;
+	return where_add(&s->broken.where, k->row.at, r->op, r->stack, lost, lost) &&
+	       toll_add(c, &k->row.toll, r->thread, r->op, r->start_ns, end_ns, lost);
 }
 
 static uint64_t launches_of(const struct cause *c, uint32_t process)
@@ -120,7 +116,7 @@ static bool count_retry(struct state *s, const struct cause *c, const struct ref
 {
 	struct victim *v = victim_of(s, r->process);
 
-	return v && toll_add(c, &v->retries, r->thread, r->op, r->start_ns, end_ns,
+	return v && toll_add(c, &v->row.toll, r->thread, r->op, r->start_ns, end_ns,
 			     (uint64_t)(end_ns - r->start_ns));
 }
 
@@ -189,9 +185,9 @@ static bool enough_was_free(const struct state *s, const struct cause *c, const 
 
 static void note_got(struct state *s, uint32_t process)
 {
-	for (size_t i = 0; i < s->v.n; i++)
-		if (s->v.v[i].process == process)
-			s->v.v[i].got_since = true;
+	for (size_t i = 0; i < s->refused.v.n; i++)
+		if (s->refused.v.v[i]->process == process)
+			((struct victim *)s->refused.v.v[i])->got_since = true;
 }
 
 static bool refused(struct state *s, struct cause *c, const struct live_told *t)
@@ -209,8 +205,6 @@ static bool refused(struct state *s, struct cause *c, const struct live_told *t)
 
 	if (!v)
 		return false;
-	if (v->first_ns == 0)
-		v->first_ns = r.end_ns;
 	v->last_ns = r.end_ns;
 	v->live = live_bytes(t->process);
 	v->got_since = false;
@@ -263,15 +257,13 @@ static bool record(void *state, struct cause *c, const struct record *r)
 /* A process ended. */
 static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
 {
-	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
-	const struct world_thread *t = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
-	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+	uint32_t process = cause_exited(c->w, ev);
 	struct state *s = state;
 
-	for (size_t i = 0; p && p->tgid == t->tid && i < s->v.n; i++) {
-		struct victim *v = &s->v.v[i];
+	for (size_t i = 0; process && i < s->refused.v.n; i++) {
+		struct victim *v = (struct victim *)s->refused.v.v[i];
 
-		if (v->process != t->process)
+		if (v->row.process != process)
 			continue;
 		v->ended = true;
 		v->ended_ns = ev->end_ns;
@@ -288,15 +280,14 @@ static unsigned wants(const struct op_def *op)
 /* After the last refusal it got memory, or gave the device work. */
 static bool goes_on(const struct cause *c, const struct victim *v)
 {
-	return v->got_since || launches_of(c, v->process) > v->launches;
+	return v->got_since || launches_of(c, v->row.process) > v->launches;
 }
 
 /* It ended with an error right after the last refusal, or did no more. */
 static bool stopped(const struct cause *c, const struct victim *v)
 {
-	const struct live_process *p = live_of(c->live, v->process);
-	const struct tally_process *t =
-		v->process < c->tally.processes.n ? &c->tally.processes.v[v->process] : NULL;
+	const struct live_process *p = live_of(c->live, v->row.process);
+	const struct tally_process *t = tally_process_known(&c->tally, v->row.process);
 	int64_t last = t && t->calls ? t->last_ns : v->last_ns;
 
 	if (c->ended && v->ended && v->status && !v->got_since &&
@@ -304,148 +295,156 @@ static bool stopped(const struct cause *c, const struct victim *v)
 		return true;
 	if (!c->ended || goes_on(c, v) || last - v->last_ns > STOPPED_NS)
 		return false;
-	return (p && p->ended) || cause_silent(c, v->process, last, STOPPED_NS);
+	return (p && p->ended) || cause_silent(c, v->row.process, last, STOPPED_NS);
 }
 
-/* What getting the memory in the end took, where it is worth a word: as lost time. */
-static bool fill_retries(struct cause *c, const struct victim *v, struct fact *f)
+/* Whether what getting the memory in the end took is worth a word: as lost time. */
+static bool is_lost(const struct cause *c, const struct toll *retries)
 {
 	uint64_t wall = cause_wall_ns(c);
-	double share = wall ? (double)v->retries.worst_ns / (double)wall : 0;
 
-	if (share < c->opt.min_share || !fact_material(c, v->retries.ns, v->retries.count, wall))
-		return false;
-	toll_fill(c, &v->retries, f);
-	f->share = share;
-	return true;
+	return wall && (double)retries->worst_ns / (double)wall >= c->opt.min_share &&
+	       fact_material(c, retries->ns, retries->count, wall);
 }
 
-static uint32_t severity_of(const struct victim *v, bool stops)
+static uint32_t severity_of(const struct victim *v, bool stops, bool lost)
 {
 	bool all = v->recovered && v->recovered + v->unsettled == v->refused;
 
-	return stops ? FINDING_HIGH : all || v->got_since ? FINDING_LOW : FINDING_MEDIUM;
+	if (stops)
+		return FINDING_HIGH;
+	if (lost)
+		return 0; /* by its share */
+	return all || v->got_since ? FINDING_LOW : FINDING_MEDIUM;
 }
 
-static int tell_oom(struct state *s, struct cause *c, struct victim *v, struct err *e)
+static bool is_refused(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
-	bool stops = stopped(c, v), retries;
-	struct fact f = { .kind = "gpu-oom",
-			  .process = v->process,
-			  .counted = "refused allocations",
-			  .count = v->refused,
-			  .first_ns = v->moment[0].end_ns,
-			  .last_ns = v->moment[v->refused > 1].end_ns,
-			  .severity = severity_of(v, stops),
-			  .explained = -1,
-			  .unexplained = -1 };
-	const struct live_process *p = live_of(c->live, v->process);
-	struct where_place place;
-	struct buf where = { 0 }, holder = { 0 };
-	int rc;
+	*share = 0;
+	return fact_due_count(c, &r->toll.told, ((const struct victim *)r)->refused);
+}
 
-	f.nsites = where_top(&s->refused, v->process, &place, 1);
-	f.sites[0] = place;
-	f.op = f.nsites ? place.op : 0;
-	fact_blame_site(c, &f, &where, "an allocation");
-	f.moments[0] = v->moment[0];
-	f.moments[1] = v->moment[1];
-	f.nmoments = v->refused > 1 ? 2 : 1;
-	retries = fill_retries(c, v, &f);
-	if (retries && !stops)
-		f.severity = 0; /* by its share */
-	fact_evidence(&f, "return code", OUT_OF_MEMORY, "");
-	fact_evidence(&f, "asked for", (double)v->most, "B");
-	if (!uncounted(c, v->process, v->last_ns))
-		fact_evidence(&f, "the process itself held then", (double)v->live, "B");
-	if (p && !uncounted(c, v->process, v->last_ns))
-		fact_evidence(&f, "held at most", (double)p->peak_bytes, "B");
+/* The refusals themselves, which take no time. */
+static void fill_refusals(const struct victim *v, struct fact *f)
+{
+	f->first_ns = v->moment[0].end_ns;
+	f->last_ns = v->moment[v->refused > 1].end_ns;
+	f->count = v->refused;
+	f->lost_ns = f->one_ns = 0;
+	f->estimate = (struct cause_estimate){ 0 };
+	f->nmoments = v->refused > 1 ? 2 : 1;
+	memcpy(f->moments, v->moment, sizeof(v->moment));
+}
+
+static void add_memory(const struct cause *c, const struct victim *v, struct fact *f)
+{
+	const struct live_process *p = live_of(c->live, v->row.process);
+	bool counted = !uncounted(c, v->row.process, v->last_ns);
+
+	fact_evidence(f, "return code", OUT_OF_MEMORY, "");
+	fact_evidence(f, "asked for", (double)v->most, "B");
+	if (counted)
+		fact_evidence(f, "the process itself held then", (double)v->live, "B");
+	if (counted && p)
+		fact_evidence(f, "held at most", (double)p->peak_bytes, "B");
 	if (v->total) {
-		fact_evidence(&f, "used of the device then, by everybody", (double)v->used, "B");
-		fact_evidence(&f, "memory of the device", (double)v->total, "B");
+		fact_evidence(f, "used of the device then, by everybody", (double)v->used, "B");
+		fact_evidence(f, "memory of the device", (double)v->total, "B");
 	}
-	fact_evidence(&f, "refusals after which as much was got", (double)v->recovered, "");
-	fact_victim(&f, c, &f.summary);
-	buf_printf(&f.summary, " was refused device memory %s%s: %s%s",
+	fact_evidence(f, "refusals after which as much was got", (double)v->recovered, "");
+}
+
+static void tell_refused(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+{
+	const struct victim *v = (struct victim *)r;
+	bool stops = stopped(c, v), lost = is_lost(c, &r->toll);
+	uint32_t stack = f->sites[0].stack;
+	struct buf holder = { 0 };
+
+	if (lost)
+		f->share = (double)r->toll.worst_ns / (double)cause_wall_ns(c);
+	else
+		fill_refusals(v, f);
+	f->severity = severity_of(v, stops, lost);
+	add_memory(c, v, f);
+	fact_victim(f, c, &f->summary);
+	buf_printf(&f->summary, " was refused device memory %s%s: %s%s in %s",
 		   v->refused == 1 ? "once" : human_count(v->refused).s,
 		   v->refused == 1 ? "" : " times", v->least == v->most ? "" : "up to ",
-		   human_bytes(v->most).s);
-	buf_printf(&f.summary, " in %s", f.culprit.text);
-	if (retries) {
-		buf_puts(&f.summary, "; it freed memory and asked again until it got it, for ");
-		fact_amount(&f, &f.summary);
+		   human_bytes(v->most).s, f->culprit.text);
+	if (lost) {
+		buf_puts(&f->summary, "; it freed memory and asked again until it got it, for ");
+		fact_amount(f, &f->summary);
 	}
-	cause_memory_holders(c, &f, true);
-	cause_memory_holder(c, &f, &holder);
+	cause_memory_holders(c, f, true);
+	cause_memory_holder(c, f, &holder);
 	if (holder.n)
-		buf_printf(&f.summary, "; %s%s", buf_text(&holder),
-			   stops ? "; then it stopped" : "");
-	else if (stops)
-		buf_puts(&f.summary, "; then it stopped");
-	fact_fix(&f,
-		 "Hold less: smaller batches, or give back what the first call sites below hold",
-		 name_python(c->w, place.stack)
+		buf_printf(&f->summary, "; %s", details_text(&f->found, &holder));
+	if (stops)
+		buf_puts(&f->summary, "; then it stopped");
+	fact_fix(f, "Hold less: smaller batches, or give back what the first call sites below hold",
+		 name_python(c->w, stack)
 			 ? "python3 -c 'import torch; help(torch.cuda.memory_summary)'"
 			 : "ingero-explain --json run.ige | jq '.memory[].sites'",
-		 0, retries ? v->retries.ns : 0,
-		 retries ? "all of it, if all fits"
-			 : "no time is lost by it but what the program does about it");
-	rc = where.failed || holder.failed ? err_nomem(e) : fact_tell(c, &f, &v->told, e);
-	buf_free(&where);
-	buf_free(&holder);
-	fact_free(&f);
-	return rc;
+		 0, f->lost_ns,
+		 lost ? "all of it, if all fits"
+		      : "no time is lost by it but what the program does about it");
 }
 
-static int tell_pieces(struct state *s, struct cause *c, struct victim *v, double share,
-		       struct err *e)
+static const struct tolls_def refusing = { .kind = "gpu-oom",
+					   .counted = "refused allocations",
+					   .row = sizeof(struct victim),
+					   .blamed = "an allocation",
+					   .due = is_refused,
+					   .tell = tell_refused };
+
+static bool is_broken(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
-	struct fact f = { .kind = "fragmentation",
-			  .process = v->process,
-			  .share = share,
-			  .counted = "refused allocations",
-			  .explained = -1,
-			  .unexplained = -1 };
-	double n = (double)v->pieces.count;
-	struct buf where = { 0 };
-	int rc;
+	uint64_t wall = cause_wall_ns(c);
 
-	toll_fill(c, &v->pieces, &f);
-	f.nsites = where_top(&s->pieces, v->process, f.sites, FACT_SITES);
-	f.op = f.nsites ? f.sites[0].op : 0;
-	fact_blame_site(c, &f, &where, "an allocation");
-	fact_victim(&f, c, &f.summary);
-	buf_printf(&f.summary, " was refused %s although enough was free, ",
-		   human_bytes((uint64_t)((double)v->wanted / n)).s);
-	buf_puts(&f.summary, "which took it ");
-	fact_amount(&f, &f.summary);
-	buf_printf(&f.summary, ", in %s", f.culprit.text);
-	fact_evidence(&f, "return code", OUT_OF_MEMORY, "");
-	if (v->by_sample)
-		fact_evidence_text(&f, "the device", "its samples say that more was free");
-	if (v->pieces_n) {
-		fact_evidence(&f, "unused blocks it then freed, each too small",
-			      (double)v->pieces_n / n, "");
-		fact_evidence(&f, "bytes in them", (double)v->pieces_bytes / n, "B");
-	}
-	fact_evidence(&f, "asked for", (double)v->wanted / n, "B");
-	fact_fix(&f, "Let the allocator grow blocks instead of keeping pieces",
-		 "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", 0, v->pieces.ns,
-		 "from nothing, if the sizes asked for keep changing, to all of it");
-	if (v->by_sample)
-		fact_fix(&f, "Or lift the limit, where one is set: MPS, MIG or a container's share",
-			 "nvidia-smi -L; env | grep -E 'CUDA_MPS|CUDA_DEVICE_MEMORY_LIMIT'", 0,
-			 v->pieces.ns, "all of it, if it is a limit that refuses");
-	rc = where.failed ? err_nomem(e) : fact_tell(c, &f, &v->pieces.told, e);
-	buf_free(&where);
-	fact_free(&f);
-	return rc;
+	*share = wall ? (double)r->toll.worst_ns / (double)wall : 0;
+	return fact_due_count(c, &r->toll.told, r->toll.count);
 }
+
+static void tell_broken(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+{
+	const struct broken *k = (struct broken *)r;
+	double n = (double)r->toll.count;
+
+	fact_victim(f, c, &f->summary);
+	buf_printf(&f->summary, " was refused %s although enough was free, which took it ",
+		   human_bytes((uint64_t)((double)k->wanted / n)).s);
+	fact_amount(f, &f->summary);
+	buf_printf(&f->summary, ", in %s", f->culprit.text);
+	fact_evidence(f, "return code", OUT_OF_MEMORY, "");
+	if (k->by_sample)
+		fact_evidence_text(f, "the device", "its samples say that more was free");
+	if (k->pieces) {
+		fact_evidence(f, "unused blocks it then freed, each too small",
+			      (double)k->pieces / n, "");
+		fact_evidence(f, "bytes in them", (double)k->bytes / n, "B");
+	}
+	fact_evidence(f, "asked for", (double)k->wanted / n, "B");
+	fact_fix(f, "Let the allocator grow blocks instead of keeping pieces",
+		 "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", 0, r->toll.ns,
+		 "from nothing, if the sizes asked for keep changing, to all of it");
+	if (k->by_sample)
+		fact_fix(f, "Or lift the limit, where one is set: MPS, MIG or a container's share",
+			 "nvidia-smi -L; env | grep -E 'CUDA_MPS|CUDA_DEVICE_MEMORY_LIMIT'", 0,
+			 r->toll.ns, "all of it, if it is a limit that refuses");
+}
+
+static const struct tolls_def breaking = { .kind = "fragmentation",
+					   .counted = "refused allocations",
+					   .row = sizeof(struct broken),
+					   .blamed = "an allocation",
+					   .due = is_broken,
+					   .tell = tell_broken };
 
 static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct state *s = state;
-	int rc = 0;
+	int rc;
 
 	for (size_t i = 0; i < s->open.n;) {
 		if (c->ended || c->settled_ns - s->open.v[i].end_ns > GIVEN_UP_NS) {
@@ -456,32 +455,17 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 			i++;
 		}
 	}
-	(void)pane;
-	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
-		struct victim *v = &s->v.v[i];
-		uint64_t wall = cause_wall_ns(c);
-
-		if (fact_due_count(c, &v->told, v->refused))
-			rc = tell_oom(s, c, v, e);
-		if (rc == 0 && fact_due_count(c, &v->pieces.told, v->pieces.count))
-			rc = tell_pieces(s, c, v,
-					 wall ? (double)v->pieces.worst_ns / (double)wall : 0, e);
-	}
-	return rc;
+	rc = tolls_settle(&s->refused, c, pane, e);
+	return rc ? rc : tolls_settle(&s->broken, c, pane, e);
 }
 
 static void end(void *state)
 {
 	struct state *s = state;
 
-	for (size_t i = 0; i < s->v.n; i++) {
-		toll_free(&s->v.v[i].retries);
-		toll_free(&s->v.v[i].pieces);
-	}
-	vec_free(&s->v);
+	tolls_free(&s->refused);
+	tolls_free(&s->broken);
 	vec_free(&s->open);
-	where_free(&s->refused);
-	where_free(&s->pieces);
 }
 
 const struct watch_def watch_gpu_oom = { .name = "gpu-oom",

@@ -10,35 +10,24 @@
 #include "lib/base/hash.h"
 #include "lib/base/human.h"
 #include "lib/detect/gpu_work.h"
+#include "lib/account/details.h"
 #include "lib/account/names.h"
 
 #define ENOUGH 30   /* waits alone */
 #define SLOWER 1.05 /* beside others than alone */
 
-static struct shared_wait *shared_at(struct gpu_work *g, const struct gap_wait *w, bool *nomem)
-{
-	uint64_t key = hash_u64(((uint64_t)w->device << 32 | w->stack) ^ hash_u64(w->op)), at;
-	struct shared_wait fresh = { .device = w->device, .stack = w->stack, .op = w->op };
-	bool full;
-
-	*nomem = false;
-	if (map_get(&g->shared_by, key, &at))
-		return &g->shared.v[at];
-	fresh.key = key;
-	at = gpu_place(&g->shared, &g->unused_shared, &g->shared_by, fresh, &full);
-	*nomem = at == UINT32_MAX && !full;
-	return at == UINT32_MAX ? NULL : &g->shared.v[at];
-}
+static const struct tolls_def gpu_shared;
 
 /* Threads that wait there lose side by side. */
 static bool thread_met(struct gpu_work *g, struct shared_wait *x, uint32_t thread)
 {
-	uint64_t key = hash_u64((uint64_t)(x - g->shared.v) << 32 | thread);
+	uint64_t key = hash_u64((uint64_t)x->at.row.at << 32 | thread);
 
 	if (x->thread == thread || map_get(&g->shared_threads, key, NULL))
 		return true;
-	if (x->sum.threads++ == 0)
+	if (x->threads++ == 0)
 		x->thread = thread;
+	x->at.row.toll.lanes = x->threads;
 	return map_put(&g->shared_threads, key, 1);
 }
 
@@ -80,6 +69,7 @@ static const struct shared_other *worst(const struct shared_wait *x)
 
 bool gpu_shared_wait(struct gpu_work *g, const struct gap_wait *w)
 {
+	struct gpu_place place = { .device = w->device, .stack = w->stack, .op = w->op };
 	uint64_t ns = (uint64_t)(w->end_ns - w->start_ns);
 	struct shared_wait *x;
 	bool nomem;
@@ -87,7 +77,7 @@ bool gpu_shared_wait(struct gpu_work *g, const struct gap_wait *w)
 
 	if (!gaps_shared(g->gaps, w->device))
 		return true;
-	x = shared_at(g, w, &nomem);
+	x = gpu_place_of(&g->shared, &gpu_shared, place, w->stack, &nomem);
 	if (!x)
 		return !nomem;
 	ns -= w->host_ns < ns ? w->host_ns : ns;
@@ -103,104 +93,87 @@ bool gpu_shared_wait(struct gpu_work *g, const struct gap_wait *w)
 	if (x->alone < ENOUGH) /* what is usual is not known yet: told in the end */
 		return true;
 	usual = (double)x->alone_ns / (double)x->alone;
-	if ((double)ns > usual)
-		cause_sum_add(g->c, &x->sum,
-			      &(struct sum_worst){ .end_ns = w->end_ns,
-						   .dur_ns = (uint64_t)(w->end_ns - w->start_ns),
-						   .lost_ns = ns - (uint64_t)usual,
-						   .thread = w->thread,
-						   .op = w->op,
-						   .tiers = TIERS_ALL });
+	if ((double)ns > usual &&
+	    !toll_add_moment(g->c, &x->at.row.toll,
+			     &(struct fact_moment){ .end_ns = w->end_ns,
+						    .dur_ns = (uint64_t)(w->end_ns - w->start_ns),
+						    .lost_ns = ns - (uint64_t)usual,
+						    .thread = w->thread,
+						    .op = w->op },
+			     TIERS_ALL))
+		return false;
 	return thread_met(g, x, w->thread);
 }
 
-static int tell(struct gpu_work *g, struct shared_wait *x, const struct shared_other *by,
-		struct cause *c, struct err *e)
+static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
-	const struct device *d = gaps_device(g->gaps, x->device),
-			    *o = gaps_device(g->gaps, by->device);
-	const struct world_process *other = world_get_process(c->w, o->process);
-	struct bytes comm = name_process(c->w, &c->tally, o->process);
+	const struct shared_wait *x = (const struct shared_wait *)r;
+
+	return x->alone >= ENOUGH && x->beside && worst(x) &&
+	       ((double)x->beside_ns * (double)x->alone >=
+			SLOWER * (double)x->alone_ns * (double)x->beside ||
+		r->toll.told.revision) &&
+	       toll_due(c, &r->toll, pane, share);
+}
+
+static void blame(const struct cause *c, struct shared_wait *x, uint32_t process, struct fact *f)
+{
+	const struct world_process *other = world_get_process(c->w, process);
+	struct bytes comm = name_process(c->w, &c->tally, process), first;
+
+	if (!x->at.row.toll.told.revision)
+		x->told_as = process;
+	first = name_process_first(c->w, &c->tally, x->told_as);
+	f->identity = details_print(&f->found, "%.*s", (int)first.n, first.p ? first.p : "");
+	f->culprit.kind = "process";
+	f->culprit.pid = other ? other->tgid : 0;
+	f->culprit.comm = details_print(&f->found, "%.*s", (int)comm.n, comm.p ? comm.p : "");
+	f->culprit.text =
+		details_print(&f->found, "%s (pid %" PRIu32 ")", f->culprit.comm, f->culprit.pid);
+}
+
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+{
+	const struct gpu_work *g = ((const struct gpu_kind *)state)->work;
+	struct shared_wait *x = (struct shared_wait *)r;
+	const struct shared_other *by = worst(x);
 	double alone = (double)x->alone_ns / (double)x->alone,
 	       beside = (double)x->beside_ns / (double)x->beside;
-	struct fact f = { .kind = "gpu-shared",
-			  .process = d->process,
-			  .counted = "waits",
-			  .gain = FACT_GAIN_ALL,
-			  .culprit.kind = "process",
-			  .explained = -1,
-			  .unexplained = -1,
-			  .op = x->op,
-			  .nsites = 1 };
-	struct buf place = { 0 }, who = { 0 }, name = { 0 }, identity = { 0 };
-	int rc;
+	uint64_t wall = cause_wall_ns(c);
+	const char *place;
 
-	cause_sum_fill(c, &x->sum, &f, "beside another process on the GPU");
 	/* What took less than usual counts against what took more. */
-	f.lost_ns =
+	f->lost_ns =
 		beside > alone ? (uint64_t)((double)x->beside_ns - alone * (double)x->beside) : 0;
-	f.count = x->beside;
-	f.share = cause_wall_ns(c) && x->sum.threads
-			  ? (double)f.lost_ns * f.estimate.ns_factor / (double)cause_wall_ns(c) /
-				    x->sum.threads
-			  : 0;
-	f.one_ns = x->sum.threads ? f.lost_ns / x->sum.threads : 0;
-	f.sites[0] = (struct where_place){ .stack = x->stack,
-					   .op = x->op,
-					   .lost_ns = f.lost_ns,
-					   .affected = x->beside,
-					   .count = x->alone + x->beside };
-	buf_printf(&name, "%.*s", (int)comm.n, comm.p ? comm.p : "");
-	buf_printf(&who, "%s (pid %" PRIu32 ")", buf_text(&name), other ? other->tgid : 0);
-	if (!x->sum.told.revision)
-		x->told_as = o->process;
-	comm = name_process_first(c->w, &c->tally, x->told_as);
-	buf_printf(&identity, "%.*s", (int)comm.n, comm.p ? comm.p : "");
-	f.identity = buf_text(&identity);
-	f.culprit.comm = buf_text(&name);
-	f.culprit.text = buf_text(&who);
-	f.culprit.pid = other ? other->tgid : 0;
-	fact_place(c, &f.sites[0], &place);
-	buf_printf(&f.summary, "%s shares the GPU with ", f.culprit.text);
-	fact_victim(&f, c, &f.summary);
-	buf_puts(&f.summary, ", which lost ");
-	fact_amount(&f, &f.summary);
-	buf_printf(&f.summary, ": its work takes %s instead of ", human_ns((uint64_t)beside).s);
-	buf_printf(&f.summary, "%s, until %s", human_ns((uint64_t)alone).s, buf_text(&place));
-	fact_evidence(&f, "from the first submission to the wait's end, alone", alone, "ns");
-	fact_evidence(&f, "the same beside the other process", beside, "ns");
-	fact_evidence(&f, "waits alone", (double)x->alone, "");
-	fact_evidence(&f, "waits beside it", (double)x->beside, "");
+	f->count = x->beside;
+	f->gain = FACT_GAIN_ALL;
+	f->share = wall && x->threads
+			   ? (double)f->lost_ns * f->estimate.ns_factor / (double)wall / x->threads
+			   : 0;
+	f->one_ns = x->threads ? f->lost_ns / x->threads : 0;
+	place = gpu_place_blame(c, &x->at, f, x->beside, x->alone + x->beside);
+	blame(c, x, gaps_device(g->gaps, by->device)->process, f);
+	buf_printf(&f->summary, "%s shares the GPU with ", f->culprit.text);
+	fact_lost(f, c, ", which lost ");
+	buf_printf(&f->summary, ": its work takes %s instead of ", human_ns((uint64_t)beside).s);
+	buf_printf(&f->summary, "%s, until %s", human_ns((uint64_t)alone).s, place);
+	fact_evidence(f, "from the first submission to the wait's end, alone", alone, "ns");
+	fact_evidence(f, "the same beside the other process", beside, "ns");
+	fact_evidence(f, "waits alone", (double)x->alone, "");
+	fact_evidence(f, "waits beside it", (double)x->beside, "");
 	if (by->count < x->beside)
-		fact_evidence(&f, "of which that one had work for longest in", (double)by->count,
+		fact_evidence(f, "of which that one had work for longest in", (double)by->count,
 			      "");
-	fact_fix(&f, "Give one of the two another GPU, or let them take turns by MPS or MIG",
-		 "export CUDA_VISIBLE_DEVICES=1  # for one of the two", 0, f.lost_ns,
+	fact_fix(f, "Give one of the two another GPU, or let them take turns by MPS or MIG",
+		 "export CUDA_VISIBLE_DEVICES=1  # for one of the two", 0, f->lost_ns,
 		 "from nothing, if no other GPU is free, to all of it");
-	rc = fact_tell(c, &f, &x->sum.told, e);
-	buf_free(&place);
-	buf_free(&who);
-	buf_free(&name);
-	buf_free(&identity);
-	fact_free(&f);
-	return rc;
 }
 
-int gpu_shared_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < g->shared.n && rc == 0; i++) {
-		struct shared_wait *x = &g->shared.v[i];
-		const struct shared_other *by = x->alone ? worst(x) : NULL;
-
-		if (!by || x->alone < ENOUGH || x->beside == 0 ||
-		    ((double)x->beside_ns * (double)x->alone <
-			     SLOWER * (double)x->alone_ns * (double)x->beside &&
-		     !x->sum.told.revision))
-			continue;
-		if (cause_sum_due(c, &x->sum, pane, 0))
-			rc = tell(g, x, by, c, e);
-	}
-	return rc;
-}
+static const struct tolls_def gpu_shared = { .kind = "gpu-shared",
+					     .counted = "waits",
+					     .row = sizeof(struct shared_wait),
+					     .most = GPU_CAUSES_MAX,
+					     .one_lane = true,
+					     .moment = "beside another process on the GPU",
+					     .due = due,
+					     .tell = tell };

@@ -8,39 +8,32 @@
 #define INGERO_DETECT_GPU_WORK_H
 
 #include "lib/world/site_frames.h"
-#include "lib/account/sum.h"
+#include "lib/account/tolls.h"
 #include "lib/account/watch.h"
 #include "lib/gpustate/gaps.h"
 
-#define GPU_CAUSES_MAX 4096	  /* of each kind; what does not fit is not told */
-#define GPU_GONE       UINT32_MAX /* device of what was let go of */
+#define GPU_CAUSES_MAX 4096 /* of each kind; what does not fit is not told */
 
-/* A place in the program that waits for a device. */
-struct gpu_wait {
-	uint32_t device, frame, stack;
-	uint64_t key; /* of wait_by */
+/* A place in the program that has to do with a device. */
+struct gpu_place {
+	struct toll_row row;
+	uint32_t device, stack;
 	uint16_t op;
-	bool told; /* as a storm, which it stays */
-	uint64_t waits, launches, shorts;
-	struct cause_sum sum; /* its short gaps */
+	bool known;
 };
 
-/* Places that launch, where the device could not be kept busy. */
-struct issue_cause {
-	uint32_t device, stack;
-	uint64_t key; /* of issue_by */
-	uint16_t op;
-	uint64_t launches;
-	struct cause_sum sum;
+/* One that waits for it. */
+struct gpu_wait {
+	struct gpu_place at; /* its toll: its short gaps */
+	bool told;	     /* as a storm, which it stays */
+	uint64_t waits, launches, shorts;
 };
 
 #define SHARED_OTHERS 8 /* the largest */
 
 /* Waits at one place of a process, alone on the GPU and beside others. */
 struct shared_wait {
-	uint32_t device, stack;
-	uint64_t key; /* of shared_by */
-	uint16_t op;
+	struct gpu_place at;
 	uint64_t alone, alone_ns, beside, beside_ns;
 	unsigned nothers;
 	struct shared_other {	 /* who had most of a wait: its part of them */
@@ -48,50 +41,43 @@ struct shared_wait {
 		uint64_t count, ns;
 	} others[SHARED_OTHERS];
 	uint32_t told_as; /* process: by its name the chain goes from the first time on; valid once it was told */
-	struct cause_sum sum;
-	uint32_t thread; /* the first one met of those in sum */
+	uint32_t thread, threads; /* that wait there: the first one met, and how many */
 };
 
-struct gpu_device {
-	uint64_t idle_ns[2], gaps[2]; /* all of its gaps; [1]: of those that nobody bounds */
+struct gpu_work;
+
+/* The findings of a kind, by place. */
+struct gpu_kind {
+	struct tolls tolls;
+	struct gpu_work *work;
 };
 
 struct gpu_work {
 	struct gap_sink sink;
 	struct gaps *gaps;
 	struct cause *c;
-	uint64_t left_out; /* calls that gave the device work, or waited for it, and were not recorded */
-	VEC(struct gpu_device) devices;
-	VEC(struct gpu_wait) waits;
-	VEC(struct issue_cause) issue;
+	VEC(uint64_t) idle_ns; /* by device: all of its gaps, but those that nobody bounds */
 	struct site_frames frames;
-	VEC(struct shared_wait) shared;
-	VEC(uint32_t)
-	unused_waits, unused_issue, unused_shared; /* positions */
-	struct map wait_by, issue_by, shared_by, shared_threads;
+	struct map shared_threads;
+	struct gpu_kind waits, issue, shared; /* struct gpu_wait, gpu_place, shared_wait */
 };
 
-/* A place for one more, of what was let go of or at the end: its position; UINT32_MAX: out of memory, or (*full) too many. */
-#define gpu_place(vec, unused, by, fresh, full)                                    \
-	(*(full) = (vec)->n - (unused)->n >= GPU_CAUSES_MAX,                       \
-	 *(full)       ? UINT32_MAX                                                \
-	 : (unused)->n ? ((vec)->v[(unused)->v[(unused)->n - 1]] = (fresh),        \
-			  map_put((by), (fresh).key, (unused)->v[(unused)->n - 1]) \
-				  ? (unused)->v[--(unused)->n]                     \
-				  : UINT32_MAX)                                    \
-	 : vec_push((vec), (fresh)) && map_put((by), (fresh).key, (vec)->n - 1)    \
-		 ? (uint32_t)(vec)->n - 1                                          \
-		 : UINT32_MAX)
+/* The place of that kind, which is line with this op: its own where line is a stack, else its frame's. NULL: out of memory, or
+ * (*nomem unset) there are too many. */
+void *gpu_place_of(struct gpu_kind *k, const struct tolls_def *def, struct gpu_place place,
+		   uint32_t line, bool *nomem);
+
+/* One site, which is to blame: "in cudaStreamSynchronize called from ...". */
+const char *gpu_place_blame(const struct cause *c, const struct gpu_place *at, struct fact *f,
+			    uint64_t affected, uint64_t count);
 
 /* Whether the waits there are a storm: few launches each, and at once the next. */
 bool gpu_wait_storms(const struct gpu_wait *w);
 
-/* All return false when out of memory, settle as watches do. */
+/* All return false when out of memory. */
+extern const struct tolls_def sync_storm;
 bool sync_storm_gap(const struct cause *c, struct gpu_wait *w, const struct gap *gap);
-int sync_storm_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
 bool launch_bound_run(struct gpu_work *g, const struct gap_run *run);
-int launch_bound_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
 bool gpu_shared_wait(struct gpu_work *g, const struct gap_wait *wait);
-int gpu_shared_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
 
 #endif

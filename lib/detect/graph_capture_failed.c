@@ -8,6 +8,7 @@
 
 #include "lib/base/human.h"
 #include "lib/account/tolls.h"
+#include "lib/account/details.h"
 #include "lib/account/names.h"
 #include "lib/event/chain.h"
 
@@ -53,7 +54,6 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
 
-	(void)c;
 	for (size_t i = 0; i < s->open.n; i++) {
 		struct open *o = &s->open.v[i];
 
@@ -121,34 +121,15 @@ static bool graph(void *state, struct cause *c, const struct graph_told *t)
 	return t->call->ev.ret == 0 || fails(s, &o, t);
 }
 
-static bool stopped(const struct cause *c, const struct failed *k)
-{
-	const struct tally_process *t = k->row.process < c->tally.processes.n
-						? &c->tally.processes.v[k->row.process]
-						: NULL;
-	int64_t at = k->moment[k->row.toll.count > 1].end_ns,
-		last = t && t->calls ? t->last_ns : at;
-
-	return c->ended && last - at <= STOPPED_NS &&
-	       cause_silent(c, k->row.process, last, STOPPED_NS);
-}
-
-static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
-{
-	(void)pane;
-	*share = 0;
-	return fact_due_count(c, &r->toll.told, r->toll.count);
-}
-
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct state *s = state;
 	const struct failed *k = (struct failed *)r;
 	const char *name = event_error_name(k->source, k->ret), *broke;
 	uint64_t count = r->toll.count;
-	bool stops = stopped(c, k);
+	bool stops = cause_stopped(c, r->process, k->moment[count > 1].end_ns, false, STOPPED_NS);
 	struct where_place begun;
-	struct fact *f = &t->f;
+	struct buf where = { 0 };
 
 	f->identity = name ? name : "unknown code";
 	f->first_ns = k->moment[0].end_ns - (int64_t)k->moment[0].dur_ns;
@@ -162,18 +143,18 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 					     k->first.ret)
 			  : NULL;
 	if (where_top(&s->ends, r->at, &begun, 1)) {
-		fact_place(c, &begun, &t->more);
+		fact_place(c, &begun, &where);
 		f->sites[f->nsites++] = begun;
 	}
 	f->op = f->sites[0].op;
-	fact_blame_site(c, f, &t->where, "a capture");
+	fact_blame_site(c, f, "a capture");
 	f->moments[0] = k->moment[0];
 	f->moments[1] = k->moment[1];
 	f->nmoments = count > 1 ? 2 : 1;
 	fact_victim(f, c, &f->summary);
 	buf_printf(&f->summary, "'s capture of a CUDA graph failed %s%s with %s (%d), begun %s",
 		   count == 1 ? "once" : human_count(count).s, count == 1 ? "" : " times",
-		   name ? name : "error", k->ret, buf_text(&t->more));
+		   name ? name : "error", k->ret, details_text(&f->found, &where));
 	if (f->nsites > 1)
 		buf_printf(&f->summary, "; broken by %s", f->culprit.text);
 	if (stops)
@@ -201,7 +182,7 @@ static const struct tolls_def failing = { .kind = "graph-capture-failed",
 					  .counted = "captures",
 					  .row = sizeof(struct failed),
 					  .most = CODES_MAX,
-					  .due = due,
+					  .due = tolls_due_count,
 					  .tell = tell };
 
 static void end(void *state)

@@ -121,18 +121,13 @@ static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, d
 	       toll_due(c, &r->toll, pane, share);
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct launches *k = (struct launches *)r;
 	bool unfinished = 2 * k->unfinished > r->toll.count;
-	struct fact *f = &t->f;
 
-	(void)state;
 	f->upper_bound = true; /* the device may have had work meanwhile */
-	fact_blame_site(c, f, &t->where, "its own launches");
-	fact_victim(f, c, &f->summary);
-	buf_puts(&f->summary, " was held up launching CUDA graphs for ");
-	fact_amount(f, &f->summary);
+	fact_lost(f, c, " was held up launching CUDA graphs for ");
 	buf_printf(&f->summary, ", usually %s each, in %s", human_ns(k->usual_ns).s,
 		   f->culprit.text);
 	if (unfinished)
@@ -159,6 +154,7 @@ static const struct tolls_def late = { .kind = "graph-launch-late",
 				       .counted = "launches",
 				       .row = sizeof(struct launches),
 				       .due = due,
+				       .blamed = "its own launches",
 				       .tell = tell };
 
 static void end(void *state)

@@ -14,14 +14,12 @@
 #define POOL 32 /* alive at once */
 
 /* of: the site, of c->graphs. */
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct graph_site *g = &c->graphs->sites.v[r->of];
 	bool pool = g->most_alive >= POOL && 2 * g->alive >= g->created;
 	double launches = (double)g->launches / (double)g->created;
-	struct fact *f = &t->f;
 
-	(void)state;
 	if (pool)
 		f->kind = "graph-pool";
 	f->op = g->op;
@@ -34,11 +32,10 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 					    .count = g->created,
 					    .sum_ns = r->toll.ns,
 					    .max_ns = r->toll.worst[0].lost_ns };
-	fact_blame_site(c, f, &t->where, "its own captures");
-	fact_victim(f, c, &f->summary);
-	buf_puts(&f->summary, pool ? " makes CUDA graphs again and again and keeps them, for "
-				   : " makes CUDA graphs again and again, for ");
-	fact_amount(f, &f->summary);
+	fact_blame_site(c, f, "its own captures");
+	fact_lost(f, c,
+		  pool ? " makes CUDA graphs again and again and keeps them, for "
+		       : " makes CUDA graphs again and again, for ");
 	buf_printf(&f->summary, ", each launched %.1f times, in %s", launches, f->culprit.text);
 	if (pool)
 		buf_printf(&f->summary, "; %s are alive", human_count(g->alive).s);

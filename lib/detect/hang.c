@@ -9,6 +9,7 @@
 #include "lib/base/human.h"
 #include "lib/detect/hang.h"
 #include "lib/detect/watches.h"
+#include "lib/account/details.h"
 #include "lib/account/fact.h"
 #include "lib/account/names.h"
 #include "lib/tracks/reason.h"
@@ -20,31 +21,25 @@ struct hang {
 	struct track_hang wait;
 };
 
-static uint32_t process_of(const struct cause *c, uint32_t thread)
-{
-	const struct world_thread *t = world_get_thread(c->w, thread);
-
-	return t ? t->process : 0;
-}
-
 /* The last one of the chain that is known, whom the others wait for; NULL: nobody is. */
 static const struct path_unended_step *find_last(const struct hang *h)
 {
 	return h->wait.chain.n > 1 ? &h->wait.chain.v[h->wait.chain.n - 1] : NULL;
 }
 
-static void blame(const struct cause *c, const struct hang *h, struct fact *f, struct buf *who)
+static void blame(const struct cause *c, const struct hang *h, struct fact *f)
 {
 	const struct path_unended_step *last = find_last(h);
 	const struct world_process *p =
-		last ? world_get_process(c->w, process_of(c, last->thread)) : NULL;
+		last ? world_get_process(c->w, cause_process_of(c, last->thread)) : NULL;
+	struct buf who = { 0 };
 
 	f->culprit.kind = p ? "process" : "none";
 	if (p)
-		name_thread_full(who, c->w, &c->tally, last->thread);
+		name_thread_full(&who, c->w, &c->tally, last->thread);
 	else
-		buf_puts(who, "whom it waits for is not known");
-	f->culprit.text = buf_text(who);
+		buf_puts(&who, "whom it waits for is not known");
+	f->culprit.text = details_text(&f->found, &who);
 	f->culprit.pid = p ? p->tgid : 0;
 }
 
@@ -52,20 +47,19 @@ static void add_fix(const struct cause *c, const struct hang *h, struct fact *f)
 {
 	const struct world_process *p = world_get_process(c->w, f->process);
 	uint32_t pid = f->culprit.pid ? f->culprit.pid : p ? p->tgid : 0;
-	struct buf command = { 0 };
+	static const char basis[] = "a hang has no usual length: the work goes on when it ends";
 
 	if (h->wait.chain.ends == PATH_ENDS_EXITED || h->wait.chain.ends == PATH_ENDS_GONE) {
 		fact_fix(f,
 			 "Find out why the one that it waits for ended, and end the wait with it",
 			 "sudo dmesg -T | grep -iE 'killed process|segfault'", 0, f->lost_ns,
-			 "a hang has no usual length: the work goes on when it ends");
+			 basis);
 		return;
 	}
-	buf_printf(&command, "sudo gdb -batch -p %" PRIu32 " -ex 'thread apply all bt'", pid);
 	fact_fix(f, "Look at what every thread of the last one in that row is doing",
-		 buf_text(&command), 0, f->lost_ns,
-		 "a hang has no usual length: the work goes on when it ends");
-	buf_free(&command);
+		 details_print(&f->found,
+			       "sudo gdb -batch -p %" PRIu32 " -ex 'thread apply all bt'", pid),
+		 0, f->lost_ns, basis);
 }
 
 static void summarize(const struct cause *c, const struct hang *h, struct fact *f)
@@ -91,9 +85,8 @@ static int tell_hang(struct cause *c, const struct hang *h, struct err *e)
 {
 	uint64_t wall = cause_wall_ns(c);
 	struct fact_told told = { 0 };
-	struct buf who = { 0 };
 	struct fact f = { .kind = "hang",
-			  .process = process_of(c, h->track.anchor),
+			  .process = cause_process_of(c, h->track.anchor),
 			  .first_ns = h->wait.cause.longest_from_ns,
 			  .last_ns =
 				  h->wait.cause.longest_from_ns + (int64_t)h->wait.cause.longest_ns,
@@ -103,22 +96,16 @@ static int tell_hang(struct cause *c, const struct hang *h, struct err *e)
 			  .share = wall ? (double)h->wait.cause.longest_ns / (double)wall : 0,
 			  .severity = FINDING_HIGH, /* work stopped */
 			  .gain = FACT_GAIN_NOTHING,
-			  .explained = -1,
-			  .unexplained = -1,
 			  .nsites = 1,
 			  .sites = { { .op = h->wait.part.at_op,
 				       .stack = h->wait.part.stack,
 				       .lost_ns = h->wait.cause.longest_ns,
 				       .affected = 1 } } };
-	int rc;
 
-	blame(c, h, &f, &who);
+	blame(c, h, &f);
 	summarize(c, h, &f);
 	add_fix(c, h, &f);
-	rc = fact_tell(c, &f, &told, e);
-	fact_free(&f);
-	buf_free(&who);
-	return rc;
+	return fact_tell(c, &f, &told, e);
 }
 
 /* Of a program that was not seen to make steps: what it waits for is proven, and it is no launcher of others. */
@@ -152,7 +139,7 @@ static bool has_parent_at_work(const struct cause *c, uint32_t process)
 	const struct world_process *own = world_get_process(c->w, process), *p;
 
 	for (size_t i = 0; own && i < path_tracks_count(c->tracks); i++) {
-		uint32_t other = process_of(c, path_tracks_get(c->tracks, i).anchor);
+		uint32_t other = cause_process_of(c, path_tracks_get(c->tracks, i).anchor);
 
 		p = world_get_process(c->w, other);
 		if (p && p->tgid == own->parent && p->node == own->node && !is_stuck(c, other))
@@ -164,8 +151,7 @@ static bool has_parent_at_work(const struct cause *c, uint32_t process)
 /* Worker processes rest while nobody gives them work: whoever waits for one in vain is told. */
 static bool is_helper(const struct cause *c, uint32_t process)
 {
-	const struct tally_process *p =
-		process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+	const struct tally_process *p = tally_process_known(&c->tally, process);
 
 	if (p && p->calls)
 		return false;
@@ -175,10 +161,10 @@ static bool is_helper(const struct cause *c, uint32_t process)
 /* Whether a program without steps waits for another one that is told. */
 static bool is_told_there(const struct cause *c, const struct hang *h)
 {
-	uint32_t own = process_of(c, h->track.anchor);
+	uint32_t own = cause_process_of(c, h->track.anchor);
 
 	for (unsigned i = 1; !h->track.loop && i < h->wait.chain.n; i++) {
-		uint32_t process = process_of(c, h->wait.chain.v[i].thread);
+		uint32_t process = cause_process_of(c, h->wait.chain.v[i].thread);
 
 		if (process != own && is_stuck(c, process))
 			return true;
@@ -197,7 +183,7 @@ int hangs_find(struct cause *c, struct err *e)
 			return err_nomem(e);
 		if (!found)
 			continue;
-		p = tally_process(&c->tally, process_of(c, h.track.anchor));
+		p = tally_process(&c->tally, cause_process_of(c, h.track.anchor));
 		if (!p)
 			return err_nomem(e);
 		p->stuck = true;
@@ -209,11 +195,9 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	int rc = 0;
 
-	(void)state;
 	for (size_t i = 0; pane == INT64_MAX && i < path_tracks_count(c->tracks) && rc == 0; i++) {
-		uint32_t process = process_of(c, path_tracks_get(c->tracks, i).anchor);
-		const struct tally_process *p =
-			process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+		uint32_t process = cause_process_of(c, path_tracks_get(c->tracks, i).anchor);
+		const struct tally_process *p = tally_process_known(&c->tally, process);
 		struct hang h;
 		bool found;
 

@@ -75,9 +75,8 @@ bool hung_rank_ended(const struct hung *h, const struct collective_rank *late);
  * out of memory. */
 bool hung_ranks_join(struct hung_sum *sums, uint32_t n);
 
-/* What the rank that is behind (s->late) did instead: into the summary, the evidence and the culprit, whose text is in
- * *culprit, which must outlive the fact. */
+/* What the rank that is behind (s->late) did instead: into the summary, the evidence and the culprit. */
 void hung_rank_text(const struct cause *c, const struct hung *h, const struct hung_sum *s,
-		    struct fact *f, struct buf *culprit);
+		    struct fact *f);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "lib/base/human.h"
 #include "lib/account/analysis_state.h"
+#include "lib/account/details.h"
 #include "lib/account/names.h"
 
 #define MOST 0.5 /* of the time since: that is what it did */
@@ -150,16 +151,19 @@ static void since_its_last(const struct cause *c, const struct hung_process *of,
 }
 
 void hung_rank_text(const struct cause *c, const struct hung *h, const struct hung_sum *s,
-		    struct fact *f, struct buf *culprit)
+		    struct fact *f)
 {
 	const struct collective_rank *late = s->late;
 	const struct world_process *v = world_get_process(c->w, late->process);
 	const struct hung_process *of =
 		late->process < h->processes.n ? &h->processes.v[late->process] : NULL;
-	struct buf text = { 0 };
+	struct buf victim = { 0 };
 
-	name_victim(culprit, c->w, &c->tally, late->process);
-	buf_printf(&f->summary, "Rank %" PRIu32 ", %s, ", late->rank, buf_text(culprit));
+	name_victim(&victim, c->w, &c->tally, late->process);
+	f->culprit.kind = "process";
+	f->culprit.pid = v ? v->tgid : 0;
+	f->culprit.text = details_text(&f->found, &victim);
+	buf_printf(&f->summary, "Rank %" PRIu32 ", %s, ", late->rank, f->culprit.text);
 	if (hung_rank_ended(h, late)) {
 		buf_printf(&f->summary, "ended %s before the end, ",
 			   human_ns((uint64_t)(c->end_ns - of->ended_ns)).s);
@@ -172,12 +176,10 @@ void hung_rank_text(const struct cause *c, const struct hung *h, const struct hu
 
 		if (of && !of->ended)
 			since_its_last(c, of, late, &f->summary);
-		buf_printf(&text, "%s, number %" PRIu64 ", %s before the end", op ? op->name : "?",
-			   late->sequence, human_ns((uint64_t)(c->end_ns - late->enter_ns)).s);
-		fact_evidence_text(f, "last collective of the rank that is behind",
-				   buf_text(&text));
+		fact_evidence_text(
+			f, "last collective of the rank that is behind",
+			details_print(&f->found, "%s, number %" PRIu64 ", %s before the end",
+				      op ? op->name : "?", late->sequence,
+				      human_ns((uint64_t)(c->end_ns - late->enter_ns)).s));
 	}
-	f->culprit.kind = "process";
-	f->culprit.pid = v ? v->tgid : 0;
-	buf_free(&text);
 }

@@ -17,7 +17,8 @@ static const struct detector *const detectors[] = {
 const struct detector *detect_for(const struct cause *c, const struct loss *x)
 {
 	for (unsigned i = 0; i < NDETECTORS; i++) {
-		if (detectors[i]->family == x->family && detectors[i]->is(c, x))
+		if (detectors[i]->family == x->family &&
+		    (!detectors[i]->is || detectors[i]->is(c, x)))
 			return detectors[i];
 	}
 	return NULL;

@@ -43,7 +43,6 @@ static bool record(void *state, struct cause *c, const struct record *r)
 {
 	struct state *s = state;
 
-	(void)c;
 	gpu_memory_record(&s->devices, r);
 	if (r->kind == RECORD_SAMPLE && r->u.SAMPLE.metric == METRIC_GPU_MEM_USED &&
 	    r->u.SAMPLE.value > (double)s->used_most)
@@ -102,15 +101,12 @@ static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, d
 	return ((const struct pressure *)r)->bursts >= BURSTS && toll_due(c, &r->toll, pane, share);
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct pressure *k = (struct pressure *)r;
 	double n = (double)k->bursts;
-	struct fact *f = &t->f;
 
-	(void)state;
 	f->count = k->bursts;
-	fact_blame_site(c, f, &t->where, "its own allocations");
 	fact_victim(f, c, &f->summary);
 	buf_printf(&f->summary,
 		   " fills device memory up to %s and gives %s of it back at once, for ",
@@ -132,6 +128,7 @@ static const struct tolls_def pressure = { .kind = "kv-pressure",
 					   .counted = "bursts",
 					   .row = sizeof(struct pressure),
 					   .due = due,
+					   .blamed = "its own allocations",
 					   .tell = tell };
 
 static bool memory(void *state, struct cause *c, const struct live_told *t)

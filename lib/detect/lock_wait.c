@@ -15,12 +15,6 @@
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
 
-static bool is(const struct cause *c, const struct loss *x)
-{
-	(void)c;
-	return loss_part_ns(x, PART_LOCK) > 0;
-}
-
 /* Most of the waiting: what a holder waits for now and then does not say why it holds the lock. */
 #define MOST 0.5
 
@@ -94,39 +88,41 @@ static void evidence(const struct loss_view *f, struct finding *to)
 		return;
 	buf_puts(&what, "of the waiting, as far as it was seen, the holder ");
 	held_text(f, &at, &what);
-	details_add_number(to, buf_text(&what), (double)at.ns, "ns");
-	buf_free(&what);
+	details_add_number(to, details_text(to, &what), (double)at.ns, "ns");
 }
 
 static void recommend(const struct loss_view *f, struct finding *to)
 {
-	struct buf action = { 0 }, command = { 0 };
 	bool waits = held_in(f).part != PART_SELF;
 
-	if (f->who && f->who->gil) {
-		buf_printf(&action,
-			   "Let %s work in a process of its own, or in code that lets go of the "
-			   "interpreter",
-			   f->culprit);
-		sampling_command(f->c, f->victim_pid, &command);
-		detect_recommend(f, to, buf_text(&action), buf_text(&command), 0,
-				 "from nothing, if the thread has to wait for its result, to all "
-				 "of the wait; the command shows the holder's lines");
-		goto out;
-	}
-	buf_printf(&action,
-		   "Hold the lock for less time in %s: move its %s out of the critical section",
-		   f->culprit, waits ? "waiting" : "work");
-	buf_printf(&command, "sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
-		   f->victim_pid);
-	detect_recommend(f, to, buf_text(&action), buf_text(&command), 0,
-			 "from nothing, if the work must stay inside, to all of the wait; the "
-			 "command shows what the holder does");
-out:
-	buf_free(&action);
-	buf_free(&command);
+	if (f->who && f->who->gil)
+		detect_recommend(
+			f, to,
+			details_print(
+				to,
+				"Let %s work in a process of its own, or in code that lets go of "
+				"the interpreter",
+				f->culprit),
+			sampling_command(f->c, f->victim_pid, to), 0,
+			"from nothing, if the thread has to wait for its result, to all of the "
+			"wait; the command shows the holder's lines");
+	else
+		detect_recommend(
+			f, to,
+			details_print(to,
+				      "Hold the lock for less time in %s: move its %s out of the "
+				      "critical section",
+				      f->culprit, waits ? "waiting" : "work"),
+			details_print(to,
+				      "sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
+				      f->victim_pid),
+			0,
+			"from nothing, if the work must stay inside, to all of the wait; the "
+			"command shows what the holder does");
 }
 
-const struct detector detect_lock_wait = {
-	"lock-wait", LOSS_LOCK, is, summary, recommend, evidence
-};
+const struct detector detect_lock_wait = { .kind = "lock-wait",
+					   .family = LOSS_LOCK,
+					   .summary = summary,
+					   .recommend = recommend,
+					   .evidence = evidence };

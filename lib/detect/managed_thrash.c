@@ -114,7 +114,6 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	struct thrash *k;
 	bool first;
 
-	(void)c;
 	if (p->ev->ret != 0 || p->open || !event_get(p->ev, p->op, COL_PTR, &address))
 		return true;
 	r = range_at(s, p->process, address);
@@ -155,7 +154,6 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 
 static bool record(void *state, struct cause *c, const struct record *r)
 {
-	(void)c;
 	gpu_memory_record(&((struct state *)state)->devices, r);
 	return true;
 }
@@ -169,19 +167,15 @@ static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, d
 	       toll_due(c, &r->toll, pane, share);
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct state *s = state;
 	const struct thrash *k = (struct thrash *)r;
 	const struct live_process *p = live_of(c->live, r->process);
 	const struct gpu_memory_device *d = gpu_memory_of(&s->devices, 0);
 	uint64_t managed = p ? p->bytes[LIVE_MANAGED] : 0;
-	struct fact *f = &t->f;
 
-	fact_blame_site(c, f, &t->where, "its own prefetches");
-	fact_victim(f, c, &f->summary);
-	buf_puts(&f->summary, " moves the same managed memory again and again, for ");
-	fact_amount(f, &f->summary);
+	fact_lost(f, c, " moves the same managed memory again and again, for ");
 	if (k->bytes)
 		buf_printf(&f->summary, ", %s prefetched anew", human_bytes(k->bytes).s);
 	buf_printf(&f->summary, ", mostly in %s", f->culprit.text);
@@ -206,6 +200,7 @@ static const struct tolls_def thrashing = { .kind = "managed-thrash",
 					    .counted = "moves",
 					    .row = sizeof(struct thrash),
 					    .due = due,
+					    .blamed = "its own prefetches",
 					    .tell = tell };
 
 static void end(void *state)

@@ -14,12 +14,6 @@
 #include "lib/account/details.h"
 #include "lib/account/names.h"
 
-static bool is_any(const struct cause *c, const struct loss *x)
-{
-	(void)c;
-	return x->ns > 0;
-}
-
 /* " in lookup (data.py:31)" */
 static void print_where(const struct loss_view *f, struct buf *out)
 {
@@ -122,32 +116,32 @@ static void add_pressure(const struct loss_view *f, struct finding *to)
 static void recommend_more(const struct loss_view *f, struct finding *to)
 {
 	struct limit l = limit_of(f);
-	const char *basis = "all of it, if what it touches fits then";
+	const char *basis = "all of it, if what it touches fits then",
+		   *file = l.high > 0		    ? "memory.high"
+			   : name_cgroup_v1(l.path) ? "memory.limit_in_bytes"
+						    : "memory.max";
+	double bytes = l.reached ? l.g->limit : l.high > 0 ? l.g->used_max : 0;
 	struct buf command = { 0 };
 
-	if (l.reached) {
-		buf_printf(&command, "echo %.0f | sudo tee ", l.g->limit * 1.5);
-		name_cgroup_file(&command, l.path,
-				 name_cgroup_v1(l.path) ? "memory.limit_in_bytes" : "memory.max");
+	if (bytes > 0)
+		buf_printf(&command, "echo %.0f | sudo tee ", bytes * 1.5);
+	else
+		buf_puts(&command, "echo max | sudo tee ");
+	name_cgroup_file(&command, l.path, file);
+	if (l.reached)
 		detect_recommend(f, to, "Give its cgroup (container, pod) more memory",
 				 buf_text(&command), 0, basis);
-	} else if (l.high > 0) {
-		if (l.g->used_max > 0)
-			buf_printf(&command, "echo %.0f | sudo tee ", l.g->used_max * 1.5);
-		else
-			buf_puts(&command, "echo max | sudo tee ");
-		name_cgroup_file(&command, l.path, "memory.high");
+	else if (l.high > 0)
 		detect_recommend(
 			f, to,
 			"Let its cgroup (container, pod) use more memory before it is held back",
 			buf_text(&command), 0, basis);
-	} else {
+	else
 		detect_recommend(f, to,
 				 "Use less memory at once: fewer loader workers, smaller batches "
 				 "or prefetch, or a machine with more",
 				 "ps -eo pid,rss,comm --sort=-rss | head", 0,
 				 "all of it, if what is in use fits then");
-	}
 	buf_free(&command);
 }
 
@@ -188,15 +182,13 @@ static void recommend_pages(const struct loss_view *f, struct finding *to)
 	detect_recommend(f, to,
 			 "Read the file ahead before it is used, or copy it to memory or a faster "
 			 "disk",
-			 buf_text(&command), 0,
+			 details_text(to, &command), 0,
 			 "from nothing, if it must be read first, to all of the wait");
-	buf_free(&command);
 }
 
 const struct detector detect_memory_pressure = {
 	.kind = "memory-pressure",
 	.family = LOSS_MEMORY,
-	.is = is_any,
 	.summary = print_pressure,
 	.recommend = recommend_more,
 	.evidence = add_pressure,
@@ -208,7 +200,6 @@ const struct detector detect_memory_pressure = {
 const struct detector detect_file_pages = {
 	.kind = "disk-stall",
 	.family = LOSS_PAGES,
-	.is = is_any,
 	.summary = print_pages,
 	.recommend = recommend_pages,
 	.evidence = name_pages,

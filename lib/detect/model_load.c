@@ -10,7 +10,7 @@
 #include "lib/base/human.h"
 #include "lib/base/rare.h"
 #include "lib/account/names.h"
-#include "lib/account/toll.h"
+#include "lib/account/tolls.h"
 
 #define RUNS_AFTER  500 /* launches: then it runs, and what comes is no part of the load */
 #define LEAST_BYTES (256ull << 20)
@@ -33,16 +33,16 @@ struct loading {
 };
 
 struct model {
-	uint32_t process;
-	struct toll toll;
+	struct toll_row row;
 	uint64_t bytes, disk_ns, host_ns, copy_ns, alloc_ns;
 };
 
 struct state {
+	struct tolls models;
 	VEC(struct loading *) by_thread; /* by world id; NULL: nothing is known of it */
-	VEC(struct model) v;
-	struct where where; /* by process */
 };
+
+static const struct tolls_def model_load;
 
 static unsigned wants(const struct op_def *op)
 {
@@ -56,10 +56,8 @@ RARE static struct loading *loading_begins(struct state *s, struct cause *c, uin
 {
 	struct loading *l;
 
-	while (s->by_thread.n <= thread) {
-		if (!vec_push(&s->by_thread, NULL))
-			return NULL;
-	}
+	if (!vec_reach(&s->by_thread, thread))
+		return NULL;
 	if (!s->by_thread.v[thread])
 		s->by_thread.v[thread] = calloc(1, sizeof(*l));
 	l = s->by_thread.v[thread];
@@ -102,17 +100,6 @@ APART static void sign(struct loading *l, const struct cause *c, uint32_t thread
 	l->alloc_then = l->alloc_ns;
 }
 
-static struct model *model_of(struct state *s, uint32_t process)
-{
-	for (size_t i = 0; i < s->v.n; i++) {
-		if (s->v.v[i].process == process)
-			return &s->v.v[i];
-	}
-	if (!vec_push(&s->v, (struct model){ .process = process }))
-		return NULL;
-	return &s->v.v[s->v.n - 1];
-}
-
 /* It runs, or the recording is over: what came before was a load, or not. */
 APART static bool over(struct state *s, struct cause *c, uint32_t thread, struct loading *l,
 		       int64_t ns)
@@ -139,7 +126,7 @@ APART static bool over(struct state *s, struct cause *c, uint32_t thread, struct
 	all = disk + self + device;
 	if ((double)was.copied > SLOW_PER_NS * (double)all)
 		return true;
-	m = model_of(s, t->process);
+	m = tolls_row(&s->models, &model_load, t->process, 0, NULL);
 	if (!m)
 		return false;
 	m->bytes += was.copied;
@@ -147,8 +134,8 @@ APART static bool over(struct state *s, struct cause *c, uint32_t thread, struct
 	m->host_ns += self > calls ? self - calls : 0;
 	m->copy_ns += device + was.async_then;
 	m->alloc_ns += was.alloc_then;
-	return where_add(&s->where, t->process, was.op, was.stack, all, all) &&
-	       toll_add(c, &m->toll, thread, 0, was.start_ns, was.last_ns, all);
+	return where_add(&s->models.where, m->row.at, was.op, was.stack, all, all) &&
+	       toll_add(c, &m->row.toll, thread, 0, was.start_ns, was.last_ns, all);
 }
 
 APART static void no_launch(struct loading *l, const struct cause *c, const struct line_piece *p)
@@ -216,93 +203,82 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	return true;
 }
 
-static int tell(struct state *s, struct cause *c, struct model *m, double share, struct err *e)
+/* A load is rare: it need not come often, but must weigh something in the whole. */
+static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
+	double wall = (double)cause_wall_ns(c);
+
+	*share = wall > 0 ? (double)r->toll.worst_ns / wall : 0;
+	return c->ended && wall > 0 && r->toll.ns >= c->opt.min_lost_ns &&
+	       (double)r->toll.ns / wall >= c->opt.min_share;
+}
+
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+{
+	const struct model *m = (struct model *)r;
+	bool python = f->nsites && name_python(c->w, f->sites[0].stack);
 	const struct {
 		const char *what;
 		uint64_t ns;
-	} split[] = { { "waiting for the disk", m->disk_ns },
-		      { "its own code on the CPU", m->host_ns },
-		      { "copying to the device", m->copy_ns },
-		      { "allocating", m->alloc_ns } };
-	struct fact f = { .kind = "model-load",
-			  .process = m->process,
-			  .share = share,
-			  .counted = "loads",
-			  .explained = -1,
-			  .unexplained = -1 };
-	double rate = (double)m->bytes / (double)m->toll.ns * 1e9;
-	struct buf where = { 0 };
+		const char *fix, *command;
+	} split[] = {
+		{ "waiting for the disk", m->disk_ns,
+		  "Keep the file on a faster disk, or in the page cache",
+		  "vmtouch -t model.safetensors" },
+		{ "its own code on the CPU", m->host_ns,
+		  "Store the weights as they are needed, and map the file",
+		  python ? "safetensors.torch.load_file(\"model.safetensors\", device=\"cuda\")"
+			 : "mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);" },
+		{ "copying to the device", m->copy_ns,
+		  "Copy from pinned memory, while the next part is read",
+		  "cudaMallocHost(&staging, bytes); cudaMemcpyAsync(...)" },
+		{ "allocating", m->alloc_ns, "Allocate once for all of it",
+		  "cudaMalloc(&all, total);" }
+	};
+	double rate = (double)m->bytes / (double)r->toll.ns * 1e9;
 	unsigned most = 0;
-	int rc;
 
-	toll_fill(c, &m->toll, &f);
-	for (unsigned i = 0; i < f.nmoments; i++)
-		f.moments[i].text = "a model is loaded";
-	f.nsites = where_top(&s->where, m->process, f.sites, FACT_SITES);
-	f.op = f.nsites ? f.sites[0].op : 0;
-	fact_blame_site(c, &f, &where, "its own loading");
-	fact_victim(&f, c, &f.summary);
-	buf_printf(&f.summary, " loaded %s onto the device at %s/s, which took ",
+	fact_victim(f, c, &f->summary);
+	buf_printf(&f->summary, " loaded %s onto the device at %s/s, which took ",
 		   human_bytes(m->bytes).s, human_bytes((uint64_t)rate).s);
-	fact_amount(&f, &f.summary);
+	fact_amount(f, &f->summary);
 	for (unsigned i = 0; i < 4; i++) {
 		most = split[i].ns > split[most].ns ? i : most;
-		fact_evidence(&f, split[i].what, (double)split[i].ns, "ns");
+		fact_evidence(f, split[i].what, (double)split[i].ns, "ns");
 	}
-	buf_printf(&f.summary, ", %s of it %s; copied in %s", human_ns(split[most].ns).s,
-		   split[most].what, f.culprit.text);
-	fact_evidence(&f, "bytes loaded", (double)m->bytes, "B");
-	fact_evidence(&f, "rate", rate, "B/s");
-	(most == 0 ? fact_fix : fact_fix_code)(
-		&f,
-		most == 0   ? "Keep the file on a faster disk, or in the page cache"
-		: most == 1 ? "Store the weights as they are needed, and map the file"
-		: most == 2 ? "Copy from pinned memory, while the next part is read"
-			    : "Allocate once for all of it",
-		most == 0   ? "vmtouch -t model.safetensors"
-		: most == 1 ? f.nsites && name_python(c->w, f.sites[0].stack)
-				      ? "safetensors.torch.load_file(\"model.safetensors\", "
-					"device=\"cuda\")"
-				      : "mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, "
-					"fd, 0);"
-		: most == 2 ? "cudaMallocHost(&staging, bytes); cudaMemcpyAsync(...)"
-			    : "cudaMalloc(&all, total);",
-		0, split[most].ns, "from nothing to all of the largest part; the others remain");
-	rc = where.failed ? err_nomem(e) : fact_tell(c, &f, &m->toll.told, e);
-	buf_free(&where);
-	fact_free(&f);
-	return rc;
+	buf_printf(&f->summary, ", %s of it %s; copied in %s", human_ns(split[most].ns).s,
+		   split[most].what, f->culprit.text);
+	fact_evidence(f, "bytes loaded", (double)m->bytes, "B");
+	fact_evidence(f, "rate", rate, "B/s");
+	(most == 0 ? fact_fix
+		   : fact_fix_code)(f, split[most].fix, split[most].command, 0, split[most].ns,
+				    "from nothing to all of the largest part; the others remain");
 }
+
+static const struct tolls_def model_load = { .kind = "model-load",
+					     .counted = "loads",
+					     .row = sizeof(struct model),
+					     .moment = "a model is loaded",
+					     .blamed = "its own loading",
+					     .due = due,
+					     .tell = tell };
 
 static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct state *s = state;
-	uint64_t wall = cause_wall_ns(c);
-	int rc = 0;
 
-	(void)pane;
 	for (uint32_t i = 0; c->ended && i < s->by_thread.n; i++) {
 		if (i < c->tally.threads.n && s->by_thread.v[i] && s->by_thread.v[i]->begun &&
 		    !over(s, c, i, s->by_thread.v[i], c->end_ns))
 			return err_nomem(e);
 	}
-	/* A load is rare: it need not come often, but must weigh something in the whole. */
-	for (size_t i = 0; i < s->v.n && rc == 0 && c->ended; i++) {
-		struct model *m = &s->v.v[i];
-		double share = wall ? (double)m->toll.ns / (double)wall : 0;
-
-		if (m->toll.ns >= c->opt.min_lost_ns && share >= c->opt.min_share)
-			rc = tell(s, c, m, (double)m->toll.worst_ns / (double)wall, e);
-	}
-	return rc;
+	return tolls_settle(&s->models, c, pane, e);
 }
 
 /* Its loads stay, which are few. */
 static bool forget(void *state, struct cause *c, uint32_t process)
 {
-	const struct tally_process *p =
-		process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+	const struct tally_process *p = tally_process_known(&c->tally, process);
 	struct state *s = state;
 
 	for (size_t i = 0; p && i < p->threads.n; i++) {
@@ -321,11 +297,8 @@ static void end(void *state)
 
 	for (size_t i = 0; i < s->by_thread.n; i++)
 		free(s->by_thread.v[i]);
-	for (size_t i = 0; i < s->v.n; i++)
-		toll_free(&s->v.v[i].toll);
-	vec_free(&s->v);
 	vec_free(&s->by_thread);
-	where_free(&s->where);
+	tolls_free(&s->models);
 }
 
 const struct watch_def watch_model_load = { .name = "model-load",

@@ -9,6 +9,7 @@
 #include "lib/base/human.h"
 #include "lib/base/shell.h"
 #include "lib/detect/watches.h"
+#include "lib/account/details.h"
 #include "lib/account/tolls.h"
 
 #define SOCKETS_MAX 65536
@@ -123,21 +124,17 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 					   : waited(s, c, k, ev, process, thread);
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct lossy *l = (struct lossy *)r;
 	const char *known = cause_peers_name(&c->peers, l->worst_socket),
 		   *remote = known ? known : "a peer without address";
-	struct fact *f = &t->f;
+	struct buf command = { 0 };
 
-	(void)state;
 	f->upper_bound = true;
-	buf_printf(&t->who, "the network to %s", remote);
 	f->culprit.kind = "peer";
-	f->culprit.text = buf_text(&t->who);
-	fact_victim(f, c, &f->summary);
-	buf_puts(&f->summary, " waited ");
-	fact_amount(f, &f->summary);
+	f->culprit.text = details_print(&f->found, "the network to %s", remote);
+	fact_lost(f, c, " waited ");
 	buf_printf(&f->summary,
 		   " for connections that lost segments, longest for %s; %" PRIu64
 		   " segments were sent again",
@@ -148,15 +145,15 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	}
 	fact_evidence(f, "segments sent again", (double)l->segments, "");
 	fact_evidence(f, "longest wait", (double)l->worst_ns, "ns");
-	buf_puts(&t->more, "ss -tin");
+	buf_puts(&command, "ss -tin");
 	if (known) {
-		buf_puts(&t->more, " dst ");
-		shell_word(&t->more, bytes_of(known));
+		buf_puts(&command, " dst ");
+		shell_word(&command, bytes_of(known));
 	}
 	fact_fix(f,
 		 "Look for what drops segments on the way: errors and drops of the interfaces, a "
 		 "full queue",
-		 buf_text(&t->more), 0, r->toll.ns,
+		 details_text(&f->found, &command), 0, r->toll.ns,
 		 "of a wait only what came after the loss is the network's fault");
 }
 

@@ -71,15 +71,14 @@ static void evidence(const struct loss_view *f, struct finding *to)
 {
 	struct command v[COMMANDS_TOLD];
 	unsigned n = commands(f, v, COMMANDS_TOLD);
-	struct buf text = { 0 };
 
 	for (unsigned i = 0; i < n; i++) {
+		struct buf text = { 0 };
+
 		buf_puts(&text, "taken by ");
 		name_culprit_full(&text, f->c->w, &f->c->tally, v[i].who);
-		details_add_number(to, buf_text(&text), (double)v[i].ns, "ns");
-		buf_reset(&text);
+		details_add_number(to, details_text(to, &text), (double)v[i].ns, "ns");
 	}
-	buf_free(&text);
 }
 
 /* Weight of the neighbour that is proposed; what has none said has 100 (cgroup v2, cpu.weight), or 1024 (v1, cpu.shares). */
@@ -102,19 +101,17 @@ static void recommend(const struct loss_view *f, struct finding *to)
 			f, to,
 			"Keep the neighbour off the CPUs that it takes (in Kubernetes: the static "
 			"CPU manager policy and whole CPUs for the pod that lost)",
-			buf_text(&command), 1,
+			details_text(to, &command), 1,
 			"the time regained meets the remaining causes at their present rate");
 	}
-	buf_reset(&command);
 	buf_printf(&command, "echo %d | sudo tee ",
 		   v1 ? (int)(DEFAULT_V1 * WEIGHT / DEFAULT) : WEIGHT);
 	name_cgroup_file(&command, path, v1 ? "cpu.shares" : "cpu.weight");
 	detect_recommend(f, to,
 			 "Give the neighbour less weight (in Kubernetes: resources.requests.cpu)",
-			 buf_text(&command), 1 - 2 * WEIGHT / (DEFAULT + WEIGHT),
+			 details_text(to, &command), 1 - 2 * WEIGHT / (DEFAULT + WEIGHT),
 			 "a fifth of the usual weight leaves it a sixth of a CPU that both want, "
 			 "where both have one parent");
-	buf_free(&command);
 	buf_free(&cpus);
 }
 

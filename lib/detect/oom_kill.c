@@ -8,22 +8,20 @@
 
 #include "lib/base/human.h"
 #include "lib/detect/watches.h"
-#include "lib/account/fact.h"
+#include "lib/account/details.h"
 #include "lib/account/names.h"
+#include "lib/account/tolls.h"
 
 #define KILLS_MAX 4096
 #define LITTLE	  0.1 /* of the machine's memory: it may have been that */
 
 struct kill {
-	uint32_t process, thread, trigger, cgroup;
-	int64_t time_ns;
+	struct toll_row row; /* its toll has no time, only when it was */
+	uint32_t thread, trigger, cgroup;
 	double available, used, swap; /* bytes; below 0: not sampled before */
-	struct fact_told told;
 };
 
-struct kills {
-	VEC(struct kill) v;
-};
+static const struct tolls_def oom_kill;
 
 static unsigned wants(const struct op_def *op)
 {
@@ -39,28 +37,29 @@ static double latest(const struct cause *c, uint32_t node, enum metric_id metric
 
 static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
 {
-	struct kills *s = state;
 	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
 	const struct world_image *im = ctx ? world_get_image(c->w, ctx->image) : NULL;
 	const struct world_thread *th = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
-	struct kill k = { .time_ns = ev->end_ns };
+	uint32_t process = im ? im->process : th ? th->process : 0;
 	uint64_t trigger = 0;
+	struct kill *k;
+	bool nomem;
 
-	if (!ctx || s->v.n >= KILLS_MAX)
+	if (!process)
 		return true;
-	k.process = im ? im->process : th ? th->process : 0;
-	for (size_t i = 0; i < s->v.n; i++) {
-		if (s->v.v[i].process == k.process) /* two recorders tell of it */
-			return true;
-	}
-	k.thread = ctx->thread;
-	k.cgroup = ctx->cgroup;
-	if (event_get(ev, op, COL_TRIGGER, &trigger))
-		k.trigger = (uint32_t)trigger;
-	k.available = latest(c, ctx->node, METRIC_MEM_AVAILABLE);
-	k.used = latest(c, ctx->node, METRIC_MEM_USED);
-	k.swap = latest(c, ctx->node, METRIC_SWAP_USED);
-	return vec_push(&s->v, k);
+	k = tolls_row(state, &oom_kill, process, 0, &nomem);
+	if (!k || k->row.toll.count) /* two recorders tell of it */
+		return k || !nomem;
+	event_get(ev, op, COL_TRIGGER, &trigger);
+	k->row.toll.count = 1;
+	k->row.toll.first_ns = k->row.toll.last_ns = ev->end_ns;
+	k->thread = ctx->thread;
+	k->cgroup = ctx->cgroup;
+	k->trigger = (uint32_t)trigger;
+	k->available = latest(c, ctx->node, METRIC_MEM_AVAILABLE);
+	k->used = latest(c, ctx->node, METRIC_MEM_USED);
+	k->swap = latest(c, ctx->node, METRIC_SWAP_USED);
+	return true;
 }
 
 /* The machine had so little left that it may have been that. */
@@ -70,106 +69,94 @@ static bool little(const struct kill *k)
 	       k->available < LITTLE * (k->available + k->used);
 }
 
-static int tell(struct cause *c, struct kill *k, struct err *e)
+static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
+	*share = 0;
+	return c->ended || r->toll.told.revision == 0;
+}
+
+/* Who asked for the memory. */
+static void print_trigger(const struct cause *c, const struct world_thread *by, struct fact *f)
+{
+	const struct world_process *p = world_get_process(c->w, by->process);
+	struct bytes comm = world_text(c->w, by->comm);
+
+	f->culprit.kind = "process";
+	f->culprit.pid = p ? p->tgid : by->tid;
+	f->culprit.text =
+		details_print(&f->found, "%.*s (tid %" PRIu32 ")", (int)comm.n, comm.p, by->tid);
+	buf_printf(&f->summary, ", asked for by %s", f->culprit.text);
+}
+
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+{
+	const struct kill *k = (struct kill *)r;
 	/* The event says in which cgroup the thread is, samples in which of them its memory counts. */
-	uint32_t of = cause_cgroups_limit(&c->cgroups, k->process, k->cgroup);
+	uint32_t of = cause_cgroups_limit(&c->cgroups, r->process, k->cgroup);
 	const struct cause_cgroup *g = cause_cgroup(&c->cgroups, of);
 	const struct world_cgroup *cg = world_get_cgroup(c->w, of);
 	const struct world_thread *by = world_get_thread(c->w, k->trigger);
 	struct bytes path = cg ? world_text(c->w, cg->path) : (struct bytes){ 0 };
 	bool hit = g && g->limit > 0 && cause_counted(&g->limit_hits) > 0,
 	     limit = hit && !little(k);
-	struct buf who = { 0 }, cgroup = { 0 }, command = { 0 };
-	struct fact f = { .kind = "oom-kill",
-			  .process = k->process,
-			  .first_ns = k->time_ns,
-			  .last_ns = k->time_ns,
-			  .count = 1,
-			  .counted = "kills",
-			  .severity = 3, /* work stopped */
-			  .explained = -1,
-			  .unexplained = -1 };
-	int rc;
+	const char *cgroup = details_print(&f->found, "%.*s", (int)path.n, path.p ? path.p : "");
+	struct buf command = { 0 };
 
-	buf_add(&cgroup, path.p ? path.p : "", path.n);
-	fact_victim(&f, c, &f.summary);
-	buf_puts(&f.summary, " was killed by the kernel for want of memory");
-	if (by) {
-		const struct world_process *p = world_get_process(c->w, by->process);
-		struct bytes comm = world_text(c->w, by->comm);
-
-		buf_printf(&who, "%.*s (tid %" PRIu32 ")", (int)comm.n, comm.p, by->tid);
-		f.culprit.pid = p ? p->tgid : by->tid;
-		buf_printf(&f.summary, ", asked for by %s", buf_text(&who));
-	}
+	f->severity = FINDING_HIGH; /* work stopped */
+	f->culprit.kind = "none";
+	f->culprit.text = hit ? "host memory" : "the machine's memory";
+	fact_victim(f, c, &f->summary);
+	buf_puts(&f->summary, " was killed by the kernel for want of memory");
+	if (by)
+		print_trigger(c, by, f);
 	if (limit) {
-		buf_printf(&f.summary, ": the limit of cgroup %s, %s, was reached",
-			   buf_text(&cgroup), human_bytes((uint64_t)g->limit).s);
-		f.culprit.kind = "cgroup";
-		f.culprit.text = f.culprit.cgroup = buf_text(&cgroup);
-	} else {
-		f.culprit.kind = by ? "process" : "none";
-		f.culprit.text = by ? buf_text(&who) : hit ? "host memory" : "the machine's memory";
+		buf_printf(&f->summary, ": the limit of cgroup %s, %s, was reached", cgroup,
+			   human_bytes((uint64_t)g->limit).s);
+		f->culprit.kind = "cgroup";
+		f->culprit.text = f->culprit.cgroup = cgroup;
 	}
 	if (hit && !limit)
-		buf_printf(&f.summary,
+		buf_printf(&f->summary,
 			   ": for want of the machine's, of which %s was left, or at the limit of "
 			   "cgroup %s, %s, which was reached, too: the recording does not say",
-			   human_bytes((uint64_t)k->available).s, buf_text(&cgroup),
+			   human_bytes((uint64_t)k->available).s, cgroup,
 			   human_bytes((uint64_t)g->limit).s);
 	if (g && g->limit > 0)
-		fact_evidence(&f, "limit of its cgroup", g->limit, "B");
+		fact_evidence(f, "limit of its cgroup", g->limit, "B");
 	if (g)
-		fact_evidence(&f, "most memory of its cgroup, as sampled", g->used_max, "B");
+		fact_evidence(f, "most memory of its cgroup, as sampled", g->used_max, "B");
 	if (k->available >= 0)
-		fact_evidence(&f, "memory available on the machine before", k->available, "B");
+		fact_evidence(f, "memory available on the machine before", k->available, "B");
 	if (k->swap >= 0)
-		fact_evidence(&f, "swap in use before", k->swap, "B");
-	f.moments[f.nmoments++] = (struct fact_moment){ .end_ns = k->time_ns,
-							.thread = k->thread,
-							.op = OP_PROC_OOM,
-							.text = "chosen to die" };
+		fact_evidence(f, "swap in use before", k->swap, "B");
+	f->moments[f->nmoments++] = (struct fact_moment){ .end_ns = f->first_ns,
+							  .thread = k->thread,
+							  .op = OP_PROC_OOM,
+							  .text = "chosen to die" };
 	buf_puts(&command, "cat ");
 	name_cgroup_file(&command, path,
 			 name_cgroup_v1(path) ? "memory.oom_control" : "memory.events");
-	fact_fix(&f,
+	fact_fix(f,
 		 limit ? "Raise the limit, or use less: fewer loader workers, less prefetch"
 		       : "Use less host memory: fewer loader workers, less prefetch, no copies of "
 			 "the data set per worker",
 		 limit ? buf_text(&command) : "free -h; ps -eo pid,rss,comm --sort=-rss | head", 0,
 		 0, "the process lives on when its memory fits");
-	rc = fact_tell(c, &f, &k->told, e);
-	fact_free(&f);
-	buf_free(&who);
-	buf_free(&cgroup);
 	buf_free(&command);
-	return rc;
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
-{
-	struct kills *s = state;
-	int rc = 0;
-
-	(void)pane;
-	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
-		if (s->v.v[i].process && (c->ended || s->v.v[i].told.revision == 0))
-			rc = tell(c, &s->v.v[i], e);
-	}
-	return rc;
-}
-
-static void end(void *state)
-{
-	vec_free(&((struct kills *)state)->v);
-}
+static const struct tolls_def oom_kill = { .kind = "oom-kill",
+					   .counted = "kills",
+					   .row = sizeof(struct kill),
+					   .most = KILLS_MAX,
+					   .due = due,
+					   .tell = tell };
 
 const struct watch_def watch_oom_kill = {
 	.name = "oom-kill",
-	.size = sizeof(struct kills),
+	.size = sizeof(struct tolls),
 	.wants = wants,
 	.event = event,
-	.settle = settle,
-	.free = end,
+	.settle = tolls_settle,
+	.free = tolls_free,
 };

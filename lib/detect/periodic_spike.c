@@ -14,7 +14,7 @@
 #include "lib/detect/watches.h"
 #include "lib/account/hist.h"
 #include "lib/account/names.h"
-#include "lib/account/toll.h"
+#include "lib/account/tolls.h"
 #include "lib/stat/period.h"
 
 #define SPIKE_SITES 1024
@@ -37,22 +37,25 @@ struct site {
 	struct slow *slow; /* NULL until there are some */
 };
 
-/* The slow calls of a site. */
+/* The slow calls of a site: its position is of. */
 struct slow {
+	struct toll_row row; /* threads that call there lose side by side */
 	struct site_gap {
 		uint32_t calls;
 		int64_t ns;
 	} gaps[GAPS_KEPT]; /* the newest is gaps[(ngaps - 1) % GAPS_KEPT] */
 	uint64_t ngaps;
-	struct toll toll; /* threads that call there lose side by side */
 };
 
 struct spikes {
+	struct tolls slow;
 	VEC(struct site) sites;
 	VEC(uint32_t) unused; /* positions */
 	VEC(uint32_t) by;     /* site among the classes -> position + 1 */
 	struct hists hists;
 };
+
+static const struct tolls_def spiking;
 
 static unsigned wants(const struct op_def *op)
 {
@@ -61,15 +64,6 @@ static unsigned wants(const struct op_def *op)
 			       op->id != OP_CU_GRAPH_LAUNCH
 		       ? WATCH_OUTER
 		       : 0;
-}
-
-static bool look_up_room(struct spikes *s, uint32_t site)
-{
-	while (s->by.n <= site) {
-		if (!vec_push(&s->by, 0))
-			return false;
-	}
-	return true;
 }
 
 /* False: out of memory. */
@@ -84,7 +78,7 @@ RARE static bool site_new(struct spikes *s, const struct class_of *of, const str
 		return true;
 	}
 	own = hists_new(&s->hists);
-	if (!own || !look_up_room(s, of->site_id) || !vec_reserve(&s->sites, 1)) {
+	if (!own || !vec_reach(&s->by, of->site_id) || !vec_reserve(&s->sites, 1)) {
 		hists_give_up(&s->hists, own);
 		return false;
 	}
@@ -101,18 +95,20 @@ RARE static bool site_new(struct spikes *s, const struct class_of *of, const str
 }
 
 /* The n-th call of the site. False: out of memory. */
-RARE static bool spike(struct site *x, const struct cause *c, const struct line_piece *p,
-		       uint64_t own, uint64_t n)
+RARE static bool spike(struct spikes *s, struct site *x, const struct cause *c,
+		       const struct line_piece *p, uint64_t own, uint64_t n)
 {
-	struct slow *slow = x->slow;
+	struct slow *slow;
 
 	/* Between the two there were calls that nobody counted, and slow ones among them perhaps. */
 	if (x->last_n &&
 	    cause_paused(c, p->process, 1u << op_tier(p->ev->op), x->last_ns, p->end_ns))
 		x->last_n = 0;
 
-	if (!slow)
-		slow = x->slow = calloc(1, sizeof(*slow));
+	if (!x->slow)
+		x->slow =
+			tolls_row(&s->slow, &spiking, p->process, (uint32_t)(x - s->sites.v), NULL);
+	slow = x->slow;
 	if (!slow)
 		return false;
 	if (x->last_n)
@@ -120,7 +116,7 @@ RARE static bool spike(struct site *x, const struct cause *c, const struct line_
 			(struct site_gap){ (uint32_t)(n - x->last_n), p->end_ns - x->last_ns };
 	x->last_n = n;
 	x->last_ns = p->end_ns;
-	return toll_add(c, &slow->toll, p->thread, p->ev->op, p->start_ns, p->end_ns,
+	return toll_add(c, &slow->row.toll, p->thread, p->ev->op, p->start_ns, p->end_ns,
 			own - x->median);
 }
 
@@ -153,7 +149,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 		look(&s->sites.v[s->by.v[c->of.site_id] - 1], among);
 	hist_kept_add_at(among->own, own, other ? hist_place(own) : c->ahead.cell);
 	if (own > among->slow_ns && n > WARM)
-		return spike(&s->sites.v[s->by.v[c->of.site_id] - 1], c, p, own, n);
+		return spike(s, &s->sites.v[s->by.v[c->of.site_id] - 1], c, p, own, n);
 	return true;
 }
 
@@ -182,91 +178,58 @@ static const char *ordinal(double n)
 						       : "rd";
 }
 
-static int tell(const struct site *x, struct cause *c, double chance, double calls, double ns,
-		struct err *e)
+static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
-	struct fact f = { .kind = "periodic-spike",
-			  .process = x->process,
-			  .counted = "slow calls",
-			  .culprit.kind = "code",
-			  .explained = -1,
-			  .unexplained = -1,
-			  .op = x->op,
-			  .nsites = 1 };
-	struct slow *slow = x->slow;
-	uint64_t wall = cause_wall_ns(c);
-	struct buf place = { 0 };
+	const struct slow *x = (const struct slow *)r;
+	double calls, ns;
+
+	return x->ngaps >= MIN_GAPS && toll_due(c, &r->toll, pane, share) &&
+	       (r->toll.told.revision ||
+		(chance_of(x, &calls, &ns) < CHANCE && calls >= MIN_PERIOD));
+}
+
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+{
+	const struct site *x = &((const struct spikes *)state)->sites.v[r->of];
+	double calls, ns, chance = chance_of((const struct slow *)r, &calls, &ns);
 	struct hist all = { 0 };
-	int rc;
 
 	hist_merge(&all, x->own);
-	f.sites[0] = (struct where_place){ .stack = x->stack,
-					   .op = x->op,
-					   .lost_ns = slow->toll.ns,
-					   .affected = slow->toll.count,
-					   .count = all.n,
-					   .sum_ns = all.sum,
-					   .max_ns = all.max };
-	toll_fill(c, &slow->toll, &f);
-	f.share = wall ? (double)slow->toll.worst_ns * f.estimate.ns_factor / (double)wall : 0;
-	for (unsigned i = 0; i < f.nmoments; i++)
-		f.moments[i].text = "a slow call";
-	fact_place(c, &f.sites[0], &place);
-	f.identity = f.culprit.text = buf_text(&place);
-	buf_printf(&f.summary, "Every %.0f%s call of ", calls, ordinal(calls));
-	fact_victim(&f, c, &f.summary);
-	buf_printf(&f.summary, " %s takes long, ", f.culprit.text);
-	fact_amount(&f, &f.summary);
-	buf_printf(&f.summary, ", one each %s", human_ns((uint64_t)ns).s);
-	fact_evidence(&f, "period in calls", calls, "");
-	fact_evidence(&f, "period in time", ns, "ns");
-	fact_evidence(&f, "chance of distances as equal", chance, "");
-	fact_evidence(&f, "median of all calls", (double)x->median, "ns");
-	fact_evidence(&f, "mean of what slow ones take longer",
-		      (double)slow->toll.ns / (double)slow->toll.count, "ns");
-	fact_fix(&f,
+	f->op = x->op;
+	f->nsites = 1;
+	f->sites[0] = (struct where_place){ .stack = x->stack,
+					    .op = x->op,
+					    .lost_ns = r->toll.ns,
+					    .affected = r->toll.count,
+					    .count = all.n,
+					    .sum_ns = all.sum,
+					    .max_ns = all.max };
+	f->share = toll_share(c, &r->toll);
+	f->identity = fact_blame_place(c, f);
+	buf_printf(&f->summary, "Every %.0f%s call of ", calls, ordinal(calls));
+	fact_victim(f, c, &f->summary);
+	buf_printf(&f->summary, " %s takes long, ", f->culprit.text);
+	fact_amount(f, &f->summary);
+	buf_printf(&f->summary, ", one each %s", human_ns((uint64_t)ns).s);
+	fact_evidence(f, "period in calls", calls, "");
+	fact_evidence(f, "period in time", ns, "ns");
+	fact_evidence(f, "chance of distances as equal", chance, "");
+	fact_evidence(f, "median of all calls", (double)x->median, "ns");
+	fact_evidence(f, "mean of what slow ones take longer",
+		      (double)r->toll.ns / (double)r->toll.count, "ns");
+	fact_fix(f,
 		 "Find what happens at that pace: logging, checkpoints, clearing a cache, growing "
 		 "a pool",
-		 "ingero-explain --json run.ige | jq '.chains[].timeline'", 0, slow->toll.ns,
+		 "ingero-explain --json run.ige | jq '.chains[].timeline'", 0, r->toll.ns,
 		 "from nothing, if it has to be done then, to all of it");
-	rc = fact_tell(c, &f, &slow->toll.told, e);
-	buf_free(&place);
-	fact_free(&f);
-	return rc;
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
-{
-	struct spikes *s = state;
-	int rc = 0;
-
-	for (size_t i = 0; i < s->sites.n && rc == 0; i++) {
-		const struct site *x = &s->sites.v[i];
-		struct toll *t = x->slow ? &x->slow->toll : NULL;
-		double calls, ns, chance, share;
-
-		if (!t)
-			continue;
-		if (pane != INT64_MAX && !toll_settle(t, pane))
-			return err_nomem(e);
-		if (x->slow->ngaps < MIN_GAPS || !toll_due(c, t, pane, &share))
-			continue;
-		chance = chance_of(x->slow, &calls, &ns);
-		if (!t->told.revision && (chance >= CHANCE || calls < MIN_PERIOD))
-			continue;
-		if (share > t->told.worst_share)
-			t->told.worst_share = share;
-		rc = tell(x, c, chance, calls, ns, e);
-	}
-	return rc;
-}
-
-static void slow_free(struct slow *slow)
-{
-	if (slow)
-		toll_free(&slow->toll);
-	free(slow);
-}
+static const struct tolls_def spiking = { .kind = "periodic-spike",
+					  .counted = "slow calls",
+					  .row = sizeof(struct slow),
+					  .moment = "a slow call",
+					  .due = due,
+					  .tell = tell };
 
 /* The classes give its sites to others: they are none of these any more. */
 static bool forget(void *state, struct cause *c, uint32_t process)
@@ -282,24 +245,22 @@ static bool forget(void *state, struct cause *c, uint32_t process)
 			s->by.v[x->among] = 0;
 			c->classes.sites.v[x->among].own = NULL;
 		}
-		if (x->slow && x->slow->toll.told.revision)
+		if (x->slow && x->slow->row.toll.told.revision)
 			continue;
 		hists_give_up(&s->hists, x->own);
-		slow_free(x->slow);
 		*x = (struct site){ 0 };
 		if (!vec_push(&s->unused, i))
 			return false;
 	}
-	return true;
+	return tolls_forget(&s->slow, c, process);
 }
 
 static void release(void *state)
 {
 	struct spikes *s = state;
 
+	tolls_free(&s->slow);
 	vec_free(&s->unused);
-	for (size_t i = 0; i < s->sites.n; i++)
-		slow_free(s->sites.v[i].slow);
 	hists_free(&s->hists);
 	vec_free(&s->sites);
 	vec_free(&s->by);
@@ -309,6 +270,6 @@ const struct watch_def watch_periodic_spike = { .name = "periodic-spike",
 						.size = sizeof(struct spikes),
 						.wants = wants,
 						.piece = piece,
-						.settle = settle,
+						.settle = tolls_settle,
 						.forget = forget,
 						.free = release };

@@ -11,12 +11,6 @@
 #include "lib/account/details.h"
 #include "lib/account/names.h"
 
-static bool is_any(const struct cause *c, const struct loss *x)
-{
-	(void)c;
-	return loss_part_ns(x, PART_STOPPED) > 0;
-}
-
 /* Most of it in threads that it waited for. */
 static bool is_beside(const struct loss_view *f)
 {
@@ -46,23 +40,20 @@ static void recommend(const struct loss_view *f, struct finding *to)
 {
 	const struct world_thread *t = world_get_thread(f->c->w, f->loss->leaf);
 	const struct world_process *p = t ? world_get_process(f->c->w, t->process) : NULL;
-	struct buf command = { 0 };
 
-	buf_printf(&command, "grep -E 'State|TracerPid' /proc/%" PRIu32 "/status",
-		   p ? p->tgid : f->victim_pid);
 	detect_recommend(
 		f, to,
 		"Find out who sends it SIGSTOP or freezes its cgroup (a batch system that "
 		"suspends jobs, a paused container, a shell) or attaches to it (a debugger, "
 		"strace, a profiler that stops what it looks at)",
-		buf_text(&command), 1, "while it is stopped it does nothing at all");
-	buf_free(&command);
+		details_print(to, "grep -E 'State|TracerPid' /proc/%" PRIu32 "/status",
+			      p ? p->tgid : f->victim_pid),
+		1, "while it is stopped it does nothing at all");
 }
 
 const struct detector detect_stopped = {
 	.kind = "stopped",
 	.family = LOSS_STOPPED,
-	.is = is_any,
 	.summary = print_summary,
 	.recommend = recommend,
 	.evidence = add_evidence,

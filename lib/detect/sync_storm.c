@@ -5,8 +5,6 @@
  * follows each wait: a short gap in which the thread is on its CPU. Not this: a wait per step of many launches or graphs,
  * and gaps in which the thread sleeps, waits or computes for long (gpu-idle).
  */
-#include <inttypes.h>
-
 #include "lib/base/human.h"
 #include "lib/detect/gpu_work.h"
 #include "lib/account/names.h"
@@ -38,80 +36,62 @@ bool sync_storm_gap(const struct cause *c, struct gpu_wait *w, const struct gap 
 	if (ns - other > SHORT_NS || ns - other == 0)
 		return true;
 	w->shorts++;
-	cause_sum_add(c, &w->sum,
-		      &(struct sum_worst){ .end_ns = gap->end_ns,
-					   .dur_ns = ns,
-					   .lost_ns = ns - other,
-					   .thread = gap->thread,
-					   .op = gap->until_op,
-					   .tiers = TIERS_ALL });
-	return true;
+	return toll_add_moment(c, &w->at.row.toll,
+			       &(struct fact_moment){ .end_ns = gap->end_ns,
+						      .dur_ns = ns,
+						      .lost_ns = ns - other,
+						      .thread = gap->thread,
+						      .op = gap->until_op },
+			       TIERS_ALL);
 }
 
-static int tell(struct gpu_work *g, struct gpu_wait *w, struct cause *c, struct err *e)
+static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
-	const struct device *d = gaps_device(g->gaps, w->device);
-	double launches = (double)w->launches / (double)w->waits;
-	struct fact f = { .kind = "sync-storm",
-			  .process = d->process,
-			  .counted = "waits",
-			  .culprit.kind = "code",
-			  .explained = -1,
-			  .unexplained = -1,
-			  .op = w->op,
-			  .nsites = 1 };
-	struct buf place = { 0 };
-	int rc;
+	return gpu_wait_storms((const struct gpu_wait *)r) && toll_due(c, &r->toll, pane, share) &&
+	       (*share >= MIN_SHARE || (c->ended && r->toll.told.revision));
+}
 
-	f.sites[0] = (struct where_place){ .stack = w->stack,
-					   .op = w->op,
-					   .lost_ns = w->sum.ns,
-					   .affected = w->shorts,
-					   .count = w->waits };
-	cause_sum_fill(c, &w->sum, &f,
-		       "the device had nothing to do from the end of a wait to the next call");
-	fact_place(c, &f.sites[0], &place);
-	f.identity = f.culprit.text = buf_text(&place);
-	fact_victim(&f, c, &f.summary);
-	buf_puts(&f.summary, " waits for the GPU after every ");
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+{
+	const struct gpu_work *g = ((const struct gpu_kind *)state)->work;
+	struct gpu_wait *w = (struct gpu_wait *)r;
+	double launches = (double)w->launches / (double)w->waits;
+
+	f->share = toll_share(c, &r->toll);
+	f->identity = gpu_place_blame(c, &w->at, f, w->shorts, w->waits);
+	fact_victim(f, c, &f->summary);
+	buf_puts(&f->summary, " waits for the GPU after every ");
 	if (launches < 1.5)
-		buf_puts(&f.summary, "launch");
+		buf_puts(&f->summary, "launch");
 	else
-		buf_printf(&f.summary, "%.1f launches", launches);
-	buf_printf(&f.summary, ", %s: the GPU had nothing to do meanwhile for ", f.culprit.text);
-	fact_amount(&f, &f.summary);
-	fact_evidence(&f, "launches per wait", launches, "");
-	fact_evidence(&f, "waits", (double)w->waits, "");
-	fact_evidence(&f, "mean gap after a wait", (double)w->sum.ns / (double)w->sum.count, "ns");
-	fact_evidence(&f, "share of the device's idle time",
-		      100 * (double)w->sum.ns / (double)g->devices.v[w->device].idle_ns[0], "%");
+		buf_printf(&f->summary, "%.1f launches", launches);
+	buf_printf(&f->summary, ", %s: the GPU had nothing to do meanwhile for ", f->culprit.text);
+	fact_amount(f, &f->summary);
+	fact_evidence(f, "launches per wait", launches, "");
+	fact_evidence(f, "waits", (double)w->waits, "");
+	fact_evidence(f, "mean gap after a wait", (double)r->toll.ns / (double)r->toll.count, "ns");
+	fact_evidence(f, "share of the device's idle time",
+		      100 * (double)r->toll.ns / (double)g->idle_ns.v[w->at.device], "%");
 	fact_fix_code(
-		&f,
+		f,
 		"Wait once per step: keep results on the device and read them later, all together",
-		name_python(c->w, w->stack)
+		name_python(c->w, w->at.stack)
 			? "loss_sum += loss.detach()  # and once in a while: print(loss_sum.item())"
 			: "cudaMemcpyAsync(&result[i], found, bytes, cudaMemcpyDeviceToHost, "
-			  "stream); "
-			  "/* one wait behind the last */",
-		w->sum.ns / 2, w->sum.ns,
+			  "stream); /* one wait behind the last */",
+		r->toll.ns / 2, r->toll.ns,
 		"the gaps behind the waits; some remain where a result decides what is launched "
 		"next");
 	w->told = true;
-	rc = fact_tell(c, &f, &w->sum.told, e);
-	buf_free(&place);
-	fact_free(&f);
-	return rc;
 }
 
-int sync_storm_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < g->waits.n && rc == 0; i++) {
-		struct gpu_wait *w = &g->waits.v[i];
-
-		if (gpu_wait_storms(w) && cause_sum_due(c, &w->sum, pane, MIN_SHARE))
-			rc = tell(g, w, c, e);
-	}
-	return rc;
-}
+const struct tolls_def sync_storm = {
+	.kind = "sync-storm",
+	.counted = "waits",
+	.row = sizeof(struct gpu_wait),
+	.most = GPU_CAUSES_MAX,
+	.one_lane = true,
+	.moment = "the device had nothing to do from the end of a wait to the next call",
+	.due = due,
+	.tell = tell,
+};

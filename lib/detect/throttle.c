@@ -9,6 +9,7 @@
 
 #include "lib/base/human.h"
 #include "lib/detect/watches.h"
+#include "lib/account/details.h"
 #include "lib/account/fact.h"
 #include "lib/account/gpus.h"
 
@@ -88,14 +89,11 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	const struct rec_SAMPLE *v = &r->u.SAMPLE;
 	struct limited_gpu *g;
 
-	(void)c;
 	if (r->kind != RECORD_SAMPLE || !REC_HAS(r, SAMPLE, gpu) || v->gpu > UINT16_MAX ||
 	    REC_HAS(r, SAMPLE, process))
 		return true;
-	while (s->v.n <= v->gpu) {
-		if (!vec_push(&s->v, (struct limited_gpu){ 0 }))
-			return false;
-	}
+	if (!vec_reach(&s->v, v->gpu))
+		return false;
 	g = &s->v.v[v->gpu];
 	g->seen = true;
 	switch (v->metric) {
@@ -135,7 +133,7 @@ static int tell(struct cause *c, struct limited_gpu *g, uint32_t gpu, unsigned i
 		struct err *e)
 {
 	const struct world_gpu *wg = world_get_gpu(c->w, gpu);
-	struct buf who = { 0 }, identity = { 0 };
+	struct buf who = { 0 };
 	struct bytes uuid = gpu_uuid(c->w, gpu);
 	struct fact f = { .kind = "throttle",
 			  .node = wg ? wg->node : 0,
@@ -145,18 +143,14 @@ static int tell(struct cause *c, struct limited_gpu *g, uint32_t gpu, unsigned i
 			  .count = g->count[i],
 			  .counted = "samples",
 			  .upper_bound = true,
-			  .share = share,
-			  .explained = -1,
-			  .unexplained = -1 };
-	int rc;
+			  .share = share };
 
-	buf_printf(&identity, "%.*s %u", (int)uuid.n, uuid.p, reasons[i].bit);
-	f.identity = buf_text(&identity);
 	gpu_text(c->w, gpu, &who);
+	f.identity = details_print(&f.found, "%.*s %u", (int)uuid.n, uuid.p, reasons[i].bit);
 	f.culprit.kind = "gpu";
-	f.culprit.text = buf_text(&who);
+	f.culprit.text = details_text(&f.found, &who);
 	buf_printf(&f.summary, "%s ran below its clock for %s while it had work: %s; lost ",
-		   buf_text(&who), human_ns(g->reason_ns[i]).s, reasons[i].what);
+		   f.culprit.text, human_ns(g->reason_ns[i]).s, reasons[i].what);
 	fact_amount(&f, &f.summary);
 	fact_evidence(&f, "time with work", (double)g->busy_ns, "ns");
 	fact_evidence(&f, "time held down for that reason", (double)g->reason_ns[i], "ns");
@@ -171,11 +165,7 @@ static int tell(struct cause *c, struct limited_gpu *g, uint32_t gpu, unsigned i
 		fact_evidence(&f, "power limit", g->power_limit, "W");
 	fact_fix(&f, reasons[i].fix, reasons[i].command, 0, f.lost_ns,
 		 "kernels that wait for memory gain less than the clock does");
-	rc = fact_tell(c, &f, &g->told[i], e);
-	fact_free(&f);
-	buf_free(&who);
-	buf_free(&identity);
-	return rc;
+	return fact_tell(c, &f, &g->told[i], e);
 }
 
 static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
@@ -183,7 +173,6 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	struct throttle *s = state;
 	int rc = 0;
 
-	(void)pane;
 	for (uint32_t i = 0; i < s->v.n; i++) {
 		struct limited_gpu *g = &s->v.v[i];
 

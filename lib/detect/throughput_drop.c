@@ -9,6 +9,7 @@
 
 #include "lib/base/human.h"
 #include "lib/detect/watches.h"
+#include "lib/account/details.h"
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
 #include "lib/account/fact.h"
@@ -22,14 +23,6 @@
 #define AFTER	  8
 #define LOOPS_MAX 256
 #define PROBED	  0.05 /* of the time: so much more of it afterwards is no chance */
-
-struct drops {
-	VEC(struct drop {
-		uint32_t thread;
-		struct fact_told told;
-	})
-	v;
-};
 
 /* A loop that became slower. */
 struct slower {
@@ -124,11 +117,12 @@ static bool by_device(const struct slower *x)
 }
 
 static int tell(struct cause *c, const struct track *t, const struct step_series *series,
-		const struct slower *x, struct fact_told *told, struct err *e)
+		const struct slower *x, struct err *e)
 {
 	uint64_t wall = cause_wall_ns(c);
 	int64_t from = changed_ns(series, x);
 	bool device = by_device(x);
+	struct fact_told told = { 0 };
 	const struct world_thread *th = world_get_thread(c->w, t->anchor);
 	struct fact f = { .kind = "throughput-drop",
 			  .process = th ? th->process : 0,
@@ -141,12 +135,9 @@ static int tell(struct cause *c, const struct track *t, const struct step_series
 			  .culprit.kind = device ? "gpu" : "code",
 			  .culprit.text = device ? "the GPU" : "its own code",
 			  .share = wall ? (double)x->lost_ns / (double)wall : 0,
-			  .explained = -1,
-			  .unexplained = -1,
 			  .op = t->loop->op };
 	const struct world_process *v = world_get_process(c->w, f.process);
-	struct buf place = { 0 }, command = { 0 };
-	int rc;
+	struct buf place = { 0 };
 
 	/* A loop that was found by its calls has one that tells its steps; of Python it has a function. */
 	if (t->loop->period) {
@@ -158,7 +149,7 @@ static int tell(struct cause *c, const struct track *t, const struct step_series
 						   .count = t->loop->count };
 	}
 	loop_text_print(&place, c->w, t->loop);
-	f.identity = buf_text(&place);
+	f.identity = details_text(&f.found, &place);
 	fact_victim(&f, c, &f.summary);
 	buf_printf(&f.summary, " became slower %s after the start: a step takes %s instead of ",
 		   human_ns((uint64_t)(from - c->start_ns)).s, human_ns((uint64_t)x->after_ns).s);
@@ -171,33 +162,13 @@ static int tell(struct cause *c, const struct track *t, const struct step_series
 	fact_evidence(&f, "of which waiting for the device, before", x->device_before_ns, "ns");
 	fact_evidence(&f, "of which waiting for the device, after", x->device_after_ns, "ns");
 	fact_evidence(&f, "chance of such a change", x->chance, "");
-	if (device)
-		buf_puts(&command, "nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE");
-	else
-		sampling_command(c, v ? v->tgid : 0, &command);
 	fact_fix(&f,
 		 device ? "Look at the device's clocks, temperature and other users at that moment"
 			: "Look at what the program began to do at that moment",
-		 buf_text(&command), 0, x->lost_ns,
-		 "from nothing, if it is meant to do more, to all of it");
-	rc = fact_tell(c, &f, told, e);
-	buf_free(&command);
-	buf_free(&place);
-	fact_free(&f);
-	return rc;
-}
-
-static struct fact_told *told_of(struct drops *s, uint32_t thread, bool *nomem)
-{
-	*nomem = false;
-	for (size_t i = 0; i < s->v.n; i++) {
-		if (s->v.v[i].thread == thread)
-			return &s->v.v[i].told;
-	}
-	if (s->v.n >= LOOPS_MAX)
-		return NULL;
-	*nomem = !vec_push(&s->v, (struct drop){ .thread = thread });
-	return *nomem ? NULL : &s->v.v[s->v.n - 1].told;
+		 device ? "nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE"
+			: sampling_command(c, v ? v->tgid : 0, &f.found),
+		 0, x->lost_ns, "from nothing, if it is meant to do more, to all of it");
+	return fact_tell(c, &f, &told, e);
 }
 
 /* Whether the steps of that track became slower, and it matters. */
@@ -217,6 +188,7 @@ static bool find_drop(const struct cause *c, size_t i, struct track *t,
 
 static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 {
+	unsigned loops = 0;
 	int rc = 0;
 
 	/* Whether it lasts is known in the end. */
@@ -224,29 +196,13 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		return 0;
 	for (size_t i = 0; i < path_tracks_count(c->tracks) && rc == 0; i++) {
 		const struct step_series *series;
-		struct fact_told *told;
 		struct slower x = { 0 };
 		struct track t;
-		bool nomem;
 
-		if (!find_drop(c, i, &t, &series, &x))
-			continue;
-		told = told_of(state, t.anchor, &nomem);
-		if (nomem)
-			return err_nomem(e);
-		if (told)
-			rc = tell(c, &t, series, &x, told, e);
+		if (find_drop(c, i, &t, &series, &x) && loops++ < LOOPS_MAX)
+			rc = tell(c, &t, series, &x, e);
 	}
 	return rc;
 }
 
-static void release(void *state)
-{
-	struct drops *s = state;
-
-	vec_free(&s->v);
-}
-
-const struct watch_def watch_throughput_drop = {
-	.name = "throughput-drop", .size = sizeof(struct drops), .settle = settle, .free = release
-};
+const struct watch_def watch_throughput_drop = { .name = "throughput-drop", .settle = settle };

@@ -134,58 +134,40 @@ bool watches_event(struct cause *c, const struct event *ev)
 	return well;
 }
 
+/* Calls that function of every watch that has it, until one fails. */
+#define CALL_ALL(c, what, ...)                                                              \
+	for (unsigned i_ = 0; defs[i_]; i_++)                                               \
+		if (defs[i_]->what && !defs[i_]->what((c)->watches.state[i_], __VA_ARGS__)) \
+			return false;                                                       \
+	return true
+
 bool watches_memory(void *cause, const struct live_told *t)
 {
 	struct cause *c = cause;
-	bool well = true;
 
-	for (unsigned i = 0; defs[i] && well; i++) {
-		if (defs[i]->memory)
-			well = defs[i]->memory(c->watches.state[i], c, t);
-	}
-	return well;
+	CALL_ALL(c, memory, c, t);
 }
 
 bool watches_graph(void *cause, const struct graph_told *t)
 {
 	struct cause *c = cause;
-	bool well = true;
 
-	for (unsigned i = 0; defs[i] && well; i++) {
-		if (defs[i]->graph)
-			well = defs[i]->graph(c->watches.state[i], c, t);
-	}
-	return well;
+	CALL_ALL(c, graph, c, t);
 }
 
 bool watches_record(struct cause *c, const struct record *r)
 {
-	bool well = true;
-
-	for (unsigned i = 0; defs[i] && well; i++) {
-		if (defs[i]->record)
-			well = defs[i]->record(c->watches.state[i], c, r);
-	}
-	return well;
+	CALL_ALL(c, record, c, r);
 }
 
 bool watches_end(struct cause *c)
 {
-	for (unsigned i = 0; defs[i]; i++)
-		if (defs[i]->ends && !defs[i]->ends(c->watches.state[i]))
-			return false;
-	return true;
+	CALL_ALL(c, ends, c);
 }
 
 bool watches_forget(struct cause *c, uint32_t process)
 {
-	bool well = true;
-
-	for (unsigned i = 0; defs[i] && well; i++) {
-		if (defs[i]->forget)
-			well = defs[i]->forget(c->watches.state[i], c, process);
-	}
-	return well;
+	CALL_ALL(c, forget, c, process);
 }
 
 int watches_settle(struct cause *c, int64_t pane, struct err *e)
