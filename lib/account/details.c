@@ -100,17 +100,6 @@ void details_fill_times(const struct cause *c, struct finding *to)
 	to->lost_ms_per_s = wall_ns ? (double)to->lost_ns * 1e3 / (double)wall_ns : 0;
 }
 
-void details_fill_parts(const uint64_t *part_ns, struct finding *to)
-{
-	for (unsigned i = 0; part_ns && i < PART_COUNT; i++) {
-		struct jsonmap_named *part = part_ns[i] ? finding_add(to, parts) : NULL;
-
-		if (part)
-			*part = (struct jsonmap_named){ bytes_of(part_name((enum part)i)),
-							part_ns[i] };
-	}
-}
-
 void details_add_fix(struct finding *to, const char *action, const char *kind, const char *command,
 		     uint64_t gain_low_ns, uint64_t gain_high_ns, const char *basis)
 {

@@ -15,7 +15,6 @@ void details_fill_victim(const struct cause *c, uint32_t process, uint32_t node,
 			 struct finding *to);
 /* Its times on the recording's clock become such since it began. */
 void details_fill_times(const struct cause *c, struct finding *to);
-void details_fill_parts(const uint64_t *part_ns, struct finding *to); /* NULL: none */
 void details_fill_coverage(const struct cause *c, struct finding *to);
 void details_add_site(const struct cause *c, const struct where_place *p, struct finding *to);
 /* What to do. kind: "shell" where command is for a shell, "code" where it is lines for the program itself. */

@@ -236,12 +236,22 @@ static void list_takers(const struct loss_view *f, struct finding *to)
 	buf_free(&name);
 }
 
+static void list_parts(const struct loss *x, struct finding *to)
+{
+	for (enum part part = 0; part < PART_COUNT; part++) {
+		uint64_t ns = loss_part_ns(x, part);
+		struct jsonmap_named *to_part = ns ? finding_add(to, parts) : NULL;
+
+		if (to_part)
+			*to_part = (struct jsonmap_named){ bytes_of(part_name(part)), ns };
+	}
+}
+
 void loss_fill_details(const struct loss_view *f, const struct detector *d, struct finding *to)
 {
 	const struct cause *c = f->c;
 	const struct loss_process *p = lost_time_process(&c->lost_time, f->loss->process);
 	struct where_place places[LOSS_PLACES];
-	uint64_t part_ns[PART_COUNT] = { 0 };
 	unsigned n = loss_places(c, f->loss, places);
 	struct buf text = { 0 };
 
@@ -266,9 +276,7 @@ void loss_fill_details(const struct loss_view *f, const struct detector *d, stru
 		to->explained = all ? (double)f->loss->ns / (double)all : 0;
 		to->unexplained = 1 - to->explained;
 	}
-	for (unsigned i = 0; i < 2; i++)
-		part_ns[f->loss->states[i].part] += f->loss->states[i].ns;
-	details_fill_parts(part_ns, to);
+	list_parts(f->loss, to);
 	fill_culprit(f, d, to);
 	list_symptoms(f, places, n, to);
 	list_sites(f, places, n, to);

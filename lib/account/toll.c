@@ -74,6 +74,15 @@ bool toll_add_moment(const struct cause *c, struct toll *t, const struct fact_mo
 	return true;
 }
 
+void toll_count(struct toll *t, const struct fact_moment *m)
+{
+	if (t->count == 0)
+		t->first_ns = m->end_ns - (int64_t)m->dur_ns;
+	t->last_ns = m->end_ns;
+	t->nworst = t->count ? 2 : 1;
+	t->worst[t->count++ > 0] = *m;
+}
+
 /* Of the last TALLY_PANES seconds up to and including `pane`: what was lost, how often, and most by one thread. */
 struct lately {
 	uint64_t ns, count, worst_ns;

@@ -44,6 +44,9 @@ bool toll_add(const struct cause *c, struct toll *t, uint32_t thread, uint16_t o
 bool toll_add_moment(const struct cause *c, struct toll *t, const struct fact_moment *m,
 		     unsigned tiers);
 
+/* One more of what takes no time: the first and the last of them are its moments. */
+void toll_count(struct toll *t, const struct fact_moment *m);
+
 /* Keep no seconds of threads that lost nothing in these. False: out of memory. */
 bool toll_settle(struct toll *t, int64_t pane);
 

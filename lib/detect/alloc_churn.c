@@ -160,11 +160,6 @@ static bool add_pool(struct state *s, const struct cause *c, const struct live_t
 	return true;
 }
 
-static struct churn_site *site_at(struct state *s, uint32_t site)
-{
-	return vec_reach(&s->sites, site) ? &s->sites.v[site] : NULL;
-}
-
 /* Some of it is used again before all was given back. */
 static bool allocated(struct state *s, const struct live_told *t)
 {
@@ -187,9 +182,9 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	    cause_paused(c, t->call->process, 1u << TIER_ALLOCATIONS, t->block->end_ns,
 			 event_start(ev)))
 		return true;
-	at = site_at(s, t->site);
-	if (!at)
+	if (!vec_reach(&s->sites, t->site))
 		return false;
+	at = &s->sites.v[t->site];
 	if (at->last_bytes != t->bytes) {
 		at->last_bytes = t->bytes;
 		at->pool.n = 0;

@@ -80,12 +80,6 @@ static inline struct per_process *process_of(struct state *s, uint32_t process)
 	return process < s->by_process.n ? &s->by_process.v[process] : process_new(s, process);
 }
 
-/* What the books have of it; NULL: nothing yet. */
-static const struct tally_process *books_of(const struct cause *c, uint32_t process)
-{
-	return tally_process_known(&c->tally, process);
-}
-
 /* NULL: out of memory. */
 static struct copies *copies_of(struct state *s, struct per_process *pp, uint32_t process,
 				uint64_t direction)
@@ -158,7 +152,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
 	struct per_process *pp = process_of(s, p->process);
-	const struct tally_process *books = books_of(c, p->process);
+	const struct tally_process *books = tally_process_known(&c->tally, p->process);
 	uint32_t flags = p->op->flags;
 
 	if (!pp)

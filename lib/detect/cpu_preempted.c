@@ -3,15 +3,18 @@
  * cpu-preempted: somebody takes the CPU from running threads. Proven by the overlap of preemptions
  * with the slices of who ran instead. Not this: waits after a wake-up (cpu-contended), a
  * used-up quota (cpu-throttled).
+ * cpu-contended: threads that were woken wait for a CPU somebody else holds. Proven by the overlap
+ * of run-queue waits with the slices of who ran there. Not this: waking up on an idle CPU, or being
+ * taken off the CPU while running (cpu-preempted).
  */
 #include "lib/detect/kinds.h"
 
-static bool is(const struct cause *c, const struct loss *x)
+static bool is_woken(const struct cause *c, const struct loss *x)
 {
-	return loss_part_ns(x, PART_PREEMPTED) >= loss_part_ns(x, PART_RUNQ);
+	return loss_part_ns(x, PART_RUNQ) > loss_part_ns(x, PART_PREEMPTED);
 }
 
-static void summary(const struct loss_view *f, struct buf *out)
+static void print_preempted(const struct loss_view *f, struct buf *out)
 {
 	if (detect_own(f))
 		buf_printf(out, "other threads of %s took the CPU from it for ", f->victim);
@@ -21,5 +24,26 @@ static void summary(const struct loss_view *f, struct buf *out)
 	detect_where(f, out);
 }
 
-const struct detector detect_cpu_preempted = { "cpu-preempted", LOSS_CPU, is, summary,
-					       detect_recommend_cpu };
+static void print_contended(const struct loss_view *f, struct buf *out)
+{
+	if (detect_own(f))
+		buf_printf(out, "other threads of %s held the CPU while it was ready to run, for ",
+			   f->victim);
+	else
+		buf_printf(out, "%s held the CPU while %s was ready to run, for ", f->culprit,
+			   f->victim);
+	detect_amount(f, out);
+	detect_where(f, out);
+}
+
+/* In the table before the other, which is all the rest. */
+const struct detector detect_cpu_contended = { .kind = "cpu-contended",
+					       .family = LOSS_CPU,
+					       .is = is_woken,
+					       .summary = print_contended,
+					       .recommend = detect_recommend_cpu };
+
+const struct detector detect_cpu_preempted = { .kind = "cpu-preempted",
+					       .family = LOSS_CPU,
+					       .summary = print_preempted,
+					       .recommend = detect_recommend_cpu };

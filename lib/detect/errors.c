@@ -35,9 +35,8 @@ struct before {
 struct code {
 	struct toll_row row; /* its toll has no time, only a count */
 	int32_t ret;
-	uint8_t source;		      /* of the first */
-	struct fact_moment moment[2]; /* the first and the last */
-	struct before before;	      /* of the first's thread; the newest is the first itself */
+	uint8_t source;	      /* of the first */
+	struct before before; /* of the first's thread; the newest is the first itself */
 	uint16_t first_op;
 	bool exited;
 	uint64_t status;
@@ -119,10 +118,8 @@ RARE static bool failed(struct state *s, const struct before *b, const struct li
 		k->source = p->op->source;
 		k->first_op = p->ev->op;
 		k->before = *b;
-		k->row.toll.first_ns = p->start_ns;
 	}
-	k->moment[k->row.toll.count++ > 0] = m;
-	k->row.toll.last_ns = p->end_ns;
+	toll_count(&k->row.toll, &m);
 	return where_add(&s->tolls.where, k->row.at, p->ev->op, p->ev->stack, 0, p->ev->dur_ns);
 }
 
@@ -282,9 +279,6 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 		      : mismatch(k)	 ? FINDING_MEDIUM
 					 : FINDING_LOW;
 	f->op = k->first_op;
-	f->moments[0] = k->moment[0];
-	f->moments[1] = k->moment[1];
-	f->nmoments = count > 1 ? 2 : 1;
 	calls_before(c, &k->before, &before);
 	fact_victim(f, c, &f->summary);
 	buf_puts(&f->summary, " got ");
@@ -296,7 +290,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 		   count == 1 ? "" : " times");
 	buf_printf(&f->summary, ", first %s after the start",
 		   duration_text(took, sizeof(took),
-				 (uint64_t)(k->moment[0].end_ns - c->start_ns)));
+				 (uint64_t)(f->moments[0].end_ns - c->start_ns)));
 	buf_printf(&f->summary, ", %sin %s%s", count > 1 ? "mostly " : "", f->culprit.text,
 		   stops ? "; then it stopped" : "");
 	fact_evidence(f, "return code", k->ret, "");

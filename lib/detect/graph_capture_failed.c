@@ -32,7 +32,6 @@ struct failed {
 	int32_t ret;
 	uint8_t source;
 	uint64_t calls;
-	struct fact_moment moment[2]; /* the first and the last */
 	struct open first;
 };
 
@@ -89,7 +88,7 @@ static bool fails(struct state *s, const struct open *o, const struct graph_told
 		k->source = t->call->op->source;
 		k->first = *o;
 	}
-	k->moment[k->row.toll.count++ > 0] = m;
+	toll_count(&k->row.toll, &m);
 	k->calls += o->calls;
 	if (o->broken && !where_add(&s->tolls.where, k->row.at, o->op, o->stack, 0, 0))
 		return false;
@@ -127,13 +126,11 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	const struct failed *k = (struct failed *)r;
 	const char *name = event_error_name(k->source, k->ret), *broke;
 	uint64_t count = r->toll.count;
-	bool stops = cause_stopped(c, r->process, k->moment[count > 1].end_ns, false, STOPPED_NS);
+	bool stops = cause_stopped(c, r->process, r->toll.last_ns, false, STOPPED_NS);
 	struct where_place begun;
 	struct buf where = { 0 };
 
 	f->identity = name ? name : "unknown code";
-	f->first_ns = k->moment[0].end_ns - (int64_t)k->moment[0].dur_ns;
-	f->last_ns = k->moment[count > 1].end_ns;
 	f->severity = stops ? FINDING_HIGH : FINDING_LOW;
 	if (f->nsites == FACT_SITES) /* room for where captures began */
 		f->nsites--;
@@ -148,9 +145,6 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	}
 	f->op = f->sites[0].op;
 	fact_blame_site(c, f, "a capture");
-	f->moments[0] = k->moment[0];
-	f->moments[1] = k->moment[1];
-	f->nmoments = count > 1 ? 2 : 1;
 	fact_victim(f, c, &f->summary);
 	buf_printf(&f->summary, "'s capture of a CUDA graph failed %s%s with %s (%d), begun %s",
 		   count == 1 ? "once" : human_count(count).s, count == 1 ? "" : " times",

@@ -26,16 +26,10 @@ struct launches {
 	uint64_t unfinished; /* of the toll: launched again with no wait for the device since */
 };
 
-/* An executable graph: when it was launched last. */
-struct seen {
-	int64_t last_ns;
-};
-
 struct state {
 	struct tolls tolls;
 	VEC(int64_t) waited_ns; /* by world process: end of its last wait for the device */
-	VEC(struct seen) seen;
-	struct map seen_by; /* process and handle -> position in seen */
+	struct map last_ns; /* of process and handle: when that executable graph was launched last */
 };
 
 #define SEEN_MAX 65536
@@ -51,38 +45,21 @@ static unsigned wants(const struct op_def *op)
 		       : 0;
 }
 
-static struct seen *seen_of(struct state *s, uint32_t process, uint64_t handle, bool *fresh)
-{
-	uint64_t key = hash_u64(handle ^ hash_u64(process)), at;
-
-	*fresh = !map_get(&s->seen_by, key, &at);
-	if (!*fresh)
-		return &s->seen.v[at];
-	if (s->seen.n >= SEEN_MAX) /* forget all: their next launches count as first ones */
-	{
-		s->seen.n = 0;
-		map_clear(&s->seen_by);
-	}
-	if (!vec_push(&s->seen, (struct seen){ 0 }) || !map_put(&s->seen_by, key, s->seen.n - 1))
-		return NULL;
-	return &s->seen.v[s->seen.n - 1];
-}
-
 static bool launched(struct state *s, const struct cause *c, const struct line_piece *p)
 {
 	struct launches *k = tolls_row(&s->tolls, &late, p->process, 0, NULL);
-	uint64_t handle = 0, host, own;
-	struct seen *x;
-	int64_t before;
-	bool fresh;
+	uint64_t handle = 0, key, before, host, own;
+	bool first;
 
 	event_get(p->ev, p->op, COL_EXEC, &handle);
-	x = seen_of(s, p->process, handle, &fresh);
-	if (!k || !x)
+	key = hash_u64(handle ^ hash_u64(p->process));
+	first = !map_get(&s->last_ns, key, &before);
+	if (first &&
+	    s->last_ns.n >= SEEN_MAX) /* forget all: their next launches count as first ones */
+		map_clear(&s->last_ns);
+	if (!k || !map_put(&s->last_ns, key, (uint64_t)p->end_ns))
 		return false;
-	before = x->last_ns;
-	x->last_ns = p->end_ns;
-	if (fresh || !p->sound || p->open || p->ev->ret != 0)
+	if (first || !p->sound || p->open || p->ev->ret != 0)
 		return true;
 	host = parts_sum(p->parts, PARTS_NOT_OWN | 1u << PART_UNKNOWN);
 	own = p->ev->dur_ns > host ? p->ev->dur_ns - host : 0;
@@ -93,8 +70,9 @@ static bool launched(struct state *s, const struct cause *c, const struct line_p
 		k->usual_ns = hist_quantile(&k->own, 0.25);
 	if (own < LATE_NS || own < LATE_TIMES * k->usual_ns)
 		return true;
-	k->unfinished += s->waited_ns.v[p->process] < before &&
-			 !cause_paused(c, p->process, 1u << TIER_WAITS, before, p->start_ns);
+	k->unfinished +=
+		s->waited_ns.v[p->process] < (int64_t)before &&
+		!cause_paused(c, p->process, 1u << TIER_WAITS, (int64_t)before, p->start_ns);
 	return tolls_add(c, &s->tolls, &k->row, p->thread, p->ev, own - k->usual_ns);
 }
 
@@ -162,8 +140,7 @@ static void end(void *state)
 	struct state *s = state;
 
 	vec_free(&s->waited_ns);
-	vec_free(&s->seen);
-	map_free(&s->seen_by);
+	map_free(&s->last_ns);
 	tolls_free(state);
 }
 

@@ -16,17 +16,9 @@
 
 #define MOST 0.5 /* of the time since: that is what it did */
 
-static const struct tally_thread *books(const struct cause *c, uint32_t thread)
-{
-	const struct tally_thread *th =
-		thread < c->tally.threads.n ? &c->tally.threads.v[thread] : NULL;
-
-	return th && th->seen ? th : NULL;
-}
-
 void hung_rank_entered(struct hung_process *of, const struct cause *c, const struct line_piece *p)
 {
-	const struct tally_thread *th = books(c, p->thread);
+	const struct tally_thread *th = tally_thread_known(&c->tally, p->thread);
 
 	of->thread = p->thread;
 	if (th)
@@ -114,7 +106,7 @@ bool hung_ranks_join(struct hung_sum *sums, uint32_t n)
 static enum part did(const struct cause *c, const struct hung_process *of, uint64_t since,
 		     uint64_t *ns)
 {
-	const struct tally_thread *th = books(c, of->thread);
+	const struct tally_thread *th = tally_thread_known(&c->tally, of->thread);
 	unsigned most = PART_COUNT;
 
 	*ns = 0;

@@ -17,7 +17,7 @@
 
 struct kill {
 	struct toll_row row; /* its toll has no time, only when it was */
-	uint32_t thread, trigger, cgroup;
+	uint32_t trigger, cgroup;
 	double available, used, swap; /* bytes; below 0: not sampled before */
 };
 
@@ -51,9 +51,10 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 	if (!k || k->row.toll.count) /* two recorders tell of it */
 		return k || !nomem;
 	event_get(ev, op, COL_TRIGGER, &trigger);
-	k->row.toll.count = 1;
-	k->row.toll.first_ns = k->row.toll.last_ns = ev->end_ns;
-	k->thread = ctx->thread;
+	toll_count(&k->row.toll, &(struct fact_moment){ .end_ns = ev->end_ns,
+							.thread = ctx->thread,
+							.op = ev->op,
+							.text = "chosen to die" });
 	k->cgroup = ctx->cgroup;
 	k->trigger = (uint32_t)trigger;
 	k->available = latest(c, ctx->node, METRIC_MEM_AVAILABLE);
@@ -129,10 +130,6 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 		fact_evidence(f, "memory available on the machine before", k->available, "B");
 	if (k->swap >= 0)
 		fact_evidence(f, "swap in use before", k->swap, "B");
-	f->moments[f->nmoments++] = (struct fact_moment){ .end_ns = f->first_ns,
-							  .thread = k->thread,
-							  .op = OP_PROC_OOM,
-							  .text = "chosen to die" };
 	buf_puts(&command, "cat ");
 	name_cgroup_file(&command, path,
 			 name_cgroup_v1(path) ? "memory.oom_control" : "memory.events");
