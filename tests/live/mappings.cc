@@ -6,7 +6,8 @@
 //
 //   mappings FILE LIBRARY FUNCTION MODE [PLUGIN...]
 //
-// swap: loads one plugin after the other to the same addresses, 200 times, a few calls at once and a few a moment later.
+// swap: loads one plugin after the other to the same addresses, 200 times, a few calls at once and a few a moment later;
+// swap-attached: after a line on standard input.
 // late: loads all plugins, calls in each at once and for half a second. fork: children that call at once, 60 of them, some of which
 // load a plugin. hand: the code of one plugin over that of another, by mmap, without the loader; a call some seconds later. wait:
 // loads all, and calls at once after a line on standard input. exec: calls, then executes itself in mode late. many: 4,500 children
@@ -175,19 +176,25 @@ static void fork_children(const char *out, char **plugins, int n)
 	}
 }
 
-static void wait_and_call(char **plugins, int n)
+static void wait_for_recorder()
 {
-	std::vector<plugin_fn> loaded;
 	char line[80];
-	void *handle;
 
-	for (int i = 0; i < n; i++)
-		loaded.push_back(load(plugins[i], &handle));
 	leaves[1](0); // which loads the driver
 	printf("%d\n", getpid());
 	fflush(stdout);
 	if (!fgets(line, sizeof(line), stdin))
 		exit(1);
+}
+
+static void wait_and_call(char **plugins, int n)
+{
+	std::vector<plugin_fn> loaded;
+	void *handle;
+
+	for (int i = 0; i < n; i++)
+		loaded.push_back(load(plugins[i], &handle));
+	wait_for_recorder();
 	for (int i = 0; i < 50; i++)
 		for (plugin_fn plugin : loaded)
 			call(plugin);
@@ -288,7 +295,10 @@ int main(int argc, char **argv)
 		late(plugins, argc - 5);
 	else if (mode == "wait")
 		wait_and_call(plugins, argc - 5);
-	else if (mode == "exec")
+	else if (mode == "swap-attached") {
+		wait_for_recorder();
+		swap(plugins, argc - 5);
+	} else if (mode == "exec")
 		execute(argv);
 	else if (mode == "many")
 		many_children(argv[1], plugins);
