@@ -14,11 +14,13 @@
 #include "lib/emit/report_stuck.h"
 #include "lib/emit/stepless.h"
 
-#define VERDICT_PARTS 3
-#define VERDICT_SHARE 0.1
-#define STEPS_LEAST   8
-#define BETWEEN_SHARE 0.1 /* of the time in steps: it is in the verdict */
-#define OUTSIDE_SHARE 0.1 /* of a finding's time: no more of it within the steps */
+#define VERDICT_PARTS	3
+#define VERDICT_SHARE	0.1
+#define STEPS_LEAST	8
+#define BETWEEN_SHARE	0.1  /* of the time in steps: it is in the verdict */
+#define NAMED_SHARE	0.8  /* of a phase beside the steps: its causes are named up to that */
+#define MAIN_LINE_SHARE 0.25 /* of such a phase: the line with so much of it is named */
+#define OUTSIDE_SHARE	0.1  /* of a finding's time: no more of it within the steps */
 
 static const struct finding *find_kind(const struct report *r, const char *kind, uint32_t pid)
 {
@@ -339,11 +341,27 @@ static double phase_ns(const struct step_track *t, const char *name)
 	return phase ? (double)phase->ns : 0;
 }
 
-/* "; 5.30 s between steps: 5.01 s waits for ..." if that phase takes longer than least. */
+/* "1.66 s of it in burn (run.py:43)": the line with much of a phase, where its first cause does not name it. */
+static void print_main_line(struct buf *out, const struct paths_phase *phase)
+{
+	const struct paths_row *row = phase->rows.n ? &phase->rows.v[0] : NULL;
+	struct bytes cause = phase->causes.v[0].text;
+	char text[48];
+
+	if (!row || !row->line.n || (double)row->ns < MAIN_LINE_SHARE * (double)phase->ns ||
+	    memmem(cause.p, cause.n, row->line.p, row->line.n))
+		return;
+	buf_printf(out, ", %s of it in ", report_ns(text, sizeof(text), (double)row->ns));
+	human_safe(out, row->line);
+}
+
+/* "; 5.30 s between steps: 5.01 s waits for ..." if that phase takes longer than least: its largest causes, work or not, until
+ * these are most of it. */
 static void print_beside(struct buf *out, const struct step_track *t, const char *name,
 			 const char *what, double least)
 {
 	const struct paths_phase *phase = paths_find_phase(t->track, name);
+	uint64_t named = 0;
 	char text[48];
 
 	if (!phase || (double)phase->ns <= least)
@@ -351,8 +369,18 @@ static void print_beside(struct buf *out, const struct step_track *t, const char
 	buf_printf(out, "; %s %s", report_ns(text, sizeof(text), (double)phase->ns), what);
 	if (!phase->causes.n)
 		return;
-	buf_printf(out, ": %s ", report_ns(text, sizeof(text), (double)phase->causes.v[0].ns));
-	human_safe(out, phase->causes.v[0].text);
+	print_main_line(out, phase);
+	for (size_t i = 0; i < phase->causes.n && i < VERDICT_PARTS; i++) {
+		const struct paths_cause *c = &phase->causes.v[i];
+
+		if (i && ((double)named >= NAMED_SHARE * (double)phase->ns ||
+			  (double)c->ns < VERDICT_SHARE * (double)phase->ns))
+			break;
+		buf_printf(out, "%s %s ", i ? "," : ":",
+			   report_ns(text, sizeof(text), (double)c->ns));
+		human_safe(out, c->text);
+		named += c->ns;
+	}
 }
 
 /* Whether one of the first n says so already. */

@@ -94,9 +94,73 @@ static void equal_work(void)
 	chains = (struct chain_list){ 0 };
 }
 
+static void add_cause(struct paths_phase *phase, const char *text, uint64_t ns, unsigned severity)
+{
+	struct paths_cause *c = paths_add(&chains.paths, &phase->causes);
+
+	*c = (struct paths_cause){
+		.text = bytes_of(text), .ns = ns, .severity = severity, .work = !severity
+	};
+}
+
+/* What a long start was: work as well as losses, the largest until they are most of it, and the line with much of it. */
+static void long_start(void)
+{
+	static const struct {
+		const char *text[4], *line, *want;
+		uint64_t ns[4], line_ns;
+		const char *what;
+	} all[] = {
+		{ { "clang had the CPU", "cc had the CPU", "on the CPU in burn (run.py:43)", "x" },
+		  "burn (run.py:43)",
+		  "; 1.00 s before the first, 500 ms of it in burn (run.py:43): 550 ms clang had "
+		  "the CPU, 220 ms cc had the CPU, 150 ms on the CPU in burn (run.py:43)",
+		  { 550, 220, 150, 80 },
+		  500,
+		  "losses, and the work they were taken from" },
+		{ { "on the CPU in burn (run.py:43)", "clang had the CPU", "x" },
+		  "burn (run.py:43)",
+		  "; 1.00 s before the first: 850 ms on the CPU in burn (run.py:43)",
+		  { 850, 110, 40 },
+		  900,
+		  "one cause that is most of it, with its line" },
+		{ { "waits for a disk in load (run.py:7)", "clang had the CPU", "on the CPU" },
+		  "burn (run.py:43)",
+		  "; 1.00 s before the first: 700 ms waits for a disk in load (run.py:7)",
+		  { 700, 99, 98 },
+		  240,
+		  "small causes and a line with little of it are not named" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct report r = { .chains = &chains };
+		struct paths_phase *phase;
+		struct paths_row *row;
+		struct step_track t;
+		struct buf out = { 0 };
+		size_t at = 0;
+
+		add(1, "main", 100 * 1000000);
+		phase = paths_add(&chains.paths, &chains.paths.tracks.v[0].phases);
+		*phase = (struct paths_phase){ .name = bytes_of("start"), .ns = 1000 * 1000000 };
+		row = paths_add(&chains.paths, &phase->rows);
+		*row = (struct paths_row){ .line = bytes_of(all[i].line),
+					   .ns = all[i].line_ns * 1000000 };
+		for (unsigned k = 0; k < 4 && all[i].text[k]; k++)
+			add_cause(phase, all[i].text[k], all[i].ns[k] * 1000000, k & 1);
+		ok(step_track_next(&r, &at, &t), "a program with a long start");
+		step_track_print_verdict(&out, &t);
+		is_str(strrchr(buf_text(&out), ';'), all[i].want, "%s", all[i].what);
+		buf_free(&out);
+		paths_free(&chains.paths);
+		chains = (struct chain_list){ 0 };
+	}
+}
+
 int main(void)
 {
 	equal_work();
+	long_start();
 	expect("", 0, "none");
 	add(1, "a", 5000000);
 	expect("a", 0, "one loop");
