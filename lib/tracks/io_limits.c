@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares what a thread waited for files with the time that the block requests of its process took.
+ * Limits behind waits: those for memory and pages are added up where a memory limit was hit, and what a
+ * thread waited for files is compared with the time that the block requests of its process took.
  * These are added up over the whole recording, overlapping or not, so that they are more than what
  * lies in the wait rather than less.
  */
@@ -37,19 +38,6 @@ void io_limits_free(struct io_limits *l)
 	vec_free(&l->uses);
 }
 
-static void find_memory(const struct io_limits *l, uint32_t process, struct io_limit *limit)
-{
-	uint32_t cgroup = cause_cgroups_limit(&l->cgroups, process, 0);
-	const struct cause_cgroup *g = cgroup ? cause_cgroup(&l->cgroups, cgroup) : NULL;
-
-	if (!g || g->limit <= 0 || cause_counted(&g->limit_hits) <= 0)
-		return;
-	limit->memory = true;
-	limit->cgroup = cgroup;
-	limit->limit = g->limit;
-	limit->hits = cause_counted(&g->limit_hits);
-}
-
 /* Without requests for its waits (a network file system) nothing is known. A fault is two pieces or
  * three: what it does on the CPU, and the wait. */
 static void find_device(const struct io_limits *l, uint32_t process, uint64_t pieces,
@@ -74,23 +62,70 @@ struct io_limit io_limits_of(const struct io_limits *l, const struct path_cause 
 	if (!t || (c->class != PATH_FAULT && c->class != PATH_DISK) ||
 	    (double)c->ns < IO_LIMIT_SHARE * (double)phase_ns || c->ns < IO_LIMIT_NS)
 		return limit;
-	if (c->class == PATH_FAULT)
-		find_memory(l, t->process, &limit);
 	find_device(l, t->process, c->pieces, &limit);
 	return limit;
 }
 
-void io_limit_print_memory(struct buf *out, const struct track_names *names,
-			   const struct io_limit *limit)
+/* The cgroup of that cause whose memory limit was hit, at least once for a few times that memory was freed; 0: none. The
+ * whole host's want of memory hits no limit. */
+static uint32_t find_full_cgroup(const struct io_limits *l, const struct path_cause *c,
+				 uint32_t anchor)
+{
+	const struct world_thread *t = world_get_thread(l->w, c->culprit ? c->lead : anchor);
+	bool frees = c->class == PATH_RECLAIM || c->class == PATH_COMPACT;
+	uint32_t cgroup = 0;
+	const struct cause_cgroup *g;
+
+	if (t && (frees || c->class == PATH_FAULT))
+		cgroup = cause_cgroups_limit(&l->cgroups, t->process, 0);
+	g = cgroup ? cause_cgroup(&l->cgroups, cgroup) : NULL;
+	if (!g || g->limit <= 0 || cause_counted(&g->limit_hits) <= 0)
+		return 0;
+	return frees && cause_counted(&g->limit_hits) < (double)c->pieces / 4 ? 0 : cgroup;
+}
+
+struct memory_limit memory_limit_of(const struct io_limits *l, const struct path_causes *causes,
+				    uint32_t anchor)
+{
+	struct memory_limit limit = { 0 };
+	const struct cause_cgroup *g;
+
+	for (size_t i = 0; i < causes->v.n; i++) {
+		const struct path_cause *c = &causes->v.v[i];
+		uint32_t cgroup = find_full_cgroup(l, c, anchor);
+
+		if (!cgroup || (limit.cgroup && cgroup != limit.cgroup))
+			continue;
+		if (!limit.cgroup)
+			limit.thread = c->culprit ? c->lead : anchor;
+		limit.cgroup = cgroup;
+		limit.ns += c->ns;
+		limit.reclaim_ns += c->class == PATH_FAULT ? 0 : c->ns;
+	}
+	if ((double)limit.ns < IO_LIMIT_SHARE * (double)causes->ns || limit.ns < IO_LIMIT_NS)
+		return (struct memory_limit){ 0 };
+	g = cause_cgroup(&l->cgroups, limit.cgroup);
+	limit.limit = g->limit;
+	limit.hits = cause_counted(&g->limit_hits);
+	return limit;
+}
+
+void memory_limit_print(struct buf *out, const struct track_names *names,
+			const struct memory_limit *limit)
 {
 	const struct world_cgroup *g = world_get_cgroup(names->w, limit->cgroup);
 	struct bytes path = g ? world_text(names->w, g->path) : bytes_of("?");
+	bool reads = limit->ns > limit->reclaim_ns;
 
 	who_print_process(out, names->w, limit->thread, INT64_MAX);
-	buf_printf(out, " is in the cgroup %.*s, whose memory limit of %s was hit %s times: pages ",
+	buf_printf(out, " is in the cgroup %.*s, whose memory limit of %s was hit %s times: ",
 		   (int)path.n, path.p, human_bytes((uint64_t)limit->limit).s,
 		   human_count(limit->hits).s);
-	buf_puts(out, "of files are dropped there, and read again");
+	if (limit->reclaim_ns)
+		buf_printf(out, "it frees memory for each page that it needs%s",
+			   reads ? ", and " : "");
+	if (reads)
+		buf_puts(out, "pages of files are dropped there, and read again");
 }
 
 void io_limit_print_device(struct buf *out, const struct track_names *names,

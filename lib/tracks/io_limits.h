@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Limits behind waits for files: of a cgroup that stands at its memory limit the pages of files are
- * dropped and read again; and a request that is held back before the disk (an I/O limit) waits, while
+ * Limits behind waits for memory and files: a cgroup that stands at its memory limit frees pages for
+ * new ones, and those of files are read again; and a request that is held back before the disk (an I/O limit) waits, while
  * the disk has nothing to do.
  */
 #ifndef INGERO_TRACKS_IO_LIMITS_H
@@ -40,17 +40,26 @@ struct io_limit {
 	uint32_t thread;    /* whose it is: world thread id */
 	bool before_device; /* it was held back there */
 	uint64_t device_ns; /* at most so long its requests were at the device */
-	bool memory;	    /* of a cgroup that stands at its limit: */
-	uint32_t cgroup;
-	double limit, hits; /* bytes; how often it was hit while recorded */
+};
+
+/* What a phase lost to the memory limit of a cgroup: its pages are freed for new ones, and those of files read again. */
+struct memory_limit {
+	uint64_t ns,
+		reclaim_ns; /* 0: none is known; of ns, freeing memory rather than reading pages */
+	uint32_t thread, cgroup; /* world ids: of whom it was first, the largest part */
+	double limit, hits;	 /* bytes; how often it was hit while recorded */
 };
 
 struct io_limit io_limits_of(const struct io_limits *l, const struct path_cause *c, uint32_t anchor,
 			     uint64_t phase_ns);
 
-/* "its cgroup /job is at its memory limit of 512 MiB, which was hit 1,234 times: ..." */
-void io_limit_print_memory(struct buf *out, const struct track_names *names,
-			   const struct io_limit *limit);
+/* All causes of a phase that get memory or wait for pages of files, in the one cgroup with the largest. */
+struct memory_limit memory_limit_of(const struct io_limits *l, const struct path_causes *causes,
+				    uint32_t anchor);
+
+/* "main (pid 7) is in the cgroup /job, whose memory limit of 512 MiB was hit 1,234 times: ..." */
+void memory_limit_print(struct buf *out, const struct track_names *names,
+			const struct memory_limit *limit);
 
 /* "of the 3.48 s that python3 (pid 7) waited for pages, its requests were at the disk for ..." */
 void io_limit_print_device(struct buf *out, const struct track_names *names,

@@ -227,17 +227,18 @@ static void put_limits(struct writer *p, struct paths_phase *phase, const struct
 		       const struct window *in)
 {
 	const struct io_limits *l = path_tracks_limits(p->t);
+	struct memory_limit memory = memory_limit_of(l, c, in->anchor);
 	struct paths_note *to;
 
+	if (memory.ns && is_worth(memory.ns, in)) {
+		memory_limit_print(&p->text, p->names, &memory);
+		put_note(p, phase, "memory-limit", memory.ns);
+	}
 	for (size_t i = 0; i < c->v.n; i++) {
 		struct io_limit held = io_limits_of(l, &c->v.v[i], in->anchor, c->ns);
 
 		if (!is_worth(held.ns, in))
 			continue;
-		if (held.memory) {
-			io_limit_print_memory(&p->text, p->names, &held);
-			put_note(p, phase, "memory-limit", held.ns);
-		}
 		if (!held.before_device)
 			continue;
 		io_limit_print_device(&p->text, p->names, &held);

@@ -73,43 +73,90 @@ static void before_device(void)
 	stage_free(&s);
 }
 
+/* What a phase of 2 s lost to a limit that was hit so often, and how it is said. */
 static void memory(void)
 {
-	struct stage s = stage_new();
-	struct actor a = stage_actor(&s, 10, 10, 1, "main");
-	uint32_t cgroup = world_get_ctx(s.w, a.ctx)->cgroup;
-	struct path_cause c = { .class = PATH_FAULT, .ns = 1000 * MS, .pieces = 2000 };
-	struct track_names names;
-	struct io_limits l;
-	struct io_limit found;
-	struct buf out = { 0 };
-	struct record *r;
+	static const struct {
+		const char *what, *text; /* text: behind the cgroup; NULL: no note */
+		double hits;
+		struct path_cause v[3];
+		uint64_t ns;
+	} all[] = {
+		{ "a limit that was not hit is none", NULL, 0, { { PATH_FAULT, .ns = 1000 } }, 0 },
+		{ "pages of files are read again",
+		  "hit 1,234 times: pages of files are dropped there, and read again",
+		  1234,
+		  { { PATH_FAULT, .ns = 1000, .pieces = 2000 } },
+		  1000 },
+		{ "a read by a call may be the first",
+		  NULL,
+		  1234,
+		  { { PATH_DISK, .ns = 1000 } },
+		  0 },
+		{ "memory is freed for new pages",
+		  "hit 9,000 times: it frees memory for each page that it needs",
+		  9000,
+		  { { PATH_OWN, .ns = 1500 },
+		    { PATH_RECLAIM, .ns = 400, .pieces = 5000 },
+		    { PATH_COMPACT, .ns = 50, .pieces = 10 } },
+		  450 },
+		{ "both, each of which is little",
+		  "hit 9,000 times: it frees memory for each page that it needs, and pages of "
+		  "files are dropped there, and read again",
+		  9000,
+		  { { PATH_OWN, .ns = 1800 },
+		    { PATH_RECLAIM, .ns = 60, .pieces = 5000 },
+		    { PATH_FAULT, .ns = 60, .pieces = 10 } },
+		  120 },
+		{ "the whole host's want of memory",
+		  NULL,
+		  100,
+		  { { PATH_RECLAIM, .ns = 400, .pieces = 5000 } },
+		  0 },
+		{ "a small part of the phase", NULL, 9000, { { PATH_RECLAIM, .ns = 90 } }, 0 },
+	};
 
-	sample(&s, METRIC_CGROUP_MEM_USED, cgroup, 536870912.0);
-	r = &s.rec.v[0];
-	REC_SET(r, SAMPLE, process, a.process);
-	sample(&s, METRIC_CGROUP_MEM_USED, cgroup, 536870912.0);
-	sample(&s, METRIC_CGROUP_MEM_LIMIT, cgroup, 536870912.0);
-	sample(&s, METRIC_CGROUP_MEM_MAX, cgroup, 1000);
-	l = feed(&s);
-	track_names_init(&names, s.w);
-	ok(!io_limits_of(&l, &c, a.thread, 2000 * MS).memory, "a limit that was not hit is none");
-	io_limits_free(&l);
-	sample(&s, METRIC_CGROUP_MEM_MAX, cgroup, 2234);
-	l = feed(&s);
-	found = io_limits_of(&l, &c, a.thread, 2000 * MS);
-	ok(found.memory && found.hits == 1234, "a limit that was hit while it was recorded");
-	io_limit_print_memory(&out, &names, &found);
-	is_str(buf_text(&out),
-	       "main (pid 10) is in the cgroup /job, whose memory limit of 512 MiB was hit 1,234 "
-	       "times: pages of files are dropped there, and read again",
-	       "and said so");
-	c.class = PATH_DISK;
-	ok(!io_limits_of(&l, &c, a.thread, 2000 * MS).memory, "a read by a call may be the first");
-	buf_free(&out);
-	track_names_free(&names);
-	io_limits_free(&l);
-	stage_free(&s);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct stage s = stage_new();
+		struct actor a = stage_actor(&s, 10, 10, 1, "main");
+		uint32_t cgroup = world_get_ctx(s.w, a.ctx)->cgroup;
+		struct path_causes causes = { .ns = 2000 * MS };
+		struct track_names names;
+		struct io_limits l;
+		struct memory_limit found;
+		struct buf out = { 0 }, want = { 0 };
+
+		sample(&s, METRIC_CGROUP_MEM_USED, cgroup, 536870912.0);
+		REC_SET(&s.rec.v[0], SAMPLE, process, a.process);
+		sample(&s, METRIC_CGROUP_MEM_LIMIT, cgroup, 536870912.0);
+		sample(&s, METRIC_CGROUP_MEM_MAX, cgroup, 1000);
+		sample(&s, METRIC_CGROUP_MEM_MAX, cgroup, 1000 + all[i].hits);
+		for (unsigned k = 0; k < 3 && all[i].v[k].ns; k++) {
+			struct path_cause c = all[i].v[k];
+
+			c.ns *= MS;
+			if (!vec_push(&causes.v, c))
+				abort();
+		}
+		l = feed(&s);
+		track_names_init(&names, s.w);
+		found = memory_limit_of(&l, &causes, a.thread);
+		is_u64(found.ns, all[i].ns * MS, "%s", all[i].what);
+		if (found.ns)
+			memory_limit_print(&out, &names, &found);
+		if (all[i].text)
+			buf_printf(&want,
+				   "main (pid 10) is in the cgroup /job, whose memory limit "
+				   "of 512 MiB was %s",
+				   all[i].text);
+		is_str(buf_text(&out), buf_text(&want), "%s: and said so", all[i].what);
+		buf_free(&out);
+		buf_free(&want);
+		path_causes_free(&causes);
+		track_names_free(&names);
+		io_limits_free(&l);
+		stage_free(&s);
+	}
 }
 
 int main(void)
