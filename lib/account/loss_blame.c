@@ -181,6 +181,7 @@ static enum part state_of(const struct track_part *p, bool beside)
 {
 	switch (p->class) {
 	case PATH_OWN:
+	case PATH_YIELD:
 		return PART_SELF;
 	case PATH_CALL:
 		return beside ? PART_SELF : PART_COUNT;

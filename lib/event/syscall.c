@@ -118,6 +118,13 @@ bool syscall_reaps(uint64_t number)
 	return false;
 }
 
+bool syscall_yields(uint64_t number)
+{
+	enum { YIELD_X86_64 = 24, YIELD_AARCH64 = 124 };
+
+	return number == YIELD_X86_64 || number == YIELD_AARCH64;
+}
+
 bool syscall_writes(enum syscall_arch arch, uint64_t number)
 {
 	static const char *const names[] = { "write",  "writev",  "pwrite64", "pwritev", "pwritev2",

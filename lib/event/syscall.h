@@ -22,5 +22,7 @@ bool syscall_writes(enum syscall_arch arch, uint64_t number);
 /* Of those that wait for several descriptors (OBJECT_POLL): whether it waits for requests that were handed to the kernel
  * before (io_uring, AIO). The numbers of all machines: each is no other such call's elsewhere. */
 bool syscall_reaps(uint64_t number);
+/* Whether it is sched_yield, of any machine: each number is elsewhere a call that never sleeps. */
+bool syscall_yields(uint64_t number);
 
 #endif

@@ -321,7 +321,8 @@ static const char *const words[] = {
 	"what", "whatever", "when", "where", "whether", "which", "while", "who", "whole", "whom",
 	"whose", "why", "with", "within", "without", "without_all", "woke", "woken", "work",
 	"worker", "workers", "works", "worst_window_share", "would", "write", "writes", "writev",
-	"writing", "wrong", "x", "x#_#", "xformers", "xid", "xid|killed", "yet", "zip",
+	"writing", "wrong", "x", "x#_#", "xformers", "xid", "xid|killed", "yet", "yielded",
+	"yielding", "yields", "zip",
 };
 /* clang-format on */
 

@@ -7,6 +7,7 @@
 #include "lib/path/offcpu.h"
 
 #include "lib/attrib/blame.h"
+#include "lib/event/syscall.h"
 
 static bool add_segment(struct offcpu_segments *out, int64_t end_ns, enum segment_state state,
 			uint32_t who)
@@ -183,11 +184,22 @@ static bool add_runnable(const struct world *w, const struct occupancy *o,
 	return add_queued(w, o, th, from, ev->end_ns, (uint32_t)cpu_in, out);
 }
 
+/* The system call plus one of a thread that handed its CPU on by itself; 0: it did not. */
+static uint16_t yield_of(const struct event *ev, const struct op_def *def, int64_t ready_ns)
+{
+	uint64_t number;
+
+	if (ready_ns > event_start(ev) || !event_get(ev, def, COL_SYSCALL, &number))
+		return 0;
+	return syscall_yields(number) ? (uint16_t)(number + 1) : 0;
+}
+
 bool offcpu_segments(const struct world *w, const struct occupancy *o, const struct losses *losses,
 		     struct path_thread *th, const struct event *ev, const struct op_def *def,
 		     struct offcpu_segments *out)
 {
 	uint64_t wait = event_get_or(ev, def, COL_WAIT_NS, 0);
+	uint16_t yield;
 	int64_t ready;
 	bool done;
 
@@ -197,6 +209,7 @@ bool offcpu_segments(const struct world *w, const struct occupancy *o, const str
 	       (ready >= ev->end_ns || add_runnable(w, o, losses, th, ev, def, ready, out));
 	if (th->moves)
 		th->moves->n = 0;
+	yield = yield_of(ev, def, ready);
 	/* Where the CPU was taken from it. */
 	for (size_t i = 0; i < out->v.n; i++) {
 		struct segment *s = &out->v.v[i];
@@ -205,6 +218,8 @@ bool offcpu_segments(const struct world *w, const struct occupancy *o, const str
 			s->line = ev->stack;
 		if (s->state == SEGMENT_RUNNABLE && ready > event_start(ev))
 			s->flags |= SEGMENT_WOKEN;
+		if (s->state == SEGMENT_RUNNABLE)
+			s->syscall = yield;
 	}
 	return done;
 }

@@ -226,15 +226,21 @@ int64_t path_known_until(const struct path *p, uint32_t thread)
 	return th ? path_thread_end(th) : INT64_MIN;
 }
 
-/* Where a runnable thread stands: where it fell asleep or, if it did not, where it was last seen. */
+/* Where a runnable thread stands: where it fell asleep or, if it did not, where it was last seen; who yields, where a CPU
+ * sample saw it do so. */
 static void place_runnable(struct path_thread *th, const struct event *ev,
 			   struct offcpu_segments *o)
 {
 	uint32_t line = ev->stack ? ev->stack : path_thread_line(th);
 
-	for (size_t i = 0; i < o->v.n; i++)
-		if (!segment_blocked(&o->v.v[i]))
+	for (size_t i = 0; i < o->v.n; i++) {
+		if (segment_yields(&o->v.v[i]) && !ev->stack) {
+			o->v.v[i].line = th->yields;
+			th->yielded = true;
+		} else if (!segment_blocked(&o->v.v[i])) {
 			o->v.v[i].line = line;
+		}
+	}
 }
 
 /* A call of which there is no event. */
@@ -322,12 +328,26 @@ static bool on_migrate(struct path_thread *th, const struct event *ev, const str
 	return th->moves != NULL;
 }
 
+/* Whether its innermost frame is the function of the C library that yields. */
+static bool stack_yields(const struct world *w, uint32_t stack)
+{
+	unsigned n;
+	const uint32_t *frames = world_get_stack(w, stack, &n);
+	const struct world_symbol *f = frames && n ? world_get_symbol(w, frames[0]) : NULL;
+	struct bytes name = f ? world_text(w, f->name) : (struct bytes){ 0 };
+
+	return bytes_equal(name, bytes_of("sched_yield")) ||
+	       bytes_equal(name, bytes_of("__sched_yield"));
+}
+
 static bool on_sample(struct path *p, struct path_thread *th, const struct event *ev)
 {
 	const struct stack_call *call;
 
 	if (!stack_calls_find(&p->stack_calls, p->w, ev->stack, &call))
 		return false;
+	if (th->yielded && stack_yields(p->w, ev->stack))
+		th->yields = ev->stack;
 	return path_thread_sample(th, &p->losses, ev->end_ns, ev->stack, call);
 }
 

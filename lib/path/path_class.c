@@ -27,6 +27,7 @@ static const char *const texts[PATH_CLASSES] = {
 	[PATH_REPLY] = "waiting for a reply",
 	[PATH_OUTSIDE] = "outside (socket or poll)",
 	[PATH_BLOCKED] = "blocked",
+	[PATH_YIELD] = "yielding its CPU",
 	[PATH_RECORDER] = "the recorder",
 	[PATH_UNENDED] = "never ended",
 	[PATH_TOO_DEEP] = "chain too deep",
@@ -95,6 +96,8 @@ enum path_class path_class_of(const struct segment *s)
 		[SEGMENT_UNENDED] = PATH_UNENDED,     [SEGMENT_TOO_DEEP] = PATH_TOO_DEEP,
 	};
 
+	if (segment_yields(s) && !(s->flags & SEGMENT_IN_SYNC))
+		return PATH_YIELD;
 	if (s->state == SEGMENT_RUNNABLE)
 		return s->who ? PATH_TAKEN : PATH_CPU_OTHER;
 	if (s->state == SEGMENT_BLOCKED)
@@ -114,6 +117,8 @@ uint32_t path_class_culprit(enum path_class class, const struct segment *s, uint
 		return 0;
 	case PATH_TAKEN:
 		return s->who;
+	case PATH_YIELD: /* not whoever had the CPU */
+		return thread != anchor && thread != s->who ? thread : 0;
 	case PATH_STOPPED:
 	case PATH_FROZEN:
 		/* Of a thread that the anchor waits for, who let it go on is not the culprit. */

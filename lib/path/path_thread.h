@@ -40,8 +40,9 @@ struct path_thread {
 	uint32_t own;	 /* key of own code behind the last outermost call; 0: there was none */
 	uint32_t sample; /* stack of the last CPU sample since another event outside calls */
 	struct stack_call sampled; /* the call that it was taken in */
-	uint32_t track;		   /* number of its track, plus one; 0: it is no anchor */
-	size_t walk_at; /* segments of the log that make it worth while to walk the track */
+	uint32_t yields; /* stack of the last CPU sample in sched_yield since it first had; 0 none */
+	uint32_t track;	 /* number of its track, plus one; 0: it is no anchor */
+	size_t walk_at;	 /* segments of the log that make it worth while to walk the track */
 	struct timed_waits timed;   /* not known yet who ended them */
 	VEC(struct tail_part) tail; /* in order, without overlap, none before the log's end */
 	VEC(struct pending_piece) pending; /* that wait for this thread */
@@ -50,9 +51,10 @@ struct path_thread {
 	uint8_t socket_flag;	 /* 0: there is none */
 	uint32_t process, node;	 /* world ids */
 	uint32_t creator;	 /* the thread that made it where its log begins; 0 not known */
-	bool exited, outside;	 /* outside: of no recorded process */
-	bool over;		 /* it is about to be forgotten */
-	struct moves *moves;	 /* NULL: it has not been moved between run queues */
+	bool yielded;
+	bool exited, outside; /* outside: of no recorded process */
+	bool over;	      /* it is about to be forgotten */
+	struct moves *moves;  /* NULL: it has not been moved between run queues */
 };
 
 void path_thread_free(struct path_thread *th);

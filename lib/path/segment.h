@@ -71,14 +71,21 @@ struct segment {
 			* THROTTLED: world cgroup id, 0 not known */
 	uint16_t op;   /* of the outermost call around it (OWN: before it); 0 none */
 	uint8_t state; /* enum segment_state */
-	uint8_t object; /* enum event_object, of blocked ones */
-	uint16_t flags; /* enum segment_flag, or-ed */
-	uint16_t syscall; /* BLOCKED, WAITING on a pipe, file or socket: its number + 1; 0 not known */
+	uint8_t object;	  /* enum event_object, of blocked ones */
+	uint16_t flags;	  /* enum segment_flag, or-ed */
+	uint16_t syscall; /* BLOCKED, WAITING on a pipe, file or socket: its number + 1; 0 not known;
+			   * RUNNABLE: that of sched_yield + 1, else 0 */
 };
 
 static inline int segment_on_cpu(const struct segment *s)
 {
 	return s->state >= SEGMENT_OWN && s->state <= SEGMENT_FAULT_IN;
+}
+
+/* It handed its CPU on by itself. */
+static inline int segment_yields(const struct segment *s)
+{
+	return s->state == SEGMENT_RUNNABLE && s->syscall;
 }
 
 static inline int segment_blocked(const struct segment *s)

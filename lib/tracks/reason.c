@@ -32,6 +32,7 @@ static const struct {
 	[PATH_WAKE_UP] = { "wakes up late", "woke up late" },
 	[PATH_TAKEN] = { "waits for a CPU", "waited for a CPU" },
 	[PATH_CPU_OTHER] = { "waits for a CPU; who had it is not known", "waited for a CPU" },
+	[PATH_YIELD] = { "yields its CPU", "yielded its CPU" },
 	[PATH_LOCK] = { "waits for a lock; who held it is not known", "waited for a lock" },
 	[PATH_SLEEP] = { "sleeps", "slept" },
 	[PATH_DISK] = { "waits for ", "waited for " },

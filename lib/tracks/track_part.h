@@ -43,7 +43,7 @@ struct track_part {
 	bool woken;	/* PATH_TAKEN: it had been woken; else it was on the CPU */
 	uint16_t op; /* of the call at that line; PATH_OWN without a sample: of the call before it */
 	uint16_t at_op; /* of the anchor's own call around it; 0 none */
-	bool sampled;	/* PATH_OWN: line is where CPU samples found it */
+	bool sampled;	/* PATH_OWN, PATH_YIELD: line is where CPU samples found it */
 	uint32_t before; /* PATH_OWN: world stack id of the call or the wait before it; 0 not known */
 	uint64_t ns, pieces;
 	uint64_t waits; /* the anchor's times off its CPU, or at work for its memory, in which it was met */

@@ -200,6 +200,19 @@ bool track_sums_grow(struct track_sums *s, uint32_t number, const struct track_a
 	return true;
 }
 
+/* A thread that had the CPU and that the path does not need took it, or got it: the anchor's own wait says which. */
+static struct segment segment_of_taken(uint32_t occupant, const struct segment *via)
+{
+	struct segment s = { .state = SEGMENT_RUNNABLE, .who = occupant };
+
+	if (via && segment_yields(via)) {
+		s.line = via->line;
+		s.flags = via->flags & SEGMENT_IN_SYNC;
+		s.syscall = via->syscall;
+	}
+	return s;
+}
+
 static bool part_of(const struct track_key *k, const struct track_total *t, uint32_t anchor,
 		    struct path *path, struct track_names *names, struct track_part *out)
 {
@@ -208,9 +221,8 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	struct segment s = track_key_segment(k);
 	uint32_t thread;
 
-	/* A thread that had the CPU and that the path does not need took it. */
 	if (taken)
-		s = (struct segment){ .state = SEGMENT_RUNNABLE, .who = k->occupant };
+		s = segment_of_taken(k->occupant, via);
 	*out = (struct track_part){ .class = path_class_of(&s),
 				    .stack = via ? via->line : k->line,
 				    .occupant = taken ? 0 : k->occupant,
@@ -227,6 +239,8 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 				    .longest_from_ns = t->longest_from_ns,
 				    .first_ns = t->first_ns,
 				    .last_ns = t->last_ns };
+	if (taken && out->class == PATH_YIELD)
+		out->leaf = anchor;
 	thread = path_class_culprit(out->class, &s, anchor, k->thread);
 	if (thread) {
 		out->culprit = out->class == PATH_TAKEN
@@ -253,7 +267,7 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	}
 	if (s.line)
 		out->line = site_frames_get(&names->frames, names->w, s.line);
-	out->sampled = s.flags & SEGMENT_SAMPLED;
+	out->sampled = s.flags & SEGMENT_SAMPLED || (out->class == PATH_YIELD && s.line);
 	if (s.state == SEGMENT_OWN)
 		out->before = out->sampled ? s.who : s.line;
 	out->op = s.op;

@@ -290,6 +290,72 @@ static void takers(void)
 	stage_free(&s);
 }
 
+/* A CPU sample that finds it in sched_yield, called from pop (run.py:9). */
+static void yields_at(struct stage *s, struct actor a, int64_t at)
+{
+	struct world_frame f = { .kind = FRAME_NATIVE, .offset = 7 };
+	struct world_symbol symbol = { .name = world_string(s->w, bytes_of("sched_yield")) };
+	uint32_t frames[2];
+
+	frames[0] = world_frame(s->w, &f);
+	world_symbol(s->w, frames[0], &symbol);
+	f = (struct world_frame){ .kind = FRAME_PYTHON, .offset = 9 };
+	f.name = world_string(s->w, bytes_of("pop"));
+	f.file = world_string(s->w, bytes_of("run.py"));
+	frames[1] = world_frame(s->w, &f);
+	stage_event(s, OP_CPU_SAMPLE, a.ctx, 0, at, at)->stack = world_stack(s->w, frames, 2);
+}
+
+/* Who spins with sched_yield hands the CPU on: whoever has it then took nothing. Where that is, samples say. */
+static void yields(void)
+{
+	static const struct {
+		uint32_t taker; /* its process */
+		uint64_t syscall;
+		bool sampled, in_sync;
+		enum path_class class;
+		const char *text;
+	} all[] = {
+		{ 20, 24, true, false, PATH_YIELD, "yields its CPU in pop (run.py:9)" },
+		{ 20, 124, true, false, PATH_YIELD, "yields its CPU in pop (run.py:9)" },
+		{ 10, 24, true, false, PATH_YIELD, "yields its CPU in pop (run.py:9)" },
+		{ 20, 24, false, false, PATH_YIELD, "yields its CPU" },
+		{ 20, 228, true, false, PATH_TAKEN, "taker (pid 20) had the CPU" },
+		{ 10, 228, true, false, PATH_TAKEN, "other threads of main (pid 10) had the CPU" },
+		{ 20, 24, true, true, PATH_TAKEN, "taker (pid 20) had the CPU" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct stage s = stage_new();
+		struct actor a = stage_actor(&s, 10, 10, 1, "main"),
+			     b = stage_actor(&s, all[i].taker, 21, 1, "taker");
+		struct path_tracks *t;
+
+		wait_for(&s, a, OBJECT_TIMER, 0, 1 * MS, a);
+		wait_for(&s, b, OBJECT_TIMER, 0, 1 * MS, b);
+		stage_call(&s, a, OP_CUDA_LAUNCH, 0, 2 * MS, 3 * MS)->stack =
+			stack_at(&s, "launch", 7);
+		if (all[i].sampled)
+			yields_at(&s, a, 9 * MS);
+		/* Samples are looked at once it is known to yield. */
+		stage_set(stage_offcpu(&s, a, 0, 5 * MS, 5 * MS + 1, 1, 0), COL_SYSCALL,
+			  all[i].syscall);
+		for (int64_t k = 1; k < 5; k++) {
+			int64_t at = 10 * k * MS;
+
+			stage_set(stage_offcpu(&s, a, all[i].in_sync, at, at + 5 * MS, 5 * MS, 0),
+				  COL_SYSCALL, all[i].syscall);
+			stage_occupied(&s, b, 0, at, at + 5 * MS);
+			if (all[i].in_sync)
+				stage_call(&s, a, OP_CUDA_STREAM_SYNC, 0, at - 1 * MS, at + 6 * MS);
+		}
+		t = play(&s);
+		has_reason(t, a.thread, WINDOW_START, all[i].class, all[i].text);
+		path_tracks_free(t);
+		stage_free(&s);
+	}
+}
+
 /* One launch takes longer than all others together. */
 static void once(void)
 {
@@ -464,6 +530,7 @@ int main(void)
 	first_launch();
 	once();
 	takers();
+	yields();
 	inside_call();
 	ranks();
 	frozen();

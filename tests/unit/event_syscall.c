@@ -55,6 +55,11 @@ int main(void)
 	ok(!syscall_name(SYSCALL_X86_64, 100000), "no such call");
 	ok(!syscall_name(SYSCALL_X86_64, UINT64_MAX), "no call at all");
 	ok(!syscall_name(SYSCALL_AARCH64, UINT16_MAX), "what a machine does not have is not found");
+	ok(syscall_yields(24) && syscall_yields(124), "sched_yield, of both machines");
+	is_str(syscall_name(SYSCALL_X86_64, 24), "sched_yield", "24 on x86-64");
+	is_str(syscall_name(SYSCALL_AARCH64, 124), "sched_yield", "124 on arm64");
+	ok(!syscall_yields(202) && !syscall_yields(98) && !syscall_yields(UINT64_MAX),
+	   "no other does");
 	held_to("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", SYSCALL_X86_64, 50);
 	held_to("/usr/include/asm-generic/unistd.h", SYSCALL_AARCH64, 40);
 	return tap_done();
