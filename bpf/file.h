@@ -32,6 +32,7 @@ struct sock {
 	struct sock_common __sk_common;
 	u16 sk_type;
 	u16 sk_protocol;
+	u8 sk_userlocks : 4;
 	struct socket *sk_socket;
 };
 struct socket {
@@ -59,6 +60,7 @@ struct unix_sock {
 #define INET	      2
 #define INET6	      10
 #define TCP	      6
+#define UDP	      17
 #define TCP_LISTEN    10
 
 __weak __u32 file_number SEC(".bss"); /* last one given, to files and sockets alike */
@@ -324,6 +326,17 @@ static __always_inline u32 unix_role(struct sock *sk, const struct wire_socket *
 	return own ? SOCKET_ACCEPTED : far ? SOCKET_CONNECTED : SOCKET_PAIR;
 }
 
+#define BINDS 0xc /* of sk_userlocks: the program chose the address (4) or the port (8) */
+
+/* A socket of datagrams whose port the kernel chose got it by sending, or by connect(): nobody could ask it before. One that
+ * is bound to no address and port 0 looks alike; its port, too, is known to those it tells. */
+static __always_inline u32 udp_role(struct sock *sk, const struct wire_socket *s)
+{
+	bool asks = s->local_port && !(BPF_CORE_READ_BITFIELD_PROBED(sk, sk_userlocks) & BINDS);
+
+	return asks ? SOCKET_CONNECTED : SOCKET_ROLE_UNKNOWN;
+}
+
 static __always_inline u64 socket_inode(struct sock *sk)
 {
 	struct socket *socket = BPF_CORE_READ(sk, sk_socket);
@@ -436,6 +449,8 @@ __weak __noinline u32 number_of_socket(u64 address)
 		s.role = unix_role(sk, &s);
 	} else if (s.protocol == TCP) {
 		s.role = tcp_role(sk, &s);
+	} else if (s.protocol == UDP && (s.family == INET || s.family == INET6)) {
+		s.role = udp_role(sk, &s);
 	}
 	key = mix(mix(11 + ((u64)file_epoch << 32), address), (u64)s.family << 32 | s.protocol);
 	key = mix(mix(mix(mix(key, part[0]), part[1]), part[2]), part[3]);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # What a socket is for its process, told with the socket: listening, accepted, connected, one of a pair; of TCP and of Unix
-# sockets, of those that were there before the recorder as well. The program names its own by their addresses and inodes.
+# sockets, of those that were there before the recorder as well; of datagrams, who asks. The program names its own by their
+# addresses and inodes.
 import json
 import os
 import subprocess
@@ -59,6 +60,22 @@ for listener in listeners:
     sleeps(far, "accepted", lambda: near.send(b"x"))
     kept.append(far)
 sleeps(pair[0], "pair", lambda: pair[1].send(b"x"))
+# Of datagrams: one that asks has a port of the kernel's, with an address by connect() or without; a server chose its own.
+for connects in (True, False):
+    server, client = socket.socket(type=socket.SOCK_DGRAM), socket.socket(type=socket.SOCK_DGRAM)
+    server.bind(("127.0.0.1", 0))
+    if connects:
+        client.connect(server.getsockname())
+    mine["%s:%u None" % server.getsockname()] = None
+    t = threading.Thread(target=wake, args=(threading.get_native_id(), lambda: client.sendto(b"x", server.getsockname())))
+    t.start()
+    server.recv(1)
+    t.join()
+    mine["%s:%u %s" % (*client.getsockname(), "%s:%u" % server.getsockname() if connects else None)] = "connected"
+    t = threading.Thread(target=wake, args=(threading.get_native_id(), lambda: server.sendto(b"y", ("127.0.0.1", client.getsockname()[1]))))
+    t.start()
+    client.recv(1)
+    t.join()
 print(json.dumps(list(mine.items())), flush=True)
 """
 script = rec.path("both.py")
