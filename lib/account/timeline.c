@@ -103,10 +103,16 @@ void timeline_add_system(const struct cause *c, uint32_t process, uint32_t node,
 static void add_interval(const struct loss_view *f, const struct detector *d,
 			 const struct loss_moment *m, struct buf *text)
 {
+	const char *was = f->who ? NULL : detect_was((enum part)m->part);
 	char lost[48];
 
-	buf_printf(text, "%s for %s: %s", d->moment ? d->moment : part_text((enum part)m->part),
-		   duration_text(lost, sizeof(lost), m->lost_ns), f->culprit);
+	buf_printf(text, "%s for %s: ", d->moment ? d->moment : part_text((enum part)m->part),
+		   duration_text(lost, sizeof(lost), m->lost_ns));
+	/* With nobody to name, what the thread did. */
+	if (d->moment && was)
+		buf_printf(text, "it %s", was);
+	else
+		buf_puts(text, f->culprit);
 }
 
 static void add_call(const struct cause *c, const struct loss_moment *m, struct buf *text)

@@ -63,6 +63,13 @@ for scenario in ("launch-bound", "sync-storm", "slow-down", "gpu-steal"):
     tap.ok(sites and all(0 < s["avg_ns"] <= s["max_ns"] for s in sites), f"{scenario}: sites have their calls' mean and longest",
            [(s["op"], s["calls"], s["avg_ns"], s["max_ns"]) for s in sites])
 
+# ---- with nobody to name a timeline says what the thread did
+
+for scenario, did in (("paced", "it slept"), ("starved", "it ran its own code")):
+    status, told, err = explain(data=run(DEMO, scenario, "--duration", "10s")[1])
+    texts = [m["text"] for c in told["chains"] if c["kind"] == "gpu-idle" for m in c["timeline"] if m["layer"] == "HOST"]
+    tap.ok(texts and all(re.fullmatch(rf"the device had nothing to do for \S+ ms: {did}", t) for t in texts), f"{scenario}: {did}", texts)
+
 # ---- what is told, against what was planted
 
 for scenario in ("incident", "contended", "throttled", "lock", "disk"):
