@@ -86,6 +86,6 @@ tap.ok(re.search(rf"Before that 900 steps of train \(stuck.py:{line_of('    for 
 tap.ok(re.search(rf"^\[1\] HIGH hang  python\S* stuck.py \(pid {main}\) made no step in the last ", shown.stdout, re.M),
        "it is the first finding, and grave", shown.stdout)
 tap.ok(re.search(rf"^    Culprit     .*\(pid {child}\)$", shown.stdout, re.M), "for which the one behind it is to blame", shown.stdout)
-between = re.search(r"; ([\d.]+) s between steps: [\d.]+ m?s waits for .*, which slept in ", first)
+between = re.search(rf"; ([\d.]+) s between steps, [\d.]+ m?s of it in validate \(stuck.py:{line_of('    t.join()')}\): [\d.]+ m?s waits for .*, which slept in ", first)
 tap.ok(between and 1.0 <= float(between[1]) <= 2.0, "what it waited for between them", first)
 tap.done_testing()
