@@ -48,6 +48,7 @@ struct loop_level {
 	uint32_t calls_line;
 	int64_t calls_left_ns;
 	struct loop_callees callees; /* of its line, while that has no row */
+	uint64_t visits_path; /* whose they are: another function may only wait here meanwhile */
 	unsigned nvisits;
 	struct loop_visit visits[LOOPS_VISITS];
 };

@@ -41,9 +41,17 @@ static void drop_levels(struct loops_thread *th, unsigned from, int64_t ns)
 	th->nlevels = from;
 }
 
+static void forget_visits_of_others(struct loop_level *level)
+{
+	if (level->visits_path != level->path)
+		level->nvisits = 0;
+	level->visits_path = level->path;
+}
+
 static void add_visit(const struct loops_thread *th, struct loop_level *level, int64_t ns,
 		      int64_t left_ns)
 {
+	forget_visits_of_others(level);
 	if (level->nvisits == LOOPS_VISITS) {
 		level->nvisits = LOOPS_VISITS / 2;
 		memmove(level->visits, level->visits + LOOPS_VISITS / 2, sizeof(level->visits) / 2);
@@ -117,6 +125,7 @@ static void jump_back(struct loops *l, struct loops_thread *th, unsigned at, uin
 	if (row && level->row < 0) {
 		level->row = (int)(row - th->rows);
 		row->reentered = left_ns != LOOPS_NEVER;
+		forget_visits_of_others(level);
 		begin_first(l, th, level, row, to);
 		level->nvisits = 0;
 	}
@@ -147,7 +156,8 @@ static void go_on(struct loops *l, struct loops_thread *th, struct loop_level *l
 	level->line = line;
 	level->seen = seen;
 	if (!row) {
-		add_visit(th, level, ns, LOOPS_NEVER);
+		if (seen != LOOP_SEEN_WAIT || !level->calls_path)
+			add_visit(th, level, ns, LOOPS_NEVER);
 		return;
 	}
 	loop_row_add_line(row, line, seen);

@@ -49,6 +49,17 @@ static void serve(struct play *p)
 	}
 }
 
+/* Something else is called before, where the loop's function is later, which is first seen where it waits. */
+static void builds_before(struct play *p)
+{
+	call(p, "main:10 init:92 to:1388");
+	call(p, "main:10 init:92 to:1390");
+	wait_for(p, "main:10 init:94", 2000 * MS);
+	wait_for(p, "main:30 run:164 step:473", 3 * MS);
+	for (int i = 0; i < 300; i++)
+		step(p, "main:30 run:164");
+}
+
 /* At last it waits for somebody who does not come. */
 static void plants_and_hang(struct play *p)
 {
@@ -158,6 +169,8 @@ static const struct row {
 	{ "waits after some of many", plants_often, "600 steps of run:525-526", "[run 600]" },
 	{ "a wait in another function of the line", serve, "300 steps of engine:24-24",
 	  "[engine 300]" },
+	{ "other calls before, and a wait at first", builds_before, "300 steps of step:473-485",
+	  "[][step 300]" },
 	{ "through a function of one line", through_functions, "300 steps of main:20-20",
 	  "[main 300]" },
 	{ "from a library", from_a_library, "300 steps of step:473-485", "[step 300][]" },
