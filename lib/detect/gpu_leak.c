@@ -4,6 +4,10 @@
  * sections of time after the first quarter, in which programs warm up: a cache that fills, and memory that comes and
  * goes, have sections that are no higher than the one before. Which call sites leak is told by the blocks
  * allocated since then that nobody freed. A process that mostly allocates is loading something.
+ *
+ * Where allocations were recorded in windows the sections are of recorded time, and a block whose free call was not recorded looks
+ * like one that nobody freed. There a call site counts only if nearly none of what it allocated was freed in the windows, and
+ * free calls for unrecorded blocks, which come as often as unrecorded free calls for recorded ones, speak against it.
  */
 #include "lib/detect/watches.h"
 
@@ -27,15 +31,20 @@
 #define CALLS_PER_BLOCK 5
 #define TIDYING \
 	0.05 /* of the time: a process that allocates no more before its end puts its things away */
-#define HOUR_NS 3600000000000.0
+#define FREES_SOME 0.1 /* of its blocks: a call site whose others were freed in a pause */
+#define HOUR_NS	   3600000000000.0
 
 struct leak {
 	struct toll_row row; /* its toll has no time, only what was told */
 	bool is, ended;	     /* ended: judged for the last time */
+	bool windows;	     /* some of its time was not recorded */
 	int64_t since_ns, until_ns;
+	double ns;	   /* recorded, between the middles of the first and the last section */
 	uint64_t from, to; /* least bytes held in the first and the last section */
 	unsigned rises;
 	uint64_t blocks, bytes; /* never freed */
+	uint64_t since;		/* bytes of these allocated since since_ns */
+	uint64_t others;	/* blocks of other call sites that were not freed since then */
 	struct where_place sites[FACT_SITES];
 	unsigned nsites;
 };
@@ -47,36 +56,72 @@ struct state {
 
 static const struct tolls_def leaking;
 
-/* Least bytes held between two times. */
-static uint64_t least(const struct live_process *p, int64_t from_ns, int64_t to_ns)
+static uint64_t unrecorded_ns(const struct cause *c, const struct live_process *p, int64_t from_ns,
+			      int64_t to_ns)
 {
-	const struct live_history *h = &p->history;
-	int64_t first = from_ns / h->span_ns - h->first_span,
-		last = to_ns / h->span_ns - h->first_span;
-	uint64_t bytes = UINT64_MAX;
+	const struct world_process *wp = world_get_process(c->w, p->process);
 
-	for (int64_t i = first < 0 ? 0 : first; i <= last && i < (int64_t)h->n; i++)
-		bytes = h->v[i].least < bytes ? h->v[i].least : bytes;
-	return last >= (int64_t)h->n && live_bytes(p) < bytes ? live_bytes(p) : bytes;
+	return wp && c->paused.lists.n
+		       ? paused_ns(&c->paused, wp->node, TIER_ALLOCATIONS, from_ns, to_ns)
+		       : 0;
 }
 
-static bool grows(const struct live_process *p, int64_t now_ns, struct leak *k)
+/* The least bytes held in each section. False: a section was not seen. */
+static bool sections(const struct cause *c, const struct live_process *p, int64_t now_ns,
+		     struct leak *k, uint64_t *m)
 {
 	const struct live_history *h = &p->history;
-	int64_t first = h->first_span * h->span_ns, length;
+	int64_t first = h->first_span * h->span_ns, spans = (now_ns - first) / h->span_ns + 1;
+	double all = (double)(now_ns - first) - (double)unrecorded_ns(c, p, first, now_ns),
+	       warm = all / 4, passed = 0;
+
+	k->ns = (all - warm) * (SECTIONS - 1) / SECTIONS;
+	for (unsigned i = 0; i < SECTIONS; i++)
+		m[i] = UINT64_MAX;
+	for (int64_t i = 0; i < spans; i++) {
+		int64_t from = first + i * h->span_ns, to = from + h->span_ns;
+		uint64_t held = i < (int64_t)h->n ? h->v[i].least : live_bytes(p);
+		double part;
+		int section;
+
+		to = to < now_ns ? to : now_ns;
+		part = (double)(to - from) - (double)unrecorded_ns(c, p, from, to);
+		section = (int)((passed - warm) * SECTIONS / (all - warm));
+		passed += part;
+		if (part <= 0 || passed <= warm)
+			continue;
+		if (k->since_ns == 0)
+			k->since_ns = from;
+		section = section < 0 ? 0 : section < SECTIONS ? section : SECTIONS - 1;
+		m[section] = held < m[section] ? held : m[section];
+	}
+	for (unsigned i = 0; i < SECTIONS; i++)
+		if (m[i] == UINT64_MAX)
+			return false;
+	return true;
+}
+
+static bool grows(const struct cause *c, const struct live_process *p, int64_t now_ns,
+		  struct leak *k)
+{
+	const struct live_history *h = &p->history;
+	int64_t first = h->first_span * h->span_ns;
 	uint64_t m[SECTIONS], middle;
 
-	if (h->n == 0 || now_ns - first < SHORTEST_NS)
+	/* Nor does it where nothing was allocated or freed for as long as all before. */
+	if (h->n == 0 || now_ns - first < SHORTEST_NS ||
+	    now_ns - first > 2 * (int64_t)h->n * h->span_ns)
 		return false;
-	k->since_ns = first + (now_ns - first) / 4;
+	k->since_ns = 0;
 	k->until_ns = now_ns;
-	length = (now_ns - k->since_ns) / SECTIONS;
+	k->windows = unrecorded_ns(c, p, first, now_ns) > 0;
 	k->rises = 0;
-	for (int64_t i = 0; i < SECTIONS; i++) {
-		m[i] = least(p, k->since_ns + i * length, k->since_ns + (i + 1) * length - 1);
-		if (i && m[i] < m[i - 1])
+	if (!sections(c, p, now_ns, k, m))
+		return false;
+	for (unsigned i = 1; i < SECTIONS; i++) {
+		if (m[i] < m[i - 1])
 			return false;
-		k->rises += i && m[i] > m[i - 1];
+		k->rises += m[i] > m[i - 1];
 	}
 	k->from = m[0];
 	middle = m[SECTIONS / 2 - 1];
@@ -108,13 +153,20 @@ static bool never_freed(const struct cause *c, struct leak *k)
 			all += b->bytes;
 		}
 	}
-	k->blocks = k->bytes = 0;
+	k->blocks = k->bytes = k->since = k->others = 0;
 	for (size_t i = 0; i < since.n && well; i++) {
 		const struct live_site *s = &l->sites.v[i];
 		struct where_place *p;
 
-		if (since.v[i] == 0 || since.v[i] < all / 10)
+		if (since.v[i] == 0)
 			continue;
+		if (k->windows && (double)s->frees > FREES_SOME * (double)s->allocs) {
+			k->others += s->n;
+			continue;
+		}
+		if (since.v[i] < all / 10)
+			continue;
+		k->since += since.v[i];
 		p = where_at(&where, k->row.process, s->op, s->stack);
 		well = p != NULL;
 		if (!well)
@@ -160,17 +212,18 @@ static bool judge(struct state *s, struct cause *c, const struct live_process *p
 		return true;
 	k->ended = ended;
 	now_ns = judged_to(p, now_ns, ended);
-	k->is = grows(p, now_ns, k);
+	k->is = grows(c, p, now_ns, k);
 	if (k->is && !never_freed(c, k))
 		return false;
 	calls = p->process < c->tally.processes.n ? c->tally.processes.v[p->process].calls : 0;
 	kept = p->allocs > p->frees ? p->allocs - p->frees : 0;
 	kept = kept < k->blocks ? k->blocks : kept;
 	/* What was lost may have been frees, and what was not recorded. */
-	k->is = k->is && k->blocks &&
-		!cause_paused(c, p->process, 1u << TIER_ALLOCATIONS, INT64_MIN, now_ns) &&
-		calls >= CALLS_PER_BLOCK * kept && line_totals(c->line)->lost < k->blocks &&
-		p->replaced < k->blocks;
+	k->is = k->is && k->blocks && calls >= CALLS_PER_BLOCK * kept &&
+		line_totals(c->line)->lost < k->blocks && p->replaced < k->blocks &&
+		(!k->windows || p->unknown_frees < k->others + k->blocks / 2);
+	if (k->is && k->windows && k->to - k->from > k->since)
+		k->from = k->to - k->since;
 	if (!k->is && was.is) { /* what was told stays as it was */
 		was.ended = k->ended;
 		was.is = false;
@@ -223,9 +276,7 @@ static uint32_t severity_of(const struct leak *k, double full)
 static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct leak *k = (struct leak *)r;
-	/* between the middles of the first and the last section */
-	double ns = (double)(k->until_ns - k->since_ns) * (SECTIONS - 1) / SECTIONS,
-	       rate = (double)(k->to - k->from) / ns, full = full_ns(state, rate);
+	double rate = (double)(k->to - k->from) / k->ns, full = full_ns(state, rate);
 	bool python = k->nsites && name_python(c->w, k->sites[0].stack);
 
 	f->count = k->blocks;
@@ -239,9 +290,10 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	fact_victim(f, c, &f->summary);
 	buf_printf(&f->summary, " holds more and more device memory: %s more",
 		   human_bytes(k->to - k->from).s);
-	buf_printf(&f->summary, " in %s", human_ns((uint64_t)ns).s);
+	buf_printf(&f->summary, " in %s%s", human_ns((uint64_t)k->ns).s,
+		   k->windows ? " that were recorded" : "");
 	/* Not "of it": it may have begun before the first section. */
-	buf_printf(&f->summary, "; %s from %s were never freed",
+	buf_printf(&f->summary, "; %s%s from %s were never freed", k->windows ? "at least " : "",
 		   human_bytes(k->nsites ? k->sites[0].bytes : k->bytes).s, f->culprit.text);
 	if (!k->is)
 		buf_puts(&f->summary, "; later it grew no more");

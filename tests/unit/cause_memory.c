@@ -2,56 +2,7 @@
 /*
  * Findings about memory of the device, and what only looks like them.
  */
-#include "tests/unit/kinds.h"
-
-#define STEPS 1000
-#define EVERY (10 * MS)
-#define MIB   (1 << 20)
-
-static struct stage s;
-static struct actor v;
-static unsigned line; /* of the stacks that the calls carry */
-
-static struct event *memory(uint16_t op, int64_t start, int64_t ns, uint64_t ptr, uint64_t bytes)
-{
-	struct event *ev = stage_call(&s, v, op, 0, start, start + ns);
-
-	ev->stack = line;
-	stage_set(ev, COL_PTR, ptr);
-	if (bytes)
-		stage_set(ev, COL_BYTES, bytes);
-	return ev;
-}
-
-static void get(int64_t start, int64_t ns, uint64_t ptr, uint64_t bytes)
-{
-	memory(OP_CUDA_MALLOC, start, ns, ptr, bytes);
-}
-
-static void put(int64_t start, int64_t ns, uint64_t ptr)
-{
-	memory(OP_CUDA_FREE, start, ns, ptr, 0);
-}
-
-/* What a loop does besides. */
-static void step(int64_t t)
-{
-	for (unsigned i = 0; i < 30; i++)
-		stage_call(&s, v, OP_CUDA_LAUNCH, 0, t + 2 * MS + i * 10 * US,
-			   t + 2 * MS + i * 10 * US + 5 * US);
-	/* the device always has something to do, on a stream that nobody waits for */
-	stage_set(stage_call(&s, v, OP_CUDA_LAUNCH, 0, t + 2900 * US, t + 2905 * US), COL_STREAM,
-		  9);
-	stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 3 * MS, t + 9 * MS);
-}
-
-static void steps(void (*each)(unsigned i, int64_t t))
-{
-	for (unsigned i = 0; i < STEPS; i++) {
-		each(i, i * EVERY);
-		step(i * EVERY);
-	}
-}
+#include "tests/unit/memory_loop.h"
 
 /* ---- alloc-churn ---- */
 
@@ -65,20 +16,13 @@ static void churn(unsigned i, int64_t t)
 /* At one line 32 MiB, which take long, and at another one MiB, which do not. */
 static void two_places(unsigned i, int64_t t)
 {
-	static uint32_t at[2];
-
-	for (unsigned k = 0; i == 0 && k < 2; k++) {
-		struct world_frame f = { .kind = FRAME_PYTHON,
-					 .offset = k + 1,
-					 .name = world_string(s.w, bytes_of("step")),
-					 .file = world_string(s.w, bytes_of("/srv/train.py")) };
-		uint32_t frame = world_frame(s.w, &f);
-
-		at[k] = world_stack(s.w, &frame, 1);
-	}
-	memory(OP_CUDA_MALLOC, t, 300 * US, 0x1000, 32 * MIB)->stack = at[0];
+	(void)i;
+	line = stack_of("step", "/srv/train.py", 1);
+	get(t, 300 * US, 0x1000, 32 * MIB);
+	line = stack_of("step", "/srv/train.py", 2);
+	get(t + 1300 * US, 60 * US, 0x2000, MIB);
+	line = 0;
 	put(t + MS, 200 * US, 0x1000);
-	memory(OP_CUDA_MALLOC, t + 1300 * US, 60 * US, 0x2000, MIB)->stack = at[1];
 	put(t + 1400 * US, 40 * US, 0x2000);
 }
 
@@ -247,79 +191,6 @@ static void device_uses(double bytes)
 	}
 }
 
-/* ---- gpu-leak ---- */
-
-static void leaks(unsigned i, int64_t t)
-{
-	if (i % 10 == 0)
-		get(t, 50 * US, 0x1000 + i, 4 * MIB);
-}
-
-/* Its machine's recording ends, and another's goes on for as long again. */
-static void others_go_on(void)
-{
-	struct world_node n = { .uuid = { 9, 9, 9 }, .boot = 8 };
-	struct record *r = stage_record(&s, RECORD_CLOCK);
-	uint32_t node = s.node;
-	struct actor other;
-
-	REC_SET(r, CLOCK, mono_ns, STEPS * EVERY);
-	REC_SET(r, CLOCK, node, node);
-	s.node = world_node(s.w, &n);
-	other = stage_actor(&s, 200, 200, 1, "other");
-	stage_call(&s, other, OP_CUDA_LAUNCH, 0, 2 * STEPS * EVERY - MS, 2 * STEPS * EVERY);
-	s.node = node;
-}
-
-/* In a program that allocates and frees for every operation, with few calls beside. */
-static void leaks_among_others(unsigned i, int64_t t)
-{
-	for (unsigned k = 0; k < 24; k++) {
-		get(t + k * 20 * US, 2 * US, 0x100000 + k, (1 + k) * 4096);
-		put(t + k * 20 * US + 10 * US, 2 * US, 0x100000 + k);
-	}
-	leaks(i, t + MS);
-}
-
-/* It works on some blocks at a time, more than a section of the time grows by, and puts these away before it exits. */
-static void leaks_and_tidies(unsigned i, int64_t t)
-{
-	if (i >= 60)
-		put(t + 100 * US, 5 * US, 0x90000 + i - 60);
-	get(t + 200 * US, 5 * US, 0x90000 + i, 8 * MIB);
-	leaks(i, t + MS);
-	if (i < STEPS - 1)
-		return;
-	for (unsigned k = 0; k < 60; k++)
-		put(t + 9300 * US + k * 10 * US, 5 * US, 0x90000 + i - k);
-	stage_call(&s, v, OP_PROC_EXIT, 0, t + 9990 * US, t + 9990 * US);
-}
-
-static void fills(unsigned i, int64_t t)
-{
-	if (i % 10 == 0 && i < 300)
-		get(t, 50 * US, 0x1000 + i, 4 * MIB);
-}
-
-static void comes_and_goes(unsigned i, int64_t t)
-{
-	if (i % 300 == 0) {
-		for (unsigned k = 0; i && k < 300; k += 10)
-			put(t + k * US, 5 * US, 0x1000 + k);
-	}
-	if (i % 10 == 0)
-		get(t + MS, 50 * US, 0x1000 + i % 300, 4 * MIB);
-}
-
-/* One block replaces another; the new one before the old one goes. */
-static void replaces(unsigned i, int64_t t)
-{
-	if (i % 10 == 0)
-		get(t, 50 * US, 0x1000 + i, 4 * MIB);
-	if (i % 10 == 5 && i > 10)
-		put(t, 50 * US, 0x1000 + i - 15);
-}
-
 /* ---- kv-pressure */
 
 #define POOL 40
@@ -367,21 +238,13 @@ static void below_the_ceiling(unsigned i, int64_t t)
 /* torch.cuda.empty_cache() in each step: all that the next one allocates again. */
 static void emptied(unsigned i, int64_t t)
 {
-	static uint32_t at;
-
-	if (i == 0) {
-		struct world_frame f = { .kind = FRAME_PYTHON,
-					 .offset = 222,
-					 .name = world_string(s.w, bytes_of("empty_cache")),
-					 .file = world_string(s.w, bytes_of("memory.py")) };
-		uint32_t frame = world_frame(s.w, &f);
-
-		at = world_stack(s.w, &frame, 1);
-	}
+	(void)i;
 	for (unsigned k = 0; k < CACHE; k++)
 		get(t + k * 50 * US, 40 * US, 0x1000 + k, 64 * MIB);
+	line = stack_of("empty_cache", "memory.py", 222);
 	for (unsigned k = 0; k < CACHE; k++)
-		memory(OP_CUDA_FREE, t + MS + k * 50 * US, 40 * US, 0x1000 + k, 0)->stack = at;
+		put(t + MS + k * 50 * US, 40 * US, 0x1000 + k);
+	line = 0;
 }
 
 /* ---- managed-thrash */
@@ -503,25 +366,6 @@ int main(void)
 	device_uses(16200.0 * MIB);
 	steps(refused_twice);
 	tells(&s, "gpu-oom", "cudaMalloc", 0);
-
-	steps(leaks);
-	tells(&s, "gpu-leak", "never freed", 0);
-	steps(leaks);
-	never_says(&s, "of it",
-		   "what was never freed may be more than it grew by while that was judged");
-	steps(leaks);
-	others_go_on();
-	told_among(&s, "gpu-leak", "never freed", 0);
-	steps(leaks_among_others);
-	told_among(&s, "gpu-leak", "never freed", 0);
-	steps(leaks_and_tidies);
-	told_among(&s, "gpu-leak", "never freed", 0);
-	steps(fills);
-	silent(&s, "what grows for the first third only");
-	steps(comes_and_goes);
-	silent(&s, "what comes and goes");
-	steps(replaces);
-	silent(&s, "blocks that replace each other");
 
 	steps(drops_half);
 	tells(&s, "kv-pressure", "fills device memory up to 2.5 GiB and gives 1.2 GiB", pool_ns);
