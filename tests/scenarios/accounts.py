@@ -113,6 +113,14 @@ def cpu_busy():
     return [sum(int(v) for i, v in enumerate(r[1:9]) if i not in (3, 4)) * tick for r in rows]
 
 
+def cpu_of_no_task():
+    """What interrupts and the hypervisor took of each CPU, ns: tasks that ran have it neither as CPU time nor as run delay."""
+    tick = 1000000000 // os.sysconf("SC_CLK_TCK")
+    with open("/proc/stat") as f:
+        rows = [line.split() for line in f if line.startswith("cpu") and line[3].isdigit()]
+    return [sum(map(int, r[6:9])) * tick for r in rows]
+
+
 def cgroup_root(controller):
     """Where a hierarchy with that controller is mounted, and which version: (path, 1 or 2), or (None, 0)."""
     second = None

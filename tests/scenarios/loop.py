@@ -80,12 +80,16 @@ class Read(Nothing):
         self.room = mmap.mmap(-1, self.chunk)
         self.size = os.lseek(self.fd, 0, os.SEEK_END) // self.chunk
         if self.args.cached:
+            self.portion = (1 * MS, 2 * MS)
             for at in range(self.size):
                 os.preadv(self.fd, [self.room], at * self.chunk)
 
     def take(self, ns):
-        at = self.loop.random.randrange(self.size) * self.chunk
-        os.preadv(self.fd, [self.room], at)  # line: read
+        end = time.monotonic_ns() + ns
+        while True:
+            os.preadv(self.fd, [self.room], self.loop.random.randrange(self.size) * self.chunk)  # line: read
+            if time.monotonic_ns() >= end:
+                return
 
 
 class Fsync(Nothing):
@@ -96,12 +100,18 @@ class Fsync(Nothing):
         super().__init__(loop)
         self.fd = os.open(self.args.file, os.O_WRONLY | os.O_CREAT, 0o600)
         self.room, self.at = os.urandom(65536), 0
+        if self.args.cached:
+            self.portion = (1 * MS, 2 * MS)
 
     def take(self, ns):
-        os.pwrite(self.fd, self.room, self.at % 256 * 65536)
-        self.at += 1
-        if not self.args.cached:
-            os.fsync(self.fd)  # line: fsync
+        end = time.monotonic_ns() + ns
+        while True:
+            os.pwrite(self.fd, self.room, self.at % 256 * 65536)  # line: write
+            self.at += 1
+            if not self.args.cached:
+                os.fsync(self.fd)  # line: fsync
+            if time.monotonic_ns() >= end:
+                return
 
 
 class Socket(Nothing):
