@@ -71,7 +71,7 @@ int life_exec(u64 *ctx)
 	__sync_fetch_and_add(&t->execs, 1);
 	t->library = 0;
 	bpf_map_delete_elem(&pythons, &tgid);
-	unwind_changed(tgid, 1);
+	unwind_changed(tgid, UNWIND_EXECUTES);
 	/* A thread that was not the first is the first from now on, by number and birth: it has a state to find. */
 	st = task_state_make(bpf_get_current_task_btf());
 	if (st) {

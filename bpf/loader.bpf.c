@@ -150,7 +150,8 @@ int loader_hook(struct pt_regs *ctx)
 	if (distance)
 		bpf_probe_read_user(&state, sizeof(state), (void *)at);
 	/* Also when a change begins: from then on libraries come and go. */
-	unwind_changed(tgid, 0);
+	unwind_changed(tgid, distance && state != LOADER_DELETE && !t->removing ? UNWIND_ADDS
+										: UNWIND_REMOVES);
 	if (state == LOADER_DELETE) {
 		t->library = 0; /* the entry may go */
 		t->removing = 1;

@@ -104,15 +104,23 @@ static __always_inline volatile struct unwind_process *unwind_process_by(u32 tgi
 	return p && p->tgid == tgid ? p : 0;
 }
 
-/* What is mapped in the process changes. executed: it is another program from here on. */
-static __always_inline void unwind_changed(u32 tgid, bool executed)
+enum unwind_change {
+	UNWIND_ADDS,
+	UNWIND_REMOVES,
+	UNWIND_EXECUTES, /* it is another program from here on */
+};
+
+/* What is mapped in the process changes. */
+static __always_inline void unwind_changed(u32 tgid, enum unwind_change how)
 {
 	volatile struct unwind_process *p = unwind_process_by(tgid);
 
 	if (!p)
 		return;
+	if (how != UNWIND_ADDS)
+		__sync_fetch_and_add(&p->removals, 1);
 	__sync_fetch_and_add(&p->changes, 1);
-	if (executed)
+	if (how == UNWIND_EXECUTES)
 		p->list = 0;
 }
 
@@ -131,7 +139,9 @@ static __always_inline void unwind_forked(u32 tgid, u32 child)
 	}
 	/* The recorder writes the list before it says for which change it holds. */
 	of->looked = p->looked;
+	of->kept = p->kept;
 	of->list = p->list;
+	of->removals = p->removals;
 	of->changes = p->changes;
 	of->ended = 0;
 	of->tgid = child;

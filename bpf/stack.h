@@ -188,6 +188,7 @@ static __always_inline u32 stack_tell(struct walk *w, struct python_process *pro
 	w->record.kind = WIRE_STACK;
 	w->record.python = python ? python->flags : 0;
 	w->record.ends = w->ends;
+	w->record.list = w->list >> 32;
 	w->record.n = n;
 	w->record.id = id;
 	w->record.tgid = tgid;
@@ -218,6 +219,7 @@ static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u6
 	w->outer = st->ncalls;
 	w->hash = st->seed;
 	w->ends = 0;
+	w->list = 0;
 	if (config_unwind && unwind_walk(w, st, tgid, ip, sp, bp, exact)) {
 		/* done */
 	} else if (config_walker == WALKER_LOOP) {

@@ -110,6 +110,7 @@ struct walk {
 	u32 slot;	/* of its process in unwind_processes, + 1; 0: not known */
 	u32 slot_epoch; /* unwind_epoch when it was asked for */
 	u32 changes;	/* of the process's mappings, when this walk began */
+	u32 removals;	/* of those, what may have taken away something */
 	u32 searched;	/* rules that no cache had, of this walk */
 	u32 outer;	/* open calls whose return address has not been passed yet */
 	u64 list;	/* of the process's mappings, for this walk: as in struct unwind_process */

@@ -416,6 +416,7 @@ static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u
 
 	if (!p)
 		return 0;
+	w->removals = p->removals;
 	w->changes = p->changes;
 	w->list = p->list;
 	if (!w->list)
@@ -435,8 +436,10 @@ static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u
 		if (unwind_frames(w, st))
 			break;
 	/* Asked behind it: what is marked is too much rather than too little. */
-	if (p->changes != w->changes || p->looked != w->changes || p->list != w->list ||
-	    !unwind_is_there(w->list))
+	if (p->removals != w->removals || p->kept != w->removals || !unwind_is_there(w->list))
+		w->ends |= UNWIND_CHANGING;
+	/* It may have come into code that the list does not have yet. */
+	if (w->ends & UNWIND_UNKNOWN && (p->changes != w->changes || p->looked != w->changes))
 		w->ends |= UNWIND_CHANGING;
 	/* The same addresses are other code by another list. */
 	w->hash = mix(w->hash, (w->list >> 32 << 32) | w->ends);

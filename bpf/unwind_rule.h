@@ -72,9 +72,12 @@ static inline __s32 unwind_rule_fp_offset(__u64 rule)
 struct unwind_process {
 	__u32 tgid;    /* 0: the slot is free, or is being taken */
 	__u32 changes; /* of what is mapped, as far as the loader tells; counted by BPF */
-	__u32 looked; /* changes when the list was made: as long as it is another number the list may be wrong */
+	__u32 removals; /* the same, of those that may take away what the list has */
+	__u32 looked;	/* changes when the list was made: as long as it is another number there is more than the list has */
+	__u32 kept; /* removals when the list was made: as long as it is another number the list may be wrong */
 	__u32 ended; /* told by BPF: the recorder gives the slot back */
-	__u64 list;  /* UNWIND_LIST; 0: none yet */
+	__u32 pad;
+	__u64 list; /* UNWIND_LIST; 0: none yet */
 };
 
 /* Of stacks that were walked by tables: how many, and how many rules of their frames no cache had. */

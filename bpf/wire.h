@@ -176,9 +176,11 @@ struct wire_stack {
 	__u32 id;
 	__u32 tgid;
 	__u32 ends;		  /* enum unwind_end */
+	__u32 list;		  /* generation of the list of mappings (unwind_rule.h) that it was walked by; 0: by none */
+	__u32 pad;
 	__u64 ip[WIRE_STACK_MAX]; /* innermost first; the first n cross */
 };
-#define WIRE_STACK_HEAD 16
+#define WIRE_STACK_HEAD 24
 
 enum python_flag {
 	PYTHON_PROCESS = 1 << 0,   /* CPython runs in this process */

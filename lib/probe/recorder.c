@@ -176,6 +176,8 @@ static int open_probes(struct probe_recorder *r, struct err *e)
 	if (rc == 0)
 		rc = probe_unwinds_new(&r->unwinds, r->session, r->opt.probe.unwind_bytes, e);
 	if (rc == 0)
+		probe_stacks_by_lists(r->stacks, r->unwinds);
+	if (rc == 0)
 		rc = probe_copies_new(&r->copies, r->session, r->stacks, r->pythons, r->unwinds, e);
 	if (rc == 0)
 		rc = probe_targets_new(&r->targets, r->session, r->copies, r->stacks,

@@ -182,7 +182,7 @@ static size_t on_bytes(void *ctx, uint32_t tgid, uint64_t address, int64_t time_
 				  out, n);
 }
 
-static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n, uint32_t end,
+static uint32_t on_stack(void *ctx, const struct wire_stack *s,
 			 const struct probe_python_frames *python)
 {
 	struct probe_part parts[PYTHON_FRAMES_MAX];
@@ -205,7 +205,7 @@ static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned 
 			break;
 		}
 	}
-	return probe_stacks_resolve(r->stacks, tgid, ip, n, end, parts, k, missing);
+	return probe_stacks_resolve(r->stacks, s, parts, k, missing);
 }
 
 static bool on_code(void *ctx, const struct wire_code *w, size_t n)

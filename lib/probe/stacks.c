@@ -172,6 +172,11 @@ void probe_stacks_free(struct probe_stacks *s)
 	free(s);
 }
 
+void probe_stacks_by_lists(struct probe_stacks *s, struct probe_unwinds *unwinds)
+{
+	s->unwinds = unwinds;
+}
+
 static struct process_maps *maps_make(struct probe_stacks *s, uint32_t tgid)
 {
 	struct process_maps *p = probe_stacks_maps_of(s, tgid);
@@ -463,42 +468,73 @@ static uint32_t native_gap(struct probe_stacks *s, const struct module *last)
 			 last ? name ? name + 1 : last->path : "unknown code");
 }
 
-uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint64_t *ip, unsigned n,
-			      uint32_t end, const struct probe_part *python, unsigned npython,
-			      const char *python_missing)
+/* Where the code of a frame lies. */
+struct code_at {
+	bool mapped;		/* something is known to lie there */
+	struct module *module;	/* NULL: not known */
+	uint64_t offset;	/* in its file */
+};
+
+static struct module *module_of(const struct probe_stacks *s, uint32_t index)
+{
+	return index ? s->modules.v[index - 1] : NULL;
+}
+
+/* By what the process maps now, and mapped until a moment ago. */
+static struct code_at code_by_maps(struct probe_stacks *s, uint32_t tgid, uint64_t at)
 {
 	const struct process_maps *p = probe_stacks_maps_of(s, tgid);
+	const struct range *r = find(p, at);
+	/* A library may have been closed since. */
+	const struct file_range *former = r || !p ? NULL : file_ranges_former(&p->files, at);
+	struct code_at c = { .mapped = r != NULL };
+
+	if (r) {
+		c.module = module_of(s, r->module);
+		c.offset = at - r->start + r->offset;
+	} else if (former && former->until_ns > p->executed_ns) {
+		c.module = probe_stacks_module_of(s, former);
+		c.mapped = c.module != NULL;
+		c.offset = at - former->start + former->offset;
+	}
+	return c;
+}
+
+static struct code_at code_of(struct probe_stacks *s, const struct wire_stack *stack, uint64_t at)
+{
+	struct host_mapping m;
+
+	if (probe_unwinds_file(s->unwinds, stack->list, at, &m))
+		return (struct code_at){ true, module_of(s, module_index(s, stack->tgid, &m)),
+					 at - m.start + m.offset };
+	return code_by_maps(s, stack->tgid, at);
+}
+
+uint32_t probe_stacks_resolve(struct probe_stacks *s, const struct wire_stack *stack,
+			      const struct probe_part *python, unsigned npython,
+			      const char *python_missing)
+{
 	struct probe_part native[WORLD_STACK_MAX];
 	uint32_t frames[WORLD_STACK_MAX];
 	const struct module *last = NULL;
-	unsigned known = 0;
+	unsigned known = 0, n = stack->n < WORLD_STACK_MAX ? stack->n : WORLD_STACK_MAX;
 
-	if (n > WORLD_STACK_MAX)
-		n = WORLD_STACK_MAX;
 	for (unsigned i = 0; i < n; i++) {
 		/* Return addresses: the call is the instruction before, which may be the last of its function. */
-		uint64_t at = ip[i] - 1;
-		const struct range *r = find(p, at);
-		/* A library may have been closed since. */
-		const struct file_range *former =
-			r || !p ? NULL : file_ranges_former(&p->files, at);
-		struct module *module = r && r->module ? s->modules.v[r->module - 1] : NULL;
-		struct world_frame f = { .kind = FRAME_UNKNOWN, .offset = ip[i] };
+		struct code_at c = code_of(s, stack, stack->ip[i] - 1);
+		struct world_frame f = { .kind = FRAME_UNKNOWN, .offset = stack->ip[i] };
 
-		if (former && former->until_ns > p->executed_ns)
-			module = probe_stacks_module_of(s, former);
-		if (module) {
+		if (c.module) {
 			f.kind = FRAME_NATIVE;
-			f.module = module_id(s, module);
-			f.offset =
-				r ? at - r->start + r->offset : at - former->start + former->offset;
+			f.module = module_id(s, c.module);
+			f.offset = c.offset;
 		}
 		native[i].frame = world_frame(s->world, &f);
-		native[i].mark = module && in_loop(module, f.offset);
-		if (module && native[i].frame)
-			ask(s, native[i].frame, module, f.offset);
-		if (r || module) {
-			last = module;
+		native[i].mark = c.module && in_loop(c.module, f.offset);
+		if (c.module && native[i].frame)
+			ask(s, native[i].frame, c.module, f.offset);
+		if (c.mapped) {
+			last = c.module;
 			known = i + 1;
 		}
 	}
@@ -510,7 +546,7 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint6
 			     npython ? native_gap(s, last) : 0);
 	if (python_missing)
 		frames[n++] = gap_frame(s, python_missing, "");
-	return world_stack_with_end(s->world, frames, n, end);
+	return world_stack_with_end(s->world, frames, n, stack->ends);
 }
 
 int probe_stacks_file(const struct probe_stacks *s, const char *path, const char *build_id)

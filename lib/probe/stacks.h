@@ -10,9 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/wire.h"
 #include "lib/base/err.h"
 #include "lib/host/maps.h"
 #include "lib/probe/interleave.h"
+#include "lib/probe/unwinds.h"
 #include "lib/sym/python.h"
 #include "lib/world/world.h"
 
@@ -20,6 +22,8 @@ struct probe_stacks;
 
 int probe_stacks_new(struct probe_stacks **out, struct world *w, struct err *e);
 void probe_stacks_free(struct probe_stacks *s);
+/* Stacks that were walked by a list of mappings are looked up in that list. Borrowed; may be NULL. */
+void probe_stacks_by_lists(struct probe_stacks *s, struct probe_unwinds *unwinds);
 
 /* A new picture of the process's maps: begin, every mapping. One without a mapping is of a process that has ended: the one before
  * holds on. */
@@ -42,11 +46,10 @@ void probe_stacks_forget(struct probe_stacks *s);
 void probe_stacks_loops(struct probe_stacks *s, const struct host_mapping *m,
 			const struct sym_python_loop *loops, unsigned n);
 
-/* World stack of these addresses, innermost first, with Python frames where they belong; 0 only without memory.
- * end: how the walk went, enum world_stack_end. python_missing: why frames beyond the last of python are missing, NULL when
- * none are. */
-uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint64_t *ip, unsigned n,
-			      uint32_t end, const struct probe_part *python, unsigned npython,
+/* World stack of its addresses, with Python frames where they belong; 0 only without memory. python_missing: why frames beyond
+ * the last of python are missing, NULL when none are. */
+uint32_t probe_stacks_resolve(struct probe_stacks *s, const struct wire_stack *stack,
+			      const struct probe_part *python, unsigned npython,
 			      const char *python_missing);
 
 /* Up to n bytes of what lay at the address of the process at that time (CLOCK_MONOTONIC), from its

@@ -60,6 +60,7 @@ struct answer {
 
 struct probe_stacks {
 	struct world *world;
+	struct probe_unwinds *unwinds; /* NULL: there are no lists */
 	VEC(struct process_maps *) processes;
 	uint32_t round; /* of forgetting, from 1 on */
 	struct map by_tgid;

@@ -137,14 +137,14 @@ bool unwind_lists_share(struct unwind_lists *l, uint64_t list)
 	return of != NULL;
 }
 
-void unwind_lists_drop(struct unwind_lists *l, uint64_t list, unwind_list_gone_fn *gone, void *ctx)
+bool unwind_lists_drop(struct unwind_lists *l, uint64_t list, unwind_list_gone_fn *gone, void *ctx)
 {
 	struct unwind_list *of = list_of(l, list);
 	uint32_t number;
 	uint64_t known;
 
 	if (!of || --of->users)
-		return;
+		return false;
 	number = (uint32_t)(of - l->v.v);
 	clear_list(l, of);
 	for (uint32_t i = 0; i < of->n; i++)
@@ -156,6 +156,7 @@ void unwind_lists_drop(struct unwind_lists *l, uint64_t list, unwind_list_gone_f
 	free(of->mappings);
 	*of = (struct unwind_list){ 0 };
 	vec_push(&l->free, number);
+	return true;
 }
 
 void unwind_lists_free(struct unwind_lists *l)

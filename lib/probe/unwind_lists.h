@@ -44,7 +44,7 @@ uint64_t unwind_lists_take(struct unwind_lists *l, const struct unwind_mapping *
 bool unwind_lists_share(struct unwind_lists *l, uint64_t list);
 
 typedef void unwind_list_gone_fn(void *ctx, const struct unwind_mapping *m);
-/* One user less; gone is told of each mapping of a list that goes. */
-void unwind_lists_drop(struct unwind_lists *l, uint64_t list, unwind_list_gone_fn *gone, void *ctx);
+/* One user less; gone is told of each mapping of a list that goes. True: it has gone. */
+bool unwind_lists_drop(struct unwind_lists *l, uint64_t list, unwind_list_gone_fn *gone, void *ctx);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A thread that keeps the tables for unwinding up to date. It alone owns modules, lists and slots; the recorder only queues numbers
- * of processes. Order of a look: read how often the loader has changed something, read the maps, put the tables, put the list, say
- * for which change it holds. Until that stacks are marked as changing. The thread sees in the memory that it shares with the kernel
+ * of processes. Order of a look: read how often the loader has changed and removed something, read the maps, put the tables, put
+ * the list, say for which change it holds. What was added meanwhile is not in the list, and stacks end there; from a removal on
+ * stacks are marked as changing until then. The thread sees in the memory that it shares with the kernel
  * side which processes changed, were forked or ended: no message is needed for that, and none can be lost.
  */
 #include "lib/probe/unwinds.h"
@@ -19,6 +20,7 @@
 #include "lib/host/clock.h"
 #include "lib/host/maps.h"
 #include "lib/probe/session_unwind.h"
+#include "lib/probe/unwind_files.h"
 #include "lib/probe/unwind_lists.h"
 #include "lib/probe/unwind_modules.h"
 
@@ -47,11 +49,14 @@ struct probe_unwinds {
 	struct probe_unwind_maps maps;
 	struct unwind_modules modules;
 	struct unwind_lists lists;
+	struct unwind_files files;
 	struct slot *slots;
 	uint32_t slots_used;		 /* all that were ever used are below */
 	uint32_t again;			 /* slot to be looked at again next */
 	int64_t poll_ns, again_ns;	 /* when to do so next */
-	VEC(struct unwind_mapping) list; /* of the process that is looked at */
+	/* Of the process that is looked at, as many of the one as of the other: */
+	VEC(struct unwind_mapping) list;
+	VEC(struct unwind_file_range) ranges;
 
 	pthread_t thread;
 	pthread_mutex_t lock; /* over what follows */
@@ -93,13 +98,16 @@ static bool look_at_mapping(void *ctx, const struct host_mapping *h)
 {
 	struct look *l = ctx;
 	struct unwind_mapping m = { .start = h->start, .end = h->end };
+	struct unwind_file_range range;
 
 	if (!h->executable)
 		return true;
 	add_to_fingerprint(l, h);
 	if (h->inode || is_vdso(h))
 		unwind_modules_find(&l->u->modules, l->tgid, h, &m);
-	if (l->u->list.n + 1 >= UNWIND_MAPPINGS_MAX || !vec_push(&l->u->list, m)) {
+	if (l->u->list.n + 1 >= UNWIND_MAPPINGS_MAX ||
+	    !unwind_files_range(&l->u->files, h, &range) || !vec_push(&l->u->ranges, range) ||
+	    !vec_push(&l->u->list, m)) {
 		l->failed = true;
 		return false;
 	}
@@ -111,6 +119,12 @@ static void mapping_gone(void *ctx, const struct unwind_mapping *m)
 	struct probe_unwinds *u = ctx;
 
 	unwind_modules_use(&u->modules, m, -1);
+}
+
+static void drop_list(struct probe_unwinds *u, uint64_t list)
+{
+	if (unwind_lists_drop(&u->lists, list, mapping_gone, u))
+		unwind_files_gone(&u->files, UNWIND_LIST_GENERATION(list), host_clock_mono());
 }
 
 /* The slot of a process, a free one for a new process: its changes are counted from here on. False: there is none. */
@@ -146,7 +160,7 @@ static void free_slot(struct probe_unwinds *u, uint32_t slot)
 		probe_session_unwind_leave(u->session, tgid);
 	__atomic_store_n(&p->list, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->tgid, 0, __ATOMIC_SEQ_CST);
-	unwind_lists_drop(&u->lists, u->slots[slot].list, mapping_gone, u);
+	drop_list(u, u->slots[slot].list);
 	u->slots[slot] = (struct slot){ 0 };
 	probe_session_unwind_give(u->session, slot);
 }
@@ -167,7 +181,7 @@ static bool share_list(struct probe_unwinds *u, uint32_t slot)
 }
 
 /* The list that was read, for the process in that slot. False: there is no memory for it. */
-static bool give_list(struct probe_unwinds *u, uint32_t slot, uint32_t changes)
+static bool give_list(struct probe_unwinds *u, uint32_t slot, uint32_t changes, uint32_t removals)
 {
 	struct unwind_process *p = &u->maps.processes[slot];
 	uint64_t before = u->slots[slot].list, list;
@@ -178,10 +192,14 @@ static bool give_list(struct probe_unwinds *u, uint32_t slot, uint32_t changes)
 		unwind_modules_use(&u->modules, &u->list.v[i], 1);
 	if (!list)
 		return false;
+	if (is_new)
+		unwind_files_put(&u->files, UNWIND_LIST_GENERATION(list), u->ranges.v,
+				 (uint32_t)u->list.n);
 	__atomic_store_n(&p->list, list, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->looked, changes, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&p->kept, removals, __ATOMIC_SEQ_CST);
 	u->slots[slot].list = list;
-	unwind_lists_drop(&u->lists, before, mapping_gone, u);
+	drop_list(u, before);
 	return true;
 }
 
@@ -192,11 +210,12 @@ static void look_at_slot(struct probe_unwinds *u, uint32_t tgid, uint32_t slot)
 	int64_t from = host_clock_mono(), now;
 	struct err ignored = { 0 };
 	uint32_t changes = __atomic_load_n(&u->maps.processes[slot].changes, __ATOMIC_SEQ_CST);
+	uint32_t removals = __atomic_load_n(&u->maps.processes[slot].removals, __ATOMIC_SEQ_CST);
 
 	u->modules.round++;
-	u->list.n = 0;
+	u->list.n = u->ranges.n = 0;
 	if (host_maps_read(tgid, look_at_mapping, &l, &ignored) || l.failed || u->list.n == 0 ||
-	    !give_list(u, slot, changes)) {
+	    !give_list(u, slot, changes, removals)) {
 		free_slot(u, slot);
 		return;
 	}
@@ -276,6 +295,7 @@ static void look_around(struct probe_unwinds *u)
 	poll_slots(u, now);
 	if (now >= u->again_ns) {
 		look_again(u);
+		unwind_files_forget(&u->files, now);
 		u->again_ns = now + AGAIN_NS;
 	}
 	u->poll_ns = host_clock_mono() + POLL_NS;
@@ -360,6 +380,7 @@ int probe_unwinds_new(struct probe_unwinds **out, struct probe_session *session,
 	u->slots = calloc(UNWIND_PROCESSES, sizeof(*u->slots));
 	init_locks(u);
 	unwind_lists_init(&u->lists, session);
+	unwind_files_init(&u->files);
 	u->running = u->slots && unwind_modules_init(&u->modules, session) &&
 		     pthread_create(&u->thread, NULL, keep_tables, u) == 0;
 	if (!u->running) {
@@ -383,8 +404,10 @@ void probe_unwinds_free(struct probe_unwinds *u)
 	probe_session_unwind_close(&u->maps);
 	unwind_modules_free(&u->modules);
 	unwind_lists_free(&u->lists);
+	unwind_files_free(&u->files);
 	free(u->slots);
 	vec_free(&u->list);
+	vec_free(&u->ranges);
 	vec_free(&u->orders);
 	pthread_mutex_destroy(&u->lock);
 	pthread_cond_destroy(&u->changed);
@@ -428,6 +451,12 @@ void probe_unwinds_look(struct probe_unwinds *u, uint32_t tgid, bool wait)
 			if (pthread_cond_timedwait(&u->changed, &u->lock, &until))
 				break;
 	pthread_mutex_unlock(&u->lock);
+}
+
+bool probe_unwinds_file(struct probe_unwinds *u, uint32_t list, uint64_t address,
+			struct host_mapping *out)
+{
+	return u && list && unwind_files_find(&u->files, list, address, out);
 }
 
 struct probe_unwinds_sum probe_unwinds_totals(struct probe_unwinds *u)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
+#include "lib/host/maps.h"
 #include "lib/probe/session.h"
 
 #define PROBE_UNWINDS_POLL_MS 20
@@ -27,6 +28,11 @@ void probe_unwinds_free(struct probe_unwinds *u);
  * not probed yet. What its loader changes, what it forks and that it ends the kernel side knows. */
 #define PROBE_UNWINDS_WAIT_MS 500
 void probe_unwinds_look(struct probe_unwinds *u, uint32_t tgid, bool wait);
+
+/* What lay at the address by the list of that generation (struct wire_stack), also when the list has just gone; out's path is
+ * borrowed for as long as u lives. False: nothing that is known. */
+bool probe_unwinds_file(struct probe_unwinds *u, uint32_t list, uint64_t address,
+			struct host_mapping *out);
 
 struct probe_unwinds_sum {
 	uint64_t modules, bytes, build_ns; /* built so far */

@@ -251,9 +251,7 @@ bool probe_wire_announce_stack(struct probe_wire *wire, const struct wire_stack 
 		python.n = wire->frames.v[i - 1].n;
 	}
 	stack = wire->owner.stack
-			? wire->owner.stack(wire->owner.ctx, s->tgid, (const uint64_t *)s->ip, s->n,
-					    s->ends, &python)
-			: 0;
+			? wire->owner.stack(wire->owner.ctx, s, &python) : 0;
 	if (i > 0) {
 		wire->frames.n--;
 		memmove(wire->frames.v + i - 1, wire->frames.v + i,

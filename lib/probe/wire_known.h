@@ -69,8 +69,8 @@ struct probe_wire_owner {
 	/* The path of the cgroup that tgid is in, a string of the world, 0 unknown; called once per cgroup of those that
 	 * are no targets. */
 	uint32_t (*cgroup)(void *ctx, uint32_t tgid);
-	/* The world stack of these addresses that ended so (enum unwind_end), 0 for none; called once per distinct stack. */
-	uint32_t (*stack)(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n, uint32_t end,
+	/* The world stack of its addresses, 0 for none; called once per distinct stack. */
+	uint32_t (*stack)(void *ctx, const struct wire_stack *s,
 			  const struct probe_python_frames *python);
 	/* A Python code object, or more of one. False: not understood. */
 	bool (*code)(void *ctx, const struct wire_code *r, size_t n);

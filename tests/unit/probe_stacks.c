@@ -30,12 +30,12 @@ static void fifo(struct probe_stacks *s)
 
 static unsigned native(struct probe_stacks *s, struct world *w, uint32_t tgid)
 {
-	const uint64_t ip[1] = { 0x10100 };
+	const struct wire_stack stack = { .tgid = tgid, .n = 1, .ip = { 0x10100 } };
 	const struct world_frame *f;
 	const uint32_t *frames;
 	unsigned n = 0;
 
-	frames = world_get_stack(w, probe_stacks_resolve(s, tgid, ip, 1, 0, NULL, 0, NULL), &n);
+	frames = world_get_stack(w, probe_stacks_resolve(s, &stack, NULL, 0, NULL), &n);
 	f = frames && n == 1 ? world_get_frame(w, frames[0]) : NULL;
 	return f && f->kind == FRAME_NATIVE;
 }
@@ -85,7 +85,7 @@ static void nameless(struct probe_stacks *s, struct world *w)
 	const struct world_module *module;
 	const struct world_frame *f;
 	const uint32_t *frames;
-	uint64_t ip;
+	struct wire_stack stack = { .tgid = 3000, .n = 1 };
 	unsigned n;
 
 	probe_stacks_maps_begin(s, 3000);
@@ -96,9 +96,8 @@ static void nameless(struct probe_stacks *s, struct world *w)
 		probe_stacks_maps_add(s, 3000, &m);
 	}
 	for (unsigned i = 0; i < 4; i++) {
-		ip = (i + 1) * 0x100000ull + 0x101;
-		frames = world_get_stack(w, probe_stacks_resolve(s, 3000, &ip, 1, 0, NULL, 0, NULL),
-					 &n);
+		stack.ip[0] = (i + 1) * 0x100000ull + 0x101;
+		frames = world_get_stack(w, probe_stacks_resolve(s, &stack, NULL, 0, NULL), &n);
 		f = frames ? world_get_frame(w, frames[0]) : NULL;
 		module = f ? world_get_module(w, f->module) : NULL;
 		is_str(module ? world_text(w, module->path).p : "none", said[i][1],

@@ -36,18 +36,17 @@ static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *o
 	exes++;
 }
 
-static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n, uint32_t end,
+static uint32_t on_stack(void *ctx, const struct wire_stack *s,
 			 const struct probe_python_frames *python)
 {
 	uint32_t frames[WIRE_STACK_MAX];
 
-	(void)tgid;
 	(void)python;
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < s->n; i++)
 		frames[i] = world_frame(ctx, &(struct world_frame){ .kind = FRAME_UNKNOWN,
-								    .offset = ip[i] });
+								    .offset = s->ip[i] });
 	stacks++;
-	return world_stack(ctx, frames, n);
+	return world_stack(ctx, frames, s->n);
 }
 
 static void on_process(void *ctx, const struct wire_thread *w, uint32_t process)
