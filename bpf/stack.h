@@ -189,6 +189,7 @@ static __always_inline u32 stack_tell(struct walk *w, struct python_process *pro
 	w->record.python = python ? python->flags : 0;
 	w->record.ends = w->ends;
 	w->record.list = w->list >> 32;
+	w->record.removals = w->removals;
 	w->record.n = n;
 	w->record.id = id;
 	w->record.tgid = tgid;

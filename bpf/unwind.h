@@ -436,7 +436,9 @@ static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u
 		if (unwind_frames(w, st))
 			break;
 	/* Asked behind it: what is marked is too much rather than too little. */
-	if (p->removals != w->removals || p->kept != w->removals || !unwind_is_there(w->list))
+	if (p->kept != w->removals || p->list != w->list)
+		w->ends |= UNWIND_UNSURE;
+	if (p->removals != w->removals || !unwind_is_there(w->list))
 		w->ends |= UNWIND_CHANGING;
 	/* It may have come into code that the list does not have yet. */
 	if (w->ends & UNWIND_UNKNOWN && (p->changes != w->changes || p->looked != w->changes))

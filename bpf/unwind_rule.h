@@ -70,10 +70,10 @@ static inline __s32 unwind_rule_fp_offset(__u64 rule)
 #define UNWIND_PROCESSES 4096
 #define UNWIND_MODULES	 8192
 struct unwind_process {
-	__u32 tgid;    /* 0: the slot is free, or is being taken */
-	__u32 changes; /* of what is mapped, as far as the loader tells; counted by BPF */
+	__u32 tgid;	/* 0: the slot is free, or is being taken */
+	__u32 changes;	/* of what is mapped, as far as the loader tells; counted by BPF */
 	__u32 removals; /* the same, of those that may take away what the list has */
-	__u32 looked;	/* changes when the list was made: as long as it is another number there is more than the list has */
+	__u32 looked; /* changes when the list was made: as long as it is another number there is more than the list has */
 	__u32 kept; /* removals when the list was made: as long as it is another number the list may be wrong */
 	__u32 ended; /* told by BPF: the recorder gives the slot back */
 	__u32 pad;
@@ -120,6 +120,8 @@ enum unwind_end {
 	UNWIND_STUCK = 1 << 6,	     /* the next frame would not be further out */
 	UNWIND_CHANGING = 1 << 7,    /* what is mapped was changing: any frame may be wrong */
 	UNWIND_BY_POINTERS = 1 << 8, /* found by frame pointers alone: frames may be left out */
+	/* Something was removed, or the list replaced, since the list was made: the recorder finds out whether a frame was in that. */
+	UNWIND_UNSURE = 1 << 9,
 };
 
 /* arm64 */

@@ -175,9 +175,9 @@ struct wire_stack {
 	__u16 n;
 	__u32 id;
 	__u32 tgid;
-	__u32 ends;		  /* enum unwind_end */
-	__u32 list;		  /* generation of the list of mappings (unwind_rule.h) that it was walked by; 0: by none */
-	__u32 pad;
+	__u32 ends; /* enum unwind_end */
+	__u32 list; /* generation of the list of mappings (unwind_rule.h) that it was walked by; 0: by none */
+	__u32 removals;		  /* of struct unwind_process, when it was walked */
 	__u64 ip[WIRE_STACK_MAX]; /* innermost first; the first n cross */
 };
 #define WIRE_STACK_HEAD 24

@@ -470,9 +470,9 @@ static uint32_t native_gap(struct probe_stacks *s, const struct module *last)
 
 /* Where the code of a frame lies. */
 struct code_at {
-	bool mapped;		/* something is known to lie there */
-	struct module *module;	/* NULL: not known */
-	uint64_t offset;	/* in its file */
+	bool mapped;	       /* something is known to lie there */
+	struct module *module; /* NULL: not known */
+	uint64_t offset;       /* in its file */
 };
 
 static struct module *module_of(const struct probe_stacks *s, uint32_t index)
@@ -508,6 +508,14 @@ static struct code_at code_of(struct probe_stacks *s, const struct wire_stack *s
 		return (struct code_at){ true, module_of(s, module_index(s, stack->tgid, &m)),
 					 at - m.start + m.offset };
 	return code_by_maps(s, stack->tgid, at);
+}
+
+/* As files say it. */
+static uint32_t end_of(struct probe_stacks *s, const struct wire_stack *stack)
+{
+	bool wrong = stack->ends & UNWIND_UNSURE && !probe_unwinds_confirm(s->unwinds, stack);
+
+	return (stack->ends & ~(uint32_t)UNWIND_UNSURE) | (wrong ? UNWIND_CHANGING : 0);
 }
 
 uint32_t probe_stacks_resolve(struct probe_stacks *s, const struct wire_stack *stack,
@@ -546,7 +554,7 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, const struct wire_stack *s
 			     npython ? native_gap(s, last) : 0);
 	if (python_missing)
 		frames[n++] = gap_frame(s, python_missing, "");
-	return world_stack_with_end(s->world, frames, n, stack->ends);
+	return world_stack_with_end(s->world, frames, n, end_of(s, stack));
 }
 
 int probe_stacks_file(const struct probe_stacks *s, const char *path, const char *build_id)

@@ -150,15 +150,23 @@ static const struct unwind_file_range *range_at(const struct unwind_file_list *l
 	return NULL;
 }
 
+/* With the lock held. */
+static const struct unwind_file_range *find(const struct unwind_files *f, uint32_t generation,
+					    uint64_t address)
+{
+	uint64_t at;
+
+	return map_get(&f->by_generation, generation, &at) ? range_at(&f->lists.v[at], address)
+							   : NULL;
+}
+
 bool unwind_files_find(struct unwind_files *f, uint32_t generation, uint64_t address,
 		       struct host_mapping *out)
 {
-	const struct unwind_file_range *r = NULL;
-	uint64_t at;
+	const struct unwind_file_range *r;
 
 	pthread_mutex_lock(&f->lock);
-	if (map_get(&f->by_generation, generation, &at))
-		r = range_at(&f->lists.v[at], address);
+	r = find(f, generation, address);
 	if (r) {
 		*out = f->files.v[r->file];
 		out->start = r->start;
@@ -167,4 +175,18 @@ bool unwind_files_find(struct unwind_files *f, uint32_t generation, uint64_t add
 	}
 	pthread_mutex_unlock(&f->lock);
 	return r != NULL;
+}
+
+bool unwind_files_agree(struct unwind_files *f, uint32_t a, uint32_t b, uint64_t address)
+{
+	const struct unwind_file_range *ra, *rb;
+	bool agree;
+
+	pthread_mutex_lock(&f->lock);
+	ra = find(f, a, address);
+	rb = find(f, b, address);
+	agree = ra && rb && ra->file == rb->file &&
+		ra->offset - ra->start == rb->offset - rb->start;
+	pthread_mutex_unlock(&f->lock);
+	return agree;
 }

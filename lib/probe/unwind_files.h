@@ -15,8 +15,10 @@
 #include "lib/base/vec.h"
 #include "lib/host/maps.h"
 
-#define UNWIND_FILES_NS	   5000000000ll /* a record is read from the ring within a second, on a busy machine too */
-#define UNWIND_FILES_BYTES (16u << 20)	/* more than that, and those that have gone are known for less long */
+#define UNWIND_FILES_NS \
+	5000000000ll /* a record is read from the ring within a second, on a busy machine too */
+#define UNWIND_FILES_BYTES \
+	(16u << 20) /* more than that, and those that have gone are known for less long */
 
 struct unwind_file_range {
 	uint64_t start, end, offset;
@@ -31,8 +33,9 @@ struct unwind_file_list {
 
 struct unwind_files {
 	pthread_mutex_t lock;
-	VEC(struct host_mapping) files; /* each file once, with a path of its own; addresses and offset are of no meaning */
-	struct map by_name;		/* hash -> number */
+	VEC(struct host_mapping)
+	files; /* each file once, with a path of its own; addresses and offset are of no meaning */
+	struct map by_name; /* hash -> number */
 	VEC(struct unwind_file_list) lists;
 	struct map by_generation; /* -> position */
 	size_t gone_bytes;
@@ -55,5 +58,7 @@ void unwind_files_forget(struct unwind_files *f, int64_t now_ns);
 /* What lay at the address by that list; out's path is borrowed for as long as f lives. False: nothing did, or the list is not known. */
 bool unwind_files_find(struct unwind_files *f, uint32_t generation, uint64_t address,
 		       struct host_mapping *out);
+/* Whether both lists have the same file there, at the same place. */
+bool unwind_files_agree(struct unwind_files *f, uint32_t a, uint32_t b, uint64_t address);
 
 #endif

@@ -51,9 +51,9 @@ struct probe_unwinds {
 	struct unwind_lists lists;
 	struct unwind_files files;
 	struct slot *slots;
-	uint32_t slots_used;		 /* all that were ever used are below */
-	uint32_t again;			 /* slot to be looked at again next */
-	int64_t poll_ns, again_ns;	 /* when to do so next */
+	uint32_t slots_used;	   /* all that were ever used are below */
+	uint32_t again;		   /* slot to be looked at again next */
+	int64_t poll_ns, again_ns; /* when to do so next */
 	/* Of the process that is looked at, as many of the one as of the other: */
 	VEC(struct unwind_mapping) list;
 	VEC(struct unwind_file_range) ranges;
@@ -195,6 +195,8 @@ static bool give_list(struct probe_unwinds *u, uint32_t slot, uint32_t changes, 
 	if (is_new)
 		unwind_files_put(&u->files, UNWIND_LIST_GENERATION(list), u->ranges.v,
 				 (uint32_t)u->list.n);
+	/* Never is a list there with what is said of another. */
+	__atomic_store_n(&p->kept, ~removals, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->list, list, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->looked, changes, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->kept, removals, __ATOMIC_SEQ_CST);
@@ -457,6 +459,24 @@ bool probe_unwinds_file(struct probe_unwinds *u, uint32_t list, uint64_t address
 			struct host_mapping *out)
 {
 	return u && list && unwind_files_find(&u->files, list, address, out);
+}
+
+bool probe_unwinds_confirm(struct probe_unwinds *u, const struct wire_stack *s)
+{
+	struct unwind_process *p;
+	uint32_t slot, list;
+
+	if (!u || !probe_session_unwind_slot(u->session, s->tgid, &slot) ||
+	    slot >= UNWIND_PROCESSES)
+		return false;
+	p = &u->maps.processes[slot];
+	list = UNWIND_LIST_GENERATION(__atomic_load_n(&p->list, __ATOMIC_SEQ_CST));
+	if (__atomic_load_n(&p->kept, __ATOMIC_SEQ_CST) != s->removals || !list)
+		return false;
+	for (unsigned i = 0; i < s->n; i++)
+		if (!unwind_files_agree(&u->files, s->list, list, s->ip[i] - 1))
+			return false;
+	return true;
 }
 
 struct probe_unwinds_sum probe_unwinds_totals(struct probe_unwinds *u)

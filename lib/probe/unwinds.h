@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/wire.h"
 #include "lib/base/err.h"
 #include "lib/host/maps.h"
 #include "lib/probe/session.h"
@@ -33,6 +34,10 @@ void probe_unwinds_look(struct probe_unwinds *u, uint32_t tgid, bool wait);
  * borrowed for as long as u lives. False: nothing that is known. */
 bool probe_unwinds_file(struct probe_unwinds *u, uint32_t list, uint64_t address,
 			struct host_mapping *out);
+
+/* Whether all of a stack lay where its list said although something else was removed since that was made (UNWIND_UNSURE): the
+ * process's list of now is made after that and before anything more was removed, and says the same. */
+bool probe_unwinds_confirm(struct probe_unwinds *u, const struct wire_stack *s);
 
 struct probe_unwinds_sum {
 	uint64_t modules, bytes, build_ns; /* built so far */

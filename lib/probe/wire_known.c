@@ -250,8 +250,7 @@ bool probe_wire_announce_stack(struct probe_wire *wire, const struct wire_stack 
 		python.frame = wire->frames.v[i - 1].frame;
 		python.n = wire->frames.v[i - 1].n;
 	}
-	stack = wire->owner.stack
-			? wire->owner.stack(wire->owner.ctx, s, &python) : 0;
+	stack = wire->owner.stack ? wire->owner.stack(wire->owner.ctx, s, &python) : 0;
 	if (i > 0) {
 		wire->frames.n--;
 		memmove(wire->frames.v + i - 1, wire->frames.v + i,

@@ -47,6 +47,14 @@ int main(void)
 	says(1, 0x11000, "nothing", "behind it");
 	says(1, 0x15000, "", "code in no file");
 	says(3, 0x10010, "nothing", "a list that never was");
+	put(4, 0x10000, "/lib/a.so", 7);
+	put(5, 0x10800, "/lib/a.so", 7);
+	ok(unwind_files_agree(&f, 1, 4, 0x10010) && unwind_files_agree(&f, 1, 4, 0x15010),
+	   "two lists agree on a file, and on code in none");
+	ok(!unwind_files_agree(&f, 1, 2, 0x10010), "not on two files");
+	ok(!unwind_files_agree(&f, 1, 5, 0x10810), "nor on two places of one");
+	ok(!unwind_files_agree(&f, 1, 4, 0x11000) && !unwind_files_agree(&f, 1, 3, 0x10010),
+	   "nor on nothing");
 	unwind_files_gone(&f, 1, 10 * SECOND);
 	unwind_files_forget(&f, 12 * SECOND);
 	says(1, 0x10010, "/lib/a.so", "a list that has just gone");
