@@ -47,7 +47,9 @@ struct values {
 	int64_t sample, cpu_hz;
 	uint64_t heartbeat_ns;
 };
-static bool max_given, deadband_given, cpu_hz_given;
+#define UNWIND_BYTES_DEFAULT (64u << 20)
+
+static bool max_given, deadband_given, cpu_hz_given, unwind_given;
 
 #define AT(member) offsetof(struct values, member)
 static const struct cli_option options[] = {
@@ -115,7 +117,7 @@ static const struct cli_option options[] = {
 	{ "ring", 0, CLI_SIZE, AT(ring_bytes), "SIZE", "Kernel buffer, a power of two (16m)",
 	  "Recording" },
 	{ "unwind-memory", 0, CLI_SIZE, AT(unwind_bytes), "SIZE",
-	  "Tables for code without frame pointers (0: none)", "Recording" },
+	  "Tables for code without frame pointers (64m)", "Recording", .given = &unwind_given },
 	{ "link", 0, CLI_CHOICE, AT(link), "KIND", "How to attach: auto, session, multi or perf",
 	  "Recording", "auto|session|multi|perf" },
 	{ "walker", 0, CLI_CHOICE, AT(walker), "KIND", "How to walk stacks: auto, loop or helper",
@@ -500,7 +502,7 @@ static int check_values(struct job *j)
 				       v->outputs.v[0]);
 	if (v->outputs.n > 2)
 		return cli_usage_error(&program, "at most two outputs: a file and -");
-	j->opt.probe.unwind_bytes = v->unwind_bytes;
+	j->opt.probe.unwind_bytes = unwind_given ? v->unwind_bytes : UNWIND_BYTES_DEFAULT;
 	if (probe_choose_ring(&j->opt.probe, v->ring_bytes, &e) ||
 	    probe_choose_samples(&j->opt.probe, v->cpu_hz, cpu_hz_given, !v->no_stacks,
 				 !v->no_probes, &e))

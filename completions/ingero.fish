@@ -345,7 +345,7 @@ complete -c ingero-record -s F -l cpu-samples -d 'Sample where CPU time goes so 
 complete -c ingero-record -l mark -d 'Take lines as events: step 12, loss 0.4, ...' -x
 complete -c ingero-record -l hung -d 'Name a call once it has been open this long (5s)' -x
 complete -c ingero-record -l ring -d 'Kernel buffer, a power of two (16m)' -x
-complete -c ingero-record -l unwind-memory -d 'Tables for code without frame pointers (0: none)' -x
+complete -c ingero-record -l unwind-memory -d 'Tables for code without frame pointers (64m)' -x
 complete -c ingero-record -l link -d 'How to attach: auto, session, multi or perf' -x -a 'auto session multi perf'
 complete -c ingero-record -l walker -d 'How to walk stacks: auto, loop or helper' -x -a 'auto loop helper'
 complete -c ingero-record -l btf -d 'The kernel\'s BTF, where /sys does not show it' -r -F

@@ -242,24 +242,27 @@ static void add_function(const struct by_labels *l, uint32_t frame, struct buf *
 		name_frame(out, l->w, frame);
 }
 
-/* A stack out of Python as people read it: where it ends, the innermost function of Python, how many frames lie between, the call
- * site, and the next functions of its chain. */
+/* A stack out of Python as people read it: the innermost function of C whose name is known, the innermost of Python, how many
+ * frames lie between and within, the call site, and the next functions of its chain. */
 static uint32_t folded(const struct by_labels *l, const uint32_t *frames, unsigned n)
 {
-	unsigned site = call_site_find(l->w, frames, n), python = 0, between = 0, i;
+	unsigned site = call_site_find(l->w, frames, n), python = 0, named, between = 0, i;
 	struct buf text = { 0 };
 	uint32_t id;
 
 	while (python < site && world_get_frame(l->w, frames[python])->kind != FRAME_PYTHON)
 		python++;
-	if (python)
-		add_function(l, frames[0], &text);
+	for (named = 0; named < python && !world_get_symbol(l->w, frames[named]);)
+		named++;
+	if (named < python)
+		add_function(l, frames[named], &text);
 	if (python < site) {
-		buf_puts(&text, python ? " < " : "");
+		buf_puts(&text, named < python ? " < " : "");
 		add_function(l, frames[python], &text);
 	}
-	for (i = python > 0; i < site; i++)
-		between += i != python && world_get_frame(l->w, frames[i])->kind != FRAME_GAP;
+	for (i = 0; i < site; i++)
+		between += i != python && (i != named || named == python) &&
+			   world_get_frame(l->w, frames[i])->kind != FRAME_GAP;
 	if (between)
 		buf_printf(&text, " < (%u frame%s)", between, between == 1 ? "" : "s");
 	buf_puts(&text, text.n ? " < " : "");

@@ -19,6 +19,7 @@
 #include "lib/base/vec.h"
 #include "lib/host/clock.h"
 #include "lib/host/maps.h"
+#include "lib/host/rights.h"
 #include "lib/probe/session_unwind.h"
 #include "lib/probe/unwind_files.h"
 #include "lib/probe/unwind_lists.h"
@@ -330,6 +331,7 @@ static void *keep_tables(void *ctx)
 	struct probe_unwinds *u = ctx;
 	struct timespec until;
 
+	(void)host_rights_keep(host_rights_recording());
 	for (uint32_t i = UNWIND_PROCESSES; i > 0; i--)
 		probe_session_unwind_give(u->session, i - 1);
 	pthread_mutex_lock(&u->lock);

@@ -18,7 +18,7 @@ LOST = "libthrough-lost.so"
 
 def check(name, arguments, lost, others):
     ige = rec.path("ends.ige")
-    p = rec.run("-o", ige, "--no-sched", *arguments, "--", rec.work("ends"), "--lost", lost, "--direct", others, "--kept",
+    p = rec.run("-o", ige, "--no-sched", "--unwind-memory", "0", *arguments, "--", rec.work("ends"), "--lost", lost, "--direct", others, "--kept",
                 2 * others, "--thread", 3 * others)
     said = rec.truth(p.stdout)
     if not tap.ok(p.returncode == 0 and said and said[0]["lost"] == lost, f"{name}: recorded", p.stderr):

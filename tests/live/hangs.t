@@ -129,7 +129,7 @@ globals()[sys.argv[1]]()
 CASES = (
     ("idle_server", 300, None, ""),
     ("thread_for_each_request", 300, None, ""),
-    ("other_order", None, "other_order", r"never woke up again either \(perhaps\), and waits itself in .*save "),
+    ("other_order", None, "other_order", r"(never woke up again either|ended its last wait) \(perhaps\), and waits itself in .*save "),
     ("producer_ended", 400, "producer_ended", r"ended such a wait last \(likely\), last seen in .*produce .*; that one has ended"),
     ("no_answer", 300, "fetch", r"has the other end of the socket, .*; that one sleeps"),
     ("resting_workers", None, None, ""),

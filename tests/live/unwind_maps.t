@@ -109,12 +109,12 @@ tap.ok(calls == right == 200, "attached: the first call has its callers")
 calls, right, marked, other = attach("swap-attached", *PLUGINS[:2])
 tap.ok(right >= 400 and marked >= 400 and right + marked + other == calls, "attached: what may be other code by now is marked")
 
-# A file that claims to be large, and 300 of them.
+# A file that claims to be large, and 500 of them.
 sparse = shutil.copy(PLUGINS[0], rec.path("sparse.so"))
 os.truncate(sparse, 1 << 40)
 _, (calls, right, marked, other) = record("late", sparse, PLUGINS[1])
 tap.ok(right > calls / 2 and other == 0, "a library of 1 TB")
-copies = [shutil.copy(PLUGINS[i % 4], rec.path(f"copy{i}.so")) for i in range(300)]
+copies = [shutil.copy(PLUGINS[i % 4], rec.path(f"copy{i}.so")) for i in range(500)]
 _, (calls, right, marked, other) = record("late", *copies)
-tap.ok(right > calls / 4 and other == 0, "300 libraries")
+tap.ok(right > calls / 4 and other == 0, "500 libraries")
 tap.done_testing()
