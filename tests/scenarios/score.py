@@ -302,11 +302,14 @@ def confirmed(chain, run, cpu_left, told):
     return False
 
 
-def besides(chain, run):
+def besides(chain, run, told):
     """Whether the plant did this too, by the workload's own clock: its system calls are its own code while the device idles."""
     who = chain["victim"]
     if run.dose > 0 and chain["kind"] == "gpu-idle" and who["pid"] == run.victim_pid and "asked_ns" in run.truth:
         return chain["lost_ns"] <= run.truth["asked_ns"] * 1.05 + 1e6  # until who stops it, or takes the lock, has come to it and has answered
+    if run.dose > 0 and chain["kind"] == "gpu-idle" and who["pid"] == run.victim_pid and "lossy_ns" in run.truth and set(chain["lost"]) == {"socket"}:
+        # Answers of which nothing was lost, and what is left of those of which something was.
+        return chain["lost_ns"] + (told["lost_ns"] if told else 0) <= run.truth["in_recv_ns"] * 1.05 + 1e6
     if run.dose > 0 and chain["kind"] == "gpu-idle" and who["comm"] == run.facts.get("asleep"):
         return True  # it gives the device nothing to do for the rest of the time
     if run.dose > 0 and chain["kind"] == "gpu-idle" and "rank" in run.facts and who["pid"] == run.victim_pid:
@@ -328,7 +331,7 @@ def judge(run, report):
     cpu_left = delay - (told["lost_ns"] if told and told["kind"] in (*CPU_KINDS, "cpu-throttled") else 0)
     strange, disturbed = [], []
     for chain in chains:
-        if chain is not told and not besides(chain, run):
+        if chain is not told and not besides(chain, run, told):
             (disturbed if confirmed(chain, run, cpu_left, told) else strange).append(chain)
     result = {
         "name": row.name, "dose": run.dose, "seed": run.seed, "machine": "loaded" if row.loaded else "idle", "made": "real",
