@@ -14,6 +14,7 @@
 #include "lib/account/details.h"
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
+#include "lib/world/own_site.h"
 
 /* Most of the waiting: what a holder waits for now and then does not say why it holds the lock. */
 #define MOST 0.5
@@ -21,8 +22,9 @@
 /* Where the holder was most while others waited, in which state, and for how much of it. */
 struct held {
 	enum part part;
-	uint32_t frame; /* 0 not known */
-	uint64_t ns;	/* 0: nothing is known */
+	uint32_t frame, inner; /* of its own code, and what that called (own_site.h); 0 not known */
+	uint32_t site;	       /* as in the books of peers */
+	uint64_t ns;	       /* 0: nothing is known */
 	uint32_t process;
 };
 
@@ -32,14 +34,16 @@ static struct held held_in(const struct loss_view *f)
 
 	for (unsigned i = 0; f->who && i < CULPRIT_PLACES; i++) {
 		const struct culprit_place *at = &f->who->at[i];
-		struct held x = { at->part, name_site_frame(f->c->w, at->stack), 0,
-				  f->who->process };
+		struct own_site own = own_site_of(f->c->w, at->stack);
+		struct held x = { at->part,  own.frame,
+				  own.inner, name_site_frame(f->c->w, at->stack),
+				  0,	     f->who->process };
 
 		for (unsigned k = 0; k < CULPRIT_PLACES; k++) {
 			const struct culprit_place *same = &f->who->at[k];
 
 			if (same->ns && same->part == x.part &&
-			    name_site_frame(f->c->w, same->stack) == x.frame)
+			    own_site_of(f->c->w, same->stack).frame == x.frame)
 				x.ns += same->ns;
 		}
 		if (x.part == PART_SELF ? !x.frame : (double)x.ns < MOST * (double)f->lost_ns)
@@ -57,7 +61,7 @@ static void held_text(const struct loss_view *f, const struct held *x, struct bu
 
 	buf_puts(out, was ? was : "waited");
 	if (x->part == PART_SOCKET)
-		cause_peers_text(&f->c->peers, x->process, x->frame, out);
+		cause_peers_text(&f->c->peers, x->process, x->site, out);
 	if (x->frame) {
 		buf_puts(out, " in ");
 		name_frame(out, f->c->w, x->frame);

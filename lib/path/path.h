@@ -43,6 +43,9 @@ struct path_piece {
 	unsigned depth; /* threads between the anchor and the leaf */
 	/* The anchor's own wait through which it was reached: path_segment_key; 0: none. */
 	uint32_t via;
+	/* Where that is a wait for a lock: the first thread behind it that waited for no lock, but for
+	 * the leaf or others; 0: there is none. */
+	uint32_t holder;
 	uint32_t key; /* of s in the leaf's log (segment_keys.h); 0: it is made for this piece */
 };
 

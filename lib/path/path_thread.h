@@ -29,7 +29,7 @@ struct pending_piece {
 	int64_t need_ns;   /* so far the thread has to be known */
 	int64_t expire_ns; /* after this it is resolved with what is known by then */
 	uint32_t key;	   /* of s */
-	uint32_t track, thread, occupant, via;
+	uint32_t track, thread, occupant, via, holder;
 	unsigned depth;
 };
 

@@ -13,6 +13,7 @@ struct walk {
 	struct path *p;
 	struct path_listener *listener;
 	uint32_t track, occupant, via;
+	uint32_t holder; /* as of a piece */
 	unsigned depth;
 	unsigned generations; /* creators gone through for the thread at hand */
 	bool late;	      /* resolve with what is known now: wait for no thread */
@@ -33,7 +34,8 @@ static void emit_piece(const struct walk *w, const struct path_thread *th, int64
 				    .s = s,
 				    .occupant = w->occupant,
 				    .depth = w->depth,
-				    .via = w->via };
+				    .via = w->via,
+				    .holder = w->holder };
 
 	if (from < to)
 		w->listener->on_piece(w->listener, &piece);
@@ -51,7 +53,8 @@ static inline void emit_plain(const struct walk *w, const struct path_thread *th
 				    .occupant = w->occupant,
 				    .key = key,
 				    .depth = w->depth,
-				    .via = w->via };
+				    .via = w->via,
+				    .holder = w->holder };
 
 	w->listener->on_piece(w->listener, &piece);
 }
@@ -91,6 +94,15 @@ static uint32_t via_wait(const struct walk *w, uint32_t key)
 	return w->via ? w->via : key;
 }
 
+/* Behind the anchor's wait for a lock, through this wait: a thread that waits for that lock, too, does not hold it. */
+static uint32_t holder_behind(const struct walk *w, const struct window *win)
+{
+	if (w->holder || !w->via || win->s->flags & SEGMENT_EXCLUSION ||
+	    !(segment_key_get(&w->p->keys, w->via)->s.flags & SEGMENT_EXCLUSION))
+		return w->holder;
+	return win->th->id;
+}
+
 /* Whether `on` is known up to need_ns, or never will be; else the window waits for that. */
 static bool wait_until_known(const struct walk *w, struct path_thread *on, const struct window *win,
 			     int64_t need_ns)
@@ -106,6 +118,7 @@ static bool wait_until_known(const struct walk *w, struct path_thread *on, const
 				       .thread = win->th->id,
 				       .occupant = w->occupant,
 				       .via = w->via,
+				       .holder = w->holder,
 				       .depth = w->depth };
 
 	if (w->late || path_settled(w->p, on) >= need_ns)
@@ -160,6 +173,7 @@ static void walk_life(const struct walk *w, struct path_thread *th, const struct
 		return;
 	deeper.depth++;
 	deeper.generations = 0;
+	deeper.holder = holder_behind(w, win);
 	deeper.via = via_wait(w, win->key);
 	walk_thread(&deeper, th, part.from_ns, win->to_ns);
 }
@@ -390,6 +404,7 @@ static void resume_piece(struct path *p, const struct pending_piece *piece, bool
 			  .track = piece->track,
 			  .occupant = piece->occupant,
 			  .via = piece->via,
+			  .holder = piece->holder,
 			  .depth = piece->depth,
 			  .late = late };
 	struct window win = { .th = path_thread_known(p, piece->thread),

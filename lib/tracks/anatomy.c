@@ -30,6 +30,7 @@ struct work {
 	const struct world *w;
 	const struct track_parts *parts;
 	struct descent *descents; /* of each part */
+	uint32_t loader; /* the frame that stands for all of the dynamic loader; 0: none was met */
 	VEC(struct level) level;
 	struct map by_frame; /* frame -> position in level */
 };
@@ -82,9 +83,20 @@ static void descent_python(const struct world *w, const struct anatomy_root *roo
 	}
 }
 
-static void descent_of(const struct work *k, struct site_frames *sites,
-		       const struct anatomy_root *root, const struct track_part *p,
-		       struct descent *d)
+/* The line of a part outside of any loop. */
+static uint32_t line_of(struct work *k, struct own_sites *owns, uint32_t stack)
+{
+	uint32_t frame = own_sites_get(owns, k->w, stack).frame;
+
+	if (!own_site_is_loader(k->w, frame))
+		return frame;
+	if (!k->loader)
+		k->loader = frame;
+	return k->loader;
+}
+
+static void descent_of(struct work *k, struct own_sites *owns, const struct anatomy_root *root,
+		       const struct track_part *p, struct descent *d)
 {
 	d->led = true;
 	if (!p->stack)
@@ -92,7 +104,7 @@ static void descent_of(const struct work *k, struct site_frames *sites,
 	if (root->frame) {
 		descent_python(k->w, root, p->stack, d);
 	} else {
-		d->frame[0] = site_frames_get(sites, k->w, p->stack);
+		d->frame[0] = line_of(k, owns, p->stack);
 		d->n = d->frame[0] != 0;
 	}
 }
@@ -267,7 +279,7 @@ bool anatomy_make(struct anatomy *a, struct track_names *names, uint32_t anchor,
 	a->rows.n = 0;
 	k.descents = calloc(parts->v.n ? parts->v.n : 1, sizeof(*k.descents));
 	for (size_t i = 0; k.descents && i < parts->v.n; i++) {
-		descent_of(&k, &names->frames, root, &parts->v.v[i], &k.descents[i]);
+		descent_of(&k, &names->owns, root, &parts->v.v[i], &k.descents[i]);
 		ns += parts->v.v[i].ns;
 	}
 	ok = k.descents && find_lead(&k, a, ns) && make_rows(&k, a, names, anchor, ns);

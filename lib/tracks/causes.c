@@ -17,6 +17,9 @@
 
 #define SMALL_TAKER 0.25
 
+/* What has less of a line does not say what the culprit did there. */
+#define INNER_SHARE 0.5
+
 /* A part with its anchor's place as a frame. */
 struct placed_part {
 	struct track_part p;
@@ -59,7 +62,9 @@ static int compare_causes(const struct track_part *a, const struct track_part *b
 		by = compare_u64(is_occupied(a), is_occupied(b));
 	if (!by)
 		by = compare_u64(a->exclusion, b->exclusion);
-	return by ? by : compare_u64(a->resumed, b->resumed);
+	if (!by)
+		by = compare_u64(a->resumed, b->resumed);
+	return by ? by : compare_u64(a->holder, b->holder);
 }
 
 static int compare_lines(const struct placed_part *a, const struct placed_part *b)
@@ -78,7 +83,9 @@ static int compare_parts(const void *x, const void *y)
 	const struct placed_part *a = x, *b = y;
 	int by = compare_causes(&a->p, &b->p);
 
-	return by ? by : compare_lines(a, b);
+	if (!by)
+		by = compare_lines(a, b);
+	return by ? by : compare_u64(a->p.inner, b->p.inner);
 }
 
 static int compare_time(const void *x, const void *y)
@@ -168,6 +175,7 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n)
 				.timed_out = timed_out(&v->p),
 				.occupied = is_occupied(&v->p),
 				.exclusion = v->p.exclusion,
+				.holder = v->p.holder,
 				.resumed = v->p.resumed };
 
 	for (size_t i = 0, k; i < n; i = k) {
@@ -176,14 +184,23 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n)
 						.op = v[i].p.op,
 						.sampled = v[i].p.sampled };
 
-		uint64_t long_ns = 0, longs = 0;
+		uint64_t long_ns = 0, longs = 0, inner_ns = 0, most_ns = 0;
 
 		for (k = i; k < n && compare_lines(&v[i], &v[k]) == 0; k++) {
+			if (k == i || v[k].p.inner != v[k - 1].p.inner)
+				inner_ns = 0;
+			inner_ns += v[k].p.ns;
+			if (inner_ns > most_ns) {
+				most_ns = inner_ns;
+				line.inner = v[k].p.inner;
+			}
 			line.ns += v[k].p.ns;
 			long_ns += v[k].p.long_ns;
 			longs += v[k].p.longs;
 			add_part(&c, &v[k]);
 		}
+		if ((double)most_ns < INNER_SHARE * (double)line.ns)
+			line.inner = 0;
 		add_line(&c, &line);
 		if (long_ns > c.longs.ns) {
 			c.longs = line;
@@ -209,6 +226,8 @@ static void merge_lines(struct path_cause *into, const struct path_cause *from)
 			if (into->lines[k].at != line.at || into->lines[k].line != line.line ||
 			    into->lines[k].op != line.op || into->lines[k].sampled != line.sampled)
 				continue;
+			if (into->lines[k].inner != line.inner)
+				line.inner = 0;
 			line.ns += into->lines[k].ns;
 			for (into->nlines--; k < into->nlines; k++)
 				into->lines[k] = into->lines[k + 1];
@@ -265,8 +284,8 @@ static bool is_of_pool(const struct track_names *names, const struct path_cause 
 	return c->class == pool->class && c->device == pool->device && c->object == pool->object &&
 	       c->pace == pool->pace && c->timed_out == pool->timed_out &&
 	       c->occupied == pool->occupied && c->exclusion == pool->exclusion &&
-	       c->resumed == pool->resumed && c->nlines && pool->nlines && c->lines[0].line &&
-	       c->lines[0].line == pool->lines[0].line &&
+	       c->resumed == pool->resumed && c->holder == pool->holder && c->nlines &&
+	       pool->nlines && c->lines[0].line && c->lines[0].line == pool->lines[0].line &&
 	       path_culprit_is_nameless(&names->culprits, c->lead) &&
 	       path_culprit_is_nameless(&names->culprits, pool->lead) &&
 	       world_thread_process_id(names->w, c->lead) ==

@@ -14,8 +14,9 @@
 #define PATH_CAUSE_SHARE 0.01
 
 struct path_cause_line {
-	uint32_t at;   /* world frame id: where the anchor was; 0 not known */
-	uint32_t line; /* where the culprit was, or the same */
+	uint32_t at;	/* world frame id: where the anchor was; 0 not known */
+	uint32_t line;	/* where the culprit was, or the same */
+	uint32_t inner; /* of most of it: what the culprit was in there; 0: no more is known */
 	uint16_t op;
 	bool sampled;
 	uint64_t ns;
@@ -29,6 +30,7 @@ struct path_cause {
 	enum pace pace;		  /* the same */
 	bool occupied;	    /* the culprit, whom the path needs, had the CPU that was waited for */
 	bool timed_out;	    /* a wait that nobody ended: its time ran out (track_part.ran_out) */
+	uint32_t holder;    /* as in struct track_part */
 	uint32_t lead;	    /* world thread id: the culprit's with most time in it; 0 none */
 	uint32_t threads;   /* different ones in it */
 	bool other_process; /* lead is of another process than the anchor */

@@ -5,10 +5,12 @@
 #include "lib/tracks/reason.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "lib/base/shorten.h"
 #include "lib/base/timetext.h"
 #include "lib/event/op.h"
+#include "lib/world/call_site.h"
 #include "lib/world/place.h"
 #include "lib/world/who.h"
 
@@ -104,6 +106,42 @@ static void print_frame(struct buf *out, const struct world *w, uint32_t frame)
 	buf_free(&text);
 }
 
+/* Functions in which threads wait for each other or sleep: that is said already. */
+static bool is_said(struct bytes name)
+{
+	static const char *const all[] = { "pthread_",	      "futex",	   "lll_",	 "sem_",
+					   "clock_nanosleep", "nanosleep", "poll",	 "epoll_",
+					   "select",	      "syscall",   "sched_yield" };
+
+	while (name.n && name.p[0] == '_')
+		name = (struct bytes){ name.p + 1, name.n - 1 };
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (name.n >= strlen(all[i]) && memcmp(name.p, all[i], strlen(all[i])) == 0)
+			return true;
+	return false;
+}
+
+/* ", in fsync": what the culprit's line called. The libraries of C need no name. */
+static void print_inner(struct buf *out, const struct world *w, uint32_t frame)
+{
+	struct place p = place_of(w, frame);
+	const char *version = p.function.n ? memchr(p.function.p, '@', p.function.n) : NULL;
+
+	if (p.kind != FRAME_NATIVE) {
+		buf_puts(out, ", in ");
+		print_frame(out, w, frame);
+		return;
+	}
+	if (version)
+		p.function.n = (size_t)(version - p.function.p);
+	if (!p.function.n || is_said(p.function))
+		return;
+	buf_puts(out, ", in ");
+	shorten_one(out, p.function, NAME_MAX_BYTES);
+	if (!call_site_passes_on(w, frame))
+		buf_printf(out, " (%.*s)", (int)place_base(p.module).n, place_base(p.module).p);
+}
+
 /* What it was in: the call, the line. */
 static void print_line(struct buf *out, const struct world *w, const struct path_cause *c,
 		       const struct path_cause_line *line)
@@ -119,6 +157,8 @@ static void print_line(struct buf *out, const struct world *w, const struct path
 	}
 	if (line->line)
 		print_frame(out, w, line->line);
+	if (line->line && line->inner && !op)
+		print_inner(out, w, line->inner);
 }
 
 /* The line to name: of CPU samples the one with most of them, else the largest that is known.
@@ -208,6 +248,10 @@ static void print_phrase(struct buf *out, const struct track_names *names,
 			   c->occupied	  ? " for a CPU of"
 			   : c->exclusion ? " for a lock of"
 					  : " for");
+		if (c->holder && !c->occupied) {
+			who_print_thread(out, names->w, c->holder, INT64_MAX);
+			buf_puts(out, ", which waited for ");
+		}
 		reason_print_culprit(out, names, c);
 		buf_puts(out, ", which ");
 	}

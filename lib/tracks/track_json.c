@@ -266,7 +266,8 @@ static void put_row(struct writer *p, struct paths_phase *phase, const struct an
 
 	if (!row)
 		return;
-	row->line = print_frame(p, r->frame);
+	row->line = own_site_is_loader(p->names->w, r->frame) ? bytes_of("loading libraries")
+							      : print_frame(p, r->frame);
 	row->site = print_frame(p, r->site);
 	row->ns = r->ns;
 	for (size_t i = 0; i < r->why.v.n && i < ROW_CAUSES; i++) {

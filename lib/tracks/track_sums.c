@@ -17,6 +17,7 @@ static struct track_key key_of(const struct path_piece *p)
 				   .who = p->s->who,
 				   .line = p->s->line,
 				   .via = p->via,
+				   .holder = p->holder,
 				   .op = p->s->op,
 				   .state = p->s->state,
 				   .object = p->s->object,
@@ -79,7 +80,7 @@ uint32_t track_sums_number(struct track_sums *s, struct track_names *names,
 
 	if (number)
 		return number;
-	key.line = key.via = 0;
+	key.line = key.via = key.holder = 0;
 	key.op = 0;
 	if (key.state == SEGMENT_OWN)
 		key.who = 0;
@@ -213,6 +214,20 @@ static struct segment segment_of_taken(uint32_t occupant, const struct segment *
 	return s;
 }
 
+/* Of another thread, the line that a person would change. */
+static void set_line(struct track_part *p, struct track_names *names, uint32_t stack, bool other)
+{
+	struct own_site at;
+
+	if (!other) {
+		p->line = site_frames_get(&names->frames, names->w, stack);
+		return;
+	}
+	at = own_sites_get(&names->owns, names->w, stack);
+	p->line = at.frame;
+	p->inner = at.inner;
+}
+
 static bool part_of(const struct track_key *k, const struct track_total *t, uint32_t anchor,
 		    struct path *path, struct track_names *names, struct track_part *out)
 {
@@ -251,6 +266,8 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 		out->exclusion = via && via->flags & SEGMENT_EXCLUSION;
 		out->lock = via && via->flags & SEGMENT_LOCK;
 		out->gil = out->lock && via->object == OBJECT_GIL;
+		if (out->exclusion && via->object != OBJECT_GIL && k->holder != thread)
+			out->holder = k->holder;
 		if (path_is_recorder(names->w, path, thread))
 			out->class = PATH_RECORDER;
 	}
@@ -266,7 +283,7 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 			out->class = PATH_RECORDER;
 	}
 	if (s.line)
-		out->line = site_frames_get(&names->frames, names->w, s.line);
+		set_line(out, names, s.line, k->thread != anchor);
 	out->sampled = s.flags & SEGMENT_SAMPLED || (out->class == PATH_YIELD && s.line);
 	if (s.state == SEGMENT_OWN)
 		out->before = out->sampled ? s.who : s.line;

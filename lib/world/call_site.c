@@ -156,6 +156,13 @@ static bool passes_on(const struct world *w, const struct world_frame *f)
 	return false;
 }
 
+bool call_site_passes_on(const struct world *w, uint32_t frame)
+{
+	const struct world_frame *f = world_get_frame(w, frame);
+
+	return f && f->kind == FRAME_NATIVE && passes_on(w, f);
+}
+
 static unsigned find_native(const struct world *w, const uint32_t *frames, unsigned n)
 {
 	unsigned named = n, first = n;

@@ -36,6 +36,9 @@ bool call_site_is_starter(const struct world *w, uint32_t stack);
 /* Whether there is any Python on the stack. */
 bool call_site_is_python(const struct world *w, uint32_t stack);
 
+/* Whether the frame is of the C or CUDA libraries, which only pass calls on. */
+bool call_site_passes_on(const struct world *w, uint32_t frame);
+
 /* The place of the site on a stack; n when there is none. */
 unsigned call_site_find(const struct world *w, const uint32_t *frames, unsigned n);
 

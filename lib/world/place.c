@@ -31,7 +31,7 @@ struct place place_of(const struct world *w, uint32_t frame)
 	return p;
 }
 
-static struct bytes base_name(struct bytes path)
+struct bytes place_base(struct bytes path)
 {
 	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
 
@@ -54,7 +54,7 @@ void place_name(struct buf *out, const struct place *p)
 	} else if (p->function.n) {
 		buf_add(out, p->function.p, p->function.n);
 	} else if (p->module.n) {
-		module = base_name(p->module);
+		module = place_base(p->module);
 		buf_add(out, module.p, module.n);
 		buf_printf(out, "+0x%" PRIx64, p->address);
 	} else if (p->kind) {
@@ -68,7 +68,7 @@ void place_print_frame(struct buf *out, const struct world *w, uint32_t frame)
 {
 	const struct world_symbol *s = world_get_symbol(w, frame);
 	struct place p = place_of(w, frame);
-	struct bytes file = base_name(p.file), module = base_name(p.module);
+	struct bytes file = place_base(p.file), module = place_base(p.module);
 
 	if (p.kind == FRAME_GAP) {
 		buf_printf(out, "(%.*s)", (int)p.function.n, p.function.p ? p.function.p : "");

@@ -21,6 +21,9 @@ struct place {
 
 struct place place_of(const struct world *w, uint32_t frame);
 
+/* The last part of a path. */
+struct bytes place_base(struct bytes path);
+
 /* A name for it whatever is known: "train_step", "libfoo.so+0x1c20", "0x7f12…", "(frames are missing: why)". */
 void place_name(struct buf *out, const struct place *p);
 

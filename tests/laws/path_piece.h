@@ -13,7 +13,7 @@ struct run_piece {
 	struct segment s;
 	uint32_t occupant;
 	unsigned depth;
-	uint32_t via;
+	uint32_t via, holder;
 };
 
 static inline struct run_piece run_piece_of(const struct path_piece *p)
@@ -25,7 +25,8 @@ static inline struct run_piece run_piece_of(const struct path_piece *p)
 				   .s = *p->s,
 				   .occupant = p->occupant,
 				   .depth = p->depth,
-				   .via = p->via };
+				   .via = p->via,
+				   .holder = p->holder };
 }
 
 /* As it was told, without the number of its segment. */
@@ -38,7 +39,8 @@ static inline struct path_piece path_piece_of(const struct run_piece *p)
 				    .s = &p->s,
 				    .occupant = p->occupant,
 				    .depth = p->depth,
-				    .via = p->via };
+				    .via = p->via,
+				    .holder = p->holder };
 }
 
 #endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chooses the frame of the program's own code on a native stack. Modules are told apart by their paths: what a distribution,
+ * an environment of Python or CUDA installs is shared by programs, all else is the program's.
+ */
+#include "lib/world/own_site.h"
+
+#include <string.h>
+
+#include "lib/base/bytes.h"
+#include "lib/world/call_site.h"
+#include "lib/world/place.h"
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static bool begins_with(struct bytes text, const char *start)
+{
+	size_t n = strlen(start);
+
+	return text.n >= n && memcmp(text.p, start, n) == 0;
+}
+
+static bool has_part(struct bytes text, const char *part)
+{
+	return text.n && memmem(text.p, text.n, part, strlen(part));
+}
+
+bool own_site_is_shared(struct bytes path)
+{
+	static const char *const folders[] = { "/lib/", "/lib32/", "/lib64/", "/usr/", "/opt/",
+					       "/nix/", "/gnu/",   "/snap/",  "linux-" };
+	static const char *const parts[] = { "/site-packages/", "/dist-packages/", "conda",
+					     "/lib/python3" };
+	static const char *const interpreters[] = { "python", "libpython", "node",     "java",
+						    "perl",   "ruby",	   "julia",    "Rscript",
+						    "[vdso]", "bash",	   "libjvm.so" };
+	struct bytes name = place_base(path);
+	bool library = has_part(name, ".so");
+
+	for (size_t i = 0; i < COUNT(interpreters); i++)
+		if (begins_with(name, interpreters[i]))
+			return true;
+	for (size_t i = 0; library && i < COUNT(folders); i++)
+		if (begins_with(path, folders[i]))
+			return true;
+	for (size_t i = 0; library && i < COUNT(parts); i++)
+		if (has_part(path, parts[i]))
+			return true;
+	return !path.n;
+}
+
+static struct bytes module_path(const struct world *w, const struct world_frame *f)
+{
+	const struct world_module *m = world_get_module(w, f->module);
+
+	return m ? world_text(w, m->path) : (struct bytes){ 0 };
+}
+
+bool own_site_is_loader(const struct world *w, uint32_t frame)
+{
+	static const char *const names[] = { "ld-linux", "ld-musl", "ld64.so", "ld.so" };
+	const struct world_frame *f = frame ? world_get_frame(w, frame) : NULL;
+	struct bytes name = { 0 };
+
+	if (f && f->kind == FRAME_NATIVE)
+		name = place_base(module_path(w, f));
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (begins_with(name, names[i]))
+			return true;
+	return false;
+}
+
+/* The innermost native frame with a name of the program's own; n: there is none. */
+static unsigned find_own(const struct world *w, const uint32_t *frames, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		const struct world_frame *f = world_get_frame(w, frames[i]);
+
+		if (f && f->kind == FRAME_NATIVE && world_get_symbol(w, frames[i]) &&
+		    !own_site_is_shared(module_path(w, f)))
+			return i;
+	}
+	return n;
+}
+
+/* Whether the frame has a name that says more than its caller's line: what interprets a program's lines does not. */
+static bool says_more(const struct world *w, uint32_t frame)
+{
+	const struct world_frame *f = world_get_frame(w, frame);
+	struct bytes name;
+
+	if (!f || f->kind == FRAME_KERNEL || f->kind == FRAME_GAP)
+		return false;
+	if (f->kind == FRAME_PYTHON)
+		return true;
+	name = place_base(module_path(w, f));
+	return world_get_symbol(w, frame) && !begins_with(name, "python") &&
+	       !begins_with(name, "libpython");
+}
+
+struct own_site own_site_of(const struct world *w, uint32_t stack)
+{
+	unsigned n = 0, at, own;
+	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
+	const struct world_frame *f;
+	struct own_site site = { 0 };
+
+	at = call_site_find(w, frames, n);
+	if (at >= n)
+		return site;
+	f = world_get_frame(w, frames[at]);
+	own = f && f->kind != FRAME_PYTHON ? find_own(w, frames, n) : n;
+	at = own < n ? own : at;
+	site.frame = frames[at];
+	for (unsigned i = 0; i < at && !site.inner; i++)
+		site.inner = says_more(w, frames[i]) ? frames[i] : 0;
+	return site;
+}
+
+struct own_site own_sites_get(struct own_sites *o, const struct world *w, uint32_t stack)
+{
+	struct own_site site = { 0 };
+	uint64_t both;
+
+	if (stack == 0)
+		return site;
+	if (map_get(&o->by, stack, &both))
+		return (struct own_site){ .frame = (uint32_t)both, .inner = both >> 32 };
+	site = own_site_of(w, stack);
+	both = (uint64_t)site.inner << 32 | site.frame;
+	map_put(&o->by, stack, both); /* where that fails it is looked up again */
+	return site;
+}
