@@ -8,6 +8,7 @@
 #include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
 #include "lib/emit/step_track.h"
+#include "lib/emit/stepless.h"
 #include "lib/model/body.h"
 
 /* Its evidence passes as it is, with what a later version says besides. */
@@ -84,6 +85,25 @@ static struct json step_verdict_json(const struct report *r)
 	return o;
 }
 
+/* The same of all the time of a program without steps. */
+static struct json stepless_verdict_json(const struct report *r)
+{
+	const struct paths_track *t = stepless_find(r);
+	struct buf text = { 0 };
+	struct json o;
+
+	if (!t)
+		return JSON_NONE;
+	stepless_print(&text, r, t);
+	o = json_object();
+	json_set(&o, "text", json_string(buf_bytes(&text)));
+	json_set(&o, "pid", json_number(t->pid));
+	json_set(&o, "tid", json_number(t->tid));
+	json_set(&o, "severity", json_number(stepless_severity(t)));
+	buf_free(&text);
+	return o;
+}
+
 /* Elements of a list of the analysis that are of processes, those asked for. */
 static struct json processes_json(const struct report *r, const char *list)
 {
@@ -151,8 +171,13 @@ void report_json(struct buf *out, const struct report *r)
 	json_set(&o, "steps", processes_json(r, "steps"));
 	json_set(&o, "paths", processes_json(r, "paths"));
 	v = step_verdict_json(r);
-	if (v.is)
+	if (v.is) {
 		json_set(&o, "step_verdict", v);
+	} else {
+		v = stepless_verdict_json(r);
+		if (v.is)
+			json_set(&o, "stepless_verdict", v);
+	}
 	json_set(&o, "errors", report_failures_json(r, &failed));
 	json_set(&o, "errors_found", json_number((double)failed));
 	json_set(&o, "on_cpu", report_oncpu_json(r));

@@ -40,10 +40,12 @@ static bool is_hang(const struct report *r, const struct finding *c)
 	       r->end_ns - c->last_ns < HANG_NS;
 }
 
-static bool has_hang(const struct report *r)
+/* There is one, or whoever asked did not ask for all findings. */
+static bool has_first(const struct report *r)
 {
 	for (size_t i = 0; i < r->chains->v.n; i++)
-		if (report_selects(r, &r->chains->v.v[i]) && is_hang(r, &r->chains->v.v[i]))
+		if (r->chains->v.v[i].hidden ||
+		    (report_selects(r, &r->chains->v.v[i]) && is_hang(r, &r->chains->v.v[i])))
 			return true;
 	return false;
 }
@@ -69,7 +71,7 @@ const struct paths_track *stepless_find(const struct report *r)
 		most = calls;
 		best = t;
 	}
-	return best && !has_hang(r) ? best : NULL;
+	return best && !has_first(r) ? best : NULL;
 }
 
 struct stepless_part {
@@ -125,4 +127,15 @@ void stepless_print(struct buf *out, const struct report *r, const struct paths_
 		human_safe(out, part.text);
 	}
 	free(v);
+}
+
+unsigned stepless_severity(const struct paths_track *track)
+{
+	const struct paths_phase *phase = paths_find_phase(track, "all");
+	unsigned worst = track->held_by.n ? FINDING_HIGH : 0;
+
+	for (size_t i = 0; i < phase->causes.n; i++)
+		if (phase->causes.v[i].severity > worst)
+			worst = phase->causes.v[i].severity;
+	return worst > FINDING_HIGH ? FINDING_HIGH : worst;
 }

@@ -198,6 +198,11 @@ first = subprocess.run([EXPLAIN, stepless], **NEWS).stdout.decode().split(".\n")
 page = run("-f", "html", stepless)[1].decode()
 tap.ok(": no steps; 3.0" in first and page.index(esc(first)[:40]) < page.index("</title>") and f"<p>{esc(first)}</p>" in page,
        "html: so it is of a program without steps", first)
+said = json.loads(subprocess.run([EXPLAIN, "--json", stepless], **NEWS).stdout)
+verdict = said.get("stepless_verdict", {})
+track = next((t for t in said["paths"] if (t["pid"], t["tid"]) == (verdict.get("pid"), verdict.get("tid"))), {"phases": [{"causes": []}]})
+tap.ok(verdict.get("text") == first and verdict["severity"] == max(c["severity"] for c in track["phases"][0]["causes"]) and "step_verdict" not in said,
+       "explain --json: the same line in fields, with the worst of its causes", str(verdict))
 page = run("-f", "html", run_ige)[1].decode()
 tap.none((c["recommendations"][0]["command"] for c in told["chains"]
           if c["recommendations"] and esc(c["recommendations"][0]["command"]) not in page), "html: with the command of its fix")
