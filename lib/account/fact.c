@@ -85,9 +85,10 @@ void fact_amount(const struct fact *f, struct buf *out)
 	/* An upper bound of what was recorded, which is the least there was, bounds nothing. */
 	bool recorded = f->upper_bound && f->estimate.least;
 
-	buf_printf(out, "%s%s%s%s (%.1f%% of wall time, %s", f->upper_bound ? "up to " : "",
+	buf_printf(out, "%s%s%s%s (%.1f%% of %s, %s", f->upper_bound ? "up to " : "",
 		   recorded ? "" : mark(f, true), human_ns(whole_ns(f, f->lost_ns)).s,
-		   recorded ? " in the time recorded" : "", f->share * 100, mark(f, false));
+		   recorded ? " in the time recorded" : "", f->share * 100,
+		   f->of_steps ? "its steps" : "wall time", mark(f, false));
 	human_counted(out, whole_count(f, f->count), bytes_of(counted));
 	buf_putc(out, ')');
 }

@@ -66,7 +66,8 @@ struct fact {
 		FACT_GAIN_ALL,
 		FACT_GAIN_NOTHING /* there is no such thing */
 	} gain;
-	double share;			/* of wall time; of steps where these are known */
+	double share; /* of wall time; of steps where of_steps */
+	bool of_steps;
 	struct cause_estimate estimate; /* what lost_ns and count stand for; zero: for themselves */
 	uint32_t severity;		/* 0: by the largest share (causal model, §5) */
 	uint16_t op;			/* the traced call it is about; 0: between calls */
@@ -95,7 +96,7 @@ void fact_fix_code(struct fact *f, const char *action, const char *code, uint64_
 /* The fact's process as name_victim has it, appended. */
 void fact_victim(const struct fact *f, const struct cause *c, struct buf *out);
 
-/* "1.51 s (14.8% of wall time, 312 gaps)" */
+/* "1.51 s (14.8% of wall time, 312 gaps)"; "of its steps" */
 void fact_amount(const struct fact *f, struct buf *out);
 
 /* Appends to the summary: the victim, what it did, and the amount. */

@@ -25,6 +25,8 @@
 #define EXPLAINED_SHARE PATH_CAUSE_SHARE
 /* Windows that wait for their paths to become known; beyond, the oldest are given up. */
 #define WINDOWS_WAITING 65536
+/* Kept to know which were in steps: 6 MiB. */
+#define LATE_TIMES 262144
 /* Of what a rank did more than the others, what is told: so much of it, and so many. */
 #define REASON_SHARE 0.25
 #define REASONS	     2
@@ -48,6 +50,20 @@ struct late_rank {
 	struct fact_told told;
 };
 
+/* A collective that was entered late. */
+struct late_time {
+	size_t late; /* index of the late_rank */
+	int64_t at_ns;
+	uint64_t ns;
+};
+
+/* What is told of a rank. */
+struct late_amount {
+	uint64_t ns, count;
+	double share;
+	bool of_steps; /* of those in its steps, and of these */
+};
+
 /* The ways of the ranks to a collective: the late one's first, then those of ranks that were not late. */
 struct late_windows {
 	size_t late; /* index of the late_rank */
@@ -61,6 +77,8 @@ struct straggler {
 	VEC(struct arrival) order;	  /* scratch */
 	VEC(struct late_windows) waiting; /* oldest first */
 	size_t windows;			  /* in all of them */
+	VEC(struct late_time) times;	  /* LATE_TIMES at most */
+	bool untimed;			  /* there were more */
 	uint64_t joined;		  /* sequences all members entered */
 	struct collective_mismatches mismatches;
 };
@@ -68,6 +86,26 @@ struct straggler {
 static unsigned wants(const struct op_def *op)
 {
 	return WATCH_OUTER | (op && op->source == SOURCE_NCCL ? WATCH_INNER : WATCH_ASLEEP);
+}
+
+static void drop_times(struct straggler *s, size_t late)
+{
+	size_t keep = 0;
+
+	for (size_t i = 0; i < s->times.n; i++)
+		if (s->times.v[i].late != late)
+			s->times.v[keep++] = s->times.v[i];
+	s->times.n = keep;
+}
+
+/* False: out of memory. */
+static bool add_time(struct straggler *s, const struct late_rank *l, int64_t at_ns, uint64_t ns)
+{
+	if (s->times.n < LATE_TIMES)
+		return vec_push(&s->times,
+				((struct late_time){ (size_t)(l - s->late.v), at_ns, ns }));
+	s->untimed = true;
+	return true;
 }
 
 /* What was said while not all members were known: they are in the recording later, by a clock that is far behind. */
@@ -79,6 +117,7 @@ static void forget(struct straggler *s, const struct collective_comm *comm)
 		if (l->comm != comm || l->of == comm->members.n)
 			continue;
 		track_excess_free(&l->more);
+		drop_times(s, i);
 		*l = (struct late_rank){ .comm = l->comm,
 					 .member = l->member,
 					 .of = (uint32_t)comm->members.n,
@@ -222,7 +261,8 @@ static bool add_late(struct straggler *s, struct collective_comm *comm, size_t i
 	}
 	l->waiting = in_time > l->waiting ? (uint32_t)in_time : l->waiting;
 	tally_pane_add(l->panes, at->at_ns / TALLY_PANE_NS, ns, 1);
-	return keep_windows(s, l, in_time, p, ns);
+	/* Steps are by the clock of its own machine. */
+	return add_time(s, l, own->enter_ns, ns) && keep_windows(s, l, in_time, p, ns);
 }
 
 /* `p` was entered by all, and what followed it is known as far as `done`. */
@@ -407,7 +447,7 @@ static bool is_recorders(const struct path_causes *why)
 }
 
 static int tell_because(struct cause *c, struct late_rank *l, const struct path_causes *why,
-			double share, struct err *e)
+			const struct late_amount *lost, struct err *e)
 {
 	const struct collective_rank *m = &l->comm->members.v[l->member];
 	const struct world_process *p = world_get_process(c->w, m->process);
@@ -416,12 +456,13 @@ static int tell_because(struct cause *c, struct late_rank *l, const struct path_
 			  .process = m->process,
 			  .first_ns = l->first_ns,
 			  .last_ns = l->last_ns,
-			  .lost_ns = l->lost_ns,
-			  .count = l->count,
+			  .lost_ns = lost->ns,
+			  .count = lost->count,
 			  .counted = "collectives",
 			  .gain = (double)l->alone_ns < ALONE * (double)l->lost_ns ? FACT_GAIN_SOME
 										   : FACT_GAIN_ALL,
-			  .share = share,
+			  .share = lost->share,
+			  .of_steps = lost->of_steps,
 			  .op = l->op,
 			  .nsites = 1,
 			  .nmoments = 1 };
@@ -443,7 +484,7 @@ static int tell_because(struct cause *c, struct late_rank *l, const struct path_
 	return fact_tell(c, &f, &l->told, e);
 }
 
-static int tell(struct cause *c, struct late_rank *l, double share, struct err *e)
+static int tell(struct cause *c, struct late_rank *l, const struct late_amount *lost, struct err *e)
 {
 	struct path_causes why = { 0 };
 	int rc = 0;
@@ -451,9 +492,44 @@ static int tell(struct cause *c, struct late_rank *l, double share, struct err *
 	if (!track_excess_causes(&l->more, c->tracks, &why))
 		rc = err_nomem(e);
 	else if (l->told.revision || !is_recorders(&why))
-		rc = tell_because(c, l, &why, share, e);
+		rc = tell_because(c, l, &why, lost, e);
 	path_causes_free(&why);
 	return rc;
+}
+
+static bool is_in_steps(const struct cause *c, uint32_t process, int64_t ns)
+{
+	for (size_t i = 0; i < path_tracks_count(c->tracks); i++) {
+		struct track t = path_tracks_get(c->tracks, i);
+
+		if (t.loop && cause_process_of(c, t.anchor) == process && ns >= t.loop->first_ns &&
+		    ns <= t.loop->last_ns)
+			return true;
+	}
+	return false;
+}
+
+/* In the end, of its steps, as all losses are; of all it was late by where it has none, or was late outside of them alone. */
+static struct late_amount amount_of(const struct straggler *s, const struct cause *c,
+				    const struct late_rank *l)
+{
+	uint32_t process = l->comm->members.v[l->member].process;
+	uint64_t span = lost_time_process(&c->lost_time, process)->span_ns, wall = cause_wall_ns(c);
+	struct late_amount in = { .of_steps = true }, all = { .ns = l->lost_ns, .count = l->count };
+
+	all.share = wall ? (double)all.ns / (double)wall : 0;
+	for (size_t i = 0; i < s->times.n && span && !s->untimed; i++) {
+		const struct late_time *at = &s->times.v[i];
+
+		if (&s->late.v[at->late] != l || !is_in_steps(c, process, at->at_ns))
+			continue;
+		in.ns += at->ns;
+		in.count++;
+	}
+	if (!in.ns)
+		return all;
+	in.share = (double)in.ns / (double)span;
+	return in;
 }
 
 static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
@@ -465,16 +541,21 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		rc = explain_some(s, c, e);
 	for (size_t i = 0; i < s->late.n && rc == 0; i++) {
 		struct late_rank *l = &s->late.v[i];
-		uint64_t wall = c->ended ? cause_wall_ns(c) : (uint64_t)TALLY_PANES * TALLY_PANE_NS,
-			 count = l->count, ns = l->lost_ns;
-		double share;
+		struct late_amount of = { .ns = l->lost_ns, .count = l->count };
+		uint64_t count = 0, ns, wall = (uint64_t)TALLY_PANES * TALLY_PANE_NS;
 
-		if (!c->ended)
+		if (c->ended) {
+			of = amount_of(s, c, l);
+			ns = of.ns;
+			count = of.count;
+			wall = of.share > 0 ? (uint64_t)((double)of.ns / of.share) : 0;
+		} else {
 			ns = tally_window(l->panes, pane, &count);
-		share = wall ? (double)ns / (double)wall : 0;
+			of.share = (double)ns / (double)wall;
+		}
 		if ((fact_material(c, ns, count, wall) || (c->ended && l->told.revision)) &&
-		    fact_due(c, &l->told, l->lost_ns, share))
-			rc = tell(c, l, share, e);
+		    fact_due(c, &l->told, of.ns, of.share))
+			rc = tell(c, l, &of, e);
 	}
 	return rc;
 }
@@ -487,6 +568,7 @@ static void end(void *state)
 	drop_windows(s, s->waiting.n);
 	vec_free(&s->waiting);
 	vec_free(&s->order);
+	vec_free(&s->times);
 	for (size_t i = 0; i < s->late.n; i++)
 		track_excess_free(&s->late.v[i].more);
 	vec_free(&s->mismatches.told);

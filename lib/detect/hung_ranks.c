@@ -13,6 +13,8 @@
 #include "lib/account/analysis_state.h"
 #include "lib/account/details.h"
 #include "lib/account/names.h"
+#include "lib/tracks/reason.h"
+#include "lib/tracks/track_excess.h"
 
 #define MOST 0.5 /* of the time since: that is what it did */
 
@@ -125,6 +127,28 @@ static enum part did(const struct cause *c, const struct hung_process *of, uint6
 	return (enum part)most;
 }
 
+/* What most of its path was since then, and at which line. False: that is not known, and nothing is written. */
+static bool path_since(const struct cause *c, const struct hung_process *of,
+		       const struct collective_rank *late, uint64_t since, struct buf *out)
+{
+	struct track_window_of window = { of->thread, late->enter_ns, c->end_ns };
+	struct track_excess all = { 0 };
+	struct path_causes why = { 0 };
+	bool known = c->ended && track_excess_add(&all, c->tracks, &window, 1, NULL) == 0 &&
+		     track_excess_causes(&all, c->tracks, &why) && why.v.n && why.v.v[0].nlines &&
+		     why.v.v[0].lines[0].line && (double)why.v.v[0].ns >= MOST * (double)since;
+
+	if (known) {
+		buf_printf(out, ": in the %s since its last one ", human_ns(since).s);
+		why.v.v[0].longest_ns = 0;
+		reason_print_past(out, path_tracks_names(c->tracks), &why.v.v[0]);
+		buf_printf(out, ", for %s", human_ns(why.v.v[0].ns).s);
+	}
+	path_causes_free(&why);
+	track_excess_free(&all);
+	return known;
+}
+
 static void since_its_last(const struct cause *c, const struct hung_process *of,
 			   const struct collective_rank *late, struct buf *out)
 {
@@ -132,7 +156,7 @@ static void since_its_last(const struct cause *c, const struct hung_process *of,
 		 ns;
 	enum part part = did(c, of, since, &ns);
 
-	if (part == PART_COUNT)
+	if (part == PART_COUNT || path_since(c, of, late, since, out))
 		return;
 	buf_printf(out, ": in the %s since its last one it ", human_ns(since).s);
 	if (part == PART_SELF)

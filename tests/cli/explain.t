@@ -403,7 +403,7 @@ tap.same(explain(path("hangs-1"), path("hangs-2")), explain(path("hangs")), "two
 call = json.loads(run(EXPLAIN, "--json", "--call", "cudaStreamSynchronize", path("hangs"))[1])
 tap.ok(call["open"] and call["dur_ns"] > 5e9 and list(call["parts"]) == ["unknown"], "a call that has not returned: what it does is not known", call)
 # ---- a rank that the others wait for: what it does, or why it ended
-for scenario, says, does, never in (("rank-hang", "has not entered collective number 681: in the 12.1 s since its last one it computed for 12.1 s",
+for scenario, says, does, never in (("rank-hang", "has not entered collective number 681: in the 12.1 s since its last one it was on the CPU, after cudaStreamSynchronize in optimizer_step (train.cpp:88), for 12.1 s",
                                      "gdb -batch -p 4803 ", "dmesg"),
                                     ("rank-dies", "killed by signal 11 (SIGSEGV), and has not entered", "dmesg", "gdb")):
     subprocess.run([DEMO, scenario, "-o", path(scenario)], check=True)

@@ -45,6 +45,17 @@ static void open_at(struct stage *s, struct actor a, int64_t start, int64_t now,
 		REC_SET(r, OPEN, at_end, 1);
 }
 
+static uint32_t stack_of(struct stage *s, const char *function, unsigned line)
+{
+	struct world_frame f = { .kind = FRAME_PYTHON, .offset = line };
+	uint32_t frame;
+
+	f.name = world_string(s->w, bytes_of(function));
+	f.file = world_string(s->w, bytes_of("/srv/data.py"));
+	frame = world_frame(s->w, &f);
+	return world_stack(s->w, &frame, 1);
+}
+
 static void clock_at(struct stage *s, int64_t now)
 {
 	struct record *r = stage_record(s, RECORD_CLOCK);
@@ -225,6 +236,69 @@ static void rank_behind(void)
 			   table[i].never);
 		}
 		ok(hangs == 1, "rank 1 stays away: told once, not %u times", hangs);
+		cause_free(c);
+		chain_list_free(&p.list);
+		stage_free(&s);
+	}
+}
+
+/* What the rank that stays away does has a line: it computes there or, at another, waits to the end. */
+static void rank_line(void)
+{
+	static const struct {
+		bool waits;
+		const char *says;
+	} table[] = {
+		{ false, "in the 21.0 s since its last one it was on the CPU in collate "
+			 "(data.py:31), for 21.0 s; 1 rank waits" },
+		{ true, "it waited to the end for a pipe or file in take (data.py:77), for 18.9 s; "
+			"1 rank "
+			"waits" },
+	};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct stage s = stage_new();
+		struct actor v[] = { stage_actor(&s, 100, 100, 1, "train"),
+				     stage_actor(&s, 200, 200, 1, "train-1") };
+		struct told p = { .sink.record = hear };
+		struct cause *c = cause_new(s.w, NULL, &p.sink);
+		int64_t end = 30 * SECOND;
+		bool said = false;
+
+		for (unsigned rank = 0; rank < 2; rank++) {
+			collective(&s, v[rank], OP_NCCL_COMM_INIT_RANK, 0, MS, rank);
+			for (int64_t t = SECOND; t < (rank ? 10 : 11) * SECOND; t += SECOND)
+				collective(&s, v[rank], OP_NCCL_ALL_REDUCE, t, t + MS, rank);
+		}
+		if (!table[i].waits)
+			stage_set(stage_offcpu(&s, v[1], 0, end - MS, end - MS + US, 0, 0),
+				  COL_OBJECT_KIND, OBJECT_TIMER);
+		for (int64_t t = 10 * SECOND; t < end && !table[i].waits; t += 10 * MS)
+			stage_event(&s, OP_CPU_SAMPLE, v[1].ctx, 0, t, t)->stack =
+				stack_of(&s, "collate", 31);
+		if (table[i].waits) {
+			struct event *ev = stage_event(&s, OP_SCHED_OFFCPU, v[1].ctx, 0,
+						       end - 18900 * MS, end);
+
+			stage_set(ev, COL_CPU_OUT, 0);
+			stage_set(ev, COL_OBJECT_KIND, OBJECT_FD);
+			ev->stack = stack_of(&s, "take", 77);
+		}
+		stage_sort(&s);
+		give(c, &s);
+		open_at(&s, v[0], 10 * SECOND + 2 * MS, end, true);
+		clock_at(&s, end);
+		give(c, &s);
+		cause_finish(c, NULL);
+		for (size_t k = 0; k < p.list.v.n; k++) {
+			const struct finding *told = &p.list.v.v[k];
+
+			if (!bytes_equal(told->kind, bytes_of("collective-hang")))
+				continue;
+			said = true;
+			like(told->summary.p, table[i].says, "what it did, and where");
+		}
+		ok(said, "rank 1 stays away");
 		cause_free(c);
 		chain_list_free(&p.list);
 		stage_free(&s);
@@ -493,6 +567,7 @@ static void ranks_wait(void)
 int main(void)
 {
 	rank_behind();
+	rank_line();
 	rank_differs();
 	ranks_wait();
 	rank_came();

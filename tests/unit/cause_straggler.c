@@ -255,6 +255,32 @@ static void why(enum late_by by, const char *says)
 	chain_list_free(&out.list);
 }
 
+/* Shares are of steps, as those of other findings: a start of five seconds changes nothing. */
+static void shares(void)
+{
+	static const int64_t starts[] = { 2 * MS, 5000 * MS };
+	const struct play p = { .ranks = 2, .device_ns = MS, .late_ns = rank_1 };
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct ranks r = make(&p);
+		struct kinds_run out;
+		int64_t begin = starts[i];
+		const struct finding *f;
+
+		for (unsigned k = 0; k < p.ranks; k++)
+			join(&r, k, 0);
+		for (unsigned step = 0; step < STEPS; step++)
+			run_step(&r, step, &begin);
+		analyze(&r.s, &out);
+		f = find(&out, 1);
+		ok(f && f->share > 0.42 && f->share < 0.46, "%.3f of the steps", f ? f->share : 0);
+		if (f)
+			like(f->summary.p, "% of its steps, ", "and said so: %s", f->summary.p);
+		chain_list_free(&out.list);
+		stage_free(&r.s);
+	}
+}
+
 static void slow_link(void)
 {
 	struct play p = { .ranks = 4, .device_ns = 30 * MS, .late_ns = nobody };
@@ -349,6 +375,7 @@ int main(void)
 	why(BY_LOADER, ": it waited for loader (tid 201 of pid 101), which was on the CPU in "
 		       "decode (run.py:31)");
 	why(BY_TAKEN, ": hog (pid 900) had the CPU");
+	shares();
 	slow_link();
 	runs_ahead();
 	alternating();
