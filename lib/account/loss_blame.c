@@ -101,6 +101,24 @@ static struct loss_blame blame_stop(struct cause *c, uint32_t anchor, const stru
 				       : 0 };
 }
 
+/* Pages of a file whose cgroup stands at its memory limit are read again because of that. What was told otherwise stays that. */
+static enum loss_family blame_pages(const struct cause *c, uint32_t anchor,
+				    const struct track_part *p)
+{
+	uint32_t process = cause_process_of(c, p->leaf ? p->leaf : anchor);
+	const struct loss_process *own =
+		lost_time_process(&c->lost_time, cause_process_of(c, anchor));
+
+	if (p->swapped)
+		return LOSS_MEMORY;
+	if (own->pages_told)
+		return LOSS_PAGES;
+	return cause_cgroups_full(&c->cgroups, process,
+				  lost_time_process(&c->lost_time, process)->cgroup, p->pieces)
+		       ? LOSS_MEMORY
+		       : LOSS_PAGES;
+}
+
 struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct track_part *p)
 {
 	struct loss_blame none = { .family = LOSS_FAMILIES };
@@ -146,7 +164,7 @@ struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct t
 		learn_cgroup(c, anchor);
 		if (!p->swapped && !p->file_page)
 			return none; /* asleep on the way to its own code, for whatever reason */
-		return (struct loss_blame){ p->swapped ? LOSS_MEMORY : LOSS_PAGES, PART_FAULT, 0 };
+		return (struct loss_blame){ blame_pages(c, anchor, p), PART_FAULT, 0 };
 	default:
 		return none;
 	}

@@ -204,7 +204,8 @@ static bool loss_add(struct lost_time *l, struct loss *x, uint32_t anchor,
 	x->count += times_of(b, p);
 	if (b->family == LOSS_MEMORY) {
 		x->of.memory.compact_ns += p->class == PATH_COMPACT ? p->ns : 0;
-		x->of.memory.swap_ns += p->class == PATH_FAULT ? p->ns : 0;
+		x->of.memory.swap_ns += p->class == PATH_FAULT && p->swapped ? p->ns : 0;
+		x->of.memory.file_ns += p->class == PATH_FAULT && !p->swapped ? p->ns : 0;
 	}
 	if (b->family == LOSS_IDLE)
 		idle_details(x, p);

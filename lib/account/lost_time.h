@@ -81,8 +81,8 @@ struct loss {
 	uint32_t leaf;	     /* whose that was */
 	union {
 		struct {
-			uint64_t compact_ns, swap_ns; /* of it */
-		} memory;			      /* LOSS_MEMORY */
+			uint64_t compact_ns, swap_ns, file_ns; /* of it */
+		} memory;				       /* LOSS_MEMORY */
 		struct {
 			uint64_t unended_ns; /* of it, in a gap to the end */
 			int64_t unended_since_ns;
@@ -123,6 +123,7 @@ struct loss_process {
 	uint64_t span_ns; /* of the anchor with most of it, what shares are of; 0: of wall time */
 	uint32_t cgroup;  /* world id, as long as its thread was known; 0 not known */
 	bool dropped;	  /* nothing is kept of some of its tracks */
+	bool pages_told;  /* its waits for pages of files were, as such */
 	struct loss_gaps *gaps; /* of its devices (loss_gaps.h); NULL: none, or it ended long ago */
 	VEC(uint32_t) at;	/* positions of its losses */
 };

@@ -68,6 +68,16 @@ uint32_t cause_cgroups_limit(const struct cause_cgroups *g, uint32_t process, ui
 	return otherwise;
 }
 
+uint32_t cause_cgroups_full(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise,
+			    uint64_t times)
+{
+	uint32_t at = cause_cgroups_limit(g, process, otherwise);
+	const struct cause_cgroup *c = cause_cgroup(g, at);
+	double hits = c && c->limit > 0 ? cause_counted(&c->limit_hits) : 0;
+
+	return hits > 0 && hits >= (double)times / 4 ? at : 0;
+}
+
 bool cause_cgroups_record(struct cause_cgroups *g, const struct record *r)
 {
 	const struct rec_SAMPLE *s = &r->u.SAMPLE;

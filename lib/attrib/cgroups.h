@@ -51,6 +51,11 @@ uint32_t cause_cgroups_quota(const struct cause_cgroups *g, uint32_t process, ui
 /* Of the cgroups whose memory the process counts in, the one whose limit was hit most; otherwise where none is known to. */
 uint32_t cause_cgroups_limit(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise);
 
+/* Of these the one that stands at its limit, whose pages of files are dropped for others and read again: hit at least once for
+ * every four of so many times that pages were got. 0: none does. */
+uint32_t cause_cgroups_full(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise,
+			    uint64_t times);
+
 /* How much a counter grew. */
 static inline double cause_counted(const struct cause_counter *k)
 {

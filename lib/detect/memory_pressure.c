@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * memory-pressure: threads had to find memory themselves. Proven by the kernel's own marks: direct reclaim, compaction,
- * and major faults on memory that had been swapped out. Faults that read a mapped file are a disk-stall: what they
- * wait for is the file, and more memory need not help.
+ * and major faults on memory that had been swapped out. Faults that read a mapped file are a disk-stall, as what they
+ * wait for is the file and more memory need not help, unless the cgroup stands at its limit: then pages that were
+ * dropped are read again.
  */
 #include "lib/detect/kinds.h"
 
@@ -23,17 +24,26 @@ static void print_where(const struct loss_view *f, struct buf *out)
 
 /* ---- memory-pressure ---- */
 
-enum work { RECLAIM, COMPACT, SWAP_IN, WORKS };
+enum work { RECLAIM, COMPACT, SWAP_IN, READ_AGAIN, WORKS };
 
 static const char *const works[WORKS] = { "reclaiming memory for itself",
 					  "compacting memory for itself",
-					  "reading back what was swapped out" };
+					  "reading back what was swapped out",
+					  "reading pages of files again that were dropped" };
 
 static uint64_t work_ns(const struct loss *x, enum work work)
 {
-	return work == COMPACT	 ? x->of.memory.compact_ns
-	       : work == SWAP_IN ? x->of.memory.swap_ns
-				 : x->ns - x->of.memory.compact_ns - x->of.memory.swap_ns;
+	switch (work) {
+	case COMPACT:
+		return x->of.memory.compact_ns;
+	case SWAP_IN:
+		return x->of.memory.swap_ns;
+	case READ_AGAIN:
+		return x->of.memory.file_ns;
+	default:
+		return x->ns - x->of.memory.compact_ns - x->of.memory.swap_ns -
+		       x->of.memory.file_ns;
+	}
 }
 
 /* What the memory of the process counts against. */

@@ -97,6 +97,8 @@ static int tell(struct cause *c, struct loss *x, struct err *e)
 	if (x->revision++ == 0)
 		c->chains++;
 	c->tally.processes.v[x->process].told = true;
+	if (x->family == LOSS_PAGES)
+		c->lost_time.processes.v[x->process].pages_told = true;
 	x->told_ns = x->ns;
 	return loss_tell(c, x, d, &(struct loss_share){ share, span_of(c, x) != cause_wall_ns(c) },
 			 e);

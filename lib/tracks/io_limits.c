@@ -72,16 +72,10 @@ static uint32_t find_full_cgroup(const struct io_limits *l, const struct path_ca
 				 uint32_t anchor)
 {
 	const struct world_thread *t = world_get_thread(l->w, c->culprit ? c->lead : anchor);
-	bool frees = c->class == PATH_RECLAIM || c->class == PATH_COMPACT;
-	uint32_t cgroup = 0;
-	const struct cause_cgroup *g;
 
-	if (t && (frees || c->class == PATH_FAULT))
-		cgroup = cause_cgroups_limit(&l->cgroups, t->process, 0);
-	g = cgroup ? cause_cgroup(&l->cgroups, cgroup) : NULL;
-	if (!g || g->limit <= 0 || cause_counted(&g->limit_hits) <= 0)
+	if (!t || (c->class != PATH_RECLAIM && c->class != PATH_COMPACT && c->class != PATH_FAULT))
 		return 0;
-	return frees && cause_counted(&g->limit_hits) < (double)c->pieces / 4 ? 0 : cgroup;
+	return cause_cgroups_full(&l->cgroups, t->process, 0, c->pieces);
 }
 
 struct memory_limit memory_limit_of(const struct io_limits *l, const struct path_causes *causes,

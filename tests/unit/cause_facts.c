@@ -370,6 +370,23 @@ int main(void)
 		stage_set(stage_event(&s, OP_MEM_FAULT, v.ctx, 0, t + 2 * MS, t + 3 * MS), COL_FILE,
 			  77);
 	tells(&s, "disk-stall", "pages of mapped files", 500 * MS);
+	for (unsigned full = 0; full < 2;
+	     full++) { /* whether its cgroup stands at its limit meanwhile */
+		calls(&s, v);
+		memory_of(&s, v, "memory:/pod/app", 10, full ? 910 : 15);
+		for (t = 0; t < LENGTH; t += 10 * MS) {
+			stage_set(stage_event(&s, OP_MEM_FAULT, v.ctx, 0, t + 2 * MS, t + 3 * MS),
+				  COL_FILE, 77);
+			if (full)
+				stage_event(&s, OP_MEM_RECLAIM, v.ctx, 0, t + 6 * MS,
+					    t + 6500 * US);
+		}
+		tells(&s, full ? "memory-pressure" : "disk-stall",
+		      full ? "mostly reading pages of files again that were dropped: its cgroup "
+			     "memory:/pod/app is at its limit of 1.0 GiB"
+			   : "pages of mapped files",
+		      full ? 750 * MS : 500 * MS);
+	}
 	calls(&s, v);
 	for (t = 0; t < LENGTH; t += 10 * MS) { /* where it slept in them, and not before */
 		stage_set(stage_event(&s, OP_MEM_FAULT, v.ctx, 0, t + 2 * MS, t + 3 * MS), COL_FILE,
