@@ -17,6 +17,7 @@
 #include "lib/account/loss_places.h"
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
+#include "lib/stat/pace.h"
 
 /* Of the time without work: what has less is one of many small things. */
 #define MIN_OF_IDLE    0.20
@@ -26,6 +27,8 @@
 #define SHORT_SELF_NS	250000
 #define MIN_SHARE_SHORT 0.05
 #define MIN_STALL_NS	1000000000 /* shorter ones are a step that the recording cut off */
+/* No turn of a loop that waits for the next one by a clock takes so long. */
+#define LONG_TURN_NS 1000000000
 /* CPU samples of so much of its own code say where that is. */
 #define MIN_SAMPLED 0.1
 /* A line with less of it is not the only one worth a look. */
@@ -79,9 +82,12 @@ static bool matters(const struct cause *c, const struct loss *x, uint64_t count,
 		return false;
 	if (hangs(x) && count < c->opt.min_count && !x->revision)
 		return c->ended && x->of.idle.unended_ns >= MIN_STALL_NS;
-	/* Whether sleeps keep a pace takes a while to be known: until then they are no incident. */
+	/* Whether sleeps, and waits that run out, keep a pace takes a while to be known: until then they are no incident. */
 	if (!c->ended && state_of(x) == PART_SLEEP && !(x->sort & LOSS_PACED) &&
 	    !x->of.idle.added_ns)
+		return false;
+	if (!c->ended && x->sort & LOSS_RAN_OUT && count < PACE_LEAST &&
+	    x->longest_ns < LONG_TURN_NS)
 		return false;
 	return cause_often(c, count, x->ns,
 			   c->ended ? cause_wall_ns(c) : (uint64_t)TALLY_PANES * TALLY_PANE_NS);

@@ -31,6 +31,7 @@ struct pair {
 
 struct fit {
 	unsigned n, groups;
+	double grain_ns;   /* as of struct pace_sums */
 	double aa, as, ss; /* sums of squares and products about the groups' means */
 };
 
@@ -58,19 +59,19 @@ static double find_median(const double *v, unsigned n)
 }
 
 /* Marks the values that are far off the others. */
-static void mark_far(const double *v, unsigned n, bool *far)
+static void mark_far(const double *v, unsigned n, double grain_ns, bool *far)
 {
 	double median = find_median(v, n), off[PACE_WINDOW], usual;
 
 	for (unsigned i = 0; i < n; i++)
 		off[i] = fabs(v[i] - median);
-	usual = fmax(find_median(off, n), CLOCK_NS);
+	usual = fmax(find_median(off, n), fmax(grain_ns, CLOCK_NS));
 	for (unsigned i = 0; i < n; i++)
 		far[i] |= off[i] > FAR_OFF * usual;
 }
 
 /* A late wake-up makes a sleep long, and the period that it ends. */
-static unsigned drop_far(struct pair *v, unsigned n)
+static unsigned drop_far(struct pair *v, unsigned n, double grain_ns)
 {
 	double asleep[PACE_WINDOW], period[PACE_WINDOW];
 	bool far[PACE_WINDOW] = { false };
@@ -80,8 +81,8 @@ static unsigned drop_far(struct pair *v, unsigned n)
 		asleep[i] = v[i].asleep;
 		period[i] = v[i].asleep + v[i].awake;
 	}
-	mark_far(asleep, n, far);
-	mark_far(period, n, far);
+	mark_far(asleep, n, grain_ns, far);
+	mark_far(period, n, grain_ns, far);
 	for (unsigned i = 0; i < n; i++)
 		if (!far[i])
 			v[keep++] = v[i];
@@ -92,7 +93,7 @@ static void fit_group(struct fit *f, struct pair *v, unsigned n)
 {
 	double awake = 0, asleep = 0;
 
-	n = drop_far(v, n);
+	n = drop_far(v, n, f->grain_ns);
 	if (n < GROUP_LEAST)
 		return;
 	for (unsigned i = 0; i < n; i++) {
@@ -140,7 +141,7 @@ static void fit_groups(struct fit *f, struct pair *v, unsigned n)
 static bool judge_window(const struct pace_sums *p, double *slope, double *weight, bool *wide)
 {
 	struct pair v[PACE_WINDOW];
-	struct fit f = { 0 };
+	struct fit f = { .grain_ns = p->grain_ns };
 	double rest, error;
 
 	for (unsigned i = 0; i < p->n; i++)

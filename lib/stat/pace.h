@@ -23,7 +23,8 @@ struct pace_sums {
 	unsigned n;	      /* in the window that is not full */
 	unsigned windows;     /* judged, as far as they count */
 	double weight, slope; /* of these: sums of weights, and of slopes by weight */
-	double wide;	      /* of weight, where the work differs by more than timers do */
+	double grain_ns; /* sleeps are a multiple of it: what is less is rounded; 0: they are not */
+	double wide;	 /* of weight, where the work differs by more than timers do */
 	float awake_ns[PACE_WINDOW], asleep_ns[PACE_WINDOW];
 };
 

@@ -57,14 +57,23 @@ static struct sleep_site *find_site(struct sleep_sites *s, uint32_t thread, uint
 	return fresh;
 }
 
-/* When the sleep was over. False: it is none, or somebody ended it. */
-static bool find_wake_up(const struct event *ev, const struct op_def *def, int64_t *woke_ns)
-{
-	uint64_t object, waker, wait = 0;
+/* poll and epoll_wait wait for whole milliseconds. */
+#define POLL_NS 1000000
 
-	if (!event_get(ev, def, COL_OBJECT_KIND, &object) || object != OBJECT_TIMER ||
-	    (event_get(ev, def, COL_WAKER_KIND, &waker) && waker == WAKER_TASK))
+/* When the sleep was over. False: it is none, or somebody ended it. */
+static bool find_wake_up(const struct event *ev, const struct op_def *def, int64_t *woke_ns,
+			 double *grain_ns)
+{
+	uint64_t object, waker = WAKER_NONE, wait = 0;
+
+	if (!event_get(ev, def, COL_OBJECT_KIND, &object))
 		return false;
+	event_get(ev, def, COL_WAKER_KIND, &waker);
+	if (object == OBJECT_POLL || object == OBJECT_FUTEX
+		    ? waker != WAKER_TIMER
+		    : object != OBJECT_TIMER || waker == WAKER_TASK)
+		return false;
+	*grain_ns = object == OBJECT_POLL ? POLL_NS : 0;
 	event_get(ev, def, COL_WAIT_NS, &wait);
 	*woke_ns = ev->end_ns - (int64_t)(wait < ev->dur_ns ? wait : ev->dur_ns);
 	return true;
@@ -75,15 +84,18 @@ bool sleep_sites_interval(struct sleep_sites *s, struct site_frames *frames, con
 	const struct world_ctx *ctx;
 	struct sleep_site *site;
 	int64_t woke_ns;
+	double grain_ns;
 
 	if (!s->op)
 		s->op = world_op(s->w, OP_SCHED_OFFCPU);
-	if (!s->op || !find_wake_up(ev, s->op, &woke_ns))
+	if (!s->op || !find_wake_up(ev, s->op, &woke_ns, &grain_ns))
 		return true;
 	ctx = world_get_ctx(s->w, ev->ctx);
 	if (!ctx || !ctx->thread)
 		return true;
 	site = find_site(s, ctx->thread, ev->stack ? site_frames_get(frames, s->w, ev->stack) : 0);
+	if (site && grain_ns > site->sums.grain_ns)
+		site->sums.grain_ns = grain_ns;
 	if (site)
 		pace_add(&site->sums, event_start(ev), woke_ns);
 	return site != NULL;

@@ -70,11 +70,24 @@ struct path_tracks {
 /* The loop whose steps are the anchor's, as step_runs_choose has it. */
 int path_tracks_loop(const struct path_tracks *t, const struct track_state *s);
 
-/* Notes of a part what is known of the sleeps at its line. */
+/* Notes of a part what is known of the sleeps at its line. Waits that ran out are sleeps where they keep a pace: else somebody may
+ * have been expected meanwhile. */
 static inline void path_tracks_mark_pace(const struct path_tracks *t, struct track_part *p)
 {
-	if (p->class == PATH_SLEEP)
-		p->pace = sleep_sites_pace(&t->sleeps, p->leaf, p->line);
+	bool ran_out = p->ran_out && (p->class == PATH_OUTSIDE || p->class == PATH_BLOCKED);
+
+	if (p->class != PATH_SLEEP && !ran_out)
+		return;
+	p->pace = sleep_sites_pace(&t->sleeps, p->leaf, p->site);
+	if (!ran_out)
+		return;
+	if (p->pace != PACE_KEPT) {
+		p->pace = PACE_UNKNOWN;
+		return;
+	}
+	p->class = PATH_SLEEP;
+	p->blocked_on = OBJECT_TIMER;
+	p->ran_out = false;
 }
 
 #define PRUNE_TRACKS 64 /* so many more, and it is looked which of them are to be dropped */

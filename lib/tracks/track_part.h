@@ -28,6 +28,7 @@ struct track_part {
 	uint32_t cgroup;   /* PATH_THROTTLED: world cgroup id; 0 not known */
 	uint8_t object;	   /* PATH_UNENDED: enum object_kind that it waits for */
 	uint32_t line; /* world frame id: where the culprit was, else where the anchor was; 0 not known */
+	uint32_t site; /* the call site there (call_site.h), which may lie in a library; 0 not known */
 	uint32_t inner; /* of another thread: what it was in there (own_site.h); 0: the same */
 	uint32_t holder; /* world thread id: it held the lock that the anchor waited for, and waited itself
 			  * for the culprit; 0: the culprit did, or it was none */

@@ -219,10 +219,9 @@ static void set_line(struct track_part *p, struct track_names *names, uint32_t s
 {
 	struct own_site at;
 
-	if (!other) {
-		p->line = site_frames_get(&names->frames, names->w, stack);
+	p->site = p->line = site_frames_get(&names->frames, names->w, stack);
+	if (!other)
 		return;
-	}
 	at = own_sites_get(&names->owns, names->w, stack);
 	p->line = at.frame;
 	p->inner = at.inner;

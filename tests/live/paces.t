@@ -17,7 +17,7 @@ EXPLAIN = os.path.join(rec.BUILD, "bin", "ingero-explain")
 STEPS = 200
 
 PROGRAM = f"""
-import ctypes, os, queue, random, sys, threading, time
+import asyncio, ctypes, os, queue, random, sys, threading, time
 sys.path.insert(0, {os.path.join(rec.ROOT, "tests", "double", "work")!r})
 import cuda
 
@@ -58,6 +58,18 @@ def camera():
 def frame():
     frames.get()
 
+async def turns():
+    for _ in range({STEPS}):
+        now = time.monotonic()
+        while ticks[0] <= now:
+            ticks[0] += 0.02
+        await asyncio.sleep(ticks[0] - now)
+        step()
+
+def serve():
+    asyncio.run(turns())  # line: serve
+    os._exit(0)
+
 if sys.argv[1] == "frame":
     threading.Thread(target=camera, daemon=True, name="camera").start()
 for _ in range({STEPS}):
@@ -83,7 +95,7 @@ def record(what):
     if not tap.ok(p.returncode == 0 and told.returncode == 0, f"{what}: recorded and analyzed", p.stderr + told.stderr):
         return {}, {}
     report = json.loads(told.stdout)
-    marks = {line(mark): mark for mark in ("pace", "rest", "poll")}
+    marks = {line(mark): mark for mark in ("pace", "rest", "poll", "serve")}
     found = {mark: c["severity"] for c in report["chains"] if c["kind"] == "gpu-idle" for at, mark in marks.items() if f"({at})" in c["summary"]}
     causes = [c for t in report["paths"] if t.get("steps") for ph in t["phases"] if ph["name"] == "steps" for c in ph["causes"]]
     sleeps = {mark: (c.get("pace"), c["severity"]) for c in causes if c["class"] == "sleep" for at, mark in marks.items() if f"({at})" in c["text"]}
@@ -95,6 +107,7 @@ for what, findings, sleeps in (
         ("rest", {"rest": "HIGH"}, {"rest": ("added", 3)}),
         ("poll", {"poll": "HIGH"}, {"poll": ("added", 3)}),
         ("both", {"rest": "HIGH"}, {"rest": ("added", 3)}),
+        ("serve", {"serve": "LOW"}, {"serve": ("kept", 0)}),
         ("frame", {"pace": "LOW"}, {"pace": ("kept", 0)})):
     found, path = record(what)
     tap.same({k: v for k, v in found.items() if k in findings}, findings, f"{what}: how grave its sleeps are")

@@ -28,9 +28,17 @@ static int64_t work(int64_t t, unsigned step)
 	return t + work_ns(step);
 }
 
+/* What it waits for until its time runs out; a sleep waits for nothing else. */
+static unsigned object = OBJECT_TIMER;
+
 static void asleep(struct actor a, int64_t t, int64_t until)
 {
-	stage_set(stage_offcpu(&s, a, 0, t, until, 0, 0), COL_OBJECT_KIND, OBJECT_TIMER);
+	struct event *ev = stage_offcpu(&s, a, 0, t, until, 0, 0);
+
+	stage_set(ev, COL_OBJECT_KIND, object);
+	stage_set(ev, COL_WAKER_KIND, WAKER_TIMER);
+	if (object == OBJECT_FUTEX)
+		stage_set(ev, COL_FUTEX_OP, 9); /* a condition */
 }
 
 /* ---- how long each sleeps that begins at t; the step began at step_ns ---- */
@@ -40,6 +48,14 @@ static int64_t until_tick(int64_t t, int64_t step_ns, unsigned step)
 	(void)t;
 	(void)step;
 	return step_ns + TICK;
+}
+
+/* The same with a time that is rounded up to milliseconds. */
+static int64_t until_rounded(int64_t t, int64_t step_ns, unsigned step)
+{
+	(void)step_ns;
+	(void)step;
+	return t + ((t / TICK + 1) * TICK - t + MS - 1) / MS * MS + 60 * US;
 }
 
 static int64_t fixed(int64_t t, int64_t step_ns, unsigned step)
@@ -143,6 +159,18 @@ int main(void)
 	       (struct wanted){ 1, FINDING_HIGH, "which slept", "pace", true });
 	beside("another thread's sleeps of any length", any,
 	       (struct wanted){ 1, FINDING_HIGH, "which slept", "pace", true });
+	object = OBJECT_POLL;
+	own("an event loop waits to its next tick", until_tick, UINT32_MAX,
+	    (struct wanted){ 1, FINDING_LOW, "which keeps a pace", NULL, false });
+	own("an event loop waits to it by milliseconds", until_rounded, UINT32_MAX,
+	    (struct wanted){ 1, FINDING_LOW, "which keeps a pace", NULL, false });
+	own("an event loop waits for somebody, so long each time", fixed, UINT32_MAX,
+	    (struct wanted){ 1, FINDING_LOW, "time ran out", "pace", true });
+	beside("the loop of another thread waits to its next tick", until_tick,
+	       (struct wanted){ 1, FINDING_LOW, "to keep a pace", NULL, false });
+	object = OBJECT_FUTEX;
+	own("a timer waits on a condition to its next tick", until_tick, UINT32_MAX,
+	    (struct wanted){ 1, FINDING_LOW, "which keeps a pace", NULL, false });
 	stage_free(&s);
 	return tap_done();
 }
