@@ -494,13 +494,6 @@ const struct loss_thread *loss_worst_thread(const struct loss *x)
 	return worst;
 }
 
-const struct loss_process *lost_time_process(const struct lost_time *l, uint32_t process)
-{
-	static const struct loss_process none;
-
-	return process < l->processes.n ? &l->processes.v[process] : &none;
-}
-
 bool lost_time_forget(struct lost_time *l, uint32_t process)
 {
 	struct loss_process *p = process < l->processes.n ? &l->processes.v[process] : NULL;

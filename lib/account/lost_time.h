@@ -165,7 +165,13 @@ uint64_t loss_worst_ns(const struct loss *x, int64_t pane);
 /* The anchor with most of it; NULL: none has any. */
 const struct loss_thread *loss_worst_thread(const struct loss *x);
 
-const struct loss_process *lost_time_process(const struct lost_time *l, uint32_t process);
+static inline const struct loss_process *lost_time_process(const struct lost_time *l,
+							   uint32_t process)
+{
+	static const struct loss_process none;
+
+	return process < l->processes.n ? &l->processes.v[process] : &none;
+}
 
 /* The process ended long ago: what was not told of it makes room. False: out of memory. */
 bool lost_time_forget(struct lost_time *l, uint32_t process);
