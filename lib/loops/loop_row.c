@@ -142,7 +142,7 @@ void loop_row_add_jump(struct loop_row *r, uint32_t from, enum loop_seen from_se
 		at = (int)r->njumps++;
 		r->jumps[at] = (struct loop_jump){ .from = from, .to = to };
 	}
-	if (to_seen == LOOP_SEEN_WAIT)
+	if (to_seen == LOOP_SEEN_WAIT || (loose && to_seen == LOOP_SEEN_CALL))
 		add_landing(r, to);
 	if (at < 0) {
 		if (!r->loose_first || to < r->loose_first)

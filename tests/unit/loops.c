@@ -252,6 +252,18 @@ static void sample_before_waits(struct play *p)
 	}
 }
 
+/* train(); publish(), which makes no call and waits each time: a sample at the loop's head is seen once. */
+static void waits_behind_calls(struct play *p)
+{
+	for (int i = 0; i < 150; i++) {
+		if (i == 70)
+			add_event(p, p->a, OP_CPU_SAMPLE, "main:11");
+		call(p, "main:12 train:51");
+		call(p, "main:12 train:55");
+		add_event(p, p->a, OP_SCHED_OFFCPU, "main:15 publish:6");
+	}
+}
+
 static void gaps_in_stacks(struct play *p)
 {
 	for (int i = 0; i < 100; i++) {
@@ -322,6 +334,8 @@ static const struct row {
 	{ "with CPU samples in between", sampled, "400 steps of main:10-15" },
 	{ "waits alone, samples at the head", waits_alone, "300 steps of main:11-12" },
 	{ "waits alone, a sample first", sample_before_waits, "300 steps of main:11-12" },
+	{ "a wait behind the calls, a sample at the head", waits_behind_calls,
+	  "150 steps of main:12-15" },
 	{ "stacks that are cut off", gaps_in_stacks, "100 steps of step:10-12" },
 	{ "a function entered for forty steps each", entered_again, "800 steps of train:12-13" },
 	{ "eight iterations", eight, "8 steps of main:10-15" },
