@@ -59,6 +59,7 @@ struct loop_begin {
 	int64_t left_ns;     /* when the loop was left before; INT64_MAX: it was not */
 	uint64_t calls;	     /* of the thread until then */
 	uint64_t idle_ns;    /* LOOPS_IDLE_NS and longer without an event of it, until then */
+	uint64_t waited_ns;  /* that it waited between calls, until then */
 	uint32_t from, to;   /* lines; from 0: the loop was entered */
 	uint8_t loose;	     /* not between two calls */
 	uint8_t stayed;	     /* it was left, but the line that called it did not change */

@@ -324,6 +324,7 @@ static int take_event(struct loops *l, struct loops_thread *th, const struct eve
 		take_leaf(l, th, ev, kind);
 	th->before_ns = th->last_ns;
 	th->last_ns = ev->end_ns;
+	th->waited_ns += kind == LOOPS_WAIT ? ev->dur_ns : 0;
 	th->unended_ns = is_unended(ev) ? event_start(ev) : LOOPS_NEVER;
 	if (ev->end_ns > th->free_ns)
 		th->free_ns = ev->end_ns;

@@ -134,6 +134,7 @@ void loops_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
 
 	b.calls = th->calls;
 	b.idle_ns = th->idle_ns;
+	b.waited_ns = th->waited_ns;
 	b.interrupted = is_first ? 0 : loops_missing(l, th->node, row->newest_ns, b.ns);
 	now = b.anchored || !b.from || loop_row_begins(row, b.from, b.to, b.loose);
 	row->entries += !b.anchored && !b.from && !is_first;

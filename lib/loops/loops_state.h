@@ -84,7 +84,10 @@ struct loops_thread {
 	int64_t unended_ns; /* begin of a wait that had not ended, if that is the newest event; or never */
 	int64_t before_ns;  /* end of the one before, then */
 	uint64_t idle_ns;   /* see LOOPS_IDLE_NS */
-	uint64_t median_ns; /* of the current loop's steps, about; 0: not known */
+	uint64_t waited_ns; /* between calls */
+	uint64_t sure,
+		sure_waited_ns; /* the current loop's certain steps, and what they waited so */
+	uint64_t median_ns;	/* of the current loop's steps, about; 0: not known */
 	uint64_t hidden; /* iterations since the open step's begin that had no event, if any are missing */
 	bool nomem;
 };

@@ -60,6 +60,29 @@ static void estimate(const struct loop_row *row, struct loop *loop, uint64_t hid
 		loop->estimate += loop->hidden;
 }
 
+/* What a step takes of the time in which nothing is seen where its calls are missing: all but its waits. */
+static uint64_t usual_unseen(const struct loops_thread *th, uint64_t median_ns)
+{
+	uint64_t waits = th->sure ? th->sure_waited_ns / th->sure : 0;
+
+	return median_ns - (waits < median_ns / 4 * 3 ? waits : median_ns / 4 * 3);
+}
+
+/* Iterations that may be in the step besides: those that are known to have no event, or as many as nothing was seen for,
+ * but no more than fit. */
+static uint64_t count_hidden(const struct loops_thread *th, const struct loop_begin *next,
+			     uint64_t ns)
+{
+	uint64_t median = th->median_ns, fit, unseen;
+
+	if (!median)
+		return th->hidden;
+	fit = ns > median ? (ns - median / 2) / median : 0;
+	unseen = (next->idle_ns - th->step.idle_ns) / usual_unseen(th, median);
+	unseen = unseen < fit ? unseen : fit;
+	return unseen > th->hidden ? unseen : th->hidden;
+}
+
 static void put_lines(const struct loop_row *row, struct loop *loop)
 {
 	if (row->caller < 0) {
@@ -94,9 +117,13 @@ static void tell_step(struct loops *l, struct loops_thread *th, const struct loo
 	put_lines(row, loop);
 	if (s.certain && !sketch_add(&loop->dur, ns))
 		l->nomem = true;
+	if (s.certain) {
+		th->sure++;
+		th->sure_waited_ns += next->waited_ns - th->step.waited_ns;
+	}
 	loop->uncertain += !s.certain;
-	estimate(row, loop, counted ? 0 : th->hidden);
-	if (loop->count % MEDIAN_EVERY < MEDIAN_LEAST)
+	estimate(row, loop, counted ? 0 : count_hidden(th, next, ns));
+	if (!th->median_ns || loop->count % MEDIAN_EVERY == 0)
 		th->median_ns = median_of(loop);
 	th->told_ns = s.end_ns;
 	if (l->listener)
@@ -263,6 +290,7 @@ void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *r
 	th->open = false;
 	th->beyond_ns = LOOPS_NEVER;
 	th->median_ns = median_of(&l->v.v[row->loop]);
+	th->sure = th->sure_waited_ns = 0;
 	for (size_t i = 0; i < row->begins.n; i++) {
 		struct loop_begin b = row->begins.v[i];
 
@@ -270,8 +298,6 @@ void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *r
 			continue;
 		if (!b.anchored && b.from && !loop_row_begins(row, b.from, b.to, b.loose))
 			continue;
-		if (th->open && th->median_ns)
-			th->hidden = (b.idle_ns - th->step.idle_ns) / th->median_ns;
 		loops_tell(l, th, b);
 	}
 	if (row->caller < 0 && row->beyond_ns && row->beyond_ns > th->step.ns)
@@ -281,7 +307,11 @@ void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *r
 
 void loops_tell_end(struct loops *l, struct loops_thread *th, int64_t ns)
 {
-	struct loop_begin end = { .ns = ns, .left_ns = LOOPS_NEVER, .calls = th->calls };
+	struct loop_begin end = { .ns = ns,
+				  .left_ns = LOOPS_NEVER,
+				  .calls = th->calls,
+				  .idle_ns = th->idle_ns,
+				  .waited_ns = th->waited_ns };
 	const struct loop_row *over = &th->rows[th->current];
 
 	end.interrupted = th->open ? loops_missing(l, th->node, th->step.ns, ns) : 0;

@@ -123,7 +123,7 @@ static void windowed(struct play *p, int steps, bool copies, bool waits)
 
 static void pauses(void)
 {
-	struct play p = play_new(), q = play_new();
+	struct play p = play_new(), q = play_new(), r = play_new();
 	const struct loop *loop;
 	char text[200];
 
@@ -144,6 +144,14 @@ static void pauses(void)
 	is_near((double)loop->estimate, 3000, 150, "and their number is estimated");
 	is_u64(loop->count, q.steps, "what was told is fewer");
 	play_free(&q);
+
+	play_begin(&r);
+	windowed(&r, 200, false, false);
+	if (loops_finish(r.loops, NULL))
+		abort();
+	loop = loops_get(r.loops, (size_t)loops_main(r.loops, r.a.thread));
+	is_near((double)loop->estimate, 200, 15, "from few steps that are known, too");
+	play_free(&r);
 }
 
 static void losses(void)
