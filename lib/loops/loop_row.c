@@ -93,7 +93,8 @@ static uint32_t find_first(const struct loop_row *r)
 		const struct loop_jump *j = &r->jumps[i];
 
 		if ((first == 0 || j->to < first) && !is_statement(j) &&
-		    (j->n >= 2 || r->total == 1) && (double)j->n >= FIRST_SHARE * (double)r->total)
+		    (j->n >= 2 || r->total + r->waited == 1) &&
+		    (double)j->n >= FIRST_SHARE * (double)r->total)
 			first = j->to;
 	}
 	return first ? first : find_waited(r);

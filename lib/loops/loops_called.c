@@ -13,6 +13,8 @@
 #define STAYS_LEAST  4 /* times that the function was left */
 #define SINGLE_LEAST 3 /* of these after a single iteration, and */
 #define SINGLE_SHARE 0.25
+#define FEW_SHARE    0.1 /* where fewer iterations than these come between, on average */
+#define FEW_STAY     3
 #define UNEVEN_LEAST 8	 /* times, and */
 #define UNEVEN_SHARE 0.5 /* of these after another number of iterations than the time before */
 #define CALLER_LEAST 3	 /* times the caller was there, and nothing below it */
@@ -88,7 +90,9 @@ static bool is_called(const struct loop_row *row)
 	if (row->stays < STAYS_LEAST)
 		return false;
 	if (row->singles >= SINGLE_LEAST &&
-	    (double)row->singles >= SINGLE_SHARE * (double)row->stays)
+	    ((double)row->singles >= SINGLE_SHARE * (double)row->stays ||
+	     ((double)row->singles >= FEW_SHARE * (double)row->stays &&
+	      loop_row_count(row) < FEW_STAY * row->stays)))
 		return true;
 	return row->stays >= UNEVEN_LEAST && !calls_away(row) && row->preludes < row->stays / 2 &&
 	       (double)row->uneven >= UNEVEN_SHARE * (double)row->stays;

@@ -156,7 +156,7 @@ static void go_on(struct loops *l, struct loops_thread *th, struct loop_level *l
 	level->line = line;
 	level->seen = seen;
 	if (!row) {
-		if (seen != LOOP_SEEN_WAIT || !level->calls_path)
+		if (seen == LOOP_SEEN_CALL || !level->calls_path)
 			add_visit(th, level, ns, LOOPS_NEVER);
 		return;
 	}
@@ -173,7 +173,7 @@ static void go_on(struct loops *l, struct loops_thread *th, struct loop_level *l
 /* Where the level's function changes to one that waits, that with calls is kept until calls come again. */
 static void swap_callers(struct loop_level *level, uint64_t path, enum loop_seen seen)
 {
-	if (seen == LOOP_SEEN_WAIT && level->seen == LOOP_SEEN_CALL && level->path != path) {
+	if (seen != LOOP_SEEN_CALL && level->seen == LOOP_SEEN_CALL && level->path != path) {
 		level->calls_path = level->path;
 		level->calls_line = level->line;
 		level->calls_left_ns = level->left_ns;
@@ -202,7 +202,7 @@ static bool enter_level(struct loops *l, struct loops_thread *th, unsigned at,
 	again = level->path == path;
 	stayed = unmoved && again;
 
-	aside = seen == LOOP_SEEN_WAIT && level->calls_path;
+	aside = seen != LOOP_SEEN_CALL && level->calls_path;
 	if (!again && !aside)
 		level->nvisits = 0;
 	level->path = path;

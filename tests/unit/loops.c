@@ -264,6 +264,18 @@ static void waits_behind_calls(struct play *p)
 	}
 }
 
+/* for batch in batches: wait for it, train(batch); and one call at the loop's head when it ends,
+ * which is taken for one more. */
+static void call_at_the_end(struct play *p)
+{
+	for (int i = 0; i < 150; i++) {
+		add_event(p, p->a, OP_SCHED_OFFCPU, "main:20 sample:6");
+		call(p, "main:21 train:51");
+		call(p, "main:21 train:55");
+	}
+	call(p, "main:18 batches:43");
+}
+
 static void gaps_in_stacks(struct play *p)
 {
 	for (int i = 0; i < 100; i++) {
@@ -336,6 +348,8 @@ static const struct row {
 	{ "waits alone, a sample first", sample_before_waits, "300 steps of main:11-12" },
 	{ "a wait behind the calls, a sample at the head", waits_behind_calls,
 	  "150 steps of main:12-15" },
+	{ "a wait before the calls, one call at the head", call_at_the_end,
+	  "151 steps of main:20-21" },
 	{ "stacks that are cut off", gaps_in_stacks, "100 steps of step:10-12" },
 	{ "a function entered for forty steps each", entered_again, "800 steps of train:12-13" },
 	{ "eight iterations", eight, "8 steps of main:10-15" },

@@ -49,6 +49,32 @@ static void serve(struct play *p)
 	}
 }
 
+/* train(next(batches)): what the loader does is seen by samples in most iterations, and train() has layers. */
+static void decodes(struct play *p)
+{
+	for (int i = 0; i < 150; i++) {
+		if (i % 5)
+			add_event(p, p->a, OP_CPU_SAMPLE, "main:17 next:4 item:11");
+		call(p, "main:17 train:51");
+		for (int k = 0; k < 3; k++) {
+			call(p, "main:17 train:53 forward:20 block:10 up:3");
+			call(p, "main:17 train:53 forward:20 block:10 down:4");
+		}
+		call(p, "main:17 train:55");
+	}
+}
+
+/* The loader is slow at every second batch and at some others: few iterations between, seldom a single one. What came
+ * before the first wait is one more. */
+static void slow_worker(struct play *p)
+{
+	for (int i = 0; i < 300; i++) {
+		if (i % 2 || i % 20 == 4)
+			wait_for(p, "main:19", 2 * MS);
+		step(p, "main:20");
+	}
+}
+
 /* Something else is called before, where the loop's function is later, which is first seen where it waits. */
 static void builds_before(struct play *p)
 {
@@ -169,6 +195,10 @@ static const struct row {
 	{ "waits after some of many", plants_often, "600 steps of run:525-526", "[run 600]" },
 	{ "a wait in another function of the line", serve, "300 steps of engine:24-24",
 	  "[engine 300]" },
+	{ "samples in another function of the line, and layers", decodes, "150 steps of main:17-17",
+	  "[main 150]" },
+	{ "waits before every second call and a few more", slow_worker, "301 steps of main:19-20",
+	  NULL },
 	{ "other calls before, and a wait at first", builds_before, "300 steps of step:473-485",
 	  "[][step 300]" },
 	{ "through a function of one line", through_functions, "300 steps of main:20-20",
