@@ -22,6 +22,8 @@
 #define MORE_SHARE   0.02 /* of a loop's iterations: if there are so many more, it lacks some */
 #define CALLS_SHARE  0.5  /* of its jumps are between calls: they are no chance */
 #define FAR_SHARE    0.1  /* of the times that it was left: its caller's loop was left, too */
+#define SELDOM_TIMES 8 /* iterations of a function in one of its caller, which is no step then, */
+#define SELDOM_SHARE 0.33 /* if no more of the calls are its caller's or of others */
 #define AWAY_SHARE   0.03 /* of a loop's calls may be made outside of a function that has all */
 
 /* Longer than the iterations before it, as many as end a loop. */
@@ -137,6 +139,19 @@ void loops_called_find(const struct loops *l, struct loop_row *row)
 	}
 }
 
+/* Whether each begin of the outer row comes after many calls of a function, from the line where it begins,
+ * which make most of its calls: what it does besides is done every so often, as a checkpoint or a log. */
+static bool is_seldom(const struct loop_row *outer, const struct loop_row *r)
+{
+	uint64_t span = r->last_calls - r->first_calls;
+
+	return !r->line && !r->preludes && r->depth == outer->depth + 1 &&
+	       r->above[outer->depth].path == outer->path &&
+	       r->above[outer->depth].line == outer->first &&
+	       loop_row_count(r) >= SELDOM_TIMES * loop_row_count(outer) &&
+	       (double)r->away_calls <= SELDOM_SHARE * (double)span;
+}
+
 bool loops_called_is_glimpse(const struct loops *l, const struct loops_thread *th,
 			     const struct loop_row *row)
 {
@@ -153,6 +168,10 @@ bool loops_called_is_glimpse(const struct loops *l, const struct loops_thread *t
 		loops_called_find(l, r);
 		if (r->caller == (int)row->depth &&
 		    (double)calls_away(r) <= AWAY_SHARE * (double)(r->last_calls - r->first_calls))
+			return true;
+	}
+	for (unsigned i = 0; !row->line && i < LOOPS_ROWS; i++) {
+		if (th->rows[i].path && is_seldom(row, &th->rows[i]))
 			return true;
 	}
 	return false;

@@ -75,6 +75,29 @@ static void slow_worker(struct play *p)
 	}
 }
 
+/* for i in range(800): train(); if i % 20 == 19: save(). */
+static void saves(struct play *p)
+{
+	for (int i = 0; i < 800; i++) {
+		step(p, "main:10");
+		for (int k = 0; i % 20 == 19 && k < 12; k++)
+			call(p, "main:13 save:5");
+	}
+}
+
+/* for update in range(40): rollout(), which is called many times; learn(), which makes most of the calls. */
+static void rollouts(struct play *p)
+{
+	for (int i = 0; i < 40; i++) {
+		for (int k = 0; k < 16; k++) {
+			call(p, "main:10 act:30");
+			call(p, "main:10 act:31");
+		}
+		for (int k = 0; k < 60; k++)
+			call(p, "main:11 learn:50");
+	}
+}
+
 /* Something else is called before, where the loop's function is later, which is first seen where it waits. */
 static void builds_before(struct play *p)
 {
@@ -199,6 +222,8 @@ static const struct row {
 	  "[main 150]" },
 	{ "waits before every second call and a few more", slow_worker, "301 steps of main:19-20",
 	  NULL },
+	{ "calls of another function every so often", saves, "800 steps of step:473-485", NULL },
+	{ "most calls in another function", rollouts, "40 steps of main:10-11", "[main 40]" },
 	{ "other calls before, and a wait at first", builds_before, "300 steps of step:473-485",
 	  "[][step 300]" },
 	{ "through a function of one line", through_functions, "300 steps of main:20-20",
