@@ -83,17 +83,28 @@ static uint32_t severity_of(const struct loss *x, const struct detector *d, doub
 	return d && d->severity ? d->severity(x, share) : cause_severity(share);
 }
 
+/* The worst share of ten seconds, or of the whole. What was told before the steps were known may have been theirs only in
+ * part: no ten seconds had more than all that is left of it. */
+static double worst_share(const struct cause *c, const struct loss *x, double share, uint64_t ns)
+{
+	double most = (double)ns / ((double)TALLY_PANES * TALLY_PANE_NS);
+	double worst = c->ended && x->worst_share > most ? most : x->worst_share;
+
+	return share > worst ? share : worst;
+}
+
 static int tell(struct cause *c, struct loss *x, struct err *e)
 {
 	const struct detector *d = x->kind ? detect_named(x->kind, x->family) : detect_for(c, x);
 	struct measure m = measure_of(c, x, INT64_MAX);
-	double share = loss_gaps_estimate(c, x).ns_factor *
-		       (m.wall ? (double)m.worst / (double)m.wall : 0);
+	double worst_ns = loss_gaps_estimate(c, x).ns_factor * (double)m.worst;
+	double share = m.wall ? worst_ns / (double)m.wall : 0;
 
 	if (!d)
 		return 0;
 	x->kind = d->kind;
-	x->severity = severity_of(x, d, share > x->worst_share ? share : x->worst_share);
+	x->worst_share = worst_share(c, x, share, (uint64_t)worst_ns);
+	x->severity = severity_of(x, d, x->worst_share);
 	if (x->revision++ == 0)
 		c->chains++;
 	c->tally.processes.v[x->process].told = true;

@@ -351,6 +351,55 @@ static void uncovered(struct stage *s, struct actor v)
 	}
 }
 
+/* A launch and the wait for it, at two lines of Python. */
+static void python_work(struct stage *s, struct actor a, const char *function, int64_t t,
+			int64_t until)
+{
+	struct world_frame f = { .kind = FRAME_PYTHON };
+
+	f.name = world_string(s->w, bytes_of(function));
+	f.file = world_string(s->w, bytes_of("train.py"));
+	for (unsigned i = 0; i < 2; i++) {
+		struct event *ev = i ? stage_call(s, a, OP_CUDA_STREAM_SYNC, 0, t + 80 * US, until)
+				     : stage_call(s, a, OP_CUDA_LAUNCH, 0, t, t + 5 * US);
+		uint32_t frame;
+
+		f.offset = 10 + i;
+		frame = world_frame(s->w, &f);
+		stage_set(ev, COL_STREAM, 7);
+		ev->stack = world_stack(s->w, &frame, 1);
+	}
+}
+
+/* What was grave while the model was made is not in the steps, of which the same took next to nothing. */
+static void before_the_steps(struct stage *s, struct actor v)
+{
+	const int64_t begin_ns = 2200 * MS;
+	const struct finding *told = NULL;
+	struct kinds_run p;
+
+	for (int64_t t = 0; t < 2100 * MS; t += 700 * MS) {
+		python_work(s, v, "make", t, t + 8 * MS);
+		blocked(s, v, t + 9 * MS, 690 * MS, OBJECT_FD);
+	}
+	for_steps(t)
+	{
+		bool slow = t % (100 * MS) == 0;
+
+		python_work(s, v, "main", begin_ns + t,
+			    begin_ns + t + (slow ? 4 * MS : STEP - 20 * US));
+		if (slow)
+			blocked(s, v, begin_ns + t + 4100 * US, 5 * MS, OBJECT_FD);
+	}
+	analyze(s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++)
+		if (strstr(p.list.v.v[i].summary.p, "its steps"))
+			told = &p.list.v.v[i];
+	is_u64(told ? told->lost_ns / MS : 0, 50 * 5, "what the steps lost is told");
+	is_u64(told ? told->severity : 0, FINDING_MEDIUM, "and as bad as it was in them");
+	chain_list_free(&p.list);
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -368,6 +417,7 @@ int main(void)
 	short_gaps(&s, v);
 	ended_by_a_copy(&s, v, other);
 	copies_left_out(&s, v);
+	before_the_steps(&s, v);
 	stage_free(&s);
 	return tap_done();
 }
