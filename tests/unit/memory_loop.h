@@ -25,6 +25,7 @@ static struct event *memory(uint16_t op, int64_t start, int64_t ns, uint64_t ptr
 				   ? &unrecorded
 				   : stage_call(&s, v, op, 0, start, start + ns);
 
+	ev->op = op;
 	ev->stack = line;
 	stage_set(ev, COL_PTR, ptr);
 	if (bytes)
