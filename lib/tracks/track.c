@@ -41,12 +41,28 @@ static void on_step(struct loop_listener *l, const struct loop_step *s)
 		t->nomem = true;
 }
 
-/* What was summed by then stays where it is: those steps were steps of something. */
+static void move_phase(struct track_state *s, enum track_window from, enum track_window to)
+{
+	struct track_phase *p = &s->phases[from], *q = &s->phases[to];
+
+	if (p->ns && (!q->ns || p->from_ns < q->from_ns))
+		q->from_ns = p->from_ns;
+	if (p->ns && (!q->ns || p->to_ns > q->to_ns))
+		q->to_ns = p->to_ns;
+	q->ns += p->ns;
+	p->ns = 0;
+	track_sums_move(&s->sums, from, to);
+}
+
+/* The loop around it is found. What was summed by then as its steps, and as what lies between them, are steps of that one. */
 static void on_restart(struct loop_listener *l, uint32_t thread, uint32_t loop)
 {
 	struct path_tracks *t = path_tracks_of_loops(l);
 
 	(void)thread;
+	for (size_t i = 0; i < t->v.n; i++)
+		if (t->v.v[i].settled == (int)loop)
+			move_phase(&t->v.v[i], WINDOW_BETWEEN, WINDOW_STEPS);
 	if (loop < t->runs.n) {
 		t->runs.v[loop].v.n = 0;
 		t->runs.v[loop].steps = 0;
@@ -171,6 +187,7 @@ static void settle(struct path_tracks *t, struct track_state *s, int64_t settled
 	int64_t last_ns = INT64_MIN;
 	size_t keep = 0;
 
+	s->settled = loop;
 	sort_held(s);
 	for (size_t i = 0; i < s->held.n; i++) {
 		const struct held_piece p = s->held.v[i];
@@ -208,7 +225,8 @@ APART static struct track_state *find_state(struct path_tracks *t, uint32_t anch
 {
 	struct track_state fresh = { .anchor = anchor,
 				     .process = world_thread_process_id(t->w, anchor),
-				     .settle_at = SETTLE_PIECES };
+				     .settle_at = SETTLE_PIECES,
+				     .settled = -1 };
 	uint64_t at = t->v.n;
 
 	if (map_get(&t->by_anchor, anchor, &at))

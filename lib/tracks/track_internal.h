@@ -23,6 +23,7 @@ struct track_state {
 	struct track_sums sums;
 	VEC(struct held_piece) held;
 	size_t settle_at; /* held pieces */
+	int settled;	  /* loop by whose steps some were summed; -1: none */
 	uint64_t ns;	  /* of all pieces */
 	uint32_t waits;	  /* times off its CPU so far */
 	bool off;	  /* the newest piece is of one */

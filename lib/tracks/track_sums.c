@@ -165,6 +165,42 @@ void track_sums_add(struct track_sums *s, uint32_t number, enum track_window win
 		count_long(sum, window, s->run.ns, ns);
 }
 
+static void move_total(struct track_total *from, struct track_total *to)
+{
+	const struct track_total moved = *from, kept = *to;
+
+	*from = (struct track_total){ 0 };
+	if (!moved.pieces)
+		return;
+	*to = moved;
+	to->ns += kept.ns;
+	to->pieces += kept.pieces;
+	to->idle_ns += kept.idle_ns;
+	to->gap_ns += kept.gap_ns;
+	to->at_most_ns += kept.at_most_ns;
+	to->unended_ns += kept.unended_ns;
+	to->gaps += kept.gaps;
+	to->waits += kept.waits;
+	keep_longest(to, kept.longest_ns, kept.longest_from_ns);
+	if (kept.pieces && kept.first_ns < to->first_ns)
+		to->first_ns = kept.first_ns;
+	if (kept.pieces && kept.last_ns > to->last_ns)
+		to->last_ns = kept.last_ns;
+}
+
+void track_sums_move(struct track_sums *s, enum track_window from, enum track_window to)
+{
+	for (size_t i = 0; i < s->v.n; i++) {
+		struct track_sum *sum = &s->v.v[i];
+
+		move_total(&sum->total[from], &sum->total[to]);
+		sum->long_ns[to] += sum->long_ns[from];
+		sum->longs[to] += sum->longs[from];
+		sum->long_ns[from] = sum->longs[from] = 0;
+	}
+	s->run = (struct track_run){ 0 };
+}
+
 void track_total_add(struct track_total *t, const struct track_add *add)
 {
 	add_total(t, add);

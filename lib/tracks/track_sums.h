@@ -99,6 +99,8 @@ void track_sums_add(struct track_sums *s, uint32_t number, enum track_window win
 		    const struct track_add *add);
 /* Without stretches: its longest is the longest piece. */
 void track_total_add(struct track_total *t, const struct track_add *add);
+/* What was summed in one window is of another one. */
+void track_sums_move(struct track_sums *s, enum track_window from, enum track_window to);
 /* A piece whose window is not known yet. False: out of memory. */
 bool track_sums_grow(struct track_sums *s, uint32_t number, const struct track_add *add);
 /* The same of a gap that is known only now, of a piece that was. */

@@ -22,6 +22,25 @@ static uint32_t stack_at(struct stage *s, const char *function, unsigned line)
 	return world_stack(s->w, &frame, 1);
 }
 
+/* main() at that line, and in it another function, where its line is not 0. */
+static uint32_t stage_python(struct stage *s, unsigned line, unsigned inner)
+{
+	struct world_frame f = { .kind = FRAME_PYTHON,
+				 .file = world_string(s->w, bytes_of("train.py")) };
+	uint32_t frames[2];
+	unsigned n = 0;
+
+	if (inner) {
+		f.name = world_string(s->w, bytes_of("forward"));
+		f.offset = inner;
+		frames[n++] = world_frame(s->w, &f);
+	}
+	f.name = world_string(s->w, bytes_of("main"));
+	f.offset = line;
+	frames[n++] = world_frame(s->w, &f);
+	return world_stack(s->w, frames, n);
+}
+
 static struct event *wait_for(struct stage *s, struct actor a, unsigned object, int64_t start,
 			      int64_t end, struct actor waker)
 {
@@ -33,15 +52,21 @@ static struct event *wait_for(struct stage *s, struct actor a, unsigned object, 
 	return ev;
 }
 
+#define BATCH 4096 /* events that come at once */
+
 static struct path_tracks *play(struct stage *s)
 {
 	struct path_tracks *t = path_tracks_new(s->w);
 	struct stream_item item = { .kind = STREAM_EVENTS };
 
 	stage_sort(s);
-	item.events = s->ev.v;
-	item.n = s->ev.n;
-	if (!t || path_tracks_item(t, &item, NULL) || path_tracks_finish(t, NULL))
+	for (size_t i = 0; i < s->ev.n; i += item.n) {
+		item.events = s->ev.v + i;
+		item.n = s->ev.n - i < BATCH ? s->ev.n - i : BATCH;
+		if (!t || path_tracks_item(t, &item, NULL))
+			abort();
+	}
+	if (!t || path_tracks_finish(t, NULL))
 		abort();
 	return t;
 }
@@ -523,10 +548,44 @@ static void repeated(void)
 	ok(!repeated_is_told(&c, 4000 * MS, 1 * MS), "nor where one of them is told");
 }
 
+/* Iterations of an inner loop are taken for the steps, and summed as such, until the outer one is known. */
+static void restarted(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main");
+	uint32_t inner[] = { stage_python(&s, 13, 20), stage_python(&s, 13, 21) },
+		 first = stage_python(&s, 12, 0), last = stage_python(&s, 14, 0);
+	int64_t t = 1000 * MS;
+	struct path_tracks *tracks;
+	uint64_t between = 0, steps = 0;
+	size_t at;
+
+	for (int i = 0; i < 60; i++, t += 5 * MS) {
+		stage_call(&s, a, OP_CUDA_LAUNCH, 0, t - 20 * US, t - 10 * US)->stack = first;
+		for (int k = 0; k < (i ? 200 : 300) * 12; k++, t += 10 * US)
+			stage_call(&s, a, OP_CUDA_LAUNCH, 0, t, t + 2 * US)->stack =
+				inner[k % 12 >= 6];
+		stage_call(&s, a, OP_CUDA_STREAM_SYNC, 0, t, t + 4 * MS)->stack = last;
+	}
+	tracks = play(&s);
+	at = track_of(tracks, a.thread);
+	for (unsigned k = 0; k < path_tracks_get(tracks, at).nphases; k++) {
+		struct track_phase phase = path_tracks_get(tracks, at).phases[k];
+
+		between += phase.window == WINDOW_BETWEEN ? phase.ns : 0;
+		steps += phase.window == WINDOW_STEPS ? phase.ns : 0;
+	}
+	is_u64(between, 0, "nothing is between the steps of a loop that was found late");
+	ok(steps >= (uint64_t)(t - 1000 * MS) / 10 * 9, "its steps are all of it");
+	path_tracks_free(tracks);
+	stage_free(&s);
+}
+
 int main(void)
 {
 	slow_once();
 	repeated();
+	restarted();
 	first_launch();
 	once();
 	takers();
