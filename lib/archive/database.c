@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "lib/archive/memory.h"
+#include "lib/archive/opening.h"
 #include "lib/base/buf.h"
 #include "lib/base/nomem.h"
 
@@ -83,6 +84,7 @@ static int open_as(sqlite3 **out, const char *path, const char *how, bool alone)
 	}
 	buf_printf(&uri, "?%s", how);
 	archive_memory_watch();
+	archive_opening_bound();
 	rc = sqlite3_open_v2(buf_text(&uri), out,
 			     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
 	buf_free(&uri);

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int write_all(int fd, const void *data, size_t n, struct err *e)
@@ -60,6 +61,23 @@ int io_nameless(struct err *e)
 	if (fd < 0)
 		fd = memfd_create("scratch", MFD_CLOEXEC);
 	return fd < 0 ? err_sys(e, "no room for a file in /var/tmp, /tmp, or memory") : fd;
+}
+
+int io_open_regular(const char *path, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return err_sys(e, "cannot open %s", path);
+	if (fstat(fd, &st))
+		rc = err_sys(e, "cannot open %s", path);
+	else if (!S_ISREG(st.st_mode))
+		rc = err_set(e, ERR_CANNOT, "cannot read %s: it is no regular file", path);
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
 }
 
 int read_fd(int fd, const char *name, struct buf *out, size_t max, struct err *e)

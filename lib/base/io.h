@@ -21,6 +21,10 @@ ssize_t read_at(int fd, void *p, size_t n, off_t at);
  * Negative: an error. */
 int io_nameless(struct err *e);
 
+/* A descriptor of a regular file to read from, found without waiting for whoever is at the other end of a pipe. ERR_CANNOT: it is
+ * something else. Negative: an error. */
+int io_open_regular(const char *path, struct err *e);
+
 /* Append what path holds to out; ERR_LIMIT when that is more than max bytes. /proc files, whose size is
  * unknown, work. */
 int read_file(const char *path, struct buf *out, size_t max, struct err *e);

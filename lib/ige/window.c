@@ -37,7 +37,7 @@ int ige_window_open(struct ige_window *w, struct err *e)
 
 	if (!w->path || w->fd >= 0)
 		return 0;
-	w->fd = open(w->path, O_RDONLY | O_CLOEXEC);
+	w->fd = open(w->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (w->fd < 0 || fstat(w->fd, &st) || lseek(w->fd, at, SEEK_SET) < 0)
 		return err_sys(e, "cannot open %s again", w->name);
 	if (st.st_dev != w->device || st.st_ino != w->inode)

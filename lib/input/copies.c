@@ -10,7 +10,7 @@
 
 static int open_again(const struct one *o)
 {
-	return o->fd < 0 ? open(input_path_of(o), O_RDONLY | O_CLOEXEC) : o->fd;
+	return o->fd < 0 ? io_open_regular(input_path_of(o), NULL) : o->fd;
 }
 
 static void close_again(const struct one *o, int fd)

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/io.h"
 #include "lib/input/bundle.h"
 #include "lib/input/copies.h"
 #include "lib/input/held.h"
@@ -37,13 +38,11 @@ static int open_one(struct input *in, struct one *o, const char *name, struct er
 		o->name = "standard input";
 		return ige_reader_open(&o->reader, w, fd, false, o->name, e);
 	}
-	fd = open(name, O_RDONLY | O_CLOEXEC);
+	fd = input_operand_open(name, e);
 	if (fd < 0)
-		return err_sys(e, "cannot open %s", name);
-	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-		close(fd);
-		return err_set(e, ERR_CANNOT, "cannot read %s: it is a directory", name);
-	}
+		return fd;
+	if (fstat(fd, &st))
+		st.st_mode = 0;
 	if (pack_looks_so(fd)) {
 		int packed = fd;
 
@@ -379,7 +378,7 @@ static int fit(struct input *in, struct input_head *heads, struct err *e)
 		if (!heads[i].known || !input_is_file(o))
 			continue;
 		if (fd < 0)
-			fd = open(input_path_of(o), O_RDONLY | O_CLOEXEC);
+			fd = io_open_regular(input_path_of(o), NULL);
 		if (fd >= 0)
 			rc = input_meet(&meetings, fd, o->name, heads[i].machine, heads[i].shift_ns,
 					e);

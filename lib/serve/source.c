@@ -39,6 +39,7 @@ int serve_source_open(struct serve_source **out, const struct serve_source_optio
 	int rc = 0;
 
 	*out = NULL;
+	input_operand_files_only();
 	if (!opt->n)
 		return err_set(e, ERR_USAGE, "no recording to answer from was given");
 	for (unsigned i = 0; i < opt->n && !rc; i++) {

@@ -61,7 +61,7 @@ void source_state_free(struct source_state *st)
 static void begin_of(const struct serve_source *s, unsigned char begin[IGE_SEGMENT_BYTES])
 {
 	unsigned n;
-	int fd = open(serve_source_names(s, &n)[0], O_RDONLY | O_CLOEXEC);
+	int fd = io_open_regular(serve_source_names(s, &n)[0], NULL);
 
 	memset(begin, 0, IGE_SEGMENT_BYTES);
 	if (fd >= 0 && read_at(fd, begin, IGE_SEGMENT_BYTES, 0) < 0)

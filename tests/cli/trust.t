@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# What others on the machine can try with a server and its files: recordings that become pipes, sockets and devices.
+
+import contextlib
+import os
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, "tests")
+import dashboard  # noqa: E402
+import tap  # noqa: E402
+
+TMP = tempfile.TemporaryDirectory(prefix="ingero-test.")
+BOUND = 20  # seconds for what takes milliseconds
+DEMO, EXPORT, STAT = (os.path.join(tap.BIN, "ingero-" + n) for n in ("demo", "export", "stat"))
+
+
+def path_of(name):
+    return os.path.join(TMP.name, name)
+
+
+run = path_of("run.ige")
+subprocess.run([DEMO, "incident", "-q", "--duration", "2s", "-o", run], check=True)
+archive = path_of("run.db")
+subprocess.run([EXPORT, "-q", "-f", "sqlite", "-o", archive, run], check=True)
+
+# ---- a recording that is replaced while it is served ----
+
+
+def put_socket(path):
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as s:
+        s.bind(path)
+
+
+def put_device(path):
+    os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 5))  # /dev/zero
+
+
+def put_folder(path):
+    os.mkdir(path)
+
+
+KINDS = (("FIFO", os.mkfifo), ("socket", put_socket), ("device", put_device), ("folder", put_folder))
+ASKED = ("/api/v1/overview", "/api/v1/ops", "/api/v1/chains", "/api/v1/report", "/metrics")
+
+
+def ask_replaced(kind, put, original):
+    served = path_of("served" + os.path.splitext(original)[1])
+    with open(original, "rb") as f, open(served, "wb") as g:
+        g.write(f.read())
+    board = dashboard.Dashboard(served)
+    if not board.url:
+        tap.skip_all("optional: " + board.said.strip()[-100:])
+    dashboard.PATIENCE, patience = BOUND, dashboard.PATIENCE
+    os.unlink(served)
+    try:
+        put(served)
+    except OSError as e:
+        board.end()
+        print(f"# no {kind} can be made here: {e}")
+        return
+    statuses, said = [], b""
+    for path in ASKED:
+        try:
+            status, _, said = board.ask(path)
+        except TimeoutError:
+            status = "no answer"
+        statuses.append(status)
+    name = f"{os.path.basename(original)} that became a {kind}"
+    tap.ok(all(s in (404, 500, 503) for s in statuses), f"{name}: every question is answered, by an error", f"{statuses} {said[:200]}")
+    tap.same(board.end(), 0, f"{name}: the server ends when it is told to")
+    dashboard.PATIENCE = patience
+    (os.rmdir if kind == "folder" else os.unlink)(served)
+
+
+for kind, put in KINDS:
+    for original in (run, archive):
+        ask_replaced(kind, put, original)
+
+# Of a program that reads once a pipe stays an input.
+pipe = path_of("pipe")
+os.mkfifo(pipe)
+with subprocess.Popen([STAT, "--json", pipe], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reader, open(run, "rb") as f:
+    with open(pipe, "wb") as g:
+        g.write(f.read())
+    out = reader.communicate(timeout=BOUND)
+    tap.ok(reader.returncode == 0 and b'"ops"' in out[0], "a FIFO on the command line is read", str(out)[-300:])
+
+tap.done_testing()
