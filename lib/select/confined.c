@@ -212,9 +212,9 @@ static void evaluate(const char *filter, struct bytes json)
 		put_frame(FRAME_END, "", 0);
 }
 
-static void child(const char *filter, struct bytes json, const struct select_confined *how, int fd,
-		  const sigset_t *mask)
+static void child(const char *filter, struct bytes json, const struct select_confined *how, int fd)
 {
+	sigset_t none;
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	/* Out of the way of 0 to 3, wherever it stands. */
@@ -225,7 +225,9 @@ static void child(const char *filter, struct bytes json, const struct select_con
 		_exit(1);
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
-	pthread_sigmask(SIG_SETMASK, mask, NULL);
+	/* Not the asking thread's mask: those of a server take no signal, and SIGXCPU is how the time limit ends this. */
+	sigemptyset(&none);
+	pthread_sigmask(SIG_SETMASK, &none, NULL);
 	confine(how);
 	evaluate(filter, json);
 	_exit(0);
@@ -267,6 +269,25 @@ static int read_all(int fd, const struct select_confined *how, struct buf *in, s
 	}
 }
 
+/* Why it died without a word. libjq ends by a signal when it gets no memory, when an assertion of its own fails, and by faults that
+ * filters can bring about (1.6: match("";"gx") of text beyond ASCII, the smallest integer % -1, JSON nested a million deep). */
+static int explain_death(int status, const struct select_confined *how, struct err *e)
+{
+	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	if (signal == SIGXCPU || signal == SIGKILL)
+		return err_set(e, ERR_LIMIT, "the jq filter takes longer than %u s", how->seconds);
+	if (signal && signal != SIGSYS)
+		return err_set(e, ERR_LIMIT,
+			       "the jq filter was ended: it takes more than %llu MiB, or the jq "
+			       "library crashes on it (%s)",
+			       (unsigned long long)how->memory_bytes >> 20, strsignal(signal));
+	return err_set(e, ERR_LIMIT,
+		       "the jq filter was ended: it takes more than %llu MiB, or wants what it may "
+		       "not have",
+		       (unsigned long long)how->memory_bytes >> 20);
+}
+
 static int unpack(const struct buf *in, int status, const struct select_confined *how,
 		  struct buf *out, struct err *e)
 {
@@ -288,12 +309,7 @@ static int unpack(const struct buf *in, int status, const struct select_confined
 		buf_putc(out, '\n');
 		at += n;
 	}
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-		return err_set(e, ERR_LIMIT, "the jq filter takes longer than %u s", how->seconds);
-	return err_set(e, ERR_LIMIT,
-		       "the jq filter was ended: it takes more than %llu MiB, or wants what it may "
-		       "not have",
-		       (unsigned long long)how->memory_bytes >> 20);
+	return explain_death(status, how, e);
 }
 
 int select_confined_jq(const char *filter, struct bytes json, const struct select_confined *how,
@@ -311,7 +327,7 @@ int select_confined_jq(const char *filter, struct bytes json, const struct selec
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pid = fork();
 	if (pid == 0)
-		child(filter, json, how, fds[1], &before);
+		child(filter, json, how, fds[1]);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	close(fds[1]);
 	rc = pid < 0 ? err_sys(e, "cannot evaluate a filter") : read_all(fds[0], how, &in, e);

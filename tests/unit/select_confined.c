@@ -3,6 +3,8 @@
  * Filters of people one does not know: what is right is evaluated, what wants more than to compute gets nothing.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "lib/select/confined.h"
@@ -69,14 +71,35 @@ static void test_filters(void)
 	}
 }
 
+/* As in a server's pool, whose threads take no signal. */
+static void *ask_without_signals(void *arg)
+{
+	struct select_confined how = usual;
+	struct buf out = { 0 };
+	struct err e = { 0 };
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	how.seconds = 1;
+	is_int(select_confined_jq("first(repeat(empty))", bytes_of("1"), &how, &out, &e), ERR_LIMIT,
+	       "no end, asked by a thread that takes no signals");
+	is_str(e.text, "the jq filter takes longer than 1 s", "is a matter of time");
+	buf_free(&out);
+	return NULL;
+}
+
 int main(void)
 {
+	pthread_t thread;
 	struct select_confined how = usual;
 	struct buf out = { 0 };
 	struct err e;
 
 	setenv("SECRET", "token", 1);
 	test_filters();
+	if (pthread_create(&thread, NULL, ask_without_signals, NULL) == 0)
+		pthread_join(thread, NULL);
 	how.stop = at_once;
 	is_int(select_confined_jq("last(range(1e12))", bytes_of("1"), &how, &out, &e),
 	       ERR_INTERRUPTED, "who asked gave up");
