@@ -141,7 +141,7 @@ static const struct cli_program program = {
 static int bundle(const char *recording, const char *out, uint32_t uid, uint32_t gid,
 		  input_bundle_find_fn *find, void *find_ctx)
 {
-	struct input_bundle_told told;
+	struct input_bundle_told told = { 0 };
 	struct buf notes = { 0 };
 	struct err e = { 0 };
 	int rc = out && strcmp(out, "-") == 0 ? cli_refuse_terminal(STDOUT_FILENO, &e) : 0;
@@ -149,6 +149,7 @@ static int bundle(const char *recording, const char *out, uint32_t uid, uint32_t
 	if (rc == 0)
 		rc = input_bundle_file(recording, out, uid, gid, find, find_ctx, &told, &notes, &e);
 	if (rc == 0) {
+		cli_warn_lines(&told.damage);
 		cli_detail_lines(&notes);
 		cli_note("bundle %s: %s, %s function name%s of %u file%s%s",
 			 strcmp(told.path, "-") ? told.path : "on standard output",
@@ -159,7 +160,8 @@ static int bundle(const char *recording, const char *out, uint32_t uid, uint32_t
 						: "; others could not be had (-v says which)");
 	}
 	buf_free(&notes);
-	return rc ? cli_fail(&e) : CLI_EXIT_DONE;
+	buf_free(&told.damage);
+	return rc ? cli_fail(&e) : cli_exit_of(told.verdict);
 }
 
 static int bundle_only(const struct values *v, const struct cli_operands *operands)

@@ -30,6 +30,8 @@ struct input_bundle_told {
 	unsigned modules,
 		missing; /* whose names are in the bundle; that stacks go through, and whose are not */
 	uint64_t functions;
+	int verdict; /* as input_verdict: ERR_DAMAGED when the recording is not whole; it is bundled as it is */
+	struct buf damage; /* what is wrong with it, a line each; the caller's */
 };
 
 /* The recording in the file fd, with the symbols of what its stacks go through, to put. find NULL: opened by path.

@@ -86,6 +86,8 @@ int input_bundle_file(const char *recording, const char *out, uint32_t owner_uid
 	bool as_owner;
 	int fd, rc = name_it(told, recording, out, e);
 
+	told->verdict = 0;
+	told->damage = (struct buf){ 0 };
 	if (rc)
 		return rc;
 	fd = open(recording, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

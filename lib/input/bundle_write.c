@@ -14,6 +14,7 @@
 #include "lib/ige/reader.h"
 #include "lib/input/bundle.h"
 #include "lib/input/bundle_form.h"
+#include "lib/input/input.h"
 #include "lib/sym/slim.h"
 
 struct packing {
@@ -35,21 +36,26 @@ static int find_by_path(void *ctx, const char *path, const char *build_id)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* Dictionaries stand before what uses them: the last block is reached only for the last ones. */
+/* Dictionaries stand before what uses them: the last block is reached only for the last ones. What events hold is decoded only to
+ * find out whether it is damaged. */
 static int learn(struct packing *p, int fd, const char *name, struct err *e)
 {
 	const struct ige_report *report;
 	struct ige_reader *r;
+	struct stream_item item;
 	struct ige_block b;
 	int rc = ige_reader_open(&r, p->world, fd, false, name, e);
 
 	if (rc)
 		return rc;
 	while ((rc = ige_reader_block(r, &b, e)) > 0)
-		;
+		while ((rc = ige_reader_items(r, &item, e)) > 0)
+			;
 	report = ige_reader_report(r);
 	if (rc == 0 && report->empty)
 		rc = err_set(e, ERR_DAMAGED, "%s is empty", name);
+	else if (rc == 0)
+		p->told->verdict = input_report_verdict(report, name, &p->told->damage);
 	if (rc == 0 && report->growing)
 		rc = err_set(e, ERR_CANNOT, "%s is still being recorded: bundle it afterwards",
 			     name);

@@ -85,6 +85,9 @@ bool input_files(const struct input *in);
  * recording is none of these) or there was not a byte. One line per fact is appended to notes, each ending in a newline. */
 int input_verdict(const struct input *in, struct buf *notes);
 
+/* The same of one reader's report; name is for the lines. */
+int input_report_verdict(const struct ige_report *r, const char *name, struct buf *notes);
+
 /* After the end, for who has nothing to give without it: ERR_DAMAGED, naming them, where none had a byte; else 0. */
 int input_something(const struct input *in, struct err *e);
 

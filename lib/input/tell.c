@@ -91,6 +91,17 @@ static void say(struct buf *notes, const char *name, const struct ige_report *r)
 			   name, r->unknown_blocks);
 }
 
+int input_report_verdict(const struct ige_report *r, const char *name, struct buf *notes)
+{
+	say(notes, name, r);
+	if (r->empty)
+		return ERR_DAMAGED;
+	/* The last block of a recording that is being written may be caught half done. */
+	if (r->growing && (only_cut(r) || !r->skipped_bytes) && !r->damaged_blocks)
+		return 0;
+	return r->damaged_blocks || r->skipped_bytes || r->unterminated ? ERR_DAMAGED : 0;
+}
+
 int input_verdict(const struct input *in, struct buf *notes)
 {
 	bool damaged = input_report(in).empty;
@@ -98,13 +109,10 @@ int input_verdict(const struct input *in, struct buf *notes)
 	if (in->notes.n)
 		buf_add(notes, in->notes.p, in->notes.n);
 	for (unsigned i = 0; i < in->n; i++) {
-		struct ige_report report = report_of(in, i), *r = &report;
+		struct ige_report report = report_of(in, i);
+		bool empty = report.empty;
 
-		say(notes, in->each[i].name, r);
-		/* The last block of a recording that is being written may be caught half done. */
-		if (r->growing && (only_cut(r) || !r->skipped_bytes) && !r->damaged_blocks)
-			continue;
-		damaged |= r->damaged_blocks || r->skipped_bytes || r->unterminated;
+		damaged |= input_report_verdict(&report, in->each[i].name, notes) && !empty;
 	}
 	return damaged ? ERR_DAMAGED : 0;
 }

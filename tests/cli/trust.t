@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# What others on the machine can try with a server and its files: recordings that become pipes, sockets and devices.
+# What can be tried with our programs and their files: recordings that become pipes, sockets and devices while they are served, and
+# damaged ones, of which an exit status must not say that all is well.
 
 import contextlib
 import os
@@ -90,5 +91,45 @@ with subprocess.Popen([STAT, "--json", pipe], stdout=subprocess.PIPE, stderr=sub
         g.write(f.read())
     out = reader.communicate(timeout=BOUND)
     tap.ok(reader.returncode == 0 and b'"ops"' in out[0], "a FIFO on the command line is read", str(out)[-300:])
+
+# ---- recordings that are cut or damaged: every program says so ----
+
+with open(run, "rb") as f:
+    whole = f.read()
+middle = len(whole) // 2
+hurt = {"cut": whole[:middle], "flipped": whole[:middle] + bytes(b ^ 0xFF for b in whole[middle : middle + 8]) + whole[middle + 8 :]}
+PROGRAMS = {
+    "stat": ("stat", "--json"), "explain": ("explain", "--json"), "correlate": ("correlate",), "merge": ("merge",), "query": ("query", "SELECT count(*) FROM events"),
+    "record --bundle": ("record", "--bundle"), **{"export -f " + f: ("export", "-f", f) for f in ("csv", "folded", "json", "perfetto", "sqlite", "prometheus", "html")},
+}
+for name, argv in PROGRAMS.items():
+    program = [os.path.join(tap.BIN, "ingero-" + argv[0]), *argv[1:]]
+    if not os.path.exists(program[0]):
+        print(f"# there is no {program[0]}")
+        continue
+    for what, content in {"whole": whole, **hurt}.items():
+        operand = path_of(what + ".ige")
+        with open(operand, "wb") as f:
+            f.write(content)
+        output = [] if argv[0] in ("stat", "explain") else ["-o", path_of("out")]
+        line = [program[0], operand, *program[1:]] if argv[0] == "query" else [*program, *output, operand]
+        p = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=6 * BOUND)
+        if what == "whole":
+            tap.same(p.returncode, 0, f"{name}: a whole recording, nothing to complain of")
+        else:
+            tap.ok(p.returncode == 4 and operand.encode() in p.stderr, f"{name}: a {what} one, exit status 4 and its name", f"{p.returncode} {p.stderr[-300:]}")
+
+bundle = path_of("run.igb")
+subprocess.run([os.path.join(tap.BIN, "ingero-record"), "-q", "--bundle", run], check=False)
+for original in (archive, bundle):
+    if not os.path.exists(original):
+        continue
+    with open(original, "rb") as f:
+        whole = f.read()
+    operand = path_of("cut" + os.path.splitext(original)[1])
+    with open(operand, "wb") as f:
+        f.write(whole[: len(whole) // 2])
+    p = subprocess.run([STAT, "--json", operand], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=6 * BOUND)
+    tap.ok(p.returncode == 4 and operand.encode() in p.stderr, f"{os.path.basename(operand)}: exit status 4 and its name", f"{p.returncode} {p.stderr[-300:]}")
 
 tap.done_testing()
