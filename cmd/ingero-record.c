@@ -166,9 +166,14 @@ static int bundle(const char *recording, const char *out, uint32_t uid, uint32_t
 
 static int bundle_only(const struct values *v, const struct cli_operands *operands)
 {
+	struct probe_owner owner = { 0 };
+
+	if (geteuid() == 0)
+		probe_choose_owner(getenv("SUDO_UID"), getenv("SUDO_GID"), &owner);
 	if (operands->n != 1 || v->outputs.n > 1)
 		return cli_usage_error(&program, "--bundle packs one recording into one file");
-	return bundle(operands->v[0], v->outputs.n ? v->outputs.v[0] : NULL, 0, 0, NULL, NULL);
+	return bundle(operands->v[0], v->outputs.n ? v->outputs.v[0] : NULL, owner.uid, owner.gid,
+		      NULL, NULL);
 }
 
 #define FLIGHT_BYTES (256u << 20)

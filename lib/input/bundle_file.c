@@ -2,6 +2,7 @@
 /* There whole or not at all, so that no half bundle is ever found under its name. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
@@ -55,8 +56,44 @@ static void ourselves(void)
 	setfsgid(getegid());
 }
 
+static bool may_write_folder(const char *path, uint32_t uid, uint32_t gid)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	bool may;
+
+	become(uid, gid);
+	may = !folder || faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) == 0;
+	ourselves();
+	free(folder);
+	return may;
+}
+
+/* As the owner, who else would get a bundle of what only root may read; as ourselves only what is the owner's where the owner may not
+ * look. */
+static int open_recording(const char *path, uint32_t uid, uint32_t gid, struct err *e)
+{
+	struct stat st;
+	int fd, rc;
+
+	become(uid, gid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	rc = fd < 0 ? err_sys(e, "cannot open %s", path) : fd;
+	ourselves();
+	if (fd >= 0 || rc != ERR_CANNOT || !uid || geteuid() != 0)
+		return rc;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == uid)
+		return fd;
+	if (fd < 0)
+		return err_sys(e, "cannot open %s", path);
+	close(fd);
+	return err_set(e, ERR_CANNOT, "cannot open %s: user %u, behind sudo, may not read it", path,
+		       (unsigned)uid);
+}
+
 /* As the owner, so that a link planted beside the recording leads nowhere the owner could not go; as ourselves only where the
- * owner may not write, and then along no link. *as_owner: which it was. */
+ * owner may not write, and then along no link, and only to a new file or one that is the owner's. *as_owner: which it was. */
 static int open_as(struct aside *file, const char *path, uint32_t uid, uint32_t gid, bool *as_owner,
 		   struct err *e)
 {
@@ -67,9 +104,16 @@ static int open_as(struct aside *file, const char *path, uint32_t uid, uint32_t 
 	become(uid, gid);
 	rc = aside_open(file, path, e);
 	ourselves();
-	if (rc != ERR_CANNOT || !uid || geteuid() != 0 ||
-	    (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+	if (rc != ERR_CANNOT || !uid || geteuid() != 0)
 		return rc;
+	/* Where the owner may write, a link could take its place meanwhile. */
+	if (may_write_folder(path, uid, gid))
+		return rc;
+	if (lstat(path, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_uid != uid))
+		return err_set(e, ERR_CANNOT,
+			       "cannot create %s: it is not replaced, user %u, behind sudo, may "
+			       "not write it (name another file, or remove it)",
+			       path, (unsigned)uid);
 	*as_owner = false;
 	rc = aside_open(file, path, e);
 	if (rc == 0 && !file->placed && fchown(file->fd, uid, gid))
@@ -90,9 +134,9 @@ int input_bundle_file(const char *recording, const char *out, uint32_t owner_uid
 	told->damage = (struct buf){ 0 };
 	if (rc)
 		return rc;
-	fd = open(recording, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open_recording(recording, owner_uid, owner_gid, e);
 	if (fd < 0)
-		return err_sys(e, "cannot open %s", recording);
+		return fd;
 	rc = open_as(&file, told->path, owner_uid, owner_gid, &as_owner, e);
 	t.fd = file.fd;
 	if (rc == 0)

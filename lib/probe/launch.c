@@ -33,6 +33,17 @@ static int become(uid_t uid, gid_t gid)
 	return setuid(uid);
 }
 
+/* What is meant for the recorder, and for its servers, is not the command's. */
+static void clean_environment(void)
+{
+	static const char *const names[] = { "SUDO_UID",     "SUDO_GID",
+					     "SUDO_USER",    "SUDO_COMMAND",
+					     "INGERO_TOKEN", "INGERO_MCP_BEARER_TOKEN" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unsetenv(names[i]);
+}
+
 static void child(int go, int failed, char *const *argv, uid_t uid, gid_t gid,
 		  void (*prepare)(void))
 {
@@ -47,6 +58,7 @@ static void child(int go, int failed, char *const *argv, uid_t uid, gid_t gid,
 		_exit(125); /* the recorder gave up */
 	if (prepare)
 		prepare();
+	clean_environment();
 	if (uid == 0 || become(uid, gid) == 0)
 		execvp(argv[0], argv);
 	saved = errno;

@@ -80,6 +80,29 @@ static int open_or_make(const char *path, int flags, bool *made)
 	return fd;
 }
 
+/* With root's rights, where the owner may not write: a new file, which becomes the owner's, or one that already is. Whose it is is
+ * looked at before it is touched: what somebody else has there is not the owner's to replace. */
+static int open_for(const char *path, int flags, const struct probe_owner *owner, bool *made)
+{
+	int fd = open(path, flags | O_CREAT | O_EXCL, 0600);
+	struct stat st;
+
+	*made = fd >= 0;
+	if (fd >= 0) {
+		if (fchown(fd, owner->uid, owner->gid))
+			return fd; /* stays ours: readable with sudo */
+		return fd;
+	}
+	if (errno != EEXIST)
+		return -1;
+	fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == owner->uid))
+		return fd;
+	close(fd);
+	errno = EEXIST;
+	return -1;
+}
+
 /* As the owner if there is one, so that a link planted in the owner's directory leads nowhere the owner could
  * not go; as ourselves only where the owner may not write. */
 static int open_as(const char *path, const struct probe_owner *owner, bool *made)
@@ -91,11 +114,8 @@ static int open_as(const char *path, const struct probe_owner *owner, bool *made
 	owner_begins(owner);
 	fd = open_or_make(path, flags, made);
 	owner_ends();
-	if (fd < 0 && (errno == EACCES || errno == EPERM)) {
-		fd = open_or_make(path, flags | O_NOFOLLOW, made);
-		if (fd >= 0 && fchown(fd, owner->uid, owner->gid))
-			return fd; /* stays ours: readable with sudo */
-	}
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		fd = open_for(path, flags, owner, made);
 	return fd;
 }
 
@@ -366,6 +386,13 @@ int probe_output_open(struct probe_output **out, const char *path, const struct 
 	o->fd = strcmp(path, "-") == 0 ? STDOUT_FILENO : open_as(path, owner, &o->made);
 	if (!o->path) {
 		rc = err_nomem(e);
+		goto out;
+	}
+	if (o->fd < 0 && errno == EEXIST) {
+		rc = err_set(e, ERR_CANNOT,
+			     "%s is not replaced: user %u, behind sudo, may not write it (name "
+			     "another file, or remove it)",
+			     path, (unsigned)owner->uid);
 		goto out;
 	}
 	if (o->fd < 0) {

@@ -129,6 +129,31 @@ if os.geteuid() == 0:
     tap.same(p.stdout.split(), ["54321", "54322", "54322"], "of a user that the machine does not know: in no group of ours")
     p = rec.run("-o", own + "/link.ige", "--", "true", SUDO_UID=NOBODY, SUDO_GID=NOBODY)
     tap.ok(p.returncode == 125 and not os.path.exists("/etc/ingero-must-not-be"), "a link planted by the user leads nowhere", p.stderr)
+    p = rec.run("-o", own + "/env.ige", "--", "env", SUDO_UID=NOBODY, SUDO_GID=NOBODY, SUDO_USER="x", SUDO_COMMAND="y", INGERO_TOKEN="t", INGERO_MCP_BEARER_TOKEN="t")
+    tap.none([line for line in p.stdout.splitlines() if line.startswith(("SUDO_", "INGERO_"))], "the command gets neither sudo's variables nor tokens")
+    theirs = rec.path("theirs.ige")
+    with open(theirs, "w", encoding="ascii") as f:
+        f.write("precious")
+    os.chmod(theirs, 0o600)
+    p = rec.run("-o", theirs, "--", "true", SUDO_UID=NOBODY, SUDO_GID=NOBODY)
+    with open(theirs, encoding="ascii") as f:
+        tap.ok(p.returncode != 0 and "not replaced" in p.stderr and f.read() == "precious" and os.stat(theirs).st_uid == 0, "a file of root's is neither replaced nor given away", f"{p.returncode} {p.stderr}")
+    mine = rec.path("mine.ige")
+    for turn in "made", "replaced":
+        p = rec.run("-o", mine, "--", "true", SUDO_UID=NOBODY, SUDO_GID=NOBODY)
+        tap.ok(p.returncode == 0 and os.stat(mine).st_uid == NOBODY, f"one of the user's is {turn} where only root may write", f"{p.returncode} {p.stderr}")
+    for name, status in (("theirs.igb", 3), ("new.igb", 0)):
+        packed = rec.path(name)
+        if status:
+            shutil.copyfile(theirs, packed)
+            os.chmod(packed, 0o600)
+        p = rec.run("--bundle", "-o", packed, mine, SUDO_UID=NOBODY, SUDO_GID=NOBODY)
+        tap.ok(p.returncode == status and os.stat(packed).st_uid == (0 if status else NOBODY), f"a bundle, {name}: status {status}", f"{p.returncode} {p.stderr}")
+    whose = rec.path("whose.ige")
+    shutil.copyfile(mine, whose)
+    os.chmod(whose, 0o600)
+    p = rec.run("--bundle", "-o", rec.path("leak.igb"), whose, SUDO_UID=NOBODY, SUDO_GID=NOBODY)
+    tap.ok(p.returncode == 3 and not os.path.exists(rec.path("leak.igb")), "a recording of root's is not given away as a bundle", f"{p.returncode} {p.stderr}")
 else:
     tap.skip("other users", "not root")
 busy.kill()
