@@ -21,7 +21,7 @@
 
 static struct values {
 	const char *addr, *tls_cert, *tls_key, *token_file;
-	bool no_tls;
+	bool no_tls, no_token;
 	struct cli_list allow_hosts;
 } values = { .addr = "127.0.0.1:8080" };
 
@@ -67,7 +67,8 @@ static void wait_for_signal(void)
 		poll(&end, 1, -1);
 }
 
-static int serve(struct serve_source *source, const char *token, struct err *e)
+/* printed: the token goes with the address, behind what a browser keeps to itself. */
+static int serve(struct serve_source *source, const char *token, bool printed, struct err *e)
 {
 	struct serve_api *api = serve_api_new(source, cli_version());
 	struct serve_listen_options listen = { .address = values.addr,
@@ -96,7 +97,8 @@ static int serve(struct serve_source *source, const char *token, struct err *e)
 		rc = serve_listen(&listener, &listen, serve_api_answer, api, e);
 	}
 	if (!rc) {
-		buf_printf(&url, "%s/\n", serve_listener_url(listener));
+		buf_printf(&url, "%s/%s%s\n", serve_listener_url(listener),
+			   printed ? "#token=" : "", printed ? token : "");
 		rc = cli_print(&url, e);
 	}
 	if (!rc)
@@ -113,6 +115,7 @@ int main(int argc, char **argv)
 	struct serve_source *source = NULL;
 	struct cli_operands operands;
 	char *token = NULL, *kept;
+	bool made = false;
 	struct err e = { 0 };
 	int status, rc;
 
@@ -126,12 +129,12 @@ int main(int argc, char **argv)
 	opt.row = operands.row;
 	opt.kept = kept = cli_kept_folder();
 	rc = cli_signals_catch(&e);
-	rc = rc ? rc : cli_token(&token, values.token_file, &e);
+	rc = rc ? rc : cli_serving_token(&token, values.token_file, values.no_token, &made, &e);
 	rc = rc ? rc : serve_source_open(&source, &opt, &e);
 	if (!rc) {
 		serve_confine(&(struct serve_confine){ .kept = kept });
 		serve_source_warm(source, warn);
-		rc = serve(source, token, &e);
+		rc = serve(source, token, made, &e);
 	}
 	status = rc ? cli_fail(&e) : CLI_EXIT_DONE;
 	serve_source_free(source);

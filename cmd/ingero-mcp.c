@@ -30,7 +30,7 @@
 
 static struct values {
 	const char *http, *tls_cert, *tls_key, *token_file;
-	bool no_tls;
+	bool no_tls, no_token;
 	struct cli_list allow_hosts;
 	struct cli_asking fleet;
 } values;
@@ -83,12 +83,20 @@ static void handle(void *ctx, const struct net_call *call, struct net_reply *rep
 	buf_puts(&reply->body, "the Model Context Protocol is at " MCP_PATH "\n");
 }
 
-static int serve_http(const struct serve_offer *offer, struct err *e)
+/* made: of this run alone, and printed. */
+struct http_token {
+	char *text;
+	bool made;
+};
+
+static int serve_http(const struct serve_offer *offer, const struct http_token *token,
+		      struct err *e)
 {
 	struct serve_listen_options opt = { .address = values.http,
 					    .tls_cert = values.tls_cert,
 					    .tls_key = values.tls_key,
 					    .no_tls = values.no_tls,
+					    .token = token->text,
 					    .hosts = values.allow_hosts.v,
 					    .nhosts = values.allow_hosts.n,
 					    .body_max = MCP_HTTP_BODY_MAX,
@@ -99,14 +107,12 @@ static int serve_http(const struct serve_offer *offer, struct err *e)
 	struct serve_listener *l = NULL;
 	struct mcp_http *h = NULL;
 	struct buf url = { 0 };
-	char *token = NULL;
-	int rc = cli_token(&token, values.token_file, e);
-
-	opt.token = token;
-	rc = rc ? rc : mcp_http_new(&h, offer, CALL_NS, e);
+	int rc = mcp_http_new(&h, offer, CALL_NS, e);
 	rc = rc ? rc : serve_listen(&l, &opt, handle, h, e);
 	if (!rc) {
 		buf_printf(&url, "%s%s\n", serve_listener_url(l), MCP_PATH);
+		if (token->made)
+			buf_printf(&url, "Authorization: Bearer %s\n", token->text);
 		rc = cli_print(&url, e);
 	}
 	while (!rc && !cli_signal_received())
@@ -114,7 +120,6 @@ static int serve_http(const struct serve_offer *offer, struct err *e)
 	buf_free(&url);
 	serve_listener_stop(l);
 	mcp_http_free(h);
-	free(token);
 	return rc;
 }
 
@@ -133,7 +138,7 @@ static int serve_stdio(const struct serve_offer *offer, struct err *e)
 static int check_options(struct err *e)
 {
 	if (!values.http && (values.tls_cert || values.tls_key || values.no_tls ||
-			     values.token_file || values.allow_hosts.n))
+			     values.no_token || values.token_file || values.allow_hosts.n))
 		return err_set(e, ERR_USAGE, "certificates, tokens and hosts are for --http");
 	if (!values.fleet.nodes.n && (values.fleet.token_file || values.fleet.ca_cert ||
 				      values.fleet.skew_ns || values.fleet.answers_max))
@@ -197,6 +202,7 @@ static int open_all(struct served *s, const struct cli_operands *operands, struc
 
 int main(int argc, char **argv)
 {
+	struct http_token token = { 0 };
 	struct served s = { 0 };
 	struct cli_operands operands;
 	struct err e = { 0 };
@@ -209,6 +215,10 @@ int main(int argc, char **argv)
 		return status;
 	rc = check_options(&e);
 	rc = rc ? rc : cli_signals_catch(&e);
+	/* Before there are other processes. */
+	if (!rc && values.http)
+		rc = cli_serving_token(&token.text, values.token_file, values.no_token, &token.made,
+				       &e);
 	rc = rc ? rc : open_all(&s, &operands, &e);
 	/* Over standard input it is the client's own program, which that has started. */
 	if (!rc && values.http)
@@ -218,12 +228,13 @@ int main(int argc, char **argv)
 	if (!rc && s.source)
 		serve_source_warm(s.source, warn);
 	if (!rc)
-		rc = values.http ? serve_http(serve_tools_offer(s.tools), &e)
+		rc = values.http ? serve_http(serve_tools_offer(s.tools), &token, &e)
 				 : serve_stdio(serve_tools_offer(s.tools), &e);
 	status = rc ? cli_fail(&e) : CLI_EXIT_DONE;
 	serve_tools_free(s.tools);
 	serve_source_free(s.source);
 	serve_checker_free(s.checker);
+	free(token.text);
 	free(s.nodes_token);
 	free(s.kept);
 	cli_list_free(&values.allow_hosts);

@@ -173,8 +173,8 @@ _ingero_correlate() {
 complete -F _ingero_correlate ingero-correlate
 
 _ingero_dashboard() {
-	_ingero_complete '--addr --tls-cert --tls-key --no-tls --allow-host --token-file -d --db -q --quiet -v
-		--verbose --color --progress -h --help --version' \
+	_ingero_complete '--addr --tls-cert --tls-key --no-tls --allow-host --token-file --no-token -d --db -q
+		--quiet -v --verbose --color --progress -h --help --version' \
 		'--addr ADDRESS
 		--tls-cert FILE
 		--tls-key FILE
@@ -261,9 +261,9 @@ _ingero_export() {
 complete -F _ingero_export ingero-export
 
 _ingero_mcp() {
-	_ingero_complete '--http --tls-cert --tls-key --no-tls --allow-host --token-file --nodes --nodes-token-file
-		--ca-cert --clock-skew-threshold --max-answers -d --db -q --quiet -v --verbose --color
-		--progress -h --help --version' \
+	_ingero_complete '--http --tls-cert --tls-key --no-tls --allow-host --token-file --no-token --nodes
+		--nodes-token-file --ca-cert --clock-skew-threshold --max-answers -d --db -q --quiet -v
+		--verbose --color --progress -h --help --version' \
 		'--http ADDRESS
 		--tls-cert FILE
 		--tls-key FILE

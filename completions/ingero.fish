@@ -155,7 +155,8 @@ complete -c ingero-dashboard -l tls-cert -d 'Certificate (PEM), with --tls-key [
 complete -c ingero-dashboard -l tls-key -d 'Its private key (PEM)' -r -F
 complete -c ingero-dashboard -l no-tls -d 'Plain HTTP'
 complete -c ingero-dashboard -l allow-host -d 'Answer also who calls it by these names [localhost and its address]' -x
-complete -c ingero-dashboard -l token-file -d 'Answer only who has the token in it [$INGERO_TOKEN, else everybody]' -r -F
+complete -c ingero-dashboard -l token-file -d 'Answer only who has the token in it [$INGERO_TOKEN, else one that is printed]' -r -F
+complete -c ingero-dashboard -l no-token -d 'Answer everybody who reaches it, every user of this machine too'
 complete -c ingero-dashboard -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
 complete -c ingero-dashboard -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-dashboard -s v -l verbose -d 'Say more; twice for everything'
@@ -251,7 +252,8 @@ complete -c ingero-mcp -l tls-cert -d 'Certificate (PEM), with --tls-key [one of
 complete -c ingero-mcp -l tls-key -d 'Its private key (PEM)' -r -F
 complete -c ingero-mcp -l no-tls -d 'Plain HTTP'
 complete -c ingero-mcp -l allow-host -d 'Answer also who calls it by these names [localhost and its address]' -x
-complete -c ingero-mcp -l token-file -d 'Answer only who has the token in it [$INGERO_TOKEN, else everybody]' -r -F
+complete -c ingero-mcp -l token-file -d 'Answer only who has the token in it [$INGERO_TOKEN, else one that is printed]' -r -F
+complete -c ingero-mcp -l no-token -d 'Answer everybody who reaches it, every user of this machine too'
 complete -c ingero-mcp -l nodes -d 'Dashboards that query_fleet asks' -x
 complete -c ingero-mcp -l nodes-token-file -d 'The token they want [none]' -r -F
 complete -c ingero-mcp -l ca-cert -d 'Ask them over TLS, and trust these certificates (PEM)' -r -F

@@ -18,15 +18,17 @@ ANY.check_hostname, ANY.verify_mode = False, ssl.CERT_NONE
 
 
 class Dashboard:
-    """Use with `with`. Plain HTTP on any port, unless tls."""
+    """Use with `with`. Plain HTTP on any port, unless tls; without a token, unless one is given, or token."""
 
-    def __init__(self, *args, tls=False, env=None):
-        self.p = subprocess.Popen([PROGRAM, "--addr", "127.0.0.1:0", *([] if tls else ["--no-tls"]), *args], stdin=subprocess.DEVNULL,
+    def __init__(self, *args, tls=False, token=False, env=None):
+        free = not token and "--token-file" not in args and "INGERO_TOKEN" not in (env or {}) and "INGERO_MCP_BEARER_TOKEN" not in (env or {})
+        self.p = subprocess.Popen([PROGRAM, "--addr", "127.0.0.1:0", *([] if tls else ["--no-tls"]), *(["--no-token"] if free else []), *args], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**ENV, **(env or {})})
         self.url = self.p.stdout.readline().strip()
         if not self.url:
             self.said = self.p.communicate()[1]
             return
+        self.url, _, self.token = self.url.partition("#token=")
         self.tls = tls
         self.port = int(self.url.rstrip("/").rsplit(":", 1)[1])
 

@@ -7,13 +7,15 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/io.h"
 
-#define TOKEN_MAX 4096 /* what a header can well carry */
+#define TOKEN_MAX   4096 /* what a header can well carry */
+#define TOKEN_BYTES 16	 /* of one that is made: 128 bits */
 
 /* The token in text, without blanks and line ends around it. */
 static int take(char **token, const char *text, const char *of, struct err *e)
@@ -61,16 +63,55 @@ int cli_token(char **token, const char *file, struct err *e)
 {
 	static const char *const names[] = { "INGERO_MCP_BEARER_TOKEN", "INGERO_TOKEN" };
 
+	int rc = 0;
+
 	*token = NULL;
 	if (file)
-		return from_file(token, file, e);
+		rc = from_file(token, file, e);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *text = getenv(names[i]);
+		char *text = getenv(names[i]);
 
-		if (text && *text)
-			return take(token, text, names[i], e);
+		if (!rc && !*token && text && *text)
+			rc = take(token, text, names[i], e);
+		/* Neither for children nor in /proc/PID/environ. */
+		if (text)
+			explicit_bzero(text, strlen(text));
+		unsetenv(names[i]);
 	}
-	return 0;
+	return rc;
+}
+
+static int make_token(char **token, struct err *e)
+{
+	unsigned char secret[TOKEN_BYTES];
+	struct buf text = { 0 };
+
+	if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
+		return err_sys(e, "cannot make a token");
+	for (size_t i = 0; i < sizeof(secret); i++)
+		buf_printf(&text, "%02x", secret[i]);
+	*token = text.failed ? NULL : strdup(buf_text(&text));
+	buf_free(&text);
+	return *token ? 0 : err_nomem(e);
+}
+
+int cli_serving_token(char **token, const char *file, bool none, bool *made, struct err *e)
+{
+	int rc;
+
+	*token = NULL;
+	*made = false;
+	if (none && file)
+		return err_set(e, ERR_USAGE, "--no-token or --token-file, not both");
+	rc = cli_token(token, file, e);
+	if (none) {
+		free(*token);
+		*token = NULL;
+	} else if (!rc && !*token) {
+		rc = make_token(token, e);
+		*made = !rc;
+	}
+	return rc;
 }
 
 /* Each thread would get a heap of its own, and each of those grow as large as the largest answer needs. */

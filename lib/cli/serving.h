@@ -10,8 +10,8 @@
 #include "lib/base/err.h"
 #include "lib/cli/options.h"
 
-/* Rows of an option table, for the members tls_cert, tls_key, token_file (const char *), no_tls (bool) and allow_hosts (list) of the
- * program's struct values. heading: the group. */
+/* Rows of an option table, for the members tls_cert, tls_key, token_file (const char *), no_tls, no_token (bool) and allow_hosts
+ * (list) of the program's struct values. heading: the group. */
 /* clang-format off */
 #define CLI_SERVING_OPTIONS(heading)                                                             \
 	{ .name = "tls-cert",                                                                    \
@@ -42,15 +42,24 @@
 	  .offset = offsetof(struct values, token_file),                                         \
 	  .arg = "FILE",                                                                         \
 	  .group = heading,                                                                      \
-	  .help = "Answer only who has the token in it [$INGERO_TOKEN, else everybody]" }
+	  .help = "Answer only who has the token in it [$INGERO_TOKEN, else one that is printed]" }, \
+	{ .name = "no-token",                                                                    \
+	  .type = CLI_FLAG,                                                                      \
+	  .offset = offsetof(struct values, no_token),                                           \
+	  .group = heading,                                                                      \
+	  .help = "Answer everybody who reaches it, every user of this machine too" }
 /* clang-format on */
 
 /*
  * The token in file, or without a file that of $INGERO_MCP_BEARER_TOKEN or else $INGERO_TOKEN; *token is the caller's, NULL when nobody
- * set one. ERR_CANNOT: the file is not there, or others may read it (its group may); ERR_USAGE: no token is in it, or one that no header
+ * set one. The variables are gone from the environment then: processes that are started have no use for them. ERR_CANNOT: the file is not there, or others may read it (its group may); ERR_USAGE: no token is in it, or one that no header
  * can carry.
  */
 int cli_token(char **token, const char *file, struct err *e);
+
+/* What a server wants of who asks: cli_token, else a new token for this run (*made). none: *token is NULL, everybody may ask; ERR_USAGE with
+ * a file. */
+int cli_serving_token(char **token, const char *file, bool none, bool *made, struct err *e);
 
 /* For a process whose threads take turns at work that needs much memory: what one gave back is there for the next. Before there are
  * threads. */

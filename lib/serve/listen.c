@@ -98,8 +98,19 @@ static void warn_of_others(const struct serve_listener *l)
 			: "whoever reaches it may ask, and can read along (no token, no TLS)";
 	struct buf line = { 0 };
 
-	if (!l->opt.warn || !missing || only_here(l->own))
+	if (!l->opt.warn || !missing)
 		return;
+	if (only_here(l->own)) {
+		if (l->opt.token)
+			return;
+		buf_printf(&line,
+			   "%s is open to every user and program of this machine: whoever asks "
+			   "reads the recordings (no token)",
+			   l->url);
+		l->opt.warn(buf_text(&line));
+		buf_free(&line);
+		return;
+	}
 	buf_printf(&line, "%s is open to other machines: %s", l->url, missing);
 	l->opt.warn(buf_text(&line));
 	buf_free(&line);

@@ -79,11 +79,11 @@ with tempfile.TemporaryDirectory(prefix="ingero-test.") as tmp:
     if not shutil.which("curl"):
         tap.skip("curl as the README has it", "optional: no curl here")
     else:
-        web = subprocess.Popen(["ingero-mcp", "--http", "127.0.0.1:0", "--no-tls", run], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        web = subprocess.Popen(["ingero-mcp", "--http", "127.0.0.1:0", "--no-tls", "--token-file", os.path.join(tmp, "token"), run], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         port = re.search(r":(\d+)/", web.stdout.readline())[1]
         for page, text in texts.items():
             line = re.search(r"^\s*(?:\$ )?(curl .*(?:\n  -d .*)?)$", text, re.M)[1].replace("\\e\n", "\\\n").replace(":8080/", f":{port}/")
-            p = subprocess.run(["sh", "-c", line], env=env, capture_output=True, text=True, timeout=PATIENCE)
+            p = subprocess.run(["sh", "-c", line], cwd=tmp, env=env, capture_output=True, text=True, timeout=PATIENCE)
             tells(f"{page}: curl", text_of(json.loads(p.stdout)) if p.stdout.startswith("{") else p.stdout + p.stderr)
         web.send_signal(signal.SIGINT)
         web.wait(PATIENCE)

@@ -62,7 +62,7 @@ with dashboard.Dashboard("-v", run, env=ENV) as board:
             tap.ok(status == 200 and b"ingero_chains" in text and faults > 0, "but copies that say what a recording that grows comes to", f"{status} {faults}")
     os.unlink(grows)
 
-    web = subprocess.Popen([MCP, "--http", "127.0.0.1:0", "--no-tls", "--nodes", nodes, run], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=ENV)
+    web = subprocess.Popen([MCP, "--http", "127.0.0.1:0", "--no-tls", "--no-token", "--nodes", nodes, run], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=ENV)
     port = int(web.stdout.readline().rsplit(":", 1)[1].split("/")[0])
 
     def call(name, **arguments):

@@ -196,7 +196,7 @@ tap.same((status, body), (200, b""), "HEAD")
 tap.same([d.ask("/api/v1/ops", headers={"Host": h})[0] for h in ("evil.example", "127.0.0.1.evil.example:80", "localhost", f"127.0.0.1:{d.port}")], [403, 403, 200, 200], "names it is called by")
 tap.same([d.sql("SELECT 1")[0], d.json("query", method="POST", body=b'{"sql":"SELECT 1"}', headers={"Origin": "http://evil.example"})[0]], [200, 403], "pages of others")
 tap.same(d.end(), 0, "ends when interrupted")
-tap.same(d.said, "", "and had nothing to complain about")
+tap.same([line for line in d.said.splitlines() if "open to every user" not in line], [], "and had nothing to complain about")
 
 # ---- TLS and a token ----
 

@@ -422,7 +422,10 @@ with tempfile.TemporaryDirectory() as tmp:
     open(empty, "wb").close()
     with open(other, "w", encoding="ascii") as f:
         f.write("kept, and no recording at all\n" * 9)
-    for program, args in (("ingero-mcp", []), ("ingero-dashboard", ["--no-tls", "--addr", ":0"])):
+    secret = os.path.join(tmp, "secret")
+    with open(secret, "w", encoding="ascii", opener=lambda path, flags: os.open(path, flags, 0o600)) as to:
+        to.write("a-token")
+    for program, args in (("ingero-mcp", []), ("ingero-dashboard", ["--no-tls", "--token-file", secret, "--addr", ":0"])):
         for path, why in ((cut, b"it ends inside a block"), (empty, b"is empty"), (other, b"is not an .ige file"), (run, None)):
             p = subprocess.Popen([os.path.join(tap.BIN, program), *args, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             what = f"{program} {os.path.basename(path)}"

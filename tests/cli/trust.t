@@ -5,7 +5,11 @@
 # damaged ones, of which an exit status must not say that all is well.
 
 import contextlib
+import http.client
+import json
 import os
+import re
+import signal
 import socket
 import stat
 import subprocess
@@ -82,6 +86,54 @@ def ask_replaced(kind, put, original):
 for kind, put in KINDS:
     for original in (run, archive):
         ask_replaced(kind, put, original)
+
+# ---- who may ask: an address of this machine is every user's ----
+
+MCP = os.path.join(tap.BIN, "ingero-mcp")
+TOLD = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+def statuses(board, token):
+    wanted = {"Authorization": f"Bearer {token}"}
+    return [board.ask(path, headers=h)[0] for path in ("/", "/api/v1/overview", "/metrics") for h in ({}, {"Authorization": "Bearer x"}, wanted)]
+
+
+GUARDED, OPEN = [200, 200, 200, 401, 401, 200, 401, 401, 200], [200] * 9
+with dashboard.Dashboard(run, token=True) as board, dashboard.Dashboard(run, token=True) as other:
+    tap.ok(re.fullmatch("[0-9a-f]{32}", board.token) and board.token != other.token, "a dashboard prints a token of this run with its address", f"{board.token} {other.token}")
+    tap.same(statuses(board, board.token), GUARDED, "and answers who has it; the page itself asks for it")
+    tap.same(statuses(board, other.token), GUARDED[:5] + [401] + GUARDED[6:8] + [401], "not who has another's")
+with dashboard.Dashboard(run, token=True, env={"INGERO_TOKEN": "a-token"}) as board:
+    tap.same((board.token, statuses(board, "a-token")), ("", GUARDED), "one that was set is not printed")
+    with open(f"/proc/{board.p.pid}/environ", "rb") as f:
+        tap.ok(b"a-token" not in f.read(), "and stands in its environment no longer")
+with dashboard.Dashboard(run, "--no-token") as board:
+    tap.same(statuses(board, "x"), OPEN, "--no-token: everybody is answered")
+tap.ok("open to every user" in board.said, "which is told", board.said)
+p = subprocess.run([dashboard.PROGRAM, "--no-token", "--token-file", run, run], capture_output=True, text=True, env=dashboard.ENV)
+tap.same((p.returncode, "not both" in p.stderr), (2, True), "--no-token with a token")
+
+
+def ask_mcp(*args, env=None):
+    """The token that is printed; statuses without one and with that or the other."""
+    with subprocess.Popen([MCP, "--http", ":0", "--no-tls", *args, run], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**dashboard.ENV, **(env or {})}) as p:
+        port = int(re.search(r":(\d+)/", p.stdout.readline())[1])
+        token = p.stdout.readline().strip().removeprefix("Authorization: Bearer ") if not args and not env else ""
+        found = []
+        for sent in "", token or "a-token":
+            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=BOUND)) as c:
+                c.request("POST", "/mcp", json.dumps(TOLD), {"Content-Type": "application/json", **({"Authorization": f"Bearer {sent}"} if sent else {})})
+                found.append(c.getresponse().status)
+        with open(f"/proc/{tap.children_of(p.pid)[0]}/environ", "rb") as f:
+            found.append(b"a-token" in f.read())
+        p.send_signal(signal.SIGINT)
+        p.communicate(timeout=BOUND)
+    return len(token), found
+
+
+tap.same(ask_mcp(), (32, [401, 200, False]), "ingero-mcp over HTTP prints one, too")
+tap.same(ask_mcp(env={"INGERO_TOKEN": "a-token"}), (0, [401, 200, False]), "or takes the one that is set, which its child does not get")
+tap.same(ask_mcp("--no-token"), (0, [200, 200, False]), "or none")
 
 # Of a program that reads once a pipe stays an input.
 pipe = path_of("pipe")

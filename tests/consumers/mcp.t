@@ -79,7 +79,7 @@ with served(SERVER, "--http", "0", "--plain", "1") as url:
 
 # Scenarios that want a server to ask its client, or to keep tasks, are none of ours: they are the suites' own fixtures and n/a.
 LEAST = {"2025-11-25": (24, 26), "2026-07-28": (27,)}
-for command, least in (([SERVER, "--http", "0"], LEAST), ([MCP, "--http", ":0", "--no-tls", RUN], {"2025-11-25": (8, 9), "2026-07-28": (11,)})):
+for command, least in (([SERVER, "--http", "0"], LEAST), ([MCP, "--http", ":0", "--no-tls", "--no-token", RUN], {"2025-11-25": (8, 9), "2026-07-28": (11,)})):
     name = os.path.basename(command[0])
     with served(*command) as url:
         for revision, passes in least.items():

@@ -19,7 +19,7 @@
 
 static struct values {
 	const char *addr, *tls_cert, *tls_key, *token_file;
-	bool no_tls;
+	bool no_tls, no_token; /* without a token it wants none */
 	struct cli_list allow_hosts;
 	int64_t timeout, threads, connections, streams;
 } values = { .addr = ":0", .threads = 8, .connections = 256 };

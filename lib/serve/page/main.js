@@ -146,7 +146,7 @@ wantToken((wrong) => new Promise((given) => {
 	const dialog = byId("login"), field = h("input", { type: "password", autofocus: true, "aria-label": "Token", autocomplete: "current-password" });
 
 	put(dialog, h("form", { method: "dialog", onsubmit: () => given(field.value.trim()) }, h("h2", {}, "Token"),
-		h("p", {}, wrong ? "That token is not right. " : "", "This server was started with a token (--token-file): whoever started it knows it."), h("div", { class: "row" }, field, h("button", { class: "primary" }, "Open"))));
+		h("p", {}, wrong ? "That token is not right. " : "", "This server wants its token: it printed an address with one when it started, or was given one (--token-file)."), h("div", { class: "row" }, field, h("button", { class: "primary" }, "Open"))));
 	dialog.addEventListener("cancel", () => given(null), { once: true });
 	if (!dialog.open)
 		dialog.showModal();
