@@ -9,8 +9,9 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#define SLICE_NS 100000000 /* how late a peer that left is noticed */
-#define LOOK_NS	 10000000  /* the same by who does not wait for it */
+#define SLICE_NS       100000000	   /* how late a peer that left is noticed */
+#define HALF_CLOSED_NS INT64_C(5000000000) /* for an answer to somebody who sends no more */
+#define LOOK_NS	       10000000		   /* the same by who does not wait for it */
 
 int64_t net_now(void)
 {
@@ -113,13 +114,22 @@ static bool over(const struct net_request *q)
 	return q->fd < 0 || atomic_load(&q->all->stopping);
 }
 
-static bool gone(const struct net_request *q)
+static bool gone(struct net_request *q)
 {
 	struct pollfd peer = { .fd = q->fd, .events = POLLRDHUP };
 
 	if (over(q))
 		return true;
-	return poll(&peer, 1, 0) > 0 && (peer.revents & (POLLRDHUP | POLLHUP | POLLERR));
+	if (poll(&peer, 1, 0) <= 0)
+		return false;
+	if (peer.revents & (POLLHUP | POLLERR))
+		return true;
+	if (!(peer.revents & POLLRDHUP))
+		return false;
+	/* It has closed its side alone, or both: which one shows only when something is sent. */
+	if (!q->half_ns)
+		q->half_ns = net_now();
+	return net_now() - q->half_ns >= HALF_CLOSED_NS;
 }
 
 /* Under the lock: until something changes, at most a slice. */

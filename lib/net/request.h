@@ -57,6 +57,7 @@ struct net_request {
 	int fd;		   /* -1: the connection is gone */
 	int64_t looked_ns; /* when it was looked whether the peer… */
 	bool left;	   /* …has left */
+	int64_t half_ns;   /* when it was found to send no more; 0: it may */
 	struct net_reply reply;
 	struct buf pieces;
 	size_t taken;	     /* of pieces */

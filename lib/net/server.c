@@ -123,6 +123,8 @@ static void connection(void *cls, struct MHD_Connection *m, void **socket_contex
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		*socket_context = net_watch_add(s->watch, net_coming_socket(m));
 		net_watch_until(s->watch, *socket_context, net_now() + s->all.timeout_ns);
+		/* Peers that say nothing, or little at a time, could hold all there are for as long as a request may take. */
+		net_watch_make_room(s->watch, s->opt.connections_max);
 	} else {
 		net_watch_end(s->watch, *socket_context);
 		*socket_context = NULL;
@@ -140,7 +142,10 @@ static void quiet(void *cls, const char *fmt, va_list ap)
 static int start(struct net_server *s, const struct addrinfo *at, struct err *e)
 {
 	const union MHD_DaemonInfo *info;
-	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_ALLOW_SUSPEND_RESUME |
+	/* With epoll a peer that has closed its own side alone is still answered; with poll libmicrohttpd ends it. */
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+			 (MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_YES ? MHD_USE_EPOLL
+										 : MHD_USE_POLL) |
 			 MHD_USE_ERROR_LOG | (at->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0);
 	struct MHD_OptionItem tls[] = {
 		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)NET_TLS_PRIORITIES },
@@ -160,7 +165,7 @@ static int start(struct net_server *s, const struct addrinfo *at, struct err *e)
 				     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED,
 				     completed, s, MHD_OPTION_NOTIFY_CONNECTION, connection, s,
 				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
-				     MHD_OPTION_CONNECTION_LIMIT, s->opt.connections_max,
+				     MHD_OPTION_CONNECTION_LIMIT, 2 * s->opt.connections_max,
 				     MHD_OPTION_CONNECTION_TIMEOUT, s->opt.timeout_s,
 				     MHD_OPTION_STRICT_FOR_CLIENT, s->opt.guard ? 1 : 0,
 				     MHD_OPTION_END);

@@ -30,10 +30,10 @@ struct net_cert;
 struct net_server_options {
 	const char *
 		address; /* "9464" and ":9464" are on this machine only; "0.0.0.0:9464", "[::]:9464"; port 0: any */
-	size_t body_max;	  /* of a request; 0: none may come */
-	unsigned connections_max; /* 0: 64 */
-	unsigned threads_max;	  /* handlers at the same time; 0: 1; more wait for their turn */
-	unsigned streams_max;	  /* of those, how many may stream; 0: all but one, at least one */
+	size_t body_max; /* of a request; 0: none may come */
+	unsigned connections_max; /* 0: 64; beyond it the oldest that waits for a request makes room for a new one */
+	unsigned threads_max; /* handlers at the same time; 0: 1; more wait for their turn */
+	unsigned streams_max; /* of those, how many may stream; 0: all but one, at least one */
 	unsigned timeout_s; /* for the head of a request to arrive, then for its body, and for any part of an answer to be taken; 0: 30 */
 	struct net_cert *
 		cert; /* TLS 1.3 with it (net/cert.h), for one server at a time; borrowed. NULL: plain HTTP */
@@ -53,7 +53,8 @@ struct net_call {
 const char *net_call_header(const struct net_call *call, const char *name);
 const char *net_call_query(const struct net_call *call, const char *name);
 
-/* Whether nobody waits for the answer any more: the peer has closed its side, or the server is being stopped. */
+/* Whether nobody waits for the answer any more: the connection is broken, the peer closed its side some seconds ago (who did so right
+ * behind the request may still read), or the server is being stopped. */
 bool net_call_gone(const struct net_call *call);
 /* Sleeps so long, less when nobody waits any more; then true. */
 bool net_call_wait(const struct net_call *call, uint64_t ns);

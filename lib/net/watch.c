@@ -17,27 +17,35 @@ struct net_watched {
 	struct net_watched *next, **back;
 	int fd;
 	int64_t until_ns;
+	bool closing; /* shut down by us; its owner is yet to notice */
 };
 
 struct net_watch {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	pthread_t thread;
-	struct net_watched *first;
+	struct net_watched *first; /* the newest */
+	unsigned open;		   /* of those, how many are not closing */
 	bool over;
 };
+
+/* Under the lock. */
+static void cut_off(struct net_watch *w, struct net_watched *c)
+{
+	shutdown(c->fd, SHUT_RDWR);
+	c->until_ns = INT64_MAX;
+	w->open -= !c->closing;
+	c->closing = true;
+}
 
 /* Under the lock. */
 static void look(struct net_watch *w)
 {
 	int64_t now = net_now();
 
-	for (struct net_watched *c = w->first; c; c = c->next) {
-		if (c->until_ns > now)
-			continue;
-		shutdown(c->fd, SHUT_RDWR);
-		c->until_ns = INT64_MAX;
-	}
+	for (struct net_watched *c = w->first; c; c = c->next)
+		if (c->until_ns <= now)
+			cut_off(w, c);
 }
 
 static void *watching(void *arg)
@@ -102,8 +110,22 @@ struct net_watched *net_watch_add(struct net_watch *w, int fd)
 	else
 		pthread_cond_signal(&w->changed);
 	w->first = c;
+	w->open++;
 	pthread_mutex_unlock(&w->lock);
 	return c;
+}
+
+void net_watch_make_room(struct net_watch *w, unsigned most)
+{
+	struct net_watched *oldest = NULL;
+
+	pthread_mutex_lock(&w->lock);
+	for (struct net_watched *c = w->first; w->open > most && c; c = c->next)
+		if (c->until_ns != INT64_MAX)
+			oldest = c;
+	if (oldest)
+		cut_off(w, oldest);
+	pthread_mutex_unlock(&w->lock);
 }
 
 void net_watch_until(struct net_watch *w, struct net_watched *c, int64_t until_ns)
@@ -111,7 +133,8 @@ void net_watch_until(struct net_watch *w, struct net_watched *c, int64_t until_n
 	if (!c)
 		return;
 	pthread_mutex_lock(&w->lock);
-	c->until_ns = until_ns;
+	if (!c->closing)
+		c->until_ns = until_ns;
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -123,6 +146,7 @@ void net_watch_end(struct net_watch *w, struct net_watched *c)
 	*c->back = c->next;
 	if (c->next)
 		c->next->back = c->back;
+	w->open -= !c->closing;
 	pthread_mutex_unlock(&w->lock);
 	free(c);
 }
