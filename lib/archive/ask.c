@@ -320,6 +320,7 @@ int archive_ask_run(struct archive_ask *q, const char *sql, struct archive_answe
 	rc = prepare(q, &s, sql, e);
 	rc = rc ? rc : run(q, s, answer, asked, e);
 	sqlite3_finalize(s);
+	asked->memory_bytes = archive_memory_most();
 	asked->partial = !rc && archive_ask_partial(q);
 	archive_memory_allow(0);
 	return rc;

@@ -47,8 +47,9 @@ struct archive_answer {
 };
 
 struct archive_asked {
-	uint64_t rows;	/* given out */
-	bool truncated; /* there are more */
+	uint64_t rows;	       /* given out */
+	bool truncated;	       /* there are more */
+	uint64_t memory_bytes; /* the most it took of SQLite, where that is limited */
 	bool partial; /* they are of an archive that is not of a whole recording: see archive_ask_partial */
 };
 

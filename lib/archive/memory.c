@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 static sqlite3_mem_methods theirs;
-static _Thread_local int64_t allowed, held; /* allowed 0: anything */
+static _Thread_local int64_t allowed, held, most; /* allowed 0: anything */
 
 static bool may(int64_t more)
 {
@@ -18,6 +18,8 @@ static void took(void *p, int sign)
 {
 	if (allowed && p)
 		held += sign * (int64_t)theirs.xSize(p);
+	if (held > most)
+		most = held;
 }
 
 static void *take(int n)
@@ -69,5 +71,10 @@ void archive_memory_watch(void)
 void archive_memory_allow(uint64_t bytes)
 {
 	allowed = bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX;
-	held = 0;
+	held = most = 0;
+}
+
+uint64_t archive_memory_most(void)
+{
+	return (uint64_t)most;
 }

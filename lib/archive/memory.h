@@ -14,4 +14,7 @@ void archive_memory_watch(void);
 /* From here on this thread gets no more than so many bytes beyond what it has, of SQLite; 0: as many as there are. */
 void archive_memory_allow(uint64_t bytes);
 
+/* The most that this thread held at a time since then. */
+uint64_t archive_memory_most(void);
+
 #endif

@@ -287,6 +287,7 @@ static int wait_a_little(struct held_shelf *s, struct held *h, const struct serv
 int held_take(struct held_shelf *s, const struct held_want *want, const struct serve_asker *asker,
 	      struct held **out, struct err *e)
 {
+	int64_t ready_ns = 0; /* since when it only waits for others */
 	int rc = 0;
 
 	*out = NULL;
@@ -302,7 +303,14 @@ int held_take(struct held_shelf *s, const struct held_want *want, const struct s
 			h->used = ++s->uses;
 			*out = h;
 		} else {
-			rc = wait_a_little(s, h, asker, e);
+			if (h->ready && !ready_ns)
+				ready_ns = held_now_ns();
+			if (ready_ns && want->wait_ns &&
+			    held_now_ns() - ready_ns >= (int64_t)want->wait_ns)
+				rc = err_set(e, ERR_LIMIT,
+					     "others are being answered, for longer than this "
+					     "question may wait: ask again in a while");
+			rc = rc ? rc : wait_a_little(s, h, asker, e);
 		}
 	}
 	pthread_mutex_unlock(&s->lock);

@@ -29,7 +29,8 @@ struct held_want {
 	held_make *make;
 	void *ctx;
 	void (*free)(void *value);
-	bool grows; /* it still does: an older answer of it will do */
+	bool grows;	  /* it still does: an older answer of it will do */
+	uint64_t wait_ns; /* for the answer while others have it; 0: as long as they do */
 };
 
 /* most: answers kept that nobody uses. NULL: out of memory. */
@@ -38,7 +39,8 @@ struct held_shelf *held_shelf_new(unsigned most);
 void held_shelf_free(struct held_shelf *s);
 
 /* The answer, which is the caller's alone until held_give. Of what still grows, an older one as well: not older than a second, or
- * than four times what it took to work out. ERR_INTERRUPTED: the asker gave up; otherwise as make says. asker may be NULL. */
+ * than four times what it took to work out. ERR_INTERRUPTED: the asker gave up; ERR_LIMIT: others had it
+ * for longer than wait_ns; otherwise as make says. asker may be NULL. */
 int held_take(struct held_shelf *s, const struct held_want *want, const struct serve_asker *asker,
 	      struct held **out, struct err *e);
 void *held_value(const struct held *h);

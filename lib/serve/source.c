@@ -20,6 +20,8 @@
 
 #define KEPT	 12 /* answers; the largest take some ten MiB each */
 #define ARCHIVES 1
+#define SQL_WAIT_NS \
+	UINT64_C(15000000000) /* for others: one connection answers all, each for up to 30 s */
 
 static bool is_database(const char *path)
 {
@@ -109,7 +111,8 @@ int source_take(struct serve_source *s, struct held_shelf *shelf, const char *qu
 						.grows = st.grows,
 						.make = make,
 						.ctx = ctx,
-						.free = release };
+						.free = release,
+						.wait_ns = shelf == s->archives ? SQL_WAIT_NS : 0 };
 
 		rc = held_take(shelf, &want, asker, out, e);
 	}

@@ -15,6 +15,8 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 sys.path.insert(0, "tests")
 import dashboard  # noqa: E402
@@ -134,6 +136,31 @@ def ask_mcp(*args, env=None):
 tap.same(ask_mcp(), (32, [401, 200, False]), "ingero-mcp over HTTP prints one, too")
 tap.same(ask_mcp(env={"INGERO_TOKEN": "a-token"}), (0, [401, 200, False]), "or takes the one that is set, which its child does not get")
 tap.same(ask_mcp("--no-token"), (0, [200, 200, False]), "or none")
+
+# ---- memory that a question took is given back ----
+
+SORT = """WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 2000000)
+SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY x * 7919 % 2000003) AS r, x, x || 'some text that is not short' AS t FROM c) WHERE t > ''"""
+
+
+def resident_mb(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        return int(re.search(r"VmRSS:\s+(\d+)", f.read())[1]) / 1024
+
+
+with dashboard.Dashboard(run) as board:
+    board.sql("SELECT count(*) FROM events")
+    before = resident_mb(board.p.pid)
+    asked = []
+    askers = [threading.Thread(target=lambda: asked.append(board.sql(SORT)[0])) for _ in range(3)]
+    for asker in askers:
+        asker.start()
+    most = before
+    while any(asker.is_alive() for asker in askers):
+        most = max(most, resident_mb(board.p.pid))
+        time.sleep(0.02)
+    after = resident_mb(board.p.pid)
+    tap.ok(most > before + 50 and after < before + 64, "of large sorts nothing stays", f"{asked}: {before:.0f} MB, {most:.0f}, {after:.0f}")
 
 # Of a program that reads once a pipe stays an input.
 pipe = path_of("pipe")

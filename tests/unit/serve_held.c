@@ -82,6 +82,29 @@ static void begin(struct asker *a, struct held_shelf *shelf, unsigned slow)
 		step();
 }
 
+/* One has the answer and keeps it. */
+static void test_wait(void)
+{
+	struct held_shelf *shelf = held_shelf_new(4);
+	const struct held_want want = { .question = "q",
+					.state = "s",
+					.thing = "t",
+					.make = make,
+					.free = free,
+					.wait_ns = 100000000 };
+	struct held *h = NULL, *other = NULL;
+	struct err e = { 0 };
+
+	atomic_store(&allowed, 1);
+	is_int(held_take(shelf, &want, NULL, &h, &e), 0, "one has it");
+	is_int(held_take(shelf, &want, NULL, &other, &e), ERR_LIMIT, "others wait so long");
+	ok(!other, "and do not get it");
+	held_give(shelf, h);
+	is_int(held_take(shelf, &want, NULL, &other, &e), 0, "until it is given back");
+	held_give(shelf, other);
+	held_shelf_free(shelf);
+}
+
 int main(void)
 {
 	struct held_shelf *shelf = held_shelf_new(4);
@@ -117,5 +140,6 @@ int main(void)
 	ok(first.rc == ERR_INTERRUPTED && third.rc == ERR_INTERRUPTED && !atomic_load(&allowed),
 	   "when nobody wants it any more it is let go");
 	held_shelf_free(shelf);
+	test_wait();
 	return tap_done();
 }
