@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/csvcell.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
@@ -108,30 +109,13 @@ static void json_row(struct answer *a, const struct archive_value *values, unsig
 
 /* ---- CSV ---- */
 
-static void csv_text(struct answer *a, struct bytes text)
-{
-	bool quote = text.n == 0;
-
-	for (size_t i = 0; i < text.n; i++)
-		quote |= strchr("\",\r\n", text.p[i]) != NULL;
-	if (quote)
-		buf_putc(&a->out, '"');
-	for (size_t i = 0; i < text.n; i++) {
-		if (text.p[i] == '"')
-			buf_putc(&a->out, '"');
-		buf_putc(&a->out, text.p[i]);
-	}
-	if (quote)
-		buf_putc(&a->out, '"');
-}
-
 static void csv_row(struct answer *a, const struct archive_value *values, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (i)
 			buf_putc(&a->out, ',');
 		if (values[i].type == ARCHIVE_TEXT)
-			csv_text(a, values[i].bytes);
+			csv_cell(&a->out, values[i].bytes, true);
 		else if (values[i].type == ARCHIVE_INTEGER)
 			buf_printf(&a->out, "%" PRId64, values[i].integer);
 		else if (values[i].type == ARCHIVE_REAL)
@@ -232,7 +216,7 @@ static int on_columns(struct archive_answer *taker, const char *const *names, un
 		if (a->form == ANSWER_CSV) {
 			if (i)
 				buf_putc(&a->out, ',');
-			csv_text(a, bytes_of(names[i]));
+			csv_cell(&a->out, bytes_of(names[i]), true);
 		} else {
 			struct cell cell = { a->texts.n, false };
 

@@ -84,11 +84,8 @@ void human_safe(struct buf *out, struct bytes text)
 
 	while (i < text.n) {
 		size_t len = utf8_length(p + i, text.n - i);
-		/* C1 controls (U+0080..U+009F) drive terminals as ESC does. */
-		bool control = len == 1 ? p[i] < 0x20 || p[i] == 0x7f
-					: len == 2 && p[i] == 0xc2 && p[i + 1] < 0xa0;
 
-		if (!len || control)
+		if (!len || !utf8_is_seen(p + i, len))
 			buf_putc(out, '?');
 		else
 			buf_add(out, p + i, len);

@@ -11,6 +11,7 @@
 
 #include <jv.h>
 
+#include "lib/base/jsonw.h"
 #include "lib/base/nomem.h"
 
 _Static_assert(sizeof(jv) <= sizeof(((struct json *)0)->jv_), "a jv must fit into struct json");
@@ -212,6 +213,7 @@ void json_dump(struct buf *out, struct json v, int flags)
 		       (flags & JSON_DUMP_SORTED ? JV_PRINT_SORTED : 0);
 	jv text = jv_dump_string(jv_copy(of(v)), jv_flags);
 
-	buf_add(out, jv_string_value(text), (size_t)jv_string_length_bytes(jv_copy(text)));
+	jsonw_put_seen(out, (struct bytes){ jv_string_value(text),
+					    (size_t)jv_string_length_bytes(jv_copy(text)) });
 	jv_free(text);
 }

@@ -86,6 +86,32 @@ void jsonw_array_end(struct jsonw *w)
 	close_level(w, ']');
 }
 
+/* The same text to who reads it, and nothing to a terminal that JSON is printed on. */
+static void escaped(struct buf *out, uint32_t c)
+{
+	if (c < 0x10000)
+		buf_printf(out, "\\u%04x", c);
+	else
+		buf_printf(out, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
+			   0xdc00 + ((c - 0x10000) & 0x3ff));
+}
+
+void jsonw_put_seen(struct buf *out, struct bytes json)
+{
+	const unsigned char *p = (const unsigned char *)json.p;
+	size_t plain = 0;
+
+	for (size_t i = 0, n; i < json.n; i += n ? n : 1) {
+		n = p[i] < 0x7f ? 1 : utf8_length(p + i, json.n - i);
+		if (!n || p[i] < 0x7f || utf8_is_seen(p + i, n))
+			continue;
+		buf_add(out, p + plain, i - plain);
+		escaped(out, utf8_character(p + i, n));
+		plain = i + n;
+	}
+	buf_add(out, p + plain, json.n - plain);
+}
+
 static void quoted(struct buf *out, struct bytes text)
 {
 	const unsigned char *p = (const unsigned char *)text.p;
@@ -94,7 +120,9 @@ static void quoted(struct buf *out, struct bytes text)
 	buf_putc(out, '"');
 	while (i < text.n) {
 		size_t len = utf8_length(p + i, text.n - i);
-		bool special = !len || p[i] < 0x20 || p[i] == '"' || p[i] == '\\' || p[i] == 0x7f;
+		bool hidden = len > 1 && !utf8_is_seen(p + i, len);
+		bool special = !len || hidden || p[i] < 0x20 || p[i] == '"' || p[i] == '\\' ||
+			       p[i] == 0x7f;
 
 		if (!special) {
 			i += len;
@@ -103,6 +131,8 @@ static void quoted(struct buf *out, struct bytes text)
 		buf_add(out, p + plain, i - plain);
 		if (!len)
 			buf_puts(out, "\xef\xbf\xbd");
+		else if (hidden)
+			escaped(out, utf8_character(p + i, len));
 		else if (p[i] == '"' || p[i] == '\\')
 			buf_printf(out, "\\%c", p[i]);
 		else if (p[i] == '\n')
@@ -111,7 +141,7 @@ static void quoted(struct buf *out, struct bytes text)
 			buf_puts(out, "\\t");
 		else
 			buf_printf(out, "\\u%04x", p[i]);
-		plain = ++i;
+		plain = i += len ? len : 1;
 	}
 	buf_add(out, p + plain, text.n - plain);
 	buf_putc(out, '"');
@@ -197,7 +227,7 @@ void jsonw_null(struct jsonw *w)
 void jsonw_raw(struct jsonw *w, struct bytes json)
 {
 	before(w);
-	buf_add(w->out, json.p, json.n);
+	jsonw_put_seen(w->out, json);
 }
 
 void jsonw_key_object(struct jsonw *w, const char *key)

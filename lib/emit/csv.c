@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/csvcell.h"
 #include "lib/base/timetext.h"
 #include "lib/emit/format.h"
 #include "lib/emit/notes.h"
@@ -34,22 +35,11 @@ static void *open_rows(const struct emit *em)
 	return c;
 }
 
-/* The next cell; quoted where it has to be. */
+/* The next cell. */
 static void cell(struct buf *out, struct bytes text)
 {
-	bool quoted = false;
-
-	for (size_t i = 0; i < text.n && !quoted; i++)
-		quoted = memchr(",\"\r\n", text.p[i], 4);
-	if (quoted)
-		buf_putc(out, '"');
-	for (size_t i = 0; i < text.n; i++) {
-		if (text.p[i] == '"')
-			buf_putc(out, '"');
-		if (text.p[i])
-			buf_putc(out, text.p[i]);
-	}
-	buf_puts(out, quoted ? "\"," : ",");
+	csv_cell(out, text, false);
+	buf_putc(out, ',');
 }
 
 static void name(struct buf *out, const struct world *w, uint32_t string)

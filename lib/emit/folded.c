@@ -5,19 +5,21 @@
  */
 #include <inttypes.h>
 
+#include "lib/base/human.h"
 #include "lib/emit/profile_format.h"
 
 /* A semicolon or line end within a name would be read as the end of its frame. */
 static void frame(struct buf *out, const struct world *w, const struct profile_frame *f,
 		  struct buf *text)
 {
+	size_t from = out->n;
+
 	buf_reset(text);
 	profile_frame_text(text, w, f);
-	for (size_t i = 0; i < text->n; i++) {
-		char c = text->p[i];
-
-		buf_putc(out, c == ';' ? ':' : (unsigned char)c < ' ' ? '?' : c);
-	}
+	human_safe(out, buf_bytes(text));
+	for (size_t i = from; i < out->n; i++)
+		if (out->p[i] == ';')
+			out->p[i] = ':';
 	out->failed |= text->failed;
 }
 

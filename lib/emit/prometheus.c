@@ -19,11 +19,11 @@ static void label(struct buf *out, const char *key, struct bytes text, bool firs
 		const unsigned char *at = (const unsigned char *)text.p + i;
 
 		n = utf8_length(at, text.n - i);
-		if (!n) {
-			utf8_put(out, 0xfffd);
-			n = 1;
-		} else if (*at == '\n') {
+		if (n && *at == '\n') {
 			buf_puts(out, "\\n");
+		} else if (!n || !utf8_is_seen(at, n)) {
+			utf8_put(out, 0xfffd);
+			n = n ? n : 1;
 		} else if (*at == '"' || *at == '\\') {
 			buf_putc(out, '\\');
 			buf_putc(out, (char)*at);

@@ -1,35 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges of characters, as Unicode has them: general category Cf, and what else is drawn as nothing. */
+/* Which characters are seen is base/utf8.c's. */
 #include "lib/serve/clean.h"
 
 #include "lib/base/utf8.h"
-
-static uint32_t character(const unsigned char *p, size_t n)
-{
-	uint32_t c = n == 1 ? p[0] : p[0] & (0xffu >> (n + 1));
-
-	for (size_t i = 1; i < n; i++)
-		c = c << 6 | (p[i] & 0x3f);
-	return c;
-}
-
-static bool unseen(uint32_t c)
-{
-	static const uint32_t ranges[][2] = {
-		{ 0xad, 0xad },	      { 0x34f, 0x34f },	    { 0x600, 0x605 },
-		{ 0x61c, 0x61c },     { 0x6dd, 0x6dd },	    { 0x70f, 0x70f },
-		{ 0x115f, 0x1160 },   { 0x17b4, 0x17b5 },   { 0x180b, 0x180f },
-		{ 0x200b, 0x200f },   { 0x202a, 0x202e },   { 0x2060, 0x206f },
-		{ 0x3164, 0x3164 },   { 0xfe00, 0xfe0f },   { 0xfeff, 0xfeff },
-		{ 0xffa0, 0xffa0 },   { 0xfff0, 0xfffb },   { 0x1bca0, 0x1bca3 },
-		{ 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
-	};
-
-	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-		if (c >= ranges[i][0] && c <= ranges[i][1])
-			return true;
-	return false;
-}
 
 void clean_text(struct buf *out, struct bytes text, size_t max)
 {
@@ -38,16 +11,15 @@ void clean_text(struct buf *out, struct bytes text, size_t max)
 
 	for (size_t i = 0; i < text.n;) {
 		size_t n = utf8_length(p + i, text.n - i);
-		uint32_t c = n ? character(p + i, n) : 0;
+		uint32_t c = n ? utf8_character(p + i, n) : 0;
 
 		if (n && out->n - from + n > max) {
 			buf_puts(out, "\xe2\x80\xa6");
 			return;
 		}
-		/* Controls of both tables, and the two that end lines and paragraphs. */
-		if (n && (c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029))
+		if (n && (utf8_is_control(c) || c == 0x2028 || c == 0x2029))
 			buf_putc(out, ' ');
-		else if (n && !unseen(c))
+		else if (n && !utf8_is_unseen(c))
 			buf_add(out, text.p + i, n);
 		i += n ? n : 1;
 	}

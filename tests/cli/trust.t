@@ -5,6 +5,7 @@
 # damaged ones, of which an exit status must not say that all is well.
 
 import contextlib
+import csv
 import http.client
 import json
 import os
@@ -170,6 +171,34 @@ with subprocess.Popen([STAT, "--json", pipe], stdout=subprocess.PIPE, stderr=sub
         g.write(f.read())
     out = reader.communicate(timeout=BOUND)
     tap.ok(reader.returncode == 0 and b'"ops"' in out[0], "a FIFO on the command line is read", str(out)[-300:])
+
+# ---- names that do something where they are printed ----
+
+NAME = b"=ev\x1b[31m\xc2\x9b\xe2\x80\xae\xffl"
+MADE = "SELECT '=ev' || char(27) || char(155) || char(8238) AS name FROM nodes"
+HARM = {"ESC": b"\x1b", "C1": b"\xc2\x9b", "bidi": b"\xe2\x80\xae"}
+evil = path_of("evil.ige")
+subprocess.run([DEMO, "incident", "-q", "--duration", "2s", "-n", NAME, "-o", evil], check=True)
+harmful = []
+for name, argv in {
+    "stat": ("stat", evil), "stat --json": ("stat", "--json", evil), "explain": ("explain", evil), "query": ("query", evil, MADE),
+    "query --csv": ("query", "--csv", evil, MADE), "query --json": ("query", "--json", evil, MADE),
+    **{"export -f " + f: ("export", "-f", f, evil) for f in ("csv", "text", "json", "folded", "speedscope", "chrome", "prometheus", "html")},
+}.items():
+    p = subprocess.run([os.path.join(tap.BIN, "ingero-" + argv[0]), *argv[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=6 * BOUND)
+    out = p.stdout + p.stderr
+    harmful += [f"{name}: {what}" for what, text in HARM.items() if text in out]
+    try:
+        out.decode()
+    except UnicodeDecodeError:
+        harmful.append(f"{name}: no UTF-8")
+    if p.returncode:
+        harmful.append(f"{name}: {p.stderr}")
+    if "csv" in name:
+        cells = [cell for row in csv.reader(out.decode(errors="replace").splitlines()) for cell in row]
+        if not any("=ev" in cell for cell in cells) or any(cell.startswith("=") for cell in cells):
+            harmful.append(f"{name}: a formula")
+tap.none(harmful, "a name with controls, a turn of direction and bytes that are no text is a name in every output")
 
 # ---- recordings that are cut or damaged: every program says so ----
 
