@@ -10,6 +10,7 @@
 #include "lib/ask/call.h"
 #include "lib/ask/chosen.h"
 #include "lib/ask/diff.h"
+#include "lib/ask/process_ops.h"
 #include "lib/ask/story.h"
 #include "lib/base/buf.h"
 #include "lib/cli/exit.h"
@@ -170,8 +171,8 @@ static void say_asleep(struct ask_story *story, const struct record *r)
 	buf_free(&line);
 }
 
-static int read_all(struct ask_story *story, struct input *in, const struct select *sel,
-		    const struct world *w, struct err *e)
+static int read_all(struct ask_story *story, struct process_ops *ops, struct input *in,
+		    const struct select *sel, const struct world *w, struct err *e)
 {
 	struct event_stream *s = input_stream(in);
 	struct cli_progress progress;
@@ -190,6 +191,8 @@ static int read_all(struct ask_story *story, struct input *in, const struct sele
 		rc = sel->resolved ? select_cut_item(&cut, sel, w, &item, &left, e) : 0;
 		if (rc >= 0 && left)
 			rc = ask_story_item(story, &item, e);
+		if (rc >= 0 && left && ops)
+			rc = process_ops_item(ops, &item, e);
 		if (rc < 0)
 			break;
 		if (left && item.kind == STREAM_RECORD && item.record->kind == RECORD_ASLEEP &&
@@ -202,8 +205,8 @@ static int read_all(struct ask_story *story, struct input *in, const struct sele
 	return rc;
 }
 
-static int report(const struct story *told, const struct input *in, const struct select *asked,
-		  int *status, struct err *e)
+static int report(const struct story *told, struct process_ops *ops, const struct input *in,
+		  const struct select *asked, int *status, struct err *e)
 {
 	const struct chain_list *list = &told->chains->list;
 	struct buf notes = { 0 }, details = { 0 }, out = { 0 };
@@ -211,6 +214,7 @@ static int report(const struct story *told, const struct input *in, const struct
 	struct report r = serve_report(told, partial, buf_text(&notes));
 	int rc;
 
+	r.operations = ops ? process_ops_end(ops) : NULL;
 	r.growing = input_report(in).growing;
 	r.columns = cli_columns(STDOUT_FILENO);
 	r.top = (unsigned)values.top;
@@ -455,6 +459,7 @@ static int explain(const struct cli_operands *operands, const struct select *ask
 {
 	struct world *w = world_new();
 	struct ask_story *story = w ? ask_story_new(w, true) : NULL;
+	struct process_ops *ops = w && values.per_process ? process_ops_new(w) : NULL;
 	struct select_words words = window();
 	struct ask_chosen by = chosen();
 	struct select sel = { .calls = true };
@@ -462,7 +467,9 @@ static int explain(const struct cli_operands *operands, const struct select *ask
 	struct story told;
 	struct err e = { 0 };
 	int64_t began_ns = 0;
-	int status = CLI_EXIT_DONE, rc = story ? select_words(&sel, &words, &e) : err_nomem(&e);
+	int status = CLI_EXIT_DONE, rc = story && (ops || !values.per_process)
+						 ? select_words(&sel, &words, &e)
+						 : err_nomem(&e);
 
 	cli_signals_let_first_pass(STDIN_FILENO);
 	cli_phase(&began_ns, "");
@@ -470,7 +477,7 @@ static int explain(const struct cli_operands *operands, const struct select *ask
 		rc = input_open_within(&in, w, (const char *const *)operands->v,
 				       (unsigned)operands->n, &sel, &e);
 	if (!rc)
-		rc = read_all(story, in, &sel, w, &e);
+		rc = read_all(story, ops, in, &sel, w, &e);
 	/* A newer version ends the reading; what came before it is still worth telling. */
 	if (rc == ERR_TOO_NEW) {
 		cli_error("%s", e.text);
@@ -483,12 +490,13 @@ static int explain(const struct cli_operands *operands, const struct select *ask
 	if (!rc)
 		rc = ask_choose(&told.chains->list, &by, &e);
 	if (!rc)
-		rc = report(&told, in, asked, &status, &e);
+		rc = report(&told, ops, in, asked, &status, &e);
 	cli_phase(&began_ns, "reported");
 	if (rc)
 		status = cli_fail(&e);
 	input_free(in);
 	ask_story_free(story);
+	process_ops_free(ops);
 	world_free(w);
 	select_free(&sel);
 	return status;

@@ -254,6 +254,7 @@ static void fill_finding(const struct cause *c, const struct fact *f,
 		timeline_add_system(c, f->process, f->node, to);
 	for (unsigned i = 0; i < f->nmoments; i++)
 		timeline_add_moment(c, &f->moments[i], to);
+	finding_sort_moments(to);
 	without_fill_fact(c, f, to);
 	details_fill_coverage(c, to);
 	to->coverage.upper_bound = f->upper_bound;

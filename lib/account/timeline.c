@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The worst intervals and calls of a loss in order of time, headed by how busy the node was.
+ * The worst intervals and calls of a loss in order of their starts, headed by how busy the node was.
  */
 #include "lib/account/timeline.h"
 
@@ -168,5 +168,6 @@ void timeline_fill_loss(const struct loss_view *f, const struct detector *d, str
 							   .text = buf_text(&text) },
 				    to);
 	}
+	finding_sort_moments(to);
 	buf_free(&text);
 }

@@ -39,6 +39,17 @@ struct ask_chains_run *ask_chains_new(struct world *w, const struct cause_option
 	return run;
 }
 
+/* A library whose calls are recorded. */
+static bool is_cuda_layer(struct bytes layer)
+{
+	static const char *const layers[] = { "runtime", "driver", "nccl" };
+
+	for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]); i++)
+		if (bytes_equal(layer, bytes_of(layers[i])))
+			return true;
+	return false;
+}
+
 int ask_chains_fact(struct ask_chains *a, const struct world *w, const struct record *r,
 		    struct err *e)
 {
@@ -68,6 +79,8 @@ int ask_chains_fact(struct ask_chains *a, const struct world *w, const struct re
 			a->end_ns = r->u.OPEN.time_ns;
 		return 0;
 	case RECORD_COVERAGE:
+		a->coverage = true;
+		a->library_seen |= is_cuda_layer(r->u.COVERAGE.layer);
 		on = world_get_node(w, r->u.COVERAGE.node);
 		return missing_record(&a->missing, r,
 				      on ? world_text(w, on->name) : (struct bytes){ 0 })

@@ -20,6 +20,8 @@ struct ask_chains {
 	bool found_analyzed; /* the stream carried its analysis */
 	bool asleep;	     /* a record says that a thread sleeps */
 	bool unfinished;     /* a recording in it did not end cleanly */
+	bool coverage;	     /* ingero-record said what it attached to */
+	bool library_seen;   /* and a CUDA library was among it */
 	uint64_t events, lost,
 		open;	  /* open: calls that were when the recording, or the part of it, ended */
 	int64_t start_ns; /* of the recording, on its clock; valid when has_start */

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/timetext.h"
 #include "lib/base/vec.h"
@@ -70,7 +71,8 @@ static int integer_set(const struct cli_option *o, int64_t *to, const char *text
 	return 0;
 }
 
-static int choice_set(const struct cli_option *o, const char **to, const char *text, struct err *e)
+/* In any case of letters; what is set is written as the choice is. */
+static int choice_set(const struct cli_option *o, const char **to, char *text, struct err *e)
 {
 	const char *at = o->choices;
 	size_t n = strlen(text);
@@ -78,7 +80,8 @@ static int choice_set(const struct cli_option *o, const char **to, const char *t
 	while (*at) {
 		size_t len = strcspn(at, "|");
 
-		if (len == n && !memcmp(at, text, n)) {
+		if (len == n && !strncasecmp(at, text, n)) {
+			memcpy(text, at, n);
 			*to = text;
 			return 0;
 		}

@@ -15,11 +15,13 @@
 #include "lib/event/failure.h"
 #include "lib/event/missing.h"
 #include "lib/event/oncpu.h"
+#include "lib/event/op_totals.h"
 
 struct report {
 	const struct chain_list *chains;
-	const struct failures *failures; /* NULL: not asked */
-	const struct oncpu *oncpu;	 /* NULL: not asked */
+	const struct failures *failures;    /* NULL: not asked */
+	const struct oncpu *oncpu;	    /* NULL: not asked */
+	const struct op_totals *operations; /* NULL: not asked */
 	uint64_t events, lost;
 	bool asleep;		       /* threads were known to sleep */
 	uint64_t open;		       /* calls that were when it ended */
@@ -28,7 +30,8 @@ struct report {
 	int64_t real_minus_mono_ns;
 	bool has_start, has_real;
 	bool found_analyzed;
-	bool growing; /* its recorder still writes it */
+	bool growing;	 /* its recorder still writes it */
+	bool no_library; /* it was recorded, and no CUDA library was in any process */
 	bool partial; /* input damaged, cut or unterminated: what follows covers what could be read */
 	struct bytes partial_text; /* why; empty: nobody said */
 	unsigned top;		   /* chains shown; 0: all */

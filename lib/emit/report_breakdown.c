@@ -81,7 +81,7 @@ void report_breakdown(struct buf *out, const struct report *r, struct json p, bo
 	report_on(out, r, p);
 	report_style(out, color, "0");
 	buf_printf(out, ": %s", report_ns(t, sizeof(t), all));
-	if (calling)
+	if (calling && report_number(p, "threads") > 1)
 		buf_printf(out, " in %.0f of %.0f threads, those that make calls (",
 			   report_number(p, "calling_threads"), report_number(p, "threads"));
 	else
@@ -90,8 +90,8 @@ void report_breakdown(struct buf *out, const struct report *r, struct json p, bo
 	if (report_number(p, "calls") == 0 && report_is_uncovered(r, p)) {
 		buf_puts(out, "no call recorded)\n");
 	} else {
-		buf_puts(out, human_count((uint64_t)report_number(p, "calls")).s);
-		buf_puts(out, paused ? " calls recorded)\n" : " calls)\n");
+		human_counted(out, (uint64_t)report_number(p, "calls"), bytes_of("calls"));
+		buf_puts(out, paused ? " recorded)\n" : ")\n");
 	}
 	for (unsigned i = 0; i < n; i++) {
 		if (v[i].ns < LEAST * all && n - i > 1) {
@@ -152,7 +152,7 @@ static double weight_of(struct json p, bool calling)
 void report_breakdowns(struct buf *out, const struct report *r, unsigned most, bool color)
 {
 	struct json all = json_get(r->chains->analysis, "processes");
-	size_t n = 0, many = json_length(all), shown = 0;
+	size_t n = 0, many = json_length(all), shown = 0, more = 0;
 	struct candidate *v = calloc(many ? many : 1, sizeof(*v));
 	double longest = 0;
 
@@ -181,9 +181,12 @@ void report_breakdowns(struct buf *out, const struct report *r, unsigned most, b
 		report_breakdown(out, r, p, color);
 		json_free(p);
 	}
-	if (n > shown)
-		buf_printf(out, "\n%zu more process%s not shown (-p PID shows one).\n", n - shown,
-			   n - shown == 1 ? "" : "es");
+	for (size_t i = shown; i < n; i++)
+		more += v[i].calling;
+	if (more)
+		buf_printf(out,
+			   "\n%zu more process%s that make%s calls not shown (-p PID shows one).\n",
+			   more, more == 1 ? "" : "es", more == 1 ? "s" : "");
 	free(v);
 	json_free(all);
 }

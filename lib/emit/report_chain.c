@@ -35,9 +35,12 @@ static void when(struct buf *out, const struct report *r, const struct finding *
 	buf_printf(out, "%s to %s after the start",
 		   report_ns(a, sizeof(a), (double)c->first_after_ns),
 		   report_ns(b, sizeof(b), (double)c->last_after_ns));
-	if (r->has_real)
-		buf_printf(out, " (from %s)",
+	if (r->has_real) {
+		buf_printf(out, " (from %s",
 			   time_local(a, sizeof(a), c->first_ns + r->real_minus_mono_ns, true));
+		buf_printf(out, " to %s)",
+			   time_local(b, sizeof(b), c->last_ns + r->real_minus_mono_ns, false));
+	}
 	buf_putc(out, '\n');
 }
 
@@ -190,9 +193,13 @@ static void gain(struct buf *out, const struct finding_fix *f, const char *about
 		return;
 	report_ns(a, sizeof(a), (double)f->gain_low_ns);
 	report_ns(b, sizeof(b), (double)f->gain_high_ns);
-	buf_printf(out, "expected gain %s%s", f->gain_low_ns ? about : "", a);
-	if (strcmp(a, b) != 0)
-		buf_printf(out, " to %s%s", about, b);
+	buf_puts(out, "expected gain ");
+	if (!f->gain_low_ns)
+		buf_printf(out, "up to %s%s", about, b);
+	else if (strcmp(a, b) == 0)
+		buf_printf(out, "%s%s", about, a);
+	else
+		buf_printf(out, "%s%s to %s%s", about, a, about, b);
 	buf_puts(out, ": ");
 }
 
@@ -231,6 +238,9 @@ static void of_kernel(struct buf *out, struct bytes name)
 	buf_free(&text);
 }
 
+#define SYMPTOM_CALLS  10  /* a handful of calls has no tail */
+#define QUANTILE_CALLS 100 /* the p99 of fewer is their largest */
+
 static bool tail_moved(const struct finding_symptom *s)
 {
 	return (double)s->p99_ns > (double)s->p99_without_ns * 1.25;
@@ -246,7 +256,7 @@ static void symptom_line(struct buf *out, const struct report *r, const struct f
 	for (size_t i = 0; i < c->symptoms.n && !(s && tail_moved(s)); i++) {
 		const struct finding_symptom *at = &c->symptoms.v[i];
 
-		if (at->n && (!s || tail_moved(at)))
+		if (at->n >= SYMPTOM_CALLS && (!s || tail_moved(at)))
 			s = at;
 	}
 	if (!s)
@@ -261,12 +271,12 @@ static void symptom_line(struct buf *out, const struct report *r, const struct f
 			   report_ns(a, sizeof(a), (double)s->p99_without_ns));
 	} else {
 		buf_printf(out, ": at most %s", report_ns(a, sizeof(a), (double)s->max_ns));
-		buf_printf(out, ", p99 %s", b);
+		if (s->n >= QUANTILE_CALLS)
+			buf_printf(out, ", p99 %s", b);
 	}
 	buf_printf(out, "; p50 %s over ", report_ns(a, sizeof(a), (double)s->p50_ns));
 	buf_puts(out, human_count(s->n).s);
-	buf_puts(out, report_has_paused(r) ? " recorded" : "");
-	buf_puts(out, " calls\n");
+	buf_puts(out, report_has_paused(r) ? " recorded calls\n" : " calls\n");
 }
 
 void report_chain(struct buf *out, const struct report *r, const struct finding *c, unsigned at,

@@ -6,6 +6,7 @@
 #include "lib/base/timetext.h"
 #include "lib/emit/report_failures.h"
 #include "lib/emit/report_oncpu.h"
+#include "lib/emit/report_operations.h"
 #include "lib/emit/report_parts.h"
 #include "lib/emit/step_track.h"
 #include "lib/emit/stepless.h"
@@ -181,6 +182,9 @@ void report_json(struct buf *out, const struct report *r)
 	json_set(&o, "errors", report_failures_json(r, &failed));
 	json_set(&o, "errors_found", json_number((double)failed));
 	json_set(&o, "on_cpu", report_oncpu_json(r));
+	v = report_operations_json(r);
+	if (v.is)
+		json_set(&o, "operations", v);
 	json_set(&coverage, "events", json_number((double)r->events));
 	v = json_get(analysis, "lost_events");
 	json_set(&coverage, "lost", v.is ? v : json_number((double)r->lost));

@@ -21,6 +21,30 @@
 
 #define PROCESSES_SHOWN 5
 
+/* "2 findings: 1 HIGH, 1 MEDIUM" */
+static void put_counts(struct buf *out, const struct report *r)
+{
+	unsigned n[FINDING_HIGH + 1] = { 0 }, all = 0;
+
+	for (size_t i = 0; i < r->chains->v.n; i++) {
+		uint32_t severity = r->chains->v.v[i].severity;
+
+		if (report_selects(r, &r->chains->v.v[i])) {
+			n[severity < FINDING_HIGH ? severity : FINDING_HIGH]++;
+			all++;
+		}
+	}
+	if (!all)
+		return;
+	n[FINDING_LOW] += n[0]; /* finding_severity_name */
+	human_counted(out, all, bytes_of("findings"));
+	for (uint32_t severity = FINDING_HIGH, said = 0; severity >= FINDING_LOW; severity--)
+		if (n[severity])
+			buf_printf(out, "%s%s %s", said++ ? ", " : ": ", human_count(n[severity]).s,
+				   finding_severity_name(severity));
+	buf_putc(out, '\n');
+}
+
 /* The first line: of a program with steps where these go, of one without steps where all of its time went, else the first
  * cause. */
 static void put_verdict(struct buf *out, const struct report *r, unsigned selected, bool steps,
@@ -83,6 +107,8 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		report_coverage(out, r);
 		return;
 	}
+	if (!r->chains_only)
+		report_verdict_no_library(out, r);
 	steps = !r->chains_only && !r->per_process && step_track_main(r, &t);
 	stepless = steps || hidden || r->chains_only || r->per_process ? NULL : stepless_find(r);
 	if (selected == 0 && stepless)
@@ -95,12 +121,14 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		return;
 	}
 	if (r->per_process) {
+		put_counts(out, r);
 		report_view_processes(out, r, color);
 		report_coverage(out, r);
 		return;
 	}
 	if (selected || !stepless)
 		put_verdict(out, r, selected, steps, stepless, color);
+	put_counts(out, r);
 	report_path_text(out, r, color);
 	outside = steps ? step_track_count_outside(r) : 0;
 	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || shown < r->top); i++) {

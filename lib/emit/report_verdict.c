@@ -61,6 +61,17 @@ static void no_calls(struct buf *out, const struct report *r, struct json all)
 	}
 }
 
+void report_verdict_no_library(struct buf *out, const struct report *r)
+{
+	double before;
+
+	if (r->no_library && !r->partial && !r->growing && report_no_calls(r) &&
+	    !report_has_uncovered(r, &before))
+		buf_puts(out,
+			 "No CUDA library was seen: no recorded process had libcudart, libcuda or "
+			 "libnccl loaded, so this says nothing of a GPU.\n");
+}
+
 size_t report_processes(const struct report *r, double *calls)
 {
 	struct json all = json_get(r->chains->analysis, "processes");

@@ -8,6 +8,7 @@
 #include "lib/base/table.h"
 #include "lib/emit/report_breakdown.h"
 #include "lib/emit/report_chain.h"
+#include "lib/emit/report_operations.h"
 #include "lib/emit/report_parts.h"
 #include "lib/emit/report_recording.h"
 
@@ -77,12 +78,13 @@ void report_view_processes(struct buf *out, const struct report *r, bool color)
 	struct json all = json_get(r->chains->analysis, "processes");
 	unsigned machine = 0;
 
+	report_shared_gpus(out, r);
 	for (size_t i = 0; i < json_length(all); i++) {
 		struct json p = json_at(all, i);
 		unsigned shown = 0;
 
 		if (report_shows(r, p)) {
-			if (i)
+			if (out->n)
 				buf_putc(out, '\n');
 			heading(out, color, p);
 			for (size_t k = 0; k < r->chains->v.n; k++) {
@@ -94,6 +96,7 @@ void report_view_processes(struct buf *out, const struct report *r, bool color)
 			}
 			if (shown == 0)
 				buf_puts(out, "No cause found.\n");
+			report_operations(out, r, p, color);
 			report_breakdown(out, r, p, color);
 		}
 		json_free(p);

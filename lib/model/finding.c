@@ -18,6 +18,18 @@ void *finding_added_(struct finding *f, void *element)
 	return element;
 }
 
+void finding_sort_moments(struct finding *f)
+{
+	for (size_t i = 1; i < f->moments.n; i++) {
+		struct finding_moment moved = f->moments.v[i];
+		size_t at = i;
+
+		for (; at && f->moments.v[at - 1].start_ns > moved.start_ns; at--)
+			f->moments.v[at] = f->moments.v[at - 1];
+		f->moments.v[at] = moved;
+	}
+}
+
 void finding_free(struct finding *f)
 {
 	arena_free(&f->memory);

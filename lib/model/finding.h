@@ -145,7 +145,7 @@ struct finding {
 	struct finding_culprit culprit;
 	LIST(struct finding_symptom) symptoms; /* most lost first, as sites */
 	LIST(struct finding_site) sites;
-	LIST(struct finding_moment) moments; /* by end */
+	LIST(struct finding_moment) moments; /* by start */
 	LIST(struct finding_fix) fixes;
 	LIST(struct finding_without) without; /* v NULL: an older version made it */
 	struct finding_coverage coverage;
@@ -165,6 +165,9 @@ struct bytes finding_copy(struct finding *f, struct bytes text);
 #define finding_add(f, list) \
 	((__typeof__((f)->list.v))finding_added_((f), list_add(&(f)->list, &(f)->memory)))
 void *finding_added_(struct finding *f, void *element);
+
+/* Puts the moments in order of their starts; those that begin together stay as they are. */
+void finding_sort_moments(struct finding *f);
 
 void finding_free(struct finding *f);
 

@@ -214,6 +214,8 @@ int finding_read_json(struct finding *f, struct bytes json, size_t size_max, str
 	f->json = finding_copy(f, json);
 	rc = f->failed ? err_nomem(e) : jsonmap_read(&finding_map, f->json, f, &f->memory, e);
 	f->known = rc == 0 || rc == ERR_DAMAGED;
+	if (f->known) /* other versions ordered them by their ends */
+		finding_sort_moments(f);
 	if (rc == ERR_NOMEM)
 		drop_evidence(f);
 	return rc;

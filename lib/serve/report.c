@@ -23,6 +23,7 @@ struct report serve_report(const struct story *told, bool partial, const char *n
 		.has_start = a->has_start,
 		.has_real = a->has_real,
 		.found_analyzed = a->found_analyzed,
+		.no_library = a->coverage && !a->library_seen,
 		.partial = partial,
 		.partial_text = { notes, partial && notes ? strcspn(notes, "\n") : 0 },
 	};

@@ -112,9 +112,11 @@ void memory_limit_print(struct buf *out, const struct track_names *names,
 	bool reads = limit->ns > limit->reclaim_ns;
 
 	who_print_process(out, names->w, limit->thread, INT64_MAX);
-	buf_printf(out, " is in the cgroup %.*s, whose memory limit of %s was hit %s times: ",
-		   (int)path.n, path.p, human_bytes((uint64_t)limit->limit).s,
-		   human_count(limit->hits).s);
+	buf_printf(out,
+		   " is in the cgroup %.*s, whose memory limit of %s was hit %s%s: ", (int)path.n,
+		   path.p, human_bytes((uint64_t)limit->limit).s,
+		   limit->hits == 1 ? "once" : human_count(limit->hits).s,
+		   limit->hits == 1 ? "" : " times");
 	if (limit->reclaim_ns)
 		buf_printf(out, "it frees memory for each page that it needs%s",
 			   reads ? ", and " : "");

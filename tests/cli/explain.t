@@ -91,9 +91,13 @@ for scenario in ("incident", "contended", "throttled", "lock", "disk"):
     tap.ok(sites <= chain["lost_ns"] * 1.001, f"{scenario}: sites do not lose more than the chain")
     for p in said["breakdown"]:
         tap.same(sum(p["parts"].values()), p["thread_ns"], f"{scenario}: the parts of {p['comm']} sum to its time")
-    ends = [int(m["event"]["end"]) for m in chain["timeline"] if m["event"]]
-    tap.ok(ends and ends == sorted(ends), f"{scenario}: a timeline, in order")
+    starts = [m["t_ns"] for m in chain["timeline"]]
+    tap.ok(len(starts) > 2 and starts == sorted(starts), f"{scenario}: a timeline, in order", starts)
     out = run(EXPLAIN, path(scenario))[1].decode()
+    rows = re.findall(r"^        \+ +(\d+\.\d{6}) s  (\d\d:\d\d:\d\d\.\d{3})  [A-Z]", out, re.M)
+    tap.ok(len(rows) == len(starts) and rows == sorted(rows) and "\n    Timeline (UTC)\n" in out, f"{scenario}: printed so, with the time of day", rows)
+    tap.ok(re.search(r" after the start \(from 2026-01-01 00:00:0\S+ UTC to 00:00:0\S+ UTC\)\n", out), f"{scenario}: from when to when", out)
+    tap.ok(re.match(r".*\n1 finding: 1 (HIGH|MEDIUM|LOW)\n", out), f"{scenario}: how many findings there are", out[:600])
     lead = re.match(r"train \(pid \d+\): [\d,]+ steps of train_step \(train\.cpp:104\), .* each: (.*)", out)
     who = "its cgroup's CPU quota" if scenario == "throttled" else planted[0]["culprit"]
     tap.ok(lead and who in lead[1].split(";")[0], f"{scenario}: the first line names it first, before work that takes longer", out.splitlines()[0])
@@ -253,6 +257,7 @@ tap.same((said["chains"], said["breakdown"]), ([], []), "-p of somebody else")
 tap.ok(run(EXPLAIN, "-p", "999999", path("incident"))[1].startswith(b"Nothing can be said"), "and nothing is claimed of it")
 tap.same(run(EXPLAIN, "-p", "x", path("incident"))[0], 2, "-p that is no pid")
 tap.same(run(EXPLAIN, "--fail-on", "high", path("incident"))[0], 1, "--fail-on: found")
+tap.same([run(EXPLAIN, "--fail-on", s, path("incident"))[0] for s in ("HIGH", "Medium", "worst")], [1, 1, 2], "--fail-on: in any case of letters")
 tap.same(run(EXPLAIN, "--fail-on", "high", path("incident"), "-p", "999999")[0], 0, "--fail-on: not found")
 tap.same(run(EXPLAIN, "--top", "0", path("incident"))[0], 0, "--top 0")
 tap.same(json.loads(run(CORRELATE, "--json", "--min-share", "60", path("incident"))[1])["record"], "analysis",
@@ -264,6 +269,24 @@ for options, told in ((), False), (("--min-share", "0", "--min-lost", "0"), True
 tap.same(run(EXPLAIN, "--jsn")[0], 2, "wrong option")
 tap.same(run(EXPLAIN, path("missing"))[0], 3, "missing file")
 tap.same(run(CORRELATE, path("missing"))[0], 3, "missing file for correlate")
+
+# ---- process by process
+
+subprocess.run([DEMO, "gpu-steal", "--duration", "4s", "-o", path("two")], check=True)
+out = run(EXPLAIN, "--per-process", path("two"))[1].decode()
+tap.ok(re.match(r"1 finding: 1 HIGH\n2 processes share GPU 0 \(generated\): train \(pid \d+\), embed-server \(pid \d+\)\. ", out), "--per-process: who shares a GPU", out[:300])
+said, ops = explain("--per-process", path("two"))[1], json.loads(run(STAT, "--json", path("two"))[1])["ops"]
+tap.none(schema.complaints(said, EXPLAIN_SCHEMA), "--per-process: as formats/explain.schema.json says")
+calls = {o["op"]: o["count"] for o in ops if o["source"] in ("cuda", "driver")}
+tap.same({op: sum(o["count"] for o in said["operations"] if o["op"] == op) for op in calls}, calls, "--per-process: every call is one of a process's")
+for p in said["breakdown"]:
+    table = out.split(f"\nOperations of {p['comm']} (pid {p['pid']})")[1].split("\n\n")[0]
+    tap.ok(re.search(r"\n    operation +calls +p50 +p95 +p99 +max +total\n", table), f"--per-process: the table of {p['comm']}", table)
+    for o in [o for o in said["operations"] if o["pid"] == p["pid"]]:
+        tap.ok(re.search(rf"\n    {o['op']} +{o['count']:,} ", table) and o["p50_ns"] <= o["p95_ns"] <= o["p99_ns"] <= o["max_ns"], f"--per-process: {p['comm']} {o['op']}", table)
+alone = run(EXPLAIN, "--per-process", path("incident"))[1].decode()
+tap.ok("share GPU" not in alone and "\nOperations of train" in alone, "--per-process: one process shares with nobody", alone[:300])
+tap.ok("operations" not in first, "without it no table is made")
 
 # ---- bad input
 

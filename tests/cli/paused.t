@@ -116,7 +116,7 @@ with tempfile.TemporaryDirectory() as d:
     tap.ok("outside, on CPU, own code, with calls that were not recorded: " in text and "% in calls that were recorded" in text, "stat: where the time went")
     text = out("explain", part)
     tap.ok(re.search(r" is limited by launching: ~[\d,]+ kernels, ", text), "explain: how many kernels there were is an estimate")
-    tap.ok(re.search(r" bursts, ~[\d.]+ ms per second of wall time\n", text) and "expected gain 0 ns to ~" in text, "explain: so are what a second loses, and the gain")
+    tap.ok(re.search(r" bursts, ~[\d.]+ ms per second of wall time\n", text) and "expected gain up to ~" in text, "explain: so are what a second loses, and the gain")
     tap.ok(f"Call sites {mark}" in text and "as recorded, in windows\n" in text, "explain: call sites and evidence")
     tap.ok(mark not in out("stat", whole) and "windows" not in out("explain", whole), "and nothing of it where all was recorded")
     allocations = os.path.join(d, "allocations.ige")

@@ -42,6 +42,7 @@ FINDING = r"\[1\] (?:HIGH|MEDIUM|LOW) [a-z-]+  .* \([0-9a-f]{16}\)"
 
 def check_report(what, text):
     """text: what stands below "Whose fault it was"; long lines may be broken."""
+    text = re.sub(r"^\d+ findings?: .*\n", "", text, count=1, flags=re.M)  # README leaves this line out
     verdict, steps, *others = text.strip("\n").split("\n\n")
     finding = next((o for o in others if o.startswith("[1]")), "")
     verdict, finding = " ".join(verdict.split("\n")), " ".join(finding.split("\n"))
