@@ -421,7 +421,8 @@ CREATE TABLE session_records (
 	"node" INTEGER, -- nodes.id
 	"cpu_samples_hz" INTEGER,
 	"pid" INTEGER,
-	"pid_start_ns" INTEGER
+	"pid_start_ns" INTEGER,
+	"hung_ns" INTEGER
 );
 
 CREATE TABLE coverage_records (

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * call-hung: a call was entered and has not returned. Proven by the recorder's list of open calls, at the end of the
- * recording or when one was open longer than its threshold; told when it has been open for HUNG_NS, and when no call of
- * its op took a third of that and returned. Lost is all of the time since it was entered.
+ * recording or when one was open longer than its threshold; reported when it has been open for as long as the recorder was
+ * told to name calls (record --hung, or a trigger's time), and when no call of its op took a third of that and returned. Lost is
+ * all of the time since it was entered, to the end of its thread where that was killed in it. A call that was entered before the
+ * recording began is not on that list: it is known by the stack that its thread sleeps with.
  * collective-hang: the same where the process had entered a collective since it last waited for the device with
  * success. The recorded ranks are held against each other: who has not entered what the others wait in.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/hash.h"
 #include "lib/base/human.h"
@@ -18,9 +21,20 @@
 
 static const char collective_hang[] = "collective-hang";
 
-#define HUNG_NS	   5000000000u /* as record --hung */
+#define HUNG_NS	   5000000000u /* the default of record --hung */
 #define HUNG_TIMES 3
 #define HUNG_OPEN  4096 /* open calls remembered; of those that returned as long as there is room */
+
+static uint64_t limit_ns(const struct hung *h)
+{
+	return h->limit_ns ? h->limit_ns : HUNG_NS;
+}
+
+/* It is open still in the end, or its thread ended in it. */
+static bool never_returned(const struct hung_call *call)
+{
+	return call->open.at_end || (!call->returned && call->ended_ns != INT64_MAX);
+}
 
 static unsigned wants(const struct op_def *op)
 {
@@ -96,6 +110,10 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 	}
 	if (!process || process >= h->processes.n)
 		return true;
+	for (size_t i = 0; i < h->calls.n; i++) /* in whichever thread */
+		if (h->calls.v[i].process == process && !h->calls.v[i].returned &&
+		    h->calls.v[i].ended_ns == INT64_MAX)
+			h->calls.v[i].ended_ns = ev->end_ns;
 	of = &h->processes.v[process];
 	of->ended = true;
 	of->ended_ns = ev->end_ns;
@@ -160,15 +178,22 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	struct hung_call call = { .open = *o, .ended_ns = INT64_MAX };
 	uint64_t key, at;
 
+	if (r->kind == RECORD_SESSION && REC_HAS(r, SESSION, hung_ns) && r->u.SESSION.hung_ns &&
+	    (!h->limit_ns || r->u.SESSION.hung_ns < h->limit_ns))
+		h->limit_ns = r->u.SESSION.hung_ns;
 	if (r->kind != RECORD_OPEN)
 		return true;
+	call.named = !o->at_end;
 	th = world_get_thread(c->w, o->thread);
 	key = call_key(o);
 	if (map_get(&h->at, key, &at)) {
-		h->calls.v[at].open = *o;
+		/* A flight recorder's file ends with what was open at its cut, and has been named a little later. */
+		call.open.at_end |= h->calls.v[at].open.at_end;
+		h->calls.v[at].named |= call.named;
+		h->calls.v[at].open = call.open;
 		return true;
 	}
-	if (!th || (o->at_end && !old_enough((uint64_t)(o->time_ns - o->start_ns), HUNG_NS)))
+	if (!th || (o->at_end && !old_enough((uint64_t)(o->time_ns - o->start_ns), limit_ns(h))))
 		return true;
 	if (h->calls.n >= HUNG_OPEN && h->some_returned && !forget_returned(h))
 		return false;
@@ -187,10 +212,28 @@ static bool within(const struct hung *h, const struct hung_call *call, bool ende
 		const struct rec_OPEN *o = &h->calls.v[i].open;
 
 		if (o->thread == call->open.thread && o->depth < call->open.depth &&
-		    (ended ? o->at_end : !h->calls.v[i].returned))
+		    (ended ? never_returned(&h->calls.v[i]) : !h->calls.v[i].returned))
 			return true;
 	}
 	return false;
+}
+
+/* Where it was called from: a stack may have been taken in the call of another layer inside it only. */
+static uint32_t stack_of(const struct hung *h, const struct hung_call *call)
+{
+	uint32_t stack = call->open.stack, depth = UINT32_MAX;
+
+	for (size_t i = 0; i < h->calls.n && !call->open.stack; i++) {
+		const struct rec_OPEN *o = &h->calls.v[i].open;
+
+		if (o->thread == call->open.thread && o->stack && o->depth > call->open.depth &&
+		    o->depth < depth && o->start_ns >= call->open.start_ns &&
+		    !h->calls.v[i].returned) {
+			stack = o->stack;
+			depth = o->depth;
+		}
+	}
+	return stack;
 }
 
 /* Calls of its op and process took so long and did return. */
@@ -233,10 +276,11 @@ static bool sum_up(struct cause *c, struct hung *h, uint32_t process, int64_t no
 		if (call->process != process || call->open.start_ns >= until ||
 		    cause_paused(c, process, 1u << op_tier((uint16_t)call->open.op),
 				 call->open.start_ns, until) ||
-		    (c->ended ? !call->open.at_end : call->returned) || within(h, call, c->ended))
+		    (c->ended ? !never_returned(call) : call->returned) ||
+		    within(h, call, c->ended))
 			continue;
 		ns = (uint64_t)(until - call->open.start_ns);
-		if (ns < HUNG_NS || usual(c, h, call, ns))
+		if ((ns < limit_ns(h) && !call->named) || usual(c, h, call, ns))
 			continue;
 		s->threads++;
 		s->lost_ns += ns;
@@ -246,7 +290,7 @@ static bool sum_up(struct cause *c, struct hung *h, uint32_t process, int64_t no
 			s->longest_ns = ns;
 			s->longest = call;
 		}
-		if (!where_add(&s->where, 0, (uint16_t)call->open.op, call->open.stack, ns, ns))
+		if (!where_add(&s->where, 0, (uint16_t)call->open.op, stack_of(h, call), ns, ns))
 			return false;
 	}
 	return true;
@@ -279,6 +323,15 @@ static void fixes(const struct cause *c, const struct hung *h, uint32_t process,
 			f,
 			"Look at what every thread of it is doing, then at the device's own errors",
 			stacks, 0, s->longest_ns, basis);
+}
+
+/* How the process went that was in the call. */
+static void end_text(const struct hung_process *of, struct buf *out)
+{
+	if (of->ended && of->status & 0x7f)
+		buf_printf(out, "; signal %u ended it", (unsigned)(of->status & 0x7f));
+	else
+		buf_puts(out, of->ended ? "; then the process ended" : "; then its thread ended");
 }
 
 static int tell(struct cause *c, struct hung *h, uint32_t process, const struct hung_sum *s,
@@ -334,6 +387,10 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 			   "for: look at the ranks that were not recorded, the "
 			   "network and the devices",
 			   s->unseen ? "rank that was recorded until then" : "recorded rank");
+	if (!s->longest->open.at_end && s->longest->ended_ns != INT64_MAX)
+		end_text(of, &f.summary);
+	if (s->longest->before)
+		buf_puts(&f.summary, "; it was in it when the recording began");
 	f.moments[f.nmoments++] = (struct fact_moment){
 		.end_ns = until_ns,
 		.dur_ns = s->longest_ns,
@@ -380,10 +437,71 @@ static bool left_open(const struct hung *h, uint32_t process)
 		const struct hung_call *call = &h->calls.v[i];
 
 		if (call->process == process && !call->returned &&
-		    call->open.start_ns + (int64_t)HUNG_NS <= h->processes.v[process].last_ns)
+		    call->open.start_ns + (int64_t)limit_ns(h) <= h->processes.v[process].last_ns)
 			return true;
 	}
 	return false;
+}
+
+/* The outermost traced function on a stack; NULL: there is none. A driver's symbol may have a version behind the name. */
+static const struct op_def *op_on_stack(const struct cause *c, uint32_t stack)
+{
+	unsigned n = 0, nops;
+	const uint32_t *frame = world_get_stack(c->w, stack, &n);
+	const struct op_def *ops = op_builtin_all(&nops);
+
+	for (unsigned i = n; i-- > 0;) {
+		const struct world_symbol *symbol = world_get_symbol(c->w, frame[i]);
+		struct bytes name = symbol ? world_text(c->w, symbol->name) : (struct bytes){ 0 };
+
+		for (unsigned k = 0; k < nops && name.n; k++) {
+			size_t len = strlen(ops[k].name);
+
+			if (ops[k].flags & OP_CALL && name.n >= len &&
+			    memcmp(name.p, ops[k].name, len) == 0 &&
+			    (name.n == len || (name.n > len + 1 && name.p[len] == '_' &&
+					       (name.p[len + 1] == 'v' || name.p[len + 1] == 'p'))))
+				return &ops[k];
+		}
+	}
+	return NULL;
+}
+
+static bool is_known(const struct hung *h, uint32_t process, const struct op_def *op)
+{
+	for (size_t i = 0; i < h->calls.n; i++)
+		if (h->calls.v[i].process == process && h->calls.v[i].open.op == op->id &&
+		    never_returned(&h->calls.v[i]))
+			return true;
+	return false;
+}
+
+/* Calls that nobody saw begin, by the stacks of threads that sleep when the recording ends. False: out of memory. */
+static bool add_earlier(struct hung *h, const struct cause *c)
+{
+	for (size_t i = 0; i < c->standing.v.n; i++) {
+		const struct where_place *wait = &c->standing.v.v[i];
+		const struct op_def *op = wait->used && wait->max_ns >= limit_ns(h)
+						  ? op_on_stack(c, wait->stack)
+						  : NULL;
+		int64_t end_ns = cause_process_end(c, wait->subject);
+
+		if (!op || is_known(h, wait->subject, op))
+			continue;
+		if (!vec_push(&h->calls,
+			      (struct hung_call){
+				      .open = { .time_ns = end_ns,
+						.op = op->id,
+						.start_ns = end_ns - (int64_t)wait->max_ns,
+						.stack = wait->stack,
+						.at_end = 1 },
+				      .process = wait->subject,
+				      .ended_ns = INT64_MAX,
+				      .before = true }) ||
+		    !process_of(h, wait->subject))
+			return false;
+	}
+	return true;
 }
 
 static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
@@ -394,6 +512,9 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	struct hung_sum *sums;
 	int rc = 0;
 
+	if (c->ended && !add_earlier(h, c))
+		return err_nomem(e);
+	n = (uint32_t)h->processes.n;
 	if (h->calls.n == 0)
 		return 0;
 	sums = calloc(n ? n : 1, sizeof(*sums));

@@ -19,7 +19,9 @@ struct hung_call {
 	struct rec_OPEN open; /* the newest statement about it */
 	uint32_t process;
 	int64_t ended_ns; /* its thread ended in it; INT64_MAX: not yet */
+	bool named;	  /* by the recorder while it was open: for longer than somebody chose */
 	bool returned;
+	bool before; /* entered before the recording began, known by its stack */
 };
 
 struct hung_process {
@@ -37,6 +39,7 @@ struct hung_process {
 
 struct hung {
 	struct collectives all;
+	uint64_t limit_ns; /* from when a call counts as hung, as the recorder was told; 0: it did not say */
 	struct map at;	    /* hash of thread, op, start -> position */
 	struct map threads; /* that have open calls -> 1 */
 	VEC(struct hung_call) calls;

@@ -51,6 +51,14 @@ static void say(struct looking *l, const struct probe_thread *t, const struct wi
 		l->rc = ige_writer_record(l->wr, &r, l->e);
 }
 
+/* From when on it is named. */
+static uint64_t limit_of(const struct looking *l, uint32_t op)
+{
+	uint64_t slow_ns = l->o->slow_ns ? l->o->slow_ns[(uint16_t)op] : UINT64_MAX;
+
+	return slow_ns < l->hung_ns ? slow_ns : l->hung_ns;
+}
+
 static void look(void *ctx, const struct wire_open *head, const struct wire_thread *who,
 		 const struct wire_open_call *calls)
 {
@@ -66,11 +74,14 @@ static void look(void *ctx, const struct wire_open *head, const struct wire_thre
 		     named = known && (uint32_t)seen == o->file;
 
 		o->open++;
-		old = l->now_ns - (int64_t)calls[i].start_ns >= (int64_t)l->hung_ns;
+		old = l->now_ns - (int64_t)calls[i].start_ns >= (int64_t)limit_of(l, calls[i].op);
 		if (l->at_end || (old && !named)) {
 			say(l, thread_of(l, head, who, &made), &calls[i]);
-			if (old && !known)
+			if (old && !known) {
 				o->hung++;
+				o->hung_op = (uint16_t)calls[i].op;
+				o->hung_limit_ns = limit_of(l, calls[i].op);
+			}
 			named = true;
 		}
 		/* Without memory for that it is named again. */

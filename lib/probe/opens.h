@@ -21,6 +21,10 @@ struct probe_opens {
 	struct map named;
 	uint32_t looks, file;
 	uint64_t open;
+	/* By op: a call that is open for longer triggers a flight recorder, and is named then; NULL: there are no such triggers. */
+	const uint64_t *slow_ns;
+	uint16_t hung_op; /* of the newest of these: what it is, and how long it took to be one */
+	uint64_t hung_limit_ns;
 	uint64_t hung; /* each counted once, in however many files it is named */
 };
 

@@ -284,6 +284,7 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 		rc = await_gpus(r, e);
 	if (rc)
 		return rc;
+	r->opens.slow_ns = r->opt.trigger ? r->opt.trigger->slow_ns : NULL;
 	r->start_cpu = r->cost_cpu = probe_recorder_cpu();
 	return probe_samples_say(&r->samples, r->writer, r->start_ns, e);
 }

@@ -123,12 +123,13 @@ static int write_down(struct probe_recorder *r, const char *why, struct err *los
 
 static void explain_trigger(const struct probe_recorder *r, char *out, size_t size)
 {
-	const struct op_def *op = op_builtin(r->slow_op);
+	const struct op_def *op = op_builtin(r->slow_op), *hung = op_builtin(r->opens.hung_op);
 
 	if (r->dump_wanted)
 		snprintf(out, size, "asked for");
 	else if (r->opens.hung > r->hung_seen)
-		snprintf(out, size, "a call has not returned for %s", human_ns(r->opt.hung_ns).s);
+		snprintf(out, size, "%s has not returned for %s", hung ? hung->name : "a call",
+			 human_ns(r->opens.hung_limit_ns).s);
 	else if (r->idle)
 		snprintf(out, size, "no call has returned for %s",
 			 human_ns(r->opt.trigger->idle_ns).s);

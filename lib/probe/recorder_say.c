@@ -14,7 +14,8 @@ int probe_recorder_say_start(struct probe_recorder *r, struct err *e)
 
 	if (rc == 0)
 		rc = probe_say_session(r->writer, r->start_ns, r->opt.tool, r->opt.command,
-				       r->opt.target, r->opt.probe.sched, cpu_hz, e);
+				       r->opt.target, r->opt.probe.sched, cpu_hz, r->opt.hung_ns,
+				       e);
 	if (rc == 0)
 		rc = probe_say_clock(r->writer, "start", e);
 	if (rc == 0)

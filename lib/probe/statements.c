@@ -29,7 +29,7 @@ int probe_say_node(struct ige_writer *wr, const struct probe_node *node, struct 
 
 int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool,
 		      const char *command, const char *target, bool off_cpu, uint32_t cpu_hz,
-		      struct err *e)
+		      uint64_t hung_ns, struct err *e)
 {
 	struct record r = { .kind = RECORD_SESSION };
 	struct err ignored = { 0 };
@@ -43,6 +43,7 @@ int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool,
 	REC_SET(&r, SESSION, pid, (uint32_t)getpid());
 	if (host_proc_read((uint32_t)getpid(), &self, &ignored) == 0)
 		REC_SET(&r, SESSION, pid_start_ns, self.start_ns);
+	REC_SET(&r, SESSION, hung_ns, hung_ns);
 	if (cpu_hz)
 		REC_SET(&r, SESSION, cpu_samples_hz, cpu_hz);
 	return ige_writer_record(wr, &r, e);

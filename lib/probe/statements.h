@@ -29,7 +29,7 @@ void probe_node_read(struct probe_node *node, struct world *w, const char *name)
 int probe_say_node(struct ige_writer *wr, const struct probe_node *node, struct err *e);
 int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool,
 		      const char *command, const char *target, bool off_cpu, uint32_t cpu_hz,
-		      struct err *e);
+		      uint64_t hung_ns, struct err *e);
 int probe_say_clock(struct ige_writer *wr, const char *source, struct err *e);
 
 /* Where the process of world w belongs; nothing when nothing is known, or it has ended. given: what the kubelet says of it, may be

@@ -447,8 +447,30 @@ class Beside:
         return {"beside_ns": int(sum(self.beside) - usual * len(self.beside)), "beside": len(self.beside), "alone": len(self.alone)}
 
 
+class Hung(Nothing):
+    """After so many steps the device never finishes a kernel, and the thread waits for it. The truth is told before."""
+    portion = None
+
+    def in_step(self):
+        loop, c, event = self.loop, self.loop.c, ctypes.c_void_p()
+        loop.steps += 1
+        if loop.steps < loop.args.steps:
+            return
+        c.cudaLaunchKernel(*loop.forward)
+        if loop.args.hang == "event":
+            c.cudaEventCreate(event)
+            c.cudaEventRecord(event, loop.stream)
+        loop.report(self)
+        if loop.args.hang == "event":
+            c.cudaEventSynchronize(event)  # line: hung-event
+        elif loop.args.hang == "device":
+            c.cudaDeviceSynchronize()  # line: hung-device
+        else:
+            c.cudaStreamSynchronize(loop.stream)  # line: hung-stream
+
+
 PLANTS = {c.__name__.lower(): c for c in (Nothing, Sleep, Compute, Read, Fsync, Socket, Remote, Worker, Suspended, Child, Lock, Gil, Churn, Leak, Launches,
-                                          Syncs, Reclaim)}
+                                          Syncs, Reclaim, Hung)}
 
 
 class Loop:
@@ -527,7 +549,7 @@ class Loop:
 
     def run(self):
         plant = PLANTS[self.args.plant](self)
-        steps = 0
+        steps = self.steps = 0
         if self.ranks:
             self.step()  # they begin together
         self.begin, self.delayed_before = self.thread.read(), self.delays.read()
@@ -535,11 +557,16 @@ class Loop:
             self.beside.step(self) if self.beside else self.step()
             self.plant(plant)
             steps += 1
+        self.steps = steps
+        self.report(plant)
+
+    def report(self, plant):
+        """Writes the truth."""
         end, delays, all_delay = self.thread.read(), self.delays.read(), accounts.process_delay()
         plant.end()
         wall, cpu, delay = (b - a for a, b in zip(self.begin, end))
         line = {"workload": "loop.py", "pid": os.getpid(), "tid": threading.get_native_id(), "plant": self.args.plant,
-                "dose": self.args.dose, "steps": steps, "errors": self.errors, "begin_ns": self.begin[0], "wall_ns": wall,
+                "dose": self.args.dose, "steps": self.steps, "errors": self.errors, "begin_ns": self.begin[0], "wall_ns": wall,
                 "cpu_ns": cpu, "run_delay_ns": delay, "life_run_delay_ns": end[2], "process_run_delay_ns": all_delay, "blocked_ns": max(0, wall - cpu - delay),
                 "planted_ns": self.planted[0], "planted_cpu_ns": self.planted[1],
                 "planted_blocked_ns": max(0, self.planted[0] - self.planted[1] - self.planted[2]), "portions": self.portions,
@@ -570,6 +597,7 @@ def arguments():
     p.add_argument("--rank", type=int, default=0, help="of --ranks, which take --steps each")
     p.add_argument("--ranks", type=int, default=1)
     p.add_argument("--steps", type=int, default=0)
+    p.add_argument("--hang", choices=("stream", "device", "event"), default="stream", help="what is waited for, of plant hung, after --steps")
     p.add_argument("--comm", help="command name to take")
     p.add_argument("--truth", help="file for the truth [standard output]")
     return p.parse_args()
@@ -581,6 +609,8 @@ def main():
         ctypes.CDLL(None).prctl(15, args.comm.encode(), 0, 0, 0)
     if args.launches and args.device_us:
         os.environ.setdefault("DOUBLE_LAUNCH_NS", str(args.device_us * 1000 // args.launches))
+    if args.plant == "hung":
+        os.environ["DOUBLE_NEVER_AFTER"] = str(args.steps * args.launches)
     Loop(args).run()
 
 

@@ -407,7 +407,7 @@ def failing(run, name, code):
 
 def hung(run, where):
     """A call that does not return; the recorder is stopped instead."""
-    run.command = [*FIRST, os.path.join(DOUBLE, "hang"), "--in", where, "--count", 100 + run.random.randrange(400), "--truth", run.truth_file]
+    run.loop("--hang", where, "--steps", 100 + run.random.randrange(300), plant="hung", dose=0)
     run.duration = 8
 
 
