@@ -243,6 +243,12 @@ $(bpf_knowing): ALL_CPPFLAGS += $(bpf_flags)
 $(bpf_knowing): $(BUILD)/link-flags
 
 $(BUILD)/lib/cli/%.o: ALL_CPPFLAGS += -DINGERO_VERSION='"$(VERSION)"'
+# "6233f2df8a, 2026-11-26", empty outside of git.
+COMMIT := $(shell git log -1 --abbrev=10 --format='%h, %cs' 2>/dev/null)
+$(BUILD)/commit: FORCE
+	@$(call keep,$(COMMIT))
+$(BUILD)/lib/cli/options.o: $(BUILD)/commit
+$(BUILD)/lib/cli/options.o: ALL_CPPFLAGS += -DINGERO_COMMIT='"$(COMMIT)"'
 
 # The list of members is part of the archive's state: a removed source must leave it.
 $(BUILD)/libingero.list: FORCE

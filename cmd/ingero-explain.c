@@ -414,7 +414,7 @@ static int give_chains(struct serve_fleet *f, int *status, struct err *e)
 		json_dump(&out, chains, JSON_DUMP_PRETTY);
 		buf_putc(&out, '\n');
 	} else if (!rc) {
-		fleet_chains_text(&out, chains, (size_t)values.top, cli_color(STDOUT_FILENO));
+		fleet_chains_text(&out, f, chains, (size_t)values.top, cli_color(STDOUT_FILENO));
 	}
 	rc = rc ? rc : values.json ? cli_print(&out, e) : cli_print_text(&out, e);
 	if (!rc && fails(chains))

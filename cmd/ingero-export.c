@@ -16,6 +16,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/deflate.h"
 #include "lib/base/human.h"
+#include "lib/base/map.h"
 #include "lib/base/io.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
@@ -25,6 +26,7 @@
 #include "lib/cli/progress.h"
 #include "lib/cli/signals.h"
 #include "lib/cli/window.h"
+#include "lib/event/chain.h"
 #include "lib/emit/format.h"
 #include "lib/input/input.h"
 #include "lib/input/older.h"
@@ -194,6 +196,7 @@ struct export
 	struct select sel;
 	struct select_expr *expr;
 	struct serve_fetching fetched; /* of other machines */
+	struct map findings;	       /* hashes of their ids */
 	uint64_t events, bytes,
 		left_out; /* left_out: of events, those that --max-db has no room for */
 	bool piped;	  /* standard input is read */
@@ -364,7 +367,8 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 		rc = x->format->begin(x->state, e);
 	cli_progress_begin(&progress, input_position, in, isatty(x->out.fd));
 	while (!rc && (rc = s->next(s, &it, e)) > 0) {
-		if (it.kind == STREAM_RECORD && !told_record(&x->told, x->em.w, it.record)) {
+		if (it.kind == STREAM_RECORD && !(told_record(&x->told, x->em.w, it.record) &&
+						  chain_count_record(&x->findings, it.record))) {
 			rc = err_nomem(e);
 			break;
 		}
@@ -413,10 +417,28 @@ static int say(const struct export *x, const struct input *in)
 	return status;
 }
 
+/* What an event takes in an archive: ", 180 bytes an event". */
+static struct human_text per_event(const struct export *x, uint64_t events)
+{
+	struct human_text text = { "" };
+
+	if (!strcmp(x->format->name, "sqlite") && events)
+		snprintf(text.s, sizeof(text.s), ", %.0f bytes an event",
+			 (double)x->bytes / (double)events);
+	return text;
+}
+
 static void say_written(const struct export *x)
 {
-	cli_note("%s: %s, %s events in %s", values.output, x->format->name,
-		 human_count(x->events - x->left_out).s, human_bytes(x->bytes).s);
+	uint64_t events = x->events - x->left_out;
+	struct buf text = { 0 };
+
+	human_counted(&text, events, bytes_of("events"));
+	buf_puts(&text, ", ");
+	human_counted(&text, x->findings.n, bytes_of("findings"));
+	cli_note("Exported %s -> %s (%s, %s%s)", buf_text(&text), values.output, x->format->name,
+		 human_bytes(x->bytes).s, per_event(x, events).s);
+	buf_free(&text);
 	if (x->left_out)
 		cli_note("%s events of older minutes were left out (--max-db)",
 			 human_count(x->left_out).s);
@@ -526,6 +548,7 @@ static void release(struct export *x)
 	buf_free(&x->text);
 	buf_free(&x->packed);
 	told_free(&x->told);
+	map_free(&x->findings);
 	select_expr_free(x->expr);
 	world_free(x->em.w);
 	select_free(&x->sel);

@@ -201,17 +201,58 @@ static bool interrupted_merge(const struct merge_target *t)
 	return interrupted();
 }
 
-/* A line per input: what it brought. */
-static void say_inputs(const struct input *in, const struct pass_result *passed,
-		       const struct world *w)
+static void say_counts(const char *name, uint64_t events, uint64_t findings, uint64_t stacks,
+		       const char *what)
 {
-	struct input_told t;
+	struct buf text = { 0 };
 
-	for (unsigned i = 0; input_told(in, i, &t); i++)
-		cli_note("%s: %s events, %s chains, %s stacks", t.name,
-			 human_count(passed ? passed->events : t.tally->events).s,
-			 human_count(passed ? passed->chains : t.tally->chains).s,
-			 human_count(passed ? world_count(w, WORLD_STACK) : t.tally->stacks).s);
+	human_counted(&text, events, bytes_of("events"));
+	buf_puts(&text, ", ");
+	human_counted(&text, findings, bytes_of("findings"));
+	buf_puts(&text, ", ");
+	human_counted(&text, stacks, bytes_of(what));
+	cli_note("%s: %s", name, buf_text(&text));
+	buf_free(&text);
+}
+
+static void say_input(const struct input_told *t, const struct pass_result *passed,
+		      const struct world *w)
+{
+	say_counts(t->name, passed ? passed->events : t->tally->events,
+		   passed ? passed->chains : t->tally->chains,
+		   passed ? world_count(w, WORLD_STACK) : t->tally->stacks, "stacks");
+}
+
+static bool is_operand(const struct cli_operands *operands, const char *name)
+{
+	for (size_t i = 0; i < operands->n; i++)
+		if (!strcmp(operands->v[i], name))
+			return true;
+	return false;
+}
+
+/* A line per input, in the order in which they were typed: what it brought. Those found in folders follow. And one of all. */
+static void say_inputs(const struct input *in, const struct pass_result *passed,
+		       const struct world *w, const struct cli_operands *operands)
+{
+	uint64_t events = 0, findings = 0;
+	struct input_told t;
+	char all[32];
+	unsigned n;
+
+	for (size_t k = 0; k < operands->n; k++)
+		for (unsigned i = 0; input_told(in, i, &t); i++)
+			if (!strcmp(operands->v[k], t.name))
+				say_input(&t, passed, w);
+	for (n = 0; input_told(in, n, &t); n++) {
+		if (!is_operand(operands, t.name))
+			say_input(&t, passed, w);
+		events += t.tally->events;
+		findings += t.tally->chains;
+	}
+	snprintf(all, sizeof(all), "%u inputs", n);
+	if (n > 1)
+		say_counts(all, events, findings, world_count(w, WORLD_STACK), "unique stacks");
 }
 
 static void say_clocks(const struct input *in, const struct world *w)
@@ -266,7 +307,7 @@ static int merge(struct world *w, struct input *in, const struct merge_options *
 	cli_progress_end(&progress);
 	if (rc)
 		return rc;
-	say_inputs(in, pass ? &passed : NULL, w);
+	say_inputs(in, pass ? &passed : NULL, w, operands);
 	if (!pass)
 		say_left_out(merged.left_out);
 	say_clocks(in, w);

@@ -41,7 +41,7 @@
 static struct values {
 	bool json, csv, cache, explain_schema;
 	int64_t limit;
-	const char *since, *until;
+	const char *since, *until, *where;
 	uint64_t last_ns;
 	struct cli_list pids, names;
 	struct cli_asking fleet;
@@ -55,6 +55,13 @@ static const char *sql;
 static const struct cli_option options[] = {
 	CLI_SELECT_OPTIONS("What is asked", &last_given),
 	{ .name = "op", .type = CLI_LIST, AT(names) },
+	{ .name = "where",
+	  .letter = 'w',
+	  .type = CLI_STRING,
+	  AT(where),
+	  .arg = "EXPR",
+	  .group = "What is asked",
+	  .help = "Only events for which this jq expression of their JSON is true" },
 	{ .name = "cache",
 	  .type = CLI_FLAG,
 	  AT(cache),
@@ -106,6 +113,7 @@ static const struct cli_program program = {
 struct query {
 	struct world *w;
 	struct select sel;
+	struct select_expr *expr; /* NULL: none */
 	struct input *in;
 	struct cli_progress progress;
 	int status;
@@ -113,7 +121,8 @@ struct query {
 
 static bool filtered(void)
 {
-	return values.pids.n || values.names.n || values.since || values.until || last_given;
+	return values.pids.n || values.names.n || values.since || values.until || last_given ||
+	       values.where;
 }
 
 static bool stop(void *ctx)
@@ -126,6 +135,12 @@ static void say_damage(struct query *q)
 {
 	struct buf notes = { 0 }, details = { 0 };
 	int status = cli_say_input(input_verdict(q->in, &notes), &notes, &details);
+	uint64_t errors = 0;
+	const char *first = q->expr ? select_expr_errors(q->expr, &errors) : NULL;
+
+	if (first)
+		cli_warn("-w had no answer for %s events, which were left out; the first: %s",
+			 human_count(errors).s, first);
 
 	q->status = status > q->status ? status : q->status;
 }
@@ -137,7 +152,7 @@ static int read_all(struct query *q, const struct cli_operands *operands, take_i
 		    struct err *e)
 {
 	struct told told = { 0 };
-	struct select_pick pick = { .select = &q->sel, .w = q->w, .told = &told };
+	struct select_pick pick = { .select = &q->sel, .expr = q->expr, .w = q->w, .told = &told };
 	struct stream_item item;
 	bool left;
 	int rc = input_open_within(&q->in, q->w, (const char *const *)operands->v,
@@ -147,7 +162,9 @@ static int read_all(struct query *q, const struct cli_operands *operands, take_i
 		return rc;
 	cli_progress_begin(&q->progress, input_position, q->in, false);
 	while (!rc && (rc = input_stream(q->in)->next(input_stream(q->in), &item, e)) > 0) {
-		rc = select_pick_item(&pick, &item, &left, e);
+		if (q->expr && item.kind == STREAM_RECORD && !told_record(&told, q->w, item.record))
+			rc = err_nomem(e);
+		rc = rc > 0 ? select_pick_item(&pick, &item, &left, e) : rc;
 		if (!rc && left)
 			rc = take(to, &item, e);
 		if (!rc && stop(NULL))
@@ -365,6 +382,19 @@ static int print_schema(struct err *e)
 
 /* ---- of other machines ---- */
 
+/* "8 rows from 4 nodes" */
+static void say_rows(const struct fleet_rows *rows)
+{
+	struct buf text = { 0 };
+
+	human_counted(&text, json_length(rows->rows), bytes_of("rows"));
+	buf_puts(&text, " from ");
+	human_counted(&text, rows->nodes, bytes_of("nodes"));
+	if (!values.json && !values.csv)
+		cli_note("%s", buf_text(&text));
+	buf_free(&text);
+}
+
 static int give_rows(struct serve_fleet *f, struct err *e)
 {
 	struct answer *answer =
@@ -377,6 +407,8 @@ static int give_rows(struct serve_fleet *f, struct err *e)
 
 	rc = rc ? rc : fleet_rows_give(&rows, answer_taker(answer), e);
 	rc = rc ? rc : answer_end(answer, rows.truncated, e);
+	if (!rc)
+		say_rows(&rows);
 	if (!rc && rows.truncated)
 		cli_note("only the first rows of each node are shown (%s)",
 			 values.limit ? "--limit" : "a node gives no more at once: LIMIT, OFFSET");
@@ -408,7 +440,7 @@ static int ask_fleet(struct err *e)
 	int rc;
 
 	if (values.pids.n || values.names.n || values.until || last_given || values.cache ||
-	    (values.since && sql))
+	    values.where || (values.since && sql))
 		return err_set(e, ERR_USAGE, "of other machines %s",
 			       sql ? "choose in SQL" : "only --since chooses: ask in SQL for more");
 	rc = serve_asking_open(&f, &values.fleet, how, e);
@@ -428,6 +460,8 @@ static int run(struct query *q, const struct cli_operands *operands, struct err 
 	if (limit_said && !sql && (!values.json || values.fleet.nodes.n))
 		return err_set(e, ERR_USAGE,
 			       "--limit is for answers of SQL, and for the events of --json");
+	if (values.where && !sql && !values.json)
+		return err_set(e, ERR_USAGE, "-w is for questions in SQL and for --json");
 	if (values.cache && !sql)
 		return err_set(e, ERR_USAGE, "--cache is for questions in SQL");
 	if (values.fleet.nodes.n)
@@ -459,6 +493,8 @@ int main(int argc, char **argv)
 				       .last_given = last_given,
 				       .last_ns = values.last_ns };
 	rc = select_words(&q.sel, &words, &e);
+	if (!rc && values.where)
+		rc = select_expr_new(&q.expr, values.where, NULL, 0, &e);
 	if (!rc && (operands.n || values.fleet.nodes.n))
 		rc = cli_signals_catch(&e);
 	else if (!rc)
@@ -476,6 +512,7 @@ int main(int argc, char **argv)
 	input_free(q.in);
 	world_free(q.w);
 	select_free(&q.sel);
+	select_expr_free(q.expr);
 	cli_list_free(&values.pids);
 	cli_list_free(&values.names);
 	cli_list_free(&values.fleet.nodes);

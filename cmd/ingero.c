@@ -452,8 +452,9 @@ int main(int argc, char **argv)
 	else if (status == CLI_GO && strcmp(operands.v[0], "help") == 0)
 		status = help(operands.n > 1 ? operands.v[1] : NULL, ask_help);
 	else if (status == CLI_GO && strcmp(operands.v[0], "version") == 0)
-		status = cli_finish_stdout(
-			printf("ingero %s\n", cli_version()) < 0 ? CLI_EXIT_CANNOT : CLI_EXIT_DONE);
+		status = cli_finish_stdout(printf("ingero %s%s\n", cli_version(), cli_commit()) < 0
+						   ? CLI_EXIT_CANNOT
+						   : CLI_EXIT_DONE);
 	else if (status == CLI_GO)
 		status = run_command(&operands, &e);
 	buf_free(&commands);

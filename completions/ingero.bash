@@ -300,14 +300,15 @@ _ingero_merge() {
 complete -F _ingero_merge ingero-merge
 
 _ingero_query() {
-	_ingero_complete '-p --pid -e --event --since --until --last --cache --timeout --nodes --token-file
-		--ca-cert --clock-skew-threshold --max-answers --limit --json --csv --explain-schema -d
-		--db -q --quiet -v --verbose --color --progress -h --help --version' \
+	_ingero_complete '-p --pid -e --event --since --until --last -w --where --cache --timeout --nodes
+		--token-file --ca-cert --clock-skew-threshold --max-answers --limit --json --csv
+		--explain-schema -d --db -q --quiet -v --verbose --color --progress -h --help --version' \
 		'-p|--pid PID
 		-e|--event OP
 		--since TIME
 		--until TIME
 		--last TIME
+		-w|--where EXPR
 		--timeout TIME
 		--nodes HOST
 		--token-file FILE

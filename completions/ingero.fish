@@ -295,6 +295,7 @@ complete -c ingero-query -s e -l event -d 'Only these: a name, a pattern (cu*All
 complete -c ingero-query -l since -d 'Only from then on: 5m before the end, 15:40, or an ISO time' -x
 complete -c ingero-query -l until -d 'Only up to then' -x
 complete -c ingero-query -l last -d 'Only the last part of the recording' -x
+complete -c ingero-query -s w -l where -d 'Only events for which this jq expression of their JSON is true' -x
 complete -c ingero-query -l cache -d 'Keep the archive of run.ige as run.ige.db, and use it the next time'
 complete -c ingero-query -l timeout -d 'End a question that takes longer; of each node [60s]' -x
 complete -c ingero-query -l nodes -d 'Ask the dashboards there instead' -x

@@ -122,7 +122,7 @@ static int print_and_end(void (*text)(struct buf *, const struct cli_program *),
 	if (text)
 		text(&out, program);
 	else
-		buf_printf(&out, "%s %s\n", program->name, INGERO_VERSION);
+		buf_printf(&out, "%s %s%s\n", program->name, INGERO_VERSION, cli_commit());
 	if (out.failed) {
 		cli_error("out of memory");
 		return CLI_EXIT_CANNOT;
@@ -398,6 +398,11 @@ int cli_parse(const struct cli_program *program, void *values, int argc, char **
 	    cli_default_operands(operands, cli_settings.db, program->serves, &e))
 		return cli_fail(&e);
 	return CLI_GO;
+}
+
+const char *cli_commit(void)
+{
+	return *INGERO_COMMIT ? " (" INGERO_COMMIT ")" : "";
 }
 
 const char *cli_version(void)

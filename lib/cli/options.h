@@ -92,5 +92,6 @@ void cli_list_free(struct cli_list *list);
 
 /* "0.1.0": what --version prints behind the name. */
 const char *cli_version(void);
+const char *cli_commit(void); /* " (6233f2df85, 2026-11-26)", that it was built of; "": not known */
 
 #endif

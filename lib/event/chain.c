@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "lib/base/hash.h"
 #include "lib/base/jsoncheck.h"
 #include "lib/model/body.h"
 #include "lib/model/finding_json.h"
@@ -119,4 +120,11 @@ void chain_list_free(struct chain_list *list)
 	paths_free(&list->paths);
 	arena_free(&list->texts);
 	*list = (struct chain_list){ 0 };
+}
+
+bool chain_count_record(struct map *ids, const struct record *r)
+{
+	const struct bytes *id = &r->u.CHAIN.id;
+
+	return r->kind != RECORD_CHAIN || map_put(ids, hash_bytes(id->p ? id->p : "", id->n, 0), 1);
 }

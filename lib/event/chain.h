@@ -12,6 +12,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/err.h"
 #include "lib/base/json.h"
+#include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/event/record.h"
 #include "lib/model/finding.h"
@@ -35,5 +36,8 @@ int chain_list_add(struct chain_list *list, const struct record *r, struct err *
 void chain_list_sort(struct chain_list *list);
 
 void chain_list_free(struct chain_list *list);
+
+/* Counts findings: ids gets one entry for each, however often it was revised. False: out of memory. */
+bool chain_count_record(struct map *ids, const struct record *r);
 
 #endif

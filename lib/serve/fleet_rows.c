@@ -217,7 +217,13 @@ static int rank_all(struct ranking *r, struct json list, const char *node, struc
 			json_free(x.chain);
 		} else {
 			struct ranked *y = &r->v.v[r->v.n - 1];
+			struct json own = json_get(y->chain, "node");
 
+			/* What the machine calls itself. */
+			if (json_type(own) == JSON_TYPE_STRING && json_bytes(own).n)
+				json_set(&y->chain, "node_name", own);
+			else
+				json_free(own);
 			y->severity = rank(severity);
 			y->lost_ns = fleet_number(y->chain, "lost_ns");
 			json_set(&y->chain, "node", json_text(node));

@@ -102,19 +102,37 @@ static void part(struct buf *out, struct json object, const char *key, const cha
 	free(text);
 }
 
+/* "  symptom: cudaStreamSynchronize p99 12 ms, 9.8 times its p50", where the node knows it. */
+static void symptom(struct buf *out, struct json c)
+{
+	double ratio = fleet_number(c, "tail_ratio"), p99_us = fleet_number(c, "cuda_p99_us");
+	char *op = fleet_text(c, "cuda_op");
+
+	if (op && *op && ratio > 0 && p99_us > 0 && p99_us < 1e12) {
+		buf_puts(out, "  symptom: ");
+		human_safe(out, bytes_of(op));
+		buf_printf(out, " p99 %s, %.1f times its p50\n",
+			   human_ns((uint64_t)(p99_us * 1e3)).s, ratio);
+	}
+	out->failed |= !op;
+	free(op);
+}
+
 static void one_chain(struct buf *out, struct json c, bool color)
 {
 	struct json fixes = json_get(c, "recommendations"), first = json_at(fixes, 0);
+	struct json name = json_get(c, "node_name");
 	struct bytes fix = json_bytes(first);
 	struct buf head = { 0 };
 
 	part(&head, c, "severity", "[", "] ");
-	part(&head, c, "node", "[", "]");
+	part(&head, c, json_bytes(name).n ? "node_name" : "node", "[", "]");
 	human_styled(out, color, HUMAN_BOLD, buf_text(&head));
 	out->failed |= head.failed;
 	buf_free(&head);
 	part(out, c, "summary", " ", "\n");
 	line(out, "root cause", c, "root_cause");
+	symptom(out, c);
 	if (fix.n) {
 		buf_puts(out, "  fix: ");
 		human_safe(out, fix);
@@ -122,14 +140,54 @@ static void one_chain(struct buf *out, struct json c, bool color)
 	}
 	json_free(first);
 	json_free(fixes);
+	json_free(name);
 }
 
-void fleet_chains_text(struct buf *out, struct json chains, size_t top, bool color)
+static bool has_finding(struct json chains, const char *node)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < json_length(chains) && !has; i++) {
+		struct json c = json_at(chains, i), name = json_get(c, "node");
+
+		has = bytes_equal(json_bytes(name), bytes_of(node));
+		json_free(name);
+		json_free(c);
+	}
+	return has;
+}
+
+/* "FLEET: 2 findings from 4 nodes", and the nodes that have none. */
+static void put_fleet(struct buf *out, const struct serve_fleet *f, struct json chains, bool color)
+{
+	struct buf head = { 0 };
+	size_t answered = 0, healthy = 0;
+
+	for (size_t i = 0; i < f->n; i++)
+		answered += f->nodes[i].answered;
+	buf_puts(&head, "FLEET: ");
+	human_counted(&head, json_length(chains), bytes_of("findings"));
+	buf_puts(&head, " from ");
+	human_counted(&head, answered, bytes_of("nodes"));
+	human_styled(out, color, HUMAN_BOLD, buf_text(&head));
+	buf_putc(out, '\n');
+	out->failed |= head.failed;
+	buf_free(&head);
+	for (size_t i = 0; i < f->n; i++) {
+		if (!f->nodes[i].answered || has_finding(chains, f->nodes[i].name))
+			continue;
+		buf_puts(out, healthy++ ? ", " : "nothing found on ");
+		human_safe(out, bytes_of(f->nodes[i].name));
+	}
+	buf_puts(out, healthy ? "\n" : "");
+}
+
+void fleet_chains_text(struct buf *out, const struct serve_fleet *f, struct json chains, size_t top,
+		       bool color)
 {
 	size_t n = json_length(chains), shown = top && top < n ? top : n;
 
-	if (!n)
-		buf_puts(out, "No causes were found on these nodes.\n");
+	put_fleet(out, f, chains, color);
 	for (size_t i = 0; i < shown; i++) {
 		struct json c = json_at(chains, i);
 

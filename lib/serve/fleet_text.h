@@ -14,7 +14,8 @@ void fleet_ops_text(struct buf *out, const struct fleet_ops *o, bool color, unsi
 void fleet_ops_json(struct buf *out, const struct fleet_ops *o);
 
 /* top: at most so many; 0: all. */
-void fleet_chains_text(struct buf *out, struct json chains, size_t top, bool color);
+void fleet_chains_text(struct buf *out, const struct serve_fleet *f, struct json chains, size_t top,
+		       bool color);
 
 /* Rows as SQL's answers are given out. */
 int fleet_rows_give(const struct fleet_rows *r, struct archive_answer *to, struct err *e);

@@ -14,6 +14,7 @@ for path in "${programs[@]}"; do
 	is "$("$path" -h)" "$out" "$p -h is the same"
 	run "$path" --version
 	is "$status" 0 "$p --version"
+	! git log -1 >/dev/null 2>&1 || like "$out" '^[^ ]+ [0-9.]+ \([0-9a-f]{7,}, 20[0-9]{2}-[0-9]{2}-[0-9]{2}\)$' "$p --version: the commit and its date"
 	like "$out" "^$p [0-9]+\.[0-9]+" "$p names its version"
 	run "$path" --hlep
 	is "$status" 2 "$p: a wrong option is status 2"

@@ -124,7 +124,7 @@ tap.same([(x["id"], x["revision"], x["body"]) for x in chains],
 # Files.
 target = path("x.json.gz")
 status, nothing, err = run("-o", target, run_ige)
-tap.ok(status == 0 and nothing == b"" and "events in" in err, "-o: says what was written", err)
+tap.ok(status == 0 and nothing == b"" and f" -> {target} (json, " in err and "findings" in err, "-o: says what was written", err)
 tap.same(gzip.open(target).read(), out, "-o FILE.json.gz: the same, compressed")
 tap.same(gzip.decompress(run("--gzip", run_ige)[1]), out, "--gzip: the same")
 tap.same(os.stat(target).st_mode & 0o777, 0o600, "for nobody else to read")

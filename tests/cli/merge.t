@@ -6,6 +6,7 @@
 import glob
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -86,10 +87,13 @@ na, nb, nc = events(a), events(b), events(c)
 status, whole, err = merge(a, b, c)
 tap.same(status, 0, "three machines: status")
 for name, n in (a, na), (b, nb), (c, nc):
-    tap.ok(f"{name}: {n:,} events, 0 chains, " in err, f"a line for {os.path.basename(name)}", err)
+    tap.ok(f"{name}: {n:,} events, 0 findings, " in err, f"a line for {os.path.basename(name)}", err)
 tap.same(events(data=whole), na + nb + nc, "all events of all")
+tap.ok(re.search(rf"3 inputs: {na + nb + nc:,} events, 0 findings, [\d,]+ unique stacks\n", err), "and one of all", err)
 for order in (c, b, a), (b, a, c):
-    same(merge(*order)[1], whole, "the same bytes in another order")
+    _, bytes_, err = merge(*order)
+    same(bytes_, whole, "the same bytes in another order")
+    tap.same([line.split(": ")[0] for line in err.splitlines() if ", 0 findings, " in line][:3], list(order), "listed as typed")
 same(merge(a, "-", c, data=read(b))[1], whole, "and with one from a pipe")
 same(merge(data=whole)[1], whole, "merging what was merged changes nothing")
 same(merge(write("whole.ige", whole))[1], whole, "nor does it of a file")
@@ -135,7 +139,7 @@ tap.same(len({ch["id"] for ch in chains}), 2, "of their own")
 
 chained = write("chained.ige", run(CORRELATE, a)[1])
 status, out, err = merge(chained, b)
-tap.ok("1 chains" in err, "chains are counted", err)
+tap.ok("1 finding," in err, "chains are counted", err)
 tap.same(events(data=out), na + nb, "with the events of both")
 tap.ok(b'"node":"gpu-a"' in out, "and carried")
 explained = json.loads(run(EXPLAIN, "--json", data=out)[1])

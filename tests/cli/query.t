@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import os
+import re
 import resource
 import signal
 import sqlite3
@@ -167,7 +168,7 @@ status, _, err = run("export", "-e", "sched", "--max-db", "15m", "long.ige", "-o
 small = sqlite3.connect(path("small.db"))
 tap.ok(status == 0 and os.path.getsize(path("small.db")) <= 15 << 20, "--max-db leaves out what does not fit", err)
 kept = sqlite3.connect(path("small.db")).execute("SELECT count(*) FROM events").fetchone()[0]
-tap.ok(f"sqlite, {kept:,} events" in err and f"{251152 - kept:,} events of older minutes were left out" in err, "and says how much", err)
+tap.ok(f"Exported {kept:,} events, 0 findings -> small.db (sqlite, " in err and re.search(r", \d+ bytes an event\)", err) and f"{251152 - kept:,} events of older minutes were left out" in err, "and says how much", err)
 status, _, err = run("export", "-e", "sched", "--max-db", "64k", "long.ige", "-o", "last.db")
 tap.ok(status == 0 and "warning" in err and "larger than --max-db" in err, "the last minute stays, and it is said that it is larger", err)
 first, n = small.execute("SELECT min(timestamp), count(*) FROM events").fetchone()
@@ -220,4 +221,12 @@ tap.ok(status == 3 and "writing" in err, "one that somebody is writing to is tol
 busy.close()
 status, out, _ = run("query", "--explain-schema")
 tap.ok(status == 0 and "CREATE TABLE events" in out and "-- sources.id" in out, "the schema is printed with its comments")
+# ---- by an expression
+every = [json.loads(line.rstrip(",")) for line in run("query", "--json", "--limit", "0", "run.ige")[1].splitlines() if line.startswith("{")]
+long_ = sum(e["duration_ns"] > 1e6 for e in every)
+rows = json.loads(run("query", "-w", ".duration_ns > 1e6", "--json", "run.ige", "SELECT count(*) FROM events")[1])["rows"]
+tap.ok(0 < long_ < len(every) and rows == [[long_]], "-w: SQL asks of those for which it is true", f"{rows} {long_} of {len(every)}")
+shown = run("query", "-w", ".duration_ns > 1e6", "--json", "--limit", "0", "run.ige")[1]
+tap.same(shown.count('"duration_ns"'), long_, "-w: as do the events of --json")
+tap.same([run("query", *args)[0] for args in (("-w", ".op", "run.ige"), ("-w", ".op ==", "run.ige", "SELECT 1"))], [2, 2], "-w: not of tables, and not what jq does not take")
 tap.done_testing()
