@@ -19,6 +19,7 @@
 #include "lib/sym/symbols.h"
 
 #define NAMED_AT_ONCE 64
+#define GAPS_MAX      2		   /* frames that say that native ones are missing, and Python's */
 #define FORMER_NS     2000000000ll /* what was mapped until then may still be asked for */
 
 _Static_assert((int)UNWIND_ENDS == (int)STACK_AT_START && (int)UNWIND_CUT == (int)STACK_CUT &&
@@ -525,6 +526,7 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, const struct wire_stack *s
 	struct probe_part native[WORLD_STACK_MAX];
 	uint32_t frames[WORLD_STACK_MAX];
 	const struct module *last = NULL;
+	uint32_t end = end_of(s, stack);
 	unsigned known = 0, n = stack->n < WORLD_STACK_MAX ? stack->n : WORLD_STACK_MAX;
 
 	for (unsigned i = 0; i < n; i++) {
@@ -550,11 +552,16 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, const struct wire_stack *s
 	 * frames to go on with it stays, for it may lie in a file that was mapped just now. */
 	if (npython && known)
 		n = known;
+	/* Python's frames come first: people know these. */
+	if (n + npython + GAPS_MAX > WORLD_STACK_MAX) {
+		n = WORLD_STACK_MAX - GAPS_MAX - npython;
+		end = (end & ~(uint32_t)UNWIND_ENDS) | UNWIND_CUT;
+	}
 	n = probe_interleave(frames, WORLD_STACK_MAX - 1, native, n, python, npython,
 			     npython ? native_gap(s, last) : 0);
 	if (python_missing)
 		frames[n++] = gap_frame(s, python_missing, "");
-	return world_stack_with_end(s->world, frames, n, end_of(s, stack));
+	return world_stack_with_end(s->world, frames, n, end);
 }
 
 int probe_stacks_file(const struct probe_stacks *s, const char *path, const char *build_id)
