@@ -10,8 +10,9 @@
 
 #include "lib/cli/output.h"
 
-#define NOTICES_MS  500 /* who has said nothing for so long at the end says nothing more */
-#define ROWS_USUAL  24	/* of a terminal that does not say how many it has */
+#define NOTICES_MS \
+	3000 /* who has said nothing for so long at the end, on a busy machine too, says nothing more */
+#define ROWS_USUAL  24 /* of a terminal that does not say how many it has */
 #define ROWS_LEAST  5
 #define NO_WRAP	    "\033[?7l" /* a line too long is cut, not continued */
 #define WRAP	    "\033[?7h"
