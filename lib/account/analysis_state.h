@@ -128,6 +128,15 @@ static inline uint32_t cause_process_of(const struct cause *c, uint32_t thread)
 	return t ? t->process : 0;
 }
 
+/* Whether it is the first thread of its process. */
+static inline bool cause_is_main(const struct cause *c, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(c->w, thread);
+	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+
+	return p && t->tid == p->tgid;
+}
+
 /* When what is told of that machine ends: of several machines' recordings one may end long before the others. */
 static inline int64_t cause_node_end(const struct cause *c, uint32_t node)
 {

@@ -5,15 +5,8 @@
  */
 #include "lib/account/loss_blame.h"
 
+#include "lib/account/loss_behind.h"
 #include "lib/event/syscall.h"
-
-static bool is_main(const struct cause *c, uint32_t thread)
-{
-	const struct world_thread *t = world_get_thread(c->w, thread);
-	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
-
-	return p && t->tid == p->tgid;
-}
 
 /* Whether the main thread of the process is recorded. */
 static bool has_main(const struct cause *c, uint32_t process)
@@ -21,7 +14,7 @@ static bool has_main(const struct cause *c, uint32_t process)
 	const struct tally_process *p = tally_process_known(&c->tally, process);
 
 	for (size_t i = 0; p && i < p->threads.n; i++)
-		if (is_main(c, p->threads.v[i]))
+		if (cause_is_main(c, p->threads.v[i]))
 			return true;
 	return false;
 }
@@ -52,13 +45,16 @@ static uint32_t cgroup_of(const struct cause *c, uint32_t thread)
 	return ctx ? ctx->cgroup : 0;
 }
 
-/* The one that feeds the device has the interpreter: the program moves on, and what another thread waits is not lost. */
+/* The one that feeds the device has the interpreter: the program moves on, and what another thread waits is not lost. Nor is what a
+ * thread waits for the main one, which will wait for that one when it needs it. */
 static bool moves_on(const struct cause *c, uint32_t anchor, const struct track_part *p)
 {
 	const struct tally_thread *holder = tally_thread_known(&c->tally, p->thread),
 				  *waits = tally_thread_known(&c->tally, anchor);
 
-	return p->gil && holder && holder->calls && !(waits && waits->calls);
+	return p->gil && holder && holder->calls &&
+	       (!(waits && waits->calls) ||
+		(cause_is_main(c, p->thread) && loss_is_behind(&c->lost_time, anchor)));
 }
 
 /* The one of its process, which is remembered. */
@@ -94,7 +90,7 @@ static struct loss_blame blame_stop(struct cause *c, uint32_t anchor, const stru
 {
 	uint32_t process = cause_process_of(c, anchor), by = p->resumed_by;
 
-	if (p->leaf == anchor && !is_main(c, anchor) && has_main(c, process))
+	if (p->leaf == anchor && !cause_is_main(c, anchor) && has_main(c, process))
 		return (struct loss_blame){ .family = LOSS_FAMILIES };
 	return (struct loss_blame){ LOSS_STOPPED, PART_STOPPED,
 				    by ? culprit_task(c->tally.culprits, by, anchor, process, 0)

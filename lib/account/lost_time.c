@@ -9,6 +9,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/account/analysis_state.h"
+#include "lib/account/loss_behind.h"
 #include "lib/account/loss_blame.h"
 #include "lib/account/loss_gaps.h"
 
@@ -452,7 +453,7 @@ static bool add_track(struct lost_time *l, struct cause *c, size_t i, bool only_
 bool lost_time_finish(struct lost_time *l, struct cause *c)
 {
 	struct track_parts parts = { 0 };
-	bool ok = mark_dropped(l, c);
+	bool ok = mark_dropped(l, c) && loss_behind_sum(l, c, &parts);
 
 	l->pane = INT64_MAX;
 	if (ok)
@@ -542,5 +543,7 @@ void lost_time_free(struct lost_time *l)
 	vec_free(&l->unused);
 	vec_free(&l->processes);
 	map_free(&l->by);
+	map_free(&l->ran);
+	map_free(&l->awaited);
 	where_free(&l->where);
 }

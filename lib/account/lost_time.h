@@ -142,6 +142,7 @@ struct lost_time {
 	VEC(uint32_t) unused; /* positions */
 	VEC(struct loss_process) processes;
 	struct map by;
+	struct map ran, awaited;     /* world thread id -> ns (loss_behind.h) */
 	struct where where;	     /* by position */
 	int64_t pane;		     /* that what grows is counted in */
 	struct loss several;	     /* lost_several.h */
