@@ -130,7 +130,7 @@ while any(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] != "S" f
 ige = rec.path("ranks.ige")
 p = rec.run("-o", ige, "-p", str(parent.pid), "--duration", "300ms")
 said = explain(ige)
-lines = said.splitlines()
+lines = [line for line in said.splitlines() if not line.startswith("No CUDA library was seen")]
 tap.ok(len(lines) > 9 and lines[1].startswith("5 processes stood still.") and f"(pid {ranks[2]}): waiting for another thread" in lines[2] and
        "load_batch (hang.py:" in lines[3], "of five processes, the one that waits for something else comes first", said)
 asked = [{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {},

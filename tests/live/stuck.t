@@ -73,7 +73,8 @@ for pid in main, child:
     os.kill(pid, signal.SIGKILL)
 recorder.communicate(timeout=rec.PATIENCE)
 shown = subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-explain"), ige], capture_output=True, text=True)
-first = shown.stdout.split("\n")[0]
+notice, first = shown.stdout.split("\n")[:2]
+tap.ok(notice.startswith("No CUDA library was seen"), "that there was no CUDA in it is said before", notice)
 tap.ok(
     re.match(rf"python\S* stuck.py \(pid {main}\) made no step in the last [\d.]+ s: it waits to the end for a pipe or file in <module> "
              rf"\(stuck.py:{line_of('os.read(ready')}\): ", first),

@@ -33,15 +33,21 @@ struct ranks {
 	uint32_t step, extra, load, wait;
 };
 
-static uint32_t stack_at(struct stage *s, const char *function, unsigned line)
+static uint32_t frame_at(struct stage *s, const char *function, unsigned line)
 {
 	struct world_frame f = { .kind = FRAME_PYTHON, .offset = line };
-	uint32_t frame;
 
 	f.name = world_string(s->w, bytes_of(function));
 	f.file = world_string(s->w, bytes_of("run.py"));
-	frame = world_frame(s->w, &f);
-	return world_stack(s->w, &frame, 1);
+	return world_frame(s->w, &f);
+}
+
+/* In a function that the loop of main calls. */
+static uint32_t stack_at(struct stage *s, const char *function, unsigned line)
+{
+	uint32_t frames[] = { frame_at(s, function, line), frame_at(s, "main", 100 + line) };
+
+	return world_stack(s->w, frames, 2);
 }
 
 static void second_node(struct stage *s)
