@@ -31,6 +31,7 @@ struct pt_regs {
 #define REGS_IP(r)	  ((r)->ip)
 #define REGS_SP(r)	  ((r)->sp)
 #define REGS_FP(r)	  ((r)->bp)
+#define REGS_LINK(r)	  0
 #define REGS_RC(r)	  ((r)->ax)
 #define REGS_FIRST(r)	  ((r)->di)
 #define REGS_IN_KERNEL(r) (((r)->cs & 3) == 0)
@@ -41,6 +42,7 @@ struct pt_regs {
 #define REGS_IP(r)	  ((r)->pc)
 #define REGS_SP(r)	  ((r)->sp)
 #define REGS_FP(r)	  ((r)->regs[29])
+#define REGS_LINK(r)	  ((r)->regs[30])
 #define REGS_RC(r)	  ((r)->regs[0])
 #define REGS_FIRST(r)	  ((r)->regs[0])
 #define REGS_IN_KERNEL(r) (((r)->pstate & 15) != 0)

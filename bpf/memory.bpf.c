@@ -24,8 +24,8 @@ static __always_inline u32 stack_of_memory(void *ctx, struct task_struct *task,
 
 	if (config_walker == WALKER_NONE || st->ncalls || ns < STACK_NS || !regs)
 		return 0;
-	return stack_number_of(ctx, &st->walk, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs), task,
-			       st, ROOM_HAVE, REGS_INTERRUPTED(regs));
+	return stack_number_of(ctx, &st->walk, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs),
+			       REGS_LINK(regs), task, st, ROOM_HAVE, REGS_INTERRUPTED(regs));
 }
 
 static __always_inline void finish(void *ctx, struct task_struct *task, struct task_state *st,

@@ -25,8 +25,8 @@ static __always_inline u32 stack_of_sample(void *ctx, struct task_struct *task,
 	w->slot_epoch = unwind_epoch - 1;
 	if (st->ncalls)
 		caller_learn(task->utask, st);
-	return stack_number_of(ctx, w, REGS_IP(regs) + 1, REGS_SP(regs), REGS_FP(regs), task, st,
-			       ROOM_OF_CPU, 0);
+	return stack_number_of(ctx, w, REGS_IP(regs) + 1, REGS_SP(regs), REGS_FP(regs),
+			       REGS_LINK(regs), task, st, ROOM_OF_CPU, 0);
 }
 
 SEC("perf_event")

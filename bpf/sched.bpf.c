@@ -56,8 +56,8 @@ static __always_inline void stack_of_sleep(void *ctx, struct task_struct *task,
 		return;
 	if (st->ncalls)
 		caller_learn(untrusted(task)->utask, st);
-	stack = stack_number_of(ctx, &st->walk, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs), task,
-				st, ROOM_HAVE, REGS_INTERRUPTED(regs));
+	stack = stack_number_of(ctx, &st->walk, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs),
+				REGS_LINK(regs), task, st, ROOM_HAVE, REGS_INTERRUPTED(regs));
 	if (st->ncalls)
 		call->stack = stack;
 	else

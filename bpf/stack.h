@@ -207,10 +207,10 @@ lost:
 }
 
 /* Number of the stack with these registers; 0: none. ctx: what the program was given. All st->ncalls open calls
- * are somewhere on it. */
+ * are somewhere on it. link: 0 where the innermost function has called another, and so has a frame. */
 static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u64 sp, u64 bp,
-					   struct task_struct *task, struct task_state *st,
-					   enum walk_room room, bool exact)
+					   u64 link, struct task_struct *task,
+					   struct task_state *st, enum walk_room room, bool exact)
 {
 	struct python_walk *python;
 	struct python_process *process;
@@ -229,6 +229,8 @@ static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u6
 		w->record.ip[0] = ip;
 		w->hash = mix(w->hash, ip);
 		w->n = 1;
+		if (config_unwind && link)
+			bp = unwind_first(w, st, tgid, ip, sp, bp, link);
 		w->bp = bp;
 		w->base = bp + 8; /* nothing copied yet */
 		w->most = 0;
@@ -265,8 +267,8 @@ static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u6
 static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_struct *task,
 					   struct task_state *st)
 {
-	return stack_number_of(ctx, &st->walk, REGS_IP(ctx), REGS_SP(ctx), REGS_FP(ctx), task, st,
-			       ROOM_MAKE, 0);
+	return stack_number_of(ctx, &st->walk, REGS_IP(ctx), REGS_SP(ctx), REGS_FP(ctx), 0, task,
+			       st, ROOM_MAKE, 0);
 }
 
 #endif

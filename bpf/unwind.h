@@ -181,6 +181,92 @@ static __always_inline bool unwind_is_there(u64 which)
 	return m && m->end == UNWIND_LIST_GENERATION(which);
 }
 
+/* Is this return address, read from slot, the kernel's trampoline? Then the true one. On x86 the slot says it;
+ * elsewhere the trampoline is told by standing at the start of its page, with no call in front of it. */
+static __always_inline u64 return_address(struct walk *w, struct task_state *st, u64 slot,
+					  u64 address)
+{
+	u32 i = w->outer - 1;
+
+	if (i >= CALLS_OPEN_MAX)
+		return address;
+#if defined(__TARGET_ARCH_x86)
+	if (st->open[i].sp != slot)
+		return address;
+#else
+	if (address & 0xfff || follows_call(address))
+		return address;
+#endif
+	w->outer = i;
+	return st->open[i].ret;
+}
+
+/* Its process's slot, if it has tables; NULL: it has none. */
+static __always_inline struct unwind_process *unwind_process_of(struct walk *w, u32 tgid)
+{
+	struct unwind_process *p;
+	u32 slot, *found;
+
+	if (w->slot_epoch != unwind_epoch) {
+		w->slot_epoch = unwind_epoch;
+		found = bpf_map_lookup_elem(&unwind_slots, &tgid);
+		w->slot = found ? *found + 1 : 0;
+	}
+	if (!w->slot)
+		return 0;
+	slot = w->slot - 1;
+	p = bpf_map_lookup_elem(&unwind_processes, &slot);
+	return p && p->tgid == tgid ? p : 0;
+}
+
+#if defined(__TARGET_ARCH_arm64)
+
+/* Frame pointers lead from caller to caller; but a function that calls none has no frame, and one that has just begun none yet. So
+ * the innermost function's rule says who called it. Returns the frame pointer from which the others follow. */
+static __always_inline u64 unwind_first(struct walk *w, struct task_state *st, u32 tgid, u64 ip,
+					u64 sp, u64 bp, u64 link)
+{
+	volatile struct unwind_process *p = unwind_process_of(w, tgid);
+	u64 list, rule, cfa, address = link, outer = bp;
+	u32 kind;
+
+	if (!p)
+		return bp;
+	list = p->list;
+	/* Where something was removed since, the frame pointer alone leads. */
+	if (!list || p->kept != p->removals)
+		return bp;
+	rule = unwind_find(list, ip - 1);
+	kind = unwind_rule_kind(rule);
+	if (kind != UNWIND_SP && kind != UNWIND_BP)
+		return bp;
+	cfa = (kind == UNWIND_SP ? sp : bp) + unwind_rule_cfa(rule);
+	if (!(rule & UNWIND_IN_LINK) &&
+	    bpf_probe_read_user(&address, sizeof(address),
+				(void *)(cfa + unwind_rule_ra_offset(rule))))
+		return bp;
+	if (unwind_rule_fp(rule) == UNWIND_FP_CFA &&
+	    bpf_probe_read_user(&outer, sizeof(outer),
+				(void *)(cfa + unwind_rule_fp_offset_arm64(rule))))
+		return bp;
+	address = return_address(w, st, 0, CODE_ADDRESS(address));
+	if (address < 4096)
+		return bp;
+	w->record.ip[1] = address;
+	w->hash = mix(w->hash, address);
+	w->n = 2;
+	return outer;
+}
+
+/* False: stacks are walked by frame pointers. */
+static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u32 tgid, u64 ip,
+					u64 sp, u64 bp, u32 exact)
+{
+	return 0;
+}
+
+#else
+
 /* The stack from there on, where its mapping ends as far down as it must be. */
 static __always_inline bool unwind_copy(struct walk *w, u64 base)
 {
@@ -239,33 +325,13 @@ static __always_inline u64 unwind_near(struct walk *w, u64 at)
 	return v;
 }
 
-/* Is this return address, read from slot, the kernel's trampoline? Then the true one. On x86 the slot says it;
- * elsewhere the trampoline is told by standing at the start of its page, with no call in front of it. */
-static __always_inline u64 return_address(struct walk *w, struct task_state *st, u64 slot,
-					  u64 address)
-{
-	u32 i = w->outer - 1;
-
-	if (i >= CALLS_OPEN_MAX)
-		return address;
-#if defined(__TARGET_ARCH_x86)
-	if (st->open[i].sp != slot)
-		return address;
-#else
-	if (address & 0xfff || follows_call(address))
-		return address;
-#endif
-	w->outer = i;
-	return st->open[i].ret;
-}
-
 #define UNWIND_FRAME_MAX (1 << 23) /* bytes: no frame is larger */
 #define UNWIND_GUESS_MAX (1 << 20)
 #define UNWIND_STEPS	 6  /* frames a call */
 #define UNWIND_CALLS	 28 /* that many calls are enough for WIRE_STACK_MAX */
 /* From the place of the interrupted stack pointer in a ucontext: instruction pointer, frame pointer. */
-#define UCONTEXT_IP 8
-#define UCONTEXT_BP -40
+#define UCONTEXT_IP	 8
+#define UCONTEXT_BP	 -40
 
 static __always_inline u64 unwind_rule_at(struct walk *w, u64 look)
 {
@@ -342,10 +408,10 @@ __weak __noinline int unwind_frames(struct walk *w, struct task_state *st)
 			w->exact = 1;
 			goto next;
 		} else {
-			ends |= kind == UNWIND_END	 ? UNWIND_ENDS
+			ends |= kind == UNWIND_END ? UNWIND_ENDS
 				: kind == UNWIND_NOWHERE ? UNWIND_TABLELESS
-				: kind == UNWIND_STALE	 ? UNWIND_CHANGING
-							 : UNWIND_UNKNOWN;
+				: kind == UNWIND_STALE ? UNWIND_CHANGING
+						       : UNWIND_UNKNOWN;
 			goto out;
 		}
 		if (cfa <= sp || cfa - sp > UNWIND_FRAME_MAX || (cfa & 7)) {
@@ -388,22 +454,11 @@ out:
 	return 1;
 }
 
-/* Its process's slot, if it has tables; NULL: it has none. */
-static __always_inline struct unwind_process *unwind_process_of(struct walk *w, u32 tgid)
+/* Not asked: unwind_walk needs no frame pointers. */
+static __always_inline u64 unwind_first(struct walk *w, struct task_state *st, u32 tgid, u64 ip,
+					u64 sp, u64 bp, u64 link)
 {
-	struct unwind_process *p;
-	u32 slot, *found;
-
-	if (w->slot_epoch != unwind_epoch) {
-		w->slot_epoch = unwind_epoch;
-		found = bpf_map_lookup_elem(&unwind_slots, &tgid);
-		w->slot = found ? *found + 1 : 0;
-	}
-	if (!w->slot)
-		return 0;
-	slot = w->slot - 1;
-	p = bpf_map_lookup_elem(&unwind_processes, &slot);
-	return p && p->tgid == tgid ? p : 0;
+	return bp;
 }
 
 /* Into w->record.ip, w->n, w->hash and w->ends. False: this process has no tables. exact: ip is where it was. */
@@ -452,5 +507,7 @@ static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u
 	}
 	return 1;
 }
+
+#endif
 
 #endif

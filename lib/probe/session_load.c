@@ -107,8 +107,8 @@ static bool takes_one_task(void)
 	       (major > 6 || (major == 6 && minor >= 1));
 }
 
-/* The walk by tables is for this machine's registers; arm64's compilers keep frame pointers. */
-#if defined(__x86_64__)
+/* Machines for which tables are made and the kernel side knows what to do with them. */
+#if defined(__x86_64__) || defined(__aarch64__)
 #define UNWINDS 1
 #else
 #define UNWINDS 0
