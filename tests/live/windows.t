@@ -60,7 +60,7 @@ class Windows:
         return sum(min(b, until) - max(a, since) for a, b in self.pauses if a < until and since < b)
 
 
-def check(name, ige, progress, launches, least=5):
+def check(name, ige, progress, launches, least=5, busy=1.0):
     """Units that lie in a window whole have all their launches; no launch lies in a pause; waits and copies are all there."""
     w, done = Windows(ige), units(progress)
     tap.ok(len(w.pauses) >= 1 and all(b is not None and b > a for a, b in w.pauses), f"{name}: {len(w.pauses)} pauses, each with its end", w.pauses)
@@ -88,7 +88,8 @@ def check(name, ige, progress, launches, least=5):
     still = [u for u in inside if u[1] - u[0] > 1e9]
     span = inside[-1][1] - inside[0][0] - sum(u[1] - u[0] for u in still)
     scaled = seen * span / (span - w.paused(inside[0][0], inside[-1][1]) + sum(w.paused(u[0], u[1]) for u in still))
-    tap.ok(abs(scaled / made - 1) < 0.5, f"{name}: scaled by the time covered they are about as many as were made", (scaled, made, seen))
+    # Three windows of a program that launches for a part of the time only may all lie in that part, or all but a little beside it.
+    tap.ok(0.5 * busy < scaled / made < 1.5 / busy, f"{name}: scaled by the time covered they are about as many as were made", (scaled, made, seen))
     return w
 
 
@@ -112,7 +113,7 @@ for what, options in (("one thread", ["--launches", 240, "--work-us", 4000]), ("
     p = rec.run("-o", ige, "-p", program.pid, "--duration", "9s", "--budget", "2%", "--no-sched", every=False)
     program.kill()
     program.wait()
-    check(what, ige, progress, 240)
+    check(what, ige, progress, 240, busy=0.7 / 1.2 if what == "phases" else 1.0)
     tap.ok("launches are recorded in windows" in p.stderr, f"{what}: the recorder says so", p.stderr)
     tap.ok("to stay within 2.0% (--budget)" in p.stderr, f"{what}: and at its end for how long", p.stderr)
 
