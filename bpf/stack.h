@@ -108,17 +108,18 @@ out:
 	return done;
 }
 
-#define HELPER_MOST 127 /* as sysctl kernel.perf_event_max_stack has it */
+/* As sysctl kernel.perf_event_max_stack has it. */
+#define HELPER_MOST 127
 
 /* Kernels without bpf_loop. */
 static __always_inline void walk_helper(void *ctx, struct walk *w, struct task_state *st)
 {
-	long bytes = bpf_get_stack(ctx, w->record.ip, WIRE_STACK_MAX * 8, BPF_F_USER_STACK);
+	long bytes = bpf_get_stack(ctx, w->record.ip, HELPER_MOST * 8, BPF_F_USER_STACK);
 	u32 i;
 
 	w->n = bytes > 0 ? (u64)bytes >> 3 : 0;
 	w->ends = UNWIND_BY_POINTERS | (w->n >= HELPER_MOST ? UNWIND_CUT : 0);
-	for (i = 0; i < WIRE_STACK_MAX; i++) {
+	for (i = 0; i < HELPER_MOST; i++) {
 		u64 address;
 
 		if (i >= w->n)

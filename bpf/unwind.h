@@ -328,7 +328,7 @@ static __always_inline u64 unwind_near(struct walk *w, u64 at)
 #define UNWIND_FRAME_MAX (1 << 23) /* bytes: no frame is larger */
 #define UNWIND_GUESS_MAX (1 << 20)
 #define UNWIND_STEPS	 6  /* frames a call */
-#define UNWIND_CALLS	 28 /* that many calls are enough for WIRE_STACK_MAX */
+#define UNWIND_CALLS	 43 /* that many calls are enough for WIRE_STACK_MAX */
 /* From the place of the interrupted stack pointer in a ucontext: instruction pointer, frame pointer. */
 #define UCONTEXT_IP	 8
 #define UCONTEXT_BP	 -40

@@ -168,7 +168,7 @@ struct wire_thread {
 	char comm[16];
 };
 
-#define WIRE_STACK_MAX 128 /* a power of two: the walks mask indexes by it */
+#define WIRE_STACK_MAX 256 /* a power of two: the walks mask indexes by it */
 struct wire_stack {
 	__u8 kind;
 	__u8 python; /* enum python_flag */

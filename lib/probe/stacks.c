@@ -511,6 +511,9 @@ static struct code_at code_of(struct probe_stacks *s, const struct wire_stack *s
 	return code_by_maps(s, stack->tgid, at);
 }
 
+_Static_assert(WIRE_STACK_MAX + PYTHON_FRAMES_MAX + GAPS_MAX <= WORLD_STACK_MAX,
+	       "a stack has room for all frames that cross");
+
 /* As files say it. */
 static uint32_t end_of(struct probe_stacks *s, const struct wire_stack *stack)
 {
@@ -552,11 +555,6 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, const struct wire_stack *s
 	 * frames to go on with it stays, for it may lie in a file that was mapped just now. */
 	if (npython && known)
 		n = known;
-	/* Python's frames come first: people know these. */
-	if (n + npython + GAPS_MAX > WORLD_STACK_MAX) {
-		n = WORLD_STACK_MAX - GAPS_MAX - npython;
-		end = (end & ~(uint32_t)UNWIND_ENDS) | UNWIND_CUT;
-	}
 	n = probe_interleave(frames, WORLD_STACK_MAX - 1, native, n, python, npython,
 			     npython ? native_gap(s, last) : 0);
 	if (python_missing)

@@ -121,7 +121,7 @@ uint32_t world_module(struct world *w, const struct world_module *v);
 uint32_t world_frame(struct world *w, const struct world_frame *v);
 uint32_t world_ctx(struct world *w, const struct world_ctx *v);
 /* frames innermost first; n <= WORLD_STACK_MAX, deeper ones are cut by the caller. n == 0 gives 0. */
-#define WORLD_STACK_MAX 256
+#define WORLD_STACK_MAX 512
 uint32_t world_stack(struct world *w, const uint32_t *frames, unsigned n);
 
 /* How the walk of the native frames of a stack went: a mask, part of its key. 0: not known. Numbers are for ever: they stand in

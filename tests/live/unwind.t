@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import recording as rec
 from recording import tap
 
-DEEPEST = 128  # frames that a recording keeps
+DEEPEST = 256  # frames that a recording keeps
 OP = "cudaDeviceSynchronize"
 
 rec.need_bpf()
