@@ -143,7 +143,8 @@ struct probe_recorder {
 	struct stack_ends stack_ends;
 	VEC(struct probe_uncovered) uncovered_new; /* of processes that are not known yet */
 	VEC(struct probe_uncovered) uncovered;	   /* without an end: repeated in each file */
-	unsigned uncovered_told;
+	unsigned uncovered_told, processes_told;
+	uint32_t uncovered_last; /* the process that was told of last */
 	size_t copies_told, pythons_told;
 	bool no_cuda_told, gpus_told, pods_told, no_room_told, unsampled_told, finished;
 	double start_cpu;	/* seconds of CPU spent before the recording began */

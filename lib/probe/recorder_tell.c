@@ -11,6 +11,8 @@
 
 #include "lib/base/human.h"
 #include "lib/host/cuda.h"
+#include "lib/host/proc.h"
+#include "lib/host/user.h"
 #include "lib/probe/session_optional.h"
 
 #define COPIES_MAX 64 /* notices about library copies; more are only in the coverage */
@@ -43,11 +45,35 @@ const char *probe_recorder_notice(struct probe_recorder *r, enum probe_notice *k
 	return r->notices.v[r->notices_given++].text;
 }
 
+#define PROCESSES_TOLD 32
+
+/* Who they are: by name and user. */
+static void tell_processes(struct probe_recorder *r)
+{
+	uint32_t tgid;
+
+	while (r->targets && (tgid = probe_targets_new_cuda(r->targets)) != 0) {
+		struct buf name = { 0 }, user = { 0 };
+		struct host_process p;
+		struct err gone;
+
+		if (++r->processes_told > PROCESSES_TOLD || host_proc_read(tgid, &p, &gone))
+			continue;
+		host_proc_title(tgid, bytes_of(p.comm), &name);
+		host_user(p.uid, &user);
+		probe_recorder_tell(r, PROBE_NOTE, "process  %u %s (%s)", tgid, buf_text(&name),
+				    buf_text(&user));
+		buf_free(&user);
+		buf_free(&name);
+	}
+}
+
 void probe_recorder_tell_copies(struct probe_recorder *r)
 {
 	size_t n = 0;
 	const struct probe_copy *c = r->copies ? probe_copies_list(r->copies, &n) : NULL;
 
+	tell_processes(r);
 	for (; r->copies_told < n && r->copies_told < COPIES_MAX; r->copies_told++) {
 		const struct probe_copy *v = &c[r->copies_told];
 

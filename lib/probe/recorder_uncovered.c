@@ -60,6 +60,10 @@ static void notify_person(struct probe_recorder *r, const struct probe_uncovered
 
 	if (!copy || u->until_ns == PROBE_NEVER || r->uncovered_told >= NOTICES_MAX)
 		return;
+	/* Its libraries were loaded one after the other: what holds for the first of them is told. */
+	if (u->tgid == r->uncovered_last)
+		return;
+	r->uncovered_last = u->tgid;
 	r->uncovered_told++;
 	probe_recorder_tell(
 		r, PROBE_WARNING,

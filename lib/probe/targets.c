@@ -22,6 +22,8 @@
 #include "lib/host/place.h"
 #include "lib/host/proc.h"
 
+#define CUDA_NEW_MAX 64
+
 struct member {
 	uint32_t tgid;
 	bool cuda;
@@ -40,6 +42,7 @@ struct probe_targets {
 	struct map others; /* processes that are no targets yet, see probe_targets_looks */
 	uint32_t round;
 	size_t cuda;
+	VEC(uint32_t) cuda_new; /* not asked for yet */
 	struct probe_stops stops;
 	bool grew;   /* some member did */
 	bool closed; /* nothing is attached any more */
@@ -67,6 +70,7 @@ void probe_targets_free(struct probe_targets *t)
 	if (!t)
 		return;
 	vec_free(&t->members);
+	vec_free(&t->cuda_new);
 	map_free(&t->by_tgid);
 	map_free(&t->others);
 	free(t);
@@ -100,6 +104,8 @@ static void note_copies(struct probe_targets *t, struct member *m, int found)
 	if (found > 0 && m && !m->cuda) {
 		m->cuda = true;
 		t->cuda++;
+		if (t->cuda_new.n < CUDA_NEW_MAX)
+			(void)vec_push(&t->cuda_new, m->tgid); /* it is for a line of text */
 	}
 }
 
@@ -460,4 +466,13 @@ size_t probe_targets_alive(const struct probe_targets *t)
 size_t probe_targets_with_cuda(const struct probe_targets *t)
 {
 	return t->cuda;
+}
+
+uint32_t probe_targets_new_cuda(struct probe_targets *t)
+{
+	uint32_t tgid = t->cuda_new.n ? t->cuda_new.v[0] : 0;
+
+	if (tgid)
+		memmove(t->cuda_new.v, t->cuda_new.v + 1, --t->cuda_new.n * sizeof(*t->cuda_new.v));
+	return tgid;
 }

@@ -74,5 +74,7 @@ struct probe_stops probe_targets_stops(const struct probe_targets *t);
 size_t probe_targets_alive(const struct probe_targets *t);
 /* How many processes with a CUDA library were met. */
 size_t probe_targets_with_cuda(const struct probe_targets *t);
+/* One of them that has not been asked for yet, as long as there are not too many; 0: none. */
+uint32_t probe_targets_new_cuda(struct probe_targets *t);
 
 #endif
