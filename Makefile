@@ -473,7 +473,7 @@ uninstall:
 deps_dev_packages := libc6-dev zlib1g-dev libelf-dev libjq-dev libsqlite3-dev libarchive-dev libcurl4-gnutls-dev libmicrohttpd-dev libgnutls28-dev libbpf-dev
 deps_packages := gcc$(if $(ARCH),-$(machine)-linux-gnu) make $(if $(ARCH),,$(deps_dev_packages)) clang perl python3 mandoc
 # What only tests use and the build does without.
-deps_check_packages := jq gdb qemu-system-x86 cpio busybox-static xz-utils zstd python3-grpcio
+deps_check_packages := jq gdb tmux qemu-system-x86 cpio busybox-static xz-utils zstd python3-grpcio
 # Kernels in QEMU, and the reader on other CPUs. Apart, so that where they are not to be had the others still are.
 deps_kernel_packages := qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu cpio busybox-static xz-utils zstd
 deps_cpu_packages := qemu-user-static gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-aarch64-linux-gnu libc6-dev-arm64-cross

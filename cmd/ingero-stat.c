@@ -18,18 +18,19 @@
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
 #include "lib/cli/progress.h"
-#include "lib/cli/redraw.h"
+#include "lib/cli/screen.h"
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/cli/window.h"
 #include "lib/emit/compare.h"
+#include "lib/emit/live.h"
 #include "lib/emit/ops_json.h"
 #include "lib/emit/ops_text.h"
 #include "lib/event/view.h"
 #include "lib/input/older.h"
 
 static struct values {
-	bool json, brief, exact, compare;
+	bool json, brief, exact, compare, quit_ends;
 	double threshold;
 	int64_t notices;
 	uint64_t interval_ns, last_ns, memory_bytes;
@@ -132,8 +133,10 @@ static const struct cli_option options[] = {
 	  .group = "Output",
 	  .help = "From a pipe: news that often, 0 none [1s on a terminal, else 10s]",
 	  .given = &interval_given },
-	/* What others say meanwhile comes through this descriptor, and stands above what is drawn over. */
+	/* What others say meanwhile comes through this descriptor, and is shown on the page. */
 	{ .name = "notices", .type = CLI_INT, AT(notices), .arg = "FD", .min = 3, .max = 1000000 },
+	/* Leaving the page by its key ends the whole row of programs, as Ctrl-C does. */
+	{ .name = "quit-ends", .type = CLI_FLAG, AT(quit_ends) },
 	{ 0 },
 };
 
@@ -151,8 +154,8 @@ static const struct cli_program program = {
 struct job {
 	struct ask_stat stat;
 	struct cli_progress progress;
-	struct cli_redraw redraw;
-	bool live;
+	struct cli_screen *screen;    /* NULL: none */
+	bool live, noted;	      /* noted: what others say was taken to its end */
 	uint64_t interval_ns, events; /* events: when last told */
 	int64_t next_ns, told_ns;
 };
@@ -183,13 +186,28 @@ static void live_begin(struct job *job, const struct cli_operands *operands)
 	struct stat st;
 	bool standard = operands->n == 0 || (operands->n == 1 && !strcmp(operands->v[0], "-"));
 
-	job->interval_ns = interval_given	  ? values.interval_ns
-			   : job->redraw.terminal ? 1000000000u
-						  : 10000000000u;
-	job->live = standard && !values.json && !cli_settings.quiet && job->interval_ns &&
-		    fstat(STDIN_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+	job->live = standard && !values.json && !cli_settings.quiet &&
+		    (!interval_given || values.interval_ns) && fstat(STDIN_FILENO, &st) == 0 &&
+		    (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+	if (job->live)
+		job->screen = cli_screen_open((int)values.notices, values.quit_ends);
+	job->interval_ns = interval_given ? values.interval_ns
+			   : job->screen  ? 1000000000u
+					  : 10000000000u;
 	job->told_ns = now_ns(CLOCK_MONOTONIC);
-	job->next_ns = job->told_ns + (int64_t)job->interval_ns;
+	/* The first page comes with the first events. */
+	job->next_ns = job->told_ns + (job->screen ? 0 : (int64_t)job->interval_ns);
+}
+
+/* The terminal is as it was, and has all that others said. */
+static void live_end(struct job *job)
+{
+	if (job->screen)
+		cli_screen_close(job->screen);
+	else if (!job->noted)
+		cli_screen_pass((int)values.notices);
+	job->screen = NULL;
+	job->noted = true;
 }
 
 /* News come with what is read: where nothing came for long, they are of longer than the interval. */
@@ -204,24 +222,36 @@ static void line_of(struct buf *out, const struct job *job, const struct ops_sum
 		   human_count(s->lost).s, human_ns((uint64_t)(s->end_ns - s->start_ns)).s);
 }
 
+static void show_page(struct job *job, const struct ops_summary *s)
+{
+	struct page page = { 0 };
+	struct emit_style st = style();
+	unsigned rows, columns;
+
+	cli_screen_size(job->screen, &rows, &columns);
+	st.columns = columns;
+	emit_live(&page, job->stat.w, s, &st, rows);
+	cli_screen_show(job->screen, &page, EMIT_LIVE_FREE_KEY);
+}
+
 static int live_show(struct job *job, struct err *e)
 {
 	const struct ops_summary *s = ask_stat_answer(&job->stat, e);
-	struct buf out = { 0 }, foot = { 0 };
-	struct emit_style st = style();
-	int rc;
+	struct buf out = { 0 };
+	int rc = 0;
 
 	if (!s)
 		return e->code;
-	if (job->redraw.terminal)
-		ops_text_live(&out, &foot, job->stat.w, s, &st);
-	else
+	if (job->screen) {
+		show_page(job, s);
+		job->live = !cli_screen_left(job->screen);
+	} else {
 		line_of(&out, job, s);
-	rc = cli_redraw(&job->redraw, &out, &foot, e);
+		rc = cli_print(&out, e);
+	}
 	job->events = s->events;
 	job->told_ns = now_ns(CLOCK_MONOTONIC);
 	job->next_ns = job->told_ns + (int64_t)job->interval_ns;
-	buf_free(&foot);
 	buf_free(&out);
 	return rc;
 }
@@ -263,9 +293,7 @@ static int print(struct job *job, struct err *e)
 			       "--by step: no steps were found: no program of what was asked for "
 			       "has a loop in its Python stacks, or repeats copies, waits for the "
 			       "device and graph launches");
-	rc = cli_redraw_end(&job->redraw, e);
-	if (rc)
-		return rc;
+	live_end(job);
 	if (values.json)
 		ops_json(&out, job->stat.w, s, &quality);
 	else
@@ -387,8 +415,7 @@ static int read_all(struct job *job, struct err *e)
 	input_describe(job->stat.in, &what);
 	cli_detail_lines(&what);
 	buf_free(&what);
-	cli_progress_begin(&job->progress, input_position, job->stat.in,
-			   job->live && job->redraw.terminal);
+	cli_progress_begin(&job->progress, input_position, job->stat.in, job->screen != NULL);
 	rc = ask_stat_read(&job->stat, e);
 	cli_progress_end(&job->progress);
 	return rc;
@@ -454,7 +481,6 @@ static int one(const struct cli_operands *operands)
 		return status;
 	want.sections = values.by && !values.json ? 0 : sections; /* which it does not show */
 	cli_signals_let_first_pass(STDIN_FILENO);
-	cli_redraw_init(&job.redraw, (int)values.notices);
 	live_begin(&job, operands);
 	cli_phase(&began_ns, "");
 	rc = ask_stat_open(&job.stat, &want, &e);
@@ -464,6 +490,7 @@ static int one(const struct cli_operands *operands)
 		if (!rc || rc == ERR_TOO_NEW)
 			rc = tell(&job, rc, &e);
 	}
+	live_end(&job);
 	status = rc ? cli_fail(&e) : 0;
 	if (job.stat.in && (!rc || rc == ERR_TOO_NEW)) {
 		int verdict = say_verdict(job.stat.in);

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
@@ -21,6 +23,7 @@
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
+#include "lib/cli/screen.h"
 #include "lib/cli/sibling.h"
 
 static const struct cli_option options[] = { { 0 } };
@@ -239,20 +242,45 @@ static void pass_all(int fd)
 			break;
 }
 
-/* On a terminal the table is drawn over: what the others say goes through who draws it. Not where they start a program:
- * it would have to wait for the drawing. */
+/* A terminal for a program that is started: it writes as to ours, and what it writes comes out at said[0]. */
+static int terminal_between(int said[2], struct err *e)
+{
+	struct winsize size;
+	struct termios modes;
+
+	said[0] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (said[0] < 0 || grantpt(said[0]) || unlockpt(said[0]))
+		return err_sys(e, "cannot make a terminal");
+	said[1] = open(ptsname(said[0]), O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (said[1] < 0)
+		return err_sys(e, "cannot make a terminal");
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+		ioctl(said[1], TIOCSWINSZ, &size);
+	/* The true terminal makes lines of newlines, when it gets there. */
+	if (tcgetattr(said[1], &modes) == 0) {
+		modes.c_oflag &= ~(tcflag_t)OPOST;
+		modes.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG);
+		tcsetattr(said[1], TCSANOW, &modes);
+	}
+	return 0;
+}
+
+/* Where a page is drawn, what the others say goes through who draws it, and so does what a program says that is started. */
 static int let_show_say(struct row *r, int said[2], struct err *e)
 {
 	char number[16];
+	int rc;
 
-	if (r->command || !isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO))
+	if (!isatty(STDERR_FILENO) || !cli_screen_possible())
 		return 0;
-	if (cli_sibling_pipe(said, e))
-		return e->code;
+	rc = r->command ? terminal_between(said, e) : cli_sibling_pipe(said, e);
+	if (rc)
+		return rc;
 	snprintf(number, sizeof(number), "%d", said[0]);
 	r->number = strdup(number);
 	r->show.n--; /* the NULL */
 	return r->number && vec_push(&r->show, "--notices") && vec_push(&r->show, r->number) &&
+			       (r->command || vec_push(&r->show, "--quit-ends")) &&
 			       vec_push(&r->show, NULL)
 		       ? 0
 		       : err_nomem(e);

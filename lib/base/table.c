@@ -166,33 +166,127 @@ static size_t column_width(const struct table *t, size_t column)
 	return width;
 }
 
-void table_text(struct buf *out, struct table *t, unsigned indent, bool color)
+/* Yours to free; NULL: no memory. */
+static size_t *widths_of(struct table *t)
 {
-	size_t *widths, i;
+	size_t *widths;
 
 	shorten_cells(t);
 	widths = t->failed ? NULL : calloc(t->ncols + 1, sizeof(*widths));
+	for (size_t i = 0; widths && i < t->ncols; i++)
+		widths[i] = column_width(t, i);
+	return widths;
+}
+
+/* The cell in so many columns: of a name that is longer its middle is left out, of other text its end. */
+static void put_cell(struct buf *out, const char *text, const struct cell *c, size_t room,
+		     bool name, bool color)
+{
+	struct buf cut = { 0 };
+	size_t tail = name && room > 2 ? (room - 2) / 2 : 0, head = room - tail - (name ? 2 : 0), i;
+
+	if (c->width <= room) {
+		human_styled(out, color, c->style, text);
+		return;
+	}
+	for (i = 0; head && text[i]; i++) {
+		buf_putc(&cut, text[i]);
+		head -= ((unsigned char)text[i + 1] & 0xc0) != 0x80;
+	}
+	if (name) {
+		buf_puts(&cut, "..");
+		for (i = strlen(text); tail && i; i--)
+			tail -= ((unsigned char)text[i - 1] & 0xc0) != 0x80;
+		buf_puts(&cut, text + i);
+	}
+	human_styled(out, color, c->style, buf_text(&cut));
+	out->failed |= cut.failed;
+	buf_free(&cut);
+}
+
+/* Columns of width 0 are left out. */
+static void put_rows(struct buf *out, const struct table *t, const size_t *widths, unsigned indent,
+		     bool color)
+{
+	size_t last = 0;
+
+	for (size_t i = 0; i < t->ncols; i++)
+		last = widths[i] ? i : last;
+	for (size_t i = 0; i < t->cells.n; i++) {
+		const struct cell *c = &t->cells.v[i];
+		/* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a cell is in a column */
+		size_t column = i % t->ncols, room = widths[column],
+		       pad = room > c->width ? room - c->width : 0;
+
+		if (room) {
+			spaces(out, column ? 2 : indent);
+			if (t->right[column])
+				spaces(out, pad);
+			put_cell(out, t->text.p + c->at, c, room, column == 0, color);
+			if (!t->right[column] && column != last)
+				spaces(out, pad);
+		}
+		if (column + 1 == t->ncols || i + 1 == t->cells.n)
+			buf_putc(out, '\n');
+	}
+}
+
+void table_text(struct buf *out, struct table *t, unsigned indent, bool color)
+{
+	size_t *widths = widths_of(t);
+
+	if (widths)
+		put_rows(out, t, widths, indent, color);
+	out->failed |= !widths;
+	free(widths);
+}
+
+static size_t needs(const struct table *t, const size_t *widths, unsigned indent)
+{
+	size_t n = indent;
+
+	for (size_t i = 0; i < t->ncols; i++)
+		n += widths[i] + (i && widths[i] ? 2 : 0);
+	return n;
+}
+
+#define NAME_LEAST 22 /* columns of a name that is cut for others' sake */
+#define TEXT_LEAST 24 /* of text at the end of a row */
+
+/* Makes a column narrower by what is over, down to least. Returns what is still over. */
+static size_t take(size_t *width, size_t least, size_t over)
+{
+	size_t part = *width > least ? *width - least : 0;
+
+	part = part < over ? part : over;
+	*width -= part;
+	return over - part;
+}
+
+void table_narrow(struct buf *out, struct table *t, unsigned indent, bool color, unsigned columns,
+		  const unsigned *leave_out)
+{
+	size_t *widths = widths_of(t), least[2], over, last = t->ncols - 1;
+
 	if (!widths) {
 		out->failed = true;
 		return;
 	}
-	for (i = 0; i < t->ncols; i++)
-		widths[i] = column_width(t, i);
-	for (i = 0; i < t->cells.n; i++) {
-		const struct cell *c = &t->cells.v[i];
-		/* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a cell is in a column */
-		size_t column = i % t->ncols, pad = widths[column] - c->width;
-		bool last = column + 1 == t->ncols;
-
-		spaces(out, column ? 2 : indent);
-		if (t->right[column])
-			spaces(out, pad);
-		human_styled(out, color, c->style, t->text.p + c->at);
-		if (!t->right[column] && !last)
-			spaces(out, pad);
-		if (last || i + 1 == t->cells.n)
-			buf_putc(out, '\n');
-	}
+	least[0] = widths[0] < NAME_LEAST ? widths[0] : NAME_LEAST;
+	least[1] = widths[last] < TEXT_LEAST || t->right[last] ? widths[last] : TEXT_LEAST;
+	while (columns && *leave_out &&
+	       needs(t, widths, indent) - (widths[0] - least[0]) -
+			       (widths[last] ? widths[last] - least[1] : 0) >
+		       columns)
+		widths[*leave_out++] = 0;
+	over = needs(t, widths, indent);
+	over = columns && over > columns ? over - columns : 0;
+	over = take(&widths[last], least[1], over);
+	over = take(&widths[0], least[0], over);
+	/* Narrower than anything can be read. */
+	over = take(&widths[last], 0, over);
+	take(&widths[0], 1, over);
+	put_rows(out, t, widths, indent, color);
 	free(widths);
 }
 
@@ -250,7 +344,7 @@ static void table_marks(struct buf *out, const struct table *t, bool color)
 
 void table_fold(struct buf *out, struct table *t, unsigned indent, bool color, unsigned columns)
 {
-	size_t needs = indent;
+	size_t needed = indent;
 
 	shorten_cells(t);
 
@@ -259,8 +353,8 @@ void table_fold(struct buf *out, struct table *t, unsigned indent, bool color, u
 		return;
 	}
 	for (size_t i = 0; i < t->ncols; i++)
-		needs += column_width(t, i) + (i ? 2 : 0);
-	if (t->failed || columns == 0 || needs <= columns) {
+		needed += column_width(t, i) + (i ? 2 : 0);
+	if (t->failed || columns == 0 || needed <= columns) {
 		table_text(out, t, indent, color);
 		return;
 	}

@@ -29,6 +29,11 @@ void table_text(struct buf *out, struct table *t, unsigned indent, bool color);
  * lines of its own: the first cell, below it the others as "header value", as many to a line as fit. MARKS_COLUMNS: as
  * marks (base/marks.h). */
 void table_fold(struct buf *out, struct table *t, unsigned indent, bool color, unsigned columns);
+/* The same with one line to a row whatever it takes: columns are left out in that order (their numbers, ended by 0; the first
+ * column stays), then names of the first are cut in their middle, and last the last column's text is cut at its end. */
+void table_narrow(struct buf *out, struct table *t, unsigned indent, bool color, unsigned columns,
+		  const unsigned *leave_out);
+
 void table_free(struct table *t);
 
 #endif

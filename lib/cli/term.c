@@ -14,12 +14,19 @@
 
 bool cli_color(int fd)
 {
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	const char *no = getenv("NO_COLOR");
 
 	if (!strcmp(cli_settings.color, "always"))
 		return true;
 	if (!strcmp(cli_settings.color, "never") || (no && *no))
 		return false;
+	return cli_draws(fd);
+}
+
+bool cli_draws(int fd)
+{
+	const char *term = getenv("TERM");
+
 	return isatty(fd) && term && strcmp(term, "dumb") != 0;
 }
 

@@ -11,6 +11,9 @@
 /* Whether text for descriptor fd is coloured: --color, then NO_COLOR, TERM=dumb and whether it is a terminal. */
 bool cli_color(int fd);
 
+/* Whether it is a terminal that can be drawn on (TERM is not dumb). */
+bool cli_draws(int fd);
+
 /* How many columns text for descriptor fd may take; 0: it is no terminal, or says nothing. */
 unsigned cli_columns(int fd);
 

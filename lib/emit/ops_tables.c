@@ -149,8 +149,11 @@ static const char *heading(const char *layer)
 	return "Host";
 }
 
-bool ops_layer_table(struct buf *out, const struct ops_summary *s, const struct world *w,
-		     const char *layer, const struct emit_style *st, bool *few)
+#define COLUMNS_MOST 13 /* and the NULL behind them */
+
+/* head: above the names; NULL: what they are names of. *calls: of calls. NULL: there are none of that layer, or no memory. */
+static struct table *layer_rows(const struct ops_summary *s, const struct world *w,
+				const char *layer, const char *head, bool *calls, bool *few)
 {
 	static const char *const call_headers[] = { "op",    ">count", ">errors", ">p50", ">p95",
 						    ">p99",  ">max",   ">total",  ">own", ">share",
@@ -162,31 +165,56 @@ bool ops_layer_table(struct buf *out, const struct ops_summary *s, const struct 
 	static const char *const brief_host[] = { "event", ">count", ">p50",   ">p95",
 						  ">p99",  ">max",   ">total", NULL };
 	double wall = (double)(s->end_ns - s->start_ns);
+	const char *headers[COLUMNS_MOST] = { 0 };
 	struct table *t = NULL;
-	bool calls;
 
 	for (size_t i = 0; i < s->rows.n; i++) {
 		const struct ops_row *r = &s->rows.v[i];
 
 		if (!is_of(r, layer))
 			continue;
-		calls = r->op->flags & OP_CALL;
+		*calls = r->op->flags & OP_CALL;
 		if (!t) {
-			t = table_new(s->brief ? (calls ? brief_calls : brief_host)
-				      : calls  ? call_headers
-					       : host_headers);
-			if (!t) {
-				out->failed = true;
-				return false;
-			}
+			const char *const *from = s->brief ? (*calls ? brief_calls : brief_host)
+						  : *calls ? call_headers
+							   : host_headers;
+
+			for (unsigned k = 0; from[k]; k++)
+				headers[k] = from[k];
+			headers[0] = head ? head : headers[0];
+			t = table_new(headers);
+			if (!t)
+				return NULL;
 		}
-		ops_cells(t, r, calls, s->brief, wall);
-		if (!calls && !s->brief && s->view)
+		ops_cells(t, r, *calls, s->brief, wall);
+		if (!*calls && !s->brief && s->view)
 			detail_cell(t, s, w, r);
-		else if (!calls && !s->brief)
+		else if (!*calls && !s->brief)
 			table_cell(t, "-");
 		*few |= r->count < CELL_FEW && r->op->track != TRACK_INSTANT;
 	}
+	return t;
+}
+
+static size_t rows_of(const struct ops_summary *s, const char *layer)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->rows.n; i++)
+		n += is_of(&s->rows.v[i], layer);
+	return n;
+}
+
+bool ops_layer_table(struct buf *out, const struct ops_summary *s, const struct world *w,
+		     const char *layer, const struct emit_style *st, bool *few)
+{
+	struct table *t;
+	bool calls;
+
+	if (rows_of(s, layer) == 0)
+		return false;
+	t = layer_rows(s, w, layer, NULL, &calls, few);
+	out->failed |= !t;
 	if (!t)
 		return false;
 	buf_putc(out, '\n');
@@ -195,6 +223,33 @@ bool ops_layer_table(struct buf *out, const struct ops_summary *s, const struct 
 	table_fold(out, t, 2, st->color, st->columns);
 	table_free(t);
 	return true;
+}
+
+void ops_layer_brief(struct buf *out, const struct ops_summary *s, const struct world *w,
+		     const char *layer, const struct emit_style *st)
+{
+	/* Numbers of the columns above, what says least first. */
+	static const unsigned calls_out[] = { 8, 6, 2, 10, 7, 4, 9, 11, 3, 0 },
+			      host_out[] = { 5, 3, 7, 2, 4, 8, 0 },
+			      brief_calls_out[] = { 6, 2, 7, 4, 8, 3, 0 },
+			      brief_host_out[] = { 5, 3, 6, 2, 0 };
+	struct human_text n = human_count(rows_of(s, layer));
+	bool calls = false, few = false;
+	struct buf head = { 0 };
+	struct table *t;
+
+	if (rows_of(s, layer) == 0)
+		return;
+	buf_printf(&head, "%s (%s)", heading(layer), n.s);
+	t = layer_rows(s, w, layer, buf_text(&head), &calls, &few);
+	if (t)
+		table_narrow(out, t, 0, st->color, st->columns,
+			     s->brief ? (calls ? brief_calls_out : brief_host_out)
+			     : calls  ? calls_out
+				      : host_out);
+	out->failed |= !t || head.failed;
+	table_free(t);
+	buf_free(&head);
 }
 
 bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct world *w,

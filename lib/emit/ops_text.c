@@ -221,20 +221,3 @@ void ops_text(struct buf *out, const struct world *w, const struct ops_summary *
 		missing_line(out, missing);
 	ops_coverage_lines(out, w, s, true, few);
 }
-
-void ops_text_live(struct buf *out, struct buf *foot, const struct world *w,
-		   const struct ops_summary *s, const struct emit_style *st)
-{
-	bool few = false;
-
-	head_lines(out, w, s);
-	if (s->by)
-		by_text(out, w, s, st->top, st->color, st->columns);
-	else
-		sections(out, w, s, st, st->sections & ~VIEW_BIT(CAUSES), &few);
-	if (s->rows.n == 0)
-		buf_puts(out, "\nno events\n");
-	if (st->sections & VIEW_BIT(CAUSES) || s->by)
-		finding_lines(foot, s);
-	ops_coverage_line(foot, s, false);
-}

@@ -15,11 +15,6 @@
 void ops_text(struct buf *out, const struct world *w, const struct ops_summary *s,
 	      const struct emit_style *st);
 
-/* What there is by now, for a screen that is drawn over: foot (causes found, coverage) stands below whatever part of the
- * rest fits. */
-void ops_text_live(struct buf *out, struct buf *foot, const struct world *w,
-		   const struct ops_summary *s, const struct emit_style *st);
-
 /* One section; false: the recording has nothing of it. *few: a quantile was marked. */
 bool ops_section_text(struct buf *out, const struct world *w, const struct ops_summary *s,
 		      enum view_section which, const struct emit_style *st, bool *few);
