@@ -165,7 +165,7 @@ static const char *cell_text(const struct answer *a, size_t i)
 	return a->texts.p + a->cells.v[i].at;
 }
 
-/* Columns in which every value is a number stand at the right. */
+/* Columns in which every value is a number stand at the right, their decimal points below each other. */
 static int table_end(struct answer *a, struct err *e)
 {
 	size_t rows = a->n ? a->cells.n / a->n : 0;
@@ -191,6 +191,8 @@ static int table_end(struct answer *a, struct err *e)
 	}
 	for (size_t i = a->n; t && i < a->cells.n; i++)
 		table_cell(t, "%s", cell_text(a, i));
+	if (t)
+		table_align_decimals(t);
 	if (t)
 		table_fold(&a->out, t, 0, a->color, a->columns);
 	table_free(t);

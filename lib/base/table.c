@@ -26,7 +26,7 @@ struct table {
 	bool *right;
 	VEC(struct cell) cells; /* row by row, the headers first */
 	struct buf text;	/* zero-terminated strings */
-	bool has_long, failed;
+	bool has_long, decimals, failed;
 };
 
 static void cell_add(struct table *t, enum human_style style, struct bytes text)
@@ -64,6 +64,11 @@ struct table *table_new(const char *const *headers)
 		cell_add(t, HUMAN_BOLD, bytes_of(headers[i] + t->right[i]));
 	}
 	return t;
+}
+
+void table_align_decimals(struct table *t)
+{
+	t->decimals = true;
 }
 
 static void cell_vadd(struct table *t, enum human_style style, const char *fmt, va_list ap)
@@ -156,25 +161,53 @@ static void spaces(struct buf *out, size_t n)
 		buf_putc(out, ' ');
 }
 
+/* What of a number is not before its decimal point: ".5e+09" of "1.5e+09". The header has none. */
+static size_t fraction_width(const struct table *t, size_t i)
+{
+	const char *text = t->text.p + t->cells.v[i].at;
+
+	if (i < t->ncols || !t->decimals || !t->right[i % t->ncols])
+		return 0;
+	return strlen(text + strcspn(text, ".e"));
+}
+
+static size_t column_fraction(const struct table *t, size_t column)
+{
+	size_t widest = 0;
+
+	for (size_t i = column; i < t->cells.n; i += t->ncols) {
+		size_t width = fraction_width(t, i);
+
+		widest = width > widest ? width : widest;
+	}
+	return widest;
+}
+
 static size_t column_width(const struct table *t, size_t column)
 {
-	size_t width = 0, i;
+	size_t width = 0, fraction = column_fraction(t, column);
 
-	for (i = column; i < t->cells.n; i += t->ncols)
-		if (t->cells.v[i].width > width)
-			width = t->cells.v[i].width;
+	for (size_t i = column; i < t->cells.n; i += t->ncols) {
+		size_t here = t->cells.v[i].width;
+
+		if (i >= t->ncols)
+			here += fraction - fraction_width(t, i);
+		width = here > width ? here : width;
+	}
 	return width;
 }
 
-/* Yours to free; NULL: no memory. */
+/* Of all columns, and behind them what numbers have behind their decimal points. Yours to free; NULL: no memory. */
 static size_t *widths_of(struct table *t)
 {
 	size_t *widths;
 
 	shorten_cells(t);
-	widths = t->failed ? NULL : calloc(t->ncols + 1, sizeof(*widths));
-	for (size_t i = 0; widths && i < t->ncols; i++)
+	widths = t->failed ? NULL : calloc(2 * t->ncols + 1, sizeof(*widths));
+	for (size_t i = 0; widths && i < t->ncols; i++) {
 		widths[i] = column_width(t, i);
+		widths[t->ncols + i] = column_fraction(t, i);
+	}
 	return widths;
 }
 
@@ -216,15 +249,19 @@ static void put_rows(struct buf *out, const struct table *t, const size_t *width
 		const struct cell *c = &t->cells.v[i];
 		/* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a cell is in a column */
 		size_t column = i % t->ncols, room = widths[column],
-		       pad = room > c->width ? room - c->width : 0;
+		       pad = room > c->width ? room - c->width : 0, behind = pad;
 
 		if (room) {
 			spaces(out, column ? 2 : indent);
-			if (t->right[column])
-				spaces(out, pad);
+			if (t->right[column]) {
+				behind = i < t->ncols ? 0
+						      : widths[t->ncols + column] -
+								fraction_width(t, i);
+				spaces(out, pad - behind);
+			}
 			put_cell(out, t->text.p + c->at, c, room, column == 0, color);
-			if (!t->right[column] && column != last)
-				spaces(out, pad);
+			if (column != last)
+				spaces(out, behind);
 		}
 		if (column + 1 == t->ncols || i + 1 == t->cells.n)
 			buf_putc(out, '\n');

@@ -16,6 +16,8 @@ struct table;
 
 /* headers: one per column, ended by NULL; a header starting with '>' is a column of numbers (right-aligned). */
 struct table *table_new(const char *const *headers); /* NULL on OOM */
+/* Numbers of a column stand with their decimal points below each other. */
+void table_align_decimals(struct table *t);
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The cell in a style (applied only when printed with color). */
 void table_cell_styled(struct table *t, enum human_style style, const char *fmt, ...)

@@ -59,6 +59,14 @@ out = run("query", "--csv", "run.db", OPS)[1]
 tap.same([[r[0], *map(int, r[1:])] for r in list(csv.reader(io.StringIO(out)))[1:]], want, "as CSV")
 table = run("query", "run.db", "SELECT 'a' AS name, 12 AS n, NULL AS missing")[1]
 tap.same(table.split(), ["name", "n", "missing", "a", "12"], "as a table")
+numbers = "WITH v(name, ms, us) AS (VALUES ('a', 5.25, 18400), ('bc', NULL, 2.5), ('d', 2100, 1e12), ('e', 0.125, -3.0625)) SELECT * FROM v"
+tap.same(run("query", "run.db", numbers)[1], """\
+name        ms          us
+a        5.25   18400
+bc                  2.5
+d     2100          1e+12
+e        0.125     -3.0625
+""", "numbers with their decimal points below each other")
 
 run("correlate", "run.ige", "-o", "found.ige")
 chains = json.loads(run("explain", "--json", "found.ige")[1])["chains"]
