@@ -31,6 +31,7 @@ static const struct endpoint {
 	{ "/api/v1/graph-metrics", "GET, HEAD", api_graph_metrics, NULL },
 	{ "/api/v1/graph-events", "GET, HEAD", api_graph_events, NULL },
 	{ "/api/v1/time", "GET, HEAD", api_time, NULL },
+	{ "/api/v1/nodes", "GET, HEAD", api_nodes, NULL },
 	{ "/api/v1/query", "POST", api_query, NULL },
 	{ "/api/v1/stat", "GET, HEAD", api_stat_whole, NULL },
 	{ "/api/v1/report", "GET, HEAD", api_report, NULL },

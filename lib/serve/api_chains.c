@@ -108,6 +108,7 @@ static int use(void *ctx, const struct serve_chains *c, struct err *e)
 		jsonw_object_end(&q->j);
 	}
 	jsonw_array_end(&q->j);
+	api_node_names(&q->j, c->w);
 	jsonw_key_bool(&q->j, "partial", serve_quality_partial(&c->quality));
 	jsonw_object_end(&q->j);
 	free(order);

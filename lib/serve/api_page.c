@@ -35,6 +35,41 @@ int api_time(struct api_request *q, struct err *e)
 	return 0;
 }
 
+void api_node_names(struct jsonw *j, const struct world *w)
+{
+	struct bytes name;
+	bool again;
+
+	jsonw_key_array(j, "nodes");
+	for (uint32_t i = 1; i <= world_count(w, WORLD_NODE); i++) {
+		name = world_text(w, world_get_node(w, i)->name);
+		again = !name.n;
+		for (uint32_t k = 1; k < i && !again; k++)
+			again = bytes_equal(name, world_text(w, world_get_node(w, k)->name));
+		if (!again)
+			jsonw_bytes(j, name);
+	}
+	jsonw_array_end(j);
+}
+
+static int use_nodes(void *ctx, const struct serve_stat *st, struct err *e)
+{
+	struct api_request *q = ctx;
+
+	(void)e;
+	jsonw_object_begin(&q->j);
+	api_node_names(&q->j, st->w);
+	jsonw_object_end(&q->j);
+	return 0;
+}
+
+int api_nodes(struct api_request *q, struct err *e)
+{
+	static const struct serve_stat_want brief = { .brief = true };
+
+	return serve_source_stat(q->api->source, &q->asker, &brief, use_nodes, q, e);
+}
+
 int api_about(struct api_request *q, struct err *e)
 {
 	unsigned n;

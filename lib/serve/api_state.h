@@ -43,11 +43,15 @@ api_endpoint api_chains;			   /* api_chains.c */
 api_endpoint api_graph_metrics, api_graph_events;  /* api_graphs.c */
 api_endpoint api_capabilities;			   /* api_capabilities.c */
 api_endpoint api_query;				   /* api_query.c */
-api_endpoint api_about, api_stat_whole, api_report, api_call, api_live, api_time; /* api_page.c */
+api_endpoint api_about, api_stat_whole, api_report, api_call, api_live, api_time,
+	api_nodes;	    /* api_page.c */
 api_endpoint api_metrics;   /* api_metrics.c */
 api_endpoint api_recording; /* api_recording.c */
 
 void api_tally_free(struct api_tally *t);
+
+/* "nodes": names of the machines that the recordings are of, each once. */
+void api_node_names(struct jsonw *j, const struct world *w);
 
 /* "system": what the machine was like at the end of the time looked at; nothing when it was not sampled. */
 void api_system(struct jsonw *j, const struct serve_stat *st);

@@ -125,6 +125,7 @@ void serve_fleet_free(struct serve_fleet *f)
 		return;
 	for (size_t i = 0; i < f->n; i++) {
 		json_free(f->places[i].answer);
+		free(f->nodes[i].recorded);
 		free(f->places[i].name);
 		free(f->places[i].base);
 	}
@@ -142,6 +143,32 @@ const struct fleet_node *serve_fleet_nodes(const struct serve_fleet *f, size_t *
 {
 	*n = f->n;
 	return f->nodes;
+}
+
+const char *serve_fleet_label(const struct serve_fleet *f, size_t i)
+{
+	const char *name = f->nodes[i].recorded;
+
+	for (size_t k = 0; name && k < f->n; k++)
+		if (k != i && f->nodes[k].recorded && !strcmp(name, f->nodes[k].recorded))
+			name = NULL;
+	return name ? name : f->nodes[i].name;
+}
+
+int fleet_learn_name(struct fleet_node *n, struct json answer, struct err *e)
+{
+	struct json names = json_get(answer, "nodes"), only = json_at(names, 0);
+	struct bytes text = json_bytes(only);
+	int rc = 0;
+
+	if (json_length(names) == 1 && text.n && text.n < TEXT_MAX) {
+		free(n->recorded);
+		n->recorded = strndup(text.p, text.n);
+		rc = n->recorded ? 0 : err_nomem(e);
+	}
+	json_free(only);
+	json_free(names);
+	return rc;
 }
 
 const struct buf *serve_fleet_warnings(const struct serve_fleet *f)

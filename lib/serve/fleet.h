@@ -50,12 +50,17 @@ struct fleet_node {
 	uint64_t rtt_ns, error_ns;
 	int64_t off_ns; /* of the clock in the middle of all: 0 where it may be right */
 	char machine[SERVE_MACHINE_TEXT]; /* it says it runs on; "": it does not say */
+	char *recorded; /* name of the machine that its recordings are of; NULL: of several, or not known */
 };
 
 /* ERR_USAGE: no node, or one that is none; ERR_CANNOT: built without libcurl. Other texts of opt are borrowed until free. */
 int serve_fleet_new(struct serve_fleet **out, const struct serve_fleet_options *opt, struct err *e);
 void serve_fleet_free(struct serve_fleet *f);
 const struct fleet_node *serve_fleet_nodes(const struct serve_fleet *f, size_t *n);
+
+/* How people call node i: by the name in its recordings where that is known and no other node's, else as given. Borrowed
+ * until the next question. */
+const char *serve_fleet_label(const struct serve_fleet *f, size_t i);
 
 /* What was wrong so far, a line each: borrowed until the next question. */
 const struct buf *serve_fleet_warnings(const struct serve_fleet *f);
@@ -102,7 +107,8 @@ int serve_fleet_overview(struct serve_fleet *f, const char *since, struct json *
 			 struct err *e);
 
 /* Clocks of those that answered last, each by the quickest of several probes: its answer is older than none of them, and by no more than
- * half the time it took. Fills the nodes, and warns of those that are certainly further than skew_ns from the middle one. */
+ * half the time it took. Fills the nodes, and warns of those that are certainly further than skew_ns from the middle one. Where a clock
+ * differs, nodes are asked for their names, too. */
 int serve_fleet_clocks(struct serve_fleet *f, struct err *e);
 
 #endif

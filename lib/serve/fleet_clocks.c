@@ -40,45 +40,114 @@ static int by_clock(const void *a, const void *b)
 	return x->ahead_ns < y->ahead_ns ? -1 : x->ahead_ns > y->ahead_ns;
 }
 
-static void compare(struct serve_fleet *f, struct fleet_node *n, const struct fleet_node *middle)
+/* Two clocks: how far apart, and how far off that may be. */
+struct distance {
+	uint64_t by, error;
+};
+
+static struct distance distance_of(const struct fleet_node *a, const struct fleet_node *b)
 {
 	/* Of a clock that is years off, too. */
-	uint64_t by = n->ahead_ns < middle->ahead_ns
-			      ? (uint64_t)middle->ahead_ns - (uint64_t)n->ahead_ns
-			      : (uint64_t)n->ahead_ns - (uint64_t)middle->ahead_ns;
-	uint64_t error = n->error_ns + middle->error_ns;
-
-	if (n == middle)
-		return;
-	if (by > error)
-		n->off_ns = (int64_t)((uint64_t)n->ahead_ns - (uint64_t)middle->ahead_ns);
-	if (by > f->opt.skew_ns && by - f->opt.skew_ns > error)
-		fleet_warn(f, "clock skew: %s is ~%s %s %s (RTT: %s, ± %s)", n->name,
-			   human_ns(by).s, n->ahead_ns > middle->ahead_ns ? "ahead of" : "behind",
-			   middle->name, human_ns(n->rtt_ns).s, human_ns(error).s);
-	else if (error > f->opt.skew_ns)
-		fleet_warn(f, "clock of %s: not known better than ± %s (RTT: %s)", n->name,
-			   human_ns(error).s, human_ns(n->rtt_ns).s);
+	return (struct distance){
+		.by = a->ahead_ns < b->ahead_ns ? (uint64_t)b->ahead_ns - (uint64_t)a->ahead_ns
+						: (uint64_t)a->ahead_ns - (uint64_t)b->ahead_ns,
+		.error = a->error_ns + b->error_ns,
+	};
 }
 
-static int tell(struct serve_fleet *f, struct err *e)
+static bool is_skewed(const struct serve_fleet *f, struct distance d)
 {
-	const struct fleet_node **known = calloc(f->n + 1, sizeof(*known));
+	return d.by > f->opt.skew_ns && d.by - f->opt.skew_ns > d.error;
+}
+
+static void warn_of_clock(struct serve_fleet *f, size_t i, size_t middle)
+{
+	const struct fleet_node *n = &f->nodes[i], *m = &f->nodes[middle];
+	struct distance d = distance_of(n, m);
+
+	if (is_skewed(f, d))
+		fleet_warn(f, "clock skew: %s is ~%s %s %s (RTT: %s, ± %s)",
+			   serve_fleet_label(f, i), human_ns(d.by).s,
+			   n->ahead_ns > m->ahead_ns ? "ahead of" : "behind",
+			   serve_fleet_label(f, middle), human_ns(n->rtt_ns).s,
+			   human_ns(d.error).s);
+	else if (d.error > f->opt.skew_ns)
+		fleet_warn(f, "clock of %s: not known better than ± %s (RTT: %s)",
+			   serve_fleet_label(f, i), human_ns(d.error).s, human_ns(n->rtt_ns).s);
+}
+
+/* *middle: whose clock is in the middle of all; *differs: somebody's is not where it is. False: fewer than two are known. */
+static bool find_middle(struct serve_fleet *f, const struct fleet_node **known, size_t *middle,
+			bool *differs)
+{
 	size_t n = 0;
 
-	if (!known)
-		return err_nomem(e);
 	for (size_t i = 0; i < f->n; i++)
 		if (f->nodes[i].clock_known)
 			known[n++] = &f->nodes[i];
-	if (n > 1) {
-		qsort(known, n, sizeof(*known), by_clock);
-		for (size_t i = 0; i < f->n; i++)
-			if (f->nodes[i].clock_known)
-				compare(f, &f->nodes[i], known[(n - 1) / 2]);
+	if (n < 2)
+		return false;
+	qsort(known, n, sizeof(*known), by_clock);
+	*middle = (size_t)(known[(n - 1) / 2] - f->nodes);
+	for (size_t i = 0; i < f->n; i++) {
+		struct fleet_node *x = &f->nodes[i];
+		const struct fleet_node *m = &f->nodes[*middle];
+		struct distance d = distance_of(x, m);
+
+		if (!x->clock_known || x == m)
+			continue;
+		if (d.by > d.error)
+			x->off_ns = (int64_t)((uint64_t)x->ahead_ns - (uint64_t)m->ahead_ns);
+		*differs |= x->off_ns || is_skewed(f, d) || d.error > f->opt.skew_ns;
+	}
+	return true;
+}
+
+static int take_name(void *ctx, size_t i, struct json answer, struct err *e)
+{
+	return fleet_learn_name(&((struct serve_fleet *)ctx)->nodes[i], answer, e);
+}
+
+/* Older agents do not answer this: they are called by their addresses. */
+static int ask_names(struct serve_fleet *f, struct err *e)
+{
+	struct fleet_question q = { .path = "/api/v1/nodes",
+				    .only_answered = true,
+				    .quietly = true,
+				    .take = take_name,
+				    .ctx = f };
+	bool *before = calloc(f->n, sizeof(*before));
+	size_t answered;
+	int rc = before ? 0 : err_nomem(e);
+
+	for (size_t i = 0; !rc && i < f->n; i++) {
+		before[i] = f->nodes[i].answered;
+		f->nodes[i].answered = before[i] && !f->nodes[i].recorded;
+	}
+	rc = rc ? rc : fleet_round(f, &q, &answered, e);
+	for (size_t i = 0; before && i < f->n; i++)
+		f->nodes[i].answered = before[i];
+	free(before);
+	return rc == ERR_CANNOT ? 0 : rc;
+}
+
+static int compare(struct serve_fleet *f, struct err *e)
+{
+	const struct fleet_node **known = calloc(f->n + 1, sizeof(*known));
+	bool differs = false;
+	size_t middle;
+	int rc = 0;
+
+	if (!known)
+		return err_nomem(e);
+	if (find_middle(f, known, &middle, &differs)) {
+		rc = differs ? ask_names(f, e) : 0;
+		for (size_t i = 0; !rc && i < f->n; i++)
+			if (f->nodes[i].clock_known && i != middle)
+				warn_of_clock(f, i, middle);
 	}
 	free(known);
-	return 0;
+	return rc;
 }
 
 int serve_fleet_clocks(struct serve_fleet *f, struct err *e)
@@ -109,7 +178,7 @@ int serve_fleet_clocks(struct serve_fleet *f, struct err *e)
 	fleet_done(f);
 	for (size_t i = 0; before && i < f->n; i++)
 		f->nodes[i].answered = before[i];
-	rc = rc ? rc : tell(f, e);
+	rc = rc ? rc : compare(f, e);
 	free(before);
 	return rc;
 }

@@ -109,7 +109,7 @@ int serve_fleet_fetch(struct fleet_files *out, struct serve_fleet *f,
 {
 	int rc;
 
-	*out = (struct fleet_files){ 0 };
+	*out = (struct fleet_files){ .fleet = f };
 	out->nodes = serve_fleet_nodes(f, &out->nodes_n);
 	net_fan_files(f->fan, f->opt.recordings_max ? f->opt.recordings_max : half_of_free(folder));
 	rc = open_all(out, folder, e);
@@ -158,7 +158,7 @@ int fleet_files_clocks(struct fleet_files *x, struct buf *notes, struct err *e)
 			buf_printf(notes,
 				   "%s: its clock is %s %s, and the times of its recording were "
 				   "put right by that\n",
-				   n->name,
+				   serve_fleet_label(x->fleet, i),
 				   duration_text(by, sizeof(by),
 						 n->off_ns < 0 ? -(uint64_t)n->off_ns
 							       : (uint64_t)n->off_ns),

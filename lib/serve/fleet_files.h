@@ -13,6 +13,7 @@ struct fleet_files {
 	char **names; /* for input_open */
 	size_t n;     /* of those that were had */
 	int *fds;     /* of all nodes, in their order; -1: not had */
+	const struct serve_fleet *fleet;
 	const struct fleet_node *nodes;
 	size_t nodes_n;
 	int64_t *ahead_ns; /* for input_open_within_ahead; NULL: no clock is known to be wrong */

@@ -252,7 +252,9 @@ int serve_fleet_chains(struct serve_fleet *f, const char *since, struct json *ch
 		struct err bad = { 0 };
 		size_t before = r.v.n;
 
-		if (f->nodes[i].answered && rank_all(&r, list, f->nodes[i].name, &bad)) {
+		if (f->nodes[i].answered &&
+		    (fleet_learn_name(&f->nodes[i], f->places[i].answer, &bad) ||
+		     rank_all(&r, list, f->nodes[i].name, &bad))) {
 			while (r.v.n > before)
 				json_free(r.v.v[--r.v.n].chain);
 			fleet_leave_out(f, i, &nodes, &bad);

@@ -52,6 +52,9 @@ void fleet_done(struct serve_fleet *f);
 /* One node's answer is not as it should be: all others count, *nodes of them. */
 void fleet_leave_out(struct serve_fleet *f, size_t i, size_t *nodes, const struct err *e);
 
+/* Learns the node's name from "nodes" of an answer: the names of the machines that its recordings are of. */
+int fleet_learn_name(struct fleet_node *n, struct json answer, struct err *e);
+
 /* "?since=…", escaped, behind path; "" when since is NULL. */
 void fleet_since(struct buf *path, const char *since);
 

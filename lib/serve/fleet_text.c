@@ -177,7 +177,7 @@ static void put_fleet(struct buf *out, const struct serve_fleet *f, struct json 
 		if (!f->nodes[i].answered || has_finding(chains, f->nodes[i].name))
 			continue;
 		buf_puts(out, healthy++ ? ", " : "nothing found on ");
-		human_safe(out, bytes_of(f->nodes[i].name));
+		human_safe(out, bytes_of(serve_fleet_label(f, i)));
 	}
 	buf_puts(out, healthy ? "\n" : "");
 }

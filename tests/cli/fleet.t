@@ -193,15 +193,29 @@ failed, text, got = ask("chains")
 tap.ok(failed and "--nodes" in text, "who was given no nodes says so", text)
 tap.same(subprocess.run([MCP, "--nodes", "a b"], stdin=subprocess.DEVNULL, capture_output=True, env=ENV).returncode, 2, "a node that is none is refused at the start")
 
-# ---- clocks
-clocks = start((1, 0, ""), (2, 2_000_000_000, ""), (3, 0, ""), (4, -3_000_000_000, ""))
-status, out, err = run(QUERY, "--nodes", ",".join(clocks), "--clock-skew-threshold", "1s", "SELECT 1")
-found = {m[1]: (float(m[2]), m[3]) for m in re.finditer(r"clock skew: (\S+) is ~([\d.]+) s (ahead of|behind) \S+ \(RTT: ", err)}
-tap.ok(status == 0 and set(found) == {clocks[1], clocks[3]}, "clocks that differ are told", err)
-tap.ok(found.get(clocks[1], (0, ""))[1] == "ahead of" and 1.9 < found[clocks[1]][0] < 2.1, "by how much one is ahead", err)
-tap.ok(found.get(clocks[3], (0, ""))[1] == "behind" and 2.9 < found[clocks[3]][0] < 3.1, "or behind", err)
+# ---- clocks: told by the names of the recordings; by the address where an older agent says none, or two say the same
+ahead, behind = 2_000_000_000, -3_000_000_000
+SKEW = r"clock skew: (\S+) is ~([\d.]+) s (ahead of|behind) (\S+) \(RTT: "
+for name, nodes, called in (
+    ("names", ((1, 0, ""), (2, ahead, ""), (3, 0, ""), (4, behind, "")), ("gpu-1", "gpu-2", "gpu-3", "gpu-4")),
+    ("an older agent", ((1, 0, "old"), (2, ahead, "old"), (3, 0, "old"), (4, behind, "")), (0, 1, 2, "gpu-4")),
+    ("one name twice", ((1, 0, ""), (2, ahead, ""), (3, 0, ""), (2, behind, "")), ("gpu-1", 1, "gpu-3", 3)),
+):
+    clocks = start(*nodes)
+    called = [clocks[c] if isinstance(c, int) else c for c in called]
+    for program, args in ((QUERY, ("SELECT 1",)), (QUERY, ()), (EXPLAIN, ())):
+        status, out, err = run(program, "--nodes", ",".join(clocks), "--clock-skew-threshold", "1s", *args)
+        found = {m[1]: (round(float(m[2])), m[3]) for m in re.finditer(SKEW, err)}
+        tap.same((status, found), (0, {called[1]: (2, "ahead of"), called[3]: (3, "behind")}), f"{name}: {os.path.basename(program)} {' '.join(args)}: clocks that differ are told, and by how much")
+        tap.ok({m[4] for m in re.finditer(SKEW, err)} <= {called[0], called[2]}, "from the one in the middle", err)
 status, out, err = run(QUERY, "--nodes", ",".join(clocks), "--clock-skew-threshold", "1h", "SELECT 1")
 tap.ok(status == 0 and "clock skew" not in err, "and not within the threshold", err)
+
+# ---- whoever is well is named, and how long the tail of a symptom is
+some = start((1, 0, "healthy"), (2, 0, "named"), (3, 0, "healthy"), (4, 0, "healthy"))
+status, out, err = run(EXPLAIN, "--nodes", ",".join(some))
+tap.ok(out.startswith("FLEET: 1 finding from 4 nodes\nnothing found on gpu-1, gpu-3, gpu-4\n"), "nodes without findings are named", out)
+tap.ok("  symptom: cuLaunchKernel p99 843 us, 63.9 times its p50\n" in out, "the symptom says how many times p50 its p99 is", out)
 
 # ---- tokens
 (guarded,) = start((5, 0, "", "tok-1234"))
@@ -252,6 +266,7 @@ def address(board):
 
 files = [recording("gpu-a"), recording("gpu-b", "--seed", "2")]
 boards = [dashboard.Dashboard(path) for path in files]
+tap.same([b.json(p)[1]["nodes"] for b in boards for p in ("nodes", "chains")], [["gpu-a"]] * 2 + [["gpu-b"]] * 2, "a dashboard says what its machines are called")
 both = ",".join(address(b) for b in boards)
 wanted = counted(*files)
 status, out, err = run(EXPORT, "--nodes", both, "-f", "json")
@@ -321,8 +336,8 @@ with dashboard.Dashboard(third) as c:
 wrong = start((1, 0, "", "", files[0]), (2, 3_000_000_000, "", "", files[1]), (3, 0, "", "", third))
 right = [json.loads(line) for line in run(EXPORT, "-f", "json", "--no-stacks", *files, third)[1].splitlines()]
 status, out, err = run(EXPORT, "--nodes", ",".join(wrong), "-f", "json", "--no-stacks")
-told = re.search(rf"clock skew: {re.escape(wrong[1])} is ~3(?:\.\d+)? s ahead of .*± ([\d.]+) (ns|us|ms|s)\)", err)
-tap.ok(status == 0 and told and f"{wrong[1]}: its clock is 3" in err and "put right" in err, "a clock that is 3 s ahead is told, and that times were put right", err)
+told = re.search(r"clock skew: gpu-2 is ~3(?:\.\d+)? s ahead of .*± ([\d.]+) (ns|us|ms|s)\)", err)
+tap.ok(status == 0 and told and "gpu-2: its clock is 3" in err and "put right" in err, "a clock that is 3 s ahead is told, and that times were put right", err)
 
 
 def moved(lines, node):

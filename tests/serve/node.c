@@ -98,6 +98,18 @@ static void query(const struct node *n, const struct net_call *call, struct json
 	jsonw_array_end(j);
 }
 
+/* Those of one id have one name. */
+static void names(const struct node *n, struct jsonw *j)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "gpu-%" PRIu64 "%s", n->id,
+		 lies(n, "escapes") ? "\033[2J" : "");
+	jsonw_key_array(j, "nodes");
+	jsonw_str(j, name);
+	jsonw_array_end(j);
+}
+
 static void chains(const struct node *n, struct jsonw *j)
 {
 	static const char *const severities[] = { "LOW", "MEDIUM", "HIGH" };
@@ -105,11 +117,22 @@ static void chains(const struct node *n, struct jsonw *j)
 
 	snprintf(text, sizeof(text), "node %" PRIu64 " stood still%s", n->id,
 		 lies(n, "escapes") ? "\033[2J" : "");
+	if (lies(n, "named") || lies(n, "healthy"))
+		names(n, j);
 	jsonw_key_array(j, "chains");
+	if (lies(n, "healthy")) {
+		jsonw_array_end(j);
+		return;
+	}
 	jsonw_object_begin(j);
 	jsonw_key_str(j, "severity", severities[n->id % 3]);
 	jsonw_key_str(j, "summary", text);
 	jsonw_key_str(j, "root_cause", "somebody else");
+	if (lies(n, "named")) {
+		jsonw_key_str(j, "cuda_op", "cuLaunchKernel");
+		jsonw_key_double(j, "cuda_p99_us", 843);
+		jsonw_key_double(j, "tail_ratio", 63.9);
+	}
 	jsonw_key_u64(j, "lost_ns", n->id * 1000);
 	jsonw_key_array(j, "recommendations");
 	jsonw_str(j, "move it");
@@ -280,6 +303,8 @@ static void answer(void *ctx, const struct net_call *call, struct net_reply *rep
 		chains(n, &j);
 	else if (!strcmp(call->path, "/api/v1/time"))
 		clock_now(n, &j);
+	else if (!strcmp(call->path, "/api/v1/nodes") && !lies(n, "old"))
+		names(n, &j);
 	else
 		reply->status = 404;
 	jsonw_object_end(&j);
