@@ -105,15 +105,18 @@ class Trace:
         assert one(snapshot, 2) == 3, "the clock of the trace is the monotonic one"
 
     def _line(self, d):
-        line = {"parent": one(d, 5), "kind": "lane", "name": (one(d, 2) or b"").decode(), "pid": None, "tid": None}
+        line = {"parent": one(d, 5), "kind": "lane", "name": (one(d, 2) or b"").decode(), "pid": None, "tid": None, "order": one(d, 12)}
         if 3 in d:
             m = message(one(d, 3))
+            assert one(m, 3) == one(d, 12), "one place among the others"
             line.update(kind="process", pid=one(m, 1), name=one(m, 6).decode())
         elif 4 in d:
             m = message(one(d, 4))
             line.update(kind="thread", pid=one(m, 1), tid=one(m, 2), name=one(m, 5).decode())
         elif 8 in d:
             line["kind"] = "values"
+        before = self.lines.get(one(d, 1))
+        assert not before or before["order"] is None, "nothing behind its place"
         self.lines[one(d, 1)] = line
 
     def _args(self, s, ev):

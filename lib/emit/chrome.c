@@ -54,18 +54,36 @@ static void place(struct jsonw *j, const struct track *t, const char *phase)
 			      t->kind == LINE_THREAD || t->kind == LINE_LANE ? t->tid : t->pid);
 }
 
+static void metadata_begin(struct chrome *x, struct jsonw *j, const struct track *t,
+			   const char *what)
+{
+	line_begin(x, j);
+	jsonw_key_str(j, "name", what);
+	place(j, t, "M");
+	jsonw_key_u64(j, "ts", 0);
+	jsonw_key_object(j, "args");
+}
+
 static void metadata(struct chrome *x, const struct track *t, const char *what, struct bytes name)
 {
 	struct jsonw j;
 
-	line_begin(x, &j);
-	jsonw_key_str(&j, "name", what);
-	place(&j, t, "M");
-	jsonw_key_u64(&j, "ts", 0);
-	jsonw_key_object(&j, "args");
+	metadata_begin(x, &j, t, what);
 	jsonw_key_bytes(&j, "name", name);
 	jsonw_object_end(&j);
 	jsonw_object_end(&j);
+}
+
+static bool sink_order(void *ctx, const struct track *t, uint32_t position, struct bytes name)
+{
+	struct jsonw j;
+
+	(void)name;
+	metadata_begin(ctx, &j, t, "process_sort_index");
+	jsonw_key_u64(&j, "sort_index", position);
+	jsonw_object_end(&j);
+	jsonw_object_end(&j);
+	return true;
 }
 
 static bool sink_track(void *ctx, const struct track *t, struct bytes name)
@@ -274,8 +292,8 @@ static bool sink_clock(void *ctx, const struct rec_CLOCK *r, const struct record
 	return true;
 }
 
-static const struct timeline_sink sink = { sink_track, sink_begin, sink_end,  sink_instant,
-					   sink_open,  sink_value, sink_clock };
+static const struct timeline_sink sink = { sink_track, sink_begin, sink_end,   sink_instant,
+					   sink_open,  sink_value, sink_clock, sink_order };
 
 static void free_trace(void *state)
 {

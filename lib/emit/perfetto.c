@@ -347,8 +347,32 @@ static bool sink_track(void *ctx, const struct track *t, struct bytes name)
 	return ok;
 }
 
-static const struct timeline_sink sink = { sink_track, sink_begin, sink_end,  sink_instant,
-					   sink_begin, sink_value, sink_clock };
+/* Once only: a reader adds the index to what it knows of the process. */
+static bool sink_order(void *ctx, const struct track *t, uint32_t position, struct bytes name)
+{
+	struct perfetto *x = ctx;
+	struct buf body = { 0 }, inner = { 0 };
+	bool ok;
+
+	proto_u64(&body, TRACK_UUID, t->id);
+	if (t->kind == LINE_PROCESS) {
+		proto_u64(&inner, PROCESS_PID, t->pid);
+		proto_u64(&inner, PROCESS_SORT_INDEX, position);
+		proto_bytes(&inner, PROCESS_NAME, name);
+		proto_bytes(&body, TRACK_PROCESS, buf_bytes(&inner));
+	} else {
+		proto_bytes(&body, TRACK_NAME, name);
+	}
+	proto_u64(&body, TRACK_ORDER_RANK, position);
+	packets_put(&x->packets, "", 0, PACKET_DESCRIPTOR, buf_bytes(&body));
+	ok = !body.failed && !inner.failed;
+	buf_free(&body);
+	buf_free(&inner);
+	return ok;
+}
+
+static const struct timeline_sink sink = { sink_track, sink_begin, sink_end,   sink_instant,
+					   sink_begin, sink_value, sink_clock, sink_order };
 
 static void free_trace(void *state)
 {

@@ -70,21 +70,23 @@
 #define SITE_FUNCTION	  3
 #define SITE_LINE	  4
 /* TrackDescriptor */
-#define TRACK_UUID	  1
-#define TRACK_NAME	  2
-#define TRACK_PROCESS	  3
-#define TRACK_THREAD_OF	  4
-#define TRACK_PARENT	  5
-#define TRACK_COUNTER	  8
-#define PROCESS_PID	  1
-#define PROCESS_NAME	  6
-#define THREAD_PID	  1
-#define THREAD_TID	  2
-#define THREAD_NAME	  5
-#define COUNTER_UNIT	  3
-#define COUNTER_UNIT_NAME 6
-#define UNIT_NS		  1
-#define UNIT_COUNT	  2
-#define UNIT_BYTES	  3
+#define TRACK_UUID	   1
+#define TRACK_NAME	   2
+#define TRACK_PROCESS	   3
+#define TRACK_THREAD_OF	   4
+#define TRACK_PARENT	   5
+#define TRACK_COUNTER	   8
+#define TRACK_ORDER_RANK   12 /* among siblings */
+#define PROCESS_PID	   1
+#define PROCESS_SORT_INDEX 3 /* what the UI sorts processes by */
+#define PROCESS_NAME	   6
+#define THREAD_PID	   1
+#define THREAD_TID	   2
+#define THREAD_NAME	   5
+#define COUNTER_UNIT	   3
+#define COUNTER_UNIT_NAME  6
+#define UNIT_NS		   1
+#define UNIT_COUNT	   2
+#define UNIT_BYTES	   3
 
 #endif

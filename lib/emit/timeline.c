@@ -554,7 +554,7 @@ int timeline_finish(struct timeline *tl, struct err *e)
 		ok = finding(tl, &tl->chains.v.v[i]);
 	for (size_t i = 0; ok && i < tl->paused.lists.n; i++)
 		ok = pauses(tl, &tl->paused.lists.v[i]);
-	ok = ok && put_steps(tl);
+	ok = ok && put_steps(tl) && tracks_order(&tl->tracks, tl->sink->order);
 	return ok ? 0 : err_nomem(e);
 }
 

@@ -49,6 +49,7 @@ struct timeline_sink {
 	bool (*open)(void *ctx, const struct track *t, const struct timeline_slice *s);
 	bool (*value)(void *ctx, const struct track *t, int64_t ns, double value);
 	bool (*clock)(void *ctx, const struct rec_CLOCK *r, const struct record *rec);
+	tracks_order_fn *order; /* last */
 };
 
 struct timeline {

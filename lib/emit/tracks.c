@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/hash.h"
 #include "lib/emit/notes.h"
@@ -77,10 +78,17 @@ static void string_name(struct buf *out, const struct tracks *ts, uint32_t strin
 		buf_puts(out, otherwise);
 }
 
+/* 0: not known. */
+static uint32_t node_name(const struct tracks *ts, uint32_t node)
+{
+	const struct world_node *n = world_get_node(ts->w, node);
+
+	return n ? n->name : 0;
+}
+
 struct track *tracks_of_node(struct tracks *ts, uint32_t node)
 {
 	struct track *t = known(ts, LINE_NODE, node);
-	const struct world_node *n = world_get_node(ts->w, node);
 	struct buf name = { 0 };
 
 	if (t)
@@ -90,7 +98,7 @@ struct track *tracks_of_node(struct tracks *ts, uint32_t node)
 		return NULL;
 	/* Beyond the pids of any machine, where a format wants one. */
 	t->pid = unique(&ts->pids, 511 * TRACKS_PID_STEP + t->id);
-	string_name(&name, ts, n ? n->name : 0, "machine");
+	string_name(&name, ts, node_name(ts, node), "machine");
 	return t->pid && told_new(ts, t, &name) ? t : NULL;
 }
 
@@ -154,6 +162,74 @@ bool tracks_rank(struct tracks *ts, uint32_t process, uint32_t rank)
 		return true;
 	process_name(&name, ts, t, t->tid);
 	return told_new(ts, t, &name);
+}
+
+/* What a machine or a process is sorted by. */
+struct place {
+	const struct track *track;
+	struct bytes node;
+	uint64_t rank; /* UINT64_MAX: none */
+	uint32_t pid;
+};
+
+static struct place place_of_track(const struct tracks *ts, const struct track *t)
+{
+	bool is_node = t->kind == LINE_NODE;
+	const struct world_process *p = is_node ? NULL : world_get_process(ts->w, t->subject);
+	const struct world_node *n = world_get_node(ts->w, is_node ? t->subject : p ? p->node : 0);
+	struct place out = { .track = t, .rank = UINT64_MAX, .pid = p ? p->tgid : 0 };
+	uint64_t rank;
+
+	if (n)
+		out.node = world_text(ts->w, n->name);
+	if (!is_node && map_get(&ts->ranks, t->subject, &rank))
+		out.rank = rank - 1;
+	return out;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	size_t n = x->node.n < y->node.n ? x->node.n : y->node.n;
+	int c = n ? memcmp(x->node.p, y->node.p, n) : 0;
+
+	if (c || x->node.n != y->node.n)
+		return c ? c : x->node.n < y->node.n ? -1 : 1;
+	if (x->track->kind != y->track->kind)
+		return x->track->kind < y->track->kind ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->track->id < y->track->id ? -1 : 1;
+}
+
+bool tracks_order(struct tracks *ts, tracks_order_fn *told)
+{
+	VEC(struct place) places = { 0 };
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < ts->v.n; i++) {
+		const struct track *t = ts->v.v[i];
+
+		if (t->kind == LINE_NODE || t->kind == LINE_PROCESS)
+			ok = vec_push(&places, place_of_track(ts, t));
+	}
+	if (places.n)
+		qsort(places.v, places.n, sizeof(*places.v), by_place);
+	for (size_t i = 0; ok && i < places.n; i++) {
+		const struct track *t = places.v[i].track;
+		struct buf name = { 0 };
+
+		if (t->kind == LINE_NODE)
+			string_name(&name, ts, node_name(ts, t->subject), "machine");
+		else
+			process_name(&name, ts, t, t->tid);
+		ok = !name.failed && told(ts->ctx, t, (uint32_t)i + 1, buf_bytes(&name));
+		buf_free(&name);
+	}
+	vec_free(&places);
+	return ok;
 }
 
 static struct track *of_thread(struct tracks *ts, uint32_t thread, uint32_t comm)

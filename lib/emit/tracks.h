@@ -104,6 +104,12 @@ struct track *tracks_of_sample(struct tracks *ts, const struct rec_SAMPLE *r,
 /* The rank of a process became known. False: out of memory. */
 bool tracks_rank(struct tracks *ts, uint32_t process, uint32_t rank);
 
+/* Where machines and their processes stand among each other: by the machine's name, itself first, then by rank and pid. From 1.
+ * Each is told with its name. False: out of memory. */
+typedef bool tracks_order_fn(void *ctx, const struct track *t, uint32_t position,
+			     struct bytes name);
+bool tracks_order(struct tracks *ts, tracks_order_fn *told);
+
 /* A thread calls itself something else. False: out of memory. */
 bool tracks_named(struct tracks *ts, uint32_t thread);
 

@@ -195,6 +195,27 @@ pids = [x["pid"] for x in trace.lines.values() if x["kind"] == "process"]
 tap.same((len(pids), len(set(pids))), (8, 8), "processes of the same pid on two machines are two")
 tap.ok({"node-0", "node-1"} <= {x["name"] for x in trace.lines.values()}, "machines have lines of their own")
 
+# Where they stand: by the machine's name, not by who came first, then by rank, which is no text, then by pid.
+nodes = []
+for name, *how in (("b-node", "straggler", "--threads", "12"), ("c-node", "incident"), ("a-node", "straggler", "--threads", "2"), ("b", "incident")):
+    nodes.append(os.path.join(TMP.name, f"{name}.ige"))
+    with open(nodes[-1], "wb") as f:
+        f.write(demo(*how, "--duration", "200ms", "-n", name))
+order = ["a-node", *(f"rank {i} (a-node)" for i in range(2)), "b", "- (b)", "b-node", *(f"rank {i} (b-node)" for i in range(12)), "c-node", "- (c-node)"]
+
+
+def placed(names):
+    """Names in order of their positions: machines, and of processes ranks and machines."""
+    short = [re.sub(r"^(rank \d+)? ?(.*) (\(.*\))$", lambda m: f"{m[1] or '-'} {m[3]}", names[i]) for i in sorted(names)]
+    return [n for i, n in enumerate(short) if i == 0 or n != short[i - 1]]
+
+
+trace = perfetto.Trace(run("-f", "perfetto", *nodes)[1])
+tap.same(placed({x["order"]: x["name"] for x in trace.lines.values() if x["order"]}), order, "machines by name, their processes by rank")
+lines = json.loads(run("-f", "chrome", *nodes)[1])["traceEvents"]
+named = {e["pid"]: e["args"]["name"] for e in lines if e["name"] == "process_name"}
+tap.same(placed({e["args"]["sort_index"]: named[e["pid"]] for e in lines if e["name"] == "process_sort_index"}), order, "chrome: the same")
+
 # Two slices of one, with a call across the cut: the first says that it was open, the second has all of it.
 whole = os.path.join(TMP.name, "long.ige")
 parts = [os.path.join(TMP.name, part) for part in ("before.ige", "behind.ige")]

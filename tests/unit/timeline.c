@@ -91,8 +91,16 @@ static bool on_clock(void *ctx, const struct rec_CLOCK *r, const struct record *
 	return true;
 }
 
-static const struct timeline_sink sink = { on_track, on_begin, on_end,	on_instant,
-					   on_open,  on_value, on_clock };
+static bool on_order(void *ctx, const struct track *t, uint32_t position, struct bytes name)
+{
+	(void)ctx;
+	if ((t->kind != LINE_NODE && t->kind != LINE_PROCESS) || !position || !name.n)
+		seen.wrong = "a place of no process";
+	return true;
+}
+
+static const struct timeline_sink sink = { on_track, on_begin, on_end,	 on_instant,
+					   on_open,  on_value, on_clock, on_order };
 
 static int by_place(const void *a, const void *b)
 {
