@@ -32,16 +32,22 @@
 #include "lib/input/input.h"
 #include "lib/input/older.h"
 #include "lib/input/resolve.h"
+#include "lib/select/confined.h"
 #include "lib/select/pick.h"
 #include "lib/serve/asking.h"
 #include "lib/serve/fleet_text.h"
 
 #define LIMIT 10000
 
+/* Of the user's own filter, so that one without an end has one. */
+#define JQ_SECONDS    600
+#define JQ_BYTES      (UINT64_C(8) << 30)
+#define JQ_OUTPUT_MAX (UINT64_C(1) << 30)
+
 static struct values {
 	bool json, csv, cache, explain_schema;
 	int64_t limit;
-	const char *since, *until, *where;
+	const char *since, *until, *where, *jq;
 	uint64_t last_ns;
 	struct cli_list pids, names;
 	struct cli_asking fleet;
@@ -90,6 +96,12 @@ static const struct cli_option options[] = {
 	  .group = "Output",
 	  .help = "Rows as JSON; without SQL the newest events" },
 	{ .name = "csv", .type = CLI_FLAG, AT(csv), .group = "Output", .help = "Rows as CSV" },
+	{ .name = "jq",
+	  .type = CLI_STRING,
+	  AT(jq),
+	  .arg = "FILTER",
+	  .group = "Output",
+	  .help = "What this jq filter makes of the JSON of the rows" },
 	{ .name = "explain-schema",
 	  .type = CLI_FLAG,
 	  AT(explain_schema),
@@ -109,6 +121,9 @@ static const struct cli_program program = {
 	.nodes = &values.fleet.nodes,
 	.statement = &sql,
 };
+
+/* The JSON that --jq is to filter, until all of it is there. */
+static struct buf unfiltered;
 
 struct query {
 	struct world *w;
@@ -178,6 +193,47 @@ static int read_all(struct query *q, const struct cli_operands *operands, take_i
 		rc = input_something(q->in, e);
 	if (!rc)
 		say_damage(q);
+	return rc;
+}
+
+/* ---- what is printed ---- */
+
+static bool wants_json(void)
+{
+	return values.json || values.jq;
+}
+
+static int put_answer(const struct buf *text, struct err *e)
+{
+	if (!values.jq)
+		return cli_print(text, e);
+	buf_add(&unfiltered, text->p, text->n);
+	return unfiltered.failed ? err_nomem(e) : 0;
+}
+
+static struct answer *make_answer(void)
+{
+	return answer_new(wants_json() ? ANSWER_JSON
+			  : values.csv ? ANSWER_CSV
+				       : ANSWER_TABLE,
+			  cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO), put_answer);
+}
+
+/* Behind the last of an answer. */
+static int print_filtered(struct err *e)
+{
+	const struct select_confined how = { .seconds = JQ_SECONDS,
+					     .memory_bytes = JQ_BYTES,
+					     .output_max = JQ_OUTPUT_MAX,
+					     .stop = stop };
+	struct buf out = { 0 };
+	int rc;
+
+	if (!values.jq)
+		return 0;
+	rc = select_confined_jq(values.jq, buf_bytes(&unfiltered), &how, &out, e);
+	rc = rc ? rc : cli_print(&out, e);
+	buf_free(&out);
 	return rc;
 }
 
@@ -296,13 +352,11 @@ static int ask_sql(struct query *q, const struct cli_operands *operands, struct 
 	}
 	if (rc)
 		return rc;
-	answer = answer_new(values.json	 ? ANSWER_JSON
-			    : values.csv ? ANSWER_CSV
-					 : ANSWER_TABLE,
-			    cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO), cli_print);
+	answer = make_answer();
 	rc = answer ? archive_ask_run(ask, sql, answer_taker(answer), &asked, e) : err_nomem(e);
 	if (!rc)
 		rc = answer_end(answer, asked.truncated, e);
+	rc = rc ? rc : print_filtered(e);
 	if (!rc && asked.truncated)
 		cli_note("only the first %s rows are shown (--limit)", human_count(asked.rows).s);
 	/* Of what is read now that is said already. */
@@ -390,23 +444,20 @@ static void say_rows(const struct fleet_rows *rows)
 	human_counted(&text, json_length(rows->rows), bytes_of("rows"));
 	buf_puts(&text, " from ");
 	human_counted(&text, rows->nodes, bytes_of("nodes"));
-	if (!values.json && !values.csv)
+	if (!wants_json() && !values.csv)
 		cli_note("%s", buf_text(&text));
 	buf_free(&text);
 }
 
 static int give_rows(struct serve_fleet *f, struct err *e)
 {
-	struct answer *answer =
-		answer_new(values.json	? ANSWER_JSON
-			   : values.csv ? ANSWER_CSV
-					: ANSWER_TABLE,
-			   cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO), cli_print);
+	struct answer *answer = make_answer();
 	struct fleet_rows rows = { 0 };
 	int rc = answer ? serve_fleet_sql(f, sql, (uint64_t)values.limit, &rows, e) : err_nomem(e);
 
 	rc = rc ? rc : fleet_rows_give(&rows, answer_taker(answer), e);
 	rc = rc ? rc : answer_end(answer, rows.truncated, e);
+	rc = rc ? rc : print_filtered(e);
 	if (!rc)
 		say_rows(&rows);
 	if (!rc && rows.truncated)
@@ -423,11 +474,12 @@ static int give_ops(struct serve_fleet *f, struct err *e)
 	struct buf out = { 0 };
 	int rc = serve_fleet_ops(f, values.since, &ops, e);
 
-	if (!rc && values.json)
+	if (!rc && wants_json())
 		fleet_ops_json(&out, &ops);
 	else if (!rc)
 		fleet_ops_text(&out, &ops, cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO));
-	rc = rc ? rc : cli_print(&out, e);
+	rc = rc ? rc : put_answer(&out, e);
+	rc = rc ? rc : print_filtered(e);
 	fleet_ops_free(&ops);
 	buf_free(&out);
 	return rc;
@@ -454,6 +506,12 @@ static int run(struct query *q, const struct cli_operands *operands, struct err 
 {
 	if (values.json && values.csv)
 		return err_set(e, ERR_USAGE, "--json or --csv, not both");
+	if (values.csv && values.jq)
+		return err_set(e, ERR_USAGE, "--csv or --jq, not both");
+	if (values.jq && !sql && !values.fleet.nodes.n)
+		return err_set(e, ERR_USAGE,
+			       "--jq is for answers of SQL: -w chooses events, and "
+			       "'ingero-export -f json | jq' filters them");
 	if (values.csv && !sql)
 		return err_set(e, ERR_USAGE,
 			       "--csv is for answers of SQL: ingero-export -f csv writes events");
@@ -516,5 +574,6 @@ int main(int argc, char **argv)
 	cli_list_free(&values.pids);
 	cli_list_free(&values.names);
 	cli_list_free(&values.fleet.nodes);
+	buf_free(&unfiltered);
 	return cli_finish_stdout(status);
 }

@@ -301,7 +301,7 @@ complete -F _ingero_merge ingero-merge
 
 _ingero_query() {
 	_ingero_complete '-p --pid -e --event --since --until --last -w --where --cache --timeout --nodes
-		--token-file --ca-cert --clock-skew-threshold --max-answers --limit --json --csv
+		--token-file --ca-cert --clock-skew-threshold --max-answers --limit --json --csv --jq
 		--explain-schema -d --db -q --quiet -v --verbose --color --progress -h --help --version' \
 		'-p|--pid PID
 		-e|--event OP
@@ -316,6 +316,7 @@ _ingero_query() {
 		--clock-skew-threshold TIME
 		--max-answers SIZE
 		--limit N
+		--jq FILTER
 		-d|--db DIR
 		--color choice auto always never' \
 		'FILE'

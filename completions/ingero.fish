@@ -306,6 +306,7 @@ complete -c ingero-query -l max-answers -d 'Memory for the answers of all nodes;
 complete -c ingero-query -l limit -d 'Rows at most, 0 all [10000]' -x
 complete -c ingero-query -l json -d 'Rows as JSON; without SQL the newest events'
 complete -c ingero-query -l csv -d 'Rows as CSV'
+complete -c ingero-query -l jq -d 'What this jq filter makes of the JSON of the rows' -x
 complete -c ingero-query -l explain-schema -d 'Print the tables that can be asked, with what is in their columns'
 complete -c ingero-query -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
 complete -c ingero-query -s q -l quiet -d 'Say only what went wrong'

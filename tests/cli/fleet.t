@@ -99,6 +99,9 @@ tap.same([run(EXPLAIN, "--nodes", fifty[k], "--fail-on", s)[0] for k, s in ((1, 
 status, out, err = run(QUERY, "--nodes", f"{fifty[0]},http://{fifty[1]}/,{fifty[0]},{fifty[1]},http://{fifty[0]}", "--csv", "SELECT 1")
 tap.same(out, f"node,n\n{fifty[0]},1\nhttp://{fifty[1]},2\n", "URLs are nodes, too, and nobody counts twice")
 
+tap.same([run(QUERY, "--nodes", ",".join(fifty[:2]), "--jq", f, *sql) for f, sql in ((".rows[] | .[1]", ("SELECT 1",)), (".ops[0].count", ()))],
+         [(0, "1\n2\n", ""), (0, "300\n", "")], "--jq: of their rows, or operations")
+
 # ---- some that are not
 bad = {lie: start((60, 0, lie))[0] for lie in ("500", "away", "html", "list", "empty", "types", "deep", "numbers", "columns", "rows", "flood")}
 dead = nobody()

@@ -237,4 +237,16 @@ tap.ok(0 < long_ < len(every) and rows == [[long_]], "-w: SQL asks of those for 
 shown = run("query", "-w", ".duration_ns > 1e6", "--json", "--limit", "0", "run.ige")[1]
 tap.same(shown.count('"duration_ns"'), long_, "-w: as do the events of --json")
 tap.same([run("query", *args)[0] for args in (("-w", ".op", "run.ige"), ("-w", ".op ==", "run.ige", "SELECT 1"))], [2, 2], "-w: not of tables, and not what jq does not take")
+# ---- --jq: what jq itself makes of --json
+TWO = "SELECT 'a' AS name, 1 AS n UNION ALL SELECT 'b', 9007199254740993"
+for filter_, want in ((".", [json.loads(run("query", "--json", "run.db", TWO)[1])]), (".rows[] | .[0]", ["a", "b"]), (".rows | map(.[1])", [[1, "9007199254740993"]]),
+                      ("[.columns, (.rows | length)]", [[["name", "n"], 2]]), ("empty", [])):
+    status, out, err = run("query", "--jq", filter_, "run.db", TWO)
+    tap.same((status, [json.loads(line) for line in out.splitlines()], err), (0, want, ""), f"--jq '{filter_}'")
+status, out, err = run("query", "--jq", ".rows[0][0]", "run.ige", "SELECT count(*) FROM events")
+tap.same((status, out), (0, run("query", "--csv", "run.ige", "SELECT count(*) FROM events")[1].split()[1] + "\n"), "--jq: of a recording")
+for args, why in ((("--jq", ".rows[", "run.db", "SELECT 1"), "jq"), (("--jq", ".rows + 1", "run.db", "SELECT 1"), "cannot be added"), (("--jq", ".", "run.ige"), "--jq is for"),
+                  (("--jq", ".", "--csv", "run.db", "SELECT 1"), "not both")):
+    status, out, err = run("query", *args)
+    tap.ok(status == 2 and not out and why in err, f"refused: {' '.join(args)}", f"{status} {out} {err}")
 tap.done_testing()
