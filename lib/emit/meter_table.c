@@ -68,6 +68,7 @@ static const char *kept_name(const char *dotted)
 		{ "system.memory.usage.available", "system_memory_usage_available" },
 		{ "system.cpu.load_average.1m", "system_cpu_load_average_1m" },
 		{ "gpu.cuda.operation.count", "gpu_cuda_operations_total" },
+		{ "ingero.anomaly.count", "ingero_anomaly_count" },
 		{ "ingero.lost.time", "ingero_lost_time_seconds" },
 	};
 

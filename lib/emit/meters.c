@@ -16,6 +16,7 @@
 enum {
 	CALLS,
 	CALL_TIME,
+	SLOW_CALLS,
 	ERRORS,
 	HOST_TIME,
 	COPIED,
@@ -36,6 +37,9 @@ static const struct {
 		    METER_COUNTER },
 	[CALL_TIME] = { "gpu.cuda.operation.duration", "s", "How long calls of libraries took",
 			METER_HISTOGRAM },
+	[SLOW_CALLS] = { "ingero.anomaly.count", "{event}",
+			 "Calls that took more than three times the median of their operation",
+			 METER_COUNTER },
 	[ERRORS] = { "gpu.cuda.operation.errors", "{call}", "Calls that returned an error",
 		     METER_COUNTER },
 	[HOST_TIME] = { "ingero.host.event.duration", "s",
@@ -74,6 +78,7 @@ void meters_free(struct meters *m)
 {
 	meter_table_free(&m->table);
 	copied_free(&m->copied);
+	slow_calls_free(&m->slow);
 	vec_free(&m->told);
 	map_free(&m->chains);
 	map_free(&m->open);
@@ -114,6 +119,18 @@ static uint64_t open_key(uint32_t thread, int64_t start_ns)
 	return hash_u64((uint64_t)start_ns ^ hash_u64(thread));
 }
 
+/* One series for each machine, as the older agent has it. */
+static bool count_slow(struct meters *m, const struct event *ev, uint32_t node)
+{
+	static const struct meter_label none[METER_LABELS];
+	bool slow;
+
+	if (!slow_calls_add(&m->slow, node, ev->op, ev->end_ns, ev->dur_ns, &slow))
+		return false;
+	add(m, SLOW_CALLS, ev, node, none, slow);
+	return true;
+}
+
 static void call(struct meters *m, const struct event *ev, const struct op_def *op,
 		 const struct who *who, const struct meter_label *labels)
 {
@@ -130,6 +147,7 @@ static void call(struct meters *m, const struct event *ev, const struct op_def *
 	if (p)
 		duration(p, ev->dur_ns);
 	add(m, CALLS, ev, node, labels, 1);
+	m->nomem |= !count_slow(m, ev, node);
 	if (who->ctx && m->open.n)
 		map_del(&m->open, open_key(who->ctx->thread, event_start(ev)));
 	if (event_failed(ev->op, ev->ret)) {
@@ -288,7 +306,7 @@ int meters_item(struct meters *m, const struct stream_item *it, struct err *e)
 		event(m, &it->events[i]);
 	if (it->kind == STREAM_RECORD)
 		kept = record(m, it->record);
-	return kept && !world_failed(m->em->w) ? 0 : err_nomem(e);
+	return kept && !m->nomem && !world_failed(m->em->w) ? 0 : err_nomem(e);
 }
 
 /* Gauges that are sums over what is said now. */

@@ -9,6 +9,7 @@
 #include "lib/emit/copied.h"
 #include "lib/emit/format.h"
 #include "lib/emit/meter_table.h"
+#include "lib/emit/slow_calls.h"
 #include "lib/event/chain.h"
 
 struct meter_chain {
@@ -24,8 +25,10 @@ struct meters {
 		open; /* id -> index of told + 1; thread and start of a call -> node and op */
 	VEC(struct meter_chain) told;
 	struct copied copied;
+	struct slow_calls slow;
 	struct map memory;	     /* node -> bytes that it has */
 	int64_t begin_ns, newest_ns; /* INT64_MAX, INT64_MIN: nothing yet */
+	bool nomem;
 };
 
 bool meters_begin(struct meters *m, const struct emit *em); /* false: out of memory */
