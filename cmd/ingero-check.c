@@ -7,6 +7,7 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,8 @@
 #define KUBELET_WAIT_MS 2000
 #define LIBRARIES_SHOWN 8
 #define MISSING_SHOWN	4
+#define PROCESSES_SHOWN 8
+#define MAPPED_SHOWN	4
 
 struct values {
 	struct cli_list pids, folders;
@@ -73,6 +76,7 @@ struct state {
 	struct host_caps caps;
 	struct check_report report;
 	struct host_ready_gpus gpus;
+	struct probe_tryout tried;
 	struct {
 		uint64_t *v;
 		size_t n, cap;
@@ -92,8 +96,6 @@ static void describe_host(struct state *s)
 
 static void check_probes(struct state *s, const char *btf, bool look_only)
 {
-	struct probe_tryout t;
-
 #ifdef INGERO_NO_BPF
 	verdict_say(&s->report.lines, "probes", VERDICT_FAIL,
 		    "install clang, bpftool and libbpf (make deps), then build again", "%s",
@@ -110,9 +112,17 @@ static void check_probes(struct state *s, const char *btf, bool look_only)
 			    "not tried: loading them takes root");
 		return;
 	}
-	probe_tryout(&t, &s->report.lines, btf);
+	probe_tryout(&s->tried, &s->report.lines, btf);
 	s->report.links_tried = true;
-	memcpy(s->report.links, t.links, sizeof(s->report.links));
+	memcpy(s->report.links, s->tried.links, sizeof(s->report.links));
+	for (size_t i = 0; i < s->tried.nsources; i++) {
+		const struct probe_tryout_source *t = &s->tried.sources[i];
+		struct check_source source = { t->name, t->requested, t->attached, t->hooks,
+					       t->reason };
+
+		if (!vec_push(&s->report.sources, source))
+			s->nomem = true;
+	}
 }
 
 /* Which functions of the table the library has. */
@@ -148,12 +158,17 @@ static void plan_library(struct state *s, struct check_library *l, const char *o
 
 /* ---- CUDA ---- */
 
+static const char *kind_name(enum host_cuda kind)
+{
+	return kind == HOST_CUDA_RUNTIME ? "runtime"
+	       : kind == HOST_CUDA_NCCL	 ? "nccl"
+	       : kind == HOST_CUDA_NVML	 ? "nvml"
+					 : "driver";
+}
+
 static void take_library(struct state *s, const struct host_cuda_file *f)
 {
-	struct check_library l = { .kind = f->kind == HOST_CUDA_RUNTIME ? "runtime"
-					   : f->kind == HOST_CUDA_NCCL	? "nccl"
-									: "driver",
-				   .pid = f->pid };
+	struct check_library l = { .kind = kind_name(f->kind), .pid = f->pid };
 
 	/* A stub for the linker, or cut off: not a library anybody can load. */
 	if (sym_elf_build_id_of(f->open_as, l.build_id, NULL))
@@ -187,6 +202,75 @@ static void say_library(struct state *s, const struct check_library *l)
 			    : NULL,
 		    "%s", buf_text(&text));
 	buf_free(&text);
+}
+
+/* ---- processes ---- */
+
+/* Whose it is and what it has mapped; one that ends meanwhile is left out. */
+static void take_process(struct state *s, uint32_t pid)
+{
+	struct host_cuda_process found;
+	struct check_process p = { .pid = pid };
+	const struct passwd *user;
+
+	if (host_cuda_process_read(&found, pid, &(struct err){ 0 }))
+		return;
+	user = getpwuid(found.uid);
+	p.uid = found.uid;
+	p.name = strdup(found.name);
+	p.user = user ? strdup(user->pw_name) : NULL;
+	s->nomem |= !p.name || (user && !p.user);
+	for (size_t i = 0; i < found.libraries.n; i++) {
+		const struct host_cuda_file *f = &found.libraries.v[i];
+		struct check_mapped m = { kind_name(f->kind), strdup(f->path) };
+
+		if (!m.path || !vec_push(&p.libraries, m)) {
+			free(m.path);
+			s->nomem = true;
+		}
+	}
+	host_cuda_process_free(&found);
+	if (!vec_push(&s->report.processes, p)) {
+		check_process_free(&p);
+		s->nomem = true;
+	}
+}
+
+/* "4821 python3, user bob: libcudart.so.13, libcuda.so.1" */
+static void say_process(struct state *s, const struct check_process *p)
+{
+	struct buf text = { 0 };
+
+	buf_printf(&text, "%" PRIu32 " %s, ", p->pid, p->name ? p->name : "?");
+	if (p->user)
+		buf_printf(&text, "user %s", p->user);
+	else
+		buf_printf(&text, "user id %" PRIu32, p->uid);
+	for (size_t i = 0; i < p->libraries.n && i < MAPPED_SHOWN; i++) {
+		const char *path = p->libraries.v[i].path,
+			   *slash = path ? strrchr(path, '/') : NULL;
+
+		buf_printf(&text, "%s%s", i ? ", " : ": ", slash ? slash + 1 : path);
+	}
+	if (p->libraries.n > MAPPED_SHOWN)
+		buf_printf(&text, " and %zu more", p->libraries.n - MAPPED_SHOWN);
+	verdict_say(&s->report.lines, "process", VERDICT_GOOD, NULL, "%s", buf_text(&text));
+	buf_free(&text);
+}
+
+static void say_processes(struct state *s, bool asked, size_t unseen)
+{
+	const size_t n = s->report.processes.n;
+
+	if (n && !asked)
+		verdict_say(&s->report.lines, "processes", VERDICT_GOOD, NULL,
+			    "%zu with CUDA now%s", n,
+			    unseen ? "; there are others that we may not look into" : "");
+	for (size_t i = 0; i < n && i < PROCESSES_SHOWN; i++)
+		say_process(s, &s->report.processes.v[i]);
+	if (n > PROCESSES_SHOWN)
+		verdict_say(&s->report.lines, "process", VERDICT_GOOD, NULL,
+			    "and %zu more (--json lists all)", n - PROCESSES_SHOWN);
 }
 
 /* ---- Python ---- */
@@ -305,14 +389,17 @@ static int find_libraries(struct state *s, const struct values *v, struct err *e
 			rc = err_set(e, ERR_CANNOT, "no process %" PRIu32, pid);
 		else
 			rc = host_cuda_in_process(&files, pid, e);
-		if (rc == 0)
+		if (rc == 0) {
+			take_process(s, pid);
 			python_in_process(s, pid);
+		}
 	}
 	select_free(&asked);
 	if (rc == 0 && v->pids.n == 0)
 		rc = host_cuda_processes(&pids, HOST_ANYONE, &unseen, e);
 	for (size_t i = 0; rc == 0 && i < pids.n; i++) {
 		rc = host_cuda_in_process(&files, pids.v[i], e);
+		take_process(s, pids.v[i]);
 		python_in_process(s, pids.v[i]);
 		if (rc != ERR_NOMEM)
 			rc = 0; /* it ended meanwhile */
@@ -327,10 +414,8 @@ static int find_libraries(struct state *s, const struct values *v, struct err *e
 		if (files.v[i].kind != HOST_CUDA_NVML)
 			take_library(s, &files.v[i]);
 	}
-	if (rc == 0 && pids.n)
-		verdict_say(&s->report.lines, "processes", VERDICT_GOOD, NULL,
-			    "%zu with CUDA now%s", pids.n,
-			    unseen ? "; there are others that we may not look into" : "");
+	if (rc == 0)
+		say_processes(s, v->pids.n > 0, unseen);
 	host_pids_free(&pids);
 	host_cuda_files_free(&files);
 	return rc;
@@ -365,15 +450,19 @@ static void check_cuda(struct state *s, const struct values *v)
 
 static void check_gpu(struct state *s)
 {
+	static const char *const modules[] = { NULL, "open", "proprietary" };
 	struct check_report *r = &s->report;
 
-	host_ready_gpu(&r->lines, &s->gpus, GPU_WAIT_MS);
+	host_ready_gpus(&r->lines, &s->gpus, GPU_WAIT_MS);
 	r->gpu_driver = s->gpus.driver;
+	r->gpu_module = modules[s->gpus.module];
 	r->gpus = s->gpus.count;
-	r->ngpu_names = s->gpus.named;
+	r->ngpu_named = s->gpus.named;
 	for (unsigned i = 0; i < s->gpus.named; i++) {
-		r->gpu_name[i] = s->gpus.name[i];
-		r->gpu_uuid[i] = s->gpus.uuid[i];
+		const struct host_ready_gpu *g = &s->gpus.v[i];
+
+		r->gpu[i] = (struct check_gpu){ g->name, g->uuid, g->memory_known, g->memory_used,
+						g->memory_total };
 	}
 }
 

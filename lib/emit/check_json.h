@@ -34,6 +34,34 @@ struct check_python {
 	uint32_t pid;		   /* a process that has it mapped; 0: found on disk only */
 };
 
+/* A process that uses CUDA. */
+struct check_process {
+	uint32_t pid, uid; /* effective */
+	char *name, *user; /* owned; user: NULL unknown */
+	/* A vec of the CUDA libraries it has mapped. */
+	struct {
+		struct check_mapped {
+			const char *kind; /* "runtime", "driver", "nccl", "nvml" */
+			char *path;	  /* owned; as the process sees it */
+		} * v;
+		size_t n, cap;
+	} libraries;
+};
+
+struct check_gpu {
+	const char *name, *uuid; /* borrowed; "" unknown */
+	bool memory_known;
+	uint64_t memory_used, memory_total; /* bytes */
+};
+
+/* Programs of one source that not every kernel takes. */
+struct check_source {
+	const char *name; /* "block", "file" ... */
+	unsigned requested, attached;
+	const char *hooks;  /* kinds of those that are attached, "tracepoint, kprobe" */
+	const char *reason; /* why not all of them are; "" they are */
+};
+
 struct check_report {
 	const char *hostname, *kernel, *arch, *hypervisor; /* borrowed; the last may be "" */
 	uint32_t cpus;
@@ -43,10 +71,19 @@ struct check_report {
 	struct verdicts lines;
 	const char *lockdown;	/* mode, NULL unknown */
 	const char *gpu_driver; /* "" unknown; borrowed */
+	const char *gpu_module; /* "open", "proprietary"; NULL unknown */
 	unsigned gpus;
-	const char *gpu_name[8], *gpu_uuid[8]; /* of the first ngpu_names; borrowed */
-	unsigned ngpu_names;
+	struct check_gpu gpu[8]; /* the first ngpu_named */
+	unsigned ngpu_named;
 	/* Vecs. */
+	struct {
+		struct check_source *v;
+		size_t n, cap;
+	} sources; /* tried with links; else empty */
+	struct {
+		struct check_process *v;
+		size_t n, cap;
+	} processes;
 	struct {
 		struct check_library *v;
 		size_t n, cap;
@@ -63,6 +100,7 @@ void check_text(const struct check_report *r, struct buf *out, bool quiet, bool 
 /* One JSON value and a newline. */
 void check_json(const struct check_report *r, struct buf *out);
 
+void check_process_free(struct check_process *p);
 void check_report_free(struct check_report *r);
 
 #endif

@@ -238,33 +238,27 @@ int host_cuda_processes(struct host_pids *out, uint32_t uid, size_t *unseen, str
 	return rc;
 }
 
-bool host_gpu_driver(char *version, size_t size, unsigned *gpus)
+int host_cuda_process_read(struct host_cuda_process *out, uint32_t pid, struct err *e)
 {
-	struct buf text = { 0 };
-	const char *p, *end;
-	DIR *dir;
-	struct dirent *entry;
+	struct host_process p;
+	struct buf name = { 0 };
+	int rc;
 
-	version[0] = 0;
-	*gpus = 0;
-	if (read_file("/proc/driver/nvidia/version", &text, 65536, NULL)) {
-		buf_free(&text);
-		return false;
-	}
-	/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu …": the first word with digits and dots. */
-	for (p = buf_text(&text); *p && *p != '\n'; p = end) {
-		p += strspn(p, " \t");
-		end = p + strcspn(p, " \t\n");
-		if (*p >= '0' && *p <= '9' && memchr(p, '.', (size_t)(end - p))) {
-			snprintf(version, size, "%.*s", (int)(end - p), p);
-			break;
-		}
-	}
-	buf_free(&text);
-	dir = opendir("/proc/driver/nvidia/gpus");
-	while (dir && (entry = readdir(dir)) != NULL)
-		*gpus += entry->d_name[0] != '.';
-	if (dir)
-		closedir(dir);
-	return true;
+	*out = (struct host_cuda_process){ .pid = pid };
+	rc = host_proc_read(pid, &p, e);
+	if (rc)
+		return rc;
+	out->uid = p.uid;
+	host_proc_title(pid, bytes_of(p.comm), &name);
+	snprintf(out->name, sizeof(out->name), "%s", buf_text(&name));
+	buf_free(&name);
+	rc = host_cuda_in_process(&out->libraries, pid, e);
+	if (rc)
+		host_cuda_process_free(out);
+	return rc;
+}
+
+void host_cuda_process_free(struct host_cuda_process *p)
+{
+	host_cuda_files_free(&p->libraries);
 }

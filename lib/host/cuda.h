@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where CUDA is on this machine: libraries in the loader's cache and the usual folders, those that processes have
- * mapped, and NVIDIA's kernel driver.
+ * Where CUDA is on this machine: libraries in the loader's cache and the usual folders, and those that
+ * processes have mapped.
  */
 #ifndef INGERO_HOST_CUDA_H
 #define INGERO_HOST_CUDA_H
@@ -56,7 +56,14 @@ int host_cuda_processes(struct host_pids *out, uint32_t uid, size_t *unseen, str
 typedef bool host_cache_fn(void *ctx, struct bytes path);
 bool host_cache_parse(struct bytes cache, host_cache_fn *fn, void *ctx);
 
-/* Version of NVIDIA's kernel driver ("550.54.14"), false when it is not loaded; and how many GPUs it has. */
-bool host_gpu_driver(char *version, size_t size, unsigned *gpus);
+/* One process: whose it is, what it is called, and the CUDA libraries (NVML among them) it has mapped. */
+struct host_cuda_process {
+	uint32_t pid, uid;
+	char name[HOST_TITLE_MAX + 1];
+	struct host_cuda_files libraries;
+};
+/* ERR_CANNOT: there is no such process, or we may not look into it. */
+int host_cuda_process_read(struct host_cuda_process *out, uint32_t pid, struct err *e);
+void host_cuda_process_free(struct host_cuda_process *p);
 
 #endif

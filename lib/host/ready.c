@@ -12,8 +12,6 @@
 #include "lib/base/buf.h"
 #include "lib/base/human.h"
 #include "lib/base/io.h"
-#include "lib/host/cuda.h"
-#include "lib/host/gpus.h"
 #include "lib/host/kubelet.h"
 
 #define OLDEST_MAJOR 5
@@ -140,88 +138,6 @@ void host_ready_samples(struct verdicts *to, const struct host_caps *c)
 			    "this kernel tells no %s%s%s", c->pressure ? "" : "pressure",
 			    c->pressure || c->schedstat ? "" : " and no ",
 			    c->schedstat ? "" : "run delay");
-}
-
-/* ---- GPUs ---- */
-
-struct gpu_look {
-	struct host_ready_gpus *gpus;
-	bool ready;
-};
-
-static void take_ready(void *ctx, unsigned count, const char *text)
-{
-	struct gpu_look *l = ctx;
-
-	l->ready = true;
-	l->gpus->count = count;
-	if (count)
-		snprintf(l->gpus->driver, sizeof(l->gpus->driver), "%s", text ? text : "");
-	else
-		snprintf(l->gpus->why, sizeof(l->gpus->why), "%s", text ? text : "");
-}
-
-static void take_value(void *ctx, int64_t time_ns, const struct host_gpu *gpu,
-		       const struct host_gpu_value *v)
-{
-	struct host_ready_gpus *g = ((struct gpu_look *)ctx)->gpus;
-
-	for (unsigned i = 0; i < g->named; i++)
-		if (strcmp(g->uuid[i], gpu->uuid) == 0)
-			return;
-	if (g->named == HOST_READY_GPUS)
-		return;
-	memcpy(g->uuid[g->named], gpu->uuid, sizeof(gpu->uuid));
-	memcpy(g->name[g->named++], gpu->name, sizeof(gpu->name));
-}
-
-static void look_at_gpus(struct host_ready_gpus *g, unsigned wait_ms)
-{
-	struct gpu_look look = { .gpus = g };
-	struct host_gpus_fn fn = { .ready = take_ready, .value = take_value, .ctx = &look };
-	struct timespec nap = { .tv_nsec = 10000000 };
-	struct host_gpus *gpus;
-
-	if (host_gpus_start(&gpus, NULL))
-		return;
-	for (unsigned ms = 0; ms < wait_ms; ms += 10) {
-		bool alive = host_gpus_alive(gpus);
-
-		host_gpus_take(gpus, &fn);
-		if (!alive || (look.ready && (g->count == 0 || g->named)))
-			break;
-		nanosleep(&nap, NULL);
-	}
-	host_gpus_take(gpus, &fn);
-	host_gpus_stop(gpus);
-	if (!look.ready)
-		snprintf(g->why, sizeof(g->why), "NVML does not answer");
-}
-
-void host_ready_gpu(struct verdicts *to, struct host_ready_gpus *g, unsigned wait_ms)
-{
-	struct buf b = { 0 };
-	char version[64] = "";
-	unsigned nodes = 0;
-	bool loaded = host_gpu_driver(version, sizeof(version), &nodes);
-
-	*g = (struct host_ready_gpus){ 0 };
-	look_at_gpus(g, wait_ms);
-	for (unsigned i = 0; i < g->named; i++)
-		buf_printf(&b, "%s%s", i ? ", " : ": ", g->name[i]);
-	if (g->count)
-		verdict_say(to, "gpu", VERDICT_GOOD, NULL, "NVIDIA driver %s, %u GPU%s%s",
-			    g->driver, g->count, g->count == 1 ? "" : "s", buf_text(&b));
-	else if (loaded)
-		verdict_say(to, "gpu", VERDICT_WARN, "GPU health is not recorded until it answers",
-			    "NVIDIA driver %s, %u GPU%s; %s", version, nodes, nodes == 1 ? "" : "s",
-			    g->why);
-	else
-		verdict_say(to, "gpu", VERDICT_WARN,
-			    "nothing to do if the CUDA programs run elsewhere",
-			    "NVIDIA's kernel driver is not loaded: CUDA programs will get errors "
-			    "here");
-	buf_free(&b);
 }
 
 /* ---- pods ---- */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/host/clock.h"
-#include "lib/host/cuda.h"
+#include "lib/host/gpu_driver.h"
 #include "lib/host/visible.h"
 #include "lib/probe/statements.h"
 
@@ -169,13 +169,12 @@ int probe_gpus_say_coverage(const struct probe_gpus *g, struct ige_writer *wr, i
 {
 	static const char *const from[] = { "/dev/kmsg", "libnvidia-ml" };
 	bool log = g->world && g->kernel_log.fd >= 0, any = g->count > 0;
-	char version[32];
-	unsigned gpus;
+	struct host_gpu_driver driver;
 	int rc = 0;
 
 	for (unsigned i = 0; i < XID_SOURCES; i++)
 		any |= g->xids.told[i] > 0;
-	if (!g->world || (!any && !host_gpu_driver(version, sizeof(version), &gpus)))
+	if (!g->world || (!any && !host_gpu_driver_read(&driver)))
 		return 0;
 	for (unsigned i = 0; rc == 0 && i < XID_SOURCES; i++) {
 		struct record r = { .kind = RECORD_COVERAGE };

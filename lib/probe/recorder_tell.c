@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/base/human.h"
-#include "lib/host/cuda.h"
+#include "lib/host/gpu_driver.h"
 #include "lib/host/proc.h"
 #include "lib/host/user.h"
 #include "lib/probe/session_optional.h"
@@ -150,8 +150,7 @@ void probe_recorder_tell_pythons(struct probe_recorder *r)
 
 void probe_recorder_tell_gpus(struct probe_recorder *r)
 {
-	char version[32];
-	unsigned gpus;
+	struct host_gpu_driver driver;
 
 	if (r->gpus_told || !r->gpus.ready || !probe_gpus_settled(&r->gpus))
 		return;
@@ -161,7 +160,7 @@ void probe_recorder_tell_gpus(struct probe_recorder *r)
 				    "gpu      health of %u GPU%s every second, driver %s",
 				    r->gpus.count, r->gpus.count == 1 ? "" : "s",
 				    *r->gpus.text ? r->gpus.text : "unknown");
-	else if (host_gpu_driver(version, sizeof(version), &gpus))
+	else if (host_gpu_driver_read(&driver))
 		probe_recorder_tell(r, PROBE_WARNING, "no GPU health in this recording: %s",
 				    r->gpus.text);
 }

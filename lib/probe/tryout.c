@@ -3,6 +3,7 @@
 #include "lib/probe/tryout.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,7 +13,8 @@
 #include "lib/probe/spec.h"
 #include "lib/probe/trial.h"
 
-#define CALLS 16u
+#define CALLS  16u
+#define CPU_HZ 99 /* as recorded */
 
 __attribute__((noinline, noclone, used)) static int probed(int v)
 {
@@ -56,30 +58,72 @@ static unsigned fire(struct probe_session *s, struct err *e)
 	return seen;
 }
 
-/* What not every kernel takes: which of it is there, how it is called, and why the rest is not. */
-static void describe_optional(const struct probe_session *s, struct verdicts *to)
+/* What a recording lacks without a source. */
+static const char *lacking(const char *source)
 {
-	struct probe_optional_source v;
-	struct buf there = { 0 }, missing = { 0 };
+	static const struct {
+		const char *source, *lacks;
+	} rows[] = {
+		{ "block", "reads and writes of disks" },
+		{ "cpu", "samples of what threads run on the CPUs" },
+		{ "fault", "major page faults" },
+		{ "file", "the file's name in waits for its state (stat) over a network" },
+		{ "memory", "direct reclaim and compaction" },
+		{ "oom", "kills for want of memory" },
+		{ "tcp", "retransmitted segments, or whose they are" },
+	};
 
-	for (size_t i = 0; probe_optional_source(probe_session_optional(s), i, &v); i++) {
-		bool named =
-			*v.forms && strcmp(v.forms, "tracepoint") != 0; /* the usual one is not */
-
-		if (v.attached)
-			buf_printf(&there, "%s%s%s%s%s", there.n ? "; " : "", v.name,
-				   named ? " (" : "", named ? v.forms : "", named ? ")" : "");
-		if (v.attached < v.requested)
-			buf_printf(&missing, "%s%s: %s", missing.n ? "; " : "", v.name, v.reason);
-	}
-	verdict_say(to, "host", missing.n ? VERDICT_WARN : VERDICT_GOOD, NULL, "%s%s%s",
-		    buf_text(&there), missing.n ? "; not all of " : "", buf_text(&missing));
-	buf_free(&there);
-	buf_free(&missing);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(rows[i].source, source) == 0)
+			return rows[i].lacks;
+	return source;
 }
 
-/* The kind loads, attaches and fires. */
-static bool works(enum probe_link link, struct verdicts *sched, const char *btf, int *walker,
+/* What not every kernel takes: which of it is there, how it is called, and why the rest is not. */
+static void describe_optional(const struct probe_tryout *t, struct verdicts *to)
+{
+	struct buf there = { 0 }, missing = { 0 }, advice = { 0 };
+
+	for (size_t i = 0; i < t->nsources; i++) {
+		const struct probe_tryout_source *v = &t->sources[i];
+		bool named = *v->hooks && strcmp(v->hooks, "tracepoint") != 0; /* the usual one */
+
+		if (v->attached)
+			buf_printf(&there, "%s%s%s%s%s", there.n ? "; " : "", v->name,
+				   named ? " (" : "", named ? v->hooks : "", named ? ")" : "");
+		if (v->attached == v->requested)
+			continue;
+		buf_printf(&missing, "%s%s: %s", missing.n ? "; " : "", v->name, v->reason);
+		buf_printf(&advice, "%s%s", advice.n ? "; " : "recordings will lack ",
+			   lacking(v->name));
+	}
+	verdict_say(to, "host", missing.n ? VERDICT_WARN : VERDICT_GOOD,
+		    advice.n ? buf_text(&advice) : NULL, "%s%s%s", buf_text(&there),
+		    missing.n ? "; not all of " : "", buf_text(&missing));
+	buf_free(&there);
+	buf_free(&missing);
+	buf_free(&advice);
+}
+
+static void keep_sources(struct probe_tryout *t, const struct probe_session *s)
+{
+	struct probe_optional_source v;
+
+	for (t->nsources = 0; t->nsources < PROBE_TRYOUT_SOURCES &&
+			      probe_optional_source(probe_session_optional(s), t->nsources, &v);
+	     t->nsources++) {
+		struct probe_tryout_source *to = &t->sources[t->nsources];
+
+		memcpy(to->name, v.name, sizeof(to->name));
+		memcpy(to->hooks, v.forms, sizeof(to->hooks));
+		snprintf(to->reason, sizeof(to->reason), "%s", v.reason);
+		to->requested = v.requested;
+		to->attached = v.attached;
+	}
+}
+
+/* The kind loads, attaches and fires. host: what is recorded of the machine is attached instead. */
+static bool works(enum probe_link link, struct probe_tryout *host, const char *btf, int *walker,
 		  struct err *e)
 {
 	size_t n;
@@ -87,7 +131,8 @@ static bool works(enum probe_link link, struct verdicts *sched, const char *btf,
 	struct probe_options o = { .link = link,
 				   .walker = WALKER_LOOP,
 				   .ring_bytes = 1 << 16,
-				   .sched = sched != NULL,
+				   .sched = host != NULL,
+				   .cpu_hz = host ? CPU_HZ : 0,
 				   .btf = btf,
 				   .specs = &specs[0].op,
 				   .nspecs = n ? 1 : 0 };
@@ -97,10 +142,10 @@ static bool works(enum probe_link link, struct verdicts *sched, const char *btf,
 	if (probe_session_open(&s, &o, e))
 		return false;
 	*walker = probe_session_walker(s);
-	if (!sched)
+	if (!host)
 		seen = fire(s, e);
 	else if (probe_session_start(s, e) == 0)
-		describe_optional(s, sched), seen = CALLS;
+		keep_sources(host, s), seen = CALLS;
 	probe_session_free(s);
 	if (seen != CALLS && !e->code)
 		err_set(e, ERR_CANNOT, "%s probes load, but tell of %u of %u calls",
@@ -150,13 +195,15 @@ void probe_tryout(struct probe_tryout *out, struct verdicts *to, const char *btf
 	verdict_say(to, "stacks", VERDICT_GOOD, NULL, "walked %s",
 		    walker == WALKER_LOOP ? "by our own loop" : "by the kernel's helper");
 	e = (struct err){ 0 };
-	if (works(best, to, btf, &with, &e))
+	if (works(best, out, btf, &with, &e)) {
+		describe_optional(out, to);
 		verdict_say(to, "scheduler", VERDICT_GOOD, NULL,
 			    "off-CPU intervals, wakers, occupancy");
-	else
+	} else {
 		verdict_say(to, "scheduler", VERDICT_FAIL,
 			    "until then, ingero-record --no-sched records calls alone", "%s",
 			    e.text);
+	}
 out:
 	buf_free(&good);
 	buf_free(&bad);

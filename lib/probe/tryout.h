@@ -6,11 +6,24 @@
 #ifndef INGERO_PROBE_TRYOUT_H
 #define INGERO_PROBE_TRYOUT_H
 
+#include <stddef.h>
+
 #include "lib/base/verdict.h"
 #include "lib/probe/link.h"
 
+/* Programs of one source that not every kernel takes, as they were attached. */
+struct probe_tryout_source {
+	char name[24]; /* "block", "file" ... */
+	unsigned requested, attached;
+	char hooks[64];	  /* kinds of those attached, "tracepoint, kprobe" */
+	char reason[200]; /* why not all are; "" they are */
+};
+
+#define PROBE_TRYOUT_SOURCES 16
 struct probe_tryout {
 	const char *links[4]; /* kinds whose calls were all seen, ended by NULL; cheapest first */
+	struct probe_tryout_source sources[PROBE_TRYOUT_SOURCES];
+	size_t nsources;
 };
 
 /* btf: instead of the kernel's own; NULL. Adds the lines probes, stacks, host, scheduler. Needs the rights. */

@@ -108,6 +108,11 @@ if os.path.exists(os.path.join(DOUBLE, "libnvidia-ml.so.1")):
            "NVML's GPU is named", str(gpu))
     tap.same(lines(json.loads(out), "gpu")[0]["status"], "ok", "and is well")
     like(lines(json.loads(out), "gpu")[0]["text"], re.escape(gpu["devices"][0]["name"] or "?"), "with its name")
+    tap.same([(d["memory_used_bytes"], d["memory_total_bytes"]) for d in gpu["devices"]], [(1 << 30, 80 << 30)], "its memory, used and total")
+    like(lines(json.loads(out), "gpu")[0]["text"], r", 1\.0 GiB of 80\.0 GiB used$", "for people as well")
+    status, out, err = run("--json", env=dict(os.environ, LD_LIBRARY_PATH=os.path.abspath(DOUBLE), DOUBLE_NVML_BOARDS="3"))
+    tap.same([d["memory_total_bytes"] for d in json.loads(out)["gpu"]["devices"]], [80 << 30] * 3, "of each GPU")
+    tap.none(schema.complaints(json.loads(out), json.load(open("formats/check.schema.json", encoding="utf-8"))), "as the schema says")
 else:
     tap.skip("GPUs", "the double is not built")
 
