@@ -20,13 +20,17 @@
 #include "lib/cli/output.h"
 #include "lib/cli/sibling.h"
 #include "lib/cli/term.h"
+#include "lib/demo/real_stall.h"
+#include "lib/demo/system_bars.h"
+#include "lib/host/ready.h"
 #include "lib/ige/writer.h"
-#include "lib/sim/live.h"
 #include "lib/sim/sim.h"
 #include "lib/sim/tell.h"
 
-#define TRUTHS_MAX 64
-#define REPORT_MAX ((size_t)64 << 20)
+#define TRUTHS_MAX  64
+#define REPORT_MAX  ((size_t)64 << 20)
+#define GPU_WAIT_MS 2000
+#define PLAY_NS	    2000000000 /* in which a recording's machine is shown */
 
 static struct values {
 	const char *output, *node;
@@ -128,7 +132,8 @@ static const struct cli_program program = {
 	.summary = "Generate a recording whose truth is known",
 	.usage = "[SCENARIO]",
 	.options = options,
-	.footer = "Without anything the incident is correlated and explained at once:\n"
+	.footer = "Without anything the incident is correlated and explained at once, and so is a\n"
+		  "SCENARIO on a terminal:\n"
 		  "  ingero-demo incident | ingero-correlate | ingero-explain",
 	.operands_max = 1,
 };
@@ -246,17 +251,65 @@ static int print_list(void)
 	return rc ? cli_fail(&e) : CLI_EXIT_DONE;
 }
 
+/* ---- what stands above a report ---- */
+
+/* For who looks at a terminal, the machine is shown while the recording runs. */
+static bool bars_wanted(void)
+{
+	return isatty(STDOUT_FILENO) && !cli_settings.quiet && !values.json;
+}
+
+/* Which GPU this machine has: what is generated needs none. */
+static void say_gpus(void)
+{
+	struct host_ready_gpus gpus;
+	struct verdicts lines = { 0 };
+	struct buf text = { 0 };
+
+	if (cli_settings.quiet)
+		return;
+	host_ready_gpus(&lines, &gpus, GPU_WAIT_MS);
+	host_ready_gpus_text(&gpus, &text);
+	if (gpus.count)
+		cli_note("GPU: %s, driver %s", buf_text(&text),
+			 *gpus.driver ? gpus.driver : "unknown");
+	else if (*gpus.driver)
+		cli_note("GPU: driver %s, but %s", gpus.driver, gpus.why);
+	else
+		cli_note("no GPU here: %s", values.live ? gpus.why : "what is shown is generated");
+	buf_free(&text);
+	verdicts_free(&lines);
+}
+
+static int play(const struct sim_options *o, struct err *e)
+{
+	struct buf newline = { 0 };
+	int rc;
+
+	if (!bars_wanted())
+		return 0;
+	rc = system_bars_play(o, PLAY_NS, e);
+	if (!rc) {
+		buf_putc(&newline, '\n');
+		rc = cli_print(&newline, e);
+	}
+	buf_free(&newline);
+	return rc;
+}
+
 /* ---- the whole way to the verdict ---- */
 
 /* What explain says of the recording: on standard output, or (report not NULL) as JSON. *status: of the programs. */
 static int explain(const struct sim_options *o, struct sim_truth *truths, unsigned *n,
 		   struct buf *report, int *status, struct err *e)
 {
-	char *correlate[] = { "ingero-correlate", NULL },
-	     *show[] = { "ingero-explain", report ? "--json" : NULL, NULL };
+	char color[32] = "", *correlate[] = { "ingero-correlate", NULL },
+	     *show[] = { "ingero-explain", color, report ? "--json" : NULL, NULL };
 	int a[2] = { -1, -1 }, b[2] = { -1, -1 }, c[2] = { -1, -1 }, rc;
 	pid_t first = -1, second = -1;
 
+	snprintf(color, sizeof(color), "--color=%s",
+		 cli_settings.color ? cli_settings.color : "auto");
 	fflush(NULL);
 	rc = cli_sibling_pipe(a, e) || cli_sibling_pipe(b, e) || cli_sibling_pipe(c, e);
 	if (!rc) {
@@ -323,6 +376,7 @@ static int show_text(const struct sim_scenario *s, const struct sim_options *o, 
 	buf_printf(&out, "== %s: %s\n$ ingero-demo %s | ingero-correlate | ingero-explain\n",
 		   s->name, s->summary, s->name);
 	rc = cli_print(&out, e);
+	rc = rc ? rc : play(o, e);
 	if (!rc)
 		rc = explain(o, truths, &n, NULL, &status, e);
 	buf_reset(&out);
@@ -378,6 +432,8 @@ static int show(const char *scenario)
 		jsonw_object_begin(&j);
 		jsonw_key_str(&j, "schema", "ingero.demo/1");
 		jsonw_key_array(&j, "reports");
+	} else {
+		say_gpus();
 	}
 	for (unsigned i = 0; i < n && !status; i++) {
 		if (scenario ? strcmp(s[i].name, scenario) != 0 : !s[i].tour)
@@ -405,83 +461,17 @@ static int show_incident(void)
 	struct err e = { 0 };
 	int rc, status = fill("incident", &o);
 
+	say_gpus();
 	cli_note("A generated recording: another process shares the CPU of a training loop.");
 	cli_note("The same by hand: ingero-demo incident | ingero-correlate | ingero-explain\n");
 	if (status != CLI_GO)
 		return status;
-	rc = explain(&o, NULL, NULL, NULL, &status, &e);
+	rc = play(&o, &e);
+	rc = rc ? rc : explain(&o, NULL, NULL, NULL, &status, &e);
 	return rc ? cli_fail(&e) : status;
 }
 
 /* ---- a stall that really happens ---- */
-
-#define LIVE_SECONDS 6
-#define LIVE_DUTY    40 /* percent of a CPU that the hog takes */
-
-/* This program as it is started (what is executed now may be its loader, as in the tarball), and in a build tree the folder of
- * the double beside it. */
-static void own_place(struct buf *self, char double_folder[PATH_MAX + 16])
-{
-	const char *path, *slash;
-
-	if (!cli_sibling_find(program.name, self))
-		buf_puts(self, "/proc/self/exe");
-	path = buf_text(self);
-	slash = strrchr(path, '/');
-	snprintf(double_folder, PATH_MAX + 16, "%.*s/../double", slash ? (int)(slash - path) : 0,
-		 path);
-}
-
-/* Records the loop beside a hog into path; the status of the recorder. */
-static int record_live(const char *path, pid_t *hog, struct err *e)
-{
-	char double_folder[PATH_MAX + 16];
-	struct buf self = { 0 };
-	char *record[] = { "ingero-record", "-o", (char *)path, "--", NULL, "--loop", NULL };
-	bool is_double;
-	pid_t pid;
-	int status;
-
-	own_place(&self, double_folder);
-	record[4] = self.p;
-	if (sim_live_find(double_folder, &is_double, e)) {
-		buf_free(&self);
-		err_prefix(e, "nothing to record on (ingero-demo --explain needs no GPU)");
-		return cli_fail(e);
-	}
-	cli_note("A loop of GPU work%s and a CPU hog (\"%s\", %d %% of a CPU) share a CPU for %d "
-		 "seconds",
-		 is_double ? ", on a stand-in for the CUDA libraries," : "", SIM_LIVE_HOG,
-		 LIVE_DUTY, LIVE_SECONDS);
-	fflush(NULL);
-	*hog = fork();
-	if (*hog == 0) {
-		sim_live_hog(LIVE_DUTY);
-		_exit(0);
-	}
-	if (*hog < 0) {
-		err_sys(e, "cannot start a hog");
-		buf_free(&self);
-		return cli_fail(e);
-	}
-	pid = cli_sibling_start(record, &(struct cli_sibling_fds){ -1, STDERR_FILENO, -1 }, e);
-	status = pid < 0 ? cli_fail(e) : cli_sibling_wait(pid);
-	kill(*hog, SIGTERM);
-	cli_sibling_wait(*hog);
-	buf_free(&self);
-	return status;
-}
-
-static int loop(void)
-{
-	char double_folder[PATH_MAX + 16];
-	struct buf self = { 0 };
-	struct err e = { 0 };
-
-	own_place(&self, double_folder);
-	buf_free(&self);
-	return sim_live_loop(double_folder, LIVE_SECONDS, &e) ? cli_fail(&e) : CLI_EXIT_DONE;
-}
 
 static int show_live(void)
 {
@@ -500,14 +490,15 @@ static int show_live(void)
 		return cli_fail(&e);
 	}
 	to = path ? path : to;
-	status = record_live(to, &hog, &e);
+	say_gpus();
+	status = real_stall_record(program.name, to, bars_wanted(), &hog, &e);
 	show[values.json ? 2 : 1] = (char *)to;
 	if (status == 0) {
 		pid = cli_sibling_start(show, &(struct cli_sibling_fds){ -1, -1, -1 }, &e);
 		status = pid < 0 ? cli_fail(&e) : cli_sibling_wait(pid);
 	}
 	if (status == 0)
-		cli_note("\nThe truth: the hog was %s, pid %d", SIM_LIVE_HOG, (int)hog);
+		cli_note("\nThe truth: the hog was %s, pid %d", REAL_STALL_HOG, (int)hog);
 	if (fd >= 0) {
 		close(fd);
 		unlink(path);
@@ -548,6 +539,7 @@ static int check_usage(const struct cli_operands *operands)
 int main(int argc, char **argv)
 {
 	struct cli_operands operands;
+	struct err e = { 0 };
 	struct sim_options o;
 	const char *scenario;
 	int status;
@@ -555,7 +547,7 @@ int main(int argc, char **argv)
 	cli_start();
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status == CLI_GO && values.loop)
-		return loop();
+		return real_stall_loop(program.name, &e) ? cli_fail(&e) : CLI_EXIT_DONE;
 	if (status == CLI_GO)
 		status = check_usage(&operands);
 	if (status != CLI_GO)
@@ -570,6 +562,9 @@ int main(int argc, char **argv)
 		return status;
 	if (values.truth)
 		return cli_finish_stdout(print_truth(scenario, &o));
+	/* A recording is nothing for a terminal: what it tells is. */
+	if (!values.output && !values.archive && isatty(STDOUT_FILENO))
+		values.explain |= operands.n > 0;
 	if (values.explain && !values.output)
 		return cli_finish_stdout(show(operands.n ? scenario : NULL));
 	if (!operands.n && !values.output)

@@ -16,6 +16,19 @@ enum {
 	LANE_WORKER = 16
 };
 
+bool sim_hog_peak(const struct sim_run *r, int64_t t)
+{
+	int64_t third = (int64_t)(r->o.duration_ns / 3);
+
+	return r->o.hog_wave && t >= r->begin_ns + third && t < r->begin_ns + 2 * third;
+}
+
+/* How much of its even share the hog takes in the period that begins at t, in percent: the mean is 100. */
+static unsigned hog_weight(const struct sim_run *r, int64_t t)
+{
+	return !r->o.hog_wave ? 100 : sim_hog_peak(r, t) ? 220 : 40;
+}
+
 /* Period k has one window, `percent` of the period long give or take a quarter, somewhere in it. */
 static struct sim_window window(const struct sim_run *r, uint64_t lane, uint64_t period,
 				unsigned percent, int64_t t, uint64_t *index)
@@ -29,6 +42,8 @@ static struct sim_window window(const struct sim_run *r, uint64_t lane, uint64_t
 		uint64_t h = sim_at(r->o.seed, lane, k);
 		uint64_t len = period * percent / 100, room;
 
+		if (lane == LANE_HOG)
+			len = len * hog_weight(r, r->begin_ns + (int64_t)(k * period)) / 100;
 		len = len * 3 / 4 + len / 2 * (h & 0xffff) / 0xffff;
 		if (len > period * 19 / 20)
 			len = period * 19 / 20;

@@ -90,6 +90,8 @@ struct sim_window {
 
 /* The first window that ends after t. Percent of time is covered, window by window around it. */
 struct sim_window sim_hog_window(const struct sim_run *r, int64_t t);
+/* The hog works on all CPUs of the machine at that time (hog_wave). */
+bool sim_hog_peak(const struct sim_run *r, int64_t t);
 struct sim_window sim_lock_window(const struct sim_run *r, int64_t t, uint64_t *k);
 struct sim_window sim_throttle_window(const struct sim_run *r, int64_t t);
 struct sim_window sim_steal_window(const struct sim_run *r, int64_t t);

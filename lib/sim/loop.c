@@ -84,7 +84,9 @@ void sim_synchronize(struct sim_actor *a, enum sim_site site)
 	sim_work(a, 1500);
 	if (a->device_ns > a->now_ns + 5000) {
 		late = sim_owed(a, a->run->o.contend_percent, a->late_ns);
-		late = late < SIM_MS / 2 ? 0 : late > 6 * SIM_MS ? 6 * SIM_MS : late;
+		late = late < a->run->o.contend_us * 1000ull ? 0
+		       : late > 6 * SIM_MS		     ? 6 * SIM_MS
+							     : late;
 		a->late_ns += late;
 		sim_shared_wait(a);
 	}

@@ -71,6 +71,29 @@ static void pend_sample(struct sim_stream *s, int64_t now_ns, enum metric_id met
 		REC_SET(r, SAMPLE, cgroup, s->run.cast.cgroup);
 }
 
+/* Percent of all CPUs: the loop's, what the hog takes of them, and in its peak all others but a rest. */
+static double cpu_busy(const struct sim_stream *s, int64_t now_ns)
+{
+	const struct sim_options *o = &s->run.o;
+
+	if (!o->hog_wave || !o->hog_percent)
+		return 40 + o->hog_percent / 4.0;
+	return sim_hog_peak(&s->run, now_ns) ? 94 + (double)(now_ns / 1000000000 % 3)
+					     : 27 + (double)(now_ns / 1000000000 % 5);
+}
+
+/* Of one minute, in steps of a second: runnable threads come and go at once, the average follows. */
+static double load_average(struct sim_stream *s, int64_t now_ns)
+{
+	const struct sim_options *o = &s->run.o;
+	double runnable = o->threads + (sim_hog_peak(&s->run, now_ns) ? 2.0 * o->cpus : 0);
+
+	if (!o->hog_wave || !o->hog_percent)
+		return o->threads + o->hog_percent / 100.0;
+	s->load = s->load > 0 ? s->load + (runnable - s->load) / 60 : runnable;
+	return s->load;
+}
+
 void sim_say_samples(struct sim_stream *s, int64_t now_ns)
 {
 	const struct sim_options *o = &s->run.o;
@@ -81,8 +104,8 @@ void sim_say_samples(struct sim_stream *s, int64_t now_ns)
 	for (unsigned i = 0; i < s->nactors; i++)
 		delay += s->actors[i].run_delay_ns;
 	delay_us = delay / 1000;
-	pend_sample(s, now_ns, METRIC_CPU_BUSY, 40 + o->hog_percent / 4.0);
-	pend_sample(s, now_ns, METRIC_LOAD_1, o->threads + o->hog_percent / 100.0);
+	pend_sample(s, now_ns, METRIC_CPU_BUSY, cpu_busy(s, now_ns));
+	pend_sample(s, now_ns, METRIC_LOAD_1, load_average(s, now_ns));
 	pend_sample(s, now_ns, METRIC_MEM_USED, 12.0 * (1 << 30));
 	pend_sample(s, now_ns, METRIC_PSI_CPU_SOME, (double)delay_us);
 	pend_sample(s, now_ns, METRIC_STEAL_NS, (double)s->run.truth[PLANT_STOLEN].lost_ns);
@@ -112,7 +135,7 @@ void sim_say_start(struct sim_stream *s)
 	REC_SET(rec, NODE, hostname, bytes_of(s->run.o.node ? s->run.o.node : SIM_NODE));
 	REC_SET(rec, NODE, kernel, bytes_of("generated"));
 	REC_SET(rec, NODE, arch, bytes_of("x86_64"));
-	REC_SET(rec, NODE, cpus, s->nactors);
+	REC_SET(rec, NODE, cpus, r->o.cpus > s->nactors ? r->o.cpus : s->nactors);
 	REC_SET(rec, NODE, memory_bytes, 64ull << 30);
 	sim_say_clock(s, r->begin_ns, "start");
 	pend_coverage(s, r->begin_ns);

@@ -42,6 +42,11 @@ struct sim_options {
 	const char *hog_cgroup;
 	/* cpu-contended: the same process, but it only starts while the victim sleeps, and makes its wake-up late. */
 	unsigned contend_percent;
+	unsigned contend_us; /* at least so long each time */
+	/* What the hog takes is not spread evenly: it works most in the second third of the recording, and then on all other
+	 * CPUs of the machine as well. */
+	bool hog_wave;
+	unsigned cpus; /* of the machine; 0: one for each thread that makes CUDA calls */
 	/* cpu-throttled: the cgroup's quota is used up at the end of each period of 100 ms. */
 	unsigned throttle_percent;
 	/* lock-wait: a thread of the same process holds a mutex. The truth's culprit_pid is its thread id. */

@@ -28,6 +28,7 @@ struct sim_stream {
 	enum { AT_SEGMENT, AT_EVENTS, AT_LAST, AT_END } at;
 	int64_t tick_ns, latest_ns;
 	uint64_t seconds, delivered[3]; /* by coverage layer */
+	double load;			/* average so far; 0: none yet */
 };
 
 /* Records of the start, of every second, and of the end, to go out before the next events. */

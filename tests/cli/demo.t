@@ -63,8 +63,24 @@ is "$("$BIN/ingero-stat" --json "$TMP/e")" "$("$BIN/ingero-stat" --json "$TMP/a"
 "$demo" incident --duration 2s --threads 5 >"$TMP/d"
 is "$(count "$TMP/d")" "True 0 [5]" "with as many threads as asked for"
 
-run script -qec "$demo incident --duration 1s" /dev/null
-like "$out" "binary and not for a terminal" "a recording is refused on a terminal, with a hint"
+for args in "--archive" "-o -"; do
+	run script -qec "$demo incident --duration 1s $args" /dev/null
+	like "$out" "binary and not for a terminal" "a recording asked for with $args is refused on a terminal, with a hint"
+done
+
+# The incident is one to be seen: calls that are usually short take long now and then, and the CPU is busy in its midst.
+is "$("$BIN/ingero-stat" --json <("$demo" incident) | python3 -c '
+import json, sys
+ops = {o["op"]: o for o in json.load(sys.stdin)["ops"]}
+o = ops["cudaStreamSynchronize"]
+print(o["p99_ns"] > 10 * o["p50_ns"], o["flags"], [name for name in ops if ops[name]["flags"] and "Synchronize" not in name])')" \
+	"True ['tail'] []" "the 99th percentile of cudaStreamSynchronize is over ten times the median and is flagged, and nothing else is"
+busy=$("$BIN/ingero-export" --records <("$demo" incident) 2>/dev/null | python3 -c '
+import json, sys
+v = [r["value"] for r in map(json.loads, sys.stdin) if r.get("metric") == "cpu.busy"]
+n = len(v) // 3
+print(min(v[n + 1:2 * n - 1]) > 90, max(v[:n - 1]) < 40, max(v[2 * n + 1:]) < 40)')
+is "$busy" "True True True" "the CPU is busy in the second third"
 run "$demo" incidnt
 is "$status" 2 "a wrong scenario is status 2"
 like "$err" "did you mean 'incident'" "and the right one is named"
@@ -121,6 +137,24 @@ if [ -x "$BIN/ingero-correlate" ] && [ -x "$BIN/ingero-explain" ]; then
 	run "$demo" --explain contended --duration 5s --dose 30
 	like "$out" '^cpu-contended +log-compactor' "any scenario can be explained"
 	by_schema "--explain --json is what the schema says" "$demo" --explain --json --duration 3s
+	like "$err" '^(GPU: |no GPU here: what is shown is generated$)' "it says which GPU this machine has"
+	is "$(printf '%s' "$out$err" | tr -dc '\033' | wc -c)" 0 "without a terminal nothing is drawn over"
+	if [ -e "$BUILD/double/libnvidia-ml.so.1" ]; then
+		run env LD_LIBRARY_PATH="$BUILD/double" "$demo" --explain contended --duration 1s
+		like "$err" '^GPU: .*, 1\.0 GiB of 80\.0 GiB used, driver 580\.00$' "by its model and the driver"
+	else
+		skip "by its model and the driver" "optional: no stand-in for NVML in this build"
+	fi
+	# On a terminal the machine of the recording is drawn while it runs, and what it tells comes behind it.
+	run script -qec "$demo incident --duration 5s --color=never" /dev/null
+	is "$status" 0 "on a terminal a scenario is explained"
+	is "$(printf '%s' "$out" | grep -c 'CPU .* busy, at most')" 6 "the bar of the CPU is drawn each second, and at the end"
+	is "$(printf '%s' "$out" | LC_ALL=C grep -c 'load .* CPUs')" 6 "and that of the load"
+	ok "over what was there before" test "$(printf '%s' "$out" | grep -c "$(printf '\033')\[[0-9]*A")" = 5
+	like "$out" "HIGH cpu-preempted +log-compactor" "then the report"
+	like "$out" "The truth, which no program above has read" "and what was planted"
+	run script -qec "$demo -q incident --duration 5s --color=never" /dev/null
+	is "$(printf '%s' "$out" | grep -c 'CPU .* busy, at most\|GPU here')" 0 "-q draws nothing"
 	run "$demo" --explain --json lock --duration 5s
 	is "$(printf '%s' "$out" | python3 -c 'import json, sys
 r = json.load(sys.stdin)["reports"]

@@ -274,7 +274,8 @@ for tool, args in calls:
             wrong += breaks(got, tools[tool]["outputSchema"], tool)
             kept = {k: len(v) for k, v in got.items() if isinstance(v, list) and k != "left_out"}
             cut = {k for k, n in kept.items() if n < len(whole[k])}
-            if cut - {x["list"] for x in got.get("left_out", [])} or (tsc and cut and "left out" not in text):
+            # What get_check finds on this machine may have changed between two answers.
+            if tool != "get_check" and (cut - {x["list"] for x in got.get("left_out", [])} or (tsc and cut and "left out" not in text)):
                 silent.append((tool, budget, cut))
             # Heads are not cut: what a call is about is said whole. As JSON so are the members that are no lists.
             if tsc and tokens(text) > budget * 1.1 and any(kept.values()):
@@ -343,7 +344,7 @@ for uri, part in [
     ("ingero://chains", first["id"]),
     ("ingero://schema", "CREATE TABLE"),
     (f"ingero://chain/{first['id']}", "taskset"),
-    (f"ingero://call/{call}", "cudaLaunchKernel"),
+    (f"ingero://call/{call}", "cudaStreamSynchronize"),
 ]:
     m = s.request("resources/read", uri=uri)
     tap.ok("result" in m and part in m["result"]["contents"][0]["text"], f"resource {uri}", json.dumps(m)[:200])

@@ -43,6 +43,8 @@ ROOMS = {
     # tracks: the steps of programs in a timeline
     "emit": ["tracks"],
     "net": ["base"],
+    # cli: it draws on the terminal; host: this machine is shown as well as a generated one
+    "demo": ["sim", "ask", "emit", "cli", "host"],
     # cli: another program of the house is asked; sim: a generated recording is one that nobody had to bring; host: rights are
     # given away before anybody asks
     "serve": ["ask", "emit", "archive", "net", "cli", "sim", "host"],

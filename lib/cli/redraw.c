@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A terminal that is no taller than the text would scroll, and what has scrolled away cannot be drawn over.
+ */
+#include "lib/cli/redraw.h"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "lib/cli/output.h"
+
+#define NOTICES_MS \
+	3000 /* who has said nothing for so long at the end, on a busy machine too, says nothing more */
+#define ROWS_USUAL  24 /* of a terminal that does not say how many it has */
+#define ROWS_LEAST  5
+#define NO_WRAP	    "\033[?7l" /* a line too long is cut, not continued */
+#define WRAP	    "\033[?7h"
+#define UP_AND_WIPE "\033[%uA\r\033[J"
+
+void cli_redraw_init(struct cli_redraw *r, int notices)
+{
+	*r = (struct cli_redraw){ .terminal = isatty(STDOUT_FILENO), .notices = notices };
+}
+
+static unsigned lines_of(const struct buf *text)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < text->n; i++)
+		n += text->p[i] == '\n';
+	return n;
+}
+
+/* To what leaves room for so many lines, and for the one the cursor is on. */
+static void clip(struct cli_redraw *r, struct buf *text, unsigned below)
+{
+	struct winsize size = { 0 };
+	unsigned max = ROWS_USUAL, lines = 0;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row >= ROWS_LEAST)
+		max = size.ws_row;
+	max = max > below + 2 ? max - below - 1 : 1;
+	for (size_t i = 0; i < text->n; i++) {
+		if (text->p[i] != '\n' || ++lines < max)
+			continue;
+		text->n = i + 1;
+		break;
+	}
+	r->lines = lines + below;
+}
+
+/* To standard error; to_end: all of it, until nobody can say more. */
+static void pass_notices(const struct cli_redraw *r, bool to_end)
+{
+	struct pollfd p = { .fd = r->notices, .events = POLLIN };
+	char text[4096], last = '\n';
+	ssize_t n, done = 0;
+
+	while (r->notices >= 0 && poll(&p, 1, to_end ? NOTICES_MS : 0) > 0) {
+		n = read(p.fd, text, sizeof(text));
+		if (n <= 0)
+			break;
+		done = write(STDERR_FILENO, text, (size_t)n);
+		last = text[n - 1];
+	}
+	if (last != '\n')
+		done = write(STDERR_FILENO, "\n", 1);
+	(void)done; /* there is nobody to tell */
+}
+
+static bool notices_wait(const struct cli_redraw *r)
+{
+	struct pollfd p = { .fd = r->notices, .events = POLLIN };
+
+	return r->notices >= 0 && poll(&p, 1, 0) > 0 && (p.revents & POLLIN);
+}
+
+void cli_redraw_notices(const struct cli_redraw *r)
+{
+	pass_notices(r, false);
+}
+
+static void erase(struct cli_redraw *r, struct buf *out)
+{
+	if (r->terminal && r->lines)
+		buf_printf(out, UP_AND_WIPE, r->lines);
+	r->lines = 0;
+}
+
+int cli_redraw(struct cli_redraw *r, struct buf *text, const struct buf *foot, struct err *e)
+{
+	struct buf out = { 0 };
+	int rc;
+
+	if (!r->terminal) {
+		if (notices_wait(r))
+			pass_notices(r, false);
+		rc = cli_print(text, e);
+		return rc ? rc : cli_print(foot, e);
+	}
+	erase(r, &out);
+	if (notices_wait(r)) {
+		rc = cli_print(&out, e);
+		if (rc)
+			goto out;
+		buf_reset(&out);
+		pass_notices(r, false);
+	}
+	clip(r, text, lines_of(foot));
+	buf_puts(&out, NO_WRAP);
+	buf_add(&out, text->p, text->n);
+	buf_add(&out, foot->p, foot->n);
+	buf_puts(&out, WRAP);
+	rc = out.failed || text->failed || foot->failed ? err_nomem(e) : cli_print(&out, e);
+out:
+	buf_free(&out);
+	return rc;
+}
+
+int cli_redraw_end(struct cli_redraw *r, struct err *e)
+{
+	struct buf out = { 0 };
+	int rc;
+
+	erase(r, &out);
+	rc = cli_print(&out, e);
+	buf_free(&out);
+	if (!rc && r->notices >= 0)
+		pass_notices(r, true);
+	return rc;
+}
