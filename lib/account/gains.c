@@ -15,7 +15,7 @@
 /* Whether something would be gained by it is asked of what has a length, and lies in the steps. */
 static bool is_worth(const struct loss *x)
 {
-	return x->process && x->ns && !x->outside &&
+	return x->process && x->ns && !x->outside && !(x->sort & LOSS_TURNS) &&
 	       !(x->family == LOSS_IDLE && x->of.idle.unended_ns > x->ns / 2);
 }
 

@@ -76,6 +76,18 @@ static struct loss_blame blame_cpu(struct cause *c, uint32_t anchor, const struc
 						 cause_process_of(c, anchor), cgroup) };
 }
 
+/* The thread that had the CPU is the one whose life the part lies in. */
+static struct loss_blame blame_turn(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	struct track_part taken = *p;
+	struct loss_blame b;
+
+	taken.thread = p->occupant;
+	b = blame_cpu(c, anchor, &taken);
+	b.sort = LOSS_TURNS;
+	return b;
+}
+
 static struct loss_blame blame_disk(struct cause *c, uint32_t anchor, const struct track_part *p)
 {
 	const struct world_process *v = world_get_process(c->w, cause_process_of(c, anchor));
@@ -115,9 +127,19 @@ static enum loss_family blame_pages(const struct cause *c, uint32_t anchor,
 		       : LOSS_PAGES;
 }
 
+bool loss_is_crowded(struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	return c->lost_time.pane == INT64_MAX &&
+	       loss_crowd_of(&c->lost_time, cause_process_of(c, anchor)) &&
+	       loss_is_turn(c, anchor, p);
+}
+
 struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct track_part *p)
 {
 	struct loss_blame none = { .family = LOSS_FAMILIES };
+
+	if (loss_is_crowded(c, anchor, p))
+		return blame_turn(c, anchor, p);
 
 	switch (p->class) {
 	case PATH_TAKEN:

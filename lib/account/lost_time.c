@@ -235,7 +235,7 @@ static bool blamed_add(struct lost_time *l, uint32_t process, uint32_t anchor,
 
 	if (!x || (only_outside && !x->outside))
 		return x || full;
-	if (l->pane == INT64_MAX && p->number && !only_outside &&
+	if (l->pane == INT64_MAX && p->number && !only_outside && !(b->sort & LOSS_TURNS) &&
 	    !vec_push(&l->marks, (struct loss_mark){ (uint32_t)(x - l->v.v), anchor, p->number }))
 		return false;
 	return loss_add(l, x, anchor, b, p);
@@ -274,8 +274,9 @@ static bool part_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 		return true;
 	if (!vec_reach(&l->processes, process))
 		return false;
-	if (l->processes.v[process].gaps && (!idle_add(l, c, anchor, p, false, only_outside) ||
-					     !idle_add(l, c, anchor, p, true, only_outside)))
+	if (l->processes.v[process].gaps && !loss_is_crowded(c, anchor, p) &&
+	    (!idle_add(l, c, anchor, p, false, only_outside) ||
+	     !idle_add(l, c, anchor, p, true, only_outside)))
 		return false;
 	b = loss_blame_of(c, anchor, p);
 	if (!p->ns || b.family == LOSS_FAMILIES ||
@@ -422,11 +423,6 @@ static bool add_window(struct lost_time *l, struct cause *c, size_t i, const str
 	return true;
 }
 
-static bool is_of_steps(const struct track_phase *p)
-{
-	return p->window == WINDOW_STEPS || p->window == WINDOW_BETWEEN;
-}
-
 /* Of its steps and what is between them; without a loop all of it. only_outside: the rest. */
 static bool add_track(struct lost_time *l, struct cause *c, size_t i, bool only_outside,
 		      struct track_parts *parts)
@@ -438,7 +434,7 @@ static bool add_track(struct lost_time *l, struct cause *c, size_t i, bool only_
 	if (!process || l->processes.v[process].dropped)
 		return true;
 	for (unsigned k = 0; k < t.nphases; k++) {
-		bool counts = !t.loop || is_of_steps(&t.phases[k]);
+		bool counts = track_phase_counts(&t, &t.phases[k]);
 
 		span += t.loop && counts ? t.phases[k].ns : 0;
 		if (counts != only_outside &&
@@ -453,7 +449,8 @@ static bool add_track(struct lost_time *l, struct cause *c, size_t i, bool only_
 bool lost_time_finish(struct lost_time *l, struct cause *c)
 {
 	struct track_parts parts = { 0 };
-	bool ok = mark_dropped(l, c) && loss_behind_sum(l, c, &parts);
+	bool ok =
+		mark_dropped(l, c) && loss_behind_sum(l, c, &parts) && loss_crowd_sum(l, c, &parts);
 
 	l->pane = INT64_MAX;
 	if (ok)
@@ -539,6 +536,7 @@ void lost_time_free(struct lost_time *l)
 	}
 	loss_free(&l->several);
 	vec_free(&l->marks);
+	loss_crowds_free(l);
 	vec_free(&l->v);
 	vec_free(&l->unused);
 	vec_free(&l->processes);

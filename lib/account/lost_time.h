@@ -10,6 +10,7 @@
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
+#include "lib/account/loss_crowd.h"
 #include "lib/account/tally.h"
 #include "lib/account/where.h"
 #include "lib/tracks/track.h"
@@ -37,6 +38,9 @@ enum loss_family {
 #define LOSS_OUTSIDE \
 	0x1000 /* a wait for a socket or descriptors: whether somebody was asked is not known */
 #define LOSS_PACED 0x2000 /* sleeps that make up for the work between them */
+
+/* Of LOSS_CPU: threads of the program that the path needs had the CPU (loss_crowd.h). */
+#define LOSS_TURNS 0x4000
 
 #define LOST_TIME_MAX 65536 /* beyond, takers are not told apart: nobody to name */
 #define LOSS_WORST    3
@@ -69,7 +73,7 @@ struct loss_taker {
 struct loss {
 	uint32_t process, culprit; /* culprit: base id; 0: several, or not known */
 	enum loss_family family;
-	unsigned sort; /* LOSS_IDLE: as above; else 0 */
+	unsigned sort; /* LOSS_IDLE, LOSS_CPU: as above; else 0 */
 	uint64_t ns, count, idle_ns;
 	struct loss_state {
 		uint64_t ns; /* 0: there is none */
@@ -142,11 +146,12 @@ struct lost_time {
 	VEC(uint32_t) unused; /* positions */
 	VEC(struct loss_process) processes;
 	struct map by;
-	struct map ran, awaited;     /* world thread id -> ns (loss_behind.h) */
-	struct where where;	     /* by position */
-	int64_t pane;		     /* that what grows is counted in */
-	struct loss several;	     /* lost_several.h */
-	VEC(struct loss_mark) marks; /* of the end */
+	struct map ran, awaited;       /* world thread id -> ns (loss_behind.h) */
+	struct where where;	       /* by position */
+	int64_t pane;		       /* that what grows is counted in */
+	struct loss several;	       /* lost_several.h */
+	VEC(struct loss_mark) marks;   /* of the end */
+	VEC(struct loss_crowd) crowds; /* the same */
 };
 
 struct cause;

@@ -143,6 +143,24 @@ static void fill_subtracted(const struct loss_thread *worst, const struct loop *
 			    false);
 }
 
+/* Threads that take turns on too few CPUs: what they do is needed, and how much of it is waiting for each other is not known. */
+static void fill_turns(const struct loss_thread *worst, const struct loop *loop, double wall,
+		       struct finding *to)
+{
+	double most = (double)worst->step_ns, from, steps;
+
+	if (loop && loop->estimate && most >= STEP_SHARE * (double)loop->ns) {
+		steps = (double)loop->estimate;
+		from = (double)loop->ns / steps;
+		most = widen((struct gain){ 0, most / steps }, from).most;
+		add_without(to, "step", from, most, 0, false);
+	}
+	most = (double)worst->ns;
+	most += FASTER * most; /* beyond it the rest of the recording is as it was */
+	if (wall > 0)
+		add_without(to, "wall", wall, most, 0, false);
+}
+
 void without_fill_loss(const struct loss_view *f, struct finding *to)
 {
 	const struct loss_thread *worst = loss_worst_thread(f->loss);
@@ -154,7 +172,9 @@ void without_fill_loss(const struct loss_view *f, struct finding *to)
 
 	if (!worst || (f->loss->family == LOSS_IDLE && is_no_gain(f->loss)))
 		return;
-	if (gain)
+	if (f->loss->sort & LOSS_TURNS && f->loss->family == LOSS_CPU)
+		fill_turns(worst, loop, wall, to);
+	else if (gain)
 		fill_replayed(gain, worst, loop, wall, to);
 	else
 		fill_subtracted(worst, loop, keep, wall, to);

@@ -7,9 +7,9 @@
 
 #include "lib/account/detector.h"
 
-extern const struct detector detect_cpu_preempted, detect_cpu_contended, detect_cpu_throttled,
-	detect_lock_wait, detect_disk_stall, detect_noisy_neighbour, detect_stopped,
-	detect_memory_pressure, detect_file_pages, detect_gpu_idle;
+extern const struct detector detect_cpu_oversubscribed, detect_cpu_preempted, detect_cpu_contended,
+	detect_cpu_throttled, detect_lock_wait, detect_disk_stall, detect_noisy_neighbour,
+	detect_stopped, detect_memory_pressure, detect_file_pages, detect_gpu_idle;
 
 /* NULL: none */
 const struct detector *detect_for(const struct cause *c, const struct loss *x);

@@ -51,9 +51,11 @@ static bool is_of(const struct finding *c, const struct paths_track *t)
 /* Kinds that name who took time from the steps. The others name work of them that is slow. */
 static bool is_loss(struct bytes kind)
 {
-	static const char *const kinds[] = { "cpu-preempted",	"cpu-contended", "cpu-throttled",
-					     "noisy-neighbour", "lock-wait",	 "disk-stall",
-					     "memory-pressure", "stopped" };
+	static const char *const kinds[] = {
+		"cpu-preempted", "cpu-contended",   "cpu-oversubscribed",
+		"cpu-throttled", "noisy-neighbour", "lock-wait",
+		"disk-stall",	 "memory-pressure", "stopped"
+	};
 	size_t i = 0;
 
 	while (i < sizeof(kinds) / sizeof(kinds[0]) && !bytes_equal(kind, bytes_of(kinds[i])))

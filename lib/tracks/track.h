@@ -66,6 +66,12 @@ struct track {
 	unsigned nphases;
 };
 
+/* Whether what is lost in it counts: its steps and what is between them do, and all of it without a loop. */
+static inline bool track_phase_counts(const struct track *t, const struct track_phase *p)
+{
+	return !t->loop || p->window == WINDOW_STEPS || p->window == WINDOW_BETWEEN;
+}
+
 /* What an anchor is called: its process's number, node and command. */
 struct track_who {
 	uint32_t pid, tid;
