@@ -24,6 +24,12 @@ static bool is_statement(const struct loop_jump *j)
 	return (double)j->skips >= STATEMENT_SHARE * (double)j->n;
 }
 
+/* Whether its lines are before those of the loop that the row is now (loop_next.h). */
+static bool is_before(const struct loop_row *r, uint32_t line)
+{
+	return r->is_next && line < r->next;
+}
+
 /* Without jumps between calls: the least line where enough waits land, or else anything. */
 static uint32_t find_waited(const struct loop_row *r)
 {
@@ -92,12 +98,17 @@ static uint32_t find_first(const struct loop_row *r)
 	for (unsigned i = 0; i < r->njumps; i++) {
 		const struct loop_jump *j = &r->jumps[i];
 
-		if ((first == 0 || j->to < first) && !is_statement(j) &&
+		if ((first == 0 || j->to < first) && !is_statement(j) && !is_before(r, j->to) &&
 		    (j->n >= 2 || r->total + r->waited == 1) &&
 		    (double)j->n >= FIRST_SHARE * (double)r->total)
 			first = j->to;
 	}
 	return first ? first : find_waited(r);
+}
+
+void loop_row_find_first(struct loop_row *r)
+{
+	r->first = find_first(r);
 }
 
 static int jump_index(const struct loop_row *r, uint32_t from, uint32_t to)
@@ -154,7 +165,7 @@ void loop_row_add_jump(struct loop_row *r, uint32_t from, enum loop_seen from_se
 		r->total++;
 		r->last = at;
 	}
-	r->first = find_first(r);
+	loop_row_find_first(r);
 	r->loose += at < 0 && to <= r->first;
 }
 
@@ -181,6 +192,8 @@ void loop_row_forget_jumps(struct loop_row *r)
 {
 	r->loose = r->entries = r->anchored = r->total = r->waited = r->strange = 0;
 	r->njumps = r->nwaits = 0;
+	r->next = 0;
+	r->is_next = false;
 	r->last = -1;
 	r->first = r->beyond = r->loose_first = 0;
 }
@@ -201,6 +214,8 @@ bool loop_row_begins(const struct loop_row *r, uint32_t from, uint32_t to, bool 
 {
 	int at = jump_index(r, from, to);
 
+	if (is_before(r, to))
+		return false;
 	if (at >= 0 ? is_statement(&r->jumps[at]) : in_statement(r, from, to))
 		return false;
 	if (to <= r->first)

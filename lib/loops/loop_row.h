@@ -83,6 +83,11 @@ struct loop_row {
 	uint32_t first;	      /* line at which iterations begin; 0: not known */
 	uint32_t beyond;      /* the last line from which a beginning came */
 	uint32_t loose_first; /* least line at which other jumps landed */
+	/* See loop_next.h: the least line where jumps landed behind all that were known of the loop until then (0: none
+	 * did), the last one of these, and the first iteration there. */
+	uint32_t next, next_behind;
+	struct loop_begin next_begin;
+	bool is_next; /* it has more iterations: those from before do not count */
 	struct loop_landing waits[LOOP_LANDINGS];
 	unsigned nwaits;
 	uint64_t waited; /* jumps that waits showed */
@@ -122,6 +127,8 @@ void loop_row_add_jump(struct loop_row *r, uint32_t from, enum loop_seen from_se
 		       enum loop_seen to_seen);
 /* It went on to that line. */
 void loop_row_add_line(struct loop_row *r, uint32_t line, enum loop_seen seen);
+/* Finds anew at which line iterations begin. */
+void loop_row_find_first(struct loop_row *r);
 /* What was counted of jumps so far is of another time. */
 void loop_row_forget_jumps(struct loop_row *r);
 

@@ -328,6 +328,8 @@ static int take_event(struct loops *l, struct loops_thread *th, const struct eve
 	th->unended_ns = is_unended(ev) ? event_start(ev) : LOOPS_NEVER;
 	if (ev->end_ns > th->free_ns)
 		th->free_ns = ev->end_ns;
+	if (th->has_lines && ev->end_ns > th->lines_ns)
+		th->lines_ns = ev->end_ns;
 	if (kind == LOOPS_CALL && th->nwatched)
 		loops_begin_anchored(l, th, ev->op, event_start(ev));
 	else if (kind == LOOPS_WAIT && th->has_lines)

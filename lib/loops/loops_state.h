@@ -81,6 +81,7 @@ struct loops_thread {
 	int64_t beyond_ns; /* the current loop's function went on to lines behind it; or never */
 	int64_t told_ns;   /* end of the last step */
 	int64_t free_ns;   /* end of the newest event */
+	int64_t lines_ns;  /* the same of one whose stack has Python frames */
 	int64_t unended_ns; /* begin of a wait that had not ended, if that is the newest event; or never */
 	int64_t before_ns;  /* end of the one before, then */
 	uint64_t idle_ns;   /* see LOOPS_IDLE_NS */
@@ -235,6 +236,8 @@ void loops_tell(struct loops *l, struct loops_thread *th, struct loop_begin b);
 void loops_void_inside(struct loops *l, struct loops_thread *th, const struct loop_row *row);
 /* The row is the thread's current loop from now on: what it began is told. */
 void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *row);
+/* The row was told to be a loop, and is another one of its function now, which is to be chosen anew. */
+void loops_move_on(struct loops *l, struct loops_thread *th, struct loop_row *row, int64_t ns);
 /* When the current loop was left; LOOPS_NEVER: it was not. */
 int64_t loops_left_ns(const struct loops_thread *th);
 /* When the last step of the current loop ended, if no event of the thread follows. A step that is a hang is taken back. */

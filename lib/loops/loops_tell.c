@@ -3,7 +3,7 @@
  * Tells the steps of a thread's loop, and counts them: certain ones, and by their length those in
  * which others may be hidden because events are missing.
  */
-#include "lib/loops/loops_state.h"
+#include "lib/loops/loop_next.h"
 
 #define MEDIAN_LEAST 4	/* steps that make a median worth something */
 #define MEDIAN_EVERY 64 /* steps: it is found anew */
@@ -278,6 +278,36 @@ static void begin_caller(struct loops *l, struct loops_thread *th, struct loop_r
 		l->nomem = true;
 }
 
+void loops_move_on(struct loops *l, struct loops_thread *th, struct loop_row *row, int64_t ns)
+{
+	if (th->current >= 0 && row == &th->rows[th->current])
+		loops_tell_end(l, th, ns);
+	row->loop = -1;
+	row->begins.n = 0;
+	row->dropped = 0;
+	row->loose = row->entries = row->anchored = 0;
+	row->first_calls = th->calls;
+	loop_next_take(row);
+	loop_row_find_first(row);
+}
+
+/* A loop behind another one of its function: what began before it is none of its iterations. */
+static void begin_next(struct loops *l, struct loops_thread *th, struct loop_row *row)
+{
+	struct loop_begin first = loop_next_take(row);
+	size_t before = 0;
+
+	loop_row_find_first(row);
+	while (before < row->begins.n && row->begins.v[before].ns <= first.ns)
+		before++;
+	if (before < row->begins.n)
+		memmove(row->begins.v, row->begins.v + before,
+			(row->begins.n - before) * sizeof(row->begins.v[0]));
+	row->begins.n -= before;
+	if (first.ns >= th->told_ns)
+		loops_tell(l, th, first);
+}
+
 void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *row)
 {
 	if (!number_loop(l, th, row)) {
@@ -291,6 +321,8 @@ void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *r
 	th->beyond_ns = LOOPS_NEVER;
 	th->median_ns = median_of(&l->v.v[row->loop]);
 	th->sure = th->sure_waited_ns = 0;
+	if (row->is_next)
+		begin_next(l, th, row);
 	for (size_t i = 0; i < row->begins.n; i++) {
 		struct loop_begin b = row->begins.v[i];
 
@@ -345,6 +377,10 @@ int64_t loops_end_ns(const struct loops *l, struct loops_thread *th)
 		th->open = th->before_ns > th->step.ns;
 		return th->open ? th->unended_ns : th->step.ns;
 	}
+	/* An interpreter that ends executes no Python for long. */
+	if (left == LOOPS_NEVER && th->lines_ns > th->step.ns &&
+	    th->last_ns - th->lines_ns > patience_of(&l->v.v[row->loop]))
+		left = th->lines_ns;
 	/* Of a loop around a function what followed the last call of it is no part of a step if it took longer than many. */
 	if (left == LOOPS_NEVER && row->caller >= 0 && row->left_ns != LOOPS_NEVER &&
 	    th->last_ns - row->left_ns > patience_of(&l->v.v[row->loop]))

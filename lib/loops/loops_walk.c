@@ -3,7 +3,7 @@
  * Walks from a thread's newest stack to its next one: down to the frame that differs, where the
  * line of a function went on or jumped back, and from there into functions that were entered.
  */
-#include "lib/loops/loops_state.h"
+#include "lib/loops/loop_next.h"
 
 /* The level is to come to another line, or is dropped. */
 static inline void leave_line(struct loops_thread *th, const struct loop_level *level, int64_t ns)
@@ -115,6 +115,25 @@ static void begin_first(struct loops *l, struct loops_thread *th, struct loop_le
 	th->calls = calls;
 }
 
+/* A loop that was told before is over where another one of its function has more iterations. */
+static void add_jump(struct loops *l, struct loops_thread *th, struct loop_row *row,
+		     struct loop_level *level, uint32_t to, int64_t ns, enum loop_seen seen)
+{
+	bool calls = level->seen == LOOP_SEEN_CALL && seen == LOOP_SEEN_CALL;
+
+	if (calls)
+		loop_next_note(row, level, to, ns, th->calls);
+	if (!row->next)
+		level->nvisits = 0;
+	loop_row_add_jump(row, level->line, level->seen, to, seen);
+	if (!calls || loop_next_is_loop(row) == row->is_next)
+		return;
+	row->is_next = !row->is_next;
+	loop_row_find_first(row);
+	if (row->is_next && row->loop >= 0)
+		loops_move_on(l, th, row, ns);
+}
+
 /* left_ns: the function was left before it came there; or LOOPS_NEVER. */
 static void jump_back(struct loops *l, struct loops_thread *th, unsigned at, uint32_t to,
 		      int64_t ns, int64_t left_ns, enum loop_seen seen)
@@ -133,7 +152,7 @@ static void jump_back(struct loops *l, struct loops_thread *th, unsigned at, uin
 		row->awaited = false;
 		row->left_ns = LOOPS_NEVER;
 		row->beyond_ns = 0;
-		loop_row_add_jump(row, level->line, level->seen, to, seen);
+		add_jump(l, th, row, level, to, ns, seen);
 		loops_begin(l, th, row,
 			    (struct loop_begin){ .ns = ns,
 						 .left_ns = left_ns,
@@ -160,6 +179,8 @@ static void go_on(struct loops *l, struct loops_thread *th, struct loop_level *l
 			add_visit(th, level, ns, LOOPS_NEVER);
 		return;
 	}
+	if (line > row->beyond && !row->next)
+		add_visit(th, level, ns, LOOPS_NEVER);
 	loop_row_add_line(row, line, seen);
 	if (row->awaited && line >= row->first)
 		loops_enter_row(l, th, row, line, ns, false);
@@ -223,6 +244,8 @@ static bool enter_level(struct loops *l, struct loops_thread *th, unsigned at,
 		if (level->row < 0 && !aside)
 			add_visit(th, level, ns, again ? level->left_ns : ns);
 		else if (level->row >= 0)
+			level->nvisits = 0;
+		if (level->row >= 0)
 			loops_enter_row(l, th, &th->rows[level->row], level->line, ns, stayed);
 	}
 	if (!unmoved)

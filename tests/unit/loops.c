@@ -319,6 +319,66 @@ static void eight(struct play *p)
 	}
 }
 
+/* for i in range(setup): lines 9 and 10; for step in range(steps): lines 15 to 20, with an inner loop over 17 and 18. */
+static void two_loops(struct play *p, int setup, int steps, int inner)
+{
+	call(p, "main:5");
+	for (int i = 0; i < setup; i++) {
+		call(p, "main:9");
+		call(p, "main:10");
+	}
+	call(p, "main:12");
+	p->step_ns = 500 * MS;
+	call(p, "main:13");
+	p->step_ns = 100 * US;
+	for (int i = 0; i < steps; i++) {
+		call(p, "main:15");
+		call(p, "main:16");
+		for (int k = 0; k < inner; k++) {
+			call(p, "main:17");
+			call(p, "main:18");
+		}
+		call(p, "main:20");
+	}
+	call(p, "main:22");
+}
+
+static void layers_first(struct play *p)
+{
+	two_loops(p, 12, 60, 0);
+}
+
+static void layers_first_and_few(struct play *p)
+{
+	two_loops(p, 12, 20, 0);
+}
+
+static void many_layers_first(struct play *p)
+{
+	two_loops(p, 48, 1000, 0);
+}
+
+static void layers_first_and_inner(struct play *p)
+{
+	two_loops(p, 12, 60, 4);
+}
+
+/* Two loops, again and again. */
+static void training_and_validation(struct play *p)
+{
+	for (int epoch = 0; epoch < 20; epoch++) {
+		call(p, "main:8");
+		for (int i = 0; i < 5; i++) {
+			call(p, "main:10");
+			call(p, "main:12");
+		}
+		for (int i = 0; i < 8; i++) {
+			call(p, "main:20");
+			call(p, "main:22");
+		}
+	}
+}
+
 static const struct row {
 	const char *name;
 	void (*run)(struct play *p);
@@ -352,6 +412,11 @@ static const struct row {
 	  "151 steps of main:20-21" },
 	{ "stacks that are cut off", gaps_in_stacks, "100 steps of step:10-12" },
 	{ "a function entered for forty steps each", entered_again, "800 steps of train:12-13" },
+	{ "a loop behind that over layers", layers_first, "60 steps of main:15-20" },
+	{ "few iterations behind that", layers_first_and_few, "20 steps of main:15-20" },
+	{ "many layers, and many iterations", many_layers_first, "1000 steps of main:15-20" },
+	{ "an inner loop behind that", layers_first_and_inner, "60 steps of main:15-20" },
+	{ "training and validation in turn", training_and_validation, "20 steps of main:8-22" },
 	{ "eight iterations", eight, "8 steps of main:10-15" },
 	{ "no loop", nothing_repeats, "" },
 };
@@ -373,8 +438,46 @@ static void table(void)
 	}
 }
 
+/* What a program builds, and does before its loop, is no part of the first step. */
+static void first_step(void)
+{
+	struct play p = play_new();
+
+	play_begin(&p);
+	layers_first(&p);
+	if (loops_finish(p.loops, NULL))
+		abort();
+	ok(p.phases.n && p.phases.v[0].begin_ns - p.begin_ns > 500 * MS,
+	   "the first step begins at its first line");
+	ok(p.phases.n && p.phases.v[0].end_ns - p.phases.v[0].begin_ns < 30 * MS,
+	   "and is as long as the others");
+	play_free(&p);
+}
+
+/* An interpreter that collects what is left, without a Python frame on the stack, is no part of the last step. */
+static void last_step(void)
+{
+	struct play p = play_new();
+
+	play_begin(&p);
+	for (int i = 0; i < 100; i++) {
+		call(&p, "main:15");
+		call(&p, "main:16");
+	}
+	p.step_ns = 10 * MS;
+	for (int i = 0; i < 50; i++)
+		add_event(&p, p.a, OP_CPU_SAMPLE, "!");
+	if (loops_finish(p.loops, NULL))
+		abort();
+	ok(p.last.number == 100 && p.last.end_ns - p.last.begin_ns < 1 * MS,
+	   "the last step ends where the program does no more Python");
+	play_free(&p);
+}
+
 int main(void)
 {
 	table();
+	last_step();
+	first_step();
 	return tap_done();
 }

@@ -77,7 +77,8 @@ static inline struct play play_new(void)
 	return p;
 }
 
-/* "main:5 step:7": frames, outermost first; "?" is a place where frames are missing, and "std." of Python's own library. */
+/* "main:5 step:7": frames, outermost first; "?" is a place where frames are missing, "!" one without
+ * Python, and "std." of Python's own library. */
 static inline uint32_t stack_of(struct world *w, const char *text)
 {
 	static const char stdlib[] = "/usr/lib/python3.11/asyncio/base_events.py";
@@ -86,7 +87,9 @@ static inline uint32_t stack_of(struct world *w, const char *text)
 
 	for (const char *at = text; *at; at += *at == ' ') {
 		size_t length = strcspn(at, ": ");
-		struct world_frame f = { .kind = *at == '?' ? FRAME_GAP : FRAME_PYTHON };
+		struct world_frame f = { .kind = *at == '?'   ? FRAME_GAP
+						 : *at == '!' ? FRAME_NATIVE
+							      : FRAME_PYTHON };
 
 		f.name = world_string(w, (struct bytes){ at, length });
 		if (f.kind == FRAME_PYTHON)
