@@ -41,6 +41,7 @@ static struct values {
 	bool chains, per_process, steps, diff;
 	const char *since, *until, *fail_on, *call;
 	uint64_t last_ns;
+	int64_t newest;
 	struct cli_asking fleet;
 } values = { .top = 10 };
 
@@ -71,6 +72,14 @@ static const struct cli_option options[] = {
 	  .group = "What is shown",
 	  .help = "Only what happened on these machines" },
 	CLI_WINDOW_OPTIONS("What is shown", &last_given),
+	{ .name = "last-events",
+	  .type = CLI_INT,
+	  AT(newest),
+	  .arg = "N",
+	  .group = "What is shown",
+	  .min = 1,
+	  .max = 10000000,
+	  .help = "Only from the oldest of the N newest events on" },
 	{ .name = "top",
 	  .type = CLI_INT,
 	  AT(top),
@@ -275,7 +284,8 @@ static struct select_words window(void)
 	return (struct select_words){ .since = values.since,
 				      .until = values.until,
 				      .last_given = last_given,
-				      .last_ns = values.last_ns };
+				      .last_ns = values.last_ns,
+				      .newest = (uint64_t)values.newest };
 }
 
 static struct ask_chosen chosen(void)
@@ -443,7 +453,7 @@ static int fleet(void)
 	struct err e = { 0 };
 
 	if (values.pids.n || values.names.n || values.nodes.n || values.until || last_given ||
-	    values.per_process || values.steps || values.diff || values.call)
+	    values.newest || values.per_process || values.steps || values.diff || values.call)
 		return cli_usage_error(&program, "of other machines --since, --top, --json and "
 						 "--fail-on choose what is shown");
 	rc = ask_fleet(&status, &e);
@@ -509,7 +519,7 @@ static int check_options(void)
 			     values.steps)) ||
 	    (values.call && (values.pids.n || values.names.n || values.nodes.n || values.chains ||
 			     values.per_process || values.steps || values.fail_on || values.since ||
-			     values.until || last_given)))
+			     values.until || last_given || values.newest)))
 		return cli_usage_error(&program,
 				       "%s does not go with the other choices of what is shown",
 				       values.diff ? "--diff" : "--call");

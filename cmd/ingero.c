@@ -25,6 +25,7 @@
 #include "lib/cli/output.h"
 #include "lib/cli/screen.h"
 #include "lib/cli/sibling.h"
+#include "lib/cli/tee.h"
 
 static const struct cli_option options[] = { { 0 } };
 
@@ -184,10 +185,47 @@ static bool begins(int fd)
 
 struct row {
 	VEC(char *) record, correlate, show;
-	struct buf folder; /* where the recording goes */
-	char *number;	   /* a descriptor's, as text */
-	bool command;	   /* a program is started */
+	VEC(char *) metrics, events; /* empty: nobody asked for them */
+	struct buf folder;	     /* where the recording goes */
+	struct buf push;	     /* where metrics are sent */
+	char *number;		     /* a descriptor's, as text */
+	bool command;		     /* a program is started */
+	bool only_events;	     /* no table: standard output is for other programs */
 };
+
+/* Who gives metrics out while it records, and who prints single events. */
+static bool fill_readers(struct row *r, const struct door_plan *plan)
+{
+	bool good = true;
+
+	if (plan->listen || plan->push)
+		good = vec_push(&r->metrics, "ingero-export");
+	if (plan->listen)
+		good = good && vec_push(&r->metrics, "--listen") &&
+		       vec_push(&r->metrics, (char *)plan->listen);
+	if (plan->push) {
+		buf_printf(&r->push, "%s%s", strstr(plan->push, "://") ? "" : "http://",
+			   plan->push);
+		good = good && vec_push(&r->metrics, "--push") &&
+		       vec_push(&r->metrics, (char *)buf_text(&r->push));
+	}
+	if (plan->events || plan->json)
+		good = good && vec_push(&r->events, "ingero-export") &&
+		       vec_push(&r->events, "-f") &&
+		       vec_push(&r->events, plan->json ? "json" : "text");
+	if (plan->events && !plan->json)
+		good = good && vec_push(&r->events, "--no-stacks");
+	for (size_t i = 0; good && i < plan->words.n && strcmp(plan->words.v[i], "--") != 0; i++) {
+		char *word = (char *)plan->words.v[i];
+
+		if (r->metrics.n && (for_all(word) || strcmp(word, "-v") == 0))
+			good = vec_push(&r->metrics, word);
+		if (r->events.n && for_all(word))
+			good = good && vec_push(&r->events, word);
+	}
+	return good && !r->push.failed && (!r->metrics.n || vec_push(&r->metrics, NULL)) &&
+	       (!r->events.n || vec_push(&r->events, NULL));
+}
 
 static bool fill_row(struct row *r, const struct door_plan *plan)
 {
@@ -218,9 +256,8 @@ static bool fill_row(struct row *r, const struct door_plan *plan)
 		if (good && !r->command && for_all(word))
 			good = vec_push(&r->correlate, word) && vec_push(&r->show, word);
 	}
-	if (plan->json)
-		good = good && vec_push(&r->show, "--json");
-	return good && !r->folder.failed && vec_push(&r->record, NULL) &&
+	r->only_events = plan->json;
+	return good && fill_readers(r, plan) && !r->folder.failed && vec_push(&r->record, NULL) &&
 	       vec_push(&r->correlate, NULL) && vec_push(&r->show, NULL);
 }
 
@@ -231,14 +268,13 @@ static void close_both(const int fds[2])
 			close(fds[i]);
 }
 
-static void pass_all(int fd)
+static void pass_all(int fd, int to)
 {
 	char text[4096];
 	ssize_t n;
 
 	while ((n = read(fd, text, sizeof(text))) != 0)
-		if ((n < 0 && errno != EINTR) ||
-		    (n > 0 && write(STDERR_FILENO, text, (size_t)n) < 0))
+		if ((n < 0 && errno != EINTR) || (n > 0 && write(to, text, (size_t)n) < 0))
 			break;
 }
 
@@ -271,7 +307,7 @@ static int let_show_say(struct row *r, int said[2], struct err *e)
 	char number[16];
 	int rc;
 
-	if (!isatty(STDERR_FILENO) || !cli_screen_possible())
+	if (r->events.n || !isatty(STDERR_FILENO) || !cli_screen_possible())
 		return 0;
 	rc = r->command ? terminal_between(said, e) : cli_sibling_pipe(said, e);
 	if (rc)
@@ -286,11 +322,85 @@ static int let_show_say(struct row *r, int said[2], struct err *e)
 		       : err_nomem(e);
 }
 
+enum reader { READER_SHOW, READER_METRICS, READER_EVENTS, READERS };
+
+/* A reader of the analyzed stream, beside others through a pipe of its own. */
+struct readers {
+	pid_t pids[READERS], copies; /* -1: not started */
+	int table[2]; /* below single events the table stands once, at the end: what shows it writes here */
+};
+
+static int start_reader(struct readers *rs, enum reader which, char *const *argv, int in,
+			struct err *e)
+{
+	struct cli_sibling_fds fds = { in, which == READER_SHOW ? rs->table[1] : -1, -1, true };
+
+	rs->pids[which] = cli_sibling_start(argv, &fds, e);
+	return rs->pids[which] < 0 ? e->code : 0;
+}
+
+static int start_readers(struct readers *rs, struct row *r, int analyzed, struct err *e)
+{
+	char *const *const argv[READERS] = { r->only_events ? NULL : r->show.v,
+					     r->metrics.n ? r->metrics.v : NULL,
+					     r->events.n ? r->events.v : NULL };
+	int ins[READERS], outs[READERS], rc = 0;
+	size_t n = 0;
+
+	if (!argv[READER_METRICS] && !(argv[READER_SHOW] && argv[READER_EVENTS])) {
+		enum reader one = argv[READER_SHOW] ? READER_SHOW : READER_EVENTS;
+
+		return start_reader(rs, one, argv[one], analyzed, e);
+	}
+	if (argv[READER_SHOW] && argv[READER_EVENTS])
+		rc = cli_sibling_pipe(rs->table, e);
+	for (int i = 0; i < READERS && !rc; i++) {
+		int fds[2];
+
+		if (!argv[i])
+			continue;
+		rc = cli_sibling_pipe(fds, e);
+		if (rc)
+			break;
+		ins[n] = fds[0];
+		outs[n++] = fds[1];
+		rc = start_reader(rs, i, argv[i], fds[0], e);
+	}
+	rs->copies = rc ? -1 : cli_tee_start(analyzed, outs, n, e);
+	rc = rc ? rc : rs->copies < 0 ? e->code : 0;
+	for (size_t i = 0; i < n; i++) {
+		close(ins[i]);
+		close(outs[i]);
+	}
+	if (rs->table[1] >= 0)
+		close(rs->table[1]);
+	return rc;
+}
+
+/* The first status that is not 0. */
+static int wait_readers(struct readers *rs)
+{
+	int status = 0, one;
+
+	for (int i = READERS - 1; i >= 0; i--) {
+		if (i == READER_SHOW && rs->table[0] >= 0) {
+			pass_all(rs->table[0], STDOUT_FILENO);
+			close(rs->table[0]);
+		}
+		one = rs->pids[i] > 0 ? cli_sibling_wait(rs->pids[i]) : 0;
+		status = status ? status : one;
+	}
+	if (rs->copies > 0)
+		cli_sibling_wait(rs->copies);
+	return status;
+}
+
 static int run_row(struct row *r, struct err *e)
 {
 	int recorded[2] = { -1, -1 }, analyzed[2] = { -1, -1 }, said[2] = { -1, -1 };
+	struct readers readers = { .pids = { -1, -1, -1 }, .copies = -1, .table = { -1, -1 } };
 	int status[3] = { 0 };
-	pid_t correlate = -1, show = -1;
+	pid_t correlate = -1;
 	int rc = cli_sibling_pipe(recorded, e);
 
 	catch_signals();
@@ -307,27 +417,25 @@ static int run_row(struct row *r, struct err *e)
 	if (recorded[1] >= 0)
 		close(recorded[1]);
 	if (rc == 0 && begins(recorded[0])) {
-		struct cli_sibling_fds first = { recorded[0], analyzed[1], said[1], true },
-				       second = { analyzed[0], -1, -1, true };
+		struct cli_sibling_fds first = { recorded[0], analyzed[1], said[1], true };
 
 		correlate = cli_sibling_start(r->correlate.v, &first, e);
 		if (said[0] >= 0)
 			fcntl(said[0], F_SETFD, 0); /* stays open in who draws, and only there */
-		show = correlate < 0 ? -1 : cli_sibling_start(r->show.v, &second, e);
-		rc = show < 0 ? e->code : 0;
+		rc = correlate < 0 ? e->code : start_readers(&readers, r, analyzed[0], e);
 	}
 	close_both(analyzed);
 	if (recorded[0] >= 0)
 		close(recorded[0]);
 	if (said[1] >= 0)
 		close(said[1]);
-	if (show < 0 && said[0] >= 0) /* it never began: nobody draws */
-		pass_all(said[0]);
+	if (readers.pids[READER_SHOW] < 0 && said[0] >= 0) /* it never began: nobody draws */
+		pass_all(said[0], STDERR_FILENO);
 	if (said[0] >= 0)
 		close(said[0]); /* who draws may end: nobody shall wait for it then */
 	status[0] = recorder > 0 ? cli_sibling_wait(recorder) : 0;
 	status[1] = correlate > 0 ? cli_sibling_wait(correlate) : 0;
-	status[2] = show > 0 ? cli_sibling_wait(show) : 0;
+	status[2] = wait_readers(&readers);
 	if (rc)
 		return cli_fail(e);
 	return status[0] ? status[0] : status[1] ? status[1] : status[2];
@@ -344,7 +452,11 @@ static void trace_help(struct buf *out)
 		"the default folder. Options are those of ingero-record (ingero record --help).\n\n"
 		"Options of the older agent, and what became of them:\n"
 		"  --db VALUE: the folder or file to record into\n"
-		"  --record=false: keep no recording\n");
+		"  --record=false: keep no recording\n"
+		"  --prometheus [HOST]:PORT: answer /metrics there (ingero export --listen)\n"
+		"  --otlp HOST:PORT: send metrics there (ingero export --push)\n"
+		"  -v, --verbose: single events, too, and the table at the end\n"
+		"  --json: single events, a line of JSON each (ingero export)\n");
 	door_old_options(out, "trace");
 }
 
@@ -375,7 +487,10 @@ static int trace(struct door_plan *plan)
 	vec_free(&r.record);
 	vec_free(&r.correlate);
 	vec_free(&r.show);
+	vec_free(&r.metrics);
+	vec_free(&r.events);
 	buf_free(&r.folder);
+	buf_free(&r.push);
 	free(r.number);
 	return status;
 }

@@ -201,16 +201,17 @@ _ingero_demo() {
 complete -F _ingero_demo ingero-demo
 
 _ingero_explain() {
-	_ingero_complete '-p --pid -e --event -n --node --since --until --last --top --chains --per-process --steps
-		--call --diff --json --fail-on --nodes --token-file --ca-cert --clock-skew-threshold
-		--timeout --max-answers -d --db -q --quiet -v --verbose --color --progress -h --help
-		--version' \
+	_ingero_complete '-p --pid -e --event -n --node --since --until --last --last-events --top --chains
+		--per-process --steps --call --diff --json --fail-on --nodes --token-file --ca-cert
+		--clock-skew-threshold --timeout --max-answers -d --db -q --quiet -v --verbose --color
+		--progress -h --help --version' \
 		'-p|--pid PID
 		-e|--event OP
 		-n|--node NODE
 		--since TIME
 		--until TIME
 		--last TIME
+		--last-events N
 		--top N
 		--call TID
 		--fail-on choice low medium high

@@ -191,6 +191,7 @@ complete -c ingero-explain -s n -l node -d 'Only what happened on these machines
 complete -c ingero-explain -l since -d 'Only from then on: 5m before the end, 15:40, or an ISO time' -x
 complete -c ingero-explain -l until -d 'Only up to then' -x
 complete -c ingero-explain -l last -d 'Only the last part of the recording' -x
+complete -c ingero-explain -l last-events -d 'Only from the oldest of the N newest events on' -x
 complete -c ingero-explain -l top -d 'At most N causes, 0 for all [10]' -x
 complete -c ingero-explain -l chains -d 'A table of the causes, a line each'
 complete -c ingero-explain -l per-process -d 'Process by process: its causes, and what became of its time'

@@ -34,7 +34,6 @@ const struct door_command door_commands[] = {
 	{ 0 },
 };
 
-#define NOT_SERVED "metrics are given out by ingero export --listen and --push, also of ingero record -o -"
 #define NO_CHOICE "every library copy of a process is traced, wherever it is"
 
 const struct door_option door_options[] = {
@@ -44,15 +43,16 @@ const struct door_option door_options[] = {
 	{ "trace", "output", 'o', DOOR_VALUE, .now = "@output %" },
 	{ "trace", "record", 0, DOOR_SWITCH, .now_off = "@no-file" },
 	{ "trace", "max-db", 0, DOOR_VALUE, .now = "--max-size %" },
-	{ "trace", "json", 0, DOOR_SWITCH, .now = "@json", .note = "one JSON value at the end; single events are lines of ingero record -o - | ingero export" },
+	{ "trace", "verbose", 'v', DOOR_SWITCH, .now = "@events -v" },
+	{ "trace", "json", 0, DOOR_SWITCH, .now = "@json" },
 	{ "trace", "debug", 0, DOOR_SWITCH, .now = "-v -v" },
 	{ "trace", "stack", 0, DOOR_SWITCH, .now_off = "--no-stacks" },
 	{ "trace", "stack-samples", 0, DOOR_VALUE, .note = "every call keeps its stack; equal ones are stored once" },
 	{ "trace", "py-walker", 0, DOOR_VALUE, .note = "Python frames are always walked in the kernel" },
 	{ "trace", "record-all", 0, DOOR_SWITCH, .note = "every event is recorded" },
-	{ "trace", "prometheus", 0, DOOR_VALUE, .note = NOT_SERVED },
-	{ "trace", "otlp", 0, DOOR_VALUE, .note = NOT_SERVED },
-	{ "trace", "otlp-insecure", 0, DOOR_SWITCH, .note = NOT_SERVED },
+	{ "trace", "prometheus", 0, DOOR_VALUE, .now = "@listen %" },
+	{ "trace", "otlp", 0, DOOR_VALUE, .now = "@push %" },
+	{ "trace", "otlp-insecure", 0, DOOR_SWITCH, .note = "an address without https:// is asked over plain HTTP" },
 	{ "trace", "ringbuf-size", 0, DOOR_VALUE, .now = "--ring %" },
 	{ "trace", "sampling-rate", 0, DOOR_VALUE, .note = "every event is recorded; --sample N and --budget leave calls out, and count them" },
 	{ "trace", "no-io", 0, DOOR_SWITCH, .now = "--exclude io" },
@@ -68,7 +68,7 @@ const struct door_option door_options[] = {
 	/* explain */
 	{ "explain", "from", 0, DOOR_VALUE, .now = "--since %" },
 	{ "explain", "to", 0, DOOR_VALUE, .now = "--until %" },
-	{ "explain", "last", 0, DOOR_VALUE, DOOR_NUMBER, .note = "a count of events is no stretch of time (as --last 30s): all of the recording is explained" },
+	{ "explain", "last", 0, DOOR_VALUE, DOOR_NUMBER, "--last-events %" },
 	{ "explain", "annotations", 0, DOOR_SWITCH, .note = "marks of the program are events of the recording (ingero record --mark)" },
 
 	/* query */
@@ -170,6 +170,14 @@ static int replace(struct door_plan *p, const char *now, const char *value, stru
 			p->no_file = true;
 		} else if (strncmp(now, "@json", n) == 0) {
 			p->json = true;
+		} else if (strncmp(now, "@events", n) == 0) {
+			p->events = true;
+		} else if (strncmp(now, "@listen", n) == 0) {
+			p->listen = value;
+			break;
+		} else if (strncmp(now, "@push", n) == 0) {
+			p->push = value;
+			break;
 		} else if (strncmp(now, "@output", n) == 0) {
 			p->output = value;
 			break;
@@ -264,12 +272,15 @@ void door_complete(struct buf *out)
 void door_old_options(struct buf *out, const char *command)
 {
 	for (const struct door_option *o = door_options; o->command; o++) {
-		if (strcmp(o->command, command) != 0)
+		const char *own = o->now ? o->now : o->now_off ? o->now_off : "";
+
+		/* What the front door does by itself, the command's help says itself. */
+		if (strcmp(o->command, command) != 0 || (*own == '@' && !o->note))
 			continue;
 		buf_printf(out, "  --%s%s", o->name, o->takes == DOOR_VALUE ? " VALUE" : "");
-		if (o->now && *o->now != '@')
+		if (o->now && *own != '@')
 			buf_printf(out, ": %s", o->now);
-		if (o->now_off && *o->now_off != '@')
+		if (o->now_off)
 			buf_printf(out, "; =false: %s", o->now_off);
 		if (o->note)
 			buf_printf(out, ": %s", o->note);

@@ -56,8 +56,11 @@ struct door_plan {
 	const char *refused;   /* why nothing can be run, else NULL */
 	const char *output;    /* @output: of a recording */
 	bool no_file;	       /* @no-file: nothing is to be kept */
-	bool json;	       /* @json */
-	bool has_db;	       /* a recording is named by -d or --db */
+	bool events;	       /* @events: single ones on standard output */
+	bool json;	       /* @json: they are lines of JSON, and all there is */
+	const char *listen;    /* @listen: where metrics are asked for, else NULL */
+	const char *push; /* @push: where they are sent, with or without "http://", else NULL */
+	bool has_db;	  /* a recording is named by -d or --db */
 };
 
 /* argv[argc]: what stood behind the command's name. Zero-initialise plan. ERR_USAGE: a value is missing. */

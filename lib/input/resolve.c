@@ -4,6 +4,7 @@
  */
 #include "lib/input/resolve.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -18,10 +19,36 @@ static bool can_be_read_twice(const char *name)
 	       (stat(name, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
 }
 
+/* The ends of the newest events that are asked for, whenever they were. */
+struct newest {
+	int64_t *ends; /* of sel->newest */
+	uint64_t seen;
+};
+
+static void add_newest(struct newest *n, struct select *sel, const struct world *w,
+		       const struct stream_item *item)
+{
+	for (size_t i = 0; i < item->n; i++)
+		if (select_event(sel, w, &item->events[i]))
+			n->ends[n->seen++ % sel->newest] = item->events[i].end_ns;
+}
+
+static void begin_at_newest(const struct newest *n, struct select *sel)
+{
+	int64_t first = INT64_MAX;
+
+	if (n->seen < sel->newest) /* all there are */
+		return;
+	for (uint64_t i = 0; i < sel->newest; i++)
+		first = n->ends[i] < first ? n->ends[i] : first;
+	sel->since = (struct select_time){ .kind = SELECT_OWN, .own_ns = first };
+}
+
 static int resolve(struct world *w, const char *const *names, unsigned n, const int64_t *ahead_ns,
 		   struct select *sel, struct err *e)
 {
-	struct input *in;
+	struct newest newest = { 0 };
+	struct input *in = NULL;
 	struct stream_item item;
 	int64_t end = INT64_MIN, real = 0;
 	bool has_real = false;
@@ -32,13 +59,18 @@ static int resolve(struct world *w, const char *const *names, unsigned n, const 
 			return err_set(e, ERR_USAGE,
 				       "--since, --until and --last count from the recording's end "
 				       "and need a file, not a pipe");
+	newest.ends = sel->newest ? calloc(sel->newest, sizeof(*newest.ends)) : NULL;
+	if (sel->newest && !newest.ends)
+		return err_nomem(e);
 	rc = input_open_ahead(&in, w, names, n, ahead_ns, e);
 	if (rc)
-		return rc;
-	rc = input_end(in, &end, &has_real, &real, e);
+		goto out;
+	rc = sel->newest ? ERR_CANNOT : input_end(in, &end, &has_real, &real, e);
 	if (rc != ERR_CANNOT)
 		goto out;
 	while ((rc = input_stream(in)->next(input_stream(in), &item, e)) > 0) {
+		if (sel->newest)
+			add_newest(&newest, sel, w, &item);
 		for (size_t i = 0; i < item.n; i++)
 			end = item.events[i].end_ns > end ? item.events[i].end_ns : end;
 		if (item.kind != STREAM_RECORD || item.record->kind != RECORD_CLOCK)
@@ -50,8 +82,11 @@ static int resolve(struct world *w, const char *const *names, unsigned n, const 
 		real = item.record->u.CLOCK.real_ns - item.record->u.CLOCK.mono_ns;
 		has_real = true;
 	}
+	if (!rc && sel->newest)
+		begin_at_newest(&newest, sel);
 out:
 	input_free(in);
+	free(newest.ends);
 	if (!rc && end != INT64_MIN)
 		rc = select_resolve(sel, end, has_real, real, e);
 	return rc;

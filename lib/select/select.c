@@ -127,6 +127,10 @@ int select_words(struct select *s, const struct select_words *words, struct err 
 		rc = vec_push(&s->nodes, words->nodes[i]) ? 0 : err_nomem(e);
 	if (words->last_given && words->since)
 		return err_set(e, ERR_USAGE, "--last and --since both say where to begin");
+	if (words->newest && (words->last_given || words->since || words->until))
+		return err_set(e, ERR_USAGE,
+			       "--last-events takes no other time (--since, --until, --last)");
+	s->newest = words->newest;
 	if (words->last_given)
 		s->since = (struct select_time){ .kind = SELECT_BACK, .back_ns = words->last_ns };
 	if (words->own_given) {

@@ -29,6 +29,7 @@ struct select {
 	VEC(const char *) patterns; /* borrowed */
 	VEC(const char *) nodes;    /* names of machines; borrowed */
 	struct select_time since, until;
+	uint64_t newest; /* or since the oldest of so many of the newest that are asked for; 0: not */
 	bool calls; /* those that are open when the time begins or ends are wanted, too: what became of them is read for it */
 	bool resolved;
 	int64_t since_ns,
@@ -52,13 +53,14 @@ bool select_name_matches(const char *pattern, const struct op_def *op);
 /* "5m" (before the end), "15:40", ISO time. text is borrowed. */
 int select_time(struct select_time *t, const char *text, struct err *e);
 
-/* What programs take on their command lines, as given: -p, -e, -n, --since, --until, --last. All borrowed. */
+/* What programs take on their command lines, as given: -p, -e, -n, --since, --until, --last, --last-events. All borrowed. */
 struct select_words {
 	const char *const *pids, *const *names, *const *nodes;
 	size_t npids, nnames, nnodes;
 	const char *since, *until; /* NULL: not given */
 	bool last_given;
 	uint64_t last_ns;
+	uint64_t newest; /* events; 0: not given */
 	/* Or, of who found a moment, this time of the recording's clock, wherever that ends by now. */
 	bool own_given;
 	int64_t from_ns, to_ns;
@@ -68,7 +70,7 @@ int select_words(struct select *s, const struct select_words *words, struct err 
 /* A time was asked for, so that the recording's end has to be known first. */
 static inline bool select_needs_end(const struct select *s)
 {
-	return s->since.kind != SELECT_NO_TIME || s->until.kind != SELECT_NO_TIME;
+	return s->since.kind != SELECT_NO_TIME || s->until.kind != SELECT_NO_TIME || s->newest;
 }
 
 /* The recording ends at end_ns on its clock; has_real: that clock lies real_minus_mono_ns behind UTC. */

@@ -54,6 +54,10 @@ def answers(command, p):
     if "--nodes" in command and what != "export":
         wanted = "node 2 stood still" if what == "explain" else "gpu-2"
         return None if wanted in p.stdout else "not in it: " + wanted
+    if "--last 100" in command:
+        counted_all = seeds.run(command + " --json", stand_for, cwd=here, env=env)
+        got = json.loads(counted_all.stdout)["coverage"]["events"]
+        return None if got == 100 else f"{got} events explained"
     if what == "explain" and "--json" in command:
         return None if json.loads(p.stdout)["chains"][0]["culprit"]["comm"] == "log-compactor" else "another culprit"
     if what == "export":

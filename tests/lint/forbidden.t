@@ -42,6 +42,7 @@ ALLOWED = {
     ("lib/cli/sibling.c", "getenv"): "PATH",
     ("lib/cli/otel.c", "getenv"): "OTEL_EXPORTER_OTLP_*, where a push goes",
     ("lib/cli/sibling.c", "_exit"): "the forked child that could not become another program",
+    ("lib/cli/tee.c", "_exit"): "the forked child that copies a stream",
     ("lib/cli/signals.c", "_exit"): "the second interrupt ends at once",
     ("lib/cli/output.c", "_exit"): "a library of others is without memory, and would abort",
     ("lib/select/confined.c", "_exit"): "the forked child that evaluates what others wrote",

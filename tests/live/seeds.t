@@ -4,8 +4,8 @@
 # Ctrl-C, and leaves a recording unless it says otherwise. How trace ends, whoever is told to end it.
 import glob
 import fcntl
+import http.server
 import json
-import fcntl
 import os
 import pty
 import pwd
@@ -17,7 +17,9 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
+import urllib.request
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -27,6 +29,7 @@ from recording import tap
 import seeds
 
 rec.need_bpf()
+EXPORT = os.path.join(tap.BIN, "ingero-export")
 SECONDS = 300  # until what does not come is given up
 
 
@@ -72,6 +75,73 @@ def interrupt(p):
     os.killpg(p.pid, signal.SIGINT)
 
 
+class Receiver(http.server.BaseHTTPRequestHandler):
+    """Keeps what is sent to it."""
+
+    def do_POST(self):
+        self.server.came.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *args):
+        pass
+
+
+receiver = http.server.HTTPServer(("127.0.0.1", 0), Receiver)
+receiver.came = []
+threading.Thread(target=receiver.serve_forever, daemon=True).start()
+stand_for[":9090"] = ":0"  # that port may be another's
+stand_for["localhost:4318"] = f"127.0.0.1:{receiver.server_address[1]}"
+
+
+def events(path):
+    p = subprocess.run([EXPORT, "-e", "cuda", path], env=rec.environment(), capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in p.stdout.splitlines()]
+
+
+def scraped(where):
+    """Metrics until a call is counted in them."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        with urllib.request.urlopen(where, timeout=SECONDS) as answer:
+            text = answer.read().decode()
+        if re.search(r'^gpu_cuda_operations_total\{.*operation="cudaLaunchKernel".*\} [1-9]', text, re.M):
+            return text
+        time.sleep(0.05)
+    return ""
+
+
+def check_effect(command, out, err, path, scrape):
+    """What a line of the documents promises, beyond that it runs."""
+    words, found = command.split(), events(path) if path else []
+    pids = {e["pid"] for e in found}
+    if "--pid" in words:
+        tap.same(pids, {loops[0].pid} | ({loops[1].pid} if "," in words[-1] else set()), f"{command}: only calls of those processes")
+    elif path:
+        tap.ok({x.pid for x in loops} <= pids, f"{command}: calls of every CUDA process of that user", str(pids))
+    if "--node" in words:
+        tap.same({e["node"] for e in found}, {"gpu-node-07"}, f"{command}: events carry the node's name")
+    if "--stack=false" in words:
+        tap.ok(not any(e.get("stack") for e in found), f"{command}: no event has a stack")
+    elif path:
+        tap.ok(any(e.get("stack") for e in found), f"{command}: events have stacks")
+    if "--json" in words:
+        printed = [json.loads(line) for line in out.splitlines()]
+        tap.ok([e for e in printed if e.get("op") == "cudaLaunchKernel" and e["duration_ns"] > 0 and e.get("stack")],
+               f"{command}: events on standard output, with stacks", out[:500])
+    if "--verbose" in words:
+        tap.ok(re.search(rf"^ +[\d.]+s +{loops[0].pid} +cudaLaunchKernel .*", out, re.M), f"{command}: single events on the screen", out[:500])
+    if "--debug" in words:
+        tap.ok("recorder used" in err and "detached from" in err, f"{command}: details on standard error", err)
+    if "--prometheus" in words:
+        tap.ok(scrape, f"{command}: a scrape while it records counts the calls", err)
+    if "--otlp" in words:
+        sent = {m["name"] for path, body in receiver.came for r in json.loads(body)["resourceMetrics"] for s in r["scopeMetrics"] for m in s["metrics"]}
+        tap.ok("gpu.cuda.operation.duration" in sent and {p for p, _ in receiver.came} == {"/v1/metrics"}, f"{command}: a push arrives at the receiver", str(sent))
+        receiver.came.clear()
+
+
 home = rec.path("home")
 try:
     for kind, _, command in seeds.lines():
@@ -96,14 +166,25 @@ try:
         end = time.monotonic() + SECONDS
         while kept and time.monotonic() < end and not (runs() and calls(runs()[0])):
             time.sleep(0.05)
+        scrape = ""
+        if "--prometheus" in command:
+            err += read_until(p, "/metrics")
+            scrape = scraped(re.search(r"http://\S+/metrics", err)[0])
         interrupt(p)
         status, out, rest = ends(p)
         err += rest
-        answer = json.loads(out)["coverage"] if "--json" in command and status == 0 else "coverage: " in out
+        answer = '"op"' in out if "--json" in command else "coverage: " in out
         found = runs()
         tap.ok(status == 0 and answer and not seeds.unknown(err), command, f"status {status}\n{err}\n{out[:1000]}")
         tap.ok(len(found) == kept and (not kept or calls(found[0]) > 0), f"{command}: {'a recording with calls' if kept else 'no recording'} is left",
                f"{found}")
+        check_effect(command, out, err, found[0] if found else None, scrape)
+
+    # ---- a time that is set
+    shutil.rmtree(home, ignore_errors=True)
+    p = start([seeds.FRONT, "trace", "--pid", str(loops[0].pid), "--duration", "1s"])
+    status, out, err = ends(p)
+    tap.ok(status == 0 and "coverage: " in out and calls(runs()[0]) > 0, "--duration: it ends by itself, with a recording", f"{status} {err}")
 
     # ---- how it ends
     for name, number in (("SIGINT", signal.SIGINT), ("SIGTERM", signal.SIGTERM), ("SIGHUP", signal.SIGHUP)):

@@ -10,8 +10,8 @@
 
 static const struct row {
 	const char *line, *words, *notes; /* notes: how many lines and a part of them, "" none */
-	const char *output;
-	bool no_file, json, refused;
+	const char *output, *listen, *push;
+	bool no_file, json, events, refused;
 	int rc;
 } rows[] = {
 	{ "trace", "", "" },
@@ -26,7 +26,7 @@ static const struct row {
 	{ "trace --db /srv/runs", "", "", .output = "/srv/runs" },
 	{ "trace --db=x.ige -p 1", "-p 1", "", .output = "x.ige" },
 	{ "trace -o x.ige", "", "", .output = "x.ige" },
-	{ "trace --json", "", "one JSON value", .json = true },
+	{ "trace --json", "", "", .json = true },
 	{ "trace --json=false", "", "" },
 	{ "trace --debug", "-v -v", "" },
 	{ "trace --stack=false", "--no-stacks", "" },
@@ -35,13 +35,16 @@ static const struct row {
 	{ "trace --max-db 10g", "--max-size 10g", "" },
 	{ "trace --max-db=0", "--max-size 0", "" },
 	{ "trace --deadband 5 --heartbeat 30s", "--deadband 5 --heartbeat 30s", "" },
-	{ "trace --otlp localhost:4318 --debug", "-v -v", "ingero export --listen" },
+	{ "trace --otlp localhost:4318 --debug", "-v -v", "", .push = "localhost:4318" },
+	{ "trace --prometheus=:9090", "", "", .listen = ":9090" },
+	{ "trace --verbose", "-v", "", .events = true },
+	{ "trace -v", "-v", "", .events = true },
 	{ "trace --no-io -- sh -c --debug", "--exclude io -- sh -c --debug", "" },
 	{ "trace --max-db", .rc = ERR_USAGE },
 	{ "explain --from 15:40 --to 15:45", "--since 15:40 --until 15:45", "" },
-	{ "explain --last 100", "", "count of events" },
+	{ "explain --last 100", "--last-events 100", "" },
 	{ "explain --last 30s", "--last 30s", "" },
-	{ "explain --last=100 --json", "--json", "count of events" },
+	{ "explain --last=100 --json", "--last-events 100 --json", "" },
 	{ "explain --chains -d x.db", "--chains -d x.db", "" },
 	{ "explain --nodes a:1,b:2", "--nodes a:1,b:2", "" },
 	{ "explain --nosuch", "--nosuch", "" },
@@ -85,7 +88,11 @@ static void one(const struct row *r)
 		   "%s: one line is said where something is lost", r->line);
 		is_str(plan.output ? plan.output : "", r->output ? r->output : "", "%s: output",
 		       r->line);
-		ok(plan.no_file == r->no_file && plan.json == r->json &&
+		is_str(plan.listen ? plan.listen : "", r->listen ? r->listen : "",
+		       "%s: metrics asked for", r->line);
+		is_str(plan.push ? plan.push : "", r->push ? r->push : "", "%s: metrics sent",
+		       r->line);
+		ok(plan.no_file == r->no_file && plan.json == r->json && plan.events == r->events &&
 			   (plan.refused != NULL) == r->refused,
 		   "%s: what the front door does itself", r->line);
 	}
