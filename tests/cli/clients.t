@@ -51,7 +51,7 @@ with tempfile.TemporaryDirectory(prefix="ingero-test.") as tmp:
     for page in ("README.md", "man/ingero-mcp.1"):
         with open(page, encoding="utf-8") as f:
             texts[page] = f.read()
-    blocks = [(page, line.strip()) for page, text in texts.items() for line in text.splitlines() if line.strip().startswith('{"mcpServers"')]
+    blocks = [(page, json.dumps(json.JSONDecoder().raw_decode(text, at.start())[0])) for page, text in texts.items() for at in re.finditer(r'\{"mcpServers"', text)]
     tap.ok({page for page, _ in blocks} == set(texts) and len(blocks) >= 5, f"{len(blocks)} configurations in both", str(blocks))
     for page, block in blocks:
         (server,) = json.loads(block)["mcpServers"].values()
@@ -82,7 +82,7 @@ with tempfile.TemporaryDirectory(prefix="ingero-test.") as tmp:
         web = subprocess.Popen(["ingero-mcp", "--http", "127.0.0.1:0", "--no-tls", "--token-file", os.path.join(tmp, "token"), run], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         port = re.search(r":(\d+)/", web.stdout.readline())[1]
         for page, text in texts.items():
-            line = re.search(r"^\s*(?:\$ )?(curl .*(?:\n  -d .*)?)$", text, re.M)[1].replace("\\e\n", "\\\n").replace(":8080/", f":{port}/")
+            line = re.search(r"^\s*(?:\$ )?(curl .*?\}')$", text, re.M | re.S)[1].replace("\\e\n", "\\\n").replace(":8080/", f":{port}/")
             p = subprocess.run(["sh", "-c", line], cwd=tmp, env=env, capture_output=True, text=True, timeout=PATIENCE)
             tells(f"{page}: curl", text_of(json.loads(p.stdout)) if p.stdout.startswith("{") else p.stdout + p.stderr)
         web.send_signal(signal.SIGINT)

@@ -113,7 +113,7 @@ def mdoc(name):
         return ".Bl -column \"10 analysis\" \"99\" \"uncertainty_ns\" \"TEXT\" \"ns\" -compact\n" + "\n".join(out) + "\n.El"
     if name == "ops":
         out = [".It " + " Ta ".join(cell(c) for c in (r[0], f"{r[1]}.{r[2]}", r[5])) for r in body]
-        return ".Bl -column \"99999\" \"driver.cuMemAllocManaged\" \"bytes, direction, stream\" -compact\n" + "\n".join(out) + "\n.El"
+        return ".Bl -column \"9999\" \"cuda.cudaGraphInstantiateWithParams\" -compact\n" + "\n".join(out) + "\n.El"
     widths = " ".join('"' + max((str(r[i]) for r in body), key=len) + '"' for i in range(len(head)))
     return f".Bl -column {widths} -compact\n" + "\n".join(".It " + " Ta ".join(cell(c) for c in r) for r in body) + "\n.El"
 
