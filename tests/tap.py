@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import sys
+import tempfile
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 BIN = os.path.join(BUILD, "bin")
@@ -18,6 +19,14 @@ BIN = os.path.join(BUILD, "bin")
 for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL), (signal.SIGTERM, signal.SIG_DFL)):
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, _usual)
+
+# What programs read of a person's environment, default recording, options and cache is the same on every machine.
+_scratch = tempfile.TemporaryDirectory(prefix="ingero-own.")
+for _name in [n for n in os.environ if n.startswith(("OTEL_", "SUDO_")) or n in ("INGERO_TOKEN", "INGERO_MCP_BEARER_TOKEN", "NO_COLOR")]:
+    del os.environ[_name]
+os.environ.update(INGERO_CONFIG="", INGERO_DB=os.path.join(_scratch.name, "runs"), LC_ALL="C", TZ="UTC")
+if not os.environ.get("INGERO_RESULTS"):  # else tests/run has chosen it
+    os.environ["XDG_CACHE_HOME"] = os.path.join(_scratch.name, "cache")
 
 _count = 0
 _failed = 0

@@ -8,6 +8,13 @@ BUILD=${BUILD:-build}
 BIN=$BUILD/bin
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/ingero-test.XXXXXX") || exit 1
 tap_count=0 tap_failed=0
+
+# What programs read of a person's environment, default recording, options and cache is the same on every machine.
+for name in ${!OTEL_*} ${!SUDO_*} INGERO_TOKEN INGERO_MCP_BEARER_TOKEN NO_COLOR; do
+	unset "$name"
+done
+export INGERO_CONFIG= INGERO_DB=$TMP/runs LC_ALL=C TZ=UTC
+[ -n "${INGERO_RESULTS-}" ] || export XDG_CACHE_HOME=$TMP/cache # else tests/run has chosen it
 tap_cleanup() { :; } # tests may define their own
 trap 'tap_cleanup; rm -rf "$TMP"' EXIT
 trap 'exit 130' INT TERM HUP

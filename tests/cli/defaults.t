@@ -44,7 +44,7 @@ def on_terminal(**settings):
     return p.returncode, json.loads(p.stdout)["coverage"]["events"] if p.stdout else None, p.stderr
 
 
-status, _, said = on_terminal()
+status, _, said = on_terminal(INGERO_DB=os.path.join(tmp.name, "none"))
 tap.ok(status == 2 and "no input" in said, "no default recording: nothing to read", said)
 old = generate("run-20260101-000000-7.ige", 1, 1000)
 first = generate("run-20260102-000000-8-000001.ige", 2, 2000)

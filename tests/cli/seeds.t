@@ -40,7 +40,7 @@ hosts = ",".join(n.stdout.readline().strip() for n in nodes)
 other = os.path.join(here, "other.ige")
 subprocess.run([os.path.join(tap.BIN, "ingero-demo"), "incident", "--duration", "4s", "--node", "gpu-2", "-o", other], check=True)
 boards = [dashboard.Dashboard(path) for path in (run, other)] if nodes else []
-stand_for = {"{DB}": run, "{CERT}": "cert.pem", "{KEY}": "key.pem", "{HOSTS}": hosts or "127.0.0.1:1", "4821": victim, "5032": 1}
+stand_for = {":8080": ":0", ":9090": ":0", "{DB}": run, "{CERT}": "cert.pem", "{KEY}": "key.pem", "{HOSTS}": hosts or "127.0.0.1:1", "4821": victim, "5032": 1}
 
 
 def counted(path):
