@@ -14,6 +14,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import urllib.request
 
 sys.path.insert(0, "tests")
 import dashboard  # noqa: E402
@@ -29,6 +30,9 @@ subprocess.run([os.path.join(tap.BIN, "ingero-demo"), "incident", "--duration", 
 subprocess.run([os.path.join(tap.BIN, "ingero-export"), "-q", "-o", os.path.join(here, "old.db"), run], check=True)
 for name in ("node-a.db", "node-b.db", "node-c.db"):
     shutil.copy(os.path.join(here, "old.db"), os.path.join(here, name))
+copies = os.path.join(here, "copies")
+os.makedirs(copies)
+subprocess.run([os.path.join(tap.BIN, "ingero-demo"), "memcpy-bottleneck", "--duration", "1s", "-o", os.path.join(copies, "run-20260101-000000-8.ige")], check=True)
 victim = subprocess.run([os.path.join(tap.BIN, "ingero-demo"), "incident", "--truth", "--json"], check=True, capture_output=True, text=True)
 victim = json.loads(victim.stdout)["truths"][0]["victim_pid"]
 # The recording begins at midnight UTC: 15:40 where clocks are so far ahead.
@@ -72,7 +76,12 @@ def answers(command, p):
     if "--per-process" in command:
         return None if re.search(r"^== train .*?^ +Culprit +log-compactor \(pid \d+\)", p.stdout, re.M | re.S) else "not in it: train and its culprit"
     if what == "query" and "--json" in command:
-        return None if isinstance(json.loads(p.stdout), list) else "no array"
+        found = {e["op"] for e in json.loads(p.stdout)}
+        return None if found == {"cudaMemcpy"} else f"not only events of that operation: {found}"
+    if what == "query" and "--pid" in command:
+        rows = json.loads(seeds.run(command + " --json", stand_for, cwd=here, env=env).stdout)
+        pids = {e["pid"] for e in rows}
+        return None if pids == {victim} else f"not only events of those processes: {pids}"
     wanted = {"query": r"cudaLaunchKernel", "explain": r"log-compactor \(pid \d+\) took the CPU", "demo": r"log-compactor|embed-server", "check": r"btf", "version": r"^ingero \d"}[what]
     return None if re.search(wanted, p.stdout) else "not in it: " + wanted
 
@@ -85,14 +94,30 @@ def certificate():
     return True
 
 
+HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "seeds", "version": "1"}}}
+
+
+def served(command, address, lines):
+    """What the address that a server printed gives whom it gave its token."""
+    where, _, token = address.partition("#token=")
+    asked = urllib.request.Request(where + "api/v1/overview")
+    if "mcp" in command.split():
+        token = lines.readline().split()[-1]
+        asked = urllib.request.Request(where, json.dumps(HELLO).encode(), {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"})
+    asked.add_header("Authorization", f"Bearer {token}")
+    with urllib.request.urlopen(asked, context=dashboard.ANY if where.startswith("https") else None, timeout=120) as answer:
+        return answer.read().decode()
+
+
 def serve(command):
-    """A server says where it answers, and ends cleanly when it is interrupted."""
+    """A server says where it answers, does so, and ends cleanly when it is interrupted."""
     if "{CERT}" in command and not certificate():
         tap.skip(command, "optional: no openssl here")
         return
     with subprocess.Popen(seeds.words(command, stand_for), cwd=here, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
-        said = p.stdout.readline()
+        said, got = p.stdout.readline(), ""
         if said:
+            got = served(command, said.strip(), p.stdout)
             p.send_signal(signal.SIGINT)
         rest = p.communicate(timeout=120)[1]
     if p.returncode == 3 and re.search("in use|taken", rest):
@@ -102,12 +127,15 @@ def serve(command):
     else:
         scheme = "http" if "--no-tls" in command else "https"
         tap.ok(p.returncode == 0 and said.startswith(f"{scheme}://"), command, f"status {p.returncode}\n{said}\n{rest}")
+        if "mcp" in command.split():
+            tap.ok('"serverInfo":{"name":"ingero"' in got, f"{command}: a client is answered there", got[:300])
+        else:
+            tap.ok(json.loads(got)["event_count"] > 1000, f"{command}: the recording's events are counted there", got[:300])
 
 
 def ask(command):
     """A server on standard input and output answers whom it gets to know."""
-    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "seeds", "version": "1"}}}
-    p = subprocess.run(seeds.words(command, stand_for), cwd=here, env=env, input=json.dumps(hello) + "\n", capture_output=True, text=True, timeout=120)
+    p = subprocess.run(seeds.words(command, stand_for), cwd=here, env=env, input=json.dumps(HELLO) + "\n", capture_output=True, text=True, timeout=120)
     tap.ok(p.returncode == 0 and '"serverInfo":{"name":"ingero"' in p.stdout, command, f"status {p.returncode}\n{p.stdout[:600]}\n{p.stderr}")
 
 
@@ -124,7 +152,7 @@ for kind, reason, command in seeds.lines():
         continue
     # What is asked for recordings are those who have some.
     hosts_of = {"{HOSTS}": ",".join(b.url.split("/")[2] for b in boards)} if boards and "export" in command else {}
-    p = seeds.run(command, {**stand_for, **hosts_of}, cwd=here, env=env)
+    p = seeds.run(command, {**stand_for, **hosts_of}, cwd=here, env={**env, "INGERO_DB": copies} if "cudaMemcpy" in command else env)
     said = f"status {p.returncode}\n{p.stdout[:600]}\n{p.stderr}"
     if kind == "todo":
         if p.returncode == 3:

@@ -33,6 +33,7 @@ static const struct row {
 	{ "trace --stack=0", "--no-stacks", "" },
 	{ "trace --stack --py-walker=ebpf", "", "in the kernel" },
 	{ "trace --max-db 10g", "--max-size 10g", "" },
+	{ "trace --max-db 500m", "--max-size 500m", "" },
 	{ "trace --max-db=0", "--max-size 0", "" },
 	{ "trace --deadband 5 --heartbeat 30s", "--deadband 5 --heartbeat 30s", "" },
 	{ "trace --otlp localhost:4318 --debug", "-v -v", "", .push = "localhost:4318" },
