@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, "tests")
+import manual  # noqa: E402
 import tap  # noqa: E402
 
 with open("README.md", encoding="utf-8") as f:
@@ -30,6 +31,26 @@ with tempfile.TemporaryDirectory() as tmp:
         file = re.search(r"-o (\S+)", line)
         size = os.path.getsize(os.path.join(tmp, file[1])) if file and os.path.exists(os.path.join(tmp, file[1])) else len(p.stdout)
         tap.ok(p.returncode == 0 and size > 20, line, f"status {p.returncode}, {size} bytes\n{p.stderr.decode()[:600]}")
+
+# ---- its own program: what needs no rights is run beside a recording, the rest is looked at
+
+section = re.search(r"## Your own program\n(.*?)\nWhat it costs", readme, re.S)[1]
+lines = [re.sub(r"\s+# .*", "", line[4:]) for line in section.splitlines() if line.startswith("    ")]
+tap.ok(len(lines) >= 12, f"{len(lines)} lines of one's own program")
+tap.none([line for line in re.findall(r"(?m)^ {4}.*build/bin.*", readme)], "programs are called by their names throughout")
+with tempfile.TemporaryDirectory() as tmp:
+    for name, seed in (("run.ige", 1), ("node-1.ige", 2), ("node-2.ige", 3)):
+        subprocess.run([os.path.join(tap.BIN, "ingero-demo"), "incident", "--duration", "1s", "--node", name, "--seed", str(seed), "-o", os.path.join(tmp, name)], check=True)
+    os.environ["INGERO_DB"] = os.path.join(tmp, "run.ige")
+    for line in lines:
+        if re.match(r"ingero (?:explain|demo)|ingero-(?:explain|merge)", line):
+            status, size, said = manual.answer(line, tmp)
+            tap.ok(status == 0 and size > 200, line, f"status {status}, {size} bytes\n{said[:600]}")
+        else:
+            manual.looked_at(line, re.sub(r"^docker run .* ingero:\S+", "ingero", line))
+image = re.search(r"ingero:(\S+) trace", section)[1]
+with open("Makefile", encoding="utf-8") as f:
+    tap.same(image, re.search(r"(?m)^VERSION := (\S+)", f.read())[1], "the image has this version")
 
 # ---- the demo: both what stands there and what the program prints today have to have this form
 
