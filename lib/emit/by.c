@@ -141,7 +141,7 @@ bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s
 		table_fold(out, t, 2, color, columns);
 	}
 	if (left)
-		cell_more(out, left);
+		cell_more(out, left, 0);
 	if (s->by->key == BY_STEP && s->paused.n)
 		buf_puts(out,
 			 "  calls that were recorded in windows are counted as far as they were\n");

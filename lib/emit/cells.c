@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/marks.h"
+
 #define TITLE_CHARS 96
 
 const char *cell_quantile(struct human_text *t, uint64_t ns, uint64_t count)
@@ -82,15 +84,16 @@ void cell_pair(struct table *t, const uint64_t ns[2], const uint64_t count[2])
 		table_cell(t, "%s", count[i] ? human_ns(ns[i]).s : "-");
 }
 
-void cell_more_of(struct buf *out, uint64_t left, const char *what, const char *plural)
+void cell_more_of(struct buf *out, uint64_t left, const char *what, const char *plural,
+		  unsigned columns)
 {
-	buf_printf(out, "  %s %s%s more (--top 0 shows all)\n", human_count(left).s, what,
-		   left == 1 ? "" : plural);
+	buf_printf(out, "  %s %s%s more%s\n", human_count(left).s, what, left == 1 ? "" : plural,
+		   columns == MARKS_COLUMNS ? "" : " (--top 0 shows all)");
 }
 
-void cell_more(struct buf *out, uint64_t left)
+void cell_more(struct buf *out, uint64_t left, unsigned columns)
 {
-	cell_more_of(out, left, "row", "s");
+	cell_more_of(out, left, "row", "s", columns);
 }
 
 const char *cell_side_name(unsigned side)

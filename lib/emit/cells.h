@@ -33,9 +33,10 @@ void cell_title(struct table *t, struct buf *title);
 void cell_pair(struct table *t, const uint64_t ns[2], const uint64_t count[2]);
 
 /* Below a table: so many rows are not shown. */
-void cell_more(struct buf *out, uint64_t left);
+void cell_more(struct buf *out, uint64_t left, unsigned columns);
 /* The same of something else: "3 processes more (...)". */
-void cell_more_of(struct buf *out, uint64_t left, const char *what, const char *plural);
+void cell_more_of(struct buf *out, uint64_t left, const char *what, const char *plural,
+		  unsigned columns);
 /* Of two recordings: "before", "after"; and a line that says what one is. */
 const char *cell_side_name(unsigned side);
 void cell_side(struct buf *out, unsigned side, const char *name, uint64_t events, uint64_t wall_ns,

@@ -129,7 +129,7 @@ void compare_text(struct buf *out, const struct compare *c, unsigned top, bool c
 		table_fold(out, t, 2, color, columns);
 	}
 	if (top && c->rows.n > top)
-		cell_more(out, c->rows.n - top);
+		cell_more(out, c->rows.n - top, 0);
 	buf_putc(out, '\n');
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
 		cell_side(out, i, c->name[i], c->events[i], c->wall_ns[i], c->lost_events[i]);

@@ -101,7 +101,7 @@ static void causes(struct buf *out, const struct diff *d, unsigned top, unsigned
 		table_fold(out, t, 2, false, columns);
 	}
 	if (top && d->causes.n > top)
-		cell_more(out, d->causes.n - top);
+		cell_more(out, d->causes.n - top, 0);
 	out->failed |= text.failed;
 	buf_free(&text);
 	table_free(t);
@@ -135,7 +135,7 @@ static void calls(struct buf *out, const struct diff *d, unsigned top, unsigned 
 		table_fold(out, t, 2, false, columns);
 	}
 	if (d->ops.n > n)
-		cell_more(out, d->ops.n - n);
+		cell_more(out, d->ops.n - n, 0);
 	table_free(t);
 }
 

@@ -147,7 +147,7 @@ static void axis(struct buf *out, const struct html_page *p)
 	buf_puts(out, "<div class=\"x\" aria-hidden=\"true\">");
 	for (unsigned i = 0; i <= TICKS; i++)
 		buf_printf(out, "<span>%s</span>",
-			   i ? report_ns(t, sizeof(t), whole * i / TICKS) : "start");
+			   i ? report_ns(t, sizeof(t), whole * i / TICKS) : "0 s");
 	buf_puts(out, "</div>\n");
 }
 
@@ -177,10 +177,13 @@ static void picture(struct buf *out, const struct html_page *p, struct stack *st
 		all += st->sum[k];
 	buf_printf(out,
 		   "<p class=\"i\">The host took %s from the recorded threads, all of them "
-		   "together; the "
-		   "picture's top is ",
+		   "together. How much in a second:</p>\n",
 		   report_ns(t, sizeof(t), all));
-	buf_printf(out, "%s in a second.</p>\n", report_ns(t, sizeof(t), st->top * 1e9));
+	buf_puts(out, "<div class=\"plot\"><div class=\"y\" aria-hidden=\"true\"><span>");
+	html_escape(out, bytes_of(report_ns(t, sizeof(t), st->top * 1e9)), 0);
+	buf_puts(out, "</span><span>");
+	html_escape(out, bytes_of(report_ns(t, sizeof(t), st->top * 1e9 / 2)), 0);
+	buf_puts(out, "</span><span>0</span></div>\n");
 	buf_printf(out,
 		   "<svg class=\"course\" viewBox=\"0 0 1000 %u\" preserveAspectRatio=\"none\" "
 		   "role=\"img\" aria-label=\"Lost time over the time of the recording\">"
@@ -284,6 +287,7 @@ void html_course(struct buf *out, const struct html_page *p)
 	if (any) {
 		picture(out, p, &st);
 		axis(out, p);
+		buf_puts(out, "</div>\n");
 		legend(out, &st);
 	}
 	if (any_lane(p))
@@ -292,7 +296,10 @@ void html_course(struct buf *out, const struct html_page *p)
 		if (report_selects(r, &r->chains->v.v[i]))
 			lane(out, p, &r->chains->v.v[i], ++lanes);
 	gaps(out, p);
-	if (lanes || p->ngaps)
+	if (lanes || p->ngaps) {
+		buf_puts(out, "<div class=\"plot\">");
 		axis(out, p);
+		buf_puts(out, "</div>\n");
+	}
 	buf_puts(out, "</section>\n");
 }

@@ -2,9 +2,13 @@
 /* The order of the parts, and what is above and below them. */
 #include "lib/emit/html_page.h"
 
+#include <ctype.h>
+#include <string.h>
+
 #include "lib/base/human.h"
 #include "lib/base/marks.h"
 #include "lib/base/timetext.h"
+#include "lib/base/utf8.h"
 #include "lib/emit/html_course.h"
 #include "lib/emit/html_steps.h"
 #include "lib/emit/html_style.h"
@@ -82,11 +86,8 @@ static void causes(struct buf *out, const struct report *r, struct buf *text)
 		buf_puts(out, "</section>\n");
 	}
 	if (selected > shown)
-		buf_printf(
-			out,
-			"<p class=\"i\">%u more causes are not shown here (ingero-explain --top 0 "
-			"shows all).</p>\n",
-			selected - shown);
+		buf_printf(out, "<p class=\"i\">%u more causes are not shown here.</p>\n",
+			   selected - shown);
 }
 
 /* Sections of ingero-stat; which: of VIEW_BIT. What the recording has nothing of is put into *missing. */
@@ -126,7 +127,40 @@ static void coverage(struct buf *out, const struct html_page *p, unsigned missin
 	part(out, "coverage", "What the recording covers", text);
 }
 
-void html_page(struct buf *out, const struct html_page *p)
+/* "12 us" */
+static bool is_micro(struct bytes t, size_t i)
+{
+	return i >= 2 && i + 1 < t.n && t.p[i] == 'u' && t.p[i + 1] == 's' && t.p[i - 1] == ' ' &&
+	       t.p[i - 2] >= '0' && t.p[i - 2] <= '9' &&
+	       (i + 2 == t.n || !(isalnum((unsigned char)t.p[i + 2]) || t.p[i + 2] == '_'));
+}
+
+static bool begins(struct bytes t, size_t i, const char *with)
+{
+	size_t n = strlen(with);
+
+	return t.n - i >= n && memcmp(t.p + i, with, n) == 0;
+}
+
+/* Texts of all programs have "us", for terminals that lack the letter; a page has it. Not in what is to be typed. */
+static void put_micro(struct buf *out, struct bytes page)
+{
+	bool typed = false;
+	size_t from = 0;
+
+	for (size_t i = 0; i < page.n; i++) {
+		if (page.p[i] == '<')
+			typed = begins(page, i, "<pre") || (typed && !begins(page, i, "</pre"));
+		if (typed || !is_micro(page, i))
+			continue;
+		buf_add(out, page.p + from, i - from);
+		utf8_put(out, 0xb5);
+		from = i + 1;
+	}
+	buf_add(out, page.p + from, page.n - from);
+}
+
+static void write_page(struct buf *out, const struct html_page *p)
 {
 	struct report marked = *p->report;
 	const struct report *r = &marked;
@@ -160,4 +194,14 @@ void html_page(struct buf *out, const struct html_page *p)
 		out,
 		". The page is whole: it loads nothing and runs nothing.</footer></body></html>\n");
 	buf_free(&text);
+}
+
+void html_page(struct buf *out, const struct html_page *p)
+{
+	struct buf page = { 0 };
+
+	write_page(&page, p);
+	put_micro(out, buf_bytes(&page));
+	out->failed |= page.failed;
+	buf_free(&page);
 }

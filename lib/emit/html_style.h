@@ -38,18 +38,20 @@
 "white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.45 ui-monospace,SFMono-Regular,Consolas,\"DejaVu Sans Mono\",monospace}\n" \
 "pre.sh code:before{content:\"$ \";color:var(--dim)}\n" \
 "svg{display:block}svg .bg{fill:var(--soft)}\n" \
-".course{width:100%;height:150px}\n" \
+".course{width:100%;height:150px}.plot{position:relative;padding-left:64px}.y{position:absolute;left:0;top:-.6em;width:58px;height:calc(150px + 1.2em);" \
+"display:flex;flex-direction:column;justify-content:space-between;text-align:right;font-size:12px;line-height:1.2em;color:var(--dim)}" \
+".course{border-left:1px solid var(--dim);border-bottom:1px solid var(--dim)}.lane svg{margin-left:64px}\n" \
 ".x{display:flex;justify-content:space-between;font-size:12px;color:var(--dim);margin:2px 0 8px}\n" \
 ".legend{list-style:none;padding:0;margin:4px 0 14px;display:flex;flex-wrap:wrap;gap:4px 18px;font-size:13px}" \
 ".legend li{display:flex;align-items:center;gap:6px}.legend svg{width:12px;height:12px}.legend b{font-weight:600}\n" \
-".lane{font-size:13px;margin:7px 0 0}.lane span{color:var(--dim)}.lane svg{width:100%;height:13px;margin-top:2px}\n" \
+".lane{font-size:13px;margin:7px 0 0}.lane span{color:var(--dim)}.lane svg{width:calc(100% - 64px);height:13px;margin-top:2px}\n" \
 ".lane .v3{fill:var(--red);fill-opacity:.35}.lane .v2{fill:var(--amber);fill-opacity:.4}.lane .v1{fill:var(--blue);fill-opacity:.35}" \
 ".lane .e{fill:var(--ink)}.lane .gap{fill:var(--ink);fill-opacity:.55}\n" \
 ".p-preempted{fill:#d1495b}.p-runqueue{fill:#edae49}.p-wakeup{fill:#8d6cab}.p-wait_unknown{fill:#8a94a3}.p-throttled{fill:#00798c}" \
 ".p-stolen{fill:#6b4226}.p-disk{fill:#3d7dd8}.p-lock{fill:#2e933c}.p-fault{fill:#c86fc9}\n" \
 ".f{display:grid;grid-template-columns:110px 1fr;gap:0 12px;margin:3px 0}.f .k{color:var(--dim);font-size:13px;padding-top:1px}" \
 ".f span{min-width:0}\n" \
-".fix{margin-left:0}\n" \
+"section[id^=cause] .f~pre,section[id^=cause] .f~p.i{margin-left:122px}\n" \
 ".g{display:grid;grid-template-columns:150px 130px minmax(0,1fr) minmax(0,240px);gap:0 14px;align-items:center;margin:3px 0;font-size:14px}" \
 ".g.h{grid-template-columns:150px 130px minmax(0,1fr)}.g.w{grid-template-columns:294px minmax(0,420px) 1fr}.g .k{color:var(--dim)}.g .v{min-width:0}\n" \
 ".b{width:100%;height:10px}.b rect{fill:#8a94a3}.b .bg{fill:var(--soft)}" \
@@ -73,7 +75,7 @@
 "footer{color:var(--dim);font-size:12px;padding-bottom:30px}\n" \
 "@media(max-width:640px){main,header,footer{padding:0 12px}header{padding-top:12px}h1{font-size:18px}" \
 "section,.verdict{padding:12px 13px}.key{grid-template-columns:1fr;gap:8px}" \
-".f{grid-template-columns:1fr;margin:6px 0}.f .k{font-size:12px}" \
+".f~pre,.f~p.i{margin-left:0!important}.y{height:calc(110px + 1.2em)}.plot{padding-left:52px}.y{width:46px}.lane svg{margin-left:52px;width:calc(100% - 52px)}.f{grid-template-columns:1fr;margin:6px 0}.f .k{font-size:12px}" \
 ".g,.g.h,.g.w{grid-template-columns:110px 1fr;gap:0 10px}.g .v,.g .c{grid-column:1/-1;max-width:none}.g .v{margin-bottom:4px}.g.w .k,.g.w svg{grid-column:1/-1}" \
 ".st{grid-template-columns:auto minmax(0,1fr) auto;margin:10px 0}.st>span:last-child{grid-column:1/-1}" \
 ".blame{grid-template-columns:auto minmax(0,1fr) auto;gap:3px 8px;align-items:start;margin:9px 0}.blame .n{grid-column:3;grid-row:1}.blame svg{grid-column:1/-1;grid-row:2}" \
@@ -90,7 +92,7 @@
 ".verdict{border:1px solid var(--line);border-left-width:6px;padding:8px 12px}" \
 "h2,h3,h4{break-after:avoid}tr,.f,.g,.st,.lane,pre,.blame,.key{break-inside:avoid}thead{display:table-header-group}" \
 ".t{overflow:visible}table{font-size:8pt}th{font-size:7.5pt}td,th{padding-right:6px}.badge{border:1px solid #000;color:#000;background:none!important}" \
-"a{color:inherit}.course{height:36mm}svg{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n"
+"a{color:inherit}.course{height:36mm}.y{height:calc(36mm + 1.2em)}svg{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n"
 /* clang-format on */
 
 #endif

@@ -290,7 +290,7 @@ bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct
 		table_fold(out, t, 2, st->color, st->columns);
 	}
 	if (left)
-		cell_more(out, left);
+		cell_more(out, left, st->columns);
 	table_free(t);
 	return any > 0;
 }
@@ -349,6 +349,6 @@ bool ops_error_lines(struct buf *out, const struct ops_summary *s, const struct 
 		buf_putc(out, '\n');
 	}
 	if (s->errors.n > shown)
-		cell_more(out, s->errors.n - shown);
+		cell_more(out, s->errors.n - shown, st->columns);
 	return true;
 }

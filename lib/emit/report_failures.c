@@ -169,8 +169,8 @@ void report_failures_text(struct buf *out, const struct report *r, bool color)
 		shown++;
 	}
 	if (rows > shown)
-		buf_printf(out, "    and %zu more kinds of error (--json has them all)\n",
-			   rows - shown);
+		buf_printf(out, "    and %zu more kinds of error%s\n", rows - shown,
+			   report_hint(r, " (--json has them all)"));
 }
 
 static struct json row_json(const struct report *r, const struct failure *f)

@@ -163,9 +163,9 @@ void report_oncpu_text(struct buf *out, const struct report *r, bool color)
 		}
 	}
 	if (more)
-		buf_printf(out, "    %s%zu %sthread%s: %s sample%s in all (--json has them)\n",
-			   shown ? "and " : "", more, shown ? "more " : "", more == 1 ? "" : "s",
-			   human_count(samples).s, samples == 1 ? "" : "s");
+		buf_printf(out, "    %s%zu %sthread%s: %s sample%s in all%s\n", shown ? "and " : "",
+			   more, shown ? "more " : "", more == 1 ? "" : "s", human_count(samples).s,
+			   samples == 1 ? "" : "s", report_hint(r, " (--json has them)"));
 }
 
 void report_oncpu_sentence(struct buf *out, const struct report *r)

@@ -15,6 +15,11 @@ void report_style(struct buf *out, bool color, const char *code)
 		buf_printf(out, "\033[%sm", code);
 }
 
+const char *report_hint(const struct report *r, const char *text)
+{
+	return r->columns == MARKS_COLUMNS ? "" : text;
+}
+
 const char *report_ns(char *out, size_t size, double ns)
 {
 	return duration_text(out, size, ns > 0 ? (uint64_t)ns : 0);

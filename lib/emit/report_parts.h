@@ -15,6 +15,9 @@
 /* Switches to an SGR code ("1", "1;31", "0" back); nothing without color. */
 void report_style(struct buf *out, bool color, const char *code);
 
+/* The text, which names an option of a program; nothing where the report is no terminal's. */
+const char *report_hint(const struct report *r, const char *text);
+
 /* duration_text of a JSON number. */
 const char *report_ns(char *out, size_t size, double ns);
 

@@ -125,7 +125,7 @@ void report_path_text(struct buf *out, const struct report *r, bool color)
 	for (unsigned i = 0; i < n; i++)
 		put_track(out, r, &shown[i], color);
 	if (more)
-		buf_printf(out, "\n%u more thread%s steps, too (--json has them)\n", more,
-			   more == 1 ? " has" : "s have");
+		buf_printf(out, "\n%u more thread%s steps, too%s\n", more,
+			   more == 1 ? " has" : "s have", report_hint(r, " (--json has them)"));
 	path_lines_stepless(out, r, color);
 }

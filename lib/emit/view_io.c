@@ -94,7 +94,7 @@ static void files(struct buf *out, const struct world *w, const struct view *v,
 	if (t)
 		table_fold(out, t, 2, st->color, st->columns);
 	if (st->top && v->files.n > FILES_SHOWN)
-		cell_more(out, v->files.n - FILES_SHOWN);
+		cell_more(out, v->files.n - FILES_SHOWN, st->columns);
 	buf_free(&text);
 	table_free(t);
 }
@@ -177,7 +177,7 @@ static void sockets(struct buf *out, const struct world *w, const struct view *v
 	if (t)
 		table_fold(out, t, 2, st->color, st->columns);
 	if (st->top && v->sockets.n > SOCKETS_SHOWN)
-		cell_more(out, v->sockets.n - SOCKETS_SHOWN);
+		cell_more(out, v->sockets.n - SOCKETS_SHOWN, st->columns);
 	buf_free(&text);
 	table_free(t);
 }

@@ -118,7 +118,7 @@ bool view_memory_text(struct buf *out, const struct world *w, const struct ops_s
 		table_free(t);
 	}
 	if (left)
-		cell_more_of(out, left, "process", "es");
+		cell_more_of(out, left, "process", "es", st->columns);
 	return shown > 0;
 }
 
@@ -148,7 +148,7 @@ bool view_graphs_text(struct buf *out, const struct world *w, const struct ops_s
 	}
 	put(out, t, st);
 	if (st->top && v->graphs.n > GRAPHS_SHOWN)
-		cell_more(out, v->graphs.n - GRAPHS_SHOWN);
+		cell_more(out, v->graphs.n - GRAPHS_SHOWN, st->columns);
 	return true;
 }
 
@@ -185,6 +185,6 @@ bool view_comms_text(struct buf *out, const struct world *w, const struct ops_su
 	}
 	put(out, t, st);
 	if (st->top && v->comms.n > COMMS_SHOWN)
-		cell_more(out, v->comms.n - COMMS_SHOWN);
+		cell_more(out, v->comms.n - COMMS_SHOWN, st->columns);
 	return true;
 }

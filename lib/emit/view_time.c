@@ -124,7 +124,7 @@ bool view_time_text(struct buf *out, const struct world *w, const struct ops_sum
 		process(out, w, &v->times.v[i], self_text(s), view_in_windows(s, TIERS_ALL), st);
 	}
 	if (left)
-		cell_more_of(out, left, "process", "es");
+		cell_more_of(out, left, "process", "es", st->columns);
 	return shown > 0;
 }
 
@@ -208,8 +208,12 @@ static void shape(struct buf *out, const struct ops_row *r, unsigned from, unsig
 
 	for (unsigned k = from; k <= to; k++)
 		v[k - from] = (double)r->powers[k];
-	buf_printf(out, "  %-24s %8s ", r->op->name, human_ns(power_low(from)).s);
+	buf_printf(out, "  %-24s ", r->op->name);
+	if (st->form != PLOT_MARKS)
+		buf_printf(out, "%8s ", human_ns(power_low(from)).s);
 	plot_spark(out, v, to - from + 1, (double)most, st->form);
+	if (st->form == PLOT_MARKS)
+		buf_printf(out, " %s to", human_ns(power_low(from)).s);
 	buf_printf(out, " %s\n", human_ns(to < 64 ? 1ull << to : UINT64_MAX).s);
 }
 
@@ -248,7 +252,7 @@ bool view_latency_text(struct buf *out, const struct ops_summary *s, const struc
 			shape(out, v[i], from, to, most, st);
 	}
 	if (n > shown)
-		cell_more(out, n - shown);
+		cell_more(out, n - shown, st->columns);
 	free(v);
 	return shown > 0;
 }

@@ -42,7 +42,7 @@ def examples(page):
     text = manual.printed(found[1]) if found else ""
     shown = re.findall(r"^\.Dl (?:[$#] )?(.*)$", text, re.M)
     for block in re.findall(r"^\.Bd -literal[^\n]*\n(.*?)^\.Ed$", text, re.S | re.M):
-        shown += [c for c in lines_of(block) if not c.startswith("{")]
+        shown += lines_of(block) if not block.startswith("{") else []  # of JSON
     return shown
 
 

@@ -10,6 +10,7 @@ import html
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -211,6 +212,9 @@ tap.none((r["op"] for r in stat["ops"] if f'>{r["op"]}</td><td class="n" data-h=
 tap.ok(f'{stat["coverage"]["events"]:,} events, {stat["coverage"]["lost"]:,} lost' in page, "html: what is covered")
 tap.none((x for x in ("<script", "http://", "https://", "url(", "@import", "<img", "<link", " onload", "javascript:") if x in page.lower()),
          "html: nothing from elsewhere, nothing that runs")
+shown = re.sub(r"(?s)<style>.*?</style>|<pre.*?</pre>|<[^>]*>", "\n", page)
+tap.same(re.findall(r"--[a-z]\S*|\d us\b", shown), [], "html: no option of a program, and the letter µ where it is meant")
+tap.ok(re.search(r"<div class=\"y\".*?<span>0</span></div>.*?<div class=\"x\".*?<span>0 s</span>", page, re.S), "html: both axes say where they start")
 tap.same(run("-f", "html", data=data)[1].decode(), page, "html: from a pipe the same bytes")
 tap.same(run("-o", path("x.html"), run_ige)[0], 0, "html: by its ending")
 with open(path("x.html")) as f:

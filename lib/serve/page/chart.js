@@ -113,6 +113,10 @@ export function chart(series, o) {
 		const cross = s("line", { class: "cross", y1: TOP, y2: height - BOTTOM, visibility: "hidden" });
 		const dots = stacked ? [] : series.map((x) => s("circle", { class: "dot", r: 4, of: x.of, visibility: "hidden" }));
 		const marks = o.log ? decades(low, top).filter((v) => v >= low && v <= top) : o.bytes ? binary(top, 4) : ticks(top, 4);
+
+		// Where the axis starts is written, too.
+		if (o.log && !(marks[0] < low * 1.25))
+			marks.unshift(low);
 		const grid = marks.map((v) => [
 			s("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: Y(v), y2: Y(v) }),
 			s("text", { x: LEFT - 6, y: Y(v) + 4, "text-anchor": "end" }, o.show(v))]);
@@ -201,10 +205,14 @@ export function bars(rows, most) {
 }
 
 const PATTERN = { preempted: "hatch", runqueue: "dots", throttled: "hatch", disk: "dots", lock: "hatch", wakeup: "dots" };
-const KNOWN = ["self", "device", "preempted", "runqueue", "wakeup", "wait_unknown", "throttled", "stolen", "disk", "lock", "fault", "idle", "unknown"];
+const KNOWN = ["self", "call", "device", "preempted", "runqueue", "wakeup", "wait_unknown", "throttled", "stolen", "disk", "lock", "fault", "idle", "unknown"];
 
-export const partColour = (name) => `p-${KNOWN.includes(name) ? name : "other"}`;
-export const partPattern = (name) => PATTERN[name] || "";
+// Classes of the critical path, which a step is divided into, look like the states of threads that they are of.
+const CLASSES = { "own code": "self", "in call": "call", "memory reclaim": "fault", "memory compaction": "fault", "page fault": "fault", "stolen by the hypervisor": "stolen", "wake-up latency": "wakeup", "CPU taken": "preempted", "runnable, occupant unknown": "runqueue", sleep: "idle", unexplained: "unknown", unknown: "unknown" };
+const state = (name) => CLASSES[name] || name;
+
+export const partColour = (name) => `p-${KNOWN.includes(state(name)) ? state(name) : "other"}`;
+export const partPattern = (name) => PATTERN[state(name)] || "";
 
 // Time divided into states: {name: ns}; words: what they are called.
 export function parts(of, words, tall) {
@@ -219,4 +227,4 @@ export function parts(of, words, tall) {
 }
 
 // Its own first, then the device, what was taken from it, last what is not known.
-export const rank = (k) => (k === "self" ? 0 : k === "device" ? 1 : k === "idle" || k === "sleep" ? 8 : k === "unknown" ? 9 : 2);
+export const rank = (k) => (state(k) === "self" ? 0 : k === "device" ? 1 : k === "idle" || k === "sleep" ? 8 : k === "unknown" ? 9 : 2);

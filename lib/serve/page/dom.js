@@ -3,6 +3,10 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
+// Texts of the programs have "us", for terminals that lack the letter; what is typed stays as it is.
+const VERBATIM = new Set(["PRE", "TEXTAREA", "OPTION", "SCRIPT"]);
+const micro = (text) => text.replace(/(\d) us\b/g, "$1 µs");
+
 function fill(el, props, kids) {
 	for (const [key, value] of Object.entries(props || {})) {
 		if (value === undefined || value === null || value === false)
@@ -17,7 +21,7 @@ function fill(el, props, kids) {
 		else
 			el.setAttribute(key, value === true ? "" : value);
 	}
-	el.append(...kids.flat(Infinity).filter((k) => k !== null && k !== undefined && k !== false));
+	el.append(...kids.flat(Infinity).filter((k) => k !== null && k !== undefined && k !== false).map((k) => (typeof k === "string" && !VERBATIM.has(el.tagName) ? micro(k) : k)));
 	return el;
 }
 
