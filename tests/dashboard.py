@@ -12,7 +12,7 @@ import tap
 
 PROGRAM = os.path.join(tap.BIN, "ingero-dashboard")
 PATIENCE = 120
-ENV = {k: v for k, v in os.environ.items() if not k.startswith("INGERO_")}
+ENV = dict(os.environ)
 ANY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 ANY.check_hostname, ANY.verify_mode = False, ssl.CERT_NONE
 

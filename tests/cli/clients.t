@@ -21,7 +21,7 @@ import tap  # noqa: E402
 PATIENCE = 120
 ANSWER = ("log-compactor", "read_loss (train.cpp:80)", "ms", "taskset")
 TOKEN = "TOKEN"
-ENV = {k: v for k, v in os.environ.items() if not k.startswith("INGERO_")}
+ENV = dict(os.environ)
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 ASKED = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "get_causal_chains", "arguments": {}}}
 

@@ -21,7 +21,7 @@ import tap  # noqa: E402
 
 MCP, DEMO = (os.path.join(tap.BIN, "ingero-" + n) for n in ("mcp", "demo"))
 TMP = tempfile.TemporaryDirectory(prefix="ingero-test.")
-ENV = {k: v for k, v in os.environ.items() if not k.startswith("INGERO_")} | {"XDG_CACHE_HOME": os.path.join(TMP.name, "cache"), "TMPDIR": TMP.name}
+ENV = dict(os.environ) | {"XDG_CACHE_HOME": os.path.join(TMP.name, "cache"), "TMPDIR": TMP.name}
 PATIENCE = 120
 run = os.path.join(TMP.name, "run.ige")
 subprocess.run([DEMO, "incident", "-q", "--duration", "2s", "-o", run], check=True, env=ENV)

@@ -27,7 +27,7 @@ HTTPD = os.path.join(tap.BUILD, "tests", "serve", "httpd")
 if not os.path.exists(HTTPD):
     tap.skip_all("optional: built without libmicrohttpd")
 TMP = tempfile.TemporaryDirectory(prefix="ingero-test.")
-ENV = {k: v for k, v in os.environ.items() if not k.startswith("INGERO_")}
+ENV = dict(os.environ)
 PATIENCE = 120
 
 

@@ -31,7 +31,7 @@ def program(name):
 
 
 def environment(**more):
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("SUDO_", "INGERO_", "OTEL_"))}
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("SUDO_", "INGERO_", "OTEL_"))} | {"INGERO_CONFIG": ""}
     env.update({"TMPDIR": path("tmp"), "INGERO_CONFIG": ""}, **more)
     return env
 

@@ -130,7 +130,7 @@ if os.geteuid() == 0:
     p = rec.run("-o", own + "/link.ige", "--", "true", SUDO_UID=NOBODY, SUDO_GID=NOBODY)
     tap.ok(p.returncode == 125 and not os.path.exists("/etc/ingero-must-not-be"), "a link planted by the user leads nowhere", p.stderr)
     p = rec.run("-o", own + "/env.ige", "--", "env", SUDO_UID=NOBODY, SUDO_GID=NOBODY, SUDO_USER="x", SUDO_COMMAND="y", INGERO_TOKEN="t", INGERO_MCP_BEARER_TOKEN="t")
-    tap.none([line for line in p.stdout.splitlines() if line.startswith(("SUDO_", "INGERO_"))], "the command gets neither sudo's variables nor tokens")
+    tap.none([line for line in p.stdout.splitlines() if line.startswith(("SUDO_", "INGERO_TOKEN", "INGERO_MCP_BEARER_TOKEN"))], "the command gets neither sudo's variables nor tokens")
     theirs = rec.path("theirs.ige")
     with open(theirs, "w", encoding="ascii") as f:
         f.write("precious")

@@ -29,6 +29,7 @@ def path(name):
 
 def environment(**settings):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("DOUBLE_", "SUDO_", "INGERO_"))}
+    env["INGERO_CONFIG"] = ""  # nobody's own options
     env.update({k: str(v) for k, v in settings.items()})
     env["LD_LIBRARY_PATH"] = DOUBLE
     return env

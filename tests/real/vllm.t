@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -55,7 +56,9 @@ tap.same(archive.out, "tokens" + f" {TOKENS}" * 8 + "\n", "generating: as many t
 check_engine("generating", archive)
 
 counts, ige = real.new_run("serving")
-port = 20000 + os.getpid() % 10000
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    port = free.getsockname()[1]
 serve = [real.PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--model", model, "--served-model-name", "m", "--load-format", "dummy",
          "--dtype", "bfloat16", "--max-model-len", "512", "--num-gpu-blocks-override", "256", "--enforce-eager",
          "--gpu-memory-utilization", "0.3", "--host", "127.0.0.1", "--port", str(port)]

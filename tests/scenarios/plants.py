@@ -71,7 +71,7 @@ class Run:
         self.group_name = f"ingero-score-{os.getpid()}"
 
     def environment(self):
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("DOUBLE_", "SUDO_", "INGERO_"))}
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("DOUBLE_", "SUDO_", "INGERO_"))} | {"INGERO_CONFIG": ""}
         env.update(LD_LIBRARY_PATH=DOUBLE, PYTHONDONTWRITEBYTECODE="1", DOUBLE_LOG=self.log, **{k: str(v) for k, v in self.env.items()})
         return env
 
