@@ -276,7 +276,7 @@ static void symptom_line(struct buf *out, const struct report *r, const struct f
 	}
 	buf_printf(out, "; p50 %s over ", report_ns(a, sizeof(a), (double)s->p50_ns));
 	buf_puts(out, human_count(s->n).s);
-	buf_puts(out, report_has_paused(r) ? " recorded calls\n" : " calls\n");
+	buf_puts(out, report_has_paused(r) ? " recorded calls alike\n" : " calls alike\n");
 }
 
 void report_chain(struct buf *out, const struct report *r, const struct finding *c, unsigned at,

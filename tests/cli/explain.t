@@ -102,6 +102,8 @@ for scenario in ("incident", "contended", "throttled", "lock", "disk"):
     who = "its cgroup's CPU quota" if scenario == "throttled" else planted[0]["culprit"]
     tap.ok(lead and who in lead[1].split(";")[0], f"{scenario}: the first line names it first, before work that takes longer", out.splitlines()[0])
     tap.ok(chain["summary"] in out, f"{scenario}: the cause is told", out)
+    shown = re.search(r"(?m)^    Symptom .* over (.*)$", out)
+    tap.ok(not shown or re.fullmatch(r"[\d,]+ calls alike", shown[1]), f"{scenario}: what its quantiles are of", shown and shown[1])
     for r in chain["recommendations"]:
         tap.ok("$ " + r["command"] in out, f"{scenario}: the text has the command to type", r["command"])
 
