@@ -327,13 +327,15 @@ enum reader { READER_SHOW, READER_METRICS, READER_EVENTS, READERS };
 /* A reader of the analyzed stream, beside others through a pipe of its own. */
 struct readers {
 	pid_t pids[READERS], copies; /* -1: not started */
+	int say; /* where others than the table's say what they have to; -1: as here */
 	int table[2]; /* below single events the table stands once, at the end: what shows it writes here */
 };
 
 static int start_reader(struct readers *rs, enum reader which, char *const *argv, int in,
 			struct err *e)
 {
-	struct cli_sibling_fds fds = { in, which == READER_SHOW ? rs->table[1] : -1, -1, true };
+	bool show = which == READER_SHOW;
+	struct cli_sibling_fds fds = { in, show ? rs->table[1] : -1, show ? -1 : rs->say, true };
 
 	rs->pids[which] = cli_sibling_start(argv, &fds, e);
 	return rs->pids[which] < 0 ? e->code : 0;
@@ -398,7 +400,9 @@ static int wait_readers(struct readers *rs)
 static int run_row(struct row *r, struct err *e)
 {
 	int recorded[2] = { -1, -1 }, analyzed[2] = { -1, -1 }, said[2] = { -1, -1 };
-	struct readers readers = { .pids = { -1, -1, -1 }, .copies = -1, .table = { -1, -1 } };
+	struct readers readers = {
+		.pids = { -1, -1, -1 }, .copies = -1, .say = -1, .table = { -1, -1 }
+	};
 	int status[3] = { 0 };
 	pid_t correlate = -1;
 	int rc = cli_sibling_pipe(recorded, e);
@@ -422,6 +426,7 @@ static int run_row(struct row *r, struct err *e)
 		correlate = cli_sibling_start(r->correlate.v, &first, e);
 		if (said[0] >= 0)
 			fcntl(said[0], F_SETFD, 0); /* stays open in who draws, and only there */
+		readers.say = said[1];
 		rc = correlate < 0 ? e->code : start_readers(&readers, r, analyzed[0], e);
 	}
 	close_both(analyzed);
