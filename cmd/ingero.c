@@ -10,9 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
@@ -278,29 +276,6 @@ static void pass_all(int fd, int to)
 			break;
 }
 
-/* A terminal for a program that is started: it writes as to ours, and what it writes comes out at said[0]. */
-static int terminal_between(int said[2], struct err *e)
-{
-	struct winsize size;
-	struct termios modes;
-
-	said[0] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (said[0] < 0 || grantpt(said[0]) || unlockpt(said[0]))
-		return err_sys(e, "cannot make a terminal");
-	said[1] = open(ptsname(said[0]), O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (said[1] < 0)
-		return err_sys(e, "cannot make a terminal");
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-		ioctl(said[1], TIOCSWINSZ, &size);
-	/* The true terminal makes lines of newlines, when it gets there. */
-	if (tcgetattr(said[1], &modes) == 0) {
-		modes.c_oflag &= ~(tcflag_t)OPOST;
-		modes.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG);
-		tcsetattr(said[1], TCSANOW, &modes);
-	}
-	return 0;
-}
-
 /* Where a page is drawn, what the others say goes through who draws it, and so does what a program says that is started. */
 static int let_show_say(struct row *r, int said[2], struct err *e)
 {
@@ -309,7 +284,7 @@ static int let_show_say(struct row *r, int said[2], struct err *e)
 
 	if (r->events.n || !isatty(STDERR_FILENO) || !cli_screen_possible())
 		return 0;
-	rc = r->command ? terminal_between(said, e) : cli_sibling_pipe(said, e);
+	rc = r->command ? cli_sibling_terminal(said, e) : cli_sibling_pipe(said, e);
 	if (rc)
 		return rc;
 	snprintf(number, sizeof(number), "%d", said[0]);

@@ -254,9 +254,9 @@ static void put_rows(struct buf *out, const struct table *t, const size_t *width
 		if (room) {
 			spaces(out, column ? 2 : indent);
 			if (t->right[column]) {
-				behind = i < t->ncols ? 0
-						      : widths[t->ncols + column] -
-								fraction_width(t, i);
+				behind = i < t->ncols
+						 ? 0
+						 : widths[t->ncols + column] - fraction_width(t, i);
 				spaces(out, pad - behind);
 			}
 			put_cell(out, t->text.p + c->at, c, room, column == 0, color);

@@ -11,7 +11,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "lib/cli/message.h"
@@ -111,4 +113,26 @@ int cli_sibling_wait(pid_t pid)
 int cli_sibling_pipe(int fds[2], struct err *e)
 {
 	return pipe2(fds, O_CLOEXEC) ? err_sys(e, "cannot make a pipe") : 0;
+}
+
+int cli_sibling_terminal(int fds[2], struct err *e)
+{
+	struct winsize size;
+	struct termios modes;
+
+	fds[0] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (fds[0] < 0 || grantpt(fds[0]) || unlockpt(fds[0]))
+		return err_sys(e, "cannot make a terminal");
+	fds[1] = open(ptsname(fds[0]), O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (fds[1] < 0)
+		return err_sys(e, "cannot make a terminal");
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+		ioctl(fds[1], TIOCSWINSZ, &size);
+	/* The true terminal makes lines of newlines, when it gets there. */
+	if (tcgetattr(fds[1], &modes) == 0) {
+		modes.c_oflag &= ~(tcflag_t)OPOST;
+		modes.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG);
+		tcsetattr(fds[1], TCSANOW, &modes);
+	}
+	return 0;
 }

@@ -33,4 +33,8 @@ int cli_sibling_wait(pid_t pid);
 /* Both ends close-on-exec. */
 int cli_sibling_pipe(int fds[2], struct err *e);
 
+/* The same for a program that shall find a terminal, of the size that standard output has: what is written to fds[1] comes out
+ * at fds[0] as it was written. */
+int cli_sibling_terminal(int fds[2], struct err *e);
+
 #endif

@@ -7,22 +7,18 @@
 import os
 import re
 import select
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, "tests")
 import tap  # noqa: E402
+import terminal  # noqa: E402
+from terminal import PLAIN, found_of  # noqa: E402
 
 STAT, DEMO, CORRELATE = (os.path.join(tap.BIN, "ingero-" + p) for p in ("stat", "demo", "correlate"))
-PLAIN = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "LANG", "TMUX"))}
-PATIENCE = 60  # seconds that a busy machine may take for a page
-if not shutil.which("tmux"):
-    tap.skip_all("no tmux here (make deps-check installs it)")
-sys.stdout.reconfigure(line_buffering=True)
+terminal.need()
 tmp = tempfile.TemporaryDirectory(prefix="ingero-test.")
 
 
@@ -41,91 +37,37 @@ def analyzed(scenario, *options):
     return data, set(re.findall(r"^found: (\w+ .*)$", summary, re.M))
 
 
-class Terminal:
-    """A shell in a terminal of that size. What runs there reads the pipe that the test writes."""
-    count = 0
+def is_page(s):
+    return bool(s) and s[0].startswith("gpu-host-") and "q quit" in s[-1]
 
-    def __init__(self, columns, rows, term="screen-256color", notices=False):
-        Terminal.count += 1
-        self.socket, self.sent, self.notices = path(f"tmux.{Terminal.count}"), 0, None
-        self.fifo = path(f"input.{Terminal.count}")
+
+class Terminal(terminal.Terminal):
+    """ingero-stat runs in it, and reads a pipe that the test writes."""
+
+    def __init__(self, columns, rows, **how):
+        self.sent = 0
+        super().__init__(tmp.name, columns, rows, **how)
+        self.fifo = f"{self.name}.pipe"
         os.mkfifo(self.fifo)
-        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), "env", f"TERM={term}", "LC_ALL=C.UTF-8", "PS1=$ ",
-                  "bash", "--norc", "--noprofile")
-        self.until(lambda s: s[0].startswith("$"), "a shell")
 
-    def tmux(self, *words):
-        return subprocess.run(["tmux", "-S", self.socket, *words], env=PLAIN, capture_output=True, text=True).stdout
+    def stat(self, *options):
+        self.run(f"{STAT} --interval 20ms {' '.join(options)} < {self.fifo}")
+        self.pipe = open(self.fifo, "wb")
 
-    def keys(self, *keys):
-        self.tmux("send-keys", *keys)
-
-    def type(self, line):
-        self.tmux("send-keys", "-l", line)
-        self.keys("Enter")
-
-    def screen(self):
-        return self.tmux("capture-pane", "-p").split("\n")[:-1]
-
-    def until(self, want, what, feed=b""):
-        """The screen once it is as wanted, the input given bit by bit meanwhile."""
-        begun = time.monotonic()
-        while True:
-            s = self.screen()
-            if want(s):
-                return s
-            if time.monotonic() - begun > PATIENCE:
-                tap.ok(False, f"{what} within {PATIENCE} s", "\n".join(s))
-                return s
-            self.feed(feed)
+    def until(self, want, what, data=b""):
+        """The input is given bit by bit meanwhile."""
+        return super().until(want, what, lambda: self.feed(data))
 
     def feed(self, data):
         if self.sent < len(data):
             self.pipe.write(data[self.sent:self.sent + 8192])
             self.pipe.flush()
             self.sent += 8192
-        select.select([], [], [], 0.02)
-
-    def run(self, *options):
-        self.type(f"{STAT} --interval 20ms {' '.join(options)} < {self.fifo}; echo status $?; stty -a > {self.fifo}.stty")
-        self.pipe = open(self.fifo, "wb")
+            select.select([], [], [], 0.02)
 
     def rest(self, data):
         self.pipe.write(data[self.sent:])
         self.pipe.close()
-
-    def child(self):
-        """The process that the shell runs."""
-        shell = self.tmux("display-message", "-p", "#{pane_pid}").strip()
-        return int(open(f"/proc/{shell}/task/{shell}/children").read().split()[0])
-
-    def modes(self):
-        """Of the terminal, after all."""
-        begun = time.monotonic()
-        while not os.path.exists(f"{self.fifo}.stty"):
-            # An interrupt ends the whole line that the shell was given.
-            if self.screen()[-1:] and [line for line in self.screen() if line][-1:] == ["$"]:
-                self.type(f"stty -a > {self.fifo}.stty")
-            select.select([], [], [], 0.02)
-            if time.monotonic() - begun > PATIENCE:
-                tap.ok(False, f"its end within {PATIENCE} s", "\n".join(self.screen()))
-                return []
-        self.until(lambda s: any(line.startswith("$") for line in s[1:]), "the shell again")
-        return open(f"{self.fifo}.stty").read().split()
-
-    def end(self):
-        self.tmux("kill-server")
-
-
-def is_page(s):
-    return bool(s) and s[0].startswith("gpu-host-") and "q quit" in s[-1]
-
-
-def found_of(s):
-    """The first finding of a page, as one line."""
-    text = " ".join(line.strip() for line in s)
-    m = re.search(r"found: (\w+ .*?)(?: found: | coverage: )", text)
-    return re.sub(r"\s+", " ", m.group(1)) if m else None
 
 
 one, one_found = analyzed("incident")
@@ -137,7 +79,7 @@ for columns, rows in ((80, 24), (100, 30), (120, 40), (200, 60)):
     for what, data, processes, known in (("one process", one, 1, one_found), ("eight processes", eight, 8, eight_found)):
         name = f"{columns}x{rows}, {what}"
         t = Terminal(columns, rows)
-        t.run()
+        t.stat()
         s = t.until(lambda s: is_page(s) and found_of(s) in known and f"Processes ({processes})" in "\n".join(s), f"{name}: a page with its finding whole", data)
         text = "\n".join(s)
         tap.same(len(s), rows, f"{name}: as many lines as the terminal has")
@@ -161,7 +103,7 @@ for columns, rows in ((80, 24), (100, 30), (120, 40), (200, 60)):
 # ---- keys
 
 t = Terminal(80, 24)
-t.run()
+t.stat()
 t.until(lambda s: is_page(s) and found_of(s), "a page", one)
 for key, shows, keys in (("?", r"^Keys$", "Esc back"), ("r", r"^Runtime API$", "Esc back"), ("h", r"^Host$", "Esc back"), ("Escape", r"^Runtime API \(", "? help"),
                          ("Down", r"^process ", "Esc back"), ("End", r"ms|us", "Esc back"), ("Home", r"^process ", "Esc back"), ("a", r"^Runtime API \(", "? help"),
@@ -184,7 +126,7 @@ s = t.until(lambda s: not any("q quit" in line for line in s), "the page left")
 tap.ok(not is_page(s), "q leaves the page", "\n".join(s))
 t.rest(one)
 tap.ok({"icanon", "echo"} <= set(t.modes()), "and the terminal is as it was")
-text = "\n".join(t.tmux("capture-pane", "-p", "-S", "-200").split("\n"))
+text = t.all()
 tap.ok("Runtime API" in text and "coverage: " in text and "status 0" in text, "the whole stands there at the end of the input", text)
 t.end()
 
@@ -193,7 +135,7 @@ t.end()
 for name, send in (("Ctrl-C twice", lambda t, pid: (os.kill(pid, signal.SIGINT), t.until(lambda s: is_page(s), "the page, still"), os.kill(pid, signal.SIGINT))),
                    ("SIGTERM", lambda t, pid: os.kill(pid, signal.SIGTERM)), ("SIGQUIT", lambda t, pid: os.kill(pid, signal.SIGQUIT))):
     t = Terminal(80, 24)
-    t.run()
+    t.stat()
     t.until(is_page, "a page", one)
     send(t, t.child())
     modes = t.modes()
@@ -203,7 +145,7 @@ for name, send in (("Ctrl-C twice", lambda t, pid: (os.kill(pid, signal.SIGINT),
     t.end()
 
 t = Terminal(80, 24)
-t.run()
+t.stat()
 t.until(is_page, "a page", one)
 t.keys("C-z")
 s = t.until(lambda s: any("Stopped" in line for line in s), "stopped")
@@ -220,7 +162,7 @@ t.end()
 t = Terminal(80, 24)
 os.mkfifo(path("notices"))
 t.type(f"exec 9<> {path('notices')}")
-t.run("--notices", "9")
+t.stat("--notices", "9")
 t.until(is_page, "a page", one)
 t.keys("C-l")
 with open(path("notices"), "w") as f:
@@ -232,14 +174,14 @@ s = t.until(lambda s: "recorder: 7 events were lost" in s, "messages alone", one
 tap.ok("recorder: 7 events were lost" in s, "and all of it behind a key", "\n".join(s))
 t.rest(one)
 t.modes()
-text = t.tmux("capture-pane", "-p", "-S", "-200")
+text = t.all()
 tap.ok("recorder: 7 events were lost" in text, "and on standard error at the end", text)
 t.end()
 
 # ---- sections, and terminals that are none
 
 t = Terminal(100, 24)
-t.run("--sections", "system,rates")
+t.stat("--sections", "system,rates")
 s = t.until(lambda s: is_page(s) and "Events per second" in "\n".join(s), "the sections", one)
 tap.ok("Runtime API" not in "\n".join(s), "only the sections asked for", "\n".join(s))
 t.rest(one)
@@ -247,7 +189,7 @@ t.modes()
 t.end()
 
 t = Terminal(100, 24, term="dumb")
-t.run("--interval", "20ms")
+t.stat("--interval", "20ms")
 s = t.until(lambda s: sum(" events, " in line for line in s) >= 2, "lines", one)
 tap.ok(not any("q quit" in line for line in s), "a terminal that can do nothing gets lines", "\n".join(s))
 t.rest(one)
