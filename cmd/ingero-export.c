@@ -37,6 +37,7 @@
 #include "lib/serve/live.h"
 #include "lib/serve/page.h"
 #include "lib/serve/pushing.h"
+#include "lib/serve/found_format.h"
 #include "lib/serve/sqlite.h"
 
 static struct values {
@@ -187,7 +188,7 @@ struct export
 	struct serve_live_options live;
 	struct serve_page_options page;
 	struct cli_otel otel;
-	void *state; /* of the format */
+	struct found_format *sink;
 	struct emit em;
 	struct told told;
 	struct buf text, packed;
@@ -196,7 +197,7 @@ struct export
 	struct select sel;
 	struct select_expr *expr;
 	struct serve_fetching fetched; /* of other machines */
-	struct map findings;	       /* hashes of their ids */
+	uint64_t findings;
 	uint64_t events, bytes,
 		left_out; /* left_out: of events, those that --max-db has no room for */
 	bool piped;	  /* standard input is read */
@@ -320,9 +321,7 @@ static int flush(struct export *x, bool last, struct err *e)
 /* Whether a read of standard input would wait. */
 static bool nothing_yet(void)
 {
-	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
-
-	return poll(&in, 1, 0) == 0;
+	return poll(&(struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN }, 1, 0) == 0;
 }
 
 static int item(struct export *x, struct stream_item *it, struct select_pick *pick,
@@ -336,10 +335,17 @@ static int item(struct export *x, struct stream_item *it, struct select_pick *pi
 	else if (pick->select->resolved)
 		rc = select_cut_item(cut, pick->select, x->em.w, it, &left, e);
 	if (!rc && left)
-		rc = x->format->item(x->state, it, e);
+		rc = found_format_item(x->sink, it, e);
 	if (!rc && it->kind == STREAM_EVENTS)
 		x->events += it->n;
 	return rc;
+}
+
+/* Of a part of what was recorded nothing is found: its causes may lie in the rest. */
+static bool analyzes(const struct export *x)
+{
+	return x->format->findings && !x->sel.resolved && !values.pids.n && !values.names.n &&
+	       !values.nodes.n && !x->expr && !(x->format->flows && x->piped);
 }
 
 static struct cli_progress progress;
@@ -361,20 +367,14 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 	x->em.opt.path = x->out.path;
 	x->em.opt.stop = interrupted;
 	x->page = (struct serve_page_options){ .select = pick->select, .input = in, .top = 20 };
-	x->state = x->format->open(&x->em);
-	rc = x->state ? 0 : err_nomem(e);
-	if (!rc && x->format->begin)
-		rc = x->format->begin(x->state, e);
+	rc = found_format_open(&x->sink, x->format, &x->em, analyzes(x), e);
 	cli_progress_begin(&progress, input_position, in, isatty(x->out.fd));
 	while (!rc && (rc = s->next(s, &it, e)) > 0) {
-		if (it.kind == STREAM_RECORD && !(told_record(&x->told, x->em.w, it.record) &&
-						  chain_count_record(&x->findings, it.record))) {
-			rc = err_nomem(e);
-			break;
-		}
-		rc = item(x, &it, pick, &cut, e);
+		rc = it.kind == STREAM_RECORD && !told_record(&x->told, x->em.w, it.record)
+			     ? err_nomem(e)
+			     : item(x, &it, pick, &cut, e);
 		if (!rc && x->piped && x->format->idle && nothing_yet())
-			rc = x->format->idle(x->state, e);
+			rc = found_format_idle(x->sink, e);
 		if (!rc)
 			rc = flush(x, false, e);
 		if (!rc && cli_signal_received())
@@ -385,15 +385,16 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 		int end;
 
 		x->partial = rc || input_partial(in);
-		end = x->format->finish(x->state, e);
-
+		end = found_format_analyze(x->sink, e);
+		end = end ? end : found_format_finish(x->sink, e);
 		if (!end)
 			end = flush(x, true, e);
 		rc = end ? end : rc;
 	}
 	cli_progress_end(&progress);
-	if (x->state)
-		x->format->free(x->state);
+	if (x->sink)
+		x->findings = found_format_count(x->sink);
+	found_format_free(x->sink);
 	select_cut_free(&cut);
 	return rc;
 }
@@ -435,7 +436,7 @@ static void say_written(const struct export *x)
 
 	human_counted(&text, events, bytes_of("events"));
 	buf_puts(&text, ", ");
-	human_counted(&text, x->findings.n, bytes_of("findings"));
+	human_counted(&text, x->findings, bytes_of("findings"));
 	cli_note("Exported %s -> %s (%s, %s%s)", buf_text(&text), values.output, x->format->name,
 		 human_bytes(x->bytes).s, per_event(x, events).s);
 	buf_free(&text);
@@ -548,7 +549,6 @@ static void release(struct export *x)
 	buf_free(&x->text);
 	buf_free(&x->packed);
 	told_free(&x->told);
-	map_free(&x->findings);
 	select_expr_free(x->expr);
 	world_free(x->em.w);
 	select_free(&x->sel);

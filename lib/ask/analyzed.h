@@ -11,7 +11,7 @@
 
 struct analyzed;
 
-/* Whoever takes the items: each as it comes, then the records of the analysis. */
+/* Whoever takes the items: each as it comes, then the records of the analysis, the newest revision of each. */
 typedef int analyzed_take(void *to, const struct stream_item *item, struct err *e);
 
 /* w must outlive it. NULL: out of memory. */

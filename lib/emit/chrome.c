@@ -357,6 +357,7 @@ const struct emit_format emit_chrome = {
 	.name = "chrome",
 	.endings = "",
 	.help = "a timeline as Chrome's JSON, for older viewers",
+	.findings = true,
 	.open = open_trace,
 	.item = item,
 	.finish = finish,

@@ -55,7 +55,9 @@ struct emit_format {
 	bool compressed;  /* by itself: once is enough */
 	bool seeks;	  /* in a file it writes by itself: not a stream, not to be compressed */
 	bool whole; /* wants all items of the time asked for, and chooses what it shows by itself */
-	bool profile;			      /* has a use for emit_options.weight */
+	bool findings; /* shows what was found: of a recording that nobody analyzed, too */
+	bool flows;    /* what it makes of an item is wanted at once, where more may come */
+	bool profile;  /* has a use for emit_options.weight */
 	void *(*open)(const struct emit *em); /* NULL: out of memory */
 	int (*begin)(void *state,
 		     struct err *e); /* before the first item, once; NULL: needs none */

@@ -427,6 +427,7 @@ const struct emit_format emit_perfetto = {
 	.endings = ".pftrace .perfetto-trace",
 	.help = "a timeline for Perfetto (ui.perfetto.dev)",
 	.binary = true,
+	.findings = true,
 	.open = open_trace,
 	.item = item,
 	.finish = finish,

@@ -66,6 +66,7 @@ const struct emit_format serve_sqlite = {
 	.help = "an archive to ask SQL of",
 	.binary = true,
 	.seeks = true,
+	.findings = true,
 	.open = open_archive,
 	.begin = begin,
 	.item = item,

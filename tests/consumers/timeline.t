@@ -117,5 +117,5 @@ for sample in sorted(glob.glob("formats/samples/v1/good/*.ige")):
 small = write("small.json", output(EXPORT, "-f", "chrome", nodes[0]))
 p = subprocess.run([CHECK, "--no-browser", "chrome", small], capture_output=True, text=True, timeout=600)
 tap.ok(p.returncode == 0, "chrome: accepted", (p.stdout + p.stderr)[-3000:])
-accepted("chrome", small, len(known(nodes[0])[1]), 0)
+accepted("chrome", small, len(known(nodes[0])[1]), known(write("found.ige", output(CORRELATE, nodes[0])))[2])
 tap.done_testing()
