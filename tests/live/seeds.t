@@ -209,17 +209,18 @@ try:
     status, out, err = ends(p)
     tap.ok(status == 2 and out == "" and err.count("\n") == 1, "a wrong option: one line", f"{status}\n{out}\n{err}")
 
-    # ---- on a terminal the table is drawn over
+    # ---- on a terminal a page is renewed
     master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 60, 160, 0, 0))  # what does not fit a screen is not drawn
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 60, 160, 0, 0))
     p = subprocess.Popen([seeds.FRONT, "trace", "--record=false", "--pid", str(loops[0].pid)], stdin=slave, stdout=slave, stderr=slave,
-                         env={**rec.environment(), "TERM": "xterm", "INGERO_CONFIG": ""}, start_new_session=True)
+                         env={**rec.environment(), "TERM": "xterm", "INGERO_CONFIG": ""}, start_new_session=True,
+                         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))  # a page is for whoever has the keys
     os.close(slave)
     drawn, end = b"", time.monotonic() + SECONDS
-    while drawn.count(b"\033[J") < 2 and time.monotonic() < end:
+    while (drawn.count(b"\033[H") < 4 or b"cudaLaunchKernel" not in drawn) and time.monotonic() < end:
         if select.select([master], [], [], 1)[0]:
             drawn += os.read(master, 65536)
-    tap.ok(drawn.count(b"\033[J") >= 2 and b"cudaLaunchKernel" in drawn, "on a terminal the table is drawn over while it records", drawn[:2000])
+    tap.ok(b"\033[?1049h" in drawn and drawn.count(b"\033[H") >= 4 and b"cudaLaunchKernel" in drawn, "on a terminal a page is renewed while it records", drawn[:2000])
     interrupt(p)
     while True:
         try:
@@ -230,9 +231,9 @@ try:
         if not got:
             break
     tap.same(p.wait(SECONDS), 0, "Ctrl-C ends it there too")
-    last = drawn[drawn.rfind(b"\033[J"):]
-    tap.ok(b"target" in drawn and b"recorded " in last and b"coverage: " in last[last.find(b"recorded "):],
-           "what the recorder says stands above the table", drawn[-3000:])
+    last = drawn[drawn.rfind(b"\033[?1049l"):]
+    tap.ok(b"target" in last and b"recorded " in last and b"coverage: " in last[last.find(b"recorded "):],
+           "then what the recorder said and the whole stand there", last[:3000])
     os.close(master)
 finally:
     for p in loops:
