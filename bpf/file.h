@@ -326,15 +326,19 @@ static __always_inline u32 unix_role(struct sock *sk, const struct wire_socket *
 	return own ? SOCKET_ACCEPTED : far ? SOCKET_CONNECTED : SOCKET_PAIR;
 }
 
-#define BINDS 0xc /* of sk_userlocks: the program chose the address (4) or the port (8) */
+#define BINDS	   0xc /* of sk_userlocks: the program chose the address (4) or the port (8) */
+#define BINDS_PORT 0x8
 
 /* A socket of datagrams whose port the kernel chose got it by sending, or by connect(): nobody could ask it before. One that
- * is bound to no address and port 0 looks alike; its port, too, is known to those it tells. */
+ * is bound to no address and port 0 looks alike; its port, too, is known to those it tells. A port that the program chose is
+ * for others to ask at, unless it chose whom it talks to, too. */
 static __always_inline u32 udp_role(struct sock *sk, const struct wire_socket *s)
 {
-	bool asks = s->local_port && !(BPF_CORE_READ_BITFIELD_PROBED(sk, sk_userlocks) & BINDS);
+	u32 chosen = BPF_CORE_READ_BITFIELD_PROBED(sk, sk_userlocks) & BINDS;
 
-	return asks ? SOCKET_CONNECTED : SOCKET_ROLE_UNKNOWN;
+	if (s->local_port && !chosen)
+		return SOCKET_CONNECTED;
+	return chosen & BINDS_PORT && !s->remote_port ? SOCKET_LISTENING : SOCKET_ROLE_UNKNOWN;
 }
 
 static __always_inline u64 socket_inode(struct sock *sk)

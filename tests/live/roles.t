@@ -60,13 +60,23 @@ for listener in listeners:
     sleeps(far, "accepted", lambda: near.send(b"x"))
     kept.append(far)
 sleeps(pair[0], "pair", lambda: pair[1].send(b"x"))
-# Of datagrams: one that asks has a port of the kernel's, with an address by connect() or without; a server chose its own.
-for connects in (True, False):
-    server, client = socket.socket(type=socket.SOCK_DGRAM), socket.socket(type=socket.SOCK_DGRAM)
+# Of datagrams: one that asks has a port of the kernel's, with an address by connect() or without; a server chose its own, and is
+# not known to be one where it let the kernel choose.
+def bound(chosen):
+    server = socket.socket(type=socket.SOCK_DGRAM)
     server.bind(("127.0.0.1", 0))
+    if not chosen:
+        return server
+    at = server.getsockname()
+    server.close()
+    server = socket.socket(type=socket.SOCK_DGRAM)
+    server.bind(at)
+    return server
+for connects, chosen in ((True, False), (False, False), (False, True)):
+    server, client = bound(chosen), socket.socket(type=socket.SOCK_DGRAM)
     if connects:
         client.connect(server.getsockname())
-    mine["%s:%u None" % server.getsockname()] = None
+    mine["%s:%u None" % server.getsockname()] = "listening" if chosen else None
     t = threading.Thread(target=wake, args=(threading.get_native_id(), lambda: client.sendto(b"x", server.getsockname())))
     t.start()
     server.recv(1)
