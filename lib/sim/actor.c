@@ -26,7 +26,7 @@ bool sim_hog_peak(const struct sim_run *r, int64_t t)
 /* How much of its even share the hog takes in the period that begins at t, in percent: the mean is 100. */
 static unsigned hog_weight(const struct sim_run *r, int64_t t)
 {
-	return !r->o.hog_wave ? 100 : sim_hog_peak(r, t) ? 220 : 40;
+	return !r->o.hog_wave ? 100 : sim_hog_peak(r, t) ? 160 : 70;
 }
 
 /* Period k has one window, `percent` of the period long give or take a quarter, somewhere in it. */
