@@ -313,13 +313,15 @@ static int explain(const struct sim_options *o, struct sim_truth *truths, unsign
 	fflush(NULL);
 	rc = cli_sibling_pipe(a, e) || cli_sibling_pipe(b, e) || cli_sibling_pipe(c, e);
 	if (!rc) {
-		first = cli_sibling_start(correlate, &(struct cli_sibling_fds){ a[0], b[1], -1 },
-					  e);
+		first = cli_sibling_start(
+			correlate, &(struct cli_sibling_fds){ a[0], b[1], -1, .only_reads = true },
+			e);
 		second = first < 0 ? -1
-				   : cli_sibling_start(show,
-						       &(struct cli_sibling_fds){
-							       b[0], report ? c[1] : -1, -1 },
-						       e);
+				   : cli_sibling_start(
+					     show,
+					     &(struct cli_sibling_fds){ b[0], report ? c[1] : -1,
+									-1, .only_reads = true },
+					     e);
 	}
 	close(a[0]);
 	close(b[0]);
@@ -494,7 +496,8 @@ static int show_live(void)
 	status = real_stall_record(program.name, to, bars_wanted(), &hog, &e);
 	show[values.json ? 2 : 1] = (char *)to;
 	if (status == 0) {
-		pid = cli_sibling_start(show, &(struct cli_sibling_fds){ -1, -1, -1 }, &e);
+		pid = cli_sibling_start(
+			show, &(struct cli_sibling_fds){ -1, -1, -1, .only_reads = true }, &e);
 		status = pid < 0 ? cli_fail(&e) : cli_sibling_wait(pid);
 	}
 	if (status == 0)

@@ -310,7 +310,9 @@ static int start_reader(struct readers *rs, enum reader which, char *const *argv
 			struct err *e)
 {
 	bool show = which == READER_SHOW;
-	struct cli_sibling_fds fds = { in, show ? rs->table[1] : -1, show ? -1 : rs->say, true };
+	/* Who serves metrics may have to listen where only root may. */
+	struct cli_sibling_fds fds = { in, show ? rs->table[1] : -1, show ? -1 : rs->say, true,
+				       which != READER_METRICS };
 
 	rs->pids[which] = cli_sibling_start(argv, &fds, e);
 	return rs->pids[which] < 0 ? e->code : 0;
@@ -388,7 +390,7 @@ static int run_row(struct row *r, struct err *e)
 	if (rc == 0)
 		rc = let_show_say(r, said, e);
 	if (rc == 0) {
-		struct cli_sibling_fds fds = { -1, recorded[1], said[1], false };
+		struct cli_sibling_fds fds = { -1, recorded[1], said[1], false, false };
 
 		recorder = cli_sibling_start(r->record.v, &fds, e);
 		rc = recorder < 0 ? e->code : 0;
@@ -396,7 +398,7 @@ static int run_row(struct row *r, struct err *e)
 	if (recorded[1] >= 0)
 		close(recorded[1]);
 	if (rc == 0 && begins(recorded[0])) {
-		struct cli_sibling_fds first = { recorded[0], analyzed[1], said[1], true };
+		struct cli_sibling_fds first = { recorded[0], analyzed[1], said[1], true, true };
 
 		correlate = cli_sibling_start(r->correlate.v, &first, e);
 		if (said[0] >= 0)

@@ -16,6 +16,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "lib/base/capabilities.h"
 #include "lib/cli/message.h"
 
 #define NO_SUCH_PROGRAM 127 /* as a shell says it */
@@ -95,6 +96,8 @@ pid_t cli_sibling_start(char *const *argv, const struct cli_sibling_fds *fds, st
 		sigaction(SIGTERM, &ignore, NULL);
 		sigaction(SIGHUP, &ignore, NULL);
 	}
+	if (fds->only_reads)
+		(void)capabilities_keep(CAPABILITIES_READING);
 	cli_sibling_exec(argv);
 	cli_error("cannot run %s: %s", argv[0], strerror(errno));
 	_exit(NO_SUCH_PROGRAM);

@@ -22,6 +22,7 @@ void cli_sibling_exec(char *const *argv);
 struct cli_sibling_fds {
 	int in, out, err;
 	bool keep_running; /* SIGTERM and SIGHUP do not end it, nor SIGINT before it asks for that: what it reads does */
+	bool only_reads; /* it analyzes recordings: of capabilities it gets what reads files of others */
 };
 
 /* Negative: said in e. A program that is not there ends with status 127 and a message. */

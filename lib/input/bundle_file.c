@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/as_user.h"
 #include "lib/base/aside.h"
 #include "lib/base/io.h"
 #include "lib/input/bundle.h"
@@ -41,30 +41,16 @@ static int name_it(struct input_bundle_told *told, const char *recording, const 
 						 : err_set(e, ERR_USAGE, "the name is too long");
 }
 
-/* Whose files these are: uid 0 is us. */
-static void become(uint32_t uid, uint32_t gid)
-{
-	if (uid && geteuid() == 0) {
-		setfsgid(gid);
-		setfsuid(uid);
-	}
-}
-
-static void ourselves(void)
-{
-	setfsuid(geteuid());
-	setfsgid(getegid());
-}
-
 static bool may_write_folder(const char *path, uint32_t uid, uint32_t gid)
 {
 	const char *slash = strrchr(path, '/');
 	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	struct as_user as;
 	bool may;
 
-	become(uid, gid);
+	as_user_begin(&as, uid, gid);
 	may = !folder || faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) == 0;
-	ourselves();
+	as_user_end(&as);
 	free(folder);
 	return may;
 }
@@ -73,13 +59,14 @@ static bool may_write_folder(const char *path, uint32_t uid, uint32_t gid)
  * look. */
 static int open_recording(const char *path, uint32_t uid, uint32_t gid, struct err *e)
 {
+	struct as_user as;
 	struct stat st;
 	int fd, rc;
 
-	become(uid, gid);
+	as_user_begin(&as, uid, gid);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	rc = fd < 0 ? err_sys(e, "cannot open %s", path) : fd;
-	ourselves();
+	as_user_end(&as);
 	if (fd >= 0 || rc != ERR_CANNOT || !uid || geteuid() != 0)
 		return rc;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -93,23 +80,30 @@ static int open_recording(const char *path, uint32_t uid, uint32_t gid, struct e
 }
 
 /* As the owner, so that a link planted beside the recording leads nowhere the owner could not go; as ourselves only where the
- * owner may not write, and then along no link, and only to a new file or one that is the owner's. *as_owner: which it was. */
+ * owner may not write, and then along no link, and only to a file that is the owner's already. *as_owner: which it was. */
 static int open_as(struct aside *file, const char *path, uint32_t uid, uint32_t gid, bool *as_owner,
 		   struct err *e)
 {
+	struct as_user as;
 	struct stat st;
 	int rc;
 
 	*as_owner = true;
-	become(uid, gid);
+	as_user_begin(&as, uid, gid);
 	rc = aside_open(file, path, e);
-	ourselves();
+	as_user_end(&as);
 	if (rc != ERR_CANNOT || !uid || geteuid() != 0)
 		return rc;
 	/* Where the owner may write, a link could take its place meanwhile. */
 	if (may_write_folder(path, uid, gid))
 		return rc;
-	if (lstat(path, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_uid != uid))
+	if (lstat(path, &st))
+		return err_set(
+			e, ERR_CANNOT,
+			"cannot create %s: user %u, behind sudo, may not write in its folder "
+			"(name a file in another one)",
+			path, (unsigned)uid);
+	if (!S_ISREG(st.st_mode) || st.st_uid != uid)
 		return err_set(e, ERR_CANNOT,
 			       "cannot create %s: it is not replaced, user %u, behind sudo, may "
 			       "not write it (name another file, or remove it)",
@@ -126,6 +120,7 @@ int input_bundle_file(const char *recording, const char *out, uint32_t owner_uid
 		      struct input_bundle_told *told, struct buf *notes, struct err *e)
 {
 	struct target t = { 0 };
+	struct as_user as;
 	struct aside file;
 	bool as_owner;
 	int fd, rc = name_it(told, recording, out, e);
@@ -142,11 +137,10 @@ int input_bundle_file(const char *recording, const char *out, uint32_t owner_uid
 	if (rc == 0)
 		rc = input_bundle_write(fd, recording, find, find_ctx, put, &t, told, notes, e);
 	close(fd);
-	if (as_owner)
-		become(owner_uid, owner_gid);
+	as_user_begin(&as, as_owner ? owner_uid : 0, owner_gid);
 	rc = rc ? rc : aside_keep(&file, e);
 	aside_drop(&file);
-	ourselves();
+	as_user_end(&as);
 	told->bytes = t.bytes;
 	return rc;
 }

@@ -40,7 +40,7 @@ static int name_within(struct probe_destination *d, const char *folder, char **o
 	struct tm tm;
 	int rc;
 
-	rc = probe_output_directory(folder, &d->owner, e);
+	rc = probe_output_directory(folder, &d->owner, d->nnames == 0, e);
 	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", localtime_r(&now, &tm));
 	if (rc == 0 &&
 	    asprintf(out, "%s%s%s-%s-%d.ige", folder, folder[strlen(folder) - 1] == '/' ? "" : "/",

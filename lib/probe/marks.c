@@ -10,10 +10,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/as_user.h"
 #include "lib/base/hash.h"
 #include "lib/base/utf8.h"
 
@@ -243,26 +243,20 @@ void probe_marks_take(struct probe_marks *m, int64_t now_ns, const struct probe_
 int probe_marks_open(struct probe_marks *m, const char *path, const struct probe_owner *owner,
 		     struct err *e)
 {
-	bool as_owner = owner->uid && geteuid() == 0;
+	struct as_user as;
 	struct stat st;
 	int rc = 0;
 
 	m->fd = -1;
 	/* As the owner, so that a link planted in the owner's folder leads nowhere the owner could not go. */
-	if (as_owner) {
-		setfsgid(owner->gid);
-		setfsuid(owner->uid);
-	}
+	as_user_begin(&as, owner->uid, owner->gid);
 	m->made = mkfifo(path, 0600) == 0;
 	/* For writing too: the end of one writer must not look like the end of all. */
 	if (m->made || errno == EEXIST)
 		m->fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	as_user_end(&as);
 	if (m->fd < 0)
 		rc = err_sys(e, "cannot make the FIFO %s", path);
-	if (as_owner) {
-		setfsuid(geteuid());
-		setfsgid(getegid());
-	}
 	if (rc == 0 && (fstat(m->fd, &st) || !S_ISFIFO(st.st_mode)))
 		rc = err_set(e, ERR_CANNOT, "%s is there and is no FIFO", path);
 	m->path = rc == 0 ? strdup(path) : NULL;

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/base/as_user.h"
 #include "lib/host/rights.h"
 
 #define QUEUE_BYTES (64u << 20)
@@ -57,18 +57,6 @@ static bool has_owner(const struct probe_owner *owner)
 	return owner->uid != 0 && geteuid() == 0;
 }
 
-static void owner_begins(const struct probe_owner *owner)
-{
-	setfsgid(owner->gid);
-	setfsuid(owner->uid);
-}
-
-static void owner_ends(void)
-{
-	setfsuid(geteuid());
-	setfsgid(getegid());
-}
-
 /* What is there is opened as it is; *made: nothing was. */
 static int open_or_make(const char *path, int flags, bool *made)
 {
@@ -80,43 +68,36 @@ static int open_or_make(const char *path, int flags, bool *made)
 	return fd;
 }
 
-/* With root's rights, where the owner may not write: a new file, which becomes the owner's, or one that already is. Whose it is is
- * looked at before it is touched: what somebody else has there is not the owner's to replace. */
-static int open_for(const char *path, int flags, const struct probe_owner *owner, bool *made)
-{
-	int fd = open(path, flags | O_CREAT | O_EXCL, 0600);
-	struct stat st;
-
-	*made = fd >= 0;
-	if (fd >= 0) {
-		if (fchown(fd, owner->uid, owner->gid))
-			return fd; /* stays ours: readable with sudo */
-		return fd;
-	}
-	if (errno != EEXIST)
-		return -1;
-	fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == owner->uid))
-		return fd;
-	close(fd);
-	errno = EEXIST;
-	return -1;
-}
-
-/* As the owner if there is one, so that a link planted in the owner's directory leads nowhere the owner could
- * not go; as ourselves only where the owner may not write. */
+/* As the owner if there is one: neither a link planted in the owner's folder nor root's rights lead where the owner could
+ * not go. */
 static int open_as(const char *path, const struct probe_owner *owner, bool *made)
 {
-	int flags = O_RDWR | O_CLOEXEC, fd;
+	struct as_user as;
+	int fd;
 
-	if (!has_owner(owner))
-		return open_or_make(path, flags, made);
-	owner_begins(owner);
-	fd = open_or_make(path, flags, made);
-	owner_ends();
-	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		fd = open_for(path, flags, owner, made);
+	as_user_begin(&as, owner->uid, owner->gid);
+	fd = open_or_make(path, O_RDWR | O_CLOEXEC, made);
+	as_user_end(&as);
 	return fd;
+}
+
+/* Why it could not be opened: errno, and what the user behind sudo may not do. */
+static int refuse(const char *path, const struct probe_owner *owner, struct err *e)
+{
+	bool denied = errno == EACCES || errno == EPERM;
+	struct stat st;
+
+	if (!denied || !has_owner(owner))
+		return err_sys(e, "cannot write %s", path);
+	if (lstat(path, &st) == 0)
+		return err_set(e, ERR_CANNOT,
+			       "%s is not replaced: user %u, behind sudo, may not write it (name "
+			       "another file, or remove it)",
+			       path, (unsigned)owner->uid);
+	return err_set(e, ERR_CANNOT,
+		       "cannot create %s: user %u, behind sudo, may not write in its folder (name "
+		       "a file in another one, or unset SUDO_UID to record as root)",
+		       path, (unsigned)owner->uid);
 }
 
 /* 0 written; 1 no room now; -1 failed for good */
@@ -331,17 +312,15 @@ void probe_tee_init(struct probe_tee *tee, struct probe_output *const *outputs, 
 static void unmake(const struct probe_output *o)
 {
 	struct stat ours, there;
-	bool as_owner = has_owner(&o->owner);
+	struct as_user as;
 
 	if (!o->made || fstat(o->fd, &ours))
 		return;
-	if (as_owner && ours.st_uid == o->owner.uid)
-		owner_begins(&o->owner);
+	as_user_begin(&as, o->owner.uid, o->owner.gid);
 	if (lstat(o->path, &there) == 0 && there.st_ino == ours.st_ino &&
 	    there.st_dev == ours.st_dev)
 		unlink(o->path);
-	if (as_owner)
-		owner_ends();
+	as_user_end(&as);
 }
 
 int probe_output_create(const char *path, const struct probe_owner *owner, struct err *e)
@@ -350,20 +329,30 @@ int probe_output_create(const char *path, const struct probe_owner *owner, struc
 	int fd = open_as(path, owner, &made);
 
 	if (fd < 0)
-		err_sys(e, "cannot write %s", path);
+		refuse(path, owner, e);
 	return fd;
 }
 
-int probe_output_directory(const char *path, const struct probe_owner *owner, struct err *e)
+int probe_output_directory(const char *path, const struct probe_owner *owner, bool for_owner,
+			   struct err *e)
 {
+	struct as_user as;
 	struct stat st;
+	int rc;
 
 	if (stat(path, &st) == 0)
 		return S_ISDIR(st.st_mode) ? 0
 					   : err_set(e, ERR_CANNOT, "%s is not a directory", path);
+	as_user_begin(&as, owner->uid, owner->gid);
+	rc = mkdir(path, 0700);
+	as_user_end(&as);
+	if (rc == 0)
+		return 0;
+	if (!for_owner || !has_owner(owner) || errno != EACCES)
+		return refuse(path, owner, e);
 	if (mkdir(path, 0700))
 		return err_sys(e, "cannot make %s", path);
-	if (owner->uid && geteuid() == 0 && lchown(path, owner->uid, owner->gid))
+	if (lchown(path, owner->uid, owner->gid))
 		return err_sys(e, "cannot give %s to its user", path);
 	return 0;
 }
@@ -388,17 +377,8 @@ int probe_output_open(struct probe_output **out, const char *path, const struct 
 		rc = err_nomem(e);
 		goto out;
 	}
-	if (o->fd < 0 && errno == EEXIST) {
-		rc = err_set(e, ERR_CANNOT,
-			     "%s is not replaced: user %u, behind sudo, may not write it (name "
-			     "another file, or remove it)",
-			     path, (unsigned)owner->uid);
-		goto out;
-	}
 	if (o->fd < 0) {
-		rc = err_sys(e, "cannot write %s", path);
-		if (errno == EACCES)
-			rc = ERR_CANNOT;
+		rc = refuse(path, owner, e);
 		goto out;
 	}
 	if (isatty(o->fd)) {

@@ -40,8 +40,10 @@ int probe_output_create(const char *path, const struct probe_owner *owner, struc
 /* There is a recording: from here on it takes the place of what was there, beginning with what is queued. */
 int probe_output_begin(struct probe_output *o, struct err *e);
 
-/* Makes the directory (0700) if need be. */
-int probe_output_directory(const char *path, const struct probe_owner *owner, struct err *e);
+/* Makes the directory (0700) if need be, as the owner. for_owner: where the owner may not, root makes it for the owner: nobody
+ * else has named it. */
+int probe_output_directory(const char *path, const struct probe_owner *owner, bool for_owner,
+			   struct err *e);
 
 /* The writer's sink: every block to every output. Fails with ERR_CLOSED when no output is left. */
 struct probe_tee {

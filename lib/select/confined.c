@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/base/capabilities.h"
 #include "lib/base/sanitized.h"
 #include "lib/select/program.h"
 
@@ -126,6 +127,7 @@ static void confine(const struct select_confined *how)
 	set_limit(RLIMIT_FSIZE, 0);
 	set_limit(RLIMIT_NOFILE, 0);
 	set_limit(RLIMIT_NPROC, 0);
+	(void)capabilities_keep(CAPABILITIES_NONE); /* and no new privileges */
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	refuse_calls();

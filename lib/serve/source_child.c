@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/base/capabilities.h"
 #include "lib/base/io.h"
 #include "lib/base/nomem.h"
 #include "lib/serve/held.h"
@@ -50,6 +51,7 @@ static void child(source_child_fn *find, void *ctx, int fd, pid_t parent)
 	if (getppid() != parent)
 		_exit(1);
 	close_sockets(fd);
+	(void)capabilities_keep(CAPABILITIES_READING);
 	if (!find(ctx, &found))
 		_exit(1);
 	_exit(found.failed || nomem_seen() || write_all(fd, found.p, found.n, &e));

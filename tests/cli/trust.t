@@ -10,6 +10,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import stat
@@ -239,5 +240,24 @@ for original in (archive, bundle):
         f.write(whole[: len(whole) // 2])
     p = subprocess.run([STAT, "--json", operand], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=6 * BOUND)
     tap.ok(p.returncode == 4 and operand.encode() in p.stderr, f"{os.path.basename(operand)}: exit status 4 and its name", f"{p.returncode} {p.stderr[-300:]}")
+
+# ---- programs that only analyze get no rights to do more ----
+
+if os.geteuid() == 0:
+    bin_folder = path_of("bin")
+    os.mkdir(bin_folder)
+    shutil.copy(DEMO, bin_folder)
+    for name in ("ingero-correlate", "ingero-explain"):
+        with open(os.path.join(bin_folder, name), "w", encoding="ascii") as f:
+            f.write("#!/bin/sh\ncat >/dev/null\ngrep -E '^(Cap|NoNew)' /proc/self/status >&2\n")
+        os.chmod(os.path.join(bin_folder, name), 0o755)
+    p = subprocess.run([os.path.join(bin_folder, "ingero-demo"), "--explain", "clean", "--duration", "1s"],
+                       capture_output=True, text=True, timeout=6 * BOUND)
+    sets = re.findall(r"^(CapInh|CapPrm|CapEff|CapBnd|CapAmb):\s*([0-9a-f]+)$", p.stderr, re.M)
+    tap.same(len(sets), 10, "both children of a demonstration say what they may do")
+    tap.none((s for s in sets if int(s[1], 16) & ~(1 << 2)), "of root's capabilities they have none but that to read files")
+    tap.same(re.findall(r"^NoNewPrivs:\s*(\d)$", p.stderr, re.M), ["1", "1"], "and cannot get more")
+else:
+    tap.skip("rights of children", "optional: there are none to be dropped without root")
 
 tap.done_testing()

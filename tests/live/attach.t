@@ -125,7 +125,10 @@ if os.geteuid() == 0:
     tap.same((p.stdout.split(), s.st_uid, s.st_mode & 0o777), ([str(NOBODY)] * 2 + [os.getcwd()], NOBODY, 0o600),
              "behind sudo: command and recording belong to the user")
     os.symlink("/etc/ingero-must-not-be", own + "/link.ige")
-    p = rec.run("-o", own + "/stranger.ige", "--", "sh", "-c", "id -u; id -g; id -G", SUDO_UID=54321, SUDO_GID=54322)
+    stranger = rec.path("stranger")
+    os.mkdir(stranger)
+    os.chown(stranger, 54321, 54322)
+    p = rec.run("-o", stranger + "/x.ige", "--", "sh", "-c", "id -u; id -g; id -G", SUDO_UID=54321, SUDO_GID=54322)
     tap.same(p.stdout.split(), ["54321", "54322", "54322"], "of a user that the machine does not know: in no group of ours")
     p = rec.run("-o", own + "/link.ige", "--", "true", SUDO_UID=NOBODY, SUDO_GID=NOBODY)
     tap.ok(p.returncode == 125 and not os.path.exists("/etc/ingero-must-not-be"), "a link planted by the user leads nowhere", p.stderr)
@@ -138,17 +141,29 @@ if os.geteuid() == 0:
     p = rec.run("-o", theirs, "--", "true", SUDO_UID=NOBODY, SUDO_GID=NOBODY)
     with open(theirs, encoding="ascii") as f:
         tap.ok(p.returncode != 0 and "not replaced" in p.stderr and f.read() == "precious" and os.stat(theirs).st_uid == 0, "a file of root's is neither replaced nor given away", f"{p.returncode} {p.stderr}")
+    # Where only root may write root's rights make nothing for the user; what is the user's there already may be written.
     mine = rec.path("mine.ige")
-    for turn in "made", "replaced":
-        p = rec.run("-o", mine, "--", "true", SUDO_UID=NOBODY, SUDO_GID=NOBODY)
-        tap.ok(p.returncode == 0 and os.stat(mine).st_uid == NOBODY, f"one of the user's is {turn} where only root may write", f"{p.returncode} {p.stderr}")
-    for name, status in (("theirs.igb", 3), ("new.igb", 0)):
+    p = rec.run("-o", mine, "--", "true", SUDO_UID=NOBODY, SUDO_GID=NOBODY)
+    tap.ok(p.returncode == 125 and "may not write in its folder" in p.stderr and not os.path.exists(mine), "a new file where only root may write is refused", f"{p.returncode} {p.stderr}")
+    p = rec.run("-o", rec.path("new") + "/", "--", "true", SUDO_UID=NOBODY, SUDO_GID=NOBODY)
+    tap.ok(p.returncode == 125 and not os.path.exists(rec.path("new")), "and a new folder", f"{p.returncode} {p.stderr}")
+    with open(mine, "wb"):
+        os.chown(mine, NOBODY, NOBODY)
+    p = rec.run("-o", mine, "--", "true", SUDO_UID=NOBODY, SUDO_GID=NOBODY)
+    tap.ok(p.returncode == 0 and os.stat(mine).st_uid == NOBODY and os.path.getsize(mine), "one of the user's is replaced there", f"{p.returncode} {p.stderr}")
+    shared = rec.path("shared")
+    os.mkdir(shared)
+    os.chmod(shared, 0o770)  # root's group may write: the user is not in it
+    p = rec.run("-o", shared + "/x.ige", "--", "true", SUDO_UID=NOBODY, SUDO_GID=NOBODY)
+    tap.ok(p.returncode == 125 and not os.listdir(shared), "the groups are the user's, not root's", f"{p.returncode} {p.stderr}")
+    for name, status in (("theirs.igb", 3), ("new.igb", 3), ("own/new.igb", 0)):
         packed = rec.path(name)
-        if status:
+        if name.startswith("theirs"):
             shutil.copyfile(theirs, packed)
             os.chmod(packed, 0o600)
         p = rec.run("--bundle", "-o", packed, mine, SUDO_UID=NOBODY, SUDO_GID=NOBODY)
-        tap.ok(p.returncode == status and os.stat(packed).st_uid == (0 if status else NOBODY), f"a bundle, {name}: status {status}", f"{p.returncode} {p.stderr}")
+        whose = os.stat(packed).st_uid if os.path.exists(packed) else None
+        tap.same((p.returncode, whose), (status, {"theirs.igb": 0, "own/new.igb": NOBODY}.get(name)), f"a bundle, {name}: status {status}")
     whose = rec.path("whose.ige")
     shutil.copyfile(mine, whose)
     os.chmod(whose, 0o600)

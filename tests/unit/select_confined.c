@@ -2,10 +2,15 @@
 /*
  * Filters of people one does not know: what is right is evaluated, what wants more than to compute gets nothing.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "lib/select/confined.h"
 #include "tests/tap.h"
@@ -46,6 +51,67 @@ static const struct {
 	{ "last(range(1e12))", ERR_LIMIT, "the jq filter takes longer" },
 	{ "range(1e9)", ERR_LIMIT, "the jq filter makes more" },
 };
+
+/* The capability sets of the first child of this process, each as its line of /proc; "" there is none. */
+static void read_child_sets(char text[512])
+{
+	char path[64], line[256];
+	struct dirent *entry;
+	DIR *proc = opendir("/proc");
+
+	text[0] = 0;
+	while (proc && !text[0] && (entry = readdir(proc)) != NULL) {
+		bool ours = false;
+		FILE *f;
+
+		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.20s/status", entry->d_name);
+		f = fopen(path, "r");
+		while (f && fgets(line, sizeof(line), f)) {
+			if (strncmp(line, "PPid:", 5) == 0)
+				ours = strtol(line + 5, NULL, 10) == getpid();
+			if (ours &&
+			    (strncmp(line, "Cap", 3) == 0 || strncmp(line, "NoNewPrivs", 10) == 0))
+				snprintf(text + strlen(text), 512 - strlen(text), "%s", line);
+		}
+		if (f)
+			fclose(f);
+	}
+	if (proc)
+		closedir(proc);
+}
+
+/* It is looked at until it is confined: what the filter does comes behind that. */
+static bool seen_confined(void *ctx)
+{
+	char *text = ctx;
+
+	read_child_sets(text);
+	return strstr(text, "NoNewPrivs:\t1") != NULL;
+}
+
+static void test_capabilities(void)
+{
+	static const char *const sets[] = { "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb" };
+	struct select_confined how = usual;
+	struct buf out = { 0 };
+	struct err e = { 0 };
+	char text[512] = "";
+
+	how.stop = seen_confined;
+	how.ctx = text;
+	select_confined_jq("last(range(1e12))", bytes_of("{}"), &how, &out, &e);
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+		const char *at = strstr(text, sets[i]);
+
+		if (geteuid() != 0 && strcmp(sets[i], "CapBnd") == 0)
+			continue; /* what is not ours to change gives nothing either */
+		ok(at && strncmp(at + 6, ":\t0000000000000000\n", 19) == 0,
+		   "who evaluates a filter has no %s", sets[i]);
+	}
+	buf_free(&out);
+}
 
 static void test_filters(void)
 {
@@ -98,6 +164,7 @@ int main(void)
 
 	setenv("SECRET", "token", 1);
 	test_filters();
+	test_capabilities();
 	if (pthread_create(&thread, NULL, ask_without_signals, NULL) == 0)
 		pthread_join(thread, NULL);
 	how.stop = at_once;
