@@ -46,7 +46,7 @@ static struct values {
 	struct cli_asking fleet;
 	const char *since, *until, *push, *listen;
 	uint64_t last_ns, interval_ns, max_db, max_node, max_nodes;
-	bool no_stacks, records, gzip;
+	bool stacks, no_stacks, records, gzip;
 } values;
 
 static bool last_given;
@@ -82,13 +82,18 @@ static const struct cli_option options[] = {
 	  .choices = "time|count|lost|bytes",
 	  .arg = "WHAT",
 	  .group = "Output",
-	  .help = "folded, speedscope, pprof: what a stack weighs [time]" },
+	  .help = "Profiles: what a stack weighs [time]" },
 	{ .name = "max-db",
 	  .type = CLI_SIZE,
 	  AT(max_db),
 	  .arg = "SIZE",
 	  .group = "Output",
-	  .help = "sqlite: leave out the oldest minutes until it is no larger" },
+	  .help = "sqlite: leave out the oldest minutes beyond it" },
+	{ .name = "stacks",
+	  .type = CLI_FLAG,
+	  AT(stacks),
+	  .group = "Output",
+	  .help = "text: the stack of each event below it" },
 	{ .name = "no-stacks",
 	  .type = CLI_FLAG,
 	  AT(no_stacks),
@@ -204,14 +209,6 @@ struct export
 	bool partial;	  /* not all of it could be */
 };
 
-static enum emit_weight weight_of(const char *name)
-{
-	return !name || name[0] == 't' ? EMIT_TIME
-	       : name[0] == 'c'	       ? EMIT_COUNT
-	       : name[0] == 'l'	       ? EMIT_LOST
-				       : EMIT_BYTES;
-}
-
 /* --push and --listen take the place of what would be written. */
 static int choose_live(struct export *x, struct err *e)
 {
@@ -223,7 +220,7 @@ static int choose_live(struct export *x, struct err *e)
 					  .piped = x->piped,
 					  .agent = program.name };
 
-	if (values.weight || values.max_db || values.records || values.no_stacks)
+	if (values.weight || values.max_db || values.records || values.stacks || values.no_stacks)
 		return err_set(e, ERR_USAGE,
 			       "--push and --listen are for metrics, which have no stacks and "
 			       "records: not with --weight, --max-db, --records or --no-stacks");
@@ -273,6 +270,8 @@ static int choose(struct export *x, struct err *e)
 			       "-w chooses events, and %s is of all of them: -p, -e, -n and times "
 			       "choose what it shows",
 			       x->format->name);
+	if (values.stacks && strcmp(x->format->name, "text") != 0)
+		return err_set(e, ERR_USAGE, "--stacks is for -f text: other formats have them");
 	if (values.max_db && !x->format->seeks)
 		return err_set(e, ERR_USAGE, "--max-db is for archives: -f sqlite");
 	values.gzip |= n > 3 && !strcmp(path + n - 3, ".gz") && !x->format->compressed;
@@ -280,6 +279,7 @@ static int choose(struct export *x, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "this is not for a terminal: name a file with -o, or a pipe");
 	x->em.opt = (struct emit_options){ .stacks = !values.no_stacks,
+					   .stacks_below = values.stacks,
 					   .records = values.records,
 					   .chosen = values.names.n > 0,
 					   .tool = "ingero-export",
@@ -288,7 +288,7 @@ static int choose(struct export *x, struct err *e)
 					   .left_out = &x->left_out,
 					   .page = &x->page,
 					   .version = cli_version(),
-					   .weight = weight_of(values.weight) };
+					   .weight = emit_weight_of(values.weight) };
 	return 0;
 }
 

@@ -211,8 +211,8 @@ static bool fill_readers(struct row *r, const struct door_plan *plan)
 		good = good && vec_push(&r->events, "ingero-export") &&
 		       vec_push(&r->events, "-f") &&
 		       vec_push(&r->events, plan->json ? "json" : "text");
-	if (plan->events && !plan->json)
-		good = good && vec_push(&r->events, "--no-stacks");
+	if (plan->stacks && !plan->json)
+		good = good && vec_push(&r->events, "--stacks");
 	for (size_t i = 0; good && i < plan->words.n && strcmp(plan->words.v[i], "--") != 0; i++) {
 		char *word = (char *)plan->words.v[i];
 
@@ -438,6 +438,8 @@ static void trace_help(struct buf *out)
 		"  --prometheus [HOST]:PORT: answer /metrics there (ingero export --listen)\n"
 		"  --otlp HOST:PORT: send metrics there (ingero export --push)\n"
 		"  -v, --verbose: single events, too, and the table at the end\n"
+		"  --debug: the same with the stack of each event below it, and what the recorder "
+		"does\n"
 		"  --json: single events, a line of JSON each (ingero export)\n");
 	door_old_options(out, "trace");
 }

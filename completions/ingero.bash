@@ -228,10 +228,10 @@ _ingero_explain() {
 complete -F _ingero_explain ingero-explain
 
 _ingero_export() {
-	_ingero_complete '-f --format -o --output --gzip --weight --max-db --no-stacks --records --push --interval
-		--header --listen -p --pid -e --event --since --until --last -n --node -w --where --arg
-		--nodes --token-file --ca-cert --clock-skew-threshold --timeout --max-node --max-nodes -d
-		--db -q --quiet -v --verbose --color --progress -h --help --version' \
+	_ingero_complete '-f --format -o --output --gzip --weight --max-db --stacks --no-stacks --records --push
+		--interval --header --listen -p --pid -e --event --since --until --last -n --node -w
+		--where --arg --nodes --token-file --ca-cert --clock-skew-threshold --timeout --max-node
+		--max-nodes -d --db -q --quiet -v --verbose --color --progress -h --help --version' \
 		'-f|--format choice json csv text perfetto chrome folded speedscope pprof prometheus otlp sqlite clickhouse html
 		-o|--output FILE
 		--weight choice time count lost bytes

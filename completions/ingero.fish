@@ -217,8 +217,9 @@ complete -c ingero-explain -l version -d 'Print the version and exit'
 complete -c ingero-export -s f -l format -d 'What to write [by the ending of -o, else json]' -x -a 'json csv text perfetto chrome folded speedscope pprof prometheus otlp sqlite clickhouse html'
 complete -c ingero-export -s o -l output -d 'Write there instead of standard output: whole or not at all' -r -F
 complete -c ingero-export -l gzip -d 'Compress; -o FILE.gz does so by itself'
-complete -c ingero-export -l weight -d 'folded, speedscope, pprof: what a stack weighs [time]' -x -a 'time count lost bytes'
-complete -c ingero-export -l max-db -d 'sqlite: leave out the oldest minutes until it is no larger' -x
+complete -c ingero-export -l weight -d 'Profiles: what a stack weighs [time]' -x -a 'time count lost bytes'
+complete -c ingero-export -l max-db -d 'sqlite: leave out the oldest minutes beyond it' -x
+complete -c ingero-export -l stacks -d 'text: the stack of each event below it'
 complete -c ingero-export -l no-stacks -d 'Events without their stacks'
 complete -c ingero-export -l records -d 'json: samples, losses and other records, too'
 complete -c ingero-export -l push -d 'Send them to this OTLP/HTTP receiver (env: OTEL_EXPORTER_OTLP_ENDPOINT)' -x

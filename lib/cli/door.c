@@ -45,7 +45,7 @@ const struct door_option door_options[] = {
 	{ "trace", "max-db", 0, DOOR_VALUE, .now = "--max-size %" },
 	{ "trace", "verbose", 'v', DOOR_SWITCH, .now = "@events -v" },
 	{ "trace", "json", 0, DOOR_SWITCH, .now = "@json" },
-	{ "trace", "debug", 0, DOOR_SWITCH, .now = "-v -v" },
+	{ "trace", "debug", 0, DOOR_SWITCH, .now = "@stacks -v -v" },
 	{ "trace", "stack", 0, DOOR_SWITCH, .now_off = "--no-stacks" },
 	{ "trace", "stack-samples", 0, DOOR_VALUE, .note = "every call keeps its stack; equal ones are stored once" },
 	{ "trace", "py-walker", 0, DOOR_VALUE, .note = "Python frames are always walked in the kernel" },
@@ -172,6 +172,8 @@ static int replace(struct door_plan *p, const char *now, const char *value, stru
 			p->json = true;
 		} else if (strncmp(now, "@events", n) == 0) {
 			p->events = true;
+		} else if (strncmp(now, "@stacks", n) == 0) {
+			p->events = p->stacks = true;
 		} else if (strncmp(now, "@listen", n) == 0) {
 			p->listen = value;
 			break;

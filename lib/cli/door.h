@@ -57,6 +57,7 @@ struct door_plan {
 	const char *output;    /* @output: of a recording */
 	bool no_file;	       /* @no-file: nothing is to be kept */
 	bool events;	       /* @events: single ones on standard output */
+	bool stacks;	       /* @stacks: the same, each above its stack */
 	bool json;	       /* @json: they are lines of JSON, and all there is */
 	const char *listen;    /* @listen: where metrics are asked for, else NULL */
 	const char *push; /* @push: where they are sent, with or without "http://", else NULL */

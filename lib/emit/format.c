@@ -81,3 +81,11 @@ const struct emit_format *emit_format_of(const char *name, const char *path)
 		f = &emit_chrome;
 	return f;
 }
+
+enum emit_weight emit_weight_of(const char *name)
+{
+	return !name || name[0] == 't' ? EMIT_TIME
+	       : name[0] == 'c'	       ? EMIT_COUNT
+	       : name[0] == 'l'	       ? EMIT_LOST
+				       : EMIT_BYTES;
+}

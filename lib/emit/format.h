@@ -19,13 +19,17 @@
 
 enum emit_weight { EMIT_TIME, EMIT_COUNT, EMIT_LOST, EMIT_BYTES };
 
+/* Of a profile: "time", "count", "lost" or "bytes"; NULL: time. */
+enum emit_weight emit_weight_of(const char *name);
+
 struct emit_options {
-	bool stacks;	  /* events with their stacks, where that is a choice */
-	bool records;	  /* everything the recording tells, not its events and chains alone */
-	bool chosen;	  /* ops were chosen by name: none is left out for what it is */
-	const char *tool; /* who writes it: "ingero-export 0.1.0" */
-	int fd;		  /* of the output, for formats that seek in it */
-	const char *path; /* and what it is called */
+	bool stacks;	   /* events with their stacks, where that is a choice */
+	bool stacks_below; /* of lines of text: below each, a line to a frame */
+	bool records;	   /* everything the recording tells, not its events and chains alone */
+	bool chosen;	   /* ops were chosen by name: none is left out for what it is */
+	const char *tool;  /* who writes it: "ingero-export 0.1.0" */
+	int fd;		   /* of the output, for formats that seek in it */
+	const char *path;  /* and what it is called */
 	bool (*stop)(
 		void); /* asked while it is finished, where that takes long: true ends it. NULL: never */
 	uint64_t max_bytes; /* of the output, for formats that can leave out what is oldest; 0: no limit */

@@ -8,6 +8,7 @@
 
 #include "lib/base/human.h"
 #include "lib/emit/format.h"
+#include "lib/world/place.h"
 #include "lib/world/who.h"
 
 struct lines {
@@ -44,6 +45,24 @@ static void result(struct buf *out, const struct event *ev, const struct op_def 
 		buf_puts(out, "ok");
 }
 
+/* The innermost frame first. */
+static void stack(struct buf *out, const struct world *w, uint32_t id)
+{
+	unsigned n = 0;
+	const uint32_t *frames = id ? world_get_stack(w, id, &n) : NULL;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct buf frame = { 0 };
+
+		place_print_frame(&frame, w, frames[i]);
+		buf_printf(out, "%24s", "");
+		human_safe(out, buf_bytes(&frame));
+		buf_putc(out, '\n');
+		out->failed |= frame.failed;
+		buf_free(&frame);
+	}
+}
+
 static void line(const struct emit *em, const struct event *ev)
 {
 	const struct op_def *op = world_op(em->w, ev->op);
@@ -65,6 +84,8 @@ static void line(const struct emit *em, const struct event *ev)
 	buf_printf(out, "%10s  ", op && op->track == TRACK_INSTANT ? "-" : human_ns(ev->dur_ns).s);
 	result(out, ev, op);
 	buf_putc(out, '\n');
+	if (em->opt.stacks_below)
+		stack(out, em->w, ev->stack);
 }
 
 static int item(void *state, const struct stream_item *it, struct err *e)

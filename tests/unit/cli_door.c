@@ -11,7 +11,7 @@
 static const struct row {
 	const char *line, *words, *notes; /* notes: how many lines and a part of them, "" none */
 	const char *output, *listen, *push;
-	bool no_file, json, events, refused;
+	bool no_file, json, events, stacks, refused;
 	int rc;
 } rows[] = {
 	{ "trace", "", "" },
@@ -28,7 +28,7 @@ static const struct row {
 	{ "trace -o x.ige", "", "", .output = "x.ige" },
 	{ "trace --json", "", "", .json = true },
 	{ "trace --json=false", "", "" },
-	{ "trace --debug", "-v -v", "" },
+	{ "trace --debug", "-v -v", "", .events = true, .stacks = true },
 	{ "trace --stack=false", "--no-stacks", "" },
 	{ "trace --stack=0", "--no-stacks", "" },
 	{ "trace --stack --py-walker=ebpf", "", "in the kernel" },
@@ -36,7 +36,8 @@ static const struct row {
 	{ "trace --max-db 500m", "--max-size 500m", "" },
 	{ "trace --max-db=0", "--max-size 0", "" },
 	{ "trace --deadband 5 --heartbeat 30s", "--deadband 5 --heartbeat 30s", "" },
-	{ "trace --otlp localhost:4318 --debug", "-v -v", "", .push = "localhost:4318" },
+	{ "trace --otlp localhost:4318 --debug", "-v -v", "", .events = true, .stacks = true,
+	  .push = "localhost:4318" },
 	{ "trace --prometheus=:9090", "", "", .listen = ":9090" },
 	{ "trace --verbose", "-v", "", .events = true },
 	{ "trace -v", "-v", "", .events = true },
@@ -94,7 +95,7 @@ static void one(const struct row *r)
 		is_str(plan.push ? plan.push : "", r->push ? r->push : "", "%s: metrics sent",
 		       r->line);
 		ok(plan.no_file == r->no_file && plan.json == r->json && plan.events == r->events &&
-			   (plan.refused != NULL) == r->refused,
+			   plan.stacks == r->stacks && (plan.refused != NULL) == r->refused,
 		   "%s: what the front door does itself", r->line);
 	}
 	buf_free(&words);
