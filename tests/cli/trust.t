@@ -178,13 +178,30 @@ with subprocess.Popen([STAT, "--json", pipe], stdout=subprocess.PIPE, stderr=sub
 NAME = b"=ev\x1b[31m\xc2\x9b\xe2\x80\xae\xffl"
 MADE = "SELECT '=ev' || char(27) || char(155) || char(8238) AS name FROM nodes"
 HARM = {"ESC": b"\x1b", "C1": b"\xc2\x9b", "bidi": b"\xe2\x80\xae"}
-evil = path_of("evil.ige")
-subprocess.run([DEMO, "incident", "-q", "--duration", "2s", "-n", NAME, "-o", evil], check=True)
+# A copy of the program has names of the same length in place of its own: programs, files, functions, groups.
+with open(DEMO, "rb") as f:
+    program = f.read()
+for original in (b"/usr/sbin/log-compactor --all", b"/usr/sbin/log-compactor", b"/opt/train/bin/train", b"/kubepods/pod-train/main", b"train.cpp", b"train_step\0",
+                 b"forward_pass", b"read_loss"):
+    end = b"\0" if original.endswith(b"\0") else b""
+    begin = original[:1] if original.startswith(b"/") else b"="
+    program = program.replace(original, (begin + b"\x1b\xe2\x80\xae\xff" + b"=\x1b[31m\xc2\x9bzzzzzzzzzzzzzzz")[: len(original) - len(end)] + end)
+hostile = path_of("hostile-demo")
+with open(hostile, "wb") as f:
+    f.write(program)
+os.chmod(hostile, 0o755)
+evil, plain = path_of("evil.ige"), path_of("plain.ige")
+subprocess.run([hostile, "incident", "-q", "--duration", "2s", "-n", NAME, "-o", plain], check=True)
+subprocess.run([os.path.join(tap.BIN, "ingero-correlate"), "-q", plain, "-o", evil], check=True)
+found = subprocess.run([STAT, "--by", "stack", "--json", evil], stdout=subprocess.PIPE, check=True, timeout=6 * BOUND).stdout
+tap.ok(b"train_step" not in found and b"forward_pass" not in found, "names of the recording are those of the copy", found[-300:])
 harmful = []
 for name, argv in {
-    "stat": ("stat", evil), "stat --json": ("stat", "--json", evil), "explain": ("explain", evil), "query": ("query", evil, MADE),
-    "query --csv": ("query", "--csv", evil, MADE), "query --json": ("query", "--json", evil, MADE),
-    **{"export -f " + f: ("export", "-f", f, evil) for f in ("csv", "text", "json", "folded", "speedscope", "chrome", "prometheus", "html")},
+    **{f"stat {o}": ("stat", *o.split(), evil) for o in ("", "--brief", "--plot", "--json", "--by stack", "--by line", "--by kernel", "--by pid", "--by cgroup")},
+    **{f"explain {o}": ("explain", *o.split(), evil) for o in ("", "--json", "--per-process", "--steps")},
+    **{f"query {o} {q}": ("query", *o.split(), evil, q) for o in ("", "--csv", "--json") for q in (MADE, "SELECT * FROM process_names", "SELECT * FROM stack_traces")},
+    "query": ("query", evil), "text with stacks": ("export", "-f", "text", "--stacks", evil), "all records": ("export", "-f", "json", "--records", evil),
+    **{"export -f " + f: ("export", "-f", f, evil) for f in ("csv", "text", "json", "folded", "speedscope", "chrome", "prometheus", "otlp", "clickhouse", "html")},
 }.items():
     p = subprocess.run([os.path.join(tap.BIN, "ingero-" + argv[0]), *argv[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=6 * BOUND)
     out = p.stdout + p.stderr
@@ -197,9 +214,9 @@ for name, argv in {
         harmful.append(f"{name}: {p.stderr}")
     if "csv" in name:
         cells = [cell for row in csv.reader(out.decode(errors="replace").splitlines()) for cell in row]
-        if not any("=ev" in cell for cell in cells) or any(cell.startswith("=") for cell in cells):
+        if any(cell[:1] in ("=", "+", "@") for cell in cells):
             harmful.append(f"{name}: a formula")
-tap.none(harmful, "a name with controls, a turn of direction and bytes that are no text is a name in every output")
+tap.none(harmful, "names with controls, a turn of direction and bytes that are no text are names in every output")
 
 # ---- recordings that are cut or damaged: every program says so ----
 
