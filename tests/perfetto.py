@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A second reader of Perfetto traces, for what ingero-export writes: packets in, lines with their slices, values and arrows out."""
 import struct
+import zlib
 from collections import defaultdict
 
 
@@ -52,6 +53,17 @@ def double(bits):
     return struct.unpack("<d", struct.pack("<Q", bits))[0]
 
 
+def packets(data):
+    """Each packet, those that stand compressed in another one too."""
+    for number, body in fields(data):
+        assert number == 1, "not a packet"
+        compressed = one(message(body), 50)
+        if compressed is None:
+            yield body
+        else:
+            yield from packets(zlib.decompress(compressed))
+
+
 class Sequence:
     def __init__(self):
         self.texts = defaultdict(dict)
@@ -65,8 +77,7 @@ class Trace:
     def __init__(self, data):
         self.lines, self.values, self.clocks, self.complaints = {}, [], [], []
         self.packets, events, sequences = 0, [], {}
-        for number, body in fields(data):
-            assert number == 1, "not a packet"
+        for body in packets(data):
             self.packets += 1
             p = message(body)
             seq = one(p, 10, 0)

@@ -14,6 +14,7 @@
 #define PACKET_TRACK_EVENT    11
 #define PACKET_INTERNED	      12
 #define PACKET_FLAGS	      13
+#define PACKET_COMPRESSED     50 /* a zlib stream of packets, each with its tag */
 #define PACKET_CLOCK	      58
 #define PACKET_DEFAULTS	      59
 #define PACKET_DESCRIPTOR     60
