@@ -15,6 +15,7 @@
 #include "lib/base/timetext.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
+#include "lib/cli/notices.h"
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
 #include "lib/cli/progress.h"
@@ -205,7 +206,7 @@ static void live_end(struct job *job)
 	if (job->screen)
 		cli_screen_close(job->screen);
 	else if (!job->noted)
-		cli_screen_pass((int)values.notices);
+		cli_notices_pass((int)values.notices, true);
 	job->screen = NULL;
 	job->noted = true;
 }

@@ -8,10 +8,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "lib/cli/notices.h"
 #include "lib/cli/output.h"
 
-#define NOTICES_MS \
-	3000 /* who has said nothing for so long at the end, on a busy machine too, says nothing more */
 #define ROWS_USUAL  24 /* of a terminal that does not say how many it has */
 #define ROWS_LEAST  5
 #define NO_WRAP	    "\033[?7l" /* a line too long is cut, not continued */
@@ -50,25 +49,6 @@ static void clip(struct cli_redraw *r, struct buf *text, unsigned below)
 	r->lines = lines + below;
 }
 
-/* To standard error; to_end: all of it, until nobody can say more. */
-static void pass_notices(const struct cli_redraw *r, bool to_end)
-{
-	struct pollfd p = { .fd = r->notices, .events = POLLIN };
-	char text[4096], last = '\n';
-	ssize_t n, done = 0;
-
-	while (r->notices >= 0 && poll(&p, 1, to_end ? NOTICES_MS : 0) > 0) {
-		n = read(p.fd, text, sizeof(text));
-		if (n <= 0)
-			break;
-		done = write(STDERR_FILENO, text, (size_t)n);
-		last = text[n - 1];
-	}
-	if (last != '\n')
-		done = write(STDERR_FILENO, "\n", 1);
-	(void)done; /* there is nobody to tell */
-}
-
 static bool notices_wait(const struct cli_redraw *r)
 {
 	struct pollfd p = { .fd = r->notices, .events = POLLIN };
@@ -78,7 +58,7 @@ static bool notices_wait(const struct cli_redraw *r)
 
 void cli_redraw_notices(const struct cli_redraw *r)
 {
-	pass_notices(r, false);
+	cli_notices_pass(r->notices, false);
 }
 
 static void erase(struct cli_redraw *r, struct buf *out)
@@ -95,7 +75,7 @@ int cli_redraw(struct cli_redraw *r, struct buf *text, const struct buf *foot, s
 
 	if (!r->terminal) {
 		if (notices_wait(r))
-			pass_notices(r, false);
+			cli_notices_pass(r->notices, false);
 		rc = cli_print(text, e);
 		return rc ? rc : cli_print(foot, e);
 	}
@@ -105,7 +85,7 @@ int cli_redraw(struct cli_redraw *r, struct buf *text, const struct buf *foot, s
 		if (rc)
 			goto out;
 		buf_reset(&out);
-		pass_notices(r, false);
+		cli_notices_pass(r->notices, false);
 	}
 	clip(r, text, lines_of(foot));
 	buf_puts(&out, NO_WRAP);
@@ -127,6 +107,6 @@ int cli_redraw_end(struct cli_redraw *r, struct err *e)
 	rc = cli_print(&out, e);
 	buf_free(&out);
 	if (!rc && r->notices >= 0)
-		pass_notices(r, true);
+		cli_notices_pass(r->notices, true);
 	return rc;
 }

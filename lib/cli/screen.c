@@ -19,13 +19,12 @@
 #include <unistd.h>
 
 #include "lib/base/human.h"
+#include "lib/cli/notices.h"
 #include "lib/cli/term.h"
 
 #define ROWS_USUAL    24 /* of a terminal that does not say how many it has */
 #define COLUMNS_USUAL 80
 #define SIZE_LEAST    4
-#define NOTICES_MS \
-	3000 /* who has said nothing for so long at the end, on a busy machine too, says nothing more */
 #define SAID_MOST     (1u << 20) /* bytes that are kept of what was said; the oldest goes first */
 #define SAID_FRESH_NS 10000000000ll /* a new message stands below for so long */
 #define SAID_BRIEF    6		    /* of the messages in a page */
@@ -239,24 +238,6 @@ static void put_said(struct cli_screen *s)
 		done = write(STDERR_FILENO, s->said.p, s->said.n);
 	buf_reset(&s->said);
 	s->forgot = false;
-	(void)done; /* there is nobody to tell */
-}
-
-void cli_screen_pass(int notices)
-{
-	struct pollfd p = { .fd = notices, .events = POLLIN };
-	char text[4096], last = '\n';
-	ssize_t n, done = 0;
-
-	while (notices >= 0 && poll(&p, 1, NOTICES_MS) > 0) {
-		n = read(notices, text, sizeof(text));
-		if (n <= 0)
-			break;
-		done = write(STDERR_FILENO, text, (size_t)n);
-		last = text[n - 1];
-	}
-	if (last != '\n')
-		done = write(STDERR_FILENO, "\n", 1);
 	(void)done; /* there is nobody to tell */
 }
 
@@ -491,7 +472,7 @@ void cli_screen_close(struct cli_screen *s)
 	pthread_join(s->thread, NULL);
 	leave();
 	put_said(s);
-	cli_screen_pass(s->notices);
+	cli_notices_pass(s->notices, true);
 	page_free(&s->page);
 	buf_free(&s->said);
 	close(s->wake);

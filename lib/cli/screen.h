@@ -18,7 +18,7 @@ bool cli_screen_possible(void);
 
 /* notices: what is said there is shown, and goes to standard error at the end; -1: nobody says anything. ends_all: the key to
  * leave ends the programs of the same row as well, as Ctrl-C does. NULL: standard output is no terminal to draw on, or no keys
- * can be read, and notices go to standard error at cli_screen_pass. */
+ * can be read. */
 struct cli_screen *cli_screen_open(int notices, bool ends_all);
 
 void cli_screen_size(const struct cli_screen *s, unsigned *rows, unsigned *columns);
@@ -31,8 +31,5 @@ bool cli_screen_left(struct cli_screen *s);
 
 /* The terminal as it was before, then all that was said, and what is said until nobody can say more. s: may be NULL. */
 void cli_screen_close(struct cli_screen *s);
-
-/* What others say there to standard error, until nobody can say more. */
-void cli_screen_pass(int notices);
 
 #endif
