@@ -18,6 +18,7 @@ import terminal  # noqa: E402
 from terminal import PLAIN, found_of  # noqa: E402
 
 STAT, DEMO, CORRELATE = (os.path.join(tap.BIN, "ingero-" + p) for p in ("stat", "demo", "correlate"))
+PIECE = 1 << 15  # bytes: a page or two
 terminal.need()
 tmp = tempfile.TemporaryDirectory(prefix="ingero-test.")
 
@@ -60,9 +61,9 @@ class Terminal(terminal.Terminal):
 
     def feed(self, data):
         if self.sent < len(data):
-            self.pipe.write(data[self.sent:self.sent + 8192])
+            self.pipe.write(data[self.sent:self.sent + PIECE])
             self.pipe.flush()
-            self.sent += 8192
+            self.sent += PIECE
             select.select([], [], [], 0.02)
 
     def rest(self, data):
