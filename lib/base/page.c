@@ -107,7 +107,7 @@ static void help_text(struct buf *out, const struct page *p)
 			   p->sections.v[i].name);
 	buf_puts(out, "Marks\n"
 		      "  *          of fewer than 100 calls: its p99 is the longest of them\n"
-		      "  ~          an estimate: a part of the calls was recorded\n"
+		      "  ~  >=      estimated, at least: a part of the calls was recorded\n"
 		      "  (9)        rows of a table, of which those stand below that fit\n");
 }
 

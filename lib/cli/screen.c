@@ -295,6 +295,29 @@ static void take_keys(struct cli_screen *s)
 
 /* ---- the thread ---- */
 
+/* Lines end in the last column: a terminal that does not wrap would show the end of a longer one there. Styles stay. */
+static void put_cut(struct buf *out, const struct buf *text, unsigned columns)
+{
+	bool style = false;
+	unsigned at = 0;
+
+	for (size_t i = 0; i < text->n; i++) {
+		unsigned char c = (unsigned char)text->p[i];
+
+		if (c == '\n') {
+			buf_puts(out, "\r\n" ERASE);
+			at = 0;
+			continue;
+		}
+		style |= c == '\033';
+		at += !style && (c & 0xc0) != 0x80;
+		if (style || at <= columns)
+			buf_putc(out, (char)c);
+		if (style && c == 'm')
+			style = false;
+	}
+}
+
 static void draw(struct cli_screen *s)
 {
 	struct buf text = { 0 }, out = { 0 };
@@ -305,12 +328,7 @@ static void draw(struct cli_screen *s)
 	cli_screen_size(s, &rows, &columns);
 	page_text(&text, &s->page, &s->look, rows);
 	buf_puts(&out, TO_TOP ERASE);
-	for (size_t i = 0; i < text.n; i++) {
-		if (text.p[i] == '\n')
-			buf_puts(&out, "\r\n" ERASE);
-		else
-			buf_putc(&out, text.p[i]);
-	}
+	put_cut(&out, &text, columns);
 	if (!text.failed && !out.failed)
 		put(out.p, out.n);
 	buf_free(&out);

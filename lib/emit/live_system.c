@@ -115,7 +115,7 @@ static void trouble_line(struct buf *out, const struct ops_summary *s, uint32_t 
 	buf_free(&line);
 }
 
-/* Of several machines the busiest two: a page is for one, as a rule. */
+/* Of several machines the first two: a page is for one, as a rule. */
 #define MACHINES_SHOWN 2
 
 void emit_live_system(struct buf *out, const struct world *w, const struct ops_summary *s,

@@ -170,6 +170,11 @@ with open(path("notices"), "w") as f:
     f.write("recorder: 7 events were lost\nrecorder: \033[31mred\n")
 s = t.until(lambda s: any("recorder: ?[31mred" in line for line in s[-4:]), "the notice", one)
 tap.ok(is_page(s), "what others say stands below, harmless", "\n".join(s))
+LONG = "recorder: " + "".join(chr(97 + i % 26) for i in range(120))
+with open(path("notices"), "w") as f:
+    f.write(LONG + "\n")
+s = t.until(lambda s: any(line.startswith("recorder: abc") for line in s[-4:]), "a long notice", one)
+tap.same([line for line in s if line.startswith("recorder: abc")][-1:], [LONG[:80]], "a line that is longer than the terminal is cut where it ends")
 t.keys("m")
 s = t.until(lambda s: "recorder: 7 events were lost" in s, "messages alone", one)
 tap.ok("recorder: 7 events were lost" in s, "and all of it behind a key", "\n".join(s))
