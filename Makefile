@@ -315,6 +315,9 @@ $(BUILD)/tests/unit/ige_sink.t: ALL_LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,-
 # This one has a clock of its own.
 $(BUILD)/tests/unit/net_cert.t: ALL_LDFLAGS += -Wl,--wrap=time
 
+# This one plays the kernel's list of mappings.
+$(BUILD)/tests/unit/probe_mapped.t: ALL_LDFLAGS += -Wl,--wrap=probe_session_mapped
+
 # These count system calls.
 $(BUILD)/tests/unit/input_position.t: ALL_LDFLAGS += -Wl,--wrap=lseek
 $(BUILD)/tests/unit/net_request.t: ALL_LDFLAGS += -Wl,--wrap=poll
