@@ -66,9 +66,7 @@ def check_waits(name, events, truth, stolen):
            f"{name}: waited {tracks.ms(got)} and {tracks.ms(waking)} to wake up, run delay {tracks.ms(want)}")
     tap.ok(hole <= max(waited / 1000, 200_000), f"{name}: slices cover the waits", f"{tracks.ms(hole)} of {tracks.ms(waited)}")
     tap.same(unsound, 0, f"{name}: moves lead from CPU to CPU")
-    # Within a thousandth: see objects.t.
-    twice, total, bad = tracks.overlapping(events)
-    tap.ok(twice <= total / 1000, f"{name}: no time of a CPU is given twice", bad[:5])
+    tracks.check_given_once(events, f"{name}: ")
     off = sum(e["dur"] for e in mine)
     cpu = truth["cpu_ns"]
     tap.ok(off - waking + cpu <= truth["wall_ns"] * 1.01 and off + cpu + stolen >= truth["wall_ns"] * 0.98,
