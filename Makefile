@@ -361,16 +361,16 @@ include $(wildcard tests/*/rules.mk) formats/packaging/rules.mk
 
 tests: all $(unit_tests) $(test_programs) double double-real
 
-# Suites that share the machine; the scorecard goes before whatever else runs there. Of the real programs only some are quick. Of the live tests those that account for
-# what the whole machine does, or measure, have it to themselves: they say so in a line "# Alone: why".
-quick_suites := lint cli laws double fault bench
-shared_suites := scenarios kernels
+# Of the real programs only some are quick. Suites that measure no time, like a kernel in an emulator, run beside the others at a
+# lower priority. Of the live tests those that account for what the whole machine does, or measure, have it to themselves: they say
+# so in a line "# Alone: why".
+computing_suites := lint laws double bench
 suite = $(foreach s,$(1),$(sort $(wildcard tests/$(s)/*.t)))
 alone_tests := $(shell grep -l '^\# Alone: ' $(call suite,live))
 
 # The longest first, so that at the end no core waits for one that began late.
-long_tests := $(addprefix tests/,scenarios/quick.t kernels/ubuntu-5.15.t live/python_debian.t live/modes.t live/record.t live/seeds.t laws/kinds.t \
-	live/hostile.t real/torch_attached.t real/torch_crash.t fault/record.t live/capabilities.t live/python.t live/count.t live/cpu_samples.t live/attach.t live/args.t live/gpu.t laws/second_reader.t live/rotate.t)
+long_tests := $(addprefix tests/,scenarios/quick.t kernels/ubuntu-5.15.t live/python_debian.t live/count.t live/record.t live/hangs.t live/modes.t live/seeds.t \
+	laws/kinds.t live/hostile.t real/torch_attached.t real/torch_crash.t fault/record.t live/capabilities.t live/python.t live/cpu_samples.t live/attach.t live/args.t live/gpu.t laws/second_reader.t live/rotate.t)
 longest_first = $(filter $(1),$(long_tests)) $(filter-out $(long_tests),$(1))
 
 run_tests = BUILD=$(BUILD) INGERO_COMPILE=$(call quote,$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS)) PYTHONDONTWRITEBYTECODE=1 \
@@ -385,9 +385,10 @@ check: tests
 	$(Q)tests/emulated $(machine) $(SYSROOT) env $(call run_tests,-r $(BUILD)/test-report.json $(filter-out %/host_live.t,$(unit_tests)))
 else
 check: real-quick tests double-real $(real_clients) deps-check
-	$(Q)REAL=$(abspath $(REAL)) $(call run_tests,-r $(BUILD)/test-report.json $(call longest_first,$(filter-out $(slow_kernels),$(call suite,$(shared_suites))) \
-		$(real_quick) $(filter-out $(alone_tests),$(call suite,live)) $(unit_tests) $(call suite,$(quick_suites))) -- \
-		$(alone_tests))
+	$(Q)REAL=$(abspath $(REAL)) $(call run_tests,-r $(BUILD)/test-report.json \
+		$(call longest_first,$(call suite,scenarios) $(real_quick) $(filter-out $(alone_tests),$(call suite,live)) $(call suite,fault cli)) \
+		--beside $(call longest_first,$(filter-out $(slow_kernels),$(call suite,kernels)) $(unit_tests) $(call suite,$(computing_suites))) \
+		-- $(alone_tests))
 endif
 
 # Every kernel there is a test for, those of another machine too, with programs built for it.

@@ -14,7 +14,10 @@ t() { # NAME BODY: a test in the build directory, where only this run finds it
 last() { # TEST...: last line and status of a run of these
 	local words=() w
 	for w in "$@"; do
-		if [ "$w" = -- ]; then words+=(--); else words+=("$BUILD/$w.t"); fi
+		case $w in
+		--*) words+=("$w") ;;
+		*) words+=("$BUILD/$w.t") ;;
+		esac
 	done
 	local status=0
 	tests/run "${words[@]}" >"$TMP/log" 2>&1 || status=$?
@@ -48,6 +51,9 @@ is "$(last unit/skips)" "1 passed, 0 failed, 1 skipped, status 0" "skipped check
 like "$(cat "$TMP/log")" 'unit-skips.tap: ok 2 - b # SKIP no reason' "with their reason"
 is "$(last unit/good unit/skip_all)" "2 passed, 0 failed, 1 skipped, status 0" "a skipped test too"
 is "$(last unit/good -- unit/skips)" "3 passed, 0 failed, 1 skipped, status 0" "tests that run alone are counted"
+is "$(last unit/good --beside unit/explains -- unit/skips)" "3 passed, 1 failed, 1 skipped, status 1" "and those that run beside others"
+like "$(cat "$TMP/log")" 'unit/explains.t .*$' "whose lines are shown"
+is "$(last --beside unit/good unit/skips)" "3 passed, 0 failed, 1 skipped, status 0" "also where nothing else runs"
 caps=$((16#$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)))
 if [ -r /sys/kernel/btf/vmlinux ] && ((caps >> 39 & 1 || caps >> 21 & 1)); then
 	is "$(last unit/good live/skip_all)" "2 passed, 1 failed, status 1" "BPF works here: a live test may not skip"
