@@ -174,9 +174,9 @@ lib_src := $(filter-out $(if $(HAVE_CURL),lib/net/client_none.c,$(addprefix lib/
 	$(if $(HAVE_MICROHTTPD),lib/net/server_none.c,$(addprefix lib/net/,server.c server_coming.c server_answer.c)) \
 	$(if $(HAVE_GNUTLS),lib/net/cert_none.c,lib/net/cert.c),$(lib_src))
 ifdef HAVE_BPF
-lib_src := $(filter-out lib/probe/session_none.c,$(lib_src))
+lib_src := $(filter-out lib/attach/session_none.c,$(lib_src))
 else
-lib_src := $(filter-out lib/probe/session.c lib/probe/session_%.c,$(lib_src)) lib/probe/session_none.c
+lib_src := $(filter-out lib/attach/session.c lib/attach/session_%.c,$(lib_src)) lib/attach/session_none.c
 bpf_src :=
 endif
 
@@ -214,19 +214,19 @@ $(BUILD)/formats/archive.sql.h: formats/archive.sql Makefile
 $(BUILD)/lib/archive/schema.o: $(BUILD)/formats/archive.sql.h
 
 # The dashboard's page: its files as bytes, and the table of them.
-page_src := $(sort $(wildcard lib/serve/page/*))
+page_src := $(sort $(wildcard lib/api/page/*))
 page_type = $(or $(page_type$(suffix $(1))),$(error $(1): no type is known for it))
 page_type.html := text/html; charset=utf-8
 page_type.css := text/css; charset=utf-8
 page_type.js := text/javascript; charset=utf-8
 page_type.svg := image/svg+xml
-$(BUILD)/lib/serve/page.files.h: $(page_src) Makefile
+$(BUILD)/lib/api/page.files.h: $(page_src) Makefile
 	@mkdir -p $(@D); { n=0; for f in $(page_src); do \
 		echo "static const unsigned char page_bytes_$$n[] = {"; od -An -v -tu1 $$f | sed 's/[0-9][0-9]*/&,/g'; echo '};'; n=$$((n + 1)); done; \
 		echo 'static const struct page_file page_files[] = {'; n=0; \
 		$(foreach f,$(page_src),echo '{ "/$(notdir $(f))"$(comma) "$(call page_type,$(f))"$(comma) page_bytes_'$$n'$(comma) sizeof(page_bytes_'$$n') }$(comma)'; n=$$((n + 1));) \
 		echo '};'; echo 'static const char *const page_paths[] = { "/",$(foreach f,$(page_src), "/$(notdir $(f))",) NULL };'; } >$@
-$(BUILD)/lib/serve/page_files.o: $(BUILD)/lib/serve/page.files.h
+$(BUILD)/lib/api/page_files.o: $(BUILD)/lib/api/page.files.h
 
 $(BUILD)/%.o: %.c $(BUILD)/flags | required
 	@mkdir -p $(@D)
@@ -238,7 +238,7 @@ $(addprefix $(BUILD)/lib/,$(addprefix ige/,column.o forpack.o forpack_put.o rowc
 	input/join_rows.o input/strands.o line/steps.o): ALL_CPPFLAGS += $(if $(filter -O2,$(CFLAGS)),-O3)
 
 # Who has to know whether there is a kernel side.
-bpf_knowing := $(addprefix $(BUILD)/,lib/probe/session_none.o cmd/ingero-check.o)
+bpf_knowing := $(addprefix $(BUILD)/,lib/attach/session_none.o cmd/ingero-check.o)
 $(bpf_knowing): ALL_CPPFLAGS += $(bpf_flags)
 $(bpf_knowing): $(BUILD)/link-flags
 
@@ -302,7 +302,7 @@ static:
 		$${missing:+"is missing (Debian and Ubuntu: libc6-dev, zlib1g-dev, libelf-dev, libbpf-dev have them)"} >&2; exit 1
 endif
 
-$(BUILD)/tests/unit/net_%.t $(BUILD)/tests/unit/serve_%.t $(BUILD)/tests/unit/fuzz_http.t $(BUILD)/tests/unit/fuzz_fleet.t: \
+$(BUILD)/tests/unit/net_%.t $(BUILD)/tests/unit/store_%.t $(BUILD)/tests/unit/mcp_%.t $(BUILD)/tests/unit/fuzz_http.t $(BUILD)/tests/unit/fuzz_fleet.t: \
 	NET_LIBS = $(net_libs)
 
 $(BUILD)/tests/%.t: $(BUILD)/tests/%.o $(BUILD)/libingero.a
@@ -316,7 +316,7 @@ $(BUILD)/tests/unit/ige_sink.t: ALL_LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,-
 $(BUILD)/tests/unit/net_cert.t: ALL_LDFLAGS += -Wl,--wrap=time
 
 # This one plays the kernel's list of mappings.
-$(BUILD)/tests/unit/probe_mapped.t: ALL_LDFLAGS += -Wl,--wrap=probe_session_mapped
+$(BUILD)/tests/unit/attach_file_mappings.t: ALL_LDFLAGS += -Wl,--wrap=probe_session_mapped
 
 # These count system calls.
 $(BUILD)/tests/unit/input_position.t: ALL_LDFLAGS += -Wl,--wrap=lseek
@@ -350,7 +350,7 @@ $(BUILD)/bpf/ingero.skel.h: $(BUILD)/bpf/ingero.linked.o Makefile
 		echo '/* NOLINTEND */'; } >$@.new && mv $@.new $@
 
 # On the first build no dependency file yet says who includes the skeleton.
-$(filter $(BUILD)/lib/probe/% $(BUILD)/cmd/% $(BUILD)/tests/%,$(lib_obj) $(cmd_obj) $(unit_src:%.c=$(BUILD)/%.o)): | $(skeleton)
+$(filter $(BUILD)/lib/attach/% $(BUILD)/lib/record/% $(BUILD)/cmd/% $(BUILD)/tests/%,$(lib_obj) $(cmd_obj) $(unit_src:%.c=$(BUILD)/%.o)): | $(skeleton)
 
 -include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(bpf_obj:.o=.d) $(unit_src:%.c=$(BUILD)/%.d))
 
@@ -415,7 +415,7 @@ check-ubsan:
 	$(Q)$(MAKE) --no-print-directory SAN=undefined san_check
 
 # What has threads, only: servers and who asks them, and the recorder, where it may record.
-threads_unit = $(filter $(addprefix $(BUILD)/tests/unit/,net_% serve_% ige_team.t ige_later.t fuzz_http.t fuzz_fleet.t host_live.t host_confine.t),$(unit_tests))
+threads_unit = $(filter $(addprefix $(BUILD)/tests/unit/,net_% store_% mcp_% ige_team.t ige_later.t fuzz_http.t fuzz_fleet.t host_live.t host_confine.t),$(unit_tests))
 threads_tests = $(shell grep -lE 'ingero-(mcp|dashboard)|import dashboard|http[.]server|httpd' $(call suite,cli)) \
 	$(addprefix tests/live/,record.t rotate.t stack.t attach.t)
 threads_check: all double $(threads_unit) $(test_programs)

@@ -338,7 +338,7 @@ static __always_inline bool returns_wrongly(struct task_state *st, bool ret)
 	return 1;
 }
 
-/* One of these three forms is loaded, see probe/session_load.c. */
+/* One of these three forms is loaded, see lib/attach/session_load.c. */
 SEC("uprobe")
 int call_session(struct pt_regs *ctx)
 {

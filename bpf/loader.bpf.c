@@ -67,7 +67,7 @@ struct entries {
 	u32 unknown;
 };
 
-/* What the recorder probes, or looks into, is called libcu…, libn…, libp… (probe/spec.c,
+/* What the recorder probes, or looks into, is called libcu…, libn…, libp… (lib/attach/spec.c,
  * static_runtime.c, nvtx_rows.c; Python's). */
 static __always_inline bool may_hold_probes(const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * What the programs on functions are told to do there: where the columns of each op come from, among a call's arguments and what
- * they point to. lib/probe/spec.h makes it from formats/ops.def, fields.h goes by it: both ends are always built together.
+ * they point to. lib/attach/spec.h makes it from formats/ops.def, fields.h goes by it: both ends are always built together.
  */
 #ifndef INGERO_BPF_SPEC_H
 #define INGERO_BPF_SPEC_H

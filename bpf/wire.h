@@ -311,7 +311,7 @@ struct wire_allowed {
 };
 
 /* A thread that sleeps when it begins to be followed, as it entered the kernel. Its memory cannot be read from there: the
- * recorder reads it (lib/probe/peek.h), and what it finds is the stack of this number. */
+ * recorder reads it (lib/attach/remote_stack.h), and what it finds is the stack of this number. */
 struct wire_asleep {
 	__u8 kind;
 	__u8 pad[3];

@@ -31,8 +31,8 @@
 #include "lib/host/ready.h"
 #include "lib/sym/elf.h"
 #include "lib/sym/python.h"
-#include "lib/probe/plan.h"
-#include "lib/probe/tryout.h"
+#include "lib/attach/plan.h"
+#include "lib/attach/probe_selftest.h"
 #include "lib/select/select.h"
 
 #define GPU_WAIT_MS	3000
@@ -76,7 +76,7 @@ struct state {
 	struct host_caps caps;
 	struct check_report report;
 	struct host_ready_gpus gpus;
-	struct probe_tryout tried;
+	struct probe_selftest tried;
 	struct {
 		uint64_t *v;
 		size_t n, cap;
@@ -112,11 +112,11 @@ static void check_probes(struct state *s, const char *btf, bool look_only)
 			    "not tried: loading them takes root");
 		return;
 	}
-	probe_tryout(&s->tried, &s->report.lines, btf);
+	probe_selftest(&s->tried, &s->report.lines, btf);
 	s->report.links_tried = true;
 	memcpy(s->report.links, s->tried.links, sizeof(s->report.links));
 	for (size_t i = 0; i < s->tried.nsources; i++) {
-		const struct probe_tryout_source *t = &s->tried.sources[i];
+		const struct probe_selftest_source *t = &s->tried.sources[i];
 		struct check_source source = { t->name, t->requested, t->attached, t->hooks,
 					       t->reason };
 

@@ -15,9 +15,9 @@
 #include "lib/cli/serving.h"
 #include "lib/cli/signals.h"
 #include "lib/host/node.h"
-#include "lib/serve/api.h"
-#include "lib/serve/confine.h"
-#include "lib/serve/listen.h"
+#include "lib/api/api.h"
+#include "lib/store/confine.h"
+#include "lib/api/listen.h"
 
 static struct values {
 	const char *addr, *tls_cert, *tls_key, *token_file;
@@ -68,24 +68,24 @@ static void wait_for_signal(void)
 }
 
 /* printed: the token goes with the address, behind what a browser keeps to itself. */
-static int serve(struct serve_source *source, const char *token, bool printed, struct err *e)
+static int serve(struct store_source *source, const char *token, bool printed, struct err *e)
 {
-	struct serve_api *api = serve_api_new(source, cli_version());
-	struct serve_listen_options listen = { .address = values.addr,
-					       .tls_cert = values.tls_cert,
-					       .tls_key = values.tls_key,
-					       .no_tls = values.no_tls,
-					       .hosts = values.allow_hosts.v,
-					       .nhosts = values.allow_hosts.n,
-					       .token = token,
-					       .open = serve_api_open_paths(),
-					       .body_max = SERVE_API_BODY_MAX,
-					       .connections_max = 128,
-					       .threads_max = 32,
-					       .streams_max = 24,
-					       .note = note,
-					       .warn = warn };
-	struct serve_listener *listener = NULL;
+	struct api *api = api_new(source, cli_version());
+	struct api_listen_options listen = { .address = values.addr,
+					     .tls_cert = values.tls_cert,
+					     .tls_key = values.tls_key,
+					     .no_tls = values.no_tls,
+					     .hosts = values.allow_hosts.v,
+					     .nhosts = values.allow_hosts.n,
+					     .token = token,
+					     .open = api_open_paths(),
+					     .body_max = API_BODY_MAX,
+					     .connections_max = 128,
+					     .threads_max = 32,
+					     .streams_max = 24,
+					     .note = note,
+					     .warn = warn };
+	struct api_listener *listener = NULL;
 	struct host_node node;
 	struct buf url = { 0 };
 	int rc = api ? 0 : err_nomem(e);
@@ -93,26 +93,26 @@ static int serve(struct serve_source *source, const char *token, bool printed, s
 	if (!rc) {
 		/* Before anybody can ask. */
 		host_node_read(&node);
-		serve_api_machine(api, node.uuid, node.boot);
-		rc = serve_listen(&listener, &listen, serve_api_answer, api, e);
+		api_machine(api, node.uuid, node.boot);
+		rc = api_listen(&listener, &listen, api_answer, api, e);
 	}
 	if (!rc) {
-		buf_printf(&url, "%s/%s%s\n", serve_listener_url(listener),
-			   printed ? "#token=" : "", printed ? token : "");
+		buf_printf(&url, "%s/%s%s\n", api_listener_url(listener), printed ? "#token=" : "",
+			   printed ? token : "");
 		rc = cli_print(&url, e);
 	}
 	if (!rc)
 		wait_for_signal();
-	serve_listener_stop(listener);
-	serve_api_free(api);
+	api_listener_stop(listener);
+	api_free(api);
 	buf_free(&url);
 	return rc;
 }
 
 int main(int argc, char **argv)
 {
-	struct serve_source_options opt = { .tool = "ingero-dashboard" };
-	struct serve_source *source = NULL;
+	struct store_source_options opt = { .tool = "ingero-dashboard" };
+	struct store_source *source = NULL;
 	struct cli_operands operands;
 	char *token = NULL, *kept;
 	bool made = false;
@@ -130,14 +130,14 @@ int main(int argc, char **argv)
 	opt.kept = kept = cli_kept_folder();
 	rc = cli_signals_catch(&e);
 	rc = rc ? rc : cli_serving_token(&token, values.token_file, values.no_token, &made, &e);
-	rc = rc ? rc : serve_source_open(&source, &opt, &e);
+	rc = rc ? rc : store_source_open(&source, &opt, &e);
 	if (!rc) {
-		serve_confine(&(struct serve_confine){ .kept = kept });
-		serve_source_warm(source, warn);
+		store_confine(&(struct store_confine){ .kept = kept });
+		store_source_warm(source, warn);
 		rc = serve(source, token, made, &e);
 	}
 	status = rc ? cli_fail(&e) : CLI_EXIT_DONE;
-	serve_source_free(source);
+	store_source_free(source);
 	cli_list_free(&values.allow_hosts);
 	free(token);
 	free(kept);

@@ -30,9 +30,9 @@
 #include "lib/input/resolve.h"
 #include "lib/select/cut.h"
 #include "lib/select/select.h"
-#include "lib/serve/asking.h"
-#include "lib/serve/fleet_text.h"
-#include "lib/serve/report.h"
+#include "lib/fleet/remote_query.h"
+#include "lib/fleet/fleet_text.h"
+#include "lib/api/report.h"
 
 static struct values {
 	bool json;
@@ -220,7 +220,7 @@ static int report(const struct story *told, struct process_ops *ops, const struc
 	const struct chain_list *list = &told->chains->list;
 	struct buf notes = { 0 }, details = { 0 }, out = { 0 };
 	bool partial = input_verdict(in, &notes) != 0;
-	struct report r = serve_report(told, partial, buf_text(&notes));
+	struct report r = story_report(told, partial, buf_text(&notes));
 	int rc;
 
 	r.operations = ops ? process_ops_end(ops) : NULL;
@@ -414,11 +414,11 @@ static bool fails(struct json chains)
 	return is;
 }
 
-static int give_chains(struct serve_fleet *f, int *status, struct err *e)
+static int give_chains(struct fleet *f, int *status, struct err *e)
 {
 	struct json chains = JSON_NONE;
 	struct buf out = { 0 };
-	int rc = serve_fleet_chains(f, values.since, &chains, e);
+	int rc = fleet_chains(f, values.since, &chains, e);
 
 	if (!rc && values.json) {
 		json_dump(&out, chains, JSON_DUMP_PRETTY);
@@ -436,14 +436,14 @@ static int give_chains(struct serve_fleet *f, int *status, struct err *e)
 
 static int ask_fleet(int *status, struct err *e)
 {
-	const struct serve_fleet_options how = { .agent = program.name, .stop = stop_fleet };
-	struct serve_fleet *f = NULL;
+	const struct fleet_options how = { .agent = program.name, .stop = stop_fleet };
+	struct fleet *f = NULL;
 	int rc = cli_signals_catch(e);
 
-	rc = rc ? rc : serve_asking_open(&f, &values.fleet, how, e);
+	rc = rc ? rc : remote_query_open(&f, &values.fleet, how, e);
 	rc = rc ? rc : give_chains(f, status, e);
-	rc = serve_asking_end(f, rc, e);
-	serve_fleet_free(f);
+	rc = remote_query_end(f, rc, e);
+	fleet_free(f);
 	return rc;
 }
 

@@ -33,12 +33,12 @@
 #include "lib/input/resolve.h"
 #include "lib/select/cut.h"
 #include "lib/select/pick.h"
-#include "lib/serve/fetching.h"
-#include "lib/serve/live.h"
-#include "lib/serve/page.h"
-#include "lib/serve/pushing.h"
-#include "lib/serve/found_format.h"
-#include "lib/serve/sqlite.h"
+#include "lib/fleet/remote_recordings.h"
+#include "lib/api/live_metrics.h"
+#include "lib/api/page.h"
+#include "lib/api/metrics_push.h"
+#include "lib/store/found_format.h"
+#include "lib/store/sqlite.h"
 
 static struct values {
 	const char *format, *output, *where, *weight;
@@ -190,8 +190,8 @@ static const struct cli_program program = {
 struct export
 {
 	const struct emit_format *format;
-	struct serve_live_options live;
-	struct serve_page_options page;
+	struct live_metrics_options live;
+	struct html_page_format_options page;
 	struct cli_otel otel;
 	struct found_format *sink;
 	struct emit em;
@@ -201,7 +201,7 @@ struct export
 	struct aside out;
 	struct select sel;
 	struct select_expr *expr;
-	struct serve_fetching fetched; /* of other machines */
+	struct remote_recordings fetched; /* of other machines */
 	uint64_t findings;
 	uint64_t events, bytes,
 		left_out; /* left_out: of events, those that --max-db has no room for */
@@ -212,13 +212,13 @@ struct export
 /* --push and --listen take the place of what would be written. */
 static int choose_live(struct export *x, struct err *e)
 {
-	const struct serve_pushing to = { .push = values.push,
-					  .listen = values.listen,
-					  .ca_cert = values.fleet.ca_cert,
-					  .headers = &values.headers,
-					  .interval_ns = values.interval_ns,
-					  .piped = x->piped,
-					  .agent = program.name };
+	const struct metrics_push to = { .push = values.push,
+					 .listen = values.listen,
+					 .ca_cert = values.fleet.ca_cert,
+					 .headers = &values.headers,
+					 .interval_ns = values.interval_ns,
+					 .piped = x->piped,
+					 .agent = program.name };
 
 	if (values.weight || values.max_db || values.records || values.stacks || values.no_stacks)
 		return err_set(e, ERR_USAGE,
@@ -232,14 +232,14 @@ static int choose_live(struct export *x, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "--push and --listen are for metrics, and write nothing: not with "
 			       "-o, --gzip or -f");
-	x->format = &serve_live;
+	x->format = &live_metrics;
 	x->em.opt = (struct emit_options){ .live = &x->live, .version = cli_version() };
-	return serve_pushing(&x->live, &x->otel, &to, e);
+	return metrics_push(&x->live, &x->otel, &to, e);
 }
 
 static const struct emit_format *format_of(const char *name, const char *path)
 {
-	static const struct emit_format *const more[] = { &serve_sqlite, &serve_page };
+	static const struct emit_format *const more[] = { &store_sqlite, &html_page_format };
 
 	for (unsigned i = 0; i < sizeof(more) / sizeof(more[0]); i++)
 		if (name ? !strcmp(name, more[i]->name) : path && emit_format_ends(more[i], path))
@@ -366,7 +366,8 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 	x->em.opt.fd = x->out.fd;
 	x->em.opt.path = x->out.path;
 	x->em.opt.stop = interrupted;
-	x->page = (struct serve_page_options){ .select = pick->select, .input = in, .top = 20 };
+	x->page =
+		(struct html_page_format_options){ .select = pick->select, .input = in, .top = 20 };
 	rc = found_format_open(&x->sink, x->format, &x->em, analyzes(x), e);
 	cli_progress_begin(&progress, input_position, in, isatty(x->out.fd));
 	while (!rc && (rc = s->next(s, &it, e)) > 0) {
@@ -496,10 +497,10 @@ static int run(struct export *x, const struct cli_operands *operands, int *statu
 static int fetch(struct export *x, const struct select_words *words, struct cli_operands *operands,
 		 struct err *e)
 {
-	const struct serve_fleet_options how = { .recording_max = values.max_node,
-						 .recordings_max = values.max_nodes,
-						 .agent = program.name };
-	int rc = serve_fetching(&x->fetched, &values.fleet, how, words, e);
+	const struct fleet_options how = { .recording_max = values.max_node,
+					   .recordings_max = values.max_nodes,
+					   .agent = program.name };
+	int rc = remote_recordings(&x->fetched, &values.fleet, how, words, e);
 
 	operands->v = x->fetched.files.names;
 	operands->n = x->fetched.files.n;
@@ -543,7 +544,7 @@ static int prepare(struct export *x, const struct cli_operands *operands,
 
 static void release(struct export *x)
 {
-	serve_fetching_free(&x->fetched);
+	remote_recordings_free(&x->fetched);
 	cli_otel_free(&x->otel);
 	gzip_free(x->gzip);
 	buf_free(&x->text);

@@ -16,13 +16,13 @@
 #include "lib/cli/output.h"
 #include "lib/cli/serving.h"
 #include "lib/cli/signals.h"
-#include "lib/serve/asking.h"
-#include "lib/serve/confine.h"
-#include "lib/serve/listen.h"
-#include "lib/serve/mcp_http.h"
-#include "lib/serve/mcp_stdio.h"
-#include "lib/serve/source.h"
-#include "lib/serve/tools.h"
+#include "lib/fleet/remote_query.h"
+#include "lib/store/confine.h"
+#include "lib/api/listen.h"
+#include "lib/mcp/mcp_http.h"
+#include "lib/mcp/mcp_stdio.h"
+#include "lib/store/source.h"
+#include "lib/mcp/tools.h"
 
 /* Handlers at the same time, and for how long one call over HTTP may come no further. */
 #define THREADS 16
@@ -89,28 +89,28 @@ struct http_token {
 	bool made;
 };
 
-static int serve_http(const struct serve_offer *offer, const struct http_token *token,
+static int serve_http(const struct mcp_catalog *offer, const struct http_token *token,
 		      struct err *e)
 {
-	struct serve_listen_options opt = { .address = values.http,
-					    .tls_cert = values.tls_cert,
-					    .tls_key = values.tls_key,
-					    .no_tls = values.no_tls,
-					    .token = token->text,
-					    .hosts = values.allow_hosts.v,
-					    .nhosts = values.allow_hosts.n,
-					    .body_max = MCP_HTTP_BODY_MAX,
-					    .threads_max = THREADS,
-					    .note = say,
-					    .warn = warn };
+	struct api_listen_options opt = { .address = values.http,
+					  .tls_cert = values.tls_cert,
+					  .tls_key = values.tls_key,
+					  .no_tls = values.no_tls,
+					  .token = token->text,
+					  .hosts = values.allow_hosts.v,
+					  .nhosts = values.allow_hosts.n,
+					  .body_max = MCP_HTTP_BODY_MAX,
+					  .threads_max = THREADS,
+					  .note = say,
+					  .warn = warn };
 	struct pollfd end = { .fd = cli_signals_fd(), .events = POLLIN };
-	struct serve_listener *l = NULL;
+	struct api_listener *l = NULL;
 	struct mcp_http *h = NULL;
 	struct buf url = { 0 };
 	int rc = mcp_http_new(&h, offer, CALL_NS, e);
-	rc = rc ? rc : serve_listen(&l, &opt, handle, h, e);
+	rc = rc ? rc : api_listen(&l, &opt, handle, h, e);
 	if (!rc) {
-		buf_printf(&url, "%s%s\n", serve_listener_url(l), MCP_PATH);
+		buf_printf(&url, "%s%s\n", api_listener_url(l), MCP_PATH);
 		if (token->made)
 			buf_printf(&url, "Authorization: Bearer %s\n", token->text);
 		rc = cli_print(&url, e);
@@ -118,12 +118,12 @@ static int serve_http(const struct serve_offer *offer, const struct http_token *
 	while (!rc && !cli_signal_received())
 		poll(&end, 1, -1);
 	buf_free(&url);
-	serve_listener_stop(l);
+	api_listener_stop(l);
 	mcp_http_free(h);
 	return rc;
 }
 
-static int serve_stdio(const struct serve_offer *offer, struct err *e)
+static int serve_stdio(const struct mcp_catalog *offer, struct err *e)
 {
 	const struct mcp_stdio io = { .in = STDIN_FILENO,
 				      .out = STDOUT_FILENO,
@@ -150,40 +150,40 @@ static int check_options(struct err *e)
 
 /* What is open while it serves. */
 struct served {
-	struct serve_source *source;
-	struct serve_tools *tools;
-	struct serve_checker *checker;
-	struct serve_fleet_options fleet;
+	struct store_source *source;
+	struct mcp_tools *tools;
+	struct mcp_checker *checker;
+	struct fleet_options fleet;
 	char *nodes_token, *kept;
 };
 
 /* Whether they can be asked at all is found out now, not when somebody asks. */
 static int name_nodes(struct served *s, struct err *e)
 {
-	struct serve_fleet *f = NULL;
+	struct fleet *f = NULL;
 	int rc = values.fleet.token_file ? cli_token(&s->nodes_token, values.fleet.token_file, e)
 					 : 0;
 
-	s->fleet = (struct serve_fleet_options){ .token = s->nodes_token, .agent = program.name };
-	serve_asking(&s->fleet, &values.fleet);
-	rc = rc ? rc : serve_fleet_new(&f, &s->fleet, e);
-	serve_fleet_free(f);
+	s->fleet = (struct fleet_options){ .token = s->nodes_token, .agent = program.name };
+	remote_query(&s->fleet, &values.fleet);
+	rc = rc ? rc : fleet_new(&f, &s->fleet, e);
+	fleet_free(f);
 	return rc;
 }
 
 static int open_all(struct served *s, const struct cli_operands *operands, struct err *e)
 {
-	struct serve_source_options from = { .names = (const char *const *)operands->v,
+	struct store_source_options from = { .names = (const char *const *)operands->v,
 					     .n = (unsigned)operands->n,
 					     .row = operands->row,
 					     .tool = program.name,
 					     .folder = getenv("TMPDIR"),
 					     .kept = s->kept = cli_kept_folder() };
-	struct serve_tools_options to = { .version = cli_version() };
-	int rc = values.http ? serve_checker_new(&s->checker, e) : 0;
+	struct mcp_tools_options to = { .version = cli_version() };
+	int rc = values.http ? mcp_checker_new(&s->checker, e) : 0;
 
 	if (!rc && operands->n)
-		rc = serve_source_open(&s->source, &from, e);
+		rc = store_source_open(&s->source, &from, e);
 
 	if (!rc && values.fleet.nodes.n) {
 		rc = name_nodes(s, e);
@@ -196,7 +196,7 @@ static int open_all(struct served *s, const struct cli_operands *operands, struc
 			 "them)");
 	to.source = s->source;
 	to.checker = s->checker;
-	s->tools = serve_tools_new(&to);
+	s->tools = mcp_tools_new(&to);
 	return s->tools ? 0 : err_nomem(e);
 }
 
@@ -222,18 +222,18 @@ int main(int argc, char **argv)
 	rc = rc ? rc : open_all(&s, &operands, &e);
 	/* Over standard input it is the client's own program, which that has started. */
 	if (!rc && values.http)
-		serve_confine(&(struct serve_confine){ .kept = s.kept,
+		store_confine(&(struct store_confine){ .kept = s.kept,
 						       .folder = getenv("TMPDIR"),
 						       .nodes = values.fleet.nodes.n });
 	if (!rc && s.source)
-		serve_source_warm(s.source, warn);
+		store_source_warm(s.source, warn);
 	if (!rc)
-		rc = values.http ? serve_http(serve_tools_offer(s.tools), &token, &e)
-				 : serve_stdio(serve_tools_offer(s.tools), &e);
+		rc = values.http ? serve_http(mcp_tools_offer(s.tools), &token, &e)
+				 : serve_stdio(mcp_tools_offer(s.tools), &e);
 	status = rc ? cli_fail(&e) : CLI_EXIT_DONE;
-	serve_tools_free(s.tools);
-	serve_source_free(s.source);
-	serve_checker_free(s.checker);
+	mcp_tools_free(s.tools);
+	store_source_free(s.source);
+	mcp_checker_free(s.checker);
 	free(token.text);
 	free(s.nodes_token);
 	free(s.kept);

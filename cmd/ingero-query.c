@@ -34,8 +34,8 @@
 #include "lib/input/resolve.h"
 #include "lib/select/confined.h"
 #include "lib/select/pick.h"
-#include "lib/serve/asking.h"
-#include "lib/serve/fleet_text.h"
+#include "lib/fleet/remote_query.h"
+#include "lib/fleet/fleet_text.h"
 
 #define LIMIT 10000
 
@@ -449,11 +449,11 @@ static void say_rows(const struct fleet_rows *rows)
 	buf_free(&text);
 }
 
-static int give_rows(struct serve_fleet *f, struct err *e)
+static int give_rows(struct fleet *f, struct err *e)
 {
 	struct answer *answer = make_answer();
 	struct fleet_rows rows = { 0 };
-	int rc = answer ? serve_fleet_sql(f, sql, (uint64_t)values.limit, &rows, e) : err_nomem(e);
+	int rc = answer ? fleet_sql(f, sql, (uint64_t)values.limit, &rows, e) : err_nomem(e);
 
 	rc = rc ? rc : fleet_rows_give(&rows, answer_taker(answer), e);
 	rc = rc ? rc : answer_end(answer, rows.truncated, e);
@@ -468,11 +468,11 @@ static int give_rows(struct serve_fleet *f, struct err *e)
 	return rc;
 }
 
-static int give_ops(struct serve_fleet *f, struct err *e)
+static int give_ops(struct fleet *f, struct err *e)
 {
 	struct fleet_ops ops = { 0 };
 	struct buf out = { 0 };
-	int rc = serve_fleet_ops(f, values.since, &ops, e);
+	int rc = fleet_ops(f, values.since, &ops, e);
 
 	if (!rc && wants_json())
 		fleet_ops_json(&out, &ops);
@@ -487,18 +487,18 @@ static int give_ops(struct serve_fleet *f, struct err *e)
 
 static int ask_fleet(struct err *e)
 {
-	const struct serve_fleet_options how = { .agent = program.name, .stop = stop };
-	struct serve_fleet *f = NULL;
+	const struct fleet_options how = { .agent = program.name, .stop = stop };
+	struct fleet *f = NULL;
 	int rc;
 
 	if (values.pids.n || values.names.n || values.until || last_given || values.cache ||
 	    values.where || (values.since && sql))
 		return err_set(e, ERR_USAGE, "of other machines %s",
 			       sql ? "choose in SQL" : "only --since chooses: ask in SQL for more");
-	rc = serve_asking_open(&f, &values.fleet, how, e);
+	rc = remote_query_open(&f, &values.fleet, how, e);
 	rc = rc ? rc : sql ? give_rows(f, e) : give_ops(f, e);
-	rc = serve_asking_end(f, rc, e);
-	serve_fleet_free(f);
+	rc = remote_query_end(f, rc, e);
+	fleet_free(f);
 	return rc;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ingero-record: the only program that captures. Options, who the targets are, where the recording goes, what is
- * said before and after; the work is in lib/probe.
+ * said before and after; the work is in lib/record.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,12 +26,12 @@
 #include "lib/cli/signals.h"
 #include "lib/host/rights.h"
 #include "lib/input/bundle.h"
-#include "lib/probe/choice.h"
-#include "lib/probe/chosen.h"
-#include "lib/probe/command.h"
-#include "lib/probe/destination.h"
-#include "lib/probe/recorder.h"
-#include "lib/probe/spec.h"
+#include "lib/record/choice.h"
+#include "lib/attach/chosen_ops.h"
+#include "lib/record/command.h"
+#include "lib/record/destination.h"
+#include "lib/record/recorder.h"
+#include "lib/attach/spec.h"
 
 struct values {
 	struct cli_list outputs, pids;
@@ -166,10 +166,10 @@ static int bundle(const char *recording, const char *out, uint32_t uid, uint32_t
 
 static int bundle_only(const struct values *v, const struct cli_operands *operands)
 {
-	struct probe_owner owner = { 0 };
+	struct record_owner owner = { 0 };
 
 	if (geteuid() == 0)
-		probe_choose_owner(getenv("SUDO_UID"), getenv("SUDO_GID"), &owner);
+		record_choose_owner(getenv("SUDO_UID"), getenv("SUDO_GID"), &owner);
 	if (operands->n != 1 || v->outputs.n > 1)
 		return cli_usage_error(&program, "--bundle packs one recording into one file");
 	return bundle(operands->v[0], v->outputs.n ? v->outputs.v[0] : NULL, owner.uid, owner.gid,
@@ -181,25 +181,25 @@ static int bundle_only(const struct values *v, const struct cli_operands *operan
 struct job {
 	struct values v;
 	struct cli_operands command;
-	struct probe_owner owner; /* behind sudo; uid 0 when nobody is */
-	struct probe_recorder_options opt;
+	struct record_owner owner; /* behind sudo; uid 0 when nobody is */
+	struct recorder_options opt;
 	uint32_t *pids;
 	struct buf target, cmdline, folder, tool;
-	struct probe_destination to;
+	struct record_destination to;
 	struct select_trigger trigger;
-	struct probe_command run;
+	struct record_command run;
 	bool begun; /* the outputs are being written */
 };
 
 static int choose_targets(struct job *j)
 {
 	struct probe_targets_options *t = &j->opt.targets;
-	struct probe_choice c = { .pids = j->v.pids.v,
-				  .npids = j->v.pids.n,
-				  .user = j->v.user,
-				  .pod = j->v.pod,
-				  .all = j->v.all,
-				  .invoker = j->owner.uid };
+	struct record_choice c = { .pids = j->v.pids.v,
+				   .npids = j->v.pids.n,
+				   .user = j->v.user,
+				   .pod = j->v.pod,
+				   .all = j->v.all,
+				   .invoker = j->owner.uid };
 	struct buf command = { 0 };
 	struct err e = { 0 };
 	int rc;
@@ -211,7 +211,7 @@ static int choose_targets(struct job *j)
 		shell_word(&command, bytes_of(j->command.v[i]));
 	}
 	c.command = j->command.n ? buf_text(&command) : NULL;
-	rc = probe_choose(&c, t, &j->pids, &j->target, &e);
+	rc = record_choose(&c, t, &j->pids, &j->target, &e);
 	buf_free(&command);
 	if (rc)
 		return cli_usage_error(&program, "%s", e.text);
@@ -223,7 +223,7 @@ static int choose_targets(struct job *j)
 
 static int open_outputs(struct job *j, struct err *e)
 {
-	struct probe_destination *d = &j->to;
+	struct record_destination *d = &j->to;
 	int rc;
 
 	if (j->v.db)
@@ -240,12 +240,12 @@ static int open_outputs(struct job *j, struct err *e)
 	d->max_bytes = j->v.max_bytes;
 	d->max_given = max_given;
 	d->flight = j->v.flight_ns > 0;
-	rc = probe_destination_open(d, e);
+	rc = record_destination_open(d, e);
 	for (unsigned i = 0; i < d->noutputs; i++) {
 		j->opt.outputs[j->opt.noutputs++] = d->outputs[i];
 		if (!j->opt.flush_ns)
 			j->opt.flush_ns = 1000000000;
-		if (!j->v.flush_ns && !probe_output_is_file(d->outputs[i]))
+		if (!j->v.flush_ns && !record_output_is_file(d->outputs[i]))
 			j->opt.flush_ns = 100000000;
 	}
 	if (!j->opt.flush_ns)
@@ -265,10 +265,10 @@ static int choose_ops(struct job *j)
 {
 	struct probe_names only = { j->v.only.v, j->v.only.n },
 			   except = { j->v.except.v, j->v.except.n };
-	struct probe_chosen_host host;
+	struct chosen_ops_host host;
 	struct err e = { 0 };
 
-	if (probe_chosen(only, except, &host, &e))
+	if (chosen_ops(only, except, &host, &e))
 		return cli_usage_error(&program, "%s", e.text);
 	j->v.no_sched |= !host.sched;
 	if (!host.samples && !cpu_hz_given)
@@ -281,7 +281,7 @@ static void fill_options(struct job *j)
 {
 	struct probe_options *p = &j->opt.probe;
 
-	probe_choose_way(p, j->v.link, j->v.walker, !j->v.no_stacks);
+	record_choose_way(p, j->v.link, j->v.walker, !j->v.no_stacks);
 	p->btf = j->v.btf;
 	p->sched = !j->v.no_sched && !j->v.no_probes;
 	j->opt.node_name = j->v.node;
@@ -301,18 +301,18 @@ static void fill_options(struct job *j)
 	j->opt.flush_ns = j->v.flush_ns;
 }
 
-static void print_notices(struct probe_recorder *r)
+static void print_notices(struct recorder *r)
 {
-	enum probe_notice kind;
+	enum record_notice kind;
 	const char *text;
 
-	while ((text = probe_recorder_notice(r, &kind))) {
-		if (kind == PROBE_WARNING)
+	while ((text = recorder_notice(r, &kind))) {
+		if (kind == RECORD_WARNING)
 			cli_warn("%s", text);
-		else if (kind == PROBE_DETAIL)
+		else if (kind == RECORD_DETAIL)
 			cli_detail("%s", text);
 		else
-			cli_note("%s%s", kind == PROBE_NOTE ? "  " : "", text);
+			cli_note("%s%s", kind == RECORD_NOTE ? "  " : "", text);
 	}
 }
 
@@ -326,14 +326,14 @@ static void banner(const struct job *j)
 	else if (j->to.row)
 		cli_note("  output   %s", j->to.path);
 	for (unsigned i = 0; i < j->opt.noutputs; i++)
-		if (!j->to.row || !probe_output_is_file(j->opt.outputs[i]))
-			cli_note("  output   %s", probe_output_path(j->opt.outputs[i]));
+		if (!j->to.row || !record_output_is_file(j->opt.outputs[i]))
+			cli_note("  output   %s", record_output_path(j->opt.outputs[i]));
 	if (!j->run.launched)
 		cli_note("  Ctrl-C ends the recording");
 }
 
 /* good: there is something to go on with. */
-static void closing(const struct job *j, struct probe_recorder *r, uint64_t bytes, uint64_t removed,
+static void closing(const struct job *j, struct recorder *r, uint64_t bytes, uint64_t removed,
 		    bool good)
 {
 	struct buf where = { 0 };
@@ -342,14 +342,14 @@ static void closing(const struct job *j, struct probe_recorder *r, uint64_t byte
 		buf_puts(&where, j->to.path);
 	else if (good && j->to.path)
 		shell_word(&where, bytes_of(j->to.path));
-	probe_recorder_closing(r, buf_text(&where), bytes, removed);
+	recorder_closing(r, buf_text(&where), bytes, removed);
 	print_notices(r);
 	buf_free(&where);
 }
 
 static int status_of(const struct job *j, int status)
 {
-	const struct probe_command *c = &j->run;
+	const struct record_command *c = &j->run;
 
 	if (j->command.n == 0)
 		return status;
@@ -360,7 +360,7 @@ static int status_of(const struct job *j, int status)
 	if (status != CLI_EXIT_DONE)
 		return 125;
 	return cli_signal_received() || !c->launch.reaped ? CLI_EXIT_DONE
-							  : probe_launch_status(&c->launch);
+							  : command_launch_status(&c->launch);
 }
 
 /* With the recording on standard output the command prints to standard error: its text must not get among the blocks. */
@@ -384,16 +384,16 @@ static int begin_outputs(struct job *j, struct err *e)
 	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && i < j->opt.noutputs; i++)
-		rc = probe_output_begin(j->opt.outputs[i], e);
+		rc = record_output_begin(j->opt.outputs[i], e);
 	j->begun = rc == 0;
 	return rc;
 }
 
 /* What it took to attach, and was not needed since. Files are only made now, by their own threads, unless the recording's
  * end makes some. */
-static void drop_rights(const struct job *j, const struct probe_recorder *r)
+static void drop_rights(const struct job *j, const struct recorder *r)
 {
-	uint64_t keep = probe_recorder_rights(r);
+	uint64_t keep = recorder_rights(r);
 	int error;
 
 	if (j->v.flight_ns || j->v.bundle || j->v.mark)
@@ -408,13 +408,13 @@ static void drop_rights(const struct job *j, const struct probe_recorder *r)
 /* The recorder has them open, whatever became of their names, or of the container they are in. */
 static int recorded_file(void *ctx, const char *path, const char *build_id)
 {
-	return probe_recorder_file(ctx, path, build_id);
+	return recorder_file(ctx, path, build_id);
 }
 
 static int record(struct job *j)
 {
-	struct probe_recorder *r = NULL;
-	struct probe_output_state state = { 0 };
+	struct recorder *r = NULL;
+	struct record_output_state state = { 0 };
 	struct err e = { 0 };
 	int rc, status = CLI_EXIT_DONE;
 	uint64_t bytes = 0, removed = 0;
@@ -425,23 +425,23 @@ static int record(struct job *j)
 	if (rc == 0 && j->v.flight_ns)
 		rc = cli_signals_catch_request(&e);
 	if (rc == 0 && j->command.n) {
-		rc = probe_command_start(&j->run, j->command.v, j->owner.uid, j->owner.gid,
-					 on_stdout(j) ? restore_apart : cli_signals_restore, &e);
+		rc = record_command_start(&j->run, j->command.v, j->owner.uid, j->owner.gid,
+					  on_stdout(j) ? restore_apart : cli_signals_restore, &e);
 		j->opt.targets.launched = rc == 0 ? (uint32_t)j->run.launch.pid : 0;
 	}
 	if (rc == 0)
-		rc = probe_recorder_open(&r, &j->opt, &e);
+		rc = recorder_open(&r, &j->opt, &e);
 	if (rc == 0) {
 		banner(j);
-		probe_command_settle(&j->run, true);
+		record_command_settle(&j->run, true);
 		do {
 			print_notices(r);
 			if (cli_signal_request())
-				probe_recorder_dump(r);
-			rc = probe_command_over(&j->run, cli_signal_received())
+				recorder_dump(r);
+			rc = record_command_over(&j->run, cli_signal_received())
 				     ? 0
-				     : probe_recorder_step(r, &e);
-			if (rc >= 0 && !j->begun && probe_command_runs(&j->run)) {
+				     : recorder_step(r, &e);
+			if (rc >= 0 && !j->begun && record_command_runs(&j->run)) {
 				rc = begin_outputs(j, &e) ? e.code : rc;
 				drop_rights(j, r);
 			}
@@ -450,16 +450,16 @@ static int record(struct job *j)
 		    !j->run.exec_errno) /* interrupted before the command ran */
 			rc = begin_outputs(j, &e);
 		if (rc == 0 || rc == ERR_CLOSED)
-			rc = probe_recorder_finish(r, &e);
-		if (rc == 0 && probe_recorder_land(r, &e))
+			rc = recorder_finish(r, &e);
+		if (rc == 0 && recorder_land(r, &e))
 			status = cli_fail(&e);
 		print_notices(r);
 	}
 	if (rc && rc != ERR_CLOSED)
 		status = cli_fail(&e);
-	probe_command_settle(&j->run, rc == ERR_CLOSED);
+	record_command_settle(&j->run, rc == ERR_CLOSED);
 	for (unsigned i = 0; i < j->opt.noutputs; i++) {
-		if (probe_output_close(j->opt.outputs[i], &state, &e))
+		if (record_output_close(j->opt.outputs[i], &state, &e))
 			status = cli_fail(&e);
 		bytes = state.bytes > bytes ? state.bytes : bytes;
 		removed += state.removed;
@@ -470,12 +470,12 @@ static int record(struct job *j)
 					r);
 		closing(j, r, bytes, removed, status == CLI_EXIT_DONE);
 	}
-	probe_recorder_free(r);
-	probe_rotation_free(j->to.files);
-	if (probe_command_goes_on(&j->run) && !cli_signal_received()) {
+	recorder_free(r);
+	record_rotation_free(j->to.files);
+	if (record_command_goes_on(&j->run) && !cli_signal_received()) {
 		if (!j->run.dropped)
 			cli_note("the command goes on, unrecorded");
-		probe_command_wait(&j->run, cli_signal_received);
+		record_command_wait(&j->run, cli_signal_received);
 	}
 	return status_of(j, status);
 }
@@ -510,14 +510,14 @@ static int check_values(struct job *j)
 	if (v->outputs.n > 2)
 		return cli_usage_error(&program, "at most two outputs: a file and -");
 	j->opt.probe.unwind_bytes = unwind_given ? v->unwind_bytes : UNWIND_BYTES_DEFAULT;
-	if (probe_choose_ring(&j->opt.probe, v->ring_bytes, &e) ||
-	    probe_choose_samples(&j->opt.probe, v->cpu_hz, cpu_hz_given, !v->no_stacks,
-				 !v->no_probes, &e))
+	if (record_choose_ring(&j->opt.probe, v->ring_bytes, &e) ||
+	    record_choose_samples(&j->opt.probe, v->cpu_hz, cpu_hz_given, !v->no_stacks,
+				  !v->no_probes, &e))
 		return cli_usage_error(&program, "%s", e.text);
-	j->opt.budget = PROBE_BUDGET_DEFAULT;
+	j->opt.budget = RECORD_BUDGET_DEFAULT;
 	if (v->budget && strcmp(v->budget, "none") == 0)
 		j->opt.budget = 0;
-	else if (v->budget && !probe_percent(v->budget, &j->opt.budget))
+	else if (v->budget && !record_percent(v->budget, &j->opt.budget))
 		return cli_usage_error(&program,
 				       "--budget is a share of the time, as 1%%, or none");
 	if (v->nested)
@@ -549,7 +549,7 @@ int main(int argc, char **argv)
 	if (status != CLI_GO)
 		goto out;
 	if (geteuid() == 0)
-		probe_choose_owner(getenv("SUDO_UID"), getenv("SUDO_GID"), &j.owner);
+		record_choose_owner(getenv("SUDO_UID"), getenv("SUDO_GID"), &j.owner);
 	status = choose_targets(&j);
 	if (status != CLI_GO)
 		goto out;

@@ -37,8 +37,8 @@ struct emit_options {
 		partial; /* before finish: not all that should be there was read; NULL: nobody knows */
 	uint64_t *left_out; /* for events of what max_bytes has no room for; NULL: nobody wants to know */
 	const char *version; /* of this program, where formats name who wrote them */
-	const void *page;    /* of the page in HTML: struct serve_page_options */
-	const void *live; /* of metrics that are pushed or asked for: struct serve_live_options */
+	const void *page;    /* of the page in HTML: struct html_page_format_options */
+	const void *live; /* of metrics that are pushed or asked for: struct live_metrics_options */
 	enum emit_weight weight; /* of profiles: what a stack's number is */
 };
 

@@ -123,7 +123,7 @@ static bool is_run_time_code(const struct world *w, const struct world_frame *f)
 {
 	const struct world_module *m = world_get_module(w, f->module);
 
-	/* As lib/probe/stacks.c calls it. */
+	/* As lib/attach/stacks.c calls it. */
 	return f->kind == FRAME_NATIVE && m &&
 	       bytes_equal(world_text(w, m->path), bytes_of("[anonymous code]"));
 }

@@ -10,8 +10,8 @@
 #include <dlfcn.h>
 #include <glob.h>
 
-#include "lib/probe/plan.h"
-#include "lib/probe/session.h"
+#include "lib/attach/plan.h"
+#include "lib/attach/session.h"
 #include "tests/bench/cost.bpf.skel.h"
 #include "tests/bench/cost.h"
 

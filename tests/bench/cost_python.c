@@ -7,9 +7,9 @@
 #include <limits.h>
 
 #include "lib/host/maps.h"
-#include "lib/probe/plan.h"
-#include "lib/probe/pythons.h"
-#include "lib/probe/session.h"
+#include "lib/attach/plan.h"
+#include "lib/attach/pythons.h"
+#include "lib/attach/session.h"
 #include "lib/world/world.h"
 #include "tests/bench/cost.bpf.skel.h"
 #include "tests/bench/cost.h"

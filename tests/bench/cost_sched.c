@@ -8,7 +8,7 @@
 #include <bpf/libbpf.h>
 #include <pthread.h>
 
-#include "lib/probe/session.h"
+#include "lib/attach/session.h"
 #include "tests/bench/cost.bpf.skel.h"
 #include "tests/bench/cost.h"
 

@@ -7,9 +7,9 @@
 #include <dlfcn.h>
 #include <limits.h>
 
-#include "lib/probe/plan.h"
-#include "lib/probe/session.h"
-#include "lib/probe/unwinds.h"
+#include "lib/attach/plan.h"
+#include "lib/attach/session.h"
+#include "lib/attach/unwinds.h"
 #include "tests/bench/cost.bpf.skel.h"
 #include "tests/bench/cost.h"
 

@@ -189,7 +189,7 @@ metrics_whole = metrics
 # ---- wrong questions ----
 
 tap.same([d.json(q)[0] for q in ("ops?since=yesterday", "stat?last=x", "report?until=25:99", "nothing", "ops/", "../../etc/passwd", "%2e%2e/x")], [400, 400, 400, 404, 404, 404, 404], "wrong questions")
-tap.same([d.ask(p)[0] for p in ("/page.c", "/../api.c", "/etc/passwd", "/index.html/", "//", "/lib/serve/page/main.js")], [404] * 6, "files that are not the page's")
+tap.same([d.ask(p)[0] for p in ("/page.c", "/../api.c", "/etc/passwd", "/index.html/", "//", "/lib/api/page/main.js")], [404] * 6, "files that are not the page's")
 tap.same([d.ask("/api/v1/ops", m)[0] for m in ("POST", "PUT", "DELETE")] + [d.ask("/api/v1/query")[0], d.ask("/", "POST", b"x")[0]], [405] * 5, "wrong methods")
 status, headers, body = d.ask("/api/v1/overview", "HEAD")
 tap.same((status, body), (200, b""), "HEAD")

@@ -81,7 +81,7 @@ class Server:
 
 
 def tokens(text):
-    """As lib/serve/shape.h counts them, in other words: words of six letters, three digits, other characters."""
+    """As lib/mcp/token_budget.h counts them, in other words: words of six letters, three digits, other characters."""
     import re
 
     n = 0

@@ -17,7 +17,7 @@ export BUILD=$BUILD/nobpf
 rm -rf "$BUILD"
 mkdir -p "$BUILD"
 for part in flags formats lib cmd; do cp -a "$with/$part" "$BUILD/"; done
-rm -f "$BUILD"/lib/probe/session*.o
+rm -f "$BUILD"/lib/attach/session*.o
 if make --no-print-directory -j"$(nproc)" INSTALL=no BUILD="$BUILD" SAN= HAVE_LIBBPF= BPFTOOL= BPFCLANG= all >"$TMP/log" 2>&1; then
 	pass "builds without BPF"
 else

@@ -16,7 +16,7 @@ import tap  # noqa: E402
 
 if not shutil.which("node"):
     tap.skip_all("optional: no node here")
-PAGE = "lib/serve/page"
+PAGE = "lib/api/page"
 TMP = tempfile.TemporaryDirectory(prefix="ingero-test.")
 
 # What both need: globals that are a browser's, and who does not wait for ever.

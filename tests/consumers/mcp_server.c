@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/serve/mcp_http.h"
-#include "lib/serve/mcp_stdio.h"
+#include "lib/mcp/mcp_http.h"
+#include "lib/mcp/mcp_stdio.h"
 
 #define NOTHING "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}"
 /* One red pixel, and a WAV without a sample. */
@@ -43,21 +43,21 @@ static struct json parsed(const char *text)
 
 /* ---- tools ---- */
 
-static int simple_text(void *ctx, const struct serve_asker *a, struct json args,
-		       struct serve_answer *out, struct err *e)
+static int simple_text(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+		       struct err *e)
 {
 	buf_puts(&out->text, "This is a simple text response for testing.");
 	return 0;
 }
 
-static int image(void *ctx, const struct serve_asker *a, struct json args, struct serve_answer *out,
+static int image(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
 		 struct err *e)
 {
 	out->content = parsed("[" IMAGE "]");
 	return 0;
 }
 
-static int audio(void *ctx, const struct serve_asker *a, struct json args, struct serve_answer *out,
+static int audio(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
 		 struct err *e)
 {
 	out->content =
@@ -65,14 +65,14 @@ static int audio(void *ctx, const struct serve_asker *a, struct json args, struc
 	return 0;
 }
 
-static int embedded(void *ctx, const struct serve_asker *a, struct json args,
-		    struct serve_answer *out, struct err *e)
+static int embedded(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+		    struct err *e)
 {
 	out->content = parsed("[" RESOURCE "]");
 	return 0;
 }
 
-static int mixed(void *ctx, const struct serve_asker *a, struct json args, struct serve_answer *out,
+static int mixed(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
 		 struct err *e)
 {
 	buf_puts(&out->text, "Multiple content types test:");
@@ -80,26 +80,26 @@ static int mixed(void *ctx, const struct serve_asker *a, struct json args, struc
 	return 0;
 }
 
-static int failing(void *ctx, const struct serve_asker *a, struct json args,
-		   struct serve_answer *out, struct err *e)
+static int failing(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+		   struct err *e)
 {
 	return err_set(e, ERR_CANNOT, "This tool intentionally returns an error for testing");
 }
 
-static int logging(void *ctx, const struct serve_asker *a, struct json args,
-		   struct serve_answer *out, struct err *e)
+static int logging(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+		   struct err *e)
 {
-	a->log(a, SERVE_INFO, "Tool execution started");
+	a->log(a, MCP_LOG_INFO, "Tool execution started");
 	wait_ms(50);
-	a->log(a, SERVE_INFO, "Tool processing data");
+	a->log(a, MCP_LOG_INFO, "Tool processing data");
 	wait_ms(50);
-	a->log(a, SERVE_INFO, "Tool execution completed");
+	a->log(a, MCP_LOG_INFO, "Tool execution completed");
 	buf_puts(&out->text, "logged");
 	return 0;
 }
 
-static int progressing(void *ctx, const struct serve_asker *a, struct json args,
-		       struct serve_answer *out, struct err *e)
+static int progressing(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+		       struct err *e)
 {
 	for (int i = 0; i <= 100; i += 50) {
 		a->progress(a, i, 100, i ? "on the way" : NULL);
@@ -111,8 +111,8 @@ static int progressing(void *ctx, const struct serve_asker *a, struct json args,
 }
 
 /* Until it is cancelled, or for so long. */
-static int waiting(void *ctx, const struct serve_asker *a, struct json args,
-		   struct serve_answer *out, struct err *e)
+static int waiting(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+		   struct err *e)
 {
 	struct json ms = json_get(args, "ms");
 	double left = json_double(ms, 0);
@@ -128,7 +128,7 @@ static int waiting(void *ctx, const struct serve_asker *a, struct json args,
 }
 
 /* What it was given, structured. */
-static int echo(void *ctx, const struct serve_asker *a, struct json args, struct serve_answer *out,
+static int echo(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
 		struct err *e)
 {
 	struct json key, value;
@@ -142,8 +142,8 @@ static int echo(void *ctx, const struct serve_asker *a, struct json args, struct
 }
 
 /* An error that no schema could have said. */
-static int misused(void *ctx, const struct serve_asker *a, struct json args,
-		   struct serve_answer *out, struct err *e)
+static int misused(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+		   struct err *e)
 {
 	return err_set(e, ERR_USAGE, "no operation 'cudaNothing'");
 }
@@ -178,7 +178,7 @@ static const char rich_schema[] =
 static const char wait_schema[] =
 	"{\"type\":\"object\",\"properties\":{\"ms\":{\"type\":\"number\",\"minimum\":0}}}";
 
-static struct serve_tool tools[] = {
+static struct mcp_tool tools[] = {
 	{ .name = "test_simple_text",
 	  .description = "For tests",
 	  .input_schema = NOTHING,
@@ -296,17 +296,17 @@ static int prompt_with_image(void *ctx, struct json args, struct json *messages,
 	return 0;
 }
 
-static const struct serve_argument two_arguments[] = {
+static const struct mcp_argument two_arguments[] = {
 	{ "arg1", "First test argument", true },
 	{ "arg2", "Second test argument", true },
 	{ 0 },
 };
-static const struct serve_argument uri_argument[] = {
+static const struct mcp_argument uri_argument[] = {
 	{ "resourceUri", "URI of the resource to embed", true },
 	{ 0 },
 };
 
-static const struct serve_prompt prompts[] = {
+static const struct mcp_prompt prompts[] = {
 	{ .name = "test_simple_prompt", .description = "Simple", .get = simple_prompt },
 	{ .name = "test_prompt_with_arguments",
 	  .title = "Two arguments",
@@ -338,21 +338,21 @@ static int contents_of(struct json *contents, const char *uri, const char *mime,
 	return 0;
 }
 
-static int static_text(void *ctx, const struct serve_asker *a, const char *uri,
-		       struct json *contents, struct err *e)
+static int static_text(void *ctx, const struct mcp_ctx *a, const char *uri, struct json *contents,
+		       struct err *e)
 {
 	return contents_of(contents, uri, "text/plain", "text",
 			   "This is the content of the static text resource.");
 }
 
-static int static_binary(void *ctx, const struct serve_asker *a, const char *uri,
-			 struct json *contents, struct err *e)
+static int static_binary(void *ctx, const struct mcp_ctx *a, const char *uri, struct json *contents,
+			 struct err *e)
 {
 	return contents_of(contents, uri, "image/png", "blob", PNG);
 }
 
-static int template_data(void *ctx, const struct serve_asker *a, const char *uri,
-			 struct json *contents, struct err *e)
+static int template_data(void *ctx, const struct mcp_ctx *a, const char *uri, struct json *contents,
+			 struct err *e)
 {
 	const char *id = uri + strlen("test://template/");
 	int n = (int)strcspn(id, "/");
@@ -366,7 +366,7 @@ static int template_data(void *ctx, const struct serve_asker *a, const char *uri
 	return contents_of(contents, uri, "application/json", "text", data);
 }
 
-static const struct serve_resource resources[] = {
+static const struct mcp_resource resources[] = {
 	{ .uri = "test://static-text",
 	  .name = "static-text",
 	  .title = "Text",
@@ -413,7 +413,7 @@ static void handle(void *ctx, const struct net_call *call, struct net_reply *rep
 		reply->status = 404;
 }
 
-static int serve_http(const struct serve_offer *offer, const char *address, struct err *e)
+static int serve_http(const struct mcp_catalog *offer, const char *address, struct err *e)
 {
 	const struct net_guard guard = { 0 };
 	const struct net_server_options opt = { .address = address,
@@ -439,7 +439,7 @@ static int serve_http(const struct serve_offer *offer, const char *address, stru
 
 int main(int argc, char **argv)
 {
-	struct serve_offer offer = { .name = "ingero-test",
+	struct mcp_catalog offer = { .name = "ingero-test",
 				     .title = "Fixtures",
 				     .version = "1",
 				     .instructions = "For tests.",

@@ -11,12 +11,12 @@
 
 #include "lib/input/input.h"
 #include "lib/net/server.h"
-#include "lib/serve/fleet_files.h"
+#include "lib/fleet/fleet_files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct net_server *fuzz_server;
-static struct serve_fleet *fuzz_nodes;
+static struct fleet *fuzz_nodes;
 static struct bytes fuzz_answer; /* changes between questions only */
 
 static void fuzz_handle(void *ctx, const struct net_call *call, struct net_reply *reply)
@@ -31,11 +31,11 @@ static int fuzz_start(struct err *e)
 						       .threads_max = 2 };
 	static char names[2][64];
 	static const char *const nodes[] = { names[0], names[1] };
-	struct serve_fleet_options how = { .nodes = nodes,
-					   .nnodes = 2,
-					   .agent = "fuzz",
-					   .answer_max = 1 << 20,
-					   .recording_max = 1 << 20 };
+	struct fleet_options how = { .nodes = nodes,
+				     .nnodes = 2,
+				     .agent = "fuzz",
+				     .answer_max = 1 << 20,
+				     .recording_max = 1 << 20 };
 	int rc = net_server_start(&fuzz_server, &opt, fuzz_handle, NULL, e);
 
 	if (rc)
@@ -43,7 +43,7 @@ static int fuzz_start(struct err *e)
 	snprintf(names[0], sizeof(names[0]), "http://%s", net_server_address(fuzz_server));
 	snprintf(names[1], sizeof(names[1]), "http://localhost%s",
 		 strrchr(net_server_address(fuzz_server), ':'));
-	return serve_fleet_new(&fuzz_nodes, &how, e);
+	return fleet_new(&fuzz_nodes, &how, e);
 }
 
 static void fuzz_read(const struct fleet_files *x)
@@ -69,7 +69,7 @@ static void fuzz_recordings(void)
 	struct fleet_files x;
 	struct err e;
 
-	if (!serve_fleet_fetch(&x, fuzz_nodes, &everything, "/tmp", &e))
+	if (!fleet_fetch(&x, fuzz_nodes, &everything, "/tmp", &e))
 		fuzz_read(&x);
 	fleet_files_free(&x);
 }
@@ -89,31 +89,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_answer = (struct bytes){ (const char *)data + 1, size - 1 };
 	switch (data[0] % 6) {
 	case 0:
-		if (!serve_fleet_sql(fuzz_nodes, "SELECT 1", 10, &rows, &e)) {
+		if (!fleet_sql(fuzz_nodes, "SELECT 1", 10, &rows, &e)) {
 			json_dump(&text, rows.columns, 0);
 			json_dump(&text, rows.rows, 0);
 		}
 		fleet_rows_free(&rows);
 		break;
 	case 1:
-		if (!serve_fleet_chains(fuzz_nodes, "5m", &v, &e))
+		if (!fleet_chains(fuzz_nodes, "5m", &v, &e))
 			json_dump(&text, v, 0);
 		break;
 	case 2:
 		/* A count that no sketch holds is none. */
-		if (!serve_fleet_ops(fuzz_nodes, NULL, &ops, &e))
+		if (!fleet_ops(fuzz_nodes, NULL, &ops, &e))
 			for (size_t i = 0; i < ops.v.n; i++)
 				if (!(ops.v.v[i].p50_ns >= 0) || !ops.v.v[i].operation)
 					abort();
 		fleet_ops_free(&ops);
 		break;
 	case 3:
-		if (!serve_fleet_overview(fuzz_nodes, NULL, &v, &e))
+		if (!fleet_overview(fuzz_nodes, NULL, &v, &e))
 			json_dump(&text, v, 0);
 		break;
 	case 4:
-		if (!serve_fleet_overview(fuzz_nodes, NULL, &v, &e))
-			serve_fleet_clocks(fuzz_nodes, &e);
+		if (!fleet_overview(fuzz_nodes, NULL, &v, &e))
+			fleet_clocks(fuzz_nodes, &e);
 		break;
 	default:
 		fuzz_recordings();

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "lib/host/xid.h"
-#include "lib/probe/host_wire.h"
-#include "lib/probe/wire.h"
+#include "lib/decode/host_wire.h"
+#include "lib/decode/wire.h"
 
 struct fuzz_owner {
 	struct world *world;
@@ -52,15 +52,15 @@ static uint32_t fuzz_socket(void *ctx, uint64_t inode)
 static void fuzz_ring(const uint8_t *p, size_t n)
 {
 	struct fuzz_owner o = { .world = world_new() };
-	const struct probe_wire_owner owner = {
+	const struct wire_decoder_owner owner = {
 		.ctx = &o, .event = fuzz_event, .record = fuzz_record, .socket = fuzz_socket
 	};
-	struct probe_wire *wire;
+	struct wire_decoder *wire;
 	struct err e = { 0 };
 
 	if (!o.world ||
-	    probe_wire_new(&wire, o.world, world_node(o.world, &(struct world_node){ .boot = 1 }),
-			   &owner, &e))
+	    wire_decoder_new(&wire, o.world, world_node(o.world, &(struct world_node){ .boot = 1 }),
+			     &owner, &e))
 		abort();
 	while (n >= 2) {
 		size_t length = (size_t)p[0] | (size_t)p[1] << 8;
@@ -73,14 +73,14 @@ static void fuzz_ring(const uint8_t *p, size_t n)
 		if (!record)
 			abort();
 		memcpy(record, p, length);
-		probe_wire_record(wire, record, length);
+		wire_decoder_record(wire, record, length);
 		free(record);
 		p += length;
 		n -= length;
 	}
-	if (probe_wire_others(wire)->retransmits == 0 && probe_wire_others(wire)->segments)
+	if (wire_decoder_others(wire)->retransmits == 0 && wire_decoder_others(wire)->segments)
 		abort();
-	probe_wire_free(wire);
+	wire_decoder_free(wire);
 	world_free(o.world);
 }
 

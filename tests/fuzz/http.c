@@ -14,28 +14,28 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "lib/serve/mcp_http.h"
+#include "lib/mcp/mcp_http.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct net_server *fuzz_server;
 static struct sockaddr_in fuzz_address;
 
-static int fuzz_call(void *ctx, const struct serve_asker *a, struct json args,
-		     struct serve_answer *out, struct err *e)
+static int fuzz_call(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+		     struct err *e)
 {
 	a->progress(a, 1, 2, "half");
 	buf_puts(&out->text, "called");
 	return 0;
 }
 
-static const struct serve_tool fuzz_tools[] = {
+static const struct mcp_tool fuzz_tools[] = {
 	{ .name = "t",
 	  .input_schema = "{\"type\":\"object\",\"properties\":{\"op\":{\"type\":\"string\"}}}",
 	  .call = fuzz_call },
 	{ 0 },
 };
-static const struct serve_offer fuzz_offer = { .name = "fuzz",
+static const struct mcp_catalog fuzz_offer = { .name = "fuzz",
 					       .version = "1",
 					       .tools = fuzz_tools };
 

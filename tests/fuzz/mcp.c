@@ -7,12 +7,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "lib/serve/mcp.h"
+#include "lib/mcp/mcp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int fuzz_call(void *ctx, const struct serve_asker *a, struct json args,
-		     struct serve_answer *out, struct err *e)
+static int fuzz_call(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+		     struct err *e)
 {
 	struct json op = json_get(args, "op");
 
@@ -20,7 +20,7 @@ static int fuzz_call(void *ctx, const struct serve_asker *a, struct json args,
 		abort();
 	json_free(op);
 	a->progress(a, 1, 2, "half");
-	a->log(a, SERVE_ERROR, "said");
+	a->log(a, MCP_LOG_ERROR, "said");
 	if (a->stop(a))
 		return err_set(e, ERR_INTERRUPTED, "stopped");
 	buf_puts(&out->text, "called");
@@ -33,7 +33,7 @@ static int fuzz_get(void *ctx, struct json args, struct json *messages, struct e
 	return 0;
 }
 
-static int fuzz_read(void *ctx, const struct serve_asker *a, const char *uri, struct json *contents,
+static int fuzz_read(void *ctx, const struct mcp_ctx *a, const char *uri, struct json *contents,
 		     struct err *e)
 {
 	*contents = json_array();
@@ -47,7 +47,7 @@ static int fuzz_complete(void *ctx, const char *of, const char *argument, const 
 	return 0;
 }
 
-static const struct serve_tool fuzz_tools[] = {
+static const struct mcp_tool fuzz_tools[] = {
 	{ .name = "t",
 	  .input_schema =
 		  "{\"type\":\"object\",\"properties\":{\"op\":{\"type\":\"string\",\"maxLength\":"
@@ -59,12 +59,12 @@ static const struct serve_tool fuzz_tools[] = {
 	  .call = fuzz_call },
 	{ 0 },
 };
-static const struct serve_argument fuzz_arguments[] = { { "a", "one", true }, { 0 } };
-static const struct serve_prompt fuzz_prompts[] = {
+static const struct mcp_argument fuzz_arguments[] = { { "a", "one", true }, { 0 } };
+static const struct mcp_prompt fuzz_prompts[] = {
 	{ .name = "p", .arguments = fuzz_arguments, .get = fuzz_get },
 	{ 0 },
 };
-static const struct serve_resource fuzz_resources[] = {
+static const struct mcp_resource fuzz_resources[] = {
 	{ .uri = "x://y", .name = "y", .read = fuzz_read },
 	{ .uri = "x://{a}/b/{c}", .name = "z", .is_template = true, .read = fuzz_read },
 	{ 0 },
@@ -94,7 +94,7 @@ static void fuzz_send(void *ctx, struct bytes message)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct serve_offer offer = { .name = "fuzz",
+	static const struct mcp_catalog offer = { .name = "fuzz",
 						  .version = "1",
 						  .tools = fuzz_tools,
 						  .prompts = fuzz_prompts,

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/probe/codes.h"
+#include "lib/decode/python_codes.h"
 #include "lib/sym/lines.h"
 #include "lib/sym/python.h"
 
@@ -28,11 +28,11 @@ static void fuzz_code(const uint8_t *p, size_t n)
 	static struct wire_code code;
 	static struct wire_lines more;
 	struct world *w = world_new();
-	struct probe_codes *c;
+	struct python_codes *c;
 	struct err e = { 0 };
 	size_t first = n < sizeof(code) ? n : sizeof(code), rest = n - first;
 
-	if (!w || probe_codes_new(&c, w, &e))
+	if (!w || python_codes_new(&c, w, &e))
 		abort();
 	memset(&code, 0, sizeof(code));
 	memset(&more, 0, sizeof(more));
@@ -41,16 +41,16 @@ static void fuzz_code(const uint8_t *p, size_t n)
 		rest = sizeof(more);
 	memcpy(&more, p + first, rest);
 	more.id = code.id;
-	if (probe_codes_take(c, &code, first))
-		probe_codes_more(c, &more, rest);
+	if (python_codes_take(c, &code, first))
+		python_codes_more(c, &more, rest);
 	for (uint32_t at = 0; at < 256; at++) {
 		struct wire_python_frame f = { .code = code.id, .at = at * 33 };
 		bool entry;
 
-		if (probe_codes_frame(c, &f, &entry) > world_count(w, WORLD_FRAME))
+		if (python_codes_frame(c, &f, &entry) > world_count(w, WORLD_FRAME))
 			abort();
 	}
-	probe_codes_free(c);
+	python_codes_free(c);
 	world_free(w);
 }
 

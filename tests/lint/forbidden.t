@@ -27,10 +27,10 @@ STREAMS = {"stdout", "stderr", "stdin"}
 
 # (file, word): why
 ALLOWED = {
-    ("lib/probe/launch.c", "setenv"): "the launched command gets its user's environment",
-    ("lib/probe/launch.c", "_exit"): "the forked child, before exec",
-    ("lib/probe/link_close.c", "_exit"): "the forked child that closes descriptors",
-    ("lib/probe/cost.c", "_exit"): "the forked child that is measured",
+    ("lib/record/command_launch.c", "setenv"): "the launched command gets its user's environment",
+    ("lib/record/command_launch.c", "_exit"): "the forked child, before exec",
+    ("lib/attach/link_close.c", "_exit"): "the forked child that closes descriptors",
+    ("lib/record/cost.c", "_exit"): "the forked child that is measured",
     ("lib/host/gpus.c", "_exit"): "the forked child that reads GPU health",
     ("lib/host/helper.c", "_exit"): "forked children beside the recorder",
     ("lib/cli/options.c", "stdout"): "--help and --version",
@@ -47,8 +47,8 @@ ALLOWED = {
     ("lib/cli/output.c", "_exit"): "a library of others is without memory, and would abort",
     ("lib/select/confined.c", "_exit"): "the forked child that evaluates what others wrote",
     ("lib/demo/real_stall.c", "_exit"): "the forked hog",
-    ("lib/serve/source_child.c", "_exit"): "the forked child that ends an analysis",
-    ("lib/serve/checker.c", "_exit"): "the forked child that could not become ingero-check",
+    ("lib/store/source_child.c", "_exit"): "the forked child that ends an analysis",
+    ("lib/mcp/checker.c", "_exit"): "the forked child that could not become ingero-check",
 }
 
 

@@ -26,8 +26,12 @@ ROOMS = {
     "select": ["world"],
     "archive": ["world"],
     "pack": ["base"],
-    # ige: the recorder writes what it drains; select: what it leaves out, and what triggers it
-    "probe": ["sym", "host", "bpf", "ige", "select"],
+    # bpf: bytes as the kernel side writes them; sym: lines of Python code
+    "decode": ["host", "bpf", "sym"],
+    # select: which ops are not attached to at all
+    "attach": ["decode", "select"],
+    # ige: the recorder writes what it drains; select: what triggers it
+    "record": ["attach", "ige"],
     "sim": ["world", "stat"],
     # sym: names for frames, from the symbol tables in a bundle
     "input": ["ige", "archive", "pack", "select", "stat", "sym"],
@@ -45,9 +49,12 @@ ROOMS = {
     "net": ["base"],
     # cli: it draws on the terminal; host: this machine is shown as well as a generated one
     "demo": ["sim", "ask", "emit", "cli", "host"],
-    # cli: another program of the house is asked; sim: a generated recording is one that nobody had to bring; host: rights are
-    # given away before anybody asks
-    "serve": ["ask", "emit", "archive", "net", "cli", "sim", "host"],
+    # emit: answers are kept as formats write them; host: rights are given away before anybody asks
+    "store": ["ask", "emit", "archive", "cli", "host"],
+    "api": ["store", "net"],
+    "fleet": ["store", "net"],
+    # sim: a generated recording is one that nobody had to bring
+    "mcp": ["fleet", "sim"],
 }
 
 # header (or its folder) -> the one file or room that includes it
@@ -57,11 +64,11 @@ OWNERS = {
     "jq.h": "lib/select/",
     "libelf.h": "lib/sym/elf",
     "gelf.h": "lib/sym/elf",
-    "bpf/libbpf.h": "lib/probe/session",  # and what of it fills a file of its own
-    "bpf/bpf.h": "lib/probe/session",
-    "bpf/btf.h": "lib/probe/session",
-    "bpf/ingero.skel.h": "lib/probe/session",
-    "ingero.skel.h": "lib/probe/session",
+    "bpf/libbpf.h": "lib/attach/session",  # and what of it fills a file of its own
+    "bpf/bpf.h": "lib/attach/session",
+    "bpf/btf.h": "lib/attach/session",
+    "bpf/ingero.skel.h": "lib/attach/session",
+    "ingero.skel.h": "lib/attach/session",
     "sqlite3.h": "lib/archive/",
     "archive.h": "lib/pack/",
     "archive_entry.h": "lib/pack/",

@@ -15,7 +15,7 @@
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
 #include "lib/cli/serving.h"
-#include "lib/serve/listen.h"
+#include "lib/api/listen.h"
 
 static struct values {
 	const char *addr, *tls_cert, *tls_key, *token_file;
@@ -137,8 +137,8 @@ static void warn(const char *line)
 int main(int argc, char **argv)
 {
 	static const char *const open_paths[] = { "/open", NULL };
-	struct serve_listen_options how;
-	struct serve_listener *l = NULL;
+	struct api_listen_options how;
+	struct api_listener *l = NULL;
 	struct cli_operands operands;
 	struct err e = { 0 };
 	char *token = NULL;
@@ -150,28 +150,28 @@ int main(int argc, char **argv)
 	if (status != CLI_GO)
 		return status;
 	rc = cli_token(&token, values.token_file, &e);
-	how = (struct serve_listen_options){ .address = values.addr,
-					     .tls_cert = values.tls_cert,
-					     .tls_key = values.tls_key,
-					     .no_tls = values.no_tls,
-					     .hosts = values.allow_hosts.v,
-					     .nhosts = values.allow_hosts.n,
-					     .token = token,
-					     .open = open_paths,
-					     .body_max = 100000,
-					     .connections_max = (unsigned)values.connections,
-					     .threads_max = (unsigned)values.threads,
-					     .streams_max = (unsigned)values.streams,
-					     .timeout_s = (unsigned)values.timeout,
-					     .note = note,
-					     .warn = warn };
-	rc = rc ? rc : serve_listen(&l, &how, answer, NULL, &e);
+	how = (struct api_listen_options){ .address = values.addr,
+					   .tls_cert = values.tls_cert,
+					   .tls_key = values.tls_key,
+					   .no_tls = values.no_tls,
+					   .hosts = values.allow_hosts.v,
+					   .nhosts = values.allow_hosts.n,
+					   .token = token,
+					   .open = open_paths,
+					   .body_max = 100000,
+					   .connections_max = (unsigned)values.connections,
+					   .threads_max = (unsigned)values.threads,
+					   .streams_max = (unsigned)values.streams,
+					   .timeout_s = (unsigned)values.timeout,
+					   .note = note,
+					   .warn = warn };
+	rc = rc ? rc : api_listen(&l, &how, answer, NULL, &e);
 	if (rc)
 		return cli_fail(&e);
-	say(serve_listener_url(l));
+	say(api_listener_url(l));
 	while (read(STDIN_FILENO, &byte, 1) > 0)
 		;
-	serve_listener_stop(l);
+	api_listener_stop(l);
 	say("stopped");
 	free(token);
 	cli_list_free(&values.allow_hosts);

@@ -18,15 +18,15 @@
 #include "lib/ige/reader.h"
 #include "lib/ige/writer.h"
 #include "lib/net/server.h"
-#include "lib/serve/machine.h"
-#include "lib/serve/sketch_json.h"
+#include "lib/store/machine.h"
+#include "lib/store/sketch_json.h"
 
 struct node {
 	uint64_t id;
 	int64_t ahead_ns;
 	const char *lie;
 	struct buf recording;
-	char machine[SERVE_MACHINE_TEXT];
+	char machine[STORE_MACHINE_TEXT];
 };
 
 static bool lies(const struct node *n, const char *how)
@@ -178,7 +178,7 @@ static void record(struct node *n, const char *path)
 	if (fd < 0 || read_at(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
 	    ige_segment_unpack(&s, head, NULL))
 		abort();
-	serve_machine_text(n->machine, s.node_uuid, s.boot);
+	store_machine_text(n->machine, s.node_uuid, s.boot);
 	memcpy(opt.node_uuid, s.node_uuid, sizeof(opt.node_uuid));
 	opt.boot = s.boot;
 	opt.real_minus_mono_ns = s.real_minus_mono_ns + n->ahead_ns;

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/probe/xids.h"
+#include "lib/record/xids.h"
 #include "tests/tap.h"
 
 static const struct {
@@ -90,7 +90,7 @@ static void logs(void)
 
 int main(void)
 {
-	struct probe_xids x = { 0 };
+	struct record_xids x = { 0 };
 	struct host_gpu gpu;
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -113,20 +113,20 @@ int main(void)
 	is_str(gpu.uuid, "PCI:fffe:01:00",
 	       "a GPU that the driver does not know goes by its address");
 
-	ok(probe_xids_new(&x, XID_KERNEL_LOG, 1, 79, 0), "the log tells of an error");
-	ok(probe_xids_new(&x, XID_KERNEL_LOG, 1, 79, 1), "and once more");
-	ok(!probe_xids_new(&x, XID_LIBRARY, 1, 79, 1000), "the library of the first");
-	ok(probe_xids_new(&x, XID_LIBRARY, 2, 79, 1000), "of another GPU");
-	ok(probe_xids_new(&x, XID_LIBRARY, 1, 31, 1000), "of another error");
-	ok(!probe_xids_new(&x, XID_LIBRARY, 1, 79, 1001), "of the second");
-	ok(probe_xids_new(&x, XID_LIBRARY, 1, 79, 1002), "a third is new");
-	ok(!probe_xids_new(&x, XID_KERNEL_LOG, 1, 79, 1003), "also the other way round");
-	ok(probe_xids_new(&x, XID_KERNEL_LOG, 1, 31, 1001 + PROBE_XIDS_MATCH_NS),
+	ok(record_xids_new(&x, XID_KERNEL_LOG, 1, 79, 0), "the log tells of an error");
+	ok(record_xids_new(&x, XID_KERNEL_LOG, 1, 79, 1), "and once more");
+	ok(!record_xids_new(&x, XID_LIBRARY, 1, 79, 1000), "the library of the first");
+	ok(record_xids_new(&x, XID_LIBRARY, 2, 79, 1000), "of another GPU");
+	ok(record_xids_new(&x, XID_LIBRARY, 1, 31, 1000), "of another error");
+	ok(!record_xids_new(&x, XID_LIBRARY, 1, 79, 1001), "of the second");
+	ok(record_xids_new(&x, XID_LIBRARY, 1, 79, 1002), "a third is new");
+	ok(!record_xids_new(&x, XID_KERNEL_LOG, 1, 79, 1003), "also the other way round");
+	ok(record_xids_new(&x, XID_KERNEL_LOG, 1, 31, 1001 + RECORD_XIDS_MATCH_NS),
 	   "what comes much later is another one");
-	for (uint32_t i = 0; i < 3 * PROBE_XIDS_MAX; i++)
-		probe_xids_new(&x, XID_KERNEL_LOG, 3, i, 2000 + PROBE_XIDS_MATCH_NS);
-	ok(x.n == PROBE_XIDS_MAX && !probe_xids_new(&x, XID_LIBRARY, 3, 3 * PROBE_XIDS_MAX - 1,
-						    2001 + PROBE_XIDS_MATCH_NS),
+	for (uint32_t i = 0; i < 3 * RECORD_XIDS_MAX; i++)
+		record_xids_new(&x, XID_KERNEL_LOG, 3, i, 2000 + RECORD_XIDS_MATCH_NS);
+	ok(x.n == RECORD_XIDS_MAX && !record_xids_new(&x, XID_LIBRARY, 3, 3 * RECORD_XIDS_MAX - 1,
+						      2001 + RECORD_XIDS_MATCH_NS),
 	   "a storm keeps the newest");
 	return done_testing();
 }

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "lib/account/names.h"
-#include "lib/probe/codes.h"
-#include "lib/probe/interleave.h"
+#include "lib/decode/python_codes.h"
+#include "lib/attach/interleave.h"
 #include "lib/sym/lines.h"
 #include "lib/sym/lookup.h"
 #include "lib/sym/python.h"
@@ -268,16 +268,16 @@ static void code_objects(void)
 	static struct wire_code code;
 	static struct wire_lines more;
 	struct world *w = world_new();
-	struct probe_codes *c;
+	struct python_codes *c;
 	struct err e = { 0 };
 	struct wire_python_frame f = { .code = 7, .at = 2 << 1 | 1 };
-	struct probe_gone gone = { 0 };
+	struct gone_processes gone = { 0 };
 	const struct world_frame *frame;
 	bool entry = false;
 
-	if (probe_codes_new(&c, w, &e))
+	if (python_codes_new(&c, w, &e))
 		abort();
-	is_u64(probe_codes_frame(c, &f, &entry), 0, "a number nobody told");
+	is_u64(python_codes_frame(c, &f, &entry), 0, "a number nobody told");
 	code = (struct wire_code){ .kind = WIRE_CODE, .minor = 11, .id = 7, .first_line = 10 };
 	code.file_width = 1;
 	code.file_bytes = 4;
@@ -287,20 +287,20 @@ static void code_objects(void)
 	memcpy(code.name, "\x44\x04\x66\x00", 4);
 	code.lines_bytes = WIRE_LINES_MAX + 4;
 	memset(code.lines, 0x80, sizeof(code.lines));
-	ok(!probe_codes_take(c, &code, WIRE_CODE_HEAD),
+	ok(!python_codes_take(c, &code, WIRE_CODE_HEAD),
 	   "a record without its line table is refused");
-	ok(probe_codes_take(c, &code, sizeof(code)), "the first part of a long table");
+	ok(python_codes_take(c, &code, sizeof(code)), "the first part of a long table");
 	more = (struct wire_lines){ .kind = WIRE_LINES, .id = 7, .offset = WIRE_LINES_MAX, .n = 4 };
 	memcpy(more.data, "\330\1\1\200", 4);
 	more.offset++;
-	ok(!probe_codes_more(c, &more, sizeof(more)), "a part that does not follow is refused");
+	ok(!python_codes_more(c, &more, sizeof(more)), "a part that does not follow is refused");
 	more.offset--;
 	more.n = 5;
-	ok(!probe_codes_more(c, &more, sizeof(more)), "so is one that is too long");
+	ok(!python_codes_more(c, &more, sizeof(more)), "so is one that is too long");
 	more.n = 4;
-	ok(probe_codes_more(c, &more, sizeof(more)), "the rest");
+	ok(python_codes_more(c, &more, sizeof(more)), "the rest");
 	f.at = WIRE_LINES_MAX * 2 << 1 | 1;
-	frame = world_get_frame(w, probe_codes_frame(c, &f, &entry));
+	frame = world_get_frame(w, python_codes_frame(c, &f, &entry));
 	ok(frame && entry, "a frame");
 	is_u64(frame->offset, 11, "its line, out of the second part");
 	is_str(world_text(w, frame->file).p, "\xc3\xa9.py", "its file, Latin-1");
@@ -309,12 +309,12 @@ static void code_objects(void)
 	       "f",
 	       "its function, two bytes a character");
 	f.at = 1u << 29;
-	is_u64(world_get_frame(w, probe_codes_frame(c, &f, &entry))->offset, 10,
+	is_u64(world_get_frame(w, python_codes_frame(c, &f, &entry))->offset, 10,
 	       "one that has not begun is on its first line");
 	code.lines_bytes = 2;
 	for (code.id = 8; code.id < 1008; code.id++)
-		probe_codes_take(c, &code, WIRE_CODE_HEAD + 2);
-	is_u64(probe_codes_count(c), 2, "equal ones are kept once");
+		python_codes_take(c, &code, WIRE_CODE_HEAD + 2);
+	is_u64(python_codes_count(c), 2, "equal ones are kept once");
 	code.file_width = 0;
 	code.name_width = 1 | WIRE_TEXT_CUT;
 	code.name_bytes = 1;
@@ -322,21 +322,21 @@ static void code_objects(void)
 	f = (struct wire_python_frame){ .code = 2000, .at = 0 };
 	code.id = 2000;
 	code.tgid = 33;
-	probe_codes_take(c, &code, WIRE_CODE_HEAD + 2);
-	frame = world_get_frame(w, probe_codes_frame(c, &f, &entry));
+	python_codes_take(c, &code, WIRE_CODE_HEAD + 2);
+	frame = world_get_frame(w, python_codes_frame(c, &f, &entry));
 	is_str(world_text(w, frame->file).p, "?", "a text that could not be read");
 	is_str(world_text(w, frame->name).p, "g...", "one that was cut");
 	ok(!entry, "called from Python");
 	map_put(&gone.numbers, 33, 1);
-	probe_codes_gone(c, &gone);
+	python_codes_gone(c, &gone);
 	map_free(&gone.numbers);
-	is_u64(probe_codes_frame(c, &f, &entry), 0,
+	is_u64(python_codes_frame(c, &f, &entry), 0,
 	       "numbers that a process was told by go with it");
 	f.code = 1007;
-	ok(probe_codes_frame(c, &f, &entry) != 0, "those of others stay");
+	ok(python_codes_frame(c, &f, &entry) != 0, "those of others stay");
 	code.file_bytes = WIRE_FILE_MAX + 1;
-	ok(!probe_codes_take(c, &code, sizeof(code)), "a length beyond the record is refused");
-	probe_codes_free(c);
+	ok(!python_codes_take(c, &code, sizeof(code)), "a length beyond the record is refused");
+	python_codes_free(c);
 	world_free(w);
 }
 

@@ -6,7 +6,7 @@
 #include "tests/tap.h"
 
 #include "lib/emit/report_parts.h"
-#include "lib/serve/report.h"
+#include "lib/api/report.h"
 #include "tests/unit/events.h"
 
 static void say(struct stage *s, bool last, struct buf *text, struct buf *json)
@@ -31,7 +31,7 @@ static void say(struct stage *s, bool last, struct buf *text, struct buf *json)
 	}
 	ask_chains_end(run, &a, NULL);
 	ok(a->unfinished == !last, "the stream's end is seen");
-	r = serve_report(&(struct story){ .chains = a }, false, NULL);
+	r = story_report(&(struct story){ .chains = a }, false, NULL);
 	buf_reset(text);
 	buf_reset(json);
 	report_text(text, &r, false);

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/probe/session_unwind.h"
-#include "lib/probe/unwind_lists.h"
-#include "lib/probe/unwind_modules.h"
+#include "lib/attach/session_unwind.h"
+#include "lib/attach/unwind_lists.h"
+#include "lib/attach/unwind_modules.h"
 #include "tests/tap.h"
 
 static unsigned chunks; /* that are there */

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /metrics: the recording in Prometheus' text form, causes with it. What was counted is kept: of a recording that grows only what is new
+ * is read, as long as it is the same recording; causes are those that its other answers have, too.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/emit/prometheus.h"
+#include "lib/api/api_state.h"
+#include "lib/store/source_state.h"
+
+struct api_tally {
+	struct emit em;
+	struct told told;
+	struct meters meters;
+	struct input *in;
+	struct source_place place;
+	bool goes_on; /* more can be read behind what was counted */
+	bool cut;     /* who asked gave up before its end… */
+	bool ended;   /* …though all was read: causes were not found yet */
+};
+
+void api_tally_free(struct api_tally *t)
+{
+	if (!t)
+		return;
+	meters_free(&t->meters);
+	input_free(t->in);
+	told_free(&t->told);
+	world_free(t->em.w);
+	source_place_free(&t->place);
+	free(t);
+}
+
+static int begin(struct api_tally **out, struct store_source *s, const struct source_state *now,
+		 struct err *e)
+{
+	struct api_tally *t = calloc(1, sizeof(*t));
+	int rc = 0;
+
+	*out = NULL;
+	if (!t)
+		return err_nomem(e);
+	t->em = (struct emit){ .w = world_new(), .told = &t->told };
+	if (!t->em.w || !meters_begin(&t->meters, &t->em))
+		rc = err_nomem(e);
+	rc = rc ? rc : source_place_of(&t->place, s, now, e);
+	rc = rc ? rc : source_input(s, &t->in, t->em.w, NULL, e);
+	if (rc)
+		api_tally_free(t);
+	else
+		*out = t;
+	t = rc ? NULL : t;
+	if (t)
+		t->goes_on = input_follow(t->in);
+	return rc;
+}
+
+static int read_on(struct api_tally *t, const struct mcp_ctx *asker, struct err *e)
+{
+	struct event_stream *stream = input_stream(t->in);
+	struct stream_item item;
+	int rc = 0;
+
+	while (!rc && !t->ended && (rc = stream->next(stream, &item, e)) > 0) {
+		if (item.kind == STREAM_RECORD && !told_record(&t->told, t->em.w, item.record))
+			return err_nomem(e);
+		rc = meters_item(&t->meters, &item, e);
+		rc = rc ? rc : source_tick(asker, t->in, "counting", e);
+	}
+	t->goes_on = t->goes_on && input_report(t->in).growing;
+	rc = rc == ERR_TOO_NEW ? 0 : rc;
+	t->ended = !rc && !t->goes_on;
+	return rc;
+}
+
+static int use_chains(void *ctx, const struct store_chains *c, struct err *e)
+{
+	struct api *a = ctx;
+	struct meters *m = &a->tally->meters;
+
+	if (!meters_chains(m, &c->answer->list) || !meters_settle(m))
+		return err_nomem(e);
+	buf_reset(&a->metrics);
+	prometheus_text(&a->metrics, m, false);
+	return a->metrics.failed ? err_nomem(e) : 0;
+}
+
+static int make(struct api_request *q, const struct source_state *now, struct err *e)
+{
+	const struct select_words all = { 0 };
+	struct api *a = q->api;
+	int rc = 0;
+
+	if (a->tally && ((!a->tally->goes_on && !a->tally->cut) ||
+			 !source_place_is(&a->tally->place, a->source, now))) {
+		api_tally_free(a->tally);
+		a->tally = NULL;
+	}
+	if (!a->tally)
+		rc = begin(&a->tally, a->source, now, e);
+	rc = rc ? rc : read_on(a->tally, &q->asker, e);
+	if (!rc)
+		a->tally->place.size = now->size;
+	rc = rc ? rc : store_source_chains(a->source, &q->asker, &all, false, use_chains, a, e);
+	if (a->tally)
+		a->tally->cut = rc == ERR_INTERRUPTED;
+	/* Who gives up leaves it where it is, so that who asks again, as impatient, comes further. Otherwise what was counted in part, or
+	 * will not be counted on, is not kept. */
+	if (!a->tally || a->tally->cut)
+		return rc;
+	if (rc || !a->tally->goes_on) {
+		api_tally_free(a->tally);
+		a->tally = NULL;
+	}
+	return rc;
+}
+
+int api_metrics(struct api_request *q, struct err *e)
+{
+	struct api *a = q->api;
+	struct source_state st;
+	int rc = source_state_of(a->source, &st, e);
+
+	pthread_mutex_lock(&a->lock);
+	if (!rc && (!a->metrics_state || strcmp(a->metrics_state, buf_text(&st.state)) != 0)) {
+		free(a->metrics_state);
+		a->metrics_state = NULL;
+		rc = make(q, &st, e);
+		if (!rc && !(a->metrics_state = strdup(buf_text(&st.state))))
+			rc = err_nomem(e);
+	}
+	if (!rc)
+		buf_add(&q->reply->body, a->metrics.p, a->metrics.n);
+	pthread_mutex_unlock(&a->lock);
+	source_state_free(&st);
+	return rc;
+}

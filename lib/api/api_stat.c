@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one question behind most endpoints.
+ */
+#include "lib/event/view.h"
+#include "lib/api/api_state.h"
+
+int api_stat(struct api_request *q, store_use_stat *use, struct err *e)
+{
+	struct store_stat_want want = { .words = q->words, .sections = VIEW_ALL, .into = &q->j };
+
+	return store_source_stat(q->api->source, &q->asker, &want, use, q, e);
+}

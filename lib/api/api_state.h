@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of the dashboard's API, for the files that make it up. An endpoint appends JSON to a request's writer, or
+ * returns an error, which becomes {"error": text} with a status.
+ */
+#ifndef INGERO_API_API_STATE_H
+#define INGERO_API_API_STATE_H
+
+#include <pthread.h>
+
+#include "lib/base/jsonw.h"
+#include "lib/api/api.h"
+#include "lib/store/machine.h"
+
+struct api {
+	struct store_source *source;
+	const char *version;
+	char machine[STORE_MACHINE_TEXT];
+	pthread_mutex_t lock; /* of what follows */
+	char *metrics_state;  /* of the recordings when metrics were made; NULL: never */
+	struct buf metrics;
+	struct api_tally *tally; /* of a recording that grows; NULL: none */
+};
+
+struct api_request {
+	struct mcp_ctx asker; /* first: stop finds the request by it */
+	struct api *api;
+	const struct net_call *call;
+	struct net_reply *reply;
+	struct jsonw j;		   /* into reply->body */
+	struct select_words words; /* of ?since=, ?until=, ?last= */
+	bool streamed;		   /* the answer went out already */
+	uint8_t graph_source;	   /* found out by graph-events for itself */
+};
+
+typedef int api_endpoint(struct api_request *q, struct err *e);
+
+/* All there is about the chosen time, as one answer that is kept: what most endpoints show a part of. */
+int api_stat(struct api_request *q, store_use_stat *use, struct err *e);
+
+api_endpoint api_overview, api_ops, api_snapshots; /* api_numbers.c */
+api_endpoint api_chains;			   /* api_chains.c */
+api_endpoint api_graph_metrics, api_graph_events;  /* api_graphs.c */
+api_endpoint api_capabilities;			   /* api_capabilities.c */
+api_endpoint api_query;				   /* api_query.c */
+api_endpoint api_about, api_stat_whole, api_report, api_call, api_live, api_time,
+	api_nodes;	    /* api_page.c */
+api_endpoint api_metrics;   /* api_metrics.c */
+api_endpoint api_recording; /* api_recording.c */
+
+void api_tally_free(struct api_tally *t);
+
+/* "nodes": names of the machines that the recordings are of, each once. */
+void api_node_names(struct jsonw *j, const struct world *w);
+
+/* "system": what the machine was like at the end of the time looked at; nothing when it was not sampled. */
+void api_system(struct jsonw *j, const struct store_stat *st);
+
+/* A member of a chain's body as text; "" when there is none. Appended. */
+struct finding;
+void api_chain_members(struct jsonw *j, const struct ask_chains *a, const struct finding *c);
+
+/* A file of the page; NULL: there is none of that path. */
+struct page_file {
+	const char *path, *type;
+	const unsigned char *bytes;
+	size_t n;
+};
+const struct page_file *page_find(const char *path);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where metrics go, as a program's options say it, and what a person hears of it on standard error.
+ */
+#ifndef INGERO_API_METRICS_PUSH_H
+#define INGERO_API_METRICS_PUSH_H
+
+#include "lib/cli/options.h"
+#include "lib/cli/otel.h"
+#include "lib/api/live_metrics.h"
+
+struct metrics_push {
+	const char *push, *listen; /* one of them at least */
+	const char *ca_cert;
+	const struct cli_list *headers;
+	uint64_t interval_ns; /* 0: not said */
+	bool piped;	      /* what is read comes through a pipe, and may go on for good */
+	const char *agent;    /* "ingero-export" */
+};
+
+/* What p points to is borrowed by *out, and otel is to be freed behind it. ERR_USAGE: nobody says where to push to. */
+int metrics_push(struct live_metrics_options *out, struct cli_otel *otel,
+		 const struct metrics_push *p, struct err *e);
+
+#endif

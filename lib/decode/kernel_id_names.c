@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A ring by number: numbers grow by one, whoever gets them. */
+#include "lib/decode/kernel_id_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/hash.h"
+
+/* Texts of the record become the copy's own. */
+static bool own_texts(struct decode_number *name)
+{
+	const struct record_def *def = record_builtin(name->record.kind);
+	char *body = (char *)&name->record.u, *to;
+	struct bytes text;
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < def->nfields; i++) {
+		if (def->fields[i].type != REC_TEXT)
+			continue;
+		memcpy(&text, body + def->fields[i].offset, sizeof(text));
+		bytes += text.n;
+	}
+	to = name->texts = malloc(bytes + 1);
+	for (unsigned i = 0; to && i < def->nfields; i++) {
+		if (def->fields[i].type != REC_TEXT)
+			continue;
+		memcpy(&text, body + def->fields[i].offset, sizeof(text));
+		if (text.n)
+			memcpy(to, text.p, text.n);
+		text.p = to;
+		to += text.n;
+		memcpy(body + def->fields[i].offset, &text, sizeof(text));
+	}
+	return to != NULL;
+}
+
+/* What of it is said once: a socket whose role was not known before is said again. */
+static uint64_t said_as(uint64_t id, const struct record *r)
+{
+	const struct bytes *role = &r->u.SOCKET.role;
+
+	return r->kind == RECORD_SOCKET && REC_HAS(r, SOCKET, role) && role->n
+		       ? hash_bytes(role->p, role->n, id)
+		       : id;
+}
+
+bool kernel_id_names_put(struct kernel_id_names *n, uint32_t number, uint64_t id,
+			 const struct record *r)
+{
+	struct decode_number name = { .number = number, .id = id, .record = *r }, *at;
+
+	while (n->v.n <= number % KERNEL_ID_NAMES) {
+		if (!vec_push(&n->v, (struct decode_number){ 0 }))
+			return false;
+	}
+	if (!own_texts(&name))
+		return false;
+	at = &n->v.v[number % KERNEL_ID_NAMES];
+	free(at->texts);
+	*at = name;
+	n->newest = number > n->newest ? number : n->newest;
+	return true;
+}
+
+static void say_peer(const struct decode_number *at, decode_number_fn *say, void *ctx)
+{
+	struct bytes comm = { at->comm, strnlen(at->comm, sizeof(at->comm)) };
+	struct record r = { .kind = RECORD_PEER };
+
+	REC_SET(&r, PEER, socket, at->id);
+	REC_SET(&r, PEER, pid, at->peer);
+	if (comm.n)
+		REC_SET(&r, PEER, comm, comm);
+	say(ctx, &r);
+}
+
+/* Once in each file. */
+static void tell(struct kernel_id_names *n, struct decode_number *at, decode_number_fn *say,
+		 void *ctx)
+{
+	uint64_t as = said_as(at->id, &at->record);
+
+	if (map_get(&n->said, as, NULL) || !map_put(&n->said, as, 1))
+		return;
+	say(ctx, &at->record);
+	if (at->peer)
+		say_peer(at, say, ctx);
+}
+
+/* NULL: it does not stand for anything. */
+static struct decode_number *find(struct kernel_id_names *n, uint32_t number)
+{
+	uint32_t place = number % KERNEL_ID_NAMES;
+
+	return number && place < n->v.n && n->v.v[place].number == number ? &n->v.v[place] : NULL;
+}
+
+bool kernel_id_names_use(struct kernel_id_names *n, uint32_t number, int64_t end_ns, uint64_t *id,
+			 decode_number_fn *say, void *ctx)
+{
+	struct decode_number *at = find(n, number);
+
+	if (!at)
+		return false;
+	*id = at->id;
+	at->used_ns = end_ns > at->used_ns ? end_ns : at->used_ns;
+	if (n->said.n >= KERNEL_ID_NAMES)
+		map_clear(&n->said); /* some are said twice */
+	tell(n, at, say, ctx);
+	return true;
+}
+
+bool kernel_id_names_peer(struct kernel_id_names *n, uint32_t number, uint32_t tgid,
+			  const char comm[16], decode_number_fn *say, void *ctx)
+{
+	struct decode_number *at = find(n, number);
+	uint64_t id;
+
+	if (!kernel_id_names_use(n, number, 0, &id, say, ctx))
+		return false;
+	at->peer = tgid;
+	memcpy(at->comm, comm, sizeof(at->comm));
+	say_peer(at, say, ctx);
+	return true;
+}
+
+void kernel_id_names_again(struct kernel_id_names *n, int64_t since_ns, decode_number_fn *say,
+			   void *ctx)
+{
+	map_clear(&n->said);
+	for (size_t i = 0; i < n->v.n; i++) {
+		struct decode_number *at = &n->v.v[i];
+
+		if (at->number && at->used_ns >= since_ns)
+			tell(n, at, say, ctx);
+	}
+}
+
+bool kernel_id_names_many(struct kernel_id_names *n)
+{
+	if (n->newest - n->renewed < KERNEL_ID_NAMES / 2)
+		return false;
+	n->renewed = n->newest;
+	return true;
+}
+
+void kernel_id_names_free(struct kernel_id_names *n)
+{
+	for (size_t i = 0; i < n->v.n; i++)
+		free(n->v.v[i].texts);
+	vec_free(&n->v);
+	map_free(&n->said);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A signal ends it between two pieces of what comes. */
+#include "lib/fleet/remote_recordings.h"
+
+#include "lib/cli/defaults.h"
+#include "lib/cli/message.h"
+#include "lib/cli/signals.h"
+#include "lib/fleet/remote_query.h"
+
+static bool stop(void *ctx)
+{
+	cli_progress_tick(ctx);
+	return cli_signal_received() != 0;
+}
+
+int remote_recordings(struct remote_recordings *x, const struct cli_asking *asked,
+		      struct fleet_options how, const struct select_words *words, struct err *e)
+{
+	struct buf notes = { 0 };
+	int rc;
+
+	how.stop = stop;
+	how.stop_ctx = &x->progress;
+	rc = remote_query_open(&x->fleet, asked, how, e);
+	cli_progress_begin(&x->progress, fleet_files_position, &x->files, false);
+	rc = rc ? rc : fleet_fetch(&x->files, x->fleet, words, cli_scratch_folder(), e);
+	cli_progress_end(&x->progress);
+	rc = remote_query_end(x->fleet, rc, e);
+	rc = rc ? rc : fleet_files_clocks(&x->files, &notes, e);
+	cli_note_lines(&notes);
+	buf_free(&notes);
+	return rc;
+}
+
+void remote_recordings_free(struct remote_recordings *x)
+{
+	fleet_files_free(&x->files);
+	fleet_free(x->fleet);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recordings of other machines as a program's inputs, as its options name them; who waits for them sees how much has come.
+ */
+#ifndef INGERO_FLEET_REMOTE_RECORDINGS_H
+#define INGERO_FLEET_REMOTE_RECORDINGS_H
+
+#include "lib/cli/asking.h"
+#include "lib/cli/progress.h"
+#include "lib/fleet/fleet_files.h"
+
+/* Zero-initialised is empty. */
+struct remote_recordings {
+	struct fleet *fleet;
+	struct fleet_files files;
+	struct cli_progress progress; /* while they come */
+};
+
+/* how: what no option of asked says. ERR_INTERRUPTED at a signal. In any case to be freed, behind whoever reads the files. */
+int remote_recordings(struct remote_recordings *x, const struct cli_asking *asked,
+		      struct fleet_options how, const struct select_words *words, struct err *e);
+void remote_recordings_free(struct remote_recordings *x);
+
+#endif

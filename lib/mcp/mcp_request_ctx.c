@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages that go with an answer. Progress is told fifty times a second at most; the first and the last always. */
+#include "lib/mcp/mcp_request_ctx.h"
+
+#include <math.h>
+#include <time.h>
+
+#include "lib/base/jsonw.h"
+
+#define PROGRESS_NS 20000000 /* between two messages */
+#define LEVEL_NONE  8
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static struct mcp_asker *of(const struct mcp_ctx *a)
+{
+	return (struct mcp_asker *)(uintptr_t)a;
+}
+
+static bool stop(const struct mcp_ctx *asker)
+{
+	const struct mcp_asker *a = of(asker);
+	const struct mcp_way *way = a->q->way;
+
+	return mcp_running_cancelled(a->q->running) || (way->gone && way->gone(way->ctx)) ||
+	       (way->time_max_ns && now_ns() - a->moved_ns > way->time_max_ns);
+}
+
+static void begin(struct jsonw *w, struct buf *out, const char *method)
+{
+	jsonw_init(w, out, false);
+	jsonw_object_begin(w);
+	jsonw_key_str(w, "jsonrpc", "2.0");
+	jsonw_key_str(w, "method", method);
+	jsonw_key_object(w, "params");
+}
+
+static void end(const struct mcp_asker *a, struct jsonw *w, struct buf *out)
+{
+	jsonw_object_end(w);
+	jsonw_object_end(w);
+	if (!out->failed)
+		a->q->way->send(a->q->way->ctx, buf_bytes(out));
+	buf_free(out);
+}
+
+static void progress(const struct mcp_ctx *asker, double done, double total, const char *message)
+{
+	struct mcp_asker *a = of(asker);
+	struct buf out = { 0 };
+	struct jsonw w;
+	uint64_t now;
+
+	if (!isfinite(done))
+		return;
+	pthread_mutex_lock(&a->lock);
+	now = now_ns();
+	if (done > a->done) {
+		a->done = done;
+		a->moved_ns = now;
+	}
+	if (a->token.n && a->q->way->send && done > a->told &&
+	    (!a->told_ns || now - a->told_ns >= PROGRESS_NS || (total > 0 && done >= total))) {
+		a->told = done;
+		a->told_ns = now;
+		begin(&w, &out, "notifications/progress");
+		jsonw_key(&w, "progressToken");
+		jsonw_raw(&w, buf_bytes(&a->token));
+		jsonw_key_double(&w, "progress", done);
+		if (total > 0)
+			jsonw_key_double(&w, "total", total);
+		if (message && a->q->revision->annotations)
+			jsonw_key_str(&w, "message", message);
+		end(a, &w, &out);
+	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+static void log_message(const struct mcp_ctx *asker, enum mcp_log_level level, const char *message)
+{
+	static const int levels[] = { 0, 1, 3, 4 }; /* the protocol has a notice in between */
+	struct mcp_asker *a = of(asker);
+	struct buf out = { 0 };
+	struct jsonw w;
+
+	if (!a->q->way->send || levels[level] < a->level)
+		return;
+	pthread_mutex_lock(&a->lock);
+	begin(&w, &out, "notifications/message");
+	jsonw_key_str(&w, "level", mcp_level_name(levels[level]));
+	jsonw_key_str(&w, "logger", a->q->offer->name);
+	jsonw_key_str(&w, "data", message);
+	end(a, &w, &out);
+	pthread_mutex_unlock(&a->lock);
+}
+
+void mcp_asker_init(struct mcp_asker *a, const struct mcp_request *q)
+{
+	struct json meta = json_get(q->params, "_meta"), token = json_get(meta, "progressToken");
+	struct bytes level = mcp_text(meta, MCP_META_LEVEL);
+
+	*a = (struct mcp_asker){ .asker = { stop, progress, log_message },
+				 .q = q,
+				 .moved_ns = now_ns(),
+				 .told = -INFINITY,
+				 .done = -INFINITY };
+	if (json_type(token) == JSON_TYPE_STRING || json_type(token) == JSON_TYPE_NUMBER)
+		json_dump(&a->token, token, 0);
+	if (!q->revision->stateless)
+		a->level = mcp_session_level(q->session);
+	else
+		a->level = level.p ? mcp_level(level) : LEVEL_NONE;
+	pthread_mutex_init(&a->lock, NULL);
+	json_free(meta);
+	json_free(token);
+}
+
+void mcp_asker_free(struct mcp_asker *a)
+{
+	buf_free(&a->token);
+	pthread_mutex_destroy(&a->lock);
+}

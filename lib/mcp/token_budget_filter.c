@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An answer through a filter of jq, which whoever asks has written.
+ */
+#include <string.h>
+
+#include "lib/select/confined.h"
+#include "lib/mcp/sanitize_text.h"
+#include "lib/mcp/token_budget_parts.h"
+
+#define JQ_SECONDS    2
+#define JQ_BYTES      (256u << 20)
+#define JQ_OUTPUT_MAX (1u << 20)
+
+static bool stop(void *ctx)
+{
+	return mcp_ctx_stops(ctx);
+}
+
+int shape_filter(struct mcp_reply *out, struct json answer, const struct tool_args *args,
+		 const struct mcp_ctx *asker, struct err *e)
+{
+	const struct select_confined how = { .seconds = JQ_SECONDS,
+					     .memory_bytes = JQ_BYTES,
+					     .output_max = JQ_OUTPUT_MAX,
+					     .stop = stop,
+					     .ctx = (void *)asker };
+	struct buf text = { 0 }, made = { 0 };
+	struct json kept = json_array(), o = json_object();
+	size_t all = 0, shown = 0;
+	uint64_t left = args->budget - SHAPE_NOTES_TOKENS - SHAPE_NOTE_TOKENS;
+	int rc;
+
+	json_dump(&text, answer, 0);
+	rc = select_confined_jq(args->jq, buf_bytes(&text), &how, &made, e);
+	for (char *line = made.p, *end; !rc && line && *line; line = end + 1) {
+		struct bytes b = { line, strcspn(line, "\n") };
+		struct json v = JSON_NONE;
+		struct err ignored;
+
+		end = line + b.n;
+		all++;
+		if (shown + 1 == all && shape_tokens(b) + 1 <= left &&
+		    !json_parse(b, &v, &ignored)) {
+			struct json clean = clean_json(v);
+
+			json_dump(&out->text, clean, 0);
+			buf_putc(&out->text, '\n');
+			json_append(&kept, clean);
+			json_free(v);
+			left -= shape_tokens(b) + 1;
+			shown++;
+		}
+		if (!*end)
+			break;
+	}
+	json_set(&o, "filtered", kept);
+	if (!rc && shown < all) {
+		struct json notes = json_array();
+
+		shape_note(&notes, &(struct shape_list){ .key = "filtered" }, all - shown, true,
+			   args->budget);
+		shape_notes_write(&out->text, notes, args->budget);
+		json_set(&o, "left_out", notes);
+	}
+	if (!rc && !all)
+		buf_puts(&out->text, "the filter made nothing of the answer\n");
+	out->structured = o;
+	buf_free(&text);
+	buf_free(&made);
+	return rc;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the recording costs, in COST records and to the person who records. What is left out because somebody asked, and what
+ * is folded, is counted exactly by the kernel side.
+ */
+#include "lib/record/recorder_state.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/human.h"
+#include "lib/decode/cuda_devices.h"
+#include "lib/base/io.h"
+#include "lib/attach/spec.h"
+
+static struct sampled_op *op_of(struct recorder *r, uint16_t op)
+{
+	for (size_t i = 0; i < r->sampled.n; i++)
+		if (r->sampled.v[i].op == op)
+			return &r->sampled.v[i];
+	return NULL;
+}
+
+int recorder_start_cost(struct recorder *r, struct err *e)
+{
+	size_t n;
+	const struct probe_spec *specs = probe_specs(&n);
+	int rc = 0;
+
+	record_cost_start(&r->cost, r->session);
+	r->budget.busiest = 1;
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		struct sampled_op s = { .op = specs[i].op.op };
+
+		r->budget.tier_of[s.op % OPS_COUNTED] = specs[i].op.tier;
+		if ((specs[i].op.flags & SPEC_SILENT) || op_of(r, s.op))
+			continue;
+		s.every = r->opt.sample > 1 ? r->opt.sample : 1;
+		if (s.every > 1)
+			rc = probe_session_every(r->session, s.op, (uint16_t)s.every, e);
+		if (rc == 0 && !vec_push(&r->sampled, s))
+			rc = err_nomem(e);
+	}
+	return rc;
+}
+
+/* What was left out of its calls, and what other calls tell of, since it was said last. */
+static int say_op(struct recorder *r, struct sampled_op *s, int64_t now, struct err *e)
+{
+	struct record rec = { .kind = RECORD_SAMPLED };
+	uint64_t left_out = probe_session_left_out(r->session, s->op),
+		 folded = probe_session_folded(r->session, s->op);
+	int rc = 0;
+
+	if (left_out > s->told) {
+		REC_SET(&rec, SAMPLED, since_ns, r->cost_since);
+		REC_SET(&rec, SAMPLED, until_ns, now);
+		REC_SET(&rec, SAMPLED, op, s->op);
+		REC_SET(&rec, SAMPLED, every, s->every);
+		REC_SET(&rec, SAMPLED, left_out, left_out - s->told);
+		REC_SET(&rec, SAMPLED, reason, bytes_of("asked"));
+		r->left_out += left_out - s->told;
+		s->told = left_out;
+		rc = ige_writer_record(r->writer, &rec, e);
+	}
+	if (rc == 0 && folded > s->folded_told) {
+		rec = (struct record){ .kind = RECORD_FOLDED };
+		REC_SET(&rec, FOLDED, since_ns, r->cost_since);
+		REC_SET(&rec, FOLDED, until_ns, now);
+		REC_SET(&rec, FOLDED, op, s->op);
+		REC_SET(&rec, FOLDED, calls, folded - s->folded_told);
+		r->folded += folded - s->folded_told;
+		s->folded_told = folded;
+		rc = ige_writer_record(r->writer, &rec, e);
+	}
+	return rc;
+}
+
+static uint64_t rss_bytes(void)
+{
+	unsigned long long pages = 0, resident = 0;
+	char text[128] = "";
+	struct buf b = { 0 };
+	struct err ignored = { 0 };
+
+	if (read_file("/proc/self/statm", &b, sizeof(text), &ignored) == 0 && b.n < sizeof(text)) {
+		memcpy(text, b.p, b.n);
+		sscanf(text, "%llu %llu", &pages, &resident);
+	}
+	buf_free(&b);
+	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+int recorder_say_cost(struct recorder *r, int64_t now, struct err *e)
+{
+	struct record rec = { .kind = RECORD_COST };
+	double seconds = (double)(now - r->cost_since) / 1e9, cpu = recorder_cpu(),
+	       factor = recorder_budget_factor(&r->budget),
+	       call = record_cost_call(&r->cost) * factor, host = record_cost_host(&r->cost);
+	uint64_t calls = r->calls - r->cost_calls, left_out = r->left_out, folded = r->folded;
+	struct probe_stops stops;
+	int rc = 0;
+
+	if (!r->session)
+		call = host = -1;
+	for (size_t i = 0; rc == 0 && i < r->sampled.n; i++)
+		rc = say_op(r, &r->sampled.v[i], now, e);
+	if (rc)
+		return rc;
+	left_out = r->left_out - left_out;
+	folded = r->folded - folded;
+	REC_SET(&rec, COST, since_ns, r->cost_since);
+	REC_SET(&rec, COST, until_ns, now);
+	REC_SET(&rec, COST, calls, calls);
+	REC_SET(&rec, COST, left_out, left_out);
+	if (call > 0) {
+		REC_SET(&rec, COST, call_ns, call);
+		REC_SET(&rec, COST, calls_ns,
+			(uint64_t)((double)calls * call + (double)(left_out + folded) *
+								  record_cost_skipped(&r->cost) *
+								  factor));
+		r->cost_ns += rec.u.COST.calls_ns;
+	}
+	if (host >= 0) {
+		REC_SET(&rec, COST, host_ns, (uint64_t)(host * seconds) + recorder_ticks_ns(r));
+		r->cost_host_ns += rec.u.COST.host_ns;
+	}
+	REC_SET(&rec, COST, recorder_cpu_ns, (uint64_t)((cpu - r->cost_cpu) * 1e9));
+	REC_SET(&rec, COST, recorder_rss, rss_bytes());
+	REC_SET(&rec, COST, measured_ns, r->cost.measured_ns - r->cost_measured);
+	if (r->session) {
+		stops = probe_targets_stops(r->targets);
+		REC_SET(&rec, COST, stops, stops.n - r->cost_stops.n);
+		REC_SET(&rec, COST, stopped_ns, stops.ns - r->cost_stops.ns);
+		r->cost_stops = stops;
+	}
+	r->cost_since = now;
+	r->cost_calls = r->calls;
+	r->cost_cpu = cpu;
+	r->cost_measured = r->cost.measured_ns;
+	return ige_writer_record(r->writer, &rec, e);
+}
+
+static void tell_slowdown(struct recorder *r)
+{
+	struct recorder_slowdown s = recorder_slowdown(r);
+
+	if (s.windows)
+		recorder_tell(r, RECORD_LINE,
+			      "recording slowed the programs by %s (%s to %s, by their own "
+			      "progress with and without probes, %u times)",
+			      human_percent(s.share).s, human_percent(s.low).s,
+			      human_percent(s.high).s, s.windows);
+	else
+		recorder_tell(r, RECORD_LINE,
+			      "recording took about %s of the programs' time: %.2f us a call "
+			      "(calibrated trap%s)",
+			      human_percent(s.share).s,
+			      record_cost_call(&r->cost) * recorder_budget_factor(&r->budget) /
+				      1000,
+			      r->cost.measures ? " and measured programs" : "");
+}
+
+void recorder_tell_cost(struct recorder *r)
+{
+	if (!r->session)
+		return;
+	if (record_cost_call(&r->cost) > 0 && r->cost_since > r->start_ns)
+		tell_slowdown(r);
+	else
+		recorder_tell(r, RECORD_LINE, "what the probes cost is not known");
+	if (r->cost_stops.n)
+		recorder_tell(
+			r, RECORD_LINE,
+			"programs were stopped %s time%s to attach to what they had loaded, for %s "
+			"in all",
+			human_count(r->cost_stops.n).s, r->cost_stops.n == 1 ? "" : "s",
+			human_ns(r->cost_stops.ns).s);
+	if (r->left_out)
+		recorder_tell(r, RECORD_LINE,
+			      "sampled: %s calls more were counted and not recorded (--sample)",
+			      human_count(r->left_out).s);
+	recorder_tell_budget(r);
+}

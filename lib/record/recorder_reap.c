@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who has ended, and the last words on them: a recording goes on for weeks, and what the recorder keeps is of those that live.
+ * Invariant: a process is let go of when all of its events have been written, and its coverage stands in the same file.
+ */
+#include "lib/record/recorder_state.h"
+
+#include "lib/decode/kernel_handles.h"
+
+static void let_go(struct recorder *r, const struct gone_processes *gone)
+{
+	uint64_t process, tgid, known;
+	size_t at = 0;
+
+	library_instances_forget(r->copies, gone);
+	recorder_forget_uncovered(r, gone);
+	probe_pythons_forget(r->pythons, gone);
+	python_codes_gone(r->codes, gone);
+	wire_decoder_gone(r->wire, gone);
+	record_nvtx_gone(&r->nvtx, gone);
+	/* Of the memory of one that had a GPU the driver may speak as long as it likes. */
+	while (map_each(&gone->processes, &at, &process, &tgid))
+		if (map_get(&r->processes, tgid, &known) && known == (process | PROCESS_ENDED) &&
+		    !map_get(&r->gpus.named, process, NULL))
+			map_del(&r->processes, tgid);
+}
+
+int recorder_forget(struct recorder *r, int64_t now, struct err *e)
+{
+	const struct gone_processes *gone;
+	int rc = 0;
+
+	/* Of who had ended at the last look something may still come. */
+	if (r->watermark < r->forgot_ns)
+		return 0;
+	r->forgot_ns = now;
+	probe_stacks_forget(r->stacks);
+	kernel_handles_forget(wire_decoder_handles(r->wire));
+	wire_decoder_forget(r->wire);
+	gone = ended_processes_next(&r->ended);
+	if (gone)
+		rc = metadata_write_coverage(r->writer, r->copies, r->wire, gone, recorder_process,
+					     r, e);
+	if (gone && rc == 0)
+		rc = metadata_write_pythons(r->writer, r->pythons, gone, recorder_process, r, e);
+	if (gone)
+		let_go(r, gone);
+	return rc;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * UNCOVERED records: calls that processes made before probes were in place, or through libraries
+ * that have none. A record is written in the turn in which the scan found it; those without an end
+ * are repeated at the start of each file.
+ */
+#include "lib/record/recorder_state.h"
+
+#include <string.h>
+
+#include "lib/base/human.h"
+#include "lib/host/clock.h"
+#include "lib/host/proc.h"
+
+#define NOTICES_MAX  16	   /* lines for the person who records; the recording has them all */
+#define REPEATED_MAX 65536 /* processes whose libraries have no probes; more are in one file only */
+
+static const struct library_instance *copy_of(const struct recorder *r,
+					      const struct probe_uncovered *u)
+{
+	size_t n;
+	const struct library_instance *copies = library_instances_list(r->copies, &n);
+
+	return u->file < n ? &copies[u->file] : NULL;
+}
+
+static const char *reason_of(const struct library_instance *copy)
+{
+	if (!copy)
+		return "the process ended before its libraries could be read";
+	if (copy->attached)
+		return "it was loaded before the probes were in place";
+	return copy->reason.code ? copy->reason.text : "it could not be probed";
+}
+
+static int write_record(struct recorder *r, const struct probe_uncovered *u, struct err *e)
+{
+	const struct library_instance *copy = copy_of(r, u);
+	struct record rec = { .kind = RECORD_UNCOVERED };
+
+	REC_SET(&rec, UNCOVERED, since_ns, u->since_ns);
+	if (u->until_ns != PROBE_NEVER)
+		REC_SET(&rec, UNCOVERED, until_ns, u->until_ns);
+	REC_SET(&rec, UNCOVERED, process, u->process);
+	if (copy) {
+		REC_SET(&rec, UNCOVERED, layer, bytes_of(probe_layer(copy->plan.library)));
+		REC_SET(&rec, UNCOVERED, path, bytes_of(copy->path));
+	}
+	REC_SET(&rec, UNCOVERED, reason, bytes_of(reason_of(copy)));
+	if (u->from_start)
+		REC_SET(&rec, UNCOVERED, from_start, 1);
+	return ige_writer_record(r->writer, &rec, e);
+}
+
+/* A library without any probe is told with the copy; of a process that is gone nobody can do
+ * anything. */
+static void notify_person(struct recorder *r, const struct probe_uncovered *u)
+{
+	const struct library_instance *copy = copy_of(r, u);
+
+	if (!copy || u->until_ns == PROBE_NEVER || r->uncovered_told >= NOTICES_MAX)
+		return;
+	/* Its libraries were loaded one after the other: what holds for the first of them is told. */
+	if (u->tgid == r->uncovered_last)
+		return;
+	r->uncovered_last = u->tgid;
+	r->uncovered_told++;
+	recorder_tell(r, RECORD_WARNING,
+		      "process %u: its calls of %s%s are not recorded, if it made any: %s was "
+		      "loaded before the probes were in place",
+		      u->tgid, u->from_start ? "its first " : "",
+		      human_ns((uint64_t)(u->until_ns - u->since_ns)).s, copy->path);
+}
+
+/* Whether it is known who it is. What ended is known by its end, which follows. */
+static bool is_known(struct recorder *r, const struct probe_uncovered *u)
+{
+	return map_get(&r->processes, u->tgid, NULL) || host_proc_sight(u->tgid) != HOST_GONE ||
+	       r->finished;
+}
+
+int recorder_say_uncovered(struct recorder *r, struct err *e)
+{
+	size_t n;
+	const struct probe_uncovered *found = library_instances_uncovered(r->copies, &n);
+	size_t later = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!vec_push(&r->uncovered_new, found[i]))
+			return err_nomem(e);
+	library_instances_uncovered_told(r->copies);
+	for (size_t i = 0; i < r->uncovered_new.n && rc == 0; i++) {
+		struct probe_uncovered *u = &r->uncovered_new.v[i];
+
+		if (!is_known(r, u)) {
+			r->uncovered_new.v[later++] = *u;
+			continue;
+		}
+		u->process = recorder_process(r, u->tgid);
+		rc = write_record(r, u, e);
+		notify_person(r, u);
+		if (u->until_ns == PROBE_NEVER && u->file != PROBE_NO_FILE &&
+		    r->uncovered.n < REPEATED_MAX && !vec_push(&r->uncovered, *u))
+			rc = err_nomem(e);
+	}
+	r->uncovered_new.n = later;
+	return rc;
+}
+
+int recorder_repeat_uncovered(struct recorder *r, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < r->uncovered.n && rc == 0; i++)
+		rc = write_record(r, &r->uncovered.v[i], e);
+	return rc;
+}
+
+void recorder_forget_uncovered(struct recorder *r, const struct gone_processes *gone)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < r->uncovered.n; i++)
+		if (!map_get(&gone->processes, r->uncovered.v[i].process, NULL))
+			r->uncovered.v[left++] = r->uncovered.v[i];
+	r->uncovered.n = left;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gives an export's format the findings of a recording, carried or found on the way. */
+#include "lib/store/found_format.h"
+
+#include <stdlib.h>
+
+#include "lib/ask/analyzed.h"
+#include "lib/event/chain.h"
+
+struct found_format {
+	const struct emit_format *format;
+	void *state;		   /* of the format */
+	struct analyzed *analyzed; /* NULL: the stream goes to the format as it is */
+	struct map ids;
+};
+
+static int give(void *to, const struct stream_item *item, struct err *e)
+{
+	struct found_format *f = to;
+
+	if (item->kind == STREAM_RECORD && !chain_count_record(&f->ids, item->record))
+		return err_nomem(e);
+	return f->format->item(f->state, item, e);
+}
+
+int found_format_open(struct found_format **out, const struct emit_format *format,
+		      const struct emit *em, bool analyze, struct err *e)
+{
+	struct found_format *f = calloc(1, sizeof(*f));
+	int rc = 0;
+
+	*out = f;
+	if (!f)
+		return err_nomem(e);
+	f->format = format;
+	f->state = format->open(em);
+	if (analyze)
+		f->analyzed = analyzed_new(em->w, give, f);
+	if (!f->state || (analyze && !f->analyzed))
+		rc = err_nomem(e);
+	if (!rc && format->begin)
+		rc = format->begin(f->state, e);
+	return rc;
+}
+
+int found_format_item(struct found_format *f, const struct stream_item *item, struct err *e)
+{
+	return f->analyzed ? analyzed_item(f->analyzed, item, e) : give(f, item, e);
+}
+
+int found_format_analyze(struct found_format *f, struct err *e)
+{
+	return f->analyzed ? analyzed_end(f->analyzed, e) : 0;
+}
+
+int found_format_finish(struct found_format *f, struct err *e)
+{
+	return f->format->finish(f->state, e);
+}
+
+int found_format_idle(struct found_format *f, struct err *e)
+{
+	return f->format->idle ? f->format->idle(f->state, e) : 0;
+}
+
+uint64_t found_format_count(const struct found_format *f)
+{
+	return f->ids.n;
+}
+
+void found_format_free(struct found_format *f)
+{
+	if (!f)
+		return;
+	analyzed_free(f->analyzed);
+	if (f->state)
+		f->format->free(f->state);
+	map_free(&f->ids);
+	free(f);
+}

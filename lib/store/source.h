@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The recordings a server was given, and what is asked of them: files of events, archives, bundles, a recording that is
+ * still written. Several are answered for as one. What was worked out is kept until a file changes (is written on, replaced,
+ * cut): that is looked for before every answer. No other file is ever opened. Safe to be asked by any number of threads.
+ */
+#ifndef INGERO_STORE_SOURCE_H
+#define INGERO_STORE_SOURCE_H
+
+#include <stdbool.h>
+
+#include "lib/archive/ask.h"
+#include "lib/ask/chains.h"
+#include "lib/base/err.h"
+#include "lib/event/call.h"
+#include "lib/event/failure.h"
+#include "lib/event/oncpu.h"
+#include "lib/event/ops.h"
+#include "lib/event/stream.h"
+#include "lib/select/select.h"
+#include "lib/store/mcp_catalog.h"
+#include "lib/world/told.h"
+#include "lib/world/world.h"
+
+struct store_source;
+
+struct store_source_options {
+	const char *const *names; /* files; borrowed for good */
+	unsigned n;
+	bool row; /* they are the files of a run that may go on in others (cli_run_files), and those are served, too */
+	const char *tool;   /* who makes archives of them, for those: "ingero-mcp" */
+	const char *folder; /* for archives that are made of recordings, NULL: /var/tmp */
+	const char *kept; /* folder for causes that took long to find (kept.h), NULL: none are kept */
+	uint64_t keep_ns;	   /* what took so long is kept; 0: 200 ms */
+	uint64_t sql_time_ns;	   /* that a statement may compute; 0: 30 s */
+	uint64_t sql_memory_bytes; /* of a statement; 0: 256 MiB */
+};
+
+/* ERR_USAGE: none, or one that is no file: a server reads them more than once. ERR_CANNOT, as for who else reads them. */
+int store_source_open(struct store_source **out, const struct store_source_options *opt,
+		      struct err *e);
+/* Begins to look for causes, in a thread of its own, so that whoever asks finds them found. failed: told there, when the
+ * recording cannot be read now, and what is wrong with it, once; NULL: only those who ask hear of it. */
+void store_source_warm(struct store_source *s, void (*failed)(const char *why));
+/* Nobody may ask any more. */
+void store_source_free(struct store_source *s);
+
+/* Of a row those that were there when somebody asked last; borrowed until the source is freed. */
+const char *const *store_source_names(const struct store_source *s, unsigned *n);
+
+/* How the inputs could be read. */
+struct store_quality {
+	struct ops_input input;
+	const char *notes; /* what was wrong, a line each; "" nothing */
+	uint64_t took_ns, age_ns;
+};
+
+/* Whether some of it could not be read, or it did not end cleanly. The last block of what grows may be caught half written. */
+static inline bool store_quality_partial(const struct store_quality *q)
+{
+	const struct ops_input *in = &q->input;
+
+	return in->growing ? in->damaged_blocks > 0
+			   : in->damaged || in->truncated || in->unterminated;
+}
+
+/* Whoever uses an answer has it alone, and only during the call. What they return is returned. */
+
+/* ---- how often, how long (ask/stat.h) ---- */
+struct jsonw;
+struct store_stat_want {
+	struct select_words words;
+	const char *by;	   /* a key's name; NULL: none */
+	unsigned sections; /* of VIEW_BIT */
+	bool brief; /* counts, errors and durations are enough: where nothing is chosen, many times faster */
+	/* All that use does is write there, or into its buffer. NULL: it does more, and does without waits that go on in a recording
+	 * that is still written. */
+	struct jsonw *into;
+};
+struct store_stat {
+	struct store_quality quality;
+	const struct ops_summary *ops;
+	const struct world *w;
+};
+typedef int store_use_stat(void *ctx, const struct store_stat *st, struct err *e);
+int store_source_stat(struct store_source *s, const struct mcp_ctx *asker,
+		      const struct store_stat_want *want, store_use_stat *use, void *ctx,
+		      struct err *e);
+
+/* ---- what went wrong (ask/chains.h) ---- */
+struct store_chains {
+	struct store_quality quality;
+	const struct ask_chains *answer;
+	const struct failures *failures; /* of a complete answer; of another one NULL, or not */
+	const struct oncpu *oncpu;	 /* the same */
+	int64_t ahead_ns; /* from the recording's beginning to that of the answer, where only a part of it was asked about */
+	const struct world *w;
+};
+typedef int store_use_chains(void *ctx, const struct store_chains *c, struct err *e);
+/* words: a time only. complete: failures and oncpu, too. */
+int store_source_chains(struct store_source *s, const struct mcp_ctx *asker,
+			const struct select_words *words, bool complete, store_use_chains *use,
+			void *ctx, struct err *e);
+
+/* ---- one call, as ask/call.h names it; found NULL: there is none ---- */
+struct store_call {
+	struct store_quality quality;
+	const struct call_detail *found;
+	int64_t start_ns; /* of the recording */
+};
+typedef int store_use_call(void *ctx, const struct store_call *c, struct err *e);
+int store_source_call(struct store_source *s, const struct mcp_ctx *asker, const char *id,
+		      store_use_call *use, void *ctx, struct err *e);
+
+/* ---- all that was chosen, item by item: nothing of it is kept ---- */
+struct store_items {
+	struct world *w;
+	const struct told *told; /* of what came before the item */
+	struct select *select;
+	struct store_quality quality; /* known behind the last item */
+};
+/* 1: enough. */
+typedef int store_take_item(void *ctx, const struct store_items *from,
+			    const struct stream_item *item, struct err *e);
+/* With item NULL once behind the last, while the world is still there. */
+int store_source_each(struct store_source *s, const struct mcp_ctx *asker,
+		      const struct select_words *words, store_take_item *take, void *ctx,
+		      struct err *e);
+
+/* ---- SQL (archive/ask.h): of an archive itself, of a recording by way of one that is made once ---- */
+/* rows: at most; 0: no limit. */
+int store_source_sql(struct store_source *s, const struct mcp_ctx *asker, const char *sql,
+		     uint64_t rows, struct archive_answer *answer, struct archive_asked *asked,
+		     struct err *e);
+
+#endif

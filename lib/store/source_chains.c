@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What went wrong: as the recording says itself, as a server before us kept it, or found now.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/ask/carried.h"
+#include "lib/ask/story.h"
+#include "lib/select/cut.h"
+#include "lib/store/disk_cache.h"
+#include "lib/store/source_growing.h"
+#include "lib/store/source_state.h"
+
+struct chains_value {
+	struct store_chains c;
+	struct world *w;
+	struct ask_story *story;
+	struct ask_chains carried;
+	struct source_grown grown;
+	struct buf notes;
+};
+
+struct chains_ctx {
+	struct store_source *source;
+	const struct select_words *words;
+	bool complete;
+};
+
+static void free_chains(void *value)
+{
+	struct chains_value *v = value;
+
+	ask_story_free(v->story);
+	ask_chains_drop(&v->carried);
+	source_grown_free(&v->grown);
+	world_free(v->w);
+	buf_free(&v->notes);
+	free(v);
+}
+
+static int tick(void *asker, struct input *in, struct err *e)
+{
+	return source_tick(asker, in, "looking for causes", e);
+}
+
+/* Whether the recording says it itself; and whether it is still written. */
+static int try_carried(struct chains_value *v, struct store_source *s, const struct mcp_ctx *asker,
+		       bool *is, bool *grows, struct err *e)
+{
+	const struct ask_carried_want want = { tick, (void *)asker };
+	struct input *in = NULL;
+	int rc;
+
+	*is = *grows = false;
+	v->w = world_new();
+	rc = v->w ? source_input(s, &in, v->w, NULL, e) : err_nomem(e);
+	rc = rc ? rc : ask_chains_carried(in, v->w, &want, &v->carried, is, e);
+	if (!rc && *is) {
+		v->c.answer = &v->carried;
+		v->c.quality.input = source_quality(in, &v->notes);
+	}
+	*grows = !rc && !*is && input_report(in).growing;
+	input_free(in);
+	if (!*is) {
+		world_free(v->w);
+		v->w = NULL;
+	}
+	/* What is wrong with it is found again, by who reads all of it. */
+	return rc == ERR_TOO_NEW || rc == ERR_DAMAGED ? 0 : rc;
+}
+
+static int read_chains(struct chains_value *v, struct input *in, const struct select *sel,
+		       const struct mcp_ctx *asker, struct err *e)
+{
+	struct event_stream *stream = input_stream(in);
+	struct select_cut cut = { 0 };
+	struct stream_item item;
+	bool began = false;
+	int rc = 0;
+
+	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
+		bool left = true;
+
+		if (!began && item.kind == STREAM_RECORD && item.record->kind == RECORD_SESSION) {
+			began = true;
+			if (sel->resolved && sel->since_ns > item.record->u.SESSION.start_ns)
+				v->c.ahead_ns = sel->since_ns - item.record->u.SESSION.start_ns;
+		}
+		rc = sel->resolved ? select_cut_item(&cut, sel, v->w, &item, &left, e) : 0;
+		if (rc >= 0 && left)
+			rc = ask_story_item(v->story, &item, e);
+		rc = rc < 0 ? rc : source_tick(asker, in, "looking for causes", e);
+	}
+	select_cut_free(&cut);
+	return rc == ERR_TOO_NEW ? 0 : rc;
+}
+
+static int find_chains(struct chains_value *v, const struct chains_ctx *c,
+		       const struct mcp_ctx *asker, struct err *e)
+{
+	struct select sel = { .calls = true };
+	struct input *in = NULL;
+	struct story told;
+	int rc = select_words(&sel, c->words, e);
+
+	v->w = world_new();
+	v->story = v->w ? ask_story_new(v->w, c->complete) : NULL;
+	if (!rc && !v->story)
+		rc = err_nomem(e);
+	rc = rc ? rc : source_input(c->source, &in, v->w, &sel, e);
+	rc = rc ? rc : read_chains(v, in, &sel, asker, e);
+	rc = rc ? rc : ask_story_end(v->story, &told, e);
+	if (!rc) {
+		v->c.answer = told.chains;
+		v->c.failures = told.failures;
+		v->c.oncpu = told.oncpu;
+		v->c.quality.input = source_quality(in, &v->notes);
+	}
+	input_free(in);
+	select_free(&sel);
+	return rc;
+}
+
+/* Whether it is one that is read on. */
+static int try_growing(struct chains_value *v, struct store_source *s, bool begin,
+		       const struct mcp_ctx *asker, bool *is, struct err *e)
+{
+	int rc = source_growing_chains(s, begin, asker, &v->grown, &v->notes, e);
+
+	*is = !rc && v->grown.answer;
+	if (*is && !(v->w = world_new()))
+		rc = err_nomem(e);
+	v->c.answer = v->grown.answer;
+	v->c.failures = v->grown.failures;
+	v->c.oncpu = v->grown.oncpu;
+	v->c.quality.input = v->grown.input;
+	if (!*is)
+		buf_reset(&v->notes);
+	return rc;
+}
+
+/* Whether a server before us kept it. */
+static bool try_kept(struct chains_value *v, const char *folder, const struct source_state *st)
+{
+	if (!folder || !(v->w = world_new()))
+		return false;
+	if (kept_read(folder, buf_text(&st->state), &v->carried)) {
+		v->c.answer = &v->carried;
+		return true;
+	}
+	world_free(v->w);
+	v->w = NULL;
+	return false;
+}
+
+/* Of whole files only, and only where they are still what was read. */
+static void keep(const struct chains_value *v, struct store_source *s,
+		 const struct source_state *before)
+{
+	struct source_state now = { 0 };
+	struct err e;
+
+	if (!v->notes.n && !v->c.answer->unfinished && !source_state_of(s, &now, &e) &&
+	    !strcmp(buf_text(&now.state), buf_text(&before->state)))
+		kept_write(s->opt.kept, buf_text(&now.state), v->c.answer);
+	source_state_free(&now);
+}
+
+/* With what only events tell. */
+static int whole_story(struct chains_value *v, const struct chains_ctx *c,
+		       const struct mcp_ctx *asker, struct err *e)
+{
+	bool is;
+	int rc = try_growing(v, c->source, source_grows(c->source), asker, &is, e);
+
+	return rc || is ? rc : find_chains(v, c, asker, e);
+}
+
+/* All of it, as cheaply as it can be had. */
+static int whole_chains(struct chains_value *v, const struct chains_ctx *c,
+			const struct mcp_ctx *asker, struct err *e)
+{
+	struct source_state st;
+	int rc = source_state_of(c->source, &st, e);
+	bool is = !rc && try_kept(v, c->source->opt.kept, &st), grows = false;
+
+	if (!rc && !is)
+		rc = try_growing(v, c->source, false, asker, &is, e);
+	if (!rc && !is)
+		rc = try_carried(v, c->source, asker, &is, &grows, e);
+	if (!rc && grows)
+		rc = try_growing(v, c->source, true, asker, &is, e);
+	if (!rc && !is) {
+		int64_t from = held_now_ns();
+
+		rc = find_chains(v, c, asker, e);
+		if (!rc && c->source->opt.kept &&
+		    held_now_ns() - from >= (int64_t)c->source->opt.keep_ns)
+			keep(v, c->source, &st);
+	}
+	source_state_free(&st);
+	return rc;
+}
+
+static int make_chains(void *ctx, const struct mcp_ctx *asker, void **value, bool *growing,
+		       struct err *e)
+{
+	const struct chains_ctx *c = ctx;
+	struct chains_value *v = calloc(1, sizeof(*v));
+	int rc = v ? 0 : err_nomem(e);
+
+	if (!rc && source_everything(c->words))
+		rc = c->complete ? whole_story(v, c, asker, e) : whole_chains(v, c, asker, e);
+	else if (!rc)
+		rc = find_chains(v, c, asker, e);
+	if (rc) {
+		if (v)
+			free_chains(v);
+		return rc;
+	}
+	v->c.w = v->w;
+	v->c.quality.notes = buf_text(&v->notes);
+	*growing = v->c.quality.input.growing;
+	*value = v;
+	return 0;
+}
+
+int store_source_chains(struct store_source *s, const struct mcp_ctx *asker,
+			const struct select_words *words, bool complete, store_use_chains *use,
+			void *ctx, struct err *e)
+{
+	struct chains_ctx c = { s, words, complete };
+	struct buf question = { 0 };
+	struct held *h = NULL;
+	int rc;
+
+	buf_printf(&question, "chains%s", complete ? " complete" : "");
+	source_words(&question, words);
+	rc = question.failed ? err_nomem(e)
+			     : source_take(s, s->shelf, question.p, make_chains, &c, free_chains,
+					   asker, &h, e);
+	if (!rc) {
+		struct chains_value *v = held_value(h);
+
+		v->c.quality.took_ns = held_took_ns(h);
+		v->c.quality.age_ns = held_age_ns(h);
+		rc = use(ctx, &v->c, e);
+	}
+	held_give(s->shelf, h);
+	buf_free(&question);
+	return rc;
+}

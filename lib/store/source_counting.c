@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One run of counting belongs to the source and to every answer that was made of it: its lock is held while it reads and
+ * while somebody looks. The source's is held only to find it.
+ */
+#include "lib/store/source_counting.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/ask/stat.h"
+#include "lib/base/jsonw.h"
+#include "lib/event/view.h"
+#include "lib/store/source_child.h"
+
+struct source_counting {
+	atomic_uint refs;
+	struct source_place place; /* under the source's counting_lock */
+
+	pthread_mutex_t lock; /* of what follows */
+	struct ask_stat ask;
+	const struct ops_summary *ops; /* NULL: more was counted since */
+	struct ops_input input;
+	struct buf notes;
+	const struct mcp_ctx *asker; /* while it reads */
+	atomic_ullong done, total;   /* how far that is */
+};
+
+void source_counting_drop(struct source_counting *c)
+{
+	if (!c || atomic_fetch_sub(&c->refs, 1) > 1)
+		return;
+	ask_stat_free(&c->ask);
+	source_place_free(&c->place);
+	buf_free(&c->notes);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+static int between(void *ctx, struct err *e)
+{
+	struct source_counting *c = ctx;
+	uint64_t done, total, events;
+
+	input_position(c->ask.in, &done, &total, &events);
+	atomic_store(&c->done, total ? done : events);
+	atomic_store(&c->total, total);
+	return source_tick(c->asker, c->ask.in, "counting", e);
+}
+
+/* Under the source's counting_lock. */
+static int start(struct store_source *s, const struct source_state *now, struct err *e)
+{
+	static const struct select_words everything;
+	struct source_counting *c = calloc(1, sizeof(*c));
+	struct ask_stat_want want = {
+		.words = &everything, .sections = VIEW_ALL, .between = between, .ctx = c
+	};
+	int rc;
+
+	if (!c)
+		return err_nomem(e);
+	pthread_mutex_init(&c->lock, NULL);
+	atomic_init(&c->refs, 1);
+	want.names = store_source_names(s, &want.n);
+	rc = ask_stat_open(&c->ask, &want, e);
+	rc = rc ? rc : source_place_of(&c->place, s, now, e);
+	if (!rc && input_follow(c->ask.in))
+		s->counting = c;
+	else
+		source_counting_drop(c);
+	return rc;
+}
+
+/* The one that goes on, or a new one where somebody writes; *out has a reference of its own. *size: of what is there. */
+static int find(struct source_counting **out, struct store_source *s, uint64_t *size, struct err *e)
+{
+	struct source_state now;
+	int rc;
+
+	pthread_mutex_lock(&s->counting_lock);
+	rc = source_state_of(s, &now, e);
+	if (!rc && s->counting && !source_place_is(&s->counting->place, s, &now)) {
+		source_counting_drop(s->counting);
+		s->counting = NULL;
+	}
+	if (!rc && !s->counting && source_grows(s))
+		rc = start(s, &now, e);
+	*out = rc ? NULL : s->counting;
+	if (*out)
+		atomic_fetch_add(&(*out)->refs, 1);
+	pthread_mutex_unlock(&s->counting_lock);
+	*size = now.size;
+	source_state_free(&now);
+	return rc;
+}
+
+/* Whether nobody can go on with it: then the answers that were made of it are all there is. */
+static void leave(struct store_source *s, struct source_counting *c, uint64_t size, bool over)
+{
+	pthread_mutex_lock(&s->counting_lock);
+	if (c->place.size < size)
+		c->place.size = size;
+	if (over && s->counting == c) {
+		s->counting = NULL;
+		source_counting_drop(c);
+	}
+	pthread_mutex_unlock(&s->counting_lock);
+}
+
+/* Under its lock. */
+static int read_on(struct source_counting *c, const struct mcp_ctx *asker, struct err *e)
+{
+	int rc;
+
+	c->ops = NULL;
+	c->asker = asker;
+	rc = ask_stat_read_on(&c->ask, e);
+	c->asker = NULL;
+	rc = rc == ERR_TOO_NEW ? 0 : rc;
+	if (rc)
+		return rc;
+	buf_reset(&c->notes);
+	c->input = source_quality(c->ask.in, &c->notes);
+	return c->input.growing ? 0 : ask_stat_over(&c->ask, e);
+}
+
+/* Under its lock afterwards. Who has it may read for long. */
+static int enter(struct source_counting *c, const struct mcp_ctx *asker, struct err *e)
+{
+	const struct timespec look = { .tv_nsec = 20000000 };
+
+	while (pthread_mutex_trylock(&c->lock)) {
+		if (mcp_ctx_stops(asker))
+			return err_set(e, ERR_INTERRUPTED, "interrupted");
+		mcp_ctx_progress(asker, (double)atomic_load(&c->done),
+				 (double)atomic_load(&c->total), "counting");
+		nanosleep(&look, NULL);
+	}
+	return 0;
+}
+
+int source_counting_take(struct source_counting **out, struct store_source *s,
+			 const struct mcp_ctx *asker, bool *growing, struct err *e)
+{
+	struct source_counting *c;
+	uint64_t size;
+	int rc = find(&c, s, &size, e);
+
+	*out = NULL;
+	if (!c)
+		return rc;
+	rc = enter(c, asker, e);
+	if (!rc) {
+		rc = read_on(c, asker, e);
+		*growing = c->input.growing;
+		pthread_mutex_unlock(&c->lock);
+	}
+	/* Who gives up leaves it where it is: it can be read on from there. */
+	leave(s, c, rc ? 0 : size, rc ? rc != ERR_INTERRUPTED : !*growing);
+	if (rc)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): one of its references is ours */
+		source_counting_drop(c);
+	else
+		*out = c;
+	return rc;
+}
+
+/* ---- who looks at it ---- */
+
+static int look(struct source_counting *c, struct store_stat *st, store_use_stat *use, void *ctx,
+		struct err *e)
+{
+	if (!c->ops && !(c->ops = ask_stat_answer(&c->ask, e)))
+		return e->code;
+	st->ops = c->ops;
+	st->w = c->ask.w;
+	return use(ctx, st, e);
+}
+
+struct aside {
+	struct source_counting *c;
+	struct store_stat *st;
+	struct jsonw *into;
+	store_use_stat *use;
+	void *ctx;
+};
+
+/* What was written: the writer as it is then, and the text. */
+static bool as_if_over(void *aside, struct buf *found)
+{
+	struct aside *a = aside;
+	size_t before = a->into->out->n;
+	struct err e;
+
+	a->c->ops = NULL;
+	if (ask_stat_over(&a->c->ask, &e) || look(a->c, a->st, a->use, a->ctx, &e) ||
+	    a->into->out->failed)
+		return false;
+	buf_add(found, a->into, sizeof(*a->into));
+	buf_add(found, a->into->out->p + before, a->into->out->n - before);
+	return true;
+}
+
+/* With the waits that go on, which cannot be taken back when they end: by a child. False: there is none. */
+static bool look_aside(struct aside *a, const struct mcp_ctx *asker)
+{
+	struct buf found = { 0 };
+	bool good = a->into && a->c->input.growing && ask_ops_goes_on(a->c->ask.run) &&
+		    source_child(as_if_over, a, asker, &found) && found.n >= sizeof(*a->into);
+
+	if (good) {
+		memcpy(a->into, found.p, sizeof(*a->into));
+		buf_add(a->into->out, found.p + sizeof(*a->into), found.n - sizeof(*a->into));
+	}
+	buf_free(&found);
+	return good;
+}
+
+int source_counting_use(struct source_counting *c, struct store_quality quality,
+			const struct mcp_ctx *asker, struct jsonw *into, store_use_stat *use,
+			void *ctx, struct err *e)
+{
+	struct store_stat st = { .quality = quality };
+	struct aside a = { c, &st, into, use, ctx };
+	int rc = 0;
+
+	pthread_mutex_lock(&c->lock);
+	st.quality.input = c->input;
+	st.quality.notes = buf_text(&c->notes);
+	if (!look_aside(&a, asker))
+		rc = look(c, &st, use, ctx, e);
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}

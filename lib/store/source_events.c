@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is asked of single events: nothing of it is kept.
+ */
+#include "lib/ask/call.h"
+#include "lib/select/pick.h"
+#include "lib/store/source_state.h"
+
+/* ---- one call ---- */
+
+int store_source_call(struct store_source *s, const struct mcp_ctx *asker, const char *id,
+		      store_use_call *use, void *ctx, struct err *e)
+{
+	struct store_call answer = { .quality.notes = "" };
+	struct world *w = world_new();
+	struct event_stream *stream;
+	struct ask_call *call = NULL;
+	struct buf notes = { 0 };
+	struct stream_item item;
+	struct input *in = NULL;
+	bool started = false;
+	int rc = w ? ask_call_new(&call, w, id, e) : err_nomem(e);
+
+	rc = rc ? rc : source_input(s, &in, w, NULL, e);
+	stream = rc ? NULL : input_stream(in);
+	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
+		if (!started && item.kind == STREAM_RECORD && item.record->kind == RECORD_SESSION) {
+			started = true;
+			answer.start_ns = item.record->u.SESSION.start_ns;
+		}
+		rc = ask_call_item(call, &item, e);
+		rc = rc ? rc : source_tick(asker, in, "looking for the call", e);
+	}
+	if (rc == ERR_TOO_NEW)
+		rc = 0;
+	rc = rc ? rc : ask_call_end(call, &answer.found, e);
+	if (!rc) {
+		answer.quality.input = source_quality(in, &notes);
+		answer.quality.notes = buf_text(&notes);
+		rc = use(ctx, &answer, e);
+	}
+	buf_free(&notes);
+	input_free(in);
+	ask_call_free(call);
+	world_free(w);
+	return rc;
+}
+
+/* ---- item by item ---- */
+
+static int each(struct input *in, struct store_items *from, struct told *told, struct buf *notes,
+		const struct mcp_ctx *asker, store_take_item *take, void *ctx, struct err *e)
+{
+	struct select_pick pick = { .select = from->select, .w = from->w, .told = told };
+	struct event_stream *stream = input_stream(in);
+	struct stream_item item;
+	bool left;
+	int rc = 0;
+
+	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
+		if (item.kind == STREAM_RECORD && !told_record(told, from->w, item.record)) {
+			rc = err_nomem(e);
+			break;
+		}
+		rc = select_pick_item(&pick, &item, &left, e);
+		if (!rc && left)
+			rc = take(ctx, from, &item, e);
+		rc = rc ? rc : source_tick(asker, in, "reading", e);
+	}
+	/* Of one that was left before its end that is not known. */
+	if (!rc || rc == ERR_TOO_NEW)
+		from->quality.input = source_quality(in, notes);
+	from->quality.notes = buf_text(notes);
+	rc = rc > 0 || rc == ERR_TOO_NEW ? 0 : rc;
+	rc = rc ? rc : take(ctx, from, NULL, e);
+	select_pick_free(&pick);
+	return rc > 0 ? 0 : rc;
+}
+
+int store_source_each(struct store_source *s, const struct mcp_ctx *asker,
+		      const struct select_words *words, store_take_item *take, void *ctx,
+		      struct err *e)
+{
+	struct select sel = { 0 };
+	struct told told = { 0 };
+	struct store_items from = { .w = world_new(), .told = &told, .select = &sel };
+	struct buf notes = { 0 };
+	struct input *in = NULL;
+	int rc = from.w ? select_words(&sel, words, e) : err_nomem(e);
+
+	rc = rc ? rc : source_input(s, &in, from.w, &sel, e);
+	rc = rc ? rc : each(in, &from, &told, &notes, asker, take, ctx, e);
+	buf_free(&notes);
+	input_free(in);
+	told_free(&told);
+	select_free(&sel);
+	world_free(from.w);
+	return rc;
+}

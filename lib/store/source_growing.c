@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An analysis says what it found of the whole when it ends, and cannot go on then. So a child ends it. Where there can be no child, who
+ * asks reads all of it.
+ */
+#include "lib/store/source_growing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/json.h"
+#include "lib/store/chains_json.h"
+#include "lib/store/source_child.h"
+
+struct source_growing {
+	struct source_place place;
+	struct world *w;
+	struct input *in;
+	struct ask_story *story;
+};
+
+void source_growing_free(struct source_growing *g)
+{
+	if (!g)
+		return;
+	ask_story_free(g->story);
+	input_free(g->in);
+	world_free(g->w);
+	source_place_free(&g->place);
+	free(g);
+}
+
+void source_grown_free(struct source_grown *g)
+{
+	ask_chains_drop(&g->held);
+	story_said_free(&g->said);
+	source_growing_free(g->ended);
+	g->ended = NULL;
+}
+
+static int start(struct store_source *s, const struct source_state *now, struct err *e)
+{
+	struct source_growing *g = calloc(1, sizeof(*g));
+	int rc;
+
+	if (!g)
+		return err_nomem(e);
+	g->w = world_new();
+	g->story = g->w ? ask_story_new(g->w, true) : NULL;
+	rc = g->story ? source_place_of(&g->place, s, now, e) : err_nomem(e);
+	rc = rc ? rc : source_input(s, &g->in, g->w, NULL, e);
+	if (!rc && input_follow(g->in))
+		s->growing = g;
+	else
+		source_growing_free(g);
+	return rc;
+}
+
+static int read_on(struct source_growing *g, const struct mcp_ctx *asker, struct err *e)
+{
+	struct event_stream *stream = input_stream(g->in);
+	struct stream_item item;
+	int rc = 0;
+
+	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
+		rc = ask_story_item(g->story, &item, e);
+		rc = rc ? rc : source_tick(asker, g->in, "looking for causes", e);
+	}
+	return rc == ERR_TOO_NEW ? 0 : rc;
+}
+
+/* ---- what it says by now ---- */
+
+static bool find(void *growing, struct buf *found)
+{
+	struct source_growing *g = growing;
+	struct story told;
+	struct jsonw j;
+	struct err e;
+
+	if (ask_story_end(g->story, &told, &e))
+		return false;
+	jsonw_init(&j, found, false);
+	jsonw_object_begin(&j);
+	chains_json_put(&j, told.chains);
+	story_json_put(&j, told.failures, told.oncpu);
+	jsonw_object_end(&j);
+	return true;
+}
+
+static void say(struct source_growing *g, const struct mcp_ctx *asker, struct source_grown *out)
+{
+	struct json o = JSON_NONE;
+	struct buf text = { 0 };
+
+	if (source_child(find, g, asker, &text) && !json_parse(buf_bytes(&text), &o, NULL) &&
+	    chains_json_take(o, &out->held) && story_json_take(o, &out->said)) {
+		out->held.unfinished = true;
+		out->answer = &out->held;
+		out->failures = &out->said.failures;
+		out->oncpu = &out->said.oncpu;
+	} else {
+		if (!out->said.text.is)
+			json_free(o);
+		source_grown_free(out);
+	}
+	buf_free(&text);
+}
+
+static int answer(struct store_source *s, const struct source_state *now,
+		  const struct mcp_ctx *asker, struct source_grown *out, struct buf *notes,
+		  struct err *e)
+{
+	struct source_growing *g = s->growing;
+	struct story told;
+	int rc = read_on(g, asker, e);
+
+	/* Who gives up leaves it where it is: it can be read on from there. */
+	if (rc == ERR_INTERRUPTED)
+		return rc;
+	if (!rc) {
+		g->place.size = now->size;
+		out->input = source_quality(g->in, notes);
+		if (out->input.growing) {
+			say(g, asker, out);
+			return 0;
+		}
+		rc = ask_story_end(g->story, &told, e);
+	}
+	s->growing = NULL;
+	if (rc) {
+		source_growing_free(g);
+		return rc;
+	}
+	out->ended = g;
+	out->answer = told.chains;
+	out->failures = told.failures;
+	out->oncpu = told.oncpu;
+	return 0;
+}
+
+int source_growing_chains(struct store_source *s, bool begin, const struct mcp_ctx *asker,
+			  struct source_grown *out, struct buf *notes, struct err *e)
+{
+	struct source_state now;
+	int rc;
+
+	*out = (struct source_grown){ 0 };
+	pthread_mutex_lock(&s->lock);
+	/* Only here: what somebody saw who waited since is shorter than what was read for others. */
+	rc = source_state_of(s, &now, e);
+	if (!rc && s->growing && !source_place_is(&s->growing->place, s, &now)) {
+		source_growing_free(s->growing);
+		s->growing = NULL;
+	}
+	if (!rc && !s->growing && begin)
+		rc = start(s, &now, e);
+	if (!rc && s->growing)
+		rc = answer(s, &now, asker, out, notes, e);
+	pthread_mutex_unlock(&s->lock);
+	source_state_free(&now);
+	return rc;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording becomes an archive in a file that nobody else sees, which is gone when its last user is. Connections to it are
+ * opened while it still has a name.
+ */
+#include <malloc.h>
+
+#include "lib/archive/made.h"
+#include "lib/ask/archived.h"
+#include "lib/store/source_state.h"
+
+#ifdef INGERO_HAVE_SQLITE
+
+#define MUCH_MEMORY (16u << 20)
+
+struct sql_ctx {
+	struct store_source *source;
+	const struct archive_ask_limits *limits;
+};
+
+static bool stop(void *ctx)
+{
+	return mcp_ctx_stops(ctx);
+}
+
+static void free_archive(void *value)
+{
+	archive_ask_free(value);
+}
+
+struct making {
+	struct store_source *source;
+	const struct mcp_ctx *asker;
+	bool *growing;
+};
+
+static int build(void *ctx, int fd, struct err *e)
+{
+	const struct making *m = ctx;
+	struct store_source *s = m->source;
+	struct ask_archive *a = NULL;
+	struct archive_written written;
+	struct world *w = world_new();
+	struct event_stream *stream;
+	struct stream_item item;
+	struct input *in = NULL;
+	struct buf notes = { 0 };
+	int rc = w ? source_input(s, &in, w, NULL, e) : err_nomem(e);
+
+	rc = rc ? rc : ask_archive_new(&a, w, fd, ARCHIVE_MADE, s->opt.tool, true, e);
+	stream = rc ? NULL : input_stream(in);
+	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
+		rc = ask_archive_item(a, &item, e);
+		rc = rc ? rc : source_tick(m->asker, in, "making an archive to ask", e);
+	}
+	/* What grows is whole as far as it is: who asks again hears the rest. */
+	if (!rc)
+		ask_archive_whole(a, !input_verdict(in, &notes));
+	rc = rc && rc != ERR_TOO_NEW ? rc : ask_archive_end(a, &written, e);
+	if (!rc)
+		*m->growing = input_report(in).growing;
+	ask_archive_free(a);
+	buf_free(&notes);
+	input_free(in);
+	world_free(w);
+	return rc;
+}
+
+static int make_archive(void *ctx, const struct mcp_ctx *asker, void **value, bool *growing,
+			struct err *e)
+{
+	const struct sql_ctx *c = ctx;
+	struct making m = { c->source, asker, growing };
+	struct archive_ask *ask = NULL;
+	int rc;
+
+	mcp_ctx_log(asker, MCP_LOG_INFO,
+		    "making an archive of the recording to ask; later questions use it");
+	rc = archive_ask_made(&ask, c->source->opt.folder, c->limits, build, &m, e);
+	*value = ask;
+	return rc;
+}
+
+/* A large sort leaves pieces all over the heap, which the C library would keep: that of eight stayed at twice what one may take. */
+static void give_back_memory(const struct archive_asked *asked)
+{
+#ifdef __GLIBC__
+	if (asked->memory_bytes > MUCH_MEMORY)
+		malloc_trim(0);
+#endif
+}
+
+int store_source_sql(struct store_source *s, const struct mcp_ctx *asker, const char *sql,
+		     uint64_t rows, struct archive_answer *answer, struct archive_asked *asked,
+		     struct err *e)
+{
+	const struct archive_ask_limits limits = { .time_ns = s->opt.sql_time_ns,
+						   .own_time = true,
+						   .rows = rows,
+						   .memory_bytes = s->opt.sql_memory_bytes,
+						   .stop = stop,
+						   .ctx = (void *)asker };
+	struct sql_ctx c = { s, &limits };
+	struct archive_ask *ask = NULL;
+	struct held *h = NULL;
+	int rc;
+
+	*asked = (struct archive_asked){ 0 };
+	if (s->archive) {
+		rc = archive_ask_open(&ask, s->opt.names[0], &limits, e);
+		rc = rc ? rc : archive_ask_run(ask, sql, answer, asked, e);
+		archive_ask_free(ask);
+		give_back_memory(asked);
+		return rc;
+	}
+	rc = source_take(s, s->archives, "archive", make_archive, &c, free_archive, asker, &h, e);
+	if (!rc) {
+		archive_ask_limit(held_value(h), &limits);
+		rc = archive_ask_run(held_value(h), sql, answer, asked, e);
+		/* Who asked is gone when the next one asks. */
+		archive_ask_limit(held_value(h), &(struct archive_ask_limits){
+							 .memory_bytes = limits.memory_bytes });
+	}
+	held_give(s->archives, h);
+	give_back_memory(asked);
+	return rc;
+}
+
+#else
+
+int store_source_sql(struct store_source *s, const struct mcp_ctx *asker, const char *sql,
+		     uint64_t rows, struct archive_answer *answer, struct archive_asked *asked,
+		     struct err *e)
+{
+	return err_set(e, ERR_CANNOT, "this build answers no SQL, it had no sqlite3");
+}
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How often and how long: of everything from blocks, of what is chosen event by event.
+ */
+#include <stdlib.h>
+
+#include "lib/ask/stat.h"
+#include "lib/event/view.h"
+#include "lib/store/source_counting.h"
+
+struct stat_value {
+	struct ask_stat ask;
+	struct store_stat st;
+	struct buf notes;
+	struct source_counting *counting; /* instead of all that, of what is still written; NULL */
+	/* while it is made */
+	const struct mcp_ctx *asker;
+};
+
+struct stat_ctx {
+	struct store_source *source;
+	const struct store_stat_want *want;
+};
+
+static void free_stat(void *value)
+{
+	struct stat_value *v = value;
+
+	source_counting_drop(v->counting);
+	ask_stat_free(&v->ask);
+	buf_free(&v->notes);
+	free(v);
+}
+
+static int between(void *ctx, struct err *e)
+{
+	struct stat_value *v = ctx;
+
+	return source_tick(v->asker, v->ask.in, "counting", e);
+}
+
+/* All of it, from the beginning. */
+static int read_all(struct stat_value *v, const struct stat_ctx *c, const struct mcp_ctx *asker,
+		    bool *growing, struct err *e)
+{
+	const struct store_stat_want *want = c->want;
+	struct ask_stat_want ask = { .words = &want->words,
+				     .brief = want->brief && source_everything(&want->words) &&
+					      !want->by,
+				     .by = want->by,
+				     .sections = want->by ? 0 : want->sections,
+				     .between = between,
+				     .ctx = v };
+	int rc;
+
+	v->asker = asker;
+	ask.names = store_source_names(c->source, &ask.n);
+	rc = ask_stat_open(&v->ask, &ask, e);
+	rc = rc ? rc : ask_stat_read(&v->ask, e);
+	if (rc == ERR_TOO_NEW)
+		rc = 0;
+	/* Whether a wait goes on only events tell. */
+	if (!rc && ask.brief && ask_ops_goes_on(v->ask.run)) {
+		ask.brief = false;
+		ask_stat_free(&v->ask);
+		rc = ask_stat_open(&v->ask, &ask, e);
+		rc = rc ? rc : ask_stat_read(&v->ask, e);
+		rc = rc == ERR_TOO_NEW ? 0 : rc;
+	}
+	if (!rc && !(v->st.ops = ask_stat_answer(&v->ask, e)))
+		rc = e->code;
+	if (rc)
+		return rc;
+	v->st.w = v->ask.w;
+	v->st.quality.input = source_quality(v->ask.in, &v->notes);
+	v->st.quality.notes = buf_text(&v->notes);
+	*growing = v->st.quality.input.growing;
+	/* The words were the asker's, and go with the question. */
+	v->asker = NULL;
+	return 0;
+}
+
+static int make_stat(void *ctx, const struct mcp_ctx *asker, void **value, bool *growing,
+		     struct err *e)
+{
+	const struct stat_ctx *c = ctx;
+	struct stat_value *v = calloc(1, sizeof(*v));
+	bool whole = !c->want->by && !c->want->brief && c->want->sections == VIEW_ALL &&
+		     source_everything(&c->want->words);
+	int rc = 0;
+
+	if (!v)
+		return err_nomem(e);
+	if (whole)
+		rc = source_counting_take(&v->counting, c->source, asker, growing, e);
+	if (!rc && !v->counting)
+		rc = read_all(v, c, asker, growing, e);
+	if (rc)
+		free_stat(v);
+	else
+		*value = v;
+	return rc;
+}
+
+int store_source_stat(struct store_source *s, const struct mcp_ctx *asker,
+		      const struct store_stat_want *want, store_use_stat *use, void *ctx,
+		      struct err *e)
+{
+	struct stat_ctx c = { s, want };
+	struct buf question = { 0 };
+	struct held *h = NULL;
+	int rc;
+
+	buf_printf(&question, "stat%s by=%s sections=%x", want->brief ? " brief" : "",
+		   want->by ? want->by : "", want->sections);
+	source_words(&question, &want->words);
+	rc = question.failed
+		     ? err_nomem(e)
+		     : source_take(s, s->shelf, question.p, make_stat, &c, free_stat, asker, &h, e);
+	if (!rc) {
+		struct stat_value *v = held_value(h);
+
+		v->st.quality.took_ns = held_took_ns(h);
+		v->st.quality.age_ns = held_age_ns(h);
+		rc = v->counting ? source_counting_use(v->counting, v->st.quality, asker,
+						       want->into, use, ctx, e)
+				 : use(ctx, &v->st, e);
+	}
+	held_give(s->shelf, h);
+	buf_free(&question);
+	return rc;
+}

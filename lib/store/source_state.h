@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of a source, for the files that make one up.
+ */
+#ifndef INGERO_STORE_SOURCE_STATE_H
+#define INGERO_STORE_SOURCE_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/vec.h"
+#include "lib/ige/block.h"
+#include "lib/input/input.h"
+#include "lib/store/answer_cache.h"
+#include "lib/store/source.h"
+
+struct store_source {
+	struct store_source_options opt;
+	bool archive;
+	struct held_shelf *shelf;
+	struct held_shelf *archives;	/* made of recordings: one is kept */
+	pthread_mutex_t lock;		/* of what follows */
+	struct source_growing *growing; /* a recording that is still written; NULL: none */
+	pthread_mutex_t counting_lock; /* of what follows: its figures do not wait for its causes */
+	struct source_counting *counting; /* the same recording; NULL */
+	pthread_t warmer;
+	bool warming;
+	void (*failed)(const char *why); /* of the warmer */
+	atomic_bool over;
+	pthread_mutex_t list_lock;	    /* of who makes one */
+	_Atomic(struct source_list *) list; /* of names as they were seen last; NULL: those of opt */
+	VEC(char *) texts;		    /* of lists */
+};
+
+/* Looks whether a run goes on in other files: names are those of now from here on. */
+int source_look(struct store_source *s, struct err *e);
+/* Opens them. sel: as input_open_within has it; NULL: all of them. */
+int source_input(struct store_source *s, struct input **in, struct world *w, struct select *sel,
+		 struct err *e);
+void source_lists_free(struct store_source *s);
+
+/* The state of the inputs as they stand, and whether somebody still writes one of them, for held_take. */
+struct source_state {
+	struct buf state, thing;
+	uint64_t size;
+	bool grows;
+};
+int source_state_of(struct store_source *s, struct source_state *st, struct err *e);
+void source_state_free(struct source_state *st);
+
+/* Which recording it was that was read on, to see whether it still is. */
+struct source_place {
+	char *thing;				/* which files they were */
+	unsigned char begin[IGE_SEGMENT_BYTES]; /* of the first of them */
+	uint64_t size;				/* that they had at least */
+};
+int source_place_of(struct source_place *p, const struct store_source *s,
+		    const struct source_state *now, struct err *e);
+/* Whether it is there as it was, or longer. */
+bool source_place_is(const struct source_place *p, const struct store_source *s,
+		     const struct source_state *now);
+void source_place_free(struct source_place *p);
+
+/* Whether it is one recording that a recorder holds open. */
+bool source_grows(const struct store_source *s);
+
+/* An answer of the shelf to question, asked of the inputs as they stand. */
+int source_take(struct store_source *s, struct held_shelf *shelf, const char *question,
+		held_make *make, void *ctx, void (*release)(void *value),
+		const struct mcp_ctx *asker, struct held **out, struct err *e);
+
+/* Between two items: tells how far it is; ERR_INTERRUPTED when the asker gave up. */
+int source_tick(const struct mcp_ctx *asker, struct input *in, const char *doing, struct err *e);
+
+/* What was wrong with the input is appended to notes. */
+struct ops_input source_quality(const struct input *in, struct buf *notes);
+
+/* Whether the words choose nothing. */
+bool source_everything(const struct select_words *words);
+/* The words, as part of a question. */
+void source_words(struct buf *out, const struct select_words *words);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One question is asked before anybody does.
+ */
+#include <signal.h>
+#include <string.h>
+
+#include "lib/store/source_state.h"
+
+struct warmer {
+	struct mcp_ctx asker; /* first: it asks us */
+	struct store_source *source;
+};
+
+static bool warmer_stops(const struct mcp_ctx *a)
+{
+	return ((const struct warmer *)a)->source->over;
+}
+
+/* That it is cut, damaged or empty, a line each. */
+static int hear(void *ctx, const struct store_chains *c, struct err *e)
+{
+	struct store_source *s = ctx;
+	const char *p = c->quality.notes;
+	struct buf line = { 0 };
+
+	for (size_t n; *p && s->failed && !s->over; p += n + (p[n] == '\n')) {
+		n = strcspn(p, "\n");
+		buf_reset(&line);
+		buf_add(&line, p, n);
+		s->failed(buf_text(&line));
+	}
+	buf_free(&line);
+	return 0;
+}
+
+static void *warm(void *ctx)
+{
+	struct warmer w = { .asker.stop = warmer_stops, .source = ctx };
+	const struct select_words everything = { 0 };
+	struct err e = { 0 };
+
+	/* Whoever asks is told again: by then the file may be another one. */
+	if (store_source_chains(ctx, &w.asker, &everything, false, hear, ctx, &e) < 0 &&
+	    !w.source->over && w.source->failed)
+		w.source->failed(e.text);
+	return NULL;
+}
+
+void store_source_warm(struct store_source *s, void (*failed)(const char *why))
+{
+	sigset_t all, before;
+
+	if (s->warming)
+		return;
+	/* Signals are for the thread that waits for them. */
+	s->failed = failed;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	s->warming = pthread_create(&s->warmer, NULL, warm, s) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
