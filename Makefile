@@ -170,8 +170,8 @@ lib_src := $(filter-out lib/archive/%,$(lib_src))
 cmd_src := $(filter-out cmd/ingero-query.c,$(cmd_src))
 unit_src := $(filter-out tests/unit/archive_%.c tests/laws/archive_%.c,$(unit_src))
 endif
-lib_src := $(filter-out $(if $(HAVE_CURL),lib/net/client_none.c,$(addprefix lib/net/,client.c easy.c fan.c)) \
-	$(if $(HAVE_MICROHTTPD),lib/net/server_none.c,$(addprefix lib/net/,server.c server_coming.c server_answer.c)) \
+lib_src := $(filter-out $(if $(HAVE_CURL),lib/net/client_none.c,$(addprefix lib/net/,client.c curl_handle.c parallel_requests.c)) \
+	$(if $(HAVE_MICROHTTPD),lib/net/server_none.c,$(addprefix lib/net/,server.c server_parse.c server_answer.c)) \
 	$(if $(HAVE_GNUTLS),lib/net/cert_none.c,lib/net/cert.c),$(lib_src))
 ifdef HAVE_BPF
 lib_src := $(filter-out lib/attach/session_none.c,$(lib_src))
@@ -415,7 +415,7 @@ check-ubsan:
 	$(Q)$(MAKE) --no-print-directory SAN=undefined san_check
 
 # What has threads, only: servers and who asks them, and the recorder, where it may record.
-threads_unit = $(filter $(addprefix $(BUILD)/tests/unit/,net_% store_% mcp_% ige_team.t ige_later.t fuzz_http.t fuzz_fleet.t host_live.t host_confine.t),$(unit_tests))
+threads_unit = $(filter $(addprefix $(BUILD)/tests/unit/,net_% store_% mcp_% ige_worker_pool.t ige_later.t fuzz_http.t fuzz_fleet.t host_live.t host_confine.t),$(unit_tests))
 threads_tests = $(shell grep -lE 'ingero-(mcp|dashboard)|import dashboard|http[.]server|httpd' $(call suite,cli)) \
 	$(addprefix tests/live/,record.t rotate.t stack.t attach.t)
 threads_check: all double $(threads_unit) $(test_programs)

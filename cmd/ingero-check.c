@@ -16,7 +16,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/hash.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/vec.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "lib/base/buf.h"
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 #include "lib/detect/analysis.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
@@ -266,7 +266,7 @@ int main(int argc, char **argv)
 		rc = cause_finish(c.cause, &e);
 	if (!rc && c.begun)
 		rc = flush(&c, &c.told, &e);
-	if (!rc && nomem_seen()) /* no end for what may lack something */
+	if (!rc && oom_flag_is_set()) /* no end for what may lack something */
 		rc = err_nomem(&e);
 	if (!rc)
 		rc = flush(&c, &c.last, &e);

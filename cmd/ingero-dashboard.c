@@ -12,12 +12,12 @@
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
-#include "lib/cli/serving.h"
+#include "lib/cli/server_options.h"
 #include "lib/cli/signals.h"
 #include "lib/host/node.h"
 #include "lib/api/api.h"
-#include "lib/store/confine.h"
-#include "lib/api/listen.h"
+#include "lib/store/server_rights.h"
+#include "lib/api/listeners.h"
 
 static struct values {
 	const char *addr, *tls_cert, *tls_key, *token_file;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/aside.h"
+#include "lib/base/atomic_file.h"
 #include "lib/base/io.h"
 #include "lib/base/jsonw.h"
 #include "lib/cli/defaults.h"
@@ -25,7 +25,7 @@
 #include "lib/host/ready.h"
 #include "lib/ige/writer.h"
 #include "lib/sim/sim.h"
-#include "lib/sim/tell.h"
+#include "lib/sim/sim_truths.h"
 
 #define TRUTHS_MAX  64
 #define REPORT_MAX  ((size_t)64 << 20)
@@ -182,15 +182,15 @@ out:
 static int record_to(const struct sim_options *o, const char *path)
 {
 	struct err e = { 0 };
-	struct aside out;
-	int rc = aside_open(&out, path ? path : "-", &e);
+	struct atomic_file out;
+	int rc = atomic_file_open(&out, path ? path : "-", &e);
 
 	if (!rc)
 		rc = cli_refuse_terminal(out.fd, &e);
 	if (!rc && (rc = write_recording(o, out.fd, NULL, NULL, &e)))
 		err_prefix(&e, "%s", out.path);
-	rc = rc ? rc : aside_keep(&out, &e);
-	aside_drop(&out);
+	rc = rc ? rc : atomic_file_keep(&out, &e);
+	atomic_file_drop(&out);
 	return rc ? cli_fail(&e) : CLI_EXIT_DONE;
 }
 

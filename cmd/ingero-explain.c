@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/ask/call.h"
+#include "lib/ask/call_query.h"
 #include "lib/ask/chosen.h"
-#include "lib/ask/diff.h"
+#include "lib/ask/diff_query.h"
 #include "lib/ask/process_ops.h"
-#include "lib/ask/story.h"
+#include "lib/ask/report_query.h"
 #include "lib/base/buf.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
@@ -21,8 +21,8 @@
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/cli/window.h"
-#include "lib/emit/call.h"
-#include "lib/emit/diff.h"
+#include "lib/emit/call_text.h"
+#include "lib/emit/diff_text.h"
 #include "lib/emit/report.h"
 #include "lib/host/clock.h"
 #include "lib/input/input.h"
@@ -171,16 +171,16 @@ static uint32_t fail_severity(void)
 }
 
 /* Whoever waits for the end of a pipe hears who waits for what meanwhile. */
-static void say_asleep(struct ask_story *story, const struct record *r)
+static void say_asleep(struct ask_report_query *story, const struct record *r)
 {
 	struct buf line = { 0 };
 
-	if (ask_story_stands(story, r, host_clock_real(), &line))
+	if (ask_report_query_stands(story, r, host_clock_real(), &line))
 		cli_note("%s", buf_text(&line));
 	buf_free(&line);
 }
 
-static int read_all(struct ask_story *story, struct process_ops *ops, struct input *in,
+static int read_all(struct ask_report_query *story, struct process_ops *ops, struct input *in,
 		    const struct select *sel, const struct world *w, struct err *e)
 {
 	struct event_stream *s = input_stream(in);
@@ -199,7 +199,7 @@ static int read_all(struct ask_story *story, struct process_ops *ops, struct inp
 		left = true;
 		rc = sel->resolved ? select_cut_item(&cut, sel, w, &item, &left, e) : 0;
 		if (rc >= 0 && left)
-			rc = ask_story_item(story, &item, e);
+			rc = ask_report_query_item(story, &item, e);
 		if (rc >= 0 && left && ops)
 			rc = process_ops_item(ops, &item, e);
 		if (rc < 0)
@@ -214,7 +214,7 @@ static int read_all(struct ask_story *story, struct process_ops *ops, struct inp
 	return rc;
 }
 
-static int report(const struct story *told, struct process_ops *ops, const struct input *in,
+static int report(const struct report_query *told, struct process_ops *ops, const struct input *in,
 		  const struct select *asked, int *status, struct err *e)
 {
 	const struct chain_list *list = &told->chains->list;
@@ -468,13 +468,13 @@ static int fleet(void)
 static int explain(const struct cli_operands *operands, const struct select *asked)
 {
 	struct world *w = world_new();
-	struct ask_story *story = w ? ask_story_new(w, true) : NULL;
+	struct ask_report_query *story = w ? ask_report_query_new(w, true) : NULL;
 	struct process_ops *ops = w && values.per_process ? process_ops_new(w) : NULL;
 	struct select_words words = window();
 	struct ask_chosen by = chosen();
 	struct select sel = { .calls = true };
 	struct input *in = NULL;
-	struct story told;
+	struct report_query told;
 	struct err e = { 0 };
 	int64_t began_ns = 0;
 	int status = CLI_EXIT_DONE, rc = story && (ops || !values.per_process)
@@ -496,7 +496,7 @@ static int explain(const struct cli_operands *operands, const struct select *ask
 	}
 	cli_phase(&began_ns, "read and analyzed");
 	if (!rc)
-		rc = ask_story_end(story, &told, &e);
+		rc = ask_report_query_end(story, &told, &e);
 	if (!rc)
 		rc = ask_choose(&told.chains->list, &by, &e);
 	if (!rc)
@@ -505,7 +505,7 @@ static int explain(const struct cli_operands *operands, const struct select *ask
 	if (rc)
 		status = cli_fail(&e);
 	input_free(in);
-	ask_story_free(story);
+	ask_report_query_free(story);
 	process_ops_free(ops);
 	world_free(w);
 	select_free(&sel);

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "lib/archive/replace.h"
-#include "lib/base/aside.h"
+#include "lib/base/atomic_file.h"
 #include "lib/base/buf.h"
 #include "lib/base/deflate.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/map.h"
 #include "lib/base/io.h"
 #include "lib/cli/exit.h"
@@ -35,7 +35,7 @@
 #include "lib/select/pick.h"
 #include "lib/fleet/remote_recordings.h"
 #include "lib/api/live_metrics.h"
-#include "lib/api/page.h"
+#include "lib/api/html_report.h"
 #include "lib/api/metrics_push.h"
 #include "lib/store/found_format.h"
 #include "lib/store/sqlite.h"
@@ -195,10 +195,10 @@ struct export
 	struct cli_otel otel;
 	struct found_format *sink;
 	struct emit em;
-	struct told told;
+	struct late_names told;
 	struct buf text, packed;
 	struct gzip *gzip;
-	struct aside out;
+	struct atomic_file out;
 	struct select sel;
 	struct select_expr *expr;
 	struct remote_recordings fetched; /* of other machines */
@@ -371,7 +371,7 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 	rc = found_format_open(&x->sink, x->format, &x->em, analyzes(x), e);
 	cli_progress_begin(&progress, input_position, in, isatty(x->out.fd));
 	while (!rc && (rc = s->next(s, &it, e)) > 0) {
-		rc = it.kind == STREAM_RECORD && !told_record(&x->told, x->em.w, it.record)
+		rc = it.kind == STREAM_RECORD && !late_names_record(&x->told, x->em.w, it.record)
 			     ? err_nomem(e)
 			     : item(x, &it, pick, &cut, e);
 		if (!rc && x->piped && x->format->idle && nothing_yet())
@@ -415,14 +415,14 @@ static int say(const struct export *x, const struct input *in)
 	first = x->expr ? select_expr_errors(x->expr, &errors) : NULL;
 	if (first)
 		cli_warn("-w had no answer for %s events, which were left out; the first: %s",
-			 human_count(errors).s, first);
+			 fmt_count(errors).s, first);
 	return status;
 }
 
 /* What an event takes in an archive: ", 180 bytes an event". */
-static struct human_text per_event(const struct export *x, uint64_t events)
+static struct fmt_text per_event(const struct export *x, uint64_t events)
 {
-	struct human_text text = { "" };
+	struct fmt_text text = { "" };
 
 	if (!strcmp(x->format->name, "sqlite") && events)
 		snprintf(text.s, sizeof(text.s), ", %.0f bytes an event",
@@ -435,15 +435,15 @@ static void say_written(const struct export *x)
 	uint64_t events = x->events - x->left_out;
 	struct buf text = { 0 };
 
-	human_counted(&text, events, bytes_of("events"));
+	fmt_counted(&text, events, bytes_of("events"));
 	buf_puts(&text, ", ");
-	human_counted(&text, x->findings, bytes_of("findings"));
+	fmt_counted(&text, x->findings, bytes_of("findings"));
 	cli_note("Exported %s -> %s (%s, %s%s)", buf_text(&text), values.output, x->format->name,
-		 human_bytes(x->bytes).s, per_event(x, events).s);
+		 fmt_bytes(x->bytes).s, per_event(x, events).s);
 	buf_free(&text);
 	if (x->left_out)
 		cli_note("%s events of older minutes were left out (--max-db)",
-			 human_count(x->left_out).s);
+			 fmt_count(x->left_out).s);
 	if (values.max_db && x->bytes > values.max_db)
 		cli_warn("%s is larger than --max-db: its last minute stays, and what says whose "
 			 "events "
@@ -463,7 +463,7 @@ static int run(struct export *x, const struct cli_operands *operands, int *statu
 	rc = input_open_within_ahead(&in, w, (const char *const *)operands->v,
 				     (unsigned)operands->n, x->fetched.files.ahead_ns, &x->sel, e);
 	if (!rc)
-		rc = aside_open(&x->out, path, e);
+		rc = atomic_file_open(&x->out, path, e);
 	if (!rc && values.gzip)
 		rc = gzip_new(&x->gzip, 6, e);
 	if (!rc)
@@ -479,7 +479,7 @@ static int run(struct export *x, const struct cli_operands *operands, int *statu
 	if (!rc && x->format->seeks && fstat(x->out.fd, &st) == 0)
 		x->bytes = (uint64_t)st.st_size;
 	if (!rc)
-		rc = aside_keep(&x->out, e);
+		rc = atomic_file_keep(&x->out, e);
 	if (!rc) {
 		int damage = say(x, in);
 
@@ -487,7 +487,7 @@ static int run(struct export *x, const struct cli_operands *operands, int *statu
 		if (values.output && strcmp(values.output, "-"))
 			say_written(x);
 	}
-	aside_drop(&x->out);
+	atomic_file_drop(&x->out);
 	select_pick_free(&pick);
 	input_free(in);
 	return rc;
@@ -549,7 +549,7 @@ static void release(struct export *x)
 	gzip_free(x->gzip);
 	buf_free(&x->text);
 	buf_free(&x->packed);
-	told_free(&x->told);
+	late_names_free(&x->told);
 	select_expr_free(x->expr);
 	world_free(x->em.w);
 	select_free(&x->sel);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "lib/archive/replace.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/keyfile.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
@@ -25,7 +25,7 @@
 #include "lib/input/outputs.h"
 #include "lib/input/pass.h"
 #include "lib/input/resolve.h"
-#include "lib/input/skew.h"
+#include "lib/input/clock_report.h"
 
 static struct values {
 	const char *output, *since, *until, *force_node, *key;
@@ -155,7 +155,7 @@ static void say_left_out(uint64_t left_out)
 	if (left_out)
 		cli_note("%s chains and analyses cannot be read and were left out: "
 			 "ingero-correlate finds them again",
-			 human_count(left_out).s);
+			 fmt_count(left_out).s);
 }
 
 /* ---- outputs ---- */
@@ -176,10 +176,10 @@ static int keep_outputs(struct merge_outputs *o, const struct cli_operands *oper
 		if (!rc)
 			rc = merge_output_keep(o, i, e);
 		if (!rc && out->path)
-			cli_note("%s: %s", out->path, human_bytes(out->bytes).s);
+			cli_note("%s: %s", out->path, fmt_bytes(out->bytes).s);
 		else if (!rc)
 			cli_note("%s: %s events, %s", values.output ? values.output : "output",
-				 human_count(events).s, human_bytes(out->bytes).s);
+				 fmt_count(events).s, fmt_bytes(out->bytes).s);
 	}
 	return rc;
 }
@@ -206,11 +206,11 @@ static void say_counts(const char *name, uint64_t events, uint64_t findings, uin
 {
 	struct buf text = { 0 };
 
-	human_counted(&text, events, bytes_of("events"));
+	fmt_counted(&text, events, bytes_of("events"));
 	buf_puts(&text, ", ");
-	human_counted(&text, findings, bytes_of("findings"));
+	fmt_counted(&text, findings, bytes_of("findings"));
 	buf_puts(&text, ", ");
-	human_counted(&text, stacks, bytes_of(what));
+	fmt_counted(&text, stacks, bytes_of(what));
 	cli_note("%s: %s", name, buf_text(&text));
 	buf_free(&text);
 }
@@ -259,7 +259,7 @@ static void say_clocks(const struct input *in, const struct world *w)
 {
 	struct buf notes = { 0 }, warnings = { 0 };
 
-	input_skew(in, w, values.skew_ns, &notes, &warnings);
+	input_clock_report(in, w, values.skew_ns, &notes, &warnings);
 	if (notes.n) {
 		notes.n--; /* the last newline */
 		cli_note("%.*s", (int)notes.n, notes.p);

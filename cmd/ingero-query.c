@@ -16,8 +16,8 @@
 #include "lib/archive/made.h"
 #include "lib/ask/archived.h"
 #include "lib/ask/ops.h"
-#include "lib/base/aside.h"
-#include "lib/base/human.h"
+#include "lib/base/atomic_file.h"
+#include "lib/base/fmt.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
@@ -26,9 +26,9 @@
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/cli/window.h"
-#include "lib/emit/newest.h"
+#include "lib/emit/tail_view.h"
 #include "lib/emit/ops_text.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/input/input.h"
 #include "lib/input/older.h"
 #include "lib/input/resolve.h"
@@ -155,7 +155,7 @@ static void say_damage(struct query *q)
 
 	if (first)
 		cli_warn("-w had no answer for %s events, which were left out; the first: %s",
-			 human_count(errors).s, first);
+			 fmt_count(errors).s, first);
 
 	q->status = status > q->status ? status : q->status;
 }
@@ -166,7 +166,7 @@ typedef int take_item(void *to, const struct stream_item *item, struct err *e);
 static int read_all(struct query *q, const struct cli_operands *operands, take_item *take, void *to,
 		    struct err *e)
 {
-	struct told told = { 0 };
+	struct late_names told = { 0 };
 	struct select_pick pick = { .select = &q->sel, .expr = q->expr, .w = q->w, .told = &told };
 	struct stream_item item;
 	bool left;
@@ -177,7 +177,8 @@ static int read_all(struct query *q, const struct cli_operands *operands, take_i
 		return rc;
 	cli_progress_begin(&q->progress, input_position, q->in, false);
 	while (!rc && (rc = input_stream(q->in)->next(input_stream(q->in), &item, e)) > 0) {
-		if (q->expr && item.kind == STREAM_RECORD && !told_record(&told, q->w, item.record))
+		if (q->expr && item.kind == STREAM_RECORD &&
+		    !late_names_record(&told, q->w, item.record))
 			rc = err_nomem(e);
 		rc = rc > 0 ? select_pick_item(&pick, &item, &left, e) : rc;
 		if (!rc && left)
@@ -188,7 +189,7 @@ static int read_all(struct query *q, const struct cli_operands *operands, take_i
 	}
 	cli_progress_end(&q->progress);
 	select_pick_free(&pick);
-	told_free(&told);
+	late_names_free(&told);
 	if (!rc)
 		rc = input_something(q->in, e);
 	if (!rc)
@@ -262,8 +263,8 @@ static int build(struct query *q, const struct cli_operands *operands, int fd, c
 		ask_archive_whole(a, !input_partial(q->in));
 	rc = rc ? rc : ask_archive_end(a, &written, e);
 	if (!rc)
-		cli_detail("archive of %s events, %s", human_count(written.events).s,
-			   human_bytes(written.bytes).s);
+		cli_detail("archive of %s events, %s", fmt_count(written.events).s,
+			   fmt_bytes(written.bytes).s);
 	ask_archive_free(a);
 	return rc;
 }
@@ -303,7 +304,7 @@ static int open_cached(struct query *q, const struct cli_operands *operands,
 		       struct err *e)
 {
 	struct stat recording, kept;
-	struct aside aside = { .fd = -1 };
+	struct atomic_file aside = { .fd = -1 };
 	char *path = NULL;
 	int rc = 0;
 
@@ -318,12 +319,12 @@ static int open_cached(struct query *q, const struct cli_operands *operands,
 		const struct timespec times[] = { recording.st_atim, recording.st_mtim };
 
 		cli_note("making %s, which is asked from then on", path);
-		rc = aside_open(&aside, path, e);
+		rc = atomic_file_open(&aside, path, e);
 		rc = rc ? rc : build(q, operands, aside.fd, path, true, e);
 		if (!rc && futimens(aside.fd, times))
 			rc = err_sys(e, "cannot set the time of %s", path);
-		rc = rc ? rc : aside_keep(&aside, e);
-		aside_drop(&aside);
+		rc = rc ? rc : atomic_file_keep(&aside, e);
+		atomic_file_drop(&aside);
 	}
 	rc = rc ? rc : archive_ask_open(ask, path, limits, e);
 	free(path);
@@ -358,7 +359,7 @@ static int ask_sql(struct query *q, const struct cli_operands *operands, struct 
 		rc = answer_end(answer, asked.truncated, e);
 	rc = rc ? rc : print_filtered(e);
 	if (!rc && asked.truncated)
-		cli_note("only the first %s rows are shown (--limit)", human_count(asked.rows).s);
+		cli_note("only the first %s rows are shown (--limit)", fmt_count(asked.rows).s);
 	/* Of what is read now that is said already. */
 	if (!rc && !q->in && asked.partial) {
 		cli_warn("%s: the recording it was made of was damaged or had not ended: it holds "
@@ -406,20 +407,20 @@ static int show_ops(struct query *q, const struct cli_operands *operands, struct
 
 static int list_item(void *to, const struct stream_item *item, struct err *e)
 {
-	return emit_newest_item(to, item, e);
+	return emit_tail_view_item(to, item, e);
 }
 
 static int show_events(struct query *q, const struct cli_operands *operands, struct err *e)
 {
-	struct emit_newest *v = emit_newest_new(q->w, (uint64_t)values.limit, cli_print);
+	struct emit_tail_view *v = emit_tail_view_new(q->w, (uint64_t)values.limit, cli_print);
 	uint64_t seen = 0;
 	int rc = v ? read_all(q, operands, list_item, v, e) : err_nomem(e);
 
-	rc = rc ? rc : emit_newest_end(v, &seen, e);
+	rc = rc ? rc : emit_tail_view_end(v, &seen, e);
 	if (!rc && values.limit && seen > (uint64_t)values.limit)
 		cli_note("only the newest %s of %s events are shown (--limit)",
-			 human_count((uint64_t)values.limit).s, human_count(seen).s);
-	emit_newest_free(v);
+			 fmt_count((uint64_t)values.limit).s, fmt_count(seen).s);
+	emit_tail_view_free(v);
 	return rc;
 }
 
@@ -441,9 +442,9 @@ static void say_rows(const struct fleet_rows *rows)
 {
 	struct buf text = { 0 };
 
-	human_counted(&text, json_length(rows->rows), bytes_of("rows"));
+	fmt_counted(&text, json_length(rows->rows), bytes_of("rows"));
 	buf_puts(&text, " from ");
-	human_counted(&text, rows->nodes, bytes_of("nodes"));
+	fmt_counted(&text, rows->nodes, bytes_of("nodes"));
 	if (!wants_json() && !values.csv)
 		cli_note("%s", buf_text(&text));
 	buf_free(&text);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "lib/base/buf.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/shell.h"
 #include "lib/cli/defaults.h"
 #include "lib/cli/exit.h"
@@ -153,7 +153,7 @@ static int bundle(const char *recording, const char *out, uint32_t uid, uint32_t
 		cli_detail_lines(&notes);
 		cli_note("bundle %s: %s, %s function name%s of %u file%s%s",
 			 strcmp(told.path, "-") ? told.path : "on standard output",
-			 human_bytes(told.bytes).s, human_count(told.functions).s,
+			 fmt_bytes(told.bytes).s, fmt_count(told.functions).s,
 			 told.functions == 1 ? "" : "s", told.modules, told.modules == 1 ? "" : "s",
 			 told.missing == 0	? ""
 			 : cli_settings.verbose ? "; others could not be had"
@@ -322,7 +322,7 @@ static void banner(const struct job *j)
 	cli_note("  target   %s", buf_text(&j->target));
 	if (j->v.flight_ns)
 		cli_note("  memory   the last %s, to %s on SIGUSR1 to %d or a trigger",
-			 human_ns(j->v.flight_ns).s, j->to.path, (int)getpid());
+			 fmt_ns(j->v.flight_ns).s, j->to.path, (int)getpid());
 	else if (j->to.row)
 		cli_note("  output   %s", j->to.path);
 	for (unsigned i = 0; i < j->opt.noutputs; i++)

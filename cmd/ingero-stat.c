@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/ask/compare.h"
+#include "lib/ask/compare_query.h"
 #include "lib/ask/stat.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/timetext.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
@@ -23,11 +23,11 @@
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/cli/window.h"
-#include "lib/emit/compare.h"
-#include "lib/emit/live.h"
+#include "lib/emit/compare_text.h"
+#include "lib/emit/live_page.h"
 #include "lib/emit/ops_json.h"
 #include "lib/emit/ops_text.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/input/older.h"
 
 static struct values {
@@ -219,8 +219,8 @@ static void line_of(struct buf *out, const struct job *job, const struct ops_sum
 
 	buf_printf(out, "%s  %s events, %.0f/s, %s lost, window %s\n",
 		   time_local(when, sizeof(when), now_ns(CLOCK_REALTIME), false),
-		   human_count(s->events).s, (double)(s->events - job->events) / seconds,
-		   human_count(s->lost).s, human_ns((uint64_t)(s->end_ns - s->start_ns)).s);
+		   fmt_count(s->events).s, (double)(s->events - job->events) / seconds,
+		   fmt_count(s->lost).s, fmt_ns((uint64_t)(s->end_ns - s->start_ns)).s);
 }
 
 static void show_page(struct job *job, const struct ops_summary *s)

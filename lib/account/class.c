@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
-#include "lib/base/nomem.h"
-#include "lib/base/rare.h"
+#include "lib/base/oom_flag.h"
+#include "lib/base/compiler.h"
 
 void classes_free(struct classes *c)
 {
@@ -97,13 +97,13 @@ static uint64_t site_hash(uint32_t process, uint16_t op, uint32_t stack)
 }
 
 /* Room for one more. */
-RARE static bool sites_grow(struct classes *c)
+COLD_CALL static bool sites_grow(struct classes *c)
 {
 	size_t cap = c->sites.cap ? 2 * c->sites.cap : 256;
 	struct cause_site *v = aligned_alloc(CLASS_LINE, cap * sizeof(*v));
 
 	if (!v) {
-		nomem_note();
+		oom_flag_set();
 		return false;
 	}
 	if (c->sites.v)
@@ -232,7 +232,8 @@ void classes_next(struct classes *c, const struct classes_batch *b)
 	}
 }
 
-RARE const struct class_columns *classes_columns_learn(struct classes *c, const struct op_def *op)
+COLD_CALL const struct class_columns *classes_columns_learn(struct classes *c,
+							    const struct op_def *op)
 {
 	struct class_columns *col;
 

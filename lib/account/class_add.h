@@ -27,7 +27,8 @@ bool classes_add_taken(struct classes *c, struct cause_class *cl, const struct c
 		       const struct event *ev, uint64_t host_ns);
 
 /* What of a class's key does not follow from the site, in one number. */
-USUAL uint32_t class_kind(const struct class_columns *col, const struct event *ev, bool first)
+ALWAYS_INLINE uint32_t class_kind(const struct class_columns *col, const struct event *ev,
+				  bool first)
 {
 	uint32_t kind = (uint32_t)first << 24;
 
@@ -50,9 +51,9 @@ USUAL uint32_t class_kind(const struct class_columns *col, const struct event *e
 
 /* Count a call at the site found for it, of which the host took host_ns; cell: hist_place of its duration. False: out of
  * memory. */
-USUAL bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
-		       const struct op_def *op, uint64_t host_ns, uint64_t unknown_ns,
-		       uint32_t cell, struct class_of *of)
+ALWAYS_INLINE bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
+			       const struct op_def *op, uint64_t host_ns, uint64_t unknown_ns,
+			       uint32_t cell, struct class_of *of)
 {
 	const struct class_columns *col = op->id < c->columns.n ? &c->columns.v[op->id] : NULL;
 	struct cause_site *site = &c->sites.v[of->site_id];

@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/shell.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 
 static void add_fix(const struct loss_view *f, struct finding *to, const char *action,
@@ -94,7 +94,7 @@ void detect_amount(const struct loss_view *f, struct buf *out)
 		buf_puts(out, "up to ");
 	else if (e->is)
 		buf_puts(out, e->least ? "at least " : "~");
-	buf_puts(out, human_ns(f->lost_ns).s);
+	buf_puts(out, fmt_ns(f->lost_ns).s);
 	if (at_most && e->is && e->least)
 		buf_puts(out, " in the time recorded");
 	if (n > 1)
@@ -102,7 +102,7 @@ void detect_amount(const struct loss_view *f, struct buf *out)
 			   f->of);
 	else
 		buf_printf(out, " (%.1f%% of %s, ", f->share * 100, f->of);
-	buf_printf(out, "%s time%s)", human_count(f->count).s, f->count == 1 ? "" : "s");
+	buf_printf(out, "%s time%s)", fmt_count(f->count).s, f->count == 1 ? "" : "s");
 }
 
 void detect_where(const struct loss_view *f, struct buf *out)

@@ -14,7 +14,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
-#include "lib/account/tally.h"
+#include "lib/account/thread_ledger.h"
 #include "lib/event/event.h"
 
 #define ENDED_NS             \

@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/human.h"
-#include "lib/account/details.h"
-#include "lib/account/chain.h"
+#include "lib/base/fmt.h"
+#include "lib/account/finding_details.h"
+#include "lib/account/chain_records.h"
 #include "lib/account/names.h"
-#include "lib/account/timeline.h"
+#include "lib/account/moments.h"
 #include "lib/account/without.h"
 
 void fact_evidence(struct fact *f, const char *what, double value, const char *unit)
@@ -86,10 +86,10 @@ void fact_amount(const struct fact *f, struct buf *out)
 	bool recorded = f->upper_bound && f->estimate.least;
 
 	buf_printf(out, "%s%s%s%s (%.1f%% of %s, %s", f->upper_bound ? "up to " : "",
-		   recorded ? "" : mark(f, true), human_ns(whole_ns(f, f->lost_ns)).s,
+		   recorded ? "" : mark(f, true), fmt_ns(whole_ns(f, f->lost_ns)).s,
 		   recorded ? " in the time recorded" : "", f->share * 100,
 		   f->of_steps ? "its steps" : "wall time", mark(f, false));
-	human_counted(out, whole_count(f, f->count), bytes_of(counted));
+	fmt_counted(out, whole_count(f, f->count), bytes_of(counted));
 	buf_putc(out, ')');
 }
 
@@ -102,7 +102,7 @@ void fact_lost(struct fact *f, const struct cause *c, const char *what)
 
 void fact_number(const struct fact *f, uint64_t n, struct buf *out)
 {
-	buf_printf(out, "%s%s", mark(f, false), human_count(whole_count(f, n)).s);
+	buf_printf(out, "%s%s", mark(f, false), fmt_count(whole_count(f, n)).s);
 }
 
 void fact_place(const struct cause *c, const struct where_place *p, struct buf *out)

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 
 struct hists_block {
 	struct hist_kept h[HISTS_BLOCK];
@@ -22,7 +22,7 @@ static bool block_new(struct hists *hs)
 		return false;
 	b = calloc(1, sizeof(*b));
 	if (!b) {
-		nomem_note();
+		oom_flag_set();
 		return false;
 	}
 	hs->blocks.v[hs->blocks.n++] = b;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "lib/base/rare.h"
+#include "lib/base/compiler.h"
 #include "lib/base/vec.h"
 
 #define HIST_OCTAVES 41 /* the first holds what is below 16 */
@@ -108,7 +108,7 @@ static inline void hist_kept_add(struct hist_kept *h, uint64_t v)
 
 /* A value of that place is added soon. Of a function that does nothing but fetch compilers think that it does nothing, and
  * leave it out unless it must be inlined. */
-USUAL void hist_fetch(const struct hist_cell *first, uint32_t place)
+ALWAYS_INLINE void hist_fetch(const struct hist_cell *first, uint32_t place)
 {
 	__builtin_prefetch(first + place);
 }

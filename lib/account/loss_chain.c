@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "lib/base/timetext.h"
-#include "lib/account/chain.h"
+#include "lib/account/chain_records.h"
 #include "lib/account/fact.h"
 #include "lib/account/loss_details.h"
 #include "lib/account/loss_gaps.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/account/analysis_state.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 
 #define CROWD_THREADS 512 /* of a process; more are passed over */
 

@@ -6,11 +6,11 @@
 #include "lib/account/loss_details.h"
 
 #include "lib/base/demangle.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/loss_gaps.h"
 #include "lib/account/loss_places.h"
 #include "lib/account/names.h"
-#include "lib/account/timeline.h"
+#include "lib/account/moments.h"
 #include "lib/account/without.h"
 
 #define SITES_TOLD   5

@@ -11,7 +11,7 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/account/loss_crowd.h"
-#include "lib/account/tally.h"
+#include "lib/account/thread_ledger.h"
 #include "lib/account/where.h"
 #include "lib/tracks/track.h"
 #include "lib/event/part.h"

@@ -9,7 +9,7 @@
 
 #include "lib/base/shell.h"
 #include "lib/world/call_site.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 
 static uint32_t image_of(const struct tally *t, uint32_t process)
 {

@@ -9,7 +9,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/bytes.h"
 #include "lib/base/jsonw.h"
-#include "lib/account/tally.h"
+#include "lib/account/thread_ledger.h"
 #include "lib/attrib/culprit.h"
 #include "lib/world/world.h"
 

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 
 const char *sampling_command_elsewhere(const struct cause *c, uint32_t pid, struct finding *to)
 {

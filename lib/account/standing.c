@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 #include "lib/account/analysis_state.h"
 #include "lib/account/names.h"
 #include "lib/world/call_site.h"
@@ -116,7 +116,7 @@ void standing_json(struct cause *c, struct jsonw *j)
 	const struct where_place **all = n ? malloc(n * sizeof(*all)) : NULL;
 
 	if (n && !all) {
-		nomem_note();
+		oom_flag_set();
 		j->out->failed = true;
 		return;
 	}

@@ -2,7 +2,7 @@
 /*
  * What is kept of a process that is given up, and giving up the rest.
  */
-#include "lib/account/tally.h"
+#include "lib/account/thread_ledger.h"
 
 static void add_thread(const struct tally_thread *th, uint32_t thread, struct tally_gone *sum)
 {

@@ -12,7 +12,7 @@
 #include "lib/event/record.h"
 #include "lib/gpustate/graphs.h"
 #include "lib/attrib/line.h"
-#include "lib/gpustate/live.h"
+#include "lib/gpustate/allocations.h"
 
 struct cause;
 

@@ -21,7 +21,7 @@ void api_free(struct api *a);
 /* A net_handler: ctx is the struct api. */
 void api_answer(void *ctx, const struct net_call *call, struct net_reply *reply);
 
-/* Paths that need no token, for net_guard: the page's own files, in which nothing is told; ended by NULL. */
+/* Paths that need no token, for net_access_check: the page's own files, in which nothing is told; ended by NULL. */
 const char *const *api_open_paths(void);
 
 /* What a request may be, and what an answer in rows: for net_server_options and whoever asks many of these servers. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/event/record.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/api/api_state.h"
 #include "lib/world/stack_ends.h"
 

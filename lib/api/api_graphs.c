@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lib/base/timetext.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/api/api_state.h"
 #include "lib/world/who.h"
 

@@ -12,7 +12,7 @@
 
 struct api_tally {
 	struct emit em;
-	struct told told;
+	struct late_names told;
 	struct meters meters;
 	struct input *in;
 	struct source_place place;
@@ -27,7 +27,7 @@ void api_tally_free(struct api_tally *t)
 		return;
 	meters_free(&t->meters);
 	input_free(t->in);
-	told_free(&t->told);
+	late_names_free(&t->told);
 	world_free(t->em.w);
 	source_place_free(&t->place);
 	free(t);
@@ -64,7 +64,8 @@ static int read_on(struct api_tally *t, const struct mcp_ctx *asker, struct err 
 	int rc = 0;
 
 	while (!rc && !t->ended && (rc = stream->next(stream, &item, e)) > 0) {
-		if (item.kind == STREAM_RECORD && !told_record(&t->told, t->em.w, item.record))
+		if (item.kind == STREAM_RECORD &&
+		    !late_names_record(&t->told, t->em.w, item.record))
 			return err_nomem(e);
 		rc = meters_item(&t->meters, &item, e);
 		rc = rc ? rc : source_tick(asker, t->in, "counting", e);

@@ -10,7 +10,7 @@
 #include "lib/emit/view_json_parts.h"
 #include "lib/emit/view_lines.h"
 #include "lib/event/record.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/api/api_state.h"
 #include "lib/store/sketch_json.h"
 #include "lib/stat/series.h"

@@ -10,10 +10,10 @@
 #include <time.h>
 
 #include "lib/base/hash.h"
-#include "lib/emit/call.h"
+#include "lib/emit/call_text.h"
 #include "lib/emit/ops_json.h"
 #include "lib/event/part.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/api/api_state.h"
 #include "lib/api/report.h"
 #include "lib/store/source_state.h"
@@ -110,7 +110,7 @@ int api_stat_whole(struct api_request *q, struct err *e)
 
 static int use_report(void *ctx, const struct store_chains *c, struct err *e)
 {
-	const struct story told = { c->answer, c->failures, c->oncpu };
+	const struct report_query told = { c->answer, c->failures, c->oncpu };
 	struct report r = story_report(&told, store_quality_partial(&c->quality), c->quality.notes);
 	struct api_request *q = ctx;
 

@@ -2,7 +2,7 @@
 /*
  * The one question behind most endpoints.
  */
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/api/api_state.h"
 
 int api_stat(struct api_request *q, store_use_stat *use, struct err *e)

@@ -2,7 +2,7 @@
 /* What options do not say OpenTelemetry's environment may, and a pipe is pushed again and again. */
 #include "lib/api/metrics_push.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/cli/message.h"
 #include "lib/cli/signals.h"
 
@@ -30,7 +30,7 @@ static void missed(const char *why)
 
 static void waiting(const char *why, uint64_t ns)
 {
-	cli_warn("%s; trying again in %s", why, human_ns(ns).s);
+	cli_warn("%s; trying again in %s", why, fmt_ns(ns).s);
 }
 
 int metrics_push(struct live_metrics_options *out, struct cli_otel *otel,

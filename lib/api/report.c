@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-struct report story_report(const struct story *told, bool partial, const char *notes)
+struct report story_report(const struct report_query *told, bool partial, const char *notes)
 {
 	const struct ask_chains *a = told->chains;
 

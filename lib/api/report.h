@@ -5,11 +5,11 @@
 #ifndef INGERO_API_REPORT_H
 #define INGERO_API_REPORT_H
 
-#include "lib/ask/story.h"
+#include "lib/ask/report_query.h"
 #include "lib/emit/report.h"
 
 /* partial: not all of the input could be read; notes: what was wrong with it, a line each, of which the first is told; NULL or
  * empty: nobody said. Borrows from both. */
-struct report story_report(const struct story *told, bool partial, const char *notes);
+struct report story_report(const struct report_query *told, bool partial, const char *notes);
 
 #endif

@@ -152,7 +152,7 @@ static int table_row(struct answer *a, const struct archive_value *values, unsig
 		else if (v->type == ARCHIVE_BLOB)
 			hex(&a->texts, cut);
 		else if (v->type == ARCHIVE_TEXT)
-			human_safe(&a->texts, cut);
+			fmt_safe(&a->texts, cut);
 		if (cut.n < v->bytes.n)
 			buf_puts(&a->texts, "...");
 		rc = add_cell(a, cell, e);
@@ -222,7 +222,7 @@ static int on_columns(struct archive_answer *taker, const char *const *names, un
 		} else {
 			struct cell cell = { a->texts.n, false };
 
-			human_safe(&a->texts, bytes_of(names[i]));
+			fmt_safe(&a->texts, bytes_of(names[i]));
 			rc = add_cell(a, cell, e);
 		}
 	}

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "lib/archive/database.h"
-#include "lib/archive/memory.h"
+#include "lib/archive/sqlite_memory.h"
 
 #define STEPS	    1000    /* of SQLite's machine between two looks at the clock: about 0.1 ms */
 #define SQL_MAX	    65536   /* bytes of a statement */

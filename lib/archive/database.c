@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "lib/archive/memory.h"
+#include "lib/archive/sqlite_memory.h"
 #include "lib/archive/opening.h"
 #include "lib/base/buf.h"
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 
 #define VALUE_MAX   (16 << 20) /* of a text: a stack takes a few KiB */
 #define COLUMNS_MAX 24
@@ -168,7 +168,7 @@ int archive_database_open(sqlite3 **out, const char *path, struct err *e)
 void archive_database_asked(sqlite3 *db)
 {
 	if (sqlite3_errcode(db) == SQLITE_NOMEM)
-		nomem_note();
+		oom_flag_set();
 }
 
 /* One value of the schema, with two names. */

@@ -25,7 +25,7 @@ int archive_database_bound(sqlite3 *db, const char *path, struct err *e);
 int archive_database_failed(sqlite3 *db, const char *path, struct err *e);
 
 /* Behind a question of which nobody asks whether it failed, because what it is about need not be there: where that was for
- * want of memory, it is noted (lib/base/nomem.h). Before its statement is finalized. */
+ * want of memory, it is noted (lib/base/oom_flag.h). Before its statement is finalized. */
 void archive_database_asked(sqlite3 *db);
 
 /* Only tables are asked: a view may be any program. */

@@ -147,9 +147,9 @@ static int stream_next(struct event_stream *stream, struct stream_item *item, st
 	int rc = 0;
 
 	/* The texts of the one before were its row's. */
-	if (r->told_record) {
-		c = r->told_record;
-		r->told_record = NULL;
+	if (r->late_names_record) {
+		c = r->late_names_record;
+		r->late_names_record = NULL;
 		rc = read_records_pass(r, c, e);
 		if (rc)
 			return rc;
@@ -161,7 +161,7 @@ static int stream_next(struct event_stream *stream, struct stream_item *item, st
 
 		c = read_records_before(r, seq);
 		if (c && !r->batch.n && !item->lost) {
-			r->told_record = c;
+			r->late_names_record = c;
 			return next_record(r, c, item);
 		}
 		if (c || (r->batch.n && r->has_lost && sqlite3_column_int64(r->lost, 0) < seq))

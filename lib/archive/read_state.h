@@ -36,7 +36,8 @@ struct archive_reader {
 	int column_of[65536]; /* of events, by column id; 0: it has none */
 	struct read_cursor cursors[READ_KINDS_MAX];
 	unsigned ncursors;
-	struct read_cursor *told_record; /* whose texts somebody has; it moves on at the next call */
+	struct read_cursor
+		*late_names_record; /* whose texts somebody has; it moves on at the next call */
 	struct record record;
 	VEC(struct event) batch;
 	int64_t emitted_ns; /* the newest that was handed out */

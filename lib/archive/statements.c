@@ -3,7 +3,7 @@
  * What is asked of the library while an archive is made: its errors as ours, and text that any reader can take.
  */
 #include "lib/archive/state.h"
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 #include "lib/base/utf8.h"
 
 int archive_failed(struct archive_writer *a, struct err *e)
@@ -47,7 +47,7 @@ void archive_bind_text(sqlite3_stmt *s, int i, struct bytes text)
 	rc = len ? sqlite3_bind_text64(s, i, text.p, text.n, SQLITE_TRANSIENT, SQLITE_UTF8)
 		 : sqlite3_bind_blob64(s, i, text.p, text.n, SQLITE_TRANSIENT);
 	if (rc == SQLITE_NOMEM) /* it would be NULL */
-		nomem_note();
+		oom_flag_set();
 }
 
 void archive_bind_id(sqlite3_stmt *s, int i, uint32_t id)

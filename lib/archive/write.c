@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/archive/memory.h"
+#include "lib/archive/sqlite_memory.h"
 #include "lib/archive/state.h"
 
 int archive_writer_new(struct archive_writer **out, struct world *w, int fd,

@@ -6,13 +6,13 @@
  * stream. To append a recording to an archive, read both (an archive is an operand like any other) and write a new one; it may
  * have the name of the old one (archive/replace.h).
  *
- *	aside_open(&aside, "x.db", e);
+ *	atomic_file_open(&aside, "x.db", e);
  *	archive_writer_new(&a, w, aside.fd, &(struct archive_options){ .tool = "ingero-export 0.1.0" }, e);
  *	while ((rc = s->next(s, &item, e)) > 0)
  *		archive_writer_item(a, &item, e);
  *	archive_writer_finish(a, &written, e);
  *	archive_writer_free(a);
- *	aside_keep(&aside, e);
+ *	atomic_file_keep(&aside, e);
  */
 #ifndef INGERO_ARCHIVE_WRITE_H
 #define INGERO_ARCHIVE_WRITE_H

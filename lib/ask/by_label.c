@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #include "lib/ask/launcher.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/event/direction.h"
 #include "lib/account/names.h"
 #include "lib/world/call_site.h"
@@ -332,9 +332,9 @@ static void key_size(const struct by_labels *l, const struct by_id *id, struct b
 
 	row->order = id->a;
 	buf_printf(key, "%" PRIu64, from);
-	buf_puts(&name, human_bytes(from).s);
+	buf_puts(&name, fmt_bytes(from).s);
 	if (from > 1 && from <= UINT64_MAX / 2)
-		buf_printf(&name, " to %s", human_bytes(2 * from).s);
+		buf_printf(&name, " to %s", fmt_bytes(2 * from).s);
 	row->name = string_of(l->w, &name);
 	buf_free(&name);
 }

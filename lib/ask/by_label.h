@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "lib/base/map.h"
-#include "lib/event/by.h"
+#include "lib/event/groups.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
 #include "lib/world/kernel_names.h"

@@ -8,7 +8,7 @@
 #define INGERO_ASK_BY_STEPS_H
 
 #include "lib/base/err.h"
-#include "lib/event/by.h"
+#include "lib/event/groups.h"
 #include "lib/event/event.h"
 #include "lib/event/stream.h"
 #include "lib/world/world.h"

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "lib/account/asleep.h"
+#include "lib/account/ongoing_waits.h"
 
 struct ask_chains_run {
 	struct cause_sink sink; /* first: the analysis tells us */

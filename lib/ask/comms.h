@@ -9,7 +9,7 @@
 
 #include "lib/base/map.h"
 #include "lib/event/event.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 
 /* Zero-initialised is empty. */
 struct ask_comms {

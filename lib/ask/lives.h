@@ -6,9 +6,9 @@
 #ifndef INGERO_ASK_LIVES_H
 #define INGERO_ASK_LIVES_H
 
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/gpustate/graphs.h"
-#include "lib/gpustate/live.h"
+#include "lib/gpustate/allocations.h"
 
 /* Zero-initialised is empty. */
 struct ask_lives {

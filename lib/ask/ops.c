@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/ask/by.h"
+#include "lib/ask/group_by.h"
 #include "lib/ask/exact.h"
 #include "lib/ask/findings.h"
 #include "lib/ask/kernels.h"
@@ -17,9 +17,9 @@
 #include "lib/ask/ops_facts.h"
 #include "lib/ask/ops_process.h"
 #include "lib/ask/ops_rows.h"
-#include "lib/ask/view.h"
-#include "lib/account/asleep.h"
-#include "lib/event/open_calls.h"
+#include "lib/ask/sections.h"
+#include "lib/account/ongoing_waits.h"
+#include "lib/event/open_call.h"
 #include "lib/attrib/line.h"
 #include "lib/select/pick.h"
 #include "lib/world/stack_ends.h"

@@ -73,14 +73,14 @@ static void same_peer(struct view_socket *into, const struct view_socket *from)
 		into->peer_comm = 0;
 }
 
-bool ask_sockets_rows(const struct ask_sockets *s, const struct told *told, struct view *v)
+bool ask_sockets_rows(const struct ask_sockets *s, const struct late_names *told, struct view *v)
 {
 	size_t n = 0;
 
 	v->sockets.n = 0;
 	for (size_t i = 0; i < s->v.n; i++) {
-		const struct told_socket *t = told_socket(told, s->v.v[i].id);
-		const struct told_peer *p = told_peer(told, s->v.v[i].id);
+		const struct late_names_socket *t = late_names_socket(told, s->v.v[i].id);
+		const struct late_names_peer *p = late_names_peer(told, s->v.v[i].id);
 		struct view_socket row = s->v.v[i].row;
 
 		if (t) {

@@ -8,8 +8,8 @@
 #define INGERO_ASK_SOCKETS_H
 
 #include "lib/event/event.h"
-#include "lib/event/view.h"
-#include "lib/world/told.h"
+#include "lib/event/section_rows.h"
+#include "lib/world/late_names.h"
 
 struct ask_socket {
 	uint64_t id;
@@ -25,7 +25,7 @@ struct ask_sockets {
 /* Looks at waits for sockets and at retransmits. False: out of memory. */
 bool ask_sockets_event(struct ask_sockets *s, const struct event *ev, const struct op_def *op);
 /* sockets of the view, emptied before. False: out of memory. */
-bool ask_sockets_rows(const struct ask_sockets *s, const struct told *told, struct view *v);
+bool ask_sockets_rows(const struct ask_sockets *s, const struct late_names *told, struct view *v);
 void ask_sockets_free(struct ask_sockets *s);
 
 #endif

@@ -7,10 +7,10 @@
 #define INGERO_ASK_STAT_H
 
 #include "lib/ask/brief.h"
-#include "lib/ask/by.h"
+#include "lib/ask/group_by.h"
 #include "lib/ask/exact_find.h"
 #include "lib/ask/ops.h"
-#include "lib/ask/view.h"
+#include "lib/ask/sections.h"
 #include "lib/input/input.h"
 
 struct ask_stat_want {

@@ -19,7 +19,7 @@
 #include "lib/base/vec.h"
 #include "lib/host/caps.h"
 #include "lib/host/clock.h"
-#include "lib/host/place.h"
+#include "lib/host/process_placement.h"
 #include "lib/host/proc.h"
 
 #define CUDA_NEW_MAX 64

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/rare.h"
+#include "lib/base/compiler.h"
 #include "lib/attrib/line_state.h"
 #include "lib/attrib/locks.h"
 
@@ -55,7 +55,7 @@ void line_lost(struct line *l, int64_t since_ns, int64_t until_ns, uint64_t even
 	l->totals.lost = l->losses.events;
 }
 
-RARE static const struct op_def *op_learn(struct line *l, uint16_t op)
+COLD_CALL static const struct op_def *op_learn(struct line *l, uint16_t op)
 {
 	struct line_op *o = &l->ops[op];
 
@@ -100,7 +100,7 @@ static void outside_until(struct line *l, struct line_thread *th, int64_t to,
 }
 
 /* …in which nothing is known to have happened. */
-USUAL void on_cpu_until(struct line *l, struct line_thread *th, int64_t to)
+ALWAYS_INLINE void on_cpu_until(struct line *l, struct line_thread *th, int64_t to)
 {
 	struct line_piece *p = &l->on_cpu;
 	int64_t from = th->cursor_ns;
@@ -119,7 +119,7 @@ USUAL void on_cpu_until(struct line *l, struct line_thread *th, int64_t to)
 }
 
 /* …before a call that begins then: how long it was, if it is told with that. */
-USUAL uint64_t on_cpu_before(struct line *l, struct line_thread *th, int64_t start)
+ALWAYS_INLINE uint64_t on_cpu_before(struct line *l, struct line_thread *th, int64_t start)
 {
 	int64_t from = th->cursor_ns;
 
@@ -141,7 +141,8 @@ static inline void thread_seen(struct line_thread *th, int64_t start_ns)
 }
 
 /* Children of a call at depth 0 that never arrived: their parts are facts, what lies between them is not known. */
-APART static void orphans_outside(struct line *l, struct line_thread *th, const struct nest_call *c)
+NOINLINE static void orphans_outside(struct line *l, struct line_thread *th,
+				     const struct nest_call *c)
 {
 	uint64_t span;
 
@@ -169,8 +170,8 @@ static void orphans_flush(struct line *l, struct line_thread *th, int64_t before
 	orphans_outside(l, th, &c);
 }
 
-USUAL struct line_piece piece_of(const struct line_thread *th, const struct event *ev,
-				 const struct op_def *op)
+ALWAYS_INLINE struct line_piece piece_of(const struct line_thread *th, const struct event *ev,
+					 const struct op_def *op)
 {
 	return (struct line_piece){ .ev = ev,
 				    .op = op,
@@ -206,8 +207,8 @@ static int place(struct line *l, struct line_thread *th, const struct event *ev,
 	return 0;
 }
 
-APART static int offcpu(struct line *l, struct line_thread *th, const struct event *ev,
-			const struct op_def *op, struct err *e)
+NOINLINE static int offcpu(struct line *l, struct line_thread *th, const struct event *ev,
+			   const struct op_def *op, struct err *e)
 {
 	struct blame_result *r = &l->offcpu;
 	struct line_piece p = piece_of(th, ev, op);
@@ -222,8 +223,8 @@ APART static int offcpu(struct line *l, struct line_thread *th, const struct eve
 }
 
 /* What the hypervisor took from a thread that had the CPU. */
-APART static int stolen(struct line *l, struct line_thread *th, const struct event *ev,
-			const struct op_def *op, struct err *e)
+NOINLINE static int stolen(struct line *l, struct line_thread *th, const struct event *ev,
+			   const struct op_def *op, struct err *e)
 {
 	struct line_piece p = piece_of(th, ev, op);
 
@@ -234,8 +235,8 @@ APART static int stolen(struct line *l, struct line_thread *th, const struct eve
 	return place(l, th, ev, op, &l->leaf, e);
 }
 
-USUAL int call(struct line *l, struct line_thread *th, const struct event *ev,
-	       const struct op_def *op, bool open, struct err *e)
+ALWAYS_INLINE int call(struct line *l, struct line_thread *th, const struct event *ev,
+		       const struct op_def *op, bool open, struct err *e)
 {
 	int64_t start = event_start(ev), before;
 	struct nest_call c = { .inner = &l->inner, .orphans = &l->orphans };
@@ -292,7 +293,7 @@ USUAL int call(struct line *l, struct line_thread *th, const struct event *ev,
 		       : err_nomem(e);
 }
 
-APART static void moved(struct line_thread *th, const struct event *ev, const struct op_def *op)
+NOINLINE static void moved(struct line_thread *th, const struct event *ev, const struct op_def *op)
 {
 	uint64_t from, to;
 
@@ -341,8 +342,8 @@ static bool leaves(struct line *l, const struct event *ev)
 }
 
 /* An event that is not of a thread's own time. */
-APART static int other(struct line *l, const struct event *ev, const struct op_def *op,
-		       struct err *e)
+NOINLINE static int other(struct line *l, const struct event *ev, const struct op_def *op,
+			  struct err *e)
 {
 	if (ev->op == OP_PROC_EXIT)
 		return leaves(l, ev) ? 0 : err_nomem(e);
@@ -350,8 +351,8 @@ APART static int other(struct line *l, const struct event *ev, const struct op_d
 }
 
 /* An event of a thread's own time that is no call. */
-APART static int on_thread(struct line *l, struct line_thread *th, const struct event *ev,
-			   const struct op_def *op, struct err *e)
+NOINLINE static int on_thread(struct line *l, struct line_thread *th, const struct event *ev,
+			      const struct op_def *op, struct err *e)
 {
 	switch (ev->op) {
 	case OP_CPU_SAMPLE:
@@ -374,7 +375,8 @@ APART static int on_thread(struct line *l, struct line_thread *th, const struct 
 
 /* An outermost call around others that are all there and inside it, and of which the host took nothing: its parts. False: it is
  * not. */
-USUAL bool around(struct line *l, struct nest *n, const struct event *ev, int64_t start, bool sync)
+ALWAYS_INLINE bool around(struct line *l, struct nest *n, const struct event *ev, int64_t start,
+			  bool sync)
 {
 	struct nest_level *in = n->deepest == 1 ? n->level[1] : NULL;
 	struct parts *parts = &l->inner;
@@ -394,8 +396,9 @@ USUAL bool around(struct line *l, struct nest *n, const struct event *ev, int64_
 }
 
 /* A piece of a call that the host took nothing of, but for what came before it. */
-USUAL struct line_piece *plain_piece(struct line *l, const struct line_thread *th,
-				     const struct event *ev, const struct op_def *op, int64_t start)
+ALWAYS_INLINE struct line_piece *plain_piece(struct line *l, const struct line_thread *th,
+					     const struct event *ev, const struct op_def *op,
+					     int64_t start)
 {
 	struct line_piece *p = &l->plain;
 
@@ -411,7 +414,7 @@ USUAL struct line_piece *plain_piece(struct line *l, const struct line_thread *t
 }
 
 /* Not one of most calls. */
-APART static int any_event(struct line *l, const struct event *ev, bool late, struct err *e)
+NOINLINE static int any_event(struct line *l, const struct event *ev, bool late, struct err *e)
 {
 	const struct op_def *op = op_of(l, ev->op);
 	struct line_thread *th;
@@ -433,14 +436,14 @@ APART static int any_event(struct line *l, const struct event *ev, bool late, st
 }
 
 /* Whether nothing is known to be missing from that time on. */
-USUAL bool all_there(const struct line *l, int64_t since_ns)
+ALWAYS_INLINE bool all_there(const struct line *l, int64_t since_ns)
 {
 	return !l->losses.n || l->losses.newest_ns < since_ns;
 }
 
 /* An outermost call whose parts are in l->inner is told, and what its thread did on its CPU before. */
-USUAL int plain_outer(struct line *l, struct line_thread *th, const struct event *ev,
-		      const struct op_def *op)
+ALWAYS_INLINE int plain_outer(struct line *l, struct line_thread *th, const struct event *ev,
+			      const struct op_def *op)
 {
 	const int64_t start = event_start(ev);
 	struct line_piece *p = plain_piece(l, th, ev, op, start);
@@ -451,8 +454,8 @@ USUAL int plain_outer(struct line *l, struct line_thread *th, const struct event
 }
 
 /* One that is around others. */
-APART static int outer_around(struct line *l, struct line_thread *th, const struct event *ev,
-			      const struct op_def *op, struct err *e)
+NOINLINE static int outer_around(struct line *l, struct line_thread *th, const struct event *ev,
+				 const struct op_def *op, struct err *e)
 {
 	if (!around(l, &th->nest, ev, event_start(ev), op->flags & OP_SYNC))
 		return any_event(l, ev, false, e);
@@ -460,8 +463,8 @@ APART static int outer_around(struct line *l, struct line_thread *th, const stru
 }
 
 /* A call that is inside another, and around none. */
-APART static int inner(struct line *l, struct line_thread *th, const struct event *ev,
-		       const struct op_def *op, struct err *e)
+NOINLINE static int inner(struct line *l, struct line_thread *th, const struct event *ev,
+			  const struct op_def *op, struct err *e)
 {
 	const enum part part = op->flags & OP_SYNC ? PART_DEVICE : PART_SELF;
 	struct nest_level *level = nest_ready(&th->nest, ev->depth);

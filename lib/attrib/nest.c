@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "lib/base/rare.h"
+#include "lib/base/compiler.h"
 
 void nest_free(struct nest *n)
 {
@@ -46,7 +46,7 @@ static void level_join(struct nest_level *into, struct nest_level *from)
 }
 
 /* Children deeper than depth + 1 lost the call they were in: they count at depth + 1. */
-APART static struct nest_level *levels_join(struct nest *n, unsigned depth)
+NOINLINE static struct nest_level *levels_join(struct nest *n, unsigned depth)
 {
 	struct nest_level *l = NULL;
 
@@ -67,7 +67,7 @@ APART static struct nest_level *levels_join(struct nest *n, unsigned depth)
 	return l && l->ns ? l : NULL;
 }
 
-USUAL struct nest_level *levels_gather(struct nest *n, unsigned depth)
+ALWAYS_INLINE struct nest_level *levels_gather(struct nest *n, unsigned depth)
 {
 	struct nest_level *l;
 
@@ -78,7 +78,7 @@ USUAL struct nest_level *levels_gather(struct nest *n, unsigned depth)
 }
 
 /* Children of calls that never arrived become children of the call around them. */
-APART static bool orphans_up(struct nest *n, unsigned depth)
+NOINLINE static bool orphans_up(struct nest *n, unsigned depth)
 {
 	struct nest_level *l = levels_gather(n, depth), *into;
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/base/check.h"
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 
 #define BLOCK_FIRST 4096u
 #define BLOCK_MAX   (1u << 20)
@@ -29,7 +29,7 @@ static struct arena_block_ *block_new(struct arena *a, size_t cap)
 		return NULL;
 	b = malloc(size);
 	if (!b) {
-		nomem_note();
+		oom_flag_set();
 		return NULL;
 	}
 	*b = (struct arena_block_){ .cap = cap };

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/base/check.h"
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 
 char *buf_reserve(struct buf *b, size_t n)
 {
@@ -34,7 +34,7 @@ char *buf_reserve(struct buf *b, size_t n)
 	b->cap = cap;
 	return b->p + b->n;
 fail:
-	nomem_note();
+	oom_flag_set();
 	b->failed = true;
 	return NULL;
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 
 int err_set(struct err *e, int code, const char *fmt, ...)
 {
@@ -78,6 +78,6 @@ int err_prefix(struct err *e, const char *fmt, ...)
 
 int err_nomem(struct err *e)
 {
-	nomem_note();
+	oom_flag_set();
 	return err_set(e, ERR_NOMEM, "out of memory");
 }

@@ -12,7 +12,7 @@
 #include <jv.h>
 
 #include "lib/base/jsonw.h"
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 
 _Static_assert(sizeof(jv) <= sizeof(((struct json *)0)->jv_), "a jv must fit into struct json");
 
@@ -21,7 +21,7 @@ void json_ready(void)
 	static _Thread_local bool is;
 
 	if (!is)
-		jv_nomem_handler(nomem_end, NULL);
+		jv_nomem_handler(oom_flag_end, NULL);
 	is = true;
 }
 

@@ -34,7 +34,7 @@ struct json {
 
 #define JSON_NONE ((struct json){ 0 })
 
-/* Before jv is used otherwise in this thread: without memory it aborts, and then comes to nomem_end. */
+/* Before jv is used otherwise in this thread: without memory it aborts, and then comes to oom_flag_end. */
 void json_ready(void);
 
 struct json json_object(void);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/base/check.h"
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 #include "lib/base/hash.h"
 
 static size_t home(const struct map *m, uint64_t key)
@@ -41,7 +41,7 @@ static bool grow(struct map *m)
 	if (!bigger.slots || !bigger.used) {
 		free(bigger.slots);
 		free(bigger.used);
-		nomem_note();
+		oom_flag_set();
 		return false;
 	}
 	for (i = 0; i < m->cap; i++) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 
 #define ROWS_LEAST  4
 #define LINES_LEAST 2  /* a heading and a row */
@@ -89,7 +89,7 @@ static void keys_line(struct buf *out, const struct page *p, const struct page_l
 		buf_printf(&line, "  %c %s", s->key, s->name);
 		used += width;
 	}
-	human_styled(out, p->color, HUMAN_DIM, buf_text(&line));
+	fmt_styled(out, p->color, FMT_DIM, buf_text(&line));
 	out->failed |= line.failed;
 	buf_free(&line);
 }

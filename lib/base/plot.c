@@ -38,7 +38,7 @@ static void curve_mark(struct buf *out, const double *v, unsigned n, double top)
 }
 
 void plot_bar(struct buf *out, double fraction, unsigned width, enum plot_form form, bool color,
-	      enum human_style style)
+	      enum fmt_style style)
 {
 	bool utf8 = form == PLOT_BLOCKS;
 	unsigned full = level(fraction, 1, width);
@@ -56,7 +56,7 @@ void plot_bar(struct buf *out, double fraction, unsigned width, enum plot_form f
 	}
 	buf_putc(out, '[');
 	if (full)
-		human_styled(out, color, style, buf_text(&bar));
+		fmt_styled(out, color, style, buf_text(&bar));
 	for (unsigned i = full; i < width; i++) {
 		if (utf8)
 			utf8_put(out, BLOCK_LIGHT);

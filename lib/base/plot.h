@@ -9,13 +9,13 @@
 #include <stdbool.h>
 
 #include "lib/base/buf.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 
 enum plot_form { PLOT_ASCII, PLOT_BLOCKS, PLOT_MARKS };
 
 /* "[#####-----]": width columns and brackets. In the style, when color. */
 void plot_bar(struct buf *out, double fraction, unsigned width, enum plot_form form, bool color,
-	      enum human_style style);
+	      enum fmt_style style);
 
 /* One character per value: from the lowest, which is 0 only, to that of top. top 0: all are lowest. */
 void plot_spark(struct buf *out, const double *v, unsigned n, double top, enum plot_form form);

@@ -18,7 +18,7 @@ struct cell {
 	size_t width;
 	size_t full,
 		most; /* of a long name: where the whole of it is, and its bytes at most; most 0: it is none */
-	enum human_style style;
+	enum fmt_style style;
 };
 
 struct table {
@@ -29,17 +29,17 @@ struct table {
 	bool has_long, decimals, failed;
 };
 
-static void cell_add(struct table *t, enum human_style style, struct bytes text)
+static void cell_add(struct table *t, enum fmt_style style, struct bytes text)
 {
 	struct cell c = { .at = t->text.n, .style = style };
 
-	human_safe(&t->text, text);
+	fmt_safe(&t->text, text);
 	buf_putc(&t->text, '\0');
 	if (t->text.failed) {
 		t->failed = true;
 		return;
 	}
-	c.width = human_width(t->text.p + c.at);
+	c.width = fmt_width(t->text.p + c.at);
 	if (!vec_push(&t->cells, c))
 		t->failed = true;
 }
@@ -61,7 +61,7 @@ struct table *table_new(const char *const *headers)
 	}
 	for (i = 0; i < n; i++) {
 		t->right[i] = headers[i][0] == '>';
-		cell_add(t, HUMAN_BOLD, bytes_of(headers[i] + t->right[i]));
+		cell_add(t, FMT_BOLD, bytes_of(headers[i] + t->right[i]));
 	}
 	return t;
 }
@@ -71,7 +71,7 @@ void table_align_decimals(struct table *t)
 	t->decimals = true;
 }
 
-static void cell_vadd(struct table *t, enum human_style style, const char *fmt, va_list ap)
+static void cell_vadd(struct table *t, enum fmt_style style, const char *fmt, va_list ap)
 {
 	struct buf text = { 0 };
 
@@ -88,7 +88,7 @@ void table_cell(struct table *t, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	cell_vadd(t, HUMAN_PLAIN, fmt, ap);
+	cell_vadd(t, FMT_PLAIN, fmt, ap);
 	va_end(ap);
 }
 
@@ -96,7 +96,7 @@ void table_cell_long(struct table *t, struct bytes text, size_t max)
 {
 	size_t cells = t->cells.n;
 
-	cell_add(t, HUMAN_PLAIN, text);
+	cell_add(t, FMT_PLAIN, text);
 	if (t->cells.n == cells)
 		return;
 	t->cells.v[cells].full = t->cells.v[cells].at;
@@ -132,7 +132,7 @@ static void shorten_column(struct table *t, size_t column)
 		buf_putc(&t->text, '\0');
 		t->failed |= v[n].text.failed || !v[n].full.p || t->text.failed;
 		if (!t->failed)
-			c->width = human_width(t->text.p + c->at);
+			c->width = fmt_width(t->text.p + c->at);
 		free((char *)(uintptr_t)v[n].full.p);
 		buf_free(&v[n++].text);
 	}
@@ -146,7 +146,7 @@ static void shorten_cells(struct table *t)
 	t->has_long = false;
 }
 
-void table_cell_styled(struct table *t, enum human_style style, const char *fmt, ...)
+void table_cell_styled(struct table *t, enum fmt_style style, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -219,7 +219,7 @@ static void put_cell(struct buf *out, const char *text, const struct cell *c, si
 	size_t tail = name && room > 2 ? (room - 2) / 2 : 0, head = room - tail - (name ? 2 : 0), i;
 
 	if (c->width <= room) {
-		human_styled(out, color, c->style, text);
+		fmt_styled(out, color, c->style, text);
 		return;
 	}
 	for (i = 0; head && text[i]; i++) {
@@ -232,7 +232,7 @@ static void put_cell(struct buf *out, const char *text, const struct cell *c, si
 			tail -= ((unsigned char)text[i - 1] & 0xc0) != 0x80;
 		buf_puts(&cut, text + i);
 	}
-	human_styled(out, color, c->style, buf_text(&cut));
+	fmt_styled(out, color, c->style, buf_text(&cut));
 	out->failed |= cut.failed;
 	buf_free(&cut);
 }
@@ -352,10 +352,10 @@ static void fold_row(struct buf *out, const struct table *t, size_t row, unsigne
 			spaces(out, at);
 		}
 		if (k) {
-			human_styled(out, color, HUMAN_DIM, t->text.p + head->at);
+			fmt_styled(out, color, FMT_DIM, t->text.p + head->at);
 			buf_putc(out, ' ');
 		}
-		human_styled(out, color, k ? c->style : HUMAN_BOLD, text);
+		fmt_styled(out, color, k ? c->style : FMT_BOLD, text);
 		at += width;
 	}
 	buf_putc(out, '\n');
@@ -369,7 +369,7 @@ static void table_marks(struct buf *out, const struct table *t, bool color)
 
 		if (i < t->ncols && t->right[i])
 			buf_putc(out, '>');
-		human_styled(out, color && i >= t->ncols, c->style, t->text.p + c->at);
+		fmt_styled(out, color && i >= t->ncols, c->style, t->text.p + c->at);
 		buf_putc(out, MARK_CELL);
 		/* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a cell is in a column */
 		if ((i + 1) % t->ncols == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows of cells as aligned text; columns are as wide as their widest cell. Cells are made harmless
- * (human_safe), so they may hold text from outside. Memory that ran out shows when the table is put
+ * (fmt_safe), so they may hold text from outside. Memory that ran out shows when the table is put
  * out, not before.
  */
 #ifndef INGERO_BASE_TABLE_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "lib/base/buf.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 
 struct table;
 
@@ -20,7 +20,7 @@ struct table *table_new(const char *const *headers); /* NULL on OOM */
 void table_align_decimals(struct table *t);
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The cell in a style (applied only when printed with color). */
-void table_cell_styled(struct table *t, enum human_style style, const char *fmt, ...)
+void table_cell_styled(struct table *t, enum fmt_style style, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* A name that may have no end: cut in its middle to max bytes, or as much as it takes to read differently from all
  * other names of its column. */

@@ -5,7 +5,7 @@
 #include "lib/base/vec.h"
 
 #include "lib/base/check.h"
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 
 bool vec_grow_(void **v, size_t *cap, size_t n, size_t more, size_t each)
 {
@@ -24,7 +24,7 @@ bool vec_grow_(void **v, size_t *cap, size_t n, size_t more, size_t each)
 		return false;
 	p = realloc(*v, size);
 	if (!p) {
-		nomem_note();
+		oom_flag_set();
 		return false;
 	}
 	*v = p;

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/vec.h"
 #include "lib/cli/message.h"
 
@@ -175,7 +175,7 @@ static void say_folder(const char *folder, char *const *names, size_t n)
 	for (size_t i = 0; i < n; i++)
 		bytes += stat(names[i], &st) == 0 ? (uint64_t)st.st_size : 0;
 	if (n > 1)
-		cli_note("reading all of %s: %zu recordings, %s", folder, n, human_bytes(bytes).s);
+		cli_note("reading all of %s: %zu recordings, %s", folder, n, fmt_bytes(bytes).s);
 }
 
 /* In the folder where, which is a row, or the recording of that name. */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 
 #define SHORT_BYTES 1024
 
@@ -50,7 +50,7 @@ static void say(const char *before, const char *fmt, va_list ap)
 		if (n == 0)
 			buf_add(&line, p, n = 1); /* lines and tabs are ours */
 		else
-			human_safe(&line, (struct bytes){ p, n });
+			fmt_safe(&line, (struct bytes){ p, n });
 	}
 	buf_putc(&line, '\n');
 	done = line.failed || text.failed ? without_memory(before, fmt, ap2)

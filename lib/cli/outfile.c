@@ -43,7 +43,7 @@ int cli_outfile_open(struct cli_outfile *o, const char *path, bool whole, struct
 	o->path = path;
 	o->whole = whole;
 	if (whole) {
-		int rc = aside_open(&o->aside, path, e);
+		int rc = atomic_file_open(&o->aside, path, e);
 
 		o->fd = o->aside.fd;
 		return rc;
@@ -85,8 +85,8 @@ int cli_outfile_close(struct cli_outfile *o, bool good, struct err *e)
 	int rc = 0;
 
 	if (o->whole) {
-		rc = good && o->begun ? aside_keep(&o->aside, e) : 0;
-		aside_drop(&o->aside);
+		rc = good && o->begun ? atomic_file_keep(&o->aside, e) : 0;
+		atomic_file_drop(&o->aside);
 		return rc;
 	}
 	if (o->path && o->fd >= 0)

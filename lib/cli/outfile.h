@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/base/aside.h"
+#include "lib/base/atomic_file.h"
 #include "lib/base/err.h"
 
 struct cli_outfile {
@@ -18,7 +18,7 @@ struct cli_outfile {
 	int fd;		  /* -1: not there yet */
 	bool begun;	  /* the first bytes were written */
 	bool whole;	  /* aside is what is written */
-	struct aside aside;
+	struct atomic_file aside;
 };
 
 /* path NULL or "-" is standard output; whole: what is written does not go on. Changes no file, but fails already when

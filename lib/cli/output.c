@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/io.h"
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/term.h"
@@ -41,7 +41,7 @@ void cli_start(void)
 	if (fd > STDERR_FILENO)
 		close(fd);
 	sigaction(SIGPIPE, &ignore, NULL);
-	nomem_at_last(end);
+	oom_flag_at_last(end);
 }
 
 int cli_finish_stdout(int status)
@@ -57,7 +57,7 @@ int cli_finish_stdout(int status)
 		number = errno;
 	}
 	/* The stream's error may be older than errno: a closed pipe shows as EPIPE only on the first write. */
-	if (!failed && status == CLI_EXIT_DONE && nomem_seen()) {
+	if (!failed && status == CLI_EXIT_DONE && oom_flag_is_set()) {
 		cli_error("out of memory: something may be missing");
 		return CLI_EXIT_CANNOT;
 	}
@@ -84,7 +84,7 @@ int cli_print_text(const struct buf *b, struct err *e)
 	int rc;
 
 	folded.failed = b->failed;
-	human_wrap(&folded, buf_bytes(b), cli_columns(STDOUT_FILENO));
+	fmt_wrap(&folded, buf_bytes(b), cli_columns(STDOUT_FILENO));
 	rc = cli_print(&folded, e);
 	buf_free(&folded);
 	return rc;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "lib/base/buf.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/cli/message.h"
 #include "lib/cli/signals.h"
 
@@ -63,19 +63,19 @@ static void describe(struct buf *out, const struct cli_progress *p, bool over)
 	p->measure(p->of, &done, &total, &events);
 	buf_printf(out, "%s: ", cli_settings.program);
 	if (p->what) {
-		human_safe(out, (struct bytes){ p->what, strlen(p->what) });
+		fmt_safe(out, (struct bytes){ p->what, strlen(p->what) });
 		buf_puts(out, ": ");
 	}
 	share = total ? (double)done / (double)total : 0;
 	if (total && !over)
-		buf_printf(out, "%s, %s of ", human_percent(share).s, human_bytes(done).s);
+		buf_printf(out, "%s, %s of ", fmt_percent(share).s, fmt_bytes(done).s);
 	if (total)
-		buf_printf(out, "%s, ", human_bytes(total).s);
-	buf_printf(out, "%s events", human_count(events).s);
+		buf_printf(out, "%s, ", fmt_bytes(total).s);
+	buf_printf(out, "%s events", fmt_count(events).s);
 	if (s > 0)
-		buf_printf(out, ", %s/s", human_count((uint64_t)((double)events / s)).s);
+		buf_printf(out, ", %s/s", fmt_count((uint64_t)((double)events / s)).s);
 	if (over)
-		buf_printf(out, ", done in %s", human_ns((uint64_t)(s * 1e9)).s);
+		buf_printf(out, ", done in %s", fmt_ns((uint64_t)(s * 1e9)).s);
 	else if (share > 0 && share < 1 && s > 0)
 		buf_printf(out, ", %.0f s left", s / share - s);
 }
@@ -151,6 +151,6 @@ void cli_phase(int64_t *since_ns, const char *what)
 	int64_t now = now_ns(CLOCK_MONOTONIC);
 
 	if (*since_ns)
-		cli_detail("%s in %s", what, human_ns((uint64_t)(now - *since_ns)).s);
+		cli_detail("%s in %s", what, fmt_ns((uint64_t)(now - *since_ns)).s);
 	*since_ns = now;
 }

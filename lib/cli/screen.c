@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/cli/notices.h"
 #include "lib/cli/term.h"
 
@@ -160,9 +160,9 @@ static void put_shown(struct buf *out, const char *p, size_t n)
 		back = line > 1 ? memrchr(p, '\r', line - 1) : NULL;
 		from = back ? (size_t)(back - p) + 1 : 0;
 		if (line > from && p[line - 1] == '\r')
-			human_safe(out, (struct bytes){ p + from, line - 1 - from });
+			fmt_safe(out, (struct bytes){ p + from, line - 1 - from });
 		else
-			human_safe(out, (struct bytes){ p + from, line - from });
+			fmt_safe(out, (struct bytes){ p + from, line - from });
 		buf_putc(out, '\n');
 		line += end != NULL;
 		p += line;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the terminal behind a descriptor can do: colour, width. The text itself is made by
- * base/human.h and base/table.h.
+ * base/fmt.h and base/table.h.
  */
 #ifndef INGERO_CLI_TERM_H
 #define INGERO_CLI_TERM_H

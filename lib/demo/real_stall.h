@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "lib/base/err.h"
-#include "lib/sim/live.h"
+#include "lib/sim/real_loop.h"
 
 #define REAL_STALL_HOG SIM_LIVE_HOG
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "lib/ask/ops.h"
-#include "lib/ask/view.h"
+#include "lib/ask/sections.h"
 #include "lib/cli/term.h"
 #include "lib/emit/view_system.h"
 

@@ -7,7 +7,7 @@
  */
 #include "lib/detect/watches.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
 
@@ -88,12 +88,11 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	if (r->of)
 		f->identity = "pinned";
 	fact_victim(f, c, &f->summary);
-	buf_printf(&f->summary, " %s and frees the same %s%s again and again, for ",
-		   r->of ? "pins" : "allocates",
-		   human_bytes(f->nsites ? top->bytes / top->count
-					 : (uint64_t)((double)k->bytes / n))
-			   .s,
-		   r->of ? " of host memory" : "");
+	buf_printf(
+		&f->summary, " %s and frees the same %s%s again and again, for ",
+		r->of ? "pins" : "allocates",
+		fmt_bytes(f->nsites ? top->bytes / top->count : (uint64_t)((double)k->bytes / n)).s,
+		r->of ? " of host memory" : "");
 	fact_amount(f, &f->summary);
 	buf_printf(&f->summary, ", mostly in %s", f->culprit.text);
 	fact_evidence(f, "bytes per pair", (double)k->bytes / n, "B");

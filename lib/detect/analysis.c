@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "lib/base/rare.h"
+#include "lib/base/compiler.h"
 #include "lib/account/analysis_state.h"
 #include "lib/detect/dispatch.h"
 
@@ -92,13 +92,13 @@ static void lost(struct cause *c, int64_t since_ns, int64_t until_ns)
 #define BEFORE_NS 1000000000
 
 /* An event that lasted longer than there was time says nothing: it is as good as lost. */
-USUAL bool impossible(const struct cause *c, const struct event *ev)
+ALWAYS_INLINE bool impossible(const struct cause *c, const struct event *ev)
 {
 	return ev->dur_ns > (uint64_t)ev->end_ns - (uint64_t)c->earliest_ns &&
 	       ev->end_ns >= c->earliest_ns && c->has_session;
 }
 
-RARE static void impossible_lost(struct cause *c, const struct event *ev)
+COLD_CALL static void impossible_lost(struct cause *c, const struct event *ev)
 {
 	c->lost_by_block++;
 	c->lost_by_record++;
@@ -151,7 +151,7 @@ static int late_event(struct cause *c, const struct event *ev, struct err *e)
 	return rc < 0 ? rc : line_event(c->line, ev, true, e);
 }
 
-USUAL int event(struct cause *c, const struct event *ev, struct err *e)
+ALWAYS_INLINE int event(struct cause *c, const struct event *ev, struct err *e)
 {
 	int rc;
 

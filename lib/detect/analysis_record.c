@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "lib/base/jsonw.h"
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 #include "lib/account/analysis_state.h"
-#include "lib/account/memory.h"
+#include "lib/account/memory_members.h"
 #include "lib/account/names.h"
 #include "lib/account/standing.h"
 #include "lib/account/without.h"
@@ -119,7 +119,7 @@ static void processes_json(struct cause *c, struct jsonw *j)
 	uint64_t *ns = n > PROCESSES_TOLD ? malloc(n * sizeof(*ns)) : NULL, least = 0;
 
 	if (n > PROCESSES_TOLD && !ns) {
-		nomem_note();
+		oom_flag_set();
 		j->out->failed = true;
 		return;
 	}

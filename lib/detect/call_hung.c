@@ -14,10 +14,10 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/detect/hung.h"
 #include "lib/detect/watches.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 
 static const char collective_hang[] = "collective-hang";
 
@@ -373,7 +373,7 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 		f.culprit.text = details_print(&f.found, "the call %s", place);
 	}
 	fact_victim(&f, c, &f.summary);
-	buf_printf(&f.summary, " has not returned for %s %s", human_ns(s->longest_ns).s, place);
+	buf_printf(&f.summary, " has not returned for %s %s", fmt_ns(s->longest_ns).s, place);
 	if (s->threads > 1)
 		buf_printf(&f.summary, " and in %" PRIu64 " more threads", s->threads - 1);
 	if (s->differs && !s->late)
@@ -425,7 +425,7 @@ static int tell_returned(struct cause *c, struct hung *h, uint32_t process, stru
 	f.culprit.text = "a call that took long";
 	fact_victim(&f, c, &f.summary);
 	buf_printf(&f.summary, " was in a call for more than %s, which returned in the end",
-		   human_ns(of->told.lost_ns).s);
+		   fmt_ns(of->told.lost_ns).s);
 	return fact_tell(c, &f, &of->told, e);
 }
 

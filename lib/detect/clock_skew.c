@@ -5,9 +5,9 @@
  * agree (lib/gpustate/clocks.h). Not this: ranks that are far apart in time, however far, and waits that do not cover the
  * collective. Nothing is lost by it; what is told across nodes is told on fitted clocks.
  */
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/detect/watches.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/fact.h"
 #include "lib/gpustate/clocks.h"
 
@@ -45,9 +45,9 @@ static int tell(struct cause *c, const struct clocks_pair *p, const struct clock
 	f.identity = details_print(&f.found, "%s against %s", node, reference);
 	f.culprit.text = details_print(&f.found, "the clock of %s", node);
 	buf_printf(&f.summary, "The clock of %s stands %s %s that of %s, between %s and %s", node,
-		   human_ns(guess).s, ahead ? "ahead of" : "behind", reference, human_ns(least).s,
-		   human_ns(most).s);
-	buf_printf(&f.summary, ", by %s collectives of both", human_count(p->n).s);
+		   fmt_ns(guess).s, ahead ? "ahead of" : "behind", reference, fmt_ns(least).s,
+		   fmt_ns(most).s);
+	buf_printf(&f.summary, ", by %s collectives of both", fmt_count(p->n).s);
 	fact_evidence(&f, "by how much, as their ends say", (double)fit->ahead_ns, "ns");
 	fact_evidence(&f, "at least", (double)fit->low_ns, "ns");
 	fact_evidence(&f, "at most", (double)fit->high_ns, "ns");

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/human.h"
-#include "lib/base/rare.h"
+#include "lib/base/fmt.h"
+#include "lib/base/compiler.h"
 #include "lib/detect/watches.h"
 #include "lib/account/names.h"
 #include "lib/account/toll.h"
@@ -61,8 +61,8 @@ static bool starts(const struct cause *c, uint32_t process)
 }
 
 /* NULL with *nomem false: it did not start in the recording, or is warm. */
-RARE static struct beginning *beginning_of(struct cold *s, const struct cause *c, uint32_t process,
-					   bool *nomem)
+COLD_CALL static struct beginning *beginning_of(struct cold *s, const struct cause *c,
+						uint32_t process, bool *nomem)
 {
 	uint32_t *at;
 
@@ -224,7 +224,7 @@ static int tell(struct cause *c, struct beginning *b, const struct start *s, str
 	until = (uint64_t)(f.last_ns - f.first_ns);
 	fact_blame_place(c, &f);
 	fact_lost(&f, c, " starts cold: first calls took longer than the same ones later, for ");
-	buf_printf(&f.summary, " in its first %s of calls, mostly %s", human_ns(until).s,
+	buf_printf(&f.summary, " in its first %s of calls, mostly %s", fmt_ns(until).s,
 		   f.culprit.text);
 	fact_evidence(&f, "slow first calls", (double)f.count, "");
 	fact_evidence(&f, "longest", (double)s->toll.worst[0].lost_ns, "ns");

@@ -7,8 +7,8 @@
 
 #include <inttypes.h>
 
-#include "lib/base/human.h"
-#include "lib/account/details.h"
+#include "lib/base/fmt.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 
 /* One way to enter it, and who did. */
@@ -78,7 +78,7 @@ static void print_way(const struct cause *c, const struct collective_comm *comm,
 
 	buf_puts(out, op ? op->name : "?");
 	if (w->e->bytes)
-		buf_printf(out, " of %s", human_bytes(w->e->bytes).s);
+		buf_printf(out, " of %s", fmt_bytes(w->e->bytes).s);
 	buf_printf(out, " on rank %" PRIu32 ", ", m->rank);
 	name_victim(out, c->w, &c->tally, m->process);
 	buf_puts(out, ", ");

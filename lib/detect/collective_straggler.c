@@ -8,11 +8,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/detect/collective_late.h"
 #include "lib/detect/collective_mismatch.h"
 #include "lib/detect/watches.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/fact.h"
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"

@@ -8,8 +8,8 @@
 
 #include <inttypes.h>
 
-#include "lib/base/human.h"
-#include "lib/base/rare.h"
+#include "lib/base/fmt.h"
+#include "lib/base/compiler.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
 
@@ -66,7 +66,7 @@ static unsigned wants(const struct op_def *op)
 	return op->flags & (OP_COPY | OP_SYNC) || pins(op->id) ? WATCH_OUTER : 0;
 }
 
-RARE static struct per_process *process_new(struct state *s, uint32_t process)
+COLD_CALL static struct per_process *process_new(struct state *s, uint32_t process)
 {
 	while (s->by_process.n <= process) {
 		if (!vec_push(&s->by_process, (struct per_process){ .waited_ns = INT64_MIN }))
@@ -234,8 +234,8 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	f->upper_bound = k->guessed_ns * 5 > r->toll.ns;
 	fact_blame_site(c, f, said[r->of]);
 	fact_lost(f, c, " waited ");
-	buf_printf(&f->summary, " for copies %s of %s", said[r->of], human_bytes(k->bytes).s);
-	buf_printf(&f->summary, " at %s/s", human_bytes((uint64_t)rate).s);
+	buf_printf(&f->summary, " for copies %s of %s", said[r->of], fmt_bytes(k->bytes).s);
+	buf_printf(&f->summary, " at %s/s", fmt_bytes((uint64_t)rate).s);
 	if (f->culprit.text != said[r->of])
 		buf_printf(&f->summary, ", mostly in %s", f->culprit.text);
 	fact_evidence(f, "bytes copied while it waited", (double)k->bytes, "B");

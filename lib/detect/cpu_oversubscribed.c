@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 #include "lib/detect/kinds.h"
 

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 
 static void summary(const struct loss_view *f, struct buf *out)

@@ -7,11 +7,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/detect/watches.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/fact.h"
-#include "lib/account/gpus.h"
+#include "lib/account/gpu_names.h"
 
 #define BUSY_PERCENT  10.0
 #define XIDS	      8 /* different ones kept of a device */

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 
 /* All block I/O of the victim on the culprit device (any device when that is not known). */
 static struct cause_disk io_of(const struct loss_view *f)
@@ -43,15 +43,15 @@ static void slowest(const struct loss_view *f, struct buf *out)
 		return;
 	for (unsigned i = 1; i < CAUSE_FILE_WAYS; i++)
 		most = ns[i] > ns[most] ? i : most;
-	buf_printf(out, "; slow %s of %s took %s", ways[most], name, human_ns(ns[most]).s);
+	buf_printf(out, "; slow %s of %s took %s", ways[most], name, fmt_ns(ns[most]).s);
 }
 
 static void moved(struct buf *out, uint64_t n, const char *what, uint64_t bytes)
 {
 	if (n == 0)
 		return;
-	human_counted(out, n, bytes_of(what));
-	buf_printf(out, " (%s)", human_bytes(bytes).s);
+	fmt_counted(out, n, bytes_of(what));
+	buf_printf(out, " (%s)", fmt_bytes(bytes).s);
 }
 
 static void summary(const struct loss_view *f, struct buf *out)

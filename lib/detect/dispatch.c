@@ -5,7 +5,7 @@
  */
 #include "lib/detect/dispatch.h"
 
-#include "lib/base/rare.h"
+#include "lib/base/compiler.h"
 #include "lib/account/class_add.h"
 #include "lib/account/analysis_state.h"
 #include "lib/account/standing.h"
@@ -51,15 +51,15 @@ static struct tally_thread *booked(struct cause *c, const struct line_piece *p)
 }
 
 /* What a thread did before a call is over when the call is told. */
-USUAL void before_booked(struct tally_thread *th, const struct line_piece *p)
+ALWAYS_INLINE void before_booked(struct tally_thread *th, const struct line_piece *p)
 {
 	th->ns_by[PART_SELF] += p->before_ns;
 	th->ns += p->before_ns;
 }
 
 /* Its process lives as long as that has events, and looks as in the newest of them. */
-USUAL struct tally_process *lives(struct cause *c, struct tally_thread *th,
-				  const struct line_piece *p)
+ALWAYS_INLINE struct tally_process *lives(struct cause *c, struct tally_thread *th,
+					  const struct line_piece *p)
 {
 	struct tally_process *proc = &c->tally.processes.v[p->process];
 
@@ -82,8 +82,9 @@ USUAL struct tally_process *lives(struct cause *c, struct tally_thread *th,
 }
 
 /* The device has work to do from then on, or none. */
-APART static void device_changed(struct cause *c, struct tally_thread *th,
-				 struct tally_process *proc, const struct line_piece *p, bool busy)
+NOINLINE static void device_changed(struct cause *c, struct tally_thread *th,
+				    struct tally_process *proc, const struct line_piece *p,
+				    bool busy)
 {
 	if (th->busy != busy &&
 	    !path_tracks_device(c->tracks, p->thread, p->end_ns, busy, th->calls))
@@ -95,8 +96,8 @@ APART static void device_changed(struct cause *c, struct tally_thread *th,
 }
 
 /* An outermost call of which the host took so much. */
-USUAL void counted(struct cause *c, struct tally_thread *th, struct tally_process *proc,
-		   const struct line_piece *p, uint64_t host_ns)
+ALWAYS_INLINE void counted(struct cause *c, struct tally_thread *th, struct tally_process *proc,
+			   const struct line_piece *p, uint64_t host_ns)
 {
 	th->calls++;
 	proc->calls++;
@@ -123,7 +124,7 @@ static int inner_told(struct line_sink *s, const struct line_piece *p)
 	return 0;
 }
 
-APART static int outer_told(struct cause *c, const struct line_piece *p)
+NOINLINE static int outer_told(struct cause *c, const struct line_piece *p)
 {
 	struct tally_process *proc;
 	struct tally_thread *th = NULL;
@@ -165,8 +166,8 @@ static void call_told(struct line_sink *s, const struct line_piece *p)
 }
 
 /* Those who may be spared the call hear of it where it concerns them. False: out of memory. */
-USUAL bool spared(struct cause *c, const struct watch_ears *ears, struct tally_thread *th,
-		  const struct tally_process *proc, const struct line_piece *p)
+ALWAYS_INLINE bool spared(struct cause *c, const struct watch_ears *ears, struct tally_thread *th,
+			  const struct tally_process *proc, const struct line_piece *p)
 {
 	if (p->op->flags & OP_LAUNCH && th->launches_left > 1)
 		th->launches_left--;

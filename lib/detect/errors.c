@@ -9,11 +9,11 @@
 #include "lib/detect/watches.h"
 
 #include "lib/base/hash.h"
-#include "lib/base/human.h"
-#include "lib/base/rare.h"
+#include "lib/base/fmt.h"
+#include "lib/base/compiler.h"
 #include "lib/base/timetext.h"
 #include "lib/account/tolls.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 #include "lib/event/chain.h"
 
@@ -101,7 +101,7 @@ static bool counts(const struct event *ev, const struct op_def *op)
 	       !(ev->ret >= 900 && ev->ret <= 908); /* of a capture */
 }
 
-RARE static bool failed(struct state *s, const struct before *b, const struct line_piece *p)
+COLD_CALL static bool failed(struct state *s, const struct before *b, const struct line_piece *p)
 {
 	struct fact_moment m = {
 		.end_ns = p->end_ns, .dur_ns = p->ev->dur_ns, .thread = p->thread, .op = p->ev->op
@@ -286,7 +286,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 		buf_printf(&f->summary, "%s (%d)", name, k->ret);
 	else
 		buf_printf(&f->summary, "error %d", k->ret);
-	buf_printf(&f->summary, " %s%s", count == 1 ? "once" : human_count(count).s,
+	buf_printf(&f->summary, " %s%s", count == 1 ? "once" : fmt_count(count).s,
 		   count == 1 ? "" : " times");
 	buf_printf(&f->summary, ", first %s after the start",
 		   duration_text(took, sizeof(took),

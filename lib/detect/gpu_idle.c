@@ -10,9 +10,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/shell.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/loss_gaps.h"
 #include "lib/account/loss_places.h"
 #include "lib/account/names.h"
@@ -317,7 +317,7 @@ static void print_killed(const struct cause *c, const struct cause_killed_one *c
 {
 	buf_puts(out, "; its child ");
 	name_victim(out, c->w, &c->tally, child->process);
-	buf_printf(out, " ended %s before, ", human_ns((uint64_t)(c->end_ns - child->time_ns)).s);
+	buf_printf(out, " ended %s before, ", fmt_ns((uint64_t)(c->end_ns - child->time_ns)).s);
 	name_end(out, child->status);
 }
 

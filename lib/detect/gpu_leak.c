@@ -11,7 +11,7 @@
  */
 #include "lib/detect/watches.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/account/gpu_memory.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
@@ -289,12 +289,12 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	fact_blame_site(c, f, "its own allocations");
 	fact_victim(f, c, &f->summary);
 	buf_printf(&f->summary, " holds more and more device memory: %s more",
-		   human_bytes(k->to - k->from).s);
-	buf_printf(&f->summary, " in %s%s", human_ns((uint64_t)k->ns).s,
+		   fmt_bytes(k->to - k->from).s);
+	buf_printf(&f->summary, " in %s%s", fmt_ns((uint64_t)k->ns).s,
 		   k->windows ? " that were recorded" : "");
 	/* Not "of it": it may have begun before the first section. */
 	buf_printf(&f->summary, "; %s%s from %s were never freed", k->windows ? "at least " : "",
-		   human_bytes(k->nsites ? k->sites[0].bytes : k->bytes).s, f->culprit.text);
+		   fmt_bytes(k->nsites ? k->sites[0].bytes : k->bytes).s, f->culprit.text);
 	if (!k->is)
 		buf_puts(&f->summary, "; later it grew no more");
 	fact_evidence(f, "held at first", (double)k->from, "B");

@@ -8,10 +8,10 @@
  */
 #include "lib/detect/watches.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/account/gpu_memory.h"
-#include "lib/account/details.h"
-#include "lib/account/memory.h"
+#include "lib/account/finding_details.h"
+#include "lib/account/memory_members.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
 #include "lib/event/chain.h"
@@ -369,9 +369,9 @@ static void tell_refused(void *state, const struct cause *c, struct toll_row *r,
 	add_memory(c, v, f);
 	fact_victim(f, c, &f->summary);
 	buf_printf(&f->summary, " was refused device memory %s%s: %s%s in %s",
-		   v->refused == 1 ? "once" : human_count(v->refused).s,
+		   v->refused == 1 ? "once" : fmt_count(v->refused).s,
 		   v->refused == 1 ? "" : " times", v->least == v->most ? "" : "up to ",
-		   human_bytes(v->most).s, f->culprit.text);
+		   fmt_bytes(v->most).s, f->culprit.text);
 	if (lost) {
 		buf_puts(&f->summary, "; it freed memory and asked again until it got it, for ");
 		fact_amount(f, &f->summary);
@@ -413,7 +413,7 @@ static void tell_broken(void *state, const struct cause *c, struct toll_row *r, 
 
 	fact_victim(f, c, &f->summary);
 	buf_printf(&f->summary, " was refused %s although enough was free, which took it ",
-		   human_bytes((uint64_t)((double)k->wanted / n)).s);
+		   fmt_bytes((uint64_t)((double)k->wanted / n)).s);
 	fact_amount(f, &f->summary);
 	buf_printf(&f->summary, ", in %s", f->culprit.text);
 	fact_evidence(f, "return code", OUT_OF_MEMORY, "");

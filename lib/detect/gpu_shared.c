@@ -8,9 +8,9 @@
 #include <inttypes.h>
 
 #include "lib/base/hash.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/detect/gpu_work.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 
 #define ENOUGH 30   /* waits alone */
@@ -155,8 +155,8 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	blame(c, x, gaps_device(g->gaps, by->device)->process, f);
 	buf_printf(&f->summary, "%s shares the GPU with ", f->culprit.text);
 	fact_lost(f, c, ", which lost ");
-	buf_printf(&f->summary, ": its work takes %s instead of ", human_ns((uint64_t)beside).s);
-	buf_printf(&f->summary, "%s, until %s", human_ns((uint64_t)alone).s, place);
+	buf_printf(&f->summary, ": its work takes %s instead of ", fmt_ns((uint64_t)beside).s);
+	buf_printf(&f->summary, "%s, until %s", fmt_ns((uint64_t)alone).s, place);
 	fact_evidence(f, "from the first submission to the wait's end, alone", alone, "ns");
 	fact_evidence(f, "the same beside the other process", beside, "ns");
 	fact_evidence(f, "waits alone", (double)x->alone, "");

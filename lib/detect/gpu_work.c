@@ -4,7 +4,7 @@
  */
 #include "lib/detect/gpu_work.h"
 
-#include "lib/base/rare.h"
+#include "lib/base/compiler.h"
 #include "lib/detect/watches.h"
 #include "lib/account/loss_gaps.h"
 
@@ -61,7 +61,7 @@ static bool wait_told(struct gap_sink *sink, const struct gap_wait *wait)
 	return gpu_shared_wait(work_of(sink), wait);
 }
 
-RARE static bool begin(struct gpu_work *g, struct cause *c)
+COLD_CALL static bool begin(struct gpu_work *g, struct cause *c)
 {
 	if (!g->gaps) {
 		g->c = c;

@@ -6,9 +6,9 @@
  */
 #include "lib/detect/watches.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/account/tolls.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 #include "lib/event/chain.h"
 
@@ -147,7 +147,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	fact_blame_site(c, f, "a capture");
 	fact_victim(f, c, &f->summary);
 	buf_printf(&f->summary, "'s capture of a CUDA graph failed %s%s with %s (%d), begun %s",
-		   count == 1 ? "once" : human_count(count).s, count == 1 ? "" : " times",
+		   count == 1 ? "once" : fmt_count(count).s, count == 1 ? "" : " times",
 		   name ? name : "error", k->ret, details_text(&f->found, &where));
 	if (f->nsites > 1)
 		buf_printf(&f->summary, "; broken by %s", f->culprit.text);

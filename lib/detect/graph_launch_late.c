@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "lib/base/hash.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
 
@@ -106,8 +106,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 
 	f->upper_bound = true; /* the device may have had work meanwhile */
 	fact_lost(f, c, " was held up launching CUDA graphs for ");
-	buf_printf(&f->summary, ", usually %s each, in %s", human_ns(k->usual_ns).s,
-		   f->culprit.text);
+	buf_printf(&f->summary, ", usually %s each, in %s", fmt_ns(k->usual_ns).s, f->culprit.text);
 	if (unfinished)
 		buf_puts(&f->summary, "; mostly launched again before anybody waited");
 	fact_evidence(f, "launches", (double)k->own.n, "");

@@ -7,7 +7,7 @@
  */
 #include "lib/detect/watches.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
 
@@ -38,7 +38,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 		       : " makes CUDA graphs again and again, for ");
 	buf_printf(&f->summary, ", each launched %.1f times, in %s", launches, f->culprit.text);
 	if (pool)
-		buf_printf(&f->summary, "; %s are alive", human_count(g->alive).s);
+		buf_printf(&f->summary, "; %s are alive", fmt_count(g->alive).s);
 	fact_evidence(f, "graphs made", (double)g->created, "");
 	fact_evidence(f, "of these after others of the site had been launched", (double)g->again,
 		      "");

@@ -6,10 +6,10 @@
  */
 #include <inttypes.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/detect/hang.h"
 #include "lib/detect/watches.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/fact.h"
 #include "lib/account/names.h"
 #include "lib/tracks/reason.h"
@@ -70,10 +70,10 @@ static void summarize(const struct cause *c, const struct hang *h, struct fact *
 	fact_victim(f, c, &f->summary);
 	if (h->track.loop)
 		buf_printf(&f->summary, " made no step in the last %s: it ",
-			   human_ns((uint64_t)(h->track.end_ns - h->track.loop->last_ns)).s);
+			   fmt_ns((uint64_t)(h->track.end_ns - h->track.loop->last_ns)).s);
 	else
 		buf_printf(&f->summary, " stood still in the last %s: it ",
-			   human_ns(h->wait.cause.longest_ns).s);
+			   fmt_ns(h->wait.cause.longest_ns).s);
 	reason_print(&f->summary, names, &h->wait.cause);
 	unended_print(&chain, names, &h->wait.chain);
 	if (chain.n)

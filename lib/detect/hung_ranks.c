@@ -9,9 +9,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/account/analysis_state.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 #include "lib/tracks/reason.h"
 #include "lib/tracks/track_excess.h"
@@ -139,10 +139,10 @@ static bool path_since(const struct cause *c, const struct hung_process *of,
 		     why.v.v[0].lines[0].line && (double)why.v.v[0].ns >= MOST * (double)since;
 
 	if (known) {
-		buf_printf(out, ": in the %s since its last one ", human_ns(since).s);
+		buf_printf(out, ": in the %s since its last one ", fmt_ns(since).s);
 		why.v.v[0].longest_ns = 0;
 		reason_print_past(out, path_tracks_names(c->tracks), &why.v.v[0]);
-		buf_printf(out, ", for %s", human_ns(why.v.v[0].ns).s);
+		buf_printf(out, ", for %s", fmt_ns(why.v.v[0].ns).s);
 	}
 	path_causes_free(&why);
 	track_excess_free(&all);
@@ -158,12 +158,12 @@ static void since_its_last(const struct cause *c, const struct hung_process *of,
 
 	if (part == PART_COUNT || path_since(c, of, late, since, out))
 		return;
-	buf_printf(out, ": in the %s since its last one it ", human_ns(since).s);
+	buf_printf(out, ": in the %s since its last one it ", fmt_ns(since).s);
 	if (part == PART_SELF)
 		buf_puts(out, "computed");
 	else
 		buf_printf(out, "was %s", part_text(part));
-	buf_printf(out, " for %s", human_ns(ns < since ? ns : since).s);
+	buf_printf(out, " for %s", fmt_ns(ns < since ? ns : since).s);
 }
 
 void hung_rank_text(const struct cause *c, const struct hung *h, const struct hung_sum *s,
@@ -182,7 +182,7 @@ void hung_rank_text(const struct cause *c, const struct hung *h, const struct hu
 	buf_printf(&f->summary, "Rank %" PRIu32 ", %s, ", late->rank, f->culprit.text);
 	if (hung_rank_ended(h, late)) {
 		buf_printf(&f->summary, "ended %s before the end, ",
-			   human_ns((uint64_t)(c->end_ns - of->ended_ns)).s);
+			   fmt_ns((uint64_t)(c->end_ns - of->ended_ns)).s);
 		name_end(&f->summary, of->status);
 		buf_puts(&f->summary, ", and ");
 	}
@@ -192,10 +192,10 @@ void hung_rank_text(const struct cause *c, const struct hung *h, const struct hu
 
 		if (of && !of->ended)
 			since_its_last(c, of, late, &f->summary);
-		fact_evidence_text(
-			f, "last collective of the rank that is behind",
-			details_print(&f->found, "%s, number %" PRIu64 ", %s before the end",
-				      op ? op->name : "?", late->sequence,
-				      human_ns((uint64_t)(c->end_ns - late->enter_ns)).s));
+		fact_evidence_text(f, "last collective of the rank that is behind",
+				   details_print(&f->found,
+						 "%s, number %" PRIu64 ", %s before the end",
+						 op ? op->name : "?", late->sequence,
+						 fmt_ns((uint64_t)(c->end_ns - late->enter_ns)).s));
 	}
 }

@@ -8,7 +8,7 @@
  */
 #include "lib/detect/watches.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/account/gpu_memory.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
@@ -110,8 +110,8 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	fact_victim(f, c, &f->summary);
 	buf_printf(&f->summary,
 		   " fills device memory up to %s and gives %s of it back at once, for ",
-		   human_bytes((uint64_t)((double)k->ceiling / n)).s,
-		   human_bytes((uint64_t)((double)k->given / n)).s);
+		   fmt_bytes((uint64_t)((double)k->ceiling / n)).s,
+		   fmt_bytes((uint64_t)((double)k->given / n)).s);
 	fact_amount(f, &f->summary);
 	buf_printf(&f->summary, ", mostly in %s", f->culprit.text);
 	fact_evidence(f, "held when a burst began", (double)k->ceiling / n, "B");

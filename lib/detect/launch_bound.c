@@ -5,7 +5,7 @@
  * already done. The device worked during part of that time, so what is lost is at most it. Not this: few launches,
  * launches that the device does not keep up with, and work of the program between them.
  */
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/detect/gpu_work.h"
 #include "lib/account/names.h"
 
@@ -61,7 +61,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	buf_puts(&f->summary, " is limited by launching: ");
 	fact_number(f, x->launches, &f->summary);
 	buf_printf(&f->summary, " kernels, one each %s, all done when it waited, for ",
-		   human_ns((uint64_t)each).s);
+		   fmt_ns((uint64_t)each).s);
 	fact_amount(f, &f->summary);
 	buf_printf(&f->summary, ", first %s", f->culprit.text);
 	fact_evidence(f, "launches", (double)x->launches, "");

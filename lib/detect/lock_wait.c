@@ -10,8 +10,8 @@
 
 #include <inttypes.h>
 
-#include "lib/base/human.h"
-#include "lib/account/details.h"
+#include "lib/base/fmt.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
 #include "lib/world/own_site.h"

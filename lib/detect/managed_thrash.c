@@ -8,7 +8,7 @@
 #include "lib/detect/watches.h"
 
 #include "lib/base/hash.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/account/gpu_memory.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
@@ -177,7 +177,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 
 	fact_lost(f, c, " moves the same managed memory again and again, for ");
 	if (k->bytes)
-		buf_printf(&f->summary, ", %s prefetched anew", human_bytes(k->bytes).s);
+		buf_printf(&f->summary, ", %s prefetched anew", fmt_bytes(k->bytes).s);
 	buf_printf(&f->summary, ", mostly in %s", f->culprit.text);
 	if (p)
 		fact_evidence(f, "managed memory it holds", (double)managed, "B");

@@ -10,9 +10,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/shell.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 
 /* " in lookup (data.py:31)" */
@@ -84,7 +84,7 @@ static void print_pressure(const struct loss_view *f, struct buf *out)
 	print_where(f, out);
 	if (l.reached)
 		buf_printf(out, ": its cgroup %.*s is at its limit of %s", (int)l.path.n,
-			   l.path.p ? l.path.p : "", human_bytes((uint64_t)l.g->limit).s);
+			   l.path.p ? l.path.p : "", fmt_bytes((uint64_t)l.g->limit).s);
 	else if (l.high > 0)
 		buf_printf(out, ": its cgroup %.*s was held back at its memory.high %.0f times",
 			   (int)l.path.n, l.path.p ? l.path.p : "", l.high);

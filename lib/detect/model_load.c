@@ -7,8 +7,8 @@
  */
 #include "lib/detect/watches.h"
 
-#include "lib/base/human.h"
-#include "lib/base/rare.h"
+#include "lib/base/fmt.h"
+#include "lib/base/compiler.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
 
@@ -51,8 +51,8 @@ static unsigned wants(const struct op_def *op)
 	return op && op->flags & (OP_COPY | OP_SYNC) ? WATCH_OUTER : 0;
 }
 
-RARE static struct loading *loading_begins(struct state *s, struct cause *c, uint32_t thread,
-					   int64_t ns)
+COLD_CALL static struct loading *loading_begins(struct state *s, struct cause *c, uint32_t thread,
+						int64_t ns)
 {
 	struct loading *l;
 
@@ -86,8 +86,8 @@ static inline uint64_t launches_of(const struct cause *c, uint32_t thread)
 }
 
 /* parts: of the call that is it, which is not in the books yet; NULL: it has not been looked at. */
-APART static void sign(struct loading *l, const struct cause *c, uint32_t thread, int64_t ns,
-		       const struct parts *parts)
+NOINLINE static void sign(struct loading *l, const struct cause *c, uint32_t thread, int64_t ns,
+			  const struct parts *parts)
 {
 	const struct tally_thread *t = &c->tally.threads.v[thread];
 
@@ -101,8 +101,8 @@ APART static void sign(struct loading *l, const struct cause *c, uint32_t thread
 }
 
 /* It runs, or the recording is over: what came before was a load, or not. */
-APART static bool over(struct state *s, struct cause *c, uint32_t thread, struct loading *l,
-		       int64_t ns)
+NOINLINE static bool over(struct state *s, struct cause *c, uint32_t thread, struct loading *l,
+			  int64_t ns)
 {
 	struct tally_thread *t = &c->tally.threads.v[thread];
 	uint64_t d[PART_COUNT], disk, self, device, calls, all;
@@ -138,7 +138,7 @@ APART static bool over(struct state *s, struct cause *c, uint32_t thread, struct
 	       toll_add(c, &m->row.toll, thread, 0, was.start_ns, was.last_ns, all);
 }
 
-APART static void no_launch(struct loading *l, const struct cause *c, const struct line_piece *p)
+NOINLINE static void no_launch(struct loading *l, const struct cause *c, const struct line_piece *p)
 {
 	uint64_t bytes = 0, direction = 1;
 
@@ -240,13 +240,13 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 
 	fact_victim(f, c, &f->summary);
 	buf_printf(&f->summary, " loaded %s onto the device at %s/s, which took ",
-		   human_bytes(m->bytes).s, human_bytes((uint64_t)rate).s);
+		   fmt_bytes(m->bytes).s, fmt_bytes((uint64_t)rate).s);
 	fact_amount(f, &f->summary);
 	for (unsigned i = 0; i < 4; i++) {
 		most = split[i].ns > split[most].ns ? i : most;
 		fact_evidence(f, split[i].what, (double)split[i].ns, "ns");
 	}
-	buf_printf(&f->summary, ", %s of it %s; copied in %s", human_ns(split[most].ns).s,
+	buf_printf(&f->summary, ", %s of it %s; copied in %s", fmt_ns(split[most].ns).s,
 		   split[most].what, f->culprit.text);
 	fact_evidence(f, "bytes loaded", (double)m->bytes, "B");
 	fact_evidence(f, "rate", rate, "B/s");

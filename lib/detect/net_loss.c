@@ -6,10 +6,10 @@
  */
 #include <inttypes.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/shell.h"
 #include "lib/detect/watches.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/tolls.h"
 
 #define SOCKETS_MAX 65536

@@ -7,8 +7,8 @@
  */
 #include "lib/detect/kinds.h"
 
-#include "lib/base/human.h"
-#include "lib/account/details.h"
+#include "lib/base/fmt.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 
 #define COMMANDS_TOLD 4
@@ -61,7 +61,7 @@ static void summary(const struct loss_view *f, struct buf *out)
 	buf_printf(out, "%s, another cgroup, took the CPU from %s for ", f->culprit, f->victim);
 	detect_amount(f, out);
 	if (commands(f, &most, 1)) {
-		buf_printf(out, ", %s of it by ", human_ns(most.ns).s);
+		buf_printf(out, ", %s of it by ", fmt_ns(most.ns).s);
 		name_culprit_full(out, f->c->w, &f->c->tally, most.who);
 	}
 	detect_where(f, out);

@@ -6,9 +6,9 @@
  */
 #include <inttypes.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/detect/watches.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
 
@@ -112,7 +112,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 		print_trigger(c, by, f);
 	if (limit) {
 		buf_printf(&f->summary, ": the limit of cgroup %s, %s, was reached", cgroup,
-			   human_bytes((uint64_t)g->limit).s);
+			   fmt_bytes((uint64_t)g->limit).s);
 		f->culprit.kind = "cgroup";
 		f->culprit.text = f->culprit.cgroup = cgroup;
 	}
@@ -120,8 +120,8 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 		buf_printf(&f->summary,
 			   ": for want of the machine's, of which %s was left, or at the limit of "
 			   "cgroup %s, %s, which was reached, too: the recording does not say",
-			   human_bytes((uint64_t)k->available).s, cgroup,
-			   human_bytes((uint64_t)g->limit).s);
+			   fmt_bytes((uint64_t)k->available).s, cgroup,
+			   fmt_bytes((uint64_t)g->limit).s);
 	if (g && g->limit > 0)
 		fact_evidence(f, "limit of its cgroup", g->limit, "B");
 	if (g)

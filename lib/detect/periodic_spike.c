@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/base/human.h"
-#include "lib/base/rare.h"
+#include "lib/base/fmt.h"
+#include "lib/base/compiler.h"
 #include "lib/detect/watches.h"
 #include "lib/account/hist.h"
 #include "lib/account/names.h"
@@ -67,8 +67,8 @@ static unsigned wants(const struct op_def *op)
 }
 
 /* False: out of memory. */
-RARE static bool site_new(struct spikes *s, const struct class_of *of, const struct line_piece *p,
-			  struct cause_site *among)
+COLD_CALL static bool site_new(struct spikes *s, const struct class_of *of,
+			       const struct line_piece *p, struct cause_site *among)
 {
 	struct hist_kept *own;
 	uint32_t at;
@@ -95,8 +95,8 @@ RARE static bool site_new(struct spikes *s, const struct class_of *of, const str
 }
 
 /* The n-th call of the site. False: out of memory. */
-RARE static bool spike(struct spikes *s, struct site *x, const struct cause *c,
-		       const struct line_piece *p, uint64_t own, uint64_t n)
+COLD_CALL static bool spike(struct spikes *s, struct site *x, const struct cause *c,
+			    const struct line_piece *p, uint64_t own, uint64_t n)
 {
 	struct slow *slow;
 
@@ -121,7 +121,7 @@ RARE static bool spike(struct spikes *s, struct site *x, const struct cause *c,
 }
 
 /* What is slow, as of now. */
-RARE static void look(struct site *x, struct cause_site *among)
+COLD_CALL static void look(struct site *x, struct cause_site *among)
 {
 	struct hist all = { 0 };
 
@@ -210,7 +210,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	fact_victim(f, c, &f->summary);
 	buf_printf(&f->summary, " %s takes long, ", f->culprit.text);
 	fact_amount(f, &f->summary);
-	buf_printf(&f->summary, ", one each %s", human_ns((uint64_t)ns).s);
+	buf_printf(&f->summary, ", one each %s", fmt_ns((uint64_t)ns).s);
 	fact_evidence(f, "period in calls", calls, "");
 	fact_evidence(f, "period in time", ns, "ns");
 	fact_evidence(f, "chance of distances as equal", chance, "");

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 
 /* Most of it in threads that it waited for. */

@@ -5,7 +5,7 @@
  * follows each wait: a short gap in which the thread is on its CPU. Not this: a wait per step of many launches or graphs,
  * and gaps in which the thread sleeps, waits or computes for long (gpu-idle).
  */
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/detect/gpu_work.h"
 #include "lib/account/names.h"
 

@@ -7,11 +7,11 @@
  */
 #include <inttypes.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/detect/watches.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/fact.h"
-#include "lib/account/gpus.h"
+#include "lib/account/gpu_names.h"
 
 /* nvmlClocksEventReasons, nvml.h */
 #define REASON_POWER_CAP	0x4u
@@ -150,7 +150,7 @@ static int tell(struct cause *c, struct limited_gpu *g, uint32_t gpu, unsigned i
 	f.culprit.kind = "gpu";
 	f.culprit.text = details_text(&f.found, &who);
 	buf_printf(&f.summary, "%s ran below its clock for %s while it had work: %s; lost ",
-		   f.culprit.text, human_ns(g->reason_ns[i]).s, reasons[i].what);
+		   f.culprit.text, fmt_ns(g->reason_ns[i]).s, reasons[i].what);
 	fact_amount(&f, &f.summary);
 	fact_evidence(&f, "time with work", (double)g->busy_ns, "ns");
 	fact_evidence(&f, "time held down for that reason", (double)g->reason_ns[i], "ns");

@@ -7,9 +7,9 @@
  */
 #include <inttypes.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/detect/watches.h"
-#include "lib/account/details.h"
+#include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
 #include "lib/account/fact.h"
@@ -152,8 +152,8 @@ static int tell(struct cause *c, const struct track *t, const struct step_series
 	f.identity = details_text(&f.found, &place);
 	fact_victim(&f, c, &f.summary);
 	buf_printf(&f.summary, " became slower %s after the start: a step takes %s instead of ",
-		   human_ns((uint64_t)(from - c->start_ns)).s, human_ns((uint64_t)x->after_ns).s);
-	buf_printf(&f.summary, "%s, because of %s, which lost ", human_ns((uint64_t)x->before_ns).s,
+		   fmt_ns((uint64_t)(from - c->start_ns)).s, fmt_ns((uint64_t)x->after_ns).s);
+	buf_printf(&f.summary, "%s, because of %s, which lost ", fmt_ns((uint64_t)x->before_ns).s,
 		   f.culprit.text);
 	fact_amount(&f, &f.summary);
 	buf_printf(&f.summary, "; steps of %s", f.identity);

@@ -2,18 +2,18 @@
 /* One screen: a head, a line for each thing looked at with what to do below it, the verdict. */
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/check_json.h"
 
 static void line(const struct verdict_line *l, struct buf *out, bool color)
 {
 	static const char *const word[] = { "ok", "warn", "FAIL" };
-	static const enum human_style style[] = { HUMAN_GREEN, HUMAN_YELLOW, HUMAN_RED };
+	static const enum fmt_style style[] = { FMT_GREEN, FMT_YELLOW, FMT_RED };
 
 	buf_puts(out, "  ");
-	human_styled(out, color, style[l->verdict], word[l->verdict]);
+	fmt_styled(out, color, style[l->verdict], word[l->verdict]);
 	buf_printf(out, "%*s%-10s ", (int)(6 - strlen(word[l->verdict])), "", l->id);
-	human_safe(out, bytes_of(l->text));
+	fmt_safe(out, bytes_of(l->text));
 	buf_putc(out, '\n');
 	if (l->advice)
 		buf_printf(out, "%19s-> %s\n", "", l->advice);
@@ -23,7 +23,7 @@ void check_text(const struct check_report *r, struct buf *out, bool quiet, bool 
 {
 	if (!quiet)
 		buf_printf(out, "%s: Linux on %s, %u CPUs, %s%s%s\n\n", r->hostname, r->arch,
-			   r->cpus, human_bytes(r->memory_bytes).s, r->hypervisor[0] ? ", " : "",
+			   r->cpus, fmt_bytes(r->memory_bytes).s, r->hypervisor[0] ? ", " : "",
 			   r->hypervisor);
 	for (size_t i = 0; i < r->lines.n; i++)
 		if (!quiet || r->lines.v[i].verdict != VERDICT_GOOD)

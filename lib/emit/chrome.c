@@ -12,10 +12,10 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/timetext.h"
 #include "lib/emit/format.h"
-#include "lib/emit/notes.h"
+#include "lib/emit/event_args.h"
 #include "lib/emit/timeline.h"
 #include "lib/model/body.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 #include "lib/world/site_frames.h"
 
 struct chrome {
@@ -127,7 +127,7 @@ static void site(struct chrome *x, struct jsonw *j, uint32_t stack)
 	jsonw_key_bytes(j, "site", buf_bytes(&x->text));
 }
 
-static void note(struct chrome *x, struct jsonw *j, const struct note *n)
+static void note(struct chrome *x, struct jsonw *j, const struct event_arg *n)
 {
 	switch (n->kind) {
 	case NOTE_NUMBER:
@@ -141,7 +141,7 @@ static void note(struct chrome *x, struct jsonw *j, const struct note *n)
 		return;
 	default:
 		buf_reset(&x->text);
-		note_text(&x->text, x->em.w, n);
+		event_arg_text(&x->text, x->em.w, n);
 		jsonw_key_bytes(j, n->key, buf_bytes(&x->text));
 	}
 }
@@ -149,9 +149,10 @@ static void note(struct chrome *x, struct jsonw *j, const struct note *n)
 static void event_args(struct chrome *x, struct jsonw *j, const struct timeline_slice *s)
 {
 	const struct arrows_of *a = s->arrows;
-	struct note notes[NOTES_MAX];
+	struct event_arg notes[EVENT_ARGS_MAX];
 	unsigned n =
-		s->event ? notes_of(notes, x->em.w, x->em.told, s->event, s->op, s->process) : 0;
+		s->event ? event_args_of(notes, x->em.w, x->em.told, s->event, s->op, s->process)
+			 : 0;
 
 	/* Ends before it begins: a call can be both. */
 	if (a && a->nends) {
@@ -208,11 +209,11 @@ static void name(struct chrome *x, struct jsonw *j, const struct timeline_slice 
 	if (s->chain)
 		buf_printf(&x->text, "%s: ", finding_severity_name(s->chain->severity));
 	if (s->chain)
-		notes_clean(&x->text, s->chain->summary);
+		event_args_clean(&x->text, s->chain->summary);
 	else if (s->lost || s->step)
 		buf_puts(&x->text, s->lost ? s->lost : s->step);
 	else if (s->name)
-		notes_clean(&x->text, world_text(x->em.w, s->name));
+		event_args_clean(&x->text, world_text(x->em.w, s->name));
 	else
 		buf_puts(&x->text, s->op ? s->op->name : "unknown");
 	jsonw_key_bytes(j, "name", buf_bytes(&x->text));

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/emit/notes.h"
+#include "lib/emit/event_args.h"
 #include "lib/event/direction.h"
 #include "lib/event/record.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 #include "lib/world/who.h"
 
 static void *open_rows(const struct emit *em)
@@ -91,7 +91,7 @@ static void columns(struct jsonw *j, struct clickhouse *c, const struct event *e
 		}
 	}
 	other(j, c, ev, op, ev->op == OP_SCHED_OFFCPU ? COL_WAKER : COL_OCCUPANT);
-	text(j, w, "detail", notes_detail(c->em.told, ev, op, process));
+	text(j, w, "detail", event_args_detail(c->em.told, ev, op, process));
 }
 
 static void event(struct clickhouse *c, const struct event *ev)
@@ -100,13 +100,13 @@ static void event(struct clickhouse *c, const struct event *ev)
 	const struct op_def *op = world_op(w, ev->op);
 	struct who who = who_of(w, ev->ctx, ev->end_ns);
 	const char *error = op ? event_error_name(op->source, ev->ret) : NULL;
-	struct placed_process at;
+	struct process_place_row at;
 	struct jsonw j;
 	uint64_t rank;
 
 	if (!op)
 		return;
-	at = *placed_of(&c->placed, who.process_id);
+	at = *process_place_of(&c->placed, who.process_id);
 	if (at.rank < 0 && event_get(ev, op, COL_RANK, &rank))
 		at.rank = (int32_t)rank;
 	clickhouse_begin(&j, c, "event",
@@ -157,7 +157,7 @@ static void sample(const struct clickhouse *c, const struct rec_SAMPLE *r)
 			 node_name(w, p		     ? p->node
 				      : g && g->node ? g->node
 						     : r->node),
-			 placed_of(&c->placed, r->process));
+			 process_place_of(&c->placed, r->process));
 	jsonw_key_i64(&j, "time_ns", clickhouse_time(c, r->time_ns));
 	jsonw_key_str(&j, "metric", m->name);
 	jsonw_key_str(&j, "unit", m->unit);
@@ -177,7 +177,8 @@ static void loss(const struct clickhouse *c, const struct record *rec)
 	bool until = REC_HAS(rec, LOSS, until_ns);
 	struct jsonw j;
 
-	clickhouse_begin(&j, c, "loss", node_name(c->em.w, r->node), placed_of(&c->placed, 0));
+	clickhouse_begin(&j, c, "loss", node_name(c->em.w, r->node),
+			 process_place_of(&c->placed, 0));
 	if (until || REC_HAS(rec, LOSS, since_ns))
 		jsonw_key_i64(&j, "time_ns",
 			      clickhouse_time(c, REC_HAS(rec, LOSS, since_ns) ? r->since_ns
@@ -198,7 +199,7 @@ static int item(void *state, const struct stream_item *it, struct err *e)
 	if (it->kind == STREAM_RECORD) {
 		const struct record *r = it->record;
 
-		if (!placed_record(&c->placed, c->em.w, r))
+		if (!process_place_record(&c->placed, c->em.w, r))
 			return err_nomem(e);
 		if (r->kind == RECORD_SAMPLE)
 			sample(c, &r->u.SAMPLE);
@@ -223,7 +224,7 @@ static void release(void *state)
 {
 	struct clickhouse *c = state;
 
-	placed_free(&c->placed);
+	process_place_free(&c->placed);
 	map_free(&c->sites.by);
 	map_free(&c->comms.of);
 	free(c);

@@ -51,8 +51,8 @@ static void begin(struct jsonw *j, const struct clickhouse *c, const char *row, 
 	double pid = number(of, "pid");
 
 	clickhouse_begin(j, c, row, node,
-			 placed_pid(&c->placed, c->em.w, node,
-				    pid > 0 && pid < UINT32_MAX ? (uint32_t)pid : 0));
+			 process_place_pid(&c->placed, c->em.w, node,
+					   pid > 0 && pid < UINT32_MAX ? (uint32_t)pid : 0));
 	copy_number(j, of, "pid", "pid");
 	copy_number(j, of, "tid", "tid");
 	copy_text(j, of, "comm", "process");
@@ -70,7 +70,7 @@ static void cause_row(const struct clickhouse *c, const struct rec_CHAIN *r,
 	struct jsonw j;
 
 	clickhouse_begin(&j, c, "cause", f->node,
-			 placed_pid(&c->placed, c->em.w, f->node, f->victim.pid));
+			 process_place_pid(&c->placed, c->em.w, f->node, f->victim.pid));
 	if (f->victim.pid)
 		jsonw_key_u64(&j, "pid", f->victim.pid);
 	put_text(&j, "process", f->victim.comm);

@@ -10,7 +10,7 @@ int64_t clickhouse_time(const struct clickhouse *c, int64_t ns)
 }
 
 void clickhouse_begin(struct jsonw *j, const struct clickhouse *c, const char *row,
-		      struct bytes node, const struct placed_process *at)
+		      struct bytes node, const struct process_place_row *at)
 {
 	jsonw_init(j, c->em.out, false);
 	jsonw_object_begin(j);

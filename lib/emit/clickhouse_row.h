@@ -9,19 +9,19 @@
 #include "lib/base/jsonw.h"
 #include "lib/emit/comm_ids.h"
 #include "lib/emit/format.h"
-#include "lib/emit/placed.h"
+#include "lib/emit/process_place.h"
 #include "lib/world/site_frames.h"
 
 struct clickhouse {
 	struct emit em;
-	struct placed placed;
+	struct process_place placed;
 	struct comm_ids comms;
 	struct site_frames sites;
 };
 
 /* Begins a line: {"row":..,"node":..,"job":..,"rank":..; and ends it. */
 void clickhouse_begin(struct jsonw *j, const struct clickhouse *c, const char *row,
-		      struct bytes node, const struct placed_process *at);
+		      struct bytes node, const struct process_place_row *at);
 void clickhouse_end(struct jsonw *j);
 /* Of a time on the recording's clock. */
 int64_t clickhouse_time(const struct clickhouse *c, int64_t ns);

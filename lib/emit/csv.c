@@ -10,9 +10,9 @@
 #include "lib/base/csvcell.h"
 #include "lib/base/timetext.h"
 #include "lib/emit/format.h"
-#include "lib/emit/notes.h"
+#include "lib/emit/event_args.h"
 #include "lib/event/direction.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 #include "lib/world/site_frames.h"
 #include "lib/world/who.h"
 
@@ -121,7 +121,7 @@ static void row(struct csv *c, const struct event *ev)
 	column(out, ev, op, COL_BYTES, "u");
 	column(out, ev, op, COL_DIRECTION, "d");
 	column(out, ev, op, COL_STREAM, "x");
-	name(out, em->w, op ? notes_detail(em->told, ev, op, who.process_id) : 0);
+	name(out, em->w, op ? event_args_detail(em->told, ev, op, who.process_id) : 0);
 	site(c, ev->stack);
 }
 

@@ -5,7 +5,7 @@
  */
 #include <inttypes.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/profile_format.h"
 
 /* A semicolon or line end within a name would be read as the end of its frame. */
@@ -16,7 +16,7 @@ static void frame(struct buf *out, const struct world *w, const struct profile_f
 
 	buf_reset(text);
 	profile_frame_text(text, w, f);
-	human_safe(out, buf_bytes(text));
+	fmt_safe(out, buf_bytes(text));
 	for (size_t i = from; i < out->n; i++)
 		if (out->p[i] == ';')
 			out->p[i] = ':';

@@ -14,7 +14,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
 #include "lib/event/stream.h"
-#include "lib/world/told.h"
+#include "lib/world/late_names.h"
 #include "lib/world/world.h"
 
 enum emit_weight { EMIT_TIME, EMIT_COUNT, EMIT_LOST, EMIT_BYTES };
@@ -45,7 +45,8 @@ struct emit_options {
 /* What a format works with; all borrowed, and there until it is freed. */
 struct emit {
 	struct world *w;
-	const struct told *told; /* fed by the caller with each record, before the format sees it */
+	const struct late_names
+		*told; /* fed by the caller with each record, before the format sees it */
 	struct emit_options opt;
 	struct buf *out;
 };

@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/html_text.h"
 #include "lib/emit/report_parts.h"
 #include "lib/emit/report_recording.h"
 #include "lib/event/part.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/stat/series.h"
 
 #define HEIGHT	   140
@@ -258,7 +258,7 @@ static void gaps(struct buf *out, const struct html_page *p)
 	buf_printf(out,
 		   "<div class=\"lane\"><a href=\"#coverage\">events lost</a> "
 		   "<span>%s</span>" LANE_SVG,
-		   human_count(events).s);
+		   fmt_count(events).s);
 	for (size_t i = 0; i < p->ngaps && i < HTML_GAPS; i++) {
 		box(out, "gap", x_of(p, p->gaps[i].from_ns), x_of(p, p->gaps[i].to_ns));
 		buf_puts(out, "</rect>");

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/marks.h"
 #include "lib/base/timetext.h"
 #include "lib/base/utf8.h"
@@ -21,7 +21,7 @@
 #include "lib/emit/report_failures.h"
 #include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 
 #define PROCESSES_SHOWN 16
 #define ROWS_SHOWN	40
@@ -58,13 +58,13 @@ static void head(struct buf *out, const struct html_page *p)
 	if (s->nodes > 1)
 		buf_printf(out, " and %u more node%s", s->nodes - 1, s->nodes == 2 ? "" : "s");
 	buf_printf(out, ", %s recorded",
-		   human_ns((uint64_t)(s->end_ns > s->start_ns ? s->end_ns - s->start_ns : 0)).s);
+		   fmt_ns((uint64_t)(s->end_ns > s->start_ns ? s->end_ns - s->start_ns : 0)).s);
 	if (s->has_real) {
 		time_iso(when, sizeof(when), s->start_ns + s->real_minus_mono_ns);
 		buf_printf(out, " from %.10s %.8s UTC", when, when + 11);
 	}
-	buf_printf(out, ", %s events, %s lost</div>\n", human_count(s->events).s,
-		   human_count(s->lost).s);
+	buf_printf(out, ", %s events, %s lost</div>\n", fmt_count(s->events).s,
+		   fmt_count(s->lost).s);
 }
 
 static void causes(struct buf *out, const struct report *r, struct buf *text)

@@ -5,7 +5,7 @@
  */
 #include "lib/emit/html_steps.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/html_text.h"
 #include "lib/emit/path_lines.h"
 #include "lib/emit/report_parts.h"
@@ -68,8 +68,7 @@ void html_steps_facts(struct buf *out, const struct step_track *t)
 /* ---- the section ---- */
 
 /* "45.3 %", a bar, "4.69 ms", and what it is of follows. */
-static void put_share(struct buf *out, const struct step_track *t, double ns,
-		      enum human_style style)
+static void put_share(struct buf *out, const struct step_track *t, double ns, enum fmt_style style)
 {
 	char text[48];
 
@@ -80,16 +79,16 @@ static void put_share(struct buf *out, const struct step_track *t, double ns,
 }
 
 /* By the largest loss in it, as a share of a step. */
-static enum human_style style_of(const struct step_track *t, const struct paths_row *row)
+static enum fmt_style style_of(const struct step_track *t, const struct paths_row *row)
 {
 	double most = 0;
 
 	for (size_t i = 0; i < row->why.n; i++)
 		if (row->why.v[i].severity && (double)row->why.v[i].ns > most)
 			most = (double)row->why.v[i].ns;
-	return most >= LOSS_HIGH * t->ns     ? HUMAN_RED
-	       : most >= LOSS_MEDIUM * t->ns ? HUMAN_YELLOW
-					     : HUMAN_BLUE;
+	return most >= LOSS_HIGH * t->ns     ? FMT_RED
+	       : most >= LOSS_MEDIUM * t->ns ? FMT_YELLOW
+					     : FMT_BLUE;
 }
 
 static void put_row(struct buf *out, const struct step_track *t, const struct paths_row *row)
@@ -129,7 +128,7 @@ static void put_rows(struct buf *out, const struct step_track *t)
 			rest += (double)t->phase->rows.v[i].ns;
 	}
 	if (rest > 0) {
-		put_share(out, t, rest, HUMAN_BLUE);
+		put_share(out, t, rest, FMT_BLUE);
 		buf_printf(out, "%zu more lines</span></div>\n", n - ROWS_SHOWN);
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Line by line. A forged mark, where a text from outside was put in without human_safe, can make a table of it, and never
+ * Line by line. A forged mark, where a text from outside was put in without fmt_safe, can make a table of it, and never
  * markup.
  */
 #include "lib/emit/html_text.h"
@@ -80,7 +80,7 @@ void html_escape(struct buf *out, struct bytes text, size_t most)
 		utf8_put(out, 0x2026);
 }
 
-void html_bar(struct buf *out, double fraction, enum human_style style)
+void html_bar(struct buf *out, double fraction, enum fmt_style style)
 {
 	double width = fraction > 1 ? 100 : fraction > 0 ? fraction * 100 : 0;
 
@@ -159,7 +159,7 @@ static void plot(struct buf *out, struct bytes values)
 	if (values.p[0] == 'b') {
 		unsigned long style = strtoul(at, NULL, 10);
 
-		html_bar(out, first, style <= HUMAN_CYAN ? (enum human_style)style : HUMAN_PLAIN);
+		html_bar(out, first, style <= FMT_CYAN ? (enum fmt_style)style : FMT_PLAIN);
 		return;
 	}
 	while (*at && n < POINTS_MOST) {
@@ -371,8 +371,7 @@ static struct bytes typed(struct bytes line, const char *lead)
 
 static void line(struct buf *out, struct bytes text)
 {
-	struct bytes t = trim(text), command = typed(text, HUMAN_SHELL),
-		     code = typed(text, HUMAN_CODE);
+	struct bytes t = trim(text), command = typed(text, FMT_SHELL), code = typed(text, FMT_CODE);
 
 	if (t.n == 0 || heading(out, text))
 		return;

@@ -8,7 +8,7 @@
 #define INGERO_EMIT_HTML_TEXT_H
 
 #include "lib/base/buf.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 
 #define HTML_LINE_MOST 1000  /* bytes of one line or cell */
 #define HTML_ROWS_MOST 200   /* of one table */
@@ -21,7 +21,7 @@ void html_escape(struct buf *out, struct bytes text, size_t most);
 void html_blocks(struct buf *out, struct bytes text);
 
 /* A bar, of fraction; a curve from 0 to top (0: of its own largest). Take the place of a word. */
-void html_bar(struct buf *out, double fraction, enum human_style style);
+void html_bar(struct buf *out, double fraction, enum fmt_style style);
 void html_curve(struct buf *out, const double *v, unsigned n, double top);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/html_course.h"
 #include "lib/emit/html_steps.h"
 #include "lib/emit/html_text.h"
@@ -80,7 +80,7 @@ static void counted(struct buf *out, const struct finding *c)
 {
 	struct buf text = { 0 };
 
-	human_counted(&text, c->count, finding_counted(c));
+	fmt_counted(&text, c->count, finding_counted(c));
 	buf_puts(out, report_about(c));
 	html_escape(out, buf_bytes(&text), TEXT_MOST);
 	out->failed |= text.failed;
@@ -97,8 +97,7 @@ static void lost(struct buf *out, const struct finding *c)
 		counted(out, c);
 	} else {
 		buf_printf(out, "Lost</dt><dd>%s%s <small>%s of wall time, ", report_about(c),
-			   report_ns(ns, sizeof(ns), (double)c->lost_ns),
-			   human_percent(c->share).s);
+			   report_ns(ns, sizeof(ns), (double)c->lost_ns), fmt_percent(c->share).s);
 		counted(out, c);
 		buf_puts(out, "</small>");
 	}
@@ -168,9 +167,9 @@ static void blame(struct buf *out, const struct report *r)
 		html_steps_outside(out, r, c);
 		buf_puts(out, "</span>");
 		html_bar(out, most > 0 ? (double)c->lost_ns / most : 0,
-			 level(c) == 3	 ? HUMAN_RED
-			 : level(c) == 2 ? HUMAN_YELLOW
-					 : HUMAN_BLUE);
+			 level(c) == 3	 ? FMT_RED
+			 : level(c) == 2 ? FMT_YELLOW
+					 : FMT_BLUE);
 		buf_printf(out, "<span class=\"n\">%s%s</span></div>\n",
 			   c->lost_ns ? report_about(c) : "",
 			   c->lost_ns ? report_ns(ns, sizeof(ns), (double)c->lost_ns) : "");
@@ -195,7 +194,7 @@ static void warning(struct buf *out, const struct html_page *p)
 			   "<div class=\"warn\"><b>%s events were lost:</b> every figure is a "
 			   "lower bound "
 			   "(<a href=\"#coverage\">what is covered</a>).</div>\n",
-			   human_count(p->ops->lost > r->lost ? p->ops->lost : r->lost).s);
+			   fmt_count(p->ops->lost > r->lost ? p->ops->lost : r->lost).s);
 	if (r->growing)
 		buf_puts(out,
 			 "<div class=\"warn\">The recording was still being written: the page says "

@@ -4,11 +4,11 @@
  */
 #include <stdio.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/table.h"
-#include "lib/emit/live.h"
+#include "lib/emit/live_page.h"
 #include "lib/emit/view_lines.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 
 #define BAR_COLUMNS 10
 #define BUSY_LOW    0.7
@@ -21,9 +21,9 @@ static void bar(struct buf *out, const struct emit_style *st, const char *label,
 {
 	buf_printf(out, "%s ", label);
 	plot_bar(out, fraction, BAR_COLUMNS, st->form, st->color,
-		 fraction >= BUSY_HIGH	? HUMAN_RED
-		 : fraction >= BUSY_LOW ? HUMAN_YELLOW
-					: HUMAN_GREEN);
+		 fraction >= BUSY_HIGH	? FMT_RED
+		 : fraction >= BUSY_LOW ? FMT_YELLOW
+					: FMT_GREEN);
 	buf_putc(out, ' ');
 }
 
@@ -56,7 +56,7 @@ static void load_line(struct buf *out, const struct ops_summary *s, uint32_t nod
 		bar(out, st, "memory", used->last / (double)all);
 		buf_printf(out, "%.0f%%", 100 * used->last / (double)all);
 		if (left)
-			buf_printf(out, " (%s free)", human_bytes(view_bytes(left->last)).s);
+			buf_printf(out, " (%s free)", fmt_bytes(view_bytes(left->last)).s);
 		gap = "  ";
 	}
 	if (load) {
@@ -65,7 +65,7 @@ static void load_line(struct buf *out, const struct ops_summary *s, uint32_t nod
 			buf_printf(out, " of %u", has.cpus);
 	}
 	if (swap && swap->last > 0)
-		buf_printf(out, "  swap %s", human_bytes(view_bytes(swap->last)).s);
+		buf_printf(out, "  swap %s", fmt_bytes(view_bytes(swap->last)).s);
 	buf_putc(out, '\n');
 }
 
@@ -108,7 +108,7 @@ static void trouble_line(struct buf *out, const struct ops_summary *s, uint32_t 
 		say(&line, text);
 	}
 	if (line.n) {
-		human_styled(out, st->color, HUMAN_YELLOW, buf_text(&line));
+		fmt_styled(out, st->color, FMT_YELLOW, buf_text(&line));
 		buf_putc(out, '\n');
 	}
 	out->failed |= line.failed;
@@ -134,7 +134,7 @@ void emit_live_system(struct buf *out, const struct world *w, const struct ops_s
 		if (s->nodes > 1) {
 			const struct world_node *n = world_get_node(w, node);
 
-			human_safe(out, n ? world_text(w, n->name) : (struct bytes){ 0 });
+			fmt_safe(out, n ? world_text(w, n->name) : (struct bytes){ 0 });
 			buf_puts(out, ": ");
 		}
 		load_line(out, s, node, st);
@@ -162,9 +162,8 @@ static void limits_cell(struct table *t, const struct view *v, uint32_t gpu)
 	for (unsigned i = 0; x && x->known_ns && i < VIEW_LIMITS; i++)
 		if (x->limit_ns[i] && view_limit_bad(i))
 			buf_printf(&text, "%s%s %s", text.n ? ", " : "", view_limit_text(i),
-				   human_percent((double)x->limit_ns[i] / (double)x->known_ns).s);
-	table_cell_styled(t, text.n ? HUMAN_RED : HUMAN_PLAIN, "%s",
-			  text.n ? buf_text(&text) : "-");
+				   fmt_percent((double)x->limit_ns[i] / (double)x->known_ns).s);
+	table_cell_styled(t, text.n ? FMT_RED : FMT_PLAIN, "%s", text.n ? buf_text(&text) : "-");
 	buf_free(&text);
 }
 
@@ -179,12 +178,12 @@ static void gpu_cells(struct table *t, const struct world *w, const struct view 
 	table_cell(t, "%u %.*s", x ? x->index : 0, (int)name.n, name.n ? name.p : "");
 	value_cell(t, view_find(v, VIEW_GPU_WHOLE, 0, gpu, METRIC_GPU_BUSY), 1, "%");
 	if (used)
-		table_cell_styled(t, full ? HUMAN_RED : HUMAN_PLAIN, "%s",
-				  human_bytes(view_bytes(used->last)).s);
+		table_cell_styled(t, full ? FMT_RED : FMT_PLAIN, "%s",
+				  fmt_bytes(view_bytes(used->last)).s);
 	else
 		table_cell(t, "-");
 	if (all)
-		table_cell(t, "%s", human_bytes(view_bytes(all->last)).s);
+		table_cell(t, "%s", fmt_bytes(view_bytes(all->last)).s);
 	else
 		table_cell(t, "-");
 	value_cell(t, view_find(v, VIEW_GPU_WHOLE, 0, gpu, METRIC_GPU_POWER), 1, " W");

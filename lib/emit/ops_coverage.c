@@ -2,8 +2,8 @@
 /* What is not known is said before what was left out on purpose. */
 #include "lib/emit/ops_coverage.h"
 
-#include "lib/base/human.h"
-#include "lib/emit/cells.h"
+#include "lib/base/fmt.h"
+#include "lib/emit/table_cells.h"
 #include "lib/emit/unwind_coverage.h"
 #include "lib/emit/view_lines.h"
 #include "lib/event/missing.h"
@@ -32,7 +32,7 @@ static void left_out_line(struct buf *out, const char *what, const char *why, ui
 			out,
 			"coverage: %s: %s calls more were made and counted, and not recorded (%s): "
 			"counts and totals here are of those recorded\n",
-			what, human_count(calls).s, why);
+			what, fmt_count(calls).s, why);
 }
 
 static void stacks_line(struct buf *out, const struct world *w, const struct stack_ends_sum *sum)
@@ -47,9 +47,8 @@ static void stacks_line(struct buf *out, const struct world *w, const struct sta
 static void late_line(struct buf *out, const struct world *w, const struct ops_layer *l,
 		      struct bytes what)
 {
-	buf_printf(out, "coverage: %s of %s ", human_count(l->attached).s,
-		   human_count(l->requested).s);
-	human_safe(out, what);
+	buf_printf(out, "coverage: %s of %s ", fmt_count(l->attached).s, fmt_count(l->requested).s);
+	fmt_safe(out, what);
 	view_on(out, w, l->node);
 	buf_puts(out, " were read by the recorder: their memory was not mapped yet\n");
 }
@@ -73,9 +72,9 @@ static bool is_named_before(const struct ops_summary *s, size_t at)
 static void stripped_line(struct buf *out, const struct world *w, const struct ops_layer *l)
 {
 	buf_puts(out, "coverage: ");
-	human_safe(out, world_text(w, l->path));
+	fmt_safe(out, world_text(w, l->path));
 	buf_puts(out, ": ");
-	human_safe(out, world_text(w, l->reason));
+	fmt_safe(out, world_text(w, l->reason));
 	buf_putc(out, '\n');
 }
 
@@ -142,25 +141,25 @@ static void folded_line(struct buf *out, const struct ops_summary *s)
 		out,
 		"coverage: %s more driver calls were made by the runtime's own, whose events stand "
 		"for them: %s%s\n",
-		human_count(calls).s, s->folded.n > 1 ? "most of them " : "", most->op->name);
+		fmt_count(calls).s, s->folded.n > 1 ? "most of them " : "", most->op->name);
 }
 
 void ops_coverage_line(struct buf *out, const struct ops_summary *s, bool over)
 {
-	buf_printf(out, "coverage: %s events", human_count(s->events).s);
+	buf_printf(out, "coverage: %s events", fmt_count(s->events).s);
 	if (s->selected != s->events)
-		buf_printf(out, " (%s counted here)", human_count(s->selected).s);
-	buf_printf(out, ", %s lost", human_count(s->lost).s);
+		buf_printf(out, " (%s counted here)", fmt_count(s->selected).s);
+	buf_printf(out, ", %s lost", fmt_count(s->lost).s);
 	for (unsigned i = 0; i < OPS_LOSS_REASONS; i++)
 		if (s->loss_by_reason[i])
 			buf_printf(out, " (%s: %s)", loss_reason_text(i),
-				   human_count(s->loss_by_reason[i]).s);
+				   fmt_count(s->loss_by_reason[i]).s);
 	if (s->late)
-		buf_printf(out, ", %s late", human_count(s->late).s);
+		buf_printf(out, ", %s late", fmt_count(s->late).s);
 	if (s->open)
-		buf_printf(out, ", %s call%s still open at the end", human_count(s->open).s,
+		buf_printf(out, ", %s call%s still open at the end", fmt_count(s->open).s,
 			   s->open == 1 ? "" : "s");
-	buf_printf(out, ", window %s", human_ns((uint64_t)(s->end_ns - s->start_ns)).s);
+	buf_printf(out, ", window %s", fmt_ns((uint64_t)(s->end_ns - s->start_ns)).s);
 	if (over && !s->complete)
 		buf_puts(out, ", without an end");
 	if (s->exact)
@@ -181,21 +180,20 @@ void ops_coverage_lines(struct buf *out, const struct world *w, const struct ops
 		buf_printf(out,
 			   "coverage: each CPU sample stands for about %s of CPU time (%u a "
 			   "second of each CPU; ingero-explain says where)\n",
-			   human_ns(1000000000 / s->cpu_hz).s, s->cpu_hz);
+			   fmt_ns(1000000000 / s->cpu_hz).s, s->cpu_hz);
 	stacks_line(out, w, s->stacks);
 	unwind_coverage_text(out, w, s);
 	if (s->cost_over_ns)
 		buf_printf(out,
 			   "coverage: recording took about %s of the wall time from the programs "
 			   "(estimate: calibrated traps, measured programs)\n",
-			   human_percent((double)s->cost_ns / (double)s->cost_over_ns).s);
+			   fmt_percent((double)s->cost_ns / (double)s->cost_over_ns).s);
 	if (s->stops)
 		buf_printf(
 			out,
 			"coverage: the recorder stopped programs %s time%s to attach to what they "
 			"had loaded, for %s in all\n",
-			human_count(s->stops).s, s->stops == 1 ? "" : "s",
-			human_ns(s->stopped_ns).s);
+			fmt_count(s->stops).s, s->stops == 1 ? "" : "s", fmt_ns(s->stopped_ns).s);
 	uncovered_lines(out, w, s);
 	for (size_t i = 0; i < s->layers.n; i++) {
 		const struct ops_layer *l = &s->layers.v[i];
@@ -226,11 +224,11 @@ void ops_coverage_lines(struct buf *out, const struct world *w, const struct ops
 			buf_free(&on);
 			continue;
 		}
-		human_safe(out, world_text(w, l->layer));
+		fmt_safe(out, world_text(w, l->layer));
 		buf_printf(out, ": %u of %u not traced", l->failed, l->requested);
 		if (l->reason) {
 			buf_puts(out, ": ");
-			human_safe(out, world_text(w, l->reason));
+			fmt_safe(out, world_text(w, l->reason));
 		}
 		buf_putc(out, '\n');
 	}

@@ -10,14 +10,14 @@
 
 #include "lib/base/jsonw.h"
 #include "lib/base/timetext.h"
-#include "lib/emit/by.h"
+#include "lib/emit/group_by_text.h"
 #include "lib/emit/unwind_coverage.h"
 #include "lib/emit/view_json.h"
 #include "lib/emit/view_json_parts.h"
 #include "lib/event/chain.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/world/stack_ends.h"
 
 /* How many durations lie in each power of two, from the first that has any to the last. */

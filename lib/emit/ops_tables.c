@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names from outside go through human_safe or a table cell.
+ * Names from outside go through fmt_safe or a table cell.
  */
 #include "lib/emit/ops_tables.h"
 
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/table.h"
-#include "lib/emit/cells.h"
+#include "lib/emit/table_cells.h"
 #include "lib/emit/view_lines.h"
 #include "lib/event/event.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 
 #define ERRORS_SHOWN	  20
 #define ERROR_NODES_SHOWN 4
@@ -27,7 +27,7 @@ static void flags_cell(struct table *t, unsigned flags)
 	if (flags == 0)
 		table_cell(t, "-");
 	else
-		table_cell_styled(t, HUMAN_RED, "%s%s%s", flags & OPS_FLAG_TAIL ? "tail" : "",
+		table_cell_styled(t, FMT_RED, "%s%s%s", flags & OPS_FLAG_TAIL ? "tail" : "",
 				  flags == (OPS_FLAG_TAIL | OPS_FLAG_ERRORS) ? "," : "",
 				  flags & OPS_FLAG_ERRORS ? "errors" : "");
 }
@@ -37,7 +37,7 @@ static void ops_cells(struct table *t, const struct ops_row *r, bool calls, bool
 	const char *about = estimate_mark(&r->all);
 
 	table_cell(t, "%s", r->op->name);
-	table_cell(t, "%s%s", about, human_count(r->all.count).s);
+	table_cell(t, "%s%s", about, fmt_count(r->all.count).s);
 	if (calls)
 		cell_errors_about(t, r->all.errors, about);
 	if (r->op->track == TRACK_INSTANT) {
@@ -45,11 +45,11 @@ static void ops_cells(struct table *t, const struct ops_row *r, bool calls, bool
 			table_cell(t, "-");
 	} else {
 		cell_quantiles(t, r->p50_ns, r->p95_ns, r->p99_ns, r->count);
-		table_cell(t, "%s", human_ns(r->max_ns).s);
-		table_cell(t, "%s%s", about, human_ns(r->all.total_ns).s);
+		table_cell(t, "%s", fmt_ns(r->max_ns).s);
+		table_cell(t, "%s%s", about, fmt_ns(r->all.total_ns).s);
 	}
 	if (!brief && calls) {
-		table_cell(t, "%s%s", about, human_ns(r->all.self_ns).s);
+		table_cell(t, "%s%s", about, fmt_ns(r->all.self_ns).s);
 		cell_share_about(t, r->all.self_ns, wall, about);
 	}
 	if (!brief)
@@ -107,7 +107,7 @@ static void detail_cell(struct table *t, const struct ops_summary *s, const stru
 			continue;
 		/* Of a path its end says more. */
 		cut(&one, world_text(w, d->text), d->about == VIEW_ABOUT_FILE);
-		buf_printf(&one, " %s", human_percent((double)sum / all).s);
+		buf_printf(&one, " %s", fmt_percent((double)sum / all).s);
 		if (shown && text.n + 2 + one.n > DETAIL_COLUMNS)
 			break;
 		buf_puts(&text, shown++ ? ", " : "");
@@ -218,7 +218,7 @@ bool ops_layer_table(struct buf *out, const struct ops_summary *s, const struct 
 	if (!t)
 		return false;
 	buf_putc(out, '\n');
-	human_styled(out, st->color, HUMAN_CYAN, heading(layer));
+	fmt_styled(out, st->color, FMT_CYAN, heading(layer));
 	buf_putc(out, '\n');
 	table_fold(out, t, 2, st->color, st->columns);
 	table_free(t);
@@ -233,7 +233,7 @@ void ops_layer_brief(struct buf *out, const struct ops_summary *s, const struct 
 			      host_out[] = { 5, 3, 7, 2, 4, 8, 0 },
 			      brief_calls_out[] = { 6, 2, 7, 4, 8, 3, 0 },
 			      brief_host_out[] = { 5, 3, 6, 2, 0 };
-	struct human_text n = human_count(rows_of(s, layer));
+	struct fmt_text n = fmt_count(rows_of(s, layer));
 	bool calls = false, few = false;
 	struct buf head = { 0 };
 	struct table *t;
@@ -258,7 +258,7 @@ bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct
 	static const char *const headers[] = { "kernel", "launched by", ">count", ">p50",
 					       ">p99",	 ">max",	">total", NULL };
 	struct table *t = table_new(headers);
-	struct human_text text;
+	struct fmt_text text;
 	unsigned shown = 0, any = 0;
 	uint64_t left = 0;
 
@@ -276,16 +276,16 @@ bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct
 		table_cell_long(t, world_text(w, k->name),
 				KERNEL_CHARS); /* templates have no end */
 		table_cell(t, "%s", k->op->name);
-		table_cell(t, "%s%s", estimate_mark(&k->all), human_count(k->all.count).s);
+		table_cell(t, "%s%s", estimate_mark(&k->all), fmt_count(k->all.count).s);
 		table_cell(t, "%s", cell_quantile(&text, k->p50_ns, k->count));
 		table_cell(t, "%s", cell_quantile(&text, k->p99_ns, k->count));
-		table_cell(t, "%s", human_ns(k->max_ns).s);
-		table_cell(t, "%s%s", estimate_mark(&k->all), human_ns(k->all.total_ns).s);
+		table_cell(t, "%s", fmt_ns(k->max_ns).s);
+		table_cell(t, "%s%s", estimate_mark(&k->all), fmt_ns(k->all.total_ns).s);
 	}
 	out->failed |= !t;
 	if (any) {
 		buf_putc(out, '\n');
-		human_styled(out, st->color, HUMAN_CYAN, "Kernels, by their launching calls");
+		fmt_styled(out, st->color, FMT_CYAN, "Kernels, by their launching calls");
 		buf_putc(out, '\n');
 		table_fold(out, t, 2, st->color, st->columns);
 	}
@@ -320,7 +320,7 @@ static void error_nodes(struct buf *out, const struct ops_summary *s, const stru
 
 			if (x->error != error)
 				continue;
-			buf_printf(out, ", %s", human_count(x->count).s);
+			buf_printf(out, ", %s", fmt_count(x->count).s);
 			view_on(out, w, x->node);
 			shown++;
 		}
@@ -336,7 +336,7 @@ bool ops_error_lines(struct buf *out, const struct ops_summary *s, const struct 
 	if (s->errors.n == 0)
 		return false;
 	buf_putc(out, '\n');
-	human_styled(out, st->color, HUMAN_RED, "Errors");
+	fmt_styled(out, st->color, FMT_RED, "Errors");
 	buf_putc(out, '\n');
 	for (size_t i = 0; i < shown; i++) {
 		const struct ops_error *x = &s->errors.v[i];
@@ -344,7 +344,7 @@ bool ops_error_lines(struct buf *out, const struct ops_summary *s, const struct 
 
 		buf_printf(out, "  %s returned %d%s%s%s %s time%s", x->op->name, x->ret,
 			   name ? " (" : "", name ? name : "", name ? ")" : "",
-			   human_count(x->count).s, x->count == 1 ? "" : "s");
+			   fmt_count(x->count).s, x->count == 1 ? "" : "s");
 		error_nodes(out, s, w, i);
 		buf_putc(out, '\n');
 	}

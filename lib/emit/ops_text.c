@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of the sections, each made elsewhere; here what is above and below them. Names from outside go through
- * human_safe.
+ * fmt_safe.
  */
 #include "lib/emit/ops_text.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/timetext.h"
-#include "lib/emit/by.h"
+#include "lib/emit/group_by_text.h"
 #include "lib/emit/ops_coverage.h"
 #include "lib/emit/ops_tables.h"
 #include "lib/emit/view_gpu.h"
@@ -38,11 +38,11 @@ static bool process_lines(struct buf *out, const struct world *w, const struct o
 		const struct world_process *id = world_get_process(w, p->process);
 
 		buf_printf(out, "process %u ", id ? id->tgid : 0);
-		human_safe(out,
-			   world_text(w, world_process_name(w, p->process, p->image, INT64_MAX)));
+		fmt_safe(out,
+			 world_text(w, world_process_name(w, p->process, p->image, INT64_MAX)));
 		if (world_process_was(w, p->process, p->image)) {
 			buf_puts(out, " (was ");
-			human_safe(out, world_text(w, world_process_was(w, p->process, p->image)));
+			fmt_safe(out, world_text(w, world_process_was(w, p->process, p->image)));
 			buf_putc(out, ')');
 		}
 		view_on(out, w, id ? id->node : 0);
@@ -51,17 +51,17 @@ static bool process_lines(struct buf *out, const struct world *w, const struct o
 		if (p->all.is)
 			calls = (uint64_t)((double)calls * (double)p->all.count / (double)p->calls +
 					   0.5);
-		buf_printf(out, ": %s thread%s, %s%s call%s", human_count(p->threads).s,
-			   p->threads == 1 ? "" : "s", about, human_count(calls).s,
+		buf_printf(out, ": %s thread%s, %s%s call%s", fmt_count(p->threads).s,
+			   p->threads == 1 ? "" : "s", about, fmt_count(calls).s,
 			   calls == 1 ? "" : "s");
 		if (p->all.count > calls)
 			buf_printf(out, " (%s%s with those inside)", about,
-				   human_count(p->all.count).s);
+				   fmt_count(p->all.count).s);
 		if (wall > 0 && p->outer_calls)
 			buf_printf(out, " taking %s%s of wall time", about,
-				   human_percent((double)p->all.total_ns / wall).s);
+				   fmt_percent((double)p->all.total_ns / wall).s);
 		if (p->lost_ns)
-			buf_printf(out, ", %s lost to the host", human_ns(p->lost_ns).s);
+			buf_printf(out, ", %s lost to the host", fmt_ns(p->lost_ns).s);
 		buf_putc(out, '\n');
 	}
 	if (s->processes.n > shown)
@@ -78,12 +78,12 @@ static void head_lines(struct buf *out, const struct world *w, const struct ops_
 	char when[64];
 
 	if (s->hostname)
-		human_safe(out, world_text(w, s->hostname));
+		fmt_safe(out, world_text(w, s->hostname));
 	else
 		buf_puts(out, "recording");
 	if (s->nodes > 1)
 		buf_printf(out, " and %u more node%s", s->nodes - 1, s->nodes == 2 ? "" : "s");
-	buf_printf(out, ": %s", human_ns((uint64_t)(s->end_ns - s->start_ns)).s);
+	buf_printf(out, ": %s", fmt_ns((uint64_t)(s->end_ns - s->start_ns)).s);
 	if (s->has_real)
 		buf_printf(out, " from %s",
 			   time_local(when, sizeof(when), s->start_ns + s->real_minus_mono_ns,
@@ -102,7 +102,7 @@ static bool finding_lines(struct buf *out, const struct ops_summary *s)
 		const struct ops_finding *f = &s->findings.v[i];
 
 		buf_printf(out, "found: %s ", finding_severity_name(f->severity));
-		human_safe(out, bytes_of(f->summary));
+		fmt_safe(out, bytes_of(f->summary));
 		buf_putc(out, '\n');
 	}
 	if (s->findings.n > n)

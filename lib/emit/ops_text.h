@@ -8,7 +8,7 @@
 #include "lib/base/buf.h"
 #include "lib/emit/style.h"
 #include "lib/event/ops.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/world/world.h"
 
 /* All of it, at the end of the recording. Sections it has nothing of are named in one line. */

@@ -2,7 +2,7 @@
 /* Lines of a phase: the longest few stretches of time that are slow by themselves, and all notes. */
 #include "lib/emit/path_lines.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/report_parts.h"
 #include "lib/emit/stepless.h"
 
@@ -38,7 +38,7 @@ void once_lines_print(struct buf *out, const struct paths_cause *c)
 	buf_printf(out, "%s at once ", report_ns(text, sizeof(text), (double)c->longest_ns));
 	buf_printf(out,
 		   "%s after the start: ", report_ns(text, sizeof(text), (double)c->longest_at_ns));
-	human_safe(out, c->once);
+	fmt_safe(out, c->once);
 }
 
 void once_lines_put(struct buf *out, const struct paths_phase *phase)
@@ -59,10 +59,10 @@ void note_lines_put(struct buf *out, const struct paths_phase *phase)
 		const struct paths_note *note = &phase->notes.v[i];
 
 		buf_puts(out, "    ");
-		human_safe(out, note->text);
+		fmt_safe(out, note->text);
 		if (note->command.n) {
 			buf_puts(out, "\n      $ ");
-			human_safe(out, note->command);
+			fmt_safe(out, note->command);
 		}
 		buf_putc(out, '\n');
 	}

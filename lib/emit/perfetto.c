@@ -10,13 +10,13 @@
 #include "lib/base/hash.h"
 #include "lib/base/proto.h"
 #include "lib/emit/format.h"
-#include "lib/emit/notes.h"
+#include "lib/emit/event_args.h"
 #include "lib/emit/perfetto_form.h"
 #include "lib/emit/perfetto_packets.h"
 #include "lib/emit/timeline.h"
 #include "lib/model/body.h"
 #include "lib/world/call_site.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 
 #define EVENT_MAX 1024 /* bytes of a track event: all of its fields at their longest fit */
 
@@ -42,7 +42,7 @@ static uint32_t name_number(struct perfetto *x, struct packet_sequence *q,
 		return number;
 	buf_reset(&x->text);
 	if (s->name)
-		notes_clean(&x->text, world_text(x->em.w, s->name));
+		event_args_clean(&x->text, world_text(x->em.w, s->name));
 	else
 		buf_puts(&x->text, s->op ? s->op->name : "unknown");
 	packets_entry(&x->packets, INTERNED_NAME, q->names, buf_bytes(&x->text));
@@ -50,7 +50,7 @@ static uint32_t name_number(struct perfetto *x, struct packet_sequence *q,
 }
 
 static uint32_t string_number(struct perfetto *x, struct packet_sequence *q,
-			      const struct note *note)
+			      const struct event_arg *note)
 {
 	uint64_t key = note->kind == NOTE_STRING
 			       ? packets_key(OF_STRING, note->number)
@@ -60,7 +60,7 @@ static uint32_t string_number(struct perfetto *x, struct packet_sequence *q,
 	if (number)
 		return number;
 	buf_reset(&x->text);
-	note_text(&x->text, x->em.w, note);
+	event_arg_text(&x->text, x->em.w, note);
 	packets_entry(&x->packets, INTERNED_STRING, q->strings, buf_bytes(&x->text));
 	return q->strings;
 }
@@ -73,13 +73,13 @@ static void site_entry(struct perfetto *x, uint32_t frame, uint32_t number)
 	buf_reset(&x->entry);
 	proto_u64(&x->entry, ENTRY_ID, number);
 	buf_reset(&x->text);
-	notes_clean(&x->text, file);
+	event_args_clean(&x->text, file);
 	if (file.n)
 		proto_bytes(&x->entry, SITE_FILE, buf_bytes(&x->text));
 	buf_reset(&x->text);
 	place_name(&x->text, &p);
-	if (x->text.n > NOTES_TEXT_MAX)
-		x->text.n = NOTES_TEXT_MAX;
+	if (x->text.n > EVENT_ARGS_TEXT_MAX)
+		x->text.n = EVENT_ARGS_TEXT_MAX;
 	proto_bytes(&x->entry, SITE_FUNCTION, buf_bytes(&x->text));
 	if (p.line && p.line <= UINT32_MAX)
 		proto_u64(&x->entry, SITE_LINE, p.line);
@@ -107,7 +107,7 @@ static uint32_t site_number(struct perfetto *x, struct packet_sequence *q, uint3
 }
 
 static char *put_note(struct perfetto *x, struct packet_sequence *q, char *p,
-		      const struct note *note)
+		      const struct event_arg *note)
 {
 	char body[3 * PROTO_FIELD_MAX], *b = body;
 
@@ -159,7 +159,7 @@ static bool told_slice(struct perfetto *x, const struct track *t, const struct t
 {
 	struct packet_sequence *q = packets_sequence(&x->packets, t->id, s->start_ns);
 	char body[EVENT_MAX], *p = body;
-	struct note notes[NOTES_MAX];
+	struct event_arg notes[EVENT_ARGS_MAX];
 	unsigned n, source = s->op ? s->op->source : 0;
 	uint32_t site;
 
@@ -184,7 +184,7 @@ static bool told_slice(struct perfetto *x, const struct track *t, const struct t
 		p = proto_at_u64(p, EVENT_SITE, site);
 	if (s->arrows)
 		p = put_arrows(p, s->arrows);
-	n = s->event ? notes_of(notes, x->em.w, x->em.told, s->event, s->op, s->process) : 0;
+	n = s->event ? event_args_of(notes, x->em.w, x->em.told, s->event, s->op, s->process) : 0;
 	for (unsigned i = 0; i < n; i++)
 		p = put_note(x, q, p, &notes[i]);
 	packets_event(&x->packets, q, t->id, s->start_ns,
@@ -201,7 +201,7 @@ static void chain_note(struct perfetto *x, struct buf *body, const char *key, un
 		proto_u64(&x->entry, field, number);
 	} else if (field == NOTE_F_TEXT) {
 		buf_reset(&x->text);
-		notes_clean(&x->text, text);
+		event_args_clean(&x->text, text);
 		proto_bytes(&x->entry, field, buf_bytes(&x->text));
 	} else {
 		proto_bytes(&x->entry, field, text);
@@ -223,7 +223,7 @@ static bool told_chain(struct perfetto *x, const struct track *t, const struct t
 	proto_bytes(&body, EVENT_CATEGORY_TEXT, bytes_of("causal_chain"));
 	buf_reset(&x->text);
 	buf_printf(&x->text, "%s: ", severity);
-	notes_clean(&x->text, s->chain->summary);
+	event_args_clean(&x->text, s->chain->summary);
 	proto_bytes(&body, EVENT_NAME_TEXT, buf_bytes(&x->text));
 	proto_bytes(&body, EVENT_COLOUR, bytes_of(severity));
 	chain_note(x, &body, "severity", NOTE_F_TEXT, bytes_of(severity), 0);

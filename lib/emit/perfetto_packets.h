@@ -13,7 +13,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
-#include "lib/emit/notes.h"
+#include "lib/emit/event_args.h"
 
 /* What is remembered of a sequence's texts; with the id of the text as key. */
 enum packet_text { OF_OP = 1, OF_NAME, OF_STRING, OF_TEXT, OF_STACK, OF_FRAME };
@@ -23,7 +23,7 @@ struct packet_sequence {
 	int64_t last_ns;
 	struct map texts;		/* what and id -> its number in the sequence */
 	uint32_t names, strings, sites; /* numbers given */
-	uint64_t categories, keys[NOTES_ID_MAX / 64]; /* told */
+	uint64_t categories, keys[EVENT_ARGS_ID_MAX / 64]; /* told */
 };
 
 /* Zero-initialised, but for out, which is borrowed. */

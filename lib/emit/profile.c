@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
-#include "lib/emit/moved.h"
+#include "lib/emit/copied_bytes.h"
 #include "lib/emit/own_time.h"
 #include "lib/model/body.h"
 #include "lib/model/finding_json.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 #include "lib/world/who.h"
 
 struct row {
@@ -32,7 +32,7 @@ struct chain_text {
 struct profile_run {
 	struct emit em;
 	struct own_time own;
-	struct moved moved;
+	struct copied_bytes moved;
 	VEC(struct row) rows;
 	struct map by_key; /* hash -> index of a row + 1 */
 	VEC(struct chain_text) chains;
@@ -84,7 +84,7 @@ void profile_free(struct profile_run *p)
 	for (size_t i = 0; i < p->chains.n; i++)
 		chain_free(&p->chains.v[i]);
 	own_time_free(&p->own);
-	moved_free(&p->moved);
+	copied_bytes_free(&p->moved);
 	vec_free(&p->rows);
 	vec_free(&p->chains);
 	vec_free(&p->path);
@@ -129,10 +129,10 @@ static bool count(struct profile_run *p, const struct row *r, uint32_t *row)
 static bool moves(struct profile_run *p, uint32_t thread, const struct event *ev, uint32_t row,
 		  uint64_t bytes)
 {
-	const struct moved_call *inside;
+	const struct copied_bytes_call *inside;
 	size_t n;
 
-	if (!moved_add(&p->moved, thread, ev, row, bytes, &inside, &n))
+	if (!copied_bytes_add(&p->moved, thread, ev, row, bytes, &inside, &n))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		p->rows.v[inside[i].row].calls--;
@@ -323,7 +323,8 @@ static bool named(const struct profile_run *p, uint32_t frame, const char *name)
 static bool stack_of(struct profile_run *p, const struct row *r)
 {
 	const struct op_def *op = world_op(p->em.w, r->op);
-	uint32_t kernel = r->func ? told_kernel(p->em.told, r->process, r->func, INT64_MAX) : 0;
+	uint32_t kernel =
+		r->func ? late_names_kernel(p->em.told, r->process, r->func, INT64_MAX) : 0;
 	unsigned n = 0;
 	const uint32_t *frames = r->stack ? world_get_stack(p->em.w, r->stack, &n) : NULL;
 	bool kept;

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/marks.h"
 #include "lib/base/plot.h"
 #include "lib/emit/report_parts.h"
@@ -90,7 +90,7 @@ void report_breakdown(struct buf *out, const struct report *r, struct json p, bo
 	if (report_number(p, "calls") == 0 && report_is_uncovered(r, p)) {
 		buf_puts(out, "no call recorded)\n");
 	} else {
-		human_counted(out, (uint64_t)report_number(p, "calls"), bytes_of("calls"));
+		fmt_counted(out, (uint64_t)report_number(p, "calls"), bytes_of("calls"));
 		buf_puts(out, paused ? " recorded)\n" : ")\n");
 	}
 	for (unsigned i = 0; i < n; i++) {
@@ -108,7 +108,7 @@ void report_breakdown(struct buf *out, const struct report *r, struct json p, bo
 			plot_bar(out, v[i].ns / all, BAR_WIDTH, PLOT_MARKS, color,
 				 view_part_style(v[i].part));
 		else
-			human_bar(out, v[i].ns / all, BAR_WIDTH);
+			fmt_bar(out, v[i].ns / all, BAR_WIDTH);
 		buf_printf(out, "  %s%s\n", part_said(v[i].part, host),
 			   paused && v[i].part == PART_SELF ? ", with calls that were not recorded"
 							    : "");

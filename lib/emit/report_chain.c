@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/shorten.h"
 #include "lib/base/table.h"
 #include "lib/base/timetext.h"
@@ -22,7 +22,7 @@ static void machine(struct buf *out, const struct report *r, const struct findin
 {
 	if (c->node.n && report_others(r, c->node)) {
 		report_chain_heading(out, r, color, "Node");
-		human_safe(out, c->node);
+		fmt_safe(out, c->node);
 		buf_putc(out, '\n');
 	}
 }
@@ -52,7 +52,7 @@ static void parts(struct buf *out, const struct finding *c)
 		return;
 	for (size_t i = 0; i < c->parts.n; i++) {
 		buf_puts(out, i ? ", " : " (");
-		human_safe(out, c->parts.v[i].name);
+		fmt_safe(out, c->parts.v[i].name);
 		buf_printf(out, " %s", report_ns(t, sizeof(t), (double)c->parts.v[i].value));
 	}
 	buf_putc(out, ')');
@@ -65,14 +65,14 @@ static void lost(struct buf *out, const struct report *r, const struct finding *
 
 	if (c->lost_ns == 0) { /* a fact that takes no time */
 		report_chain_heading(out, r, color, "Count");
-		human_counted(out, c->count, of);
+		fmt_counted(out, c->count, of);
 		buf_putc(out, '\n');
 		return;
 	}
 	report_chain_heading(out, r, color, "Lost");
 	buf_printf(out, "%s%s%s in %s", c->coverage.upper_bound && !c->at_least ? "up to " : "",
 		   report_about(c), report_ns(t, sizeof(t), (double)c->lost_ns), report_about(c));
-	human_counted(out, c->count, of);
+	fmt_counted(out, c->count, of);
 	buf_printf(out, ", %s%.1f ms per second of wall time", report_about(c), c->lost_ms_per_s);
 	parts(out, c);
 	buf_putc(out, '\n');
@@ -98,7 +98,7 @@ static void culprit(struct buf *out, const struct report *r, const struct findin
 		buf_printf(out, ", started by pid %" PRIu32, who->parent);
 	for (size_t i = 0; i < who->via.n; i++) {
 		buf_puts(out, i ? ", " : "; it also kept from releasing a lock: ");
-		human_safe(out, who->via.v[i]);
+		fmt_safe(out, who->via.v[i]);
 	}
 	buf_putc(out, '\n');
 }
@@ -116,12 +116,12 @@ static void site_cells(struct table *t, const struct finding *c, const struct fi
 	char ns[48];
 
 	if (bytes) {
-		table_cell(t, "%s", human_bytes(s->bytes).s);
+		table_cell(t, "%s", fmt_bytes(s->bytes).s);
 	} else if (c->lost_ns) {
 		table_cell(t, "%s", report_ns(ns, sizeof(ns), (double)s->lost_ns));
-		table_cell(t, "%s", human_count(s->affected).s);
+		table_cell(t, "%s", fmt_count(s->affected).s);
 	}
-	table_cell(t, "%s", s->calls ? human_count(s->calls).s : "");
+	table_cell(t, "%s", s->calls ? fmt_count(s->calls).s : "");
 	for (unsigned k = 0; k < 2 && !bytes; k++) {
 		uint64_t v = k ? s->max_ns : s->avg_ns;
 
@@ -170,12 +170,12 @@ static void evidence(struct buf *out, const struct report *r, const struct findi
 		const struct finding_evidence *o = &c->evidence.v[i];
 
 		report_chain_heading(out, r, color, i ? "" : "Evidence");
-		human_safe(out, o->what);
+		fmt_safe(out, o->what);
 		buf_puts(out, ": ");
 		if (o->is_number && o->value >= 0)
 			report_value(out, o->value, o->unit);
 		else
-			human_safe(out, o->text);
+			fmt_safe(out, o->text);
 		buf_putc(out, '\n');
 	}
 	if (c->evidence.n && *report_about(c)) {
@@ -209,15 +209,15 @@ static void fixes(struct buf *out, const struct report *r, const struct finding 
 		const struct finding_fix *f = &c->fixes.v[i];
 
 		report_chain_heading(out, r, color, i ? "" : "Fix");
-		human_safe(out, f->action);
+		fmt_safe(out, f->action);
 		buf_puts(out, "\n                  ");
-		buf_puts(out, finding_fix_is_code(f) ? HUMAN_CODE : HUMAN_SHELL);
+		buf_puts(out, finding_fix_is_code(f) ? FMT_CODE : FMT_SHELL);
 		report_style(out, color, "36");
-		human_safe(out, f->command);
+		fmt_safe(out, f->command);
 		report_style(out, color, "0");
 		buf_puts(out, "\n                  ");
 		gain(out, f, report_about(c));
-		human_safe(out, f->basis);
+		fmt_safe(out, f->basis);
 		buf_putc(out, '\n');
 	}
 }
@@ -232,7 +232,7 @@ static void of_kernel(struct buf *out, struct bytes name)
 	if (name.n) {
 		buf_puts(out, " of ");
 		shorten_one(&text, name, KERNEL_CHARS);
-		human_safe(out, buf_bytes(&text));
+		fmt_safe(out, buf_bytes(&text));
 		out->failed |= text.failed;
 	}
 	buf_free(&text);
@@ -262,7 +262,7 @@ static void symptom_line(struct buf *out, const struct report *r, const struct f
 	if (!s)
 		return;
 	report_chain_heading(out, r, color, "Symptom");
-	human_safe(out, s->op);
+	fmt_safe(out, s->op);
 	of_kernel(out, s->kernel);
 	report_ns(b, sizeof(b), (double)s->p99_ns);
 	if (tail_moved(s)) {
@@ -275,7 +275,7 @@ static void symptom_line(struct buf *out, const struct report *r, const struct f
 			buf_printf(out, ", p99 %s", b);
 	}
 	buf_printf(out, "; p50 %s over ", report_ns(a, sizeof(a), (double)s->p50_ns));
-	buf_puts(out, human_count(s->n).s);
+	buf_puts(out, fmt_count(s->n).s);
 	buf_puts(out, report_has_paused(r) ? " recorded calls alike\n" : " calls alike\n");
 }
 
@@ -288,13 +288,13 @@ void report_chain(struct buf *out, const struct report *r, const struct finding 
 		     : c->severity == FINDING_MEDIUM ? "1;33"
 						     : "1");
 	buf_printf(out, "[%u] %s ", at, finding_severity_name(c->severity));
-	human_safe(out, c->kind);
+	fmt_safe(out, c->kind);
 	report_style(out, color, "0");
 	buf_puts(out, "  ");
 	if (summary)
-		human_safe(out, c->summary);
+		fmt_safe(out, c->summary);
 	buf_puts(out, summary ? "  (" : "(");
-	human_safe(out, c->id);
+	fmt_safe(out, c->id);
 	buf_puts(out, ")\n");
 	report_chain_facts(out, r, c, color);
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/timetext.h"
 #include "lib/emit/report_parts.h"
 #include "lib/event/event.h"
@@ -80,7 +80,7 @@ static uint64_t own(const struct failure *f)
 
 static void times(struct buf *out, uint64_t n)
 {
-	buf_puts(out, n == 1 ? "once" : human_count(n).s);
+	buf_puts(out, n == 1 ? "once" : fmt_count(n).s);
 	if (n != 1)
 		buf_puts(out, " times");
 }
@@ -94,7 +94,7 @@ static void row(struct buf *out, const struct report *r, const struct failure *f
 		   name ? name : "", name ? ")" : "");
 	times(out, f->count);
 	buf_puts(out, " in ");
-	human_safe(out, f->comm);
+	fmt_safe(out, f->comm);
 	buf_printf(out, " (pid %u)", f->pid);
 	report_on_node(out, r, f->node);
 	buf_puts(out, ", ");
@@ -113,7 +113,7 @@ static void row(struct buf *out, const struct report *r, const struct failure *f
 	buf_putc(out, '\n');
 	for (uint32_t i = 0; i < f->nsites; i++) {
 		buf_puts(out, "        from ");
-		human_safe(out, f->sites[i].text);
+		fmt_safe(out, f->sites[i].text);
 		buf_putc(out, ' ');
 		times(out, f->sites[i].count);
 		buf_putc(out, '\n');
@@ -149,15 +149,14 @@ void report_failures_text(struct buf *out, const struct report *r, bool color)
 	report_style(out, color, "1");
 	buf_puts(out, "Errors");
 	report_style(out, color, "0");
-	buf_printf(out, ": %s call%s returned an error", human_count(count).s,
-		   count == 1 ? "" : "s");
+	buf_printf(out, ": %s call%s returned an error", fmt_count(count).s, count == 1 ? "" : "s");
 	if (passed_on)
-		buf_printf(out, " (and so did %s call%s inside them)", human_count(passed_on).s,
+		buf_printf(out, " (and so did %s call%s inside them)", fmt_count(passed_on).s,
 			   passed_on == 1 ? "" : "s");
 	if (above == count)
 		buf_puts(out, ", as told above.\n");
 	else if (above)
-		buf_printf(out, ", %s of them told above. The others:\n", human_count(above).s);
+		buf_printf(out, ", %s of them told above. The others:\n", fmt_count(above).s);
 	else
 		buf_puts(out, ". An error is no stall by itself: the host's share of its time, if "
 			      "any, is counted above.\n");

@@ -4,7 +4,7 @@
  */
 #include "lib/emit/report_memory.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/table.h"
 #include "lib/emit/report_parts.h"
 #include "lib/emit/report_recording.h"
@@ -12,9 +12,9 @@
 #define PROCESSES_SHOWN 5
 #define SITES_SHOWN	5
 
-static const char *bytes(struct human_text *t, double n)
+static const char *bytes(struct fmt_text *t, double n)
 {
-	*t = human_bytes((uint64_t)n);
+	*t = fmt_bytes((uint64_t)n);
 	return t->s;
 }
 
@@ -23,7 +23,7 @@ static void heading(struct buf *out, const struct report *r, struct json p, bool
 	struct json ended = json_get(p, "ended");
 	double unknown = report_number(p, "unknown_frees"), beyond = report_number(p, "not_kept"),
 	       pinned = report_number(p, "pinned_bytes");
-	struct human_text t;
+	struct fmt_text t;
 	char ns[48];
 
 	buf_putc(out, '\n');
@@ -41,16 +41,16 @@ static void heading(struct buf *out, const struct report *r, struct json p, bool
 	if (pinned > 0)
 		buf_printf(out, "; besides %s of the host, pinned", bytes(&t, pinned));
 	buf_puts(out, "; ");
-	buf_puts(out, human_count((uint64_t)report_number(p, "allocations")).s);
+	buf_puts(out, fmt_count((uint64_t)report_number(p, "allocations")).s);
 	buf_puts(out, " allocations, ");
-	buf_puts(out, human_count((uint64_t)report_number(p, "frees")).s);
+	buf_puts(out, fmt_count((uint64_t)report_number(p, "frees")).s);
 	buf_puts(out, " frees");
 	if (unknown > 0)
 		buf_printf(out, ", %s more of what was allocated before or unseen",
-			   human_count((uint64_t)unknown).s);
+			   fmt_count((uint64_t)unknown).s);
 	if (beyond > 0)
 		buf_printf(out, "; %s allocations were too many to keep: bytes are a lower bound",
-			   human_count((uint64_t)beyond).s);
+			   fmt_count((uint64_t)beyond).s);
 	if (report_has_paused_tier(r, TIER_ALLOCATIONS))
 		buf_puts(out, " (calls as recorded, in windows)");
 	buf_putc(out, '\n');
@@ -65,7 +65,7 @@ static void sites(struct buf *out, const struct report *r, struct json p)
 	size_t n = json_length(all);
 	struct table *t = n ? table_new(headers) : NULL;
 	struct buf text = { 0 };
-	struct human_text b;
+	struct fmt_text b;
 
 	out->failed |= n && !t;
 	for (size_t i = 0; t && i < n && i < SITES_SHOWN; i++) {
@@ -73,7 +73,7 @@ static void sites(struct buf *out, const struct report *r, struct json p)
 
 		table_cell(t, "%s", bytes(&b, report_number(s, "bytes_at_peak")));
 		table_cell(t, "%s", bytes(&b, report_number(s, "live_bytes")));
-		table_cell(t, "%s", human_count((uint64_t)report_number(s, "allocations")).s);
+		table_cell(t, "%s", fmt_count((uint64_t)report_number(s, "allocations")).s);
 		report_member(&text, s, "op", "");
 		table_cell(t, "%s", buf_text(&text));
 		buf_reset(&text);

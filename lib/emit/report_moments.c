@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/marks.h"
 #include "lib/base/table.h"
 #include "lib/base/timetext.h"
@@ -41,9 +41,9 @@ static void moment(struct buf *out, const struct report *r, const struct finding
 	buf_printf(out, "        +%12s s  ", t);
 	if (*clock_of(t, r, m))
 		buf_printf(out, "%s  ", t);
-	human_safe(out, m->layer);
+	fmt_safe(out, m->layer);
 	buf_printf(out, "%*s", m->layer.n < 8 ? 8 - (int)m->layer.n : 1, "");
-	human_safe(out, m->text);
+	fmt_safe(out, m->text);
 	buf_putc(out, '\n');
 }
 
@@ -55,7 +55,7 @@ static void moment_cells(struct table *t, const struct report *r, const struct f
 	table_cell(t, "+%.6f s", (double)m->start_ns / 1e9);
 	table_cell(t, "%s", clock_of(clock, r, m));
 	for (unsigned i = 0; i < 2; i++) {
-		human_safe(text, i ? m->text : m->layer);
+		fmt_safe(text, i ? m->text : m->layer);
 		table_cell(t, "%s", buf_text(text));
 		buf_reset(text);
 	}

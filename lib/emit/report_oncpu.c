@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/report_parts.h"
 
 #define THREADS_SHOWN 5
@@ -25,7 +25,7 @@ static bool shows(const struct report *r, const struct oncpu_thread *t)
 
 static void who(struct buf *out, const struct oncpu_thread *t)
 {
-	human_safe(out, t->name.n ? t->name : bytes_of("?"));
+	fmt_safe(out, t->name.n ? t->name : bytes_of("?"));
 	if (t->tid != t->pid)
 		buf_printf(out, " (tid %u of pid %u)", t->tid, t->pid);
 	else
@@ -63,8 +63,8 @@ static void window(struct buf *out, const struct report *r, const char *steps, c
 
 static void place_text(struct buf *out, const struct oncpu_place *p)
 {
-	human_safe(out, p->text);
-	human_safe(out, p->caller);
+	fmt_safe(out, p->text);
+	fmt_safe(out, p->caller);
 }
 
 static void shares(struct buf *out, const struct report *r, const struct oncpu_thread *t,
@@ -88,7 +88,7 @@ static void place_line(struct buf *out, const struct report *r, const struct onc
 	place_text(out, p);
 	if (p->leaf.n) {
 		buf_printf(out, ", %.0f%% of it in ", share(p->leaf_count, p->count) * 100);
-		human_safe(out, p->leaf);
+		fmt_safe(out, p->leaf);
 	}
 	if (r->oncpu->hz)
 		buf_printf(out, ": %s", report_ns(ns, sizeof(ns), cpu_ns(r, p->count)));
@@ -111,7 +111,7 @@ static void thread(struct buf *out, const struct report *r, const struct oncpu_t
 
 	buf_puts(out, "    ");
 	who(out, t);
-	buf_printf(out, ": %s samples", human_count(t->count).s);
+	buf_printf(out, ": %s samples", fmt_count(t->count).s);
 	if (wall >= 0)
 		buf_printf(out, ", on the CPU %.0f%% of the time", wall * 100);
 	if (t->inside)
@@ -164,7 +164,7 @@ void report_oncpu_text(struct buf *out, const struct report *r, bool color)
 	}
 	if (more)
 		buf_printf(out, "    %s%zu %sthread%s: %s sample%s in all%s\n", shown ? "and " : "",
-			   more, shown ? "more " : "", more == 1 ? "" : "s", human_count(samples).s,
+			   more, shown ? "more " : "", more == 1 ? "" : "s", fmt_count(samples).s,
 			   samples == 1 ? "" : "s", report_hint(r, " (--json has them)"));
 }
 
@@ -191,7 +191,7 @@ void report_oncpu_sentence(struct buf *out, const struct report *r)
 		buf_puts(out, " are in ");
 	}
 	place_text(out, &t->places[0]);
-	buf_printf(out, " (%s samples).\n", human_count(t->places[0].count).s);
+	buf_printf(out, " (%s samples).\n", fmt_count(t->places[0].count).s);
 }
 
 static struct json place_json(const struct oncpu_place *p)

@@ -5,9 +5,9 @@
  */
 #include "lib/emit/report_operations.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/table.h"
-#include "lib/emit/cells.h"
+#include "lib/emit/table_cells.h"
 #include "lib/emit/report_parts.h"
 #include "lib/emit/report_recording.h"
 
@@ -39,10 +39,10 @@ void report_operations(struct buf *out, const struct report *r, struct json proc
 		if (!t)
 			break;
 		table_cell(t, "%s", row->op->name);
-		table_cell(t, "%s", human_count(row->calls).s);
+		table_cell(t, "%s", fmt_count(row->calls).s);
 		cell_quantiles(t, row->p50_ns, row->p95_ns, row->p99_ns, row->calls);
-		table_cell(t, "%s", human_ns(row->max_ns).s);
-		table_cell(t, "%s", human_ns(row->total_ns).s);
+		table_cell(t, "%s", fmt_ns(row->max_ns).s);
+		table_cell(t, "%s", fmt_ns(row->total_ns).s);
 		few |= row->calls < CELL_FEW;
 	}
 	if (!t)
@@ -93,7 +93,7 @@ static void put_gpu(struct buf *out, const struct report *r, const struct op_tot
 		buf_printf(out, "share GPU %u", v->index);
 		if (v->gpu_name.n) {
 			buf_puts(out, " (");
-			human_safe(out, v->gpu_name);
+			fmt_safe(out, v->gpu_name);
 			buf_putc(out, ')');
 		}
 	} else {

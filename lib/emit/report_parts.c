@@ -5,7 +5,7 @@
  */
 #include "lib/emit/report_parts.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/marks.h"
 #include "lib/base/timetext.h"
 
@@ -47,7 +47,7 @@ double report_number(struct json object, const char *key)
 
 void report_print_text(struct buf *out, struct bytes text, const char *otherwise)
 {
-	human_safe(out, text.n ? text : bytes_of(otherwise));
+	fmt_safe(out, text.n ? text : bytes_of(otherwise));
 }
 
 void report_member(struct buf *out, struct json object, const char *key, const char *otherwise)
@@ -63,14 +63,14 @@ void report_value(struct buf *out, double value, struct bytes unit)
 	uint64_t whole = value > 0 ? (uint64_t)(value + 0.5) : 0;
 
 	if (bytes_equal(unit, bytes_of("ns"))) {
-		buf_puts(out, human_ns(whole).s);
+		buf_puts(out, fmt_ns(whole).s);
 	} else if (bytes_equal(unit, bytes_of("B"))) {
-		buf_puts(out, human_bytes(whole).s);
+		buf_puts(out, fmt_bytes(whole).s);
 	} else if (bytes_equal(unit, bytes_of("B/s"))) {
-		buf_printf(out, "%s/s", human_bytes(whole).s);
+		buf_printf(out, "%s/s", fmt_bytes(whole).s);
 	} else {
 		if (value == (double)whole || value >= 1000)
-			buf_puts(out, human_count(whole).s);
+			buf_puts(out, fmt_count(whole).s);
 		else
 			buf_printf(out,
 				   value < 0.01 ? "%.1g"
@@ -79,7 +79,7 @@ void report_value(struct buf *out, double value, struct bytes unit)
 				   value);
 		if (unit.n && unit.p[0] != '/')
 			buf_putc(out, ' ');
-		human_safe(out, unit);
+		fmt_safe(out, unit);
 	}
 }
 
@@ -143,7 +143,7 @@ void report_on_node(struct buf *out, const struct report *r, struct bytes name)
 {
 	if (name.n && report_others(r, name)) {
 		buf_puts(out, " on ");
-		human_safe(out, name);
+		fmt_safe(out, name);
 	}
 }
 

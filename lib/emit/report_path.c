@@ -5,7 +5,7 @@
  */
 #include "lib/emit/report_path.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/path_lines.h"
 #include "lib/emit/report_parts.h"
 #include "lib/emit/step_track.h"
@@ -24,7 +24,7 @@ static void put_row(struct buf *out, const struct step_track *t, const struct pa
 	report_print_text(out, row->line, "elsewhere");
 	if (row->site.n) {
 		buf_puts(out, " > ");
-		human_safe(out, row->site);
+		fmt_safe(out, row->site);
 	}
 	buf_putc(out, '\n');
 	for (size_t i = 0; i < row->why.n && i < STEP_WHY; i++) {
@@ -73,7 +73,7 @@ static void put_phase(struct buf *out, const struct step_track *t, const char *n
 
 		if (row->line.n && (double)row->ns >= START_SHARE * (double)phase->ns) {
 			buf_puts(out, shown++ ? ", " : ": ");
-			human_safe(out, row->line);
+			fmt_safe(out, row->line);
 			buf_printf(out, " %s", report_ns(text, sizeof(text), (double)row->ns));
 		}
 	}
@@ -105,7 +105,7 @@ static void put_track(struct buf *out, const struct report *r, const struct step
 	buf_putc(out, '\n');
 	for (size_t i = 0; i < t->phase->lead.n; i++) {
 		buf_puts(out, i ? " > " : "    by line, in ");
-		human_safe(out, t->phase->lead.v[i]);
+		fmt_safe(out, t->phase->lead.v[i]);
 	}
 	if (t->phase->lead.n)
 		buf_putc(out, '\n');

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/report_parts.h"
 #include "lib/event/paused.h"
 #include "lib/event/tier.h"
@@ -246,7 +246,7 @@ void report_recorder_line(struct buf *out, const struct report *r)
 			out,
 			"Recorder: %s (%s of the wall time, threads added up) of these programs: "
 			"traps %s, stops %s, CPU taken %s.\n",
-			report_ns(a, sizeof(a), all), human_percent(all / wall).s,
+			report_ns(a, sizeof(a), all), fmt_percent(all / wall).s,
 			report_ns(b, sizeof(b), traps), report_ns(c, sizeof(c), stops),
 			report_ns(d, sizeof(d), taken));
 	json_free(recorder);

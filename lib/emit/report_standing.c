@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/vec.h"
 #include "lib/emit/report_parts.h"
 #include "lib/event/part.h"
@@ -268,7 +268,7 @@ static void place_text(struct buf *out, struct json p)
 		struct json f = json_at(frames, i);
 
 		buf_puts(out, "             ");
-		human_safe(out, json_bytes(f));
+		fmt_safe(out, json_bytes(f));
 		buf_putc(out, '\n');
 		json_free(f);
 	}

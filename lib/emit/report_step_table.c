@@ -5,7 +5,7 @@
  */
 #include "lib/emit/report_step_table.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/table.h"
 #include "lib/emit/report_parts.h"
 
@@ -22,7 +22,7 @@ static void print_heading(struct buf *out, struct json s, bool color)
 	buf_printf(out, " (pid %.0f, tid %.0f)", report_number(s, "pid"), report_number(s, "tid"));
 	if (json_bytes(node).n) {
 		buf_puts(out, " on ");
-		human_safe(out, json_bytes(node));
+		fmt_safe(out, json_bytes(node));
 	}
 	report_style(out, color, "0");
 	buf_putc(out, '\n');
@@ -43,7 +43,7 @@ static void print_count(struct buf *out, struct json s)
 
 	if (report_number(s, "estimated_count") > 0)
 		buf_puts(out, json_is_true(least) ? ">=" : "~");
-	buf_puts(out, human_count((uint64_t)count_of(s)).s);
+	buf_puts(out, fmt_count((uint64_t)count_of(s)).s);
 	json_free(least);
 }
 
@@ -61,7 +61,7 @@ static double take_largest(struct json parts, uint64_t *taken, struct buf *name)
 			most = ns;
 			best = number;
 			buf_reset(name);
-			human_safe(name, json_bytes(key));
+			fmt_safe(name, json_bytes(key));
 		}
 		json_free(key);
 		json_free(value);
@@ -113,7 +113,7 @@ static void print_average(struct buf *out, struct json s)
 	buf_putc(out, '\n');
 	if (report_number(s, "calls") > 0) {
 		buf_printf(out, "Each makes:  %s copies, waits and graph launches, told apart by ",
-			   human_count((uint64_t)report_number(s, "calls")).s);
+			   fmt_count((uint64_t)report_number(s, "calls")).s);
 		report_member(out, s, "call", "?");
 		buf_putc(out, '\n');
 	}
@@ -153,7 +153,7 @@ static void print_slow(struct buf *out, const struct report *r, struct json s)
 	char a[48], b[48];
 
 	buf_printf(out, "%s took half as much again as the median, or more%s\n",
-		   count > 0 ? human_count((uint64_t)count).s : "None",
+		   count > 0 ? fmt_count((uint64_t)count).s : "None",
 		   shown && (double)shown < count ? "; the longest:"
 		   : shown			  ? ":"
 						  : "");

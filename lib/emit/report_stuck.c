@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/report_parts.h"
 #include "lib/model/finding.h"
 
@@ -92,11 +92,11 @@ static void put_ranks(struct buf *out, const struct paths_cause *wait)
 	buf_puts(out, "its ranks wait for each other, since their collectives differ; it waits");
 	if (line && line->op.n) {
 		buf_puts(out, " in ");
-		human_safe(out, line->op);
+		fmt_safe(out, line->op);
 	}
 	if (line && line->line.n) {
 		buf_puts(out, line->op.n ? " called from " : " in ");
-		human_safe(out, line->line);
+		fmt_safe(out, line->line);
 	}
 }
 
@@ -120,7 +120,7 @@ bool report_stuck_put(struct buf *out, const struct paths *all, const struct pat
 	report_print_text(out, w.cause->text, "waits");
 	if (track->held_by.n) {
 		buf_puts(out, ": ");
-		human_safe(out, track->held_by);
+		fmt_safe(out, track->held_by);
 	}
 	put_others(out, all, track, w.cause->longest_at_ns);
 	return true;

@@ -4,7 +4,7 @@
  * what to do, then what became of each process's time, then what the recording covers. Text
  * from outside (commands, paths, symbols) is made harmless before it reaches a terminal.
  */
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/report_breakdown.h"
 #include "lib/emit/report_chain.h"
 #include "lib/emit/report_failures.h"
@@ -37,10 +37,10 @@ static void put_counts(struct buf *out, const struct report *r)
 	if (!all)
 		return;
 	n[FINDING_LOW] += n[0]; /* finding_severity_name */
-	human_counted(out, all, bytes_of("findings"));
+	fmt_counted(out, all, bytes_of("findings"));
 	for (uint32_t severity = FINDING_HIGH, said = 0; severity >= FINDING_LOW; severity--)
 		if (n[severity])
-			buf_printf(out, "%s%s %s", said++ ? ", " : ": ", human_count(n[severity]).s,
+			buf_printf(out, "%s%s %s", said++ ? ", " : ": ", fmt_count(n[severity]).s,
 				   finding_severity_name(severity));
 	buf_putc(out, '\n');
 }
@@ -63,7 +63,7 @@ static void put_verdict(struct buf *out, const struct report *r, unsigned select
 	else if (stepless)
 		stepless_print(out, r, stepless);
 	else if (!steps)
-		human_safe(out, r->chains->v.v[first].summary);
+		fmt_safe(out, r->chains->v.v[first].summary);
 	report_style(out, color, "0");
 	buf_puts(out, ".\n");
 	if (!steps && selected)
@@ -82,11 +82,11 @@ static void put_outside(struct buf *out, const struct report *r, bool color)
 		if (!report_selects(r, c) || !step_track_is_outside(r, c))
 			continue;
 		buf_puts(out, "    ");
-		human_safe(out, c->kind);
+		fmt_safe(out, c->kind);
 		buf_puts(out, ": ");
-		human_safe(out, c->summary);
+		fmt_safe(out, c->summary);
 		buf_puts(out, "  (");
-		human_safe(out, c->id);
+		fmt_safe(out, c->id);
 		buf_puts(out, ")\n");
 	}
 }

@@ -2,7 +2,7 @@
 /* That nothing was found means something else where nothing was recorded: it is said with the numbers. */
 #include "lib/emit/report_verdict.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/timetext.h"
 #include "lib/emit/report_breakdown.h"
 #include "lib/emit/report_oncpu.h"
@@ -158,7 +158,7 @@ void report_verdict_none(struct buf *out, const struct report *r)
 		buf_printf(out,
 			   "Nothing ended here: %s call%s open at the end, and no other event is "
 			   "in it. A longer part says more.\n",
-			   human_count(r->open).s, r->open == 1 ? " was" : "s were");
+			   fmt_count(r->open).s, r->open == 1 ? " was" : "s were");
 	else if (r->events == 0)
 		buf_puts(out, "Nothing was recorded: the recording holds no events, so nothing can "
 			      "be said about its processes.\n");
@@ -227,10 +227,10 @@ void report_coverage(struct buf *out, const struct report *r)
 	double before;
 
 	buf_puts(out, "\nCoverage: ");
-	buf_puts(out, human_count(r->events).s);
+	buf_puts(out, fmt_count(r->events).s);
 	buf_printf(out, " events over %s, ",
 		   report_ns(t, sizeof(t), (double)(r->end_ns - r->start_ns)));
-	buf_puts(out, human_count(lost > (double)r->lost ? (uint64_t)lost : r->lost).s);
+	buf_puts(out, fmt_count(lost > (double)r->lost ? (uint64_t)lost : r->lost).s);
 	buf_puts(out, " lost");
 	if (late > 0)
 		buf_printf(out, ", %.0f too late to be placed", late);
@@ -248,9 +248,9 @@ void report_coverage(struct buf *out, const struct report *r)
 	missing(out, r);
 	if (r->partial) {
 		buf_puts(out, "Incomplete: ");
-		human_safe(out, r->partial_text.n
-					? r->partial_text
-					: bytes_of("the input could not be read to its end"));
+		fmt_safe(out, r->partial_text.n
+				      ? r->partial_text
+				      : bytes_of("the input could not be read to its end"));
 		buf_puts(out, "; the report covers what could be read.\n");
 	}
 }

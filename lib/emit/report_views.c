@@ -4,7 +4,7 @@
  */
 #include "lib/emit/report_views.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/table.h"
 #include "lib/emit/report_breakdown.h"
 #include "lib/emit/report_chain.h"
@@ -36,9 +36,9 @@ void report_view_chains(struct buf *out, const struct report *r, bool color)
 		table_cell(t, "%.*s", (int)c->kind.n, c->kind.p);
 		table_cell(t, "%s%s", c->lost_ns ? report_about(c) : "",
 			   c->lost_ns ? report_ns(ns, sizeof(ns), (double)c->lost_ns) : "");
-		table_cell(t, "%s", c->lost_ns ? human_percent(c->share).s : "");
+		table_cell(t, "%s", c->lost_ns ? fmt_percent(c->share).s : "");
 		table_cell(t, "%.*s", (int)c->id.n, c->id.p);
-		human_safe(&text, c->summary);
+		fmt_safe(&text, c->summary);
 		table_cell(t, "%s", buf_text(&text));
 		buf_reset(&text);
 	}
@@ -66,7 +66,7 @@ static void heading(struct buf *out, bool color, struct json p)
 	buf_printf(out, " (pid %.0f)", report_number(p, "pid"));
 	if (json_bytes(node).n) {
 		buf_puts(out, " on ");
-		human_safe(out, json_bytes(node));
+		fmt_safe(out, json_bytes(node));
 	}
 	report_style(out, color, "0");
 	buf_putc(out, '\n');

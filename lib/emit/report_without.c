@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/report_parts.h"
 
 static void print_about(char *out, size_t size, uint64_t ns)
@@ -88,7 +88,7 @@ void report_without_all(struct buf *out, const struct report *r)
 		if (count_findings(r, t) > 1) {
 			buf_puts(out, "\nWithout all that took from its steps at once, an average "
 				      "step of ");
-			human_safe(out, json_bytes(comm));
+			fmt_safe(out, json_bytes(comm));
 			buf_printf(out, " (pid %.0f) takes ", report_number(t, "pid"));
 			print_interval(out, (uint64_t)report_number(t, "low_ns"),
 				       (uint64_t)report_number(t, "high_ns"),

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/path_lines.h"
 #include "lib/emit/report_parts.h"
 #include "lib/emit/report_stuck.h"
@@ -233,14 +233,13 @@ void step_track_print_loop(struct buf *out, const struct step_track *t)
 			break;
 		}
 	if (!s->function.n && s->by_calls) {
-		buf_printf(out, "%s call%s from ", human_count(s->calls).s,
-			   s->calls == 1 ? "" : "s");
-		human_safe(out, s->call);
+		buf_printf(out, "%s call%s from ", fmt_count(s->calls).s, s->calls == 1 ? "" : "s");
+		fmt_safe(out, s->call);
 		return;
 	}
 	report_print_text(out, s->function, "?");
 	buf_puts(out, " (");
-	human_safe(out, path);
+	fmt_safe(out, path);
 	if (s->first_line || !s->by_calls)
 		buf_printf(out, ":%" PRIu64, s->first_line);
 	if (s->last_line > s->first_line)
@@ -258,7 +257,7 @@ void step_track_print_count(struct buf *out, const struct step_track *t)
 	const struct paths_steps *s = &t->track->steps;
 
 	buf_puts(out, s->at_least ? ">=" : s->estimated ? "~" : "");
-	buf_puts(out, human_count(s->count).s);
+	buf_puts(out, fmt_count(s->count).s);
 }
 
 /* What a verdict names: the largest parts of a step, those that lead first. */
@@ -354,7 +353,7 @@ static void print_main_line(struct buf *out, const struct paths_phase *phase)
 	    memmem(cause.p, cause.n, row->line.p, row->line.n))
 		return;
 	buf_printf(out, ", %s of it in ", report_ns(text, sizeof(text), (double)row->ns));
-	human_safe(out, row->line);
+	fmt_safe(out, row->line);
 }
 
 /* "; 5.30 s between steps: 5.01 s waits for ..." if that phase takes longer than least: its largest causes, work or not, until
@@ -380,7 +379,7 @@ static void print_beside(struct buf *out, const struct step_track *t, const char
 			break;
 		buf_printf(out, "%s %s ", i ? "," : ":",
 			   report_ns(text, sizeof(text), (double)c->ns));
-		human_safe(out, c->text);
+		fmt_safe(out, c->text);
 		named += c->ns;
 	}
 }
@@ -420,7 +419,7 @@ static void print_notes(struct buf *out, const struct step_track *t,
 		if (!note->matters || (double)note->ns < VERDICT_SHARE * t->ns)
 			continue;
 		buf_puts(out, "; ");
-		human_safe(out, note->text);
+		fmt_safe(out, note->text);
 	}
 }
 
@@ -437,7 +436,7 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 	if (report_stuck_put(out, t->all, t->track, t->differs)) {
 		if (t->mismatch) {
 			buf_puts(out, ". ");
-			human_safe(out, t->mismatch->summary);
+			fmt_safe(out, t->mismatch->summary);
 		}
 		buf_puts(out, ". Before that ");
 	} else {
@@ -462,7 +461,7 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 				  : ":",
 			   report_ns(text, sizeof(text), step_track_per_step(t, ns)),
 			   ns / t->ns * 100);
-		human_safe(out, best[i].text);
+		fmt_safe(out, best[i].text);
 	}
 	print_once(out, t, best, n);
 	print_notes(out, t, t->phase);

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/report_breakdown.h"
 #include "lib/emit/report_parts.h"
 
@@ -124,7 +124,7 @@ void stepless_print(struct buf *out, const struct report *r, const struct paths_
 		buf_printf(out, "%s %s (%.1f%%) ", i ? ";" : ":",
 			   report_ns(text, sizeof(text), (double)part.ns),
 			   (double)part.ns / all * 100);
-		human_safe(out, part.text);
+		fmt_safe(out, part.text);
 	}
 	free(v);
 }

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/emit/notes.h"
+#include "lib/emit/event_args.h"
 
 /* Kinds of lanes that are no op. */
 #define LANE_ACROSS   (UINT64_C(1) << 32)
@@ -22,7 +22,7 @@
 #define LANE_STEPS  (UINT64_C(6) << 32) /* | loop */
 
 void timeline_init(struct timeline *tl, const struct timeline_sink *sink, void *ctx,
-		   const struct world *w, const struct told *told)
+		   const struct world *w, const struct late_names *told)
 {
 	*tl = (struct timeline){ .sink = sink, .ctx = ctx };
 	tl->tracks.w = w;
@@ -69,7 +69,7 @@ static uint32_t name_of(const struct timeline *tl, const struct event *ev, const
 	if (!op || !event_get(ev, op, column, &v))
 		return 0;
 	if (column == COL_NAME)
-		return told_word(tl->tracks.told, v);
+		return late_names_word(tl->tracks.told, v);
 	return world_thread_name(tl->tracks.w, (uint32_t)v, ev->end_ns);
 }
 

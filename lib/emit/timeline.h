@@ -18,7 +18,7 @@
 #include "lib/emit/tracks.h"
 #include "lib/event/paused.h"
 #include "lib/event/chain.h"
-#include "lib/event/open_calls.h"
+#include "lib/event/open_call.h"
 #include "lib/event/stream.h"
 
 #define TIMELINE_HELD 256
@@ -67,7 +67,7 @@ struct timeline {
 
 /* w and told are borrowed. */
 void timeline_init(struct timeline *tl, const struct timeline_sink *sink, void *ctx,
-		   const struct world *w, const struct told *told);
+		   const struct world *w, const struct late_names *told);
 /* Before the first item: the steps of programs are to stand on it, too. False: out of memory. */
 bool timeline_show_steps(struct timeline *tl);
 int timeline_item(struct timeline *tl, const struct stream_item *item, struct err *e);

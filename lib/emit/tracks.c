@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
-#include "lib/emit/notes.h"
+#include "lib/emit/event_args.h"
 
 static bool told_new(struct tracks *ts, const struct track *t, struct buf *name)
 {
@@ -73,7 +73,7 @@ static void string_name(struct buf *out, const struct tracks *ts, uint32_t strin
 	struct bytes text = world_text(ts->w, string);
 
 	if (text.n)
-		notes_clean(out, text);
+		event_args_clean(out, text);
 	else
 		buf_puts(out, otherwise);
 }
@@ -117,7 +117,7 @@ static void process_name(struct buf *out, const struct tracks *ts, const struct 
 		buf_printf(out, " pid %u", p->tgid);
 	if (n && world_text(ts->w, n->name).n) {
 		buf_puts(out, " (");
-		notes_clean(out, world_text(ts->w, n->name));
+		event_args_clean(out, world_text(ts->w, n->name));
 		buf_putc(out, ')');
 	}
 }
@@ -367,7 +367,7 @@ static void value_name(struct buf *out, const struct tracks *ts, const struct re
 		buf_printf(out, " %u:%u", r->device >> 20, r->device & 0xfffff);
 	if (g) {
 		buf_putc(out, ' ');
-		notes_clean(out, world_text(ts->w, g->path));
+		event_args_clean(out, world_text(ts->w, g->path));
 	}
 }
 

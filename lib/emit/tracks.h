@@ -16,7 +16,7 @@
 #include "lib/base/vec.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
-#include "lib/world/told.h"
+#include "lib/world/late_names.h"
 #include "lib/world/world.h"
 
 #define TRACKS_PID_STEP	 (1u << 22) /* PID_MAX_LIMIT of the kernel */
@@ -62,7 +62,7 @@ struct tracks_lanes {
 
 struct tracks {
 	const struct world *w;
-	const struct told *told;
+	const struct late_names *told;
 	tracks_new_fn *told_new;
 	void *ctx;
 	VEC(struct track *) v; /* by id - 1 */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/view_json_parts.h"
 
 #define FILES_SHOWN 4
@@ -60,9 +60,9 @@ static void print_refused(struct buf *out, const struct world *w, const struct o
 		if (slash)
 			path = (struct bytes){ slash + 1, (size_t)(path.p + path.n - slash - 1) };
 		buf_puts(out, told > 1 ? ", " : ": ");
-		human_safe(out, path);
+		fmt_safe(out, path);
 		buf_puts(out, " (");
-		human_safe(out, world_text(w, l->reason));
+		fmt_safe(out, world_text(w, l->reason));
 		buf_putc(out, ')');
 	}
 }
@@ -74,8 +74,8 @@ void unwind_coverage_text(struct buf *out, const struct world *w, const struct o
 	if (t.files == 0)
 		return;
 	buf_printf(out, "coverage: unwind tables: of %s of %s files, %s in the kernel, built in %s",
-		   human_count(t.with_table).s, human_count(t.files).s, human_bytes(t.bytes).s,
-		   human_ns(t.build_ns).s);
+		   fmt_count(t.with_table).s, fmt_count(t.files).s, fmt_bytes(t.bytes).s,
+		   fmt_ns(t.build_ns).s);
 	if (t.stacks)
 		buf_printf(out, "; rules searched for: %.3f a stack",
 			   (double)t.searched / (double)t.stacks);

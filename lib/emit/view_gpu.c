@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/table.h"
 
 #define BUSY_LOW    2 /* of a GPU that is busy nothing is wrong: its bar is never yellow */
@@ -38,11 +38,11 @@ static void heading(struct buf *out, const struct world *w, const struct one *g)
 		buf_printf(&title, " %u", x->index);
 	if (name.n) {
 		buf_putc(&title, ' ');
-		human_safe(&title, name);
+		fmt_safe(&title, name);
 	}
 	if (uuid.n) {
 		buf_puts(&title, " (");
-		human_safe(&title, uuid);
+		fmt_safe(&title, uuid);
 		buf_putc(&title, ')');
 	}
 	view_heading(out, g->st, buf_text(&title));
@@ -71,10 +71,10 @@ static void memory(struct buf *out, const struct one *g)
 		return;
 	view_bar(out, g->st, "memory", whole ? used->last / all->last : -1, MEMORY_LOW,
 		 MEMORY_HIGH);
-	buf_printf(out, "%s used", human_bytes(view_bytes(used->last)).s);
+	buf_printf(out, "%s used", fmt_bytes(view_bytes(used->last)).s);
 	if (whole)
-		buf_printf(out, " of %s", human_bytes(view_bytes(all->last)).s);
-	buf_printf(out, ", at most %s", human_bytes(view_bytes(used->max)).s);
+		buf_printf(out, " of %s", fmt_bytes(view_bytes(all->last)).s);
+	buf_printf(out, ", at most %s", fmt_bytes(view_bytes(used->max)).s);
 	view_course(out, g->st, used, whole ? all->last : 0);
 }
 
@@ -109,9 +109,9 @@ static void limits(struct buf *out, const struct one *g)
 
 		if (x->limit_ns[i] == 0)
 			continue;
-		snprintf(text, sizeof(text), "%s %s", view_limit_text(i), human_percent(share).s);
+		snprintf(text, sizeof(text), "%s %s", view_limit_text(i), fmt_percent(share).s);
 		buf_puts(out, any ? ", " : "");
-		human_styled(out, g->st->color, view_limit_bad(i) ? HUMAN_RED : HUMAN_PLAIN, text);
+		fmt_styled(out, g->st->color, view_limit_bad(i) ? FMT_RED : FMT_PLAIN, text);
 		any = true;
 	}
 	buf_puts(out, any ? " of the time\n" : "never\n");
@@ -170,8 +170,8 @@ static void link(struct buf *out, const struct one *g)
 	}
 	if (tx && rx) {
 		buf_printf(out, "%ssends %s/s", gen && width ? ", " : "",
-			   human_bytes(view_bytes(view_mean(tx))).s);
-		buf_printf(out, ", gets %s/s", human_bytes(view_bytes(view_mean(rx))).s);
+			   fmt_bytes(view_bytes(view_mean(tx))).s);
+		buf_printf(out, ", gets %s/s", fmt_bytes(view_bytes(view_mean(rx))).s);
 	}
 	if (replays && replays->grew > 0)
 		buf_printf(out, ", %.0f replays", replays->grew);
@@ -205,7 +205,7 @@ static void errors(struct buf *out, const struct one *g)
 		if (shown == 1)
 			view_bar(out, g->st, "errors", -1, 0, 0);
 		snprintf(text, sizeof(text), "%sXID %u", shown > 1 ? ", " : "", x->number);
-		human_styled(out, g->st->color, HUMAN_RED, text);
+		fmt_styled(out, g->st->color, FMT_RED, text);
 	}
 	if (shown > XIDS_SHOWN)
 		buf_printf(out, " and %u more", shown - XIDS_SHOWN);
@@ -229,9 +229,8 @@ static void processes(struct buf *out, const struct world *w, const struct one *
 			buf_puts(out, ":");
 		}
 		if (x->metric == METRIC_GPU_MEM_USED)
-			buf_printf(out, " memory %s, at most %s;",
-				   human_bytes(view_bytes(x->last)).s,
-				   human_bytes(view_bytes(x->max)).s);
+			buf_printf(out, " memory %s, at most %s;", fmt_bytes(view_bytes(x->last)).s,
+				   fmt_bytes(view_bytes(x->max)).s);
 		else if (known)
 			buf_printf(out, " busy %.1f%%;", view_mean(x));
 		if (i + 1 == g->v->metrics.n || x[1].scope != x->scope ||

@@ -2,9 +2,9 @@
 /* Rows are in order: those that took most time first. */
 #include "lib/emit/view_io.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/table.h"
-#include "lib/emit/cells.h"
+#include "lib/emit/table_cells.h"
 
 #define FILES_SHOWN   8
 #define SOCKETS_SHOWN 8
@@ -47,20 +47,20 @@ static void disks(struct buf *out, const struct world *w, const struct ops_summa
 	static const char *const headers[] = { "device", "what", ">count", ">bytes",	 ">p50",
 					       ">p99",	 ">max", ">queue", ">at device", NULL };
 	struct table *t = table_new(headers);
-	struct human_text text;
+	struct fmt_text text;
 
 	for (size_t i = 0; t && i < v->disks.n; i++) {
 		const struct view_disk *d = &v->disks.v[i];
 
 		device_cell(t, w, d, s->nodes > 1);
 		table_cell(t, "%s", way_text(d->way));
-		table_cell(t, "%s", human_count(d->count).s);
-		table_cell(t, "%s", human_bytes(d->bytes).s);
+		table_cell(t, "%s", fmt_count(d->count).s);
+		table_cell(t, "%s", fmt_bytes(d->bytes).s);
 		table_cell(t, "%s", cell_quantile(&text, d->p50_ns, d->count));
 		table_cell(t, "%s", cell_quantile(&text, d->p99_ns, d->count));
-		table_cell(t, "%s", human_ns(d->max_ns).s);
-		table_cell(t, "%s", d->queued ? human_ns(d->queue_ns).s : "-");
-		table_cell(t, "%s", d->queued ? human_ns(d->device_ns).s : "-");
+		table_cell(t, "%s", fmt_ns(d->max_ns).s);
+		table_cell(t, "%s", d->queued ? fmt_ns(d->queue_ns).s : "-");
+		table_cell(t, "%s", d->queued ? fmt_ns(d->device_ns).s : "-");
 	}
 	out->failed |= !t;
 	if (t)
@@ -84,9 +84,9 @@ static void files(struct buf *out, const struct world *w, const struct view *v,
 
 		buf_printf(&text, "%.*s", path.n ? (int)path.n : 1, path.n ? path.p : "?");
 		cell_title(t, &text);
-		table_cell(t, "%s", human_count(f->count).s);
-		table_cell(t, "%s", human_ns(f->ns).s);
-		table_cell(t, "%s", human_ns(f->max_ns).s);
+		table_cell(t, "%s", fmt_count(f->count).s);
+		table_cell(t, "%s", fmt_ns(f->ns).s);
+		table_cell(t, "%s", fmt_ns(f->max_ns).s);
 		table_cell(t, "%.*s%s%.*s", (int)type.n, type.n ? type.p : "",
 			   type.n && origin.n ? " " : "", (int)origin.n, origin.n ? origin.p : "");
 	}
@@ -167,11 +167,11 @@ static void sockets(struct buf *out, const struct world *w, const struct view *v
 			   end.n ? end.p : "");
 		cell_title(t, &text);
 		peer_cell(t, w, x);
-		table_cell(t, "%s", human_count(x->count).s);
-		table_cell(t, "%s", x->count ? human_ns(x->ns).s : "-");
-		table_cell(t, "%s", x->count ? human_ns(x->max_ns).s : "-");
+		table_cell(t, "%s", fmt_count(x->count).s);
+		table_cell(t, "%s", x->count ? fmt_ns(x->ns).s : "-");
+		table_cell(t, "%s", x->count ? fmt_ns(x->max_ns).s : "-");
 		cell_errors(t, x->retransmits);
-		table_cell(t, "%s", x->retransmits ? human_count(x->segments).s : "-");
+		table_cell(t, "%s", x->retransmits ? fmt_count(x->segments).s : "-");
 	}
 	out->failed |= !t || text.failed;
 	if (t)

@@ -7,7 +7,7 @@
 
 #include "lib/base/jsonw.h"
 #include "lib/event/ops.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/world/world.h"
 
 void view_json_memory(struct jsonw *j, const struct world *w, const struct ops_summary *s);

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/plot.h"
 
 #define BAR_COLUMNS 10
@@ -13,7 +13,7 @@
 void view_heading(struct buf *out, const struct emit_style *st, const char *title)
 {
 	buf_putc(out, '\n');
-	human_styled(out, st->color, HUMAN_CYAN, title);
+	fmt_styled(out, st->color, FMT_CYAN, title);
 	buf_putc(out, '\n');
 }
 
@@ -38,9 +38,9 @@ void view_heading_counted(struct buf *out, const struct emit_style *st, const ch
 void view_bar(struct buf *out, const struct emit_style *st, const char *label, double fraction,
 	      double low, double high)
 {
-	enum human_style style = fraction >= high  ? HUMAN_RED
-				 : fraction >= low ? HUMAN_YELLOW
-						   : HUMAN_GREEN;
+	enum fmt_style style = fraction >= high	 ? FMT_RED
+			       : fraction >= low ? FMT_YELLOW
+						 : FMT_GREEN;
 
 	buf_printf(out, "  %-12s ", label);
 	if (fraction >= 0 || st->form == PLOT_MARKS)
@@ -98,7 +98,7 @@ void view_on(struct buf *out, const struct world *w, uint32_t node)
 	if (!n || world_count(w, WORLD_NODE) < 2)
 		return;
 	buf_puts(out, " on ");
-	human_safe(out, world_text(w, n->name));
+	fmt_safe(out, world_text(w, n->name));
 }
 
 void view_process(struct buf *out, const struct world *w, uint32_t process)
@@ -107,7 +107,7 @@ void view_process(struct buf *out, const struct world *w, uint32_t process)
 	struct bytes comm = world_text(w, world_process_name(w, process, 0, INT64_MAX));
 
 	if (comm.n)
-		human_safe(out, comm);
+		fmt_safe(out, comm);
 	else
 		buf_putc(out, '?');
 	buf_printf(out, " (pid %" PRIu32 ")", p ? p->tgid : 0);

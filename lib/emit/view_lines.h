@@ -9,7 +9,7 @@
 #include "lib/emit/style.h"
 #include "lib/event/ops.h"
 #include "lib/event/record.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/stat/series.h"
 #include "lib/world/world.h"
 

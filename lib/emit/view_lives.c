@@ -4,10 +4,10 @@
 
 #include <inttypes.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/plot.h"
 #include "lib/base/table.h"
-#include "lib/emit/cells.h"
+#include "lib/emit/table_cells.h"
 
 #define PROCESSES_SHOWN 4
 #define GRAPHS_SHOWN	8
@@ -56,23 +56,23 @@ static void memory_line(struct buf *out, const struct world *w, const struct vie
 	}
 	buf_puts(out, "  ");
 	view_process(out, w, m->process);
-	buf_printf(out, ": %s at most", human_bytes(m->peak_bytes).s);
-	buf_printf(out, ", %s %s", human_bytes(m->live_bytes).s,
+	buf_printf(out, ": %s at most", fmt_bytes(m->peak_bytes).s);
+	buf_printf(out, ", %s %s", fmt_bytes(m->live_bytes).s,
 		   m->ended ? "when it ended" : "at the end");
 	if (m->managed_bytes)
-		buf_printf(out, " (%s managed)", human_bytes(m->managed_bytes).s);
+		buf_printf(out, " (%s managed)", fmt_bytes(m->managed_bytes).s);
 	if (m->pinned_bytes)
-		buf_printf(out, ", %s of the host pinned", human_bytes(m->pinned_bytes).s);
-	buf_printf(out, ", %s allocations", human_count(m->allocations).s);
-	buf_printf(out, ", %s frees", human_count(m->frees).s);
+		buf_printf(out, ", %s of the host pinned", fmt_bytes(m->pinned_bytes).s);
+	buf_printf(out, ", %s allocations", fmt_count(m->allocations).s);
+	buf_printf(out, ", %s frees", fmt_count(m->frees).s);
 	if (m->failed)
-		buf_printf(out, ", %s failed", human_count(m->failed).s);
+		buf_printf(out, ", %s failed", fmt_count(m->failed).s);
 	if (m->unknown_frees)
 		buf_printf(out, ", %s more of what was allocated before or unseen",
-			   human_count(m->unknown_frees).s);
+			   fmt_count(m->unknown_frees).s);
 	if (m->beyond)
 		buf_printf(out, "; %s were too many to keep: bytes are a lower bound",
-			   human_count(m->beyond).s);
+			   fmt_count(m->beyond).s);
 	if (n > 1) {
 		buf_puts(out, "  ");
 		plot_spark(out, v, n, top, st->form);
@@ -107,9 +107,9 @@ bool view_memory_text(struct buf *out, const struct world *w, const struct ops_s
 		for (unsigned k = 0; t && k < m->nsites; k++) {
 			const struct view_site *x = &m->sites[k];
 
-			table_cell(t, "%s", human_bytes(x->at_peak_bytes).s);
-			table_cell(t, "%s", human_bytes(x->bytes).s);
-			table_cell(t, "%s", human_count(x->allocations).s);
+			table_cell(t, "%s", fmt_bytes(x->at_peak_bytes).s);
+			table_cell(t, "%s", fmt_bytes(x->bytes).s);
+			table_cell(t, "%s", fmt_count(x->allocations).s);
 			table_cell(t, "%s", x->op ? x->op->name : "?");
 			text_cell(t, w, x->text, "(no stack)");
 		}
@@ -139,11 +139,11 @@ bool view_graphs_text(struct buf *out, const struct world *w, const struct ops_s
 		const struct view_graph *g = &v->graphs.v[i];
 
 		text_cell(t, w, g->site, g->op ? g->op->name : "(no stack)");
-		table_cell(t, "%s", human_count(g->created).s);
-		table_cell(t, "%s", human_count(g->again).s);
-		table_cell(t, "%s", human_count(g->launches).s);
-		table_cell(t, "%s", human_count(g->alive).s);
-		table_cell(t, "%s", human_count(g->most_alive).s);
+		table_cell(t, "%s", fmt_count(g->created).s);
+		table_cell(t, "%s", fmt_count(g->again).s);
+		table_cell(t, "%s", fmt_count(g->launches).s);
+		table_cell(t, "%s", fmt_count(g->alive).s);
+		table_cell(t, "%s", fmt_count(g->most_alive).s);
 		process_cell(t, w, g->process);
 	}
 	put(out, t, st);
@@ -176,10 +176,10 @@ bool view_comms_text(struct buf *out, const struct world *w, const struct ops_su
 			table_cell(t, "%u", c->rank);
 		else
 			table_cell(t, "?");
-		table_cell(t, "%s", human_count(c->calls).s);
-		table_cell(t, "%s", human_bytes(c->bytes).s);
-		table_cell(t, "%s", human_ns(c->ns).s);
-		table_cell(t, "%s", human_ns(c->max_ns).s);
+		table_cell(t, "%s", fmt_count(c->calls).s);
+		table_cell(t, "%s", fmt_bytes(c->bytes).s);
+		table_cell(t, "%s", fmt_ns(c->ns).s);
+		table_cell(t, "%s", fmt_ns(c->max_ns).s);
 		cell_errors(t, c->errors + c->async_errors);
 		process_cell(t, w, c->process);
 	}

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 
 /* From where on a bar is yellow, red. Pressure: tasks that wait at all are news; the kernel's own documentation
  * (Documentation/accounting/psi.rst) triggers at 15 %. */
@@ -62,17 +62,17 @@ static void memory(struct buf *out, const struct machine *m, uint64_t all)
 	if (used) {
 		view_bar(out, m->st, "memory", all ? used->last / (double)all : -1, BUSY_LOW,
 			 BUSY_HIGH);
-		buf_printf(out, "%s used", human_bytes(view_bytes(used->last)).s);
+		buf_printf(out, "%s used", fmt_bytes(view_bytes(used->last)).s);
 		if (all)
-			buf_printf(out, " of %s", human_bytes(all).s);
+			buf_printf(out, " of %s", fmt_bytes(all).s);
 		if (left)
-			buf_printf(out, ", %s available", human_bytes(view_bytes(left->last)).s);
+			buf_printf(out, ", %s available", fmt_bytes(view_bytes(left->last)).s);
 		view_course(out, m->st, used, (double)all);
 	}
 	if (swap && swap->max > 0) {
 		view_bar(out, m->st, "swap", -1, 0, 0);
-		buf_printf(out, "%s used, at most %s", human_bytes(view_bytes(swap->last)).s,
-			   human_bytes(view_bytes(swap->max)).s);
+		buf_printf(out, "%s used, at most %s", fmt_bytes(view_bytes(swap->last)).s,
+			   fmt_bytes(view_bytes(swap->max)).s);
 		view_course(out, m->st, swap, 0);
 	}
 }
@@ -112,7 +112,7 @@ static void pressure(struct buf *out, const struct machine *m)
 			continue;
 		share = view_growth(x) / 1e6; /* microseconds in a second */
 		view_bar(out, m->st, all[i].label, share, PSI_LOW, PSI_HIGH);
-		buf_printf(out, "%s %s of the time", all[i].what, human_percent(share).s);
+		buf_printf(out, "%s %s of the time", all[i].what, fmt_percent(share).s);
 		view_course(out, m->st, x, 1e6);
 	}
 }

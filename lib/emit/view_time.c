@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/plot.h"
-#include "lib/emit/cells.h"
+#include "lib/emit/table_cells.h"
 
 #define PROCESSES_SHOWN 4
 #define SHARE_LEAST	0.005 /* of a line of its own */
@@ -32,13 +32,13 @@ static int most_first(const void *a, const void *b)
 }
 
 /* What the host takes is red, what somebody waits for by himself is plain. */
-enum human_style view_part_style(enum part part)
+enum fmt_style view_part_style(enum part part)
 {
 	switch (part) {
 	case PART_SELF:
-		return HUMAN_GREEN;
+		return FMT_GREEN;
 	case PART_DEVICE:
-		return HUMAN_CYAN;
+		return FMT_CYAN;
 	case PART_PREEMPTED:
 	case PART_RUNQ:
 	case PART_THROTTLED:
@@ -46,18 +46,18 @@ enum human_style view_part_style(enum part part)
 	case PART_DISK:
 	case PART_LOCK:
 	case PART_FAULT:
-		return HUMAN_RED;
+		return FMT_RED;
 	default:
-		return HUMAN_PLAIN;
+		return FMT_PLAIN;
 	}
 }
 
 static void share_line(struct buf *out, const struct emit_style *st, double share,
-		       enum human_style style, const char *what, uint64_t ns)
+		       enum fmt_style style, const char *what, uint64_t ns)
 {
-	buf_printf(out, "    %6s ", human_percent(share).s);
+	buf_printf(out, "    %6s ", fmt_percent(share).s);
 	plot_bar(out, share, BAR_COLUMNS, st->form, st->color, style);
-	buf_printf(out, " %s: %s\n", what, human_ns(ns).s);
+	buf_printf(out, " %s: %s\n", what, fmt_ns(ns).s);
 }
 
 /* What is no recorded wait is the thread's own code only where all waits are recorded. */
@@ -83,10 +83,9 @@ static void process(struct buf *out, const struct world *w, const struct view_ti
 	qsort(v, 2 * PART_COUNT, sizeof(v[0]), most_first);
 	buf_puts(out, "  ");
 	view_process(out, w, t->process);
-	buf_printf(out, ": %s of %s thread%s that call%s", human_ns(t->ns).s,
-		   human_count(t->threads).s, t->threads == 1 ? "" : "s",
-		   t->threads == 1 ? "s" : "");
-	buf_printf(out, ", %s in calls%s\n", human_percent((double)calls / (double)t->ns).s,
+	buf_printf(out, ": %s of %s thread%s that call%s", fmt_ns(t->ns).s, fmt_count(t->threads).s,
+		   t->threads == 1 ? "" : "s", t->threads == 1 ? "s" : "");
+	buf_printf(out, ", %s in calls%s\n", fmt_percent((double)calls / (double)t->ns).s,
 		   in_windows ? " that were recorded" : "");
 	for (unsigned i = 0; i < 2 * PART_COUNT && v[i].ns; i++) {
 		double share = (double)v[i].ns / (double)t->ns;
@@ -103,7 +102,7 @@ static void process(struct buf *out, const struct world *w, const struct view_ti
 		share_line(out, st, share, view_part_style(v[i].part), what, v[i].ns);
 	}
 	if (rest)
-		share_line(out, st, (double)rest / (double)t->ns, HUMAN_PLAIN, "all else", rest);
+		share_line(out, st, (double)rest / (double)t->ns, FMT_PLAIN, "all else", rest);
 }
 
 bool view_time_text(struct buf *out, const struct world *w, const struct ops_summary *s,
@@ -133,7 +132,7 @@ static const char *per_second(char *text, size_t size, double rate)
 	if (rate < 10)
 		snprintf(text, size, "%.1f/s", rate);
 	else
-		snprintf(text, size, "%s/s", human_count((uint64_t)(rate + 0.5)).s);
+		snprintf(text, size, "%s/s", fmt_count((uint64_t)(rate + 0.5)).s);
 	return text;
 }
 
@@ -193,11 +192,11 @@ static void histogram(struct buf *out, const struct ops_row *r, unsigned from, u
 	for (unsigned k = from; k <= to; k++) {
 		double share = (double)r->powers[k] / (double)r->count;
 
-		buf_printf(out, "    %8s up to %-8s ", human_ns(power_low(k)).s,
-			   human_ns(k < 64 ? 1ull << k : UINT64_MAX).s);
+		buf_printf(out, "    %8s up to %-8s ", fmt_ns(power_low(k)).s,
+			   fmt_ns(k < 64 ? 1ull << k : UINT64_MAX).s);
 		plot_bar(out, (double)r->powers[k] / (double)most, 2 * BAR_COLUMNS, st->form,
-			 st->color, HUMAN_CYAN);
-		buf_printf(out, " %s, %s\n", human_count(r->powers[k]).s, human_percent(share).s);
+			 st->color, FMT_CYAN);
+		buf_printf(out, " %s, %s\n", fmt_count(r->powers[k]).s, fmt_percent(share).s);
 	}
 }
 
@@ -210,11 +209,11 @@ static void shape(struct buf *out, const struct ops_row *r, unsigned from, unsig
 		v[k - from] = (double)r->powers[k];
 	buf_printf(out, "  %-24s ", r->op->name);
 	if (st->form != PLOT_MARKS)
-		buf_printf(out, "%8s ", human_ns(power_low(from)).s);
+		buf_printf(out, "%8s ", fmt_ns(power_low(from)).s);
 	plot_spark(out, v, to - from + 1, (double)most, st->form);
 	if (st->form == PLOT_MARKS)
-		buf_printf(out, " %s to", human_ns(power_low(from)).s);
-	buf_printf(out, " %s\n", human_ns(to < 64 ? 1ull << to : UINT64_MAX).s);
+		buf_printf(out, " %s to", fmt_ns(power_low(from)).s);
+	buf_printf(out, " %s\n", fmt_ns(to < 64 ? 1ull << to : UINT64_MAX).s);
 }
 
 bool view_latency_text(struct buf *out, const struct ops_summary *s, const struct emit_style *st)

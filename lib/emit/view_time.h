@@ -5,7 +5,7 @@
 #ifndef INGERO_EMIT_VIEW_TIME_H
 #define INGERO_EMIT_VIEW_TIME_H
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/view_lines.h"
 #include "lib/event/part.h"
 #include "lib/event/ops.h"
@@ -17,6 +17,6 @@ bool view_rates_text(struct buf *out, const struct ops_summary *s, const struct 
 bool view_latency_text(struct buf *out, const struct ops_summary *s, const struct emit_style *st);
 
 /* The colour of a state of time: what the host takes, own code, the device, what a thread waits for by itself. */
-enum human_style view_part_style(enum part part);
+enum fmt_style view_part_style(enum part part);
 
 #endif

@@ -7,7 +7,7 @@
 #define INGERO_EVENT_COMPARE_H
 
 #include "lib/base/bytes.h"
-#include "lib/event/by.h"
+#include "lib/event/groups.h"
 #include "lib/event/diff.h"
 
 /* What changed by more than asked for, a mask. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 
 #define LOST	 "lost "
 #define LATE	 "late "
@@ -67,12 +67,12 @@ void missing_free(struct missing *m)
 void missing_text(struct buf *out, uint32_t lost, uint32_t of, struct bytes what,
 		  struct bytes where, struct bytes reason)
 {
-	buf_printf(out, "%s of %s ", human_count(lost).s, human_count(of).s);
-	human_safe(out, what);
+	buf_printf(out, "%s of %s ", fmt_count(lost).s, fmt_count(of).s);
+	fmt_safe(out, what);
 	buf_puts(out, " lost");
-	human_safe(out, where);
+	fmt_safe(out, where);
 	if (reason.n) {
 		buf_puts(out, ": ");
-		human_safe(out, reason);
+		fmt_safe(out, reason);
 	}
 }

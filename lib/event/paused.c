@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 
 static struct paused_list *list_of(const struct paused *p, uint32_t node, uint32_t tier)
 {
@@ -232,12 +232,12 @@ const char *estimate_mark(const struct estimate *e)
 void paused_text(struct buf *out, unsigned tier, double covered, bool least, const char *reason)
 {
 	buf_printf(out, "%s were recorded %s of the time", op_tier_text(tier),
-		   human_percent(covered).s);
+		   fmt_percent(covered).s);
 	if (!strcmp(reason, "budget")) {
 		buf_puts(out, " (to stay within the budget)");
 	} else if (*reason) {
 		buf_puts(out, " (");
-		human_safe(out, bytes_of(reason));
+		fmt_safe(out, bytes_of(reason));
 		buf_putc(out, ')');
 	}
 	if (covered > 0 && least)

@@ -22,14 +22,15 @@ enum stream_kind {
 	STREAM_LAST, /* the recording ended cleanly here (more segments may follow) */
 };
 
-struct ige_weave;
+struct ige_merge_columns;
 
 struct stream_item {
 	enum stream_kind kind;
 	const struct event *events; /* borrowed until the next call */
 	size_t n;
-	const struct ige_weave *weave; /* instead of them, for who asked for it: see ige/weave.h */
-	const struct record *record;   /* borrowed until the next call */
+	const struct ige_merge_columns
+		*weave;		     /* instead of them, for who asked for it: see ige/weave.h */
+	const struct record *record; /* borrowed until the next call */
 	bool late; /* events arrived too late to be sorted in: order holds within the item only */
 	uint64_t lost;	      /* events known lost since the previous EVENTS item */
 	int64_t watermark_ns; /* nothing later in the stream ends before this (INT64_MIN unknown) */

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 
 #define ROWS_MAX 65536 /* libraries of processes; of more it is not known */
 
@@ -140,19 +140,19 @@ void uncovered_text(struct buf *out, const struct uncovered_row *row, uint32_t p
 
 	if (row->ns)
 		buf_printf(out, "calls of %s%s of process %u", row->from_start ? "the first " : "",
-			   human_ns(row->ns).s, pid);
+			   fmt_ns(row->ns).s, pid);
 	else
 		buf_printf(out, "calls of process %u", pid);
 	if (comm.n) {
 		buf_puts(out, " (");
-		human_safe(out, comm);
+		fmt_safe(out, comm);
 		buf_putc(out, ')');
 	}
 	if (!row->layer[0]) {
 		buf_puts(out, " were not recorded, if it made any");
 	} else {
 		buf_puts(out, " were not recorded: its ");
-		human_safe(out, bytes_of(file ? file + 1 : row->path));
+		fmt_safe(out, bytes_of(file ? file + 1 : row->path));
 		/* "it was loaded …": of the library, which stands here. */
 		if (strncmp(reason, "it ", 3) == 0) {
 			buf_puts(out, reason + 2);
@@ -161,7 +161,7 @@ void uncovered_text(struct buf *out, const struct uncovered_row *row, uint32_t p
 	}
 	if (*reason) {
 		buf_puts(out, ": ");
-		human_safe(out, bytes_of(reason));
+		fmt_safe(out, bytes_of(reason));
 	}
 }
 

@@ -111,7 +111,7 @@ int fleet_new(struct fleet **out, const struct fleet_options *opt, struct err *e
 	how.timeout_ns = f->opt.timeout_ns;
 	how.reach_ns = opt->timeout_ns ? 0 : REACH_NS;
 	how.answer_max = opt->answer_max ? opt->answer_max : 32u << 20;
-	rc = rc ? rc : net_fan_new(&f->fan, &how, f->bytes_max / COMING, e);
+	rc = rc ? rc : net_parallel_requests_new(&f->fan, &how, f->bytes_max / COMING, e);
 	if (rc)
 		fleet_free(f);
 	else
@@ -129,7 +129,7 @@ void fleet_free(struct fleet *f)
 		free(f->places[i].name);
 		free(f->places[i].base);
 	}
-	net_fan_free(f->fan);
+	net_parallel_requests_free(f->fan);
 	buf_free(&f->warnings);
 	free(f->header);
 	free(f->nodes);
@@ -365,7 +365,9 @@ int fleet_round(struct fleet *f, const struct fleet_question *q, size_t *answere
 		}
 		f->asks[i].url = f->urls[i];
 	}
-	rc = rc ? rc : net_fan_out(f->fan, f->asks, f->n, q->at_once, done, stop, &round, e);
+	rc = rc ? rc
+		: net_parallel_requests_out(f->fan, f->asks, f->n, q->at_once, done, stop, &round,
+					    e);
 	for (size_t i = 0; i < f->n; i++) {
 		*answered += f->nodes[i].answered;
 		if (!rc && q->take && f->asks[i].rc == ERR_NOMEM)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/fleet/fleet_state.h"
 
 #define PROBES	6
@@ -67,11 +67,11 @@ static void warn_of_clock(struct fleet *f, size_t i, size_t middle)
 
 	if (is_skewed(f, d))
 		fleet_warn(f, "clock skew: %s is ~%s %s %s (RTT: %s, ± %s)", fleet_label(f, i),
-			   human_ns(d.by).s, n->ahead_ns > m->ahead_ns ? "ahead of" : "behind",
-			   fleet_label(f, middle), human_ns(n->rtt_ns).s, human_ns(d.error).s);
+			   fmt_ns(d.by).s, n->ahead_ns > m->ahead_ns ? "ahead of" : "behind",
+			   fleet_label(f, middle), fmt_ns(n->rtt_ns).s, fmt_ns(d.error).s);
 	else if (d.error > f->opt.skew_ns)
 		fleet_warn(f, "clock of %s: not known better than ± %s (RTT: %s)",
-			   fleet_label(f, i), human_ns(d.error).s, human_ns(n->rtt_ns).s);
+			   fleet_label(f, i), fmt_ns(d.error).s, fmt_ns(n->rtt_ns).s);
 }
 
 /* *middle: whose clock is in the middle of all; *differs: somebody's is not where it is. False: fewer than two are known. */

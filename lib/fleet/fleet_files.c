@@ -110,7 +110,8 @@ int fleet_fetch(struct fleet_files *out, struct fleet *f, const struct select_wo
 
 	*out = (struct fleet_files){ .fleet = f };
 	out->nodes = fleet_nodes(f, &out->nodes_n);
-	net_fan_files(f->fan, f->opt.recordings_max ? f->opt.recordings_max : half_of_free(folder));
+	net_parallel_requests_files(f->fan, f->opt.recordings_max ? f->opt.recordings_max
+								  : half_of_free(folder));
 	rc = open_all(out, folder, e);
 	rc = rc ? rc : ask(f, words, out->fds, e);
 	for (size_t i = 0; !rc && i < out->nodes_n; i++) {

@@ -5,7 +5,7 @@
 #ifndef INGERO_FLEET_FLEET_STATE_H
 #define INGERO_FLEET_FLEET_STATE_H
 
-#include "lib/net/fan.h"
+#include "lib/net/parallel_requests.h"
 #include "lib/fleet/fleet.h"
 
 struct fleet_place {
@@ -18,7 +18,7 @@ struct fleet_place {
 
 struct fleet {
 	struct fleet_options opt;
-	struct net_fan *fan;
+	struct net_parallel_requests *fan;
 	char *header; /* with the token */
 	const char *headers[1];
 	struct fleet_node *nodes;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/table.h"
 #include "lib/fleet/fleet_state.h"
@@ -15,7 +15,7 @@
 
 static void quantile(struct table *t, const struct fleet_op *o, double ns)
 {
-	table_cell(t, "%s%s", o->approximate ? "<= " : "", human_ns((uint64_t)ns).s);
+	table_cell(t, "%s%s", o->approximate ? "<= " : "", fmt_ns((uint64_t)ns).s);
 }
 
 void fleet_ops_text(struct buf *out, const struct fleet_ops *o, bool color, unsigned columns)
@@ -28,15 +28,15 @@ void fleet_ops_text(struct buf *out, const struct fleet_ops *o, bool color, unsi
 	for (size_t i = 0; t && i < o->v.n; i++) {
 		const struct fleet_op *r = &o->v.v[i];
 
-		table_cell_styled(t, HUMAN_BOLD, "%s", r->operation);
+		table_cell_styled(t, FMT_BOLD, "%s", r->operation);
 		table_cell(t, "%s", r->source);
-		table_cell(t, "%s", human_count(r->count).s);
+		table_cell(t, "%s", fmt_count(r->count).s);
 		quantile(t, r, r->p50_ns);
 		quantile(t, r, r->p95_ns);
 		quantile(t, r, r->p99_ns);
-		table_cell(t, "%s", human_ns((uint64_t)r->max_ns).s);
-		table_cell(t, "%s", human_ns((uint64_t)r->total_ns).s);
-		table_cell(t, "%s", human_count(r->errors).s);
+		table_cell(t, "%s", fmt_ns((uint64_t)r->max_ns).s);
+		table_cell(t, "%s", fmt_ns((uint64_t)r->total_ns).s);
+		table_cell(t, "%s", fmt_count(r->errors).s);
 		table_cell(t, "%zu of %zu", r->nodes, o->nodes);
 	}
 	out->failed |= !t;
@@ -82,7 +82,7 @@ static void line(struct buf *out, const char *label, struct json object, const c
 
 	if (text && *text) {
 		buf_printf(out, "  %s: ", label);
-		human_safe(out, bytes_of(text));
+		fmt_safe(out, bytes_of(text));
 		buf_putc(out, '\n');
 	}
 	out->failed |= !text;
@@ -96,7 +96,7 @@ static void part(struct buf *out, struct json object, const char *key, const cha
 
 	buf_puts(out, before);
 	if (text)
-		human_safe(out, bytes_of(text));
+		fmt_safe(out, bytes_of(text));
 	buf_puts(out, behind);
 	out->failed |= !text;
 	free(text);
@@ -110,9 +110,9 @@ static void symptom(struct buf *out, struct json c)
 
 	if (op && *op && ratio > 0 && p99_us > 0 && p99_us < 1e12) {
 		buf_puts(out, "  symptom: ");
-		human_safe(out, bytes_of(op));
-		buf_printf(out, " p99 %s, %.1f times its p50\n",
-			   human_ns((uint64_t)(p99_us * 1e3)).s, ratio);
+		fmt_safe(out, bytes_of(op));
+		buf_printf(out, " p99 %s, %.1f times its p50\n", fmt_ns((uint64_t)(p99_us * 1e3)).s,
+			   ratio);
 	}
 	out->failed |= !op;
 	free(op);
@@ -127,7 +127,7 @@ static void one_chain(struct buf *out, struct json c, bool color)
 
 	part(&head, c, "severity", "[", "] ");
 	part(&head, c, json_bytes(name).n ? "node_name" : "node", "[", "]");
-	human_styled(out, color, HUMAN_BOLD, buf_text(&head));
+	fmt_styled(out, color, FMT_BOLD, buf_text(&head));
 	out->failed |= head.failed;
 	buf_free(&head);
 	part(out, c, "summary", " ", "\n");
@@ -135,7 +135,7 @@ static void one_chain(struct buf *out, struct json c, bool color)
 	symptom(out, c);
 	if (fix.n) {
 		buf_puts(out, "  fix: ");
-		human_safe(out, fix);
+		fmt_safe(out, fix);
 		buf_putc(out, '\n');
 	}
 	json_free(first);
@@ -166,10 +166,10 @@ static void put_fleet(struct buf *out, const struct fleet *f, struct json chains
 	for (size_t i = 0; i < f->n; i++)
 		answered += f->nodes[i].answered;
 	buf_puts(&head, "FLEET: ");
-	human_counted(&head, json_length(chains), bytes_of("findings"));
+	fmt_counted(&head, json_length(chains), bytes_of("findings"));
 	buf_puts(&head, " from ");
-	human_counted(&head, answered, bytes_of("nodes"));
-	human_styled(out, color, HUMAN_BOLD, buf_text(&head));
+	fmt_counted(&head, answered, bytes_of("nodes"));
+	fmt_styled(out, color, FMT_BOLD, buf_text(&head));
 	buf_putc(out, '\n');
 	out->failed |= head.failed;
 	buf_free(&head);
@@ -177,7 +177,7 @@ static void put_fleet(struct buf *out, const struct fleet *f, struct json chains
 		if (!f->nodes[i].answered || has_finding(chains, f->nodes[i].name))
 			continue;
 		buf_puts(out, healthy++ ? ", " : "nothing found on ");
-		human_safe(out, bytes_of(fleet_label(f, i)));
+		fmt_safe(out, bytes_of(fleet_label(f, i)));
 	}
 	buf_puts(out, healthy ? "\n" : "");
 }

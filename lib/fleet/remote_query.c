@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/cli/message.h"
-#include "lib/cli/serving.h"
+#include "lib/cli/server_options.h"
 
 void remote_query(struct fleet_options *how, const struct cli_asking *asked)
 {

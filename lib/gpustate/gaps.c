@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "lib/base/rare.h"
+#include "lib/base/compiler.h"
 #include "lib/gpustate/gaps_state.h"
 
 #define GAPS_THREADS 1024 /* of one device */
@@ -72,7 +72,7 @@ bool gaps_forget(struct gaps *g, uint32_t process, const uint32_t *threads, size
 	return true;
 }
 
-RARE static struct gap_thread *thread_new(struct gaps *g, uint32_t thread)
+COLD_CALL static struct gap_thread *thread_new(struct gaps *g, uint32_t thread)
 {
 	if (!vec_reach(&g->threads, thread))
 		return NULL;
@@ -109,12 +109,12 @@ static inline const struct gap_op *op_of(struct gaps *g, const struct op_def *op
 /* ---- what threads do while their device is idle ---- */
 
 /* Nobody ever waited, or not all was seen: it may be idle from the newest call on. */
-USUAL bool watching(const struct gaps *g, uint32_t device)
+ALWAYS_INLINE bool watching(const struct gaps *g, uint32_t device)
 {
 	return g->side.v[device].idle || g->partial || g->devices.v.v[device].covers == 0;
 }
 
-USUAL bool gathers(const struct gaps *g, const struct gap_thread *th)
+ALWAYS_INLINE bool gathers(const struct gaps *g, const struct gap_thread *th)
 {
 	return th->hands.n && watching(g, th->hands.v[th->at].device);
 }
@@ -148,7 +148,8 @@ static bool drive(struct gap_thread *th, uint32_t device)
 	return true;
 }
 
-APART static bool device_look_up(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
+NOINLINE static bool device_look_up(struct gaps *g, struct gap_thread *th,
+				    const struct line_piece *p)
 {
 	const struct world_ctx *ctx = world_get_ctx(g->w, p->ev->ctx);
 	uint32_t gpu = ctx ? ctx->gpu : 0, at;
@@ -185,7 +186,8 @@ APART static bool device_look_up(struct gaps *g, struct gap_thread *th, const st
 }
 
 /* NULL: out of memory. */
-USUAL struct gap_hand *hand_of(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
+ALWAYS_INLINE struct gap_hand *hand_of(struct gaps *g, struct gap_thread *th,
+				       const struct line_piece *p)
 {
 	struct gap_hand *h;
 
@@ -204,7 +206,7 @@ static inline uint64_t column(const struct event *ev, int at)
 }
 
 /* The call as the device sees it, from its columns. */
-USUAL struct device_call call_of(const struct line_piece *p, const struct gap_op *op)
+ALWAYS_INLINE struct device_call call_of(const struct line_piece *p, const struct gap_op *op)
 {
 	return (struct device_call){ .act = (enum device_act)op->act,
 				     .thread = p->thread,
@@ -215,8 +217,8 @@ USUAL struct device_call call_of(const struct line_piece *p, const struct gap_op
 }
 
 /* stream: of the call. all: what else is known of it; NULL: it is the piece itself, which submits. */
-APART static bool devices_told(struct gaps *g, uint32_t device, const struct line_piece *p,
-			       uint64_t stream, const struct device_call *all)
+NOINLINE static bool devices_told(struct gaps *g, uint32_t device, const struct line_piece *p,
+				  uint64_t stream, const struct device_call *all)
 {
 	struct device_call call = { .act = DEVICE_SUBMIT,
 				    .thread = p->thread,
@@ -227,8 +229,8 @@ APART static bool devices_told(struct gaps *g, uint32_t device, const struct lin
 	return devices_call(&g->devices, device, all ? all : &call);
 }
 
-USUAL bool submits(struct gaps *g, uint32_t device, const struct line_piece *p, uint64_t stream,
-		   const struct device_call *all)
+ALWAYS_INLINE bool submits(struct gaps *g, uint32_t device, const struct line_piece *p,
+			   uint64_t stream, const struct device_call *all)
 {
 	enum device_act act = all ? all->act : DEVICE_SUBMIT;
 	struct gap_side *s = &g->side.v[device];
@@ -261,8 +263,8 @@ USUAL bool submits(struct gaps *g, uint32_t device, const struct line_piece *p, 
 }
 
 /* Nothing is outstanding after this wait. */
-APART static bool becomes_idle(struct gaps *g, uint32_t device, const struct gap_thread *th,
-			       const struct line_piece *p)
+NOINLINE static bool becomes_idle(struct gaps *g, uint32_t device, const struct gap_thread *th,
+				  const struct line_piece *p)
 {
 	struct gap_side *s = &g->side.v[device];
 	bool seen = th->ready_ns > p->start_ns && th->ready_ns <= p->end_ns;
@@ -282,7 +284,7 @@ APART static bool becomes_idle(struct gaps *g, uint32_t device, const struct gap
 }
 
 /* Whoever waits has submitted something, seen or not: until then the device had nothing for at most this long. */
-RARE static bool partial_wait(struct gaps *g, uint32_t device, const struct line_piece *p)
+COLD_CALL static bool partial_wait(struct gaps *g, uint32_t device, const struct line_piece *p)
 {
 	struct gap_side *s = &g->side.v[device];
 
@@ -321,8 +323,8 @@ static bool waited(struct gaps *g, struct gap_hand *h, struct gap_thread *th,
 }
 
 /* Work was submitted, and that was all. */
-USUAL bool submitted(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
-		     uint64_t stream, const struct device_call *all)
+ALWAYS_INLINE bool submitted(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
+			     uint64_t stream, const struct device_call *all)
 {
 	enum device_act act = all ? all->act : DEVICE_SUBMIT;
 	struct gap_hand *h = hand_of(g, th, p);
@@ -340,8 +342,8 @@ USUAL bool submitted(struct gaps *g, struct gap_thread *th, const struct line_pi
 	return submits(g, h->device, p, stream, all);
 }
 
-APART static bool other_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
-			     const struct gap_op *op)
+NOINLINE static bool other_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
+				const struct gap_op *op)
 {
 	enum device_act act = (enum device_act)op->act;
 	struct device_call call = call_of(p, op), sync = { 0 };
@@ -390,8 +392,8 @@ APART static bool other_call(struct gaps *g, struct gap_thread *th, const struct
 	       becomes_idle(g, device, th, p);
 }
 
-USUAL bool outer_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
-		      const struct gap_op *op)
+ALWAYS_INLINE bool outer_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
+			      const struct gap_op *op)
 {
 	if (op->act != DEVICE_SUBMIT)
 		return other_call(g, th, p, op);
@@ -418,7 +420,7 @@ bool gaps_wait(struct gaps *g, const struct line_piece *p)
 }
 
 /* What was done ended: gaps may stand now. */
-USUAL bool went_past(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
+ALWAYS_INLINE bool went_past(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
 	const struct gap_hand *h = gaps_hand(th);
 	struct gap_side *s = h ? &g->side.v[h->device] : NULL;
@@ -427,7 +429,7 @@ USUAL bool went_past(struct gaps *g, struct gap_thread *th, const struct line_pi
 	return !s || !s->pending.n || s->laggard != p->thread || gaps_stand_past(g, s);
 }
 
-APART static bool unended(const struct line_piece *p)
+NOINLINE static bool unended(const struct line_piece *p)
 {
 	return line_unended(p);
 }
@@ -454,7 +456,7 @@ static void did_add(struct gap_did *d, const struct line_piece *p, int64_t from_
 }
 
 /* Only while the device that it drives is idle: what is done while that one works keeps no other from its work. */
-APART static void gather(const struct gaps *g, struct gap_thread *th, const struct line_piece *p)
+NOINLINE static void gather(const struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
 	for (size_t i = 0; i < th->hands.n; i++) {
 		struct gap_hand *h = &th->hands.v[i];
@@ -500,7 +502,7 @@ bool gaps_inner(struct gaps *g, const struct line_piece *p)
 }
 
 /* It was on its CPU before the call. */
-APART static bool before(struct gaps *g, struct gap_thread *th, const struct line_piece *call)
+NOINLINE static bool before(struct gaps *g, struct gap_thread *th, const struct line_piece *call)
 {
 	struct parts parts;
 	struct line_piece p = line_before(call, &parts);
@@ -511,14 +513,14 @@ APART static bool before(struct gaps *g, struct gap_thread *th, const struct lin
 }
 
 /* Whether that matters to anybody. */
-USUAL bool before_matters(const struct gaps *g, const struct gap_thread *th)
+ALWAYS_INLINE bool before_matters(const struct gaps *g, const struct gap_thread *th)
 {
 	const struct gap_hand *h = gaps_hand(th);
 
 	return h && (watching(g, h->device) || g->side.v[h->device].pending.n);
 }
 
-APART static bool any_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
+NOINLINE static bool any_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
 	th->blocked = false;
 	if (p->before_ns && before_matters(g, th) && !before(g, th, p))
@@ -531,7 +533,7 @@ APART static bool any_call(struct gaps *g, struct gap_thread *th, const struct l
 
 /* One submission more from a thread that submits, to a device that runs, on a stream that is known, where no gap is open: most
  * calls are. False: it is not, and nothing was done. */
-USUAL bool one_more(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
+ALWAYS_INLINE bool one_more(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
 	const struct gap_op *op = &g->op[p->op->id];
 	const struct gap_hand *h = gaps_hand(th);

@@ -9,7 +9,7 @@
 #define INGERO_GPUSTATE_GRAPHS_H
 
 #include "lib/base/map.h"
-#include "lib/attrib/once.h"
+#include "lib/attrib/layer_dedup.h"
 
 #define GRAPHS_MAX	65536
 #define GRAPH_SITES_MAX 4096

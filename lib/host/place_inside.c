@@ -13,7 +13,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/io.h"
-#include "lib/host/place.h"
+#include "lib/host/process_placement.h"
 
 #define SYS_OPENAT2   437
 #define NO_MAGICLINKS 0x02

@@ -10,7 +10,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/io.h"
-#include "lib/host/place.h"
+#include "lib/host/process_placement.h"
 
 #define ENTRIES_MAX	100000u
 #define DESCRIPTION_MAX (4u << 20)

@@ -11,7 +11,7 @@
 
 #include "lib/base/bytes.h"
 #include "lib/base/err.h"
-#include "lib/host/place.h"
+#include "lib/host/process_placement.h"
 
 #define HOST_PODS_ANSWER_MAX \
 	(16u << 20)	    /* bytes of an answer; the kubelet's own clients take as much */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "lib/base/buf.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/io.h"
 #include "lib/host/kubelet.h"
 
@@ -26,10 +26,10 @@ static void say_btf(struct verdicts *to, const struct host_caps *c, const char *
 			    "%s is not a file that can be read", btf);
 	else if (btf)
 		verdict_say(to, "btf", VERDICT_GOOD, NULL, "%s, %s", btf,
-			    human_bytes((uint64_t)st.st_size).s);
+			    fmt_bytes((uint64_t)st.st_size).s);
 	else if (c->btf_bytes)
 		verdict_say(to, "btf", VERDICT_GOOD, NULL, "/sys/kernel/btf/vmlinux, %s",
-			    human_bytes(c->btf_bytes).s);
+			    fmt_bytes(c->btf_bytes).s);
 	else
 		verdict_say(to, "btf", VERDICT_FAIL,
 			    "use a kernel built with CONFIG_DEBUG_INFO_BTF=y (those of Debian 12, "

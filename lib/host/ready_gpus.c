@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/event/record.h"
 #include "lib/host/gpus.h"
 #include "lib/host/ready.h"
@@ -107,8 +107,8 @@ void host_ready_gpus_text(const struct host_ready_gpus *g, struct buf *out)
 
 		buf_printf(out, "%s%s", i ? "; " : "", *v->name ? v->name : v->uuid);
 		if (v->memory_known)
-			buf_printf(out, ", %s of %s used", human_bytes(v->memory_used).s,
-				   human_bytes(v->memory_total).s);
+			buf_printf(out, ", %s of %s used", fmt_bytes(v->memory_used).s,
+				   fmt_bytes(v->memory_total).s);
 	}
 	if (g->named && g->count > g->named)
 		buf_printf(out, "; and %u more", g->count - g->named);

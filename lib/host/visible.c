@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/io.h"
-#include "lib/host/place.h"
+#include "lib/host/process_placement.h"
 
 #define ENVIRON_MAX (2u << 20) /* the kernel's own limit, by default */
 #define INDEX_MAX   1024

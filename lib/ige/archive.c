@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "lib/ige/order.h"
+#include "lib/ige/row_order.h"
 
 #define AHEAD 12 /* events: grouped ones lie all over memory, but which ones come is known */
 

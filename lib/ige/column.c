@@ -6,8 +6,8 @@
 #include "lib/base/deflate.h"
 #include "lib/base/wirebytes.h"
 #include "lib/ige/forpack.h"
-#include "lib/ige/planes.h"
-#include "lib/ige/smallest.h"
+#include "lib/ige/byte_shuffle.h"
+#include "lib/ige/archive_codec.h"
 
 #if CPU_X86
 #include <immintrin.h>
@@ -143,8 +143,8 @@ void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v,
 	}
 	best = b->packed.p;
 	best_bytes = b->packed.n;
-	if (b->packed.failed ||
-	    (b->small && ige_smallest_integers(b, v, n, seen.any, &d, &best, &best_bytes, NULL)))
+	if (b->packed.failed || (b->small && ige_archive_codec_integers(b, v, n, seen.any, &d,
+									&best, &best_bytes, NULL)))
 		b->data.failed = true;
 	else
 		ige_builder_column(b, d, best, best_bytes);
@@ -265,7 +265,7 @@ static int decode(const struct ige_directory *d, const unsigned char *p, size_t 
 		return err_set(e, ERR_DAMAGED, "column %u: %u values of %u bytes in %zu", d->id,
 			       d->count, d->width, n);
 	if (d->encoding != IGE_RAW) {
-		planes_get(p, v, d->count, d->width, d->encoding == IGE_DELTA_PLANES);
+		byte_shuffle_get(p, v, d->count, d->width, d->encoding == IGE_DELTA_PLANES);
 		return 0;
 	}
 	switch (d->width) {

@@ -8,7 +8,7 @@
 #include "lib/ige/columns.h"
 #include "lib/ige/dict_writer.h"
 #include "lib/ige/sparse.h"
-#include "lib/ige/team.h"
+#include "lib/ige/worker_pool.h"
 
 /* One sparse column while its block is open: values, and a bit for each row whose op lists it. */
 struct ige_extra {
@@ -42,7 +42,7 @@ bool ige_rows_room(struct ige_rows *r, size_t n);
 bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct ige_written_op *op);
 /* Seal all rows into one block appended to out, with h's type, flags, seq, lost, floor set by the caller; empties r. team:
  * who works along; NULL: nobody. */
-int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_team *team,
+int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_worker_pool *team,
 		  struct ige_header *h, struct buf *out, struct err *e);
 /* The parts of that. What h is told by rows; their sparse columns and all that was added to b before as a block, and r empty. */
 void ige_rows_head(const struct ige_rows *r, struct ige_header *h);

@@ -8,8 +8,8 @@
 
 #include "lib/base/cpu.h"
 #include "lib/ige/events.h"
-#include "lib/ige/order.h"
-#include "lib/ige/weave.h"
+#include "lib/ige/row_order.h"
+#include "lib/ige/merge_columns.h"
 
 #define WINDOW 128 /* events put together at a time: they stay in the processor's first cache */
 #define AHEAD  24
@@ -148,7 +148,7 @@ INLINE size_t put_rows(struct ige_decoder *d, struct event *events, uint32_t fro
 	return n;
 }
 
-struct event ige_sheet_place(const struct ige_sheet *s, uint32_t row)
+struct event ige_block_view_place(const struct ige_block_view *s, uint32_t row)
 {
 	const struct from f = from_block(s->decoder);
 	uint64_t ctx = f.ctx[row];
@@ -158,7 +158,7 @@ struct event ige_sheet_place(const struct ige_sheet *s, uint32_t row)
 			       .depth = (uint16_t)f.depth[row & f.depths] };
 }
 
-void ige_sheet_event(const struct ige_sheet *s, uint32_t row, struct event *ev)
+void ige_block_view_event(const struct ige_block_view *s, uint32_t row, struct event *ev)
 {
 	struct ige_decoder *d = s->decoder;
 	const struct from f = from_block(d);
@@ -170,12 +170,12 @@ void ige_sheet_event(const struct ige_sheet *s, uint32_t row, struct event *ev)
 		put_values(d, ev, site);
 }
 
-void ige_weave_event(const struct ige_weave *v, size_t i, struct event *ev)
+void ige_merge_columns_event(const struct ige_merge_columns *v, size_t i, struct event *ev)
 {
 	if (v->refs)
-		ige_sheet_event(v->sheets[v->refs[i] >> 16], v->refs[i] & 0xffff, ev);
+		ige_block_view_event(v->sheets[v->refs[i] >> 16], v->refs[i] & 0xffff, ev);
 	else
-		ige_sheet_event(v->sheets[0], (uint32_t)i, ev);
+		ige_block_view_event(v->sheets[0], (uint32_t)i, ev);
 }
 
 static size_t put_rows_plain(struct ige_decoder *d, struct event *events, uint32_t from,

@@ -216,10 +216,10 @@ int ige_rows_seal_extras(struct ige_rows *r, struct ige_builder *b, struct ige_h
 	return rc;
 }
 
-int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_team *team,
+int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_worker_pool *team,
 		  struct ige_header *h, struct buf *out, struct err *e)
 {
-	struct ige_integers own[IGE_TEAM_COLUMNS];
+	struct ige_integers own[IGE_WORKER_POOL_COLUMNS];
 	unsigned nown = 0;
 
 	ige_rows_head(r, h);
@@ -229,6 +229,6 @@ int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_team *te
 		own[nown++] = (struct ige_integers){ id, r->column[id], r->n };
 	if (r->order.n)
 		own[nown++] = (struct ige_integers){ IGE_ORDER, r->order.v, r->n };
-	ige_team_integers(team, b, own, nown);
+	ige_worker_pool_integers(team, b, own, nown);
 	return ige_rows_seal_extras(r, b, h, out, e);
 }

@@ -49,30 +49,30 @@ static unpack_fn *const unpack[] = { FORPACK_EACH_WIDTH(NAME) };
 #include <immintrin.h>
 
 /* Bytes of two values of width w, of which the first begins at bit `bit` of byte 0, to the front of a half each. */
-#define APART(w, bit)                                                               \
+#define NOINLINE(w, bit)                                                            \
 	0, 1, 2, 3, 4, 5, 6, 7, BYTE(w, bit, 0), BYTE(w, bit, 1), BYTE(w, bit, 2),  \
 		BYTE(w, bit, 3), BYTE(w, bit, 4), BYTE(w, bit, 5), BYTE(w, bit, 6), \
 		BYTE(w, bit, 7)
 #define BYTE(w, bit, i) ((char)(((bit) + (w)) / 8 + (i)))
 
 /* Values i to i + 3 of eight: two per 16 bytes, which is why w may not be above 56. */
-#define FOUR(w, i)                                                                              \
-	_mm256_storeu_si256(                                                                    \
-		(__m256i *)(void *)(v + at + i),                                                \
-		_mm256_add_epi64(                                                               \
-			bases,                                                                  \
-			_mm256_and_si256(                                                       \
-				mask,                                                           \
-				_mm256_srlv_epi64(                                              \
-					_mm256_shuffle_epi8(                                    \
-						_mm256_inserti128_si256(                        \
-							_mm256_castsi128_si256(                 \
-								load16(p + (i)*w / 8)),         \
-							load16(p + ((i) + 2) * w / 8), 1),      \
-						_mm256_setr_epi8(APART(w, (i)*w % 8),           \
-								 APART(w, ((i) + 2) * w % 8))), \
-					_mm256_setr_epi64x((i)*w % 8, ((i) + 1) * w % 8,        \
-							   ((i) + 2) * w % 8,                   \
+#define FOUR(w, i)                                                                                 \
+	_mm256_storeu_si256(                                                                       \
+		(__m256i *)(void *)(v + at + i),                                                   \
+		_mm256_add_epi64(                                                                  \
+			bases,                                                                     \
+			_mm256_and_si256(                                                          \
+				mask,                                                              \
+				_mm256_srlv_epi64(                                                 \
+					_mm256_shuffle_epi8(                                       \
+						_mm256_inserti128_si256(                           \
+							_mm256_castsi128_si256(                    \
+								load16(p + (i)*w / 8)),            \
+							load16(p + ((i) + 2) * w / 8), 1),         \
+						_mm256_setr_epi8(NOINLINE(w, (i)*w % 8),           \
+								 NOINLINE(w, ((i) + 2) * w % 8))), \
+					_mm256_setr_epi64x((i)*w % 8, ((i) + 1) * w % 8,           \
+							   ((i) + 2) * w % 8,                      \
 							   ((i) + 3) * w % 8)))))
 
 static inline CPU_AVX2 __m128i load16(const unsigned char *p)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/ige/order.h"
-#include "lib/world/order.h"
+#include "lib/ige/row_order.h"
+#include "lib/world/event_order.h"
 
 void ige_pending_free(struct ige_pending *p)
 {

@@ -17,14 +17,14 @@ static bool is_sheet(const struct ige_reader *r)
 
 static void put_sheet(struct ige_reader *r, struct stream_item *item)
 {
-	r->sheet = (struct ige_sheet){ .decoder = &r->decoder };
+	r->sheet = (struct ige_block_view){ .decoder = &r->decoder };
 	r->sheets[0] = &r->sheet;
-	r->weave = (struct ige_weave){ .sheets = r->sheets, .nsheets = 1, .ordered = true };
+	r->weave = (struct ige_merge_columns){ .sheets = r->sheets, .nsheets = 1, .ordered = true };
 	item->weave = &r->weave;
 	item->n = r->decoder.total;
 }
 
-void ige_reader_weave(struct ige_reader *r)
+void ige_reader_merge_columns(struct ige_reader *r)
 {
 	r->weaves = true;
 }

@@ -10,7 +10,7 @@
 #include "lib/ige/events.h"
 #include "lib/ige/reader.h"
 #include "lib/ige/records.h"
-#include "lib/ige/weave.h"
+#include "lib/ige/merge_columns.h"
 #include "lib/ige/window.h"
 
 struct ige_reader {
@@ -41,9 +41,9 @@ struct ige_reader {
 	size_t next; /* within the block's events or records */
 	struct event_stream stream;
 	bool weaves; /* sheets instead of events */
-	struct ige_sheet sheet;
-	const struct ige_sheet *sheets[1];
-	struct ige_weave weave;
+	struct ige_block_view sheet;
+	const struct ige_block_view *sheets[1];
+	struct ige_merge_columns weave;
 };
 
 #endif

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "lib/ige/events.h"
-#include "lib/ige/places.h"
+#include "lib/ige/block_index.h"
 #include "lib/ige/records.h"
 
 #define BATCH 8192
@@ -22,7 +22,7 @@
 struct ige_seek {
 	struct world *world;
 	char name[160];
-	struct ige_places places;
+	struct ige_block_index places;
 	struct {
 		struct ige_dict_reader reader;
 		bool loaded;
@@ -62,7 +62,7 @@ int ige_seek_open(struct ige_seek **out, struct world *w, int fd, const char *na
 		rc = err_set(e, ERR_CANNOT, "%s is not a file with something in it", name);
 	else {
 		s->places.size = (uint64_t)st.st_size;
-		rc = ige_places_find(&s->places, e);
+		rc = ige_block_index_find(&s->places, e);
 	}
 	if (!rc && !(s->dicts = calloc(s->places.sections.n, sizeof(*s->dicts))))
 		rc = err_nomem(e);
@@ -82,7 +82,7 @@ void ige_seek_free(struct ige_seek *s)
 	for (size_t i = 0; s->dicts && i < s->places.sections.n; i++)
 		ige_dict_reader_free(&s->dicts[i].reader);
 	free(s->dicts);
-	ige_places_free(&s->places);
+	ige_block_index_free(&s->places);
 	ige_decoder_free(&s->decoder);
 	ige_record_list_free(&s->records);
 	free(s);
@@ -220,7 +220,7 @@ static int load(struct ige_seek *s, uint32_t at, struct err *e)
 
 		if (b->type != IGE_DICT && b->type != IGE_SCHEMA)
 			continue;
-		rc = ige_places_read(&s->places, b->offset, b->length, &v, &why);
+		rc = ige_block_index_read(&s->places, b->offset, b->length, &v, &why);
 		if (!rc)
 			rc = ige_view_check(&v, &why);
 		if (!rc)
@@ -258,7 +258,7 @@ static int take(struct ige_seek *s, const struct ige_place *b, struct err *e)
 
 	if (rc)
 		return rc;
-	rc = ige_places_read(&s->places, b->offset, b->length, &v, &why);
+	rc = ige_block_index_read(&s->places, b->offset, b->length, &v, &why);
 	if (!rc)
 		rc = ige_view_check(&v, &why);
 	s->next = 0;

@@ -10,7 +10,7 @@
 
 #include "lib/base/io.h"
 #include "lib/ige/records.h"
-#include "lib/world/order.h"
+#include "lib/world/event_order.h"
 
 #define BLOCK_EVENTS  8192
 #define SEGMENT_BYTES (64u << 20)
@@ -74,7 +74,7 @@ void ige_writer_free(struct ige_writer *wr)
 	ige_rows_free(&wr->late);
 	ige_archive_free(&wr->archive);
 	ige_pending_free(&wr->pending);
-	ige_weaver_free(&wr->weaver);
+	ige_merge_columnsr_free(&wr->weaver);
 	vec_free(&wr->records);
 	arena_free(&wr->texts);
 	buf_free(&wr->out);

@@ -33,7 +33,7 @@ struct ige_fd_sink {
 };
 void ige_fd_sink_init(struct ige_fd_sink *s, int fd);
 
-struct ige_team;
+struct ige_worker_pool;
 struct ige_writer_options {
 	bool archive;		/* for keeping: large blocks, small columns; slow to write */
 	uint32_t block_events;	/* flush after this many events; 0 = 8192, in an archive 65536 */
@@ -46,8 +46,8 @@ struct ige_writer_options {
 	uint32_t clock_id; /* 1 = CLOCK_MONOTONIC, 0 = CLOCK_REALTIME (imports) */
 	bool index; /* each segment ends with an index of its blocks, for readers that seek */
 	uint64_t salt; /* goes into the ids of segments, of which no two may be alike: what else sets this writing apart */
-	struct ige_team *
-		team; /* works along, stays the caller's, see ige/team.h; NULL: nobody does. A few blocks are put later then */
+	struct ige_worker_pool *
+		team; /* works along, stays the caller's, see worker_pool.h; NULL: nobody does. A few blocks are put later then */
 };
 
 struct ige_writer;
@@ -66,8 +66,8 @@ int ige_writer_ordered(struct ige_writer *wr, const struct event *events, size_t
 
 /* The same for rows of other recordings, without events being put together: 1, or 0: not so, they have to come as events.
  * Not for an archive. Sheets keep their numbers from call to call. */
-struct ige_weave;
-int ige_writer_weave(struct ige_writer *wr, const struct ige_weave *v, size_t n,
+struct ige_merge_columns;
+int ige_writer_weave(struct ige_writer *wr, const struct ige_merge_columns *v, size_t n,
 		     int64_t watermark_ns, int64_t floor_ns, struct err *e);
 
 /* Add one record; written in a RECORDS block of its kind, before any event added later. One without a value is none. */

@@ -28,14 +28,14 @@ static void make(struct ige_task *task)
 {
 	struct ige_later *l = (struct ige_later *)task;
 
-	l->rc = ige_bale_seal(&l->bale, &l->builder, &l->header, &l->out, &l->why);
+	l->rc = ige_block_job_seal(&l->bale, &l->builder, &l->header, &l->out, &l->why);
 }
 
 int ige_writer_put_oldest(struct ige_writer *wr, struct err *e)
 {
 	struct ige_later *l = &wr->later[wr->later_first];
 
-	ige_team_await(wr->opt.team, &l->task);
+	ige_worker_pool_await(wr->opt.team, &l->task);
 	wr->later_first = (wr->later_first + 1) % IGE_LATER_MAX;
 	wr->nlater--;
 	if (l->rc) {
@@ -113,7 +113,7 @@ int ige_writer_make_later(struct ige_writer *wr, const struct ige_header *h, uin
 	struct ige_later *l;
 	int rc;
 
-	if (wr->opt.archive || !ige_team_helps(wr->opt.team, events))
+	if (wr->opt.archive || !ige_worker_pool_helps(wr->opt.team, events))
 		return 0;
 	if (!wr->later)
 		wr->later = calloc(IGE_LATER_MAX, sizeof(*wr->later));
@@ -123,15 +123,15 @@ int ige_writer_make_later(struct ige_writer *wr, const struct ige_header *h, uin
 	if (rc)
 		return rc;
 	l->header = *h;
-	if (!ige_bale_bind(&l->bale, &wr->rows, &l->header))
+	if (!ige_block_job_bind(&l->bale, &wr->rows, &l->header))
 		return err_nomem(e);
-	l->bound = ige_bale_bound(&l->bale);
+	l->bound = ige_block_job_bound(&l->bale);
 	l->kind = IGE_PUT_EVENTS;
 	l->events = events;
 	l->ops = wr->row_ops;
 	l->task.run = make;
 	wr->nlater++;
-	ige_team_ask(wr->opt.team, &l->task);
+	ige_worker_pool_ask(wr->opt.team, &l->task);
 	return 1;
 }
 
@@ -140,8 +140,8 @@ void ige_writer_later_free(struct ige_writer *wr)
 	for (unsigned i = 0; wr->later && i < IGE_LATER_MAX; i++) {
 		struct ige_later *l = &wr->later[i];
 
-		ige_team_await(wr->opt.team, &l->task);
-		ige_bale_free(&l->bale);
+		ige_worker_pool_await(wr->opt.team, &l->task);
+		ige_block_job_free(&l->bale);
 		ige_builder_free(&l->builder);
 		buf_free(&l->out);
 	}

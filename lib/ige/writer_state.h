@@ -8,7 +8,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/ige/archive.h"
-#include "lib/ige/bale.h"
+#include "lib/ige/block_job.h"
 #include "lib/ige/index.h"
 #include "lib/ige/pending.h"
 #include "lib/ige/writer.h"
@@ -16,20 +16,20 @@
 struct ige_woven;
 struct ige_stand;
 struct ige_woven_class;
-struct ige_weaver {		      /* see weave_state.h */
+struct ige_merge_columnsr {	      /* see weave_state.h */
 	VEC(struct ige_woven) inputs; /* by number of sheet */
 	VEC(struct ige_stand) stands; /* the same */
 	VEC(struct ige_woven_class) classes;
 	VEC(uint16_t) places; /* of rows being put down, input by input */
 };
-void ige_weaver_free(struct ige_weaver *v);
+void ige_merge_columnsr_free(struct ige_merge_columnsr *v);
 
 /* Blocks that a team makes while rows of the next ones come. They are put in their order, by who writes. */
 #define IGE_LATER_MAX 4
 struct ige_later {
 	struct ige_task
 		task; /* first: run gives it back to us. Of bytes there is nothing to be done */
-	struct ige_bale bale;
+	struct ige_block_job bale;
 	struct ige_builder builder;
 	struct ige_header header;
 	struct buf out;
@@ -50,7 +50,7 @@ struct ige_writer {
 	struct ige_rows rows, late;
 	struct ige_archive archive;
 	struct ige_pending pending;
-	struct ige_weaver weaver;
+	struct ige_merge_columnsr weaver;
 	VEC(struct record) records;
 	struct arena texts; /* of waiting records */
 	struct buf out;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lib/base/as_user.h"
-#include "lib/base/aside.h"
+#include "lib/base/atomic_file.h"
 #include "lib/base/io.h"
 #include "lib/input/bundle.h"
 
@@ -81,8 +81,8 @@ static int open_recording(const char *path, uint32_t uid, uint32_t gid, struct e
 
 /* As the owner, so that a link planted beside the recording leads nowhere the owner could not go; as ourselves only where the
  * owner may not write, and then along no link, and only to a file that is the owner's already. *as_owner: which it was. */
-static int open_as(struct aside *file, const char *path, uint32_t uid, uint32_t gid, bool *as_owner,
-		   struct err *e)
+static int open_as(struct atomic_file *file, const char *path, uint32_t uid, uint32_t gid,
+		   bool *as_owner, struct err *e)
 {
 	struct as_user as;
 	struct stat st;
@@ -90,7 +90,7 @@ static int open_as(struct aside *file, const char *path, uint32_t uid, uint32_t 
 
 	*as_owner = true;
 	as_user_begin(&as, uid, gid);
-	rc = aside_open(file, path, e);
+	rc = atomic_file_open(file, path, e);
 	as_user_end(&as);
 	if (rc != ERR_CANNOT || !uid || geteuid() != 0)
 		return rc;
@@ -109,7 +109,7 @@ static int open_as(struct aside *file, const char *path, uint32_t uid, uint32_t 
 			       "not write it (name another file, or remove it)",
 			       path, (unsigned)uid);
 	*as_owner = false;
-	rc = aside_open(file, path, e);
+	rc = atomic_file_open(file, path, e);
 	if (rc == 0 && !file->placed && fchown(file->fd, uid, gid))
 		rc = err_sys(e, "cannot create %s", path);
 	return rc;
@@ -121,7 +121,7 @@ int input_bundle_file(const char *recording, const char *out, uint32_t owner_uid
 {
 	struct target t = { 0 };
 	struct as_user as;
-	struct aside file;
+	struct atomic_file file;
 	bool as_owner;
 	int fd, rc = name_it(told, recording, out, e);
 
@@ -138,8 +138,8 @@ int input_bundle_file(const char *recording, const char *out, uint32_t owner_uid
 		rc = input_bundle_write(fd, recording, find, find_ctx, put, &t, told, notes, e);
 	close(fd);
 	as_user_begin(&as, as_owner ? owner_uid : 0, owner_gid);
-	rc = rc ? rc : aside_keep(&file, e);
-	aside_drop(&file);
+	rc = rc ? rc : atomic_file_keep(&file, e);
+	atomic_file_drop(&file);
 	as_user_end(&as);
 	told->bytes = t.bytes;
 	return rc;

@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-#include "lib/ige/order.h"
+#include "lib/ige/row_order.h"
 #include "lib/input/tree.h"
-#include "lib/world/order.h"
+#include "lib/world/event_order.h"
 
 #define RUN 4096 /* rows of a run at most: refs that stay in the nearest cache */
 

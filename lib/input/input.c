@@ -16,7 +16,7 @@
 #include "lib/input/bundle.h"
 #include "lib/input/copies.h"
 #include "lib/input/held.h"
-#include "lib/ige/weave.h"
+#include "lib/ige/merge_columns.h"
 #include "lib/input/inside.h"
 #include "lib/input/join.h"
 #include "lib/input/older.h"
@@ -134,7 +134,7 @@ static struct event_stream *on_clock(struct input *in, struct one *o, struct eve
 {
 	close_around(o);
 	if (in->clock.machines > 1) {
-		o->shift = input_shift(in->world, own, &o->head);
+		o->shift = input_shift_times(in->world, own, &o->head);
 		own = o->shift;
 	}
 	if (in->counts && own) {
@@ -367,11 +367,11 @@ static int drop_held(struct input *in, struct err *e)
 static int fit(struct input *in, struct input_head *heads, struct err *e)
 {
 	uint32_t machines = in->clock.machines;
-	struct input_fit *fits = calloc(machines + 1, sizeof(*fits));
-	struct input_meetings meetings = { 0 };
+	struct input_clock_fit *fits = calloc(machines + 1, sizeof(*fits));
+	struct input_collective_time_list meetings = { 0 };
 	int rc = fits ? 0 : err_nomem(e);
 
-	for (unsigned i = 0; i < in->n && !rc && machines <= INPUT_FIT_MACHINES; i++) {
+	for (unsigned i = 0; i < in->n && !rc && machines <= INPUT_CLOCK_FIT_MACHINES; i++) {
 		const struct one *o = &in->each[i];
 		int fd = o->fd;
 
@@ -380,15 +380,15 @@ static int fit(struct input *in, struct input_head *heads, struct err *e)
 		if (fd < 0)
 			fd = io_open_regular(input_path_of(o), NULL);
 		if (fd >= 0)
-			rc = input_meet(&meetings, fd, o->name, heads[i].machine, heads[i].shift_ns,
-					e);
+			rc = input_collective_times(&meetings, fd, o->name, heads[i].machine,
+						    heads[i].shift_ns, e);
 		if (fd >= 0 && o->fd < 0)
 			close(fd);
 	}
 	if (!rc)
-		rc = input_fit(&meetings, fits, machines, e);
+		rc = input_clock_fit(&meetings, fits, machines, e);
 	if (!rc)
-		input_align_fit(heads, in->n, fits);
+		input_clock_align_fit(heads, in->n, fits);
 	vec_free(&meetings.all);
 	free(fits);
 	return rc;
@@ -419,7 +419,7 @@ static int align(struct input *in, struct event_stream **streams, struct err *e)
 		goto out;
 	for (unsigned i = 0; i < in->n; i++)
 		heads[i] = in->each[i].head;
-	in->clock = input_align(heads, in->n);
+	in->clock = input_clock_align(heads, in->n);
 	if (in->clock.machines > 1)
 		rc = fit(in, heads, e);
 	for (unsigned i = 0; i < in->n && !rc; i++) {
@@ -557,8 +557,9 @@ const struct input_clock *input_clock(const struct input *in)
 
 void input_weave(struct input *in)
 {
-	for (unsigned i = 0; in->joined && in->n > 1 && in->n <= IGE_SHEETS_MAX && i < in->n; i++)
-		ige_reader_weave(in->each[i].reader);
+	for (unsigned i = 0; in->joined && in->n > 1 && in->n <= IGE_BLOCK_VIEWS_MAX && i < in->n;
+	     i++)
+		ige_reader_merge_columns(in->each[i].reader);
 }
 
 struct ige_reader *input_reader(struct input *in)

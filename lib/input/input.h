@@ -14,8 +14,8 @@
 #include "lib/event/ops.h"
 #include "lib/event/stream.h"
 #include "lib/ige/reader.h"
-#include "lib/input/align.h"
-#include "lib/input/tally.h"
+#include "lib/input/clock_align.h"
+#include "lib/input/input_counts.h"
 #include "lib/world/world.h"
 
 struct input;

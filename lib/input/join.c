@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "lib/world/order.h"
+#include "lib/world/event_order.h"
 
 static bool before(const void *arg, uint32_t a, uint32_t b)
 {

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "lib/input/join_state.h"
-#include "lib/world/order.h"
+#include "lib/world/event_order.h"
 
-#define LANE_BITS 6 /* INPUT_STRANDS lanes */
+#define LANE_BITS 6 /* INPUT_KWAY_MERGE lanes */
 #define WORTH_IT  4 /* rows per lane; below it looking at all lanes costs more than it saves */
 #define SPAN_MAX  (UINT64_C(1) << (63 - LANE_BITS))
-_Static_assert(1 << LANE_BITS == INPUT_STRANDS, "a lane's number fits its bits");
+_Static_assert(1 << LANE_BITS == INPUT_KWAY_MERGE, "a lane's number fits its bits");
 
 static bool rises(const uint64_t *end, uint32_t n)
 {
@@ -25,7 +25,8 @@ static bool rises(const uint64_t *end, uint32_t n)
 
 void join_stand(struct join *j, const struct lane *l)
 {
-	const struct ige_sheet *s = l->state > 0 && l->item.weave ? l->item.weave->sheets[0] : NULL;
+	const struct ige_block_view *s =
+		l->state > 0 && l->item.weave ? l->item.weave->sheets[0] : NULL;
 	struct place *p = &j->places[l - j->lanes];
 
 	j->sheets[l - j->lanes] = s;
@@ -33,7 +34,7 @@ void join_stand(struct join *j, const struct lane *l)
 	if (!s)
 		return;
 	p->end = s->decoder->a.column[IGE_END];
-	p->base = input_tree_key(ige_sheet_base(s));
+	p->base = input_tree_key(ige_block_view_base(s));
 	p->n = (uint32_t)l->item.n;
 	p->rises = rises(p->end, p->n) && p->base + p->end[p->n - 1] >= p->base;
 }
@@ -77,8 +78,8 @@ static bool find_span(const struct join *j, uint32_t each, uint64_t *from, uint6
 /* Does a row come after another with which it ends? */
 static bool follows(const struct join *j, uint32_t ref, uint32_t next)
 {
-	struct event x = ige_sheet_place(j->sheets[ref >> 16], ref & 0xffff),
-		     y = ige_sheet_place(j->sheets[next >> 16], next & 0xffff);
+	struct event x = ige_block_view_place(j->sheets[ref >> 16], ref & 0xffff),
+		     y = ige_block_view_place(j->sheets[next >> 16], next & 0xffff);
 
 	return world_event_order(j->world, &x, &y) <= 0;
 }
@@ -89,7 +90,7 @@ static void put_in_order(struct join *j, uint32_t *refs, size_t n)
 	uint32_t left[REFS];
 	struct {
 		uint32_t at, end;
-	} lanes[INPUT_STRANDS];
+	} lanes[INPUT_KWAY_MERGE];
 	unsigned nlanes = 0;
 
 	memcpy(left, refs, n * sizeof(*refs));
@@ -127,16 +128,16 @@ static void order_ties(struct join *j, size_t from, size_t to)
 /* Rows behind the n that are there already, as long as no sheet ends; how many they are. */
 static size_t join_stretch(struct join *j, size_t n)
 {
-	size_t room = REFS - n < INPUT_STRANDS_ROOM ? REFS - n : INPUT_STRANDS_ROOM, more;
+	size_t room = REFS - n < INPUT_KWAY_MERGE_ROOM ? REFS - n : INPUT_KWAY_MERGE_ROOM, more;
 	uint64_t from, until, before = 0, tied = 0;
-	uint32_t refs[INPUT_STRANDS];
+	uint32_t refs[INPUT_KWAY_MERGE];
 	const uint64_t *keys;
 	int64_t base_ns;
 
-	if (j->n > INPUT_STRANDS || room < WORTH_IT * j->n ||
+	if (j->n > INPUT_KWAY_MERGE || room < WORTH_IT * j->n ||
 	    !find_span(j, (uint32_t)(room / j->n), &from, &until))
 		return 0;
-	input_strands_begin(&j->strands);
+	input_kway_merge_begin(&j->strands);
 	for (uint32_t i = 0; i < j->n; i++) {
 		struct place *p = &j->places[i];
 		const uint64_t *end;
@@ -148,17 +149,17 @@ static size_t join_stretch(struct join *j, size_t n)
 		if (!count)
 			continue;
 		end = p->end + p->next;
-		to = input_strands_add(&j->strands, count);
+		to = input_kway_merge_add(&j->strands, count);
 		for (uint32_t k = 0; k < count; k++)
 			to[k] = (base + end[k]) << LANE_BITS | i;
 		p->next += count;
 	}
-	keys = input_strands_merge(&j->strands, &more);
+	keys = input_kway_merge_merge(&j->strands, &more);
 	base_ns = input_tree_time(from - 1);
 	for (size_t i = 0; i < more; i++) {
 		uint64_t time = keys[i] >> LANE_BITS;
 
-		j->refs[n + i] = refs[keys[i] & (INPUT_STRANDS - 1)]++;
+		j->refs[n + i] = refs[keys[i] & (INPUT_KWAY_MERGE - 1)]++;
 		j->ends[n + i] = base_ns + (int64_t)time;
 		tied |= time == before;
 		before = time;
@@ -177,7 +178,7 @@ size_t join_rows(struct join *j)
 	uint64_t last = 0;
 	size_t n = 0, more;
 
-	j->weave = (struct ige_weave){ j->sheets, j->n, j->refs, j->ends, true };
+	j->weave = (struct ige_merge_columns){ j->sheets, j->n, j->refs, j->ends, true };
 	do
 		n += more = join_stretch(j, n);
 	while (more > WORTH_IT * (size_t)j->n);

@@ -6,9 +6,9 @@
 #ifndef INGERO_INPUT_JOIN_STATE_H
 #define INGERO_INPUT_JOIN_STATE_H
 
-#include "lib/ige/weave.h"
+#include "lib/ige/merge_columns.h"
 #include "lib/input/join.h"
-#include "lib/input/strands.h"
+#include "lib/input/kway_merge.h"
 #include "lib/input/tree.h"
 
 #define BATCH 1024
@@ -45,10 +45,10 @@ struct join {
 	struct event batch[BATCH];
 	uint32_t refs[REFS];
 	int64_t ends[REFS];
-	struct input_strands strands;
-	const struct ige_sheet **sheets; /* by lane; NULL: it has none */
+	struct input_kway_merge strands;
+	const struct ige_block_view **sheets; /* by lane; NULL: it has none */
 	struct place *places;
-	struct ige_weave weave;
+	struct ige_merge_columns weave;
 	struct lane lanes[];
 };
 
@@ -67,7 +67,7 @@ static inline struct event join_place(const struct join *j, uint32_t lane)
 {
 	const struct lane *l = &j->lanes[lane];
 
-	return j->sheets[lane] ? ige_sheet_place(j->sheets[lane], j->places[lane].next)
+	return j->sheets[lane] ? ige_block_view_place(j->sheets[lane], j->places[lane].next)
 			       : l->item.events[l->next];
 }
 

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
-#include "lib/ige/team.h"
-#include "lib/ige/weave.h"
+#include "lib/ige/worker_pool.h"
+#include "lib/ige/merge_columns.h"
 #include "lib/input/about.h"
-#include "lib/input/alias.h"
-#include "lib/input/mask.h"
+#include "lib/input/pseudonym.h"
+#include "lib/input/anonymize.h"
 #include "lib/input/slice.h"
 
 struct outlet {
@@ -28,7 +28,7 @@ struct merge {
 	struct merge_target *target;
 	struct merge_result *result;
 	VEC(struct outlet) outlets;
-	struct ige_team *team;		/* NULL: nobody helps the writers */
+	struct ige_worker_pool *team;	/* NULL: nobody helps the writers */
 	struct archive_writer *archive; /* instead of them */
 	struct archive_options database;
 	struct buf recordings;	  /* for it */
@@ -58,7 +58,7 @@ static uint32_t machine_of(const struct merge *m, const uint8_t node_uuid[16], u
 		return 0;
 	memcpy(uuid, node_uuid, sizeof(uuid));
 	if (m->opt->anonymize)
-		input_mask_identity(m->opt->anonymize, uuid, &boot);
+		input_anonymize_identity(m->opt->anonymize, uuid, &boot);
 	for (id = world_count(m->w, WORLD_NODE); id; id--) {
 		const struct world_node *node = world_get_node(m->w, id);
 
@@ -94,7 +94,7 @@ static uint64_t salt_of(const struct merge *m)
 	for (unsigned i = 0; input_told(m->in, i, &t); i++)
 		salt = hash_bytes(t.head->bytes, sizeof(t.head->bytes), salt);
 	if (m->opt->anonymize)
-		salt = alias_u64(m->opt->anonymize, salt);
+		salt = pseudonym_u64(m->opt->anonymize, salt);
 	if (!sel)
 		return salt;
 	for (size_t i = 0; i < sel->pids.n; i++)
@@ -123,7 +123,7 @@ static int open_outlet(struct merge *m, uint32_t node, struct outlet **out, stru
 
 	memcpy(opt.node_uuid, machine ? machine->uuid : clock->node_uuid, sizeof(opt.node_uuid));
 	if (!machine && m->opt->anonymize)
-		input_mask_identity(m->opt->anonymize, opt.node_uuid, &opt.boot);
+		input_anonymize_identity(m->opt->anonymize, opt.node_uuid, &opt.boot);
 	if (!rc)
 		rc = ige_writer_new(&o.writer, m->w, sink, &opt, e);
 	if (!rc && !vec_push(&m->outlets, o)) {
@@ -283,7 +283,7 @@ static int events(struct merge *m, const struct stream_item *item, struct err *e
 		const struct event *ev = item->weave ? &row : &item->events[i];
 
 		if (item->weave)
-			ige_weave_event(item->weave, i, &row);
+			ige_merge_columns_event(item->weave, i, &row);
 		if (ev->end_ns > m->latest_ns)
 			m->latest_ns = ev->end_ns;
 		if (!m->opt->select || select_event(m->opt->select, m->w, ev))
@@ -491,7 +491,7 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 			   .floor_ns = INT64_MIN,
 			   .unnamed_ns = INT64_MAX };
 	struct event_stream *stream = input_stream(in);
-	struct input_mask *mask = NULL;
+	struct input_anonymize *mask = NULL;
 	struct input_told told;
 	struct stream_item item;
 	bool helps;
@@ -501,16 +501,16 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 	/* Blocks that wait take memory, which each of many machines would need, and whoever reads a pipe of ours at the pace of one
 	 * that we read would wait for them. */
 	helps = opt->archive || (!opt->database && !target->by_machine && input_files(in));
-	m.team = helps ? ige_team_new() : NULL;
+	m.team = helps ? ige_worker_pool_new() : NULL;
 	if (helps && !m.team)
 		return err_nomem(e);
 	if (opt->anonymize) {
-		mask = input_mask_new(stream, w, opt->masked, opt->anonymize);
+		mask = input_anonymize_new(stream, w, opt->masked, opt->anonymize);
 		if (!mask) {
-			ige_team_free(m.team);
+			ige_worker_pool_free(m.team);
 			return err_nomem(e);
 		}
-		stream = input_mask_stream(mask);
+		stream = input_anonymize_stream(mask);
 		m.w = opt->masked;
 	}
 	m.apart = target->by_machine && !opt->select;
@@ -540,11 +540,11 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 		rc = before ? before : rc;
 	}
 	if (mask)
-		result->left_out = input_mask_left_out(mask);
-	input_mask_free(mask);
+		result->left_out = input_anonymize_left_out(mask);
+	input_anonymize_free(mask);
 	for (size_t i = 0; i < m.outlets.n; i++)
 		ige_writer_free(m.outlets.v[i].writer);
-	ige_team_free(m.team);
+	ige_worker_pool_free(m.team);
 	archive_writer_free(m.archive);
 	buf_free(&m.recordings);
 	vec_free(&m.chosen);

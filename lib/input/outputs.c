@@ -32,7 +32,7 @@ static int add_output(struct merge_outputs *o, char *path, struct ige_sink **sin
 		return err_nomem(e);
 	}
 	out->path = path;
-	rc = aside_open(&out->aside, path ? path : o->path ? o->path : "-", e);
+	rc = atomic_file_open(&out->aside, path ? path : o->path ? o->path : "-", e);
 	out->sink.put = put;
 	*sink = &out->sink;
 	return rc;
@@ -109,13 +109,13 @@ void merge_outputs_init(struct merge_outputs *o, const struct world *w, const ch
 
 int merge_output_keep(struct merge_outputs *o, size_t i, struct err *e)
 {
-	return aside_keep(&o->all.v[i]->aside, e);
+	return atomic_file_keep(&o->all.v[i]->aside, e);
 }
 
 void merge_outputs_free(struct merge_outputs *o)
 {
 	for (size_t i = 0; i < o->all.n; i++) {
-		aside_drop(&o->all.v[i]->aside);
+		atomic_file_drop(&o->all.v[i]->aside);
 		free(o->all.v[i]->path);
 		free(o->all.v[i]);
 	}

@@ -6,14 +6,14 @@
 #ifndef INGERO_INPUT_OUTPUTS_H
 #define INGERO_INPUT_OUTPUTS_H
 
-#include "lib/base/aside.h"
+#include "lib/base/atomic_file.h"
 #include "lib/base/vec.h"
 #include "lib/input/merge.h"
 
 struct merge_output {
 	struct ige_sink sink; /* first: the writer gives it back to us */
 	uint64_t bytes;
-	struct aside aside;
+	struct atomic_file aside;
 	char *path; /* of one of several; NULL: of the only one */
 };
 

@@ -5,7 +5,7 @@
  */
 #include "lib/loops/loops.h"
 
-#include "lib/base/rare.h"
+#include "lib/base/compiler.h"
 #include "lib/event/tier.h"
 #include "lib/loops/loops_state.h"
 
@@ -77,7 +77,7 @@ static bool is_trip(const struct op_def *def)
 	       def->id == OP_CU_GRAPH_LAUNCH;
 }
 
-RARE static enum loops_kind find_kind(struct loops *l, uint16_t op)
+COLD_CALL static enum loops_kind find_kind(struct loops *l, uint16_t op)
 {
 	const struct op_def *def = world_op(l->w, op);
 	enum loops_kind kind = LOOPS_IGNORED;
@@ -99,7 +99,7 @@ RARE static enum loops_kind find_kind(struct loops *l, uint16_t op)
 }
 
 /* NULL: out of memory, or there are too many. */
-RARE static struct loops_thread *new_thread(struct loops *l, uint32_t id, uint32_t node)
+COLD_CALL static struct loops_thread *new_thread(struct loops *l, uint32_t id, uint32_t node)
 {
 	struct loops_thread *th = calloc(1, sizeof(*th));
 
@@ -173,7 +173,7 @@ static void forget_threads(struct loops *l)
 }
 
 /* A thread that executes Python has them. */
-RARE static bool make_rows(struct loops *l, struct loops_thread *th)
+COLD_CALL static bool make_rows(struct loops *l, struct loops_thread *th)
 {
 	th->levels = calloc(LOOPS_DEPTH, sizeof(*th->levels));
 	th->rows = calloc(LOOPS_ALL, sizeof(*th->rows));
@@ -194,8 +194,8 @@ static uint32_t callee_of(const struct loops *l, const struct event *ev, enum lo
 	return kind <= LOOPS_CALL ? callee : 0;
 }
 
-APART static void take_stack(struct loops *l, struct loops_thread *th, const struct event *ev,
-			     enum loops_kind kind)
+NOINLINE static void take_stack(struct loops *l, struct loops_thread *th, const struct event *ev,
+				enum loops_kind kind)
 {
 	const struct python_line *lines;
 	unsigned n;
@@ -217,8 +217,8 @@ APART static void take_stack(struct loops *l, struct loops_thread *th, const str
 }
 
 /* A call with the stack of the event before. */
-APART static void take_leaf(struct loops *l, struct loops_thread *th, const struct event *ev,
-			    enum loops_kind kind)
+NOINLINE static void take_leaf(struct loops *l, struct loops_thread *th, const struct event *ev,
+			       enum loops_kind kind)
 {
 	uint32_t callee = callee_of(l, ev, kind);
 
@@ -240,8 +240,8 @@ static uint32_t current_line(const struct loops_thread *th)
 
 /* Nothing was seen of the thread for so long that iterations may be hidden there: from one line to a
  * later one as many as fit, from a line to itself so many that they fill it. */
-APART static void take_gap(struct loops *l, struct loops_thread *th, const struct event *ev,
-			   enum loops_kind kind)
+NOINLINE static void take_gap(struct loops *l, struct loops_thread *th, const struct event *ev,
+			      enum loops_kind kind)
 {
 	uint64_t gap = (uint64_t)(event_start(ev) - th->free_ns);
 	uint32_t line = current_line(th);
@@ -279,8 +279,8 @@ static inline int64_t gap_least(const struct loops_thread *th)
 
 /* Waits inside of a call: of one that returned, and of one whose probes were detached, which the stack of the wait
  * names. */
-APART static void take_waits_inside(struct loops *l, struct loops_thread *th,
-				    const struct event *ev, enum loops_kind kind)
+NOINLINE static void take_waits_inside(struct loops *l, struct loops_thread *th,
+				       const struct event *ev, enum loops_kind kind)
 {
 	const struct stack_call *call;
 	unsigned n = kind <= LOOPS_CALL ? th->waits_inside : 0;

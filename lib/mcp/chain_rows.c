@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/emit/report_recording.h"
 #include "lib/model/body.h"
 #include "lib/mcp/sanitize_text.h"
@@ -371,7 +371,7 @@ void chain_rows_frame(struct json *o, const struct ask_chains *a, const struct f
 		buf_add(&verdict, shown->summary.p, shown->summary.n);
 	else
 		buf_printf(&verdict, "no cause was found in %s events over %.3g s%s",
-			   human_count(a->events).s, ns / 1e9,
+			   fmt_count(a->events).s, ns / 1e9,
 			   recorded(a, "host_recorded") ? ""
 							: " (what the host did was not recorded, "
 							  "so nothing of it can be found)");

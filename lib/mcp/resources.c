@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/ask/chosen.h"
-#include "lib/emit/call.h"
+#include "lib/emit/call_text.h"
 #include "lib/mcp/chain_rows.h"
 #include "lib/mcp/sanitize_text.h"
 #include "lib/mcp/step_rows.h"

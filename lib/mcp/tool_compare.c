@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "lib/ask/compare.h"
-#include "lib/ask/diff.h"
+#include "lib/ask/compare_query.h"
+#include "lib/ask/diff_query.h"
 #include "lib/input/input.h"
 #include "lib/mcp/tool.h"
 

@@ -9,7 +9,7 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/mcp/tool.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 #include "lib/world/who.h"
 
 #define TOP	   10

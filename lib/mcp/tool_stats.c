@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/event/by.h"
-#include "lib/event/view.h"
+#include "lib/event/groups.h"
+#include "lib/event/section_rows.h"
 #include "lib/mcp/tool.h"
 
 #define TOP 25

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/net/easy.h"
+#include "lib/net/curl_handle.h"
 
 struct net_client {
 	struct net_client_options opt;
@@ -71,11 +71,11 @@ int net_client_send(struct net_client *c, const char *url, const char *type, str
 	int rc = 0;
 
 	*answer = (struct net_answer){ 0 };
-	headers = net_easy_headers(&c->opt, type);
-	if (!headers || !net_easy_set(c->curl, &c->opt, url, type, body, headers, &t, c->error))
+	headers = net_curl_headers(&c->opt, type);
+	if (!headers || !net_curl_set(c->curl, &c->opt, url, type, body, headers, &t, c->error))
 		rc = err_nomem(e);
 	else
-		rc = net_easy_end(c->curl, curl_easy_perform(c->curl), url, &t, c->error, answer,
+		rc = net_curl_end(c->curl, curl_easy_perform(c->curl), url, &t, c->error, answer,
 				  e);
 	curl_slist_free_all(headers);
 	if (rc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In builds without libcurl: every use says so. */
-#include "lib/net/fan.h"
+#include "lib/net/parallel_requests.h"
 
 static const char *const without = "built without libcurl (make deps, then make)";
 
@@ -26,8 +26,9 @@ int net_client_send(struct net_client *c, const char *url, const char *type, str
 	return err_set(e, ERR_CANNOT, "%s: built without libcurl", url);
 }
 
-int net_fan_new(struct net_fan **out, const struct net_client_options *opt, size_t coming_max,
-		struct err *e)
+int net_parallel_requests_new(struct net_parallel_requests **out,
+			      const struct net_client_options *opt, size_t coming_max,
+			      struct err *e)
 {
 	(void)opt;
 	(void)coming_max;
@@ -35,20 +36,20 @@ int net_fan_new(struct net_fan **out, const struct net_client_options *opt, size
 	return err_set(e, ERR_CANNOT, "%s", without);
 }
 
-void net_fan_free(struct net_fan *f)
+void net_parallel_requests_free(struct net_parallel_requests *f)
 {
 	(void)f;
 }
 
-void net_fan_files(struct net_fan *f, size_t files_max)
+void net_parallel_requests_files(struct net_parallel_requests *f, size_t files_max)
 {
 	(void)f;
 	(void)files_max;
 }
 
-int net_fan_out(struct net_fan *f, struct net_ask *asks, size_t n, size_t at_once,
-		void (*done)(void *ctx, struct net_ask *ask), bool (*stop)(void *ctx), void *ctx,
-		struct err *e)
+int net_parallel_requests_out(struct net_parallel_requests *f, struct net_ask *asks, size_t n,
+			      size_t at_once, void (*done)(void *ctx, struct net_ask *ask),
+			      bool (*stop)(void *ctx), void *ctx, struct err *e)
 {
 	(void)f;
 	(void)asks;

@@ -19,7 +19,7 @@
  * Who is let in. Asked for by a name of another's (a page that lets its own name lead here) or from a page of another's: 403. Names that
  * are let in: localhost, addresses of this machine's loopback, the address a request came to, and hosts. Without the token: 401.
  */
-struct net_guard {
+struct net_access_check {
 	const char *token;	  /* as in "Authorization: Bearer TOKEN"; NULL: nobody needs one */
 	const char *const *open;  /* paths for which none is needed; ended by NULL, or NULL */
 	const char *const *hosts; /* without ports; ended by NULL, or NULL */
@@ -37,7 +37,7 @@ struct net_server_options {
 	unsigned timeout_s; /* for the head of a request to arrive, then for its body, and for any part of an answer to be taken; 0: 30 */
 	struct net_cert *
 		cert; /* TLS 1.3 with it (net/cert.h), for one server at a time; borrowed. NULL: plain HTTP */
-	const struct net_guard *guard; /* borrowed; NULL: everybody is let in */
+	const struct net_access_check *guard; /* borrowed; NULL: everybody is let in */
 };
 
 /* A request. What hangs on it lives until its handler returns. */

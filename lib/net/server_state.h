@@ -8,11 +8,11 @@
 
 #include <microhttpd.h>
 
-#include "lib/net/guard.h"
+#include "lib/net/access_check.h"
 #include "lib/net/pool.h"
 #include "lib/net/request.h"
 #include "lib/net/server.h"
-#include "lib/net/watch.h"
+#include "lib/net/connection_deadlines.h"
 
 struct net_server {
 	struct net_server_options opt;

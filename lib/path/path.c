@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/rare.h"
+#include "lib/base/compiler.h"
 #include "lib/path/killed.h"
 #include "lib/path/path_ended.h"
 #include "lib/path/path_state.h"
@@ -105,7 +105,7 @@ static struct path_thread *thread_of(struct path *p, uint32_t id)
 
 /* The thread of an event's context; its process's main thread is an anchor from its first event
  * on. */
-RARE static struct path_thread *thread_of_ctx(struct path *p, uint32_t ctx)
+COLD_CALL static struct path_thread *thread_of_ctx(struct path *p, uint32_t ctx)
 {
 	const struct world_ctx *c = world_get_ctx(p->w, ctx);
 	struct path_thread *th = c ? thread_of(p, c->thread) : NULL;
@@ -130,7 +130,7 @@ static inline struct path_thread *thread_of_event(struct path *p, const struct e
 }
 
 /* A thread that submits work is an anchor, too, if its process has not enough of them. */
-RARE static void add_submitter(struct path *p, struct path_thread *th)
+COLD_CALL static void add_submitter(struct path *p, struct path_thread *th)
 {
 	if (!vec_reach(&p->submitters, th->process)) {
 		p->nomem = true;
@@ -178,7 +178,7 @@ static bool on_socket(struct path *p, struct path_thread *th, const struct event
 
 /* ---- events ---- */
 
-RARE static const struct path_op *op_learn(struct path *p, uint16_t op)
+COLD_CALL static const struct path_op *op_learn(struct path *p, uint16_t op)
 {
 	struct path_op *o = &p->ops[op];
 
@@ -383,8 +383,8 @@ static bool on_stolen(struct path *p, struct path_thread *th, const struct event
 	return path_thread_add(th, &p->losses, ev->depth, event_start(ev), &s, 1);
 }
 
-APART static void on_thread(struct path *p, struct path_thread *th, const struct event *ev,
-			    const struct op_def *def)
+NOINLINE static void on_thread(struct path *p, struct path_thread *th, const struct event *ev,
+			       const struct op_def *def)
 {
 	uint64_t status;
 	bool done = true;
@@ -452,7 +452,7 @@ static inline bool on_call(struct path *p, struct path_thread *th, const struct 
 }
 
 /* What is due now and then, counted in event time and in events. */
-APART static void look_after(struct path *p)
+NOINLINE static void look_after(struct path *p)
 {
 	if (p->now_ns >= p->expire_ns) {
 		p->expire_ns = p->now_ns + p->opt.patience_ns / 8;
@@ -487,8 +487,8 @@ static inline int tell_others(struct path *p, struct path_thread *th, struct err
 	return p->nomem ? err_nomem(e) : 0;
 }
 
-APART static int any_event(struct path *p, const struct event *ev, const struct path_op *o,
-			   struct err *e)
+NOINLINE static int any_event(struct path *p, const struct event *ev, const struct path_op *o,
+			      struct err *e)
 {
 	struct path_thread *th;
 

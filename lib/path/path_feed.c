@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/event/asleep.h"
+#include "lib/event/ongoing_wait.h"
 #include "lib/path/path_state.h"
 
 void path_feed_free(struct path_feed *f)

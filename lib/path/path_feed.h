@@ -8,7 +8,7 @@
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
-#include "lib/event/open_calls.h"
+#include "lib/event/open_call.h"
 #include "lib/event/stream.h"
 #include "lib/path/path.h"
 #include "lib/path/path_unended.h"

@@ -2,7 +2,7 @@
 /*
  * What becomes of waits that ran into their time-out: they are restated once it is known whom they were for.
  */
-#include "lib/base/rare.h"
+#include "lib/base/compiler.h"
 #include "lib/path/path_state.h"
 
 /* What became of the thread's waits that ran into their time-out. */
@@ -19,7 +19,7 @@ void path_timed_ended(struct path *p, struct path_thread *th, enum timed_end end
 }
 
 /* The thread is on its CPU at that time. */
-APART void path_timed_ran(struct path *p, struct path_thread *th, int64_t at_ns)
+NOINLINE void path_timed_ran(struct path *p, struct path_thread *th, int64_t at_ns)
 {
 	int64_t since = 0;
 	enum timed_end end = timed_waits_ran(&th->timed, &p->losses, at_ns, &since);

@@ -6,7 +6,7 @@
  */
 #include "lib/path/path_walk.h"
 
-#include "lib/base/rare.h"
+#include "lib/base/compiler.h"
 
 /* Where a walk stands: whose life, through how many threads, behind whose use of a CPU. */
 struct walk {
@@ -307,8 +307,8 @@ static void walk_segment(const struct walk *w, const struct window *win)
 }
 
 /* Of the i-th segment of th, which needs another thread. */
-APART static void walk_other(const struct walk *w, struct path_thread *th, size_t i, int64_t from,
-			     int64_t to)
+NOINLINE static void walk_other(const struct walk *w, struct path_thread *th, size_t i,
+				int64_t from, int64_t to)
 {
 	struct segment s = *segment_log_what(&th->log, i);
 	struct window win = { .th = th,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/rare.h"
+#include "lib/base/compiler.h"
 
 void segment_keys_free(struct segment_keys *k)
 {
@@ -46,7 +46,7 @@ static inline size_t find_slot(const struct segment_keys *k, uint64_t hash, uint
 }
 
 /* Twice as many slots. */
-RARE static bool grow_slots(struct segment_keys *k)
+COLD_CALL static bool grow_slots(struct segment_keys *k)
 {
 	size_t n = k->nslots ? k->nslots * 2 : 1024;
 	struct segment_slot *slots = calloc(n, sizeof(*slots)), *old = k->slots;
@@ -76,8 +76,8 @@ static uint32_t kind_of(const struct segment *s)
 					      : 0;
 }
 
-RARE static uint32_t add_key(struct segment_keys *k, size_t slot, uint64_t hash, uint32_t thread,
-			     const struct segment *s)
+COLD_CALL static uint32_t add_key(struct segment_keys *k, size_t slot, uint64_t hash,
+				  uint32_t thread, const struct segment *s)
 {
 	struct segment_key key = { .s = *s, .thread = thread };
 	uint32_t number;
@@ -167,7 +167,7 @@ uint32_t segment_key_bare(struct segment_keys *k, uint32_t key)
 	return k->bare.v[index];
 }
 
-RARE static bool grow_calls(struct segment_keys *k)
+COLD_CALL static bool grow_calls(struct segment_keys *k)
 {
 	size_t n = k->ncalls ? k->ncalls * 2 : 1024;
 	struct segment_call *calls = calloc(n, sizeof(*calls));
@@ -182,8 +182,8 @@ RARE static bool grow_calls(struct segment_keys *k)
 	return true;
 }
 
-APART const struct segment_call *segment_call_learn(struct segment_keys *k, uint32_t thread,
-						    const struct segment *s, uint32_t site)
+NOINLINE const struct segment_call *segment_call_learn(struct segment_keys *k, uint32_t thread,
+						       const struct segment *s, uint32_t site)
 {
 	const struct segment own = { .line = s->line, .op = s->op, .state = SEGMENT_OWN };
 	struct segment_call c = { .place = (uint64_t)thread << 32 | s->line, .op = s->op };

@@ -6,7 +6,7 @@
 #include "lib/path/path_unended.h"
 
 #include "lib/base/hash.h"
-#include "lib/event/asleep.h"
+#include "lib/event/ongoing_wait.h"
 #include "lib/attrib/blame.h"
 #include "lib/path/killed.h"
 #include "lib/path/unended_facts.h"

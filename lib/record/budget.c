@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 
 #define KEEP_MOST \
 	0.7 /* of the budget may be spent on what is not paused: the rest is for windows */
@@ -201,7 +201,7 @@ bool record_budget_text(struct buf *out, const uint64_t paused_ns[TIERS], double
 			continue;
 		buf_printf(out, "%s%s%s %s%s", any ? ", " : "", op_tier_name(t),
 			   any ? "" : " were recorded",
-			   human_percent(1 - (double)paused_ns[t] / wall_ns).s,
+			   fmt_percent(1 - (double)paused_ns[t] / wall_ns).s,
 			   any ? "" : " of the time");
 		any = true;
 	}
@@ -209,6 +209,6 @@ bool record_budget_text(struct buf *out, const uint64_t paused_ns[TIERS], double
 		buf_printf(out,
 			   ", to stay within %s (--budget): their counts in reports are estimates "
 			   "(~)",
-			   human_percent(share).s);
+			   fmt_percent(share).s);
 	return any;
 }

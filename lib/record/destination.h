@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
-#include "lib/record/output.h"
+#include "lib/record/recording_files.h"
 #include "lib/record/rotation.h"
 
 /* The default recording is a ring of files of this size together, unless told otherwise. */

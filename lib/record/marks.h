@@ -22,7 +22,7 @@
 #include "lib/base/vec.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
-#include "lib/record/output.h"
+#include "lib/record/recording_files.h"
 
 #define MARKS_LINE  256	  /* bytes of a line */
 #define MARKS_RATE  10000 /* lines in a second */

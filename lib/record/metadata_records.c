@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "lib/host/clock.h"
-#include "lib/host/place.h"
+#include "lib/host/process_placement.h"
 #include "lib/host/proc.h"
 
 void record_node_read(struct record_node *node, struct world *w, const char *name)

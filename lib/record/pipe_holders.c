@@ -18,11 +18,11 @@
 #include "lib/host/proc.h"
 #include "lib/host/text.h"
 
-#define REST	   50 /* a pass of so long is followed by that many times as long without one */
-#define REST_NS	   1000000 /* but by that at least */
-#define WANTED_MAX 64
-#define TOLD_MAX   65536 /* more are forgotten all at once */
-#define FDINFO_MAX 4096	 /* bytes: the flags are in the first lines */
+#define REST	       50 /* a pass of so long is followed by that many times as long without one */
+#define REST_NS	       1000000 /* but by that at least */
+#define WANTED_MAX     64
+#define LATE_NAMES_MAX 65536 /* more are forgotten all at once */
+#define FDINFO_MAX     4096  /* bytes: the flags are in the first lines */
 
 static bool pipe_inode(int folder, const char *name, uint64_t *inode)
 {
@@ -53,7 +53,7 @@ void pipe_holders_want(struct pipe_holders *p, uint32_t tgid, uint32_t process, 
 	for (size_t i = 0; i < p->wanted.n; i++)
 		if (p->wanted.v[i].inode == w.inode && p->wanted.v[i].writes == writes)
 			return;
-	if (p->told.n > TOLD_MAX)
+	if (p->told.n > LATE_NAMES_MAX)
 		map_clear(&p->told);
 	map_put(&p->told, told_key(w.inode, writes), 1);
 	vec_push(&p->wanted, w);

@@ -16,7 +16,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
 #include "lib/attach/library_instances.h"
-#include "lib/record/output.h"
+#include "lib/record/recording_files.h"
 #include "lib/attach/session.h"
 #include "lib/attach/targets.h"
 #include "lib/decode/wire_known.h"

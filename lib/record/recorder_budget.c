@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/host/clock.h"
 #include "lib/attach/spec.h"
 
@@ -205,7 +205,7 @@ static void tell_shedding(struct recorder *r)
 	recorder_tell(r, RECORD_LINE,
 		      "recording all calls costs more than %s of the time: %s are recorded in "
 		      "windows (--budget none records all)",
-		      human_percent(r->opt.budget).s, buf_text(&names));
+		      fmt_percent(r->opt.budget).s, buf_text(&names));
 	buf_free(&names);
 }
 

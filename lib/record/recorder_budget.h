@@ -9,7 +9,7 @@
 #include "lib/base/vec.h"
 #include "lib/event/event.h"
 #include "lib/record/budget.h"
-#include "lib/record/progress.h"
+#include "lib/record/slowdown.h"
 
 #define OPS_COUNTED 8192 /* op numbers are smaller: 32 sources of 256 */
 

@@ -7,18 +7,18 @@
 
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 
 /* How far stacks can be trusted to be there. */
 static void tell_shares(struct recorder *r, const struct decode_shares *s)
 {
 	if (s->calls > s->stacks)
 		recorder_tell(r, RECORD_LINE, "calls without a native stack: %s of %s",
-			      human_count(s->calls - s->stacks).s, human_count(s->calls).s);
+			      fmt_count(s->calls - s->stacks).s, fmt_count(s->calls).s);
 	if (s->python)
 		recorder_tell(r, RECORD_LINE,
 			      "of %s calls out of Python with a whole Python stack: %.2f%%",
-			      human_count(s->python).s,
+			      fmt_count(s->python).s,
 			      100.0 * (double)s->python_whole / (double)s->python);
 }
 
@@ -55,7 +55,7 @@ static int add_refusal(void *ctx, const struct probe_unwinds_refusal *refusal, s
 	if (t->n++ >= ENDS_SHOWN)
 		return 0;
 	buf_puts(t->text, t->n > 1 ? ", " : ": ");
-	human_safe(t->text, bytes_of(slash ? slash + 1 : refusal->path));
+	fmt_safe(t->text, bytes_of(slash ? slash + 1 : refusal->path));
 	buf_printf(t->text, " (%s)", refusal->why);
 	return 0;
 }
@@ -71,12 +71,12 @@ static void tell_unwinds(struct recorder *r)
 	if (sum.modules + sum.refused == 0)
 		return;
 	buf_printf(&b, "unwind tables: of %s files, %s in the kernel, built in %s",
-		   human_count(sum.modules).s, human_bytes(sum.bytes).s, human_ns(sum.build_ns).s);
+		   fmt_count(sum.modules).s, fmt_bytes(sum.bytes).s, fmt_ns(sum.build_ns).s);
 	if (sum.walks)
 		buf_printf(&b, "; rules searched for: %.3f a stack",
 			   (double)sum.searched / (double)sum.walks);
 	if (sum.refused) {
-		buf_printf(&b, "; %s cannot be unwound", human_count(sum.refused).s);
+		buf_printf(&b, "; %s cannot be unwound", fmt_count(sum.refused).s);
 		probe_unwinds_refusals(r->unwinds, add_refusal, &told, &ignored);
 		if (told.n > ENDS_SHOWN)
 			buf_puts(&b, ", ...");
@@ -89,7 +89,7 @@ static void tell_thinned(struct recorder *r)
 {
 	if (r->thin.on)
 		recorder_tell(r, RECORD_LINE, "samples: %s recorded, %s left out",
-			      human_count(r->thin.said).s, human_count(r->thin.left_out).s);
+			      fmt_count(r->thin.said).s, fmt_count(r->thin.left_out).s);
 }
 
 static void tell_marks(struct recorder *r)
@@ -98,17 +98,17 @@ static void tell_marks(struct recorder *r)
 
 	if (!r->opt.mark)
 		return;
-	recorder_tell(r, RECORD_LINE, "marks: %s line%s taken%s", human_count(m->taken).s,
+	recorder_tell(r, RECORD_LINE, "marks: %s line%s taken%s", fmt_count(m->taken).s,
 		      m->taken == 1 ? "" : "s", m->open.n ? "; a range had not ended" : "");
 	if (m->bad || m->over)
 		recorder_tell(r, RECORD_WARNING,
 			      "marks: %s lines not understood, %s too many in a second",
-			      human_count(m->bad).s, human_count(m->over).s);
+			      fmt_count(m->bad).s, fmt_count(m->over).s);
 	if (m->full)
 		recorder_tell(r, RECORD_WARNING,
 			      "marks: %s lines left out: more than %d different texts in a "
 			      "file, or %d ranges at a time",
-			      human_count(m->full).s, MARKS_TEXTS, MARKS_OPEN);
+			      fmt_count(m->full).s, MARKS_TEXTS, MARKS_OPEN);
 }
 
 static void tell_nvtx(struct recorder *r)
@@ -120,49 +120,49 @@ static void tell_nvtx(struct recorder *r)
 	    0)
 		return;
 	recorder_tell(r, RECORD_LINE, "NVTX: %s range%s and %s mark%s taken; %s had not ended",
-		      human_count(v->ranges).s, v->ranges == 1 ? "" : "s", human_count(v->points).s,
-		      v->points == 1 ? "" : "s", human_count(v->open.n + v->endless).s);
+		      fmt_count(v->ranges).s, v->ranges == 1 ? "" : "s", fmt_count(v->points).s,
+		      v->points == 1 ? "" : "s", fmt_count(v->open.n + v->endless).s);
 	if (v->unmatched)
 		recorder_tell(r, RECORD_WARNING,
 			      "NVTX: %s end%s of ranges whose beginning was not seen",
-			      human_count(v->unmatched).s, v->unmatched == 1 ? "" : "s");
+			      fmt_count(v->unmatched).s, v->unmatched == 1 ? "" : "s");
 	if (v->vague)
 		recorder_tell(r, RECORD_WARNING,
 			      "NVTX: %s range%s left out: the library gave several at a time "
 			      "the same id 0",
-			      human_count(v->vague).s, v->vague == 1 ? "" : "s");
+			      fmt_count(v->vague).s, v->vague == 1 ? "" : "s");
 	if (v->over)
 		recorder_tell(r, RECORD_WARNING,
 			      "NVTX: %s left out: more than %d names, or %d ranges at a time",
-			      human_count(v->over).s, MARKS_TEXTS, NVTX_OPEN);
+			      fmt_count(v->over).s, MARKS_TEXTS, NVTX_OPEN);
 	if (v->nameless)
 		recorder_tell(r, RECORD_WARNING,
 			      "NVTX: %s registered name%s lost: there were more than %d at a "
 			      "time; their ranges are called (registered)",
-			      human_count(v->nameless).s, v->nameless == 1 ? "" : "s", NVTX_NAMES);
+			      fmt_count(v->nameless).s, v->nameless == 1 ? "" : "s", NVTX_NAMES);
 }
 
 static void tell_missing(struct recorder *r, const struct recorder_totals *t)
 {
 	if (t->open)
 		recorder_tell(r, RECORD_LINE, "%s call%s had not returned at the end",
-			      human_count(t->open).s, t->open == 1 ? "" : "s");
+			      fmt_count(t->open).s, t->open == 1 ? "" : "s");
 	if (t->stacks_lost)
 		recorder_tell(r, RECORD_WARNING, "%s stacks lost: their calls are there without",
-			      human_count(t->stacks_lost).s);
+			      fmt_count(t->stacks_lost).s);
 	if (t->kernels_lost)
 		recorder_tell(r, RECORD_WARNING,
 			      "%s names of kernels lost: their launches are there without",
-			      human_count(t->kernels_lost).s);
+			      fmt_count(t->kernels_lost).s);
 	if (t->texts_lost)
 		recorder_tell(r, RECORD_WARNING,
 			      "NVTX: %s names lost: their memory could not be read",
-			      human_count(t->texts_lost).s);
+			      fmt_count(t->texts_lost).s);
 	if (t->kernels_late + t->texts_late)
 		recorder_tell(r, RECORD_LINE,
 			      "names read late, as their memory was not mapped yet: %s of "
 			      "kernels, %s of NVTX",
-			      human_count(t->kernels_late).s, human_count(t->texts_late).s);
+			      fmt_count(t->kernels_late).s, fmt_count(t->texts_late).s);
 	recorder_tell_all_losses(r);
 	if (t->with_cuda == 0 && r->session)
 		recorder_tell(r, RECORD_WARNING,
@@ -178,9 +178,9 @@ void recorder_closing(struct recorder *r, const char *where, uint64_t bytes, uin
 	recorder_totals(r, &t);
 	seconds = (double)(t.end_ns - t.start_ns) / 1e9;
 	recorder_tell(r, RECORD_LINE, "recorded %s event%s (%s call%s) in %s, lost %s; %s",
-		      human_count(t.events).s, t.events == 1 ? "" : "s", human_count(t.calls).s,
-		      t.calls == 1 ? "" : "s", human_ns((uint64_t)(t.end_ns - t.start_ns)).s,
-		      human_count(t.lost).s, human_bytes(bytes).s);
+		      fmt_count(t.events).s, t.events == 1 ? "" : "s", fmt_count(t.calls).s,
+		      t.calls == 1 ? "" : "s", fmt_ns((uint64_t)(t.end_ns - t.start_ns)).s,
+		      fmt_count(t.lost).s, fmt_bytes(bytes).s);
 	recorder_tell(
 		r, RECORD_LINE,
 		"recorder used %.2f s of CPU (%.1f%% of one) while recording, %.2f s to start", cpu,
@@ -198,7 +198,7 @@ void recorder_closing(struct recorder *r, const char *where, uint64_t bytes, uin
 	if (removed)
 		recorder_tell(r, RECORD_LINE,
 			      "removed %s older file%s to stay within --keep and --max-size",
-			      human_count(removed).s, removed == 1 ? "" : "s");
+			      fmt_count(removed).s, removed == 1 ? "" : "s");
 	if (*where && r->opt.flight_ns) /* they overlap: together they would count twice */
 		recorder_tell(r, RECORD_LINE, "next:  ingero-explain one of %s", where);
 	else if (*where)

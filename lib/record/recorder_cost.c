@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/decode/cuda_devices.h"
 #include "lib/base/io.h"
 #include "lib/attach/spec.h"
@@ -150,13 +150,13 @@ static void tell_slowdown(struct recorder *r)
 		recorder_tell(r, RECORD_LINE,
 			      "recording slowed the programs by %s (%s to %s, by their own "
 			      "progress with and without probes, %u times)",
-			      human_percent(s.share).s, human_percent(s.low).s,
-			      human_percent(s.high).s, s.windows);
+			      fmt_percent(s.share).s, fmt_percent(s.low).s, fmt_percent(s.high).s,
+			      s.windows);
 	else
 		recorder_tell(r, RECORD_LINE,
 			      "recording took about %s of the programs' time: %.2f us a call "
 			      "(calibrated trap%s)",
-			      human_percent(s.share).s,
+			      fmt_percent(s.share).s,
 			      record_cost_call(&r->cost) * recorder_budget_factor(&r->budget) /
 				      1000,
 			      r->cost.measures ? " and measured programs" : "");
@@ -175,11 +175,11 @@ void recorder_tell_cost(struct recorder *r)
 			r, RECORD_LINE,
 			"programs were stopped %s time%s to attach to what they had loaded, for %s "
 			"in all",
-			human_count(r->cost_stops.n).s, r->cost_stops.n == 1 ? "" : "s",
-			human_ns(r->cost_stops.ns).s);
+			fmt_count(r->cost_stops.n).s, r->cost_stops.n == 1 ? "" : "s",
+			fmt_ns(r->cost_stops.ns).s);
 	if (r->left_out)
 		recorder_tell(r, RECORD_LINE,
 			      "sampled: %s calls more were counted and not recorded (--sample)",
-			      human_count(r->left_out).s);
+			      fmt_count(r->left_out).s);
 	recorder_tell_budget(r);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/base/io.h"
-#include "lib/event/asleep.h"
+#include "lib/event/ongoing_wait.h"
 #include "lib/host/clock.h"
 #include "lib/host/proc.h"
 #include "lib/attach/remote_stack.h"

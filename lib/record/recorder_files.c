@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/host/clock.h"
 
 /* A flight recorder's memory is made of about so many segments: what is kept is longer than asked for by one of them. */
@@ -113,11 +113,11 @@ static int write_down(struct recorder *r, const char *why, struct err *lost)
 	bytes += tail;
 	record_rotation_grown(r->opt.flight_files, bytes);
 	record_rotation_prune(r->opt.flight_files);
-	recorder_tell(r, RECORD_NOTE, "wrote %s (%s): %s", path, human_bytes(bytes).s, why);
+	recorder_tell(r, RECORD_NOTE, "wrote %s (%s): %s", path, fmt_bytes(bytes).s, why);
 	if (r->flight.given_up_ns && kept < (int64_t)r->opt.flight_ns)
 		recorder_tell(r, RECORD_WARNING,
 			      "--flight-memory had room for the last %s, not for %s",
-			      human_ns((uint64_t)kept).s, human_ns(r->opt.flight_ns).s);
+			      fmt_ns((uint64_t)kept).s, fmt_ns(r->opt.flight_ns).s);
 	return 0;
 }
 
@@ -129,12 +129,12 @@ static void explain_trigger(const struct recorder *r, char *out, size_t size)
 		snprintf(out, size, "asked for");
 	else if (r->opens.hung > r->hung_seen)
 		snprintf(out, size, "%s has not returned for %s", hung ? hung->name : "a call",
-			 human_ns(r->opens.hung_limit_ns).s);
+			 fmt_ns(r->opens.hung_limit_ns).s);
 	else if (r->idle)
 		snprintf(out, size, "no call has returned for %s",
-			 human_ns(r->opt.trigger->idle_ns).s);
+			 fmt_ns(r->opt.trigger->idle_ns).s);
 	else if (r->slow_ns)
-		snprintf(out, size, "%s took %s", op ? op->name : "a call", human_ns(r->slow_ns).s);
+		snprintf(out, size, "%s took %s", op ? op->name : "a call", fmt_ns(r->slow_ns).s);
 	else
 		snprintf(out, size, "%s returned an error", op ? op->name : "a call");
 }

@@ -4,7 +4,7 @@
  * kernel tells who sleeps and read afterwards, when all threads that sleep have been told.
  */
 #include "lib/host/clock.h"
-#include "lib/decode/lock_owner.h"
+#include "lib/record/lock_owner.h"
 #include "lib/record/recorder_state.h"
 
 #define LOCKS_MAX 256 /* read in one look: each takes a few files of /proc */

@@ -5,7 +5,7 @@
  */
 #include "lib/record/recorder_state.h"
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/host/clock.h"
 #include "lib/decode/kernel_handles.h"
 #include "lib/decode/wire_known.h"
@@ -145,8 +145,8 @@ static void line(struct recorder *r, uint64_t n, const char *source, uint32_t re
 {
 	if (n)
 		recorder_tell(r, RECORD_WARNING, "lost %s %s%sevent%s in %s: %s (%s)",
-			      human_count(n).s, source, *source ? " " : "", n == 1 ? "" : "s",
-			      human_ns((uint64_t)ns).s, loss_reason_text(reason), advice(reason));
+			      fmt_count(n).s, source, *source ? " " : "", n == 1 ? "" : "s",
+			      fmt_ns((uint64_t)ns).s, loss_reason_text(reason), advice(reason));
 }
 
 static uint64_t dropped_of(const struct recorder *r, unsigned k)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/host/gpu_driver.h"
 #include "lib/host/proc.h"
 #include "lib/host/user.h"
@@ -91,7 +91,7 @@ void recorder_tell_copies(struct recorder *r)
 				      probe_layer(v->plan.library), v->path, v->attached,
 				      probe_link_name(v->link), v->sites);
 		recorder_tell(r, RECORD_DETAIL, "copy %zu: %zu of %zu functions attached in %s",
-			      r->copies_told, v->attached, v->requested, human_ns(v->took_ns).s);
+			      r->copies_told, v->attached, v->requested, fmt_ns(v->took_ns).s);
 	}
 }
 
@@ -102,13 +102,13 @@ void recorder_tell_detached(struct recorder *r, int64_t took_ns, bool all)
 	library_instances_list(r->copies, &n);
 	if (all)
 		recorder_tell(r, RECORD_DETAIL, "detached from %zu librar%s in %s", n,
-			      n == 1 ? "y" : "ies", human_ns((uint64_t)took_ns).s);
+			      n == 1 ? "y" : "ies", fmt_ns((uint64_t)took_ns).s);
 	else
 		recorder_tell(
 			r, RECORD_WARNING,
 			"the kernel has not let go of the probes within %s (its own threads may "
 			"be getting no CPU); a process of ours waits for it",
-			human_ns((uint64_t)took_ns).s);
+			fmt_ns((uint64_t)took_ns).s);
 }
 
 /* The first of them: the recording says of each. */

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/host/clock.h"
 #include "lib/host/proc.h"
 
@@ -69,7 +69,7 @@ static void notify_person(struct recorder *r, const struct probe_uncovered *u)
 		      "process %u: its calls of %s%s are not recorded, if it made any: %s was "
 		      "loaded before the probes were in place",
 		      u->tgid, u->from_start ? "its first " : "",
-		      human_ns((uint64_t)(u->until_ns - u->since_ns)).s, copy->path);
+		      fmt_ns((uint64_t)(u->until_ns - u->since_ns)).s, copy->path);
 }
 
 /* Whether it is known who it is. What ended is known by its end, which follows. */

@@ -10,7 +10,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/json.h"
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 #include "lib/select/program.h"
 
 struct select_expr {
@@ -58,7 +58,7 @@ int select_expr_new(struct select_expr **out, const char *expression, const char
 	jq_set_attr(x->jq, jv_string("JQ_LIBRARY_PATH"),
 		    jv_array_append(jv_array(), jv_string("~/.jq")));
 	jq_set_attr(x->jq, jv_string("PROGRAM_ORIGIN"), jv_string("."));
-	jq_set_nomem_handler(x->jq, nomem_end, NULL);
+	jq_set_nomem_handler(x->jq, oom_flag_end, NULL);
 	named = jv_object();
 	for (size_t i = 0; i < nargs; i++) {
 		const char *equals = strchr(args[i], '=');

@@ -14,7 +14,7 @@
 #include "lib/select/expr.h"
 #include "lib/select/select.h"
 #include "lib/world/event_json.h"
-#include "lib/world/told.h"
+#include "lib/world/late_names.h"
 #include "lib/world/world.h"
 
 /* All borrowed; expr NULL: none. */
@@ -22,7 +22,7 @@ struct select_pick {
 	struct select *select;
 	struct select_expr *expr;
 	const struct world *w;
-	const struct told *told;
+	const struct late_names *told;
 	VEC(struct event) events; /* from here on: zero */
 	struct buf line;
 	struct event_json_stacks stacks;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "lib/sim/random.h"
-#include "lib/world/order.h"
+#include "lib/world/event_order.h"
 
 #define BATCH	 4096
 #define PROGRAM	 720   /* call sites of a thread: 16 threads give the 11,500 of the measured jobs */

@@ -19,7 +19,7 @@
 #include "lib/event/stream.h"
 #include "lib/select/select.h"
 #include "lib/store/mcp_catalog.h"
-#include "lib/world/told.h"
+#include "lib/world/late_names.h"
 #include "lib/world/world.h"
 
 struct store_source;
@@ -115,7 +115,7 @@ int store_source_call(struct store_source *s, const struct mcp_ctx *asker, const
 /* ---- all that was chosen, item by item: nothing of it is kept ---- */
 struct store_items {
 	struct world *w;
-	const struct told *told; /* of what came before the item */
+	const struct late_names *told; /* of what came before the item */
 	struct select *select;
 	struct store_quality quality; /* known behind the last item */
 };

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/ask/carried.h"
-#include "lib/ask/story.h"
+#include "lib/ask/stored_findings.h"
+#include "lib/ask/report_query.h"
 #include "lib/select/cut.h"
 #include "lib/store/disk_cache.h"
 #include "lib/store/source_growing.h"
@@ -15,7 +15,7 @@
 struct chains_value {
 	struct store_chains c;
 	struct world *w;
-	struct ask_story *story;
+	struct ask_report_query *story;
 	struct ask_chains carried;
 	struct source_grown grown;
 	struct buf notes;
@@ -31,7 +31,7 @@ static void free_chains(void *value)
 {
 	struct chains_value *v = value;
 
-	ask_story_free(v->story);
+	ask_report_query_free(v->story);
 	ask_chains_drop(&v->carried);
 	source_grown_free(&v->grown);
 	world_free(v->w);
@@ -48,14 +48,14 @@ static int tick(void *asker, struct input *in, struct err *e)
 static int try_carried(struct chains_value *v, struct store_source *s, const struct mcp_ctx *asker,
 		       bool *is, bool *grows, struct err *e)
 {
-	const struct ask_carried_want want = { tick, (void *)asker };
+	const struct ask_stored_findings_want want = { tick, (void *)asker };
 	struct input *in = NULL;
 	int rc;
 
 	*is = *grows = false;
 	v->w = world_new();
 	rc = v->w ? source_input(s, &in, v->w, NULL, e) : err_nomem(e);
-	rc = rc ? rc : ask_chains_carried(in, v->w, &want, &v->carried, is, e);
+	rc = rc ? rc : ask_chains_stored(in, v->w, &want, &v->carried, is, e);
 	if (!rc && *is) {
 		v->c.answer = &v->carried;
 		v->c.quality.input = source_quality(in, &v->notes);
@@ -89,7 +89,7 @@ static int read_chains(struct chains_value *v, struct input *in, const struct se
 		}
 		rc = sel->resolved ? select_cut_item(&cut, sel, v->w, &item, &left, e) : 0;
 		if (rc >= 0 && left)
-			rc = ask_story_item(v->story, &item, e);
+			rc = ask_report_query_item(v->story, &item, e);
 		rc = rc < 0 ? rc : source_tick(asker, in, "looking for causes", e);
 	}
 	select_cut_free(&cut);
@@ -101,16 +101,16 @@ static int find_chains(struct chains_value *v, const struct chains_ctx *c,
 {
 	struct select sel = { .calls = true };
 	struct input *in = NULL;
-	struct story told;
+	struct report_query told;
 	int rc = select_words(&sel, c->words, e);
 
 	v->w = world_new();
-	v->story = v->w ? ask_story_new(v->w, c->complete) : NULL;
+	v->story = v->w ? ask_report_query_new(v->w, c->complete) : NULL;
 	if (!rc && !v->story)
 		rc = err_nomem(e);
 	rc = rc ? rc : source_input(c->source, &in, v->w, &sel, e);
 	rc = rc ? rc : read_chains(v, in, &sel, asker, e);
-	rc = rc ? rc : ask_story_end(v->story, &told, e);
+	rc = rc ? rc : ask_report_query_end(v->story, &told, e);
 	if (!rc) {
 		v->c.answer = told.chains;
 		v->c.failures = told.failures;

@@ -18,7 +18,7 @@
 
 #include "lib/base/capabilities.h"
 #include "lib/base/io.h"
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 #include "lib/store/answer_cache.h"
 
 #define LOOK_MS	      50
@@ -54,7 +54,7 @@ static void child(source_child_fn *find, void *ctx, int fd, pid_t parent)
 	(void)capabilities_keep(CAPABILITIES_READING);
 	if (!find(ctx, &found))
 		_exit(1);
-	_exit(found.failed || nomem_seen() || write_all(fd, found.p, found.n, &e));
+	_exit(found.failed || oom_flag_is_set() || write_all(fd, found.p, found.n, &e));
 }
 
 /* Until it has said all, somebody gives up, or it takes too long: false. */

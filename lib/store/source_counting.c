@@ -11,7 +11,7 @@
 
 #include "lib/ask/stat.h"
 #include "lib/base/jsonw.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/store/source_child.h"
 
 struct source_counting {
@@ -179,7 +179,7 @@ static int look(struct source_counting *c, struct store_stat *st, store_use_stat
 	return use(ctx, st, e);
 }
 
-struct aside {
+struct atomic_file {
 	struct source_counting *c;
 	struct store_stat *st;
 	struct jsonw *into;
@@ -190,7 +190,7 @@ struct aside {
 /* What was written: the writer as it is then, and the text. */
 static bool as_if_over(void *aside, struct buf *found)
 {
-	struct aside *a = aside;
+	struct atomic_file *a = aside;
 	size_t before = a->into->out->n;
 	struct err e;
 
@@ -204,7 +204,7 @@ static bool as_if_over(void *aside, struct buf *found)
 }
 
 /* With the waits that go on, which cannot be taken back when they end: by a child. False: there is none. */
-static bool look_aside(struct aside *a, const struct mcp_ctx *asker)
+static bool look_aside(struct atomic_file *a, const struct mcp_ctx *asker)
 {
 	struct buf found = { 0 };
 	bool good = a->into && a->c->input.growing && ask_ops_goes_on(a->c->ask.run) &&
@@ -223,7 +223,7 @@ int source_counting_use(struct source_counting *c, struct store_quality quality,
 			void *ctx, struct err *e)
 {
 	struct store_stat st = { .quality = quality };
-	struct aside a = { c, &st, into, use, ctx };
+	struct atomic_file a = { c, &st, into, use, ctx };
 	int rc = 0;
 
 	pthread_mutex_lock(&c->lock);

@@ -2,7 +2,7 @@
 /*
  * What is asked of single events: nothing of it is kept.
  */
-#include "lib/ask/call.h"
+#include "lib/ask/call_query.h"
 #include "lib/select/pick.h"
 #include "lib/store/source_state.h"
 
@@ -48,8 +48,9 @@ int store_source_call(struct store_source *s, const struct mcp_ctx *asker, const
 
 /* ---- item by item ---- */
 
-static int each(struct input *in, struct store_items *from, struct told *told, struct buf *notes,
-		const struct mcp_ctx *asker, store_take_item *take, void *ctx, struct err *e)
+static int each(struct input *in, struct store_items *from, struct late_names *told,
+		struct buf *notes, const struct mcp_ctx *asker, store_take_item *take, void *ctx,
+		struct err *e)
 {
 	struct select_pick pick = { .select = from->select, .w = from->w, .told = told };
 	struct event_stream *stream = input_stream(in);
@@ -58,7 +59,7 @@ static int each(struct input *in, struct store_items *from, struct told *told, s
 	int rc = 0;
 
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
-		if (item.kind == STREAM_RECORD && !told_record(told, from->w, item.record)) {
+		if (item.kind == STREAM_RECORD && !late_names_record(told, from->w, item.record)) {
 			rc = err_nomem(e);
 			break;
 		}
@@ -82,7 +83,7 @@ int store_source_each(struct store_source *s, const struct mcp_ctx *asker,
 		      struct err *e)
 {
 	struct select sel = { 0 };
-	struct told told = { 0 };
+	struct late_names told = { 0 };
 	struct store_items from = { .w = world_new(), .told = &told, .select = &sel };
 	struct buf notes = { 0 };
 	struct input *in = NULL;
@@ -92,7 +93,7 @@ int store_source_each(struct store_source *s, const struct mcp_ctx *asker,
 	rc = rc ? rc : each(in, &from, &told, &notes, asker, take, ctx, e);
 	buf_free(&notes);
 	input_free(in);
-	told_free(&told);
+	late_names_free(&told);
 	select_free(&sel);
 	world_free(from.w);
 	return rc;

@@ -16,14 +16,14 @@ struct source_growing {
 	struct source_place place;
 	struct world *w;
 	struct input *in;
-	struct ask_story *story;
+	struct ask_report_query *story;
 };
 
 void source_growing_free(struct source_growing *g)
 {
 	if (!g)
 		return;
-	ask_story_free(g->story);
+	ask_report_query_free(g->story);
 	input_free(g->in);
 	world_free(g->w);
 	source_place_free(&g->place);
@@ -46,7 +46,7 @@ static int start(struct store_source *s, const struct source_state *now, struct 
 	if (!g)
 		return err_nomem(e);
 	g->w = world_new();
-	g->story = g->w ? ask_story_new(g->w, true) : NULL;
+	g->story = g->w ? ask_report_query_new(g->w, true) : NULL;
 	rc = g->story ? source_place_of(&g->place, s, now, e) : err_nomem(e);
 	rc = rc ? rc : source_input(s, &g->in, g->w, NULL, e);
 	if (!rc && input_follow(g->in))
@@ -63,7 +63,7 @@ static int read_on(struct source_growing *g, const struct mcp_ctx *asker, struct
 	int rc = 0;
 
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
-		rc = ask_story_item(g->story, &item, e);
+		rc = ask_report_query_item(g->story, &item, e);
 		rc = rc ? rc : source_tick(asker, g->in, "looking for causes", e);
 	}
 	return rc == ERR_TOO_NEW ? 0 : rc;
@@ -74,11 +74,11 @@ static int read_on(struct source_growing *g, const struct mcp_ctx *asker, struct
 static bool find(void *growing, struct buf *found)
 {
 	struct source_growing *g = growing;
-	struct story told;
+	struct report_query told;
 	struct jsonw j;
 	struct err e;
 
-	if (ask_story_end(g->story, &told, &e))
+	if (ask_report_query_end(g->story, &told, &e))
 		return false;
 	jsonw_init(&j, found, false);
 	jsonw_object_begin(&j);
@@ -112,7 +112,7 @@ static int answer(struct store_source *s, const struct source_state *now,
 		  struct err *e)
 {
 	struct source_growing *g = s->growing;
-	struct story told;
+	struct report_query told;
 	int rc = read_on(g, asker, e);
 
 	/* Who gives up leaves it where it is: it can be read on from there. */
@@ -125,7 +125,7 @@ static int answer(struct store_source *s, const struct source_state *now,
 			say(g, asker, out);
 			return 0;
 		}
-		rc = ask_story_end(g->story, &told, e);
+		rc = ask_report_query_end(g->story, &told, e);
 	}
 	s->growing = NULL;
 	if (rc) {

@@ -6,7 +6,7 @@
 #ifndef INGERO_STORE_SOURCE_GROWING_H
 #define INGERO_STORE_SOURCE_GROWING_H
 
-#include "lib/ask/story.h"
+#include "lib/ask/report_query.h"
 #include "lib/store/source_state.h"
 #include "lib/store/story_json.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/ask/stat.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/store/source_counting.h"
 
 struct stat_value {

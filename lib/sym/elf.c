@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SEGMENTS_MAX 1024u
-#define SECTIONS_MAX (1u << 20)
-#define NOTES_MAX    65536u
-#define DYNAMIC_MAX  65536u
+#define SEGMENTS_MAX   1024u
+#define SECTIONS_MAX   (1u << 20)
+#define EVENT_ARGS_MAX 65536u
+#define DYNAMIC_MAX    65536u
 
 size_t sym_elf_bytes(const struct sym_elf *f, uint64_t offset, void *out, size_t n)
 {
@@ -133,7 +133,7 @@ static void read_notes(struct sym_elf *f, Elf *elf)
 		Elf_Data *d = NULL;
 		GElf_Nhdr note;
 
-		if (s->p_type == PT_NOTE && s->p_filesz <= NOTES_MAX &&
+		if (s->p_type == PT_NOTE && s->p_filesz <= EVENT_ARGS_MAX &&
 		    sym_elf_inside(f, s->p_offset, s->p_filesz))
 			d = elf_getdata_rawchunk(elf, (int64_t)s->p_offset, s->p_filesz,
 						 ELF_T_NHDR);

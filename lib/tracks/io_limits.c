@@ -9,7 +9,7 @@
 
 #include <inttypes.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/timetext.h"
 #include "lib/world/who.h"
 
@@ -114,8 +114,8 @@ void memory_limit_print(struct buf *out, const struct track_names *names,
 	who_print_process(out, names->w, limit->thread, INT64_MAX);
 	buf_printf(out,
 		   " is in the cgroup %.*s, whose memory limit of %s was hit %s%s: ", (int)path.n,
-		   path.p, human_bytes((uint64_t)limit->limit).s,
-		   limit->hits == 1 ? "once" : human_count(limit->hits).s,
+		   path.p, fmt_bytes((uint64_t)limit->limit).s,
+		   limit->hits == 1 ? "once" : fmt_count(limit->hits).s,
 		   limit->hits == 1 ? "" : " times");
 	if (limit->reclaim_ns)
 		buf_printf(out, "it frees memory for each page that it needs%s",

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 
 static bool is_same_function(const struct world *w, uint32_t a, uint32_t b)
 {

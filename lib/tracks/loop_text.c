@@ -8,9 +8,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/tracks/loop_caller.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 
 static void print_lines(struct buf *out, const struct place *at, struct bytes path, uint64_t first,
 			uint64_t last)
@@ -19,9 +19,9 @@ static void print_lines(struct buf *out, const struct place *at, struct bytes pa
 
 	if (slash)
 		path = (struct bytes){ slash + 1, path.n - (size_t)(slash + 1 - path.p) };
-	human_safe(out, at->function.n ? at->function : bytes_of("?"));
+	fmt_safe(out, at->function.n ? at->function : bytes_of("?"));
 	buf_puts(out, " (");
-	human_safe(out, path);
+	fmt_safe(out, path);
 	if (first)
 		buf_printf(out, ":%" PRIu64, first);
 	if (last > first)
@@ -52,7 +52,7 @@ void loop_text_print(struct buf *out, const struct world *w, const struct loop *
 	if (l->period)
 		c = loop_caller_of(w, l);
 	if (l->period && !c.frame) {
-		buf_printf(out, "%s call%s from ", human_count(l->period).s,
+		buf_printf(out, "%s call%s from ", fmt_count(l->period).s,
 			   l->period == 1 ? "" : "s");
 		loop_text_print_call(out, w, l);
 		return;

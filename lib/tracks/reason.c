@@ -11,7 +11,7 @@
 #include "lib/base/timetext.h"
 #include "lib/event/op.h"
 #include "lib/world/call_site.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 #include "lib/world/who.h"
 
 /* Of the anchor, and of another thread that it waits for. */

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "lib/base/rare.h"
+#include "lib/base/compiler.h"
 #include "lib/tracks/track_internal.h"
 #include "lib/path/path_ended.h"
 
@@ -221,7 +221,7 @@ static void settle_some(struct path_tracks *t, struct track_state *s)
 }
 
 /* Of an anchor that is not the newest; NULL: out of memory. */
-APART static struct track_state *find_state(struct path_tracks *t, uint32_t anchor)
+NOINLINE static struct track_state *find_state(struct path_tracks *t, uint32_t anchor)
 {
 	struct track_state fresh = { .anchor = anchor,
 				     .process = world_thread_process_id(t->w, anchor),
@@ -252,8 +252,8 @@ static bool is_off(const struct segment *s)
 }
 
 /* The number of a piece's sum, where it is not known by the key; 0: out of memory. */
-APART static uint32_t find_number(struct path_tracks *t, struct track_state *s,
-				  const struct path_piece *p)
+NOINLINE static uint32_t find_number(struct path_tracks *t, struct track_state *s,
+				     const struct path_piece *p)
 {
 	bool own = p->key && p->depth == 0 && !p->occupant;
 	uint32_t number;
@@ -325,7 +325,7 @@ bool path_tracks_gap(struct path_tracks *t, uint32_t thread, struct device_gap g
 }
 
 /* False: out of memory. */
-APART static bool learn_key(struct path_tracks *t, struct track_state *s, uint32_t key)
+NOINLINE static bool learn_key(struct path_tracks *t, struct track_state *s, uint32_t key)
 {
 	const struct path_piece p = { .anchor = s->anchor,
 				      .thread = s->anchor,

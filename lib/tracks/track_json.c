@@ -11,13 +11,13 @@
 #include "lib/tracks/io_limits.h"
 #include "lib/tracks/loop_caller.h"
 #include "lib/tracks/loop_text.h"
-#include "lib/tracks/once.h"
+#include "lib/tracks/single_stall.h"
 #include "lib/tracks/reason.h"
 #include "lib/tracks/track_hang.h"
 #include "lib/tracks/unended_text.h"
 #include "lib/model/finding.h"
 #include "lib/model/paths.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 #include "lib/world/who.h"
 
 /* Causes told of each row of lines: the largest. */

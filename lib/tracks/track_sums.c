@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
-#include "lib/base/rare.h"
+#include "lib/base/compiler.h"
 #include "lib/event/op.h"
 
 static struct track_key key_of(const struct path_piece *p)
@@ -110,8 +110,8 @@ static void keep_longest(struct track_total *t, uint64_t ns, int64_t from_ns)
 }
 
 /* A stretch is long, as of now, with its newest part. */
-RARE static void count_long(struct track_sum *sum, enum track_window window, uint64_t ns,
-			    uint64_t part_ns)
+COLD_CALL static void count_long(struct track_sum *sum, enum track_window window, uint64_t ns,
+				 uint64_t part_ns)
 {
 	bool is_first = ns - part_ns < TRACK_LONG_NS;
 

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #include "lib/world/call_site.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 #include "lib/world/who.h"
 
 static void print_thread(struct buf *out, const struct track_names *names,

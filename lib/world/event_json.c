@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/event/direction.h"
 #include "lib/world/parts_json.h"
 #include "lib/world/who.h"
@@ -34,10 +34,10 @@ static void device(struct jsonw *j, const char *key, uint64_t v)
 	jsonw_key_str(j, key, numbers);
 }
 
-static void remote(struct jsonw *j, const struct world *w, const struct told *t,
-		   const struct told_socket *s, uint64_t socket)
+static void remote(struct jsonw *j, const struct world *w, const struct late_names *t,
+		   const struct late_names_socket *s, uint64_t socket)
 {
-	const struct told_peer *p = told_peer(t, socket);
+	const struct late_names_peer *p = late_names_peer(t, socket);
 
 	json_string_of(j, w, "remote", s->remote);
 	if (!p)
@@ -48,11 +48,11 @@ static void remote(struct jsonw *j, const struct world *w, const struct told *t,
 }
 
 /* What a number of this event stands for, under the same name: true when it was told here. */
-static bool named_column(struct jsonw *j, const struct world *w, const struct told *t,
+static bool named_column(struct jsonw *j, const struct world *w, const struct late_names *t,
 			 const struct column_def *col, uint64_t v)
 {
-	const struct told_file *f;
-	const struct told_socket *s;
+	const struct late_names_file *f;
+	const struct late_names_socket *s;
 	double number;
 
 	switch (col->id) {
@@ -72,10 +72,10 @@ static bool named_column(struct jsonw *j, const struct world *w, const struct to
 		return true;
 	case COL_NAME:
 	case COL_TEXT:
-		jsonw_key_bytes(j, col->name, world_text(w, told_word(t, v)));
+		jsonw_key_bytes(j, col->name, world_text(w, late_names_word(t, v)));
 		return true;
 	case COL_FILE:
-		f = told_file(t, v);
+		f = late_names_file(t, v);
 		if (!f)
 			return false;
 		json_string_of(j, w, "file", f->path);
@@ -84,7 +84,7 @@ static bool named_column(struct jsonw *j, const struct world *w, const struct to
 		json_string_of(j, w, "origin", f->origin);
 		return true;
 	case COL_SOCKET:
-		s = told_socket(t, v);
+		s = late_names_socket(t, v);
 		if (!s)
 			return false;
 		json_string_of(j, w, "protocol", s->protocol);
@@ -96,7 +96,7 @@ static bool named_column(struct jsonw *j, const struct world *w, const struct to
 	}
 }
 
-static void column(struct jsonw *j, const struct world *w, const struct told *t,
+static void column(struct jsonw *j, const struct world *w, const struct late_names *t,
 		   const struct column_def *col, uint64_t v, int64_t at_ns)
 {
 	if (named_column(j, w, t, col, v))
@@ -175,8 +175,8 @@ static void args(struct jsonw *j, const struct world *w, const struct op_def *op
 	jsonw_array_end(j);
 }
 
-static void who(struct jsonw *j, const struct world *w, const struct told *t, const struct who *s,
-		int64_t at_ns)
+static void who(struct jsonw *j, const struct world *w, const struct late_names *t,
+		const struct who *s, int64_t at_ns)
 {
 	if (s->node)
 		json_string_of(j, w, "node", s->node->name);
@@ -230,7 +230,7 @@ static void stack_of(struct jsonw *j, struct event_json_stacks *s, const struct 
 	}
 }
 
-void event_json(struct jsonw *j, const struct world *w, const struct told *t,
+void event_json(struct jsonw *j, const struct world *w, const struct late_names *t,
 		const struct event *ev, struct event_json_stacks *stacks)
 {
 	const struct op_def *op = world_op(w, ev->op);
@@ -243,7 +243,7 @@ void event_json(struct jsonw *j, const struct world *w, const struct told *t,
 	who(j, w, t, &s, ev->end_ns);
 	json_op(j, op, ev->op);
 	jsonw_key_u64(j, "duration_ns", ev->dur_ns);
-	jsonw_key_str(j, "duration", human_ns(ev->dur_ns).s);
+	jsonw_key_str(j, "duration", fmt_ns(ev->dur_ns).s);
 	if (s.ctx) {
 		json_gpu(j, w, s.ctx->gpu);
 		json_cgroup(j, w, s.ctx->cgroup);
@@ -263,7 +263,8 @@ void event_json(struct jsonw *j, const struct world *w, const struct told *t,
 			column(j, w, t, col, v, ev->end_ns);
 	}
 	if (op && event_get(ev, op, COL_FUNC, &v))
-		json_string_of(j, w, "kernel_name", told_kernel(t, s.process_id, v, ev->end_ns));
+		json_string_of(j, w, "kernel_name",
+			       late_names_kernel(t, s.process_id, v, ev->end_ns));
 	if (stacks)
 		stack_of(j, stacks, w, ev->stack);
 	jsonw_object_end(j);

@@ -16,7 +16,7 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/map.h"
 #include "lib/event/event.h"
-#include "lib/world/told.h"
+#include "lib/world/late_names.h"
 #include "lib/world/world.h"
 
 /* Stacks as text, made once each while nothing becomes known of their frames. Zero-initialised is empty. */
@@ -30,7 +30,7 @@ struct event_json_stacks {
 void event_json_stacks_free(struct event_json_stacks *s);
 
 /* stacks: with its frames; NULL: without. An event of an op that the world does not know is told by its number. */
-void event_json(struct jsonw *j, const struct world *w, const struct told *t,
+void event_json(struct jsonw *j, const struct world *w, const struct late_names *t,
 		const struct event *ev, struct event_json_stacks *stacks);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/nomem.h"
+#include "lib/base/oom_flag.h"
 
 /* One half of the hash gives both the position and the first comparison, so that growing needs no
  * look at the elements. */
@@ -49,7 +49,7 @@ static bool grow(struct intern *t)
 		return false;
 	slots = calloc(cap, sizeof(*slots));
 	if (!slots) {
-		nomem_note();
+		oom_flag_set();
 		return false;
 	}
 	for (uint32_t i = 0; i < t->cap; i++)
@@ -74,14 +74,14 @@ uint32_t intern_append(struct intern *t, const void *element)
 				realloc(t->chunks, (chunk ? chunk * 2 : 1) * sizeof(*chunks));
 
 			if (!chunks) {
-				nomem_note();
+				oom_flag_set();
 				return 0;
 			}
 			t->chunks = chunks;
 		}
 		t->chunks[chunk] = malloc(INTERN_CHUNK * t->each);
 		if (!t->chunks[chunk]) {
-			nomem_note();
+			oom_flag_set();
 			return 0;
 		}
 	}

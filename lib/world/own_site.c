@@ -9,7 +9,7 @@
 
 #include "lib/base/bytes.h"
 #include "lib/world/call_site.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "lib/base/timetext.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 
 void json_string_of(struct jsonw *j, const struct world *w, const char *key, uint32_t string)
 {
@@ -22,7 +22,7 @@ void json_hex(struct jsonw *j, const char *key, uint64_t v)
 }
 
 /* When something was: UTC under the first key where the recording's clock was told, since its beginning under the second. */
-void json_when(struct jsonw *j, const struct told *t, const char *utc, const char *since,
+void json_when(struct jsonw *j, const struct late_names *t, const char *utc, const char *since,
 	       int64_t ns)
 {
 	char iso[64];
@@ -34,8 +34,8 @@ void json_when(struct jsonw *j, const struct told *t, const char *utc, const cha
 }
 
 /* "python3/4711/4712": a thread named by another event's column. */
-void json_thread(struct jsonw *j, const struct world *w, const struct told *t, const char *key,
-		 uint32_t id, int64_t at_ns)
+void json_thread(struct jsonw *j, const struct world *w, const struct late_names *t,
+		 const char *key, uint32_t id, int64_t at_ns)
 {
 	const struct world_thread *th = world_get_thread(w, id);
 	const struct world_process *p = th ? world_get_process(w, th->process) : NULL;

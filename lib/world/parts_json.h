@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "lib/base/jsonw.h"
-#include "lib/world/told.h"
+#include "lib/world/late_names.h"
 #include "lib/world/world.h"
 
 void json_string_of(struct jsonw *j, const struct world *w, const char *key, uint32_t string);
@@ -17,12 +17,12 @@ void json_hex(struct jsonw *j, const char *key, uint64_t v);
 
 /* When something was: UTC under the first key where the recording's clock was told, ns since the recording began under
  * the second. */
-void json_when(struct jsonw *j, const struct told *t, const char *utc, const char *since,
+void json_when(struct jsonw *j, const struct late_names *t, const char *utc, const char *since,
 	       int64_t ns);
 
 /* {"name": "python3", "pid": 4711, "tid": 4712} */
-void json_thread(struct jsonw *j, const struct world *w, const struct told *t, const char *key,
-		 uint32_t id, int64_t at_ns);
+void json_thread(struct jsonw *j, const struct world *w, const struct late_names *t,
+		 const char *key, uint32_t id, int64_t at_ns);
 void json_process(struct jsonw *j, const struct world *w, const char *key, uint32_t id); /* pid */
 void json_gpu(struct jsonw *j, const struct world *w, uint32_t id);    /* gpu_id, gpu */
 void json_cgroup(struct jsonw *j, const struct world *w, uint32_t id); /* cgroup_id, cgroup */

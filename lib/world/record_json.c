@@ -28,7 +28,7 @@ static void text_field(struct jsonw *j, const char *key, struct bytes v)
 }
 
 /* A number of a record by its role. */
-static bool subject(struct jsonw *j, const struct world *w, const struct told *t,
+static bool subject(struct jsonw *j, const struct world *w, const struct late_names *t,
 		    const struct record_field *f, uint64_t v)
 {
 	switch (f->role) {
@@ -89,7 +89,7 @@ static bool named_field(struct jsonw *j, const struct world *w, const struct rec
 	return false;
 }
 
-static void number_field(struct jsonw *j, const struct world *w, const struct told *t,
+static void number_field(struct jsonw *j, const struct world *w, const struct late_names *t,
 			 const struct record *r, const struct record_field *f, uint64_t v)
 {
 	if (named_field(j, w, r, f, v) || subject(j, w, t, f, v))
@@ -101,7 +101,7 @@ static void number_field(struct jsonw *j, const struct world *w, const struct to
 		jsonw_key_u64(j, f->name, v);
 }
 
-static void field(struct jsonw *j, const struct world *w, const struct told *t,
+static void field(struct jsonw *j, const struct world *w, const struct late_names *t,
 		  const struct record *r, const struct record_field *f)
 {
 	const char *at = (const char *)&r->u + f->offset;
@@ -143,7 +143,7 @@ static void field(struct jsonw *j, const struct world *w, const struct told *t,
 	}
 }
 
-void record_json(struct jsonw *j, const struct world *w, const struct told *t,
+void record_json(struct jsonw *j, const struct world *w, const struct late_names *t,
 		 const struct record *r)
 {
 	const struct record_def *def = record_builtin(r->kind);

@@ -8,10 +8,10 @@
 
 #include "lib/base/jsonw.h"
 #include "lib/event/record.h"
-#include "lib/world/told.h"
+#include "lib/world/late_names.h"
 #include "lib/world/world.h"
 
-void record_json(struct jsonw *j, const struct world *w, const struct told *t,
+void record_json(struct jsonw *j, const struct world *w, const struct late_names *t,
 		 const struct record *r);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 
 bool stack_ends_add(struct stack_ends *s, uint32_t stack, uint32_t ctx)
 {
@@ -287,7 +287,7 @@ static void text_of_reason(const struct stack_ends_sum *sum, const struct world 
 			path = (struct bytes){ slash + 1, (size_t)(path.p + path.n - slash - 1) };
 		buf_printf(out, "%s%.2f%% %sin ", told ? ", " : "; ", percent(sum, end->events),
 			   told ? "" : "end ");
-		human_safe(out, path);
+		fmt_safe(out, path);
 		told++;
 	}
 	if (rest)
@@ -313,7 +313,7 @@ void stack_ends_text(const struct stack_ends_sum *sum, const struct world *w, un
 	if (sum->events == 0)
 		return;
 	buf_printf(out, "%.2f%% of %s reach main or a thread's start", percent(sum, sum->whole),
-		   human_count(sum->events).s);
+		   fmt_count(sum->events).s);
 	for (int i = 0; i < END_REASONS; i++)
 		if (sum->reasons[i] && is_of_no_module(i))
 			buf_printf(out, "; %.2f%% %s", percent(sum, sum->reasons[i]), alone[i]);

@@ -10,7 +10,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/hash.h"
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/world/intern.h"
@@ -473,7 +473,7 @@ static const char *keep(struct world *w, const char *text)
 	struct buf safe = { 0 };
 	const char *kept;
 
-	human_safe(&safe, bytes_of(text));
+	fmt_safe(&safe, bytes_of(text));
 	kept = safe.failed ? NULL : arena_copy(&w->texts, buf_text(&safe), safe.n);
 	buf_free(&safe);
 	return kept;

@@ -415,7 +415,7 @@ static void handle(void *ctx, const struct net_call *call, struct net_reply *rep
 
 static int serve_http(const struct mcp_catalog *offer, const char *address, struct err *e)
 {
-	const struct net_guard guard = { 0 };
+	const struct net_access_check guard = { 0 };
 	const struct net_server_options opt = { .address = address,
 						.body_max = MCP_HTTP_BODY_MAX,
 						.threads_max = 16,

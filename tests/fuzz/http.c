@@ -51,7 +51,7 @@ static void fuzz_handle(void *ctx, const struct net_call *call, struct net_reply
 
 static int fuzz_start(struct err *e)
 {
-	static const struct net_guard guard = { .token = "fuzz" };
+	static const struct net_access_check guard = { .token = "fuzz" };
 	static const struct net_server_options opt = { .address = ":0",
 						       .body_max = 100000,
 						       .threads_max = 2,

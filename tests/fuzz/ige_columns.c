@@ -4,7 +4,7 @@
  * values, which come back from every way to write them.
  */
 #include "lib/base/deflate.h"
-#include "lib/ige/planes.h"
+#include "lib/ige/byte_shuffle.h"
 #include "tests/fuzz/block.h"
 
 static void decode(const uint8_t *p, size_t n)
@@ -73,8 +73,8 @@ static void encode(const uint8_t *p, size_t n)
 
 		if (!planes)
 			abort();
-		planes_put(planes, v, count, width, differences);
-		planes_get(planes, got, count, width, differences);
+		byte_shuffle_put(planes, v, count, width, differences);
+		byte_shuffle_get(planes, got, count, width, differences);
 		if (memcmp(v, got, count * sizeof(*v)))
 			abort();
 		free(planes);

@@ -4,11 +4,10 @@
 # how to run it. They are not part of `make check`, which replays a corpus through the same code.
 
 fuzz_lib := $(wildcard lib/base/*.c lib/model/*.c lib/event/*.c lib/world/*.c lib/ige/*.c lib/sym/*.c lib/pack/*.c lib/stat/*.c lib/select/*.c \
-	lib/input/*.c) lib/decode/cpu_masks.c lib/decode/python_codes.c \
-	$(addprefix lib/emit/,perfetto.c perfetto_packets.c chrome.c timeline.c tracks.c arrows.c notes.c comm_ids.c step_slices.c) \
+	lib/input/*.c lib/decode/*.c) lib/host/xid.c lib/host/pods.c \
+	$(addprefix lib/emit/,perfetto.c perfetto_packets.c chrome.c timeline.c tracks.c arrows.c event_args.c comm_ids.c step_slices.c) \
 	$(wildcard lib/loops/*.c lib/attrib/*.c lib/gpustate/*.c) \
 	$(addprefix lib/tracks/,loop_text.c loop_caller.c) \
-	lib/decode/wire.c lib/decode/wire_known.c lib/decode/wire_ended.c lib/decode/wire_unread.c lib/decode/host_wire.c lib/decode/sched_wire.c lib/decode/kernel_handles.c lib/decode/kernel_id_names.c lib/decode/cuda_devices.c lib/host/xid.c lib/host/pods.c \
 	$(filter-out lib/mcp/mcp_http.c lib/mcp/mcp_headers.c,$(wildcard lib/mcp/mcp*.c)) lib/store/mcp_catalog.c \
 	$(if $(HAVE_SQLITE),$(wildcard lib/archive/*.c))
 fuzz_flags := -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
@@ -17,8 +16,8 @@ fuzz_flags := -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize
 fuzz_libs := -lelf -lz -ljq -lm -ldl
 
 # Targets that ask or are asked over a socket.
-fuzz_net := $(filter-out $(if $(HAVE_CURL),lib/net/client_none.c,$(addprefix lib/net/,client.c easy.c fan.c)) \
-	$(if $(HAVE_MICROHTTPD),lib/net/server_none.c,$(addprefix lib/net/,server.c server_coming.c server_answer.c)) \
+fuzz_net := $(filter-out $(if $(HAVE_CURL),lib/net/client_none.c,$(addprefix lib/net/,client.c curl_handle.c parallel_requests.c)) \
+	$(if $(HAVE_MICROHTTPD),lib/net/server_none.c,$(addprefix lib/net/,server.c server_parse.c server_answer.c)) \
 	$(if $(HAVE_GNUTLS),lib/net/cert_none.c,lib/net/cert.c),$(wildcard lib/net/*.c)) \
 	lib/mcp/mcp_http.c lib/mcp/mcp_headers.c lib/mcp/sanitize_text.c lib/store/sketch_json.c lib/store/machine.c $(wildcard lib/fleet/fleet*.c)
 $(addprefix $(BUILD)/fuzz/,http fleet): fuzz_more = $(fuzz_net) $(net_libs)

@@ -22,7 +22,7 @@ static void draw(const void *p, size_t n)
 {
 	const struct emit_format *const formats[] = { &emit_perfetto, &emit_chrome };
 	struct world *w = world_new();
-	struct told told = { 0 };
+	struct late_names told = { 0 };
 	struct buf out = { 0 };
 	struct emit em = { .w = w, .told = &told, .opt.stacks = true, .out = &out };
 	struct ige_reader *r;
@@ -39,7 +39,7 @@ static void draw(const void *p, size_t n)
 		state[i] = formats[i]->open(&em);
 	while (ige_reader_stream(r)->next(ige_reader_stream(r), &item, &e) == 1) {
 		if (item.kind == STREAM_RECORD)
-			told_record(&told, w, item.record);
+			late_names_record(&told, w, item.record);
 		for (unsigned i = 0; i < 2; i++)
 			if (formats[i]->item(state[i], &item, &e) && e.code != ERR_LIMIT)
 				abort();
@@ -51,7 +51,7 @@ static void draw(const void *p, size_t n)
 		formats[i]->free(state[i]);
 	}
 	ige_reader_free(r);
-	told_free(&told);
+	late_names_free(&told);
 	buf_free(&out);
 	world_free(w);
 }

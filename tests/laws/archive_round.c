@@ -14,12 +14,12 @@
 
 static char path[] = "/tmp/ingero-round-XXXXXX";
 
-struct told {
+struct late_names {
 	struct buf events, records, lost;
 	uint64_t n;
 };
 
-static void tell(struct told *t, const struct stream_item *item, uint64_t *lost)
+static void tell(struct late_names *t, const struct stream_item *item, uint64_t *lost)
 {
 	*lost += item->lost;
 	for (size_t i = 0; i < item->n; i++) {
@@ -35,7 +35,7 @@ static void tell(struct told *t, const struct stream_item *item, uint64_t *lost)
 	}
 }
 
-static int tell_all(struct told *t, struct event_stream *s, struct err *e)
+static int tell_all(struct late_names *t, struct event_stream *s, struct err *e)
 {
 	struct stream_item item;
 	uint64_t lost = 0;
@@ -46,7 +46,7 @@ static int tell_all(struct told *t, struct event_stream *s, struct err *e)
 	return rc;
 }
 
-static void told_free(struct told *t)
+static void late_names_free(struct late_names *t)
 {
 	buf_free(&t->events);
 	buf_free(&t->records);
@@ -54,7 +54,7 @@ static void told_free(struct told *t)
 }
 
 /* n random events, with records and losses among them. */
-static int write_any(struct archive_writer *a, struct subjects *s, uint32_t n, struct told *t,
+static int write_any(struct archive_writer *a, struct subjects *s, uint32_t n, struct late_names *t,
 		     struct err *e)
 {
 	int64_t now = any() % 3 ? 1000000000 : (int64_t)(any() >> 3);
@@ -97,7 +97,7 @@ static bool sound(void)
 
 static void round_trip(struct subjects *s, uint32_t n)
 {
-	struct told want = { { 0 } }, got = { { 0 } };
+	struct late_names want = { { 0 } }, got = { { 0 } };
 	struct archive_options opt = { .tool = "test" };
 	struct archive_written written;
 	struct archive_writer *a = NULL;
@@ -121,8 +121,8 @@ static void round_trip(struct subjects *s, uint32_t n)
 	ok(equal(&got.records, &want.records), "with the same records in their places");
 	ok(equal(&got.lost, &want.lost), "and what is known to be missing");
 	archive_reader_free(r);
-	told_free(&want);
-	told_free(&got);
+	late_names_free(&want);
+	late_names_free(&got);
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/ask/by.h"
+#include "lib/ask/group_by.h"
 #include "lib/ask/ops.h"
 #include "lib/ige/writer.h"
 #include "tests/laws/paused.h"

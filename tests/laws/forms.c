@@ -11,7 +11,7 @@
 
 #include "lib/base/vec.h"
 #include "lib/ige/seek.h"
-#include "lib/world/order.h"
+#include "lib/world/event_order.h"
 #include "tests/laws/any.h"
 #include "tests/tap.h"
 

@@ -162,7 +162,7 @@ static void generate(const char *scenario, uint64_t seed, const char *node, uint
 	o.seed = seed;
 	o.node = node;
 	o.duration_ns = 600000000;
-	if (sim_open(&in, w, &o, &e) || !(moved = input_shift(w, in, &head)))
+	if (sim_open(&in, w, &o, &e) || !(moved = input_shift_times(w, in, &head)))
 		abort();
 	machine = world_get_node(w, 1);
 	memcpy(opt.node_uuid, machine->uuid, sizeof(opt.node_uuid));

@@ -12,7 +12,7 @@
 
 #include "lib/base/vec.h"
 #include "lib/event/event.h"
-#include "lib/world/order.h"
+#include "lib/world/event_order.h"
 #include "lib/world/world.h"
 
 #define STREAM_BEGIN   INT64_C(1000000000000)

@@ -37,7 +37,7 @@ ALLOWED = {
     ("lib/cli/output.c", "stdout"): "the owner of standard output",
     ("lib/cli/config.c", "getenv"): "which configuration",
     ("lib/cli/defaults.c", "getenv"): "whose home, and where the default recording is",
-    ("lib/cli/serving.c", "getenv"): "a token, which no option may hold",
+    ("lib/cli/server_options.c", "getenv"): "a token, which no option may hold",
     ("lib/cli/term.c", "getenv"): "NO_COLOR and TERM decide about colour",
     ("lib/cli/sibling.c", "getenv"): "PATH",
     ("lib/cli/otel.c", "getenv"): "OTEL_EXPORTER_OTLP_*, where a push goes",

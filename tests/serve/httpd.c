@@ -14,8 +14,8 @@
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
-#include "lib/cli/serving.h"
-#include "lib/api/listen.h"
+#include "lib/cli/server_options.h"
+#include "lib/api/listeners.h"
 
 static struct values {
 	const char *addr, *tls_cert, *tls_key, *token_file;

@@ -315,7 +315,7 @@ int main(int argc, char **argv)
 	struct node n = { .id = strtoull(argv[1], NULL, 10),
 			  .ahead_ns = strtoll(argv[2], NULL, 10),
 			  .lie = argv[3] };
-	struct net_guard guard = { .token = argc > 4 && *argv[4] ? argv[4] : NULL };
+	struct net_access_check guard = { .token = argc > 4 && *argv[4] ? argv[4] : NULL };
 	struct net_server_options how = {
 		.address = ":0", .body_max = 65536, .threads_max = 2, .guard = &guard
 	};

@@ -10,7 +10,7 @@
 
 #include "lib/input/input.h"
 #include "lib/loops/loops_feed.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 #include "lib/world/who.h"
 
 struct print {

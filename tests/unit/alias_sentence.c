@@ -3,7 +3,7 @@
  * Sentences of findings with pseudonyms: known names are replaced wherever they stand, words of the analysis and numbers stay, and of
  * anything else nothing comes through.
  */
-#include "lib/input/alias_sentence.h"
+#include "lib/input/pseudonym_sentence.h"
 
 #include <string.h>
 
@@ -51,7 +51,7 @@ static void known_names_are_replaced(void)
 	known_names_add(&names, text_of("cudaMalloc"), text_of("n-4"));
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		buf_reset(&out);
-		alias_sentence(&names, text_of(cases[i][0]), &out);
+		pseudonym_sentence(&names, text_of(cases[i][0]), &out);
 		is_str(buf_text(&out), cases[i][1], "%s", cases[i][0]);
 	}
 	buf_free(&out);
@@ -82,7 +82,7 @@ static void nothing_else_comes_through(void)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		buf_reset(&out);
-		alias_sentence(&names, text_of(cases[i][0]), &out);
+		pseudonym_sentence(&names, text_of(cases[i][0]), &out);
 		is_str(buf_text(&out), cases[i][1], "%s", cases[i][0]);
 	}
 	buf_free(&out);

@@ -14,7 +14,7 @@ static const char *bar(double fraction, bool utf8, bool color)
 	static struct buf b;
 
 	buf_reset(&b);
-	plot_bar(&b, fraction, 4, utf8, color, HUMAN_RED);
+	plot_bar(&b, fraction, 4, utf8, color, FMT_RED);
 	return buf_text(&b);
 }
 

@@ -5,7 +5,7 @@
  */
 #include "tests/tap.h"
 
-#include "lib/ask/by.h"
+#include "lib/ask/group_by.h"
 #include "lib/ask/by_steps.h"
 #include "tests/unit/loops_play.h"
 

@@ -6,13 +6,13 @@
  */
 #include "tests/tap.h"
 
-#include "lib/account/asleep.h"
-#include "lib/ask/by.h"
+#include "lib/account/ongoing_waits.h"
+#include "lib/ask/group_by.h"
 #include "lib/ask/ops.h"
-#include "lib/ask/view.h"
+#include "lib/ask/sections.h"
 #include "lib/base/buf.h"
 #include "lib/emit/ops_json.h"
-#include "lib/event/asleep.h"
+#include "lib/event/ongoing_wait.h"
 #include "tests/unit/kinds.h"
 
 #define S     (1000 * MS)

@@ -5,11 +5,11 @@
  */
 #include "tests/unit/kinds.h"
 
-#define WARM   2000
-#define USUAL  (50 * US)
-#define SLOW   (40 * MS)
-#define SLOWS  6
-#define LAUNCH OP_CUDA_LAUNCH
+#define WARM	      2000
+#define ALWAYS_INLINE (50 * US)
+#define SLOW	      (40 * MS)
+#define SLOWS	      6
+#define LAUNCH	      OP_CUDA_LAUNCH
 
 static struct stage s;
 static struct actor v;
@@ -42,7 +42,7 @@ static void together(void)
 	began_before(true);
 	for (unsigned i = 0; i < 4; i++) {
 		v = stage_actor(&s, 100, 100 + i, 1, "train");
-		calls(calls(MS, SLOWS, LAUNCH, SLOW), WARM, LAUNCH, USUAL);
+		calls(calls(MS, SLOWS, LAUNCH, SLOW), WARM, LAUNCH, ALWAYS_INLINE);
 	}
 	analyze(&s, &p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
@@ -61,23 +61,23 @@ int main(void)
 	v = stage_actor(&s, 100, 100, 1, "train");
 
 	began_before(true);
-	calls(calls(MS, SLOWS, LAUNCH, SLOW), WARM, LAUNCH, USUAL);
-	tells(&s, "cold-start", "train (pid 100) starts cold", SLOWS * (SLOW - USUAL));
+	calls(calls(MS, SLOWS, LAUNCH, SLOW), WARM, LAUNCH, ALWAYS_INLINE);
+	tells(&s, "cold-start", "train (pid 100) starts cold", SLOWS * (SLOW - ALWAYS_INLINE));
 
 	began_before(false);
-	calls(calls(MS, SLOWS, LAUNCH, SLOW), WARM, LAUNCH, USUAL);
+	calls(calls(MS, SLOWS, LAUNCH, SLOW), WARM, LAUNCH, ALWAYS_INLINE);
 	silent(&s, "a process that was there before");
-	calls(calls(MS, SLOWS, LAUNCH, SLOW), WARM, LAUNCH, USUAL);
+	calls(calls(MS, SLOWS, LAUNCH, SLOW), WARM, LAUNCH, ALWAYS_INLINE);
 	silent(&s, "a recording that does not say when it began");
 
 	began_before(true);
-	t = calls(MS, WARM, LAUNCH, USUAL);
-	calls(calls(t, SLOWS, LAUNCH, SLOW), WARM, LAUNCH, USUAL);
+	t = calls(MS, WARM, LAUNCH, ALWAYS_INLINE);
+	calls(calls(t, SLOWS, LAUNCH, SLOW), WARM, LAUNCH, ALWAYS_INLINE);
 	silent(&s, "slow calls after a thousand that were not");
 
 	began_before(true);
-	t = calls(MS, 1, LAUNCH, USUAL);
-	calls(calls(t, 1, OP_CUDA_MALLOC_HOST, 400 * MS), WARM, LAUNCH, USUAL);
+	t = calls(MS, 1, LAUNCH, ALWAYS_INLINE);
+	calls(calls(t, 1, OP_CUDA_MALLOC_HOST, 400 * MS), WARM, LAUNCH, ALWAYS_INLINE);
 	silent(&s, "a call that is made once");
 
 	began_before(true);
@@ -88,7 +88,7 @@ int main(void)
 		stage_set(stage_offcpu(&s, v, 1, from, from + SLOW - 30 * US, 0, 0),
 			  COL_OBJECT_KIND, OBJECT_DISK);
 	}
-	calls(t, WARM, LAUNCH, USUAL);
+	calls(t, WARM, LAUNCH, ALWAYS_INLINE);
 	not_told(&s, "cold-start", "calls that wait for a disk: those are disk-stall");
 	together();
 	stage_free(&s);

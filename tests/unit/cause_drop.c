@@ -5,8 +5,8 @@
  */
 #include "tests/unit/kinds.h"
 
-#define USUAL (2 * MS)
-#define SLOW  (3 * MS)
+#define ALWAYS_INLINE (2 * MS)
+#define SLOW	      (3 * MS)
 
 static struct stage s;
 static struct actor v, hog;
@@ -46,39 +46,39 @@ int main(void)
 
 	/* The steps of the cell in which it changes are told with the slow ones or not at all. */
 	begins();
-	steps(12000 * MS, USUAL);
+	steps(12000 * MS, ALWAYS_INLINE);
 	steps(12000 * MS, SLOW);
 	tells(&s, "throughput-drop", "instead of 2.00 ms, because of the GPU", 12000 / 3 * MS);
 
 	begins();
-	steps(8000 * MS, USUAL);
+	steps(8000 * MS, ALWAYS_INLINE);
 	steps(8000 * MS, SLOW);
-	steps(8000 * MS, USUAL);
+	steps(8000 * MS, ALWAYS_INLINE);
 	silent(&s, "slower for a while");
 
 	begins();
 	steps(8000 * MS, SLOW);
-	steps(16000 * MS, USUAL);
+	steps(16000 * MS, ALWAYS_INLINE);
 	silent(&s, "slow at the beginning");
 
 	begins();
 	for (unsigned i = 0; i < 12000; i++)
-		step(i % 400 == 399 ? 100 * MS : USUAL);
+		step(i % 400 == 399 ? 100 * MS : ALWAYS_INLINE);
 	silent(&s, "a slow step now and then");
 
 	begins();
-	steps(12000 * MS, USUAL);
+	steps(12000 * MS, ALWAYS_INLINE);
 	now += 12000 * MS;
-	step(USUAL);
+	step(ALWAYS_INLINE);
 	silent(&s, "a loop that ends");
 
 	begins();
-	steps(12000 * MS, USUAL);
+	steps(12000 * MS, ALWAYS_INLINE);
 	for (unsigned i = 0; i < 4000; i++) {
 		stage_offcpu(&s, v, 0, now, now + MS, MS, 0);
 		stage_occupied(&s, hog, 0, now, now + MS);
 		now += MS;
-		step(USUAL);
+		step(ALWAYS_INLINE);
 	}
 	not_told(&s, "throughput-drop", "somebody takes the CPU from then on");
 	stage_free(&s);

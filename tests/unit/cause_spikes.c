@@ -5,10 +5,10 @@
  */
 #include "tests/unit/kinds.h"
 
-#define LENGTH (5000 * MS)
-#define EVERY  (5 * MS)
-#define USUAL  (50 * US)
-#define LONG   (2 * MS)
+#define LENGTH	      (5000 * MS)
+#define EVERY	      (5 * MS)
+#define ALWAYS_INLINE (50 * US)
+#define LONG	      (2 * MS)
 
 static struct stage s;
 static struct actor v;
@@ -29,7 +29,7 @@ static unsigned calls(uint16_t op, bool (*slow)(unsigned i))
 		int64_t t = i * EVERY;
 		bool is = slow(i);
 
-		stage_call(&s, v, op, 0, t, t + (is ? LONG : USUAL));
+		stage_call(&s, v, op, 0, t, t + (is ? LONG : ALWAYS_INLINE));
 		n += is && i > 64; /* before that nothing is known of what is usual */
 	}
 	return n;
@@ -85,7 +85,7 @@ static void side_by_side(void)
 		int64_t t = i * EVERY;
 
 		stage_call(&s, a[i / 25 % 8], OP_CUDA_MALLOC_HOST, 0, t,
-			   t + (slow ? 200 * MS : USUAL));
+			   t + (slow ? 200 * MS : ALWAYS_INLINE));
 	}
 	tells_of_eight(&s, "periodic-spike", LENGTH);
 }
@@ -97,11 +97,11 @@ int main(void)
 	s = stage_new();
 	v = stage_actor(&s, 100, 100, 1, "train");
 	n = calls(OP_CUDA_MALLOC_HOST, each_25th);
-	tells(&s, "periodic-spike", "Every 25th call", n * (LONG - USUAL));
+	tells(&s, "periodic-spike", "Every 25th call", n * (LONG - ALWAYS_INLINE));
 	n = calls(OP_CUDA_MALLOC_HOST, each_21st);
-	tells(&s, "periodic-spike", "Every 21st call", n * (LONG - USUAL));
+	tells(&s, "periodic-spike", "Every 21st call", n * (LONG - ALWAYS_INLINE));
 	n = calls(OP_CUDA_MALLOC_HOST, each_12th);
-	tells(&s, "periodic-spike", "Every 12th call", n * (LONG - USUAL));
+	tells(&s, "periodic-spike", "Every 12th call", n * (LONG - ALWAYS_INLINE));
 	side_by_side();
 
 	calls(OP_CUDA_MALLOC_HOST, at_random);

@@ -2,7 +2,7 @@
 /*
  * Text for terminals: units, tables, hostile names, exit statuses.
  */
-#include "lib/base/human.h"
+#include "lib/base/fmt.h"
 #include "lib/base/table.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
@@ -29,12 +29,12 @@ static void units(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		is_str(human_bytes(rows[i].n).s, rows[i].bytes, "%" PRIu64 " in bytes", rows[i].n);
-		is_str(human_count(rows[i].n).s, rows[i].count, "%" PRIu64 " counted", rows[i].n);
+		is_str(fmt_bytes(rows[i].n).s, rows[i].bytes, "%" PRIu64 " in bytes", rows[i].n);
+		is_str(fmt_count(rows[i].n).s, rows[i].count, "%" PRIu64 " counted", rows[i].n);
 	}
-	is_str(human_percent(0.1234).s, "12.3%", "percent");
-	is_str(human_percent(0.0 / 0.0).s, "-", "of nothing");
-	is_str(human_ns(1500).s, "1.50 us", "time");
+	is_str(fmt_percent(0.1234).s, "12.3%", "percent");
+	is_str(fmt_percent(0.0 / 0.0).s, "-", "of nothing");
+	is_str(fmt_ns(1500).s, "1.50 us", "time");
 }
 
 /* What watches count (lib/cause), of one and of several. */
@@ -60,10 +60,10 @@ static void counted(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct buf out = { 0 };
 
-		human_counted(&out, 1, bytes_of(rows[i].many));
+		fmt_counted(&out, 1, bytes_of(rows[i].many));
 		is_str(buf_text(&out), rows[i].one, "one of row %zu", i);
 		buf_reset(&out);
-		human_counted(&out, 1234, bytes_of(rows[i].many));
+		fmt_counted(&out, 1234, bytes_of(rows[i].many));
 		like(buf_text(&out), rows[i].many, "more of row %zu", i);
 		buf_free(&out);
 	}
@@ -77,7 +77,7 @@ static void tables(void)
 
 	table_cell(t, "caf\xc3\xa9");
 	table_cell(t, "%d", 7);
-	table_cell_styled(t, HUMAN_RED, "x");
+	table_cell_styled(t, FMT_RED, "x");
 	table_cell(t, "evil\033[2J\n");
 	table_cell(t, "1,234,567");
 	table_cell(t, "%s", "");
@@ -98,17 +98,17 @@ static void safety(void)
 {
 	struct buf out = { 0 };
 
-	human_safe(&out, (struct bytes){ "a\x1b]0;x\x07 \xc2\x9b \xff \xe2\x82\xac\0", 17 });
+	fmt_safe(&out, (struct bytes){ "a\x1b]0;x\x07 \xc2\x9b \xff \xe2\x82\xac\0", 17 });
 	is_str(buf_text(&out), "a?]0;x? ? ? \xe2\x82\xac?", "escape sequences are disarmed");
 	buf_reset(&out);
-	human_bar(&out, 0.5, 10);
+	fmt_bar(&out, 0.5, 10);
 	is_str(buf_text(&out), "#####     ", "half a bar");
 	buf_reset(&out);
-	human_bar(&out, 7, 3);
-	human_bar(&out, 0.0 / 0.0, 3);
+	fmt_bar(&out, 7, 3);
+	fmt_bar(&out, 0.0 / 0.0, 3);
 	is_str(buf_text(&out), "###   ", "bars stay in their width");
 	buf_reset(&out);
-	human_styled(&out, false, HUMAN_BOLD, "x");
+	fmt_styled(&out, false, FMT_BOLD, "x");
 	is_str(buf_text(&out), "x", "no colour");
 	buf_free(&out);
 }

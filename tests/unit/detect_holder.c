@@ -11,7 +11,7 @@
 #include "lib/tracks/reason.h"
 #include "lib/tracks/track.h"
 #include "lib/world/own_site.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 #include "tests/unit/events.h"
 
 #define FRAMES 6

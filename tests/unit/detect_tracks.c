@@ -6,7 +6,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/tracks/causes.h"
-#include "lib/tracks/once.h"
+#include "lib/tracks/single_stall.h"
 #include "lib/tracks/reason.h"
 #include "lib/tracks/track.h"
 #include "tests/unit/events.h"

@@ -17,7 +17,7 @@ static uint32_t machine(struct world *w, const char *name, uint8_t number)
 }
 
 /* What the record alone becomes. */
-static const char *row(struct emit *em, struct told *told, const struct record *r)
+static const char *row(struct emit *em, struct late_names *told, const struct record *r)
 {
 	const struct emit_format *f = emit_format_named("clickhouse");
 	struct stream_item item = { .kind = STREAM_RECORD, .record = r };
@@ -25,7 +25,7 @@ static const char *row(struct emit *em, struct told *told, const struct record *
 	struct err e;
 
 	buf_reset(em->out);
-	if (!told_record(told, em->w, r) || f->item(state, &item, &e))
+	if (!late_names_record(told, em->w, r) || f->item(state, &item, &e))
 		ok(false, "records are taken");
 	f->free(state);
 	return buf_text(em->out);
@@ -39,7 +39,7 @@ int main(void)
 		"\"steps\":[{\"pid\":7,\"tid\":7,\"node\":\"second\",\"first_ns\":100,\"count\":3,"
 		"\"slow\":[{\"t_ns\":250,\"dur_ns\":5}]}]}";
 	struct buf text = { 0 };
-	struct told told = { 0 };
+	struct late_names told = { 0 };
 	struct emit em = { .w = world_new(), .told = &told, .out = &text };
 	struct record session = { .kind = RECORD_SESSION }, sample = { .kind = RECORD_SAMPLE },
 		      lost = { .kind = RECORD_LOSS }, analysis = { .kind = RECORD_ANALYSIS };
@@ -63,7 +63,7 @@ int main(void)
 	like(buf_text(&text), "\"time_ns\":7100,\"count\":3", "its loops are where they were");
 	like(buf_text(&text), "\"time_ns\":7250,", "and their steps");
 	buf_free(&text);
-	told_free(&told);
+	late_names_free(&told);
 	world_free(em.w);
 	return tap_done();
 }

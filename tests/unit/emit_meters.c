@@ -68,7 +68,7 @@ static void is_copied(struct meters *m, const char *bytes, const char *what)
 static void copies(void)
 {
 	struct world *w = world_new();
-	struct told told = { 0 };
+	struct late_names told = { 0 };
 	struct emit em = { .w = w, .told = &told };
 	uint32_t one = thread(w, 1), other = thread(w, 2);
 	struct meters m;
@@ -104,7 +104,7 @@ int main(void)
 {
 	static const uint64_t bytes[] = { 8000, 2000 };
 	struct world *w = world_new();
-	struct told told = { 0 };
+	struct late_names told = { 0 };
 	struct emit em = { .w = w, .told = &told };
 	const uint32_t nodes[] = { machine(w, "large", 1), machine(w, "small", 2) };
 	struct buf text = { 0 };

@@ -12,7 +12,7 @@
 #include "lib/detect/analysis.h"
 #include "lib/event/event.h"
 #include "lib/event/stream.h"
-#include "lib/world/order.h"
+#include "lib/world/event_order.h"
 #include "lib/world/world.h"
 
 #define MS 1000000ll

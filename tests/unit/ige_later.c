@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "lib/ige/bale.h"
-#include "lib/ige/team.h"
+#include "lib/ige/block_job.h"
+#include "lib/ige/worker_pool.h"
 #include "lib/sim/corpus.h"
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
@@ -118,7 +118,7 @@ static int write_all_of(struct sink *s, const struct ige_writer_options *opt, bo
 	return rc;
 }
 
-static void compare(struct ige_team *team, const char *who)
+static void compare(struct ige_worker_pool *team, const char *who)
 {
 	static const struct {
 		const char *name;
@@ -154,7 +154,7 @@ static void compare(struct ige_team *team, const char *who)
 }
 
 /* What waits is put even where the writer is given up. */
-static void given_up(struct ige_team *team)
+static void given_up(struct ige_worker_pool *team)
 {
 	struct ige_writer_options opt = { .clock_id = 1, .index = true };
 	struct sink alone = { .sink.put = put }, helped = { .sink.put = put };
@@ -168,7 +168,7 @@ static void given_up(struct ige_team *team)
 	forget(&helped);
 }
 
-static void failing(struct ige_team *team)
+static void failing(struct ige_worker_pool *team)
 {
 	struct ige_writer_options opt = { .clock_id = 1, .index = true, .segment_bytes = 400000 };
 	unsigned at = 0, other = 0, bytes = 0, went_on = 0;
@@ -199,11 +199,11 @@ static void failing(struct ige_team *team)
 
 int main(void)
 {
-	struct ige_team *team = ige_team_new();
+	struct ige_worker_pool *team = ige_worker_pool_new();
 
 	compare(team, "a team");
 	given_up(team);
 	failing(team);
-	ige_team_free(team);
+	ige_worker_pool_free(team);
 	return tap_done();
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "lib/world/order.h"
+#include "lib/world/event_order.h"
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
 

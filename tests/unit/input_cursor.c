@@ -6,7 +6,7 @@
 #include "lib/input/cursor.h"
 
 #include "lib/input/join.h"
-#include "lib/world/order.h"
+#include "lib/world/event_order.h"
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
 

@@ -2,7 +2,7 @@
 /* Several recordings read as one, in canonical order, whatever the order of operands. */
 #include "lib/input/input.h"
 
-#include "lib/world/order.h"
+#include "lib/world/event_order.h"
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
 

@@ -6,7 +6,7 @@
 #include "lib/input/merge.h"
 
 #include "lib/input/resolve.h"
-#include "lib/input/shift.h"
+#include "lib/input/shift_times.h"
 #include "lib/input/slice.h"
 #include "lib/select/cut.h"
 #include "tests/tap.h"

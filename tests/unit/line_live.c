@@ -5,7 +5,7 @@
  */
 #include "tests/tap.h"
 
-#include "lib/gpustate/live.h"
+#include "lib/gpustate/allocations.h"
 #include "tests/unit/events.h"
 
 static struct stage s;

@@ -12,7 +12,7 @@
 
 #define PIECES 32
 
-struct told {
+struct late_names {
 	struct line_sink sink;
 	struct parts off[PIECES];
 	uint32_t thread[PIECES];
@@ -26,7 +26,7 @@ static void ignore(struct line_sink *s, const struct line_piece *p)
 
 static void on_off(struct line_sink *s, const struct line_piece *p)
 {
-	struct told *t = (struct told *)s;
+	struct late_names *t = (struct late_names *)s;
 
 	if (t->n == PIECES)
 		return;
@@ -52,7 +52,7 @@ static struct event *wait_gil(struct stage *s, struct actor a, int64_t start, in
 /* What of its waits for locks the thread says that this one had. */
 static uint64_t held_ns(struct stage *s, struct actor waits, struct actor holds)
 {
-	struct told t = { .sink = { ignore, ignore, on_off } };
+	struct late_names t = { .sink = { ignore, ignore, on_off } };
 	struct line *l = line_new(s->w, &t.sink);
 	uint64_t ns = 0;
 

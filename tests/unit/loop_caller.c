@@ -3,7 +3,7 @@
 #include "tests/tap.h"
 
 #include "lib/tracks/loop_caller.h"
-#include "lib/world/place.h"
+#include "lib/world/frame_parts.h"
 #include "tests/unit/events.h"
 
 /* "main:31": a frame of a function whose call stands in that line; "*": of a library. */

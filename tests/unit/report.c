@@ -31,7 +31,7 @@ static void say(struct stage *s, bool last, struct buf *text, struct buf *json)
 	}
 	ask_chains_end(run, &a, NULL);
 	ok(a->unfinished == !last, "the stream's end is seen");
-	r = story_report(&(struct story){ .chains = a }, false, NULL);
+	r = story_report(&(struct report_query){ .chains = a }, false, NULL);
 	buf_reset(text);
 	buf_reset(json);
 	report_text(text, &r, false);

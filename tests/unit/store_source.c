@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "lib/base/io.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/store/answer_cache.h"
 #include "lib/store/source.h"
 #include "tests/tap.h"

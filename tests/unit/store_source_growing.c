@@ -10,7 +10,7 @@
 
 #include "lib/base/io.h"
 #include "lib/emit/ops_json.h"
-#include "lib/event/view.h"
+#include "lib/event/section_rows.h"
 #include "lib/ige/writer.h"
 #include "lib/model/body.h"
 #include "lib/api/report.h"
@@ -95,7 +95,7 @@ static int tell(void *ctx, const struct store_chains *c, struct err *e)
 /* The report of it all, errors and use of CPUs with it. */
 static int tell_report(void *ctx, const struct store_chains *c, struct err *e)
 {
-	const struct story told = { c->answer, c->failures, c->oncpu };
+	const struct report_query told = { c->answer, c->failures, c->oncpu };
 	const struct report r = story_report(&told, false, NULL);
 
 	report_json(ctx, &r);

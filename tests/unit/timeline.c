@@ -169,7 +169,7 @@ static struct event call(uint16_t op, unsigned thread, int64_t start, int64_t en
 /* How the events come out; false: something is wrong with it. */
 static bool lay(const struct event *v, size_t n, const struct record *records, size_t nrecords)
 {
-	struct told told = { 0 };
+	struct late_names told = { 0 };
 	struct timeline tl;
 	struct stream_item item = { .kind = STREAM_EVENTS, .events = v, .n = n };
 	struct err e = { 0 };

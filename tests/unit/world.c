@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Equal things have equal ids, ids are dense, pointers stay, first definitions hold. */
 #include "lib/event/event.h"
-#include "lib/world/told.h"
+#include "lib/world/late_names.h"
 #include "lib/world/world.h"
 
 #include <stdio.h>
@@ -130,7 +130,7 @@ static void test_ops(void)
 	world_free(w);
 }
 
-static void clock_told(struct told *t, struct world *w, int64_t mono, int64_t real,
+static void clock_told(struct late_names *t, struct world *w, int64_t mono, int64_t real,
 		       const char *source)
 {
 	struct record r = { .kind = RECORD_CLOCK };
@@ -138,13 +138,13 @@ static void clock_told(struct told *t, struct world *w, int64_t mono, int64_t re
 	REC_SET(&r, CLOCK, mono_ns, mono);
 	REC_SET(&r, CLOCK, real_ns, real);
 	REC_SET(&r, CLOCK, source, bytes_of(source));
-	ok(told_record(t, w, &r), "a reading of the clock is taken");
+	ok(late_names_record(t, w, &r), "a reading of the clock is taken");
 }
 
 static void test_clocks(void)
 {
 	struct world *w = world_new();
-	struct told t = { 0 };
+	struct late_names t = { 0 };
 
 	clock_told(&t, w, 10, 1010, "start");
 	is_i64(t.real_minus_mono_ns, 1000, "it says what time it was");
@@ -152,7 +152,7 @@ static void test_clocks(void)
 	is_i64(t.real_minus_mono_ns, 1020, "the newest does");
 	clock_told(&t, w, 500, 7500, "merge");
 	is_i64(t.real_minus_mono_ns, 1020, "what was done to the clock of one machine does not");
-	told_free(&t);
+	late_names_free(&t);
 	world_free(w);
 }
 

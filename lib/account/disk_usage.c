@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of who gave the device the request, which may be another thread than the one that waits for it. */
+#include "lib/account/disk_usage.h"
+
+#include "lib/base/hash.h"
+
+static struct cause_disk *disk_of(struct cause_disks *d, uint32_t process, uint64_t device)
+{
+	uint64_t key = hash_u64((uint64_t)process << 32 ^ device), at;
+
+	if (map_get(&d->by, key, &at))
+		return &d->v.v[at];
+	at = d->v.n;
+	if (!vec_push(&d->v, (struct cause_disk){ .process = process, .device = device }) ||
+	    !map_put(&d->by, key, at))
+		return NULL;
+	return &d->v.v[at];
+}
+
+bool cause_disks_event(struct cause_disks *d, const struct world *w, const struct event *ev)
+{
+	const struct op_def *op = world_op(w, ev->op);
+	const struct world_ctx *ctx = world_get_ctx(w, ev->ctx);
+	const struct world_image *im = ctx ? world_get_image(w, ctx->image) : NULL;
+	const struct world_thread *th = ctx ? world_get_thread(w, ctx->thread) : NULL;
+	uint64_t bytes = 0, write = 0, queue = 0, device = 0;
+	struct cause_disk *of;
+
+	if (!op)
+		return true;
+	event_get(ev, op, COL_DEVICE, &device);
+	of = disk_of(d, im ? im->process : th ? th->process : 0, device);
+	if (!of)
+		return false;
+	event_get(ev, op, COL_BYTES, &bytes);
+	event_get(ev, op, COL_WRITE, &write);
+	event_get(ev, op, COL_QUEUE_NS, &queue);
+	/* A flush moves nothing, and a discard gives room back. */
+	if (write == 1) {
+		of->writes++;
+		of->write_bytes += bytes;
+	} else if (write == 0) {
+		of->reads++;
+		of->read_bytes += bytes;
+	}
+	of->ns += ev->dur_ns;
+	of->queue_ns += queue;
+	return true;
+}
+
+void cause_disks_free(struct cause_disks *d)
+{
+	map_free(&d->by);
+	vec_free(&d->v);
+}

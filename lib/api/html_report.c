@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each question is asked of every item; the answers meet in the page. */
+#include "lib/api/html_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/ask/chosen.h"
+#include "lib/ask/ops.h"
+#include "lib/ask/report_query.h"
+#include "lib/ask/sections.h"
+#include "lib/emit/html_page.h"
+#include "lib/api/report.h"
+
+struct state {
+	struct emit em;
+	const struct html_page_format_options *opt;
+	struct ask_report_query *story;
+	struct ask_ops_run *ops;
+	struct ask_view *view;
+	struct html_gap gaps[HTML_GAPS];
+	size_t ngaps;
+};
+
+static void release(void *state)
+{
+	struct state *s = state;
+
+	ask_report_query_free(s->story);
+	ask_ops_free(s->ops);
+	ask_view_free(s->view);
+	free(s);
+}
+
+static void *open_page(const struct emit *em)
+{
+	struct state *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->em = *em;
+	s->opt = em->opt.page;
+	s->story = ask_report_query_new(em->w, true);
+	s->ops = ask_ops_new(em->w, s->opt->select);
+	s->view = ask_view_new(em->w, s->opt->select, VIEW_ALL);
+	if (!s->story || !s->ops || !s->view) {
+		release(s);
+		return NULL;
+	}
+	ask_ops_view(s->ops, s->view);
+	return s;
+}
+
+static void gap(struct state *s, const struct rec_LOSS *l, const struct record *rec)
+{
+	/* Events of what is not drawn are counted with the last that is. */
+	if (s->ngaps == HTML_GAPS)
+		s->gaps[HTML_GAPS - 1].events += l->count;
+	else
+		s->gaps[s->ngaps++] =
+			(struct html_gap){ REC_HAS(rec, LOSS, since_ns) ? l->since_ns : INT64_MIN,
+					   REC_HAS(rec, LOSS, until_ns) ? l->until_ns : INT64_MAX,
+					   l->count };
+}
+
+static int item(void *state, const struct stream_item *it, struct err *e)
+{
+	struct state *s = state;
+	int rc = ask_report_query_item(s->story, it, e);
+
+	if (!rc)
+		rc = ask_ops_item(s->ops, it, e);
+	if (it->kind == STREAM_RECORD && it->record->kind == RECORD_LOSS)
+		gap(s, &it->record->u.LOSS, it->record);
+	return rc;
+}
+
+static int write_page(struct state *s, const struct report_query *told,
+		      const struct ops_summary *ops, struct err *e)
+{
+	const struct select *sel = s->opt->select;
+	struct buf notes = { 0 };
+	bool partial = s->opt->input && input_verdict(s->opt->input, &notes) != 0;
+	struct report r = story_report(told, partial, buf_text(&notes));
+	struct html_page page = {
+		.report = &r, .ops = ops, .world = s->em.w, .gaps = s->gaps, .ngaps = s->ngaps
+	};
+	char tool[96];
+
+	snprintf(tool, sizeof(tool), "%s %s", s->em.opt.tool, s->em.opt.version);
+	page.tool = tool;
+	r.growing = s->opt->input && input_report(s->opt->input).growing;
+	r.top = s->opt->top;
+	r.pids = sel->pids.v;
+	r.npids = (unsigned)sel->pids.n;
+	html_page(s->em.out, &page);
+	buf_free(&notes);
+	return s->em.out->failed ? err_nomem(e) : 0;
+}
+
+static int finish(void *state, struct err *e)
+{
+	struct state *s = state;
+	const struct select *sel = s->opt->select;
+	const struct ask_chosen by = { sel->nodes.v, sel->nodes.n, sel->patterns.v,
+				       sel->patterns.n };
+	const struct ops_summary *ops;
+	struct report_query told;
+	int rc = ask_report_query_end(s->story, &told, e);
+
+	if (!rc)
+		rc = ask_choose(&told.chains->list, &by, e);
+	if (rc)
+		return rc;
+	rc = ask_ops_over(s->ops, e);
+	if (rc)
+		return rc;
+	ops = ask_ops_answer(s->ops);
+	return ops ? write_page(s, &told, ops, e) : err_nomem(e);
+}
+
+const struct emit_format html_page_format = {
+	.name = "html",
+	.endings = ".html .htm",
+	.help = "the report, one page that needs nothing else",
+	.whole = true,
+	.open = open_page,
+	.item = item,
+	.finish = finish,
+	.free = release,
+};

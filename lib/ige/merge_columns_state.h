@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A weaver's inside, shared by weave_known.c, which finds out what things of inputs are called in the segment being written,
+ * and weave_write.c, which puts rows down. Nobody else includes this.
+ */
+#ifndef INGERO_IGE_MERGE_COLUMNS_STATE_H
+#define INGERO_IGE_MERGE_COLUMNS_STATE_H
+
+#include "lib/ige/merge_columns.h"
+#include "lib/ige/writer_state.h"
+
+/* What a site of an input is here, in one number: its id, the layout of its op in the input (LAYOUT_SHIFT) and which of
+ * the weaver's classes its events are of (CLASS_SHIFT). */
+#define PLAIN	     (UINT64_C(1) << 31) /* its events have no values but those that stand in it */
+#define ID_MASK	     (PLAIN - 1)	 /* 0: it is not known here */
+#define LAYOUT_SHIFT 32
+#define CLASS_SHIFT  48
+#define NUMBERS	     UINT16_MAX /* of layouts and classes */
+/* What a context is here: its id, and that it has one. */
+#define KNOWN (UINT64_C(1) << 31)
+
+/* Events of one op whose sites hold the same of its columns. The others' slots in the rows' extras are to be told of each of
+ * them; that those of plain sites have nothing there is told of many at once. */
+struct ige_woven_class {
+	uint16_t op;
+	unsigned args;
+	uint64_t bit;	/* see ige_op_bit */
+	uint32_t plain; /* rows that nobody was told of yet */
+	uint64_t slots; /* a bit for each of them; those from 63 on share one */
+	unsigned n;
+	uint16_t slot[OP_COLUMNS_MAX];
+};
+
+/* Where the columns come from that do not stand in sites of an op. */
+struct ige_woven_op {
+	uint64_t block; /* of the input: queues are those of one */
+	bool learned;
+	bool busy; /* in a block of this segment some had values: its sites are not plain */
+	unsigned args;
+	uint16_t class;
+	uint64_t slots; /* of the class */
+	unsigned n;
+	struct ige_woven_left {
+		uint16_t slot;
+		uint8_t column;
+		int8_t to;    /* world kind of what its values refer to here, -1: plain numbers */
+		int8_t queue; /* -1: no event of this block has it */
+		int8_t kind;  /* as `to`, in the input */
+	} left[OP_COLUMNS_MAX];
+};
+
+/* What the loop over rows needs of one input. */
+struct ige_stand {
+	const uint64_t *dur, *ctx, *site, *depth;
+	const uint64_t *known; /* by the input's site */
+	const uint64_t *here;  /* by the input's context */
+	uint64_t depths;       /* and-ed with a row: where its depth stands */
+	uint32_t count, at;    /* of its rows among those being put down */
+};
+_Static_assert(sizeof(struct ige_stand) == 64, "one is found by a shift");
+
+struct ige_woven {
+	const struct ige_block_view *sheet;
+	struct ige_sparse *sparse;
+	uint64_t generation, written; /* what is known holds for: segments read and written */
+	uint64_t block;		      /* of the input's: there is room for its sites and contexts */
+	size_t nread, nwritten; /* contexts defined, there and here, when they were looked at */
+	VEC(uint64_t) sites;
+	VEC(uint64_t) ctxs;
+	VEC(struct ige_woven_op) ops; /* by layout */
+};
+
+/* All sheets of a weave. 1; 0: not all of them can be put down as rows; below 0: out of memory. */
+int ige_merge_columnsr_ready(struct ige_writer *wr, const struct ige_merge_columns *v);
+/* Contexts that were defined, here and there, since this was last looked at. */
+void ige_merge_columnsr_contexts(const struct ige_writer *wr, struct ige_woven *in);
+/* Where the values of an op's columns come from in the input's block. */
+void ige_merge_columnsr_queues(const struct ige_woven *in, struct ige_woven_op *op, uint32_t layout,
+			       const struct ige_dict_reader *dict);
+/* The event just added was of this site, which is `id` here: its next ones need not be looked at. */
+void ige_merge_columnsr_learn(struct ige_writer *wr, struct ige_woven *in, uint64_t site,
+			      uint32_t id, const struct op_def *def);
+
+#endif
