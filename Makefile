@@ -426,7 +426,7 @@ check-tsan:
 # Programs and unit tests stand behind wrappers of the same names that run them under valgrind; the
 # laws, which generate minutes of recordings, are left to the sanitizers, and so is what gives away rights: valgrind itself
 # needs those.
-valgrind_tests = $(filter-out %/host_confine.t %/select_confined.t,$(unit_tests))
+valgrind_tests = $(filter-out %/host_confine.t %/filter_confined.t,$(unit_tests))
 valgrind_check: tests
 	@command -v valgrind >/dev/null || { echo "ingero: no valgrind here (package valgrind)" >&2; exit 1; }
 	@for p in $(programs:$(BUILD)/%=%) $(valgrind_tests:$(BUILD)/%=%); do \

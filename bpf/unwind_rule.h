@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * A rule of stack unwinding as one 64-bit number: how the caller's frame is found from instruction pointer, stack pointer
- * and frame pointer. lib/sym/unwind_table.h makes rules of a file's .eh_frame, the walk in BPF goes by them: both ends are
+ * and frame pointer. lib/symbols/unwind_table.h makes rules of a file's .eh_frame, the walk in BPF goes by them: both ends are
  * always built together.
  *
  *   bits 0-3   enum unwind_kind

@@ -23,17 +23,17 @@
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
 #include "lib/cli/term.h"
-#include "lib/emit/check_json.h"
+#include "lib/report/check_json.h"
 #include "lib/host/caps.h"
 #include "lib/host/cuda.h"
 #include "lib/host/maps.h"
 #include "lib/host/node.h"
 #include "lib/host/ready.h"
-#include "lib/sym/elf.h"
-#include "lib/sym/python.h"
+#include "lib/symbols/elf.h"
+#include "lib/symbols/python.h"
 #include "lib/attach/plan.h"
 #include "lib/attach/probe_selftest.h"
-#include "lib/select/select.h"
+#include "lib/filter/filter.h"
 
 #define GPU_WAIT_MS	3000
 #define KUBELET_WAIT_MS 2000
@@ -376,12 +376,12 @@ static int find_libraries(struct state *s, const struct values *v, struct err *e
 {
 	struct host_cuda_files files = { 0 };
 	struct host_pids pids = { 0 };
-	struct select asked = { 0 };
+	struct filter asked = { 0 };
 	size_t unseen = 0;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < v->pids.n; i++)
-		rc = select_pid(&asked, v->pids.v[i], e);
+		rc = filter_pid(&asked, v->pids.v[i], e);
 	for (size_t i = 0; rc == 0 && i < asked.pids.n; i++) {
 		uint32_t pid = asked.pids.v[i];
 
@@ -394,7 +394,7 @@ static int find_libraries(struct state *s, const struct values *v, struct err *e
 			python_in_process(s, pid);
 		}
 	}
-	select_free(&asked);
+	filter_free(&asked);
 	if (rc == 0 && v->pids.n == 0)
 		rc = host_cuda_processes(&pids, HOST_ANYONE, &unseen, e);
 	for (size_t i = 0; rc == 0 && i < pids.n; i++) {

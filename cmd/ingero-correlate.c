@@ -21,7 +21,7 @@
 #include "lib/cli/output.h"
 #include "lib/cli/progress.h"
 #include "lib/cli/signals.h"
-#include "lib/emit/chain_json.h"
+#include "lib/report/chain_json.h"
 #include "lib/ige/block.h"
 #include "lib/ige/reader.h"
 #include "lib/ige/writer.h"

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/ask/call_query.h"
-#include "lib/ask/chosen.h"
-#include "lib/ask/diff_query.h"
-#include "lib/ask/process_ops.h"
-#include "lib/ask/report_query.h"
+#include "lib/query/call_query.h"
+#include "lib/query/chosen.h"
+#include "lib/query/diff_query.h"
+#include "lib/query/process_ops.h"
+#include "lib/query/report_query.h"
 #include "lib/base/buf.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
@@ -21,18 +21,18 @@
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/cli/window.h"
-#include "lib/emit/call_text.h"
-#include "lib/emit/diff_text.h"
-#include "lib/emit/report.h"
+#include "lib/report/call_text.h"
+#include "lib/report/diff_text.h"
+#include "lib/report/report.h"
 #include "lib/host/clock.h"
 #include "lib/input/input.h"
 #include "lib/input/older.h"
 #include "lib/input/resolve.h"
-#include "lib/select/cut.h"
-#include "lib/select/select.h"
+#include "lib/filter/cut.h"
+#include "lib/filter/filter.h"
 #include "lib/fleet/remote_query.h"
 #include "lib/fleet/fleet_text.h"
-#include "lib/api/report.h"
+#include "lib/api/story_report.h"
 
 static struct values {
 	bool json;
@@ -151,12 +151,12 @@ static const struct cli_program program = {
 	.nodes = &values.fleet.nodes,
 };
 
-static int parse_pids(struct select *asked)
+static int parse_pids(struct filter *asked)
 {
 	struct err e = { 0 };
 
 	for (size_t i = 0; i < values.pids.n; i++)
-		if (select_pid(asked, values.pids.v[i], &e))
+		if (filter_pid(asked, values.pids.v[i], &e))
 			return cli_fail(&e);
 	return CLI_GO;
 }
@@ -171,22 +171,22 @@ static uint32_t fail_severity(void)
 }
 
 /* Whoever waits for the end of a pipe hears who waits for what meanwhile. */
-static void say_asleep(struct ask_report_query *story, const struct record *r)
+static void say_asleep(struct query_report_query *story, const struct record *r)
 {
 	struct buf line = { 0 };
 
-	if (ask_report_query_stands(story, r, host_clock_real(), &line))
+	if (query_report_query_stands(story, r, host_clock_real(), &line))
 		cli_note("%s", buf_text(&line));
 	buf_free(&line);
 }
 
-static int read_all(struct ask_report_query *story, struct process_ops *ops, struct input *in,
-		    const struct select *sel, const struct world *w, struct err *e)
+static int read_all(struct query_report_query *story, struct process_ops *ops, struct input *in,
+		    const struct filter *sel, const struct world *w, struct err *e)
 {
 	struct event_stream *s = input_stream(in);
 	struct cli_progress progress;
 	struct buf what = { 0 };
-	struct select_cut cut = { 0 };
+	struct filter_cut cut = { 0 };
 	struct stream_item item;
 	bool left;
 	int rc;
@@ -197,9 +197,9 @@ static int read_all(struct ask_report_query *story, struct process_ops *ops, str
 	cli_progress_begin(&progress, input_position, in, false);
 	while ((rc = s->next(s, &item, e)) > 0) {
 		left = true;
-		rc = sel->resolved ? select_cut_item(&cut, sel, w, &item, &left, e) : 0;
+		rc = sel->resolved ? filter_cut_item(&cut, sel, w, &item, &left, e) : 0;
 		if (rc >= 0 && left)
-			rc = ask_report_query_item(story, &item, e);
+			rc = query_report_query_item(story, &item, e);
 		if (rc >= 0 && left && ops)
 			rc = process_ops_item(ops, &item, e);
 		if (rc < 0)
@@ -210,12 +210,12 @@ static int read_all(struct ask_report_query *story, struct process_ops *ops, str
 		cli_progress_tick(&progress);
 	}
 	cli_progress_end(&progress);
-	select_cut_free(&cut);
+	filter_cut_free(&cut);
 	return rc;
 }
 
 static int report(const struct report_query *told, struct process_ops *ops, const struct input *in,
-		  const struct select *asked, int *status, struct err *e)
+		  const struct filter *asked, int *status, struct err *e)
 {
 	const struct chain_list *list = &told->chains->list;
 	struct buf notes = { 0 }, details = { 0 }, out = { 0 };
@@ -279,28 +279,28 @@ static int print_diff(const struct diff *d, struct err *e)
 	return rc;
 }
 
-static struct select_words window(void)
+static struct filter_words window(void)
 {
-	return (struct select_words){ .since = values.since,
+	return (struct filter_words){ .since = values.since,
 				      .until = values.until,
 				      .last_given = last_given,
 				      .last_ns = values.last_ns,
 				      .newest = (uint64_t)values.newest };
 }
 
-static struct ask_chosen chosen(void)
+static struct query_chosen chosen(void)
 {
-	return (struct ask_chosen){ (const char *const *)values.nodes.v, values.nodes.n,
-				    (const char *const *)values.names.v, values.names.n };
+	return (struct query_chosen){ (const char *const *)values.nodes.v, values.nodes.n,
+				      (const char *const *)values.names.v, values.names.n };
 }
 
 /* Returns the exit status. */
 static int compare(const struct cli_operands *operands)
 {
-	struct ask_diff_source *sides[DIFF_SIDES];
-	const struct ask_diff_want want = { .causes = true };
-	struct select_words words = window();
-	struct ask_chosen by = chosen();
+	struct query_diff_source *sides[DIFF_SIDES];
+	const struct query_diff_want want = { .causes = true };
+	struct filter_words words = window();
+	struct query_chosen by = chosen();
 	struct buf notes = { 0 };
 	struct diff d = { 0 };
 	bool damaged;
@@ -311,22 +311,22 @@ static int compare(const struct cli_operands *operands)
 		return cli_usage_error(&program,
 				       "--diff takes two recordings: the one before, and the one "
 				       "after");
-	rc = ask_diff_read_both(sides, operands->v, &words, &want, &damaged, &notes, &e);
+	rc = query_diff_read_both(sides, operands->v, &words, &want, &damaged, &notes, &e);
 	cli_warn_lines(&notes);
 	buf_free(&notes);
 	for (unsigned i = 0; i < DIFF_SIDES && !rc; i++)
-		rc = ask_choose(ask_diff_chains(sides[i]), &by, &e);
+		rc = query_choose(query_diff_chains(sides[i]), &by, &e);
 	if (!rc)
-		rc = ask_diff(&d, sides, &e);
+		rc = query_diff(&d, sides, &e);
 	if (!rc)
 		rc = print_diff(&d, &e);
 	status = rc		 ? cli_fail(&e)
 		 : damaged	 ? CLI_EXIT_DAMAGED
 		 : got_worse(&d) ? CLI_EXIT_NO
 				 : CLI_EXIT_DONE;
-	ask_diff_free(&d);
+	query_diff_free(&d);
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
-		ask_diff_source_free(sides[i]);
+		query_diff_source_free(sides[i]);
 	return status;
 }
 
@@ -350,7 +350,7 @@ static int one_call(const struct cli_operands *operands)
 	const struct call_detail *found = NULL;
 	struct event_stream *s = NULL;
 	struct world *w = world_new();
-	struct ask_call *call = NULL;
+	struct query_call *call = NULL;
 	struct buf notes = { 0 };
 	struct stream_item item;
 	struct input *in = NULL;
@@ -359,7 +359,7 @@ static int one_call(const struct cli_operands *operands)
 	bool started = false;
 	int rc, status;
 
-	rc = w ? ask_call_new(&call, w, values.call, &e) : err_nomem(&e);
+	rc = w ? query_call_new(&call, w, values.call, &e) : err_nomem(&e);
 	if (!rc)
 		rc = input_open(&in, w, (const char *const *)operands->v, (unsigned)operands->n,
 				&e);
@@ -369,10 +369,10 @@ static int one_call(const struct cli_operands *operands)
 			started = true;
 			start_ns = item.record->u.SESSION.start_ns;
 		}
-		rc = ask_call_item(call, &item, &e);
+		rc = query_call_item(call, &item, &e);
 	}
 	if (!rc)
-		rc = ask_call_end(call, &found, &e);
+		rc = query_call_end(call, &found, &e);
 	if (!rc && !found)
 		rc = err_set(&e, ERR_CANNOT, "no call %s in this recording", values.call);
 	if (!rc)
@@ -384,7 +384,7 @@ static int one_call(const struct cli_operands *operands)
 	cli_warn_lines(&notes);
 	buf_free(&notes);
 	input_free(in);
-	ask_call_free(call);
+	query_call_free(call);
 	world_free(w);
 	return status;
 }
@@ -465,20 +465,20 @@ static int fleet(void)
 /* ---- of recordings ---- */
 
 /* Returns the exit status. */
-static int explain(const struct cli_operands *operands, const struct select *asked)
+static int explain(const struct cli_operands *operands, const struct filter *asked)
 {
 	struct world *w = world_new();
-	struct ask_report_query *story = w ? ask_report_query_new(w, true) : NULL;
+	struct query_report_query *story = w ? query_report_query_new(w, true) : NULL;
 	struct process_ops *ops = w && values.per_process ? process_ops_new(w) : NULL;
-	struct select_words words = window();
-	struct ask_chosen by = chosen();
-	struct select sel = { .calls = true };
+	struct filter_words words = window();
+	struct query_chosen by = chosen();
+	struct filter sel = { .calls = true };
 	struct input *in = NULL;
 	struct report_query told;
 	struct err e = { 0 };
 	int64_t began_ns = 0;
 	int status = CLI_EXIT_DONE, rc = story && (ops || !values.per_process)
-						 ? select_words(&sel, &words, &e)
+						 ? filter_words(&sel, &words, &e)
 						 : err_nomem(&e);
 
 	cli_signals_let_first_pass(STDIN_FILENO);
@@ -496,19 +496,19 @@ static int explain(const struct cli_operands *operands, const struct select *ask
 	}
 	cli_phase(&began_ns, "read and analyzed");
 	if (!rc)
-		rc = ask_report_query_end(story, &told, &e);
+		rc = query_report_query_end(story, &told, &e);
 	if (!rc)
-		rc = ask_choose(&told.chains->list, &by, &e);
+		rc = query_choose(&told.chains->list, &by, &e);
 	if (!rc)
 		rc = report(&told, ops, in, asked, &status, &e);
 	cli_phase(&began_ns, "reported");
 	if (rc)
 		status = cli_fail(&e);
 	input_free(in);
-	ask_report_query_free(story);
+	query_report_query_free(story);
 	process_ops_free(ops);
 	world_free(w);
-	select_free(&sel);
+	filter_free(&sel);
 	return status;
 }
 
@@ -532,7 +532,7 @@ static int check_options(void)
 int main(int argc, char **argv)
 {
 	struct cli_operands operands;
-	struct select asked = { 0 }; /* processes */
+	struct filter asked = { 0 }; /* processes */
 	int status;
 
 	cli_start();
@@ -551,6 +551,6 @@ int main(int argc, char **argv)
 	cli_list_free(&values.names);
 	cli_list_free(&values.nodes);
 	cli_list_free(&values.fleet.nodes);
-	select_free(&asked);
+	filter_free(&asked);
 	return cli_finish_stdout(status);
 }

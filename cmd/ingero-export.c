@@ -27,12 +27,12 @@
 #include "lib/cli/signals.h"
 #include "lib/cli/window.h"
 #include "lib/event/chain.h"
-#include "lib/emit/format.h"
+#include "lib/export/format.h"
 #include "lib/input/input.h"
 #include "lib/input/older.h"
 #include "lib/input/resolve.h"
-#include "lib/select/cut.h"
-#include "lib/select/pick.h"
+#include "lib/filter/cut.h"
+#include "lib/filter/pick.h"
 #include "lib/fleet/remote_recordings.h"
 #include "lib/api/live_metrics.h"
 #include "lib/api/html_report.h"
@@ -189,18 +189,18 @@ static const struct cli_program program = {
 
 struct export
 {
-	const struct emit_format *format;
+	const struct export_format *format;
 	struct live_metrics_options live;
 	struct html_page_format_options page;
 	struct cli_otel otel;
 	struct found_format *sink;
-	struct emit em;
+	struct export_ctx em;
 	struct late_names told;
 	struct buf text, packed;
 	struct gzip *gzip;
 	struct atomic_file out;
-	struct select sel;
-	struct select_expr *expr;
+	struct filter sel;
+	struct filter_expr *expr;
 	struct remote_recordings fetched; /* of other machines */
 	uint64_t findings;
 	uint64_t events, bytes,
@@ -233,18 +233,18 @@ static int choose_live(struct export *x, struct err *e)
 			       "--push and --listen are for metrics, and write nothing: not with "
 			       "-o, --gzip or -f");
 	x->format = &live_metrics;
-	x->em.opt = (struct emit_options){ .live = &x->live, .version = cli_version() };
+	x->em.opt = (struct export_options){ .live = &x->live, .version = cli_version() };
 	return metrics_push(&x->live, &x->otel, &to, e);
 }
 
-static const struct emit_format *format_of(const char *name, const char *path)
+static const struct export_format *format_of(const char *name, const char *path)
 {
-	static const struct emit_format *const more[] = { &store_sqlite, &html_page_format };
+	static const struct export_format *const more[] = { &store_sqlite, &html_page_format };
 
 	for (unsigned i = 0; i < sizeof(more) / sizeof(more[0]); i++)
-		if (name ? !strcmp(name, more[i]->name) : path && emit_format_ends(more[i], path))
+		if (name ? !strcmp(name, more[i]->name) : path && export_format_ends(more[i], path))
 			return more[i];
-	return emit_format_of(name, path);
+	return export_format_of(name, path);
 }
 
 static int choose(struct export *x, struct err *e)
@@ -278,17 +278,17 @@ static int choose(struct export *x, struct err *e)
 	if (!path && (x->format->binary || values.gzip) && isatty(STDOUT_FILENO))
 		return err_set(e, ERR_USAGE,
 			       "this is not for a terminal: name a file with -o, or a pipe");
-	x->em.opt = (struct emit_options){ .stacks = !values.no_stacks,
-					   .stacks_below = values.stacks,
-					   .records = values.records,
-					   .chosen = values.names.n > 0,
-					   .tool = "ingero-export",
-					   .max_bytes = values.max_db,
-					   .partial = &x->partial,
-					   .left_out = &x->left_out,
-					   .page = &x->page,
-					   .version = cli_version(),
-					   .weight = emit_weight_of(values.weight) };
+	x->em.opt = (struct export_options){ .stacks = !values.no_stacks,
+					     .stacks_below = values.stacks,
+					     .records = values.records,
+					     .chosen = values.names.n > 0,
+					     .tool = "ingero-export",
+					     .max_bytes = values.max_db,
+					     .partial = &x->partial,
+					     .left_out = &x->left_out,
+					     .page = &x->page,
+					     .version = cli_version(),
+					     .weight = export_weight_of(values.weight) };
 	return 0;
 }
 
@@ -298,7 +298,7 @@ static int expression(struct export *x, struct err *e)
 		return values.args.n
 			       ? err_set(e, ERR_USAGE, "--arg is for the expression behind -w")
 			       : 0;
-	return select_expr_new(&x->expr, values.where, values.args.v, values.args.n, e);
+	return filter_expr_new(&x->expr, values.where, values.args.v, values.args.n, e);
 }
 
 static int flush(struct export *x, bool last, struct err *e)
@@ -324,16 +324,16 @@ static bool nothing_yet(void)
 	return poll(&(struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN }, 1, 0) == 0;
 }
 
-static int item(struct export *x, struct stream_item *it, struct select_pick *pick,
-		struct select_cut *cut, struct err *e)
+static int item(struct export *x, struct stream_item *it, struct filter_pick *pick,
+		struct filter_cut *cut, struct err *e)
 {
 	bool left = true;
 	int rc = 0;
 
 	if (!x->format->whole)
-		rc = select_pick_item(pick, it, &left, e);
+		rc = filter_pick_item(pick, it, &left, e);
 	else if (pick->select->resolved)
-		rc = select_cut_item(cut, pick->select, x->em.w, it, &left, e);
+		rc = filter_cut_item(cut, pick->select, x->em.w, it, &left, e);
 	if (!rc && left)
 		rc = found_format_item(x->sink, it, e);
 	if (!rc && it->kind == STREAM_EVENTS)
@@ -356,10 +356,10 @@ static bool interrupted(void)
 	return cli_signal_received() != 0;
 }
 
-static int read_all(struct export *x, struct input *in, struct select_pick *pick, struct err *e)
+static int read_all(struct export *x, struct input *in, struct filter_pick *pick, struct err *e)
 {
 	struct event_stream *s = input_stream(in);
-	struct select_cut cut = { 0 };
+	struct filter_cut cut = { 0 };
 	struct stream_item it;
 	int rc;
 
@@ -396,7 +396,7 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 	if (x->sink)
 		x->findings = found_format_count(x->sink);
 	found_format_free(x->sink);
-	select_cut_free(&cut);
+	filter_cut_free(&cut);
 	return rc;
 }
 
@@ -412,7 +412,7 @@ static int say(const struct export *x, const struct input *in)
 	fleet_files_tell(&x->fetched.files, &notes);
 	fleet_files_tell(&x->fetched.files, &details);
 	status = cli_say_input(verdict, &notes, &details);
-	first = x->expr ? select_expr_errors(x->expr, &errors) : NULL;
+	first = x->expr ? filter_expr_errors(x->expr, &errors) : NULL;
 	if (first)
 		cli_warn("-w had no answer for %s events, which were left out; the first: %s",
 			 fmt_count(errors).s, first);
@@ -455,7 +455,7 @@ static int run(struct export *x, const struct cli_operands *operands, int *statu
 {
 	const char *path = values.output ? values.output : "-";
 	struct world *w = x->em.w;
-	struct select_pick pick = { .select = &x->sel, .expr = x->expr, .w = w, .told = &x->told };
+	struct filter_pick pick = { .select = &x->sel, .expr = x->expr, .w = w, .told = &x->told };
 	struct input *in = NULL;
 	struct stat st;
 	int rc;
@@ -488,13 +488,13 @@ static int run(struct export *x, const struct cli_operands *operands, int *statu
 			say_written(x);
 	}
 	atomic_file_drop(&x->out);
-	select_pick_free(&pick);
+	filter_pick_free(&pick);
 	input_free(in);
 	return rc;
 }
 
 /* Recordings of other machines take the place of the operands. */
-static int fetch(struct export *x, const struct select_words *words, struct cli_operands *operands,
+static int fetch(struct export *x, const struct filter_words *words, struct cli_operands *operands,
 		 struct err *e)
 {
 	const struct fleet_options how = { .recording_max = values.max_node,
@@ -508,7 +508,7 @@ static int fetch(struct export *x, const struct select_words *words, struct cli_
 }
 
 static int prepare(struct export *x, const struct cli_operands *operands,
-		   const struct select_words *words, struct err *e)
+		   const struct filter_words *words, struct err *e)
 {
 	int rc;
 
@@ -521,7 +521,7 @@ static int prepare(struct export *x, const struct cli_operands *operands,
 		rc = choose(x, e);
 	if (!rc) {
 		x->sel.calls = x->format->whole;
-		rc = select_words(&x->sel, words, e);
+		rc = filter_words(&x->sel, words, e);
 	}
 	if (!rc)
 		rc = expression(x, e);
@@ -550,9 +550,9 @@ static void release(struct export *x)
 	buf_free(&x->text);
 	buf_free(&x->packed);
 	late_names_free(&x->told);
-	select_expr_free(x->expr);
+	filter_expr_free(x->expr);
 	world_free(x->em.w);
-	select_free(&x->sel);
+	filter_free(&x->sel);
 	cli_list_free(&values.pids);
 	cli_list_free(&values.names);
 	cli_list_free(&values.nodes);
@@ -565,7 +565,7 @@ int main(int argc, char **argv)
 {
 	struct export x = { .out.fd = -1 };
 	struct cli_operands operands;
-	struct select_words words;
+	struct filter_words words;
 	struct err e = { 0 };
 	int rc, status;
 
@@ -575,7 +575,7 @@ int main(int argc, char **argv)
 	if (status != CLI_GO)
 		return status;
 	status = CLI_EXIT_DONE;
-	words = (struct select_words){ .pids = values.pids.v,
+	words = (struct filter_words){ .pids = values.pids.v,
 				       .npids = values.pids.n,
 				       .names = values.names.v,
 				       .nnames = values.names.n,

@@ -316,7 +316,7 @@ static int merge(struct world *w, struct input *in, const struct merge_options *
 	return keep_outputs(o, operands, merged.events, e);
 }
 
-static int run(const struct cli_operands *operands, struct select *sel, int *status, struct err *e)
+static int run(const struct cli_operands *operands, struct filter *sel, int *status, struct err *e)
 {
 	const char *const *names = (const char *const *)operands->v;
 	unsigned n = (unsigned)operands->n;
@@ -346,7 +346,7 @@ static int run(const struct cli_operands *operands, struct select *sel, int *sta
 		opt.anonymize = &key;
 		opt.masked = masked;
 	}
-	if (!rc && select_needs_end(sel))
+	if (!rc && filter_needs_end(sel))
 		rc = input_resolve(w, names, n, sel, e);
 	if (!rc)
 		rc = input_open_counted(&in, w, names, n, e);
@@ -368,8 +368,8 @@ static int run(const struct cli_operands *operands, struct select *sel, int *sta
 int main(int argc, char **argv)
 {
 	struct cli_operands operands;
-	struct select sel = { 0 };
-	struct select_words words;
+	struct filter sel = { 0 };
+	struct filter_words words;
 	struct err e = { 0 };
 	bool piped, sliced;
 	int rc, status;
@@ -380,7 +380,7 @@ int main(int argc, char **argv)
 	if (status != CLI_GO)
 		return status;
 	status = CLI_EXIT_DONE;
-	words = (struct select_words){ .pids = values.pids.v,
+	words = (struct filter_words){ .pids = values.pids.v,
 				       .npids = values.pids.n,
 				       .names = values.names.v,
 				       .nnames = values.names.n,
@@ -395,7 +395,7 @@ int main(int argc, char **argv)
 		piped |= !strcmp(operands.v[i], "-");
 	rc = check_options(sliced, &e);
 	if (!rc)
-		rc = select_words(&sel, &words, &e);
+		rc = filter_words(&sel, &words, &e);
 	for (size_t i = 0; i < operands.n && !rc; i++)
 		rc = input_operand_check(operands.v[i], &e);
 	/* An archive takes more: what it holds is read to its end before the new one has its name. */
@@ -416,7 +416,7 @@ int main(int argc, char **argv)
 		status = 128 + cli_signal_received();
 	else if (rc)
 		status = cli_fail(&e);
-	select_free(&sel);
+	filter_free(&sel);
 	cli_list_free(&values.pids);
 	cli_list_free(&values.names);
 	return status;

@@ -14,8 +14,8 @@
 #include "lib/archive/answer.h"
 #include "lib/archive/ask.h"
 #include "lib/archive/made.h"
-#include "lib/ask/archived.h"
-#include "lib/ask/ops.h"
+#include "lib/query/archived.h"
+#include "lib/query/ops.h"
 #include "lib/base/atomic_file.h"
 #include "lib/base/fmt.h"
 #include "lib/cli/exit.h"
@@ -26,14 +26,14 @@
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/cli/window.h"
-#include "lib/emit/tail_view.h"
-#include "lib/emit/ops_text.h"
+#include "lib/export/tail_view.h"
+#include "lib/report/ops_text.h"
 #include "lib/event/section_rows.h"
 #include "lib/input/input.h"
 #include "lib/input/older.h"
 #include "lib/input/resolve.h"
-#include "lib/select/confined.h"
-#include "lib/select/pick.h"
+#include "lib/filter/confined.h"
+#include "lib/filter/pick.h"
 #include "lib/fleet/remote_query.h"
 #include "lib/fleet/fleet_text.h"
 
@@ -127,8 +127,8 @@ static struct buf unfiltered;
 
 struct query {
 	struct world *w;
-	struct select sel;
-	struct select_expr *expr; /* NULL: none */
+	struct filter sel;
+	struct filter_expr *expr; /* NULL: none */
 	struct input *in;
 	struct cli_progress progress;
 	int status;
@@ -151,7 +151,7 @@ static void say_damage(struct query *q)
 	struct buf notes = { 0 }, details = { 0 };
 	int status = cli_say_input(input_verdict(q->in, &notes), &notes, &details);
 	uint64_t errors = 0;
-	const char *first = q->expr ? select_expr_errors(q->expr, &errors) : NULL;
+	const char *first = q->expr ? filter_expr_errors(q->expr, &errors) : NULL;
 
 	if (first)
 		cli_warn("-w had no answer for %s events, which were left out; the first: %s",
@@ -167,7 +167,7 @@ static int read_all(struct query *q, const struct cli_operands *operands, take_i
 		    struct err *e)
 {
 	struct late_names told = { 0 };
-	struct select_pick pick = { .select = &q->sel, .expr = q->expr, .w = q->w, .told = &told };
+	struct filter_pick pick = { .select = &q->sel, .expr = q->expr, .w = q->w, .told = &told };
 	struct stream_item item;
 	bool left;
 	int rc = input_open_within(&q->in, q->w, (const char *const *)operands->v,
@@ -180,7 +180,7 @@ static int read_all(struct query *q, const struct cli_operands *operands, take_i
 		if (q->expr && item.kind == STREAM_RECORD &&
 		    !late_names_record(&told, q->w, item.record))
 			rc = err_nomem(e);
-		rc = rc > 0 ? select_pick_item(&pick, &item, &left, e) : rc;
+		rc = rc > 0 ? filter_pick_item(&pick, &item, &left, e) : rc;
 		if (!rc && left)
 			rc = take(to, &item, e);
 		if (!rc && stop(NULL))
@@ -188,7 +188,7 @@ static int read_all(struct query *q, const struct cli_operands *operands, take_i
 		cli_progress_tick(&q->progress);
 	}
 	cli_progress_end(&q->progress);
-	select_pick_free(&pick);
+	filter_pick_free(&pick);
 	late_names_free(&told);
 	if (!rc)
 		rc = input_something(q->in, e);
@@ -223,7 +223,7 @@ static struct answer *make_answer(void)
 /* Behind the last of an answer. */
 static int print_filtered(struct err *e)
 {
-	const struct select_confined how = { .seconds = JQ_SECONDS,
+	const struct filter_confined how = { .seconds = JQ_SECONDS,
 					     .memory_bytes = JQ_BYTES,
 					     .output_max = JQ_OUTPUT_MAX,
 					     .stop = stop };
@@ -232,7 +232,7 @@ static int print_filtered(struct err *e)
 
 	if (!values.jq)
 		return 0;
-	rc = select_confined_jq(values.jq, buf_bytes(&unfiltered), &how, &out, e);
+	rc = filter_confined_jq(values.jq, buf_bytes(&unfiltered), &how, &out, e);
 	rc = rc ? rc : cli_print(&out, e);
 	buf_free(&out);
 	return rc;
@@ -242,7 +242,7 @@ static int print_filtered(struct err *e)
 
 static int archive_item(void *to, const struct stream_item *item, struct err *e)
 {
-	return ask_archive_item(to, item, e);
+	return query_archive_item(to, item, e);
 }
 
 /* Chains are found where the question is about them and nobody did before. */
@@ -254,18 +254,18 @@ static bool asks_for_chains(void)
 static int build(struct query *q, const struct cli_operands *operands, int fd, const char *path,
 		 bool chains, struct err *e)
 {
-	struct ask_archive *a = NULL;
+	struct query_archive *a = NULL;
 	struct archive_written written;
-	int rc = ask_archive_new(&a, q->w, fd, path, program.name, chains, e);
+	int rc = query_archive_new(&a, q->w, fd, path, program.name, chains, e);
 
 	rc = rc ? rc : read_all(q, operands, archive_item, a, e);
 	if (!rc)
-		ask_archive_whole(a, !input_partial(q->in));
-	rc = rc ? rc : ask_archive_end(a, &written, e);
+		query_archive_whole(a, !input_partial(q->in));
+	rc = rc ? rc : query_archive_end(a, &written, e);
 	if (!rc)
 		cli_detail("archive of %s events, %s", fmt_count(written.events).s,
 			   fmt_bytes(written.bytes).s);
-	ask_archive_free(a);
+	query_archive_free(a);
 	return rc;
 }
 
@@ -377,50 +377,50 @@ static int ask_sql(struct query *q, const struct cli_operands *operands, struct 
 
 static int count_item(void *to, const struct stream_item *item, struct err *e)
 {
-	return ask_ops_item(to, item, e);
+	return query_ops_item(to, item, e);
 }
 
 static int show_ops(struct query *q, const struct cli_operands *operands, struct err *e)
 {
-	struct ask_ops_run *run = ask_ops_new(q->w, &q->sel);
+	struct query_ops_run *run = query_ops_new(q->w, &q->sel);
 	const struct ops_summary *s = NULL;
 	struct buf out = { 0 };
 	int rc = run ? read_all(q, operands, count_item, run, e) : err_nomem(e);
 
 	if (!rc)
-		rc = ask_ops_over(run, e);
-	if (!rc && !(s = ask_ops_answer(run)))
+		rc = query_ops_over(run, e);
+	if (!rc && !(s = query_ops_answer(run)))
 		rc = err_nomem(e);
 	if (!rc) {
-		const struct emit_style st = { .color = cli_color(STDOUT_FILENO),
-					       .form = cli_utf8() ? PLOT_BLOCKS : PLOT_ASCII,
-					       .columns = cli_columns(STDOUT_FILENO),
-					       .sections = VIEW_ALL };
+		const struct report_text_style st = { .color = cli_color(STDOUT_FILENO),
+						      .form = cli_utf8() ? PLOT_BLOCKS : PLOT_ASCII,
+						      .columns = cli_columns(STDOUT_FILENO),
+						      .sections = VIEW_ALL };
 
 		ops_text(&out, q->w, s, &st);
 		rc = cli_print_text(&out, e);
 	}
 	buf_free(&out);
-	ask_ops_free(run);
+	query_ops_free(run);
 	return rc;
 }
 
 static int list_item(void *to, const struct stream_item *item, struct err *e)
 {
-	return emit_tail_view_item(to, item, e);
+	return export_tail_view_item(to, item, e);
 }
 
 static int show_events(struct query *q, const struct cli_operands *operands, struct err *e)
 {
-	struct emit_tail_view *v = emit_tail_view_new(q->w, (uint64_t)values.limit, cli_print);
+	struct export_tail_view *v = export_tail_view_new(q->w, (uint64_t)values.limit, cli_print);
 	uint64_t seen = 0;
 	int rc = v ? read_all(q, operands, list_item, v, e) : err_nomem(e);
 
-	rc = rc ? rc : emit_tail_view_end(v, &seen, e);
+	rc = rc ? rc : export_tail_view_end(v, &seen, e);
 	if (!rc && values.limit && seen > (uint64_t)values.limit)
 		cli_note("only the newest %s of %s events are shown (--limit)",
 			 fmt_count((uint64_t)values.limit).s, fmt_count(seen).s);
-	emit_tail_view_free(v);
+	export_tail_view_free(v);
 	return rc;
 }
 
@@ -534,7 +534,7 @@ int main(int argc, char **argv)
 {
 	struct query q = { 0 };
 	struct cli_operands operands;
-	struct select_words words;
+	struct filter_words words;
 	struct err e = { 0 };
 	int rc, status;
 
@@ -543,7 +543,7 @@ int main(int argc, char **argv)
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status != CLI_GO)
 		return status;
-	words = (struct select_words){ .pids = values.pids.v,
+	words = (struct filter_words){ .pids = values.pids.v,
 				       .npids = values.pids.n,
 				       .names = values.names.v,
 				       .nnames = values.names.n,
@@ -551,9 +551,9 @@ int main(int argc, char **argv)
 				       .until = values.until,
 				       .last_given = last_given,
 				       .last_ns = values.last_ns };
-	rc = select_words(&q.sel, &words, &e);
+	rc = filter_words(&q.sel, &words, &e);
 	if (!rc && values.where)
-		rc = select_expr_new(&q.expr, values.where, NULL, 0, &e);
+		rc = filter_expr_new(&q.expr, values.where, NULL, 0, &e);
 	if (!rc && (operands.n || values.fleet.nodes.n))
 		rc = cli_signals_catch(&e);
 	else if (!rc)
@@ -570,8 +570,8 @@ int main(int argc, char **argv)
 		status = cli_fail(&e);
 	input_free(q.in);
 	world_free(q.w);
-	select_free(&q.sel);
-	select_expr_free(q.expr);
+	filter_free(&q.sel);
+	filter_expr_free(q.expr);
 	cli_list_free(&values.pids);
 	cli_list_free(&values.names);
 	cli_list_free(&values.fleet.nodes);

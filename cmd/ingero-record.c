@@ -186,7 +186,7 @@ struct job {
 	uint32_t *pids;
 	struct buf target, cmdline, folder, tool;
 	struct record_destination to;
-	struct select_trigger trigger;
+	struct filter_trigger trigger;
 	struct record_command run;
 	bool begun; /* the outputs are being written */
 };
@@ -486,7 +486,7 @@ static int check_values(struct job *j)
 	struct err e = { 0 };
 
 	for (size_t i = 0; i < v->triggers.n; i++)
-		if (select_trigger_add(&j->trigger, v->triggers.v[i], &e))
+		if (filter_trigger_add(&j->trigger, v->triggers.v[i], &e))
 			return cli_usage_error(&program, "--trigger: %s", e.text);
 	if (!v->flight_ns && (v->triggers.n || v->flight_bytes))
 		return cli_usage_error(&program,
@@ -565,7 +565,7 @@ out:
 	buf_free(&j.cmdline);
 	buf_free(&j.folder);
 	free(j.to.path);
-	select_trigger_free(&j.trigger);
+	filter_trigger_free(&j.trigger);
 	cli_list_free(&j.v.triggers);
 	buf_free(&j.tool);
 	return status;

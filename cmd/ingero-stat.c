@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/ask/compare_query.h"
-#include "lib/ask/stat.h"
+#include "lib/query/compare_query.h"
+#include "lib/query/stat.h"
 #include "lib/base/fmt.h"
 #include "lib/base/timetext.h"
 #include "lib/cli/exit.h"
@@ -23,10 +23,10 @@
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/cli/window.h"
-#include "lib/emit/compare_text.h"
-#include "lib/emit/live_page.h"
-#include "lib/emit/ops_json.h"
-#include "lib/emit/ops_text.h"
+#include "lib/report/compare_text.h"
+#include "lib/report/live_page.h"
+#include "lib/report/ops_json.h"
+#include "lib/report/ops_text.h"
 #include "lib/event/section_rows.h"
 #include "lib/input/older.h"
 
@@ -153,7 +153,7 @@ static const struct cli_program program = {
 
 /* The one question, and how it is shown while it is answered. */
 struct job {
-	struct ask_stat stat;
+	struct query_stat stat;
 	struct cli_progress progress;
 	struct cli_screen *screen;    /* NULL: none */
 	bool live, noted;	      /* noted: what others say was taken to its end */
@@ -169,15 +169,15 @@ static int64_t now_ns(clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-static struct emit_style style(void)
+static struct report_text_style style(void)
 {
-	return (struct emit_style){ .color = cli_color(STDOUT_FILENO),
-				    .form = cli_utf8() ? PLOT_BLOCKS : PLOT_ASCII,
-				    .columns = cli_columns(STDOUT_FILENO),
-				    .top = (unsigned)values.top,
-				    .sections = sections,
-				    .asked = values.sections.n > 0,
-				    .plot = values.plot };
+	return (struct report_text_style){ .color = cli_color(STDOUT_FILENO),
+					   .form = cli_utf8() ? PLOT_BLOCKS : PLOT_ASCII,
+					   .columns = cli_columns(STDOUT_FILENO),
+					   .top = (unsigned)values.top,
+					   .sections = sections,
+					   .asked = values.sections.n > 0,
+					   .plot = values.plot };
 }
 
 /* ---- while it is read ---- */
@@ -226,18 +226,18 @@ static void line_of(struct buf *out, const struct job *job, const struct ops_sum
 static void show_page(struct job *job, const struct ops_summary *s)
 {
 	struct page page = { 0 };
-	struct emit_style st = style();
+	struct report_text_style st = style();
 	unsigned rows, columns;
 
 	cli_screen_size(job->screen, &rows, &columns);
 	st.columns = columns;
-	emit_live(&page, job->stat.w, s, &st, rows);
-	cli_screen_show(job->screen, &page, EMIT_LIVE_FREE_KEY);
+	report_live(&page, job->stat.w, s, &st, rows);
+	cli_screen_show(job->screen, &page, REPORT_LIVE_FREE_KEY);
 }
 
 static int live_show(struct job *job, struct err *e)
 {
-	const struct ops_summary *s = ask_stat_answer(&job->stat, e);
+	const struct ops_summary *s = query_stat_answer(&job->stat, e);
 	struct buf out = { 0 };
 	int rc = 0;
 
@@ -281,9 +281,9 @@ static bool no_steps(const struct by_table *by)
 
 static int print(struct job *job, struct err *e)
 {
-	const struct ops_summary *s = ask_stat_answer(&job->stat, e);
+	const struct ops_summary *s = query_stat_answer(&job->stat, e);
 	struct ops_input quality = input_quality(job->stat.in);
-	struct emit_style st = style();
+	struct report_text_style st = style();
 	struct buf out = { 0 };
 	int rc;
 
@@ -313,9 +313,9 @@ static int say_verdict(const struct input *in)
 	return cli_say_input(input_verdict(in, &notes), &notes, &details);
 }
 
-static struct select_words selected(void)
+static struct filter_words selected(void)
 {
-	return (struct select_words){ .pids = values.pids.v,
+	return (struct filter_words){ .pids = values.pids.v,
 				      .npids = values.pids.n,
 				      .names = values.names.v,
 				      .nnames = values.names.n,
@@ -345,9 +345,9 @@ static int print_compared(const struct compare *c, struct err *e)
 /* Returns the exit status. */
 static int compare(const struct cli_operands *operands)
 {
-	struct ask_diff_want want = { .key = BY_OP, .calls_only = values.names.n == 0 };
-	struct ask_diff_source *sides[DIFF_SIDES];
-	struct select_words words = selected();
+	struct query_diff_want want = { .key = BY_OP, .calls_only = values.names.n == 0 };
+	struct query_diff_source *sides[DIFF_SIDES];
+	struct filter_words words = selected();
 	struct compare c = { 0 };
 	struct buf notes = { 0 };
 	bool damaged;
@@ -368,20 +368,20 @@ static int compare(const struct cli_operands *operands)
 	if (values.by && by_key_find(values.by, &want.key) && want.key == BY_STEP)
 		return cli_usage_error(&program, "--compare: steps of two runs are not the same, "
 						 "compare by op or line");
-	rc = ask_diff_read_both(sides, operands->v, &words, &want, &damaged, &notes, &e);
+	rc = query_diff_read_both(sides, operands->v, &words, &want, &damaged, &notes, &e);
 	cli_warn_lines(&notes);
 	buf_free(&notes);
 	if (!rc)
-		rc = ask_compare(&c, sides, &want, values.threshold / 100, &e);
+		rc = query_compare(&c, sides, &want, values.threshold / 100, &e);
 	if (!rc)
 		rc = print_compared(&c, &e);
 	status = rc	   ? cli_fail(&e)
 		 : damaged ? CLI_EXIT_DAMAGED
 		 : c.worse ? CLI_EXIT_NO
 			   : CLI_EXIT_DONE;
-	ask_compare_free(&c);
+	query_compare_free(&c);
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
-		ask_diff_source_free(sides[i]);
+		query_diff_source_free(sides[i]);
 	return status;
 }
 
@@ -417,14 +417,14 @@ static int read_all(struct job *job, struct err *e)
 	cli_detail_lines(&what);
 	buf_free(&what);
 	cli_progress_begin(&job->progress, input_position, job->stat.in, job->screen != NULL);
-	rc = ask_stat_read(&job->stat, e);
+	rc = query_stat_read(&job->stat, e);
 	cli_progress_end(&job->progress);
 	return rc;
 }
 
 static int find_exact(struct job *job, struct err *e)
 {
-	int rc = ask_stat_exact(&job->stat, e);
+	int rc = query_stat_exact(&job->stat, e);
 
 	if (rc == EXACT_PIPE)
 		cli_warn("--exact: more durations than --memory allows, and a pipe cannot be read "
@@ -456,9 +456,9 @@ static int tell(struct job *job, int rc, struct err *e)
 /* Returns the exit status. */
 static int one(const struct cli_operands *operands)
 {
-	struct select_words words = selected();
+	struct filter_words words = selected();
 	struct job job = { 0 };
-	struct ask_stat_want want = {
+	struct query_stat_want want = {
 		.names = (const char *const *)operands->v,
 		.n = (unsigned)operands->n,
 		.words = &words,
@@ -484,7 +484,7 @@ static int one(const struct cli_operands *operands)
 	cli_signals_let_first_pass(STDIN_FILENO);
 	live_begin(&job, operands);
 	cli_phase(&began_ns, "");
-	rc = ask_stat_open(&job.stat, &want, &e);
+	rc = query_stat_open(&job.stat, &want, &e);
 	if (!rc) {
 		rc = read_all(&job, &e);
 		cli_phase(&began_ns, "read and counted");
@@ -498,7 +498,7 @@ static int one(const struct cli_operands *operands)
 
 		status = status ? status : verdict;
 	}
-	ask_stat_free(&job.stat);
+	query_stat_free(&job.stat);
 	return status;
 }
 

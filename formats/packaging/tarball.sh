@@ -50,7 +50,7 @@ gather() {
 small_archive() {
 	local out=$stage/lib/libarchive.so.13 path functions absent link
 	path=$(where libarchive.a 2>/dev/null) || path=
-	functions=$(sed -n 's/^\tX([a-z_]*, \(archive_[a-z_]*\)).*/-Wl,-u,\1/p' lib/pack/library.h)
+	functions=$(sed -n 's/^\tX([a-z_]*, \(archive_[a-z_]*\)).*/-Wl,-u,\1/p' lib/bundle/library.h)
 	link="$CC -shared -s -o $out $functions -Wl,-soname,libarchive.so.13 -Wl,-Bsymbolic -Wl,--as-needed -Wl,--gc-sections -l:libarchive.a
 		-l:libzstd.so.1 -l:libz.so.1 -l:libbz2.so.1.0 -l:liblzma.so.5 -l:libnettle.so.8"
 	if [ -n "$path" ] && $link 2>/dev/null; then

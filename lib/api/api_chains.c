@@ -59,7 +59,7 @@ static void symptom(struct jsonw *j, const struct finding *c)
 	jsonw_key_double(j, "tail_ratio", p50 > 0 ? p99 / p50 : 0);
 }
 
-void api_chain_members(struct jsonw *j, const struct ask_chains *a, const struct finding *c)
+void api_chain_members(struct jsonw *j, const struct query_chains *a, const struct finding *c)
 {
 	char iso[48];
 

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/emit/prometheus.h"
+#include "lib/export/prometheus.h"
 #include "lib/api/api_state.h"
 #include "lib/store/source_state.h"
 
 struct api_tally {
-	struct emit em;
+	struct export_ctx em;
 	struct late_names told;
 	struct meters meters;
 	struct input *in;
@@ -42,7 +42,7 @@ static int begin(struct api_tally **out, struct store_source *s, const struct so
 	*out = NULL;
 	if (!t)
 		return err_nomem(e);
-	t->em = (struct emit){ .w = world_new(), .told = &t->told };
+	t->em = (struct export_ctx){ .w = world_new(), .told = &t->told };
 	if (!t->em.w || !meters_begin(&t->meters, &t->em))
 		rc = err_nomem(e);
 	rc = rc ? rc : source_place_of(&t->place, s, now, e);
@@ -90,7 +90,7 @@ static int use_chains(void *ctx, const struct store_chains *c, struct err *e)
 
 static int make(struct api_request *q, const struct source_state *now, struct err *e)
 {
-	const struct select_words all = { 0 };
+	const struct filter_words all = { 0 };
 	struct api *a = q->api;
 	int rc = 0;
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "lib/base/timetext.h"
-#include "lib/emit/view_json_parts.h"
-#include "lib/emit/view_lines.h"
+#include "lib/report/view_json_parts.h"
+#include "lib/report/view_lines.h"
 #include "lib/event/record.h"
 #include "lib/event/section_rows.h"
 #include "lib/api/api_state.h"

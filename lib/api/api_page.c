@@ -10,12 +10,12 @@
 #include <time.h>
 
 #include "lib/base/hash.h"
-#include "lib/emit/call_text.h"
-#include "lib/emit/ops_json.h"
+#include "lib/report/call_text.h"
+#include "lib/report/ops_json.h"
 #include "lib/event/part.h"
 #include "lib/event/section_rows.h"
 #include "lib/api/api_state.h"
-#include "lib/api/report.h"
+#include "lib/api/story_report.h"
 #include "lib/store/source_state.h"
 
 #define LOOK_NS	     UINT64_C(1000000000) /* how often files are looked at for news */

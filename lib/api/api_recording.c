@@ -51,14 +51,14 @@ int api_recording(struct api_request *q, struct err *e)
 	const char *const *names;
 	struct merge_result merged;
 	struct world *w = world_new();
-	struct select sel = { 0 };
+	struct filter sel = { 0 };
 	struct input *in = NULL;
 	unsigned n;
-	int rc = w ? select_words(&sel, &q->words, e) : err_nomem(e);
+	int rc = w ? filter_words(&sel, &q->words, e) : err_nomem(e);
 
 	rc = rc ? rc : source_look(q->api->source, e);
 	names = store_source_names(q->api->source, &n);
-	if (!rc && select_needs_end(&sel))
+	if (!rc && filter_needs_end(&sel))
 		rc = input_resolve(w, names, n, &sel, e);
 	rc = rc ? rc : input_open_counted(&in, w, names, n, e);
 	if (!rc && sel.resolved) {
@@ -70,7 +70,7 @@ int api_recording(struct api_request *q, struct err *e)
 	if (!rc && !q->streamed)
 		rc = err_set(e, ERR_CANNOT, "there is nothing in the recording yet");
 	input_free(in);
-	select_free(&sel);
+	filter_free(&sel);
 	world_free(w);
 	return rc;
 }

@@ -28,7 +28,7 @@ struct api_request {
 	const struct net_call *call;
 	struct net_reply *reply;
 	struct jsonw j;		   /* into reply->body */
-	struct select_words words; /* of ?since=, ?until=, ?last= */
+	struct filter_words words; /* of ?since=, ?until=, ?last= */
 	bool streamed;		   /* the answer went out already */
 	uint8_t graph_source;	   /* found out by graph-events for itself */
 };
@@ -58,7 +58,7 @@ void api_system(struct jsonw *j, const struct store_stat *st);
 
 /* A member of a chain's body as text; "" when there is none. Appended. */
 struct finding;
-void api_chain_members(struct jsonw *j, const struct ask_chains *a, const struct finding *c);
+void api_chain_members(struct jsonw *j, const struct query_chains *a, const struct finding *c);
 
 /* A file of the page; NULL: there is none of that path. */
 struct page_file {

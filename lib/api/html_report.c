@@ -5,19 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/ask/chosen.h"
-#include "lib/ask/ops.h"
-#include "lib/ask/report_query.h"
-#include "lib/ask/sections.h"
-#include "lib/emit/html_page.h"
-#include "lib/api/report.h"
+#include "lib/query/chosen.h"
+#include "lib/query/ops.h"
+#include "lib/query/report_query.h"
+#include "lib/query/sections.h"
+#include "lib/report/html_page.h"
+#include "lib/api/story_report.h"
 
 struct state {
-	struct emit em;
+	struct export_ctx em;
 	const struct html_page_format_options *opt;
-	struct ask_report_query *story;
-	struct ask_ops_run *ops;
-	struct ask_view *view;
+	struct query_report_query *story;
+	struct query_ops_run *ops;
+	struct query_view *view;
 	struct html_gap gaps[HTML_GAPS];
 	size_t ngaps;
 };
@@ -26,13 +26,13 @@ static void release(void *state)
 {
 	struct state *s = state;
 
-	ask_report_query_free(s->story);
-	ask_ops_free(s->ops);
-	ask_view_free(s->view);
+	query_report_query_free(s->story);
+	query_ops_free(s->ops);
+	query_view_free(s->view);
 	free(s);
 }
 
-static void *open_page(const struct emit *em)
+static void *open_page(const struct export_ctx *em)
 {
 	struct state *s = calloc(1, sizeof(*s));
 
@@ -40,14 +40,14 @@ static void *open_page(const struct emit *em)
 		return NULL;
 	s->em = *em;
 	s->opt = em->opt.page;
-	s->story = ask_report_query_new(em->w, true);
-	s->ops = ask_ops_new(em->w, s->opt->select);
-	s->view = ask_view_new(em->w, s->opt->select, VIEW_ALL);
+	s->story = query_report_query_new(em->w, true);
+	s->ops = query_ops_new(em->w, s->opt->select);
+	s->view = query_view_new(em->w, s->opt->select, VIEW_ALL);
 	if (!s->story || !s->ops || !s->view) {
 		release(s);
 		return NULL;
 	}
-	ask_ops_view(s->ops, s->view);
+	query_ops_view(s->ops, s->view);
 	return s;
 }
 
@@ -66,10 +66,10 @@ static void gap(struct state *s, const struct rec_LOSS *l, const struct record *
 static int item(void *state, const struct stream_item *it, struct err *e)
 {
 	struct state *s = state;
-	int rc = ask_report_query_item(s->story, it, e);
+	int rc = query_report_query_item(s->story, it, e);
 
 	if (!rc)
-		rc = ask_ops_item(s->ops, it, e);
+		rc = query_ops_item(s->ops, it, e);
 	if (it->kind == STREAM_RECORD && it->record->kind == RECORD_LOSS)
 		gap(s, &it->record->u.LOSS, it->record);
 	return rc;
@@ -78,7 +78,7 @@ static int item(void *state, const struct stream_item *it, struct err *e)
 static int write_page(struct state *s, const struct report_query *told,
 		      const struct ops_summary *ops, struct err *e)
 {
-	const struct select *sel = s->opt->select;
+	const struct filter *sel = s->opt->select;
 	struct buf notes = { 0 };
 	bool partial = s->opt->input && input_verdict(s->opt->input, &notes) != 0;
 	struct report r = story_report(told, partial, buf_text(&notes));
@@ -101,25 +101,25 @@ static int write_page(struct state *s, const struct report_query *told,
 static int finish(void *state, struct err *e)
 {
 	struct state *s = state;
-	const struct select *sel = s->opt->select;
-	const struct ask_chosen by = { sel->nodes.v, sel->nodes.n, sel->patterns.v,
-				       sel->patterns.n };
+	const struct filter *sel = s->opt->select;
+	const struct query_chosen by = { sel->nodes.v, sel->nodes.n, sel->patterns.v,
+					 sel->patterns.n };
 	const struct ops_summary *ops;
 	struct report_query told;
-	int rc = ask_report_query_end(s->story, &told, e);
+	int rc = query_report_query_end(s->story, &told, e);
 
 	if (!rc)
-		rc = ask_choose(&told.chains->list, &by, e);
+		rc = query_choose(&told.chains->list, &by, e);
 	if (rc)
 		return rc;
-	rc = ask_ops_over(s->ops, e);
+	rc = query_ops_over(s->ops, e);
 	if (rc)
 		return rc;
-	ops = ask_ops_answer(s->ops);
+	ops = query_ops_answer(s->ops);
 	return ops ? write_page(s, &told, ops, e) : err_nomem(e);
 }
 
-const struct emit_format html_page_format = {
+const struct export_format html_page_format = {
 	.name = "html",
 	.endings = ".html .htm",
 	.help = "the report, one page that needs nothing else",

@@ -6,18 +6,18 @@
 #ifndef INGERO_API_HTML_REPORT_H
 #define INGERO_API_HTML_REPORT_H
 
-#include "lib/emit/format.h"
+#include "lib/export/format.h"
 #include "lib/input/input.h"
-#include "lib/select/select.h"
+#include "lib/filter/filter.h"
 
 /* All borrowed. */
 struct html_page_format_options {
-	struct select *select;	   /* what is shown; the analysis is of everything */
+	struct filter *select;	   /* what is shown; the analysis is of everything */
 	const struct input *input; /* of the items, for what could not be read; set before the end */
 	unsigned top;		   /* causes shown in full, 0: all */
 };
 
-/* To be opened with emit_options.page. */
-extern const struct emit_format html_page_format;
+/* To be opened with export_options.page. */
+extern const struct export_format html_page_format;
 
 #endif

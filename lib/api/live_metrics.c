@@ -12,8 +12,8 @@
 
 #include "lib/base/json.h"
 #include "lib/base/jsoncheck.h"
-#include "lib/emit/otlp.h"
-#include "lib/emit/prometheus.h"
+#include "lib/export/otlp.h"
+#include "lib/export/prometheus.h"
 #include "lib/net/push.h"
 #include "lib/net/server.h"
 
@@ -21,7 +21,7 @@
 #define ANSWER_DEPTH 20		/* of a receiver's JSON: what is asked of it lies two deep */
 
 struct live {
-	struct emit em;
+	struct export_ctx em;
 	const struct live_metrics_options *opt;
 	struct meters meters;
 	struct net_client *client;
@@ -41,7 +41,7 @@ static int64_t now(void)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-static void *open_live(const struct emit *em)
+static void *open_live(const struct export_ctx *em)
 {
 	struct live *l = calloc(1, sizeof(*l));
 
@@ -225,7 +225,7 @@ static void release(void *state)
 	free(l);
 }
 
-const struct emit_format live_metrics = {
+const struct export_format live_metrics = {
 	.name = "metrics",
 	.endings = "",
 	.help = "metrics, pushed or asked for",

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/emit/format.h"
+#include "lib/export/format.h"
 #include "lib/net/client.h"
 
 struct live_metrics_options {
@@ -27,7 +27,7 @@ struct live_metrics_options {
 			uint64_t ns); /* before the last push is tried again; NULL */
 };
 
-/* To be opened with emit_options.live. Writes nothing itself; finish fails when the last push does. */
-extern const struct emit_format live_metrics;
+/* To be opened with export_options.live. Writes nothing itself; finish fails when the last push does. */
+extern const struct export_format live_metrics;
 
 #endif

@@ -10,7 +10,7 @@
 #include "lib/event/ops.h"
 #include "lib/attach/nvtx_rows.h"
 #include "lib/attach/spec.h"
-#include "lib/select/select.h"
+#include "lib/filter/filter.h"
 
 /* Is that the exported name of a function whose calls are recorded as this op (ncclBcast as ncclBroadcast)? */
 static bool exported_as(const char *name, const struct op_def *op)
@@ -27,7 +27,7 @@ static bool exported_as(const char *name, const struct op_def *op)
 static bool named(struct probe_names names, const struct op_def *op)
 {
 	for (size_t i = 0; i < names.n; i++)
-		if (select_name_matches(names.v[i], op) || exported_as(names.v[i], op))
+		if (filter_name_matches(names.v[i], op) || exported_as(names.v[i], op))
 			return true;
 	return false;
 }
@@ -66,12 +66,12 @@ size_t chosen_ops_core(void)
 
 static int check(struct probe_names names, struct err *e)
 {
-	struct select s = { 0 };
+	struct filter s = { 0 };
 	int rc = 0;
 
 	for (size_t i = 0; i < names.n && rc == 0; i++)
-		rc = select_name(&s, names.v[i], e);
-	select_free(&s);
+		rc = filter_name(&s, names.v[i], e);
+	filter_free(&s);
 	return rc;
 }
 

@@ -22,7 +22,7 @@
 #include "lib/attach/file_mappings.h"
 #include "lib/attach/nvtx_rows.h"
 #include "lib/attach/static_runtime.h"
-#include "lib/sym/elf.h"
+#include "lib/symbols/elf.h"
 
 /* Files looked at that hold nothing for us, or a loader. */
 struct seen {

@@ -11,8 +11,8 @@
 
 #include "lib/base/vec.h"
 #include "lib/attach/nvtx_rows.h"
-#include "lib/sym/elf.h"
-#include "lib/sym/forward.h"
+#include "lib/symbols/elf.h"
+#include "lib/symbols/forward.h"
 
 unsigned probe_plan_ahead(const uint8_t *b, size_t n)
 {

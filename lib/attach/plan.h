@@ -15,7 +15,7 @@
 #include "lib/base/err.h"
 #include "lib/attach/link.h"
 #include "lib/attach/spec.h"
-#include "lib/sym/elf.h"
+#include "lib/symbols/elf.h"
 
 /* One place, and the exported name that led there first. */
 struct plan_site {

@@ -8,7 +8,7 @@
 
 #include "bpf/unwind_rule.h"
 #include "lib/attach/session.h"
-#include "lib/sym/unwind_table.h"
+#include "lib/symbols/unwind_table.h"
 
 struct probe_unwind_maps {
 	struct unwind_process *

@@ -15,8 +15,8 @@
 #include "bpf/unwind_rule.h"
 #include "lib/host/clock.h"
 #include "lib/host/rights.h"
-#include "lib/sym/registered.h"
-#include "lib/sym/symbols.h"
+#include "lib/symbols/registered.h"
+#include "lib/symbols/symbols.h"
 
 #define NAMED_AT_ONCE 64
 #define GAPS_MAX      2		   /* frames that say that native ones are missing, and Python's */

@@ -15,7 +15,7 @@
 #include "lib/host/maps.h"
 #include "lib/attach/interleave.h"
 #include "lib/attach/unwinds.h"
-#include "lib/sym/python.h"
+#include "lib/symbols/python.h"
 #include "lib/world/world.h"
 
 struct probe_stacks;

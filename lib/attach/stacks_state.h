@@ -12,8 +12,8 @@
 #include "lib/base/vec.h"
 #include "lib/attach/file_ranges.h"
 #include "lib/attach/stacks.h"
-#include "lib/sym/registered.h"
-#include "lib/sym/symbols.h"
+#include "lib/symbols/registered.h"
+#include "lib/symbols/symbols.h"
 
 struct range {
 	uint64_t start, end, offset;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/sym/elf.h"
+#include "lib/symbols/elf.h"
 
 #define NAMES_MAX (64u << 20) /* of a table of dynamic names; a larger one is not looked into */
 

@@ -16,7 +16,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/host/clock.h"
-#include "lib/sym/elf.h"
+#include "lib/symbols/elf.h"
 
 #define VDSO_MAX     (1u << 20)
 #define SEGMENTS_MAX 64

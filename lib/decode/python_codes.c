@@ -13,7 +13,7 @@
 #include "lib/base/map.h"
 #include "lib/base/utf8.h"
 #include "lib/base/vec.h"
-#include "lib/sym/lines.h"
+#include "lib/symbols/lines.h"
 
 #define INDEX	      ((1ull << 40) - 1)
 #define AT_FIRST_LINE (1u << 28) /* the walker's word for a frame that has not begun */

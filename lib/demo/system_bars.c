@@ -9,18 +9,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/ask/ops.h"
-#include "lib/ask/sections.h"
+#include "lib/query/ops.h"
+#include "lib/query/sections.h"
 #include "lib/cli/term.h"
-#include "lib/emit/view_system.h"
+#include "lib/report/view_system.h"
 
 #define SECOND_NS 1000000000
 
 struct system_bars {
 	struct world *w;
-	struct select all;
-	struct ask_view *view;
-	struct ask_ops_run *run;
+	struct filter all;
+	struct query_view *view;
+	struct query_ops_run *run;
 };
 
 int system_bars_new(struct system_bars **out, struct world *w, struct err *e)
@@ -31,11 +31,11 @@ int system_bars_new(struct system_bars **out, struct world *w, struct err *e)
 	if (!b)
 		return err_nomem(e);
 	b->w = w;
-	b->run = ask_ops_new(w, &b->all);
-	b->view = ask_view_new(w, &b->all, VIEW_BIT(SYSTEM));
+	b->run = query_ops_new(w, &b->all);
+	b->view = query_view_new(w, &b->all, VIEW_BIT(SYSTEM));
 	if (!b->run || !b->view)
 		return err_nomem(e);
-	ask_ops_view(b->run, b->view);
+	query_ops_view(b->run, b->view);
 	return 0;
 }
 
@@ -43,9 +43,9 @@ void system_bars_free(struct system_bars *b)
 {
 	if (!b)
 		return;
-	ask_ops_free(b->run);
-	ask_view_free(b->view);
-	select_free(&b->all);
+	query_ops_free(b->run);
+	query_view_free(b->view);
+	filter_free(&b->all);
 	free(b);
 }
 
@@ -57,15 +57,15 @@ int system_bars_record(struct system_bars *b, const struct record *r, struct err
 
 	if (r->kind != RECORD_NODE && r->kind != RECORD_SAMPLE)
 		return 0;
-	return ask_ops_item(b->run, &item, e);
+	return query_ops_item(b->run, &item, e);
 }
 
 int system_bars_draw(struct system_bars *b, struct cli_redraw *to, struct err *e)
 {
-	const struct ops_summary *s = ask_ops_answer(b->run);
-	struct emit_style st = { .color = cli_color(STDOUT_FILENO),
-				 .form = cli_utf8() ? PLOT_BLOCKS : PLOT_ASCII,
-				 .columns = cli_columns(STDOUT_FILENO) };
+	const struct ops_summary *s = query_ops_answer(b->run);
+	struct report_text_style st = { .color = cli_color(STDOUT_FILENO),
+					.form = cli_utf8() ? PLOT_BLOCKS : PLOT_ASCII,
+					.columns = cli_columns(STDOUT_FILENO) };
 	struct buf text = { 0 }, foot = { 0 };
 	int rc = 0;
 

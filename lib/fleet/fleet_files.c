@@ -67,7 +67,7 @@ static int open_all(struct fleet_files *x, const char *folder, struct err *e)
 
 /* What nodes may leave out, as they count it: from the end of their own recording, which is not later than that of all. Times of a
  * clock may be others where they are. */
-static void oldest_wanted(struct buf *path, const struct select_words *words)
+static void oldest_wanted(struct buf *path, const struct filter_words *words)
 {
 	uint64_t ns = words->last_ns;
 	char text[32];
@@ -79,7 +79,7 @@ static void oldest_wanted(struct buf *path, const struct select_words *words)
 	fleet_since(path, text);
 }
 
-static int ask(struct fleet *f, const struct select_words *words, const int *fds, struct err *e)
+static int ask(struct fleet *f, const struct filter_words *words, const int *fds, struct err *e)
 {
 	struct fleet_question q = { .fds = fds, .at_once = AT_ONCE };
 	struct buf path = { 0 };
@@ -103,7 +103,7 @@ static size_t half_of_free(const char *folder)
 	return statvfs(folder, &v) ? 0 : (size_t)(v.f_bavail * v.f_frsize / 2);
 }
 
-int fleet_fetch(struct fleet_files *out, struct fleet *f, const struct select_words *words,
+int fleet_fetch(struct fleet_files *out, struct fleet *f, const struct filter_words *words,
 		const char *folder, struct err *e)
 {
 	int rc;

@@ -6,7 +6,7 @@
 #ifndef INGERO_FLEET_FLEET_FILES_H
 #define INGERO_FLEET_FLEET_FILES_H
 
-#include "lib/select/select.h"
+#include "lib/filter/filter.h"
 #include "lib/fleet/fleet.h"
 
 struct fleet_files {
@@ -21,7 +21,7 @@ struct fleet_files {
 
 /* words: what of them is wanted at all; nodes leave out what is certainly older. folder: where the files are. ERR_CANNOT: no node has a recording. Also after an error out is to be freed,
  * before f. */
-int fleet_fetch(struct fleet_files *out, struct fleet *f, const struct select_words *words,
+int fleet_fetch(struct fleet_files *out, struct fleet *f, const struct filter_words *words,
 		const char *folder, struct err *e);
 /* Behind fleet_clocks: what nodes' clocks are off by is so for the recordings that they themselves have made since they booted, and
  * for no other. Whose times are to be moved is appended to notes, a line each. */

@@ -14,7 +14,7 @@ static bool stop(void *ctx)
 }
 
 int remote_recordings(struct remote_recordings *x, const struct cli_asking *asked,
-		      struct fleet_options how, const struct select_words *words, struct err *e)
+		      struct fleet_options how, const struct filter_words *words, struct err *e)
 {
 	struct buf notes = { 0 };
 	int rc;

@@ -18,7 +18,7 @@ struct remote_recordings {
 
 /* how: what no option of asked says. ERR_INTERRUPTED at a signal. In any case to be freed, behind whoever reads the files. */
 int remote_recordings(struct remote_recordings *x, const struct cli_asking *asked,
-		      struct fleet_options how, const struct select_words *words, struct err *e);
+		      struct fleet_options how, const struct filter_words *words, struct err *e);
 void remote_recordings_free(struct remote_recordings *x);
 
 #endif

@@ -12,7 +12,7 @@
 #include "lib/base/io.h"
 #include "lib/base/vec.h"
 #include "lib/input/bundle_form.h"
-#include "lib/sym/symbols.h"
+#include "lib/symbols/symbols.h"
 
 struct table {
 	char build_id[SYM_BUILD_ID];

@@ -12,7 +12,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
-#include "lib/pack/pack.h"
+#include "lib/bundle/bundle_archive.h"
 #include "lib/world/world.h"
 
 /* fd holds a bundle: *recording becomes a descriptor of the recording in it, a nameless file that is the caller's,

@@ -12,6 +12,6 @@
 #define BUNDLE_FORM	BUNDLE_FORM_ANY "1\n"
 
 #define BUNDLE_TABLES_MAX 512u		/* each is an open file */
-#define BUNDLE_TABLE_MAX  (1100u << 20) /* what lib/sym/slim.h writes at most */
+#define BUNDLE_TABLE_MAX  (1100u << 20) /* what lib/symbols/slim.h writes at most */
 
 #endif

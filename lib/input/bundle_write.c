@@ -15,7 +15,7 @@
 #include "lib/input/bundle.h"
 #include "lib/input/bundle_form.h"
 #include "lib/input/input.h"
-#include "lib/sym/slim.h"
+#include "lib/symbols/slim.h"
 
 struct packing {
 	struct world *world;

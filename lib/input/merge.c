@@ -87,7 +87,7 @@ int merge_name_nodes(struct world *w, const struct merge_options *opt, struct er
 
 static uint64_t salt_of(const struct merge *m)
 {
-	const struct select *sel = m->opt->select;
+	const struct filter *sel = m->opt->select;
 	uint64_t salt = m->opt->archive + 2 * m->opt->recover;
 	struct input_told t;
 
@@ -229,7 +229,7 @@ static int archive_events(struct merge *m, const struct stream_item *item, struc
 	for (size_t i = 0; i < item->n; i++) {
 		struct event ev = item->events[i];
 
-		if (m->opt->select && !select_event(m->opt->select, m->w, &ev))
+		if (m->opt->select && !filter_event(m->opt->select, m->w, &ev))
 			continue;
 		if (m->opt->force_node)
 			ev.ctx = named_ctx(m, ev.ctx);
@@ -286,7 +286,7 @@ static int events(struct merge *m, const struct stream_item *item, struct err *e
 			ige_merge_columns_event(item->weave, i, &row);
 		if (ev->end_ns > m->latest_ns)
 			m->latest_ns = ev->end_ns;
-		if (!m->opt->select || select_event(m->opt->select, m->w, ev))
+		if (!m->opt->select || filter_event(m->opt->select, m->w, ev))
 			rc = event(m, ev, &last, e);
 	}
 	/* Losses are told of the stretch they were in; of one that nobody asked for they are not. */

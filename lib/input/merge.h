@@ -10,10 +10,10 @@
 #include "lib/base/keyhash.h"
 #include "lib/ige/writer.h"
 #include "lib/input/input.h"
-#include "lib/select/select.h"
+#include "lib/filter/filter.h"
 
 struct merge_options {
-	struct select *select; /* NULL: everything */
+	struct filter *select; /* NULL: everything */
 	bool archive;
 	bool recover;	   /* end cleanly whatever was lost, and say in the recording what was */
 	bool growing_ends; /* what is still being written ends cleanly where it was read */

@@ -25,15 +25,15 @@ struct newest {
 	uint64_t seen;
 };
 
-static void add_newest(struct newest *n, struct select *sel, const struct world *w,
+static void add_newest(struct newest *n, struct filter *sel, const struct world *w,
 		       const struct stream_item *item)
 {
 	for (size_t i = 0; i < item->n; i++)
-		if (select_event(sel, w, &item->events[i]))
+		if (filter_event(sel, w, &item->events[i]))
 			n->ends[n->seen++ % sel->newest] = item->events[i].end_ns;
 }
 
-static void begin_at_newest(const struct newest *n, struct select *sel)
+static void begin_at_newest(const struct newest *n, struct filter *sel)
 {
 	int64_t first = INT64_MAX;
 
@@ -41,11 +41,11 @@ static void begin_at_newest(const struct newest *n, struct select *sel)
 		return;
 	for (uint64_t i = 0; i < sel->newest; i++)
 		first = n->ends[i] < first ? n->ends[i] : first;
-	sel->since = (struct select_time){ .kind = SELECT_OWN, .own_ns = first };
+	sel->since = (struct filter_time){ .kind = FILTER_OWN, .own_ns = first };
 }
 
 static int resolve(struct world *w, const char *const *names, unsigned n, const int64_t *ahead_ns,
-		   struct select *sel, struct err *e)
+		   struct filter *sel, struct err *e)
 {
 	struct newest newest = { 0 };
 	struct input *in = NULL;
@@ -88,20 +88,20 @@ out:
 	input_free(in);
 	free(newest.ends);
 	if (!rc && end != INT64_MIN)
-		rc = select_resolve(sel, end, has_real, real, e);
+		rc = filter_resolve(sel, end, has_real, real, e);
 	return rc;
 }
 
-int input_resolve(struct world *w, const char *const *names, unsigned n, struct select *sel,
+int input_resolve(struct world *w, const char *const *names, unsigned n, struct filter *sel,
 		  struct err *e)
 {
 	return resolve(w, names, n, NULL, sel, e);
 }
 
 int input_open_within_ahead(struct input **in, struct world *w, const char *const *names,
-			    unsigned n, const int64_t *ahead_ns, struct select *sel, struct err *e)
+			    unsigned n, const int64_t *ahead_ns, struct filter *sel, struct err *e)
 {
-	int rc = select_needs_end(sel) ? resolve(w, names, n, ahead_ns, sel, e) : 0;
+	int rc = filter_needs_end(sel) ? resolve(w, names, n, ahead_ns, sel, e) : 0;
 
 	*in = NULL;
 	if (!rc)
@@ -112,7 +112,7 @@ int input_open_within_ahead(struct input **in, struct world *w, const char *cons
 }
 
 int input_open_within(struct input **in, struct world *w, const char *const *names, unsigned n,
-		      struct select *sel, struct err *e)
+		      struct filter *sel, struct err *e)
 {
 	return input_open_within_ahead(in, w, names, n, NULL, sel, e);
 }

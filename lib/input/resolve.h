@@ -8,19 +8,19 @@
 
 #include "lib/base/err.h"
 #include "lib/input/input.h"
-#include "lib/select/select.h"
+#include "lib/filter/filter.h"
 #include "lib/world/world.h"
 
 /* names[0..n) as for input_open. ERR_USAGE for a pipe, which cannot be read twice. An input without events and
  * clock readings has no end: the selection stays unresolved. */
-int input_resolve(struct world *w, const char *const *names, unsigned n, struct select *sel,
+int input_resolve(struct world *w, const char *const *names, unsigned n, struct filter *sel,
 		  struct err *e);
 
 /* input_open of no more than the selection's time asks for, which is resolved first. */
 int input_open_within(struct input **in, struct world *w, const char *const *names, unsigned n,
-		      struct select *sel, struct err *e);
+		      struct filter *sel, struct err *e);
 /* The same as input_open_ahead opens them. */
 int input_open_within_ahead(struct input **in, struct world *w, const char *const *names,
-			    unsigned n, const int64_t *ahead_ns, struct select *sel, struct err *e);
+			    unsigned n, const int64_t *ahead_ns, struct filter *sel, struct err *e);
 
 #endif

@@ -8,9 +8,9 @@
 #define INGERO_INPUT_SLICE_H
 
 #include "lib/event/record.h"
-#include "lib/select/select.h"
+#include "lib/filter/filter.h"
 
 /* Whether r stays in the part that sel selects. */
-bool slice_record(struct select *sel, const struct world *w, const struct record *r);
+bool slice_record(struct filter *sel, const struct world *w, const struct record *r);
 
 #endif

@@ -13,7 +13,7 @@
 #include "lib/base/err.h"
 #include "lib/base/json.h"
 #include "lib/base/vec.h"
-#include "lib/select/select.h"
+#include "lib/filter/filter.h"
 
 #define ARGS_BUDGET	4000 /* tokens of a text when nobody says */
 #define ARGS_BUDGET_MIN 100
@@ -21,7 +21,7 @@
 
 struct tool_args {
 	struct json all;	   /* borrowed */
-	struct select_words words; /* since, until, pid, pids, op, source, node */
+	struct filter_words words; /* since, until, pid, pids, op, source, node */
 	VEC(const char *) pids, names, nodes;
 	uint64_t budget;
 	bool tsc; /* columns rather than JSON */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/base/fmt.h"
-#include "lib/emit/report_recording.h"
+#include "lib/report/report_recording.h"
 #include "lib/model/body.h"
 #include "lib/mcp/sanitize_text.h"
 #include "lib/mcp/tool.h"
@@ -316,7 +316,7 @@ void chain_row_text(struct buf *out, struct json row, size_t at)
 
 /* ---- the frame ---- */
 
-static bool recorded(const struct ask_chains *a, const char *key)
+static bool recorded(const struct query_chains *a, const char *key)
 {
 	struct json v = json_get(a->list.analysis, key);
 	bool is = json_is_true(v);
@@ -326,7 +326,7 @@ static bool recorded(const struct ask_chains *a, const char *key)
 }
 
 /* Calls that may be missing, a line for each text. */
-static void add_uncovered(struct json *texts, const struct ask_chains *a)
+static void add_uncovered(struct json *texts, const struct query_chains *a)
 {
 	const struct report report = { .chains = &a->list };
 	struct buf lines = { 0 };
@@ -340,7 +340,7 @@ static void add_uncovered(struct json *texts, const struct ask_chains *a)
 }
 
 /* What is missing, calls and beside events, a text for each. */
-static struct json missing_of(const struct ask_chains *a)
+static struct json missing_of(const struct query_chains *a)
 {
 	struct json texts = json_array();
 
@@ -361,7 +361,7 @@ static struct json missing_of(const struct ask_chains *a)
 	return texts;
 }
 
-void chain_rows_frame(struct json *o, const struct ask_chains *a, const struct finding *shown)
+void chain_rows_frame(struct json *o, const struct query_chains *a, const struct finding *shown)
 {
 	struct json r = json_object(), missing = missing_of(a);
 	double ns = a->has_start && a->end_ns > a->start_ns ? (double)(a->end_ns - a->start_ns) : 0;

@@ -5,7 +5,7 @@
 #ifndef INGERO_MCP_CHAIN_ROWS_H
 #define INGERO_MCP_CHAIN_ROWS_H
 
-#include "lib/ask/chains.h"
+#include "lib/query/chains.h"
 #include "lib/base/buf.h"
 #include "lib/base/json.h"
 #include "lib/event/chain.h"
@@ -21,7 +21,7 @@ void chain_row_text(struct buf *out, struct json row, size_t at);
 
 /* Of all: "verdict", and what was read and what was not recorded, as "recording". shown: the first that is not hidden; NULL:
  * none is. */
-void chain_rows_frame(struct json *o, const struct ask_chains *a, const struct finding *shown);
+void chain_rows_frame(struct json *o, const struct query_chains *a, const struct finding *shown);
 /* The frame as text. */
 void chain_rows_head(struct buf *out, struct json answer);
 

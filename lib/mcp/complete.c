@@ -70,7 +70,7 @@ int tool_complete(void *ctx, const char *of, const char *argument, const char *v
 {
 	static const struct store_stat_want brief = { .brief = true };
 	static const char *const since[] = { "10s", "1m", "5m", "30m", "1h" };
-	const struct select_words everything = { 0 };
+	const struct filter_words everything = { 0 };
 	struct choice c = { value, values, { 0 } };
 	struct mcp_tools *t = ctx;
 	store_use_stat *use = NULL;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/ask/chosen.h"
-#include "lib/emit/call_text.h"
+#include "lib/query/chosen.h"
+#include "lib/report/call_text.h"
 #include "lib/mcp/chain_rows.h"
 #include "lib/mcp/sanitize_text.h"
 #include "lib/mcp/step_rows.h"
@@ -114,7 +114,7 @@ static int write_chains(void *ctx, const struct store_chains *c, struct err *e)
 static int read_chains(struct mcp_tools *t, const struct mcp_ctx *asker, const char *uri,
 		       const char *id, struct json *contents, struct err *e)
 {
-	const struct select_words everything = { 0 };
+	const struct filter_words everything = { 0 };
 	struct wanted want = { .id = id };
 	int rc;
 

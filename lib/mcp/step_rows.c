@@ -5,7 +5,7 @@
  */
 #include "lib/mcp/step_rows.h"
 
-#include "lib/emit/step_track.h"
+#include "lib/report/step_track.h"
 #include "lib/mcp/tool.h"
 
 #define ROWS_MOST 5

@@ -8,7 +8,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/json.h"
-#include "lib/emit/report.h"
+#include "lib/report/report.h"
 
 /* "verdict" and "steps" of an answer about causes; neither, where no program has steps. */
 void step_rows_set(struct json *o, const struct report *r);

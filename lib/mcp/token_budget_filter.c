@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "lib/select/confined.h"
+#include "lib/filter/confined.h"
 #include "lib/mcp/sanitize_text.h"
 #include "lib/mcp/token_budget_parts.h"
 
@@ -20,7 +20,7 @@ static bool stop(void *ctx)
 int shape_filter(struct mcp_reply *out, struct json answer, const struct tool_args *args,
 		 const struct mcp_ctx *asker, struct err *e)
 {
-	const struct select_confined how = { .seconds = JQ_SECONDS,
+	const struct filter_confined how = { .seconds = JQ_SECONDS,
 					     .memory_bytes = JQ_BYTES,
 					     .output_max = JQ_OUTPUT_MAX,
 					     .stop = stop,
@@ -32,7 +32,7 @@ int shape_filter(struct mcp_reply *out, struct json answer, const struct tool_ar
 	int rc;
 
 	json_dump(&text, answer, 0);
-	rc = select_confined_jq(args->jq, buf_bytes(&text), &how, &made, e);
+	rc = filter_confined_jq(args->jq, buf_bytes(&text), &how, &made, e);
 	for (char *line = made.p, *end; !rc && line && *line; line = end + 1) {
 		struct bytes b = { line, strcspn(line, "\n") };
 		struct json v = JSON_NONE;

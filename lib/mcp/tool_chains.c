@@ -2,11 +2,11 @@
 /*
  * "What caused the stall?": where the steps of a program go, and the causes with line, culprit, time and fix.
  */
-#include "lib/ask/chosen.h"
-#include "lib/emit/report.h"
-#include "lib/emit/report_recording.h"
-#include "lib/emit/report_standing.h"
-#include "lib/emit/report_verdict.h"
+#include "lib/query/chosen.h"
+#include "lib/report/report.h"
+#include "lib/report/report_recording.h"
+#include "lib/report/report_standing.h"
+#include "lib/report/report_verdict.h"
 #include "lib/mcp/chain_rows.h"
 #include "lib/mcp/step_rows.h"
 #include "lib/mcp/tool.h"
@@ -130,13 +130,13 @@ static void set_chosen_none(struct json *o, const struct report *r)
 static int answer(void *ctx, const struct store_chains *found, struct err *e)
 {
 	struct tool_call *c = ctx;
-	const struct ask_chosen by = { c->args.nodes.v, c->args.nodes.n, c->args.names.v,
-				       c->args.names.n };
+	const struct query_chosen by = { c->args.nodes.v, c->args.nodes.n, c->args.names.v,
+					 c->args.names.n };
 	struct chosen_pids pids = { 0 };
 	struct json o = json_object(), rows = json_array();
 	const struct finding *first = NULL;
 	struct report r = { 0 };
-	int rc = ask_choose(&found->answer->list, &by, e);
+	int rc = query_choose(&found->answer->list, &by, e);
 	size_t n = 0;
 
 	rc = rc ? rc : pids_of(&c->args, &pids, e);
@@ -182,7 +182,7 @@ static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct
 	int rc = tool_begin(&c, ctx, asker, args, out, true, e);
 
 	if (!rc) {
-		const struct select_words when = { .since = c.args.words.since,
+		const struct filter_words when = { .since = c.args.words.since,
 						   .until = c.args.words.until };
 
 		rc = store_source_chains(c.source, asker, &when, false, answer, &c, e);

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "lib/ask/compare_query.h"
-#include "lib/ask/diff_query.h"
+#include "lib/query/compare_query.h"
+#include "lib/query/diff_query.h"
 #include "lib/input/input.h"
 #include "lib/mcp/tool.h"
 
@@ -193,7 +193,7 @@ static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct
 		struct err *e)
 {
 	static const char *const keys[DIFF_SIDES] = { "before", "after" };
-	struct ask_diff_source *sides[DIFF_SIDES] = { NULL };
+	struct query_diff_source *sides[DIFF_SIDES] = { NULL };
 	const char *names[DIFF_SIDES];
 	bool named[DIFF_SIDES];
 	struct buf notes = { 0 };
@@ -220,23 +220,23 @@ static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct
 		if (!named[i] && names[0] == names[1])
 			rc = find_input(&c, keys[i], NULL, !i, &names[i], e);
 	for (unsigned i = 0; i < DIFF_SIDES && !rc; i++) {
-		const struct select_words when = { .since = c.args.words.since,
+		const struct filter_words when = { .since = c.args.words.since,
 						   .until = c.args.words.until };
 		struct reading reading = { asker, i };
-		const struct ask_diff_want want = { .causes = true,
-						    .between = between,
-						    .ctx = &reading };
+		const struct query_diff_want want = { .causes = true,
+						      .between = between,
+						      .ctx = &reading };
 
-		rc = ask_diff_read(&sides[i], names[i], &when, &want, e);
+		rc = query_diff_read(&sides[i], names[i], &when, &want, e);
 		if (!rc)
-			ask_diff_damaged(sides[i], &notes);
+			query_diff_damaged(sides[i], &notes);
 	}
-	rc = rc ? rc : ask_diff(&d, sides, e);
+	rc = rc ? rc : query_diff(&d, sides, e);
 	rc = rc ? rc : answer(&c, &d, &notes, e);
 	buf_free(&notes);
-	ask_diff_free(&d);
+	query_diff_free(&d);
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
-		ask_diff_source_free(sides[i]);
+		query_diff_source_free(sides[i]);
 	tool_end(&c);
 	return rc;
 }

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "lib/ask/chains.h"
+#include "lib/query/chains.h"
 #include "lib/mcp/chain_rows.h"
 #include "lib/mcp/sanitize_text.h"
 #include "lib/mcp/tool.h"
@@ -70,22 +70,22 @@ static struct json truths_of(const struct event_stream *s)
 static int generate(struct tool_call *c, const struct sim_options *opt, struct json *o,
 		    struct err *e)
 {
-	const struct ask_chains *answer;
-	struct ask_chains_run *run = NULL;
+	const struct query_chains *answer;
+	struct query_chains_run *run = NULL;
 	struct event_stream *s = NULL;
 	struct world *w = world_new();
 	struct json rows = json_array();
 	struct stream_item item;
 	int rc = w ? sim_open(&s, w, opt, e) : err_nomem(e);
 
-	if (!rc && !(run = ask_chains_new(w, NULL)))
+	if (!rc && !(run = query_chains_new(w, NULL)))
 		rc = err_nomem(e);
 	while (!rc && (rc = s->next(s, &item, e)) > 0) {
-		rc = ask_chains_item(run, &item, e);
+		rc = query_chains_item(run, &item, e);
 		if (!rc && mcp_ctx_stops(c->asker))
 			rc = err_set(e, ERR_INTERRUPTED, "interrupted");
 	}
-	rc = rc ? rc : ask_chains_end(run, &answer, e);
+	rc = rc ? rc : query_chains_end(run, &answer, e);
 	for (size_t i = 0; !rc && i < answer->list.v.n; i++)
 		json_append(&rows, chain_row(&answer->list.v.v[i], false));
 	if (!rc) {
@@ -98,7 +98,7 @@ static int generate(struct tool_call *c, const struct sim_options *opt, struct j
 	json_free(rows);
 	if (s)
 		s->close(s);
-	ask_chains_free(run);
+	query_chains_free(run);
 	world_free(w);
 	return rc;
 }

@@ -327,7 +327,7 @@ static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct
 	int rc = tool_begin(&c, ctx, asker, args, out, true, e);
 
 	if (!rc) {
-		struct select_words words = c.args.words;
+		struct filter_words words = c.args.words;
 
 		words.names = names;
 		words.nnames = sizeof(names) / sizeof(names[0]);

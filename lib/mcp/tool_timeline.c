@@ -96,7 +96,7 @@ static bool around_time(struct moment *m, int64_t ns)
 
 static int find_moment(void *ctx, const struct store_chains *c, struct err *e)
 {
-	const struct ask_chains *a = c->answer;
+	const struct query_chains *a = c->answer;
 	struct moment *m = ctx;
 	char *end = NULL;
 	double seconds = m->at ? strtod(m->at, &end) : 0;
@@ -128,7 +128,7 @@ static int find_moment(void *ctx, const struct store_chains *c, struct err *e)
 }
 
 /* A moment stays where it is, though the recording may have grown since its end was asked for. One behind that end is the end. */
-static void as_words(struct moment *m, struct select_words *words)
+static void as_words(struct moment *m, struct filter_words *words)
 {
 	if (m->from_ns < m->end_ns) {
 		words->own_given = true;
@@ -200,7 +200,7 @@ static int finish(struct timeline *t, const struct store_items *from, struct err
 	uint64_t top = t->c->args.top_given && t->c->args.top ? t->c->args.top : TOP;
 	size_t shown = t->v.n < top ? t->v.n : (size_t)top;
 	struct json o = json_object(), rows = json_array();
-	const struct select *s = from->select;
+	const struct filter *s = from->select;
 	int64_t zero = t->m->zero_ns, begin = t->m->from_ns, end = t->m->to_ns;
 
 	if (from->told->has_start)
@@ -251,7 +251,7 @@ static int take(void *ctx, const struct store_items *from, const struct stream_i
 static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct mcp_reply *out,
 		struct err *e)
 {
-	struct select_words words, everything = { 0 };
+	struct filter_words words, everything = { 0 };
 	struct moment m = { 0 };
 	struct tool_call c;
 	struct timeline t = { .c = &c, .m = &m, .last_ns = INT64_MIN };

@@ -20,7 +20,7 @@
 #include "lib/attach/session.h"
 #include "lib/attach/targets.h"
 #include "lib/decode/wire_known.h"
-#include "lib/select/trigger.h"
+#include "lib/filter/trigger.h"
 
 struct recorder;
 
@@ -53,7 +53,7 @@ struct recorder_options {
 	uint64_t flight_ns, flight_bytes;
 	struct record_rotation *flight_files;
 	struct record_owner flight_owner;     /* of FIFOs, too */
-	const struct select_trigger *trigger; /* NULL: only calls that hang, and on demand */
+	const struct filter_trigger *trigger; /* NULL: only calls that hang, and on demand */
 	bool until_targets_end;		      /* stop by itself when no target is left */
 };
 

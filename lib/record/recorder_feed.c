@@ -39,11 +39,11 @@ static void on_event(void *ctx, const struct event *ev)
 		recorder_budget_count(&r->budget, ev);
 	}
 	stack_ends_add(&r->stack_ends, ev->stack, ev->ctx);
-	if (r->opt.trigger && select_trigger_hit(r->opt.trigger, ev) && !r->triggered) {
+	if (r->opt.trigger && filter_trigger_hit(r->opt.trigger, ev) && !r->triggered) {
 		r->triggered = true;
 		r->trigger_ns = ev->end_ns;
 		r->slow_op = ev->op;
-		r->slow_ns = select_trigger_slow(r->opt.trigger, ev) ? ev->dur_ns : 0;
+		r->slow_ns = filter_trigger_slow(r->opt.trigger, ev) ? ev->dur_ns : 0;
 	}
 }
 

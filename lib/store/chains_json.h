@@ -5,13 +5,13 @@
 #ifndef INGERO_STORE_CHAINS_JSON_H
 #define INGERO_STORE_CHAINS_JSON_H
 
-#include "lib/ask/chains.h"
+#include "lib/query/chains.h"
 #include "lib/base/jsonw.h"
 
 /* Members of the object that is open. What is not said: whether the recording carried its analysis, and whether it had an end. */
-void chains_json_put(struct jsonw *j, const struct ask_chains *a);
+void chains_json_put(struct jsonw *j, const struct query_chains *a);
 
-/* out is empty; afterwards it is the caller's: ask_chains_drop. False: o has not all of it. */
-bool chains_json_take(struct json o, struct ask_chains *out);
+/* out is empty; afterwards it is the caller's: query_chains_drop. False: o has not all of it. */
+bool chains_json_take(struct json o, struct query_chains *out);
 
 #endif

@@ -73,7 +73,7 @@ static void name_of(char out[40], const char *state)
 /* ---- writing ---- */
 
 static void put_all(struct buf *out, const char *state, const char *program,
-		    const struct ask_chains *a)
+		    const struct query_chains *a)
 {
 	struct jsonw j;
 
@@ -118,7 +118,7 @@ static void remove_oldest(int folder)
 	}
 }
 
-void kept_write(const char *folder, const char *state, const struct ask_chains *a)
+void kept_write(const char *folder, const char *state, const struct query_chains *a)
 {
 	struct buf text = { 0 }, program = { 0 };
 	char name[40], aside[64];
@@ -157,7 +157,7 @@ static bool says(struct json o, const char *key, const char *text)
 	return is;
 }
 
-bool kept_read(const char *folder, const char *state, struct ask_chains *out)
+bool kept_read(const char *folder, const char *state, struct query_chains *out)
 {
 	int dir = open_folder(folder, false), fd;
 	struct buf text = { 0 }, program = { 0 };
@@ -166,7 +166,7 @@ bool kept_read(const char *folder, const char *state, struct ask_chains *out)
 	char name[40];
 	struct err e;
 
-	*out = (struct ask_chains){ 0 };
+	*out = (struct query_chains){ 0 };
 	name_of(name, state);
 	fd = dir < 0 ? -1 : openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0 && !read_fd(fd, name, &text, BYTES_MAX, &e) && program_state(&program) &&
@@ -174,7 +174,7 @@ bool kept_read(const char *folder, const char *state, struct ask_chains *out)
 		is = says(o, "form", FORM) && says(o, "files", state) &&
 		     says(o, "program", buf_text(&program)) && chains_json_take(o, out);
 	if (!is)
-		ask_chains_drop(out);
+		query_chains_drop(out);
 	if (fd >= 0)
 		close(fd);
 	if (dir >= 0)

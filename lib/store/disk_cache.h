@@ -8,14 +8,14 @@
 
 #include <stdbool.h>
 
-#include "lib/ask/chains.h"
+#include "lib/query/chains.h"
 
 /* Makes the folder, where it is not there and can be made. */
 void kept_make(const char *folder);
 /* folder: made when it is not there; one that is another user's, or open to others, is left alone. state: of the files.
- * False: nothing of it is kept. out is the caller's: ask_chains_drop. */
-bool kept_read(const char *folder, const char *state, struct ask_chains *out);
+ * False: nothing of it is kept. out is the caller's: query_chains_drop. */
+bool kept_read(const char *folder, const char *state, struct query_chains *out);
 /* Where it cannot be kept it is not. The oldest of more than 32 go. */
-void kept_write(const char *folder, const char *state, const struct ask_chains *a);
+void kept_write(const char *folder, const char *state, const struct query_chains *a);
 
 #endif

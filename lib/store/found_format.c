@@ -4,11 +4,11 @@
 
 #include <stdlib.h>
 
-#include "lib/ask/analyzed.h"
+#include "lib/query/analyzed.h"
 #include "lib/event/chain.h"
 
 struct found_format {
-	const struct emit_format *format;
+	const struct export_format *format;
 	void *state;		   /* of the format */
 	struct analyzed *analyzed; /* NULL: the stream goes to the format as it is */
 	struct map ids;
@@ -23,8 +23,8 @@ static int give(void *to, const struct stream_item *item, struct err *e)
 	return f->format->item(f->state, item, e);
 }
 
-int found_format_open(struct found_format **out, const struct emit_format *format,
-		      const struct emit *em, bool analyze, struct err *e)
+int found_format_open(struct found_format **out, const struct export_format *format,
+		      const struct export_ctx *em, bool analyze, struct err *e)
 {
 	struct found_format *f = calloc(1, sizeof(*f));
 	int rc = 0;

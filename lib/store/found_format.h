@@ -6,13 +6,13 @@
 #ifndef INGERO_STORE_FOUND_FORMAT_H
 #define INGERO_STORE_FOUND_FORMAT_H
 
-#include "lib/emit/format.h"
+#include "lib/export/format.h"
 
 struct found_format;
 
 /* em: borrowed, and what it points to. analyze: all that was recorded comes, so that what nobody analyzed can be. */
-int found_format_open(struct found_format **out, const struct emit_format *format,
-		      const struct emit *em, bool analyze, struct err *e);
+int found_format_open(struct found_format **out, const struct export_format *format,
+		      const struct export_ctx *em, bool analyze, struct err *e);
 int found_format_item(struct found_format *f, const struct stream_item *item, struct err *e);
 /* Behind the last item, before found_format_finish. Findings are given to the format here. */
 int found_format_analyze(struct found_format *f, struct err *e);

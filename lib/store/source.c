@@ -120,7 +120,7 @@ int source_take(struct store_source *s, struct held_shelf *shelf, const char *qu
 	return rc;
 }
 
-bool source_everything(const struct select_words *w)
+bool source_everything(const struct filter_words *w)
 {
 	return !w->npids && !w->nnames && !w->nnodes && !w->since && !w->until && !w->last_given &&
 	       !w->own_given;
@@ -132,7 +132,7 @@ static void list_words(struct buf *out, char what, const char *const *v, size_t 
 		buf_printf(out, " %c%zu:%s", what, strlen(v[i]), v[i]);
 }
 
-void source_words(struct buf *out, const struct select_words *w)
+void source_words(struct buf *out, const struct filter_words *w)
 {
 	list_words(out, 'p', w->pids, w->npids);
 	list_words(out, 'e', w->names, w->nnames);

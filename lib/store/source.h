@@ -10,14 +10,14 @@
 #include <stdbool.h>
 
 #include "lib/archive/ask.h"
-#include "lib/ask/chains.h"
+#include "lib/query/chains.h"
 #include "lib/base/err.h"
 #include "lib/event/call.h"
 #include "lib/event/failure.h"
 #include "lib/event/oncpu.h"
 #include "lib/event/ops.h"
 #include "lib/event/stream.h"
-#include "lib/select/select.h"
+#include "lib/filter/filter.h"
 #include "lib/store/mcp_catalog.h"
 #include "lib/world/late_names.h"
 #include "lib/world/world.h"
@@ -69,7 +69,7 @@ static inline bool store_quality_partial(const struct store_quality *q)
 /* ---- how often, how long (ask/stat.h) ---- */
 struct jsonw;
 struct store_stat_want {
-	struct select_words words;
+	struct filter_words words;
 	const char *by;	   /* a key's name; NULL: none */
 	unsigned sections; /* of VIEW_BIT */
 	bool brief; /* counts, errors and durations are enough: where nothing is chosen, many times faster */
@@ -90,7 +90,7 @@ int store_source_stat(struct store_source *s, const struct mcp_ctx *asker,
 /* ---- what went wrong (ask/chains.h) ---- */
 struct store_chains {
 	struct store_quality quality;
-	const struct ask_chains *answer;
+	const struct query_chains *answer;
 	const struct failures *failures; /* of a complete answer; of another one NULL, or not */
 	const struct oncpu *oncpu;	 /* the same */
 	int64_t ahead_ns; /* from the recording's beginning to that of the answer, where only a part of it was asked about */
@@ -99,7 +99,7 @@ struct store_chains {
 typedef int store_use_chains(void *ctx, const struct store_chains *c, struct err *e);
 /* words: a time only. complete: failures and oncpu, too. */
 int store_source_chains(struct store_source *s, const struct mcp_ctx *asker,
-			const struct select_words *words, bool complete, store_use_chains *use,
+			const struct filter_words *words, bool complete, store_use_chains *use,
 			void *ctx, struct err *e);
 
 /* ---- one call, as ask/call.h names it; found NULL: there is none ---- */
@@ -116,7 +116,7 @@ int store_source_call(struct store_source *s, const struct mcp_ctx *asker, const
 struct store_items {
 	struct world *w;
 	const struct late_names *told; /* of what came before the item */
-	struct select *select;
+	struct filter *select;
 	struct store_quality quality; /* known behind the last item */
 };
 /* 1: enough. */
@@ -124,7 +124,7 @@ typedef int store_take_item(void *ctx, const struct store_items *from,
 			    const struct stream_item *item, struct err *e);
 /* With item NULL once behind the last, while the world is still there. */
 int store_source_each(struct store_source *s, const struct mcp_ctx *asker,
-		      const struct select_words *words, store_take_item *take, void *ctx,
+		      const struct filter_words *words, store_take_item *take, void *ctx,
 		      struct err *e);
 
 /* ---- SQL (archive/ask.h): of an archive itself, of a recording by way of one that is made once ---- */

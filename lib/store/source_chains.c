@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/ask/stored_findings.h"
-#include "lib/ask/report_query.h"
-#include "lib/select/cut.h"
+#include "lib/query/stored_findings.h"
+#include "lib/query/report_query.h"
+#include "lib/filter/cut.h"
 #include "lib/store/disk_cache.h"
 #include "lib/store/source_growing.h"
 #include "lib/store/source_state.h"
@@ -15,15 +15,15 @@
 struct chains_value {
 	struct store_chains c;
 	struct world *w;
-	struct ask_report_query *story;
-	struct ask_chains carried;
+	struct query_report_query *story;
+	struct query_chains carried;
 	struct source_grown grown;
 	struct buf notes;
 };
 
 struct chains_ctx {
 	struct store_source *source;
-	const struct select_words *words;
+	const struct filter_words *words;
 	bool complete;
 };
 
@@ -31,8 +31,8 @@ static void free_chains(void *value)
 {
 	struct chains_value *v = value;
 
-	ask_report_query_free(v->story);
-	ask_chains_drop(&v->carried);
+	query_report_query_free(v->story);
+	query_chains_drop(&v->carried);
 	source_grown_free(&v->grown);
 	world_free(v->w);
 	buf_free(&v->notes);
@@ -48,14 +48,14 @@ static int tick(void *asker, struct input *in, struct err *e)
 static int try_carried(struct chains_value *v, struct store_source *s, const struct mcp_ctx *asker,
 		       bool *is, bool *grows, struct err *e)
 {
-	const struct ask_stored_findings_want want = { tick, (void *)asker };
+	const struct query_stored_findings_want want = { tick, (void *)asker };
 	struct input *in = NULL;
 	int rc;
 
 	*is = *grows = false;
 	v->w = world_new();
 	rc = v->w ? source_input(s, &in, v->w, NULL, e) : err_nomem(e);
-	rc = rc ? rc : ask_chains_stored(in, v->w, &want, &v->carried, is, e);
+	rc = rc ? rc : query_chains_stored(in, v->w, &want, &v->carried, is, e);
 	if (!rc && *is) {
 		v->c.answer = &v->carried;
 		v->c.quality.input = source_quality(in, &v->notes);
@@ -70,11 +70,11 @@ static int try_carried(struct chains_value *v, struct store_source *s, const str
 	return rc == ERR_TOO_NEW || rc == ERR_DAMAGED ? 0 : rc;
 }
 
-static int read_chains(struct chains_value *v, struct input *in, const struct select *sel,
+static int read_chains(struct chains_value *v, struct input *in, const struct filter *sel,
 		       const struct mcp_ctx *asker, struct err *e)
 {
 	struct event_stream *stream = input_stream(in);
-	struct select_cut cut = { 0 };
+	struct filter_cut cut = { 0 };
 	struct stream_item item;
 	bool began = false;
 	int rc = 0;
@@ -87,30 +87,30 @@ static int read_chains(struct chains_value *v, struct input *in, const struct se
 			if (sel->resolved && sel->since_ns > item.record->u.SESSION.start_ns)
 				v->c.ahead_ns = sel->since_ns - item.record->u.SESSION.start_ns;
 		}
-		rc = sel->resolved ? select_cut_item(&cut, sel, v->w, &item, &left, e) : 0;
+		rc = sel->resolved ? filter_cut_item(&cut, sel, v->w, &item, &left, e) : 0;
 		if (rc >= 0 && left)
-			rc = ask_report_query_item(v->story, &item, e);
+			rc = query_report_query_item(v->story, &item, e);
 		rc = rc < 0 ? rc : source_tick(asker, in, "looking for causes", e);
 	}
-	select_cut_free(&cut);
+	filter_cut_free(&cut);
 	return rc == ERR_TOO_NEW ? 0 : rc;
 }
 
 static int find_chains(struct chains_value *v, const struct chains_ctx *c,
 		       const struct mcp_ctx *asker, struct err *e)
 {
-	struct select sel = { .calls = true };
+	struct filter sel = { .calls = true };
 	struct input *in = NULL;
 	struct report_query told;
-	int rc = select_words(&sel, c->words, e);
+	int rc = filter_words(&sel, c->words, e);
 
 	v->w = world_new();
-	v->story = v->w ? ask_report_query_new(v->w, c->complete) : NULL;
+	v->story = v->w ? query_report_query_new(v->w, c->complete) : NULL;
 	if (!rc && !v->story)
 		rc = err_nomem(e);
 	rc = rc ? rc : source_input(c->source, &in, v->w, &sel, e);
 	rc = rc ? rc : read_chains(v, in, &sel, asker, e);
-	rc = rc ? rc : ask_report_query_end(v->story, &told, e);
+	rc = rc ? rc : query_report_query_end(v->story, &told, e);
 	if (!rc) {
 		v->c.answer = told.chains;
 		v->c.failures = told.failures;
@@ -118,7 +118,7 @@ static int find_chains(struct chains_value *v, const struct chains_ctx *c,
 		v->c.quality.input = source_quality(in, &v->notes);
 	}
 	input_free(in);
-	select_free(&sel);
+	filter_free(&sel);
 	return rc;
 }
 
@@ -227,7 +227,7 @@ static int make_chains(void *ctx, const struct mcp_ctx *asker, void **value, boo
 }
 
 int store_source_chains(struct store_source *s, const struct mcp_ctx *asker,
-			const struct select_words *words, bool complete, store_use_chains *use,
+			const struct filter_words *words, bool complete, store_use_chains *use,
 			void *ctx, struct err *e)
 {
 	struct chains_ctx c = { s, words, complete };

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/ask/stat.h"
+#include "lib/query/stat.h"
 #include "lib/base/jsonw.h"
 #include "lib/event/section_rows.h"
 #include "lib/store/source_child.h"
@@ -19,7 +19,7 @@ struct source_counting {
 	struct source_place place; /* under the source's counting_lock */
 
 	pthread_mutex_t lock; /* of what follows */
-	struct ask_stat ask;
+	struct query_stat ask;
 	const struct ops_summary *ops; /* NULL: more was counted since */
 	struct ops_input input;
 	struct buf notes;
@@ -31,7 +31,7 @@ void source_counting_drop(struct source_counting *c)
 {
 	if (!c || atomic_fetch_sub(&c->refs, 1) > 1)
 		return;
-	ask_stat_free(&c->ask);
+	query_stat_free(&c->ask);
 	source_place_free(&c->place);
 	buf_free(&c->notes);
 	pthread_mutex_destroy(&c->lock);
@@ -52,9 +52,9 @@ static int between(void *ctx, struct err *e)
 /* Under the source's counting_lock. */
 static int start(struct store_source *s, const struct source_state *now, struct err *e)
 {
-	static const struct select_words everything;
+	static const struct filter_words everything;
 	struct source_counting *c = calloc(1, sizeof(*c));
-	struct ask_stat_want want = {
+	struct query_stat_want want = {
 		.words = &everything, .sections = VIEW_ALL, .between = between, .ctx = c
 	};
 	int rc;
@@ -64,7 +64,7 @@ static int start(struct store_source *s, const struct source_state *now, struct 
 	pthread_mutex_init(&c->lock, NULL);
 	atomic_init(&c->refs, 1);
 	want.names = store_source_names(s, &want.n);
-	rc = ask_stat_open(&c->ask, &want, e);
+	rc = query_stat_open(&c->ask, &want, e);
 	rc = rc ? rc : source_place_of(&c->place, s, now, e);
 	if (!rc && input_follow(c->ask.in))
 		s->counting = c;
@@ -116,14 +116,14 @@ static int read_on(struct source_counting *c, const struct mcp_ctx *asker, struc
 
 	c->ops = NULL;
 	c->asker = asker;
-	rc = ask_stat_read_on(&c->ask, e);
+	rc = query_stat_read_on(&c->ask, e);
 	c->asker = NULL;
 	rc = rc == ERR_TOO_NEW ? 0 : rc;
 	if (rc)
 		return rc;
 	buf_reset(&c->notes);
 	c->input = source_quality(c->ask.in, &c->notes);
-	return c->input.growing ? 0 : ask_stat_over(&c->ask, e);
+	return c->input.growing ? 0 : query_stat_over(&c->ask, e);
 }
 
 /* Under its lock afterwards. Who has it may read for long. */
@@ -172,7 +172,7 @@ int source_counting_take(struct source_counting **out, struct store_source *s,
 static int look(struct source_counting *c, struct store_stat *st, store_use_stat *use, void *ctx,
 		struct err *e)
 {
-	if (!c->ops && !(c->ops = ask_stat_answer(&c->ask, e)))
+	if (!c->ops && !(c->ops = query_stat_answer(&c->ask, e)))
 		return e->code;
 	st->ops = c->ops;
 	st->w = c->ask.w;
@@ -195,7 +195,7 @@ static bool as_if_over(void *aside, struct buf *found)
 	struct err e;
 
 	a->c->ops = NULL;
-	if (ask_stat_over(&a->c->ask, &e) || look(a->c, a->st, a->use, a->ctx, &e) ||
+	if (query_stat_over(&a->c->ask, &e) || look(a->c, a->st, a->use, a->ctx, &e) ||
 	    a->into->out->failed)
 		return false;
 	buf_add(found, a->into, sizeof(*a->into));
@@ -207,7 +207,7 @@ static bool as_if_over(void *aside, struct buf *found)
 static bool look_aside(struct atomic_file *a, const struct mcp_ctx *asker)
 {
 	struct buf found = { 0 };
-	bool good = a->into && a->c->input.growing && ask_ops_goes_on(a->c->ask.run) &&
+	bool good = a->into && a->c->input.growing && query_ops_goes_on(a->c->ask.run) &&
 		    source_child(as_if_over, a, asker, &found) && found.n >= sizeof(*a->into);
 
 	if (good) {

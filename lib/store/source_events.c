@@ -2,8 +2,8 @@
 /*
  * What is asked of single events: nothing of it is kept.
  */
-#include "lib/ask/call_query.h"
-#include "lib/select/pick.h"
+#include "lib/query/call_query.h"
+#include "lib/filter/pick.h"
 #include "lib/store/source_state.h"
 
 /* ---- one call ---- */
@@ -14,12 +14,12 @@ int store_source_call(struct store_source *s, const struct mcp_ctx *asker, const
 	struct store_call answer = { .quality.notes = "" };
 	struct world *w = world_new();
 	struct event_stream *stream;
-	struct ask_call *call = NULL;
+	struct query_call *call = NULL;
 	struct buf notes = { 0 };
 	struct stream_item item;
 	struct input *in = NULL;
 	bool started = false;
-	int rc = w ? ask_call_new(&call, w, id, e) : err_nomem(e);
+	int rc = w ? query_call_new(&call, w, id, e) : err_nomem(e);
 
 	rc = rc ? rc : source_input(s, &in, w, NULL, e);
 	stream = rc ? NULL : input_stream(in);
@@ -28,12 +28,12 @@ int store_source_call(struct store_source *s, const struct mcp_ctx *asker, const
 			started = true;
 			answer.start_ns = item.record->u.SESSION.start_ns;
 		}
-		rc = ask_call_item(call, &item, e);
+		rc = query_call_item(call, &item, e);
 		rc = rc ? rc : source_tick(asker, in, "looking for the call", e);
 	}
 	if (rc == ERR_TOO_NEW)
 		rc = 0;
-	rc = rc ? rc : ask_call_end(call, &answer.found, e);
+	rc = rc ? rc : query_call_end(call, &answer.found, e);
 	if (!rc) {
 		answer.quality.input = source_quality(in, &notes);
 		answer.quality.notes = buf_text(&notes);
@@ -41,7 +41,7 @@ int store_source_call(struct store_source *s, const struct mcp_ctx *asker, const
 	}
 	buf_free(&notes);
 	input_free(in);
-	ask_call_free(call);
+	query_call_free(call);
 	world_free(w);
 	return rc;
 }
@@ -52,7 +52,7 @@ static int each(struct input *in, struct store_items *from, struct late_names *t
 		struct buf *notes, const struct mcp_ctx *asker, store_take_item *take, void *ctx,
 		struct err *e)
 {
-	struct select_pick pick = { .select = from->select, .w = from->w, .told = told };
+	struct filter_pick pick = { .select = from->select, .w = from->w, .told = told };
 	struct event_stream *stream = input_stream(in);
 	struct stream_item item;
 	bool left;
@@ -63,7 +63,7 @@ static int each(struct input *in, struct store_items *from, struct late_names *t
 			rc = err_nomem(e);
 			break;
 		}
-		rc = select_pick_item(&pick, &item, &left, e);
+		rc = filter_pick_item(&pick, &item, &left, e);
 		if (!rc && left)
 			rc = take(ctx, from, &item, e);
 		rc = rc ? rc : source_tick(asker, in, "reading", e);
@@ -74,27 +74,27 @@ static int each(struct input *in, struct store_items *from, struct late_names *t
 	from->quality.notes = buf_text(notes);
 	rc = rc > 0 || rc == ERR_TOO_NEW ? 0 : rc;
 	rc = rc ? rc : take(ctx, from, NULL, e);
-	select_pick_free(&pick);
+	filter_pick_free(&pick);
 	return rc > 0 ? 0 : rc;
 }
 
 int store_source_each(struct store_source *s, const struct mcp_ctx *asker,
-		      const struct select_words *words, store_take_item *take, void *ctx,
+		      const struct filter_words *words, store_take_item *take, void *ctx,
 		      struct err *e)
 {
-	struct select sel = { 0 };
+	struct filter sel = { 0 };
 	struct late_names told = { 0 };
 	struct store_items from = { .w = world_new(), .told = &told, .select = &sel };
 	struct buf notes = { 0 };
 	struct input *in = NULL;
-	int rc = from.w ? select_words(&sel, words, e) : err_nomem(e);
+	int rc = from.w ? filter_words(&sel, words, e) : err_nomem(e);
 
 	rc = rc ? rc : source_input(s, &in, from.w, &sel, e);
 	rc = rc ? rc : each(in, &from, &told, &notes, asker, take, ctx, e);
 	buf_free(&notes);
 	input_free(in);
 	late_names_free(&told);
-	select_free(&sel);
+	filter_free(&sel);
 	world_free(from.w);
 	return rc;
 }

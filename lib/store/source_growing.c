@@ -16,14 +16,14 @@ struct source_growing {
 	struct source_place place;
 	struct world *w;
 	struct input *in;
-	struct ask_report_query *story;
+	struct query_report_query *story;
 };
 
 void source_growing_free(struct source_growing *g)
 {
 	if (!g)
 		return;
-	ask_report_query_free(g->story);
+	query_report_query_free(g->story);
 	input_free(g->in);
 	world_free(g->w);
 	source_place_free(&g->place);
@@ -32,7 +32,7 @@ void source_growing_free(struct source_growing *g)
 
 void source_grown_free(struct source_grown *g)
 {
-	ask_chains_drop(&g->held);
+	query_chains_drop(&g->held);
 	story_said_free(&g->said);
 	source_growing_free(g->ended);
 	g->ended = NULL;
@@ -46,7 +46,7 @@ static int start(struct store_source *s, const struct source_state *now, struct 
 	if (!g)
 		return err_nomem(e);
 	g->w = world_new();
-	g->story = g->w ? ask_report_query_new(g->w, true) : NULL;
+	g->story = g->w ? query_report_query_new(g->w, true) : NULL;
 	rc = g->story ? source_place_of(&g->place, s, now, e) : err_nomem(e);
 	rc = rc ? rc : source_input(s, &g->in, g->w, NULL, e);
 	if (!rc && input_follow(g->in))
@@ -63,7 +63,7 @@ static int read_on(struct source_growing *g, const struct mcp_ctx *asker, struct
 	int rc = 0;
 
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
-		rc = ask_report_query_item(g->story, &item, e);
+		rc = query_report_query_item(g->story, &item, e);
 		rc = rc ? rc : source_tick(asker, g->in, "looking for causes", e);
 	}
 	return rc == ERR_TOO_NEW ? 0 : rc;
@@ -78,7 +78,7 @@ static bool find(void *growing, struct buf *found)
 	struct jsonw j;
 	struct err e;
 
-	if (ask_report_query_end(g->story, &told, &e))
+	if (query_report_query_end(g->story, &told, &e))
 		return false;
 	jsonw_init(&j, found, false);
 	jsonw_object_begin(&j);
@@ -125,7 +125,7 @@ static int answer(struct store_source *s, const struct source_state *now,
 			say(g, asker, out);
 			return 0;
 		}
-		rc = ask_report_query_end(g->story, &told, e);
+		rc = query_report_query_end(g->story, &told, e);
 	}
 	s->growing = NULL;
 	if (rc) {

@@ -6,17 +6,17 @@
 #ifndef INGERO_STORE_SOURCE_GROWING_H
 #define INGERO_STORE_SOURCE_GROWING_H
 
-#include "lib/ask/report_query.h"
+#include "lib/query/report_query.h"
 #include "lib/store/source_state.h"
 #include "lib/store/story_json.h"
 
 struct source_growing;
 
 struct source_grown {
-	const struct ask_chains *answer; /* NULL: not to be had this way; lives as long as: */
+	const struct query_chains *answer; /* NULL: not to be had this way; lives as long as: */
 	const struct failures *failures;
 	const struct oncpu *oncpu;
-	struct ask_chains held; /* where they are, the caller's: source_grown_free */
+	struct query_chains held; /* where they are, the caller's: source_grown_free */
 	struct story_said said;
 	struct source_growing *ended; /* the recording has ended: what they are part of; NULL */
 	struct ops_input input;

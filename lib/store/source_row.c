@@ -83,7 +83,7 @@ int source_look(struct store_source *s, struct err *e)
 	return rc;
 }
 
-int source_input(struct store_source *s, struct input **in, struct world *w, struct select *sel,
+int source_input(struct store_source *s, struct input **in, struct world *w, struct filter *sel,
 		 struct err *e)
 {
 	const char *const *names;

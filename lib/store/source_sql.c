@@ -6,7 +6,7 @@
 #include <malloc.h>
 
 #include "lib/archive/made.h"
-#include "lib/ask/archived.h"
+#include "lib/query/archived.h"
 #include "lib/store/source_state.h"
 
 #ifdef INGERO_HAVE_SQLITE
@@ -38,7 +38,7 @@ static int build(void *ctx, int fd, struct err *e)
 {
 	const struct making *m = ctx;
 	struct store_source *s = m->source;
-	struct ask_archive *a = NULL;
+	struct query_archive *a = NULL;
 	struct archive_written written;
 	struct world *w = world_new();
 	struct event_stream *stream;
@@ -47,19 +47,19 @@ static int build(void *ctx, int fd, struct err *e)
 	struct buf notes = { 0 };
 	int rc = w ? source_input(s, &in, w, NULL, e) : err_nomem(e);
 
-	rc = rc ? rc : ask_archive_new(&a, w, fd, ARCHIVE_MADE, s->opt.tool, true, e);
+	rc = rc ? rc : query_archive_new(&a, w, fd, ARCHIVE_MADE, s->opt.tool, true, e);
 	stream = rc ? NULL : input_stream(in);
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
-		rc = ask_archive_item(a, &item, e);
+		rc = query_archive_item(a, &item, e);
 		rc = rc ? rc : source_tick(m->asker, in, "making an archive to ask", e);
 	}
 	/* What grows is whole as far as it is: who asks again hears the rest. */
 	if (!rc)
-		ask_archive_whole(a, !input_verdict(in, &notes));
-	rc = rc && rc != ERR_TOO_NEW ? rc : ask_archive_end(a, &written, e);
+		query_archive_whole(a, !input_verdict(in, &notes));
+	rc = rc && rc != ERR_TOO_NEW ? rc : query_archive_end(a, &written, e);
 	if (!rc)
 		*m->growing = input_report(in).growing;
-	ask_archive_free(a);
+	query_archive_free(a);
 	buf_free(&notes);
 	input_free(in);
 	world_free(w);

@@ -4,12 +4,12 @@
  */
 #include <stdlib.h>
 
-#include "lib/ask/stat.h"
+#include "lib/query/stat.h"
 #include "lib/event/section_rows.h"
 #include "lib/store/source_counting.h"
 
 struct stat_value {
-	struct ask_stat ask;
+	struct query_stat ask;
 	struct store_stat st;
 	struct buf notes;
 	struct source_counting *counting; /* instead of all that, of what is still written; NULL */
@@ -27,7 +27,7 @@ static void free_stat(void *value)
 	struct stat_value *v = value;
 
 	source_counting_drop(v->counting);
-	ask_stat_free(&v->ask);
+	query_stat_free(&v->ask);
 	buf_free(&v->notes);
 	free(v);
 }
@@ -44,30 +44,30 @@ static int read_all(struct stat_value *v, const struct stat_ctx *c, const struct
 		    bool *growing, struct err *e)
 {
 	const struct store_stat_want *want = c->want;
-	struct ask_stat_want ask = { .words = &want->words,
-				     .brief = want->brief && source_everything(&want->words) &&
-					      !want->by,
-				     .by = want->by,
-				     .sections = want->by ? 0 : want->sections,
-				     .between = between,
-				     .ctx = v };
+	struct query_stat_want ask = { .words = &want->words,
+				       .brief = want->brief && source_everything(&want->words) &&
+						!want->by,
+				       .by = want->by,
+				       .sections = want->by ? 0 : want->sections,
+				       .between = between,
+				       .ctx = v };
 	int rc;
 
 	v->asker = asker;
 	ask.names = store_source_names(c->source, &ask.n);
-	rc = ask_stat_open(&v->ask, &ask, e);
-	rc = rc ? rc : ask_stat_read(&v->ask, e);
+	rc = query_stat_open(&v->ask, &ask, e);
+	rc = rc ? rc : query_stat_read(&v->ask, e);
 	if (rc == ERR_TOO_NEW)
 		rc = 0;
 	/* Whether a wait goes on only events tell. */
-	if (!rc && ask.brief && ask_ops_goes_on(v->ask.run)) {
+	if (!rc && ask.brief && query_ops_goes_on(v->ask.run)) {
 		ask.brief = false;
-		ask_stat_free(&v->ask);
-		rc = ask_stat_open(&v->ask, &ask, e);
-		rc = rc ? rc : ask_stat_read(&v->ask, e);
+		query_stat_free(&v->ask);
+		rc = query_stat_open(&v->ask, &ask, e);
+		rc = rc ? rc : query_stat_read(&v->ask, e);
 		rc = rc == ERR_TOO_NEW ? 0 : rc;
 	}
-	if (!rc && !(v->st.ops = ask_stat_answer(&v->ask, e)))
+	if (!rc && !(v->st.ops = query_stat_answer(&v->ask, e)))
 		rc = e->code;
 	if (rc)
 		return rc;

@@ -36,7 +36,7 @@ struct store_source {
 /* Looks whether a run goes on in other files: names are those of now from here on. */
 int source_look(struct store_source *s, struct err *e);
 /* Opens them. sel: as input_open_within has it; NULL: all of them. */
-int source_input(struct store_source *s, struct input **in, struct world *w, struct select *sel,
+int source_input(struct store_source *s, struct input **in, struct world *w, struct filter *sel,
 		 struct err *e);
 void source_lists_free(struct store_source *s);
 
@@ -77,8 +77,8 @@ int source_tick(const struct mcp_ctx *asker, struct input *in, const char *doing
 struct ops_input source_quality(const struct input *in, struct buf *notes);
 
 /* Whether the words choose nothing. */
-bool source_everything(const struct select_words *words);
+bool source_everything(const struct filter_words *words);
 /* The words, as part of a question. */
-void source_words(struct buf *out, const struct select_words *words);
+void source_words(struct buf *out, const struct filter_words *words);
 
 #endif

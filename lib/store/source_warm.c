@@ -37,7 +37,7 @@ static int hear(void *ctx, const struct store_chains *c, struct err *e)
 static void *warm(void *ctx)
 {
 	struct warmer w = { .asker.stop = warmer_stops, .source = ctx };
-	const struct select_words everything = { 0 };
+	const struct filter_words everything = { 0 };
 	struct err e = { 0 };
 
 	/* Whoever asks is told again: by then the file may be another one. */

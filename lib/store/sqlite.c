@@ -7,11 +7,11 @@
 #include "lib/archive/write.h"
 
 struct sqlite_state {
-	struct emit em;
+	struct export_ctx em;
 	struct archive_writer *writer;
 };
 
-static void *open_archive(const struct emit *em)
+static void *open_archive(const struct export_ctx *em)
 {
 	struct sqlite_state *s = calloc(1, sizeof(*s));
 
@@ -60,7 +60,7 @@ static void release(void *state)
 	free(s);
 }
 
-const struct emit_format store_sqlite = {
+const struct export_format store_sqlite = {
 	.name = "sqlite",
 	.endings = ".db .sqlite",
 	.help = "an archive to ask SQL of",

@@ -5,9 +5,9 @@
 #ifndef INGERO_STORE_SQLITE_H
 #define INGERO_STORE_SQLITE_H
 
-#include "lib/emit/format.h"
+#include "lib/export/format.h"
 
-/* Writes to emit_options.fd, a file; nothing goes through the buffer. */
-extern const struct emit_format store_sqlite;
+/* Writes to export_options.fd, a file; nothing goes through the buffer. */
+extern const struct export_format store_sqlite;
 
 #endif

@@ -5,7 +5,7 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "lib/sym/unwind_table.h"
+#include "lib/symbols/unwind_table.h"
 #include "tests/bench/bench.h"
 
 #define ROUNDS	5

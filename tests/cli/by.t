@@ -61,7 +61,7 @@ def site(stack):
 
 
 def launcher(stack, func):
-    """What a kernel without a name is called by: who launched it. Of libraries: tests/unit/ask_by.c."""
+    """What a kernel without a name is called by: who launched it. Of libraries: tests/unit/query_by.c."""
     for f in stack or []:
         module = os.path.basename(f.get("module") or "")
         if f["kind"] == 1 and not module.startswith(PASS_ON[4:]):
@@ -70,7 +70,7 @@ def launcher(stack, func):
 
 
 def keys_of(e):
-    """What an event's row is called, by key; None: there is none, or it is unknown. Places: tests/unit/ask_by.c."""
+    """What an event's row is called, by key; None: there is none, or it is unknown. Places: tests/unit/query_by.c."""
     thread, process, args = e.get("thread"), e.get("process") or (e.get("thread") or {}).get("process"), e["args"]
     pid = process["pid"] if process else None
     size = args.get("bytes")

@@ -437,13 +437,11 @@ static int find_address(const char *name, void **address, uint64_t flags, int *s
 	}
 #include "driver.def"
 
-static const struct export
-{
+static const struct export_ctx {
 	const char *name;
 	const char *address;
 	struct counter *counter;
-}
-exports[] = {
+} exports[] = {
 #define ENTRY(variants, name, ...) VARIANTS_##variants(name, )
 #undef ENTRY_BODY
 #define ENTRY_BODY(api, ...) { #api, api##_entry, &api##_counter },

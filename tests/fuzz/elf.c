@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/sym/elf.h"
-#include "lib/sym/forward.h"
+#include "lib/symbols/elf.h"
+#include "lib/symbols/forward.h"
 
 #define FORWARDS_MAX 64 /* each reads all relocations */
 

@@ -65,7 +65,7 @@ static void fuzz_read(const struct fleet_files *x)
 
 static void fuzz_recordings(void)
 {
-	static const struct select_words everything;
+	static const struct filter_words everything;
 	struct fleet_files x;
 	struct err e;
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "lib/decode/python_codes.h"
-#include "lib/sym/lines.h"
-#include "lib/sym/python.h"
+#include "lib/symbols/lines.h"
+#include "lib/symbols/python.h"
 
 static void fuzz_lines(unsigned minor, const uint8_t *p, size_t n)
 {

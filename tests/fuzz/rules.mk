@@ -3,9 +3,9 @@
 # Fuzzers, for who has clang: `make fuzz-NAME` builds $(BUILD)/fuzz/NAME of tests/fuzz/NAME.c and says
 # how to run it. They are not part of `make check`, which replays a corpus through the same code.
 
-fuzz_lib := $(wildcard lib/base/*.c lib/model/*.c lib/event/*.c lib/world/*.c lib/ige/*.c lib/sym/*.c lib/pack/*.c lib/stat/*.c lib/select/*.c \
+fuzz_lib := $(wildcard lib/base/*.c lib/model/*.c lib/event/*.c lib/world/*.c lib/ige/*.c lib/symbols/*.c lib/bundle/*.c lib/stat/*.c lib/filter/*.c \
 	lib/input/*.c lib/decode/*.c) lib/host/xid.c lib/host/pods.c \
-	$(addprefix lib/emit/,perfetto.c perfetto_packets.c chrome.c timeline.c tracks.c arrows.c event_args.c comm_ids.c step_slices.c) \
+	$(addprefix lib/export/,perfetto.c perfetto_packets.c chrome.c timeline.c tracks.c arrows.c event_args.c comm_ids.c step_slices.c) \
 	$(wildcard lib/loops/*.c lib/attrib/*.c lib/gpustate/*.c) \
 	$(addprefix lib/tracks/,loop_text.c loop_caller.c) \
 	$(filter-out lib/mcp/mcp_http.c lib/mcp/mcp_headers.c,$(wildcard lib/mcp/mcp*.c)) lib/store/mcp_catalog.c \

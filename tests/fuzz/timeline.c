@@ -10,21 +10,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/emit/format.h"
+#include "lib/export/format.h"
 #include "lib/ige/reader.h"
 #include "tests/fuzz/mend.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 
-extern const struct emit_format emit_perfetto, emit_chrome;
+extern const struct export_format export_perfetto, export_chrome;
 
 static void draw(const void *p, size_t n)
 {
-	const struct emit_format *const formats[] = { &emit_perfetto, &emit_chrome };
+	const struct export_format *const formats[] = { &export_perfetto, &export_chrome };
 	struct world *w = world_new();
 	struct late_names told = { 0 };
 	struct buf out = { 0 };
-	struct emit em = { .w = w, .told = &told, .opt.stacks = true, .out = &out };
+	struct export_ctx em = { .w = w, .told = &told, .opt.stacks = true, .out = &out };
 	struct ige_reader *r;
 	struct stream_item item;
 	struct err e = { 0 };

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/sym/unwind_table.h"
+#include "lib/symbols/unwind_table.h"
 
 static void check_page(const struct unwind_table *t, uint32_t page, unsigned nrules)
 {

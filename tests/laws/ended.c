@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/ask/ops.h"
+#include "lib/query/ops.h"
 #include "lib/detect/analysis.h"
 #include "lib/event/chain.h"
-#include "lib/select/select.h"
+#include "lib/filter/filter.h"
 #include "tests/laws/law.h"
 
 #define US    1000ll
@@ -130,8 +130,8 @@ struct run {
 	struct job j;
 	struct verdict told;
 	struct cause *c;
-	struct ask_ops_run *stat;
-	struct select sel;
+	struct query_ops_run *stat;
+	struct filter sel;
 };
 
 static void run_open(struct run *r, bool stat)
@@ -146,7 +146,7 @@ static void run_open(struct run *r, bool stat)
 	REC_SET(&session, SESSION, start_ns, BEGIN);
 	REC_SET(&session, SESSION, off_cpu, 1);
 	if (stat)
-		r->stat = ask_ops_new(r->j.w, &r->sel);
+		r->stat = query_ops_new(r->j.w, &r->sel);
 	else
 		r->c = cause_new(r->j.w, NULL, &r->told.sink);
 	if (r->c && cause_item(r->c, &it, NULL))
@@ -162,7 +162,7 @@ static void run_jobs(struct run *r, uint64_t from, uint64_t n, unsigned times, b
 		it.events = r->j.ev.v;
 		it.n = r->j.ev.n;
 		it.watermark_ns = r->j.now;
-		if (r->c ? cause_item(r->c, &it, NULL) : ask_ops_item(r->stat, &it, NULL))
+		if (r->c ? cause_item(r->c, &it, NULL) : query_ops_item(r->stat, &it, NULL))
 			abort();
 	}
 }
@@ -171,7 +171,7 @@ static void run_close(struct run *r)
 {
 	cause_free(r->c);
 	if (r->stat)
-		ask_ops_free(r->stat);
+		query_ops_free(r->stat);
 	verdict_free(&r->told);
 	vec_free(&r->j.ev);
 	world_free(r->j.w);

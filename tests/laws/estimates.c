@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/ask/group_by.h"
-#include "lib/ask/ops.h"
+#include "lib/query/group_by.h"
+#include "lib/query/ops.h"
 #include "lib/ige/writer.h"
 #include "tests/laws/paused.h"
 
@@ -35,33 +35,33 @@ static const struct windows until_end = { "no launches after 1.5 s", 1u << TIER_
 
 /* One way to count, kept apart for the whole recording and for the one with pauses. */
 struct counted {
-	struct select sel;
-	struct ask_ops_run *run;
-	struct ask_by *by;
+	struct filter sel;
+	struct query_ops_run *run;
+	struct query_by *by;
 	const struct ops_summary *answer;
 };
 
 static void count_item(void *ctx, const struct stream_item *it)
 {
-	ask_ops_item(((struct counted *)ctx)->run, it, NULL);
+	query_ops_item(((struct counted *)ctx)->run, it, NULL);
 }
 
 static void count(struct counted *c, const struct law *l, const struct pauses *p, enum by_key key,
 		  bool fold)
 {
 	memset(c, 0, sizeof(*c));
-	c->run = ask_ops_new(l->w, &c->sel);
-	c->by = ask_by_new(l->w, key, 0);
-	ask_ops_by(c->run, c->by);
+	c->run = query_ops_new(l->w, &c->sel);
+	c->by = query_by_new(l->w, key, 0);
+	query_ops_by(c->run, c->by);
 	paused_play(l, p, fold, count_item, c);
-	ask_ops_over(c->run, NULL);
-	c->answer = ask_ops_answer(c->run);
+	query_ops_over(c->run, NULL);
+	c->answer = query_ops_answer(c->run);
 }
 
 static void counted_free(struct counted *c)
 {
-	ask_ops_free(c->run);
-	ask_by_free(c->by);
+	query_ops_free(c->run);
+	query_by_free(c->by);
 }
 
 /* A loop's steps are alike; a window holds whole ones and parts of two. */

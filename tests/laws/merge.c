@@ -207,7 +207,7 @@ static int memory_sink(struct merge_target *t, uint32_t node, struct ige_sink **
 }
 
 /* Their merge, or the part of it that sel selects, as a file. */
-static char *merged(char **names, unsigned n, struct select *sel, bool archive)
+static char *merged(char **names, unsigned n, struct filter *sel, bool archive)
 {
 	struct world *w = world_new();
 	struct memory m = { .target = { .sink = memory_sink } };
@@ -332,7 +332,7 @@ static void slices_are_whole(const char *scenario, uint64_t seed, bool two_machi
 	begin = a.events.v[0].end_ns;
 	length = a.events.v[a.events.n - 1].end_ns - begin;
 	for (unsigned i = 0; i < n; i++) {
-		struct select sel = { .resolved = true, .since_ns = at };
+		struct filter sel = { .resolved = true, .since_ns = at };
 
 		/* Now and then a cut right at an event. */
 		at = i + 1 == n	    ? INT64_MAX
@@ -343,7 +343,7 @@ static void slices_are_whole(const char *scenario, uint64_t seed, bool two_machi
 		look(w, slices[i], &part[i]);
 		damage += part[i].report.damaged_blocks + part[i].report.unterminated;
 		sum += part[i].events.n;
-		select_free(&sel);
+		filter_free(&sel);
 	}
 	is_u64(damage, 0, "%s: %u slices are sound", scenario, n);
 	is_u64(sum, a.events.n, "%s: and hold each event once", scenario);
@@ -364,7 +364,7 @@ static void order_is_nothing(void)
 	static const char *const scenarios[] = { "incident", "lock", "disk", "throttled", "clean" };
 	struct buf bytes;
 	char *names[5], *first, *twice, *moved;
-	struct select all = { 0 };
+	struct filter all = { 0 };
 	struct world *w = world_new();
 	struct seen a, b;
 

@@ -5,8 +5,8 @@
  */
 #include <unistd.h>
 
-#include "lib/ask/ops.h"
-#include "lib/emit/ops_json.h"
+#include "lib/query/ops.h"
+#include "lib/report/ops_json.h"
 #include "lib/ige/writer.h"
 #include "lib/input/input.h"
 #include "lib/sim/sim.h"
@@ -70,11 +70,11 @@ struct end {
 static void count(char names[][64], unsigned n, int64_t since, int64_t until, bool window,
 		  struct buf *out, struct end *end)
 {
-	struct select sel = { .resolved = true, .since_ns = since, .until_ns = until };
+	struct filter sel = { .resolved = true, .since_ns = since, .until_ns = until };
 	const char *operands[4];
 	struct world *w = world_new();
 	struct ops_input quality = { 0 };
-	struct ask_ops_run *run = ask_ops_new(w, &sel);
+	struct query_ops_run *run = query_ops_new(w, &sel);
 	struct input *in;
 	struct stream_item it;
 	struct ige_report r;
@@ -89,20 +89,20 @@ static void count(char names[][64], unsigned n, int64_t since, int64_t until, bo
 			abort();
 	}
 	while (input_stream(in)->next(input_stream(in), &it, NULL) > 0)
-		ask_ops_item(run, &it, NULL);
+		query_ops_item(run, &it, NULL);
 	r = input_report(in);
 	quality.truncated = r.truncated;
 	quality.unterminated = r.unterminated;
 	quality.damaged_blocks = r.damaged_blocks;
 	quality.skipped_bytes = r.skipped_bytes;
 	buf_reset(out);
-	ops_json(out, w, ask_ops_answer(run), &quality);
+	ops_json(out, w, query_ops_answer(run), &quality);
 	buf_printf(out, "\n%llu %llu %llu\n", (unsigned long long)r.events,
 		   (unsigned long long)r.lost_events, (unsigned long long)r.records);
 	input_verdict(in, out);
 	input_free(in);
-	ask_ops_free(run);
-	select_free(&sel);
+	query_ops_free(run);
+	filter_free(&sel);
 	world_free(w);
 }
 

@@ -45,7 +45,7 @@ ALLOWED = {
     ("lib/cli/tee.c", "_exit"): "the forked child that copies a stream",
     ("lib/cli/signals.c", "_exit"): "the second interrupt ends at once",
     ("lib/cli/output.c", "_exit"): "a library of others is without memory, and would abort",
-    ("lib/select/confined.c", "_exit"): "the forked child that evaluates what others wrote",
+    ("lib/filter/confined.c", "_exit"): "the forked child that evaluates what others wrote",
     ("lib/demo/real_stall.c", "_exit"): "the forked hog",
     ("lib/store/source_child.c", "_exit"): "the forked child that ends an analysis",
     ("lib/mcp/checker.c", "_exit"): "the forked child that could not become ingero-check",

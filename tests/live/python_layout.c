@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lib/sym makes of a file with a CPython runtime: its version, then its layout, a line each. */
+/* What lib/symbols makes of a file with a CPython runtime: its version, then its layout, a line each. */
 #include <stdio.h>
 
-#include "lib/sym/python.h"
+#include "lib/symbols/python.h"
 
 int main(int argc, char **argv)
 {

@@ -15,7 +15,7 @@ import recording as rec
 from recording import tap
 
 VERSIONS = ["3.13", "3.14", "3.15"]
-# The walker's own words for them, in bpf/python*.h and lib/sym/python_find.c.
+# The walker's own words for them, in bpf/python*.h and lib/symbols/python_find.c.
 TAKEN = {"copies_start": 8, "compact_after_kind": 3, "ascii_after_kind": 4, "number_before_first_thread": 8,
          "oldest_after_first_interpreter": 8, "number_after_first_interpreter": 16, "version_in_print": 1}
 compiler = shlex.split(os.environ.get("INGERO_COMPILE", "gcc -std=gnu11 -D_GNU_SOURCE -I."))

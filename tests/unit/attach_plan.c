@@ -10,7 +10,7 @@
 #include "lib/event/op.h"
 #include "lib/attach/nvtx_rows.h"
 #include "lib/attach/plan.h"
-#include "lib/sym/forward.h"
+#include "lib/symbols/forward.h"
 #include "tests/tap.h"
 
 static const struct probe_spec *spec(const char *name)

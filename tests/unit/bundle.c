@@ -10,9 +10,9 @@
 #include "lib/base/io.h"
 #include "lib/input/bundle.h"
 #include "lib/input/input.h"
-#include "lib/pack/library.h"
-#include "lib/sym/slim.h"
-#include "lib/sym/symbols.h"
+#include "lib/bundle/library.h"
+#include "lib/symbols/slim.h"
+#include "lib/symbols/symbols.h"
 #include "tests/tap.h"
 #include "tests/unit/bundle.h"
 

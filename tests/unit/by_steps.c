@@ -5,13 +5,13 @@
  */
 #include "tests/tap.h"
 
-#include "lib/ask/group_by.h"
-#include "lib/ask/by_steps.h"
+#include "lib/query/group_by.h"
+#include "lib/query/by_steps.h"
 #include "tests/unit/loops_play.h"
 
 struct counting {
 	struct play play; /* what it plays goes to the rows */
-	struct ask_by *by;
+	struct query_by *by;
 	uint64_t calls;
 };
 
@@ -26,9 +26,9 @@ static void count(struct counting *c, struct actor a, const char *stack)
 			    .stack = stack_of(c->play.s.w, stack) };
 	const struct stream_item item = { .kind = STREAM_EVENTS, .events = &ev, .n = 1 };
 
-	if (ask_by_item(c->by, &item, NULL) ||
-	    !ask_by_event(c->by, &ev, op_builtin(ev.op), th->process, 0) ||
-	    !ask_by_time(c->by, &ev, op_builtin(ev.op), th->process, 3, 1))
+	if (query_by_item(c->by, &item, NULL) ||
+	    !query_by_event(c->by, &ev, op_builtin(ev.op), th->process, 0) ||
+	    !query_by_time(c->by, &ev, op_builtin(ev.op), th->process, 3, 1))
 		abort();
 	c->calls++;
 	c->play.now += c->play.step_ns;
@@ -38,7 +38,7 @@ static struct counting counting_new(void)
 {
 	struct counting c = { .play = play_new() };
 
-	c.by = ask_by_new(c.play.s.w, BY_STEP, 0);
+	c.by = query_by_new(c.play.s.w, BY_STEP, 0);
 	if (!c.by)
 		abort();
 	return c;
@@ -51,9 +51,9 @@ static void rows(struct counting *c, const char *name, const char *want)
 	struct buf text = { 0 };
 	uint64_t calls = 0, self_ns = 0, lost_ns = 0;
 
-	if (!ask_by_over(c->by))
+	if (!query_by_over(c->by))
 		abort();
-	t = ask_by_rows(c->by);
+	t = query_by_rows(c->by);
 	for (size_t i = 0; t && i < t->rows.n; i++) {
 		const struct by_row *r = &t->rows.v[i];
 
@@ -71,7 +71,7 @@ static void rows(struct counting *c, const char *name, const char *want)
 	is_u64(calls, c->calls, "%s: every call is counted once", name);
 	is_u64(self_ns + lost_ns, 4 * c->calls, "%s: with all of its time", name);
 	buf_free(&text);
-	ask_by_free(c->by);
+	query_by_free(c->by);
 	play_free(&c->play);
 }
 

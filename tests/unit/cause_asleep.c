@@ -7,11 +7,11 @@
 #include "tests/tap.h"
 
 #include "lib/account/ongoing_waits.h"
-#include "lib/ask/group_by.h"
-#include "lib/ask/ops.h"
-#include "lib/ask/sections.h"
+#include "lib/query/group_by.h"
+#include "lib/query/ops.h"
+#include "lib/query/sections.h"
 #include "lib/base/buf.h"
-#include "lib/emit/ops_json.h"
+#include "lib/report/ops_json.h"
 #include "lib/event/ongoing_wait.h"
 #include "tests/unit/kinds.h"
 
@@ -50,33 +50,33 @@ static char *counted(struct stage *s, const char *by)
 {
 	struct stream_item it = { .kind = STREAM_EVENTS };
 	const struct ops_input whole = { 0 };
-	struct select all = { 0 };
-	struct ask_ops_run *run = ask_ops_new(s->w, &all);
-	struct ask_view *view = ask_view_new(s->w, &all, VIEW_ALL);
+	struct filter all = { 0 };
+	struct query_ops_run *run = query_ops_new(s->w, &all);
+	struct query_view *view = query_view_new(s->w, &all, VIEW_ALL);
 	enum by_key key = BY_OP;
-	struct ask_by *rows = by_key_find(by, &key) ? ask_by_new(s->w, key, 0) : NULL;
+	struct query_by *rows = by_key_find(by, &key) ? query_by_new(s->w, key, 0) : NULL;
 	struct buf out = { 0 };
 	struct err e;
 
 	if (rows)
-		ask_ops_by(run, rows);
+		query_ops_by(run, rows);
 	else
-		ask_ops_view(run, view);
+		query_ops_view(run, view);
 	stage_sort(s);
 	it.events = s->ev.v;
 	it.n = s->ev.n;
 	for (size_t i = 0; i < s->rec.n; i++) {
 		struct stream_item rec = { .kind = STREAM_RECORD, .record = &s->rec.v[i] };
 
-		ask_ops_item(run, &rec, &e);
+		query_ops_item(run, &rec, &e);
 	}
-	ask_ops_item(run, &it, &e);
-	is_int(ask_ops_over(run, &e), 0, "all is counted");
-	ok(!ask_ops_goes_on(run), "and nothing goes on behind it");
-	ops_json(&out, s->w, ask_ops_answer(run), &whole);
-	ask_ops_free(run);
-	ask_view_free(view);
-	ask_by_free(rows);
+	query_ops_item(run, &it, &e);
+	is_int(query_ops_over(run, &e), 0, "all is counted");
+	ok(!query_ops_goes_on(run), "and nothing goes on behind it");
+	ops_json(&out, s->w, query_ops_answer(run), &whole);
+	query_ops_free(run);
+	query_view_free(view);
+	query_by_free(rows);
 	return out.p;
 }
 

@@ -3,7 +3,7 @@
  * A chain names the kernel whose launches lost most of the time, where there is one: in its body and to a person.
  */
 #include "lib/base/json.h"
-#include "lib/emit/report.h"
+#include "lib/report/report.h"
 #include "tests/unit/kinds.h"
 
 static void name(struct stage *s, struct actor v, uint64_t func, const char *text)

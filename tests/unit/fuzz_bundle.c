@@ -5,7 +5,7 @@
  */
 #include "tests/fuzz/bundle.c"
 
-#include "lib/pack/library.h"
+#include "lib/bundle/library.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/tap.h"
 #include "tests/unit/bundle.h"

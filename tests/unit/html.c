@@ -5,11 +5,11 @@
  */
 #include "tests/tap.h"
 
-#include "lib/ask/loss_series.h"
+#include "lib/query/loss_series.h"
 #include "lib/base/marks.h"
 #include "lib/base/plot.h"
 #include "lib/base/table.h"
-#include "lib/emit/html_text.h"
+#include "lib/report/html_text.h"
 #include "lib/stat/series.h"
 
 static const char *blocks(const char *text)
@@ -152,7 +152,7 @@ static void course(void)
 {
 	struct parts parts = { 0 };
 	struct line_piece p = { .parts = &parts };
-	struct ask_loss_series c = { 0 };
+	struct query_loss_series c = { 0 };
 	uint64_t seed = 7, told = 0, sum = 0;
 	struct view v = { 0 };
 
@@ -168,25 +168,25 @@ static void course(void)
 		parts_add(&parts, PART_DISK, 0, ns / 3);
 		parts_add(&parts, PART_SELF, 0, ns - ns / 3);
 		told += ns / 3;
-		ask_loss_series_piece(&c, &p);
+		query_loss_series_piece(&c, &p);
 	}
-	ask_loss_series_rows(&c, &v);
+	query_loss_series_rows(&c, &v);
 	ok(v.lost[PART_DISK] && !v.lost[PART_SELF], "what the host takes has a course");
 	for (unsigned i = 0; v.lost[PART_DISK] && i < v.lost[PART_DISK]->n; i++)
 		sum += v.lost[PART_DISK]->v[i].n;
 	is_u64(sum, told, "to the nanosecond");
-	ask_loss_series_free(&c);
-	c = (struct ask_loss_series){ 0 };
+	query_loss_series_free(&c);
+	c = (struct query_loss_series){ 0 };
 	parts = (struct parts){ 0 };
 	parts_add(&parts, PART_LOCK, 0, 4000);
 	p.start_ns = 500000;
 	p.end_ns = 4500000;
-	ask_loss_series_piece(&c, &p);
+	query_loss_series_piece(&c, &p);
 	is_u64(c.lost[PART_LOCK]->n, 5, "an interval lies in every span it touches");
 	is_u64(c.lost[PART_LOCK]->v[0].n, 500, "with its share of the first");
 	is_u64(c.lost[PART_LOCK]->v[2].n, 1000, "of one in the middle");
 	is_u64(c.lost[PART_LOCK]->v[4].n, 500, "and of the last");
-	ask_loss_series_free(&c);
+	query_loss_series_free(&c);
 }
 
 int main(void)

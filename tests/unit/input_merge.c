@@ -8,7 +8,7 @@
 #include "lib/input/resolve.h"
 #include "lib/input/shift_times.h"
 #include "lib/input/slice.h"
-#include "lib/select/cut.h"
+#include "lib/filter/cut.h"
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
 
@@ -57,7 +57,7 @@ static void slicing(const struct fixture *f)
 {
 	struct world_process other = { .node = f->node, .tgid = 99, .start_ns = 5 };
 	struct world_thread thread = { .tid = 99, .start_ns = 5 };
-	struct select sel = { .resolved = true, .since_ns = 100, .until_ns = 200 };
+	struct filter sel = { .resolved = true, .since_ns = 100, .until_ns = 200 };
 	struct record r;
 
 	thread.process = world_process(f->w, &other);
@@ -106,7 +106,7 @@ static void slicing(const struct fixture *f)
 	REC_SET(&r, CHAIN, last_ns, 100);
 	is_int(slice_record(&sel, f->w, &r), true, "one that was not");
 	sel.resolved = false;
-	select_pid(&sel, "4242", NULL);
+	filter_pid(&sel, "4242", NULL);
 	REC_SET(&r, CHAIN, body, bytes_of("{\"victim\":{\"pid\":4242}}"));
 	is_int(slice_record(&sel, f->w, &r), true, "a chain of a process asked for");
 	REC_SET(&r, CHAIN, body, bytes_of("{\"victim\":{\"pid\":4243}}"));
@@ -122,7 +122,7 @@ static void slicing(const struct fixture *f)
 	STAYS(NAME, thread, world_thread(f->w, &thread), false);
 	STAYS(ASLEEP, thread, f->thread[0], true);
 	STAYS(ASLEEP, thread, world_thread(f->w, &thread), false);
-	select_name(&sel, "cudaMalloc", NULL);
+	filter_name(&sel, "cudaMalloc", NULL);
 	r = (struct record){ .kind = RECORD_OPEN };
 	REC_SET(&r, OPEN, thread, f->thread[0]);
 	REC_SET(&r, OPEN, op, OP_CUDA_MALLOC);
@@ -130,11 +130,11 @@ static void slicing(const struct fixture *f)
 	REC_SET(&r, OPEN, op, OP_CUDA_LAUNCH);
 	is_int(slice_record(&sel, f->w, &r), false, "another one");
 	STAYS(ASLEEP, thread, f->thread[0], false);
-	select_free(&sel);
-	sel = (struct select){ 0 };
-	select_name(&sel, "offcpu", NULL);
+	filter_free(&sel);
+	sel = (struct filter){ 0 };
+	filter_name(&sel, "offcpu", NULL);
 	STAYS(ASLEEP, thread, f->thread[0], true);
-	select_free(&sel);
+	filter_free(&sel);
 }
 
 /* ---- through files ---- */
@@ -327,9 +327,9 @@ static uint64_t cut_calls(const struct buf *in, int64_t since_ns)
 {
 	char name[] = "/tmp/ingero-merge-XXXXXX";
 	const char *names[] = { name };
-	struct select sel = { .since = { .kind = SELECT_OWN, .own_ns = since_ns }, .calls = true };
+	struct filter sel = { .since = { .kind = FILTER_OWN, .own_ns = since_ns }, .calls = true };
 	struct world *w = world_new();
-	struct select_cut cut = { 0 };
+	struct filter_cut cut = { 0 };
 	struct stream_item item;
 	struct input *input;
 	uint64_t n = 0;
@@ -342,10 +342,10 @@ static uint64_t cut_calls(const struct buf *in, int64_t since_ns)
 		abort();
 	unlink(name);
 	while (input_stream(input)->next(input_stream(input), &item, &e) > 0)
-		if (!select_cut_item(&cut, &sel, w, &item, &left, &e) && left)
+		if (!filter_cut_item(&cut, &sel, w, &item, &left, &e) && left)
 			n += item.kind == STREAM_RECORD && item.record->kind == RECORD_OPEN;
-	select_cut_free(&cut);
-	select_free(&sel);
+	filter_cut_free(&cut);
+	filter_free(&sel);
 	input_free(input);
 	world_free(w);
 	return n;
@@ -367,7 +367,7 @@ static void opened(struct fixture *f)
 	};
 
 	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
-		struct select sel = { .resolved = true,
+		struct filter sel = { .resolved = true,
 				      .since_ns = fixture_event(f, 60).end_ns,
 				      .until_ns = INT64_MAX };
 		struct merge_options opt = { .select = &sel };

@@ -82,7 +82,7 @@ static void test_part(void)
 {
 	static const char *const names[] = { GOOD "indexed.ige" };
 	const struct store_source_options opt = { .names = names, .n = 1, .tool = "test" };
-	const struct select_words words = { .last_given = true, .last_ns = 1 };
+	const struct filter_words words = { .last_given = true, .last_ns = 1 };
 	struct asker a = { { stop, progress, NULL }, 0, UINT_MAX, 0 };
 	struct store_source *s = NULL;
 	struct err e;
@@ -168,7 +168,7 @@ static void test_missing(void)
 	char path[] = "/tmp/mcp_tools.XXXXXX";
 	const char *const names[] = { path };
 	const struct store_source_options opt = { .names = names, .n = 1, .tool = "test" };
-	const struct select_words everything = { 0 };
+	const struct filter_words everything = { 0 };
 	struct asker a = { { stop, progress, NULL }, 0, UINT_MAX, 0 },
 		     hasty = { { stop, progress, NULL }, 0, 0, 0 };
 	struct store_source *s = NULL;

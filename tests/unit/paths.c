@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "lib/detect/analysis.h"
-#include "lib/emit/report_path.h"
-#include "lib/emit/step_track.h"
-#include "lib/emit/stepless.h"
+#include "lib/report/report_path.h"
+#include "lib/report/step_track.h"
+#include "lib/report/stepless.h"
 #include "lib/input/input.h"
 #include "lib/model/paths.h"
 #include "tests/unit/paths_made.h"

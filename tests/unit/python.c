@@ -11,9 +11,9 @@
 #include "lib/account/names.h"
 #include "lib/decode/python_codes.h"
 #include "lib/attach/interleave.h"
-#include "lib/sym/lines.h"
-#include "lib/sym/lookup.h"
-#include "lib/sym/python.h"
+#include "lib/symbols/lines.h"
+#include "lib/symbols/lookup.h"
+#include "lib/symbols/python.h"
 #include "tests/tap.h"
 
 #define AT_END UINT64_MAX

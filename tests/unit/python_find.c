@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "lib/base/io.h"
-#include "lib/sym/lookup.h"
-#include "lib/sym/python_find.h"
+#include "lib/symbols/lookup.h"
+#include "lib/symbols/python_find.h"
 #include "tests/tap.h"
 
 #ifndef __x86_64__

@@ -5,38 +5,38 @@
  */
 #include "tests/tap.h"
 
-#include "lib/emit/report_parts.h"
-#include "lib/api/report.h"
+#include "lib/report/report_parts.h"
+#include "lib/api/story_report.h"
 #include "tests/unit/events.h"
 
 static void say(struct stage *s, bool last, struct buf *text, struct buf *json)
 {
-	struct ask_chains_run *run = ask_chains_new(s->w, NULL);
+	struct query_chains_run *run = query_chains_new(s->w, NULL);
 	struct stream_item it = { .kind = STREAM_EVENTS };
-	const struct ask_chains *a;
+	const struct query_chains *a;
 	struct report r;
 
 	for (size_t i = 0; i < s->rec.n; i++)
-		ask_chains_item(
+		query_chains_item(
 			run, &(struct stream_item){ .kind = STREAM_RECORD, .record = &s->rec.v[i] },
 			NULL);
 	s->rec.n = 0;
 	stage_sort(s);
 	it.events = s->ev.v;
 	it.n = s->ev.n;
-	ask_chains_item(run, &it, NULL);
+	query_chains_item(run, &it, NULL);
 	if (last) {
 		it = (struct stream_item){ .kind = STREAM_LAST };
-		ask_chains_item(run, &it, NULL);
+		query_chains_item(run, &it, NULL);
 	}
-	ask_chains_end(run, &a, NULL);
+	query_chains_end(run, &a, NULL);
 	ok(a->unfinished == !last, "the stream's end is seen");
 	r = story_report(&(struct report_query){ .chains = a }, false, NULL);
 	buf_reset(text);
 	buf_reset(json);
 	report_text(text, &r, false);
 	report_json(json, &r);
-	ask_chains_free(run);
+	query_chains_free(run);
 	s->ev.n = 0;
 }
 

@@ -3,11 +3,11 @@
  * Which loops a report shows: one of each program, then other threads' with most time behind that of their program; the rest is
  * counted.
  */
-#include "lib/emit/step_track.h"
+#include "lib/report/step_track.h"
 
 #include <string.h>
 
-#include "lib/emit/report_path.h"
+#include "lib/report/report_path.h"
 #include "tests/tap.h"
 
 static struct chain_list chains;

@@ -138,7 +138,7 @@ static int take_row(struct archive_answer *a, const struct archive_value *v, uns
 
 static const struct store_stat_want briefly = { .brief = true };
 static const struct store_stat_want whole = { .sections = VIEW_ALL };
-static const struct select_words everything;
+static const struct filter_words everything;
 
 struct events_of {
 	struct store_source *s;

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "lib/base/io.h"
-#include "lib/emit/ops_json.h"
+#include "lib/report/ops_json.h"
 #include "lib/event/section_rows.h"
 #include "lib/ige/writer.h"
 #include "lib/model/body.h"
-#include "lib/api/report.h"
+#include "lib/api/story_report.h"
 #include "lib/store/source.h"
 #include "lib/sim/sim.h"
 #include "tests/tap.h"
@@ -22,7 +22,7 @@
 #define PARTS	    4
 #define PATIENCE_NS INT64_C(60000000000)
 
-static const struct select_words everything;
+static const struct filter_words everything;
 
 /* What a dashboard of a scenario's recording would be asked about. */
 static void record(struct buf *out, const char *scenario)
@@ -70,7 +70,7 @@ static void progress(const struct mcp_ctx *a, double done, double total, const c
 
 static int tell(void *ctx, const struct store_chains *c, struct err *e)
 {
-	const struct ask_chains *a = c->answer;
+	const struct query_chains *a = c->answer;
 	struct buf *out = ctx;
 
 	buf_printf(out, "%" PRIu64 " events, %" PRIu64 " lost, %" PRIi64 " to %" PRIi64 "\n",

@@ -4,7 +4,7 @@
  * none is told before the one around it unless that comes later still. Made streams, and random ones: nested as calls are,
  * with pieces left out, late, or without any sense.
  */
-#include "lib/emit/timeline.h"
+#include "lib/export/timeline.h"
 #include "tests/tap.h"
 
 #define SPANS_MAX 200000

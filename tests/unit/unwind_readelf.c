@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/sym/unwind_table.h"
+#include "lib/symbols/unwind_table.h"
 #include "tests/tap.h"
 
 #define COLUMNS_MAX 64

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/sym/unwind_table.h"
+#include "lib/symbols/unwind_table.h"
 #include "tests/tap.h"
 
 /* Text of bytes with their number. */

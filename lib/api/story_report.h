@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report of a story that was asked: what of it is the same whoever prints it.
+ */
+#ifndef INGERO_API_STORY_REPORT_H
+#define INGERO_API_STORY_REPORT_H
+
+#include "lib/query/report_query.h"
+#include "lib/report/report.h"
+
+/* partial: not all of the input could be read; notes: what was wrong with it, a line each, of which the first is told; NULL or
+ * empty: nobody said. Borrows from both. */
+struct report story_report(const struct report_query *told, bool partial, const char *notes);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tail of an event is what is kept, so columns that are parts of its duration are kept up to what is
+ * left of it, and of what is at its beginning that goes first. Order is by end, which no cut changes.
+ */
+#include "lib/filter/cut.h"
+
+/* An off-CPU interval's wait is its tail; all of it only when the thread never blocked. A nanosecond of the block stays,
+ * so that it does not look preempted. */
+static void cut(struct event *ev, const struct op_def *op, const struct world *w, int64_t since_ns)
+{
+	uint64_t was = ev->dur_ns, now = (uint64_t)(ev->end_ns - since_ns), v, left;
+
+	ev->dur_ns = now;
+	for (unsigned i = 0; op && i < op->ncols; i++) {
+		const struct column_def *col = world_column(w, op->cols[i]);
+
+		if (!col || col->role != ROLE_DURATION || !event_get(ev, op, op->cols[i], &v))
+			continue;
+		left = v;
+		/* The wait for the device comes first, and goes first. */
+		if (op->cols[i] == COL_QUEUE_NS)
+			left = v > was - now ? v - (was - now) : 0;
+		if (left > now)
+			left = op->cols[i] == COL_WAIT_NS && v < was && now ? now - 1 : now;
+		event_set(ev, op, op->cols[i], left);
+	}
+}
+
+static int events(struct filter_cut *c, const struct filter *s, const struct world *w,
+		  struct stream_item *item, struct err *e)
+{
+	c->events.n = 0;
+	for (size_t i = 0; i < item->n; i++) {
+		struct event ev = item->events[i];
+
+		if (ev.end_ns < s->since_ns || ev.end_ns >= s->until_ns)
+			continue;
+		if (event_start(&ev) < s->since_ns)
+			cut(&ev, world_op(w, ev.op), w, s->since_ns);
+		if (!vec_push(&c->events, ev))
+			return err_nomem(e);
+	}
+	item->events = c->events.v;
+	item->n = c->events.n;
+	return 0;
+}
+
+/* Whether a record about one time is about this one. */
+static bool within(const struct filter *s, int64_t ns)
+{
+	return ns >= s->since_ns && ns < s->until_ns;
+}
+
+/* What had not returned when the recording ended had not when the time did, if it had begun. */
+static bool open_call(const struct filter *s, struct rec_OPEN *o)
+{
+	bool there = within(s, o->time_ns);
+
+	if (o->at_end && o->time_ns >= s->until_ns && o->start_ns < s->until_ns) {
+		o->time_ns = s->until_ns;
+		there = true;
+	}
+	if (o->start_ns < s->since_ns)
+		o->start_ns = s->since_ns;
+	return there;
+}
+
+/* Of who slept when the time ended, so much of it. */
+static bool sleeps(const struct filter *s, struct rec_ASLEEP *a)
+{
+	if (a->time_ns < s->since_ns || a->since_ns >= s->until_ns)
+		return false;
+	if (a->time_ns > s->until_ns)
+		a->time_ns = s->until_ns;
+	if (a->since_ns < s->since_ns)
+		a->since_ns = s->since_ns;
+	return true;
+}
+
+static bool record(struct filter_cut *c, const struct filter *s, struct stream_item *item)
+{
+	c->record = *item->record;
+	item->record = &c->record;
+	switch (c->record.kind) {
+	case RECORD_SESSION:
+		if (c->record.u.SESSION.start_ns < s->since_ns)
+			c->record.u.SESSION.start_ns = s->since_ns;
+		return true;
+	case RECORD_CLOCK: /* an earlier one says what time it was, and nothing else */
+		return c->record.u.CLOCK.mono_ns < s->until_ns;
+	case RECORD_SAMPLE:
+		return within(s, c->record.u.SAMPLE.time_ns);
+	case RECORD_OPEN:
+		return open_call(s, &c->record.u.OPEN);
+	case RECORD_ASLEEP:
+		return sleeps(s, &c->record.u.ASLEEP);
+	case RECORD_READY:
+		return within(s, c->record.u.READY.time_ns);
+	case RECORD_OWNER:
+		return within(s, c->record.u.OWNER.time_ns);
+	case RECORD_CHAIN:
+	case RECORD_ANALYSIS:
+		return false;
+	default:
+		return filter_stretch(s, &c->record);
+	}
+}
+
+int filter_cut_item(struct filter_cut *c, const struct filter *s, const struct world *w,
+		    struct stream_item *item, bool *left, struct err *e)
+{
+	*left = true;
+	if (item->kind == STREAM_EVENTS)
+		return events(c, s, w, item, e);
+	if (item->kind == STREAM_RECORD)
+		*left = record(c, s, item);
+	return 0;
+}
+
+void filter_cut_free(struct filter_cut *c)
+{
+	vec_free(&c->events);
+}

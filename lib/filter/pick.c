@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cheap questions come first: an expression costs as much as writing the event. */
+#include "lib/filter/pick.h"
+
+#include "lib/world/event_json.h"
+
+static int asked(struct filter_pick *p, const struct event *ev, bool *yes, struct err *e)
+{
+	struct jsonw j;
+
+	*yes = filter_event(p->select, p->w, ev);
+	if (!*yes || !p->expr)
+		return 0;
+	buf_reset(&p->line);
+	jsonw_init(&j, &p->line, false);
+	event_json(&j, p->w, p->told, ev, &p->stacks);
+	if (p->line.failed)
+		return err_nomem(e);
+	return filter_expr_is(p->expr, buf_bytes(&p->line), yes, e);
+}
+
+static int events(struct filter_pick *p, struct stream_item *item, struct err *e)
+{
+	p->events.n = 0;
+	for (size_t i = 0; i < item->n; i++) {
+		bool yes;
+		int rc = asked(p, &item->events[i], &yes, e);
+
+		if (rc)
+			return rc;
+		if (yes && !vec_push(&p->events, item->events[i]))
+			return err_nomem(e);
+	}
+	item->events = p->events.v;
+	item->n = p->events.n;
+	return 0;
+}
+
+/* What names neither machine nor process is of the only machine, and of all of it. */
+bool filter_sample(const struct filter *s, const struct world *w, const struct rec_SAMPLE *r)
+{
+	uint32_t node = r->node ? r->node : world_count(w, WORLD_NODE) == 1;
+
+	return filter_overlaps(s, r->time_ns, r->time_ns) && filter_node(s, w, node) &&
+	       (!r->process || filter_process(s, w, r->process));
+}
+
+static bool record(const struct filter *s, const struct world *w, const struct record *r)
+{
+	switch (r->kind) {
+	case RECORD_SAMPLE:
+		return filter_sample(s, w, &r->u.SAMPLE);
+	case RECORD_OPEN:
+		return filter_overlaps(s, r->u.OPEN.start_ns, r->u.OPEN.time_ns);
+	case RECORD_ASLEEP:
+		return filter_overlaps(s, r->u.ASLEEP.time_ns, r->u.ASLEEP.time_ns);
+	case RECORD_READY:
+		return filter_overlaps(s, r->u.READY.time_ns, r->u.READY.time_ns);
+	case RECORD_OWNER:
+		return filter_overlaps(s, r->u.OWNER.time_ns, r->u.OWNER.time_ns);
+	case RECORD_CHAIN:
+		return filter_overlaps(s, r->u.CHAIN.first_ns, r->u.CHAIN.last_ns);
+	default:
+		return filter_stretch(s, r);
+	}
+}
+
+int filter_pick_item(struct filter_pick *p, struct stream_item *item, bool *left, struct err *e)
+{
+	const struct filter *s = p->select;
+
+	*left = true;
+	if (item->kind == STREAM_RECORD)
+		*left = record(s, p->w, item->record);
+	if (item->kind != STREAM_EVENTS ||
+	    (!p->expr && !s->resolved && !s->pids.n && !s->patterns.n && !s->nodes.n))
+		return 0;
+	return events(p, item, e);
+}
+
+void filter_pick_free(struct filter_pick *p)
+{
+	vec_free(&p->events);
+	buf_free(&p->line);
+	event_json_stacks_free(&p->stacks);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kept by number, named when asked. */
+#include "lib/query/event_details.h"
+
+#include "lib/query/resource_labels.h"
+#include "lib/base/hash.h"
+#include "lib/account/names.h"
+#include "lib/world/who.h"
+
+#define DETAILS_MAX  65536
+#define DETAILS_TOLD 64 /* of one operation */
+#define NO_SYSCALL   UINT64_MAX
+
+/* What an event was about: id and more say who or what, as about means them; thread: of a task. */
+struct about {
+	enum view_about about;
+	enum part part;
+	uint64_t id, more;
+	uint32_t thread;
+};
+
+static bool add(struct query_details *d, const struct op_def *op, const struct about *x,
+		uint64_t ns)
+{
+	uint64_t key =
+		hash_u64(x->id ^ hash_u64(x->more ^ hash_u64((uint64_t)op->id << 32 |
+							     (uint64_t)x->about << 16 | x->part)));
+	struct query_detail new = { .row = { .op = op, .about = x->about, .part = x->part },
+				    .id = x->id,
+				    .more = x->more,
+				    .thread = x->thread };
+	uint64_t at;
+
+	if (!map_get(&d->by, key, &at)) {
+		if (d->v.n >= DETAILS_MAX)
+			return true;
+		at = d->v.n;
+		if (!vec_push(&d->v, new) || !map_put(&d->by, key, at))
+			return false;
+	}
+	d->v.v[at].row.count++;
+	d->v.v[at].row.ns += ns;
+	return true;
+}
+
+bool query_details_event(struct query_details *d, const struct world *w, const struct event *ev,
+			 const struct op_def *op)
+{
+	struct about x = { .part = PART_COUNT };
+	const struct world_thread *th;
+	bool known;
+
+	switch (ev->op) {
+	case OP_SCHED_OFFCPU: /* which came too late to be put in order: who took of it is not known */
+		x = (struct about){ VIEW_ABOUT_SYSCALL, PART_COUNT, NO_SYSCALL, 0, 0 };
+		event_get(ev, op, COL_SYSCALL, &x.id);
+		event_get(ev, op, COL_OBJECT_KIND, &x.more);
+		known = ev->dur_ns > 0;
+		break;
+	case OP_SCHED_OCCUPIED:
+		x.about = VIEW_ABOUT_TASK;
+		known = event_get(ev, op, COL_OCCUPANT, &x.more);
+		x.thread = (uint32_t)x.more;
+		th = known ? world_get_thread(w, x.thread) : NULL;
+		if (th && th->process) { /* threads of one process are one */
+			x.id = th->process;
+			x.more = 0;
+		}
+		break;
+	case OP_IO_BLOCK:
+		x.about = VIEW_ABOUT_DEVICE;
+		known = event_get(ev, op, COL_DEVICE, &x.id);
+		break;
+	case OP_NET_SOCKET:
+	case OP_NET_RETRANSMIT:
+		x.about = VIEW_ABOUT_SOCKET;
+		known = event_get(ev, op, COL_SOCKET, &x.id);
+		break;
+	case OP_IO_FILE:
+	case OP_MEM_FAULT:
+		x.about = VIEW_ABOUT_FILE;
+		known = event_get(ev, op, COL_FILE, &x.id);
+		break;
+	default:
+		return true;
+	}
+	return !known || add(d, op, &x, ev->dur_ns);
+}
+
+/* Ready to run, and not running. */
+#define WAITING                                                                                   \
+	(1u << PART_PREEMPTED | 1u << PART_RUNQ | 1u << PART_CPU_IDLE | 1u << PART_WAIT_UNKNOWN | \
+	 1u << PART_THROTTLED | 1u << PART_STOLEN)
+
+bool query_details_offcpu(struct query_details *d, const struct line_piece *p)
+{
+	uint64_t all = (uint64_t)(p->end_ns - p->start_ns), named[PART_COUNT] = { 0 };
+	struct about slept = { VIEW_ABOUT_SYSCALL, PART_COUNT, NO_SYSCALL, 0, 0 };
+
+	for (unsigned i = 0; i < p->parts->nculprits; i++) {
+		const struct part_culprit *c = &p->parts->c[i];
+		struct about by = { VIEW_ABOUT_TASK, (enum part)c->part, c->culprit, 0, 0 };
+		uint64_t ns = c->ns < all ? c->ns : all;
+
+		if (ns && !add(d, p->op, &by, ns))
+			return false;
+		all -= ns;
+		named[c->part < PART_COUNT ? c->part : 0] += ns;
+	}
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		struct about state = { VIEW_ABOUT_STATE, (enum part)i, i, 0, 0 };
+		uint64_t ns = WAITING >> i & 1 ? parts_get(p->parts, (enum part)i) : 0;
+
+		ns = ns > named[i] ? ns - named[i] : 0;
+		ns = ns < all ? ns : all;
+		if (ns && !add(d, p->op, &state, ns))
+			return false;
+		all -= ns;
+	}
+	if (all == 0)
+		return true;
+	event_get(p->ev, p->op, COL_SYSCALL, &slept.id);
+	event_get(p->ev, p->op, COL_OBJECT_KIND, &slept.more);
+	return add(d, p->op, &slept, all);
+}
+
+void query_details_record(struct query_details *d, const struct record *rec)
+{
+	if (rec->kind == RECORD_NODE && REC_HAS(rec, NODE, arch))
+		d->arch = syscall_arch_of(rec->u.NODE.arch);
+}
+
+static void task_text(const struct query_detail *x, const struct world *w,
+		      const struct culprits *culprits, struct buf *out)
+{
+	static const struct tally none; /* names of processes are then those of their threads */
+	const struct world_process *p;
+	struct bytes comm;
+
+	if (x->row.part != PART_COUNT) {
+		name_culprit_full(out, w, &none, culprit_get(culprits, (uint32_t)x->id));
+		return;
+	}
+	/* All threads of a process are one row. */
+	comm = world_text(w, world_process_name(w, (uint32_t)x->id, 0, INT64_MAX));
+	p = world_get_process(w, (uint32_t)x->id);
+	if (p)
+		buf_printf(out, "%.*s (pid %u)", (int)comm.n, comm.n ? comm.p : "", p->tgid);
+	else
+		who_print_thread(out, w, x->thread, INT64_MAX);
+}
+
+static void syscall_text(const struct query_details *d, const struct query_detail *x,
+			 struct buf *out)
+{
+	static const char *const objects[] = { "",	   "",	       "",
+					       " (sleep)", " (disk)",  " (page fault)",
+					       " (GPU)",   "",	       " (stopped)",
+					       "",	   " (socket)" };
+	const char *name = syscall_name(d->arch, x->id);
+
+	if (x->id == NO_SYSCALL)
+		buf_puts(out, x->more == OBJECT_FAULT  ? "page fault"
+			      : x->more == OBJECT_STOP ? "stopped"
+						       : "cause not recorded");
+	else if (name)
+		buf_puts(out, name);
+	else
+		buf_printf(out, "system call %llu", (unsigned long long)x->id);
+	if (x->id != NO_SYSCALL && x->more < sizeof(objects) / sizeof(objects[0]))
+		buf_puts(out, objects[x->more]);
+}
+
+static void text_of(const struct query_details *d, const struct query_detail *x,
+		    const struct world *w, const struct late_names *told,
+		    const struct culprits *culprits, struct buf *out)
+{
+	switch (x->row.about) {
+	case VIEW_ABOUT_TASK:
+		task_text(x, w, culprits, out);
+		break;
+	case VIEW_ABOUT_SYSCALL:
+		syscall_text(d, x, out);
+		break;
+	case VIEW_ABOUT_FILE:
+		query_file_text(told, w, x->id, out);
+		break;
+	case VIEW_ABOUT_DEVICE:
+		name_device(out, x->id);
+		break;
+	case VIEW_ABOUT_SOCKET:
+		query_socket_text(told, w, x->id, out);
+		break;
+	case VIEW_ABOUT_STATE:
+		buf_puts(out, part_text(x->row.part));
+		break;
+	case VIEW_ABOUT_OTHER:
+		break;
+	}
+}
+
+static int order(const void *a, const void *b)
+{
+	const struct view_detail *x = a, *y = b;
+
+	if (x->op->id != y->op->id)
+		return x->op->id < y->op->id ? -1 : 1;
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	if (x->about != y->about)
+		return x->about < y->about ? -1 : 1;
+	return (x->text > y->text) - (x->text < y->text);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	const struct view_detail *x = a, *y = b;
+
+	if (x->op->id != y->op->id)
+		return x->op->id < y->op->id ? -1 : 1;
+	if (x->about != y->about)
+		return x->about < y->about ? -1 : 1;
+	return (x->text > y->text) - (x->text < y->text);
+}
+
+static void in_order(struct view *v, int (*of)(const void *, const void *))
+{
+	if (v->details.n)
+		qsort(v->details.v, v->details.n, sizeof(*v->details.v), of);
+}
+
+/* Things that read the same are one: sockets to one server, a file met by two ids. However small each is, they are before others
+ * by what they are together. */
+static void join(struct view *v)
+{
+	size_t n = 0;
+
+	in_order(v, by_text);
+	for (size_t i = 0; i < v->details.n; i++) {
+		struct view_detail x = v->details.v[i], *last = n ? &v->details.v[n - 1] : NULL;
+
+		if (last && (x.about == VIEW_ABOUT_SOCKET || x.about == VIEW_ABOUT_FILE) &&
+		    by_text(last, &x) == 0) {
+			last->count += x.count;
+			last->ns += x.ns;
+		} else {
+			v->details.v[n++] = x;
+		}
+	}
+	v->details.n = n;
+	in_order(v, order);
+}
+
+/* What is beyond those told of an operation is one more. */
+static void fold(struct view *v, uint32_t other)
+{
+	size_t n = 0, of_op = 0;
+
+	for (size_t i = 0; i < v->details.n; i++) {
+		struct view_detail x = v->details.v[i], *last = n ? &v->details.v[n - 1] : NULL;
+
+		of_op = last && last->op == x.op ? of_op : 0;
+		if (of_op < DETAILS_TOLD) {
+			v->details.v[n++] = x;
+			of_op++;
+			continue;
+		}
+		last->count += x.count;
+		last->ns += x.ns;
+		last->about = VIEW_ABOUT_OTHER;
+		last->part = PART_COUNT;
+		last->text = other;
+	}
+	v->details.n = n;
+	in_order(v, order);
+}
+
+bool query_details_rows(const struct query_details *d, struct world *w,
+			const struct late_names *told, const struct culprits *culprits,
+			struct view *v)
+{
+	struct buf text = { 0 };
+	bool good = true;
+
+	v->details.n = 0;
+	for (size_t i = 0; good && i < d->v.n; i++) {
+		struct view_detail row = d->v.v[i].row;
+
+		buf_reset(&text);
+		text_of(d, &d->v.v[i], w, told, culprits, &text);
+		row.text = text.failed ? 0 : world_string(w, buf_bytes(&text));
+		good = !text.failed && row.text && vec_push(&v->details, row);
+	}
+	buf_free(&text);
+	join(v);
+	fold(v, world_string(w, bytes_of("all else")));
+	return good;
+}
+
+void query_details_free(struct query_details *d)
+{
+	vec_free(&d->v);
+	map_free(&d->by);
+}

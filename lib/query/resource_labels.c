@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is not known is left out; of whom nothing is known there is a question mark. */
+#include "lib/query/resource_labels.h"
+
+#include <inttypes.h>
+
+static void put(struct buf *out, const char *before, struct bytes text)
+{
+	if (text.n) {
+		buf_puts(out, before);
+		buf_add(out, text.p, text.n);
+	}
+}
+
+void query_file_text(const struct late_names *t, const struct world *w, uint64_t id,
+		     struct buf *out)
+{
+	const struct late_names_file *f = late_names_file(t, id);
+
+	if (!f || !f->path) {
+		buf_putc(out, '?');
+		return;
+	}
+	put(out, "", world_text(w, f->path));
+	put(out, " (", world_text(w, f->fstype));
+	if (f->fstype) {
+		put(out, ", ", world_text(w, f->origin));
+		buf_putc(out, ')');
+	}
+}
+
+void query_socket_text(const struct late_names *t, const struct world *w, uint64_t id,
+		       struct buf *out)
+{
+	const struct late_names_socket *s = late_names_socket(t, id);
+	const struct late_names_peer *p = late_names_peer(t, id);
+
+	if (!s || !s->protocol) {
+		buf_putc(out, '?');
+		return;
+	}
+	put(out, "", world_text(w, s->protocol));
+	put(out, " ", world_text(w, s->remote ? s->remote : s->local));
+	if (!p || (!p->pid && !p->comm))
+		return;
+	put(out, " (", p->comm ? world_text(w, p->comm) : bytes_of("?"));
+	if (p->pid)
+		buf_printf(out, ", pid %" PRIu32, p->pid);
+	buf_putc(out, ')');
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Types are fixed per field: what identifies is a string; a value that does not exist is null, never zero. */
+#include "lib/report/view_json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lib/report/view_json_lives.h"
+#include "lib/report/view_json_parts.h"
+#include "lib/report/view_json_time.h"
+#include "lib/event/record.h"
+
+static void device(struct jsonw *j, uint64_t value)
+{
+	char text[48];
+
+	snprintf(text, sizeof(text), "%" PRIu64 ":%" PRIu64, value >> 20, value & 0xfffff);
+	jsonw_key_str(j, "device", text);
+}
+
+static void gpu(struct jsonw *j, const struct world *w, uint32_t id)
+{
+	const struct world_gpu *g = world_get_gpu(w, id);
+
+	view_json_text(j, w, "gpu", g ? g->uuid : 0);
+	jsonw_key(j, "index");
+	if (g)
+		jsonw_u64(j, g->index);
+	else
+		jsonw_null(j);
+	view_json_text(j, w, "name", g ? g->name : 0);
+}
+
+static bool in_section(const struct view *v, const struct view_metric *m)
+{
+	unsigned which = m->scope == VIEW_NODE	   ? VIEW_BIT(SYSTEM)
+			 : m->scope == VIEW_DEVICE ? VIEW_BIT(IO)
+						   : VIEW_BIT(GPU);
+
+	return v->sections & which;
+}
+
+static void metrics(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+{
+	const struct view *v = s->view;
+
+	jsonw_key_array(j, "metrics");
+	for (size_t i = 0; i < v->metrics.n; i++) {
+		const struct view_metric *m = &v->metrics.v[i];
+		const struct metric_def *def = metric_builtin(m->metric);
+		const struct world_node *n = world_get_node(w, m->node);
+
+		if (!def || !in_section(v, m))
+			continue;
+		jsonw_object_begin(j);
+		jsonw_key_str(j, "metric", def->name);
+		jsonw_key_str(j, "unit", def->unit);
+		jsonw_key_bool(j, "counter", def->counter);
+		if (m->scope == VIEW_NODE || m->scope == VIEW_DEVICE)
+			view_json_text(j, w, "node", n ? n->name : 0);
+		if (m->scope == VIEW_GPU_WHOLE || m->scope == VIEW_GPU_PROCESS)
+			gpu(j, w, (uint32_t)m->subject);
+		if (m->scope == VIEW_GPU_PROCESS)
+			view_json_process(j, w, m->process);
+		if (m->scope == VIEW_DEVICE)
+			device(j, m->subject);
+		jsonw_key_u64(j, "samples", m->n);
+		jsonw_key_double(j, "first", m->first);
+		jsonw_key_double(j, "last", m->last);
+		jsonw_key_double(j, "mean", m->sum / (double)m->n);
+		jsonw_key_double(j, "max", m->max);
+		view_json_grew(j, def, m->grew);
+		jsonw_key_i64(j, "first_ns", m->first_ns - s->start_ns);
+		jsonw_key_i64(j, "last_ns", m->last_ns - s->start_ns);
+		view_json_series(j, s, m->series, true);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+}
+
+static void gpus(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+{
+	const struct view *v = s->view;
+
+	jsonw_key_array(j, "gpus");
+	for (size_t i = 0; i < v->gpus.n; i++) {
+		const struct view_gpu *g = &v->gpus.v[i];
+
+		jsonw_object_begin(j);
+		gpu(j, w, g->gpu);
+		jsonw_key_u64(j, "limits_known_ns", g->known_ns);
+		jsonw_key_array(j, "limits");
+		for (unsigned k = 0; k < VIEW_LIMITS; k++) {
+			if (g->limit_ns[k] == 0)
+				continue;
+			jsonw_object_begin(j);
+			jsonw_key_str(j, "reason", view_limit_text(k));
+			jsonw_key_bool(j, "held_down", view_limit_bad(k));
+			jsonw_key_u64(j, "ns", g->limit_ns[k]);
+			jsonw_object_end(j);
+		}
+		jsonw_array_end(j);
+		jsonw_key_array(j, "xids");
+		for (size_t k = 0; k < v->xids.n; k++) {
+			const struct view_xid *x = &v->xids.v[k];
+
+			if (x->gpu != g->gpu)
+				continue;
+			jsonw_object_begin(j);
+			jsonw_key_u64(j, "xid", x->number);
+			view_json_when(j, s, x->time_ns);
+			view_json_process(j, w, x->process);
+			jsonw_object_end(j);
+		}
+		jsonw_array_end(j);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+}
+
+static void details(struct jsonw *j, const struct world *w, const struct view *v)
+{
+	static const char *const about[] = {
+		[VIEW_ABOUT_TASK] = "task",	[VIEW_ABOUT_SYSCALL] = "syscall",
+		[VIEW_ABOUT_FILE] = "file",	[VIEW_ABOUT_DEVICE] = "device",
+		[VIEW_ABOUT_SOCKET] = "socket", [VIEW_ABOUT_STATE] = "state",
+		[VIEW_ABOUT_OTHER] = "other",
+	};
+
+	jsonw_key_array(j, "host");
+	for (size_t i = 0; i < v->details.n; i++) {
+		const struct view_detail *d = &v->details.v[i];
+
+		jsonw_object_begin(j);
+		jsonw_key_str(j, "source", d->op->source_name);
+		jsonw_key_str(j, "op", d->op->name);
+		jsonw_key_str(j, "about", about[d->about]);
+		view_json_text(j, w, "text", d->text);
+		jsonw_key_str(j, "state", d->part == PART_COUNT ? NULL : part_name(d->part));
+		jsonw_key_u64(j, "count", d->count);
+		jsonw_key_u64(j, "ns", d->ns);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+}
+
+static void disks(struct jsonw *j, const struct world *w, const struct view *v)
+{
+	static const char *const ways[] = { "read", "write", "flush", "discard" };
+
+	jsonw_key_array(j, "disks");
+	for (size_t i = 0; i < v->disks.n; i++) {
+		const struct view_disk *d = &v->disks.v[i];
+		const struct world_node *n = world_get_node(w, d->node);
+
+		jsonw_object_begin(j);
+		view_json_text(j, w, "node", n ? n->name : 0);
+		device(j, d->device);
+		view_json_text(j, w, "origin", d->origin);
+		view_json_text(j, w, "mount", d->mount);
+		jsonw_key_str(j, "what", d->way < 4 ? ways[d->way] : "other");
+		jsonw_key_u64(j, "count", d->count);
+		jsonw_key_u64(j, "bytes", d->bytes);
+		jsonw_key_u64(j, "queued", d->queued);
+		jsonw_key_u64(j, "queue_ns", d->queue_ns);
+		jsonw_key_u64(j, "device_ns", d->device_ns);
+		jsonw_key_u64(j, "p50_ns", d->p50_ns);
+		jsonw_key_u64(j, "p99_ns", d->p99_ns);
+		jsonw_key_u64(j, "max_ns", d->max_ns);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+	jsonw_key_array(j, "files");
+	for (size_t i = 0; i < v->files.n; i++) {
+		const struct view_file *f = &v->files.v[i];
+
+		jsonw_object_begin(j);
+		view_json_text(j, w, "path", f->path);
+		view_json_text(j, w, "fstype", f->fstype);
+		view_json_text(j, w, "mount", f->mount);
+		view_json_text(j, w, "origin", f->origin);
+		jsonw_key_u64(j, "count", f->count);
+		jsonw_key_u64(j, "total_ns", f->ns);
+		jsonw_key_u64(j, "max_ns", f->max_ns);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+}
+
+static void sockets(struct jsonw *j, const struct world *w, const struct view *v)
+{
+	jsonw_key_array(j, "sockets");
+	for (size_t i = 0; i < v->sockets.n; i++) {
+		const struct view_socket *x = &v->sockets.v[i];
+
+		jsonw_object_begin(j);
+		view_json_text(j, w, "protocol", x->protocol);
+		view_json_text(j, w, "local", x->local);
+		view_json_text(j, w, "remote", x->remote);
+		jsonw_key(j, "remote_pid");
+		if (x->peer_pid)
+			jsonw_u64(j, x->peer_pid);
+		else
+			jsonw_null(j);
+		view_json_text(j, w, "remote_process", x->peer_comm);
+		jsonw_key_u64(j, "count", x->count);
+		jsonw_key_u64(j, "total_ns", x->ns);
+		jsonw_key_u64(j, "max_ns", x->max_ns);
+		jsonw_key_u64(j, "retransmits", x->retransmits);
+		jsonw_key_u64(j, "segments", x->segments);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+}
+
+void view_json(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+{
+	const struct view *v = s->view;
+
+	if (v->sections & (VIEW_BIT(SYSTEM) | VIEW_BIT(GPU) | VIEW_BIT(IO)))
+		metrics(j, w, s);
+	if (v->sections & VIEW_BIT(GPU))
+		gpus(j, w, s);
+	if (s->brief)
+		return; /* events were not looked at */
+	if (v->sections & VIEW_BIT(TIME)) {
+		jsonw_key_bool(j, "off_cpu_recorded", v->off_cpu);
+		view_json_times(j, w, v);
+		view_json_states(j, s);
+	}
+	if (v->sections & VIEW_BIT(HOST))
+		details(j, w, v);
+	if (v->sections & VIEW_BIT(IO))
+		disks(j, w, v);
+	if (v->sections & VIEW_BIT(NET))
+		sockets(j, w, v);
+	if (v->sections & VIEW_BIT(MEMORY))
+		view_json_memory(j, w, s);
+	if (v->sections & VIEW_BIT(GRAPHS))
+		view_json_graphs(j, w, v);
+	if (v->sections & VIEW_BIT(NCCL))
+		view_json_comms(j, w, v);
+	if (v->sections & VIEW_BIT(RATES))
+		view_json_rates(j, s);
+	if (v->sections & VIEW_BIT(LATENCY))
+		view_json_courses(j, s);
+}
