@@ -40,8 +40,8 @@ static void find_peers(struct recorder *r, int64_t now)
 {
 	int64_t began = host_clock_mono();
 
-	if (r->session && now >= r->next_peers && probe_session_find_peers(r->session))
-		r->next_peers = now + PEERS_REST * (host_clock_mono() - began);
+	if (r->session && now >= r->waits.next_peers && probe_session_find_peers(r->session))
+		r->waits.next_peers = now + PEERS_REST * (host_clock_mono() - began);
 }
 
 static bool note_caller(void *ctx, uint32_t process)
@@ -84,8 +84,8 @@ static int each_second(struct recorder *r, int64_t now, struct err *e)
 	recorder_tell_gpus(r);
 	recorder_tell_unsampled(r);
 	if (rc == 0 && r->session)
-		rc = metadata_write_others(r->writer, r->session, r->wire, &r->others, &r->thin,
-					   now, e);
+		rc = metadata_write_others(r->writer, r->session, r->wire, &r->waits.others,
+					   &r->thinned.band, now, e);
 	if (rc == 0 && now >= r->next_clock) {
 		r->next_clock = now + CLOCK_NS;
 		rc = metadata_write_clock(r->writer, "tick", e);
@@ -95,7 +95,7 @@ static int each_second(struct recorder *r, int64_t now, struct err *e)
 			rc = recorder_say_cost(r, now, e);
 	}
 	if (rc == 0 && r->session)
-		record_cost_look(&r->cost, r->session, now, r->calls, false);
+		record_cost_look(&r->spent.cost, r->session, now, r->calls, false);
 	return rc;
 }
 
@@ -196,10 +196,10 @@ static int start_probes(struct recorder *r, struct err *e)
 
 	if (rc == 0)
 		rc = probe_session_start(r->session, e);
-	record_cost_look(&r->cost, r->session, r->start_ns, 0, false);
+	record_cost_look(&r->spent.cost, r->session, r->start_ns, 0, false);
 	if (rc == 0) {
 		recorder_tell_sampled(r);
-		r->tick_ns = probe_session_cpu_hz(r->session) ? record_tick_ns() : 0;
+		r->spent.tick_ns = probe_session_cpu_hz(r->session) ? record_tick_ns() : 0;
 		rc = begin(r, e);
 	}
 	if (rc == 0)
@@ -247,10 +247,10 @@ int recorder_open(struct recorder **out, const struct recorder_options *opt, str
 	if (!r->world)
 		return err_nomem(e);
 	record_node_read(&r->node, r->world, opt->node_name);
-	r->thin.on = opt->thin;
-	r->thin.deadband = opt->deadband;
-	r->thin.heartbeat_ns = opt->heartbeat_ns;
-	r->gpus.thin = &r->thin;
+	r->thinned.band.on = opt->thin;
+	r->thinned.band.deadband = opt->deadband;
+	r->thinned.band.heartbeat_ns = opt->heartbeat_ns;
+	r->gpus.thin = &r->thinned.band;
 	host_kubelet_find(&r->kubelet, NULL);
 	host_kubelet_wait(&r->kubelet, KUBELET_MS);
 	r->opt.targets.given = r->gpus.given = &r->kubelet.pods;
@@ -259,7 +259,7 @@ int recorder_open(struct recorder **out, const struct recorder_options *opt, str
 	rc = opt->mark ? record_marks_open(&r->marks, opt->mark, &opt->flight_owner, e) : 0;
 	r->marks.ctx = world_ctx(r->world, &(struct world_ctx){ .node = r->node.id });
 	if (rc == 0)
-		rc = record_samples_init(&r->samples, r->world, r->node.id, &r->thin, e);
+		rc = record_samples_init(&r->samples, r->world, r->node.id, &r->thinned.band, e);
 	if (rc == 0 && !opt->no_probes)
 		rc = open_probes(r, e);
 	if (rc == 0)
@@ -267,7 +267,8 @@ int recorder_open(struct recorder **out, const struct recorder_options *opt, str
 	if (rc)
 		return rc;
 	r->start_ns = host_clock_mono();
-	r->loss_since = r->cut_ns = r->thin_since = r->cost_since = r->start_ns;
+	r->loss.since_ns = r->trigger.cut_ns = r->thinned.since_ns = r->spent.since_ns =
+		r->start_ns;
 	r->watermark = r->floor = r->start_ns - RECORD_LAG_NS;
 	r->news_ns = r->start_ns;
 	r->next_flush = r->start_ns + (int64_t)opt->flush_ns;
@@ -285,7 +286,7 @@ int recorder_open(struct recorder **out, const struct recorder_options *opt, str
 	if (rc)
 		return rc;
 	r->opens.slow_ns = r->opt.trigger ? r->opt.trigger->slow_ns : NULL;
-	r->start_cpu = r->cost_cpu = recorder_cpu();
+	r->start_cpu = r->spent.cpu = recorder_cpu();
 	return record_samples_say(&r->samples, r->writer, r->start_ns, e);
 }
 
@@ -308,7 +309,8 @@ static int turn_ms(const struct recorder *r, int64_t now)
 	int64_t left =
 		r->opt.duration_ns ? r->start_ns + (int64_t)r->opt.duration_ns - now : INT64_MAX;
 
-	if (now - r->news_ns < NEWS_NS || left < TURN_QUIET_MS * MS_NS || r->budget.plan.in_window)
+	if (now - r->news_ns < NEWS_NS || left < TURN_QUIET_MS * MS_NS ||
+	    r->spent.budget.plan.in_window)
 		return TURN_NEWS_MS;
 	return TURN_QUIET_MS;
 }
@@ -378,14 +380,14 @@ static void stop_probes(struct recorder *r)
 	struct err ignored = { 0 };
 	bool detached;
 
-	find_peers(r, r->next_peers);
+	find_peers(r, r->waits.next_peers);
 	probe_session_stop(r->session);
 	detached = library_instances_detach(r->copies);
 	recorder_tell_detached(r, host_clock_mono() - began, detached);
 	probe_targets_close(r->targets);
 	recorder_drain_rest(r);
 	recorder_say_asleep(r, INT64_MAX, &ignored);
-	record_cost_look(&r->cost, r->session, began, r->calls, true);
+	record_cost_look(&r->spent.cost, r->session, began, r->calls, true);
 	recorder_tell_copies(r);
 	recorder_tell_pythons(r);
 }
@@ -403,8 +405,8 @@ int recorder_finish(struct recorder *r, struct err *e)
 		stop_probes(r);
 	now = host_clock_mono();
 	rc = r->event_error.code ? (*e = r->event_error, e->code) : recorder_say_losses(r, now, e);
-	deadband_forget(&r->thin); /* the last values are there in any case */
-	map_clear(&r->others);
+	deadband_forget(&r->thinned.band); /* the last values are there in any case */
+	map_clear(&r->waits.others);
 	if (rc == 0)
 		rc = say_samples(r, now, e);
 	if (rc == 0)
@@ -412,8 +414,8 @@ int recorder_finish(struct recorder *r, struct err *e)
 	if (rc == 0)
 		rc = record_gpus_say(&r->gpus, r->writer, e);
 	if (rc == 0 && r->session)
-		rc = metadata_write_others(r->writer, r->session, r->wire, &r->others, &r->thin,
-					   now, e);
+		rc = metadata_write_others(r->writer, r->session, r->wire, &r->waits.others,
+					   &r->thinned.band, now, e);
 	if (rc == 0)
 		rc = record_gpus_say_xids(&r->gpus, r->writer, true, e);
 	if (rc == 0)
@@ -451,35 +453,35 @@ void recorder_free(struct recorder *r)
 	wire_decoder_free(r->wire);
 	record_watch_free(&r->watch);
 	open_call_list_free(&r->opens);
-	sleepers_free(&r->sleepers);
-	sleepers_free(&r->locked);
-	vec_free(&r->locks);
-	pipe_holders_free(&r->pipes);
+	sleepers_free(&r->waits.sleepers);
+	sleepers_free(&r->waits.locked);
+	vec_free(&r->waits.locks);
+	pipe_holders_free(&r->waits.pipes);
 	record_samples_free(&r->samples);
 	record_gpus_free(&r->gpus);
 	host_kubelet_close(&r->kubelet);
-	deadband_free(&r->thin);
+	deadband_free(&r->thinned.band);
 	record_marks_close(&r->marks);
 	record_nvtx_free(&r->nvtx);
-	record_cost_stop(&r->cost);
+	record_cost_stop(&r->spent.cost);
 	vec_free(&r->sampled);
 	stack_ends_free(&r->stack_ends);
-	recorder_budget_free(&r->budget);
-	vec_free(&r->uncovered_new);
-	vec_free(&r->uncovered);
+	recorder_budget_free(&r->spent.budget);
+	vec_free(&r->uncovered.fresh);
+	vec_free(&r->uncovered.v);
 	ige_writer_free(r->writer);
 	record_flight_free(&r->flight);
 	world_free(r->world);
-	map_free(&r->processes);
-	ended_processes_free(&r->ended);
-	map_free(&r->comms);
-	vec_free(&r->names);
-	map_free(&r->name_of);
-	map_free(&r->others);
-	socket_owners_free(&r->sockets);
-	for (size_t i = 0; i < r->notices.n; i++)
-		free(r->notices.v[i].text);
-	vec_free(&r->notices);
+	map_free(&r->lives.processes);
+	ended_processes_free(&r->lives.ended);
+	map_free(&r->lives.comms);
+	vec_free(&r->lives.names);
+	map_free(&r->lives.name_of);
+	map_free(&r->waits.others);
+	socket_owners_free(&r->waits.sockets);
+	for (size_t i = 0; i < r->notices.v.n; i++)
+		free(r->notices.v.v[i].text);
+	vec_free(&r->notices.v);
 	free(r->specs);
 	free(r);
 }

@@ -60,7 +60,7 @@ static bool has_python(const struct recorder *r)
 /* The share of all calls since the last time that one process made. */
 static void find_busiest(struct recorder *r)
 {
-	struct recorder_budget *b = &r->budget;
+	struct recorder_budget *b = &r->spent.budget;
 	struct map sums = { 0 };
 	uint64_t all = 0, most = 0;
 
@@ -99,22 +99,23 @@ static void count_folded(const struct recorder *r, uint64_t folded[TIERS])
 	for (size_t i = 0; i < r->sampled.n; i++) {
 		uint16_t op = r->sampled.v[i].op;
 
-		folded[r->budget.tier_of[op % OPS_COUNTED]] += probe_session_folded(r->session, op);
+		folded[r->spent.budget.tier_of[op % OPS_COUNTED]] +=
+			probe_session_folded(r->session, op);
 	}
 }
 
 /* What calls since the last look cost the busiest process, by tier and by calibration. */
 static void take_costs(struct recorder *r, double cost_ns[TIERS])
 {
-	struct recorder_budget *b = &r->budget;
-	double call_ns = record_cost_call(&r->cost);
+	struct recorder_budget *b = &r->spent.budget;
+	double call_ns = record_cost_call(&r->spent.cost);
 	uint64_t folded[TIERS];
 
 	count_folded(r, folded);
 	for (unsigned t = 0; t < TIERS; t++) {
-		cost_ns[t] =
-			(double)(b->calls[t] - b->seen[t]) * call_ns +
-			(double)(folded[t] - b->folded_seen[t]) * record_cost_skipped(&r->cost);
+		cost_ns[t] = (double)(b->calls[t] - b->seen[t]) * call_ns +
+			     (double)(folded[t] - b->folded_seen[t]) *
+				     record_cost_skipped(&r->spent.cost);
 		b->seen[t] = b->calls[t];
 		b->folded_seen[t] = folded[t];
 	}
@@ -131,7 +132,7 @@ static int say_pause(struct recorder *r, unsigned tier, int64_t until, const cha
 {
 	struct record rec = { .kind = RECORD_PAUSED };
 
-	REC_SET(&rec, PAUSED, since_ns, r->budget.paused_since[tier]);
+	REC_SET(&rec, PAUSED, since_ns, r->spent.budget.paused_since[tier]);
 	if (until)
 		REC_SET(&rec, PAUSED, until_ns, until);
 	REC_SET(&rec, PAUSED, tier, tier);
@@ -141,7 +142,7 @@ static int say_pause(struct recorder *r, unsigned tier, int64_t until, const cha
 
 static int pause_tier(struct recorder *r, unsigned tier, struct err *e)
 {
-	struct recorder_budget *b = &r->budget;
+	struct recorder_budget *b = &r->spent.budget;
 
 	b->paused_since[tier] = probe_tiers_pause(library_instances_tiers(r->copies), tier);
 	b->paused[tier] = true;
@@ -151,7 +152,7 @@ static int pause_tier(struct recorder *r, unsigned tier, struct err *e)
 
 static int resume_tier(struct recorder *r, unsigned tier, struct err *e)
 {
-	struct recorder_budget *b = &r->budget;
+	struct recorder_budget *b = &r->spent.budget;
 	struct err why = { 0 };
 	int64_t now;
 
@@ -172,10 +173,10 @@ static int resume_tier(struct recorder *r, unsigned tier, struct err *e)
  * CPU all the time. */
 static double others_share(const struct recorder *r)
 {
-	double host = record_cost_host(&r->cost);
+	double host = record_cost_host(&r->spent.cost);
 
-	return (host > 0 ? host / 1e9 * r->budget.busiest : 0) +
-	       probe_session_cpu_hz(r->session) * r->tick_ns / 1e9;
+	return (host > 0 ? host / 1e9 * r->spent.budget.busiest : 0) +
+	       probe_session_cpu_hz(r->session) * r->spent.tick_ns / 1e9;
 }
 
 /* Calls that are recorded with and without a window. */
@@ -200,7 +201,7 @@ static void tell_shedding(struct recorder *r)
 	struct buf names = { 0 };
 
 	for (unsigned t = 0; t < TIERS; t++)
-		if (r->budget.plan.shed[t])
+		if (r->spent.budget.plan.shed[t])
 			buf_printf(&names, "%s%s", names.n ? ", " : "", op_tier_name(t));
 	recorder_tell(r, RECORD_LINE,
 		      "recording all calls costs more than %s of the time: %s are recorded in "
@@ -212,7 +213,7 @@ static void tell_shedding(struct recorder *r)
 static int follow_plan(struct recorder *r, const bool paused[TIERS], bool probed, bool same_kind,
 		       int64_t now, struct err *e)
 {
-	struct recorder_budget *b = &r->budget;
+	struct recorder_budget *b = &r->spent.budget;
 	int rc = 0;
 
 	if (same_kind)
@@ -238,7 +239,7 @@ static int follow_plan(struct recorder *r, const bool paused[TIERS], bool probed
 
 int recorder_keep_budget(struct recorder *r, int64_t now, struct err *e)
 {
-	struct recorder_budget *b = &r->budget;
+	struct recorder_budget *b = &r->spent.budget;
 	bool was_shedding = b->plan.shedding, was_shed[TIERS], paused[TIERS], probed = true;
 	double cost_ns[TIERS], factor;
 
@@ -247,7 +248,7 @@ int recorder_keep_budget(struct recorder *r, int64_t now, struct err *e)
 	if (now >= b->next_busiest_ns) {
 		b->next_busiest_ns = now + BUSIEST_NS;
 		find_busiest(r);
-		r->cost.interpreted = has_python(r);
+		r->spent.cost.interpreted = has_python(r);
 	}
 	if (r->opt.budget > 0 && b->plan.last_ns == 0) {
 		record_budget_start(&b->plan, r->opt.budget, now);
@@ -275,11 +276,11 @@ int recorder_end_budget(struct recorder *r, int64_t now, struct err *e)
 	int rc = 0;
 
 	for (unsigned t = 0; rc == 0 && t < TIERS; t++) {
-		if (!r->budget.paused[t])
+		if (!r->spent.budget.paused[t])
 			continue;
-		r->budget.paused_ns[t] += (uint64_t)(now - r->budget.paused_since[t]);
+		r->spent.budget.paused_ns[t] += (uint64_t)(now - r->spent.budget.paused_since[t]);
 		rc = say_pause(r, t, now, "budget", e);
-		r->budget.paused[t] = false;
+		r->spent.budget.paused[t] = false;
 	}
 	return rc;
 }
@@ -289,17 +290,17 @@ int recorder_repeat_pauses(struct recorder *r, struct err *e)
 	int rc = 0;
 
 	for (unsigned t = 0; rc == 0 && t < TIERS; t++)
-		if (r->budget.paused[t])
+		if (r->spent.budget.paused[t])
 			rc = say_pause(r, t, 0, "budget", e);
 	return rc;
 }
 
 struct recorder_slowdown recorder_slowdown(const struct recorder *r)
 {
-	const struct recorder_budget *b = &r->budget;
+	const struct recorder_budget *b = &r->spent.budget;
 	struct recorder_slowdown s = { 0 };
 	struct progress_estimate p;
-	double wall = (double)(r->cost_since - r->start_ns),
+	double wall = (double)(r->spent.since_ns - r->start_ns),
 	       spent = wall > 0 ? b->cost_ns / wall : 0, others = others_share(r);
 
 	s.share = spent * recorder_budget_factor(b) + others;
@@ -316,8 +317,8 @@ void recorder_tell_budget(struct recorder *r)
 {
 	struct buf text = { 0 };
 
-	if (record_budget_text(&text, r->budget.paused_ns, (double)(r->cost_since - r->start_ns),
-			       r->opt.budget))
+	if (record_budget_text(&text, r->spent.budget.paused_ns,
+			       (double)(r->spent.since_ns - r->start_ns), r->opt.budget))
 		recorder_tell(r, RECORD_LINE, "%s", buf_text(&text));
 	buf_free(&text);
 }

@@ -87,9 +87,10 @@ static void tell_unwinds(struct recorder *r)
 
 static void tell_thinned(struct recorder *r)
 {
-	if (r->thin.on)
+	if (r->thinned.band.on)
 		recorder_tell(r, RECORD_LINE, "samples: %s recorded, %s left out",
-			      fmt_count(r->thin.said).s, fmt_count(r->thin.left_out).s);
+			      fmt_count(r->thinned.band.said).s,
+			      fmt_count(r->thinned.band.left_out).s);
 }
 
 static void tell_marks(struct recorder *r)

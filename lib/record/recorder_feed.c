@@ -20,10 +20,10 @@ static void on_event(void *ctx, const struct event *ev)
 {
 	struct recorder *r = ctx;
 	const struct op_def *def = op_builtin(ev->op);
-	const struct world_ctx *of = r->asleep ? world_get_ctx(r->world, ev->ctx) : NULL;
+	const struct world_ctx *of = r->waits.record ? world_get_ctx(r->world, ev->ctx) : NULL;
 
-	if (r->asleep) {
-		asleep_add(r->asleep, ev, of ? of->thread : 0);
+	if (r->waits.record) {
+		asleep_add(r->waits.record, ev, of ? of->thread : 0);
 		return;
 	}
 	if (!r->event_error.code)
@@ -33,17 +33,17 @@ static void on_event(void *ctx, const struct event *ev)
 	if (ev->op == OP_SCHED_OFFCPU)
 		recorder_keep_pipe_of(r, ev);
 	r->events++;
-	r->ticks += ev->op == OP_CPU_SAMPLE;
+	r->spent.ticks += ev->op == OP_CPU_SAMPLE;
 	if (def && (def->flags & OP_CALL)) {
 		r->calls++;
-		recorder_budget_count(&r->budget, ev);
+		recorder_budget_count(&r->spent.budget, ev);
 	}
 	stack_ends_add(&r->stack_ends, ev->stack, ev->ctx);
-	if (r->opt.trigger && filter_trigger_hit(r->opt.trigger, ev) && !r->triggered) {
-		r->triggered = true;
-		r->trigger_ns = ev->end_ns;
-		r->slow_op = ev->op;
-		r->slow_ns = filter_trigger_slow(r->opt.trigger, ev) ? ev->dur_ns : 0;
+	if (r->opt.trigger && filter_trigger_hit(r->opt.trigger, ev) && !r->trigger.fired) {
+		r->trigger.fired = true;
+		r->trigger.end_ns = ev->end_ns;
+		r->trigger.slow_op = ev->op;
+		r->trigger.slow_ns = filter_trigger_slow(r->opt.trigger, ev) ? ev->dur_ns : 0;
 	}
 }
 
@@ -60,10 +60,10 @@ static void on_process(void *ctx, const struct wire_thread *w, uint32_t process)
 	uint64_t known;
 
 	/* Its end may have been told before what it did. */
-	if (map_get(&r->processes, w->tgid, &known) && known == (process | PROCESS_ENDED))
+	if (map_get(&r->lives.processes, w->tgid, &known) && known == (process | PROCESS_ENDED))
 		return;
-	map_put(&r->processes, w->tgid, process);
-	ended_processes_taken(&r->ended, w->tgid, process);
+	map_put(&r->lives.processes, w->tgid, process);
+	ended_processes_taken(&r->lives.ended, w->tgid, process);
 	record_samples_process(&r->samples, w->tgid, process);
 }
 
@@ -119,7 +119,7 @@ static uint32_t inherited_title(struct recorder *r, uint32_t parent, uint32_t co
 	uint64_t process;
 	uint32_t name;
 
-	if (cut.n != HOST_COMM_MAX || !map_get(&r->processes, parent, &process))
+	if (cut.n != HOST_COMM_MAX || !map_get(&r->lives.processes, parent, &process))
 		return comm;
 	name = world_process_name(r->world, (uint32_t)process, 0, INT64_MAX);
 	whole = world_text(r->world, name);
@@ -143,7 +143,7 @@ static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct decode_exe *
 	out->exe = text_of(r->world, host_proc_exe, tgid);
 	out->cmdline = text_of(r->world, host_proc_cmdline, tgid);
 	out->cgroup_path = text_of(r->world, cgroup_path, tgid);
-	if (map_get(&r->processes, tgid, &process) && !r->event_error.code)
+	if (map_get(&r->lives.processes, tgid, &process) && !r->event_error.code)
 		metadata_write_place(r->writer, r->world, host_clock_mono(), tgid,
 				     (uint32_t)process, &r->kubelet.pods, &r->event_error);
 }
@@ -239,7 +239,8 @@ static uint32_t on_socket(void *ctx, uint64_t inode)
 {
 	struct recorder *r = ctx;
 
-	return socket_owners_owner(&r->sockets, &r->processes, inode, host_clock_mono());
+	return socket_owners_owner(&r->waits.sockets, &r->lives.processes, inode,
+				   host_clock_mono());
 }
 
 static void on_ring(void *ctx, const void *p, size_t n)
@@ -277,16 +278,16 @@ static void remember_name(struct recorder *r, const struct thread_name *now)
 	const struct world_thread *v = world_get_thread(r->world, now->thread);
 	uint64_t i;
 
-	if (map_get(&r->name_of, now->thread, &i)) {
-		r->names.v[i] = *now;
+	if (map_get(&r->lives.name_of, now->thread, &i)) {
+		r->lives.names.v[i] = *now;
 		return;
 	}
 	if (!r->opt.rotate_bytes && !r->opt.rotate_ns && !r->opt.flight_ns)
 		return; /* there is no other file */
-	if (!v || v->comm == now->name || !vec_push(&r->names, *now))
+	if (!v || v->comm == now->name || !vec_push(&r->lives.names, *now))
 		return;
-	if (!map_put(&r->name_of, now->thread, r->names.n - 1))
-		r->names.n--;
+	if (!map_put(&r->lives.name_of, now->thread, r->lives.names.n - 1))
+		r->lives.names.n--;
 }
 
 static void say_name(struct recorder *r, const struct wire_life *l)
@@ -315,11 +316,11 @@ static void thread_ended(struct recorder *r, const struct wire_life *l)
 	uint32_t thread;
 	uint64_t i;
 
-	if (!r->names.n && !r->nvtx.open.n)
+	if (!r->lives.names.n && !r->nvtx.open.n)
 		return;
 	thread = thread_of(r, &l->who);
-	if (map_get(&r->name_of, thread, &i))
-		r->names.v[i].ended = true;
+	if (map_get(&r->lives.name_of, thread, &i))
+		r->lives.names.v[i].ended = true;
 	record_nvtx_ended(&r->nvtx, thread, 0);
 }
 
@@ -329,8 +330,8 @@ static void process_ended(struct recorder *r, const struct wire_life *l)
 	/* First, for who had not been heard of is from now on. */
 	uint32_t process = wire_decoder_make(r->wire, &l->who).process;
 
-	map_put(&r->processes, l->who.tgid, process | PROCESS_ENDED);
-	ended_processes_add(&r->ended, l->who.tgid, process);
+	map_put(&r->lives.processes, l->who.tgid, process | PROCESS_ENDED);
+	ended_processes_add(&r->lives.ended, l->who.tgid, process);
 	record_samples_exit(&r->samples, l->who.tgid);
 	library_instances_ended(r->copies, l->who.tgid, process);
 	probe_pythons_ended(r->pythons, l->who.tgid, process);
@@ -348,9 +349,9 @@ static void on_life(void *ctx, const void *p, size_t n)
 	r->news_ns = (int64_t)l->time_ns;
 	/* What it does may be told before who it is. */
 	if (l->kind == WIRE_FORK && l->process)
-		ended_processes_taken(&r->ended, l->child_tgid, 0);
+		ended_processes_taken(&r->lives.ended, l->child_tgid, 0);
 	if (l->kind == WIRE_NEW)
-		ended_processes_taken(&r->ended, l->who.tgid, 0);
+		ended_processes_taken(&r->lives.ended, l->who.tgid, 0);
 	/* Asked while it is stopped: a program can be over before the next turn. */
 	if (l->kind == WIRE_EXEC)
 		wire_decoder_life(r->wire, l);
@@ -484,7 +485,7 @@ uint32_t recorder_process(void *ctx, uint32_t tgid)
 	uint64_t id = 0;
 
 	/* A process that made no call has not been announced; it is part of the recording all the same. */
-	map_get(&r->processes, tgid, &id);
+	map_get(&r->lives.processes, tgid, &id);
 	if (id && !(id & PROCESS_ENDED))
 		return (uint32_t)id;
 	if (host_proc_read(tgid, &p, &ignored) == 0) {
@@ -505,7 +506,7 @@ int recorder_say_places(struct recorder *r, struct err *e)
 	size_t at = 0;
 	int rc = 0;
 
-	while (rc == 0 && map_each(&r->processes, &at, &tgid, &process))
+	while (rc == 0 && map_each(&r->lives.processes, &at, &tgid, &process))
 		rc = process & PROCESS_ENDED
 			     ? 0
 			     : metadata_write_place(r->writer, r->world, now, (uint32_t)tgid,

@@ -34,7 +34,7 @@ static int cut(struct recorder *r, int64_t now, struct err *e)
 		rc = metadata_write_clock(r->writer, "tick", e);
 	if (rc == 0)
 		rc = ige_writer_cut(r->writer, e);
-	r->cut_ns = now;
+	r->trigger.cut_ns = now;
 	return rc;
 }
 
@@ -44,18 +44,18 @@ static int go_on(struct recorder *r, struct err *e)
 	int rc;
 
 	host_sampler_again(r->samples.sampler);
-	deadband_forget(&r->thin);
-	map_clear(&r->others);
-	map_clear(&r->comms);
+	deadband_forget(&r->thinned.band);
+	map_clear(&r->waits.others);
+	map_clear(&r->lives.comms);
 	map_clear(&r->gpus.named);
-	memset(r->missing, 0, sizeof(r->missing));
+	memset(r->loss.missing, 0, sizeof(r->loss.missing));
 	recorder_marks_again(r);
 	if (r->session)
 		wire_decoder_again(r->wire, r->watermark);
 	open_call_list_again(&r->opens);
-	sleepers_again(&r->sleepers);
-	sleepers_again(&r->locked);
-	pipe_holders_again(&r->pipes);
+	sleepers_again(&r->waits.sleepers);
+	sleepers_again(&r->waits.locked);
+	pipe_holders_again(&r->waits.pipes);
 	rc = recorder_say_start(r, e);
 	if (rc == 0)
 		rc = recorder_say_names(r, e);
@@ -123,18 +123,20 @@ static int write_down(struct recorder *r, const char *why, struct err *lost)
 
 static void explain_trigger(const struct recorder *r, char *out, size_t size)
 {
-	const struct op_def *op = op_builtin(r->slow_op), *hung = op_builtin(r->opens.hung_op);
+	const struct op_def *op = op_builtin(r->trigger.slow_op),
+			    *hung = op_builtin(r->opens.hung_op);
 
-	if (r->dump_wanted)
+	if (r->trigger.dump_wanted)
 		snprintf(out, size, "asked for");
-	else if (r->opens.hung > r->hung_seen)
+	else if (r->opens.hung > r->trigger.hung_seen)
 		snprintf(out, size, "%s has not returned for %s", hung ? hung->name : "a call",
 			 fmt_ns(r->opens.hung_limit_ns).s);
-	else if (r->idle)
+	else if (r->trigger.idle)
 		snprintf(out, size, "no call has returned for %s",
 			 fmt_ns(r->opt.trigger->idle_ns).s);
-	else if (r->slow_ns)
-		snprintf(out, size, "%s took %s", op ? op->name : "a call", fmt_ns(r->slow_ns).s);
+	else if (r->trigger.slow_ns)
+		snprintf(out, size, "%s took %s", op ? op->name : "a call",
+			 fmt_ns(r->trigger.slow_ns).s);
 	else
 		snprintf(out, size, "%s returned an error", op ? op->name : "a call");
 }
@@ -145,7 +147,7 @@ static bool there(void *ctx, uint32_t process)
 	const struct world_process *p = world_get_process(r->world, process);
 	uint64_t known;
 
-	return p && map_get(&r->processes, p->tgid, &known) && known == process;
+	return p && map_get(&r->lives.processes, p->tgid, &known) && known == process;
 }
 
 /* Those that make calls have stopped to. */
@@ -155,24 +157,24 @@ static void watch_idle(struct recorder *r, int64_t now)
 
 	if (!idle_ns || !r->session)
 		return;
-	if (r->calls != r->idle_calls) {
-		r->idle_calls = r->calls;
-		r->idle_since = now;
-		r->idle_told = false;
+	if (r->calls != r->trigger.idle_calls) {
+		r->trigger.idle_calls = r->calls;
+		r->trigger.idle_since = now;
+		r->trigger.idle_told = false;
 	}
-	if (r->idle_told || !r->calls || now - r->idle_since < (int64_t)idle_ns)
+	if (r->trigger.idle_told || !r->calls || now - r->trigger.idle_since < (int64_t)idle_ns)
 		return;
-	r->idle_told = true;
-	if (r->triggered || !wire_decoder_caller(r->wire, there, r))
+	r->trigger.idle_told = true;
+	if (r->trigger.fired || !wire_decoder_caller(r->wire, there, r))
 		return;
-	r->triggered = r->idle = true;
-	r->trigger_ns = now;
+	r->trigger.fired = r->trigger.idle = true;
+	r->trigger.end_ns = now;
 }
 
 /* Is the segment old or large enough to be cut? Small ones say more of themselves than of events. */
 static bool is_part(const struct recorder *r, int64_t now)
 {
-	int64_t age = now - r->cut_ns, part = (int64_t)r->opt.flight_ns / FLIGHT_PARTS;
+	int64_t age = now - r->trigger.cut_ns, part = (int64_t)r->opt.flight_ns / FLIGHT_PARTS;
 
 	return age >= FLIGHT_CUT_NS && (age >= part || record_flight_filling(&r->flight) >=
 							       r->opt.flight_bytes / FLIGHT_PARTS);
@@ -186,14 +188,15 @@ static int watch(struct recorder *r, int64_t now, struct err *e)
 	int rc;
 
 	watch_idle(r, now);
-	wanted = r->triggered || r->opens.hung > r->hung_seen;
+	wanted = r->trigger.fired || r->opens.hung > r->trigger.hung_seen;
 	/* What triggered has left the writer's waiting room. */
-	settled = r->watermark >= r->trigger_ns;
+	settled = r->watermark >= r->trigger.end_ns;
 
 	/* One incident is one file: what triggers again within the window is in it, or in the next one. */
-	if (wanted && r->dumped_ns && now - r->dumped_ns < (int64_t)r->opt.flight_ns)
+	if (wanted && r->trigger.dumped_ns &&
+	    now - r->trigger.dumped_ns < (int64_t)r->opt.flight_ns)
 		wanted = false;
-	wanted = (wanted || r->dump_wanted) && settled;
+	wanted = (wanted || r->trigger.dump_wanted) && settled;
 	if (!wanted && !is_part(r, now))
 		return 0;
 	explain_trigger(r, why, sizeof(why));
@@ -204,9 +207,9 @@ static int watch(struct recorder *r, int64_t now, struct err *e)
 		/* A disk that is full now may have room at the next trigger: no reason to stop remembering. */
 		if (write_down(r, why, &lost))
 			recorder_tell(r, RECORD_WARNING, "%s", lost.text);
-		r->dumped_ns = now;
-		r->triggered = r->idle = r->dump_wanted = false;
-		r->hung_seen = r->opens.hung;
+		r->trigger.dumped_ns = now;
+		r->trigger.fired = r->trigger.idle = r->trigger.dump_wanted = false;
+		r->trigger.hung_seen = r->opens.hung;
 	}
 	record_flight_cut(&r->flight, now);
 	return go_on(r, e);
@@ -216,7 +219,7 @@ int recorder_turn_over(struct recorder *r, int64_t now, struct err *e)
 {
 	if (r->opt.flight_ns)
 		return watch(r, now, e);
-	if ((r->opt.rotate_ns && now - r->cut_ns >= (int64_t)r->opt.rotate_ns) ||
+	if ((r->opt.rotate_ns && now - r->trigger.cut_ns >= (int64_t)r->opt.rotate_ns) ||
 	    (r->opt.rotate_bytes && largest(r) >= r->opt.rotate_bytes))
 		return next_file(r, now, e);
 	return 0;
@@ -229,6 +232,6 @@ int recorder_land(struct recorder *r, struct err *e)
 
 void recorder_dump(struct recorder *r)
 {
-	r->dump_wanted = true;
-	r->trigger_ns = host_clock_mono();
+	r->trigger.dump_wanted = true;
+	r->trigger.end_ns = host_clock_mono();
 }

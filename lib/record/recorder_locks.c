@@ -13,8 +13,8 @@ void recorder_keep_lock(struct recorder *r, const struct wire_offcpu *wait)
 {
 	/* What no lock of these is waited for with is seen by its value: conditions, semaphores. */
 	if (wait->object_kind == OBJECT_FUTEX && wait->flags & OFFCPU_FUTEX &&
-	    lock_owner_asked(wait->futex_op, wait->futex_val) && r->locks.n < LOCKS_MAX)
-		vec_push(&r->locks, *wait);
+	    lock_owner_asked(wait->futex_op, wait->futex_val) && r->waits.locks.n < LOCKS_MAX)
+		vec_push(&r->waits.locks, *wait);
 }
 
 static int say(struct recorder *r, const struct wire_offcpu *wait, struct err *e)
@@ -48,8 +48,8 @@ int recorder_say_owners(struct recorder *r, struct err *e)
 {
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < r->locks.n; i++)
-		rc = say(r, &r->locks.v[i], e);
-	r->locks.n = 0;
+	for (size_t i = 0; rc == 0 && i < r->waits.locks.n; i++)
+		rc = say(r, &r->waits.locks.v[i], e);
+	r->waits.locks.n = 0;
 	return rc;
 }

@@ -47,30 +47,31 @@ static int say_output(struct recorder *r, unsigned i, int64_t now, struct err *e
 		record_output_state(r->opt.outputs[i], &o);
 	dropped[0] = o.dropped_queue;
 	dropped[1] = o.dropped_disk;
-	if (dropped[1] && !r->dropped[i][1])
+	if (dropped[1] && !r->loss.dropped[i][1])
 		recorder_tell(r, RECORD_WARNING,
 			      "%s: recording goes on without events until there is room",
 			      o.error.text);
 	/* Said once for both outputs: each holds the statement, only one lost the events. */
 	for (unsigned k = 0; rc == 0 && k < 2; k++) {
-		uint64_t n = dropped[k] - r->dropped[i][k];
+		uint64_t n = dropped[k] - r->loss.dropped[i][k];
 
 		if (n) {
-			rc = metadata_write_loss(r->writer, reasons[k], n, r->loss_since, now, e);
-			r->lost += n;
+			rc = metadata_write_loss(r->writer, reasons[k], n, r->loss.since_ns, now,
+						 e);
+			r->loss.lost += n;
 		}
-		r->dropped[i][k] = dropped[k];
+		r->loss.dropped[i][k] = dropped[k];
 	}
 	return rc;
 }
 
 static int say_refused(struct recorder *r, int64_t now, struct err *e)
 {
-	uint64_t all = wire_decoder_refused(r->wire), n = all - r->refused;
+	uint64_t all = wire_decoder_refused(r->wire), n = all - r->loss.refused;
 
-	r->refused = all;
-	r->lost += n;
-	return n ? metadata_write_loss(r->writer, LOSS_NOT_UNDERSTOOD, n, r->loss_since, now, e)
+	r->loss.refused = all;
+	r->loss.lost += n;
+	return n ? metadata_write_loss(r->writer, LOSS_NOT_UNDERSTOOD, n, r->loss.since_ns, now, e)
 		 : 0;
 }
 
@@ -88,7 +89,7 @@ static int say_missing(struct recorder *r, struct err *e)
 	static const struct decode_name_counts none;
 	const struct decode_name_counts *names = r->wire ? wire_decoder_names(r->wire) : &none;
 	const struct decode_name_counts *texts = r->wire ? wire_decoder_texts(r->wire) : &none;
-	const __u64 *untold = r->losses.n[0];
+	const __u64 *untold = r->loss.slots.n[0];
 	uint64_t roomless = recorder_roomless(r);
 	uint64_t marks = r->marks.bad + r->marks.over + r->marks.full;
 	uint64_t ranges = r->nvtx.unmatched + r->nvtx.vague + r->nvtx.over;
@@ -124,9 +125,9 @@ static int say_missing(struct recorder *r, struct err *e)
 	int rc = 0;
 
 	for (unsigned k = 0; rc == 0 && k < MISSING_KINDS; k++) {
-		if (all[k].n == r->missing[k])
+		if (all[k].n == r->loss.missing[k])
 			continue;
-		r->missing[k] = all[k].n;
+		r->loss.missing[k] = all[k].n;
 		if (all[k].late)
 			rc = metadata_write_late(r->writer, all[k].layer, all[k].n, all[k].of, e);
 		else
@@ -151,7 +152,7 @@ static void line(struct recorder *r, uint64_t n, const char *source, uint32_t re
 
 static uint64_t dropped_of(const struct recorder *r, unsigned k)
 {
-	return r->dropped[0][k] + r->dropped[1][k];
+	return r->loss.dropped[0][k] + r->loss.dropped[1][k];
 }
 
 static void tell_since(struct recorder *r, const struct loss_slot *before,
@@ -159,12 +160,12 @@ static void tell_since(struct recorder *r, const struct loss_slot *before,
 {
 	for (uint32_t source = 1; source < LOSS_SOURCES; source++)
 		for (uint32_t reason = 0; reason < LOSS_REASONS; reason++)
-			line(r, r->losses.n[source][reason] - before->n[source][reason],
+			line(r, r->loss.slots.n[source][reason] - before->n[source][reason],
 			     source_name((uint8_t)source) ? source_name((uint8_t)source) : "",
 			     reason, ns);
 	line(r, dropped_of(r, 0) - dropped[0], "", LOSS_QUEUE_FULL, ns);
 	line(r, dropped_of(r, 1) - dropped[1], "", LOSS_DISK_FULL, ns);
-	line(r, r->refused - refused, "", LOSS_NOT_UNDERSTOOD, ns);
+	line(r, r->loss.refused - refused, "", LOSS_NOT_UNDERSTOOD, ns);
 }
 
 int recorder_say_losses(struct recorder *r, int64_t now, struct err *e)
@@ -174,8 +175,8 @@ int recorder_say_losses(struct recorder *r, int64_t now, struct err *e)
 
 	if (r->session) {
 		probe_session_losses(r->session, &sum);
-		rc = metadata_write_losses(r->writer, &sum, &r->losses, r->loss_since, now,
-					   &r->lost, e);
+		rc = metadata_write_losses(r->writer, &sum, &r->loss.slots, r->loss.since_ns, now,
+					   &r->loss.lost, e);
 		if (rc == 0)
 			rc = say_refused(r, now, e);
 	}
@@ -183,18 +184,18 @@ int recorder_say_losses(struct recorder *r, int64_t now, struct err *e)
 		rc = say_missing(r, e);
 	for (unsigned i = 0; rc == 0 && i < r->opt.noutputs; i++)
 		rc = say_output(r, i, now, e);
-	r->loss_since = now;
-	if (r->lost == r->lost_told || r->finished || now < r->next_lost)
+	r->loss.since_ns = now;
+	if (r->loss.lost == r->loss.lost_told || r->finished || now < r->loss.next_ns)
 		return rc;
-	tell_since(r, &r->losses_told, r->dropped_told, r->refused_told,
-		   now - (r->losses_told_ns ? r->losses_told_ns : r->start_ns));
-	r->losses_told = r->losses;
-	r->dropped_told[0] = dropped_of(r, 0);
-	r->dropped_told[1] = dropped_of(r, 1);
-	r->lost_told = r->lost;
-	r->refused_told = r->refused;
-	r->losses_told_ns = now;
-	r->next_lost = now + TELL_NS;
+	tell_since(r, &r->loss.slots_told, r->loss.dropped_told, r->loss.refused_told,
+		   now - (r->loss.told_ns ? r->loss.told_ns : r->start_ns));
+	r->loss.slots_told = r->loss.slots;
+	r->loss.dropped_told[0] = dropped_of(r, 0);
+	r->loss.dropped_told[1] = dropped_of(r, 1);
+	r->loss.lost_told = r->loss.lost;
+	r->loss.refused_told = r->loss.refused;
+	r->loss.told_ns = now;
+	r->loss.next_ns = now + TELL_NS;
 	return rc;
 }
 
@@ -211,6 +212,6 @@ uint64_t recorder_ring_losses(const struct recorder *r)
 	uint64_t n = 0;
 
 	for (uint32_t source = 1; source < LOSS_SOURCES; source++)
-		n += r->losses.n[source][LOSS_RING_FULL];
+		n += r->loss.slots.n[source][LOSS_RING_FULL];
 	return n;
 }

@@ -26,7 +26,7 @@ void recorder_tell(struct recorder *r, enum record_notice kind, const char *fmt,
 	if (vasprintf(&n.text, fmt, ap) < 0)
 		n.text = NULL;
 	va_end(ap);
-	if (n.text && !vec_push(&r->notices, n))
+	if (n.text && !vec_push(&r->notices.v, n))
 		free(n.text);
 }
 
@@ -39,10 +39,10 @@ const char *recorder_walker(const struct recorder *r)
 
 const char *recorder_notice(struct recorder *r, enum record_notice *kind)
 {
-	if (r->notices_given == r->notices.n)
+	if (r->notices.given == r->notices.v.n)
 		return NULL;
-	*kind = r->notices.v[r->notices_given].kind;
-	return r->notices.v[r->notices_given++].text;
+	*kind = r->notices.v.v[r->notices.given].kind;
+	return r->notices.v.v[r->notices.given++].text;
 }
 
 #define PROCESSES_TOLD 32
@@ -57,7 +57,7 @@ static void tell_processes(struct recorder *r)
 		struct host_process p;
 		struct err gone;
 
-		if (++r->processes_told > PROCESSES_TOLD || host_proc_read(tgid, &p, &gone))
+		if (++r->notices.processes_told > PROCESSES_TOLD || host_proc_read(tgid, &p, &gone))
 			continue;
 		host_proc_title(tgid, bytes_of(p.comm), &name);
 		host_user(p.uid, &user);
@@ -74,8 +74,9 @@ void recorder_tell_copies(struct recorder *r)
 	const struct library_instance *c = r->copies ? library_instances_list(r->copies, &n) : NULL;
 
 	tell_processes(r);
-	for (; r->copies_told < n && r->copies_told < COPIES_MAX; r->copies_told++) {
-		const struct library_instance *v = &c[r->copies_told];
+	for (; r->notices.copies_told < n && r->notices.copies_told < COPIES_MAX;
+	     r->notices.copies_told++) {
+		const struct library_instance *v = &c[r->notices.copies_told];
 
 		if (v->stripped)
 			recorder_tell(r, RECORD_NOTE, "%-8s %s: %s", probe_layer(v->plan.library),
@@ -91,7 +92,8 @@ void recorder_tell_copies(struct recorder *r)
 				      probe_layer(v->plan.library), v->path, v->attached,
 				      probe_link_name(v->link), v->sites);
 		recorder_tell(r, RECORD_DETAIL, "copy %zu: %zu of %zu functions attached in %s",
-			      r->copies_told, v->attached, v->requested, fmt_ns(v->took_ns).s);
+			      r->notices.copies_told, v->attached, v->requested,
+			      fmt_ns(v->took_ns).s);
 	}
 }
 
@@ -114,11 +116,11 @@ void recorder_tell_detached(struct recorder *r, int64_t took_ns, bool all)
 /* The first of them: the recording says of each. */
 static void tell_no_room(struct recorder *r)
 {
-	uint32_t tgid = r->no_room_told ? 0 : probe_pythons_roomless(r->pythons);
+	uint32_t tgid = r->notices.no_room_told ? 0 : probe_pythons_roomless(r->pythons);
 
 	if (!tgid)
 		return;
-	r->no_room_told = true;
+	r->notices.no_room_told = true;
 	recorder_tell(r, RECORD_WARNING, "process %u: %s: its stacks are without Python's frames",
 		      tgid, probe_pythons_no_room);
 }
@@ -131,8 +133,8 @@ void recorder_tell_pythons(struct recorder *r)
 	if (!r->session || probe_session_walker(r->session) == WALKER_NONE)
 		return;
 	tell_no_room(r);
-	for (; r->pythons_told < n; r->pythons_told++) {
-		const struct probe_python_file *v = f[r->pythons_told];
+	for (; r->notices.pythons_told < n; r->notices.pythons_told++) {
+		const struct probe_python_file *v = f[r->notices.pythons_told];
 
 		if (v->python.kind == SYM_PYTHON_KNOWN)
 			recorder_tell(r, RECORD_NOTE, "python   %s: %s, its frames are in stacks",
@@ -148,9 +150,9 @@ void recorder_tell_gpus(struct recorder *r)
 {
 	struct host_gpu_driver driver;
 
-	if (r->gpus_told || !r->gpus.ready || !record_gpus_settled(&r->gpus))
+	if (r->notices.gpus_told || !r->gpus.ready || !record_gpus_settled(&r->gpus))
 		return;
-	r->gpus_told = true;
+	r->notices.gpus_told = true;
 	if (r->gpus.count)
 		recorder_tell(r, RECORD_NOTE, "gpu      health of %u GPU%s every second, driver %s",
 			      r->gpus.count, r->gpus.count == 1 ? "" : "s",
@@ -162,9 +164,9 @@ void recorder_tell_gpus(struct recorder *r)
 
 void recorder_tell_unsampled(struct recorder *r)
 {
-	if (r->unsampled_told || !r->samples.more)
+	if (r->notices.unsampled_told || !r->samples.more)
 		return;
-	r->unsampled_told = true;
+	r->notices.unsampled_told = true;
 	recorder_tell(r, RECORD_WARNING,
 		      "more than %d processes: memory, CPU time and I/O are sampled of %d of "
 		      "them only, of those that make calls first",
@@ -175,9 +177,9 @@ void recorder_tell_pods(struct recorder *r)
 {
 	const struct host_kubelet *k = &r->kubelet;
 
-	if (r->pods_told || !*k->path || k->waiting)
+	if (r->notices.pods_told || !*k->path || k->waiting)
 		return;
-	r->pods_told = true;
+	r->notices.pods_told = true;
 	if (k->answers)
 		recorder_tell(r, RECORD_NOTE,
 			      "pods     %zu container%s with GPUs, as the kubelet lists them",
@@ -189,9 +191,9 @@ void recorder_tell_pods(struct recorder *r)
 
 void recorder_tell_no_cuda(struct recorder *r)
 {
-	if (!r->session || r->no_cuda_told || probe_targets_with_cuda(r->targets) > 0)
+	if (!r->session || r->notices.no_cuda_told || probe_targets_with_cuda(r->targets) > 0)
 		return;
-	r->no_cuda_told = true;
+	r->notices.no_cuda_told = true;
 	if (r->opt.targets.launched || r->opt.targets.npids)
 		recorder_tell(r, RECORD_WARNING,
 			      "no CUDA library in the target yet (looking for libcudart, "

@@ -60,20 +60,21 @@ static void on_sleeper(void *ctx, const struct wire_still *w)
 
 	if (w->wait.flags & OFFCPU_OUTSIDE)
 		return;
-	if (sleepers_sleeps(&r->locked, w->wait.tid, (int64_t)(w->wait.end_ns - w->wait.dur_ns),
-			    (int64_t)w->wait.end_ns, false)) {
+	if (sleepers_sleeps(&r->waits.locked, w->wait.tid,
+			    (int64_t)(w->wait.end_ns - w->wait.dur_ns), (int64_t)w->wait.end_ns,
+			    false)) {
 		recorder_keep_lock(r, &w->wait);
 		recorder_keep_pipe(r, &w->wait, false);
 	}
-	if (r->event_error.code ||
-	    !sleepers_sleeps(&r->sleepers, w->wait.tid, (int64_t)(w->wait.end_ns - w->wait.dur_ns),
-			     (int64_t)w->wait.end_ns, matters(r, &w->wait)))
+	if (r->event_error.code || !sleepers_sleeps(&r->waits.sleepers, w->wait.tid,
+						    (int64_t)(w->wait.end_ns - w->wait.dur_ns),
+						    (int64_t)w->wait.end_ns, matters(r, &w->wait)))
 		return;
 	if (w->who.kind == WIRE_THREAD)
 		wire_decoder_record(r->wire, &w->who, sizeof(w->who));
-	r->asleep = &rec;
+	r->waits.record = &rec;
 	wire_decoder_record(r->wire, &w->wait, sizeof(w->wait));
-	r->asleep = NULL;
+	r->waits.record = NULL;
 	if (rec.kind)
 		ige_writer_record(r->writer, &rec, &r->event_error);
 }
@@ -84,15 +85,15 @@ int recorder_look_at_sleepers(struct recorder *r, int64_t now, struct err *e)
 
 	/* Nobody reads a memory while it is one, and its files end with who sleeps. */
 	if (!r->session || r->opt.flight_ns || !recorder_alive(r) ||
-	    (now < r->sleepers.next_ns && now < r->locked.next_ns))
+	    (now < r->waits.sleepers.next_ns && now < r->waits.locked.next_ns))
 		return 0;
-	r->locked.first_ns = LOCKED_NS;
-	r->locked.next_ns = r->sleepers.next_ns = 0;
-	sleepers_look(&r->sleepers, now);
-	sleepers_look(&r->locked, now);
+	r->waits.locked.first_ns = LOCKED_NS;
+	r->waits.locked.next_ns = r->waits.sleepers.next_ns = 0;
+	sleepers_look(&r->waits.sleepers, now);
+	sleepers_look(&r->waits.locked, now);
 	rc = probe_session_asleep(r->session, on_sleeper, r, e);
-	sleepers_looked(&r->sleepers, now);
-	sleepers_looked(&r->locked, now);
+	sleepers_looked(&r->waits.sleepers, now);
+	sleepers_looked(&r->waits.locked, now);
 	if (rc == 0)
 		rc = recorder_say_owners(r, e);
 	if (rc == 0 && r->event_error.code)

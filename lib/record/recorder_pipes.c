@@ -31,8 +31,8 @@ void recorder_keep_pipe(struct recorder *r, const struct wire_offcpu *wait, bool
 
 	if (wait->object_kind == OBJECT_FD && wait->flags & OFFCPU_OBJECT && way >= 0 && t &&
 	    t->ctx)
-		pipe_holders_want(&r->pipes, t->tgid, t->process, (uint32_t)wait->object, way == 1,
-				  again);
+		pipe_holders_want(&r->waits.pipes, t->tgid, t->process, (uint32_t)wait->object,
+				  way == 1, again);
 }
 
 void recorder_keep_pipe_of(struct recorder *r, const struct event *ev)
@@ -50,7 +50,8 @@ void recorder_keep_pipe_of(struct recorder *r, const struct event *ev)
 		return;
 	way = direction((int64_t)syscall);
 	if (way >= 0)
-		pipe_holders_want(&r->pipes, p->tgid, t->process, (uint32_t)fd, way == 1, false);
+		pipe_holders_want(&r->waits.pipes, p->tgid, t->process, (uint32_t)fd, way == 1,
+				  false);
 }
 
 struct saying {
@@ -90,7 +91,7 @@ int recorder_say_pipes(struct recorder *r, int64_t now, struct err *e)
 {
 	struct saying s = { r, e, 0 };
 
-	if (pipe_holders_due(&r->pipes, now))
-		pipe_holders_find(&r->pipes, host_clock_mono(), on_pipe, &s);
+	if (pipe_holders_due(&r->waits.pipes, now))
+		pipe_holders_find(&r->waits.pipes, host_clock_mono(), on_pipe, &s);
 	return s.rc;
 }

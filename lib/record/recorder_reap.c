@@ -20,9 +20,9 @@ static void let_go(struct recorder *r, const struct gone_processes *gone)
 	record_nvtx_gone(&r->nvtx, gone);
 	/* Of the memory of one that had a GPU the driver may speak as long as it likes. */
 	while (map_each(&gone->processes, &at, &process, &tgid))
-		if (map_get(&r->processes, tgid, &known) && known == (process | PROCESS_ENDED) &&
-		    !map_get(&r->gpus.named, process, NULL))
-			map_del(&r->processes, tgid);
+		if (map_get(&r->lives.processes, tgid, &known) &&
+		    known == (process | PROCESS_ENDED) && !map_get(&r->gpus.named, process, NULL))
+			map_del(&r->lives.processes, tgid);
 }
 
 int recorder_forget(struct recorder *r, int64_t now, struct err *e)
@@ -31,13 +31,13 @@ int recorder_forget(struct recorder *r, int64_t now, struct err *e)
 	int rc = 0;
 
 	/* Of who had ended at the last look something may still come. */
-	if (r->watermark < r->forgot_ns)
+	if (r->watermark < r->lives.forgot_ns)
 		return 0;
-	r->forgot_ns = now;
+	r->lives.forgot_ns = now;
 	probe_stacks_forget(r->stacks);
 	kernel_handles_forget(wire_decoder_handles(r->wire));
 	wire_decoder_forget(r->wire);
-	gone = ended_processes_next(&r->ended);
+	gone = ended_processes_next(&r->lives.ended);
 	if (gone)
 		rc = metadata_write_coverage(r->writer, r->copies, r->wire, gone, recorder_process,
 					     r, e);

@@ -54,8 +54,8 @@ int recorder_say_names(struct recorder *r, struct err *e)
 	int rc = 0;
 
 	/* Events of one that has ended may still come, but not in the file after this one. */
-	for (size_t i = r->names.n; rc == 0 && i-- > 0;) {
-		struct thread_name *v = &r->names.v[i];
+	for (size_t i = r->lives.names.n; rc == 0 && i-- > 0;) {
+		struct thread_name *v = &r->lives.names.v[i];
 		struct record rec = { .kind = RECORD_NAME };
 
 		REC_SET(&rec, NAME, time_ns, v->time_ns);
@@ -64,10 +64,10 @@ int recorder_say_names(struct recorder *r, struct err *e)
 		rc = ige_writer_record(r->writer, &rec, e);
 		if (!v->ended)
 			continue;
-		map_del(&r->name_of, v->thread);
-		*v = r->names.v[--r->names.n];
-		if (i < r->names.n)
-			map_put(&r->name_of, v->thread, i);
+		map_del(&r->lives.name_of, v->thread);
+		*v = r->lives.names.v[--r->lives.names.n];
+		if (i < r->lives.names.n)
+			map_put(&r->lives.name_of, v->thread, i);
 	}
 	return rc;
 }
@@ -77,18 +77,18 @@ int recorder_say_thinned(struct recorder *r, int64_t now, struct err *e)
 	struct record rec = { .kind = RECORD_THINNED };
 	int rc;
 
-	if (!r->thin.on)
+	if (!r->thinned.band.on)
 		return 0;
-	REC_SET(&rec, THINNED, since_ns, r->thin_since);
+	REC_SET(&rec, THINNED, since_ns, r->thinned.since_ns);
 	REC_SET(&rec, THINNED, until_ns, now);
-	REC_SET(&rec, THINNED, said, r->thin.said - r->thin_said);
-	REC_SET(&rec, THINNED, left_out, r->thin.left_out - r->thin_left_out);
-	REC_SET(&rec, THINNED, deadband, r->thin.deadband);
-	if (r->thin.heartbeat_ns)
-		REC_SET(&rec, THINNED, heartbeat_ns, r->thin.heartbeat_ns);
+	REC_SET(&rec, THINNED, said, r->thinned.band.said - r->thinned.said);
+	REC_SET(&rec, THINNED, left_out, r->thinned.band.left_out - r->thinned.left_out);
+	REC_SET(&rec, THINNED, deadband, r->thinned.band.deadband);
+	if (r->thinned.band.heartbeat_ns)
+		REC_SET(&rec, THINNED, heartbeat_ns, r->thinned.band.heartbeat_ns);
 	rc = ige_writer_record(r->writer, &rec, e);
-	r->thin_said = r->thin.said;
-	r->thin_left_out = r->thin.left_out;
-	r->thin_since = now;
+	r->thinned.said = r->thinned.band.said;
+	r->thinned.left_out = r->thinned.band.left_out;
+	r->thinned.since_ns = now;
 	return rc;
 }

@@ -23,7 +23,7 @@ static void came(void *ctx, uint32_t tgid)
 
 	if (r->event_error.code || !process)
 		return;
-	map_put(&r->processes, tgid, process);
+	map_put(&r->lives.processes, tgid, process);
 	record_samples_process(&r->samples, tgid, process);
 	metadata_write_place(r->writer, r->world, now, tgid, process, &r->kubelet.pods,
 			     &r->event_error);
@@ -35,7 +35,7 @@ static void renamed(struct recorder *r, int64_t now)
 	uint64_t tgid, process, before;
 	size_t at = 0;
 
-	while (!r->event_error.code && map_each(&r->processes, &at, &tgid, &process)) {
+	while (!r->event_error.code && map_each(&r->lives.processes, &at, &tgid, &process)) {
 		struct err ignored = { 0 };
 		struct host_process p;
 		uint64_t comm;
@@ -43,9 +43,9 @@ static void renamed(struct recorder *r, int64_t now)
 		if (host_proc_read((uint32_t)tgid, &p, &ignored) != 0)
 			continue;
 		comm = hash_bytes(p.comm, strlen(p.comm), 0);
-		if (map_get(&r->comms, process, &before) && before == comm)
+		if (map_get(&r->lives.comms, process, &before) && before == comm)
 			continue;
-		if (map_put(&r->comms, process, comm))
+		if (map_put(&r->lives.comms, process, comm))
 			metadata_write_name(r->writer, r->world, now, (uint32_t)tgid,
 					    (uint32_t)process, &r->event_error);
 	}
@@ -57,9 +57,9 @@ static void gone(void *ctx, uint32_t tgid)
 	uint64_t process;
 
 	record_samples_exit(&r->samples, tgid);
-	if (map_get(&r->processes, tgid, &process))
-		map_del(&r->comms, process);
-	map_del(&r->processes, tgid);
+	if (map_get(&r->lives.processes, tgid, &process))
+		map_del(&r->lives.comms, process);
+	map_del(&r->lives.processes, tgid);
 }
 
 int recorder_look(struct recorder *r, struct err *e)

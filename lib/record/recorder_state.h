@@ -67,6 +67,87 @@ struct thread_name {
 	bool ended;
 };
 
+/* What is lost, and how much of that is in records of this file, or was said to a person. Of recorder_losses.c. */
+struct recorder_loss {
+	struct loss_slot slots;
+	uint64_t lost, dropped[2][2], refused;
+	uint64_t missing[MISSING_KINDS]; /* as last said in this file */
+	int64_t since_ns;
+	struct loss_slot slots_told; /* to a person, as what follows */
+	uint64_t lost_told, dropped_told[2], refused_told;
+	int64_t told_ns, next_ns;
+};
+
+/* When a flight recorder writes what it holds, and why. Of recorder_files.c. */
+struct recorder_trigger {
+	int64_t cut_ns, dumped_ns; /* when the writer was cut, the memory written last */
+	int64_t end_ns;		   /* nothing that belongs to a trigger ends later */
+	uint16_t slow_op;	   /* what triggered, and how long it took */
+	uint64_t slow_ns, hung_seen;
+	bool fired, dump_wanted;
+	uint64_t idle_calls;  /* that had returned when the last one had, */
+	int64_t idle_since;   /* and when that was, or was seen */
+	bool idle_told, idle; /* that none does; that this triggered */
+};
+
+/* What recording costs the programs, and what of it is in records so far. Of recorder_cost.c and recorder_budget.c. */
+struct recorder_spent {
+	struct record_cost cost;
+	struct recorder_budget budget;
+	double tick_ns;		    /* of the interrupt that a CPU sample takes */
+	uint64_t ticks, ticks_said; /* CPU samples; those whose interrupts are in records so far */
+	uint64_t left_out, folded, ns, host_ns, calls, measured; /* said in records so far */
+	int64_t since_ns;
+	double cpu;
+	struct probe_stops stops; /* said in records so far */
+};
+
+/* Lines for the person who records, and which of them were said. Of recorder_notices.c. */
+struct recorder_notices {
+	VEC(struct notice) v;
+	size_t given;
+	unsigned uncovered_told, processes_told;
+	uint32_t uncovered_last; /* the process that was told of last */
+	size_t copies_told, pythons_told;
+	bool no_cuda_told, gpus_told, pods_told, no_room_told, unsampled_told;
+};
+
+/* Waits that go on, and who may end them. Of recorder_open_at_end.c, recorder_locks.c and recorder_pipes.c. */
+struct recorder_waits {
+	struct sleepers sleepers;
+	struct sleepers locked; /* of them, who waits for a lock: when its owner is read next */
+	VEC(struct wire_offcpu) locks; /* waits for locks that were met in this look */
+	struct record *
+		record; /* NULL, or what events that are told now make no event of the recording but this */
+	struct socket_owners sockets;
+	struct pipe_holders pipes;
+	int64_t next_peers; /* not looked for before */
+	struct map others;  /* see metadata_write_others */
+};
+
+/* Processes and threads from their first record to their last. Of recorder_feed.c and recorder_reap.c. */
+struct recorder_lives {
+	struct map processes; /* tgid -> world process, see PROCESS_ENDED */
+	struct ended_processes ended;
+	int64_t forgot_ns; /* the last look at these */
+	struct map comms;  /* world process -> hash of its name as last said; without probes */
+	VEC(struct thread_name) names; /* to be said in each file */
+	struct map name_of;	       /* world thread -> index there */
+};
+
+/* Of recorder_uncovered.c. */
+struct recorder_uncovered {
+	VEC(struct probe_uncovered) fresh; /* of processes that are not known yet */
+	VEC(struct probe_uncovered) v;	   /* without an end: repeated in each file */
+};
+
+/* Samples that say nothing new. Of recorder_samples.c. */
+struct recorder_thinned {
+	struct deadband band;
+	uint64_t said, left_out; /* of it, in records already */
+	int64_t since_ns;
+};
+
 struct recorder {
 	struct recorder_options opt;
 	struct world *world;
@@ -85,72 +166,31 @@ struct recorder {
 	struct host_kubelet kubelet;
 	struct record_marks marks;
 	struct record_nvtx nvtx;
-	struct record_cost cost;
+	struct op_spec *specs;
 	VEC(struct sampled_op) sampled;
-	struct recorder_budget budget;
-	double tick_ns;		    /* of the interrupt that a CPU sample takes */
-	uint64_t ticks, ticks_said; /* CPU samples; those whose interrupts are in records so far */
-	uint64_t left_out, folded, cost_ns, cost_host_ns, cost_calls,
-		cost_measured; /* said in records so far */
-	int64_t cost_since;
-	double cost_cpu;
-	struct probe_stops cost_stops; /* said in records so far */
-	struct deadband thin;
-	uint64_t thin_said, thin_left_out; /* of it, in records already */
-	int64_t thin_since;
 	struct record_node node;
 	struct record_tee tee;
 	struct record_flight flight;
 	struct ige_writer *writer;
 	struct ige_writer_options form; /* of what it writes */
-	bool at_tail; /* what is told now has not ended, and will be told again when it has */
-	struct sleepers sleepers;
-	struct sleepers locked; /* of them, who waits for a lock: when its owner is read next */
-	VEC(struct wire_offcpu) locks; /* waits for locks that were met in this look */
-	struct record *
-		asleep; /* NULL, or what events that are told now make no event of the recording but this */
-	struct op_spec *specs;
-	struct socket_owners sockets;
-	struct pipe_holders pipes;
-	int64_t next_peers;   /* not looked for before */
-	struct map others;    /* see metadata_write_others */
-	struct map processes; /* tgid -> world process, see PROCESS_ENDED */
-	struct ended_processes ended;
-	int64_t forgot_ns; /* the last look at these */
-	struct map comms;  /* world process -> hash of its name as last said; without probes */
-	VEC(struct thread_name) names; /* to be said in each file */
-	struct map name_of;	       /* world thread -> index there */
-
-	int64_t news_ns; /* when a thread or a library last came or went */
-	int64_t start_ns, next_flush, next_second, next_clock, loss_since, watermark, floor;
-	int64_t cut_ns, dumped_ns; /* when the writer was cut, the memory written last */
-	int64_t next_gpus;
-	int64_t trigger_ns; /* nothing that belongs to a trigger ends later */
-	uint16_t slow_op;   /* what triggered, and how long it took */
-	uint64_t slow_ns, hung_seen;
-	bool triggered, dump_wanted;
-	uint64_t idle_calls;  /* that had returned when the last one had, */
-	int64_t idle_since;   /* and when that was, or was seen */
-	bool idle_told, idle; /* that none does; that this triggered */
-	struct loss_slot losses;
-	uint64_t lost, dropped[2][2], refused;
-	uint64_t missing[MISSING_KINDS]; /* as last said in this file */
-	/* What the person who records was told of that, and when. */
-	struct loss_slot losses_told;
-	uint64_t lost_told, dropped_told[2], refused_told;
-	int64_t losses_told_ns, next_lost;
-	uint64_t events, calls;
 	struct stack_ends stack_ends;
-	VEC(struct probe_uncovered) uncovered_new; /* of processes that are not known yet */
-	VEC(struct probe_uncovered) uncovered;	   /* without an end: repeated in each file */
-	unsigned uncovered_told, processes_told;
-	uint32_t uncovered_last; /* the process that was told of last */
-	size_t copies_told, pythons_told;
-	bool no_cuda_told, gpus_told, pods_told, no_room_told, unsampled_told, finished;
+
+	struct recorder_lives lives;
+	struct recorder_uncovered uncovered;
+	struct recorder_waits waits;
+	struct recorder_thinned thinned;
+	struct recorder_trigger trigger;
+	struct recorder_spent spent;
+	struct recorder_loss loss;
+	struct recorder_notices notices;
+
+	bool at_tail; /* what is told now has not ended, and will be told again when it has */
+	bool finished;
+	int64_t news_ns; /* when a thread or a library last came or went */
+	int64_t start_ns, next_flush, next_second, next_clock, next_gpus, watermark, floor;
+	uint64_t events, calls;
 	double start_cpu;	/* seconds of CPU spent before the recording began */
 	struct err event_error; /* first failure inside a callback */
-	VEC(struct notice) notices;
-	size_t notices_given;
 };
 
 /* What the decoder of this recorder calls; ctx is to be the recorder. */

@@ -19,10 +19,10 @@ double recorder_cpu(void)
 
 uint64_t recorder_ticks_ns(struct recorder *r)
 {
-	uint64_t n = r->ticks - r->ticks_said;
+	uint64_t n = r->spent.ticks - r->spent.ticks_said;
 
-	r->ticks_said += n;
-	return (uint64_t)((double)n * r->tick_ns);
+	r->spent.ticks_said += n;
+	return (uint64_t)((double)n * r->spent.tick_ns);
 }
 
 size_t recorder_alive(const struct recorder *r)
@@ -44,11 +44,11 @@ void recorder_totals(const struct recorder *r, struct recorder_totals *t)
 	*t = (struct recorder_totals){
 		.events = r->events,
 		.calls = r->calls,
-		.lost = r->lost,
+		.lost = r->loss.lost,
 		.lost_ring = recorder_ring_losses(r),
-		.stacks_lost = r->losses.n[0][WIRE_UNTOLD_STACK],
+		.stacks_lost = r->loss.slots.n[0][WIRE_UNTOLD_STACK],
 		.kernels_lost =
-			r->losses.n[0][WIRE_UNTOLD_KERNEL] + recorder_roomless(r) + names->lost,
+			r->loss.slots.n[0][WIRE_UNTOLD_KERNEL] + recorder_roomless(r) + names->lost,
 		.kernels_late = names->late,
 		.texts_lost = texts->lost,
 		.texts_late = texts->late,

@@ -58,13 +58,13 @@ static void notify_person(struct recorder *r, const struct probe_uncovered *u)
 {
 	const struct library_instance *copy = copy_of(r, u);
 
-	if (!copy || u->until_ns == PROBE_NEVER || r->uncovered_told >= NOTICES_MAX)
+	if (!copy || u->until_ns == PROBE_NEVER || r->notices.uncovered_told >= NOTICES_MAX)
 		return;
 	/* Its libraries were loaded one after the other: what holds for the first of them is told. */
-	if (u->tgid == r->uncovered_last)
+	if (u->tgid == r->notices.uncovered_last)
 		return;
-	r->uncovered_last = u->tgid;
-	r->uncovered_told++;
+	r->notices.uncovered_last = u->tgid;
+	r->notices.uncovered_told++;
 	recorder_tell(r, RECORD_WARNING,
 		      "process %u: its calls of %s%s are not recorded, if it made any: %s was "
 		      "loaded before the probes were in place",
@@ -75,8 +75,8 @@ static void notify_person(struct recorder *r, const struct probe_uncovered *u)
 /* Whether it is known who it is. What ended is known by its end, which follows. */
 static bool is_known(struct recorder *r, const struct probe_uncovered *u)
 {
-	return map_get(&r->processes, u->tgid, NULL) || host_proc_sight(u->tgid) != HOST_GONE ||
-	       r->finished;
+	return map_get(&r->lives.processes, u->tgid, NULL) ||
+	       host_proc_sight(u->tgid) != HOST_GONE || r->finished;
 }
 
 int recorder_say_uncovered(struct recorder *r, struct err *e)
@@ -87,24 +87,24 @@ int recorder_say_uncovered(struct recorder *r, struct err *e)
 	int rc = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (!vec_push(&r->uncovered_new, found[i]))
+		if (!vec_push(&r->uncovered.fresh, found[i]))
 			return err_nomem(e);
 	library_instances_uncovered_told(r->copies);
-	for (size_t i = 0; i < r->uncovered_new.n && rc == 0; i++) {
-		struct probe_uncovered *u = &r->uncovered_new.v[i];
+	for (size_t i = 0; i < r->uncovered.fresh.n && rc == 0; i++) {
+		struct probe_uncovered *u = &r->uncovered.fresh.v[i];
 
 		if (!is_known(r, u)) {
-			r->uncovered_new.v[later++] = *u;
+			r->uncovered.fresh.v[later++] = *u;
 			continue;
 		}
 		u->process = recorder_process(r, u->tgid);
 		rc = write_record(r, u, e);
 		notify_person(r, u);
 		if (u->until_ns == PROBE_NEVER && u->file != PROBE_NO_FILE &&
-		    r->uncovered.n < REPEATED_MAX && !vec_push(&r->uncovered, *u))
+		    r->uncovered.v.n < REPEATED_MAX && !vec_push(&r->uncovered.v, *u))
 			rc = err_nomem(e);
 	}
-	r->uncovered_new.n = later;
+	r->uncovered.fresh.n = later;
 	return rc;
 }
 
@@ -112,8 +112,8 @@ int recorder_repeat_uncovered(struct recorder *r, struct err *e)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < r->uncovered.n && rc == 0; i++)
-		rc = write_record(r, &r->uncovered.v[i], e);
+	for (size_t i = 0; i < r->uncovered.v.n && rc == 0; i++)
+		rc = write_record(r, &r->uncovered.v.v[i], e);
 	return rc;
 }
 
@@ -121,8 +121,8 @@ void recorder_forget_uncovered(struct recorder *r, const struct gone_processes *
 {
 	size_t left = 0;
 
-	for (size_t i = 0; i < r->uncovered.n; i++)
-		if (!map_get(&gone->processes, r->uncovered.v[i].process, NULL))
-			r->uncovered.v[left++] = r->uncovered.v[i];
-	r->uncovered.n = left;
+	for (size_t i = 0; i < r->uncovered.v.n; i++)
+		if (!map_get(&gone->processes, r->uncovered.v.v[i].process, NULL))
+			r->uncovered.v.v[left++] = r->uncovered.v.v[i];
+	r->uncovered.v.n = left;
 }
