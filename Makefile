@@ -361,8 +361,7 @@ include $(wildcard tests/*/rules.mk) formats/packaging/rules.mk
 
 tests: all $(unit_tests) $(test_programs) double double-real
 
-# Of the real programs only some are quick. Suites that measure no time, like a kernel in an emulator, run beside the others at a
-# lower priority. Of the live tests those that account for what the whole machine does, or measure, have it to themselves: they say
+# Of the real programs only some are quick. Suites that compute and measure no time run beside the others at a lower priority. Of the live tests those that account for what the whole machine does, or measure, have it to themselves: they say
 # so in a line "# Alone: why".
 computing_suites := lint laws double bench
 suite = $(foreach s,$(1),$(sort $(wildcard tests/$(s)/*.t)))
@@ -386,8 +385,9 @@ check: tests
 else
 check: real-quick tests double-real $(real_clients) deps-check
 	$(Q)REAL=$(abspath $(REAL)) $(call run_tests,-r $(BUILD)/test-report.json \
-		$(call longest_first,$(call suite,scenarios) $(real_quick) $(filter-out $(alone_tests),$(call suite,live)) $(call suite,fault cli)) \
-		--beside $(call longest_first,$(filter-out $(slow_kernels),$(call suite,kernels)) $(unit_tests) $(call suite,$(computing_suites))) \
+		$(call longest_first,$(call suite,scenarios) $(filter-out $(slow_kernels),$(call suite,kernels)) $(real_quick) \
+			$(filter-out $(alone_tests),$(call suite,live)) $(call suite,fault cli)) \
+		--beside $(call longest_first,$(unit_tests) $(call suite,$(computing_suites))) \
 		-- $(alone_tests))
 endif
 

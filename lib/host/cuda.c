@@ -95,7 +95,8 @@ void host_cuda_files_free(struct host_cuda_files *files)
 	vec_free(files);
 }
 
-/* Shared objects only: the linker's text stubs and folders of stubs are not what programs run with. */
+/* Shared objects only: the linker's text stubs and folders of stubs are not what programs run with.
+ */
 static int in_folder(struct host_cuda_files *out, const char *folder, struct err *e)
 {
 	DIR *dir = opendir(folder);
@@ -139,7 +140,8 @@ bool host_cache_parse(struct bytes cache, host_cache_fn *fn, void *ctx)
 	size_t size = base ? cache.n - (size_t)(base - cache.p) : 0;
 	uint64_t n;
 
-	/* Behind the magic: number of entries, bytes of text. Places of texts count from the magic. */
+	/* Behind the magic: number of entries, bytes of text. Places of texts count from the magic.
+	 */
 	if (size < head)
 		return false;
 	n = le_get(base + 20, 4);
@@ -238,6 +240,15 @@ int host_cuda_processes(struct host_pids *out, uint32_t uid, size_t *unseen, str
 	return rc;
 }
 
+/* By kind, then by path: where a loader has put them changes from run to run. */
+static int compare_libraries(const void *a, const void *b)
+{
+	const struct host_cuda_file *x = a, *y = b;
+
+	return x->kind != y->kind ? (x->kind > y->kind) - (x->kind < y->kind)
+				  : strcmp(x->path, y->path);
+}
+
 int host_cuda_process_read(struct host_cuda_process *out, uint32_t pid, struct err *e)
 {
 	struct host_process p;
@@ -255,6 +266,9 @@ int host_cuda_process_read(struct host_cuda_process *out, uint32_t pid, struct e
 	rc = host_cuda_in_process(&out->libraries, pid, e);
 	if (rc)
 		host_cuda_process_free(out);
+	else if (out->libraries.n)
+		qsort(out->libraries.v, out->libraries.n, sizeof(*out->libraries.v),
+		      compare_libraries);
 	return rc;
 }
 
