@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * On which CPUs a followed thread may run: looked at each time it is given one, told when it is not what was told last. No
- * tracepoint says when that changes, and not every kernel lets a program into the function that changes it.
+ * On which CPUs a followed thread may run: looked at each time it is given one, told when it is not
+ * what was told last. No tracepoint says when that changes, and not every kernel lets a program
+ * into the function that changes it.
  */
 #ifndef INGERO_BPF_ALLOWED_H
 #define INGERO_BPF_ALLOWED_H

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Threads that sleep when recording begins, or when a file ends: nobody sees them leave their CPU, or come back. What they
- * wait for is read from where they stand; a run that hangs is nothing but such threads. Run by the recorder over all tasks.
+ * Threads that sleep when recording begins, or when a file ends: nobody sees them leave their CPU,
+ * or come back. What they wait for is read from where they stand; a run that hangs is nothing but
+ * such threads. Run by the recorder over all tasks.
  */
 #ifndef INGERO_BPF_ASLEEP_H
 #define INGERO_BPF_ASLEEP_H

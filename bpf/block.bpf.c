@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Requests to block devices: one event for each that a followed thread made, when the device is done with it; sums by
- * device of all the others. Who made a request is known where it begins, in the thread's own context; where the kernel
- * does not say when that is (before 6.5), where it enters a queue or goes to the device.
+ * Requests to block devices: one event for each that a followed thread made, when the device is
+ * done with it; sums by device of all the others. Who made a request is known where it begins, in
+ * the thread's own context; where the kernel does not say when that is (before 6.5), where it
+ * enters a queue or goes to the device.
  */
 #include "bpf/host.h"
 

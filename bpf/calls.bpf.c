@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Entry and return of traced library calls. What a call's columns are comes from the table of specs, whose
- * index is the probe's cookie; open calls are kept per thread with their stack pointer, so that a return finds
- * its entry and entries left behind by longjmp or exceptions are dropped and counted.
- * Invariant: every entry of a target ends as one event or as one counted loss.
+ * Entry and return of traced library calls. What a call's columns are comes from the table of
+ * specs, whose index is the probe's cookie; open calls are kept per thread with their stack
+ * pointer, so that a return finds its entry and entries left behind by longjmp or exceptions are
+ * dropped and counted. Invariant: every entry of a target ends as one event or as one counted loss.
  */
 #include "bpf/fields.h"
 #include "bpf/join.h"
@@ -43,12 +43,12 @@ extern bool bpf_session_is_return(void) __ksym __weak;
 
 __u32 session_asks SEC(".bss"); /* the short way to tell entry from return does not hold here */
 
-/* Probes are being taken away, one after the other: returns that are not seen any more are those of calls that were open
- * at the end, which are not lost. */
+/* Probes are being taken away, one after the other: returns that are not seen any more are those of
+ * calls that were open at the end, which are not lost. */
 __u32 calls_over SEC(".bss");
 
-/* Number of open calls after dropping those whose frames are gone (the stack has been unwound past them) and, innermost
- * first, those whose return is not probed any more. */
+/* Number of open calls after dropping those whose frames are gone (the stack has been unwound past
+ * them) and, innermost first, those whose return is not probed any more. */
 __noinline int calls_heal(struct task_state *st, u64 sp, u32 chained)
 {
 	u32 n, k;
@@ -107,12 +107,14 @@ static __always_inline void fields_plain(const struct task_state *st, const stru
 	call->present = (1u << (n & 3)) - 1;
 }
 
-/* How far behind the probe of an exported function that only wraps another the call of that one may stand. The longest seen
- * is 20 bytes (ncclBcast of NCCL 2.32); nothing else is taken for one, because it also has to be of the same op and file. */
+/* How far behind the probe of an exported function that only wraps another the call of that one may
+ * stand. The longest seen is 20 bytes (ncclBcast of NCCL 2.32); nothing else is taken for one,
+ * because it also has to be of the same op and file. */
 #define WRAPPER_BYTES 4096
 
-/* Does the innermost open call, a function of the same op in the same file, enter this one itself? By a jump (chained: both
- * return to the trampoline, from one place on the stack) or by a call. Then this is no second call. */
+/* Does the innermost open call, a function of the same op in the same file, enter this one itself?
+ * By a jump (chained: both return to the trampoline, from one place on the stack) or by a call.
+ * Then this is no second call. */
 static __always_inline bool continues_call(struct pt_regs *ctx, const struct call_open *outer,
 					   const struct op_spec *spec, u32 copy, bool chained)
 {
@@ -126,7 +128,8 @@ static __always_inline bool continues_call(struct pt_regs *ctx, const struct cal
 #define SOURCE_CUDA   1 /* enum event_source */
 #define SOURCE_DRIVER 4
 
-/* A driver call that a runtime call makes to do what it is for: that one's event tells of both. Counted exactly. */
+/* A driver call that a runtime call makes to do what it is for: that one's event tells of both.
+ * Counted exactly. */
 static __always_inline bool folds_into(const struct call_open *outer, const struct op_spec *spec,
 				       u32 number)
 {
@@ -158,7 +161,8 @@ static __always_inline bool tier_dropped(const struct op_spec *spec)
 	return 1;
 }
 
-/* st: of the calling thread, NULL if it has none. 1: this call is not followed, its return need not be probed. */
+/* st: of the calling thread, NULL if it has none. 1: this call is not followed, its return need not
+ * be probed. */
 static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *task,
 				      struct uprobe_task *utask, struct task_state *st)
 {
@@ -179,9 +183,9 @@ static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t
 	n = st->ncalls;
 	if (n > 0 && (st->open[(n - 1) & (CALLS_OPEN_MAX - 1)].sp <= sp ||
 		      call_detached(&st->open[(n - 1) & (CALLS_OPEN_MAX - 1)]))) {
-		/* Entered by a jump from another probed function (a tail call): both return to the trampoline,
-		 * which stands at the start of a page, and the outer one is still open although the stack is
-		 * at its level. */
+		/* Entered by a jump from another probed function (a tail call): both return to the
+		 * trampoline, which stands at the start of a page, and the outer one is still open
+		 * although the stack is at its level. */
 		chained = !(call_caller(ctx) & 0xfff);
 		n = calls_heal(st, sp, chained);
 		if (chained && n > 0 && st->open[(n - 1) & (CALLS_OPEN_MAX - 1)].sp == sp)
@@ -315,9 +319,10 @@ lost:
 	return 0;
 }
 
-/* Is this a return? The kernel says so in a function that costs as much as all of our own arithmetic, twice a call. It
- * also holds the probe at hand in the thread's own state while entries are served, and only then. That is no promise:
- * up to a thread's first return both are asked, and should they differ once, the mark is not believed any more. */
+/* Is this a return? The kernel says so in a function that costs as much as all of our own
+ * arithmetic, twice a call. It also holds the probe at hand in the thread's own state while entries
+ * are served, and only then. That is no promise: up to a thread's first return both are asked, and
+ * should they differ once, the mark is not believed any more. */
 static __always_inline bool returns(struct uprobe_task *utask)
 {
 	if (session_asks || !bpf_core_field_exists(utask->auprobe))
@@ -375,8 +380,8 @@ int call_exit(struct pt_regs *ctx)
 	return call_return(ctx, task, task_state_of(task), now);
 }
 
-/* Prints the open calls of every target thread: the recorder runs it to name hung calls and to know before
- * which time nothing can start any more. */
+/* Prints the open calls of every target thread: the recorder runs it to name hung calls and to know
+ * before which time nothing can start any more. */
 SEC("iter/task")
 int open_calls(struct bpf_iter__task *ctx)
 {
@@ -399,7 +404,8 @@ int open_calls(struct bpf_iter__task *ctx)
 	head.off_since = st->sched.out_ns;
 	if (head.ncalls > CALLS_OPEN_MAX)
 		head.ncalls = CALLS_OPEN_MAX;
-	/* Its first call is open still. Its state is its own to change: it is not announced from here. */
+	/* Its first call is open still. Its state is its own to change: it is not announced from
+	 * here. */
 	head.unannounced = head.ncalls && !(st->flags & TASK_ANNOUNCED);
 	bpf_seq_write(ctx->meta->seq, &head, sizeof(head));
 	if (head.unannounced) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The columns of a call from its arguments, as its spec says. Arguments and the piece of memory that one of them
- * points to are laid out as words in the thread's state; every kind of field is a small function of words. What
- * cannot be read is absent. Communicators are remembered here for their ranks and sequence numbers.
+ * The columns of a call from its arguments, as its spec says. Arguments and the piece of memory
+ * that one of them points to are laid out as words in the thread's state; every kind of field is a
+ * small function of words. What cannot be read is absent. Communicators are remembered here for
+ * their ranks and sequence numbers.
  */
 #ifndef INGERO_BPF_FIELDS_H
 #define INGERO_BPF_FIELDS_H
@@ -165,8 +166,8 @@ static __always_inline bool field_of(const struct field_spec *f, const u64 *word
 	return 1;
 }
 
-/* The functions below are verified on their own: once, and not once for each way that leads to them. Their pointers
- * are never NULL, but the verifier wants to see that. */
+/* The functions below are verified on their own: once, and not once for each way that leads to
+ * them. Their pointers are never NULL, but the verifier wants to see that. */
 
 /* The recorder reads the name instead: it can wait for the page. */
 static __always_inline bool name_pass_on(u64 handle, u64 text)
@@ -224,8 +225,8 @@ lost:
 	return 0;
 }
 
-/* The columns known at entry, from the arguments in st->words; those of OUT fields are addresses until the call
- * returns. */
+/* The columns known at entry, from the arguments in st->words; those of OUT fields are addresses
+ * until the call returns. */
 __weak __noinline int fields_at_entry(struct task_state *st, const struct op_spec *spec,
 				      struct call_open *call)
 {

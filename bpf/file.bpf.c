@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Which file a target asks the state of: once its name is found nothing of the task leads to it any more, and a file
- * system across the network is asked for the state only then. Where sleeps become events: sched.bpf.c.
+ * Which file a target asks the state of: once its name is found nothing of the task leads to it any
+ * more, and a file system across the network is asked for the state only then. Where sleeps become
+ * events: sched.bpf.c.
  */
 #include "bpf/host.h"
 

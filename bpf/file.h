@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Which file or socket a thread waits for, as a number: what stands behind it crosses the ring once. Files are told
- * by their names up to the root of the mount namespace, read from the kernel's own tree, so that nothing is asked of a
- * file system that may be the one that hangs, and a process that is gone in the next moment has told all the same.
- * Pointers are passed as numbers and every read is a guarded one: a stale pointer gives a wrong name at worst.
+ * Which file or socket a thread waits for, as a number: what stands behind it crosses the ring
+ * once. Files are told by their names up to the root of the mount namespace, read from the kernel's
+ * own tree, so that nothing is asked of a file system that may be the one that hangs, and a process
+ * that is gone in the next moment has told all the same. Pointers are passed as numbers and every
+ * read is a guarded one: a stale pointer gives a wrong name at worst.
  */
 #ifndef INGERO_BPF_FILE_H
 #define INGERO_BPF_FILE_H
@@ -67,7 +68,8 @@ __weak __u32 file_number SEC(".bss"); /* last one given, to files and sockets al
 /* Part of every key: when the recorder counts it on, all are told again, under new numbers. */
 __weak __u32 file_epoch SEC(".bss");
 
-/* Hash of what tells files and sockets apart to their number. Forgetting one means that it is told again. */
+/* Hash of what tells files and sockets apart to their number. Forgetting one means that it is told
+ * again. */
 __weak struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 32768);
@@ -75,8 +77,8 @@ __weak struct {
 	__type(value, u32);
 } files SEC(".maps");
 
-/* Where a record is put together. busy: by a thread that lost the CPU meanwhile. How far it got stands here and not on
- * the BPF stack: the verifier must not tell steps apart. */
+/* Where a record is put together. busy: by a thread that lost the CPU meanwhile. How far it got
+ * stands here and not on the BPF stack: the verifier must not tell steps apart. */
 struct file_room {
 	u32 busy;
 	u32 n;
@@ -165,7 +167,8 @@ static __always_inline u32 number_next(void)
 	return __sync_fetch_and_add(&file_number, 1) + 1;
 }
 
-/* Of the file at a place, or of the name behind it (a struct qstr), 0 none. 0: could not be told, and counted. */
+/* Of the file at a place, or of the name behind it (a struct qstr), 0 none. 0: could not be told,
+ * and counted. */
 __weak __noinline u32 number_of_path(u64 dentry, u64 vfsmount, u64 last)
 {
 	struct inode *inode = BPF_CORE_READ((struct dentry *)dentry, d_inode);
@@ -232,8 +235,8 @@ __weak __noinline u32 number_of_file(u64 address)
 			      (u64)BPF_CORE_READ(file, f_path.mnt), 0);
 }
 
-/* Of the name that a path is at. Hashes of names are made with the folder they are looked up in: a place that has the last
- * name's is what that name led to, itself or over a mount point. */
+/* Of the name that a path is at. Hashes of names are made with the folder they are looked up in: a
+ * place that has the last name's is what that name led to, itself or over a mount point. */
 __weak __noinline u32 number_of_lookup(u64 address)
 {
 	struct nameidata *nd = (void *)address;
@@ -268,7 +271,8 @@ static __always_inline void socket_ends(struct wire_socket *s, struct sock *sk)
 	}
 }
 
-/* TCP sockets to how they came to be connected, as far as that was seen: enum socket_role. tcp.bpf.c sees it. */
+/* TCP sockets to how they came to be connected, as far as that was seen: enum socket_role.
+ * tcp.bpf.c sees it. */
 __weak struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -283,7 +287,8 @@ __weak struct {
 	__type(key, u64);
 	__type(value, u32);
 } tcp_listening SEC(".maps");
-__weak __u32 tcp_listening_known SEC(".bss"); /* set by the recorder: those there before are in it */
+__weak __u32 tcp_listening_known
+	SEC(".bss"); /* set by the recorder: those there before are in it */
 
 static __always_inline u64 listening_key(struct sock *sk)
 {
@@ -291,8 +296,8 @@ static __always_inline u64 listening_key(struct sock *sk)
 		   BPF_CORE_READ(sk, __sk_common.skc_num));
 }
 
-/* A connection that was there before us and is of a port that is listened on was accepted there; an address taken for a
- * connection that goes out is never such a port. */
+/* A connection that was there before us and is of a port that is listened on was accepted there; an
+ * address taken for a connection that goes out is never such a port. */
 static __always_inline u32 tcp_role(struct sock *sk, const struct wire_socket *s)
 {
 	u64 key = (u64)sk;
@@ -310,7 +315,8 @@ static __always_inline u32 tcp_role(struct sock *sk, const struct wire_socket *s
 	return tcp_listening_known ? SOCKET_CONNECTED : SOCKET_ROLE_UNKNOWN;
 }
 
-/* An accepted one has the name of the socket that listens, one that connects most often none; a pair has none at all. */
+/* An accepted one has the name of the socket that listens, one that connects most often none; a
+ * pair has none at all. */
 static __always_inline u32 unix_role(struct sock *sk, const struct wire_socket *s)
 {
 	struct unix_sock *u = (void *)sk, *peer = (void *)BPF_CORE_READ(u, peer);
@@ -329,9 +335,10 @@ static __always_inline u32 unix_role(struct sock *sk, const struct wire_socket *
 #define BINDS	   0xc /* of sk_userlocks: the program chose the address (4) or the port (8) */
 #define BINDS_PORT 0x8
 
-/* A socket of datagrams whose port the kernel chose got it by sending, or by connect(): nobody could ask it before. One that
- * is bound to no address and port 0 looks alike; its port, too, is known to those it tells. A port that the program chose is
- * for others to ask at, unless it chose whom it talks to, too. */
+/* A socket of datagrams whose port the kernel chose got it by sending, or by connect(): nobody
+ * could ask it before. One that is bound to no address and port 0 looks alike; its port, too, is
+ * known to those it tells. A port that the program chose is for others to ask at, unless it chose
+ * whom it talks to, too. */
 static __always_inline u32 udp_role(struct sock *sk, const struct wire_socket *s)
 {
 	u32 chosen = BPF_CORE_READ_BITFIELD_PROBED(sk, sk_userlocks) & BINDS;
@@ -351,8 +358,8 @@ static __always_inline u64 socket_inode(struct sock *sk)
 
 #define LOOPBACK 127 /* first byte */
 
-/* A connection as one of its ends has it, in IPv4 or mapped into IPv6 (::ffff:192.0.2.1) alike; a loopback address counts
- * with its network namespace, which each have one of their own. */
+/* A connection as one of its ends has it, in IPv4 or mapped into IPv6 (::ffff:192.0.2.1) alike; a
+ * loopback address counts with its network namespace, which each have one of their own. */
 static __always_inline u64 socket_tuple(const struct wire_socket *s, struct sock *sk,
 					bool other_end)
 {
@@ -373,7 +380,8 @@ static __always_inline u64 socket_tuple(const struct wire_socket *s, struct sock
 	return key;
 }
 
-/* Connections, as their other end has them, to their number: who has that end is to be found. 0: it was. */
+/* Connections, as their other end has them, to their number: who has that end is to be found. 0: it
+ * was. */
 __weak struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -397,7 +405,8 @@ static __always_inline void want_peer(const struct wire_socket *s, struct sock *
 		__sync_fetch_and_add(&peers_wanted, 1);
 }
 
-/* The name that a socket of this machine is bound to, or that its peer is; an abstract one begins with a zero. */
+/* The name that a socket of this machine is bound to, or that its peer is; an abstract one begins
+ * with a zero. */
 static __always_inline void unix_name(struct sock *sk, char *name)
 {
 	struct unix_address *addr = BPF_CORE_READ((struct unix_sock *)sk, addr);

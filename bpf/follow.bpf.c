@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Having task storage is what makes a thread one to follow, for programs that run where memory must not be asked for: in
- * the scheduler, in an interrupt. It is made here, when a target's thread is born and for those that are there already when
- * recording begins.
+ * Having task storage is what makes a thread one to follow, for programs that run where memory must
+ * not be asked for: in the scheduler, in an interrupt. It is made here, when a target's thread is
+ * born and for those that are there already when recording begins.
  */
 #include "bpf/occupancy.h"
 #include "bpf/stack.h"
 
-/* All a thread needs to be followed, before the scheduler comes to it. tgid: the process whose Python it runs. */
+/* All a thread needs to be followed, before the scheduler comes to it. tgid: the process whose
+ * Python it runs. */
 static __always_inline void follow(struct task_struct *task, u32 tgid)
 {
 	if (!task_state_make(task) ||

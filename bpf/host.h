@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What the programs around block I/O, memory and connections share: whether the current thread is followed, and the
- * one shape of their records. Like the scheduler's, they ask for no memory: a thread's state was made before. Programs
- * are named host_SOURCE_WHAT: a kernel that lacks or refuses one costs what that one sees, and the recording says so. With
- * _kprobe behind its name a program is another way to the same place, for kernels that cannot put the first one there
- * (arm64 before 6.4): a trap instead of a call. With _traced it is a tracepoint that sees nearly the same, for kernels that
- * take neither.
+ * What the programs around block I/O, memory and connections share: whether the current thread is
+ * followed, and the one shape of their records. Like the scheduler's, they ask for no memory: a
+ * thread's state was made before. Programs are named host_SOURCE_WHAT: a kernel that lacks or
+ * refuses one costs what that one sees, and the recording says so. With _kprobe behind its name a
+ * program is another way to the same place, for kernels that cannot put the first one there (arm64
+ * before 6.4): a trap instead of a call. With _traced it is a tracepoint that sees nearly the same,
+ * for kernels that take neither.
  */
 #ifndef INGERO_BPF_HOST_H
 #define INGERO_BPF_HOST_H

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How a thread that meets a probe becomes one that is followed: its process is a target, or becomes one by what the
- * recording is of.
+ * How a thread that meets a probe becomes one that is followed: its process is a target, or becomes
+ * one by what the recording is of.
  */
 #ifndef INGERO_BPF_JOIN_H
 #define INGERO_BPF_JOIN_H
 
 #include "bpf/maps.h"
 
-/* The state of the calling thread, made if its process is a target, else NULL. source: whose event is lost when there
- * is no memory for it. */
+/* The state of the calling thread, made if its process is a target, else NULL. source: whose event
+ * is lost when there is no memory for it. */
 static __always_inline struct task_state *caller_join(struct task_struct *task, u32 source)
 {
 	struct task_state *st;

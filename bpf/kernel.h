@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The kernel's structs, cut down to the members we touch: every access is relocated by name when the
- * programs are loaded (CO-RE), so member order and everything left out do not matter. Register frames
- * are the exception: their layout is fixed by the architecture's ABI.
+ * The kernel's structs, cut down to the members we touch: every access is relocated by name when
+ * the programs are loaded (CO-RE), so member order and everything left out do not matter. Register
+ * frames are the exception: their layout is fixed by the architecture's ABI.
  */
 #ifndef INGERO_BPF_KERNEL_H
 #define INGERO_BPF_KERNEL_H
@@ -84,7 +84,8 @@ struct rq;
 struct cfs_rq {
 	struct rq *rq;
 	int throttle_count;
-	u64 throttled_clock_self; /* 6.6: throttled since, and before that in all; clock of the run queue */
+	u64 throttled_clock_self; /* 6.6: throttled since, and before that in all; clock of the run
+				     queue */
 	u64 throttled_clock_self_time;
 	u64 throttled_clock_pelt; /* 5.19 */
 	u64 throttled_clock_pelt_time;
@@ -103,7 +104,8 @@ struct sched_entity {
 };
 struct sched_info {
 	unsigned long pcount; /* how often it was given a CPU */
-	u64 run_delay; /* waited for a CPU in all, up to the last time it got one; clock of the run queue */
+	u64 run_delay; /* waited for a CPU in all, up to the last time it got one; clock of the run
+			  queue */
 	u64 last_arrival; /* when it got the CPU last */
 	u64 last_queued;  /* waits since then; 0 while it runs or sleeps */
 };
@@ -185,9 +187,9 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 struct return_instance {
-	unsigned long stack; /* at entry of a function whose return is probed */
-	unsigned long
-		orig_ret_vaddr; /* where it returns to, whatever stands on the user stack meanwhile */
+	unsigned long stack;	      /* at entry of a function whose return is probed */
+	unsigned long orig_ret_vaddr; /* where it returns to, whatever stands on the user stack
+					 meanwhile */
 	struct return_instance *next; /* of the call around it */
 };
 struct arch_uprobe;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Where things lie in one CPython, in bytes from the start of their struct. lib/symbols/python.h fills it for a file, the
- * walker in python.h goes by it: both ends are always built together.
+ * Where things lie in one CPython, in bytes from the start of their struct. lib/symbols/python.h
+ * fills it for a file, the walker in python.h goes by it: both ends are always built together.
  */
 #ifndef INGERO_BPF_LAYOUT_H
 #define INGERO_BPF_LAYOUT_H

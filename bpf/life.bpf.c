@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Births, execs, renames and deaths of targets. Children join the targets here, before they run their first
- * instruction. Life has its own ring: losing an exec to a burst of calls would mean missing what comes after.
+ * Births, execs, renames and deaths of targets. Children join the targets here, before they run
+ * their first instruction. Life has its own ring: losing an exec to a burst of calls would mean
+ * missing what comes after.
  */
 #include "bpf/python.h"
 
-/* Targets that have ended: the last of their threads to be done with is not the last to come here. By birth, for the number is
- * somebody else's soon. */
+/* Targets that have ended: the last of their threads to be done with is not the last to come here.
+ * By birth, for the number is somebody else's soon. */
 struct ended {
 	u64 born_ns;
 	u64 execs;
@@ -72,7 +73,8 @@ int life_exec(u64 *ctx)
 	t->library = 0;
 	bpf_map_delete_elem(&pythons, &tgid);
 	unwind_changed(tgid, UNWIND_EXECUTES);
-	/* A thread that was not the first is the first from now on, by number and birth: it has a state to find. */
+	/* A thread that was not the first is the first from now on, by number and birth: it has a
+	 * state to find. */
 	st = task_state_make(bpf_get_current_task_btf());
 	if (st) {
 		st->flags &= ~TASK_ANNOUNCED;
@@ -119,11 +121,12 @@ int life_exit(u64 *ctx)
 		st->ncalls = 0;
 	}
 	last = t && BPF_CORE_READ(task, signal, live.counter) == 0;
-	/* The scheduler's programs see the last of a thread, but number and birth of the first go to another that
-	 * executes a program. */
+	/* The scheduler's programs see the last of a thread, but number and birth of the first go
+	 * to another that executes a program. */
 	if (st && (!config_sched || (!last && task->pid == task->tgid)))
 		task_state_end(task);
-	/* Nothing between reserving and the one test of it: verifiers up to 6.1 do not know a tested record. */
+	/* Nothing between reserving and the one test of it: verifiers up to 6.1 do not know a
+	 * tested record. */
 	if (last) {
 		bpf_map_update_elem(&ended, &tgid, &end, BPF_ANY);
 		bpf_map_delete_elem(&targets, &tgid);

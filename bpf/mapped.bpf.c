@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Which file is mapped where in a process, by the inode that the kernel keys probes by. Where one file system lies over
- * another, as in containers, /proc/PID/maps of newer kernels (6.7 and later) shows an inode of the upper one: another one in
- * each container of an image, although all of them run the same file and meet the same probes.
+ * Which file is mapped where in a process, by the inode that the kernel keys probes by. Where one
+ * file system lies over another, as in containers, /proc/PID/maps of newer kernels (6.7 and later)
+ * shows an inode of the upper one: another one in each container of an image, although all of them
+ * run the same file and meet the same probes.
  */
 #include "bpf/kernel.h"
 #include "bpf/wire.h"
@@ -19,7 +20,8 @@ struct bpf_iter__task_vma {
 };
 #pragma clang attribute pop
 
-/* Prints what of one process is a file; the recorder runs it for a process whose mappings are of such a file system. */
+/* Prints what of one process is a file; the recorder runs it for a process whose mappings are of
+ * such a file system. */
 SEC("iter/task_vma")
 int mapped_files(struct bpf_iter__task_vma *ctx)
 {

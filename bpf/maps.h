@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Maps and settings shared by all programs, and the few functions on them that every file needs: is this
- * task a target, its state, announcing it, counting a loss. Weak: each .bpf.c carries the definitions and the
- * linker keeps one.
+ * Maps and settings shared by all programs, and the few functions on them that every file needs: is
+ * this task a target, its state, announcing it, counting a loss. Weak: each .bpf.c carries the
+ * definitions and the linker keeps one.
  */
 #ifndef INGERO_BPF_MAPS_H
 #define INGERO_BPF_MAPS_H
@@ -23,10 +23,11 @@ __weak const volatile __u32 config_cpu_words =
 	0; /* of 64 CPUs, in a mask of the possible ones; 0: too many, masks are not told */
 __weak const volatile __u64 config_wake = 0; /* wake the reader when this much is waiting */
 
-/* By tier: its probes are not to be heeded; how often they were told so. All epochs together, for what holds of links. */
+/* By tier: its probes are not to be heeded; how often they were told so. All epochs together, for
+ * what holds of links. */
 __weak __u32 tier_off[SPEC_TIERS] SEC(".bss");
-/* When the first call was not heeded since then; 0: none was. The recorder may lose its CPU between saying so and looking at a
- * clock. */
+/* When the first call was not heeded since then; 0: none was. The recorder may lose its CPU between
+ * saying so and looking at a clock. */
 __weak __u64 tier_dropped_ns[SPEC_TIERS] SEC(".bss");
 __weak __u32 tier_epoch[SPEC_TIERS] SEC(".bss");
 __weak __u64 tiers_epoch SEC(".bss");
@@ -66,8 +67,9 @@ __weak struct {
 	__type(value, struct loss_slot);
 } losses SEC(".maps");
 
-/* Processes whose stacks are walked by tables: slot by tgid, what stands there, and the slots that are free. Here because the
- * loader's hook and an exec change what is mapped, and a child has its parent's list from its first instruction on. */
+/* Processes whose stacks are walked by tables: slot by tgid, what stands there, and the slots that
+ * are free. Here because the loader's hook and an exec change what is mapped, and a child has its
+ * parent's list from its first instruction on. */
 __weak struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, UNWIND_PROCESSES);
@@ -124,7 +126,8 @@ static __always_inline void unwind_changed(u32 tgid, enum unwind_change how)
 		p->list = 0;
 }
 
-/* The child maps what its parent maps. As long as that changes, nothing is sure of the child either. */
+/* The child maps what its parent maps. As long as that changes, nothing is sure of the child
+ * either. */
 static __always_inline void unwind_forked(u32 tgid, u32 child)
 {
 	volatile struct unwind_process *p = unwind_process_by(tgid), *of;
@@ -178,7 +181,8 @@ static __always_inline u32 calls_attached(const struct task_state *st)
 	return n;
 }
 
-/* A function of its own that the verifier checks once: every way through a program has places where it may be lost. */
+/* A function of its own that the verifier checks once: every way through a program has places where
+ * it may be lost. */
 __weak __noinline int count_loss(u32 source, u32 reason)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -207,12 +211,13 @@ static __always_inline u64 ring_flags(void)
 /* A thread looks how full the ring is once in that many events: it costs as much as the record. */
 #define RING_LOOK 16
 
-/* Linux 6.2: from here on the verifier takes this pointer for one to a kernel struct, and loads through it are plain
- * loads; a helper call costs several times as much. One file only may name it, or libbpf 1.1 cannot link them: that of the
- * scheduler, which defines KERNEL_LOADS. */
+/* Linux 6.2: from here on the verifier takes this pointer for one to a kernel struct, and loads
+ * through it are plain loads; a helper call costs several times as much. One file only may name it,
+ * or libbpf 1.1 cannot link them: that of the scheduler, which defines KERNEL_LOADS. */
 extern void *bpf_rdonly_cast(const void *obj, u32 type) __ksym __weak;
 
-/* A word of the kernel's, wherever it is; 0 where nothing is. Any struct that begins with one stands in for it. */
+/* A word of the kernel's, wherever it is; 0 where nothing is. Any struct that begins with one
+ * stands in for it. */
 static __always_inline u64 kernel_word(void *at)
 {
 	u64 v = 0;
@@ -229,9 +234,9 @@ static __always_inline u64 kernel_word(void *at)
 	return v;
 }
 
-/* The task to load pointers through. A load of a pointer through a task that the verifier trusts makes it look in all the
- * kernel's types, four times over, whether it may trust that one as well: 1.3 ms each, hundreds of times in a
- * program of many ways. Nothing here needs that trust. */
+/* The task to load pointers through. A load of a pointer through a task that the verifier trusts
+ * makes it look in all the kernel's types, four times over, whether it may trust that one as
+ * well: 1.3 ms each, hundreds of times in a program of many ways. Nothing here needs that trust. */
 static __always_inline struct task_struct *untrusted(struct task_struct *task)
 {
 #if defined(KERNEL_LOADS)
@@ -247,9 +252,10 @@ static __always_inline struct cfs_rq *task_queue(struct task_struct *task)
 	return untrusted(task)->se.cfs_rq;
 }
 
-/* Where a thread's state stands: in the slot of its number if that was free when it was made, else in task storage, which
- * takes a call of the kernel to find, twice in each traced call and four times in each switch. A slot is its thread's as
- * long as number and birth are; it is given up when the thread has died, and one that is not costs that slot only. */
+/* Where a thread's state stands: in the slot of its number if that was free when it was made, else
+ * in task storage, which takes a call of the kernel to find, twice in each traced call and four
+ * times in each switch. A slot is its thread's as long as number and birth are; it is given up when
+ * the thread has died, and one that is not costs that slot only. */
 #define SLOTS 1024 /* a power of two */
 
 __weak __u32 slot_tid[SLOTS] SEC(".bss"); /* whose; 0 nobody's; with SLOT_MADE not ready yet */
@@ -315,7 +321,8 @@ static __always_inline void task_state_end(struct task_struct *task)
 	__sync_val_compare_and_swap(&slot_tid[at], tid, 0);
 }
 
-/* The state of a target thread, made on first use. NULL: no memory. Only for tasks known to be targets. */
+/* The state of a target thread, made on first use. NULL: no memory. Only for tasks known to be
+ * targets. */
 static __always_inline struct task_state *task_state_make(struct task_struct *task)
 {
 	struct task_state *st = task_state_of(task);
@@ -375,8 +382,8 @@ static __always_inline void task_identity(struct wire_thread *w, struct task_str
 		w->comm[0] = 0;
 }
 
-/* Sends it; 0: the ring is full. A function of its own, and of an address that the verifier knows nothing of: it checks it
- * once, not on every way that leads here. */
+/* Sends it; 0: the ring is full. A function of its own, and of an address that the verifier knows
+ * nothing of: it checks it once, not on every way that leads here. */
 __weak __noinline int thread_send(u64 address, u32 kind)
 {
 	struct wire_thread *w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
@@ -389,13 +396,14 @@ __weak __noinline int thread_send(u64 address, u32 kind)
 	return 1;
 }
 
-/* Tell the recorder who this thread is, once per thread and exec. False: the ring is full, so nothing that
- * names the thread may be sent. */
+/* Tell the recorder who this thread is, once per thread and exec. False: the ring is full, so
+ * nothing that names the thread may be sent. */
 static __always_inline bool task_announce(struct task_struct *task, struct task_state *st)
 {
 	if (st->flags & TASK_ANNOUNCED)
 		return 1;
-	/* By way of memory: what is read back is a number to the verifier, as an argument has to be. */
+	/* By way of memory: what is read back is a number to the verifier, as an argument has to
+	 * be. */
 	*(volatile u64 *)&st->address = (u64)task;
 	if (!thread_send(*(volatile u64 *)&st->address, WIRE_THREAD))
 		return 0;
@@ -403,7 +411,8 @@ static __always_inline bool task_announce(struct task_struct *task, struct task_
 	return 1;
 }
 
-/* A record of the life ring about this task, to be filled further and submitted. NULL: full, and counted. */
+/* A record of the life ring about this task, to be filled further and submitted. NULL: full, and
+ * counted. */
 static __always_inline struct wire_life *life_begin(u8 kind, struct task_struct *task)
 {
 	struct wire_life *w = bpf_ringbuf_reserve(&life, sizeof(*w), 0);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What memory costs a followed thread itself: direct reclaim (for the machine or for its cgroup), compaction, faults
- * that had to wait for pages to be read. One event each, at its end. What the thread was doing that needed the memory is
- * told by its stack, where getting it took longer than finding that out does.
+ * What memory costs a followed thread itself: direct reclaim (for the machine or for its cgroup),
+ * compaction, faults that had to wait for pages to be read. One event each, at its end. What the
+ * thread was doing that needed the memory is told by its stack, where getting it took longer than
+ * finding that out does.
  */
 #include "bpf/fault.h"
 #include "bpf/file.h"
@@ -141,8 +142,8 @@ static long file_at(struct task_struct *task, struct vm_area_struct *vma, void *
 	return 0;
 }
 
-/* Once per major fault, when it is over: the kernel's own software event, so that all other faults cost nothing. How
- * long it took is told from the thread's first sleep in it. */
+/* Once per major fault, when it is over: the kernel's own software event, so that all other faults
+ * cost nothing. How long it took is told from the thread's first sleep in it. */
 SEC("perf_event")
 int host_fault_major(struct bpf_perf_event_data *ctx)
 {

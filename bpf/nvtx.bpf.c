@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a program says of itself by NVTX, where a library exports its functions: ranges pushed and popped by a thread,
- * started and ended by whoever knows their id, and marks. Which function it is, the probe's cookie says.
- * Invariant: a pop carries the level of its push, so that one that was lost does not shift those around it.
+ * What a program says of itself by NVTX, where a library exports its functions: ranges pushed and
+ * popped by a thread, started and ended by whoever knows their id, and marks. Which function it is,
+ * the probe's cookie says. Invariant: a pop carries the level of its push, so that one that was
+ * lost does not shift those around it.
  */
 #include "bpf/join.h"
 #include "bpf/regs.h"

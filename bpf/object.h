@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a thread sleeps on, told at the moment it leaves the CPU: from the system call it is in, its arguments
- * and the files they name. Only reads; a descriptor that cannot be looked up stays a plain descriptor.
- * Enum values are those of event/op.h.
+ * What a thread sleeps on, told at the moment it leaves the CPU: from the system call it is in, its
+ * arguments and the files they name. Only reads; a descriptor that cannot be looked up stays a
+ * plain descriptor. Enum values are those of event/op.h.
  */
 #ifndef INGERO_BPF_OBJECT_H
 #define INGERO_BPF_OBJECT_H
@@ -84,7 +84,8 @@ static __always_inline bool is_gpu(u32 rdev)
 	return 0;
 }
 
-/* What a descriptor is: OBJECT_SOCKET, OBJECT_GPU, OBJECT_DISK (then *dev is its device) or OBJECT_FD. */
+/* What a descriptor is: OBJECT_SOCKET, OBJECT_GPU, OBJECT_DISK (then *dev is its device) or
+ * OBJECT_FD. */
 static __always_inline u8 object_of_fd(struct task_struct *task, u64 fd, u32 *dev)
 {
 	struct fdtable *table;
@@ -92,7 +93,8 @@ static __always_inline u8 object_of_fd(struct task_struct *task, u64 fd, u32 *de
 	struct file *file;
 	u16 mode;
 
-	/* Loads through a task that the verifier knows cost nothing; behind the array of files it knows no more. */
+	/* Loads through a task that the verifier knows cost nothing; behind the array of files it
+	 * knows no more. */
 	table = untrusted(task)->files->fdt;
 	if (fd >= table->max_fds)
 		return OBJECT_FD;
@@ -132,8 +134,9 @@ static __always_inline void object_disk(struct sched_state *s, u32 dev)
 		object_set(s, OBJECT_DISK, dev);
 }
 
-/* disk: it waits for one. lock: it may wait for other processes. Returns whether a file or socket is behind fd. A call
- * on a file waits for its file system, in the kernel's eyes for a disk or not (in user space, across the network). */
+/* disk: it waits for one. lock: it may wait for other processes. Returns whether a file or socket
+ * is behind fd. A call on a file waits for its file system, in the kernel's eyes for a disk or not
+ * (in user space, across the network). */
 static __always_inline bool object_fd(struct sched_state *s, struct task_struct *task, u64 fd,
 				      bool disk, bool lock)
 {
@@ -149,8 +152,8 @@ static __always_inline bool object_fd(struct sched_state *s, struct task_struct 
 	return s->object_kind == OBJECT_SOCKET || (kind == OBJECT_DISK && !lock);
 }
 
-/* The first descriptors of a poll: waiting for the GPU's driver looks like this, and one alone that is a socket is how
- * libraries wait for it no longer than a timeout. Returns whether it is that. */
+/* The first descriptors of a poll: waiting for the GPU's driver looks like this, and one alone that
+ * is a socket is how libraries wait for it no longer than a timeout. Returns whether it is that. */
 static __always_inline bool object_poll(struct sched_state *s, struct task_struct *task, u64 fds,
 					u64 n, bool current)
 {
@@ -204,8 +207,9 @@ static __always_inline u32 device_of(struct dentry *dentry)
 	return BPF_CORE_READ(dentry, d_sb, s_dev);
 }
 
-/* Whatever the call is: it goes along a path, and waits for the file system it has come to, whose name it is then to be
- * told by; or for who holds the other end of a pipe, or a driver, that is being opened. */
+/* Whatever the call is: it goes along a path, and waits for the file system it has come to, whose
+ * name it is then to be told by; or for who holds the other end of a pipe, or a driver, that is
+ * being opened. */
 static __always_inline bool object_path(struct sched_state *s, u64 address)
 {
 	struct nameidata *nd = (void *)address;
@@ -243,8 +247,8 @@ static __always_inline bool is_frozen(struct task_struct *task, u32 state)
 	return BPF_CORE_READ_BITFIELD(task, frozen);
 }
 
-/* The task is leaving the CPU and will not run until something wakes it, or has left it long ago. current: its memory can be
- * read still. */
+/* The task is leaving the CPU and will not run until something wakes it, or has left it long ago.
+ * current: its memory can be read still. */
 static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
 						     struct task_struct *task,
 						     struct host_state *host, struct pt_regs *regs,
@@ -265,7 +269,8 @@ static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
 		return SLEEP_NOWHERE;
 	}
 	if (s->syscall < 0) {
-		/* Not in a system call and not stopped: what sleeps on the way there and back are faults. */
+		/* Not in a system call and not stopped: what sleeps on the way there and back are
+		 * faults. */
 		s->object_kind = OBJECT_FAULT;
 		return SLEEP_NOWHERE;
 	}

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Who has a CPU while targets wait for it. Invariant: the waiters of a CPU are exactly the threads whose state
- * says so (counted, cpu_wait); while there are any, the slices sent tile the time from the first one's arrival.
+ * Who has a CPU while targets wait for it. Invariant: the waiters of a CPU are exactly the threads
+ * whose state says so (counted, cpu_wait); while there are any, the slices sent tile the time from
+ * the first one's arrival.
  *
- * Not every switch is seen: a host may keep some of its tasks out of the sight of BPF, and then nothing runs on
- * top of them. So each CPU remembers whom it was given to, and when somebody else leaves it, the kernel's
- * accounting of that task says since when it ran.
+ * Not every switch is seen: a host may keep some of its tasks out of the sight of BPF, and then
+ * nothing runs on top of them. So each CPU remembers whom it was given to, and when somebody else
+ * leaves it, the kernel's accounting of that task says since when it ran.
  */
 #ifndef INGERO_BPF_OCCUPANCY_H
 #define INGERO_BPF_OCCUPANCY_H
@@ -44,8 +45,8 @@ static __always_inline struct cpu_track *cpu_track(u32 cpu)
 	return bpf_map_lookup_elem(&sched_cpus, &cpu);
 }
 
-/* Say who this task is before naming it; tid is what it will be called. False: the ring is full, or it is
- * somebody else by now. Reads only what may be gone. */
+/* Say who this task is before naming it; tid is what it will be called. False: the ring is full, or
+ * it is somebody else by now. Reads only what may be gone. */
 __weak __noinline int announce(u64 address, u32 tid, struct cpu_track *track)
 {
 	struct task_struct *task = (void *)address;
@@ -56,7 +57,8 @@ __weak __noinline int announce(u64 address, u32 tid, struct cpu_track *track)
 		return 1; /* the idle task needs no introduction */
 	if (BPF_CORE_READ(task, pid) != tid)
 		return 0;
-	/* With the name: it changes at exec, and the new program is not to blame for the shell it was. */
+	/* With the name: it changes at exec, and the new program is not to blame for the shell it
+	 * was. */
 	bpf_core_read(comm, sizeof(comm), &task->comm);
 	key = mix(mix(mix(tid, BPF_CORE_READ(task, start_boottime)), comm[0]), comm[1]);
 	if (track && track->announced == key)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Processes chosen to die for want of memory, their cgroup's or the machine's: those of targets, and those that die
- * because a target asked. In the ring of births and deaths, where no burst of calls can push them out.
+ * Processes chosen to die for want of memory, their cgroup's or the machine's: those of targets,
+ * and those that die because a target asked. In the ring of births and deaths, where no burst of
+ * calls can push them out.
  */
 #include "bpf/host.h"
 

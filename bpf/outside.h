@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Threads of other processes that release targets: a server that answers, a daemon that hands out work. One
- * that has woken targets OUTSIDE_RELEASES times is followed with its off-CPU intervals until it has woken none
- * for OUTSIDE_REST_NS, so that a wait for it can be explained by what it was at. It gets no task state: nothing
- * else is recorded of it, and it is announced as an occupant is, not as a target.
- * The table is small and preallocated: a thread has one place by its number, and whoever comes later finds it
- * taken. Invariant: outsider_tid holds the numbers of those that are followed, and nothing else.
+ * Threads of other processes that release targets: a server that answers, a daemon that hands out
+ * work. One that has woken targets OUTSIDE_RELEASES times is followed with its off-CPU intervals
+ * until it has woken none for OUTSIDE_REST_NS, so that a wait for it can be explained by what it
+ * was at. It gets no task state: nothing else is recorded of it, and it is announced as an occupant
+ * is, not as a target. The table is small and preallocated: a thread has one place by its number,
+ * and whoever comes later finds it taken. Invariant: outsider_tid holds the numbers of those that
+ * are followed, and nothing else.
  */
 #ifndef INGERO_BPF_OUTSIDE_H
 #define INGERO_BPF_OUTSIDE_H
@@ -39,7 +40,8 @@ struct {
 
 __u32 outsider_tid[OUTSIDERS] SEC(".bss"); /* who is followed, by its place; 0 nobody */
 
-/* Whether a thread of this number is: costs a load, and is asked of every thread that comes and goes. */
+/* Whether a thread of this number is: costs a load, and is asked of every thread that comes and
+ * goes. */
 static __always_inline bool outsider_number(struct task_struct *task)
 {
 	u32 tid = task->pid;

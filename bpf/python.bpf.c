@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Where CPython frees a code object: from then on another one may stand at its address, so what was said of stacks by
- * the addresses of their code objects is said anew. Counted at the function's entry, before the memory is given back.
+ * Where CPython frees a code object: from then on another one may stand at its address, so what was
+ * said of stacks by the addresses of their code objects is said anew. Counted at the function's
+ * entry, before the memory is given back.
  */
 #include "bpf/python_state.h"
 

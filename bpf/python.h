@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Python frames of the calling thread, with the instruction each one executes. What crosses the ring is a list of
- * (code number, place); a code object itself crosses once (python_code.h). CPython's structs are found by the layout that
- * the recorder has put in for the process; nothing is guessed here.
+ * Python frames of the calling thread, with the instruction each one executes. What crosses the
+ * ring is a list of (code number, place); a code object itself crosses once (python_code.h).
+ * CPython's structs are found by the layout that the recorder has put in for the process; nothing
+ * is guessed here.
  *
- * A walk reads the frames only: addresses of code objects and places. Those name the stack as long as no code object
- * was freed in the process, which python.bpf.c counts; the count is part of the name. Under a new name every frame's
- * code object is read again (python_print.h), and what was read names the stack for good.
+ * A walk reads the frames only: addresses of code objects and places. Those name the stack as long
+ * as no code object was freed in the process, which python.bpf.c counts; the count is part of the
+ * name. Under a new name every frame's code object is read again (python_print.h), and what was
+ * read names the stack for good.
  */
 #ifndef INGERO_BPF_PYTHON_H
 #define INGERO_BPF_PYTHON_H
 
 #include "bpf/python_print.h"
 
-/* The frame at f is in memory at the returned word; PY_WORDS: unreadable. Frames of 3.11 and later lie one behind
- * the other on a data stack, older ones below younger: of a page that much is read at once. */
+/* The frame at f is in memory at the returned word; PY_WORDS: unreadable. Frames of 3.11 and later
+ * lie one behind the other on a data stack, older ones below younger: of a page that much is read
+ * at once. */
 static __always_inline u32 py_frame_at(struct python_process *p, struct python_walk *w, u64 f)
 {
 	u64 from, size, off = f - w->base;
@@ -183,7 +186,8 @@ __weak int py_print_stretch(struct python_process *p, struct python_walk *w, u32
 	return 0;
 }
 
-/* Reads the code objects of all frames: the walk's hash is then by what they are and not by where they stand. */
+/* Reads the code objects of all frames: the walk's hash is then by what they are and not by where
+ * they stand. */
 __weak int python_prints(struct python_process *p, struct python_walk *w)
 {
 	u32 i;
@@ -202,8 +206,8 @@ __weak int python_prints(struct python_process *p, struct python_walk *w)
 #define PY_AGE_SHIFT \
 	8 /* nothing is believed by addresses for longer than 256 ticks: 0.3 to 2.6 s */
 
-/* The same, for who asked for the walk. Interrupted anywhere, the interpreter may have been putting its frames in order: all
- * of them or none. */
+/* The same, for who asked for the walk. Interrupted anywhere, the interpreter may have been putting
+ * its frames in order: all of them or none. */
 static __always_inline void python_read(struct python_process *p, struct python_walk *w,
 					enum walk_room room)
 {
@@ -243,7 +247,8 @@ static __always_inline struct python_walk *python_walk(struct task_struct *task,
 	if (!py_thread(p, w)) {
 		w->flags |= PYTHON_NO_THREAD;
 	} else {
-		/* Memory of an interpreter that is gone is given back without a word about what is in it. */
+		/* Memory of an interpreter that is gone is given back without a word about what is
+		 * in it. */
 		w->hash = mix(mix(w->hash, w->interpreters[0]), w->interpreters[2]);
 		w->frame = py_executes(p, w);
 		if (!(w->flags & PYTHON_SEVERAL))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Code objects and Python stacks across the ring. Done only for stacks not seen before, so it may take its time. A
- * code object counts as known once all of it was sent: what did not fit the ring is sent again next time.
+ * Code objects and Python stacks across the ring. Done only for stacks not seen before, so it may
+ * take its time. A code object counts as known once all of it was sent: what did not fit the ring
+ * is sent again next time.
  */
 #ifndef INGERO_BPF_PYTHON_CODE_H
 #define INGERO_BPF_PYTHON_CODE_H

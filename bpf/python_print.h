@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What tells Python's code objects apart. Memory of freed ones is reused, and neither address nor first line tells that:
- * read is what an object says of itself and, before 3.12, the start of what it points to.
+ * What tells Python's code objects apart. Memory of freed ones is reused, and neither address nor
+ * first line tells that: read is what an object says of itself and, before 3.12, the start of what
+ * it points to.
  */
 #ifndef INGERO_BPF_PYTHON_PRINT_H
 #define INGERO_BPF_PYTHON_PRINT_H
@@ -21,7 +22,8 @@ static __always_inline u64 py_folded(u64 a, u64 b, u64 c, u64 d, u64 code)
 	return mix(mix(mix(a ^ a >> 32, b ^ b >> 32), mix(c ^ c >> 32, d ^ d >> 32)), code) | 1;
 }
 
-/* The start of an object that may be short, with unmapped memory behind: 64 bytes of it at most, else 16. */
+/* The start of an object that may be short, with unmapped memory behind: 64 bytes of it at most,
+ * else 16. */
 static __always_inline bool py_start(struct python_walk *w, u32 at, u64 from)
 {
 	u32 i;
@@ -34,9 +36,10 @@ static __always_inline bool py_start(struct python_walk *w, u32 at, u64 from)
 	return bpf_probe_read_user(&w->mem[at], 16, (void *)from) == 0;
 }
 
-/* What the code object in its area points to, in 10 words, behind reference counts and types: length, hash and first
- * bytes of the line table; hash of the name, which names always have; length, hash and, of most, first characters of
- * the file, which is mostly that of the frame before. */
+/* What the code object in its area points to, in 10 words, behind reference counts and types:
+ * length, hash and first bytes of the line table; hash of the name, which names always have;
+ * length, hash and, of most, first characters of the file, which is mostly that of the frame
+ * before. */
 static __always_inline bool py_more(struct python_process *p, struct python_walk *w)
 {
 	u32 from = p->layout.code_print;
@@ -60,15 +63,16 @@ static __always_inline bool py_more(struct python_process *p, struct python_walk
 	return 1;
 }
 
-/* A number that two code objects at one address do not share; 0: unreadable. Four lanes that do not wait for
- * each other. */
+/* A number that two code objects at one address do not share; 0: unreadable. Four lanes that do not
+ * wait for each other. */
 static __always_inline u64 py_print(struct python_process *p, struct python_walk *w, u64 code)
 {
 	struct python_layout *l = &p->layout;
 	u64 a = 1, b = 2, c = 3, d = 4;
 
 	if (l->entry_kind == PYTHON_ENTRY_SHIM) {
-		/* Sizes, first line, the number that each code object gets for itself, names, line table. */
+		/* Sizes, first line, the number that each code object gets for itself, names, line
+		 * table. */
 		if (bpf_probe_read_user(&w->mem[PY_CODE], 80, (void *)(code + l->code_print)))
 			return 0;
 		PY_LANES(0);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The Python thread state of the calling thread: what a walk of its frames begins at. Found by the slot in which CPython
- * keeps it for the thread, else by the lists of all states; one that does not say that it is this thread's is never used.
- * Steps of loops are functions of their own ("__weak": not static), which the verifier checks once each.
+ * The Python thread state of the calling thread: what a walk of its frames begins at. Found by the
+ * slot in which CPython keeps it for the thread, else by the lists of all states; one that does not
+ * say that it is this thread's is never used. Steps of loops are functions of their own ("__weak":
+ * not static), which the verifier checks once each.
  */
 #ifndef INGERO_BPF_PYTHON_STATE_H
 #define INGERO_BPF_PYTHON_STATE_H
@@ -66,8 +67,9 @@ struct python_walk {
 	u64 none;    /* what the list began with when this thread was not in it */
 	u32 idle;    /* walks to go before it is looked for in the same list again */
 	u32 unbound; /* a state in the lists was nobody's yet */
-	u32 every; /* the search is for all states of this thread that execute something: 1 + how many */
-	u32 lost; /* what was sent last did not fit the ring */
+	u32 every;   /* the search is for all states of this thread that execute something: 1 + how
+			many */
+	u32 lost;    /* what was sent last did not fit the ring */
 	union {
 		u64 mem[PY_WORDS];
 		struct wire_code code;
@@ -84,7 +86,8 @@ __weak struct {
 	__type(value, struct python_walk);
 } python_walks SEC(".maps");
 
-/* Of each CPU, for who looks at a thread from an interrupt, which may have come in the middle of the thread's own walk. */
+/* Of each CPU, for who looks at a thread from an interrupt, which may have come in the middle of
+ * the thread's own walk. */
 __weak struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -103,7 +106,8 @@ static __always_inline struct python_walk *python_room(struct task_struct *task,
 				    room == ROOM_MAKE ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 }
 
-/* Index of a frame. Said in a form that 6.1's verifier keeps, and that the compiler cannot think superfluous. */
+/* Index of a frame. Said in a form that 6.1's verifier keeps, and that the compiler cannot think
+ * superfluous. */
 static __always_inline u32 py_index(u32 i)
 {
 	__asm__ volatile("" : "+r"(i));
@@ -179,7 +183,8 @@ __weak int py_search(struct python_process *p, struct python_walk *w)
 	return 0;
 }
 
-/* Loops are of stretches of this many steps each, a function of its own: the verifier follows every step of a loop. */
+/* Loops are of stretches of this many steps each, a function of its own: the verifier follows every
+ * step of a loop. */
 #define PY_STRETCH 16
 
 /* 1: as py_search. */
@@ -196,9 +201,9 @@ __weak int py_search_stretch(struct python_process *p, struct python_walk *w)
 #define PY_SEARCH_MAX 512
 #define PY_IDLE	      16
 
-/* Where C libraries for x86-64 keep the first 32 thread-specific values: glibc in the thread's descriptor, 16 bytes
- * each with a sequence number in front. Another library, or a later glibc, reads something else there, which is then
- * not this thread's state, and the lists are searched. */
+/* Where C libraries for x86-64 keep the first 32 thread-specific values: glibc in the thread's
+ * descriptor, 16 bytes each with a sequence number in front. Another library, or a later glibc,
+ * reads something else there, which is then not this thread's state, and the lists are searched. */
 #define GLIBC_SPECIFIC 0x310
 #define GLIBC_KEYS     32
 
@@ -248,8 +253,8 @@ __weak int py_search_all(struct python_process *p, struct python_walk *w, u64 in
 	return 0;
 }
 
-/* Of several states that are this thread's, the innermost of those that execute something. True: it is in its area. Where
- * nothing says which is inside which, that is noted. */
+/* Of several states that are this thread's, the innermost of those that execute something. True: it
+ * is in its area. Where nothing says which is inside which, that is noted. */
 static __always_inline bool py_innermost(struct python_process *p, struct python_walk *w)
 {
 	u64 thread;
@@ -264,8 +269,9 @@ static __always_inline bool py_innermost(struct python_process *p, struct python
 	return thread && py_thread_is(p, w, thread);
 }
 
-/* Finds this thread's state in the lists. New ones are put at the front and numbered: as long as that is as it was, a
- * thread that had none still has none. A state that is not bound to its thread yet could be this one's. */
+/* Finds this thread's state in the lists. New ones are put at the front and numbered: as long as
+ * that is as it was, a thread that had none still has none. A state that is not bound to its thread
+ * yet could be this one's. */
 static __always_inline bool py_listed(struct python_process *p, struct python_walk *w, bool several)
 {
 	u64 front[2]; /* the next one's number, the first of the list */
@@ -288,8 +294,8 @@ static __always_inline bool py_listed(struct python_process *p, struct python_wa
 	return w->thread != 0;
 }
 
-/* This thread's state into its area. The slot first: it is right also where a thread works for several interpreters, but
- * for versions whose slot knows one of them only. */
+/* This thread's state into its area. The slot first: it is right also where a thread works for
+ * several interpreters, but for versions whose slot knows one of them only. */
 static __always_inline bool py_thread(struct python_process *p, struct python_walk *w)
 {
 	bool several;

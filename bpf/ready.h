@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Which descriptors were ready when a thread came back from epoll_wait: as the kernel's list of the
- * epoll has them at the moment the thread gets the CPU. That list is empty when a thread falls asleep, and what is put on it
- * has called back since, so that nothing is asked of a file. What is not in it (another thread has taken it, the wait timed out)
- * is not told. Of a poll of one descriptor alone that is a pipe the same is seen by the pipe. Waits shorter than READY_NS are not worth a record.
+ * epoll has them at the moment the thread gets the CPU. That list is empty when a thread falls
+ * asleep, and what is put on it has called back since, so that nothing is asked of a file. What is
+ * not in it (another thread has taken it, the wait timed out) is not told. Of a poll of one
+ * descriptor alone that is a pipe the same is seen by the pipe. Waits shorter than READY_NS are not
+ * worth a record.
  */
 #ifndef INGERO_BPF_READY_H
 #define INGERO_BPF_READY_H
@@ -47,8 +49,8 @@ static __always_inline u64 file_of(struct task_struct *task, u32 fd)
 	return file;
 }
 
-/* What it is: a socket by its number, everything else by its kind of inode and the name of its dentry, which anonymous ones
- * have of their kind. */
+/* What it is: a socket by its number, everything else by its kind of inode and the name of its
+ * dentry, which anonymous ones have of their kind. */
 static __always_inline void ready_describe(struct wire_ready_fd *w, u64 address)
 {
 	struct file *file = (void *)address;
@@ -113,8 +115,8 @@ static __always_inline void ready_list(struct ready_room *room, u64 epoll)
 	room->record.more = room->at && room->at != head;
 }
 
-/* The thread of that task waited for these descriptors from out on and gets the CPU now. A function of its own, which the
- * verifier checks once. */
+/* The thread of that task waited for these descriptors from out on and gets the CPU now. A function
+ * of its own, which the verifier checks once. */
 __weak __noinline int ready_send(u64 task_address, u32 fd, u32 poll, u64 now)
 {
 	struct task_struct *task = (void *)task_address;

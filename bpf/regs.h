@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a calling convention puts where, for the architectures we record on: the registers a probe sees, the
- * arguments, caller and result of the function it is on, addresses of code as they are stored. Register frames
- * are fixed by each architecture's ABI, so nothing of this is relocated. Compiles in user space too, where a
- * test makes calls of its own and looks at them through this.
+ * What a calling convention puts where, for the architectures we record on: the registers a probe
+ * sees, the arguments, caller and result of the function it is on, addresses of code as they are
+ * stored. Register frames are fixed by each architecture's ABI, so nothing of this is relocated.
+ * Compiles in user space too, where a test makes calls of its own and looks at them through this.
  */
 #ifndef INGERO_BPF_REGS_H
 #define INGERO_BPF_REGS_H
@@ -23,8 +23,8 @@ static __always_inline void call_words(struct pt_regs *ctx, u64 *word)
 	word[4] = ctx->r8;
 	word[5] = ctx->r9;
 }
-/* Whether the caller is worth remembering at entry. Here it lies in user memory, which costs a sixth of a call to
- * read: the kernel remembers it too, see stack.h. */
+/* Whether the caller is worth remembering at entry. Here it lies in user memory, which costs a
+ * sixth of a call to read: the kernel remembers it too, see stack.h. */
 #define CALLER_AT_ENTRY	    0
 #define RETURN_POPS	    8 /* the return instruction took the address off the stack */
 #define CODE_ADDRESS(value) (value)
@@ -78,8 +78,8 @@ static __always_inline u64 call_caller(struct pt_regs *ctx)
 
 #endif
 
-/* Does a call stand right in front of this address? Then it is a place to return to, and not the kernel's
- * trampoline for return probes, which is the first instruction of its page. */
+/* Does a call stand right in front of this address? Then it is a place to return to, and not the
+ * kernel's trampoline for return probes, which is the first instruction of its page. */
 static __always_inline bool follows_call(u64 address)
 {
 #if defined(__TARGET_ARCH_arm64)

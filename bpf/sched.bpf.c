@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Host tracks of target threads: one event per off-CPU interval, at its end, and while a target waits for a
- * CPU, one event per stretch of another task running there. Having task storage is what makes a thread one to
- * follow (follow.bpf.c): it is never made here in the scheduler, where memory must not be asked for.
- * A woken thread waits since its wake-up was seen, or since the kernel queued it (schedstat's figure), whichever was first.
+ * Host tracks of target threads: one event per off-CPU interval, at its end, and while a target
+ * waits for a CPU, one event per stretch of another task running there. Having task storage is what
+ * makes a thread one to follow (follow.bpf.c): it is never made here in the scheduler, where memory
+ * must not be asked for. A woken thread waits since its wake-up was seen, or since the kernel
+ * queued it (schedstat's figure), whichever was first.
  */
 #define KERNEL_LOADS
 #include "bpf/allowed.h"
@@ -44,8 +45,8 @@ lost:
 	count_loss(SOURCE_SCHED, WIRE_LOST_RING);
 }
 
-/* Where a thread goes to sleep: of every sleep outside calls, and of the first inside a call, so that a call
- * that never returns has its stack. regs are those it entered the kernel with. */
+/* Where a thread goes to sleep: of every sleep outside calls, and of the first inside a call, so
+ * that a call that never returns has its stack. regs are those it entered the kernel with. */
 static __always_inline void stack_of_sleep(void *ctx, struct task_struct *task,
 					   struct task_state *st, struct pt_regs *regs)
 {
@@ -115,7 +116,8 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 	}
 }
 
-/* The interval ends. from: who made way, with its state if it is followed; NULL: its slice has been sent. */
+/* The interval ends. from: who made way, with its state if it is followed; NULL: its slice has been
+ * sent. */
 static __always_inline void switched_in(struct task_struct *task, struct task_state *st, u32 cpu,
 					u64 now, struct cpu_track *track, struct task_struct *from,
 					struct task_state *from_st)
@@ -258,7 +260,8 @@ int sched_switch(u64 *ctx)
 	left = outsider_number(prev);
 	came = outsider_number(next);
 	if (track->waiters <= 0 && !left && !came && !out) {
-		barrier(); /* or the compiler tests both pointers at once, which the verifier forbids */
+		barrier(); /* or the compiler tests both pointers at once, which the verifier
+			      forbids */
 		if (!in)
 			return 0;
 	}
@@ -309,7 +312,8 @@ static __always_inline void remember_waker(struct sched_state *s, struct task_st
 	s->waking_ns = now;
 }
 
-/* Raised by whoever wakes, where it wakes; it may come before the sleeper has left its CPU for good. */
+/* Raised by whoever wakes, where it wakes; it may come before the sleeper has left its CPU for
+ * good. */
 SEC("tp_btf/sched_waking")
 int sched_waking(u64 *ctx)
 {
@@ -340,7 +344,8 @@ static __always_inline void woken(struct task_struct *task, struct task_state *s
 		wait_begins(s, track, cpu, now);
 }
 
-/* On a run queue: from here on it waits for the CPU. Threads that had not yet left theirs never slept. */
+/* On a run queue: from here on it waits for the CPU. Threads that had not yet left theirs never
+ * slept. */
 SEC("tp_btf/sched_wakeup")
 int sched_wakeup(u64 *ctx)
 {
@@ -406,9 +411,9 @@ int sched_migrate_task(u64 *ctx)
 	if (s->counted && left && entered) {
 		struct task_struct *runs = task->se.cfs_rq->rq->curr;
 
-		/* What it waited behind must be told before the interval that may end elsewhere at once. The
-		 * verifier lets nobody look up the state of a task found this way: a target is announced as an
-		 * occupant here, which the reader knows how to take. */
+		/* What it waited behind must be told before the interval that may end elsewhere at
+		 * once. The verifier lets nobody look up the state of a task found this way: a
+		 * target is announced as an occupant here, which the reader knows how to take. */
 		if (runs)
 			send_occupied(left, from, runs, runs->pid, 0, now);
 		wait_ends(s);
@@ -432,7 +437,8 @@ int sched_asleep_begin(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Prints who sleeps still, and since when: the recorder runs it where a file ends and such waits would be missing. */
+/* Prints who sleeps still, and since when: the recorder runs it where a file ends and such waits
+ * would be missing. */
 SEC("iter/task")
 int sched_asleep(struct bpf_iter__task *ctx)
 {

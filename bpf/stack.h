@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Stack of a call that just returned, native by frame pointers and Python's (python.h), as a number: what stands in
- * it crosses the ring once per distinct stack. Own walk: the user stack is copied in windows of 4 KB and followed inside the copy
- * (about 4 ns a frame, against 35 ns for a guarded read each). Where the kernel has no bpf_loop, its own
- * bpf_get_stack does it. Either way the trampoline addresses that return probes leave in the frames of outer
- * probed calls are replaced by the callers remembered at their entry.
+ * Stack of a call that just returned, native by frame pointers and Python's (python.h), as a
+ * number: what stands in it crosses the ring once per distinct stack. Own walk: the user stack is
+ * copied in windows of 4 KB and followed inside the copy (about 4 ns a frame, against 35 ns for a
+ * guarded read each). Where the kernel has no bpf_loop, its own bpf_get_stack does it. Either way
+ * the trampoline addresses that return probes leave in the frames of outer probed calls are
+ * replaced by the callers remembered at their entry.
  */
 #ifndef INGERO_BPF_STACK_H
 #define INGERO_BPF_STACK_H
@@ -21,8 +22,8 @@ __weak struct {
 	__type(value, struct walk);
 } cpu_walks SEC(".maps");
 
-/* Hash of a stack to its number; of a stack with Python frames, also the hash by addresses (python.h). Evicting an old
- * one only means that it is sent again. */
+/* Hash of a stack to its number; of a stack with Python frames, also the hash by addresses
+ * (python.h). Evicting an old one only means that it is sent again. */
 __weak struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -46,7 +47,8 @@ static __always_inline bool walk_copy(struct walk *w, u64 bp)
 	if (w->limit && end > w->limit)
 		base = (bp | 4095) + 1 - WALK_WINDOW;
 	if (bpf_probe_read_user(w->window, WALK_WINDOW, (void *)base)) {
-		/* The end of the stack's mapping lies in between: from now on stay below that page. */
+		/* The end of the stack's mapping lies in between: from now on stay below that page.
+		 */
 		w->limit = (end - 1) & ~4095ull;
 		base = (bp | 4095) + 1 - WALK_WINDOW;
 		if (bpf_probe_read_user(w->window, WALK_WINDOW, (void *)base))
@@ -63,7 +65,8 @@ static __always_inline bool walk_copy(struct walk *w, u64 bp)
 	return 1;
 }
 
-/* A few frames a call: on kernels that hide from speculation, returning from a function costs more than a frame. */
+/* A few frames a call: on kernels that hide from speculation, returning from a function costs more
+ * than a frame. */
 #define WALK_STEPS 8
 static long walk_steps(u32 i, struct walk_at *at)
 {
@@ -91,7 +94,8 @@ static long walk_steps(u32 i, struct walk_at *at)
 			w->ends = UNWIND_BY_POINTERS | UNWIND_CUT;
 			goto out;
 		}
-		/* Said again in a form that 6.1's verifier keeps: it forgets bounds known of a copy of n. */
+		/* Said again in a form that 6.1's verifier keeps: it forgets bounds known of a copy
+		 * of n. */
 		__asm__ volatile("" : "+r"(n));
 		w->record.ip[n & (WIRE_STACK_MAX - 1)] = address;
 		hash = mix(hash, address);
@@ -125,7 +129,8 @@ static __always_inline void walk_helper(void *ctx, struct walk *w, struct task_s
 		if (i >= w->n)
 			break;
 		address = w->record.ip[i];
-		/* Newer kernels have put the true caller back already; then nothing stands at a page start. */
+		/* Newer kernels have put the true caller back already; then nothing stands at a
+		 * page start. */
 		if (!(address & 0xfff)) {
 			u32 outer = w->outer - 1;
 
@@ -139,8 +144,9 @@ static __always_inline void walk_helper(void *ctx, struct walk *w, struct task_s
 	}
 }
 
-/* Where the innermost open call returns to, of which the kernel keeps account: newest first, before it only calls
- * that were left by a jump. Asked for when something inside it is about to need that, not at its entry. */
+/* Where the innermost open call returns to, of which the kernel keeps account: newest first, before
+ * it only calls that were left by a jump. Asked for when something inside it is about to need that,
+ * not at its entry. */
 #define RETURNS_LOOK 6
 static __always_inline void caller_learn(struct uprobe_task *utask, struct task_state *st)
 {
@@ -182,7 +188,8 @@ static __always_inline u32 stack_tell(struct walk *w, struct python_process *pro
 	u32 n = w->n, id = __sync_fetch_and_add(&stack_number, 1) + 1;
 	u64 hash = w->hash, size;
 
-	/* Asked of the pointer itself: 5.15's verifier forgets an answer that the compiler keeps in half a word. */
+	/* Asked of the pointer itself: 5.15's verifier forgets an answer that the compiler keeps in
+	 * half a word. */
 	__asm__ volatile("" : "+r"(python));
 	if (python && !python_send(process, python, id, tgid))
 		goto lost;
@@ -207,8 +214,9 @@ lost:
 	return 0;
 }
 
-/* Number of the stack with these registers; 0: none. ctx: what the program was given. All st->ncalls open calls
- * are somewhere on it. link: 0 where the innermost function has called another, and so has a frame. */
+/* Number of the stack with these registers; 0: none. ctx: what the program was given. All
+ * st->ncalls open calls are somewhere on it. link: 0 where the innermost function has called
+ * another, and so has a frame. */
 static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u64 sp, u64 bp,
 					   u64 link, struct task_struct *task,
 					   struct task_state *st, enum walk_room room, bool exact)

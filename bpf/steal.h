@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a hypervisor took from a CPU: a counter per CPU, read where a thread begins and ends to run or to wait
- * there and at both ends of its calls, so that every stretch knows its own. KVM writes the counter into the
- * guest's memory before it lets the CPU go on: it is exact at any moment. Else it is the kernel's own account, the
- * one behind /proc/stat, which is brought up to date once per tick. Both lie in the per-CPU section and are reached
- * from the run queue, like the marks of waker.h.
- * Invariant: where the kernel does not say what was taken nothing is sent, and no interval carries a 0 for it.
+ * What a hypervisor took from a CPU: a counter per CPU, read where a thread begins and ends to run
+ * or to wait there and at both ends of its calls, so that every stretch knows its own. KVM writes
+ * the counter into the guest's memory before it lets the CPU go on: it is exact at any moment. Else
+ * it is the kernel's own account, the one behind /proc/stat, which is brought up to date once per
+ * tick. Both lie in the per-CPU section and are reached from the run queue, like the marks of
+ * waker.h. Invariant: where the kernel does not say what was taken nothing is sent, and no interval
+ * carries a 0 for it.
  */
 #ifndef INGERO_BPF_STEAL_H
 #define INGERO_BPF_STEAL_H
 
 #include "bpf/occupancy.h"
 
-/* Bytes from the run queue to KVM's counter and to the kernel's account; 0: not there, or not known to be kept. */
+/* Bytes from the run queue to KVM's counter and to the kernel's account; 0: not there, or not known
+ * to be kept. */
 __weak const volatile __s64 config_steal_kvm = 0;
 __weak const volatile __s64 config_steal_account = 0;
 __weak const volatile __u32 config_steal_none = 0; /* no hypervisor: nothing is ever taken */
 
-/* The beginning of struct kvm_steal_time, fixed by KVM's interface: ns, then a version of 32 bits, which is 0 where the
- * hypervisor does not keep it. */
+/* The beginning of struct kvm_steal_time, fixed by KVM's interface: ns, then a version of 32 bits,
+ * which is 0 where the hypervisor does not keep it. */
 #define STEAL_KVM_VERSION 8
 
 static __always_inline bool steal_clock(void *rq, u64 *ns)
@@ -47,8 +49,8 @@ static __always_inline void steal_begins(struct sched_state *s, void *rq, u64 no
 	s->steal_at = now;
 }
 
-/* Since steal_begins or the last call of this, on the same CPU; never more than the time that passed: what is over
- * was taken before and is told the next time. */
+/* Since steal_begins or the last call of this, on the same CPU; never more than the time that
+ * passed: what is over was taken before and is told the next time. */
 static __always_inline u64 steal_since(struct sched_state *s, void *rq, u64 now)
 {
 	u64 ns, clock, most = now - s->steal_at;
@@ -66,8 +68,9 @@ static __always_inline u64 steal_since(struct sched_state *s, void *rq, u64 now)
 	return ns;
 }
 
-/* A stretch shorter than this is not looked at, its time being too short for a hypervisor to have run anything: what
- * was taken of it all the same is told with the next. Reading the counter would cost a short call 5 %. */
+/* A stretch shorter than this is not looked at, its time being too short for a hypervisor to have
+ * run anything: what was taken of it all the same is told with the next. Reading the counter would
+ * cost a short call 5 %. */
 #define STEAL_LEAST_NS 2000
 
 /* A running thread reaches the end of a stretch, with ncalls calls open in it. */

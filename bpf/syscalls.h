@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * System calls in which a thread may sleep: their numbers, how each says what it waits for, and where a
- * thread's saved registers hold number and arguments. Calls of 32-bit programs on x86 are not told apart.
+ * System calls in which a thread may sleep: their numbers, how each says what it waits for, and
+ * where a thread's saved registers hold number and arguments. Calls of 32-bit programs on x86 are
+ * not told apart.
  */
 #ifndef INGERO_BPF_SYSCALLS_H
 #define INGERO_BPF_SYSCALLS_H
@@ -98,8 +99,8 @@ enum call_class {
 #define SYSCALL_ARG1(r)			       ((r)->si)
 #define SYSCALL_ARG2(r)			       ((r)->dx)
 #else
-/* The kernel's own part of the frame, found by name (everything behind ___ is ours): the result takes the place
- * of the first argument, which is kept here. */
+/* The kernel's own part of the frame, found by name (everything behind ___ is ours): the result
+ * takes the place of the first argument, which is kept here. */
 struct pt_regs___kernel {
 	u64 orig_x0;
 	s32 syscallno;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What is remembered per target thread between two probes (maps.h: where). It goes when the thread goes.
- * Having this state means being a target. calls.bpf.c owns the table of open calls, sched.bpf.c its own part.
+ * What is remembered per target thread between two probes (maps.h: where). It goes when the thread
+ * goes. Having this state means being a target. calls.bpf.c owns the table of open calls,
+ * sched.bpf.c its own part.
  */
 #ifndef INGERO_BPF_TASK_H
 #define INGERO_BPF_TASK_H
@@ -42,9 +43,10 @@ struct sched_state {
 	u64 run_delay;	  /* the kernel's own sum of waits when it left the CPU */
 	u64 throttle_ns;  /* throttle clock of the run queue when the wait began there */
 	u64 throttled_ns; /* on run queues left behind during this wait */
-	u64 steal_seen; /* the hypervisor's counter of its CPU when looked at last, valid with steal_known */
-	u64 steal_at;  /* and when that was */
-	u64 stolen_ns; /* on run queues left behind during this wait */
+	u64 steal_seen;	  /* the hypervisor's counter of its CPU when looked at last, valid with
+			     steal_known */
+	u64 steal_at;	  /* and when that was */
+	u64 stolen_ns;	  /* on run queues left behind during this wait */
 	u64 object;
 	u64 allowed; /* of the CPUs that it may run on, as told; 0 never */
 	/* Of the newest wake-up: written by the waker, read at switch-in. */
@@ -77,7 +79,8 @@ struct host_state {
 	u64 fault_ns;	 /* first sleep outside system calls, see fault.h; sched.bpf.c sets it */
 	u64 fault_ip;	 /* of its instruction */
 	u64 fault_minor; /* minor faults that the kernel had counted */
-	u64 stat_dentry; /* of the file that was asked for its state last, file.bpf.c sets it; 0 none since */
+	u64 stat_dentry; /* of the file that was asked for its state last, file.bpf.c sets it; 0
+			    none since */
 	u64 stat_mnt;
 	s32 order; /* wanted by the reclaim; -1: the cgroup's, where it says nothing */
 	u32 pad;
@@ -88,8 +91,8 @@ enum task_flag {
 	TASK_RETURNED = 1 << 1, /* a return was told from an entry in both ways, see calls.bpf.c */
 };
 
-/* Room of one stack walk: too large for the BPF stack, and a per-CPU buffer could be overwritten when the
- * thread is preempted inside a probe. */
+/* Room of one stack walk: too large for the BPF stack, and a per-CPU buffer could be overwritten
+ * when the thread is preempted inside a probe. */
 enum walk_room {
 	ROOM_MAKE, /* the thread's, made if need be */
 	ROOM_HAVE, /* the thread's, if it has one */
@@ -99,7 +102,8 @@ enum walk_room {
 #define WALK_KNOWN  256	 /* a training step launches from 100 to 500 places */
 struct walk {
 	u64 limit; /* copies that reach over this address faulted before; 0 none did */
-	/* Where the walk stands. Here and not on the BPF stack: the verifier must not tell iterations apart. */
+	/* Where the walk stands. Here and not on the BPF stack: the verifier must not tell
+	 * iterations apart. */
 	u64 base; /* user address of window[0] */
 	u64 most; /* pairs of words begin there at most, in bytes from base */
 	u64 ip, sp, bp;
@@ -114,21 +118,24 @@ struct walk {
 	u32 searched;	/* rules that no cache had, of this walk */
 	u32 outer;	/* open calls whose return address has not been passed yet */
 	u64 list;	/* of the process's mappings, for this walk: as in struct unwind_process */
-	/* Stacks met last, by some bits of their hash: most calls come from where another has come from. */
+	/* Stacks met last, by some bits of their hash: most calls come from where another has come
+	 * from. */
 	u64 known_hash[WALK_KNOWN];
 	u32 known[WALK_KNOWN];
 	u64 window[WALK_WINDOW / 8 + 1];
 	struct wire_stack record;
 };
 
-/* A probe that the thread has met: its cookie, which the kernel would have to be asked for. Told by where it is in the
- * kernel and in the process; the one address is not another probe's as long as we hold the link, which is to the end. */
+/* A probe that the thread has met: its cookie, which the kernel would have to be asked for. Told by
+ * where it is in the kernel and in the process; the one address is not another probe's as long as
+ * we hold the link, which is to the end. */
 #define SITES 8
 struct call_site {
 	u64 probe;
 	u64 ip;
 	u64 cookie;
-	u64 epoch; /* tiers_epoch when it was asked for: a link that has gone leaves its address to others */
+	u64 epoch; /* tiers_epoch when it was asked for: a link that has gone leaves its address to
+		      others */
 };
 
 struct task_state {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Segments sent again. They are noticed in interrupts, where the current thread has nothing to do with it: whose a
- * socket is, is kept from where its owner connected or accepted it (or first received something), or was found to have it open when it became a
- * target, until the connection is over: what is still to be sent of a socket that was closed is its last owner's. Of
- * others (handed over between processes) the socket's inode crosses, by which the recorder finds who has it open.
+ * Counts and reports TCP segments that are sent again, per connection. They are noticed in
+ * interrupts, where the current thread has nothing to do with it: whose a socket is, is kept from
+ * where its owner connected or accepted it (or first received something), or was found to have it
+ * open when it became a target, until the connection is over: what is still to be sent of a socket
+ * that was closed is its last owner's. Of others (handed over between processes) the socket's inode
+ * crosses, by which the recorder finds who has it open.
  */
 #include "bpf/file.h"
 
@@ -99,7 +101,8 @@ int host_tcp_accept(u64 *ctx)
 {
 	u64 sk;
 
-	/* Two loads: of one from a place that is chosen, 5.15's verifier says that the context was changed. */
+	/* Two loads: of one from a place that is chosen, 5.15's verifier says that the context was
+	 * changed. */
 	if (bpf_core_type_exists(struct proto_accept_arg)) {
 		sk = ctx[2];
 		__asm__ volatile("" : "+r"(sk));
@@ -116,8 +119,8 @@ int host_tcp_accept_kprobe(struct pt_regs *ctx)
 	return accepted(REGS_RC(ctx));
 }
 
-/* Where nothing can be put at a function: who is the first to receive something on it has it, as servers do. Of whoever
- * receives, in its own thread. */
+/* Where nothing can be put at a function: who is the first to receive something on it has it, as
+ * servers do. Of whoever receives, in its own thread. */
 SEC("tp_btf/tcp_rcv_space_adjust")
 int host_tcp_accept_traced(u64 *ctx)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The kernel's own account of what CPU quotas took: a clock per run queue of a cgroup that runs while its tasks
- * are throttled, its own quota or a parent's, cgroup v1 or v2 alike. A wait is throttled for as long as the
- * clock ran meanwhile. Which counters make up the clock depends on the version.
+ * The kernel's own account of what CPU quotas took: a clock per run queue of a cgroup that runs
+ * while its tasks are throttled, its own quota or a parent's, cgroup v1 or v2 alike. A wait is
+ * throttled for as long as the clock ran meanwhile. Which counters make up the clock depends on the
+ * version.
  */
 #ifndef INGERO_BPF_THROTTLE_H
 #define INGERO_BPF_THROTTLE_H
@@ -14,8 +15,9 @@ static __always_inline bool throttle_known(void)
 	return bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count);
 }
 
-/* Time for which tasks of this run queue were throttled, so far; grows while they are. Before 6.6 in the
- * scheduler's load clock, which on processors that report their frequency runs slower than time. */
+/* Time for which tasks of this run queue were throttled, so far; grows while they are. Before 6.6
+ * in the scheduler's load clock, which on processors that report their frequency runs slower than
+ * time. */
 static __always_inline u64 throttle_clock(struct cfs_rq *q)
 {
 	struct rq *rq = BPF_CORE_READ(q, rq);
@@ -43,8 +45,9 @@ static __always_inline u64 throttle_clock(struct cfs_rq *q)
 	return 0;
 }
 
-/* A wait begins. Since 6.18 single tasks are throttled, on their way back to user mode, and a task that has
- * just been woken is not one of them; before, it was whole run queues with everybody on them. */
+/* A wait begins. Since 6.18 single tasks are throttled, on their way back to user mode, and a task
+ * that has just been woken is not one of them; before, it was whole run queues with everybody on
+ * them. */
 static __always_inline void throttle_begins(struct sched_state *s, struct task_struct *task)
 {
 	s->throttled = throttle_known();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Walks native stacks by tables made of .eh_frame (unwind_rule.h), so that code needs no frame pointers. A frame's rule comes
- * from a cache, or by binary searches in the process's mappings, the module's pages and its rows. A list of mappings or a table
- * never changes as long as it is one: what takes its place later has another generation or serial, and whoever finds that out
- * marks the stack. Where the loader changes what is mapped, stacks are marked until the recorder has looked.
+ * Walks native stacks by tables made of .eh_frame (unwind_rule.h), so that code needs no frame
+ * pointers. A frame's rule comes from a cache, or by binary searches in the process's mappings, the
+ * module's pages and its rows. A list of mappings or a table never changes as long as it is one:
+ * what takes its place later has another generation or serial, and whoever finds that out marks the
+ * stack. Where the loader changes what is mapped, stacks are marked until the recorder has looked.
  */
 #ifndef INGERO_BPF_UNWIND_H
 #define INGERO_BPF_UNWIND_H
@@ -50,10 +51,12 @@ __weak struct {
 	__array(values, struct unwind_table_map);
 } unwind_tables SEC(".maps");
 
-/* Rules met last, of all threads: in each set two, with the address and the generation of the list of mappings. Writers do not
- * wait for each other: what two of them mixed up is of no address at all, since an address is kept mixed with its rule. */
+/* Rules met last, of all threads: in each set two, with the address and the generation of the list
+ * of mappings. Writers do not wait for each other: what two of them mixed up is of no address at
+ * all, since an address is kept mixed with its rule. */
 #define CACHE_BITS 14
-/* The 48 bits of an address, shuffled: the upper ones say the set, the others and the generation are the key. */
+/* The 48 bits of an address, shuffled: the upper ones say the set, the others and the generation
+ * are the key. */
 #define ADDRESS_BITS 48
 #define KEY_BITS     (ADDRESS_BITS - CACHE_BITS)
 #define SHUFFLE	     0x9e3779b97f4bull
@@ -181,8 +184,9 @@ static __always_inline bool unwind_is_there(u64 which)
 	return m && m->end == UNWIND_LIST_GENERATION(which);
 }
 
-/* Is this return address, read from slot, the kernel's trampoline? Then the true one. On x86 the slot says it;
- * elsewhere the trampoline is told by standing at the start of its page, with no call in front of it. */
+/* Is this return address, read from slot, the kernel's trampoline? Then the true one. On x86 the
+ * slot says it; elsewhere the trampoline is told by standing at the start of its page, with no call
+ * in front of it. */
 static __always_inline u64 return_address(struct walk *w, struct task_state *st, u64 slot,
 					  u64 address)
 {
@@ -221,8 +225,9 @@ static __always_inline struct unwind_process *unwind_process_of(struct walk *w, 
 
 #if defined(__TARGET_ARCH_arm64)
 
-/* Frame pointers lead from caller to caller; but a function that calls none has no frame, and one that has just begun none yet. So
- * the innermost function's rule says who called it. Returns the frame pointer from which the others follow. */
+/* Frame pointers lead from caller to caller; but a function that calls none has no frame, and one
+ * that has just begun none yet. So the innermost function's rule says who called it. Returns the
+ * frame pointer from which the others follow. */
 static __always_inline u64 unwind_first(struct walk *w, struct task_state *st, u32 tgid, u64 ip,
 					u64 sp, u64 bp, u64 link)
 {
@@ -293,8 +298,8 @@ static __always_inline u64 window_word(struct walk *w, u64 offset)
 	return w->window[(offset >> 3) & (WALK_WINDOW / 8 - 1)];
 }
 
-/* A word further out than those before. Registers are saved right below it, but nothing below the stack pointer, where the next
- * page may not be there. */
+/* A word further out than those before. Registers are saved right below it, but nothing below the
+ * stack pointer, where the next page may not be there. */
 #define SAVED_BELOW 64
 static __always_inline bool unwind_word(struct walk *w, u64 at, u64 sp, u64 *out)
 {
@@ -329,7 +334,8 @@ static __always_inline u64 unwind_near(struct walk *w, u64 at)
 #define UNWIND_GUESS_MAX (1 << 20)
 #define UNWIND_STEPS	 6  /* frames a call */
 #define UNWIND_CALLS	 43 /* that many calls are enough for WIRE_STACK_MAX */
-/* From the place of the interrupted stack pointer in a ucontext: instruction pointer, frame pointer. */
+/* From the place of the interrupted stack pointer in a ucontext: instruction pointer, frame
+ * pointer. */
 #define UCONTEXT_IP	 8
 #define UCONTEXT_BP	 -40
 
@@ -357,8 +363,9 @@ static __always_inline u64 unwind_rule_at(struct walk *w, u64 look)
 	return rule;
 }
 
-/* A few frames more. 1: the walk is over, and w->ends says why. A function that is verified once, called in a plain loop: on
- * kernels that hide from speculation it is faster than bpf_loop, and older ones have none. */
+/* A few frames more. 1: the walk is over, and w->ends says why. A function that is verified once,
+ * called in a plain loop: on kernels that hide from speculation it is faster than bpf_loop, and
+ * older ones have none. */
 __weak __noinline int unwind_frames(struct walk *w, struct task_state *st)
 {
 	u64 ip, sp, bp, hash;
@@ -461,7 +468,8 @@ static __always_inline u64 unwind_first(struct walk *w, struct task_state *st, u
 	return bp;
 }
 
-/* Into w->record.ip, w->n, w->hash and w->ends. False: this process has no tables. exact: ip is where it was. */
+/* Into w->record.ip, w->n, w->hash and w->ends. False: this process has no tables. exact: ip is
+ * where it was. */
 static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u32 tgid, u64 ip,
 					u64 sp, u64 bp, u32 exact)
 {

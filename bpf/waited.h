@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How long a thread waited for a CPU, and when whoever woke it acted: from what was seen of it and from the kernel's own
- * account (schedstat), whichever began first.
+ * How long a thread waited for a CPU, and when whoever woke it acted: from what was seen of it and
+ * from the kernel's own account (schedstat), whichever began first.
  */
 #ifndef INGERO_BPF_WAITED_H
 #define INGERO_BPF_WAITED_H
@@ -39,9 +39,10 @@ static __always_inline u64 queued(struct task_struct *task, u64 now)
 	return now - clock_since(task, task->sched_info.last_queued);
 }
 
-/* How long it waited since it was woken, over all run queues it was on. own: the end of that in which the CPU was its own by
- * the kernel's account. A CPU that idles, or that somebody has to leave for it, is given with the wake-up: the kernel's clock
- * stands still until it has switched. */
+/* How long it waited since it was woken, over all run queues it was on. own: the end of that in
+ * which the CPU was its own by the kernel's account. A CPU that idles, or that somebody has to
+ * leave for it, is given with the wake-up: the kernel's clock stands still until it has switched.
+ */
 static __always_inline u64 waited(struct task_struct *task, struct sched_state *s, u64 now,
 				  u64 *own)
 {

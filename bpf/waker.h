@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Who is waking: the current task, or an interrupt on top of it, and whether that interrupt is a timer. The
- * kernel's own marks, all per CPU and none exported: the preempt count, the timer callbacks in progress. They
- * are reached from the CPU's run queue, which every task points to, by the distances between the variables in
- * the per-CPU section as the kernel's type information has them. Enum values are those of event/op.h.
+ * Who is waking: the current task, or an interrupt on top of it, and whether that interrupt is a
+ * timer. The kernel's own marks, all per CPU and none exported: the preempt count, the timer
+ * callbacks in progress. They are reached from the CPU's run queue, which every task points to, by
+ * the distances between the variables in the per-CPU section as the kernel's type information has
+ * them. Enum values are those of event/op.h.
  */
 #ifndef INGERO_BPF_WAKER_H
 #define INGERO_BPF_WAKER_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What crosses from the kernel to the recorder: records of the two rings, entries of shared maps. Fixed
- * widths, no pointers, no implicit padding. Not the disk format: both ends are always built together.
- * Every ring record starts with its kind; a thread's WIRE_THREAD and a stack's WIRE_STACK come before the
- * first record that names them, on the same ring.
+ * What crosses from the kernel to the recorder: records of the two rings, entries of shared maps.
+ * Fixed widths, no pointers, no implicit padding. Not the disk format: both ends are always built
+ * together. Every ring record starts with its kind; a thread's WIRE_THREAD and a stack's WIRE_STACK
+ * come before the first record that names them, on the same ring.
  */
 #ifndef INGERO_BPF_WIRE_H
 #define INGERO_BPF_WIRE_H
@@ -29,8 +29,8 @@ enum wire_kind {
 	WIRE_OFFCPU = 16,   /* owned by sched.bpf.c, here to 31 */
 	WIRE_OCCUPIED = 17,
 	WIRE_MIGRATE = 18,
-	WIRE_OCCUPANT =
-		19, /* struct wire_thread of a task that is no target: occupies a CPU, or woke a target */
+	WIRE_OCCUPANT = 19, /* struct wire_thread of a task that is no target: occupies a CPU, or
+			       woke a target */
 	WIRE_STOLEN = 20,
 	WIRE_SAMPLE = 21,
 	WIRE_ASLEEP =
@@ -57,7 +57,8 @@ enum wire_kind {
 /* A finished call. 48 bytes. */
 struct wire_call {
 	__u8 kind;
-	__u8 depth_present; /* low nibble: calls open around it; high nibble: which of x hold a value */
+	__u8 depth_present; /* low nibble: calls open around it; high nibble: which of x hold a
+			       value */
 	__u16 op;	    /* enum op_id */
 	__u32 tid : 22;	    /* the kernel gives no larger ones */
 	__u32 copy : 10; /* the library file it went through, as numbered in the probe's cookie */
@@ -76,7 +77,8 @@ struct wire_call_long {
 	__u32 pad;
 };
 
-/* More than three columns: the first n records of more that the op has. call.depth_present holds the depth only. */
+/* More than three columns: the first n records of more that the op has. call.depth_present holds
+ * the depth only. */
 #define WIRE_WIDE_COLUMNS 3
 struct wire_call_wide {
 	struct wire_call call;
@@ -93,7 +95,8 @@ struct wire_kernel {
 	__u8 pad[3];
 	__u32 tgid;
 	__u64 handle; /* CUfunction, CUkernel, or the address the runtime launches it by */
-	char name[WIRE_NAME_LONG]; /* zero terminated; the first WIRE_NAME_SHORT cross if they hold it */
+	char name[WIRE_NAME_LONG]; /* zero terminated; the first WIRE_NAME_SHORT cross if they hold
+				      it */
 };
 #define WIRE_KERNEL_HEAD 16
 
@@ -108,8 +111,8 @@ struct wire_unread {
 	__u64 time_ns; /* what is mapped there may be another file's a moment later */
 };
 
-/* What a program said by NVTX. The text is ASCII or UTF-8, or of 4 bytes a character; the first NVTX_SHORT bytes cross
- * where it is not the latter. */
+/* What a program said by NVTX. The text is ASCII or UTF-8, or of 4 bytes a character; the first
+ * NVTX_SHORT bytes cross where it is not the latter. */
 #define NVTX_SHORT 128
 #define NVTX_LONG  512
 #define NVTX_HEAD  48
@@ -176,7 +179,8 @@ struct wire_stack {
 	__u32 id;
 	__u32 tgid;
 	__u32 ends; /* enum unwind_end */
-	__u32 list; /* generation of the list of mappings (unwind_rule.h) that it was walked by; 0: by none */
+	__u32 list; /* generation of the list of mappings (unwind_rule.h) that it was walked by; 0:
+		       by none */
 	__u32 removals;		  /* of struct unwind_process, when it was walked */
 	__u64 ip[WIRE_STACK_MAX]; /* innermost first; the first n cross */
 };
@@ -189,9 +193,8 @@ enum python_flag {
 	PYTHON_FAULT =
 		1 << 3, /* something on the way could not be read: the outer frames are missing */
 	PYTHON_UNKNOWN = 1 << 4, /* a code object could not be told: no frames */
-	PYTHON_SEVERAL =
-		1
-		<< 5, /* the thread is in several interpreters, the inner one is not known: no frames */
+	PYTHON_SEVERAL = 1 << 5, /* the thread is in several interpreters, the inner one is not
+				    known: no frames */
 };
 
 #define PYTHON_AGAIN   (PYTHON_FAULT | PYTHON_UNKNOWN) /* may go well next time */
@@ -212,8 +215,8 @@ struct wire_python {
 };
 #define WIRE_PYTHON_HEAD 16
 
-/* A code object. Texts are as Python holds them: width 1 (Latin-1), 2 or 4 bytes a character, 0 unreadable;
- * of a file the last WIRE_FILE_MAX bytes, of a name the first. */
+/* A code object. Texts are as Python holds them: width 1 (Latin-1), 2 or 4 bytes a character, 0
+ * unreadable; of a file the last WIRE_FILE_MAX bytes, of a name the first. */
 #define WIRE_TEXT_CUT  0x80 /* in a width: some is missing */
 #define WIRE_FILE_MAX  1024
 #define WIRE_NAME_MAX  512
@@ -247,17 +250,19 @@ struct wire_lines {
 
 /* Value of the pythons map, key tgid. */
 struct python_process {
-	__u64 runtime; /* address of _PyRuntime */
-	__s64 slot;    /* of the thread state, from the thread pointer; 0 not known yet */
-	__u64 slot_pair; /* or from what this pair names in thread-local storage (module, place in it); 0: none */
-	__u64 freed;   /* code objects freed, from a number on that is this process's own */
-	__u32 counted; /* freed is */
-	__u32 sound; /* the slot has been seen to hold a state of its thread: an empty one says that there is none */
+	__u64 runtime;	 /* address of _PyRuntime */
+	__s64 slot;	 /* of the thread state, from the thread pointer; 0 not known yet */
+	__u64 slot_pair; /* or from what this pair names in thread-local storage (module, place in
+			    it); 0: none */
+	__u64 freed;	 /* code objects freed, from a number on that is this process's own */
+	__u32 counted;	 /* freed is */
+	__u32 sound; /* the slot has been seen to hold a state of its thread: an empty one says that
+			there is none */
 	struct python_layout layout;
 };
 
-/* One off-CPU interval, sent when it ends, with the slice of the occupant that made way for it: most waits have
- * only that one. 112 bytes. */
+/* One off-CPU interval, sent when it ends, with the slice of the occupant that made way for it:
+ * most waits have only that one. 112 bytes. */
 struct wire_offcpu {
 	__u8 kind;
 	__u8 flags;	  /* enum offcpu_flag */
@@ -310,8 +315,9 @@ struct wire_allowed {
 	__u64 cpus[WIRE_ALLOWED_WORDS]; /* CPU 0 is the lowest bit of the first */
 };
 
-/* A thread that sleeps when it begins to be followed, as it entered the kernel. Its memory cannot be read from there: the
- * recorder reads it (lib/attach/remote_stack.h), and what it finds is the stack of this number. */
+/* A thread that sleeps when it begins to be followed, as it entered the kernel. Its memory cannot
+ * be read from there: the recorder reads it (lib/attach/remote_stack.h), and what it finds is the
+ * stack of this number. */
 struct wire_asleep {
 	__u8 kind;
 	__u8 pad[3];
@@ -339,10 +345,9 @@ struct wire_stolen {
 
 /* What the kernel did for a thread, or a device for it, from end - dur to end. 72 bytes; x by kind:
  *   BLOCK      device, sector, bytes, ns before the device was given the request
- *   RECLAIM    pages got, order wanted; of this and COMPACT x[3] is the number of a WIRE_STACK (no column), 0 none
- *   FAULT      address
- *   RETRANSMIT segments, TCP state, tgid (no column); tid is who connected or accepted it, 0 unknown; inode: the
- *              socket's */
+ *   RECLAIM    pages got, order wanted; of this and COMPACT x[3] is the number of a WIRE_STACK (no
+ * column), 0 none FAULT      address RETRANSMIT segments, TCP state, tgid (no column); tid is who
+ * connected or accepted it, 0 unknown; inode: the socket's */
 struct wire_host {
 	__u8 kind;
 	__u8 depth;
@@ -365,15 +370,16 @@ struct block_others {
 	__u64 write_bytes;
 };
 
-/* A file, by the names of its folders from the file up to the root of its file system, then from that one's mount
- * point on: each as long as fits. */
+/* A file, by the names of its folders from the file up to the root of its file system, then from
+ * that one's mount point on: each as long as fits. */
 #define WIRE_FILE_NAMES 20
 #define WIRE_FILE_NAME	96
 struct wire_file {
 	__u8 kind;
-	__u8 names; /* that many follow, innermost first */
-	__u8 mounted; /* the first of them that lies above the mount point; names when the path ends there */
-	__u8 cut; /* outer names are missing */
+	__u8 names;   /* that many follow, innermost first */
+	__u8 mounted; /* the first of them that lies above the mount point; names when the path ends
+			 there */
+	__u8 cut;     /* outer names are missing */
 	__u32 number;
 	__u32 device; /* of its file system */
 	__u32 pad;
@@ -406,8 +412,8 @@ enum socket_role {
 	SOCKET_PAIR,	  /* both ends were made at once, by socketpair(2) */
 };
 
-/* What a WIRE_SOCKET of the family of Unix sockets is: names as bound, zeroes behind a short one; one that begins with a zero
- * is no path. */
+/* What a WIRE_SOCKET of the family of Unix sockets is: names as bound, zeroes behind a short one;
+ * one that begins with a zero is no path. */
 #define WIRE_UNIX_NAME 64 /* a power of two */
 #define UNIX_PATH      2  /* where it begins in struct sockaddr_un */
 struct wire_unix {
@@ -527,8 +533,8 @@ struct known_state {
 	__u32 probed; /* there are probes in it, or it tells of Python: who loads it is looked at */
 };
 
-/* Losses: one slot per CPU, indexed by event source and enum loss_reason (event/record.h). Source 0: what is said of events,
- * which are there without; indexed by what. */
+/* Losses: one slot per CPU, indexed by event source and enum loss_reason (event/record.h). Source
+ * 0: what is said of events, which are there without; indexed by what. */
 #define LOSS_SOURCES 32
 #define LOSS_REASONS 8
 enum wire_loss {
@@ -547,9 +553,10 @@ struct wire_open {
 	__u32 tid;
 	__u32 tgid;
 	__u32 ncalls;
-	__u32 unannounced; /* a struct wire_thread stands before the calls: no record has told of the thread yet */
-	__u64 start_ns;	 /* of the thread, CLOCK_BOOTTIME */
-	__u64 off_since; /* off CPU since, CLOCK_MONOTONIC; 0: on CPU or not followed */
+	__u32 unannounced; /* a struct wire_thread stands before the calls: no record has told of
+			      the thread yet */
+	__u64 start_ns;	   /* of the thread, CLOCK_BOOTTIME */
+	__u64 off_since;   /* off CPU since, CLOCK_MONOTONIC; 0: on CPU or not followed */
 };
 struct wire_open_call {
 	__u64 start_ns;

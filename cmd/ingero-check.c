@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingero-check: whether this machine can record, and what to do where it cannot. Works without rights and says
- * what rights would add; loads probes for a moment where that is allowed, changes nothing.
+ * ingero-check: whether this machine can record, and what to do where it cannot. Works without
+ * rights and says what rights would add; loads probes for a moment where that is allowed, changes
+ * nothing.
  */
 #include <errno.h>
 #include <glob.h>

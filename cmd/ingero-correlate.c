@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ingero-correlate: a recording in, the same recording out with its chains. Blocks are passed on as
- * the bytes they are; only chain and analysis records are added, and those of an earlier run replaced. A
- * chain is written as soon as it settles, so that a live pipe shows it while the program still runs.
+ * the bytes they are; only chain and analysis records are added, and those of an earlier run
+ * replaced. A chain is written as soon as it settles, so that a live pipe shows it while the
+ * program still runs.
  */
 #include <inttypes.h>
 #include <stddef.h>

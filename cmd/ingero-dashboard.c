@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingero-dashboard: recordings shown in a browser, and their data to programs. A server that reads its files and nothing
- * else, until it is interrupted.
+ * ingero-dashboard: recordings shown in a browser, and their data to programs. A server that reads
+ * its files and nothing else, until it is interrupted.
  */
 #include <poll.h>
 #include <stddef.h>

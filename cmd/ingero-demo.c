@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingero-demo: writes a generated recording whose truth is known, or shows what ingero-correlate and ingero-explain make
- * of it, or of a stall that really happens on this machine.
+ * ingero-demo: writes a generated recording whose truth is known, or shows what ingero-correlate
+ * and ingero-explain make of it, or of a stall that really happens on this machine.
  */
 #include <limits.h>
 #include <signal.h>
@@ -299,7 +299,8 @@ static int play(const struct sim_options *o, struct err *e)
 
 /* ---- the whole way to the verdict ---- */
 
-/* What explain says of the recording: on standard output, or (report not NULL) as JSON. *status: of the programs. */
+/* What explain says of the recording: on standard output, or (report not NULL) as JSON. *status: of
+ * the programs. */
 static int explain(const struct sim_options *o, struct sim_truth *truths, unsigned *n,
 		   struct buf *report, int *status, struct err *e)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingero-export: a recording as what other programs read. Streams: nothing is kept but what the format itself has to
- * keep, and a pipe that still grows is written on as it grows. A file behind -o is there whole or not at all.
+ * ingero-export: writes a recording in formats of other programs. It streams, and follows a pipe
+ * that still grows. A file behind -o is there whole or not at all.
  */
 #include <poll.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingero-mcp: recordings behind the Model Context Protocol, for an assistant that asks. Over standard input and output for the
- * client that started it, or over HTTP. It reads the files it was given, and no other on anybody's word.
+ * ingero-mcp: recordings behind the Model Context Protocol, for an assistant that asks. Over
+ * standard input and output for the client that started it, or over HTTP. It reads the files it was
+ * given, and no other on anybody's word.
  */
 #include <poll.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingero-merge: recordings in, one recording out, in time order, or a part of them, or their smallest form. One
- * alone is passed on as the bytes it is where nothing about it has to change.
+ * ingero-merge: recordings in, one recording out, in time order, or a part of them, or their
+ * smallest form. One alone is passed on as the bytes it is where nothing about it has to change.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -231,7 +231,8 @@ static bool is_operand(const struct cli_operands *operands, const char *name)
 	return false;
 }
 
-/* A line per input, in the order in which they were typed: what it brought. Those found in folders follow. And one of all. */
+/* A line per input, in the order in which they were typed: what it brought. Those found in folders
+ * follow. And one of all. */
 static void say_inputs(const struct input *in, const struct pass_result *passed,
 		       const struct world *w, const struct cli_operands *operands)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingero-query: SQL asked of a recording or of an archive. A recording becomes an archive first, which is thrown away
- * afterwards or kept beside it; the question itself can only read. Without one: the operations, or the events as JSON.
+ * ingero-query: SQL asked of a recording or of an archive. A recording becomes an archive first,
+ * which is thrown away afterwards or kept beside it; the question itself can only read. Without
+ * one: the operations, or the events as JSON.
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -297,8 +298,8 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* run.ige.db, made when it is not there or not of run.ige as that is now: it bears the time at which that was last written
- * when reading began. */
+/* run.ige.db, made when it is not there or not of run.ige as that is now: it bears the time at
+ * which that was last written when reading began. */
 static int open_cached(struct query *q, const struct cli_operands *operands,
 		       const struct archive_ask_limits *limits, struct archive_ask **ask,
 		       struct err *e)

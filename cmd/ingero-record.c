@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingero-record: the only program that captures. Options, who the targets are, where the recording goes, what is
- * said before and after; the work is in lib/record.
+ * ingero-record: the only program that captures. Options, who the targets are, where the recording
+ * goes, what is said before and after; the work is in lib/record.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -363,7 +363,8 @@ static int status_of(const struct job *j, int status)
 							  : command_launch_status(&c->launch);
 }
 
-/* With the recording on standard output the command prints to standard error: its text must not get among the blocks. */
+/* With the recording on standard output the command prints to standard error: its text must not get
+ * among the blocks. */
 static void restore_apart(void)
 {
 	cli_signals_restore();
@@ -389,8 +390,8 @@ static int begin_outputs(struct job *j, struct err *e)
 	return rc;
 }
 
-/* What it took to attach, and was not needed since. Files are only made now, by their own threads, unless the recording's
- * end makes some. */
+/* What it took to attach, and was not needed since. Files are only made now, by their own threads,
+ * unless the recording's end makes some. */
 static void drop_rights(const struct job *j, const struct recorder *r)
 {
 	uint64_t keep = recorder_rights(r);

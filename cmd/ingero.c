@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingero: the front door. `ingero SUB` runs ingero-SUB, with the words of the older agent translated (lib/cli/door.c);
- * `ingero trace` is three of them in a row: the recorder, the analysis, and the live view.
+ * ingero, the front door: runs the other programs by one name. `ingero SUB` runs ingero-SUB, with
+ * the words of the older agent translated (lib/cli/door.c); `ingero trace` is three of them in a
+ * row: the recorder, the analysis, and the live view.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -237,7 +238,8 @@ static bool fill_row(struct row *r, const struct door_plan *plan)
 		buf_puts(&r->folder, plan->output);
 	else
 		cli_default_folder(&r->folder);
-	/* A name that does not end as a recording's is a folder for one, as --db of the recorder is. */
+	/* A name that does not end as a recording's is a folder for one, as --db of the recorder
+	 * is. */
 	n = r->folder.n;
 	if ((n < 4 || strcmp(buf_text(&r->folder) + n - 4, ".ige") != 0) &&
 	    (stat(buf_text(&r->folder), &st) != 0 || S_ISDIR(st.st_mode)))
@@ -276,7 +278,8 @@ static void pass_all(int fd, int to)
 			break;
 }
 
-/* Where a page is drawn, what the others say goes through who draws it, and so does what a program says that is started. */
+/* Where a page is drawn, what the others say goes through who draws it, and so does what a program
+ * says that is started. */
 static int let_show_say(struct row *r, int said[2], struct err *e)
 {
 	char number[16];
@@ -302,8 +305,9 @@ enum reader { READER_SHOW, READER_METRICS, READER_EVENTS, READERS };
 /* A reader of the analyzed stream, beside others through a pipe of its own. */
 struct readers {
 	pid_t pids[READERS], copies; /* -1: not started */
-	int say; /* where others than the table's say what they have to; -1: as here */
-	int table[2]; /* below single events the table stands once, at the end: what shows it writes here */
+	int say;      /* where others than the table's say what they have to; -1: as here */
+	int table[2]; /* below single events the table stands once, at the end: what shows it writes
+			 here */
 };
 
 static int start_reader(struct readers *rs, enum reader which, char *const *argv, int in,
@@ -545,7 +549,8 @@ static int run_command(const struct cli_operands *operands, struct err *e)
 {
 	const char *name = operands->v[0];
 	const struct door_command *c = door_find(name);
-	/* Another program of ours, or of anyone who calls one ingero-NAME, is as good as a row of the table. */
+	/* Another program of ours, or of anyone who calls one ingero-NAME, is as good as a row of
+	 * the table. */
 	const struct door_command unknown = { .name = name };
 	struct door_plan plan = { 0 };
 	int status;

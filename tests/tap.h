@@ -45,7 +45,8 @@ __attribute__((format(printf, 2, 3))) TAP_FN_ bool tap_line(bool pass, const cha
 	vprintf(fmt, ap);
 	va_end(ap);
 	putchar('\n');
-	fflush(stdout); /* a child that a test makes must not say it again: some checkers write out what is held in _exit */
+	fflush(stdout); /* a child that a test makes must not say it again: some checkers write out
+			   what is held in _exit */
 	return pass;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of an analysis, for the rooms account and detect: the ledger of lost time, the classes of calls, and what is known
- * of processes, files and devices.
+ * The state of an analysis, for the rooms account and detect: the ledger of lost time, the classes
+ * of calls, and what is known of processes, files and devices.
  */
 #ifndef INGERO_ACCOUNT_ANALYSIS_STATE_H
 #define INGERO_ACCOUNT_ANALYSIS_STATE_H
@@ -77,7 +77,8 @@ struct cause {
 	int64_t pane;	     /* the one being filled */
 	int64_t pane_end_ns; /* the first that does not belong to it; valid when has_pane */
 	int64_t previous_end_ns;
-	/* The same losses are told by blocks (where) and by records (why): events lost by either, and told. */
+	/* The same losses are told by blocks (where) and by records (why): events lost by either,
+	 * and told. */
 	uint64_t lost_by_block, lost_by_record, lost_told;
 	uint64_t calls,
 		left_out; /* calls at any depth; those that were made and not recorded, on purpose */
@@ -86,20 +87,23 @@ struct cause {
 	bool nomem;
 };
 
-/* Look at all losses at the end of `pane`; pane INT64_MAX: over the whole recording, and tell what is new. */
+/* Look at all losses at the end of `pane`; pane INT64_MAX: over the whole recording, and tell what
+ * is new. */
 int cause_settle(struct cause *c, int64_t pane, struct err *e);
 
 /* What was told of this process's lost time, once more. */
 int cause_settle_last(struct cause *c, uint32_t process, struct err *e);
 
-/* Severity follows effect: 3 from a tenth of wall time, or of the time of steps, 2 from a fiftieth. */
+/* Severity follows effect: 3 from a tenth of wall time, or of the time of steps, 2 from a fiftieth.
+ */
 static inline uint32_t cause_severity(double share)
 {
 	return share >= 0.10 ? 3 : share >= 0.02 ? 2 : 1;
 }
 
-/* Whether something happened often enough to be no accident or, if it did not, took so much that it does not matter whether
- * it was one: a tenth of wall time, and once alone only where it was a second. */
+/* Whether something happened often enough to be no accident or, if it did not, took so much that it
+ * does not matter whether it was one: a tenth of wall time, and once alone only where it was a
+ * second. */
 static inline bool cause_often(const struct cause *c, uint64_t count, uint64_t lost_ns,
 			       uint64_t wall_ns)
 {
@@ -107,8 +111,8 @@ static inline bool cause_often(const struct cause *c, uint64_t count, uint64_t l
 	       ((double)lost_ns >= 0.10 * (double)wall_ns && (count > 1 || lost_ns >= 1000000000));
 }
 
-/* Not a single off-CPU interval is in a recording: what threads did outside of calls, or lost in them, is not known, and
- * cannot be called their own code. */
+/* Not a single off-CPU interval is in a recording: what threads did outside of calls, or lost in
+ * them, is not known, and cannot be called their own code. */
 static inline bool cause_blind(const struct cause *c)
 {
 	return c->has_session && !c->off_cpu;
@@ -137,7 +141,8 @@ static inline bool cause_is_main(const struct cause *c, uint32_t thread)
 	return p && t->tid == p->tgid;
 }
 
-/* When what is told of that machine ends: of several machines' recordings one may end long before the others. */
+/* When what is told of that machine ends: of several machines' recordings one may end long before
+ * the others. */
 static inline int64_t cause_node_end(const struct cause *c, uint32_t node)
 {
 	int64_t ns = cause_nodes_end(&c->nodes, node);
@@ -152,7 +157,8 @@ static inline int64_t cause_process_end(const struct cause *c, uint32_t process)
 	return cause_node_end(c, p ? p->node : 0);
 }
 
-/* Whether probes of any of these tiers (1 << enum op_tier, or-ed) were detached in that time on the process's node. */
+/* Whether probes of any of these tiers (1 << enum op_tier, or-ed) were detached in that time on the
+ * process's node. */
 static inline bool cause_paused(const struct cause *c, uint32_t process, unsigned tiers,
 				int64_t from_ns, int64_t to_ns)
 {
@@ -170,13 +176,15 @@ static inline bool cause_uncovered(const struct cause *c, uint32_t process, unsi
 	       cause_paused(c, process, tiers, from_ns, to_ns);
 }
 
-/* Whether collectives of the process were not counted at some time before: its numbers are then behind the other ranks'. */
+/* Whether collectives of the process were not counted at some time before: its numbers are then
+ * behind the other ranks'. */
 static inline bool cause_uncounted(const struct cause *c, uint32_t process, int64_t ns)
 {
 	return cause_paused(c, process, 1u << TIER_WAITS, INT64_MIN, ns);
 }
 
-/* That it made no call for so long until the end is known of it: time in which probes were detached says nothing. */
+/* That it made no call for so long until the end is known of it: time in which probes were detached
+ * says nothing. */
 static inline bool cause_silent(const struct cause *c, uint32_t process, int64_t since_ns,
 				int64_t ns)
 {
@@ -201,7 +209,8 @@ static inline bool cause_stopped(const struct cause *c, uint32_t process, int64_
 	return c->ended && last - at_ns <= ns && (ended || cause_silent(c, process, last, ns));
 }
 
-/* Wall time of what is told. Of the events alone until the end: records may stand a little before or after them. */
+/* Wall time of what is told. Of the events alone until the end: records may stand a little before
+ * or after them. */
 static inline uint64_t cause_wall_ns(const struct cause *c)
 {
 	return c->has_start && c->settled_ns > c->start_ns ? (uint64_t)(c->settled_ns - c->start_ns)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Identity and record of a finding. Ids are FNV-1a over what the thing is, so that they are
- * the same in every file and every version that finds the same fact.
+ * Writes findings as CHAIN records: their stable id, one sentence, and the evidence as JSON. Ids
+ * are FNV-1a over what the thing is, so that they are the same in every file and every version that
+ * finds the same fact.
  */
 #include "lib/account/chain_records.h"
 

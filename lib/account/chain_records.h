@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Findings become CHAIN records: stable id, one sentence, and the evidence as JSON (lib/model/finding_json.h).
+ * Findings become CHAIN records: stable id, one sentence, and the evidence as JSON
+ * (lib/model/finding_json.h).
  */
 #ifndef INGERO_ACCOUNT_CHAIN_RECORDS_H
 #define INGERO_ACCOUNT_CHAIN_RECORDS_H

@@ -135,7 +135,8 @@ static bool site_new(struct classes *c, uint32_t process, uint16_t op, uint32_t 
 	return true;
 }
 
-/* Another process has calls of this number: those of this context are remembered elsewhere. False: out of memory. */
+/* Another process has calls of this number: those of this context are remembered elsewhere. False:
+ * out of memory. */
 static bool stand_apart(struct classes *c, uint32_t ctx, uint32_t process)
 {
 	if (!vec_reach(&c->apart, ctx))

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which calls are comparable, and where they are called from. A class is what a call's duration is
- * expected from: process, op, size, direction, stream kind, first use of its site or not. A site is a
- * process, op and stack. Only outermost calls are classed: the driver call inside a runtime call
- * is the same call. Bounded by CLASSES_MAX and SITES_MAX; what does not fit is together in one of its own, which is
- * nobody's. Those of a process that is given up (account/ended.h) make room, but for the first CLASSES_FIRST.
+ * expected from: process, op, size, direction, stream kind, first use of its site or not. A site is
+ * a process, op and stack. Only outermost calls are classed: the driver call inside a runtime call
+ * is the same call. Bounded by CLASSES_MAX and SITES_MAX; what does not fit is together in one of
+ * its own, which is nobody's. Those of a process that is given up (account/ended.h) make room, but
+ * for the first CLASSES_FIRST.
  */
 #ifndef INGERO_ACCOUNT_CLASS_H
 #define INGERO_ACCOUNT_CLASS_H
@@ -49,7 +50,8 @@ struct cause_class {
 	uint64_t unknown_ns;
 	struct launched launched; /* what its host_ns was lost with */
 	struct hist_kept *plain;  /* durations of calls of which the host took nothing */
-	/* Of the others, NULL until there is one: whole durations, and what the host did not take (self and device). */
+	/* Of the others, NULL until there is one: whole durations, and what the host did not take
+	 * (self and device). */
 	struct hist_kept *whole, *own;
 };
 
@@ -59,10 +61,12 @@ struct cause_site {
 	uint32_t next; /* of its process: position + 1 */
 	uint16_t op;
 	bool no_own; /* there is no room for its own times */
-	/* Class of its last call, and what of its key does not follow from the site: most sites have one. */
+	/* Class of its last call, and what of its key does not follow from the site: most sites
+	 * have one. */
 	uint32_t last_kind, last_class;
 	uint64_t n, sum_ns, max_ns;
-	/* What calls took of themselves, and from where on one is slow: periodic-spike's; NULL: not kept. */
+	/* What calls took of themselves, and from where on one is slow: periodic-spike's; NULL: not
+	 * kept. */
 	struct hist_kept *own;
 	uint64_t slow_ns;
 };
@@ -111,8 +115,9 @@ struct class_of {
 	bool shared; /* the site holds calls of others too: there were too many */
 };
 
-/* Where the newest site of such a place is remembered: by what the stream calls it, which are small numbers, so that those
- * in use stand beside each other. Programs that share such a number each have places of their own. */
+/* Where the newest site of such a place is remembered: by what the stream calls it, which are small
+ * numbers, so that those in use stand beside each other. Programs that share such a number each
+ * have places of their own. */
 static inline uint32_t *classes_newest(struct classes *c, const struct event *ev)
 {
 	uint32_t place = ev->site;
@@ -125,8 +130,9 @@ static inline uint32_t *classes_newest(struct classes *c, const struct event *ev
 /* What the stream calls places is other places from here on. */
 void classes_renamed(struct classes *c);
 
-/* What is known of an event at depth 0 before its turn: where the newest site of its place stands among sites, + 1, 0 where
- * none is remembered; and where its duration has its place in histograms. */
+/* What is known of an event at depth 0 before its turn: where the newest site of its place stands
+ * among sites, + 1, 0 where none is remembered; and where its duration has its place in histograms.
+ */
 struct class_ahead {
 	uint32_t site, cell;
 };
@@ -137,8 +143,8 @@ struct classes_batch {
 	unsigned n;
 };
 
-/* These events come after those that come next: what is kept of their sites lies all over memory, and is on its way from there
- * when this returns. */
+/* These events come after those that come next: what is kept of their sites lies all over memory,
+ * and is on its way from there when this returns. */
 void classes_ahead(struct classes *c, const struct event *ev, size_t n, struct classes_batch *b);
 /* They come next: so is what they are added to. */
 void classes_next(struct classes *c, const struct classes_batch *b);
@@ -187,7 +193,8 @@ static inline bool classes_is_others(const struct classes *c, uint32_t class_id)
 void class_whole(const struct cause_class *cl, struct hist *all);
 void class_own(const struct cause_class *cl, struct hist *all);
 
-/* What the class is expected to take, and whether that is its own median or one borrowed from all calls of its op. */
+/* What the class is expected to take, and whether that is its own median or one borrowed from all
+ * calls of its op. */
 uint64_t class_expected(const struct classes *c, uint32_t class_id, bool *borrowed);
 
 #endif

@@ -49,8 +49,8 @@ ALWAYS_INLINE uint32_t class_kind(const struct class_columns *col, const struct 
 	return kind;
 }
 
-/* Count a call at the site found for it, of which the host took host_ns; cell: hist_place of its duration. False: out of
- * memory. */
+/* Count a call at the site found for it, of which the host took host_ns; cell: hist_place of its
+ * duration. False: out of memory. */
 ALWAYS_INLINE bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
 			       const struct op_def *op, uint64_t host_ns, uint64_t unknown_ns,
 			       uint32_t cell, struct class_of *of)

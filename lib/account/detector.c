@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the texts of the kinds share.
+ * Helpers that the detectors share to write the sentence and the remedy of a finding.
  */
 #include "lib/account/detector.h"
 
@@ -111,8 +111,8 @@ void detect_where(const struct loss_view *f, struct buf *out)
 		buf_printf(out, ", %s", f->where);
 }
 
-/* A CPU on which the victim waited for less than this part of all its waiting is not where it lives: it began there, or
- * was moved there for a moment. */
+/* A CPU on which the victim waited for less than this part of all its waiting is not where it
+ * lives: it began there, or was moved there for a moment. */
 #define CPU_SHARE 0.05
 
 static bool waits_on(const struct loss_view *f, unsigned cpu)
@@ -144,8 +144,8 @@ void detect_other_cpus(const struct loss_view *f, struct buf *out)
 	}
 }
 
-/* Of all threads of these processes: renice changes the priority of one thread, not of the process that it is the first of. A
- * higher one only root may give. */
+/* Of all threads of these processes: renice changes the priority of one thread, not of the process
+ * that it is the first of. A higher one only root may give. */
 static const char *renice(int nice, const char *processes, struct finding *to)
 {
 	const char *as = nice < 0 ? "sudo " : "";
@@ -167,7 +167,8 @@ static const char *pids(const struct line_culprit *who, const char *between, str
 	return details_text(to, &text);
 }
 
-/* "$(pgrep -x 'g\+\+')": all processes of that name, which pgrep takes as an expression, but the victim. */
+/* "$(pgrep -x 'g\+\+')": all processes of that name, which pgrep takes as an expression, but the
+ * victim. */
 static const char *processes_named(const struct loss_view *f, struct bytes name, struct finding *to)
 {
 	struct buf pattern = { 0 }, text = { 0 };

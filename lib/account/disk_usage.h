@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each process read from each device and wrote to it, and how long its requests waited in the queue: whether a stall is
- * the disk's or the work's.
+ * What each process read from each device and wrote to it, and how long its requests waited in the
+ * queue: whether a stall is the disk's or the work's.
  */
 #ifndef INGERO_ACCOUNT_DISK_USAGE_H
 #define INGERO_ACCOUNT_DISK_USAGE_H

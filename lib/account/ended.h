@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that ended, and when what is kept of them is given up: once nothing more can come of it. That is so when
- * nothing was heard of a process for ENDED_NS, when all it lived was a smaller share of the recording so far than a
- * finding has to have lost (the recording only gets longer), and when no finding about it was told: those are told again
- * in the end, of the whole. Of processes about which something was told the newest ENDED_TOLD are kept as well; of one more, its
- * findings of lost time are told a last time as they are, and it is given up, too. All of it in event time.
+ * Processes that ended, and when what is kept of them is given up: once nothing more can come of
+ * it. That is so when nothing was heard of a process for ENDED_NS, when all it lived was a smaller
+ * share of the recording so far than a finding has to have lost (the recording only gets longer),
+ * and when no finding about it was told: those are told again in the end, of the whole. Of
+ * processes about which something was told the newest ENDED_TOLD are kept as well; of one more, its
+ * findings of lost time are told a last time as they are, and it is given up, too. All of it in
+ * event time.
  */
 #ifndef INGERO_ACCOUNT_ENDED_H
 #define INGERO_ACCOUNT_ENDED_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a fact to the finding that it is told as. It has what findings of lost time have, and besides the numbers that
- * prove this one.
+ * Turns what a detector found into a finding and hands it to the listener of findings. It has what
+ * findings of lost time have, and besides the numbers that prove this one.
  */
 #include "lib/account/fact.h"
 
@@ -176,8 +176,8 @@ static void ids(const struct cause *c, const struct fact *f, const struct fact_t
 	*match = b;
 }
 
-/* Two facts may be called the same: at one place of the program, by way of another or on another device. Each is a chain of its
- * own. False: out of memory. */
+/* Two facts may be called the same: at one place of the program, by way of another or on another
+ * device. Each is a chain of its own. False: out of memory. */
 static bool number(struct cause *c, const struct fact *f, struct fact_told *told)
 {
 	uint64_t id, match, n = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a watch found, as a chain: the same record, the same JSON (formats/chain.schema.json) as a finding from
- * the books of lost time. A watch fills in a fact from its own numbers each time it tells; who it is about and
- * whether it was told before is what stays (struct fact_told, one per thing a watch may tell).
+ * What a watch found, as a chain: the same record, the same JSON (formats/chain.schema.json) as a
+ * finding from the books of lost time. A watch fills in a fact from its own numbers each time it
+ * tells; who it is about and whether it was told before is what stays (struct fact_told, one per
+ * thing a watch may tell).
  */
 #ifndef INGERO_ACCOUNT_FACT_H
 #define INGERO_ACCOUNT_FACT_H
@@ -16,7 +17,8 @@
 /* Memory of the watch, zero-initialised: never told. */
 struct fact_told {
 	uint32_t revision, severity;
-	/* What its id is made of besides, valid when told: it is one chain, should it turn out to be of another kind. */
+	/* What its id is made of besides, valid when told: it is one chain, should it turn out to
+	 * be of another kind. */
 	const char *kind; /* as which it was told first */
 	uint32_t nth;	  /* of the facts that are called the same */
 	uint64_t lost_ns, count;
@@ -38,18 +40,19 @@ struct fact_moment {
 #define FACT_SITES   5
 #define FACT_MOMENTS 8
 
-/* Zero-initialise; telling it frees it. Texts that are const stay the watch's until fact_tell returned, or are the fact's own
- * (details_print, details_text). */
+/* Zero-initialise; telling it frees it. Texts that are const stay the watch's until fact_tell
+ * returned, or are the fact's own (details_print, details_text). */
 struct fact {
 	const char *kind; /* static */
 	uint32_t process; /* world id of who lost; 0: the node */
 	uint32_t node;	  /* world id; 0: the process's */
-	/* What tells it apart from others of its kind about the same process: part of its id and, so that runs can be
-	 * compared, without pids, addresses or times. NULL: nothing does. */
+	/* What tells it apart from others of its kind about the same process: part of its id and,
+	 * so that runs can be compared, without pids, addresses or times. NULL: nothing does. */
 	const char *identity;
 	struct {
-		/* "code": the process's own, at a line; "process", "own", "thread", "device", "cgroup" as in findings of
-		 * lost time; "gpu", "peer" (another machine or rank), "none" */
+		/* "code": the process's own, at a line; "process", "own", "thread", "device",
+		 * "cgroup" as in findings of lost time; "gpu", "peer" (another machine or rank),
+		 * "none" */
 		const char *kind;
 		const char *text;		    /* as the summary names it */
 		uint32_t pid;			    /* 0: none */
@@ -57,12 +60,14 @@ struct fact {
 	} culprit;
 	int64_t first_ns, last_ns;
 	uint64_t lost_ns, count;
-	uint64_t one_ns; /* of lost_ns, the worst-hit thread's: threads lose side by side; 0: it is of one alone */
+	uint64_t one_ns; /* of lost_ns, the worst-hit thread's: threads lose side by side; 0: it is
+			    of one alone */
 	const char *counted; /* what count counts: "gaps", "calls", "steps" */
 	bool upper_bound;    /* lost_ns is at most this */
 	/* By how much wall time would have been shorter without it (lib/account/without.h). */
 	enum {
-		FACT_GAIN_SOME, /* something between nothing and lost_ns: the device may have worked */
+		FACT_GAIN_SOME, /* something between nothing and lost_ns: the device may have worked
+				 */
 		FACT_GAIN_ALL,
 		FACT_GAIN_NOTHING /* there is no such thing */
 	} gain;
@@ -80,13 +85,14 @@ struct fact {
 		found; /* by fact_evidence, fact_fix, fact_fix_code; the rest when it is told */
 };
 
-/* One number that proves it: "launches per synchronization", 3.2, "". Units: "ns", "B", "B/s", "%", "/s", "" */
+/* One number that proves it: "launches per synchronization", 3.2, "". Units: "ns", "B", "B/s", "%",
+ * "/s", "" */
 void fact_evidence(struct fact *f, const char *what, double value, const char *unit);
 /* The same for what is no number. */
 void fact_evidence_text(struct fact *f, const char *what, const char *text);
 
-/* What to do, the command to do it with, and what it gains of lost_ns: from low to high, and what that rests on. Where several
- * threads lost, as much less of it as one of them lost. */
+/* What to do, the command to do it with, and what it gains of lost_ns: from low to high, and what
+ * that rests on. Where several threads lost, as much less of it as one of them lost. */
 void fact_fix(struct fact *f, const char *action, const char *command, uint64_t gain_low_ns,
 	      uint64_t gain_high_ns, const char *basis);
 /* The same with lines for the program itself, which no shell takes. */
@@ -108,22 +114,22 @@ void fact_number(const struct fact *f, uint64_t n, struct buf *out);
 /* "in cudaMemcpy called from load (data.py:41)", or "" where the place has neither. */
 void fact_place(const struct cause *c, const struct where_place *p, struct buf *out);
 
-/* The culprit is the process's own code at the fact's first site: "cudaMemcpy called from load (data.py:41)", otherwise where
- * that has no name. */
+/* The culprit is the process's own code at the fact's first site: "cudaMemcpy called from load
+ * (data.py:41)", otherwise where that has no name. */
 void fact_blame_site(const struct cause *c, struct fact *f, const char *otherwise);
 
 /* The same as a place: "in cudaMemcpy called from load (data.py:41)". It is returned, too. */
 const char *fact_blame_place(const struct cause *c, struct fact *f);
 
-/* Whether what a watch has now must be told: first, doubled, grown more severe, or the recording is over. A fact once told
- * is told again at the end, its shares then being of the whole. */
+/* Whether what a watch has now must be told: first, doubled, grown more severe, or the recording is
+ * over. A fact once told is told again at the end, its shares then being of the whole. */
 bool fact_due(const struct cause *c, const struct fact_told *told, uint64_t lost_ns, double share);
 
 /* The same for what loses no time: first, twice as often, or the recording is over. */
 bool fact_due_count(const struct cause *c, const struct fact_told *told, uint64_t count);
 
-/* Material as the causal model has it: min_share of wall, min_lost_ns and min_count of the options. wall_ns: of the window
- * (TALLY_PANES seconds) or of the recording (cause_wall_ns). */
+/* Material as the causal model has it: min_share of wall, min_lost_ns and min_count of the options.
+ * wall_ns: of the window (TALLY_PANES seconds) or of the recording (cause_wall_ns). */
 bool fact_material(const struct cause *c, uint64_t lost_ns, uint64_t count, uint64_t wall_ns);
 
 /* Tell it, and free it. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names come in records before the first event that needs them, once each; another of the same id says the same. */
+/* Names come in records before the first event that needs them, once each; another of the same id
+ * says the same. */
 #include "lib/account/files.h"
 
 #include <stdlib.h>

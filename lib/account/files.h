@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files a process waited for, and what they are: the evidence that names a stalled file system. Up to
- * CAUSE_FILES files are told apart, of those met first; the others are not named.
+ * Which files a process waited for, and what they are: the evidence that names a stalled file
+ * system. Up to CAUSE_FILES files are told apart, of those met first; the others are not named.
  */
 #ifndef INGERO_ACCOUNT_FILES_H
 #define INGERO_ACCOUNT_FILES_H
@@ -18,7 +18,8 @@
 struct cause_file {
 	uint32_t process;
 	uint64_t id;
-	/* waited in reads, in writes, in waits for what was written, in neither: opening it, asking for its state */
+	/* waited in reads, in writes, in waits for what was written, in neither: opening it, asking
+	 * for its state */
 	uint64_t ns[CAUSE_FILE_WAYS];
 	uint64_t waits;
 	uint64_t fault_ns; /* waited for pages of it that were mapped */
@@ -40,7 +41,8 @@ struct cause_files {
 bool cause_files_event(struct cause_files *f, const struct world *w, const struct event *ev);
 bool cause_files_record(struct cause_files *f, const struct record *r);
 
-/* The file the process waited for longest, on that device (0: any): its name, and how long by kind. NULL: none known. */
+/* The file the process waited for longest, on that device (0: any): its name, and how long by kind.
+ * NULL: none known. */
 const char *cause_files_top(const struct cause_files *f, uint32_t process, uint64_t device,
 			    const uint64_t **ns);
 /* The same of pages of mapped files. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fills in what findings of lost time and facts of detectors share, from the tables of names and the totals of the
- * stream: victim, times, places in the code, fixes and evidence.
+ * Fills in what findings of lost time and facts of detectors share, from the tables of names and
+ * the totals of the stream: victim, times, places in the code, fixes and evidence.
  */
 #include "lib/account/finding_details.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Details that findings of all kinds have, filled in from what the analysis knows: whom it hit, where, when, and what to do.
+ * Details that findings of all kinds have, filled in from what the analysis knows: whom it hit,
+ * where, when, and what to do.
  */
 #ifndef INGERO_ACCOUNT_FINDING_DETAILS_H
 #define INGERO_ACCOUNT_FINDING_DETAILS_H
@@ -17,7 +18,8 @@ void details_fill_victim(const struct cause *c, uint32_t process, uint32_t node,
 void details_fill_times(const struct cause *c, struct finding *to);
 void details_fill_coverage(const struct cause *c, struct finding *to);
 void details_add_site(const struct cause *c, const struct where_place *p, struct finding *to);
-/* What to do. kind: "shell" where command is for a shell, "code" where it is lines for the program itself. */
+/* What to do. kind: "shell" where command is for a shell, "code" where it is lines for the program
+ * itself. */
 void details_add_fix(struct finding *to, const char *action, const char *kind, const char *command,
 		     uint64_t gain_low_ns, uint64_t gain_high_ns, const char *basis);
 /* What proves it, as a number or as a text. */

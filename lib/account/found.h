@@ -34,8 +34,8 @@ struct cause_estimate {
 struct cause_estimate cause_found_estimate(const struct cause_found *f, const struct cause *c,
 					   uint64_t ns, uint64_t count);
 
-/* What the estimated time is compared with, to see whether it matters: the recording or, where there
- * was at least so much, the part of it with probes attached. */
+/* What the estimated time is compared with, to see whether it matters: the recording or, where
+ * there was at least so much, the part of it with probes attached. */
 uint64_t cause_estimate_wall_ns(const struct cause_estimate *e, const struct cause *c);
 
 /* What the last TALLY_PANES seconds up to and including `pane` are compared with: the part of them

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replays the worst-hit threads of the largest losses, each loss in a lane of its own: REPLAY_ALL losses, GAIN_ANCHORS threads.
+ * Replays the worst-hit threads of the largest losses, each loss in a lane of its own: REPLAY_ALL
+ * losses, GAIN_ANCHORS threads.
  */
 #include "lib/account/gains.h"
 
@@ -9,7 +10,8 @@
 /* Each is a pass over what is retained. */
 #define GAIN_ANCHORS 4
 
-/* Where the replay met less of the loss than this, or more than its inverse, it is not about the same. */
+/* Where the replay met less of the loss than this, or more than its inverse, it is not about the
+ * same. */
 #define GAIN_COVERED 0.5
 
 /* Whether something would be gained by it is asked of what has a length, and lies in the steps. */

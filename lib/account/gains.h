@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What would be gained without each of the largest losses, as a replay of the tracks has it (lib/path/replay.h): beside what
- * the loss took of the path, which is all that subtraction knows.
+ * What would be gained without each of the largest losses, as a replay of the tracks has it
+ * (lib/path/replay.h): beside what the loss took of the path, which is all that subtraction knows.
  */
 #ifndef INGERO_ACCOUNT_GAINS_H
 #define INGERO_ACCOUNT_GAINS_H
@@ -12,7 +12,8 @@
 struct cause;
 struct loss;
 
-/* Of the loss's worst-hit thread, in its steps and in all that counts (steps and what is between them; without steps its life). */
+/* Of the loss's worst-hit thread, in its steps and in all that counts (steps and what is between
+ * them; without steps its life). */
 struct loss_gain {
 	uint32_t loss;	 /* position */
 	uint32_t anchor; /* 0: it was not replayed */

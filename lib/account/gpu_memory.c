@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The latest sample of each device.
+ * Keeps the latest memory sample of each device: used and total bytes.
  */
 #include "lib/account/gpu_memory.h"
 

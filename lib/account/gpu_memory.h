@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device says of its memory, from samples: how much of it everybody together uses, and how much there is.
+ * What a device says of its memory, from samples: how much of it everybody together uses, and how
+ * much there is.
  */
 #ifndef INGERO_ACCOUNT_GPU_MEMORY_H
 #define INGERO_ACCOUNT_GPU_MEMORY_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Durations by size: 16 cells per power of two, count and sum per cell. A quantile read from it is
- * the mean of its cell, so within a few per cent of a true value; sums are exact. A struct hist is a fixed block of memory,
- * for adding up; those that are kept by the thousand, one for each class or site, share blocks: cells of one power of two
- * stand side by side, so that what most of them never use is no page of memory, and what all of them use is few.
+ * the mean of its cell, so within a few per cent of a true value; sums are exact. A struct hist is
+ * a fixed block of memory, for adding up; those that are kept by the thousand, one for each class
+ * or site, share blocks: cells of one power of two stand side by side, so that what most of them
+ * never use is no page of memory, and what all of them use is few.
  */
 #ifndef INGERO_ACCOUNT_HIST_H
 #define INGERO_ACCOUNT_HIST_H
@@ -74,8 +75,8 @@ static inline struct hist_cell *hist_kept_cell(const struct hist_kept *h, unsign
 	return h->v + (cell >> 4) * (16 * HISTS_BLOCK) + (cell & 15);
 }
 
-/* Where behind the first cell that of a value stands, in every one that is kept: worked out once for a value that is added
- * to several. */
+/* Where behind the first cell that of a value stands, in every one that is kept: worked out once
+ * for a value that is added to several. */
 static inline uint32_t hist_place(uint64_t v)
 {
 	uint64_t most = (UINT64_C(1) << (HIST_OCTAVES + 3)) - 1;
@@ -106,8 +107,8 @@ static inline void hist_kept_add(struct hist_kept *h, uint64_t v)
 	hist_kept_add_at(h, v, hist_place(v));
 }
 
-/* A value of that place is added soon. Of a function that does nothing but fetch compilers think that it does nothing, and
- * leave it out unless it must be inlined. */
+/* A value of that place is added soon. Of a function that does nothing but fetch compilers think
+ * that it does nothing, and leave it out unless it must be inlined. */
 ALWAYS_INLINE void hist_fetch(const struct hist_cell *first, uint32_t place)
 {
 	__builtin_prefetch(first + place);
@@ -118,7 +119,8 @@ void hist_merge(struct hist *into, const struct hist_kept *from);
 /* The q-quantile (0..1); 0 when empty. */
 uint64_t hist_quantile(const struct hist *h, double q);
 
-/* What lies above expected: the sum over values of max(0, value - expected), cells below it skipped. */
+/* What lies above expected: the sum over values of max(0, value - expected), cells below it
+ * skipped. */
 uint64_t hist_above(const struct hist *h, uint64_t expected);
 
 #endif

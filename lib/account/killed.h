@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that signals ended: what waits for one of them waits for ever. The newest CAUSE_KILLED are kept.
+ * Processes that signals ended: what waits for one of them waits for ever. The newest CAUSE_KILLED
+ * are kept.
  */
 #ifndef INGERO_ACCOUNT_KILLED_H
 #define INGERO_ACCOUNT_KILLED_H

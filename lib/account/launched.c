@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The summary of Misra and Gries, weighted: what finds no place takes as much from all that have one. Its error is at
- * most the whole divided by the candidates and one.
+ * The summary of Misra and Gries, weighted: what finds no place takes as much from all that have
+ * one. Its error is at most the whole divided by the candidates and one.
  */
 #include "lib/account/launched.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernel a class of launches loses its time with. A few candidates are kept for each class: one that has more than
- * a fifth of the time is always among them, and what is kept of it is at most what it has, so that a kernel said to have
- * half of it has.
+ * Which kernel a class of launches loses its time with. A few candidates are kept for each class:
+ * one that has more than a fifth of the time is always among them, and what is kept of it is at
+ * most what it has, so that a kernel said to have half of it has.
  */
 #ifndef INGERO_ACCOUNT_LAUNCHED_H
 #define INGERO_ACCOUNT_LAUNCHED_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps the class of a part to a family of losses, and the thread that is to blame to a culprit. A culprit is asked for by its
- * thread, so that it is the same as in every other place.
+ * Maps the class of a part to a family of losses, and the thread that is to blame to a culprit. A
+ * culprit is asked for by its thread, so that it is the same as in every other place.
  */
 #include "lib/account/loss_blame.h"
 
@@ -45,8 +45,9 @@ static uint32_t cgroup_of(const struct cause *c, uint32_t thread)
 	return ctx ? ctx->cgroup : 0;
 }
 
-/* The one that feeds the device has the interpreter: the program moves on, and what another thread waits is not lost. Nor is what a
- * thread waits for the main one, which will wait for that one when it needs it. */
+/* The one that feeds the device has the interpreter: the program moves on, and what another thread
+ * waits is not lost. Nor is what a thread waits for the main one, which will wait for that one when
+ * it needs it. */
 static bool moves_on(const struct cause *c, uint32_t anchor, const struct track_part *p)
 {
 	const struct tally_thread *holder = tally_thread_known(&c->tally, p->thread),
@@ -96,8 +97,8 @@ static struct loss_blame blame_disk(struct cause *c, uint32_t anchor, const stru
 				    culprit_device(c->tally.culprits, v ? v->node : 0, p->device) };
 }
 
-/* Whoever lets it go on is told by its command, wherever it runs. All threads of a process stand still at once: what its main
- * thread lost is all of it. */
+/* Whoever lets it go on is told by its command, wherever it runs. All threads of a process stand
+ * still at once: what its main thread lost is all of it. */
 static struct loss_blame blame_stop(struct cause *c, uint32_t anchor, const struct track_part *p)
 {
 	uint32_t process = cause_process_of(c, anchor), by = p->resumed_by;
@@ -109,7 +110,8 @@ static struct loss_blame blame_stop(struct cause *c, uint32_t anchor, const stru
 				       : 0 };
 }
 
-/* Pages of a file whose cgroup stands at its memory limit are read again because of that. What was told otherwise stays that. */
+/* Pages of a file whose cgroup stands at its memory limit are read again because of that. What was
+ * told otherwise stays that. */
 static enum loss_family blame_pages(const struct cause *c, uint32_t anchor,
 				    const struct track_part *p)
 {

@@ -14,14 +14,16 @@ struct loss_blame {
 	unsigned sort;	  /* as of struct loss */
 };
 
-/* What a program loses that makes no calls is told of those that wait for it, if any program makes some; and what those that it
- * started lose, of them. */
+/* What a program loses that makes no calls is told of those that wait for it, if any program makes
+ * some; and what those that it started lose, of them. */
 bool loss_is_elsewhere(const struct cause *c, uint32_t process, const struct track_part *p);
 
-/* What a thread lost that has a track of its own in the process is told of that one, and not again of who waited for it. */
+/* What a thread lost that has a track of its own in the process is told of that one, and not again
+ * of who waited for it. */
 bool loss_is_told_there(const struct cause *c, uint32_t anchor, const struct track_part *p);
 
-/* Whether threads of the anchor's program, which are more than its CPUs, take turns in it (loss_crowd.h). Known in the end. */
+/* Whether threads of the anchor's program, which are more than its CPUs, take turns in it
+ * (loss_crowd.h). Known in the end. */
 bool loss_is_crowded(struct cause *c, uint32_t anchor, const struct track_part *p);
 
 /* Of a part of this anchor's track. */

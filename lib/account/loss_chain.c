@@ -46,7 +46,8 @@ static void make_ids(const struct loss_view *f, const char *kind, char id[17], c
 			a = chain_hash_u64(a, 2u * f->who->first + f->who->gil);
 		if (f->who->related)
 			a = chain_hash_u64(a, 4);
-		/* What would change with the next process of the same culprit is no part of its identity. */
+		/* What would change with the next process of the same culprit is no part of its
+		 * identity. */
 		if (!f->who->young)
 			a = chain_hash_u64(a, f->who->parent);
 		if (f->who->kind == CULPRIT_TASK && f->who->parent == 0 && !f->who->young)
@@ -65,7 +66,8 @@ static void site_text(const struct cause *c, const struct where_place *p, struct
 		name_op(out, c->w, 0);
 }
 
-/* Where most of it was lost; when that is no call and has no stack, the call that lost most as well. */
+/* Where most of it was lost; when that is no call and has no stack, the call that lost most as
+ * well. */
 static void where_text(const struct cause *c, const struct loss *x, struct buf *out)
 {
 	struct where_place places[LOSS_PLACES];
@@ -99,7 +101,8 @@ static double others_rate(const struct cause *c, const struct loss *x)
 	return all && p->ns > x->ns ? (double)(p->ns - x->ns) / (double)all : 0;
 }
 
-/* Its tasks as this victim sees them: of workers of one command each is one of the others' culprit, and none its own. */
+/* Its tasks as this victim sees them: of workers of one command each is one of the others' culprit,
+ * and none its own. */
 static void without_victim(struct line_culprit *who, uint32_t victim_pid)
 {
 	uint32_t n = who->npids < CULPRIT_PIDS ? who->npids : CULPRIT_PIDS, left = 0;

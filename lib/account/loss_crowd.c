@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collects the threads of a program that had the CPU while its path waited for one, and counts how many of them there were at the
- * same time, from the first to the last time that each had it: threads that follow each other do not add up.
+ * Collects the threads of a program that had the CPU while its path waited for one, and counts how
+ * many of them there were at the same time, from the first to the last time that each had it:
+ * threads that follow each other do not add up.
  */
 #include "lib/account/loss_crowd.h"
 
@@ -13,7 +14,8 @@
 
 #define CROWD_THREADS 512 /* of a process; more are passed over */
 
-/* What had less than so much of what the busiest had is no busy thread: a worker's second one, which sends what it made. */
+/* What had less than so much of what the busiest had is no busy thread: a worker's second one,
+ * which sends what it made. */
 #define BUSY_SHARE 0.25
 
 bool loss_is_turn(struct cause *c, uint32_t anchor, const struct track_part *p)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that run more busy threads than they have CPUs: the path waits for a CPU that another thread of the program has. Each
- * of these may be needed, so that a single one is not at fault; that there are too many of them is.
+ * Programs that run more busy threads than they have CPUs: the path waits for a CPU that another
+ * thread of the program has. Each of these may be needed, so that a single one is not at fault;
+ * that there are too many of them is.
  */
 #ifndef INGERO_ACCOUNT_LOSS_CROWD_H
 #define INGERO_ACCOUNT_LOSS_CROWD_H
@@ -20,7 +21,8 @@ struct crowd_thread {
 	uint32_t thread; /* world id */
 	uint64_t ns;
 	int64_t first_ns, last_ns;
-	uint32_t frame; /* world frame id: where it was for more of that than elsewhere; 0 not known */
+	uint32_t frame; /* world frame id: where it was for more of that than elsewhere; 0 not known
+			 */
 	uint64_t frame_ns;
 	bool openmp; /* it was in an OpenMP runtime */
 };
@@ -33,7 +35,8 @@ struct loss_crowd {
 	VEC(struct crowd_thread) threads;
 };
 
-/* Whether a thread that the path needs had the CPU that was waited for, and is of the program of the anchor's process. */
+/* Whether a thread that the path needs had the CPU that was waited for, and is of the program of
+ * the anchor's process. */
 bool loss_is_turn(struct cause *c, uint32_t anchor, const struct track_part *p);
 
 /* Sums the tracks, which are finished. parts: room. False: out of memory. */

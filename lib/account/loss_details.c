@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fills in a finding of lost time: who took it, the calls and call sites it was taken from, the intervals that
- * show it, and what its detector says to do.
+ * Fills in a finding of lost time: who took it, the calls and call sites it was taken from, the
+ * intervals that show it, and what its detector says to do.
  */
 #include "lib/account/loss_details.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hands gaps to the tracks (lib/tracks/device_gaps.h), which say what the thread that ended them did in them, and sums what is
- * known of the gaps themselves.
+ * Hands gaps to the tracks (lib/tracks/device_gaps.h), which say what the thread that ended them
+ * did in them, and sums what is known of the gaps themselves.
  */
 #include "lib/account/loss_gaps.h"
 

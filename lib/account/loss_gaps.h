@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gaps of a process's devices, in which these had nothing to do (lib/gpustate/gaps.h): what of its tracks lies in them is lost.
+ * Gaps of a process's devices, in which these had nothing to do (lib/gpustate/gaps.h): what of its
+ * tracks lies in them is lost.
  */
 #ifndef INGERO_ACCOUNT_LOSS_GAPS_H
 #define INGERO_ACCOUNT_LOSS_GAPS_H
@@ -12,7 +13,8 @@
 /* Of a process; one that has no gaps has none. */
 struct loss_gaps {
 	uint64_t ns[2]; /* of its tracks; [1]: where the devices may have had work */
-	/* The calls before and after most of its own code in gaps; ns: how much more than between others. */
+	/* The calls before and after most of its own code in gaps; ns: how much more than between
+	 * others. */
 	struct {
 		uint32_t since_stack, until_stack;
 		uint64_t ns;
@@ -24,8 +26,8 @@ struct loss_gaps {
 	uint64_t found_ns, found_count;
 };
 
-/* A gap of this device is over; storm: behind a wait of a sync-storm, which has what the program does between them. False: out
- * of memory. */
+/* A gap of this device is over; storm: behind a wait of a sync-storm, which has what the program
+ * does between them. False: out of memory. */
 bool loss_gaps_add(struct cause *c, const struct device *d, const struct gap *gap, bool storm);
 
 /* All zero where it has none. */

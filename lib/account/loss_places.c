@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A line is what a row of call sites shows of a stack: stacks that differ only further out, or inside a library, are one
- * row. Those that lost most are merged: their frames are looked up each time, so there is a limit.
+ * A line is what a row of call sites shows of a stack: stacks that differ only further out, or
+ * inside a library, are one row. Those that lost most are merged: their frames are looked up each
+ * time, so there is a limit.
  */
 #include "lib/account/loss_places.h"
 

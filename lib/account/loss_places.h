@@ -9,8 +9,8 @@
 
 #define LOSS_PLACES 128
 
-/* At most LOSS_PLACES, most lost first: places of one call and line are one, with the stack that lost most of it. Durations of
- * calls are not there yet. Returns how many. */
+/* At most LOSS_PLACES, most lost first: places of one call and line are one, with the stack that
+ * lost most of it. Durations of calls are not there yet. Returns how many. */
 unsigned loss_places(const struct cause *c, const struct loss *x, struct where_place *v);
 
 /* How often it was called there, and how long that took. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takers of a CPU of which each takes little of what all take: of a machine full of small programs no single one is to
- * blame, and a finding for each would hide what is.
+ * Takers of a CPU of which each takes little of what all take: of a machine full of small programs
+ * no single one is to blame, and a finding for each would hide what is.
  */
 #include "lib/account/lost_several.h"
 

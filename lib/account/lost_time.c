@@ -119,7 +119,8 @@ static bool via_add(struct loss *x, uint32_t thread)
 	return i < x->via.n || i == LOSS_VIA || vec_push(&x->via, thread);
 }
 
-/* How often it was met. What the kernel does for a thread's memory it does on the CPU, too, when it sleeps in it. */
+/* How often it was met. What the kernel does for a thread's memory it does on the CPU, too, when it
+ * sleeps in it. */
 static uint64_t times_of(const struct loss_blame *b, const struct track_part *p)
 {
 	return (b->family == LOSS_MEMORY || b->family == LOSS_PAGES) && p->asleep ? 0 : p->waits;
@@ -360,7 +361,8 @@ bool lost_time_grow(struct lost_time *l, struct cause *c, int64_t pane)
 
 /* ---- the end ---- */
 
-/* Ended threads of whose tracks nothing is kept any more: what is known of their processes' losses stays. */
+/* Ended threads of whose tracks nothing is kept any more: what is known of their processes' losses
+ * stays. */
 static bool mark_dropped(struct lost_time *l, struct cause *c)
 {
 	for (size_t i = 0; i < path_tracks_count(c->tracks); i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was taken from processes on their critical paths, by kind and by who took it: what findings of lost time are about.
- * The milliseconds are those of the tracks (lib/tracks/track.h), which sum to the life of a thread; nothing here adds to
- * them. While a recording is followed all of a track counts; in the end, where its steps are known, the steps and what is
- * between them.
+ * What was taken from processes on their critical paths, by kind and by who took it: what findings
+ * of lost time are about. The milliseconds are those of the tracks (lib/tracks/track.h), which sum
+ * to the life of a thread; nothing here adds to them. While a recording is followed all of a track
+ * counts; in the end, where its steps are known, the steps and what is between them.
  */
 #ifndef INGERO_ACCOUNT_LOST_TIME_H
 #define INGERO_ACCOUNT_LOST_TIME_H
@@ -16,7 +16,8 @@
 #include "lib/tracks/track.h"
 #include "lib/event/part.h"
 
-/* What findings grow from. LOSS_CPU: taking turns on a CPU, whether the victim was running or waking. */
+/* What findings grow from. LOSS_CPU: taking turns on a CPU, whether the victim was running or
+ * waking. */
 enum loss_family {
 	LOSS_CPU,
 	LOSS_THROTTLED,
@@ -29,7 +30,8 @@ enum loss_family {
 	LOSS_FAMILIES
 };
 
-/* Of LOSS_IDLE, whose device had nothing to do: what the program did meanwhile, as bits beside an enum part. */
+/* Of LOSS_IDLE, whose device had nothing to do: what the program did meanwhile, as bits beside an
+ * enum part. */
 #define LOSS_STATE   0xff  /* enum part */
 #define LOSS_BESIDE  0x100 /* not the thread itself: the one it waited for, which is the culprit */
 #define LOSS_AT_MOST 0x200 /* the device may have had work: no call ever waited for it */
@@ -156,8 +158,8 @@ struct lost_time {
 
 struct cause;
 
-/* An interval of a thread off its CPU, or a call, of which somebody took something: it may be one that shows that. False: out
- * of memory. */
+/* An interval of a thread off its CPU, or a call, of which somebody took something: it may be one
+ * that shows that. False: out of memory. */
 bool lost_time_moment(struct lost_time *l, struct cause *c, const struct line_piece *p);
 
 /* What the tracks have got since, as of this second. False: out of memory. */
@@ -166,7 +168,8 @@ bool lost_time_grow(struct lost_time *l, struct cause *c, int64_t pane);
 /* The tracks are finished: all of it anew, of steps where there are some. False: out of memory. */
 bool lost_time_finish(struct lost_time *l, struct cause *c);
 
-/* Of the last TALLY_PANES seconds up to and including pane, or (INT64_MAX) of all: most of one anchor. */
+/* Of the last TALLY_PANES seconds up to and including pane, or (INT64_MAX) of all: most of one
+ * anchor. */
 uint64_t loss_worst_ns(const struct loss *x, int64_t pane);
 /* The anchor with most of it; NULL: none has any. */
 const struct loss_thread *loss_worst_thread(const struct loss *x);
@@ -184,8 +187,8 @@ bool lost_time_forget(struct lost_time *l, uint32_t process);
 
 void lost_time_free(struct lost_time *l);
 
-/* For lost_several.c: what the anchor lost in it, at first nothing (NULL: out of memory); a moment that is kept if it is one of
- * the worst; more time in a state; what it holds is released. */
+/* For lost_several.c: what the anchor lost in it, at first nothing (NULL: out of memory); a moment
+ * that is kept if it is one of the worst; more time in a state; what it holds is released. */
 struct loss_thread *loss_thread_of(struct loss *x, uint32_t anchor);
 void loss_moment_add(struct loss_moment *v, const struct loss_moment *m);
 void loss_state_add(struct loss *x, enum part part, uint64_t ns);

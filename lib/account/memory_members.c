@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sites are told by what they held when their process held most: that is what decides whether it fits.
+ * Writes the device memory that processes hold as members of the analysis record.
  */
 #include "lib/account/memory_members.h"
 

@@ -10,7 +10,8 @@
 
 void timeline_fill_loss(const struct loss_view *f, const struct detector *d, struct finding *to);
 
-/* One of them; and the one that heads them, of how busy the node was, 0: the process's (none when that was not sampled). */
+/* One of them; and the one that heads them, of how busy the node was, 0: the process's (none when
+ * that was not sampled). */
 void timeline_add_moment(const struct cause *c, const struct fact_moment *m, struct finding *to);
 void timeline_add_system(const struct cause *c, uint32_t process, uint32_t node,
 			 struct finding *to);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes are few and their ids dense.
+ * Keeps CPUs, their make and the samples of each node in an array that node ids index.
  */
 #include "lib/account/nodes.h"
 

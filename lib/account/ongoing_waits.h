@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waits that go on where a recording does: the newest ASLEEP record of each thread, until the thread is gone or the recording
- * ends. One that ended has told such waits itself, as intervals that have no end.
+ * Waits that go on where a recording does: the newest ASLEEP record of each thread, until the
+ * thread is gone or the recording ends. One that ended has told such waits itself, as intervals
+ * that have no end.
  */
 #ifndef INGERO_ACCOUNT_ONGOING_WAITS_H
 #define INGERO_ACCOUNT_ONGOING_WAITS_H
@@ -41,10 +42,11 @@ void cause_asleep_ended(struct cause_asleep *a, const struct world *w, uint32_t 
 			int64_t time_ns);
 /* Whether a thread sleeps that l has not heard of since. */
 bool cause_asleep_any(const struct cause_asleep *a, const struct line *l);
-/* What comes of an event of such a thread before line has it; its context is line_ctx. > 0: line does not get it; < 0: an error. */
+/* What comes of an event of such a thread before line has it; its context is line_ctx. > 0: line
+ * does not get it; < 0: an error. */
 typedef int cause_asleep_fn(void *ctx, uint32_t thread, struct event *ev, struct err *e);
-/* Each of these waits, in the order of a stream, as the events that it would be if it had ended where it was last said; they are
- * forgotten then. After the last event. */
+/* Each of these waits, in the order of a stream, as the events that it would be if it had ended
+ * where it was last said; they are forgotten then. After the last event. */
 int cause_asleep_tell(struct cause_asleep *a, const struct world *w, struct line *l,
 		      cause_asleep_fn *tell, void *ctx, struct err *e);
 void cause_asleep_free(struct cause_asleep *a);
@@ -52,8 +54,9 @@ void cause_asleep_free(struct cause_asleep *a);
 struct cause;
 struct buf;
 
-/* Of an ASLEEP record that was just given, for who follows a recording: whether the process has made no call since this sleep was
- * said before, and made some until then, this thread too. Then what it waits for, and where, is appended to out. */
+/* Of an ASLEEP record that was just given, for who follows a recording: whether the process has
+ * made no call since this sleep was said before, and made some until then, this thread too. Then
+ * what it waits for, and where, is appended to out. */
 bool cause_stands(const struct cause *c, const struct record *r, struct buf *out);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names come in records before the first event that needs them; many connections lead to one address. */
+/* Names come in records before the first event that needs them; many connections lead to one
+ * address. */
 #include "lib/account/peers.h"
 
 #include <inttypes.h>
@@ -129,8 +130,8 @@ static const struct cause_peer_wait *top_of(const struct cause_peers *p, uint32_
 	return top;
 }
 
-/* False: not known of one of the connections. Of several processes pid is 0; of several commands comm is "", too. Workers
- * of one server are several processes of one command. */
+/* False: not known of one of the connections. Of several processes pid is 0; of several commands
+ * comm is "", too. Workers of one server are several processes of one command. */
 static bool who(const struct cause_peers *p, const struct cause_peer_wait *v,
 		struct cause_peer *out)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whom threads waited for on their sockets, by the place in the program that waited: who is slow to answer. Up to
- * CAUSE_PEERS addresses, and as many places with one of them, are told apart, of those met first; waits beyond count as
- * waits for nobody known, as those on sockets without an address do.
+ * Whom threads waited for on their sockets, by the place in the program that waited: who is slow to
+ * answer. Up to CAUSE_PEERS addresses, and as many places with one of them, are told apart, of
+ * those met first; waits beyond count as waits for nobody known, as those on sockets without an
+ * address do.
  */
 #ifndef INGERO_ACCOUNT_PEERS_H
 #define INGERO_ACCOUNT_PEERS_H
@@ -22,8 +23,8 @@ struct cause_peer_wait {
 	uint32_t process, frame; /* lib/world/site_frames.h */
 	uint32_t peer;		 /* position in name; UINT32_MAX: not known */
 	uint64_t ns;
-	/* Its connections, the first that were met: one address is not one process, on other nodes and in other network
-	 * namespaces. */
+	/* Its connections, the first that were met: one address is not one process, on other nodes
+	 * and in other network namespaces. */
 	uint64_t socket[CAUSE_PEER_SOCKETS];
 	unsigned nsockets;
 };
@@ -52,12 +53,13 @@ bool cause_peers_record(struct cause_peers *p, const struct record *r);
 /* Where that socket leads; NULL: not known. */
 const char *cause_peers_name(const struct cause_peers *p, uint64_t socket);
 
-/* For whom the process waited longest at that place, and the process there (0: not known, or several); NULL: not known. */
+/* For whom the process waited longest at that place, and the process there (0: not known, or
+ * several); NULL: not known. */
 const char *cause_peers_top(const struct cause_peers *p, uint32_t process, uint32_t frame,
 			    uint32_t *pid);
 
-/* " to 192.0.2.1:8080", where (nearly) all of it is for that one, ", longest to 192.0.2.1:8080,", or nothing; and who that
- * is: " to 127.0.0.1:6379 (redis-server, pid 812)". */
+/* " to 192.0.2.1:8080", where (nearly) all of it is for that one, ", longest to 192.0.2.1:8080,",
+ * or nothing; and who that is: " to 127.0.0.1:6379 (redis-server, pid 812)". */
 void cause_peers_text(const struct cause_peers *p, uint32_t process, uint32_t frame,
 		      struct buf *out);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that show where a process computes: a question to the recording's CPU samples, or a recording that has them. */
+/* Commands that show where a process computes: a question to the recording's CPU samples, or a
+ * recording that has them. */
 #include "lib/account/sampling.h"
 
 #include <inttypes.h>
@@ -8,7 +9,8 @@
 
 const char *sampling_command_elsewhere(const struct cause *c, uint32_t pid, struct finding *to)
 {
-	/* The recorder samples by default; one that did not was told so, perhaps by its configuration. */
+	/* The recorder samples by default; one that did not was told so, perhaps by its
+	 * configuration. */
 	return details_print(to, "sudo ingero-record%s -p %" PRIu32 " --duration 10s",
 			     c->sampled ? "" : " -F 99", pid);
 }

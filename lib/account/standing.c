@@ -39,7 +39,8 @@ static int longest_first(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Frames worth reading: around Python code what lies between is the interpreter, but for the libraries of the device. */
+/* Frames worth reading: around Python code what lies between is the interpreter, but for the
+ * libraries of the device. */
 static bool readable(const struct cause *c, uint32_t frame, bool python)
 {
 	const struct world_frame *f = world_get_frame(c->w, frame);
@@ -51,8 +52,8 @@ static bool readable(const struct cause *c, uint32_t frame, bool python)
 	return f->kind == FRAME_PYTHON || world_get_symbol(c->w, frame);
 }
 
-/* Innermost first: some of what lies inside the site, then the site and the lines of its chain. In native code every frame
- * with a name belongs to it. */
+/* Innermost first: some of what lies inside the site, then the site and the lines of its chain. In
+ * native code every frame with a name belongs to it. */
 static void frames_json(struct cause *c, struct jsonw *j, uint32_t stack)
 {
 	unsigned n = 0, told = 0, i = 0;
@@ -89,8 +90,8 @@ static bool has_children(const struct cause *c, uint32_t process)
 	return false;
 }
 
-/* Where a launcher waits for its children (timeout in sigsuspend), or a tracker of resources for what is written into its pipe:
- * in no line of the program. */
+/* Where a launcher waits for its children (timeout in sigsuspend), or a tracker of resources for
+ * what is written into its pipe: in no line of the program. */
 static bool is_bystander(const struct cause *c, const struct where_place *wait)
 {
 	bool python = call_site_is_python(c->w, wait->stack);

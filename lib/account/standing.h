@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where threads stand when the recording ends: their waits that nobody had ended, by process, by what they wait for and by
- * stack. Of a run that hangs it is all there is; of one that goes on, its idle threads.
+ * Where threads stand when the recording ends: their waits that nobody had ended, by process, by
+ * what they wait for and by stack. Of a run that hangs it is all there is; of one that goes on, its
+ * idle threads.
  */
 #ifndef INGERO_ACCOUNT_STANDING_H
 #define INGERO_ACCOUNT_STANDING_H

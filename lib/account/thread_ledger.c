@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The books. Everything is keyed by dense ids given out in event order, so that walking the
- * vectors is the same walk for the same events.
+ * Adds up where the time of each process and thread went, by state, and what the host took.
+ * Everything is keyed by dense ids given out in event order, so that walking the vectors is the
+ * same walk for the same events.
  */
 #include "lib/account/thread_ledger.h"
 
@@ -74,8 +75,8 @@ uint64_t tally_window(const struct tally_pane *panes, int64_t pane, uint64_t *co
 	return ns;
 }
 
-/* Whether a thread of the process waited for another of it, which was kept by this one: that one's interval has ended before, and
- * is counted. */
+/* Whether a thread of the process waited for another of it, which was kept by this one: that one's
+ * interval has ended before, and is counted. */
 static bool is_counted(const struct tally *t, uint32_t process, const struct line_culprit *c)
 {
 	const struct line_culprit *holder = c ? culprit_get(t->culprits, c->via) : NULL;
@@ -83,8 +84,9 @@ static bool is_counted(const struct tally *t, uint32_t process, const struct lin
 	return holder && holder->process == process;
 }
 
-/* Two threads that want a Python interpreter wait for each other, and that is one fact: lost is what the one that makes calls
- * waits for. While that one holds it, the program moves on, and what another waits is not lost to it. */
+/* Two threads that want a Python interpreter wait for each other, and that is one fact: lost is
+ * what the one that makes calls waits for. While that one holds it, the program moves on, and what
+ * another waits is not lost to it. */
 static bool moves_on(const struct tally *t, uint32_t thread, const struct line_culprit *holder)
 {
 	return holder && holder->kind == CULPRIT_HOLDER && holder->gil &&

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The books of processes and threads: where their time went, by state, and what the host took of it. Sums are exact. What a
- * process has in here can be given up (account/ended.h): its sums stay, the rest makes room.
+ * The books of processes and threads: where their time went, by state, and what the host took of
+ * it. Sums are exact. What a process has in here can be given up (account/ended.h): its sums stay,
+ * the rest makes room.
  */
 #ifndef INGERO_ACCOUNT_THREAD_LEDGER_H
 #define INGERO_ACCOUNT_THREAD_LEDGER_H
@@ -77,7 +78,8 @@ struct tally {
 
 void tally_free(struct tally *t);
 
-/* Give up all of a process but its sums. False: out of memory, and then it is as it was, or some of it. */
+/* Give up all of a process but its sums. False: out of memory, and then it is as it was, or some of
+ * it. */
 bool tally_forget(struct tally *t, uint32_t process);
 
 /* All its threads added up, those that are still kept and those that are not. */

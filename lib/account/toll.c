@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads come in runs: the one of the last call is looked at first. There may be as many of them as a server had requests:
- * seconds are kept of few.
+ * Threads come in runs: the one of the last call is looked at first. There may be as many of them
+ * as a server had requests: seconds are kept of few.
  */
 #include "lib/account/toll.h"
 
@@ -83,7 +83,8 @@ void toll_count(struct toll *t, const struct fact_moment *m)
 	t->worst[t->count++ > 0] = *m;
 }
 
-/* Of the last TALLY_PANES seconds up to and including `pane`: what was lost, how often, and most by one thread. */
+/* Of the last TALLY_PANES seconds up to and including `pane`: what was lost, how often, and most by
+ * one thread. */
 struct lately {
 	uint64_t ns, count, worst_ns;
 };

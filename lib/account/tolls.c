@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process and what tells its rows apart are 32 bits each, so that a key is the row itself, not a hash of it.
+ * A process and what tells its rows apart are 32 bits each, so that a key is the row itself, not a
+ * hash of it.
  */
 #include "lib/account/tolls.h"
 

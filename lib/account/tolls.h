@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Findings of one kind that a watch adds up row by row: one for each process, or each process and something. What is the
- * same for all kinds (which row it is, when it is due, where it was lost, telling it) is here; a kind says in a table of
- * functions what it calls them and how it tells them. The state of such a watch begins with a struct tolls, its row with
- * a struct toll_row. Rows are told in the order in which they appeared.
+ * Findings of one kind that a watch adds up row by row: one for each process, or each process and
+ * something. What is the same for all kinds (which row it is, when it is due, where it was lost,
+ * telling it) is here; a kind says in a table of functions what it calls them and how it tells
+ * them. The state of such a watch begins with a struct tolls, its row with a struct toll_row. Rows
+ * are told in the order in which they appeared.
  */
 #ifndef INGERO_ACCOUNT_TOLLS_H
 #define INGERO_ACCOUNT_TOLLS_H
@@ -26,11 +27,12 @@ struct tolls_def {
 	bool one_lane; /* threads are not told apart */
 	double min_share;
 	const char *moment; /* what the worst moments are called; NULL: by what was called */
-	const char *
-		blamed; /* what of the process's own is to blame where the first site has no name; NULL: tell says */
+	const char *blamed; /* what of the process's own is to blame where the first site has no
+			       name; NULL: tell says */
 	/* NULL: toll_due, and min_share. */
 	bool (*due)(const struct cause *c, const struct toll_row *r, int64_t pane, double *share);
-	/* What it is called, proven by and mended with. f has kind, process, counted, share, amounts, times, moments and sites. */
+	/* What it is called, proven by and mended with. f has kind, process, counted, share,
+	 * amounts, times, moments and sites. */
 	void (*tell)(void *state, const struct cause *c, struct toll_row *r, struct fact *f);
 };
 
@@ -43,8 +45,8 @@ struct tolls {
 	struct where where;	  /* by row */
 };
 
-/* The row, made and zeroed when there is none. NULL: out of memory, or (*nomem unset) there are too many. nomem may be
- * NULL for a kind that has no most. */
+/* The row, made and zeroed when there is none. NULL: out of memory, or (*nomem unset) there are too
+ * many. nomem may be NULL for a kind that has no most. */
 void *tolls_row_keyed(struct tolls *t, const struct tolls_def *def, uint32_t process, uint64_t key,
 		      bool *nomem);
 
@@ -55,7 +57,8 @@ static inline void *tolls_row(struct tolls *t, const struct tolls_def *def, uint
 	return tolls_row_keyed(t, def, process, (uint64_t)process << 32 | of, nomem);
 }
 
-/* This call or stretch lost lost_ns of its row's; it counts where it stands in the program, too. False: out of memory. */
+/* This call or stretch lost lost_ns of its row's; it counts where it stands in the program, too.
+ * False: out of memory. */
 bool tolls_add(const struct cause *c, struct tolls *t, struct toll_row *r, uint32_t thread,
 	       const struct event *ev, uint64_t lost_ns);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Detectors for findings that the ledger (account/tally.h) cannot express: gaps, memory, copies, graphs, collectives, errors.
- * Each subscribes to ops, keeps bounded state, and reports facts (account/fact.h) at the end of every second of event time.
- * One file in detect/ each; the table is in detect/watch.c.
+ * Detectors for findings that the ledger (account/tally.h) cannot express: gaps, memory, copies,
+ * graphs, collectives, errors. Each subscribes to ops, keeps bounded state, and reports facts
+ * (account/fact.h) at the end of every second of event time. One file in detect/ each; the table is
+ * in detect/watch.c.
  */
 #ifndef INGERO_ACCOUNT_WATCH_H
 #define INGERO_ACCOUNT_WATCH_H
@@ -20,10 +21,10 @@ struct cause;
 enum watch_wants {
 	WATCH_EVENT =
 		1, /* each event in stream order, before its time is attributed; not the late ones */
-	WATCH_OUTER =
-		2, /* each outermost call with its parts; op NULL: each stretch outside calls, where those on CPU before
-		      an outermost call are its before_ns: who wants them wants all outermost calls */
-	WATCH_INNER = 4,  /* each call inside another, with its parts */
+	WATCH_OUTER = 2, /* each outermost call with its parts; op NULL: each stretch outside calls,
+			    where those on CPU before an outermost call are its before_ns: who wants
+			    them wants all outermost calls */
+	WATCH_INNER = 4, /* each call inside another, with its parts */
 	WATCH_OFFCPU = 8, /* each off-CPU interval with its parts, at any depth */
 	WATCH_ASLEEP =
 		16, /* what it wants of this op it hears only once watches_wake was called for it */
@@ -39,7 +40,8 @@ struct watch_def {
 	size_t size; /* of its state, which begins zeroed */
 	/* op NULL: stretches outside calls. Asked once per op; the answer never changes. */
 	unsigned (*wants)(const struct op_def *op);
-	/* All may be NULL. False: out of memory. What they are given is borrowed until they return. */
+	/* All may be NULL. False: out of memory. What they are given is borrowed until they return.
+	 */
 	bool (*event)(void *state, struct cause *c, const struct event *ev,
 		      const struct op_def *op);
 	watch_hear *piece;
@@ -50,13 +52,15 @@ struct watch_def {
 	bool (*graph)(void *state, struct cause *c, const struct graph_told *t);
 	/* The stream is over: what is known now only is told before anything is looked at. */
 	bool (*ends)(void *state, struct cause *c);
-	/* A second of event time is over (its number), or the recording is (INT64_MAX): tell what is due. */
+	/* A second of event time is over (its number), or the recording is (INT64_MAX): tell what
+	 * is due. */
 	int (*settle)(void *state, struct cause *c, int64_t pane, struct err *e);
-	/* The process ended long ago and nothing told in the end can be of it any more (account/ended.h): let go of what is
-	 * kept of it and was not told. */
+	/* The process ended long ago and nothing told in the end can be of it any more
+	 * (account/ended.h): let go of what is kept of it and was not told. */
 	bool (*forget)(void *state, struct cause *c, uint32_t process);
 	void (*free)(void *state); /* what the state owns, not itself */
-	/* Off-CPU intervals, where they are to be told from stretches outside calls; NULL: piece hears them. */
+	/* Off-CPU intervals, where they are to be told from stretches outside calls; NULL: piece
+	 * hears them. */
 	watch_hear *offcpu;
 	/* Calls, where they are to be told from stretches outside calls; NULL: piece hears them. */
 	watch_hear *outer, *inner;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places by hash of what they are; equal hashes are told apart by asking the next number.
+ * Adds up amounts by process, op and stack in a hash table of bounded size.
  */
 #include "lib/account/where.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where something happened: amounts by process, op and stack. Bounded by WHERE_MAX places; what does not fit
- * goes to one of its process and op that names no stack, of which there are as many again. Ties go to who came first.
+ * Where something happened: amounts by process, op and stack. Bounded by WHERE_MAX places; what
+ * does not fit goes to one of its process and op that names no stack, of which there are as many
+ * again. Ties go to who came first.
  */
 #ifndef INGERO_ACCOUNT_WHERE_H
 #define INGERO_ACCOUNT_WHERE_H
@@ -16,9 +17,10 @@
 
 struct where_place {
 	bool used;
-	uint32_t subject; /* what the amounts are told apart by besides: a world process, a finding's number */
-	uint32_t stack; /* world id, 0 none */
-	uint16_t op;	/* 0: outside calls */
+	uint32_t subject; /* what the amounts are told apart by besides: a world process, a
+			     finding's number */
+	uint32_t stack;	  /* world id, 0 none */
+	uint16_t op;	  /* 0: outside calls */
 	uint64_t lost_ns;
 	uint64_t affected; /* of count, those that lost something */
 	uint64_t count;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counterfactual of a finding, by two calculations: subtraction takes what the loss took out of the path, the replay
- * (gains.h) lets all threads and the device run without it. The truth was seen between them and a little beyond. A loss that was
- * not replayed (too many of them, too little of it retained) has subtraction alone, less what the device would have been waited
- * for instead.
+ * The counterfactual of a finding, by two calculations: subtraction takes what the loss took out of
+ * the path, the replay (gains.h) lets all threads and the device run without it. The truth was seen
+ * between them and a little beyond. A loss that was not replayed (too many of them, too little of
+ * it retained) has subtraction alone, less what the device would have been waited for instead.
  */
 #include "lib/account/without.h"
 
 #include "lib/account/names.h"
 
-/* How far second runs of the scenarios (tests/scenarios, doses of 20 and 50 %, seed 1) were beyond both calculations, of the time
- * that remains: below them by up to 7.5 % (what the program did for its trouble besides waiting, and what runs beside a hog
- * being slower by itself), above by up to 1.4 %. Held against seed 2 and rows that were not used. */
+/* How far second runs of the scenarios (tests/scenarios, doses of 20 and 50 %, seed 1) were beyond
+ * both calculations, of the time that remains: below them by up to 7.5 % (what the program did for
+ * its trouble besides waiting, and what runs beside a hog being slower by itself), above by up
+ * to 1.4 %. Held against seed 2 and rows that were not used. */
 #define FASTER 0.08
 #define SLOWER 0.02
 
@@ -44,8 +45,8 @@ struct gain {
 	double least, most;
 };
 
-/* What is gained by subtraction is all of the loss, by replay one or the other; no more than leaves room for the work of
- * the busiest thread, and of the device. */
+/* What is gained by subtraction is all of the loss, by replay one or the other; no more than leaves
+ * room for the work of the busiest thread, and of the device. */
 static struct gain gain_of(double lost, const int64_t replayed[REPLAY_ENDS], double scale,
 			   double most)
 {
@@ -81,7 +82,8 @@ static const struct loop *loop_of(const struct cause *c, uint32_t anchor)
 	return NULL;
 }
 
-/* A wait that had not ended: how long it would have lasted is not known; or a sleep that keeps a pace. */
+/* A wait that had not ended: how long it would have lasted is not known; or a sleep that keeps a
+ * pace. */
 static bool is_no_gain(const struct loss *x)
 {
 	return x->of.idle.unended_ns > x->ns / 2 || x->sort & LOSS_PACED;
@@ -143,7 +145,8 @@ static void fill_subtracted(const struct loss_thread *worst, const struct loop *
 			    false);
 }
 
-/* Threads that take turns on too few CPUs: what they do is needed, and how much of it is waiting for each other is not known. */
+/* Threads that take turns on too few CPUs: what they do is needed, and how much of it is waiting
+ * for each other is not known. */
 static void fill_turns(const struct loss_thread *worst, const struct loop *loop, double wall,
 		       struct finding *to)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which path is answered by whom. What leaves here may be shown by a browser: it is told to keep to this server, to guess
- * no types, and to be framed by nobody.
+ * Routes HTTP requests of the dashboard's API to the function that answers each path. What leaves
+ * here may be shown by a browser: it is told to keep to this server, to guess no types, and to be
+ * framed by nobody.
  */
 #include "lib/api/api.h"
 

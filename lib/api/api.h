@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dashboard's server: one page, what it draws as JSON under /api/v1/ (man/ingero-dashboard.1 has the list; endpoints and
- * shapes of the older agent among them), and /metrics. Answers come from a source and change nothing.
+ * The dashboard's server: one page, what it draws as JSON under /api/v1/ (man/ingero-dashboard.1
+ * has the list; endpoints and shapes of the older agent among them), and /metrics. Answers come
+ * from a source and change nothing.
  */
 #ifndef INGERO_API_API_H
 #define INGERO_API_API_H
@@ -13,7 +14,8 @@ struct api;
 
 /* source is borrowed; version: of the program. NULL: out of memory. */
 struct api *api_new(struct store_source *source, const char *version);
-/* The machine it runs on, as recordings name theirs: who compares clocks hears of it. Said before anybody asks. */
+/* The machine it runs on, as recordings name theirs: who compares clocks hears of it. Said before
+ * anybody asks. */
 void api_machine(struct api *a, const uint8_t uuid[16], uint64_t boot);
 /* Nobody may ask any more. */
 void api_free(struct api *a);
@@ -21,10 +23,12 @@ void api_free(struct api *a);
 /* A net_handler: ctx is the struct api. */
 void api_answer(void *ctx, const struct net_call *call, struct net_reply *reply);
 
-/* Paths that need no token, for net_access_check: the page's own files, in which nothing is told; ended by NULL. */
+/* Paths that need no token, for net_access_check: the page's own files, in which nothing is told;
+ * ended by NULL. */
 const char *const *api_open_paths(void);
 
-/* What a request may be, and what an answer in rows: for net_server_options and whoever asks many of these servers. */
+/* What a request may be, and what an answer in rows: for net_server_options and whoever asks many
+ * of these servers. */
 #define API_BODY_MAX   (64u << 10)
 #define API_ROWS       1000 /* unless "limit" says otherwise */
 #define API_ROWS_MAX   10000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the recording tells and what it does not, for each of the things people look for; with the tool that has what we
- * never have, or the option that records what was not asked for.
+ * What the recording tells and what it does not, for each of the things people look for; with the
+ * tool that has what we never have, or the option that records what was not asked for.
  */
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Causes in the older agent's shape. What it calls root cause is the culprit; the newest stand first.
+ * Answers /api/v1/chains: findings in the JSON shape of the older agent. What it calls root cause
+ * is the culprit; the newest stand first.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUDA graphs in the older agent's shapes: how many captures, instantiations and launches, and the newest of them. The
- * runtime's calls are counted where there are any, else the driver's (the runtime makes those in turn), else what the
- * older agent's recordings have.
+ * CUDA graphs in the older agent's shapes: how many captures, instantiations and launches, and the
+ * newest of them. The runtime's calls are counted where there are any, else the driver's (the
+ * runtime makes those in turn), else what the older agent's recordings have.
  */
 #include <fnmatch.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /metrics: the recording in Prometheus' text form, causes with it. What was counted is kept: of a recording that grows only what is new
- * is read, as long as it is the same recording; causes are those that its other answers have, too.
+ * /metrics: the recording in Prometheus' text form, causes with it. What was counted is kept: of a
+ * recording that grows only what is new is read, as long as it is the same recording; causes are
+ * those that its other answers have, too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -107,8 +108,8 @@ static int make(struct api_request *q, const struct source_state *now, struct er
 	rc = rc ? rc : store_source_chains(a->source, &q->asker, &all, false, use_chains, a, e);
 	if (a->tally)
 		a->tally->cut = rc == ERR_INTERRUPTED;
-	/* Who gives up leaves it where it is, so that who asks again, as impatient, comes further. Otherwise what was counted in part, or
-	 * will not be counted on, is not kept. */
+	/* Who gives up leaves it where it is, so that who asks again, as impatient, comes further.
+	 * Otherwise what was counted in part, or will not be counted on, is not kept. */
 	if (!a->tally || a->tally->cut)
 		return rc;
 	if (rc || !a->tally->goes_on) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Overview, operations and samples of the system in the older agent's shapes: times in microseconds, sizes in MiB. Its
- * members come first; what it had not comes behind.
+ * Overview, operations and samples of the system in the older agent's shapes: times in
+ * microseconds, sizes in MiB. Its members come first; what it had not comes behind.
  */
 #include <math.h>
 #include <string.h>

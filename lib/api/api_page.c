@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the page is drawn from: the values of ingero-stat and ingero-explain, whole (their schemas stand in formats/), one
- * call, and the news while a recording grows.
+ * What the page is drawn from: the values of ingero-stat and ingero-explain, whole (their schemas
+ * stand in formats/), one call, and the news while a recording grows.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POST /api/v1/query: {"sql": text, "limit": rows} → {"columns": [...], "rows": [[...]], "truncated": bool, "partial":
- * bool}, partial where the recording was damaged, cut or did not end cleanly. Reads only, within the limits of the source;
- * an answer that grows past API_ANSWER_MAX is refused, not cut.
+ * POST /api/v1/query: {"sql": text, "limit": rows} → {"columns": [...], "rows": [[...]],
+ * "truncated": bool, "partial": bool}, partial where the recording was damaged, cut or did not end
+ * cleanly. Reads only, within the limits of the source; an answer that grows past API_ANSWER_MAX is
+ * refused, not cut.
  */
 #include "lib/archive/answer.h"
 #include "lib/base/json.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GET /api/v1/recording: the served recordings as one file of events, as ingero-merge writes it, sent while it is made. What goes wrong
- * before the first byte is an answer with a status; after it the recording is left without its end, which whoever reads it is told.
+ * GET /api/v1/recording: the served recordings as one file of events, as ingero-merge writes it,
+ * sent while it is made. What goes wrong before the first byte is an answer with a status; after it
+ * the recording is left without its end, which whoever reads it is told.
  */
 #include "lib/input/merge.h"
 #include "lib/input/resolve.h"

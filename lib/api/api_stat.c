@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one question behind most endpoints.
+ * Asks the store for the statistics that most endpoints answer from.
  */
 #include "lib/event/section_rows.h"
 #include "lib/api/api_state.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the dashboard's API, for the files that make it up. An endpoint appends JSON to a request's writer, or
- * returns an error, which becomes {"error": text} with a status.
+ * The inside of the dashboard's API, for the files that make it up. An endpoint appends JSON to a
+ * request's writer, or returns an error, which becomes {"error": text} with a status.
  */
 #ifndef INGERO_API_API_STATE_H
 #define INGERO_API_API_STATE_H
@@ -35,7 +35,8 @@ struct api_request {
 
 typedef int api_endpoint(struct api_request *q, struct err *e);
 
-/* All there is about the chosen time, as one answer that is kept: what most endpoints show a part of. */
+/* All there is about the chosen time, as one answer that is kept: what most endpoints show a part
+ * of. */
 int api_stat(struct api_request *q, store_use_stat *use, struct err *e);
 
 api_endpoint api_overview, api_ops, api_snapshots; /* api_numbers.c */
@@ -53,7 +54,8 @@ void api_tally_free(struct api_tally *t);
 /* "nodes": names of the machines that the recordings are of, each once. */
 void api_node_names(struct jsonw *j, const struct world *w);
 
-/* "system": what the machine was like at the end of the time looked at; nothing when it was not sampled. */
+/* "system": what the machine was like at the end of the time looked at; nothing when it was not
+ * sampled. */
 void api_system(struct jsonw *j, const struct store_stat *st);
 
 /* A member of a chain's body as text; "" when there is none. Appended. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report in HTML as a format of ingero-export: analyzes the stream as ingero-explain does, counts it as ingero-stat does,
- * and writes the page at the end.
+ * The report in HTML as a format of ingero-export: analyzes the stream as ingero-explain does,
+ * counts it as ingero-stat does, and writes the page at the end.
  */
 #ifndef INGERO_API_HTML_REPORT_H
 #define INGERO_API_HTML_REPORT_H

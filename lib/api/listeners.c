@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who listens for others without TLS or without a token is told what that means, and may. */
+/* Starts the HTTP listener of a server with its TLS certificate, token and access rules. */
 #include "lib/api/listeners.h"
 
 #include <stdio.h>

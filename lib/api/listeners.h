@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server as our programs offer it: on this machine only unless told, with TLS unless told, guarded by names and a token.
+ * A server as our programs offer it: on this machine only unless told, with TLS unless told,
+ * guarded by names and a token.
  */
 #ifndef INGERO_API_LISTENERS_H
 #define INGERO_API_LISTENERS_H
@@ -27,8 +28,8 @@ struct api_listen_options {
 
 struct api_listener;
 
-/* All of opt is borrowed until stop. ERR_USAGE: one of tls_cert and tls_key, or either with no_tls; else as net_server_start and
- * net_cert_load. */
+/* All of opt is borrowed until stop. ERR_USAGE: one of tls_cert and tls_key, or either with no_tls;
+ * else as net_server_start and net_cert_load. */
 int api_listen(struct api_listener **out, const struct api_listen_options *opt,
 	       net_handler *handler, void *ctx, struct err *e);
 /* "https://127.0.0.1:8080"; borrowed. */

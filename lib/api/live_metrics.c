@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * While the stream runs a push is tried once: a pipe that is not read fills, and then its recorder loses events. The
- * last one is tried again and again. Who asks gets the text made last: at most a second ago, and when the stream paused.
+ * While the stream runs a push is tried once: a pipe that is not read fills, and then its recorder
+ * loses events. The last one is tried again and again. Who asks gets the text made last: at most a
+ * second ago, and when the stream paused.
  */
 #include "lib/api/live_metrics.h"
 
@@ -89,7 +90,8 @@ static int begin(void *state, struct err *e)
 	return rc;
 }
 
-/* A receiver may take a part, or all and have something to say: OTLP's partialSuccess. What is no such JSON says nothing. */
+/* A receiver may take a part, or all and have something to say: OTLP's partialSuccess. What is no
+ * such JSON says nothing. */
 static int taken(void *ctx, struct bytes body, struct err *e)
 {
 	struct json answer = JSON_NONE, part, rejected, text;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metrics of a stream while it is read: pushed to an OTLP receiver every so often, and given to who asks for /metrics.
- * What could not be pushed is in the next push, since counters run from the beginning.
+ * Metrics of a stream while it is read: pushed to an OTLP receiver every so often, and given to who
+ * asks for /metrics. What could not be pushed is in the next push, since counters run from the
+ * beginning.
  */
 #ifndef INGERO_API_LIVE_METRICS_H
 #define INGERO_API_LIVE_METRICS_H
@@ -27,7 +28,8 @@ struct live_metrics_options {
 			uint64_t ns); /* before the last push is tried again; NULL */
 };
 
-/* To be opened with export_options.live. Writes nothing itself; finish fails when the last push does. */
+/* To be opened with export_options.live. Writes nothing itself; finish fails when the last push
+ * does. */
 extern const struct export_format live_metrics;
 
 #endif

@@ -18,7 +18,8 @@ struct metrics_push {
 	const char *agent;    /* "ingero-export" */
 };
 
-/* What p points to is borrowed by *out, and otel is to be freed behind it. ERR_USAGE: nobody says where to push to. */
+/* What p points to is borrowed by *out, and otel is to be freed behind it. ERR_USAGE: nobody says
+ * where to push to. */
 int metrics_push(struct live_metrics_options *out, struct cli_otel *otel,
 		 const struct metrics_push *p, struct err *e);
 

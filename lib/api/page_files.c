@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page's files (lib/api/page/), which travel in the program: the build makes a table of their bytes.
+ * The page's files (lib/api/page/), which travel in the program: the build makes a table of their
+ * bytes.
  */
 #include <string.h>
 

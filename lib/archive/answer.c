@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Integers that a double cannot hold are text in JSON, blobs are hexadecimal everywhere, and NULL is nothing: an empty cell, or null.
+ * Integers that a double cannot hold are text in JSON, blobs are hexadecimal everywhere, and NULL
+ * is nothing: an empty cell, or null.
  */
 #include "lib/archive/answer.h"
 
@@ -165,7 +166,8 @@ static const char *cell_text(const struct answer *a, size_t i)
 	return a->texts.p + a->cells.v[i].at;
 }
 
-/* Columns in which every value is a number stand at the right, their decimal points below each other. */
+/* Columns in which every value is a number stand at the right, their decimal points below each
+ * other. */
 static int table_end(struct answer *a, struct err *e)
 {
 	size_t rows = a->n ? a->cells.n / a->n : 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The answer to a question in SQL as text: JSON (formats/query.schema.json) and CSV as the rows come, a table once all are there.
- * Text from the database is made harmless in tables, and valid in JSON.
+ * The answer to a question in SQL as text: JSON (formats/query.schema.json) and CSV as the rows
+ * come, a table once all are there. Text from the database is made harmless in tables, and valid in
+ * JSON.
  */
 #ifndef INGERO_ARCHIVE_ANSWER_H
 #define INGERO_ARCHIVE_ANSWER_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks, in both forms: ours, of which the recording can be made again, and the Go agent's, which is text. A stack's hash is that of
- * its text, so that it is the same in all recordings; only stacks that something refers to are written.
+ * Stacks, in both forms: ours, of which the recording can be made again, and the Go agent's, which
+ * is text. A stack's hash is that of its text, so that it is the same in all recordings; only
+ * stacks that something refers to are written.
  */
 #include <stdio.h>
 #include <stdlib.h>

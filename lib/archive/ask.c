@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nothing is allowed but what is listed: reading columns, functions except those that reach outside, and pragmas that describe
- * tables. Opening for reading alone would still let a statement attach another file, or load code.
+ * Nothing is allowed but what is listed: reading columns, functions except those that reach
+ * outside, and pragmas that describe tables. Opening for reading alone would still let a statement
+ * attach another file, or load code.
  */
 #include "lib/archive/ask.h"
 
@@ -120,8 +121,8 @@ static void set_limits(sqlite3 *db)
 		sqlite3_limit(db, limits[i][0], limits[i][1]);
 }
 
-/* Tables that SQLite makes of functions are made when they are first met, by what looks like a change of the schema: that has to
- * be over before changes are refused. */
+/* Tables that SQLite makes of functions are made when they are first met, by what looks like a
+ * change of the schema: that has to be over before changes are refused. */
 static void meet_functions(sqlite3 *db)
 {
 	static const char *const names[] = { "json_each",

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions in SQL, which may come from anybody: the database is opened for reading, and a statement that could do anything else
- * than read its tables is refused before it runs: by what SQLite says it would do, not by its words. Time, rows, memory and the length
- * of values are limited while it runs. A connection is for one thread.
+ * Questions in SQL, which may come from anybody: the database is opened for reading, and a
+ * statement that could do anything else than read its tables is refused before it runs: by what
+ * SQLite says it would do, not by its words. Time, rows, memory and the length of values are
+ * limited while it runs. A connection is for one thread.
  */
 #ifndef INGERO_ARCHIVE_ASK_H
 #define INGERO_ARCHIVE_ASK_H
@@ -18,8 +19,9 @@ struct archive_ask;
 struct archive_ask_limits {
 	uint64_t time_ns; /* of one statement; 0: none */
 	bool own_time; /* of that only what it computes counts, not while others have the processor */
-	uint64_t rows;	       /* given out of one statement; 0: all */
-	uint64_t memory_bytes; /* that a statement may take of SQLite, in the thread that asks; it then puts nothing on disk. 0: any */
+	uint64_t rows;		 /* given out of one statement; 0: all */
+	uint64_t memory_bytes;	 /* that a statement may take of SQLite, in the thread that asks; it
+				    then puts nothing on disk. 0: any */
 	bool (*stop)(void *ctx); /* asked now and then; true: ERR_INTERRUPTED. NULL: never */
 	void *ctx;
 };
@@ -38,7 +40,8 @@ struct archive_value {
 	struct bytes bytes; /* of texts and blobs; borrowed until the next row */
 };
 
-/* Who takes the answer: the columns once, then each row. Negative ends it, and is what archive_ask_run returns. */
+/* Who takes the answer: the columns once, then each row. Negative ends it, and is what
+ * archive_ask_run returns. */
 struct archive_answer {
 	int (*columns)(struct archive_answer *a, const char *const *names, unsigned n,
 		       struct err *e);
@@ -50,7 +53,8 @@ struct archive_asked {
 	uint64_t rows;	       /* given out */
 	bool truncated;	       /* there are more */
 	uint64_t memory_bytes; /* the most it took of SQLite, where that is limited */
-	bool partial; /* they are of an archive that is not of a whole recording: see archive_ask_partial */
+	bool partial;	       /* they are of an archive that is not of a whole recording: see
+				  archive_ask_partial */
 };
 
 /* Any SQLite file; it stays as it is. ERR_CANNOT: not there, locked; ERR_DAMAGED: none. */
@@ -60,8 +64,8 @@ int archive_ask_open(struct archive_ask **out, const char *path,
 bool archive_ask_partial(struct archive_ask *q);
 /* Other limits for the statements from here on. memory_bytes stays 0, or other than 0. */
 void archive_ask_limit(struct archive_ask *q, const struct archive_ask_limits *limits);
-/* ERR_USAGE: no statement, several, one that is wrong or would not only read; ERR_LIMIT: it took too long, or too
- * much memory; ERR_DAMAGED, ERR_CANNOT. What was given out until then stands. */
+/* ERR_USAGE: no statement, several, one that is wrong or would not only read; ERR_LIMIT: it took
+ * too long, or too much memory; ERR_DAMAGED, ERR_CANNOT. What was given out until then stands. */
 int archive_ask_run(struct archive_ask *q, const char *sql, struct archive_answer *answer,
 		    struct archive_asked *asked, struct err *e);
 void archive_ask_free(struct archive_ask *q);

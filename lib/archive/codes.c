@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One table of what differs: ops that the Go agent numbers otherwise, by the direction of a transfer where it has an op for each.
- * Everything that is not in it has the same numbers on both sides.
+ * One table of what differs: ops that the Go agent numbers otherwise, by the direction of a transfer
+ * where it has an op for each. Everything that is not in it has the same numbers on both sides.
  */
 #include "lib/archive/codes.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sources and ops as the Go agent numbers and names them. Ops that it never had keep our numbers where those are free
- * in its numbering, so that every op has exactly one pair of numbers in an archive, and a pair exactly one op.
+ * Sources and ops as the Go agent numbers and names them. Ops that it never had keep our numbers
+ * where those are free in its numbering, so that every op has exactly one pair of numbers in an
+ * archive, and a pair exactly one op.
  */
 #ifndef INGERO_ARCHIVE_CODES_H
 #define INGERO_ARCHIVE_CODES_H
@@ -22,7 +23,8 @@ struct archive_code archive_code_of(const struct event *ev, const struct op_def 
 /* Our op of the pair; 0: it has none here. */
 uint16_t archive_op_of(int64_t source, int64_t op);
 
-/* arg0 and arg1 of an event as the Go agent has them. What is a thread here is none there: child of a fork as its tid. */
+/* arg0 and arg1 of an event as the Go agent has them. What is a thread here is none there: child of
+ * a fork as its tid. */
 struct archive_args {
 	uint64_t v[2];
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file without a log beside it is opened as one that nobody changes: no lock, no second file. Nothing is ever written:
- * neither to it nor beside it, except where another program has it open and shares its locks.
+ * A file without a log beside it is opened as one that nobody changes: no lock, no second file.
+ * Nothing is ever written: neither to it nor beside it, except where another program has it open
+ * and shares its locks.
  */
 #include "lib/archive/database.h"
 
@@ -18,8 +19,9 @@
 #define VALUE_MAX   (16 << 20) /* of a text: a stack takes a few KiB */
 #define COLUMNS_MAX 24
 #define PROGRAM_MAX 100000 /* steps of a statement's program; ours take a few hundred */
-/* Steps for each byte of the file, before it is believed to say the same over and over: a page may name itself as its child,
- * and a hundred bytes hold years of rows. A row takes 20 bytes or more and a few hundred steps, with what is looked up. */
+/* Steps for each byte of the file, before it is believed to say the same over and over: a page may
+ * name itself as its child, and a hundred bytes hold years of rows. A row takes 20 bytes or more
+ * and a few hundred steps, with what is looked up. */
 #define STEPS_PER_BYTE 512
 #define STEPS_AT_LEAST (1 << 20)
 #define STEPS_LOOKED   1000 /* at once */
@@ -59,7 +61,8 @@ int archive_database_bound(sqlite3 *db, const char *path, struct err *e)
 	*left = STEPS_AT_LEAST;
 	if (stat(path, &st) == 0 && (uint64_t)st.st_size < UINT64_MAX / 2 / STEPS_PER_BYTE)
 		*left += (uint64_t)st.st_size * STEPS_PER_BYTE;
-	/* A function that nobody calls: what belongs to it is freed when the database is closed, whatever happens here. */
+	/* A function that nobody calls: what belongs to it is freed when the database is closed,
+	 * whatever happens here. */
 	if (sqlite3_create_function_v2(db, "ingero_steps", 0, SQLITE_UTF8, left, no_function, NULL,
 				       NULL, free) != SQLITE_OK)
 		return archive_database_failed(db, path, e);
@@ -88,7 +91,8 @@ static int open_as(sqlite3 **out, const char *path, const char *how, bool alone)
 	rc = sqlite3_open_v2(buf_text(&uri), out,
 			     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
 	buf_free(&uri);
-	/* What only we read needs no index of the log beside it that others see, and its log stays as it is. */
+	/* What only we read needs no index of the log beside it that others see, and its log stays
+	 * as it is. */
 	if (rc == SQLITE_OK)
 		rc = sqlite3_db_config(*out, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	if (rc == SQLITE_OK && alone)
@@ -135,7 +139,8 @@ int archive_database_failed(sqlite3 *db, const char *path, struct err *e)
 
 int archive_database_open(sqlite3 **out, const char *path, struct err *e)
 {
-	/* Whoever has it open shares an index of the log; without one there is nobody to share it with. */
+	/* Whoever has it open shares an index of the log; without one there is nobody to share it
+	 * with. */
 	bool log = has_beside(path, "-wal"), begun = has_beside(path, "-journal"),
 	     alone = log && !begun && !has_beside(path, "-shm");
 	int rc = open_as(out, path,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An SQLite database somebody brought: opened for reading only, trusted in nothing. Columns are asked for by name, so
- * that versions with fewer of them read too.
+ * An SQLite database somebody brought: opened for reading only, trusted in nothing. Columns are
+ * asked for by name, so that versions with fewer of them read too.
  */
 #ifndef INGERO_ARCHIVE_DATABASE_H
 #define INGERO_ARCHIVE_DATABASE_H
@@ -13,26 +13,30 @@
 #include "lib/base/bytes.h"
 #include "lib/base/err.h"
 
-/* What was not yet merged into the file (FILE-wal) is read too where the folder allows it. ERR_CANNOT: cannot be opened;
- * ERR_DAMAGED: it is no database. */
+/* What was not yet merged into the file (FILE-wal) is read too where the folder allows it.
+ * ERR_CANNOT: cannot be opened; ERR_DAMAGED: it is no database. */
 int archive_database_open(sqlite3 **out, const char *path, struct err *e);
 
-/* Everything that is read from now on takes steps in proportion to the file; beyond that it is ERR_DAMAGED. For what reads
- * whole tables: a tree whose pages share their children holds years of rows in a few thousand bytes. */
+/* Everything that is read from now on takes steps in proportion to the file; beyond that it is
+ * ERR_DAMAGED. For what reads whole tables: a tree whose pages share their children holds years of
+ * rows in a few thousand bytes. */
 int archive_database_bound(sqlite3 *db, const char *path, struct err *e);
 
-/* What went wrong last, as an err: ERR_DAMAGED for what the file holds, ERR_NOMEM, ERR_CANNOT for the rest. */
+/* What went wrong last, as an err: ERR_DAMAGED for what the file holds, ERR_NOMEM, ERR_CANNOT for
+ * the rest. */
 int archive_database_failed(sqlite3 *db, const char *path, struct err *e);
 
-/* Behind a question of which nobody asks whether it failed, because what it is about need not be there: where that was for
- * want of memory, it is noted (lib/base/oom_flag.h). Before its statement is finalized. */
+/* Behind a question of which nobody asks whether it failed, because what it is about need not be
+ * there: where that was for want of memory, it is noted (lib/base/oom_flag.h). Before its statement
+ * is finalized. */
 void archive_database_asked(sqlite3 *db);
 
 /* Only tables are asked: a view may be any program. */
 bool archive_database_table(sqlite3 *db, const char *table);
 bool archive_database_column(sqlite3 *db, const char *table, const char *column);
 
-/* Prepares "SELECT columns FROM table REST"; a column that the table does not have is NULL in every row. n columns, at most
+/* Prepares "SELECT columns FROM table REST"; a column that the table does not have is NULL in every
+ * row. n columns, at most
  * 24. *out NULL when there is no such table. */
 int archive_database_select(sqlite3 *db, const char *path, sqlite3_stmt **out, const char *table,
 			    const char *const *columns, unsigned n, const char *rest,

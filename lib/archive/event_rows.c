@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events to rows. What is the same for all events of an op or of a context is worked out once; the rest is a few numbers.
+ * Writes events as rows of the SQLite archive. What is the same for all events of an op or of a
+ * context is worked out once; the rest is a few numbers.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records: each into the table of its kind as it is, and what they say of the machine, the session and the causes into the
- * tables that the Go agent has for it.
+ * Records: each into the table of its kind as it is, and what they say of the machine, the session
+ * and the causes into the tables that the Go agent has for it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -205,7 +205,8 @@ int archive_facts_lost(struct archive_writer *a, uint64_t lost, struct err *e)
 
 /* ---- in the end, from the tables of records ---- */
 
-/* ?1: from the recording's clock to UTC; ?2: the node that records without one are about; ?3: when it ended; ?4: who wrote it. */
+/* ?1: from the recording's clock to UTC; ?2: the node that records without one are about; ?3: when
+ * it ended; ?4: who wrote it. */
 static const char *const derived[] = {
 	"INSERT INTO sessions (started_at, stopped_at, gpu_model, cpu_cores, mem_total, kernel,"
 	" ingero_ver, pid_filter, flags, node, rank, local_rank, world_size)"
@@ -297,7 +298,8 @@ static const char *const derived[] = {
 	"('tool', ?4)",
 };
 
-/* What ends before the first minute that stays goes with it; what is said of the whole recording stays. */
+/* What ends before the first minute that stays goes with it; what is said of the whole recording
+ * stays. */
 static const char *const old[] = {
 	"DELETE FROM sample_records WHERE time_ns + ?1 < ?5",
 	"DELETE FROM chain_records WHERE last_ns + ?1 < ?5",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tree of events over its leaves, and its four indices: each from an order of the rows, with keys that are small numbers
- * already (formats/archive.sql has what they stand for).
+ * The tree of events over its leaves, and its four indices: each from an order of the rows, with
+ * keys that are small numbers already (formats/archive.sql has what they stand for).
  */
 #include <stdlib.h>
 #include <string.h>

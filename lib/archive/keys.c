@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks of the file are taken before they are mapped: a page that could not be written would end the program otherwise.
+ * Blocks of the file are taken before they are mapped: a page that could not be written would end
+ * the program otherwise.
  */
 #include "lib/archive/keys.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers, one or two per event, that grow with the recording: they lie in a file without a name, which the kernel writes out
- * when memory is short. And their sorting, in time that is proportional to how many there are.
+ * Numbers, one or two per event, that grow with the recording: they lie in a file without a name,
+ * which the kernel writes out when memory is short. And their sorting, in time that is proportional
+ * to how many there are.
  */
 #ifndef INGERO_ARCHIVE_KEYS_H
 #define INGERO_ARCHIVE_KEYS_H
@@ -48,8 +49,8 @@ struct timed {
 };
 int keys_by_time(const struct keys *times, size_t first, struct keys *order, struct err *e);
 
-/* The same for small numbers: order (uint32_t, 1 + position - first) by rank[ids[position]]; ids whose rank is 0 are left out.
- * Ranks run from 1 to ranks. */
+/* The same for small numbers: order (uint32_t, 1 + position - first) by rank[ids[position]]; ids
+ * whose rank is 0 are left out. Ranks run from 1 to ranks. */
 int keys_by_rank(const struct keys *ids, size_t first, const uint32_t *rank, uint32_t ranks,
 		 struct keys *order, struct err *e);
 

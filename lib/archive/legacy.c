@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two cursors, each in the order in which its rows are stored: calls by their beginning, what the kernel did by its end. A
- * call waits in a heap until nothing can end before it any more, so memory grows with calls that overlap, not with rows.
+ * Two cursors, each in the order in which its rows are stored: calls by their beginning, what the
+ * kernel did by its end. A call waits in a heap until nothing can end before it any more, so memory
+ * grows with calls that overlap, not with rows.
  */
 #include "lib/archive/legacy.h"
 

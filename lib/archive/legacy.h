@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recordings of the older agent, which are SQLite databases (versions 0.8 to 0.17), as an event stream. Its times are of
- * the wall clock: library calls stand there with their beginning, what the kernel did with its end; here all have their end
- * and come in that order. It kept a part of the calls only and counted all per minute: what is missing is told by SAMPLED
- * records, exactly. What has no op here is left out and counted.
- * Why a thread was off its CPU it did not record. Two things are told from the rows, by rules that hold on any machine:
- * - for a disk, where a request of the thread itself was done in the wait, most of the wait lies under the request, and the
- *   thread ran again within a tick of the kernel's clock (a thread that is asleep issues nothing, so the request is what it
- *   slept for unless it was asynchronous, which the rows do not tell);
- * - by the clock, where it lies outside calls and takes whole milliseconds and no more than the default slack of timers and
- *   as long again, four times in a row of the same length, which chance does once in ten thousand, with work in between.
- * All other waits stay without a reason.
+ * Recordings of the older agent, which are SQLite databases (versions 0.8 to 0.17), as an event
+ * stream. Its times are of the wall clock: library calls stand there with their beginning, what the
+ * kernel did with its end; here all have their end and come in that order. It kept a part of the
+ * calls only and counted all per minute: what is missing is told by SAMPLED records, exactly. What
+ * has no op here is left out and counted. Why a thread was off its CPU it did not record. Two
+ * things are told from the rows, by rules that hold on any machine:
+ * - for a disk, where a request of the thread itself was done in the wait, most of the wait lies
+ * under the request, and the thread ran again within a tick of the kernel's clock (a thread that is
+ * asleep issues nothing, so the request is what it slept for unless it was asynchronous, which the
+ * rows do not tell);
+ * - by the clock, where it lies outside calls and takes whole milliseconds and no more than the
+ * default slack of timers and as long again, four times in a row of the same length, which chance
+ * does once in ten thousand, with work in between. All other waits stay without a reason.
  */
 #ifndef INGERO_ARCHIVE_LEGACY_H
 #define INGERO_ARCHIVE_LEGACY_H
@@ -21,8 +23,8 @@
 #include "lib/event/stream.h"
 #include "lib/world/world.h"
 
-/* Kind of the CHAIN records that say what the agent itself took for a cause: findings of nobody here. Their body is its
- * row, by the names of its columns. */
+/* Kind of the CHAIN records that say what the agent itself took for a cause: findings of nobody
+ * here. Their body is its row, by the names of its columns. */
 #define ARCHIVE_LEGACY_CHAIN "go-agent"
 
 struct archive_legacy;
@@ -37,7 +39,8 @@ struct archive_legacy_told {
 	uint64_t impossible; /* rows with times that cannot be, after the end */
 };
 
-/* The file stays as it is. machine: what its machine is called where it does not say, borrowed; NULL: "unknown". ERR_CANNOT: a database of something else; ERR_DAMAGED. */
+/* The file stays as it is. machine: what its machine is called where it does not say, borrowed;
+ * NULL: "unknown". ERR_CANNOT: a database of something else; ERR_DAMAGED. */
 int archive_legacy_open(struct archive_legacy **out, struct world *w, const char *path,
 			const char *machine, struct err *e);
 void archive_legacy_free(struct archive_legacy *l);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an older recording says of itself, as records: who recorded what on which machine, how many calls were made and
- * not kept, and how the machine was.
+ * What an older recording says of itself, as records: who recorded what on which machine, how many
+ * calls were made and not kept, and how the machine was.
  */
 #include <stdio.h>
 #include <string.h>
@@ -44,8 +44,8 @@ static void take(struct archive_legacy *l, unsigned i, const char *before, struc
 	*out = buf_bytes(&l->text[i]);
 }
 
-/* Rows are numbered as they are stored, per node: numbers that are missing are rows that were taken out again, or whose
- * storing failed. */
+/* Rows are numbered as they are stored, per node: numbers that are missing are rows that were taken
+ * out again, or whose storing failed. */
 static int open_holes(struct archive_legacy *l, struct err *e)
 {
 	static const char sql[] =
@@ -111,7 +111,8 @@ int legacy_facts_open(struct archive_legacy *l, struct err *e)
 		rc = archive_database_select(l->db, l->path, &l->chains, "causal_chains",
 					     chain_columns, CHAIN_COLUMNS,
 					     "ORDER BY detected_at, id", e);
-	/* Rows of a minute that are there are counted: the agent's own count of them is of what it meant to keep. */
+	/* Rows of a minute that are there are counted: the agent's own count of them is of what it
+	 * meant to keep. */
 	if (rc == 0 && archive_database_table(l->db, "event_aggregates") &&
 	    sqlite3_prepare_v2(
 		    l->db,
@@ -300,7 +301,8 @@ static void chain_body(struct archive_legacy *l, struct buf *out)
 	jsonw_object_end(&w);
 }
 
-/* What the agent itself took for a cause: kept under a kind of its own, for it is no finding of ours. */
+/* What the agent itself took for a cause: kept under a kind of its own, for it is no finding of
+ * ours. */
 static int chain(struct archive_legacy *l, bool *has, struct err *e)
 {
 	struct record *r = &l->record;
@@ -344,7 +346,8 @@ struct sampled {
 	double unit; /* 0: a share of the memory in percent */
 };
 
-/* What an older version has no column for is not known; nor is a share of a memory that nobody knows. */
+/* What an older version has no column for is not known; nor is a share of a memory that nobody
+ * knows. */
 static bool is_known(const struct archive_legacy *l, const struct sampled *m, uint32_t node)
 {
 	return sqlite3_column_type(l->samples, m->column) != SQLITE_NULL &&

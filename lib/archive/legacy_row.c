@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One row as an event: its times, who it is of, how many calls are around it, and what its two numbers mean.
+ * One row as an event: its times, who it is of, how many calls are around it, and what its two
+ * numbers mean.
  */
 #include "lib/archive/legacy_state.h"
 
@@ -21,7 +22,8 @@ static struct legacy_thread *thread_of(struct archive_legacy *l, uint32_t node, 
 	return &l->threads.v[at];
 }
 
-/* How many calls of the thread are around a span; those that ended before anything still to come are forgotten. */
+/* How many calls of the thread are around a span; those that ended before anything still to come
+ * are forgotten. */
 static unsigned depth_of(struct legacy_thread *th, int64_t start_ns, int64_t end_ns,
 			 int64_t past_ns)
 {
@@ -113,7 +115,8 @@ int legacy_event(struct archive_legacy *l, sqlite3_stmt *row, struct event *ev, 
 		l->told.unmapped++;
 		return 0;
 	}
-	/* Twice as long would not fit beside itself: clocks run from 1970, and nothing took a century. */
+	/* Twice as long would not fit beside itself: clocks run from 1970, and nothing took a
+	 * century. */
 	if (ns <= 0 || ns > INT64_MAX / 2 || dur < 0 || dur > ns || tid < 0 || tid > INT32_MAX ||
 	    pid < 0 || pid > INT32_MAX) {
 		l->told.impossible++;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What reading an older recording keeps, for the files of this room that do it: the order of events (legacy.c), rows
- * (legacy_row.c), waits (legacy_waits.c), who and where (legacy_who.c), and records (legacy_facts.c).
+ * What reading an older recording keeps, for the files of this room that do it: the order of events
+ * (legacy.c), rows (legacy_row.c), waits (legacy_waits.c), who and where (legacy_who.c), and
+ * records (legacy_facts.c).
  */
 #ifndef INGERO_ARCHIVE_LEGACY_STATE_H
 #define INGERO_ARCHIVE_LEGACY_STATE_H
@@ -38,7 +39,8 @@ struct legacy_span {
 struct legacy_thread {
 	VEC(struct legacy_span) calls;
 	struct legacy_span request;
-	/* Its newest wait outside calls: when it ended, its whole milliseconds, and how many in a row were as long. */
+	/* Its newest wait outside calls: when it ended, its whole milliseconds, and how many in a
+	 * row were as long. */
 	int64_t waited_ns, wait_ms;
 	unsigned alike;
 };

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a thread waited for, where the rows prove it; legacy.h says by which rules. Each rule follows from what the kernel
- * does, or from what chance does, and from no recording.
+ * What a thread waited for, where the rows prove it; legacy.h says by which rules. Each rule
+ * follows from what the kernel does, or from what chance does, and from no recording.
  */
 #include "lib/archive/legacy_state.h"
 
-/* The longest a thread that was woken is kept from its CPU by another that has used up its turn: one tick of the clock, at
- * 250 Hz, which distributions choose. */
+/* The longest a thread that was woken is kept from its CPU by another that has used up its turn:
+ * one tick of the clock, at 250 Hz, which distributions choose. */
 #define TICK_NS 4000000
-/* A timer may run out as much late (PR_SET_TIMERSLACK in prctl(2): the default), and being woken by it and switched to
- * takes no longer on a CPU that is free. */
+/* A timer may run out as much late (PR_SET_TIMERSLACK in prctl(2): the default), and being woken by
+ * it and switched to takes no longer on a CPU that is free. */
 #define TIMER_SLACK_NS 50000
 #define TIMER_LATE_NS  (2 * TIMER_SLACK_NS)
 #define MS	       1000000
-/* Any wait looks like a timer's by chance once in MS / TIMER_LATE_NS: this many in a row, all of the same length, do so
- * less than once in ten thousand. */
+/* Any wait looks like a timer's by chance once in MS / TIMER_LATE_NS: this many in a row, all of
+ * the same length, do so less than once in ten thousand. */
 #define ALIKE 4
 
-/* It slept until its own request was done: most of the wait lies under the request, and it ran again soon after. */
+/* It slept until its own request was done: most of the wait lies under the request, and it ran
+ * again soon after. */
 static bool until_request(const struct legacy_span *request, const struct event *ev)
 {
 	int64_t start = event_start(ev),
@@ -28,8 +29,9 @@ static bool until_request(const struct legacy_span *request, const struct event 
 	       request->end_ns - from > (ev->end_ns - start) / 2;
 }
 
-/* It slept by the clock: whole milliseconds and what a timer is late, several in a row of the same length, with work in
- * between. One that runs out and is taken up again at once is a wait for something else, with a timeout. */
+/* It slept by the clock: whole milliseconds and what a timer is late, several in a row of the same
+ * length, with work in between. One that runs out and is taken up again at once is a wait for
+ * something else, with a timeout. */
 static bool by_clock(struct legacy_thread *th, const struct event *ev)
 {
 	int64_t ran = event_start(ev) - th->waited_ns, whole = (int64_t)(ev->dur_ns / MS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What, who and where, from numbers: ops, processes, threads, cgroups and stacks. The agent knows no start
- * times: a process id is one process for the whole recording.
+ * What, who and where, from numbers: ops, processes, threads, cgroups and stacks. The agent knows
+ * no start times: a process id is one process for the whole recording.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replaces the open(2) of SQLite, which waits for the other end of a pipe: a database can be replaced by a FIFO after it was looked at,
- * and a server's thread would stay in that call for ever.
+ * Replaces the open(2) of SQLite, which waits for the other end of a pipe: a database can be
+ * replaced by a FIFO after it was looked at, and a server's thread would stay in that call for
+ * ever.
  */
 #include "lib/archive/opening.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every inner page has at least two children and every leaf a cell: pages share what there is evenly, because nothing is ever
- * added to them later.
+ * Every inner page has at least two children and every leaf a cell: pages share what there is
+ * evenly, because nothing is ever added to them later.
  */
 #include "lib/archive/pages.h"
 
@@ -163,7 +163,8 @@ static size_t share(size_t n, size_t pages, size_t i)
 int page_table_tree(struct page_file *f, const struct table_leaves *leaves, struct page *root,
 		    struct err *e)
 {
-	/* 4 for the child, 9 for its last row, 2 for the pointer; one more child stands in the header */
+	/* 4 for the child, 9 for its last row, 2 for the pointer; one more child stands in the
+	 * header */
 	const size_t most = (ARCHIVE_PAGE - 12) / 15 + 1;
 	struct table_leaves level = { { 0 } }, above = { { 0 } };
 	int rc = 0;
@@ -256,7 +257,8 @@ int index_tree_add(struct index_tree *t, const uint8_t *record, unsigned n, stru
 	return rc;
 }
 
-/* One level of inner pages over the children, which become those pages; true in *is_root: the page is the whole level. */
+/* One level of inner pages over the children, which become those pages; true in *is_root: the page
+ * is the whole level. */
 static int inner_level(struct index_tree *t, struct page *root, struct err *e)
 {
 	const size_t most = (ARCHIVE_PAGE - 12) / (4 + t->longest + 2) + 1;

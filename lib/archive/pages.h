@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * B-trees of an SQLite database, written from bottom to top in the order of their keys: what inserting row by row would make,
- * at the speed of copying. The form is that of SQLite's file format 4; the library made the rest of the file and reads all
- * of it. Rows never need overflow pages: they are bounded by ARCHIVE_ROW_MAX.
+ * B-trees of an SQLite database, written from bottom to top in the order of their keys: what
+ * inserting row by row would make, at the speed of copying. The form is that of SQLite's file
+ * format 4; the library made the rest of the file and reads all of it. Rows never need overflow
+ * pages: they are bounded by ARCHIVE_ROW_MAX.
  */
 #ifndef INGERO_ARCHIVE_PAGES_H
 #define INGERO_ARCHIVE_PAGES_H
@@ -29,7 +30,8 @@ struct page_file {
 	struct buf chunk;   /* of those, not written yet: the last ones */
 	bool (*stop)(void); /* asked now and then; true: ERR_INTERRUPTED. NULL: never */
 };
-/* *number: of the page, which begins at that place of the file. The page at 1 GiB is left out, as SQLite leaves it. */
+/* *number: of the page, which begins at that place of the file. The page at 1 GiB is left out, as
+ * SQLite leaves it. */
 int page_file_put(struct page_file *f, const uint8_t *page, uint32_t *number, struct err *e);
 int page_file_flush(struct page_file *f, struct err *e);
 /* A page that has its number already. */
@@ -59,8 +61,8 @@ struct table_leaf {
 struct table_leaves {
 	VEC(struct table_leaf) v;
 };
-/* Its root becomes *root; everything else is put. No leaf: an empty root. One leaf: never; it is the root itself, so that
- * whoever has one gives its page here instead. */
+/* Its root becomes *root; everything else is put. No leaf: an empty root. One leaf: never; it is
+ * the root itself, so that whoever has one gives its page here instead. */
 int page_table_tree(struct page_file *f, const struct table_leaves *leaves, struct page *root,
 		    struct err *e);
 

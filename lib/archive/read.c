@@ -276,7 +276,8 @@ static int prepare_events(struct archive_reader *r, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether it is of several machines. A name for what does not say where it was recorded is none of them. */
+/* Whether it is of several machines. A name for what does not say where it was recorded is none of
+ * them. */
 static bool is_joined(const struct archive_reader *r)
 {
 	static const uint8_t none[16];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records stand in a table per kind; n, which runs over all of them, is their order, and after_seq says between which events.
+ * Records stand in a table per kind; n, which runs over all of them, is their order, and after_seq
+ * says between which events.
  */
 #include <stdio.h>
 #include <string.h>

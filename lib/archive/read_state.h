@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What reading an archive keeps, for the files of this room that do it: events and their order (read.c), who and what exists
- * (read_subjects.c), and records (read_records.c).
+ * What reading an archive keeps, for the files of this room that do it: events and their order
+ * (read.c), who and what exists (read_subjects.c), and records (read_records.c).
  */
 #ifndef INGERO_ARCHIVE_READ_STATE_H
 #define INGERO_ARCHIVE_READ_STATE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who and what exists, interned in the order of its ids; what refers to something that is not there refers to nothing.
+ * Who and what exists, interned in the order of its ids; what refers to something that is not there
+ * refers to nothing.
  */
 #include <stdlib.h>
 
@@ -149,7 +150,8 @@ static uint32_t ctx_of(struct archive_reader *r, sqlite3_stmt *s)
 						    .gpu = id_at(r, s, WORLD_GPU, 5) });
 }
 
-/* ---- what it brought with it: definitions that cannot be are left out, and their events with them ---- */
+/* ---- what it brought with it: definitions that cannot be are left out, and their events with them
+ * ---- */
 
 static int read_columns(struct archive_reader *r, struct err *e)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A database is one file only while nobody writes to it: a log beside it belongs to what stood there before, and whoever
- * opened it next would play that into what came instead. Who writes holds a lock on one of its bytes, as SQLite says
- * where its locks lie; who reads goes on with what it has open.
+ * A database is one file only while nobody writes to it: a log beside it belongs to what stood
+ * there before, and whoever opened it next would play that into what came instead. Who writes holds
+ * a lock on one of its bytes, as SQLite says where its locks lie; who reads goes on with what it
+ * has open.
  */
 #include "lib/archive/replace.h"
 

@@ -9,8 +9,9 @@
 
 #ifdef INGERO_HAVE_SQLITE
 
-/* ERR_CANNOT: another program writes to it, or left something beside it that is not in it yet. 0 too for what is not there.
- * Not while this process has it open itself: locks are those of processes, and looking lets go of them. */
+/* ERR_CANNOT: another program writes to it, or left something beside it that is not in it yet. 0
+ * too for what is not there. Not while this process has it open itself: locks are those of
+ * processes, and looking lets go of them. */
 int archive_replaceable(const char *path, struct err *e);
 
 #else

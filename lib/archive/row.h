@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A record of an SQLite database: a header that says of what type and length each column is, then the columns. Those that are
- * left out at the end are NULL, or their default.
+ * A record of an SQLite database: a header that says of what type and length each column is, then
+ * the columns. Those that are left out at the end are NULL, or their default.
  */
 #ifndef INGERO_ARCHIVE_ROW_H
 #define INGERO_ARCHIVE_ROW_H

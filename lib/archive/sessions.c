@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One that was killed does not say when it ended: it did before the next of its machine began, where fewer ended than began.
- * Those that ran side by side all say.
+ * One that was killed does not say when it ended: it did before the next of its machine began,
+ * where fewer ended than began. Those that ran side by side all say.
  */
 #include <stdlib.h>
 

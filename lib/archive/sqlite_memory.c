@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A statement runs in the thread that asks, and gives back there what it took: what it holds is counted by thread. */
+/* A statement runs in the thread that asks, and gives back there what it took: what it holds is
+ * counted by thread. */
 #include "lib/archive/sqlite_memory.h"
 
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What writing an archive keeps, for the files of this room that do it: rows of events (event_rows.c), their indices
- * (indices.c), who and what exists (subjects.c), records (facts.c), sessions (sessions.c), sums (sums.c); write.c puts them together.
+ * What writing an archive keeps, for the files of this room that do it: rows of events
+ * (event_rows.c), their indices (indices.c), who and what exists (subjects.c), records (facts.c),
+ * sessions (sessions.c), sums (sums.c); write.c puts them together.
  */
 #ifndef INGERO_ARCHIVE_STATE_H
 #define INGERO_ARCHIVE_STATE_H
@@ -45,7 +46,8 @@ struct archive_place {
 	uint32_t present; /* bits 0 to 2 */
 };
 
-/* A sum of event_aggregates; rows whose end lies in different minutes are kept apart until minutes can be left out no more. */
+/* A sum of event_aggregates; rows whose end lies in different minutes are kept apart until minutes
+ * can be left out no more. */
 struct archive_sum {
 	int64_t end_minute, minute; /* since 1970 */
 	struct archive_code code;

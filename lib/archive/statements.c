@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is asked of the library while an archive is made: its errors as ours, and text that any reader can take.
+ * What is asked of the library while an archive is made: its errors as ours, and text that any
+ * reader can take.
  */
 #include "lib/archive/state.h"
 #include "lib/base/oom_flag.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who and what exists, under the ids that the stream's world gave it, and the names of what is numbered. Stacks are written
- * when something refers to them; everything else always is, for there is little of it.
+ * Who and what exists, under the ids that the stream's world gave it, and the names of what is
+ * numbered. Stacks are written when something refers to them; everything else always is, for there
+ * is little of it.
  */
 #include <stdio.h>
 
@@ -95,7 +96,8 @@ static int add_column(struct archive_writer *a, const char *table, const char *n
 	return rc;
 }
 
-/* What formats/ defines and the text of the schema forgot is there all the same, at the end: a test holds the text to it. */
+/* What formats/ defines and the text of the schema forgot is there all the same, at the end: a test
+ * holds the text to it. */
 static int complete_schema(struct archive_writer *a, struct err *e)
 {
 	static const char *const types[] = { [REC_I64] = "INTEGER",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * event_aggregates: per minute, op and process. Sums of rows that minutes are left out with are kept apart until it is known
- * which minutes those are.
+ * event_aggregates: per minute, op and process. Sums of rows that minutes are left out with are
+ * kept apart until it is known which minutes those are.
  */
 #include "lib/archive/state.h"
 #include "lib/base/hash.h"

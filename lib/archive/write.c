@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three parts in the end: what the library made (the schema and all small tables, in a database of its own that no name has), then
- * the leaves of events, then the trees above them. The roots of those trees are pages of the first part.
+ * Three parts in the end: what the library made (the schema and all small tables, in a database of
+ * its own that no name has), then the leaves of events, then the trees above them. The roots of
+ * those trees are pages of the first part.
  */
 #include "lib/archive/write.h"
 
@@ -100,7 +101,8 @@ void archive_writer_whole(struct archive_writer *a, bool whole)
 	a->whole_known = true;
 }
 
-/* The oldest minutes go until the rest fits: what a row takes with its keys in the indices is known on average. */
+/* The oldest minutes go until the rest fits: what a row takes with its keys in the indices is known
+ * on average. */
 static void choose_minutes(struct archive_writer *a)
 {
 	const uint64_t key_bytes =

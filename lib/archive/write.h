@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording as an SQLite archive (formats/archive.sql): items of a stream in, a database out. Events go past the library
- * straight into pages, their indices are built last, and what refers to what was left out is left out too. Two of the tables
- * are sums: event_aggregates, exact over the minutes that stay, and causal_chains, the newest revision of each chain of the
- * stream. To append a recording to an archive, read both (an archive is an operand like any other) and write a new one; it may
- * have the name of the old one (archive/replace.h).
+ * A recording as an SQLite archive (formats/archive.sql): items of a stream in, a database out.
+ *Events go past the library straight into pages, their indices are built last, and what refers to
+ *what was left out is left out too. Two of the tables are sums: event_aggregates, exact over the
+ *minutes that stay, and causal_chains, the newest revision of each chain of the stream. To append a
+ *recording to an archive, read both (an archive is an operand like any other) and write a new one;
+ *it may have the name of the old one (archive/replace.h).
  *
  *	atomic_file_open(&aside, "x.db", e);
- *	archive_writer_new(&a, w, aside.fd, &(struct archive_options){ .tool = "ingero-export 0.1.0" }, e);
- *	while ((rc = s->next(s, &item, e)) > 0)
- *		archive_writer_item(a, &item, e);
+ *	archive_writer_new(&a, w, aside.fd, &(struct archive_options){ .tool = "ingero-export 0.1.0"
+ *}, e); while ((rc = s->next(s, &item, e)) > 0) archive_writer_item(a, &item, e);
  *	archive_writer_finish(a, &written, e);
  *	archive_writer_free(a);
  *	atomic_file_keep(&aside, e);
@@ -26,12 +26,12 @@
 struct archive_writer;
 
 struct archive_options {
-	const char *tool; /* who writes it, NULL nobody says */
-	const char *path; /* what errors of writing call it; NULL: nothing. Borrowed */
-	const char *
-		recordings; /* which it holds whole, as input_recordings has it; NULL: nobody says. Borrowed */
-	bool (*stop)(
-		void); /* asked now and then while indices are built; true: ERR_INTERRUPTED. NULL: never */
+	const char *tool;	/* who writes it, NULL nobody says */
+	const char *path;	/* what errors of writing call it; NULL: nothing. Borrowed */
+	const char *recordings; /* which it holds whole, as input_recordings has it; NULL: nobody
+				   says. Borrowed */
+	bool (*stop)(void); /* asked now and then while indices are built; true: ERR_INTERRUPTED.
+			       NULL: never */
 	uint64_t max_bytes; /* the oldest minutes are left out until it is no larger; 0 no limit */
 };
 
@@ -43,16 +43,16 @@ struct archive_written {
 
 #ifdef INGERO_HAVE_SQLITE
 
-/* fd: an open file, empty, that can be sought; borrowed, as is the world that all items are of. ERR_CANNOT: no room for
- * scratch, or a pipe. */
+/* fd: an open file, empty, that can be sought; borrowed, as is the world that all items are of.
+ * ERR_CANNOT: no room for scratch, or a pipe. */
 int archive_writer_new(struct archive_writer **out, struct world *w, int fd,
 		       const struct archive_options *opt, struct err *e);
 
 /* After an error only archive_writer_free may follow. */
 int archive_writer_item(struct archive_writer *a, const struct stream_item *item, struct err *e);
 
-/* Before the end: whether all that it is made of could be read, and had ended. Otherwise the archive says what the stream
- * did, which hears nothing of damage. */
+/* Before the end: whether all that it is made of could be read, and had ended. Otherwise the
+ * archive says what the stream did, which hears nothing of damage. */
 void archive_writer_whole(struct archive_writer *a, bool whole);
 
 /* Once, at the end. Not synchronised to the disk: that is the caller's. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libbpf looks for the kernel's own in /sys, then in /boot: nothing is looked for here that it would not find. */
+/* libbpf looks for the kernel's own in /sys, then in /boot: nothing is looked for here that it
+ * would not find. */
 #include "lib/attach/btf.h"
 
 #include <fcntl.h>

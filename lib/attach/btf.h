@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What describes the kernel's structures (BTF): the kernel itself, a file beside its image, or one that a person names.
+ * What describes the kernel's structures (BTF): the kernel itself, a file beside its image, or one
+ * that a person names.
  */
 #ifndef INGERO_ATTACH_BTF_H
 #define INGERO_ATTACH_BTF_H

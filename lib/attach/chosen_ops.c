@@ -12,7 +12,8 @@
 #include "lib/attach/spec.h"
 #include "lib/filter/filter.h"
 
-/* Is that the exported name of a function whose calls are recorded as this op (ncclBcast as ncclBroadcast)? */
+/* Is that the exported name of a function whose calls are recorded as this op (ncclBcast as
+ * ncclBroadcast)? */
 static bool exported_as(const char *name, const struct op_def *op)
 {
 	size_t n;

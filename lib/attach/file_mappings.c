@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel is asked after /proc was. Where a process changes its mappings meanwhile the answer may be without one of them
- * (the kernel lets go of the list for who changes it): then the file is mapped here, where nothing moves, and asked for again.
+ * Finds the real device and inode behind mappings of overlay file systems. The kernel is asked
+ * after /proc was. Where a process changes its mappings meanwhile the answer may be without one of
+ * them (the kernel lets go of the list for who changes it): then the file is mapped here, where
+ * nothing moves, and asked for again.
  */
 #include "lib/attach/file_mappings.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranges of a process's mapped files, with those that went a short time ago. A new picture makes all of the last one former;
- * what it shows again is taken back, found by one walk since both are in the order of addresses.
+ * Ranges of a process's mapped files, with those that went a short time ago. A new picture makes
+ * all of the last one former; what it shows again is taken back, found by one walk since both are
+ * in the order of addresses.
  */
 #include "lib/attach/file_ranges.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plain lists in, a plain list out.
+ * Merges native and Python frames of one thread into one stack.
  */
 #include "lib/attach/interleave.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Invariant: a file is planned and attached at most once, keyed by device and inode as the kernel keys its
- * probes; a process appears once per copy.
+ * Invariant: a file is planned and attached at most once, keyed by device and inode as the kernel
+ * keys its probes; a process appears once per copy.
  */
 #include "lib/attach/library_instances.h"
 
@@ -223,8 +223,9 @@ static void attach(struct library_instances *c, struct library_instance *copy, s
 	free(failed);
 }
 
-/* Opens the mapped file: what is mapped, or, where the process or the mapping has gone meanwhile (a loader maps a library in
- * several steps), the file of that name, if it is the same for us. -1: there is none any more. */
+/* Opens the mapped file: what is mapped, or, where the process or the mapping has gone meanwhile (a
+ * loader maps a library in several steps), the file of that name, if it is the same for us. -1:
+ * there is none any more. */
 static int open_file(uint32_t tgid, const struct host_mapping *m)
 {
 	char path[4400];
@@ -318,8 +319,8 @@ static int copy_of(struct library_instances *c, uint32_t tgid, const struct host
 	return (int)c->copies.n - 1;
 }
 
-/* How much of the process's life had no probes on this copy: nothing when it was stopped where the copy appeared,
- * or began after the probes were there. */
+/* How much of the process's life had no probes on this copy: nothing when it was stopped where the
+ * copy appeared, or began after the probes were there. */
 static uint64_t gap_of(const struct library_instance *copy, uint32_t tgid, int64_t since_ns)
 {
 	struct host_process p;

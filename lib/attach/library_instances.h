@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every copy of a CUDA library that a target maps, by device and inode: planned and probed once, however many
- * processes use it. Also Python runtimes, the loaders whose debug hook tells when new copies appear, and who uses what since
- * when, which is what coverage is made of.
+ * Every copy of a CUDA library that a target maps, by device and inode: planned and probed once,
+ * however many processes use it. Also Python runtimes, the loaders whose debug hook tells when new
+ * copies appear, and who uses what since when, which is what coverage is made of.
  */
 #ifndef INGERO_ATTACH_LIBRARY_INSTANCES_H
 #define INGERO_ATTACH_LIBRARY_INSTANCES_H
@@ -60,8 +60,8 @@ int library_instances_new(struct library_instances **out, struct probe_session *
 			  struct probe_stacks *stacks, struct probe_pythons *pythons,
 			  struct probe_unwinds *unwinds, struct err *e);
 void library_instances_free(struct library_instances *c);
-/* No more events from here on. Probes that take long to remove go when the copies are freed. false: the kernel has not let go
- * of all of them after PROBE_DETACH_MS; it does so without us. */
+/* No more events from here on. Probes that take long to remove go when the copies are freed. false:
+ * the kernel has not let go of all of them after PROBE_DETACH_MS; it does so without us. */
 bool library_instances_detach(struct library_instances *c);
 
 /* Read the process's maps, probe copies not met before, take the maps for stacks and Python.
@@ -81,7 +81,8 @@ void library_instances_unseen(struct library_instances *c, uint32_t tgid, int64_
 const struct probe_uncovered *library_instances_uncovered(const struct library_instances *c,
 							  size_t *n);
 void library_instances_uncovered_told(struct library_instances *c);
-/* Did a scan since the last call find Python in a process that had none before? Its threads are to be adopted. */
+/* Did a scan since the last call find Python in a process that had none before? Its threads are to
+ * be adopted. */
 bool library_instances_new_python(struct library_instances *c);
 /* The process has ended; process: of the world. */
 void library_instances_ended(struct library_instances *c, uint32_t tgid, uint32_t process);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One call attaches all sites of a file; where the kernel refuses the whole for the sake of one, halves are
- * tried, so that one odd symbol does not cost the others.
- * Invariant: a site is either attached for entry and return or counted as failed.
+ * One call attaches all sites of a file; where the kernel refuses the whole for the sake of one,
+ * halves are tried, so that one odd symbol does not cost the others. Invariant: a site is either
+ * attached for entry and return or counted as failed.
  */
 #include "lib/attach/link.h"
 

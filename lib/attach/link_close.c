@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel waits in the last close of a link until no CPU can be in its program, and it waits uninterruptibly: a
- * process that closes cannot end before. So children have the descriptors too and close last; the caller waits for them as
- * long as it likes.
- * Invariant: a child does nothing but what is safe between fork and exec, for there may be threads.
+ * The kernel waits in the last close of a link until no CPU can be in its program, and it waits
+ * uninterruptibly: a process that closes cannot end before. So children have the descriptors too
+ * and close last; the caller waits for them as long as it likes. Invariant: a child does nothing
+ * but what is safe between fork and exec, for there may be threads.
  */
 #include "lib/attach/link.h"
 
@@ -44,8 +44,8 @@ static void close_between(int first, int last)
 		syscall(SYS_close_range, (unsigned)first, (unsigned)last, 0u);
 }
 
-/* Everything but the links first, first + every, ... and the two pipes' ends: whoever reads what the recorder writes
- * waits for nobody but the recorder. */
+/* Everything but the links first, first + every, ... and the two pipes' ends: whoever reads what
+ * the recorder writes waits for nobody but the recorder. */
 static void keep_only(const struct closing *c, size_t first)
 {
 	int from = 0, pipes[2] = { c->hold[0], c->done[1] };
@@ -108,7 +108,8 @@ static size_t start_children(const struct closing *c, pid_t pid[CLOSERS])
 	return n;
 }
 
-/* Those that nobody waits for are another's children, who has ended: not ours to be remembered as ended. */
+/* Those that nobody waits for are another's children, who has ended: not ours to be remembered as
+ * ended. */
 static void start_orphans(const struct closing *c)
 {
 	pid_t pid[CLOSERS], parent = fork();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names as in NVIDIA's nvToolsExt.h (NVTX 2). Invariant: a function that begins or ends a range is probed if and only if
- * its counterparts are.
+ * Names as in NVIDIA's nvToolsExt.h (NVTX 2). Invariant: a function that begins or ends a range is
+ * probed if and only if its counterparts are.
  */
 #include "lib/attach/nvtx_rows.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Symbols to sites. Invariant: every site's offset is there once, whatever aliases and variants point to it, and
- * the bytes decide the distance, never the name.
+ * Finds the symbols of a library that are probed and the file offsets to probe. Invariant: every
+ * site's offset is there once, whatever aliases and variants point to it, and the bytes decide the
+ * distance, never the name.
  */
 #include "lib/attach/plan.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does this kernel take our probes? Found out by doing it: each kind of link is put on a function of this program,
- * the function is called, and the calls are counted as they come out of the ring. All is taken away again.
+ * Does this kernel take our probes? Found out by doing it: each kind of link is put on a function
+ * of this program, the function is called, and the calls are counted as they come out of the ring.
+ * All is taken away again.
  */
 #ifndef INGERO_ATTACH_PROBE_SELFTEST_H
 #define INGERO_ATTACH_PROBE_SELFTEST_H
@@ -26,7 +27,8 @@ struct probe_selftest {
 	size_t nsources;
 };
 
-/* btf: instead of the kernel's own; NULL. Adds the lines probes, stacks, host, scheduler. Needs the rights. */
+/* btf: instead of the kernel's own; NULL. Adds the lines probes, stacks, host, scheduler. Needs the
+ * rights. */
 void probe_selftest(struct probe_selftest *out, struct verdicts *to, const char *btf);
 
 #endif

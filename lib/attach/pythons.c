@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where several mapped files define a runtime, the executable's is the live one: the others' symbols are bound to it.
+ * Where several mapped files define a runtime, the executable's is the live one: the others'
+ * symbols are bound to it.
  */
 #include "lib/attach/pythons.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Python runtimes that targets map: each file read once, by device and inode; a process that has a known one is
- * told to the kernel side, so that its stacks have Python frames. Unknown ones are kept to be reported.
+ * The Python runtimes that targets map: each file read once, by device and inode; a process that
+ * has a known one is told to the kernel side, so that its stacks have Python frames. Unknown ones
+ * are kept to be reported.
  */
 #ifndef INGERO_ATTACH_PYTHONS_H
 #define INGERO_ATTACH_PYTHONS_H
@@ -17,12 +18,14 @@ struct probe_python_file {
 	struct sym_elf *file; /* kept open: its segments place it in a process */
 	struct sym_python python;
 	char build_id[SYM_BUILD_ID];
-	bool counted; /* code objects that are freed are, from before the first process of it was told on */
+	bool counted; /* code objects that are freed are, from before the first process of it was
+			 told on */
 };
 
 struct probe_pythons;
 
-/* session, stacks: borrowed. What it has put on the files of runtimes stays there until it is freed. */
+/* session, stacks: borrowed. What it has put on the files of runtimes stays there until it is
+ * freed. */
 int probe_pythons_new(struct probe_pythons **out, struct probe_session *session,
 		      struct probe_stacks *stacks, struct err *e);
 void probe_pythons_free(struct probe_pythons *p);
@@ -40,15 +43,17 @@ void probe_pythons_ended(struct probe_pythons *p, uint32_t tgid, uint32_t proces
 /* Their uses are told. */
 void probe_pythons_forget(struct probe_pythons *p, const struct gone_processes *gone);
 
-/* Whether that address lies in the state that the process's CPython keeps for all its threads. What threads sleep on there is
- * the lock of the main interpreter (its condition, and the mutexes around it): all other locks of the runtime are made in
- * memory of their own, or are parked on the waiter's stack. */
+/* Whether that address lies in the state that the process's CPython keeps for all its threads. What
+ * threads sleep on there is the lock of the main interpreter (its condition, and the mutexes around
+ * it): all other locks of the runtime are made in memory of their own, or are parked on the
+ * waiter's stack. */
 bool probe_pythons_gil(const struct probe_pythons *p, uint32_t tgid, uint64_t address);
 
 /* Files looked at, those without a runtime among them; and who uses one that has. */
 struct probe_python_file *const *probe_pythons_files(const struct probe_pythons *p, size_t *n);
 const struct file_users *probe_pythons_uses(const struct probe_pythons *p);
-/* The first process that the kernel side had no room for; 0: there was none. Why its stacks have no frames of Python. */
+/* The first process that the kernel side had no room for; 0: there was none. Why its stacks have no
+ * frames of Python. */
 uint32_t probe_pythons_roomless(const struct probe_pythons *p);
 extern const char probe_pythons_no_room[];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * That the thread slept all the while is known by how often it was given a CPU: as often after the walk as the kernel saw
- * before it.
+ * That the thread slept all the while is known by how often it was given a CPU: as often after the
+ * walk as the kernel saw before it.
  */
 #include "lib/attach/remote_stack.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of a ring map: a page with the reader's position, a page with the writers', then the data twice.
- * A record is a 32-bit length with two flag bits, 4 bytes of the kernel's own, the payload, padded to 8.
- * Invariant: the reader's position only moves past records whose busy bit is clear.
+ * Memory of a ring map: a page with the reader's position, a page with the writers', then the data
+ * twice. A record is a 32-bit length with two flag bits, 4 bytes of the kernel's own, the payload,
+ * padded to 8. Invariant: the reader's position only moves past records whose busy bit is clear.
  */
 #include "lib/attach/ring.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reading side of a BPF ring buffer, on the map's own memory: records are handed out where they lie and
- * given back in batches. One reader. A drain ends at what had been produced when it began, so a producer that
- * never pauses cannot keep the reader from its other work.
+ * The reading side of a BPF ring buffer, on the map's own memory: records are handed out where they
+ * lie and given back in batches. One reader. A drain ends at what had been produced when it began,
+ * so a producer that never pauses cannot keep the reader from its other work.
  */
 #ifndef INGERO_ATTACH_RING_H
 #define INGERO_ATTACH_RING_H

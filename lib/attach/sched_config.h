@@ -29,7 +29,8 @@ struct probe_sched_config {
 /* What cannot be read stays 0: the programs then say less, and nothing wrong. */
 void probe_sched_config_read(struct probe_sched_config *c);
 
-/* stat, cpuinfo: texts of /proc/stat and /proc/cpuinfo. Only x86 says whether there is a hypervisor. */
+/* stat, cpuinfo: texts of /proc/stat and /proc/cpuinfo. Only x86 says whether there is a
+ * hypervisor. */
 enum probe_steal probe_steal_of(struct bytes stat, struct bytes cpuinfo);
 
 /* text: of /proc/devices. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A walk over BTF in two rounds: where each type starts, then the variables by name and the section that
- * places them. Offsets are checked against the sizes in the header before anything is read.
+ * A walk over BTF in two rounds: where each type starts, then the variables by name and the section
+ * that places them. Offsets are checked against the sizes in the header before anything is read.
  */
 #include "lib/attach/sched_percpu.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the kernel keeps the per-CPU marks that tell an interrupt from a task and a timer from another
- * interrupt: their distances from the run queue, out of the kernel's type information. They are not exported
- * to BPF programs, and which ones exist depends on version and configuration: what is not found is 0.
+ * Where the kernel keeps the per-CPU marks that tell an interrupt from a task and a timer from
+ * another interrupt: their distances from the run queue, out of the kernel's type information. They
+ * are not exported to BPF programs, and which ones exist depends on version and configuration: what
+ * is not found is 0.
  */
 #ifndef INGERO_ATTACH_SCHED_PERCPU_H
 #define INGERO_ATTACH_SCHED_PERCPU_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of our own to be probed. They are called by nothing else, so that a probe on them disturbs nobody.
+ * Functions of our own that the probe self-test attaches to and calls. They are called by nothing
+ * else, so that a probe on them disturbs nobody.
  */
 #include "lib/attach/selftest_target.h"
 
@@ -9,8 +10,8 @@
 
 #include "lib/host/maps.h"
 
-/* Somewhere to put a probe to see whether the kernel takes it, and at what cost: it begins as the functions of NVIDIA's
- * libraries do, with an instruction that the kernel emulates. */
+/* Somewhere to put a probe to see whether the kernel takes it, and at what cost: it begins as the
+ * functions of NVIDIA's libraries do, with an instruction that the kernel emulates. */
 #if defined(__x86_64__)
 #define SITE(name)                                             \
 	void name(void) __attribute__((visibility("hidden"))); \

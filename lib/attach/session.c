@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From loaded programs to a recording: rings and counters mapped, tracepoints attached, targets named.
- * Invariant: what probe_session_open returns is loaded whole or not at all.
+ * From loaded programs to a recording: rings and counters mapped, tracepoints attached, targets
+ * named. Invariant: what probe_session_open returns is loaded whole or not at all.
  */
 #include "lib/attach/session_state.h"
 
@@ -28,7 +28,8 @@ static int put_specs(struct probe_session *s, const struct probe_options *opt, s
 	return 0;
 }
 
-/* The event ring nearly always holds something: only the kernel's wake-ups count there, hence the edge. */
+/* The event ring nearly always holds something: only the kernel's wake-ups count there, hence the
+ * edge. */
 static int watch_rings(struct probe_session *s, struct err *e)
 {
 	struct epoll_event life = { .events = EPOLLIN }, ring = { .events = EPOLLIN | EPOLLET };
@@ -414,7 +415,8 @@ int probe_session_watch(struct probe_session *s, int fd, struct err *e)
 bool probe_session_drain(struct probe_session *s, probe_ring_fn *life, probe_ring_fn *event,
 			 void *ctx)
 {
-	/* No further than what had happened when lives are read: whose process began meanwhile is not known yet. */
+	/* No further than what had happened when lives are read: whose process began meanwhile is
+	 * not known yet. */
 	unsigned long end = probe_ring_end(&s->ring);
 	bool all = probe_ring_drain(&s->life, life, ctx);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel side has counted: losses, calls left out, I/O of others; the calls that are open now; what is mapped.
+ * What the kernel side has counted: losses, calls left out, I/O of others; the calls that are open
+ * now; what is mapped.
  */
 #include "lib/attach/session_state.h"
 
@@ -129,7 +130,8 @@ static struct bpf_link *mappings_of(struct probe_session *s, uint32_t tgid)
 	return s->one_task ? bpf_program__attach_iter(s->bpf->progs.mapped_files, &how) : NULL;
 }
 
-/* Everything that an iterator prints, in rows of that size of at most ROW_MAX bytes, until fn says that it has enough. */
+/* Everything that an iterator prints, in rows of that size of at most ROW_MAX bytes, until fn says
+ * that it has enough. */
 #define ROW_MAX 256
 static int print(struct bpf_link *iterator, size_t size, bool (*fn)(void *ctx, const void *row),
 		 void *ctx, struct err *e)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which instructions call what, only the relocations of the file say; libbpf, which reads them, keeps them to itself. */
+/* Which instructions call what, only the relocations of the file say; libbpf, which reads them,
+ * keeps them to itself. */
 #include "lib/attach/session_kfunc.h"
 
 #include <bpf/btf.h>
@@ -59,7 +60,8 @@ static struct bpf_program *program_at(const struct calls *c, uint32_t section, u
 	return NULL;
 }
 
-/* libbpf makes a register of what it takes for a kind of call: the move is from r2, which is as good as any. */
+/* libbpf makes a register of what it takes for a kind of call: the move is from r2, which is as
+ * good as any. */
 static int drop(struct bpf_program *p, size_t at)
 {
 	size_t n = bpf_program__insn_cnt(p);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of kernel functions that may be absent stand behind a test of whether they are there. Linux 5.15 refuses a program
- * with such a call even where it is never reached; later ones do not look. Part of the room that knows libbpf.
+ * Calls of kernel functions that may be absent stand behind a test of whether they are there.
+ * Linux 5.15 refuses a program with such a call even where it is never reached; later ones do not
+ * look. Part of the room that knows libbpf.
  */
 #ifndef INGERO_ATTACH_SESSION_KFUNC_H
 #define INGERO_ATTACH_SESSION_KFUNC_H
@@ -13,8 +14,9 @@ struct bpf_object;
 /* libbpf's words while loading are of such a refusal. */
 bool probe_kfunc_heard(const char *words);
 
-/* Where this kernel has no `function`, its calls in the programs of obj, opened and not loaded, become moves, which nothing
- * reaches either. elf: what obj was opened from, of our own making. < 0: -errno. */
+/* Where this kernel has no `function`, its calls in the programs of obj, opened and not loaded,
+ * become moves, which nothing reaches either. elf: what obj was opened from, of our own making. <
+ * 0: -errno. */
 int probe_kfunc_drop(struct bpf_object *obj, const void *elf, const char *function);
 
 #endif

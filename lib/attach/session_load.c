@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loading is trial: which link type and which stack walker a kernel takes is found out by loading the real
- * programs and putting them on a function of our own, never inferred from version numbers or symbols.
+ * Loading is trial: which link type and which stack walker a kernel takes is found out by loading
+ * the real programs and putting them on a function of our own, never inferred from version numbers
+ * or symbols.
  */
 #include "lib/attach/session_state.h"
 
@@ -97,7 +98,8 @@ static void configure_sched(struct ingero_bpf *b, const struct probe_sched_confi
 	bpf_map__set_max_entries(b->maps.sched_cpus, (uint32_t)ncpu);
 }
 
-/* An older one looks at all tasks instead, without a word. It shows the inodes that count in /proc. */
+/* An older one looks at all tasks instead, without a word. It shows the inodes that count in /proc.
+ */
 static bool takes_one_task(void)
 {
 	unsigned major, minor;
@@ -235,8 +237,8 @@ int probe_session_load(struct probe_session *s, const struct probe_options *opt,
 
 	load_log[0] = 0;
 	no_mapped = no_kfuncs = false;
-	/* Perf events take two each, theirs and their link's: one for each CPU, and where there is no better link two for each
-	 * function. */
+	/* Perf events take two each, theirs and their link's: one for each CPU, and where there is
+	 * no better link two for each function. */
 	host_descriptors_raise();
 	libbpf_set_print(keep_log);
 	/* Trying spares what each kind of link takes to find it out again. */

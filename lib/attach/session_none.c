@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stands for session.c in a build without BPF: no session can be opened, so that nothing else of it is ever called.
+ * Stands for session.c in a build without BPF: no session can be opened, so that nothing else of it
+ * is ever called.
  */
 #include "lib/attach/session.h"
 

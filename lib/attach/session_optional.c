@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a tracepoint is there is asked of the kernel's type information; whether a program is taken is tried.
+ * Whether a tracepoint is there is asked of the kernel's type information; whether a program is
+ * taken is tried.
  */
 #include "lib/attach/session_optional.h"
 
@@ -22,7 +23,8 @@ static const char *const others[] = { "_kprobe", "_traced" };
 /* What another program of the source sees too, where this one's place is missing. */
 static const char *const stand_ins[] = { "host_block_start" };
 
-/* The bytes of the name that all ways to one place share; *other: it is not the first of these ways. */
+/* The bytes of the name that all ways to one place share; *other: it is not the first of these
+ * ways. */
 static size_t place_length(const char *name, bool *other)
 {
 	size_t n = strlen(name);
@@ -153,8 +155,8 @@ static bool in_function(const struct probe_optional *v)
 	return strcmp(v->form, "fentry") == 0 || strcmp(v->form, "fexit") == 0;
 }
 
-/* A kernel that lets no program into functions would say so of each, after a load for each. Tracepoints take the same rights
- * and the same load: where those are taken, no right is missing. */
+/* A kernel that lets no program into functions would say so of each, after a load for each.
+ * Tracepoints take the same rights and the same load: where those are taken, no right is missing. */
 static void refuse_functions(struct probe_optionals *o)
 {
 	for (size_t i = 0; i < o->n; i++) {
@@ -203,7 +205,8 @@ bool probe_optional_again(const struct probe_optionals *o, size_t *refused_befor
 	return more;
 }
 
-/* Of the kernel's own events: each major fault, or a clock, which every machine has, a guest without counters too. */
+/* Of the kernel's own events: each major fault, or a clock, which every machine has, a guest
+ * without counters too. */
 static struct perf_event_attr event_of(const struct probe_optionals *o,
 				       const struct probe_optional *v)
 {
@@ -220,7 +223,8 @@ static struct perf_event_attr event_of(const struct probe_optionals *o,
 	return attr;
 }
 
-/* On every CPU, whoever runs there; *failed: on so many that are on it could not be, and errno is why not on the first. */
+/* On every CPU, whoever runs there; *failed: on so many that are on it could not be, and errno is
+ * why not on the first. */
 static size_t attach_event(struct perf_event_attr attr, const struct bpf_program *p,
 			   struct bpf_link **links, size_t ncpu, size_t *failed)
 {

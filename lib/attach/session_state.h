@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's inside, shared by session_load.c, which loads programs, session.c, which runs them, and session_ask.c,
- * which reads what they counted. They and session_optional.c are all that knows libbpf. Nobody else includes this.
+ * A session's inside, shared by session_load.c, which loads programs, session.c, which runs them,
+ * and session_ask.c, which reads what they counted. They and session_optional.c are all that knows
+ * libbpf. Nobody else includes this.
  */
 #ifndef INGERO_ATTACH_SESSION_STATE_H
 #define INGERO_ATTACH_SESSION_STATE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The maps that stacks are unwound by, as memory that is shared with the kernel side, and the slots of processes.
+ * The maps that stacks are unwound by, as memory that is shared with the kernel side, and the slots
+ * of processes.
  */
 #include "lib/attach/session_unwind.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The maps that stacks are unwound by (bpf/unwind.h), as the recorder fills them: rules, tables of modules, and per process its
- * mappings. May be called from a thread beside the session's.
+ * The maps that stacks are unwound by (bpf/unwind.h), as the recorder fills them: rules, tables of
+ * modules, and per process its mappings. May be called from a thread beside the session's.
  */
 #ifndef INGERO_ATTACH_SESSION_UNWIND_H
 #define INGERO_ATTACH_SESSION_UNWIND_H
@@ -11,9 +11,9 @@
 #include "lib/symbols/unwind_table.h"
 
 struct probe_unwind_maps {
-	struct unwind_process *
-		processes; /* by slot, shared with the kernel; NULL: this session walks by frame pointers */
-	uint64_t *rules; /* by number, shared with the kernel */
+	struct unwind_process *processes; /* by slot, shared with the kernel; NULL: this session
+					     walks by frame pointers */
+	uint64_t *rules;		  /* by number, shared with the kernel */
 };
 
 /* false: this kernel has not taken them. */
@@ -35,7 +35,8 @@ bool probe_session_unwind_slot(struct probe_session *s, uint32_t tgid, uint32_t 
 /* A free slot. False: there is none. */
 bool probe_session_unwind_take(struct probe_session *s, uint32_t *slot);
 void probe_session_unwind_give(struct probe_session *s, uint32_t slot);
-/* From here on what the process maps is watched, and its stacks are walked by its slot. False: it has one by now. */
+/* From here on what the process maps is watched, and its stacks are walked by its slot. False: it
+ * has one by now. */
 bool probe_session_unwind_enter(struct probe_session *s, uint32_t tgid, uint32_t slot);
 void probe_session_unwind_leave(struct probe_session *s, uint32_t tgid);
 

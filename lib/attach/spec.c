@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * formats/ops.def unfolded into rows. Names are matched as base, then an optional generation (_v2 to _v9), then
- * an optional per-thread-stream suffix: that is how NVIDIA combines them. What arguments point to is read in one
- * piece per call, the window, so that columns from it are words like the others.
+ * The table of probed functions, unfolded from formats/ops.def into rows. Names are matched as
+ * base, then an optional generation (_v2 to _v9), then an optional per-thread-stream suffix: that
+ * is how NVIDIA combines them. What arguments point to is read in one piece per call, the window,
+ * so that columns from it are words like the others.
  */
 #include "lib/attach/spec.h"
 

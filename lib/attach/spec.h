@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of traced entry points of formats/ops.def, as the kernel side and the attach plan use it: which
- * exported names belong to a library, which op they are, where the op's columns come from.
+ * The table of traced entry points of formats/ops.def, as the kernel side and the attach plan use
+ * it: which exported names belong to a library, which op they are, where the op's columns come from.
  */
 #ifndef INGERO_ATTACH_SPEC_H
 #define INGERO_ATTACH_SPEC_H
@@ -30,13 +30,15 @@ const struct probe_spec *probe_specs(size_t *n);
 
 /* Calls of this op are not to be traced: before the first file is planned. */
 void probe_spec_leave_out(uint16_t op);
-/* Launches of the driver inside those of the runtime are events of their own, too: before a session is opened. */
+/* Launches of the driver inside those of the runtime are events of their own, too: before a session
+ * is opened. */
 void probe_spec_fold_nothing(void);
 
 /* Is name the entry point or one of its variants ("cuMemcpyHtoD_v2_ptds")? */
 bool probe_spec_matches(const struct probe_spec *spec, const char *name);
 
-/* Which CUDA library a file of this name is; PROBE_LIBRARIES: none. "libcudart.so.13", "libcudart-d0da41ae.so.11.0". */
+/* Which CUDA library a file of this name is; PROBE_LIBRARIES: none. "libcudart.so.13",
+ * "libcudart-d0da41ae.so.11.0". */
 enum probe_library probe_library_of(const char *path);
 
 const char *probe_layer(enum probe_library library); /* "runtime" */

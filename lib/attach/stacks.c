@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two sides: the drain side owns the world, the maps and the modules; the naming thread owns symbol tables. They
- * meet in two lists under one lock. A module's file is opened when the module is first seen, so that its symbols
- * stay readable after the process and even the file are gone.
+ * Two sides: the drain side owns the world, the maps and the modules; the naming thread owns symbol
+ * tables. They meet in two lists under one lock. A module's file is opened when the module is first
+ * seen, so that its symbols stay readable after the process and even the file are gone.
  */
 #include "lib/attach/stacks_state.h"
 
@@ -262,7 +262,7 @@ void probe_stacks_changed(struct probe_stacks *s, uint32_t tgid, int64_t time_ns
 		p->removed_ns = time_ns;
 }
 
-/* What is in no file is called what the kernel calls it, as "[vdso]", or has no name: code made at run time. */
+/* What is in no file has the kernel's name, as "[vdso]", or none: code made at run time. */
 static const char *name_of_mapping(const struct host_mapping *m)
 {
 	return m->inode || m->path.n ? m->path.p : "[anonymous code]";
@@ -533,7 +533,8 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, const struct wire_stack *s
 	unsigned known = 0, n = stack->n < WORLD_STACK_MAX ? stack->n : WORLD_STACK_MAX;
 
 	for (unsigned i = 0; i < n; i++) {
-		/* Return addresses: the call is the instruction before, which may be the last of its function. */
+		/* Return addresses: the call is the instruction before, which may be the last of
+		 * its function. */
 		struct code_at c = code_of(s, stack, stack->ip[i] - 1);
 		struct world_frame f = { .kind = FRAME_UNKNOWN, .offset = stack->ip[i] };
 
@@ -551,8 +552,9 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, const struct wire_stack *s
 			known = i + 1;
 		}
 	}
-	/* Code without frame pointers leaves anything in that register: what is no code was no frame. Without Python
-	 * frames to go on with it stays, for it may lie in a file that was mapped just now. */
+	/* Code without frame pointers leaves anything in that register: what is no code was no
+	 * frame. Without Python frames to go on with it stays, for it may lie in a file that was
+	 * mapped just now. */
 	if (npython && known)
 		n = known;
 	n = probe_interleave(frames, WORLD_STACK_MAX - 1, native, n, python, npython,

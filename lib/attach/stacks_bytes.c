@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads what lay at an address of a process: from its memory, or from the file that was mapped there.
+ * Reads what lay at an address of a process: from its memory, or from the file that was mapped
+ * there.
  */
 #include "lib/attach/stacks_state.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stacks.c, which names frames, and stacks_bytes.c, which reads memory, know of processes and their files. Nobody else
- * includes this.
+ * What stacks.c, which names frames, and stacks_bytes.c, which reads memory, know of processes and
+ * their files. Nobody else includes this.
  */
 #ifndef INGERO_ATTACH_STACKS_STATE_H
 #define INGERO_ATTACH_STACKS_STATE_H
@@ -41,7 +41,8 @@ struct process_maps {
 	struct file_ranges files;
 	int64_t executed_ns; /* this program since then */
 	int64_t changed_ns;  /* what the next picture shows is so since then; 0: not known */
-	int64_t removed_ns; /* something was unmapped then, which the picture has still; 0: nothing was */
+	int64_t removed_ns;  /* something was unmapped then, which the picture has still; 0: nothing
+				was */
 };
 
 struct question {

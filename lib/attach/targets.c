@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Invariant: whoever the kernel stopped for us is let go again before probe_targets_life returns, whatever
- * went wrong in between.
+ * Invariant: whoever the kernel stopped for us is let go again before probe_targets_life returns,
+ * whatever went wrong in between.
  */
 #include "lib/attach/targets.h"
 
@@ -204,7 +204,8 @@ static int add(struct probe_targets *t, uint32_t tgid, struct err *e)
 	rc = probe_session_target(t->session, tgid, TARGET_FOLLOW, e);
 	if (rc == 0)
 		scan(t, tgid, PROBE_FROM_START);
-	/* What its exit takes away was put there behind it: who has its number next is not asked for. */
+	/* What its exit takes away was put there behind it: who has its number next is not asked
+	 * for. */
 	if (rc == 0 && host_proc_sight(tgid) == HOST_GONE) {
 		probe_session_forget(t->session, tgid);
 		member_gone(t, tgid);
@@ -213,8 +214,8 @@ static int add(struct probe_targets *t, uint32_t tgid, struct err *e)
 	return rc;
 }
 
-/* Its libraries are opened as it sees them: where we may not, nothing would be recorded, and nobody would know why. (Its
- * list of mappings is no proof: since Linux 6.13 CAP_PERFMON shows it.) */
+/* Its libraries are opened as it sees them: where we may not, nothing would be recorded, and nobody
+ * would know why. (Its list of mappings is no proof: since Linux 6.13 CAP_PERFMON shows it.) */
 static int may_look(uint32_t tgid, struct err *e)
 {
 	struct err ignored = { 0 };
@@ -437,7 +438,8 @@ void probe_targets_look(struct probe_targets *t)
 
 		if (host_proc_sight(m->tgid) == HOST_GONE)
 			member_gone(t, m->tgid); /* one that was looked at takes its place */
-		/* The hook tells of new libraries; without one, look while the process is young, then rarely. */
+		/* The hook tells of new libraries; without one, look while the process is young,
+		 * then rarely. */
 		else if (m->unread || (!hooked && (m->looks++ < 10 || m->looks % 10 == 0)))
 			scan(t, m->tgid, PROBE_FROM_START);
 	}

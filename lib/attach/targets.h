@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which processes are recorded, now and later: named ones and their children, a user's, everyone's, or a launched
- * command's. Named and launched processes are followed in the kernel; the others are also looked for once a
- * second, because a library copy nobody has probed yet announces nobody.
+ * Which processes are recorded, now and later: named ones and their children, a user's, everyone's,
+ * or a launched command's. Named and launched processes are followed in the kernel; the others are
+ * also looked for once a second, because a library copy nobody has probed yet announces nobody.
  */
 #ifndef INGERO_ATTACH_TARGETS_H
 #define INGERO_ATTACH_TARGETS_H
@@ -23,9 +23,10 @@ struct probe_targets;
 struct probe_targets_options {
 	enum scope scope; /* SCOPE_LISTED: only pids and what comes from them */
 	uid_t uid;	  /* SCOPE_USER */
-	const char *pod; /* NAMESPACE/NAME: the processes of that pod, with SCOPE_LISTED; NULL none */
-	/* What the kubelet gave GPUs to, borrowed, may change: processes of those containers are targets as those with CUDA
-	 * are, and from their start. NULL: not known */
+	const char
+		*pod; /* NAMESPACE/NAME: the processes of that pod, with SCOPE_LISTED; NULL none */
+	/* What the kubelet gave GPUs to, borrowed, may change: processes of those containers are
+	 * targets as those with CUDA are, and from their start. NULL: not known */
 	const struct host_pods *given;
 	const uint32_t *pids;
 	size_t npids;
@@ -58,10 +59,12 @@ void probe_targets_settle(struct probe_targets *t);
 
 /* Is this process one of those asked for by user, pod or everyone? Reads /proc. */
 bool probe_targets_fits(const struct probe_targets_options *opt, uint32_t tgid);
-/* Is it to be looked at again, after so many looks at which it was not? Young ones each time, old ones now and then. */
+/* Is it to be looked at again, after so many looks at which it was not? Young ones each time, old
+ * ones now and then. */
 bool probe_targets_due(uint32_t tgid, uint64_t looks);
-/* How many looks tgid has had so far, before this one of that round; looks: of all processes, zero-initialised before the first.
- * Behind a round those are forgotten that were not there: their numbers are somebody else's some day. */
+/* How many looks tgid has had so far, before this one of that round; looks: of all processes,
+ * zero-initialised before the first. Behind a round those are forgotten that were not there: their
+ * numbers are somebody else's some day. */
 uint64_t probe_targets_looks(struct map *looks, uint32_t tgid, uint32_t round);
 void probe_targets_forget(struct map *looks, uint32_t round);
 

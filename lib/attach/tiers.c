@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links of library functions, grouped by tier. Invariant: the kernel side heeds a tier exactly while its links are attached:
- * they are attached before it is told so, and detached behind it.
+ * Links of library functions, grouped by tier. Invariant: the kernel side heeds a tier exactly
+ * while its links are attached: they are attached before it is told so, and detached behind it.
  */
 #include "lib/attach/tiers.h"
 
@@ -107,7 +107,8 @@ bool probe_tiers_resume(struct probe_tiers *t, enum op_tier tier, struct err *wh
 
 	if (!t->paused[tier])
 		return true;
-	/* The runtime's library is met before the driver's: a launch of which one half is seen is a runtime's. */
+	/* The runtime's library is met before the driver's: a launch of which one half is seen is a
+	 * runtime's. */
 	for (size_t i = 0; i < t->files.n; i++) {
 		struct tier_file *f = &t->files.v[i];
 		size_t n = f->first[tier + 1] - f->first[tier];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files by list. Paths are kept as long as the recorder runs, of each file once: whoever was told one may keep it.
+ * Remembers which file lay where in each list of mappings, for stacks that are read later. Paths
+ * are kept as long as the recorder runs, of each file once: whoever was told one may keep it.
  */
 #include "lib/attach/unwind_files.h"
 

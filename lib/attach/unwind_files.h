@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which file lies where, by each list of mappings (unwind_lists.h): a stack that was walked by a list is read later, when another
- * file may lie at its addresses. A list that has gone is known for UNWIND_FILES_NS more. One thread puts lists in, others ask.
+ * Which file lies where, by each list of mappings (unwind_lists.h): a stack that was walked by a
+ * list is read later, when another file may lie at its addresses. A list that has gone is known for
+ * UNWIND_FILES_NS more. One thread puts lists in, others ask.
  */
 #ifndef INGERO_ATTACH_UNWIND_FILES_H
 #define INGERO_ATTACH_UNWIND_FILES_H
@@ -55,7 +56,8 @@ void unwind_files_gone(struct unwind_files *f, uint32_t generation, int64_t now_
 /* Those that went long ago are not known any more. */
 void unwind_files_forget(struct unwind_files *f, int64_t now_ns);
 
-/* What lay at the address by that list; out's path is borrowed for as long as f lives. False: nothing did, or the list is not known. */
+/* What lay at the address by that list; out's path is borrowed for as long as f lives. False:
+ * nothing did, or the list is not known. */
 bool unwind_files_find(struct unwind_files *f, uint32_t generation, uint64_t address,
 		       struct host_mapping *out);
 /* Whether both lists have the same file there, at the same place. */

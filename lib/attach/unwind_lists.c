@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared lists of executable mappings, by number and generation. A number is given again when its list has gone; the generation
- * is not, so that rules remembered under it, and a process that still names it, never meet another list.
+ * Shared lists of executable mappings, by number and generation. A number is given again when its
+ * list has gone; the generation is not, so that rules remembered under it, and a process that still
+ * names it, never meet another list.
  */
 #include "lib/attach/unwind_lists.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of the mappings that processes run code in, as the kernel side walks stacks by them. Processes that map the same, as
- * forked ones do, share one list. A list never changes; one that nobody uses any more goes from the kernel's memory.
+ * Lists of the mappings that processes run code in, as the kernel side walks stacks by them.
+ * Processes that map the same, as forked ones do, share one list. A list never changes; one that
+ * nobody uses any more goes from the kernel's memory.
  */
 #ifndef INGERO_ATTACH_UNWIND_LISTS_H
 #define INGERO_ATTACH_UNWIND_LISTS_H
@@ -36,8 +37,8 @@ struct unwind_lists {
 void unwind_lists_init(struct unwind_lists *l, struct probe_session *session);
 void unwind_lists_free(struct unwind_lists *l);
 
-/* The list that says this, for one user more: as in struct unwind_process. 0: no memory. is_new: nobody
- * used it before, so that its modules have a user more. */
+/* The list that says this, for one user more: as in struct unwind_process. 0: no memory. is_new:
+ * nobody used it before, so that its modules have a user more. */
 uint64_t unwind_lists_take(struct unwind_lists *l, const struct unwind_mapping *mappings,
 			   uint32_t n, bool *is_new);
 /* One user more of a list that the kernel side gave on. False: it is gone. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mapped files and their unwind tables. The number of a dropped module is given to another, its serial is not: the walk compares
- * that of the list with that of the table. No file is kept open, so that one that was deleted gives back its room.
+ * Keeps the unwind tables of mapped files, built once per file and shared by processes. The number
+ * of a dropped module is given to another, its serial is not: the walk compares that of the list
+ * with that of the table. No file is kept open, so that one that was deleted gives back its room.
  */
 #include "lib/attach/unwind_modules.h"
 
@@ -46,7 +47,8 @@ void unwind_modules_free(struct unwind_modules *m)
 	unwind_rules_free(m->rules);
 }
 
-/* The kernel's own library has no file: its bytes, from the process, into a file and a hash. -1: they cannot be read. */
+/* The kernel's own library has no file: its bytes, from the process, into a file and a hash. -1:
+ * they cannot be read. */
 static int copy_vdso(uint32_t tgid, const struct host_mapping *h, uint64_t *hash)
 {
 	size_t n = (size_t)(h->end - h->start);
@@ -69,7 +71,8 @@ static int copy_vdso(uint32_t tgid, const struct host_mapping *h, uint64_t *hash
 	return fd;
 }
 
-/* Opens the mapped file, and says what it is known by. -1: it cannot be. A device is not opened: that may do something. */
+/* Opens the mapped file, and says what it is known by. -1: it cannot be. A device is not opened:
+ * that may do something. */
 static int open_mapping(uint32_t tgid, const struct host_mapping *h, struct unwind_module *out)
 {
 	char path[4400];
@@ -226,8 +229,8 @@ static void note_refusal(struct unwind_modules *m, struct bytes path, const char
 	pthread_mutex_unlock(m->lock);
 }
 
-/* Builds its table and puts it into the kernel's memory. Called again where there was no room for it. e: why its code cannot be
- * unwound. */
+/* Builds its table and puts it into the kernel's memory. Called again where there was no room for
+ * it. e: why its code cannot be unwound. */
 static void build_table(struct unwind_modules *m, struct unwind_module *of,
 			const struct sym_elf *file, struct err *e)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files that processes run code of, each with its unwind table in the kernel's memory: built when the file is met first, for
- * all processes, and dropped when nobody maps the file any more and the memory is wanted. A file is known by device, inode, size
- * and time of change.
+ * The files that processes run code of, each with its unwind table in the kernel's memory: built
+ * when the file is met first, for all processes, and dropped when nobody maps the file any more and
+ * the memory is wanted. A file is known by device, inode, size and time of change.
  */
 #ifndef INGERO_ATTACH_UNWIND_MODULES_H
 #define INGERO_ATTACH_UNWIND_MODULES_H
@@ -57,7 +57,8 @@ struct unwind_modules {
 bool unwind_modules_init(struct unwind_modules *m, struct probe_session *session);
 void unwind_modules_free(struct unwind_modules *m);
 
-/* The module that this mapping of the process is of, into what out says of its code. False: no memory. */
+/* The module that this mapping of the process is of, into what out says of its code. False: no
+ * memory. */
 bool unwind_modules_find(struct unwind_modules *m, uint32_t tgid, const struct host_mapping *h,
 			 struct unwind_mapping *out);
 /* A list with this mapping is there, or is not any more. */

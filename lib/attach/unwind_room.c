@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* First fit within chunks that are shared with the kernel side; one that is empty goes, but the first. */
+/* First fit within chunks that are shared with the kernel side; one that is empty goes, but the
+ * first. */
 #include "lib/attach/unwind_room.h"
 
 #include <string.h>

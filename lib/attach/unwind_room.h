@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that the recorder shares with the kernel side, in chunks: each is a map of its own within a map of maps. Putting one
- * there takes the kernel a grace period, 10 ms and more; what is written into a chunk is there at once.
+ * Memory that the recorder shares with the kernel side, in chunks: each is a map of its own within
+ * a map of maps. Putting one there takes the kernel a grace period, 10 ms and more; what is written
+ * into a chunk is there at once.
  */
 #ifndef INGERO_ATTACH_UNWIND_ROOM_H
 #define INGERO_ATTACH_UNWIND_ROOM_H

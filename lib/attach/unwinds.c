@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that keeps the tables for unwinding up to date. It alone owns modules, lists and slots; the recorder only queues numbers
- * of processes. Order of a look: read how often the loader has changed and removed something, read the maps, put the tables, put
- * the list, say for which change it holds. What was added meanwhile is not in the list, and stacks end there; from a removal on
- * stacks are marked as changing until then. The thread sees in the memory that it shares with the kernel
- * side which processes changed, were forked or ended: no message is needed for that, and none can be lost.
+ * A thread that keeps the tables for unwinding up to date. It alone owns modules, lists and slots;
+ * the recorder only queues numbers of processes. Order of a look: read how often the loader has
+ * changed and removed something, read the maps, put the tables, put the list, say for which change
+ * it holds. What was added meanwhile is not in the list, and stacks end there; from a removal on
+ * stacks are marked as changing until then. The thread sees in the memory that it shares with the
+ * kernel side which processes changed, were forked or ended: no message is needed for that, and
+ * none can be lost.
  */
 #include "lib/attach/unwinds.h"
 
@@ -128,7 +130,8 @@ static void drop_list(struct probe_unwinds *u, uint64_t list)
 		unwind_files_gone(&u->files, UNWIND_LIST_GENERATION(list), host_clock_mono());
 }
 
-/* The slot of a process, a free one for a new process: its changes are counted from here on. False: there is none. */
+/* The slot of a process, a free one for a new process: its changes are counted from here on. False:
+ * there is none. */
 static bool slot_of(struct probe_unwinds *u, uint32_t tgid, uint32_t *slot)
 {
 	struct unwind_process *p;

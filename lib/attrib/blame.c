@@ -40,7 +40,8 @@ static uint32_t cgroup_of(const struct blame *b, const struct line_thread *th)
 	return ctx ? ctx->cgroup : 0;
 }
 
-/* One thread may have been met under two identities: before it was a target it had a new one with each program it executed. */
+/* One thread may have been met under two identities: before it was a target it had a new one with
+ * each program it executed. */
 static bool is_same_thread(const struct world *w, uint32_t a, uint32_t b)
 {
 	const struct world_thread *x, *y;
@@ -113,7 +114,8 @@ static void charge_occupants(const struct blame *b, uint32_t victim_process, uin
 	parts_add(out, PART_WAIT_UNKNOWN, 0, left);
 }
 
-/* Blame of [a, b) of a lock wait that thread `holder` ended: what kept the holder, else the holder. */
+/* Blame of [a, b) of a lock wait that thread `holder` ended: what kept the holder, else the holder.
+ */
 static void blame_holder(const struct blame *b, const struct line_thread *victim, uint32_t holder,
 			 bool gil, int64_t from, int64_t to, unsigned hops, struct parts *out)
 {
@@ -166,7 +168,8 @@ static void blame_holder(const struct blame *b, const struct line_thread *victim
 		}
 		until = iv->start_ns < until ? iv->start_ns : until;
 	}
-	/* Where events are missing the holder may have been kept by somebody who is not in the recording. */
+	/* Where events are missing the holder may have been kept by somebody who is not in the
+	 * recording. */
 	if (losses_within(b->losses, from, to) || (h && !wakers_covers(&h->wakers, from, to)))
 		who = 0;
 	parts_add(out, PART_LOCK, who, left);

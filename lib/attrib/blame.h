@@ -18,8 +18,8 @@
 #include "lib/attrib/thread.h"
 
 #define BLAME_CHAIN 8 /* holders followed */
-/* Stands for the lock of the process's interpreter: its condition has two addresses in turn. Not an address of a futex, which
- * are multiples of four. */
+/* Stands for the lock of the process's interpreter: its condition has two addresses in turn. Not an
+ * address of a futex, which are multiples of four. */
 #define BLAME_GIL 1
 
 struct blame {
@@ -45,7 +45,8 @@ enum part blame_blocked(const struct event *ev, const struct op_def *def);
 void blame_offcpu(const struct blame *b, struct line_thread *th, const struct event *ev,
 		  const struct op_def *def, struct blame_result *r);
 
-/* A wait of th for a lock, from..to, of which this thread is known now to have had it: into out, whose it was. */
+/* A wait of th for a lock, from..to, of which this thread is known now to have had it: into out,
+ * whose it was. */
 void blame_lock_held(const struct blame *b, const struct line_thread *th, uint32_t holder, bool gil,
 		     int64_t from, int64_t to, struct parts *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cgroups are few and their ids dense.
+ * Keeps the samples of each cgroup (limits, throttling, quota) in an array that its id indexes.
  */
 #include "lib/attrib/cgroups.h"
 

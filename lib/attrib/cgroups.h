@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What samples say of cgroups: how much of its limit each used, how often the kernel held it back for memory, and whose
- * CPU quota it counts. Bounded by CAUSE_CGROUPS.
+ * What samples say of cgroups: how much of its limit each used, how often the kernel held it back
+ * for memory, and whose CPU quota it counts. Bounded by CAUSE_CGROUPS.
  */
 #ifndef INGERO_ATTRIB_CGROUPS_H
 #define INGERO_ATTRIB_CGROUPS_H
@@ -44,15 +44,16 @@ bool cause_cgroups_record(struct cause_cgroups *g, const struct record *r);
 /* NULL: nothing is known of its memory. */
 const struct cause_cgroup *cause_cgroup(const struct cause_cgroups *g, uint32_t cgroup);
 
-/* Of the cgroups whose CPU time the process counts in, the one whose quota held it back most while it was recorded or, where
- * that was not sampled twice, ever; otherwise where none is known to. */
+/* Of the cgroups whose CPU time the process counts in, the one whose quota held it back most while
+ * it was recorded or, where that was not sampled twice, ever; otherwise where none is known to. */
 uint32_t cause_cgroups_quota(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise);
 
-/* Of the cgroups whose memory the process counts in, the one whose limit was hit most; otherwise where none is known to. */
+/* Of the cgroups whose memory the process counts in, the one whose limit was hit most; otherwise
+ * where none is known to. */
 uint32_t cause_cgroups_limit(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise);
 
-/* Of these the one that stands at its limit, whose pages of files are dropped for others and read again: hit at least once for
- * every four of so many times that pages were got. 0: none does. */
+/* Of these the one that stands at its limit, whose pages of files are dropped for others and read
+ * again: hit at least once for every four of so many times that pages were got. 0: none does. */
 uint32_t cause_cgroups_full(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise,
 			    uint64_t times);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folding tasks into culprits. The key is the 64-bit hash of who it is by content (node, parent,
- * command), never a world id, so that the same events give the same culprits in the same order
- * whatever file they came from.
+ * Folds the tasks that took a CPU into culprits: one per process, cgroup or kernel thread. The key
+ * is the 64-bit hash of who it is by content (node, parent, command), never a world id, so that the
+ * same events give the same culprits in the same order whatever file they came from.
  */
 #include "lib/attrib/culprit.h"
 
@@ -137,7 +137,8 @@ static struct bytes kworker_name(const struct world_process *p, struct bytes nam
 	return name;
 }
 
-/* Whose program it is as the victim sees it: the pid of who started them all; 0: it is none of the victim's. */
+/* Whose program it is as the victim sees it: the pid of who started them all; 0: it is none of the
+ * victim's. */
 static uint32_t family_of(const struct culprits *c, const struct world_thread *t, uint32_t victim,
 			  uint32_t victim_process)
 {
@@ -158,7 +159,8 @@ static uint32_t family_of(const struct culprits *c, const struct world_thread *t
 		       : 0;
 }
 
-/* What a process of a family was called at first: it is one culprit, whatever it calls itself later, or its threads. */
+/* What a process of a family was called at first: it is one culprit, whatever it calls itself
+ * later, or its threads. */
 static uint32_t first_name(struct culprits *c, const struct world_thread *t)
 {
 	uint64_t known = 0;
@@ -221,15 +223,16 @@ bool culprits_in_cgroup(struct culprits *c, uint32_t thread, uint32_t cgroup)
 	return true;
 }
 
-/* "/a" is above "/a/b", and "/" above both; so it is with "cpu:/a" and "cpu:/", as paths of version 1 begin. */
+/* "/a" is above "/a/b", and "/" above both; so it is with "cpu:/a" and "cpu:/", as paths of version
+ * 1 begin. */
 static bool above(struct bytes a, struct bytes b)
 {
 	return a.n <= b.n && memcmp(a.p, b.p, a.n) == 0 &&
 	       (a.n == b.n || a.p[a.n - 1] == '/' || b.p[a.n] == '/');
 }
 
-/* The neighbour that a task belongs to as this victim sees it, 0 when it is none: what is above or below the victim's own
- * cgroup is the machine, or part of the victim. */
+/* The neighbour that a task belongs to as this victim sees it, 0 when it is none: what is above or
+ * below the victim's own cgroup is the machine, or part of the victim. */
 static uint32_t neighbour(struct culprits *c, uint32_t cgroup, uint32_t victim_cgroup)
 {
 	const struct world_cgroup *g = world_get_cgroup(c->w, cgroup),
@@ -268,7 +271,8 @@ static uint32_t in_neighbour(struct culprits *c, uint32_t task, uint32_t process
 	return id;
 }
 
-/* A process whose start is not known is the one of its number: a program is never told as a stranger to itself. */
+/* A process whose start is not known is the one of its number: a program is never told as a
+ * stranger to itself. */
 static bool is_same_process(const struct world *w, uint32_t a, uint32_t b)
 {
 	const struct world_process *x, *y;

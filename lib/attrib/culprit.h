@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who took the time, as findings name them. Tasks of one command under one parent are one culprit, and so
- * are all of one command that were started during the recording (a compiler's hundred children are one
- * fact, each of them started by its own driver); the process of the victim itself is always its own. Processes of its
- * program (that it started, that started it, or that are workers of one command beside it) are not put together with strangers of
- * their name: what is done about them is another thing.
- * What runs in another cgroup that lies beside the victim's, as another container does, is its neighbour: its tasks are
- * told apart, and the neighbour is the base of all of them. A culprit reached through a lock holder that was kept from
- * releasing (via) is told apart from the same culprit met directly. Ids are dense, in order of first appearance in the events.
+ * Who took the time, as findings name them. Tasks of one command under one parent are one culprit,
+ * and so are all of one command that were started during the recording (a compiler's hundred
+ * children are one fact, each of them started by its own driver); the process of the victim itself
+ * is always its own. Processes of its program (that it started, that started it, or that are
+ * workers of one command beside it) are not put together with strangers of their name: what is done
+ * about them is another thing. What runs in another cgroup that lies beside the victim's, as
+ * another container does, is its neighbour: its tasks are told apart, and the neighbour is the base
+ * of all of them. A culprit reached through a lock holder that was kept from releasing (via) is
+ * told apart from the same culprit met directly. Ids are dense, in order of first appearance in the
+ * events.
  */
 #ifndef INGERO_ATTRIB_CULPRIT_H
 #define INGERO_ATTRIB_CULPRIT_H
@@ -49,9 +51,11 @@ struct line_culprit {
 	uint32_t ntids;		     /* OWN: distinct threads */
 	uint32_t tids[CULPRIT_TIDS]; /* OWN: the first of them */
 	bool gil;		     /* HOLDER: of the lock of a CPython interpreter */
-	bool first; /* HOLDER: the first thread of its process, which is none of its workers, whatever their names */
-	/* HOLDER: where it was while it held the lock, and in which state, of what was seen most; ns 0: none. What each says is
-	 * how much of the waiting it has more than those that were forgotten. */
+	bool first; /* HOLDER: the first thread of its process, which is none of its workers,
+		       whatever their names */
+	/* HOLDER: where it was while it held the lock, and in which state, of what was seen most;
+	 * ns 0: none. What each says is how much of the waiting it has more than those that were
+	 * forgotten. */
 	struct culprit_place {
 		uint32_t stack; /* 0 not known */
 		enum part part; /* PART_SELF: on its CPU */
@@ -69,8 +73,8 @@ struct culprit_recorder {
 /* Zero-initialised is empty, once w is set. */
 struct culprits {
 	const struct world *w;
-	/* Processes of this node (0: of every other one) that started after this, by CLOCK_BOOTTIME of it, are young; 0: not
-	 * known. */
+	/* Processes of this node (0: of every other one) that started after this, by CLOCK_BOOTTIME
+	 * of it, are young; 0: not known. */
 	VEC(uint64_t) young_after_ns;
 	VEC(struct culprit_recorder) recorders;
 	struct map keys;	    /* hash of the identity -> id; identities compared by it */
@@ -83,7 +87,8 @@ struct culprits {
 
 void culprits_free(struct culprits *c);
 
-/* The recording of this node (0: whichever) began then: the first to say so holds. False: out of memory. */
+/* The recording of this node (0: whichever) began then: the first to say so holds. False: out of
+ * memory. */
 bool culprits_begin(struct culprits *c, uint32_t node, uint64_t boot_ns);
 
 /* Whether the process started after that; false where it is not known. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thing done through several layers is told once: an allocation seen in the runtime and in the driver call inside
- * it, a graph launched through both. The outermost call of a class is what the program did; those of its class inside it
- * are dropped. A call that lies in calls of other kinds only waits until its thread's next call of any class, or
- * until it is flushed: whether it lies in one of its class is known then. Memory is bounded by threads.
+ * One thing done through several layers is told once: an allocation seen in the runtime and in the
+ * driver call inside it, a graph launched through both. The outermost call of a class is what the
+ * program did; those of its class inside it are dropped. A call that lies in calls of other kinds
+ * only waits until its thread's next call of any class, or until it is flushed: whether it lies in
+ * one of its class is known then. Memory is bounded by threads.
  */
 #ifndef INGERO_ATTRIB_LAYER_DEDUP_H
 #define INGERO_ATTRIB_LAYER_DEDUP_H
@@ -42,7 +43,8 @@ struct once {
 	unsigned waiting;    /* of all threads */
 };
 
-/* The next event of a class, in stream order. Events without a thread are ignored. False: out of memory. */
+/* The next event of a class, in stream order. Events without a thread are ignored. False: out of
+ * memory. */
 bool once_event(struct once *o, const struct event *ev, const struct op_def *op, unsigned class);
 
 /* Tell those that ended before this; INT64_MAX: all of them. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Event in, pieces out. The common event is a call without anything inside: it costs one lookup of
- * its thread and one comparison per accumulator; only off-CPU intervals do real work.
+ * Splits each thread's time into spans as events arrive, and passes them to the listeners. The
+ * common event is a call without anything inside: it costs one lookup of its thread and one
+ * comparison per accumulator; only off-CPU intervals do real work.
  */
 #include "lib/attrib/line.h"
 
@@ -131,7 +132,8 @@ ALWAYS_INLINE uint64_t on_cpu_before(struct line *l, struct line_thread *th, int
 	return 0;
 }
 
-/* Its time begins with the first thing known of it that lies in no call: calls end after what is in them. */
+/* Its time begins with the first thing known of it that lies in no call: calls end after what is in
+ * them. */
 static inline void thread_seen(struct line_thread *th, int64_t start_ns)
 {
 	if (th->seen)
@@ -140,7 +142,8 @@ static inline void thread_seen(struct line_thread *th, int64_t start_ns)
 	th->cursor_ns = start_ns;
 }
 
-/* Children of a call at depth 0 that never arrived: their parts are facts, what lies between them is not known. */
+/* Children of a call at depth 0 that never arrived: their parts are facts, what lies between them
+ * is not known. */
 NOINLINE static void orphans_outside(struct line *l, struct line_thread *th,
 				     const struct nest_call *c)
 {
@@ -316,7 +319,8 @@ static int occupied(struct line *l, const struct event *ev, const struct op_def 
 	return 0;
 }
 
-/* A thread ends: those that did long ago are let go of. Were one heard of after all, it would begin anew. */
+/* A thread ends: those that did long ago are let go of. Were one heard of after all, it would begin
+ * anew. */
 static bool leaves(struct line *l, const struct event *ev)
 {
 	const struct world_ctx *ctx = world_get_ctx(l->w, ev->ctx);
@@ -373,8 +377,8 @@ NOINLINE static int on_thread(struct line *l, struct line_thread *th, const stru
 
 #define ON_CPU_OR_DEVICE (1u << PART_SELF | 1u << PART_DEVICE)
 
-/* An outermost call around others that are all there and inside it, and of which the host took nothing: its parts. False: it is
- * not. */
+/* An outermost call around others that are all there and inside it, and of which the host took
+ * nothing: its parts. False: it is not. */
 ALWAYS_INLINE bool around(struct line *l, struct nest *n, const struct event *ev, int64_t start,
 			  bool sync)
 {
@@ -441,7 +445,8 @@ ALWAYS_INLINE bool all_there(const struct line *l, int64_t since_ns)
 	return !l->losses.n || l->losses.newest_ns < since_ns;
 }
 
-/* An outermost call whose parts are in l->inner is told, and what its thread did on its CPU before. */
+/* An outermost call whose parts are in l->inner is told, and what its thread did on its CPU before.
+ */
 ALWAYS_INLINE int plain_outer(struct line *l, struct line_thread *th, const struct event *ev,
 			      const struct op_def *op)
 {
@@ -513,7 +518,8 @@ int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, un
 	const struct op_def *def = op_of(l, op);
 	struct event ev = { .end_ns = end_ns, .op = op, .depth = (uint16_t)depth, .stack = stack };
 
-	/* A thread that never had an event has no context to hang the call on: nothing of it is known but the call. */
+	/* A thread that never had an event has no context to hang the call on: nothing of it is
+	 * known but the call. */
 	if (!th || !def || end_ns <= start_ns || !(def->flags & OP_CALL))
 		return 0;
 	ev.ctx = th->ctx;

@@ -2,9 +2,9 @@
 /*
  * From events in stream order to stretches of time with their parts: every call, every off-CPU
  * interval, and the time of each thread outside its calls. Streaming: one pass, memory bounded by
- * threads, CPUs and fixed windows; a thread that ended is kept until others can no longer be found to have waited for it
- * (WAKERS_AGE_NS). The pieces handed out at depth 0 (outermost calls, outside)
- * tile each thread's time from its first event to its last without gap or overlap.
+ * threads, CPUs and fixed windows; a thread that ended is kept until others can no longer be found
+ * to have waited for it (WAKERS_AGE_NS). The pieces handed out at depth 0 (outermost calls,
+ * outside) tile each thread's time from its first event to its last without gap or overlap.
  */
 #ifndef INGERO_ATTRIB_LINE_H
 #define INGERO_ATTRIB_LINE_H
@@ -28,9 +28,10 @@ struct line_piece {
 	const struct parts *parts; /* sum to end - start */
 	uint64_t calls_ns;	   /* of a call: spent in calls inside it; the rest is its own */
 	uint64_t overlap_ns; /* of its unknown time: already told as part of the piece before */
-	uint64_t before_ns; /* of an outermost call, for sinks that want it so: on CPU right before, not told by itself */
-	bool sound; /* false: what was inside contradicts itself */
-	bool open;  /* a call that had not returned when the recording ended */
+	uint64_t before_ns; /* of an outermost call, for sinks that want it so: on CPU right before,
+			       not told by itself */
+	bool sound;	    /* false: what was inside contradicts itself */
+	bool open;	    /* a call that had not returned when the recording ended */
 };
 
 /* It left its CPU, and never came to another. */
@@ -42,21 +43,22 @@ static inline bool line_unended(const struct line_piece *p)
 	       !event_get(p->ev, p->op, COL_CPU_IN, &cpu);
 }
 
-/* Who is told. All pieces come in the order in which they ended; borrowed until the function returns. */
+/* Who is told. All pieces come in the order in which they ended; borrowed until the function
+ * returns. */
 struct line_sink {
 	void (*call)(struct line_sink *s,
 		     const struct line_piece *p); /* every call, at every depth */
-	void (*outside)(struct line_sink *s,
-			const struct line_piece *p); /* time outside calls; parts may be SELF only */
-	void (*offcpu)(
+	void (*outside)(
 		struct line_sink *s,
-		const struct line_piece
-			*p); /* every off-CPU interval, and every stretch taken by a hypervisor,
-						       at every depth */
+		const struct line_piece *p); /* time outside calls; parts may be SELF only */
+	void (*offcpu)(struct line_sink *s,
+		       const struct line_piece *p); /* every off-CPU interval, and every stretch
+						       taken by a hypervisor, at every depth */
 	/* A stretch on CPU between two outermost calls is told with the second, as its before_ns. */
 	bool together;
-	/* Outermost calls and others that are sound, over, and nothing but PART_SELF and PART_DEVICE, none of it told before: most
-	 * are. What these return, line_event does. NULL: such are told as any call; line_new fills them in. */
+	/* Outermost calls and others that are sound, over, and nothing but PART_SELF and
+	 * PART_DEVICE, none of it told before: most are. What these return, line_event does. NULL:
+	 * such are told as any call; line_new fills them in. */
 	int (*plain)(struct line_sink *s, const struct line_piece *p);
 	int (*plain_inner)(struct line_sink *s, const struct line_piece *p);
 };
@@ -86,21 +88,23 @@ int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
 /* Events are missing between these times. */
 void line_lost(struct line *l, int64_t since_ns, int64_t until_ns, uint64_t events);
 
-/* A call that had not returned at the end of the recording: told after the last event, outermost last. */
+/* A call that had not returned at the end of the recording: told after the last event, outermost
+ * last. */
 int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth,
 	      uint32_t stack, int64_t end_ns, struct err *e);
 
 /* Whether anything of the thread's own time is known that ended after then. */
 bool line_heard(const struct line *l, uint32_t thread, int64_t since_ns);
 
-/* Whether the thread is known to have been outside calls, or to have left its outermost one, behind then. */
+/* Whether the thread is known to have been outside calls, or to have left its outermost one, behind
+ * then. */
 bool line_went_on(const struct line *l, uint32_t thread, int64_t since_ns);
 
 /* The context in which a thread was seen first; 0: in none. */
 uint32_t line_ctx(const struct line *l, uint32_t thread);
 
-/* An off-CPU interval that had not ended at the end of what there is, of a thread that may have had no event: told after the
- * last event. Its context is line_ctx. */
+/* An off-CPU interval that had not ended at the end of what there is, of a thread that may have had
+ * no event: told after the last event. Its context is line_ctx. */
 int line_asleep(struct line *l, uint32_t thread, const struct event *ev, struct err *e);
 
 struct culprits *line_culprits(struct line *l);

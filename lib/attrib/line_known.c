@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of threads and of all that was told: questions, which change nothing.
+ * Answers questions about threads, open calls and spans without changing any state.
  */
 #include "lib/attrib/line_state.h"
 

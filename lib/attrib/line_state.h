@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the line keeps, for the files of this room that tell pieces (line.c) and that answer about it (line_known.c).
+ * What the line keeps, for the files of this room that tell pieces (line.c) and that answer about
+ * it (line_known.c).
  */
 #ifndef INGERO_ATTRIB_LINE_STATE_H
 #define INGERO_ATTRIB_LINE_STATE_H

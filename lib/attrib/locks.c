@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A wait alone does not tell all: one that the clock ended is the next one's, and where a lock's holder was shows in what it
- * waited for itself, in samples, or in its own next wait for the lock.
+ * A wait alone does not tell all: one that the clock ended is the next one's, and where a lock's
+ * holder was shows in what it waited for itself, in samples, or in its own next wait for the lock.
  */
 #include "lib/attrib/locks.h"
 
 /* Waits on one lock this close together are one wait: woken by the clock, tried again. */
 #define LOCK_AGAIN_NS 100000
-/* CPython waits five ms for its interpreter and, woken by the clock, asks for it and waits on. What that takes on a slow machine
- * is little against another five ms. */
+/* CPython waits five ms for its interpreter and, woken by the clock, asks for it and waits on. What
+ * that takes on a slow machine is little against another five ms. */
 #define GIL_AGAIN_NS 1000000
 
-/* Where the holder waited for something else while the thread waited for it since then. Other locks, disks and pages are to
- * blame themselves. Returns how long it was off its CPU, whatever for. */
+/* Where the holder waited for something else while the thread waited for it since then. Other locks,
+ * disks and pages are to blame themselves. Returns how long it was off its CPU, whatever for. */
 static uint64_t holder_off(const struct blame *b, const struct line_thread *h, uint32_t holder,
 			   int64_t since_ns, int64_t until_ns)
 {
@@ -30,8 +30,8 @@ static uint64_t holder_off(const struct blame *b, const struct line_thread *h, u
 	return off;
 }
 
-/* Where the holder was while another thread waited for it: where it waited itself and, on its CPU, where it was sampled. Returns
- * how long it was on its CPU at a place that is not known. */
+/* Where the holder was while another thread waited for it: where it waited itself and, on its CPU,
+ * where it was sampled. Returns how long it was on its CPU at a place that is not known. */
 static uint64_t held_at(const struct blame *b, const struct line_thread *h, uint32_t holder,
 			int64_t since_ns, int64_t until_ns)
 {
@@ -78,7 +78,8 @@ static uint64_t share_of(uint64_t part_ns, uint64_t ns, uint64_t span_ns)
 	return (uint64_t)((unsigned __int128)part_ns * ns / span_ns);
 }
 
-/* Who had the lock while the thread waited for it and was woken by the clock: whoever let it go, but for what kept that one. */
+/* Who had the lock while the thread waited for it and was woken by the clock: whoever let it go,
+ * but for what kept that one. */
 static void held_before(const struct blame *b, struct line_thread *th, struct blame_result *r,
 			struct parts *scratch)
 {
@@ -100,8 +101,9 @@ static bool is_right_behind(int64_t ns, int64_t end_ns)
 	return ns >= end_ns && ns - end_ns <= LOCK_AGAIN_NS;
 }
 
-/* The thread waits for the interpreter, which the one that wakes it took just before, after a wait that only the clock ended: this
- * thread had it, was asked for it, let it go and wants it back. That is told with the next wait of the other. */
+/* The thread waits for the interpreter, which the one that wakes it took just before, after a wait
+ * that only the clock ended: this thread had it, was asked for it, let it go and wants it back.
+ * That is told with the next wait of the other. */
 static void gave_way(const struct blame *b, const struct line_thread *th, uint32_t stack,
 		     const struct blame_result *r, int64_t since_ns, struct parts *scratch)
 {
@@ -128,8 +130,8 @@ static void gave_way(const struct blame *b, const struct line_thread *th, uint32
 				held_at(b, th, who, v->lock_start_ns, v->lock_end_ns));
 }
 
-/* The thread waits for a lock again: of its waits before, which the clock ended, somebody may have said meanwhile whose they were.
- * again: this wait goes on with them, and says more. */
+/* The thread waits for a lock again: of its waits before, which the clock ended, somebody may have
+ * said meanwhile whose they were. again: this wait goes on with them, and says more. */
 static void told_late(struct line_thread *th, struct blame_result *r, bool again)
 {
 	if (!again && r->iv.gil)
@@ -138,7 +140,8 @@ static void told_late(struct line_thread *th, struct blame_result *r, bool again
 		th->late = 0;
 }
 
-/* A wait for a mutex that a release ended is charged, with the timed-out waits just before it, to the releaser. */
+/* A wait for a mutex that a release ended is charged, with the timed-out waits just before it, to
+ * the releaser. */
 static void lock_join(const struct blame *b, struct line_thread *th, uint32_t stack,
 		      struct blame_result *r, struct parts *scratch)
 {

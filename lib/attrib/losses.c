@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A ring of loss intervals; the common case, no loss since the start of what is asked about, is one comparison.
+ * A ring of loss intervals; the common case, no loss since the start of what is asked about, is one
+ * comparison.
  */
 #include "lib/attrib/losses.h"
 

@@ -22,7 +22,8 @@ struct losses {
 
 void losses_add(struct losses *l, int64_t since_ns, int64_t until_ns, uint64_t events);
 
-/* True when events may be missing within [a, b]. Calls reach back further than what is kept: then true as well. */
+/* True when events may be missing within [a, b]. Calls reach back further than what is kept: then
+ * true as well. */
 bool losses_within_slow(const struct losses *l, int64_t a_ns, int64_t b_ns);
 
 static inline bool losses_within(const struct losses *l, int64_t a_ns, int64_t b_ns)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The moves of one thread between run queues since it last ran, and whether they tell on which CPUs it waited. */
+/* The moves of one thread between run queues since it last ran, and whether they tell on which CPUs
+ * it waited. */
 #ifndef INGERO_ATTRIB_MOVES_H
 #define INGERO_ATTRIB_MOVES_H
 
@@ -25,8 +26,8 @@ static inline void moves_add(struct moves *m, int64_t time_ns, uint32_t from, ui
 		m->n++;
 }
 
-/* Those from start_ns on lead from where the thread stopped to where it went on without a gap. Otherwise one was lost, and its
- * CPUs are not known. */
+/* Those from start_ns on lead from where the thread stopped to where it went on without a gap.
+ * Otherwise one was lost, and its CPUs are not known. */
 bool moves_sound(const struct moves *m, int64_t start_ns, uint64_t cpu_out, uint64_t cpu_in);
 
 #endif

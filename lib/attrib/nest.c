@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The accumulators. A level's children always lie before the event being handled, and do not
- * overlap each other; a child that would overlap its elder sibling counts from that one's end,
- * as unknown time.
+ * Adds up the time of nested calls until the outermost one of a thread returns. A level's children
+ * always lie before the event being handled, and do not overlap each other; a child that would
+ * overlap its elder sibling counts from that one's end, as unknown time.
  */
 #include "lib/attrib/nest.h"
 

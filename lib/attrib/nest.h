@@ -35,7 +35,8 @@ void nest_free(struct nest *n);
 
 enum nest_child { NEST_OFFCPU, NEST_CALL };
 
-/* A finished child at this depth (>= 1) and its parts, which sum to end - start. False: out of memory. */
+/* A finished child at this depth (>= 1) and its parts, which sum to end - start. False: out of
+ * memory. */
 bool nest_add(struct nest *n, enum nest_child child, unsigned depth, int64_t start_ns,
 	      int64_t end_ns, const struct parts *parts, bool sync);
 
@@ -52,8 +53,8 @@ static inline struct nest_level *nest_ready(const struct nest *n, unsigned depth
 	return depth < NEST_DEPTH ? n->level[depth] : NULL;
 }
 
-/* The same as nest_add of a call that is one part and longer than 0, where that level is ready, the child begins no earlier than the
- * last there ended, and none waits deeper. */
+/* The same as nest_add of a call that is one part and longer than 0, where that level is ready, the
+ * child begins no earlier than the last there ended, and none waits deeper. */
 static inline void nest_add_plain(struct nest *n, struct nest_level *l, unsigned depth,
 				  int64_t start_ns, int64_t end_ns, enum part part)
 {
@@ -76,14 +77,15 @@ struct nest_call {
 	uint64_t calls_ns;   /* out: of which inside calls; a call's own time is what they leave */
 	bool sync;	     /* out: a child waits for the device */
 	bool sound;	     /* out: false: the children do not fit, all of the call is unknown */
-	struct parts *
-		orphans; /* out: children of a call that never arrived, and that ended before this one began */
+	struct parts *orphans; /* out: children of a call that never arrived, and that ended before
+				  this one began */
 	uint64_t orphans_ns;
 	int64_t orphans_first_ns, orphans_last_ns;
 };
 
-/* What happened inside a call at this depth that ran from start to end. Takes it out of the nest. For calls at
- * depth >= 1, orphans are left with the siblings and not returned. c->inner and c->orphans: cleared by the caller. */
+/* What happened inside a call at this depth that ran from start to end. Takes it out of the nest.
+ * For calls at depth >= 1, orphans are left with the siblings and not returned. c->inner and
+ * c->orphans: cleared by the caller. */
 void nest_take_some(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns,
 		    struct nest_call *c);
 

@@ -33,7 +33,8 @@ struct occupancy {
 
 void occupancy_free(struct occupancy *o);
 
-/* One slice. Slices of a CPU come in order of their end; one that does not is ignored. False: out of memory. */
+/* One slice. Slices of a CPU come in order of their end; one that does not is ignored. False: out
+ * of memory. */
 bool occupancy_add(struct occupancy *o, uint32_t node, uint32_t cpu, int64_t start_ns,
 		   int64_t end_ns, uint32_t thread);
 
@@ -47,7 +48,8 @@ struct occupancy_share {
 };
 #define OCCUPANCY_SHARES 256 /* a build starts as many processes while one thread waits */
 
-/* Who held the CPU during [a, b): n shares, newest occupant first; unnamed_ns: held by more occupants than fit. */
+/* Who held the CPU during [a, b): n shares, newest occupant first; unnamed_ns: held by more
+ * occupants than fit. */
 struct occupancy_answer {
 	unsigned n;
 	uint64_t covered_ns, unnamed_ns;
@@ -60,7 +62,8 @@ static inline void occupancy_none(struct occupancy_answer *ans)
 	ans->covered_ns = ans->unnamed_ns = 0;
 }
 
-/* Adds to *ans, so that the pieces of a wait on several CPUs can be gathered; the caller begins with occupancy_none. */
+/* Adds to *ans, so that the pieces of a wait on several CPUs can be gathered; the caller begins
+ * with occupancy_none. */
 void occupancy_over(const struct occupancy *o, uint32_t node, uint32_t cpu, int64_t a, int64_t b,
 		    struct occupancy_answer *ans);
 

@@ -23,7 +23,8 @@
 #define PARTS_RECORDING (1u << PART_ATTACH | 1u << PART_RECORDER)
 #define PARTS_NOT_OWN	(PARTS_HOST | PARTS_RECORDING)
 
-/* What waiting for the device looks like from outside, when it happens inside a call that waits for it. */
+/* What waiting for the device looks like from outside, when it happens inside a call that waits for
+ * it. */
 #define PARTS_DEVICE_LIKE                                                           \
 	(1u << PART_SLEEP | 1u << PART_IDLE | 1u << PART_SOCKET | 1u << PART_POLL | \
 	 1u << PART_FD | 1u << PART_BLOCKED)

@@ -25,18 +25,20 @@ struct line_thread {
 	VEC(uint32_t) ctxs; /* all it was seen in */
 	struct wakers wakers;
 	struct moves moves;
-	/* The last wait for a mutex ended by the clock, not by a release: whose it is, is told by the next. */
+	/* The last wait for a mutex ended by the clock, not by a release: whose it is, is told by
+	 * the next. */
 	uint64_t lock_object, lock_ns;
 	int64_t lock_start_ns, lock_end_ns;
 	int64_t lock_timed_ns; /* its end, even if the thread was kept from its CPU right behind it */
 	bool lock_over;	       /* it has waited for something else since */
-	/* Whose it was, and how much of it, where another thread has said so meanwhile; late: a culprit, 0 none. */
+	/* Whose it was, and how much of it, where another thread has said so meanwhile; late: a
+	 * culprit, 0 none. */
 	uint32_t late;
 	uint64_t late_ns;
 	uint32_t sample; /* stack in which it was found on its CPU last */
 	int64_t sample_ns;
-	/* It let go of a lock then that others had waited for so long; held: the culprit that it is as its holder, 0 none.
-	 * If it has to wait for the lock at once, it is where it was. */
+	/* It let go of a lock then that others had waited for so long; held: the culprit that it is
+	 * as its holder, 0 none. If it has to wait for the lock at once, it is where it was. */
 	uint32_t held;
 	uint64_t held_ns;
 	int64_t released_ns;
@@ -53,7 +55,8 @@ void threads_free(struct threads *t);
 /* Give up what is kept of it. */
 void threads_forget(struct threads *t, uint32_t id);
 
-/* The thread of a context. NULL when the context has none; *nomem says when that is for lack of memory. */
+/* The thread of a context. NULL when the context has none; *nomem says when that is for lack of
+ * memory. */
 struct line_thread *threads_of_ctx_slow(struct threads *t, uint32_t ctx, bool *nomem);
 
 static inline struct line_thread *threads_of_ctx(struct threads *t, uint32_t ctx, bool *nomem)
@@ -63,7 +66,8 @@ static inline struct line_thread *threads_of_ctx(struct threads *t, uint32_t ctx
 	return threads_of_ctx_slow(t, ctx, nomem);
 }
 
-/* The state of a thread that may have had no event yet, and has no context then. NULL: there is no such thread, or *nomem. */
+/* The state of a thread that may have had no event yet, and has no context then. NULL: there is no
+ * such thread, or *nomem. */
 struct line_thread *threads_of(struct threads *t, uint32_t id, bool *nomem);
 
 /* NULL when this thread had no event yet. */

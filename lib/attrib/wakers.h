@@ -45,7 +45,8 @@ static inline uint64_t wakers_overlap(int64_t a, int64_t b, int64_t from, int64_
 void wakers_free(struct wakers *w);
 bool wakers_add(struct wakers *w, const struct waker_interval *iv); /* false: out of memory */
 
-/* The i-th newest (1 = newest) that ends after a_ns; NULL when there is none: older ones end earlier. */
+/* The i-th newest (1 = newest) that ends after a_ns; NULL when there is none: older ones end
+ * earlier. */
 const struct waker_interval *wakers_back(const struct wakers *w, uint32_t i, int64_t a_ns);
 
 /* True when everything since a_ns is still kept, so that a gap means "was running". */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * File system ids and supplementary groups of one thread: the C library's setgroups would change those of all threads.
+ * File system ids and supplementary groups of one thread: the C library's setgroups would change
+ * those of all threads.
  */
 #include "lib/base/as_user.h"
 

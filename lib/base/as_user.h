@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening and making files as another user would: of the user behind sudo, so that root's rights make and replace nothing
- * that this user could not. Of the calling thread, for a few system calls.
+ * Opening and making files as another user would: of the user behind sudo, so that root's rights
+ * make and replace nothing that this user could not. Of the calling thread, for a few system calls.
  */
 #ifndef INGERO_BASE_AS_USER_H
 #define INGERO_BASE_AS_USER_H
@@ -17,7 +17,8 @@ struct as_user {
 	gid_t groups[AS_USER_GROUPS];
 };
 
-/* With the user's groups, those of the system's lists too. Nothing for uid 0, and for who is not root. errno is kept by both. */
+/* With the user's groups, those of the system's lists too. Nothing for uid 0, and for who is not
+ * root. errno is kept by both. */
 void as_user_begin(struct as_user *u, uid_t uid, gid_t gid);
 void as_user_end(struct as_user *u);
 

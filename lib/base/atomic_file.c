@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file without a name gets one by way of /proc; where that or the file system cannot, it has one from the beginning.
+ * A file without a name gets one by way of /proc; where that or the file system cannot, it has one
+ * from the beginning.
  */
 #include "lib/base/atomic_file.h"
 
@@ -74,8 +75,9 @@ int atomic_file_open(struct atomic_file *a, const char *path, struct err *e)
 	*a = (struct atomic_file){ .fd = -1 };
 	if (!strcmp(path, "-") || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
 		return open_placed(a, path, e);
-	/* It would be replaced although it must not be written; or a link leads to it that the kernel does not let us follow (somebody
-	 * else's, in a folder that is everybody's), and realpath would. */
+	/* It would be replaced although it must not be written; or a link leads to it that the
+	 * kernel does not let us follow (somebody else's, in a folder that is everybody's), and
+	 * realpath would. */
 	if (faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0
 		    ? faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0
 		    : errno != ENOENT)

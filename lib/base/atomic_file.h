@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file that is there whole or not at all. Where the file system can (O_TMPFILE) it has no name while it is written, so
- * that a program that is killed leaves nothing behind; elsewhere it is written beside its place. In the end it is moved
- * there, in one step.
+ * A file that is there whole or not at all. Where the file system can (O_TMPFILE) it has no name
+ * while it is written, so that a program that is killed leaves nothing behind; elsewhere it is
+ * written beside its place. In the end it is moved there, in one step.
  */
 #ifndef INGERO_BASE_ATOMIC_FILE_H
 #define INGERO_BASE_ATOMIC_FILE_H
@@ -13,13 +13,15 @@
 
 /* One that is not open: { .fd = -1 }. */
 struct atomic_file {
-	int fd; /* open for reading and writing, mode 0600, close-on-exec */
-	char *path; /* its place in the end, for messages too; a link there that leads to a file stays one */
+	int fd;	     /* open for reading and writing, mode 0600, close-on-exec */
+	char *path;  /* its place in the end, for messages too; a link there that leads to a file
+			stays one */
 	char *name;  /* its name meanwhile; NULL: none, or written where it is */
 	bool placed; /* written where it is: nothing is moved */
 };
 
-/* What is no regular file (a pipe, /dev/full) and "-", standard output, are written where they are. */
+/* What is no regular file (a pipe, /dev/full) and "-", standard output, are written where they are.
+ */
 int atomic_file_open(struct atomic_file *a, const char *path, struct err *e);
 
 /* A file in path's folder that is never kept. */
@@ -28,11 +30,12 @@ int atomic_file_scratch(struct atomic_file *a, const char *path, struct err *e);
 /* Gives it a name now, for who opens by name; borrowed. NULL: an error. */
 const char *atomic_file_name(struct atomic_file *a, struct err *e);
 
-/* Closes it, and moves it into its place. Everything is on the disk by then, or it fails and nothing has changed; so it does
- * when memory ran out at any time: something may be missing in it. */
+/* Closes it, and moves it into its place. Everything is on the disk by then, or it fails and nothing
+ * has changed; so it does when memory ran out at any time: something may be missing in it. */
 int atomic_file_keep(struct atomic_file *a, struct err *e);
 
-/* Closes it and takes it away; nothing after atomic_file_keep, or when it was never opened (fd < 0). */
+/* Closes it and takes it away; nothing after atomic_file_keep, or when it was never opened (fd <
+ * 0). */
 void atomic_file_drop(struct atomic_file *a);
 
 #endif

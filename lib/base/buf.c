@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Growing buffers. Growth doubles, so adding is linear in the bytes added; sizes are checked for
- * wrap-around before they reach realloc.
+ * Growing byte buffers with a sticky out-of-memory flag. Growth doubles, so adding is linear in the
+ * bytes added; sizes are checked for wrap-around before they reach realloc.
  */
 #include "lib/base/buf.h"
 

@@ -25,7 +25,8 @@ void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
-/* Room for n more bytes at the returned address; buf_added says how many were put there. NULL on OOM. */
+/* Room for n more bytes at the returned address; buf_added says how many were put there. NULL on
+ * OOM. */
 char *buf_reserve(struct buf *b, size_t n);
 void buf_added(struct buf *b, size_t n);
 

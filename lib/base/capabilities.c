@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The system calls themselves: what a library makes of them would be for the whole process, by signals to its threads.
+ * The system calls themselves: what a library makes of them would be for the whole process, by
+ * signals to its threads.
  */
 #include "lib/base/capabilities.h"
 

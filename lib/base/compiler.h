@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What seldom happens in a function that is called for every event is a function of its own: what it needs of registers and
- * stack is not paid for by those who pass it by.
+ * What seldom happens in a function that is called for every event is a function of its own: what
+ * it needs of registers and stack is not paid for by those who pass it by.
  */
 #ifndef INGERO_BASE_COMPILER_H
 #define INGERO_BASE_COMPILER_H

@@ -25,7 +25,8 @@ static inline bool cpu_has_avx2(void)
 
 static inline bool cpu_has_lzcnt(void)
 {
-	/* What does not know it counts from the other end: only a compiler that can ask for it may use it. */
+	/* What does not know it counts from the other end: only a compiler that can ask for it may
+	 * use it. */
 #if defined(__GNUC__) && !defined(__clang__)
 	return cpu_has_avx2() && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
 #else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A CRC is a remainder: 16 bytes may be replaced by others further on with the same remainder. Those
- * are found by multiplying each half with what x to the distance leaves of the polynomial. Four
- * stretches of 16 bytes go on side by side, since a multiplication takes several cycles.
+ * A CRC is a remainder: 16 bytes may be replaced by others further on with the same remainder.
+ * Those are found by multiplying each half with what x to the distance leaves of the polynomial.
+ * Four stretches of 16 bytes go on side by side, since a multiplication takes several cycles.
  */
 #include "lib/base/crcfold.h"
 
@@ -13,8 +13,8 @@
 #if CPU_X86
 #include <immintrin.h>
 
-/* x^n modulo the polynomial 0x104C11DB7, its 32 bits mirrored and moved up by one as mirrored products
- * want it; for a half that moves by d bits, n is d + 32 (the one read first) or d - 32. */
+/* x^n modulo the polynomial 0x104C11DB7, its 32 bits mirrored and moved up by one as mirrored
+ * products want it; for a half that moves by d bits, n is d + 32 (the one read first) or d - 32. */
 #define X_544 0x154442bd4 /* 512 bits on: over the other three stretches */
 #define X_480 0x1c6e41596
 #define X_160 0x1751997d0 /* 128 bits on: to the next 16 bytes */

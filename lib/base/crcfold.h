@@ -11,8 +11,9 @@
 
 #define CRCFOLD_BYTES 16
 
-/* How many of the bytes p[0..n), all from the first on, left stands for: the register after them is that of these 16
- * bytes begun with a register of zero. reg: the register before. 0: too few bytes, or a processor without it. */
+/* How many of the bytes p[0..n), all from the first on, left stands for: the register after them is
+ * that of these 16 bytes begun with a register of zero. reg: the register before. 0: too few bytes,
+ * or a processor without it. */
 size_t crcfold(uint32_t reg, const unsigned char *p, size_t n, unsigned char left[CRCFOLD_BYTES]);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes one cell of CSV. Names in recordings are anybody's: "=cmd|..." as a process name must stay a name in whatever opens the file.
+ * Writes one text as a cell of CSV: quoted, cleaned, never a spreadsheet formula. Names in
+ * recordings are anybody's: "=cmd|..." as a process name must stay a name in whatever opens the
+ * file.
  */
 #include "lib/base/csvcell.h"
 

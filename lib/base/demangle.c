@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * __cxa_demangle by dlopen. Its time and output can explode on names made for that purpose, so that only names
- * of ordinary length are handed over and very long results are refused.
+ * Demangles C++ names through __cxa_demangle, loaded by dlopen when first needed. Its time and
+ * output can explode on names made for that purpose, so that only names of ordinary length are
+ * handed over and very long results are refused.
  */
 #include "lib/base/demangle.h"
 
@@ -43,8 +44,8 @@ static void demangle_plain(struct buf *out, const char *name)
 	free(text);
 }
 
-/* How long the identifier at p in a mangled name is: the decimal number before it says so, else it goes
- * to the end. */
+/* How long the identifier at p in a mangled name is: the decimal number before it says so, else it
+ * goes to the end. */
 static size_t identifier_length(const char *name, const char *p)
 {
 	size_t rest = strlen(p), n = 0;

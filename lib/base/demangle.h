@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C++ names as people write them. The demangler is the C++ library's own, found at run time: it is not among
- * the libraries ingero is built with, and where it is missing names stay as the linker has them. Safe from any
- * thread.
+ * C++ names as people write them. The demangler is the C++ library's own, found at run time: it is
+ * not among the libraries ingero is built with, and where it is missing names stay as the linker
+ * has them. Safe from any thread.
  */
 #ifndef INGERO_BASE_DEMANGLE_H
 #define INGERO_BASE_DEMANGLE_H

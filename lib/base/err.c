@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Error values. A text that does not fit is cut, never overrun; the code survives in any case,
- * so that the exit status is right even when the words are not complete.
+ * Error values: a code and a text that says what failed and where. A text that does not fit is cut,
+ * never overrun; the code survives in any case, so that the exit status is right even when the
+ * words are not complete.
  */
 #include "lib/base/err.h"
 

@@ -28,11 +28,12 @@ struct err {
 	char text[480];
 };
 
-/* Set code and text (fmt as printf); returns code, so that `return err_set(...)` reads well. e may be NULL. */
+/* Set code and text (fmt as printf); returns code, so that `return err_set(...)` reads well. e may
+ * be NULL. */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* As err_set with ERR_SYS (ERR_CANNOT for EACCES, EPERM and ENOENT; ERR_CLOSED for EPIPE; ERR_NOMEM for
- * ENOMEM) and ": strerror(errno)" appended. errno is the same afterwards. */
+/* As err_set with ERR_SYS (ERR_CANNOT for EACCES, EPERM and ENOENT; ERR_CLOSED for EPIPE; ERR_NOMEM
+ * for ENOMEM) and ": strerror(errno)" appended. errno is the same afterwards. */
 int err_sys(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Put "context: " in front of what is already there (deepest cause last); returns e->code. */

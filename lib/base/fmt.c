@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Units, styles and safe text. Three significant digits are what a person reads.
+ * Formats numbers with units, styled text and text from outside for terminals. Three significant
+ * digits are what a person reads.
  */
 #include "lib/base/fmt.h"
 

@@ -26,8 +26,9 @@ struct fmt_text fmt_percent(double fraction); /* "12.3%" */
 
 enum fmt_style { FMT_PLAIN, FMT_BOLD, FMT_DIM, FMT_RED, FMT_GREEN, FMT_YELLOW, FMT_BLUE, FMT_CYAN };
 
-/* text for a terminal of so many columns (0: as it is): longer lines are broken at blanks, what follows stands two
- * columns deeper. What is to be copied stays whole: lines that begin with one of these, for a shell and for a program. */
+/* text for a terminal of so many columns (0: as it is): longer lines are broken at blanks, what
+ * follows stands two columns deeper. What is to be copied stays whole: lines that begin with one of
+ * these, for a shell and for a program. */
 #define FMT_SHELL "$ "
 #define FMT_CODE  "| "
 void fmt_wrap(struct buf *out, struct bytes text, unsigned columns);
@@ -38,7 +39,8 @@ void fmt_styled(struct buf *out, bool color, enum fmt_style style, const char *t
 /* text with control characters and bytes that are no UTF-8 replaced by '?'. */
 void fmt_safe(struct buf *out, struct bytes text);
 
-/* "312 gaps", "1 gap"; "1 copy", "1 allocation never freed": words are for many, and one of them ends in s. Made safe. */
+/* "312 gaps", "1 gap"; "1 copy", "1 allocation never freed": words are for many, and one of them
+ * ends in s. Made safe. */
 void fmt_counted(struct buf *out, uint64_t n, struct bytes words);
 
 /* Columns text takes on a terminal (UTF-8, one per character). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole writes and whole small files.
+ * Writes whole buffers and reads whole small files, with retries after signals.
  */
 #include "lib/base/io.h"
 

@@ -2,8 +2,8 @@
 /*
  * JSON values and their text, on libjq's jv (the only place that knows it). A struct json is one
  * reference, owned by who made it: json_set and json_append take the value over, json_get and
- * json_at return a new reference, json_free gives one back. JSON_NONE (zero-initialised) is no value at
- * all, e.g. a missing key. Integers beyond 2^53 do not survive a number: ids are strings.
+ * json_at return a new reference, json_free gives one back. JSON_NONE (zero-initialised) is no
+ * value at all, e.g. a missing key. Integers beyond 2^53 do not survive a number: ids are strings.
  */
 #ifndef INGERO_BASE_JSON_H
 #define INGERO_BASE_JSON_H
@@ -34,7 +34,8 @@ struct json {
 
 #define JSON_NONE ((struct json){ 0 })
 
-/* Before jv is used otherwise in this thread: without memory it aborts, and then comes to oom_flag_end. */
+/* Before jv is used otherwise in this thread: without memory it aborts, and then comes to
+ * oom_flag_end. */
 void json_ready(void);
 
 struct json json_object(void);

@@ -8,7 +8,8 @@
 #include "lib/base/utf8.h"
 
 #define DEPTH_MAX 512
-/* Reading a number takes time by the square of its digits; a double has 17, and 324 zeros in front at most. */
+/* Reading a number takes time by the square of its digits; a double has 17, and 324 zeros in front
+ * at most. */
 #define NUMBER_MAX 400
 /* What they take of memory, in numbers. */
 #define TEXT	  2
@@ -183,7 +184,8 @@ static bool next(struct scan *s, struct levels *l)
 	return false;
 }
 
-/* Opens an object or array. 1: it is not empty, a value follows; 0: it was closed at once; -1: something is wrong. */
+/* Opens an object or array. 1: it is not empty, a value follows; 0: it was closed at once; -1:
+ * something is wrong. */
 static int open_level(struct scan *s, struct levels *l)
 {
 	bool object = *s->p++ == '{';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Structs to JSON and back by tables of their members (base/jsonmap.h). Writing and reading walk the same table; objects
- * inside of objects are walked by recursion, as deep as the tables are.
+ * Structs to JSON and back by tables of their members (base/jsonmap.h). Writing and reading walk
+ * the same table; objects inside of objects are walked by recursion, as deep as the tables are.
  */
 #include "lib/base/jsonmap.h"
 

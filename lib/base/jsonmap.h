@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A struct as a JSON object, by a table of its members: the same table writes it and reads it back, so that the two cannot
- * disagree. Members are written in the order of the table.
+ * A struct as a JSON object, by a table of its members: the same table writes it and reads it back,
+ * so that the two cannot disagree. Members are written in the order of the table.
  */
 #ifndef INGERO_BASE_JSONMAP_H
 #define INGERO_BASE_JSONMAP_H
@@ -79,9 +79,10 @@ struct jsonmap {
 void jsonmap_write(const struct jsonmap *map, const void *from, struct jsonw *j);
 
 /*
- * Reads an object, of text that json_check found good, into a zeroed struct. What it allocates is in memory; texts without escapes are parts of text. Members
- * that the table does not know are ignored, null is no value. ERR_DAMAGED: a member has not its type, the first such one is named; all
- * others were read. ERR_NOMEM: nothing is whole.
+ * Reads an object, of text that json_check found good, into a zeroed struct. What it allocates is
+ * in memory; texts without escapes are parts of text. Members that the table does not know are
+ * ignored, null is no value. ERR_DAMAGED: a member has not its type, the first such one is named;
+ * all others were read. ERR_NOMEM: nothing is whole.
  */
 int jsonmap_read(const struct jsonmap *map, struct bytes text, void *to, struct arena *memory,
 		 struct err *e);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pull reader for JSON text. The text was checked, so that its grammar is not looked at again: commas and colons are
- * stepped over. The end of the text is respected all the same.
+ * A pull reader for JSON text: tokens one at a time, without a tree. The text was checked, so that
+ * its grammar is not looked at again: commas and colons are stepped over. The end of the text is
+ * respected all the same.
  */
 #include "lib/base/jsonr.h"
 
@@ -18,7 +19,8 @@ void jsonr_init(struct jsonr *r, struct bytes text, struct arena *memory)
 	*r = (struct jsonr){ .p = text.p, .end = text.p + text.n, .memory = memory };
 }
 
-/* The first character of what comes next, which blanks and the given character do not count to; 0: the end. */
+/* The first character of what comes next, which blanks and the given character do not count to; 0:
+ * the end. */
 static char peek_past(struct jsonr *r, char separator)
 {
 	while (r->p < r->end && (memchr(" \t\n\r", *r->p, 4) || *r->p == separator))
@@ -117,7 +119,8 @@ static char *put_utf8(char *to, unsigned c)
 	return to;
 }
 
-/* \uXXXX at p, perhaps the first half of a pair; half of one alone is no character. Moves *p past it. */
+/* \uXXXX at p, perhaps the first half of a pair; half of one alone is no character. Moves *p past
+ * it. */
 static unsigned read_character(const char **p, const char *end)
 {
 	unsigned c = read_hex(*p + 2), second;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading JSON text value by value, without building a tree: numbers keep all their digits, texts without escapes are parts
- * of the text that is read. Only for text that json_check (base/jsoncheck.h) found good.
+ * Reading JSON text value by value, without building a tree: numbers keep all their digits, texts
+ *without escapes are parts of the text that is read. Only for text that json_check
+ *(base/jsoncheck.h) found good.
  *
  *	if (jsonr_object(&r))
  *		while (jsonr_member(&r, &key))
@@ -24,11 +25,13 @@ struct jsonr {
 
 void jsonr_init(struct jsonr *r, struct bytes text, struct arena *memory);
 
-/* Enters the object or array that comes next; false: the next value is no such thing, and is still the next. */
+/* Enters the object or array that comes next; false: the next value is no such thing, and is still
+ * the next. */
 bool jsonr_object(struct jsonr *r);
 bool jsonr_array(struct jsonr *r);
 
-/* Inside of one, between its values: whether another one follows, which is then the next. Leaves it otherwise. */
+/* Inside of one, between its values: whether another one follows, which is then the next. Leaves it
+ * otherwise. */
 bool jsonr_member(struct jsonr *r, struct bytes *key);
 bool jsonr_element(struct jsonr *r);
 

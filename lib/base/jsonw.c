@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The streaming JSON writer. Numbers are printed in the C locale whatever the program's locale is:
- * nothing in this house calls setlocale for LC_NUMERIC.
+ * A streaming JSON writer: keys and values appended to a buffer. Numbers are printed in the C
+ * locale whatever the program's locale is: nothing in this house calls setlocale for LC_NUMERIC.
  */
 #include "lib/base/jsonw.h"
 

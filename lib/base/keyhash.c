@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SipHash-2-4 as its authors describe it (Aumasson and Bernstein, "SipHash: a fast short-input PRF"), checked
- * against their test vectors in tests/unit/input_anonymize.c.
+ * SipHash-2-4 as its authors describe it (Aumasson and Bernstein, "SipHash: a fast short-input
+ * PRF"), checked against their test vectors in tests/unit/input_anonymize.c.
  */
 #include "lib/base/keyhash.h"
 

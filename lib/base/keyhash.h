@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hash under a secret key (SipHash-2-4): who does not have the key can neither compute it nor find out by trying
- * what it was made of. The same on every machine and in every version.
+ * A hash under a secret key (SipHash-2-4): who does not have the key can neither compute it nor
+ * find out by trying what it was made of. The same on every machine and in every version.
  */
 #ifndef INGERO_BASE_KEYHASH_H
 #define INGERO_BASE_KEYHASH_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Growing arrays in an arena. A list has no capacity of its own: it moves whenever its length is a power of two, from
- * LEAST on, so the room that it has follows from its length.
+ * Growing arrays whose memory comes from an arena. A list has no capacity of its own: it moves
+ * whenever its length is a power of two, from LEAST on, so the room that it has follows from its
+ * length.
  */
 #include "lib/base/list.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An array in an arena: `LIST(struct site) sites = { 0 };`, elements sites.v[i] for i < sites.n. It lives as long as the
- * arena, so nobody frees it. v NULL is a list that is not there, which is not the same as an empty one.
+ * An array in an arena: `LIST(struct site) sites = { 0 };`, elements sites.v[i] for i < sites.n. It
+ * lives as long as the arena, so nobody frees it. v NULL is a list that is not there, which is not
+ * the same as an empty one.
  */
 #ifndef INGERO_BASE_LIST_H
 #define INGERO_BASE_LIST_H

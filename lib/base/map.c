@@ -139,7 +139,8 @@ void map_prune(struct map *m, map_keep_fn *keep, void *ctx)
 {
 	size_t i = 0;
 
-	/* In the place of one that is removed stands another then, of those not seen yet or of those that were kept. */
+	/* In the place of one that is removed stands another then, of those not seen yet or of
+	 * those that were kept. */
 	while (i < m->cap)
 		if (m->used[i] && !keep(ctx, m->slots[i].key, m->slots[i].value))
 			map_del(m, m->slots[i].key);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text for people that something other than a terminal is made of: a table, a bar, a curve stand in it as control characters
- * around their values, styles as the escape sequences of fmt_styled. Text from outside holds no control
- * characters once it went through fmt_safe, so it cannot pass for a mark; who reads marks makes text of
- * what is none, and nothing but numbers of what is between PLOT and END.
+ * Text for people that something other than a terminal is made of: a table, a bar, a curve stand in
+ *it as control characters around their values, styles as the escape sequences of fmt_styled. Text
+ *from outside holds no control characters once it went through fmt_safe, so it cannot pass for a
+ *mark; who reads marks makes text of what is none, and nothing but numbers of what is between PLOT
+ *and END.
  *
- *	TABLE cell CELL cell CELL ROW ... TABLE_END	the first row are headers, those of numbers begin with '>'
- *	PLOT 'b' fraction ';' style END			a bar; fraction < 0: there is none; style: enum fmt_style
- *	PLOT 'c' top ';' v ',' v ... END		a curve from 0 to top
- *	NAME text NAME_END				what the rest of the line is
+ *	TABLE cell CELL cell CELL ROW ... TABLE_END	the first row are headers, those of numbers
+ *begin with '>' PLOT 'b' fraction ';' style END			a bar; fraction < 0: there
+ *is none; style: enum fmt_style PLOT 'c' top ';' v ',' v ... END		a curve from 0 to
+ *top NAME text NAME_END				what the rest of the line is
  */
 #ifndef INGERO_BASE_MARKS_H
 #define INGERO_BASE_MARKS_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers that one thread has and another one works on, again and again in the same memory. A processor that writes where
- * another one still keeps a copy of what was there waits for it line by line: 30 ns a line were measured where the two do
- * not share a cache, against 3 where what is written is kept by neither. So the numbers are copied past the caches, in as few
- * bytes as they fit, and the thread that has them goes on in memory of its own.
+ * Numbers that one thread has and another one works on, again and again in the same memory. A
+ * processor that writes where another one still keeps a copy of what was there waits for it line by
+ * line: 30 ns a line were measured where the two do not share a cache, against 3 where what is
+ * written is kept by neither. So the numbers are copied past the caches, in as few bytes as they
+ * fit, and the thread that has them goes on in memory of its own.
  */
 #ifndef INGERO_BASE_NT_COPY_H
 #define INGERO_BASE_NT_COPY_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A value that is not 0 is never drawn as nothing: that something happened is the first thing to see.
+ * A value that is not 0 is never drawn as nothing: that something happened is the first thing to
+ * see.
  */
 #include "lib/base/plot.h"
 
@@ -88,7 +89,8 @@ void plot_spark(struct buf *out, const double *v, unsigned n, double top, enum p
 	}
 }
 
-/* Dots of a braille character that are set when `dots` of the four rows are filled from below, left and right. */
+/* Dots of a braille character that are set when `dots` of the four rows are filled from below, left
+ * and right. */
 static unsigned braille(unsigned left, unsigned right)
 {
 	static const unsigned lefts[5] = { 0, 0x40, 0x44, 0x46, 0x47 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protobuf messages as bytes: enough of the wire format to write some by hand. A field is a tag (its number and how it is
- * encoded) and a value; a message inside a message stands behind its length, so that it is built first. Two forms: into
- * a buffer, and, for what is written millions of times, to an address with room enough.
+ * Protobuf messages as bytes: enough of the wire format to write some by hand. A field is a tag
+ * (its number and how it is encoded) and a value; a message inside a message stands behind its
+ * length, so that it is built first. Two forms: into a buffer, and, for what is written millions of
+ * times, to an address with room enough.
  */
 #ifndef INGERO_BASE_PROTO_H
 #define INGERO_BASE_PROTO_H

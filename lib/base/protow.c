@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The length of a message stands before it and is known after it: one byte is left for it, and what is longer moves up.
+ * The length of a message stands before it and is known after it: one byte is left for it, and what
+ * is longer moves up.
  */
 #include "lib/base/protow.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protocol buffers as bytes, written field by field: varints, fixed numbers, text and messages within messages. The
- * caller knows the schema; proto3's rule that zero is the same as absent is the caller's to use.
+ * Protocol buffers as bytes, written field by field: varints, fixed numbers, text and messages
+ * within messages. The caller knows the schema; proto3's rule that zero is the same as absent is
+ * the caller's to use.
  */
 #ifndef INGERO_BASE_PROTOW_H
 #define INGERO_BASE_PROTOW_H

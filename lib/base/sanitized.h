@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a sanitizer's runtime lives in this process, which opens files, looks at its own stacks and calls what a confined
- * process has no use for.
+ * Whether a sanitizer's runtime lives in this process, which opens files, looks at its own stacks
+ * and calls what a confined process has no use for.
  */
 #ifndef INGERO_BASE_SANITIZED_H
 #define INGERO_BASE_SANITIZED_H

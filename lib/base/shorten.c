@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shortens names to their beginning and end. Where two come out alike, a piece around the first place at which they differ is shown
- * between; that is repeated for those that are alike still, and the last resort is the whole name.
+ * Shortens names to their beginning and end. Where two come out alike, a piece around the first
+ * place at which they differ is shown between; that is repeated for those that are alike still, and
+ * the last resort is the whole name.
  */
 #include "lib/base/shorten.h"
 
@@ -78,7 +79,8 @@ static int by_text(const void *pa, const void *pb)
 	return way ? way : compare((*a)->full, (*b)->full);
 }
 
-/* The first place at which two of v[0..n), in the order of their names, differ; 0: they are one name. */
+/* The first place at which two of v[0..n), in the order of their names, differ; 0: they are one
+ * name. */
 static size_t difference(struct shorten *const *v, size_t n)
 {
 	struct bytes a = v[0]->full, b = v[n - 1]->full;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Aligned tables. Cells are kept as one run of text and laid out when printed; the last column is
- * never padded, so that lines have no trailing blanks.
+ * Tables of aligned columns for reports on terminals. Cells are kept as one run of text and laid
+ * out when printed; the last column is never padded, so that lines have no trailing blanks.
  */
 #include "lib/base/table.h"
 
@@ -16,8 +16,8 @@
 struct cell {
 	size_t at; /* into text */
 	size_t width;
-	size_t full,
-		most; /* of a long name: where the whole of it is, and its bytes at most; most 0: it is none */
+	size_t full, most; /* of a long name: where the whole of it is, and its bytes at most; most
+			      0: it is none */
 	enum fmt_style style;
 };
 
@@ -197,7 +197,8 @@ static size_t column_width(const struct table *t, size_t column)
 	return width;
 }
 
-/* Of all columns, and behind them what numbers have behind their decimal points. Yours to free; NULL: no memory. */
+/* Of all columns, and behind them what numbers have behind their decimal points. Yours to free;
+ * NULL: no memory. */
 static size_t *widths_of(struct table *t)
 {
 	size_t *widths;
@@ -211,7 +212,8 @@ static size_t *widths_of(struct table *t)
 	return widths;
 }
 
-/* The cell in so many columns: of a name that is longer its middle is left out, of other text its end. */
+/* The cell in so many columns: of a name that is longer its middle is left out, of other text its
+ * end. */
 static void put_cell(struct buf *out, const char *text, const struct cell *c, size_t room,
 		     bool name, bool color)
 {

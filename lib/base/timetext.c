@@ -36,7 +36,8 @@ static int not_a_duration(struct bytes text, struct err *e)
 		       (int)(text.n < 60 ? text.n : 60), text.n ? text.p : "");
 }
 
-/* Digits with an optional fraction of at most nine digits; *frac in units of 10^-9. Returns its length, 0: none. */
+/* Digits with an optional fraction of at most nine digits; *frac in units of 10^-9. Returns its
+ * length, 0: none. */
 static size_t number_scan(struct bytes t, size_t at, uint64_t *whole, uint64_t *frac)
 {
 	size_t i = at, digits = 0;

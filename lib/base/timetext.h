@@ -13,7 +13,8 @@
 #include "lib/base/bytes.h"
 #include "lib/base/err.h"
 
-/* "5m", "1h30m", "3d12h", "250ms", "1.5s", "90" (seconds) -> ns. Units d h m s ms us ns, largest first. */
+/* "5m", "1h30m", "3d12h", "250ms", "1.5s", "90" (seconds) -> ns. Units d h m s ms us ns, largest
+ * first. */
 int duration_parse(struct bytes text, uint64_t *ns, struct err *e);
 
 /* "5.2 ms", "999 ns", "1.50 s", "2m 5s": three significant digits below a minute. Returns out. */
@@ -28,8 +29,8 @@ char *time_iso(char *out, size_t size, int64_t utc_ns);
 /* "2026-07-30 14:34:56.123 CEST"; date false leaves the day out. */
 char *time_local(char *out, size_t size, int64_t utc_ns, bool date);
 
-/* ISO time with or without fraction and zone ("Z", "+02:00"; none means local), or "15:40[:05]", which is
- * the last such local time not after anchor_ns. -> UTC ns. */
+/* ISO time with or without fraction and zone ("Z", "+02:00"; none means local), or "15:40[:05]",
+ * which is the last such local time not after anchor_ns. -> UTC ns. */
 int time_parse(struct bytes text, int64_t anchor_ns, int64_t *utc_ns, struct err *e);
 
 #endif

@@ -11,7 +11,8 @@
 
 #include "lib/base/buf.h"
 
-/* Length of the valid UTF-8 sequence at p (n > 0 bytes), 0 when there is none (overlong, surrogate, cut short). */
+/* Length of the valid UTF-8 sequence at p (n > 0 bytes), 0 when there is none (overlong, surrogate,
+ * cut short). */
 size_t utf8_length(const unsigned char *p, size_t n);
 
 /* The number of the valid character p[0..length). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A growing array of any type: `VEC(struct op_row) rows = { 0 };` then vec_push(&rows, row), and
- * rows.v[i] for i < rows.n. Zero-initialised is empty. vec_push, vec_reserve and vec_reach are false when
- * memory is exhausted, and the array is then as it was.
+ * rows.v[i] for i < rows.n. Zero-initialised is empty. vec_push, vec_reserve and vec_reach are
+ * false when memory is exhausted, and the array is then as it was.
  */
 #ifndef INGERO_BASE_VEC_H
 #define INGERO_BASE_VEC_H
@@ -33,8 +33,8 @@
 	  (memset((vec)->v + (vec)->n, 0, ((size_t)(i) + 1 - (vec)->n) * sizeof(*(vec)->v)), \
 	   (vec)->n = (size_t)(i) + 1, true)))
 
-/* The position of a free place in vec: one of those that the VEC(uint32_t) unused lists, which it leaves, or a new one at the end.
- * UINT32_MAX: out of memory. */
+/* The position of a free place in vec: one of those that the VEC(uint32_t) unused lists, which it
+ * leaves, or a new one at the end. UINT32_MAX: out of memory. */
 #define vec_place(vec, unused)                              \
 	((unused)->n	       ? (unused)->v[--(unused)->n] \
 	 : vec_reserve(vec, 1) ? (uint32_t)(vec)->n++       \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was found out, line by line: a word for what was looked at, whether it is well, what there is to say and what
- * to do about it. Rooms that look into things add lines, others print them.
+ * What was found out, line by line: a word for what was looked at, whether it is well, what there
+ * is to say and what to do about it. Rooms that look into things add lines, others print them.
  */
 #ifndef INGERO_BASE_VERDICT_H
 #define INGERO_BASE_VERDICT_H

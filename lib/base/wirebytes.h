@@ -84,8 +84,8 @@ static inline void varint_put(struct buf *b, uint64_t v)
 	buf_add(b, bytes, n);
 }
 
-/* A place in outside bytes. Reading past the end or a varint of over 10 bytes sets failed, which sticks,
- * and gives 0. */
+/* A place in outside bytes. Reading past the end or a varint of over 10 bytes sets failed, which
+ * sticks, and gives 0. */
 struct cursor {
 	const unsigned char *p, *end;
 	bool failed;

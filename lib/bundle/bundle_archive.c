@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Invariant: no byte of an archive decides where something is written, and what comes out of one is counted against
- * its size. zstd and gzip are taken only where libarchive has them itself: it would run programs for others.
+ * Invariant: no byte of an archive decides where something is written, and what comes out of one is
+ * counted against its size. zstd and gzip are taken only where libarchive has them itself: it would
+ * run programs for others.
  */
 #include "lib/bundle/bundle_archive.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libarchive's functions, found at run time by their names; types and constants are those of its header.
+ * libarchive's functions, found at run time by their names; types and constants are those of its
+ * header.
  */
 #ifndef INGERO_BUNDLE_LIBRARY_H
 #define INGERO_BUNDLE_LIBRARY_H

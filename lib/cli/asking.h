@@ -16,8 +16,9 @@ struct cli_asking {
 	uint64_t skew_ns, timeout_ns, answers_max; /* 0: not said */
 };
 
-/* Rows of an option table for the member fleet (struct cli_asking) of the program's struct values, all but a timeout; cli_program.nodes is
- * to point to its list. heading: the group; token: the name of the option for a token's file; ca_of_nodes: nobody else is reached over TLS. */
+/* Rows of an option table for the member fleet (struct cli_asking) of the program's struct values,
+ * all but a timeout; cli_program.nodes is to point to its list. heading: the group; token: the name
+ * of the option for a token's file; ca_of_nodes: nobody else is reached over TLS. */
 /* clang-format off */
 #define CLI_FLEET_OPTIONS_AS(heading, nodes_help, token, token_help, ca_help, ca_of_nodes)         \
 	{ .name = "nodes",                                                                         \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Line by line. Invariant: pieces of the text are ended where they end, so that they can be handed out without copies.
+ * Reads the configuration file (ingero.yaml) line by line into options. Invariant: pieces of the
+ * text are ended where they end, so that they can be handed out without copies.
  */
 #include "lib/cli/config.h"
 
@@ -17,7 +18,8 @@
 #include "lib/cli/defaults.h"
 #include "lib/cli/message.h"
 
-/* ---- the text -------------------------------------------------------------------------------------- */
+/* ---- the text
+ * -------------------------------------------------------------------------------------- */
 
 struct parse {
 	char *section, *key; /* of the lines before; "" none */
@@ -49,8 +51,9 @@ static bool is_quote(char c)
 	return c == '"' || c == '\'';
 }
 
-/* The first stop or comment (a # at the start or behind a blank; within a list there is none) outside of quotes, or the end;
- * NULL: a quote without an end. Quotes are such where a value begins: at the start, and in a list behind its bracket and commas. */
+/* The first stop or comment (a # at the start or behind a blank; within a list there is none)
+ * outside of quotes, or the end; NULL: a quote without an end. Quotes are such where a value
+ * begins: at the start, and in a list behind its bracket and commas. */
 static char *scan(char *p, bool list, char stop)
 {
 	bool begins = true;
@@ -74,8 +77,8 @@ static char *scan(char *p, bool list, char stop)
 	return quote ? NULL : c;
 }
 
-/* Without its quotes, in place: between apostrophes two of them are one, between others \" and \\ are what they stand for.
- * NULL: there is more behind them. */
+/* Without its quotes, in place: between apostrophes two of them are one, between others \" and
+ * \\ are what they stand for. NULL: there is more behind them. */
 static char *unquote(char *p)
 {
 	char *to, *from, quote;
@@ -218,9 +221,11 @@ int cli_config_parse(char *text, size_t n, cli_config_fn *fn, void *ctx, struct 
 	return rc;
 }
 
-/* ---- the file -------------------------------------------------------------------------------------- */
+/* ---- the file
+ * -------------------------------------------------------------------------------------- */
 
-/* Root follows only whom it may trust; others do where they happen to be, which may be anybody's folder. */
+/* Root follows only whom it may trust; others do where they happen to be, which may be anybody's
+ * folder. */
 static bool trusted(const struct stat *st, bool anywhere)
 {
 	const char *sudo = getenv("SUDO_UID");
@@ -232,7 +237,8 @@ static bool trusted(const struct stat *st, bool anywhere)
 	       (st->st_uid == 0 || (sudo && strtoul(sudo, NULL, 10) == st->st_uid));
 }
 
-/* 1: read; 0: there is none, or one that is not to be trusted, which is told of one that nobody named. */
+/* 1: read; 0: there is none, or one that is not to be trusted, which is told of one that nobody
+ * named. */
 static int read_one(const char *path, bool named, bool anywhere, struct buf *out, struct err *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a person's things are when nobody says so: the home of who typed sudo, and the default recording: a folder of
- * .ige files that a recorder fills, and that readers open when they are given nothing to read.
+ * Where a person's things are when nobody says so: the home of who typed sudo, and the default
+ * recording: a folder of .ige files that a recorder fills, and that readers open when they are
+ * given nothing to read.
  */
 #ifndef INGERO_CLI_DEFAULTS_H
 #define INGERO_CLI_DEFAULTS_H
@@ -22,11 +23,11 @@ void cli_default_folder(struct buf *out);
 const char *cli_scratch_folder(void);
 
 /*
- * Operands that are folders become the recordings in them, by name. No operand: the newest run in the folder db, or the
- * recording of that name; ERR_CANNOT when there is none. No db either, and a terminal on standard input, or one that is no
- * recording anyway (serves): the newest run of the default recording; nothing when there is none. What is chosen so is named
- * on standard error.
- * The operands are then this module's, for as long as the program runs.
+ * Operands that are folders become the recordings in them, by name. No operand: the newest run in
+ * the folder db, or the recording of that name; ERR_CANNOT when there is none. No db either, and a
+ * terminal on standard input, or one that is no recording anyway (serves): the newest run of the
+ * default recording; nothing when there is none. What is chosen so is named on standard error. The
+ * operands are then this module's, for as long as the program runs.
  */
 int cli_default_operands(struct cli_operands *operands, const char *db, bool serves, struct err *e);
 
@@ -37,7 +38,8 @@ struct cli_names {
 };
 void cli_names_free(struct cli_names *names);
 
-/* The files of the run that the one of this path is of, by name, as they are there now: its own need not be. */
+/* The files of the run that the one of this path is of, by name, as they are there now: its own
+ * need not be. */
 int cli_run_files(struct cli_names *out, const char *path, struct err *e);
 
 #endif

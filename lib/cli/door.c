@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of the front door. A row of the older agent's options stands here only where its meaning needs other words
- * today; an option of the same name and meaning needs none, words that no row knows are passed on.
+ * Tables of the front door: commands, and the older agent's command lines. A row of the older
+ * agent's options stands here only where its meaning needs other words today; an option of the same
+ * name and meaning needs none, words that no row knows are passed on.
  */
 #include "lib/cli/door.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the front door knows: its commands, and how a command line of the older agent is said to the programs of
- * today. Both are tables (door.c); translating changes words, and says in a note what it could not keep.
+ * What the front door knows: its commands, and how a command line of the older agent is said to the
+ * programs of today. Both are tables (door.c); translating changes words, and says in a note what
+ * it could not keep.
  */
 #ifndef INGERO_CLI_DOOR_H
 #define INGERO_CLI_DOOR_H
@@ -16,10 +17,10 @@ struct door_command {
 	const char *name;    /* "explain" */
 	const char *program; /* "ingero-explain"; NULL: the front door itself */
 	const char *summary;
-	const char *
-		instead; /* what to use where the program is not part of the build; NULL: no word of it */
-	const char *first; /* a word that goes in front of all others, or NULL */
-	bool reads;	   /* recordings: the default one where nothing else is named or piped in */
+	const char *instead; /* what to use where the program is not part of the build; NULL: no
+				word of it */
+	const char *first;   /* a word that goes in front of all others, or NULL */
+	bool reads; /* recordings: the default one where nothing else is named or piped in */
 };
 
 /* Ends with a row without a name. */
@@ -39,7 +40,8 @@ struct door_option {
 	char letter; /* 0: none */
 	enum door_takes takes;
 	enum door_when when; /* else the words stay as they are */
-	/* Words instead, % for the value; those behind @ are the front door's own, see struct door_plan. NULL: none. */
+	/* Words instead, % for the value; those behind @ are the front door's own, see struct
+	 * door_plan. NULL: none. */
 	const char *now;
 	const char *now_off;	     /* of "=false" */
 	const char *note, *off_note; /* what became of it; NULL: nothing to say */
@@ -50,7 +52,8 @@ extern const struct door_option door_options[]; /* ends with a row without a com
 
 /* What is to be run. Lists and buffers are the caller's to free with door_plan_free. */
 struct door_plan {
-	struct cli_list words; /* of the command; borrowed from argv, from the tables or from texts */
+	struct cli_list
+		words; /* of the command; borrowed from argv, from the tables or from texts */
 	struct cli_list texts; /* allocated */
 	struct buf notes;      /* one per line */
 	const char *refused;   /* why nothing can be run, else NULL */
@@ -64,7 +67,8 @@ struct door_plan {
 	bool has_db;	  /* a recording is named by -d or --db */
 };
 
-/* argv[argc]: what stood behind the command's name. Zero-initialise plan. ERR_USAGE: a value is missing. */
+/* argv[argc]: what stood behind the command's name. Zero-initialise plan. ERR_USAGE: a value is
+ * missing. */
 int door_translate(const struct door_command *command, int argc, char **argv,
 		   struct door_plan *plan, struct err *e);
 void door_plan_free(struct door_plan *plan);
@@ -72,7 +76,8 @@ void door_plan_free(struct door_plan *plan);
 /* What completions are made from: see cli_complete_text. */
 void door_complete(struct buf *out);
 
-/* The options of the older agent that the command takes, for its help: name, and what became of it. */
+/* The options of the older agent that the command takes, for its help: name, and what became of it.
+ */
 void door_old_options(struct buf *out, const char *command);
 
 #endif

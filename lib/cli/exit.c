@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Error codes to exit statuses.
+ * Maps error codes to the exit statuses that the manual documents.
  */
 #include "lib/cli/exit.h"
 

@@ -24,8 +24,8 @@ int cli_exit_of(int code);
 /* Print the error as "ingero-NAME: text" (nothing for ERR_CLOSED) and return its status. */
 int cli_fail(const struct err *e);
 
-/* After an input's end: what was wrong with it as warnings, what was in it with -v; both are freed. Returns the status that
- * its verdict (0 or an error code) deserves. */
+/* After an input's end: what was wrong with it as warnings, what was in it with -v; both are freed.
+ * Returns the status that its verdict (0 or an error code) deserves. */
 int cli_say_input(int verdict, struct buf *notes, struct buf *details);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages on standard error. A message that cannot be written is dropped: there is nobody to tell.
+ * Prints messages of a program on standard error, cleaned for terminals. A message that cannot be
+ * written is dropped: there is nobody to tell.
  */
 #include "lib/cli/message.h"
 

@@ -5,8 +5,9 @@
 #include <poll.h>
 #include <unistd.h>
 
-#define NOTICES_MS \
-	3000 /* who has said nothing for so long at the end, on a busy machine too, says nothing more */
+#define NOTICES_MS                                                                               \
+	3000 /* who has said nothing for so long at the end, on a busy machine too, says nothing \
+		more */
 
 void cli_notices_pass(int notices, bool to_end)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The option parser. Long names are never abbreviated: a script that runs today must not change
- * its meaning when an option is added. Operands and options may be mixed, "--" ends options.
+ * Parses command lines by the option tables of the programs. Long names are never abbreviated: a
+ * script that runs today must not change its meaning when an option is added. Operands and options
+ * may be mixed, "--" ends options.
  */
 #include "lib/cli/options.h"
 
@@ -132,7 +133,8 @@ static int print_and_end(void (*text)(struct buf *, const struct cli_program *),
 	return cli_finish_stdout(CLI_EXIT_DONE);
 }
 
-/* Apply option o, written as `shown` by the user; value is what stood behind "=" or the letter, or NULL. */
+/* Apply option o, written as `shown` by the user; value is what stood behind "=" or the letter, or
+ * NULL. */
 static void apply(struct parser *ps, const struct cli_option *o, bool common, const char *shown,
 		  char *value)
 {
@@ -172,7 +174,8 @@ static void apply(struct parser *ps, const struct cli_option *o, bool common, co
 		*o->said = true;
 }
 
-/* ---- what ingero.yaml says ------------------------------------------------------------------------ */
+/* ---- what ingero.yaml says
+ * ------------------------------------------------------------------------ */
 
 /* Keys of the older agent that mean one of our options. */
 static const char *renamed(const struct cli_config_entry *entry)

@@ -2,8 +2,8 @@
 /*
  * One table per program says everything about its options: what is parsed, what --help prints,
  * what the completions offer (--complete-options) and what a typo is compared with. A letter means
- * the same in every program. The common options (-h, -q, -v, --color, --progress, --version, and -d of those
- * that read recordings) are added to every table and land in cli_settings.
+ * the same in every program. The common options (-h, -q, -v, --color, --progress, --version, and -d
+ * of those that read recordings) are added to every table and land in cli_settings.
  */
 #ifndef INGERO_CLI_OPTIONS_H
 #define INGERO_CLI_OPTIONS_H
@@ -44,7 +44,8 @@ struct cli_option {
 	int64_t min, max;    /* CLI_INT */
 	bool *given;	     /* set when used; may be NULL */
 	bool *said; /* the same, but not by ingero.yaml, which speaks of all calls of the program */
-	bool of_nodes; /* says nothing unless other machines are asked (cli_program.nodes): refused then */
+	bool of_nodes; /* says nothing unless other machines are asked (cli_program.nodes): refused
+			  then */
 };
 
 struct cli_program {
@@ -58,10 +59,11 @@ struct cli_program {
 	size_t operands_max;   /* 0: as many as are given */
 	bool reads_recordings; /* operands are recordings: see cli_default_operands */
 	bool serves; /* standard input is no recording: without operands the default one is read */
-	/* Other machines that are asked instead of recordings, NULL: none ever. Those of the configuration are left out where a recording is
-	 * named or comes through standard input. */
+	/* Other machines that are asked instead of recordings, NULL: none ever. Those of the
+	 * configuration are left out where a recording is named or comes through standard input. */
 	struct cli_list *nodes;
-	/* An operand with blanks in it that no file is called is kept here instead, for it is a statement (SQL); NULL: none is. */
+	/* An operand with blanks in it that no file is called is kept here instead, for it is a
+	 * statement (SQL); NULL: none is. */
 	const char **statement;
 };
 
@@ -69,7 +71,8 @@ struct cli_operands {
 	char **v; /* argv's strings, moved to its front; NULL behind the last */
 	size_t n;
 	bool dashes; /* "--" was given */
-	bool row; /* they are the files of a recorder's run, which may go on in others (cli_run_files) */
+	bool row;    /* they are the files of a recorder's run, which may go on in others
+			(cli_run_files) */
 };
 
 #define CLI_GO (-1)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The endpoint of all signals is the address below which metrics have their path; that of metrics alone is whole. */
+/* The endpoint of all signals is the address below which metrics have their path; that of metrics
+ * alone is whole. */
 #include "lib/cli/otel.h"
 
 #include <ctype.h>

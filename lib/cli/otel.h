@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where metrics are pushed to and with what: --push, --header and --ca-cert, and where those do not say OpenTelemetry's
- * environment (opentelemetry.io/docs/specs/otel/protocol/exporter).
+ * Where metrics are pushed to and with what: --push, --header and --ca-cert, and where those do not
+ * say OpenTelemetry's environment (opentelemetry.io/docs/specs/otel/protocol/exporter).
  */
 #ifndef INGERO_CLI_OTEL_H
 #define INGERO_CLI_OTEL_H
@@ -12,7 +12,8 @@
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
 
-/* Zero-initialised is empty; what it points to lives as long as it does, or is borrowed from the environment. */
+/* Zero-initialised is empty; what it points to lives as long as it does, or is borrowed from the
+ * environment. */
 struct cli_otel {
 	const char *url;
 	const char *ca_file; /* set by the caller, or NULL: that of the environment, if any */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Standard descriptors and output files.
+ * Opens output files and checks the standard descriptors at the start of a program.
  */
 #include "lib/cli/output.h"
 
@@ -56,7 +56,8 @@ int cli_finish_stdout(int status)
 		failed = 1;
 		number = errno;
 	}
-	/* The stream's error may be older than errno: a closed pipe shows as EPIPE only on the first write. */
+	/* The stream's error may be older than errno: a closed pipe shows as EPIPE only on the
+	 * first write. */
 	if (!failed && status == CLI_EXIT_DONE && oom_flag_is_set()) {
 		cli_error("out of memory: something may be missing");
 		return CLI_EXIT_CANNOT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Progress lines: nothing in the first two seconds, then five a second on a terminal, one every three
- * seconds elsewhere. The time left is what the bytes so far took, continued.
+ * Progress lines: nothing in the first two seconds, then five a second on a terminal, one every
+ * three seconds elsewhere. The time left is what the bytes so far took, continued.
  */
 #include "lib/cli/progress.h"
 

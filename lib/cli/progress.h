@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far long work has come, on standard error. On a terminal one line that is drawn over, by itself when
- * the input is a file and the work takes longer than two seconds; in a pipeline only the program at its
- * head can have a file, so no two draw on one line. With --progress also for pipes and without a
- * terminal: there as plain lines every few seconds, and one at the end. Silent with -q.
+ * How far long work has come, on standard error. On a terminal one line that is drawn over, by
+ * itself when the input is a file and the work takes longer than two seconds; in a pipeline only
+ * the program at its head can have a file, so no two draw on one line. With --progress also for
+ * pipes and without a terminal: there as plain lines every few seconds, and one at the end. Silent
+ * with -q.
  */
 #ifndef INGERO_CLI_PROGRESS_H
 #define INGERO_CLI_PROGRESS_H
@@ -22,19 +23,20 @@ struct cli_progress {
 	bool on, terminal, shown;
 };
 
-/* measure(of, …) is asked once now, and then whenever something is to be shown. screen: this program draws on the
- * terminal itself meanwhile, so that only --progress brings a line. */
+/* measure(of, …) is asked once now, and then whenever something is to be shown. screen: this
+ * program draws on the terminal itself meanwhile, so that only --progress brings a line. */
 void cli_progress_begin(struct cli_progress *p, cli_measure *measure, void *of, bool screen);
 /* Cheap: to be called per block. */
 void cli_progress_tick(struct cli_progress *p);
 /* Clears the line on a terminal; with --progress says what it came to. */
 void cli_progress_end(struct cli_progress *p);
 
-/* While something is prepared that takes long where it is large, as input_older_look: shows what and how far, and is true
- * once a signal came. */
+/* While something is prepared that takes long where it is large, as input_older_look: shows what
+ * and how far, and is true once a signal came. */
 bool cli_preparing(const char *what, uint64_t events, bool over);
 
-/* -v: "read and analyzed in 12.3 ms", the time since *since_ns, which becomes now. *since_ns 0: only that. */
+/* -v: "read and analyzed in 12.3 ms", the time since *since_ns, which becomes now. *since_ns 0:
+ * only that. */
 void cli_phase(int64_t *since_ns, const char *what);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A terminal that is no taller than the text would scroll, and what has scrolled away cannot be drawn over.
+ * A terminal that is no taller than the text would scroll, and what has scrolled away cannot be
+ * drawn over.
  */
 #include "lib/cli/redraw.h"
 

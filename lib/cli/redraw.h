@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text on standard output that is drawn over in place on a terminal, and what other programs say meanwhile: that comes
- * through a descriptor and is put above, so that neither writes into the other.
+ * Text on standard output that is drawn over in place on a terminal, and what other programs say
+ * meanwhile: that comes through a descriptor and is put above, so that neither writes into the
+ * other.
  */
 #ifndef INGERO_CLI_REDRAW_H
 #define INGERO_CLI_REDRAW_H
@@ -19,8 +20,8 @@ struct cli_redraw {
 
 void cli_redraw_init(struct cli_redraw *r, int notices);
 
-/* text and foot in the place of what was drawn before; of text only what the screen holds above the foot (it is changed).
- * Elsewhere than on a terminal they are just written. */
+/* text and foot in the place of what was drawn before; of text only what the screen holds above the
+ * foot (it is changed). Elsewhere than on a terminal they are just written. */
 int cli_redraw(struct cli_redraw *r, struct buf *text, const struct buf *foot, struct err *e);
 
 /* Passes on what others said, without waiting; where nothing is drawn any more. */

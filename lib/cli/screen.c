@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page is on the alternate screen, so that what stood on the terminal comes back. A signal that ends or stops the program
- * puts the terminal back first: that is done in the handler, by calls that are allowed there.
+ * The page is on the alternate screen, so that what stood on the terminal comes back. A signal that
+ * ends or stops the program puts the terminal back first: that is done in the handler, by calls
+ * that are allowed there.
  */
 #include "lib/cli/screen.h"
 
@@ -29,8 +30,9 @@
 #define SAID_FRESH_NS 10000000000ll /* a new message stands below for so long */
 #define SAID_BRIEF    6		    /* of the messages in a page */
 
-#define ENTER \
-	"\033[?1049h\033[?25l\033[?7l\033[H\033[J" /* alternate screen, no cursor, long lines are cut */
+#define ENTER                                                                                     \
+	"\033[?1049h\033[?25l\033[?7l\033[H\033[J" /* alternate screen, no cursor, long lines are \
+						      cut */
 #define LEAVE  "\033[?7h\033[?25h\033[?1049l"
 #define TO_TOP "\033[H"
 #define ERASE \
@@ -295,7 +297,8 @@ static void take_keys(struct cli_screen *s)
 
 /* ---- the thread ---- */
 
-/* Lines end in the last column: a terminal that does not wrap would show the end of a longer one there. Styles stay. */
+/* Lines end in the last column: a terminal that does not wrap would show the end of a longer one
+ * there. Styles stay. */
 static void put_cut(struct buf *out, const struct buf *text, unsigned columns)
 {
 	bool style = false;

@@ -114,7 +114,8 @@ int cli_serving_token(char **token, const char *file, bool none, bool *made, str
 	return rc;
 }
 
-/* Each thread would get a heap of its own, and each of those grow as large as the largest answer needs. */
+/* Each thread would get a heap of its own, and each of those grow as large as the largest answer
+ * needs. */
 void cli_serving_memory(void)
 {
 #ifdef __GLIBC__

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of programs that answer over HTTP, the same in each, and the token they share with whoever may ask.
+ * The options of programs that answer over HTTP, the same in each, and the token they share with
+ * whoever may ask.
  */
 #ifndef INGERO_CLI_SERVER_OPTIONS_H
 #define INGERO_CLI_SERVER_OPTIONS_H
@@ -10,8 +11,8 @@
 #include "lib/base/err.h"
 #include "lib/cli/options.h"
 
-/* Rows of an option table, for the members tls_cert, tls_key, token_file (const char *), no_tls, no_token (bool) and allow_hosts
- * (list) of the program's struct values. heading: the group. */
+/* Rows of an option table, for the members tls_cert, tls_key, token_file (const char *), no_tls,
+ * no_token (bool) and allow_hosts (list) of the program's struct values. heading: the group. */
 /* clang-format off */
 #define CLI_SERVING_OPTIONS(heading)                                                             \
 	{ .name = "tls-cert",                                                                    \
@@ -51,22 +52,24 @@
 /* clang-format on */
 
 /*
- * The token in file, or without a file that of $INGERO_MCP_BEARER_TOKEN or else $INGERO_TOKEN; *token is the caller's, NULL when nobody
- * set one. The variables are gone from the environment then: processes that are started have no use for them. ERR_CANNOT: the file is not there, or others may read it (its group may); ERR_USAGE: no token is in it, or one that no header
- * can carry.
+ * The token in file, or without a file that of $INGERO_MCP_BEARER_TOKEN or else $INGERO_TOKEN;
+ * *token is the caller's, NULL when nobody set one. The variables are gone from the environment
+ * then: processes that are started have no use for them. ERR_CANNOT: the file is not there, or
+ * others may read it (its group may); ERR_USAGE: no token is in it, or one that no header can
+ * carry.
  */
 int cli_token(char **token, const char *file, struct err *e);
 
-/* What a server wants of who asks: cli_token, else a new token for this run (*made). none: *token is NULL, everybody may ask; ERR_USAGE with
- * a file. */
+/* What a server wants of who asks: cli_token, else a new token for this run (*made). none: *token
+ * is NULL, everybody may ask; ERR_USAGE with a file. */
 int cli_serving_token(char **token, const char *file, bool none, bool *made, struct err *e);
 
-/* For a process whose threads take turns at work that needs much memory: what one gave back is there for the next. Before there are
- * threads. */
+/* For a process whose threads take turns at work that needs much memory: what one gave back is
+ * there for the next. Before there are threads. */
 void cli_serving_memory(void);
 
-/* Where servers keep what took long to find: $XDG_CACHE_HOME/ingero, else ~/.cache/ingero; the caller's. NULL: there is no
- * such place. */
+/* Where servers keep what took long to find: $XDG_CACHE_HOME/ingero, else ~/.cache/ingero; the
+ * caller's. NULL: there is no such place. */
 char *cli_kept_folder(void);
 
 #endif

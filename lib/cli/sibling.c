@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program is looked for beside this one first, so that a build or an unpacked archive runs its own and not those
- * that are installed.
+ * A program is looked for beside this one first, so that a build or an unpacked archive runs its
+ * own and not those that are installed.
  */
 #include "lib/cli/sibling.h"
 
@@ -75,7 +75,8 @@ pid_t cli_sibling_start(char *const *argv, const struct cli_sibling_fds *fds, st
 	pid_t pid;
 	int failed;
 
-	/* Ctrl-C is for all of the row: it waits until they are ready for it (cli_signals_let_first_pass). */
+	/* Ctrl-C is for all of the row: it waits until they are ready for it
+	 * (cli_signals_let_first_pass). */
 	sigemptyset(&interrupt);
 	if (fds->keep_running)
 		sigaddset(&interrupt, SIGINT);

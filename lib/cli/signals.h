@@ -11,18 +11,20 @@
 
 #include "lib/base/err.h"
 
-/* The first signal is remembered, the second ends the process at once (status 128 + signal). The same one again within
- * 250 ms is the first one. */
+/* The first signal is remembered, the second ends the process at once (status 128 + signal). The
+ * same one again within 250 ms is the first one. */
 int cli_signals_catch(struct err *e);
 
-/* SIGUSR1 asks for something: whether it came since the last call. Without the first call it ends the process, as ever. */
+/* SIGUSR1 asks for something: whether it came since the last call. Without the first call it ends
+ * the process, as ever. */
 int cli_signals_catch_request(struct err *e);
 bool cli_signal_request(void);
 
 /* The signal that came, or 0. Cheap: a flag. */
 int cli_signal_received(void);
 
-/* A descriptor for poll, readable once a signal came; never read from it. -1 before cli_signals_catch. */
+/* A descriptor for poll, readable once a signal came; never read from it. -1 before
+ * cli_signals_catch. */
 int cli_signals_fd(void);
 
 /* Ignore the first SIGINT when fd is a pipe; the second ends the process. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies one stream to several pipes in a process of its own. It executes nothing, so that close-on-exec does not help: it
- * closes every descriptor that is not its own, or a pipe would stay open whose reader waits for its end.
+ * Copies one stream to several pipes in a process of its own. It executes nothing, so that
+ * close-on-exec does not help: it closes every descriptor that is not its own, or a pipe would stay
+ * open whose reader waits for its end.
  */
 #include "lib/cli/tee.h"
 

@@ -8,7 +8,8 @@
 
 #include <stdbool.h>
 
-/* Whether text for descriptor fd is coloured: --color, then NO_COLOR, TERM=dumb and whether it is a terminal. */
+/* Whether text for descriptor fd is coloured: --color, then NO_COLOR, TERM=dumb and whether it is a
+ * terminal. */
 bool cli_color(int fd);
 
 /* Whether it is a terminal that can be drawn on (TERM is not dumb). */
@@ -17,7 +18,8 @@ bool cli_draws(int fd);
 /* How many columns text for descriptor fd may take; 0: it is no terminal, or says nothing. */
 unsigned cli_columns(int fd);
 
-/* Whether text can be in UTF-8, as the locale says (LC_ALL, LC_CTYPE, LANG: the first that is set). */
+/* Whether text can be in UTF-8, as the locale says (LC_ALL, LC_CTYPE, LANG: the first that is set).
+ */
 bool cli_utf8(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Typed option values. A value is taken whole or refused: "10x", "1e99" and "" are mistakes, not
- * ten, infinity and zero.
+ * Parses option values by their type: durations, sizes, times, numbers. A value is taken whole or
+ * refused: "10x", "1e99" and "" are mistakes, not ten, infinity and zero.
  */
 #include "lib/cli/value.h"
 

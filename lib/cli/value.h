@@ -10,7 +10,8 @@
 
 bool cli_takes_argument(enum cli_type type);
 
-/* Put text (NULL for flags) into the member of values that o names. The error text is about the value only. */
+/* Put text (NULL for flags) into the member of values that o names. The error text is about the
+ * value only. */
 int cli_value_set(const struct cli_option *o, void *values, char *text, struct err *e);
 
 /* "64k", "10g", "1.5m", "4096" -> bytes. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options that say which time is looked at, and which events, the same in every program that has them.
+ * The options that say which time is looked at, and which events, the same in every program that
+ * has them.
  */
 #ifndef INGERO_CLI_WINDOW_H
 #define INGERO_CLI_WINDOW_H
@@ -9,8 +10,8 @@
 
 #include "lib/cli/options.h"
 
-/* Rows of an option table, for the members since, until (const char *) and last_ns (uint64_t) of the program's struct
- * values. heading: the group; last_was_given: a bool *. */
+/* Rows of an option table, for the members since, until (const char *) and last_ns (uint64_t) of
+ * the program's struct values. heading: the group; last_was_given: a bool *. */
 /* clang-format off */
 #define CLI_WINDOW_OPTIONS(heading, last_was_given)                                \
 	{ .name = "since",                                                         \

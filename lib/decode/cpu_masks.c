@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * On which CPUs threads may run, as ALLOWED records. One row for each process and for each of its threads that
- * differs from it or has once.
+ * On which CPUs threads may run, as ALLOWED records. One row for each process and for each of its
+ * threads that differs from it or has once.
  */
 #include "lib/decode/cpu_masks.h"
 

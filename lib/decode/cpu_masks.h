@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * On which CPUs threads may run, as ALLOWED records: of a process what its first thread is allowed, of a thread
- * when that is something else, so that a process of two thousand threads takes one record. Told again where
- * another file begins.
+ * On which CPUs threads may run, as ALLOWED records: of a process what its first thread is allowed,
+ * of a thread when that is something else, so that a process of two thousand threads takes one
+ * record. Told again where another file begins.
  */
 #ifndef INGERO_DECODE_CPU_MASKS_H
 #define INGERO_DECODE_CPU_MASKS_H
@@ -32,8 +32,8 @@ struct cpu_masks {
 
 typedef void cpu_masks_fn(void *ctx, struct record *r);
 
-/* A thread of a process, both of the world, may run on these CPUs, w->words of them. Calls fn with a borrowed record
- * if that was not known. */
+/* A thread of a process, both of the world, may run on these CPUs, w->words of them. Calls fn with
+ * a borrowed record if that was not known. */
 void cpu_masks_take(struct cpu_masks *a, const struct wire_allowed *w, uint32_t process,
 		    uint32_t thread, cpu_masks_fn *fn, void *ctx);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each thread has the driver's stack of contexts, as devices; the runtime's calls replace its top. Bounded: threads and
- * processes by what the recording knows of them, contexts of a process by CONTEXTS_MAX, beyond which they are unknown.
- * Invariant: a device is either the one that calls made current, or UNKNOWN.
+ * Each thread has the driver's stack of contexts, as devices; the runtime's calls replace its top.
+ * Bounded: threads and processes by what the recording knows of them, contexts of a process by
+ * CONTEXTS_MAX, beyond which they are unknown. Invariant: a device is either the one that calls
+ * made current, or UNKNOWN.
  */
 #include "lib/decode/cuda_devices.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which GPU is current on a thread, followed by its calls: cudaSetDevice, cuCtxSetCurrent, cuCtxPushCurrent and their like,
- * contexts by the calls that make them, GPUs by the UUIDs that the driver tells the process. Only what was seen is claimed:
- * whoever was recorded from its start and has set nothing is on the runtime's device 0; after a loss, or on a thread that was
- * there before us, nothing is known until it is set again.
+ * Which GPU is current on a thread, followed by its calls: cudaSetDevice, cuCtxSetCurrent,
+ * cuCtxPushCurrent and their like, contexts by the calls that make them, GPUs by the UUIDs that the
+ * driver tells the process. Only what was seen is claimed: whoever was recorded from its start and
+ * has set nothing is on the runtime's device 0; after a loss, or on a thread that was there before
+ * us, nothing is known until it is set again.
  */
 #ifndef INGERO_DECODE_CUDA_DEVICES_H
 #define INGERO_DECODE_CUDA_DEVICES_H
@@ -19,8 +20,8 @@ struct cuda_devices_owner {
 	void *ctx;
 	/* Were all calls of the process seen, from its first on? Asked once per process. */
 	bool (*whole)(void *ctx, uint32_t tgid);
-	/* World gpu, 0 unknown, of a device as the process counts them. uuid: 16 bytes as the driver told them, NULL: it did
-	 * not. *later: may be known if asked again. */
+	/* World gpu, 0 unknown, of a device as the process counts them. uuid: 16 bytes as the
+	 * driver told them, NULL: it did not. *later: may be known if asked again. */
 	uint32_t (*gpu)(void *ctx, uint32_t tgid, uint32_t ordinal, const uint8_t *uuid,
 			bool *later);
 };

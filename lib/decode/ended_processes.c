@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A number is told free only where its last owner, as far as is known, is one of the gone. */
+/* Holds ended processes until nothing more of theirs can come out of the rings. A number is told
+ * free only where its last owner, as far as is known, is one of the gone. */
 #include "lib/decode/ended_processes.h"
 
 #include <string.h>

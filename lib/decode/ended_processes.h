@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that have ended, until all that was said of them has come: what they did may come out of the ring after their
- * end. Then whoever keeps something of them lets go of it, so that a recording of weeks remembers those that live.
+ * Processes that have ended, until all that was said of them has come: what they did may come out
+ * of the ring after their end. Then whoever keeps something of them lets go of it, so that a
+ * recording of weeks remembers those that live.
  */
 #ifndef INGERO_DECODE_ENDED_PROCESSES_H
 #define INGERO_DECODE_ENDED_PROCESSES_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns are set by name: these events are rare beside calls. What the kernel did not say is absent, never zero.
+ * Columns are set by name: these events are rare beside calls. What the kernel did not say is
+ * absent, never zero.
  */
 #include "lib/decode/host_wire.h"
 
@@ -183,8 +184,8 @@ static bool take_peer(struct wire_decoder *wire, const struct wire_peer *p)
 	       kernel_id_names_forgotten(wire_decoder_numbers(wire), p->number);
 }
 
-/* What a descriptor is that is no socket. The kernel has a name for those without a file: "[eventfd]", "inotify"; nothing
- * else of regular files can be waited for. */
+/* What a descriptor is that is no socket. The kernel has a name for those without a file:
+ * "[eventfd]", "inotify"; nothing else of regular files can be waited for. */
 static struct bytes kind_of(const struct wire_ready_fd *f)
 {
 	struct bytes name = text(f->name, sizeof(f->name));
@@ -305,7 +306,8 @@ static const struct {
 	[WIRE_RETRANSMIT - WIRE_BLOCK] = { OP_NET_RETRANSMIT, { COL_SEGMENTS, COL_TCP_STATE } },
 };
 
-/* Who got the socket; another thread of that process, where this one's number has a new owner; or who has it open. */
+/* Who got the socket; another thread of that process, where this one's number has a new owner; or
+ * who has it open. */
 static uint32_t owner_of(struct wire_decoder *wire, const struct wire_host *h,
 			 const struct decode_thread *t)
 {

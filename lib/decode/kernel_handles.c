@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Invariant: a launched handle with a name is told once per name and file of the recording. Texts are kept once, however many processes
- * register the same library.
+ * Names the kernels that launches refer to by handle: one NAME record per name and file. Texts
+ * are kept once, however many processes register the same library.
  */
 #include "lib/decode/kernel_handles.h"
 
@@ -27,7 +27,7 @@ struct owner {
 	uint32_t nameless; /* handles that were launched without a name */
 	uint64_t serial;   /* of all that there were */
 	struct map names;  /* handle -> number << 32 | the file it was told in, 0 none; number 0: it
-			   * has been launched without a name */
+			    * has been launched without a name */
 };
 
 struct launched {
@@ -81,7 +81,8 @@ void kernel_handles_free(struct kernel_handles *h)
 	free(h);
 }
 
-/* ---- processes ------------------------------------------------------------------------------------- */
+/* ---- processes
+ * ------------------------------------------------------------------------------------- */
 
 /* 0: it has said nothing and is nobody's copy. */
 static uint32_t owner_of(const struct kernel_handles *h, uint32_t tgid)
@@ -195,7 +196,8 @@ void kernel_handles_forget(struct kernel_handles *h)
 	h->round++;
 }
 
-/* ---- names ------------------------------------------------------------------------------------------ */
+/* ---- names
+ * ------------------------------------------------------------------------------------------ */
 
 /* What the owner calls it, or whoever it is a copy of. */
 static bool find(const struct kernel_handles *h, uint32_t owner, uint64_t handle, uint64_t *value)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel side's numbers of files and sockets stand for: the records that say so, of the newest KERNEL_ID_NAMES. Each
- * file of a recording says them again, before the first event in it that names one: the files before it may be gone.
+ * What the kernel side's numbers of files and sockets stand for: the records that say so, of the
+ * newest KERNEL_ID_NAMES. Each file of a recording says them again, before the first event in it
+ * that names one: the files before it may be gone.
  */
 #ifndef INGERO_DECODE_KERNEL_ID_NAMES_H
 #define INGERO_DECODE_KERNEL_ID_NAMES_H
@@ -13,8 +14,8 @@
 #include "lib/base/vec.h"
 #include "lib/event/record.h"
 
-/* About 350 bytes each: 6 MB. Twice what is given out before all are numbered anew, which a thread that sleeps the whole
- * time has to outlast to lose the name of what it sleeps on. */
+/* About 350 bytes each: 6 MB. Twice what is given out before all are numbered anew, which a thread
+ * that sleeps the whole time has to outlast to lose the name of what it sleeps on. */
 #define KERNEL_ID_NAMES 16384
 
 struct decode_number {
@@ -41,13 +42,13 @@ bool kernel_id_names_put(struct kernel_id_names *n, uint32_t number, uint64_t id
 /* What takes a record, borrowed, to say it. */
 typedef void decode_number_fn(void *ctx, struct record *r);
 
-/* The id, for an event that ends at end_ns; its record, and who is at its other end, are said where this file of the recording
- * does not have them yet. False: never told, or long ago. */
+/* The id, for an event that ends at end_ns; its record, and who is at its other end, are said where
+ * this file of the recording does not have them yet. False: never told, or long ago. */
 bool kernel_id_names_use(struct kernel_id_names *n, uint32_t number, int64_t end_ns, uint64_t *id,
 			 decode_number_fn *say, void *ctx);
 
-/* A process of this machine has the other end of the socket: said, now and in each file that names the socket. False as
- * above. */
+/* A process of this machine has the other end of the socket: said, now and in each file that names
+ * the socket. False as above. */
 bool kernel_id_names_peer(struct kernel_id_names *n, uint32_t number, uint32_t tgid,
 			  const char comm[16], decode_number_fn *say, void *ctx);
 
@@ -57,13 +58,13 @@ static inline bool kernel_id_names_forgotten(const struct kernel_id_names *n, ui
 	return number && number <= n->newest;
 }
 
-/* Another file begins: everything is to be said again, by say at once what events name that end at since_ns or later, for
- * they may be written to it. */
+/* Another file begins: everything is to be said again, by say at once what events name that end at
+ * since_ns or later, for they may be written to it. */
 void kernel_id_names_again(struct kernel_id_names *n, int64_t since_ns, decode_number_fn *say,
 			   void *ctx);
 
-/* So many have come that the oldest will be forgotten soon, and may be in use: all are to be numbered anew. Said once per
- * half of the room. */
+/* So many have come that the oldest will be forgotten soon, and may be in use: all are to be
+ * numbered anew. Said once per half of the room. */
 bool kernel_id_names_many(struct kernel_id_names *n);
 
 void kernel_id_names_free(struct kernel_id_names *n);

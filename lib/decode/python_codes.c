@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A record with the first part of a line table is followed by the rest before any stack names the number, so a table
- * is complete when it is first asked; one of which a part was lost is never asked for.
+ * A record with the first part of a line table is followed by the rest before any stack names the
+ * number, so a table is complete when it is first asked; one of which a part was lost is never
+ * asked for.
  */
 #include "lib/decode/python_codes.h"
 

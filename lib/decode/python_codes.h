@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python code objects as the kernel side told them, by number: file, function and line table. Objects of equal
- * content are kept once, so a program that makes the same code again and again does not fill memory. What a record
- * says is checked; its texts and tables are the traced program's own words.
+ * Python code objects as the kernel side told them, by number: file, function and line table.
+ * Objects of equal content are kept once, so a program that makes the same code again and again
+ * does not fill memory. What a record says is checked; its texts and tables are the traced
+ * program's own words.
  */
 #ifndef INGERO_DECODE_PYTHON_CODES_H
 #define INGERO_DECODE_PYTHON_CODES_H
@@ -25,10 +26,12 @@ void python_codes_free(struct python_codes *c);
 bool python_codes_take(struct python_codes *c, const struct wire_code *r, size_t n);
 bool python_codes_more(struct python_codes *c, const struct wire_lines *r, size_t n);
 
-/* World frame of that code where it executes; 0: the number was never told. *entry: C code called it. */
+/* World frame of that code where it executes; 0: the number was never told. *entry: C code called
+ * it. */
 uint32_t python_codes_frame(struct python_codes *c, const struct wire_python_frame *f, bool *entry);
 
-/* Lets go of the numbers that these processes were told by; what they stood for stays: other processes run the same code. */
+/* Lets go of the numbers that these processes were told by; what they stood for stays: other
+ * processes run the same code. */
 void python_codes_gone(struct python_codes *c, const struct gone_processes *gone);
 
 /* Different ones. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns are set by position, in the order in which formats/ops.def lists them for the op; the unit test
- * reads every one back by its name. What the kernel did not say is absent, never zero.
+ * Columns are set by position, in the order in which formats/ops.def lists them for the op; the
+ * unit test reads every one back by its name. What the kernel did not say is absent, never zero.
  */
 #include "lib/decode/sched_wire.h"
 
@@ -90,7 +90,8 @@ static bool take_occupied(struct wire_decoder *wire, const struct wire_occupied 
 	return emit_occupied(wire, o->cpu, o->tid, o->end_ns, o->dur_ns);
 }
 
-/* Up to the end of an interval. A CPU that idled did so until it had switched; of another, the thread has had the end. */
+/* Up to the end of an interval. A CPU that idled did so until it had switched; of another, the
+ * thread has had the end. */
 static bool emit_behind(struct wire_decoder *wire, const struct wire_offcpu *o)
 {
 	uint64_t own = o->occupant && o->own_ns < o->occupied_ns ? o->own_ns

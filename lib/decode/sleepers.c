@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sleep is known by its thread and its beginning; of those that are over nothing is kept past the next look. */
+/* A sleep is known by its thread and its beginning; of those that are over nothing is kept past the
+ * next look. */
 #include "lib/decode/sleepers.h"
 
 #include "lib/base/hash.h"

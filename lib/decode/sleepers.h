@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that sleep for long, and when that is next said of each: when its sleep has lasted SLEEPERS_FIRST_NS, and each time
- * that it has doubled since; of few that matter more every SLEEPERS_OFTEN_NS, so that the newest minute of a recording has them
- * however long they sleep. Knows numbers only: who looks at threads tells what it sees.
+ * Threads that sleep for long, and when that is next said of each: when its sleep has lasted
+ * SLEEPERS_FIRST_NS, and each time that it has doubled since; of few that matter more every
+ * SLEEPERS_OFTEN_NS, so that the newest minute of a recording has them however long they sleep.
+ * Knows numbers only: who looks at threads tells what it sees.
  */
 #ifndef INGERO_DECODE_SLEEPERS_H
 #define INGERO_DECODE_SLEEPERS_H
@@ -27,7 +28,8 @@ struct sleepers {
 	unsigned often;	    /* in this look: threads of which it is said so often */
 };
 
-/* Whether it is time for a look, which begins then: each thread that sleeps is to be told, then sleepers_looked. */
+/* Whether it is time for a look, which begins then: each thread that sleeps is to be told, then
+ * sleepers_looked. */
 bool sleepers_look(struct sleepers *s, int64_t now_ns);
 /* This thread sleeps, since then; often: it matters more. True: it is to be said now. */
 bool sleepers_sleeps(struct sleepers *s, uint32_t tid, int64_t since_ns, int64_t now_ns,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Invariant: an event is only handed on when its thread was announced on the same ring before it; what cannot be
- * understood is counted in refused, so that a mismatch of the two sides shows.
+ * Invariant: an event is only handed on when its thread was announced on the same ring before it;
+ * what cannot be understood is counted in refused, so that a mismatch of the two sides shows.
  */
 #include "lib/decode/wire.h"
 
@@ -172,8 +172,9 @@ void wire_decoder_life(struct wire_decoder *wire, const struct wire_life *l)
 	if (l->kind == WIRE_EXIT)
 		wire_decoder_over(wire, &l->who);
 	if (!t || !t->ctx || l->kind == WIRE_EXEC || wire_decoder_exec(wire, t) != l->who.execs) {
-		/* It made no call yet, or none since it is another program. Only for this event: calls made before the exec
-		 * may still be waiting in the other ring, which announces the thread itself. */
+		/* It made no call yet, or none since it is another program. Only for this event:
+		 * calls made before the exec may still be waiting in the other ring, which
+		 * announces the thread itself. */
 		made = wire_decoder_make(wire, &l->who);
 		t = &made;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads go when nothing of theirs can come any more, and their place is another's; what belongs to a program goes with its
- * process. Bounded by those that live, and by the machine's numbers of threads for those who are no targets, whose end nobody
- * tells.
+ * Threads go when nothing of theirs can come any more, and their place is another's; what belongs
+ * to a program goes with its process. Bounded by those that live, and by the machine's numbers of
+ * threads for those who are no targets, whose end nobody tells.
  */
 #include "lib/decode/wire_state.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables by tid, stack number and process. Kernel numbers are reused: an announcement is about a thread from then
- * on, never about events before it.
+ * Tables by tid, stack number and process. Kernel numbers are reused: an announcement is about a
+ * thread from then on, never about events before it.
  */
 #include "lib/decode/wire_state.h"
 
@@ -177,9 +177,9 @@ static uint32_t cgroup_of(struct wire_decoder *wire, const struct wire_thread *w
 	return (uint32_t)id;
 }
 
-/* Somebody who is no target but is met on a CPU, or wakes one. Announced once per name: what a thread executes
- * after an exec is somebody else in findings, so it gets an identity of its own, told apart by the digits
- * below the tick of its start. */
+/* Somebody who is no target but is met on a CPU, or wakes one. Announced once per name: what a
+ * thread executes after an exec is somebody else in findings, so it gets an identity of its own,
+ * told apart by the digits below the tick of its start. */
 void wire_decoder_announce_occupant(struct wire_decoder *wire, const struct wire_thread *w)
 {
 	struct world_process process = { .node = wire->node,
@@ -446,7 +446,8 @@ uint32_t wire_decoder_process(const struct wire_decoder *wire, uint32_t tgid)
 	if (t && t->tgid == tgid && t->ctx)
 		return t->ctx;
 	for (size_t i = wire->threads.n; tgid && i-- > 0;)
-		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as many as are counted stand there */
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as many as are counted stand
+		 * there */
 		if (wire->threads.v[i].tgid == tgid && wire->threads.v[i].ctx)
 			return wire->threads.v[i].ctx;
 	return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the decoders of ring records know: who each announced thread is, what each stack number means, how much
- * was delivered and lost. The owner is asked only once per distinct process or stack.
+ * What the decoders of ring records know: who each announced thread is, what each stack number
+ * means, how much was delivered and lost. The owner is asked only once per distinct process or
+ * stack.
  */
 #ifndef INGERO_DECODE_WIRE_KNOWN_H
 #define INGERO_DECODE_WIRE_KNOWN_H
@@ -20,8 +21,8 @@
 #include "lib/decode/kernel_id_names.h"
 #include "lib/world/world.h"
 
-/* /proc shows start times in clock ticks; so that a process seen there and one announced by the kernel are the
- * same one, all start times are cut to them. */
+/* /proc shows start times in clock ticks; so that a process seen there and one announced by the
+ * kernel are the same one, all start times are cut to them. */
 #define DECODE_TICK_NS 10000000ull
 static inline uint64_t decode_start(uint64_t boot_ns)
 {
@@ -45,7 +46,8 @@ struct decode_python_frames {
 	unsigned n;
 };
 
-/* Of the calls handed on: how many have a stack; how many ran in Python code, and of these with all of it. */
+/* Of the calls handed on: how many have a stack; how many ran in Python code, and of these with all
+ * of it. */
 struct decode_shares {
 	uint64_t calls, stacks, python, python_whole;
 };
@@ -64,10 +66,11 @@ struct wire_decoder_owner {
 	void (*event)(void *ctx, const struct event *ev);
 	void (*lost)(void *ctx,
 		     uint64_t n); /* that many were lost between the last event and the next */
-	/* What tgid executes after that many execs; called once for each. out->comm: its name then, 0 not known. */
+	/* What tgid executes after that many execs; called once for each. out->comm: its name then,
+	 * 0 not known. */
 	void (*exe)(void *ctx, uint32_t tgid, uint32_t execs, struct decode_exe *out);
-	/* The path of the cgroup that tgid is in, a string of the world, 0 unknown; called once per cgroup of those that
-	 * are no targets. */
+	/* The path of the cgroup that tgid is in, a string of the world, 0 unknown; called once per
+	 * cgroup of those that are no targets. */
 	uint32_t (*cgroup)(void *ctx, uint32_t tgid);
 	/* The world stack of its addresses, 0 for none; called once per distinct stack. */
 	uint32_t (*stack)(void *ctx, const struct wire_stack *s,
@@ -75,15 +78,16 @@ struct wire_decoder_owner {
 	/* A Python code object, or more of one. False: not understood. */
 	bool (*code)(void *ctx, const struct wire_code *r, size_t n);
 	bool (*lines)(void *ctx, const struct wire_lines *r, size_t n);
-	/* A thread slept when it began to be followed: its stack may be told now, as records of the ring. */
+	/* A thread slept when it began to be followed: its stack may be told now, as records of the
+	 * ring. */
 	void (*asleep)(void *ctx, const struct wire_asleep *a);
-	/* A FILE or SOCKET record, borrowed; before the first event of each file that names it. Or a
-	 * PEER record; or an ALLOWED record, which alone has its time. */
+	/* A FILE or SOCKET record, borrowed; before the first event of each file that names it. Or
+	 * a PEER record; or an ALLOWED record, which alone has its time. */
 	void (*record)(void *ctx, struct record *r);
 	/* What a thread said by NVTX; n bytes. False: not understood. */
 	bool (*nvtx)(void *ctx, const struct decode_thread *t, const struct wire_nvtx *w, size_t n);
-	/* Up to n bytes of what lay at an address of a process at that time, which a probe could not
-	 * read; how many there were. */
+	/* Up to n bytes of what lay at an address of a process at that time, which a probe could
+	 * not read; how many there were. */
 	size_t (*bytes)(void *ctx, uint32_t tgid, uint64_t address, int64_t time_ns, void *out,
 			size_t n);
 	/* The process that has a socket open, by its inode: tgid, 0 none of the targets. */
@@ -92,8 +96,8 @@ struct wire_decoder_owner {
 	bool (*gil)(void *ctx, uint32_t tgid, uint64_t address);
 	/* A process of the targets was heard of for the first time (or after an exec). */
 	void (*process)(void *ctx, const struct wire_thread *w, uint32_t process);
-	/* What a process (world id) launches for the first time, then, and its name; empty: it has another one since, and
-	 * that is not known. */
+	/* What a process (world id) launches for the first time, then, and its name; empty: it has
+	 * another one since, and that is not known. */
 	void (*kernel)(void *ctx, uint32_t process, uint64_t handle, struct bytes name,
 		       int64_t since_ns);
 	/* A handle is launched for the first time, then, and has no name: one may be found later. */
@@ -109,8 +113,8 @@ int wire_decoder_new(struct wire_decoder **out, struct world *w, uint32_t node,
 		     const struct wire_decoder_owner *owner, struct err *e);
 void wire_decoder_free(struct wire_decoder *wire);
 
-/* Another file of the recording begins, with the events that ended at since_ns or later: what files, sockets and kernels
- * are called is to be said again, of those of these events at once. */
+/* Another file of the recording begins, with the events that ended at since_ns or later: what
+ * files, sockets and kernels are called is to be said again, of those of these events at once. */
 void wire_decoder_again(struct wire_decoder *wire, int64_t since_ns);
 
 uint64_t wire_decoder_refused(const struct wire_decoder *wire);
@@ -131,14 +135,16 @@ void wire_decoder_no_devices(struct wire_decoder *wire);
 
 /* NULL: never announced, or ended long ago. Valid until the next record. */
 const struct decode_thread *wire_decoder_thread(const struct wire_decoder *wire, uint32_t tid);
-/* The same for what does not come by the ring that announces: numbers are used again, so by birth (CLOCK_BOOTTIME) too. */
+/* The same for what does not come by the ring that announces: numbers are used again, so by birth
+ * (CLOCK_BOOTTIME) too. */
 const struct decode_thread *wire_decoder_born(const struct wire_decoder *wire, uint32_t tid,
 					      uint64_t start_ns);
 uint32_t wire_decoder_stack(const struct wire_decoder *wire,
 			    uint32_t number); /* world id, 0 unknown */
 /* The same for a call, which is counted in the shares. */
 uint32_t wire_decoder_call_stack(struct wire_decoder *wire, uint32_t number, uint32_t tgid);
-/* Calls of a process (of the world) through one library file, by its number in the cookies of its probes. */
+/* Calls of a process (of the world) through one library file, by its number in the cookies of its
+ * probes. */
 /* Whether that is so of any process that has made a call. */
 bool wire_decoder_caller(const struct wire_decoder *wire, bool (*is)(void *ctx, uint32_t process),
 			 void *ctx);
@@ -170,11 +176,12 @@ void wire_decoder_found(struct wire_decoder *wire, uint32_t tgid, uint32_t proce
 			struct bytes name, int64_t since_ns);
 /* What kernels are called. */
 struct kernel_handles *wire_decoder_handles(struct wire_decoder *wire);
-/* The id, which an event is about to name: the record is handed on before it where this file of the recording does not
- * have it. False: never told, or long ago. */
+/* The id, which an event is about to name: the record is handed on before it where this file of the
+ * recording does not have it. False: never told, or long ago. */
 bool wire_decoder_numbered(struct wire_decoder *wire, uint32_t number, int64_t end_ns,
 			   uint64_t *id);
-/* A process of this machine has the other end of a socket: said, and again where the socket is. False as above. */
+/* A process of this machine has the other end of a socket: said, and again where the socket is.
+ * False as above. */
 bool wire_decoder_peer(struct wire_decoder *wire, uint32_t number, uint32_t tgid,
 		       const char comm[16]);
 void wire_decoder_say(struct wire_decoder *wire, struct record *r);	       /* hand it on */
@@ -192,9 +199,9 @@ struct decode_thread wire_decoder_make(struct wire_decoder *wire, const struct w
 
 /* Which of the programs that its process has executed. */
 uint32_t wire_decoder_exec(const struct wire_decoder *wire, const struct decode_thread *t);
-/* A thread has ended. Who it was and what it did may be told after that, and what was done for it goes on: blocks are written,
- * segments sent again. So many of them are known still; those before them are let go of by the second call of the other from
- * then on, to be made about once a second. */
+/* A thread has ended. Who it was and what it did may be told after that, and what was done for it
+ * goes on: blocks are written, segments sent again. So many of them are known still; those before
+ * them are let go of by the second call of the other from then on, to be made about once a second. */
 #define WIRE_DECODER_TAIL 65536
 void wire_decoder_over(struct wire_decoder *wire, const struct wire_thread *who);
 void wire_decoder_forget(struct wire_decoder *wire);

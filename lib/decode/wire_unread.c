@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that a probe could not read, because their pages were not mapped: read from the address that crossed
- * the ring instead, and counted as late or as lost. Of NVTX texts no more is taken than a probe takes.
+ * Names that a probe could not read, because their pages were not mapped: read from the address
+ * that crossed the ring instead, and counted as late or as lost. Of NVTX texts no more is taken
+ * than a probe takes.
  */
 #include "lib/decode/wire_state.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts the hog, the recorder and through it the loop, and shows the machine until the recorder has ended.
+ * Starts the hog, the recorder and through it the loop, and shows the machine until the recorder
+ * has ended.
  */
 #include "lib/demo/real_stall.h"
 
@@ -23,8 +24,8 @@
 #define DUTY	  40 /* percent of a CPU that the hog takes */
 #define SAMPLE_MS 500
 
-/* The program as it is started (what is executed now may be its loader, as in the tarball), and in a build tree the folder of
- * the double beside it. */
+/* The program as it is started (what is executed now may be its loader, as in the tarball), and in
+ * a build tree the folder of the double beside it. */
 static void own_place(const char *program, struct buf *self, char double_folder[PATH_MAX + 16])
 {
 	const char *path, *slash;

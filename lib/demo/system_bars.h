@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine's CPU, memory and load as bars that are drawn over while samples come: the lines that ingero-stat shows
- * of a whole recording, of what there is so far.
+ * The machine's CPU, memory and load as bars that are drawn over while samples come: the lines that
+ * ingero-stat shows of a whole recording, of what there is so far.
  */
 #ifndef INGERO_DEMO_SYSTEM_BARS_H
 #define INGERO_DEMO_SYSTEM_BARS_H
@@ -22,7 +22,8 @@ int system_bars_record(struct system_bars *b, const struct record *r, struct err
 /* In the place of what was drawn before; nothing before the first sample. */
 int system_bars_draw(struct system_bars *b, struct cli_redraw *to, struct err *e);
 
-/* On a terminal: a generated machine, its recording run through in play_ns. The last picture stays. */
+/* On a terminal: a generated machine, its recording run through in play_ns. The last picture stays.
+ */
 int system_bars_play(const struct sim_options *o, uint64_t play_ns, struct err *e);
 
 #endif

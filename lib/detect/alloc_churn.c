@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alloc-churn: memory of the same size is allocated and freed over and over by the same line. A pair counts when
- * what is freed was held for less than HELD_NS and is as large as what the same site's last pair freed: a cache
- * that looks for room of many sizes is not this, nor is a pool of which a part is given back; one that is given back
- * whole, each time, is. Lost is what the two calls take.
+ * alloc-churn: memory of the same size is allocated and freed over and over by the same line. A pair
+ * counts when what is freed was held for less than HELD_NS and is as large as what the same site's
+ * last pair freed: a cache that looks for room of many sizes is not this, nor is a pool of which a
+ * part is given back; one that is given back whole, each time, is. Lost is what the two calls take.
  */
 #include "lib/detect/watches.h"
 
@@ -18,8 +18,9 @@
 struct churn {
 	struct toll_row row; /* of: whether it is the host's memory, pinned */
 	uint64_t bytes, held_ns, alloc_ns;
-	uint64_t emptied; /* pairs that empty_cache() freed */
-	uint64_t free_least_ns; /* what a freeing takes at least: more of it may be waiting for the device */
+	uint64_t emptied;	/* pairs that empty_cache() freed */
+	uint64_t free_least_ns; /* what a freeing takes at least: more of it may be waiting for the
+				   device */
 };
 
 /* A pair of a pool that is not whole yet. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The analysis of a stream: events go to attribution, whose spans go to the ledger and the detectors (dispatch.c); each second
- * of event time is evaluated (settle.c). Records tell of losses, samples, open calls and the recording's limits.
+ * The analysis of a stream: events go to attribution, whose spans go to the ledger and the
+ * detectors (dispatch.c); each second of event time is evaluated (settle.c). Records tell of
+ * losses, samples, open calls and the recording's limits.
  */
 #include "lib/detect/analysis.h"
 
@@ -218,8 +219,9 @@ static int events(struct cause *c, const struct stream_item *item, struct err *e
 	return c->nomem ? err_nomem(e) : 0;
 }
 
-/* The first reading of a machine's clock says which of its processes are younger than the recording. Where no machine is named
- * it is one alone, whose first reading comes before its events or was left out. */
+/* The first reading of a machine's clock says which of its processes are younger than the
+ * recording. Where no machine is named it is one alone, whose first reading comes before its events
+ * or was left out. */
 static bool clock(struct cause *c, const struct rec_CLOCK *k, bool has_boot, uint32_t node)
 {
 	if (!has_boot || k->boot_ns <= 0 || (!node && c->has_pane))
@@ -342,8 +344,8 @@ static size_t same_pane(const struct stream_item *item)
 	return low;
 }
 
-/* Second by second: what is told of one knows the tracks up to its end, however the stream is cut into items. What the books
- * know of a device comes first. */
+/* Second by second: what is told of one knows the tracks up to its end, however the stream is cut
+ * into items. What the books know of a device comes first. */
 static int item_events(struct cause *c, struct stream_item item, struct err *e)
 {
 	size_t left = item.n;
@@ -395,7 +397,8 @@ static int open_order(const void *a, const void *b)
 	return x->call->depth > y->call->depth ? -1 : x->call->depth < y->call->depth;
 }
 
-/* Calls that had not returned when the recording ended, nor do in another file that goes on with it. */
+/* Calls that had not returned when the recording ended, nor do in another file that goes on with
+ * it. */
 static int still_open(struct cause *c, struct err *e)
 {
 	VEC(struct cause_open) all = { 0 };

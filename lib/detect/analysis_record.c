@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The analysis record: what became of the time of every process, whether or not anything was found
- * (formats/analysis.schema.json). Thread time is summed over a process's threads; its parts sum to it exactly.
+ * (formats/analysis.schema.json). Thread time is summed over a process's threads; its parts sum to
+ * it exactly.
  */
 #include <stdlib.h>
 
@@ -15,8 +16,9 @@
 #include "lib/tracks/steps_json.h"
 #include "lib/tracks/track_json.h"
 
-#define PROCESSES_TOLD \
-	1024 /* those with the most time: a record of all that came and went in days would be no record */
+#define PROCESSES_TOLD                                                                           \
+	1024 /* those with the most time: a record of all that came and went in days would be no \
+		record */
 
 #define UNCOVERED_TOLD 256 /* libraries of processes whose calls are missing */
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * call-hung: a call was entered and has not returned. Proven by the recorder's list of open calls, at the end of the
- * recording or when one was open longer than its threshold; reported when it has been open for as long as the recorder was
- * told to name calls (record --hung, or a trigger's time), and when no call of its op took a third of that and returned. Lost is
- * all of the time since it was entered, to the end of its thread where that was killed in it. A call that was entered before the
- * recording began is not on that list: it is known by the stack that its thread sleeps with.
- * collective-hang: the same where the process had entered a collective since it last waited for the device with
- * success. The recorded ranks are held against each other: who has not entered what the others wait in.
+ * call-hung: a call was entered and has not returned. Proven by the recorder's list of open calls,
+ * at the end of the recording or when one was open longer than its threshold; reported when it has
+ * been open for as long as the recorder was told to name calls (record --hung, or a trigger's
+ * time), and when no call of its op took a third of that and returned. Lost is all of the time
+ * since it was entered, to the end of its thread where that was killed in it. A call that was
+ * entered before the recording began is not on that list: it is known by the stack that its thread
+ * sleeps with. collective-hang: the same where the process had entered a collective since it last
+ * waited for the device with success. The recorded ranks are held against each other: who has not
+ * entered what the others wait in.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,8 +55,8 @@ static struct hung_process *process_of(struct hung *h, uint32_t process)
 	return vec_reach(&h->processes, process) ? &h->processes.v[process] : NULL;
 }
 
-/* An outermost call of the thread returned: so did what was open inside it, and it itself. At the end of one file it may have been
- * open and return in the next. */
+/* An outermost call of the thread returned: so did what was open inside it, and it itself. At the
+ * end of one file it may have been open and return in the next. */
 static void returned(struct hung *h, const struct line_piece *p)
 {
 	for (size_t i = 0; i < h->calls.n; i++) {
@@ -96,7 +98,8 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	       collectives_event(&h->all, p->ev, p->op, p->process, p->thread, &comm, &done);
 }
 
-/* A thread ended: what was open in it does not return. A process did: of a rank that is why it enters nothing more. */
+/* A thread ended: what was open in it does not return. A process did: of a rank that is why it
+ * enters nothing more. */
 static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
 {
 	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
@@ -148,7 +151,8 @@ static bool forget_returned(struct hung *h)
 	return true;
 }
 
-/* At the end all calls are told of that are open, and most have only begun. Who is as old as this counts, if not as hung. */
+/* At the end all calls are told of that are open, and most have only begun. Who is as old as this
+ * counts, if not as hung. */
 static bool old_enough(uint64_t open_ns, uint64_t ns)
 {
 	return hist_cell(open_ns) >= hist_cell(ns / HUNG_TIMES);
@@ -187,7 +191,8 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	th = world_get_thread(c->w, o->thread);
 	key = call_key(o);
 	if (map_get(&h->at, key, &at)) {
-		/* A flight recorder's file ends with what was open at its cut, and has been named a little later. */
+		/* A flight recorder's file ends with what was open at its cut, and has been named a
+		 * little later. */
 		call.open.at_end |= h->calls.v[at].open.at_end;
 		h->calls.v[at].named |= call.named;
 		h->calls.v[at].open = call.open;
@@ -218,7 +223,8 @@ static bool within(const struct hung *h, const struct hung_call *call, bool ende
 	return false;
 }
 
-/* Where it was called from: a stack may have been taken in the call of another layer inside it only. */
+/* Where it was called from: a stack may have been taken in the call of another layer inside it
+ * only. */
 static uint32_t stack_of(const struct hung *h, const struct hung_call *call)
 {
 	uint32_t stack = call->open.stack, depth = UINT32_MAX;
@@ -429,8 +435,8 @@ static int tell_returned(struct cause *c, struct hung *h, uint32_t process, stru
 	return fact_tell(c, &f, &of->told, e);
 }
 
-/* One of the calls that were told is not known to have returned: its process was killed in it, or the recording is cut. What
- * was told of it then holds. */
+/* One of the calls that were told is not known to have returned: its process was killed in it, or
+ * the recording is cut. What was told of it then holds. */
 static bool left_open(const struct hung *h, uint32_t process)
 {
 	for (size_t i = 0; i < h->calls.n; i++) {
@@ -443,7 +449,8 @@ static bool left_open(const struct hung *h, uint32_t process)
 	return false;
 }
 
-/* The outermost traced function on a stack; NULL: there is none. A driver's symbol may have a version behind the name. */
+/* The outermost traced function on a stack; NULL: there is none. A driver's symbol may have a
+ * version behind the name. */
 static const struct op_def *op_on_stack(const struct cause *c, uint32_t stack)
 {
 	unsigned n = 0, nops;
@@ -476,7 +483,8 @@ static bool is_known(const struct hung *h, uint32_t process, const struct op_def
 	return false;
 }
 
-/* Calls that nobody saw begin, by the stacks of threads that sleep when the recording ends. False: out of memory. */
+/* Calls that nobody saw begin, by the stacks of threads that sleep when the recording ends. False:
+ * out of memory. */
 static bool add_earlier(struct hung *h, const struct cause *c)
 {
 	for (size_t i = 0; i < c->standing.v.n; i++) {

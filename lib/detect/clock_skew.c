@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clock-skew: the clocks of two nodes disagree, so that what lies on one machine cannot be held against what lies on the
- * other. Proven by collectives that would have ended on one node before the other had entered them, did their clocks
- * agree (lib/gpustate/clocks.h). Not this: ranks that are far apart in time, however far, and waits that do not cover the
- * collective. Nothing is lost by it; what is told across nodes is told on fitted clocks.
+ * clock-skew: the clocks of two nodes disagree, so that what lies on one machine cannot be held
+ * against what lies on the other. Proven by collectives that would have ended on one node before
+ * the other had entered them, did their clocks agree (lib/gpustate/clocks.h). Not this: ranks that
+ * are far apart in time, however far, and waits that do not cover the collective. Nothing is lost
+ * by it; what is told across nodes is told on fitted clocks.
  */
 #include "lib/base/fmt.h"
 #include "lib/detect/watches.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cold-start: the first calls of a process take longer than the same calls do later: making the context, loading modules
- * and kernels, first allocations. Proven where the process's start lies in the recording, by the calls at its beginning
- * against the median of later calls of their op; the very first call, in which the context is made, counts in full where
- * its op is not called again.
+ * cold-start: the first calls of a process take longer than the same calls do later: making the
+ * context, loading modules and kernels, first allocations. Proven where the process's start lies in
+ * the recording, by the calls at its beginning against the median of later calls of their op; the
+ * very first call, in which the context is made, counts in full where its op is not called again.
  * Not this: a process that was there before, slow calls later on, and ops that are not called again.
  */
 #include <stdlib.h>
@@ -52,7 +52,8 @@ static bool starts(const struct cause *c, uint32_t process)
 {
 	const struct world_process *p = world_get_process(c->w, process);
 
-	/* Where its first calls may be missing, those that are here are not the first. Nobody launches or asks first of all. */
+	/* Where its first calls may be missing, those that are here are not the first. Nobody
+	 * launches or asks first of all. */
 	return p &&
 	       (culprits_young(c->tally.culprits, p) ||
 		culprits_is_command(c->tally.culprits, p)) &&

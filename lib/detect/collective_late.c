@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the late ranks of a collective: those behind the widest gap between two arrivals. Two stragglers that arrive together
- * would hide each other if only the last one counted.
+ * Finds the late ranks of a collective: those behind the widest gap between two arrivals. Two
+ * stragglers that arrive together would hide each other if only the last one counted.
  */
 #include "lib/detect/collective_late.h"
 

@@ -13,8 +13,9 @@ struct arrival {
 	uint32_t member;
 };
 
-/* Sorts the n arrivals, at least 2 of them; the last ones, as many as it returns, are the late ranks: the last
- * one, or as many as half of all where they are nearer to each other than to the rest. */
+/* Sorts the n arrivals, at least 2 of them; the last ones, as many as it returns, are the late
+ * ranks: the last one, or as many as half of all where they are nearer to each other than to the
+ * rest. */
 size_t collective_late_find(struct arrival *v, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Of the ranks that entered a collective of that number, those that are fewer are the odd ones; of as
- * many, those that did not do what all had done before.
+ * Of the ranks that entered a collective of that number, those that are fewer are the odd ones; of
+ * as many, those that did not do what all had done before.
  */
 #include "lib/detect/collective_mismatch.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collective-mismatch: ranks of a communicator whose collectives of the same number are not the same.
+ * collective-mismatch: ranks of a communicator whose collectives of the same number are not the
+ * same.
  */
 #ifndef INGERO_DETECT_COLLECTIVE_MISMATCH_H
 #define INGERO_DETECT_COLLECTIVE_MISMATCH_H

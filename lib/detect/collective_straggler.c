@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collective-straggler: ranks wait for one that enters their collectives late. Lost is by how much it entered after the last
- * of those that were not late, at most what these waited for the device longer than it did. Not this: entries far apart that
- * nobody waits for, as of hosts that run ahead. Why it was late is what its path had more of than the others' paths, from
- * the collective before to this one (lib/tracks/track_excess.h).
+ * collective-straggler: ranks wait for one that enters their collectives late. Lost is by how much
+ * it entered after the last of those that were not late, at most what these waited for the device
+ * longer than it did. Not this: entries far apart that nobody waits for, as of hosts that run
+ * ahead. Why it was late is what its path had more of than the others' paths, from the collective
+ * before to this one (lib/tracks/track_excess.h).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,8 +21,8 @@
 #include "lib/tracks/track_excess.h"
 #include "lib/gpustate/collectives.h"
 
-/* Lateness of less than this share of the way from one collective to the next is not explained: it is what the paths
- * leave out of their causes, too. */
+/* Lateness of less than this share of the way from one collective to the next is not explained: it
+ * is what the paths leave out of their causes, too. */
 #define EXPLAINED_SHARE PATH_CAUSE_SHARE
 /* Windows that wait for their paths to become known; beyond, the oldest are given up. */
 #define WINDOWS_WAITING 65536
@@ -64,7 +65,8 @@ struct late_amount {
 	bool of_steps; /* of those in its steps, and of these */
 };
 
-/* The ways of the ranks to a collective: the late one's first, then those of ranks that were not late. */
+/* The ways of the ranks to a collective: the late one's first, then those of ranks that were not
+ * late. */
 struct late_windows {
 	size_t late; /* index of the late_rank */
 	size_t n;
@@ -108,7 +110,8 @@ static bool add_time(struct straggler *s, const struct late_rank *l, int64_t at_
 	return true;
 }
 
-/* What was said while not all members were known: they are in the recording later, by a clock that is far behind. */
+/* What was said while not all members were known: they are in the recording later, by a clock that
+ * is far behind. */
 static void forget(struct straggler *s, const struct collective_comm *comm)
 {
 	for (size_t i = 0; i < s->late.n; i++) {
@@ -138,8 +141,8 @@ static struct late_rank *late_of(struct straggler *s, struct collective_comm *co
 	return &s->late.v[s->late.n - 1];
 }
 
-/* How much longer than this one those that were not late waited on the device from this collective to the next, on average:
- * what all wait alike is the device's own work. */
+/* How much longer than this one those that were not late waited on the device from this collective
+ * to the next, on average: what all wait alike is the device's own work. */
 static uint64_t waited_ns(const struct straggler *s, size_t in_time, uint32_t member,
 			  const struct collective_pending *done)
 {
@@ -158,7 +161,8 @@ static uint32_t node_of(const struct cause *c, const struct collective_comm *com
 	return p ? p->node : 0;
 }
 
-/* The way of a member to this collective: from the one before, if that is known, or from when it joined. */
+/* The way of a member to this collective: from the one before, if that is known, or from when it
+ * joined. */
 static struct track_window_of window_of(const struct collective_comm *comm,
 					const struct collective_pending *p, uint32_t member)
 {
@@ -436,7 +440,8 @@ static void print_summary(const struct cause *c, const struct late_rank *l,
 	print_reason(c, why, &f->summary);
 }
 
-/* Whether the recorder kept it from entering with the others more than all else: that is no fault of the job. */
+/* Whether the recorder kept it from entering with the others more than all else: that is no fault
+ * of the job. */
 static bool is_recorders(const struct path_causes *why)
 {
 	uint64_t ns = 0;
@@ -509,7 +514,8 @@ static bool is_in_steps(const struct cause *c, uint32_t process, int64_t ns)
 	return false;
 }
 
-/* In the end, of its steps, as all losses are; of all it was late by where it has none, or was late outside of them alone. */
+/* In the end, of its steps, as all losses are; of all it was late by where it has none, or was late
+ * outside of them alone. */
 static struct late_amount amount_of(const struct straggler *s, const struct cause *c,
 				    const struct late_rank *l)
 {

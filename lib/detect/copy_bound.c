@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * copy-bound: a thread's time goes into copies that it waits for. Counted is what moving the bytes takes: a copy
- * that also waits for kernels before it counts as long as copies of its direction with nothing to wait for take
- * for so many bytes. Asynchronous copies that return at once are no lost time, however many bytes they move.
+ * copy-bound: a thread's time goes into copies that it waits for. Counted is what moving the bytes
+ * takes: a copy that also waits for kernels before it counts as long as copies of its direction
+ * with nothing to wait for take for so many bytes. Asynchronous copies that return at once are no
+ * lost time, however many bytes they move.
  */
 #include "lib/detect/watches.h"
 
@@ -13,12 +14,13 @@
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
 
-/* An asynchronous copy only submitted, when it took no longer than this (a submission is a few us), or than a few of
- * the process's launches, which submit too. */
+/* An asynchronous copy only submitted, when it took no longer than this (a submission is a few us),
+ * or than a few of the process's launches, which submit too. */
 #define RETURNS_AT_ONCE_NS 20000
 #define LIKE_LAUNCHES	   3
 
-/* What a copy is at least believed to move while nothing is known: a byte per ns; and what the call itself takes. */
+/* What a copy is at least believed to move while nothing is known: a byte per ns; and what the call
+ * itself takes. */
 #define SLOWEST_BYTES_PER_NS 1
 #define CALL_NS		     20000
 
@@ -41,7 +43,8 @@ struct copies {
 
 struct per_process {
 	struct copies *copies[DIRECTIONS]; /* NULL: not looked up yet */
-	uint64_t launches; /* as of when it last waited for the device: what was submitted until then is done */
+	uint64_t launches; /* as of when it last waited for the device: what was submitted until
+			      then is done */
 	int64_t waited_ns; /* when that was */
 	uint32_t pinned;   /* allocations of pinned memory */
 };
@@ -91,7 +94,8 @@ static struct copies *copies_of(struct state *s, struct per_process *pp, uint32_
 	return pp->copies[of];
 }
 
-/* It has nothing to wait for: nothing was launched since its process waited, and no launch is missing. */
+/* It has nothing to wait for: nothing was launched since its process waited, and no launch is
+ * missing. */
 static bool is_pure(const struct cause *c, const struct per_process *pp,
 		    const struct tally_process *books, const struct line_piece *p)
 {

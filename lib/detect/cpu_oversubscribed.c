@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cpu-oversubscribed: a program runs more busy threads than it has CPUs, and its path waits while others of them have these.
- * Proven by the overlap of waits for a CPU with the slices of threads of the program that the path needs, by how many of them ran
- * at the same time, and by the CPUs that they may use. Not this: threads that take turns on one CPU while there are enough, and
- * strangers (cpu-preempted, cpu-contended).
+ * cpu-oversubscribed: a program runs more busy threads than it has CPUs, and its path waits while
+ * others of them have these. Proven by the overlap of waits for a CPU with the slices of threads of
+ * the program that the path needs, by how many of them ran at the same time, and by the CPUs that
+ * they may use. Not this: threads that take turns on one CPU while there are enough, and strangers
+ * (cpu-preempted, cpu-contended).
  */
 #include <inttypes.h>
 #include <string.h>
@@ -133,8 +134,8 @@ static unsigned share_of(unsigned cpus, unsigned processes)
 	return processes && cpus > processes ? cpus / processes : 1;
 }
 
-/* Measured (libgomp, two CPUs shared with compilers, three runs each): 300 steps took 1.4 to 3.0 s with 8 threads, 12 to 17 s with
- * 2 that spin, and 0.6 to 1.0 s with 2 passive ones. */
+/* Measured (libgomp, two CPUs shared with compilers, three runs each): 300 steps took 1.4 to 3.0 s
+ * with 8 threads, 12 to 17 s with 2 that spin, and 0.6 to 1.0 s with 2 passive ones. */
 static void recommend_openmp(const struct loss_view *f, struct finding *to, unsigned threads)
 {
 	detect_recommend(

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * device-fault: a device misbehaves. Facts of their own, as the driver states them: XIDs, memory errors that could
- * not be corrected, and a PCIe link of fewer lanes than both sides have. A slower link generation is none while the
- * device is idle: links save power then.
+ * Detector for device-fault: XIDs, ECC errors and other signs of a failing GPU. Facts of their own,
+ * as the driver states them: XIDs, memory errors that could not be corrected, and a PCIe link of
+ * fewer lanes than both sides have. A slower link generation is none while the device is idle:
+ * links save power then.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +43,8 @@ static const struct {
 	{ 120, XID_DEVICE, "its system processor reports an error" },
 };
 
-/* By what they mean. XID_APP: what programs do wrong shows this way, too. XID_BEHIND: says of itself nothing. */
+/* By what they mean. XID_APP: what programs do wrong shows this way, too. XID_BEHIND: says of
+ * itself nothing. */
 static const struct {
 	uint32_t severity;
 	const char *fix, *command;

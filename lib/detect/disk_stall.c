@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * disk-stall: threads are blocked on block I/O. Proven by the kernel's I/O-wait mark on the
- * interval or, of waits for io_uring and AIO, by a request that ends with it; the process's block requests on the device tell reads from writes. Not this: waits for
- * sockets, pipes or terminals.
+ * interval or, of waits for io_uring and AIO, by a request that ends with it; the process's block
+ * requests on the device tell reads from writes. Not this: waits for sockets, pipes or terminals.
  */
 #include "lib/detect/kinds.h"
 
@@ -29,7 +29,8 @@ static struct cause_disk io_of(const struct loss_view *f)
 	return sum;
 }
 
-/* "; slow reads of /mnt/nfs/x (nfs4, server:/export) took 1.51 s": the file that it waited for longest. */
+/* "; slow reads of /mnt/nfs/x (nfs4, server:/export) took 1.51 s": the file that it waited for
+ * longest. */
 static void slowest(const struct loss_view *f, struct buf *out)
 {
 	static const char *const ways[CAUSE_FILE_WAYS] = { "reads", "writes", "syncs",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dispatches each attributed span to the ledger, the call classes and the detectors. Fast path: an outermost call of a known
- * thread with no host time skips every lookup whose result is already known.
+ * Dispatches each attributed span to the ledger, the call classes and the detectors. Fast path: an
+ * outermost call of a known thread with no host time skips every lookup whose result is already
+ * known.
  */
 #include "lib/detect/dispatch.h"
 

@@ -10,8 +10,8 @@ struct cause;
 /* Its line_sink hears from now on. */
 void cause_hears(struct cause *c);
 
-/* Memory is exhausted. Nothing more is told to those whose books may be half written: the item that is read fails when all of it
- * is. */
+/* Memory is exhausted. Nothing more is told to those whose books may be half written: the item that
+ * is read fails when all of it is. */
 void cause_gives_up(struct cause *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looked at once per second: those that ended lately, those that lived long, and the few about which something was told.
+ * Frees what the analysis keeps of processes that have ended, looked at once per second.
  */
 #include "lib/account/ended.h"
 
@@ -31,7 +31,8 @@ static bool forget(struct cause *c, uint32_t process)
 	       tally_forget(&c->tally, process);
 }
 
-/* Whether nothing that is found at the end can be of a process that lived for so short a time, in all its threads. */
+/* Whether nothing that is found at the end can be of a process that lived for so short a time, in
+ * all its threads. */
 static bool too_short(const struct cause *c, const struct tally_process *p)
 {
 	double all = (double)(p->last_ns - p->first_ns) * (double)(p->threads.n + 1);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * errors: calls that returned an error, by process and code, with what was called before the first of them.
- * library-mismatch: the codes by which the libraries say that they do not fit the driver, the device or each other.
- * Only outermost calls count: what a call inside returned is the library's business. Not errors: "not ready" of
- * queries, and what programs ask for in order to find out. Allocations that do not fit are gpu-oom, captures that break are
- * graph-capture-failed.
+ * errors: calls that returned an error, by process and code, with what was called before the first
+ * of them. library-mismatch: the codes by which the libraries say that they do not fit the driver,
+ * the device or each other. Only outermost calls count: what a call inside returned is the
+ * library's business. Not errors: "not ready" of queries, and what programs ask for in order to
+ * find out. Allocations that do not fit are gpu-oom, captures that break are graph-capture-failed.
  */
 #include "lib/detect/watches.h"
 
@@ -186,8 +186,8 @@ static bool place_for(struct state *s, size_t *at)
 	return false;
 }
 
-/* Which libraries the process has, and how much of them was found: a library that lacks entry points is an older one. Each file
- * of a recording says so again: the newest holds. */
+/* Which libraries the process has, and how much of them was found: a library that lacks entry
+ * points is an older one. Each file of a recording says so again: the newest holds. */
 static bool record(void *state, struct cause *c, const struct record *r)
 {
 	const struct rec_COVERAGE *v = &r->u.COVERAGE;
@@ -218,7 +218,8 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	return true;
 }
 
-/* "cudaMalloc, cudaMemcpyAsync, cudaLaunchKernel called from step (train.py:41)": those before it, oldest first. */
+/* "cudaMalloc, cudaMemcpyAsync, cudaLaunchKernel called from step (train.py:41)": those before it,
+ * oldest first. */
 static void calls_before(const struct cause *c, const struct before *b, struct buf *out)
 {
 	unsigned n = b->n < CALLS_TOLD ? b->n : CALLS_TOLD;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu-idle: the device had nothing to do, because the thread that would have given it work computed, slept, or waited for
- * somebody. Told of what of a track lies in gaps of the device (lib/gpustate/gaps.h) and is no other kind's: what was taken from
- * the thread, or from one that it waited for, is told as that. Not this: time inside calls, the short gaps of a sync-storm,
- * waits for somebody to ask for something, processes that never submit work, and a device that is never seen without work.
+ * gpu-idle: the device had nothing to do, because the thread that would have given it work
+ * computed, slept, or waited for somebody. Told of what of a track lies in gaps of the device
+ * (lib/gpustate/gaps.h) and is no other kind's: what was taken from the thread, or from one that it
+ * waited for, is told as that. Not this: time inside calls, the short gaps of a sync-storm, waits
+ * for somebody to ask for something, processes that never submit work, and a device that is never
+ * seen without work.
  */
 #include "lib/detect/kinds.h"
 
@@ -22,8 +24,9 @@
 /* Of the time without work: what has less is one of many small things. */
 #define MIN_OF_IDLE    0.20
 #define MIN_SHARE_SELF 0.02 /* what a step has to do between two others is less */
-/* Gaps this short on average are those few lines, too, on a CPU whose caches others use: measured, 60 us then take 120 to 145.
- * They are told where they are a larger part of the time, which makes it a loop of short steps. */
+/* Gaps this short on average are those few lines, too, on a CPU whose caches others use: measured,
+ * 60 us then take 120 to 145. They are told where they are a larger part of the time, which makes
+ * it a loop of short steps. */
 #define SHORT_SELF_NS	250000
 #define MIN_SHARE_SHORT 0.05
 #define MIN_STALL_NS	1000000000 /* shorter ones are a step that the recording cut off */
@@ -72,17 +75,18 @@ static bool matters(const struct cause *c, const struct loss *x, uint64_t count,
 
 	if (share < min_share(x) || (double)x->ns < MIN_OF_IDLE * (double)p->ns[at_most])
 		return false;
-	/* Whether nobody ever waits for the device is known in the end, and what the program computes meanwhile says nothing
-	 * then: the device works. */
+	/* Whether nobody ever waits for the device is known in the end, and what the program
+	 * computes meanwhile says nothing then: the device works. */
 	if (at_most && !c->lost_time.partial && (!c->ended || p->ns[0] || is_own_code(x)))
 		return false;
-	/* How long one that had not ended would have lasted is not known: few of them are the steps cut off, and a long one is
-	 * enough, as the program stands still. */
+	/* How long one that had not ended would have lasted is not known: few of them are the steps
+	 * cut off, and a long one is enough, as the program stands still. */
 	if (hangs(x) && is_stuck(c, x->process))
 		return false;
 	if (hangs(x) && count < c->opt.min_count && !x->revision)
 		return c->ended && x->of.idle.unended_ns >= MIN_STALL_NS;
-	/* Whether sleeps, and waits that run out, keep a pace takes a while to be known: until then they are no incident. */
+	/* Whether sleeps, and waits that run out, keep a pace takes a while to be known: until then
+	 * they are no incident. */
 	if (!c->ended && state_of(x) == PART_SLEEP && !(x->sort & LOSS_PACED) &&
 	    !x->of.idle.added_ns)
 		return false;
@@ -93,9 +97,9 @@ static bool matters(const struct cause *c, const struct loss *x, uint64_t count,
 			   c->ended ? cause_wall_ns(c) : (uint64_t)TALLY_PANES * TALLY_PANE_NS);
 }
 
-/* Sleeps that are known to be added to the work count; those that may keep a pace are not grave, unless they are another
- * thread's that was waited for; those that do are no incident. Nor are waits of which it is not known whether somebody was
- * asked. */
+/* Sleeps that are known to be added to the work count; those that may keep a pace are not grave,
+ * unless they are another thread's that was waited for; those that do are no incident. Nor are
+ * waits of which it is not known whether somebody was asked. */
 static uint32_t severity(const struct loss *x, double share)
 {
 	bool beside = x->sort & LOSS_BESIDE;
@@ -254,8 +258,8 @@ static void print_between(const struct loss_view *f, const struct idle_line *lin
 	print_share(line, out);
 }
 
-/* "a sleep in fetch (train.py:31)", "waiting for a pipe or file, ended by pt_data_worker, in ...", "waiting for a socket to
- * 192.0.2.1:80 in ..." */
+/* "a sleep in fetch (train.py:31)", "waiting for a pipe or file, ended by pt_data_worker, in ...",
+ * "waiting for a socket to 192.0.2.1:80 in ..." */
 static void print_own(const struct loss_view *f, const struct idle_line *line, struct buf *out)
 {
 	buf_puts(out, doing_text(f->loss));
@@ -299,8 +303,8 @@ static void print_doing(const struct loss_view *f, struct buf *out)
 /* Who prepares batches has some in store when it ends. */
 #define IN_STORE_NS 30000000000
 
-/* It waits for ever, and a child of the process was killed before, or when less than half of the wait was over: who ends the
- * recording ends children, too. NULL otherwise. */
+/* It waits for ever, and a child of the process was killed before, or when less than half of the
+ * wait was over: who ends the recording ends children, too. NULL otherwise. */
 static const struct cause_killed_one *killed_child(const struct loss_view *f)
 {
 	const struct loss *x = f->loss;
@@ -503,7 +507,8 @@ static void recommend_wait(const struct loss_view *f, struct finding *to,
 		break;
 	case PART_SOCKET:
 	case PART_POLL:
-		/* Another process ended it, not the network: what was polled is a pipe to it, or like one. */
+		/* Another process ended it, not the network: what was polled is a pipe to it, or
+		 * like one. */
 		if (worker && !beside && worker != f->victim_pid && state_of(f->loss) == PART_POLL)
 			recommend_workers(f, to, worker);
 		else

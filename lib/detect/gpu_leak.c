@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu-leak: what a process holds of device memory grows to the end. Looked at is the least held in each of ten equal
- * sections of time after the first quarter, in which programs warm up: a cache that fills, and memory that comes and
- * goes, have sections that are no higher than the one before. Which call sites leak is told by the blocks
- * allocated since then that nobody freed. A process that mostly allocates is loading something.
+ * gpu-leak: what a process holds of device memory grows to the end. Looked at is the least held in
+ * each of ten equal sections of time after the first quarter, in which programs warm up: a cache
+ * that fills, and memory that comes and goes, have sections that are no higher than the one before.
+ * Which call sites leak is told by the blocks allocated since then that nobody freed. A process
+ * that mostly allocates is loading something.
  *
- * Where allocations were recorded in windows the sections are of recorded time, and a block whose free call was not recorded looks
- * like one that nobody freed. There a call site counts only if nearly none of what it allocated was freed in the windows, and
- * free calls for unrecorded blocks, which come as often as unrecorded free calls for recorded ones, speak against it.
+ * Where allocations were recorded in windows the sections are of recorded time, and a block whose
+ * free call was not recorded looks like one that nobody freed. There a call site counts only if
+ * nearly none of what it allocated was freed in the windows, and free calls for unrecorded blocks,
+ * which come as often as unrecorded free calls for recorded ones, speak against it.
  */
 #include "lib/detect/watches.h"
 
@@ -25,9 +27,10 @@
 #define LEAST_BYTES   (1u << 20)
 #define LEAST_SHARE   0.01 /* of what is held */
 #define STEADY	      0.45 /* of the growth, in the second half */
-/* Of blocks that stay, more than this is a loop that loses some: loading a model makes a block, copies into it, and at most
- * records an event and waits, so that a recording of nothing but that has four calls a block. A step of a loop has copies, launches and
- * a wait besides. What is freed again says nothing: programs without a cache of their own allocate for every operation. */
+/* Of blocks that stay, more than this is a loop that loses some: loading a model makes a block,
+ * copies into it, and at most records an event and waits, so that a recording of nothing but that
+ * has four calls a block. A step of a loop has copies, launches and a wait besides. What is freed
+ * again says nothing: programs without a cache of their own allocate for every operation. */
 #define CALLS_PER_BLOCK 5
 #define TIDYING \
 	0.05 /* of the time: a process that allocates no more before its end puts its things away */
@@ -128,7 +131,8 @@ static bool grows(const struct cause *c, const struct live_process *p, int64_t n
 	k->to = m[SECTIONS - 1];
 	return k->rises >= RISES && k->to - k->from >= LEAST_BYTES &&
 	       (double)(k->to - k->from) >= LEAST_SHARE * (double)k->to &&
-	       /* not slowing down, as a cache does that has nearly all it needs: in equal steps it would be 5 of 9 */
+	       /* not slowing down, as a cache does that has nearly all it needs: in equal steps it
+		  would be 5 of 9 */
 	       (double)(k->to - middle) >= STEADY * (double)(k->to - k->from);
 }
 
@@ -148,7 +152,8 @@ static bool never_freed(const struct cause *c, struct leak *k)
 
 		if (b->used && b->process == k->row.process && b->end_ns >= k->since_ns &&
 		    l->sites.v[b->site].kind != LIVE_PINNED) {
-			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as many as there are sites */
+			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as many as there are
+			 * sites */
 			since.v[b->site] += b->bytes;
 			all += b->bytes;
 		}
@@ -185,7 +190,8 @@ static bool never_freed(const struct cause *c, struct leak *k)
 	return well;
 }
 
-/* What is freed at the very end was not freed while it was of use: to the last whole span before that. */
+/* What is freed at the very end was not freed while it was of use: to the last whole span before
+ * that. */
 static int64_t judged_to(const struct live_process *p, int64_t now_ns, bool ended)
 {
 	int64_t span = p->history.span_ns, first = p->history.first_span * span;

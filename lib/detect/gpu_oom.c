@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gpu-oom: an allocation was refused for want of device memory; who holds it is in the live bytes.
- * fragmentation: it was refused although enough was free, either by the device's own samples, or because the process
- * then freed smaller blocks that it held unused, as large together as what it asked for, and got it: a caching
- * allocator with its room in pieces. What is one is not the other. An allocator that frees what it has cached and asks again
- * goes on: that is no end, but time between the refusal and what it got.
+ * fragmentation: it was refused although enough was free, either by the device's own samples, or
+ * because the process then freed smaller blocks that it held unused, as large together as what it
+ * asked for, and got it: a caching allocator with its room in pieces. What is one is not the other.
+ * An allocator that frees what it has cached and asks again goes on: that is no end, but time
+ * between the refusal and what it got.
  */
 #include "lib/detect/watches.h"
 
@@ -18,8 +19,8 @@
 
 #define OUT_OF_MEMORY 2 /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
 
-/* A request not made again within this was given up; and a process that made no call for so long afterwards stopped, or that
- * failed so soon. */
+/* A request not made again within this was given up; and a process that made no call for so long
+ * afterwards stopped, or that failed so soon. */
 #define GIVEN_UP_NS 10000000000
 #define STOPPED_NS  1000000000
 
@@ -60,7 +61,8 @@ struct state {
 	struct tolls broken;
 	VEC(struct refusal) open;
 	struct gpu_memory devices;
-	uint64_t live_sampled; /* bytes that all recorded processes held when a device was last sampled */
+	uint64_t live_sampled; /* bytes that all recorded processes held when a device was last
+				  sampled */
 };
 
 static const struct tolls_def refusing, breaking;
@@ -160,7 +162,8 @@ static bool uncounted(const struct cause *c, uint32_t process, int64_t ns)
 	return cause_paused(c, process, 1u << TIER_ALLOCATIONS, INT64_MIN, ns);
 }
 
-/* A device keeps some for itself, and others may have taken some since the sample; what was recorded since is known. */
+/* A device keeps some for itself, and others may have taken some since the sample; what was
+ * recorded since is known. */
 static bool enough_was_free(const struct state *s, const struct cause *c, const struct live_told *t,
 			    struct victim *v)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places in a program that have to do with a device: looked up by device, line and op, and named as what is to blame.
+ * Places in a program that have to do with a device: looked up by device, line and op, and named as
+ * what is to blame.
  */
 #include "lib/detect/gpu_work.h"
 

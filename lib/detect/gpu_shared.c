@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu-shared: what a process submits takes longer while another process has work on the same GPU. Proven by the same
- * waits at the same place, from the first submission to their end, alone on the GPU and beside the other. Not this: a process
- * that is never alone, or never beside another; others on another GPU; others beside whom nothing takes longer;
- * recordings that do not say on which GPU calls work.
+ * gpu-shared: what a process submits takes longer while another process has work on the same GPU.
+ * Proven by the same waits at the same place, from the first submission to their end, alone on the
+ * GPU and beside the other. Not this: a process that is never alone, or never beside another;
+ * others on another GPU; others beside whom nothing takes longer; recordings that do not say on
+ * which GPU calls work.
  */
 #include <inttypes.h>
 

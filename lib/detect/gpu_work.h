@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The watch over what devices are given and when they have nothing to do (lib/gpustate/gaps.h), and the three kinds that
- * grow from it. Each piece of time is told by one of them: sync-storm has the short gaps behind waits after every few
- * launches, gpu-idle all other gaps, launch-bound the time in which work is issued.
+ * The watch over what devices are given and when they have nothing to do (lib/gpustate/gaps.h), and
+ * the three kinds that grow from it. Each piece of time is told by one of them: sync-storm has the
+ * short gaps behind waits after every few launches, gpu-idle all other gaps, launch-bound the time
+ * in which work is issued.
  */
 #ifndef INGERO_DETECT_GPU_WORK_H
 #define INGERO_DETECT_GPU_WORK_H
@@ -40,7 +41,8 @@ struct shared_wait {
 		uint32_t device; /* position */
 		uint64_t count, ns;
 	} others[SHARED_OTHERS];
-	uint32_t told_as; /* process: by its name the chain goes from the first time on; valid once it was told */
+	uint32_t told_as; /* process: by its name the chain goes from the first time on; valid once
+			     it was told */
 	uint32_t thread, threads; /* that wait there: the first one met, and how many */
 };
 
@@ -62,7 +64,8 @@ struct gpu_work {
 	struct gpu_kind waits, issue, shared; /* struct gpu_wait, gpu_place, shared_wait */
 };
 
-/* The place of that kind, which is line with this op: its own where line is a stack, else its frame's. NULL: out of memory, or
+/* The place of that kind, which is line with this op: its own where line is a stack, else its
+ * frame's. NULL: out of memory, or
  * (*nomem unset) there are too many. */
 void *gpu_place_of(struct gpu_kind *k, const struct tolls_def *def, struct gpu_place place,
 		   uint32_t line, bool *nomem);

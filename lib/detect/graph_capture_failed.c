@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * graph-capture-failed: a capture that began did not end as a graph, or could not begin. What broke it is the first
- * call that returned an error while it was open, on its own thread or (as captures are global unless told otherwise)
- * another of its process. One fact for each code of a process.
+ * graph-capture-failed: a capture that began did not end as a graph, or could not begin. What broke
+ * it is the first call that returned an error while it was open, on its own thread or (as captures
+ * are global unless told otherwise) another of its process. One fact for each code of a process.
  */
 #include "lib/detect/watches.h"
 
@@ -59,7 +59,8 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 		if (o->process != p->process || p->open)
 			continue;
 		o->calls += o->thread == p->thread;
-		/* Queries that are not ready are forbidden in captures too, but return another code there. */
+		/* Queries that are not ready are forbidden in captures too, but return another code
+		 * there. */
 		if (!event_failed(p->ev->op, p->ev->ret) || o->broken)
 			continue;
 		o->broken = true;

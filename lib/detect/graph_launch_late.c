@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * graph-launch-late: launching a CUDA graph takes far longer in itself than it usually does for that process: the
- * device's queue is full, the same executable graph still runs from the launch before, or it was not uploaded. What
- * the host took from the call (a CPU, a lock) is told elsewhere and not counted here. A first launch is not late: it
- * uploads the graph.
+ * graph-launch-late: launching a CUDA graph takes far longer in itself than it usually does for
+ * that process: the device's queue is full, the same executable graph still runs from the launch
+ * before, or it was not uploaded. What the host took from the call (a CPU, a lock) is told
+ * elsewhere and not counted here. A first launch is not late: it uploads the graph.
  */
 #include "lib/detect/watches.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * graph-recapture: a call site makes CUDA graphs again and again, although ones that it made before had been launched
- * already. graph-pool: so it does, and keeps them: many are alive. Lost is
- * what capturing and instantiating them takes. Graphs that are made before the first of them is launched, for many
- * sizes at the start of a server say, are not this, however many they are.
+ * graph-recapture: a call site makes CUDA graphs again and again, although ones that it made before
+ * had been launched already. graph-pool: so it does, and keeps them: many are alive. Lost is what
+ * capturing and instantiating them takes. Graphs that are made before the first of them is
+ * launched, for many sizes at the start of a server say, are not this, however many they are.
  */
 #include "lib/detect/watches.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hang: the thread that makes a program's steps waits to the end, and not for anything from outside. Tells whom it waits for,
- * whom that one waits for, and so on (lib/path/path_unended.h). A call of a library that does not return is call-hung's. A
- * program that was not seen to make steps hangs where that is proven, after a longer time.
+ * hang: the thread that makes a program's steps waits to the end, and not for anything from
+ * outside. Tells whom it waits for, whom that one waits for, and so on (lib/path/path_unended.h). A
+ * call of a library that does not return is call-hung's. A program that was not seen to make steps
+ * hangs where that is proven, after a longer time.
  */
 #include <inttypes.h>
 
@@ -108,7 +109,8 @@ static int tell_hang(struct cause *c, const struct hang *h, struct err *e)
 	return fact_tell(c, &f, &told, e);
 }
 
-/* Of a program that was not seen to make steps: what it waits for is proven, and it is no launcher of others. */
+/* Of a program that was not seen to make steps: what it waits for is proven, and it is no launcher
+ * of others. */
 static bool is_proven(const struct hang *h)
 {
 	const struct path_unended *u = &h->wait.chain;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that do not return: what call-hung (call_hung.c) and collective-hang (hung_ranks.c) know of them.
+ * Calls that do not return: what call-hung (call_hung.c) and collective-hang (hung_ranks.c) know of
+ * them.
  */
 #ifndef INGERO_DETECT_HUNG_H
 #define INGERO_DETECT_HUNG_H
@@ -39,7 +40,8 @@ struct hung_process {
 
 struct hung {
 	struct collectives all;
-	uint64_t limit_ns; /* from when a call counts as hung, as the recorder was told; 0: it did not say */
+	uint64_t limit_ns;  /* from when a call counts as hung, as the recorder was told; 0: it did
+			       not say */
 	struct map at;	    /* hash of thread, op, start -> position */
 	struct map threads; /* that have open calls -> 1 */
 	VEC(struct hung_call) calls;
@@ -67,18 +69,19 @@ struct hung_sum {
 /* The thread of the piece enters a collective. */
 void hung_rank_entered(struct hung_process *of, const struct cause *c, const struct line_piece *p);
 
-/* The rank that has not entered what this process waits in; NULL: none of those that were recorded until then. s->own, which
- * waits, and s->unseen are set. */
+/* The rank that has not entered what this process waits in; NULL: none of those that were recorded
+ * until then. s->own, which waits, and s->unseen are set. */
 const struct collective_rank *hung_rank_behind(const struct hung *h, const struct cause *c,
 					       uint32_t process, struct hung_sum *s);
 
 bool hung_rank_ended(const struct hung *h, const struct collective_rank *late);
 
-/* Several ranks that wait for the same one are one chain: of the first of n, which counts the others and has their places. False:
- * out of memory. */
+/* Several ranks that wait for the same one are one chain: of the first of n, which counts the
+ * others and has their places. False: out of memory. */
 bool hung_ranks_join(struct hung_sum *sums, uint32_t n);
 
-/* What the rank that is behind (s->late) did instead: into the summary, the evidence and the culprit. */
+/* What the rank that is behind (s->late) did instead: into the summary, the evidence and the
+ * culprit. */
 void hung_rank_text(const struct cause *c, const struct hung *h, const struct hung_sum *s,
 		    struct fact *f);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorded ranks of a communicator are held against each other by the collectives that each has entered. What the one
- * that is behind did since its last is what the books of its thread have gained: whoever looks at that rank knows then
- * whether to look at its code, its disk or its own wait.
+ * The recorded ranks of a communicator are held against each other by the collectives that each has
+ * entered. What the one that is behind did since its last is what the books of its thread have
+ * gained: whoever looks at that rank knows then whether to look at its code, its disk or its own
+ * wait.
  */
 #include "lib/detect/hung.h"
 
@@ -39,7 +40,8 @@ static const struct collective_rank *rank_of(const struct collective_comm *comm,
 	return own;
 }
 
-/* What it did since may not have been recorded. Until the end that is not known: what is said of a machine comes late. */
+/* What it did since may not have been recorded. Until the end that is not known: what is said of a
+ * machine comes late. */
 static bool is_unseen(const struct hung *h, const struct cause *c, const struct collective_rank *m,
 		      int64_t since_ns)
 {
@@ -57,7 +59,8 @@ const struct collective_rank *hung_rank_behind(const struct hung *h, const struc
 		const struct collective_rank *least = NULL;
 
 		s->own = rank_of(comm, process);
-		/* Who has entered fewer since is not behind: the numbers stand for other collectives. */
+		/* Who has entered fewer since is not behind: the numbers stand for other
+		 * collectives. */
 		if (s->own && comm->differs) {
 			s->differs = true;
 			s->differs_at = comm->differs_at;
@@ -127,7 +130,8 @@ static enum part did(const struct cause *c, const struct hung_process *of, uint6
 	return (enum part)most;
 }
 
-/* What most of its path was since then, and at which line. False: that is not known, and nothing is written. */
+/* What most of its path was since then, and at which line. False: that is not known, and nothing is
+ * written. */
 static bool path_since(const struct cause *c, const struct hung_process *of,
 		       const struct collective_rank *late, uint64_t since, struct buf *out)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kv-pressure: a process fills device memory up to its ceiling, gives much of it back in one burst, and fills it
- * again: a server that drops what it cached for requests (or preempts them) to make room for others. Lost is what
- * the calls of a burst take, and those that get as much again. A loop that frees what it no longer needs below its
- * ceiling is not this, nor is a burst that costs next to nothing, nor a cache that is emptied while the device
- * has room (torch.cuda.empty_cache()): what is then allocated again is alloc-churn.
+ * kv-pressure: a process fills device memory up to its ceiling, gives much of it back in one burst,
+ * and fills it again: a server that drops what it cached for requests (or preempts them) to make
+ * room for others. Lost is what the calls of a burst take, and those that get as much again. A loop
+ * that frees what it no longer needs below its ceiling is not this, nor is a burst that costs next
+ * to nothing, nor a cache that is emptied while the device has room (torch.cuda.empty_cache()):
+ * what is then allocated again is alloc-churn.
  */
 #include "lib/detect/watches.h"
 
@@ -19,8 +20,9 @@
 #define CEILING_SHARE 0.80 /* of the most ever held, where it began */
 #define BURSTS	      5
 #define ROOM_SHARE    0.50 /* of the device's memory, that nobody ever used: there is room */
-#define REFUSED_NS \
-	1000000000 /* frees so soon after a refusal are its consequence: gpu-oom and fragmentation tell */
+#define REFUSED_NS                                                                                 \
+	1000000000 /* frees so soon after a refusal are its consequence: gpu-oom and fragmentation \
+		      tell */
 
 struct pressure {
 	struct toll_row row;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch-bound: the device is done with each of many short kernels before the next has been launched, so that the time
- * of launching is the time of the step. Proven by bursts of launches at whose end the program waits and finds the device
- * already done. The device worked during part of that time, so what is lost is at most it. Not this: few launches,
- * launches that the device does not keep up with, and work of the program between them.
+ * launch-bound: the device is done with each of many short kernels before the next has been
+ * launched, so that the time of launching is the time of the step. Proven by bursts of launches at
+ * whose end the program waits and finds the device already done. The device worked during part of
+ * that time, so what is lost is at most it. Not this: few launches, launches that the device does
+ * not keep up with, and work of the program between them.
  */
 #include "lib/base/fmt.h"
 #include "lib/detect/gpu_work.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lock-wait: threads wait for a mutex that another thread holds, or for the lock of a CPython interpreter. Proven by the
- * futex command and value, or by an address that is the interpreter's, and by who released it. Not this: threads waiting
- * for work on a condition, semaphore or barrier, holders that were themselves kept from running (that is whoever kept
- * them), and what waits for the interpreter while the thread that feeds the device has it. What a holder waits for
- * that is neither a disk, a page nor another lock is its own affair, and told with it.
+ * lock-wait: threads wait for a mutex that another thread holds, or for the lock of a CPython
+ * interpreter. Proven by the futex command and value, or by an address that is the interpreter's,
+ * and by who released it. Not this: threads waiting for work on a condition, semaphore or barrier,
+ * holders that were themselves kept from running (that is whoever kept them), and what waits for
+ * the interpreter while the thread that feeds the device has it. What a holder waits for that is
+ * neither a disk, a page nor another lock is its own affair, and told with it.
  */
 #include "lib/detect/kinds.h"
 

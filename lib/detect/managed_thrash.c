@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * managed-thrash: managed memory goes back and forth between host and device. Seen from the host that is the same
- * memory prefetched over and over, and page faults of the host in it, where these are recorded. Lost is what the
- * repeated prefetches and the faults take; what the device itself waits for its own faults is not seen. Memory that
- * is prefetched once is not this, nor is one whose prefetches cost next to nothing: it is there already.
+ * managed-thrash: managed memory goes back and forth between host and device. Seen from the host
+ * that is the same memory prefetched over and over, and page faults of the host in it, where these
+ * are recorded. Lost is what the repeated prefetches and the faults take; what the device itself
+ * waits for its own faults is not seen. Memory that is prefetched once is not this, nor is one
+ * whose prefetches cost next to nothing: it is there already.
  */
 #include "lib/detect/watches.h"
 

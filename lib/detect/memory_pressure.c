@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory-pressure: threads had to find memory themselves. Proven by the kernel's own marks: direct reclaim, compaction,
- * and major faults on memory that had been swapped out. Faults that read a mapped file are a disk-stall, as what they
- * wait for is the file and more memory need not help, unless the cgroup stands at its limit: then pages that were
- * dropped are read again.
+ * memory-pressure: threads had to find memory themselves. Proven by the kernel's own marks: direct
+ * reclaim, compaction, and major faults on memory that had been swapped out. Faults that read a
+ * mapped file are a disk-stall, as what they wait for is the file and more memory need not help,
+ * unless the cgroup stands at its limit: then pages that were dropped are read again.
  */
 #include "lib/detect/kinds.h"
 

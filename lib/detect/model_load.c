@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model-load: getting a model onto the device takes long: much is allocated, about as much is copied to it, and nearly
- * nothing is launched meanwhile. Looked at is the time of the thread that does it since it last had the device work:
- * waiting for the disk, its own code (reading, decompressing, converting), copies and allocations; idle waiting is not
- * loading. Only what is slower than one disk of a server delivers is told: a fast load is none the worse for being one.
+ * model-load: getting a model onto the device takes long: much is allocated, about as much is
+ * copied to it, and nearly nothing is launched meanwhile. Looked at is the time of the thread that
+ * does it since it last had the device work: waiting for the disk, its own code (reading,
+ * decompressing, converting), copies and allocations; idle waiting is not loading. Only what is
+ * slower than one disk of a server delivers is told: a fast load is none the worse for being one.
  */
 #include "lib/detect/watches.h"
 

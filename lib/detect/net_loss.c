@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * net-loss: threads wait for a connection on which the network loses segments. Proven by segments the kernel sent again on a
- * socket while a thread of the process waited for that same socket; the wait is lost at most as a whole. Not this:
- * segments sent again that nobody waits for, and waits for a peer that is merely slow.
+ * net-loss: threads wait for a connection on which the network loses segments. Proven by segments
+ * the kernel sent again on a socket while a thread of the process waited for that same socket; the
+ * wait is lost at most as a whole. Not this: segments sent again that nobody waits for, and waits
+ * for a peer that is merely slow.
  */
 #include <inttypes.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * noisy-neighbour: what runs in another cgroup (a container, a pod, a service) takes the CPU from threads that run or are
- * ready to. Proven as cpu-preempted and cpu-contended are, by the overlap of waits with the slices of who ran there, and
- * by the cgroup in which they ran; all of its commands are one culprit. Not this: commands of the victim's own cgroup or
- * of one above or below it, kernel threads, and recordings that do not say in which cgroup others ran.
+ * noisy-neighbour: what runs in another cgroup (a container, a pod, a service) takes the CPU from
+ * threads that run or are ready to. Proven as cpu-preempted and cpu-contended are, by the overlap
+ * of waits with the slices of who ran there, and by the cgroup in which they ran; all of its
+ * commands are one culprit. Not this: commands of the victim's own cgroup or of one above or below
+ * it, kernel threads, and recordings that do not say in which cgroup others ran.
  */
 #include "lib/detect/kinds.h"
 
@@ -81,7 +82,8 @@ static void evidence(const struct loss_view *f, struct finding *to)
 	}
 }
 
-/* Weight of the neighbour that is proposed; what has none said has 100 (cgroup v2, cpu.weight), or 1024 (v1, cpu.shares). */
+/* Weight of the neighbour that is proposed; what has none said has 100 (cgroup v2, cpu.weight), or
+ * 1024 (v1, cpu.shares). */
 #define WEIGHT	   20
 #define DEFAULT	   100.0
 #define DEFAULT_V1 1024

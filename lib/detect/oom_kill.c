@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * oom-kill: the kernel chose a process to die for want of memory. A fact of its own: the kernel said so. Told once per
- * process that died, with who asked for the memory and what was known of the machine's and the cgroup's memory then. Whose
- * it was that ran out is not in what the kernel says: a cgroup's whose limit was hit, unless the machine had little left, too.
+ * oom-kill: the kernel chose a process to die for want of memory. A fact of its own: the kernel
+ * said so. Told once per process that died, with who asked for the memory and what was known of the
+ * machine's and the cgroup's memory then. Whose it was that ran out is not in what the kernel says:
+ * a cgroup's whose limit was hit, unless the machine had little left, too.
  */
 #include <inttypes.h>
 
@@ -92,7 +93,8 @@ static void print_trigger(const struct cause *c, const struct world_thread *by, 
 static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct kill *k = (struct kill *)r;
-	/* The event says in which cgroup the thread is, samples in which of them its memory counts. */
+	/* The event says in which cgroup the thread is, samples in which of them its memory counts.
+	 */
 	uint32_t of = cause_cgroups_limit(&c->cgroups, r->process, k->cgroup);
 	const struct cause_cgroup *g = cause_cgroup(&c->cgroups, of);
 	const struct world_cgroup *cg = world_get_cgroup(c->w, of);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * periodic-spike: every k-th call of one place takes long. Proven by the distances between the slow ones, in calls, which
- * are too equal to be chance (lib/stat/period.h). What is compared is a call's own time: neither what the host took of
- * it nor waiting for the device, so that steps which every so often have more for the device to do are none. Not
- * this: slow calls at random, and every second or fourth call, which is how the program is made.
+ * periodic-spike: every k-th call of one place takes long. Proven by the distances between the slow
+ * ones, in calls, which are too equal to be chance (lib/stat/period.h). What is compared is a
+ * call's own time: neither what the host took of it nor waiting for the device, so that steps which
+ * every so often have more for the device to do are none. Not this: slow calls at random, and every
+ * second or fourth call, which is how the program is made.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -14,7 +14,8 @@
 #include "lib/account/lost_several.h"
 #include "lib/account/loss_gaps.h"
 
-/* Many small takers are only a finding of their own when together they take this much: one that is MEDIUM. */
+/* Many small takers are only a finding of their own when together they take this much: one that is
+ * MEDIUM. */
 #define SEVERAL_SHARE 0.02
 
 /* Of the worst-hit thread, in the time that it is held against. */
@@ -83,8 +84,8 @@ static uint32_t severity_of(const struct loss *x, const struct detector *d, doub
 	return d && d->severity ? d->severity(x, share) : cause_severity(share);
 }
 
-/* The worst share of ten seconds, or of the whole. What was told before the steps were known may have been theirs only in
- * part: no ten seconds had more than all that is left of it. */
+/* The worst share of ten seconds, or of the whole. What was told before the steps were known may
+ * have been theirs only in part: no ten seconds had more than all that is left of it. */
 static double worst_share(const struct cause *c, const struct loss *x, double share, uint64_t ns)
 {
 	double most = (double)ns / ((double)TALLY_PANES * TALLY_PANE_NS);
@@ -157,8 +158,8 @@ static double share_at_end(const struct cause *c, const struct loss *x)
 	return m.wall ? (double)m.worst / (double)m.wall : 0;
 }
 
-/* Whether the whole recording makes this loss worth telling. What was told before is told again: its shares are now of
- * the whole. */
+/* Whether the whole recording makes this loss worth telling. What was told before is told again:
+ * its shares are now of the whole. */
 static bool due_at_end(struct cause *c, struct loss *x, double min_share)
 {
 	struct measure m = measure_of(c, x, INT64_MAX);
@@ -172,7 +173,8 @@ static bool due_at_end(struct cause *c, struct loss *x, double min_share)
 	return true;
 }
 
-/* The takers of a process's CPUs that are not told alone, as one, unless most of it is one's doing. */
+/* The takers of a process's CPUs that are not told alone, as one, unless most of it is one's doing.
+ */
 static int tell_several(struct cause *c, uint32_t process, struct err *e)
 {
 	struct loss *all, *most;

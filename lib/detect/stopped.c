@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stopped: somebody stopped the process, or one that it waits for, and let it go on later: a scheduler that suspends jobs, a
- * shell, a container's pause, a debugger or profiler that attaches. Proven by the kernel's state of its threads, and by who
- * woke them from it. Not this: the recorder's own stops of programs that it attaches to as they start.
+ * stopped: somebody stopped the process, or one that it waits for, and let it go on later: a
+ * scheduler that suspends jobs, a shell, a container's pause, a debugger or profiler that attaches.
+ * Proven by the kernel's state of its threads, and by who woke them from it. Not this: the
+ * recorder's own stops of programs that it attaches to as they start.
  */
 #include "lib/detect/kinds.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of watches, and who hears what: worked out once per op, so that an event nobody asked for
- * costs one look.
+ * Lists the detectors that subscribe to each op, computed once per op, so that other events cost
+ * one look.
  */
 #include "lib/account/watch.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sync-storm: the program waits for the device after every few launches, so that the device has nothing to do each time
- * until the next launch has gone through. Proven by the launches between two waits at one place and by what
- * follows each wait: a short gap in which the thread is on its CPU. Not this: a wait per step of many launches or graphs,
- * and gaps in which the thread sleeps, waits or computes for long (gpu-idle).
+ * sync-storm: the program waits for the device after every few launches, so that the device has
+ * nothing to do each time until the next launch has gone through. Proven by the launches between
+ * two waits at one place and by what follows each wait: a short gap in which the thread is on its
+ * CPU. Not this: a wait per step of many launches or graphs, and gaps in which the thread sleeps,
+ * waits or computes for long (gpu-idle).
  */
 #include "lib/base/fmt.h"
 #include "lib/detect/gpu_work.h"

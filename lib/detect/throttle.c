@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * throttle: a GPU that has work runs below its clock because something holds it down. Proven by NVML's reasons bit by
- * bit and by the clock itself, sampled; only time in which the GPU was busy counts, and only reasons that are a fault
- * of the machine or a cap somebody set: not idle clocks, not clocks an application asked for. Lost is the work that
- * the missing share of the clock would have done: an upper bound, as kernels that wait for memory lose less.
+ * throttle: a GPU that has work runs below its clock because something holds it down. Proven by
+ * NVML's reasons bit by bit and by the clock itself, sampled; only time in which the GPU was busy
+ * counts, and only reasons that are a fault of the machine or a cap somebody set: not idle clocks,
+ * not clocks an application asked for. Lost is the work that the missing share of the clock would
+ * have done: an upper bound, as kernels that wait for memory lose less.
  */
 #include <inttypes.h>
 
@@ -59,7 +60,8 @@ struct throttle {
 	VEC(struct limited_gpu) v; /* by world id */
 };
 
-/* What the last statement on its limits stood for, up to now. Of reasons given together the first in the table counts. */
+/* What the last statement on its limits stood for, up to now. Of reasons given together the first
+ * in the table counts. */
 static void account(struct limited_gpu *g, int64_t now_ns)
 {
 	int64_t ns = now_ns - g->bits_ns;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * throughput-drop: the steps of a program take longer from some moment on. Proven by a change of level in the time that steps
- * take of themselves (lib/stat/period.h, lib/tracks/step_stats.h), against what the same loop took before, until its end. Not
- * this: what is lost in them, which has kinds of its own; a slow step now and then; a slow beginning; another loop; a loop
- * that ends.
+ * throughput-drop: the steps of a program take longer from some moment on. Proven by a change of
+ * level in the time that steps take of themselves (lib/stat/period.h, lib/tracks/step_stats.h),
+ * against what the same loop took before, until its end. Not this: what is lost in them, which has
+ * kinds of its own; a slow step now and then; a slow beginning; another loop; a loop that ends.
  */
 #include <inttypes.h>
 
@@ -91,7 +91,8 @@ static int64_t changed_ns(const struct step_series *s, const struct slower *x)
 	return s->first_ns + (int64_t)x->at * s->cell_ns;
 }
 
-/* Calls take longer while they are recorded: where they were for more of the time afterwards, it may be that. */
+/* Calls take longer while they are recorded: where they were for more of the time afterwards, it
+ * may be that. */
 static bool by_probes(const struct cause *c, const struct loop *l, int64_t changed_ns)
 {
 	const struct world_thread *th = world_get_thread(c->w, l->thread);
@@ -139,7 +140,8 @@ static int tell(struct cause *c, const struct track *t, const struct step_series
 	const struct world_process *v = world_get_process(c->w, f.process);
 	struct buf place = { 0 };
 
-	/* A loop that was found by its calls has one that tells its steps; of Python it has a function. */
+	/* A loop that was found by its calls has one that tells its steps; of Python it has a
+	 * function. */
 	if (t->loop->period) {
 		f.nsites = 1;
 		f.sites[0] = (struct where_place){ .stack = t->loop->stack,

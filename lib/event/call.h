@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One call, taken apart: what ask/ finds out and emit/ draws. Plain values; texts belong to who filled them in.
+ * One call, taken apart: what ask/ finds out and emit/ draws. Plain values; texts belong to who
+ * filled them in.
  */
 #ifndef INGERO_EVENT_CALL_H
 #define INGERO_EVENT_CALL_H
@@ -42,7 +43,8 @@ struct call_detail {
 	bool open, sound;	      /* it had not returned; what was inside it fits */
 	VEC(struct call_taker) takers;
 	VEC(struct call_inner) inner; /* by start */
-	unsigned paused; /* tiers (1 << enum op_tier) of which calls were not all recorded meanwhile */
+	unsigned paused; /* tiers (1 << enum op_tier) of which calls were not all recorded meanwhile
+			  */
 	bool of_recorded;	 /* the longest of its op, which was recorded in windows */
 	uint64_t inner_left_out; /* there were more than are kept */
 	VEC(struct bytes) stack; /* innermost first */

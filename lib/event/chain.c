@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collecting chains. There are few of them: found by walking the list.
+ * Collects CHAIN records of a stream and keeps the newest of each id. There are few of them: found
+ * by walking the list.
  */
 #include "lib/event/chain.h"
 

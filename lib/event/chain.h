@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The chains of a stream as they stand: CHAIN records are upserts, the newest revision of an id
- * holds, and the order is that of first appearance. With the analysis record, everything a report needs.
+ * holds, and the order is that of first appearance. With the analysis record, everything a report
+ * needs.
  */
 #ifndef INGERO_EVENT_CHAIN_H
 #define INGERO_EVENT_CHAIN_H
@@ -28,8 +29,8 @@ struct chain_list {
 	size_t analysis_size, size; /* of both, and of them and all evidence (lib/model/body.h) */
 };
 
-/* Takes CHAIN and ANALYSIS records, ignores others. JSON that is damaged, or more than is taken, is no error: the
- * finding has no evidence then, the analysis is JSON_NONE. */
+/* Takes CHAIN and ANALYSIS records, ignores others. JSON that is damaged, or more than is taken, is
+ * no error: the finding has no evidence then, the analysis is JSON_NONE. */
 int chain_list_add(struct chain_list *list, const struct record *r, struct err *e);
 
 /* Most severe first, then most lost. */
@@ -37,7 +38,8 @@ void chain_list_sort(struct chain_list *list);
 
 void chain_list_free(struct chain_list *list);
 
-/* Counts findings: ids gets one entry for each, however often it was revised. False: out of memory. */
+/* Counts findings: ids gets one entry for each, however often it was revised. False: out of memory.
+ */
 bool chain_count_record(struct map *ids, const struct record *r);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two recordings side by side, row by row of a key: what got slower. Recordings are not equally long, so counts and sums
- * are compared per second.
+ * Two recordings side by side, row by row of a key: what got slower. Recordings are not equally
+ * long, so counts and sums are compared per second.
  */
 #ifndef INGERO_EVENT_COMPARE_H
 #define INGERO_EVENT_COMPARE_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two recordings side by side: the causes found in each, by what they are without pids and times (a chain's match),
- * and each op's figures. What can be compared of recordings of different length is per second of wall time.
+ * Two recordings side by side: the causes found in each, by what they are without pids and times (a
+ * chain's match), and each op's figures. What can be compared of recordings of different length is
+ * per second of wall time.
  */
 #ifndef INGERO_EVENT_DIFF_H
 #define INGERO_EVENT_DIFF_H
@@ -28,8 +29,8 @@ struct diff_cause_side {
 struct diff_cause {
 	struct bytes match, kind;
 	struct diff_cause_side side[DIFF_SIDES];
-	bool worse,
-		better; /* by DIFF_CHANGE at least, and by DIFF_LEAST_NS in a second; neither: as it was */
+	bool worse, better; /* by DIFF_CHANGE at least, and by DIFF_LEAST_NS in a second; neither:
+			       as it was */
 };
 
 struct diff_op {

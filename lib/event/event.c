@@ -29,7 +29,8 @@ struct code_name {
 	const char *name;
 };
 
-/* cudaError_t, as in the runtime API's documentation; since CUDA 10.1 most share the driver's numbers. */
+/* cudaError_t, as in the runtime API's documentation; since CUDA 10.1 most share the driver's
+ * numbers. */
 static const struct code_name runtime_codes[] = {
 #define RUNTIME(code, name) { code, name },
 #include "formats/codes.def"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that returned an error: what ask/ finds out and emit/ writes down. Plain values; the texts live
- * as long as the question that was asked.
+ * Calls that returned an error: what ask/ finds out and emit/ writes down. Plain values; the texts
+ * live as long as the question that was asked.
  */
 #ifndef INGERO_EVENT_FAILURE_H
 #define INGERO_EVENT_FAILURE_H
@@ -26,11 +26,12 @@ struct failure {
 	int32_t ret;
 	uint32_t process; /* world id, 0 unknown */
 	uint32_t pid;
-	struct bytes comm, node; /* node: its machine's name, empty unknown */
-	uint64_t count, inside;	 /* inside: of count, those made by another traced call */
-	uint64_t passed_on; /* of inside, those that made that call return an error, too: one failure, not two */
-	uint64_t dur_ns;			  /* of all of them */
-	int64_t first_ns, last_ns;		  /* their ends, on the recording's clock */
+	struct bytes comm, node;   /* node: its machine's name, empty unknown */
+	uint64_t count, inside;	   /* inside: of count, those made by another traced call */
+	uint64_t passed_on;	   /* of inside, those that made that call return an error, too: one
+				      failure, not two */
+	uint64_t dur_ns;	   /* of all of them */
+	int64_t first_ns, last_ns; /* their ends, on the recording's clock */
 	struct failure_site sites[FAILURE_SITES]; /* most first */
 	uint32_t nsites;
 	uint64_t elsewhere; /* of count, at further sites */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of keys.
+ * Names of the keys by which `ingero-stat --by` groups (process, line, size, node).
  */
 #include "lib/event/groups.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The answer to "by what?": one row per process, call site, size … of what was counted. Every event is in one row,
- * those of what has none, is not known or did not fit included: sums over rows are the sums of ops.
+ * The answer to "by what?": one row per process, call site, size … of what was counted. Every event
+ * is in one row, those of what has none, is not known or did not fit included: sums over rows are
+ * the sums of ops.
  */
 #ifndef INGERO_EVENT_GROUPS_H
 #define INGERO_EVENT_GROUPS_H
@@ -37,8 +38,8 @@ enum by_key {
 #undef BY_ENUM
 };
 
-/* So many keys are told apart; events of others are counted in one row. A key takes some 3 KiB, by the spread of its
- * durations. */
+/* So many keys are told apart; events of others are counted in one row. A key takes some 3 KiB, by
+ * the spread of its durations. */
 #define BY_KEYS_MAX 16384
 
 enum by_kind {

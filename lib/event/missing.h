@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is missing from a recording beside events: COVERAGE records of the whole recording whose layer begins with "lost ", such
- * as stacks and names that did not fit the kernel's ring. The newest record of a node says how many in all.
+ * What is missing from a recording beside events: COVERAGE records of the whole recording whose
+ * layer begins with "lost ", such as stacks and names that did not fit the kernel's ring. The
+ * newest record of a node says how many in all.
  */
 #ifndef INGERO_EVENT_MISSING_H
 #define INGERO_EVENT_MISSING_H
@@ -35,7 +36,8 @@ struct bytes missing_late(struct bytes layer);
 bool missing_record(struct missing *m, const struct record *r, struct bytes on);
 void missing_free(struct missing *m);
 
-/* "3 of 40 kernel names lost on gpu-07: ring full"; what and reason are those of the record, where is " on gpu-07" or empty. */
+/* "3 of 40 kernel names lost on gpu-07: ring full"; what and reason are those of the record, where
+ * is " on gpu-07" or empty. */
 void missing_text(struct buf *out, uint32_t lost, uint32_t of, struct bytes what,
 		  struct bytes where, struct bytes reason);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where threads used the CPU, by samples (ingero-record --cpu-samples): what ask/ finds out and emit/ writes down. Plain values; the
- * texts live as long as the question that was asked.
+ * Where threads used the CPU, by samples (ingero-record --cpu-samples): what ask/ finds out and
+ * emit/ writes down. Plain values; the texts live as long as the question that was asked.
  */
 #ifndef INGERO_EVENT_ONCPU_H
 #define INGERO_EVENT_ONCPU_H
@@ -14,12 +14,13 @@
 
 #define ONCPU_PLACES 5
 
-/* A function, with the line most of its samples are in: "preprocess (train.py:41)", "burn (libburn.so)". */
+/* A function, with the line most of its samples are in: "preprocess (train.py:41)", "burn
+ * (libburn.so)". */
 struct oncpu_place {
 	struct bytes text;
 	struct bytes caller; /* of most of them, " < Dataset.__getitem__"; empty: none has a name */
-	struct bytes
-		leaf; /* what it had called in most of them, "gc_collect_main (python3.11)"; empty: nothing */
+	struct bytes leaf;   /* what it had called in most of them, "gc_collect_main (python3.11)";
+				empty: nothing */
 	uint64_t count, inside; /* samples; of these, with a traced call open */
 	uint64_t leaf_count;	/* of count, in leaf */
 };

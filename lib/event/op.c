@@ -61,7 +61,8 @@ static const struct column_def columns[] = {
 #include "formats/ops.def"
 };
 
-/* Where a column stands in columns: index + 1, 0 none. Asked for every number there may be, by each segment. */
+/* Where a column stands in columns: index + 1, 0 none. Asked for every number there may be, by each
+ * segment. */
 enum {
 #define COLUMN(number, id_, name_, role_, unit_) COLUMN_AT_##id_,
 #include "formats/ops.def"

@@ -18,7 +18,8 @@ enum event_source {
 #include "formats/ops.def"
 };
 
-/* What a column's values are, so that merge, slice and JSON handle columns they have never heard of. */
+/* What a column's values are, so that merge, slice and JSON handle columns they have never heard
+ * of. */
 enum column_role {
 	ROLE_OPAQUE,
 	ROLE_TIME,     /* ns on the recording's clock */
@@ -120,7 +121,8 @@ const struct column_def *column_builtin(uint16_t id);
 /* All built-in ops in the order of formats/ops.def; *n their count. */
 const struct op_def *op_builtin_all(unsigned *n);
 
-/* "cuda" for 1; NULL when unknown. And the layer heading it is shown under ("runtime", "driver", "host"…). */
+/* "cuda" for 1; NULL when unknown. And the layer heading it is shown under ("runtime", "driver",
+ * "host"…). */
 const char *source_name(uint8_t source);
 const char *source_layer(uint8_t source);
 
@@ -128,7 +130,8 @@ const char *source_layer(uint8_t source);
 static inline int op_column(const struct op_def *def, uint16_t col)
 {
 #if defined(__SSE2__)
-	/* All at once: an off-CPU interval's are asked for many times, and which comes next nobody can foresee. */
+	/* All at once: an off-CPU interval's are asked for many times, and which comes next nobody
+	 * can foresee. */
 	__m128i of = _mm_set1_epi16((short)col);
 	__m128i first =
 		_mm_cmpeq_epi16(_mm_loadu_si128((const __m128i *)(const void *)def->cols), of);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often each process called each function and how long the calls took, and which processes share a GPU: what ask/ counts
- * and emit/ prints. Plain values; texts live as long as the world that they were counted in.
+ * How often each process called each function and how long the calls took, and which processes
+ * share a GPU: what ask/ counts and emit/ prints. Plain values; texts live as long as the world
+ * that they were counted in.
  */
 #ifndef INGERO_EVENT_OP_TOTALS_H
 #define INGERO_EVENT_OP_TOTALS_H
@@ -12,7 +13,8 @@
 #include "lib/base/vec.h"
 #include "lib/event/op.h"
 
-/* Calls of one function by one process, inner calls included. Quantiles are nearest rank, within 0.4 %. */
+/* Calls of one function by one process, inner calls included. Quantiles are nearest rank, within
+ * 0.4 %. */
 struct op_totals_row {
 	const struct op_def *op;
 	uint32_t pid;

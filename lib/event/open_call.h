@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that had not returned at the end of a recording. Of files that were cut out of one, each says it of the same call at
- * its own end: it is one call, open at the latest of those. An end names all that are open in a thread: what a later one does not
- * name had returned. Whether the others did behind that the thread's events say.
+ * Calls that had not returned at the end of a recording. Of files that were cut out of one, each
+ * says it of the same call at its own end: it is one call, open at the latest of those. An end
+ * names all that are open in a thread: what a later one does not name had returned. Whether the
+ * others did behind that the thread's events say.
  */
 #ifndef INGERO_EVENT_OPEN_CALL_H
 #define INGERO_EVENT_OPEN_CALL_H

@@ -31,11 +31,12 @@ struct ops_row {
 	uint64_t p50_ns, p95_ns, p99_ns;   /* nearest rank, within 0.4 % or (exact) to the ns */
 	uint64_t min_ns, max_ns, total_ns; /* exact */
 	uint64_t self_ns;		   /* total less the calls inside */
-	uint64_t lost_ns; /* taken by the host: preempted, waiting for a CPU, throttled, disk, lock … */
+	uint64_t lost_ns; /* taken by the host: preempted, waiting for a CPU, throttled, disk, lock
+			     … */
 	struct estimate all; /* with the calls that were made while no probes were attached */
 	bool exact;
-	uint64_t powers
-		[OPS_POWERS]; /* durations: of 0, 1, 2 to 3, 4 to 7, ... ns, of those that have one */
+	uint64_t powers[OPS_POWERS]; /* durations: of 0, 1, 2 to 3, 4 to 7, ... ns, of those that
+					have one */
 	struct ops_device devices[OPS_DEVICES]; /* first met first */
 	unsigned ndevices;
 	const struct sketch *durations; /* borrowed, until asked again */
@@ -111,7 +112,8 @@ struct ops_metric {
 	uint32_t node;	 /* world id, 0: the only one */
 	uint64_t n;	 /* samples */
 	double first, last, sum, max;
-	double grew; /* a counter: where it did; nothing from a sample to a lower one, between which it began anew */
+	double grew; /* a counter: where it did; nothing from a sample to a lower one, between which
+			it began anew */
 };
 
 struct stack_ends_sum;
@@ -139,7 +141,8 @@ struct ops_machine {
 	uint64_t memory_bytes;
 };
 
-/* Driver calls of an op that runtime calls made to do what they are for: they have no event of their own. */
+/* Driver calls of an op that runtime calls made to do what they are for: they have no event of
+ * their own. */
 struct ops_folded {
 	const struct op_def *op;
 	uint64_t calls;
@@ -173,22 +176,25 @@ struct ops_summary {
 	uint64_t selected;			   /* asked for */
 	uint64_t lost;				   /* known to be missing */
 	uint64_t loss_by_reason[OPS_LOSS_REASONS]; /* enum loss_reason */
-	uint32_t cpu_hz; /* CPU samples in a second of each CPU; 0: none, or not the same everywhere */
+	uint32_t cpu_hz; /* CPU samples in a second of each CPU; 0: none, or not the same everywhere
+			  */
 	bool cpu_hz_differs;
-	/* Calls counted and not recorded: one of N was asked for; a budget; waits as well, a recorder that keeps a part. */
+	/* Calls counted and not recorded: one of N was asked for; a budget; waits as well, a
+	 * recorder that keeps a part. */
 	uint64_t sampled_out, given_up, not_kept;
-	uint64_t cost_ns,
-		cost_over_ns; /* what probes took from calls, estimated, and in how much wall time; 0 unknown */
+	uint64_t cost_ns, cost_over_ns; /* what probes took from calls, estimated, and in how much
+					   wall time; 0 unknown */
 	uint64_t stops,
 		stopped_ns; /* of programs, by the recorder, to attach; 0 none, or not known */
 	uint64_t late;	    /* came too late to be placed; counted */
 	uint64_t open;	    /* calls that had not returned at the end */
-	bool brief; /* counted without events: own and lost time, processes, open calls are not known */
+	bool brief;    /* counted without events: own and lost time, processes, open calls are not
+			  known */
 	bool exact;    /* all quantiles are */
 	bool complete; /* the recording ended cleanly */
 	bool has_real; /* real_minus_mono_ns holds */
-	int64_t start_ns,
-		end_ns; /* of the time looked at, on the recording's clock; equal when nothing is in it */
+	int64_t start_ns, end_ns; /* of the time looked at, on the recording's clock; equal when
+				     nothing is in it */
 	int64_t real_minus_mono_ns;
 	const struct by_table *by;	     /* event/by.h; NULL: not asked for */
 	const struct view *view;	     /* event/view.h; NULL: not asked for */
@@ -199,7 +205,8 @@ struct ops_summary {
 	VEC(struct ops_machine) machines; /* one for each of them that said so */
 };
 
-/* What the machine has that samples are of (world id; 0: they do not say, as those of one machine); zeros where that is not known. */
+/* What the machine has that samples are of (world id; 0: they do not say, as those of one machine);
+ * zeros where that is not known. */
 static inline struct ops_machine ops_machine_of(const struct ops_summary *s, uint32_t node)
 {
 	for (size_t i = 0; i < s->machines.n; i++) {

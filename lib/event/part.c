@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of the states of time.
+ * Names of the states that a span's time is divided into.
  */
 #include "lib/event/part.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The states a stretch of a thread's time is divided into by the analysis, under the names that chain and
- * analysis records use. Every nanosecond is in exactly one.
+ * The states a stretch of a thread's time is divided into by the analysis, under the names that
+ * chain and analysis records use. Every nanosecond is in exactly one.
  */
 #ifndef INGERO_EVENT_PART_H
 #define INGERO_EVENT_PART_H
@@ -9,10 +9,11 @@
 #include "lib/base/bytes.h"
 
 enum part {
-	PART_SELF,	/* on CPU in its own code */
-	PART_PREEMPTED, /* runnable, taken off the CPU for somebody else */
-	PART_RUNQ,	/* woken, waiting for a CPU that somebody else held */
-	PART_CPU_IDLE, /* woken, waiting for a CPU that idled, or was given to it at once, to switch: wake-up latency */
+	PART_SELF,	   /* on CPU in its own code */
+	PART_PREEMPTED,	   /* runnable, taken off the CPU for somebody else */
+	PART_RUNQ,	   /* woken, waiting for a CPU that somebody else held */
+	PART_CPU_IDLE,	   /* woken, waiting for a CPU that idled, or was given to it at once, to
+			      switch: wake-up latency */
 	PART_WAIT_UNKNOWN, /* waiting for a CPU, occupant not recorded */
 	PART_THROTTLED,	   /* its cgroup's CPU quota was used up */
 	PART_STOLEN,	   /* the hypervisor ran something else */

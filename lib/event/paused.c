@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of pauses of each tier and node, ordered by time, with running sums: a question is two binary searches.
- * A pause is met twice, when it begins and when it ends, and once more in each file of a split recording.
+ * The list of pauses of each tier and node, ordered by time, with running sums: a question is two
+ * binary searches. A pause is met twice, when it begins and when it ends, and once more in each
+ * file of a split recording.
  */
 #include "lib/event/paused.h"
 
@@ -56,7 +57,8 @@ static bool insert_row(struct paused_list *l, size_t at, struct paused_row row)
 	return true;
 }
 
-/* Of a pause told twice the earlier end holds. One whose end is not known has ended when the next one begins. */
+/* Of a pause told twice the earlier end holds. One whose end is not known has ended when the next
+ * one begins. */
 static bool add_row(struct paused_list *l, struct paused_row row)
 {
 	size_t at = row_after(l, row.since_ns);
@@ -150,8 +152,8 @@ uint64_t paused_ns(const struct paused *p, uint32_t node, enum op_tier tier, int
 	return most;
 }
 
-/* Tiers are detached one after the other within a millisecond, and a recording ends a millisecond after its last pause
- * did: what was recorded then says nothing. */
+/* Tiers are detached one after the other within a millisecond, and a recording ends a millisecond
+ * after its last pause did: what was recorded then says nothing. */
 #define NOTHING_SHARE 100
 
 double paused_scale(const struct paused *p, uint32_t node, enum op_tier tier, int64_t from_ns,
@@ -199,7 +201,8 @@ uint64_t paused_any_ns(const struct paused *p, uint32_t node, unsigned tiers, in
 	uint64_t sum = 0;
 	int64_t at = from_ns;
 
-	/* From the earliest time that is not looked at to the end of the pauses that hold it, and on to the next that begins. */
+	/* From the earliest time that is not looked at to the end of the pauses that hold it, and
+	 * on to the next that begins. */
 	while (at < to_ns) {
 		int64_t until = at, next = to_ns;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When probes of a tier of ops were detached on a node (PAUSED records): calls of that time are not in the
- * recording. Whoever counts calls scales by the time that was covered and marks the figure (~); whoever
- * concludes something from the absence of calls asks paused_ns first.
+ * When probes of a tier of ops were detached on a node (PAUSED records): calls of that time are not
+ * in the recording. Whoever counts calls scales by the time that was covered and marks the figure
+ * (~); whoever concludes something from the absence of calls asks paused_ns first.
  */
 #ifndef INGERO_EVENT_PAUSED_H
 #define INGERO_EVENT_PAUSED_H
@@ -47,8 +47,8 @@ struct paused {
 bool paused_record(struct paused *p, const struct record *r);
 void paused_free(struct paused *p);
 
-/* How much of [from, to) the tier was paused on that node; node 0: it is not known, or there is only one. Pauses that
- * name no node are of all. */
+/* How much of [from, to) the tier was paused on that node; node 0: it is not known, or there is
+ * only one. Pauses that name no node are of all. */
 uint64_t paused_ns(const struct paused *p, uint32_t node, enum op_tier tier, int64_t from_ns,
 		   int64_t to_ns);
 
@@ -57,9 +57,9 @@ uint64_t paused_ns(const struct paused *p, uint32_t node, enum op_tier tier, int
 double paused_scale(const struct paused *p, uint32_t node, enum op_tier tier, int64_t from_ns,
 		    int64_t to_ns);
 
-/* Whether so many calls counted in covered_ns of all_ns say anything of the rest. Below a twentieth they do only if they
- * are PAUSED_OFTEN or more: a window of 50 ms a second is as long as one step of a training loop, and whatever happens to
- * lie in it would be multiplied by more than 20. */
+/* Whether so many calls counted in covered_ns of all_ns say anything of the rest. Below a twentieth
+ * they do only if they are PAUSED_OFTEN or more: a window of 50 ms a second is as long as one step
+ * of a training loop, and whatever happens to lie in it would be multiplied by more than 20. */
 #define PAUSED_COVERED_MIN 0.05
 #define PAUSED_OFTEN	   5
 static inline bool paused_is_known(double covered_ns, double all_ns, uint64_t count)
@@ -78,8 +78,8 @@ uint64_t paused_any_ns(const struct paused *p, uint32_t node, unsigned tiers, in
 /* When any of these tiers (1 << enum op_tier, or-ed) was paused first; INT64_MAX: never. */
 int64_t paused_first(const struct paused *p, uint32_t node, unsigned tiers);
 
-/* "kernel launches were recorded 24 % of the time (to stay within the budget): their counts are estimates (~)". covered: that
- * share, 0 to 1; least: none was recorded since the first pause. */
+/* "kernel launches were recorded 24 % of the time (to stay within the budget): their counts are
+ * estimates (~)". covered: that share, 0 to 1; least: none was recorded since the first pause. */
 void paused_text(struct buf *out, unsigned tier, double covered, bool least, const char *reason);
 
 #endif

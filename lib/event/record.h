@@ -134,7 +134,8 @@ static inline bool record_has(const struct record *r, unsigned number)
 /* REC_HAS(&r, CLOCK, mono_ns) */
 #define REC_HAS(r, KIND, field) record_has((r), REC_##KIND##_##field)
 
-/* Whether it is a CLOCK record that says what time it was. What joining recordings did to a machine's clock is one too (source "merge"). */
+/* Whether it is a CLOCK record that says what time it was. What joining recordings did to a
+ * machine's clock is one too (source "merge"). */
 bool record_tells_time(const struct record *r);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording tells beside its operations, section by section: what ask/ finds out and emit/ writes down. Plain
- * values; the arrays belong to who filled them in. Ids are those of the world the events came with; 0 is unknown.
+ * What a recording tells beside its operations, section by section: what ask/ finds out and emit/
+ * writes down. Plain values; the arrays belong to who filled them in. Ids are those of the world
+ * the events came with; 0 is unknown.
  */
 #ifndef INGERO_EVENT_SECTION_ROWS_H
 #define INGERO_EVENT_SECTION_ROWS_H
@@ -56,7 +57,8 @@ struct view_metric {
 	uint32_t process; /* world id, of GPU_PROCESS */
 	uint64_t n;	  /* samples */
 	double first, last, sum, max;
-	/* A counter: what it grew, in how much time; nothing from a sample to a lower one, between which it began anew. */
+	/* A counter: what it grew, in how much time; nothing from a sample to a lower one, between
+	 * which it began anew. */
 	double grew;
 	int64_t grew_ns;
 	int64_t first_ns, last_ns;
@@ -95,7 +97,8 @@ struct view_file {
 };
 struct view_socket {
 	uint32_t protocol, local, remote;
-	/* Who has the other end: pid 0 not known of all connections, or several; then comm says of which command all are, or 0. */
+	/* Who has the other end: pid 0 not known of all connections, or several; then comm says of
+	 * which command all are, or 0. */
 	uint32_t peer_pid, peer_comm;
 	uint64_t count, ns, max_ns; /* calls that waited for it */
 	uint64_t retransmits, segments;
@@ -209,8 +212,8 @@ struct view {
 bool view_section_find(const char *name, enum view_section *out);
 const char *view_section_name(enum view_section s);
 
-/* What a bit of NVML's clocks event reasons says; NULL: there is none. And whether it holds the GPU down (rather than that
- * it is idle, or that somebody asked for it). */
+/* What a bit of NVML's clocks event reasons says; NULL: there is none. And whether it holds the GPU
+ * down (rather than that it is idle, or that somebody asked for it). */
 const char *view_limit_text(unsigned bit);
 bool view_limit_bad(unsigned bit);
 

@@ -16,10 +16,11 @@
 #include "lib/event/record.h"
 
 enum stream_kind {
-	STREAM_EVENTS, /* events[0..n), in stream order; n may be 0 (heartbeat) */
-	STREAM_RECORD, /* one record */
-	STREAM_SEGMENT, /* a segment begins: continuity of ids is kept by the world, of time by the clock */
-	STREAM_LAST, /* the recording ended cleanly here (more segments may follow) */
+	STREAM_EVENTS,	/* events[0..n), in stream order; n may be 0 (heartbeat) */
+	STREAM_RECORD,	/* one record */
+	STREAM_SEGMENT, /* a segment begins: continuity of ids is kept by the world, of time by the
+			   clock */
+	STREAM_LAST,	/* the recording ended cleanly here (more segments may follow) */
 };
 
 struct ige_merge_columns;
@@ -35,14 +36,16 @@ struct stream_item {
 	uint64_t lost;	      /* events known lost since the previous EVENTS item */
 	int64_t watermark_ns; /* nothing later in the stream ends before this (INT64_MIN unknown) */
 	int64_t floor_ns; /* nothing later starts before this, except calls named by OPEN records */
-	int64_t real_minus_mono_ns; /* of a SEGMENT: how its clock stood to UTC when it began; 0: nobody says */
-	uint64_t skipped; /* events a source left out here, since nobody asked for their time; when they were: */
+	int64_t real_minus_mono_ns; /* of a SEGMENT: how its clock stood to UTC when it began; 0:
+				       nobody says */
+	uint64_t skipped; /* events a source left out here, since nobody asked for their time; when
+			     they were: */
 	int64_t skipped_from_ns, skipped_to_ns;
 };
 
 struct event_stream {
-	/* 1: *item filled; 0: end of input; < 0: error (damage that could be skipped is not an error here:
-	 * the source counts it and says so at the end). */
+	/* 1: *item filled; 0: end of input; < 0: error (damage that could be skipped is not an
+	 * error here: the source counts it and says so at the end). */
 	int (*next)(struct event_stream *s, struct stream_item *item, struct err *e);
 	void (*close)(struct event_stream *s); /* frees s */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers are those of Linux: arch/x86/entry/syscalls/syscall_64.tbl, and include/uapi/asm-generic/unistd.h, which arm64
- * has. A call that one of them does not have is NONE there. tests/unit/syscall.c holds them to this machine's headers.
+ * Numbers are those of Linux: arch/x86/entry/syscalls/syscall_64.tbl, and
+ * include/uapi/asm-generic/unistd.h, which arm64 has. A call that one of them does not have is NONE
+ * there. tests/unit/syscall.c holds them to this machine's headers.
  */
 #include "lib/event/syscall.h"
 

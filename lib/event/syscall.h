@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of the system calls in which threads wait, by their number on the machine that was recorded. Others have no name
- * here: a thread rarely sleeps in them.
+ * Names of the system calls in which threads wait, by their number on the machine that was
+ * recorded. Others have no name here: a thread rarely sleeps in them.
  */
 #ifndef INGERO_EVENT_SYSCALL_H
 #define INGERO_EVENT_SYSCALL_H
@@ -17,10 +17,12 @@ enum syscall_arch { SYSCALL_UNKNOWN, SYSCALL_X86_64, SYSCALL_AARCH64 };
 enum syscall_arch syscall_arch_of(struct bytes machine);
 /* "futex"; NULL when it is not known. */
 const char *syscall_name(enum syscall_arch arch, uint64_t number);
-/* Whether it hands bytes out, so that a wait in it is for who takes them; false where that is not known. */
+/* Whether it hands bytes out, so that a wait in it is for who takes them; false where that is not
+ * known. */
 bool syscall_writes(enum syscall_arch arch, uint64_t number);
-/* Of those that wait for several descriptors (OBJECT_POLL): whether it waits for requests that were handed to the kernel
- * before (io_uring, AIO). The numbers of all machines: each is no other such call's elsewhere. */
+/* Of those that wait for several descriptors (OBJECT_POLL): whether it waits for requests that were
+ * handed to the kernel before (io_uring, AIO). The numbers of all machines: each is no other such
+ * call's elsewhere. */
 bool syscall_reaps(uint64_t number);
 /* Whether it is sched_yield, of any machine: each number is elsewhere a call that never sleeps. */
 bool syscall_yields(uint64_t number);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiers of ops, from the flags in formats/ops.def and, for questions and graph launches, by number. */
+/* Tiers of ops, from the flags in formats/ops.def and, for questions and graph launches, by number.
+ */
 #include "lib/event/tier.h"
 
 #include <stddef.h>

@@ -18,7 +18,8 @@ enum op_tier {
 	TIERS
 };
 
-/* The tier of a call's op; TIER_KEPT for ops that this program does not know and for what is no library call. */
+/* The tier of a call's op; TIER_KEPT for ops that this program does not know and for what is no
+ * library call. */
 enum op_tier op_tier(uint16_t op);
 
 #define TIERS_ALL ((1u << TIERS) - 2) /* all that a recorder may detach */

@@ -49,7 +49,8 @@ bool uncovered_within(const struct uncovered *u, uint32_t process, int64_t from_
 void uncovered_text(struct buf *out, const struct uncovered_row *row, uint32_t pid,
 		    struct bytes comm);
 
-/* The members of a row in JSON but for its process; times from start_ns on, null where they are not known. */
+/* The members of a row in JSON but for its process; times from start_ns on, null where they are not
+ * known. */
 void uncovered_json(struct jsonw *j, const struct uncovered_row *row, int64_t start_ns);
 
 #endif

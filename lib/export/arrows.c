@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events come in the order of their ends: what is submitted before a wait begins has been met before the wait is.
+ * Events come in the order of their ends: what is submitted before a wait begins has been met
+ * before the wait is.
  */
 #include "lib/export/arrows.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What belongs together on a timeline: work given to a stream and the call that then waits for it (from the first call
- * after the last wait), and one collective on all its ranks, by communicator and sequence number. Only of outermost
- * calls. Bounded by ARROWS_PROCESSES, ARROWS_STREAMS of each and COMM_IDS_MAX: what comes beyond has no arrows.
+ * What belongs together on a timeline: work given to a stream and the call that then waits for it
+ * (from the first call after the last wait), and one collective on all its ranks, by communicator
+ * and sequence number. Only of outermost calls. Bounded by ARROWS_PROCESSES, ARROWS_STREAMS of each
+ * and COMM_IDS_MAX: what comes beyond has no arrows.
  */
 #ifndef INGERO_EXPORT_ARROWS_H
 #define INGERO_EXPORT_ARROWS_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chrome's Trace Event JSON, for viewers that read nothing else: one object, whole slices ("X") with times in microseconds to
- * the nanosecond, a line of text each. Machines stand as processes, lanes as threads. An arrow has one number per slice
- * here, and no room for collectives, which may pass through many.
+ * Chrome's Trace Event JSON, for viewers that read nothing else: one object, whole slices ("X")
+ * with times in microseconds to the nanosecond, a line of text each. Machines stand as processes,
+ * lanes as threads. An arrow has one number per slice here, and no room for collectives, which may
+ * pass through many.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an analysis found, as rows: causes, where the time of processes went, loops and their slow steps.
+ * What an analysis found, as rows: causes, where the time of processes went, loops and their slow
+ * steps.
  */
 #ifndef INGERO_EXPORT_CLICKHOUSE_FOUND_H
 #define INGERO_EXPORT_CLICKHOUSE_FOUND_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows for a column store, all tables in one stream: a line of JSON each, its key "row" says which table it is for
- * (formats/clickhouse/). Times are UTC in nanoseconds, or of the recording's clock where it does not say what time it was.
+ * Rows for a column store, all tables in one stream: a line of JSON each, its key "row" says which
+ * table it is for (formats/clickhouse/). Times are UTC in nanoseconds, or of the recording's clock
+ * where it does not say what time it was.
  */
 #ifndef INGERO_EXPORT_CLICKHOUSE_ROW_H
 #define INGERO_EXPORT_CLICKHOUSE_ROW_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes of copies, each once: a copy may be a call of a library that makes it by a call of the driver, and it may be made
- * inside a call that is none. The inner call returns first and counts at once; a copy around it counts what it says beyond.
+ * Bytes of copies, each once: a copy may be a call of a library that makes it by a call of the
+ * driver, and it may be made inside a call that is none. The inner call returns first and counts at
+ * once; a copy around it counts what it says beyond.
  */
 #ifndef INGERO_EXPORT_COPIED_H
 #define INGERO_EXPORT_COPIED_H
@@ -34,8 +35,8 @@ struct copied {
 	VEC(struct copied_thread) threads;
 };
 
-/* A call of this thread has returned, and says that it copied so much (0: nothing, or no copy). Returns what of that has not
- * been counted yet. Without memory a copy around it counts it again. */
+/* A call of this thread has returned, and says that it copied so much (0: nothing, or no copy).
+ * Returns what of that has not been counted yet. Without memory a copy around it counts it again. */
 uint64_t copied_call(struct copied *c, uint32_t thread, const struct event *ev, uint64_t bytes);
 void copied_free(struct copied *c);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes that calls moved, once each: what a call inside another one moves is what that one moves. Events come in the order of
- * their ends, inner calls before outer ones; whether there is an outer one is known when it comes, if it does.
+ * Bytes that calls moved, once each: what a call inside another one moves is what that one moves.
+ * Events come in the order of their ends, inner calls before outer ones; whether there is an outer
+ * one is known when it comes, if it does.
  */
 #ifndef INGERO_EXPORT_COPIED_BYTES_H
 #define INGERO_EXPORT_COPIED_BYTES_H
@@ -13,7 +14,8 @@
 #include "lib/base/vec.h"
 #include "lib/event/event.h"
 
-/* Calls of a thread that wait for the one around them: of more of them the older ones are held to have none. */
+/* Calls of a thread that wait for the one around them: of more of them the older ones are held to
+ * have none. */
 #define COPIED_BYTES_HELD 4096
 
 struct copied_bytes_call {
@@ -33,8 +35,8 @@ struct copied_bytes {
 	VEC(struct copied_bytes_thread) v;
 };
 
-/* One more call of a thread that moved bytes, in stream order. Afterwards *inside are the *n calls that were inside it, borrowed
- * until the next call. False: out of memory. */
+/* One more call of a thread that moved bytes, in stream order. Afterwards *inside are the *n calls
+ * that were inside it, borrowed until the next call. False: out of memory. */
 bool copied_bytes_add(struct copied_bytes *m, uint32_t thread, const struct event *ev, uint32_t row,
 		      uint64_t bytes, const struct copied_bytes_call **inside, size_t *n);
 void copied_bytes_free(struct copied_bytes *m);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A row per event, as RFC 4180 has it, under a line of names: the columns every event has, and of those that only some
- * have the ones people sort by. Rows do not differ in their number of columns; what an event has none of is empty.
+ * A row per event, as RFC 4180 has it, under a line of names: the columns every event has, and of
+ * those that only some have the ones people sort by. Rows do not differ in their number of columns;
+ * what an event has none of is empty.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns are told by their roles, so that those a newer recorder adds come out without a line here. */
+/* Lists an event's arguments for timelines by the roles of its columns, so that columns of newer
+ * recorders appear, too. */
 #include "lib/export/event_args.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a timeline says of an event when it is asked: its values under the names of their columns, with the names of
- * kernels, files, peers, marks, threads and errors for what the event only numbers. Handles that nothing names are left
- * out, and durations of nothing.
+ * What a timeline says of an event when it is asked: its values under the names of their columns,
+ * with the names of kernels, files, peers, marks, threads and errors for what the event only
+ * numbers. Handles that nothing names are left out, and durations of nothing.
  */
 #ifndef INGERO_EXPORT_EVENT_ARGS_H
 #define INGERO_EXPORT_EVENT_ARGS_H
@@ -43,7 +43,8 @@ unsigned event_args_of(struct event_arg *notes, const struct world *w,
 /* Text of a NOTE_STRING or NOTE_TEXT. */
 void event_arg_text(struct buf *out, const struct world *w, const struct event_arg *note);
 
-/* Whatever names what an event had to do with: a kernel, a file, a socket, a mark; a world string, 0: nothing does. */
+/* Whatever names what an event had to do with: a kernel, a file, a socket, a mark; a world string,
+ * 0: nothing does. */
 uint32_t event_args_detail(const struct late_names *told, const struct event *ev,
 			   const struct op_def *op, uint32_t process);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A line of text per event for people and grep: who, what, how much, how long, with which result. Columns have fixed
- * widths, so that lines can be written as events come.
+ * A line of text per event for people and grep: who, what, how much, how long, with which result.
+ * Columns have fixed widths, so that lines can be written as events come.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folded stacks, what flame graph tools read: "outermost;…;innermost 123", a line per stack. The number is ns, calls or
- * bytes.
+ * Folded stacks, what flame graph tools read: "outermost;…;innermost 123", a line per stack. The
+ * number is ns, calls or bytes.
  */
 #include <inttypes.h>
 

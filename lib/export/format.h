@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording can be written as: one format a file, one row of the table each. A format takes the items of a stream
- * in their order and appends to a buffer that its caller empties whenever it likes, so that memory does not
- * grow with the recording.
+ * What a recording can be written as: one format a file, one row of the table each. A format takes
+ * the items of a stream in their order and appends to a buffer that its caller empties whenever it
+ * likes, so that memory does not grow with the recording.
  */
 #ifndef INGERO_EXPORT_FORMAT_H
 #define INGERO_EXPORT_FORMAT_H
@@ -23,19 +23,21 @@ enum export_weight { EXPORT_TIME, EXPORT_COUNT, EXPORT_LOST, EXPORT_BYTES };
 enum export_weight export_weight_of(const char *name);
 
 struct export_options {
-	bool stacks;	   /* events with their stacks, where that is a choice */
-	bool stacks_below; /* of lines of text: below each, a line to a frame */
-	bool records;	   /* everything the recording tells, not its events and chains alone */
-	bool chosen;	   /* ops were chosen by name: none is left out for what it is */
-	const char *tool;  /* who writes it: "ingero-export 0.1.0" */
-	int fd;		   /* of the output, for formats that seek in it */
-	const char *path;  /* and what it is called */
-	bool (*stop)(
-		void); /* asked while it is finished, where that takes long: true ends it. NULL: never */
-	uint64_t max_bytes; /* of the output, for formats that can leave out what is oldest; 0: no limit */
-	const bool *
-		partial; /* before finish: not all that should be there was read; NULL: nobody knows */
-	uint64_t *left_out; /* for events of what max_bytes has no room for; NULL: nobody wants to know */
+	bool stacks;	     /* events with their stacks, where that is a choice */
+	bool stacks_below;   /* of lines of text: below each, a line to a frame */
+	bool records;	     /* everything the recording tells, not its events and chains alone */
+	bool chosen;	     /* ops were chosen by name: none is left out for what it is */
+	const char *tool;    /* who writes it: "ingero-export 0.1.0" */
+	int fd;		     /* of the output, for formats that seek in it */
+	const char *path;    /* and what it is called */
+	bool (*stop)(void);  /* asked while it is finished, where that takes long: true ends it.
+				NULL: never */
+	uint64_t max_bytes;  /* of the output, for formats that can leave out what is oldest; 0: no
+				limit */
+	const bool *partial; /* before finish: not all that should be there was read; NULL: nobody
+				knows */
+	uint64_t *left_out;  /* for events of what max_bytes has no room for; NULL: nobody wants to
+				know */
 	const char *version; /* of this program, where formats name who wrote them */
 	const void *page;    /* of the page in HTML: struct html_page_format_options */
 	const void *live; /* of metrics that are pushed or asked for: struct live_metrics_options */
@@ -53,12 +55,12 @@ struct export_ctx {
 
 struct export_format {
 	const char *name;
-	const char *
-		endings; /* of files that are this format when nobody says: ".json .ndjson"; "" none */
-	const char *help; /* a few words for --help and the manual */
-	bool binary;	  /* not to be written to a terminal */
-	bool compressed;  /* by itself: once is enough */
-	bool seeks;	  /* in a file it writes by itself: not a stream, not to be compressed */
+	const char *endings; /* of files that are this format when nobody says: ".json .ndjson"; ""
+				none */
+	const char *help;    /* a few words for --help and the manual */
+	bool binary;	     /* not to be written to a terminal */
+	bool compressed;     /* by itself: once is enough */
+	bool seeks;	     /* in a file it writes by itself: not a stream, not to be compressed */
 	bool whole; /* wants all items of the time asked for, and chooses what it shows by itself */
 	bool findings; /* shows what was found: of a recording that nobody analyzed, too */
 	bool flows;    /* what it makes of an item is wanted at once, where more may come */
@@ -76,8 +78,9 @@ struct export_format {
 const struct export_format *export_format_named(const char *name); /* NULL: there is none */
 const struct export_format *export_format_of_path(
 	const char *path); /* by its ending, with or without ".gz"; NULL: none */
-/* What is meant by a format's name and the path it is written to, either of which may be missing (NULL): the name holds, but that a
- * Perfetto timeline into "x.json" is Chrome's; neither: JSON lines. */
+/* What is meant by a format's name and the path it is written to, either of which may be missing
+ * (NULL): the name holds, but that a Perfetto timeline into "x.json" is Chrome's; neither: JSON
+ * lines. */
 const struct export_format *export_format_of(const char *name, const char *path);
 
 /* Whether path ends as files of this format do: for formats that are not in the list. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names are those of the Go agent where they are sound; Prometheus' are made from OpenTelemetry's as its specification
- * says (dots become underscores, the unit and _total are appended), so that both tell of one thing.
+ * The table of exported metrics with their OpenTelemetry and Prometheus names.
  */
 #include "lib/export/meter_table.h"
 

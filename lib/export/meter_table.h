@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Families of metrics and their points, by name and labels. Durations are histograms of fixed bounds, so that those of
- * several machines add up. Memory is bounded by METERS_POINTS.
+ * Families of metrics and their points, by name and labels. Durations are histograms of fixed
+ * bounds, so that those of several machines add up. Memory is bounded by METERS_POINTS.
  */
 #ifndef INGERO_EXPORT_METER_TABLE_H
 #define INGERO_EXPORT_METER_TABLE_H
@@ -12,7 +12,8 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 
-/* Series a recording may make; those beyond are not kept but counted. A thousand processes with ten values each fit. */
+/* Series a recording may make; those beyond are not kept but counted. A thousand processes with ten
+ * values each fit. */
 #define METERS_POINTS 65536
 
 /* Upper bounds of durations in ns; what is longer than the last is counted above it. */

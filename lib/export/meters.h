@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream as metrics: what Prometheus and OTLP are told. Counters run from the recording's beginning, gauges are the
- * newest value.
+ * A stream as metrics: what Prometheus and OTLP are told. Counters run from the recording's
+ * beginning, gauges are the newest value.
  */
 #ifndef INGERO_EXPORT_METERS_H
 #define INGERO_EXPORT_METERS_H
@@ -33,13 +33,16 @@ struct meters {
 
 bool meters_begin(struct meters *m, const struct export_ctx *em); /* false: out of memory */
 int meters_item(struct meters *m, const struct stream_item *it, struct err *e);
-/* These causes and no others, whatever the stream told: for who finds them himself. False: out of memory. */
+/* These causes and no others, whatever the stream told: for who finds them himself. False: out of
+ * memory. */
 bool meters_chains(struct meters *m, const struct chain_list *list);
-/* Bring what is worked out at the time of asking up to date: before families are read. False: out of memory. */
+/* Bring what is worked out at the time of asking up to date: before families are read. False: out
+ * of memory. */
 bool meters_settle(struct meters *m);
 void meters_free(struct meters *m);
 
-/* The machine that a record is about, given the one it names: recordings of one machine do not say which it was. */
+/* The machine that a record is about, given the one it names: recordings of one machine do not say
+ * which it was. */
 static inline uint32_t meters_node(const struct meters *m, uint32_t node)
 {
 	return node ? node : world_count(m->em->w, WORLD_NODE) == 1;

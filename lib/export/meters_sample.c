@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples as metrics. A metric that is added to formats/records.def comes out by itself: its name says of what it is,
- * its unit how it is told.
+ * Turns SAMPLE records into the values of exported metrics. A metric that is added to
+ * formats/records.def comes out by itself: its name says of what it is, its unit how it is told.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A line of JSON per event, in the order of their ends, and one per chain: what jq and log shippers read. Lines of
- * events have no key "record", all others do.
+ * A line of JSON per event, in the order of their ends, and one per chain: what jq and log shippers
+ * read. Lines of events have no key "record", all others do.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * opentelemetry-proto's JSON: 64-bit integers are strings, enums numbers. Counters and histograms are cumulative since
- * the recording began.
+ * opentelemetry-proto's JSON: 64-bit integers are strings, enums numbers. Counters and histograms
+ * are cumulative since the recording began.
  */
 #include "lib/export/otlp.h"
 

@@ -7,7 +7,8 @@
 
 #include "lib/export/meters.h"
 
-/* One ExportMetricsServiceRequest, a resource for each machine, on one line without its end; m was settled. */
+/* One ExportMetricsServiceRequest, a resource for each machine, on one line without its end; m was
+ * settled. */
 void otlp_metrics(struct buf *out, struct meters *m);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* In the older half neighbours of one depth become one; where there are few of those it goes, for no calls are like that. */
+/* In the older half neighbours of one depth become one; where there are few of those it goes, for
+ * no calls are like that. */
 static void join(struct own_time_thread *t)
 {
 	const size_t half = t->v.n / 2;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The own time of calls: their duration without that of the calls inside them, as far as those are here. Events come in the
- * order of their ends, inner calls before outer ones; some may be missing, lost or not asked for, inner and outer ones alike.
+ * The own time of calls: their duration without that of the calls inside them, as far as those are
+ * here. Events come in the order of their ends, inner calls before outer ones; some may be missing,
+ * lost or not asked for, inner and outer ones alike.
  */
 #ifndef INGERO_EXPORT_OWN_TIME_H
 #define INGERO_EXPORT_OWN_TIME_H

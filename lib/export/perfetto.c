@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Perfetto's own trace format, as it comes: what the lines of the timeline, their slices and values are in it. There are no
- * whole slices in this format: each is a beginning and an end.
+ * Perfetto's own trace format, as it comes: what the lines of the timeline, their slices and values
+ * are in it. There are no whole slices in this format: each is a beginning and an end.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of Perfetto's trace format: of fields, by message, and of what some of them hold. From protos/perfetto/trace/ in
- * Perfetto's sources, where numbers are for ever.
+ * Numbers of Perfetto's trace format: of fields, by message, and of what some of them hold. From
+ * protos/perfetto/trace/ in Perfetto's sources, where numbers are for ever.
  */
 #ifndef INGERO_EXPORT_PERFETTO_FORM_H
 #define INGERO_EXPORT_PERFETTO_FORM_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a packet is told of is in front of it: a sequence begins when the first packet of it comes. */
+/* Writes Perfetto trace packets; a sequence begins when its first packet is written. */
 #include "lib/export/perfetto_packets.h"
 
 #include <string.h>
@@ -7,8 +7,9 @@
 #include "lib/base/proto.h"
 #include "lib/export/perfetto_form.h"
 
-#define TEXTS_MAX \
-	65536 /* of a sequence, which then forgets them and begins anew: ours and the reader's memory */
+#define TEXTS_MAX                                                                              \
+	65536 /* of a sequence, which then forgets them and begins anew: ours and the reader's \
+		 memory */
 
 void packets_free(struct packets *x)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets of Perfetto's trace format, by hand. Each line of the timeline is a packet sequence of its own, so that its line
- * need not be named in each packet, times are differences to the packet before, and names and texts stand once and are
- * numbers from then on.
+ * Packets of Perfetto's trace format, by hand. Each line of the timeline is a packet sequence of
+ * its own, so that its line need not be named in each packet, times are differences to the packet
+ * before, and names and texts stand once and are numbers from then on.
  */
 #ifndef INGERO_EXPORT_PERFETTO_PACKETS_H
 #define INGERO_EXPORT_PERFETTO_PACKETS_H
@@ -40,11 +40,13 @@ void packets_free(struct packets *x);
 /* Memory ran out for anything of it. */
 bool packets_failed(const struct packets *x);
 
-/* A packet of that field with body, and with what was interned since the last; head: its fields in front. */
+/* A packet of that field with body, and with what was interned since the last; head: its fields in
+ * front. */
 void packets_put(struct packets *x, const char *head, size_t nhead, unsigned field,
 		 struct bytes body);
 
-/* The sequence that a packet of this time will be of; what it refers to may be made known from then on. NULL: out of memory. */
+/* The sequence that a packet of this time will be of; what it refers to may be made known from then
+ * on. NULL: out of memory. */
 struct packet_sequence *packets_sequence(struct packets *x, uint32_t id, int64_t ns);
 
 /* A track event of the sequence, which has that id. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pprof's profile.proto (github.com/google/pprof, proto/profile.proto; the field numbers are its): calls and their
- * weight by stack, with process as a label. Compressed, as pprof expects it.
+ * pprof's profile.proto (github.com/google/pprof, proto/profile.proto; the field numbers are its):
+ * calls and their weight by stack, with process as a label. Compressed, as pprof expects it.
  */
 #include <stdlib.h>
 
@@ -135,7 +135,8 @@ static void location(struct buf *out, uint64_t id, uint64_t mapping_id,
 	proto_end(out, m);
 }
 
-/* As many functions as frames: a function that is called from several lines is several frames of one name. */
+/* As many functions as frames: a function that is called from several lines is several frames of
+ * one name. */
 static void function(struct buf *out, struct strings *s, uint64_t id, const struct profile_frame *f)
 {
 	size_t m = proto_begin(out, PROFILE_FUNCTION);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which job and rank processes belong to, as PLACE records say it. Memory is bounded by PROCESS_PLACE_MAX processes; of further ones
- * nothing is known.
+ * Which job and rank processes belong to, as PLACE records say it. Memory is bounded by
+ * PROCESS_PLACE_MAX processes; of further ones nothing is known.
  */
 #ifndef INGERO_EXPORT_PROCESS_PLACE_H
 #define INGERO_EXPORT_PROCESS_PLACE_H
@@ -18,7 +18,8 @@
 
 struct process_place_row {
 	uint32_t process; /* world id */
-	uint32_t job; /* string: the scheduler's job, else the run its ranks have in common, else the pod; 0: none of them */
+	uint32_t job; /* string: the scheduler's job, else the run its ranks have in common, else
+			 the pod; 0: none of them */
 	int64_t rank; /* -1: none */
 };
 

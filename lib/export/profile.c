@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events are counted by what is equal by number (process, op, stack, kernel); only at the end stacks become names, and
- * those that read alike become one.
+ * Events are counted by what is equal by number (process, op, stack, kernel); only at the end
+ * stacks become names, and those that read alike become one.
  */
 #include "lib/export/profile.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where time, calls, bytes or lost time went, by stack: what all profile formats are made of. A stack begins with its
- * process and ends with the call, and the kernel it launched. A call's time is its own: what the calls inside it took
- * is theirs. Unless ops were chosen, only library calls count. Memory grows with distinct stacks.
+ * Where time, calls, bytes or lost time went, by stack: what all profile formats are made of. A
+ * stack begins with its process and ends with the call, and the kernel it launched. A call's time
+ * is its own: what the calls inside it took is theirs. Unless ops were chosen, only library calls
+ * count. Memory grows with distinct stacks.
  */
 #ifndef INGERO_EXPORT_PROFILE_H
 #define INGERO_EXPORT_PROFILE_H
@@ -34,7 +35,8 @@ struct profile_run;
 
 struct profile_run *profile_new(const struct export_ctx *em); /* NULL: out of memory */
 int profile_item(struct profile_run *p, const struct stream_item *it, struct err *e);
-/* What was counted; *out belongs to the run. ERR_CANNOT: lost time was asked for and nobody has analyzed the stream. */
+/* What was counted; *out belongs to the run. ERR_CANNOT: lost time was asked for and nobody has
+ * analyzed the stream. */
 int profile_end(struct profile_run *p, const struct profile **out, struct err *e);
 void profile_free(struct profile_run *p);
 

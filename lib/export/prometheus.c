@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prometheus' text exposition, format 0.0.4: the state at the end of the stream. Values carry the time they are of: a
- * recording is of the past, whenever it is looked at.
+ * Prometheus' text exposition, format 0.0.4: the state at the end of the stream. Values carry the
+ * time they are of: a recording is of the past, whenever it is looked at.
  */
 #include "lib/export/prometheus.h"
 

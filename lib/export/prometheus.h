@@ -7,7 +7,8 @@
 
 #include "lib/export/meters.h"
 
-/* Appended to out; m was settled. timed: with the time of each value, which a live scrape does without. */
+/* Appended to out; m was settled. timed: with the time of each value, which a live scrape does
+ * without. */
 void prometheus_text(struct buf *out, struct meters *m, bool timed);
 
 #endif

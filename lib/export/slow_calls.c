@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts calls that are much slower than the median of their operation, as they come: a call is held against those before it. */
+/* Counts calls that are much slower than the median of their operation, as they come: a call is
+ * held against those before it. */
 #include "lib/export/slow_calls.h"
 
 #define TIMES	  3

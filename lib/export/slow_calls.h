@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which calls are slow for what they are: longer than three times the median of their operation on their machine. The median is that
- * of all calls before, worked out once in a second of the recording's time, from the eleventh call on. Memory grows with operations.
+ * Which calls are slow for what they are: longer than three times the median of their operation on
+ * their machine. The median is that of all calls before, worked out once in a second of the
+ * recording's time, from the eleventh call on. Memory grows with operations.
  */
 #ifndef INGERO_EXPORT_SLOW_CALLS_H
 #define INGERO_EXPORT_SLOW_CALLS_H

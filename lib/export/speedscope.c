@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file format of speedscope.app, version 0.0.1: one list of frames, and a sampled profile for each process, most
- * weight first.
+ * The file format of speedscope.app, version 0.0.1: one list of frames, and a sampled profile for
+ * each process, most weight first.
  */
 #include "lib/base/jsonw.h"
 #include "lib/export/profile_format.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The steps of programs as slices of a timeline: "step 12", on a lane of the loop's process. Steps are held
- * until the stream is over, STEP_SLICES_HELD at most, as a wider loop may turn out to be the one.
+ * The steps of programs as slices of a timeline: "step 12", on a lane of the loop's process. Steps
+ * are held until the stream is over, STEP_SLICES_HELD at most, as a wider loop may turn out to be
+ * the one.
  */
 #ifndef INGERO_EXPORT_STEP_SLICES_H
 #define INGERO_EXPORT_STEP_SLICES_H

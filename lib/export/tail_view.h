@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The newest events of a stream as one JSON array: nothing is written until the stream has ended, unless all of them are asked for.
+ * The newest events of a stream as one JSON array: nothing is written until the stream has ended,
+ * unless all of them are asked for.
  */
 #ifndef INGERO_EXPORT_TAIL_VIEW_H
 #define INGERO_EXPORT_TAIL_VIEW_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A line remembers, by depth, where what stands on it ends, and where that began which nothing has enclosed yet: enough
- * to see whether an event fits beside it, or around it.
+ * A line remembers, by depth, where what stands on it ends, and where that began which nothing has
+ * enclosed yet: enough to see whether an event fits beside it, or around it.
  */
 #include "lib/export/timeline.h"
 
@@ -147,7 +147,8 @@ static void stands(struct track_taken *t, const struct event *ev, const struct o
 		t->cursor_ns = end;
 	if (is_instant(op))
 		return;
-	/* What was deeper is inside it, or its outer calls were lost: then it still has to be got around. */
+	/* What was deeper is inside it, or its outer calls were lost: then it still has to be got
+	 * around. */
 	for (unsigned d = depth + 1; d < TRACKS_DEPTHS; d++) {
 		start = t->first_ns[d] < start ? t->first_ns[d] : start;
 		t->first_ns[d] = INT64_MAX;
@@ -158,7 +159,8 @@ static void stands(struct track_taken *t, const struct event *ev, const struct o
 		t->last_ns[depth] = end;
 }
 
-/* Containers first: by start, the longer one before, then the less deep; those equal in all as they came. */
+/* Containers first: by start, the longer one before, then the less deep; those equal in all as they
+ * came. */
 static bool before(const struct event *a, const struct event *b)
 {
 	int64_t s = timeline_start(a), u = timeline_start(b);
@@ -203,7 +205,8 @@ static bool let_go(struct timeline *tl, struct track *t)
 			break;
 		if (!nopen)
 			was = t->taken;
-		/* Around the open piece there is nothing; inside it there may be what was let go before. */
+		/* Around the open piece there is nothing; inside it there may be what was let go
+		 * before. */
 		if ((nopen && end > open[nopen - 1]) || !fits(&was, ev, start)) {
 			ok = lane(tl, t, LANE_ACROSS, "across", ev, op);
 			continue;
@@ -396,7 +399,8 @@ static bool put_step(struct timeline *tl, const struct loop_step *step, const ch
 	return t && tl->sink->begin(tl->ctx, t, &s) && tl->sink->end(tl->ctx, t, s.end_ns);
 }
 
-/* Loops of two threads may be the same line: all but those of a process's first thread say whose they are. */
+/* Loops of two threads may be the same line: all but those of a process's first thread say whose
+ * they are. */
 static void print_steps(struct timeline *tl, const struct loop_step *step, struct buf *out)
 {
 	const struct world_thread *th = world_get_thread(tl->tracks.w, step->thread);
@@ -492,7 +496,8 @@ static bool went_on(const struct track *t, unsigned depth, int64_t ns)
 	return false;
 }
 
-/* Calls that had not returned, nor did so in another file of the recording; the records come outermost first or not, the line wants them so. */
+/* Calls that had not returned, nor did so in another file of the recording; the records come
+ * outermost first or not, the line wants them so. */
 static bool still_open(struct timeline *tl, unsigned depth)
 {
 	bool ok = true;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream of events laid out as lines of slices, for formats that draw: on a line slices lie side by side or one
- * inside the other, never across. Events come in the order of their ends, an inner call before the one that contains it;
- * here the outer one begins first. For that a thread's calls are held until the outermost has come, TIMELINE_HELD at
- * most; an outer call that comes later still is told then, with its earlier beginning. What would lie across another gets
- * a lane of its own. Every event becomes one slice or one instant.
+ * A stream of events laid out as lines of slices, for formats that draw: on a line slices lie side
+ * by side or one inside the other, never across. Events come in the order of their ends, an inner
+ * call before the one that contains it; here the outer one begins first. For that a thread's calls
+ * are held until the outermost has come, TIMELINE_HELD at most; an outer call that comes later
+ * still is told then, with its earlier beginning. What would lie across another gets a lane of its
+ * own. Every event becomes one slice or one instant.
  */
 #ifndef INGERO_EXPORT_TIMELINE_H
 #define INGERO_EXPORT_TIMELINE_H
@@ -40,8 +41,8 @@ struct timeline_slice {
 /* What a format does with it. All false: out of memory. Lines are told before what stands on them. */
 struct timeline_sink {
 	tracks_new_fn *track;
-	/* Of a line in the order of time, but for what encloses all that came; end_ns is known, what is inside comes
-	 * before end is called. */
+	/* Of a line in the order of time, but for what encloses all that came; end_ns is known,
+	 * what is inside comes before end is called. */
 	bool (*begin)(void *ctx, const struct track *t, const struct timeline_slice *s);
 	bool (*end)(void *ctx, const struct track *t, int64_t ns);
 	bool (*instant)(void *ctx, const struct track *t, const struct timeline_slice *s);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lines of a timeline: machines, processes with their ranks, threads, CPUs, lanes for what may overlap, and
- * values over time. Made when something first stands on them. Memory grows with what exists, not with events. Numbers
- * that tell processes and threads apart are unique over all machines: a pid that several have stands once for itself,
- * then with multiples of TRACKS_PID_STEP added.
+ * The lines of a timeline: machines, processes with their ranks, threads, CPUs, lanes for what may
+ * overlap, and values over time. Made when something first stands on them. Memory grows with what
+ * exists, not with events. Numbers that tell processes and threads apart are unique over all
+ * machines: a pid that several have stands once for itself, then with multiples of TRACKS_PID_STEP
+ * added.
  */
 #ifndef INGERO_EXPORT_TRACKS_H
 #define INGERO_EXPORT_TRACKS_H
@@ -31,7 +32,8 @@ enum track_kind {
 	LINE_VALUES, /* of a metric */
 };
 
-/* What stands on a line so far, by depth: where the last ends, and where that begins which nothing encloses yet. */
+/* What stands on a line so far, by depth: where the last ends, and where that begins which nothing
+ * encloses yet. */
 struct track_taken {
 	int64_t cursor_ns; /* where all of it ends */
 	int64_t first_ns[TRACKS_DEPTHS], last_ns[TRACKS_DEPTHS];
@@ -92,8 +94,9 @@ static inline struct track *tracks_of_ctx(struct tracks *ts, uint32_t ctx)
 struct track *tracks_of_node(struct tracks *ts, uint32_t node);
 struct track *tracks_of_process(struct tracks *ts, uint32_t process);
 
-/* A lane under a line on which nothing stands from start on, and which is taken until end. what tells kinds of lanes
- * apart, name is what they are called. NULL: out of memory, or (*full) there are TRACKS_LANES_MAX already. */
+/* A lane under a line on which nothing stands from start on, and which is taken until end. what
+ * tells kinds of lanes apart, name is what they are called. NULL: out of memory, or (*full) there
+ * are TRACKS_LANES_MAX already. */
 struct track *tracks_lane(struct tracks *ts, const struct track *parent, uint64_t what,
 			  const char *name, int64_t start_ns, int64_t end_ns, bool *full);
 
@@ -104,8 +107,8 @@ struct track *tracks_of_sample(struct tracks *ts, const struct rec_SAMPLE *r,
 /* The rank of a process became known. False: out of memory. */
 bool tracks_rank(struct tracks *ts, uint32_t process, uint32_t rank);
 
-/* Where machines and their processes stand among each other: by the machine's name, itself first, then by rank and pid. From 1.
- * Each is told with its name. False: out of memory. */
+/* Where machines and their processes stand among each other: by the machine's name, itself first,
+ * then by rank and pid. From 1. Each is told with its name. False: out of memory. */
 typedef bool tracks_order_fn(void *ctx, const struct track *t, uint32_t position,
 			     struct bytes name);
 bool tracks_order(struct tracks *ts, tracks_order_fn *told);

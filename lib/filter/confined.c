@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The child has the filter and the text from the fork and needs nothing else: its descriptors are closed but for the one it
- * answers on, its environment is empty (jq has $ENV), its limits are set, and where the kernel can, calls that do more
- * than compute and write are refused. The filter is only compiled then, since it can name modules to read. What it says is framed:
- * a letter, a length, a text.
+ * The child has the filter and the text from the fork and needs nothing else: its descriptors are
+ * closed but for the one it answers on, its environment is empty (jq has $ENV), its limits are set,
+ * and where the kernel can, calls that do more than compute and write are refused. The filter is
+ * only compiled then, since it can name modules to read. What it says is framed: a letter, a
+ * length, a text.
  */
 #include "lib/filter/confined.h"
 
@@ -227,7 +228,8 @@ static void child(const char *filter, struct bytes json, const struct filter_con
 		_exit(1);
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
-	/* Not the asking thread's mask: those of a server take no signal, and SIGXCPU is how the time limit ends this. */
+	/* Not the asking thread's mask: those of a server take no signal, and SIGXCPU is how the
+	 * time limit ends this. */
 	sigemptyset(&none);
 	pthread_sigmask(SIG_SETMASK, &none, NULL);
 	confine(how);
@@ -271,8 +273,9 @@ static int read_all(int fd, const struct filter_confined *how, struct buf *in, s
 	}
 }
 
-/* Why it died without a word. libjq ends by a signal when it gets no memory, when an assertion of its own fails, and by faults that
- * filters can bring about (1.6: match("";"gx") of text beyond ASCII, the smallest integer % -1, JSON nested a million deep). */
+/* Why it died without a word. libjq ends by a signal when it gets no memory, when an assertion of
+ * its own fails, and by faults that filters can bring about (1.6: match("";"gx") of text beyond
+ * ASCII, the smallest integer % -1, JSON nested a million deep). */
 static int explain_death(int status, const struct filter_confined *how, struct err *e)
 {
 	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

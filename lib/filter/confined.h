@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A jq filter that somebody else wrote, evaluated where it can do nothing: in a process of its own, without files, network,
- * environment or further processes, for so long and with so much memory. What it makes comes back as text.
+ * A jq filter that somebody else wrote, evaluated where it can do nothing: in a process of its own,
+ * without files, network, environment or further processes, for so long and with so much memory.
+ * What it makes comes back as text.
  */
 #ifndef INGERO_FILTER_CONFINED_H
 #define INGERO_FILTER_CONFINED_H
@@ -22,8 +23,9 @@ struct filter_confined {
 	void *ctx;
 };
 
-/* All that the filter makes of one JSON text, a line of JSON each, appended to out. ERR_USAGE: jq does not understand it, or
- * it failed; ERR_LIMIT: it took too long, or made too much. Any thread may call it; no child of the process is left behind. */
+/* All that the filter makes of one JSON text, a line of JSON each, appended to out. ERR_USAGE: jq
+ * does not understand it, or it failed; ERR_LIMIT: it took too long, or made too much. Any thread
+ * may call it; no child of the process is left behind. */
 int filter_confined_jq(const char *filter, struct bytes json, const struct filter_confined *how,
 		       struct buf *out, struct err *e);
 

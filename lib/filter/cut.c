@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tail of an event is what is kept, so columns that are parts of its duration are kept up to what is
- * left of it, and of what is at its beginning that goes first. Order is by end, which no cut changes.
+ * The tail of an event is what is kept, so columns that are parts of its duration are kept up to
+ * what is left of it, and of what is at its beginning that goes first. Order is by end, which no
+ * cut changes.
  */
 #include "lib/filter/cut.h"
 
-/* An off-CPU interval's wait is its tail; all of it only when the thread never blocked. A nanosecond of the block stays,
- * so that it does not look preempted. */
+/* An off-CPU interval's wait is its tail; all of it only when the thread never blocked. A
+ * nanosecond of the block stays, so that it does not look preempted. */
 static void cut(struct event *ev, const struct op_def *op, const struct world *w, int64_t since_ns)
 {
 	uint64_t was = ev->dur_ns, now = (uint64_t)(ev->end_ns - since_ns), v, left;

@@ -54,7 +54,8 @@ int filter_expr_new(struct filter_expr **out, const char *expression, const char
 	/* Where nobody is asked for further inputs, some versions say so only when they are told. */
 	jq_set_input_cb(x->jq, NULL, NULL);
 	jq_set_debug_cb(x->jq, NULL, NULL);
-	/* Where jq itself looks for modules first; without any word about it asking for one is the end of the process. */
+	/* Where jq itself looks for modules first; without any word about it asking for one is the
+	 * end of the process. */
 	jq_set_attr(x->jq, jv_string("JQ_LIBRARY_PATH"),
 		    jv_array_append(jv_array(), jv_string("~/.jq")));
 	jq_set_attr(x->jq, jv_string("PROGRAM_ORIGIN"), jv_string("."));

@@ -16,7 +16,8 @@
 #include "lib/event/record.h"
 #include "lib/world/world.h"
 
-/* A time as given: `back` before the recording's end, at a UTC time, or at one of the recording's own clock. */
+/* A time as given: `back` before the recording's end, at a UTC time, or at one of the recording's
+ * own clock. */
 struct filter_time {
 	enum { FILTER_NO_TIME, FILTER_BACK, FILTER_CLOCK, FILTER_OWN } kind;
 	uint64_t back_ns;
@@ -30,7 +31,8 @@ struct filter {
 	VEC(const char *) nodes;    /* names of machines; borrowed */
 	struct filter_time since, until;
 	uint64_t newest; /* or since the oldest of so many of the newest that are asked for; 0: not */
-	bool calls; /* those that are open when the time begins or ends are wanted, too: what became of them is read for it */
+	bool calls; /* those that are open when the time begins or ends are wanted, too: what became
+		       of them is read for it */
 	bool resolved;
 	int64_t since_ns,
 		until_ns; /* on the recording's clock, once resolved: since <= end < until */
@@ -43,8 +45,8 @@ void filter_free(struct filter *s);
 /* "4711". ERR_USAGE when it is no process id. */
 int filter_pid(struct filter *s, const char *text, struct err *e);
 
-/* "cuMemAlloc", "cu*Alloc*", "cuda", "driver:cuLaunch*". A name without wildcards that no known event has is
- * ERR_USAGE, with the nearest ones named. text is borrowed. */
+/* "cuMemAlloc", "cu*Alloc*", "cuda", "driver:cuLaunch*". A name without wildcards that no known
+ * event has is ERR_USAGE, with the nearest ones named. text is borrowed. */
 int filter_name(struct filter *s, const char *text, struct err *e);
 
 /* Whether an op has that name, or is of that source, as for filter_name. */
@@ -53,7 +55,8 @@ bool filter_name_matches(const char *pattern, const struct op_def *op);
 /* "5m" (before the end), "15:40", ISO time. text is borrowed. */
 int filter_time(struct filter_time *t, const char *text, struct err *e);
 
-/* What programs take on their command lines, as given: -p, -e, -n, --since, --until, --last, --last-events. All borrowed. */
+/* What programs take on their command lines, as given: -p, -e, -n, --since, --until, --last,
+ * --last-events. All borrowed. */
 struct filter_words {
 	const char *const *pids, *const *names, *const *nodes;
 	size_t npids, nnames, nnodes;
@@ -61,7 +64,8 @@ struct filter_words {
 	bool last_given;
 	uint64_t last_ns;
 	uint64_t newest; /* events; 0: not given */
-	/* Or, of who found a moment, this time of the recording's clock, wherever that ends by now. */
+	/* Or, of who found a moment, this time of the recording's clock, wherever that ends by now.
+	 */
 	bool own_given;
 	int64_t from_ns, to_ns;
 };
@@ -73,7 +77,8 @@ static inline bool filter_needs_end(const struct filter *s)
 	return s->since.kind != FILTER_NO_TIME || s->until.kind != FILTER_NO_TIME || s->newest;
 }
 
-/* The recording ends at end_ns on its clock; has_real: that clock lies real_minus_mono_ns behind UTC. */
+/* The recording ends at end_ns on its clock; has_real: that clock lies real_minus_mono_ns behind
+ * UTC. */
 int filter_resolve(struct filter *s, int64_t end_ns, bool has_real, int64_t real_minus_mono_ns,
 		   struct err *e);
 
@@ -86,8 +91,9 @@ bool filter_node(const struct filter *s, const struct world *w, uint32_t node);
 /* Whether a stretch of time has a part in the time asked for. */
 bool filter_overlaps(const struct filter *s, int64_t from, int64_t to);
 
-/* Whether a record that sums up a stretch of time (losses, calls left out, costs) is of one that has a part in the time asked for;
- * true of all other records. What it sums up lies anywhere in its stretch. */
+/* Whether a record that sums up a stretch of time (losses, calls left out, costs) is of one that
+ * has a part in the time asked for; true of all other records. What it sums up lies anywhere in its
+ * stretch. */
 bool filter_stretch(const struct filter *s, const struct record *r);
 
 /* Whether a process (world id) is asked for, whatever it did and when. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What makes a flight recorder write down what it remembers: a call that took too long, one that failed, or
- * that none returns any more.
+ * What makes a flight recorder write down what it remembers: a call that took too long, one that
+ * failed, or that none returns any more.
  */
 #ifndef INGERO_FILTER_TRIGGER_H
 #define INGERO_FILTER_TRIGGER_H
@@ -18,7 +18,8 @@ struct filter_trigger {
 	bool errors;	   /* any call that failed */
 };
 
-/* "cudaStreamSynchronize>100ms", "driver:cu*>1s", "idle>20s", "error". The op is as for filter_name. ERR_USAGE for anything else. */
+/* "cudaStreamSynchronize>100ms", "driver:cu*>1s", "idle>20s", "error". The op is as for
+ * filter_name. ERR_USAGE for anything else. */
 int filter_trigger_add(struct filter_trigger *t, const char *text, struct err *e);
 void filter_trigger_free(struct filter_trigger *t);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One round of one question. An answer is parsed as it comes, so that only its value is kept. */
+/* Asks every node of a fleet one question at a time and collects the answers. An answer is parsed
+ * as it comes, so that only its value is kept. */
 #include "lib/fleet/fleet.h"
 
 #include <math.h>
@@ -14,7 +15,8 @@
 #include "lib/base/timetext.h"
 #include "lib/fleet/fleet_state.h"
 
-/* A machine that is not there is known soon; one that is there may have a long recording to read first. */
+/* A machine that is not there is known soon; one that is there may have a long recording to read
+ * first. */
 #define REACH_NS  UINT64_C(10000000000)
 #define ANSWER_NS UINT64_C(60000000000)
 
@@ -26,8 +28,9 @@
 #define REASON_MAX   4096	/* the JSON around that */
 #define SHARE	     ((size_t)2 << 20)
 #define ANSWERS	     ((size_t)2 << 30)
-#define COMING \
-	8 /* the text of an answer is shorter than its values by as much, and gone when it is parsed */
+#define COMING                                                                                \
+	8 /* the text of an answer is shorter than its values by as much, and gone when it is \
+	     parsed */
 
 void fleet_warn(struct fleet *f, const char *fmt, ...)
 {
@@ -61,7 +64,8 @@ static int add(struct fleet *f, const char *name, struct err *e)
 		return err_nomem(e);
 	}
 	for (size_t i = 0; i < f->n; i++) {
-		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): those that are counted have their names */
+		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): those that are counted
+		 * have their names */
 		if (strcmp(f->places[i].base, p->base) != 0)
 			continue;
 		free(p->name);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions to many dashboards at once, ours or the older agent's, and their answers as one. Who does not answer, or not as agreed, is told
- * in a warning and left out; what others say is taken as what it is: text of other machines. Durations are merged as the sketches that our
- * dashboards send, never as means of percentiles. For one thread at a time.
+ * Questions to many dashboards at once, ours or the older agent's, and their answers as one. Who
+ * does not answer, or not as agreed, is told in a warning and left out; what others say is taken as
+ * what it is: text of other machines. Durations are merged as the sketches that our dashboards
+ * send, never as means of percentiles. For one thread at a time.
  */
 #ifndef INGERO_FLEET_FLEET_H
 #define INGERO_FLEET_FLEET_H
@@ -21,17 +22,21 @@
 #define FLEET_NODES_MAX 4096
 
 struct fleet_options {
-	/* "HOST:PORT", "http://…", "https://…"; without a scheme https where ca_file is given, else http. Twice the same counts once. */
+	/* "HOST:PORT", "http://…", "https://…"; without a scheme https where ca_file is given, else
+	 * http. Twice the same counts once. */
 	const char *const *nodes;
 	size_t nnodes;
 	const char *token;   /* sent to every node, and copied; NULL: none */
 	const char *ca_file; /* PEM; NULL: those of the system */
-	uint64_t timeout_ns; /* of one node's answer; 0: 60 s, of them 10 s until it is connected to */
+	uint64_t timeout_ns; /* of one node's answer; 0: 60 s, of them 10 s until it is connected to
+			      */
 	uint64_t skew_ns;    /* clocks further apart than that are told; 0: 10 ms */
-	size_t answer_max; /* bytes of one answer; 0: 32 MiB */
-	/* About so many bytes of memory for the answers of all nodes that are held at once, an eighth of it more while they come: nodes
-	 * whose answers are the largest are left out, so that one below its share of it always counts. 0: 2 GiB, or 2 MiB for each node
-	 * where those are more: a thousand rows of twenty numbers count 0.9 MiB, as json_check_size does. */
+	size_t answer_max;   /* bytes of one answer; 0: 32 MiB */
+	/* About so many bytes of memory for the answers of all nodes that are held at once, an
+	 * eighth of it more while they come: nodes whose answers are the largest are left out, so
+	 * that one below its share of it always counts. 0: 2 GiB, or 2 MiB for each node where
+	 * those are more: a thousand rows of twenty numbers count 0.9 MiB, as json_check_size does.
+	 */
 	size_t answers_max;
 	size_t recording_max;  /* bytes of one recording; 0: 4 GiB */
 	size_t recordings_max; /* of all that are fetched; 0: half of what is free where they go */
@@ -50,28 +55,32 @@ struct fleet_node {
 	uint64_t rtt_ns, error_ns;
 	int64_t off_ns; /* of the clock in the middle of all: 0 where it may be right */
 	char machine[STORE_MACHINE_TEXT]; /* it says it runs on; "": it does not say */
-	char *recorded; /* name of the machine that its recordings are of; NULL: of several, or not known */
+	char *recorded; /* name of the machine that its recordings are of; NULL: of several, or not
+			   known */
 };
 
-/* ERR_USAGE: no node, or one that is none; ERR_CANNOT: built without libcurl. Other texts of opt are borrowed until free. */
+/* ERR_USAGE: no node, or one that is none; ERR_CANNOT: built without libcurl. Other texts of opt
+ * are borrowed until free. */
 int fleet_new(struct fleet **out, const struct fleet_options *opt, struct err *e);
 void fleet_free(struct fleet *f);
 const struct fleet_node *fleet_nodes(const struct fleet *f, size_t *n);
 
-/* How people call node i: by the name in its recordings where that is known and no other node's, else as given. Borrowed
- * until the next question. */
+/* How people call node i: by the name in its recordings where that is known and no other node's,
+ * else as given. Borrowed until the next question. */
 const char *fleet_label(const struct fleet *f, size_t i);
 
 /* What was wrong so far, a line each: borrowed until the next question. */
 const struct buf *fleet_warnings(const struct fleet *f);
 
 /*
- * All questions: ERR_CANNOT when nobody answered (the text says what the first one lacked), ERR_INTERRUPTED, ERR_NOMEM. since: "5m", or NULL
- * for all; borrowed. What is returned is the caller's.
+ * All questions: ERR_CANNOT when nobody answered (the text says what the first one lacked),
+ * ERR_INTERRUPTED, ERR_NOMEM. since: "5m", or NULL for all; borrowed. What is returned is the
+ * caller's.
  */
 
-/* A statement, asked of each node. columns: names; rows: arrays of values, in the order of nodes. A column "node" stands first that names
- * the node as given, unless the statement has one of that name itself. limit: rows of each node; 0: their default. */
+/* A statement, asked of each node. columns: names; rows: arrays of values, in the order of nodes. A
+ * column "node" stands first that names the node as given, unless the statement has one of that
+ * name itself. limit: rows of each node; 0: their default. */
 struct fleet_rows {
 	struct json columns, rows;
 	bool truncated; /* some node had more */
@@ -81,11 +90,12 @@ int fleet_sql(struct fleet *f, const char *sql, uint64_t limit, struct fleet_row
 	      struct err *e);
 void fleet_rows_free(struct fleet_rows *r);
 
-/* Chains of all, most severe first and then by what they lost: an array of the objects the nodes gave, each with "node". */
+/* Chains of all, most severe first and then by what they lost: an array of the objects the nodes
+ * gave, each with "node". */
 int fleet_chains(struct fleet *f, const char *since, struct json *chains, struct err *e);
 
-/* One row per operation of all nodes. Where a node sent no sketch, quantiles of its calls are not known: then those of the slowest node
- * stand for all, and approximate says so. */
+/* One row per operation of all nodes. Where a node sent no sketch, quantiles of its calls are not
+ * known: then those of the slowest node stand for all, and approximate says so. */
 struct fleet_op {
 	char *operation, *source;
 	uint64_t count, errors;
@@ -104,9 +114,10 @@ void fleet_ops_free(struct fleet_ops *o);
 /* What each says of itself: an array of the objects the nodes gave, each with "node". */
 int fleet_overview(struct fleet *f, const char *since, struct json *nodes, struct err *e);
 
-/* Clocks of those that answered last, each by the quickest of several probes: its answer is older than none of them, and by no more than
- * half the time it took. Fills the nodes, and warns of those that are certainly further than skew_ns from the middle one. Where a clock
- * differs, nodes are asked for their names, too. */
+/* Clocks of those that answered last, each by the quickest of several probes: its answer is older
+ * than none of them, and by no more than half the time it took. Fills the nodes, and warns of those
+ * that are certainly further than skew_ns from the middle one. Where a clock differs, nodes are
+ * asked for their names, too. */
 int fleet_clocks(struct fleet *f, struct err *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A node said its time between sending and coming, nobody knows when: so its clock is known to half of what lies between, and best by the
- * quickest of several probes. The first ones of all only open connections.
+ * Estimates the clock offset of each node from the quickest of several probes. The first ones of
+ * all only open connections.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,7 +74,8 @@ static void warn_of_clock(struct fleet *f, size_t i, size_t middle)
 			   fleet_label(f, i), fmt_ns(d.error).s, fmt_ns(n->rtt_ns).s);
 }
 
-/* *middle: whose clock is in the middle of all; *differs: somebody's is not where it is. False: fewer than two are known. */
+/* *middle: whose clock is in the middle of all; *differs: somebody's is not where it is. False:
+ * fewer than two are known. */
 static bool find_middle(struct fleet *f, const struct fleet_node **known, size_t *middle,
 			bool *differs)
 {

@@ -65,8 +65,8 @@ static int open_all(struct fleet_files *x, const char *folder, struct err *e)
 	return rc;
 }
 
-/* What nodes may leave out, as they count it: from the end of their own recording, which is not later than that of all. Times of a
- * clock may be others where they are. */
+/* What nodes may leave out, as they count it: from the end of their own recording, which is not
+ * later than that of all. Times of a clock may be others where they are. */
 static void oldest_wanted(struct buf *path, const struct filter_words *words)
 {
 	uint64_t ns = words->last_ns;

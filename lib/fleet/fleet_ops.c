@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations of many nodes as rows of all. The sketches of nodes are merged and their quantiles are those of all calls; of a node that only
- * has quantiles of its own the largest stand for the whole, which can be too much and never too little.
+ * Operations of many nodes as rows of all. The sketches of nodes are merged and their quantiles are
+ * those of all calls; of a node that only has quantiles of its own the largest stand for the whole,
+ * which can be too much and never too little.
  */
 #include <stdlib.h>
 #include <string.h>

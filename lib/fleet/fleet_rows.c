@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows and chains of many nodes, one after another. Rows that do not have the columns of the first are somebody else's answer. */
+/* Rows and chains of many nodes, one after another. Rows that do not have the columns of the first
+ * are somebody else's answer. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

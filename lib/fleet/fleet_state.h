@@ -40,18 +40,21 @@ struct fleet_question {
 	size_t at_once;	    /* 0: all */
 	bool only_answered; /* not those that did not the last time */
 	bool quietly;	    /* nobody is told who does not answer */
-	/* Takes the answer of node i as it comes, which is then not held; what it refuses is left out. NULL: they are held. */
+	/* Takes the answer of node i as it comes, which is then not held; what it refuses is left
+	 * out. NULL: they are held. */
 	int (*take)(void *ctx, size_t i, struct json answer, struct err *e);
 	void *ctx;
 };
-/* Objects that are held lie in places afterwards, until fleet_done. 0, and how many answered in *answered; ERR_CANNOT: nobody. */
+/* Objects that are held lie in places afterwards, until fleet_done. 0, and how many answered in
+ * *answered; ERR_CANNOT: nobody. */
 int fleet_round(struct fleet *f, const struct fleet_question *q, size_t *answered, struct err *e);
 void fleet_done(struct fleet *f);
 
 /* One node's answer is not as it should be: all others count, *nodes of them. */
 void fleet_leave_out(struct fleet *f, size_t i, size_t *nodes, const struct err *e);
 
-/* Learns the node's name from "nodes" of an answer: the names of the machines that its recordings are of. */
+/* Learns the node's name from "nodes" of an answer: the names of the machines that its recordings
+ * are of. */
 int fleet_learn_name(struct fleet_node *n, struct json answer, struct err *e);
 
 /* "?since=…", escaped, behind path; "" when since is NULL. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line a chain for its node, then who and what to do: whoever wants to know more asks that node. */
+/* One line a chain for its node, then who and what to do: whoever wants to know more asks that
+ * node. */
 #include "lib/fleet/fleet_text.h"
 
 #include <math.h>

@@ -8,7 +8,8 @@
 #include "lib/archive/ask.h"
 #include "lib/fleet/fleet.h"
 
-/* columns: of the terminal; 0: as wide as it takes. Quantiles that are not more than known stand behind "<=". */
+/* columns: of the terminal; 0: as wide as it takes. Quantiles that are not more than known stand
+ * behind "<=". */
 void fleet_ops_text(struct buf *out, const struct fleet_ops *o, bool color, unsigned columns);
 /* {"nodes", "ops": [{operation, source, count, errors, total_ns, p50_ns, …, approximate, nodes}]} */
 void fleet_ops_json(struct buf *out, const struct fleet_ops *o);

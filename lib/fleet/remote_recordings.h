@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recordings of other machines as a program's inputs, as its options name them; who waits for them sees how much has come.
+ * Recordings of other machines as a program's inputs, as its options name them; who waits for them
+ * sees how much has come.
  */
 #ifndef INGERO_FLEET_REMOTE_RECORDINGS_H
 #define INGERO_FLEET_REMOTE_RECORDINGS_H
@@ -16,7 +17,8 @@ struct remote_recordings {
 	struct cli_progress progress; /* while they come */
 };
 
-/* how: what no option of asked says. ERR_INTERRUPTED at a signal. In any case to be freed, behind whoever reads the files. */
+/* how: what no option of asked says. ERR_INTERRUPTED at a signal. In any case to be freed, behind
+ * whoever reads the files. */
 int remote_recordings(struct remote_recordings *x, const struct cli_asking *asked,
 		      struct fleet_options how, const struct filter_words *words, struct err *e);
 void remote_recordings_free(struct remote_recordings *x);

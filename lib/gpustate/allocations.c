@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accounting by pointer. What is told to those who listen comes after the books are right.
+ * Tracks device memory that processes hold, by the pointer of each allocation. What is told to
+ * those who listen comes after the books are right.
  */
 #include "lib/gpustate/allocations.h"
 
@@ -148,8 +149,8 @@ static bool site_at(struct live *l, uint32_t process, uint16_t op, uint32_t stac
 	}
 }
 
-/* A block of a site, of whatever size, came or is gone. What the site held at its process's latest peak is noted when it first
- * changes after that. */
+/* A block of a site, of whatever size, came or is gone. What the site held at its process's latest
+ * peak is noted when it first changes after that. */
 static void site_add(struct live *l, struct live_process *p, uint32_t at, uint64_t bytes, bool gone)
 {
 	struct live_site *s = &l->sites.v[at];
@@ -200,8 +201,8 @@ static void drop(struct live *l, uint32_t at, int64_t ns)
 	map_del(&l->block_by, b->key);
 }
 
-/* That the call was for; 0: it is not known. cuDevicePrimaryCtxReset names another than the thread's by a number that is the
- * process's own. */
+/* That the call was for; 0: it is not known. cuDevicePrimaryCtxReset names another than the
+ * thread's by a number that is the process's own. */
 static uint32_t gpu_of(const struct live *l, const struct event *ev)
 {
 	const struct world_ctx *ctx = world_get_ctx(l->once.w, ev->ctx);
@@ -301,7 +302,8 @@ static bool freed(struct live *l, struct live_process *p, const struct once_call
 	return tell(l, &t);
 }
 
-/* A process that ended keeps its figures: that is what it held. One that reset a device holds nothing there. */
+/* A process that ended keeps its figures: that is what it held. One that reset a device holds
+ * nothing there. */
 static bool ended(struct live *l, struct live_process *p, const struct once_call *c)
 {
 	const struct world_process *wp = world_get_process(l->once.w, c->process);

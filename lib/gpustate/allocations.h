@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which memory of a device a process holds: every allocation by its pointer (or handle), from the call that made it to
- * the call that freed it, counted once however many layers it went through, only when it succeeded. Live bytes are kept
- * by process and by call site, with their history. Memory is bounded by live allocations, at most LIVE_BLOCKS_MAX of
- * them; what is beyond is counted and makes every figure a lower bound. What a library keeps free inside its own pool
- * (a caching allocator's) is live here: it is not free for anybody else.
+ * Which memory of a device a process holds: every allocation by its pointer (or handle), from the
+ * call that made it to the call that freed it, counted once however many layers it went through,
+ * only when it succeeded. Live bytes are kept by process and by call site, with their history.
+ * Memory is bounded by live allocations, at most LIVE_BLOCKS_MAX of them; what is beyond is counted
+ * and makes every figure a lower bound. What a library keeps free inside its own pool (a caching
+ * allocator's) is live here: it is not free for anybody else.
  */
 #ifndef INGERO_GPUSTATE_ALLOCATIONS_H
 #define INGERO_GPUSTATE_ALLOCATIONS_H
@@ -24,7 +25,8 @@ enum live_kind {
 	LIVE_KINDS
 };
 
-/* Bytes of device and managed memory over time: of equal spans, what was least and most held in each. */
+/* Bytes of device and managed memory over time: of equal spans, what was least and most held in
+ * each. */
 struct live_history {
 	int64_t first_span,
 		span_ns; /* point i covers span first_span + i, each of span_ns from 0 */
@@ -57,7 +59,8 @@ struct live_process {
 	uint64_t unknown_frees; /* of what was allocated before the recording, or of what was lost */
 	uint64_t beyond;	/* allocations beyond LIVE_BLOCKS_MAX: not kept */
 	uint64_t replaced;	/* pointers handed out again whose freeing was not seen */
-	bool ended; /* with the process; what it held then stays in the figures, its blocks are gone */
+	bool ended; /* with the process; what it held then stays in the figures, its blocks are gone
+		     */
 	uint64_t after; /* blocks that came since: its first thread ended, and others live on */
 	struct live_history history;
 };
@@ -84,7 +87,8 @@ struct live_told {
 
 struct live {
 	struct once once;
-	/* Hears of each allocation and each freeing, and of a process's end while its blocks are there. May be NULL. False: out of memory. */
+	/* Hears of each allocation and each freeing, and of a process's end while its blocks are
+	 * there. May be NULL. False: out of memory. */
 	bool (*told)(void *ctx, const struct live_told *t);
 	void *ctx;
 	struct map block_by; /* pointer -> position */
@@ -109,7 +113,8 @@ bool live_event(struct live *l, const struct event *ev, const struct op_def *op)
 /* Everything that ended before this is accounted for. INT64_MAX: everything. */
 bool live_settle(struct live *l, int64_t before_ns);
 
-/* Let go of a process that ended, unless it still holds something or is one of the first LIVE_TOLD. False: out of memory. */
+/* Let go of a process that ended, unless it still holds something or is one of the first LIVE_TOLD.
+ * False: out of memory. */
 bool live_forget(struct live *l, uint32_t process);
 
 /* NULL: it has made no allocation. */
@@ -120,7 +125,8 @@ static inline uint64_t live_bytes(const struct live_process *p)
 	return p->bytes[LIVE_DEVICE] + p->bytes[LIVE_MANAGED];
 }
 
-/* Positions of the process's sites by bytes (held now, or with at_peak when it held most), most first; at most n. */
+/* Positions of the process's sites by bytes (held now, or with at_peak when it held most), most
+ * first; at most n. */
 unsigned live_top(const struct live *l, uint32_t process, bool at_peak, uint32_t *v, unsigned n);
 
 #endif

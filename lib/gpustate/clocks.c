@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Covers are handed on as the libraries do: a stream to the events recorded on it, an event to the streams that wait
- * for it. A wait that began before its handle covered something says nothing of it.
+ * Covers are handed on as the libraries do: a stream to the events recorded on it, an event to the
+ * streams that wait for it. A wait that began before its handle covered something says nothing of
+ * it.
  */
 #include "lib/gpustate/clocks.h"
 
 #include <stdlib.h>
 
-#define WAITED_NS \
-	20000 /* a wait of less found the device done: it says when the host came, not when that was */
+#define WAITED_NS                                                                                \
+	20000 /* a wait of less found the device done: it says when the host came, not when that \
+		 was */
 
 static struct clocks_cover *cover_of(struct clocks_process *p, uint64_t handle, bool event)
 {
@@ -201,7 +203,8 @@ void clocks_call(struct clocks *c, const struct world *w, const struct line_piec
 	}
 	if (!has_stream || !has_event)
 		return;
-	/* A recording covers what its stream does, and nothing else; a stream covers what it waits for besides. */
+	/* A recording covers what its stream does, and nothing else; a stream covers what it waits
+	 * for besides. */
 	switch (p->ev->op) {
 	case OP_CUDA_EVENT_RECORD:
 	case OP_CUDA_EVENT_RECORD_WITH_FLAGS:

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far the clocks of nodes stand apart, by the collectives that their ranks are in together. A collective in which
- * every rank needs something of every other ends on none before all have entered: that bounds the difference of two
- * clocks from both sides, whatever else is true. Within the bounds it is what the ends, which are nearly simultaneous,
- * differ by. A collective's end is seen when the first wait that covers it returns: on its stream, for an event recorded
- * there, on streams that waited for such an event, or for the whole device. Bounded by CLOCKS_COVERS handles per process
- * and CLOCKS_PAIRS pairs of nodes.
+ * How far the clocks of nodes stand apart, by the collectives that their ranks are in together. A
+ * collective in which every rank needs something of every other ends on none before all have
+ * entered: that bounds the difference of two clocks from both sides, whatever else is true. Within
+ * the bounds it is what the ends, which are nearly simultaneous, differ by. A collective's end is
+ * seen when the first wait that covers it returns: on its stream, for an event recorded there, on
+ * streams that waited for such an event, or for the whole device. Bounded by CLOCKS_COVERS handles
+ * per process and CLOCKS_PAIRS pairs of nodes.
  */
 #ifndef INGERO_GPUSTATE_CLOCKS_H
 #define INGERO_GPUSTATE_CLOCKS_H
@@ -58,7 +59,8 @@ struct clocks {
 	VEC(struct clocks_pair) pairs;
 };
 
-/* A rank of the process entered a collective with this event; after collectives_event. False: out of memory. */
+/* A rank of the process entered a collective with this event; after collectives_event. False: out
+ * of memory. */
 bool clocks_entered(struct clocks *c, const struct collectives *all, const struct line_piece *p);
 
 /* Any call of the libraries, as it ended. */

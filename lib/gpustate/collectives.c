@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A communicator's members are those that made it while recording; that call returns on no rank before all have
- * joined, so they are all known when the first collective is entered.
+ * A communicator's members are those that made it while recording; that call returns on no rank
+ * before all have joined, so they are all known when the first collective is entered.
  */
 #include "lib/gpustate/collectives.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives of one communicator on all its recorded ranks, joined by communicator and sequence number: who
- * entered when, and how long each rank's thread had waited for the device since it entered the one before. Only ranks whose communicator was
- * made during the recording can be joined: of older ones the sequence numbers do not agree. Bounded by
- * COLLECTIVES_COMMS communicators, COLLECTIVES_RANKS members, and COLLECTIVES_PENDING sequences not all have entered.
+ * Collectives of one communicator on all its recorded ranks, joined by communicator and sequence
+ * number: who entered when, and how long each rank's thread had waited for the device since it
+ * entered the one before. Only ranks whose communicator was made during the recording can be
+ * joined: of older ones the sequence numbers do not agree. Bounded by COLLECTIVES_COMMS
+ * communicators, COLLECTIVES_RANKS members, and COLLECTIVES_PENDING sequences not all have entered.
  */
 #ifndef INGERO_GPUSTATE_COLLECTIVES_H
 #define INGERO_GPUSTATE_COLLECTIVES_H
@@ -60,8 +61,9 @@ struct collective_comm {
 	struct collective_pending pending[COLLECTIVES_PENDING]; /* by sequence modulo */
 	uint64_t given_up; /* sequences left behind that not all had entered */
 	bool pairs;	   /* ranks sent to each other: their calls are not the same, nor as many */
-	/* The first collective that is not the same on all ranks, by op or bytes. NCCL pairs calls by their order: from there on
-	 * nobody who enters one later is late. By member, differs_n of them; NULL: none differs. */
+	/* The first collective that is not the same on all ranks, by op or bytes. NCCL pairs calls
+	 * by their order: from there on nobody who enters one later is late. By member, differs_n
+	 * of them; NULL: none differs. */
 	struct collective_entry *differs;
 	uint32_t differs_n;
 	uint64_t differs_at; /* its sequence */
@@ -78,8 +80,8 @@ struct collectives {
 	VEC(uint64_t) device_ns; /* by world thread id: since its last entry */
 };
 
-/* An event of an NCCL op (others are ignored). When with it all members have entered a sequence, *done is that sequence's
- * slot in *comm until the next event, else NULL. False: out of memory. */
+/* An event of an NCCL op (others are ignored). When with it all members have entered a sequence,
+ * *done is that sequence's slot in *comm until the next event, else NULL. False: out of memory. */
 bool collectives_event(struct collectives *c, const struct event *ev, const struct op_def *op,
 		       uint32_t process, uint32_t thread, struct collective_comm **comm,
 		       struct collective_pending **done);
@@ -91,7 +93,8 @@ struct collective_comm *collectives_rank(const struct collectives *c, uint32_t p
 /* A thread waited for the device, before the collective it enters next. False: out of memory. */
 bool collectives_waited(struct collectives *c, uint32_t thread, uint64_t ns);
 
-/* Entries of the sequence before `done`, which all members entered too; NULL when that is not known any more. */
+/* Entries of the sequence before `done`, which all members entered too; NULL when that is not known
+ * any more. */
 const struct collective_pending *collectives_before(const struct collective_comm *comm,
 						    const struct collective_pending *done);
 

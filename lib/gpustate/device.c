@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work is kept as two times per stream, of the newest that was submitted and of what is known to be done: no list of work,
- * however much is outstanding.
+ * Work is kept as two times per stream, of the newest that was submitted and of what is known to be
+ * done: no list of work, however much is outstanding.
  */
 #include "lib/gpustate/device.h"
 

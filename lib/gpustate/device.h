@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a device has work of a process, as far as the process's own calls tell: a stream has work from a call that
- * submits some until a call returns that waited for it (for the device, for the stream, for an event recorded behind the
- * work, for a copy) or a query said that it is done. A stream covered by waiting for another is covered with it. What a
- * wait covers is what had been submitted when it began. Bounded: DEVICE_STREAMS streams of a device, beyond
- * which it counts as busy for ever, and DEVICE_EVENTS events, beyond which waits for others cover nothing.
+ * Whether a device has work of a process, as far as the process's own calls tell: a stream has work
+ * from a call that submits some until a call returns that waited for it (for the device, for the
+ * stream, for an event recorded behind the work, for a copy) or a query said that it is done. A
+ * stream covered by waiting for another is covered with it. What a wait covers is what had been
+ * submitted when it began. Bounded: DEVICE_STREAMS streams of a device, beyond which it counts as
+ * busy for ever, and DEVICE_EVENTS events, beyond which waits for others cover nothing.
  */
 #ifndef INGERO_GPUSTATE_DEVICE_H
 #define INGERO_GPUSTATE_DEVICE_H
@@ -102,7 +103,8 @@ static inline void device_submit(struct device *d, struct device_stream *s, int6
 	}
 }
 
-/* A call of thread that ended well, as act. stream and event: its columns, 0 absent. False: out of memory. */
+/* A call of thread that ended well, as act. stream and event: its columns, 0 absent. False: out of
+ * memory. */
 struct device_call {
 	enum device_act act;
 	uint32_t thread;
@@ -111,8 +113,8 @@ struct device_call {
 };
 bool devices_call(struct devices *ds, uint32_t device, const struct device_call *call);
 
-/* Until then work may have been submitted that nobody saw: streams that were given some since the pause before have some
- * from then on. */
+/* Until then work may have been submitted that nobody saw: streams that were given some since the
+ * pause before have some from then on. */
 void device_resume(struct device *d, int64_t until_ns);
 
 #define DEVICE_PER_THREAD 2 /* cudaStreamPerThread */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device that becomes idle begins an epoch. A thread gathers what it does from then on, forgetting what it gathered in
- * earlier epochs when it next does something: no thread is looked at unless it acts.
+ * A device that becomes idle begins an epoch. A thread gathers what it does from then on,
+ * forgetting what it gathered in earlier epochs when it next does something: no thread is looked at
+ * unless it acts.
  */
 #include <stdlib.h>
 
@@ -283,7 +284,8 @@ NOINLINE static bool becomes_idle(struct gaps *g, uint32_t device, const struct 
 	return true;
 }
 
-/* Whoever waits has submitted something, seen or not: until then the device had nothing for at most this long. */
+/* Whoever waits has submitted something, seen or not: until then the device had nothing for at most
+ * this long. */
 COLD_CALL static bool partial_wait(struct gaps *g, uint32_t device, const struct line_piece *p)
 {
 	struct gap_side *s = &g->side.v[device];
@@ -412,7 +414,8 @@ bool gaps_wait(struct gaps *g, const struct line_piece *p)
 	if (!th)
 		return false;
 	if (host < (uint64_t)(p->end_ns - p->start_ns)) {
-		/* The host's part is the wait for a CPU behind it, unless it was the host that blocked it. */
+		/* The host's part is the wait for a CPU behind it, unless it was the host that
+		 * blocked it. */
 		th->ready_ns = p->end_ns - (int64_t)host;
 		th->ready_host_ns = parts_sum(p->parts, GAPS_HOST_PARTS);
 	}
@@ -455,7 +458,8 @@ static void did_add(struct gap_did *d, const struct line_piece *p, int64_t from_
 		d->longest_ns = rest - host - self;
 }
 
-/* Only while the device that it drives is idle: what is done while that one works keeps no other from its work. */
+/* Only while the device that it drives is idle: what is done while that one works keeps no other
+ * from its work. */
 NOINLINE static void gather(const struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
 	for (size_t i = 0; i < th->hands.n; i++) {
@@ -531,8 +535,8 @@ NOINLINE static bool any_call(struct gaps *g, struct gap_thread *th, const struc
 	return went_past(g, th, p);
 }
 
-/* One submission more from a thread that submits, to a device that runs, on a stream that is known, where no gap is open: most
- * calls are. False: it is not, and nothing was done. */
+/* One submission more from a thread that submits, to a device that runs, on a stream that is known,
+ * where no gap is open: most calls are. False: it is not, and nothing was done. */
 ALWAYS_INLINE bool one_more(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
 	const struct gap_op *op = &g->op[p->op->id];

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a device had nothing to do for a process, and what the process did meanwhile. Work is outstanding from a call that
- * submits some until a call that covers it returns (gpustate/device.h); from there, or from where the device woke the
- * waiting thread if that is seen, to the end of the next call that submits work is a gap. What the thread that made that
- * call did in it is told with it; whom it waited for is told of its critical path (lib/tracks/track.h). A gap stands until
- * every other thread that submits to the device has gone past it: one that turns out to have waited for the device, or to
- * have copied, meanwhile takes it back. A gap in which the recording ends while the thread that last waited for the device
- * is known to be blocked is one, too, and one in which its process ended where it had waited long. The time from the first
- * submission to the wait that covers it all is a run: what issuing work cost, and whether the device was still busy in the
- * end. Nothing is told of a time in which probes were detached: neither a gap, nor a run or a wait that reaches back into
- * one. One pass; memory is bounded by threads, devices and streams.
+ * When a device had nothing to do for a process, and what the process did meanwhile. Work is
+ * outstanding from a call that submits some until a call that covers it returns
+ * (gpustate/device.h); from there, or from where the device woke the waiting thread if that is
+ * seen, to the end of the next call that submits work is a gap. What the thread that made that call
+ * did in it is told with it; whom it waited for is told of its critical path (lib/tracks/track.h).
+ * A gap stands until every other thread that submits to the device has gone past it: one that turns
+ * out to have waited for the device, or to have copied, meanwhile takes it back. A gap in which the
+ * recording ends while the thread that last waited for the device is known to be blocked is one,
+ * too, and one in which its process ended where it had waited long. The time from the first
+ * submission to the wait that covers it all is a run: what issuing work cost, and whether the
+ * device was still busy in the end. Nothing is told of a time in which probes were detached:
+ * neither a gap, nor a run or a wait that reaches back into one. One pass; memory is bounded by
+ * threads, devices and streams.
  */
 #ifndef INGERO_GPUSTATE_GAPS_H
 #define INGERO_GPUSTATE_GAPS_H
@@ -30,16 +33,19 @@ struct gap {
 	uint32_t device;	  /* position */
 	uint32_t thread;	  /* which submits next */
 	int64_t start_ns, end_ns; /* of the gap: end of the call that submits */
-	bool unbounded; /* it had nothing to do for at most this: no call ever waited for the device, or calls are missing */
-	bool unended;	/* the recording or the process ended in it: no call after */
-	bool some_launches;	     /* launches may have been more */
+	bool unbounded;	    /* it had nothing to do for at most this: no call ever waited for the
+			       device, or calls are missing */
+	bool unended;	    /* the recording or the process ended in it: no call after */
+	bool some_launches; /* launches may have been more */
 	uint16_t since_op, until_op; /* the wait before and the call after */
 	uint32_t since_stack, until_stack;
 	uint64_t launches; /* since the wait before that one */
-	int64_t alone_ns; /* since when all devices of that thread had nothing to do; end_ns: one of them has */
+	int64_t alone_ns; /* since when all devices of that thread had nothing to do; end_ns: one of
+			     them has */
 	uint64_t others_ns; /* other processes had work on the device */
 	uint64_t self_ns;   /* the thread was on its CPU, outside of calls */
-	uint64_t kept_ns; /* it waited or was kept from its CPU: outside of calls, or by the host in them */
+	uint64_t kept_ns; /* it waited or was kept from its CPU: outside of calls, or by the host in
+			     them */
 };
 
 /* From the first submission after a gap to the wait that covers everything. */
@@ -47,8 +53,9 @@ struct gap_run {
 	uint32_t device, thread;	   /* which waits */
 	int64_t start_ns, wait_ns, end_ns; /* first submission, begin and end of the wait */
 	uint64_t launches, issue_ns; /* in bursts: calls that launch and what lies between them */
-	uint64_t device_ns; /* waiting for the device, in this wait and in those before it that did not cover everything */
-	uint16_t op;		/* of most launches: the first */
+	uint64_t device_ns; /* waiting for the device, in this wait and in those before it that did
+			       not cover everything */
+	uint16_t op;	    /* of most launches: the first */
 	uint32_t stack, issuer; /* issuer: thread of that one */
 	int64_t issued_ns;	/* end of that one */
 };
@@ -62,10 +69,12 @@ struct gap_wait {
 	uint32_t stack;
 	uint64_t host_ns;   /* of it, while waiting: taken by the host */
 	uint64_t others_ns; /* of it, other processes had work on the same GPU */
-	uint32_t other; /* position of the device of that one of them that had most of it; UINT32_MAX: it is gone, or there is none */
+	uint32_t other;	    /* position of the device of that one of them that had most of it;
+			       UINT32_MAX: it is gone, or there is none */
 };
 
-/* Who is told: of gaps in the order in which they are known to stand, of runs as they end. Borrowed; false: out of memory. */
+/* Who is told: of gaps in the order in which they are known to stand, of runs as they end.
+ * Borrowed; false: out of memory. */
 struct gap_sink {
 	bool (*gap)(struct gap_sink *s, const struct gap *gap);
 	bool (*run)(struct gap_sink *s, const struct gap_run *run);
@@ -78,21 +87,24 @@ struct gaps;
 struct gaps *gaps_new(const struct world *w, const struct paused *paused, struct gap_sink *sink);
 void gaps_free(struct gaps *g);
 
-/* All return false when out of memory. In order: outermost calls, calls inside one, and stretches outside calls. */
+/* All return false when out of memory. In order: outermost calls, calls inside one, and stretches
+ * outside calls. */
 bool gaps_call(struct gaps *g, const struct line_piece *p);
 bool gaps_inner(struct gaps *g, const struct line_piece *p);
 bool gaps_outside(struct gaps *g, const struct line_piece *p);
 /* Every off-CPU interval inside a call, before the call. */
 bool gaps_wait(struct gaps *g, const struct line_piece *p);
 
-/* Calls were left out of the recording on purpose: from here on every gap is at most one, and a wait ends it too. */
+/* Calls were left out of the recording on purpose: from here on every gap is at most one, and a
+ * wait ends it too. */
 void gaps_partial(struct gaps *g);
 
-/* Nothing is heard of a process any more, whose threads these are: let go of what is kept of it. Its devices keep their
- * positions. */
+/* Nothing is heard of a process any more, whose threads these are: let go of what is kept of it.
+ * Its devices keep their positions. */
 bool gaps_forget(struct gaps *g, uint32_t process, const uint32_t *threads, size_t n);
 
-/* Everything up to here was seen: gaps that wait for threads which do nothing stand. INT64_MAX: the end. */
+/* Everything up to here was seen: gaps that wait for threads which do nothing stand. INT64_MAX: the
+ * end. */
 bool gaps_settle(struct gaps *g, int64_t ns);
 
 /* Position of this process's device; UINT32_MAX: it has none there. */

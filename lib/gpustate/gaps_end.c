@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A gap that ends says what its thread did in its epoch, and waits for the other threads of its device.
+ * A gap that ends says what its thread did in its epoch, and waits for the other threads of its
+ * device.
  */
 #include <string.h>
 
@@ -106,7 +107,8 @@ static int64_t alone_since(const struct gaps *g, uint32_t thread, const struct g
 	return since < gap->end_ns ? since : gap->end_ns;
 }
 
-/* It waited in this epoch, and was then told to end: what a process computes on its way out is no gap. */
+/* It waited in this epoch, and was then told to end: what a process computes on its way out is no
+ * gap. */
 static bool waited_long(const struct gaps *g, const struct gap_thread *th, uint32_t device)
 {
 	const struct gap_did *d = did_in(g, th, device);

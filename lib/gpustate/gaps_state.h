@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What gaps keep, for the files of this room that do it: pieces and what they make of a device (gaps.c), the ends of
- * gaps (gaps_end.c), and runs (gaps_run.c).
+ * What gaps keep, for the files of this room that do it: pieces and what they make of a device
+ * (gaps.c), the ends of gaps (gaps_end.c), and runs (gaps_run.c).
  */
 #ifndef INGERO_GPUSTATE_GAPS_STATE_H
 #define INGERO_GPUSTATE_GAPS_STATE_H
@@ -91,8 +91,8 @@ static inline struct gap_hand *gaps_hand(const struct gap_thread *th)
 	return th->hands.n ? &th->hands.v[th->at] : NULL;
 }
 
-/* Whether probes were detached in that time on the device's node, of whatever tier: calls that are not seen submit work, wait
- * for it, or are what looks like a thread's own code. */
+/* Whether probes were detached in that time on the device's node, of whatever tier: calls that are
+ * not seen submit work, wait for it, or are what looks like a thread's own code. */
 static inline bool gaps_paused(const struct gaps *g, uint32_t device, int64_t from_ns,
 			       int64_t to_ns)
 {
@@ -125,12 +125,14 @@ bool gaps_end(struct gaps *g, uint32_t device, const struct line_piece *p, int64
 bool gaps_last(struct gaps *g, uint32_t device);
 /* Gaps that all threads of the device have gone past are told. */
 bool gaps_stand_past(struct gaps *g, struct gap_side *s);
-/* The device worked from start to end, as a thread now tells: gaps of which that is more than a little were none. */
+/* The device worked from start to end, as a thread now tells: gaps of which that is more than a
+ * little were none. */
 void gaps_take_back(struct gap_side *s, int64_t start_ns, int64_t end_ns);
 
 /* ---- gaps_known.c ---- */
 
-/* Probes were detached since the device's call before, or during this one: it may have work that nobody saw. */
+/* Probes were detached since the device's call before, or during this one: it may have work that
+ * nobody saw. */
 void gaps_resume(struct gaps *g, uint32_t device, const struct line_piece *p);
 
 /* ---- gaps_run.c ---- */

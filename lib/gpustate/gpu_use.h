@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which processes use one GPU, and for how long each of them had work on it. A client is a process's device, by the position
- * that its owner counts devices with.
+ * Which processes use one GPU, and for how long each of them had work on it. A client is a
+ * process's device, by the position that its owner counts devices with.
  */
 #ifndef INGERO_GPUSTATE_GPU_USE_H
 #define INGERO_GPUSTATE_GPU_USE_H
@@ -52,7 +52,8 @@ struct gpu_mark {
 /* In the place of what it held. False: out of memory. */
 bool gpu_use_mark(const struct gpu_use *u, uint32_t client, int64_t now_ns, struct gpu_mark *m);
 void gpu_mark_free(struct gpu_mark *m);
-/* Who of the others, that are not gone, had work for longest since then; UINT32_MAX: none of them any. */
+/* Who of the others, that are not gone, had work for longest since then; UINT32_MAX: none of them
+ * any. */
 uint32_t gpu_use_most(const struct gpu_use *u, uint32_t client, int64_t now_ns,
 		      const struct gpu_mark *since);
 

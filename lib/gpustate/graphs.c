@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles are numbers that come again after something was destroyed: a handle that is created while it is known
- * means that its end was not seen.
+ * Handles are numbers that come again after something was destroyed: a handle that is created while
+ * it is known means that its end was not seen.
  */
 #include "lib/gpustate/graphs.h"
 
@@ -82,8 +82,8 @@ static bool site_at(struct graphs *g, uint32_t process, uint16_t op, uint32_t st
 	}
 }
 
-/* A stream is captured once at a time: where a capture begins, one that is open has ended, and that was lost. NULL: all of
- * the process's. */
+/* A stream is captured once at a time: where a capture begins, one that is open has ended, and that
+ * was lost. NULL: all of the process's. */
 static void close_lost(struct graphs *g, uint32_t process, const uint64_t *stream)
 {
 	size_t n = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lives of CUDA graphs, joined by their handles: captured from a stream, instantiated, launched, destroyed. An
- * executable graph belongs to the call site that captured it (or, where no capture was seen, that instantiated it), so
- * that what is captured again and again by one line is seen. Memory is bounded by graphs alive, those of processes that have
- * not ended, at most GRAPHS_MAX; what is beyond is not told.
+ * The lives of CUDA graphs, joined by their handles: captured from a stream, instantiated,
+ * launched, destroyed. An executable graph belongs to the call site that captured it (or, where no
+ * capture was seen, that instantiated it), so that what is captured again and again by one line is
+ * seen. Memory is bounded by graphs alive, those of processes that have not ended, at most
+ * GRAPHS_MAX; what is beyond is not told.
  */
 #ifndef INGERO_GPUSTATE_GRAPHS_H
 #define INGERO_GPUSTATE_GRAPHS_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of kernels as KERNEL records give them: texts in an arena, by a hash of process and handle. */
+/* Names of kernels as KERNEL records give them: texts in an arena, by a hash of process and handle.
+ */
 #include "lib/gpustate/launched_names.h"
 
 #include "lib/base/hash.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernels that processes launch are called. A handle that is used again has its newest name.
+ * What the kernels that processes launch are called. A handle that is used again has its newest
+ * name.
  */
 #ifndef INGERO_GPUSTATE_LAUNCHED_NAMES_H
 #define INGERO_GPUSTATE_LAUNCHED_NAMES_H

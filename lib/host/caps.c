@@ -119,7 +119,8 @@ void host_caps_read(struct host_caps *caps)
 	if (read_small("/proc/self/status", &room))
 		host_capabilities_parse(buf_bytes(&room), &caps->effective);
 	caps->initial_user_ns = first_user_ns(&room);
-	/* A kernel without the lockdown module has no such file; one with it may hide the folder from us. */
+	/* A kernel without the lockdown module has no such file; one with it may hide the folder
+	 * from us. */
 	if (read_small("/sys/kernel/security/lockdown", &room))
 		caps->lockdown = host_lockdown_parse(buf_bytes(&room));
 	caps->perf_event_paranoid = read_number("/proc/sys/kernel/perf_event_paranoid", &room);

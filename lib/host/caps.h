@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this machine permits: the facts that decide whether and how events can be recorded. Read without rights;
- * what could not be read is marked unknown, never guessed.
+ * What this machine permits: the facts that decide whether and how events can be recorded. Read
+ * without rights; what could not be read is marked unknown, never guessed.
  */
 #ifndef INGERO_HOST_CAPS_H
 #define INGERO_HOST_CAPS_H
@@ -37,8 +37,8 @@ void host_caps_read(struct host_caps *caps);
 /* May load and attach BPF programs: root of the initial namespace, or CAP_BPF with CAP_PERFMON. */
 bool host_caps_may_bpf(const struct host_caps *caps);
 bool host_caps_has(const struct host_caps *caps, unsigned cap);
-/* Names of those that are missing, "CAP_BPF, CAP_PERFMON"; "" none. looking: also those that it takes to look into other
- * users' processes and files. */
+/* Names of those that are missing, "CAP_BPF, CAP_PERFMON"; "" none. looking: also those that it
+ * takes to look into other users' processes and files. */
 void host_caps_missing(const struct host_caps *caps, bool looking, struct buf *out);
 
 /* "6.1.0-28-amd64" -> 6, 1. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mount may show only a part of its tree (containers), and a process may lie outside of that part: then there
- * is no folder, and nothing to read.
+ * A mount may show only a part of its tree (containers), and a process may lie outside of that
+ * part: then there is no folder, and nothing to read.
  */
 #include "lib/host/cgroup.h"
 

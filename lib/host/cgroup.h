@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cgroup that limits a process's CPU time. With version 2 there is one tree; with version 1 the cpu
- * controller has its own, beside the unified one whose ids the kernel side reports. Reads only.
+ * The cgroup that limits a process's CPU time. With version 2 there is one tree; with version 1 the
+ * cpu controller has its own, beside the unified one whose ids the kernel side reports. Reads only.
  */
 #ifndef INGERO_HOST_CGROUP_H
 #define INGERO_HOST_CGROUP_H
@@ -15,7 +15,8 @@
 
 #define HOST_CGROUP_PATH 1024
 
-/* Where the trees are mounted; "" when they are not. root: the cgroup that a mount shows as its top. */
+/* Where the trees are mounted; "" when they are not. root: the cgroup that a mount shows as its
+ * top. */
 struct host_cgroup_tree {
 	char mount[HOST_CGROUP_PATH], root[HOST_CGROUP_PATH];
 };
@@ -27,7 +28,8 @@ struct host_cgroup_trees {
 void host_cgroup_mounts_parse(struct bytes text, struct host_cgroup_trees *out);
 int host_cgroup_mounts(struct host_cgroup_trees *out, struct err *e);
 
-/* The process's place in the trees, from the text of /proc/PID/cgroup: {NULL, 0} where it has none. Borrowed. */
+/* The process's place in the trees, from the text of /proc/PID/cgroup: {NULL, 0} where it has none.
+ * Borrowed. */
 struct host_cgroup_places {
 	struct bytes unified, cpu_v1, memory_v1;
 };
@@ -39,13 +41,15 @@ bool host_cgroup_folder(const struct host_cgroup_tree *tree, struct bytes place,
 
 /* One cgroup. */
 struct host_cgroup {
-	uint64_t id; /* the kernel's; those of version 1 have the highest bit set: the trees number separately */
+	uint64_t id; /* the kernel's; those of version 1 have the highest bit set: the trees number
+			separately */
 	bool v1;
 	char path[HOST_CGROUP_PATH]; /* version 1: "cpu:/…" */
 	char folder[HOST_CGROUP_PATH * 2];
 };
 
-/* The cgroup of pid that the cpu controller counts in. ERR_CANNOT when it has none that can be seen. */
+/* The cgroup of pid that the cpu controller counts in. ERR_CANNOT when it has none that can be
+ * seen. */
 int host_cgroup_read(const struct host_cgroup_trees *trees, uint32_t pid, struct host_cgroup *out,
 		     struct err *e);
 /* The same for the memory controller; its path is "memory:/…" with version 1. */

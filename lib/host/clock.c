@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bracketed readings: the moment of the other clocks is somewhere between the two readings of the monotonic one.
+ * Bracketed readings: the moment of the other clocks is somewhere between the two readings of the
+ * monotonic one.
  */
 #include "lib/host/clock.h"
 

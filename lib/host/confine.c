@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * System calls that are refused are listed, not those that are allowed: which ones a C library, TLS and a resolver make changes from
- * release to release, and a server must not fail by that. clone3 is said not to exist, for its arguments cannot be looked at: C libraries
- * then use clone. Landlock's numbers are those of the kernel's include/uapi/linux/landlock.h, which older systems lack.
+ * System calls that are refused are listed, not those that are allowed: which ones a C library, TLS
+ * and a resolver make changes from release to release, and a server must not fail by that. clone3
+ * is said not to exist, for its arguments cannot be looked at: C libraries then use clone.
+ * Landlock's numbers are those of the kernel's include/uapi/linux/landlock.h, which older systems
+ * lack.
  */
 #include "lib/host/confine.h"
 
@@ -174,7 +176,8 @@ static unsigned confine_calls(const struct host_confine *c)
 		REFUSE(mknodat),
 		REFUSE(name_to_handle_at),
 		REFUSE(open_by_handle_at),
-		/* Numbers alike everywhere: io_uring (which does by itself what is refused here), mounts, other processes' descriptors. */
+		/* Numbers alike everywhere: io_uring (which does by itself what is refused here),
+		   mounts, other processes' descriptors. */
 		REFUSE_NUMBER(425),
 		REFUSE_NUMBER(426),
 		REFUSE_NUMBER(427),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where CUDA is on this machine: libraries in the loader's cache and the usual folders, and those that
- * processes have mapped.
+ * Where CUDA is on this machine: libraries in the loader's cache and the usual folders, and those
+ * that processes have mapped.
  */
 #ifndef INGERO_HOST_CUDA_H
 #define INGERO_HOST_CUDA_H
@@ -46,17 +46,18 @@ int host_cuda_in(struct host_cuda_files *out, const char *folders, struct err *e
 int host_cuda_in_process(struct host_cuda_files *out, uint32_t pid, struct err *e);
 void host_cuda_files_free(struct host_cuda_files *files);
 
-/* Every process with a CUDA library, of one user or (uid HOST_ANYONE) of all. unseen: processes we may not look
- * into. */
+/* Every process with a CUDA library, of one user or (uid HOST_ANYONE) of all. unseen: processes we
+ * may not look into. */
 #define HOST_ANYONE UINT32_MAX
 int host_cuda_processes(struct host_pids *out, uint32_t uid, size_t *unseen, struct err *e);
 
-/* The names of libraries in the loader's cache, each with its path, from the bytes of /etc/ld.so.cache. False:
- * not in a form we know. Texts are borrowed from the bytes. */
+/* The names of libraries in the loader's cache, each with its path, from the bytes of
+ * /etc/ld.so.cache. False: not in a form we know. Texts are borrowed from the bytes. */
 typedef bool host_cache_fn(void *ctx, struct bytes path);
 bool host_cache_parse(struct bytes cache, host_cache_fn *fn, void *ctx);
 
-/* One process: whose it is, what it is called, and the CUDA libraries (NVML among them) it has mapped. */
+/* One process: whose it is, what it is called, and the CUDA libraries (NVML among them) it has
+ * mapped. */
 struct host_cuda_process {
 	uint32_t pid, uid;
 	char name[HOST_TITLE_MAX + 1];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * As FIPS 180-4 describes it, for short inputs: no attention to speed. The constants are the first 32 bits of the
- * fractions of roots of the first primes, and are worked out from the primes instead of copied.
+ * As FIPS 180-4 describes it, for short inputs: no attention to speed. The constants are the first
+ * 32 bits of the fractions of roots of the first primes, and are worked out from the primes instead
+ * of copied.
  */
 #include "lib/host/digest.h"
 
@@ -23,8 +24,8 @@ static unsigned __int128 root_below(unsigned __int128 v, unsigned power)
 	return x;
 }
 
-/* First 32 bits of the fraction of the square or cube root of p: the root of p * 2^64 or p * 2^96, less its
- * whole part. */
+/* First 32 bits of the fraction of the square or cube root of p: the root of p * 2^64 or p * 2^96,
+ * less its whole part. */
 static uint32_t fraction(unsigned p, unsigned power)
 {
 	return (uint32_t)root_below((unsigned __int128)p << (32 * power), power);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads NVIDIA's kernel driver from /proc/driver/nvidia: the line of its version, and a folder for each GPU.
+ * Reads NVIDIA's kernel driver from /proc/driver/nvidia: the line of its version, and a folder for
+ * each GPU.
  */
 #include "lib/host/gpu_driver.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVIDIA's kernel driver as /proc/driver/nvidia describes it: version, which of the two kernel modules it is, GPUs.
+ * NVIDIA's kernel driver as /proc/driver/nvidia describes it: version, which of the two kernel
+ * modules it is, GPUs.
  */
 #ifndef INGERO_HOST_GPU_DRIVER_H
 #define INGERO_HOST_GPU_DRIVER_H
@@ -22,7 +23,8 @@ struct host_gpu_driver {
 /* False: the driver is not loaded. */
 bool host_gpu_driver_read(struct host_gpu_driver *out);
 
-/* Version and module from the text of /proc/driver/nvidia/version; what it does not tell stays unknown. */
+/* Version and module from the text of /proc/driver/nvidia/version; what it does not tell stays
+ * unknown. */
 void host_gpu_driver_parse(struct bytes text, struct host_gpu_driver *out);
 
 #endif

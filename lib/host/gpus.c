@@ -36,7 +36,8 @@ struct host_gpus {
 	struct host_gpu gpus[HOST_GPUS_MAX];
 };
 
-/* ---- the child ------------------------------------------------------------------------------------ */
+/* ---- the child
+ * ------------------------------------------------------------------------------------ */
 
 static void send(const struct message *m)
 {
@@ -86,7 +87,8 @@ static void serve(void)
 		host_nvml_close(n);
 		return;
 	}
-	/* The library has its devices open. Where the rights do not go it reads with them, as before. */
+	/* The library has its devices open. Where the rights do not go it reads with them, as
+	 * before. */
 	(void)host_rights_keep(HOST_RIGHTS_NONE);
 	send_gpus(n);
 	next = host_clock_mono();
@@ -104,7 +106,8 @@ static void serve(void)
 	host_nvml_close(n);
 }
 
-/* ---- the parent ----------------------------------------------------------------------------------- */
+/* ---- the parent
+ * ----------------------------------------------------------------------------------- */
 
 int host_gpus_start(struct host_gpus **out, struct err *e)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPU health beside a loop that must not wait: a child process reads lib/host/nvml.h once a second and writes what it
- * read to a pipe. A driver that hangs or a library that crashes costs the readings, never the recording; the child
- * ends with its parent and holds nothing of it open. Start it before anything that other code should not inherit
- * threads or locks from. One thread.
+ * GPU health beside a loop that must not wait: a child process reads lib/host/nvml.h once a second
+ * and writes what it read to a pipe. A driver that hangs or a library that crashes costs the
+ * readings, never the recording; the child ends with its parent and holds nothing of it open. Start
+ * it before anything that other code should not inherit threads or locks from. One thread.
  */
 #ifndef INGERO_HOST_GPUS_H
 #define INGERO_HOST_GPUS_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A call is one HTTP/2 stream: headers, the message behind five bytes (compressed or not, its length), trailers with a
- * status (github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md). Types and numbers of libnghttp2.so.14 are those of its
- * documentation (nghttp2.org/documentation); of a frame only the head is looked at.
+ * A call is one HTTP/2 stream: headers, the message behind five bytes (compressed or not, its
+ * length), trailers with a status (github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md). Types and numbers
+ * of libnghttp2.so.14 are those of its documentation (nghttp2.org/documentation); of a frame only
+ * the head is looked at.
  */
 #include "lib/host/grpc.h"
 
@@ -129,7 +130,8 @@ static int load(struct library *lib, struct err *e)
 	return 0;
 }
 
-/* ---- what the library calls ------------------------------------------------------------------------ */
+/* ---- what the library calls
+ * ------------------------------------------------------------------------ */
 
 static ssize_t request_body(struct session *s, int32_t stream, uint8_t *to, size_t n,
 			    uint32_t *flags, union source *source, void *user)
@@ -217,7 +219,8 @@ static int on_close(struct session *s, int32_t stream, uint32_t code, void *user
 	return 0;
 }
 
-/* ---- a connection ---------------------------------------------------------------------------------- */
+/* ---- a connection
+ * ---------------------------------------------------------------------------------- */
 
 static int open_session(struct host_grpc *g, struct err *e)
 {

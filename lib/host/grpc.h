@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One gRPC call after another over a Unix socket, never waiting: for asking a daemon of this machine beside a loop that has
- * other things to do. HTTP/2 is libnghttp2's, opened with dlopen: nothing is needed to build, and a machine without it is
- * told apart from one whose daemon does not answer. Requests are empty messages. One thread.
+ * One gRPC call after another over a Unix socket, never waiting: for asking a daemon of this
+ * machine beside a loop that has other things to do. HTTP/2 is libnghttp2's, opened with dlopen:
+ * nothing is needed to build, and a machine without it is told apart from one whose daemon does not
+ * answer. Requests are empty messages. One thread.
  */
 #ifndef INGERO_HOST_GRPC_H
 #define INGERO_HOST_GRPC_H
@@ -14,8 +15,8 @@
 
 struct host_grpc;
 
-/* Connects and asks for method, "/package.Service/Method". max: an answer that has more bytes is refused. The connection
- * is made when the daemon gets to it. */
+/* Connects and asks for method, "/package.Service/Method". max: an answer that has more bytes is
+ * refused. The connection is made when the daemon gets to it. */
 int host_grpc_open(struct host_grpc **out, const char *socket_path, const char *method, size_t max,
 		   struct err *e);
 void host_grpc_free(struct host_grpc *g); /* NULL is fine */
@@ -23,8 +24,8 @@ void host_grpc_free(struct host_grpc *g); /* NULL is fine */
 /* Asks again, on the same connection, once the answer before was taken. */
 int host_grpc_ask(struct host_grpc *g, struct err *e);
 
-/* What can be done without waiting. 1: there is an answer, *message, borrowed until the next call; 0: not yet; negative:
- * the connection is of no use any more, and the text says why. */
+/* What can be done without waiting. 1: there is an answer, *message, borrowed until the next call;
+ * 0: not yet; negative: the connection is of no use any more, and the text says why. */
 int host_grpc_step(struct host_grpc *g, struct bytes *message, struct err *e);
 
 /* To wait for with poll(2), and what for. */

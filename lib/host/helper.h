@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process of ours for what must not happen in the recorder itself. It holds nothing of it open but one descriptor, hears
- * no signals of the terminal, and ends with it.
+ * A process of ours for what must not happen in the recorder itself. It holds nothing of it open
+ * but one descriptor, hears no signals of the terminal, and ends with it.
  */
 #ifndef INGERO_HOST_HELPER_H
 #define INGERO_HOST_HELPER_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Idle time of one CPU, thinned. Since the reading that was written last the counter has stood still,
- * has grown as fast as time, or neither. As long as it is one of the first two the readings lie on a
- * line, whose end is written when the counter bends.
+ * Thins the idle counter of a CPU: writes only readings that a straight line would miss. Since the
+ * reading that was written last the counter has stood still, has grown as fast as time, or neither.
+ * As long as it is one of the first two the readings lie on a line, whose end is written when the
+ * counter bends.
  */
 #include "lib/host/idle.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One connection is kept: the right to make another may have been given up since. Invariant: while waiting is true there is
- * a call.
+ * One connection is kept: the right to make another may have been given up since. Invariant: while
+ * waiting is true there is a call.
  */
 #include "lib/host/kubelet.h"
 

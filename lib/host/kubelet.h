@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kubelet of this node is asked every few seconds which containers were given GPUs, over its pod-resources socket,
- * beside a loop that must not wait. A node without a kubelet is no error; one whose kubelet cannot be asked is told of.
+ * The kubelet of this node is asked every few seconds which containers were given GPUs, over its
+ * pod-resources socket, beside a loop that must not wait. A node without a kubelet is no error; one
+ * whose kubelet cannot be asked is told of.
  */
 #ifndef INGERO_HOST_KUBELET_H
 #define INGERO_HOST_KUBELET_H
@@ -27,8 +28,8 @@ struct host_kubelet {
 	int64_t asked_ns; /* when that was, or would have been */
 };
 
-/* Looks for the socket where the kubelets of distributions have it, as seen from here and from the first process; path: only
- * there, NULL. */
+/* Looks for the socket where the kubelets of distributions have it, as seen from here and from the
+ * first process; path: only there, NULL. */
 void host_kubelet_find(struct host_kubelet *k, const char *path);
 void host_kubelet_close(struct host_kubelet *k);
 

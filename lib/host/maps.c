@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines look like "7f…-7f… r-xp 00002000 fe:00 247134      /usr/bin/cat". In a path the kernel writes a newline
- * as \012 and nothing else differently, so a path that holds these four characters is read wrongly: it cannot be
- * told apart.
+ * Lines look like "7f…-7f… r-xp 00002000 fe:00 247134      /usr/bin/cat". In a path the kernel
+ * writes a newline as \012 and nothing else differently, so a path that holds these four characters
+ * is read wrongly: it cannot be told apart.
  */
 #include "lib/host/maps.h"
 

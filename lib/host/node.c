@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Identities are digests with a prefix of ours, so that nobody can match them with those other programs derive.
+ * Identities are digests with a prefix of ours, so that nobody can match them with those other
+ * programs derive.
  */
 #include "lib/host/node.h"
 

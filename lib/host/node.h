@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * This machine, between two boots: the identity its events carry and the attributes of the NODE record.
+ * This machine, between two boots: the identity its events carry and the attributes of the NODE
+ * record.
  */
 #ifndef INGERO_HOST_NODE_H
 #define INGERO_HOST_NODE_H
@@ -11,16 +12,17 @@
 #include "lib/world/world.h"
 
 struct host_node {
-	uint8_t uuid[16]; /* derived from the machine id, which itself is meant to stay on the machine */
-	uint64_t boot; /* derived from the boot id */
-	uint32_t cpus; /* online */
+	uint8_t uuid[16]; /* derived from the machine id, which itself is meant to stay on the
+			     machine */
+	uint64_t boot;	  /* derived from the boot id */
+	uint32_t cpus;	  /* online */
 	uint64_t memory_bytes;
 	char hostname[256], kernel[256], arch[128];
 	char hypervisor[64]; /* "kvm", "xen" …; "" on bare metal, or not known */
 };
 
-/* Cannot fail: what cannot be read stays empty. Without a machine id (containers) the identity is made of the
- * boot id and the host name, and so lasts until the next boot. */
+/* Cannot fail: what cannot be read stays empty. Without a machine id (containers) the identity is
+ * made of the boot id and the host name, and so lasts until the next boot. */
 void host_node_read(struct host_node *node);
 
 /* The derivations, for tests. machine_id: 32 hexadecimal digits and perhaps a newline. */

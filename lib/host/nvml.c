@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The library by dlopen, its GPUs and the slices of them, its functions: one that is not there is not called.
+ * The library by dlopen, its GPUs and the slices of them, its functions: one that is not there is
+ * not called.
  */
 #include "lib/host/nvml_state.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPU health as NVIDIA's management library tells it: libnvidia-ml is opened with dlopen, so nothing is needed to
- * build, and a machine without it is told apart from one whose driver does not answer. Numbers of the library's
- * interface are those of its public reference (docs.nvidia.com/deploy/nvml-api). Calls may take tens of milliseconds
- * each (PCIe throughput is measured over 20 ms) and may hang with a lost GPU: use lib/host/gpus.h beside a loop
- * that must not wait. One thread.
+ * GPU health as NVIDIA's management library tells it: libnvidia-ml is opened with dlopen, so
+ * nothing is needed to build, and a machine without it is told apart from one whose driver does not
+ * answer. Numbers of the library's interface are those of its public reference
+ * (docs.nvidia.com/deploy/nvml-api). Calls may take tens of milliseconds each (PCIe throughput is
+ * measured over 20 ms) and may hang with a lost GPU: use lib/host/gpus.h beside a loop that must
+ * not wait. One thread.
  */
 #ifndef INGERO_HOST_NVML_H
 #define INGERO_HOST_NVML_H
@@ -23,9 +24,10 @@ struct host_nvml;
 struct host_gpu {
 	char uuid[96]; /* "GPU-…" or "MIG-…" */
 	char name[96];
-	uint32_t index; /* as CUDA and nvidia-smi count with all GPUs visible; a slice has its board's */
-	uint32_t slice;		      /* 1-based; 0: the board */
-	bool located;		      /* the next three are known */
+	uint32_t index; /* as CUDA and nvidia-smi count with all GPUs visible; a slice has its
+			   board's */
+	uint32_t slice; /* 1-based; 0: the board */
+	bool located;	/* the next three are known */
 	uint32_t domain, bus, device; /* its PCI address; of a slice not told */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One round of readings. Most are rows of a table: a new one is a row, and a METRIC in formats/records.def.
- * Invariant: a function that answered "not supported" for a GPU is not called for it again.
+ * Reads the metrics of one GPU through NVML, once per round. Most are rows of a table: a new one is
+ * a row, and a METRIC in formats/records.def. Invariant: a function that answered "not supported"
+ * for a GPU is not called for it again.
  */
 #include "lib/host/nvml_state.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVML as it is loaded, shared by nvml.c, which finds GPUs and functions, and nvml_read.c, which asks them. Nobody else
- * includes this.
+ * NVML as it is loaded, shared by nvml.c, which finds GPUs and functions, and nvml_read.c, which
+ * asks them. Nobody else includes this.
  */
 #ifndef INGERO_HOST_NVML_STATE_H
 #define INGERO_HOST_NVML_STATE_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a container says of itself in its own files. They are its own words, and its folders its own work: a link in them leads
- * to where it does in the container and never out of it (in images of Debian and Ubuntu /var/run is a link to /run), and a FIFO in
- * the place of a file does not hold us. The call is Linux 5.6's; its number and its flags are those of the kernel's
+ * What a container says of itself in its own files. They are its own words, and its folders its own
+ * work: a link in them leads to where it does in the container and never out of it (in images of
+ * Debian and Ubuntu /var/run is a link to /run), and a FIFO in the place of a file does not hold
+ * us. The call is Linux 5.6's; its number and its flags are those of the kernel's
  * include/uapi/linux/openat2.h, which older systems lack.
  */
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of containers and pods from what their engines keep on the node: the kubelet's log folders
- * ("NAMESPACE_POD_UID") and links ("POD_NAMESPACE_CONTAINER-ID.log"), Docker's description of a container. Names hold no
- * underscore by Kubernetes' rules.
+ * ("NAMESPACE_POD_UID") and links ("POD_NAMESPACE_CONTAINER-ID.log"), Docker's description of a
+ * container. Names hold no underscore by Kubernetes' rules.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -81,8 +81,9 @@ static void look(struct host_place *p, const char *root, const char *folder,
 		closedir(dir);
 }
 
-/* The member alone begins so: names of containers have a slash in front there, those of policies and drivers have not. A
- * JSON reader would be one more library in a recorder that runs on machines with none. */
+/* The member alone begins so: names of containers have a slash in front there, those of policies
+ * and drivers have not. A JSON reader would be one more library in a recorder that runs on machines
+ * with none. */
 static void docker_name(struct host_place *p, const char *root)
 {
 	static const char member[] = "\"Name\":\"/";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protocol Buffers as far as this message needs them: fields with a number and one of four forms, texts and messages within
- * by their length (protobuf.dev/programming-guides/encoding). Fields that are not known are passed over.
+ * Protocol Buffers as far as this message needs them: fields with a number and one of four forms,
+ * texts and messages within by their length (protobuf.dev/programming-guides/encoding). Fields that
+ * are not known are passed over.
  */
 #include "lib/host/pods.h"
 
@@ -69,7 +70,8 @@ static int next(struct bytes *rest, struct field *f)
 	return 1;
 }
 
-/* Names of Kubernetes are letters, digits, dashes and dots: what does not fit or is no text is none of them. */
+/* Names of Kubernetes are letters, digits, dashes and dots: what does not fit or is no text is none
+ * of them. */
 static bool keep(char *to, size_t size, struct bytes text)
 {
 	if (text.n >= size)
@@ -107,7 +109,8 @@ bool host_pods_lists(const char *list, struct bytes id)
 	return false;
 }
 
-/* One id; shared GPUs are given as "ID::N", one N for each who shares. What has no room any more is left out. */
+/* One id; shared GPUs are given as "ID::N", one N for each who shares. What has no room any more is
+ * left out. */
 static void give(struct host_pod *pod, struct bytes id)
 {
 	size_t had = strlen(pod->gpus);

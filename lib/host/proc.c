@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The second field of a stat line is the command in parentheses, and a command may hold parentheses and blanks
- * itself: fields are counted from the last closing one.
+ * The second field of a stat line is the command in parentheses, and a command may hold parentheses
+ * and blanks itself: fields are counted from the last closing one.
  */
 #include "lib/host/proc.h"
 
@@ -188,7 +188,8 @@ int host_proc_schedstat(uint32_t tgid, uint32_t tid, struct host_schedstat *out,
 	return rc;
 }
 
-/* It has ended and waits for its parent to take notice: what has no executable is that, or a kernel thread. */
+/* It has ended and waits for its parent to take notice: what has no executable is that, or a kernel
+ * thread. */
 static bool zombie(uint32_t pid)
 {
 	struct buf text = { 0 };
@@ -209,7 +210,8 @@ enum host_sight host_proc_sight(uint32_t pid)
 	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
 	if (stat(path, &st))
 		return HOST_GONE;
-	/* Reading the link takes the right to trace, as maps do; kernel threads have nothing behind it. */
+	/* Reading the link takes the right to trace, as maps do; kernel threads have nothing behind
+	 * it. */
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", pid);
 	if (readlink(path, to, sizeof(to)) >= 0)
 		return HOST_OPEN;

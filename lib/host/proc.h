@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes and threads as /proc tells them. Everything is read without rights where the kernel allows; what is
- * not allowed is told apart from what does not exist. Parsers take text, so that they are tested without a
- * process.
+ * Processes and threads as /proc tells them. Everything is read without rights where the kernel
+ * allows; what is not allowed is told apart from what does not exist. Parsers take text, so that
+ * they are tested without a process.
  */
 #ifndef INGERO_HOST_PROC_H
 #define INGERO_HOST_PROC_H
@@ -16,10 +16,10 @@
 #include "lib/base/err.h"
 
 /*
- * Start times in /proc/PID/stat are counted in clock ticks of 10 ms since boot, rounded down, where the kernel
- * keeps nanoseconds of CLOCK_BOOTTIME. To find a process of /proc among those the kernel announced, compare
- * ticks: host_start_tick(kernel's start_boottime) == tick. A reader inside a time namespace sees times shifted
- * by the namespace's offset.
+ * Start times in /proc/PID/stat are counted in clock ticks of 10 ms since boot, rounded down, where
+ * the kernel keeps nanoseconds of CLOCK_BOOTTIME. To find a process of /proc among those the kernel
+ * announced, compare ticks: host_start_tick(kernel's start_boottime) == tick. A reader inside a
+ * time namespace sees times shifted by the namespace's offset.
  */
 #define HOST_TICK_NS 10000000ull
 static inline uint64_t host_start_tick(uint64_t boot_ns)
@@ -83,13 +83,14 @@ enum host_sight {
 };
 enum host_sight host_proc_sight(uint32_t pid);
 
-/* Appended to out: the path of the executable as its own mount namespace names it (without " (deleted)"), the
- * arguments with blanks between. Empty for kernel threads. */
+/* Appended to out: the path of the executable as its own mount namespace names it (without "
+ * (deleted)"), the arguments with blanks between. Empty for kernel threads. */
 int host_proc_exe(uint32_t pid, struct buf *out, struct err *e);
 int host_proc_cmdline(uint32_t pid, struct buf *out, struct err *e);
 
-/* The name of a process whole, appended: the kernel keeps HOST_COMM_MAX bytes of it, and who calls itself something longer
- * (setproctitle, argv[0] of an exec) has the rest in its arguments. comm where there is no more. */
+/* The name of a process whole, appended: the kernel keeps HOST_COMM_MAX bytes of it, and who calls
+ * itself something longer (setproctitle, argv[0] of an exec) has the rest in its arguments. comm
+ * where there is no more. */
 #define HOST_COMM_MAX  15
 #define HOST_TITLE_MAX 64 /* bytes; programs also put their state into their title */
 void host_proc_title(uint32_t pid, struct bytes comm, struct buf *out);
@@ -103,8 +104,8 @@ struct host_pids {
 };
 void host_pids_free(struct host_pids *pids);
 
-/* Appended: the threads of a process; every process there is; pid and everything that descends from it (of what
- * /proc shows in one pass: a process whose parent ended in between has left the tree). */
+/* Appended: the threads of a process; every process there is; pid and everything that descends from
+ * it (of what /proc shows in one pass: a process whose parent ended in between has left the tree). */
 int host_proc_threads(uint32_t tgid, struct host_pids *out, struct err *e);
 int host_proc_all(struct host_pids *out, struct err *e);
 int host_proc_tree(uint32_t pid, struct host_pids *out, struct err *e);

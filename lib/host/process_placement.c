@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Paths of cgroups have the forms that container engines and schedulers gave them; the tables name them.
+ * Paths of cgroups have the forms that container engines and schedulers gave them; the tables name
+ * them.
  */
 #include "lib/host/process_placement.h"
 
@@ -54,7 +55,8 @@ static struct bytes without(struct bytes text, size_t front, size_t back)
 				     : (struct bytes){ text.p + front, text.n - front - back };
 }
 
-/* ---- cgroups --------------------------------------------------------------------------------------- */
+/* ---- cgroups
+ * --------------------------------------------------------------------------------------- */
 
 /* Leading hexadecimal digits. */
 static struct bytes digits(struct bytes text)
@@ -185,7 +187,8 @@ void host_place_cgroup(struct host_place *p, struct bytes text)
 	}
 }
 
-/* ---- the environment ------------------------------------------------------------------------------- */
+/* ---- the environment
+ * ------------------------------------------------------------------------------- */
 
 struct bytes host_environ_variable(struct bytes text, const char *name)
 {
@@ -217,8 +220,8 @@ static uint32_t count_of(struct bytes text, const char *name)
 	return (uint32_t)n;
 }
 
-/* In the order of trust: what a launcher of workers set lies inside what a scheduler set. Size unknown: the rank is
- * taken all the same only where the launcher has no variable for it. */
+/* In the order of trust: what a launcher of workers set lies inside what a scheduler set. Size
+ * unknown: the rank is taken all the same only where the launcher has no variable for it. */
 static const struct {
 	const char *launcher, *rank, *local, *size, *needs;
 } launchers[] = {
@@ -263,8 +266,8 @@ static void run_id(struct host_place *p, struct bytes env)
 			 host.p, (int)(port.n < 8 ? port.n : 8), port.n ? port.p : "");
 }
 
-/* NVIDIA's container runtime is told so which GPUs a container is to have: ids, numbers, "all", "none", "void". Outside of
- * containers the variable means nothing. */
+/* NVIDIA's container runtime is told so which GPUs a container is to have: ids, numbers, "all",
+ * "none", "void". Outside of containers the variable means nothing. */
 static void given(struct host_place *p, struct bytes list)
 {
 	if (!*p->container && !*p->pod_uid)
@@ -291,7 +294,8 @@ void host_place_environ(struct host_place *p, struct bytes env)
 	v = host_environ_variable(env, "CUDA_VISIBLE_DEVICES");
 	KEEP(p->devices, v);
 	given(p, host_environ_variable(env, "NVIDIA_VISIBLE_DEVICES"));
-	/* By convention a pod gets its names this way, beside the files that host_place_read looks at. */
+	/* By convention a pod gets its names this way, beside the files that host_place_read looks
+	 * at. */
 	v = host_environ_variable(env, "POD_NAME");
 	if (!*p->pod)
 		KEEP(p->pod, v);
@@ -303,7 +307,8 @@ void host_place_environ(struct host_place *p, struct bytes env)
 		KEEP(p->runtime, bytes_of("ecs"));
 }
 
-/* ---- one process ------------------------------------------------------------------------------------ */
+/* ---- one process
+ * ------------------------------------------------------------------------------------ */
 
 static bool file_of(uint32_t pid, const char *name, size_t max, struct buf *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Can this machine record? What can be seen without loading anything: kernel, rights, samples, GPU. Features decide,
- * not version numbers: kernels of distributions have what newer ones brought.
+ * Can this machine record? What can be seen without loading anything: kernel, rights, samples, GPU.
+ * Features decide, not version numbers: kernels of distributions have what newer ones brought.
  */
 #ifndef INGERO_HOST_READY_H
 #define INGERO_HOST_READY_H
@@ -14,7 +14,8 @@
 #include "lib/host/gpu_driver.h"
 #include "lib/host/node.h"
 
-/* btf: a file to be used instead of the kernel's own; NULL. took_probes: probes were tried, and the kernel took some. */
+/* btf: a file to be used instead of the kernel's own; NULL. took_probes: probes were tried, and the
+ * kernel took some. */
 void host_ready_kernel(struct verdicts *to, const struct host_caps *c, const char *release,
 		       const char *btf, bool took_probes);
 /* Exactly which rights are missing, lockdown by its mode, and why ptrace's scope is no matter. */

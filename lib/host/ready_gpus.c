@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which GPUs this machine has, with their memory, and which driver: NVML is asked by a child process, /proc tells what
- * is known without it.
+ * Which GPUs this machine has, with their memory, and which driver: NVML is asked by a child
+ * process, /proc tells what is known without it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +47,8 @@ static struct host_ready_gpu *find_gpu(struct host_ready_gpus *g, const struct h
 	return v;
 }
 
-/* A GPU's memory comes before what else is read of it, so the first other reading of the last GPU ends the wait. */
+/* A GPU's memory comes before what else is read of it, so the first other reading of the last GPU
+ * ends the wait. */
 static void take_value(void *ctx, int64_t time_ns, const struct host_gpu *gpu,
 		       const struct host_gpu_value *value)
 {

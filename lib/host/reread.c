@@ -10,7 +10,8 @@ bool host_reread(int fd, struct buf *room)
 {
 	buf_reset(room);
 	while (fd >= 0 && room->n < FILE_MAX) {
-		/* Most of these files come whole in one read, which is also what makes them consistent. */
+		/* Most of these files come whole in one read, which is also what makes them
+		 * consistent. */
 		size_t want = room->n ? room->n : 16384;
 		char *at = buf_reserve(room, want);
 		ssize_t got = at ? pread(fd, at, want, (off_t)room->n) : -1;

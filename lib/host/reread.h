@@ -9,7 +9,8 @@
 
 #include "lib/base/buf.h"
 
-/* All of an open file from its start into room, which is emptied before; false when it cannot be read. */
+/* All of an open file from its start into room, which is emptied before; false when it cannot be
+ * read. */
 bool host_reread(int fd, struct buf *room);
 
 #endif

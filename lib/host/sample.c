@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every file is opened once and read from its start at each tick. What could not be opened is left out for good:
- * a kernel does not grow pressure files.
+ * Every file is opened once and read from its start at each tick. What could not be opened is left
+ * out for good: a kernel does not grow pressure files.
  */
 #include "lib/host/sample.h"
 
@@ -384,7 +384,8 @@ static void say_place(struct host_sampler *s, const struct host_target *which,
 	}
 }
 
-/* The number is still that process's: who was not told that it ended would say another's numbers of it. */
+/* The number is still that process's: who was not told that it ended would say another's numbers of
+ * it. */
 static bool is_still(const struct host_sampler *s, const struct host_target *which)
 {
 	const struct world_process *p = world_get_process(s->world, which->process);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The once-a-second sampler: what the machine, the targets and their cgroups are doing, as SAMPLE records of the
- * metrics in formats/records.def. Files stay open and memory is taken when a target is first seen, so that a
- * tick is a few hundred small reads. One thread.
+ * The once-a-second sampler: what the machine, the targets and their cgroups are doing, as SAMPLE
+ * records of the metrics in formats/records.def. Files stay open and memory is taken when a target
+ * is first seen, so that a tick is a few hundred small reads. One thread.
  */
 #ifndef INGERO_HOST_SAMPLE_H
 #define INGERO_HOST_SAMPLE_H
@@ -28,11 +28,11 @@ int host_sampler_new(struct host_sampler **out, struct world *w, uint32_t node, 
 void host_sampler_free(struct host_sampler *s);
 
 /*
- * One round of samples at now_ns (CLOCK_MONOTONIC). Shares of time ("cpu.user") need two rounds. Counters of a
- * CPU or a cgroup are said when they changed, idle time where it cannot be told from what was said
- * before and after (host/idle.h). Targets that are gone, or whose number is another process's by
- * now, are passed by; what is not among targets any more is forgotten. Files this machine does not have, or does not show us,
- * give no records and no error.
+ * One round of samples at now_ns (CLOCK_MONOTONIC). Shares of time ("cpu.user") need two rounds.
+ * Counters of a CPU or a cgroup are said when they changed, idle time where it cannot be told from
+ * what was said before and after (host/idle.h). Targets that are gone, or whose number is another
+ * process's by now, are passed by; what is not among targets any more is forgotten. Files this
+ * machine does not have, or does not show us, give no records and no error.
  */
 int host_sampler_tick(struct host_sampler *s, int64_t now_ns, const struct host_target *targets,
 		      size_t n, host_sample_fn *fn, void *ctx);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files stay open; a cgroup whose memory is not counted is left out for good. */
+/* Samples the memory of the targets' cgroups, and of those above that limit it. */
 #include "lib/host/sample_groups.h"
 
 #include "lib/event/record.h"

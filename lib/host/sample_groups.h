@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of the cgroups that targets are in, and of those above that limit it: in a pod it is rarely a process's own
- * cgroup whose limit is hit. A cgroup above is said where it has a limit, or its limit was hit before.
+ * Memory of the cgroups that targets are in, and of those above that limit it: in a pod it is
+ * rarely a process's own cgroup whose limit is hit. A cgroup above is said where it has a limit, or
+ * its limit was hit before.
  */
 #ifndef INGERO_HOST_SAMPLE_GROUPS_H
 #define INGERO_HOST_SAMPLE_GROUPS_H
@@ -30,7 +31,8 @@ struct host_groups {
 };
 void host_groups_free(struct host_groups *g);
 
-/* Those of a process, innermost first, as indices + 1. They are its until a tick passes at which it is not seen in them. */
+/* Those of a process, innermost first, as indices + 1. They are its until a tick passes at which it
+ * is not seen in them. */
 unsigned host_groups_find(struct host_groups *g, const struct host_cgroup_trees *trees,
 			  struct world *w, uint32_t node, uint32_t pid, uint64_t tick,
 			  uint32_t out[HOST_GROUPS_DEPTH]);

@@ -57,8 +57,8 @@ bool host_vm_parse(struct bytes text, struct host_vm *out)
 
 bool host_faults_parse(struct bytes text, uint64_t *minor, uint64_t *major)
 {
-	/* A name may hold anything, also brackets: the last one ends it. "R ppid pgrp session tty tpgid flags minflt
-	 * cminflt majflt" follow. */
+	/* A name may hold anything, also brackets: the last one ends it. "R ppid pgrp session tty
+	 * tpgid flags minflt cminflt majflt" follow. */
 	const char *p = text.n ? memrchr(text.p, ')', text.n) : NULL, *end = text.p + text.n;
 
 	for (unsigned field = 0; p && field < 10; field++) {
@@ -99,7 +99,8 @@ bool host_memory_group_open(struct host_memory_group *g, const char *folder)
 		g->kills = open_in(folder, "memory.oom_control");
 	} else {
 		g->limit = open_in(folder, "memory.max");
-		/* Hits of its own limits (since Linux 5.2; before, also of those below), and everybody killed in it. */
+		/* Hits of its own limits (since Linux 5.2; before, also of those below), and
+		 * everybody killed in it. */
 		g->events = open_in(folder, "memory.events.local");
 		g->kills = open_in(folder, "memory.events");
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What files of /proc and of memory cgroups, version 1 and 2, say about memory, faults and storage. Parsers take the
- * text; counters a kernel does not have are 0, and what a reader wants to know of them it asks with has.
+ * What files of /proc and of memory cgroups, version 1 and 2, say about memory, faults and storage.
+ * Parsers take the text; counters a kernel does not have are 0, and what a reader wants to know of
+ * them it asks with has.
  */
 #ifndef INGERO_HOST_SAMPLE_MEMORY_H
 #define INGERO_HOST_SAMPLE_MEMORY_H

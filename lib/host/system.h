@@ -18,8 +18,8 @@ struct host_cpu {
 	uint64_t user, system, idle, iowait, steal;
 };
 
-/* Each line of /proc/stat about CPUs to fn, the sum first; offline CPUs have none. *running: tasks that run or
- * wait for a CPU. False: not such a text. */
+/* Each line of /proc/stat about CPUs to fn, the sum first; offline CPUs have none. *running: tasks
+ * that run or wait for a CPU. False: not such a text. */
 typedef void host_cpu_fn(void *ctx, const struct host_cpu *cpu);
 bool host_cpus_parse(struct bytes text, host_cpu_fn *fn, void *ctx, uint64_t *running);
 
@@ -31,7 +31,8 @@ bool host_memory_parse(struct bytes text, struct host_memory *out);
 /* The first of the three averages. */
 bool host_load_parse(struct bytes text, double *one_minute);
 
-/* Microseconds in which some, or all, tasks waited for the resource. full: false in older kernels' cpu file. */
+/* Microseconds in which some, or all, tasks waited for the resource. full: false in older kernels'
+ * cpu file. */
 struct host_pressure {
 	uint64_t some_us, full_us;
 	bool has_full;

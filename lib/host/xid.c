@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A read of the log gives one record, "6,1234,5678901,-;text" and lines " KEY=value" that go with it; what was
- * overwritten before it was read is passed by.
+ * A read of the log gives one record, "6,1234,5678901,-;text" and lines " KEY=value" that go with
+ * it; what was overwritten before it was read is passed by.
  */
 #include "lib/host/xid.h"
 
@@ -56,7 +56,8 @@ bool host_xid_parse(struct bytes line, struct host_xid *out)
 	*out = (struct host_xid){ 0 };
 	if (!p)
 		return false;
-	/* Programs may write to the log too, and repeat what stands there: as another facility than the kernel's, 0. */
+	/* Programs may write to the log too, and repeat what stands there: as another facility than
+	 * the kernel's, 0. */
 	if (digits(&start, end, 10, &priority) && priority >= 8)
 		return false;
 	p += sizeof(head) - 1;

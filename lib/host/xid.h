@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Errors of NVIDIA GPUs (XIDs) as the driver writes them to the kernel log, with or without its management library:
- *   NVRM: Xid (PCI:0000:01:00): 79, pid=1234, name=python3, GPU has fallen off the bus.
- * The form is that of NVIDIA's public XID documentation (docs.nvidia.com/deploy/xid-errors); pid and name are missing or
+ * Errors of NVIDIA GPUs (XIDs) as the driver writes them to the kernel log, with or without its
+ * management library: NVRM: Xid (PCI:0000:01:00): 79, pid=1234, name=python3, GPU has fallen off
+ * the bus. The form is that of NVIDIA's public XID documentation
+ * (docs.nvidia.com/deploy/xid-errors); pid and name are missing or
  * "<unknown>" where the driver does not know them, and older drivers leave "PCI:" out.
  */
 #ifndef INGERO_HOST_XID_H
@@ -40,8 +41,8 @@ void host_xid_close(struct host_xid_log *log);
 /* The next XID in it, with at most *left reads, which are counted down; false: none yet. */
 bool host_xid_next(struct host_xid_log *log, unsigned *left, struct host_xid *out);
 
-/* A GPU of which the library did not tell: its uuid is the address, "PCI:0000:01:00". Asks the driver for nothing that
- * could wait for a GPU in trouble. */
+/* A GPU of which the library did not tell: its uuid is the address, "PCI:0000:01:00". Asks the
+ * driver for nothing that could wait for a GPU in trouble. */
 void host_xid_gpu(const struct host_xid *xid, struct host_gpu *out);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Grouping: a stable sort by context. A reader gets the order of events back by sorting by end;
- * where events that end together would come out in another order, a column says theirs.
+ * Groups the rows of a block by context for the archive level, with a stable sort. A reader gets
+ * the order of events back by sorting by end; where events that end together would come out in
+ * another order, a column says theirs.
  */
 #include "lib/ige/archive.h"
 

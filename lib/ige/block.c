@@ -150,8 +150,8 @@ int ige_view_check(const struct ige_view *v, struct err *e)
 		directory_unpack(&d, v->bytes + IGE_BLOCK_BYTES + i * IGE_DIRECTORY_BYTES);
 		if (d.length > v->header.length || padded(d.length) > v->header.length - at)
 			return err_set(e, ERR_DAMAGED, "column %u leaves its block", d.id);
-		/* Padding has no checksum; were it not looked at, the first bytes of what follows a torn
-		 * block could stand in its place. */
+		/* Padding has no checksum; were it not looked at, the first bytes of what follows a
+		 * torn block could stand in its place. */
 		for (size_t pad = at + d.length; pad < at + padded(d.length); pad++)
 			if (v->bytes[pad])
 				return err_set(e, ERR_DAMAGED, "padding of column %u", d.id);

@@ -54,7 +54,8 @@ enum ige_block_flag {
 #define IGE_SEGMENT_CRITICAL 0xffff0000u
 #define IGE_SEGMENT_ARCHIVE  1u /* written to be small: see ige/archive.h */
 
-/* A block's seq: upper half its segment's tag (the first four bytes of the segment's id), lower half its number. */
+/* A block's seq: upper half its segment's tag (the first four bytes of the segment's id), lower
+ * half its number. */
 #define IGE_SEQ_TAG(seq) ((uint32_t)((seq) >> 32))
 
 enum ige_encoding {
@@ -171,26 +172,29 @@ void ige_builder_reset(struct ige_builder *b);
 void ige_builder_free(struct ige_builder *b);
 /* A column from stored bytes; d->length, count and crc are filled in here. */
 void ige_builder_column(struct ige_builder *b, struct ige_directory d, const void *p, size_t n);
-/* Columns of integers: constant where they are, else packed (their differences where they never fall), or raw where
- * that is smaller. */
+/* Columns of integers: constant where they are, else packed (their differences where they never
+ * fall), or raw where that is smaller. */
 void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v, size_t n);
 /* The columns of another one behind its own. */
 void ige_builder_add(struct ige_builder *b, const struct ige_builder *other);
-/* Appends header, directory and data to out; h's ncol, length and directory_crc are filled in here. */
+/* Appends header, directory and data to out; h's ncol, length and directory_crc are filled in here.
+ */
 int ige_builder_seal(struct ige_builder *b, struct ige_header *h, struct buf *out, struct err *e);
 
-/* Both column functions: ERR_DAMAGED, or ERR_TOO_NEW for an encoding or compressor this program does not know. */
+/* Both column functions: ERR_DAMAGED, or ERR_TOO_NEW for an encoding or compressor this program
+ * does not know. */
 
 /* A column's checksum only: 0 or ERR_DAMAGED. */
 int ige_column_check(const struct ige_directory *d, const unsigned char *data, struct err *e);
 
-/* Columns that are read or written together begin so many values apart from multiples of a page: a processor's cache has
- * few places for equal offsets. */
+/* Columns that are read or written together begin so many values apart from multiples of a page: a
+ * processor's cache has few places for equal offsets. */
 #define IGE_APART(column) ((size_t)(column)*72)
 
 #define IGE_ROOM 128 /* a decoder works in groups of this many values */
 
-/* Decode an integer column into v, which has room for d->count + IGE_ROOM. Checks the column's checksum. */
+/* Decode an integer column into v, which has room for d->count + IGE_ROOM. Checks the column's
+ * checksum. */
 int ige_column_integers(const struct ige_directory *d, const unsigned char *data, uint64_t *v,
 			struct err *e);
 /* Check a column's checksum and undo its compression: *p[*n] borrowed from data or scratch. */

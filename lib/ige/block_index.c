@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the end of the file, segment by segment, as long as indexes are found that hold; what lies in
- * front of the first that does not is walked from header to header.
+ * From the end of the file, segment by segment, as long as indexes are found that hold; what lies
+ * in front of the first that does not is walked from header to header.
  */
 #include "lib/ige/block_index.h"
 
@@ -65,7 +65,8 @@ static int add_block(struct ige_block_index *s, const struct ige_place *add, str
 	struct ige_place b = *add;
 	struct ige_section *section = s->sections.n ? &s->sections.v[s->sections.n - 1] : NULL;
 
-	/* A second schema begins anew, too; that no producer writes. Reading from the beginning knows how. */
+	/* A second schema begins anew, too; that no producer writes. Reading from the beginning
+	 * knows how. */
 	if (b.type == IGE_SCHEMA && section && s->list.n != section->first + 1)
 		return err_set(e, ERR_CANNOT, "a schema inside a segment");
 	if (s->list.n >= PLACES_MAX)
@@ -285,7 +286,8 @@ static int read_part(struct ige_block_index *s, uint64_t end, struct part *p, st
 	if (!ige_index_take(&p->index, &v) || p->index.rows.n != t.rows ||
 	    p->from + p->index.offset != index_at)
 		return 0;
-	/* Every row is held against its block's header: an index that is wrong must cost time, not events. */
+	/* Every row is held against its block's header: an index that is wrong must cost time, not
+	 * events. */
 	for (size_t i = 0; i < p->index.rows.n; i++) {
 		struct ige_index_row *row = &p->index.rows.v[i];
 		struct ige_header h;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the blocks of a file lie and what time they cover, without reading them. Indexes that hold are
- * used; the rest is found from header to header. Both give the same.
+ * Where the blocks of a file lie and what time they cover, without reading them. Indexes that hold
+ * are used; the rest is found from header to header. Both give the same.
  */
 #ifndef INGERO_IGE_BLOCK_INDEX_H
 #define INGERO_IGE_BLOCK_INDEX_H

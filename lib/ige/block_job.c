@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a column fits in four bytes is known without looking: ids do, times by the first and last of all. */
+/* Whether a column fits in four bytes is known without looking: ids do, times by the first and last
+ * of all. */
 #include "lib/ige/block_job.h"
 
 #include <stdlib.h>

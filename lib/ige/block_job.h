@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of an open block, bound up for another thread that makes the block of them, while their own memory takes the next ones.
- * Not of the smallest form.
+ * Rows of an open block, bound up for another thread that makes the block of them, while their own
+ * memory takes the next ones. Not of the smallest form.
  */
 #ifndef INGERO_IGE_BLOCK_JOB_H
 #define INGERO_IGE_BLOCK_JOB_H
@@ -31,7 +31,8 @@ struct ige_block_job {
 	struct ige_rows rows;
 };
 
-/* r is empty then, with all its memory. h: as for ige_rows_seal. False: out of memory, and r as it was. */
+/* r is empty then, with all its memory. h: as for ige_rows_seal. False: out of memory, and r as it
+ * was. */
 bool ige_block_job_bind(struct ige_block_job *b, struct ige_rows *r, struct ige_header *h);
 /* Not less than the bytes that the block will be. */
 size_t ige_block_job_bound(const struct ige_block_job *b);

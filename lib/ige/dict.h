@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a segment's dictionaries hold, for who writes them (dict_writer.h) and who reads them (dict_reader.h).
+ * What a segment's dictionaries hold, for who writes them (dict_writer.h) and who reads them
+ * (dict_reader.h).
  */
 #ifndef INGERO_IGE_DICT_H
 #define INGERO_IGE_DICT_H
@@ -8,7 +9,8 @@
 #include "lib/event/event.h"
 #include "lib/event/record.h"
 
-/* Column ids of DICT and SCHEMA blocks. The first ones are enum world_kind + 1; numbers are for ever. */
+/* Column ids of DICT and SCHEMA blocks. The first ones are enum world_kind + 1; numbers are for
+ * ever. */
 enum ige_dict_kind {
 	IGE_D_STRING = 1,
 	IGE_D_NODE = 2,

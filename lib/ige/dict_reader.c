@@ -243,7 +243,8 @@ static bool take_site(struct ige_dict_reader *d, struct cursor *c, uint64_t id)
 	uint64_t number = varint_get(c), x[OP_COLUMNS_MAX] = { 0 };
 	struct ige_read_site s = { .op = (uint16_t)number, .id = (uint32_t)id };
 
-	/* Its events cannot be told apart without the op; nor are they anything to those who read on. */
+	/* Its events cannot be told apart without the op; nor are they anything to those who read
+	 * on. */
 	if (number > UINT16_MAX || !find_op(d, s.op, &s.layout))
 		return !world_failed(d->world);
 	s.stack = REF(STACK);
@@ -311,7 +312,8 @@ static bool learn_op(struct ige_dict_reader *d, const struct op_def *in_file)
 		op.cols[i] = in_file->cols[i];
 		op.to[i] = (int8_t)op_column(own, op.cols[i]);
 		op.kind[i] = -1;
-		/* What a column of an unknown role holds may be ids of who knows what: its values are not used. */
+		/* What a column of an unknown role holds may be ids of who knows what: its values
+		 * are not used. */
 		if (!column || column->role > ROLE_STACK)
 			op.to[i] = -1;
 		else
@@ -352,7 +354,8 @@ static bool find_op(struct ige_dict_reader *d, uint16_t op, uint32_t *index)
 	uint64_t at;
 
 	if (!map_get(&d->op_index, op, &at)) {
-		/* The schema was lost: ops keep their numbers, so the built-in layout is the best guess. */
+		/* The schema was lost: ops keep their numbers, so the built-in layout is the best
+		 * guess. */
 		own = world_op(d->world, op);
 		if (!own || !learn_op(d, own) || !map_get(&d->op_index, op, &at))
 			return false;

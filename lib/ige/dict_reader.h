@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dictionaries of one segment, read: file ids are mapped back to world ids. Starts empty with each segment.
+ * Dictionaries of one segment, read: file ids are mapped back to world ids. Starts empty with each
+ * segment.
  */
 #ifndef INGERO_IGE_DICT_READER_H
 #define INGERO_IGE_DICT_READER_H
@@ -17,8 +18,8 @@
 #include "lib/ige/dict.h"
 #include "lib/world/world.h"
 
-/* A call site as read. What its events have in common stands as in struct event, to be copied as it is: a site is one
- * line of the processor's cache, which is what most events cost. */
+/* A call site as read. What its events have in common stands as in struct event, to be copied as it
+ * is: a site is one line of the processor's cache, which is what most events cost. */
 #define IGE_SITE_X 4
 struct ige_read_site {
 	uint16_t op;   /* 0: never defined */
@@ -34,7 +35,8 @@ struct ige_read_site {
 	uint8_t pad[3];
 };
 _Static_assert(sizeof(struct ige_read_site) == 64, "a site is one line");
-/* An op as this segment defines it: which columns its events have here, and where each goes in world's definition. */
+/* An op as this segment defines it: which columns its events have here, and where each goes in
+ * world's definition. */
 struct ige_file_op {
 	uint16_t id;
 	uint8_t ncols;
@@ -45,7 +47,8 @@ struct ige_file_op {
 
 struct ige_dict_reader {
 	struct world *world;
-	bool no_stacks; /* frames, stacks and symbols are passed by: most of what a recording defines */
+	bool no_stacks; /* frames, stacks and symbols are passed by: most of what a recording
+			   defines */
 	struct {
 		VEC(uint32_t) ids;
 	} kind[IGE_D_KINDS];		 /* ids[file id] = world id */
@@ -63,7 +66,8 @@ void ige_dict_reader_init(struct ige_dict_reader *d, struct world *w);
 void ige_dict_reader_reset(struct ige_dict_reader *d);
 void ige_dict_reader_free(struct ige_dict_reader *d);
 
-/* World id of a file id; 0 (counted) when it was never defined. These two are asked for every event. */
+/* World id of a file id; 0 (counted) when it was never defined. These two are asked for every
+ * event. */
 static inline uint32_t ige_dict_world_id(struct ige_dict_reader *d, enum world_kind kind,
 					 uint64_t file_id)
 {
@@ -83,8 +87,8 @@ static inline const struct ige_read_site *ige_dict_get_site(struct ige_dict_read
 	return NULL;
 }
 
-/* Take in a DICT or SCHEMA block. ERR_TOO_NEW: it defines something critical this program does not know. ERR_CANNOT:
- * a part is encoded in a way this program does not know. */
+/* Take in a DICT or SCHEMA block. ERR_TOO_NEW: it defines something critical this program does not
+ * know. ERR_CANNOT: a part is encoded in a way this program does not know. */
 int ige_dict_take(struct ige_dict_reader *d, const struct ige_view *v, struct err *e);
 
 #endif

@@ -27,8 +27,8 @@ static void define_site(struct ige_dict_writer *d, const struct ige_site *s,
 	buf_free(&entry);
 }
 
-/* What repeats from call to call: kernel, shape, stream, direction, communicator. Pointers and sizes do not; subjects
- * never stand in sites. */
+/* What repeats from call to call: kernel, shape, stream, direction, communicator. Pointers and
+ * sizes do not; subjects never stand in sites. */
 static bool repeats(uint16_t column)
 {
 	switch (column) {

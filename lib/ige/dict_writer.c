@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Definitions on their way into a segment. An id is minted only after everything it refers to, so
- * that within a DICT block kinds in ascending order, and within a kind ids in ascending order, never
- * point forward.
+ * that within a DICT block kinds in ascending order, and within a kind ids in ascending order,
+ * never point forward.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dictionaries of one segment, written: world ids are given file ids at first use and their definitions queued,
- * dependencies first. Starts empty with each segment.
+ * Dictionaries of one segment, written: world ids are given file ids at first use and their
+ * definitions queued, dependencies first. Starts empty with each segment.
  */
 #ifndef INGERO_IGE_DICT_WRITER_H
 #define INGERO_IGE_DICT_WRITER_H
@@ -18,7 +18,8 @@
 #include "lib/ige/sites.h"
 #include "lib/world/world.h"
 
-/* How events of an op are written: which of its columns stand in its sites (bits in args, indices in arg). */
+/* How events of an op are written: which of its columns stand in its sites (bits in args, indices
+ * in arg). */
 struct ige_written_op {
 	const struct op_def *def; /* NULL: nothing here */
 	uint16_t args;
@@ -31,7 +32,8 @@ static inline unsigned ige_written_at(uint16_t op)
 	return (op ^ op >> 8 << 5 ^ op >> 11) & (IGE_WRITTEN_OPS - 1);
 }
 
-/* Where a thread is in its sites: the last one and the one that came after it before; index + 1, 0 none. */
+/* Where a thread is in its sites: the last one and the one that came after it before; index + 1, 0
+ * none. */
 struct ige_lane {
 	uint32_t last, guess;
 };

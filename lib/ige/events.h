@@ -26,7 +26,8 @@ struct ige_rows {
 			 1]; /* in values, by enum ige_column; END holds end_ns until sealing */
 	size_t n, cap;	     /* of each of them */
 	VEC(struct ige_extra) extras;
-	uint8_t extra_at[IGE_EXTRA_HINTS]; /* by the last bits of a column's id: where it stood last */
+	uint8_t extra_at[IGE_EXTRA_HINTS]; /* by the last bits of a column's id: where it stood last
+					    */
 	VEC(uint64_t) order; /* of grouped rows, when ends and places do not tell it */
 	bool grouped;	     /* rows stand by context, see ige/archive.h */
 	int64_t end_min, end_max, start_min;
@@ -40,18 +41,19 @@ bool ige_rows_room(struct ige_rows *r, size_t n);
 #define IGE_ROW_BYTES 28 /* bound of what a row's own columns take */
 /* Adds one event; false: out of memory. Its definitions are queued in dict. */
 bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct ige_written_op *op);
-/* Seal all rows into one block appended to out, with h's type, flags, seq, lost, floor set by the caller; empties r. team:
- * who works along; NULL: nobody. */
+/* Seal all rows into one block appended to out, with h's type, flags, seq, lost, floor set by the
+ * caller; empties r. team: who works along; NULL: nobody. */
 int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_worker_pool *team,
 		  struct ige_header *h, struct buf *out, struct err *e);
-/* The parts of that. What h is told by rows; their sparse columns and all that was added to b before as a block, and r empty. */
+/* The parts of that. What h is told by rows; their sparse columns and all that was added to b
+ * before as a block, and r empty. */
 void ige_rows_head(const struct ige_rows *r, struct ige_header *h);
 int ige_rows_seal_extras(struct ige_rows *r, struct ige_builder *b, struct ige_header *h,
 			 struct buf *out, struct err *e);
 void ige_rows_clear(struct ige_rows *r);
 
-/* Decoding: events of one block in world ids. Columns are decoded whole; events are put together a window at a time, so
- * that who looks at them finds them near. */
+/* Decoding: events of one block in world ids. Columns are decoded whole; events are put together a
+ * window at a time, so that who looks at them finds them near. */
 struct ige_decoder {
 	struct ige_dict_reader *dict;
 	struct ige_arrays_decoder own;
@@ -69,9 +71,10 @@ struct ige_decoder {
 	bool placed;	 /* sparse values still lie in front of the rows they belong to */
 };
 void ige_decoder_free(struct ige_decoder *d);
-/* ERR_DAMAGED, ERR_CANNOT (encoded in a way this program does not know): nothing of the block is used. ERR_TOO_NEW:
- * it has a critical part this program does not know. A damaged extra column costs only its own values; *partial is
- * set. The block's bytes are not needed any more then, its dictionary is. */
+/* ERR_DAMAGED, ERR_CANNOT (encoded in a way this program does not know): nothing of the block is
+ * used. ERR_TOO_NEW: it has a critical part this program does not know. A damaged extra column
+ * costs only its own values; *partial is set. The block's bytes are not needed any more then, its
+ * dictionary is. */
 int ige_decoder_begin(struct ige_decoder *d, const struct ige_view *v, bool *partial,
 		      struct err *e);
 /* The next events, in order, until the next call; 0: that was all. */

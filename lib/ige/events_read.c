@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * EVENTS blocks back to events. Columns are decoded and checked whole, so that a block is refused
- * before anything of it is given; then rows are put together.
+ * Decodes the EVENTS blocks of a recording into events. Columns are decoded and checked whole, so
+ * that a block is refused before anything of it is given; then rows are put together.
  */
 #include <stddef.h>
 #include <string.h>
@@ -37,7 +37,8 @@ _Static_assert(offsetof(struct event, ret) - SHARED == offsetof(struct ige_read_
 		       offsetof(struct event, x) - SHARED == offsetof(struct ige_read_site, x),
 	       "a site is copied into an event");
 
-/* Eight columns' worth of zeroes is one vector or two: a loop of single stores is what clearing would cost. */
+/* Eight columns' worth of zeroes is one vector or two: a loop of single stores is what clearing
+ * would cost. */
 typedef uint64_t four __attribute__((vector_size(32), aligned(8), may_alias));
 
 INLINE void put_site(const struct ige_read_site *site, struct event *ev)
@@ -49,7 +50,8 @@ INLINE void put_site(const struct ige_read_site *site, struct event *ev)
 		*(four *)(void *)&ev->x[k] = (four){ 0 };
 }
 
-/* What rows are put together from, at hand: stores into events might change it, for all the compiler knows. */
+/* What rows are put together from, at hand: stores into events might change it, for all the
+ * compiler knows. */
 struct from {
 	const uint64_t *end, *dur, *ctx, *site, *depth;
 	const struct ige_read_site *sites;
@@ -135,8 +137,9 @@ INLINE size_t put_rows(struct ige_decoder *d, struct event *events, uint32_t fro
 
 		fetch_ahead(&f, i);
 		if (!site->op) {
-			/* Its definition was lost, and with it which values are its own: what follows in
-			 * the sparse columns cannot be placed. The event itself is dropped, and counted. */
+			/* Its definition was lost, and with it which values are its own: what
+			 * follows in the sparse columns cannot be placed. The event itself is
+			 * dropped, and counted. */
 			d->placed = false;
 			continue;
 		}

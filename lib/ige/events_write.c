@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of an open EVENTS block. A sparse column has a value for each row whose op lists it, except
- * where its presence bits say otherwise; columns whose values stand in the site are not repeated.
+ * Collects events as rows of an open EVENTS block. A sparse column has a value for each row whose
+ * op lists it, except where its presence bits say otherwise; columns whose values stand in the site
+ * are not repeated.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +138,8 @@ static void put_presence(struct ige_builder *b, const struct ige_extra *x)
 	free(bits);
 }
 
-/* A column of its own costs 16 bytes of directory: what rare ops leave in a block travels together. */
+/* A column of its own costs 16 bytes of directory: what rare ops leave in a block travels together.
+ */
 #define FEW 8
 
 static bool is_few(const struct ige_extra *x)

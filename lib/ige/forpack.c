@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unpacking. One loop per width, so that every shift is a constant. */
+/* Unpacks integers from frame-of-reference packed columns. One loop per width, so that every shift
+ * is a constant. */
 #include "lib/ige/forpack.h"
 
 #include <endian.h>
@@ -48,7 +49,8 @@ static unpack_fn *const unpack[] = { FORPACK_EACH_WIDTH(NAME) };
 #if CPU_X86
 #include <immintrin.h>
 
-/* Bytes of two values of width w, of which the first begins at bit `bit` of byte 0, to the front of a half each. */
+/* Bytes of two values of width w, of which the first begins at bit `bit` of byte 0, to the front of
+ * a half each. */
 #define NOINLINE(w, bit)                                                            \
 	0, 1, 2, 3, 4, 5, 6, 7, BYTE(w, bit, 0), BYTE(w, bit, 1), BYTE(w, bit, 2),  \
 		BYTE(w, bit, 3), BYTE(w, bit, 4), BYTE(w, bit, 5), BYTE(w, bit, 6), \

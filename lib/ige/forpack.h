@@ -26,8 +26,8 @@ void forpack_put(struct buf *out, const uint64_t *v, size_t n);
 /* Per group: head, base, 128 values of 56 bits, 128 patches. */
 #define FORPACK_BOUND(n) (((n) / FORPACK_GROUP + 1) * (12 + 128 * 7) + (n)*3)
 
-/* Unpack exactly n values from p[0..len) into v, which has room for n rounded up to FORPACK_GROUP. False when the
- * bytes do not hold exactly that. */
+/* Unpack exactly n values from p[0..len) into v, which has room for n rounded up to FORPACK_GROUP.
+ * False when the bytes do not hold exactly that. */
 bool forpack_get(const unsigned char *p, size_t len, uint64_t *v, size_t n);
 
 /* X(0) X(1) … for each width: code with constant shifts. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packing. The width of a group is found from how many values need how many bits: only widths that
- * occur are tried, from the widest down. Loops over a group have no branches and no chains longer than they must be, since
- * they run over every column of every event; packing has one loop per width, so that every shift is
- * a constant.
+ * Packs integers into frame-of-reference columns. The width of a group is found from how many
+ * values need how many bits: only widths that occur are tried, from the widest down. Loops over a
+ * group have no branches and no chains longer than they must be, since they run over every column
+ * of every event; packing has one loop per width, so that every shift is a constant.
  */
 #include <endian.h>
 #include <string.h>
@@ -30,7 +30,8 @@ static size_t patch_bytes(unsigned bits, unsigned width)
 	return 1 + (bits - width + 6) / 7;
 }
 
-/* Eight values of one width stand in `width` bytes; what is written behind those is written over by the next eight. */
+/* Eight values of one width stand in `width` bytes; what is written behind those is written over by
+ * the next eight. */
 static inline __attribute__((always_inline)) void pack(unsigned char *p, const uint64_t *v,
 						       const unsigned width)
 {
@@ -72,7 +73,8 @@ typedef void pack_fn(unsigned char *p, const uint64_t *v);
 #define NAME(w) pack_##w,
 static pack_fn *const packers[] = { FORPACK_EACH_WIDTH(NAME) };
 
-/* One group on its way: what its values are above the smallest of them, and how many bits that takes. */
+/* One group on its way: what its values are above the smallest of them, and how many bits that
+ * takes. */
 struct group {
 	uint64_t above[FORPACK_GROUP];
 	uint8_t bits[FORPACK_GROUP]; /* NONE behind those that are there */
@@ -134,8 +136,8 @@ static inline __attribute__((always_inline)) void level(struct group *g, const u
 	g->any = any[0] | any[1] | any[2] | any[3];
 }
 
-/* The same for values below 2^31, in four lanes at a time: the exponent of v as a float. The bit below the highest is
- * cleared, so that nothing rounds up to the next power of two. */
+/* The same for values below 2^31, in four lanes at a time: the exponent of v as a float. The bit
+ * below the highest is cleared, so that nothing rounds up to the next power of two. */
 static inline __attribute__((always_inline)) void bits_of_group(const uint64_t *v, uint8_t *bits)
 {
 	union {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The index of a segment: one row per block, so that a reader that can seek finds the blocks of a
- * time without looking at the others. It says nothing that the blocks' own headers do not say, and is
- * believed only where it agrees with them. INDEX and TRAILER stand at the end of their segment, in
- * front of its LAST block; the trailer, of fixed length, is found from the end.
+ * time without looking at the others. It says nothing that the blocks' own headers do not say, and
+ * is believed only where it agrees with them. INDEX and TRAILER stand at the end of their segment,
+ * in front of its LAST block; the trailer, of fixed length, is found from the end.
  */
 #ifndef INGERO_IGE_INDEX_H
 #define INGERO_IGE_INDEX_H
@@ -35,8 +35,8 @@ struct ige_index {
 	VEC(struct ige_index_row) rows;
 	uint64_t offset; /* where the next block begins */
 };
-/* Take in what was written: a segment header, which begins anew, or whole blocks. ops: of the events in them. False:
- * out of memory. */
+/* Take in what was written: a segment header, which begins anew, or whole blocks. ops: of the
+ * events in them. False: out of memory. */
 bool ige_index_add(struct ige_index *x, const void *p, size_t n, uint64_t ops);
 /* INDEX and TRAILER appended to out; *seq is counted up. */
 int ige_index_seal(struct ige_index *x, struct ige_builder *b, uint64_t *seq, struct buf *out,
@@ -52,9 +52,11 @@ struct ige_trailer {
 };
 /* Both: false when the bytes are anything but a sound one. */
 bool ige_trailer_take(struct ige_trailer *t, const unsigned char in[IGE_TRAILER_BYTES]);
-/* The block's rows, replacing those in x; that they lie one behind the other is checked, x->offset is the end. */
+/* The block's rows, replacing those in x; that they lie one behind the other is checked, x->offset
+ * is the end. */
 bool ige_index_take(struct ige_index *x, const struct ige_view *v);
-/* Whether a row says what its block's header says; start_min aside, which is the smallest of several. */
+/* Whether a row says what its block's header says; start_min aside, which is the smallest of
+ * several. */
 bool ige_index_agrees(const struct ige_index_row *row, const struct ige_header *h);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What sites and contexts of inputs are called in the segment being written. A site is known once an event of it went the way
- * of events; of columns that do not stand in sites it is known whether an input's block has values at all.
+ * What sites and contexts of inputs are called in the segment being written. A site is known once
+ * an event of it went the way of events; of columns that do not stand in sites it is known whether
+ * an input's block has values at all.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +125,8 @@ static void find_busy(struct ige_woven *in, struct ige_dict_reader *dict)
 	}
 }
 
-/* 1: rows of this sheet can be put down; 0: its contexts are no numbers that definitions have; below 0: out of memory. */
+/* 1: rows of this sheet can be put down; 0: its contexts are no numbers that definitions have;
+ * below 0: out of memory. */
 static int make_ready(struct ige_writer *wr, struct ige_woven *in, struct ige_stand *stand,
 		      const struct ige_block_view *s)
 {
@@ -164,8 +166,8 @@ static int make_ready(struct ige_writer *wr, struct ige_woven *in, struct ige_st
 	return 1;
 }
 
-/* Columns of the op as the world has it that stand in this site; false: what else its events have is not one value for each
- * of the others. */
+/* Columns of the op as the world has it that stand in this site; false: what else its events have
+ * is not one value for each of the others. */
 static bool stands(const struct ige_dict_reader *dict, const struct ige_read_site *site,
 		   const struct op_def *def, unsigned *args)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A weaver's inside, shared by weave_known.c, which finds out what things of inputs are called in the segment being written,
- * and weave_write.c, which puts rows down. Nobody else includes this.
+ * A weaver's inside, shared by weave_known.c, which finds out what things of inputs are called in
+ * the segment being written, and weave_write.c, which puts rows down. Nobody else includes this.
  */
 #ifndef INGERO_IGE_MERGE_COLUMNS_STATE_H
 #define INGERO_IGE_MERGE_COLUMNS_STATE_H
@@ -9,8 +9,8 @@
 #include "lib/ige/merge_columns.h"
 #include "lib/ige/writer_state.h"
 
-/* What a site of an input is here, in one number: its id, the layout of its op in the input (LAYOUT_SHIFT) and which of
- * the weaver's classes its events are of (CLASS_SHIFT). */
+/* What a site of an input is here, in one number: its id, the layout of its op in the input
+ * (LAYOUT_SHIFT) and which of the weaver's classes its events are of (CLASS_SHIFT). */
 #define PLAIN	     (UINT64_C(1) << 31) /* its events have no values but those that stand in it */
 #define ID_MASK	     (PLAIN - 1)	 /* 0: it is not known here */
 #define LAYOUT_SHIFT 32
@@ -19,8 +19,9 @@
 /* What a context is here: its id, and that it has one. */
 #define KNOWN (UINT64_C(1) << 31)
 
-/* Events of one op whose sites hold the same of its columns. The others' slots in the rows' extras are to be told of each of
- * them; that those of plain sites have nothing there is told of many at once. */
+/* Events of one op whose sites hold the same of its columns. The others' slots in the rows' extras
+ * are to be told of each of them; that those of plain sites have nothing there is told of many at
+ * once. */
 struct ige_woven_class {
 	uint16_t op;
 	unsigned args;

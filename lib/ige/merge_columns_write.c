@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows into the open block without events in between. What a site or a context of an input is called in the segment being
- * written is remembered; first all rows are written down as far as that is known, then those that need more are looked at,
- * in their order: what has values of its own, and whose site or context is new, which goes the way of events, so that the
- * same ids are minted in the same order.
+ * Rows into the open block without events in between. What a site or a context of an input is
+ * called in the segment being written is remembered; first all rows are written down as far as that
+ * is known, then those that need more are looked at, in their order: what has values of its own,
+ * and whose site or context is new, which goes the way of events, so that the same ids are minted
+ * in the same order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +41,8 @@ static CPU_AVX2 int64_t start_avx2(const uint64_t *end, const uint64_t *dur, siz
 #define BEST(what) what##_plain
 #endif
 
-/* Of classes that have some of these slots, their slots are told how many rows had nothing for them. False: out of
- * memory. */
+/* Of classes that have some of these slots, their slots are told how many rows had nothing for
+ * them. False: out of memory. */
 static bool tell(struct ige_writer *wr, uint64_t slots)
 {
 	struct ige_rows *rows = &wr->rows;
@@ -138,8 +139,8 @@ static int put_event(struct ige_writer *wr, struct ige_woven *in, uint32_t row, 
 	return 0;
 }
 
-/* Rows as far as they are known, behind those of the open block. An input at a time: the columns of all of them together are
- * more streams than a processor sees by itself. False: out of memory. */
+/* Rows as far as they are known, behind those of the open block. An input at a time: the columns of
+ * all of them together are more streams than a processor sees by itself. False: out of memory. */
 static bool put_down(struct ige_merge_columnsr *weaver, struct ige_rows *rows, const uint32_t *refs,
 		     size_t n)
 {
@@ -230,7 +231,8 @@ static size_t put_plain(struct ige_woven_class *classes, uint64_t *sites, uint64
 	return i;
 }
 
-/* Rows of sheets that are ready into the open block, up to where it is full; *done: how many they were. */
+/* Rows of sheets that are ready into the open block, up to where it is full; *done: how many they
+ * were. */
 static int put_rows(struct ige_writer *wr, const struct ige_merge_columns *v, size_t n,
 		    size_t *done, struct err *e)
 {

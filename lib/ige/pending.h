@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events that wait for their turn. They mostly come in stream order, and then they are looked at once
- * and never moved; a stretch that came in another order is sorted by its keys, and each event is
- * moved once.
+ * Events that wait for their turn. They mostly come in stream order, and then they are looked at
+ * once and never moved; a stretch that came in another order is sorted by its keys, and each event
+ * is moved once.
  */
 #ifndef INGERO_IGE_PENDING_H
 #define INGERO_IGE_PENDING_H
@@ -32,7 +32,8 @@ static inline size_t ige_pending_count(const struct ige_pending *p)
 bool ige_pending_add(struct ige_pending *p, const struct event *ev, const struct world *w);
 bool ige_pending_sort(struct ige_pending *p, const struct world *w);
 
-/* The first in stream order, once sorted; NULL: none waits. Good until the next addition or tidying up. */
+/* The first in stream order, once sorted; NULL: none waits. Good until the next addition or tidying
+ * up. */
 static inline const struct event *ige_pending_first(const struct ige_pending *p)
 {
 	return p->gone < p->events.n ? &p->events.v[p->gone] : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A window slides over the input, one block in it at a time. Damage inside a block costs that block, or a
- * column of it, and is accounted for; it never stops the reading.
+ * A window slides over the input, one block in it at a time. Damage inside a block costs that
+ * block, or a column of it, and is accounted for; it never stops the reading.
  */
 #include "lib/ige/reader_state.h"
 
@@ -14,11 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SNIFF_BYTES \
-	(64u        \
-	 << 10) /* how far a damaged beginning is searched before the input is called something else */
-/* How many bytes may be looked at twice because a header stood inside a damaged block: an input full of
- * such headers would otherwise cost its size squared. */
+#define SNIFF_BYTES                                                                       \
+	(64u << 10) /* how far a damaged beginning is searched before the input is called \
+		       something else */
+/* How many bytes may be looked at twice because a header stood inside a damaged block: an input
+ * full of such headers would otherwise cost its size squared. */
 #define REREAD_MAX (64u << 20)
 
 int ige_reader_open(struct ige_reader **out, struct world *w, int fd, bool own_fd, const char *name,
@@ -37,7 +37,8 @@ int ige_reader_open(struct ige_reader **out, struct world *w, int fd, bool own_f
 	r->in.skipped = &r->report.skipped_bytes;
 	r->own_fd = own_fd;
 	snprintf(r->in.name, sizeof(r->in.name), "%s", name);
-	/* A pipe of 64 KiB makes writer and reader take turns; who may not have a larger one does with what it is. */
+	/* A pipe of 64 KiB makes writer and reader take turns; who may not have a larger one does
+	 * with what it is. */
 	(void)fcntl(fd, F_SETPIPE_SZ, IGE_READ_BYTES);
 	ige_dict_reader_init(&r->dict, w);
 	r->decoder.dict = &r->dict;
@@ -260,7 +261,8 @@ static int take(struct ige_reader *r, bool *damaged, struct err *e)
 		damaged_block(r, &why, damaged);
 		r->report.damaged_events += h->type == IGE_EVENTS ? h->n : 0;
 	} else if (partial)
-		/* Without a reason of its own the block is whole: definitions before it are missing. */
+		/* Without a reason of its own the block is whole: definitions before it are
+		 * missing. */
 		damaged_block(
 			r,
 			why.text[0] ? &why
@@ -269,8 +271,8 @@ static int take(struct ige_reader *r, bool *damaged, struct err *e)
 	return 0;
 }
 
-/* Where a damaged block ends: a sound header inside means that it was cut short there, as when the file of
- * a killed recorder was put in front of another. */
+/* Where a damaged block ends: a sound header inside means that it was cut short there, as when the
+ * file of a killed recorder was put in front of another. */
 static int end_of_damaged(struct ige_reader *r, size_t *end, struct err *e)
 {
 	const unsigned char *p;
@@ -354,7 +356,8 @@ int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 				break;
 			if (r->follow && still_written(r))
 				return end_of_input(r);
-			/* The input ends inside this block; a header in its rest would be another file's. */
+			/* The input ends inside this block; a header in its rest would be another
+			 * file's. */
 			begin_tail(r);
 			r->report.truncated = true;
 			note_damage(r, "the input ends inside a block");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A reader's inside, shared by reader.c, which goes from block to block, and reader_items.c, which hands out what is in
- * one. Nobody else includes this.
+ * A reader's inside, shared by reader.c, which goes from block to block, and reader_items.c, which
+ * hands out what is in one. Nobody else includes this.
  */
 #ifndef INGERO_IGE_READER_STATE_H
 #define INGERO_IGE_READER_STATE_H
@@ -28,8 +28,9 @@ struct ige_reader {
 	uint32_t wanted; /* columns, instead of events; see ige/columns.h */
 	bool have_arrays;
 	struct ige_record_list records;
-	struct ige_view view;	       /* the block last returned */
-	struct ige_report before_tail; /* as it was before the unfinished block at the end of input */
+	struct ige_view view; /* the block last returned */
+	struct ige_report
+		before_tail; /* as it was before the unfinished block at the end of input */
 	bool tail;
 	enum {
 		NOTHING,

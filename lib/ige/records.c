@@ -217,7 +217,8 @@ static int decode_text(struct ige_record_list *l, const struct ige_directory *d,
 			break;
 		}
 		memcpy((char *)&l->list.v[row].u + f->offset, &text, sizeof(text));
-		/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): fields are numbered from 1 */
+		/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): fields are
+		 * numbered from 1 */
 		l->list.v[row].present |= 1u << (f->number - 1);
 	}
 	buf_free(&scratch);
@@ -248,7 +249,8 @@ static int decode_numbers(struct ige_record_list *l, const struct ige_directory 
 		if (kind >= 0)
 			v = ige_dict_world_id(dict, (enum world_kind)kind, v);
 		set_number(&l->list.v[row], f, v);
-		/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): fields are numbered from 1 */
+		/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): fields are
+		 * numbered from 1 */
 		l->list.v[row].present |= 1u << (f->number - 1);
 	}
 	return rc;

@@ -7,8 +7,8 @@
 #include "lib/ige/dict_reader.h"
 #include "lib/ige/dict_writer.h"
 
-/* Seal n records of one kind into a block appended to out. dict NULL: references to subjects are refused
- * (a filter mints no ids). h's type, n, ncol, length and CRITICAL flag are set here. */
+/* Seal n records of one kind into a block appended to out. dict NULL: references to subjects are
+ * refused (a filter mints no ids). h's type, n, ncol, length and CRITICAL flag are set here. */
 int ige_records_seal(const struct record *r, size_t n, struct ige_dict_writer *dict,
 		     struct ige_builder *b, struct ige_header *h, struct buf *out, struct err *e);
 
@@ -18,8 +18,9 @@ size_t ige_records_fit(const struct record *r, size_t n);
 size_t ige_record_bytes(const struct record *r);
 #define IGE_RECORD_BYTES_MAX (2u << 20) /* larger ones are refused */
 
-/* Decode a RECORDS block. Texts are borrowed from texts. Fields this program does not know are passed by. ERR_TOO_NEW:
- * an unknown kind or field that is critical. ERR_CANNOT: an unknown kind otherwise; it gives no records. */
+/* Decode a RECORDS block. Texts are borrowed from texts. Fields this program does not know are
+ * passed by. ERR_TOO_NEW: an unknown kind or field that is critical. ERR_CANNOT: an unknown kind
+ * otherwise; it gives no records. */
 struct ige_record_list {
 	VEC(struct record) list;
 	struct arena texts;

@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sort at[0..n), which holds indices into key, by key; equal ones keep their order. spare has room for n. */
+/* Sort at[0..n), which holds indices into key, by key; equal ones keep their order. spare has room
+ * for n. */
 void ige_order_by(uint32_t *at, uint32_t *spare, size_t n, const uint64_t *key);
 
 #endif

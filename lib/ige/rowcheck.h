@@ -8,7 +8,8 @@
 
 #include "lib/ige/dict_reader.h"
 
-/* ERR_DAMAGED when an event lies outside its block's times. end, dur: as stored, n values; NULL: not looked at. */
+/* ERR_DAMAGED when an event lies outside its block's times. end, dur: as stored, n values; NULL:
+ * not looked at. */
 int ige_check_times(const struct ige_header *h, const uint64_t *end, const uint64_t *dur,
 		    uint32_t n, struct err *e);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Definitions are read when a block that needs them is, all of its section at once. Blocks are read one
- * at a time, where they lie.
+ * Definitions are read when a block that needs them is, all of its section at once. Blocks are read
+ * one at a time, where they lie.
  */
 #include "lib/ige/seek.h"
 
@@ -188,7 +188,8 @@ static uint64_t definitions_take(const struct ige_dict_reader *d)
 	return bytes;
 }
 
-/* A long recording has many sections: what would be too much together is read again where it is needed again. */
+/* A long recording has many sections: what would be too much together is read again where it is
+ * needed again. */
 static void keep_few(struct ige_seek *s, uint32_t at)
 {
 	uint64_t bytes = definitions_take(&s->dicts[at].reader);
@@ -400,7 +401,8 @@ static int seek_next(struct event_stream *stream, struct stream_item *item, stru
 		case IGE_EVENTS:
 			s->report.lost_events += b->lost;
 			taken = wanted(s, b);
-			/* Without an index its segment's definitions may still say that it holds none. */
+			/* Without an index its segment's definitions may still say that it holds
+			 * none. */
 			if (taken && s->ops && !s->dicts[b->section].loaded)
 				rc = load(s, b->section, e);
 			taken &= !s->ops || s->dicts[b->section].reader.site_ops & s->ops;

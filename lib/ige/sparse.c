@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sparse columns, by themselves or several of few values together; what cannot be used leaves its values out. */
+/* Sparse columns, by themselves or several of few values together; what cannot be used leaves its
+ * values out. */
 #include "lib/ige/sparse.h"
 
 #include <string.h>
@@ -35,7 +36,8 @@ static bool put_bits(struct ige_sparse *s, struct ige_queue *q, const void *p, s
 	return true;
 }
 
-/* A column that cannot be used: *partial when it is damaged, refused when it is critical. 0: go on without it. */
+/* A column that cannot be used: *partial when it is damaged, refused when it is critical. 0: go on
+ * without it. */
 static int without(const struct ige_directory *dir, int rc, bool *partial)
 {
 	if (rc == ERR_NOMEM || (rc == ERR_TOO_NEW && dir->critical))
@@ -110,7 +112,8 @@ static int take_column(struct ige_sparse *s, const struct world *w, const struct
 	return 0;
 }
 
-/* The sparse columns of few values: id, count, presence (0: every row; else its highest bit ends it), values. */
+/* The sparse columns of few values: id, count, presence (0: every row; else its highest bit ends
+ * it), values. */
 static int take_few(struct ige_sparse *s, const struct world *w, const struct ige_directory *dir,
 		    const unsigned char *data, uint32_t n, bool *partial, struct err *e)
 {

@@ -38,13 +38,15 @@ struct ige_sparse {
 	uint64_t block;		    /* counts up: a plan of another block is stale */
 	VEC(struct ige_plan) plans; /* by the op's layout in dict */
 	VEC(bool)
-	idle; /* the same: nothing is taken in this block, as is known of most after their first event */
+	idle; /* the same: nothing is taken in this block, as is known of most after their first
+		 event */
 };
 
 void ige_sparse_free(struct ige_sparse *s);
 
-/* All sparse columns of a checked block. ERR_TOO_NEW: a critical one is encoded in a way this program does not know.
- * A damaged one costs only its own values; *partial is set, and the reason in e. */
+/* All sparse columns of a checked block. ERR_TOO_NEW: a critical one is encoded in a way this
+ * program does not know. A damaged one costs only its own values; *partial is set, and the reason
+ * in e. */
 int ige_sparse_decode(struct ige_sparse *s, const struct ige_dict_reader *dict,
 		      const struct ige_view *v, bool *partial, struct err *e);
 

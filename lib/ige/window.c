@@ -63,7 +63,8 @@ static int fill(struct ige_window *w, size_t n, struct err *e)
 	while (ige_window_held(w) < n && !w->eof) {
 		ssize_t got;
 
-		/* What was passed makes room before the window grows: it stays as large as a block or two. */
+		/* What was passed makes room before the window grows: it stays as large as a block
+		 * or two. */
 		if (w->from && w->cap - w->to < once) {
 			memmove(w->bytes, w->bytes + w->from, ige_window_held(w));
 			w->to -= w->from;
@@ -140,7 +141,8 @@ int ige_window_resync(struct ige_window *w, size_t limit, struct err *e)
 
 			if ((*p == 'I' || *p == 0x89) && n - at >= IGE_BLOCK_BYTES &&
 			    ige_window_sound(p, n - at)) {
-				/* A segment header needs more bytes than a block header: it is looked at again whole. */
+				/* A segment header needs more bytes than a block header: it is
+				 * looked at again whole. */
 				*w->skipped += at;
 				ige_window_pass(w, at);
 				return 1;

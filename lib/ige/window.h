@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A window that slides over an input, in which blocks are found. Whatever is not a sound header is passed over byte by
- * byte to the next one that is.
+ * A window that slides over an input, in which blocks are found. Whatever is not a sound header is
+ * passed over byte by byte to the next one that is.
  */
 #ifndef INGERO_IGE_WINDOW_H
 #define INGERO_IGE_WINDOW_H
@@ -39,8 +39,9 @@ static inline const unsigned char *ige_window_at(const struct ige_window *w)
 	return w->bytes + w->from;
 }
 
-/* From here on the file is closed between two reads and opened again at path. It stays the same file, or nothing is read
- * any more (ERR_CANNOT). For regular files, of which fd stands at their beginning; fd is closed. */
+/* From here on the file is closed between two reads and opened again at path. It stays the same
+ * file, or nothing is read any more (ERR_CANNOT). For regular files, of which fd stands at their
+ * beginning; fd is closed. */
 int ige_window_let_go(struct ige_window *w, const char *path, struct err *e);
 
 /* Around whatever needs fd: 0 unless a file that was let go of cannot be opened. */
@@ -54,7 +55,8 @@ void ige_window_pass(struct ige_window *w, size_t n);
 /* Is there a sound header at p, with n bytes to look at? */
 bool ige_window_sound(const unsigned char *p, size_t n);
 
-/* Pass over bytes up to the next sound header. 1 found, 0 end of input. limit: give up (0) after that many. */
+/* Pass over bytes up to the next sound header. 1 found, 0 end of input. limit: give up (0) after
+ * that many. */
 int ige_window_resync(struct ige_window *w, size_t limit, struct err *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tasks stand in a queue, in the order in which they were asked for. Who awaits one takes it out of there, or works on others
- * until it is done.
+ * Tasks stand in a queue, in the order in which they were asked for. Who awaits one takes it out of
+ * there, or works on others until it is done.
  */
 #include "lib/ige/worker_pool.h"
 
@@ -10,8 +10,9 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#define THREADS_MAX \
-	3 /* beside the one that asks: two columns are most of a block, and order is half of a merge */
+#define THREADS_MAX                                                                            \
+	3 /* beside the one that asks: two columns are most of a block, and order is half of a \
+	     merge */
 
 struct column {
 	struct ige_task task;

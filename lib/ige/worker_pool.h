@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pieces of work that other threads take while who asked goes on: columns to be packed or unpacked, which depend on nothing
- * that anybody changes meanwhile. What comes out is the same as without them: who needs a piece that nobody began does it
- * itself.
+ * Pieces of work that other threads take while who asked goes on: columns to be packed or unpacked,
+ * which depend on nothing that anybody changes meanwhile. What comes out is the same as without
+ * them: who needs a piece that nobody began does it itself.
  */
 #ifndef INGERO_IGE_WORKER_POOL_H
 #define INGERO_IGE_WORKER_POOL_H
 
 #include "lib/ige/block.h"
 
-/* A piece of work, the caller's from the asking to the awaiting; zero-initialised it is nobody's. run works on what it is part
- * of. */
+/* A piece of work, the caller's from the asking to the awaiting; zero-initialised it is nobody's.
+ * run works on what it is part of. */
 struct ige_task {
 	void (*run)(struct ige_task *task);
 	struct ige_task *next;
 	enum { IGE_TASK_OURS, IGE_TASK_ASKED, IGE_TASK_BEGUN } state;
 };
 
-/* As many threads as this process has processors, up to a few; they start when they are first needed. NULL: out of memory.
- * All calls of one team are from one thread. */
+/* As many threads as this process has processors, up to a few; they start when they are first
+ * needed. NULL: out of memory. All calls of one team are from one thread. */
 struct ige_worker_pool *ige_worker_pool_new(void);
 /* No task is asked of it any more that was not awaited. */
 void ige_worker_pool_free(struct ige_worker_pool *t);

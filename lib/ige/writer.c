@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events wait in `pending` until the watermark passes them, are sorted, and fill the open block, which
- * writer_seal.c writes.
+ * Events wait in `pending` until the watermark passes them, are sorted, and fill the open block,
+ * which writer_seal.c writes.
  */
 #include "lib/ige/writer_state.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks on their way out. What is put goes to the sink and into the index, on the writer's own thread; a large block of rows
- * is given to the team first, and all that comes behind it waits for it. Which bytes come out does not depend on who made them.
+ * Queues finished blocks of a writer until worker threads have compressed them. What is put goes to
+ * the sink and into the index, on the writer's own thread; a large block of rows is given to the
+ * team first, and all that comes behind it waits for it. Which bytes come out does not depend on
+ * who made them.
  */
 #include <stdlib.h>
 
@@ -12,7 +14,8 @@ static int put_now(struct ige_writer *wr, enum ige_put_kind kind, struct buf *ou
 {
 	int rc;
 
-	/* What the sink then drops, an index does not know: it will not fit, and nobody believes it. */
+	/* What the sink then drops, an index does not know: it will not fit, and nobody believes
+	 * it. */
 	rc = wr->opt.index && !ige_index_add(&wr->index, out->p, out->n, ops) ? err_nomem(e) : 0;
 	if (!rc)
 		rc = wr->sink->put(wr->sink, kind, out->p, out->n, events, e);

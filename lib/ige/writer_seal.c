@@ -23,7 +23,8 @@ int ige_writer_put_index(struct ige_writer *wr, struct err *e)
 
 	if (rc)
 		return rc;
-	/* A segment of that many blocks cannot be (one flush with tens of thousands of records); seekers walk it. */
+	/* A segment of that many blocks cannot be (one flush with tens of thousands of records);
+	 * seekers walk it. */
 	if (!wr->opt.index || wr->index.rows.n > IGE_EVENTS_MAX)
 		return 0;
 	rc = ige_index_seal(&wr->index, &wr->builder, &wr->seq, &wr->out, e);
@@ -184,7 +185,8 @@ static bool is_enough(const struct ige_writer *wr, uint64_t bytes, uint64_t even
 		(uint64_t)(wr->last_end - wr->segment_start) > wr->opt.segment_ns);
 }
 
-/* Whether the segment ends here. What waits is looked at only where it matters how many bytes it is. */
+/* Whether the segment ends here. What waits is looked at only where it matters how many bytes it
+ * is. */
 static int is_full(struct ige_writer *wr, bool *full, struct err *e)
 {
 	uint64_t waiting, events;

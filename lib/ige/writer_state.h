@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A writer's inside, shared by writer.c, which takes events and records in, and writer_seal.c, which makes blocks of
- * them. Nobody else includes this.
+ * A writer's inside, shared by writer.c, which takes events and records in, and writer_seal.c,
+ * which makes blocks of them. Nobody else includes this.
  */
 #ifndef INGERO_IGE_WRITER_STATE_H
 #define INGERO_IGE_WRITER_STATE_H
@@ -24,7 +24,8 @@ struct ige_merge_columnsr {	      /* see weave_state.h */
 };
 void ige_merge_columnsr_free(struct ige_merge_columnsr *v);
 
-/* Blocks that a team makes while rows of the next ones come. They are put in their order, by who writes. */
+/* Blocks that a team makes while rows of the next ones come. They are put in their order, by who
+ * writes. */
 #define IGE_LATER_MAX 4
 struct ige_later {
 	struct ige_task
@@ -85,7 +86,8 @@ static inline bool ige_event_nowhere(const struct event *ev)
 /* What stands in out, behind what waits. events, ops: what it holds of them. */
 int ige_writer_put(struct ige_writer *wr, enum ige_put_kind kind, uint32_t events, uint64_t ops,
 		   struct err *e);
-/* A block of the open rows, of which h tells what they do not, made by the team: 1; 0: it is to be made here. */
+/* A block of the open rows, of which h tells what they do not, made by the team: 1; 0: it is to be
+ * made here. */
 int ige_writer_make_later(struct ige_writer *wr, const struct ige_header *h, uint32_t events,
 			  struct err *e);
 /* The oldest of what waits is put. */

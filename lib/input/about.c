@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* By the references of its fields: every kind that there will be is answered for, without being known here. */
+/* By the references of its fields: every kind that there will be is answered for, without being
+ * known here. */
 #include "lib/input/about.h"
 
 #include <string.h>

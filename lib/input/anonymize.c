@@ -220,8 +220,8 @@ static const struct op_def *known_op(struct input_anonymize *m, uint16_t op)
 	return def;
 }
 
-/* Ids of files, sockets and words are made of what they stand for, and so lead back to it; a communicator's begin with
- * the network address of a rank where NCCL is old. */
+/* Ids of files, sockets and words are made of what they stand for, and so lead back to it; a
+ * communicator's begin with the network address of a rank where NCCL is old. */
 static bool leads_back(uint16_t column)
 {
 	return column == COL_FILE || column == COL_SOCKET || column == COL_NAME ||

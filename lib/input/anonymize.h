@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream in another world, in which hosts, users, paths, pods, addresses and command lines have pseudonyms
- * (lib/input/pseudonym.h). That world is filled from nothing but what passed through here, so that what is written from it
- * cannot hold a text that was not looked at. Texts of records of which nothing is known to be harmless are replaced; of findings
- * and analyses each field is (lib/input/anonymize_finding.h). Values of columns and records of a newer version are left out.
+ * A stream in another world, in which hosts, users, paths, pods, addresses and command lines have
+ * pseudonyms (lib/input/pseudonym.h). That world is filled from nothing but what passed through
+ * here, so that what is written from it cannot hold a text that was not looked at. Texts of records
+ * of which nothing is known to be harmless are replaced; of findings and analyses each field is
+ * (lib/input/anonymize_finding.h). Values of columns and records of a newer version are left out.
  */
 #ifndef INGERO_INPUT_ANONYMIZE_H
 #define INGERO_INPUT_ANONYMIZE_H
@@ -22,7 +23,8 @@ void input_anonymize_free(struct input_anonymize *m);
 /* Items in ids of `to`; owned by m. */
 struct event_stream *input_anonymize_stream(struct input_anonymize *m);
 
-/* Findings (revisions of one count once) and analyses that were left out so far, because they cannot be read. */
+/* Findings (revisions of one count once) and analyses that were left out so far, because they
+ * cannot be read. */
 uint64_t input_anonymize_left_out(const struct input_anonymize *m);
 
 /* What a machine's identity is then; all zero stays so. */

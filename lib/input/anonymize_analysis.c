@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gives the texts of an analysis (formats/analysis.schema.json) pseudonyms, member by member as it is read: names by their keys, all
- * other texts as sentences. A member whose key the analysis of this version does not write is left out.
+ * Gives the texts of an analysis (formats/analysis.schema.json) pseudonyms, member by member as it
+ * is read: names by their keys, all other texts as sentences. A member whose key the analysis of
+ * this version does not write is left out.
  */
 #include "lib/base/jsoncheck.h"
 #include "lib/base/jsonr.h"

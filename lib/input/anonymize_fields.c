@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the text fields of records say of a site. One that does not stand here is replaced as a whole.
+ * What the text fields of records say of a site. One that does not stand here is replaced as a
+ * whole.
  */
 #include "lib/event/record.h"
 #include "lib/input/pseudonym.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gives each text of a finding its pseudonym by what the field says (lib/model/finding.h): of a host, a path, a command. Fields that hold
- * sentences come last, when the names in all others are known.
+ * Gives each text of a finding its pseudonym by what the field says (lib/model/finding.h): of a
+ * host, a path, a command. Fields that hold sentences come last, when the names in all others are
+ * known.
  */
 #include "lib/input/anonymize_finding.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Findings and analyses with pseudonyms: the same numbers, the same ids under the same key, and sentences in which names are replaced
- * (lib/input/pseudonym_sentence.h). Members that are not known to this version are left out.
+ * Findings and analyses with pseudonyms: the same numbers, the same ids under the same key, and
+ * sentences in which names are replaced (lib/input/pseudonym_sentence.h). Members that are not
+ * known to this version are left out.
  */
 #ifndef INGERO_INPUT_ANONYMIZE_FINDING_H
 #define INGERO_INPUT_ANONYMIZE_FINDING_H
@@ -15,7 +16,8 @@ struct anonymize_finding_texts {
 	struct buf body, summary, id, match;
 };
 
-/* 1: *out is the record with pseudonyms, its texts in *texts. 0: it cannot be read, so that it has to be left out. ERR_NOMEM. */
+/* 1: *out is the record with pseudonyms, its texts in *texts. 0: it cannot be read, so that it has
+ * to be left out. ERR_NOMEM. */
 int anonymize_finding(struct anonymize_names *n, const struct record *chain, struct record *out,
 		      struct anonymize_finding_texts *texts, struct err *e);
 /* The same of an analysis. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fills the dictionary of a recording's names (lib/input/anonymize_names.h): each name in the forms in which the analysis prints it, a
- * path also as the name of its file, a function with its place in the source, a process as people call it.
+ * Fills the dictionary of a recording's names (lib/input/anonymize_names.h): each name in the forms
+ * in which the analysis prints it, a path also as the name of its file, a function with its place
+ * in the source, a process as people call it.
  */
 #include "lib/input/anonymize_names.h"
 

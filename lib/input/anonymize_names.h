@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collects the names of a recording with their pseudonyms (lib/input/known_names.h), from its world and from texts of its records, so
- * that sentences that hold them can be given away, too.
+ * Collects the names of a recording with their pseudonyms (lib/input/known_names.h), from its world
+ * and from texts of its records, so that sentences that hold them can be given away, too.
  */
 #ifndef INGERO_INPUT_ANONYMIZE_NAMES_H
 #define INGERO_INPUT_ANONYMIZE_NAMES_H

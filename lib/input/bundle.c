@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unpacked into files without names, so that nothing is left behind however the program ends. A symbol table is read
- * when the first frame of its library is asked for.
+ * Unpacked into files without names, so that nothing is left behind however the program ends. A
+ * symbol table is read when the first frame of its library is asked for.
  */
 #include "lib/input/bundle.h"
 

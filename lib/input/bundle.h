@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles: one file with a recording and the names of the functions its stacks go through, so that they can be told
- * on a machine that has none of the libraries. Members, in this order (formats/igb.md): BUNDLE, symbols/BUILD-ID for
- * each library, recording.ige.
+ * Bundles: one file with a recording and the names of the functions its stacks go through, so that
+ * they can be told on a machine that has none of the libraries. Members, in this order
+ * (formats/igb.md): BUNDLE, symbols/BUILD-ID for each library, recording.ige.
  */
 #ifndef INGERO_INPUT_BUNDLE_H
 #define INGERO_INPUT_BUNDLE_H
@@ -15,33 +15,36 @@
 #include "lib/bundle/bundle_archive.h"
 #include "lib/world/world.h"
 
-/* fd holds a bundle: *recording becomes a descriptor of the recording in it, a nameless file that is the caller's,
- * and frames of w get their names from the bundle for as long as w lives. Bundles before that one may name them too.
- * ERR_DAMAGED, ERR_LIMIT, ERR_CANNOT (no libarchive, no room). */
+/* fd holds a bundle: *recording becomes a descriptor of the recording in it, a nameless file that
+ * is the caller's, and frames of w get their names from the bundle for as long as w lives. Bundles
+ * before that one may name them too. ERR_DAMAGED, ERR_LIMIT, ERR_CANNOT (no libarchive, no room). */
 int input_bundle_open(int *recording, struct world *w, int fd, const char *name, struct err *e);
 
-/* Descriptor, the bundle's from here on, of a file with code that the recording names; negative: it cannot be had.
- * Whether it is the right one is looked at later. */
+/* Descriptor, the bundle's from here on, of a file with code that the recording names; negative: it
+ * cannot be had. Whether it is the right one is looked at later. */
 typedef int input_bundle_find_fn(void *ctx, const char *path, const char *build_id);
 
 struct input_bundle_told {
-	char path[4096]; /* of the bundle, "-" for standard output */
-	uint64_t bytes;	 /* its size */
-	unsigned modules,
-		missing; /* whose names are in the bundle; that stacks go through, and whose are not */
+	char path[4096];	   /* of the bundle, "-" for standard output */
+	uint64_t bytes;		   /* its size */
+	unsigned modules, missing; /* whose names are in the bundle; that stacks go through, and
+				      whose are not */
 	uint64_t functions;
-	int verdict; /* as input_verdict: ERR_DAMAGED when the recording is not whole; it is bundled as it is */
+	int verdict; /* as input_verdict: ERR_DAMAGED when the recording is not whole; it is bundled
+			as it is */
 	struct buf damage; /* what is wrong with it, a line each; the caller's */
 };
 
-/* The recording in the file fd, with the symbols of what its stacks go through, to put. find NULL: opened by path.
- * Which could not be had, and why, is appended to notes, a line each. ERR_DAMAGED: no recording. */
+/* The recording in the file fd, with the symbols of what its stacks go through, to put. find NULL:
+ * opened by path. Which could not be had, and why, is appended to notes, a line each. ERR_DAMAGED:
+ * no recording. */
 int input_bundle_write(int fd, const char *name, input_bundle_find_fn *find, void *find_ctx,
 		       pack_put_fn *put, void *put_ctx, struct input_bundle_told *told,
 		       struct buf *notes, struct err *e);
 
-/* The same from file to file: out NULL is the recording's name with .igb for .ige, "-" is standard output. A file that
- * is there is replaced when the new one is whole. owner_uid: whose the file becomes, with owner_gid; 0: ours. */
+/* The same from file to file: out NULL is the recording's name with .igb for .ige, "-" is standard
+ * output. A file that is there is replaced when the new one is whole. owner_uid: whose the file
+ * becomes, with owner_gid; 0: ours. */
 int input_bundle_file(const char *recording, const char *out, uint32_t owner_uid,
 		      uint32_t owner_gid, input_bundle_find_fn *find, void *find_ctx,
 		      struct input_bundle_told *told, struct buf *notes, struct err *e);

@@ -55,8 +55,8 @@ static bool may_write_folder(const char *path, uint32_t uid, uint32_t gid)
 	return may;
 }
 
-/* As the owner, who else would get a bundle of what only root may read; as ourselves only what is the owner's where the owner may not
- * look. */
+/* As the owner, who else would get a bundle of what only root may read; as ourselves only what is
+ * the owner's where the owner may not look. */
 static int open_recording(const char *path, uint32_t uid, uint32_t gid, struct err *e)
 {
 	struct as_user as;
@@ -79,8 +79,9 @@ static int open_recording(const char *path, uint32_t uid, uint32_t gid, struct e
 		       (unsigned)uid);
 }
 
-/* As the owner, so that a link planted beside the recording leads nowhere the owner could not go; as ourselves only where the
- * owner may not write, and then along no link, and only to a file that is the owner's already. *as_owner: which it was. */
+/* As the owner, so that a link planted beside the recording leads nowhere the owner could not go;
+ * as ourselves only where the owner may not write, and then along no link, and only to a file that
+ * is the owner's already. *as_owner: which it was. */
 static int open_as(struct atomic_file *file, const char *path, uint32_t uid, uint32_t gid,
 		   bool *as_owner, struct err *e)
 {

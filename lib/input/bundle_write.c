@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recording is read for its dictionaries alone. Paths in it are anybody's: only regular files are opened, and
- * only function names of one with the build-id that was recorded go into the bundle.
+ * The recording is read for its dictionaries alone. Paths in it are anybody's: only regular files
+ * are opened, and only function names of one with the build-id that was recorded go into the bundle.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -36,8 +36,8 @@ static int find_by_path(void *ctx, const char *path, const char *build_id)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* Dictionaries stand before what uses them: the last block is reached only for the last ones. What events hold is decoded only to
- * find out whether it is damaged. */
+/* Dictionaries stand before what uses them: the last block is reached only for the last ones. What
+ * events hold is decoded only to find out whether it is damaged. */
 static int learn(struct packing *p, int fd, const char *name, struct err *e)
 {
 	const struct ige_report *report;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock fit. A machine's offset is the greatest of those its recordings begin with: clocks that are set
- * are mostly set forward, from a time nobody meant. What readings within recordings say about it is not looked at: a pipe would tell them too late.
+ * Fits the clocks of several nodes and shifts their streams to a common time. A machine's offset is
+ * the greatest of those its recordings begin with: clocks that are set are mostly set forward, from
+ * a time nobody meant. What readings within recordings say about it is not looked at: a pipe would
+ * tell them too late.
  */
 #include "lib/input/clock_align.h"
 
@@ -116,7 +118,8 @@ struct shifted {
 	struct buf body;
 };
 
-/* World id of the machine the recording was made on. Looked for, not defined: what it is called is in the file. */
+/* World id of the machine the recording was made on. Looked for, not defined: what it is called is
+ * in the file. */
 static uint32_t find_node(struct shifted *s)
 {
 	const struct ige_segment *h = &s->head.segment;

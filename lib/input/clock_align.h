@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several recordings on one clock. Those of one boot of one machine share its monotonic clock and stay as
- * they are. As soon as there are two, times become those of the wall clock: the monotonic clock of a machine
- * ticks like its wall clock between two settings of the latter, so one number per machine moves it. Nothing here depends
- * on the order in which inputs were named.
+ * Several recordings on one clock. Those of one boot of one machine share its monotonic clock and
+ * stay as they are. As soon as there are two, times become those of the wall clock: the monotonic
+ * clock of a machine ticks like its wall clock between two settings of the latter, so one number
+ * per machine moves it. Nothing here depends on the order in which inputs were named.
  */
 #ifndef INGERO_INPUT_CLOCK_ALIGN_H
 #define INGERO_INPUT_CLOCK_ALIGN_H
@@ -51,8 +51,8 @@ struct input_clock input_clock_align(struct input_head *heads, size_t n);
 /* fits[0..machines) of these heads, by machine. */
 void input_clock_align_fit(struct input_head *heads, size_t n, const struct input_clock_fit *fits);
 
-/* A stream with its times moved by shift_ns, and its records saying which node they are about. The inner one stays the
- * caller's. NULL: out of memory. */
+/* A stream with its times moved by shift_ns, and its records saying which node they are about. The
+ * inner one stays the caller's. NULL: out of memory. */
 struct event_stream *input_shift_times(struct world *w, struct event_stream *inner,
 				       const struct input_head *head);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For two machines a, b: a saw a collective done at d, b called it at c, so a's clock is behind b's by no more than
- * d - c. The least of those over all collectives, either way, is the room the two clocks have. The clock that agrees
- * with most others is kept, and the others are placed from it, neighbours first.
+ * For two machines a, b: a saw a collective done at d, b called it at c, so a's clock is behind b's
+ * by no more than d - c. The least of those over all collectives, either way, is the room the two
+ * clocks have. The clock that agrees with most others is kept, and the others are placed from it,
+ * neighbours first.
  */
 #include "lib/input/clock_fit.h"
 
@@ -99,8 +100,8 @@ static void all_meetings(struct fitting *f, struct input_collective_time *all, s
 	}
 }
 
-/* Between a and b, as their clocks stand: 1 nothing is wrong, -1 one is, 0 nothing is known, or it cannot be that one
- * number puts it right. */
+/* Between a and b, as their clocks stand: 1 nothing is wrong, -1 one is, 0 nothing is known, or it
+ * cannot be that one number puts it right. */
 static int agree(const struct fitting *f, uint32_t a, uint32_t b)
 {
 	int64_t to = f->room[(size_t)a * f->n + b], fro = f->room[(size_t)b * f->n + a];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What collectives tell of clocks. An all-reduce is done on no rank before every rank has called it, so a machine that
- * saw it done before another one called it has a clock that is wrong, or that one has; and how little later it saw it
- * done bounds by how much the two can differ at most. Clocks that contradict nobody stay as they are; one that does is
- * moved to the middle of what is possible.
+ * What collectives tell of clocks. An all-reduce is done on no rank before every rank has called
+ * it, so a machine that saw it done before another one called it has a clock that is wrong, or that
+ * one has; and how little later it saw it done bounds by how much the two can differ at most.
+ * Clocks that contradict nobody stay as they are; one that does is moved to the middle of what is
+ * possible.
  */
 #ifndef INGERO_INPUT_CLOCK_FIT_H
 #define INGERO_INPUT_CLOCK_FIT_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inputs of a machine stand one behind the other. Its offset is one number, so every reading that says
- * another one is an error of that size somewhere; the readings' own uncertainty comes on top.
+ * The inputs of a machine stand one behind the other. Its offset is one number, so every reading
+ * that says another one is an error of that size somewhere; the readings' own uncertainty comes on
+ * top.
  */
 #include "lib/input/clock_report.h"
 

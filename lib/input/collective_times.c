@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A wait for the device that began after a collective was called, by the same thread or for the same stream, ends when
- * the collective is done. What is captured into a graph is not called at all.
+ * A wait for the device that began after a collective was called, by the same thread or for the same
+ * stream, ends when the collective is done. What is captured into a graph is not called at all.
  */
 #include "lib/input/collective_times.h"
 
@@ -22,7 +22,8 @@ struct waiting {
 	int64_t end_ns;
 	uint64_t stream;
 	bool has_stream;
-	bool grouped; /* not a collective: a communicator, made when the group is over that it was asked for in */
+	bool grouped; /* not a collective: a communicator, made when the group is over that it was
+			 asked for in */
 };
 
 struct meeting_reader {
@@ -165,7 +166,8 @@ static void waited(struct meeting_reader *r, const struct event *ev, const struc
 	r->nwaiting = kept;
 }
 
-/* In a group the making of a communicator is only asked for, and waits for nobody: that does its end. */
+/* In a group the making of a communicator is only asked for, and waits for nobody: that does its
+ * end. */
 static bool group(struct meeting_reader *r, const struct event *ev, uint32_t thread)
 {
 	const uint64_t key = handle_key(thread, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When the ranks of communicators called their collectives, and by when each had seen them done, as one recording
- * tells. Known of communicators that were made while it ran: of others sequence numbers do not agree.
+ * When the ranks of communicators called their collectives, and by when each had seen them done, as
+ * one recording tells. Known of communicators that were made while it ran: of others sequence
+ * numbers do not agree.
  */
 #ifndef INGERO_INPUT_COLLECTIVE_TIMES_H
 #define INGERO_INPUT_COLLECTIVE_TIMES_H
@@ -29,8 +30,8 @@ struct input_collective_time_list {
 	VEC(struct input_collective_time) all;
 };
 
-/* Adds those of the recording in fd, which is read with pread and stays where it stands. shift_ns is added to its times.
- * Nothing, when it cannot be sought. */
+/* Adds those of the recording in fd, which is read with pread and stays where it stands. shift_ns
+ * is added to its times. Nothing, when it cannot be sought. */
 int input_collective_times(struct input_collective_time_list *m, int fd, const char *name,
 			   uint32_t machine, int64_t shift_ns, struct err *e);
 

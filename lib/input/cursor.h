@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many recordings row by row in canonical order, without events being put together: the columns of one block per
- * input are decoded, and the cursor says from which input each next row comes. What a row is, in ids of the one
- * world, is looked up by whoever needs it. Records are passed by.
+ * Many recordings row by row in canonical order, without events being put together: the columns of
+ * one block per input are decoded, and the cursor says from which input each next row comes. What a
+ * row is, in ids of the one world, is looked up by whoever needs it. Records are passed by.
  */
 #ifndef INGERO_INPUT_CURSOR_H
 #define INGERO_INPUT_CURSOR_H
@@ -15,7 +15,8 @@ struct input_rows {
 	const struct ige_dict_reader *dict; /* what ctx and site refer to */
 };
 
-/* Row k is row (refs[k] & 0xffff) of input (refs[k] >> 16). A row whose site has op 0 is a dropped one. */
+/* Row k is row (refs[k] & 0xffff) of input (refs[k] >> 16). A row whose site has op 0 is a dropped
+ * one. */
 struct input_run {
 	const uint32_t *refs;
 	unsigned n;
@@ -27,8 +28,8 @@ struct input_cursor;
 
 #define INPUT_CURSOR_MAX 65536 /* inputs: what a ref can tell */
 
-/* readers[0..n) of world w stand at their beginning and stay the caller's; from here on they give no events. ERR_LIMIT:
- * more than INPUT_CURSOR_MAX. */
+/* readers[0..n) of world w stand at their beginning and stay the caller's; from here on they give
+ * no events. ERR_LIMIT: more than INPUT_CURSOR_MAX. */
 int input_cursor_open(struct input_cursor **out, const struct world *w,
 		      struct ige_reader *const *readers, unsigned n, struct err *e);
 void input_cursor_free(struct input_cursor *c);

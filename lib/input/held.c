@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In an archive they stand as words: the id in hexadecimal, a slash, the bytes; 0 where nobody knows how many. */
+/* Lists the device memory that processes held at the end of an archive; there it stands as words:
+ * the id in hexadecimal, a slash, the bytes; 0 where the size is unknown. */
 #include "lib/input/held.h"
 
 #include <inttypes.h>

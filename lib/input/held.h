@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which recordings an archive holds whole. A recording is known by the id of its first segment, whatever its file is called,
- * and by how many bytes it had: it may go on.
+ * Which recordings an archive holds whole. A recording is known by the id of its first segment,
+ * whatever its file is called, and by how many bytes it had: it may go on.
  */
 #ifndef INGERO_INPUT_HELD_H
 #define INGERO_INPUT_HELD_H

@@ -152,7 +152,8 @@ static int64_t own_time(const struct one *o, int64_t t)
 	return t - o->head.shift_ns;
 }
 
-/* Of one: a later call of the thread shows that those before it had returned, but for calls around it. */
+/* Of one: a later call of the thread shows that those before it had returned, but for calls around
+ * it. */
 static int opened_in(struct ige_seek *s, int64_t shift_ns, int64_t *from_ns, struct err *e)
 {
 	struct event_stream *records =
@@ -186,8 +187,8 @@ static int opened_in(struct ige_seek *s, int64_t shift_ns, int64_t *from_ns, str
 	return rc < 0 ? rc : 0;
 }
 
-/* From when on events have to be read to know which calls are open at since_ns, of recordings that have no end which says so:
- * the first statement that one is. since_ns: there is none. */
+/* From when on events have to be read to know which calls are open at since_ns, of recordings that
+ * have no end which says so: the first statement that one is. since_ns: there is none. */
 static int opened_from(struct input *in, int64_t since_ns, int64_t *from_ns, struct err *e)
 {
 	int rc = 0;
@@ -301,8 +302,8 @@ static void drop_copies(struct input *in)
 	in->n = n;
 }
 
-/* Who holds all of o, of those behind it and of the n in front that stay; *clash: who holds a part of it, or an earlier one, and
- * is not itself held by it. NULL: nobody. */
+/* Who holds all of o, of those behind it and of the n in front that stay; *clash: who holds a part
+ * of it, or an earlier one, and is not itself held by it. NULL: nobody. */
 static const struct one *holder(const struct input *in, unsigned n, unsigned i,
 				const struct one **clash)
 {

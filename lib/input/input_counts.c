@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Damage shows in the reader's report between two items: whatever was lost lies between their times. */
+/* Damage shows in the reader's report between two items: whatever was lost lies between their
+ * times. */
 #include "lib/input/input_counts.h"
 
 #include <stdlib.h>

@@ -10,7 +10,8 @@
 #include "lib/event/stream.h"
 #include "lib/ige/reader.h"
 
-/* Between these times something could not be read; INT64_MIN and INT64_MAX: from the beginning, to the end. */
+/* Between these times something could not be read; INT64_MIN and INT64_MAX: from the beginning, to
+ * the end. */
 struct input_hole {
 	int64_t since_ns, until_ns;
 	uint64_t events; /* missing there; 0: how many is not known */
@@ -36,7 +37,8 @@ struct input_tally {
 
 void input_tally_free(struct input_tally *t);
 
-/* inner and t stay the caller's; report: of the reader behind inner, looked at for holes. NULL: out of memory. */
+/* inner and t stay the caller's; report: of the reader behind inner, looked at for holes. NULL: out
+ * of memory. */
 struct event_stream *input_tally(struct event_stream *inner, struct input_tally *t,
 				 const struct ige_report *report);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an input tells of itself: how far it is read, what was in it, and what could not be read.
+ * Answers what an input read so far: position, counts, and what could not be read.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -20,7 +20,8 @@ static bool one_recording(const struct one *a, const struct one *b)
 	       !memcmp(x->node_uuid, y->node_uuid, sizeof(x->node_uuid));
 }
 
-/* Of one recording in several files only the last one ends it. They stand together, see input_head_order. */
+/* Of one recording in several files only the last one ends it. They stand together, see
+ * input_head_order. */
 static bool ends_elsewhere(const struct input *in, unsigned at)
 {
 	const struct one *o = &in->each[at];
@@ -194,8 +195,9 @@ bool input_files(const struct input *in)
 	return i == in->n;
 }
 
-/* Whether o is a file, read from its beginning, and how far. Somebody asks behind every item: the system is asked only when more was
- * read, since two calls of it for a hundred events are a tenth of what an analysis takes. */
+/* Whether o is a file, read from its beginning, and how far. Somebody asks behind every item: the
+ * system is asked only when more was read, since two calls of it for a hundred events are a tenth
+ * of what an analysis takes. */
 static bool find_position(struct one *o)
 {
 	uint64_t read = ige_reader_read(o->reader);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an input is made of, for the files of this room that open it (input.c) and tell of it (tell.c).
+ * What an input is made of, for the files of this room that open it (input.c) and tell of it
+ * (tell.c).
  */
 #ifndef INGERO_INPUT_INSIDE_H
 #define INGERO_INPUT_INSIDE_H
@@ -28,7 +29,8 @@ struct one {
 		uint64_t read;	      /* of the reader's bytes, when it was looked at */
 		uint64_t done, total; /* of a file */
 	} position;
-	char *made; /* that file, where it is not the one of its name but made of it; removed with the input; NULL */
+	char *made; /* that file, where it is not the one of its name but made of it; removed with
+		       the input; NULL */
 };
 
 /* Where it is opened when fd is -1. */

@@ -194,7 +194,8 @@ struct event_stream *input_join(const struct world *w, struct event_stream *cons
 		return NULL;
 	}
 	for (unsigned i = 0; i < n; i++) {
-		/* An empty item that is already given: the first call moves each lane to its first. */
+		/* An empty item that is already given: the first call moves each lane to its first.
+		 */
 		j->lanes[i] = (struct lane){ .stream = streams[i],
 					     .state = 1,
 					     .floor = INT64_MIN,

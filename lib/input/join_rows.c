@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of many sheets in one order. Up to a time that no sheet ends before, their times are merged as lists of numbers, each
- * with its lane in the lowest bits; where rows end together, and around the end of a sheet, the tree goes row by row.
+ * Merges the rows of several block views into one order. Up to a time that no sheet ends before,
+ * their times are merged as lists of numbers, each with its lane in the lowest bits; where rows end
+ * together, and around the end of a sheet, the tree goes row by row.
  */
 #include <string.h>
 

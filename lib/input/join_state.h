@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A join's inside, shared by join.c, which moves lanes from item to item, and join_rows.c, which takes rows of sheets. Nobody
- * else includes this.
+ * A join's inside, shared by join.c, which moves lanes from item to item, and join_rows.c, which
+ * takes rows of sheets. Nobody else includes this.
  */
 #ifndef INGERO_INPUT_JOIN_STATE_H
 #define INGERO_INPUT_JOIN_STATE_H
@@ -14,7 +14,8 @@
 #define BATCH 1024
 #define REFS  4096 /* rows of sheets at a time */
 
-/* Where a lane stands within a sheet, next to what the loops over rows need. end NULL: it has events, or none. */
+/* Where a lane stands within a sheet, next to what the loops over rows need. end NULL: it has
+ * events, or none. */
 struct place {
 	const uint64_t *end;
 	uint64_t base; /* key of the sheet's earliest end */
@@ -73,8 +74,8 @@ static inline struct event join_place(const struct join *j, uint32_t lane)
 
 /* At the first row of a sheet, where the lane's item has one. */
 void join_stand(struct join *j, const struct lane *l);
-/* The next rows of sheets into j->refs and j->ends, as many as stand there before an event, or a sheet's end: the lane's next
- * item takes its memory. */
+/* The next rows of sheets into j->refs and j->ends, as many as stand there before an event, or a
+ * sheet's end: the lane's next item takes its memory. */
 size_t join_rows(struct join *j);
 
 #endif

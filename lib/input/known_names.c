@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dictionary of a recording's names (lib/input/known_names.h): a hash map by whole name, and one by how a name begins, so that
- * most words of a sentence are found to begin no name with one look.
+ * The dictionary of a recording's names (lib/input/known_names.h): a hash map by whole name, and one
+ * by how a name begins, so that most words of a sentence are found to begin no name with one look.
  */
 #include "lib/input/known_names.h"
 

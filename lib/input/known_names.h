@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A dictionary of the names that a recording has given so far and their pseudonyms, to find them again in sentences.
+ * A dictionary of the names that a recording has given so far and their pseudonyms, to find them
+ * again in sentences.
  */
 #ifndef INGERO_INPUT_KNOWN_NAMES_H
 #define INGERO_INPUT_KNOWN_NAMES_H
@@ -22,8 +23,8 @@ struct known_name {
 struct known_names {
 	VEC(struct known_name) v;
 	struct map by_hash; /* of the name -> index + 1 of the newest with it */
-	struct map
-		longest; /* hash of how names begin, up to their first bound -> bytes of the longest such */
+	struct map longest; /* hash of how names begin, up to their first bound -> bytes of the
+			       longest such */
 	struct arena texts;
 	bool failed; /* memory was exhausted: it is not whole */
 };
@@ -37,7 +38,8 @@ void known_names_fix(struct known_names *k, struct bytes name);
 /* The pseudonym of a whole text; p NULL: it is no name that is known. */
 struct bytes known_names_find(const struct known_names *k, struct bytes name);
 
-/* How many bytes the longest known name has that stands at text.p[at], and ends at a bound; 0: none does. */
+/* How many bytes the longest known name has that stands at text.p[at], and ends at a bound; 0: none
+ * does. */
 size_t known_names_match(const struct known_names *k, struct bytes text, size_t at,
 			 struct bytes *alias);
 

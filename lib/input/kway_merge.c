@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands around a list is never chosen before what is in one, so that nobody has to ask whether a list has ended. */
+/* What stands around a list is never chosen before what is in one, so that nobody has to ask
+ * whether a list has ended. */
 #include "lib/input/kway_merge.h"
 
 #include <string.h>
@@ -28,8 +29,8 @@ uint64_t *input_kway_merge_add(struct input_kway_merge *s, uint32_t n)
 	return s->a + at;
 }
 
-/* The smallest from the front and the largest from the back, until they meet: neither gets to the other end of a list,
- * unless that is all there is. */
+/* The smallest from the front and the largest from the back, until they meet: neither gets to the
+ * other end of a list, unless that is all there is. */
 static void merge_two(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, uint64_t *out)
 {
 	const uint64_t *x = a + na - 1, *y = b + nb - 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several rising lists of numbers as one, two of them at a time: no branch depends on a number, and both ends of what comes
- * out are written at once, so that one comparison need not wait for the other.
+ * Several rising lists of numbers as one, two of them at a time: no branch depends on a number, and
+ * both ends of what comes out are written at once, so that one comparison need not wait for the
+ * other.
  */
 #ifndef INGERO_INPUT_KWAY_MERGE_H
 #define INGERO_INPUT_KWAY_MERGE_H
@@ -25,8 +26,8 @@ struct input_kway_merge {
 };
 
 void input_kway_merge_begin(struct input_kway_merge *s);
-/* Where n > 0 numbers are to be put, none below the one before it. The same number may stand twice in one list, never in
- * two. */
+/* Where n > 0 numbers are to be put, none below the one before it. The same number may stand twice
+ * in one list, never in two. */
 uint64_t *input_kway_merge_add(struct input_kway_merge *s, uint32_t n);
 /* All of them, *n numbers, until the next call. */
 const uint64_t *input_kway_merge_merge(struct input_kway_merge *s, size_t *n);

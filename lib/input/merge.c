@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer of a machine is made when the first thing of it comes. Ids of segments come from the inputs' own and
- * from what was selected, so that no two different outputs share one and equal ones are equal.
+ * The writer of a machine is made when the first thing of it comes. Ids of segments come from the
+ * inputs' own and from what was selected, so that no two different outputs share one and equal ones
+ * are equal.
  */
 #include "lib/input/merge.h"
 
@@ -48,7 +49,8 @@ static bool names_machine(const uint8_t node_uuid[16], uint64_t boot)
 	return boot || memcmp(node_uuid, none, sizeof(none)) != 0;
 }
 
-/* The machine that a segment header names, in the world of what is written; 0: it names none, or none of those there. */
+/* The machine that a segment header names, in the world of what is written; 0: it names none, or
+ * none of those there. */
 static uint32_t machine_of(const struct merge *m, const uint8_t node_uuid[16], uint64_t boot)
 {
 	uint8_t uuid[16];
@@ -401,8 +403,8 @@ static int tell_lost(struct merge *m, struct err *e)
 	return rc;
 }
 
-/* What was done to the clocks of machines: readings, at the end, of the clock that all are on now (mono) and of the
- * machine's own (real). */
+/* What was done to the clocks of machines: readings, at the end, of the clock that all are on now
+ * (mono) and of the machine's own (real). */
 static int tell_fits(struct merge *m, struct err *e)
 {
 	struct input_told t;
@@ -498,8 +500,8 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 	int rc;
 
 	*result = (struct merge_result){ 0 };
-	/* Blocks that wait take memory, which each of many machines would need, and whoever reads a pipe of ours at the pace of one
-	 * that we read would wait for them. */
+	/* Blocks that wait take memory, which each of many machines would need, and whoever reads a
+	 * pipe of ours at the pace of one that we read would wait for them. */
 	helps = opt->archive || (!opt->database && !target->by_machine && input_files(in));
 	m.team = helps ? ige_worker_pool_new() : NULL;
 	if (helps && !m.team)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Joined inputs written anew: events and records of a stream go to writers, all to one or to one per machine. What is
- * written depends on what the inputs hold and on nothing else: not on their order, their names or the time of day.
+ * Joined inputs written anew: events and records of a stream go to writers, all to one or to one
+ * per machine. What is written depends on what the inputs hold and on nothing else: not on their
+ * order, their names or the time of day.
  */
 #ifndef INGERO_INPUT_MERGE_H
 #define INGERO_INPUT_MERGE_H
@@ -17,8 +18,8 @@ struct merge_options {
 	bool archive;
 	bool recover;	   /* end cleanly whatever was lost, and say in the recording what was */
 	bool growing_ends; /* what is still being written ends cleanly where it was read */
-	const char *
-		force_node; /* name of the machine of what does not say where it was recorded; NULL: it stays nameless */
+	const char *force_node; /* name of the machine of what does not say where it was recorded;
+				   NULL: it stays nameless */
 	const struct archive_options *database; /* NULL: a recording; else an SQLite archive */
 	const struct keyhash *anonymize;	/* NULL: everybody is named */
 	struct world *masked; /* with it: the world of what is written, nameless when given */
@@ -26,7 +27,8 @@ struct merge_options {
 
 /* Who is asked for a sink when the first event or record of a machine comes. */
 struct merge_target {
-	/* node 0: the only sink. Otherwise the world's id of a machine. The sink stays the target's. */
+	/* node 0: the only sink. Otherwise the world's id of a machine. The sink stays the
+	 * target's. */
 	int (*sink)(struct merge_target *t, uint32_t node, struct ige_sink **sink, struct err *e);
 	/* Instead of it, for an archive: an empty file that can be sought. It stays the target's. */
 	int (*file)(struct merge_target *t, int *fd, struct err *e);
@@ -40,11 +42,13 @@ struct merge_result {
 	uint64_t left_out; /* chains and analyses that would have named everybody */
 };
 
-/* in was opened with input_open_counted, windowed if a time is selected. ERR_INTERRUPTED when asked to stop. */
+/* in was opened with input_open_counted, windowed if a time is selected. ERR_INTERRUPTED when asked
+ * to stop. */
 int merge_run(struct world *w, struct input *in, const struct merge_options *opt,
 	      struct merge_target *target, struct merge_result *result, struct err *e);
 
-/* Must come before input_open_counted, so that the name is there first. w: the world of what is written. */
+/* Must come before input_open_counted, so that the name is there first. w: the world of what is
+ * written. */
 int merge_name_nodes(struct world *w, const struct merge_options *opt, struct err *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /var/tmp is everybody's: what is removed there is ours by its owner and mode, is no link, nobody's lock is on it, and in
- * it only files with names as given here.
+ * /var/tmp is everybody's: what is removed there is ours by its owner and mode, is no link,
+ * nobody's lock is on it, and in it only files with names as given here.
  */
 #include "lib/input/named.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Older recordings (lib/archive/legacy.h) in the place of ours: rewritten once into a file without a name, which can be
- * sought and joined like any other.
+ * Older recordings (lib/archive/legacy.h) in the place of ours: rewritten once into a file without
+ * a name, which can be sought and joined like any other.
  */
 #ifndef INGERO_INPUT_OLDER_H
 #define INGERO_INPUT_OLDER_H
@@ -12,20 +12,22 @@
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
 
-/* What is done while one is rewritten, which takes seconds where it is large: hears of how many events it is so far, over:
- * that it is done. True: it is given up, ERR_INTERRUPTED. Once, before anything is opened. */
+/* What is done while one is rewritten, which takes seconds where it is large: hears of how many
+ * events it is so far, over: that it is done. True: it is given up, ERR_INTERRUPTED. Once, before
+ * anything is opened. */
 typedef bool input_older_look(const char *path, uint64_t events, bool over);
 void input_older_watch(input_older_look *look);
 
-/* What the machine is called of those that do not say where they were made; borrowed, NULL: "unknown". Once, the same. */
+/* What the machine is called of those that do not say where they were made; borrowed, NULL:
+ * "unknown". Once, the same. */
 void input_older_name(const char *machine);
 
 /* Whether an open file may be one. */
 bool input_older_looks_so(int fd);
 
-/* The recording at path: *fd becomes a descriptor of what it says, the caller's. What could not be taken over is appended to
- * notes, a line each, and to holds which recordings it says it has. ERR_CANNOT: it is no recording, or there is no room, or
- * no sqlite3; ERR_DAMAGED. */
+/* The recording at path: *fd becomes a descriptor of what it says, the caller's. What could not be
+ * taken over is appended to notes, a line each, and to holds which recordings it says it has.
+ * ERR_CANNOT: it is no recording, or there is no room, or no sqlite3; ERR_DAMAGED. */
 int input_older_open(int *fd, const char *path, struct buf *notes, struct buf *holds,
 		     struct err *e);
 

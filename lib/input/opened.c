@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread's calls nest: whatever of its own depth or less ends behind the record ended the call, or came after it. What ends
- * behind the part is read with it, since it began before the part's end.
+ * A thread's calls nest: whatever of its own depth or less ends behind the record ended the call,
+ * or came after it. What ends behind the part is read with it, since it began before the part's end.
  */
 #include "lib/input/opened.h"
 
@@ -141,8 +141,8 @@ static int next(struct opened *o, struct stream_item *item, struct err *e)
 
 #define LONG_NS 5000000000 /* as record --hung */
 
-/* Whether it says something that it is open at the end of the part. Of others the next part says all, and a few of them are open at
- * any time. */
+/* Whether it says something that it is open at the end of the part. Of others the next part says
+ * all, and a few of them are open at any time. */
 static bool matters(const struct opened *o, int64_t start_ns)
 {
 	return start_ns < o->since_ns || o->until_ns - start_ns >= LONG_NS;

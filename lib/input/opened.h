@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that are open where a part of a recording begins or ends. Of those that never return a recorder says once that they are
- * open, and one that was killed says nothing at its end: what a thread did in between shows whether its call had returned.
- * Those that return behind the part are told by their events.
+ * Calls that are open where a part of a recording begins or ends. Of those that never return a
+ * recorder says once that they are open, and one that was killed says nothing at its end: what a
+ * thread did in between shows whether its call had returned. Those that return behind the part are
+ * told by their events.
  */
 #ifndef INGERO_INPUT_OPENED_H
 #define INGERO_INPUT_OPENED_H
@@ -10,9 +11,11 @@
 #include "lib/event/stream.h"
 #include "lib/world/world.h"
 
-/* inner, which has every event from from_ns on: OPEN records between from_ns and since_ns come where the first event ends that
- * does at since_ns or later, as of since_ns, and only those of calls that are open then. Behind events of calls that are open at
- * until_ns, for 5 s or since before since_ns, come OPEN records that say so, as at a recording's end. Close leaves inner alone. NULL: out of memory. */
+/* inner, which has every event from from_ns on: OPEN records between from_ns and since_ns come
+ * where the first event ends that does at since_ns or later, as of since_ns, and only those of
+ * calls that are open then. Behind events of calls that are open at until_ns, for 5 s or since
+ * before since_ns, come OPEN records that say so, as at a recording's end. Close leaves inner
+ * alone. NULL: out of memory. */
 struct event_stream *input_opened(const struct world *w, struct event_stream *inner,
 				  int64_t from_ns, int64_t since_ns, int64_t until_ns);
 

@@ -18,7 +18,8 @@ void input_operand_files_only(void)
 	atomic_store(&files_only, true);
 }
 
-/* Where fd is a pipe, the same pipe once somebody writes to it. That fd stays open until then keeps a writer that is there already. */
+/* Where fd is a pipe, the same pipe once somebody writes to it. That fd stays open until then keeps
+ * a writer that is there already. */
 static int wait_for_writer(int fd, const char *name, struct err *e)
 {
 	int waited = open(name, O_RDONLY | O_CLOEXEC);

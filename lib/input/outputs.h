@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that a merge writes: the one named, or FILE with the machine's name in front of its ending for each. They are made
- * aside and appear under their names when they are kept; what is not kept is taken away.
+ * Files that a merge writes: the one named, or FILE with the machine's name in front of its ending
+ * for each. They are made aside and appear under their names when they are kept; what is not kept
+ * is taken away.
  */
 #ifndef INGERO_INPUT_OUTPUTS_H
 #define INGERO_INPUT_OUTPUTS_H

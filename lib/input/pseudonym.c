@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A path is taken apart at its slashes. A part stays when it is one of the words below, with or without a version
- * behind it ("python3.11", "libnccl.so.2"; not "node-17", which is somebody's), and so does what lies below the standard
- * library and below a public package of Python. Of other parts a known ending stays ("n-41c0…fe.py"), and what the
- * kernel or an orchestrator puts in front ("docker-…").
+ * Replaces names, paths and addresses by pseudonyms made under a key, path part by path part. A
+ * part stays when it is one of the words below, with or without a version behind it ("python3.11",
+ * "libnccl.so.2"; not "node-17", which is somebody's), and so does what lies below the standard
+ * library and below a public package of Python. Of other parts a known ending stays
+ * ("n-41c0…fe.py"), and what the kernel or an orchestrator puts in front
+ * ("docker-…").
  */
 #include "lib/input/pseudonym.h"
 
@@ -58,7 +60,8 @@ static bool is_public(struct bytes text)
 {
 	if (text.n <= 3 && all_of(text, "0123456789."))
 		return true;
-	/* The longest word it begins with may not be the one that leaves a version: "lib" and "lib64". */
+	/* The longest word it begins with may not be the one that leaves a version: "lib" and
+	 * "lib64". */
 	for (size_t n = text.n; n; n--) {
 		struct bytes word = { text.p, n };
 
@@ -159,8 +162,9 @@ static void path_text(const struct keyhash *key, struct bytes path, struct buf *
 	}
 }
 
-/* Of the kernel's own threads everything is everybody's, but who is called like one need not be one: what stands behind
- * has to be numbers. Numbers behind others' names stay, to tell workers apart. */
+/* Of the kernel's own threads everything is everybody's, but who is called like one need not be
+ * one: what stands behind has to be numbers. Numbers behind others' names stay, to tell workers
+ * apart. */
 static void program(const struct keyhash *key, struct bytes text, struct buf *out)
 {
 	size_t digits = 0;
@@ -293,8 +297,8 @@ static void gpu(const struct keyhash *key, struct bytes text, struct buf *out)
 
 static const char closing[] = ",;:.)";
 
-/* How far a name goes that has blanks in it: to its other quotation mark; a path to the word behind which a colon tells
- * what was wrong with it, or to the last one that has a slash within. */
+/* How far a name goes that has blanks in it: to its other quotation mark; a path to the word behind
+ * which a colon tells what was wrong with it, or to the last one that has a slash within. */
 static size_t name_words(struct bytes text, size_t n)
 {
 	const char *mark =
@@ -320,7 +324,8 @@ static size_t name_words(struct bytes text, size_t n)
 	return end;
 }
 
-/* Words of a sentence are ours, unless they name something: a path, or what stands in quotation marks. */
+/* Words of a sentence are ours, unless they name something: a path, or what stands in quotation
+ * marks. */
 static void sentence(const struct keyhash *key, struct bytes text, struct buf *out)
 {
 	while (text.n) {

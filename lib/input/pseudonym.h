@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pseudonyms: what a text says of whom and where is replaced by a word made of it under a key; what everybody has is
- * kept (/usr/lib, libcuda.so.1, python3), because a recording without it cannot be read. The same text gets the
- * same pseudonym wherever it stands, and in every recording with the same key. What is not known to be harmless is
- * replaced.
+ * Pseudonyms: what a text says of whom and where is replaced by a word made of it under a key; what
+ * everybody has is kept (/usr/lib, libcuda.so.1, python3), because a recording without it cannot be
+ * read. The same text gets the same pseudonym wherever it stands, and in every recording with the
+ * same key. What is not known to be harmless is replaced.
  */
 #ifndef INGERO_INPUT_PSEUDONYM_H
 #define INGERO_INPUT_PSEUDONYM_H
@@ -19,14 +19,15 @@ enum pseudonym_kind {
 	ALIAS_NAME, /* of a container, a job, anything: as a whole */
 	ALIAS_HOST,
 	ALIAS_POD,
-	ALIAS_PATH,    /* of a file or a cgroup, part by part */
-	ALIAS_PROGRAM, /* of a process or thread */
-	ALIAS_COMMAND, /* a command line, word by word */
-	ALIAS_ADDRESS, /* "192.0.2.1:8080", "[2001:db8::1]:443": ports stay */
-	ALIAS_ORIGIN,  /* of a mount: "/dev/sda1", "server:/export", "tmpfs" */
-	ALIAS_TARGET,  /* "pid 4821", "user bob", "command python3 train.py" */
-	ALIAS_GPU,     /* "GPU-1b2c…", or a list of such and of numbers */
-	ALIAS_FUNCTION, /* of a program or a GPU: kept, unless it has a path in it, as that of a lambda may */
+	ALIAS_PATH,	/* of a file or a cgroup, part by part */
+	ALIAS_PROGRAM,	/* of a process or thread */
+	ALIAS_COMMAND,	/* a command line, word by word */
+	ALIAS_ADDRESS,	/* "192.0.2.1:8080", "[2001:db8::1]:443": ports stay */
+	ALIAS_ORIGIN,	/* of a mount: "/dev/sda1", "server:/export", "tmpfs" */
+	ALIAS_TARGET,	/* "pid 4821", "user bob", "command python3 train.py" */
+	ALIAS_GPU,	/* "GPU-1b2c…", or a list of such and of numbers */
+	ALIAS_FUNCTION, /* of a program or a GPU: kept, unless it has a path in it, as that of a
+			   lambda may */
 	ALIAS_SENTENCE, /* of ours, with paths and quoted words in it */
 	ALIAS_KINDS,
 };

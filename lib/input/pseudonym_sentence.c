@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replaces the names in a sentence of a finding (lib/input/pseudonym_sentence.h). Known names are looked for from left to right, the longest
- * first; what is between them is judged word by word, as it stands between blanks and without what encloses it.
+ * Replaces the names in a sentence of a finding (lib/input/pseudonym_sentence.h). Known names are
+ * looked for from left to right, the longest first; what is between them is judged word by word, as
+ * it stands between blanks and without what encloses it.
  */
 #include "lib/input/pseudonym_sentence.h"
 
@@ -144,7 +145,8 @@ static struct bytes rest_of_word(struct bytes text, size_t begin)
 	return (struct bytes){ text.p + begin, end - begin };
 }
 
-/* How long the name is that begins there. One that stays as it is takes no word of ours apart: "/proc/12/task". */
+/* How long the name is that begins there. One that stays as it is takes no word of ours apart:
+ * "/proc/12/task". */
 static size_t match_name(const struct known_names *names, struct bytes text, size_t begin,
 			 size_t at, struct bytes *alias)
 {

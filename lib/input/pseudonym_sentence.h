@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sentences of findings with pseudonyms. A word is kept only if the analysis writes it itself (lib/input/sentence_words.h) or it is a
- * number; a name that the recording gave (lib/input/known_names.h) becomes its pseudonym; of anything else nothing is kept but a mark.
+ * Sentences of findings with pseudonyms. A word is kept only if the analysis writes it itself
+ * (lib/input/sentence_words.h) or it is a number; a name that the recording gave
+ * (lib/input/known_names.h) becomes its pseudonym; of anything else nothing is kept but a mark.
  */
 #ifndef INGERO_INPUT_PSEUDONYM_SENTENCE_H
 #define INGERO_INPUT_PSEUDONYM_SENTENCE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whoever adds a word: it is kept wherever it stands, with a version behind it too, so it may say nothing about whose
- * machine it is. Sorted as bytes, which tests/unit/input_anonymize.c looks at.
+ * Whoever adds a word: it is kept wherever it stands, with a version behind it too, so it may say
+ * nothing about whose machine it is. Sorted as bytes, which tests/unit/input_anonymize.c looks at.
  */
 #include "lib/input/pseudonym_words.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times that count from a recording's end become times on its clock: the input is read once for that,
- * before it is read for its events.
+ * Times that count from a recording's end become times on its clock: the input is read once for
+ * that, before it is read for its events.
  */
 #ifndef INGERO_INPUT_RESOLVE_H
 #define INGERO_INPUT_RESOLVE_H
@@ -11,8 +11,8 @@
 #include "lib/filter/filter.h"
 #include "lib/world/world.h"
 
-/* names[0..n) as for input_open. ERR_USAGE for a pipe, which cannot be read twice. An input without events and
- * clock readings has no end: the selection stays unresolved. */
+/* names[0..n) as for input_open. ERR_USAGE for a pipe, which cannot be read twice. An input without
+ * events and clock readings has no end: the selection stays unresolved. */
 int input_resolve(struct world *w, const char *const *names, unsigned n, struct filter *sel,
 		  struct err *e);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The vocabulary of the analysis as a table, sorted as bytes. It is made from the string literals of the rooms that write
- * findings by tests/lint/sentence_words.t --write, and without that option the test holds it to them.
+ * The vocabulary of the analysis as a table, sorted as bytes. It is made from the string literals
+ * of the rooms that write findings by tests/lint/sentence_words.t --write, and without that option
+ * the test holds it to them.
  */
 #include "lib/input/sentence_words.h"
 

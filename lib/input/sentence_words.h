@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The vocabulary of the analysis: every word that the sentences of findings are made of, and names of JSON members.
+ * The vocabulary of the analysis: every word that the sentences of findings are made of, and names
+ * of JSON members.
  */
 #ifndef INGERO_INPUT_SENTENCE_WORDS_H
 #define INGERO_INPUT_SENTENCE_WORDS_H
@@ -9,7 +10,8 @@
 
 #include "lib/base/bytes.h"
 
-/* Whether the analysis writes that word itself. Any number in it is a '#' here: "#th", "/proc/#/task". */
+/* Whether the analysis writes that word itself. Any number in it is a '#' here: "#th",
+ * "/proc/#/task". */
 bool sentence_word_known(struct bytes word);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Times have a role of their own in the table of records, so that no kind has to be known here. A
- * chain names its events by (thread, end, op) inside its JSON text, and they must be found there afterwards.
+ * chain names its events by (thread, end, op) inside its JSON text, and they must be found there
+ * afterwards.
  */
 #include "lib/input/shift_times.h"
 
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Within a JSON text these bytes are nothing but a member: inside of a string its quotes would be escaped. */
+/* Within a JSON text these bytes are nothing but a member: inside of a string its quotes would be
+ * escaped. */
 #define END_MEMBER "\"end\":\""
 
 static bool shift_body(struct bytes *text, int64_t by_ns, struct buf *out)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* By kind, since what a time in a record means differs: a name holds from then on, a sample is of that moment. */
+/* By kind, since what a time in a record means differs: a name holds from then on, a sample is of
+ * that moment. */
 #include "lib/input/slice.h"
 
 #include "lib/model/body.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares the newer half of a sequence with what stands a shift before it, for each shift. The older
- * half may be of the program's start.
+ * Compares the newer half of a sequence with what stands a shift before it, for each shift. The
+ * older half may be of the program's start.
  */
 #include "lib/loops/call_period.h"
 

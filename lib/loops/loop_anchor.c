@@ -9,8 +9,8 @@
 #define SUM_LEAST  8	/* calls that make a rate worth something */
 #define ONCE_SHARE 0.95 /* of all whole iterations: a few have a checkpoint or an evaluation */
 
-/* The place of a call that is met first: a free one, or that of the one that is made least often, if not
- * every second iteration makes it; LOOP_ANCHORS: there is none. */
+/* The place of a call that is met first: a free one, or that of the one that is made least often,
+ * if not every second iteration makes it; LOOP_ANCHORS: there is none. */
 static unsigned find_place(struct loop_anchor *a)
 {
 	unsigned place = LOOP_ANCHORS;

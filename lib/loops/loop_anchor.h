@@ -2,8 +2,8 @@
 /*
  * The anchor of a loop: a call that every iteration makes exactly once, and whose probes stay
  * attached while those of kernel launches are not. It counts iterations where nothing else is left
- * of them. Learnt from iterations of which nothing is missing. A call that only some iterations make
- * still tells how many they are.
+ * of them. Learnt from iterations of which nothing is missing. A call that only some iterations
+ * make still tells how many they are.
  */
 #ifndef INGERO_LOOPS_LOOP_ANCHOR_H
 #define INGERO_LOOPS_LOOP_ANCHOR_H
@@ -39,16 +39,17 @@ struct loop_anchor {
 void loop_anchor_add(struct loop_anchor *a, uint64_t key, uint16_t op, int64_t ns);
 /* How often it was made in this iteration, and which of v it is. */
 unsigned loop_anchor_times(const struct loop_anchor *a, uint64_t key, unsigned *index);
-/* An iteration is over, the next begins at ns. missing: tiers of which calls may be missing in it; 0: it
- * is whole. */
+/* An iteration is over, the next begins at ns. missing: tiers of which calls may be missing in it;
+ * 0: it is whole. */
 void loop_anchor_end(struct loop_anchor *a, unsigned missing, int64_t ns);
 /* Forgets an iteration that is none: its calls say nothing. */
 void loop_anchor_skip(struct loop_anchor *a, int64_t ns);
 /* How many iterations there were where calls were missing, by the call that is made most often of
  * those that never were. False: it is not known. */
 bool loop_anchor_estimate(const struct loop_anchor *a, uint64_t *iterations);
-/* Which of these calls is the anchor; *exact: it tells when an iteration began, too, to LOOP_ANCHOR_LATE
- * of its length. -1: none is. Of calls whose tiers are paused none is taken (1 << enum op_tier, or-ed). */
+/* Which of these calls is the anchor; *exact: it tells when an iteration began, too, to
+ * LOOP_ANCHOR_LATE of its length. -1: none is. Of calls whose tiers are paused none is taken (1 <<
+ * enum op_tier, or-ed). */
 int loop_anchor_choose(const struct loop_anchor *a, unsigned paused, bool *exact);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a line of a program calls, numbered from 1 in the order in which it was first seen to: functions
- * and library calls. In a loop that stands on one line the line never changes, but the number of what
- * it calls jumps back where an iteration begins.
+ * What a line of a program calls, numbered from 1 in the order in which it was first seen to:
+ * functions and library calls. In a loop that stands on one line the line never changes, but the
+ * number of what it calls jumps back where an iteration begins.
  */
 #ifndef INGERO_LOOPS_LOOP_CALLEES_H
 #define INGERO_LOOPS_LOOP_CALLEES_H

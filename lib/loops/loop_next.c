@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Notes where a loop behind another one of its function begins, and compares their iterations. A jump to lines of the one before
- * shows that both are parts of a loop around them.
+ * Notes where a loop behind another one of its function begins, and compares their iterations. A
+ * jump to lines of the one before shows that both are parts of a loop around them.
  */
 #include "lib/loops/loop_next.h"
 
-/* When the function first came to that line, or one behind it, since the loop before; else this jump. */
+/* When the function first came to that line, or one behind it, since the loop before; else this
+ * jump. */
 static struct loop_begin first_begin(const struct loop_level *level, uint32_t to, int64_t ns,
 				     uint64_t calls)
 {

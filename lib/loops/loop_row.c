@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Classifies jumps back in one function. The order of a thread's calls is exact, so that jumps
- * between calls are classified by what follows them; waits and samples are anywhere, and begin an
- * iteration where they land at the first line or before it. Where there are no calls, the first line
- * is one where waits land again and again: a single sample at the head of a loop says nothing.
+ * Counts the backward jumps of a function by where they come from and land, to find iterations. The
+ * order of a thread's calls is exact, so that jumps between calls are classified by what follows
+ * them; waits and samples are anywhere, and begin an iteration where they land at the first line or
+ * before it. Where there are no calls, the first line is one where waits land again and again: a
+ * single sample at the head of a loop says nothing.
  */
 #include "lib/loops/loop_row.h"
 
@@ -69,8 +70,8 @@ static bool is_inner(const struct loop_row *r, uint32_t line)
 	return n == 0 || (double)inner >= INNER_SHARE * (double)n;
 }
 
-/* The callee of a line that iterations begin at: the first one, unless more of them, which are not those of
- * an inner loop, begin at a later one. Then the first one is not called in each. */
+/* The callee of a line that iterations begin at: the first one, unless more of them, which are not
+ * those of an inner loop, begin at a later one. Then the first one is not called in each. */
 static uint32_t find_callee(const struct loop_row *r)
 {
 	uint32_t first = 0;

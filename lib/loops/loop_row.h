@@ -65,7 +65,8 @@ struct loop_begin {
 	uint8_t stayed;	     /* it was left, but the line that called it did not change */
 	uint8_t anchored;    /* known by its anchor alone */
 	uint8_t interrupted; /* events may be missing between the beginning before and this */
-	/* While the loop was left: the innermost level that was not, and the lines at which it was seen. */
+	/* While the loop was left: the innermost level that was not, and the lines at which it was
+	 * seen. */
 	uint8_t level; /* or LOOP_NO_LEVEL */
 	uint32_t gap_first, gap_last;
 };
@@ -74,7 +75,8 @@ struct loop_row {
 	uint64_t path;		   /* hash of the functions down to this one; 0: not in use */
 	struct loop_around *above; /* by depth: the functions around it, and its own */
 	uint32_t function, depth;
-	uint32_t line; /* 0: the loop is all of the function, else this line, whose callees are its lines */
+	uint32_t line; /* 0: the loop is all of the function, else this line, whose callees are its
+			  lines */
 	struct loop_callees callees;
 	struct loop_jump jumps[LOOP_JUMPS];
 	unsigned njumps;
@@ -83,8 +85,8 @@ struct loop_row {
 	uint32_t first;	      /* line at which iterations begin; 0: not known */
 	uint32_t beyond;      /* the last line from which a beginning came */
 	uint32_t loose_first; /* least line at which other jumps landed */
-	/* See loop_next.h: the least line where jumps landed behind all that were known of the loop until then (0: none
-	 * did), the last one of these, and the first iteration there. */
+	/* See loop_next.h: the least line where jumps landed behind all that were known of the loop
+	 * until then (0: none did), the last one of these, and the first iteration there. */
 	uint32_t next, next_behind;
 	struct loop_begin next_begin;
 	bool is_next; /* it has more iterations: those from before do not count */
@@ -95,8 +97,8 @@ struct loop_row {
 	uint64_t loose, entries, anchored;
 	uint64_t strange; /* of the entries, those from another line than before */
 	bool reentered;	  /* it did not jump back, but began again when it was called again */
-	/* Of the iterations from one time that it was left to the next, where none may be missing: how
-	 * often that was known, how often it was a single one, and another number than before. */
+	/* Of the iterations from one time that it was left to the next, where none may be missing:
+	 * how often that was known, how often it was a single one, and another number than before. */
 	uint64_t stays, singles, uneven;
 	uint64_t stay,
 		last_stay;   /* iterations that ended since it was left, and in the time before */
@@ -141,12 +143,12 @@ bool loop_row_may_be_inner(const struct loop_row *r, uint32_t from, uint32_t to)
 /* The lines of its loop. */
 void loop_row_lines(const struct loop_row *r, uint32_t *first, uint32_t *last);
 
-/* Whether it is made within what that row's loop would be: by a function that it calls, or by one line
- * of it. */
+/* Whether it is made within what that row's loop would be: by a function that it calls, or by one
+ * line of it. */
 bool loop_row_is_inside(const struct loop_row *r, const struct loop_row *outer);
 
-/* Of a line, or a function that was only seen to be called again: most of its iterations may be calls from
- * here and there. */
+/* Of a line, or a function that was only seen to be called again: most of its iterations may be
+ * calls from here and there. */
 bool loop_row_is_doubtful(const struct loop_row *r);
 
 /* Iterations that began, about; 0: none by a jump. */

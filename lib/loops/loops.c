@@ -238,8 +238,8 @@ static uint32_t current_line(const struct loops_thread *th)
 	return th->levels[depth].line;
 }
 
-/* Nothing was seen of the thread for so long that iterations may be hidden there: from one line to a
- * later one as many as fit, from a line to itself so many that they fill it. */
+/* Nothing was seen of the thread for so long that iterations may be hidden there: from one line to
+ * a later one as many as fit, from a line to itself so many that they fill it. */
 NOINLINE static void take_gap(struct loops *l, struct loops_thread *th, const struct event *ev,
 			      enum loops_kind kind)
 {
@@ -277,8 +277,8 @@ static inline int64_t gap_least(const struct loops_thread *th)
 	return least && least < LOOPS_IDLE_NS ? (int64_t)least : LOOPS_IDLE_NS;
 }
 
-/* Waits inside of a call: of one that returned, and of one whose probes were detached, which the stack of the wait
- * names. */
+/* Waits inside of a call: of one that returned, and of one whose probes were detached, which the
+ * stack of the wait names. */
 NOINLINE static void take_waits_inside(struct loops *l, struct loops_thread *th,
 				       const struct event *ev, enum loops_kind kind)
 {

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Steps of programs, found in the Python stacks of their calls, waits and CPU samples: a step
- * begins where the line of a function jumps back, or what one line calls does. Of the loops that hold nearly all of a thread's
- * calls the outermost is the one whose iterations are steps. No period, no label and no wait is
- * needed. One pass over events in stream order; memory is bounded per thread.
+ * begins where the line of a function jumps back, or what one line calls does. Of the loops that
+ * hold nearly all of a thread's calls the outermost is the one whose iterations are steps. No
+ * period, no label and no wait is needed. One pass over events in stream order; memory is bounded
+ * per thread.
  *
- * Where a function is called once in each iteration and does not loop itself, the loop is its caller's
- * (loops_called.c): it is told by that one's frame and lines.
+ * Where a function is called once in each iteration and does not loop itself, the loop is its
+ * caller's (loops_called.c): it is told by that one's frame and lines.
  *
  * Each loop is decided after LOOPS_DECIDE iterations and kept; the steps before are told then. A
  * loop that looks as if it were inside another one waits until that is known. If it turns out later
- * all the same, the listener is told to forget the thread's steps, and gets those of the outer loop.
+ * all the same, the listener is told to forget the thread's steps, and gets those of the outer
+ * loop.
  *
- * Of a process without Python frames steps are what it repeats of its copies, waits and graph launches
- * (loops_calls.c) and, while probes of these are detached, of its threads' times off the CPU.
+ * Of a process without Python frames steps are what it repeats of its copies, waits and graph
+ * launches (loops_calls.c) and, while probes of these are detached, of its threads' times off the
+ * CPU.
  *
  * While probes of launches are detached (PAUSED records), iterations are counted by a call that
  * each makes once and that is still recorded, if there is one. Where there is none, a step may be
@@ -65,7 +68,8 @@ struct loop_listener {
 /* What is known of a loop. */
 struct loop {
 	uint32_t thread;
-	uint32_t frame; /* world id of a Python frame of its function; later it may be known to be its caller's */
+	uint32_t frame; /* world id of a Python frame of its function; later it may be known to be
+			   its caller's */
 	uint32_t depth; /* Python frames around it */
 	uint64_t calls; /* in its steps, as recorded */
 	uint32_t first_line, last_line;
@@ -78,8 +82,9 @@ struct loop {
 	int64_t first_ns, last_ns; /* begin of the first, end of the last */
 	struct sketch dur;	   /* of the certain ones */
 	bool is_void;		   /* on_restart was told */
-	/* Of a process without Python frames, by the calls that it repeats: how many make a step (0: the loop
-	 * was found in stacks), the one that tells them, and different stacks of them. frame is 0. */
+	/* Of a process without Python frames, by the calls that it repeats: how many make a step
+	 * (0: the loop was found in stacks), the one that tells them, and different stacks of them.
+	 * frame is 0. */
 	unsigned period;
 	uint16_t op;
 	uint32_t stack, stacks[LOOP_STACKS];

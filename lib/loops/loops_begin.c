@@ -29,8 +29,8 @@ static bool is_on_stack(const struct loops_thread *th, int row)
 	return false;
 }
 
-/* Of those from..to one that is not in use, or else the one of those not on the stack whose newest iteration began
- * longest ago; loops go last. NULL: all are on the stack. */
+/* Of those from..to one that is not in use, or else the one of those not on the stack whose newest
+ * iteration began longest ago; loops go last. NULL: all are on the stack. */
 static struct loop_row *find_victim(struct loops_thread *th, int from, int to)
 {
 	struct loop_row *victim = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that a loop calls once in each iteration. Where nothing is seen of the caller between two
- * calls such a function looks like a loop itself. What tells the two apart are the times at which it was
- * not on the stack: they come after single iterations, or after ever different numbers of them while its
- * caller made no call. A loop is left after many, or after as many each time. What the caller does
- * between two calls is of its loop, unless it goes on behind it: for long, to lines that are never seen
- * between two iterations that follow each other soon.
+ * Functions that a loop calls once in each iteration. Where nothing is seen of the caller between
+ * two calls such a function looks like a loop itself. What tells the two apart are the times at
+ * which it was not on the stack: they come after single iterations, or after ever different numbers
+ * of them while its caller made no call. A loop is left after many, or after as many each time.
+ * What the caller does between two calls is of its loop, unless it goes on behind it: for long, to
+ * lines that are never seen between two iterations that follow each other soon.
  */
 #include "lib/loops/loops_state.h"
 #include "lib/world/python_code.h"
@@ -139,8 +139,9 @@ void loops_called_find(const struct loops *l, struct loop_row *row)
 	}
 }
 
-/* Whether each begin of the outer row comes after many calls of a function, from the line where it begins,
- * which make most of its calls: what it does besides is done every so often, as a checkpoint or a log. */
+/* Whether each begin of the outer row comes after many calls of a function, from the line where it
+ * begins, which make most of its calls: what it does besides is done every so often, as a
+ * checkpoint or a log. */
 static bool is_seldom(const struct loop_row *outer, const struct loop_row *r)
 {
 	uint64_t span = r->last_calls - r->first_calls;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps of a process without Python frames: it repeats a sequence of copies, waits for the device and
- * graph launches, whichever of its threads makes them. Launches alone make no step: layers repeat them
- * within one. Where threads do not take turns, each that repeats a sequence of its own has a loop of its own.
- * A call that stands once in the sequence tells the steps from then on (loops_calls_tell.c). When it stays
- * away a new sequence is looked for (loops_calls_find.c).
+ * Steps of a process without Python frames: it repeats a sequence of copies, waits for the device
+ * and graph launches, whichever of its threads makes them. Launches alone make no step: layers
+ * repeat them within one. Where threads do not take turns, each that repeats a sequence of its own
+ * has a loop of its own. A call that stands once in the sequence tells the steps from then on
+ * (loops_calls_tell.c). When it stays away a new sequence is looked for (loops_calls_find.c).
  */
 #include "lib/attrib/blame.h"
 #include "lib/loops/loops_calls.h"

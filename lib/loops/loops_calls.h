@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is kept of a process without Python frames while its steps are looked for in the calls that it
- * repeats; private to loops_calls*.c.
+ * What is kept of a process without Python frames while its steps are looked for in the calls that
+ * it repeats; private to loops_calls*.c.
  */
 #ifndef INGERO_LOOPS_LOOPS_CALLS_H
 #define INGERO_LOOPS_LOOPS_CALLS_H
@@ -35,7 +35,8 @@ struct loops_calls {
 	uint32_t process, node, thread;
 	uint32_t only;	  /* thread whose calls are looked at; 0: all */
 	unsigned threads; /* that live and made such calls */
-	/* Of a thread of its own: of which process, and the next such one; of a process: the first one. */
+	/* Of a thread of its own: of which process, and the next such one; of a process: the first
+	 * one. */
 	struct loops_calls *of, *next;
 	unsigned nown;		      /* how many that are */
 	bool python;		      /* it has Python frames: its loops are in them */

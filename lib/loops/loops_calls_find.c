@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks for the sequence of calls that a process repeats, in those of all its threads or of one, and
- * chooses the call of it that tells steps apart. Threads take turns if each waits while another one makes
- * calls; else these overlap, or a thread is awake meanwhile.
+ * Looks for the sequence of calls that a process repeats, in those of all its threads or of one,
+ * and chooses the call of it that tells steps apart. Threads take turns if each waits while another
+ * one makes calls; else these overlap, or a thread is awake meanwhile.
  */
 #include "lib/loops/call_period.h"
 #include "lib/loops/loops_calls.h"
@@ -22,9 +22,9 @@ static unsigned count_calls(const struct loops_call *v, size_t n, uint64_t key)
 	return count;
 }
 
-/* How well a call tells steps that stands once in the period: by how often it was made, where nothing is
- * missing, as its first iterations may be others; then by whether it is recorded all of the time, and how
- * long it waits. */
+/* How well a call tells steps that stands once in the period: by how often it was made, where
+ * nothing is missing, as its first iterations may be others; then by whether it is recorded all of
+ * the time, and how long it waits. */
 static uint64_t value_of(const struct loops *l, const struct loops_call *call, unsigned made)
 {
 	bool kept = op_tier(loops_calls_op(call->key)) == TIER_WAITS;
@@ -246,8 +246,8 @@ static unsigned count_threads(const struct loops_calls *c, struct thread_calls *
 	return n;
 }
 
-/* Moves the one to the front that made most of the calls, or the process's first one if it made nearly as
- * many. */
+/* Moves the one to the front that made most of the calls, or the process's first one if it made
+ * nearly as many. */
 static void put_main_first(const struct loops_calls *c, struct thread_calls *of, unsigned n)
 {
 	struct thread_calls first;
@@ -310,8 +310,8 @@ static bool is_waiting(const struct loops_calls *c, uint32_t thread, int64_t ns)
 	return false;
 }
 
-/* Whether it is known what the thread of a call did when another one made the call before, and that was no
- * waiting for its turn. */
+/* Whether it is known what the thread of a call did when another one made the call before, and that
+ * was no waiting for its turn. */
 static bool is_awake(const struct loops_calls *c, size_t at, bool *known)
 {
 	const struct loops_call *call = &c->v.v[at], *before = call - 1;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells the steps of a process by the call that stands once in each: a wait ends one, else it begins
- * one. While it stays away for long the loop is left, and where it does not come again it is over.
- * While its probes are detached a time off the CPU tells them, if each step was seen to have one like it.
+ * Tells the steps of a process by the call that stands once in each: a wait ends one, else it
+ * begins one. While it stays away for long the loop is left, and where it does not come again it is
+ * over. While its probes are detached a time off the CPU tells them, if each step was seen to have
+ * one like it.
  */
 #include "lib/loops/loops_calls.h"
 

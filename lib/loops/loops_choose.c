@@ -8,8 +8,8 @@
 
 /* Shares of the thread's calls that loops hold are equal if they differ by no more. */
 #define SPAN_SHARE 0.03
-/* What looks like a step of a program may be a layer of a network: it is held back until it was made
- * for so long, or so often, with no outer loop to be seen. */
+/* What looks like a step of a program may be a layer of a network: it is held back until it was
+ * made for so long, or so often, with no outer loop to be seen. */
 #define HOLD_NS	       2000000000
 #define HOLD_COUNT     256
 #define INNER_MAX      256 /* inner iterations in one of a loop that takes their place later */
@@ -23,7 +23,8 @@ static uint64_t span_of(const struct loop_row *r)
 	return r->last_calls - r->first_calls;
 }
 
-/* With the iteration that is going on, which counts where the inner loop is not one in its own right. */
+/* With the iteration that is going on, which counts where the inner loop is not one in its own
+ * right. */
 static uint64_t whole_span_of(const struct loop_row *r, uint64_t inner_count)
 {
 	uint64_t n = loop_row_count(r);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops whose body is one line: an iteration begins where what the line calls jumps back in the order
- * in which it was first called. Library calls of one line that take turns without a function between
- * them or a wait for the device may be those of one long call into a library, and are no loop.
+ * Loops whose body is one line: an iteration begins where what the line calls jumps back in the
+ * order in which it was first called. Library calls of one line that take turns without a function
+ * between them or a wait for the device may be those of one long call into a library, and are no
+ * loop.
  */
 #include "lib/loops/loops_state.h"
 

@@ -23,10 +23,12 @@
 /* Times without an event that may hide iterations of a loop that is not known yet. */
 #define LOOPS_IDLE_NS 1000000
 
-/* The lines of a function until it jumps back for the first time, over the times that it was entered. */
+/* The lines of a function until it jumps back for the first time, over the times that it was
+ * entered. */
 struct loop_visit {
 	int64_t ns;
-	int64_t left_ns; /* it was entered here, and left before; LOOPS_NEVER: it went on to this line */
+	int64_t left_ns; /* it was entered here, and left before; LOOPS_NEVER: it went on to this
+			    line */
 	uint64_t calls;
 	uint32_t line;
 };
@@ -39,11 +41,13 @@ struct loop_level {
 	int line_row;	     /* of its line; -1: none */
 	enum loop_seen seen; /* the first event at this line */
 	bool moved;	     /* the line around it changed since it was left */
-	int64_t resumed_ns; /* when it was left before it came to its line again, with no call since */
+	int64_t resumed_ns; /* when it was left before it came to its line again, with no call since
+			     */
 	int64_t left_ns;    /* of what is not on the stack any more */
 	int64_t entered_ns;
 	uint32_t gap_first, gap_last; /* lines since what may be a loop below it was left */
-	/* The function here before one that only waited: that may be called between two of its iterations. */
+	/* The function here before one that only waited: that may be called between two of its
+	 * iterations. */
 	uint64_t calls_path; /* 0: none */
 	uint32_t calls_line;
 	int64_t calls_left_ns;
@@ -78,18 +82,20 @@ struct loops_thread {
 	int current;		/* row of the loop whose steps are told; -1: none */
 	bool open;		/* a step has begun */
 	struct loop_begin step; /* of the one that is open */
-	int64_t beyond_ns; /* the current loop's function went on to lines behind it; or never */
-	int64_t told_ns;   /* end of the last step */
-	int64_t free_ns;   /* end of the newest event */
-	int64_t lines_ns;  /* the same of one whose stack has Python frames */
-	int64_t unended_ns; /* begin of a wait that had not ended, if that is the newest event; or never */
+	int64_t beyond_ns;  /* the current loop's function went on to lines behind it; or never */
+	int64_t told_ns;    /* end of the last step */
+	int64_t free_ns;    /* end of the newest event */
+	int64_t lines_ns;   /* the same of one whose stack has Python frames */
+	int64_t unended_ns; /* begin of a wait that had not ended, if that is the newest event; or
+			       never */
 	int64_t before_ns;  /* end of the one before, then */
 	uint64_t idle_ns;   /* see LOOPS_IDLE_NS */
 	uint64_t waited_ns; /* between calls */
 	uint64_t sure,
 		sure_waited_ns; /* the current loop's certain steps, and what they waited so */
 	uint64_t median_ns;	/* of the current loop's steps, about; 0: not known */
-	uint64_t hidden; /* iterations since the open step's begin that had no event, if any are missing */
+	uint64_t hidden; /* iterations since the open step's begin that had no event, if any are
+			    missing */
 	bool nomem;
 };
 
@@ -166,8 +172,9 @@ void loops_walk(struct loops *l, struct loops_thread *th, const struct python_li
 		unsigned n, int64_t ns, enum loop_seen seen);
 /* Another call with the same lines. */
 void loops_walk_leaf(struct loops *l, struct loops_thread *th, int64_t ns, uint32_t callee);
-/* loops_line.c: the level's line calls that now. left_ns: the level was left after it called something
- * before, and nothing around it changed since; or LOOPS_NEVER. Whether it called the same before. */
+/* loops_line.c: the level's line calls that now. left_ns: the level was left after it called
+ * something before, and nothing around it changed since; or LOOPS_NEVER. Whether it called the same
+ * before. */
 bool loops_line_call(struct loops *l, struct loops_thread *th, unsigned depth, uint32_t key,
 		     int64_t ns, int64_t left_ns);
 
@@ -220,8 +227,8 @@ bool loops_called_is_glimpse(const struct loops *l, const struct loops_thread *t
 bool loops_called_add_earlier(const struct loops_thread *th, struct loop_row *row);
 /* The lines between two iterations that are no longer apart than that are the caller's loop's. */
 void loops_called_add_near(struct loop_row *row, const struct loop_begin *b, int64_t most_ns);
-/* When the caller's loop was left before that iteration, and when it was left now; LOOPS_NEVER: it was
- * not. */
+/* When the caller's loop was left before that iteration, and when it was left now; LOOPS_NEVER: it
+ * was not. */
 int64_t loops_called_left(const struct loop_row *row, const struct loop_begin *b);
 int64_t loops_called_left_now(const struct loops_thread *th, const struct loop_row *row);
 
@@ -236,11 +243,13 @@ void loops_tell(struct loops *l, struct loops_thread *th, struct loop_begin b);
 void loops_void_inside(struct loops *l, struct loops_thread *th, const struct loop_row *row);
 /* The row is the thread's current loop from now on: what it began is told. */
 void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *row);
-/* The row was told to be a loop, and is another one of its function now, which is to be chosen anew. */
+/* The row was told to be a loop, and is another one of its function now, which is to be chosen
+ * anew. */
 void loops_move_on(struct loops *l, struct loops_thread *th, struct loop_row *row, int64_t ns);
 /* When the current loop was left; LOOPS_NEVER: it was not. */
 int64_t loops_left_ns(const struct loops_thread *th);
-/* When the last step of the current loop ended, if no event of the thread follows. A step that is a hang is taken back. */
+/* When the last step of the current loop ended, if no event of the thread follows. A step that is a
+ * hang is taken back. */
 int64_t loops_end_ns(const struct loops *l, struct loops_thread *th);
 /* Whether the current loop has been left for long: it is over then. */
 void loops_check_left(struct loops *l, struct loops_thread *th, int64_t ns);

@@ -45,8 +45,8 @@ static bool is_certain(const struct loops_thread *th, const struct loop_begin *n
 	return *counted && (exact || th->step.anchored == next->anchored);
 }
 
-/* What is known of steps is worth nothing where it is known of few. hidden: iterations that may be in
- * the step besides. */
+/* What is known of steps is worth nothing where it is known of few. hidden: iterations that may be
+ * in the step besides. */
 static void estimate(const struct loop_row *row, struct loop *loop, uint64_t hidden)
 {
 	uint64_t all;
@@ -60,7 +60,8 @@ static void estimate(const struct loop_row *row, struct loop *loop, uint64_t hid
 		loop->estimate += loop->hidden;
 }
 
-/* What a step takes of the time in which nothing is seen where its calls are missing: all but its waits. */
+/* What a step takes of the time in which nothing is seen where its calls are missing: all but its
+ * waits. */
 static uint64_t usual_unseen(const struct loops_thread *th, uint64_t median_ns)
 {
 	uint64_t waits = th->sure ? th->sure_waited_ns / th->sure : 0;
@@ -68,8 +69,8 @@ static uint64_t usual_unseen(const struct loops_thread *th, uint64_t median_ns)
 	return median_ns - (waits < median_ns / 4 * 3 ? waits : median_ns / 4 * 3);
 }
 
-/* Iterations that may be in the step besides: those that are known to have no event, or as many as nothing was seen for,
- * but no more than fit. */
+/* Iterations that may be in the step besides: those that are known to have no event, or as many as
+ * nothing was seen for, but no more than fit. */
 static uint64_t count_hidden(const struct loops_thread *th, const struct loop_begin *next,
 			     uint64_t ns)
 {
@@ -260,8 +261,8 @@ static int64_t median_interval(struct loops *l, const struct loop_row *row)
 	return median;
 }
 
-/* A row's loop may be its caller's, which began it earlier than is known of the row, and whose lines are
- * those between all that began so far. */
+/* A row's loop may be its caller's, which began it earlier than is known of the row, and whose
+ * lines are those between all that began so far. */
 static void begin_caller(struct loops *l, struct loops_thread *th, struct loop_row *row)
 {
 	bool fresh = !l->v.v[row->loop].count;
@@ -370,7 +371,8 @@ int64_t loops_end_ns(const struct loops *l, struct loops_thread *th)
 	const struct loop_row *row = &th->rows[th->current];
 	int64_t left = loops_left_ns(th);
 
-	/* A step that waits to the end ends there, if that took longer than many. It is none if nothing was seen of it before. */
+	/* A step that waits to the end ends there, if that took longer than many. It is none if
+	 * nothing was seen of it before. */
 	if (left == LOOPS_NEVER && th->open && th->unended_ns != LOOPS_NEVER &&
 	    th->unended_ns >= th->step.ns &&
 	    th->last_ns - th->unended_ns > patience_of(&l->v.v[row->loop])) {
@@ -381,7 +383,8 @@ int64_t loops_end_ns(const struct loops *l, struct loops_thread *th)
 	if (left == LOOPS_NEVER && th->lines_ns > th->step.ns &&
 	    th->last_ns - th->lines_ns > patience_of(&l->v.v[row->loop]))
 		left = th->lines_ns;
-	/* Of a loop around a function what followed the last call of it is no part of a step if it took longer than many. */
+	/* Of a loop around a function what followed the last call of it is no part of a step if it
+	 * took longer than many. */
 	if (left == LOOPS_NEVER && row->caller >= 0 && row->left_ns != LOOPS_NEVER &&
 	    th->last_ns - row->left_ns > patience_of(&l->v.v[row->loop]))
 		left = row->left_ns;

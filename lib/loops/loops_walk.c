@@ -68,8 +68,8 @@ static unsigned entered_at(const struct loop_level *level, unsigned before)
 	return before;
 }
 
-/* The earliest visit of a function that was entered again and again, and not left for longer than it
- * took. */
+/* The earliest visit of a function that was entered again and again, and not left for longer than
+ * it took. */
 static unsigned first_visit(const struct loop_level *level)
 {
 	unsigned first = entered_at(level, level->nvisits);
@@ -191,7 +191,8 @@ static void go_on(struct loops *l, struct loops_thread *th, struct loop_level *l
 		th->beyond_ns = ns;
 }
 
-/* Where the level's function changes to one that waits, that with calls is kept until calls come again. */
+/* Where the level's function changes to one that waits, that with calls is kept until calls come
+ * again. */
 static void swap_callers(struct loop_level *level, uint64_t path, enum loop_seen seen)
 {
 	if (seen != LOOP_SEEN_CALL && level->seen == LOOP_SEEN_CALL && level->path != path) {
@@ -210,8 +211,8 @@ static void swap_callers(struct loop_level *level, uint64_t path, enum loop_seen
 	level->calls_path = 0;
 }
 
-/* A function was entered. unmoved: since it was left nothing around it changed. Whether that holds for
- * what it calls, too. */
+/* A function was entered. unmoved: since it was left nothing around it changed. Whether that holds
+ * for what it calls, too. */
 static bool enter_level(struct loops *l, struct loops_thread *th, unsigned at,
 			struct python_line to, int64_t ns, enum loop_seen seen, bool unmoved)
 {
@@ -253,7 +254,8 @@ static bool enter_level(struct loops *l, struct loops_thread *th, unsigned at,
 	return unmoved;
 }
 
-/* The lines of the stack call what stands below them, from the first on whose callee may be another. */
+/* The lines of the stack call what stands below them, from the first on whose callee may be
+ * another. */
 static void call_lines(struct loops *l, struct loops_thread *th, unsigned from, int64_t ns,
 		       uint32_t callee)
 {

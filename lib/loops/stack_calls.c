@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks at each stack once, but again while it has functions whose names are not known yet: those come later than their
- * frames.
+ * Looks at each stack once, but again while it has functions whose names are not known yet: those
+ * come later than their frames.
  */
 #include "lib/loops/stack_calls.h"
 
@@ -10,7 +10,8 @@
 #include "lib/base/hash.h"
 #include "lib/event/op.h"
 
-/* A library that exports few names gives its other functions the one before them: none of a call's own is so long. */
+/* A library that exports few names gives its other functions the one before them: none of a call's
+ * own is so long. */
 #define DELTA_MAX 4096
 
 static bool add_names(struct stack_calls *s)

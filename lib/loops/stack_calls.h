@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The call that a stack was taken in, by the names of its functions: of waits and CPU samples while the probes of that call
- * were detached, so that no event of it is there.
+ * The call that a stack was taken in, by the names of its functions: of waits and CPU samples while
+ * the probes of that call were detached, so that no event of it is there.
  */
 #ifndef INGERO_LOOPS_STACK_CALLS_H
 #define INGERO_LOOPS_STACK_CALLS_H

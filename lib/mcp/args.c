@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types and bounds were checked against the schema by the protocol; what it cannot say is checked here, and nothing is taken
- * on trust: who calls may be another protocol.
+ * Types and bounds were checked against the schema by the protocol; what it cannot say is checked
+ * here, and nothing is taken on trust: who calls may be another protocol.
  */
 #include "lib/mcp/args.h"
 

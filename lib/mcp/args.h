@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arguments that tools have in common, under the names and with the meanings that the Go agent's have, and the words of a
- * selection made of them. Whatever a tool does not name in its schema does not reach it.
+ * The arguments that tools have in common, under the names and with the meanings that the Go
+ * agent's have, and the words of a selection made of them. Whatever a tool does not name in its
+ * schema does not reach it.
  */
 #ifndef INGERO_MCP_ARGS_H
 #define INGERO_MCP_ARGS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Causes as rows of a tool's answer, and as lines of text: texts that a finding does not have are left out.
+ * Causes as rows of a tool's answer, and as lines of text: texts that a finding does not have are
+ * left out.
  */
 #include "lib/mcp/chain_rows.h"
 

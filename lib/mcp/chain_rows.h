@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Causes as tools give them: the same facts as ingero-explain's, in units a reader takes at a glance.
+ * Causes as tools give them: the same facts as ingero-explain's, in units a reader takes at a
+ * glance.
  */
 #ifndef INGERO_MCP_CHAIN_ROWS_H
 #define INGERO_MCP_CHAIN_ROWS_H
@@ -14,13 +15,14 @@
 struct json chain_row(const struct finding *c, bool whole);
 /* Whether a moment is a call, which explain_call takes. */
 bool chain_row_is_call(const struct finding_moment *m);
-/* Its moments (t_s) stand so much later: those of a part are told from the recording's beginning, as others take them. */
+/* Its moments (t_s) stand so much later: those of a part are told from the recording's beginning,
+ * as others take them. */
 void chain_row_later(struct json *row, int64_t by_ns);
 /* The object as lines of text, numbered from 0. */
 void chain_row_text(struct buf *out, struct json row, size_t at);
 
-/* Of all: "verdict", and what was read and what was not recorded, as "recording". shown: the first that is not hidden; NULL:
- * none is. */
+/* Of all: "verdict", and what was read and what was not recorded, as "recording". shown: the first
+ * that is not hidden; NULL: none is. */
 void chain_rows_frame(struct json *o, const struct query_chains *a, const struct finding *shown);
 /* The frame as text. */
 void chain_rows_head(struct buf *out, struct json answer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one program that a server starts for those who ask is ingero-check. A server that is confined cannot: a process that was made before
- * does it, which can do nothing else.
+ * The one program that a server starts for those who ask is ingero-check. A server that is confined
+ * cannot: a process that was made before does it, which can do nothing else.
  */
 #ifndef INGERO_MCP_CHECKER_H
 #define INGERO_MCP_CHECKER_H
@@ -12,8 +12,8 @@ struct mcp_checker;
 
 /* Makes the process: before there are threads. */
 int mcp_checker_new(struct mcp_checker **out, struct err *e);
-/* ingero-check, which only looks, writes its report into fd, which stays the caller's: it has come to its end when nobody else has fd open.
- * It is ended after seconds. For any thread. */
+/* ingero-check, which only looks, writes its report into fd, which stays the caller's: it has come
+ * to its end when nobody else has fd open. It is ended after seconds. For any thread. */
 int mcp_checker_run(const struct mcp_checker *c, int fd, unsigned seconds, struct err *e);
 void mcp_checker_free(struct mcp_checker *c);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What may stand in an argument: operations, processes and machines of the recording, ids of its causes.
+ * What may stand in an argument: operations, processes and machines of the recording, ids of its
+ * causes.
  */
 #include <stdio.h>
 #include <string.h>

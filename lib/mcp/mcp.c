@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which method answers what, in which revisions it exists, and what the revision adds to every result. */
+/* Which method answers what, in which revisions it exists, and what the revision adds to every
+ * result. */
 #include "lib/mcp/mcp.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Model Context Protocol over an offer: one message in, at most one message out, whatever carries them. Revisions 2026-07-28
- * to 2024-11-05. Keeps nothing but what is in the session; several messages may be answered at the same time, each in
- * one thread from its parsing to its end (JSON values are not shared between threads).
+ * The Model Context Protocol over an offer: one message in, at most one message out, whatever
+ * carries them. Revisions 2026-07-28 to 2024-11-05. Keeps nothing but what is in the session;
+ * several messages may be answered at the same time, each in one thread from its parsing to its end
+ * (JSON values are not shared between threads).
  */
 #ifndef INGERO_MCP_MCP_H
 #define INGERO_MCP_MCP_H
@@ -21,7 +22,8 @@
 
 /* How an answer's way is. */
 struct mcp_way {
-	/* Whole messages without a newline that go with the answer: progress and log. Called from any thread. NULL: nobody hears. */
+	/* Whole messages without a newline that go with the answer: progress and log. Called from
+	 * any thread. NULL: nobody hears. */
 	void (*send)(void *ctx, struct bytes message);
 	/* Nobody waits any more, or the server ends. May be NULL. */
 	bool (*gone)(void *ctx);
@@ -39,8 +41,9 @@ struct mcp_outcome {
 	const struct mcp_revision *settled; /* by an `initialize`; else NULL */
 };
 
-/* Answers m, which is a whole message or what is left of one that could not be read (f says why). Appends the answer to out;
- * nothing for notifications and what was cancelled. running: of the request, or NULL; it can be cancelled. */
+/* Answers m, which is a whole message or what is left of one that could not be read (f says why).
+ * Appends the answer to out; nothing for notifications and what was cancelled. running: of the
+ * request, or NULL; it can be cancelled. */
 struct mcp_outcome mcp_answer(const struct mcp_catalog *offer, struct mcp_session *s,
 			      const struct mcp_way *way, const struct mcp_message *m,
 			      const struct mcp_fault *f, struct mcp_running *running,

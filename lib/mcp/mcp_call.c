@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments are checked before the offer sees them; what it answers is said in the words of the revision. */
+/* Arguments are checked before the offer sees them; what it answers is said in the words of the
+ * revision. */
 #include "lib/mcp/mcp_call.h"
 
 #include <string.h>

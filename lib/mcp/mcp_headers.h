@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The headers that repeat what a request says, since 2026-07-28, so that who stands in between can route by them: they have to be
- * there and to agree with the body.
+ * The headers that repeat what a request says, since 2026-07-28, so that who stands in between can
+ * route by them: they have to be there and to agree with the body.
  */
 #ifndef INGERO_MCP_MCP_HEADERS_H
 #define INGERO_MCP_MCP_HEADERS_H
@@ -16,7 +16,8 @@ int mcp_headers_check(const struct net_call *call, const struct mcp_message *m,
 /* Without the blanks around it; absent when there is none. */
 struct bytes mcp_header(const struct net_call *call, const char *name);
 
-/* A header's value into out: as it stands, or decoded when it says =?base64?…?=. False: it cannot be. */
+/* A header's value into out: as it stands, or decoded when it says =?base64?…?=. False: it cannot
+ * be. */
 bool mcp_header_decode(struct bytes value, struct buf *out);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An answer begins as a stream only when there is something to say before its end; until then it may still become plain JSON
- * with a status of its own. Handlers run in several threads, each with a JSON of its own.
+ * An answer begins as a stream only when there is something to say before its end; until then it
+ * may still become plain JSON with a status of its own. Handlers run in several threads, each with
+ * a JSON of its own.
  */
 #include "lib/mcp/mcp_http.h"
 

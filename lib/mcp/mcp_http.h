@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The protocol over HTTP: a message per POST, answered with JSON, or with a stream of events when progress or log messages go with
- * the answer and the client reads such. Who let it in, TLS and limits are the server's (net/server.h). Clients of revisions with an
- * `initialize` get a session id; those that send none are answered all the same, each request for itself.
+ * The protocol over HTTP: a message per POST, answered with JSON, or with a stream of events when
+ * progress or log messages go with the answer and the client reads such. Who let it in, TLS and
+ * limits are the server's (net/server.h). Clients of revisions with an `initialize` get a session
+ * id; those that send none are answered all the same, each request for itself.
  */
 #ifndef INGERO_MCP_MCP_HTTP_H
 #define INGERO_MCP_MCP_HTTP_H

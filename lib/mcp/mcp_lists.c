@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists are written from the offer's tables each time: they are short, and JSON values do not travel between threads. A cursor
- * is the index that comes next, and holds as long as the server runs.
+ * Lists are written from the offer's tables each time: they are short, and JSON values do not travel
+ * between threads. A cursor is the index that comes next, and holds as long as the server runs.
  */
 #include "lib/mcp/mcp_lists.h"
 

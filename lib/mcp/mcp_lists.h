@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The methods that say what there is: in pages, with what the revision of the request has words for. */
+/* The methods that say what there is: in pages, with what the revision of the request has words
+ * for. */
 #ifndef INGERO_MCP_MCP_LISTS_H
 #define INGERO_MCP_MCP_LISTS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages that go with an answer. Progress is told fifty times a second at most; the first and the last always. */
+/* Sends progress and log messages that belong to a request in progress. Progress is told fifty
+ * times a second at most; the first and the last always. */
 #include "lib/mcp/mcp_request_ctx.h"
 
 #include <math.h>

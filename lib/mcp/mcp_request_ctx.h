@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who asks, as the offer sees it (struct mcp_ctx): whether to stop, and where progress and log messages go. Holds texts, no
- * JSON values: a tool may say how far it is from any of its threads.
+ * Who asks, as the offer sees it (struct mcp_ctx): whether to stop, and where progress and log
+ * messages go. Holds texts, no JSON values: a tool may say how far it is from any of its threads.
  */
 #ifndef INGERO_MCP_MCP_REQUEST_CTX_H
 #define INGERO_MCP_MCP_REQUEST_CTX_H

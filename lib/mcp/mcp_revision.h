@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The revisions of the protocol that are spoken, as a table of what differs, and which of them a message is in. Since 2026-07-28
- * every request carries its own revision in _meta; before, `initialize` settles one for all that follow.
+ * The revisions of the protocol that are spoken, as a table of what differs, and which of them a
+ * message is in. Since 2026-07-28 every request carries its own revision in _meta; before,
+ * `initialize` settles one for all that follow.
  */
 #ifndef INGERO_MCP_MCP_REVISION_H
 #define INGERO_MCP_MCP_REVISION_H
@@ -33,18 +34,21 @@ extern const struct mcp_revision mcp_revisions[];
 /* NULL: none of that name. */
 const struct mcp_revision *mcp_revision_named(struct bytes name);
 
-/* What `initialize` settles on when a client wants that one: the same, or the newest that has an `initialize`. */
+/* What `initialize` settles on when a client wants that one: the same, or the newest that has an
+ * `initialize`. */
 const struct mcp_revision *mcp_revision_settled(struct bytes wanted);
 
-/* Of a client that never said: the oldest rules about what is left out, as for HTTP without a header. */
+/* Of a client that never said: the oldest rules about what is left out, as for HTTP without a
+ * header. */
 const struct mcp_revision *mcp_revision_default(void);
 
 /* All names, in order. */
 struct json mcp_revision_names(void);
 
 /*
- * The revision of a request or notification. header: of MCP-Protocol-Version, absent when there was none (and on stdio). settled:
- * what initialize settled, NULL when nothing did. Returns 0 or the code of *f.
+ * The revision of a request or notification. header: of MCP-Protocol-Version, absent when there was
+ * none (and on stdio). settled: what initialize settled, NULL when nothing did. Returns 0 or the
+ * code of *f.
  */
 int mcp_revision_of(const struct mcp_message *m, struct bytes header,
 		    const struct mcp_revision *settled, const struct mcp_revision **out,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The envelope of the Model Context Protocol: JSON-RPC 2.0 messages in and out. Knows no methods and no revisions. Ids are
- * texts or whole numbers of at most 2^53: what a double does not hold exactly could not be given back as it came.
+ * The envelope of the Model Context Protocol: JSON-RPC 2.0 messages in and out. Knows no methods
+ * and no revisions. Ids are texts or whole numbers of at most 2^53: what a double does not hold
+ * exactly could not be given back as it came.
  */
 #ifndef INGERO_MCP_MCP_RPC_H
 #define INGERO_MCP_MCP_RPC_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session is a handful of words behind a lock; ids are compared as their JSON text ("1" is not 1). */
+/* A session is a handful of words behind a lock; ids are compared as their JSON text ("1" is not
+ * 1). */
 #include "lib/mcp/mcp_session.h"
 
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `initialize` and logging/setLevel settled, and what is being answered right now, so that it can be cancelled. One per
- * stdio connection, one per session id over HTTP, and one for all who have none. Locks itself; counted, so that a session
- * that ends while something is answered outlives it.
+ * What `initialize` and logging/setLevel settled, and what is being answered right now, so that it
+ * can be cancelled. One per stdio connection, one per session id over HTTP, and one for all who have
+ * none. Locks itself; counted, so that a session that ends while something is answered outlives it.
  */
 #ifndef INGERO_MCP_MCP_SESSION_H
 #define INGERO_MCP_MCP_SESSION_H

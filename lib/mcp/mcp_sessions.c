@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table that is searched from its front: a thousand short ids are compared sooner than a request is parsed. */
+/* A table that is searched from its front: a thousand short ids are compared sooner than a request
+ * is parsed. */
 #include "lib/mcp/mcp_sessions.h"
 
 #include <pthread.h>

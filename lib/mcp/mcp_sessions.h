@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions by id, for a transport without connections of its own. Bounded: the one unused longest makes room. Locks itself. */
+/* Sessions by id, for a transport without connections of its own. Bounded: the one unused longest
+ * makes room. Locks itself. */
 #ifndef INGERO_MCP_MCP_SESSIONS_H
 #define INGERO_MCP_MCP_SESSIONS_H
 

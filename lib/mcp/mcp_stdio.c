@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread reads and answers what is quick; what is slow waits in a queue for one of a few workers, which are started when they
- * are needed. A job is handed over whole: its JSON values are touched by one thread at a time.
+ * One thread reads and answers what is quick; what is slow waits in a queue for one of a few
+ * workers, which are started when they are needed. A job is handed over whole: its JSON values are
+ * touched by one thread at a time.
  */
 #include "lib/mcp/mcp_stdio.h"
 
@@ -49,8 +50,9 @@ struct stdio {
 	bool ending;
 };
 
-/* As much as a pipe that can be written to takes without waiting for its reader: a client that does not read must not keep us
- * when we are told to end. Once we are, it has a little time left for each piece. */
+/* As much as a pipe that can be written to takes without waiting for its reader: a client that does
+ * not read must not keep us when we are told to end. Once we are, it has a little time left for
+ * each piece. */
 static int write_line(struct stdio *s, const char *p, size_t n, struct err *e)
 {
 	struct pollfd fds[2] = { { .fd = s->io->out, .events = POLLOUT },

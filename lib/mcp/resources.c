@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be read without asking a tool: the answers that most questions begin with, and one cause or call by its name.
+ * What can be read without asking a tool: the answers that most questions begin with, and one cause
+ * or call by its name.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of steps for tools: the few lines of a loop that have most of a step, so that an answer of a few hundred
- * tokens says where the time goes.
+ * Rows of steps for tools: the few lines of a loop that have most of a step, so that an answer of a
+ * few hundred tokens says where the time goes.
  */
 #include "lib/mcp/step_rows.h"
 
@@ -62,7 +62,8 @@ void step_rows_mark(struct json *row, const struct report *r, const struct findi
 		json_set(row, "outside_steps", json_bool(true));
 }
 
-/* "step: 45.3% 4.69 ms Trainer.step (train.py:204) > Trainer.plant (train.py:174): 4.09 ms sleeps in ..." */
+/* "step: 45.3% 4.69 ms Trainer.step (train.py:204) > Trainer.plant (train.py:174): 4.09 ms sleeps
+ * in ..." */
 void step_row_text(struct buf *out, struct json row, size_t at)
 {
 	struct json why = json_get(row, "why"), site = json_get(row, "site");

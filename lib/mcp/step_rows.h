@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps of the program that a recording is about, as tools give them: the verdict, and the lines of the
- * loop with most of a step.
+ * Steps of the program that a recording is about, as tools give them: the verdict, and the lines of
+ * the loop with most of a step.
  */
 #ifndef INGERO_MCP_STEP_ROWS_H
 #define INGERO_MCP_STEP_ROWS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows are written one by one, as long as there is room for them; a list is then cut to those. The head is never cut: a budget is
- * for lists.
+ * Rows are written one by one, as long as there is room for them; a list is then cut to those. The
+ * head is never cut: a budget is for lists.
  */
 #include "lib/mcp/token_budget.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a structured answer reads: a head, then its lists, each with its columns named once and a line for each row. What does not
- * fit into a budget of tokens is left out of the text and of the structured answer alike, from the ends of its lists, and both
- * say so, and how to ask for it.
+ * How a structured answer reads: a head, then its lists, each with its columns named once and a
+ * line for each row. What does not fit into a budget of tokens is left out of the text and of the
+ * structured answer alike, from the ends of its lists, and both say so, and how to ask for it.
  */
 #ifndef INGERO_MCP_TOKEN_BUDGET_H
 #define INGERO_MCP_TOKEN_BUDGET_H
@@ -23,10 +23,10 @@ struct shape_list {
 	const struct shape_column *
 		columns; /* ended by a NULL key; columns without a value in any row are not there */
 	void (*row)(struct buf *out, struct json row, size_t at); /* instead of columns */
-	const char *
-		total; /* member with the number of rows, where not all are in the list; NULL: they are */
-	const char *more;     /* how to ask for rows that are left out: "top_n" */
-	bool top;	      /* tool_args.top is of this list */
+	const char *total; /* member with the number of rows, where not all are in the list; NULL:
+			      they are */
+	const char *more;  /* how to ask for rows that are left out: "top_n" */
+	bool top;	   /* tool_args.top is of this list */
 	uint64_t top_default; /* rows when nobody says, 0: all */
 };
 
@@ -45,7 +45,8 @@ void shape_number(struct buf *out, double x);
 void shape_value(struct buf *out, struct json v);
 /* The same of a member of an object. */
 void shape_member(struct buf *out, struct json object, const char *key);
-/* The same of a member that is an array: each of its values, behind what stands before the first, and between two. */
+/* The same of a member that is an array: each of its values, behind what stands before the first,
+ * and between two. */
 void shape_members(struct buf *out, struct json object, const char *key, const char *first,
 		   const char *between);
 

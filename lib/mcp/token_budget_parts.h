@@ -10,7 +10,8 @@
 #define SHAPE_NOTES_TOKENS 20 /* kept free for what is said of lists that are cut, */
 #define SHAPE_NOTE_TOKENS  8  /* …and of each */
 
-/* One more of notes, an array: so many rows of a list were left out, by the budget or by how many were asked for. */
+/* One more of notes, an array: so many rows of a list were left out, by the budget or by how many
+ * were asked for. */
 void shape_note(struct json *notes, const struct shape_list *l, size_t rows, bool by_budget,
 		uint64_t budget);
 /* A line for each reason: what, how much, and once how to have it. */

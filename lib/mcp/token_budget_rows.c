@@ -84,7 +84,8 @@ static bool nothing_in(const struct shape_cells *c, struct json rows)
 	for (size_t i = 0, n = json_length(rows); i < n && nothing; i++) {
 		struct json row = json_at(rows, i), v = cell_of(c, row);
 
-		/* Zeros and empty texts say nothing when all are; in a row of its own order they are what was asked for. */
+		/* Zeros and empty texts say nothing when all are; in a row of its own order they
+		 * are what was asked for. */
 		nothing = json_type(v) == JSON_TYPE_NUMBER   ? c->key && json_double(v, 0) == 0
 			  : json_type(v) == JSON_TYPE_BOOL   ? c->key && !json_is_true(v)
 			  : json_type(v) == JSON_TYPE_STRING ? !json_bytes(v).n

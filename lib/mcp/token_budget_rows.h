@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of a list as lines of text: what is the same in all of them is said once before them, and long numbers that lie close
- * to each other are counted from the least, and a long value that comes again is a mark then. Nothing is lost: every value stands in the text, or follows from what stands before it.
+ * The rows of a list as lines of text: what is the same in all of them is said once before them,
+ * and long numbers that lie close to each other are counted from the least, and a long value that
+ * comes again is a mark then. Nothing is lost: every value stands in the text, or follows from what
+ * stands before it.
  */
 #ifndef INGERO_MCP_TOKEN_BUDGET_ROWS_H
 #define INGERO_MCP_TOKEN_BUDGET_ROWS_H
@@ -20,7 +22,8 @@ struct shape_rows {
 	unsigned marks; /* given to values that come again */
 };
 
-/* The lines before the rows go to head, when there are rows. answer: where the list is from. Out of memory: head has failed. */
+/* The lines before the rows go to head, when there are rows. answer: where the list is from. Out of
+ * memory: head has failed. */
 void shape_rows_begin(struct shape_rows *r, struct buf *head, const struct shape_list *l,
 		      struct json answer, struct json rows);
 /* at: how many rows were before it. */

@@ -20,8 +20,9 @@ static bool is_digit(unsigned char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Words of up to six letters, three digits, and other characters each for itself: what vocabularies of a hundred thousand and
- * more do on average with text like ours, or a little worse. A blank before a word is part of it. */
+/* Words of up to six letters, three digits, and other characters each for itself: what vocabularies
+ * of a hundred thousand and more do on average with text like ours, or a little worse. A blank
+ * before a word is part of it. */
 uint64_t shape_tokens(struct bytes text)
 {
 	uint64_t n = 0;

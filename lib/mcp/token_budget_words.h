@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Long values that a column has more than once: each is written once, behind a mark ("$1=-4464974622736286501"), and is the mark
- * from there on ("$1"). Zero-initialised knows none.
+ * Long values that a column has more than once: each is written once, behind a mark
+ * ("$1=-4464974622736286501"), and is the mark from there on ("$1"). Zero-initialised knows none.
  */
 #ifndef INGERO_MCP_TOKEN_BUDGET_WORDS_H
 #define INGERO_MCP_TOKEN_BUDGET_WORDS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the tools share. */
+/* Helpers that the tool files share: arguments, answers, and errors of a tool call. */
 #include "lib/mcp/tool.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the tools share: the state behind them, and the families that stand in the table (tools.c).
+ * What the files of the tools share: the state behind them, and the families that stand in the
+ * table (tools.c).
  */
 #ifndef INGERO_MCP_TOOL_H
 #define INGERO_MCP_TOOL_H
@@ -24,7 +25,8 @@ struct tool_call {
 	struct mcp_reply *out;
 };
 
-/* Reads the arguments that tools share. needs_source: ERR_CANNOT without a recording. To be ended in any case. */
+/* Reads the arguments that tools share. needs_source: ERR_CANNOT without a recording. To be ended
+ * in any case. */
 int tool_begin(struct tool_call *c, void *ctx, const struct mcp_ctx *asker, struct json args,
 	       struct mcp_reply *out, bool needs_source, struct err *e);
 void tool_end(struct tool_call *c);

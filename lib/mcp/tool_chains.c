@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "What caused the stall?": where the steps of a program go, and the causes with line, culprit, time and fix.
+ * "What caused the stall?": where the steps of a program go, and the causes with line, culprit,
+ * time and fix.
  */
 #include "lib/query/chosen.h"
 #include "lib/report/report.h"
@@ -13,7 +14,8 @@
 
 #define TOP 10
 
-/* "1.40 s python3 (2 threads): waiting for another thread: load_batch (ranks.py:6) < train_rank (ranks.py:12)" */
+/* "1.40 s python3 (2 threads): waiting for another thread: load_batch (ranks.py:6) < train_rank
+ * (ranks.py:12)" */
 static void standing_text(struct buf *out, struct json row, size_t at)
 {
 	buf_puts(out, "stands: ");

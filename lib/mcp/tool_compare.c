@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two of the recordings that were given: what got slower, and which causes came. Only those can be named.
+ * Two of the recordings that were given: what got slower, and which causes came. Only those can be
+ * named.
  */
 #include <string.h>
 

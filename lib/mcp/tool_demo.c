@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A generated recording whose truth is known, analyzed on the spot: nothing runs, nothing is written.
+ * A generated recording whose truth is known, analyzed on the spot: nothing runs, nothing is
+ * written.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUDA graphs: what became of them in time, and how often each is launched. A graph is known by its handle in its process. A
- * handle that is given out again is another graph, as far as it was seen to be destroyed.
+ * CUDA graphs: what became of them in time, and how often each is launched. A graph is known by its
+ * handle in its process. A handle that is given out again is another graph, as far as it was seen
+ * to be destroyed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -252,7 +253,8 @@ static struct json frequency(struct graphs *g, int64_t zero, double seconds)
 	for (size_t i = 0; i < g->v.n; i++) {
 		const struct graph *x = &g->v.v[i];
 		double rate = seconds > 0 ? (double)x->launches / seconds : 0;
-		/* As the Go agent has it: often, and more often than half of them. A single graph is its own half. */
+		/* As the Go agent has it: often, and more often than half of them. A single graph
+		 * is its own half. */
 		bool is_hot = rate >= 1 && (x->launches > median || g->v.n == 1);
 		struct json row;
 		char hex[24];

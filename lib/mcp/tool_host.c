@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is not about a recording: whether this machine can record, and how the tests of this build went. The first asks
- * ingero-check, which then only looks; the second reads the one file that this build's tests write.
+ * What is not about a recording: whether this machine can record, and how the tests of this build
+ * went. The first asks ingero-check, which then only looks; the second reads the one file that this
+ * build's tests write.
  */
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SQL on the archive's tables. What a statement may do is decided in archive/ask.c; rows are limited there, and their text here.
+ * The tool run_sql: queries the archive's tables and returns rows. What a statement may do is
+ * decided in archive/ask.c; rows are limited there, and their text here.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From where calls were made: one row for each operation at each place in the code, so that different operations are never
- * mixed. Memory is bounded by PLACES_MAX of them.
+ * From where calls were made: one row for each operation at each place in the code, so that
+ * different operations are never mixed. Memory is bounded by PLACES_MAX of them.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often and how long: of everything at once from the columns alone, of what is chosen event by event.
+ * How often and how long: of everything at once from the columns alone, of what is chosen event by
+ * event.
  */
 #include <stdio.h>
 #include <stdlib.h>

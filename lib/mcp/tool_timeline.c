@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happened around a moment: the longest things in a short time, in the order in which they began. The moment is that of
- * a cause, of a call, or a time; without one, that of the worst cause.
+ * What happened around a moment: the longest things in a short time, in the order in which they
+ * began. The moment is that of a cause, of a call, or a time; without one, that of the worst cause.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -127,7 +127,8 @@ static int find_moment(void *ctx, const struct store_chains *c, struct err *e)
 	return 0;
 }
 
-/* A moment stays where it is, though the recording may have grown since its end was asked for. One behind that end is the end. */
+/* A moment stays where it is, though the recording may have grown since its end was asked for. One
+ * behind that end is the end. */
 static void as_words(struct moment *m, struct filter_words *words)
 {
 	if (m->from_ns < m->end_ns) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of the offer. */
+/* Builds the catalog of tools, prompts and resources of the MCP server. */
 #include "lib/mcp/tools.h"
 
 #include <stdlib.h>

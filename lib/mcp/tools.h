@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything that can be asked of a recording, as an offer for the protocol: tools, a prompt, resources. All of it reads; nothing
- * is attached, started on the machine or written on a client's word.
+ * Everything that can be asked of a recording, as an offer for the protocol: tools, a prompt,
+ * resources. All of it reads; nothing is attached, started on the machine or written on a client's
+ * word.
  */
 #ifndef INGERO_MCP_TOOLS_H
 #define INGERO_MCP_TOOLS_H
@@ -20,9 +21,9 @@ struct mcp_tools_options {
 	const struct fleet_options
 		*fleet; /* nodes that query_fleet asks; NULL: none. Its stop is not looked at */
 	const struct mcp_checker
-		*checker; /* who starts ingero-check for get_check; NULL: this process */
-	const char *
-		test_report; /* file that get_test_report shows, NULL: the one of the build this program is of */
+		*checker;	 /* who starts ingero-check for get_check; NULL: this process */
+	const char *test_report; /* file that get_test_report shows, NULL: the one of the build this
+				    program is of */
 };
 
 /* NULL: out of memory. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory and names of findings (lib/model/finding.h): what they are made of is copied into one arena each.
+ * Memory and names of findings (lib/model/finding.h): what they are made of is copied into one
+ * arena each.
  */
 #include "lib/model/finding.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A finding: one diagnosed problem, with everything that is known of it. The analysis makes one (lib/detect), a CHAIN record
- * carries it as JSON (lib/model/finding_json.h is the only place that knows its form), and every report reads its fields.
+ * A finding: one diagnosed problem, with everything that is known of it. The analysis makes one
+ * (lib/detect), a CHAIN record carries it as JSON (lib/model/finding_json.h is the only place that
+ * knows its form), and every report reads its fields.
  *
- * All texts and lists are in the finding's own memory, or live as long as it (lib/event/chain.h). A text that is not there
- * has p NULL. Durations are nanoseconds.
+ * All texts and lists are in the finding's own memory, or live as long as it (lib/event/chain.h). A
+ * text that is not there has p NULL. Durations are nanoseconds.
  */
 #ifndef INGERO_MODEL_FINDING_H
 #define INGERO_MODEL_FINDING_H
@@ -29,8 +30,8 @@ struct finding_victim {
 
 /* Who took it. */
 struct finding_culprit {
-	struct bytes
-		kind; /* "process", "own", "thread", "device", "cgroup", "several", "code", "gpu", "peer", "none" */
+	struct bytes kind; /* "process", "own", "thread", "device", "cgroup", "several", "code",
+			      "gpu", "peer", "none" */
 	struct bytes text; /* as the summary names it */
 	uint32_t pid;	   /* its first process; 0: none */
 	struct bytes comm;
@@ -161,7 +162,8 @@ struct finding {
 /* For who makes one, zero-initialised first: a copy in its memory; p NULL stays that. */
 struct bytes finding_copy(struct finding *f, struct bytes text);
 
-/* One more element of a list of it, zeroed; NULL: out of memory, which f->failed says from then on. */
+/* One more element of a list of it, zeroed; NULL: out of memory, which f->failed says from then on.
+ */
 #define finding_add(f, list) \
 	((__typeof__((f)->list.v))finding_added_((f), list_add(&(f)->list, &(f)->memory)))
 void *finding_added_(struct finding *f, void *element);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one file that knows how a finding is written: a table per object of formats/chain.schema.json, in its order. Fields
- * that are absent in some findings only are left out there, so that old readers see what they always saw.
+ * The one file that knows how a finding is written: a table per object of
+ * formats/chain.schema.json, in its order. Fields that are absent in some findings only are left
+ * out there, so that old readers see what they always saw.
  */
 #include "lib/model/finding_json.h"
 

@@ -73,7 +73,7 @@ struct paths_smaller {
 /* What is known beside the path, and why some of its time is lost. */
 struct paths_note {
 	struct bytes kind;    /* "bound": threads share few CPUs; "io-limit", "memory-limit",
-			    * "new-processes", "repeated" */
+			       * "new-processes", "repeated" */
 	struct bytes text;    /* a sentence */
 	uint64_t ns;	      /* of the phase: what it is about */
 	bool matters;	      /* it is a reason, as far as is known */
@@ -94,8 +94,8 @@ struct paths_phase {
 
 /* The loop whose iterations are steps. */
 struct paths_steps {
-	/* function: p NULL where none is known that makes all calls of a step; file: its module, where no
-	 * source is known (first_line 0). */
+	/* function: p NULL where none is known that makes all calls of a step; file: its module,
+	 * where no source is known (first_line 0). */
 	struct bytes function, file;
 	uint64_t first_line, last_line;
 	bool by_calls;	   /* found by the calls that are repeated: */
@@ -144,10 +144,10 @@ const struct paths_phase *paths_find_phase(const struct paths_track *t, const ch
 void paths_write_json(const struct paths *p, struct jsonw *j);
 
 /*
- * Reads the member "paths" of an analysis, which anybody may have written; what *p had is gone. Members of
- * a later version are ignored. ERR_DAMAGED: it is no JSON, and *p is empty; or a member has not its
- * type: the first such is named, and *p has the others. ERR_LIMIT: it takes more memory than size_max
- * times JSON_SIZE_BYTES (base/jsoncheck.h). ERR_NOMEM.
+ * Reads the member "paths" of an analysis, which anybody may have written; what *p had is gone.
+ * Members of a later version are ignored. ERR_DAMAGED: it is no JSON, and *p is empty; or a member
+ * has not its type: the first such is named, and *p has the others. ERR_LIMIT: it takes more memory
+ * than size_max times JSON_SIZE_BYTES (base/jsoncheck.h). ERR_NOMEM.
  */
 int paths_read_json(struct paths *p, struct bytes analysis, size_t size_max, struct err *e);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one file that knows how critical paths are written: a table per object of the member "paths" of
- * formats/analysis.schema.json, in its order.
+ * The one file that knows how critical paths are written: a table per object of the member "paths"
+ * of formats/analysis.schema.json, in its order.
  */
 #include "lib/base/jsoncheck.h"
 #include "lib/base/jsonmap_table.h"

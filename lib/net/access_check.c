@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An address says nothing that a foreign page could have chosen, so the one a request came to is let in; names can be anybody's. */
+/* An address says nothing that a foreign page could have chosen, so the one a request came to is
+ * let in; names can be anybody's. */
 #include "lib/net/access_check.h"
 
 #include <arpa/inet.h>
@@ -43,7 +44,8 @@ static bool name_of(const char *host, char *out, size_t size)
 	return true;
 }
 
-/* An address as 16 bytes, those of IPv4 as IPv6 has them. Of which link it is ("fe80::1%eth0") is each machine's own matter. */
+/* An address as 16 bytes, those of IPv4 as IPv6 has them. Of which link it is ("fe80::1%eth0") is
+ * each machine's own matter. */
 static bool address_of(const char *text, unsigned char out[16])
 {
 	static const unsigned char mapped[12] = { [10] = 0xff, [11] = 0xff };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is let in, by what a request says of itself: by which name it calls this machine, from which page it was sent, and
- * whether it has the token. A page elsewhere that makes its own name lead here is told by these.
+ * Who is let in, by what a request says of itself: by which name it calls this machine, from which
+ * page it was sent, and whether it has the token. A page elsewhere that makes its own name lead
+ * here is told by these.
  */
 #ifndef INGERO_NET_ACCESS_CHECK_H
 #define INGERO_NET_ACCESS_CHECK_H

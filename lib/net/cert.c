@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whoever was shown a certificate may look at it for as long as a handshake lasts: the one before is kept until the next. */
+/* Whoever was shown a certificate may look at it for as long as a handshake lasts: the one before
+ * is kept until the next. */
 #include "lib/net/cert_tls.h"
 
 #include <arpa/inet.h>

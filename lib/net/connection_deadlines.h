@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections and until when each may take for what it is doing: one that sends its request byte by byte, or takes an answer so, is
- * ended when its time is over, though it never was silent.
+ * Connections and until when each may take for what it is doing: one that sends its request byte by
+ * byte, or takes an answer so, is ended when its time is over, though it never was silent.
  */
 #ifndef INGERO_NET_CONNECTION_DEADLINES_H
 #define INGERO_NET_CONNECTION_DEADLINES_H
@@ -17,7 +17,8 @@ struct net_watched;
 int net_watch_new(struct net_watch **out, struct err *e);
 /* fd is shut down when its time is over, never closed. NULL: out of memory. */
 struct net_watched *net_watch_add(struct net_watch *w, int fd);
-/* While there are more than most: shuts down the one that has an end and has been there longest, for others to be heard. */
+/* While there are more than most: shuts down the one that has an end and has been there longest,
+ * for others to be heard. */
 void net_watch_make_room(struct net_watch *w, unsigned most);
 /* CLOCK_MONOTONIC; INT64_MAX: no end. */
 void net_watch_until(struct net_watch *w, struct net_watched *c, int64_t until_ns);

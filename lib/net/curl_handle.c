@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only place that knows what libcurl is told, and what it says. */
+/* The only user of libcurl: sets options on an easy handle and maps its errors to ours. */
 #include "lib/net/curl_handle.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports are numbers: names of services are as many as there are machines. Of one that is too large getaddrinfo takes a part. */
+/* Ports are numbers: names of services are as many as there are machines. Of one that is too large
+ * getaddrinfo takes a part. */
 #include "lib/net/listen.h"
 
 #include <netdb.h>

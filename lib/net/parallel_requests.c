@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a request was sent is taken before libcurl hears of it, when its answer came after: what lies between is never too short. */
+/* Sends requests to many nodes at once and collects their answers. When a request was sent is taken
+ * before libcurl hears of it, when its answer came after: what lies between is never too short. */
 #include "lib/net/parallel_requests.h"
 
 #include <stdlib.h>

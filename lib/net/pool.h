@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that do what is given to them, in the order it came. As many as there is work for, up to a limit; each waits for more.
+ * Threads that do what is given to them, in the order it came. As many as there is work for, up to
+ * a limit; each waits for more.
  */
 #ifndef INGERO_NET_POOL_H
 #define INGERO_NET_POOL_H

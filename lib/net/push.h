@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Something sent to a receiver that may be busy: tried again as OTLP asks for, and given up in the end.
+ * Something sent to a receiver that may be busy: tried again as OTLP asks for, and given up in the
+ * end.
  */
 #ifndef INGERO_NET_PUSH_H
 #define INGERO_NET_PUSH_H
@@ -17,15 +18,14 @@ struct net_push_options {
 	bool (*interrupted)(void); /* ends the waiting; NULL: never */
 	void (*waiting)(const char *why,
 			uint64_t ns); /* told before each wait; NULL: nobody wants to know */
-	int (*taken)(
-		void *ctx, struct bytes body,
-		struct err *
-			e); /* what a receiver that took it said: the result is its; NULL: nobody reads it */
+	int (*taken)(void *ctx, struct bytes body,
+		     struct err *e); /* what a receiver that took it said: the result is its; NULL:
+					nobody reads it */
 	void *ctx;
 };
 
-/* 0: the receiver took it (2xx). ERR_CANNOT with what it said. What is worth another try: no answer at all, and 429, 502,
- * 503 and 504. ERR_INTERRUPTED. */
+/* 0: the receiver took it (2xx). ERR_CANNOT with what it said. What is worth another try: no answer
+ * at all, and 429, 502, 503 and 504. ERR_INTERRUPTED. */
 int net_push(struct net_client *c, const struct net_push_options *opt, const char *url,
 	     const char *type, struct bytes body, struct err *e);
 

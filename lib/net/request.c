@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two threads meet here and know nothing else of each other; neither waits for the other but a writer whose pieces nobody takes. */
+/* Two threads meet here and know nothing else of each other; neither waits for the other but a
+ * writer whose pieces nobody takes. */
 #include "lib/net/request.h"
 
 #include <poll.h>
@@ -147,7 +148,8 @@ bool net_call_gone(const struct net_call *call)
 	int64_t now = net_now();
 	bool is;
 
-	/* Who works on an answer asks behind every step of it, and to look at the peer is a system call. */
+	/* Who works on an answer asks behind every step of it, and to look at the peer is a system
+	 * call. */
 	pthread_mutex_lock(&q->lock);
 	if (!q->left && now - q->looked_ns >= LOOK_NS) {
 		q->looked_ns = now;

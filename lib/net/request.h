@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A request between the thread that reads and writes and the one that answers: whoever is done with it last frees it. All of it but
- * what the request says (which stays as it is once it is whole) is under its lock.
+ * A request between the thread that reads and writes and the one that answers: whoever is done with
+ * it last frees it. All of it but what the request says (which stays as it is once it is whole) is
+ * under its lock.
  */
 #ifndef INGERO_NET_REQUEST_H
 #define INGERO_NET_REQUEST_H

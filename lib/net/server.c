@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server begins, is asked, and ends. */
+/* Starts, runs and stops an HTTP server on libmicrohttpd. */
 #include "lib/net/server.h"
 
 #include <netdb.h>
@@ -70,7 +70,8 @@ static enum MHD_Result access_handler(void *cls, struct MHD_Connection *m, const
 		*state = c = net_coming_begin(s, m, url, method);
 		if (!c)
 			return MHD_NO;
-		/* A connection that is kept may have lain idle until now: what follows has time of its own. */
+		/* A connection that is kept may have lain idle until now: what follows has time of
+		 * its own. */
 		net_watch_until(s->watch, net_answer_watched(m), net_now() + s->all.timeout_ns);
 		/* What is refused anyway is not asked for. */
 		if (c->why && net_call_header(&(struct net_call){ .request = c->q }, "Expect"))
@@ -123,7 +124,8 @@ static void connection(void *cls, struct MHD_Connection *m, void **socket_contex
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		*socket_context = net_watch_add(s->watch, net_coming_socket(m));
 		net_watch_until(s->watch, *socket_context, net_now() + s->all.timeout_ns);
-		/* Peers that say nothing, or little at a time, could hold all there are for as long as a request may take. */
+		/* Peers that say nothing, or little at a time, could hold all there are for as long
+		 * as a request may take. */
 		net_watch_make_room(s->watch, s->opt.connections_max);
 	} else {
 		net_watch_end(s->watch, *socket_context);
@@ -142,7 +144,8 @@ static void quiet(void *cls, const char *fmt, va_list ap)
 static int start(struct net_server *s, const struct addrinfo *at, struct err *e)
 {
 	const union MHD_DaemonInfo *info;
-	/* With epoll a peer that has closed its own side alone is still answered; with poll libmicrohttpd ends it. */
+	/* With epoll a peer that has closed its own side alone is still answered; with poll
+	 * libmicrohttpd ends it. */
 	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME |
 			 (MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_YES ? MHD_USE_EPOLL
 										 : MHD_USE_POLL) |

@@ -58,7 +58,8 @@ static void add_headers(struct MHD_Response *a, const struct net_reply *r)
 	}
 }
 
-/* libmicrohttpd has a lock in each response, which it holds while it takes pieces from us: ours must not be held while we call it. */
+/* libmicrohttpd has a lock in each response, which it holds while it takes pieces from us: ours
+ * must not be held while we call it. */
 enum MHD_Result net_answer_send(struct net_server *s, struct MHD_Connection *m,
 				struct net_request *q)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of a server, for the files that make one up: they are the only ones that know libmicrohttpd, whose one thread reads
- * requests and writes answers. A request that is whole lies suspended until a thread of the pool has answered it, or has begun to.
+ * The inside of a server, for the files that make one up: they are the only ones that know
+ * libmicrohttpd, whose one thread reads requests and writes answers. A request that is whole lies
+ * suspended until a thread of the pool has answered it, or has begun to.
  */
 #ifndef INGERO_NET_SERVER_STATE_H
 #define INGERO_NET_SERVER_STATE_H
@@ -46,7 +47,8 @@ void net_coming_too_long(struct net_server *s, struct net_coming *c, uint64_t le
 
 /* What is known of a connection for watch.h. NULL: nothing, out of memory. */
 struct net_watched *net_answer_watched(struct MHD_Connection *m);
-/* In the thread that reads and writes, and under no lock. What stands in the request's reply is taken out of it. */
+/* In the thread that reads and writes, and under no lock. What stands in the request's reply is
+ * taken out of it. */
 enum MHD_Result net_answer_send(struct net_server *s, struct MHD_Connection *m,
 				struct net_request *q);
 /* Answered by ourselves, as the dashboard's API says what is wrong. */

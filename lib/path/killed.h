@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that a signal ended: the wait that such a thread was in ends when the signal comes, but had not ended for the
- * program.
+ * Threads that a signal ended: the wait that such a thread was in ends when the signal comes, but
+ * had not ended for the program.
  */
 #ifndef INGERO_PATH_KILLED_H
 #define INGERO_PATH_KILLED_H

@@ -226,8 +226,8 @@ int64_t path_known_until(const struct path *p, uint32_t thread)
 	return th ? path_thread_end(th) : INT64_MIN;
 }
 
-/* Where a runnable thread stands: where it fell asleep or, if it did not, where it was last seen; who yields, where a CPU
- * sample saw it do so. */
+/* Where a runnable thread stands: where it fell asleep or, if it did not, where it was last seen;
+ * who yields, where a CPU sample saw it do so. */
 static void place_runnable(struct path_thread *th, const struct event *ev,
 			   struct offcpu_segments *o)
 {

@@ -43,8 +43,8 @@ struct path_piece {
 	unsigned depth; /* threads between the anchor and the leaf */
 	/* The anchor's own wait through which it was reached: path_segment_key; 0: none. */
 	uint32_t via;
-	/* Where that is a wait for a lock: the first thread behind it that waited for no lock, but for
-	 * the leaf or others; 0: there is none. */
+	/* Where that is a wait for a lock: the first thread behind it that waited for no lock, but
+	 * for the leaf or others; 0: there is none. */
 	uint32_t holder;
 	uint32_t key; /* of s in the leaf's log (segment_keys.h); 0: it is made for this piece */
 };
@@ -52,8 +52,8 @@ struct path_piece {
 /* Receives the pieces of all anchors: each life once and whole, not in order of time. */
 struct path_listener {
 	void (*on_piece)(struct path_listener *l, const struct path_piece *p);
-	/* Pieces that are segments of the anchor's own, the first from from_ns on, each ending where
-	 * the next begins. NULL: on_piece receives them. */
+	/* Pieces that are segments of the anchor's own, the first from from_ns on, each ending
+	 * where the next begins. NULL: on_piece receives them. */
 	void (*on_own)(struct path_listener *l, uint32_t anchor, int64_t from_ns,
 		       const struct segment_entry *v, size_t n);
 	/* Whether numbers of an ended anchor's segments are still held; NULL: they all are. */

@@ -20,7 +20,8 @@ enum path_class {
 	PATH_WAKE_UP,
 	PATH_TAKEN,	/* another thread had the CPU, and the path does not need that one */
 	PATH_CPU_OTHER, /* it is not known which thread had the CPU */
-	PATH_YIELD, /* it handed its CPU on by itself (sched_yield), outside calls that wait for the device */
+	PATH_YIELD, /* it handed its CPU on by itself (sched_yield), outside calls that wait for the
+		       device */
 	PATH_LOCK,
 	PATH_SLEEP,
 	PATH_DISK,

@@ -2,7 +2,8 @@
 /*
  * Who a thread is as a culprit: an identity, not a name. Processes that one parent started under
  * one command are one culprit, and so are threads of such processes whose names differ in a
- * trailing number alone; a thread without a name of its own is one by itself. Ids are dense, in order of first use.
+ * trailing number alone; a thread without a name of its own is one by itself. Ids are dense, in
+ * order of first use.
  */
 #ifndef INGERO_PATH_PATH_CULPRITS_H
 #define INGERO_PATH_PATH_CULPRITS_H

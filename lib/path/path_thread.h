@@ -109,8 +109,8 @@ static inline struct segment path_thread_own(const struct path_thread *th)
 	return s;
 }
 
-/* Most calls: an outermost one, behind all that is known of the thread, nothing of note inside it, and
- * no event lost. */
+/* Most calls: an outermost one, behind all that is known of the thread, nothing of note inside it,
+ * and no event lost. */
 static inline bool path_thread_is_plain(struct path_thread *th, const struct losses *losses,
 					int64_t start_ns, int64_t end_ns)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What becomes of waits that ran into their time-out: they are restated once it is known whom they were for.
+ * What becomes of waits that ran into their time-out: they are restated once it is known whom they
+ * were for.
  */
 #include "lib/base/compiler.h"
 #include "lib/path/path_state.h"

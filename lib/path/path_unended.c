@@ -283,7 +283,8 @@ static struct next next_outside(const struct unended_facts *f, const struct unen
 
 #define MAKER_CHANGES 3 /* so often another thread released it: each serves one request, or a few */
 
-/* Threads that end after what they were started for leave their work to the next one: whoever starts them is waited for. */
+/* Threads that end after what they were started for leave their work to the next one: whoever
+ * starts them is waited for. */
 static void go_to_maker(const struct unended_facts *f, const struct unended_thread *th,
 			struct next *next)
 {
@@ -302,7 +303,8 @@ static uint64_t distance(int64_t a, int64_t b)
 	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
 
-/* Whether it waits to the end for another lock or condition, at a place where nobody ever let it go on: not that of a pool. */
+/* Whether it waits to the end for another lock or condition, at a place where nobody ever let it go
+ * on: not that of a pool. */
 static bool is_beside(const struct unended_facts *f, uint32_t id, const struct unended_thread *th,
 		      const struct unended_thread *own)
 {

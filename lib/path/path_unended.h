@@ -30,8 +30,9 @@ enum path_by {
 	PATH_BY_TAKER,	  /* got the lock last of those that waited for it */
 	PATH_BY_RELEASER, /* ended the last wait for that object, or of the thread there */
 	PATH_BY_MAKER,	  /* starts the threads that end such waits, each one a few */
-	PATH_BY_BESIDE, /* a thread of the process that waits to the end where it never waited before */
-	PATH_BY_LAST, /* ended the last wait of the thread, for whatever */
+	PATH_BY_BESIDE,	  /* a thread of the process that waits to the end where it never waited
+			     before */
+	PATH_BY_LAST,	  /* ended the last wait of the thread, for whatever */
 };
 
 enum path_ends {
@@ -79,7 +80,8 @@ struct path_unended {
 	uint32_t gone_tid;	 /* PATH_ENDS_GONE: as it stands in the lock */
 };
 
-/* A wait that is over, and what was known before its end: a signal that ends the thread ends its wait, too. */
+/* A wait that is over, and what was known before its end: a signal that ends the thread ends its
+ * wait, too. */
 struct unended_wait {
 	bool exclusion;
 	uint8_t kind;
@@ -158,11 +160,13 @@ void unended_facts_free(struct unended_facts *f);
 /* After the last event: of a thread that waits. */
 void path_unended_of(const struct unended_facts *f, uint32_t thread, struct path_unended *out);
 
-/* Whether a wait of ns that had not ended is a hang. It is none where the chain leads outside, to somebody to ask, or to a
- * thread that is at work; one that sleeps may only be slow (PATH_SLEEPER_NS). */
+/* Whether a wait of ns that had not ended is a hang. It is none where the chain leads outside, to
+ * somebody to ask, or to a thread that is at work; one that sleeps may only be slow
+ * (PATH_SLEEPER_NS). */
 #define PATH_SLEEPER_NS 5000000000ull /* as record --hung */
 bool path_unended_is_hang(const struct path_unended *u, uint64_t ns);
-/* Whether it leads outside, as far as is known: to somebody to ask, to a program that is not recorded, to a terminal. */
+/* Whether it leads outside, as far as is known: to somebody to ask, to a program that is not
+ * recorded, to a terminal. */
 bool path_unended_is_outside(const struct path_unended *u);
 
 #endif

@@ -94,7 +94,8 @@ static uint32_t via_wait(const struct walk *w, uint32_t key)
 	return w->via ? w->via : key;
 }
 
-/* Behind the anchor's wait for a lock, through this wait: a thread that waits for that lock, too, does not hold it. */
+/* Behind the anchor's wait for a lock, through this wait: a thread that waits for that lock, too,
+ * does not hold it. */
 static uint32_t holder_behind(const struct walk *w, const struct window *win)
 {
 	if (w->holder || !w->via || win->s->flags & SEGMENT_EXCLUSION ||

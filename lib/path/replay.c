@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replays the logs of all threads in the order in which their segments ended. Of each thread one number a lane is kept: how
- * much earlier it is than recorded. A segment that is the lane's cause makes it earlier by its length; a hand-off ends when
- * both have come, so that it makes the thread no earlier than who ended it; where somebody had to leave (a lock, a CPU),
- * only what the cause took of the wait is gained, since who would have come first is not known.
+ * Replays the logs of all threads in the order in which their segments ended. Of each thread one
+ * number a lane is kept: how much earlier it is than recorded. A segment that is the lane's cause
+ * makes it earlier by its length; a hand-off ends when both have come, so that it makes the thread
+ * no earlier than who ended it; where somebody had to leave (a lock, a CPU), only what the cause
+ * took of the wait is gained, since who would have come first is not known.
  *
- * It is done once, at the end, over the segments that a path retains: a recording's loops are known then and which
- * causes matter, so that calls pay nothing while they stream. Only the end of a segment counts, calls and own code are
- * passed over, and memory is bounded by threads. What was folded into checkpoints is not replayed: replay_gains.from_ns.
+ * It is done once, at the end, over the segments that a path retains: a recording's loops are known
+ * then and which causes matter, so that calls pay nothing while they stream. Only the end of a
+ * segment counts, calls and own code are passed over, and memory is bounded by threads. What was
+ * folded into checkpoints is not replayed: replay_gains.from_ns.
  */
 #include "lib/path/replay.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What-if by replay: how much earlier each thread would have been had causes of lost time taken nothing. Where subtraction
- * takes the cause out of the path alone, the replay lets every thread run forward and finds what the path would have waited
- * for instead. All causes are replayed in one pass, each in a lane; the last lane has all of them at once.
+ * What-if by replay: how much earlier each thread would have been had causes of lost time taken
+ * nothing. Where subtraction takes the cause out of the path alone, the replay lets every thread
+ * run forward and finds what the path would have waited for instead. All causes are replayed in one
+ * pass, each in a lane; the last lane has all of them at once.
  */
 #ifndef INGERO_PATH_REPLAY_H
 #define INGERO_PATH_REPLAY_H
@@ -19,17 +20,20 @@
 #define REPLAY_THREADS 4096
 #define REPLAY_ALL     (REPLAY_LANES - 1) /* the lane without any of the causes */
 
-/* What is not known (when the device was done, whether a time from outside would have come earlier, too) is replayed twice. */
+/* What is not known (when the device was done, whether a time from outside would have come earlier,
+ * too) is replayed twice. */
 enum replay_end { REPLAY_CAUTIOUS, REPLAY_HOPEFUL, REPLAY_ENDS };
 
 struct replay;
 
-/* Of a path that is finished, which stays the caller's and must not change meanwhile. NULL: out of memory. */
+/* Of a path that is finished, which stays the caller's and must not change meanwhile. NULL: out of
+ * memory. */
 struct replay *replay_new(struct path *p);
 void replay_free(struct replay *r);
 
-/* What the thread does so is the lane's cause. occupant: 0, or the thread that had the CPU meanwhile and that the path does
- * not need, which is it then; exclusion: only while somebody waits for the thread to leave. False: out of memory. */
+/* What the thread does so is the lane's cause. occupant: 0, or the thread that had the CPU
+ * meanwhile and that the path does not need, which is it then; exclusion: only while somebody waits
+ * for the thread to leave. False: out of memory. */
 struct replay_mark {
 	unsigned lane;
 	uint32_t thread, occupant;
@@ -47,7 +51,8 @@ struct replay_gain {
 	int64_t spans_ns[REPLAY_ENDS],
 		whole_ns[REPLAY_ENDS];	       /* what the anchor would have gained */
 	uint64_t spans_path_ns, whole_path_ns; /* what of its path is the cause's */
-	uint64_t busiest_ns; /* CPU time that one thread which the path needs had still to spend in the whole */
+	uint64_t busiest_ns; /* CPU time that one thread which the path needs had still to spend in
+				the whole */
 };
 
 struct replay_gains {

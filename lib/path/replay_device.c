@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device in a replay: submits of a thread feed it, a call that waits for it returns when it is done, and what it works
- * on takes as long as it did. Streams are not known here: threads that submit count as having one each, and a thread that
- * has submitted nothing waits for who submitted last. A batch is what was submitted since the wait before. When the device was done is known where
- * the thread slept until then, or looked in vain until then. Where its CPU was taken meanwhile, the device was done after as
- * long as such batches usually take; where the call found it done, after anything up to then. Where the thread was kept from
- * submitting the rest, the device may have idled in between: its end depends on the last submit, too.
+ * The device in a replay: submits of a thread feed it, a call that waits for it returns when it is
+ * done, and what it works on takes as long as it did. Streams are not known here: threads that
+ * submit count as having one each, and a thread that has submitted nothing waits for who submitted
+ * last. A batch is what was submitted since the wait before. When the device was done is known
+ * where the thread slept until then, or looked in vain until then. Where its CPU was taken
+ * meanwhile, the device was done after as long as such batches usually take; where the call found
+ * it done, after anything up to then. Where the thread was kept from submitting the rest, the
+ * device may have idled in between: its end depends on the last submit, too.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/path/replay_state.h"
 
-/* A call that does not sleep and returns within twice what the shortest one took found the device done, unless it took
- * longer than this: 5 to 70 us it takes to look, traced, on the machines that were recorded. */
+/* A call that does not sleep and returns within twice what the shortest one took found the device
+ * done, unless it took longer than this: 5 to 70 us it takes to look, traced, on the machines that
+ * were recorded. */
 #define FOUND_DONE_NS	    200000
 #define FOUND_DONE_LEAST_NS 20000
 
-/* So many undisturbed batches tell what is usual; CPU lost for no longer disturbs none (critical-path.md, 5). */
+/* So many undisturbed batches tell what is usual; CPU lost for no longer disturbs none
+ * (critical-path.md, 5). */
 #define USUAL_LEAST 8
 #define DISTURBS_NS 2000
 
@@ -147,7 +151,8 @@ static int64_t took_ns(const struct replay_took *t, unsigned share, unsigned of)
 	return v[n * share / of];
 }
 
-/* How long batches of so many submits usually take or, where all are disturbed, take at most; -1: not known. */
+/* How long batches of so many submits usually take or, where all are disturbed, take at most; -1:
+ * not known. */
 static int64_t usual_ns(const struct replay_device *d, unsigned class, enum replay_end end)
 {
 	int64_t ns = took_ns(&d->usual[class], 1, 2);
@@ -177,8 +182,8 @@ static int64_t find_done(const struct replay_device *d, const struct replay_sync
 	return done > from_ns ? done : from_ns;
 }
 
-/* How much earlier the thread returns that could go on at done_ns, so much earlier: what was taken out of the call behind that
- * comes on top; what it waited for besides the device puts it off. */
+/* How much earlier the thread returns that could go on at done_ns, so much earlier: what was taken
+ * out of the call behind that comes on top; what it waited for besides the device puts it off. */
 static int64_t return_shift(const struct replay_thread *t, enum replay_end end, unsigned lane,
 			    int64_t shift, int64_t done_ns, int64_t ns)
 {
@@ -203,8 +208,8 @@ static int64_t batch_shift(const struct replay_device *d, enum replay_end end, u
 	return gap >= 0 ? replay_least(first, before + gap) : replay_least(before, first - gap);
 }
 
-/* How much earlier the device is done: as much as it began or, where it may have idled for what was not submitted yet, as
- * the last submit came. */
+/* How much earlier the device is done: as much as it began or, where it may have idled for what was
+ * not submitted yet, as the last submit came. */
 static int64_t done_shift(const struct replay_device *d, enum replay_end end, unsigned lane,
 			  int64_t took_ns, int64_t usual)
 {

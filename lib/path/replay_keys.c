@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each key of a segment is to a replay: whose cause it is, whether it waits for somebody, and of sleeps whether they
- * keep a pace (lib/stat/pace.h). A pace is held against the clock, so that time gained before it is waited for again.
+ * What each key of a segment is to a replay: whose cause it is, whether it waits for somebody, and
+ * of sleeps whether they keep a pace (lib/stat/pace.h). A pace is held against the clock, so that
+ * time gained before it is waited for again.
  */
 #include "lib/path/replay_state.h"
 
@@ -104,7 +105,8 @@ bool replay_keys_make(struct replay *r)
 	return find_paces(r);
 }
 
-/* A cause of the thread's own, however its wait is kept: a releaser of which nothing is known is none. */
+/* A cause of the thread's own, however its wait is kept: a releaser of which nothing is known is
+ * none. */
 static bool mark_key(struct replay *r, const struct replay_mark *m, struct segment s)
 {
 	uint32_t key = segment_key(&r->p->keys, m->thread, &s) & ~SEGMENT_KEY_KIND;

@@ -49,7 +49,8 @@ struct replay_thread {
 	struct path_thread *th;
 	size_t at; /* its next segment that matters */
 	bool begun, busy;
-	uint16_t gone[REPLAY_ENDS]; /* lanes whose last wait is not needed: nor is what follows until it runs */
+	uint16_t gone[REPLAY_ENDS]; /* lanes whose last wait is not needed: nor is what follows
+				       until it runs */
 	struct replay_shift d;
 	struct replay_sync sync;
 	uint64_t gives; /* hand-offs that it ended */
@@ -69,7 +70,8 @@ struct replay_device {
 	struct replay_shift first, last, d;
 	int64_t end_ns[REPLAY_ENDS]; /* of the batch before */
 	uint64_t busy_ns;
-	int64_t least_ns; /* of a call that waits: what it takes where nothing is to be waited for; 0: none yet */
+	int64_t least_ns; /* of a call that waits: what it takes where nothing is to be waited for;
+			     0: none yet */
 	struct replay_took {
 		uint32_t n;
 		uint32_t ns[REPLAY_USUAL]; /* at most */
@@ -130,8 +132,8 @@ static inline const struct replay_key *replay_key_of(const struct replay *r, uin
 	return key < r->keys.n ? &r->keys.v[key] : &none;
 }
 
-/* replay_device.c. The thread submits work from ns on; a segment of it is inside a call that waits for the device; the last
- * of them ends. */
+/* replay_device.c. The thread submits work from ns on; a segment of it is inside a call that waits
+ * for the device; the last of them ends. */
 void replay_device_submit(struct replay *r, struct replay_thread *t, int64_t ns);
 void replay_device_segment(struct replay_thread *t, const struct segment *s, int64_t from_ns,
 			   int64_t to_ns);

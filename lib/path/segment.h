@@ -54,8 +54,8 @@ enum segment_flag {
 	SEGMENT_LOCK = 1 << 8,
 	/* RUNNABLE: it had been woken; else the CPU was taken from it. */
 	SEGMENT_WOKEN = 1 << 9,
-	/* Blocked in what the kernel marks: getting memory (RECLAIM, COMPACT); reading in a page of a
-	 * file, or of what had been swapped out. The two also of FAULT_IN. */
+	/* Blocked in what the kernel marks: getting memory (RECLAIM, COMPACT); reading in a page of
+	 * a file, or of what had been swapped out. The two also of FAULT_IN. */
 	SEGMENT_GETS_MEMORY = 1 << 10,
 	SEGMENT_FILE_PAGE = 1 << 11,
 	SEGMENT_SWAPPED = 1 << 12,
@@ -73,8 +73,8 @@ struct segment {
 	uint8_t state; /* enum segment_state */
 	uint8_t object;	  /* enum event_object, of blocked ones */
 	uint16_t flags;	  /* enum segment_flag, or-ed */
-	uint16_t syscall; /* BLOCKED, WAITING on a pipe, file or socket: its number + 1; 0 not known;
-			   * RUNNABLE: that of sched_yield + 1, else 0 */
+	uint16_t syscall; /* BLOCKED, WAITING on a pipe, file or socket: its number + 1; 0 not
+			   * known; RUNNABLE: that of sched_yield + 1, else 0 */
 };
 
 static inline int segment_on_cpu(const struct segment *s)

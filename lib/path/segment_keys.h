@@ -59,8 +59,8 @@ void segment_keys_free(struct segment_keys *k);
 /* 0: out of memory. Not for mixes. */
 uint32_t segment_key(struct segment_keys *k, uint32_t thread, const struct segment *s);
 
-/* Gives back the keys for which `drop` is true, none of which is held by a log or a mix. False: out of
- * memory, and nothing is changed. */
+/* Gives back the keys for which `drop` is true, none of which is held by a log or a mix. False: out
+ * of memory, and nothing is changed. */
 bool segment_keys_prune(struct segment_keys *k, bool (*drop)(void *ctx, uint32_t key), void *ctx);
 
 /* How many are in use. */

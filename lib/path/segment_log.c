@@ -49,8 +49,8 @@ static bool is_own(const struct segment_log *l, size_t i)
 	return !segment_log_is_mix(l, i) && segment_log_what(l, i)->state == SEGMENT_OWN;
 }
 
-/* A boundary at that time, which lies within the log, where the thread is in its own code: a wait stays
- * whole, as its end says when it was ended. False: out of memory. */
+/* A boundary at that time, which lies within the log, where the thread is in its own code: a wait
+ * stays whole, as its end says when it was ended. False: out of memory. */
 static bool split_own(struct segment_log *l, int64_t at_ns)
 {
 	size_t i = segment_log_find(l, at_ns);

@@ -72,8 +72,8 @@ bool segment_log_push(struct segment_log *l, const struct segment *s);
 /* The first that ends after then; v.n: none. */
 size_t segment_log_find(const struct segment_log *l, int64_t at_ns);
 
-/* What was on a CPU in [from, to) outside of calls was in this state, what was blocked was so for that
- * (segment_mark_memory). False: out of memory. */
+/* What was on a CPU in [from, to) outside of calls was in this state, what was blocked was so for
+ * that (segment_mark_memory). False: out of memory. */
 bool segment_log_restate(struct segment_log *l, int64_t from_ns, int64_t to_ns,
 			 const struct segment *as, uint16_t blocked);
 

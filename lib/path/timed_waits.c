@@ -94,8 +94,8 @@ enum timed_end timed_waits_next(struct timed_waits *w, const struct losses *loss
 	return end;
 }
 
-/* CPython asks for its lock only where one thread has had it for all of a wait: that one was not waiting
- * for it itself. */
+/* CPython asks for its lock only where one thread has had it for all of a wait: that one was not
+ * waiting for it itself. */
 enum timed_end timed_waits_gave_way(struct timed_waits *w, const struct timed_waits *of,
 				    const struct losses *losses, const struct event *ev,
 				    int64_t *since_ns)

@@ -60,8 +60,8 @@ static inline bool timed_waits_are_known(const struct timed_waits *w, int64_t no
 	return !w->open && (!w->asked || now_ns > w->awake_ns + TIMED_TOLD_NS);
 }
 
-/* Another thread of the process, whose own such waits are *of, waits for the interpreter's lock, ev,
- * until the thread of *w wakes it: TIMED_RELEASED if it had the lock and gave way to that one,
+/* Another thread of the process, whose own such waits are *of, waits for the interpreter's lock,
+ * ev, until the thread of *w wakes it: TIMED_RELEASED if it had the lock and gave way to that one,
  * TIMED_LOST if it may have. */
 enum timed_end timed_waits_gave_way(struct timed_waits *w, const struct timed_waits *of,
 				    const struct losses *losses, const struct event *ev,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adds the analysis to a stream that has none of its own. Whether it has one shows only at its end: until then the newest revision of
- * each chain is kept, of those that it carries and of those that are found.
+ * Adds the analysis to a stream that has none of its own. Whether it has one shows only at its end:
+ * until then the newest revision of each chain is kept, of those that it carries and of those that
+ * are found.
  */
 #include "lib/query/analyzed.h"
 

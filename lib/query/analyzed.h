@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream on its way, with its analysis: what it carries itself, or, when nobody analyzed it, what is found now, behind its last item.
+ * A stream on its way, with its analysis: what it carries itself, or, when nobody analyzed it, what
+ * is found now, behind its last item.
  */
 #ifndef INGERO_QUERY_ANALYZED_H
 #define INGERO_QUERY_ANALYZED_H
@@ -11,7 +12,8 @@
 
 struct analyzed;
 
-/* Whoever takes the items: each as it comes, then the records of the analysis, the newest revision of each. */
+/* Whoever takes the items: each as it comes, then the records of the analysis, the newest revision
+ * of each. */
 typedef int analyzed_take(void *to, const struct stream_item *item, struct err *e);
 
 /* w must outlive it. NULL: out of memory. */

@@ -14,7 +14,8 @@
 
 struct query_archive;
 
-/* w must outlive it; fd stays the caller's; path: what errors call it; tool: who writes it, "ingero-query". */
+/* w must outlive it; fd stays the caller's; path: what errors call it; tool: who writes it,
+ * "ingero-query". */
 int query_archive_new(struct query_archive **out, struct world *w, int fd, const char *path,
 		      const char *tool, bool analyze, struct err *e);
 int query_archive_item(struct query_archive *a, const struct stream_item *item, struct err *e);

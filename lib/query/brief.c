@@ -19,7 +19,8 @@
 
 struct slot {
 	const struct op_def *op;
-	/* Events in turn go to different sums: one of an op that fills the recording need not wait for the one before. */
+	/* Events in turn go to different sums: one of an op that fills the recording need not wait
+	 * for the one before. */
 	uint64_t sum[LANES], min, max;
 	uint32_t *counts;	/* SKETCH_SUB * SKETCH_OCTAVES, see sketch_bucket */
 	struct exact_op *exact; /* NULL: nobody asks for so much, and then */
@@ -102,7 +103,8 @@ static int learn_sites(struct brief *b, const struct ige_dict_reader *dict, stru
 	size_t n = dict->sites.n;
 	int rc = 0;
 
-	/* Sites never change once defined; those that were not yet are asked again with each segment only. */
+	/* Sites never change once defined; those that were not yet are asked again with each
+	 * segment only. */
 	if (b->dict != dict || b->generation != dict->generation)
 		b->of_site.n = 0;
 	b->dict = dict;
@@ -146,7 +148,8 @@ int brief_see(struct brief *b, const struct ige_arrays *a, struct ige_dict_reade
 	return rc;
 }
 
-/* True: there are failed calls among them. What is of no known op is counted in slot 0, which nobody asks. */
+/* True: there are failed calls among them. What is of no known op is counted in slot 0, which
+ * nobody asks. */
 static inline __attribute__((always_inline)) bool count_each(struct slot *slots,
 							     const uint16_t *of_site,
 							     const uint64_t *site,
@@ -188,8 +191,8 @@ static bool count(struct slot *slots, const uint16_t *of_site, const uint64_t *s
 	return count_each(slots, of_site, site, dur, n);
 }
 
-/* The same when each duration matters: buckets, sums and extremes of the short ones follow from how many there are of
- * each. False: out of memory. */
+/* The same when each duration matters: buckets, sums and extremes of the short ones follow from how
+ * many there are of each. False: out of memory. */
 static bool count_fine(struct brief *b, const struct ige_arrays *a, struct exact *x, bool *failed)
 {
 	const uint64_t *dur = a->column[IGE_DUR], *site = a->column[IGE_SITE];

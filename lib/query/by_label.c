@@ -242,8 +242,9 @@ static void add_function(const struct by_labels *l, uint32_t frame, struct buf *
 		name_frame(out, l->w, frame);
 }
 
-/* A stack out of Python as people read it: the innermost function of C whose name is known, the innermost of Python, how many
- * frames lie between and within, the call site, and the next functions of its chain. */
+/* A stack out of Python as people read it: the innermost function of C whose name is known, the
+ * innermost of Python, how many frames lie between and within, the call site, and the next
+ * functions of its chain. */
 static uint32_t folded(const struct by_labels *l, const uint32_t *frames, unsigned n)
 {
 	unsigned site = call_site_find(l->w, frames, n), python = 0, named, between = 0, i;

@@ -31,10 +31,12 @@ struct by_kernels {
 struct by_id by_id_of(const struct world *w, enum by_key key, const struct event *ev,
 		      const struct op_def *op, uint32_t process, struct by_kernels *kernels);
 
-/* Whether different ids of a key can be the same thing: a line of many stacks, a pod of many processes. */
+/* Whether different ids of a key can be the same thing: a line of many stacks, a pod of many
+ * processes. */
 bool by_label_shared(enum by_key key);
 
-/* What PLACE records say by process and NAME records by thread; the newest statement about each holds. Texts are world strings. */
+/* What PLACE records say by process and NAME records by thread; the newest statement about each
+ * holds. Texts are world strings. */
 struct by_place {
 	uint32_t pod, container, container_name, rank, run;
 	uint64_t rank_number;

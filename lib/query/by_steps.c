@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs lib/loops/loops.h beside the counting. An event counts in the step of its own thread's loop, or else in
- * that of its process, by the time at which it ended.
+ * Runs lib/loops/loops.h beside the counting. An event counts in the step of its own thread's loop,
+ * or else in that of its process, by the time at which it ended.
  */
 #include "lib/query/by_steps.h"
 

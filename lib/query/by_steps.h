@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of --by step: one for each loop whose iterations are steps, with what was counted in them. What a
- * step is is known only when the next one begins, and of the first ones later: what is counted is held until
- * then, so many events at most.
+ * The rows of --by step: one for each loop whose iterations are steps, with what was counted in
+ * them. What a step is is known only when the next one begins, and of the first ones later: what is
+ * counted is held until then, so many events at most.
  */
 #ifndef INGERO_QUERY_BY_STEPS_H
 #define INGERO_QUERY_BY_STEPS_H

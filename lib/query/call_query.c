@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The line hands out what is inside a call before the call itself: the last stretches of each thread wait in a
- * ring for it. The call looked for is copied when it comes; of an op, the longest so far.
+ * The line hands out what is inside a call before the call itself: the last stretches of each thread
+ * wait in a ring for it. The call looked for is copied when it comes; of an op, the longest so far.
  */
 #include "lib/query/call_query.h"
 
@@ -108,7 +108,8 @@ static bool wanted(const struct query_call *a, const struct line_piece *p, enum 
 	th = p->end_ns == a->end_ns ? world_get_thread(a->w, p->thread) : NULL;
 	if (!th || th->tid != a->tid)
 		return false;
-	/* Of calls that end together the outermost: those that are open come in any order. What ends with a call is in it. */
+	/* Of calls that end together the outermost: those that are open come in any order. What
+	 * ends with a call is in it. */
 	return !a->have || (as == a->as ? p->depth <= a->depth : as > a->as);
 }
 
@@ -172,7 +173,8 @@ static void offcpu_told(struct line_sink *s, const struct line_piece *p)
 		keep(a, p, false);
 }
 
-/* What is neither a call nor an interval off the CPU, as a wait for a socket or a reclaim, has no states. */
+/* What is neither a call nor an interval off the CPU, as a wait for a socket or a reclaim, has no
+ * states. */
 static void event_seen(struct query_call *a, const struct event *ev)
 {
 	const struct world_ctx *ctx =
@@ -232,7 +234,8 @@ int query_call_new(struct query_call **out, const struct world *w, const char *i
 	return rc;
 }
 
-/* Time in which events are missing is nobody's: what is not known to have happened is not told as its own code. */
+/* Time in which events are missing is nobody's: what is not known to have happened is not told as
+ * its own code. */
 static void lost(struct query_call *a, const struct stream_item *item)
 {
 	const struct record *r = item->kind == STREAM_RECORD ? item->record : NULL;

@@ -129,8 +129,9 @@ int query_chains_item(struct query_chains_run *run, const struct stream_item *it
 	return cause_item(run->cause, item, e);
 }
 
-#define LIVE_NS \
-	60000000000 /* between what happened and who reads of it live, clocks that differ included */
+#define LIVE_NS                                                                                    \
+	60000000000 /* between what happened and who reads of it live, clocks that differ included \
+		     */
 
 bool query_chains_stands(struct query_chains_run *run, const struct record *r, int64_t now_ns,
 			 struct buf *out)
@@ -160,7 +161,8 @@ int query_chains_end(struct query_chains_run *run, const struct query_chains **a
 	if (rc < 0)
 		return rc;
 	a->unfinished = run->since_last;
-	/* An analysis of a damaged or cut stream, or of one of several, covers less than is here: then ours holds. */
+	/* An analysis of a damaged or cut stream, or of one of several, covers less than is here:
+	 * then ours holds. */
 	a->found_analyzed = query_chains_cover(&run->carried, a->events) && !a->unfinished;
 	a->list = a->found_analyzed ? run->carried : run->own;
 	chain_list_sort(&a->list);

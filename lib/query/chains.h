@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * "What went wrong?" asked of a stream: its chains, found by the analysis it carries or, when
- * nobody analyzed it, by analyzing it now. A recording without an analysis is never taken for a healthy one.
+ * nobody analyzed it, by analyzing it now. A recording without an analysis is never taken for a
+ * healthy one.
  */
 #ifndef INGERO_QUERY_CHAINS_H
 #define INGERO_QUERY_CHAINS_H
@@ -31,13 +32,15 @@ struct query_chains {
 	struct missing missing; /* beside events */
 };
 
-struct query_chains_run; /* a question in progress: several streams, one after another, are one recording */
+struct query_chains_run; /* a question in progress: several streams, one after another, are one
+			    recording */
 
 /* w must outlive the run. opt NULL: the defaults. NULL: out of memory. */
 struct query_chains_run *query_chains_new(struct world *w, const struct cause_options *opt);
 int query_chains_item(struct query_chains_run *run, const struct stream_item *item, struct err *e);
 
-/* An ASLEEP record that was just given, of a recording that is still made (now_ns: UTC): cause_stands. */
+/* An ASLEEP record that was just given, of a recording that is still made (now_ns: UTC):
+ * cause_stands. */
 bool query_chains_stands(struct query_chains_run *run, const struct record *r, int64_t now_ns,
 			 struct buf *out);
 
@@ -46,11 +49,13 @@ int query_chains_end(struct query_chains_run *run, const struct query_chains **a
 		     struct err *e);
 void query_chains_free(struct query_chains_run *run);
 
-/* Whether a stream of so many events carried the analysis of all of them: that of one recording of several, or of a part, is
- * not. Where events were left out behind it (ingero-correlate --chains-only) there are fewer than it says. */
+/* Whether a stream of so many events carried the analysis of all of them: that of one recording of
+ * several, or of a part, is not. Where events were left out behind it (ingero-correlate
+ * --chains-only) there are fewer than it says. */
 bool query_chains_cover(const struct chain_list *carried, uint64_t events);
 
-/* What a record says of the recording itself: when it began, its clock, what is missing from it. 1: it says nothing of that. */
+/* What a record says of the recording itself: when it began, its clock, what is missing from it. 1:
+ * it says nothing of that. */
 int query_chains_fact(struct query_chains *a, const struct world *w, const struct record *r,
 		      struct err *e);
 

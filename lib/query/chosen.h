@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains somebody asked for: by machine and by the calls they are about. The analysis itself is of everything: a
- * cause does not change with who looks at it.
+ * Chains somebody asked for: by machine and by the calls they are about. The analysis itself is of
+ * everything: a cause does not change with who looks at it.
  */
 #ifndef INGERO_QUERY_CHOSEN_H
 #define INGERO_QUERY_CHOSEN_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NCCL communicators: who is which rank of how many, and what went through each. A communicator is known by its handle in
- * its process. Bytes are those of the calls' own arguments. Memory is bounded by COMMS_MAX of them; what is beyond is not
- * told.
+ * NCCL communicators: who is which rank of how many, and what went through each. A communicator is
+ * known by its handle in its process. Bytes are those of the calls' own arguments. Memory is
+ * bounded by COMMS_MAX of them; what is beyond is not told.
  */
 #ifndef INGERO_QUERY_COMMS_H
 #define INGERO_QUERY_COMMS_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Estimates of calls in rows of tables. Rows keep few parts, one for each process and tier that they count calls of: the last
- * one that was counted is looked at first.
+ * Estimates how many calls were made where probes were paused for part of the time. Rows keep few
+ * parts, one for each process and tier that they count calls of: the last one that was counted is
+ * looked at first.
  */
 #include "lib/query/covered.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many calls were made, where probes of their tier were detached for a part of the time (PAUSED records): those that were
- * counted, times the time that their process lived over the time of it that was covered. What was counted before the first
- * pause is all there. Costs nothing where nothing was paused.
+ * How many calls were made, where probes of their tier were detached for a part of the time (PAUSED
+ * records): those that were counted, times the time that their process lived over the time of it
+ * that was covered. What was counted before the first pause is all there. Costs nothing where
+ * nothing was paused.
  */
 #ifndef INGERO_QUERY_COVERED_H
 #define INGERO_QUERY_COVERED_H
@@ -51,7 +52,8 @@ struct covered_part {
 /* Zero-initialised is empty. */
 struct covered_row {
 	VEC(struct covered_part) v;
-	/* Of all of the time: tiers of its calls (1 << enum op_tier, or-ed), and whose they were; op: of the newest. */
+	/* Of all of the time: tiers of its calls (1 << enum op_tier, or-ed), and whose they were;
+	 * op: of the newest. */
 	uint32_t process;
 	uint16_t op;
 	bool several; /* processes */
@@ -76,12 +78,13 @@ void covered_row_free(struct covered_row *row);
 /* From when on counts stand for more: the first pause, or the beginning of what is looked at. */
 int64_t covered_since(const struct covered *c);
 
-/* Whether no call of the tier was recorded from the first pause on, or from the begin of the process (0: any), to the end of it or
- * of what is looked at: how many there were is not known. */
+/* Whether no call of the tier was recorded from the first pause on, or from the begin of the
+ * process (0: any), to the end of it or of what is looked at: how many there were is not known. */
 bool covered_unknown(const struct covered *c, const struct world *w, uint32_t process,
 		     unsigned tier);
 
-/* What there was of what a row has counted; `is` and `least` are false where all of it was recorded. */
+/* What there was of what a row has counted; `is` and `least` are false where all of it was
+ * recorded. */
 struct estimate covered_estimate(const struct covered *c, const struct world *w,
 				 const struct covered_row *row, const struct estimate *counted);
 

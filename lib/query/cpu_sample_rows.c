@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A metric is known by what it is of. What a counter grew between two samples is told at the second one, as a rate.
+ * Collects sampled metrics of nodes, GPUs and block devices, with their course over time. What a
+ * counter grew between two samples is told at the second one, as a rate.
  */
 #include "lib/query/cpu_sample_rows.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps CPU samples in a bounded array. Which of them are dropped is chance, not turns: CPUs are sampled in turn, and so
- * every second sample could be one thread's.
+ * Keeps CPU samples in a bounded array for the table of functions. Which of them are dropped is
+ * chance, not turns: CPUs are sampled in turn, and so every second sample could be one thread's.
  */
 #include "lib/query/cpu_samples.h"
 

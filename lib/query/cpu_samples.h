@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CPU samples with their times, to be counted in a window that is known only in the end. Memory is bounded by
- * CPU_SAMPLES_KEPT: beyond that every second one is dropped, by chance, and each that is left stands for twice as many.
+ * CPU samples with their times, to be counted in a window that is known only in the end. Memory is
+ * bounded by CPU_SAMPLES_KEPT: beyond that every second one is dropped, by chance, and each that is
+ * left stands for twice as many.
  */
 #ifndef INGERO_QUERY_CPU_SAMPLES_H
 #define INGERO_QUERY_CPU_SAMPLES_H

@@ -220,7 +220,8 @@ static bool ops(struct diff *d, unsigned at, const struct ops_summary *s)
 		if (r->op->flags & OP_LAUNCH)
 			*(r->op->source == SOURCE_CUDA ? &runtime : &driver) += r->all.count;
 	}
-	/* The runtime launches by the driver; libraries with a runtime of their own are seen there alone. */
+	/* The runtime launches by the driver; libraries with a runtime of their own are seen there
+	 * alone. */
 	d->launches[at] = driver > runtime ? driver : runtime;
 	return true;
 }

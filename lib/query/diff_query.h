@@ -28,13 +28,15 @@ struct query_diff_want {
 	void *ctx;
 };
 
-/* Reads all of it. words: the part asked for (for causes: times only), borrowed. NULL *out on error. */
+/* Reads all of it. words: the part asked for (for causes: times only), borrowed. NULL *out on
+ * error. */
 int query_diff_read(struct query_diff_source **out, const char *name,
 		    const struct filter_words *words, const struct query_diff_want *want,
 		    struct err *e);
 /* Whether it was damaged or cut; why, a line each, appended to notes. */
 bool query_diff_damaged(const struct query_diff_source *s, struct buf *notes);
-/* Both, of which those that were read are the caller's on error too. *damaged, notes: as query_diff_damaged has it, of either. */
+/* Both, of which those that were read are the caller's on error too. *damaged, notes: as
+ * query_diff_damaged has it, of either. */
 int query_diff_read_both(struct query_diff_source *sides[DIFF_SIDES], char *const *names,
 			 const struct filter_words *words, const struct query_diff_want *want,
 			 bool *damaged, struct buf *notes, struct err *e);

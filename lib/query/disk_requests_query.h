@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests to block devices, in the queue and at the device, and which files calls waited for. Memory is bounded by
- * DISKS_MAX kinds of requests and DISK_FILES_MAX files; what is beyond is not told.
+ * Requests to block devices, in the queue and at the device, and which files calls waited for.
+ * Memory is bounded by DISKS_MAX kinds of requests and DISK_FILES_MAX files; what is beyond is not
+ * told.
  */
 #ifndef INGERO_QUERY_DISK_REQUESTS_QUERY_H
 #define INGERO_QUERY_DISK_REQUESTS_QUERY_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kept by number, named when asked. */
+/* Counts what host operations were about (takers, locks, files, sockets) and names it for reports. */
 #include "lib/query/event_details.h"
 
 #include "lib/query/resource_labels.h"
@@ -51,7 +51,8 @@ bool query_details_event(struct query_details *d, const struct world *w, const s
 	bool known;
 
 	switch (ev->op) {
-	case OP_SCHED_OFFCPU: /* which came too late to be put in order: who took of it is not known */
+	case OP_SCHED_OFFCPU: /* which came too late to be put in order: who took of it is not known
+			       */
 		x = (struct about){ VIEW_ABOUT_SYSCALL, PART_COUNT, NO_SYSCALL, 0, 0 };
 		event_get(ev, op, COL_SYSCALL, &x.id);
 		event_get(ev, op, COL_OBJECT_KIND, &x.more);
@@ -231,8 +232,8 @@ static void in_order(struct view *v, int (*of)(const void *, const void *))
 		qsort(v->details.v, v->details.n, sizeof(*v->details.v), of);
 }
 
-/* Things that read the same are one: sockets to one server, a file met by two ids. However small each is, they are before others
- * by what they are together. */
+/* Things that read the same are one: sockets to one server, a file met by two ids. However small
+ * each is, they are before others by what they are together. */
 static void join(struct view *v)
 {
 	size_t n = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the operations of the host were about: who had the CPU or held the lock while a thread waited, in which system call
- * it slept, which file, device or socket it was. Every off-CPU interval is split among those who took of it and the call
- * it slept in, so that the times sum up to the operation's total. Memory is bounded by DETAILS_MAX of them; what is
- * beyond is not told.
+ * What the operations of the host were about: who had the CPU or held the lock while a thread
+ * waited, in which system call it slept, which file, device or socket it was. Every off-CPU
+ * interval is split among those who took of it and the call it slept in, so that the times sum up
+ * to the operation's total. Memory is bounded by DETAILS_MAX of them; what is beyond is not told.
  */
 #ifndef INGERO_QUERY_EVENT_DETAILS_H
 #define INGERO_QUERY_EVENT_DETAILS_H
@@ -28,7 +28,8 @@ struct query_details {
 	enum syscall_arch arch;
 };
 
-/* An event of the host; of off-CPU intervals only those that line/ did not take, as too late. False, as all here: out of memory. */
+/* An event of the host; of off-CPU intervals only those that line/ did not take, as too late.
+ * False, as all here: out of memory. */
 bool query_details_event(struct query_details *d, const struct world *w, const struct event *ev,
 			 const struct op_def *op);
 /* An off-CPU interval and its parts. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kept durations of an op stand in an array of their own, so that each is gone through only for its op's quantiles. */
+/* Kept durations of an op stand in an array of their own, so that each is gone through only for its
+ * op's quantiles. */
 #include "lib/query/exact.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Quantiles to the nanosecond. The sketch of a run says between which two numbers each lies; the
- * durations themselves say which number it is. Short ones, nearly all, are counted one by one; longer
- * ones are kept while they are counted, as long as they fit, and are otherwise gone through again:
- * from the recording, once or twice. Memory is what the caller allows for those, plus 1 MiB for each
- * op.
+ * durations themselves say which number it is. Short ones, nearly all, are counted one by one;
+ * longer ones are kept while they are counted, as long as they fit, and are otherwise gone through
+ * again: from the recording, once or twice. Memory is what the caller allows for those, plus 1 MiB
+ * for each op.
  */
 #ifndef INGERO_QUERY_EXACT_H
 #define INGERO_QUERY_EXACT_H
@@ -53,7 +53,8 @@ void exact_count_fine(struct exact *x, struct exact_op *o, const uint32_t counts
 
 /* All are counted: what is sought of this op. False: out of memory. */
 bool exact_seek(struct exact *x, uint16_t op, const struct sketch *durations);
-/* From those kept: false when they were not all kept. Otherwise all are to be seen again, until exact_round says 0. */
+/* From those kept: false when they were not all kept. Otherwise all are to be seen again, until
+ * exact_round says 0. */
 bool exact_from_kept(struct exact *x);
 
 static inline void exact_see(struct exact_op *o, uint64_t ns)
@@ -61,7 +62,8 @@ static inline void exact_see(struct exact_op *o, uint64_t ns)
 	for (int i = 0; i < EXACT_QUANTILES; i++)
 		rank_search_add(&o->sought[i], ns);
 }
-/* The same of events, of which those count that were selected; more than were counted are passed by. */
+/* The same of events, of which those count that were selected; more than were counted are passed
+ * by. */
 void exact_item(struct exact *x, const struct world *w, struct filter *sel,
 		const struct stream_item *item);
 /* 1: once more; 0: over, found or (changed) not. */

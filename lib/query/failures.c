@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Failures are counted by stack while events pass, since names of frames may come later; stacks that are
- * the same call site become one in the end.
+ * Failures are counted by stack while events pass, since names of frames may come later; stacks
+ * that are the same call site become one in the end.
  */
 #include "lib/query/failures.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "Which calls returned an error?" asked of a stream. Memory is bounded by 1,024 different ones, each an op,
- * a code and a process; what is beyond is counted.
+ * "Which calls returned an error?" asked of a stream. Memory is bounded by 1,024 different ones,
+ * each an op, a code and a process; what is beyond is counted.
  */
 #ifndef INGERO_QUERY_FAILURES_H
 #define INGERO_QUERY_FAILURES_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The causes that a stream says were found in it, one line each, for who shows other things mainly: the newest revision of
- * each, in memory that does not grow with revisions. Who wants more of them asks chains.h.
+ * The causes that a stream says were found in it, one line each, for who shows other things mainly:
+ * the newest revision of each, in memory that does not grow with revisions. Who wants more of them
+ * asks chains.h.
  */
 #ifndef INGERO_QUERY_FINDINGS_H
 #define INGERO_QUERY_FINDINGS_H

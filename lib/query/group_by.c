@@ -16,7 +16,8 @@
 
 struct slot {
 	struct by_id id;
-	size_t outer; /* of a kernel's handle: the slot of the handle that the runtime launches it by, + 1; 0 none was seen */
+	size_t outer;	/* of a kernel's handle: the slot of the handle that the runtime launches it
+			   by, + 1; 0 none was seen */
 	uint32_t class; /* layer_class of calls in it */
 	uint64_t count, errors, self_ns, calls_self_ns, lost_ns;
 	struct sketch durations; /* of what has one */
@@ -101,8 +102,9 @@ static bool is(const struct slot *s, struct by_id id)
 	return s->id.a == id.a && s->id.b == id.b;
 }
 
-/* Of two calls with this in common the inner one is the outer one, seen in another layer: the row; of lines, which several
- * stacks lead to, the line; of kernels, which each layer has a handle of its own for, that they launch one. */
+/* Of two calls with this in common the inner one is the outer one, seen in another layer: the row;
+ * of lines, which several stacks lead to, the line; of kernels, which each layer has a handle of
+ * its own for, that they launch one. */
 static uint32_t layer_class(const struct query_by *by, size_t at, const struct event *ev)
 {
 	switch (by->table.key) {
@@ -239,7 +241,8 @@ bool query_by_record(struct query_by *by, const struct record *rec)
 	return by_places_record(&by->places, by->w, rec);
 }
 
-/* A slot, what it is called, and its times with those of the handles that were only launched by way of it. */
+/* A slot, what it is called, and its times with those of the handles that were only launched by way
+ * of it. */
 struct named {
 	struct by_row row;
 	const struct slot *slot;
@@ -350,7 +353,8 @@ static int by_total(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* The slot that shows the times of slot i: its own, or where all its calls were inside those of another handle, that one. */
+/* The slot that shows the times of slot i: its own, or where all its calls were inside those of
+ * another handle, that one. */
 static size_t counted_as(const struct query_by *by, size_t i)
 {
 	size_t at = i;

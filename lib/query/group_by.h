@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counting by a key: told by ask/ops.h of every event it counts, and of its own and lost time once these are known.
- * Names may arrive after what they name, so keys become text when asked. Memory is bounded by event/by.h's BY_KEYS_MAX.
+ * Counting by a key: told by ask/ops.h of every event it counts, and of its own and lost time once
+ * these are known. Names may arrive after what they name, so keys become text when asked. Memory is
+ * bounded by event/by.h's BY_KEYS_MAX.
  */
 #ifndef INGERO_QUERY_GROUP_BY_H
 #define INGERO_QUERY_GROUP_BY_H
@@ -18,8 +19,8 @@
 struct query_by;
 
 enum query_by_how {
-	/* For who compares recordings: rows that read the same are one, and processes and threads are called by their command
-	 * only, since their numbers are others in every run. */
+	/* For who compares recordings: rows that read the same are one, and processes and threads
+	 * are called by their command only, since their numbers are others in every run. */
 	BY_TEXT = 1 << 0,
 	BY_CALLS = 1 << 1, /* calls only */
 };
@@ -31,15 +32,17 @@ void query_by_free(struct query_by *by);
 /* What was recorded of the time, by which counts are estimated; it must outlive by. */
 void query_by_covers(struct query_by *by, const struct covered *c);
 
-/* One event of this process (world id, 0 unknown); self_ns: what is known of its own time by now. A call inside a call of the
- * same row is the same call seen in another layer (cudaLaunchKernel and the cuLaunchKernel in it), and is counted once, as the
- * outer one; its own time and losses are added. Rows of ops count each. All false when out of memory. */
+/* One event of this process (world id, 0 unknown); self_ns: what is known of its own time by now. A
+ * call inside a call of the same row is the same call seen in another layer (cudaLaunchKernel and
+ * the cuLaunchKernel in it), and is counted once, as the outer one; its own time and losses are
+ * added. Rows of ops count each. All false when out of memory. */
 bool query_by_event(struct query_by *by, const struct event *ev, const struct op_def *op,
 		    uint32_t process, uint64_t self_ns);
 /* Of an event told before: more own time, and what the host took. */
 bool query_by_time(struct query_by *by, const struct event *ev, const struct op_def *op,
 		   uint32_t process, uint64_t self_ns, uint64_t lost_ns);
-/* Every item of the stream, asked for or not, before what is counted of it: says where steps begin. */
+/* Every item of the stream, asked for or not, before what is counted of it: says where steps begin.
+ */
 int query_by_item(struct query_by *by, const struct stream_item *item, struct err *e);
 bool query_by_record(struct query_by *by, const struct record *rec);
 /* No more events come: a call whose outer call has not ended counts itself. */

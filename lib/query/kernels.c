@@ -12,8 +12,8 @@
 #include "lib/stat/sketch.h"
 #include "lib/world/kernel_names.h"
 
-/* Beyond so many handles launches are counted together, as one kernel without a name: a hostile recording is no reason
- * to run out of memory. */
+/* Beyond so many handles launches are counted together, as one kernel without a name: a hostile
+ * recording is no reason to run out of memory. */
 #define HANDLES_MAX 65536
 
 struct handle {

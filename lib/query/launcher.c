@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names unnamed kernels by the code that launched them. From the launching call outwards: frames of CUDA's runtime and driver
- * are passed over; then either a run of frames of a library of kernels, or the launching function itself.
+ * Names unnamed kernels by the code that launched them. From the launching call outwards: frames of
+ * CUDA's runtime and driver are passed over; then either a run of frames of a library of kernels,
+ * or the launching function itself.
  */
 #include "lib/query/launcher.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a kernel without a name is called by: the library call that launched it (cublasSgemm_v2 < addmm_out_cuda_impl), or the
- * function that did (launched by gpu_kernel_impl). Made from the stack of a launch.
+ * What a kernel without a name is called by: the library call that launched it (cublasSgemm_v2 <
+ * addmm_out_cuda_impl), or the function that did (launched by gpu_kernel_impl). Made from the stack
+ * of a launch.
  */
 #ifndef INGERO_QUERY_LAUNCHER_H
 #define INGERO_QUERY_LAUNCHER_H
@@ -13,12 +14,13 @@
 #include "lib/base/map.h"
 #include "lib/world/world.h"
 
-/* The outermost frame inside the library that launched it: one handle may stand for many kernels of such a library. 0: it was no
- * library of kernels. known: zero-initialised at first; a stack is looked at once. */
+/* The outermost frame inside the library that launched it: one handle may stand for many kernels of
+ * such a library. 0: it was no library of kernels. known: zero-initialised at first; a stack is
+ * looked at once. */
 uint32_t launcher_library_of(struct map *known, const struct world *w, uint32_t stack);
 
-/* Appends what it is called by. False: no function has a name there; then it is "kernel unknown" with its handle and what is
- * known of the place. */
+/* Appends what it is called by. False: no function has a name there; then it is "kernel unknown"
+ * with its handle and what is known of the place. */
 bool launcher_name(struct buf *out, const struct world *w, uint32_t stack, uint64_t func);
 
 #endif

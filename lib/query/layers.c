@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-/* Of one thread; the oldest then counts. The most driver calls seen in one runtime call that may be the same are 14, in the
- * first call of a process. */
+/* Of one thread; the oldest then counts. The most driver calls seen in one runtime call that may be
+ * the same are 14, in the first call of a process. */
 #define WAITING_MAX 64
 
 struct layers_thread {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts calls once over the layers: cudaLaunchKernel and the cuLaunchKernel in it are one launch. Calls come in the order of their
- * ends, so what lies in a call comes before it: calls of depth 1 and more wait for those around them. Memory is
- * bounded by threads.
+ * Counts calls once over the layers: cudaLaunchKernel and the cuLaunchKernel in it are one launch.
+ * Calls come in the order of their ends, so what lies in a call comes before it: calls of depth 1
+ * and more wait for those around them. Memory is bounded by threads.
  */
 #ifndef INGERO_QUERY_LAYERS_H
 #define INGERO_QUERY_LAYERS_H

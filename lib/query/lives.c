@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sites are named when asked. */
+/* Lists what lives in a device between calls: memory by call site and executable graphs. */
 #include "lib/query/lives.h"
 
 #include "lib/account/names.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When the host took time from threads: the off-CPU intervals and stolen stretches of line/, by state, spread over the time they
- * lasted. Sums are those of the pieces to the nanosecond. Memory is that of one series a state.
+ * When the host took time from threads: the off-CPU intervals and stolen stretches of line/, by
+ * state, spread over the time they lasted. Sums are those of the pieces to the nanosecond. Memory
+ * is that of one series a state.
  */
 #ifndef INGERO_QUERY_LOSS_SERIES_H
 #define INGERO_QUERY_LOSS_SERIES_H

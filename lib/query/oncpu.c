@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples are counted by thread and stack while events pass, since names of frames may come later. In the end stacks become
- * lines, and lines functions: a loop of several lines is one place, called by the line that most samples are in.
+ * Samples are counted by thread and stack while events pass, since names of frames may come later.
+ * In the end stacks become lines, and lines functions: a loop of several lines is one place, called
+ * by the line that most samples are in.
  */
 #include "lib/query/oncpu.h"
 
@@ -15,8 +16,9 @@
 #include "lib/account/names.h"
 
 #define STACKS_MAX 262144
-#define EVALUATES \
-	"_PyEval_" /* Python's own functions that run bytecode begin with it: the Python frame says more */
+#define EVALUATES                                                                              \
+	"_PyEval_" /* Python's own functions that run bytecode begin with it: the Python frame \
+		      says more */
 
 /* One thread and stack; in the end one thread and frame. */
 struct spot {
@@ -161,8 +163,8 @@ static uint64_t function_key(const struct world *w, uint32_t thread, uint32_t fr
 	return hash_bytes(&key, sizeof(key), 0);
 }
 
-/* What a thread had called last of its site: the innermost frame with a name that does more than run Python's bytecode; 0:
- * it was at the site itself. */
+/* What a thread had called last of its site: the innermost frame with a name that does more than
+ * run Python's bytecode; 0: it was at the site itself. */
 static uint32_t leaf_frame(const struct world *w, uint32_t stack, uint32_t site)
 {
 	unsigned n = 0;
@@ -419,7 +421,8 @@ static void count_in_window(void *ctx, uint32_t spot, bool inside, uint64_t time
 	v->inside += inside ? times : 0;
 }
 
-/* Samples of each thread and stack that lie in the window: the caller's to free; NULL: out of memory. */
+/* Samples of each thread and stack that lie in the window: the caller's to free; NULL: out of
+ * memory. */
 static struct spot *spots_in_window(const struct query_oncpu *a)
 {
 	struct spot *v = calloc(a->stacks.n + 1, sizeof(*v));

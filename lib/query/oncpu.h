@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "Where was the CPU used?" asked of a stream with CPU samples. Memory is bounded by 262,144 different pairs of thread and
- * stack, samples of further ones are counted, and by CPU_SAMPLES_KEPT samples with their times.
+ * "Where was the CPU used?" asked of a stream with CPU samples. Memory is bounded by 262,144
+ * different pairs of thread and stack, samples of further ones are counted, and by CPU_SAMPLES_KEPT
+ * samples with their times.
  */
 #ifndef INGERO_QUERY_ONCPU_H
 #define INGERO_QUERY_ONCPU_H

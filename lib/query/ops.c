@@ -520,7 +520,7 @@ int query_ops_item(struct query_ops_run *r, const struct stream_item *item, stru
 	return 0;
 }
 
-/* Calls that are open at the end, and not only at that of a file whose recording goes on in another. */
+/* Calls that are open at the end of the recording, not of one of its files only. */
 static uint64_t still_open(const struct query_ops_run *r)
 {
 	uint64_t n = 0;

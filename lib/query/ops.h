@@ -20,7 +20,8 @@ struct query_ops_run;
 struct query_ops_run *query_ops_new(struct world *w, struct filter *sel);
 int query_ops_item(struct query_ops_run *run, const struct stream_item *item, struct err *e);
 
-/* For who counts without events (ask/brief.h). durations: of so many events of op. False: out of memory. */
+/* For who counts without events (ask/brief.h). durations: of so many events of op. False: out of
+ * memory. */
 struct sketch;
 bool query_ops_counted(struct query_ops_run *run, const struct op_def *op,
 		       const struct sketch *durations);
@@ -29,25 +30,26 @@ bool query_ops_failed(struct query_ops_run *run, const struct op_def *op, int32_
 void query_ops_covers(struct query_ops_run *run, const int64_t times[2], uint64_t n, bool late,
 		      uint64_t lost);
 
-/* Quantiles to the nanosecond: x, the caller's, is told of every duration that is counted from here on. When all are
- * counted query_ops_seek says what is sought (false: out of memory); exact.h says what then. */
+/* Quantiles to the nanosecond: x, the caller's, is told of every duration that is counted from here
+ * on. When all are counted query_ops_seek says what is sought (false: out of memory); exact.h says
+ * what then. */
 struct exact;
 void query_ops_exact(struct query_ops_run *run, struct exact *x);
 struct exact *query_ops_exact_of(const struct query_ops_run *run); /* NULL: none */
 bool query_ops_seek(struct query_ops_run *run);
 
-/* Rows by a key besides: by, the caller's, is told of every event that is counted from here on (ask/by.h), and the answer
- * has its rows. */
+/* Rows by a key besides: by, the caller's, is told of every event that is counted from here on
+ * (ask/by.h), and the answer has its rows. */
 struct query_by;
 void query_ops_by(struct query_ops_run *run, struct query_by *by);
 
-/* What the recording tells besides: view, the caller's, is told of all that comes from here on (ask/view.h), and the answer
- * has it. */
+/* What the recording tells besides: view, the caller's, is told of all that comes from here on
+ * (ask/view.h), and the answer has it. */
 struct query_view;
 void query_ops_view(struct query_ops_run *run, struct query_view *view);
 
-/* There are no more items: waits that go on where a recording has not ended are counted, as far as they are known to go, unless
- * there were no events to tell whether they do (query_ops_counted). */
+/* There are no more items: waits that go on where a recording has not ended are counted, as far as
+ * they are known to go, unless there were no events to tell whether they do (query_ops_counted). */
 int query_ops_over(struct query_ops_run *run, struct err *e);
 /* Whether there are such waits. They are not in an answer before that. */
 bool query_ops_goes_on(const struct query_ops_run *run);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One row of an answer about ops while it grows: what is summed up as events come, and what is worked out of the spread
- * of their durations when somebody asks.
+ * One row of an answer about ops while it grows: what is summed up as events come, and what is
+ * worked out of the spread of their durations when somebody asks.
  */
 #ifndef INGERO_QUERY_OPS_COUNTER_H
 #define INGERO_QUERY_OPS_COUNTER_H

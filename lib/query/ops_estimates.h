@@ -16,7 +16,8 @@ struct estimate ops_estimate_row(const struct covered *c, const struct world *w,
 /* Of the process at this place. */
 struct estimate ops_estimate_process(const struct covered *c, const struct world *w,
 				     const struct ops_processes *processes, size_t at);
-/* Lists which tiers were paused in the time that is looked at, and for how much of it. False: out of memory. */
+/* Lists which tiers were paused in the time that is looked at, and for how much of it. False: out
+ * of memory. */
 bool ops_estimates_paused(struct ops_summary *a, const struct covered *c);
 
 #endif

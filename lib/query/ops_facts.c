@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One record at a time. Samples of a process, a cgroup, a GPU, a device or one CPU are not the node's and are passed over.
+ * Collects facts about a recording (coverage, losses, metrics) from its records. Samples of a
+ * process, a cgroup, a GPU, a device or one CPU are not the node's and are passed over.
  */
 #include "lib/query/ops_facts.h"
 

@@ -22,8 +22,8 @@ struct ops_processes {
 	struct map seen_thread;
 };
 
-/* The process an event belongs to, good until the next one is made; NULL for events of a CPU. *nomem: set when memory ran
- * out. */
+/* The process an event belongs to, good until the next one is made; NULL for events of a CPU.
+ * *nomem: set when memory ran out. */
 struct ops_process *ops_process_of(struct ops_processes *p, const struct world *w, uint32_t ctx,
 				   bool *nomem);
 

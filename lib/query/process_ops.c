@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts calls by process and function for ingero-explain --per-process. The pair is found by the event's context and op,
- * which are looked up once per context; processes and GPUs get their names when everything is counted.
+ * Counts calls by process and function for ingero-explain --per-process. The pair is found by the
+ * event's context and op, which are looked up once per context; processes and GPUs get their names
+ * when everything is counted.
  */
 #include "lib/query/process_ops.h"
 

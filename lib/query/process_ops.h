@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "Which functions did each process call, how long did they take, and on which GPU?" asked of a stream: a sketch of durations
- * for each pair of process and function. Memory grows with these pairs.
+ * "Which functions did each process call, how long did they take, and on which GPU?" asked of a
+ * stream: a sketch of durations for each pair of process and function. Memory grows with these
+ * pairs.
  */
 #ifndef INGERO_QUERY_PROCESS_OPS_H
 #define INGERO_QUERY_PROCESS_OPS_H

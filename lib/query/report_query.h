@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All that a report tells of a stream, asked at once: its causes, the calls that failed, and where the CPU was used.
+ * All that a report tells of a stream, asked at once: its causes, the calls that failed, and where
+ * the CPU was used.
  */
 #ifndef INGERO_QUERY_REPORT_QUERY_H
 #define INGERO_QUERY_REPORT_QUERY_H

@@ -10,7 +10,8 @@
 #include "lib/base/buf.h"
 #include "lib/world/late_names.h"
 
-/* "/mnt/x (nfs4, server:/export)", "tcp 192.0.2.1:80", "tcp 127.0.0.1:6379 (redis-server, pid 812)"; "?" when nothing was said. */
+/* "/mnt/x (nfs4, server:/export)", "tcp 192.0.2.1:80", "tcp 127.0.0.1:6379 (redis-server, pid
+ * 812)"; "?" when nothing was said. */
 void query_file_text(const struct late_names *t, const struct world *w, uint64_t id,
 		     struct buf *out);
 void query_socket_text(const struct late_names *t, const struct world *w, uint64_t id,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hands what it is told to whom it concerns; each part has its file. */
+/* Passes each event, span and record to the report sections that use it. */
 #include "lib/query/sections.h"
 
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording tells beside its operations (event/view.h): told by ask/ops.h of every event, piece of time and record,
- * for the sections that are wanted. Events, records and time of a section are those of the selection's time and processes;
- * its names choose events, and say nothing about where time went and what lives in a device.
+ * What a recording tells beside its operations (event/view.h): told by ask/ops.h of every event,
+ * piece of time and record, for the sections that are wanted. Events, records and time of a section
+ * are those of the selection's time and processes; its names choose events, and say nothing about
+ * where time went and what lives in a device.
  */
 #ifndef INGERO_QUERY_SECTIONS_H
 #define INGERO_QUERY_SECTIONS_H
@@ -22,7 +23,8 @@ struct query_view;
 struct query_view *query_view_new(struct world *w, struct filter *sel, unsigned sections);
 void query_view_free(struct query_view *v);
 
-/* All false when out of memory. process: world id, 0 unknown; selected: it is counted; late: line/ does not place it. */
+/* All false when out of memory. process: world id, 0 unknown; selected: it is counted; late: line/
+ * does not place it. */
 bool query_view_event(struct query_view *v, const struct event *ev, const struct op_def *op,
 		      uint32_t process, bool selected, bool late);
 bool query_view_record(struct query_view *v, const struct record *rec);
@@ -33,7 +35,8 @@ bool query_view_floor(struct query_view *v, int64_t floor_ns);
 enum query_view_piece { QUERY_VIEW_CALL, QUERY_VIEW_OUTSIDE, QUERY_VIEW_OFFCPU };
 bool query_view_piece(struct query_view *v, enum query_view_piece what, const struct line_piece *p);
 
-/* The answer so far, borrowed until asked again; culprits: of the line that told the pieces. NULL: out of memory. */
+/* The answer so far, borrowed until asked again; culprits: of the line that told the pieces. NULL:
+ * out of memory. */
 const struct view *query_view_rows(struct query_view *v, const struct culprits *culprits);
 
 #endif

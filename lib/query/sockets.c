@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counted by id, put together by their ends when asked: those may be told later. */
+/* Counts waits for sockets and retransmitted segments by remote end, when rows are asked for. */
 #include "lib/query/sockets.h"
 
 #define SOCKETS_MAX  65536

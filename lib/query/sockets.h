@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that waited for sockets, and TCP segments that had to be sent again, by where a socket leads: sockets to the same
- * remote end (without one, from the same local end) are one row. Memory is bounded by SOCKETS_MAX sockets; what is beyond
- * is counted together, as a socket of which nothing is known.
+ * Calls that waited for sockets, and TCP segments that had to be sent again, by where a socket
+ * leads: sockets to the same remote end (without one, from the same local end) are one row. Memory
+ * is bounded by SOCKETS_MAX sockets; what is beyond is counted together, as a socket of which
+ * nothing is known.
  */
 #ifndef INGERO_QUERY_SOCKETS_H
 #define INGERO_QUERY_SOCKETS_H

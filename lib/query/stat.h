@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "How often, how long, how much?" asked of recordings by name: opens them, reads them to their end into a run of
- * ask/ops.h, and finds exact quantiles where they are wanted. Whoever asks may look at the answer in between.
+ * "How often, how long, how much?" asked of recordings by name: opens them, reads them to their end
+ * into a run of ask/ops.h, and finds exact quantiles where they are wanted. Whoever asks may look
+ * at the answer in between.
  */
 #ifndef INGERO_QUERY_STAT_H
 #define INGERO_QUERY_STAT_H
@@ -22,7 +23,8 @@ struct query_stat_want {
 	unsigned sections;		  /* what else, of VIEW_BIT (event/view.h); none with by */
 	bool exact;
 	uint64_t exact_bytes;
-	/* Between two items of the input; what is not 0 ends the reading. NULL: nobody wants to know. */
+	/* Between two items of the input; what is not 0 ends the reading. NULL: nobody wants to
+	 * know. */
 	int (*between)(void *ctx, struct err *e);
 	void *ctx;
 };
@@ -46,7 +48,8 @@ void query_stat_free(struct query_stat *a);
 
 /* To the end of the input. What came before an error can still be told, when it is ERR_TOO_NEW. */
 int query_stat_read(struct query_stat *a, struct err *e);
-/* The same where it is still written (input_follow) and more is read later, not brief; and when it has ended after all. */
+/* The same where it is still written (input_follow) and more is read later, not brief; and when it
+ * has ended after all. */
 int query_stat_read_on(struct query_stat *a, struct err *e);
 int query_stat_over(struct query_stat *a, struct err *e);
 /* After it, where exact quantiles are wanted: an enum exact_outcome, or < 0. */

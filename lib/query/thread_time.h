@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the time of threads went that make calls: in calls, those inside others folded, and outside them, by state
- * (event/part.h). Told of the outermost pieces of line/, which tile a thread's time. Memory is bounded by threads.
+ * Where the time of threads went that make calls: in calls, those inside others folded, and outside
+ * them, by state (event/part.h). Told of the outermost pieces of line/, which tile a thread's time.
+ * Memory is bounded by threads.
  */
 #ifndef INGERO_QUERY_THREAD_TIME_H
 #define INGERO_QUERY_THREAD_TIME_H

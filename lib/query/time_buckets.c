@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A span begins at a multiple of its length, so that two neighbours become one without moving anything. Durations are counted
- * by 16 buckets per doubling: a quantile is off by at most 1/32 of its value.
+ * A span begins at a multiple of its length, so that two neighbours become one without moving
+ * anything. Durations are counted by 16 buckets per doubling: a quantile is off by at most 1/32 of
+ * its value.
  */
 #include "lib/query/time_buckets.h"
 
@@ -70,7 +71,8 @@ static int64_t span_of(const struct grid *g, int64_t ns)
 	return q - (ns % g->span_ns < 0);
 }
 
-/* Where the time lies; *move: how far what is there has to go up before. TOO_MANY: spans have to double first. */
+/* Where the time lies; *move: how far what is there has to go up before. TOO_MANY: spans have to
+ * double first. */
 #define TOO_MANY UINT32_MAX
 static unsigned place(struct grid *g, int64_t ns, unsigned *move)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How it went over time: how long each op took, and in which states the threads were that make calls, in equal spans which
- * double when there are too many. Memory is bounded by TIME_BUCKETS_OPS ops, met first, of VIEW_COURSE spans each.
+ * How it went over time: how long each op took, and in which states the threads were that make
+ * calls, in equal spans which double when there are too many. Memory is bounded by TIME_BUCKETS_OPS
+ * ops, met first, of VIEW_COURSE spans each.
  */
 #ifndef INGERO_QUERY_TIME_BUCKETS_H
 #define INGERO_QUERY_TIME_BUCKETS_H

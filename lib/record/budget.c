@@ -137,7 +137,8 @@ static bool is_overdrawn(const struct record_budget *b)
 	return b->credit_ns < -(b->in_window && planned > most ? planned : most);
 }
 
-/* Load has grown since the rates were measured: that of the last look holds where it breaks the budget alone. */
+/* Load has grown since the rates were measured: that of the last look holds where it breaks the
+ * budget alone. */
 static void raise_rates(struct record_budget *b, double ns, const double cost_ns[TIERS])
 {
 	for (unsigned t = 0; t < TIERS; t++) {
@@ -148,7 +149,8 @@ static void raise_rates(struct record_budget *b, double ns, const double cost_ns
 	}
 }
 
-/* More was spent than there was credit for. Behind a burst that is paused already, only what still costs too much is. */
+/* More was spent than there was credit for. Behind a burst that is paused already, only what still
+ * costs too much is. */
 static void pay_back(struct record_budget *b, double ns, const double cost_ns[TIERS])
 {
 	bool attached = !b->shedding || b->in_window;

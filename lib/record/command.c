@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ctrl-C goes to the whole group of the terminal, kill to us alone: the command gets a moment to show which it was. */
+/* Ctrl-C goes to the whole group of the terminal, kill to us alone: the command gets a moment to
+ * show which it was. */
 #include "lib/record/command.h"
 
 #include <signal.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command that is recorded, from its start to its status: it waits until the recording has begun, gets the signal
- * that ended us if it does not follow by itself, and is never ended otherwise.
+ * The command that is recorded, from its start to its status: it waits until the recording has
+ * begun, gets the signal that ended us if it does not follow by itself, and is never ended
+ * otherwise.
  */
 #ifndef INGERO_RECORD_COMMAND_H
 #define INGERO_RECORD_COMMAND_H
@@ -27,14 +28,15 @@ struct record_command {
 int record_command_start(struct record_command *c, char *const *argv, uid_t uid, gid_t gid,
 			 void (*prepare)(void), struct err *e);
 
-/* Once a turn. received: the signal that came to end us, 0 none. Whether the recording is over for the command's sake, or, where there
- * is none, for the signal's. */
+/* Once a turn. received: the signal that came to end us, 0 none. Whether the recording is over for
+ * the command's sake, or, where there is none, for the signal's. */
 bool record_command_over(struct record_command *c, int received);
 
 /* What it is recorded for is there: it runs, or there is none. */
 bool record_command_runs(const struct record_command *c);
 
-/* The recording ended before it began. run: nobody reads us any more, the command runs all the same. */
+/* The recording ended before it began. run: nobody reads us any more, the command runs all the
+ * same. */
 void record_command_settle(struct record_command *c, bool run);
 
 /* Whether it goes on after the recording; and wait until it ends or received() tells of a signal. */

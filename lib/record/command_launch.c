@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two pipes: the child waits on one until it is a target, and reports a failed exec on the other, which exec closes.
+ * Two pipes: the child waits on one until it is a target, and reports a failed exec on the other,
+ * which exec closes.
  */
 #include "lib/record/command_launch.h"
 
@@ -15,7 +16,8 @@
 
 #include "lib/host/proc.h"
 
-/* Groups before user, user last; after that there is no way back. gid: of a user that the machine knows no groups of. */
+/* Groups before user, user last; after that there is no way back. gid: of a user that the machine
+ * knows no groups of. */
 static int become(uid_t uid, gid_t gid)
 {
 	struct passwd *pw = getpwuid(uid);
@@ -69,8 +71,9 @@ static void child(int go, int failed, char *const *argv, uid_t uid, gid_t gid,
 #define SETTLE_NS    1000000
 #define SETTLE_TURNS 1000
 
-/* Until it sleeps on its pipe. What the recorder does next can take seconds of a busy CPU; a child that were still on its
- * way would wait for that CPU, and bring the wait into the recording as its own. */
+/* Until it sleeps on its pipe. What the recorder does next can take seconds of a busy CPU; a child
+ * that were still on its way would wait for that CPU, and bring the wait into the recording as its
+ * own. */
 static void settle(pid_t pid)
 {
 	struct timespec nap = { .tv_nsec = SETTLE_NS };

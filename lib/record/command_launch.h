@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting a command for the recording: it exists, and can be named as a target, before it runs its first
- * instruction. Under sudo it runs as the user who typed sudo, with that user's groups and home, never as root.
+ * Starting a command for the recording: it exists, and can be named as a target, before it runs its
+ * first instruction. Under sudo it runs as the user who typed sudo, with that user's groups and
+ * home, never as root.
  */
 #ifndef INGERO_RECORD_COMMAND_LAUNCH_H
 #define INGERO_RECORD_COMMAND_LAUNCH_H
@@ -14,14 +15,16 @@
 
 struct command_launch {
 	pid_t pid;
-	int go; /* pipe to the waiting child */
-	int failed; /* pipe from it: an errno when exec failed, nothing when it went well; -1 once told */
+	int go;	    /* pipe to the waiting child */
+	int failed; /* pipe from it: an errno when exec failed, nothing when it went well; -1 once
+		       told */
 	int exec_errno; /* why it could not be executed, once told */
 	int status;	/* of wait(2), once reaped */
 	bool reaped;
 };
 
-/* uid 0: stay who we are. gid: where the machine does not know the user. prepare runs in the child (restores signals); may be NULL. */
+/* uid 0: stay who we are. gid: where the machine does not know the user. prepare runs in the child
+ * (restores signals); may be NULL. */
 int command_launch_start(struct command_launch *l, char *const *argv, uid_t uid, gid_t gid,
 			 void (*prepare)(void), struct err *e);
 

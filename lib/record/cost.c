@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The least of several rounds is the calibration: what disturbs it only adds. Where the kernel does not let us measure
- * (it takes CAP_SYS_ADMIN) the calibrated cost of a call with a short stack stands for all.
+ * The least of several rounds is the calibration: what disturbs it only adds. Where the kernel does
+ * not let us measure (it takes CAP_SYS_ADMIN) the calibrated cost of a call with a short stack
+ * stands for all.
  */
 #include "lib/record/cost.h"
 
@@ -19,10 +20,11 @@
 #define SECOND_NS   1000000000ll
 #define INTERVAL_NS (10 * SECOND_NS)
 
-/* Behind each trap a real program is slower for a while: caches, translations and branch predictions are no longer its own. A
- * loop of nothing but calls does not show that. Found by alternation (tests/bench/real.sh, AMD EPYC guest, Linux 6.18) as the CPU
- * time outside the kernel that each trap adds: 1.4 us in an eager PyTorch step, 1.2 in a compiled one; 0.2 in llama.cpp's tokens
- * without a graph, where with one traps in the kernel take as much more than calibrated. */
+/* Behind each trap a real program is slower for a while: caches, translations and branch
+ * predictions are no longer its own. A loop of nothing but calls does not show that. Found by
+ * alternation (tests/bench/real.sh, AMD EPYC guest, Linux 6.18) as the CPU time outside the kernel
+ * that each trap adds: 1.4 us in an eager PyTorch step, 1.2 in a compiled one; 0.2 in llama.cpp's
+ * tokens without a graph, where with one traps in the kernel take as much more than calibrated. */
 #define AFTERMATH_NS	    1500.0 /* of Python's */
 #define AFTERMATH_NATIVE_NS 500.0
 
@@ -96,8 +98,8 @@ static void serve_rounds(int go, int told)
 	_exit(0);
 }
 
-/* Of the child's quickest round, of a call: ns, and those of them that programs ran. A round is looked at as a whole: what
- * slows one down slows both. */
+/* Of the child's quickest round, of a call: ns, and those of them that programs ran. A round is
+ * looked at as a whole: what slows one down slows both. */
 static void ask_rounds(struct record_cost *c, struct probe_session *s, int go, int told)
 {
 	int64_t least = INT64_MAX, ns;
@@ -210,7 +212,8 @@ double record_cost_call(const struct record_cost *c)
 {
 	double ns = c->call_ns;
 
-	/* Few calls in a measurement: those at its ends, counted on one side only, would weigh too much. */
+	/* Few calls in a measurement: those at its ends, counted on one side only, would weigh too
+	 * much. */
 	if (c->call_ns > 0 && c->program_ns > 0 && c->measured_calls >= 1000)
 		ns += (double)c->ran_ns[0] / (double)c->measured_calls - c->program_ns;
 	return ns > 0 ? ns + 2 * aftermath_ns(c) : 0; /* entry and return */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Invariant: what a reader takes a value to be (the one last said) is off by the deadband at most, and not older than
- * the heartbeat by more than the time between two readings.
+ * Invariant: what a reader takes a value to be (the one last said) is off by the deadband at most,
+ * and not older than the heartbeat by more than the time between two readings.
  */
 #include "lib/record/deadband_filter.h"
 

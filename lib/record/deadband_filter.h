@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples that tell nothing new are left out: a value is said when it has moved by more than the deadband since it was
- * last said, or when the heartbeat has passed since. What is left out is counted. Errors (XIDs) are always said.
+ * Samples that tell nothing new are left out: a value is said when it has moved by more than the
+ * deadband since it was last said, or when the heartbeat has passed since. What is left out is
+ * counted. Errors (XIDs) are always said.
  */
 #ifndef INGERO_RECORD_DEADBAND_FILTER_H
 #define INGERO_RECORD_DEADBAND_FILTER_H
@@ -22,8 +23,8 @@ struct deadband_value {
 };
 
 struct deadband {
-	/* A share in percent of the value last said; of a metric that is itself in percent, points of it. A counter's value
-	 * is how fast it grows. 0: any change. */
+	/* A share in percent of the value last said; of a metric that is itself in percent, points
+	 * of it. A counter's value is how fast it grows. 0: any change. */
 	double deadband;
 	uint64_t heartbeat_ns; /* 0: none */
 	bool on;	       /* false: everything is said */

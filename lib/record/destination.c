@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Limits are for what is whole: the file being written comes on top, so it is taken off the limit first.
+ * Limits are for what is whole: the file being written comes on top, so it is taken off the limit
+ * first.
  */
 #include "lib/record/destination.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a recording goes, from what was asked for: one file, a row of files, a pipe, the ring of files that is the default
- * recording, or the files of a flight recorder.
+ * Where a recording goes, from what was asked for: one file, a row of files, a pipe, the ring of
+ * files that is the default recording, or the files of a flight recorder.
  */
 #ifndef INGERO_RECORD_DESTINATION_H
 #define INGERO_RECORD_DESTINATION_H
@@ -18,7 +18,8 @@
 
 struct record_destination {
 	/* What was asked for; texts are borrowed. */
-	/* Of -o, at most two, files, folders as that of the default recording, or "-"; none: the default recording. */
+	/* Of -o, at most two, files, folders as that of the default recording, or "-"; none: the
+	 * default recording. */
 	const char *const *names;
 	size_t nnames;
 	const char *folder; /* of the default recording, or a file's name ending in .ige */
@@ -33,11 +34,13 @@ struct record_destination {
 	struct record_output *outputs[2]; /* the caller's to close */
 	unsigned noutputs;
 	struct record_rotation *files; /* of a flight recorder; the caller's to free */
-	char *path; /* the first file, or what a row of files looks like; NULL: a pipe only. Freed by the caller */
-	bool row; /* path is a pattern */
+	char *path; /* the first file, or what a row of files looks like; NULL: a pipe only. Freed
+		       by the caller */
+	bool row;   /* path is a pattern */
 };
 
-/* ERR_USAGE for what makes no sense together. What was opened before a failure is in outputs all the same. */
+/* ERR_USAGE for what makes no sense together. What was opened before a failure is in outputs all
+ * the same. */
 int record_destination_open(struct record_destination *d, struct err *e);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The flight recorder: the last seconds of a recording in memory, as whole segments, written to a file when something
- * happened. What is older than asked for is let go, a segment at a time; a dump is the segments one behind the other,
- * which is a recording.
+ * The flight recorder: the last seconds of a recording in memory, as whole segments, written to a
+ * file when something happened. What is older than asked for is let go, a segment at a time; a dump
+ * is the segments one behind the other, which is a recording.
  */
 #ifndef INGERO_RECORD_FLIGHT_H
 #define INGERO_RECORD_FLIGHT_H
@@ -23,7 +23,8 @@ struct record_flight {
 void record_flight_init(struct record_flight *f, uint64_t window_ns, uint64_t bytes_max);
 void record_flight_free(struct record_flight *f);
 
-/* Bytes of the segment that the writer is filling: as long as it is not cut, none of it can be let go. */
+/* Bytes of the segment that the writer is filling: as long as it is not cut, none of it can be let
+ * go. */
 uint64_t record_flight_filling(const struct record_flight *f);
 
 /* The writer was cut at now_ns: the segment is whole. Lets go of what is not needed any more. */

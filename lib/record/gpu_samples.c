@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Readings become records as they come. Invariant: a process that the recording does not know otherwise is named
- * before its first reading.
+ * Writes GPU readings as SAMPLE records as they arrive. Invariant: a process that the recording
+ * does not know otherwise is named before its first reading.
  */
 #include "lib/record/gpu_samples.h"
 
@@ -211,7 +211,8 @@ bool record_gpus_settled(const struct record_gpus *g)
 	return !g->gpus || (g->ready && g->known.n >= g->count) || !host_gpus_alive(g->gpus);
 }
 
-/* A GPU of that UUID, or of which that is the beginning, in NVML's spelling; NULL: none, or several. */
+/* A GPU of that UUID, or of which that is the beginning, in NVML's spelling; NULL: none, or
+ * several. */
 static const struct host_gpu *by_uuid(const struct record_gpus *g, struct bytes text)
 {
 	const struct host_gpu *found = NULL;
@@ -225,7 +226,8 @@ static const struct host_gpu *by_uuid(const struct record_gpus *g, struct bytes 
 	return found;
 }
 
-/* A process in a container counts those that the container was given. False: not known which those are. */
+/* A process in a container counts those that the container was given. False: not known which those
+ * are. */
 static bool given_to(const struct record_gpus *g, uint32_t tgid, char gpus[HOST_PLACE_GPUS])
 {
 	struct err ignored = { 0 };
@@ -240,8 +242,8 @@ static bool given_to(const struct record_gpus *g, uint32_t tgid, char gpus[HOST_
 	return *gpus || p.all_gpus || g->known.n == 1 || (!*p.container && !*p.pod_uid);
 }
 
-/* Numbers are the machine's, among the GPUs that are given, only where the process orders by bus, or where there is nothing
- * to order by. */
+/* Numbers are the machine's, among the GPUs that are given, only where the process orders by bus,
+ * or where there is nothing to order by. */
 static const struct host_gpu *by_index(const struct record_gpus *g, const struct host_visible *v,
 				       uint32_t tgid, uint32_t index)
 {
@@ -260,7 +262,8 @@ static const struct host_gpu *by_index(const struct record_gpus *g, const struct
 		if (*gpus && !host_pods_lists(gpus, bytes_of(gpu->uuid)))
 			continue;
 		if (gpu->slice)
-			return NULL; /* of a board in slices only a slice is used, and not known which */
+			return NULL; /* of a board in slices only a slice is used, and not known
+					which */
 		first = first ? first : gpu;
 		alike &= strcmp(gpu->name, first->name) == 0;
 		if ((*gpus ? n : gpu->index) == index)

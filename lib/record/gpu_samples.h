@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPU health into the recording: what lib/host/gpus.h reads, as SAMPLE records of GPUs and of the processes on them,
- * with a NAME record for processes that are not recorded otherwise. Without NVIDIA's management library a recording
- * has none but the errors in the kernel log, and the recorder says so where there is an NVIDIA driver.
+ * GPU health into the recording: what lib/host/gpus.h reads, as SAMPLE records of GPUs and of the
+ * processes on them, with a NAME record for processes that are not recorded otherwise. Without
+ * NVIDIA's management library a recording has none but the errors in the kernel log, and the
+ * recorder says so where there is an NVIDIA driver.
  */
 #ifndef INGERO_RECORD_GPU_SAMPLES_H
 #define INGERO_RECORD_GPU_SAMPLES_H
@@ -48,7 +49,8 @@ void record_gpus_init(struct record_gpus *g, struct world *w, uint32_t node,
 		      uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx);
 void record_gpus_free(struct record_gpus *g);
 
-/* Errors in the kernel log since the last call; they wait there until it is known which GPUs there are. */
+/* Errors in the kernel log since the last call; they wait there until it is known which GPUs there
+ * are. */
 int record_gpus_say_xids(struct record_gpus *g, struct ige_writer *wr, bool at_end, struct err *e);
 /* COVERAGE of those errors, by who told of them; nothing where there is no NVIDIA GPU. */
 int record_gpus_say_coverage(const struct record_gpus *g, struct ige_writer *wr, int64_t now_ns,
@@ -60,8 +62,8 @@ int record_gpus_say(struct record_gpus *g, struct ige_writer *wr, struct err *e)
 /* Whether all GPUs there are have been read, or none will be. */
 bool record_gpus_settled(const struct record_gpus *g);
 
-/* World gpu of a process's device; uuid: the 16 bytes of it, NULL unknown: then the process's environment says which it is.
- * 0: not known; *later: it may be, once the GPUs have been read. */
+/* World gpu of a process's device; uuid: the 16 bytes of it, NULL unknown: then the process's
+ * environment says which it is. 0: not known; *later: it may be, once the GPUs have been read. */
 uint32_t record_gpus_device(struct record_gpus *g, uint32_t tgid, uint32_t ordinal,
 			    const uint8_t *uuid, bool *later);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the recorder says about the host's side: which sources of it this kernel lets us see, once, and the block I/O of
- * everybody else on each device, once a second.
+ * What the recorder says about the host's side: which sources of it this kernel lets us see, once,
+ * and the block I/O of everybody else on each device, once a second.
  */
 #ifndef INGERO_RECORD_HOST_RECORDS_H
 #define INGERO_RECORD_HOST_RECORDS_H
@@ -20,8 +20,9 @@
 int metadata_write_optional(struct ige_writer *wr, const struct probe_optionals *o, int64_t now_ns,
 			    struct err *e);
 
-/* SAMPLEs of what others did: of devices where something happened since the last time, and of segments sent again. seen:
- * the caller's, of both; cleared, each is said again where anything happened at all. */
+/* SAMPLEs of what others did: of devices where something happened since the last time, and of
+ * segments sent again. seen: the caller's, of both; cleared, each is said again where anything
+ * happened at all. */
 int metadata_write_others(struct ige_writer *wr, const struct probe_session *s,
 			  const struct wire_decoder *wire, struct map *seen, struct deadband *thin,
 			  int64_t now_ns, struct err *e);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a mutex in another process's memory and finds the thread that its owner field names. The words count only if the
- * waiter is, behind the reading, still in the same futex call by /proc's account.
+ * Reads a mutex in another process's memory and finds the thread that its owner field names. The
+ * words count only if the waiter is, behind the reading, still in the same futex call by /proc's
+ * account.
  */
 #include "lib/record/lock_owner.h"
 
@@ -106,7 +107,8 @@ static uint32_t inner_of(uint32_t tgid, uint32_t tid)
 	return inner;
 }
 
-/* The thread of the process that has this number inside; 0: none. Most often it is the same outside. */
+/* The thread of the process that has this number inside; 0: none. Most often it is the same
+ * outside. */
 static uint32_t thread_inside(uint32_t tgid, uint32_t inner)
 {
 	struct host_pids threads = { 0 };
@@ -170,7 +172,8 @@ bool lock_owner_read(uint32_t tgid, uint32_t tid, uint64_t address, uint32_t op,
 		     from = { (void *)(uintptr_t)address, sizeof(word) };
 	ssize_t n = process_vm_readv((pid_t)tgid, &to, 1, &from, 1, 0);
 
-	/* What ends at the end of a mapping is no pthread_mutex_t, but may be a word with its owner. */
+	/* What ends at the end of a mapping is no pthread_mutex_t, but may be a word with its
+	 * owner. */
 	if (n < (ssize_t)sizeof(word[0]) || !lock_owner_parse(word, op, value, out) ||
 	    (out->kind == LOCK_MUTEX && n < (ssize_t)sizeof(word)))
 		return false;

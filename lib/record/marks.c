@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes from outside: nothing is allocated for a line, and every text is checked before it is kept. Invariant: the WORD
- * record of a text is said before the first event that names it.
+ * Bytes from outside: nothing is allocated for a line, and every text is checked before it is kept.
+ * Invariant: the WORD record of a text is said before the first event that names it.
  */
 #include "lib/record/marks.h"
 
@@ -248,7 +248,8 @@ int record_marks_open(struct record_marks *m, const char *path, const struct rec
 	int rc = 0;
 
 	m->fd = -1;
-	/* As the owner, so that a link planted in the owner's folder leads nowhere the owner could not go. */
+	/* As the owner, so that a link planted in the owner's folder leads nowhere the owner could
+	 * not go. */
 	as_user_begin(&as, owner->uid, owner->gid);
 	m->made = mkfifo(path, 0600) == 0;
 	/* For writing too: the end of one writer must not look like the end of all. */

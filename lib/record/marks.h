@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program says of itself while it is recorded: lines written into a FIFO, which the recorder makes.
+ * What a program says of itself while it is recorded: lines written into a FIFO, which the recorder
+ *makes.
  *
- *	step 12		loss 0.42	request 7f3a	epoch		a point: a name, and a number or a text, or nothing
- *	begin NAME	end NAME					a range; several may be open, of one name the last ends first
+ *	step 12		loss 0.42	request 7f3a	epoch		a point: a name, and a
+ *number or a text, or nothing begin NAME	end NAME					a
+ *range; several may be open, of one name the last ends first
  *
- * Each counts at the time at which it arrives. Lines are short and few: longer ones, more than MARKS_RATE a second, and
- * what is none of this is counted and passed by. Whoever may write the FIFO is the invoking user.
+ * Each counts at the time at which it arrives. Lines are short and few: longer ones, more than
+ *MARKS_RATE a second, and what is none of this is counted and passed by. Whoever may write the FIFO
+ *is the invoking user.
  */
 #ifndef INGERO_RECORD_MARKS_H
 #define INGERO_RECORD_MARKS_H
@@ -83,11 +86,12 @@ void record_marks_take(struct record_marks *m, int64_t now_ns, const struct reco
 /* The same for bytes at hand. */
 void record_marks_bytes(struct record_marks *m, const char *p, size_t n, int64_t now_ns,
 			const struct record_marks_owner *to);
-/* The id of a text that an event which ends now names: it is said first when it is new; 0: no more texts are taken. */
+/* The id of a text that an event which ends now names: it is said first when it is new; 0: no more
+ * texts are taken. */
 uint64_t record_marks_word(struct record_marks *m, struct bytes text, int64_t now_ns,
 			   const struct record_marks_owner *to);
-/* Another file begins, with the events that ended at since_ns or later: what these name is said again at once, all else when it
- * is named. */
+/* Another file begins, with the events that ended at since_ns or later: what these name is said
+ * again at once, all else when it is named. */
 void record_marks_again(struct record_marks *m, int64_t since_ns,
 			const struct record_marks_owner *to);
 /* The FIFO goes, if it was made. */

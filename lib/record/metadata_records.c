@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of the recording. A value that could not be read is absent, never 0.
+ * Writes the records that describe a recording: node, session, clock, coverage. A value that could
+ * not be read is absent, never 0.
  */
 #include "lib/record/metadata_records.h"
 
@@ -86,7 +87,8 @@ int metadata_write_place(struct ige_writer *wr, const struct world *w, int64_t t
 	struct err ignored = { 0 };
 	struct host_place p;
 
-	/* A process that is gone already has no place that could still be asked for; its number may be another's. */
+	/* A process that is gone already has no place that could still be asked for; its number may
+	 * be another's. */
 	if (host_place_read(&p, tgid, &ignored) != 0 || !host_place_known(&p) ||
 	    !is_it_still(w, tgid, process))
 		return 0;

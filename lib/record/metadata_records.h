@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the recorder says about the recording itself: node, session, clock, coverage, loss. Each function puts
- * records into the writer; none keeps state but the loss counters' last values.
+ * What the recorder says about the recording itself: node, session, clock, coverage, loss. Each
+ * function puts records into the writer; none keeps state but the loss counters' last values.
  */
 #ifndef INGERO_RECORD_METADATA_RECORDS_H
 #define INGERO_RECORD_METADATA_RECORDS_H
@@ -32,8 +32,8 @@ int metadata_write_session(struct ige_writer *wr, int64_t start_ns, const char *
 			   uint64_t hung_ns, struct err *e);
 int metadata_write_clock(struct ige_writer *wr, const char *source, struct err *e);
 
-/* Where the process of world w belongs; nothing when nothing is known, or it has ended. given: what the kubelet says of it, may be
- * empty. */
+/* Where the process of world w belongs; nothing when nothing is known, or it has ended. given: what
+ * the kubelet says of it, may be empty. */
 int metadata_write_place(struct ige_writer *wr, const struct world *w, int64_t time_ns,
 			 uint32_t tgid, uint32_t process, const struct host_pods *given,
 			 struct err *e);
@@ -49,21 +49,24 @@ int metadata_write_kernel(struct ige_writer *wr, uint32_t process, uint64_t hand
 int metadata_write_name(struct ige_writer *wr, struct world *w, int64_t time_ns, uint32_t tgid,
 			uint32_t process, struct err *e);
 
-/* One record per process and copy, and one if none of them is for NVTX. world ids of processes come from the decoder's
- * threads by tgid. gone: of these processes only, and nothing else; NULL: of all. */
+/* One record per process and copy, and one if none of them is for NVTX. world ids of processes come
+ * from the decoder's threads by tgid. gone: of these processes only, and nothing else; NULL: of
+ * all. */
 int metadata_write_coverage(struct ige_writer *wr, const struct library_instances *copies,
 			    const struct wire_decoder *wire, const struct gone_processes *gone,
 			    uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx,
 			    struct err *e);
 
-/* How far stacks reach: one record for all, one per module and reason for which some end before main. */
+/* How far stacks reach: one record for all, one per module and reason for which some end before
+ * main. */
 int metadata_write_stack_ends(struct ige_writer *wr, const struct world *w,
 			      const struct stack_ends *s, struct err *e);
-/* What unwind tables cost, and one record for each file that has none. Nothing where there are none (u may be NULL). */
+/* What unwind tables cost, and one record for each file that has none. Nothing where there are none
+ * (u may be NULL). */
 int metadata_write_unwinds(struct ige_writer *wr, struct probe_unwinds *u, struct err *e);
 
-/* COVERAGE, of the whole recording: of so many things that events are said by, so many are lost. layer: as event/missing.h has
- * it. */
+/* COVERAGE, of the whole recording: of so many things that events are said by, so many are lost.
+ * layer: as event/missing.h has it. */
 int metadata_write_missing(struct ige_writer *wr, const char *layer, uint64_t lost, uint64_t of,
 			   const char *reason, struct err *e);
 
@@ -72,7 +75,8 @@ int metadata_write_missing(struct ige_writer *wr, const char *layer, uint64_t lo
 int metadata_write_late(struct ige_writer *wr, const char *layer, uint64_t late, uint64_t of,
 			struct err *e);
 
-/* One record per process and Python runtime: attached 1 when its frames are in stacks, else why not. gone: as above. */
+/* One record per process and Python runtime: attached 1 when its frames are in stacks, else why
+ * not. gone: as above. */
 int metadata_write_pythons(struct ige_writer *wr, const struct probe_pythons *pythons,
 			   const struct gone_processes *gone,
 			   uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx, struct err *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel measures as long as a descriptor is open: the process beside us opens one and closes it, and says which of them
- * it did.
+ * The kernel measures as long as a descriptor is open: the process beside us opens one and closes
+ * it, and says which of them it did.
  */
 #include "lib/record/meter.h"
 

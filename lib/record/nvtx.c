@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts are whatever bytes the program had there: what is no character becomes "?". Invariant: an end is matched with
- * its own beginning or counted, never with another's.
+ * Texts are whatever bytes the program had there: what is no character becomes "?". Invariant: an
+ * end is matched with its own beginning or counted, never with another's.
  */
 #include "lib/record/nvtx.h"
 
@@ -147,7 +147,8 @@ static void begin(struct record_nvtx *v, const struct nvtx_open *new)
 {
 	size_t i = find(v, new);
 
-	/* A level or an id that is there already: its end was lost. Without a profiler all ids are 0. */
+	/* A level or an id that is there already: its end was lost. Without a profiler all ids are
+	 * 0. */
 	if (i < v->open.n && (new->level || new->key)) {
 		drop(v, i);
 		v->endless++;

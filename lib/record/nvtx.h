@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From what threads said by NVTX to marks: ranges, where both ends were seen, and points. A range pushed is its thread's,
- * one that was started is the thread's that started it, whoever ends it.
+ * From what threads said by NVTX to marks: ranges, where both ends were seen, and points. A range
+ * pushed is its thread's, one that was started is the thread's that started it, whoever ends it.
  */
 #ifndef INGERO_RECORD_NVTX_H
 #define INGERO_RECORD_NVTX_H
@@ -35,7 +35,8 @@ struct nvtx_open {
 /* Zero-initialised is empty. */
 struct record_nvtx {
 	VEC(struct nvtx_open) open; /* oldest first */
-	struct map registered; /* hash of process and handle -> process << 32 | string of the world */
+	struct map
+		registered; /* hash of process and handle -> process << 32 | string of the world */
 	uint64_t names, nameless; /* registered so far; of these, more than there is room for */
 	uint64_t ranges, points;  /* recorded */
 	uint64_t unmatched;	  /* ends without a beginning */
@@ -44,12 +45,13 @@ struct record_nvtx {
 	uint64_t over;		  /* given up: too many at a time, too many names */
 };
 
-/* One record of n bytes, NVTX_HEAD + NVTX_SHORT at least. words: whose texts are said. False: not understood. */
+/* One record of n bytes, NVTX_HEAD + NVTX_SHORT at least. words: whose texts are said. False: not
+ * understood. */
 bool record_nvtx_take(struct record_nvtx *v, struct record_marks *words, struct world *world,
 		      const struct decode_thread *t, const struct wire_nvtx *w, size_t n,
 		      const struct record_marks_owner *to);
-/* The thread, or the process, has ended (of the world; 0 neither): what it has open makes room where that is wanted. Ends that
- * come out of the ring only now are still taken. */
+/* The thread, or the process, has ended (of the world; 0 neither): what it has open makes room
+ * where that is wanted. Ends that come out of the ring only now are still taken. */
 void record_nvtx_ended(struct record_nvtx *v, uint32_t thread, uint32_t process);
 /* Lets go of what these processes registered. */
 void record_nvtx_gone(struct record_nvtx *v, const struct gone_processes *gone);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's table is read while calls come and go: a call seen here may have returned a moment later, which
- * only makes the floor lower than it could be.
+ * The kernel's table is read while calls come and go: a call seen here may have returned a moment
+ * later, which only makes the floor lower than it could be.
  */
 #include "lib/record/open_call_list.h"
 

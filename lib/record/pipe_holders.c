@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks for the ends of pipes in /proc/PID/fd of all processes; whether a descriptor reads or writes is in its fdinfo.
+ * Looks for the ends of pipes in /proc/PID/fd of all processes; whether a descriptor reads or
+ * writes is in its fdinfo.
  */
 #include "lib/record/pipe_holders.h"
 

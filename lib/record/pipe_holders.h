@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who has the other end of pipes that targets wait on, found by their inodes in the lists of descriptors of all processes of
- * the machine: one pass for all that are wanted, at most a fiftieth of the time. Only links are read: nothing is asked of
- * what they point to.
+ * Who has the other end of pipes that targets wait on, found by their inodes in the lists of
+ * descriptors of all processes of the machine: one pass for all that are wanted, at most a fiftieth
+ * of the time. Only links are read: nothing is asked of what they point to.
  */
 #ifndef INGERO_RECORD_PIPE_HOLDERS_H
 #define INGERO_RECORD_PIPE_HOLDERS_H
@@ -37,7 +37,8 @@ struct pipe_holders {
 	int64_t next_ns; /* not before */
 };
 
-/* A thread of tgid waits on this descriptor: if that is a pipe, its other end is wanted, once; again: told or not. */
+/* A thread of tgid waits on this descriptor: if that is a pipe, its other end is wanted, once;
+ * again: told or not. */
 void pipe_holders_want(struct pipe_holders *p, uint32_t tgid, uint32_t process, uint32_t fd,
 		       bool writes, bool again);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that began and ended between two looks was not there. Invariant: came is told once for each process before
- * gone is.
+ * A process that began and ended between two looks was not there. Invariant: came is told once for
+ * each process before gone is.
  */
 #include "lib/record/process_watch.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop. It copies ring records into events and events into the writer; whatever may take long (names, disks)
- * is beside it. Time runs on CLOCK_MONOTONIC, as in the kernel side.
- * Invariant: the watermark given to the writer lies behind everything that can still come out of the rings.
+ * The recorder's loop: attaches, drains the rings, writes files, and ends a recording. It copies
+ * ring records into events and events into the writer; whatever may take long (names, disks) is
+ * beside it. Time runs on CLOCK_MONOTONIC, as in the kernel side. Invariant: the watermark given to
+ * the writer lies behind everything that can still come out of the rings.
  */
 #include "lib/record/recorder_state.h"
 
@@ -23,12 +24,14 @@
 #define MS_NS	   1000000ll
 #define CLOCK_NS   10000000000ll
 #define KUBELET_MS 500 /* for the kubelet of this machine to answer */
-#define GPUS_MS \
-	500 /* for a driver to tell its GPUs; NVML takes tens of milliseconds of one that is awake */
+#define GPUS_MS                                                                                    \
+	500 /* for a driver to tell its GPUs; NVML takes tens of milliseconds of one that is awake \
+	     */
 
-/* Waking up is what most turns cost. They are short while threads and libraries come and go, for what is read of a process
- * beside the rings can be gone with it, and while a window of the budget is open, which is to end in time; else they are long.
- * Either ends when the life ring has something or a quarter of the event ring is full. */
+/* Waking up is what most turns cost. They are short while threads and libraries come and go, for
+ * what is read of a process beside the rings can be gone with it, and while a window of the budget
+ * is open, which is to end in time; else they are long. Either ends when the life ring has
+ * something or a quarter of the event ring is full. */
 #define TURN_NEWS_MS  10
 #define TURN_QUIET_MS 50
 #define NEWS_NS	      SECOND_NS
@@ -349,7 +352,8 @@ int recorder_step(struct recorder *r, struct err *e)
 		if (r->next_second < now + SECOND_NS / 2)
 			r->next_second = now + SECOND_NS;
 		rc = each_second(r, now, e);
-		/* A call that hangs may be what triggers: that does not wait until somebody wants to read. */
+		/* A call that hangs may be what triggers: that does not wait until somebody wants
+		 * to read. */
 		look = r->opt.flush_ns > SECOND_NS;
 	}
 	if (rc == 0 && now >= r->next_flush) {

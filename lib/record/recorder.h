@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorder: everything between "these targets, these outputs" and a finished recording. It says nothing
- * itself: what a person should hear is kept as notices, in order.
+ * The recorder: everything between "these targets, these outputs" and a finished recording. It says
+ *nothing itself: what a person should hear is kept as notices, in order.
  *
  *	recorder_open, then recorder_step until it returns 0, then recorder_finish, _free.
  */
@@ -48,8 +48,9 @@ struct recorder_options {
 	uint64_t heartbeat_ns; /* 0: none */
 	/* Outputs that rotate go on in another file after so much or so long; 0: never for that. */
 	uint64_t rotate_bytes, rotate_ns;
-	/* Nothing goes to the outputs: the last flight_ns are kept in memory, flight_bytes at most, and written to the
-	 * files of flight_files when something triggers; 0: no flight recorder. Borrowed. */
+	/* Nothing goes to the outputs: the last flight_ns are kept in memory, flight_bytes at most,
+	 * and written to the files of flight_files when something triggers; 0: no flight recorder.
+	 * Borrowed. */
 	uint64_t flight_ns, flight_bytes;
 	struct record_rotation *flight_files;
 	struct record_owner flight_owner;     /* of FIFOs, too */
@@ -60,8 +61,9 @@ struct recorder_options {
 /* Everything attached that is there already. Nothing is written before record_output_begin. */
 int recorder_open(struct recorder **out, const struct recorder_options *opt, struct err *e);
 
-/* One turn: wait up to 10 ms, or 50 when no thread or library came or went of late, drain, write. 1: go on; 0: the
- * recording is over (time is up, targets are gone); < 0: it cannot go on (ERR_CLOSED: nobody reads it any more). */
+/* One turn: wait up to 10 ms, or 50 when no thread or library came or went of late, drain, write.
+ * 1: go on; 0: the recording is over (time is up, targets are gone); < 0: it cannot go on
+ * (ERR_CLOSED: nobody reads it any more). */
 int recorder_step(struct recorder *r, struct err *e);
 
 /* Somebody wants what the flight recorder remembers: written at the next turn. */
@@ -76,8 +78,8 @@ void recorder_free(struct recorder *r);
 /* The rights that going on takes (lib/host/rights.h), of one that is open. */
 uint64_t recorder_rights(const struct recorder *r);
 
-/* A descriptor, yours, of the file with that build-id that stacks went through; negative: none is open. Its place in
- * the file is not yours to rely on. path: as in the recording. */
+/* A descriptor, yours, of the file with that build-id that stacks went through; negative: none is
+ * open. Its place in the file is not yours to rely on. path: as in the recording. */
 int recorder_file(const struct recorder *r, const char *path, const char *build_id);
 
 /* The next notice not yet given out, NULL for none; borrowed until the next call. */
@@ -104,8 +106,9 @@ struct recorder_totals {
 	const char *walker; /* "loop", "helper", "none" */
 };
 void recorder_totals(const struct recorder *r, struct recorder_totals *t);
-/* What the recording has become, and the next command to type, as notices. where: the recording as a shell takes it, ""
- * when it went to a pipe only; bytes: written; removed: older files taken away. */
+/* What the recording has become, and the next command to type, as notices. where: the recording as
+ * a shell takes it, "" when it went to a pipe only; bytes: written; removed: older files taken
+ * away. */
 void recorder_closing(struct recorder *r, const char *where, uint64_t bytes, uint64_t removed);
 
 #endif

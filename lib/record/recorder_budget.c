@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps a recording within its budget (budget.h decides): pauses tiers of probes and resumes them, writes PAUSED records, and
- * compares the programs' progress with and without probes (progress.h), which is what a call is taken to cost.
+ * Keeps a recording within its budget (budget.h decides): pauses tiers of probes and resumes them,
+ * writes PAUSED records, and compares the programs' progress with and without probes (progress.h),
+ * which is what a call is taken to cost.
  */
 #include "lib/record/recorder_state.h"
 
@@ -169,8 +170,8 @@ static int resume_tier(struct recorder *r, unsigned tier, struct err *e)
 	return say_pause(r, tier, now, "budget", e);
 }
 
-/* Share of the busiest process's time that programs elsewhere take, and the interrupts behind CPU samples, as of one that has a
- * CPU all the time. */
+/* Share of the busiest process's time that programs elsewhere take, and the interrupts behind CPU
+ * samples, as of one that has a CPU all the time. */
 static double others_share(const struct recorder *r)
 {
 	double host = record_cost_host(&r->spent.cost);

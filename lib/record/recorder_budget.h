@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The budget of a recording as the recorder keeps it: what calls of each tier have cost the busiest program, which tiers are
- * paused since when, and how the programs went on with and without probes. A member of struct recorder.
+ * The budget of a recording as the recorder keeps it: what calls of each tier have cost the busiest
+ * program, which tiers are paused since when, and how the programs went on with and without probes.
+ * A member of struct recorder.
  */
 #ifndef INGERO_RECORD_RECORDER_BUDGET_H
 #define INGERO_RECORD_RECORDER_BUDGET_H
@@ -34,8 +35,8 @@ struct recorder_budget {
 	bool told, refused_told;
 };
 
-/* What recording costs the busiest program: share of its time, with the ends of an interval that holds it 95 % of the time
- * where its own progress says so (windows > 0). */
+/* What recording costs the busiest program: share of its time, with the ends of an interval that
+ * holds it 95 % of the time where its own progress says so (windows > 0). */
 struct recorder_slowdown {
 	double share, low, high;
 	unsigned windows;

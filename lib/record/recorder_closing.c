@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The last words of a recorder: what the recording holds, what is missing from it, what it has cost. Unknown is said to
- * be unknown.
+ * The last words of a recorder: what the recording holds, what is missing from it, what it has
+ * cost. Unknown is said to be unknown.
  */
 #include "lib/record/recorder_state.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the recording costs, in COST records and to the person who records. What is left out because somebody asked, and what
- * is folded, is counted exactly by the kernel side.
+ * What the recording costs, in COST records and to the person who records. What is left out because
+ * somebody asked, and what is folded, is counted exactly by the kernel side.
  */
 #include "lib/record/recorder_state.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the rings to the writer: what the decoder hands on, and what it asks for (/proc, once per process). The first
- * error of the writer is kept and told at the end of the turn: callbacks cannot fail.
+ * From the rings to the writer: what the decoder hands on, and what it asks for (/proc, once per
+ * process). The first error of the writer is kept and told at the end of the turn: callbacks cannot
+ * fail.
  */
 #include "lib/record/recorder_state.h"
 
@@ -112,7 +113,8 @@ static uint32_t title_of(struct world *w, uint32_t tgid, struct bytes comm)
 	return id;
 }
 
-/* A child that was forked has its parent's name until it takes another, which may have happened since. */
+/* A child that was forked has its parent's name until it takes another, which may have happened
+ * since. */
 static uint32_t inherited_title(struct recorder *r, uint32_t parent, uint32_t comm)
 {
 	struct bytes cut = world_text(r->world, comm), whole;
@@ -432,8 +434,8 @@ const struct wire_decoder_owner recorder_owner = { .event = on_event,
 						   .whole = on_whole,
 						   .gpu = on_gpu };
 
-/* Everything that ended before the drain began is with the writer afterwards, less what a preempted thread still
- * holds: hence the lag. */
+/* Everything that ended before the drain began is with the writer afterwards, less what a preempted
+ * thread still holds: hence the lag. */
 void recorder_drain(struct recorder *r)
 {
 	int64_t now = host_clock_mono();
@@ -484,7 +486,8 @@ uint32_t recorder_process(void *ctx, uint32_t tgid)
 	struct host_process p;
 	uint64_t id = 0;
 
-	/* A process that made no call has not been announced; it is part of the recording all the same. */
+	/* A process that made no call has not been announced; it is part of the recording all the
+	 * same. */
 	map_get(&r->lives.processes, tgid, &id);
 	if (id && !(id & PROCESS_ENDED))
 		return (uint32_t)id;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording that goes on for days: files that end when they are large or old enough, and a memory of the last seconds
- * that is written down when something happened. Each file is a recording of its own: it begins with what is true of
- * all of them. Coverage counts from the beginning of the recording, not of the file.
+ * A recording that goes on for days: files that end when they are large or old enough, and a memory
+ * of the last seconds that is written down when something happened. Each file is a recording of its
+ * own: it begins with what is true of all of them. Coverage counts from the beginning of the
+ * recording, not of the file.
  */
 #include "lib/record/recorder_state.h"
 
@@ -13,7 +14,8 @@
 #include "lib/base/fmt.h"
 #include "lib/host/clock.h"
 
-/* A flight recorder's memory is made of about so many segments: what is kept is longer than asked for by one of them. */
+/* A flight recorder's memory is made of about so many segments: what is kept is longer than asked
+ * for by one of them. */
 #define FLIGHT_PARTS  4
 #define FLIGHT_CUT_NS 1000000000
 
@@ -85,7 +87,8 @@ static int next_file(struct recorder *r, int64_t now, struct err *e)
 	return rc ? rc : go_on(r, e);
 }
 
-/* ---- the flight recorder ---------------------------------------------------------------------------- */
+/* ---- the flight recorder
+ * ---------------------------------------------------------------------------- */
 
 static int write_down(struct recorder *r, const char *why, struct err *lost)
 {
@@ -192,7 +195,8 @@ static int watch(struct recorder *r, int64_t now, struct err *e)
 	/* What triggered has left the writer's waiting room. */
 	settled = r->watermark >= r->trigger.end_ns;
 
-	/* One incident is one file: what triggers again within the window is in it, or in the next one. */
+	/* One incident is one file: what triggers again within the window is in it, or in the next
+	 * one. */
 	if (wanted && r->trigger.dumped_ns &&
 	    now - r->trigger.dumped_ns < (int64_t)r->opt.flight_ns)
 		wanted = false;
@@ -204,7 +208,8 @@ static int watch(struct recorder *r, int64_t now, struct err *e)
 	if (rc)
 		return rc;
 	if (wanted) {
-		/* A disk that is full now may have room at the next trigger: no reason to stop remembering. */
+		/* A disk that is full now may have room at the next trigger: no reason to stop
+		 * remembering. */
 		if (write_down(r, why, &lost))
 			recorder_tell(r, RECORD_WARNING, "%s", lost.text);
 		r->trigger.dumped_ns = now;

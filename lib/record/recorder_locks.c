@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OWNER records: who owns the mutexes that threads sleep on for long, or where a file ends. Waits are collected while the
- * kernel tells who sleeps and read afterwards, when all threads that sleep have been told.
+ * OWNER records: who owns the mutexes that threads sleep on for long, or where a file ends. Waits
+ * are collected while the kernel tells who sleeps and read afterwards, when all threads that sleep
+ * have been told.
  */
 #include "lib/host/clock.h"
 #include "lib/record/lock_owner.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the recorder could not keep, into the recording once a second, and to the person who records: which events, why,
- * how many, and what to change, at most every few seconds.
+ * What the recorder could not keep, into the recording once a second, and to the person who
+ * records: which events, why, how many, and what to change, at most every few seconds.
  */
 #include "lib/record/recorder_state.h"
 

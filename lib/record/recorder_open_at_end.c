@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What has not ended where a file ends: calls that are open, threads that sleep. Of a run that hangs it is what its file is
- * for. A flight recorder's files get it as a segment of their own that the memory does not keep, since the recording goes on:
- * there these calls and waits will be, whole, when they are over. While a recording goes on, records say who sleeps for long.
+ * What has not ended where a file ends: calls that are open, threads that sleep. Of a run that
+ * hangs it is what its file is for. A flight recorder's files get it as a segment of their own that
+ * the memory does not keep, since the recording goes on: there these calls and waits will be,
+ * whole, when they are over. While a recording goes on, records say who sleeps for long.
  */
 #include "lib/record/recorder_state.h"
 
@@ -44,8 +45,8 @@ int recorder_say_asleep(struct recorder *r, int64_t until_ns, struct err *e)
 	return rc ? rc : recorder_say_pipes(r, INT64_MAX, e);
 }
 
-/* What is in a call, and the first thread of a process: a run that hangs hangs there, and of its idle threads one may have
- * thousands. */
+/* What is in a call, and the first thread of a process: a run that hangs hangs there, and of its
+ * idle threads one may have thousands. */
 static bool matters(const struct recorder *r, const struct wire_offcpu *wait)
 {
 	const struct decode_thread *t = wire_decoder_thread(r->wire, wait->tid);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PIPE records: who has the other end of pipes that threads waited on for long, or still wait on where a file ends.
+ * PIPE records: who has the other end of pipes that threads waited on for long, or still wait on
+ * where a file ends.
  */
 #include <sys/syscall.h>
 

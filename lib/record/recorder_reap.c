@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who has ended, and the last words on them: a recording goes on for weeks, and what the recorder keeps is of those that live.
- * Invariant: a process is let go of when all of its events have been written, and its coverage stands in the same file.
+ * Who has ended, and the last words on them: a recording goes on for weeks, and what the recorder
+ * keeps is of those that live. Invariant: a process is let go of when all of its events have been
+ * written, and its coverage stands in the same file.
  */
 #include "lib/record/recorder_state.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every file of a recording says of the recording: whose it is, where probes are, which samples were left out on
- * purpose. Files end and begin; this is said again in each.
+ * What every file of a recording says of the recording: whose it is, where probes are, which
+ * samples were left out on purpose. Files end and begin; this is said again in each.
  */
 #include "lib/record/recorder_state.h"
 

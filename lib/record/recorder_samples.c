@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording without probes: the machine, its GPUs, the processes and where they belong, once a second. Needs no right
- * that the person who records does not have; holds no calls.
+ * A recording without probes: the machine, its GPUs, the processes and where they belong, once a
+ * second. Needs no right that the person who records does not have; holds no calls.
  */
 #include "lib/record/recorder_state.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorder's inside, shared by recorder.c, which makes the recording, and its parts: recorder_feed.c brings what the
- * rings hold, recorder_say.c puts statements into the recording, recorder_tell.c keeps notices for a person,
- * recorder_files.c ends files, recorder_forget.c lets go of who has ended. Parts never call recorder.c. Nobody else
- * includes this.
+ * The recorder's inside, shared by recorder.c, which makes the recording, and its parts:
+ * recorder_feed.c brings what the rings hold, recorder_say.c puts statements into the recording,
+ * recorder_tell.c keeps notices for a person, recorder_files.c ends files, recorder_forget.c lets
+ * go of who has ended. Parts never call recorder.c. Nobody else includes this.
  */
 #ifndef INGERO_RECORD_RECORDER_STATE_H
 #define INGERO_RECORD_RECORDER_STATE_H
@@ -67,7 +67,8 @@ struct thread_name {
 	bool ended;
 };
 
-/* What is lost, and how much of that is in records of this file, or was said to a person. Of recorder_losses.c. */
+/* What is lost, and how much of that is in records of this file, or was said to a person. Of
+ * recorder_losses.c. */
 struct recorder_loss {
 	struct loss_slot slots;
 	uint64_t lost, dropped[2][2], refused;
@@ -90,7 +91,8 @@ struct recorder_trigger {
 	bool idle_told, idle; /* that none does; that this triggered */
 };
 
-/* What recording costs the programs, and what of it is in records so far. Of recorder_cost.c and recorder_budget.c. */
+/* What recording costs the programs, and what of it is in records so far. Of recorder_cost.c and
+ * recorder_budget.c. */
 struct recorder_spent {
 	struct record_cost cost;
 	struct recorder_budget budget;
@@ -112,20 +114,22 @@ struct recorder_notices {
 	bool no_cuda_told, gpus_told, pods_told, no_room_told, unsampled_told;
 };
 
-/* Waits that go on, and who may end them. Of recorder_open_at_end.c, recorder_locks.c and recorder_pipes.c. */
+/* Waits that go on, and who may end them. Of recorder_open_at_end.c, recorder_locks.c and
+ * recorder_pipes.c. */
 struct recorder_waits {
 	struct sleepers sleepers;
 	struct sleepers locked; /* of them, who waits for a lock: when its owner is read next */
 	VEC(struct wire_offcpu) locks; /* waits for locks that were met in this look */
-	struct record *
-		record; /* NULL, or what events that are told now make no event of the recording but this */
+	struct record *record; /* NULL, or what events that are told now make no event of the
+				  recording but this */
 	struct socket_owners sockets;
 	struct pipe_holders pipes;
 	int64_t next_peers; /* not looked for before */
 	struct map others;  /* see metadata_write_others */
 };
 
-/* Processes and threads from their first record to their last. Of recorder_feed.c and recorder_reap.c. */
+/* Processes and threads from their first record to their last. Of recorder_feed.c and
+ * recorder_reap.c. */
 struct recorder_lives {
 	struct map processes; /* tgid -> world process, see PROCESS_ENDED */
 	struct ended_processes ended;
@@ -211,14 +215,16 @@ int recorder_idle(struct recorder *r, struct err *e);
 size_t recorder_alive(const struct recorder *r);
 size_t recorder_with_cuda(const struct recorder *r);
 
-/* Lets go of who has ended, when nothing of theirs can come any more: to be called about once a second. */
+/* Lets go of who has ended, when nothing of theirs can come any more: to be called about once a
+ * second. */
 int recorder_forget(struct recorder *r, int64_t now, struct err *e);
 
 /* What was written into the FIFO since. */
 void recorder_take_marks(struct recorder *r);
 /* Another file begins: what marks are called. */
 void recorder_marks_again(struct recorder *r);
-/* What interrupts for CPU samples took from the targets since the last call: one was there for each sample. */
+/* What interrupts for CPU samples took from the targets since the last call: one was there for each
+ * sample. */
 uint64_t recorder_ticks_ns(struct recorder *r);
 /* Calibration, and sampling if asked for; what the recorder says of it. */
 int recorder_start_cost(struct recorder *r, struct err *e);
@@ -244,17 +250,19 @@ int recorder_turn_over(struct recorder *r, int64_t now, struct err *e);
 int recorder_say_asleep(struct recorder *r, int64_t until_ns, struct err *e);
 /* From time to time: who has slept for long and sleeps still. */
 int recorder_look_at_sleepers(struct recorder *r, int64_t now, struct err *e);
-/* A wait that goes on, met in a look at who sleeps: if it is for a lock, it is kept until the look is over. */
+/* A wait that goes on, met in a look at who sleeps: if it is for a lock, it is kept until the look
+ * is over. */
 void recorder_keep_lock(struct recorder *r, const struct wire_offcpu *wait);
 /* Who owns these locks; none are kept then. */
 int recorder_say_owners(struct recorder *r, struct err *e);
-/* A wait on a descriptor goes on, or was that long: if it is a pipe, its other end is looked for; again: once more. */
+/* A wait on a descriptor goes on, or was that long: if it is a pipe, its other end is looked for;
+ * again: once more. */
 void recorder_keep_pipe(struct recorder *r, const struct wire_offcpu *wait, bool again);
 void recorder_keep_pipe_of(struct recorder *r, const struct event *ev);
 /* Who has these ends, if it is time to look. */
 int recorder_say_pipes(struct recorder *r, int64_t now, struct err *e);
-/* Behind what a flight recorder has written to fd: calls and waits that have not ended by the watermark, as where a recording
- * ends. bytes: how many. */
+/* Behind what a flight recorder has written to fd: calls and waits that have not ended by the
+ * watermark, as where a recording ends. bytes: how many. */
 int recorder_say_tail(struct recorder *r, int fd, uint64_t *bytes, struct err *e);
 /* A line for the person who records; warning: something is missing. */
 void recorder_tell(struct recorder *r, enum record_notice kind, const char *fmt, ...)

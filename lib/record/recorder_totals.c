@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recording in numbers, at any time.
+ * Sums up a recording in numbers (events, losses, bytes) at any time.
  */
 #include "lib/record/recorder_state.h"
 

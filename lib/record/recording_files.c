@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks are copied into the queue whole and leave it whole: what a full or broken disk cut off is taken back, so a file
- * always ends at the end of a block.
+ * Blocks are copied into the queue whole and leave it whole: what a full or broken disk cut off is
+ * taken back, so a file always ends at the end of a block.
  */
 #include "lib/record/recording_files.h"
 
@@ -68,8 +68,8 @@ static int open_or_make(const char *path, int flags, bool *made)
 	return fd;
 }
 
-/* As the owner if there is one: neither a link planted in the owner's folder nor root's rights lead where the owner could
- * not go. */
+/* As the owner if there is one: neither a link planted in the owner's folder nor root's rights lead
+ * where the owner could not go. */
 static int open_as(const char *path, const struct record_owner *owner, bool *made)
 {
 	struct as_user as;
@@ -131,8 +131,8 @@ static int write_chunk(struct record_output *o, const struct chunk *c, struct er
 	return 0;
 }
 
-/* A chunk nobody has room for: events are given up, anything else waits for room. Once the recording is over nothing is said of
- * what is left out: the file ends before it, and is seen to. */
+/* A chunk nobody has room for: events are given up, anything else waits for room. Once the recording
+ * is over nothing is said of what is left out: the file ends before it, and is seen to. */
 static bool give_up(struct record_output *o, const struct chunk *c)
 {
 	struct timespec until;
@@ -153,7 +153,8 @@ static bool give_up(struct record_output *o, const struct chunk *c)
 	return false;
 }
 
-/* The file is whole; the next one of the row takes its place: 0; 1 no room for one now; -1 failed for good. */
+/* The file is whole; the next one of the row takes its place: 0; 1 no room for one now; -1 failed
+ * for good. */
 static int change_file(struct record_output *o, struct err *e)
 {
 	const char *path;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a recording goes: a file, a pipe, or both. Between the drain loop and a slow destination stands a bounded
- * queue with a thread of its own: when it is full, blocks of events are dropped and counted, definitions and
- * records never are. The traced programs never wait for a disk.
+ * Where a recording goes: a file, a pipe, or both. Between the drain loop and a slow destination
+ * stands a bounded queue with a thread of its own: when it is full, blocks of events are dropped
+ * and counted, definitions and records never are. The traced programs never wait for a disk.
  */
 #ifndef INGERO_RECORD_RECORDING_FILES_H
 #define INGERO_RECORD_RECORDING_FILES_H
@@ -23,25 +23,29 @@ struct record_owner {
 	gid_t gid;
 };
 
-/* path: a file (made with mode 0600, locked until closed), or "-" for standard output, which must not be a
- * terminal. Nothing is written, and a file that was there stays as it was, until record_output_begin. */
+/* path: a file (made with mode 0600, locked until closed), or "-" for standard output, which must
+ * not be a terminal. Nothing is written, and a file that was there stays as it was, until
+ * record_output_begin. */
 int record_output_open(struct record_output **out, const char *path,
 		       const struct record_owner *owner, struct err *e);
 
-/* From here on the recording is a row of files, of which the one that was opened is the first. Takes r over. Before
- * record_output_begin only. */
+/* From here on the recording is a row of files, of which the one that was opened is the first.
+ * Takes r over. Before record_output_begin only. */
 void record_output_rotate(struct record_output *o, struct record_rotation *r);
-/* What is put from now on goes to the next file: the writer was cut. Does nothing for an output that does not rotate. */
+/* What is put from now on goes to the next file: the writer was cut. Does nothing for an output
+ * that does not rotate. */
 int record_output_next(struct record_output *o, struct err *e);
 
-/* A file like those of an output, for a caller who writes it at one go: made as the owner, mode 0600. -1 and *e. */
+/* A file like those of an output, for a caller who writes it at one go: made as the owner, mode
+ * 0600. -1 and *e. */
 int record_output_create(const char *path, const struct record_owner *owner, struct err *e);
 
-/* There is a recording: from here on it takes the place of what was there, beginning with what is queued. */
+/* There is a recording: from here on it takes the place of what was there, beginning with what is
+ * queued. */
 int record_output_begin(struct record_output *o, struct err *e);
 
-/* Makes the directory (0700) if need be, as the owner. for_owner: where the owner may not, root makes it for the owner: nobody
- * else has named it. */
+/* Makes the directory (0700) if need be, as the owner. for_owner: where the owner may not, root
+ * makes it for the owner: nobody else has named it. */
 int record_output_directory(const char *path, const struct record_owner *owner, bool for_owner,
 			    struct err *e);
 
@@ -63,13 +67,15 @@ struct record_output_state {
 	struct err error; /* the first failure to write, code 0 when none */
 };
 void record_output_state(struct record_output *o, struct record_output_state *state);
-/* The same, for the last word on what is lost: from here on nothing is given up any more. What has no room in the queue is queued
- * all the same, and what never has any on the disk is where the file ends. */
+/* The same, for the last word on what is lost: from here on nothing is given up any more. What has
+ * no room in the queue is queued all the same, and what never has any on the disk is where the file
+ * ends. */
 void record_output_last(struct record_output *o, struct record_output_state *state);
 const char *record_output_path(const struct record_output *o);
 bool record_output_is_file(const struct record_output *o);
 
-/* Writes what is queued, then closes; of a recording that never began nothing is left. The error, if any, was never repaired: something is missing at the end. */
+/* Writes what is queued, then closes; of a recording that never began nothing is left. The error,
+ * if any, was never repaired: something is missing at the end. */
 int record_output_close(struct record_output *o, struct record_output_state *last, struct err *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Invariant: only files whose names this run made, or, in the folder of the default recording, files whose names end in
- * .ige and that nobody holds a lock on, are ever removed; oldest first.
+ * Invariant: only files whose names this run made, or, in the folder of the default recording,
+ * files whose names end in .ige and that nobody holds a lock on, are ever removed; oldest first.
  */
 #include "lib/record/rotation.h"
 

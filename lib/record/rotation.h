@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording in several files, each a recording of its own: their names, and which of them have to go so that their
- * number and size stay within limits. Knows names and sizes only; who writes them is output.c and flight.c.
+ * A recording in several files, each a recording of its own: their names, and which of them have to
+ * go so that their number and size stay within limits. Knows names and sizes only; who writes them
+ * is output.c and flight.c.
  */
 #ifndef INGERO_RECORD_ROTATION_H
 #define INGERO_RECORD_ROTATION_H
@@ -16,7 +17,8 @@ struct record_rotation;
 struct record_rotation_limits {
 	uint64_t bytes; /* of all files that are whole, together; 0: no limit */
 	uint64_t files; /* 0: no limit */
-	bool folder; /* the limit of bytes is for every recording in that folder, of earlier runs too */
+	bool folder;	/* the limit of bytes is for every recording in that folder, of earlier runs
+			   too */
 };
 
 /* path: "run.ige" gives run-000001.ige, run-000002.ige … beside it. */
@@ -33,8 +35,8 @@ void record_rotation_unmade(struct record_rotation *r);
 /* How large the current file has become. */
 void record_rotation_grown(struct record_rotation *r, uint64_t bytes);
 
-/* Removes the oldest files beyond the limits, never the current one, nor one that another recorder still writes. How many
- * were removed so far. */
+/* Removes the oldest files beyond the limits, never the current one, nor one that another recorder
+ * still writes. How many were removed so far. */
 uint64_t record_rotation_prune(struct record_rotation *r);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Once a second: what the machine and the recorded processes are doing, into the recording. Knows which of the
- * processes are still there.
+ * Once a second: what the machine and the recorded processes are doing, into the recording. Knows
+ * which of the processes are still there.
  */
 #ifndef INGERO_RECORD_SAMPLES_H
 #define INGERO_RECORD_SAMPLES_H
@@ -35,7 +35,8 @@ void record_samples_exit(struct record_samples *s, uint32_t tgid);
 /* Those are forgotten that are gone, whose end was lost. Reads /proc. */
 void record_samples_gone(struct record_samples *s);
 
-/* Where there are more than are sampled: those are, before others, that have made calls. Said anew each time. */
+/* Where there are more than are sampled: those are, before others, that have made calls. Said anew
+ * each time. */
 bool record_samples_full(const struct record_samples *s);
 void record_samples_no_callers(struct record_samples *s);
 void record_samples_caller(struct record_samples *s, uint32_t process);

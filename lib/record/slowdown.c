@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Progress with and without probes, as a ratio of sums over windows: counts of a window are small and uneven, their
- * sums are not. The interval is the jackknife's: each window left out once.
+ * Progress with and without probes, as a ratio of sums over windows: counts of a window are small
+ * and uneven, their sums are not. The interval is the jackknife's: each window left out once.
  */
 #include "lib/record/slowdown.h"
 

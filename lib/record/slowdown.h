@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much slower the recorded programs run while frequent calls are probed, by their own progress: calls that are
- * recorded throughout (waits, copies ...) are counted in windows with those probes and in the times between without them. What
- * probes cost a real program is more than a hot loop shows (caches and branch predictors forget), and less where the program
- * waits for its device.
+ * How much slower the recorded programs run while frequent calls are probed, by their own progress:
+ * calls that are recorded throughout (waits, copies ...) are counted in windows with those probes
+ * and in the times between without them. What probes cost a real program is more than a hot loop
+ * shows (caches and branch predictors forget), and less where the program waits for its device.
  */
 #ifndef INGERO_RECORD_SLOWDOWN_H
 #define INGERO_RECORD_SLOWDOWN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times the same work with and without a clock of our own that interrupts it 20,000 times a second. The least of several
- * rounds counts: what disturbs a round only adds.
+ * Times the same work with and without a clock of our own that interrupts it 20,000 times a second.
+ * The least of several rounds counts: what disturbs a round only adds.
  */
 #include "lib/record/tick.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One error of a GPU is one record, though two tell of it: the kernel log at once, with the process, and NVIDIA's
- * management library up to a second later. Each telling of one is matched with one of the other, as often as they come.
+ * One error of a GPU is one record, though two tell of it: the kernel log at once, with the
+ * process, and NVIDIA's management library up to a second later. Each telling of one is matched
+ * with one of the other, as often as they come.
  */
 #ifndef INGERO_RECORD_XIDS_H
 #define INGERO_RECORD_XIDS_H

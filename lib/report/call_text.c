@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bar is drawn of letters, one per state, so that it says the same without colour. Every state that took time has
- * one column at least.
+ * The bar is drawn of letters, one per state, so that it says the same without colour. Every state
+ * that took time has one column at least.
  */
 #include "lib/report/call_text.h"
 
@@ -16,7 +16,8 @@
 #define BAR_LEAST   24
 #define INNER_SHOWN 40
 
-/* A letter and a style per state: what runs, what the host took, what the device took, what is unknown. */
+/* A letter and a style per state: what runs, what the host took, what the device took, what is
+ * unknown. */
 static const struct {
 	char letter;
 	enum fmt_style style;

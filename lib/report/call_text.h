@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One call, drawn: its time as a bar of its states, what was inside it in order, and where it was called from; or as one
- * JSON value (formats/call.schema.json).
+ * One call, drawn: its time as a bar of its states, what was inside it in order, and where it was
+ * called from; or as one JSON value (formats/call.schema.json).
  */
 #ifndef INGERO_REPORT_CALL_TEXT_H
 #define INGERO_REPORT_CALL_TEXT_H

@@ -53,7 +53,8 @@ static void by_how_much(struct buf *out, const struct compare *c, const struct c
 	const struct by_row *a = r->side[DIFF_BEFORE], *b = r->side[DIFF_AFTER];
 	unsigned which = r->worse | r->better;
 
-	/* NOLINTBEGIN(clang-analyzer-core.NullDereference): what has quantiles to compare is on both sides */
+	/* NOLINTBEGIN(clang-analyzer-core.NullDereference): what has quantiles to compare is on
+	 * both sides */
 	if (which & COMPARE_P50)
 		rate(out, "p50", (double)a->p50_ns, (double)b->p50_ns);
 	if (which & COMPARE_P99)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What got slower between two recordings: for people, and as one JSON value (formats/compare.schema.json).
+ * What got slower between two recordings: for people, and as one JSON value
+ * (formats/compare.schema.json).
  */
 #ifndef INGERO_REPORT_COMPARE_TEXT_H
 #define INGERO_REPORT_COMPARE_TEXT_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first lines say whether it got slower and which cause changed most; the tables behind them give every figure
- * of both sides. Lost time is per second of wall time: recordings are not equally long.
+ * The first lines say whether it got slower and which cause changed most; the tables behind them
+ * give every figure of both sides. Lost time is per second of wall time: recordings are not equally
+ * long.
  */
 #include "lib/report/diff_text.h"
 

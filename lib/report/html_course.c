@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures stretch with the page and text does not: axis and labels are text beside them. Times are in thousandths of the
- * recording, so that a picture is as small for a day as for a second.
+ * Pictures stretch with the page and text does not: axis and labels are text beside them. Times are
+ * in thousandths of the recording, so that a picture is as small for a day as for a second.
  */
 #include "lib/report/html_course.h"
 

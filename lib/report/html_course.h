@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The picture of lost time: over the time of the recording how much the host took, by state, and below it on the same axis from
- * when to when each cause was at work, the intervals that show it best, and where events are missing.
+ * The picture of lost time: over the time of the recording how much the host took, by state, and
+ * below it on the same axis from when to when each cause was at work, the intervals that show it
+ * best, and where events are missing.
  */
 #ifndef INGERO_REPORT_HTML_COURSE_H
 #define INGERO_REPORT_HTML_COURSE_H

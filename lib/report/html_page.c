@@ -90,7 +90,8 @@ static void causes(struct buf *out, const struct report *r, struct buf *text)
 			   selected - shown);
 }
 
-/* Sections of ingero-stat; which: of VIEW_BIT. What the recording has nothing of is put into *missing. */
+/* Sections of ingero-stat; which: of VIEW_BIT. What the recording has nothing of is put into
+ * *missing. */
 static void sections(struct buf *text, const struct html_page *p, unsigned which, unsigned *missing,
 		     bool *few)
 {
@@ -142,7 +143,8 @@ static bool begins(struct bytes t, size_t i, const char *with)
 	return t.n - i >= n && memcmp(t.p + i, with, n) == 0;
 }
 
-/* Texts of all programs have "us", for terminals that lack the letter; a page has it. Not in what is to be typed. */
+/* Texts of all programs have "us", for terminals that lack the letter; a page has it. Not in what
+ * is to be typed. */
 static void put_micro(struct buf *out, struct bytes page)
 {
 	bool typed = false;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report as one page of HTML that needs nothing else: no network, no script, no font. The verdict comes first, with who,
- * where, how much and what to do, or of a program with steps where one of these goes; below it when time was lost, every cause with its evidence, where the time went, the
- * operations, the machine, and what the recording covers. What the sections say is what ingero-explain and ingero-stat
- * say of the same recording: it is made by the same functions.
+ * The report as one page of HTML that needs nothing else: no network, no script, no font. The
+ * verdict comes first, with who, where, how much and what to do, or of a program with steps where
+ * one of these goes; below it when time was lost, every cause with its evidence, where the time
+ * went, the operations, the machine, and what the recording covers. What the sections say is what
+ * ingero-explain and ingero-stat say of the same recording: it is made by the same functions.
  */
 #ifndef INGERO_REPORT_HTML_PAGE_H
 #define INGERO_REPORT_HTML_PAGE_H

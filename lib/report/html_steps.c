@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The section of a program's steps: a row for each line of the loop with its share as a bar, and below it
- * the causes of its time. Lengths are of one step, as in the text report (lib/report/report_path.c).
+ * The section of a program's steps: a row for each line of the loop with its share as a bar, and
+ * below it the causes of its time. Lengths are of one step, as in the text report
+ * (lib/report/report_path.c).
  */
 #include "lib/report/html_steps.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps of programs in the page: what a step's time goes to, by line of the loop, with bars, and what
- * is before, between and after the steps.
+ * Steps of programs in the page: what a step's time goes to, by line of the loop, with bars, and
+ * what is before, between and after the steps.
  */
 #ifndef INGERO_REPORT_HTML_STEPS_H
 #define INGERO_REPORT_HTML_STEPS_H

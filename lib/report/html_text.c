@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Line by line. A forged mark, where a text from outside was put in without fmt_safe, can make a table of it, and never
- * markup.
+ * Converts the text report into HTML, line by line. A forged mark, where a text from outside was
+ * put in without fmt_safe, can make a table of it, and never markup.
  */
 #include "lib/report/html_text.h"
 
@@ -46,7 +46,8 @@ static void escape_one(struct buf *out, const unsigned char *p, size_t length)
 	}
 }
 
-/* Controls, C1 as well, are no text in HTML; nor are the marks that turn the direction of what stands around them. */
+/* Controls, C1 as well, are no text in HTML; nor are the marks that turn the direction of what
+ * stands around them. */
 static bool harmless(const unsigned char *p, size_t length)
 {
 	bool turns = length == 3 && p[0] == 0xe2 &&
@@ -293,7 +294,8 @@ static void table(struct buf *out, struct bytes text)
 		buf_printf(out, "<p class=\"i\">and %zu more</p>\n", over);
 }
 
-/* A label, a bar, what it says, a curve: in columns, so that lines below each other can be compared. */
+/* A label, a bar, what it says, a curve: in columns, so that lines below each other can be
+ * compared. */
 static void figure(struct buf *out, struct bytes line)
 {
 	struct bytes label = until(&line, MARK_PLOT), bar = until(&line, MARK_PLOT_END);
@@ -321,7 +323,8 @@ static void figure(struct buf *out, struct bytes line)
 	buf_puts(out, "</div>\n");
 }
 
-/* "Lost  2.45 s in 625 waits"; without anything behind it a heading of what follows; without a name more of the same. */
+/* "Lost  2.45 s in 625 waits"; without anything behind it a heading of what follows; without a name
+ * more of the same. */
 static void fact(struct buf *out, struct bytes line)
 {
 	struct bytes name, rest;

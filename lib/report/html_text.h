@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text for people as HTML: what the sections of the reports write for a terminal, with marks (base/marks.h) for tables, bars
- * and curves. Whatever stands in the text becomes text: only what is made here is markup, and out of marks come
- * nothing but numbers. Long texts and tables are cut, and it is said that they were.
+ * Text for people as HTML: what the sections of the reports write for a terminal, with marks
+ * (base/marks.h) for tables, bars and curves. Whatever stands in the text becomes text: only what
+ * is made here is markup, and out of marks come nothing but numbers. Long texts and tables are cut,
+ * and it is said that they were.
  */
 #ifndef INGERO_REPORT_HTML_TEXT_H
 #define INGERO_REPORT_HTML_TEXT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations come first; what the machine did is a line or two above them; what the recording says of causes stands below and is
- * never cut.
+ * Operations come first; what the machine did is a line or two above them; what the recording says
+ * of causes stands below and is never cut.
  */
 #include "lib/report/live_page.h"
 

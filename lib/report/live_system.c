@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is at rest is not told: pressure below what a person would look at, swap that is empty, time that nobody stole.
+ * What is at rest is not told: pressure below what a person would look at, swap that is empty, time
+ * that nobody stole.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types are fixed per field: what identifies is a string, times are ISO text beside nanoseconds, and
- * a value that does not exist is null, never zero.
+ * Types are fixed per field: what identifies is a string, times are ISO text beside nanoseconds,
+ * and a value that does not exist is null, never zero.
  */
 #include "lib/report/ops_json.h"
 

@@ -151,7 +151,8 @@ static const char *heading(const char *layer)
 
 #define COLUMNS_MOST 13 /* and the NULL behind them */
 
-/* head: above the names; NULL: what they are names of. *calls: of calls. NULL: there are none of that layer, or no memory. */
+/* head: above the names; NULL: what they are names of. *calls: of calls. NULL: there are none of
+ * that layer, or no memory. */
 static struct table *layer_rows(const struct ops_summary *s, const struct world *w,
 				const char *layer, const char *head, bool *calls, bool *few)
 {
@@ -295,7 +296,8 @@ bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct
 	return any > 0;
 }
 
-/* ", 3 of them on one, 2 on two", and of one machine alone " on one"; nothing where all is of one machine. */
+/* ", 3 of them on one, 2 on two", and of one machine alone " on one"; nothing where all is of one
+ * machine. */
 static void error_nodes(struct buf *out, const struct ops_summary *s, const struct world *w,
 			size_t error)
 {

@@ -10,17 +10,18 @@
 #include "lib/event/ops.h"
 #include "lib/world/world.h"
 
-/* The operations of one layer ("runtime", "driver", "graph", "nccl", "mark"; NULL: all else, the host) under their heading;
- * false: there are none. *few: a quantile was marked. */
+/* The operations of one layer ("runtime", "driver", "graph", "nccl", "mark"; NULL: all else, the
+ * host) under their heading; false: there are none. *few: a quantile was marked. */
 bool ops_layer_table(struct buf *out, const struct ops_summary *s, const struct world *w,
 		     const char *layer, const struct report_text_style *st, bool *few);
 
-/* The same with one line to an operation, however narrow the terminal is; the first line names the layer. Nothing where there are
- * none. */
+/* The same with one line to an operation, however narrow the terminal is; the first line names the
+ * layer. Nothing where there are none. */
 void ops_layer_brief(struct buf *out, const struct ops_summary *s, const struct world *w,
 		     const char *layer, const struct report_text_style *st);
 
-/* Most time first, of each launching op; only where names are known: handles say nothing to a person. False: none are. */
+/* Most time first, of each launching op; only where names are known: handles say nothing to a
+ * person. False: none are. */
 bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct world *w,
 		      const struct report_text_style *st);
 

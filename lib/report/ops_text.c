@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of the sections, each made elsewhere; here what is above and below them. Names from outside go through
- * fmt_safe.
+ * The order of the sections, each made elsewhere; here what is above and below them. Names from
+ * outside go through fmt_safe.
  */
 #include "lib/report/ops_text.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a report says of a phase beside its table, a line each: single stretches of time that are slow by
- * themselves (lib/tracks/single_stall.h), "250 ms at once 1.29 s after the start: on the CPU in cudaLaunchKernel
- * called from launch (run.py:7)", and notes, such as which CPUs threads are bound to.
+ * What a report says of a phase beside its table, a line each: single stretches of time that are
+ * slow by themselves (lib/tracks/single_stall.h), "250 ms at once 1.29 s after the start: on the
+ * CPU in cudaLaunchKernel called from launch (run.py:7)", and notes, such as which CPUs threads are
+ * bound to.
  */
 #ifndef INGERO_REPORT_PATH_LINES_H
 #define INGERO_REPORT_PATH_LINES_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The incident report: what was found, for people (first line: the verdict) and as one JSON value
- * (formats/explain.schema.json). Both are made from the same chains and analysis record, so they cannot disagree.
+ * (formats/explain.schema.json). Both are made from the same chains and analysis record, so they
+ * cannot disagree.
  */
 #ifndef INGERO_REPORT_REPORT_H
 #define INGERO_REPORT_REPORT_H
@@ -40,7 +41,8 @@ struct report {
 	bool chains_only; /* text: a table of chains and nothing else */
 	bool steps;	  /* text: step by step, and nothing else */
 	bool per_process; /* text: every process with its chains, however many */
-	unsigned columns; /* of the terminal, 0 none: tables fold to it; MARKS_COLUMNS: marks (base/marks.h) */
+	unsigned columns; /* of the terminal, 0 none: tables fold to it; MARKS_COLUMNS: marks
+			     (base/marks.h) */
 };
 
 /* Whether this chain is to be shown at all (-p). */

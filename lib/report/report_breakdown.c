@@ -135,8 +135,9 @@ static int by_weight(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* How much a process has to be told by. One without calls that waits for children or for what is written into a pipe, as
- * launchers and trackers do, has as little as it computes, however long it is there. */
+/* How much a process has to be told by. One without calls that waits for children or for what is
+ * written into a pipe, as launchers and trackers do, has as little as it computes, however long it
+ * is there. */
 static double weight_of(struct json p, bool calling)
 {
 	static const enum part patient[] = { PART_CHILD, PART_FD, PART_POLL, PART_BLOCKED };

@@ -12,8 +12,9 @@
 /* p: an element of the analysis's processes. Nothing when it has no time. */
 void report_breakdown(struct buf *out, const struct report *r, struct json p, bool color);
 
-/* The processes that the report is about, at most `most`: those that make calls first, then by time; those that make none
- * only with a hundredth of the longest one's time. Where it was asked for some, they are all there are. */
+/* The processes that the report is about, at most `most`: those that make calls first, then by
+ * time; those that make none only with a hundredth of the longest one's time. Where it was asked
+ * for some, they are all there are. */
 void report_breakdowns(struct buf *out, const struct report *r, unsigned most, bool color);
 
 /* Whether the analysis says that this was recorded ("host_recorded", "steal_recorded"). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One chain for people: when, how much, who, where in the code, the intervals that show it best, and
- * what to do about it.
+ * One chain for people: when, how much, who, where in the code, the intervals that show it best,
+ * and what to do about it.
  */
 #include "lib/report/report_chain.h"
 
@@ -246,7 +246,8 @@ static bool tail_moved(const struct finding_symptom *s)
 	return (double)s->p99_ns > (double)s->p99_without_ns * 1.25;
 }
 
-/* Of the operations that lost time, most first, the first whose tail it moved; where rare waits moved none, the first. */
+/* Of the operations that lost time, most first, the first whose tail it moved; where rare waits
+ * moved none, the first. */
 static void symptom_line(struct buf *out, const struct report *r, const struct finding *c,
 			 bool color)
 {

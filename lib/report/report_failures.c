@@ -43,8 +43,8 @@ static bool has_code(const struct finding *c, int32_t ret)
 	return false;
 }
 
-/* Whether a chain that is shown tells of it already: the same process and code, from the same op or from inside
- * it; chains about errors tell of all ops that return one code. */
+/* Whether a chain that is shown tells of it already: the same process and code, from the same op or
+ * from inside it; chains about errors tell of all ops that return one code. */
 static bool told(const struct report *r, const struct failure *f)
 {
 	unsigned shown = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of the report about calls that returned an error. An error is no stall: it stands among the causes
- * only when the host took time, whatever the call returned.
+ * The part of the report about calls that returned an error. An error is no stall: it stands among
+ * the causes only when the host took time, whatever the call returned.
  */
 #ifndef INGERO_REPORT_REPORT_FAILURES_H
 #define INGERO_REPORT_REPORT_FAILURES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of the report about memory of devices: how much each process held at most and at the end, and
- * which call sites held it. The data is the "memory" member of the analysis record.
+ * The part of the report about memory of devices: how much each process held at most and at the
+ * end, and which call sites held it. The data is the "memory" member of the analysis record.
  */
 #ifndef INGERO_REPORT_REPORT_MEMORY_H
 #define INGERO_REPORT_REPORT_MEMORY_H

@@ -11,7 +11,8 @@
 #include "lib/base/timetext.h"
 #include "lib/report/report_parts.h"
 
-/* "00:00:02.922", in the zone that the title names; empty where the recording does not say what time it was. */
+/* "00:00:02.922", in the zone that the title names; empty where the recording does not say what
+ * time it was. */
 static const char *clock_of(char text[64], const struct report *r, const struct finding_moment *m)
 {
 	if (r->has_real && r->has_start)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of functions that CPU samples were found in. Shares are of samples: what fewer than CLAIM_LEAST samples would
- * claim is not printed, and each thread says how far chance may have moved its shares.
+ * The table of functions that CPU samples were found in. Shares are of samples: what fewer than
+ * CLAIM_LEAST samples would claim is not printed, and each thread says how far chance may have
+ * moved its shares.
  */
 #include "lib/report/report_oncpu.h"
 

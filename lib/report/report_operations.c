@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the functions that a process called with the quantiles of their durations, and the GPUs that several processes use:
- * where they take turns, a kernel of one waits for those of the others.
+ * Prints the functions that a process called with the quantiles of their durations, and the GPUs
+ * that several processes use: where they take turns, a kernel of one waits for those of the others.
  */
 #include "lib/report/report_operations.h"
 

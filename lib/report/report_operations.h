@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the report of each process says of the functions it called, and which processes share a GPU (event/op_totals.h).
+ * What the report of each process says of the functions it called, and which processes share a GPU
+ * (event/op_totals.h).
  */
 #ifndef INGERO_REPORT_REPORT_OPERATIONS_H
 #define INGERO_REPORT_REPORT_OPERATIONS_H

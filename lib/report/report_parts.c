@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the text report reads beside findings is the JSON body of the analysis record: a member that is missing
- * reads as nothing, so that a body of another version is told as far as it goes.
+ * Reads members of the analysis record's JSON body for the text report; a missing member reads as
+ * empty.
  */
 #include "lib/report/report_parts.h"
 

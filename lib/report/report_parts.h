@@ -49,7 +49,8 @@ void report_set_time(struct json *o, const char *key, const struct report *r, in
 /* A number as its unit wants it: "1.51 s", "1.5 GiB", "12.0 GiB/s", "3.2 %", "1,234". */
 void report_value(struct buf *out, double value, struct bytes unit);
 
-/* What a fact of a chain is called: "    Culprit     ", or a mark. And on a line of its own, above what it is of. */
+/* What a fact of a chain is called: "    Culprit     ", or a mark. And on a line of its own, above
+ * what it is of. */
 void report_chain_heading(struct buf *out, const struct report *r, bool color, const char *title);
 void report_chain_title(struct buf *out, const struct report *r, bool color, const char *title);
 

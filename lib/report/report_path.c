@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of steps for a terminal: per line of the loop its share, its time in a step, and why; then a
- * line each for what is before, between and after the steps.
+ * The table of steps for a terminal: per line of the loop its share, its time in a step, and why;
+ * then a line each for what is before, between and after the steps.
  */
 #include "lib/report/report_path.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stack a place, as debuggers show them: innermost first. Where many wait alike for one, that one stands somewhere else:
- * hence the rarest first; and last who waits for a child, which is told itself.
+ * A stack a place, as debuggers show them: innermost first. Where many wait alike for one, that one
+ * stands somewhere else: hence the rarest first; and last who waits for a child, which is told
+ * itself.
  */
 #include "lib/report/report_standing.h"
 
@@ -153,7 +154,8 @@ static bool is_culprit(const struct report *r, double pid)
 	return false;
 }
 
-/* A launcher, a tracker of resources: it makes no calls, waits for others to end or to write, and nobody waits for it. */
+/* A launcher, a tracker of resources: it makes no calls, waits for others to end or to write, and
+ * nobody waits for it. */
 static bool is_bystander(const struct report *r, struct json process, struct json waits)
 {
 	bool is = report_number(process, "calls") == 0 &&

@@ -7,9 +7,9 @@
 #include "lib/base/json.h"
 #include "lib/report/report.h"
 
-/* Where the threads of those processes stand that did nearly nothing else, of those that are shown: an array of {"comm",
- * "pids" (four at most), "processes", "threads", "longest_ns", "part", "frames"}, each place once, the rarest first.
- * *processes: how many stand still. */
+/* Where the threads of those processes stand that did nearly nothing else, of those that are shown:
+ * an array of {"comm", "pids" (four at most), "processes", "threads", "longest_ns", "part",
+ * "frames"}, each place once, the rarest first. *processes: how many stand still. */
 struct json report_standing_places(const struct report *r, unsigned *processes);
 
 /* What a place's "part" means for who does not come on. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The view of steps: of each program how long they take, what an average one consists of, and the slow ones,
- * each with what it has more of than the average one.
+ * The view of steps: of each program how long they take, what an average one consists of, and the
+ * slow ones, each with what it has more of than the average one.
  */
 #include "lib/report/report_step_table.h"
 

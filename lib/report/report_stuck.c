@@ -84,7 +84,8 @@ static void put_others(struct buf *out, const struct paths *all, const struct pa
 	}
 }
 
-/* The device waits for a collective that never pairs: which object the thread waits for says nothing. */
+/* The device waits for a collective that never pairs: which object the thread waits for says
+ * nothing. */
 static void put_ranks(struct buf *out, const struct paths_cause *wait)
 {
 	const struct paths_line *line = wait->lines.n ? &wait->lines.v[0] : NULL;

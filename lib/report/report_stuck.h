@@ -9,9 +9,9 @@
 #include "lib/model/paths.h"
 
 /* "python3 (pid 7) made no step in the last 7.74 s: it waits to the end ..." if the track's wait at
- * the end is a hang, with who else waits since then; without a full stop. differs: it is a rank that
- * waits for ranks which entered other collectives than it, whatever its wait looks like. False: it
- * is none, and nothing was written. */
+ * the end is a hang, with who else waits since then; without a full stop. differs: it is a rank
+ * that waits for ranks which entered other collectives than it, whatever its wait looks like.
+ * False: it is none, and nothing was written. */
 bool report_stuck_put(struct buf *out, const struct paths *all, const struct paths_track *track,
 		      bool differs);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report for people. The first line is the verdict; below it each cause with its evidence and
- * what to do, then what became of each process's time, then what the recording covers. Text
- * from outside (commands, paths, symbols) is made harmless before it reaches a terminal.
+ * Prints the text report of ingero-explain, section by section. The first line is the verdict;
+ * below it each cause with its evidence and what to do, then what became of each process's time,
+ * then what the recording covers. Text from outside (commands, paths, symbols) is made harmless
+ * before it reaches a terminal.
  */
 #include "lib/base/fmt.h"
 #include "lib/report/report_breakdown.h"
@@ -45,8 +46,8 @@ static void put_counts(struct buf *out, const struct report *r)
 	buf_putc(out, '\n');
 }
 
-/* The first line: of a program with steps where these go, of one without steps where all of its time went, else the first
- * cause. */
+/* The first line: of a program with steps where these go, of one without steps where all of its
+ * time went, else the first cause. */
 static void put_verdict(struct buf *out, const struct report *r, unsigned selected, bool steps,
 			const struct paths_track *stepless, bool color)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* That nothing was found means something else where nothing was recorded: it is said with the numbers. */
+/* That nothing was found means something else where nothing was recorded: it is said with the
+ * numbers. */
 #include "lib/report/report_verdict.h"
 
 #include "lib/base/fmt.h"

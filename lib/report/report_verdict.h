@@ -13,7 +13,8 @@ void report_verdict_none(struct buf *out, const struct report *r);
 /* First of all, where no recorded process had a CUDA library: that it is so. */
 void report_verdict_no_library(struct buf *out, const struct report *r);
 
-/* Whether that nothing was found says that nothing is wrong: all that was asked for was looked at, and there was something to see. */
+/* Whether that nothing was found says that nothing is wrong: all that was asked for was looked at,
+ * and there was something to see. */
 bool report_healthy(const struct report *r);
 
 /* How many of the processes that are shown the analysis knows, and the calls they made. */

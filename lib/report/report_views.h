@@ -11,7 +11,8 @@
 /* A row per chain that is selected: severity, kind, lost, share, id, who. */
 void report_view_chains(struct buf *out, const struct report *r, bool color);
 
-/* Every process selected: its chains, then what became of its time; last what concerns the machine. */
+/* Every process selected: its chains, then what became of its time; last what concerns the machine.
+ */
 void report_view_processes(struct buf *out, const struct report *r, bool color);
 
 #endif

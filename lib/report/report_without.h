@@ -10,7 +10,8 @@
 /* A line among those of a finding, where something is known. */
 void report_without(struct buf *out, const struct report *r, const struct finding *c, bool color);
 
-/* A paragraph, where several findings of a program promise shorter steps: what they promise does not add up. */
+/* A paragraph, where several findings of a program promise shorter steps: what they promise does
+ * not add up. */
 void report_without_all(struct buf *out, const struct report *r);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs with steps and the sentence about them. A step is the unit: what a cause took in all steps is divided
- * by how many there were.
+ * Programs with steps and the sentence about them. A step is the unit: what a cause took in all
+ * steps is divided by how many there were.
  */
 #include "lib/report/step_track.h"
 
@@ -114,8 +114,8 @@ bool step_track_next(const struct report *r, size_t *at, struct step_track *t)
 	return false;
 }
 
-/* Another thread of a program whose loop it is in itself. One that is at none of the loop's lines works for the loop of another, as
- * a thread of autograd does. */
+/* Another thread of a program whose loop it is in itself. One that is at none of the loop's lines
+ * works for the loop of another, as a thread of autograd does. */
 static bool is_own_second(const struct paths *all, size_t i, const struct step_track *t)
 {
 	bool within = false;
@@ -130,7 +130,8 @@ static bool is_of_same(const struct paths_track *a, const struct paths_track *b)
 	return a->pid == b->pid && bytes_equal(a->node, b->node);
 }
 
-/* Behind those of its program that take longer; at the end, if none of it is shown: it is not asked for then. */
+/* Behind those of its program that take longer; at the end, if none of it is shown: it is not asked
+ * for then. */
 static void insert_thread(struct step_track shown[STEP_PROGRAMS], unsigned n,
 			  const struct step_track *t)
 {
@@ -285,7 +286,8 @@ static void keep_part(struct step_part best[VERDICT_PARTS], const struct step_pa
 	best[at] = *part;
 }
 
-/* Losses, wherever in a step they happen. Before work that is no trouble a grave one leads, as it does among the findings. */
+/* Losses, wherever in a step they happen. Before work that is no trouble a grave one leads, as it
+ * does among the findings. */
 static void keep_losses(const struct step_track *t, struct step_part best[VERDICT_PARTS])
 {
 	for (size_t i = 0; i < t->phase->causes.n; i++) {
@@ -342,7 +344,8 @@ static double phase_ns(const struct step_track *t, const char *name)
 	return phase ? (double)phase->ns : 0;
 }
 
-/* "1.66 s of it in burn (run.py:43)": the line with much of a phase, where its first cause does not name it. */
+/* "1.66 s of it in burn (run.py:43)": the line with much of a phase, where its first cause does not
+ * name it. */
 static void print_main_line(struct buf *out, const struct paths_phase *phase)
 {
 	const struct paths_row *row = phase->rows.n ? &phase->rows.v[0] : NULL;
@@ -356,8 +359,8 @@ static void print_main_line(struct buf *out, const struct paths_phase *phase)
 	fmt_safe(out, row->line);
 }
 
-/* "; 5.30 s between steps: 5.01 s waits for ..." if that phase takes longer than least: its largest causes, work or not, until
- * these are most of it. */
+/* "; 5.30 s between steps: 5.01 s waits for ..." if that phase takes longer than least: its largest
+ * causes, work or not, until these are most of it. */
 static void print_beside(struct buf *out, const struct step_track *t, const char *name,
 			 const char *what, double least)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs with steps, as the analysis found them (lib/model/paths.h), and what every report says of
- * them in the same words: the verdict, and what lies outside of the steps.
+ * Programs with steps, as the analysis found them (lib/model/paths.h), and what every report says
+ * of them in the same words: the verdict, and what lies outside of the steps.
  */
 #ifndef INGERO_REPORT_STEP_TRACK_H
 #define INGERO_REPORT_STEP_TRACK_H
@@ -24,11 +24,13 @@ struct step_track {
 	bool loss_leads; /* its first finding names who took time from it, and no work that is slow */
 };
 
-/* Programs that are to be shown, one after another; *at: 0 to begin. A second thread of one is passed. */
+/* Programs that are to be shown, one after another; *at: 0 to begin. A second thread of one is
+ * passed. */
 bool step_track_next(const struct report *r, size_t *at, struct step_track *t);
 
-/* Those that a report shows, STEP_PROGRAMS at most: a loop of each program, and where there is room other threads' loops, those with
- * most time, behind that of their program. *more: how many others have steps. */
+/* Those that a report shows, STEP_PROGRAMS at most: a loop of each program, and where there is room
+ * other threads' loops, those with most time, behind that of their program. *more: how many others
+ * have steps. */
 unsigned step_track_shown(const struct report *r, struct step_track shown[STEP_PROGRAMS],
 			  unsigned *more);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording says of its unwind tables: how many files have one, what they took, how often a rule had to be searched for,
- * and which files have none. Layers "unwind" of formats/records.def, those of all nodes together.
+ * What a recording says of its unwind tables: how many files have one, what they took, how often a
+ * rule had to be searched for, and which files have none. Layers "unwind" of formats/records.def,
+ * those of all nodes together.
  */
 #ifndef INGERO_REPORT_UNWIND_COVERAGE_H
 #define INGERO_REPORT_UNWIND_COVERAGE_H

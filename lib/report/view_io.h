@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sections of what threads wait for outside the CPU: block devices with the files, and sockets. All return false
- * where nothing was recorded, and say nothing then.
+ * The sections of what threads wait for outside the CPU: block devices with the files, and sockets.
+ * All return false where nothing was recorded, and say nothing then.
  */
 #ifndef INGERO_REPORT_VIEW_IO_H
 #define INGERO_REPORT_VIEW_IO_H

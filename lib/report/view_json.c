@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types are fixed per field: what identifies is a string; a value that does not exist is null, never zero. */
+/* Types are fixed per field: what identifies is a string; a value that does not exist is null,
+ * never zero. */
 #include "lib/report/view_json.h"
 
 #include <inttypes.h>

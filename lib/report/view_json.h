@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sections of a recording as members of ingero-stat's JSON value: those that were asked for, whole.
+ * The sections of a recording as members of ingero-stat's JSON value: those that were asked for,
+ * whole.
  */
 #ifndef INGERO_REPORT_VIEW_JSON_H
 #define INGERO_REPORT_VIEW_JSON_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sections of ingero-stat's JSON value about what lives from one call to another: memory, graphs, communicators.
+ * Sections of ingero-stat's JSON value about what lives from one call to another: memory, graphs,
+ * communicators.
  */
 #ifndef INGERO_REPORT_VIEW_JSON_LIVES_H
 #define INGERO_REPORT_VIEW_JSON_LIVES_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays of equal spans begin at the same time where they belong together; what nothing was counted in is null. */
+/* Arrays of equal spans begin at the same time where they belong together; what nothing was counted
+ * in is null. */
 #include "lib/report/view_json_time.h"
 
 #include <stddef.h>

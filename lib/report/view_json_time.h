@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sections of ingero-stat's JSON value that are about time: where it went, how many events when, how long calls took when.
+ * Sections of ingero-stat's JSON value that are about time: where it went, how many events when,
+ * how long calls took when.
  */
 #ifndef INGERO_REPORT_VIEW_JSON_TIME_H
 #define INGERO_REPORT_VIEW_JSON_TIME_H

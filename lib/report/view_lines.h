@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines that the sections of ingero-stat have in common: a heading, a figure with its bar and its course over time.
+ * Lines that the sections of ingero-stat have in common: a heading, a figure with its bar and its
+ * course over time.
  */
 #ifndef INGERO_REPORT_VIEW_LINES_H
 #define INGERO_REPORT_VIEW_LINES_H
@@ -18,18 +19,19 @@
 /* An empty line, and the title. */
 void view_heading(struct buf *out, const struct report_text_style *st, const char *title);
 
-/* The same of figures that calls of these tiers (1 << enum op_tier, or-ed) are counted in as they were recorded: where they were
- * in windows, it says so. */
+/* The same of figures that calls of these tiers (1 << enum op_tier, or-ed) are counted in as they
+ * were recorded: where they were in windows, it says so. */
 void view_heading_counted(struct buf *out, const struct report_text_style *st, const char *title,
 			  const struct ops_summary *s, unsigned tiers);
 /* Whether calls of any of these tiers were recorded in windows. */
 bool view_in_windows(const struct ops_summary *s, unsigned tiers);
 
-/* "  label      [####------] ": fraction < 0: no bar. low, high: from where on it is yellow, red. The caller goes on with
- * the text, and ends the line with view_course. */
+/* "  label      [####------] ": fraction < 0: no bar. low, high: from where on it is yellow, red.
+ * The caller goes on with the text, and ends the line with view_course. */
 void view_bar(struct buf *out, const struct report_text_style *st, const char *label,
 	      double fraction, double low, double high);
-/* Ends a line: the course of a metric as a line of blocks, where there are several values; top 0: of its own largest. */
+/* Ends a line: the course of a metric as a line of blocks, where there are several values; top 0:
+ * of its own largest. */
 void view_course(struct buf *out, const struct report_text_style *st, const struct view_metric *m,
 		 double top);
 

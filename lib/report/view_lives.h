@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sections of what lives between calls: memory of devices by the lines that hold it, executable graphs, NCCL
- * communicators. All return false where nothing was recorded, and say nothing then.
+ * The sections of what lives between calls: memory of devices by the lines that hold it, executable
+ * graphs, NCCL communicators. All return false where nothing was recorded, and say nothing then.
  */
 #ifndef INGERO_REPORT_VIEW_LIVES_H
 #define INGERO_REPORT_VIEW_LIVES_H

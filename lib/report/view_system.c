@@ -6,8 +6,8 @@
 
 #include "lib/base/fmt.h"
 
-/* From where on a bar is yellow, red. Pressure: tasks that wait at all are news; the kernel's own documentation
- * (Documentation/accounting/psi.rst) triggers at 15 %. */
+/* From where on a bar is yellow, red. Pressure: tasks that wait at all are news; the kernel's own
+ * documentation (Documentation/accounting/psi.rst) triggers at 15 %. */
 #define BUSY_LOW  0.7
 #define BUSY_HIGH 0.9
 #define PSI_LOW	  0.05

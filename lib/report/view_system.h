@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The section of the machine: CPU, memory, swap, load and pressure, one line each, for every machine that was sampled.
+ * The section of the machine: CPU, memory, swap, load and pressure, one line each, for every
+ * machine that was sampled.
  */
 #ifndef INGERO_REPORT_VIEW_SYSTEM_H
 #define INGERO_REPORT_VIEW_SYSTEM_H

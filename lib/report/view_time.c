@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shares of one process add up to all of its time: what is too little for a line of its own is told together. */
+/* Prints the table of where each process's time went; shares add up to all of its time. */
 #include "lib/report/view_time.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The section of time: where that of the threads went that make calls; and the plots of rates and latencies.
+ * The section of time: where that of the threads went that make calls; and the plots of rates and
+ * latencies.
  */
 #ifndef INGERO_REPORT_VIEW_TIME_H
 #define INGERO_REPORT_VIEW_TIME_H
@@ -18,7 +19,8 @@ bool view_rates_text(struct buf *out, const struct ops_summary *s,
 bool view_latency_text(struct buf *out, const struct ops_summary *s,
 		       const struct report_text_style *st);
 
-/* The colour of a state of time: what the host takes, own code, the device, what a thread waits for by itself. */
+/* The colour of a state of time: what the host takes, own code, the device, what a thread waits for
+ * by itself. */
 enum fmt_style view_part_style(enum part part);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Losing and getting back the CPU. Every nanosecond of a wait is covered by a slice or marked as
- * throttled, except that slices exist only while the thread waits: as a recorder sees it.
+ * One thread of a generated recording: its clock, and when it loses the CPU and gets it back. Every
+ * nanosecond of a wait is covered by a slice or marked as throttled, except that slices exist only
+ * while the thread waits: as a recorder sees it.
  */
 #include "lib/sim/actor.h"
 
@@ -23,7 +24,8 @@ bool sim_hog_peak(const struct sim_run *r, int64_t t)
 	return r->o.hog_wave && t >= r->begin_ns + third && t < r->begin_ns + 2 * third;
 }
 
-/* How much of its even share the hog takes in the period that begins at t, in percent: the mean is 100. */
+/* How much of its even share the hog takes in the period that begins at t, in percent: the mean is
+ * 100. */
 static unsigned hog_weight(const struct sim_run *r, int64_t t)
 {
 	return !r->o.hog_wave ? 100 : sim_hog_peak(r, t) ? 160 : 70;
@@ -159,8 +161,8 @@ void sim_actor_slice(struct sim_actor *a, uint32_t occupant, int64_t start_ns, i
 	event_set(ev, def, COL_OCCUPANT, occupant);
 }
 
-/* The hog holds the CPU during w, and a kernel worker for a moment in the middle of every long window. Only what
- * lies behind `from` is seen. Returns what the hog itself took. */
+/* The hog holds the CPU during w, and a kernel worker for a moment in the middle of every long
+ * window. Only what lies behind `from` is seen. Returns what the hog itself took. */
 static uint64_t hog_slices(struct sim_actor *a, struct sim_window w, int64_t from)
 {
 	const struct sim_cast *c = &a->run->cast;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each act moves the actor's clock and leaves its events behind: a runtime call contains the driver call that does its
- * work, a wait for the device is an off-CPU interval inside both.
+ * Each act moves the actor's clock and leaves its events behind: a runtime call contains the driver
+ * call that does its work, a wait for the device is an off-CPU interval inside both.
  */
 #include "lib/sim/acts.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the threads of generated recordings do, one act at a time: launch, copy, wait for the device, allocate,
- * read, sleep. The training loop and the plays (sim/play.h) are made of these. A site is a position among the call
- * sites of the loop (enum sim_site) or of the play. Durations are of an undisturbed machine: what is planted comes on top.
+ * What the threads of generated recordings do, one act at a time: launch, copy, wait for the
+ * device, allocate, read, sleep. The training loop and the plays (sim/play.h) are made of these. A
+ * site is a position among the call sites of the loop (enum sim_site) or of the play. Durations are
+ * of an undisturbed machine: what is planted comes on top.
  */
 #ifndef INGERO_SIM_ACTS_H
 #define INGERO_SIM_ACTS_H
@@ -30,8 +31,8 @@ static inline void sim_work(struct sim_actor *a, uint64_t ns)
 
 void sim_submit(struct sim_actor *a, uint64_t device_ns); /* the device has that much more to do */
 
-/* A runtime call and the driver call inside it: begin, do the driver's work, end both. The events are borrowed until the
- * next act. */
+/* A runtime call and the driver call inside it: begin, do the driver's work, end both. The events
+ * are borrowed until the next act. */
 struct sim_call {
 	unsigned site;
 	int64_t outer_ns, inner_ns;

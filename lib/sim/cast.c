@@ -75,7 +75,8 @@ static uint32_t frame(struct world *w, uint32_t module, uint64_t offset, const c
 	return id;
 }
 
-/* A function of a library: where it lies depends on its name, so that every recording has it in the same place. */
+/* A function of a library: where it lies depends on its name, so that every recording has it in the
+ * same place. */
 static uint32_t function(struct world *w, uint32_t module, uint64_t base, const char *name)
 {
 	uint64_t at = name ? hash_bytes(name, strlen(name), 0) % 0x10000 : 0;

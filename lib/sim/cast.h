@@ -39,7 +39,8 @@ enum sim_site {
 
 #define SIM_SITES 16 /* of a play, at most; fewer than SITES */
 
-/* A function of the program, in train.cpp at a line, and the call it makes; driver NULL: of no CUDA library. */
+/* A function of the program, in train.cpp at a line, and the call it makes; driver NULL: of no CUDA
+ * library. */
 struct sim_site_def {
 	const char *function, *runtime, *driver;
 	uint32_t line;
@@ -52,8 +53,9 @@ struct sim_cast {
 		hog_ctx; /* of a CPU on which the hog runs */
 	uint32_t other_cpu_ctx, other_worker_thread, other_idle_thread; /* on the second machine */
 	uint32_t holder_thread, hog_thread, worker_thread,
-		idle_thread; /* as occupants and wakers */
-	uint32_t other_thread; /* that runs beside the hog in the cgroup of a neighbour; 0: there is none */
+		idle_thread;   /* as occupants and wakers */
+	uint32_t other_thread; /* that runs beside the hog in the cgroup of a neighbour; 0: there is
+				  none */
 	uint32_t runtime_stack[SITES], driver_stack[SITES], wait_stack[SITES];
 	uint8_t uuid[16];
 	uint64_t boot;

@@ -20,7 +20,8 @@
 #define DEPTH	 12    /* frames of a stack */
 #define EVENT_NS 98000 /* mean time between a thread's events: 16 threads make 162,000 a second */
 
-/* Out of 10,000 calls of a program; a runtime launch makes two events, a sync often an off-CPU interval. */
+/* Out of 10,000 calls of a program; a runtime launch makes two events, a sync often an off-CPU
+ * interval. */
 static const struct {
 	uint16_t op;
 	unsigned weight;
@@ -60,7 +61,8 @@ struct corpus {
 	struct event batch[BATCH];
 };
 
-/* Around base with a deviation of 0.29, as the sum of four uniform numbers; every 256th much longer. */
+/* Around base with a deviation of 0.29, as the sum of four uniform numbers; every 256th much
+ * longer. */
 static uint64_t jitter(struct sim_random *r, uint64_t base)
 {
 	uint64_t sum = 0;

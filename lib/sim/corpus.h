@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A launch-heavy stream for measuring: several ranks that each replay runs of a program of calls, as training loops do,
- * with durations and gaps jittered to the nanosecond. Nothing is planted in it and nothing nests deeper than a driver
- * call in a runtime call; it is about bytes and speed, not about causes. Pure function of the options.
+ * A launch-heavy stream for measuring: several ranks that each replay runs of a program of calls,
+ * as training loops do, with durations and gaps jittered to the nanosecond. Nothing is planted in
+ * it and nothing nests deeper than a driver call in a runtime call; it is about bytes and speed,
+ * not about causes. Pure function of the options.
  */
 #ifndef INGERO_SIM_CORPUS_H
 #define INGERO_SIM_CORPUS_H

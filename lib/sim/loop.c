@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The training loop: copy a batch in, launch forward and backward kernels, prepare the next batch while
- * the device works, copy the loss out, wait for the stream: the device is never left without work for long. Every runtime call contains the driver call that does its work.
- * The holder's loop: sleep until its next window, hold the lock, release it.
+ * The training loop: copy a batch in, launch forward and backward kernels, prepare the next batch
+ * while the device works, copy the loss out, wait for the stream: the device is never left without
+ * work for long. Every runtime call contains the driver call that does its work. The holder's loop:
+ * sleep until its next window, hold the lock, release it.
  */
 #include "lib/sim/loop.h"
 #include "lib/sim/play.h"

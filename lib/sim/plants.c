@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plants that make calls slow in themselves or give them company: nobody takes a CPU here. What is planted is time that
- * the same calls would not take otherwise; for copies, the copies themselves.
+ * Plants that make calls slow in themselves or give them company: nobody takes a CPU here. What is
+ * planted is time that the same calls would not take otherwise; for copies, the copies themselves.
  */
 #include "lib/sim/loop.h"
 
@@ -14,8 +14,9 @@ uint64_t sim_owed(const struct sim_actor *a, unsigned percent, uint64_t spent)
 
 /* ---- a cold start ---- */
 
-/* What the first calls take longer, in milliseconds of a start that loses 1300: as a process that loads a model of
- * moderate size does, scaled to what was asked for. The first allocation makes the context. */
+/* What the first calls take longer, in milliseconds of a start that loses 1300: as a process that
+ * loads a model of moderate size does, scaled to what was asked for. The first allocation makes the
+ * context. */
 #define COLD_INIT    60u
 #define COLD_RETAIN  280u
 #define COLD_ALLOCS  4u
@@ -208,7 +209,8 @@ void sim_plants_prepare(struct sim_run *r)
 			     (int64_t)(o->duration_ns / 100 * o->cold_percent);
 	if (!o->share_percent)
 		return;
-	/* While it is there the thread loses this share of its time; that makes the device work so much slower. */
+	/* While it is there the thread loses this share of its time; that makes the device work so
+	 * much slower. */
 	r->share_windows = o->share_percent + 30 > 95 ? 95 : o->share_percent + 30;
 	loss = 100 * o->share_percent / r->share_windows;
 	r->share_slower = 100 + 100 * loss * step_us / ((o->device_us + 1) * (100 - loss));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of plays.
+ * The table of plays: scripted workloads that plant a known cause.
  */
 #include "lib/sim/plays/plays.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A play: a scenario whose threads do something else than the training loop. It brings its own call sites and one
- * step, and counts what it plants (sim_planted with PLANT_PLAY). One file in sim/plays/ holds plays of one subject;
- * the table is in play.c. A play of a kind that comes with a dose plants nothing at dose 0.
+ * A play: a scenario whose threads do something else than the training loop. It brings its own call
+ * sites and one step, and counts what it plants (sim_planted with PLANT_PLAY). One file in
+ * sim/plays/ holds plays of one subject; the table is in play.c. A play of a kind that comes with a
+ * dose plants nothing at dose 0.
  */
 #ifndef INGERO_SIM_PLAY_H
 #define INGERO_SIM_PLAY_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Only what every libcuda.so.1 has is used: a context, copies, a small kernel in PTX that the driver compiles (memsets
- * where it does not), and a stream that is waited for.
+ * Only what every libcuda.so.1 has is used: a context, copies, a small kernel in PTX that the
+ * driver compiles (memsets where it does not), and a stream that is waited for.
  */
 #include "lib/sim/real_loop.h"
 

@@ -93,7 +93,8 @@ int sim_scenario_options(const char *name, struct sim_options *o)
 	o->threads = 2;
 	if (!strcmp(name, "incident")) {
 		o->hog_percent = 21;
-		/* Waits for the device that end late are rare and long: the 99th percentile tells, not the median. */
+		/* Waits for the device that end late are rare and long: the 99th percentile tells,
+		 * not the median. */
 		o->hog_period_us = 16000;
 		o->contend_percent = 4;
 		o->contend_us = 3000;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stream: the actors' events merged into canonical order, records between them. An actor is asked for its next step when its last one is used up, so memory holds one step
- * per thread whatever the duration.
+ * The stream: the actors' events merged into canonical order, records between them. An actor is
+ * asked for its next step when its last one is used up, so memory holds one step per thread
+ * whatever the duration.
  */
 #include "lib/sim/sim.h"
 

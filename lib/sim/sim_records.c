@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recorder would say: session, node, clock, coverage, samples once a second, and in the end the
- * truth. Figures follow from what was generated so far, so that samples agree with events.
+ * What a recorder would say: session, node, clock, coverage, samples once a second, and in the end
+ * the truth. Figures follow from what was generated so far, so that samples agree with events.
  */
 #include <string.h>
 
@@ -71,7 +71,8 @@ static void pend_sample(struct sim_stream *s, int64_t now_ns, enum metric_id met
 		REC_SET(r, SAMPLE, cgroup, s->run.cast.cgroup);
 }
 
-/* Percent of all CPUs: the loop's, what the hog takes of them, and in its peak all others but a rest. */
+/* Percent of all CPUs: the loop's, what the hog takes of them, and in its peak all others but a
+ * rest. */
 static double cpu_busy(const struct sim_stream *s, int64_t now_ns)
 {
 	const struct sim_options *o = &s->run.o;
@@ -110,7 +111,8 @@ void sim_say_samples(struct sim_stream *s, int64_t now_ns)
 	pend_sample(s, now_ns, METRIC_PSI_CPU_SOME, (double)delay_us);
 	pend_sample(s, now_ns, METRIC_STEAL_NS, (double)s->run.truth[PLANT_STOLEN].lost_ns);
 	pend_sample(s, now_ns, METRIC_PROC_RUN_DELAY_NS, (double)delay);
-	/* What a GPU monitor shows of a device that waits for copies, or does two processes' work: nothing is wrong. */
+	/* What a GPU monitor shows of a device that waits for copies, or does two processes' work:
+	 * nothing is wrong. */
 	if (o->copy_percent || o->share_percent)
 		pend_sample(s, now_ns, METRIC_GPU_BUSY, 98);
 	if (o->throttle_percent) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of scenarios and truths. The shapes are formats/demo.schema.json.
+ * Prints the list of scenarios, and the truths that a generated recording holds. The shapes are
+ * formats/demo.schema.json.
  */
 #include "lib/sim/sim_truths.h"
 

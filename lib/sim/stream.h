@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The generated stream's inside, shared by sim.c, which merges the actors' events, and records.c, which says
- * around them what a recorder would. Nobody else includes this.
+ * The generated stream's inside, shared by sim.c, which merges the actors' events, and records.c,
+ * which says around them what a recorder would. Nobody else includes this.
  */
 #ifndef INGERO_SIM_STREAM_H
 #define INGERO_SIM_STREAM_H

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The slope of a line through (time awake, sleep after it), in windows of PACE_WINDOW sleeps, whose slopes are averaged by
- * how certain each is. Long pauses and steps of several kinds, which take turns, are groups of their own in a window, apart
- * from each other by a gap: a line through two groups would say what their sleeps happen to be. Late wake-ups are left out.
+ * The slope of a line through (time awake, sleep after it), in windows of PACE_WINDOW sleeps, whose
+ * slopes are averaged by how certain each is. Long pauses and steps of several kinds, which take
+ * turns, are groups of their own in a window, apart from each other by a gap: a line through two
+ * groups would say what their sleeps happen to be. Late wake-ups are left out.
  *
- * Wake-ups on a grid would show a pace, too, but not only: fixed sleeps between steps that take turns come back to a line
- * after each round, and a pace that counts from its last wake-up drifts away from one.
+ * Wake-ups on a grid would show a pace, too, but not only: fixed sleeps between steps that take
+ * turns come back to a line after each round, and a pace that counts from its last wake-up drifts
+ * away from one.
  */
 #include "lib/stat/pace.h"
 
@@ -136,8 +138,8 @@ static void fit_groups(struct fit *f, struct pair *v, unsigned n)
 	}
 }
 
-/* The slope of the window's sleeps, and what it weighs. wide: the work differs by more than timers do, which may make up for
- * less. False: they say nothing. */
+/* The slope of the window's sleeps, and what it weighs. wide: the work differs by more than timers
+ * do, which may make up for less. False: they say nothing. */
 static bool judge_window(const struct pace_sums *p, double *slope, double *weight, bool *wide)
 {
 	struct pair v[PACE_WINDOW];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether sleeps keep a pace or are added to the work between them: pure functions of times that know no events. A sleep
- * that keeps a pace is as much shorter as the work before it took longer, so that nothing is gained without it; one that is
- * added does not depend on the work. Neither assumes a distribution of the times. Where the work hardly differs the two are
- * the same: that is no pace.
+ * Whether sleeps keep a pace or are added to the work between them: pure functions of times that
+ * know no events. A sleep that keeps a pace is as much shorter as the work before it took longer,
+ * so that nothing is gained without it; one that is added does not depend on the work. Neither
+ * assumes a distribution of the times. Where the work hardly differs the two are the same: that is
+ * no pace.
  */
 #ifndef INGERO_STAT_PACE_H
 #define INGERO_STAT_PACE_H
@@ -31,8 +32,8 @@ struct pace_sums {
 /* The next sleep, in order of time; one that begins before the last ended starts anew. */
 void pace_add(struct pace_sums *p, int64_t from_ns, int64_t woke_ns);
 
-/* By how much a sleep is shorter per time awake before it: 1 keeps a pace, 0 is added. *error: its standard error. False: too
- * few sleeps, or all alike. */
+/* By how much a sleep is shorter per time awake before it: 1 keeps a pace, 0 is added. *error: its
+ * standard error. False: too few sleeps, or all alike. */
 bool pace_slope(const struct pace_sums *p, double *slope, double *error);
 
 /* PACE_UNKNOWN where the slope is neither of both for certain. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two tests from the literature: J. W. Strutt (Rayleigh) for directions; A. N. Pettitt, "A non-parametric approach
- * to the change-point problem", Applied Statistics 28 (1979), with its approximate significance.
+ * Finds the period of a series by two tests from the literature. Two tests from the literature: J.
+ * W. Strutt (Rayleigh) for directions; A. N. Pettitt, "A non-parametric approach to the
+ * change-point problem", Applied Statistics 28 (1979), with its approximate significance.
  */
 #include "lib/stat/period.h"
 

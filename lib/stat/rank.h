@@ -36,7 +36,8 @@ static inline void rank_search_add(struct rank_search *s, uint64_t v)
 		rank_search_take_(s, v);
 }
 
-/* All were added: 1 once more, all of them; 0 over; -1 they are not the n values they were: over, not found. */
+/* All were added: 1 once more, all of them; 0 over; -1 they are not the n values they were: over,
+ * not found. */
 int rank_search_round(struct rank_search *s);
 
 #endif

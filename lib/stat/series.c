@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Spans are halved in number by adding neighbours; an odd first one keeps its place, as the second half of its pair.
+ * Spans are halved in number by adding neighbours; an odd first one keeps its place, as the second
+ * half of its pair.
  */
 #include "lib/stat/series.h"
 

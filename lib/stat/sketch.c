@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Buckets by the value's highest bit and the seven below it; a doubling's buckets are allocated when
- * its first value comes. Adding is a shift and an increment: no logarithm, the same on every machine.
+ * Buckets by the value's highest bit and the seven below it; a doubling's buckets are allocated
+ * when its first value comes. Adding is a shift and an increment: no logarithm, the same on every
+ * machine.
  */
 #include "lib/stat/sketch.h"
 

@@ -39,12 +39,12 @@ static inline unsigned sketch_bucket(uint64_t v)
 /* Take in counts by bucket into an empty sketch whose min, max and sum are set. */
 bool sketch_add_counts(struct sketch *s, const uint32_t counts[SKETCH_BUCKETS]);
 
-/* The smallest value that at least the fraction q of all values do not exceed (nearest rank); 0 when empty.
- * q 0 is the smallest, 1 the largest value. */
+/* The smallest value that at least the fraction q of all values do not exceed (nearest rank); 0
+ * when empty. q 0 is the smallest, 1 the largest value. */
 uint64_t sketch_quantile(const struct sketch *s, double q);
 
-/* Where that value lies: it is of rank `rank` (1-based) among the n values in [low, low + span]. Span 0: low is the
- * value. The sketch must not be empty. */
+/* Where that value lies: it is of rank `rank` (1-based) among the n values in [low, low + span].
+ * Span 0: low is the value. The sketch must not be empty. */
 struct sketch_place {
 	uint64_t low, span, rank, n;
 };
@@ -52,7 +52,8 @@ struct sketch_place sketch_locate(const struct sketch *s, double q);
 
 /* How many values lie in [from, to), by bucket: the shape of the distribution. */
 uint64_t sketch_between(const struct sketch *s, uint64_t from, uint64_t to);
-/* All at once, by powers of two: counts[0] of value 0, counts[k] of values from 2^(k-1) to below 2^k. */
+/* All at once, by powers of two: counts[0] of value 0, counts[k] of values from 2^(k-1) to below
+ * 2^k. */
 #define SKETCH_POWERS 65
 void sketch_powers(const struct sketch *s, uint64_t counts[SKETCH_POWERS]);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A list under one lock. What is being made is on it already, so that nobody begins it twice; what could not be made is
- * taken off it, and who waited for it begins anew. It is made for as long as anybody wants it, whoever began.
+ * A least-recently-used cache of answers, one list under one lock. What is being made is on it
+ * already, so that nobody begins it twice; what could not be made is taken off it, and who waited
+ * for it begins anew. It is made for as long as anybody wants it, whoever began.
  */
 #include "lib/store/answer_cache.h"
 
@@ -99,8 +100,8 @@ static void unlink_held(struct held_shelf *s, struct held *h)
 	*at = h->next;
 }
 
-/* Under the lock: what nobody uses goes, the least recently used first, and at once what a newer one of the same question
- * replaces. */
+/* Under the lock: what nobody uses goes, the least recently used first, and at once what a newer
+ * one of the same question replaces. */
 static void make_room(struct held_shelf *s, const struct held *newest)
 {
 	struct held *h, *next;

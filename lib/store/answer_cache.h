@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers that are kept, so that the same question asked of an unchanged recording is not worked out twice. An answer is
- * found by the question and by the state of what it was asked of; the least recently used ones go. Any number of threads:
- * one works an answer out while others who want the same wait for it, and one at a time uses it. Who gives up does so alone: what
- * others wait for is worked out to its end.
+ * Answers that are kept, so that the same question asked of an unchanged recording is not worked
+ * out twice. An answer is found by the question and by the state of what it was asked of; the least
+ * recently used ones go. Any number of threads: one works an answer out while others who want the
+ * same wait for it, and one at a time uses it. Who gives up does so alone: what others wait for is
+ * worked out to its end.
  */
 #ifndef INGERO_STORE_ANSWER_CACHE_H
 #define INGERO_STORE_ANSWER_CACHE_H
@@ -38,9 +39,10 @@ struct held_shelf *held_shelf_new(unsigned most);
 /* Nobody may use any of them any more. */
 void held_shelf_free(struct held_shelf *s);
 
-/* The answer, which is the caller's alone until held_give. Of what still grows, an older one as well: not older than a second, or
- * than four times what it took to work out. ERR_INTERRUPTED: the asker gave up; ERR_LIMIT: others had it
- * for longer than wait_ns; otherwise as make says. asker may be NULL. */
+/* The answer, which is the caller's alone until held_give. Of what still grows, an older one as
+ * well: not older than a second, or than four times what it took to work out. ERR_INTERRUPTED: the
+ * asker gave up; ERR_LIMIT: others had it for longer than wait_ns; otherwise as make says. asker
+ * may be NULL. */
 int held_take(struct held_shelf *s, const struct held_want *want, const struct mcp_ctx *asker,
 	      struct held **out, struct err *e);
 void *held_value(const struct held *h);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Causes that were found as members of a JSON object of ours, for another process of the same program, and back from it.
+ * Causes that were found as members of a JSON object of ours, for another process of the same
+ * program, and back from it.
  */
 #ifndef INGERO_STORE_CHAINS_JSON_H
 #define INGERO_STORE_CHAINS_JSON_H
@@ -8,7 +9,8 @@
 #include "lib/query/chains.h"
 #include "lib/base/jsonw.h"
 
-/* Members of the object that is open. What is not said: whether the recording carried its analysis, and whether it had an end. */
+/* Members of the object that is open. What is not said: whether the recording carried its analysis,
+ * and whether it had an end. */
 void chains_json_put(struct jsonw *j, const struct query_chains *a);
 
 /* out is empty; afterwards it is the caller's: query_chains_drop. False: o has not all of it. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A format of an export with the findings of what it is given: those that the recording carries, or, where nobody analyzed it, those
- * that are found on the way, as ingero-explain finds them. Counts them.
+ * A format of an export with the findings of what it is given: those that the recording carries,
+ * or, where nobody analyzed it, those that are found on the way, as ingero-explain finds them.
+ * Counts them.
  */
 #ifndef INGERO_STORE_FOUND_FORMAT_H
 #define INGERO_STORE_FOUND_FORMAT_H
@@ -10,7 +11,8 @@
 
 struct found_format;
 
-/* em: borrowed, and what it points to. analyze: all that was recorded comes, so that what nobody analyzed can be. */
+/* em: borrowed, and what it points to. analyze: all that was recorded comes, so that what nobody
+ * analyzed can be. */
 int found_format_open(struct found_format **out, const struct export_format *format,
 		      const struct export_ctx *em, bool analyze, struct err *e);
 int found_format_item(struct found_format *f, const struct stream_item *item, struct err *e);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 32 digits of the identity, 16 of the boot: as recordings have them, without anything that is not in them. */
+/* 32 digits of the identity, 16 of the boot: as recordings have them, without anything that is not
+ * in them. */
 #include "lib/store/machine.h"
 
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a server of the Model Context Protocol offers: a table of tools, prompts and resources, which knows nothing of how a
- * request came or in which revision of the protocol; and what the protocol gives to whoever answers. Several calls run
- * at the same time, each in a thread of its own: what hangs behind ctx locks itself.
+ * What a server of the Model Context Protocol offers: a table of tools, prompts and resources,
+ * which knows nothing of how a request came or in which revision of the protocol; and what the
+ * protocol gives to whoever answers. Several calls run at the same time, each in a thread of its
+ * own: what hangs behind ctx locks itself.
  */
 #ifndef INGERO_STORE_MCP_CATALOG_H
 #define INGERO_STORE_MCP_CATALOG_H
@@ -19,9 +20,11 @@ enum mcp_log_level { MCP_LOG_DEBUG, MCP_LOG_INFO, MCP_LOG_WARNING, MCP_LOG_ERROR
 
 /* Who asks, while a call is answered: given by the protocol, borrowed for the call. */
 struct mcp_ctx {
-	/* Cancelled, out of time, or gone: to be asked at least every 100 ms or so of work; true: give up with ERR_INTERRUPTED. */
+	/* Cancelled, out of time, or gone: to be asked at least every 100 ms or so of work; true:
+	 * give up with ERR_INTERRUPTED. */
 	bool (*stop)(const struct mcp_ctx *a);
-	/* done of total, total 0: not known; done grows. message may be NULL. Sent only to who wants to know. */
+	/* done of total, total 0: not known; done grows. message may be NULL. Sent only to who
+	 * wants to know. */
 	void (*progress)(const struct mcp_ctx *a, double done, double total, const char *message);
 	void (*log)(const struct mcp_ctx *a, enum mcp_log_level level, const char *message);
 };
@@ -48,8 +51,8 @@ static inline void mcp_ctx_log(const struct mcp_ctx *a, enum mcp_log_level level
 struct mcp_reply {
 	struct buf text;	/* for a reader; one text block, left out when empty */
 	struct json structured; /* an object that keeps to output_schema, or JSON_NONE */
-	struct json
-		content; /* an array of further content blocks, as the protocol has them, or JSON_NONE */
+	struct json content;	/* an array of further content blocks, as the protocol has them, or
+				   JSON_NONE */
 	bool failed; /* the tool's own failure (isError): text says what and what to do */
 };
 void mcp_reply_free(struct mcp_reply *a);
@@ -58,10 +61,12 @@ struct mcp_tool {
 	const char *name, *title, *description;
 	const char *input_schema;  /* a JSON object in text */
 	const char *output_schema; /* the same, or NULL */
-	/* Annotations; all of ours only read and know no world outside: readOnlyHint, idempotentHint, not destructiveHint. */
+	/* Annotations; all of ours only read and know no world outside: readOnlyHint,
+	 * idempotentHint, not destructiveHint. */
 	bool open_world;
-	/* args: an object, borrowed, checked against input_schema's required, properties' types, enums and bounds already. ERR_USAGE: an
-	 * argument is wrong in a way no schema says; any other error becomes a failed answer with its text. */
+	/* args: an object, borrowed, checked against input_schema's required, properties' types,
+	 * enums and bounds already. ERR_USAGE: an argument is wrong in a way no schema says; any
+	 * other error becomes a failed answer with its text. */
 	int (*call)(void *ctx, const struct mcp_ctx *asker, struct json args, struct mcp_reply *out,
 		    struct err *e);
 };
@@ -79,11 +84,12 @@ struct mcp_prompt {
 };
 
 struct mcp_resource {
-	const char *
-		uri; /* or a template of RFC 6570's level 1 ("ingero://call/{id}") when is_template */
+	const char *uri; /* or a template of RFC 6570's level 1 ("ingero://call/{id}") when
+			    is_template */
 	const char *name, *title, *description, *mime;
 	bool is_template;
-	/* uri as asked for, which matches. contents: an array of {uri, mimeType, text or blob}. ERR_USAGE: there is no such. */
+	/* uri as asked for, which matches. contents: an array of {uri, mimeType, text or blob}.
+	 * ERR_USAGE: there is no such. */
 	int (*read)(void *ctx, const struct mcp_ctx *asker, const char *uri, struct json *contents,
 		    struct err *e);
 };
@@ -94,8 +100,9 @@ struct mcp_catalog {
 	const struct mcp_tool *tools;	    /* all ended by a NULL name */
 	const struct mcp_prompt *prompts;
 	const struct mcp_resource *resources;
-	/* Values of an argument of a prompt, or of a template's variable, that begin with value, best first, appended to the array
-	 * values; of: the prompt's name or the template. context: what was chosen for other arguments, an object. NULL: none are known. */
+	/* Values of an argument of a prompt, or of a template's variable, that begin with value,
+	 * best first, appended to the array values; of: the prompt's name or the template. context:
+	 * what was chosen for other arguments, an object. NULL: none are known. */
 	int (*complete)(void *ctx, const char *of, const char *argument, const char *value,
 			struct json context, struct json *values, struct err *e);
 	void *ctx;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a server of ours still may, once it has what it needs to begin: read, and write what it keeps and archives that it makes.
+ * What a server of ours still may, once it has what it needs to begin: read, and write what it
+ * keeps and archives that it makes.
  */
 #ifndef INGERO_STORE_SERVER_RIGHTS_H
 #define INGERO_STORE_SERVER_RIGHTS_H
@@ -13,8 +14,9 @@ struct store_confine {
 	bool nodes;	    /* others are asked */
 };
 
-/* Of the calling thread and those it makes: before there are others. Children may be made: jq runs in one, and so does what a recording
- * that grows says by now. Where the kernel cannot all of that it is said, with -v. */
+/* Of the calling thread and those it makes: before there are others. Children may be made: jq runs
+ * in one, and so does what a recording that grows says by now. Where the kernel cannot all of that
+ * it is said, with -v. */
 void store_confine(const struct store_confine *c);
 
 #endif

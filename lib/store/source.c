@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every question opens the files anew, with a world of its own: what stands in them may have changed, and whoever works an
- * answer out needs no lock meanwhile. Only a recording that is still written is read on (source_growing.h, source_counting.h).
+ * Every question opens the files anew, with a world of its own: what stands in them may have
+ * changed, and whoever works an answer out needs no lock meanwhile. Only a recording that is still
+ * written is read on (source_growing.h, source_counting.h).
  */
 #include "lib/store/source.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recordings a server was given, and what is asked of them: files of events, archives, bundles, a recording that is
- * still written. Several are answered for as one. What was worked out is kept until a file changes (is written on, replaced,
- * cut): that is looked for before every answer. No other file is ever opened. Safe to be asked by any number of threads.
+ * The recordings a server was given, and what is asked of them: files of events, archives, bundles,
+ * a recording that is still written. Several are answered for as one. What was worked out is kept
+ * until a file changes (is written on, replaced, cut): that is looked for before every answer. No
+ * other file is ever opened. Safe to be asked by any number of threads.
  */
 #ifndef INGERO_STORE_SOURCE_H
 #define INGERO_STORE_SOURCE_H
@@ -27,20 +28,24 @@ struct store_source;
 struct store_source_options {
 	const char *const *names; /* files; borrowed for good */
 	unsigned n;
-	bool row; /* they are the files of a run that may go on in others (cli_run_files), and those are served, too */
+	bool row; /* they are the files of a run that may go on in others (cli_run_files), and those
+		     are served, too */
 	const char *tool;   /* who makes archives of them, for those: "ingero-mcp" */
 	const char *folder; /* for archives that are made of recordings, NULL: /var/tmp */
-	const char *kept; /* folder for causes that took long to find (kept.h), NULL: none are kept */
+	const char
+		*kept; /* folder for causes that took long to find (kept.h), NULL: none are kept */
 	uint64_t keep_ns;	   /* what took so long is kept; 0: 200 ms */
 	uint64_t sql_time_ns;	   /* that a statement may compute; 0: 30 s */
 	uint64_t sql_memory_bytes; /* of a statement; 0: 256 MiB */
 };
 
-/* ERR_USAGE: none, or one that is no file: a server reads them more than once. ERR_CANNOT, as for who else reads them. */
+/* ERR_USAGE: none, or one that is no file: a server reads them more than once. ERR_CANNOT, as for
+ * who else reads them. */
 int store_source_open(struct store_source **out, const struct store_source_options *opt,
 		      struct err *e);
-/* Begins to look for causes, in a thread of its own, so that whoever asks finds them found. failed: told there, when the
- * recording cannot be read now, and what is wrong with it, once; NULL: only those who ask hear of it. */
+/* Begins to look for causes, in a thread of its own, so that whoever asks finds them found. failed:
+ * told there, when the recording cannot be read now, and what is wrong with it, once; NULL: only
+ * those who ask hear of it. */
 void store_source_warm(struct store_source *s, void (*failed)(const char *why));
 /* Nobody may ask any more. */
 void store_source_free(struct store_source *s);
@@ -55,7 +60,8 @@ struct store_quality {
 	uint64_t took_ns, age_ns;
 };
 
-/* Whether some of it could not be read, or it did not end cleanly. The last block of what grows may be caught half written. */
+/* Whether some of it could not be read, or it did not end cleanly. The last block of what grows may
+ * be caught half written. */
 static inline bool store_quality_partial(const struct store_quality *q)
 {
 	const struct ops_input *in = &q->input;
@@ -72,9 +78,10 @@ struct store_stat_want {
 	struct filter_words words;
 	const char *by;	   /* a key's name; NULL: none */
 	unsigned sections; /* of VIEW_BIT */
-	bool brief; /* counts, errors and durations are enough: where nothing is chosen, many times faster */
-	/* All that use does is write there, or into its buffer. NULL: it does more, and does without waits that go on in a recording
-	 * that is still written. */
+	bool brief; /* counts, errors and durations are enough: where nothing is chosen, many times
+		       faster */
+	/* All that use does is write there, or into its buffer. NULL: it does more, and does
+	 * without waits that go on in a recording that is still written. */
 	struct jsonw *into;
 };
 struct store_stat {
@@ -93,7 +100,8 @@ struct store_chains {
 	const struct query_chains *answer;
 	const struct failures *failures; /* of a complete answer; of another one NULL, or not */
 	const struct oncpu *oncpu;	 /* the same */
-	int64_t ahead_ns; /* from the recording's beginning to that of the answer, where only a part of it was asked about */
+	int64_t ahead_ns; /* from the recording's beginning to that of the answer, where only a part
+			     of it was asked about */
 	const struct world *w;
 };
 typedef int store_use_chains(void *ctx, const struct store_chains *c, struct err *e);
@@ -127,7 +135,8 @@ int store_source_each(struct store_source *s, const struct mcp_ctx *asker,
 		      const struct filter_words *words, store_take_item *take, void *ctx,
 		      struct err *e);
 
-/* ---- SQL (archive/ask.h): of an archive itself, of a recording by way of one that is made once ---- */
+/* ---- SQL (archive/ask.h): of an archive itself, of a recording by way of one that is made once
+ * ---- */
 /* rows: at most; 0: no limit. */
 int store_source_sql(struct store_source *s, const struct mcp_ctx *asker, const char *sql,
 		     uint64_t rows, struct archive_answer *answer, struct archive_asked *asked,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a question in a forked copy of the process and reads its answer from a pipe. In the child no handler of ours runs, and nothing
- * of ours is freed; it is killed when it takes too long, when nobody asks any more, and with this process.
+ * Runs a question in a forked copy of the process and reads its answer from a pipe. In the child no
+ * handler of ours runs, and nothing of ours is freed; it is killed when it takes too long, when
+ * nobody asks any more, and with this process.
  */
 #include "lib/store/source_child.h"
 
@@ -25,7 +26,8 @@
 #define CHILD_NS      INT64_C(60000000000) /* it takes some ten milliseconds */
 #define SOCKETS_BELOW 65536 /* descriptors that are looked at; a server has some hundred */
 
-/* A connection that the server closes must end, though a child has a copy of it; files may still be read. */
+/* A connection that the server closes must end, though a child has a copy of it; files may still be
+ * read. */
 static void close_sockets(int kept)
 {
 	struct rlimit limit;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks a running analysis what it would say if the recording ended now: by a forked copy of the process, which finishes the analysis,
- * writes what it found and ends, while the analysis here can be read on.
+ * Asks a running analysis what it would say if the recording ended now: by a forked copy of the
+ * process, which finishes the analysis, writes what it found and ends, while the analysis here can
+ * be read on.
  *
- * Why a copy, and no function that changes nothing: finishing ends every open call and wait of the line, flushes the windows of all
- * detectors and lets them report, closes the path's segments, settles the tracks and counts the steps that the loops still hold back.
- * Each of these, and every detector, has state of its own, and one that is forgotten makes the next answer wrong without a word. A
- * forked copy is a snapshot of all of it by the kernel, which copies pages only as they are written: at 10.1 million events (a
- * server of 72 MB) it was there for 42 ms and wrote 1.0 MB.
+ * Why a copy, and no function that changes nothing: finishing ends every open call and wait of the
+ * line, flushes the windows of all detectors and lets them report, closes the path's segments,
+ * settles the tracks and counts the steps that the loops still hold back. Each of these, and every
+ * detector, has state of its own, and one that is forgotten makes the next answer wrong without a
+ * word. A forked copy is a snapshot of all of it by the kernel, which copies pages only as they are
+ * written: at 10.1 million events (a server of 72 MB) it was there for 42 ms and wrote 1.0 MB.
  *
- * It is bounded: killed after a minute, when nobody asks any more, and when the server ends. It has no socket of the server's and
- * none of its signal handlers, and it is waited for in any case (tests/unit/serve_child.c).
+ * It is bounded: killed after a minute, when nobody asks any more, and when the server ends. It has
+ * no socket of the server's and none of its signal handlers, and it is waited for in any case
+ * (tests/unit/serve_child.c).
  */
 #ifndef INGERO_STORE_SOURCE_CHILD_H
 #define INGERO_STORE_SOURCE_CHILD_H
@@ -20,9 +23,11 @@
 #include "lib/base/buf.h"
 #include "lib/store/source.h"
 
-/* In the child: what it found is appended. False: it cannot. It may wait for no lock that another thread may hold. */
+/* In the child: what it found is appended. False: it cannot. It may wait for no lock that another
+ * thread may hold. */
 typedef bool source_child_fn(void *ctx, struct buf *found);
-/* The same here. False: there can be no child, it could not, somebody gives up, or it takes too long. */
+/* The same here. False: there can be no child, it could not, somebody gives up, or it takes too
+ * long. */
 bool source_child(source_child_fn *find, void *ctx, const struct mcp_ctx *asker, struct buf *found);
 
 #endif

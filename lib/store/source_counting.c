@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One run of counting belongs to the source and to every answer that was made of it: its lock is held while it reads and
- * while somebody looks. The source's is held only to find it.
+ * One run of counting belongs to the source and to every answer that was made of it: its lock is
+ * held while it reads and while somebody looks. The source's is held only to find it.
  */
 #include "lib/store/source_counting.h"
 
@@ -73,7 +73,8 @@ static int start(struct store_source *s, const struct source_state *now, struct 
 	return rc;
 }
 
-/* The one that goes on, or a new one where somebody writes; *out has a reference of its own. *size: of what is there. */
+/* The one that goes on, or a new one where somebody writes; *out has a reference of its own. *size:
+ * of what is there. */
 static int find(struct source_counting **out, struct store_source *s, uint64_t *size, struct err *e)
 {
 	struct source_state now;
@@ -203,7 +204,8 @@ static bool as_if_over(void *aside, struct buf *found)
 	return true;
 }
 
-/* With the waits that go on, which cannot be taken back when they end: by a child. False: there is none. */
+/* With the waits that go on, which cannot be taken back when they end: by a child. False: there is
+ * none. */
 static bool look_aside(struct atomic_file *a, const struct mcp_ctx *asker)
 {
 	struct buf found = { 0 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Figures of one recording that is still written: what was counted of it stays counted, and only what was added is read
- * when they are asked for again. Graphs, communicators and memory may be told as of a second before its end.
+ * Figures of one recording that is still written: what was counted of it stays counted, and only
+ * what was added is read when they are asked for again. Graphs, communicators and memory may be
+ * told as of a second before its end.
  */
 #ifndef INGERO_STORE_SOURCE_COUNTING_H
 #define INGERO_STORE_SOURCE_COUNTING_H
@@ -10,11 +11,12 @@
 
 struct source_counting;
 
-/* All sections of everything, up to the end as it is now. *out is the caller's, source_counting_drop; NULL: not to be had
- * this way. */
+/* All sections of everything, up to the end as it is now. *out is the caller's,
+ * source_counting_drop; NULL: not to be had this way. */
 int source_counting_take(struct source_counting **out, struct store_source *s,
 			 const struct mcp_ctx *asker, bool *growing, struct err *e);
-/* What use gets is as it was taken, or newer; into: of store_stat_want. One at a time waits for others. */
+/* What use gets is as it was taken, or newer; into: of store_stat_want. One at a time waits for
+ * others. */
 int source_counting_use(struct source_counting *c, struct store_quality quality,
 			const struct mcp_ctx *asker, struct jsonw *into, store_use_stat *use,
 			void *ctx, struct err *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An analysis says what it found of the whole when it ends, and cannot go on then. So a child ends it. Where there can be no child, who
- * asks reads all of it.
+ * An analysis says what it found of the whole when it ends, and cannot go on then. So a child ends
+ * it. Where there can be no child, who asks reads all of it.
  */
 #include "lib/store/source_growing.h"
 

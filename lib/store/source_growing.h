@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a report tells of one recording that is still written: what was read of it stays read, and only what was added is read when it is asked for
- * again. What it is is what one reading of all that is there finds.
+ * What a report tells of one recording that is still written: what was read of it stays read, and
+ * only what was added is read when it is asked for again. What it is is what one reading of all
+ * that is there finds.
  */
 #ifndef INGERO_STORE_SOURCE_GROWING_H
 #define INGERO_STORE_SOURCE_GROWING_H
@@ -22,7 +23,8 @@ struct source_grown {
 	struct ops_input input;
 };
 
-/* begin: where it is not read yet, too. notes: what is wrong with it is appended. One at a time waits for others. */
+/* begin: where it is not read yet, too. notes: what is wrong with it is appended. One at a time
+ * waits for others. */
 int source_growing_chains(struct store_source *s, bool begin, const struct mcp_ctx *asker,
 			  struct source_grown *out, struct buf *notes, struct err *e);
 void source_grown_free(struct source_grown *g);

@@ -22,8 +22,8 @@ static bool is_written(const char *name)
 	return is;
 }
 
-/* A recorder that was killed leaves every byte as it was, and still its recording says something else from then on: that it did not
- * end. */
+/* A recorder that was killed leaves every byte as it was, and still its recording says something
+ * else from then on: that it did not end. */
 int source_state_of(struct store_source *s, struct source_state *st, struct err *e)
 {
 	const char *const *names;
@@ -112,7 +112,8 @@ int source_tick(const struct mcp_ctx *asker, struct input *in, const char *doing
 		return err_set(e, ERR_INTERRUPTED, "interrupted");
 	if (asker->progress) {
 		input_position(in, &done, &total, &events);
-		/* Of a part, and of what is no file, it is not known how far it is; who asks hears that it goes on. */
+		/* Of a part, and of what is no file, it is not known how far it is; who asks hears
+		 * that it goes on. */
 		asker->progress(asker, (double)(total ? done : events), (double)total, doing);
 	}
 	return 0;

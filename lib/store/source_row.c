@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files are served. A recorder's run goes on in files that were not there when the server started, and its oldest are removed: a new
- * list is made when they are others, and lists of before stay where they are, for somebody may still read by them.
+ * Lists the files that a server answers from; a list is replaced, never changed. A recorder's run
+ * goes on in files that were not there when the server started, and its oldest are removed: a new
+ * list is made when they are others, and lists of before stay where they are, for somebody may
+ * still read by them.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording becomes an archive in a file that nobody else sees, which is gone when its last user is. Connections to it are
- * opened while it still has a name.
+ * A recording becomes an archive in a file that nobody else sees, which is gone when its last user
+ * is. Connections to it are opened while it still has a name.
  */
 #include <malloc.h>
 
@@ -81,7 +81,8 @@ static int make_archive(void *ctx, const struct mcp_ctx *asker, void **value, bo
 	return rc;
 }
 
-/* A large sort leaves pieces all over the heap, which the C library would keep: that of eight stayed at twice what one may take. */
+/* A large sort leaves pieces all over the heap, which the C library would keep: that of eight
+ * stayed at twice what one may take. */
 static void give_back_memory(const struct archive_asked *asked)
 {
 #ifdef __GLIBC__

@@ -40,7 +40,8 @@ int source_input(struct store_source *s, struct input **in, struct world *w, str
 		 struct err *e);
 void source_lists_free(struct store_source *s);
 
-/* The state of the inputs as they stand, and whether somebody still writes one of them, for held_take. */
+/* The state of the inputs as they stand, and whether somebody still writes one of them, for
+ * held_take. */
 struct source_state {
 	struct buf state, thing;
 	uint64_t size;

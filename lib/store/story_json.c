@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A row is an array, its numbers one text: they may be more than a JSON number holds. Rows below stand behind their texts. */
+/* A row is an array, its numbers one text: they may be more than a JSON number holds. Rows below
+ * stand behind their texts. */
 #include "lib/store/story_json.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a report tells beside causes, as members of a JSON object of ours, for another process of the same program, and
- * back from it.
+ * What a report tells beside causes, as members of a JSON object of ours, for another process of
+ * the same program, and back from it.
  */
 #ifndef INGERO_STORE_STORY_JSON_H
 #define INGERO_STORE_STORY_JSON_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the entries of an .eh_frame section in one pass: an FDE names its CIE by the distance back to it, so CIEs are known
- * when they are asked for. Nothing is taken on trust: a length has to lie in the section, a text in its entry.
+ * Reads the entries of an .eh_frame section in one pass: an FDE names its CIE by the distance back
+ * to it, so CIEs are known when they are asked for. Nothing is taken on trust: a length has to lie
+ * in the section, a text in its entry.
  */
 #include "lib/symbols/cfi_entries.h"
 
@@ -45,7 +46,8 @@ static enum next next_entry(const struct cfi_section *s, uint32_t *at, struct en
 	return NEXT_ENTRY;
 }
 
-/* Letters behind the 'z', each with its data. False: one is not known, so where the next one's data stand is not either. */
+/* Letters behind the 'z', each with its data. False: one is not known, so where the next one's data
+ * stand is not either. */
 static bool read_augmentation(struct cfi_cie *cie, const char *letters, struct dwarf_bytes *b)
 {
 	for (; *letters; letters++) {

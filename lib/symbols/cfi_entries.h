@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries of an .eh_frame section: what the functions have in common (CIE) and where each function's rows stand (FDE). Only
- * places and lengths are read here; cfi_program.h runs what stands there.
+ * Entries of an .eh_frame section: what the functions have in common (CIE) and where each function's
+ * rows stand (FDE). Only places and lengths are read here; cfi_program.h runs what stands there.
  */
 #ifndef INGERO_SYMBOLS_CFI_ENTRIES_H
 #define INGERO_SYMBOLS_CFI_ENTRIES_H
@@ -50,8 +50,8 @@ struct cfi_entries {
 	VEC(struct cfi_fde) fdes; /* as they stand in the section */
 };
 
-/* An entry that makes no sense is left out; one whose length does ends the section. ERR_LIMIT: more than the limits, ERR_NOMEM.
- * Zero-initialised is empty; to be freed in any case. */
+/* An entry that makes no sense is left out; one whose length does ends the section. ERR_LIMIT: more
+ * than the limits, ERR_NOMEM. Zero-initialised is empty; to be freed in any case. */
 int cfi_entries_read(struct cfi_entries *out, const struct cfi_section *s, struct err *e);
 void cfi_entries_free(struct cfi_entries *c);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Interpreter of call frame instructions. Each instruction takes at least one byte of a program of bounded length and none jumps,
- * so that it ends; remembered rows lie on a stack of fixed depth.
+ * Interprets the call frame instructions of .eh_frame into unwind rows. Each instruction takes at
+ * least one byte of a program of bounded length and none jumps, so that it ends; remembered rows
+ * lie on a stack of fixed depth.
  */
 #include "lib/symbols/cfi_program.h"
 

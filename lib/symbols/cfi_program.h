@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs the call frame instructions of one function: from which address on its caller's frame is found how. Of the registers
- * only the frame pointer and the return address are followed.
+ * Runs the call frame instructions of one function: from which address on its caller's frame is
+ * found how. Of the registers only the frame pointer and the return address are followed.
  */
 #ifndef INGERO_SYMBOLS_CFI_PROGRAM_H
 #define INGERO_SYMBOLS_CFI_PROGRAM_H
@@ -56,8 +56,9 @@ typedef void cfi_row_fn(void *ctx, uint64_t address, const struct cfi_row *row);
 bool cfi_program_init(struct cfi_row *out, const struct cfi_section *s, const struct cfi_cie *cie,
 		      const struct cfi_machine *machine);
 
-/* Every row of the function to fn, in ascending order, none beyond its end; init: of its CIE. False: from *bad on, an address of
- * the function, nothing is known, because its program makes no sense. */
+/* Every row of the function to fn, in ascending order, none beyond its end; init: of its CIE.
+ * False: from *bad on, an address of the function, nothing is known, because its program makes no
+ * sense. */
 bool cfi_program_run(const struct cfi_section *s, const struct cfi_cie *cie,
 		     const struct cfi_fde *fde, const struct cfi_row *init,
 		     const struct cfi_machine *machine, cfi_row_fn *fn, void *ctx, uint64_t *bad);

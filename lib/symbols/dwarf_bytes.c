@@ -26,7 +26,8 @@ uint64_t dwarf_read_uint(struct dwarf_bytes *b, unsigned n)
 	return value;
 }
 
-/* The bits of a LEB128 number; *shift: how many were given, *last: its last byte. Bits above the 64th are dropped. */
+/* The bits of a LEB128 number; *shift: how many were given, *last: its last byte. Bits above the
+ * 64th are dropped. */
 static uint64_t read_leb(struct dwarf_bytes *b, unsigned *shift, uint8_t *last)
 {
 	uint64_t value = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bounded reader of DWARF data: integers, LEB128 numbers and encoded pointers of a run of bytes that anybody may have
- * written. Reading over the end gives 0, sets failed, and leaves nothing to read.
+ * Bounded reader of DWARF data: integers, LEB128 numbers and encoded pointers of a run of bytes that
+ * anybody may have written. Reading over the end gives 0, sets failed, and leaves nothing to read.
  */
 #ifndef INGERO_SYMBOLS_DWARF_BYTES_H
 #define INGERO_SYMBOLS_DWARF_BYTES_H
@@ -34,8 +34,8 @@ void dwarf_skip_bytes(struct dwarf_bytes *b, uint64_t n);
 #define DWARF_POINTER_PCREL 0x10
 #define DWARF_POINTER_OMIT  0xff
 
-/* A pointer of this encoding (DW_EH_PE_*); address: where the next byte is linked to, of pointers relative to it. Of other
- * relative encodings, and of indirect ones, the number as it stands. */
+/* A pointer of this encoding (DW_EH_PE_*); address: where the next byte is linked to, of pointers
+ * relative to it. Of other relative encodings, and of indirect ones, the number as it stands. */
 uint64_t dwarf_read_pointer(struct dwarf_bytes *b, uint8_t encoding, uint64_t address);
 
 #endif

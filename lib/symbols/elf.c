@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libelf parses, from the descriptor (ELF_C_READ: by pread, never by a mapping). Invariant: what the file says of
- * sizes is held against the file and our limits before libelf is asked for that part, for it allocates what is said.
- * What it has read is given back when the question is answered: a library's symbols take no memory in between.
+ * libelf parses, from the descriptor (ELF_C_READ: by pread, never by a mapping). Invariant: what
+ * the file says of sizes is held against the file and our limits before libelf is asked for that
+ * part, for it allocates what is said. What it has read is given back when the question is
+ * answered: a library's symbols take no memory in between.
  */
 #include "lib/base/io.h"
 #include "lib/symbols/elf_state.h"
@@ -226,7 +227,8 @@ static int read_head(struct sym_elf *f, const char *name, struct err *e)
 	    memcmp(f->head.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    f->head.e_ident[EI_CLASS] != ELFCLASS64 || f->head.e_ident[EI_DATA] != ELFDATA2LSB)
 		return err_set(e, ERR_DAMAGED, "%s is not a 64-bit little-endian ELF file", name);
-	/* Without a number in the header libelf makes room for as many sections as the first one says. */
+	/* Without a number in the header libelf makes room for as many sections as the first one
+	 * says. */
 	if (f->head.e_phnum > SEGMENTS_MAX || (f->head.e_shnum == 0 && !sections_fit(f)))
 		return err_set(e, ERR_DAMAGED, "%s: its headers make no sense", name);
 	return 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is asked of an ELF file: its build-id and names, its defined symbols with their places in the file, bytes
- * at a place. The file may be anybody's (a container's library, a cut download, hostile): libelf reads it with pread,
- * nothing is mapped, so that one that shrinks while we look gives an error and no SIGBUS; every offset and count is
- * checked against the file's size and a limit before memory is taken. A file that lies about itself yields fewer
- * symbols, or is refused. 64-bit little-endian files only: no CUDA library is anything else.
+ * What is asked of an ELF file: its build-id and names, its defined symbols with their places in
+ * the file, bytes at a place. The file may be anybody's (a container's library, a cut download,
+ * hostile): libelf reads it with pread, nothing is mapped, so that one that shrinks while we look
+ * gives an error and no SIGBUS; every offset and count is checked against the file's size and a
+ * limit before memory is taken. A file that lies about itself yields fewer symbols, or is refused.
+ * 64-bit little-endian files only: no CUDA library is anything else.
  */
 #ifndef INGERO_SYMBOLS_ELF_H
 #define INGERO_SYMBOLS_ELF_H
@@ -17,8 +18,9 @@
 
 struct sym_elf;
 
-/* A file that holds another one's symbols without its code (lib/symbols/slim.h) tells that one's size in a note of this
- * owner and type, 8 bytes little-endian: places of its symbols lie in that other file. */
+/* A file that holds another one's symbols without its code (lib/symbols/slim.h) tells that one's
+ * size in a note of this owner and type, 8 bytes little-endian: places of its symbols lie in that
+ * other file. */
 #define SYM_NOTE_OWNER "ingero"
 #define SYM_NOTE_SIZE  1
 
@@ -28,7 +30,8 @@ struct sym_elf;
 /* No name longer than this is handed out: mangled names have no limit of their own. */
 #define SYM_NAME_MAX 4096
 
-/* ERR_CANNOT: cannot be opened or read; ERR_DAMAGED: not a 64-bit little-endian ELF file. name: for messages. */
+/* ERR_CANNOT: cannot be opened or read; ERR_DAMAGED: not a 64-bit little-endian ELF file. name: for
+ * messages. */
 int sym_elf_open(struct sym_elf **out, const char *path, struct err *e);
 /* The descriptor is duplicated: the caller's stays the caller's. */
 int sym_elf_open_fd(struct sym_elf **out, int fd, const char *name, struct err *e);
@@ -47,8 +50,8 @@ uint64_t sym_elf_size(const struct sym_elf *f);
 /* Where a linked address stands in the file; false: nowhere (bss, or no address of this file). */
 bool sym_elf_place(const struct sym_elf *f, uint64_t address, uint64_t *offset);
 
-/* The i-th program header, and the i-th section; false: there are no more. name: where in the file its name stands, 0
- * for a segment. */
+/* The i-th program header, and the i-th section; false: there are no more. name: where in the file
+ * its name stands, 0 for a segment. */
 struct sym_elf_part {
 	uint32_t type, flags; /* PF_X …; 0 of a section */
 	uint64_t offset, address, size, name;
@@ -81,11 +84,12 @@ typedef bool sym_elf_fn(void *ctx, const struct sym_elf_symbol *s);
 int sym_elf_symbols(const struct sym_elf *f, unsigned walk, sym_elf_fn *fn, void *ctx,
 		    struct err *e);
 
-/* The symbol whose address the loader puts into this slot (an address as linked), as the relocations say; false: none. A longer
- * name is not given. */
+/* The symbol whose address the loader puts into this slot (an address as linked), as the
+ * relocations say; false: none. A longer name is not given. */
 bool sym_elf_imported(const struct sym_elf *f, uint64_t slot, char *name, size_t size);
 
-/* The text at a place in the file, up to its zero byte, cut at size; "" when the place is not in the file. */
+/* The text at a place in the file, up to its zero byte, cut at size; "" when the place is not in
+ * the file. */
 char *sym_elf_text(const struct sym_elf *f, uint64_t place, char *out, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An open ELF file's inside, shared by elf.c, which opens it, and elf_symbols.c, which walks its symbols. Nobody else
- * includes this.
+ * An open ELF file's inside, shared by elf.c, which opens it, and elf_symbols.c, which walks its
+ * symbols. Nobody else includes this.
  */
 #ifndef INGERO_SYMBOLS_ELF_STATE_H
 #define INGERO_SYMBOLS_ELF_STATE_H
@@ -14,7 +14,8 @@
 struct sym_elf {
 	int fd;
 	uint64_t size;
-	uint64_t reach; /* where addresses may lie: size, or that of the file whose symbols these are */
+	uint64_t reach; /* where addresses may lie: size, or that of the file whose symbols these
+			   are */
 	Elf64_Ehdr head;
 	Elf64_Phdr *segments;
 	unsigned nsegments;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The symbols of an ELF file, one after the other, and which one the loader binds a slot to. What libelf has read for it is given back at the end: a library's
- * symbols take no memory in between.
+ * The symbols of an ELF file, one after the other, and which one the loader binds a slot to. What
+ * libelf has read for it is given back at the end: a library's symbols take no memory in between.
  */
 #include "lib/symbols/elf_state.h"
 
@@ -48,7 +48,8 @@ static bool walk_one(const struct sym_elf *f, const struct walk *w, const Elf64_
 	return w->fn(w->ctx, &s);
 }
 
-/* All of a section's bytes, as libelf hands them out. NULL: they are not in the file, or there is no memory. */
+/* All of a section's bytes, as libelf hands them out. NULL: they are not in the file, or there is
+ * no memory. */
 static const Elf_Data *bytes_of_section(const struct sym_elf *f, Elf *elf, unsigned i)
 {
 	Elf_Scn *scn = sym_elf_inside(f, f->sections[i].sh_offset, f->sections[i].sh_size)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recognizes functions that only forward to another one, from their machine code. No disassembler: a function of a few dozen
- * bytes whose only branch leads exactly to a known function does nothing else. Bytes that may be a conditional jump
- * make it "does more", so that a function which returns early is never taken for a forwarding one.
+ * Recognizes functions that only forward to another one, from their machine code. No disassembler:
+ * a function of a few dozen bytes whose only branch leads exactly to a known function does nothing
+ * else. Bytes that may be a conditional jump make it "does more", so that a function which returns
+ * early is never taken for a forwarding one.
  */
 #include "lib/symbols/forward.h"
 
@@ -14,7 +15,8 @@ static bool step_x86(const uint8_t *code, size_t n, size_t *at, int64_t *distanc
 	int32_t rel;
 
 	for (size_t i = 0; i + 2 <= n; i++) {
-		/* 70 to 7f, and 0f 80 to 0f 8f: conditional jumps; c3: it returns before; ff: jumps and calls of pointers. */
+		/* 70 to 7f, and 0f 80 to 0f 8f: conditional jumps; c3: it returns before; ff: jumps
+		 * and calls of pointers. */
 		if ((code[i] & 0xf0) == 0x70 || code[i] == 0xc3 || code[i] == 0xff ||
 		    (code[i] == 0x0f && (code[i + 1] & 0xf0) == 0x80))
 			return false;

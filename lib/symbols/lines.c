@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All three tables are runs of (how much bytecode, how far the line moves). Lines are summed up without overflow:
- * unsigned, and only a sum that is a line is one.
+ * All three tables are runs of (how much bytecode, how far the line moves). Lines are summed up
+ * without overflow: unsigned, and only a sum that is a line is one.
  */
 #include "lib/symbols/lines.h"
 
@@ -26,7 +26,8 @@ static uint32_t find_lnotab(uint64_t line, const unsigned char *p, size_t n, uin
 	return line_of(line);
 }
 
-/* 3.10: pairs (bytes of this range, signed change of the line for it; -128: this range has none, the line stays). */
+/* 3.10: pairs (bytes of this range, signed change of the line for it; -128: this range has none,
+ * the line stays). */
 static uint32_t find_ranges(uint64_t line, const unsigned char *p, size_t n, uint64_t at)
 {
 	uint64_t address = 0;
@@ -43,7 +44,8 @@ static uint32_t find_ranges(uint64_t line, const unsigned char *p, size_t n, uin
 	return 0;
 }
 
-/* Six bits a byte, lowest first, bit 6 says that more follow; the lowest bit of the whole is the sign. */
+/* Six bits a byte, lowest first, bit 6 says that more follow; the lowest bit of the whole is the
+ * sign. */
 static int64_t signed_varint(const unsigned char **p, const unsigned char *end)
 {
 	uint64_t v = 0;
@@ -63,7 +65,8 @@ static int64_t signed_varint(const unsigned char **p, const unsigned char *end)
 
 enum { LOCATION_ONE_LINE = 10, LOCATION_NO_COLUMN = 13, LOCATION_LONG = 14, LOCATION_NONE = 15 };
 
-/* 3.11: entries of a first byte (bit 7, kind, code units less 1) and what the kind has, bit 7 clear. */
+/* 3.11: entries of a first byte (bit 7, kind, code units less 1) and what the kind has, bit 7
+ * clear. */
 static uint32_t find_location(uint64_t line, const unsigned char *p, size_t n, uint64_t at)
 {
 	const unsigned char *end = p + n;

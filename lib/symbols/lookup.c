@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DT_GNU_HASH: a header of four words, a Bloom filter of 64-bit words, buckets (first symbol of each), and one hash
- * per symbol, whose lowest bit ends a bucket. Every number is the file's word: a chain is followed a bounded way.
+ * DT_GNU_HASH: a header of four words, a Bloom filter of 64-bit words, buckets (first symbol of
+ * each), and one hash per symbol, whose lowest bit ends a bucket. Every number is the file's word:
+ * a chain is followed a bounded way.
  */
 #include "lib/symbols/lookup.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sources of the tables: offsetof() compiled against the headers of each version (3.8.18, 3.9.18, 3.10.13, 3.11.7,
- * 3.12.1, 3.13.0, 3.14, 3.15; one layout holds for all patch levels of a minor version so far). From 3.13 on CPython
- * carries a table of its own at the start of _PyRuntime, "_Py_DebugOffsets", which is read from the file; what it
- * leaves out stands here. Whatever does not look as it should makes the runtime an unknown one.
+ * Sources of the tables: offsetof() compiled against the headers of each version
+ * (3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0, 3.14, 3.15; one layout holds for all patch
+ * levels of a minor version so far). From 3.13 on CPython carries a table of its own at the start
+ * of _PyRuntime, "_Py_DebugOffsets", which is read from the file; what it leaves out stands here.
+ * Whatever does not look as it should makes the runtime an unknown one.
  */
 #include "lib/symbols/python.h"
 
@@ -151,7 +152,8 @@ static const struct python_layout layouts[] = {
 struct own_field {
 	uint16_t at[3];	 /* in the table of 3.13, 3.14, 3.15 */
 	uint16_t member; /* of struct python_layout */
-	uint16_t limit; /* no sound value is larger: the walker reads that much at once, or structs are not longer */
+	uint16_t limit;	 /* no sound value is larger: the walker reads that much at once, or structs
+			    are not longer */
 };
 #define M(name) offsetof(struct python_layout, name)
 static const struct own_field own[] = {
@@ -239,7 +241,8 @@ static void refuse(struct sym_python *out, const char *version, const char *why)
 	snprintf(out->why, sizeof(out->why), "%s", why);
 }
 
-/* The minor version in the text "cpython-3N" that CPython names its caches with; 0: none, or they disagree. */
+/* The minor version in the text "cpython-3N" that CPython names its caches with; 0: none, or they
+ * disagree. */
 static unsigned minor_by_tag(const struct sym_elf *f)
 {
 	static const char tag[] = "cpython-3";

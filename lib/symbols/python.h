@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is this file a Python runtime, which one, and where does it keep what a stack walker needs? Everything is read from
- * the file; nothing from a process. A version whose layout is not known is named and not walked.
+ * Is this file a Python runtime, which one, and where does it keep what a stack walker needs?
+ * Everything is read from the file; nothing from a process. A version whose layout is not known is
+ * named and not walked.
  */
 #ifndef INGERO_SYMBOLS_PYTHON_H
 #define INGERO_SYMBOLS_PYTHON_H
@@ -29,7 +30,8 @@ struct sym_python {
 	uint64_t runtime;	/* address of _PyRuntime, as linked */
 	uint64_t runtime_bytes; /* 0 not known */
 	struct sym_python_slot slot;
-	uint64_t freed; /* where in the file the function stands that frees a code object; 0 not known */
+	uint64_t freed; /* where in the file the function stands that frees a code object; 0 not
+			   known */
 	struct python_layout layout;
 	struct sym_python_loop loops[SYM_PYTHON_LOOPS];
 	unsigned nloops;
@@ -38,8 +40,8 @@ struct sym_python {
 /* path: only its last part is looked at, for runtimes that export nothing that says what they are. */
 void sym_python_read(struct sym_python *out, const struct sym_elf *f, const char *path);
 
-/* Where the file's addresses lie in a process that maps it at start from that offset on: what is to be added to an
- * address as linked. False: the file loads nothing from there. */
+/* Where the file's addresses lie in a process that maps it at start from that offset on: what is to
+ * be added to an address as linked. False: the file loads nothing from there. */
 bool sym_python_bias(const struct sym_elf *f, uint64_t start, uint64_t offset, uint64_t *bias);
 
 #endif

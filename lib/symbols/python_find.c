@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * x86-64 only: elsewhere nothing is found. Encodings are those of Intel's manual; the sequences that reach thread-local
- * storage are those of the ABI's document ("ELF Handling For Thread-Local Storage"), which linkers know and keep.
+ * x86-64 only: elsewhere nothing is found. Encodings are those of Intel's manual; the sequences
+ * that reach thread-local storage are those of the ABI's document ("ELF Handling For Thread-Local
+ * Storage"), which linkers know and keep.
  */
 #include "lib/symbols/python_find.h"
 
@@ -65,7 +66,8 @@ void sym_python_slot(const struct sym_elf *f, struct sym_python_slot *out)
 	*out = (struct sym_python_slot){ 0 };
 }
 
-/* What the loader puts at that address of the file's data, as linked: what stands there, or what a relocation says. */
+/* What the loader puts at that address of the file's data, as linked: what stands there, or what a
+ * relocation says. */
 static uint64_t data_word(const struct sym_elf *f, uint64_t address)
 {
 	enum { EACH = 512, ENTRIES_MAX = 1 << 20 };
@@ -98,8 +100,8 @@ static uint64_t data_word(const struct sym_elf *f, uint64_t address)
 	return 0;
 }
 
-/* Of a type's destructor in struct _typeobject: behind a head of two words and one for a size, or four and one, come the
- * name and two sizes. The same from 3.8 to 3.15. */
+/* Of a type's destructor in struct _typeobject: behind a head of two words and one for a size, or
+ * four and one, come the name and two sizes. The same from 3.8 to 3.15. */
 #define DESTRUCTOR_AT	   48
 #define DESTRUCTOR_AT_FREE 64
 
@@ -120,7 +122,8 @@ uint64_t sym_python_freed(const struct sym_elf *f, bool free_threaded)
 	if (!runs || !sym_elf_place(f, address, &place) ||
 	    sym_elf_bytes(f, place, code, sizeof(code)) != sizeof(code))
 		return 0;
-	/* A push behind endbr64 is emulated by the kernel, endbr64 itself is executed in single steps. */
+	/* A push behind endbr64 is emulated by the kernel, endbr64 itself is executed in single
+	 * steps. */
 	if (memcmp(code, "\xf3\x0f\x1e\xfa", 4) == 0 &&
 	    ((code[4] & 0xf8) == 0x50 || (code[4] == 0x41 && (code[5] & 0xf8) == 0x50)))
 		place += 4;

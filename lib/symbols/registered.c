@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds calls of __cudaRegisterFunction(handle, host function, name, name, -1, ...) in a file's code by the shape of their
- * arguments: lea host(%rip), %rsi; lea name(%rip), %rdx; mov $-1, %r8d; call. That needs no symbol and no decoding; what merely looks
- * like it (an address that is no code, a name that is no identifier) is passed over.
+ * Finds calls of __cudaRegisterFunction(handle, host function, name, name, -1, ...) in a file's
+ * code by the shape of their arguments: lea host(%rip), %rsi; lea name(%rip), %rdx; mov $-1, %r8d;
+ * call. That needs no symbol and no decoding; what merely looks like it (an address that is no
+ * code, a name that is no identifier) is passed over.
  */
 #include "lib/symbols/registered.h"
 
@@ -47,8 +48,8 @@ static bool in_code(const struct sym_elf *f, uint64_t address)
 	return false;
 }
 
-/* The address that the last lea of this form between from and to loads; 0: none, or it is loaded from a
- * table (of an exported function, which has a symbol). */
+/* The address that the last lea of this form between from and to loads; 0: none, or it is loaded
+ * from a table (of an exported function, which has a symbol). */
 static uint64_t loaded(const struct piece *c, size_t from, size_t to, uint8_t reg)
 {
 	int32_t distance;
@@ -120,7 +121,8 @@ static void take_segment(struct sym_registered *t, const struct sym_elf_part *s,
 {
 	uint64_t size = s->size < CODE_MAX ? s->size : CODE_MAX;
 
-	/* Pieces overlap by what a call reaches over, so that each is whole in one: it may be taken twice. */
+	/* Pieces overlap by what a call reaches over, so that each is whole in one: it may be taken
+	 * twice. */
 	for (uint64_t at = 0; at < size && !t->nomem; at += CHUNK) {
 		size_t want = CHUNK + 2 * AROUND, n;
 		struct piece c = { .p = room, .address = s->address + at };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is written: file header, segment headers, notes, symbols, their names, names of sections, section headers.
- * .symtab where there is one, else what is exported: the choice of symbols.c.
+ * What is written: file header, segment headers, notes, symbols, their names, names of sections,
+ * section headers. .symtab where there is one, else what is exported: the choice of symbols.c.
  */
 #include "lib/symbols/slim.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names of a file's functions without the file: a small ELF file with its build-id, its loadable segments'
- * headers and one symbol table, from which sym_symbols_find tells what it would tell of the whole. No byte of code
- * or data is in it.
+ * The names of a file's functions without the file: a small ELF file with its build-id, its
+ * loadable segments' headers and one symbol table, from which sym_symbols_find tells what it would
+ * tell of the whole. No byte of code or data is in it.
  */
 #ifndef INGERO_SYMBOLS_SLIM_H
 #define INGERO_SYMBOLS_SLIM_H
@@ -10,7 +10,8 @@
 #include "lib/base/buf.h"
 #include "lib/symbols/elf.h"
 
-/* Larger tables are refused: ERR_LIMIT. The largest libraries (4 million functions with long C++ names) have half. */
+/* Larger tables are refused: ERR_LIMIT. The largest libraries (4 million functions with long C++
+ * names) have half. */
 #define SYM_SLIM_MAX (1u << 30)
 
 /* Appended to out. *functions: how many names. A file without symbols gives one without. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table sorted by place; of several names for one place the plainest is told. Assembly nests functions and
- * leaves sizes out, so the nearest function before a place is not always the one around it.
+ * Finds the symbol of an address in a table sorted by address; of several names the plainest wins.
+ * Assembly nests functions and leaves sizes out, so the nearest function before a place is not
+ * always the one around it.
  */
 #include "lib/symbols/symbols.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Function names of one file by file offset. The table holds 16 bytes per function and no names: those are read
- * from the file, which is kept open, when somebody asks. .symtab where there is one, else what is exported. One
- * thread at a time per table.
+ * Function names of one file by file offset. The table holds 16 bytes per function and no names:
+ * those are read from the file, which is kept open, when somebody asks. .symtab where there is one,
+ * else what is exported. One thread at a time per table.
  */
 #ifndef INGERO_SYMBOLS_SYMBOLS_H
 #define INGERO_SYMBOLS_SYMBOLS_H
@@ -32,8 +32,8 @@ enum sym_match {
 	SYM_NEAREST, /* behind it, in something the file has no name for: only a hint where to look */
 };
 
-/* Appends the name, demangled, of the function at the file offset. *delta: bytes from its start. A return
- * address belongs to the instruction before it: callers pass it less 1. */
+/* Appends the name, demangled, of the function at the file offset. *delta: bytes from its start. A
+ * return address belongs to the instruction before it: callers pass it less 1. */
 enum sym_match sym_symbols_find(const struct sym_symbols *t, uint64_t offset, struct buf *name,
 				uint64_t *delta);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Translates a row of call frame information into an unwind rule. Expressions are compared with the few that compilers and
- * linkers write, not evaluated: anything else is UNWIND_BAD.
+ * Translates a row of call frame information into an unwind rule. Expressions are compared with the
+ * few that compilers and linkers write, not evaluated: anything else is UNWIND_BAD.
  */
 #include "lib/symbols/unwind_of_row.h"
 

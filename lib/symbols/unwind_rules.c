@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dictionary of unwind rules: an open hash table of numbers beside the array of rules, both at their full size from the
- * beginning (768 KB), because the array is also what the walk reads.
+ * Dictionary of unwind rules: an open hash table of numbers beside the array of rules, both at
+ * their full size from the beginning (768 KB), because the array is also what the walk reads.
  */
 #include "lib/symbols/unwind_rules.h"
 

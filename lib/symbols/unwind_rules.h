@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dictionary of unwind rules, one for all files: a row of a table holds the 16-bit number of its rule. 52 libraries have 1,363
- * different ones. Numbers stay what they are; when all are given, a new rule has the number of UNWIND_BAD.
+ * Dictionary of unwind rules, one for all files: a row of a table holds the 16-bit number of its
+ * rule. 52 libraries have 1,363 different ones. Numbers stay what they are; when all are given, a
+ * new rule has the number of UNWIND_BAD.
  */
 #ifndef INGERO_SYMBOLS_UNWIND_RULES_H
 #define INGERO_SYMBOLS_UNWIND_RULES_H

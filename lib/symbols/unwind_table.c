@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds the unwind table of a file: finds .eh_frame, reads it as a whole (up to UNWIND_FRAME_MAX), sorts its functions by
- * address, runs their programs, and merges neighbours that say the same. Where functions overlap the first one holds. Only
- * addresses in executable segments count, so that no address that the file makes up takes pages.
+ * Builds the unwind table of a file: finds .eh_frame, reads it as a whole (up to UNWIND_FRAME_MAX),
+ * sorts its functions by address, runs their programs, and merges neighbours that say the same.
+ * Where functions overlap the first one holds. Only addresses in executable segments count, so that
+ * no address that the file makes up takes pages.
  */
 #include "lib/symbols/unwind_table.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * On which CPUs threads may run, from ALLOWED records, and how much the CPUs of a machine idled, from
- * samples.
+ * On which CPUs threads may run, from ALLOWED records, and how much the CPUs of a machine idled,
+ * from samples.
  */
 #ifndef INGERO_TRACKS_ALLOWED_CPUS_H
 #define INGERO_TRACKS_ALLOWED_CPUS_H

@@ -49,8 +49,8 @@ static struct python_code code_of(const struct world *w, uint32_t frame)
 	return python_code_of(f ? world_text(w, f->file) : (struct bytes){ 0 });
 }
 
-/* How far in the frames of a stack are shown: as far as a person's own code goes or, of a loop in an
- * installed package, that package's. n: no further than the root. */
+/* How far in the frames of a stack are shown: as far as a person's own code goes or, of a loop in
+ * an installed package, that package's. n: no further than the root. */
 static unsigned find_innermost(const struct world *w, const struct anatomy_root *root,
 			       const uint32_t *frames, unsigned n)
 {
@@ -121,7 +121,8 @@ static struct level *level_of(struct work *k, uint32_t frame)
 	return &k->level.v[at];
 }
 
-/* The part's frame at this level or, where it has not the lead's frames, at the level that it left them. */
+/* The part's frame at this level or, where it has not the lead's frames, at the level that it left
+ * them. */
 static uint32_t frame_at(const struct descent *d, unsigned at)
 {
 	if (!d->led)

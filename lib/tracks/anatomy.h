@@ -30,8 +30,8 @@ struct anatomy {
 	VEC(struct anatomy_row) rows; /* most time first, frame 0 last */
 };
 
-/* A function whose lines are the first level. frame 0: lines are those of own_site.h, of whatever function; the
- * dynamic loader is one. */
+/* A function whose lines are the first level. frame 0: lines are those of own_site.h, of whatever
+ * function; the dynamic loader is one. */
 struct anatomy_root {
 	uint32_t frame; /* world id of a Python frame of it */
 	unsigned depth; /* Python frames around it */

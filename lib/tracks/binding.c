@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adds up the parts in which another thread had the CPU that the path was waiting for, if that one is
- * bound to the same CPUs as the anchor.
+ * Adds up the parts in which another thread had the CPU that the path was waiting for, if that one
+ * is bound to the same CPUs as the anchor.
  */
 #include "lib/tracks/binding.h"
 

@@ -37,8 +37,9 @@ bool binding_find(struct binding *b, const struct allowed_cpus *allowed,
 /* Whether the other CPUs had room, as far as is known. */
 bool binding_matters(const struct binding *b);
 
-/* "python3 (pid 7), pt_data_worker (pid 8) and 2 others may run on CPU 1 only, since 518 ms after the
- * start, and waited there for each other for 2.3 s; CPU 0 was idle for 83% of the recording". */
+/* "python3 (pid 7), pt_data_worker (pid 8) and 2 others may run on CPU 1 only, since 518 ms after
+ * the start, and waited there for each other for 2.3 s; CPU 0 was idle for 83% of the recording".
+ */
 void binding_print(struct buf *out, const struct track_names *names, const struct binding *b,
 		   int64_t start_ns);
 

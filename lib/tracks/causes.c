@@ -371,7 +371,8 @@ static unsigned severity_of_share(double share)
 	return share >= HIGH_SHARE ? 3 : share >= MEDIUM_SHARE ? 2 : 1;
 }
 
-/* What makes up for the work is no loss; what may do so is grave at most where another thread held it up by that. */
+/* What makes up for the work is no loss; what may do so is grave at most where another thread held
+ * it up by that. */
 static unsigned severity_of_sleep(const struct path_cause *c, double share)
 {
 	unsigned severity = severity_of_share(share);

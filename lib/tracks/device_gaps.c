@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A list of gaps for each thread, in order of time. Questions mostly come in order, too: the list is searched only where one
- * does not.
+ * A list of gaps for each thread, in order of time. Questions mostly come in order, too: the list
+ * is searched only where one does not.
  */
 #include "lib/tracks/device_gaps.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gaps of devices: the stretches in which all devices that a thread gives work had none, as who follows their calls knows them
- * once they are over. Held until what the thread did in them has been summed.
+ * Gaps of devices: the stretches in which all devices that a thread gives work had none, as who
+ * follows their calls knows them once they are over. Held until what the thread did in them has
+ * been summed.
  */
 #ifndef INGERO_TRACKS_DEVICE_GAPS_H
 #define INGERO_TRACKS_DEVICE_GAPS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes alternate, so that whether it has work from one on is the parity of its number. Most questions are about the end.
+ * Changes alternate, so that whether it has work from one on is the parity of its number. Most
+ * questions are about the end.
  */
 #include "lib/tracks/device_use.h"
 

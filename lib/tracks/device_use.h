@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a device had nothing to do for somebody (a thread that submits work itself, else all of its process), as its calls say:
- * it has work from the return of a call that submits some to the return of one that waits for it. How much of that time the
- * work itself took is told by what stretches with as many calls usually take: where a thread was held up for longer than
- * that, the device was done before.
+ * When a device had nothing to do for somebody (a thread that submits work itself, else all of its
+ * process), as its calls say: it has work from the return of a call that submits some to the return
+ * of one that waits for it. How much of that time the work itself took is told by what stretches
+ * with as many calls usually take: where a thread was held up for longer than that, the device was
+ * done before.
  */
 #ifndef INGERO_TRACKS_DEVICE_USE_H
 #define INGERO_TRACKS_DEVICE_USE_H
@@ -22,8 +23,9 @@
 
 struct device_change {
 	int64_t ns;
-	uint32_t calls; /* of the subject, so far, modulo 2^32 */
-	uint32_t beyond_us; /* of the stretch before, in which it had work: what was said to be longer than usual */
+	uint32_t calls;	    /* of the subject, so far, modulo 2^32 */
+	uint32_t beyond_us; /* of the stretch before, in which it had work: what was said to be
+			       longer than usual */
 };
 
 struct device_lengths {
@@ -47,8 +49,9 @@ struct device_use {
 	VEC(struct device_usual *) usual; /* by owner */
 };
 
-/* From then on it has work for the subject, or none, which has made so many calls; a time before the newest is passed over.
- * Subjects of one owner usually take as long as each other. False: out of memory. */
+/* From then on it has work for the subject, or none, which has made so many calls; a time before
+ * the newest is passed over. Subjects of one owner usually take as long as each other. False: out
+ * of memory. */
 bool device_use_change(struct device_use *u, uint32_t subject, uint32_t owner, int64_t ns,
 		       bool busy, uint64_t calls);
 
@@ -58,8 +61,9 @@ static inline bool device_use_known(const struct device_use *u, uint32_t subject
 	return subject < u->v.n && u->v.v[subject];
 }
 
-/* How much of [from_ns, to_ns), in which a thread of it was held up, the device surely had nothing to do. To be asked once of each
- * time: what of a stretch is longer than usual is said of the first that ask. */
+/* How much of [from_ns, to_ns), in which a thread of it was held up, the device surely had nothing
+ * to do. To be asked once of each time: what of a stretch is longer than usual is said of the first
+ * that ask. */
 uint64_t device_use_idle_ns(struct device_use *u, uint32_t subject, uint32_t owner, int64_t from_ns,
 			    int64_t to_ns);
 

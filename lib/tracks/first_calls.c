@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Remembers each kind of call that a process made, and keeps the slow ones that were the first. Most
- * calls are of a kind that was met a moment ago: a small table of hashes knows those.
+ * Remembers each kind of call that a process made, and keeps the slow ones that were the first.
+ * Most calls are of a kind that was met a moment ago: a small table of hashes knows those.
  */
 #include "lib/tracks/first_calls.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Limits behind waits: those for memory and pages are added up where a memory limit was hit, and what a
- * thread waited for files is compared with the time that the block requests of its process took.
- * These are added up over the whole recording, overlapping or not, so that they are more than what
- * lies in the wait rather than less.
+ * Limits behind waits: those for memory and pages are added up where a memory limit was hit, and
+ * what a thread waited for files is compared with the time that the block requests of its process
+ * took. These are added up over the whole recording, overlapping or not, so that they are more than
+ * what lies in the wait rather than less.
  */
 #include "lib/tracks/io_limits.h"
 
@@ -66,8 +66,8 @@ struct io_limit io_limits_of(const struct io_limits *l, const struct path_cause 
 	return limit;
 }
 
-/* The cgroup of that cause whose memory limit was hit, at least once for a few times that memory was freed; 0: none. The
- * whole host's want of memory hits no limit. */
+/* The cgroup of that cause whose memory limit was hit, at least once for a few times that memory
+ * was freed; 0: none. The whole host's want of memory hits no limit. */
 static uint32_t find_full_cgroup(const struct io_limits *l, const struct path_cause *c,
 				 uint32_t anchor)
 {

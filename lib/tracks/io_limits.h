@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Limits behind waits for memory and files: a cgroup that stands at its memory limit frees pages for
- * new ones, and those of files are read again; and a request that is held back before the disk (an I/O limit) waits, while
- * the disk has nothing to do.
+ * Limits behind waits for memory and files: a cgroup that stands at its memory limit frees pages
+ * for new ones, and those of files are read again; and a request that is held back before the disk
+ * (an I/O limit) waits, while the disk has nothing to do.
  */
 #ifndef INGERO_TRACKS_IO_LIMITS_H
 #define INGERO_TRACKS_IO_LIMITS_H
@@ -42,7 +42,8 @@ struct io_limit {
 	uint64_t device_ns; /* at most so long its requests were at the device */
 };
 
-/* What a phase lost to the memory limit of a cgroup: its pages are freed for new ones, and those of files read again. */
+/* What a phase lost to the memory limit of a cgroup: its pages are freed for new ones, and those of
+ * files read again. */
 struct memory_limit {
 	uint64_t ns,
 		reclaim_ns; /* 0: none is known; of ns, freeing memory rather than reading pages */
@@ -53,7 +54,8 @@ struct memory_limit {
 struct io_limit io_limits_of(const struct io_limits *l, const struct path_cause *c, uint32_t anchor,
 			     uint64_t phase_ns);
 
-/* All causes of a phase that get memory or wait for pages of files, in the one cgroup with the largest. */
+/* All causes of a phase that get memory or wait for pages of files, in the one cgroup with the
+ * largest. */
 struct memory_limit memory_limit_of(const struct io_limits *l, const struct path_causes *causes,
 				    uint32_t anchor);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares native frames by the names of their functions. What starts a program or a thread is on all
- * stacks, and no loop's function.
+ * Compares native frames by the names of their functions. What starts a program or a thread is on
+ * all stacks, and no loop's function.
  */
 #include "lib/tracks/loop_caller.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The function that makes a loop which was found by the calls that it repeats: the innermost one that is
- * on the stacks of all of them.
+ * The function that makes a loop which was found by the calls that it repeats: the innermost one
+ * that is on the stacks of all of them.
  */
 #ifndef INGERO_TRACKS_LOOP_CALLER_H
 #define INGERO_TRACKS_LOOP_CALLER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints a loop of Python by its function's lines, and one that was found by repeated calls by the function
- * that makes all of them, or else by the call that tells its steps.
+ * Prints a loop of Python by its function's lines, and one that was found by repeated calls by the
+ * function that makes all of them, or else by the call that tells its steps.
  */
 #include "lib/tracks/loop_text.h"
 

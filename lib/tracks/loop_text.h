@@ -11,7 +11,8 @@
 /* Appends "Trainer.step (train.py:199-209)", "compute (libmodel.so)", or
  * "27 calls from cudaGraphLaunch called from ...". */
 void loop_text_print(struct buf *out, const struct world *w, const struct loop *l);
-/* Appends the call that tells steps of a loop that was found by its calls: "cudaGraphLaunch called from ...". */
+/* Appends the call that tells steps of a loop that was found by its calls: "cudaGraphLaunch called
+ * from ...". */
 void loop_text_print_call(struct buf *out, const struct world *w, const struct loop *l);
 
 #endif

@@ -94,8 +94,8 @@ static void name_process(const struct new_processes *p, const struct track_parts
 	}
 }
 
-/* Where the gap ends in which it began, or that follows: a loop is left a little before its last step
- * is over. False: it began before the first step, or there is none. */
+/* Where the gap ends in which it began, or that follows: a loop is left a little before its last
+ * step is over. False: it began before the first step, or there is none. */
 static bool find_gap(const struct step_runs *runs, int64_t ns, int64_t *until_ns)
 {
 	enum step_place place = step_runs_find(runs, ns, until_ns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Processes that a program starts anew each time that its steps pause, as a data loader does whose
- * workers end with the epoch: the first batch waits for their imports, and for what they open. Where an
- * epoch is what repeats, they begin in the steps.
+ * workers end with the epoch: the first batch waits for their imports, and for what they open.
+ * Where an epoch is what repeats, they begin in the steps.
  */
 #ifndef INGERO_TRACKS_NEW_PROCESSES_H
 #define INGERO_TRACKS_NEW_PROCESSES_H
@@ -20,7 +20,7 @@
 
 #define NEW_PROCESSES_MAX   65536 /* of all programs; later ones are passed over */
 #define NEW_PROCESSES_GAPS  0.5	  /* of the gaps between steps: else it is no habit */
-#define NEW_PROCESSES_STEPS 0.25  /* of the steps: the same; how many they are may be an estimate */
+#define NEW_PROCESSES_STEPS 0.25  /* of the steps: the same; how many they are may be an estimate  */
 
 struct new_process {
 	uint32_t parent, process; /* world process ids */

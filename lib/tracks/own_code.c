@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stretch of own code that takes d of the time T between two samples is met with the chance d / T. Of the lines at which n
- * stretches of d were met there are n T / d in all, of which n (T - d) / d were not: n (T - d) of time without a sample. One that is
- * longer than T is met each time.
+ * A stretch of own code that takes d of the time T between two samples is met with the chance d /
+ * T. Of the lines at which n stretches of d were met there are n T / d in all, of which n (T - d) /
+ * d were not: n (T - d) of time without a sample. One that is longer than T is met each time.
  */
 #include "lib/tracks/own_code.h"
 

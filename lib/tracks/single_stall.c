@@ -7,7 +7,8 @@
 #include "lib/base/timetext.h"
 #include "lib/tracks/reason.h"
 
-/* Whether a long stretch of it means that something was slow: nobody asked, or it is told elsewhere. */
+/* Whether a long stretch of it means that something was slow: nobody asked, or it is told
+ * elsewhere. */
 static bool may_be_slow(const struct path_cause *c)
 {
 	switch (c->class) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feeds the sleeps of each thread at each place to a statistic of fixed size. Intervals come in the order of their ends,
- * so that those of one thread are in order.
+ * Feeds the sleeps of each thread at each place to a statistic of fixed size. Intervals come in the
+ * order of their ends, so that those of one thread are in order.
  */
 #include "lib/tracks/sleep_sites.h"
 

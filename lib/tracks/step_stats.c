@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Holds steps until the pieces in them have come, then adds them to the series. Slow ones get their
- * pieces while they are held: a step that turns out to be slower than one of those kept takes its place.
+ * pieces while they are held: a step that turns out to be slower than one of those kept takes its
+ * place.
  */
 #include "lib/tracks/step_stats.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is kept of the steps of a loop besides their sums: how long they take over time, and the slowest
- * ones with what they consist of. Steps are added in order of time; the pieces of a path follow, which
- * belong to steps that were added before. A step is counted when its pieces have come.
+ * What is kept of the steps of a loop besides their sums: how long they take over time, and the
+ * slowest ones with what they consist of. Steps are added in order of time; the pieces of a path
+ * follow, which belong to steps that were added before. A step is counted when its pieces have come.
  */
 #ifndef INGERO_TRACKS_STEP_STATS_H
 #define INGERO_TRACKS_STEP_STATS_H
@@ -56,7 +56,8 @@ struct step_stats {
 
 enum step_piece_kind { STEP_PIECE_OWN, STEP_PIECE_DEVICE, STEP_PIECE_LOST };
 
-/* The next step. Those that are not certain are left out: one may be several. False: out of memory. */
+/* The next step. Those that are not certain are left out: one may be several. False: out of memory.
+ */
 bool step_stats_add(struct step_stats *s, const struct loop_step *step);
 /* Pieces come from the first open step on again, in order of their begin. */
 void step_stats_rewind(struct step_stats *s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes an object for each track with steps. What made a step slow is the difference of its causes to
- * those of an average step: also where the larger one is a call or own code.
+ * Writes an object for each track with steps. What made a step slow is the difference of its causes
+ * to those of an average step: also where the larger one is a call or own code.
  */
 #include "lib/tracks/steps_json.h"
 

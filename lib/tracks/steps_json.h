@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The member "steps" of an analysis: the loop of each program, how long its steps take, and the slow
- * ones with what they have more of than an average one.
+ * The member "steps" of an analysis: the loop of each program, how long its steps take, and the
+ * slow ones with what they have more of than an average one.
  */
 #ifndef INGERO_TRACKS_STEPS_JSON_H
 #define INGERO_TRACKS_STEPS_JSON_H

@@ -54,7 +54,8 @@ static void move_phase(struct track_state *s, enum track_window from, enum track
 	track_sums_move(&s->sums, from, to);
 }
 
-/* The loop around it is found. What was summed by then as its steps, and as what lies between them, are steps of that one. */
+/* The loop around it is found. What was summed by then as its steps, and as what lies between them,
+ * are steps of that one. */
 static void on_restart(struct loop_listener *l, uint32_t thread, uint32_t loop)
 {
 	struct path_tracks *t = path_tracks_of_loops(l);
@@ -264,7 +265,8 @@ NOINLINE static uint32_t find_number(struct path_tracks *t, struct track_state *
 	return number;
 }
 
-/* The number of the time off its CPU that the anchor's next piece is of, whatever it waits for meanwhile. */
+/* The number of the time off its CPU that the anchor's next piece is of, whatever it waits for
+ * meanwhile. */
 static inline uint32_t wait_of(struct track_state *s, bool off)
 {
 	s->waits += off && !s->off;

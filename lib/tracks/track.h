@@ -34,13 +34,14 @@ void path_tracks_free(struct path_tracks *t);
 
 /* Every item of the stream. */
 int path_tracks_item(struct path_tracks *t, const struct stream_item *item, struct err *e);
-/* From then on the device has work to do for this thread, or none, which has made so many calls; and for all of its process.
- * False: out of memory. */
+/* From then on the device has work to do for this thread, or none, which has made so many calls;
+ * and for all of its process. False: out of memory. */
 bool path_tracks_device(struct path_tracks *t, uint32_t thread, int64_t ns, bool busy,
 			uint64_t calls);
 bool path_tracks_device_all(struct path_tracks *t, uint32_t process, int64_t ns, bool busy,
 			    uint64_t calls);
-/* A gap of the devices that the thread gives work is over; its number is given. False: out of memory. */
+/* A gap of the devices that the thread gives work is over; its number is given. False: out of
+ * memory. */
 bool path_tracks_gap(struct path_tracks *t, uint32_t thread, struct device_gap gap);
 /* It ended long ago: that it had work now and then is forgotten. */
 void path_tracks_device_gone(struct path_tracks *t, uint32_t thread);
@@ -66,7 +67,8 @@ struct track {
 	unsigned nphases;
 };
 
-/* Whether what is lost in it counts: its steps and what is between them do, and all of it without a loop. */
+/* Whether what is lost in it counts: its steps and what is between them do, and all of it without a
+ * loop. */
 static inline bool track_phase_counts(const struct track *t, const struct track_phase *p)
 {
 	return !t->loop || p->window == WINDOW_STEPS || p->window == WINDOW_BETWEEN;
@@ -98,11 +100,12 @@ void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct pa
 struct track_names *path_tracks_names(struct path_tracks *t);
 const struct allowed_cpus *path_tracks_allowed(const struct path_tracks *t);
 const struct io_limits *path_tracks_limits(const struct path_tracks *t);
-/* Processes that the one of track i started between its steps, or in them; parts: of these. False: out of memory. */
+/* Processes that the one of track i started between its steps, or in them; parts: of these. False:
+ * out of memory. */
 bool path_tracks_new_processes(const struct path_tracks *t, size_t i, bool within,
 			       const struct track_parts *parts, struct new_between *out);
-/* What-if by replay, when the tracks are finished (lib/path/replay.h). The part of this number of the anchor's track is the lane's
- * cause. False: out of memory. */
+/* What-if by replay, when the tracks are finished (lib/path/replay.h). The part of this number of
+ * the anchor's track is the lane's cause. False: out of memory. */
 bool path_tracks_replay_mark(struct path_tracks *t, struct replay *r, uint32_t anchor,
 			     uint32_t number, unsigned lane);
 /* Over the steps of the anchor's track, or all of it where none are known. False: out of memory. */

@@ -29,8 +29,8 @@ static bool is_over(const struct path_tracks *t, const struct track_state *s)
 	return !s->dropped && path_exited(t->path, s->anchor);
 }
 
-/* The life that a track of an ended thread must have had to be kept, and how many with no longer one
- * are. False: all are. */
+/* The life that a track of an ended thread must have had to be kept, and how many with no longer
+ * one are. False: all are. */
 static bool least_kept(struct path_tracks *t, uint64_t *least, size_t *equal)
 {
 	VEC(uint64_t) lives = { 0 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the path of one anchor had more of than the paths of others, in windows in which all of them
- * do the same: a rank on its way to a collective, and the other ranks on theirs. Calls that wait for
- * the device are left out, as it is the other ranks that end them.
+ * do the same: a rank on its way to a collective, and the other ranks on theirs. Calls that wait
+ * for the device are left out, as it is the other ranks that end them.
  */
 #ifndef INGERO_TRACKS_TRACK_EXCESS_H
 #define INGERO_TRACKS_TRACK_EXCESS_H
@@ -32,8 +32,8 @@ int track_excess_add(struct track_excess *x, struct path_tracks *t, const struct
 		     size_t n, struct err *e);
 
 /* What it had more of, most time first: of each class as much as that exceeds the others' average,
- * by where it does. Until the stream is over, a thread that the path needs may be taken for one that
- * had its CPU. False: out of memory. */
+ * by where it does. Until the stream is over, a thread that the path needs may be taken for one
+ * that had its CPU. False: out of memory. */
 bool track_excess_causes(const struct track_excess *x, struct path_tracks *t,
 			 struct path_causes *out);
 

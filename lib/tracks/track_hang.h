@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wait in which a track ends, where it is a hang: nothing that comes from outside, and nobody at work, would end it.
+ * The wait in which a track ends, where it is a hang: nothing that comes from outside, and nobody
+ * at work, would end it.
  */
 #ifndef INGERO_TRACKS_TRACK_HANG_H
 #define INGERO_TRACKS_TRACK_HANG_H

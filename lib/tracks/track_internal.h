@@ -71,8 +71,8 @@ struct path_tracks {
 /* The loop whose steps are the anchor's, as step_runs_choose has it. */
 int path_tracks_loop(const struct path_tracks *t, const struct track_state *s);
 
-/* Notes of a part what is known of the sleeps at its line. Waits that ran out are sleeps where they keep a pace: else somebody may
- * have been expected meanwhile. */
+/* Notes of a part what is known of the sleeps at its line. Waits that ran out are sleeps where they
+ * keep a pace: else somebody may have been expected meanwhile. */
 static inline void path_tracks_mark_pace(const struct path_tracks *t, struct track_part *p)
 {
 	bool ran_out = p->ran_out && (p->class == PATH_OUTSIDE || p->class == PATH_BLOCKED);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells each track in fields (lib/model/paths.h), which write themselves. Durations are nanoseconds;
- * text is for people.
+ * Tells each track in fields (lib/model/paths.h), which write themselves. Durations are
+ * nanoseconds; text is for people.
  */
 #include "lib/tracks/track_json.h"
 

@@ -18,7 +18,8 @@
 
 struct track_part {
 	uint32_t number; /* of what it is of the track: for path_tracks_replay_mark */
-	uint32_t stack; /* world stack id: the anchor's own, of its call, wait or CPU sample; 0 not known */
+	uint32_t stack;	 /* world stack id: the anchor's own, of its call, wait or CPU sample; 0 not
+			    known */
 	enum path_class class;
 	uint32_t culprit; /* path_culprits.h; 0: the anchor itself, or none */
 	uint32_t thread;  /* world thread id: which of the culprit's it was; 0 not known */
@@ -27,20 +28,24 @@ struct track_part {
 	uint32_t device;   /* PATH_DISK: device number */
 	uint32_t cgroup;   /* PATH_THROTTLED: world cgroup id; 0 not known */
 	uint8_t object;	   /* PATH_UNENDED: enum object_kind that it waits for */
-	uint32_t line; /* world frame id: where the culprit was, else where the anchor was; 0 not known */
-	uint32_t site; /* the call site there (call_site.h), which may lie in a library; 0 not known */
-	uint32_t inner; /* of another thread: what it was in there (own_site.h); 0: the same */
-	uint32_t holder; /* world thread id: it held the lock that the anchor waited for, and waited itself
-			  * for the culprit; 0: the culprit did, or it was none */
-	uint32_t resumed_by; /* of who stood still: world thread id of who let it go on; 0 not known */
+	uint32_t line; /* world frame id: where the culprit was, else where the anchor was; 0 not
+			  known */
+	uint32_t site; /* the call site there (call_site.h), which may lie in a library; 0 not known
+			*/
+	uint32_t inner;	 /* of another thread: what it was in there (own_site.h); 0: the same */
+	uint32_t holder; /* world thread id: it held the lock that the anchor waited for, and waited
+			  * itself for the culprit; 0: the culprit did, or it was none */
+	uint32_t resumed_by; /* of who stood still: world thread id of who let it go on; 0 not known
+			      */
 	bool file_page;	     /* PATH_FAULT: known to be of a file */
 	bool swapped;	     /* PATH_FAULT: known to be of what had been swapped out */
 	enum pace pace;	     /* PATH_SLEEP: what the sleeps at that line are */
 	bool asleep;	     /* blocked in it, not on the CPU */
-	uint8_t blocked_on; /* enum object_kind of what is asleep */
-	bool ran_out;	    /* the same: nobody ended it, its time ran out */
-	uint16_t syscall;   /* asleep on a pipe, file or socket: its number + 1; 0 not known */
-	bool resumed; /* the culprit did no more than let the anchor go on that was stopped or frozen */
+	uint8_t blocked_on;  /* enum object_kind of what is asleep */
+	bool ran_out;	     /* the same: nobody ended it, its time ran out */
+	uint16_t syscall;    /* asleep on a pipe, file or socket: its number + 1; 0 not known */
+	bool resumed;	/* the culprit did no more than let the anchor go on that was stopped or
+			   frozen */
 	bool exclusion; /* the anchor waited for a thread to leave: a lock, the interpreter's lock */
 	bool lock;	/* of these, what is known to be one */
 	bool gil;	/* of these, the lock of a CPython interpreter */
@@ -50,9 +55,10 @@ struct track_part {
 	bool sampled;	/* PATH_OWN, PATH_YIELD: line is where CPU samples found it */
 	uint32_t before; /* PATH_OWN: world stack id of the call or the wait before it; 0 not known */
 	uint64_t ns, pieces;
-	uint64_t waits; /* the anchor's times off its CPU, or at work for its memory, in which it was met */
-	uint64_t idle_ns;    /* of ns, while the device had nothing to do */
-	uint64_t gap_ns;     /* of ns, in gaps of the device, which are over (device_gaps.h) */
+	uint64_t waits;	  /* the anchor's times off its CPU, or at work for its memory, in which it
+			     was met */
+	uint64_t idle_ns; /* of ns, while the device had nothing to do */
+	uint64_t gap_ns;  /* of ns, in gaps of the device, which are over (device_gaps.h) */
 	uint64_t at_most_ns; /* the same of a device that may have had work */
 	uint64_t unended_ns; /* of both, in a gap to the end of the recording or of the process */
 	uint64_t gaps;	     /* in which it was met */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replays tracks: says what a part of a track is in terms of segments, and over which spans the gain is asked for.
+ * Replays tracks: says what a part of a track is in terms of segments, and over which spans the
+ * gain is asked for.
  */
 #include "lib/tracks/track_internal.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gives the pieces of a track to the steps of its loop, and answers what is known of these. Of several
- * tracks whose steps are those of one loop the loop's own thread has them, else the first that asks.
+ * Gives the pieces of a track to the steps of its loop, and answers what is known of these. Of
+ * several tracks whose steps are those of one loop the loop's own thread has them, else the first
+ * that asks.
  */
 #include "lib/tracks/track_internal.h"
 

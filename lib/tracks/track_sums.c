@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table of keys with chains by hash. A few thousand different keys are met again and again.
+ * Sums time on a critical path by all that makes its pieces alike, in a hash table with chains. A
+ * few thousand different keys are met again and again.
  */
 #include "lib/tracks/track_sums.h"
 
@@ -237,7 +238,8 @@ bool track_sums_grow(struct track_sums *s, uint32_t number, const struct track_a
 	return true;
 }
 
-/* A thread that had the CPU and that the path does not need took it, or got it: the anchor's own wait says which. */
+/* A thread that had the CPU and that the path does not need took it, or got it: the anchor's own
+ * wait says which. */
 static struct segment segment_of_taken(uint32_t occupant, const struct segment *via)
 {
 	struct segment s = { .state = SEGMENT_RUNNABLE, .who = occupant };

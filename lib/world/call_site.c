@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the frame of a stack that names a place in the program. Two passes over the Python frames, outermost first: whose
- * code each is, and which of them the chosen standing makes members of the chain.
+ * Chooses the frame of a stack that names a place in the program. Two passes over the Python
+ * frames, outermost first: whose code each is, and which of them the chosen standing makes members
+ * of the chain.
  */
 #include "lib/world/call_site.h"
 
@@ -33,8 +34,8 @@ static const struct world_frame *python_frame(const struct world *w, uint32_t id
 	return f && f->kind == FRAME_PYTHON ? f : NULL;
 }
 
-/* Whether a line does no more than enter a package's main function, or start a process: a module's, of what has no
- * file of modules, that calls no library which would return to it. */
+/* Whether a line does no more than enter a package's main function, or start a process: a module's,
+ * of what has no file of modules, that calls no library which would return to it. */
 static bool only_enters(const struct walk *k)
 {
 	const struct world_frame *inner = NULL;
@@ -81,7 +82,8 @@ static struct walk begin_walk(const struct world *w, const uint32_t *frames, uns
 	return (struct walk){ .w = w, .frames = frames, .n = n, .next = n };
 }
 
-/* The best standing that any frame has, of packages the outermost one's. False: no Python on this stack. */
+/* The best standing that any frame has, of packages the outermost one's. False: no Python on this
+ * stack. */
 static bool find_standing(const struct world *w, const uint32_t *frames, unsigned n,
 			  struct standing *out)
 {

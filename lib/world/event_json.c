@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns and fields are written by their roles, so that those a newer recorder adds come out without a line here.
+ * Columns and fields are written by their roles, so that those a newer recorder adds come out
+ * without a line here.
  */
 #include "lib/world/event_json.h"
 
@@ -123,7 +124,8 @@ static void column(struct jsonw *j, const struct world *w, const struct late_nam
 	}
 }
 
-/* A value that names somebody, by the number that the machine gives him: ids of the world are nobody's outside. */
+/* A value that names somebody, by the number that the machine gives him: ids of the world are
+ * nobody's outside. */
 static uint64_t outside(const struct world *w, enum column_role role, uint64_t v)
 {
 	const struct world_thread *t =
@@ -150,8 +152,8 @@ static uint64_t outside(const struct world *w, enum column_role role, uint64_t v
 	}
 }
 
-/* The first two values of an op in the order of its columns: what older tools call its arguments. A double cannot hold
- * handles: they are strings. */
+/* The first two values of an op in the order of its columns: what older tools call its arguments. A
+ * double cannot hold handles: they are strings. */
 static void args(struct jsonw *j, const struct world *w, const struct op_def *op,
 		 const struct event *ev)
 {

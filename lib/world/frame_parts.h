@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A frame as the parts that outputs need: what it is called, where its source is, which library it is in.
+ * A frame as the parts that outputs need: what it is called, where its source is, which library it
+ * is in.
  */
 #ifndef INGERO_WORLD_FRAME_PARTS_H
 #define INGERO_WORLD_FRAME_PARTS_H
@@ -24,7 +25,8 @@ struct place place_of(const struct world *w, uint32_t frame);
 /* The last part of a path. */
 struct bytes place_base(struct bytes path);
 
-/* A name for it whatever is known: "train_step", "libfoo.so+0x1c20", "0x7f12…", "(frames are missing: why)". */
+/* A name for it whatever is known: "train_step", "libfoo.so+0x1c20", "0x7f12…", "(frames are
+ * missing: why)". */
 void place_name(struct buf *out, const struct place *p);
 
 /* Function and where it is: "train_step (train.py:41)", "launch+0x1c (libfoo.so)",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table of kernels' names, in which the names of one handle are a list, the newest first: a handle has one in nearly all
- * recordings, so that a search is one look-up.
+ * A table of kernels' names, in which the names of one handle are a list, the newest first: a
+ * handle has one in nearly all recordings, so that a search is one look-up.
  */
 #include "lib/world/kernel_names.h"
 

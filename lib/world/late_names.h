@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the records of a stream have told so far about what its events only number: files, sockets and their peers, words
- * of marks, kernels, what threads call themselves, and how the recording's clock stands to UTC. Fed with every record before the events behind it; memory is
- * bounded by LATE_NAMES_MAX things, the first that are met.
+ * What the records of a stream have told so far about what its events only number: files, sockets
+ * and their peers, words of marks, kernels, what threads call themselves, and how the recording's
+ * clock stands to UTC. Fed with every record before the events behind it; memory is bounded by
+ * LATE_NAMES_MAX things, the first that are met.
  */
 #ifndef INGERO_WORLD_LATE_NAMES_H
 #define INGERO_WORLD_LATE_NAMES_H
@@ -16,7 +17,8 @@
 #include "lib/world/kernel_names.h"
 #include "lib/world/world.h"
 
-/* Names of files, sockets, peers, words and kernels together: as many as a hostile recording may make us keep. */
+/* Names of files, sockets, peers, words and kernels together: as many as a hostile recording may
+ * make us keep. */
 #define LATE_NAMES_MAX (1u << 20)
 
 struct late_names_file {
@@ -50,8 +52,8 @@ bool late_names_record(struct late_names *t, struct world *w, const struct recor
 
 /* NULL and 0: never told. */
 const struct late_names_file *late_names_file(const struct late_names *t, uint64_t id);
-/* A file that lies on this block device, for what is mounted from it: of several machines, as far as their files agree. Without
- * has_device: none was met. */
+/* A file that lies on this block device, for what is mounted from it: of several machines, as far
+ * as their files agree. Without has_device: none was met. */
 struct late_names_file late_names_on(const struct late_names *t, const struct world *w,
 				     uint64_t device);
 const struct late_names_socket *late_names_socket(const struct late_names *t, uint64_t id);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the frame of the program's own code on a native stack. Modules are told apart by their paths: what a distribution,
- * an environment of Python or CUDA installs is shared by programs, all else is the program's.
+ * Chooses the frame of the program's own code on a native stack. Modules are told apart by their
+ * paths: what a distribution, an environment of Python or CUDA installs is shared by programs, all
+ * else is the program's.
  */
 #include "lib/world/own_site.h"
 
@@ -83,7 +84,8 @@ static unsigned find_own(const struct world *w, const uint32_t *frames, unsigned
 	return n;
 }
 
-/* Whether the frame has a name that says more than its caller's line: what interprets a program's lines does not. */
+/* Whether the frame has a name that says more than its caller's line: what interprets a program's
+ * lines does not. */
 static bool says_more(const struct world *w, uint32_t frame)
 {
 	const struct world_frame *f = world_get_frame(w, frame);

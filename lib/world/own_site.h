@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The place of a stack that a person would change, of a thread that others waited for: its call site (call_site.h) or, in
- * native code, the innermost frame of the program itself rather than of a library that is installed on the machine.
+ * The place of a stack that a person would change, of a thread that others waited for: its call
+ * site (call_site.h) or, in native code, the innermost frame of the program itself rather than of a
+ * library that is installed on the machine.
  */
 #ifndef INGERO_WORLD_OWN_SITE_H
 #define INGERO_WORLD_OWN_SITE_H
@@ -14,7 +15,8 @@ struct own_site {
 	uint32_t inner; /* the innermost function that it called, where that has a name; 0: none */
 };
 
-/* A path of a module, whether it is a library that programs share: by its folder, or its name of an interpreter. */
+/* A path of a module, whether it is a library that programs share: by its folder, or its name of an
+ * interpreter. */
 bool own_site_is_shared(struct bytes path);
 
 /* Whether it is of the dynamic loader, which loads libraries and looks up what they hold. */

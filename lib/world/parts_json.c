@@ -21,7 +21,8 @@ void json_hex(struct jsonw *j, const char *key, uint64_t v)
 	jsonw_hex(j, v);
 }
 
-/* When something was: UTC under the first key where the recording's clock was told, since its beginning under the second. */
+/* When something was: UTC under the first key where the recording's clock was told, since its
+ * beginning under the second. */
 void json_when(struct jsonw *j, const struct late_names *t, const char *utc, const char *since,
 	       int64_t ns)
 {

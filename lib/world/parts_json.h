@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What lines of JSON about events and records have in common: keys and values of things of the world. Each writes its
- * keys into the object that is open, or nothing where the thing is not known.
+ * What lines of JSON about events and records have in common: keys and values of things of the
+ * world. Each writes its keys into the object that is open, or nothing where the thing is not
+ * known.
  */
 #ifndef INGERO_WORLD_PARTS_JSON_H
 #define INGERO_WORLD_PARTS_JSON_H
@@ -15,8 +16,8 @@
 void json_string_of(struct jsonw *j, const struct world *w, const char *key, uint32_t string);
 void json_hex(struct jsonw *j, const char *key, uint64_t v);
 
-/* When something was: UTC under the first key where the recording's clock was told, ns since the recording began under
- * the second. */
+/* When something was: UTC under the first key where the recording's clock was told, ns since the
+ * recording began under the second. */
 void json_when(struct jsonw *j, const struct late_names *t, const char *utc, const char *since,
 	       int64_t ns);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the script or the module among the arguments of an interpreter. Arguments that hold blanks fall apart, as a command line
- * keeps no bounds between them: what cannot be told for sure is left out.
+ * Finds the script or the module among the arguments of an interpreter. Arguments that hold blanks
+ * fall apart, as a command line keeps no bounds between them: what cannot be told for sure is left
+ * out.
  */
 #include "lib/world/program_name.h"
 
@@ -9,7 +10,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Options whose value is an argument of its own, each between blanks; the names of the others begin with "-", too. */
+/* Options whose value is an argument of its own, each between blanks; the names of the others begin
+ * with "-", too. */
 static const struct interpreter {
 	const char *name;
 	const char *valued;

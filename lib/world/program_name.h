@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What people call a program that an interpreter runs: "python train.py", "node generate.js", where the kernel's name of the
- * process is the interpreter's alone. A name that the program gave itself stays as it is.
+ * What people call a program that an interpreter runs: "python train.py", "node generate.js", where
+ * the kernel's name of the process is the interpreter's alone. A name that the program gave itself
+ * stays as it is.
  */
 #ifndef INGERO_WORLD_PROGRAM_NAME_H
 #define INGERO_WORLD_PROGRAM_NAME_H
@@ -9,8 +10,8 @@
 #include "lib/base/buf.h"
 #include "lib/base/bytes.h"
 
-/* comm: the kernel's name; cmdline: its arguments, separated by blanks, as they were when it began. Appends comm where there is
- * nothing better. */
+/* comm: the kernel's name; cmdline: its arguments, separated by blanks, as they were when it began.
+ * Appends comm where there is nothing better. */
 void program_name(struct buf *out, struct bytes comm, struct bytes cmdline);
 
 #endif

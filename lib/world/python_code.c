@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Classifies Python source files by their paths. Installed code is what lies in a folder of packages (site-packages,
- * Debian's dist-packages) or of Python's library (lib/python3.N); everything else with a path is a person's own.
- * The two tables of packages below are knowledge about the field, not about one program: a package that stands in
- * neither is one whose lines a person wants to see.
+ * Classifies Python source files by their paths. Installed code is what lies in a folder of
+ * packages (site-packages, Debian's dist-packages) or of Python's library (lib/python3.N);
+ * everything else with a path is a person's own. The two tables of packages below are knowledge
+ * about the field, not about one program: a package that stands in neither is one whose lines a
+ * person wants to see.
  */
 #include "lib/world/python_code.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* They compute what others ask of them. Their lines are the same in every program, so the caller's line is the news. */
+/* They compute what others ask of them. Their lines are the same in every program, so the caller's
+ * line is the news. */
 static const char *const libraries[] = {
 	"apex",
 	"bitsandbytes",
@@ -46,8 +48,8 @@ static const char *const libraries[] = {
 	"xformers",
 };
 
-/* They run what others wrote: from the loop of a server, a test runner, a launcher or a notebook outward nothing is said
- * about the program. Modules of a package are given by their path. */
+/* They run what others wrote: from the loop of a server, a test runner, a launcher or a notebook
+ * outward nothing is said about the program. Modules of a package are given by their path. */
 static const char *const runners[] = {
 	"IPython",
 	"_pytest",
@@ -159,7 +161,8 @@ static struct bytes below_folder(struct bytes path, const char *folder)
 	return below;
 }
 
-/* The same for Python's library: lib/python3.12/, Debian's lib/python3/, python3.13t without its lock, a zip file. */
+/* The same for Python's library: lib/python3.12/, Debian's lib/python3/, python3.13t without its
+ * lock, a zip file. */
 static struct bytes below_stdlib(struct bytes path)
 {
 	static const char *const folders[] = { "/lib/python3", "/lib64/python3", "/lib/pypy3" };
@@ -185,7 +188,8 @@ static struct bytes base_name(struct bytes path)
 	return slash ? after(path, (size_t)(slash + 1 - path.p)) : path;
 }
 
-/* Graphs that compilers turned into Python: torch's inductor names a file by c and 51 digits of base 32. */
+/* Graphs that compilers turned into Python: torch's inductor names a file by c and 51 digits of
+ * base 32. */
 static bool is_compiled(struct bytes path)
 {
 	static const char *const caches[] = { "/torchinductor_", "/torch_compile_cache/",

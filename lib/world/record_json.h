@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One record as a JSON object: {"record": "sample", "timestamp": ..., each field that is present}, with ids of the world
- * as what they stand for. Bodies of chains and analyses are given as the objects they are.
+ * One record as a JSON object: {"record": "sample", "timestamp": ..., each field that is present},
+ * with ids of the world as what they stand for. Bodies of chains and analyses are given as the
+ * objects they are.
  */
 #ifndef INGERO_WORLD_RECORD_JSON_H
 #define INGERO_WORLD_RECORD_JSON_H

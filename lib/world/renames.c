@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of thread names by time, short and sorted. Records of renamings come about in order, and again at the start of each
- * file of a recording.
+ * Lists of thread names by time, short and sorted. Records of renamings come about in order, and
+ * again at the start of each file of a recording.
  */
 #include "lib/world/renames.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names that threads gave themselves over time: a name holds from when it was given until the next one, so a later one
- * changes nothing about what was before. Of each thread the last RENAMES_MAX are known.
+ * The names that threads gave themselves over time: a name holds from when it was given until the
+ * next one, so a later one changes nothing about what was before. Of each thread the last
+ * RENAMES_MAX are known.
  */
 #ifndef INGERO_WORLD_RENAMES_H
 #define INGERO_WORLD_RENAMES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A map from stacks to their call sites. A name that arrives late does not change what was looked up: a site stays what it
- * was, so that sums over it stay whole.
+ * Maps each stack to the frame that names its call site. A name that arrives late does not change
+ * what was looked up: a site stays what it was, so that sums over it stay whole.
  */
 #include "lib/world/site_frames.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Remembers the call site of each stack (call_site_frame): events by the million name a few thousand stacks. Stacks that
- * differ only further out share a site and are one place in the program.
+ * Remembers the call site of each stack (call_site_frame): events by the million name a few thousand
+ * stacks. Stacks that differ only further out share a site and are one place in the program.
  */
 #ifndef INGERO_WORLD_SITE_FRAMES_H
 #define INGERO_WORLD_SITE_FRAMES_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far stacks reach. A stack that was walked by unwind tables is whole when the walk says that it reached the start, and
- * nothing in it was guessed. Of others the names decide: the outermost native frame is main, or what calls main or a
- * thread's function. The C library's part of that is often without a name (its symbols are stripped): such a frame counts
- * when it called main, and where a thread that was started ends in one. (A callback of pthread_once in such a thread is
- * then taken for its start.)
+ * Counts how far stacks reach: to main, to a thread's start, or where they were cut. A stack that
+ * was walked by unwind tables is whole when the walk says that it reached the start, and nothing in
+ * it was guessed. Of others the names decide: the outermost native frame is main, or what calls
+ * main or a thread's function. The C library's part of that is often without a name (its symbols
+ * are stripped): such a frame counts when it called main, and where a thread that was started ends
+ * in one. (A callback of pthread_once in such a thread is then taken for its start.)
  */
 #include "lib/world/stack_ends.h"
 
@@ -54,7 +55,8 @@ static bool is_start(struct bytes name)
 	return name.n > 13 && memcmp(name.p, "__libc_start_", 13) == 0;
 }
 
-/* libc.so.6, libc-2.31.so, libpthread.so.0, ld-musl-x86_64.so.1, whose pthread_create is its libc's */
+/* libc.so.6, libc-2.31.so, libpthread.so.0, ld-musl-x86_64.so.1, whose pthread_create is its libc's
+ */
 static bool is_c_library(struct bytes path)
 {
 	static const char *const names[] = { "libc.so", "libc-", "libc.musl", "libpthread",

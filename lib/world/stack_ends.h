@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far stacks reach, and why no farther: over distinct stacks, weighted by the events that have them, how many reach main or
- * the start of a thread, and where and for which reason the others end. A walk by unwind tables says so itself
- * (enum world_stack_end); of one by frame pointers, which can leave callers out unmarked, the names of functions decide.
+ * How far stacks reach, and why no farther: over distinct stacks, weighted by the events that have
+ * them, how many reach main or the start of a thread, and where and for which reason the others
+ * end. A walk by unwind tables says so itself (enum world_stack_end); of one by frame pointers,
+ * which can leave callers out unmarked, the names of functions decide.
  */
 #ifndef INGERO_WORLD_STACK_ENDS_H
 #define INGERO_WORLD_STACK_ENDS_H
@@ -65,11 +66,13 @@ struct stack_ends_sum {
 	VEC(struct stack_ends_module) ends; /* and by module, most events first */
 };
 
-/* Names of functions decide: those known by now. *sum is emptied first; to be freed. False: out of memory. */
+/* Names of functions decide: those known by now. *sum is emptied first; to be freed. False: out of
+ * memory. */
 bool stack_ends_count(const struct stack_ends *s, const struct world *w,
 		      struct stack_ends_sum *sum);
-/* For people, appended: "99.31% of 5 k reach main or a thread's start; 0.40% end in libtorch.so, 0.20% in libfoo.so (no unwind
- * table)". At most so many modules of each reason. Nothing is said of no events. */
+/* For people, appended: "99.31% of 5 k reach main or a thread's start; 0.40% end in libtorch.so,
+ * 0.20% in libfoo.so (no unwind table)". At most so many modules of each reason. Nothing is said of
+ * no events. */
 void stack_ends_text(const struct stack_ends_sum *sum, const struct world *w, unsigned most,
 		     struct buf *out);
 void stack_ends_sum_free(struct stack_ends_sum *sum);

@@ -27,8 +27,8 @@ struct who {
 struct who who_of(const struct world *w, uint32_t ctx,
 		  int64_t at_ns); /* as they were called then */
 
-/* A thread of somebody else: "python train.py (pid 4711)" of a first thread, "loader (tid 4712 of pid 4711)" of the others, so that
- * no thread's name stands before a process's number. */
+/* A thread of somebody else: "python train.py (pid 4711)" of a first thread, "loader (tid 4712 of
+ * pid 4711)" of the others, so that no thread's name stands before a process's number. */
 void who_print_thread(struct buf *out, const struct world *w, uint32_t thread, int64_t at_ns);
 /* "python train.py (pid 4711)": the process of a thread. */
 void who_print_process(struct buf *out, const struct world *w, uint32_t thread, int64_t at_ns);

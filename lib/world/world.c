@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of a world. Each kind has a key (a few words) by which it is found; attributes beside
- * the key are those of the first definition.
+ * Tables of everything events refer to: nodes, processes, threads, modules, frames, stacks,
+ * strings. Each kind has a key (a few words) by which it is found; attributes beside the key are
+ * those of the first definition.
  */
 #include "lib/world/world.h"
 
@@ -385,7 +386,8 @@ uint32_t world_symbol_frame(const struct world *w, uint32_t i)
 	return named ? named->frame : 0;
 }
 
-/* ---- names of threads and processes ------------------------------------------------------------- */
+/* ---- names of threads and processes -------------------------------------------------------------
+ */
 
 void world_rename(struct world *w, uint32_t thread, int64_t since_ns, uint32_t name)
 {
@@ -465,7 +467,8 @@ uint32_t world_process_was(const struct world *w, uint32_t process, uint32_t ima
 	return was == world_process_name(w, process, image, INT64_MAX) ? 0 : was;
 }
 
-/* ---- ops and columns of newer writers ------------------------------------------------------------ */
+/* ---- ops and columns of newer writers
+ * ------------------------------------------------------------ */
 
 /* Whoever made the recording chose it, and it goes to terminals. */
 static const char *keep(struct world *w, const char *text)

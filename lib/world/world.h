@@ -3,10 +3,10 @@
  * Who and what exists: every subject that events and records refer to, interned by content so
  * that equal things have equal ids, whatever file or segment they came from. Ids are dense, start
  * at 1 and live as long as the world; 0 is "unknown" everywhere. Definitions never change; a name
- * that arrives late is added to a frame once (world_symbol), and to a thread from then on (world_rename). Pointers returned are borrowed and stay
- * valid until world_free. Interning returns 0 only when memory is exhausted, and then
- * world_failed() stays true: callers check once per block, not per id.
- * Memory grows with distinct things, never with events.
+ * that arrives late is added to a frame once (world_symbol), and to a thread from then on
+ * (world_rename). Pointers returned are borrowed and stay valid until world_free. Interning returns
+ * 0 only when memory is exhausted, and then world_failed() stays true: callers check once per
+ * block, not per id. Memory grows with distinct things, never with events.
  */
 #ifndef INGERO_WORLD_WORLD_H
 #define INGERO_WORLD_WORLD_H
@@ -86,8 +86,8 @@ enum world_frame_kind {
 	FRAME_GAP = 5
 };
 /* One place in code. Key: all of it. NATIVE: module + file offset; UNKNOWN: raw address in offset;
- * PYTHON: module = 0, offset = line (0 unknown), name and file given at once; GAP: frames are missing here, name says
- * why. */
+ * PYTHON: module = 0, offset = line (0 unknown), name and file given at once; GAP: frames are
+ * missing here, name says why. */
 struct world_frame {
 	uint8_t kind;
 	uint32_t module;
@@ -124,14 +124,13 @@ uint32_t world_ctx(struct world *w, const struct world_ctx *v);
 #define WORLD_STACK_MAX 512
 uint32_t world_stack(struct world *w, const uint32_t *frames, unsigned n);
 
-/* How the walk of the native frames of a stack went: a mask, part of its key. 0: not known. Numbers are for ever: they stand in
- * files. */
+/* How the walk of the native frames of a stack went: a mask, part of its key. 0: not known. Numbers
+ * are for ever: they stand in files. */
 enum world_stack_end {
 	STACK_AT_START = 1 << 0, /* it reached the start of a thread or of the program */
 	STACK_CUT = 1 << 1,	 /* it is deeper than is recorded */
-	STACK_GUESSED =
-		1
-		<< 2, /* a frame was found by the frame pointer alone, in code that no table covers */
+	STACK_GUESSED = 1 << 2,	 /* a frame was found by the frame pointer alone, in code that no
+				    table covers */
 	STACK_NO_TABLE = 1 << 3, /* it ended in a file without an unwind table */
 	STACK_NO_RULE =
 		1 << 4, /* it ended at an instruction that no rule covers, or at no known code */
@@ -174,23 +173,27 @@ void world_symbol(struct world *w, uint32_t frame, const struct world_symbol *v)
 const struct world_symbol *world_get_symbol(const struct world *w,
 					    uint32_t frame); /* NULL: no name yet */
 
-/* A thread calls itself something else since then: a world string. In any order of time, and as often as it is met. */
+/* A thread calls itself something else since then: a world string. In any order of time, and as
+ * often as it is met. */
 void world_rename(struct world *w, uint32_t thread, int64_t since_ns, uint32_t name);
 
-/* What a thread called itself then (INT64_MAX: what it does now), of its last RENAMES_MAX names; 0 unknown. */
+/* What a thread called itself then (INT64_MAX: what it does now), of its last RENAMES_MAX names; 0
+ * unknown. */
 uint32_t world_thread_name(const struct world *w, uint32_t thread, int64_t at_ns);
 
-/* What people call a process then: the name its main thread had, whole where the kernel cuts it, with the script where that is
- * an interpreter's (lib/world/program_name.h); else its image's, else that of a thread of it. image 0: the newest
- * one known of it. A world string, 0 unknown. */
+/* What people call a process then: the name its main thread had, whole where the kernel cuts it,
+ * with the script where that is an interpreter's (lib/world/program_name.h); else its image's, else
+ * that of a thread of it. image 0: the newest one known of it. A world string, 0 unknown. */
 uint32_t world_process_name(const struct world *w, uint32_t process, uint32_t image, int64_t at_ns);
 
-/* What it was called when the image was first met, where it calls itself something else now; 0: it does not. */
+/* What it was called when the image was first met, where it calls itself something else now; 0: it
+ * does not. */
 uint32_t world_process_was(const struct world *w, uint32_t process, uint32_t image);
 
-/* Where names come from that no definition brought, as symbol tables that travelled with a recording: asked by
- * world_get_symbol, once for each frame that has no name then, the namer added first before the others. True: *out
- * holds. Owned by the world from here on, and freed with it; 0, or ERR_NOMEM with ctx freed. */
+/* Where names come from that no definition brought, as symbol tables that travelled with a
+ * recording: asked by world_get_symbol, once for each frame that has no name then, the namer added
+ * first before the others. True: *out holds. Owned by the world from here on, and freed with it; 0,
+ * or ERR_NOMEM with ctx freed. */
 struct world_namer {
 	bool (*name)(void *ctx, struct world *w, uint32_t frame, struct world_symbol *out);
 	void (*free)(void *ctx);
@@ -202,8 +205,8 @@ int world_add_namer(struct world *w, const struct world_namer *namer, struct err
 uint32_t world_symbols(const struct world *w);
 uint32_t world_symbol_frame(const struct world *w, uint32_t i);
 
-/* Ops: built-in ones are always there; others are defined by the file that holds them. A definition that
- * contradicts an existing one of the same number is refused (returns false). */
+/* Ops: built-in ones are always there; others are defined by the file that holds them. A definition
+ * that contradicts an existing one of the same number is refused (returns false). */
 bool world_op_define(struct world *w, const struct op_def *def);
 const struct op_def *world_op(const struct world *w, uint16_t op);
 bool world_column_define(struct world *w, const struct column_def *def);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording as an SQLite archive: events of the launch-heavy corpus to a file with its indices, and how much an event takes.
+ * A recording as an SQLite archive: events of the launch-heavy corpus to a file with its indices,
+ * and how much an event takes.
  */
 #include <unistd.h>
 

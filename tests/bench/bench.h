@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One figure is one line, "bench: NAME VALUE UNIT"; a ratio has the unit x. NAMES in the
- * environment holds globs of the figures wanted ("ige.* stat.*"; none: all). Times are CPU time of a process. A fixed piece of
- * work is timed in front of every run (calibration_ns), so that a slow phase of the machine shows and
- * runs can be compared with each other.
+ * environment holds globs of the figures wanted ("ige.* stat.*"; none: all). Times are CPU time of
+ * a process. A fixed piece of work is timed in front of every run (calibration_ns), so that a slow
+ * phase of the machine shows and runs can be compared with each other.
  */
 #ifndef INGERO_TESTS_BENCH_H
 #define INGERO_TESTS_BENCH_H

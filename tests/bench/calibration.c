@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fixed piece of integer work, said before everything else whatever figures are asked for: a slow phase of the
- * machine shows in it. */
+/* A fixed piece of integer work, said before everything else whatever figures are asked for: a slow
+ * phase of the machine shows in it. */
 #include "tests/bench/bench.h"
 
 int main(void)

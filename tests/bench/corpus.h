@@ -52,8 +52,8 @@ static inline uint64_t bench_write_corpus(int fd, uint64_t events, bench_each_fn
 	return n;
 }
 
-/* CPU seconds of argv with its output in out (-1: nowhere), reading in (-1: nothing); *mb (may be NULL): its largest
- * resident size. Below 0: it failed. */
+/* CPU seconds of argv with its output in out (-1: nowhere), reading in (-1: nothing); *mb (may be
+ * NULL): its largest resident size. Below 0: it failed. */
 static inline double bench_run(char *const argv[], int in, int out, double *mb)
 {
 	struct rusage use;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The analysis over the launch-heavy corpus, with all detectors. ingero-correlate: events per second of CPU, with the
- * events passed on and without. The verdict: CPU seconds that a recording of 1 GB takes, and the largest resident size, of
- * ingero-explain alone and of ingero-correlate in front of it. Scaled from a smaller one unless EVENTS asks for all of
- * it (EVENTS=160000000): memory is bounded by processes and call sites, which are all there within the first seconds.
+ * The analysis over the launch-heavy corpus, with all detectors. ingero-correlate: events per
+ * second of CPU, with the events passed on and without. The verdict: CPU seconds that a recording
+ * of 1 GB takes, and the largest resident size, of ingero-explain alone and of ingero-correlate in
+ * front of it. Scaled from a smaller one unless EVENTS asks for all of it (EVENTS=160000000):
+ * memory is bounded by processes and call sites, which are all there within the first seconds.
  */
 #include <fcntl.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What the recorder's kernel side is compared with: programs that do nothing, on the same places, and the way
- * such tracers are commonly written (a hash of calls in flight, a long record, a wake-up for each).
+ * What the recorder's kernel side is compared with: programs that do nothing, on the same places,
+ * and the way such tracers are commonly written (a hash of calls in flight, a long record, a
+ * wake-up for each).
  */
 #include "bpf/kernel.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For benches of what tracing costs the traced: a child alone on CPU 0 does a piece of work on demand and says how long
- * it took, the bench on CPU 1 drains meanwhile; both SCHED_FIFO, or medians are worth nothing on a machine that does
- * something else too. Variants take turns within a round, in the other direction every other round. A figure is the
- * median over rounds of what was added to the bare work of the same round; a ratio likewise.
+ * For benches of what tracing costs the traced: a child alone on CPU 0 does a piece of work on
+ * demand and says how long it took, the bench on CPU 1 drains meanwhile; both SCHED_FIFO, or
+ * medians are worth nothing on a machine that does something else too. Variants take turns within a
+ * round, in the other direction every other round. A figure is the median over rounds of what was
+ * added to the bare work of the same round; a ratio likewise.
  */
 #ifndef INGERO_TESTS_BENCH_COST_H
 #define INGERO_TESTS_BENCH_COST_H
@@ -127,7 +128,8 @@ static inline void cost_child_end(struct cost_child *c)
 	close(c->done);
 }
 
-/* ns for one piece of work; meanwhile drain (may be NULL) is called every turn, and when ring is readable (-1: none). */
+/* ns for one piece of work; meanwhile drain (may be NULL) is called every turn, and when ring is
+ * readable (-1: none). */
 static inline double cost_child_do(struct cost_child *c, uint32_t what, uint32_t depth, uint64_t n,
 				   int ring, void (*drain)(void *), void *ctx)
 {

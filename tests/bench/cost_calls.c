@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a traced call costs the traced thread: entry and return of one function of the runtime (NVIDIA's own library where
- * there is one, else the double's) and of the driver (the double's, with NVIDIA's first instructions), against programs
- * that do nothing and against the usual way to do it. Then, what is lost near the highest rate of one core, and how long
- * putting on and taking off all probes of three libraries takes.
+ * What a traced call costs the traced thread: entry and return of one function of the runtime
+ * (NVIDIA's own library where there is one, else the double's) and of the driver (the double's,
+ * with NVIDIA's first instructions), against programs that do nothing and against the usual way to
+ * do it. Then, what is lost near the highest rate of one core, and how long putting on and taking
+ * off all probes of three libraries takes.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -331,7 +332,8 @@ static void losses(struct cost_child *child)
 		  "events");
 }
 
-/* All probes of three libraries; perf links only four of each, at a tenth of a second to take off one. */
+/* All probes of three libraries; perf links only four of each, at a tenth of a second to take off
+ * one. */
 static void attach(enum probe_link link)
 {
 	const struct function *at[3] = { &in_runtime, &in_driver, NULL };

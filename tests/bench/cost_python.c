@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a call out of Python costs the traced thread when its stack is taken, with and without its Python frames, against a
- * pair of programs that do nothing. The frames are all known already: what a program does most of the time. Each python3 that
- * $PYTHONS names, else the one on the path.
+ * What a call out of Python costs the traced thread when its stack is taken, with and without its
+ * Python frames, against a pair of programs that do nothing. The frames are all known already: what
+ * a program does most of the time. Each python3 that $PYTHONS names, else the one on the path.
  */
 #include <limits.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the recorder itself uses: ingero-record writes a file while a child calls the double's runtime (with the driver
- * calls inside), first at a given rate, then as fast as it can. CPU time is that of the recorder's process from before
- * the calls until they have been written, less what it uses in the same time when nothing happens; events are those it
- * says it recorded.
+ * What the recorder itself uses: ingero-record writes a file while a child calls the double's
+ * runtime (with the driver calls inside), first at a given rate, then as fast as it can. CPU time
+ * is that of the recorder's process from before the calls until they have been written, less what
+ * it uses in the same time when nothing happens; events are those it says it recorded.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -14,8 +14,9 @@
 #define RATE_S	5
 #define FULL	1500000 /* events at full speed */
 #define IDLE_MS 1500	/* longer than it keeps events to itself */
-#define PER_ROUND \
-	10 /* events of one turn of the child's loop: five calls of the runtime, five of the driver */
+#define PER_ROUND                                                                            \
+	10 /* events of one turn of the child's loop: five calls of the runtime, five of the \
+	      driver */
 
 static struct {
 	int (*malloc)(void **, size_t);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What following a thread on and off the CPU costs: two threads of one CPU hand a byte to and fro through pipes, every
- * switch is of a target and ends one interval. Against programs that do nothing: on sched_switch alone, and on the
- * three tracepoints the recorder needs for an interval (switch, waking, wakeup).
+ * What following a thread on and off the CPU costs: two threads of one CPU hand a byte to and fro
+ * through pipes, every switch is of a target and ends one interval. Against programs that do
+ * nothing: on sched_switch alone, and on the three tracepoints the recorder needs for an interval
+ * (switch, waking, wakeup).
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

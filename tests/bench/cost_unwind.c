@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the stack of a call costs the traced thread at 12, 22 and 42 frames, over the same call without a stack: walked by unwind
- * tables, by frame pointers, and as bpf_get_stackid does it (over a pair of programs that do nothing). The callers keep frame
- * pointers, so that all find the same frames.
+ * What the stack of a call costs the traced thread at 12, 22 and 42 frames, over the same call
+ * without a stack: walked by unwind tables, by frame pointers, and as bpf_get_stackid does it (over
+ * a pair of programs that do nothing). The callers keep frame pointers, so that all find the same
+ * frames.
  */
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Eight recordings of eight machines in canonical order: rows of columns by the cursor, every own column of every
- * row read and its context found in the world; the same as events, as programs that need all of them get it; and what
- * ingero-merge takes as a program, from the recordings to the bytes of the joined one.
+ * Eight recordings of eight machines in canonical order: rows of columns by the cursor, every own
+ * column of every row read and its context found in the world; the same as events, as programs that
+ * need all of them get it; and what ingero-merge takes as a program, from the recordings to the
+ * bytes of the joined one.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -179,7 +180,8 @@ static double wall_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* The program itself: CPU time of all its threads in *cpu, and how long it took where nobody else wants the processors. */
+/* The program itself: CPU time of all its threads in *cpu, and how long it took where nobody else
+ * wants the processors. */
 static double measure_program(const int *fds, char *option, double *cpu, double *mb)
 {
 	const char *build = getenv("BUILD");

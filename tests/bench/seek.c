@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stretches of the launch-heavy corpus: how long until a file can be sought, and how long each stretch takes. */
+/* Stretches of the launch-heavy corpus: how long until a file can be sought, and how long each
+ * stretch takes. */
 #include <sys/mman.h>
 #include <unistd.h>
 

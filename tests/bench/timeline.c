@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingero-export as a program, making a Perfetto timeline of the launch-heavy corpus: CPU time of the process, its memory,
- * and what an event takes before compression. The ratio is of the time per event to a step of the calibration.
+ * ingero-export as a program, making a Perfetto timeline of the launch-heavy corpus: CPU time of
+ * the process, its memory, and what an event takes before compression. The ratio is of the time per
+ * event to a step of the calibration.
  */
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The product's own protocol room over a table of things that only tests want: what the official conformance suites call, and
- * tools that wait, fail, stream and are cancelled. mcp_server [--http ADDRESS] [--plain 1] [--page N] [--calls N] [--waiting N]
+ * The product's own protocol room over a table of things that only tests want: what the official
+ * conformance suites call, and tools that wait, fail, stream and are cancelled. mcp_server [--http
+ * ADDRESS] [--plain 1] [--page N] [--calls N] [--waiting N]
  */
 #include <poll.h>
 #include <signal.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the doubles of libraries above the driver (NCCL, the generated stubs) share: they count their calls with the driver's
- * double and give it kernels. Where there is another driver, or none, they do neither.
+ * What the doubles of libraries above the driver (NCCL, the generated stubs) share: they count
+ * their calls with the driver's double and give it kernels. Where there is another driver, or none,
+ * they do neither.
  */
 #ifndef TESTS_DOUBLE_CLIENT_H
 #define TESTS_DOUBLE_CLIENT_H
@@ -44,8 +45,8 @@ static inline void client_leave(struct call *call, int rc)
 }
 
 /*
- * A kernel on that stream. As from the static runtimes inside NVIDIA's libraries it reaches the driver through a pointer, and
- * nobody has been given its name.
+ * A kernel on that stream. As from the static runtimes inside NVIDIA's libraries it reaches the
+ * driver through a pointer, and nobody has been given its name.
  */
 __attribute__((unused)) static void client_launch(void *stream)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the device is unless the environment says otherwise. rules.mk defines DOUBLE_REAL for the libraries that carry real programs. */
+/* What the device is unless the environment says otherwise. rules.mk defines DOUBLE_REAL for the
+ * libraries that carry real programs. */
 #ifndef TESTS_DOUBLE_DEFAULTS_H
 #define TESTS_DOUBLE_DEFAULTS_H
 

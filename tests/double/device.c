@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams and events of the double's device. Nothing here takes a lock, so that a clean run shows no lock waits: completion
- * times are atomic maxima.
+ * Streams and events of the double's device. Nothing here takes a lock, so that a clean run shows
+ * no lock waits: completion times are atomic maxima.
  */
 #include "device.h"
 
@@ -13,8 +13,8 @@
 #include "shared.h"
 #include "truth.h"
 
-/* With a collective in it that not all ranks are known to have entered (one, and one thread per stream): what was given
- * after that comes behind it. */
+/* With a collective in it that not all ranks are known to have entered (one, and one thread per
+ * stream): what was given after that comes behind it. */
 struct stream {
 	_Atomic uint64_t busy_until_ns;
 	bool meeting;
@@ -243,7 +243,8 @@ int device_stream_destroy(void *stream)
 	return CU_OK;
 }
 
-/* For the double of NCCL: a collective, the sequence-th of so many ranks, takes as long as a kernel from when all are there. */
+/* For the double of NCCL: a collective, the sequence-th of so many ranks, takes as long as a kernel
+ * from when all are there. */
 __attribute__((visibility("default"))) void double_collective(void *stream, uint64_t sequence,
 							      uint32_t ranks);
 void double_collective(void *stream, uint64_t sequence, uint32_t ranks)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The double's device: streams that are busy until a moment of CLOCK_MONOTONIC and waits that end at that moment; its memory
- * is memory.h's, its graphs are graph.h's. With no environment every duration is zero and nothing waits.
+ * The double's device: streams that are busy until a moment of CLOCK_MONOTONIC and waits that end
+ * at that moment; its memory is memory.h's, its graphs are graph.h's. With no environment every
+ * duration is zero and nothing waits.
  */
 #ifndef TESTS_DOUBLE_DEVICE_H
 #define TESTS_DOUBLE_DEVICE_H
@@ -28,12 +29,13 @@ void device_start(void);
 /* A stream handle of the caller; pt: this is a per-thread-default-stream entry point. */
 int device_launch(void *stream, int pt);
 /*
- * A copy or set takes its bytes times DOUBLE_COPY_NS_PER_KB; its contents move at once, or when the graph is launched that
- * the stream is captured into. wait: until it is done.
+ * A copy or set takes its bytes times DOUBLE_COPY_NS_PER_KB; its contents move at once, or when the
+ * graph is launched that the stream is captured into. wait: until it is done.
  */
 struct work;
 int device_work(void *stream, int pt, const struct work *w, bool wait);
-/* The real driver calls it on a thread of its own; here this thread waits for the stream's work so far and calls it. */
+/* The real driver calls it on a thread of its own; here this thread waits for the stream's work so
+ * far and calls it. */
 int device_call(void *stream, int pt, void (*f)(void *), void *data);
 int device_graph_launch(void *stream, int pt, void *exec);
 int device_capture_begin(void *stream, int pt, void *into); /* into: a graph, or NULL */

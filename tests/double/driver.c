@@ -165,7 +165,8 @@ static int create_context(void **ctx, int device)
 	return rc ? rc : push_context(*ctx);
 }
 
-/* A kernel's handle is an entry of this table: the same name gives the same handle, different names different ones. */
+/* A kernel's handle is an entry of this table: the same name gives the same handle, different names
+ * different ones. */
 static int find_kernel(void **out, const char *name)
 {
 	static struct kernel {

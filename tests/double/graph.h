@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stream capture and graphs of the double's device. A capture collects how much device time was given to its streams and the
- * copies, sets and host functions among it; a graph that is launched takes that time and does those again.
+ * Stream capture and graphs of the double's device. A capture collects how much device time was
+ * given to its streams and the copies, sets and host functions among it; a graph that is launched
+ * takes that time and does those again.
  */
 #ifndef TESTS_DOUBLE_GRAPH_H
 #define TESTS_DOUBLE_GRAPH_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of the double's device: one reserved range of addresses, divided into classes of sizes that are powers of two and
- * each of those into slots, so that an address leads to its allocation by arithmetic. Nothing here takes a lock, so that a
- * clean run shows no lock waits: free slots are a tagged lock-free stack. Pages that nobody touches cost nothing.
+ * Memory of the double's device: one reserved range of addresses, divided into classes of sizes
+ * that are powers of two and each of those into slots, so that an address leads to its allocation
+ * by arithmetic. Nothing here takes a lock, so that a clean run shows no lock waits: free slots are
+ * a tagged lock-free stack. Pages that nobody touches cost nothing.
  */
 #include "memory.h"
 

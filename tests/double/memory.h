@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of the double's device: addresses in a range of their own, from which an address tells its allocation. Pinned and
- * managed memory can always be touched; device memory has contents with DOUBLE_CONTENTS=1 only.
+ * Memory of the double's device: addresses in a range of their own, from which an address tells its
+ * allocation. Pinned and managed memory can always be touched; device memory has contents with
+ * DOUBLE_CONTENTS=1 only.
  */
 #ifndef TESTS_DOUBLE_MEMORY_H
 #define TESTS_DOUBLE_MEMORY_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A library with kernels as nvcc makes one: its constructor registers them by the address of a host function and by a name,
- * and nothing has read the page that the name is in. Built several times, MODULE_KERNEL a kernel's name of five letters, all of one
- * layout, so that one may lie where another one lay.
+ * A library with kernels as nvcc makes one: its constructor registers them by the address of a host
+ * function and by a name, and nothing has read the page that the name is in. Built several times,
+ * MODULE_KERNEL a kernel's name of five letters, all of one layout, so that one may lie where
+ * another one lay.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -10,9 +11,9 @@
 
 #include "tests/double/types.h"
 
-#define ALONE \
-	(2    \
-	 << 20) /* bytes: more than the kernel maps around a page that is touched, a folio of the page cache */
+#define ALONE                                                                                   \
+	(2 << 20) /* bytes: more than the kernel maps around a page that is touched, a folio of \
+		     the page cache */
 
 /* Each is read by nobody but who is given its address. */
 enum { FIRST, SECOND, RANGE, MARK, WIDE, TEXTS };
@@ -76,7 +77,8 @@ __attribute__((destructor)) static void end(void)
 		__cudaUnregisterFatBinary(binary);
 }
 
-/* Launches the first kernel so often, and the second one time more. Where the first one's host function is. */
+/* Launches the first kernel so often, and the second one time more. Where the first one's host
+ * function is. */
 __attribute__((visibility("default"))) const void *module_launch(unsigned n);
 __attribute__((visibility("default"))) const char *module_text(unsigned which);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libnccl.so.2 of the double: the exported collectives and communicator calls succeed at once, and what collectives give
- * the device ends when all ranks have entered, where $DOUBLE_SHARED couples them. Where device memory has contents, a
- * collective is a kernel of its stream and moves what this process has: every other rank's data is taken to be the same.
- * As in the real library each nccl name has a pnccl twin at the same address.
+ * libnccl.so.2 of the double: the exported collectives and communicator calls succeed at once, and
+ * what collectives give the device ends when all ranks have entered, where $DOUBLE_SHARED couples
+ * them. Where device memory has contents, a collective is a kernel of its stream and moves what
+ * this process has: every other rank's data is taken to be the same. As in the real library each
+ * nccl name has a pnccl twin at the same address.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@ struct comm {
 
 static size_t size_of(int type)
 {
-	/* ncclDataType_t from 0 on: int8, uint8, int32, uint32, int64, uint64, half, float, double, bfloat16, two of 8 bits */
+	/* ncclDataType_t from 0 on: int8, uint8, int32, uint32, int64, uint64, half, float, double,
+	 * bfloat16, two of 8 bits */
 	static const unsigned char sizes[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 };
 
 	return type >= 0 && (size_t)type < sizeof sizes ? sizes[type] : 1;

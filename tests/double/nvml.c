@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libnvidia-ml.so.1 of the double: boards with fixed readings. $DOUBLE_NVML_FAIL=code makes nvmlInit fail with that
- * code, as on a machine whose driver is not loaded (9); $DOUBLE_NVML_BOARDS=N [1]; $DOUBLE_NVML_SLICES=N cuts
- * the first board into MIG slices; $DOUBLE_NVML_PIDS=PID:MIB,… are on the first board, each with half of its time;
- * $DOUBLE_NVML_XID=code happened once on the last board; $DOUBLE_NVML_HANG=1 never returns from a reading.
+ * libnvidia-ml.so.1 of the double: boards with fixed readings. $DOUBLE_NVML_FAIL=code makes
+ * nvmlInit fail with that code, as on a machine whose driver is not loaded (9);
+ * $DOUBLE_NVML_BOARDS=N [1]; $DOUBLE_NVML_SLICES=N cuts the first board into MIG slices;
+ * $DOUBLE_NVML_PIDS=PID:MIB,… are on the first board, each with half of its time;
+ * $DOUBLE_NVML_XID=code happened once on the last board; $DOUBLE_NVML_HANG=1 never returns from a
+ * reading.
  */
 #include <stdio.h>
 #include <stdlib.h>

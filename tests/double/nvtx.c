@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libnvToolsExt.so.1 of the double: levels count per thread and domain, ids per process, as with a profiler attached.
- * With DOUBLE_NVTX=none as without one: no levels, and every id and handle is 0.
+ * libnvToolsExt.so.1 of the double: levels count per thread and domain, ids per process, as with a
+ * profiler attached. With DOUBLE_NVTX=none as without one: no levels, and every id and handle is 0.
  */
 #include "tests/double/nvtx.h"
 

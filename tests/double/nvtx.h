@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of NVTX 2 that the double exports, and the attributes some of them take: laid out as in NVIDIA's
- * nvToolsExt.h.
+ * The functions of NVTX 2 that the double exports, and the attributes some of them take: laid out
+ * as in NVIDIA's nvToolsExt.h.
  */
 #ifndef TESTS_DOUBLE_NVTX_H
 #define TESTS_DOUBLE_NVTX_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of kernels that programs have registered with the runtime. Launches look it up without a lock: it is an open hash
- * table whose keys never move and are never taken out; a stub that is registered again gets its old place.
+ * The table of kernels that programs have registered with the runtime. Launches look it up without
+ * a lock: it is an open hash table whose keys never move and are never taken out; a stub that is
+ * registered again gets its old place.
  */
 #include "registry.h"
 
@@ -50,8 +51,8 @@ static struct function *place_of(const void *stub)
 }
 
 /*
- * A kernel that several files of a program instantiate has one stub, which each of them registers: it is the last one's. So is
- * a stub of a library that was closed without unregistering.
+ * A kernel that several files of a program instantiate has one stub, which each of them registers:
+ * it is the last one's. So is a stub of a library that was closed without unregistering.
  */
 static void take_out(struct function *f)
 {

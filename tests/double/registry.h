@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels that programs register with the runtime when they are loaded: the address of a host stub stands for a name in a
- * fat binary, which becomes a kernel at its first launch, as with CUDA_MODULE_LOADING=LAZY.
+ * The kernels that programs register with the runtime when they are loaded: the address of a host
+ * stub stands for a name in a fat binary, which becomes a kernel at its first launch, as with
+ * CUDA_MODULE_LOADING=LAZY.
  */
 #ifndef TESTS_DOUBLE_REGISTRY_H
 #define TESTS_DOUBLE_REGISTRY_H
@@ -20,7 +21,8 @@ struct registry_loader {
 	int (*find)(void **kernel, void *library, const char *name);
 };
 
-/* The kernel of a stub; any other address is its own kernel. NULL: the driver refuses to load it, *rc says why. */
+/* The kernel of a stub; any other address is its own kernel. NULL: the driver refuses to load it,
+ * *rc says why. */
 void *registry_kernel(const void *stub, const struct registry_loader *loader, int *rc);
 
 #endif

@@ -112,7 +112,8 @@ static int find_kernel(void **kernel, void *library, const char *name)
 	return drivers[0].cuLibraryGetKernel(kernel, library, name);
 }
 
-/* The driver's handle of what a program launches; its own address where nobody has registered that. */
+/* The driver's handle of what a program launches; its own address where nobody has registered that.
+ */
 static void *kernel_of(const void *stub)
 {
 	static const struct registry_loader loader = { load_library, find_kernel };
@@ -196,7 +197,8 @@ static int give_properties(char *out, int device)
 	return rc;
 }
 
-/* struct cudaFuncAttributes of the public driver_types.h: 144 bytes, as far as somebody reads them. */
+/* struct cudaFuncAttributes of the public driver_types.h: 144 bytes, as far as somebody reads them.
+ */
 struct function_attributes {
 	size_t shared, constant, local;
 	int max_threads, registers, ptx, binary, cache_mode, max_shared, preferred_shared;
@@ -440,7 +442,8 @@ static bool start_driver(void)
 		    (ndevices > 1 && drivers[0].cuDeviceGetUuid(uuid, device)) ||
 		    drivers[0].cuDevicePrimaryCtxRetain(&primary[i], device))
 			return false;
-	/* With several, each thread is on the first until it says otherwise; nobody has to be told. */
+	/* With several, each thread is on the first until it says otherwise; nobody has to be told.
+	 */
 	return ndevices > 1 || !drivers[0].cuCtxSetCurrent(primary[0]);
 }
 

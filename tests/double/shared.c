@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All of it is in one mapped file. Boards are moments up to which they are busy. Collectives are counters that never go
- * back: the n-th of a place is entered by all when it has been entered n times by each.
+ * All of it is in one mapped file. Boards are moments up to which they are busy. Collectives are
+ * counters that never go back: the n-th of a place is entered by all when it has been entered n
+ * times by each.
  */
 #include "shared.h"
 
@@ -29,7 +30,8 @@ static struct machine {
 static unsigned board;
 static _Atomic uint64_t put_off_ns;
 
-/* How long work of this process has had to wait for that of others so far: the device's own account. */
+/* How long work of this process has had to wait for that of others so far: the device's own
+ * account. */
 __attribute__((visibility("default"))) uint64_t double_put_off(void);
 uint64_t double_put_off(void)
 {

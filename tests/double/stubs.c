@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A library of NVIDIA's whose functions succeed without doing their work: the rows that stubs.py has written for it (STUBS)
- * become exported functions that are counted. Mathematics gives the device one kernel on the stream of its handle.
+ * A library of NVIDIA's whose functions succeed without doing their work: the rows that stubs.py
+ * has written for it (STUBS) become exported functions that are counted. Mathematics gives the
+ * device one kernel on the stream of its handle.
  */
 #include <stdlib.h>
 

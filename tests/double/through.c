@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A library that calls back, built twice: libthrough-kept.so keeps frame pointers, libthrough-lost.so keeps none and has
- * something else in that register while it calls, as most libraries do at some time: no walk by frame pointers gets
- * through it.
+ * A library that calls back, built twice: libthrough-kept.so keeps frame pointers,
+ * libthrough-lost.so keeps none and has something else in that register while it calls, as most
+ * libraries do at some time: no walk by frame pointers gets through it.
  */
 int through(int (*call)(void));
 

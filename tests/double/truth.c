@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The double's own record of what was called: as one JSON line per process in $DOUBLE_LOG, written at exit (not by _exit or a
- * signal), and as one file per process in the folder $DOUBLE_COUNTS, which is the memory that is counted in and so is
- * complete however the process ends. A forked child counts from zero, in a file of its own.
+ * The double's own record of what was called: as one JSON line per process in $DOUBLE_LOG, written
+ * at exit (not by _exit or a signal), and as one file per process in the folder $DOUBLE_COUNTS,
+ * which is the memory that is counted in and so is complete however the process ends. A forked
+ * child counts from zero, in a file of its own.
  */
 #include "truth.h"
 
@@ -37,8 +38,8 @@ static void read_comm(char *comm, size_t size)
 		close(fd);
 }
 
-/* A new file in $DOUBLE_COUNTS: PID.0, or the next number where the process had one before it called exec. -1: none wanted,
- * or none possible, which ends no program. */
+/* A new file in $DOUBLE_COUNTS: PID.0, or the next number where the process had one before it
+ * called exec. -1: none wanted, or none possible, which ends no program. */
 static int open_file(void)
 {
 	const char *folder = getenv("DOUBLE_COUNTS");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the double knows about itself: one counter per exported function, with its planned failures
- * and delays; what was counted is in a file of its own with $DOUBLE_COUNTS. The counters live in libcuda; a runtime copy asks for its own by name through
- * double_counter(), so one process writes one line whatever copies of the runtime it loads. Times
- * run from the first to the last instruction of the body, by CLOCK_MONOTONIC, and are only read
- * when $DOUBLE_LOG asks for them.
+ * and delays; what was counted is in a file of its own with $DOUBLE_COUNTS. The counters live in
+ * libcuda; a runtime copy asks for its own by name through double_counter(), so one process writes
+ * one line whatever copies of the runtime it loads. Times run from the first to the last
+ * instruction of the body, by CLOCK_MONOTONIC, and are only read when $DOUBLE_LOG asks for them.
  */
 #ifndef TESTS_DOUBLE_TRUTH_H
 #define TESTS_DOUBLE_TRUTH_H
@@ -19,7 +19,8 @@ struct when {
 	uint64_t every, at, after;
 };
 
-/* What is counted of one function: 128 bytes, so that no two share a cache line; support.py reads them. */
+/* What is counted of one function: 128 bytes, so that no two share a cache line; support.py reads
+ * them. */
 struct tally {
 	char name[96];
 	_Atomic uint64_t count, errors, total_ns;

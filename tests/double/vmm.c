@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Virtual memory management of the double's device. A handle is a memory file; mapping it twice shows the same contents
- * twice. Its memory is counted as used until the handle is released and its last mapping is gone, as on a device.
+ * Virtual memory management of the double's device. A handle is a memory file; mapping it twice
+ * shows the same contents twice. Its memory is counted as used until the handle is released and its
+ * last mapping is gone, as on a device.
  */
 #include "vmm.h"
 

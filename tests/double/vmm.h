@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Virtual memory management of the double's device: memory without addresses (cuMemCreate), addresses without memory
- * (cuMemAddressReserve) and what brings them together (cuMemMap, cuMemSetAccess). Handles and addresses that are not from
- * here are accepted and do nothing.
+ * Virtual memory management of the double's device: memory without addresses (cuMemCreate),
+ * addresses without memory (cuMemAddressReserve) and what brings them together (cuMemMap,
+ * cuMemSetAccess). Handles and addresses that are not from here are accepted and do nothing.
  */
 #ifndef TESTS_DOUBLE_VMM_H
 #define TESTS_DOUBLE_VMM_H

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a command some of whose system calls fail, are done in part, or are its last. The kernel asks us about each of the
- * calls that rules name (seccomp user notifications), so that no library is stood in for, threads and children are
- * included, and static programs too. Each rule counts its calls, and the first that applies to one is what comes of
- * it; the counts are written at the end, so that a first run without harm tells how many places there are.
+ * Runs a command some of whose system calls fail, are done in part, or are its last. The kernel
+ * asks us about each of the calls that rules name (seccomp user notifications), so that no library
+ * is stood in for, threads and children are included, and static programs too. Each rule counts its
+ * calls, and the first that applies to one is what comes of it; the counts are written at the end,
+ * so that a first run without harm tells how many places there are.
  *
  *   inject [-a PATH] [-o COUNTS] RULE... -- COMMAND...
  *   RULE: CALLS:WHEN:WHAT
  *     CALLS  names with commas between, or a group of them: writes, reads, forks, any
- *     WHEN   N: the n-th such call; N+: it and all behind it; /K: each k-th; 0: none, they are counted
- *     WHAT   an error (ENOSPC), short (of what is read or written some bytes), kill (SIGKILL), stop (SIGSTOP)
- *   -a PATH: only calls on files whose path begins so
+ *     WHEN   N: the n-th such call; N+: it and all behind it; /K: each k-th; 0: none, they are
+ * counted WHAT   an error (ENOSPC), short (of what is read or written some bytes), kill (SIGKILL),
+ * stop (SIGSTOP) -a PATH: only calls on files whose path begins so
  *
  * Standard error is never harmed. Ends as the command does; 99: injecting is not possible here.
  */

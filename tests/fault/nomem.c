@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded: an allocator that has no memory when NOMEM_AT says so. N: the n-th allocation of main and what comes after it
- * fails, N+: all behind it too. NOMEM_COUNT names a file that is told at the end how many there were.
+ * Preloaded: an allocator that has no memory when NOMEM_AT says so. N: the n-th allocation of main
+ * and what comes after it fails, N+: all behind it too. NOMEM_COUNT names a file that is told at
+ * the end how many there were.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: any bytes as an SQLite database, read to the end as whatever it claims to be, an archive of ours or a
- * recording of the older agent. It is read or refused; what comes out must be of this world, in an order that batches
- * promise. `make fuzz-archive` builds it; tests/unit/archive_fuzz.c replays inputs.
+ * libFuzzer target: any bytes as an SQLite database, read to the end as whatever it claims to be,
+ * an archive of ours or a recording of the older agent. It is read or refused; what comes out must
+ * be of this world, in an order that batches promise. `make fuzz-archive` builds it;
+ * tests/unit/archive_fuzz.c replays inputs.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes as a block: what a fuzzer makes up becomes header and columns whose lengths and checksums fit, so
- * that all of its work goes into what they hold. First flags, rows (u16) and a byte of time, then per
- * column id (u16), encoding and compressor, width and flags, count (u16), length (u16), bytes.
+ * Bytes as a block: what a fuzzer makes up becomes header and columns whose lengths and checksums
+ * fit, so that all of its work goes into what they hold. First flags, rows (u16) and a byte of
+ * time, then per column id (u16), encoding and compressor, width and flags, count (u16), length
+ * (u16), bytes.
  */
 #ifndef INGERO_TESTS_FUZZ_BLOCK_H
 #define INGERO_TESTS_FUZZ_BLOCK_H

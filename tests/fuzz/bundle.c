@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: a bundle. Whatever is in it, it is opened or refused; what it says of frames goes into the world.
+ * libFuzzer target: a bundle. Whatever is in it, it is opened or refused; what it says of frames
+ * goes into the world.
  */
 #include <fcntl.h>
 #include <stdint.h>

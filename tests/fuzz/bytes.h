@@ -20,8 +20,8 @@ static inline uint32_t replay_below(uint32_t n)
 	return (uint32_t)(replay_state >> 33) % n;
 }
 
-/* A byte changed, a stretch of up to reach bytes moved or removed, or a value put there: set, which has room for so many
- * bytes. */
+/* A byte changed, a stretch of up to reach bytes moved or removed, or a value put there: set, which
+ * has room for so many bytes. */
 static inline void replay_change(struct buf *b, uint32_t reach,
 				 void (*set)(char *at, uint32_t room))
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fuzz target without a fuzzer, beginning with the files of a folder: each as it is, then mutations of them.
+ * A fuzz target without a fuzzer, beginning with the files of a folder: each as it is, then
+ * mutations of them.
  */
 #ifndef INGERO_TESTS_FUZZ_CORPUS_H
 #define INGERO_TESTS_FUZZ_CORPUS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: an ELF file that a target process maps, and that anybody may have written. Its head, sections and symbols
- * are read, and of each function whether it only enters another one.
+ * libFuzzer target: an ELF file that a target process maps, and that anybody may have written. Its
+ * head, sections and symbols are read, and of each function whether it only enters another one.
  */
 #include <stddef.h>
 #include <stdint.h>

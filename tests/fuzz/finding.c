@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: the evidence of a finding and the critical paths of an analysis, as any file may carry them. What
- * was read of either is written, and read again as the same.
+ * libFuzzer target: the evidence of a finding and the critical paths of an analysis, as any file
+ * may carry them. What was read of either is written, and read again as the same.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: what other machines answer to the questions of a fleet. The first byte chooses the question, the rest is the
- * answer of each node: JSON, or a recording. Over a socket of this machine, as it comes there.
+ * libFuzzer target: what other machines answer to the questions of a fleet. The first byte chooses
+ * the question, the rest is the answer of each node: JSON, or a recording. Over a socket of this
+ * machine, as it comes there.
  */
 #include <stddef.h>
 #include <stdint.h>

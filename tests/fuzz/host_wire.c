@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: what crosses from the kernel beside calls (threads, files, sockets, block I/O, memory, segments sent
- * again) as records of any length and content, and lines of the kernel log. The first byte says which. Records are each a
- * length in 2 bytes and their bytes, handed over in memory of just their size.
+ * libFuzzer target: what crosses from the kernel beside calls (threads, files, sockets, block I/O,
+ * memory, segments sent again) as records of any length and content, and lines of the kernel log.
+ * The first byte says which. Records are each a length in 2 bytes and their bytes, handed over in
+ * memory of just their size.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +24,8 @@ static void fuzz_event(void *ctx, const struct event *ev)
 	const struct fuzz_owner *o = ctx;
 	const struct op_def *def = op_builtin(ev->op);
 
-	/* Calls carry op and columns as the recorder itself told the kernel side: they are not looked up for each. */
+	/* Calls carry op and columns as the recorder itself told the kernel side: they are not
+	 * looked up for each. */
 	if (def && !(def->flags & OP_CALL) && ev->present >> def->ncols)
 		abort();
 	if (!world_get_ctx(o->world, ev->ctx))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: bytes that any peer may send to a server, with the guard, the limits and the protocol room behind them, over a
- * socket of this machine. Whatever comes, what goes back is HTTP or nothing, and the server lives.
+ * libFuzzer target: bytes that any peer may send to a server, with the guard, the limits and the
+ * protocol room behind them, over a socket of this machine. Whatever comes, what goes back is HTTP
+ * or nothing, and the server lives.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -90,7 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t sent = 0; sent < size; sent += (size_t)got)
 		if ((got = send(fd, data + sent, size - sent, MSG_NOSIGNAL)) <= 0)
 			break;
-	/* Who closes a side is not answered for sure; who does not is waited for, when his request is not whole. */
+	/* Who closes a side is not answered for sure; who does not is waited for, when his request
+	 * is not whole. */
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if ((got = recv(fd, back, sizeof(back), 0)) > 0)
 		n = (size_t)got;

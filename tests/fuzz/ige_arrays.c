@@ -17,8 +17,9 @@ static void compare(const void *p, size_t n, bool mended)
 
 	hear_events(&events, p, n);
 	hear_columns(&columns, p, n);
-	/* Blocks that are senseless though their checksums fit, or of a newer version in a column that is not asked for: what
-	 * is met first, and where reading goes on, depends on which columns are looked into. */
+	/* Blocks that are senseless though their checksums fit, or of a newer version in a column
+	 * that is not asked for: what is met first, and where reading goes on, depends on which
+	 * columns are looked into. */
 	if (mended && (events.report.damaged_blocks || columns.report.damaged_blocks ||
 		       events.report.too_new != columns.report.too_new))
 		return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: definitions. Any entries as SCHEMA or DICT; every id asked for is one of the world's. */
+/* libFuzzer target: definitions. Any entries as SCHEMA or DICT; every id asked for is one of the
+ * world's. */
 #include "lib/ige/dict_reader.h"
 #include "tests/fuzz/block.h"
 

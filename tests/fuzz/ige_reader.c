@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libFuzzer target: any bytes as a recording, read to the end, once as they are and once with all
- * checksums made to fit, since guessing those is not what is to be tested. What comes out must be of
- * this world. `make fuzz-ige_reader` builds it; tests/unit/fuzz_ige_reader.c replays inputs.
+ * checksums made to fit, since guessing those is not what is to be tested. What comes out must be
+ * of this world. `make fuzz-ige_reader` builds it; tests/unit/fuzz_ige_reader.c replays inputs.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: any columns as a RECORDS block; every text can be read, every subject is one of the world's. */
+/* libFuzzer target: any columns as a RECORDS block; every text can be read, every subject is one of
+ * the world's. */
 #include "lib/ige/records.h"
 #include "tests/fuzz/block.h"
 

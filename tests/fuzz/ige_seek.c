@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: any bytes, checksums made to fit, sought. Where a reader of the whole finds nothing wrong, the
- * events of a stretch are those it finds there: an index that lies costs nothing but time.
+ * libFuzzer target: any bytes, checksums made to fit, sought. Where a reader of the whole finds
+ * nothing wrong, the events of a stretch are those it finds there: an index that lies costs nothing
+ * but time.
  */
 #include <stddef.h>
 #include <stdint.h>

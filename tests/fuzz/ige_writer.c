@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: any bytes as a sequence of events, in any order, with flushes between them, plain
- * and archived, written and read back: every event comes out as it went in, once, and what is not
- * late in the order of streams. tests/unit/fuzz_ige_writer.c replays inputs.
+ * libFuzzer target: any bytes as a sequence of events, in any order, with flushes between them,
+ * plain and archived, written and read back: every event comes out as it went in, once, and what is
+ * not late in the order of streams. tests/unit/fuzz_ige_writer.c replays inputs.
  */
 #include <stddef.h>
 #include <stdint.h>

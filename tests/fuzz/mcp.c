@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: messages of the Model Context Protocol, as any client may send them. The first byte chooses the header that
- * comes with it. Whatever comes, what goes back is JSON-RPC.
+ * libFuzzer target: messages of the Model Context Protocol, as any client may send them. The first
+ * byte chooses the header that comes with it. Whatever comes, what goes back is JSON-RPC.
  */
 #include <stddef.h>
 #include <stdint.h>

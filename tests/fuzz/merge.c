@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: any bytes, checksums made to fit, as two recordings that are merged. Whatever they are, what comes out
- * is sound and ends cleanly, holds each event that a reader of the two finds, and is the same in either order; a run with
- * pseudonyms holds as many.
+ * libFuzzer target: any bytes, checksums made to fit, as two recordings that are merged. Whatever
+ * they are, what comes out is sound and ends cleanly, holds each event that a reader of the two
+ * finds, and is the same in either order; a run with pseudonyms holds as many.
  */
 #include <stddef.h>
 #include <stdint.h>

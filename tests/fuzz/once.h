@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where there is no fuzzer: a program of a fuzz target that hands it nothing once. What is looked at is that it links.
+ * Where there is no fuzzer: a program of a fuzz target that hands it nothing once. What is looked
+ * at is that it links.
  */
 #ifndef INGERO_TESTS_FUZZ_ONCE_H
 #define INGERO_TESTS_FUZZ_ONCE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: a kubelet's list of pods and their devices, which any program that has the socket may send.
+ * libFuzzer target: a kubelet's list of pods and their devices, which any program that has the
+ * socket may send.
  */
 #include <stddef.h>
 #include <stdint.h>

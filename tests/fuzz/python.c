@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: what is read of a Python that may be none, or a damaged one. The first byte says what the rest is: a
- * line table, a record of a code object with its frames, or a file with a runtime in it.
+ * libFuzzer target: what is read of a Python that may be none, or a damaged one. The first byte
+ * says what the rest is: a line table, a record of a code object with its frames, or a file with a
+ * runtime in it.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -66,7 +67,8 @@ static void fuzz_file(const uint8_t *p, size_t n)
 		abort();
 	if (sym_elf_open_fd(&f, fd, "fuzz", &e) == 0) {
 		sym_python_read(&out, f, "/usr/bin/fuzz");
-		/* The walker reads frames and thread states by the piece: what it is told must lie inside. */
+		/* The walker reads frames and thread states by the piece: what it is told must lie
+		 * inside. */
 		if (out.kind == SYM_PYTHON_KNOWN &&
 		    (out.layout.thread_ident > 216 || out.layout.thread_frame > 216 ||
 		     out.layout.frame_at > 104 || out.layout.frame_code > 104 ||

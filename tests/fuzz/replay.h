@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fuzz target without a fuzzer, for `make check`: blocks of a small recording in the target's form, thousands of
- * mutations of them, and the files named as arguments (what a fuzzer found). The target aborts where something is
- * wrong. Included behind the target, by tests/unit/fuzz_NAME.c, which calls replay().
+ * A fuzz target without a fuzzer, for `make check`: blocks of a small recording in the target's
+ * form, thousands of mutations of them, and the files named as arguments (what a fuzzer found). The
+ * target aborts where something is wrong. Included behind the target, by tests/unit/fuzz_NAME.c,
+ * which calls replay().
  */
 #ifndef INGERO_TESTS_FUZZ_REPLAY_H
 #define INGERO_TESTS_FUZZ_REPLAY_H
@@ -13,7 +14,8 @@
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
 
-/* One of the recording's blocks as the bytes tests/fuzz/block.h makes a block of; raw: as it stands. */
+/* One of the recording's blocks as the bytes tests/fuzz/block.h makes a block of; raw: as it
+ * stands. */
 static inline void replay_form(struct buf *out, const struct ige_view *v, bool raw)
 {
 	unsigned char head[8] = { v->header.flags };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: any bytes as a recording, and whatever can be read of it as timelines, once as they are and once with
- * checksums made to fit. `make fuzz-timeline` builds it; tests/unit/fuzz_timeline.c replays inputs.
+ * libFuzzer target: any bytes as a recording, and whatever can be read of it as timelines, once as
+ * they are and once with checksums made to fit. `make fuzz-timeline` builds it;
+ * tests/unit/fuzz_timeline.c replays inputs.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: the unwind table of an ELF file that a target process maps, and that anybody may have written. Whatever the
- * bytes, a table is one that the walk in the kernel can go by: pages in order, each beginning with a row at 0, rows in order, rules
- * that there are.
+ * libFuzzer target: the unwind table of an ELF file that a target process maps, and that anybody
+ * may have written. Whatever the bytes, a table is one that the walk in the kernel can go by: pages
+ * in order, each beginning with a row at 0, rows in order, rules that there are.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -30,7 +30,8 @@ static void check_table(const struct unwind_table *t, unsigned nrules, uint64_t 
 {
 	if (t->npages > UNWIND_PAGES_MAX || t->nrows > UNWIND_ROWS_MAX + UNWIND_PAGES_MAX)
 		abort();
-	/* A row takes at least one byte of the file, but for the two around a function and one a page. */
+	/* A row takes at least one byte of the file, but for the two around a function and one a
+	 * page. */
 	if (t->nrows > bytes + 2ull * t->nfunctions + t->npages + 2)
 		abort();
 	for (uint32_t page = 0; page < t->npages; page++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random events and records of every kind, with every field present or absent, and records as text: for laws that hold for
- * whatever a recording says.
+ * Random events and records of every kind, with every field present or absent, and records as text:
+ * for laws that hold for whatever a recording says.
  */
 #ifndef INGERO_TESTS_LAWS_ANY_H
 #define INGERO_TESTS_LAWS_ANY_H

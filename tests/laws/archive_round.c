@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording, its archive, and the recording made of that again: every event and every record of any kind is there with every
- * field, in its order, whatever they say. And SQLite finds the archive sound.
+ * A recording, its archive, and the recording made of that again: every event and every record of
+ * any kind is there with every field, in its order, whatever they say. And SQLite finds the archive
+ * sound.
  */
 #include <sqlite3.h>
 #include <sys/stat.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recordings that are not as they should be: with losses, holes, clocks that were set, events that come too late, sources
- * that are missing, times that cannot be. Whatever is wrong with them, nothing is told that the whole recording does not
- * tell, no more of it is lost, and the analysis says what it had to do without.
+ * Recordings that are not as they should be: with losses, holes, clocks that were set, events that
+ * come too late, sources that are missing, times that cannot be. Whatever is wrong with them,
+ * nothing is told that the whole recording does not tell, no more of it is lost, and the analysis
+ * says what it had to do without.
  */
 #include "tests/tap.h"
 

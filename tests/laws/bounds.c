@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recordings of nothing, of one event, and of more threads, processes, culprits and call sites than any machine has:
- * nothing is told that is not there, and memory stays within what their number allows. Each runs in a process of its
- * own, whose highest resident size the kernel tells.
+ * Recordings of nothing, of one event, and of more threads, processes, culprits and call sites than
+ * any machine has: nothing is told that is not there, and memory stays within what their number
+ * allows. Each runs in a process of its own, whose highest resident size the kernel tells.
  */
 #include "tests/tap.h"
 
@@ -213,7 +213,8 @@ static void feed(struct cause *c, struct world *w, const struct crowd *crowd)
 	}
 }
 
-#ifdef __SANITIZE_ADDRESS__ /* which lays something around whatever there is, and keeps for a while what is freed: half as much again */
+#ifdef __SANITIZE_ADDRESS__ /* which lays something around whatever there is, and keeps for a \
+			       while what is freed: half as much again */
 #define CHECKER 2
 #else
 #define CHECKER 1

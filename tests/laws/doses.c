@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each cause, planted in doses with several seeds, is found, named, and measured: the culprit first, its
- * lost time within 5 % of what was planted. And a stream in which nothing is planted raises nothing.
+ * Each cause, planted in doses with several seeds, is found, named, and measured: the culprit
+ * first, its lost time within 5 % of what was planted. And a stream in which nothing is planted
+ * raises nothing.
  */
 #include "tests/tap.h"
 

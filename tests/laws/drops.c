@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events that were lost never add a culprit: streams in which nothing is wrong still raise nothing, and others nothing else
- * than what is wrong, when one event of a hundred is missing, as long as the recording says that it is.
+ * Events that were lost never add a culprit: streams in which nothing is wrong still raise nothing,
+ * and others nothing else than what is wrong, when one event of a hundred is missing, as long as
+ * the recording says that it is.
  */
 #include "tests/tap.h"
 

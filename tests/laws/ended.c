@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that make calls and end, one after the other, as short jobs on a node do. What is kept of one that has ended
- * is little, its name and its sums, whether or not something was told of it; no sum is other for it, and what comes after
- * thousands of them is told as if they had not been. Where memory is measured each run is in a process of its own.
+ * Processes that make calls and end, one after the other, as short jobs on a node do. What is kept
+ * of one that has ended is little, its name and its sums, whether or not something was told of it;
+ * no sum is other for it, and what comes after thousands of them is told as if they had not been.
+ * Where memory is measured each run is in a process of its own.
  */
 #include "tests/tap.h"
 
@@ -21,7 +22,8 @@
 #define BEGIN 1000000000000ll
 
 #define STEPS 12
-/* Of a job, in each step: in a call, between calls, and of its other thread. Long ones are so many times as long. */
+/* Of a job, in each step: in a call, between calls, and of its other thread. Long ones are so many
+ * times as long. */
 #define WAIT_IN	   (300 * US)
 #define WAIT_OUT   (400 * US)
 #define WAIT_OTHER (100 * US)
@@ -89,7 +91,8 @@ static struct event *call(struct job *j, uint16_t op, int64_t dur, unsigned stac
 	return add(j, op, j->main, j->now, dur, stack_of(j->w, stack));
 }
 
-/* One job: allocations, steps of copies, launches and a wait, of which another command takes some, and its end. */
+/* One job: allocations, steps of copies, launches and a wait, of which another command takes some,
+ * and its end. */
 static void job(struct job *j, uint64_t i, unsigned times, bool ends)
 {
 	const struct op_def *alloc = op_builtin(OP_CUDA_MALLOC), *fr = op_builtin(OP_CUDA_FREE),
@@ -285,7 +288,8 @@ static void all_told(uint64_t n)
 	for (size_t i = 0; i < r.told.list.v.n; i++) {
 		const struct finding *x = &r.told.list.v.v[i];
 
-		/* What a job that is still known did while its device had no work may be told, too. */
+		/* What a job that is still known did while its device had no work may be told, too.
+		 */
 		if (bytes_equal(x->kind, bytes_of("gpu-idle")))
 			continue;
 		hogs++;
@@ -322,7 +326,8 @@ static void sums_stay(uint64_t few, uint64_t many)
 	run_close(&b);
 }
 
-/* After so many others, a job that loses much: the chain names it, its call and who took its time. room: for its calls. */
+/* After so many others, a job that loses much: the chain names it, its call and who took its time.
+ * room: for its calls. */
 static void after(const char *what, uint64_t n, bool ended, bool room)
 {
 	const struct finding *x;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts of calls that were recorded for a part of the time are estimates, and near what was there: by op, by process, by
- * kernel and by key; of a recording that is cut, of its part. What was recorded all of the time is as it was. Where nothing was
- * recorded since probes were detached first, counts are least ones. With a scenario and a file it writes such a recording
- * instead, for tests of programs; a third argument is which of the windows, or "end": no launches after the first 1.5 s.
+ * Counts of calls that were recorded for a part of the time are estimates, and near what was there:
+ * by op, by process, by kernel and by key; of a recording that is cut, of its part. What was
+ * recorded all of the time is as it was. Where nothing was recorded since probes were detached
+ * first, counts are least ones. With a scenario and a file it writes such a recording instead, for
+ * tests of programs; a third argument is which of the windows, or "end": no launches after the
+ * first 1.5 s.
  */
 #include "tests/tap.h"
 

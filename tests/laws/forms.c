@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One recording in all its forms. What was written is what is read, for random events and records of every
- * kind; a file, a pipe and a file that grows say the same, item by item; files in a row say what they say
- * one by one; two stretches side by side are the stretch of both.
+ * One recording in all its forms. What was written is what is read, for random events and records
+ * of every kind; a file, a pipe and a file that grows say the same, item by item; files in a row
+ * say what they say one by one; two stretches side by side are the stretch of both.
  */
 #include <fcntl.h>
 #include <sys/file.h>
@@ -15,7 +15,8 @@
 #include "tests/laws/any.h"
 #include "tests/tap.h"
 
-/* Items, as their bytes in our world; events of neighbouring items run together, since pieces may differ. */
+/* Items, as their bytes in our world; events of neighbouring items run together, since pieces may
+ * differ. */
 static int tell(struct buf *out, struct event_stream *s)
 {
 	struct stream_item item;

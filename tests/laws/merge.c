@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Laws of joining and cutting recordings, on generated ones: reading files behind one another is reading their merge;
- * slices that adjoin are the whole; neither the order of inputs nor where a machine's clock stands makes a
- * difference; and merging what was merged changes nothing.
+ * Laws of joining and cutting recordings, on generated ones: reading files behind one another is
+ * reading their merge; slices that adjoin are the whole; neither the order of inputs nor where a
+ * machine's clock stands makes a difference; and merging what was merged changes nothing.
  */
 #include <sys/stat.h>
 
@@ -139,7 +139,8 @@ static bool same_records(struct seen *a, struct seen *b)
 
 /* ---- making ---- */
 
-/* A generated recording in segments of about segment_bytes. ahead: how far its machine's monotonic clock is. */
+/* A generated recording in segments of about segment_bytes. ahead: how far its machine's monotonic
+ * clock is. */
 static void generate(const char *scenario, uint64_t seed, const char *node, uint64_t segment_bytes,
 		     int64_t ahead, struct buf *out)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Laws of blame on generated streams. The parts of every piece sum to its length and the pieces of a thread tile its time.
- * A second blame, written start-ordered and quadratic straight from the definition, gives every call
- * the same parts. A dropped event never makes anybody a culprit. What is held is bounded.
+ * Laws of blame on generated streams. The parts of every piece sum to its length and the pieces of
+ * a thread tile its time. A second blame, written start-ordered and quadratic straight from the
+ * definition, gives every call the same parts. A dropped event never makes anybody a culprit. What
+ * is held is bounded.
  */
 #include "tests/tap.h"
 
@@ -117,7 +118,8 @@ static void sums(const struct law *l, const char *name)
 	free(t);
 }
 
-/* ---- the same blame from the definition ---------------------------------------------------------- */
+/* ---- the same blame from the definition
+ * ---------------------------------------------------------- */
 
 #define NAMES 64
 
@@ -241,7 +243,8 @@ static void slow_holder(struct slow *s, uint32_t holder, int64_t a, int64_t b)
 	s->ns[PART_LOCK][name_at(s, world_text(s->l->w, t->comm).p)] += left;
 }
 
-/* All off-CPU intervals inside a call, from the definition. Blocked time that is neither disk nor lock is not compared. */
+/* All off-CPU intervals inside a call, from the definition. Blocked time that is neither disk nor
+ * lock is not compared. */
 static void slow_call(struct slow *s, const struct event *call)
 {
 	memset(s->ns, 0, sizeof(s->ns));
@@ -330,7 +333,8 @@ static void brute(const struct law *l, const char *name)
 	free(c);
 }
 
-/* ---- what a hypervisor takes -------------------------------------------------------------------------- */
+/* ---- what a hypervisor takes
+ * -------------------------------------------------------------------------- */
 
 struct steal {
 	struct line_sink sink;
@@ -398,7 +402,8 @@ static void steals(unsigned hog_percent)
 	law_close(&l);
 }
 
-/* ---- dropped events -------------------------------------------------------------------------------- */
+/* ---- dropped events
+ * -------------------------------------------------------------------------------- */
 
 struct blamed {
 	struct line_sink sink;
@@ -475,7 +480,8 @@ static void drops(const struct law *l, const char *name)
 	free(less);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------- */
+/* ---- memory
+ * ---------------------------------------------------------------------------------------- */
 
 static void bounded(void)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Laws of what-if by replay on generated streams: without anything removed it is as recorded, to the nanosecond; whatever is
- * removed, nothing takes longer, and without all of it it takes no longer than without a part.
+ * Laws of what-if by replay on generated streams: without anything removed it is as recorded, to
+ * the nanosecond; whatever is removed, nothing takes longer, and without all of it it takes no
+ * longer than without a part.
  */
 #include "tests/tap.h"
 

@@ -64,8 +64,8 @@ static inline void stream_lock(struct path_stream *s, struct stream_thread *t, u
 	t->lock = (int)lock;
 }
 
-/* The thread has the interpreter's lock; one that the clock woke from its wait for it asks for it: it
- * gets it, and the thread wants it back. */
+/* The thread has the interpreter's lock; one that the clock woke from its wait for it asks for it:
+ * it gets it, and the thread wants it back. */
 static inline bool stream_give_way(struct path_stream *s, struct stream_thread *t)
 {
 	const unsigned lock = STREAM_LOCKS - 1;

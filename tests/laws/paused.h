@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A generated recording as a recorder would have made it that detaches tiers of probes: their calls are in it in windows only,
- * PAUSED records say when they are not, and driver calls that runtime calls make to launch are folded into these.
+ * A generated recording as a recorder would have made it that detaches tiers of probes: their calls
+ * are in it in windows only, PAUSED records say when they are not, and driver calls that runtime
+ * calls make to launch are folded into these.
  */
 #ifndef INGERO_TESTS_LAWS_PAUSED_H
 #define INGERO_TESTS_LAWS_PAUSED_H
@@ -152,8 +153,8 @@ static inline void paused_tell_folded(const uint64_t *folded, int64_t end_ns, pa
 	}
 }
 
-/* The recording without what was paused, one event at a time; each pause is told when it begins and when it ends. Returns how
- * many events are not in it. */
+/* The recording without what was paused, one event at a time; each pause is told when it begins and
+ * when it ends. Returns how many events are not in it. */
 static inline size_t paused_play(const struct law *l, const struct pauses *p, bool fold,
 				 paused_sink *put, void *ctx)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that were not recorded because their probes were detached add no finding: with the calls of some tiers left only in
- * windows, and the recording saying so, an analysis finds nothing that it does not find with all of them.
+ * Calls that were not recorded because their probes were detached add no finding: with the calls of
+ * some tiers left only in windows, and the recording saying so, an analysis finds nothing that it
+ * does not find with all of them.
  */
 #include "tests/tap.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stretch of a recording that is sought is the stretch of the recording that was read whole: with an
- * index, without one, with one that lies, in one segment or many, joined files included.
+ * A stretch of a recording that is sought is the stretch of the recording that was read whole: with
+ * an index, without one, with one that lies, in one segment or many, joined files included.
  */
 #include "lib/ige/seek.h"
 

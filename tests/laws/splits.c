@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same events give the same chain records, byte for byte, however they are cut: into items of any
- * size, into blocks, into segments, in a file of another world with other ids.
+ * The same events give the same chain records, byte for byte, however they are cut: into items of
+ * any size, into blocks, into segments, in a file of another world with other ids.
  */
 #include "tests/tap.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What threads wait for is the same whether or not their launches were recorded: with all launches left out, and the recording
- * saying so, the same waits are told with the same culprits and the same time, to the nanosecond.
+ * What threads wait for is the same whether or not their launches were recorded: with all launches
+ * left out, and the recording saying so, the same waits are told with the same culprits and the
+ * same time, to the nanosecond.
  */
 #include "tests/tap.h"
 
@@ -33,7 +34,8 @@ static const struct finding *same(const struct verdict *v, const struct finding 
 	return NULL;
 }
 
-/* Whether each finding of waits is in the other verdict, with the same time, number of waits and culprit. */
+/* Whether each finding of waits is in the other verdict, with the same time, number of waits and
+ * culprit. */
 static unsigned differences(const struct verdict *a, const struct verdict *b)
 {
 	unsigned n = 0;
@@ -56,7 +58,8 @@ static unsigned differences(const struct verdict *a, const struct verdict *b)
 	return n;
 }
 
-/* Gaps of the device are known where launches are: with these left out for a part of the time, an estimate that says so. */
+/* Gaps of the device are known where launches are: with these left out for a part of the time, an
+ * estimate that says so. */
 static void check_idle(const struct verdict *whole, const struct verdict *part, const char *name)
 {
 	for (size_t i = 0; i < whole->list.v.n; i++) {
@@ -154,8 +157,8 @@ static void wait_gil(struct stage *s, struct actor a, int64_t start, int64_t end
 	ev->present &= ~(1u << op_column(op_builtin(ev->op), COL_WAKER));
 }
 
-/* One wait behind a launch, each of another kind; returns when it is over. Five ms for the interpreter end by the clock, and then
- * the holder gives way, or is waited for again. */
+/* One wait behind a launch, each of another kind; returns when it is over. Five ms for the
+ * interpreter end by the clock, and then the holder gives way, or is waited for again. */
 static int64_t plant_wait(struct stage *s, struct actor v, struct actor h, unsigned kind, int64_t t,
 			  struct planted *p)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is counted in a stretch of a recording is the same whether the rest was read or passed over: every figure of
- * ingero-stat, for scenarios, random stretches, one file, one that was cut, and one split into several operands.
+ * What is counted in a stretch of a recording is the same whether the rest was read or passed over:
+ * every figure of ingero-stat, for scenarios, random stretches, one file, one that was cut, and one
+ * split into several operands.
  */
 #include <unistd.h>
 

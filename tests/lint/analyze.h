@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an analyzer that sees one file at a time is told of the functions of other files: what they return. Included in front
- * of each file by tests/lint/analyze, and by nothing else.
+ * What an analyzer that sees one file at a time is told of the functions of other files: what they
+ * return. Included in front of each file by tests/lint/analyze, and by nothing else.
  */
 #include "lib/base/err.h"
 #include "lib/base/vec.h"

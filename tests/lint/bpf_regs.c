@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls as an architecture makes them, looked at the way the kernel side does: the first instructions of probed()
- * put the registers into a frame of the kernel's layout, and bpf/regs.h is asked for every argument, the caller
- * and the frame chain. Built by bpf.t for each architecture and run there, or under an emulator. Prints TAP.
+ * Calls as an architecture makes them, looked at the way the kernel side does: the first
+ * instructions of probed() put the registers into a frame of the kernel's layout, and bpf/regs.h is
+ * asked for every argument, the caller and the frame chain. Built by bpf.t for each architecture
+ * and run there, or under an emulator. Prints TAP.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -11,7 +12,8 @@
 
 #include "bpf/kernel.h"
 
-/* In line: nothing may be called, and so pushed, before what a call left on the stack has been read. */
+/* In line: nothing may be called, and so pushed, before what a call left on the stack has been
+ * read. */
 __attribute__((always_inline)) static inline long read_here(void *to, unsigned n, const void *from)
 {
 	__builtin_memcpy(to, from, n);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uses CPU time in two functions, and says how much in each: "burn SECONDS" prints one JSON line per thread. stalls is the time
- * in steps in which the thread got on less than its clock: its CPU was with somebody who keeps no account of it.
+ * Uses CPU time in two functions, and says how much in each: "burn SECONDS" prints one JSON line
+ * per thread. stalls is the time in steps in which the thread got on less than its clock: its CPU
+ * was with somebody who keeps no account of it.
  */
 #include <inttypes.h>
 #include <pthread.h>

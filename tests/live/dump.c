@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: a recording as one JSON object per line, everything the tests of the recorder compare with the
- * truth. Built by tests/live/recording.py against libingero.a.
+ * For tests: a recording as one JSON object per line, everything the tests of the recorder compare
+ * with the truth. Built by tests/live/recording.py against libingero.a.
  */
 #include <fcntl.h>
 #include <stdio.h>

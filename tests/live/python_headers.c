@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiled against the headers of a CPython: where its structs have what a walker reads, by the compiler. With TABLE it
- * is a file that begins like that CPython's runtime, by its own words (OWN: how its headers fill their table of offsets).
+ * Compiled against the headers of a CPython: where its structs have what a walker reads, by the
+ * compiler. With TABLE it is a file that begins like that CPython's runtime, by its own words (OWN:
+ * how its headers fill their table of offsets).
  */
 #define Py_BUILD_CORE 1
 #include <Python.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lib/symbols makes of a file with a CPython runtime: its version, then its layout, a line each. */
+/* What lib/symbols makes of a file with a CPython runtime: its version, then its layout, a line
+ * each. */
 #include <stdio.h>
 
 #include "lib/symbols/python.h"

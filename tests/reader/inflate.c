@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/base/deflate.h without zlib, for tests on other CPUs, where there is no zlib to link: RFC 1950
- * and 1951 read in the plainest way, written as stored blocks. Knows no other limit than the caller's.
+ * lib/base/deflate.h without zlib, for tests on other CPUs, where there is no zlib to link: RFC
+ * 1950 and 1951 read in the plainest way, written as stored blocks. Knows no other limit than the
+ * caller's.
  */
 #include "lib/base/deflate.h"
 

@@ -17,7 +17,8 @@ static uint64_t any(void)
 	return seed >> 11;
 }
 
-/* Values of every size, small ones often; one draw after the other, whichever a compiler would have evaluated first. */
+/* Values of every size, small ones often; one draw after the other, whichever a compiler would have
+ * evaluated first. */
 static uint64_t value(void)
 {
 	uint64_t high = any() << 32, low = any();

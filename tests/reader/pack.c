@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recording written once more, as an archive or as a recorder would have: what is in it stays the same. */
+/* A recording written once more, as an archive or as a recorder would have: what is in it stays the
+ * same. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>

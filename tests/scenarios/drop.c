@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loses every fifth packet that carries more than a few bytes, at random: a network that drops data but lets connections be
- * made. For tc(8), as a direct action where packets arrive. Headers and an acknowledgement are shorter than this.
+ * Loses every fifth packet that carries more than a few bytes, at random: a network that drops data
+ * but lets connections be made. For tc(8), as a direct action where packets arrive. Headers and an
+ * acknowledgement are shorter than this.
  */
 #define DATA 300
 

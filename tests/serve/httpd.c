@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server for tests: the options of ours, and handlers that answer what they were asked, slowly, at length, or in pieces.
- * Prints its address, then what becomes of its peers; ends with standard input.
+ * A server for tests: the options of ours, and handlers that answer what they were asked, slowly,
+ * at length, or in pieces. Prints its address, then what becomes of its peers; ends with standard
+ * input.
  */
 #include <poll.h>
 #include <stddef.h>

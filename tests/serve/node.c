@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A node of a fleet for tests: answers as a dashboard does, with numbers that its id gives, or lies in one of several ways. Prints its
- * address; ends with standard input. Durations of node ID: 1000 * ID + k * k for k in [0, 100) nanoseconds, ID times each. With a
- * recording it is the machine that made it, by its wrong clock.
+ * A node of a fleet for tests: answers as a dashboard does, with numbers that its id gives, or lies
+ * in one of several ways. Prints its address; ends with standard input. Durations of node ID: 1000
+ * * ID + k * k for k in [0, 100) nanoseconds, ID times each. With a recording it is the machine
+ * that made it, by its wrong clock.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the steps of programs in recordings: loops_print [-as] [FILE...]. For each thread whose loop
- * makes calls its main one, the phases of its life, and the loops around and inside; -a: of threads
- * without calls, too; -s: every step.
+ * Prints the steps of programs in recordings: loops_print [-as] [FILE...]. For each thread whose
+ * loop makes calls its main one, the phases of its life, and the loops around and inside; -a: of
+ * threads without calls, too; -s: every step.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sentences of findings with pseudonyms: known names are replaced wherever they stand, words of the analysis and numbers stay, and of
- * anything else nothing comes through.
+ * Sentences of findings with pseudonyms: known names are replaced wherever they stand, words of the
+ * analysis and numbers stay, and of anything else nothing comes through.
  */
 #include "lib/input/pseudonym_sentence.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fuzz target archive over small databases of the older agent: every page cut off and torn, every page with bits of its
-* head, its list of cells and its cells turned, and a tree whose pages share their children; and the files named as arguments
- * (what a fuzzer found).
+ * The fuzz target archive over small databases of the older agent: every page cut off and torn,
+ * every page with bits of its head, its list of cells and its cells turned, and a tree whose pages
+ * share their children; and the files named as arguments (what a fuzzer found).
  */
 #include "tests/fuzz/archive.c"
 
@@ -91,7 +91,8 @@ static unsigned each_page(struct buf *b)
 
 		run(b, page);
 		run(b, page + PAGE / 2);
-		/* Kind of page, free room, number of cells, where they begin, the right child, the first cells. */
+		/* Kind of page, free room, number of cells, where they begin, the right child, the
+		 * first cells. */
 		for (size_t at = head; at < head + 16; at++)
 			turned(b, at, bits[replay_below(sizeof(bits))]);
 		for (unsigned k = 0; k < 8; k++)
@@ -109,8 +110,8 @@ static void child(unsigned char *at, size_t page)
 	at[3] = (unsigned char)number;
 }
 
-/* A tree of tables whose pages have all the same child, and that one too, down to one leaf: ten thousand bytes and
- * thousands of millions of rows. Nothing in it is wrong but that. */
+/* A tree of tables whose pages have all the same child, and that one too, down to one leaf: ten
+ * thousand bytes and thousands of millions of rows. Nothing in it is wrong but that. */
 static void bomb(struct buf *b)
 {
 	size_t root = 0, leaf[DEEP + 1], leaves = 0;

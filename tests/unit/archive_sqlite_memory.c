@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions at the same time: one that takes more memory than it may ends by itself, as often as it is asked, and others never
- * notice.
+ * Questions at the same time: one that takes more memory than it may ends by itself, as often as it
+ * is asked, and others never notice.
  */
 #include <pthread.h>
 #include <sqlite3.h>

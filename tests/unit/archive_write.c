@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Archives of any size are sound to SQLite and say what the events said: rows, sums, references. The schema has a place for every
- * column and field that formats/ defines.
+ * Archives of any size are sound to SQLite and say what the events said: rows, sums, references.
+ * The schema has a place for every column and field that formats/ defines.
  */
 #include <fcntl.h>
 #include <sqlite3.h>

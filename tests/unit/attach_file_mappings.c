@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A mapping that the kernel's list of a process is without: the file itself says which one it is. The kernel's answers are played. */
+/* A mapping that the kernel's list of a process is without: the file itself says which one it is.
+ * The kernel's answers are played. */
 #include "lib/attach/file_mappings.h"
 
 #include <fcntl.h>
@@ -8,8 +9,9 @@
 
 #include "tests/tap.h"
 
-#define REAL \
-	424242u /* the inode that probes are keyed by, of a file that everybody else sees another one of */
+#define REAL                                                                                      \
+	424242u /* the inode that probes are keyed by, of a file that everybody else sees another \
+		   one of */
 
 static char path[] = "/tmp/ingero-mapped-XXXXXX";
 static uint64_t listed; /* the start of the one mapping in the other process's list */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who uses what: once each, also of two processes of one number, until nothing more of them can come. */
+/* Who uses what: once each, also of two processes of one number, until nothing more of them can
+ * come. */
 #include "lib/attach/file_users.h"
 
 #include "tests/tap.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Closing descriptors that take long to close, as those of links do where the kernel's own threads get no CPU. Here they
- * are sockets that linger: their close waits until the peer has read what was sent.
+ * Closing descriptors that take long to close, as those of links do where the kernel's own threads
+ * get no CPU. Here they are sockets that linger: their close waits until the peer has read what was
+ * sent.
  */
 #include "lib/attach/link.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The attach plan: which names are which op, which bytes move the probe and which do not, one site per address;
- * and on the double's libraries where they are built.
+ * The attach plan: which names are which op, which bytes move the probe and which do not, one site
+ * per address; and on the double's libraries where they are built.
  */
 #include <elf.h>
 #include <string.h>

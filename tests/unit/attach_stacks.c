@@ -40,7 +40,8 @@ static unsigned native(struct probe_stacks *s, struct world *w, uint32_t tgid)
 	return f && f->kind == FRAME_NATIVE;
 }
 
-/* Processes come and go by the million: what was mapped in them goes too, when their stacks can be no more. */
+/* Processes come and go by the million: what was mapped in them goes too, when their stacks can be
+ * no more. */
 static void ended(struct probe_stacks *s, struct world *w)
 {
 	struct host_mapping m = { .start = 0x10000,
@@ -146,7 +147,8 @@ static const char *text_at(struct probe_stacks *s, uint32_t tgid, uint64_t addre
 	return n == sizeof(out) ? out : "nothing";
 }
 
-/* What a probe could not read: of a process that lives, of one that has ended, of a library that is gone from there. */
+/* What a probe could not read: of a process that lives, of one that has ended, of a library that is
+ * gone from there. */
 static void bytes(struct probe_stacks *s)
 {
 	struct found f = { .at = here };

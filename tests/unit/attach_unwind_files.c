@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What lay at an address by the list of mappings that a stack was walked by, whatever lies there now.
+ * What lay at an address by the list of mappings that a stack was walked by, whatever lies there
+ * now.
  */
 #include <stdio.h>
 

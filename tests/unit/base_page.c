@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables with one line to a row, and pages of any size: what is shown of them at each width and height. */
+/* Tables with one line to a row, and pages of any size: what is shown of them at each width and
+ * height. */
 #include <string.h>
 
 #include "lib/base/page.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shapes on a terminal, character by character: in ASCII and in UTF-8 they are as wide, and nothing that happened is drawn
- * as nothing.
+ * Shapes on a terminal, character by character: in ASCII and in UTF-8 they are as wide, and nothing
+ * that happened is drawn as nothing.
  */
 #include "lib/base/plot.h"
 

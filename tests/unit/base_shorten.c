@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names cut in the middle: short ones stay, long ones keep both ends, and no two different ones read the same.
+ * Names cut in the middle: short ones stay, long ones keep both ends, and no two different ones
+ * read the same.
  */
 #include "lib/base/shorten.h"
 
@@ -71,7 +72,8 @@ static void many(unsigned first, unsigned step, const char *what)
 		buf_free(&v[i].text);
 }
 
-/* Whatever they are made of: few letters, so that many differ in few places, and characters of several bytes. */
+/* Whatever they are made of: few letters, so that many differ in few places, and characters of
+ * several bytes. */
 static void any(void)
 {
 	static const char *const pieces[] = { "a", "b", "\xc3\xa9", "\xe2\x82\xac",

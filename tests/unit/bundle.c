@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles: made of a library that then goes away, read where it never was; and archives that somebody else made.
+ * Bundles: made of a library that then goes away, read where it never was; and archives that
+ * somebody else made.
  */
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An ELF file with three functions, and a recording whose stacks go through them: what a bundle is made of.
+ * An ELF file with three functions, and a recording whose stacks go through them: what a bundle is
+ * made of.
  */
 #ifndef INGERO_TESTS_BUNDLE_H
 #define INGERO_TESTS_BUNDLE_H
@@ -13,7 +14,8 @@
 
 #define BUNDLE_TEST_ID "00112233445566778899aabbccddeeff00112233"
 
-/* Code at 0x1000 in memory, at 0x2000 in a file of 0x4000 bytes: "alpha", "beta::gamma()", and one without size. */
+/* Code at 0x1000 in memory, at 0x2000 in a file of 0x4000 bytes: "alpha", "beta::gamma()", and one
+ * without size. */
 static inline void bundle_test_elf(struct buf *out)
 {
 	static const char names[] = "\0alpha\0_ZN4beta5gammaEv\0delta",

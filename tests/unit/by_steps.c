@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows by step: which calls are counted in the steps of which loop, also where the steps are known late,
- * are made anew, or never come.
+ * Rows by step: which calls are counted in the steps of which loop, also where the steps are known
+ * late, are made anew, or never come.
  */
 #include "tests/tap.h"
 

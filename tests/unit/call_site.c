@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call sites of real stacks: what programs of the field look like from outside, and the line that a person who knows them
- * names, with the functions further out that belong to the same chain.
+ * Call sites of real stacks: what programs of the field look like from outside, and the line that a
+ * person who knows them names, with the functions further out that belong to the same chain.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@
 #define STD   "/home/u/.local/share/uv/python/cpython-3.12.8-linux-x86_64-gnu/lib/python3.12/"
 #define FRAME 16
 
-/* Outermost first, as a traceback prints them: "function file:line"; "!name" is a native frame of libtorch. */
+/* Outermost first, as a traceback prints them: "function file:line"; "!name" is a native frame of
+ * libtorch. */
 static const struct {
 	const char *what;
 	const char *frames[FRAME];

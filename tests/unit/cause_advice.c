@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is proposed to be typed: it reaches all it is said to reach, and names that others chose are words to a shell, whatever
- * is in them.
+ * What is proposed to be typed: it reaches all it is said to reach, and names that others chose are
+ * words to a shell, whatever is in them.
  */
 #include "tests/tap.h"
 
@@ -58,7 +58,8 @@ static void calls(struct stage *s, struct actor v)
 	}
 }
 
-/* Every EVERY one of n processes of this name, the first of which has this pid, takes the CPU for a millisecond, in this cgroup (NULL: it is not known). */
+/* Every EVERY one of n processes of this name, the first of which has this pid, takes the CPU for a
+ * millisecond, in this cgroup (NULL: it is not known). */
 static void hogs(struct stage *s, struct actor v, const char *comm, uint32_t first, unsigned n,
 		 const char *cgroup)
 {
@@ -114,8 +115,9 @@ static void crowd(struct stage *s, struct actor v)
 	}
 }
 
-/* Workers that the victim started, and as many strangers of their name, all younger than the recording: two facts, and not the same
- * is done about them. The victim's own parent and what that started beside it are of the program, too. */
+/* Workers that the victim started, and as many strangers of their name, all younger than the
+ * recording: two facts, and not the same is done about them. The victim's own parent and what that
+ * started beside it are of the program, too. */
 static void workers(struct stage *s, struct actor v)
 {
 	static const struct {

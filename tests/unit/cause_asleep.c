@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording that goes on while a thread sleeps: what is found and counted in it is, to the byte, what is in one that ended where
- * the thread was last known to sleep. Once the thread has been heard of again, is gone, or the recording has ended, it is what is
- * found without a word of that sleep.
+ * A recording that goes on while a thread sleeps: what is found and counted in it is, to the byte,
+ * what is in one that ended where the thread was last known to sleep. Once the thread has been heard
+ * of again, is gone, or the recording has ended, it is what is found without a word of that sleep.
  */
 #include "tests/tap.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that feeds the device while the main thread waits for it, and wants the interpreter while that one goes on.
+ * A thread that feeds the device while the main thread waits for it, and wants the interpreter
+ * while that one goes on.
  */
 #include "tests/unit/kinds.h"
 
@@ -16,7 +17,8 @@ static void gil(struct event *ev)
 	stage_set(ev, COL_FUTEX_OP, 9);
 }
 
-/* Five ms until the clock asks for it, then until the main thread lets go, which wants it back at once. */
+/* Five ms until the clock asks for it, then until the main thread lets go, which wants it back at
+ * once. */
 static void wants_interpreter(int64_t t)
 {
 	struct event *ev = stage_lock(&s, helper, 0, t, t + 5 * MS, t + 5 * MS, v, 0x7000);

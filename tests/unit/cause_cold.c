@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process whose first calls take long, and what looks like it: one that was there before, slow calls later on, a call
- * that is made only once, calls that the host held up.
+ * A process whose first calls take long, and what looks like it: one that was there before, slow
+ * calls later on, a call that is made only once, calls that the host held up.
  */
 #include "tests/unit/kinds.h"
 

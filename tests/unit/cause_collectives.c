@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks whose collectives of the same number differ: which rank is named, and what is not said of the
- * others any more.
+ * Ranks whose collectives of the same number differ: which rank is named, and what is not said of
+ * the others any more.
  */
 #include "tests/tap.h"
 

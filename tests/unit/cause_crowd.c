@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program whose busy threads are more than its CPUs, and programs that look like it. Each stream is two seconds; every ten
- * milliseconds the main thread waits for each of its workers, and for a CPU that these have one after another.
+ * A program whose busy threads are more than its CPUs, and programs that look like it. Each stream
+ * is two seconds; every ten milliseconds the main thread waits for each of its workers, and for a
+ * CPU that these have one after another.
  */
 #include "tests/unit/kinds.h"
 
@@ -105,7 +106,8 @@ static void others(void)
 	}
 }
 
-/* What workers did before they were seen first, in their first turns, is not known. One chain of it: how it is said, what to do about it, and what that promises. */
+/* What workers did before they were seen first, in their first turns, is not known. One chain of
+ * it: how it is said, what to do about it, and what that promises. */
 static void check_told(struct stage *s, const char *text, const char *action, const char *command)
 {
 	struct kinds_run p;

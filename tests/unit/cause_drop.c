@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A loop that becomes slower and stays so, and what looks like it: one that recovers, a pause, a slow beginning, the host
- * taking the time, a loop that ends.
+ * A loop that becomes slower and stays so, and what looks like it: one that recovers, a pause, a
+ * slow beginning, the host taking the time, a loop that ends.
  */
 #include "tests/unit/kinds.h"
 

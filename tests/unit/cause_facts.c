@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Facts that stand on what the kernel, the recorder or NVML said: each told from one stream, and not from one that looks
- * like it. Streams are five seconds of a thread that makes a call every 2 ms.
+ * Facts that stand on what the kernel, the recorder or NVML said: each told from one stream, and not
+ * from one that looks like it. Streams are five seconds of a thread that makes a call every 2 ms.
  */
 #include "tests/tap.h"
 
@@ -147,7 +147,8 @@ static void clock_at(struct stage *s, int64_t time)
 	REC_SET(r, CLOCK, source, bytes_of("end"));
 }
 
-/* The process's memory counts in a cgroup that no event names; its limit was hit that often before and after. */
+/* The process's memory counts in a cgroup that no event names; its limit was hit that often before
+ * and after. */
 static void memory_of(struct stage *s, struct actor a, const char *path, double before,
 		      double after)
 {
@@ -401,7 +402,8 @@ int main(void)
 		calls(&s, v);
 		stage_socket(&s, 5, "192.0.2.7:5000");
 		for (t = 0; t < LENGTH; t += 100 * MS) {
-			/* waits for 20 ms; in the midst of it something is sent again, on this socket or another */
+			/* waits for 20 ms; in the midst of it something is sent again, on this
+			 * socket or another */
 			stage_set(stage_event(&s, OP_NET_SOCKET, v.ctx, 0, t + MS, t + 21 * MS),
 				  COL_SOCKET, 5);
 			if (lossy)
@@ -417,7 +419,8 @@ int main(void)
 					 : "waits for a peer that is slow");
 	}
 
-	/* stopped: both threads of the process stand still, at once, whether or not it is one that lets both go on */
+	/* stopped: both threads of the process stand still, at once, whether or not it is one that
+	 * lets both go on */
 	for (unsigned i = 0; i < 3; i++) {
 		struct actor by = stage_actor(&s, 700 + i, 700 + i, 1,
 					      i == 1 ? "ingero-record" : "slurmstepd"),

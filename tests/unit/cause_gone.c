@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that come and go for long, each of which leaves its memory to the driver to free, as most do: what is kept of them
- * does not grow with how many there were, and the last of them are as well known as the first.
+ * Processes that come and go for long, each of which leaves its memory to the driver to free, as
+ * most do: what is kept of them does not grow with how many there were, and the last of them are as
+ * well known as the first.
  */
 #include "tests/tap.h"
 
@@ -35,7 +36,8 @@ static uint32_t stack_of(struct stage *s, unsigned i)
 	return world_stack(s->w, &frame, 1);
 }
 
-/* Where there is no more room for places, those that are known go on, and nothing goes to somebody else's. */
+/* Where there is no more room for places, those that are known go on, and nothing goes to somebody
+ * else's. */
 static void full(void)
 {
 	struct where w = { 0 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device is given and when it has nothing to do: streams in which gpu-idle, sync-storm or launch-bound is told
- * with its exact time, and streams that look like them and must stay silent. All of them are five seconds of steps: some
- * launches, a wait for the device, and something before the next step. What follows the last step has no end: no gap.
+ * Streams in which gpu-idle, sync-storm or launch-bound is found with its exact time, and streams
+ * that look like them and stay silent: five seconds of steps each, of some launches, a wait for the
+ * device, and something before the next step. What follows the last step has no end: no gap.
  */
 #include "tests/tap.h"
 
@@ -161,7 +161,7 @@ static void idle_by_state(struct stage *s, struct actor v, struct actor worker)
 	tells(s, "gpu-idle", "ended by pt_data_worker", GAPS * 1800 * US);
 }
 
-/* The victim waits in every step for what a worker ends, and the worker, or a third one that it waits for, does something. */
+/* The victim waits in every step for a worker, which works, or waits for a third one. */
 static void behind_the_wait(struct stage *s, struct actor v, struct actor worker,
 			    struct actor third)
 {
@@ -229,12 +229,12 @@ static void behind_the_wait(struct stage *s, struct actor v, struct actor worker
 		woken(blocked(s, worker, t + MS, 7120 * US, OBJECT_FD), v);
 		woken(blocked(s, v, t + 8 * MS + 100 * US, 1800 * US, OBJECT_FD), worker);
 	}
-	/* It waited for the victim's request, and then worked on it; for 20 us each waits for the other. */
+	/* It waited for the request and worked on it; for 20 us each waits for the other. */
 	told_among(s, "gpu-idle", "waiting for pt_data_worker (pid 200), which ran its own code",
 		   GAPS * 1780 * US);
 }
 
-/* Between two steps it waits for a connection; of every `lossy` of them the network loses a segment, 0: of none. */
+/* Between two steps it waits for a connection; one of `lossy` loses a segment, 0: none does. */
 static void remote(struct stage *s, struct actor v, unsigned lossy)
 {
 	for_steps(t)

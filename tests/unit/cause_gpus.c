@@ -59,7 +59,8 @@ static void idle(const char *text, unsigned n, uint64_t lost_ns, const char *nam
 	chain_list_free(&p.list);
 }
 
-/* It gives both work and waits for both; in every other half of a second a peer works on the first. */
+/* It gives both work and waits for both; in every other half of a second a peer works on the first.
+ */
 static void shared(struct actor a, struct actor b, struct actor peer)
 {
 	for (int64_t from = 0; from < LENGTH; from += 500 * MS) {

@@ -94,8 +94,8 @@ static void two_places(void)
 	chain_list_free(&p.list);
 }
 
-/* The first twenty go, and all later ones stay: told as made again and again first, it is one chain when they turn out to be
- * kept. */
+/* The first twenty go, and all later ones stay: told as made again and again first, it is one chain
+ * when they turn out to be kept. */
 static void kept_later(void)
 {
 	for (unsigned i = 0; i < STEPS; i++) {

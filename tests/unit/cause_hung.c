@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that are open for long over a recording of hours: one that never returns is told, however many did before it, and one
- * that did in the end is told with the time in which it was open.
+ * Calls that are open for long over a recording of hours: one that never returns is told, however
+ * many did before it, and one that did in the end is told with the time in which it was open.
  */
 #include "tests/tap.h"
 
@@ -175,14 +175,15 @@ static void collective(struct stage *s, struct actor a, uint16_t op, int64_t sta
 	stage_set(ev, COL_RANKS, 2);
 }
 
-/* Rank 0 waits in the tenth collective, which rank 1 never enters: what that one does instead leads, where it is known. */
+/* Rank 0 waits in the tenth collective, which rank 1 never enters: what that one does instead
+ * leads, where it is known. */
 static void rank_behind(void)
 {
 	static const struct {
-		enum event_object
-			object; /* it waits for, from its last collective to the end; OBJECT_NONE: it computes */
-		bool host;     /* threads' waits are recorded */
-		int64_t waits; /* for so many per cent of that time, at its end */
+		enum event_object object; /* it waits for, from its last collective to the end;
+					     OBJECT_NONE: it computes */
+		bool host;		  /* threads' waits are recorded */
+		int64_t waits;		  /* for so many per cent of that time, at its end */
 		const char *says, *never;
 	} table[] = {
 		{ OBJECT_NONE, true, 0, ": in the 21.0 s since its last one it computed for 21.0 s",
@@ -242,7 +243,8 @@ static void rank_behind(void)
 	}
 }
 
-/* What the rank that stays away does has a line: it computes there or, at another, waits to the end. */
+/* What the rank that stays away does has a line: it computes there or, at another, waits to the
+ * end. */
 static void rank_line(void)
 {
 	static const struct {
@@ -305,7 +307,8 @@ static void rank_line(void)
 	}
 }
 
-/* The same, but the fifth collective was not the same on both: the numbers say nothing of who is behind. */
+/* The same, but the fifth collective was not the same on both: the numbers say nothing of who is
+ * behind. */
 static void rank_differs(void)
 {
 	struct stage s = stage_new();
@@ -388,7 +391,8 @@ static void rank_came(void)
 	stage_free(&s);
 }
 
-/* At the end so many calls have only just begun, before which one had been open for long: all are told of at the end. */
+/* At the end so many calls have only just begun, before which one had been open for long: all are
+ * told of at the end. */
 static void among_many(unsigned young, unsigned usual, bool hangs)
 {
 	struct stage s = stage_new();
@@ -478,7 +482,8 @@ static void goes_on(int64_t open_ns, bool hangs)
 	stage_free(&s);
 }
 
-/* The machine's recording that rank 1 is on ends; long after that rank 0 hangs on another: where rank 1 is is not known. */
+/* The machine's recording that rank 1 is on ends; long after that rank 0 hangs on another: where
+ * rank 1 is is not known. */
 static void rank_unseen(bool ends)
 {
 	struct stage s = stage_new();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu-idle of many causes, and of causes that come in pieces: five seconds of steps, each some launches, a wait for the
- * device, and something before the next step.
+ * gpu-idle of many causes, and of causes that come in pieces: five seconds of steps, each some
+ * launches, a wait for the device, and something before the next step.
  */
 #include "tests/tap.h"
 
@@ -33,7 +33,8 @@ static struct event *blocked(struct stage *s, struct actor a, int64_t t, int64_t
 	return ev;
 }
 
-/* The same at seven lines in turn, none of which is a fifth of the gaps: one cause, if that is enough of the time. */
+/* The same at seven lines in turn, none of which is a fifth of the gaps: one cause, if that is
+ * enough of the time. */
 static void idle_several(struct stage *s, struct actor v)
 {
 	static const struct {
@@ -250,7 +251,8 @@ static void worker_killed(struct stage *s, struct actor v)
 	}
 }
 
-/* What a step has to do between two others, a little longer than usual, is nothing to tell of; as much of shorter steps is. */
+/* What a step has to do between two others, a little longer than usual, is nothing to tell of; as
+ * much of shorter steps is. */
 static void short_gaps(struct stage *s, struct actor v)
 {
 	static const struct {
@@ -274,7 +276,8 @@ static void short_gaps(struct stage *s, struct actor v)
 	}
 }
 
-/* What another thread does while a copy works that waits until it is done, is behind the gap that the copy ended. */
+/* What another thread does while a copy works that waits until it is done, is behind the gap that
+ * the copy ended. */
 static void ended_by_a_copy(struct stage *s, struct actor v, struct actor other)
 {
 	for_steps(t)
@@ -296,7 +299,8 @@ static void ended_by_a_copy(struct stage *s, struct actor v, struct actor other)
 		   STEPS * 980 * US);
 }
 
-/* The same where calls were left out, and a gap is at most one: all of it is the sleep between two copies. */
+/* The same where calls were left out, and a gap is at most one: all of it is the sleep between two
+ * copies. */
 static void copies_left_out(struct stage *s, struct actor v)
 {
 	struct record *r = stage_record(s, RECORD_SAMPLED);
@@ -371,7 +375,8 @@ static void python_work(struct stage *s, struct actor a, const char *function, i
 	}
 }
 
-/* What was grave while the model was made is not in the steps, of which the same took next to nothing. */
+/* What was grave while the model was made is not in the steps, of which the same took next to
+ * nothing. */
 static void before_the_steps(struct stage *s, struct actor v)
 {
 	const int64_t begin_ns = 2200 * MS;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A chain names the kernel whose launches lost most of the time, where there is one: in its body and to a person.
+ * A chain names the kernel whose launches lost most of the time, where there is one: in its body
+ * and to a person.
  */
 #include "lib/base/json.h"
 #include "lib/report/report.h"
@@ -17,7 +18,8 @@ static void name(struct stage *s, struct actor v, uint64_t func, const char *tex
 		ok(false, "memory");
 }
 
-/* 300 launches, each preempted for 1 ms: `first` of ten of kernel 0x10, the others of as many others as there are. */
+/* 300 launches, each preempted for 1 ms: `first` of ten of kernel 0x10, the others of as many
+ * others as there are. */
 static void launches(struct stage *s, struct actor v, struct actor hog, unsigned first)
 {
 	for (unsigned i = 0; i < 300; i++) {

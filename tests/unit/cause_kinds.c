@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every kind of chain: one stream in which it is told, and streams that look like it and must stay silent. Each stream
- * is five seconds of a thread that makes a call every 2 ms, with something happening to it every 10 ms.
+ * Every kind of chain: one stream in which it is told, and streams that look like it and must stay
+ * silent. Each stream is five seconds of a thread that makes a call every 2 ms, with something
+ * happening to it every 10 ms.
  */
 #include "tests/tap.h"
 
@@ -54,8 +55,8 @@ static void crowd(struct stage *s, struct actor v, const char *cgroup, uint64_t 
 	}
 }
 
-/* A loop of two seconds in a recording of a minute: what a sixth of its steps' time goes to is severe, however little of
- * the whole it is. */
+/* A loop of two seconds in a recording of a minute: what a sixth of its steps' time goes to is
+ * severe, however little of the whole it is. */
 static void short_loop(struct stage *s, struct actor v, struct actor hog, int64_t taken,
 		       uint32_t severity)
 {
@@ -98,8 +99,8 @@ static uint32_t python_stack(struct stage *s, const char *function, unsigned lin
 	return world_stack(s->w, &frame, 1);
 }
 
-/* The interpreter's lock: five ms until the clock asks for it, then until the other one lets go, which wants it back at
- * once. */
+/* The interpreter's lock: five ms until the clock asks for it, then until the other one lets go,
+ * which wants it back at once. */
 static void interpreter(struct stage *s, struct actor waits, struct actor holds, int64_t t,
 			uint32_t holds_in)
 {
@@ -149,7 +150,8 @@ static void gil(struct stage *s, struct actor v, struct actor holder)
 	silent(s, "a thread waits for the interpreter while the one that launches has it");
 }
 
-/* Two threads wait for a third that makes calls. What the one of them waits that makes calls, too, is lost; the other's is not. */
+/* Two threads wait for a third that makes calls. What the one of them waits that makes calls, too,
+ * is lost; the other's is not. */
 static void gil_of_two(struct stage *s, struct actor v)
 {
 	struct actor holder = stage_actor(s, 100, 120, 1, "second"),
@@ -165,7 +167,8 @@ static void gil_of_two(struct stage *s, struct actor v)
 	told_among(s, "lock-wait", "that train (pid 100) waited for, 1.50 s", 1500 * MS);
 }
 
-/* This cgroup, in which the process's CPU time counts, was throttled for so long before it was recorded, and in it. */
+/* This cgroup, in which the process's CPU time counts, was throttled for so long before it was
+ * recorded, and in it. */
 static void quota(struct stage *s, struct actor v, const char *path, uint64_t id, double before,
 		  double in)
 {
@@ -263,7 +266,8 @@ static void two_locks(struct stage *s, struct actor v, struct actor holder)
 	chain_list_free(&p.list);
 }
 
-/* Threads of Python are named as their process is: the one that feeds the device is none of the others. */
+/* Threads of Python are named as their process is: the one that feeds the device is none of the
+ * others. */
 static void same_names(struct stage *s, struct actor v)
 {
 	struct actor a = stage_actor(s, 100, 111, 1, "train"),
@@ -280,8 +284,8 @@ static void same_names(struct stage *s, struct actor v)
 		   "what waits while the thread that feeds the device has the interpreter");
 }
 
-/* The holder has the interpreter and no CPU: that is the hog's, once, and not the holder's, whether the wait ended by the
- * clock or by the release in the end. */
+/* The holder has the interpreter and no CPU: that is the hog's, once, and not the holder's, whether
+ * the wait ended by the clock or by the release in the end. */
 static void gil_kept(struct stage *s, struct actor v, struct actor holder, struct actor hog)
 {
 	static const struct {

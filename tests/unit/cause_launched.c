@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel that most time was lost with: never one that has less than half, always one that has much more.
+ * The kernel that most time was lost with: never one that has less than half, always one that has
+ * much more.
  */
 #include "lib/account/launched.h"
 

@@ -36,7 +36,8 @@ static void leaks_among_others(unsigned i, int64_t t)
 	leaks(i, t + MS);
 }
 
-/* It works on some blocks at a time, more than a section of the time grows by, and puts these away before it exits. */
+/* It works on some blocks at a time, more than a section of the time grows by, and puts these away
+ * before it exits. */
 static void leaks_and_tidies(unsigned i, int64_t t)
 {
 	if (i >= 60)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The call sites of a finding are lines of the program: stacks that differ in what lies inside a library are one row, with the
- * calls of all of them.
+ * The call sites of a finding are lines of the program: stacks that differ in what lies inside a
+ * library are one row, with the calls of all of them.
  */
 #include "tests/unit/kinds.h"
 

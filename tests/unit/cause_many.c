@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that come and go for days: the analysis stays a record that can be written, and tells of those that had the
- * most time, in the order in which they came.
+ * Processes that come and go for days: the analysis stays a record that can be written, and tells
+ * of those that had the most time, in the order in which they came.
  */
 #include "tests/unit/kinds.h"
 
@@ -87,7 +87,8 @@ static void test_many(unsigned many, unsigned told)
 	buf_free(&t.body);
 }
 
-/* The last of as many processes is told with its libraries, of which those of no others are needed any more. */
+/* The last of as many processes is told with its libraries, of which those of no others are needed
+ * any more. */
 static int take_chain(struct cause_sink *s, const struct record *r, struct err *e)
 {
 	struct taken *t = (struct taken *)s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is told of one machine does not lie on figures of another: two nodes in one stream, each with CPUs, samples and a clock of
- * its own.
+ * What is told of one machine does not lie on figures of another: two nodes in one stream, each
+ * with CPUs, samples and a clock of its own.
  */
 #include "tests/tap.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that is refused device memory: whether it stopped because of that, got by with less, or freed
- * some and went on, and how long that took.
+ * A program that is refused device memory: whether it stopped because of that, got by with less, or
+ * freed some and went on, and how long that took.
  */
 #include "tests/tap.h"
 
@@ -81,8 +81,8 @@ static void play(const struct play *p)
 	stage_free(&s);
 }
 
-/* A hundred times what it has cached is freed, which takes 10 of 40 ms. works: it does something else
- * meanwhile, so that the second request is another one. */
+/* A hundred times what it has cached is freed, which takes 10 of 40 ms. works: it does something
+ * else meanwhile, so that the second request is another one. */
 static void retries(bool works)
 {
 	struct stage s = stage_new();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a finding advises to see where a process computes: to ask the recording's own CPU samples, and only where it has none to
- * record again with them.
+ * What a finding advises to see where a process computes: to ask the recording's own CPU samples,
+ * and only where it has none to record again with them.
  */
 #include "lib/account/sampling.h"
 

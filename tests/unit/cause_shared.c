@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A GPU that two processes share, one of which waits for it in many threads at once: what each of them loses is a share of
- * the time, however many they are. And one that three share: who is told is who had work on it while the victim lost.
+ * A GPU that two processes share, one of which waits for it in many threads at once: what each of
+ * them loses is a share of the time, however many they are. And one that three share: who is told
+ * is who had work on it while the victim lost.
  */
 #include "tests/unit/kinds.h"
 
@@ -35,8 +36,8 @@ static void steps(struct actor a, int64_t from, int64_t until, int64_t each)
 		step(a, t, t + each - 20 * US, 7);
 }
 
-/* The victim loses beside a heavy one, in every other half of a second; a light one had the GPU for long before, works now and
- * then beside both, and is there alone in the end. */
+/* The victim loses beside a heavy one, in every other half of a second; a light one had the GPU for
+ * long before, works now and then beside both, and is there alone in the end. */
 static void three(void)
 {
 	struct actor victim = on_gpu(100, 100, "train"), heavy = on_gpu(300, 300, "serve"),
@@ -69,7 +70,8 @@ int main(void)
 	for (unsigned i = 0; i < THREADS; i++)
 		a[i] = on_gpu(100, 100 + i, "train");
 	peer = on_gpu(300, 300, "serve");
-	/* In every other half of a second the peer works beside; a step then takes 8 ms instead of 5. */
+	/* In every other half of a second the peer works beside; a step then takes 8 ms instead
+	 * of 5. */
 	for (int64_t from = 0; from < LENGTH; from += HALF) {
 		bool shared = from / HALF % 2;
 		int64_t each = shared ? 8 * MS : 5 * MS;

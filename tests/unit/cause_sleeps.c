@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How grave it is that a program sleeps while its device has nothing to do: by what its sleeps are. The same time is lost in
- * all of these streams.
+ * How grave it is that a program sleeps while its device has nothing to do: by what its sleeps are.
+ * The same time is lost in all of these streams.
  */
 #include "lib/stat/pace.h"
 #include "tests/unit/kinds.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every k-th call slow, and what looks like it: slow calls at random, steps that have more for the device to do every so
- * often, every fourth call.
+ * Every k-th call slow, and what looks like it: slow calls at random, steps that have more for the
+ * device to do every so often, every fourth call.
  */
 #include "tests/unit/kinds.h"
 
@@ -72,8 +72,8 @@ static bool never(unsigned i)
 	return false;
 }
 
-/* Eight threads take turns, each slow at its last call for longer than all others take until theirs: together they lose more
- * than the time there is, one of them a fifth of it. */
+/* Eight threads take turns, each slow at its last call for longer than all others take until
+ * theirs: together they lose more than the time there is, one of them a fifth of it. */
 static void side_by_side(void)
 {
 	struct actor a[8];

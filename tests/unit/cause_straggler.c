@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that enter collectives late: who is named, for how long, and what its path had more of than the
- * others'.
+ * Ranks that enter collectives late: who is named, for how long, and what its path had more of than
+ * the others'.
  */
 #include "tests/tap.h"
 
@@ -19,11 +19,13 @@ enum late_by { BY_COMPUTING, BY_SLEEPING, BY_LOADER, BY_TAKEN };
 struct play {
 	unsigned ranks;
 	int64_t device_ns; /* the collective takes it, once all have entered */
-	int64_t ahead_ns; /* the device has work for so long behind it: who enters late is not waited for */
+	int64_t ahead_ns;  /* the device has work for so long behind it: who enters late is not
+			      waited for */
 	int64_t (*late_ns)(unsigned rank, unsigned step);
 	enum late_by by;
 	const char *hog; /* who takes the CPU; NULL: "hog" */
-	int64_t skew_ns; /* of the clock of a second machine, which has every other rank; 0: there is none */
+	int64_t skew_ns; /* of the clock of a second machine, which has every other rank; 0: there
+			    is none */
 };
 
 struct ranks {

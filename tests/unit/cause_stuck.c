@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs whose steps stop: a hang where nothing from outside would end the wait, and none where somebody may ask.
+ * Programs whose steps stop: a hang where nothing from outside would end the wait, and none where
+ * somebody may ask.
  */
 #include "tests/unit/kinds.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small ELF files with call frame information, made byte by byte: one executable segment, and behind it .eh_frame, found by
- * PT_GNU_EH_FRAME. For tests of the unwind tables.
+ * Small ELF files with call frame information, made byte by byte: one executable segment, and
+ * behind it .eh_frame, found by PT_GNU_EH_FRAME. For tests of the unwind tables.
  */
 #ifndef INGERO_TESTS_UNIT_CFI_H
 #define INGERO_TESTS_UNIT_CFI_H
@@ -43,7 +43,8 @@ static inline void cfi_put_cie(struct buf *frames, const char *letters, struct b
 	buf_free(&b);
 }
 
-/* The usual: addresses of 4 bytes relative to where they stand; CFA = rsp + 8, return address at CFA - 8. */
+/* The usual: addresses of 4 bytes relative to where they stand; CFA = rsp + 8, return address at
+ * CFA - 8. */
 #define CFI_PROGRAM ((struct bytes){ "\x0c\x07\x08\x90\x01", 5 })
 static inline void cfi_put_usual_cie(struct buf *frames, bool is_signal)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingero.yaml: what a text says, entry by entry, and where one that is not of our subset stops being understood; then
- * every beginning and thousands of mutations of one.
+ * ingero.yaml: what a text says, entry by entry, and where one that is not of our subset stops
+ * being understood; then every beginning and thousands of mutations of one.
  */
 #include "lib/cli/config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose device is which, without a kernel: calls that set it, calls that fail, losses, contexts beyond the known, lists of
- * visible devices.
+ * Whose device is which, without a kernel: calls that set it, calls that fail, losses, contexts
+ * beyond the known, lists of visible devices.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of the host's side to events, without a kernel: files and sockets by what they are, whose a segment sent again
- * is, and what is counted as nobody's.
+ * Records of the host's side to events, without a kernel: files and sockets by what they are, whose
+ * a segment sent again is, and what is counted as nobody's.
  */
 #include "lib/decode/host_wire.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * No more than so many bytes of kernels' names are kept; what finds no room has no name, rather than that of what was there
- * before.
+ * No more than so many bytes of kernels' names are kept; what finds no room has no name, rather
+ * than that of what was there before.
  */
 #include "lib/decode/kernel_handles.h"
 

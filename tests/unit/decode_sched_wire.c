@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Host tracks without a kernel: every column read back by its name, occupants that execute something else,
- * per-CPU distances out of made-up type information, and that every shortened or bent byte of it is survived.
+ * Host tracks without a kernel: each column by its name, occupants that execute something else,
+ * per-CPU distances out of made-up type information, and every shortened or bent byte of it.
  */
 #include <linux/btf.h>
 #include <string.h>
@@ -351,7 +351,7 @@ static void test_allowed(void)
 		{ { 1ull << 63, 0 }, "63" }, { { 0, 1ull << 63 }, "127" },
 		{ { 5, 5 }, "0,2,64,66" },   { { 0, 0 }, "" },
 	};
-	/* Threads of one process, in order: what each may run on, and whether that is told, of whom. */
+	/* Threads of one process, in order: what each may run on, and whether it is told. */
 	static const struct {
 		uint32_t thread;
 		uint64_t cpus;
@@ -448,7 +448,7 @@ static void test_steal_known(void)
 		       "%s", row[i].name);
 }
 
-/* Type information with one percpu section, as 6.2 has it: the preempt count is a member of pcpu_hot. */
+/* Type information with one percpu section, as of 6.2: pcpu_hot has the preempt count. */
 static size_t make_btf(uint8_t *out, bool hot, bool kvm_there)
 {
 	static const char strings[] =

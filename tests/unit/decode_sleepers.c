@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When it is said that a thread sleeps: after five seconds, and each time that the sleep has doubled, or every 30 s of a few;
- * and how rarely threads are looked at for that.
+ * When it is said that a thread sleeps: after five seconds, and each time that the sleep has
+ * doubled, or every 30 s of a few; and how rarely threads are looked at for that.
  */
 #include "lib/decode/sleepers.h"
 #include "tests/tap.h"
 
 #define S 1000000000ll
 
-/* One thread that sleeps from a second after the first look until the end: how often it was said, and how many looks it took. */
+/* One thread that sleeps from a second after the first look until the end: how often it was said,
+ * and how many looks it took. */
 static unsigned long_sleep(struct sleepers *s, int64_t begin, int64_t until, bool often,
 			   int64_t *said, unsigned *looks)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ring bytes to events, without a kernel: what records mean, what is refused, who is told what once. Also the
- * ring itself, on plain memory: busy records, discarded ones, wrapping.
+ * Ring bytes to events, without a kernel: what records mean, what is refused, who is told what
+ * once. Also the ring itself, on plain memory: busy records, discarded ones, wrapping.
  */
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that cross the ring as an address: known at the launch when they can be read, counted when not.
+ * Names that cross the ring as an address: known at the launch when they can be read, counted when
+ * not.
  */
 #include <string.h>
 

@@ -138,7 +138,8 @@ int main(void)
 	decode = frame("decode", 75);
 	root.frame = frame("run", 20);
 
-	/* 1,000 ns: 600 waiting for the worker at two places, 250 own code, 100 device, 50 elsewhere. */
+	/* 1,000 ns: 600 waiting for the worker at two places, 250 own code, 100 device, 50
+	 * elsewhere. */
 	add(PATH_OWN, stack(21, 31, NULL, 0), worker, decode, 500);
 	add(PATH_OWN, stack(21, 31, "next", 41), worker, decode, 60);
 	add(PATH_OWN, stack(21, 32, NULL, 0), worker, decode, 40);

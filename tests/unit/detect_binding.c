@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that share the few CPUs they are bound to: who waits for whom there, and whether other CPUs
- * were idle.
+ * Threads that share the few CPUs they are bound to: who waits for whom there, and whether other
+ * CPUs were idle.
  */
 #include "tests/tap.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a device surely had nothing to do: outside of the stretches with work, and in those that take longer than stretches
- * with as many calls usually do.
+ * When a device surely had nothing to do: outside of the stretches with work, and in those that
+ * take longer than stretches with as many calls usually do.
  */
 #include "tests/tap.h"
 

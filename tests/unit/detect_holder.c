@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who holds a lock, and where in the program that is: the line that a person would change, what that called, and the
- * thread that holds it rather than the one for which it waits itself.
+ * Who holds a lock, and where in the program that is: the line that a person would change, what
+ * that called, and the thread that holds it rather than the one for which it waits itself.
  */
 #include "tests/tap.h"
 
@@ -219,7 +219,8 @@ static void check_holder(enum doing doing, enum path_class class, const char *wa
 	stage_free(&s);
 }
 
-/* Outside of a loop, the loader's many places are one line, and a library's is the program's that calls it. */
+/* Outside of a loop, the loader's many places are one line, and a library's is the program's that
+ * calls it. */
 static void check_start(void)
 {
 	static const char *const loader[][2] = { { "! /lib64/ld-linux-x86-64.so.2" },

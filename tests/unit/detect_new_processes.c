@@ -37,7 +37,8 @@ static void wait_for(struct track_parts *parts, struct actor whom, uint64_t ns)
 		abort();
 }
 
-/* each: a worker begins in every gap, shift after the last step ended. Else all begin at once, then. */
+/* each: a worker begins in every gap, shift after the last step ended. Else all begin at once,
+ * then. */
 static struct new_between play(struct stage *s, const char *name, bool each, int64_t at_ns,
 			       bool within, struct buf *text)
 {

@@ -331,7 +331,8 @@ static void yields_at(struct stage *s, struct actor a, int64_t at)
 	stage_event(s, OP_CPU_SAMPLE, a.ctx, 0, at, at)->stack = world_stack(s->w, frames, 2);
 }
 
-/* Who spins with sched_yield hands the CPU on: whoever has it then took nothing. Where that is, samples say. */
+/* Who spins with sched_yield hands the CPU on: whoever has it then took nothing. Where that is,
+ * samples say. */
 static void yields(void)
 {
 	static const struct {
@@ -425,8 +426,7 @@ static uint64_t longest_of(struct path_tracks *t, uint32_t thread, enum path_cla
 	return ns;
 }
 
-/* The first launch of the second kernel is slow, and others take the CPU meanwhile. Most launches are
- * elsewhere. */
+/* The second kernel's first launch is slow, and others take the CPU meanwhile. */
 static void first_launch(void)
 {
 	struct stage s = stage_new();
@@ -548,7 +548,7 @@ static void repeated(void)
 	ok(!repeated_is_told(&c, 4000 * MS, 1 * MS), "nor where one of them is told");
 }
 
-/* Iterations of an inner loop are taken for the steps, and summed as such, until the outer one is known. */
+/* Iterations of an inner loop are taken for steps until the outer loop is known. */
 static void restarted(void)
 {
 	struct stage s = stage_new();

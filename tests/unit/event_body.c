@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bodies of chains that somebody wrote to cost whoever reads them: short texts of a million values. What is ours is read whole.
+ * Bodies of chains that somebody wrote to cost whoever reads them: short texts of a million values.
+ * What is ours is read whole.
  */
 #include "tests/tap.h"
 
@@ -110,7 +111,8 @@ static void many(void)
 	is_u64(list.v.n, 2 * CHAINS, "all chains are there");
 	ok(kept > 10 && kept < CHAINS && list.size <= BODIES_SIZE_MAX,
 	   "with bodies as long as those are few together");
-	/* What is made of sixty thousand objects takes less than what is counted for them beforehand. */
+	/* What is made of sixty thousand objects takes less than what is counted for them
+	 * beforehand. */
 	for (int i = 0; i < 2; i++) {
 		snprintf(id, sizeof(id), "most %d", i);
 		r = chain(id, 2, bytes_of("{\"node\":\"n\"}"));

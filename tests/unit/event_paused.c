@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pauses of probes: which tier an op is of, and how much of any time was paused, against a count of every ns. */
+/* Pauses of probes: which tier an op is of, and how much of any time was paused, against a count of
+ * every ns. */
 #include "lib/event/paused.h"
 
 #include <stdlib.h>
@@ -52,7 +53,8 @@ static void check_tiers(void)
 	is_str(op_tier_name(TIERS), "?", "a number that is no tier");
 }
 
-/* Pauses of one tier, one after the other, told when they begin and when they end, in any order and some twice. */
+/* Pauses of one tier, one after the other, told when they begin and when they end, in any order and
+ * some twice. */
 static void check_sums(void)
 {
 	struct paused p = { 0 };

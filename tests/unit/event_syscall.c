@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of system calls against the headers of the kernel: this machine's own numbers, and the generic ones that arm64
- * has, as far as those headers are here.
+ * Names of system calls against the headers of the kernel: this machine's own numbers, and the
+ * generic ones that arm64 has, as far as those headers are here.
  */
 #include "lib/event/syscall.h"
 

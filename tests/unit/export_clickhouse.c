@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of a stream of several machines: what says of none of them which it is of, is of none; what was analyzed alone began when
- * it did.
+ * Rows of a stream of several machines: what says of none of them which it is of, is of none; what
+ * was analyzed alone began when it did.
  */
 #include "lib/export/format.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metrics of several machines: what each has is its own. Bytes of copies: each once, wherever it was made.
+ * Metrics of several machines: what each has is its own. Bytes of copies: each once, wherever it
+ * was made.
  */
 #include "lib/export/meters.h"
 

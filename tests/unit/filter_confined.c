@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Filters of people one does not know: what is right is evaluated, what wants more than to compute gets nothing.
+ * Filters of people one does not know: what is right is evaluated, what wants more than to compute
+ * gets nothing.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -52,7 +53,8 @@ static const struct {
 	{ "range(1e9)", ERR_LIMIT, "the jq filter makes more" },
 };
 
-/* The capability sets of the first child of this process, each as its line of /proc; "" there is none. */
+/* The capability sets of the first child of this process, each as its line of /proc; "" there is
+ * none. */
 static void read_child_sets(char text[512])
 {
 	char path[64], line[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is left of a stream between two times: of events that began before, those parts that stand at their end; of calls that have not
- * returned, those that had not then. */
+/* What is left of a stream between two times: of events that began before, those parts that stand
+ * at their end; of calls that have not returned, those that had not then. */
 #include "lib/filter/cut.h"
 
 #include "tests/tap.h"

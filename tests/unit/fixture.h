@@ -137,7 +137,8 @@ static inline struct ige_writer *fixture_writer(struct fixture *f, struct fixtur
 	return wr;
 }
 
-/* A whole recording of n events in blocks of block_events, with records in front and in the middle. */
+/* A whole recording of n events in blocks of block_events, with records in front and in the middle.
+ */
 static inline void fixture_recording(struct fixture *f, struct buf *out, uint32_t n,
 				     uint32_t block_events)
 {

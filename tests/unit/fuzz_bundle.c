@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fuzz target bundle: packed ones bent before unpacking, and plain archives whose members are bent, so that
- * mutations reach the symbol tables and the recording behind the checksums of the compression.
+ * The fuzz target bundle: packed ones bent before unpacking, and plain archives whose members are
+ * bent, so that mutations reach the symbol tables and the recording behind the checksums of the
+ * compression.
  */
 #include "tests/fuzz/bundle.c"
 

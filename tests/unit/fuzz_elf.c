@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fuzz target elf over mutations of a small library with sections and a PLT, and of the vDSO where that is not built. */
+/* The fuzz target elf over mutations of a small library with sections and a PLT, and of the vDSO
+ * where that is not built. */
 #include "tests/fuzz/elf.c"
 
 #include <sys/auxv.h>

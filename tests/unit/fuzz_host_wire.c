@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fuzz target host_wire over mutations of records as the kernel side sends them, and of lines of its log. */
+/* The fuzz target host_wire over mutations of records as the kernel side sends them, and of lines
+ * of its log. */
 #include "tests/fuzz/host_wire.c"
 
 #include "tests/fuzz/bytes.h"

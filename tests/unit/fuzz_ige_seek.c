@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fuzz target ige_seek over mutations of recordings with an index, most of them in the index itself. */
+/* The fuzz target ige_seek over mutations of recordings with an index, most of them in the index
+ * itself. */
 #include "tests/fuzz/ige_seek.c"
 #include "tests/fuzz/replay.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fuzz target python over mutations of line tables, of records, and of the head of a file with a runtime. */
+/* The fuzz target python over mutations of line tables, of records, and of the head of a file with
+ * a runtime. */
 #include "tests/fuzz/python.c"
 
 #include "lib/base/io.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fuzz target unwind over mutations of a small file with frames of many kinds, most of them in its .eh_frame. */
+/* The fuzz target unwind over mutations of a small file with frames of many kinds, most of them in
+ * its .eh_frame. */
 #include "tests/fuzz/unwind.c"
 
 #include "tests/fuzz/bytes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording goes on for days, and cgroups come and go: what is told of those that come late is what was told of the
- * first.
+ * A recording goes on for days, and cgroups come and go: what is told of those that come late is
+ * what was told of the first.
  */
 #include <errno.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A confined process, which tries what a server never does and what it has to go on doing. Each try is a process of its own, so
- * that one that is ended for it is seen.
+ * A confined process, which tries what a server never does and what it has to go on doing. Each try
+ * is a process of its own, so that one that is ended for it is seen.
  */
 #include "lib/host/confine.h"
 
@@ -220,8 +220,8 @@ int main(void)
 		const char *what;
 		int (*try)(void);
 		unsigned by;
-		int closed,
-			open; /* errno of one that is alone, and of one that has children and connects */
+		int closed, open; /* errno of one that is alone, and of one that has children and
+				     connects */
 	} tries[] = {
 		{ "another program", try_execute, HOST_CONFINED_CALLS, EPERM, EPERM },
 		{ "a child", try_child, HOST_CONFINED_CALLS, EPERM, 0 },

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of /proc/driver/nvidia/version: which version of NVIDIA's driver, and which of its two kernel modules. */
+/* The text of /proc/driver/nvidia/version: which version of NVIDIA's driver, and which of its two
+ * kernel modules. */
 #include "lib/host/gpu_driver.h"
 
 #include "tests/tap.h"

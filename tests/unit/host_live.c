@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * This machine and processes of our own, through /proc: what is known about them beforehand has to come out.
+ * This machine and processes of our own, through /proc: what is known about them beforehand has to
+ * come out.
  */
 #include <fcntl.h>
 #include <pthread.h>

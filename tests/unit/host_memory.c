@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What /proc says about memory, faults and storage, as text; cgroups of a machine are in tests/live/host.t. */
+/* What /proc says about memory, faults and storage, as text; cgroups of a machine are in
+ * tests/live/host.t. */
 #include "lib/host/sample_memory.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kubelet's list of pods: which containers have GPUs, in whatever order its fields come, what names it gives to places and
- * what it does not claim; and messages that are none.
+ * A kubelet's list of pods: which containers have GPUs, in whatever order its fields come, what
+ * names it gives to places and what it does not claim; and messages that are none.
  */
 #include "lib/host/pods.h"
 

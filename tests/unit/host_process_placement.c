@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Containers, pods, jobs and ranks from cgroup paths and environments as engines and launchers write them, and names
- * from a node's files as the kubelet and Docker lay them out.
+ * Containers, pods, jobs and ranks from cgroup paths and environments as engines and launchers
+ * write them, and names from a node's files as the kubelet and Docker lay them out.
  */
 #include "lib/host/process_placement.h"
 
@@ -230,7 +230,8 @@ static void ourselves(void)
 	is_str(e.text, "no process 4194305", "and it says so");
 }
 
-/* As in images of Debian: /var/run is a link from the root on. And what holds a reader for ever, or leads out. */
+/* As in images of Debian: /var/run is a link from the root on. And what holds a reader for ever, or
+ * leads out. */
 static void inside(void)
 {
 	char root[] = "/tmp/ingero-unit.XXXXXX", path[200], secret[] = "/tmp/ingero-unit.XXXXXX";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel writes, read: each parser on texts as they occur, on texts as they are feared, and on every
- * beginning of them in memory that ends where the text does.
+ * What the kernel writes, read: each parser on texts as they occur, on texts as they are feared,
+ * and on every beginning of them in memory that ends where the text does.
  */
 #include "lib/host/caps.h"
 #include "lib/host/cgroup.h"
@@ -401,7 +401,8 @@ static void identities(void)
 	ok(memcmp(uuid, same, 16) == 0, "a newline is not part of a machine id");
 	for (unsigned i = 0; i < 16; i++)
 		snprintf(again + 2 * i, 3, "%02x", uuid[i]);
-	/* sha256("ingero node\n" + id), version and variant set: never to change, recordings are joined by it. */
+	/* sha256("ingero node\n" + id), version and variant set: never to change, recordings are
+	 * joined by it. */
 	is_str(again, "4a6b24c40ac08ba295012dd4e2f5ed52", "the identity of a node is for ever");
 	is_u64(host_node_boot("6a8b\n", 5), 0xd90adcc763938952ull, "and so is that of a boot");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of the kernel log as drivers of the last ten years write them, and damaged ones; and one error told twice. */
+/* Lines of the kernel log as drivers of the last ten years write them, and damaged ones; and one
+ * error told twice. */
 #include "lib/host/xid.h"
 
 #include <string.h>

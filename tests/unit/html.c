@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page in HTML: whatever a recording holds is text there and never markup, marks become tables, bars and curves of numbers
- * alone, and no text makes a page without end.
+ * The page in HTML: whatever a recording holds is text there and never markup, marks become tables,
+ * bars and curves of numbers alone, and no text makes a page without end.
  */
 #include "tests/tap.h"
 

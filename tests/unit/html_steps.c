@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps in the page: the verdict is about a step, the lines of the loop stand before the causes, and causes
- * that are of no step say so. Names of the program are text and never markup.
+ * Steps in the page: the verdict is about a step, the lines of the loop stand before the causes,
+ * and causes that are of no step say so. Names of the program are text and never markup.
  */
 #include "tests/tap.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers handed over are what they were, in four bytes or eight, by either way a processor has; and the block made of a bale
- * is the one that would have been made of its rows.
+ * Numbers handed over are what they were, in four bytes or eight, by either way a processor has;
+ * and the block made of a bale is the one that would have been made of its rows.
  */
 #include "lib/ige/block_job.h"
 

@@ -101,7 +101,8 @@ static void test_flips(const struct buf *file, const struct piece *pieces, size_
 				file->p[at] ^= (char)(1 << bit);
 				refused += o.rc != 0;
 				extra += o.events > total;
-				/* Without its definitions an event cannot be told; all else must be there. */
+				/* Without its definitions an event cannot be told; all else must be
+				 * there. */
 				if (!pieces[i].definitions)
 					lost_others += o.events < total - pieces[i].events;
 				/* Bytes between columns carry nothing. */

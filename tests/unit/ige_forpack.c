@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is packed comes back, for every width, length and kind of outlier; what is not a packing is refused. */
+/* What is packed comes back, for every width, length and kind of outlier; what is not a packing is
+ * refused. */
 #include "lib/ige/forpack.h"
 
 #include <stdio.h>

@@ -67,7 +67,8 @@ static size_t block_at(const struct buf *file, enum ige_block_type type, unsigne
 	abort();
 }
 
-/* The file of a killed recorder, then another: all of the second one, and the whole blocks of the first. */
+/* The file of a killed recorder, then another: all of the second one, and the whole blocks of the
+ * first. */
 static void test_torn(const struct buf *file)
 {
 	uint64_t wrong = 0, silent = 0, failed = 0, segments = 0, torn_events;
@@ -317,7 +318,8 @@ static void test_numbers(const struct buf *file)
 	buf_free(&bomb);
 }
 
-/* Ids that begin late take room for all before them: of how many segments must not matter, in a day's recording neither. */
+/* Ids that begin late take room for all before them: of how many segments must not matter, in a
+ * day's recording neither. */
 static void test_many_segments(const struct buf *file)
 {
 	enum { SEGMENTS = 200, MIB_MAX = 400 };

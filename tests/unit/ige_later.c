@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that a team makes: the recording is the one that is written without it, byte for byte and put by put, wherever
- * segments end; and what fails is told as what it is, when nothing behind it was put.
+ * Blocks that a team makes: the recording is the one that is written without it, byte for byte and
+ * put by put, wherever segments end; and what fails is told as what it is, when nothing behind it
+ * was put.
  */
 #include <string.h>
 
@@ -50,7 +51,8 @@ static bool same(const struct buf *a, const struct buf *b)
 
 /* ---- writing ---- */
 
-/* What is added to a generated recording: calls that take hours, late ones, records, a machine that pauses. */
+/* What is added to a generated recording: calls that take hours, late ones, records, a machine that
+ * pauses. */
 static int add(struct ige_writer *wr, const struct fixture *f, const struct event *ev, uint32_t i,
 	       struct err *e)
 {

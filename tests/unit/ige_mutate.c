@@ -93,7 +93,8 @@ static void attack(unsigned char *p, const struct ige_header *h)
 		}
 	} else if (h->ncol && what == 2) {
 		i = random_below(h->ncol);
-		/* Everything but the checksum of the data, which stays right as long as the length does. */
+		/* Everything but the checksum of the data, which stays right as long as the length
+		 * does. */
 		change(p + IGE_BLOCK_BYTES + i * IGE_DIRECTORY_BYTES, 12);
 	} else {
 		/* Behind magic and type, before the checksums; the length too. */

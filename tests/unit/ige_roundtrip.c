@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes into a recording comes out of it, in another world, in any cut, and twice when concatenated. */
+/* What goes into a recording comes out of it, in another world, in any cut, and twice when
+ * concatenated. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns encoded by several threads are those that one makes, byte for byte, block after block, and in their order; any task
- * is done once it was awaited, by whomever.
+ * Columns encoded by several threads are those that one makes, byte for byte, block after block,
+ * and in their order; any task is done once it was awaited, by whomever.
  */
 #include "lib/ige/worker_pool.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pseudonyms: the hash under them, what of a text stays and what does not, and that nothing that was planted in a
- * world, its events and every field of every record comes out at the other end.
+ * Pseudonyms: the hash under them, what of a text stays and what does not, and that nothing that
+ * was planted in a world, its events and every field of every record comes out at the other end.
  */
 #include "lib/input/anonymize.h"
 

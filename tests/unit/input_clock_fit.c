@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clocks by collectives: who is moved, by how much and how sure that is, first from numbers, then from recordings of
- * two machines of which one has its wall clock three hours ahead.
+ * Clocks by collectives: who is moved, by how much and how sure that is, first from numbers, then
+ * from recordings of two machines of which one has its wall clock three hours ahead.
  */
 #include "lib/input/clock_fit.h"
 
@@ -41,7 +41,8 @@ static void made(struct input_collective_time_list *m, uint32_t machine, uint32_
 		abort();
 }
 
-/* Machines whose clocks are ahead by so much; each calls at a time of its own and sees it done 100 us after the last. */
+/* Machines whose clocks are ahead by so much; each calls at a time of its own and sees it done 100
+ * us after the last. */
 static void meetings(struct input_collective_time_list *m, const int64_t *ahead, uint32_t machines)
 {
 	for (uint64_t s = 0; s < 50; s++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows from many inputs against a sort of all their events: with ends that are equal within and between inputs, plain
- * and archive blocks, late ones, empty inputs, and any number of inputs.
+ * Rows from many inputs against a sort of all their events: with ends that are equal within and
+ * between inputs, plain and archive blocks, late ones, empty inputs, and any number of inputs.
  */
 #include "lib/input/cursor.h"
 

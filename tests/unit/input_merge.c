@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of joining: records on another clock, which records stay in a slice, a machine given to what has none, and
- * what a damaged input says of the times it lost.
+ * Parts of joining: records on another clock, which records stay in a slice, a machine given to
+ * what has none, and what a damaged input says of the times it lost.
  */
 #include "lib/input/merge.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far an input is read, asked behind every item: what the system would say, which is asked seldom. */
+/* How far an input is read, asked behind every item: what the system would say, which is asked
+ * seldom. */
 #include <fcntl.h>
 #include <sys/stat.h>
 

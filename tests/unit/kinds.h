@@ -57,7 +57,8 @@ static inline void silent(struct stage *s, const char *name)
 	chain_list_free(&p.list);
 }
 
-/* One chain of that kind: eight threads lose more than the time there is together, each a fifth of it. */
+/* One chain of that kind: eight threads lose more than the time there is together, each a fifth of
+ * it. */
 static inline void tells_of_eight(struct stage *s, const char *kind, uint64_t length_ns)
 {
 	struct kinds_run p;

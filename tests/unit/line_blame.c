@@ -90,7 +90,8 @@ static void nesting(void)
 	struct late_names t;
 	struct line *l;
 
-	/* runtime call 0..100 with a driver call 10..60 in it, preempted 20..50 for the hog; then outside until 120 */
+	/* runtime call 0..100 with a driver call 10..60 in it, preempted 20..50 for the hog; then
+	 * outside until 120 */
 	stage_call(&s, v, OP_CUDA_LAUNCH, 0, 0, 100);
 	stage_call(&s, v, OP_CU_LAUNCH, 1, 10, 60);
 	stage_offcpu(&s, v, 2, 20, 50, 30, 1);
@@ -114,8 +115,8 @@ static void nesting(void)
 	stage_free(&s);
 }
 
-/* Nobody takes time from himself, under whichever name: the same thread before an exec, the same process of which nobody knew
- * when it began. */
+/* Nobody takes time from himself, under whichever name: the same thread before an exec, the same
+ * process of which nobody knew when it began. */
 static void itself(void)
 {
 	struct stage s = stage_new();
@@ -152,7 +153,8 @@ static void itself(void)
 	stage_free(&s);
 }
 
-/* What a hypervisor takes from a running thread is not its own time, inside calls and between them. */
+/* What a hypervisor takes from a running thread is not its own time, inside calls and between them.
+ */
 static void stolen(void)
 {
 	struct stage s = stage_new();
@@ -162,8 +164,9 @@ static void stolen(void)
 	struct late_names t;
 	struct line *l;
 
-	/* a driver call 10..60 in a runtime call 0..100, 15 taken in the one and 7 in the rest of the other; 5 before
-	 * the next call, which waits 130..160 behind the hog, 12 of that taken from both */
+	/* a driver call 10..60 in a runtime call 0..100, 15 taken in the one and 7 in the rest of
+	 * the other; 5 before the next call, which waits 130..160 behind the hog, 12 of that taken
+	 * from both */
 	stage_event(&s, OP_SCHED_STOLEN, v.ctx, 2, 45, 60);
 	stage_call(&s, v, OP_CU_LAUNCH, 1, 10, 60);
 	stage_event(&s, OP_SCHED_STOLEN, v.ctx, 1, 93, 100);
@@ -244,7 +247,8 @@ static void throttle(void)
 	struct late_names t;
 	struct line *l;
 
-	/* a hog runs all through a wait of 100 of which 80 were throttled: only 20 can be the hog's */
+	/* a hog runs all through a wait of 100 of which 80 were throttled: only 20 can be the hog's
+	 */
 	stage_offcpu(&s, v, 0, 0, 100, 100, 0);
 	stage_set(&s.ev.v[s.ev.n - 1], COL_THROTTLED_NS, 80);
 	stage_occupied(&s, hog, 0, 0, 100);
@@ -284,7 +288,8 @@ static void locks(void)
 	struct line *l;
 	const struct line_culprit *c;
 
-	/* waits 0..100 for a lock; the holder was preempted 20..70 by the hog on CPU 3; released at 100 */
+	/* waits 0..100 for a lock; the holder was preempted 20..70 by the hog on CPU 3; released at
+	 * 100 */
 	stage_lock(&s, v, 0, 0, 100, 100, holder, 0x1000);
 	stage_offcpu(&s, holder, 0, 20, 70, 50, 3);
 	stage_occupied(&s, hog, 3, 10, 70);
@@ -410,7 +415,8 @@ static void broken(void)
 	line_free(l);
 	s.ev.n = 0;
 
-	/* interrupted between reading the clock and entering the table of open calls: the interval has the outer depth */
+	/* interrupted between reading the clock and entering the table of open calls: the interval
+	 * has the outer depth */
 	stage_call(&s, v, OP_CUDA_LAUNCH, 0, 0, 100);
 	stage_call(&s, v, OP_CUDA_LAUNCH, 0, 200, 300);
 	stage_offcpu(&s, v, 0, 205, 225, 20, 1);
@@ -467,8 +473,8 @@ static void folding(void)
 	stage_free(&s);
 }
 
-/* A thread that waits long on a busy CPU: what many short processes of one command took is one sum, before the largest are
- * kept, however small each of them was and whoever came after. */
+/* A thread that waits long on a busy CPU: what many short processes of one command took is one sum,
+ * before the largest are kept, however small each of them was and whoever came after. */
 static void many(void)
 {
 	struct stage s = stage_new();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Live bytes: each allocation counts once, whichever layers it went through, and random work agrees with
- * simple books kept beside it.
+ * Live bytes: each allocation counts once, whichever layers it went through, and random work agrees
+ * with simple books kept beside it.
  */
 #include "tests/tap.h"
 
@@ -258,7 +258,8 @@ static void at_random(struct actor *a)
 	}
 }
 
-/* The first thread of a process has ended, and another one goes on allocating: it is not let go of before it has freed that. */
+/* The first thread of a process has ended, and another one goes on allocating: it is not let go of
+ * before it has freed that. */
 static void lives_on(void)
 {
 	struct actor a, b, other;

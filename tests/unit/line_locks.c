@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waits for Python's interpreter lock that only the clock ended: whose they were shows in what the holder does next, when it has
- * let go and wants the lock back, where the waiting thread took it without another wait.
+ * Waits for Python's interpreter lock that only the clock ended: whose they were shows in what the
+ * holder does next, when it has let go and wants the lock back, where the waiting thread took it
+ * without another wait.
  */
 #include "tests/tap.h"
 

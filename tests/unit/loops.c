@@ -252,7 +252,8 @@ static void sample_before_waits(struct play *p)
 	}
 }
 
-/* train(); publish(), which makes no call and waits each time: a sample at the loop's head is seen once. */
+/* train(); publish(), which makes no call and waits each time: a sample at the loop's head is seen
+ * once. */
 static void waits_behind_calls(struct play *p)
 {
 	for (int i = 0; i < 150; i++) {
@@ -319,7 +320,8 @@ static void eight(struct play *p)
 	}
 }
 
-/* for i in range(setup): lines 9 and 10; for step in range(steps): lines 15 to 20, with an inner loop over 17 and 18. */
+/* for i in range(setup): lines 9 and 10; for step in range(steps): lines 15 to 20, with an inner
+ * loop over 17 and 18. */
 static void two_loops(struct play *p, int setup, int steps, int inner)
 {
 	call(p, "main:5");
@@ -454,7 +456,8 @@ static void first_step(void)
 	play_free(&p);
 }
 
-/* An interpreter that collects what is left, without a Python frame on the stack, is no part of the last step. */
+/* An interpreter that collects what is left, without a Python frame on the stack, is no part of the
+ * last step. */
 static void last_step(void)
 {
 	struct play p = play_new();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps of programs whose loop calls a function once in each iteration and does something else now and
- * then: the loop is the caller's, whatever is seen of it between two calls and however long that takes.
- * And programs that look like these and whose function is a loop.
+ * Steps of programs whose loop calls a function once in each iteration and does something else now
+ * and then: the loop is the caller's, whatever is seen of it between two calls and however long
+ * that takes. And programs that look like these and whose function is a loop.
  */
 #include "tests/tap.h"
 
@@ -28,8 +28,8 @@ static void wait_for(struct play *p, const char *stack, int64_t ns)
 	p->step_ns = usual;
 }
 
-/* Each comes to line 526, which is only seen where it waits: in the first iterations, then in some. The
- * last one of a few takes as long as twenty steps. */
+/* Each comes to line 526, which is only seen where it waits: in the first iterations, then in some.
+ * The last one of a few takes as long as twenty steps. */
 static void plants(struct play *p)
 {
 	for (int i = 0; i < 400; i++) {
@@ -49,7 +49,8 @@ static void serve(struct play *p)
 	}
 }
 
-/* train(next(batches)): what the loader does is seen by samples in most iterations, and train() has layers. */
+/* train(next(batches)): what the loader does is seen by samples in most iterations, and train() has
+ * layers. */
 static void decodes(struct play *p)
 {
 	for (int i = 0; i < 150; i++) {
@@ -64,8 +65,8 @@ static void decodes(struct play *p)
 	}
 }
 
-/* The loader is slow at every second batch and at some others: few iterations between, seldom a single one. What came
- * before the first wait is one more. */
+/* The loader is slow at every second batch and at some others: few iterations between, seldom a
+ * single one. What came before the first wait is one more. */
 static void slow_worker(struct play *p)
 {
 	for (int i = 0; i < 300; i++) {
@@ -85,7 +86,8 @@ static void saves(struct play *p)
 	}
 }
 
-/* for update in range(40): rollout(), which is called many times; learn(), which makes most of the calls. */
+/* for update in range(40): rollout(), which is called many times; learn(), which makes most of the
+ * calls. */
 static void rollouts(struct play *p)
 {
 	for (int i = 0; i < 40; i++) {
@@ -98,7 +100,8 @@ static void rollouts(struct play *p)
 	}
 }
 
-/* Something else is called before, where the loop's function is later, which is first seen where it waits. */
+/* Something else is called before, where the loop's function is later, which is first seen where it
+ * waits. */
 static void builds_before(struct play *p)
 {
 	call(p, "main:10 init:92 to:1388");
@@ -254,8 +257,8 @@ static void table(void)
 	}
 }
 
-/* for epoch: for batch: step(batch) [525]; validate() [528]: nothing else is seen of the caller than a
- * wait in some of the steps. Validation lasts longer than ten steps. */
+/* for epoch: for batch: step(batch) [525]; validate() [528]: nothing else is seen of the caller
+ * than a wait in some of the steps. Validation lasts longer than ten steps. */
 static void validation(void)
 {
 	struct play p = play_new();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps of programs without Python frames: what calls they make, in which threads, and how many steps
- * there are of how many calls.
+ * Steps of programs without Python frames: what calls they make, in which threads, and how many
+ * steps there are of how many calls.
  */
 #include "tests/tap.h"
 
@@ -418,8 +418,8 @@ static void poll_device(struct play *p)
 	p->now += p->step_ns;
 }
 
-/* Calls are recorded in a third of the steps, and no more to the end. Once the program does something
- * else for as long as fifty of them. */
+/* Calls are recorded in a third of the steps, and no more to the end. Once the program does
+ * something else for as long as fifty of them. */
 static const struct loop *paused_to_the_end(struct play *p, bool polls)
 {
 	for (int i = 0; i < 3000; i++) {
@@ -479,8 +479,8 @@ static void leave(struct play *p, struct actor a)
 		abort();
 }
 
-/* Each thread that makes calls at the same time as others has a loop of its own, from its first step on:
- * also one that comes later, and one that has ended when it is looked for them. */
+/* Each thread that makes calls at the same time as others has a loop of its own, from its first
+ * step on: also one that comes later, and one that has ended when it is looked for them. */
 static void at_once(void)
 {
 	struct play p = play_new();
@@ -516,7 +516,8 @@ static void at_once(void)
 	play_free(&p);
 }
 
-/* Steps of two threads, none of whose calls overlap. turns: each waits while the other one makes a step. */
+/* Steps of two threads, none of whose calls overlap. turns: each waits while the other one makes a
+ * step. */
 static void make_turns(struct play *p, bool turns)
 {
 	int64_t slept[2] = { p->now, p->now };

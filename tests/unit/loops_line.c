@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Steps of loops that stand on one line, whose line never jumps back: what their stacks are at each
- * call, how many steps there are, and in which function. And programs of which each line calls the same
- * again and again that are no loops.
+ * call, how many steps there are, and in which function. And programs of which each line calls the
+ * same again and again that are no loops.
  */
 #include "tests/tap.h"
 
@@ -318,8 +318,8 @@ static void windows(void)
 	play_free(&p);
 }
 
-/* The thread sleeps in cudaStreamSynchronize: inside the call where that is recorded; where it is not, the functions on its
- * stack say so. */
+/* The thread sleeps in cudaStreamSynchronize: inside the call where that is recorded; where it is
+ * not, the functions on its stack say so. */
 static void wait_inside(struct play *p, bool recorded, const char *stack)
 {
 	struct world_frame native = { .kind = FRAME_NATIVE, .offset = 4711 };

@@ -79,8 +79,8 @@ static void pause_tier(struct play *p, enum op_tier tier, int64_t since, int64_t
 		abort();
 }
 
-/* Steps of 1 ms of a copy, six launches and, if so, a wait; a CPU sample every 10.1 ms. Launches are
- * recorded for 23 ms in 211. */
+/* Steps of 1 ms of a copy, six launches and, if so, a wait; a CPU sample every 10.1 ms. Launches
+ * are recorded for 23 ms in 211. */
 static void windowed(struct play *p, int steps, bool copies, bool waits)
 {
 	static const char *const launches[] = { "main:6 f:2", "main:7 f:2", "main:8 f:2",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that is played to the search for loops: stacks written as text, a call each, and what was
- * told of its steps.
+ * A program that is played to the search for loops: stacks written as text, a call each, and what
+ * was told of its steps.
  */
 #ifndef INGERO_TESTS_LOOPS_PLAY_H
 #define INGERO_TESTS_LOOPS_PLAY_H
@@ -77,8 +77,8 @@ static inline struct play play_new(void)
 	return p;
 }
 
-/* "main:5 step:7": frames, outermost first; "?" is a place where frames are missing, "!" one without
- * Python, and "std." of Python's own library. */
+/* "main:5 step:7": frames, outermost first; "?" is a place where frames are missing, "!" one
+ * without Python, and "std." of Python's own library. */
 static inline uint32_t stack_of(struct world *w, const char *text)
 {
 	static const char stdlib[] = "/usr/lib/python3.11/asyncio/base_events.py";
@@ -144,7 +144,8 @@ static inline const char *summary_of(const struct play *p, uint32_t thread, char
 	return text;
 }
 
-/* What the program's one thread did one after the other: "[function steps]", or "[]" where it made none. */
+/* What the program's one thread did one after the other: "[function steps]", or "[]" where it made
+ * none. */
 static inline const char *put_phases(struct play *p)
 {
 	int64_t at = p->begin_ns;

@@ -18,7 +18,8 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Asks for so long whether to stop; each time further by step. A round in which the machine had no time for us says nothing. */
+/* Asks for so long whether to stop; each time further by step. A round in which the machine had no
+ * time for us says nothing. */
 static bool stops(struct mcp_asker *a, uint64_t for_ns, double *done, double step)
 {
 	const struct timespec pause = { 0, 1000000 };

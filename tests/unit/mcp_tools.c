@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whoever asks a tool can give up while recordings are read for it, hears that it goes on, and what is missing from them.
+ * Whoever asks a tool can give up while recordings are read for it, hears that it goes on, and what
+ * is missing from them.
  */
 #include <limits.h>
 #include <string.h>

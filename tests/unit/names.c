@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is called what, and when: programs behind interpreters, names given later than the start, threads beside their
- * process, and one identity through all of it.
+ * Who is called what, and when: programs behind interpreters, names given later than the start,
+ * threads beside their process, and one identity through all of it.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server's own certificate over days: the clock of this program is what it says (the linker wraps time), and who opens a
- * connection is stood for by the function that a handshake calls.
+ * A server's own certificate over days: the clock of this program is what it says (the linker wraps
+ * time), and who opens a connection is stood for by the function that a handshake calls.
  */
 #include <string.h>
 #include <time.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a peer has left, asked by who works on its answer: noticed soon, and not looked at each time. */
+/* Whether a peer has left, asked by who works on its answer: noticed soon, and not looked at each
+ * time. */
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>

@@ -162,7 +162,8 @@ static void by_object(void)
 	}
 }
 
-/* A wait for requests that were handed to the kernel before is one for a disk if a disk ended one of its process then. */
+/* A wait for requests that were handed to the kernel before is one for a disk if a disk ended one
+ * of its process then. */
 static void by_request(void)
 {
 	static const struct {
@@ -325,8 +326,8 @@ static void gave_no_way(void)
 	stage_free(&s);
 }
 
-/* A memory section says of the last 100 ms what they were, and begins where the thread waits: that it
- * had been woken at the end, and not then. */
+/* A memory section says of the last 100 ms what they were, and begins where the thread waits: that
+ * it had been woken at the end, and not then. */
 static void section_behind_wait(void)
 {
 	struct stage s = stage_new();

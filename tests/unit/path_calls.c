@@ -30,7 +30,8 @@ static uint32_t stack_of(struct stage *s, const char *const *names, unsigned n)
 	return world_stack(s->w, frames, n);
 }
 
-/* The probes of a call were detached: the stack of a wait, or of a sample, says which call it is in. */
+/* The probes of a call were detached: the stack of a wait, or of a sample, says which call it is
+ * in. */
 static void calls_without_events(void)
 {
 	static const char *const sync[] = { "poll", "cuStreamSynchronize", "cudaStreamSynchronize",

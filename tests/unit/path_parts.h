@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Receives the pieces of paths and sums them by what they are, as tracks do (lib/tracks/track_sums.h).
+ * Receives the pieces of paths and sums them by what they are, as tracks do
+ * (lib/tracks/track_sums.h).
  */
 #ifndef INGERO_TESTS_PATH_PARTS_H
 #define INGERO_TESTS_PATH_PARTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What-if by replay of small programs written by hand, whose gains are known: where removing a cause is a promise that
- * subtraction keeps, and where slack or the device eats it.
+ * What-if by replay of small programs written by hand, whose gains are known: where removing a
+ * cause is a promise that subtraction keeps, and where slack or the device eats it.
  */
 #include "tests/tap.h"
 
@@ -46,7 +46,8 @@ static void release(struct stage *s, struct actor a, unsigned object, int64_t st
 	stage_set(wait_for(s, a, object, start, end, end, by), COL_WAKING_NS, 0);
 }
 
-/* main sleeps and then reads what a helper, who computes all along, has ready at 60 ms: it waits there the longer. */
+/* main sleeps and then reads what a helper, who computes all along, has ready at 60 ms: it waits
+ * there the longer. */
 static void slack(void)
 {
 	struct stage s = stage_new();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Critical paths as JSON: what the analysis writes reads back as the same fields and writes the same bytes
- * again, and what others wrote is taken as far as it goes.
+ * Critical paths as JSON: what the analysis writes reads back as the same fields and writes the
+ * same bytes again, and what others wrote is taken as far as it goes.
  */
 #include "tests/tap.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python without a Python: line tables of each form, stacks of two kinds made one, runtimes told from files, records of
- * code objects as the kernel side sends them, and what of a stack is the user's own line.
+ * Python without a Python: line tables of each form, stacks of two kinds made one, runtimes told
+ * from files, records of code objects as the kernel side sends them, and what of a stack is the
+ * user's own line.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -20,7 +21,8 @@
 
 static void lines(void)
 {
-	/* The tables are as CPython's documents describe them, for functions that begin on line 10. */
+	/* The tables are as CPython's documents describe them, for functions that begin on line 10.
+	 */
 	static const struct {
 		unsigned minor;
 		const char *table;
@@ -70,7 +72,8 @@ static void lines(void)
 	}
 }
 
-/* Frames as letters: native a…, L for the interpreter's loop; Python 1…, followed by ! where C called it. */
+/* Frames as letters: native a…, L for the interpreter's loop; Python 1…, followed by ! where C
+ * called it. */
 static unsigned parts(struct probe_part *out, const char *text)
 {
 	unsigned n = 0;

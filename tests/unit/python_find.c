@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is found of CPython by its machine code and tables, in a file that has them: this program exports a function and a
- * type of those names; copies of it get other code for the function.
+ * What is found of CPython by its machine code and tables, in a file that has them: this program
+ * exports a function and a type of those names; copies of it get other code for the function.
  */
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One call taken apart where events are missing: what is not known to have happened in it is not its own code.
+ * One call taken apart where events are missing: what is not known to have happened in it is not
+ * its own code.
  */
 #include "lib/query/call_query.h"
 
@@ -15,7 +16,8 @@ static void item(struct query_call *a, const struct stream_item *it)
 		ok(false, "is taken: %s", e.text);
 }
 
-/* A launch of 100 us and one of 600 us, each in a block of its own. What did the second one's time go to? */
+/* A launch of 100 us and one of 600 us, each in a block of its own. What did the second one's time
+ * go to? */
 static void is_told(struct stage *s, uint64_t lost, const struct record *loss, enum part part,
 		    const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A failure that a call passes on to the call around it is one failure; what the call around it took care of is one of its
- * own.
+ * A failure that a call passes on to the call around it is one failure; what the call around it
+ * took care of is one of its own.
  */
 #include "tests/tap.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys that generated recordings do not have: kernels with names, places, more keys than are told apart, sizes at the
- * edges; and that no event and no time is dropped, whatever the keys.
+ * Keys that generated recordings do not have: kernels with names, places, more keys than are told
+ * apart, sizes at the edges; and that no event and no time is dropped, whatever the keys.
  */
 #include "lib/query/group_by.h"
 
@@ -180,7 +180,8 @@ static void place(struct query_by *by, uint32_t proc, const char *pod, const cha
 		ok(false, "a place is taken");
 }
 
-/* Processes 1 and 2 are of one pod and are ranks 10 and 9; 3 is a container of no pod; of 4 nothing is told. */
+/* Processes 1 and 2 are of one pod and are ranks 10 and 9; 3 is a container of no pod; of 4 nothing
+ * is told. */
 static struct query_by *placed(enum by_key key)
 {
 	struct query_by *by = query_by_new(w, key, 0);

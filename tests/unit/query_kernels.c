@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches counted by kernel: handles mean something in their process only, names put them together, and may come late.
+ * Launches counted by kernel: handles mean something in their process only, names put them
+ * together, and may come late.
  */
 #include "lib/query/kernels.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls counted once over the layers: which of a thread's nested calls count, in the order of their ends. */
+/* Calls counted once over the layers: which of a thread's nested calls count, in the order of their
+ * ends. */
 #include "lib/query/layers.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where CPU samples were, on streams made by hand: functions with their callers and what they called, of everything and of a
- * window; and what is left of more samples than are kept.
+ * Where CPU samples were, on streams made by hand: functions with their callers and what they
+ * called, of everything and of a window; and what is left of more samples than are kept.
  */
 #include "lib/query/oncpu.h"
 
@@ -79,7 +79,8 @@ static bool is_text(struct bytes got, const char *want)
 	return got.n == strlen(want) && memcmp(got.p ? got.p : "", want, got.n) == 0;
 }
 
-/* The first second is in __getitem__ itself, the next in decode(), three of four samples of it in a copy. */
+/* The first second is in __getitem__ itself, the next in decode(), three of four samples of it in a
+ * copy. */
 static void check_places(void)
 {
 	const struct oncpu_window second = { .steps = true,
@@ -133,7 +134,8 @@ static void count(void *ctx, uint32_t spot, bool inside, uint64_t times)
 	sums[2] += inside ? times : 0;
 }
 
-/* Two threads in turn on two CPUs, one of three samples of the second one: what is dropped must not be one's. */
+/* Two threads in turn on two CPUs, one of three samples of the second one: what is dropped must not
+ * be one's. */
 static void check_thinned(void)
 {
 	struct cpu_samples s = { 0 };

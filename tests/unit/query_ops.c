@@ -52,7 +52,8 @@ static const struct ops_row *row(const struct ops_summary *s, const char *op)
 	return &none;
 }
 
-/* Two launches, the second with a driver call preempted for 30 us inside, and a failing allocation. */
+/* Two launches, the second with a driver call preempted for 30 us inside, and a failing allocation.
+ */
 static void fill(struct stage *s, struct actor a, struct actor hog)
 {
 	stage_call(s, a, OP_CU_LAUNCH, 1, 101 * US, 104 * US);
@@ -134,7 +135,8 @@ static void counting(void)
 	tell(run, &open);
 	is_u64(query_ops_answer(run)->open, 1, "calls open at the end, not on the way");
 	ok(!o->complete, "no end was seen");
-	/* At the end of a slice that call and one inside it, at that of the next only the outer one. */
+	/* At the end of a slice that call and one inside it, at that of the next only the outer
+	 * one. */
 	REC_SET(&open, OPEN, thread, a.thread);
 	REC_SET(&open, OPEN, start_ns, 600 * US);
 	REC_SET(&open, OPEN, time_ns, 700 * US);

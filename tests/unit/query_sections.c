@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sections of a recording, case by case on streams made by hand: every figure against the one that was put in.
+ * The sections of a recording, case by case on streams made by hand: every figure against the one
+ * that was put in.
  */
 #include "lib/query/sections.h"
 
@@ -118,7 +119,8 @@ static void samples(void)
 	r = sample(10 * second, METRIC_PROC_RSS, 5);
 	REC_SET(&r, SAMPLE, process, a.process);
 	tell(&run, &r);
-	/* Idle for one second, at the power limit and too hot for two, power limit only for one, then a gap. */
+	/* Idle for one second, at the power limit and too hot for two, power limit only for one,
+	 * then a gap. */
 	of_gpu(&run, gpu, 10 * second, METRIC_GPU_CLOCK_LIMITS, 0x1);
 	of_gpu(&run, gpu, 11 * second, METRIC_GPU_CLOCK_LIMITS, 0x24);
 	of_gpu(&run, gpu, 13 * second, METRIC_GPU_CLOCK_LIMITS, 0x4);
@@ -260,7 +262,8 @@ static void input_output(void)
 	end(&run, &s);
 }
 
-/* Two machines number their devices alike, and have connections that read alike: what is said of both holds. */
+/* Two machines number their devices alike, and have connections that read alike: what is said of
+ * both holds. */
 static void machines(void)
 {
 	struct stage s = stage_new();
@@ -367,7 +370,8 @@ static void host(void)
 	end(&run, &s);
 }
 
-/* More threads took a thread's CPU than are told one by one: the rest is told together, and nothing is missing. */
+/* More threads took a thread's CPU than are told one by one: the rest is told together, and nothing
+ * is missing. */
 static void many(void)
 {
 	struct stage s = stage_new();
@@ -404,8 +408,8 @@ static void many(void)
 	end(&run, &s);
 }
 
-/* Many short connections to one server, each of them less than any of those to more servers than are told one by one: the one
- * server had most. */
+/* Many short connections to one server, each of them less than any of those to more servers than
+ * are told one by one: the one server had most. */
 static void short_connections(void)
 {
 	struct stage s = stage_new();

@@ -176,7 +176,8 @@ static bool same_field(const struct fixture *f, const struct world *w, const str
 	}
 }
 
-/* Every kind: five records with other fields missing in each, then one with none of its fields' neighbours. */
+/* Every kind: five records with other fields missing in each, then one with none of its fields'
+ * neighbours. */
 static struct record make(const struct fixture *f, const struct record_def *def, unsigned i)
 {
 	struct record r = { .kind = def->kind };

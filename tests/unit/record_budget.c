@@ -25,7 +25,8 @@ static struct load begin(double share)
 	return l;
 }
 
-/* So many ms in which probes of the tiers would cost those shares of the time, looked at every so many. */
+/* So many ms in which probes of the tiers would cost those shares of the time, looked at every so
+ * many. */
 static void run_by(struct load *l, int step, int ms, const double rate[TIERS], double others)
 {
 	for (int i = 0; i < ms; i += step) {
@@ -168,7 +169,8 @@ int main(void)
 
 	l = begin(0.02);
 	run(&l, 60000, eager, 0.05);
-	/* A fifth of the budget, less the waits, which stay: 0.3 % of the time, of 30 % that launches cost. */
+	/* A fifth of the budget, less the waits, which stay: 0.3 % of the time, of 30 % that
+	 * launches cost. */
 	ok(l.attached_ns[TIER_LAUNCHES] >= 500 * MS,
 	   "where all else takes more than the budget there are windows all the same: %lld ms",
 	   (long long)(l.attached_ns[TIER_LAUNCHES] / MS));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes to an output that is not read: events are given up and counted when the queue is full, and no more from the last
- * word on what is lost on, for nobody could say of those. Everything else is there in the end.
+ * What goes to an output that is not read: events are given up and counted when the queue is full,
+ * and no more from the last word on what is lost on, for nobody could say of those. Everything else
+ * is there in the end.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -40,7 +41,8 @@ static int put(struct record_tee *tee, enum ige_put_kind kind)
 			     kind == IGE_PUT_EVENTS ? EACH : 0, &e);
 }
 
-/* Whoever started us may have made standard output one that does not wait: it is waited for all the same. */
+/* Whoever started us may have made standard output one that does not wait: it is waited for all the
+ * same. */
 static void not_waiting(void)
 {
 	struct timespec nap = { .tv_nsec = 10000000 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What probes cost a program by its own progress: known slowdowns, with noise and drift, against the estimate. */
+/* What probes cost a program by its own progress: known slowdowns, with noise and drift, against
+ * the estimate. */
 #include "lib/record/slowdown.h"
 
 #include <stdlib.h>

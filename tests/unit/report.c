@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the report says when there is nothing to tell: healthy, not recorded and empty are three different things.
- * What is lost beside events is told of the machine that lost it. And text from outside cannot drive a terminal.
+ * What the report says when there is nothing to tell: healthy, not recorded and empty are three
+ * different things. What is lost beside events is told of the machine that lost it. And text from
+ * outside cannot drive a terminal.
  */
 #include "tests/tap.h"
 
@@ -80,7 +81,8 @@ static void missing(struct stage *s, struct actor v, struct buf *text, struct bu
 	     "of two");
 }
 
-/* Numbers as one reads them: none is 0 that is not, and none has more places than it says something with. */
+/* Numbers as one reads them: none is 0 that is not, and none has more places than it says something
+ * with. */
 static void values(struct buf *text)
 {
 	static const struct {

@@ -27,8 +27,9 @@ struct sums {
 	uint64_t waited_ns, peer_calls, slow_allocs;
 };
 
-/* Starts of what is open on each thread are not known in a stream in end order, so containment is checked from the
- * inside: what ended at depth d+1 since the last event at depth d lies inside the next event at depth d. */
+/* Starts of what is open on each thread are not known in a stream in end order, so containment is
+ * checked from the inside: what ended at depth d+1 since the last event at depth d lies inside the
+ * next event at depth d. */
 struct inner {
 	int64_t first_start[8], last_end[8];
 	bool any[8];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where stacks end: by the names of their outermost functions, by the C library without names, weighted by events.
+ * Where stacks end: by the names of their outermost functions, by the C library without names,
+ * weighted by events.
  */
 #include "lib/world/stack_ends.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sleeps that keep a pace and sleeps that are added to the work, by what programs do with them: which of both is said, from
- * how many sleeps on, and that it is never the other.
+ * Sleeps that keep a pace and sleeps that are added to the work, by what programs do with them:
+ * which of both is said, from how many sleeps on, and that it is never the other.
  */
 #include "tests/tap.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values over time: whatever the order and the spread, what is in all points is what was added, and every value is in the
- * point that covers its time.
+ * Values over time: whatever the order and the spread, what is in all points is what was added, and
+ * every value is in the point that covers its time.
  */
 #include "lib/stat/series.h"
 

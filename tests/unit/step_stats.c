@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is kept of single steps: how long they take over time without what was lost in them, and which
- * parts the slow ones consist of.
+ * What is kept of single steps: how long they take over time without what was lost in them, and
+ * which parts the slow ones consist of.
  */
 #include "tests/tap.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which loops a report shows: one of each program, then other threads' with most time behind that of their program; the rest is
- * counted.
+ * Which loops a report shows: one of each program, then other threads' with most time behind that
+ * of their program; the rest is counted.
  */
 #include "lib/report/step_track.h"
 
@@ -103,7 +103,8 @@ static void add_cause(struct paths_phase *phase, const char *text, uint64_t ns, 
 	};
 }
 
-/* What a long start was: work as well as losses, the largest until they are most of it, and the line with much of it. */
+/* What a long start was: work as well as losses, the largest until they are most of it, and the
+ * line with much of it. */
 static void long_start(void)
 {
 	static const struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two want the same answer, which takes long: it is worked out once, whoever of them gives up, and both hear how far it is.
+ * Two want the same answer, which takes long: it is worked out once, whoever of them gives up, and
+ * both hear how far it is.
  */
 #include "lib/store/answer_cache.h"
 

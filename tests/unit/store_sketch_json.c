@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sketches travel as JSON without losing a count, merge into the sketch of the whole, and texts that are none are refused.
+ * Sketches travel as JSON without losing a count, merge into the sketch of the whole, and texts
+ * that are none are refused.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A served recording: asked by many at once, replaced, cut and removed meanwhile; and answers that are kept.
+ * A served recording: asked by many at once, replaced, cut and removed meanwhile; and answers that
+ * are kept.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A question that a forked child answers: what it changes stays its own, it holds no connection of the server's, and it is gone when it
- * answered, failed, crashed, or nobody asks any more.
+ * A question that a forked child answers: what it changes stays its own, it holds no connection of
+ * the server's, and it is gone when it answered, failed, crashed, or nobody asks any more.
  */
 #include "lib/store/source_child.h"
 

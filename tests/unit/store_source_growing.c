@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording that is served while it is written: at each length its causes are those that one reading of all of it finds, and what was read
- * before is not read again.
+ * A recording that is served while it is written: at each length its causes are those that one
+ * reading of all of it finds, and what was read before is not read again.
  */
 #include <fcntl.h>
 #include <sys/file.h>

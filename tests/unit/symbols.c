@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ELF files read and named: one made here with every kind of symbol, our own executable, and the kernel's vDSO
- * cut and bent at every byte.
+ * ELF files read and named: one made here with every kind of symbol, our own executable, and the
+ * kernel's vDSO cut and bent at every byte.
  */
 #include <elf.h>
 #include <errno.h>
@@ -232,7 +232,8 @@ static void ourselves(void)
 
 static void demangling(void)
 {
-	/* As nvcc names host functions of kernels: plain, static, of a template, in C, with a file's name. */
+	/* As nvcc names host functions of kernels: plain, static, of a template, in C, with a
+	 * file's name. */
 	static const char *const stubs[][2] = {
 		{ "_Z25__device_stub__Z5saxpyPfiPfi", "saxpy(float*, int)" },
 		{ "_ZL25__device_stub__Z5saxpyPfiPfi", "saxpy(float*, int)" },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels of a library without symbols, from the code that registers them: what compilers make of it, what only looks like it,
- * and mutations of that.
+ * Kernels of a library without symbols, from the code that registers them: what compilers make of
+ * it, what only looks like it, and mutations of that.
  */
 #include "tests/fuzz/registered.c"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events laid out as lines: whatever comes, each is told once, slices of a line lie side by side or one inside the other, and
- * none is told before the one around it unless that comes later still. Made streams, and random ones: nested as calls are,
- * with pieces left out, late, or without any sense.
+ * Events laid out as lines: whatever comes, each is told once, slices of a line lie side by side or
+ * one inside the other, and none is told before the one around it unless that comes later still.
+ * Made streams, and random ones: nested as calls are, with pieces left out, late, or without any
+ * sense.
  */
 #include "lib/export/timeline.h"
 #include "tests/tap.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules and lists of mappings for unwinding, over a kernel side made here: tables are shared and dropped when the memory limit
- * asks for it, numbers are given again, serials and generations never.
+ * Modules and lists of mappings for unwinding, over a kernel side made here: tables are shared and
+ * dropped when the memory limit asks for it, numbers are given again, serials and generations never.
  */
 #include <string.h>
 #include <unistd.h>

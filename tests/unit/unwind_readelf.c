@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unwind tables of real libraries against `readelf --debug-dump=frames-interp`: the rule at the first and at the last byte of
- * every row has to say what binutils says there. Expressions, which readelf does not print, have to be one.
+ * Unwind tables of real libraries against `readelf --debug-dump=frames-interp`: the rule at the
+ * first and at the last byte of every row has to say what binutils says there. Expressions, which
+ * readelf does not print, have to be one.
  */
 #include <dlfcn.h>
 #include <elf.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unwind tables of files made byte by byte: each kind of rule, programs and entries that make no sense, functions that overlap,
- * files that claim to be larger than anything. unwind_readelf.c compares tables of real libraries.
+ * Unwind tables of files made byte by byte: each kind of rule, programs and entries that make no
+ * sense, functions that overlap, files that claim to be larger than anything. unwind_readelf.c
+ * compares tables of real libraries.
  */
 #include "tests/unit/cfi.h"
 

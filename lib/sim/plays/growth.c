@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plays in which a process holds more and more memory: for good, until it has what it needs, or until it lets go.
+ * Plays in which a process's memory grows: without end, to a plateau, or until it frees it.
  */
 #include "lib/sim/plays/plays.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops that leave the device without work now and then, each for another reason; and loops that give it work badly: waiting
- * for it after every launch, launching more slowly than it works. Between what is planted all of them are the healthy
- * training loop, whose next batch is prepared while the device works.
+ * Loops that leave the device without work now and then, each for another reason; and loops that
+ * give it work badly: waiting for it after every launch, launching more slowly than it works.
+ * Between what is planted all of them are the healthy training loop, whose next batch is prepared
+ * while the device works.
  */
 #include "lib/sim/plays/plays.h"
 
@@ -165,8 +166,8 @@ static int64_t ended(const struct sim_actor *a, uint16_t op)
 	return a->now_ns;
 }
 
-/* What the device has nothing to do behind one of these waits is lost: from when it is done until the next call of op has
- * gone through. play[0]: since then. */
+/* What the device has nothing to do behind one of these waits is lost: from when it is done until
+ * the next call of op has gone through. play[0]: since then. */
 static void stormed(struct sim_actor *a, uint16_t op)
 {
 	uint64_t ns = a->play[0] ? (uint64_t)ended(a, op) - a->play[0] : 0;
@@ -252,8 +253,9 @@ const struct sim_play play_launch_bound = {
 
 /* ---- throughput-drop ---- */
 
-/* From some point on every kernel takes longer, so that this share of the time is lost until the end. The larger it is the
- * earlier it begins. play[0], play[1]: steps before that and their time, which tell what a step took. */
+/* From some point on every kernel takes longer, so that this share of the time is lost until the
+ * end. The larger it is the earlier it begins. play[0], play[1]: steps before that and their time,
+ * which tell what a step took. */
 static void slowing_step(struct sim_actor *a)
 {
 	uint64_t percent = a->run->o.play_percent, whole = a->run->o.duration_ns / 100;

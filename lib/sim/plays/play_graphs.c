@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plays of CUDA graphs: captured once and launched for good, captured again and again, kept, broken, launched late.
+ * Plays of CUDA graphs: captured once and replayed, captured repeatedly, kept, broken, launched
+ * late.
  */
 #include "lib/sim/plays/plays.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plays about memory and copies.
+ * Plays about device memory and copies: failed allocations, slow and redundant copies.
  */
 #include "lib/sim/plays/plays.h"
 
@@ -8,7 +8,8 @@
 
 enum { COPY_IN, KERNEL, COPY_OUT, WAIT };
 
-/* ---- copies from pinned memory, while kernels run: as many bytes as where copies are the trouble ---- */
+/* ---- copies from pinned memory, while kernels run: as many bytes as where copies are the trouble
+ * ---- */
 
 static const struct sim_site_def overlap_sites[] = {
 	[COPY_IN] = { "prefetch_batch", "cudaMemcpyAsync", "cuMemcpyHtoDAsync_v2", 38 },

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks of one job on one machine, a process each: every step ends with an all-reduce that is done when the last rank
- * has entered. All are functions of the step's number, so that ranks agree without talking to each other.
+ * Ranks of one job on one machine, a process each: every step ends with an all-reduce that is done
+ * when the last rank has entered. All are functions of the step's number, so that ranks agree
+ * without talking to each other.
  */
 #include "lib/sim/plays/plays.h"
 
@@ -38,7 +39,8 @@ static uint64_t late_ns(const struct sim_run *r, uint64_t step)
 {
 	uint64_t percent = r->o.play_percent;
 
-	/* so that percent of the time is lost: every other step takes longer by twice percent of the steps' mean length */
+	/* so that percent of the time is lost: every other step takes longer by twice percent of
+	 * the steps' mean length */
 	return step % 2 ? 2 * (STEP_NS + DEVICE_NS) * percent / (100 - percent) : 0;
 }
 
@@ -197,7 +199,8 @@ static void skewed_step(struct sim_actor *a)
 	finish(a, all_entered_even(a, begin, k) + DEVICE_NS);
 }
 
-/* A wait that covers no collective: each rank waits for what it computed itself, and none for the others. */
+/* A wait that covers no collective: each rank waits for what it computed itself, and none for the
+ * others. */
 static void apart_step(struct sim_actor *a)
 {
 	uint64_t k = a->steps ? a->steps - 1 : 0;
@@ -217,7 +220,8 @@ static void apart_step(struct sim_actor *a)
 	finish(a, a->now_ns + DEVICE_NS / 2);
 }
 
-/* Ranks prepare very differently long, but all wait for devices that are busy with what was submitted before. */
+/* Ranks prepare very differently long, but all wait for devices that are busy with what was
+ * submitted before. */
 static void ahead_step(struct sim_actor *a)
 {
 	if (a->steps == 0) {

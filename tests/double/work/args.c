@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * args: calls every traced entry point once, under each exported name, with values it knows, and prints one JSON line
- * per call: name, return code, and what each recorded column must hold; then what the kernels it launched are
- * called. The lines stand in the order of the calls.
+ * args: calls every traced entry point once, under each exported name, with values it knows, and
+ * prints one JSON line per call: name, return code, and what each recorded column must hold; then
+ * what the kernels it launched are called. The lines stand in the order of the calls.
  */
 #include <dlfcn.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ends: so many synchronizing calls straight from main, through a library that keeps frame pointers, and through one
- * that keeps none; the same from a thread. See tests/double/through.c.
+ * ends: so many synchronizing calls straight from main, through a library that keeps frame
+ * pointers, and through one that keeps none; the same from a thread. See tests/double/through.c.
  */
 #include <dlfcn.h>
 #include <pthread.h>

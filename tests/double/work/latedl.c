@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * latedl: loads CUDA late, calls at once, and later loads a second copy of the runtime and calls
- * that at once. With --thread the load happens in a thread of its own; with --asked each load and the calls
- * after it wait for a line on standard input, and a line on standard output says that a load is done.
+ * that at once. With --thread the load happens in a thread of its own; with --asked each load and
+ * the calls after it wait for a line on standard input, and a line on standard output says that a
+ * load is done.
  */
 #include <pthread.h>
 

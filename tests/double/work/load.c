@@ -91,7 +91,8 @@ static int make_calls(void *device, void *host, void *stream)
 	return rc | cuda.cudaStreamSynchronize(stream);
 }
 
-/* Phases begin at the same time in every thread. Sleeps to the end of a quiet phase that does not compute. */
+/* Phases begin at the same time in every thread. Sleeps to the end of a quiet phase that does not
+ * compute. */
 static bool is_quiet(uint64_t now)
 {
 	uint64_t busy = busy_ms * 1000000, cycle = busy + quiet_ms * 1000000,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * modules: loads libraries with kernels (module.c) one after the other, launches their kernels, and closes each before the
- * next, which then lies where it lay. With --asked each launch and each close waits for a line on standard input, and a line on
- * standard output says that the library is loaded, or launched from. With --nvtx it names a range and a mark by texts that nothing has read. Exits 77
- * when there is no such runtime.
+ * modules: loads libraries with kernels (module.c) one after the other, launches their kernels, and
+ * closes each before the next, which then lies where it lay. With --asked each launch and each
+ * close waits for a line on standard input, and a line on standard output says that the library is
+ * loaded, or launched from. With --nvtx it names a range and a mark by texts that nothing has read.
+ * Exits 77 when there is no such runtime.
  */
 #include <dlfcn.h>
 #include <glob.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ranges: NVTX ranges and marks of every kind, nested, in several domains and threads. One line for each that was
- * made: what it is called, whose it is, and between which times it began and ended: {"range":NAME,"tid":…,
- * "begin":[FROM,TO],"end":[FROM,TO]} and {"mark":NAME,"tid":…,"at":[FROM,TO]}. The lines are printed at the end.
+ * ranges: NVTX ranges and marks of every kind, nested, in several domains and threads. One line for
+ * each that was made: what it is called, whose it is, and between which times it began and ended:
+ * {"range":NAME,"tid":…, "begin":[FROM,TO],"end":[FROM,TO]} and
+ * {"mark":NAME,"tid":…,"at":[FROM,TO]}. The lines are printed at the end.
  */
 #include <dlfcn.h>
 #include <pthread.h>

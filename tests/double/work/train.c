@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * train: a training-like loop. A step copies a batch to the device, launches forward and backward kernels,
- * prepares the next batch (CPU time of this thread), copies the loss back and waits for the stream. The
- * truth says how long the kernel kept this thread from running meanwhile (run_delay_ns) and what
- * every step took.
+ * train: a training-like loop. A step copies a batch to the device, launches forward and backward
+ * kernels, prepares the next batch (CPU time of this thread), copies the loss back and waits for
+ * the stream. The truth says how long the kernel kept this thread from running meanwhile
+ * (run_delay_ns) and what every step took.
  */
 #include <stdlib.h>
 

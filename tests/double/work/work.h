@@ -57,9 +57,9 @@ void work_sleep_until(uint64_t ns);
 void work_pin(int64_t cpu); /* this thread; negative: leave it */
 
 /*
- * The kernel's accounting of this thread, and the time by work_now: of one moment, since it did not leave its CPU from the
- * first figure to the last (unless it is traced). What it ran is of its CPU clock, which schedstat tells as of the last tick, the rest of
- * /proc/thread-self/schedstat.
+ * The kernel's accounting of this thread, and the time by work_now: of one moment, since it did not
+ * leave its CPU from the first figure to the last (unless it is traced). What it ran is of its CPU
+ * clock, which schedstat tells as of the last tick, the rest of /proc/thread-self/schedstat.
  */
 struct work_sched {
 	uint64_t at_ns, cpu_ns, run_delay_ns, slices;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a compiled CUDA program calls of the runtime to register its kernels and to launch them; the library is the double's.
+ * What a compiled CUDA program calls of the runtime to register its kernels and to launch them; the
+ * library is the double's.
  */
 #ifndef TESTS_REAL_CUDART_H
 #define TESTS_REAL_CUDART_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Registers ten thousand kernels, as a large program's libraries do before main, and launches each of them once. The names lie in
- * the program's file, and nobody has read them before they are registered.
+ * Registers ten thousand kernels, as a large program's libraries do before main, and launches each
+ * of them once. The names lie in the program's file, and nobody has read them before they are
+ * registered.
  */
 #include <stdio.h>
 

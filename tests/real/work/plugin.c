@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A library of a program that has one kernel, as nvcc makes it: registers the kernel when it is loaded and takes it back when it
- * is closed. Compiled with PLUGIN_KERNEL, the kernel's mangled name, so that two of them differ in nothing else: loaded one
- * after the other they come to the same address, and the same host stub is another kernel.
+ * A library of a program that has one kernel, as nvcc makes it: registers the kernel when it is
+ * loaded and takes it back when it is closed. Compiled with PLUGIN_KERNEL, the kernel's mangled
+ * name, so that two of them differ in nothing else: loaded one after the other they come to the
+ * same address, and the same host stub is another kernel.
  */
 #include "tests/real/work/cudart.h"
 

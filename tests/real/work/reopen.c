@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens a plugin, launches its kernel so many times and closes it again, together with the CUDA runtime that only the plugin
- * wants; then the next one, which the loader puts where the first one was.
+ * Opens a plugin, launches its kernel so many times and closes it again, together with the CUDA
+ * runtime that only the plugin wants; then the next one, which the loader puts where the first one
+ * was.
  *
  *   reopen PLUGIN LAUNCHES [PLUGIN LAUNCHES]...
  *
