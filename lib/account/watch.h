@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Detectors for findings that the ledger (account/tally.h) cannot express: gaps, memory, copies,
- * graphs, collectives, errors. Each subscribes to ops, keeps bounded state, and reports facts
- * (account/fact.h) at the end of every second of event time. One file in detect/ each; the table is
- * in detect/watch.c.
+ * Detectors for findings that the ledger (account/thread_ledger.h) cannot express: gaps, memory,
+ * copies, graphs, collectives, errors. Each subscribes to ops, keeps bounded state, and reports
+ * facts (account/fact.h) at the end of every second of event time. One file in detect/ each; the
+ * table is in detect/subscriptions.c.
  */
 #ifndef INGERO_ACCOUNT_WATCH_H
 #define INGERO_ACCOUNT_WATCH_H
@@ -28,7 +28,7 @@ enum watch_wants {
 	WATCH_OFFCPU = 8, /* each off-CPU interval with its parts, at any depth */
 	WATCH_ASLEEP =
 		16, /* what it wants of this op it hears only once watches_wake was called for it */
-	/* Outermost calls that it may be spared (told.c), and then need not be told of: */
+	/* Outermost calls that it may be spared (late_names.c), and then need not be told of: */
 	WATCH_BEGINNING = 32, /* those of a process that has `begun` in the books */
 	WATCH_COUNTDOWN = 64, /* launches that `launches_left` in the books counts, but the last */
 };
@@ -46,7 +46,7 @@ struct watch_def {
 		      const struct op_def *op);
 	watch_hear *piece;
 	bool (*record)(void *state, struct cause *c, const struct record *r); /* every record */
-	/* Memory of a device was got, given back or refused (gpustate/live.h). */
+	/* Memory of a device was got, given back or refused (gpustate/allocations.h). */
 	bool (*memory)(void *state, struct cause *c, const struct live_told *t);
 	/* A CUDA graph was captured, instantiated, launched or destroyed (gpustate/graphs.h). */
 	bool (*graph)(void *state, struct cause *c, const struct graph_told *t);

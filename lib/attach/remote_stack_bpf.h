@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What bpf/python_code.h uses of the kernel, for another thread's memory: included in front of it
- * by peek.c alone, in place of bpf/maps.h. A task is one that sleeps and what is known of it; the
- * ring is whoever wants the records.
+ * by remote_stack.c alone, in place of bpf/maps.h. A task is one that sleeps and what is known of
+ * it; the ring is whoever wants the records.
  */
 #ifndef INGERO_ATTACH_REMOTE_STACK_BPF_H
 #define INGERO_ATTACH_REMOTE_STACK_BPF_H

@@ -110,7 +110,7 @@ int64_t probe_session_tier(struct probe_session *s, unsigned tier, bool on);
 /* No entry is heeded any more, of all tiers at once; open calls stay open. */
 void probe_session_mute(struct probe_session *s);
 
-/* For measuring what probes cost: the programs on a function of our own, see trial.h; the
+/* For measuring what probes cost: the programs on a function of our own, see selftest_target.h; the
  * descriptor of every program that others run, and whether it runs where calls do; a process that
  * is no target any more. */
 int probe_session_trial(struct probe_session *s, struct probe_fds *fds, struct err *e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every watch there is. The order in which they hear is that of the table in detect/watch.c.
+ * Every detector there is, called in the order of the table in detect/subscriptions.c.
  */
 #ifndef INGERO_DETECT_WATCHES_H
 #define INGERO_DETECT_WATCHES_H

@@ -196,8 +196,8 @@ struct ops_summary {
 	int64_t start_ns, end_ns; /* of the time looked at, on the recording's clock; equal when
 				     nothing is in it */
 	int64_t real_minus_mono_ns;
-	const struct by_table *by;	     /* event/by.h; NULL: not asked for */
-	const struct view *view;	     /* event/view.h; NULL: not asked for */
+	const struct by_table *by;	     /* event/groups.h; NULL: not asked for */
+	const struct view *view;	     /* event/section_rows.h; NULL: not asked for */
 	const struct stack_ends_sum *stacks; /* world/stack_ends.h; NULL: not counted */
 	VEC(struct ops_metric) metrics;	     /* of machines as a whole; by metric, then by node */
 	uint32_t hostname, kernel;	     /* strings, 0 unknown */

@@ -30,7 +30,7 @@ struct stream_item {
 	const struct event *events; /* borrowed until the next call */
 	size_t n;
 	const struct ige_merge_columns
-		*weave;		     /* instead of them, for who asked for it: see ige/weave.h */
+		*weave; /* instead of them, for who asked for it: see ige/merge_columns.h */
 	const struct record *record; /* borrowed until the next call */
 	bool late; /* events arrived too late to be sorted in: order holds within the item only */
 	uint64_t lost;	      /* events known lost since the previous EVENTS item */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The items of a stream with only those events that were asked for, whole: for what shows events
- * one by one. Records of another time are left out, those of no time stay. (select/cut.h is for
+ * one by one. Records of another time are left out, those of no time stay. (filter/cut.h is for
  * analyses, whose parts must sum up.)
  */
 #ifndef INGERO_FILTER_PICK_H

@@ -10,7 +10,7 @@
 #include "lib/base/cpu.h"
 #include "lib/ige/merge_columns_state.h"
 
-void ige_merge_columnsr_free(struct ige_merge_columnsr *v)
+void ige_column_merger_free(struct ige_column_merger *v)
 {
 	for (size_t i = 0; i < v->inputs.n; i++) {
 		vec_free(&v->inputs.v[i].sites);
@@ -71,7 +71,7 @@ static CPU_AVX2 uint64_t bound_avx2(const uint64_t *v, uint32_t n)
 #define BEST(what) what##_plain
 #endif
 
-void ige_merge_columnsr_contexts(const struct ige_writer *wr, struct ige_woven *in)
+void ige_column_merger_contexts(const struct ige_writer *wr, struct ige_woven *in)
 {
 	const struct ige_dict_reader *dict = in->sheet->decoder->dict;
 	const uint32_t *ids = wr->dict.kind[WORLD_CTX].ids.v;
@@ -92,8 +92,8 @@ void ige_merge_columnsr_contexts(const struct ige_writer *wr, struct ige_woven *
 	}
 }
 
-void ige_merge_columnsr_queues(const struct ige_woven *in, struct ige_woven_op *op, uint32_t layout,
-			       const struct ige_dict_reader *dict)
+void ige_column_merger_queues(const struct ige_woven *in, struct ige_woven_op *op, uint32_t layout,
+			      const struct ige_dict_reader *dict)
 {
 	const struct ige_plan *plan = ige_sparse_plan(in->sparse, dict, layout);
 
@@ -116,7 +116,7 @@ static void find_busy(struct ige_woven *in, struct ige_dict_reader *dict)
 
 		if (!op->learned || op->busy)
 			continue;
-		ige_merge_columnsr_queues(in, op, (uint32_t)k, dict);
+		ige_column_merger_queues(in, op, (uint32_t)k, dict);
 		for (unsigned i = 0; i < op->n; i++)
 			op->busy |= op->left[i].queue >= 0;
 		for (size_t i = 0; i < in->sites.n && op->busy; i++)
@@ -154,7 +154,7 @@ static int make_ready(struct ige_writer *wr, struct ige_woven *in, struct ige_st
 		in->nread = SIZE_MAX;
 		find_busy(in, dict);
 	}
-	ige_merge_columnsr_contexts(wr, in);
+	ige_column_merger_contexts(wr, in);
 	*stand =
 		(struct ige_stand){ .dur = a->column[IGE_DUR],
 				    .ctx = a->column[IGE_CTX],
@@ -189,7 +189,7 @@ static bool stands(const struct ige_dict_reader *dict, const struct ige_read_sit
 /* The class of a written op's events; NUMBERS: there is none. */
 static size_t class_of(struct ige_writer *wr, const struct op_def *def, unsigned args)
 {
-	struct ige_merge_columnsr *weaver = &wr->weaver;
+	struct ige_column_merger *weaver = &wr->weaver;
 	unsigned left = ((1u << def->ncols) - 1) & ~args;
 	struct ige_woven_class new = { .op = def->id, .args = args, .bit = ige_op_bit(def->id) };
 
@@ -212,8 +212,8 @@ static size_t class_of(struct ige_writer *wr, const struct op_def *def, unsigned
 	return weaver->classes.n - 1;
 }
 
-void ige_merge_columnsr_learn(struct ige_writer *wr, struct ige_woven *in, uint64_t site,
-			      uint32_t id, const struct op_def *def)
+void ige_column_merger_learn(struct ige_writer *wr, struct ige_woven *in, uint64_t site,
+			     uint32_t id, const struct op_def *def)
 {
 	struct ige_dict_reader *dict = in->sheet->decoder->dict;
 	const struct ige_read_site *from = &dict->sites.v[site];
@@ -244,7 +244,7 @@ void ige_merge_columnsr_learn(struct ige_writer *wr, struct ige_woven *in, uint6
 			};
 			op->n++;
 		}
-		ige_merge_columnsr_queues(in, op, from->layout, dict);
+		ige_column_merger_queues(in, op, from->layout, dict);
 		for (unsigned i = 0; i < op->n; i++)
 			op->busy |= op->left[i].queue >= 0;
 	}
@@ -255,9 +255,9 @@ void ige_merge_columnsr_learn(struct ige_writer *wr, struct ige_woven *in, uint6
 				    (uint64_t)op->class << CLASS_SHIFT;
 }
 
-int ige_merge_columnsr_ready(struct ige_writer *wr, const struct ige_merge_columns *v)
+int ige_column_merger_ready(struct ige_writer *wr, const struct ige_merge_columns *v)
 {
-	struct ige_merge_columnsr *weaver = &wr->weaver;
+	struct ige_column_merger *weaver = &wr->weaver;
 	int rc = 1;
 
 	for (unsigned i = 0; i < v->nsheets && rc > 0; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A weaver's inside, shared by weave_known.c, which finds out what things of inputs are called in
- * the segment being written, and weave_write.c, which puts rows down. Nobody else includes this.
+ * A weaver's inside, shared by merge_columns_known.c, which finds out what things of inputs are
+ * called in the segment being written, and merge_columns_write.c, which puts rows down. Nobody else
+ * includes this.
  */
 #ifndef INGERO_IGE_MERGE_COLUMNS_STATE_H
 #define INGERO_IGE_MERGE_COLUMNS_STATE_H
@@ -72,14 +73,14 @@ struct ige_woven {
 };
 
 /* All sheets of a weave. 1; 0: not all of them can be put down as rows; below 0: out of memory. */
-int ige_merge_columnsr_ready(struct ige_writer *wr, const struct ige_merge_columns *v);
+int ige_column_merger_ready(struct ige_writer *wr, const struct ige_merge_columns *v);
 /* Contexts that were defined, here and there, since this was last looked at. */
-void ige_merge_columnsr_contexts(const struct ige_writer *wr, struct ige_woven *in);
+void ige_column_merger_contexts(const struct ige_writer *wr, struct ige_woven *in);
 /* Where the values of an op's columns come from in the input's block. */
-void ige_merge_columnsr_queues(const struct ige_woven *in, struct ige_woven_op *op, uint32_t layout,
-			       const struct ige_dict_reader *dict);
+void ige_column_merger_queues(const struct ige_woven *in, struct ige_woven_op *op, uint32_t layout,
+			      const struct ige_dict_reader *dict);
 /* The event just added was of this site, which is `id` here: its next ones need not be looked at. */
-void ige_merge_columnsr_learn(struct ige_writer *wr, struct ige_woven *in, uint64_t site,
-			      uint32_t id, const struct op_def *def);
+void ige_column_merger_learn(struct ige_writer *wr, struct ige_woven *in, uint64_t site,
+			     uint32_t id, const struct op_def *def);
 
 #endif

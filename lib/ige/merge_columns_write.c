@@ -93,7 +93,7 @@ static bool put_left(struct ige_writer *wr, const struct ige_woven *in, uint32_t
 	if (!tell(wr, op->slots))
 		return false;
 	if (op->block != in->sparse->block)
-		ige_merge_columnsr_queues(in, op, layout, dict);
+		ige_column_merger_queues(in, op, layout, dict);
 	for (unsigned i = 0; i < op->n; i++) {
 		const struct ige_woven_left *left = &op->left[i];
 		struct ige_extra *x = &rows->extras.v[left->slot];
@@ -135,13 +135,13 @@ static int put_event(struct ige_writer *wr, struct ige_woven *in, uint32_t row, 
 	wr->row_ops |= ige_op_bit(ev.op);
 	wr->last_end = ev.end_ns;
 	id = (uint32_t)wr->rows.column[IGE_SITE][wr->rows.n - 1];
-	ige_merge_columnsr_learn(wr, in, site, id, op->def);
+	ige_column_merger_learn(wr, in, site, id, op->def);
 	return 0;
 }
 
 /* Rows as far as they are known, behind those of the open block. An input at a time: the columns of
  * all of them together are more streams than a processor sees by itself. False: out of memory. */
-static bool put_down(struct ige_merge_columnsr *weaver, struct ige_rows *rows, const uint32_t *refs,
+static bool put_down(struct ige_column_merger *weaver, struct ige_rows *rows, const uint32_t *refs,
 		     size_t n)
 {
 	uint64_t *const durs = rows->column[IGE_DUR] + rows->n,
@@ -201,7 +201,7 @@ static int put_special(struct ige_writer *wr, uint32_t ref, size_t at, size_t *e
 
 	/* Since it was put down others may have made them known. */
 	if (site & ID_MASK && !ctx) {
-		ige_merge_columnsr_contexts(wr, in);
+		ige_column_merger_contexts(wr, in);
 		ctx = stand->here[stand->ctx[row]];
 	}
 	if (!(site & ID_MASK) || !ctx) {
@@ -284,7 +284,7 @@ int ige_writer_weave(struct ige_writer *wr, const struct ige_merge_columns *v, s
 		if (rc)
 			return rc;
 	}
-	rc = ige_merge_columnsr_ready(wr, v);
+	rc = ige_column_merger_ready(wr, v);
 	if (rc <= 0)
 		return rc ? err_nomem(e) : 0;
 	if (!ige_rows_room(&wr->rows, wr->opt.block_events))
@@ -304,7 +304,7 @@ int ige_writer_weave(struct ige_writer *wr, const struct ige_merge_columns *v, s
 		if (rc)
 			return rc;
 		/* In a new segment they have other ids. */
-		if (ige_merge_columnsr_ready(wr, v) < 0)
+		if (ige_column_merger_ready(wr, v) < 0)
 			return err_nomem(e);
 	}
 	return 1;

@@ -74,7 +74,7 @@ void ige_writer_free(struct ige_writer *wr)
 	ige_rows_free(&wr->late);
 	ige_archive_free(&wr->archive);
 	ige_pending_free(&wr->pending);
-	ige_merge_columnsr_free(&wr->weaver);
+	ige_column_merger_free(&wr->weaver);
 	vec_free(&wr->records);
 	arena_free(&wr->texts);
 	buf_free(&wr->out);

@@ -16,13 +16,13 @@
 struct ige_woven;
 struct ige_stand;
 struct ige_woven_class;
-struct ige_merge_columnsr {	      /* see weave_state.h */
+struct ige_column_merger {	      /* see merge_columns_state.h */
 	VEC(struct ige_woven) inputs; /* by number of sheet */
 	VEC(struct ige_stand) stands; /* the same */
 	VEC(struct ige_woven_class) classes;
 	VEC(uint16_t) places; /* of rows being put down, input by input */
 };
-void ige_merge_columnsr_free(struct ige_merge_columnsr *v);
+void ige_column_merger_free(struct ige_column_merger *v);
 
 /* Blocks that a team makes while rows of the next ones come. They are put in their order, by who
  * writes. */
@@ -51,7 +51,7 @@ struct ige_writer {
 	struct ige_rows rows, late;
 	struct ige_archive archive;
 	struct ige_pending pending;
-	struct ige_merge_columnsr weaver;
+	struct ige_column_merger weaver;
 	VEC(struct record) records;
 	struct arena texts; /* of waiting records */
 	struct buf out;

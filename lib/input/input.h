@@ -22,7 +22,7 @@ struct input;
 
 /* names[0..n) as given on the command line; n == 0 is standard input. All share world w. Several
  * are brought onto one clock and into an order that does not depend on that of their names
- * (input/align.h). On error nothing is left open. */
+ * (input/clock_align.h). On error nothing is left open. */
 int input_open(struct input **out, struct world *w, const char *const *names, unsigned n,
 	       struct err *e);
 /* The same of machines whose wall clocks somebody compared: that of names[i] is ahead of the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What an input is made of, for the files of this room that open it (input.c) and tell of it
- * (tell.c).
+ * (input_facts.c).
  */
 #ifndef INGERO_INPUT_INSIDE_H
 #define INGERO_INPUT_INSIDE_H

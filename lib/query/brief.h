@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts, errors and quantiles without events: blocks are counted from two of their columns into a
- * run of ask/ops.h, which takes records and all else as usual. What needs events one by one is not
- * known then: own and lost time, processes, open calls.
+ * run of query/ops.h, which takes records and all else as usual. What needs events one by one is
+ * not known then: own and lost time, processes, open calls.
  */
 #ifndef INGERO_QUERY_BRIEF_H
 #define INGERO_QUERY_BRIEF_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "What got slower?" asked of two recordings that were counted (ask/diff.h reads them).
+ * "What got slower?" asked of two recordings that were counted (query/diff_query.h reads them).
  */
 #ifndef INGERO_QUERY_COMPARE_QUERY_H
 #define INGERO_QUERY_COMPARE_QUERY_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counting by a key: told by ask/ops.h of every event it counts, and of its own and lost time once
- * these are known. Names may arrive after what they name, so keys become text when asked. Memory is
- * bounded by event/by.h's BY_KEYS_MAX.
+ * Counting by a key: told by query/ops.h of every event it counts, and of its own and lost time
+ * once these are known. Names may arrive after what they name, so keys become text when asked.
+ * Memory is bounded by event/groups.h's BY_KEYS_MAX.
  */
 #ifndef INGERO_QUERY_GROUP_BY_H
 #define INGERO_QUERY_GROUP_BY_H

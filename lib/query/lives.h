@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What lives in a device between calls: memory by the call sites that hold it, and executable
- * graphs by those that made them. Thin: gpustate/live.h and gpustate/graphs.h do the accounting,
- * and bound the memory.
+ * graphs by those that made them. Thin: gpustate/allocations.h and gpustate/graphs.h do the
+ * accounting, and bound the memory.
  */
 #ifndef INGERO_QUERY_LIVES_H
 #define INGERO_QUERY_LIVES_H

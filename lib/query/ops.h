@@ -20,7 +20,7 @@ struct query_ops_run;
 struct query_ops_run *query_ops_new(struct world *w, struct filter *sel);
 int query_ops_item(struct query_ops_run *run, const struct stream_item *item, struct err *e);
 
-/* For who counts without events (ask/brief.h). durations: of so many events of op. False: out of
+/* For who counts without events (query/brief.h). durations: of so many events of op. False: out of
  * memory. */
 struct sketch;
 bool query_ops_counted(struct query_ops_run *run, const struct op_def *op,
@@ -39,12 +39,12 @@ struct exact *query_ops_exact_of(const struct query_ops_run *run); /* NULL: none
 bool query_ops_seek(struct query_ops_run *run);
 
 /* Rows by a key besides: by, the caller's, is told of every event that is counted from here on
- * (ask/by.h), and the answer has its rows. */
+ * (query/group_by.h), and the answer has its rows. */
 struct query_by;
 void query_ops_by(struct query_ops_run *run, struct query_by *by);
 
 /* What the recording tells besides: view, the caller's, is told of all that comes from here on
- * (ask/view.h), and the answer has it. */
+ * (query/sections.h), and the answer has it. */
 struct query_view;
 void query_ops_view(struct query_ops_run *run, struct query_view *view);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Estimates in an answer about ops, from the parts that its rows keep (ask/covered.h). */
+/* Estimates in an answer about ops, from the parts that its rows keep (query/covered.h). */
 #include "lib/query/ops_estimates.h"
 
 /* Counted without processes: the machine's time stands for theirs. */

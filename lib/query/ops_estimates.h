@@ -9,7 +9,7 @@
 #include "lib/query/ops_process.h"
 #include "lib/event/ops.h"
 
-/* brief: counted without processes (ask/brief.h). */
+/* brief: counted without processes (query/brief.h). */
 struct estimate ops_estimate_row(const struct covered *c, const struct world *w,
 				 const struct ops_row *row, const struct covered_row *covered,
 				 bool brief);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording tells beside its operations (event/view.h): told by ask/ops.h of every event,
- * piece of time and record, for the sections that are wanted. Events, records and time of a section
- * are those of the selection's time and processes; its names choose events, and say nothing about
- * where time went and what lives in a device.
+ * What a recording tells beside its operations (event/section_rows.h): told by query/ops.h of every
+ * event, piece of time and record, for the sections that are wanted. Events, records and time of a
+ * section are those of the selection's time and processes; its names choose events, and say nothing
+ * about where time went and what lives in a device.
  */
 #ifndef INGERO_QUERY_SECTIONS_H
 #define INGERO_QUERY_SECTIONS_H

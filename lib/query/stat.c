@@ -102,7 +102,8 @@ static int read_events(struct query_stat *a, struct err *e)
 	return rc;
 }
 
-/* Without events: see ask/brief.h. Inputs one after another, since nothing depends on their order. */
+/* Without events: see query/brief.h. Inputs one after another, since nothing depends on their
+ * order. */
 static int read_blocks(struct query_stat *a, struct err *e)
 {
 	struct ige_reader *r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * "How often, how long, how much?" asked of recordings by name: opens them, reads them to their end
- * into a run of ask/ops.h, and finds exact quantiles where they are wanted. Whoever asks may look
+ * into a run of query/ops.h, and finds exact quantiles where they are wanted. Whoever asks may look
  * at the answer in between.
  */
 #ifndef INGERO_QUERY_STAT_H
@@ -20,7 +20,7 @@ struct query_stat_want {
 	const struct filter_words *words; /* what is counted */
 	bool brief;			  /* counts, errors and durations only */
 	const char *by;			  /* a key's name; NULL: none */
-	unsigned sections;		  /* what else, of VIEW_BIT (event/view.h); none with by */
+	unsigned sections; /* what else, of VIEW_BIT (event/section_rows.h); none with by */
 	bool exact;
 	uint64_t exact_bytes;
 	/* Between two items of the input; what is not 0 ends the reading. NULL: nobody wants to

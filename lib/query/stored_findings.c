@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An analysis holds when the recording ended cleanly behind it and nothing of it is damaged, as in
- * ask/chains.c. */
+ * query/chains.c. */
 #include "lib/query/stored_findings.h"
 
 #include "lib/ige/block.h"

@@ -16,7 +16,7 @@ struct query_stored_findings_want {
 };
 
 /* in: just opened, in w, read to its end here. *is false: there is no one whole analysis of all of
- * it (several inputs, damage, none was made), so that ask/chains.h has to find it; *out is then
+ * it (several inputs, damage, none was made), so that query/chains.h has to find it; *out is then
  * empty. out is the caller's: query_chains_drop. */
 int query_chains_stored(struct input *in, const struct world *w,
 			const struct query_stored_findings_want *want, struct query_chains *out,

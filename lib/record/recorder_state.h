@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The recorder's inside, shared by recorder.c, which makes the recording, and its parts:
- * recorder_feed.c brings what the rings hold, recorder_say.c puts statements into the recording,
- * recorder_tell.c keeps notices for a person, recorder_files.c ends files, recorder_forget.c lets
- * go of who has ended. Parts never call recorder.c. Nobody else includes this.
+ * recorder_feed.c brings what the rings hold, recorder_records.c puts statements into the
+ * recording, recorder_notices.c keeps notices for a person, recorder_files.c ends files,
+ * recorder_reap.c lets go of who has ended. Parts never call recorder.c. Nobody else includes this.
  */
 #ifndef INGERO_RECORD_RECORDER_STATE_H
 #define INGERO_RECORD_RECORDER_STATE_H

@@ -22,7 +22,7 @@ struct html_gap {
 };
 #define HTML_GAPS 256
 
-/* All borrowed. ops: with all sections of event/view.h. */
+/* All borrowed. ops: with all sections of event/section_rows.h. */
 struct html_page {
 	const struct report *report;
 	const struct ops_summary *ops;

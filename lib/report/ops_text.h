@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The summary of a recording for people: the same values as emit/ops_json.h.
+ * The summary of a recording for people: the same values as report/ops_json.h.
  */
 #ifndef INGERO_REPORT_OPS_TEXT_H
 #define INGERO_REPORT_OPS_TEXT_H

@@ -32,9 +32,9 @@ struct store_source_options {
 		     are served, too */
 	const char *tool;   /* who makes archives of them, for those: "ingero-mcp" */
 	const char *folder; /* for archives that are made of recordings, NULL: /var/tmp */
-	const char
-		*kept; /* folder for causes that took long to find (kept.h), NULL: none are kept */
-	uint64_t keep_ns;	   /* what took so long is kept; 0: 200 ms */
+	const char *kept; /* folder for causes that took long to find (disk_cache.h), NULL: none are
+			     kept */
+	uint64_t keep_ns; /* what took so long is kept; 0: 200 ms */
 	uint64_t sql_time_ns;	   /* that a statement may compute; 0: 30 s */
 	uint64_t sql_memory_bytes; /* of a statement; 0: 256 MiB */
 };
@@ -72,7 +72,7 @@ static inline bool store_quality_partial(const struct store_quality *q)
 
 /* Whoever uses an answer has it alone, and only during the call. What they return is returned. */
 
-/* ---- how often, how long (ask/stat.h) ---- */
+/* ---- how often, how long (query/stat.h) ---- */
 struct jsonw;
 struct store_stat_want {
 	struct filter_words words;
@@ -94,7 +94,7 @@ int store_source_stat(struct store_source *s, const struct mcp_ctx *asker,
 		      const struct store_stat_want *want, store_use_stat *use, void *ctx,
 		      struct err *e);
 
-/* ---- what went wrong (ask/chains.h) ---- */
+/* ---- what went wrong (query/chains.h) ---- */
 struct store_chains {
 	struct store_quality quality;
 	const struct query_chains *answer;
@@ -110,7 +110,7 @@ int store_source_chains(struct store_source *s, const struct mcp_ctx *asker,
 			const struct filter_words *words, bool complete, store_use_chains *use,
 			void *ctx, struct err *e);
 
-/* ---- one call, as ask/call.h names it; found NULL: there is none ---- */
+/* ---- one call, as query/call_query.h names it; found NULL: there is none ---- */
 struct store_call {
 	struct store_quality quality;
 	const struct call_detail *found;
