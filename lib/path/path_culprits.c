@@ -116,12 +116,12 @@ uint32_t path_culprit_of_process(struct path_culprits *c, uint32_t *thread)
 	    !map_put(&c->by_process, t->process, stands))
 		return 0;
 	*thread = (uint32_t)stands;
+	if (map_get(&c->by_thread, stands << 32, &id))
+		return (uint32_t)id;
 	key = t ? mix_hash(process_key(c->w, t->process,
 				       world_process_name(c->w, t->process, 0, INT64_MAX)),
 			   6)
 		: mix_hash(*thread, 3);
-	if (map_get(&c->by_thread, stands << 32, &id))
-		return (uint32_t)id;
 	id = add_member(c, key, *thread);
 	return id && map_put(&c->by_thread, stands << 32, id) ? (uint32_t)id : 0;
 }

@@ -105,5 +105,6 @@ void path_tracks_prune(struct path_tracks *t)
 		s->dropped = true;
 	}
 	forget_dropped(t);
-	t->prune_at = t->v.n + PRUNE_TRACKS;
+	/* Also a share of them: where nothing can be dropped, each look is at all. */
+	t->prune_at = t->v.n + PRUNE_TRACKS + t->v.n / 8;
 }

@@ -31,6 +31,13 @@ struct named {
 	struct world_symbol symbol;
 };
 
+/* Names of processes that make no events themselves, as far as images and threads were entered. */
+struct named_of {
+	struct map image;  /* process -> its newest image that has a name */
+	struct map thread; /* process -> its first thread that has one */
+	uint32_t images, threads;
+};
+
 struct world {
 	struct intern tables[WORLD_KINDS];
 	struct arena texts;	 /* strings, frames of stacks, names of foreign ops */
@@ -39,7 +46,8 @@ struct world {
 	VEC(struct world_namer) namers;
 	struct map unnamed; /* frames that no namer knows */
 	struct renames renames;
-	struct map main_of;  /* process -> its main thread, once that has renamed itself */
+	struct map main_of; /* process -> its main thread, once that has renamed itself */
+	struct named_of named;
 	struct map programs; /* image and kernel's name -> what people call it */
 	struct op_def **ops; /* 64 K entries, foreign ops only; NULL until one is met */
 	struct column_def **columns;
@@ -84,6 +92,8 @@ void world_free(struct world *w)
 	map_free(&w->unnamed);
 	renames_free(&w->renames);
 	map_free(&w->main_of);
+	map_free(&w->named.image);
+	map_free(&w->named.thread);
 	map_free(&w->programs);
 	for (size_t i = 0; i < w->namers.n; i++)
 		w->namers.v[i].free(w->namers.v[i].ctx);
@@ -409,18 +419,39 @@ uint32_t world_thread_name(const struct world *w, uint32_t thread, int64_t at_ns
 	return name ? name : t ? t->comm : 0;
 }
 
-/* Of a process without events: what it is known to execute, or its first thread's name. */
-static uint32_t name_of_silent(const struct world *w, uint32_t process, uint32_t *image)
+/* Enters the images and threads added since the last question: the newest named image of each
+ * process, and its first named thread. */
+static void index_names(struct world *w)
 {
-	for (uint32_t i = world_count(w, WORLD_IMAGE); i > 0; i--)
-		if (world_get_image(w, i)->process == process && world_get_image(w, i)->comm) {
-			*image = i;
-			return world_get_image(w, i)->comm;
-		}
-	for (uint32_t i = 1; i <= world_count(w, WORLD_THREAD); i++)
-		if (world_get_thread(w, i)->process == process && world_get_thread(w, i)->comm)
-			return world_get_thread(w, i)->comm;
-	return 0;
+	struct named_of *n = &w->named;
+	uint64_t known;
+
+	while (n->images < world_count(w, WORLD_IMAGE)) {
+		const struct world_image *im = world_get_image(w, ++n->images);
+
+		w->failed |= im->comm && !map_put(&n->image, im->process, n->images);
+	}
+	while (n->threads < world_count(w, WORLD_THREAD)) {
+		const struct world_thread *t = world_get_thread(w, ++n->threads);
+
+		w->failed |= t->comm && !map_get(&n->thread, t->process, &known) &&
+			     !map_put(&n->thread, t->process, n->threads);
+	}
+}
+
+/* Of a process without events: what it is known to execute, or its first thread's name. */
+static uint32_t name_of_silent(struct world *w, uint32_t process, uint32_t *image)
+{
+	uint64_t known;
+
+	index_names(w);
+	if (map_get(&w->named.image, process, &known)) {
+		*image = (uint32_t)known;
+		return world_get_image(w, *image)->comm;
+	}
+	return map_get(&w->named.thread, process, &known)
+		       ? world_get_thread(w, (uint32_t)known)->comm
+		       : 0;
 }
 
 /* Made once for each image and name: it takes a look at the arguments. */
@@ -452,7 +483,7 @@ uint32_t world_process_name(const struct world *w, uint32_t process, uint32_t im
 	if (!name && im)
 		name = im->comm;
 	if (!name || !image) {
-		uint32_t silent = name_of_silent(w, process, &image);
+		uint32_t silent = name_of_silent((struct world *)w, process, &image);
 
 		name = name ? name : silent;
 	}
