@@ -24,6 +24,7 @@
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
 #include "lib/cli/signals.h"
+#include "lib/host/clock.h"
 #include "lib/host/rights.h"
 #include "lib/input/bundle.h"
 #include "lib/record/choice.h"
@@ -412,6 +413,20 @@ static int recorded_file(void *ctx, const char *path, const char *build_id)
 	return recorder_file(ctx, path, build_id);
 }
 
+#define KILLED_NS 1000000000ll /* for a killed process to end, on a busy machine */
+
+/* `timeout -s KILL` ends before what it has killed: how that ended is waited for. */
+static int await_killed(struct recorder *r, struct err *e)
+{
+	int64_t until = host_clock_mono() + KILLED_NS;
+	int rc = 1;
+
+	while (rc == 1 && !cli_signal_received() && host_clock_mono() < until &&
+	       recorder_awaits_end(r))
+		rc = recorder_step(r, e);
+	return rc < 0 ? rc : 0;
+}
+
 static int record(struct job *j)
 {
 	struct recorder *r = NULL;
@@ -447,6 +462,8 @@ static int record(struct job *j)
 				drop_rights(j, r);
 			}
 		} while (rc == 1);
+		if (rc == 0 && j->command.n)
+			rc = await_killed(r, &e);
 		if (rc == 0 && !j->begun &&
 		    !j->run.exec_errno) /* interrupted before the command ran */
 			rc = begin_outputs(j, &e);

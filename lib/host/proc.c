@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,24 @@ enum host_sight host_proc_sight(uint32_t pid)
 	if (errno == EACCES || errno == EPERM)
 		return HOST_DENIED;
 	return errno == ENOENT && zombie(pid) ? HOST_GONE : HOST_OPEN;
+}
+
+bool host_proc_killed(uint32_t pid)
+{
+	static const char *const fields[] = { "\nSigPnd:\t", "\nShdPnd:\t" };
+	struct buf text = { 0 };
+	struct err ignored = { 0 };
+	bool killed = false;
+
+	if (read_of(pid, "status", &text, STATUS_MAX, &ignored) == 0)
+		for (unsigned i = 0; i < 2; i++) {
+			const char *at = strstr(buf_text(&text), fields[i]);
+			uint64_t pending = at ? strtoull(at + strlen(fields[i]), NULL, 16) : 0;
+
+			killed |= pending >> (SIGKILL - 1) & 1;
+		}
+	buf_free(&text);
+	return killed && host_proc_sight(pid) != HOST_GONE;
 }
 
 int host_proc_exe(uint32_t pid, struct buf *out, struct err *e)

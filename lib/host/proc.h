@@ -83,6 +83,9 @@ enum host_sight {
 };
 enum host_sight host_proc_sight(uint32_t pid);
 
+/* Whether SIGKILL was sent to it and it has not ended yet: on a busy machine that takes a while. */
+bool host_proc_killed(uint32_t pid);
+
 /* Appended to out: the path of the executable as its own mount namespace names it (without "
  * (deleted)"), the arguments with blanks between. Empty for kernel threads. */
 int host_proc_exe(uint32_t pid, struct buf *out, struct err *e);

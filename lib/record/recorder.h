@@ -69,6 +69,10 @@ int recorder_step(struct recorder *r, struct err *e);
 /* Somebody wants what the flight recorder remembers: written at the next turn. */
 void recorder_dump(struct recorder *r);
 
+/* Whether a process of the recording was killed and has not ended yet: how it ended is part of the
+ * recording. Looks at all of them. */
+bool recorder_awaits_end(const struct recorder *r);
+
 /* Last drain, last statements, LAST block. The outputs stay the caller's to close. */
 int recorder_finish(struct recorder *r, struct err *e);
 /* What a flight recorder remembers, of a recording that is finished: written. */

@@ -7,6 +7,7 @@
 #include "lib/record/recorder_state.h"
 
 #include "lib/decode/kernel_handles.h"
+#include "lib/host/proc.h"
 
 static void let_go(struct recorder *r, const struct gone_processes *gone)
 {
@@ -47,4 +48,15 @@ int recorder_forget(struct recorder *r, int64_t now, struct err *e)
 	if (gone)
 		let_go(r, gone);
 	return rc;
+}
+
+bool recorder_awaits_end(const struct recorder *r)
+{
+	uint64_t tgid, process;
+	size_t at = 0;
+
+	while (map_each(&r->lives.processes, &at, &tgid, &process))
+		if (!(process & PROCESS_ENDED) && host_proc_killed((uint32_t)tgid))
+			return true;
+	return false;
 }

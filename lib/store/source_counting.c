@@ -180,7 +180,7 @@ static int look(struct source_counting *c, struct store_stat *st, store_use_stat
 	return use(ctx, st, e);
 }
 
-struct atomic_file {
+struct if_over {
 	struct source_counting *c;
 	struct store_stat *st;
 	struct jsonw *into;
@@ -191,7 +191,7 @@ struct atomic_file {
 /* What was written: the writer as it is then, and the text. */
 static bool as_if_over(void *aside, struct buf *found)
 {
-	struct atomic_file *a = aside;
+	struct if_over *a = aside;
 	size_t before = a->into->out->n;
 	struct err e;
 
@@ -206,7 +206,7 @@ static bool as_if_over(void *aside, struct buf *found)
 
 /* With the waits that go on, which cannot be taken back when they end: by a child. False: there is
  * none. */
-static bool look_aside(struct atomic_file *a, const struct mcp_ctx *asker)
+static bool look_aside(struct if_over *a, const struct mcp_ctx *asker)
 {
 	struct buf found = { 0 };
 	bool good = a->into && a->c->input.growing && query_ops_goes_on(a->c->ask.run) &&
@@ -225,7 +225,7 @@ int source_counting_use(struct source_counting *c, struct store_quality quality,
 			void *ctx, struct err *e)
 {
 	struct store_stat st = { .quality = quality };
-	struct atomic_file a = { c, &st, into, use, ctx };
+	struct if_over a = { c, &st, into, use, ctx };
 	int rc = 0;
 
 	pthread_mutex_lock(&c->lock);

@@ -15,12 +15,12 @@
 
 static char path[] = "/tmp/ingero-round-XXXXXX";
 
-struct late_names {
+struct collected {
 	struct buf events, records, lost;
 	uint64_t n;
 };
 
-static void tell(struct late_names *t, const struct stream_item *item, uint64_t *lost)
+static void tell(struct collected *t, const struct stream_item *item, uint64_t *lost)
 {
 	*lost += item->lost;
 	for (size_t i = 0; i < item->n; i++) {
@@ -36,7 +36,7 @@ static void tell(struct late_names *t, const struct stream_item *item, uint64_t 
 	}
 }
 
-static int tell_all(struct late_names *t, struct event_stream *s, struct err *e)
+static int tell_all(struct collected *t, struct event_stream *s, struct err *e)
 {
 	struct stream_item item;
 	uint64_t lost = 0;
@@ -47,7 +47,7 @@ static int tell_all(struct late_names *t, struct event_stream *s, struct err *e)
 	return rc;
 }
 
-static void late_names_free(struct late_names *t)
+static void late_names_free(struct collected *t)
 {
 	buf_free(&t->events);
 	buf_free(&t->records);
@@ -55,7 +55,7 @@ static void late_names_free(struct late_names *t)
 }
 
 /* n random events, with records and losses among them. */
-static int write_any(struct archive_writer *a, struct subjects *s, uint32_t n, struct late_names *t,
+static int write_any(struct archive_writer *a, struct subjects *s, uint32_t n, struct collected *t,
 		     struct err *e)
 {
 	int64_t now = any() % 3 ? 1000000000 : (int64_t)(any() >> 3);
@@ -98,7 +98,7 @@ static bool sound(void)
 
 static void round_trip(struct subjects *s, uint32_t n)
 {
-	struct late_names want = { { 0 } }, got = { { 0 } };
+	struct collected want = { { 0 } }, got = { { 0 } };
 	struct archive_options opt = { .tool = "test" };
 	struct archive_written written;
 	struct archive_writer *a = NULL;

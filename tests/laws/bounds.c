@@ -19,7 +19,7 @@
 #define MS    1000000ll
 #define BEGIN 1000000000000ll
 
-struct late_names {
+struct collected {
 	struct cause_sink sink;
 	unsigned chains, analyses;
 	char first[256];
@@ -27,7 +27,7 @@ struct late_names {
 
 static int told(struct cause_sink *s, const struct record *r, struct err *e)
 {
-	struct late_names *t = (struct late_names *)s;
+	struct collected *t = (struct collected *)s;
 
 	(void)e;
 	t->analyses += r->kind == RECORD_ANALYSIS;
@@ -68,7 +68,7 @@ static void begin(struct cause *c)
 static void nothing(void)
 {
 	for (unsigned what = 0; what < 3; what++) {
-		struct late_names t = { .sink.record = told };
+		struct collected t = { .sink.record = told };
 		struct world *w = world_new();
 		struct cause *c = cause_new(w, NULL, &t.sink);
 		struct stream_item it = { .kind = STREAM_EVENTS };
@@ -98,7 +98,7 @@ static void one_event(void)
 		const struct op_def *op = op_builtin((uint16_t)id);
 
 		for (unsigned what = 0; op && what < 3; what++) {
-			struct late_names t = { .sink.record = told };
+			struct collected t = { .sink.record = told };
 			struct world *w = world_new();
 			struct world_node node = { .boot = 1 };
 			struct world_process p = { .tgid = 7, .start_ns = 1 };
@@ -232,7 +232,7 @@ static uint64_t needs_kb(const struct crowd *crowd, uint64_t *chains)
 		abort();
 	pid = fork();
 	if (pid == 0) {
-		struct late_names t = { .sink.record = told };
+		struct collected t = { .sink.record = told };
 		struct world *w = world_new();
 		struct cause *c = cause_new(w, NULL, &t.sink);
 		uint64_t before = memory_kb("VmRSS");

@@ -76,6 +76,7 @@ if sys.argv[1:2] == ["--list"]:
     sys.exit()
 now = {room: [sum(k == kind for k, *_ in f) for kind in KINDS] for room, f in found.items()}
 if sys.argv[1:] == ["--count"]:
+    print("# SPDX-License-Identifier: Apache-2.0")
     print("# room", *KINDS)
     for room in sorted(now):
         print(room, *now[room])

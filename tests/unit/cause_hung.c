@@ -9,14 +9,14 @@
 
 #define SECOND (1000 * MS)
 
-struct late_names {
+struct collected {
 	struct cause_sink sink;
 	struct chain_list list;
 };
 
 static int hear(struct cause_sink *s, const struct record *r, struct err *e)
 {
-	return chain_list_add(&((struct late_names *)s)->list, r, e);
+	return chain_list_add(&((struct collected *)s)->list, r, e);
 }
 
 static void give(struct cause *c, struct stage *s)
@@ -68,7 +68,7 @@ static void hangs_after(unsigned many)
 {
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train");
-	struct late_names p = { .sink.record = hear };
+	struct collected p = { .sink.record = hear };
 	struct cause *c = cause_new(s.w, NULL, &p.sink);
 	int64_t t = 0;
 
@@ -97,7 +97,7 @@ static void returned(void)
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
 		     other = stage_actor(&s, 100, 101, 1, "train");
-	struct late_names p = { .sink.record = hear };
+	struct collected p = { .sink.record = hear };
 	struct cause *c = cause_new(s.w, NULL, &p.sink);
 	int64_t from = 10 * SECOND, until = 30 * SECOND;
 
@@ -132,7 +132,7 @@ static void killed(void)
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
 		     other = stage_actor(&s, 200, 200, 1, "train");
-	struct late_names p = { .sink.record = hear };
+	struct collected p = { .sink.record = hear };
 	struct cause *c = cause_new(s.w, NULL, &p.sink);
 	int64_t from = 10 * SECOND;
 
@@ -201,7 +201,7 @@ static void rank_behind(void)
 		struct stage s = stage_new();
 		struct actor v[] = { stage_actor(&s, 100, 100, 1, "train"),
 				     stage_actor(&s, 200, 200, 1, "train-1") };
-		struct late_names p = { .sink.record = hear };
+		struct collected p = { .sink.record = hear };
 		struct cause *c = cause_new(s.w, NULL, &p.sink);
 		unsigned hangs = 0;
 		int64_t end = 30 * SECOND, wait = (end - 9 * SECOND) / 100 * table[i].waits;
@@ -262,7 +262,7 @@ static void rank_line(void)
 		struct stage s = stage_new();
 		struct actor v[] = { stage_actor(&s, 100, 100, 1, "train"),
 				     stage_actor(&s, 200, 200, 1, "train-1") };
-		struct late_names p = { .sink.record = hear };
+		struct collected p = { .sink.record = hear };
 		struct cause *c = cause_new(s.w, NULL, &p.sink);
 		int64_t end = 30 * SECOND;
 		bool said = false;
@@ -314,7 +314,7 @@ static void rank_differs(void)
 	struct stage s = stage_new();
 	struct actor v[] = { stage_actor(&s, 100, 100, 1, "train"),
 			     stage_actor(&s, 200, 200, 1, "train-1") };
-	struct late_names p = { .sink.record = hear };
+	struct collected p = { .sink.record = hear };
 	struct cause *c = cause_new(s.w, NULL, &p.sink);
 	unsigned hangs = 0;
 
@@ -352,7 +352,7 @@ static void rank_differs(void)
 static void rank_came(void)
 {
 	struct stage s = stage_new();
-	struct late_names p = { .sink.record = hear };
+	struct collected p = { .sink.record = hear };
 	struct cause *c = cause_new(s.w, NULL, &p.sink);
 	struct actor v[4];
 	unsigned hangs = 0;
@@ -397,7 +397,7 @@ static void among_many(unsigned young, unsigned usual, bool hangs)
 {
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train");
-	struct late_names p = { .sink.record = hear };
+	struct collected p = { .sink.record = hear };
 	struct cause *c = cause_new(s.w, NULL, &p.sink);
 	int64_t t = SECOND, end;
 
@@ -429,7 +429,7 @@ static void among_many(unsigned young, unsigned usual, bool hangs)
 static void too_many(void)
 {
 	struct stage s = stage_new();
-	struct late_names p = { .sink.record = hear };
+	struct collected p = { .sink.record = hear };
 	struct cause *c = cause_new(s.w, NULL, &p.sink);
 
 	REC_SET(stage_record(&s, RECORD_SESSION), SESSION, start_ns, 0);
@@ -461,7 +461,7 @@ static void goes_on(int64_t open_ns, bool hangs)
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train"), other;
 	struct world_node n = { .uuid = { 9, 9, 9 }, .boot = 8 };
-	struct late_names p = { .sink.record = hear };
+	struct collected p = { .sink.record = hear };
 	struct cause *c = cause_new(s.w, NULL, &p.sink);
 
 	s.node = world_node(s.w, &n);
@@ -488,7 +488,7 @@ static void rank_unseen(bool ends)
 {
 	struct stage s = stage_new();
 	struct world_node n = { .uuid = { 9, 9, 9 }, .boot = 8 };
-	struct late_names p = { .sink.record = hear };
+	struct collected p = { .sink.record = hear };
 	struct cause *c = cause_new(s.w, NULL, &p.sink);
 	int64_t end = 60 * SECOND;
 	struct actor v[2];
@@ -534,7 +534,7 @@ static void rank_unseen(bool ends)
 static void ranks_wait(void)
 {
 	struct stage s = stage_new();
-	struct late_names p = { .sink.record = hear };
+	struct collected p = { .sink.record = hear };
 	struct cause *c = cause_new(s.w, NULL, &p.sink);
 	struct actor v[4];
 	int64_t end = 30 * SECOND;

@@ -111,8 +111,10 @@ static void processes(void)
 		like(buf_text(&text), "host_live", "is this one");
 	is_int(host_proc_read((uint32_t)getpid(), &self, &e), 0, "ourselves");
 	is_int(host_proc_sight((uint32_t)pid), HOST_OPEN, "a process of ours is open to us");
+	ok(!host_proc_killed((uint32_t)pid), "it was not killed");
 	stop(pid, hold);
 	is_int(host_proc_sight((uint32_t)pid), HOST_GONE, "then it is gone");
+	ok(!host_proc_killed((uint32_t)pid), "and nothing is awaited of it");
 	is_int(host_proc_read((uint32_t)pid, &p, &e), ERR_CANNOT, "and cannot be read");
 	like(e.text, "no process", "for that reason");
 	is_int(host_proc_tree((uint32_t)pid, &tree, &e), ERR_CANNOT, "nor has it a tree");

@@ -14,14 +14,14 @@
 #include "tests/unit/fixture.h"
 
 /* What a stream said, in one number per thing; ids are left out: they are the world's. */
-struct late_names {
+struct collected {
 	uint64_t events, records, lasts, hash;
 	int rc;
 };
 
-static struct late_names listen(struct event_stream *s)
+static struct collected listen(struct event_stream *s)
 {
-	struct late_names t = { 0 };
+	struct collected t = { 0 };
 	struct stream_item item;
 	struct err e = { 0 };
 
@@ -45,17 +45,17 @@ static struct late_names listen(struct event_stream *s)
 	return t;
 }
 
-static bool same(struct late_names a, struct late_names b)
+static bool same(struct collected a, struct collected b)
 {
 	return a.events == b.events && a.records == b.records && a.lasts == b.lasts &&
 	       a.hash == b.hash && a.rc == b.rc;
 }
 
-static struct late_names told_of(const struct buf *file)
+static struct collected told_of(const struct buf *file)
 {
 	struct world *w = world_new();
 	struct ige_reader *r = fixture_reader(w, file->p, file->n);
-	struct late_names t = listen(ige_reader_stream(r));
+	struct collected t = listen(ige_reader_stream(r));
 
 	ige_reader_free(r);
 	world_free(w);
@@ -63,11 +63,11 @@ static struct late_names told_of(const struct buf *file)
 }
 
 /* Through a pipe, max bytes at most per write. */
-static struct late_names told_by_pipe(const struct buf *file, size_t max)
+static struct collected told_by_pipe(const struct buf *file, size_t max)
 {
 	struct world *w = world_new();
 	struct ige_reader *r;
-	struct late_names t;
+	struct collected t;
 	int fds[2];
 	pid_t pid;
 
@@ -99,7 +99,7 @@ static struct late_names told_by_pipe(const struct buf *file, size_t max)
 	return t;
 }
 
-static void test_pipe(const struct buf *file, struct late_names want)
+static void test_pipe(const struct buf *file, struct collected want)
 {
 	static const size_t sizes[] = { 1, 7, 64, 4096, 300000 };
 
@@ -114,13 +114,13 @@ static void append(int fd, const struct buf *file, size_t from, size_t to)
 		abort();
 }
 
-static struct late_names open_and_listen(const char *name, struct ige_report *report,
-					 struct buf *notes, int *verdict)
+static struct collected open_and_listen(const char *name, struct ige_report *report,
+					struct buf *notes, int *verdict)
 {
 	const char *operands[] = { name };
 	struct world *w = world_new();
 	struct input *in;
-	struct late_names t;
+	struct collected t;
 
 	if (input_open(&in, w, operands, 1, NULL))
 		abort();
@@ -134,13 +134,13 @@ static struct late_names open_and_listen(const char *name, struct ige_report *re
 	return t;
 }
 
-static void test_growing(const struct buf *file, struct late_names whole)
+static void test_growing(const struct buf *file, struct collected whole)
 {
 	char name[] = "/tmp/ingero-growing-XXXXXX";
 	int fd = mkstemp(name), verdict;
 	struct ige_report report;
 	struct buf notes = { 0 };
-	struct late_names t;
+	struct collected t;
 
 	if (fd < 0 || flock(fd, LOCK_EX))
 		abort();
@@ -175,7 +175,7 @@ static void test_growing(const struct buf *file, struct late_names whole)
 }
 
 /* Pass blocks on as they are, with a chain record after each events block. */
-static void test_filter(const struct buf *file, struct late_names want)
+static void test_filter(const struct buf *file, struct collected want)
 {
 	struct world *w = world_new();
 	struct ige_reader *r = fixture_reader(w, file->p, file->n);
@@ -184,7 +184,7 @@ static void test_filter(const struct buf *file, struct late_names want)
 	struct record chain = { .kind = RECORD_CHAIN };
 	struct err e = { 0 };
 	uint64_t inserted = 0;
-	struct late_names t;
+	struct collected t;
 
 	REC_SET(&chain, CHAIN, id, bytes_of("00000000deadbeef"));
 	REC_SET(&chain, CHAIN, time_ns, 5);
@@ -220,7 +220,7 @@ int main(void)
 {
 	struct fixture f;
 	struct buf file = { 0 };
-	struct late_names want;
+	struct collected want;
 
 	fixture_init(&f);
 	fixture_recording(&f, &file, 1000, 100);

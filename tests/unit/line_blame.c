@@ -10,7 +10,7 @@
 
 #define PIECES 64
 
-struct late_names {
+struct collected {
 	struct line_sink sink;
 	struct line_piece calls[PIECES], outside[PIECES], off[PIECES];
 	struct parts call_parts[PIECES], outside_parts[PIECES], off_parts[PIECES];
@@ -34,26 +34,26 @@ static void keep(struct line_piece *pieces, struct parts *parts, unsigned *n,
 
 static void on_call(struct line_sink *s, const struct line_piece *p)
 {
-	struct late_names *t = (struct late_names *)s;
+	struct collected *t = (struct collected *)s;
 
 	keep(t->calls, t->call_parts, &t->ncalls, p);
 }
 
 static void on_outside(struct line_sink *s, const struct line_piece *p)
 {
-	struct late_names *t = (struct late_names *)s;
+	struct collected *t = (struct collected *)s;
 
 	keep(t->outside, t->outside_parts, &t->noutside, p);
 }
 
 static void on_off(struct line_sink *s, const struct line_piece *p)
 {
-	struct late_names *t = (struct late_names *)s;
+	struct collected *t = (struct collected *)s;
 
 	keep(t->off, t->off_parts, &t->noff, p);
 }
 
-static struct line *play(struct stage *s, struct late_names *t)
+static struct line *play(struct stage *s, struct collected *t)
 {
 	struct line *l;
 
@@ -87,7 +87,7 @@ static void nesting(void)
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
 		     hog = stage_actor(&s, 200, 200, 1, "hog");
-	struct late_names t;
+	struct collected t;
 	struct line *l;
 
 	/* runtime call 0..100 with a driver call 10..60 in it, preempted 20..50 for the hog; then
@@ -125,7 +125,7 @@ static void itself(void)
 	struct world_thread thread = *was;
 	struct world_process process = *world_get_process(s.w, was->process);
 	const struct line_culprit *c;
-	struct late_names t;
+	struct collected t;
 	struct line *l;
 
 	thread.start_ns++;
@@ -161,7 +161,7 @@ static void stolen(void)
 	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
 		     hog = stage_actor(&s, 200, 200, 1, "hog");
 	struct event *ev;
-	struct late_names t;
+	struct collected t;
 	struct line *l;
 
 	/* a driver call 10..60 in a runtime call 0..100, 15 taken in the one and 7 in the rest of
@@ -198,7 +198,7 @@ static void slices(void)
 		     a = stage_actor(&s, 200, 200, 1, "hog"),
 		     b = stage_actor(&s, 300, 300, 1, "other"),
 		     own = stage_actor(&s, 100, 101, 1, "train");
-	struct late_names t;
+	struct collected t;
 	struct line *l;
 
 	/* waits 0..100 on CPU 0, is moved to CPU 1 at 60; slices overlap the wait only in part */
@@ -244,7 +244,7 @@ static void throttle(void)
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
 		     hog = stage_actor(&s, 200, 200, 1, "hog");
-	struct late_names t;
+	struct collected t;
 	struct line *l;
 
 	/* a hog runs all through a wait of 100 of which 80 were throttled: only 20 can be the hog's
@@ -265,7 +265,7 @@ static void given(void)
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
 		     hog = stage_actor(&s, 200, 200, 1, "hog");
-	struct late_names t;
+	struct collected t;
 	struct line *l;
 
 	stage_occupied(&s, hog, 0, 60, 75);
@@ -284,7 +284,7 @@ static void locks(void)
 	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
 		     holder = stage_actor(&s, 100, 101, 1, "loader"),
 		     hog = stage_actor(&s, 200, 200, 1, "hog");
-	struct late_names t;
+	struct collected t;
 	struct line *l;
 	const struct line_culprit *c;
 
@@ -357,7 +357,7 @@ static void device(void)
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
 		     dev = stage_actor(&s, 100, 102, 1, "double");
-	struct late_names t;
+	struct collected t;
 	struct line *l;
 	struct event *ev;
 
@@ -392,7 +392,7 @@ static void broken(void)
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
 		     hog = stage_actor(&s, 200, 200, 1, "hog");
-	struct late_names t;
+	struct collected t;
 	struct line *l;
 
 	/* the call around an inner call was lost: what follows is not its parent */
@@ -455,7 +455,7 @@ static void folding(void)
 {
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train");
-	struct late_names t;
+	struct collected t;
 	struct line *l;
 
 	/* a compiler's children are one culprit; the same command under another parent is another */
@@ -481,7 +481,7 @@ static void many(void)
 	struct actor v = stage_actor(&s, 100, 100, 1, "train");
 	static const char *const others[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i" };
 	int64_t at = 0;
-	struct late_names t;
+	struct collected t;
 	struct line *l;
 	uint32_t who;
 
@@ -538,7 +538,7 @@ static void recorder(void)
 	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
 		     rec = stage_actor(&s, 300, 301, 1, "ingero-record"),
 		     alike = stage_actor(&s, 400, 400, 1, "ingero-record");
-	struct late_names t = { .sink = { on_call, on_outside, on_off } };
+	struct collected t = { .sink = { on_call, on_outside, on_off } };
 	int64_t at = 200;
 	struct line *l;
 

@@ -13,7 +13,7 @@
 
 #define PIECES 32
 
-struct late_names {
+struct collected {
 	struct line_sink sink;
 	struct parts off[PIECES];
 	uint32_t thread[PIECES];
@@ -27,7 +27,7 @@ static void ignore(struct line_sink *s, const struct line_piece *p)
 
 static void on_off(struct line_sink *s, const struct line_piece *p)
 {
-	struct late_names *t = (struct late_names *)s;
+	struct collected *t = (struct collected *)s;
 
 	if (t->n == PIECES)
 		return;
@@ -53,7 +53,7 @@ static struct event *wait_gil(struct stage *s, struct actor a, int64_t start, in
 /* What of its waits for locks the thread says that this one had. */
 static uint64_t held_ns(struct stage *s, struct actor waits, struct actor holds)
 {
-	struct late_names t = { .sink = { ignore, ignore, on_off } };
+	struct collected t = { .sink = { ignore, ignore, on_off } };
 	struct line *l = line_new(s->w, &t.sink);
 	uint64_t ns = 0;
 
