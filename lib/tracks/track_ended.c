@@ -89,7 +89,7 @@ static void forget_steps(struct path_tracks *t, const struct track_state *s)
 void path_tracks_prune(struct path_tracks *t)
 {
 	uint64_t least;
-	size_t equal;
+	size_t equal, before = t->v.n;
 	bool some = least_kept(t, &least, &equal);
 
 	for (size_t i = 0; some && i < t->v.n; i++) {
@@ -105,6 +105,8 @@ void path_tracks_prune(struct path_tracks *t)
 		s->dropped = true;
 	}
 	forget_dropped(t);
-	/* Also a share of them: where nothing can be dropped, each look is at all. */
-	t->prune_at = t->v.n + PRUNE_TRACKS + t->v.n / 8;
+	t->prune_at = t->v.n + PRUNE_TRACKS;
+	/* Each look is at all of them: where few can be dropped, the next one is later. */
+	if (before - t->v.n < PRUNE_TRACKS / 2)
+		t->prune_at += t->v.n / 8;
 }
