@@ -45,6 +45,19 @@ static struct replay_sleeps *sleeps_of(struct replay *r, uint32_t key)
 	return &r->sleeps.v[r->sleeps.n - 1];
 }
 
+/* From when the sleep at k is counted: with the preemption right before it (PACE_ENTRY_NS). */
+static int64_t find_begin(const struct replay *r, const struct path_thread *th, size_t k)
+{
+	const struct segment_entry *v = th->log.v.v;
+	int64_t start_ns = segment_log_start(&th->log, k);
+
+	if (k >= 2 && v[k - 2].key < r->p->keys.v.n &&
+	    r->p->keys.v.v[v[k - 2].key].s.state == SEGMENT_RUNNABLE &&
+	    start_ns - v[k - 2].end_ns < PACE_ENTRY_NS)
+		return segment_log_start(&th->log, k - 2);
+	return start_ns;
+}
+
 static bool add_sleeps(struct replay *r, const struct path_thread *th)
 {
 	for (size_t k = 0; k < th->log.v.n; k++) {
@@ -57,7 +70,7 @@ static bool add_sleeps(struct replay *r, const struct path_thread *th)
 		s = sleeps_of(r, e->key);
 		if (!s)
 			return false;
-		pace_add(&s->sums, segment_log_start(&th->log, k), e->end_ns);
+		pace_add(&s->sums, find_begin(r, th, k), e->end_ns);
 		s->n++;
 	}
 	return true;

@@ -79,6 +79,31 @@ static bool find_wake_up(const struct event *ev, const struct op_def *def, int64
 	return true;
 }
 
+/* The start of a sleep, a preemption right before it included. CPython works out the end of a
+ * sleep, releases the interpreter's lock, and may lose its CPU to the thread that it wakes: the
+ * sleep is as much shorter as the preemption was long, which is no pace. */
+static int64_t find_begin(const struct sleep_sites *s, uint32_t thread, int64_t start_ns)
+{
+	const struct sleep_preempted *p = &s->preempted[thread % SLEEP_SITES_PREEMPTED];
+
+	return p->thread == thread && start_ns >= p->until_ns &&
+			       start_ns - p->until_ns < PACE_ENTRY_NS
+		       ? p->from_ns
+		       : start_ns;
+}
+
+static void note_preemption(struct sleep_sites *s, const struct event *ev)
+{
+	const struct world_ctx *ctx = world_get_ctx(s->w, ev->ctx);
+	uint64_t object = 0, wait = 0;
+
+	event_get(ev, s->op, COL_OBJECT_KIND, &object);
+	event_get(ev, s->op, COL_WAIT_NS, &wait);
+	if (object == OBJECT_NONE && wait >= ev->dur_ns && ctx && ctx->thread)
+		s->preempted[ctx->thread % SLEEP_SITES_PREEMPTED] =
+			(struct sleep_preempted){ ctx->thread, event_start(ev), ev->end_ns };
+}
+
 bool sleep_sites_interval(struct sleep_sites *s, struct site_frames *frames, const struct event *ev)
 {
 	const struct world_ctx *ctx;
@@ -88,8 +113,12 @@ bool sleep_sites_interval(struct sleep_sites *s, struct site_frames *frames, con
 
 	if (!s->op)
 		s->op = world_op(s->w, OP_SCHED_OFFCPU);
-	if (!s->op || !find_wake_up(ev, s->op, &woke_ns, &grain_ns))
+	if (!s->op)
 		return true;
+	if (!find_wake_up(ev, s->op, &woke_ns, &grain_ns)) {
+		note_preemption(s, ev);
+		return true;
+	}
 	ctx = world_get_ctx(s->w, ev->ctx);
 	if (!ctx || !ctx->thread)
 		return true;
@@ -97,7 +126,7 @@ bool sleep_sites_interval(struct sleep_sites *s, struct site_frames *frames, con
 	if (site && grain_ns > site->sums.grain_ns)
 		site->sums.grain_ns = grain_ns;
 	if (site)
-		pace_add(&site->sums, event_start(ev), woke_ns);
+		pace_add(&site->sums, find_begin(s, ctx->thread, event_start(ev)), woke_ns);
 	return site != NULL;
 }
 

@@ -22,12 +22,21 @@ struct sleep_site {
 	struct pace_sums sums;
 };
 
+/* The newest preemption of a thread, looked for by its id: another thread's may have taken the
+ * place. */
+#define SLEEP_SITES_PREEMPTED 1024
+struct sleep_preempted {
+	uint32_t thread;
+	int64_t from_ns, until_ns;
+};
+
 /* Zero-initialised but for w is empty. */
 struct sleep_sites {
 	const struct world *w;
 	const struct op_def *op; /* of off-CPU intervals; NULL: there was none yet */
 	VEC(struct sleep_site *) v;
 	struct map by; /* thread and frame -> position */
+	struct sleep_preempted preempted[SLEEP_SITES_PREEMPTED];
 };
 
 /* The next off-CPU interval in stream order. False: out of memory. */
