@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Servers for tests: of the room that serves, with handlers that a test knows.
+# Servers for tests: listeners of lib/api and a node of a fleet, with handlers that a test knows.
 
 serve_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/serve/*.c))
 test_programs += $(if $(HAVE_MICROHTTPD),$(serve_programs))
