@@ -105,10 +105,39 @@ void detect_amount(const struct loss_view *f, struct buf *out)
 	buf_printf(out, "%s time%s)", fmt_count(f->count).s, f->count == 1 ? "" : "s");
 }
 
+#define SOME 0.05 /* of the time: less is not worth a word */
+
+/* A process waits for others, too, whose time was taken. */
+static void print_elsewhere(const struct loss_view *f, struct buf *out)
+{
+	const struct loss_amount *most = NULL;
+	uint64_t ns = 0;
+	double share;
+	size_t n = f->loss->elsewhere.of.n;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct loss_amount *s = &f->loss->elsewhere.of.v[i];
+
+		ns += s->ns;
+		if (!most || s->ns > most->ns)
+			most = s;
+	}
+	share = f->loss->ns ? (double)ns / (double)f->loss->ns : 0;
+	if (share < SOME)
+		return;
+	buf_printf(out, "; %s of it in ",
+		   share < NEARLY_ALL ? fmt_ns((uint64_t)(share * (double)f->lost_ns)).s : "all");
+	if (n > 1)
+		buf_printf(out, "%s processes, most in ", fmt_count(n).s);
+	name_victim(out, f->c->w, &f->c->tally, most->id);
+	buf_puts(out, ", which it waited for");
+}
+
 void detect_where(const struct loss_view *f, struct buf *out)
 {
 	if (f->where[0])
 		buf_printf(out, ", %s", f->where);
+	print_elsewhere(f, out);
 }
 
 /* A CPU on which the victim waited for less than this part of all its waiting is not where it

@@ -72,7 +72,8 @@ bool detect_own(const struct loss_view *f);
  * "9.89 s in 9 threads (at most 22.0% of wall time in one, 312 times)" */
 void detect_amount(const struct loss_view *f, struct buf *out);
 
-/* ", mostly in …", or nothing. */
+/* ", mostly in …", and what of it was lost in processes that the victim waited for; or nothing.
+ */
 void detect_where(const struct loss_view *f, struct buf *out);
 
 /* CPUs of the node on which the victim did not wait for its turn: "0-1,3"; nothing when there are

@@ -117,13 +117,13 @@ static void without_victim(struct line_culprit *who, uint32_t victim_pid)
 /* Of several: who took most. */
 static const struct line_culprit *lead_of(const struct cause *c, const struct loss *x)
 {
-	return x->takers.n ? culprit_get(c->tally.culprits, x->takers.v[0].culprit) : NULL;
+	return x->takers.of.n ? culprit_get(c->tally.culprits, x->takers.of.v[0].id) : NULL;
 }
 
 static void name_taker(const struct loss_view *f, const struct line_culprit *who, struct buf *out)
 {
 	const struct cause *c = f->c;
-	size_t others = f->who || !f->loss->takers.n ? 0 : f->loss->takers.n - 1;
+	size_t others = f->who || !f->loss->takers.of.n ? 0 : f->loss->takers.of.n - 1;
 
 	name_culprit_full(out, c->w, &c->tally, who);
 	if (others)

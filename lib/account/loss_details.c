@@ -225,11 +225,11 @@ static void list_takers(const struct loss_view *f, struct finding *to)
 {
 	struct buf name = { 0 };
 
-	for (size_t i = 0; i < f->loss->takers.n && i < TAKERS_TOLD; i++) {
-		const struct loss_taker *t = &f->loss->takers.v[i];
+	for (size_t i = 0; i < f->loss->takers.of.n && i < TAKERS_TOLD; i++) {
+		const struct loss_amount *t = &f->loss->takers.of.v[i];
 
 		name_culprit_full(&name, f->c->w, &f->c->tally,
-				  culprit_get(f->c->tally.culprits, t->culprit));
+				  culprit_get(f->c->tally.culprits, t->id));
 		details_add_number(to, buf_text(&name), (double)t->ns, "ns");
 		buf_reset(&name);
 	}

@@ -58,16 +58,20 @@ static bool add(struct loss *all, const struct loss *x)
 		th->step_ns += x->threads.v[i].step_ns;
 		th->step_idle_ns += x->threads.v[i].step_idle_ns;
 	}
-	return vec_push(&all->takers, (struct loss_taker){ x->culprit, x->ns });
+	for (size_t i = 0; i < x->elsewhere.of.n; i++)
+		if (!loss_amount_add(&all->elsewhere, x->elsewhere.of.v[i].id,
+				     x->elsewhere.of.v[i].ns))
+			return false;
+	return vec_push(&all->takers.of, (struct loss_amount){ x->culprit, x->ns });
 }
 
 static int compare_takers(const void *a, const void *b)
 {
-	const struct loss_taker *x = a, *y = b;
+	const struct loss_amount *x = a, *y = b;
 
 	if (x->ns != y->ns)
 		return x->ns > y->ns ? -1 : 1;
-	return x->culprit < y->culprit ? -1 : x->culprit > y->culprit;
+	return x->id < y->id ? -1 : x->id > y->id;
 }
 
 bool lost_time_several(struct cause *c, uint32_t process, struct loss **all, struct loss **most)
@@ -90,7 +94,7 @@ bool lost_time_several(struct cause *c, uint32_t process, struct loss **all, str
 	}
 	if (!*most)
 		return true;
-	qsort(l->several.takers.v, l->several.takers.n, sizeof(l->several.takers.v[0]),
+	qsort(l->several.takers.of.v, l->several.takers.of.n, sizeof(l->several.takers.of.v[0]),
 	      compare_takers);
 	*all = &l->several;
 	return true;

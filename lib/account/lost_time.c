@@ -27,7 +27,8 @@ void loss_free(struct loss *x)
 {
 	panes_free(x);
 	vec_free(&x->threads);
-	vec_free(&x->takers);
+	vec_free(&x->takers.of);
+	vec_free(&x->elsewhere.of);
 	vec_free(&x->via);
 }
 
@@ -96,18 +97,27 @@ void loss_state_add(struct loss *x, enum part part, uint64_t ns)
 	s->ns += ns;
 }
 
-static bool taker_add(struct loss *x, uint32_t culprit, uint64_t ns)
+bool loss_amount_add(struct loss_amounts *s, uint32_t id, uint64_t ns)
 {
 	size_t i = 0;
 
-	while (i < x->takers.n && x->takers.v[i].culprit != culprit)
+	while (i < s->of.n && s->of.v[i].id != id)
 		i++;
-	if (i == LOSS_TAKERS)
+	if (i == LOSS_AMOUNTS)
 		return true;
-	if (i == x->takers.n && !vec_push(&x->takers, (struct loss_taker){ .culprit = culprit }))
+	if (i == s->of.n && !vec_push(&s->of, (struct loss_amount){ .id = id }))
 		return false;
-	x->takers.v[i].ns += ns;
+	s->of.v[i].ns += ns;
 	return true;
+}
+
+/* The leaf of a turn is the thread that had the CPU. */
+static bool elsewhere_add(struct loss *x, const struct cause *c, const struct track_part *p)
+{
+	bool turn = x->sort & LOSS_TURNS;
+	uint32_t process = p->leaf && !turn ? cause_process_of(c, p->leaf) : 0;
+
+	return !process || process == x->process || loss_amount_add(&x->elsewhere, process, p->ns);
 }
 
 static bool via_add(struct loss *x, uint32_t thread)
@@ -185,7 +195,7 @@ static void idle_details(struct loss *x, const struct track_part *p)
 	}
 }
 
-static bool loss_add(struct lost_time *l, struct loss *x, uint32_t anchor,
+static bool loss_add(struct lost_time *l, struct cause *c, struct loss *x, uint32_t anchor,
 		     const struct loss_blame *b, const struct track_part *p)
 {
 	struct loss_thread *th = loss_thread_of(x, anchor);
@@ -218,11 +228,12 @@ static bool loss_add(struct lost_time *l, struct loss *x, uint32_t anchor,
 		return false;
 	if (b->family >= LOSS_STOPPED)
 		longest_add(x, b, p);
-	return taker_add(x, b->culprit, p->ns) && place_add(l, x, p, times_of(b, p));
+	return loss_amount_add(&x->takers, b->culprit, p->ns) && elsewhere_add(x, c, p) &&
+	       place_add(l, x, p, times_of(b, p));
 }
 
 /* only_outside: of losses that are not in the steps. */
-static bool blamed_add(struct lost_time *l, uint32_t process, uint32_t anchor,
+static bool blamed_add(struct lost_time *l, struct cause *c, uint32_t process, uint32_t anchor,
 		       const struct loss_blame *b, const struct line_culprit *who,
 		       const struct track_part *p, bool only_outside)
 {
@@ -239,7 +250,7 @@ static bool blamed_add(struct lost_time *l, uint32_t process, uint32_t anchor,
 	if (l->pane == INT64_MAX && p->number && !only_outside && !(b->sort & LOSS_TURNS) &&
 	    !vec_push(&l->marks, (struct loss_mark){ (uint32_t)(x - l->v.v), anchor, p->number }))
 		return false;
-	return loss_add(l, x, anchor, b, p);
+	return loss_add(l, c, x, anchor, b, p);
 }
 
 /* What of a part lies in gaps of the device. */
@@ -260,7 +271,7 @@ static bool idle_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 	if (!only_outside && in.ns)
 		l->processes.v[process].gaps->ns[at_most] += in.ns;
 	return !in.ns || b.family == LOSS_FAMILIES ||
-	       blamed_add(l, process, anchor, &b, culprit_get(c->tally.culprits, b.culprit), &in,
+	       blamed_add(l, c, process, anchor, &b, culprit_get(c->tally.culprits, b.culprit), &in,
 			  only_outside);
 }
 
@@ -290,7 +301,7 @@ static bool part_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 	}
 	if (!who && b.family < LOSS_STOPPED)
 		return true;
-	return blamed_add(l, process, anchor, &b, who, p, only_outside);
+	return blamed_add(l, c, process, anchor, &b, who, p, only_outside);
 }
 
 static enum loss_family family_of(enum part part)
@@ -386,7 +397,7 @@ static void clear_loss(struct loss *x)
 	x->states[0].ns = x->states[1].ns = 0;
 	x->ns = x->count = x->idle_ns = x->beside_ns = x->longest_ns = 0;
 	memset(&x->of, 0, sizeof(x->of));
-	x->takers.n = x->via.n = 0;
+	x->takers.of.n = x->elsewhere.of.n = x->via.n = 0;
 }
 
 static void clear_process(struct loss_process *p)
@@ -507,7 +518,8 @@ bool lost_time_forget(struct lost_time *l, uint32_t process)
 			idle |= x->family == LOSS_IDLE;
 			panes_free(x);
 			vec_fit(&x->threads);
-			vec_fit(&x->takers);
+			vec_fit(&x->takers.of);
+			vec_fit(&x->elsewhere.of);
 			p->at.v[left++] = p->at.v[i];
 			continue;
 		}

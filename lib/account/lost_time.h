@@ -46,7 +46,7 @@ enum loss_family {
 
 #define LOST_TIME_MAX 65536 /* beyond, takers are not told apart: nobody to name */
 #define LOSS_WORST    3
-#define LOSS_TAKERS   64 /* told apart in one of a culprit */
+#define LOSS_AMOUNTS  64 /* told apart in one of a culprit */
 #define LOSS_VIA      8
 
 /* Of one anchor. */
@@ -67,9 +67,13 @@ struct loss_moment {
 	uint16_t part;
 };
 
-struct loss_taker {
-	uint32_t culprit;
-	uint64_t ns;
+/* What there was of each of several. */
+struct loss_amounts {
+	VEC(struct loss_amount {
+		uint32_t id;
+		uint64_t ns;
+	})
+	of;
 };
 
 struct loss {
@@ -102,7 +106,8 @@ struct loss {
 	uint64_t beside_ns; /* of ns: of threads that the anchors waited for */
 	struct loss_moment intervals[LOSS_WORST]; /* most lost first */
 	struct loss_moment calls[LOSS_WORST];	  /* the same */
-	VEC(struct loss_taker) takers;
+	struct loss_amounts takers;		  /* culprits */
+	struct loss_amounts elsewhere; /* other processes, which the anchors waited for */
 	VEC(uint32_t)
 	via;	      /* threads that had a lock the victim wanted when it was taken from them */
 	bool outside; /* none of it is in the steps: what is told is of the rest */
@@ -188,10 +193,12 @@ bool lost_time_forget(struct lost_time *l, uint32_t process);
 void lost_time_free(struct lost_time *l);
 
 /* For lost_several.c: what the anchor lost in it, at first nothing (NULL: out of memory); a moment
- * that is kept if it is one of the worst; more time in a state; what it holds is released. */
+ * that is kept if it is one of the worst; more time in a state; more of one of several (false: out
+ * of memory); what it holds is released. */
 struct loss_thread *loss_thread_of(struct loss *x, uint32_t anchor);
 void loss_moment_add(struct loss_moment *v, const struct loss_moment *m);
 void loss_state_add(struct loss *x, enum part part, uint64_t ns);
+bool loss_amount_add(struct loss_amounts *s, uint32_t id, uint64_t ns);
 void loss_free(struct loss *x);
 
 #endif

@@ -29,12 +29,12 @@ static bool is(const struct cause *c, const struct loss *x)
 /* The commands of it that took most, most first; at most n. */
 static unsigned commands(const struct loss_view *f, struct command *v, unsigned n)
 {
-	struct command all[LOSS_TAKERS];
+	struct command all[LOSS_AMOUNTS];
 	unsigned have = 0;
 
-	for (unsigned i = 0; i < f->loss->takers.n; i++) {
-		const struct loss_taker *t = &f->loss->takers.v[i];
-		const struct line_culprit *who = culprit_get(f->c->tally.culprits, t->culprit);
+	for (unsigned i = 0; i < f->loss->takers.of.n; i++) {
+		const struct loss_amount *t = &f->loss->takers.of.v[i];
+		const struct line_culprit *who = culprit_get(f->c->tally.culprits, t->id);
 		unsigned k = 0;
 
 		while (k < have && all[k].who->name != who->name)

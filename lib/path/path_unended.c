@@ -6,6 +6,7 @@
 #include "lib/path/path_unended.h"
 
 #include "lib/path/unended_facts.h"
+#include "lib/world/call_site.h"
 
 static const char *const ends_texts[] = {
 	[PATH_ENDS_UNKNOWN] = "nothing tells whom it waits for",
@@ -417,6 +418,15 @@ static bool ends_at(const struct unended_thread *th, enum path_ends *ends)
 	return true;
 }
 
+/* Where it was last seen in code of its own: on its way out a thread passes lines of Python's. */
+static uint32_t last_place(const struct unended_facts *f, const struct unended_thread *th)
+{
+	for (unsigned i = 0; i < UNENDED_PLACES && th->places[i]; i++)
+		if (!call_site_is_starter(f->w, th->places[i]))
+			return th->places[i];
+	return th->places[0];
+}
+
 static void add_step(const struct unended_facts *f, struct path_unended *out,
 		     const struct next *next)
 {
@@ -430,7 +440,7 @@ static void add_step(const struct unended_facts *f, struct path_unended *out,
 	if (!th)
 		return;
 	s->waits = th->waits;
-	s->stack = th->waits ? th->stack : th->sample;
+	s->stack = th->waits ? th->stack : last_place(f, th);
 	if (!th->waits)
 		return;
 	s->kind = (enum event_object)th->kind;

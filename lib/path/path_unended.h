@@ -68,7 +68,7 @@ struct path_unended_step {
 	enum event_object kind; /* of what it waits for */
 	uint64_t object;	/* address or descriptor */
 	int64_t since_ns;	/* valid when it waits */
-	uint32_t stack;		/* where it waits, or was sampled last; 0 not known */
+	uint32_t stack;		/* where it waits, or was last seen; 0 not known */
 };
 
 struct path_unended {
@@ -91,13 +91,17 @@ struct unended_wait {
 	uint64_t object_released, line_released; /* as in objects and lines; 0: nobody */
 };
 
+#define UNENDED_PLACES 4 /* a thread's way out takes two or three */
+
 /* What a thread was seen to do last. */
 struct unended_thread {
 	bool seen, exited, waits, runnable, exclusion;
 	uint8_t kind;
 	int64_t since_ns; /* of its wait; else it ran then */
 	uint64_t object;
-	uint32_t stack, futex_val, sample;
+	uint32_t stack, futex_val;
+	/* Stacks of samples and of waits that ended, the newest first. */
+	uint32_t places[UNENDED_PLACES];
 	uint32_t process;
 	uint32_t released_by;			/* ended its last hand-off; 0: no thread did */
 	int64_t file_since_ns, socket_since_ns; /* of the newest file and socket event */

@@ -167,6 +167,20 @@ static bool take_back(struct unended_facts *f, uint32_t id, struct unended_threa
 	       (!w->stack || restore(&f->lines, line_key(id, w->stack), w->line_released));
 }
 
+/* Another place than those known comes first, and the oldest goes. */
+static void add_place(struct unended_thread *th, uint32_t stack)
+{
+	unsigned at = 0;
+
+	if (!stack || th->places[0] == stack)
+		return;
+	while (at < UNENDED_PLACES - 1 && th->places[at] != stack)
+		at++;
+	for (; at > 0; at--)
+		th->places[at] = th->places[at - 1];
+	th->places[0] = stack;
+}
+
 /* An off-CPU interval; one without an end is where the thread stands. */
 static bool add_offcpu(struct unended_facts *f, uint32_t id, struct unended_thread *th,
 		       const struct event *ev, const struct op_def *def)
@@ -186,6 +200,7 @@ static bool add_offcpu(struct unended_facts *f, uint32_t id, struct unended_thre
 					     .released_by = th->released_by };
 
 		th->since_ns = ev->end_ns;
+		add_place(th, ev->stack);
 		if (waker != WAKER_TASK || event_get_or(ev, def, COL_WAIT_NS, 0) >= ev->dur_ns)
 			return true;
 		wait.futex_val = (uint32_t)event_get_or(ev, def, COL_FUTEX_VAL, 0);
@@ -256,7 +271,7 @@ bool unended_event(struct unended_facts *f, const struct event *ev)
 	case OP_PROC_EXIT:
 		return add_exit(f, ctx->thread, th, ev, def);
 	case OP_CPU_SAMPLE:
-		th->sample = ev->stack;
+		add_place(th, ev->stack);
 		return true;
 	case OP_PROC_FORK:
 		return add_fork(f, ctx->thread, ev, def);

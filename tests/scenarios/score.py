@@ -288,10 +288,11 @@ def confirmed(chain, run, cpu_left, told):
     lost, delays = chain["lost_ns"], truth.get("delays_ns", {})
     if chain["kind"] == "collective-straggler":
         return lost <= lateness(run, truth) * 1.05 + 1e6
+    # Who took a CPU from a process that it waits for took that time from it.
     if truth is not run.truth:
-        cpu_left = waited_for_cpus(truth)
-    else:  # who took a CPU from a process that it waits for took that time from it
-        cpu_left += sum(waited_for_cpus(t) for t in run.truth.get("children", []))
+        cpu_left = sum(waited_for_cpus(t) for t in run.truths)
+    else:
+        cpu_left += sum(waited_for_cpus(t) for t in known if t is not truth)
     if chain["kind"] in CPU_KINDS:
         who = chain["culprit"]
         return who.get("pid") != run.facts.get("bystander", -1) and lost <= cpu_left * 1.02 + 2e6

@@ -214,7 +214,7 @@ static void behind_the_wait(struct stage *s, struct actor v, struct actor worker
 			woken(blocked(s, v, at, 1800 * US, OBJECT_FD), worker);
 		}
 		tells(s, disk ? "disk-stall" : "cpu-preempted",
-		      disk ? "blocked on a disk" : "cache (pid 400)", STEPS * 1700 * US);
+		      "; all of it in pt_data_worker (pid 200), which it", STEPS * 1700 * US);
 	}
 	/* Nothing is known of who ended the wait. */
 	for_steps(t)

@@ -288,6 +288,56 @@ static void hand_offs(void)
 		 "the end of a thread");
 }
 
+static uint32_t python_stack(struct cast *c, const char *function, const char *file)
+{
+	struct world_frame f = { .kind = FRAME_PYTHON, .offset = 12 };
+	uint32_t frame;
+
+	f.name = world_string(c->s.w, bytes_of(function));
+	f.file = world_string(c->s.w, bytes_of(file));
+	frame = world_frame(c->s.w, &f);
+	return world_stack(c->s.w, &frame, 1);
+}
+
+/* Threads that mostly sleep may have no sample, or an old one. */
+static void last_places(void)
+{
+	static const char *const out[] = { "_wait_for_tstate_lock", "run", "_bootstrap_inner",
+					   "_delete", "_bootstrap" };
+	struct path_unended u;
+	struct cast c;
+	uint32_t own;
+
+	open_cast(&c);
+	for (unsigned i = 0; i < 8; i++) /* others than where all are sampled */
+		python_stack(&c, "main", "/home/me/train.py");
+	own = python_stack(&c, "produce", "/home/me/train.py");
+	hang(&c, c.main, OBJECT_FD, 4);
+	waited(&c, c.main, OBJECT_FD, 4, c.work);
+	stage_offcpu(&c.s, c.work, 0, 21 * MS, 22 * MS, 0, 0)->stack = own;
+	for (unsigned i = 0; i < 3; i++)
+		stage_offcpu(&c.s, c.work, 0, (23 + i) * MS, (24 + i) * MS, 0, 0)->stack =
+			python_stack(&c, out[i], "/usr/lib/python3.11/threading.py");
+	exits(&c, c.work, 30 * MS, 0);
+	finish_cast(&c);
+	path_unended_of(&c.f, c.main.thread, &u);
+	ok(u.n == 2 && u.v[1].stack == own,
+	   "where a thread that ended was last seen: its own line");
+	close_cast(&c);
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FD, 4);
+	waited(&c, c.main, OBJECT_FD, 4, c.work);
+	for (unsigned i = 0; i < 8; i++)
+		stage_offcpu(&c.s, c.work, 0, (23 + i) * MS, (24 + i) * MS, 0, 0)->stack = own =
+			python_stack(&c, out[i % 5], "/usr/lib/python3.11/threading.py");
+	exits(&c, c.work, 40 * MS, 0);
+	finish_cast(&c);
+	path_unended_of(&c.f, c.main.thread, &u);
+	ok(u.n == 2 && u.v[1].stack == own, "that has none: the newest");
+	close_cast(&c);
+}
+
 static void socket_of(struct cast *c, uint64_t id, const char *role)
 {
 	struct record *r = stage_record(&c->s, RECORD_SOCKET);
@@ -447,5 +497,6 @@ int main(void)
 	outside();
 	beside();
 	makers();
+	last_places();
 	return tap_done();
 }
