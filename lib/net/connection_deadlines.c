@@ -2,21 +2,26 @@
 /* Looks a few times a second while there are connections, and sleeps when there are none. */
 #include "lib/net/connection_deadlines.h"
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 
 #include "lib/net/request.h"
 
-#define LOOK_NS 200000000
+#define LOOK_NS	    200000000
+#define GREETING_NS 1000000000 /* for a handshake and a request over any network */
+#define CROWD	    4	       /* a part of so many of all that may stay */
 
 struct net_watched {
 	struct net_watched *next, **back;
 	int fd;
-	int64_t until_ns;
+	uint64_t network; /* of the peer: its address, of IPv6 the first 64 bits; 0: this machine */
+	int64_t since_ns, until_ns;
+	bool known;   /* sent a request that is answered */
 	bool closing; /* shut down by us; its owner is yet to notice */
 };
 
@@ -26,6 +31,7 @@ struct net_watch {
 	pthread_t thread;
 	struct net_watched *first; /* the newest */
 	unsigned open;		   /* of those, how many are not closing */
+	unsigned most;		   /* that may stay; 0: as many as there are */
 	bool over;
 };
 
@@ -38,6 +44,76 @@ static void cut_off(struct net_watch *w, struct net_watched *c)
 	c->closing = true;
 }
 
+static bool is_stranger(const struct net_watched *c)
+{
+	return c->until_ns != INT64_MAX && !c->known;
+}
+
+static unsigned count_strangers(const struct net_watch *w, uint64_t network)
+{
+	unsigned n = 0;
+
+	for (const struct net_watched *c = w->first; c; c = c->next)
+		n += is_stranger(c) && c->network == network;
+	return n;
+}
+
+/* The network that most strangers come from, if that is a crowd; else 0. */
+static uint64_t find_crowd(const struct net_watch *w)
+{
+	uint64_t crowd = 0, counted = 0;
+	unsigned most = w->most / CROWD;
+
+	for (const struct net_watched *c = w->first; c; c = c->next) {
+		unsigned n;
+
+		if (!c->network || c->network == counted || !is_stranger(c))
+			continue;
+		counted = c->network;
+		n = count_strangers(w, counted);
+		if (n > most) {
+			most = n;
+			crowd = counted;
+		}
+	}
+	return crowd;
+}
+
+/* Under the lock. NULL: nobody has to. */
+static struct net_watched *find_who_makes_room(const struct net_watch *w, int64_t now)
+{
+	struct net_watched *of_crowd = NULL, *late = NULL, *stranger = NULL, *known = NULL;
+	uint64_t crowd = find_crowd(w);
+
+	for (struct net_watched *c = w->first; c; c = c->next) {
+		if (c->until_ns == INT64_MAX)
+			continue;
+		if (c->known) {
+			known = c;
+			continue;
+		}
+		stranger = c;
+		if (c->since_ns <= now - GREETING_NS)
+			late = c;
+		if (crowd && c->network == crowd)
+			of_crowd = c;
+	}
+	if (of_crowd || late)
+		return of_crowd ? of_crowd : late;
+	return w->open > w->most * NET_WATCH_SPARE && stranger ? stranger
+	       : !stranger				       ? known
+							       : NULL;
+}
+
+/* Under the lock. */
+static void make_room(struct net_watch *w, int64_t now)
+{
+	struct net_watched *c;
+
+	while (w->most && w->open > w->most && (c = find_who_makes_room(w, now)))
+		cut_off(w, c);
+}
+
 /* Under the lock. */
 static void look(struct net_watch *w)
 {
@@ -46,6 +122,7 @@ static void look(struct net_watch *w)
 	for (struct net_watched *c = w->first; c; c = c->next)
 		if (c->until_ns <= now)
 			cut_off(w, c);
+	make_room(w, now);
 }
 
 static void *watching(void *arg)
@@ -94,6 +171,29 @@ int net_watch_new(struct net_watch **out, struct err *e)
 	return 0;
 }
 
+static uint64_t network_of(int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t n = sizeof(peer);
+	const struct in6_addr *six = &((struct sockaddr_in6 *)&peer)->sin6_addr;
+	uint32_t four;
+	uint64_t prefix;
+
+	memset(&peer, 0, sizeof(peer));
+	if (getpeername(fd, (struct sockaddr *)&peer, &n) ||
+	    (peer.ss_family != AF_INET && peer.ss_family != AF_INET6))
+		return 0;
+	if (peer.ss_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(six)) {
+		memcpy(&prefix, six, sizeof(prefix));
+		return IN6_IS_ADDR_LOOPBACK(six) ? 0 : prefix;
+	}
+	if (peer.ss_family == AF_INET6)
+		memcpy(&four, (const char *)six + 12, sizeof(four));
+	else
+		four = ((struct sockaddr_in *)&peer)->sin_addr.s_addr;
+	return ntohl(four) >> 24 == IN_LOOPBACKNET ? 0 : four;
+}
+
 struct net_watched *net_watch_add(struct net_watch *w, int fd)
 {
 	struct net_watched *c = calloc(1, sizeof(*c));
@@ -101,6 +201,8 @@ struct net_watched *net_watch_add(struct net_watch *w, int fd)
 	if (!c)
 		return NULL;
 	c->fd = fd;
+	c->network = network_of(fd);
+	c->since_ns = net_now();
 	c->until_ns = INT64_MAX;
 	pthread_mutex_lock(&w->lock);
 	c->next = w->first;
@@ -117,14 +219,18 @@ struct net_watched *net_watch_add(struct net_watch *w, int fd)
 
 void net_watch_make_room(struct net_watch *w, unsigned most)
 {
-	struct net_watched *oldest = NULL;
-
 	pthread_mutex_lock(&w->lock);
-	for (struct net_watched *c = w->first; w->open > most && c; c = c->next)
-		if (c->until_ns != INT64_MAX)
-			oldest = c;
-	if (oldest)
-		cut_off(w, oldest);
+	w->most = most;
+	make_room(w, net_now());
+	pthread_mutex_unlock(&w->lock);
+}
+
+void net_watch_known(struct net_watch *w, struct net_watched *c)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&w->lock);
+	c->known = true;
 	pthread_mutex_unlock(&w->lock);
 }
 

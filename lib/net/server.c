@@ -46,6 +46,7 @@ static enum MHD_Result ask(struct net_server *s, struct MHD_Connection *m, struc
 	s->answering++;
 	pthread_mutex_unlock(&s->lock);
 	net_watch_until(s->watch, net_answer_watched(m), INT64_MAX);
+	net_watch_known(s->watch, net_answer_watched(m));
 	q->state = NET_ASKED;
 	q->refs++;
 	MHD_suspend_connection(m);
@@ -163,15 +164,14 @@ static int start(struct net_server *s, const struct addrinfo *at, struct err *e)
 		flags |= MHD_USE_TLS;
 	else
 		tls[0].option = MHD_OPTION_END;
-	s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, access_handler, s,
-				     MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL, MHD_OPTION_ARRAY, tls,
-				     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED,
-				     completed, s, MHD_OPTION_NOTIFY_CONNECTION, connection, s,
-				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
-				     MHD_OPTION_CONNECTION_LIMIT, 2 * s->opt.connections_max,
-				     MHD_OPTION_CONNECTION_TIMEOUT, s->opt.timeout_s,
-				     MHD_OPTION_STRICT_FOR_CLIENT, s->opt.guard ? 1 : 0,
-				     MHD_OPTION_END);
+	s->daemon = MHD_start_daemon(
+		flags, 0, NULL, NULL, access_handler, s, MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL,
+		MHD_OPTION_ARRAY, tls, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED,
+		completed, s, MHD_OPTION_NOTIFY_CONNECTION, connection, s,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
+		MHD_OPTION_CONNECTION_LIMIT, (NET_WATCH_SPARE + 1) * s->opt.connections_max,
+		MHD_OPTION_CONNECTION_TIMEOUT, s->opt.timeout_s, MHD_OPTION_STRICT_FOR_CLIENT,
+		s->opt.guard ? 1 : 0, MHD_OPTION_END);
 	if (!s->daemon)
 		return err_set(e, ERR_CANNOT, "cannot serve on %s", s->opt.address);
 	info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_LISTEN_FD);

@@ -32,8 +32,8 @@ struct net_server_options {
 	const char *address;	  /* "9464" and ":9464" are on this machine only; "0.0.0.0:9464",
 				     "[::]:9464"; port 0: any */
 	size_t body_max;	  /* of a request; 0: none may come */
-	unsigned connections_max; /* 0: 64; beyond it the oldest that waits for a request makes room
-				     for a new one */
+	unsigned connections_max; /* 0: 64; beyond it those that wait for a request make room
+				     (net_watch_make_room) */
 	unsigned threads_max;	  /* handlers at the same time; 0: 1; more wait for their turn */
 	unsigned streams_max;	  /* of those, how many may stream; 0: all but one, at least one */
 	unsigned timeout_s; /* for the head of a request to arrive, then for its body, and for any

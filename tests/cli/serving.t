@@ -200,6 +200,9 @@ def drip(peer):
 
 s.stop()
 s = Server("--no-tls", "--timeout", "60", "--connections", "20")
+known = s.socket()
+known.sendall(b"GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n")
+known.recv(4096)
 many = [s.socket() for _ in range(100)]
 with contextlib.suppress(OSError):
     for byte in b"GET /echo HT":
@@ -208,7 +211,9 @@ with contextlib.suppress(OSError):
 begun = time.monotonic()
 answers = [s.ask()[0] for _ in range(5)]
 tap.ok(answers == [200] * 5 and time.monotonic() - begun < 10, "100 peers that hold 20 connections hold nobody up: the oldest make room", f"{answers} {time.monotonic() - begun:.1f} s")
-for peer in many:
+known.sendall(b"GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n")
+tap.same(status_of(known.recv(4096)), 200, "nor does who was answered before they came lose its connection")
+for peer in (*many, known):
     peer.close()
 s.stop()
 s = Server("--no-tls", "--timeout", "1", "--connections", "20", "--threads", "4", "--streams", "2")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # ingero-dashboard and ingero-mcp on loopback, over TLS with a token, asked by several at once for as long as it is told: every endpoint,
-# tool and resource, answers in pieces, peers that leave in the middle, while the recording is replaced now and then. No request may
-# fail, and memory, threads and descriptors have to be at the end what they were after a while.
+# tool and resource, answers in pieces, peers that leave in the middle, while the recording is replaced now and then, and beside clients
+# that mean no good (neighbours.py). No request may fail but for moments in which no recording lies there, and memory, threads and
+# descriptors have to be at the end what they were after a while.
 
 import http.client
 import json
@@ -17,13 +18,14 @@ import tempfile
 import threading
 import time
 
+import neighbours
+
 SECONDS = float(sys.argv[1])
 BIN = os.path.join(os.environ.get("BUILD", "build"), "bin")
 TOKEN = "soak-1234"
 PATIENCE = 120
+SETTLED = 10  # s after which whatever was asked before a recording lay there again has its answer
 MORE_KIB = 16384  # of what a server may hold at the end beyond what it held after the first third
-ANY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-ANY.check_hostname, ANY.verify_mode = False, ssl.CERT_NONE
 DASHBOARD = ["/", "/metrics", *(f"/api/v1/{n}" for n in ("about", "overview", "ops", "chains", "snapshots", "capabilities", "graph-metrics", "graph-events",
              "time", "stat", "report", "recording", "chains?since=1s", "ops?last=2s", "stat?by=pid"))]
 SQL = "SELECT op_name, count(*) AS n, max(duration) AS longest FROM named_events GROUP BY 1"
@@ -48,7 +50,7 @@ class Server:
         self.rss.append((self.status("VmRSS"), self.status("Threads"), len(os.listdir(f"/proc/{self.p.pid}/fd"))))
 
     def connect(self):
-        return http.client.HTTPSConnection("localhost", self.port, timeout=PATIENCE, context=ANY)
+        return http.client.HTTPSConnection("localhost", self.port, timeout=PATIENCE, context=neighbours.ANY)
 
 
 class Load:
@@ -57,6 +59,7 @@ class Load:
     def __init__(self):
         self.until = time.monotonic() + SECONDS
         self.lock, self.asked, self.left, self.wrong, self.threads = threading.Lock(), {}, 0, [], []
+        self.odd = False  # something that is no recording lies in its place, or did so a moment ago
 
     def over(self):
         return time.monotonic() >= self.until or len(self.wrong) > 20
@@ -80,7 +83,9 @@ class Load:
     def count(self, name, good, why=""):
         with self.lock:
             self.asked[name] = self.asked.get(name, 0) + 1
-        if not good:
+            if not good and self.odd:
+                self.asked["refused for want of a recording"] = self.asked.get("refused for want of a recording", 0) + 1
+        if not good and not self.odd:
             self.note(f"{name}: {why}")
 
 
@@ -169,7 +174,14 @@ def replace(load, run, others):
         n += 1
         with open(others[n % len(others)], "rb") as f, open(run + ".new", "wb") as to:
             to.write(f.read())
+        if n % 3 == 0:
+            load.odd = True
+            neighbours.misplace(run, n // 3)
+            time.sleep(2)
         os.rename(run + ".new", run)
+        if load.odd:
+            time.sleep(SETTLED)
+            load.odd = False
 
 
 def flat(server):
@@ -202,6 +214,11 @@ with tempfile.TemporaryDirectory(prefix="ingero-soak.") as folder:
     load.begin(2, watch, dashboard)
     load.begin(1, leave, dashboard, "/api/v1/recording")
     load.begin(3, assist, mcp)
+    for s in servers:
+        load.begin(2, neighbours.drips, s)
+        load.begin(1, neighbours.babbles, s)
+        load.begin(1, neighbours.guesses, s)
+    load.begin(1, neighbours.grabs, mcp, TOKEN)
     swap = threading.Thread(target=replace, args=(load, run, others))
     swap.start()
     while not load.over():
