@@ -233,9 +233,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | required
 	$(say) CC $<
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) -MMD -MP -c $< -o $@
 
-# Loops over columns are what reading costs, and one over lengths of steps; -O2 leaves most of them one value at a time.
-$(addprefix $(BUILD)/lib/,$(addprefix ige/,column.o forpack.o forpack_put.o rowcheck.o weave_known.o weave_write.o) \
-	input/join_rows.o input/strands.o line/steps.o): ALL_CPPFLAGS += $(if $(filter -O2,$(CFLAGS)),-O3)
+# Loops over columns are what reading costs; -O2 leaves most of them one value at a time.
+$(addprefix $(BUILD)/lib/,$(addprefix ige/,column.o forpack.o forpack_put.o rowcheck.o merge_columns_known.o merge_columns_write.o) \
+	input/join_rows.o input/kway_merge.o): ALL_CPPFLAGS += $(if $(filter -O2,$(CFLAGS)),-O3)
 
 # Who has to know whether there is a kernel side.
 bpf_knowing := $(addprefix $(BUILD)/,lib/attach/session_none.o cmd/ingero-check.o)
