@@ -5,32 +5,32 @@
  * a time nobody meant. What readings within recordings say about it is not looked at: a pipe would
  * tell them too late.
  */
-#include "lib/input/clock_align.h"
+#include "lib/clock/clock_align.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/vec.h"
 #include "lib/ige/merge_columns.h"
-#include "lib/input/shift_times.h"
+#include "lib/clock/shift_times.h"
 
-void input_head_take(struct input_head *h, const void *bytes, size_t n)
+void clock_head_take(struct clock_head *h, const void *bytes, size_t n)
 {
-	*h = (struct input_head){ .known = false, .ahead_ns = h->ahead_ns };
+	*h = (struct clock_head){ .known = false, .ahead_ns = h->ahead_ns };
 	if (n != IGE_SEGMENT_BYTES || memcmp(bytes, IGE_SEGMENT_MAGIC, 8) != 0)
 		return;
 	memcpy(h->bytes, bytes, n);
 	h->known = ige_segment_unpack(&h->segment, h->bytes, NULL) == 0;
 }
 
-static bool same_machine(const struct input_head *a, const struct input_head *b)
+static bool same_machine(const struct clock_head *a, const struct clock_head *b)
 {
 	return memcmp(a->segment.node_uuid, b->segment.node_uuid, sizeof(a->segment.node_uuid)) ==
 		       0 &&
 	       a->segment.boot == b->segment.boot && a->segment.clock_id == b->segment.clock_id;
 }
 
-int input_head_order(const struct input_head *a, const struct input_head *b)
+int clock_head_order(const struct clock_head *a, const struct clock_head *b)
 {
 	const struct ige_segment *x = &a->segment, *y = &b->segment;
 	int c = a->known - b->known;
@@ -53,9 +53,9 @@ static bool sane(int64_t offset_ns)
 	return offset_ns > -IGE_TIME_MAX / 2 && offset_ns < IGE_TIME_MAX / 2;
 }
 
-struct input_clock input_clock_align(struct input_head *heads, size_t n)
+struct clock_common clock_align(struct clock_head *heads, size_t n)
 {
-	struct input_clock clock = { .machines = 0 };
+	struct clock_common clock = { .machines = 0 };
 
 	/* Sorted: what does not begin with a segment header comes first. */
 	for (; n && !heads->known; heads++, n--)
@@ -66,7 +66,7 @@ struct input_clock input_clock_align(struct input_head *heads, size_t n)
 			;
 		/* Sorted: the last of a machine has its greatest offset. */
 		for (size_t k = i; k < end; k++) {
-			const struct input_head *last = &heads[end - 1];
+			const struct clock_head *last = &heads[end - 1];
 			int64_t real = last->segment.real_minus_mono_ns;
 			bool is = last->segment.clock_id && sane(real);
 
@@ -93,7 +93,7 @@ struct input_clock input_clock_align(struct input_head *heads, size_t n)
 	return clock;
 }
 
-void input_clock_align_fit(struct input_head *heads, size_t n, const struct input_clock_fit *fits)
+void clock_align_fit(struct clock_head *heads, size_t n, const struct clock_fit *fits)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!heads[i].known || !sane(heads[i].shift_ns + fits[heads[i].machine].by_ns))
@@ -108,7 +108,7 @@ void input_clock_align_fit(struct input_head *heads, size_t n, const struct inpu
 struct shifted {
 	struct event_stream stream, *inner;
 	struct world *world;
-	struct input_head head;
+	struct clock_head head;
 	uint32_t node; /* world id, once its definition was met */
 	VEC(struct event) events;
 	struct ige_block_view sheet;
@@ -178,7 +178,7 @@ static int shifted_next(struct event_stream *stream, struct stream_item *item, s
 		if (s->record.kind == RECORD_CLOCK && REC_HAS(&s->record, CLOCK, real_ns))
 			s->record.u.CLOCK.real_ns =
 				(int64_t)((uint64_t)s->record.u.CLOCK.real_ns +
-					  (uint64_t)input_head_put_right(&s->head));
+					  (uint64_t)clock_head_put_right(&s->head));
 		item->record = &s->record;
 	} else if (item->kind == STREAM_EVENTS && item->weave) {
 		s->sheet = *item->weave->sheets[0];
@@ -209,8 +209,8 @@ static void shifted_close(struct event_stream *stream)
 	free(s);
 }
 
-struct event_stream *input_shift_times(struct world *w, struct event_stream *inner,
-				       const struct input_head *head)
+struct event_stream *clock_shift_times(struct world *w, struct event_stream *inner,
+				       const struct clock_head *head)
 {
 	struct shifted *s = calloc(1, sizeof(*s));
 

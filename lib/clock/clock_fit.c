@@ -5,7 +5,7 @@
  * clocks have. The clock that agrees with most others is kept, and the others are placed from it,
  * neighbours first.
  */
-#include "lib/input/clock_fit.h"
+#include "lib/clock/clock_fit.h"
 
 #include <stdlib.h>
 
@@ -16,13 +16,13 @@
 struct fitting {
 	uint32_t n;
 	int64_t *room; /* [a * n + b]: so much later than now may b's clock be set, against a's */
-	struct input_clock_fit *fits;
+	struct clock_fit *fits;
 	uint32_t *queue;
 };
 
 static int by_meeting(const void *a, const void *b)
 {
-	const struct input_collective_time *x = a, *y = b;
+	const struct collective_time *x = a, *y = b;
 
 	if (x->comm != y->comm)
 		return x->comm < y->comm ? -1 : 1;
@@ -36,12 +36,12 @@ static int by_meeting(const void *a, const void *b)
 }
 
 /* One machine's ranks as one: the last that called, the first that saw it done. */
-static size_t one_per_machine(struct input_collective_time *all, size_t n)
+static size_t one_per_machine(struct collective_time *all, size_t n)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct input_collective_time *last = kept ? &all[kept - 1] : NULL;
+		struct collective_time *last = kept ? &all[kept - 1] : NULL;
 
 		if (last && last->machine == all[i].machine) {
 			last->called_ns = all[i].called_ns;
@@ -55,14 +55,13 @@ static size_t one_per_machine(struct input_collective_time *all, size_t n)
 }
 
 /* Whether no rank was on two machines: if one was, these are two communicators of one name. */
-static bool one_comm(const struct input_collective_time *all, size_t n, struct map *ranks,
-		     bool *nomem)
+static bool one_comm(const struct collective_time *all, size_t n, struct map *ranks, bool *nomem)
 {
 	map_clear(ranks);
 	for (size_t i = 0; i < n && !*nomem; i++) {
 		uint64_t machine;
 
-		if (all[i].sequence != INPUT_COLLECTIVE_TIMES_MADE)
+		if (all[i].sequence != COLLECTIVE_TIMES_MADE)
 			continue;
 		if (map_get(ranks, all[i].rank, &machine) && machine != all[i].machine)
 			return false;
@@ -71,13 +70,13 @@ static bool one_comm(const struct input_collective_time *all, size_t n, struct m
 	return !*nomem;
 }
 
-static void meeting(struct fitting *f, struct input_collective_time *all, size_t n)
+static void meeting(struct fitting *f, struct collective_time *all, size_t n)
 {
 	size_t machines;
 
 	/* Ranks that do not do the same are not where they think they are. */
 	for (size_t i = 1; i < n; i++)
-		if (all[i].op != all[0].op && all[0].sequence != INPUT_COLLECTIVE_TIMES_MADE)
+		if (all[i].op != all[0].op && all[0].sequence != COLLECTIVE_TIMES_MADE)
 			return;
 	machines = one_per_machine(all, n);
 	for (size_t i = 0; i < machines; i++)
@@ -91,7 +90,7 @@ static void meeting(struct fitting *f, struct input_collective_time *all, size_t
 }
 
 /* Of one communicator. */
-static void all_meetings(struct fitting *f, struct input_collective_time *all, size_t n)
+static void all_meetings(struct fitting *f, struct collective_time *all, size_t n)
 {
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1; next < n && all[next].sequence == all[i].sequence; next++)
@@ -113,8 +112,8 @@ static int agree(const struct fitting *f, uint32_t a, uint32_t b)
 
 static void place(struct fitting *f, uint32_t a, uint32_t b)
 {
-	const struct input_clock_fit *from = &f->fits[a];
-	struct input_clock_fit *fit = &f->fits[b];
+	const struct clock_fit *from = &f->fits[a];
+	struct clock_fit *fit = &f->fits[b];
 	int64_t latest = from->by_ns + f->room[(size_t)a * f->n + b],
 		earliest = from->by_ns - f->room[(size_t)b * f->n + a];
 
@@ -154,15 +153,15 @@ static void place_all(struct fitting *f)
 	}
 }
 
-int input_clock_fit(struct input_collective_time_list *m, struct input_clock_fit *fits,
-		    uint32_t machines, struct err *e)
+int clock_fit(struct collective_time_list *m, struct clock_fit *fits, uint32_t machines,
+	      struct err *e)
 {
 	struct fitting f = { .n = machines, .fits = fits };
 	struct map ranks = { 0 };
 	bool nomem = false;
 	int rc = 0;
 
-	if (!m->all.n || machines < 2 || machines > INPUT_CLOCK_FIT_MACHINES)
+	if (!m->all.n || machines < 2 || machines > CLOCK_FIT_MACHINES)
 		return 0;
 	f.room = calloc((size_t)machines * machines, sizeof(*f.room));
 	f.queue = malloc((machines + 1) * sizeof(*f.queue));

@@ -6,24 +6,24 @@
  * Clocks that contradict nobody stay as they are; one that does is moved to the middle of what is
  * possible.
  */
-#ifndef INGERO_INPUT_CLOCK_FIT_H
-#define INGERO_INPUT_CLOCK_FIT_H
+#ifndef INGERO_CLOCK_CLOCK_FIT_H
+#define INGERO_CLOCK_CLOCK_FIT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/input/collective_times.h"
+#include "lib/clock/collective_times.h"
 
-#define INPUT_CLOCK_FIT_MACHINES 1024 /* of more nothing is asked: pairs are too many */
+#define CLOCK_FIT_MACHINES 1024 /* of more nothing is asked: pairs are too many */
 
-struct input_clock_fit {
+struct clock_fit {
 	bool known;	   /* it met others */
 	int64_t by_ns;	   /* to be added to its times; 0 where they contradict nobody */
 	uint64_t error_ns; /* at most, against the machine whose clock was kept */
 };
 
 /* fits[0..machines), zeroed by the caller. m is sorted. */
-int input_clock_fit(struct input_collective_time_list *m, struct input_clock_fit *fits,
-		    uint32_t machines, struct err *e);
+int clock_fit(struct collective_time_list *m, struct clock_fit *fits, uint32_t machines,
+	      struct err *e);
 
 #endif

@@ -3,7 +3,7 @@
  * A wait for the device that began after a collective was called, by the same thread or for the same
  * stream, ends when the collective is done. What is captured into a graph is not called at all.
  */
-#include "lib/input/collective_times.h"
+#include "lib/clock/collective_times.h"
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ struct waiting {
 };
 
 struct meeting_reader {
-	struct input_collective_time_list *m;
+	struct collective_time_list *m;
 	struct world *w;
 	uint32_t machine;
 	int64_t shift_ns;
@@ -107,13 +107,13 @@ static uint64_t handle_key(uint32_t process, uint64_t handle)
 static bool add(struct meeting_reader *r, const struct event *ev, uint64_t comm, uint64_t sequence,
 		uint64_t rank, int64_t done_ns)
 {
-	struct input_collective_time one = { .comm = comm,
-					     .sequence = sequence,
-					     .rank = (uint32_t)rank,
-					     .machine = r->machine,
-					     .op = ev->op,
-					     .called_ns = event_start(ev) + r->shift_ns,
-					     .done_ns = done_ns };
+	struct collective_time one = { .comm = comm,
+				       .sequence = sequence,
+				       .rank = (uint32_t)rank,
+				       .machine = r->machine,
+				       .op = ev->op,
+				       .called_ns = event_start(ev) + r->shift_ns,
+				       .done_ns = done_ns };
 
 	return vec_push(&r->m->all, one);
 }
@@ -135,7 +135,7 @@ static bool collective(struct meeting_reader *r, const struct event *ev, const s
 	uint64_t handle, sequence, comm, open;
 
 	if (!event_get(ev, op, COL_COMM, &handle) || !event_get(ev, op, COL_SEQUENCE, &sequence) ||
-	    sequence == INPUT_COLLECTIVE_TIMES_MADE ||
+	    sequence == COLLECTIVE_TIMES_MADE ||
 	    !map_get(&r->comms, handle_key(process, handle), &comm) ||
 	    (map_get(&r->capturing, process, &open) && open))
 		return true;
@@ -203,7 +203,7 @@ static bool made(struct meeting_reader *r, const struct event *ev, const struct 
 	if (grouped)
 		await(r, (struct waiting){ .thread = thread, .grouped = true });
 	return map_put(&r->comms, handle_key(process, handle), id) &&
-	       add(r, ev, id, INPUT_COLLECTIVE_TIMES_MADE, rank,
+	       add(r, ev, id, COLLECTIVE_TIMES_MADE, rank,
 		   grouped ? INT64_MAX : ev->end_ns + r->shift_ns);
 }
 
@@ -261,8 +261,8 @@ static int take_all(struct meeting_reader *r, struct ige_seek *s, uint64_t ops, 
 	return rc;
 }
 
-int input_collective_times(struct input_collective_time_list *m, int fd, const char *name,
-			   uint32_t machine, int64_t shift_ns, struct err *e)
+int collective_times_read(struct collective_time_list *m, int fd, const char *name,
+			  uint32_t machine, int64_t shift_ns, struct err *e)
 {
 	struct meeting_reader r = {
 		.m = m, .machine = machine, .shift_ns = shift_ns, .first = m->all.n

@@ -4,7 +4,7 @@
  * chain names its events by (thread, end, op) inside its JSON text, and they must be found there
  * afterwards.
  */
-#include "lib/input/shift_times.h"
+#include "lib/clock/shift_times.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One record on another clock. */
-#ifndef INGERO_INPUT_SHIFT_TIMES_H
-#define INGERO_INPUT_SHIFT_TIMES_H
+#ifndef INGERO_CLOCK_SHIFT_TIMES_H
+#define INGERO_CLOCK_SHIFT_TIMES_H
 
 #include <stdbool.h>
 

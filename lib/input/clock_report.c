@@ -13,7 +13,7 @@
 
 struct machine {
 	const struct ige_segment *segment;
-	const struct input_clock_fit *fit;
+	const struct clock_fit *fit;
 	struct bytes name;
 	int64_t ahead_min_ns, ahead_max_ns, first_ns, last_ns;
 	uint64_t uncertainty_ns, clocks;
@@ -34,7 +34,7 @@ static const struct world_node *find_node(const struct world *w, const struct ig
 static void add(struct machine *m, const struct input_told *t)
 {
 	int64_t header = (int64_t)((uint64_t)t->head->segment.real_minus_mono_ns -
-				   (uint64_t)(t->head->shift_ns - input_head_put_right(t->head)));
+				   (uint64_t)(t->head->shift_ns - clock_head_put_right(t->head)));
 
 	/* The header is a reading like others. */
 	if (t->head->segment.clock_id && header < m->ahead_min_ns)

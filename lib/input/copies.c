@@ -44,7 +44,7 @@ static int by_content(const struct one *a, const struct one *b, bool *beginning)
 int input_copies_order(const void *one, const void *other)
 {
 	const struct one *a = one, *b = other;
-	int c = input_head_order(&a->head, &b->head);
+	int c = clock_head_order(&a->head, &b->head);
 	bool beginning;
 
 	return c || !input_is_file(a) || !input_is_file(b) ? c : by_content(a, b, &beginning);
@@ -54,7 +54,7 @@ enum input_copy input_copy_of(const struct one *a, const struct one *b)
 {
 	bool beginning;
 
-	if (!a->head.known || !b->head.known || input_head_order(&a->head, &b->head))
+	if (!a->head.known || !b->head.known || clock_head_order(&a->head, &b->head))
 		return INPUT_OTHER;
 	if (!input_is_file(a) || !input_is_file(b))
 		return INPUT_ALIKE;

@@ -101,7 +101,7 @@ int input_end(struct input *in, int64_t *end_ns, bool *has_real, int64_t *real_m
 		struct ige_seek *s = seek_of(in, &in->each[i], e);
 		struct event_stream *records;
 		int64_t shift = in->each[i].head.shift_ns, mono;
-		uint64_t right = (uint64_t)input_head_put_right(&in->each[i].head);
+		uint64_t right = (uint64_t)clock_head_put_right(&in->each[i].head);
 		struct stream_item item;
 		int rc;
 
@@ -134,7 +134,7 @@ static struct event_stream *on_clock(struct input *in, struct one *o, struct eve
 {
 	close_around(o);
 	if (in->clock.machines > 1) {
-		o->shift = input_shift_times(in->world, own, &o->head);
+		o->shift = clock_shift_times(in->world, own, &o->head);
 		own = o->shift;
 	}
 	if (in->counts && own) {
@@ -365,14 +365,14 @@ static int drop_held(struct input *in, struct err *e)
 }
 
 /* What collectives say of the machines' clocks, where all of it can be read twice. */
-static int fit(struct input *in, struct input_head *heads, struct err *e)
+static int fit(struct input *in, struct clock_head *heads, struct err *e)
 {
 	uint32_t machines = in->clock.machines;
-	struct input_clock_fit *fits = calloc(machines + 1, sizeof(*fits));
-	struct input_collective_time_list meetings = { 0 };
+	struct clock_fit *fits = calloc(machines + 1, sizeof(*fits));
+	struct collective_time_list meetings = { 0 };
 	int rc = fits ? 0 : err_nomem(e);
 
-	for (unsigned i = 0; i < in->n && !rc && machines <= INPUT_CLOCK_FIT_MACHINES; i++) {
+	for (unsigned i = 0; i < in->n && !rc && machines <= CLOCK_FIT_MACHINES; i++) {
 		const struct one *o = &in->each[i];
 		int fd = o->fd;
 
@@ -381,15 +381,15 @@ static int fit(struct input *in, struct input_head *heads, struct err *e)
 		if (fd < 0)
 			fd = io_open_regular(input_path_of(o), NULL);
 		if (fd >= 0)
-			rc = input_collective_times(&meetings, fd, o->name, heads[i].machine,
-						    heads[i].shift_ns, e);
+			rc = collective_times_read(&meetings, fd, o->name, heads[i].machine,
+						   heads[i].shift_ns, e);
 		if (fd >= 0 && o->fd < 0)
 			close(fd);
 	}
 	if (!rc)
-		rc = input_clock_fit(&meetings, fits, machines, e);
+		rc = clock_fit(&meetings, fits, machines, e);
 	if (!rc)
-		input_clock_align_fit(heads, in->n, fits);
+		clock_align_fit(heads, in->n, fits);
 	vec_free(&meetings.all);
 	free(fits);
 	return rc;
@@ -398,7 +398,7 @@ static int fit(struct input *in, struct input_head *heads, struct err *e)
 /* How all begin, then their order and clock, then their streams. */
 static int align(struct input *in, struct event_stream **streams, struct err *e)
 {
-	struct input_head *heads = calloc(in->n, sizeof(*heads));
+	struct clock_head *heads = calloc(in->n, sizeof(*heads));
 	int rc = heads ? 0 : err_nomem(e);
 
 	for (unsigned i = 0; i < in->n && !rc; i++) {
@@ -406,7 +406,7 @@ static int align(struct input *in, struct event_stream **streams, struct err *e)
 
 		rc = ige_reader_block(in->each[i].reader, &b, e);
 		if (rc > 0)
-			input_head_take(&in->each[i].head, b.bytes, b.n);
+			clock_head_take(&in->each[i].head, b.bytes, b.n);
 		rc = rc < 0 ? rc : 0;
 	}
 	if (rc)
@@ -420,7 +420,7 @@ static int align(struct input *in, struct event_stream **streams, struct err *e)
 		goto out;
 	for (unsigned i = 0; i < in->n; i++)
 		heads[i] = in->each[i].head;
-	in->clock = input_clock_align(heads, in->n);
+	in->clock = clock_align(heads, in->n);
 	if (in->clock.machines > 1)
 		rc = fit(in, heads, e);
 	for (unsigned i = 0; i < in->n && !rc; i++) {
@@ -551,7 +551,7 @@ struct event_stream *input_stream(struct input *in)
 	return &in->renames.stream;
 }
 
-const struct input_clock *input_clock(const struct input *in)
+const struct clock_common *input_clock(const struct input *in)
 {
 	return &in->clock;
 }

@@ -14,7 +14,7 @@
 #include "lib/event/ops.h"
 #include "lib/event/stream.h"
 #include "lib/ige/reader.h"
-#include "lib/input/clock_align.h"
+#include "lib/clock/clock_align.h"
 #include "lib/input/input_counts.h"
 #include "lib/world/world.h"
 
@@ -22,7 +22,7 @@ struct input;
 
 /* names[0..n) as given on the command line; n == 0 is standard input. All share world w. Several
  * are brought onto one clock and into an order that does not depend on that of their names
- * (input/clock_align.h). On error nothing is left open. */
+ * (clock/clock_align.h). On error nothing is left open. */
 int input_open(struct input **out, struct world *w, const char *const *names, unsigned n,
 	       struct err *e);
 /* The same of machines whose wall clocks somebody compared: that of names[i] is ahead of the
@@ -45,13 +45,13 @@ bool input_follow(struct input *in);
 struct event_stream *input_stream(struct input *in);
 
 /* The clock of that stream, known when there are several inputs (machines > 0). */
-const struct input_clock *input_clock(const struct input *in);
+const struct clock_common *input_clock(const struct input *in);
 
 /* The i-th of them, in the order of heads; final at the end. False past the last, or when they are
  * not counted. */
 struct input_told {
 	const char *name;
-	const struct input_head *head;
+	const struct clock_head *head;
 	const struct input_tally *tally;
 	const struct ige_report *report;
 };

@@ -21,7 +21,7 @@ static bool one_recording(const struct one *a, const struct one *b)
 }
 
 /* Of one recording in several files only the last one ends it. They stand together, see
- * input_head_order. */
+ * clock_head_order. */
 static bool ends_elsewhere(const struct input *in, unsigned at)
 {
 	const struct one *o = &in->each[at];

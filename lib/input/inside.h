@@ -19,7 +19,7 @@ struct one {
 	struct event_stream *shift;   /* around one of theirs; NULL: times stay as they are */
 	struct event_stream *counted; /* around that, where somebody wants to know */
 	struct input_tally tally;
-	struct input_head head;
+	struct clock_head head;
 	struct buf holds;	   /* recordings, of an archive that says which */
 	bool windowed, unseekable; /* the stream is the seek's; asked in vain */
 	const char *name;
@@ -52,7 +52,7 @@ struct input {
 	struct event_stream *stream;
 	struct event_stream *opened;	   /* around it, of a part; NULL */
 	struct input_named_stream renames; /* around both: handed out */
-	struct input_clock clock;
+	struct clock_common clock;
 	struct buf notes;	  /* for the verdict */
 	bool joined;		  /* stream is ours to close */
 	bool counts;		  /* what each brings */

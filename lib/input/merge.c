@@ -71,7 +71,7 @@ static uint32_t machine_of(const struct merge *m, const uint8_t node_uuid[16], u
 }
 
 /* All of it is of one machine, which it names: what is joined or imported may be of several. */
-static bool is_of_one(const struct input_head *h)
+static bool is_of_one(const struct clock_head *h)
 {
 	return h->known && h->segment.clock_id &&
 	       names_machine(h->segment.node_uuid, h->segment.boot);
@@ -110,7 +110,7 @@ static uint64_t salt_of(const struct merge *m)
 
 static int open_outlet(struct merge *m, uint32_t node, struct outlet **out, struct err *e)
 {
-	const struct input_clock *clock = input_clock(m->in);
+	const struct clock_common *clock = input_clock(m->in);
 	const struct world_node *machine = world_get_node(m->w, node);
 	struct ige_writer_options opt = { .archive = m->opt->archive,
 					  .boot = machine ? machine->boot : clock->boot,
@@ -322,7 +322,7 @@ static void not_named(struct merge *m, const struct record *r)
 static int record(struct merge *m, const struct record *r, struct err *e)
 {
 	uint32_t node = m->target->by_machine ? about_node(m->w, r) : 0;
-	const struct input_clock *clock = input_clock(m->in);
+	const struct clock_common *clock = input_clock(m->in);
 	struct outlet *out = NULL;
 	int rc = 0;
 

@@ -4,7 +4,7 @@
 # how to run it. They are not part of `make check`, which replays a corpus through the same code.
 
 fuzz_lib := $(wildcard lib/base/*.c lib/model/*.c lib/event/*.c lib/world/*.c lib/ige/*.c lib/symbols/*.c lib/bundle/*.c lib/stat/*.c lib/filter/*.c \
-	lib/input/*.c lib/decode/*.c) lib/host/xid.c lib/host/pods.c \
+	lib/clock/*.c lib/input/*.c lib/decode/*.c) lib/host/xid.c lib/host/pods.c \
 	$(addprefix lib/export/,perfetto.c perfetto_packets.c chrome.c timeline.c tracks.c arrows.c event_args.c comm_ids.c step_slices.c) \
 	$(wildcard lib/loops/*.c lib/attrib/*.c lib/gpustate/*.c) \
 	$(addprefix lib/tracks/,loop_text.c loop_caller.c) \

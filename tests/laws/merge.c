@@ -148,7 +148,7 @@ static void generate(const char *scenario, uint64_t seed, const char *node, uint
 	struct world *w = world_new();
 	struct sim_options o;
 	struct event_stream *in, *moved;
-	struct input_head head = { .shift_ns = ahead };
+	struct clock_head head = { .shift_ns = ahead };
 	struct ige_writer_options opt = {
 		.clock_id = 1, .index = true, .block_events = 500, .segment_bytes = segment_bytes
 	};
@@ -163,7 +163,7 @@ static void generate(const char *scenario, uint64_t seed, const char *node, uint
 	o.seed = seed;
 	o.node = node;
 	o.duration_ns = 600000000;
-	if (sim_open(&in, w, &o, &e) || !(moved = input_shift_times(w, in, &head)))
+	if (sim_open(&in, w, &o, &e) || !(moved = clock_shift_times(w, in, &head)))
 		abort();
 	machine = world_get_node(w, 1);
 	memcpy(opt.node_uuid, machine->uuid, sizeof(opt.node_uuid));

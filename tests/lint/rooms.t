@@ -34,8 +34,9 @@ ROOMS = {
     # ige: the recorder writes what it drains; filter: what triggers it
     "record": ["attach", "ige"],
     "sim": ["world", "stat"],
+    "clock": ["ige", "stat"],
     # symbols: names for frames, from the symbol tables in a bundle
-    "input": ["ige", "archive", "bundle", "filter", "stat", "symbols"],
+    "input": ["clock", "archive", "bundle", "filter", "symbols"],
     "attrib": ["world", "stat"],
     "gpustate": ["attrib"],
     "loops": ["attrib"],

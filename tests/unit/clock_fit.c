@@ -3,7 +3,7 @@
  * Clocks by collectives: who is moved, by how much and how sure that is, first from numbers, then
  * from recordings of two machines of which one has its wall clock three hours ahead.
  */
-#include "lib/input/clock_fit.h"
+#include "lib/clock/clock_fit.h"
 
 #include "lib/input/input.h"
 #include "lib/input/clock_report.h"
@@ -13,29 +13,29 @@
 #define US   INT64_C(1000)
 #define HOUR (INT64_C(3600000000) * US)
 
-static void reduce(struct input_collective_time_list *m, uint32_t machine, uint64_t sequence,
+static void reduce(struct collective_time_list *m, uint32_t machine, uint64_t sequence,
 		   int64_t called, int64_t done)
 {
-	struct input_collective_time one = { .comm = 7,
-					     .sequence = sequence,
-					     .machine = machine,
-					     .op = OP_NCCL_ALL_REDUCE,
-					     .called_ns = called,
-					     .done_ns = done };
+	struct collective_time one = { .comm = 7,
+				       .sequence = sequence,
+				       .machine = machine,
+				       .op = OP_NCCL_ALL_REDUCE,
+				       .called_ns = called,
+				       .done_ns = done };
 
 	if (!vec_push(&m->all, one))
 		abort();
 }
 
-static void made(struct input_collective_time_list *m, uint32_t machine, uint32_t rank)
+static void made(struct collective_time_list *m, uint32_t machine, uint32_t rank)
 {
-	struct input_collective_time one = { .comm = 7,
-					     .sequence = INPUT_COLLECTIVE_TIMES_MADE,
-					     .machine = machine,
-					     .rank = rank,
-					     .op = OP_NCCL_COMM_INIT_RANK,
-					     .called_ns = -1000000000,
-					     .done_ns = INT64_MAX };
+	struct collective_time one = { .comm = 7,
+				       .sequence = COLLECTIVE_TIMES_MADE,
+				       .machine = machine,
+				       .rank = rank,
+				       .op = OP_NCCL_COMM_INIT_RANK,
+				       .called_ns = -1000000000,
+				       .done_ns = INT64_MAX };
 
 	if (!vec_push(&m->all, one))
 		abort();
@@ -43,7 +43,7 @@ static void made(struct input_collective_time_list *m, uint32_t machine, uint32_
 
 /* Machines whose clocks are ahead by so much; each calls at a time of its own and sees it done 100
  * us after the last. */
-static void meetings(struct input_collective_time_list *m, const int64_t *ahead, uint32_t machines)
+static void meetings(struct collective_time_list *m, const int64_t *ahead, uint32_t machines)
 {
 	for (uint64_t s = 0; s < 50; s++) {
 		int64_t t = (int64_t)s * 10000 * US, last = t + (int64_t)(machines - 1) * 5 * US;
@@ -75,14 +75,14 @@ static void numbers(void)
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct input_collective_time_list m = { 0 };
-		struct input_clock_fit fits[4] = { 0 };
+		struct collective_time_list m = { 0 };
+		struct clock_fit fits[4] = { 0 };
 		int64_t ahead[4];
 
 		for (unsigned k = 0; k < 4; k++)
 			ahead[k] = rows[i].ahead[k] * US;
 		meetings(&m, ahead, rows[i].machines);
-		is_int(input_clock_fit(&m, fits, rows[i].machines, NULL), 0, "%s", rows[i].name);
+		is_int(clock_fit(&m, fits, rows[i].machines, NULL), 0, "%s", rows[i].name);
 		for (unsigned k = 0; k < rows[i].machines; k++) {
 			int64_t off = ahead[k] + fits[k].by_ns;
 
@@ -103,16 +103,16 @@ static void no_evidence(void)
 	int64_t ahead[2] = { 0, HOUR };
 
 	for (unsigned what = 0; what < 5; what++) {
-		struct input_collective_time_list m = { 0 };
-		struct input_clock_fit fits[2] = { 0 };
+		struct collective_time_list m = { 0 };
+		struct clock_fit fits[2] = { 0 };
 
 		meetings(&m, ahead, 2);
 		made(&m, 0, 0);
 		made(&m, 1, what == 0 ? 0 : 1);
 		for (size_t i = 0; i < m.all.n; i++) {
-			struct input_collective_time *one = &m.all.v[i];
+			struct collective_time *one = &m.all.v[i];
 
-			if (what == 1 && one->sequence != INPUT_COLLECTIVE_TIMES_MADE)
+			if (what == 1 && one->sequence != COLLECTIVE_TIMES_MADE)
 				one->op = one->machine ? OP_NCCL_ALL_GATHER : OP_NCCL_ALL_REDUCE;
 			if (what == 2)
 				one->done_ns = INT64_MAX;
@@ -123,7 +123,7 @@ static void no_evidence(void)
 				one->done_ns += HOUR;
 			}
 		}
-		is_int(input_clock_fit(&m, fits, 2, NULL), 0, "fit");
+		is_int(clock_fit(&m, fits, 2, NULL), 0, "fit");
 		is_int(fits[1].known, what == 4, "%s",
 		       what == 0   ? "a rank on two machines: two communicators"
 		       : what == 1 ? "ranks that do not do the same"

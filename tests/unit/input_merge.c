@@ -6,7 +6,7 @@
 #include "lib/input/merge.h"
 
 #include "lib/input/resolve.h"
-#include "lib/input/shift_times.h"
+#include "lib/clock/shift_times.h"
 #include "lib/input/slice.h"
 #include "lib/filter/cut.h"
 #include "tests/tap.h"
