@@ -73,6 +73,7 @@ def guesses(load, chance, server):
 def grabs(load, chance, server, token):
     """What takes more time or memory than anybody gets is refused, and by then no other has waited for it."""
     c = server.connect()
+    c.timeout = 600  # 30 s of processor time, of which others take most
     c.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": chance.choice(GREEDY)}),
               {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Accept": "application/json, text/event-stream"})
     r = c.getresponse()
