@@ -21,7 +21,7 @@ struct record_list {
 };
 
 struct analyzed {
-	struct cause_sink sink; /* first: the analysis tells us */
+	struct cause_sink sink; /* first: on_record casts it back */
 	struct cause *cause;
 	analyzed_take *take;
 	void *to;
@@ -31,7 +31,7 @@ struct analyzed {
 	struct arena texts;
 };
 
-static bool keep_text(struct analyzed *z, struct bytes *text)
+static bool copy_text(struct analyzed *z, struct bytes *text)
 {
 	char *copy = text->p ? arena_copy(&z->texts, text->p, text->n) : NULL;
 	bool kept = copy || !text->p;
@@ -40,8 +40,8 @@ static bool keep_text(struct analyzed *z, struct bytes *text)
 	return kept;
 }
 
-static int keep_record(struct analyzed *z, struct record_list *list, const struct record *r,
-		       struct err *e)
+static int store_record(struct analyzed *z, struct record_list *list, const struct record *r,
+			struct err *e)
 {
 	const struct record_def *def = record_builtin(r->kind);
 	struct record copy = *r;
@@ -51,7 +51,7 @@ static int keep_record(struct analyzed *z, struct record_list *list, const struc
 		struct bytes *text = (void *)((char *)&copy.u + def->fields[i].offset);
 
 		if (def->fields[i].type == REC_TEXT && record_has(r, def->fields[i].number) &&
-		    !keep_text(z, text))
+		    !copy_text(z, text))
 			return err_nomem(e);
 	}
 	if (r->kind == RECORD_CHAIN) {
@@ -66,11 +66,11 @@ static int keep_record(struct analyzed *z, struct record_list *list, const struc
 	return r->kind != RECORD_CHAIN || map_put(&list->chains, id, list->v.n) ? 0 : err_nomem(e);
 }
 
-static int told(struct cause_sink *s, const struct record *r, struct err *e)
+static int on_record(struct cause_sink *s, const struct record *r, struct err *e)
 {
 	struct analyzed *z = (struct analyzed *)s;
 
-	return keep_record(z, &z->found, r, e);
+	return store_record(z, &z->found, r, e);
 }
 
 struct analyzed *analyzed_new(struct world *w, analyzed_take *take, void *to)
@@ -79,7 +79,7 @@ struct analyzed *analyzed_new(struct world *w, analyzed_take *take, void *to)
 
 	if (!z)
 		return NULL;
-	z->sink.record = told;
+	z->sink.record = on_record;
 	z->take = take;
 	z->to = to;
 	z->cause = cause_new(w, NULL, &z->sink);
@@ -96,10 +96,10 @@ int analyzed_item(struct analyzed *z, const struct stream_item *item, struct err
 
 	if (r && r->kind == RECORD_ANALYSIS) {
 		rc = chain_list_add(&z->analysis, r, e);
-		return rc ? rc : keep_record(z, &z->carried, r, e);
+		return rc ? rc : store_record(z, &z->carried, r, e);
 	}
 	if (r && r->kind == RECORD_CHAIN)
-		return keep_record(z, &z->carried, r, e);
+		return store_record(z, &z->carried, r, e);
 	rc = cause_item(z->cause, item, e);
 	z->events += item->kind == STREAM_EVENTS ? item->n : 0;
 	return rc ? rc : z->take(z->to, item, e);

@@ -11,7 +11,7 @@ struct query_archive {
 	struct analyzed *analyzed; /* NULL: items go to the writer as they are */
 };
 
-static int give(void *to, const struct stream_item *item, struct err *e)
+static int write_item(void *to, const struct stream_item *item, struct err *e)
 {
 	return archive_writer_item(to, item, e);
 }
@@ -24,7 +24,7 @@ int query_archive_new(struct query_archive **out, struct world *w, int fd, const
 	int rc = a ? archive_writer_new(&a->writer, w, fd, &opt, e) : err_nomem(e);
 
 	*out = NULL;
-	if (!rc && analyze && !(a->analyzed = analyzed_new(w, give, a->writer)))
+	if (!rc && analyze && !(a->analyzed = analyzed_new(w, write_item, a->writer)))
 		rc = err_nomem(e);
 	if (rc)
 		query_archive_free(a);

@@ -23,8 +23,8 @@ struct slot {
 	 * for the one before. */
 	uint64_t sum[LANES], min, max;
 	uint32_t *counts;	/* SKETCH_SUB * SKETCH_OCTAVES, see sketch_bucket */
-	struct exact_op *exact; /* NULL: nobody asks for so much, and then */
-	uint32_t *fine;		/* of each short duration; nothing else counts those yet */
+	struct exact_op *exact; /* NULL: exact quantiles were not requested */
+	uint32_t *fine;		/* NULL where exact is; short durations, not yet in counts */
 };
 
 struct brief {
@@ -34,7 +34,7 @@ struct brief {
 	VEC(uint16_t) of_site;		    /* slot of each site of the segment, worked out once */
 	const struct ige_dict_reader *dict; /* those sites are of its segment `generation` */
 	uint64_t generation;
-	uint64_t since; /* events since they were told */
+	uint64_t since; /* events since brief_tell handed the counts on */
 	uint16_t *of_op;
 };
 
@@ -148,8 +148,8 @@ int brief_see(struct brief *b, const struct ige_arrays *a, struct ige_dict_reade
 	return rc;
 }
 
-/* True: there are failed calls among them. What is of no known op is counted in slot 0, which
- * nobody asks. */
+/* True: there are failed calls among them. Events of unknown ops are counted in slot 0, whose
+ * counts are never read. */
 static inline __attribute__((always_inline)) bool count_each(struct slot *slots,
 							     const uint16_t *of_site,
 							     const uint64_t *site,
@@ -181,8 +181,8 @@ static CPU_LZCNT bool count_lzcnt(struct slot *slots, const uint16_t *of_site, c
 }
 #endif
 
-static bool count(struct slot *slots, const uint16_t *of_site, const uint64_t *site,
-		  const uint64_t *dur, uint32_t n)
+static bool count_calls(struct slot *slots, const uint16_t *of_site, const uint64_t *site,
+			const uint64_t *dur, uint32_t n)
 {
 #if CPU_X86
 	if (cpu_has_lzcnt())
@@ -241,7 +241,7 @@ int brief_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_rea
 	if (rc)
 		return rc;
 	if (!x)
-		failed = count(b->slots.v, b->of_site.v, site, dur, a->n);
+		failed = count_calls(b->slots.v, b->of_site.v, site, dur, a->n);
 	else if (!count_fine(b, a, x, &failed))
 		return err_nomem(e);
 	for (uint32_t i = 0; failed && i < a->n; i++)
@@ -258,7 +258,7 @@ int brief_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_rea
 	return 0;
 }
 
-static void take_fine(struct brief *b, struct slot *s)
+static void merge_fine(struct brief *b, struct slot *s)
 {
 	for (unsigned v = 0; v < EXACT_FINE; v++) {
 		if (!s->fine[v])
@@ -282,7 +282,7 @@ int brief_tell(struct brief *b, struct err *e)
 		bool fine;
 
 		if (s->fine)
-			take_fine(b, s);
+			merge_fine(b, s);
 		k.min = s->min;
 		k.max = s->max;
 		fine = sketch_add_counts(&k, s->counts);

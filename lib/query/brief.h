@@ -18,7 +18,7 @@ struct brief;
 struct brief *brief_new(const struct world *w, struct query_ops_run *run);
 void brief_free(struct brief *b);
 
-/* One block of a reader that was told ige_reader_want(r, BRIEF_WANTS). */
+/* Counts one block of a reader set up by ige_reader_want(r, BRIEF_WANTS). */
 int brief_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_reader *dict,
 		struct err *e);
 

@@ -13,7 +13,7 @@
 #include "lib/world/call_site.h"
 
 #define LIBRARY	   (1u << 31) /* in the upper half of a kernel's id: a frame, not a name */
-#define PLACES_MAX 65536 /* processes of which is told where they run; of more nothing is known */
+#define PLACES_MAX 65536      /* processes whose place is stored; that of further ones is unknown */
 
 static bool has_column(const struct op_def *op, uint16_t column)
 {
@@ -170,7 +170,8 @@ void by_places_free(struct by_places *p)
 	map_free(&p->of_process);
 }
 
-/* Of the thread (key BY_THREAD) or of what the process runs; of the other where that is not known. */
+/* The name of the thread (key BY_THREAD) or of the program that the process runs; each stands in
+ * for the other where that one is unknown. */
 static uint32_t comm_of(const struct by_labels *l, const struct world_ctx *c)
 {
 	const struct world_image *im = c ? world_get_image(l->w, c->image) : NULL;
@@ -245,7 +246,7 @@ static void add_function(const struct by_labels *l, uint32_t frame, struct buf *
 /* A stack out of Python as people read it: the innermost function of C whose name is known, the
  * innermost of Python, how many frames lie between and within, the call site, and the next
  * functions of its chain. */
-static uint32_t folded(const struct by_labels *l, const uint32_t *frames, unsigned n)
+static uint32_t label_python_stack(const struct by_labels *l, const uint32_t *frames, unsigned n)
 {
 	unsigned site = call_site_find(l->w, frames, n), python = 0, named, between = 0, i;
 	struct buf text = { 0 };
@@ -287,7 +288,7 @@ static void key_stack(const struct by_labels *l, const struct by_id *id, struct 
 	const uint32_t *frames = world_get_stack(l->w, (uint32_t)id->a, &n);
 
 	if (call_site_is_python(l->w, (uint32_t)id->a))
-		row->name = folded(l, frames, n);
+		row->name = label_python_stack(l, frames, n);
 
 	for (unsigned i = 0; i < n; i++) {
 		buf_puts(key, i ? " < " : "");

@@ -101,7 +101,7 @@ static int loop_of(struct by_steps *b, uint32_t thread)
 	return *chosen > 0 ? *chosen - 1 : -1;
 }
 
-static void settle_one(struct by_steps *b, int loop, const struct held *h)
+static void assign_to_step(struct by_steps *b, int loop, const struct held *h)
 {
 	const struct counted x = { h->calls, h->errors, h->self_ns, h->calls_self_ns, h->lost_ns };
 	int64_t until;
@@ -111,8 +111,8 @@ static void settle_one(struct by_steps *b, int loop, const struct held *h)
 	add_counted(within ? &b->counted.v[loop] : &b->outside, &x);
 }
 
-/* Counts what lies before the newest step of its loop; all: the rest is of no step, too. */
-static void settle(struct by_steps *b, bool all)
+/* Counts what ended before the newest step of its loop did; all: the rest too, as outside steps. */
+static void assign_to_steps(struct by_steps *b, bool all)
 {
 	size_t keep = 0;
 
@@ -123,17 +123,17 @@ static void settle(struct by_steps *b, bool all)
 		const struct step_runs *runs = loop >= 0 ? &b->runs.v[loop] : NULL;
 
 		if (all || (runs && runs->v.n && h.ns <= runs->v.v[runs->v.n - 1].end_ns))
-			settle_one(b, loop, &h);
+			assign_to_step(b, loop, &h);
 		else
 			b->held.v[keep++] = h;
 	}
 	b->held.n = keep;
 	if (keep >= BY_STEPS_HELD)
-		settle(b, true);
+		assign_to_steps(b, true);
 	b->settle_at = b->held.n + SETTLE_HELD;
 }
 
-static bool hold(struct by_steps *b, const struct held *h)
+static bool hold_back(struct by_steps *b, const struct held *h)
 {
 	struct held *last = b->held.n ? &b->held.v[b->held.n - 1] : NULL;
 
@@ -147,16 +147,16 @@ static bool hold(struct by_steps *b, const struct held *h)
 	if (!vec_push(&b->held, *h))
 		return false;
 	if (b->held.n >= b->settle_at)
-		settle(b, false);
+		assign_to_steps(b, false);
 	return !b->nomem;
 }
 
 static bool count_call(void *ctx, const struct layer_call *call)
 {
-	return hold(ctx, &(struct held){ .ns = call->start_ns + (int64_t)call->dur_ns,
-					 .thread = call->slot,
-					 .calls = 1,
-					 .errors = call->failed });
+	return hold_back(ctx, &(struct held){ .ns = call->start_ns + (int64_t)call->dur_ns,
+					      .thread = call->slot,
+					      .calls = 1,
+					      .errors = call->failed });
 }
 
 static uint32_t thread_of(const struct by_steps *b, const struct event *ev)
@@ -172,11 +172,11 @@ bool by_steps_time(struct by_steps *b, const struct event *ev, const struct op_d
 	(void)process;
 	if (!self_ns && !lost_ns)
 		return true;
-	return hold(b, &(struct held){ .ns = ev->end_ns,
-				       .thread = thread_of(b, ev),
-				       .self_ns = self_ns,
-				       .calls_self_ns = op->flags & OP_CALL ? self_ns : 0,
-				       .lost_ns = lost_ns });
+	return hold_back(b, &(struct held){ .ns = ev->end_ns,
+					    .thread = thread_of(b, ev),
+					    .self_ns = self_ns,
+					    .calls_self_ns = op->flags & OP_CALL ? self_ns : 0,
+					    .lost_ns = lost_ns });
 }
 
 bool by_steps_event(struct by_steps *b, const struct event *ev, const struct op_def *op,
@@ -246,7 +246,7 @@ bool by_steps_finish(struct by_steps *b)
 	if (!layers_flush(&b->layers) || loops_finish(b->loops, &e))
 		return false;
 	b->finished = true;
-	settle(b, true);
+	assign_to_steps(b, true);
 	return !b->nomem;
 }
 
@@ -350,7 +350,7 @@ bool by_steps_rows(struct by_steps *b, struct by_table *table)
 	struct by_row row = { .kind = BY_NONE };
 
 	if (!b->finished)
-		settle(b, false);
+		assign_to_steps(b, false);
 	join_void(b);
 	table->rows.n = 0;
 	for (size_t i = 0; i < b->counted.n; i++) {

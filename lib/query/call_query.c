@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The line hands out what is inside a call before the call itself: the last stretches of each thread
- * wait in a ring for it. The call looked for is copied when it comes; of an op, the longest so far.
+ * Finds one call in a stream, by its thread and end or as the longest of an op, with what happened
+ * inside it. Spans inside a call come before the call itself, so that a ring per thread holds the
+ * last ones.
  */
 #include "lib/query/call_query.h"
 
@@ -64,7 +65,7 @@ static struct ring *ring_of(struct query_call *a, uint32_t thread)
 	return a->rings.v[thread];
 }
 
-static void keep(struct query_call *a, const struct line_piece *p, bool call)
+static void add_to_ring(struct query_call *a, const struct line_piece *p, bool call)
 {
 	struct ring *r = ring_of(a, p->thread);
 	struct recent *n;
@@ -97,7 +98,7 @@ static void keep(struct query_call *a, const struct line_piece *p, bool call)
 	}
 }
 
-static bool wanted(const struct query_call *a, const struct line_piece *p, enum found_as as)
+static bool is_wanted(const struct query_call *a, const struct line_piece *p, enum found_as as)
 {
 	const struct world_thread *th;
 
@@ -113,7 +114,7 @@ static bool wanted(const struct query_call *a, const struct line_piece *p, enum 
 	return !a->have || (as == a->as ? p->depth <= a->depth : as > a->as);
 }
 
-static void take(struct query_call *a, const struct line_piece *p, enum found_as as)
+static void copy_found(struct query_call *a, const struct line_piece *p, enum found_as as)
 {
 	const struct world_thread *th = world_get_thread(a->w, p->thread);
 	const struct ring *r = p->thread < a->rings.n ? a->rings.v[p->thread] : NULL;
@@ -147,35 +148,35 @@ static void take(struct query_call *a, const struct line_piece *p, enum found_as
 	}
 }
 
-static void call_told(struct line_sink *s, const struct line_piece *p)
+static void on_call(struct line_sink *s, const struct line_piece *p)
 {
 	struct query_call *a = of_sink(s);
 
-	if (wanted(a, p, AS_CALL))
-		take(a, p, AS_CALL);
+	if (is_wanted(a, p, AS_CALL))
+		copy_found(a, p, AS_CALL);
 	if (p->depth > 0)
-		keep(a, p, true);
+		add_to_ring(a, p, true);
 }
 
-static void outside_told(struct line_sink *s, const struct line_piece *p)
+static void on_gap(struct line_sink *s, const struct line_piece *p)
 {
 	(void)s;
 	(void)p;
 }
 
-static void offcpu_told(struct line_sink *s, const struct line_piece *p)
+static void on_offcpu(struct line_sink *s, const struct line_piece *p)
 {
 	struct query_call *a = of_sink(s);
 
-	if (p->ev && wanted(a, p, AS_INTERVAL))
-		take(a, p, AS_INTERVAL);
+	if (p->ev && is_wanted(a, p, AS_INTERVAL))
+		copy_found(a, p, AS_INTERVAL);
 	if (p->depth > 0)
-		keep(a, p, false);
+		add_to_ring(a, p, false);
 }
 
 /* What is neither a call nor an interval off the CPU, as a wait for a socket or a reclaim, has no
  * states. */
-static void event_seen(struct query_call *a, const struct event *ev)
+static void on_event(struct query_call *a, const struct event *ev)
 {
 	const struct world_ctx *ctx =
 		!a->op && ev->end_ns == a->end_ns ? world_get_ctx(a->w, ev->ctx) : NULL;
@@ -188,10 +189,10 @@ static void event_seen(struct query_call *a, const struct event *ev)
 				.parts = &parts,
 				.sound = true };
 
-	if (!ctx || !p.op || a->have || !wanted(a, &p, AS_EVENT))
+	if (!ctx || !p.op || a->have || !is_wanted(a, &p, AS_EVENT))
 		return;
 	parts_add(&parts, PART_UNKNOWN, 0, ev->dur_ns);
-	take(a, &p, AS_EVENT);
+	copy_found(a, &p, AS_EVENT);
 }
 
 static bool parse_id(struct query_call *a, const char *id)
@@ -218,7 +219,7 @@ int query_call_new(struct query_call **out, const struct world *w, const char *i
 		return err_nomem(e);
 	a->w = w;
 	a->newest_ns = INT64_MIN;
-	a->sink = (struct line_sink){ call_told, outside_told, offcpu_told };
+	a->sink = (struct line_sink){ on_call, on_gap, on_offcpu };
 	if (!parse_id(a, id)) {
 		a->op = id;
 		rc = filter_name(&check, id, e);
@@ -234,9 +235,9 @@ int query_call_new(struct query_call **out, const struct world *w, const char *i
 	return rc;
 }
 
-/* Time in which events are missing is nobody's: what is not known to have happened is not told as
- * its own code. */
-static void lost(struct query_call *a, const struct stream_item *item)
+/* Reports losses of events to the line, which then does not charge the time in which events are
+ * missing to the call's own code. */
+static void add_loss(struct query_call *a, const struct stream_item *item)
 {
 	const struct record *r = item->kind == STREAM_RECORD ? item->record : NULL;
 
@@ -253,10 +254,10 @@ int query_call_item(struct query_call *a, const struct stream_item *item, struct
 {
 	int rc = 0;
 
-	lost(a, item);
+	add_loss(a, item);
 	for (size_t i = 0; item->kind == STREAM_EVENTS && i < item->n && rc == 0; i++) {
 		rc = line_event(a->line, &item->events[i], item->late, e);
-		event_seen(a, &item->events[i]);
+		on_event(a, &item->events[i]);
 	}
 	if (item->kind == STREAM_EVENTS && item->n && !item->late)
 		a->newest_ns = item->events[item->n - 1].end_ns;
@@ -268,7 +269,7 @@ int query_call_item(struct query_call *a, const struct stream_item *item, struct
 	return rc ? rc : a->nomem ? err_nomem(e) : 0;
 }
 
-static struct bytes kept(struct query_call *a, struct buf *text)
+static struct bytes copy_text(struct query_call *a, struct buf *text)
 {
 	struct bytes b = { arena_copy(&a->texts, text->p ? text->p : "", text->n), text->n };
 
@@ -278,7 +279,7 @@ static struct bytes kept(struct query_call *a, struct buf *text)
 	return b;
 }
 
-static struct bytes who(struct query_call *a, uint32_t culprit)
+static struct bytes culprit_text(struct query_call *a, uint32_t culprit)
 {
 	const struct line_culprit *c = culprit_get(line_culprits(a->line), culprit);
 	struct tally none = { 0 };
@@ -287,7 +288,7 @@ static struct bytes who(struct query_call *a, uint32_t culprit)
 
 	if (c) {
 		name_culprit_full(&text, a->w, &none, c);
-		b = kept(a, &text);
+		b = copy_text(a, &text);
 	}
 	buf_free(&text);
 	return b;
@@ -302,7 +303,7 @@ static int by_start(const void *a, const void *b)
 	return x->depth < y->depth ? -1 : x->depth > y->depth;
 }
 
-static bool inner(struct query_call *a)
+static bool add_inner_calls(struct query_call *a)
 {
 	struct call_detail *d = &a->found;
 	unsigned own = 0;
@@ -317,7 +318,7 @@ static bool inner(struct query_call *a)
 					.start_ns = n->start_ns,
 					.dur_ns = (uint64_t)(n->end_ns - n->start_ns),
 					.ret = n->ret,
-					.who = who(a, n->culprit) };
+					.who = culprit_text(a, n->culprit) };
 
 		if (!vec_push(&d->inner, k))
 			return false;
@@ -327,7 +328,7 @@ static bool inner(struct query_call *a)
 	return true;
 }
 
-static bool stack(struct query_call *a)
+static bool add_stack(struct query_call *a)
 {
 	unsigned n = 0;
 	const uint32_t *frames = a->stack ? world_get_stack(a->w, a->stack, &n) : NULL;
@@ -336,7 +337,7 @@ static bool stack(struct query_call *a)
 
 	for (unsigned i = 0; frames && i < n && well; i++) {
 		name_frame(&text, a->w, frames[i]);
-		well = vec_push(&a->found.stack, kept(a, &text));
+		well = vec_push(&a->found.stack, copy_text(a, &text));
 	}
 	buf_free(&text);
 	return well;
@@ -373,7 +374,7 @@ static int still_open(struct query_call *a, struct err *e)
 }
 
 /* What else is known of the call that was found. */
-static int complete(struct query_call *a, struct err *e)
+static int complete_found(struct query_call *a, struct err *e)
 {
 	const struct world_ctx *ctx = world_get_ctx(a->w, a->ctx);
 	const struct world_image *im = ctx ? world_get_image(a->w, ctx->image) : NULL;
@@ -394,12 +395,12 @@ static int complete(struct query_call *a, struct err *e)
 		d->part_ns[i] = parts_get(&a->parts, (enum part)i);
 	for (uint32_t i = 0; i < a->parts.nculprits; i++) {
 		const struct part_culprit *c = &a->parts.c[i];
-		struct call_taker t = { (enum part)c->part, c->ns, who(a, c->culprit) };
+		struct call_taker t = { (enum part)c->part, c->ns, culprit_text(a, c->culprit) };
 
 		if (!vec_push(&d->takers, t))
 			return err_nomem(e);
 	}
-	return inner(a) && stack(a) && !a->nomem ? 0 : err_nomem(e);
+	return add_inner_calls(a) && add_stack(a) && !a->nomem ? 0 : err_nomem(e);
 }
 
 int query_call_end(struct query_call *a, const struct call_detail **found, struct err *e)
@@ -407,7 +408,7 @@ int query_call_end(struct query_call *a, const struct call_detail **found, struc
 	int rc = still_open(a, e);
 
 	if (rc >= 0 && a->have)
-		rc = complete(a, e);
+		rc = complete_found(a, e);
 	*found = rc >= 0 && a->have ? &a->found : NULL;
 	return rc;
 }

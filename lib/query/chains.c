@@ -10,7 +10,7 @@
 #include "lib/account/ongoing_waits.h"
 
 struct query_chains_run {
-	struct cause_sink sink; /* first: the analysis tells us */
+	struct cause_sink sink; /* first: on_record casts it back */
 	const struct world *w;
 	struct query_chains answer;
 	struct chain_list own, carried;
@@ -18,7 +18,7 @@ struct query_chains_run {
 	bool since_last; /* items came after the newest clean end */
 };
 
-static int told(struct cause_sink *s, const struct record *r, struct err *e)
+static int on_record(struct cause_sink *s, const struct record *r, struct err *e)
 {
 	return chain_list_add(&((struct query_chains_run *)s)->own, r, e);
 }
@@ -29,7 +29,7 @@ struct query_chains_run *query_chains_new(struct world *w, const struct cause_op
 
 	if (!run)
 		return NULL;
-	run->sink.record = told;
+	run->sink.record = on_record;
 	run->w = w;
 	run->cause = cause_new(w, opt, &run->sink);
 	if (!run->cause) {
@@ -91,7 +91,7 @@ int query_chains_fact(struct query_chains *a, const struct world *w, const struc
 	}
 }
 
-static int record(struct query_chains_run *run, const struct record *r, struct err *e)
+static int add_carried(struct query_chains_run *run, const struct record *r, struct err *e)
 {
 	int rc = query_chains_fact(&run->answer, run->w, r, e);
 
@@ -116,7 +116,7 @@ int query_chains_item(struct query_chains_run *run, const struct stream_item *it
 		break;
 	case STREAM_RECORD:
 		run->since_last = true;
-		if (record(run, item->record, e) < 0)
+		if (add_carried(run, item->record, e) < 0)
 			return e ? e->code : ERR_NOMEM;
 		break;
 	case STREAM_SEGMENT:

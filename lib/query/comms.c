@@ -42,7 +42,7 @@ bool query_comms_event(struct query_comms *c, const struct event *ev, const stru
 	return true;
 }
 
-static int order(const void *a, const void *b)
+static int compare_by_process(const void *a, const void *b)
 {
 	const struct view_comm *x = a, *y = b;
 
@@ -58,7 +58,7 @@ bool query_comms_rows(const struct query_comms *c, struct view *v)
 		if (!vec_push(&v->comms, c->v.v[i]))
 			return false;
 	if (v->comms.n)
-		qsort(v->comms.v, v->comms.n, sizeof(*v->comms.v), order);
+		qsort(v->comms.v, v->comms.n, sizeof(*v->comms.v), compare_by_process);
 	return true;
 }
 

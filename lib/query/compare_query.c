@@ -11,20 +11,20 @@
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
 
-static bool same(const struct compare_row *a, const struct compare_row *b)
+static bool is_same_row(const struct compare_row *a, const struct compare_row *b)
 {
 	return a->kind == b->kind && bytes_equal(a->key, b->key) && bytes_equal(a->name, b->name) &&
 	       bytes_equal(a->node, b->node);
 }
 
-static uint64_t hash(const struct compare_row *r)
+static uint64_t hash_row(const struct compare_row *r)
 {
 	return hash_bytes(r->key.p, r->key.n,
 			  hash_bytes(r->name.p, r->name.n, r->kind + 8 * r->node.n));
 }
 
-static bool add(struct compare *c, struct map *known, unsigned side,
-		const struct query_diff_source *source)
+static bool add_rows(struct compare *c, struct map *known, unsigned side,
+		     const struct query_diff_source *source)
 {
 	const struct by_table *t = query_diff_counted(source)->by;
 	const struct world *w = query_diff_world(source);
@@ -34,9 +34,9 @@ static bool add(struct compare *c, struct map *known, unsigned side,
 					     .key = world_text(w, t->rows.v[i].key),
 					     .name = world_text(w, t->rows.v[i].name),
 					     .node = world_text(w, t->rows.v[i].node) };
-		uint64_t at, key = hash(&fresh);
+		uint64_t at, key = hash_row(&fresh);
 
-		while (map_get(known, key, &at) && !same(&c->rows.v[at], &fresh))
+		while (map_get(known, key, &at) && !is_same_row(&c->rows.v[at], &fresh))
 			key++;
 		if (!map_get(known, key, &at)) {
 			at = c->rows.n;
@@ -48,7 +48,7 @@ static bool add(struct compare *c, struct map *known, unsigned side,
 	return true;
 }
 
-static bool more(double before, double after, double threshold, double least)
+static bool is_larger(double before, double after, double threshold, double least)
 {
 	return after > before * (1 + threshold) && after - before >= least;
 }
@@ -59,8 +59,8 @@ static double per_s(const struct compare *c, const struct compare_row *r, unsign
 }
 
 /* What is larger in side to than in side from. */
-static unsigned grown(const struct compare *c, const struct compare_row *r, unsigned from,
-		      unsigned to)
+static unsigned find_grown(const struct compare *c, const struct compare_row *r, unsigned from,
+			   unsigned to)
 {
 	const struct by_row *a = r->side[from], *b = r->side[to];
 	uint64_t both = !a || !b ? 0 : a->timed < b->timed ? a->timed : b->timed;
@@ -70,14 +70,14 @@ static unsigned grown(const struct compare *c, const struct compare_row *r, unsi
 	unsigned what = 0;
 
 	if (both >= COMPARE_LEAST_COUNT &&
-	    more((double)a->p50_ns, (double)b->p50_ns, t, COMPARE_LEAST_NS))
+	    is_larger((double)a->p50_ns, (double)b->p50_ns, t, COMPARE_LEAST_NS))
 		what |= COMPARE_P50;
 	if (both >= COMPARE_LEAST_TAIL &&
-	    more((double)a->p99_ns, (double)b->p99_ns, t, COMPARE_LEAST_NS))
+	    is_larger((double)a->p99_ns, (double)b->p99_ns, t, COMPARE_LEAST_NS))
 		what |= COMPARE_P99;
-	if (more(per_s(c, r, from), per_s(c, r, to), t, COMPARE_LEAST_TOTAL))
+	if (is_larger(per_s(c, r, from), per_s(c, r, to), t, COMPARE_LEAST_TOTAL))
 		what |= COMPARE_TOTAL;
-	if (more(bad, worse, t, bad > 0 ? COMPARE_LEAST_ERRORS : 0))
+	if (is_larger(bad, worse, t, bad > 0 ? COMPARE_LEAST_ERRORS : 0))
 		what |= COMPARE_ERRORS;
 	return what;
 }
@@ -99,7 +99,7 @@ static int by_change(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static bool sort(struct compare *c)
+static bool sort_by_change(struct compare *c)
 {
 	struct changed *v = calloc(c->rows.n ? c->rows.n : 1, sizeof(*v));
 
@@ -136,7 +136,7 @@ int query_compare(struct compare *c, struct query_diff_source *const sides[DIFF_
 		c->events[i] = s->events;
 		c->lost_events[i] = s->lost;
 		both &= c->wall_ns[i] > 0;
-		good = add(c, &known, i, sides[i]);
+		good = add_rows(c, &known, i, sides[i]);
 	}
 	map_free(&known);
 	/* Against nothing, nothing got slower. */
@@ -145,11 +145,11 @@ int query_compare(struct compare *c, struct query_diff_source *const sides[DIFF_
 
 		if (r->kind != BY_KNOWN)
 			continue;
-		r->worse = grown(c, r, DIFF_BEFORE, DIFF_AFTER);
-		r->better = grown(c, r, DIFF_AFTER, DIFF_BEFORE);
+		r->worse = find_grown(c, r, DIFF_BEFORE, DIFF_AFTER);
+		r->better = find_grown(c, r, DIFF_AFTER, DIFF_BEFORE);
 		c->worse += r->worse != 0;
 	}
-	return good && sort(c) ? 0 : err_nomem(e);
+	return good && sort_by_change(c) ? 0 : err_nomem(e);
 }
 
 void query_compare_free(struct compare *c)

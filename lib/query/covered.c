@@ -45,7 +45,7 @@ bool covered_event_seen(struct covered *c, const struct world *w, const struct e
 	const struct world_process *p = t ? world_get_process(w, t->process) : NULL;
 	struct covered_life *life;
 
-	/* Of a part of a recording, pauses before it are told too. */
+	/* A part of a recording is read with the pauses before it. */
 	if (c->event_ns == INT64_MIN)
 		c->event_ns = event_start(ev);
 	if (!p)
@@ -111,14 +111,14 @@ void covered_row_free(struct covered_row *row)
 	vec_free(&row->v);
 }
 
-static int64_t latest(int64_t a, int64_t b)
+static int64_t max_ns(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
 
 int64_t covered_since(const struct covered *c)
 {
-	return latest(latest(c->from_ns, c->first_ns), c->event_ns);
+	return max_ns(max_ns(c->from_ns, c->first_ns), c->event_ns);
 }
 
 /* How many calls one that was counted stands for; 0: nothing was recorded, and nothing is known. */
@@ -131,7 +131,7 @@ static double scale_of(const struct covered *c, const struct world *w, uint32_t 
 	if (process && process < c->lives.n) {
 		const struct covered_life *life = &c->lives.v[process];
 
-		from_ns = life->from_ns == INT64_MAX ? from_ns : latest(from_ns, life->from_ns);
+		from_ns = life->from_ns == INT64_MAX ? from_ns : max_ns(from_ns, life->from_ns);
 		to_ns = life->to_ns < to_ns ? life->to_ns : to_ns;
 	}
 	return paused_scale(&c->paused, p ? p->node : 0, (enum op_tier)tier, from_ns, to_ns);
@@ -148,7 +148,7 @@ bool covered_unknown(const struct covered *c, const struct world *w, uint32_t pr
 	return tier != TIER_KEPT && c->paused.lists.n && scale_of(c, w, process, tier) == 0;
 }
 
-static uint64_t plus(uint64_t counted, double more)
+static uint64_t add_rounded(uint64_t counted, double more)
 {
 	return counted + (uint64_t)(more + 0.5);
 }
@@ -177,9 +177,9 @@ struct estimate covered_estimate(const struct covered *c, const struct world *w,
 	if (!e.is)
 		return e;
 	times = e.total_ns ? 1 + ns / (double)e.total_ns : 1;
-	e.count = plus(e.count, count);
-	e.errors = plus(e.errors, errors);
-	e.total_ns = plus(e.total_ns, ns);
+	e.count = add_rounded(e.count, count);
+	e.errors = add_rounded(e.errors, errors);
+	e.total_ns = add_rounded(e.total_ns, ns);
 	e.self_ns = (uint64_t)((double)e.self_ns * times + 0.5);
 	e.lost_ns = (uint64_t)((double)e.lost_ns * times + 0.5);
 	return e;

@@ -28,7 +28,7 @@ struct covered {
 	int64_t from_ns, to_ns; /* the time that is looked at, when estimates are asked for */
 	int64_t event_ns;	/* start of the first event since; INT64_MIN: there was none yet */
 	int64_t first_ns;	/* the first pause, of whatever node and tier */
-	uint32_t before;	/* processes that were known before it was told */
+	uint32_t before;	/* processes known when the first pause was recorded */
 	VEC(struct covered_life) lives; /* by world process */
 };
 

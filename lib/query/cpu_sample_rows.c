@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collects sampled metrics of nodes, GPUs and block devices, with their course over time. What a
- * counter grew between two samples is told at the second one, as a rate.
+ * Collects sampled metrics of nodes, GPUs and block devices, with their course over time. The
+ * growth of a counter between two samples counts at the second one, as a rate.
  */
 #include "lib/query/cpu_sample_rows.h"
 
@@ -13,8 +13,8 @@
 
 #define SAMPLES_MAX 4096
 #define XIDS_MAX    1024
-#define SPAN_NS	    1000000000ll /* samples come once a second */
-#define GAP_NS	    20000000000ll /* between two samples: longer is a gap, of which nothing is known */
+#define SPAN_NS	    1000000000ll  /* samples come once a second */
+#define GAP_NS	    20000000000ll /* samples further apart leave the time between unknown */
 
 struct sampled {
 	struct view_metric row;
@@ -102,7 +102,7 @@ static struct sampled *sampled_of(struct query_samples *s, const struct view_met
 	return map_put(&s->by, key, s->all.n - 1) ? new : NULL;
 }
 
-static void add(struct sampled *m, bool counter, int64_t time_ns, double value)
+static void add_value(struct sampled *m, bool counter, int64_t time_ns, double value)
 {
 	struct view_metric *r = &m->row;
 	double rate = value;
@@ -141,7 +141,7 @@ static struct limited *limited_of(struct query_samples *s, uint32_t gpu)
 	return &s->gpus.v[s->gpus.n - 1];
 }
 
-static void limits(struct limited *g, int64_t time_ns, uint64_t bits)
+static void add_limits(struct limited *g, int64_t time_ns, uint64_t bits)
 {
 	if (g->since_ns != INT64_MIN && time_ns > g->since_ns && time_ns - g->since_ns <= GAP_NS) {
 		uint64_t ns = (uint64_t)(time_ns - g->since_ns);
@@ -167,7 +167,7 @@ static bool of_gpu(struct query_samples *s, const struct rec_SAMPLE *r,
 	if (!g)
 		return false;
 	if (r->metric == METRIC_GPU_CLOCK_LIMITS) {
-		limits(g, r->time_ns, (uint64_t)r->value);
+		add_limits(g, r->time_ns, (uint64_t)r->value);
 		return true;
 	}
 	g->row.xids++;
@@ -196,11 +196,11 @@ bool query_samples_record(struct query_samples *s, const struct record *rec)
 	m = sampled_of(s, &row, &full);
 	if (!m)
 		return full;
-	add(m, def->counter, r->time_ns, r->value);
+	add_value(m, def->counter, r->time_ns, r->value);
 	return true;
 }
 
-static int order(const void *a, const void *b)
+static int compare_by_scope(const void *a, const void *b)
 {
 	const struct view_metric *x = a, *y = b;
 
@@ -232,6 +232,6 @@ bool query_samples_rows(const struct query_samples *s, struct view *v)
 		if (!vec_push(&v->xids, s->xids.v[i]))
 			return false;
 	if (v->metrics.n)
-		qsort(v->metrics.v, v->metrics.n, sizeof(*v->metrics.v), order);
+		qsort(v->metrics.v, v->metrics.n, sizeof(*v->metrics.v), compare_by_scope);
 	return true;
 }

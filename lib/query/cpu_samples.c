@@ -10,7 +10,7 @@
 #define MS_NS	1000000
 #define MOST_MS 0x7fffffff
 
-static void halve(struct cpu_samples *s)
+static void drop_half(struct cpu_samples *s)
 {
 	size_t left = 0;
 
@@ -29,7 +29,7 @@ bool cpu_samples_add(struct cpu_samples *s, uint32_t spot, bool inside, int64_t 
 	if (s->n++ == 0)
 		s->first_ns = time_ns;
 	if (s->v.n == CPU_SAMPLES_KEPT)
-		halve(s);
+		drop_half(s);
 	if (chance & ((1ull << s->halved) - 1))
 		return true;
 	ms = time_ns > s->first_ns ? (uint64_t)(time_ns - s->first_ns) / MS_NS : 0;

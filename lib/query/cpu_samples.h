@@ -31,7 +31,8 @@ struct cpu_samples {
 /* False: out of memory. */
 bool cpu_samples_add(struct cpu_samples *s, uint32_t spot, bool inside, int64_t time_ns);
 
-/* Calls fn for each that is kept of the window, the ends included; times: how many it stands for. */
+/* Calls fn for each stored sample of the window, both ends included; times: how many samples it
+ * stands for. */
 void cpu_samples_between(const struct cpu_samples *s, int64_t from_ns, int64_t until_ns,
 			 void (*fn)(void *ctx, uint32_t spot, bool inside, uint64_t times),
 			 void *ctx);

@@ -164,7 +164,7 @@ static struct diff_cause *cause_of(struct diff *d, const struct finding *c)
 }
 
 /* Chains of several victims that are the same thing (ranks of a job) are one cause here. */
-static bool causes(struct diff *d, unsigned at, const struct chain_list *list)
+static bool add_causes(struct diff *d, unsigned at, const struct chain_list *list)
 {
 	for (size_t i = 0; i < list->v.n; i++) {
 		const struct finding *c = &list->v.v[i];
@@ -197,7 +197,7 @@ static struct diff_op *op_of(struct diff *d, const struct op_def *op)
 	return vec_push(&d->ops, (struct diff_op){ .op = op }) ? &d->ops.v[d->ops.n - 1] : NULL;
 }
 
-static bool ops(struct diff *d, unsigned at, const struct ops_summary *s)
+static bool add_ops(struct diff *d, unsigned at, const struct ops_summary *s)
 {
 	uint64_t runtime = 0, driver = 0;
 
@@ -226,15 +226,15 @@ static bool ops(struct diff *d, unsigned at, const struct ops_summary *s)
 	return true;
 }
 
-static double change(const struct diff_cause *c)
+static double lost_change(const struct diff_cause *c)
 {
 	return c->side[DIFF_AFTER].lost_per_s - c->side[DIFF_BEFORE].lost_per_s;
 }
 
 /* Facts without lost time change by being there or not. */
-static void judge(struct diff_cause *c)
+static void set_verdict(struct diff_cause *c)
 {
-	double before = c->side[DIFF_BEFORE].lost_per_s, by = change(c);
+	double before = c->side[DIFF_BEFORE].lost_per_s, by = lost_change(c);
 	bool matters = fabs(by) >= DIFF_LEAST_NS && fabs(by) >= DIFF_CHANGE * before;
 
 	c->worse =
@@ -243,7 +243,7 @@ static void judge(struct diff_cause *c)
 		c->side[DIFF_BEFORE].known && (!c->side[DIFF_AFTER].known || (matters && by < 0));
 }
 
-static int order(struct bytes a, struct bytes b)
+static int compare_bytes(struct bytes a, struct bytes b)
 {
 	int rc = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
 
@@ -253,11 +253,11 @@ static int order(struct bytes a, struct bytes b)
 static int by_change(const void *a, const void *b)
 {
 	const struct diff_cause *x = a, *y = b;
-	double p = fabs(change(x)), q = fabs(change(y));
+	double p = fabs(lost_change(x)), q = fabs(lost_change(y));
 
 	if (p != q)
 		return p > q ? -1 : 1;
-	return x->worse != y->worse ? (x->worse ? -1 : 1) : order(x->match, y->match);
+	return x->worse != y->worse ? (x->worse ? -1 : 1) : compare_bytes(x->match, y->match);
 }
 
 /* Told which diff by its own totals: qsort knows no context. */
@@ -311,11 +311,11 @@ int query_diff(struct diff *d, struct query_diff_source *const sides[DIFF_SIDES]
 		d->lost_events[i] = a->lost;
 		d->host_recorded[i] = json_is_true(host);
 		json_free(host);
-		if (!causes(d, i, &a->list) || !ops(d, i, sides[i]->ops))
+		if (!add_causes(d, i, &a->list) || !add_ops(d, i, sides[i]->ops))
 			return err_nomem(e);
 	}
 	for (size_t i = 0; i < d->causes.n; i++)
-		judge(&d->causes.v[i]);
+		set_verdict(&d->causes.v[i]);
 	if (d->causes.n)
 		qsort(d->causes.v, d->causes.n, sizeof(*d->causes.v), by_change);
 	return sort_ops(d) ? 0 : err_nomem(e);

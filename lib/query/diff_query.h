@@ -23,7 +23,7 @@ struct query_diff_want {
 	bool causes;	 /* analyzed, and all ops counted; otherwise counted by a key only */
 	enum by_key key; /* rows that read the same are one */
 	bool calls_only; /* of those rows */
-	/* Between two items of in; an error ends the reading. NULL: nobody wants to know. */
+	/* Called between two items of in; an error ends the reading. May be NULL. */
 	int (*between)(void *ctx, struct input *in, struct err *e);
 	void *ctx;
 };

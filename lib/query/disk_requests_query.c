@@ -6,8 +6,8 @@
 #define DISK_FILES_MAX 65536
 #define FILES_TOLD     64
 
-static bool block(struct query_disks *d, const struct world *w, const struct event *ev,
-		  const struct op_def *op)
+static bool count_request(struct query_disks *d, const struct world *w, const struct event *ev,
+			  const struct op_def *op)
 {
 	const struct world_ctx *c = world_get_ctx(w, ev->ctx);
 	struct query_disk new = { .row.node = c ? c->node : 0 };
@@ -37,7 +37,7 @@ static bool block(struct query_disks *d, const struct world *w, const struct eve
 	return sketch_add(&disk->durations, ev->dur_ns);
 }
 
-static bool file(struct query_disks *d, const struct event *ev, const struct op_def *op)
+static bool count_file(struct query_disks *d, const struct event *ev, const struct op_def *op)
 {
 	struct query_disk_file new = { 0 }, *f;
 	uint64_t at;
@@ -62,8 +62,8 @@ bool query_disks_event(struct query_disks *d, const struct world *w, const struc
 		       const struct op_def *op)
 {
 	if (ev->op == OP_IO_BLOCK)
-		return block(d, w, ev, op);
-	return ev->op != OP_IO_FILE || file(d, ev, op);
+		return count_request(d, w, ev, op);
+	return ev->op != OP_IO_FILE || count_file(d, ev, op);
 }
 
 static int disk_order(const void *a, const void *b)

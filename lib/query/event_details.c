@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts what host operations were about (takers, locks, files, sockets) and names it for reports. */
+/* Counts and names the objects of host operations (tasks, locks, files, sockets) for reports. */
 #include "lib/query/event_details.h"
 
 #include "lib/query/resource_labels.h"
@@ -19,8 +19,8 @@ struct about {
 	uint32_t thread;
 };
 
-static bool add(struct query_details *d, const struct op_def *op, const struct about *x,
-		uint64_t ns)
+static bool add_detail(struct query_details *d, const struct op_def *op, const struct about *x,
+		       uint64_t ns)
 {
 	uint64_t key =
 		hash_u64(x->id ^ hash_u64(x->more ^ hash_u64((uint64_t)op->id << 32 |
@@ -51,8 +51,7 @@ bool query_details_event(struct query_details *d, const struct world *w, const s
 	bool known;
 
 	switch (ev->op) {
-	case OP_SCHED_OFFCPU: /* which came too late to be put in order: who took of it is not known
-			       */
+	case OP_SCHED_OFFCPU: /* too late to be put in order: the tasks that ran then are unknown */
 		x = (struct about){ VIEW_ABOUT_SYSCALL, PART_COUNT, NO_SYSCALL, 0, 0 };
 		event_get(ev, op, COL_SYSCALL, &x.id);
 		event_get(ev, op, COL_OBJECT_KIND, &x.more);
@@ -85,7 +84,7 @@ bool query_details_event(struct query_details *d, const struct world *w, const s
 	default:
 		return true;
 	}
-	return !known || add(d, op, &x, ev->dur_ns);
+	return !known || add_detail(d, op, &x, ev->dur_ns);
 }
 
 /* Ready to run, and not running. */
@@ -103,7 +102,7 @@ bool query_details_offcpu(struct query_details *d, const struct line_piece *p)
 		struct about by = { VIEW_ABOUT_TASK, (enum part)c->part, c->culprit, 0, 0 };
 		uint64_t ns = c->ns < all ? c->ns : all;
 
-		if (ns && !add(d, p->op, &by, ns))
+		if (ns && !add_detail(d, p->op, &by, ns))
 			return false;
 		all -= ns;
 		named[c->part < PART_COUNT ? c->part : 0] += ns;
@@ -114,7 +113,7 @@ bool query_details_offcpu(struct query_details *d, const struct line_piece *p)
 
 		ns = ns > named[i] ? ns - named[i] : 0;
 		ns = ns < all ? ns : all;
-		if (ns && !add(d, p->op, &state, ns))
+		if (ns && !add_detail(d, p->op, &state, ns))
 			return false;
 		all -= ns;
 	}
@@ -122,7 +121,7 @@ bool query_details_offcpu(struct query_details *d, const struct line_piece *p)
 		return true;
 	event_get(p->ev, p->op, COL_SYSCALL, &slept.id);
 	event_get(p->ev, p->op, COL_OBJECT_KIND, &slept.more);
-	return add(d, p->op, &slept, all);
+	return add_detail(d, p->op, &slept, all);
 }
 
 void query_details_record(struct query_details *d, const struct record *rec)
@@ -200,7 +199,7 @@ static void text_of(const struct query_details *d, const struct query_detail *x,
 	}
 }
 
-static int order(const void *a, const void *b)
+static int compare_by_op(const void *a, const void *b)
 {
 	const struct view_detail *x = a, *y = b;
 
@@ -232,9 +231,9 @@ static void in_order(struct view *v, int (*of)(const void *, const void *))
 		qsort(v->details.v, v->details.n, sizeof(*v->details.v), of);
 }
 
-/* Things that read the same are one: sockets to one server, a file met by two ids. However small
- * each is, they are before others by what they are together. */
-static void join(struct view *v)
+/* Merges details whose text is the same: sockets to one server, a file met by two ids. They are
+ * then sorted by their sum. */
+static void merge_same_text(struct view *v)
 {
 	size_t n = 0;
 
@@ -251,11 +250,11 @@ static void join(struct view *v)
 		}
 	}
 	v->details.n = n;
-	in_order(v, order);
+	in_order(v, compare_by_op);
 }
 
-/* What is beyond those told of an operation is one more. */
-static void fold(struct view *v, uint32_t other)
+/* Adds up what is beyond the first DETAILS_TOLD details of an operation into one more. */
+static void fold_rest(struct view *v, uint32_t other)
 {
 	size_t n = 0, of_op = 0;
 
@@ -275,7 +274,7 @@ static void fold(struct view *v, uint32_t other)
 		last->text = other;
 	}
 	v->details.n = n;
-	in_order(v, order);
+	in_order(v, compare_by_op);
 }
 
 bool query_details_rows(const struct query_details *d, struct world *w,
@@ -295,8 +294,8 @@ bool query_details_rows(const struct query_details *d, struct world *w,
 		good = !text.failed && row.text && vec_push(&v->details, row);
 	}
 	buf_free(&text);
-	join(v);
-	fold(v, world_string(w, bytes_of("all else")));
+	merge_same_text(v);
+	fold_rest(v, world_string(w, bytes_of("all else")));
 	return good;
 }
 

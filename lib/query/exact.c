@@ -23,7 +23,7 @@ struct exact *exact_new(uint64_t bytes_max)
 	return x;
 }
 
-static void forget(struct exact_op *o)
+static void free_durations(struct exact_op *o)
 {
 	vec_free(&o->shorter);
 	vec_free(&o->longer);
@@ -34,7 +34,7 @@ void exact_free(struct exact *x)
 	if (!x)
 		return;
 	for (size_t i = 0; i < x->ops.n; i++) {
-		forget(x->ops.v[i]);
+		free_durations(x->ops.v[i]);
 		free(x->ops.v[i]->fine);
 		for (int k = 0; k < EXACT_QUANTILES; k++)
 			rank_search_free(&x->ops.v[i]->sought[k]);
@@ -79,7 +79,7 @@ bool exact_count(struct exact *x, struct exact_op *o, uint64_t ns)
 	if (x->bytes + bytes > x->bytes_max) {
 		x->let_go = true;
 		for (size_t i = 0; i < x->ops.n; i++)
-			forget(x->ops.v[i]);
+			free_durations(x->ops.v[i]);
 		return true;
 	}
 	x->bytes += bytes;

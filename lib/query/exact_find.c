@@ -25,7 +25,7 @@ void exact_source_init(struct exact_source *from)
 	from->pipe |= from->offset < 0 || fstat(STDIN_FILENO, &st) || !S_ISREG(st.st_mode);
 }
 
-static int see(const struct exact_source *from, struct input *in, struct err *e)
+static int read_again(const struct exact_source *from, struct input *in, struct err *e)
 {
 	struct exact *x = query_ops_exact_of(from->run);
 	struct event_stream *stream = input_stream(in);
@@ -75,7 +75,7 @@ int exact_find(const struct exact_source *from, struct err *e)
 		if (!rc && from->sel->resolved)
 			rc = input_window(in, from->sel->since_ns, from->sel->until_ns, false, e);
 		if (!rc)
-			rc = see(from, in, e);
+			rc = read_again(from, in, e);
 		input_free(in);
 		if (rc && rc != ERR_TOO_NEW)
 			return rc;

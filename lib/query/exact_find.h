@@ -33,7 +33,7 @@ enum exact_outcome {
 	EXACT_PIPE,    /* not kept, and cannot be read again */
 	EXACT_CHANGED, /* an input holds other durations now */
 };
-/* An outcome, or < 0: an error. What else is wrong with an input was said when it was read first. */
+/* An outcome, or < 0: an error. Other defects of an input were reported when it was first read. */
 int exact_find(const struct exact_source *from, struct err *e);
 
 #endif

@@ -102,7 +102,7 @@ static uint32_t thread_of(const struct world *w, const struct event *ev)
 }
 
 /* A call returned: what failed directly inside it is known now to be the same failure, or not. */
-static void returned(struct query_failures *a, const struct event *ev)
+static void on_return(struct query_failures *a, const struct event *ev)
 {
 	uint32_t thread = thread_of(a->world, ev);
 	size_t left = 0;
@@ -138,15 +138,15 @@ static bool wait_for_caller(struct query_failures *a, const struct event *ev)
 	return a->waiting.n >= WAITING_MAX || vec_push(&a->waiting, new);
 }
 
-static int one(struct query_failures *a, const struct event *ev, const struct op_def *op,
-	       struct err *e)
+static int count_call(struct query_failures *a, const struct event *ev, const struct op_def *op,
+		      struct err *e)
 {
 	struct failure *f;
 	bool full = false;
 	uint32_t i;
 
 	if (a->waiting.n)
-		returned(a, ev);
+		on_return(a, ev);
 	if (!event_failed(ev->op, ev->ret))
 		return 0;
 	f = row_of(a, ev, op, &full);
@@ -181,7 +181,7 @@ int query_failures_item(struct query_failures *a, const struct stream_item *item
 		const struct event *ev = &item->events[i];
 		const struct op_def *op =
 			ev->ret || a->waiting.n ? world_op(a->world, ev->op) : NULL;
-		int rc = op && op->flags & OP_CALL ? one(a, ev, op, e) : 0;
+		int rc = op && op->flags & OP_CALL ? count_call(a, ev, op, e) : 0;
 
 		if (rc)
 			return rc;

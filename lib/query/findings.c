@@ -9,7 +9,7 @@
 
 #define FINDINGS_MAX 1000u /* the first ones; more are only counted by who reads chains */
 
-static struct ops_finding *find(struct ops_summary *s, struct bytes id)
+static struct ops_finding *find_by_id(struct ops_summary *s, struct bytes id)
 {
 	for (size_t i = 0; i < s->findings.n; i++)
 		if (bytes_equal(bytes_of(s->findings.v[i].id), id))
@@ -28,7 +28,7 @@ bool query_findings_record(struct ops_summary *s, const struct record *rec)
 	/* What the Go agent took for a cause is kept with its recordings, and is no finding. */
 	if (bytes_equal(c->kind, bytes_of("go-agent")))
 		return true;
-	f = find(s, c->id);
+	f = find_by_id(s, c->id);
 	if ((f && c->revision < f->revision) || (!f && s->findings.n >= FINDINGS_MAX))
 		return true;
 	summary = strndup(c->summary.p ? c->summary.p : "", c->summary.n);

@@ -97,7 +97,7 @@ void query_by_covers(struct query_by *by, const struct covered *c)
 	by->covered = c;
 }
 
-static bool is(const struct slot *s, struct by_id id)
+static bool has_id(const struct slot *s, struct by_id id)
 {
 	return s->id.a == id.a && s->id.b == id.b;
 }
@@ -125,12 +125,12 @@ static struct slot *slot_of(struct query_by *by, const struct event *ev, const s
 
 	if (id.a == 0)
 		return &by->slots.v[id.none ? SLOT_NONE : SLOT_UNKNOWN];
-	if (by->last && is(&by->slots.v[by->last], id)) {
+	if (by->last && has_id(&by->slots.v[by->last], id)) {
 		by->slots.v[by->last].id.ctx = ev->ctx;
 		return &by->slots.v[by->last];
 	}
 	for (key = hash_u64(id.a ^ hash_u64(id.b)); map_get(&by->by_id, key, &at); key++) {
-		if (!is(&by->slots.v[at], id))
+		if (!has_id(&by->slots.v[at], id))
 			continue;
 		by->last = at;
 		by->slots.v[at].id.ctx = ev->ctx; /* the newest: a process may call itself anew */
@@ -269,7 +269,7 @@ static int by_name(const void *a, const void *b)
 	return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
-static bool same(const struct named *x, const struct named *y)
+static bool is_same_row(const struct named *x, const struct named *y)
 {
 	return x->row.kind == y->row.kind && x->row.key == y->row.key &&
 	       x->row.name == y->row.name && x->row.node == y->row.node &&
@@ -392,7 +392,7 @@ const struct by_table *query_by_rows(struct query_by *by)
 	if (good)
 		qsort(v, by->slots.n, sizeof(*v), by_name);
 	for (size_t i = 0, to; i < by->slots.n && good; i = to) {
-		for (to = i + 1; to < by->slots.n && same(&v[i], &v[to]);)
+		for (to = i + 1; to < by->slots.n && is_same_row(&v[i], &v[to]);)
 			to++;
 		good = put_together(by, v, i, to);
 	}

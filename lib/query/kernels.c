@@ -164,7 +164,7 @@ static struct estimate estimate_handle(const struct query_kernels *k, const stru
 }
 
 /* The handles' rows, with their index for a moment in p50_ns. */
-static bool list(const struct query_kernels *k, struct ops_kernels *rows)
+static bool add_handle_rows(const struct query_kernels *k, struct ops_kernels *rows)
 {
 	for (size_t i = 0; i < k->handles.n; i++) {
 		const struct handle *h = &k->handles.v[i];
@@ -218,7 +218,7 @@ bool query_kernels_rows(const struct query_kernels *k, struct ops_kernels *rows)
 	size_t n = 0;
 
 	rows->n = 0;
-	if (!list(k, rows))
+	if (!add_handle_rows(k, rows))
 		return false;
 	if (rows->n)
 		qsort(rows->v, rows->n, sizeof(*rows->v), by_op_and_name);

@@ -44,8 +44,8 @@ static uint32_t site_text(struct world *w, uint32_t stack)
 	return text;
 }
 
-static void sites(const struct live *l, const struct live_process *p, struct world *w,
-		  struct view_memory *row)
+static void add_sites(const struct live *l, const struct live_process *p, struct world *w,
+		      struct view_memory *row)
 {
 	uint32_t v[VIEW_SITES];
 
@@ -64,7 +64,7 @@ static void sites(const struct live *l, const struct live_process *p, struct wor
 	}
 }
 
-static void history(const struct live_history *h, struct view_memory *row)
+static void add_history(const struct live_history *h, struct view_memory *row)
 {
 	unsigned each = h->n ? (h->n - 1) / VIEW_POINTS + 1 : 1;
 
@@ -121,8 +121,8 @@ static bool memory_rows(const struct live *l, struct world *w,
 
 		if (!wanted(ctx, p->process))
 			continue;
-		sites(l, p, w, &row);
-		history(&p->history, &row);
+		add_sites(l, p, w, &row);
+		add_history(&p->history, &row);
 		if (!vec_push(&v->memory, row))
 			return false;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in an interval a state lay is not told: each is spread evenly over all of it. */
+/* Spreads lost time over spans: where in an interval a state lay is unknown, so that each is spread
+ * evenly over all of it. */
 #include "lib/query/loss_series.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static int64_t span_end(const struct series *s, int64_t ns)
 }
 
 /* ns of time within [from, to): in every span its share, and no nanosecond lost to rounding. */
-static void spread(struct series *s, int64_t from, int64_t to, uint64_t ns)
+static void spread_evenly(struct series *s, int64_t from, int64_t to, uint64_t ns)
 {
 	double whole = (double)(to - from);
 	uint64_t told = 0;
@@ -56,7 +57,7 @@ bool query_loss_series_piece(struct query_loss_series *c, const struct line_piec
 				return false;
 			c->lost[i]->span_ns = SPAN_NS;
 		}
-		spread(c->lost[i], p->start_ns, p->end_ns, p->parts->ns[i]);
+		spread_evenly(c->lost[i], p->start_ns, p->end_ns, p->parts->ns[i]);
 	}
 	return true;
 }

@@ -79,7 +79,7 @@ void query_oncpu_free(struct query_oncpu *a)
 	free(a);
 }
 
-static bool one(struct query_oncpu *a, const struct event *ev)
+static bool count_sample(struct query_oncpu *a, const struct event *ev)
 {
 	const struct world_ctx *c = world_get_ctx(a->world, ev->ctx);
 	uint64_t key = (uint64_t)(c ? c->thread : 0) << 32 | ev->stack, i;
@@ -101,7 +101,7 @@ static bool one(struct query_oncpu *a, const struct event *ev)
 }
 
 /* Events come in the order of their ends. */
-static bool see(struct query_oncpu *a, const struct event *ev)
+static bool extend_seen(struct query_oncpu *a, const struct event *ev)
 {
 	int64_t start = event_start(ev);
 	struct seen *s;
@@ -124,7 +124,7 @@ static bool see(struct query_oncpu *a, const struct event *ev)
 }
 
 /* Recordings with different rates have no rate in common. */
-static void session(struct query_oncpu *a, const struct record *r)
+static void add_session(struct query_oncpu *a, const struct record *r)
 {
 	uint32_t hz = REC_HAS(r, SESSION, cpu_samples_hz) ? r->u.SESSION.cpu_samples_hz : 0;
 
@@ -138,10 +138,10 @@ static void session(struct query_oncpu *a, const struct record *r)
 int query_oncpu_item(struct query_oncpu *a, const struct stream_item *item, struct err *e)
 {
 	if (item->kind == STREAM_RECORD && item->record->kind == RECORD_SESSION)
-		session(a, item->record);
+		add_session(a, item->record);
 	for (size_t i = 0; item->kind == STREAM_EVENTS && i < item->n; i++)
-		if (!see(a, &item->events[i]) ||
-		    (item->events[i].op == OP_CPU_SAMPLE && !one(a, &item->events[i])))
+		if (!extend_seen(a, &item->events[i]) ||
+		    (item->events[i].op == OP_CPU_SAMPLE && !count_sample(a, &item->events[i])))
 			return err_nomem(e);
 	return 0;
 }
@@ -258,7 +258,7 @@ static bool fold_stack(struct folding *f, const struct spot *s, uint32_t site)
 }
 
 /* Stacks to frames, frames to functions: the caller's to free, however it ends. */
-static bool fold(struct folding *f, const struct spot *spots, size_t nspots)
+static bool fold_spots(struct folding *f, const struct spot *spots, size_t nspots)
 {
 	for (size_t k = 0; k < nspots; k++) {
 		uint32_t site = spots[k].count ? name_site_frame(f->w, spots[k].at) : 0;
@@ -438,7 +438,7 @@ static struct spot *spots_in_window(const struct query_oncpu *a)
 	return v;
 }
 
-static struct oncpu_window everything(const struct query_oncpu *a)
+static struct oncpu_window full_window(const struct query_oncpu *a)
 {
 	struct oncpu_window w = { 0 };
 
@@ -459,10 +459,10 @@ const struct oncpu *query_oncpu_end(struct query_oncpu *a, const struct oncpu_wi
 	struct spot *spots;
 	bool good;
 
-	a->answer.window = steps ? *steps : everything(a);
+	a->answer.window = steps ? *steps : full_window(a);
 	a->answer.v.n = 0;
 	spots = spots_in_window(a);
-	good = spots && fold(&f, spots, a->stacks.n);
+	good = spots && fold_spots(&f, spots, a->stacks.n);
 	if (good && f.functions.n)
 		qsort(f.functions.v, f.functions.n, sizeof(f.functions.v[0]), by_thread_and_count);
 	for (size_t i = 0; i < f.functions.n && good; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts events per operation and adds up the self and lost time of their spans, for ingero-stat. */
+/* Counts events per operation and adds up self and lost time of their spans, for ingero-stat. */
 #include "lib/query/ops.h"
 
 #include <stdlib.h>
@@ -33,8 +33,8 @@ struct query_ops_run {
 	struct world *w;
 	struct filter *sel;
 	struct line *line;
-	struct exact *exact; /* NULL: nobody asks for so much */
-	struct query_by *by; /* NULL: nobody asks, the same of the next */
+	struct exact *exact; /* NULL: not requested; by and view, too */
+	struct query_by *by;
 	struct query_view *view;
 	struct query_kernels *kernels;
 	struct stack_ends stack_ends;
@@ -107,8 +107,8 @@ static uint32_t node_of(const struct query_ops_run *r, uint32_t ctx)
 	return c ? c->node : 0;
 }
 
-static void count(struct query_ops_run *r, const struct event *ev, const struct op_def *op,
-		  bool late)
+static void count_event(struct query_ops_run *r, const struct event *ev, const struct op_def *op,
+			bool late)
 {
 	uint64_t self_ns;
 	struct ops_process *p;
@@ -178,8 +178,8 @@ static void count_call(struct query_ops_run *r, const struct line_piece *piece)
 	}
 }
 
-static void tell_view(struct query_ops_run *r, enum query_view_piece what,
-		      const struct line_piece *piece)
+static void pass_to_view(struct query_ops_run *r, enum query_view_piece what,
+			 const struct line_piece *piece)
 {
 	if (r->view && !query_view_piece(r->view, what, piece))
 		r->nomem = true;
@@ -191,7 +191,7 @@ static void on_call(struct line_sink *s, const struct line_piece *piece)
 
 	if (piece->open || !piece->ev)
 		return;
-	tell_view(r, QUERY_VIEW_CALL, piece);
+	pass_to_view(r, QUERY_VIEW_CALL, piece);
 	if (filter_event(r->sel, r->w, piece->ev))
 		count_call(r, piece);
 }
@@ -202,7 +202,7 @@ static void on_offcpu(struct line_sink *s, const struct line_piece *piece)
 	struct ops_process *p;
 	uint64_t lost;
 
-	tell_view(r, QUERY_VIEW_OFFCPU, piece);
+	pass_to_view(r, QUERY_VIEW_OFFCPU, piece);
 	if (!piece->ev || !filter_event(r->sel, r->w, piece->ev))
 		return;
 	lost = parts_sum(piece->parts, PARTS_HOST);
@@ -214,7 +214,7 @@ static void on_offcpu(struct line_sink *s, const struct line_piece *piece)
 
 static void on_outside(struct line_sink *s, const struct line_piece *piece)
 {
-	tell_view((struct query_ops_run *)s, QUERY_VIEW_OUTSIDE, piece);
+	pass_to_view((struct query_ops_run *)s, QUERY_VIEW_OUTSIDE, piece);
 }
 
 struct query_ops_run *query_ops_new(struct world *w, struct filter *sel)
@@ -299,7 +299,7 @@ bool query_ops_seek(struct query_ops_run *r)
 	return true;
 }
 
-static void reaches(struct query_ops_run *r, int64_t from_ns, int64_t to_ns)
+static void grow_range(struct query_ops_run *r, int64_t from_ns, int64_t to_ns)
 {
 	if (!r->begun || from_ns < r->first_ns)
 		r->first_ns = from_ns;
@@ -308,7 +308,7 @@ static void reaches(struct query_ops_run *r, int64_t from_ns, int64_t to_ns)
 	r->begun = true;
 }
 
-static void one(struct query_ops_run *r, const struct event *ev, bool late)
+static void add_event(struct query_ops_run *r, const struct event *ev, bool late)
 {
 	const struct op_def *op = world_op(r->w, ev->op);
 	bool asked = filter_event(r->sel, r->w, ev);
@@ -319,7 +319,7 @@ static void one(struct query_ops_run *r, const struct event *ev, bool late)
 	if (!covered_event(&r->covered, r->w, ev))
 		r->nomem = true;
 	if (asked)
-		count(r, ev, op, late);
+		count_event(r, ev, op, late);
 	if (!r->view)
 		return;
 	p = asked ? process_of_ctx(r, ev->ctx) : NULL;
@@ -347,8 +347,8 @@ static int still_asleep(void *run, uint32_t thread, struct event *ev, struct err
 	if (!ev->ctx)
 		ev->ctx = ctx_of(r, thread);
 	r->answer.events++;
-	reaches(r, r->begun ? r->first_ns : event_start(ev), ev->end_ns);
-	one(r, ev, false);
+	grow_range(r, r->begun ? r->first_ns : event_start(ev), ev->end_ns);
+	add_event(r, ev, false);
 	return r->nomem || !ev->ctx || !vec_push(&r->going_on, *ev) ? err_nomem(e) : 0;
 }
 
@@ -375,21 +375,21 @@ struct stream_item query_ops_going_on(const struct query_ops_run *r)
 				     .n = r->going_on.n };
 }
 
-static void gone(struct query_ops_run *r, const struct event *ev)
+static void on_exit_event(struct query_ops_run *r, const struct event *ev)
 {
 	const struct world_ctx *c = world_get_ctx(r->w, ev->ctx);
 
 	cause_asleep_gone(&r->asleep, c ? c->thread : 0);
 }
 
-static int events(struct query_ops_run *r, const struct stream_item *item, struct err *e)
+static int add_events(struct query_ops_run *r, const struct stream_item *item, struct err *e)
 {
 	int rc = 0;
 
 	r->item_lost += item->lost;
 	if (item->skipped) {
 		r->answer.events += item->skipped;
-		reaches(r, r->begun ? r->first_ns : item->skipped_from_ns, item->skipped_to_ns);
+		grow_range(r, r->begun ? r->first_ns : item->skipped_from_ns, item->skipped_to_ns);
 	}
 	for (size_t i = 0; i < item->n && !rc; i++) {
 		const struct event *ev = &item->events[i];
@@ -397,10 +397,10 @@ static int events(struct query_ops_run *r, const struct stream_item *item, struc
 		r->answer.events++;
 		r->answer.late += item->late;
 		/* A call that began before the recording did is in it; the time before is not. */
-		reaches(r, r->begun ? r->first_ns : event_start(ev), ev->end_ns);
-		one(r, ev, item->late);
+		grow_range(r, r->begun ? r->first_ns : event_start(ev), ev->end_ns);
+		add_event(r, ev, item->late);
 		if (ev->op == OP_PROC_EXIT)
-			gone(r, ev);
+			on_exit_event(r, ev);
 		rc = line_event(r->line, ev, item->late, e);
 	}
 	if (r->view && !item->late && !query_view_floor(r->view, item->floor_ns))
@@ -440,10 +440,10 @@ void query_ops_covers(struct query_ops_run *r, const int64_t times[2], uint64_t 
 	r->answer.events += n;
 	r->answer.late += late ? n : 0;
 	if (times)
-		reaches(r, r->begun ? r->first_ns : times[0], times[1]);
+		grow_range(r, r->begun ? r->first_ns : times[0], times[1]);
 }
 
-static void loss(struct query_ops_run *r, const struct record *rec)
+static void add_loss(struct query_ops_run *r, const struct record *rec)
 {
 	const struct rec_LOSS *l = &rec->u.LOSS;
 
@@ -453,8 +453,8 @@ static void loss(struct query_ops_run *r, const struct record *rec)
 		  REC_HAS(rec, LOSS, until_ns) ? l->until_ns : r->last_ns, l->count);
 }
 
-/* Whether its time is asked for or not: whoever sleeps then may have woken in it. */
-static void sleeps(struct query_ops_run *r, const struct record *rec)
+/* Whatever the selected time: a thread that slept before it may wake up in it. */
+static void track_sleepers(struct query_ops_run *r, const struct record *rec)
 {
 	const struct rec_CLOCK *k = &rec->u.CLOCK;
 
@@ -466,9 +466,9 @@ static void sleeps(struct query_ops_run *r, const struct record *rec)
 				   k->mono_ns);
 }
 
-static void record(struct query_ops_run *r, const struct record *rec)
+static void add_record(struct query_ops_run *r, const struct record *rec)
 {
-	sleeps(r, rec);
+	track_sleepers(r, rec);
 	/* The figures of the machine are those of what is counted. */
 	if (!filter_stretch(r->sel, rec) ||
 	    (rec->kind == RECORD_SAMPLE && !filter_sample(r->sel, r->w, &rec->u.SAMPLE)))
@@ -476,13 +476,13 @@ static void record(struct query_ops_run *r, const struct record *rec)
 	switch (rec->kind) {
 	case RECORD_SESSION:
 		if (REC_HAS(rec, SESSION, start_ns))
-			reaches(r, rec->u.SESSION.start_ns, rec->u.SESSION.start_ns);
+			grow_range(r, rec->u.SESSION.start_ns, rec->u.SESSION.start_ns);
 		break;
 	case RECORD_CLOCK:
-		reaches(r, rec->u.CLOCK.mono_ns, rec->u.CLOCK.mono_ns);
+		grow_range(r, rec->u.CLOCK.mono_ns, rec->u.CLOCK.mono_ns);
 		break;
 	case RECORD_LOSS:
-		loss(r, rec);
+		add_loss(r, rec);
 		break;
 	case RECORD_OPEN:
 		r->nomem |= !open_calls_add(&r->open, &rec->u.OPEN);
@@ -512,9 +512,9 @@ int query_ops_item(struct query_ops_run *r, const struct stream_item *item, stru
 		r->answer.complete = true;
 		break;
 	case STREAM_EVENTS:
-		return events(r, item, e);
+		return add_events(r, item, e);
 	case STREAM_RECORD:
-		record(r, item->record);
+		add_record(r, item->record);
 		return r->nomem || world_failed(r->w) ? err_nomem(e) : 0;
 	}
 	return 0;

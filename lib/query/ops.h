@@ -20,8 +20,8 @@ struct query_ops_run;
 struct query_ops_run *query_ops_new(struct world *w, struct filter *sel);
 int query_ops_item(struct query_ops_run *run, const struct stream_item *item, struct err *e);
 
-/* For who counts without events (query/brief.h). durations: of so many events of op. False: out of
- * memory. */
+/* For counting without events (query/brief.h). durations: those of all events of op. False: out
+ * of memory. */
 struct sketch;
 bool query_ops_counted(struct query_ops_run *run, const struct op_def *op,
 		       const struct sketch *durations);
@@ -30,21 +30,21 @@ bool query_ops_failed(struct query_ops_run *run, const struct op_def *op, int32_
 void query_ops_covers(struct query_ops_run *run, const int64_t times[2], uint64_t n, bool late,
 		      uint64_t lost);
 
-/* Quantiles to the nanosecond: x, the caller's, is told of every duration that is counted from here
- * on. When all are counted query_ops_seek says what is sought (false: out of memory); exact.h says
- * what then. */
+/* Quantiles to the nanosecond: x, the caller's, receives every duration that is counted from here
+ * on. When all are counted, query_ops_seek sets the ranks to find (false: out of memory); exact.h
+ * describes the rest. */
 struct exact;
 void query_ops_exact(struct query_ops_run *run, struct exact *x);
 struct exact *query_ops_exact_of(const struct query_ops_run *run); /* NULL: none */
 bool query_ops_seek(struct query_ops_run *run);
 
-/* Rows by a key besides: by, the caller's, is told of every event that is counted from here on
+/* Rows by a key in addition: by, the caller's, receives every event that is counted from here on
  * (query/group_by.h), and the answer has its rows. */
 struct query_by;
 void query_ops_by(struct query_ops_run *run, struct query_by *by);
 
-/* What the recording tells besides: view, the caller's, is told of all that comes from here on
- * (query/sections.h), and the answer has it. */
+/* Further sections of the answer: view, the caller's, receives all items from here on
+ * (query/sections.h), and the answer refers to it. */
 struct query_view;
 void query_ops_view(struct query_ops_run *run, struct query_view *view);
 

@@ -21,7 +21,7 @@ struct ops_counter {
 	struct ops_row row;
 	struct sketch durations;
 	struct covered_row covered;
-	struct exact_op *exact; /* NULL: nobody asks for so much */
+	struct exact_op *exact; /* NULL: exact quantiles were not requested */
 };
 
 /* Zero-initialised is empty. */

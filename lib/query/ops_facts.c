@@ -28,8 +28,9 @@ static uint64_t layer_key(const struct world *w, const struct ops_layer *l)
 	return hash_bytes(what, sizeof(what), 0) | UINT64_C(1) << 63;
 }
 
-/* Files of one recording say it again. */
-static bool layer(struct ops_summary *a, struct map *by, struct world *w, const struct record *rec)
+/* Each file of a recording repeats the record: the last one counts. */
+static bool add_layer(struct ops_summary *a, struct map *by, struct world *w,
+		      const struct record *rec)
 {
 	const struct rec_COVERAGE *c = &rec->u.COVERAGE;
 	struct ops_layer new = { .process = c->process,
@@ -76,7 +77,7 @@ static struct ops_metric *metric_of(struct ops_summary *a, struct map *by, uint1
 	return *nomem ? NULL : &a->metrics.v[a->metrics.n - 1];
 }
 
-static bool metric(struct ops_summary *a, struct map *by, const struct record *rec)
+static bool add_sample(struct ops_summary *a, struct map *by, const struct record *rec)
 {
 	const struct rec_SAMPLE *s = &rec->u.SAMPLE;
 	struct ops_metric *m;
@@ -98,7 +99,7 @@ static bool metric(struct ops_summary *a, struct map *by, const struct record *r
 	return true;
 }
 
-static bool machine(struct ops_summary *a, const struct record *rec)
+static bool add_machine(struct ops_summary *a, const struct record *rec)
 {
 	const struct rec_NODE *n = &rec->u.NODE;
 	struct ops_machine new = {
@@ -116,7 +117,7 @@ static bool machine(struct ops_summary *a, const struct record *rec)
 	return a->machines.n >= MACHINES_MAX || vec_push(&a->machines, new);
 }
 
-static bool folded(struct ops_summary *a, const struct world *w, const struct rec_FOLDED *f)
+static bool add_folded(struct ops_summary *a, const struct world *w, const struct rec_FOLDED *f)
 {
 	const struct op_def *op = f->op <= UINT16_MAX ? world_op(w, (uint16_t)f->op) : NULL;
 
@@ -142,7 +143,7 @@ bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *
 	case RECORD_NODE:
 		a->hostname = text_of(w, rec->u.NODE.hostname);
 		a->kernel = text_of(w, rec->u.NODE.kernel);
-		return machine(a, rec);
+		return add_machine(a, rec);
 	case RECORD_SESSION:
 		if (!REC_HAS(rec, SESSION, cpu_samples_hz))
 			break;
@@ -152,7 +153,7 @@ bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *
 	case RECORD_UNCOVERED:
 		return uncovered_record(&a->uncovered, rec);
 	case RECORD_COVERAGE:
-		return layer(a, metrics, w, rec) && uncovered_record(&a->uncovered, rec);
+		return add_layer(a, metrics, w, rec) && uncovered_record(&a->uncovered, rec);
 	case RECORD_COST:
 		a->stops += rec->u.COST.stops;
 		a->stopped_ns += rec->u.COST.stopped_ns;
@@ -163,7 +164,7 @@ bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *
 		}
 		break;
 	case RECORD_FOLDED:
-		return folded(a, w, &rec->u.FOLDED);
+		return add_folded(a, w, &rec->u.FOLDED);
 	case RECORD_SAMPLED:
 		if (bytes_equal(rec->u.SAMPLED.reason, bytes_of("budget")))
 			a->given_up += rec->u.SAMPLED.left_out;
@@ -173,7 +174,7 @@ bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *
 			a->sampled_out += rec->u.SAMPLED.left_out;
 		break;
 	case RECORD_SAMPLE:
-		return metric(a, metrics, rec);
+		return add_sample(a, metrics, rec);
 	default:
 		break;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ties are broken by numbers that never change, so that the same recording always reads the same. */
+/* Sorts the rows of a summary, with ties broken by ids: a recording always prints the same. */
 #include "lib/query/ops_rows.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All that a report tells of a stream, asked at once: its causes, the calls that failed, and where
+ * All that a report shows of a stream, in one query: its causes, the calls that failed, and where
  * the CPU was used.
  */
 #ifndef INGERO_QUERY_REPORT_QUERY_H

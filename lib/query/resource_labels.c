@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-static void put(struct buf *out, const char *before, struct bytes text)
+static void append_text(struct buf *out, const char *before, struct bytes text)
 {
 	if (text.n) {
 		buf_puts(out, before);
@@ -21,10 +21,10 @@ void query_file_text(const struct late_names *t, const struct world *w, uint64_t
 		buf_putc(out, '?');
 		return;
 	}
-	put(out, "", world_text(w, f->path));
-	put(out, " (", world_text(w, f->fstype));
+	append_text(out, "", world_text(w, f->path));
+	append_text(out, " (", world_text(w, f->fstype));
 	if (f->fstype) {
-		put(out, ", ", world_text(w, f->origin));
+		append_text(out, ", ", world_text(w, f->origin));
 		buf_putc(out, ')');
 	}
 }
@@ -39,11 +39,11 @@ void query_socket_text(const struct late_names *t, const struct world *w, uint64
 		buf_putc(out, '?');
 		return;
 	}
-	put(out, "", world_text(w, s->protocol));
-	put(out, " ", world_text(w, s->remote ? s->remote : s->local));
+	append_text(out, "", world_text(w, s->protocol));
+	append_text(out, " ", world_text(w, s->remote ? s->remote : s->local));
 	if (!p || (!p->pid && !p->comm))
 		return;
-	put(out, " (", p->comm ? world_text(w, p->comm) : bytes_of("?"));
+	append_text(out, " (", p->comm ? world_text(w, p->comm) : bytes_of("?"));
 	if (p->pid)
 		buf_printf(out, ", pid %" PRIu32, p->pid);
 	buf_putc(out, ')');

@@ -38,7 +38,7 @@ struct query_view {
 	int64_t settled_ns;
 };
 
-static bool wants(const struct query_view *v, unsigned sections)
+static bool has_section(const struct query_view *v, unsigned sections)
 {
 	return v->answer.sections & sections;
 }
@@ -56,8 +56,8 @@ struct query_view *query_view_new(struct world *w, struct filter *sel, unsigned 
 	v->samples = query_samples_new();
 	v->lapse = query_time_buckets_new();
 	if (!v->samples || !v->lapse ||
-	    !query_lives_start(&v->lives, w, wants(v, VIEW_BIT(MEMORY)),
-			       wants(v, VIEW_BIT(GRAPHS)))) {
+	    !query_lives_start(&v->lives, w, has_section(v, VIEW_BIT(MEMORY)),
+			       has_section(v, VIEW_BIT(GRAPHS)))) {
 		query_view_free(v);
 		return NULL;
 	}
@@ -96,7 +96,7 @@ void query_view_free(struct query_view *v)
 	free(v);
 }
 
-static bool within(const struct query_view *v, int64_t time_ns)
+static bool is_in_window(const struct query_view *v, int64_t time_ns)
 {
 	return !v->sel->resolved || (time_ns >= v->sel->since_ns && time_ns < v->sel->until_ns);
 }
@@ -108,7 +108,7 @@ static bool of_process(const void *ctx, uint32_t process)
 	return filter_process(v->sel, v->w, process);
 }
 
-static bool rate(struct query_view *v, const struct event *ev, const struct op_def *op)
+static bool count_rate(struct query_view *v, const struct event *ev, const struct op_def *op)
 {
 	struct series **s = &v->rates[op->source];
 
@@ -130,30 +130,33 @@ bool query_view_event(struct query_view *v, const struct event *ev, const struct
 			return false;
 	if (!selected)
 		return true;
-	if (wants(v, VIEW_BIT(RATES)) && !rate(v, ev, op))
+	if (has_section(v, VIEW_BIT(RATES)) && !count_rate(v, ev, op))
 		return false;
-	if (wants(v, VIEW_BIT(LATENCY)) && !query_time_buckets_event(v->lapse, ev, op))
+	if (has_section(v, VIEW_BIT(LATENCY)) && !query_time_buckets_event(v->lapse, ev, op))
 		return false;
 	if (op->flags & OP_CALL)
-		return !wants(v, VIEW_BIT(NCCL)) || query_comms_event(&v->comms, ev, op, process);
-	if (wants(v, VIEW_BIT(IO)) && !query_disks_event(&v->disks, v->w, ev, op))
+		return !has_section(v, VIEW_BIT(NCCL)) ||
+		       query_comms_event(&v->comms, ev, op, process);
+	if (has_section(v, VIEW_BIT(IO)) && !query_disks_event(&v->disks, v->w, ev, op))
 		return false;
-	if (wants(v, VIEW_BIT(NET)) && !query_sockets_event(&v->sockets, ev, op))
+	if (has_section(v, VIEW_BIT(NET)) && !query_sockets_event(&v->sockets, ev, op))
 		return false;
 	if (ev->op == OP_SCHED_OFFCPU && !late) /* comes as a piece */
 		return true;
-	return !wants(v, VIEW_BIT(HOST)) || query_details_event(&v->details, v->w, ev, op);
+	return !has_section(v, VIEW_BIT(HOST)) || query_details_event(&v->details, v->w, ev, op);
 }
 
 bool query_view_piece(struct query_view *v, enum query_view_piece what, const struct line_piece *p)
 {
-	if (what == QUERY_VIEW_OFFCPU && wants(v, VIEW_BIT(TIME)) && within(v, p->end_ns) &&
-	    of_process(v, p->process) && !query_loss_series_piece(&v->course, p))
+	if (what == QUERY_VIEW_OFFCPU && has_section(v, VIEW_BIT(TIME)) &&
+	    is_in_window(v, p->end_ns) && of_process(v, p->process) &&
+	    !query_loss_series_piece(&v->course, p))
 		return false;
 	if (what == QUERY_VIEW_OFFCPU)
-		return !wants(v, VIEW_BIT(HOST)) || !p->ev || p->ev->op != OP_SCHED_OFFCPU ||
+		return !has_section(v, VIEW_BIT(HOST)) || !p->ev || p->ev->op != OP_SCHED_OFFCPU ||
 		       !filter_event(v->sel, v->w, p->ev) || query_details_offcpu(&v->details, p);
-	return !wants(v, VIEW_BIT(TIME)) || !within(v, p->end_ns) || !of_process(v, p->process) ||
+	return !has_section(v, VIEW_BIT(TIME)) || !is_in_window(v, p->end_ns) ||
+	       !of_process(v, p->process) ||
 	       (query_thread_time_piece(&v->spent, p, what == QUERY_VIEW_CALL) &&
 		(!query_thread_time_calls(&v->spent, p->thread) ||
 		 query_time_buckets_piece(v->lapse, p)));

@@ -36,7 +36,7 @@ bool query_sockets_event(struct query_sockets *s, const struct event *ev, const 
 	return true;
 }
 
-static bool same(const struct view_socket *a, const struct view_socket *b)
+static bool is_same_socket(const struct view_socket *a, const struct view_socket *b)
 {
 	return a->protocol == b->protocol && a->remote == b->remote &&
 	       (a->remote || a->local == b->local);
@@ -102,7 +102,7 @@ bool query_sockets_rows(const struct query_sockets *s, const struct late_names *
 	for (size_t i = 1; i < v->sockets.n; i++) {
 		struct view_socket *into = &v->sockets.v[n], *from = &v->sockets.v[i];
 
-		if (!same(into, from)) {
+		if (!is_same_socket(into, from)) {
 			v->sockets.v[++n] = *from;
 			continue;
 		}

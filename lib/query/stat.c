@@ -6,7 +6,7 @@
 
 #include "lib/input/resolve.h"
 
-static int choose(struct query_stat *a, struct err *e)
+static int check_want(struct query_stat *a, struct err *e)
 {
 	const struct query_stat_want *want = &a->want;
 	int rc = filter_words(&a->sel, want->words, e);
@@ -54,7 +54,7 @@ int query_stat_open(struct query_stat *a, const struct query_stat_want *want, st
 
 	memset(a, 0, sizeof(*a));
 	a->want = *want;
-	rc = choose(a, e);
+	rc = check_want(a, e);
 	if (rc)
 		return rc;
 	a->again.names = want->names;
@@ -82,7 +82,7 @@ void query_stat_free(struct query_stat *a)
 	filter_free(&a->sel);
 }
 
-static int between(struct query_stat *a, struct err *e)
+static int call_between(struct query_stat *a, struct err *e)
 {
 	return a->want.between ? a->want.between(a->want.ctx, e) : 0;
 }
@@ -95,7 +95,7 @@ static int read_events(struct query_stat *a, struct err *e)
 
 	while ((rc = stream->next(stream, &item, e)) > 0) {
 		rc = query_ops_item(a->run, &item, e);
-		rc = rc ? rc : between(a, e);
+		rc = rc ? rc : call_between(a, e);
 		if (rc)
 			break;
 	}
@@ -120,7 +120,7 @@ static int read_blocks(struct query_stat *a, struct err *e)
 			rc = arrays ? brief_block(a->brief, arrays, ige_reader_dict(r), e) : 0;
 			while (!rc && ige_reader_items(r, &item, e) > 0)
 				rc = query_ops_item(a->run, &item, e);
-			rc = rc ? rc : between(a, e);
+			rc = rc ? rc : call_between(a, e);
 			if (rc)
 				break;
 		}

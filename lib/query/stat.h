@@ -23,8 +23,8 @@ struct query_stat_want {
 	unsigned sections; /* what else, of VIEW_BIT (event/section_rows.h); none with by */
 	bool exact;
 	uint64_t exact_bytes;
-	/* Between two items of the input; what is not 0 ends the reading. NULL: nobody wants to
-	 * know. */
+	/* Called between two items of the input; a result other than 0 ends the reading. May be
+	 * NULL. */
 	int (*between)(void *ctx, struct err *e);
 	void *ctx;
 };
@@ -46,7 +46,7 @@ struct query_stat {
 int query_stat_open(struct query_stat *a, const struct query_stat_want *want, struct err *e);
 void query_stat_free(struct query_stat *a);
 
-/* To the end of the input. What came before an error can still be told, when it is ERR_TOO_NEW. */
+/* Reads to the end of the input. After ERR_TOO_NEW the answer holds what came before the error. */
 int query_stat_read(struct query_stat *a, struct err *e);
 /* The same where it is still written (input_follow) and more is read later, not brief; and when it
  * has ended after all. */

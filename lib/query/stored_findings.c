@@ -6,8 +6,8 @@
 #include "lib/ige/block.h"
 #include "lib/ige/columns.h"
 
-static int take_record(struct query_chains *a, const struct world *w, const struct record *r,
-		       struct err *e)
+static int add_record(struct query_chains *a, const struct world *w, const struct record *r,
+		      struct err *e)
 {
 	int rc = query_chains_fact(a, w, r, e);
 
@@ -48,7 +48,7 @@ int query_chains_stored(struct input *in, const struct world *w,
 		if (arrays)
 			pass_events(out, arrays);
 		while (!rc && (rc = ige_reader_items(r, &item, e)) > 0)
-			rc = item.kind == STREAM_RECORD ? take_record(out, w, item.record, e) : 0;
+			rc = item.kind == STREAM_RECORD ? add_record(out, w, item.record, e) : 0;
 	}
 	report = ige_reader_report(r);
 	if (!rc && clean && query_chains_cover(&out->list, out->events) && out->has_start &&

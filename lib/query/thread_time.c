@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread may make its first call late: what it did before is kept until then, and told with it. */
+/* Adds up the states of threads that make calls. A thread may make its first call late, so that the
+ * time of every thread is stored, and shown once it has made one. */
 #include "lib/query/thread_time.h"
 
 #include "lib/base/map.h"
@@ -50,7 +51,7 @@ bool query_thread_time_calls(const struct query_thread_time *s, uint32_t thread)
 	return thread < s->by_thread.n && s->by_thread.v[thread] && s->by_thread.v[thread]->calls;
 }
 
-static int order(const void *a, const void *b)
+static int compare_by_time(const void *a, const void *b)
 {
 	const struct view_time *x = a, *y = b;
 
@@ -97,7 +98,7 @@ bool query_thread_time_rows(const struct query_thread_time *s, struct view *v)
 		}
 	}
 	if (v->times.n)
-		qsort(v->times.v, v->times.n, sizeof(*v->times.v), order);
+		qsort(v->times.v, v->times.n, sizeof(*v->times.v), compare_by_time);
 	map_free(&by);
 	return good;
 }

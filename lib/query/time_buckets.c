@@ -74,7 +74,7 @@ static int64_t span_of(const struct grid *g, int64_t ns)
 /* Where the time lies; *move: how far what is there has to go up before. TOO_MANY: spans have to
  * double first. */
 #define TOO_MANY UINT32_MAX
-static unsigned place(struct grid *g, int64_t ns, unsigned *move)
+static unsigned place_time(struct grid *g, int64_t ns, unsigned *move)
 {
 	int64_t at = span_of(g, ns), low, high;
 
@@ -95,13 +95,13 @@ static unsigned place(struct grid *g, int64_t ns, unsigned *move)
 }
 
 /* Doubles the spans; where span i goes. */
-static unsigned halved(const struct grid *before, unsigned i)
+static unsigned index_when_halved(const struct grid *before, unsigned i)
 {
 	return (unsigned)(((before->first + i) >> 1) - (before->first >> 1));
 }
-static void widen(struct grid *g)
+static void double_spans(struct grid *g)
 {
-	unsigned n = g->n ? halved(g, g->n - 1) + 1 : 0;
+	unsigned n = g->n ? index_when_halved(g, g->n - 1) + 1 : 0;
 
 	g->first >>= 1;
 	g->span_ns *= 2;
@@ -149,9 +149,9 @@ static void widen_op(struct op_course *o)
 	struct shape *v[VIEW_COURSE] = { NULL };
 
 	for (unsigned i = 0; i < o->grid.n; i++)
-		shape_merge(&v[halved(&o->grid, i)], o->v[i]);
+		shape_merge(&v[index_when_halved(&o->grid, i)], o->v[i]);
 	memcpy(o->v, v, sizeof(v));
-	widen(&o->grid);
+	double_spans(&o->grid);
 }
 
 static struct op_course *course_of(struct query_time_buckets *c, const struct op_def *op,
@@ -189,7 +189,7 @@ bool query_time_buckets_event(struct query_time_buckets *c, const struct event *
 	o = course_of(c, op, &nomem);
 	if (!o)
 		return !nomem;
-	while ((at = place(&o->grid, ev->end_ns, &move)) == TOO_MANY)
+	while ((at = place_time(&o->grid, ev->end_ns, &move)) == TOO_MANY)
 		widen_op(o);
 	if (move) {
 		memmove(o->v + move, o->v, (VIEW_COURSE - move) * sizeof(*o->v));
@@ -214,16 +214,16 @@ static void widen_states(struct query_time_buckets *c)
 
 	for (unsigned i = 0; i < c->grid.n; i++)
 		for (unsigned p = 0; p < PART_COUNT; p++)
-			v[halved(&c->grid, i)][p] += c->state_ns[i][p];
+			v[index_when_halved(&c->grid, i)][p] += c->state_ns[i][p];
 	memcpy(c->state_ns, v, sizeof(v));
-	widen(&c->grid);
+	double_spans(&c->grid);
 }
 
 static unsigned state_span(struct query_time_buckets *c, int64_t ns)
 {
 	unsigned at, move;
 
-	while ((at = place(&c->grid, ns, &move)) == TOO_MANY)
+	while ((at = place_time(&c->grid, ns, &move)) == TOO_MANY)
 		widen_states(c);
 	if (move) {
 		memmove(c->state_ns + move, c->state_ns,
@@ -248,7 +248,7 @@ bool query_time_buckets_piece(struct query_time_buckets *c, const struct line_pi
 		unsigned part = (unsigned)__builtin_ctz(left);
 		uint64_t whole = p->parts->ns[part], told = 0;
 
-		if (part == PART_UNKNOWN) /* what was told before */
+		if (part == PART_UNKNOWN) /* without the overlap, which is counted already */
 			whole -= p->overlap_ns < whole ? p->overlap_ns : whole;
 
 		for (unsigned i = from; i < to; i++) {
@@ -267,7 +267,7 @@ bool query_time_buckets_piece(struct query_time_buckets *c, const struct line_pi
 	return true;
 }
 
-static uint64_t quantile(const struct shape *s, unsigned percent)
+static uint64_t shape_quantile(const struct shape *s, unsigned percent)
 {
 	uint64_t rank = s->n / 100 * percent + (s->n % 100 * percent + 99) / 100, seen = 0;
 
@@ -296,8 +296,9 @@ bool query_time_buckets_rows(const struct query_time_buckets *c, struct view *v)
 			const struct shape *s = o->v[k];
 
 			if (s)
-				row.v[k] = (struct view_course_point){ s->n, quantile(s, 50),
-								       quantile(s, 99), s->max_ns };
+				row.v[k] = (struct view_course_point){ s->n, shape_quantile(s, 50),
+								       shape_quantile(s, 99),
+								       s->max_ns };
 		}
 		if (!vec_push(&v->courses, row))
 			return false;
