@@ -19,8 +19,8 @@
 #define FIXES	2
 #define MOMENTS 3
 
-/* A member of a member goes over, under another name. */
-static void take(struct json *to, const char *as, struct json from, const char *key)
+/* Copies a member of another object, under the name as; null is left out. */
+static void copy_member(struct json *to, const char *as, struct json from, const char *key)
 {
 	struct json v = json_get(from, key);
 
@@ -161,7 +161,7 @@ static void put_proofs(struct json *o, const struct finding *c)
 	if (body_read(c->json, &body, BODY_SIZE_MAX, NULL)) {
 		put_list(o, "evidence", clean_list(body, "evidence"));
 		put_list(o, "symptom", clean_list(body, "symptom"));
-		take(o, "lost_ns_by_state", body, "lost");
+		copy_member(o, "lost_ns_by_state", body, "lost");
 	}
 	json_free(body);
 }
@@ -317,7 +317,7 @@ void chain_row_text(struct buf *out, struct json row, size_t at)
 
 /* ---- the frame ---- */
 
-static bool recorded(const struct query_chains *a, const char *key)
+static bool is_recorded(const struct query_chains *a, const char *key)
 {
 	struct json v = json_get(a->list.analysis, key);
 	bool is = json_is_true(v);
@@ -373,17 +373,18 @@ void chain_rows_frame(struct json *o, const struct query_chains *a, const struct
 	else
 		buf_printf(&verdict, "no cause was found in %s events over %.3g s%s",
 			   fmt_count(a->events).s, ns / 1e9,
-			   recorded(a, "host_recorded") ? ""
-							: " (what the host did was not recorded, "
-							  "so nothing of it can be found)");
+			   is_recorded(a, "host_recorded")
+				   ? ""
+				   : " (what the host did was not recorded, "
+				     "so nothing of it can be found)");
 	json_set(o, "verdict", json_string(buf_bytes(&verdict)));
 	buf_free(&verdict);
 	tool_set_number(&r, "events", (double)a->events);
 	tool_set_number(&r, "lost_events", (double)a->lost);
-	take(&r, "calls", a->list.analysis, "calls");
-	take(&r, "calls_left_out", a->list.analysis, "calls_left_out");
+	copy_member(&r, "calls", a->list.analysis, "calls");
+	copy_member(&r, "calls_left_out", a->list.analysis, "calls_left_out");
 	tool_set_s(&r, "seconds", ns);
-	json_set(&r, "host_recorded", json_bool(recorded(a, "host_recorded")));
+	json_set(&r, "host_recorded", json_bool(is_recorded(a, "host_recorded")));
 	json_set(&r, "unfinished", json_bool(a->unfinished));
 	if (json_length(missing))
 		json_set(&r, "missing", missing);
@@ -392,7 +393,7 @@ void chain_rows_frame(struct json *o, const struct query_chains *a, const struct
 	json_set(o, "recording", r);
 }
 
-/* Of a recording that was told to keep a part of the calls. */
+/* For a recording made with only a part of the calls stored. */
 static void put_left_out(struct buf *out, struct json recording)
 {
 	struct json calls = json_get(recording, "calls"),

@@ -15,8 +15,8 @@
 struct json chain_row(const struct finding *c, bool whole);
 /* Whether a moment is a call, which explain_call takes. */
 bool chain_row_is_call(const struct finding_moment *m);
-/* Its moments (t_s) stand so much later: those of a part are told from the recording's beginning,
- * as others take them. */
+/* Moves its moments (t_s) later by by_ns: moments of a part of a recording count from the beginning
+ * of the recording, as the arguments of other tools do. */
 void chain_row_later(struct json *row, int64_t by_ns);
 /* The object as lines of text, numbered from 0. */
 void chain_row_text(struct buf *out, struct json row, size_t at);

@@ -25,8 +25,8 @@ union control {
 
 /* ---- the process ---- */
 
-/* < 0: nobody is there any more, or what came is no message. */
-static int receive(int from, unsigned *seconds)
+/* Receives a file descriptor and a time limit. < 0: the peer has gone, or sent something else. */
+static int receive_request(int from, unsigned *seconds)
 {
 	union control control;
 	struct iovec what = { seconds, sizeof(*seconds) };
@@ -47,7 +47,7 @@ static int receive(int from, unsigned *seconds)
 	return fd;
 }
 
-static void check(int fd, unsigned seconds)
+static void run_check(int fd, unsigned seconds)
 {
 	char *argv[] = { "ingero-check", "--look-only", "--json", NULL };
 
@@ -59,16 +59,16 @@ static void check(int fd, unsigned seconds)
 	_exit(1);
 }
 
-static void serve(void)
+static void serve_requests(void)
 {
 	unsigned seconds;
 	int fd;
 
-	while ((fd = receive(HOST_HELPER_FD, &seconds)) >= 0) {
+	while ((fd = receive_request(HOST_HELPER_FD, &seconds)) >= 0) {
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
 		if (fork() == 0)
-			check(fd, seconds);
+			run_check(fd, seconds);
 		close(fd);
 	}
 }
@@ -87,7 +87,7 @@ int mcp_checker_new(struct mcp_checker **out, struct err *e)
 		free(c);
 		return err_sys(e, "cannot make a socket");
 	}
-	c->pid = host_helper_start("ingero-checker", ends[1], serve);
+	c->pid = host_helper_start("ingero-checker", ends[1], serve_requests);
 	c->fd = ends[0];
 	close(ends[1]);
 	if (c->pid < 0) {

@@ -19,7 +19,7 @@ struct choice {
 	struct map seen; /* hashes of values: machines have processes of one number */
 };
 
-static void offer(struct choice *c, struct bytes text)
+static void add_choice(struct choice *c, struct bytes text)
 {
 	struct buf b = { 0 };
 	uint64_t key;
@@ -35,7 +35,7 @@ static void offer(struct choice *c, struct bytes text)
 static int offer_ops(void *ctx, const struct store_stat *st, struct err *e)
 {
 	for (size_t i = 0; i < st->ops->rows.n; i++)
-		offer(ctx, bytes_of(st->ops->rows.v[i].op->name));
+		add_choice(ctx, bytes_of(st->ops->rows.v[i].op->name));
 	return 0;
 }
 
@@ -47,7 +47,7 @@ static int offer_pids(void *ctx, const struct store_stat *st, struct err *e)
 
 		snprintf(text, sizeof(text), "%u", p->tgid);
 		if (p->tgid)
-			offer(ctx, bytes_of(text));
+			add_choice(ctx, bytes_of(text));
 	}
 	return 0;
 }
@@ -55,14 +55,14 @@ static int offer_pids(void *ctx, const struct store_stat *st, struct err *e)
 static int offer_nodes(void *ctx, const struct store_stat *st, struct err *e)
 {
 	for (uint32_t i = 1; i <= world_count(st->w, WORLD_NODE); i++)
-		offer(ctx, world_text(st->w, world_get_node(st->w, i)->name));
+		add_choice(ctx, world_text(st->w, world_get_node(st->w, i)->name));
 	return 0;
 }
 
 static int offer_chains(void *ctx, const struct store_chains *c, struct err *e)
 {
 	for (size_t i = 0; i < c->answer->list.v.n; i++)
-		offer(ctx, c->answer->list.v.v[i].id);
+		add_choice(ctx, c->answer->list.v.v[i].id);
 	return 0;
 }
 
@@ -79,7 +79,7 @@ int tool_complete(void *ctx, const char *of, const char *argument, const char *v
 
 	if (!strcmp(argument, "since")) {
 		for (unsigned i = 0; i < sizeof(since) / sizeof(since[0]); i++)
-			offer(&c, bytes_of(since[i]));
+			add_choice(&c, bytes_of(since[i]));
 	} else if (t->opt.source && !strcmp(of, "ingero://chain/{id}")) {
 		rc = store_source_chains(t->opt.source, NULL, &everything, false, offer_chains, &c,
 					 e);

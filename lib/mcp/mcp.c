@@ -14,7 +14,7 @@
 enum { LEGACY = 1, STATELESS = 2, BOTH = 3 };
 enum part { ALWAYS, TOOLS, PROMPTS, RESOURCES, COMPLETIONS };
 
-static bool has(const struct mcp_catalog *o, enum part part)
+static bool has_part(const struct mcp_catalog *o, enum part part)
 {
 	return part == ALWAYS	   ? true
 	       : part == TOOLS	   ? o->tools && o->tools->name
@@ -23,24 +23,24 @@ static bool has(const struct mcp_catalog *o, enum part part)
 				   : o->complete != NULL;
 }
 
-static void declare(struct json *o, const char *name)
+static void declare_capability(struct json *o, const char *name)
 {
 	json_set(o, name, json_object());
 }
 
-static struct json capabilities(const struct mcp_request *q)
+static struct json list_capabilities(const struct mcp_request *q)
 {
 	struct json c = json_object();
 
-	declare(&c, "logging");
-	if (has(q->offer, TOOLS))
-		declare(&c, "tools");
-	if (has(q->offer, PROMPTS))
-		declare(&c, "prompts");
-	if (has(q->offer, RESOURCES))
-		declare(&c, "resources");
-	if (has(q->offer, COMPLETIONS) && q->revision->annotations)
-		declare(&c, "completions");
+	declare_capability(&c, "logging");
+	if (has_part(q->offer, TOOLS))
+		declare_capability(&c, "tools");
+	if (has_part(q->offer, PROMPTS))
+		declare_capability(&c, "prompts");
+	if (has_part(q->offer, RESOURCES))
+		declare_capability(&c, "resources");
+	if (has_part(q->offer, COMPLETIONS) && q->revision->annotations)
+		declare_capability(&c, "completions");
 	return c;
 }
 
@@ -55,7 +55,7 @@ static struct json server_info(const struct mcp_request *q)
 	return info;
 }
 
-static int initialize(const struct mcp_request *q, struct json *result, struct mcp_fault *f)
+static int answer_initialize(const struct mcp_request *q, struct json *result, struct mcp_fault *f)
 {
 	struct bytes wanted = mcp_text(q->params, "protocolVersion");
 	struct mcp_request settled = *q;
@@ -68,25 +68,25 @@ static int initialize(const struct mcp_request *q, struct json *result, struct m
 	mcp_session_settle(q->session, settled.revision);
 	*result = json_object();
 	json_set(result, "protocolVersion", json_text(settled.revision->name));
-	json_set(result, "capabilities", capabilities(&settled));
+	json_set(result, "capabilities", list_capabilities(&settled));
 	json_set(result, "serverInfo", server_info(&settled));
 	if (q->offer->instructions)
 		json_set(result, "instructions", json_text(q->offer->instructions));
 	return 0;
 }
 
-static int discover(const struct mcp_request *q, struct json *result, struct mcp_fault *f)
+static int answer_discover(const struct mcp_request *q, struct json *result, struct mcp_fault *f)
 {
 	(void)f;
 	*result = json_object();
 	json_set(result, "supportedVersions", mcp_revision_names());
-	json_set(result, "capabilities", capabilities(q));
+	json_set(result, "capabilities", list_capabilities(q));
 	if (q->offer->instructions)
 		json_set(result, "instructions", json_text(q->offer->instructions));
 	return 0;
 }
 
-static int ping(const struct mcp_request *q, struct json *result, struct mcp_fault *f)
+static int answer_ping(const struct mcp_request *q, struct json *result, struct mcp_fault *f)
 {
 	(void)q;
 	(void)f;
@@ -115,10 +115,10 @@ static const struct row {
 	int keep_ms; /* how long a client may keep the result; -1: it may not */
 	mcp_method *answer;
 } methods[] = {
-	{ "initialize", LEGACY, ALWAYS, false, -1, initialize },
-	{ "ping", LEGACY, ALWAYS, false, -1, ping },
+	{ "initialize", LEGACY, ALWAYS, false, -1, answer_initialize },
+	{ "ping", LEGACY, ALWAYS, false, -1, answer_ping },
 	{ "logging/setLevel", LEGACY, ALWAYS, false, -1, set_level },
-	{ "server/discover", STATELESS, ALWAYS, false, KEEP_MS, discover },
+	{ "server/discover", STATELESS, ALWAYS, false, KEEP_MS, answer_discover },
 	{ "tools/list", BOTH, TOOLS, false, KEEP_MS, mcp_list_tools },
 	{ "tools/call", BOTH, TOOLS, true, -1, mcp_call_tool },
 	{ "prompts/list", BOTH, PROMPTS, false, KEEP_MS, mcp_list_prompts },
@@ -129,7 +129,7 @@ static const struct row {
 	{ "completion/complete", BOTH, COMPLETIONS, true, -1, mcp_complete },
 };
 
-static const struct row *find(struct bytes method)
+static const struct row *find_method(struct bytes method)
 {
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
 		if (bytes_equal(method, bytes_of(methods[i].name)))
@@ -139,12 +139,12 @@ static const struct row *find(struct bytes method)
 
 bool mcp_is_slow(struct bytes method)
 {
-	const struct row *r = find(method);
+	const struct row *r = find_method(method);
 
 	return r && r->slow;
 }
 
-static void notice(struct mcp_session *s, const struct mcp_message *m)
+static void on_notification(struct mcp_session *s, const struct mcp_message *m)
 {
 	struct json id;
 
@@ -156,8 +156,8 @@ static void notice(struct mcp_session *s, const struct mcp_message *m)
 	json_free(id);
 }
 
-/* What results say of themselves since 2026-07-28. */
-static void stamp(const struct mcp_request *q, const struct row *row, struct json *result)
+/* Adds what every result has since revision 2026-07-28. */
+static void add_result_meta(const struct mcp_request *q, const struct row *row, struct json *result)
 {
 	struct json meta;
 
@@ -173,15 +173,15 @@ static void stamp(const struct mcp_request *q, const struct row *row, struct jso
 	json_set(result, "_meta", meta);
 }
 
-static int answer(struct mcp_request *q, const struct mcp_message *m, struct json *result,
-		  struct mcp_fault *f)
+static int answer_request(struct mcp_request *q, const struct mcp_message *m, struct json *result,
+			  struct mcp_fault *f)
 {
-	const struct row *row = find(json_bytes(m->method));
+	const struct row *row = find_method(json_bytes(m->method));
 	struct bytes name = json_bytes(m->method);
 	int rc;
 
 	if (!row || !(row->where & (q->revision->stateless ? STATELESS : LEGACY)) ||
-	    !has(q->offer, row->part)) {
+	    !has_part(q->offer, row->part)) {
 		q->outcome->refused = true;
 		return mcp_fault_set(f, MCP_NO_METHOD, "no method '%.*s' in revision %s",
 				     (int)(name.n < 100 ? name.n : 100), name.p, q->revision->name);
@@ -190,7 +190,7 @@ static int answer(struct mcp_request *q, const struct mcp_message *m, struct jso
 		q->running = mcp_running_begin(q->session, m->id);
 	rc = row->answer(q, result, f);
 	if (!rc)
-		stamp(q, row, result);
+		add_result_meta(q, row, result);
 	return rc;
 }
 
@@ -220,9 +220,9 @@ struct mcp_outcome mcp_answer(const struct mcp_catalog *offer, struct mcp_sessio
 	} else {
 		outcome.stateless = q.revision->stateless;
 		if (m->kind == MCP_REQUEST)
-			answer(&q, m, &result, &f);
+			answer_request(&q, m, &result, &f);
 		else
-			notice(s, m);
+			on_notification(s, m);
 	}
 	outcome.code = f.code;
 	if (m->kind == MCP_REQUEST && !mcp_running_cancelled(q.running)) {
@@ -238,7 +238,7 @@ struct mcp_outcome mcp_answer(const struct mcp_catalog *offer, struct mcp_sessio
 	return outcome;
 }
 
-static struct mcp_outcome refuse(struct buf *out, enum mcp_code code, const char *text)
+static struct mcp_outcome refuse_message(struct buf *out, enum mcp_code code, const char *text)
 {
 	struct mcp_fault f = { 0 };
 
@@ -271,13 +271,13 @@ struct mcp_outcome mcp_answer_batch(const struct mcp_catalog *offer, struct mcp_
 	if (!r && way->version.p)
 		r = mcp_revision_named(way->version);
 	if (r && !r->batches)
-		return refuse(
+		return refuse_message(
 			out, MCP_INVALID_REQUEST,
 			"this revision of the protocol has no batches: send messages one by one");
 	if (!n)
-		return refuse(out, MCP_INVALID_REQUEST, "an empty batch");
+		return refuse_message(out, MCP_INVALID_REQUEST, "an empty batch");
 	if (n > MCP_BATCH_MAX)
-		return refuse(out, MCP_INVALID_REQUEST, "a batch has 64 messages at most");
+		return refuse_message(out, MCP_INVALID_REQUEST, "a batch has 64 messages at most");
 	buf_putc(out, '[');
 	for (size_t i = 0; i < n && !(way->gone && way->gone(way->ctx)); i++) {
 		struct json one = json_at(batch, i);

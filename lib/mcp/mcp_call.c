@@ -230,7 +230,7 @@ int mcp_read_resource(const struct mcp_request *q, struct json *result, struct m
 
 	if (rc)
 		return rc;
-	/* A zero byte would end it early for whoever reads. */
+	/* A zero byte would end the URI early for its reader. */
 	r = memchr(uri.p, 0, uri.n) ? NULL : find_resource(q->offer, uri);
 	if (!r)
 		return no_resource(q, uri, f);
@@ -249,8 +249,8 @@ int mcp_read_resource(const struct mcp_request *q, struct json *result, struct m
 /* ---- completions ---- */
 
 /* The prompt's name or the template, when it has an argument of that name. */
-static const char *completed(const struct mcp_request *q, struct json ref, struct bytes argument,
-			     struct mcp_fault *f)
+static const char *find_completed(const struct mcp_request *q, struct json ref,
+				  struct bytes argument, struct mcp_fault *f)
 {
 	struct bytes type = mcp_text(ref, "type"), name = mcp_text(ref, "name"),
 		     uri = mcp_text(ref, "uri");
@@ -305,7 +305,7 @@ int mcp_complete(const struct mcp_request *q, struct json *result, struct mcp_fa
 	if (!name.p || !value.p)
 		rc = mcp_fault_set(f, MCP_INVALID_PARAMS,
 				   "params need \"argument\" with a name and a value");
-	if (!rc && !(of = completed(q, ref, name, f)))
+	if (!rc && !(of = find_completed(q, ref, name, f)))
 		rc = f->code;
 	if (!rc && json_type(chosen) != JSON_TYPE_OBJECT) {
 		json_free(chosen);

@@ -7,7 +7,7 @@
 #define OPEN  "=?base64?"
 #define CLOSE "?="
 
-static int sextet(char c)
+static int decode_sextet(char c)
 {
 	static const char letters[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -17,7 +17,7 @@ static int sextet(char c)
 }
 
 /* Whole groups of four with padding, as RFC 4648 has them. */
-static bool decode64(struct bytes text, struct buf *out)
+static bool decode_base64(struct bytes text, struct buf *out)
 {
 	if (text.n % 4)
 		return false;
@@ -29,7 +29,7 @@ static bool decode64(struct bytes text, struct buf *out)
 		char bytes[3];
 
 		for (unsigned k = 0; k < 4; k++) {
-			int v = k >= 4 - pad ? 0 : sextet(p[k]);
+			int v = k >= 4 - pad ? 0 : decode_sextet(p[k]);
 
 			if (v < 0)
 				return false;
@@ -59,7 +59,7 @@ bool mcp_header_decode(struct bytes value, struct buf *out)
 
 	if (value.n >= open + close && !memcmp(value.p, OPEN, open) &&
 	    !memcmp(value.p + value.n - close, CLOSE, close))
-		return decode64((struct bytes){ value.p + open, value.n - open - close }, out);
+		return decode_base64((struct bytes){ value.p + open, value.n - open - close }, out);
 	buf_add(out, value.p, value.n);
 	return true;
 }

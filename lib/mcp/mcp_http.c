@@ -109,7 +109,7 @@ static unsigned status_of(const struct mcp_outcome *o)
 	return 400;
 }
 
-static void fail(struct net_reply *reply, unsigned status, const char *text)
+static void reply_error(struct net_reply *reply, unsigned status, const char *text)
 {
 	struct mcp_fault f = { 0 };
 
@@ -127,7 +127,7 @@ static bool is_json(const char *type)
 }
 
 /* Sends what has been answered; answer empty: a notification, or one that was cancelled. */
-static void finish(struct post *p, const struct mcp_outcome *o, struct buf *answer)
+static void reply_answer(struct post *p, const struct mcp_outcome *o, struct buf *answer)
 {
 	if (p->streams) {
 		if (answer->n)
@@ -181,12 +181,12 @@ static void answer_message(struct mcp_http *h, struct post *p, const struct mcp_
 	}
 	if (outcome.settled && !net_call_header(p->call, "Mcp-Session-Id"))
 		put_session(h, s, p->reply);
-	finish(p, &outcome, &answer);
+	reply_answer(p, &outcome, &answer);
 	mcp_message_free(&m);
 	mcp_fault_free(&f);
 }
 
-static void post(struct mcp_http *h, const struct net_call *call, struct net_reply *reply)
+static void handle_post(struct mcp_http *h, const struct net_call *call, struct net_reply *reply)
 {
 	const char *accept = net_call_header(call, "Accept");
 	struct bytes id = mcp_header(call, "Mcp-Session-Id");
@@ -201,13 +201,13 @@ static void post(struct mcp_http *h, const struct net_call *call, struct net_rep
 	struct json v = JSON_NONE;
 
 	if (!is_json(net_call_header(call, "Content-Type"))) {
-		fail(reply, 415, "Content-Type has to be application/json");
+		reply_error(reply, 415, "Content-Type has to be application/json");
 		return;
 	}
 	s = id.p ? mcp_sessions_find(h->sessions, id) : mcp_session_new();
 	if (!s) {
-		fail(reply, id.p ? 404 : 500,
-		     id.p ? "no such session: initialize again" : "no memory");
+		reply_error(reply, id.p ? 404 : 500,
+			    id.p ? "no such session: initialize again" : "no memory");
 		return;
 	}
 	p.takes_events = accept && strcasestr(accept, EVENTS_TYPE);
@@ -230,9 +230,9 @@ static void end_session(struct mcp_http *h, const struct net_call *call, struct 
 	struct bytes id = mcp_header(call, "Mcp-Session-Id");
 
 	if (!id.p)
-		fail(reply, 400, "the header Mcp-Session-Id says which session ends");
+		reply_error(reply, 400, "the header Mcp-Session-Id says which session ends");
 	else if (!mcp_sessions_end(h->sessions, id))
-		fail(reply, 404, "no such session");
+		reply_error(reply, 404, "no such session");
 	else
 		reply->status = 204;
 }
@@ -242,7 +242,7 @@ void mcp_http_answer(struct mcp_http *h, const struct net_call *call, struct net
 	if (!net_call_allowed(call, "POST, DELETE", reply))
 		return;
 	if (!strcmp(call->method, "POST"))
-		post(h, call, reply);
+		handle_post(h, call, reply);
 	else
 		end_session(h, call, reply);
 }

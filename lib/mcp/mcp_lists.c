@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists are written from the offer's tables each time: they are short, and JSON values do not travel
- * between threads. A cursor is the index that comes next, and holds as long as the server runs.
+ * Lists tools, prompts and resources, page by page. Lists are built from the catalog's tables each
+ * time: they are short, and JSON values must not be shared by threads. A cursor is the index that
+ * comes next, valid as long as the server runs.
  */
 #include "lib/mcp/mcp_lists.h"
 
@@ -16,7 +17,7 @@ struct page {
 	size_t at;
 };
 
-static int begin(struct page *p, const struct mcp_request *q, struct mcp_fault *f)
+static int begin_page(struct page *p, const struct mcp_request *q, struct mcp_fault *f)
 {
 	struct json cursor = json_get(q->params, "cursor");
 	struct bytes text = json_bytes(cursor);
@@ -40,8 +41,8 @@ static bool is_here(struct page *p)
 	return at >= p->first && at < p->end;
 }
 
-static int end(struct page *p, const char *key, struct json list, struct json *result,
-	       struct mcp_fault *f)
+static int end_page(struct page *p, const char *key, struct json list, struct json *result,
+		    struct mcp_fault *f)
 {
 	char next[24];
 
@@ -73,7 +74,7 @@ static void set_schema(struct json *o, const char *key, const char *text)
 		json_set(o, key, schema);
 }
 
-static struct json tool(const struct mcp_request *q, const struct mcp_tool *t)
+static struct json describe_tool(const struct mcp_request *q, const struct mcp_tool *t)
 {
 	struct json o = json_object(), hints = json_object();
 
@@ -101,17 +102,17 @@ int mcp_list_tools(const struct mcp_request *q, struct json *result, struct mcp_
 	struct json list = json_array();
 	struct page p;
 
-	if (begin(&p, q, f)) {
+	if (begin_page(&p, q, f)) {
 		json_free(list);
 		return f->code;
 	}
 	for (const struct mcp_tool *t = q->offer->tools; t && t->name; t++)
 		if (is_here(&p))
-			json_append(&list, tool(q, t));
-	return end(&p, "tools", list, result, f);
+			json_append(&list, describe_tool(q, t));
+	return end_page(&p, "tools", list, result, f);
 }
 
-static struct json prompt(const struct mcp_request *q, const struct mcp_prompt *p)
+static struct json describe_prompt(const struct mcp_request *q, const struct mcp_prompt *p)
 {
 	struct json o = json_object(), arguments = json_array();
 
@@ -136,14 +137,14 @@ int mcp_list_prompts(const struct mcp_request *q, struct json *result, struct mc
 	struct json list = json_array();
 	struct page page;
 
-	if (begin(&page, q, f)) {
+	if (begin_page(&page, q, f)) {
 		json_free(list);
 		return f->code;
 	}
 	for (const struct mcp_prompt *p = q->offer->prompts; p && p->name; p++)
 		if (is_here(&page))
-			json_append(&list, prompt(q, p));
-	return end(&page, "prompts", list, result, f);
+			json_append(&list, describe_prompt(q, p));
+	return end_page(&page, "prompts", list, result, f);
 }
 
 static int list_resources(const struct mcp_request *q, bool templates, struct json *result,
@@ -152,7 +153,7 @@ static int list_resources(const struct mcp_request *q, bool templates, struct js
 	struct json list = json_array();
 	struct page p;
 
-	if (begin(&p, q, f)) {
+	if (begin_page(&p, q, f)) {
 		json_free(list);
 		return f->code;
 	}
@@ -170,7 +171,7 @@ static int list_resources(const struct mcp_request *q, bool templates, struct js
 		set_text(&o, "mimeType", r->mime);
 		json_append(&list, o);
 	}
-	return end(&p, templates ? "resourceTemplates" : "resources", list, result, f);
+	return end_page(&p, templates ? "resourceTemplates" : "resources", list, result, f);
 }
 
 int mcp_list_resources(const struct mcp_request *q, struct json *result, struct mcp_fault *f)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sends progress and log messages that belong to a request in progress. Progress is told fifty
+/* Sends progress and log messages that belong to a request in progress. Progress is sent fifty
  * times a second at most; the first and the last always. */
 #include "lib/mcp/mcp_request_ctx.h"
 
@@ -19,21 +19,21 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static struct mcp_asker *of(const struct mcp_ctx *a)
+static struct mcp_asker *asker_of(const struct mcp_ctx *a)
 {
 	return (struct mcp_asker *)(uintptr_t)a;
 }
 
-static bool stop(const struct mcp_ctx *asker)
+static bool is_stopped(const struct mcp_ctx *asker)
 {
-	const struct mcp_asker *a = of(asker);
+	const struct mcp_asker *a = asker_of(asker);
 	const struct mcp_way *way = a->q->way;
 
 	return mcp_running_cancelled(a->q->running) || (way->gone && way->gone(way->ctx)) ||
 	       (way->time_max_ns && now_ns() - a->moved_ns > way->time_max_ns);
 }
 
-static void begin(struct jsonw *w, struct buf *out, const char *method)
+static void begin_notification(struct jsonw *w, struct buf *out, const char *method)
 {
 	jsonw_init(w, out, false);
 	jsonw_object_begin(w);
@@ -42,7 +42,7 @@ static void begin(struct jsonw *w, struct buf *out, const char *method)
 	jsonw_key_object(w, "params");
 }
 
-static void end(const struct mcp_asker *a, struct jsonw *w, struct buf *out)
+static void send_notification(const struct mcp_asker *a, struct jsonw *w, struct buf *out)
 {
 	jsonw_object_end(w);
 	jsonw_object_end(w);
@@ -51,9 +51,10 @@ static void end(const struct mcp_asker *a, struct jsonw *w, struct buf *out)
 	buf_free(out);
 }
 
-static void progress(const struct mcp_ctx *asker, double done, double total, const char *message)
+static void send_progress(const struct mcp_ctx *asker, double done, double total,
+			  const char *message)
 {
-	struct mcp_asker *a = of(asker);
+	struct mcp_asker *a = asker_of(asker);
 	struct buf out = { 0 };
 	struct jsonw w;
 	uint64_t now;
@@ -70,7 +71,7 @@ static void progress(const struct mcp_ctx *asker, double done, double total, con
 	    (!a->told_ns || now - a->told_ns >= PROGRESS_NS || (total > 0 && done >= total))) {
 		a->told = done;
 		a->told_ns = now;
-		begin(&w, &out, "notifications/progress");
+		begin_notification(&w, &out, "notifications/progress");
 		jsonw_key(&w, "progressToken");
 		jsonw_raw(&w, buf_bytes(&a->token));
 		jsonw_key_double(&w, "progress", done);
@@ -78,7 +79,7 @@ static void progress(const struct mcp_ctx *asker, double done, double total, con
 			jsonw_key_double(&w, "total", total);
 		if (message && a->q->revision->annotations)
 			jsonw_key_str(&w, "message", message);
-		end(a, &w, &out);
+		send_notification(a, &w, &out);
 	}
 	pthread_mutex_unlock(&a->lock);
 }
@@ -86,18 +87,18 @@ static void progress(const struct mcp_ctx *asker, double done, double total, con
 static void log_message(const struct mcp_ctx *asker, enum mcp_log_level level, const char *message)
 {
 	static const int levels[] = { 0, 1, 3, 4 }; /* the protocol has a notice in between */
-	struct mcp_asker *a = of(asker);
+	struct mcp_asker *a = asker_of(asker);
 	struct buf out = { 0 };
 	struct jsonw w;
 
 	if (!a->q->way->send || levels[level] < a->level)
 		return;
 	pthread_mutex_lock(&a->lock);
-	begin(&w, &out, "notifications/message");
+	begin_notification(&w, &out, "notifications/message");
 	jsonw_key_str(&w, "level", mcp_level_name(levels[level]));
 	jsonw_key_str(&w, "logger", a->q->offer->name);
 	jsonw_key_str(&w, "data", message);
-	end(a, &w, &out);
+	send_notification(a, &w, &out);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -106,7 +107,7 @@ void mcp_asker_init(struct mcp_asker *a, const struct mcp_request *q)
 	struct json meta = json_get(q->params, "_meta"), token = json_get(meta, "progressToken");
 	struct bytes level = mcp_text(meta, MCP_META_LEVEL);
 
-	*a = (struct mcp_asker){ .asker = { stop, progress, log_message },
+	*a = (struct mcp_asker){ .asker = { is_stopped, send_progress, log_message },
 				 .q = q,
 				 .moved_ns = now_ns(),
 				 .told = -INFINITY,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who asks, as the offer sees it (struct mcp_ctx): whether to stop, and where progress and log
- * messages go. Holds texts, no JSON values: a tool may say how far it is from any of its threads.
+ * The client of a request, as a tool sees it (struct mcp_ctx): whether to stop, and where progress
+ * and log messages go. Holds texts, no JSON values: a tool may report progress from any of its
+ * threads.
  */
 #ifndef INGERO_MCP_MCP_REQUEST_CTX_H
 #define INGERO_MCP_MCP_REQUEST_CTX_H
@@ -13,7 +14,7 @@
 struct mcp_asker {
 	struct mcp_ctx asker; /* what is handed out; first */
 	const struct mcp_request *q;
-	struct buf token;	   /* of progress, as JSON; empty: nobody wants to know */
+	struct buf token;	   /* of progress, as JSON; empty: send no progress */
 	int level;		   /* the least that is wanted; 8: none */
 	_Atomic uint64_t moved_ns; /* when it came further the last time */
 	uint64_t told_ns;

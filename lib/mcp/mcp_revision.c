@@ -73,7 +73,7 @@ const char *mcp_level_name(int level)
 	return levels[level & 7];
 }
 
-static int unsupported(struct bytes wanted, struct mcp_fault *f)
+static int fail_unsupported(struct bytes wanted, struct mcp_fault *f)
 {
 	mcp_fault_set(f, MCP_UNSUPPORTED_VERSION, "revision '%.*s' of the protocol is not spoken",
 		      (int)(wanted.n < 64 ? wanted.n : 64), wanted.p);
@@ -83,7 +83,7 @@ static int unsupported(struct bytes wanted, struct mcp_fault *f)
 	return f->code;
 }
 
-static int envelope(struct mcp_fault *f, const char *key, const char *problem)
+static int fail_envelope(struct mcp_fault *f, const char *key, const char *problem)
 {
 	struct json issue = json_object();
 
@@ -111,22 +111,23 @@ static int check_meta(struct json meta, struct json claim, struct mcp_fault *f)
 	int rc = 0;
 
 	if (json_type(claim) != JSON_TYPE_STRING)
-		rc = envelope(f, MCP_META_VERSION, "has to be a text");
+		rc = fail_envelope(f, MCP_META_VERSION, "has to be a text");
 	else if (!capabilities.is)
-		rc = envelope(f, MCP_META_CAPABILITIES, "is missing");
+		rc = fail_envelope(f, MCP_META_CAPABILITIES, "is missing");
 	else if (json_type(capabilities) != JSON_TYPE_OBJECT)
-		rc = envelope(f, MCP_META_CAPABILITIES, "has to be an object");
+		rc = fail_envelope(f, MCP_META_CAPABILITIES, "has to be an object");
 	else if (client.is && !is_client(client))
-		rc = envelope(f, MCP_META_CLIENT, "has to be an object with a name and a version");
+		rc = fail_envelope(f, MCP_META_CLIENT,
+				   "has to be an object with a name and a version");
 	else if (level.is && mcp_level(json_bytes(level)) < 0)
-		rc = envelope(f, MCP_META_LEVEL, "has to be a level");
+		rc = fail_envelope(f, MCP_META_LEVEL, "has to be a level");
 	json_free(capabilities);
 	json_free(client);
 	json_free(level);
 	return rc;
 }
 
-static int mismatch(struct mcp_fault *f, struct bytes header, struct bytes body)
+static int fail_mismatch(struct mcp_fault *f, struct bytes header, struct bytes body)
 {
 	return mcp_fault_set(f, MCP_HEADER_MISMATCH,
 			     "the header MCP-Protocol-Version says '%.*s', the body '%.*s'",
@@ -134,8 +135,8 @@ static int mismatch(struct mcp_fault *f, struct bytes header, struct bytes body)
 			     (int)(body.n < 40 ? body.n : 40), body.p);
 }
 
-static int claimed(const struct mcp_message *m, struct json meta, struct json claim,
-		   struct bytes header, const struct mcp_revision **out, struct mcp_fault *f)
+static int choose_by_meta(const struct mcp_message *m, struct json meta, struct json claim,
+			  struct bytes header, const struct mcp_revision **out, struct mcp_fault *f)
 {
 	struct bytes name = json_bytes(claim);
 	const struct mcp_revision *r;
@@ -144,30 +145,30 @@ static int claimed(const struct mcp_message *m, struct json meta, struct json cl
 	if (rc)
 		return rc;
 	if (header.p && !bytes_equal(header, name))
-		return mismatch(f, header, name);
+		return fail_mismatch(f, header, name);
 	r = mcp_revision_named(name);
 	if (!r || !r->stateless)
-		return unsupported(name, f);
+		return fail_unsupported(name, f);
 	*out = r;
 	return 0;
 }
 
-static int unclaimed(const struct mcp_message *m, struct json meta, struct bytes header,
-		     const struct mcp_revision *settled, const struct mcp_revision **out,
-		     struct mcp_fault *f)
+static int choose_by_header(const struct mcp_message *m, struct json meta, struct bytes header,
+			    const struct mcp_revision *settled, const struct mcp_revision **out,
+			    struct mcp_fault *f)
 {
 	const struct mcp_revision *r = header.p ? mcp_revision_named(header) : NULL;
 
 	if (mcp_message_is(m, "initialize")) {
 		if (r && r->stateless)
-			return mismatch(f, header, bytes_of("initialize"));
+			return fail_mismatch(f, header, bytes_of("initialize"));
 		*out = mcp_revision_default(); /* what it settles is in its params */
 		return 0;
 	}
 	if (header.p && !r)
-		return unsupported(header, f);
+		return fail_unsupported(header, f);
 	if (r && r->stateless && m->kind == MCP_REQUEST)
-		return envelope(f, meta.is ? MCP_META_VERSION : "_meta", "is missing");
+		return fail_envelope(f, meta.is ? MCP_META_VERSION : "_meta", "is missing");
 	*out = r && r->stateless ? r : settled ? settled : r ? r : mcp_revision_default();
 	return 0;
 }
@@ -180,9 +181,9 @@ int mcp_revision_of(const struct mcp_message *m, struct bytes header,
 	int rc;
 
 	if (claim.is)
-		rc = claimed(m, meta, claim, header, out, f);
+		rc = choose_by_meta(m, meta, claim, header, out, f);
 	else
-		rc = unclaimed(m, meta, header, settled, out, f);
+		rc = choose_by_header(m, meta, header, settled, out, f);
 	json_free(meta);
 	json_free(claim);
 	return rc;

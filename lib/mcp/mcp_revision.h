@@ -24,7 +24,7 @@ struct mcp_revision {
 	bool batches;		   /* several messages in an array */
 	bool annotations;	   /* of tools; messages of progress; completions are declared */
 	bool structured;	   /* structured content with a schema, titles */
-	bool misuse_is_result;	   /* wrong arguments are told to the model, not to the client */
+	bool misuse_is_result;	   /* wrong arguments are a result for the model, not a fault */
 	enum mcp_code no_resource; /* what is answered where there is none */
 };
 

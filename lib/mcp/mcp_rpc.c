@@ -111,7 +111,7 @@ bool mcp_message_is(const struct mcp_message *m, const char *method)
 	return bytes_equal(json_bytes(m->method), bytes_of(method));
 }
 
-static void begin(struct jsonw *w, struct buf *out, struct json id)
+static void begin_response(struct jsonw *w, struct buf *out, struct json id)
 {
 	struct buf text = { 0 };
 
@@ -139,7 +139,7 @@ void mcp_put_result(struct buf *out, struct json id, struct json result)
 {
 	struct jsonw w;
 
-	begin(&w, out, id);
+	begin_response(&w, out, id);
 	put_value(&w, "result", result);
 	jsonw_object_end(&w);
 }
@@ -148,7 +148,7 @@ void mcp_put_fault(struct buf *out, struct json id, const struct mcp_fault *f)
 {
 	struct jsonw w;
 
-	begin(&w, out, id);
+	begin_response(&w, out, id);
 	jsonw_key_object(&w, "error");
 	jsonw_key_i64(&w, "code", f->code);
 	jsonw_key_str(&w, "message", f->text);

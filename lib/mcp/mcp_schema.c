@@ -13,10 +13,10 @@ struct walk {
 	struct err *e;
 };
 
-static int check(struct walk *w, struct json schema, struct json value);
+static int check_value(struct walk *w, struct json schema, struct json value);
 
-static int wrong(struct walk *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int wrong(struct walk *w, const char *fmt, ...)
+static int set_wrong(struct walk *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int set_wrong(struct walk *w, const char *fmt, ...)
 {
 	struct buf text = { 0 };
 	va_list ap;
@@ -29,7 +29,7 @@ static int wrong(struct walk *w, const char *fmt, ...)
 	return ERR_USAGE;
 }
 
-static bool same(struct json a, struct json b)
+static bool is_equal(struct json a, struct json b)
 {
 	struct buf x = { 0 }, y = { 0 };
 	bool is;
@@ -78,7 +78,7 @@ static int check_type(struct walk *w, struct json type, struct json value)
 		json_free(one);
 	}
 	if (!is)
-		wrong(w, "has to be of type %s", buf_text(&names));
+		set_wrong(w, "has to be of type %s", buf_text(&names));
 	buf_free(&names);
 	return is ? 0 : ERR_USAGE;
 }
@@ -91,12 +91,12 @@ static int check_enum(struct walk *w, struct json choices, struct json value)
 	for (size_t i = 0; i < json_length(choices) && !is; i++) {
 		struct json one = json_at(choices, i);
 
-		is = same(one, value);
+		is = is_equal(one, value);
 		json_free(one);
 	}
 	if (!is) {
 		json_dump(&text, choices, 0);
-		wrong(w, "has to be one of %s", buf_text(&text));
+		set_wrong(w, "has to be one of %s", buf_text(&text));
 	}
 	buf_free(&text);
 	return is ? 0 : ERR_USAGE;
@@ -144,7 +144,7 @@ static int check_bounds(struct walk *w, struct json schema, struct json value)
 
 		if (type == bounds[i].type && json_type(bound) == JSON_TYPE_NUMBER &&
 		    ((bounds[i].most ? x > b : x < b) || (bounds[i].open && x == b)))
-			rc = wrong(w, bounds[i].say, b);
+			rc = set_wrong(w, bounds[i].say, b);
 		json_free(bound);
 	}
 	return rc;
@@ -159,7 +159,7 @@ static int check_member(struct walk *w, struct json properties, struct json othe
 
 	if (schema.is || json_type(others) == JSON_TYPE_OBJECT) {
 		buf_printf(&w->path, ".%.60s", key);
-		rc = check(w, schema.is ? schema : others, value);
+		rc = check_value(w, schema.is ? schema : others, value);
 		w->path.n = n;
 		w->path.p[n] = 0;
 	} else if (json_type(others) == JSON_TYPE_BOOL && !json_is_true(others)) {
@@ -171,8 +171,8 @@ static int check_member(struct walk *w, struct json properties, struct json othe
 			json_free(name);
 			json_free(of);
 		}
-		rc = wrong(w, "has no '%.60s'%s%s", key, known.n ? ", only " : " nor anything else",
-			   buf_text(&known));
+		rc = set_wrong(w, "has no '%.60s'%s%s", key,
+			       known.n ? ", only " : " nor anything else", buf_text(&known));
 		buf_free(&known);
 	}
 	json_free(schema);
@@ -192,8 +192,8 @@ static int check_object(struct walk *w, struct json schema, struct json value)
 		struct json there = json_get(value, json_bytes(name).p ? json_bytes(name).p : "");
 
 		if (!there.is)
-			rc = wrong(w, "needs '%.*s'", (int)json_bytes(name).n,
-				   json_bytes(name).p ? json_bytes(name).p : "");
+			rc = set_wrong(w, "needs '%.*s'", (int)json_bytes(name).n,
+				       json_bytes(name).p ? json_bytes(name).p : "");
 		json_free(name);
 		json_free(there);
 	}
@@ -219,7 +219,7 @@ static int check_array(struct walk *w, struct json schema, struct json value)
 		struct json one = json_at(value, i);
 
 		buf_printf(&w->path, "[%zu]", i);
-		rc = check(w, items, one);
+		rc = check_value(w, items, one);
 		w->path.n = n;
 		w->path.p[n] = 0;
 		json_free(one);
@@ -228,7 +228,8 @@ static int check_array(struct walk *w, struct json schema, struct json value)
 	return rc;
 }
 
-/* anyOf, oneOf and allOf: how many fit, of how many. The text of the last one that does not stays. */
+/* Checks anyOf, oneOf and allOf by the number of forms that fit. The error is that of the last form
+ * that does not. */
 static int check_choices(struct walk *w, struct json schema, struct json value)
 {
 	static const char *const words[] = { "anyOf", "oneOf", "allOf" };
@@ -241,32 +242,32 @@ static int check_choices(struct walk *w, struct json schema, struct json value)
 		for (size_t i = 0; i < n; i++) {
 			struct json one = json_at(choices, i);
 
-			fit += check(w, one, value) == 0;
+			fit += check_value(w, one, value) == 0;
 			json_free(one);
 		}
 		if (n && (k == 2 ? fit < n : !fit))
 			rc = ERR_USAGE;
 		else if (k == 1 && fit > 1)
-			rc = wrong(w, "fits several forms of which it has to be one");
+			rc = set_wrong(w, "fits several forms of which it has to be one");
 		json_free(choices);
 	}
 	return rc;
 }
 
-static int check(struct walk *w, struct json schema, struct json value)
+static int check_value(struct walk *w, struct json schema, struct json value)
 {
 	struct json type = json_get(schema, "type"), choices = json_get(schema, "enum");
 	struct json only = json_get(schema, "const");
 	int rc = 0;
 
 	if (++w->depth > DEPTH_MAX)
-		rc = wrong(w, "is nested too deeply");
+		rc = set_wrong(w, "is nested too deeply");
 	if (!rc && type.is)
 		rc = check_type(w, type, value);
 	if (!rc && choices.is)
 		rc = check_enum(w, choices, value);
-	if (!rc && only.is && !same(only, value))
-		rc = wrong(w, "is not what it has to be");
+	if (!rc && only.is && !is_equal(only, value))
+		rc = set_wrong(w, "is not what it has to be");
 	if (!rc)
 		rc = check_bounds(w, schema, value);
 	if (!rc && json_type(value) == JSON_TYPE_OBJECT)
@@ -288,7 +289,7 @@ int mcp_schema_check(struct json schema, struct json value, const char *what, st
 	int rc;
 
 	buf_puts(&w.path, what);
-	rc = w.path.failed ? err_nomem(e) : check(&w, schema, value);
+	rc = w.path.failed ? err_nomem(e) : check_value(&w, schema, value);
 	buf_free(&w.path);
 	return rc;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `initialize` and logging/setLevel settled, and what is being answered right now, so that it
- * can be cancelled. One per stdio connection, one per session id over HTTP, and one for all who have
- * none. Locks itself; counted, so that a session that ends while something is answered outlives it.
+ * A client's session: what `initialize` and logging/setLevel agreed on, and the requests in
+ * progress, so that they can be cancelled. One per stdio connection, one per session id over HTTP,
+ * and one for all clients without an id. Locks itself; reference-counted, so that a session that
+ * ends during a request outlives it.
  */
 #ifndef INGERO_MCP_MCP_SESSION_H
 #define INGERO_MCP_MCP_SESSION_H
@@ -30,10 +31,10 @@ void mcp_session_set_level(struct mcp_session *s, int level);
 /* A request while it waits or is answered. id is copied. NULL: no memory. */
 struct mcp_running;
 struct mcp_running *mcp_running_begin(struct mcp_session *s, struct json id);
-bool mcp_running_cancelled(const struct mcp_running *r); /* by who asked; r NULL: no */
+bool mcp_running_cancelled(const struct mcp_running *r); /* by its client; r NULL: no */
 void mcp_running_end(struct mcp_running *r);
 
-/* What is answered to that id is given up, when there is such. */
+/* Cancels the request with that id, if there is one. */
 void mcp_session_cancel(struct mcp_session *s, struct json id);
 void mcp_session_cancel_all(struct mcp_session *s);
 

@@ -41,7 +41,7 @@ void mcp_sessions_free(struct mcp_sessions *t)
 	free(t);
 }
 
-static struct row *find(struct mcp_sessions *t, struct bytes id)
+static struct row *find_row(struct mcp_sessions *t, struct bytes id)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (bytes_equal(bytes_of(t->rows[i].id), id))
@@ -49,7 +49,7 @@ static struct row *find(struct mcp_sessions *t, struct bytes id)
 	return NULL;
 }
 
-static void drop(struct mcp_sessions *t, struct row *r)
+static void drop_row(struct mcp_sessions *t, struct row *r)
 {
 	mcp_session_release(r->session);
 	*r = t->rows[--t->n];
@@ -71,7 +71,7 @@ int mcp_sessions_add(struct mcp_sessions *t, struct mcp_session *s, char id[MCP_
 		if (t->rows[i].used < oldest->used)
 			oldest = &t->rows[i];
 	if (t->n == MCP_SESSIONS_MAX)
-		drop(t, oldest);
+		drop_row(t, oldest);
 	t->rows[t->n] = (struct row){ .session = mcp_session_keep(s), .used = ++t->asks };
 	memcpy(t->rows[t->n++].id, id, MCP_SESSION_ID_SIZE);
 	pthread_mutex_unlock(&t->lock);
@@ -84,7 +84,7 @@ struct mcp_session *mcp_sessions_find(struct mcp_sessions *t, struct bytes id)
 	struct row *r;
 
 	pthread_mutex_lock(&t->lock);
-	r = find(t, id);
+	r = find_row(t, id);
 	if (r) {
 		r->used = ++t->asks;
 		s = mcp_session_keep(r->session);
@@ -98,10 +98,10 @@ bool mcp_sessions_end(struct mcp_sessions *t, struct bytes id)
 	struct row *r;
 
 	pthread_mutex_lock(&t->lock);
-	r = find(t, id);
+	r = find_row(t, id);
 	if (r) {
 		mcp_session_cancel_all(r->session);
-		drop(t, r);
+		drop_row(t, r);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return r != NULL;

@@ -22,7 +22,7 @@
 #define CALLS	8
 #define WAITING 256
 #define CHUNK	65536
-#define LAST_MS 300 /* for a client to take what is being written when we are told to end */
+#define LAST_MS 300 /* for a client to read what is being written when the server stops */
 
 struct job {
 	struct job *next;
@@ -38,9 +38,9 @@ struct stdio {
 	struct mcp_way way;
 
 	pthread_mutex_t writing;
-	atomic_bool gone; /* nobody reads, or we were told to end */
+	atomic_bool gone; /* the client has closed its end, or io->stop asks the server to stop */
 	bool cut; /* under writing: a line was not written whole, and nothing may follow it… */
-	struct err broken; /* …since that failed; code 0: since we were told to end */
+	struct err broken; /* …because writing failed; code 0: because the server stops */
 
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t wake, idle;
@@ -50,9 +50,8 @@ struct stdio {
 	bool ending;
 };
 
-/* As much as a pipe that can be written to takes without waiting for its reader: a client that does
- * not read must not keep us when we are told to end. Once we are, it has a little time left for
- * each piece. */
+/* Writes no more at once than a writable pipe takes without blocking: a client that does not read
+ * must not delay the end of the server. After a stop request it has LAST_MS for each piece. */
 static int write_line(struct stdio *s, const char *p, size_t n, struct err *e)
 {
 	struct pollfd fds[2] = { { .fd = s->io->out, .events = POLLOUT },
@@ -82,7 +81,7 @@ static int write_line(struct stdio *s, const char *p, size_t n, struct err *e)
 	return 0;
 }
 
-static void put(struct stdio *s, struct buf *line)
+static void send_line(struct stdio *s, struct buf *line)
 {
 	struct err e = { 0 };
 
@@ -103,7 +102,7 @@ static void send_message(void *ctx, struct bytes message)
 	struct buf line = { 0 };
 
 	buf_add(&line, message.p, message.n);
-	put(ctx, &line);
+	send_line(ctx, &line);
 	buf_free(&line);
 }
 
@@ -130,11 +129,11 @@ static void do_job(struct stdio *s, struct job *j)
 		mcp_answer_batch(s->offer, s->session, &s->way, j->batch, &out);
 	else if (!mcp_running_cancelled(j->running))
 		mcp_answer(s->offer, s->session, &s->way, &j->m, NULL, j->running, &out);
-	put(s, &out);
+	send_line(s, &out);
 	buf_free(&out);
 }
 
-static void *work(void *arg)
+static void *run_worker(void *arg)
 {
 	struct stdio *s = arg;
 
@@ -165,14 +164,14 @@ static void *work(void *arg)
 }
 
 /* False: too many wait already. */
-static bool enqueue(struct stdio *s, struct job *j)
+static bool queue_job(struct stdio *s, struct job *j)
 {
 	unsigned waiting_max = s->io->waiting_max ? s->io->waiting_max : WAITING;
 	bool fits;
 
 	pthread_mutex_lock(&s->lock);
 	if (s->waiting + s->busy >= s->workers && s->workers < s->workers_max &&
-	    !pthread_create(&s->worker[s->workers], NULL, work, s))
+	    !pthread_create(&s->worker[s->workers], NULL, run_worker, s))
 		s->workers++;
 	fits = s->waiting < waiting_max && s->workers;
 	if (fits) {
@@ -185,19 +184,19 @@ static bool enqueue(struct stdio *s, struct job *j)
 	return fits;
 }
 
-static void refuse(struct stdio *s, struct json id, enum mcp_code code, const char *text)
+static void send_error(struct stdio *s, struct json id, enum mcp_code code, const char *text)
 {
 	struct mcp_fault f = { 0 };
 	struct buf out = { 0 };
 
 	mcp_fault_set(&f, code, "%s", text);
 	mcp_put_fault(&out, id, &f);
-	put(s, &out);
+	send_line(s, &out);
 	buf_free(&out);
 }
 
-/* Takes v over. */
-static void later(struct stdio *s, struct mcp_message *m, struct json batch)
+/* Takes ownership of m and batch. */
+static void queue_message(struct stdio *s, struct mcp_message *m, struct json batch)
 {
 	struct job *j = calloc(1, sizeof(*j));
 
@@ -210,13 +209,13 @@ static void later(struct stdio *s, struct mcp_message *m, struct json batch)
 	j->batch = batch;
 	if (!batch.is)
 		j->running = mcp_running_begin(s->session, j->m.id);
-	if (!enqueue(s, j)) {
-		refuse(s, j->m.id, MCP_STOPPED, "too many calls wait already");
+	if (!queue_job(s, j)) {
+		send_error(s, j->m.id, MCP_STOPPED, "too many calls wait already");
 		job_free(j);
 	}
 }
 
-static void take_line(struct stdio *s, struct bytes line)
+static void handle_line(struct stdio *s, struct bytes line)
 {
 	struct mcp_message m = { 0 };
 	struct mcp_fault f = { 0 };
@@ -228,18 +227,18 @@ static void take_line(struct stdio *s, struct bytes line)
 	if (!line.n)
 		return;
 	if (!mcp_parse(line, &v, &f) && json_type(v) == JSON_TYPE_ARRAY) {
-		later(s, &m, v);
+		queue_message(s, &m, v);
 		return;
 	}
 	if (!f.code)
 		mcp_message_read(&m, v, &f);
 	json_free(v);
 	if (!f.code && m.kind == MCP_REQUEST && mcp_is_slow(json_bytes(m.method))) {
-		later(s, &m, JSON_NONE);
+		queue_message(s, &m, JSON_NONE);
 		return;
 	}
 	mcp_answer(s->offer, s->session, &s->way, &m, &f, NULL, &out);
-	put(s, &out);
+	send_line(s, &out);
 	buf_free(&out);
 	mcp_message_free(&m);
 	mcp_fault_free(&f);
@@ -250,8 +249,8 @@ struct lines {
 	bool skipping; /* the rest of a line that is too long */
 };
 
-/* Whole lines are taken, what is left of the last one stays. */
-static void take_lines(struct stdio *s, struct lines *l, bool end)
+/* Handles complete lines; an incomplete last one stays in the buffer until its rest comes. */
+static void handle_lines(struct stdio *s, struct lines *l, bool end)
 {
 	char *p = l->text.p, *stop = p + l->text.n, *newline;
 
@@ -259,7 +258,7 @@ static void take_lines(struct stdio *s, struct lines *l, bool end)
 		size_t n = newline ? (size_t)(newline - p) : (size_t)(stop - p);
 
 		if (!l->skipping)
-			take_line(s, (struct bytes){ p, n });
+			handle_line(s, (struct bytes){ p, n });
 		l->skipping = false;
 		p = newline ? newline + 1 : stop;
 	}
@@ -268,14 +267,14 @@ static void take_lines(struct stdio *s, struct lines *l, bool end)
 		memmove(l->text.p, p, l->text.n);
 	if (l->text.n > MCP_MESSAGE_MAX) {
 		if (!l->skipping)
-			refuse(s, JSON_NONE, MCP_INVALID_REQUEST,
-			       "the message is longer than 4 MiB");
+			send_error(s, JSON_NONE, MCP_INVALID_REQUEST,
+				   "the message is longer than 4 MiB");
 		l->skipping = true;
 		l->text.n = 0;
 	}
 }
 
-/* Whether there is something to read; false: we were told to end. */
+/* Waits until there is something to read; false: the server is to stop. */
 static bool wait_for_input(struct stdio *s)
 {
 	struct pollfd fds[2] = { { .fd = s->io->in, .events = POLLIN },
@@ -314,14 +313,14 @@ static int read_all(struct stdio *s, struct err *e)
 		if (n < 0)
 			rc = err_sys(e, "cannot read from the client");
 		buf_added(&l.text, n > 0 ? (size_t)n : 0);
-		take_lines(s, &l, n == 0);
+		handle_lines(s, &l, n == 0);
 	}
 	buf_free(&l.text);
 	return rc;
 }
 
-/* What was asked is answered, unless we are told to end meanwhile. */
-static void drain(struct stdio *s)
+/* Waits until all queued requests are answered; a stop request cancels them. */
+static void drain_jobs(struct stdio *s)
 {
 	struct pollfd fd = { .fd = s->io->stop, .events = POLLIN };
 
@@ -367,7 +366,7 @@ int mcp_stdio_serve(const struct mcp_catalog *offer, const struct mcp_stdio *io,
 	pthread_cond_init(&s.wake, NULL);
 	pthread_cond_init(&s.idle, NULL);
 	rc = read_all(&s, e);
-	drain(&s);
+	drain_jobs(&s);
 	if (!rc && s.broken.code) {
 		*e = s.broken;
 		rc = e->code;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static bool match(const char *t, const char *uri, size_t n)
+static bool match_template(const char *t, const char *uri, size_t n)
 {
 	const char *close;
 	size_t most = 0;
@@ -19,14 +19,14 @@ static bool match(const char *t, const char *uri, size_t n)
 	while (most < n && !strchr("/?#", uri[most]) && uri[most])
 		most++;
 	for (size_t k = most; close && k > 0; k--)
-		if (match(close + 1, uri + k, n - k))
+		if (match_template(close + 1, uri + k, n - k))
 			return true;
 	return false;
 }
 
 bool mcp_uri_matches(const char *template, struct bytes uri)
 {
-	return uri.n < 2048 && match(template, uri.p, uri.n);
+	return uri.n < 2048 && match_template(template, uri.p, uri.n);
 }
 
 bool mcp_uri_has(const char *template, struct bytes variable)

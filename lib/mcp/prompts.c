@@ -20,7 +20,7 @@ static void put_argument(struct buf *out, const char *before, struct json args, 
 	json_free(v);
 }
 
-static int get(void *ctx, struct json args, struct json *messages, struct err *e)
+static int get_investigate(void *ctx, struct json args, struct json *messages, struct err *e)
 {
 	struct json message = json_object(), content = json_object();
 	struct buf out = { 0 };
@@ -73,6 +73,6 @@ const struct mcp_prompt tool_prompts[] = {
 	  .description =
 		  "Why was the GPU program slow? Goes through causes, statistics and single calls.",
 	  .arguments = investigate,
-	  .get = get },
+	  .get = get_investigate },
 	{ 0 },
 };

@@ -15,7 +15,7 @@
 
 #define ID_MAX 128
 
-static struct json content(const char *uri, const char *mime, struct bytes text)
+static struct json make_contents(const char *uri, const char *mime, struct bytes text)
 {
 	struct json o = json_object(), list = json_array();
 
@@ -41,8 +41,8 @@ static int from_tool(void *ctx, const struct mcp_ctx *asker, const struct mcp_to
 	return rc;
 }
 
-static int summary(void *ctx, const struct mcp_ctx *asker, const char *uri, struct json *contents,
-		   struct err *e)
+static int read_summary(void *ctx, const struct mcp_ctx *asker, const char *uri,
+			struct json *contents, struct err *e)
 {
 	struct mcp_tools *t = ctx;
 	struct buf text = { 0 };
@@ -60,7 +60,7 @@ static int summary(void *ctx, const struct mcp_ctx *asker, const char *uri, stru
 	buf_putc(&text, '\n');
 	rc = rc ? rc : from_tool(ctx, asker, &tool_trace_stats, &text, e);
 	if (!rc)
-		*contents = content(uri, "text/plain", buf_bytes(&text));
+		*contents = make_contents(uri, "text/plain", buf_bytes(&text));
 	buf_free(&text);
 	return rc;
 }
@@ -126,13 +126,13 @@ static int read_chains(struct mcp_tools *t, const struct mcp_ctx *asker, const c
 		rc = err_set(e, ERR_USAGE,
 			     "there is no cause of that id (ingero://chains lists them)");
 	if (!rc)
-		*contents = content(uri, "application/json", buf_bytes(&want.text));
+		*contents = make_contents(uri, "application/json", buf_bytes(&want.text));
 	buf_free(&want.text);
 	return rc;
 }
 
-static int chains(void *ctx, const struct mcp_ctx *asker, const char *uri, struct json *contents,
-		  struct err *e)
+static int read_all_chains(void *ctx, const struct mcp_ctx *asker, const char *uri,
+			   struct json *contents, struct err *e)
 {
 	return read_chains(ctx, asker, uri, NULL, contents, e);
 }
@@ -210,16 +210,16 @@ static int one_call(void *ctx, const struct mcp_ctx *asker, const char *uri, str
 	if (!rc && !want.found)
 		rc = err_set(e, ERR_USAGE, "there is no such call in the recording");
 	if (!rc)
-		*contents = content(uri, "application/json", buf_bytes(&want.text));
+		*contents = make_contents(uri, "application/json", buf_bytes(&want.text));
 	buf_free(&want.text);
 	return rc;
 }
 
-static int schema(void *ctx, const struct mcp_ctx *asker, const char *uri, struct json *contents,
-		  struct err *e)
+static int read_schema(void *ctx, const struct mcp_ctx *asker, const char *uri,
+		       struct json *contents, struct err *e)
 {
 #ifdef INGERO_HAVE_SQLITE
-	*contents = content(uri, "application/sql", bytes_of(archive_schema()));
+	*contents = make_contents(uri, "application/sql", bytes_of(archive_schema()));
 	return 0;
 #else
 	return err_set(e, ERR_CANNOT, "this build answers no SQL");
@@ -232,19 +232,19 @@ const struct mcp_resource tool_resources[] = {
 	  .title = "Summary of the recording",
 	  .description = "Causes and statistics, as text",
 	  .mime = "text/plain",
-	  .read = summary },
+	  .read = read_summary },
 	{ .uri = "ingero://chains",
 	  .name = "chains",
 	  .title = "Causes",
 	  .description = "All causes found, as JSON",
 	  .mime = "application/json",
-	  .read = chains },
+	  .read = read_all_chains },
 	{ .uri = "ingero://schema",
 	  .name = "schema",
 	  .title = "Tables for run_sql",
 	  .description = "The archive's tables with what is in their columns",
 	  .mime = "application/sql",
-	  .read = schema },
+	  .read = read_schema },
 	{ .uri = "ingero://chain/{id}",
 	  .name = "chain",
 	  .title = "One cause",

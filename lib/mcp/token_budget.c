@@ -26,8 +26,8 @@ static uint64_t note_tokens(const struct filler *f)
 	return f->columns ? SHAPE_NOTE_TOKENS : JSON_TOKENS;
 }
 
-/* Whether so much more fits, when more rows follow. */
-static bool room(struct filler *f, uint64_t cost, bool more)
+/* Subtracts cost from the tokens left, if it fits; more: other rows follow. */
+static bool reserve_tokens(struct filler *f, uint64_t cost, bool more)
 {
 	uint64_t kept = (more || f->behind ? SHAPE_NOTES_TOKENS : 0) +
 			(uint64_t)(f->behind + more) * SHAPE_NOTE_TOKENS;
@@ -64,7 +64,7 @@ static void fill_list(struct filler *f, struct json *answer, const struct shape_
 			shape_rows_write(&as, &line, row, i);
 		else
 			json_dump(&line, row, 0);
-		fits = room(f, shape_tokens(buf_bytes(&line)), i + 1 < n);
+		fits = reserve_tokens(f, shape_tokens(buf_bytes(&line)), i + 1 < n);
 		if (fits && f->columns)
 			buf_add(f->text, line.p, line.n);
 		if (fits)

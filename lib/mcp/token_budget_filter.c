@@ -12,7 +12,7 @@
 #define JQ_BYTES      (256u << 20)
 #define JQ_OUTPUT_MAX (1u << 20)
 
-static bool stop(void *ctx)
+static bool is_stopped(void *ctx)
 {
 	return mcp_ctx_stops(ctx);
 }
@@ -23,7 +23,7 @@ int shape_filter(struct mcp_reply *out, struct json answer, const struct tool_ar
 	const struct filter_confined how = { .seconds = JQ_SECONDS,
 					     .memory_bytes = JQ_BYTES,
 					     .output_max = JQ_OUTPUT_MAX,
-					     .stop = stop,
+					     .stop = is_stopped,
 					     .ctx = (void *)asker };
 	struct buf text = { 0 }, made = { 0 };
 	struct json kept = json_array(), o = json_object();

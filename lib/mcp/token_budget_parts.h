@@ -7,8 +7,8 @@
 
 #include "lib/mcp/token_budget.h"
 
-#define SHAPE_NOTES_TOKENS 20 /* kept free for what is said of lists that are cut, */
-#define SHAPE_NOTE_TOKENS  8  /* …and of each */
+#define SHAPE_NOTES_TOKENS 20 /* reserved for the notes on lists that are cut, */
+#define SHAPE_NOTE_TOKENS  8  /* …and for each note */
 
 /* One more of notes, an array: so many rows of a list were left out, by the budget or by how many
  * were asked for. */

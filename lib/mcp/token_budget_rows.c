@@ -56,8 +56,8 @@ static void put_text(struct buf *out, struct json v)
 	buf_free(&text);
 }
 
-/* Whole numbers, those that a double does not hold as text. */
-static bool whole(struct json v, int64_t *n)
+/* Parses an integer; one that a double cannot hold is a text. */
+static bool parse_whole(struct json v, int64_t *n)
 {
 	struct bytes text = json_bytes(v);
 	char again[24];
@@ -121,7 +121,7 @@ static int64_t base_of(const struct shape_cells *c, struct json rows)
 	for (size_t i = 0, n = json_length(rows); i < n; i++) {
 		struct json row = json_at(rows, i), v = cell_of(c, row);
 		int64_t x = 0;
-		bool is = whole(v, &x) && x >= LONG;
+		bool is = parse_whole(v, &x) && x >= LONG;
 
 		json_free(v);
 		json_free(row);
@@ -152,8 +152,8 @@ static bool find_words(struct shape_cells *c, struct json rows)
 	return good;
 }
 
-/* false: out of memory. */
-static bool look(struct shape_cells *c, struct json rows)
+/* Decides how the cells of a column are written. false: out of memory. */
+static bool examine_column(struct shape_cells *c, struct json rows)
 {
 	size_t n = json_length(rows);
 
@@ -229,7 +229,7 @@ void shape_rows_begin(struct shape_rows *r, struct buf *head, const struct shape
 						 .at = i,
 						 .times = l->columns ? l->columns[i].times : 0 };
 
-			head->failed |= !look(&c, rows);
+			head->failed |= !examine_column(&c, rows);
 			if (!vec_push(&r->columns, c)) {
 				head->failed = true;
 				free_cells(&c);
@@ -259,7 +259,7 @@ static void put_cell(struct buf *out, struct shape_cells *c, struct json row, un
 	struct buf text = { 0 };
 	int64_t x = 0;
 
-	if (c->base && whole(v, &x))
+	if (c->base && parse_whole(v, &x))
 		buf_printf(out, "%" PRId64, x - c->base);
 	else if (c->times > 0 && json_type(v) == JSON_TYPE_NUMBER)
 		shape_number(out, json_double(v, 0) * c->times);

@@ -20,7 +20,7 @@ struct shape_word {
 	unsigned mark; /* 0: not written yet */
 };
 
-static struct shape_word *find(const struct shape_words *w, struct bytes value)
+static struct shape_word *find_word(const struct shape_words *w, struct bytes value)
 {
 	for (size_t i = 0; i < w->v.n; i++)
 		if (bytes_equal((struct bytes){ w->v.v[i].text, w->v.v[i].n }, value))
@@ -34,7 +34,7 @@ bool shape_words_look(struct shape_words *w, struct bytes value)
 
 	if (value.n < SHORTEST || (one.tokens = shape_tokens(value)) < LEAST)
 		return true;
-	known = find(w, value);
+	known = find_word(w, value);
 	if (known)
 		known->uses++;
 	if (known || w->v.n == MOST)
@@ -70,7 +70,7 @@ void shape_words_settle(struct shape_words *w)
 
 void shape_words_put(struct shape_words *w, struct buf *out, struct bytes value, unsigned *marks)
 {
-	struct shape_word *one = find(w, value);
+	struct shape_word *one = find_word(w, value);
 	bool first = one && !one->mark;
 
 	if (first)

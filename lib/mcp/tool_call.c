@@ -82,7 +82,7 @@ static const struct shape_list lists[] = {
 	{ 0 },
 };
 
-static void head(struct buf *out, struct json answer)
+static void print_head(struct buf *out, struct json answer)
 {
 	struct json error = json_get(answer, "error"), pid = json_get(answer, "pid"),
 		    tid = json_get(answer, "tid"), returned = json_get(answer, "returned");
@@ -114,7 +114,7 @@ static void head(struct buf *out, struct json answer)
 	json_free(returned);
 }
 
-static const struct shape shape = { head, lists, NULL };
+static const struct shape shape = { print_head, lists, NULL };
 
 /* At most eight: those that took most (attrib/parts.h). */
 static struct json takers_of(const struct call_detail *d, enum part part)
@@ -188,7 +188,7 @@ static struct json inner_rows(const struct call_detail *d)
 	return rows;
 }
 
-static int answer(void *ctx, const struct store_call *found, struct err *e)
+static int write_answer(void *ctx, const struct store_call *found, struct err *e)
 {
 	const struct call_detail *d = found->found;
 	struct json o, stack = json_array();
@@ -225,8 +225,8 @@ static int answer(void *ctx, const struct store_call *found, struct err *e)
 	return tool_answer(c, o, &shape, e);
 }
 
-static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct mcp_reply *out,
-		struct err *e)
+static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+		     struct mcp_reply *out, struct err *e)
 {
 	const char *id = NULL;
 	struct tool_call c;
@@ -235,7 +235,7 @@ static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct
 	rc = rc ? rc : tool_args_text(&c.args, "call", &id, e);
 	if (!rc && !id)
 		rc = err_set(e, ERR_USAGE, "call is missing: THREAD@END, or an operation");
-	rc = rc ? rc : store_source_call(c.source, asker, id, answer, &c, e);
+	rc = rc ? rc : store_source_call(c.source, asker, id, write_answer, &c, e);
 	tool_end(&c);
 	return rc;
 }
@@ -260,5 +260,5 @@ const struct mcp_tool tool_explain_call = {
 			    "\"parts\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
 			    "\"inside\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
 			    "\"stack\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"),
-	.call = call,
+	.call = call_tool,
 };

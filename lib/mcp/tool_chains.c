@@ -43,7 +43,7 @@ static const struct shape_list lists[] = {
 	{ 0 },
 };
 
-static void foot(struct buf *out, struct json answer)
+static void print_foot(struct buf *out, struct json answer)
 {
 	struct json chains = json_get(answer, "chains");
 
@@ -55,7 +55,7 @@ static void foot(struct buf *out, struct json answer)
 	json_free(chains);
 }
 
-static const struct shape shape = { chain_rows_head, lists, foot };
+static const struct shape shape = { chain_rows_head, lists, print_foot };
 
 struct chosen_pids {
 	uint32_t *v;
@@ -129,7 +129,7 @@ static void set_chosen_none(struct json *o, const struct report *r)
 	buf_free(&verdict);
 }
 
-static int answer(void *ctx, const struct store_chains *found, struct err *e)
+static int write_answer(void *ctx, const struct store_chains *found, struct err *e)
 {
 	struct tool_call *c = ctx;
 	const struct query_chosen by = { c->args.nodes.v, c->args.nodes.n, c->args.names.v,
@@ -177,8 +177,8 @@ static int answer(void *ctx, const struct store_chains *found, struct err *e)
 	return rc;
 }
 
-static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct mcp_reply *out,
-		struct err *e)
+static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+		     struct mcp_reply *out, struct err *e)
 {
 	struct tool_call c;
 	int rc = tool_begin(&c, ctx, asker, args, out, true, e);
@@ -187,7 +187,7 @@ static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct
 		const struct filter_words when = { .since = c.args.words.since,
 						   .until = c.args.words.until };
 
-		rc = store_source_chains(c.source, asker, &when, false, answer, &c, e);
+		rc = store_source_chains(c.source, asker, &when, false, write_answer, &c, e);
 	}
 	tool_end(&c);
 	return rc;
@@ -210,5 +210,5 @@ const struct mcp_tool tool_causal_chains = {
 			    "\"steps\":" STEP_ROWS_SCHEMA
 			    ",\"chains\":{\"type\":\"array\",\"items\":" CHAIN_ROW_SCHEMA
 			    "},\"standing\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"),
-	.call = call,
+	.call = call_tool,
 };

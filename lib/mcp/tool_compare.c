@@ -45,7 +45,7 @@ static const struct shape_list lists[] = {
 	{ 0 },
 };
 
-static void head(struct buf *out, struct json answer)
+static void print_head(struct buf *out, struct json answer)
 {
 	shape_member(out, answer, "before");
 	buf_puts(out, " (");
@@ -61,7 +61,7 @@ static void head(struct buf *out, struct json answer)
 	buf_puts(out, " better\n");
 }
 
-static const struct shape shape = { head, lists, NULL };
+static const struct shape shape = { print_head, lists, NULL };
 
 static const char *base_of(const char *path)
 {
@@ -153,7 +153,8 @@ static struct json op_rows(const struct diff *d)
 }
 
 /* notes: what was wrong with either. */
-static int answer(struct tool_call *c, const struct diff *d, const struct buf *notes, struct err *e)
+static int write_answer(struct tool_call *c, const struct diff *d, const struct buf *notes,
+			struct err *e)
 {
 	const struct store_quality quality = { .notes = buf_text(notes) };
 	unsigned worse = 0, better = 0;
@@ -177,7 +178,7 @@ struct reading {
 	unsigned side;
 };
 
-static int between(void *ctx, struct input *in, struct err *e)
+static int report_progress(void *ctx, struct input *in, struct err *e)
 {
 	const struct reading *r = ctx;
 	uint64_t done, total, events;
@@ -190,8 +191,8 @@ static int between(void *ctx, struct input *in, struct err *e)
 	return 0;
 }
 
-static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct mcp_reply *out,
-		struct err *e)
+static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+		     struct mcp_reply *out, struct err *e)
 {
 	static const char *const keys[DIFF_SIDES] = { "before", "after" };
 	struct query_diff_source *sides[DIFF_SIDES] = { NULL };
@@ -225,7 +226,7 @@ static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct
 						   .until = c.args.words.until };
 		struct reading reading = { asker, i };
 		const struct query_diff_want want = { .causes = true,
-						      .between = between,
+						      .between = report_progress,
 						      .ctx = &reading };
 
 		rc = query_diff_read(&sides[i], names[i], &when, &want, e);
@@ -233,7 +234,7 @@ static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct
 			query_diff_damaged(sides[i], &notes);
 	}
 	rc = rc ? rc : query_diff(&d, sides, e);
-	rc = rc ? rc : answer(&c, &d, &notes, e);
+	rc = rc ? rc : write_answer(&c, &d, &notes, e);
 	buf_free(&notes);
 	query_diff_free(&d);
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
@@ -262,5 +263,5 @@ const struct mcp_tool tool_compare_runs = {
 			    "\"integer\"},\"better\":{\"type\":\"integer\"},"
 			    "\"causes\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
 			    "\"ops\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"),
-	.call = call,
+	.call = call_tool,
 };

@@ -26,7 +26,7 @@ static const struct shape_list lists[] = {
 	{ 0 },
 };
 
-static void head(struct buf *out, struct json answer)
+static void print_head(struct buf *out, struct json answer)
 {
 	struct json scenario = json_get(answer, "scenario"), rows = json_get(answer, "chains");
 
@@ -44,7 +44,7 @@ static void head(struct buf *out, struct json answer)
 	json_free(rows);
 }
 
-static const struct shape shape = { head, lists, NULL };
+static const struct shape shape = { print_head, lists, NULL };
 
 static struct json truths_of(const struct event_stream *s)
 {
@@ -68,8 +68,8 @@ static struct json truths_of(const struct event_stream *s)
 	return rows;
 }
 
-static int generate(struct tool_call *c, const struct sim_options *opt, struct json *o,
-		    struct err *e)
+static int analyze_scenario(struct tool_call *c, const struct sim_options *opt, struct json *o,
+			    struct err *e)
 {
 	const struct query_chains *answer;
 	struct query_chains_run *run = NULL;
@@ -120,8 +120,8 @@ static struct json scenario_rows(void)
 	return rows;
 }
 
-static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct mcp_reply *out,
-		struct err *e)
+static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+		     struct mcp_reply *out, struct err *e)
 {
 	struct sim_options opt;
 	struct json o = json_object();
@@ -142,7 +142,7 @@ static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct
 				"there is no scenario of that name (scenario: list names them)");
 		opt.duration_ns = SECONDS * UINT64_C(1000000000);
 		opt.seed = 1;
-		rc = rc ? rc : generate(&c, &opt, &o, e);
+		rc = rc ? rc : analyze_scenario(&c, &opt, &o, e);
 		for (unsigned i = 0; i < n && !rc; i++)
 			if (!strcmp(s[i].name, name))
 				tool_set_text(&o, "what_is_wrong", s[i].summary);
@@ -175,5 +175,5 @@ const struct mcp_tool tool_run_demo = {
 			    "\"items\":" CHAIN_ROW_SCHEMA
 			    "},\"planted\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
 			    "\"scenarios\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"),
-	.call = call,
+	.call = call_tool,
 };

@@ -49,7 +49,7 @@ static const struct shape_list lists[] = {
 	{ 0 },
 };
 
-static void head(struct buf *out, struct json answer)
+static void print_head(struct buf *out, struct json answer)
 {
 	struct json warnings = json_get(answer, "warnings");
 
@@ -68,7 +68,7 @@ static void head(struct buf *out, struct json answer)
 	json_free(warnings);
 }
 
-static void foot(struct buf *out, struct json answer)
+static void print_foot(struct buf *out, struct json answer)
 {
 	struct json truncated = json_get(answer, "truncated");
 
@@ -79,9 +79,9 @@ static void foot(struct buf *out, struct json answer)
 	json_free(truncated);
 }
 
-static const struct shape shape = { head, lists, foot };
+static const struct shape shape = { print_head, lists, print_foot };
 
-static bool stop(void *ctx)
+static bool is_stopped(void *ctx)
 {
 	return mcp_ctx_stops(ctx);
 }
@@ -111,8 +111,8 @@ static struct json op_rows(const struct fleet_ops *ops)
 }
 
 /* One question; its list goes into o. */
-static int ask(struct fleet *f, const struct tool_call *c, const char *action, const char *sql,
-	       struct json *o, struct err *e)
+static int ask_nodes(struct fleet *f, const struct tool_call *c, const char *action,
+		     const char *sql, struct json *o, struct err *e)
 {
 	struct json list = JSON_NONE;
 	int rc;
@@ -171,8 +171,8 @@ static void set_warnings(struct json *o, struct fleet *f)
 	tool_set_number(o, "nodes_answered", (double)answered);
 }
 
-static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct mcp_reply *out,
-		struct err *e)
+static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+		     struct mcp_reply *out, struct err *e)
 {
 	const char *action = NULL, *sql = NULL, *query = NULL;
 	struct fleet_options opt;
@@ -200,12 +200,12 @@ static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct
 			"recordings of several machines can also be served together");
 	if (!rc) {
 		opt = *c.tools->opt.fleet;
-		opt.stop = stop;
+		opt.stop = is_stopped;
 		opt.stop_ctx = (void *)asker;
 		rc = fleet_new(&f, &opt, e);
 	}
 	/* Clocks of those that answered: what is found wrong is a warning. */
-	rc = rc ? rc : ask(f, &c, action, query ? query : sql, &o, e);
+	rc = rc ? rc : ask_nodes(f, &c, action, query ? query : sql, &o, e);
 	rc = rc ? rc : fleet_clocks(f, e);
 	if (!rc) {
 		set_warnings(&o, f);
@@ -241,6 +241,6 @@ const struct mcp_tool tool_query_fleet = {
 		"\"columns\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 		"\"rows\":{\"type\":\"array\",\"items\":{\"type\":\"array\"}},"
 		"\"overview\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"),
-	.call = call,
+	.call = call_tool,
 	.open_world = true,
 };

@@ -94,7 +94,7 @@ static struct graph *graph_of(struct graphs *g, uint32_t process, uint32_t pid, 
 	return &g->v.v[at];
 }
 
-static void see(struct graphs *g, const struct world *w, const struct event *ev)
+static void add_event(struct graphs *g, const struct world *w, const struct event *ev)
 {
 	const struct op_def *op = world_op(w, ev->op);
 	const struct who who = who_of(w, ev->ctx, ev->end_ns);
@@ -171,7 +171,7 @@ static void life_head(struct buf *out, struct json answer)
 
 static const struct shape life_shape = { life_head, life_lists, NULL };
 
-static struct json life(const struct graphs *g, int64_t zero)
+static struct json build_lifecycle(const struct graphs *g, int64_t zero)
 {
 	struct json o = json_object(), rows = json_array(), counts = json_object();
 
@@ -243,7 +243,7 @@ static int by_launches(const void *x, const void *y)
 	return a->handle < b->handle ? -1 : a->handle > b->handle;
 }
 
-static struct json frequency(struct graphs *g, int64_t zero, double seconds)
+static struct json build_frequency(struct graphs *g, int64_t zero, double seconds)
 {
 	struct json o = json_object(), rows = json_array();
 	uint64_t median, hot = 0, never = 0;
@@ -289,8 +289,8 @@ static struct json frequency(struct graphs *g, int64_t zero, double seconds)
 	return o;
 }
 
-static int take(void *ctx, const struct store_items *from, const struct stream_item *item,
-		struct err *e)
+static int on_item(void *ctx, const struct store_items *from, const struct stream_item *item,
+		   struct err *e)
 {
 	struct graphs *g = ctx;
 	struct json answer;
@@ -299,7 +299,7 @@ static int take(void *ctx, const struct store_items *from, const struct stream_i
 
 	if (item && item->kind == STREAM_EVENTS) {
 		for (size_t i = 0; i < item->n; i++)
-			see(g, from->w, &item->events[i]);
+			add_event(g, from->w, &item->events[i]);
 		if (item->watermark_ns > g->end_ns)
 			g->end_ns = item->watermark_ns;
 	}
@@ -312,13 +312,13 @@ static int take(void *ctx, const struct store_items *from, const struct stream_i
 	if (from->select->resolved && g->end_ns > from->select->since_ns &&
 	    from->select->since_ns > zero)
 		seconds = (double)(g->end_ns - from->select->since_ns) / 1e9;
-	answer = g->frequency ? frequency(g, zero, seconds) : life(g, zero);
+	answer = g->frequency ? build_frequency(g, zero, seconds) : build_lifecycle(g, zero);
 	tool_set_quality(&answer, &from->quality);
 	return tool_answer(g->c, answer, g->frequency ? &frequency_shape : &life_shape, e);
 }
 
-static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct mcp_reply *out,
-		bool how_often, struct err *e)
+static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+		     struct mcp_reply *out, bool how_often, struct err *e)
 {
 	static const char *const names[] = { "cudaGraph*", "cuGraph*", "cudaStream*Capture*",
 					     "cuStream*Capture*" };
@@ -333,7 +333,7 @@ static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct
 
 		words.names = names;
 		words.nnames = sizeof(names) / sizeof(names[0]);
-		rc = store_source_each(c.source, asker, &words, take, &g, e);
+		rc = store_source_each(c.source, asker, &words, on_item, &g, e);
 	}
 	vec_free(&g.v);
 	vec_free(&g.steps);
@@ -345,13 +345,13 @@ static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct
 static int call_life(void *ctx, const struct mcp_ctx *asker, struct json args,
 		     struct mcp_reply *out, struct err *e)
 {
-	return call(ctx, asker, args, out, false, e);
+	return call_tool(ctx, asker, args, out, false, e);
 }
 
 static int call_frequency(void *ctx, const struct mcp_ctx *asker, struct json args,
 			  struct mcp_reply *out, struct err *e)
 {
-	return call(ctx, asker, args, out, true, e);
+	return call_tool(ctx, asker, args, out, true, e);
 }
 
 const struct mcp_tool tool_graph_lifecycle = {

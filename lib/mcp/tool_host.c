@@ -195,8 +195,8 @@ static int report_path(char path[PATH_MAX], struct err *e)
 	return 0;
 }
 
-/* Tests that failed, of all; the others are in the suites' sums. */
-static void keep_failing(struct json *o)
+/* Keeps only the failed tests, and the number of all; the sums of the suites have the rest. */
+static void select_failing(struct json *o)
 {
 	struct json tests = json_get(*o, "tests"), rows = json_array();
 
@@ -240,7 +240,7 @@ static int call_report(void *ctx, const struct mcp_ctx *asker, struct json args,
 		rc = err_set(e, ERR_DAMAGED, "the report of tests is no JSON object");
 	}
 	if (!rc) {
-		keep_failing(&o);
+		select_failing(&o);
 		rc = tool_answer(&c, o, &report_shape, e);
 	}
 	buf_free(&text);

@@ -18,7 +18,7 @@ static const struct shape_list lists[] = {
 	{ 0 },
 };
 
-static void head(struct buf *out, struct json answer)
+static void print_head(struct buf *out, struct json answer)
 {
 	struct json rows = json_get(answer, "rows");
 
@@ -32,7 +32,7 @@ static void head(struct buf *out, struct json answer)
 	json_free(rows);
 }
 
-static void foot(struct buf *out, struct json answer)
+static void print_foot(struct buf *out, struct json answer)
 {
 	struct json truncated = json_get(answer, "truncated"),
 		    partial = json_get(answer, "partial");
@@ -49,7 +49,7 @@ static void foot(struct buf *out, struct json answer)
 	json_free(partial);
 }
 
-static const struct shape shape = { head, lists, foot };
+static const struct shape shape = { print_head, lists, print_foot };
 
 struct taker {
 	struct archive_answer answer; /* first: the question gives it back */
@@ -58,8 +58,7 @@ struct taker {
 	const struct mcp_ctx *asker;
 };
 
-static int take_columns(struct archive_answer *a, const char *const *names, unsigned n,
-			struct err *e)
+static int on_columns(struct archive_answer *a, const char *const *names, unsigned n, struct err *e)
 {
 	struct taker *t = (struct taker *)a;
 
@@ -68,7 +67,7 @@ static int take_columns(struct archive_answer *a, const char *const *names, unsi
 	return 0;
 }
 
-static struct json value(const struct archive_value *v)
+static struct json json_of_value(const struct archive_value *v)
 {
 	struct buf text = { 0 };
 	struct json made;
@@ -96,15 +95,15 @@ static struct json value(const struct archive_value *v)
 	return made;
 }
 
-static int take_row(struct archive_answer *a, const struct archive_value *v, unsigned n,
-		    struct err *e)
+static int on_row(struct archive_answer *a, const struct archive_value *v, unsigned n,
+		  struct err *e)
 {
 	struct taker *t = (struct taker *)a;
 	struct json row = json_array();
 
 	for (unsigned i = 0; i < n; i++) {
 		t->bytes += v[i].bytes.n + 8;
-		json_append(&row, value(&v[i]));
+		json_append(&row, json_of_value(&v[i]));
 	}
 	json_append(&t->rows, row);
 	if (t->bytes > BYTES_MAX)
@@ -114,10 +113,10 @@ static int take_row(struct archive_answer *a, const struct archive_value *v, uns
 	return 0;
 }
 
-static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct mcp_reply *out,
-		struct err *e)
+static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+		     struct mcp_reply *out, struct err *e)
 {
-	struct taker t = { .answer = { take_columns, take_row }, .asker = asker };
+	struct taker t = { .answer = { on_columns, on_row }, .asker = asker };
 	struct archive_asked asked = { 0 };
 	const char *sql = NULL;
 	struct tool_call c;
@@ -174,5 +173,5 @@ const struct mcp_tool tool_run_sql = {
 		"\"type\":\"integer\"},"
 		"\"limit\":{\"type\":\"integer\"},\"truncated\":{\"type\":\"boolean\"},"
 		"\"partial\":{\"type\":\"boolean\"}"),
-	.call = call,
+	.call = call_tool,
 };

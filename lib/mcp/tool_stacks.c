@@ -55,7 +55,7 @@ static const struct shape_list lists[] = {
 	{ 0 },
 };
 
-static void head(struct buf *out, struct json answer)
+static void print_head(struct buf *out, struct json answer)
 {
 	struct json note = json_get(answer, "note");
 
@@ -72,7 +72,7 @@ static void head(struct buf *out, struct json answer)
 	json_free(note);
 }
 
-static const struct shape shape = { head, lists, NULL };
+static const struct shape shape = { print_head, lists, NULL };
 
 static bool add_event(struct stacks *s, const struct world *w, const struct event *ev)
 {
@@ -178,7 +178,7 @@ static struct json row_of(const struct world *w, const struct place_row *r)
 	return o;
 }
 
-static int finish(struct stacks *s, const struct store_items *from, struct err *e)
+static int write_answer(struct stacks *s, const struct store_items *from, struct err *e)
 {
 	struct json o = json_object(), rows = json_array();
 
@@ -201,27 +201,27 @@ static int finish(struct stacks *s, const struct store_items *from, struct err *
 	return tool_answer(s->c, o, &shape, e);
 }
 
-static int take(void *ctx, const struct store_items *from, const struct stream_item *item,
-		struct err *e)
+static int on_item(void *ctx, const struct store_items *from, const struct stream_item *item,
+		   struct err *e)
 {
 	struct stacks *s = ctx;
 
 	if (!item)
-		return finish(s, from, e);
+		return write_answer(s, from, e);
 	for (size_t i = 0; item->kind == STREAM_EVENTS && i < item->n; i++)
 		if (!add_event(s, from->w, &item->events[i]))
 			return err_nomem(e);
 	return 0;
 }
 
-static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct mcp_reply *out,
-		struct err *e)
+static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+		     struct mcp_reply *out, struct err *e)
 {
 	struct tool_call c;
 	struct stacks s = { .c = &c };
 	int rc = tool_begin(&c, ctx, asker, args, out, true, e);
 
-	rc = rc ? rc : store_source_each(c.source, asker, &c.args.words, take, &s, e);
+	rc = rc ? rc : store_source_each(c.source, asker, &c.args.words, on_item, &s, e);
 	vec_free(&s.v);
 	map_free(&s.by);
 	tool_end(&c);
@@ -244,5 +244,5 @@ const struct mcp_tool tool_stacks = {
 				     ",\"count\":{\"type\":\"integer\"},"
 				     "\"avg_us\":{\"type\":\"number\"},\"frames\":{\"type\":"
 				     "\"array\",\"items\":{\"type\":\"string\"}}}}}"),
-	.call = call,
+	.call = call_tool,
 };

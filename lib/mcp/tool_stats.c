@@ -79,7 +79,7 @@ static const struct shape_list lists[] = {
 	{ 0 },
 };
 
-static void head(struct buf *out, struct json answer)
+static void print_head(struct buf *out, struct json answer)
 {
 	struct json r = json_get(answer, "recording"), lost = json_get(r, "lost_events");
 
@@ -99,7 +99,7 @@ static void head(struct buf *out, struct json answer)
 	json_free(lost);
 }
 
-static const struct shape shape = { head, lists, NULL };
+static const struct shape shape = { print_head, lists, NULL };
 
 static int by_total(const void *x, const void *y)
 {
@@ -268,7 +268,7 @@ static struct json metric_rows(const struct world *w, const struct ops_summary *
 	return rows;
 }
 
-static int answer(void *ctx, const struct store_stat *st, struct err *e)
+static int write_answer(void *ctx, const struct store_stat *st, struct err *e)
 {
 	const struct ops_summary *s = st->ops;
 	double wall = s->end_ns > s->start_ns ? (double)(s->end_ns - s->start_ns) : 0;
@@ -299,8 +299,8 @@ static int answer(void *ctx, const struct store_stat *st, struct err *e)
 	return rc;
 }
 
-static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct mcp_reply *out,
-		struct err *e)
+static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+		     struct mcp_reply *out, struct err *e)
 {
 	struct store_stat_want want = { .brief = true };
 	struct tool_call c;
@@ -317,7 +317,7 @@ static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct
 			rc = err_set(e, ERR_USAGE, "there is no key '%s' to tell calls apart by",
 				     want.by);
 	}
-	rc = rc ? rc : store_source_stat(c.source, asker, &want, answer, &c, e);
+	rc = rc ? rc : store_source_stat(c.source, asker, &want, write_answer, &c, e);
 	tool_end(&c);
 	return rc;
 }
@@ -356,5 +356,5 @@ const struct mcp_tool tool_trace_stats = {
 			    "\"errors\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
 			    "\"processes\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
 			    "\"system\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"),
-	.call = call,
+	.call = call_tool,
 };

@@ -50,7 +50,7 @@ static const struct shape_list lists[] = {
 	{ 0 },
 };
 
-static void head(struct buf *out, struct json answer)
+static void print_head(struct buf *out, struct json answer)
 {
 	shape_member(out, answer, "events_found");
 	buf_puts(out, " events from ");
@@ -60,7 +60,7 @@ static void head(struct buf *out, struct json answer)
 	buf_puts(out, " s; the longest, by their beginning, in us from there\n");
 }
 
-static const struct shape shape = { head, lists, NULL };
+static const struct shape shape = { print_head, lists, NULL };
 
 /* ---- when ---- */
 
@@ -196,7 +196,7 @@ static struct json row_of(const struct timeline *t, const struct world *w, const
 	return o;
 }
 
-static int finish(struct timeline *t, const struct store_items *from, struct err *e)
+static int write_answer(struct timeline *t, const struct store_items *from, struct err *e)
 {
 	uint64_t top = t->c->args.top_given && t->c->args.top ? t->c->args.top : TOP;
 	size_t shown = t->v.n < top ? t->v.n : (size_t)top;
@@ -227,13 +227,13 @@ static int finish(struct timeline *t, const struct store_items *from, struct err
 	return tool_answer(t->c, o, &shape, e);
 }
 
-static int take(void *ctx, const struct store_items *from, const struct stream_item *item,
-		struct err *e)
+static int on_item(void *ctx, const struct store_items *from, const struct stream_item *item,
+		   struct err *e)
 {
 	struct timeline *t = ctx;
 
 	if (!item)
-		return finish(t, from, e);
+		return write_answer(t, from, e);
 	for (size_t i = 0; item->kind == STREAM_EVENTS && i < item->n; i++) {
 		t->n++;
 		/* Of too many, the longer half stays. */
@@ -249,8 +249,8 @@ static int take(void *ctx, const struct store_items *from, const struct stream_i
 	return 0;
 }
 
-static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct mcp_reply *out,
-		struct err *e)
+static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+		     struct mcp_reply *out, struct err *e)
 {
 	struct filter_words words, everything = { 0 };
 	struct moment m = { 0 };
@@ -268,7 +268,7 @@ static int call(void *ctx, const struct mcp_ctx *asker, struct json args, struct
 		m.to_ns = m.end_ns, m.from_ns = m.zero_ns;
 	else if (!rc)
 		as_words(&m, &words);
-	rc = rc ? rc : store_source_each(c.source, asker, &words, take, &t, e);
+	rc = rc ? rc : store_source_each(c.source, asker, &words, on_item, &t, e);
 	vec_free(&t.v);
 	tool_end(&c);
 	return rc;
@@ -294,5 +294,5 @@ const struct mcp_tool tool_timeline = {
 				     "\"object\",\"properties\":{\"at_ms\":{\"type\":\"number\"},"
 				     "\"tid\":{\"type\":\"integer\"},\"op\":{\"type\":\"string\"},"
 				     "\"us\":{\"type\":\"number\"}}}}"),
-	.call = call,
+	.call = call_tool,
 };
