@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A least-recently-used cache of answers, one list under one lock. What is being made is on it
- * already, so that nobody begins it twice; what could not be made is taken off it, and who waited
- * for it begins anew. It is made for as long as anybody wants it, whoever began.
+ * A least-recently-used cache of answers, one list under one lock. An answer is on the list while
+ * it is computed, so that it is computed once; if that fails, its entry is removed and the clients
+ * that wait for it start again. Computing goes on until the last client that waits for it has gone,
+ * whichever of them started it.
  */
 #include "lib/store/answer_cache.h"
 
@@ -13,9 +14,9 @@
 #include <string.h>
 #include <time.h>
 
-#define LOOK_NS	 50000000   /* how often who waits asks whether to go on */
-#define FRESH_NS 1000000000 /* of what grows, so old is new enough */
-#define SHARE	 4	    /* …or so many times as old as it takes to make */
+#define LOOK_NS	 50000000   /* how often a waiting client checks whether it is cancelled */
+#define FRESH_NS 1000000000 /* an answer about a growing file is used up to this age… */
+#define SHARE	 4	    /* …or up to so many times the time that it takes to compute */
 
 struct held {
 	struct held *next;
@@ -24,10 +25,10 @@ struct held {
 	void (*free)(void *value);
 	void *value;
 	bool ready, growing;
-	unsigned users;	  /* who uses it, waits to, or makes it */
-	bool taken, gone; /* off the list: the last user drops it */
+	unsigned users;	  /* clients that use it, wait for it or compute it */
+	bool taken, gone; /* off the list: the last user frees it */
 	atomic_uint waiting;
-	double done, total; /* how far it is, for those */
+	double done, total; /* progress, for the waiting clients */
 	char doing[64];
 	uint64_t used; /* number of its last use */
 	int64_t made_ns;
@@ -66,7 +67,7 @@ struct held_shelf *held_shelf_new(unsigned most)
 	return s;
 }
 
-static void drop(struct held *h)
+static void free_entry(struct held *h)
 {
 	if (h->ready)
 		h->free(h->value);
@@ -84,7 +85,7 @@ void held_shelf_free(struct held_shelf *s)
 		return;
 	for (h = s->first; h; h = next) {
 		next = h->next;
-		drop(h);
+		free_entry(h);
 	}
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
@@ -110,7 +111,7 @@ static void make_room(struct held_shelf *s, const struct held *newest)
 		next = h->next;
 		if (h != newest && !h->users && !strcmp(h->question, newest->question)) {
 			unlink_held(s, h);
-			drop(h);
+			free_entry(h);
 		}
 	}
 	for (;;) {
@@ -125,11 +126,11 @@ static void make_room(struct held_shelf *s, const struct held *newest)
 		if (idle <= s->most)
 			return;
 		unlink_held(s, oldest);
-		drop(oldest);
+		free_entry(oldest);
 	}
 }
 
-static bool fits(const struct held *h, const struct held_want *want)
+static bool is_match(const struct held *h, const struct held_want *want)
 {
 	uint64_t age, allowed;
 
@@ -145,15 +146,15 @@ static bool fits(const struct held *h, const struct held_want *want)
 	return age <= allowed;
 }
 
-static struct held *find(struct held_shelf *s, const struct held_want *want)
+static struct held *find_entry(struct held_shelf *s, const struct held_want *want)
 {
 	for (struct held *h = s->first; h; h = h->next)
-		if (fits(h, want))
+		if (is_match(h, want))
 			return h;
 	return NULL;
 }
 
-static struct held *begin(struct held_shelf *s, const struct held_want *want)
+static struct held *add_entry(struct held_shelf *s, const struct held_want *want)
 {
 	struct held *h = calloc(1, sizeof(*h));
 
@@ -167,7 +168,7 @@ static struct held *begin(struct held_shelf *s, const struct held_want *want)
 	h->users = 1;
 	h->taken = true;
 	if (!h->question || !h->state || !h->thing) {
-		drop(h);
+		free_entry(h);
 		return NULL;
 	}
 	h->next = s->first;
@@ -176,15 +177,15 @@ static struct held *begin(struct held_shelf *s, const struct held_want *want)
 }
 
 /* Under the lock. */
-static void leave(struct held *h)
+static void release_entry(struct held *h)
 {
 	if (!--h->users && h->gone)
-		drop(h);
+		free_entry(h);
 }
 
-/* Who asked first asks for those who wait, too. */
+/* The first client computes for those that wait, too: it stops only when none is left. */
 struct making {
-	struct mcp_ctx asker; /* first: it asks us */
+	struct mcp_ctx asker; /* first: the callbacks cast it back */
 	const struct mcp_ctx *by;
 	struct held_shelf *shelf;
 	struct held *h;
@@ -195,7 +196,7 @@ static bool making_stops(const struct mcp_ctx *a)
 	const struct making *m = (const struct making *)a;
 	bool stops = mcp_ctx_stops(m->by) && !atomic_load(&m->h->waiting);
 
-	/* Who looks how far it is waits again before the lock is let go. */
+	/* A client that reads the progress counts as waiting again before it unlocks. */
 	if (stops) {
 		pthread_mutex_lock(&m->shelf->lock);
 		stops = !atomic_load(&m->h->waiting);
@@ -204,12 +205,12 @@ static bool making_stops(const struct mcp_ctx *a)
 	return stops;
 }
 
-static void making_goes_on(const struct mcp_ctx *a, double done, double total, const char *message)
+static void making_progress(const struct mcp_ctx *a, double done, double total, const char *message)
 {
 	const struct making *m = (const struct making *)a;
 
 	mcp_ctx_progress(m->by, done, total, message);
-	/* Nobody else writes there. */
+	/* No other thread writes these members. */
 	if (!atomic_load(&m->h->waiting) || m->h->done == done)
 		return;
 	pthread_mutex_lock(&m->shelf->lock);
@@ -219,17 +220,17 @@ static void making_goes_on(const struct mcp_ctx *a, double done, double total, c
 	pthread_mutex_unlock(&m->shelf->lock);
 }
 
-static void making_says(const struct mcp_ctx *a, enum mcp_log_level level, const char *message)
+static void making_log(const struct mcp_ctx *a, enum mcp_log_level level, const char *message)
 {
 	mcp_ctx_log(((const struct making *)a)->by, level, message);
 }
 
-/* Under the lock, which is let go meanwhile. */
-static int make(struct held_shelf *s, const struct held_want *want, const struct mcp_ctx *asker,
-		struct held **out, struct err *e)
+/* Called with the lock held, which is released while the answer is computed. */
+static int make_answer(struct held_shelf *s, const struct held_want *want,
+		       const struct mcp_ctx *asker, struct held **out, struct err *e)
 {
-	struct held *h = begin(s, want);
-	const struct making m = { { making_stops, making_goes_on, making_says }, asker, s, h };
+	struct held *h = add_entry(s, want);
+	const struct making m = { { making_stops, making_progress, making_log }, asker, s, h };
 	int64_t from = held_now_ns();
 	int rc;
 
@@ -240,10 +241,10 @@ static int make(struct held_shelf *s, const struct held_want *want, const struct
 	pthread_mutex_lock(&s->lock);
 	pthread_cond_broadcast(&s->changed);
 	if (rc) {
-		/* Who waits for it looks for it on the list, not at it. */
+		/* Waiting clients search the list again; they do not read the entry. */
 		unlink_held(s, h);
 		h->gone = true;
-		leave(h);
+		release_entry(h);
 		return rc;
 	}
 	h->ready = true;
@@ -253,7 +254,7 @@ static int make(struct held_shelf *s, const struct held_want *want, const struct
 	make_room(s, h);
 	if (mcp_ctx_stops(asker)) {
 		h->taken = false;
-		leave(h);
+		release_entry(h);
 		return err_set(e, ERR_INTERRUPTED, "interrupted");
 	}
 	*out = h;
@@ -280,7 +281,7 @@ static int wait_a_little(struct held_shelf *s, struct held *h, const struct mcp_
 		mcp_ctx_progress(asker, done, total, doing);
 	pthread_mutex_lock(&s->lock);
 	atomic_fetch_sub(&h->waiting, 1);
-	leave(h);
+	release_entry(h);
 	return mcp_ctx_stops(asker) ? err_set(e, ERR_INTERRUPTED, "interrupted") : 0;
 }
 
@@ -293,10 +294,10 @@ int held_take(struct held_shelf *s, const struct held_want *want, const struct m
 	*out = NULL;
 	pthread_mutex_lock(&s->lock);
 	while (!rc && !*out) {
-		struct held *h = find(s, want);
+		struct held *h = find_entry(s, want);
 
 		if (!h) {
-			rc = make(s, want, asker, out, e);
+			rc = make_answer(s, want, asker, out, e);
 		} else if (h->ready && !h->taken) {
 			h->taken = true;
 			h->users++;

@@ -84,7 +84,7 @@ void chains_json_put(struct jsonw *j, const struct query_chains *a)
 
 /* ---- and back ---- */
 
-static bool take_number(struct json o, const char *key, int64_t *out)
+static bool parse_number(struct json o, const char *key, int64_t *out)
 {
 	struct json v = json_get(o, key);
 	char text[24], *end = text;
@@ -96,7 +96,7 @@ static bool take_number(struct json o, const char *key, int64_t *out)
 	return end > text && !*end;
 }
 
-static bool take_chain(struct chain_list *list, struct json o)
+static bool parse_chain(struct chain_list *list, struct json o)
 {
 	struct json id = json_get(o, "id"), match = json_get(o, "match"),
 		    kind = json_get(o, "kind"), summary = json_get(o, "summary"),
@@ -104,10 +104,10 @@ static bool take_chain(struct chain_list *list, struct json o)
 	struct record r = { .kind = RECORD_CHAIN };
 	int64_t revision, severity, time, first, last, count, lost;
 	struct buf text = { 0 };
-	bool whole = take_number(o, "revision", &revision) & take_number(o, "severity", &severity) &
-		     take_number(o, "time_ns", &time) & take_number(o, "first_ns", &first) &
-		     take_number(o, "last_ns", &last) & take_number(o, "count", &count) &
-		     take_number(o, "lost_ns", &lost);
+	bool whole = parse_number(o, "revision", &revision) &
+		     parse_number(o, "severity", &severity) & parse_number(o, "time_ns", &time) &
+		     parse_number(o, "first_ns", &first) & parse_number(o, "last_ns", &last) &
+		     parse_number(o, "count", &count) & parse_number(o, "lost_ns", &lost);
 	struct err e;
 
 	if (whole) {
@@ -136,7 +136,7 @@ static bool take_chain(struct chain_list *list, struct json o)
 	return whole;
 }
 
-static void take_text(struct json o, const char *key, char *to, size_t size)
+static void parse_text(struct json o, const char *key, char *to, size_t size)
 {
 	struct json v = json_get(o, key);
 	struct bytes text = json_bytes(v);
@@ -145,23 +145,23 @@ static void take_text(struct json o, const char *key, char *to, size_t size)
 	json_free(v);
 }
 
-static bool take_missing(struct missing *m, struct json o)
+static bool parse_missing(struct missing *m, struct json o)
 {
 	struct missing_row row = { 0 };
 	int64_t node, lost, of;
-	bool whole = take_number(o, "node", &node) & take_number(o, "lost", &lost) &
-		     take_number(o, "of", &of);
+	bool whole = parse_number(o, "node", &node) & parse_number(o, "lost", &lost) &
+		     parse_number(o, "of", &of);
 
-	take_text(o, "what", row.what, sizeof(row.what));
-	take_text(o, "reason", row.reason, sizeof(row.reason));
-	take_text(o, "on", row.on, sizeof(row.on));
+	parse_text(o, "what", row.what, sizeof(row.what));
+	parse_text(o, "reason", row.reason, sizeof(row.reason));
+	parse_text(o, "on", row.on, sizeof(row.on));
 	row.node = (uint32_t)node;
 	row.lost = (uint32_t)lost;
 	row.of = (uint32_t)of;
 	return whole && vec_push(&m->v, row);
 }
 
-static bool take_analysis(struct chain_list *list, struct json o)
+static bool parse_analysis(struct chain_list *list, struct json o)
 {
 	struct json analysis = json_get(o, "analysis");
 	struct record r = { .kind = RECORD_ANALYSIS };
@@ -182,26 +182,26 @@ bool chains_json_take(struct json o, struct query_chains *out)
 {
 	struct json chains = json_get(o, "chains"), missing = json_get(o, "missing");
 	int64_t events, lost;
-	bool whole = take_number(o, "events", &events) & take_number(o, "lost", &lost) &
-		     take_number(o, "end_ns", &out->end_ns) &
+	bool whole = parse_number(o, "events", &events) & parse_number(o, "lost", &lost) &
+		     parse_number(o, "end_ns", &out->end_ns) &
 		     (json_type(chains) == JSON_TYPE_ARRAY) &
 		     (json_type(missing) == JSON_TYPE_ARRAY);
 
 	out->events = (uint64_t)events;
 	out->lost = (uint64_t)lost;
-	out->has_start = take_number(o, "start_ns", &out->start_ns);
-	out->has_real = take_number(o, "real_minus_mono_ns", &out->real_minus_mono_ns);
-	whole &= take_analysis(&out->list, o);
+	out->has_start = parse_number(o, "start_ns", &out->start_ns);
+	out->has_real = parse_number(o, "real_minus_mono_ns", &out->real_minus_mono_ns);
+	whole &= parse_analysis(&out->list, o);
 	for (size_t i = 0, n = json_length(chains); i < n && whole; i++) {
 		struct json c = json_at(chains, i);
 
-		whole = take_chain(&out->list, c);
+		whole = parse_chain(&out->list, c);
 		json_free(c);
 	}
 	for (size_t i = 0, n = json_length(missing); i < n && whole; i++) {
 		struct json m = json_at(missing, i);
 
-		whole = take_missing(&out->missing, m);
+		whole = parse_missing(&out->missing, m);
 		json_free(m);
 	}
 	chain_list_sort(&out->list);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One JSON file for each state of files, written aside and renamed.
+ * Stores findings on disk: one JSON file for each state of the files, written aside and renamed.
  */
 #include "lib/store/disk_cache.h"
 
@@ -148,7 +148,7 @@ void kept_write(const char *folder, const char *state, const struct query_chains
 
 /* ---- reading ---- */
 
-static bool says(struct json o, const char *key, const char *text)
+static bool has_text(struct json o, const char *key, const char *text)
 {
 	struct json v = json_get(o, key);
 	bool is = bytes_equal(json_bytes(v), bytes_of(text));
@@ -171,8 +171,8 @@ bool kept_read(const char *folder, const char *state, struct query_chains *out)
 	fd = dir < 0 ? -1 : openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0 && !read_fd(fd, name, &text, BYTES_MAX, &e) && program_state(&program) &&
 	    !json_parse(buf_bytes(&text), &o, &e))
-		is = says(o, "form", FORM) && says(o, "files", state) &&
-		     says(o, "program", buf_text(&program)) && chains_json_take(o, out);
+		is = has_text(o, "form", FORM) && has_text(o, "files", state) &&
+		     has_text(o, "program", buf_text(&program)) && chains_json_take(o, out);
 	if (!is)
 		query_chains_drop(out);
 	if (fd >= 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Causes that took long to find, kept in a folder of the user's for the next server that is asked
- * about the same files. What is kept is believed only where it names the files as they stand now
- * and the program that found it; it can be removed any time.
+ * Causes that took long to find, stored in a folder of the user's for the next server of the same
+ * files. An entry is valid only if it names the present state of the files and the same version of
+ * the program; it can be removed any time.
  */
 #ifndef INGERO_STORE_DISK_CACHE_H
 #define INGERO_STORE_DISK_CACHE_H

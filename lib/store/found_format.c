@@ -14,7 +14,7 @@ struct found_format {
 	struct map ids;
 };
 
-static int give(void *to, const struct stream_item *item, struct err *e)
+static int write_item(void *to, const struct stream_item *item, struct err *e)
 {
 	struct found_format *f = to;
 
@@ -35,7 +35,7 @@ int found_format_open(struct found_format **out, const struct export_format *for
 	f->format = format;
 	f->state = format->open(em);
 	if (analyze)
-		f->analyzed = analyzed_new(em->w, give, f);
+		f->analyzed = analyzed_new(em->w, write_item, f);
 	if (!f->state || (analyze && !f->analyzed))
 		rc = err_nomem(e);
 	if (!rc && format->begin)
@@ -45,7 +45,7 @@ int found_format_open(struct found_format **out, const struct export_format *for
 
 int found_format_item(struct found_format *f, const struct stream_item *item, struct err *e)
 {
-	return f->analyzed ? analyzed_item(f->analyzed, item, e) : give(f, item, e);
+	return f->analyzed ? analyzed_item(f->analyzed, item, e) : write_item(f, item, e);
 }
 
 int found_format_analyze(struct found_format *f, struct err *e)

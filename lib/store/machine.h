@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One boot of one machine as a word: who answers for a recording can be told from who made it.
+ * One boot of one machine as a word: it tells the machine that serves a recording from the one that
+ * made it.
  */
 #ifndef INGERO_STORE_MACHINE_H
 #define INGERO_STORE_MACHINE_H

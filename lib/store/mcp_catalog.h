@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a server of the Model Context Protocol offers: a table of tools, prompts and resources,
- * which knows nothing of how a request came or in which revision of the protocol; and what the
- * protocol gives to whoever answers. Several calls run at the same time, each in a thread of its
- * own: what hangs behind ctx locks itself.
+ * independent of the transport and of the revision of the protocol; and the context that the
+ * protocol passes to the function that answers. Several calls run at the same time, each in a
+ * thread of its own: the data behind ctx must lock itself.
  */
 #ifndef INGERO_STORE_MCP_CATALOG_H
 #define INGERO_STORE_MCP_CATALOG_H
@@ -18,18 +18,18 @@
 /* The levels of notifications/message that we use, in order. */
 enum mcp_log_level { MCP_LOG_DEBUG, MCP_LOG_INFO, MCP_LOG_WARNING, MCP_LOG_ERROR };
 
-/* Who asks, while a call is answered: given by the protocol, borrowed for the call. */
+/* The client of a call in progress: given by the protocol, borrowed for the call. */
 struct mcp_ctx {
 	/* Cancelled, out of time, or gone: to be asked at least every 100 ms or so of work; true:
 	 * give up with ERR_INTERRUPTED. */
 	bool (*stop)(const struct mcp_ctx *a);
-	/* done of total, total 0: not known; done grows. message may be NULL. Sent only to who
-	 * wants to know. */
+	/* done of total, total 0: not known; done grows. message may be NULL. Sent only to a client
+	 * that requested progress. */
 	void (*progress)(const struct mcp_ctx *a, double done, double total, const char *message);
 	void (*log)(const struct mcp_ctx *a, enum mcp_log_level level, const char *message);
 };
 
-/* The same of an asker that may be NULL, or wants to know nothing. */
+/* The same for an asker that may be NULL, or lacks some of them. */
 static inline bool mcp_ctx_stops(const struct mcp_ctx *a)
 {
 	return a && a->stop && a->stop(a);

@@ -29,7 +29,7 @@ void sketch_json(struct jsonw *j, const struct sketch *s)
 	jsonw_object_end(j);
 }
 
-static bool whole(struct json v, double most, double *out)
+static bool parse_whole(struct json v, double most, double *out)
 {
 	*out = json_double(v, -1);
 	json_free(v);
@@ -59,9 +59,9 @@ int sketch_json_read(struct sketch *s, struct json v, struct err *e)
 	uint32_t *counts = NULL;
 	double sub, min = 0, max = 0, last = -1;
 	bool good = json_type(list) == JSON_TYPE_ARRAY && n % 2 == 0 && n / 2 <= SKETCH_BUCKETS &&
-		    whole(json_get(v, "sub"), SKETCH_SUB, &sub) && sub == SKETCH_SUB &&
-		    whole(json_get(v, "min"), 0x1p63, &min) &&
-		    whole(json_get(v, "max"), 0x1p63, &max) && min <= max &&
+		    parse_whole(json_get(v, "sub"), SKETCH_SUB, &sub) && sub == SKETCH_SUB &&
+		    parse_whole(json_get(v, "min"), 0x1p63, &min) &&
+		    parse_whole(json_get(v, "max"), 0x1p63, &max) && min <= max &&
 		    sum_of(json_get(v, "sum"), &s->sum);
 	int rc = 0;
 
@@ -70,8 +70,8 @@ int sketch_json_read(struct sketch *s, struct json v, struct err *e)
 	for (size_t i = 0; good && !rc && i < n; i += 2) {
 		double bucket, count;
 
-		good = whole(json_at(list, i), SKETCH_BUCKETS - 1, &bucket) && bucket > last &&
-		       whole(json_at(list, i + 1), UINT32_MAX, &count);
+		good = parse_whole(json_at(list, i), SKETCH_BUCKETS - 1, &bucket) &&
+		       bucket > last && parse_whole(json_at(list, i + 1), UINT32_MAX, &count);
 		if (good) {
 			counts[(unsigned)bucket] = (uint32_t)count;
 			last = bucket;

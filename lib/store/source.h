@@ -26,7 +26,7 @@
 struct store_source;
 
 struct store_source_options {
-	const char *const *names; /* files; borrowed for good */
+	const char *const *names; /* files; must outlive the source */
 	unsigned n;
 	bool row; /* they are the files of a run that may go on in others (cli_run_files), and those
 		     are served, too */
@@ -39,18 +39,18 @@ struct store_source_options {
 	uint64_t sql_memory_bytes; /* of a statement; 0: 256 MiB */
 };
 
-/* ERR_USAGE: none, or one that is no file: a server reads them more than once. ERR_CANNOT, as for
- * who else reads them. */
+/* ERR_USAGE: none, or one that is no file: a server reads them more than once. ERR_CANNOT as in
+ * input_open. */
 int store_source_open(struct store_source **out, const struct store_source_options *opt,
 		      struct err *e);
-/* Begins to look for causes, in a thread of its own, so that whoever asks finds them found. failed:
- * told there, when the recording cannot be read now, and what is wrong with it, once; NULL: only
- * those who ask hear of it. */
+/* Begins to look for causes, in a thread of its own, so that the first question finds them in the
+ * cache. failed: called in that thread, once for each defect of the recording, or when it cannot be
+ * read; NULL: only answers report these. */
 void store_source_warm(struct store_source *s, void (*failed)(const char *why));
-/* Nobody may ask any more. */
+/* No thread may use it any more. */
 void store_source_free(struct store_source *s);
 
-/* Of a row those that were there when somebody asked last; borrowed until the source is freed. */
+/* Of a row: the files that were there at the last question; borrowed until the source is freed. */
 const char *const *store_source_names(const struct store_source *s, unsigned *n);
 
 /* How the inputs could be read. */
@@ -70,7 +70,8 @@ static inline bool store_quality_partial(const struct store_quality *q)
 			   : in->damaged || in->truncated || in->unterminated;
 }
 
-/* Whoever uses an answer has it alone, and only during the call. What they return is returned. */
+/* An answer is passed to a callback (use), which has it alone, and only during the call. The result
+ * of the callback is returned. */
 
 /* ---- how often, how long (query/stat.h) ---- */
 struct jsonw;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What went wrong: as the recording says itself, as a server before us kept it, or found now.
+ * Answers what went wrong: with the findings stored in the recording, with those that an earlier
+ * server saved to disk, or by an analysis.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,16 +40,16 @@ static void free_chains(void *value)
 	free(v);
 }
 
-static int tick(void *asker, struct input *in, struct err *e)
+static int report_progress(void *asker, struct input *in, struct err *e)
 {
 	return source_tick(asker, in, "looking for causes", e);
 }
 
-/* Whether the recording says it itself; and whether it is still written. */
+/* Sets *is if the findings are stored in the recording, *grows if it is still written. */
 static int try_carried(struct chains_value *v, struct store_source *s, const struct mcp_ctx *asker,
 		       bool *is, bool *grows, struct err *e)
 {
-	const struct query_stored_findings_want want = { tick, (void *)asker };
+	const struct query_stored_findings_want want = { report_progress, (void *)asker };
 	struct input *in = NULL;
 	int rc;
 
@@ -66,7 +67,7 @@ static int try_carried(struct chains_value *v, struct store_source *s, const str
 		world_free(v->w);
 		v->w = NULL;
 	}
-	/* What is wrong with it is found again, by who reads all of it. */
+	/* Its defects are found again by the analysis, which reads all of it. */
 	return rc == ERR_TOO_NEW || rc == ERR_DAMAGED ? 0 : rc;
 }
 
@@ -140,8 +141,9 @@ static int try_growing(struct chains_value *v, struct store_source *s, bool begi
 	return rc;
 }
 
-/* Whether a server before us kept it. */
-static bool try_kept(struct chains_value *v, const char *folder, const struct source_state *st)
+/* Whether an earlier server saved the answer to disk. */
+static bool try_disk_cache(struct chains_value *v, const char *folder,
+			   const struct source_state *st)
 {
 	if (!folder || !(v->w = world_new()))
 		return false;
@@ -154,9 +156,9 @@ static bool try_kept(struct chains_value *v, const char *folder, const struct so
 	return false;
 }
 
-/* Of whole files only, and only where they are still what was read. */
-static void keep(const struct chains_value *v, struct store_source *s,
-		 const struct source_state *before)
+/* Saves findings to disk: of whole files only, and only if these have not changed since. */
+static void save_to_disk(const struct chains_value *v, struct store_source *s,
+			 const struct source_state *before)
 {
 	struct source_state now = { 0 };
 	struct err e;
@@ -183,7 +185,7 @@ static int whole_chains(struct chains_value *v, const struct chains_ctx *c,
 {
 	struct source_state st;
 	int rc = source_state_of(c->source, &st, e);
-	bool is = !rc && try_kept(v, c->source->opt.kept, &st), grows = false;
+	bool is = !rc && try_disk_cache(v, c->source->opt.kept, &st), grows = false;
 
 	if (!rc && !is)
 		rc = try_growing(v, c->source, false, asker, &is, e);
@@ -197,7 +199,7 @@ static int whole_chains(struct chains_value *v, const struct chains_ctx *c,
 		rc = find_chains(v, c, asker, e);
 		if (!rc && c->source->opt.kept &&
 		    held_now_ns() - from >= (int64_t)c->source->opt.keep_ns)
-			keep(v, c->source, &st);
+			save_to_disk(v, c->source, &st);
 	}
 	source_state_free(&st);
 	return rc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a question in a forked copy of the process and reads its answer from a pipe. In the child no
- * handler of ours runs, and nothing of ours is freed; it is killed when it takes too long, when
- * nobody asks any more, and with this process.
+ * Runs a query in a forked copy of the process and reads its answer from a pipe. In the child no
+ * signal handler of the server runs, and none of its data is freed; it is killed when it takes too
+ * long, when the client has gone, and with this process.
  */
 #include "lib/store/source_child.h"
 
@@ -41,7 +41,7 @@ static void close_sockets(int kept)
 			close(fd);
 }
 
-static void child(source_child_fn *find, void *ctx, int fd, pid_t parent)
+static void run_child(source_child_fn *find, void *ctx, int fd, pid_t parent)
 {
 	struct buf found = { 0 };
 	struct err e;
@@ -59,8 +59,8 @@ static void child(source_child_fn *find, void *ctx, int fd, pid_t parent)
 	_exit(found.failed || oom_flag_is_set() || write_all(fd, found.p, found.n, &e));
 }
 
-/* Until it has said all, somebody gives up, or it takes too long: false. */
-static bool hear(int fd, const struct mcp_ctx *asker, struct buf *text)
+/* Reads the answer to its end; false: the client has gone, or it takes too long. */
+static bool read_answer(int fd, const struct mcp_ctx *asker, struct buf *text)
 {
 	int64_t until = held_now_ns() + CHILD_NS;
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -91,10 +91,10 @@ bool source_child(source_child_fn *find, void *ctx, const struct mcp_ctx *asker,
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pid = fork();
 	if (pid == 0)
-		child(find, ctx, fds[1], self);
+		run_child(find, ctx, fds[1], self);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	close(fds[1]);
-	whole = pid > 0 && hear(fds[0], asker, found);
+	whole = pid > 0 && read_answer(fds[0], asker, found);
 	close(fds[0]);
 	if (pid > 0) {
 		if (!whole)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks a running analysis what it would say if the recording ended now: by a forked copy of the
- * process, which finishes the analysis, writes what it found and ends, while the analysis here can
- * be read on.
+ * Reports what a running analysis would find if the recording ended now: by a forked copy of the
+ * process, which finishes the analysis, writes what it found and exits, while the analysis here can
+ * read on.
  *
  * Why a copy, and no function that changes nothing: finishing ends every open call and wait of the
  * line, flushes the windows of all detectors and lets them report, closes the path's segments,
@@ -11,7 +11,7 @@
  * word. A forked copy is a snapshot of all of it by the kernel, which copies pages only as they are
  * written: at 10.1 million events (a server of 72 MB) it was there for 42 ms and wrote 1.0 MB.
  *
- * It is bounded: killed after a minute, when nobody asks any more, and when the server ends. It has
+ * It is bounded: killed after a minute, when the client has gone, and when the server ends. It has
  * no socket of the server's and none of its signal handlers, and it is waited for in any case
  * (tests/unit/serve_child.c).
  */

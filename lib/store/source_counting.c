@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One run of counting belongs to the source and to every answer that was made of it: its lock is
- * held while it reads and while somebody looks. The source's is held only to find it.
+ * Counts the events of a recording that is still written. The counting belongs to the source and to
+ * every answer made of it: its lock is held while it reads and while an answer is written, the
+ * source's lock only to find it.
  */
 #include "lib/store/source_counting.h"
 
@@ -38,7 +39,7 @@ void source_counting_drop(struct source_counting *c)
 	free(c);
 }
 
-static int between(void *ctx, struct err *e)
+static int report_progress(void *ctx, struct err *e)
 {
 	struct source_counting *c = ctx;
 	uint64_t done, total, events;
@@ -50,12 +51,12 @@ static int between(void *ctx, struct err *e)
 }
 
 /* Under the source's counting_lock. */
-static int start(struct store_source *s, const struct source_state *now, struct err *e)
+static int start_counting(struct store_source *s, const struct source_state *now, struct err *e)
 {
 	static const struct filter_words everything;
 	struct source_counting *c = calloc(1, sizeof(*c));
 	struct query_stat_want want = {
-		.words = &everything, .sections = VIEW_ALL, .between = between, .ctx = c
+		.words = &everything, .sections = VIEW_ALL, .between = report_progress, .ctx = c
 	};
 	int rc;
 
@@ -73,9 +74,10 @@ static int start(struct store_source *s, const struct source_state *now, struct 
 	return rc;
 }
 
-/* The one that goes on, or a new one where somebody writes; *out has a reference of its own. *size:
- * of what is there. */
-static int find(struct source_counting **out, struct store_source *s, uint64_t *size, struct err *e)
+/* The counting in progress, or a new one for a recording that is still written; *out has a
+ * reference of its own. *size: of the files now. */
+static int find_counting(struct source_counting **out, struct store_source *s, uint64_t *size,
+			 struct err *e)
 {
 	struct source_state now;
 	int rc;
@@ -87,7 +89,7 @@ static int find(struct source_counting **out, struct store_source *s, uint64_t *
 		s->counting = NULL;
 	}
 	if (!rc && !s->counting && source_grows(s))
-		rc = start(s, &now, e);
+		rc = start_counting(s, &now, e);
 	*out = rc ? NULL : s->counting;
 	if (*out)
 		atomic_fetch_add(&(*out)->refs, 1);
@@ -97,8 +99,10 @@ static int find(struct source_counting **out, struct store_source *s, uint64_t *
 	return rc;
 }
 
-/* Whether nobody can go on with it: then the answers that were made of it are all there is. */
-static void leave(struct store_source *s, struct source_counting *c, uint64_t size, bool over)
+/* Notes the size that has been read; over: nothing more can be read, so that the source drops it
+ * and only the answers made of it still refer to it. */
+static void leave_counting(struct store_source *s, struct source_counting *c, uint64_t size,
+			   bool over)
 {
 	pthread_mutex_lock(&s->counting_lock);
 	if (c->place.size < size)
@@ -127,8 +131,8 @@ static int read_on(struct source_counting *c, const struct mcp_ctx *asker, struc
 	return c->input.growing ? 0 : query_stat_over(&c->ask, e);
 }
 
-/* Under its lock afterwards. Who has it may read for long. */
-static int enter(struct source_counting *c, const struct mcp_ctx *asker, struct err *e)
+/* Takes its lock, reporting the progress of the thread that holds it, which may read for long. */
+static int lock_counting(struct source_counting *c, const struct mcp_ctx *asker, struct err *e)
 {
 	const struct timespec look = { .tv_nsec = 20000000 };
 
@@ -147,19 +151,19 @@ int source_counting_take(struct source_counting **out, struct store_source *s,
 {
 	struct source_counting *c;
 	uint64_t size;
-	int rc = find(&c, s, &size, e);
+	int rc = find_counting(&c, s, &size, e);
 
 	*out = NULL;
 	if (!c)
 		return rc;
-	rc = enter(c, asker, e);
+	rc = lock_counting(c, asker, e);
 	if (!rc) {
 		rc = read_on(c, asker, e);
 		*growing = c->input.growing;
 		pthread_mutex_unlock(&c->lock);
 	}
-	/* Who gives up leaves it where it is: it can be read on from there. */
-	leave(s, c, rc ? 0 : size, rc ? rc != ERR_INTERRUPTED : !*growing);
+	/* After a cancelled request the next one reads on from the same place. */
+	leave_counting(s, c, rc ? 0 : size, rc ? rc != ERR_INTERRUPTED : !*growing);
 	if (rc)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): one of its references is ours */
 		source_counting_drop(c);
@@ -168,10 +172,10 @@ int source_counting_take(struct source_counting **out, struct store_source *s,
 	return rc;
 }
 
-/* ---- who looks at it ---- */
+/* ---- answers ---- */
 
-static int look(struct source_counting *c, struct store_stat *st, store_use_stat *use, void *ctx,
-		struct err *e)
+static int use_answer(struct source_counting *c, struct store_stat *st, store_use_stat *use,
+		      void *ctx, struct err *e)
 {
 	if (!c->ops && !(c->ops = query_stat_answer(&c->ask, e)))
 		return e->code;
@@ -188,15 +192,15 @@ struct if_over {
 	void *ctx;
 };
 
-/* What was written: the writer as it is then, and the text. */
-static bool as_if_over(void *aside, struct buf *found)
+/* In the child: the state of the JSON writer after the answer, then the text of the answer. */
+static bool write_as_if_ended(void *aside, struct buf *found)
 {
 	struct if_over *a = aside;
 	size_t before = a->into->out->n;
 	struct err e;
 
 	a->c->ops = NULL;
-	if (query_stat_over(&a->c->ask, &e) || look(a->c, a->st, a->use, a->ctx, &e) ||
+	if (query_stat_over(&a->c->ask, &e) || use_answer(a->c, a->st, a->use, a->ctx, &e) ||
 	    a->into->out->failed)
 		return false;
 	buf_add(found, a->into, sizeof(*a->into));
@@ -204,13 +208,14 @@ static bool as_if_over(void *aside, struct buf *found)
 	return true;
 }
 
-/* With the waits that go on, which cannot be taken back when they end: by a child. False: there is
- * none. */
-static bool look_aside(struct if_over *a, const struct mcp_ctx *asker)
+/* An answer with ongoing waits, which cannot be undone when they end: made by a forked child.
+ * False: there is no child. */
+static bool use_answer_in_child(struct if_over *a, const struct mcp_ctx *asker)
 {
 	struct buf found = { 0 };
 	bool good = a->into && a->c->input.growing && query_ops_goes_on(a->c->ask.run) &&
-		    source_child(as_if_over, a, asker, &found) && found.n >= sizeof(*a->into);
+		    source_child(write_as_if_ended, a, asker, &found) &&
+		    found.n >= sizeof(*a->into);
 
 	if (good) {
 		memcpy(a->into, found.p, sizeof(*a->into));
@@ -231,8 +236,8 @@ int source_counting_use(struct source_counting *c, struct store_quality quality,
 	pthread_mutex_lock(&c->lock);
 	st.quality.input = c->input;
 	st.quality.notes = buf_text(&c->notes);
-	if (!look_aside(&a, asker))
-		rc = look(c, &st, use, ctx, e);
+	if (!use_answer_in_child(&a, asker))
+		rc = use_answer(c, &st, use, ctx, e);
 	pthread_mutex_unlock(&c->lock);
 	return rc;
 }

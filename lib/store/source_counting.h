@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Figures of one recording that is still written: what was counted of it stays counted, and only
- * what was added is read when they are asked for again. Graphs, communicators and memory may be
- * told as of a second before its end.
+ * Figures of one recording that is still written: the counts are kept, and only the part written
+ * since is read for the next answer. Graphs, communicators and memory may be as of a second before
+ * its end.
  */
 #ifndef INGERO_STORE_SOURCE_COUNTING_H
 #define INGERO_STORE_SOURCE_COUNTING_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is asked of single events: nothing of it is kept.
+ * Answers queries about single events, by reading the recording: no answer is cached.
  */
 #include "lib/query/call_query.h"
 #include "lib/filter/pick.h"
@@ -48,9 +48,9 @@ int store_source_call(struct store_source *s, const struct mcp_ctx *asker, const
 
 /* ---- item by item ---- */
 
-static int each(struct input *in, struct store_items *from, struct late_names *told,
-		struct buf *notes, const struct mcp_ctx *asker, store_take_item *take, void *ctx,
-		struct err *e)
+static int read_items(struct input *in, struct store_items *from, struct late_names *told,
+		      struct buf *notes, const struct mcp_ctx *asker, store_take_item *take,
+		      void *ctx, struct err *e)
 {
 	struct filter_pick pick = { .select = from->select, .w = from->w, .told = told };
 	struct event_stream *stream = input_stream(in);
@@ -68,7 +68,7 @@ static int each(struct input *in, struct store_items *from, struct late_names *t
 			rc = take(ctx, from, &item, e);
 		rc = rc ? rc : source_tick(asker, in, "reading", e);
 	}
-	/* Of one that was left before its end that is not known. */
+	/* The quality of an input is unknown if reading stopped before its end. */
 	if (!rc || rc == ERR_TOO_NEW)
 		from->quality.input = source_quality(in, notes);
 	from->quality.notes = buf_text(notes);
@@ -90,7 +90,7 @@ int store_source_each(struct store_source *s, const struct mcp_ctx *asker,
 	int rc = from.w ? filter_words(&sel, words, e) : err_nomem(e);
 
 	rc = rc ? rc : source_input(s, &in, from.w, &sel, e);
-	rc = rc ? rc : each(in, &from, &told, &notes, asker, take, ctx, e);
+	rc = rc ? rc : read_items(in, &from, &told, &notes, asker, take, ctx, e);
 	buf_free(&notes);
 	input_free(in);
 	late_names_free(&told);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An analysis says what it found of the whole when it ends, and cannot go on then. So a child ends
- * it. Where there can be no child, who asks reads all of it.
+ * Analyzes a recording that is still written. An analysis reports what it found when it is
+ * finished, and cannot go on then, so that a forked child finishes it. Where fork fails, each
+ * question reads the whole recording.
  */
 #include "lib/store/source_growing.h"
 
@@ -38,7 +39,7 @@ void source_grown_free(struct source_grown *g)
 	g->ended = NULL;
 }
 
-static int start(struct store_source *s, const struct source_state *now, struct err *e)
+static int start_reading(struct store_source *s, const struct source_state *now, struct err *e)
 {
 	struct source_growing *g = calloc(1, sizeof(*g));
 	int rc;
@@ -69,9 +70,9 @@ static int read_on(struct source_growing *g, const struct mcp_ctx *asker, struct
 	return rc == ERR_TOO_NEW ? 0 : rc;
 }
 
-/* ---- what it says by now ---- */
+/* ---- what it has found so far ---- */
 
-static bool find(void *growing, struct buf *found)
+static bool write_findings(void *growing, struct buf *found)
 {
 	struct source_growing *g = growing;
 	struct report_query told;
@@ -88,13 +89,15 @@ static bool find(void *growing, struct buf *found)
 	return true;
 }
 
-static void say(struct source_growing *g, const struct mcp_ctx *asker, struct source_grown *out)
+static void answer_by_child(struct source_growing *g, const struct mcp_ctx *asker,
+			    struct source_grown *out)
 {
 	struct json o = JSON_NONE;
 	struct buf text = { 0 };
 
-	if (source_child(find, g, asker, &text) && !json_parse(buf_bytes(&text), &o, NULL) &&
-	    chains_json_take(o, &out->held) && story_json_take(o, &out->said)) {
+	if (source_child(write_findings, g, asker, &text) &&
+	    !json_parse(buf_bytes(&text), &o, NULL) && chains_json_take(o, &out->held) &&
+	    story_json_take(o, &out->said)) {
 		out->held.unfinished = true;
 		out->answer = &out->held;
 		out->failures = &out->said.failures;
@@ -107,22 +110,22 @@ static void say(struct source_growing *g, const struct mcp_ctx *asker, struct so
 	buf_free(&text);
 }
 
-static int answer(struct store_source *s, const struct source_state *now,
-		  const struct mcp_ctx *asker, struct source_grown *out, struct buf *notes,
-		  struct err *e)
+static int answer_now(struct store_source *s, const struct source_state *now,
+		      const struct mcp_ctx *asker, struct source_grown *out, struct buf *notes,
+		      struct err *e)
 {
 	struct source_growing *g = s->growing;
 	struct report_query told;
 	int rc = read_on(g, asker, e);
 
-	/* Who gives up leaves it where it is: it can be read on from there. */
+	/* After a cancelled request the next one reads on from the same place. */
 	if (rc == ERR_INTERRUPTED)
 		return rc;
 	if (!rc) {
 		g->place.size = now->size;
 		out->input = source_quality(g->in, notes);
 		if (out->input.growing) {
-			say(g, asker, out);
+			answer_by_child(g, asker, out);
 			return 0;
 		}
 		rc = query_report_query_end(g->story, &told, e);
@@ -147,16 +150,17 @@ int source_growing_chains(struct store_source *s, bool begin, const struct mcp_c
 
 	*out = (struct source_grown){ 0 };
 	pthread_mutex_lock(&s->lock);
-	/* Only here: what somebody saw who waited since is shorter than what was read for others. */
+	/* Under the lock: while this thread waited for it, others may have read further than a
+	 * state taken before. */
 	rc = source_state_of(s, &now, e);
 	if (!rc && s->growing && !source_place_is(&s->growing->place, s, &now)) {
 		source_growing_free(s->growing);
 		s->growing = NULL;
 	}
 	if (!rc && !s->growing && begin)
-		rc = start(s, &now, e);
+		rc = start_reading(s, &now, e);
 	if (!rc && s->growing)
-		rc = answer(s, &now, asker, out, notes, e);
+		rc = answer_now(s, &now, asker, out, notes, e);
 	pthread_mutex_unlock(&s->lock);
 	source_state_free(&now);
 	return rc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a report tells of one recording that is still written: what was read of it stays read, and
- * only what was added is read when it is asked for again. What it is is what one reading of all
- * that is there finds.
+ * The report of one recording that is still written: the analysis is kept, and only the part
+ * written since is read for the next answer. The answer is the one that a single reading of the
+ * whole finds.
  */
 #ifndef INGERO_STORE_SOURCE_GROWING_H
 #define INGERO_STORE_SOURCE_GROWING_H

@@ -26,7 +26,7 @@ const char *const *store_source_names(const struct store_source *s, unsigned *n)
 	return now ? now->v : s->opt.names;
 }
 
-static bool same(const char *const *names, unsigned n, const struct cli_names *found)
+static bool is_same_list(const char *const *names, unsigned n, const struct cli_names *found)
 {
 	bool is = n == found->n;
 
@@ -78,7 +78,7 @@ int source_look(struct store_source *s, struct err *e)
 	names = store_source_names(s, &n);
 	rc = cli_run_files(&found, s->opt.names[0], e);
 	/* Where none is left, who opens those that were says so. */
-	if (!rc && found.n && !same(names, n, &found))
+	if (!rc && found.n && !is_same_list(names, n, &found))
 		rc = make_list(s, names, n, &found, e);
 	pthread_mutex_unlock(&s->list_lock);
 	cli_names_free(&found);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording becomes an archive in a file that nobody else sees, which is gone when its last user
- * is. Connections to it are opened while it still has a name.
+ * Answers SQL: a recording is converted to an archive in a private file, which is deleted with its
+ * last user. Connections to it are opened while it still has a name.
  */
 #include <malloc.h>
 
@@ -18,7 +18,7 @@ struct sql_ctx {
 	const struct archive_ask_limits *limits;
 };
 
-static bool stop(void *ctx)
+static bool is_stopped(void *ctx)
 {
 	return mcp_ctx_stops(ctx);
 }
@@ -34,7 +34,7 @@ struct making {
 	bool *growing;
 };
 
-static int build(void *ctx, int fd, struct err *e)
+static int build_archive(void *ctx, int fd, struct err *e)
 {
 	const struct making *m = ctx;
 	struct store_source *s = m->source;
@@ -53,7 +53,7 @@ static int build(void *ctx, int fd, struct err *e)
 		rc = query_archive_item(a, &item, e);
 		rc = rc ? rc : source_tick(m->asker, in, "making an archive to ask", e);
 	}
-	/* What grows is whole as far as it is: who asks again hears the rest. */
+	/* A growing recording counts as whole: the next answer has the rest. */
 	if (!rc)
 		query_archive_whole(a, !input_verdict(in, &notes));
 	rc = rc && rc != ERR_TOO_NEW ? rc : query_archive_end(a, &written, e);
@@ -76,7 +76,7 @@ static int make_archive(void *ctx, const struct mcp_ctx *asker, void **value, bo
 
 	mcp_ctx_log(asker, MCP_LOG_INFO,
 		    "making an archive of the recording to ask; later questions use it");
-	rc = archive_ask_made(&ask, c->source->opt.folder, c->limits, build, &m, e);
+	rc = archive_ask_made(&ask, c->source->opt.folder, c->limits, build_archive, &m, e);
 	*value = ask;
 	return rc;
 }
@@ -99,7 +99,7 @@ int store_source_sql(struct store_source *s, const struct mcp_ctx *asker, const 
 						   .own_time = true,
 						   .rows = rows,
 						   .memory_bytes = s->opt.sql_memory_bytes,
-						   .stop = stop,
+						   .stop = is_stopped,
 						   .ctx = (void *)asker };
 	struct sql_ctx c = { s, &limits };
 	struct archive_ask *ask = NULL;

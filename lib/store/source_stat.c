@@ -32,7 +32,7 @@ static void free_stat(void *value)
 	free(v);
 }
 
-static int between(void *ctx, struct err *e)
+static int report_progress(void *ctx, struct err *e)
 {
 	struct stat_value *v = ctx;
 
@@ -49,7 +49,7 @@ static int read_all(struct stat_value *v, const struct stat_ctx *c, const struct
 						!want->by,
 				       .by = want->by,
 				       .sections = want->by ? 0 : want->sections,
-				       .between = between,
+				       .between = report_progress,
 				       .ctx = v };
 	int rc;
 

@@ -28,8 +28,8 @@ struct store_source {
 	bool warming;
 	void (*failed)(const char *why); /* of the warmer */
 	atomic_bool over;
-	pthread_mutex_t list_lock;	    /* of who makes one */
-	_Atomic(struct source_list *) list; /* of names as they were seen last; NULL: those of opt */
+	pthread_mutex_t list_lock;	    /* held while a list is made */
+	_Atomic(struct source_list *) list; /* the latest names; NULL: those of opt */
 	VEC(char *) texts;		    /* of lists */
 };
 
@@ -71,7 +71,7 @@ int source_take(struct store_source *s, struct held_shelf *shelf, const char *qu
 		held_make *make, void *ctx, void (*release)(void *value),
 		const struct mcp_ctx *asker, struct held **out, struct err *e);
 
-/* Between two items: tells how far it is; ERR_INTERRUPTED when the asker gave up. */
+/* Between two items: reports progress; ERR_INTERRUPTED when the request is cancelled. */
 int source_tick(const struct mcp_ctx *asker, struct input *in, const char *doing, struct err *e);
 
 /* What was wrong with the input is appended to notes. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One question is asked before anybody does.
+ * Warms the answer cache: runs the causes query in the background at startup.
  */
 #include <signal.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "lib/store/source_state.h"
 
 struct warmer {
-	struct mcp_ctx asker; /* first: it asks us */
+	struct mcp_ctx asker; /* first: warmer_stops casts it back */
 	struct store_source *source;
 };
 
@@ -17,8 +17,8 @@ static bool warmer_stops(const struct mcp_ctx *a)
 	return ((const struct warmer *)a)->source->over;
 }
 
-/* That it is cut, damaged or empty, a line each. */
-static int hear(void *ctx, const struct store_chains *c, struct err *e)
+/* Reports a recording that is cut, damaged or empty, a line for each defect. */
+static int report_notes(void *ctx, const struct store_chains *c, struct err *e)
 {
 	struct store_source *s = ctx;
 	const char *p = c->quality.notes;
@@ -34,14 +34,14 @@ static int hear(void *ctx, const struct store_chains *c, struct err *e)
 	return 0;
 }
 
-static void *warm(void *ctx)
+static void *warm_cache(void *ctx)
 {
 	struct warmer w = { .asker.stop = warmer_stops, .source = ctx };
 	const struct filter_words everything = { 0 };
 	struct err e = { 0 };
 
-	/* Whoever asks is told again: by then the file may be another one. */
-	if (store_source_chains(ctx, &w.asker, &everything, false, hear, ctx, &e) < 0 &&
+	/* Later answers report it again: by then the file may be another one. */
+	if (store_source_chains(ctx, &w.asker, &everything, false, report_notes, ctx, &e) < 0 &&
 	    !w.source->over && w.source->failed)
 		w.source->failed(e.text);
 	return NULL;
@@ -57,6 +57,6 @@ void store_source_warm(struct store_source *s, void (*failed)(const char *why))
 	s->failed = failed;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	s->warming = pthread_create(&s->warmer, NULL, warm, s) == 0;
+	s->warming = pthread_create(&s->warmer, NULL, warm_cache, s) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

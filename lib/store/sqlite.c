@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A database is written in several places of its file: what streams go through is not for it. */
+/* Writes an archive (SQLite) as an export format. A database is written at several places of its
+ * file, so that it needs a file descriptor, not the output stream of the other formats. */
 #include "lib/store/sqlite.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static void *open_archive(const struct export_ctx *em)
 	return s;
 }
 
-static int begin(void *state, struct err *e)
+static int begin_archive(void *state, struct err *e)
 {
 	struct sqlite_state *s = state;
 	const struct archive_options how = { .tool = s->em.opt.tool,
@@ -31,14 +32,14 @@ static int begin(void *state, struct err *e)
 	return archive_writer_new(&s->writer, s->em.w, s->em.opt.fd, &how, e);
 }
 
-static int item(void *state, const struct stream_item *it, struct err *e)
+static int write_item(void *state, const struct stream_item *it, struct err *e)
 {
 	struct sqlite_state *s = state;
 
 	return archive_writer_item(s->writer, it, e);
 }
 
-static int finish(void *state, struct err *e)
+static int finish_archive(void *state, struct err *e)
 {
 	struct sqlite_state *s = state;
 	struct archive_written written;
@@ -52,7 +53,7 @@ static int finish(void *state, struct err *e)
 	return rc;
 }
 
-static void release(void *state)
+static void free_state(void *state)
 {
 	struct sqlite_state *s = state;
 
@@ -68,8 +69,8 @@ const struct export_format store_sqlite = {
 	.seeks = true,
 	.findings = true,
 	.open = open_archive,
-	.begin = begin,
-	.item = item,
-	.finish = finish,
-	.free = release,
+	.begin = begin_archive,
+	.item = write_item,
+	.finish = finish_archive,
+	.free = free_state,
 };

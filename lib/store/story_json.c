@@ -114,7 +114,7 @@ static bool numbers_of(struct bytes text, uint64_t *v, unsigned n)
 	return true;
 }
 
-static bool take_failure(struct story_said *out, struct json row, struct op_def *op)
+static bool parse_failure(struct story_said *out, struct json row, struct op_def *op)
 {
 	struct failure f = { .op = op };
 	uint64_t v[NUMBERS];
@@ -145,7 +145,7 @@ static bool take_failure(struct story_said *out, struct json row, struct op_def 
 	return whole && vec_push(&out->failures.v, f);
 }
 
-static bool take_thread(struct story_said *out, struct json row)
+static bool parse_thread(struct story_said *out, struct json row)
 {
 	struct oncpu_thread t = { .name = text_at(row, 1) };
 	uint64_t v[NUMBERS];
@@ -197,13 +197,13 @@ bool story_json_take(struct json o, struct story_said *out)
 	for (size_t i = 0; whole && i < n; i++) {
 		struct json row = json_at(failures, i);
 
-		whole = take_failure(out, row, &out->ops[i]);
+		whole = parse_failure(out, row, &out->ops[i]);
 		json_free(row);
 	}
 	for (size_t i = 0; whole && i < json_length(threads); i++) {
 		struct json row = json_at(threads, i);
 
-		whole = take_thread(out, row);
+		whole = parse_thread(out, row);
 		json_free(row);
 	}
 	json_free(told);
