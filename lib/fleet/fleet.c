@@ -46,7 +46,7 @@ void fleet_warn(struct fleet *f, const char *fmt, ...)
 
 /* ---- who is asked ---- */
 
-static int add(struct fleet *f, const char *name, struct err *e)
+static int add_node(struct fleet *f, const char *name, struct err *e)
 {
 	const char *scheme = strstr(name, "://") ? "" : f->opt.ca_file ? "https://" : "http://";
 	struct fleet_place *p = &f->places[f->n];
@@ -108,7 +108,7 @@ int fleet_new(struct fleet **out, const struct fleet_options *opt, struct err *e
 	    (opt->token && asprintf(&f->header, "Authorization: Bearer %s", opt->token) < 0))
 		rc = err_nomem(e);
 	for (size_t i = 0; !rc && i < opt->nnodes; i++)
-		rc = add(f, opt->nodes[i], e);
+		rc = add_node(f, opt->nodes[i], e);
 	f->headers[0] = f->header;
 	how.headers = f->headers;
 	how.nheaders = f->header ? 1 : 0;
@@ -182,8 +182,8 @@ const struct buf *fleet_warnings(const struct fleet *f)
 
 /* ---- what they answer ---- */
 
-/* What is said to have gone wrong, in one line. */
-static void said(const struct net_answer *a, struct err *e)
+/* The error of a node's answer, in one line. */
+static void set_http_error(const struct net_answer *a, struct err *e)
 {
 	struct json v = JSON_NONE, text = JSON_NONE;
 	struct bytes what = { 0 };
@@ -220,7 +220,7 @@ static int value_of(struct net_ask *a, struct json *out, size_t *bytes)
 	if (a->answer.status != 200) {
 		if (a->to_file)
 			read_reason(a);
-		said(&a->answer, &a->e);
+		set_http_error(&a->answer, &a->e);
 		return ERR_CANNOT;
 	}
 	if (a->to_file)
@@ -236,7 +236,7 @@ static int value_of(struct net_ask *a, struct json *out, size_t *bytes)
 	return rc;
 }
 
-static void let_go(struct fleet *f, size_t i)
+static void drop_answer(struct fleet *f, size_t i)
 {
 	struct fleet_place *p = &f->places[i];
 
@@ -246,15 +246,15 @@ static void let_go(struct fleet *f, size_t i)
 	p->bytes = 0;
 }
 
-/* Of all that are held the largest goes, whoever it is that came last. */
-static void leave_largest(struct fleet *f)
+/* Drops the largest of all stored answers, which need not be the latest. */
+static void drop_largest(struct fleet *f)
 {
 	size_t largest = 0;
 
 	for (size_t i = 1; i < f->n; i++)
 		if (f->places[i].bytes > f->places[largest].bytes)
 			largest = i;
-	let_go(f, largest);
+	drop_answer(f, largest);
 	f->nodes[largest].answered = false;
 	f->asks[largest].rc = err_set(&f->asks[largest].e, ERR_LIMIT,
 				      "its answer is the largest of more than are taken at "
@@ -275,7 +275,7 @@ static bool is_partial(struct json answer)
 	return is;
 }
 
-static void done(void *ctx, struct net_ask *a)
+static void on_answer(void *ctx, struct net_ask *a)
 {
 	const struct round *round = ctx;
 	struct fleet *f = round->f;
@@ -294,12 +294,12 @@ static void done(void *ctx, struct net_ask *a)
 		a->rc = round->q->take(round->q->ctx, i, p->answer, &a->e);
 	f->nodes[i].answered = !a->rc;
 	if (a->rc || round->q->take)
-		let_go(f, i);
+		drop_answer(f, i);
 	while (f->bytes > f->bytes_max)
-		leave_largest(f);
+		drop_largest(f);
 }
 
-static bool stop(void *ctx)
+static bool is_stopped(void *ctx)
 {
 	const struct fleet *f = ((struct round *)ctx)->f;
 
@@ -307,7 +307,7 @@ static bool stop(void *ctx)
 }
 
 /* The text of an error without the address it begins with, for the node's name stands before it. */
-static const char *reason(const struct fleet_place *p, const struct net_ask *a)
+static const char *failure_reason(const struct fleet_place *p, const struct net_ask *a)
 {
 	size_t n = strlen(p->base);
 	const char *text = a->e.text, *rest;
@@ -317,7 +317,7 @@ static const char *reason(const struct fleet_place *p, const struct net_ask *a)
 	return rest + 2;
 }
 
-static void tell(struct fleet *f, const struct fleet_question *q)
+static void warn_of_failures(struct fleet *f, const struct fleet_question *q)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		const struct net_ask *a = &f->asks[i];
@@ -332,17 +332,17 @@ static void tell(struct fleet *f, const struct fleet_question *q)
 			continue;
 		if (!f->first.text[0])
 			err_set(&f->first, ERR_CANNOT, "%s: %s", f->places[i].name,
-				reason(&f->places[i], a));
+				failure_reason(&f->places[i], a));
 		if (!q->quietly)
 			fleet_warn(f, "node %s is left out: %s", f->places[i].name,
-				   reason(&f->places[i], a));
+				   failure_reason(&f->places[i], a));
 	}
 }
 
 void fleet_done(struct fleet *f)
 {
 	for (size_t i = 0; i < f->n; i++)
-		let_go(f, i);
+		drop_answer(f, i);
 }
 
 int fleet_round(struct fleet *f, const struct fleet_question *q, size_t *answered, struct err *e)
@@ -370,15 +370,15 @@ int fleet_round(struct fleet *f, const struct fleet_question *q, size_t *answere
 		f->asks[i].url = f->urls[i];
 	}
 	rc = rc ? rc
-		: net_parallel_requests_out(f->fan, f->asks, f->n, q->at_once, done, stop, &round,
-					    e);
+		: net_parallel_requests_out(f->fan, f->asks, f->n, q->at_once, on_answer,
+					    is_stopped, &round, e);
 	for (size_t i = 0; i < f->n; i++) {
 		*answered += f->nodes[i].answered;
 		if (!rc && q->take && f->asks[i].rc == ERR_NOMEM)
 			rc = err_nomem(e);
 	}
 	if (!rc)
-		tell(f, q);
+		warn_of_failures(f, q);
 	for (size_t i = 0; i < f->n; i++) {
 		free(f->urls[i]);
 		f->urls[i] = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions to many dashboards at once, ours or the older agent's, and their answers as one. Who
- * does not answer, or not as agreed, is told in a warning and left out; what others say is taken as
- * what it is: text of other machines. Durations are merged as the sketches that our dashboards
- * send, never as means of percentiles. For one thread at a time.
+ * Queries to many dashboards at once, ours or the older agent's, and their answers as one. A node
+ * that does not answer, or not as agreed, is left out with a warning; text of nodes is untrusted.
+ * Durations are merged as the sketches that our dashboards send, never as means of percentiles. For
+ * one thread at a time.
  */
 #ifndef INGERO_FLEET_FLEET_H
 #define INGERO_FLEET_FLEET_H
@@ -28,9 +28,8 @@ struct fleet_options {
 	size_t nnodes;
 	const char *token;   /* sent to every node, and copied; NULL: none */
 	const char *ca_file; /* PEM; NULL: those of the system */
-	uint64_t timeout_ns; /* of one node's answer; 0: 60 s, of them 10 s until it is connected to
-			      */
-	uint64_t skew_ns;    /* clocks further apart than that are told; 0: 10 ms */
+	uint64_t timeout_ns; /* of one node's answer; 0: 60 s, of them 10 s to connect */
+	uint64_t skew_ns;    /* clocks further apart get a warning; 0: 10 ms */
 	size_t answer_max;   /* bytes of one answer; 0: 32 MiB */
 	/* About so many bytes of memory for the answers of all nodes that are held at once, an
 	 * eighth of it more while they come: nodes whose answers are the largest are left out, so
@@ -73,7 +72,7 @@ const char *fleet_label(const struct fleet *f, size_t i);
 const struct buf *fleet_warnings(const struct fleet *f);
 
 /*
- * All questions: ERR_CANNOT when nobody answered (the text says what the first one lacked),
+ * All queries: ERR_CANNOT when no node answered (the text is the error of the first one),
  * ERR_INTERRUPTED, ERR_NOMEM. since: "5m", or NULL for all; borrowed. What is returned is the
  * caller's.
  */

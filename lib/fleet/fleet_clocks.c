@@ -13,7 +13,7 @@
 #define PROBES	6
 #define AT_ONCE 8 /* so that answers do not wait for each other */
 
-static void probe(struct fleet *f, size_t i)
+static void measure_clock(struct fleet *f, size_t i)
 {
 	const struct fleet_place *p = &f->places[i];
 	struct fleet_node *n = &f->nodes[i];
@@ -102,7 +102,7 @@ static bool find_middle(struct fleet *f, const struct fleet_node **known, size_t
 	return true;
 }
 
-static int take_name(void *ctx, size_t i, struct json answer, struct err *e)
+static int learn_name(void *ctx, size_t i, struct json answer, struct err *e)
 {
 	return fleet_learn_name(&((struct fleet *)ctx)->nodes[i], answer, e);
 }
@@ -113,7 +113,7 @@ static int ask_names(struct fleet *f, struct err *e)
 	struct fleet_question q = { .path = "/api/v1/nodes",
 				    .only_answered = true,
 				    .quietly = true,
-				    .take = take_name,
+				    .take = learn_name,
 				    .ctx = f };
 	bool *before = calloc(f->n, sizeof(*before));
 	size_t answered;
@@ -130,7 +130,7 @@ static int ask_names(struct fleet *f, struct err *e)
 	return rc == ERR_CANNOT ? 0 : rc;
 }
 
-static int compare(struct fleet *f, struct err *e)
+static int compare_clocks(struct fleet *f, struct err *e)
 {
 	const struct fleet_node **known = calloc(f->n + 1, sizeof(*known));
 	bool differs = false;
@@ -169,7 +169,7 @@ int fleet_clocks(struct fleet *f, struct err *e)
 		rc = fleet_round(f, &q, &answered, e);
 		for (size_t i = 0; !rc && k && i < f->n; i++)
 			if (f->nodes[i].answered)
-				probe(f, i);
+				measure_clock(f, i);
 	}
 	/* That it has no clock to ask is no reason to leave its answer out. */
 	if (rc == ERR_CANNOT)
@@ -177,7 +177,7 @@ int fleet_clocks(struct fleet *f, struct err *e)
 	fleet_done(f);
 	for (size_t i = 0; before && i < f->n; i++)
 		f->nodes[i].answered = before[i];
-	rc = rc ? rc : compare(f, e);
+	rc = rc ? rc : compare_clocks(f, e);
 	free(before);
 	return rc;
 }

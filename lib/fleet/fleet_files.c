@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file that was removed is opened again by way of /proc, as often as readers like. */
+/* Fetches the recordings of all nodes into deleted files, which can be opened any number of times
+ * by way of /proc. */
 #include "lib/fleet/fleet_files.h"
 
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 #define AT_ONCE 16 /* recordings that come at the same time */
 #define NAME	"/proc/self/fd/"
 
-static int scratch(int *fd, const char *folder, struct err *e)
+static int open_scratch(int *fd, const char *folder, struct err *e)
 {
 	char *path = NULL;
 	int rc = 0;
@@ -36,8 +37,8 @@ static int scratch(int *fd, const char *folder, struct err *e)
 	return rc;
 }
 
-/* How the recording there begins. */
-static int check(int fd, struct ige_segment *s, struct err *e)
+/* Reads and checks the beginning of a recording. */
+static int check_recording(int fd, struct ige_segment *s, struct err *e)
 {
 	unsigned char head[IGE_SEGMENT_BYTES];
 
@@ -61,7 +62,7 @@ static int open_all(struct fleet_files *x, const char *folder, struct err *e)
 		rc = err_set(e, ERR_CANNOT, "%zu recordings are more than files may be open",
 			     x->nodes_n);
 	for (size_t i = 0; !rc && i < x->nodes_n; i++)
-		rc = scratch(&x->fds[i], folder, e);
+		rc = open_scratch(&x->fds[i], folder, e);
 	return rc;
 }
 
@@ -79,7 +80,8 @@ static void oldest_wanted(struct buf *path, const struct filter_words *words)
 	fleet_since(path, text);
 }
 
-static int ask(struct fleet *f, const struct filter_words *words, const int *fds, struct err *e)
+static int fetch_recordings(struct fleet *f, const struct filter_words *words, const int *fds,
+			    struct err *e)
 {
 	struct fleet_question q = { .fds = fds, .at_once = AT_ONCE };
 	struct buf path = { 0 };
@@ -113,14 +115,14 @@ int fleet_fetch(struct fleet_files *out, struct fleet *f, const struct filter_wo
 	net_parallel_requests_files(f->fan, f->opt.recordings_max ? f->opt.recordings_max
 								  : half_of_free(folder));
 	rc = open_all(out, folder, e);
-	rc = rc ? rc : ask(f, words, out->fds, e);
+	rc = rc ? rc : fetch_recordings(f, words, out->fds, e);
 	for (size_t i = 0; !rc && i < out->nodes_n; i++) {
 		size_t before = out->n;
 		struct ige_segment begin;
 		struct err bad = { 0 };
 
 		out->n += out->nodes[i].answered;
-		if (out->nodes[i].answered && check(out->fds[i], &begin, &bad))
+		if (out->nodes[i].answered && check_recording(out->fds[i], &begin, &bad))
 			fleet_leave_out(f, i, &out->n, &bad);
 		if (out->n == before) {
 			close(out->fds[i]);
@@ -149,7 +151,7 @@ int fleet_files_clocks(struct fleet_files *x, struct buf *notes, struct err *e)
 
 		if (x->fds[i] < 0)
 			continue;
-		if (n->off_ns && !check(x->fds[i], &begin, NULL)) {
+		if (n->off_ns && !check_recording(x->fds[i], &begin, NULL)) {
 			store_machine_text(made_on, begin.node_uuid, begin.boot);
 			if (made_on[0] && !strcmp(made_on, n->machine))
 				x->ahead_ns[at] = n->off_ns;

@@ -66,7 +66,7 @@ static int read_one(struct said *s, struct json v, struct err *e)
 	return rc;
 }
 
-static struct fleet_op *find(const struct fleet_ops *o, const struct said *s)
+static struct fleet_op *find_op(const struct fleet_ops *o, const struct said *s)
 {
 	for (size_t i = 0; i < o->v.n; i++)
 		if (!strcmp(o->v.v[i].operation, s->operation) &&
@@ -78,7 +78,7 @@ static struct fleet_op *find(const struct fleet_ops *o, const struct said *s)
 static struct fleet_op *row_of(struct fleet_ops *o, struct said *s, struct err *e)
 {
 	struct fleet_op row = { .operation = s->operation, .source = s->source },
-			*known = find(o, s);
+			*known = find_op(o, s);
 
 	if (known)
 		return known;
@@ -90,7 +90,7 @@ static struct fleet_op *row_of(struct fleet_ops *o, struct said *s, struct err *
 	return &o->v.v[o->v.n - 1];
 }
 
-static double larger(double a, double b)
+static double max_of(double a, double b)
 {
 	return a > b ? a : b;
 }
@@ -104,19 +104,19 @@ static int merge_one(struct fleet_ops *o, struct said *s, struct err *e)
 	row->count += s->count;
 	row->errors += s->errors;
 	row->total_ns += s->total_ns;
-	row->max_ns = larger(row->max_ns, s->max_ns);
+	row->max_ns = max_of(row->max_ns, s->max_ns);
 	row->nodes++;
 	if (s->sketched)
 		return sketch_merge(&row->sketch, &s->sketch) ? 0 : err_nomem(e);
 	row->approximate |= s->count > 0;
-	row->p50_ns = larger(row->p50_ns, s->p50_ns);
-	row->p95_ns = larger(row->p95_ns, s->p95_ns);
-	row->p99_ns = larger(row->p99_ns, s->p99_ns);
+	row->p50_ns = max_of(row->p50_ns, s->p50_ns);
+	row->p95_ns = max_of(row->p95_ns, s->p95_ns);
+	row->p99_ns = max_of(row->p99_ns, s->p99_ns);
 	return 0;
 }
 
-/* All of a node's or nothing: what it says is looked through before any of it counts. */
-static int take(void *ctx, size_t node, struct json answer, struct err *e)
+/* Adds all operations of a node or none: its answer is checked before any of it counts. */
+static int add_answer(void *ctx, size_t node, struct json answer, struct err *e)
 {
 	struct fleet_ops *o = ctx;
 	struct json list = json_get(answer, "ops");
@@ -137,7 +137,7 @@ static int take(void *ctx, size_t node, struct json answer, struct err *e)
 		json_free(v);
 	}
 	for (size_t i = 0; !rc && i < n; i++)
-		fresh += !find(o, &all[i]);
+		fresh += !find_op(o, &all[i]);
 	if (!rc && o->v.n + fresh > OPS_MAX)
 		rc = err_set(e, ERR_DAMAGED, "more than %d operations in all", OPS_MAX);
 	for (size_t i = 0; !rc && i < n; i++)
@@ -159,20 +159,20 @@ static int most_time(const void *a, const void *b)
 	return by ? by : strcmp(x->source, y->source);
 }
 
-/* Quantiles of all that is known call by call; of the rest none may be less. */
-static void settle(struct fleet_op *row)
+/* Sets the quantiles of all calls that have sketches; those of other nodes are lower bounds. */
+static void set_quantiles(struct fleet_op *row)
 {
 	if (!row->sketch.count)
 		return;
-	row->p50_ns = larger(row->p50_ns, (double)sketch_quantile(&row->sketch, 0.5));
-	row->p95_ns = larger(row->p95_ns, (double)sketch_quantile(&row->sketch, 0.95));
-	row->p99_ns = larger(row->p99_ns, (double)sketch_quantile(&row->sketch, 0.99));
-	row->max_ns = larger(row->max_ns, (double)row->sketch.max);
+	row->p50_ns = max_of(row->p50_ns, (double)sketch_quantile(&row->sketch, 0.5));
+	row->p95_ns = max_of(row->p95_ns, (double)sketch_quantile(&row->sketch, 0.95));
+	row->p99_ns = max_of(row->p99_ns, (double)sketch_quantile(&row->sketch, 0.99));
+	row->max_ns = max_of(row->max_ns, (double)row->sketch.max);
 }
 
 int fleet_ops(struct fleet *f, const char *since, struct fleet_ops *out, struct err *e)
 {
-	struct fleet_question q = { .take = take, .ctx = out };
+	struct fleet_question q = { .take = add_answer, .ctx = out };
 	struct buf path = { 0 };
 	int rc;
 
@@ -185,7 +185,7 @@ int fleet_ops(struct fleet *f, const char *since, struct fleet_ops *out, struct 
 	fleet_done(f);
 	buf_free(&path);
 	for (size_t i = 0; i < out->v.n; i++)
-		settle(&out->v.v[i]);
+		set_quantiles(&out->v.v[i]);
 	if (out->v.n)
 		qsort(out->v.v, out->v.n, sizeof(out->v.v[0]), most_time);
 	if (rc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows and chains of many nodes, one after another. Rows that do not have the columns of the first
- * are somebody else's answer. */
+/* Collects rows and chains of many nodes, one after another. A node whose columns differ from those
+ * of the first one is left out. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -48,8 +48,8 @@ static bool same_text(struct json a, struct json b)
 	return same;
 }
 
-/* The row with the node's name before it, unless it has one; JSON_NONE: it is none. */
-static struct json labelled(struct json row, size_t columns, const char *node)
+/* Puts the node's name before a row; node NULL: it has one already. JSON_NONE: it is no row. */
+static struct json add_node_name(struct json row, size_t columns, const char *node)
 {
 	struct json out;
 
@@ -67,14 +67,14 @@ static struct json labelled(struct json row, size_t columns, const char *node)
 	return out;
 }
 
-static int take_rows(struct json *to, struct json rows, size_t n, size_t columns, const char *node,
-		     struct err *e)
+static int append_rows(struct json *to, struct json rows, size_t n, size_t columns,
+		       const char *node, struct err *e)
 {
 	bool good = json_type(rows) == JSON_TYPE_ARRAY || json_type(rows) == JSON_TYPE_NULL;
 	struct json mine = json_array();
 
 	for (size_t i = 0; good && i < n; i++) {
-		struct json row = labelled(json_at(rows, i), columns, node);
+		struct json row = add_node_name(json_at(rows, i), columns, node);
 
 		good = json_type(row) == JSON_TYPE_ARRAY;
 		if (good)
@@ -86,9 +86,9 @@ static int take_rows(struct json *to, struct json rows, size_t n, size_t columns
 	return good ? 0 : err_set(e, ERR_DAMAGED, "its rows are no rows of its columns");
 }
 
-/* limit: rows of a node, more of which are not taken; 0: none was asked for. */
-static int take(struct fleet *f, size_t i, uint64_t limit, struct fleet_rows *out,
-		struct json *first, struct err *e)
+/* Adds at most limit rows of node i; 0: no limit. */
+static int add_answer(struct fleet *f, size_t i, uint64_t limit, struct fleet_rows *out,
+		      struct json *first, struct err *e)
 {
 	struct json answer = f->places[i].answer, columns = json_get(answer, "columns"),
 		    rows = json_get(answer, "rows"), more = json_get(answer, "truncated");
@@ -101,8 +101,8 @@ static int take(struct fleet *f, size_t i, uint64_t limit, struct fleet_rows *ou
 	} else if (json_type(*first) != JSON_TYPE_NONE && !same_text(*first, columns)) {
 		rc = err_set(e, ERR_DAMAGED, "its columns are other ones");
 	} else {
-		rc = take_rows(&out->rows, rows, taken, json_length(columns),
-			       own ? NULL : f->nodes[i].name, e);
+		rc = append_rows(&out->rows, rows, taken, json_length(columns),
+				 own ? NULL : f->nodes[i].name, e);
 		if (!rc && json_type(*first) == JSON_TYPE_NONE) {
 			*first = columns;
 			columns = JSON_NONE;
@@ -141,7 +141,7 @@ int fleet_sql(struct fleet *f, const char *sql, uint64_t limit, struct fleet_row
 	for (size_t i = 0; !rc && i < f->n; i++) {
 		struct err bad = { 0 };
 
-		if (f->nodes[i].answered && take(f, i, limit, out, &first, &bad))
+		if (f->nodes[i].answered && add_answer(f, i, limit, out, &first, &bad))
 			fleet_leave_out(f, i, &out->nodes, &bad);
 		/* Its rows are kept by reference: the rest of its answer goes. */
 		json_free(f->places[i].answer);
@@ -172,7 +172,7 @@ struct ranked {
 	size_t at;
 };
 
-static int rank(const char *severity)
+static int severity_rank(const char *severity)
 {
 	static const char *const names[] = { "LOW", "MEDIUM", "HIGH", "CRITICAL" };
 
@@ -225,7 +225,7 @@ static int rank_all(struct ranking *r, struct json list, const char *node, struc
 				json_set(&y->chain, "node_name", own);
 			else
 				json_free(own);
-			y->severity = rank(severity);
+			y->severity = severity_rank(severity);
 			y->lost_ns = fleet_number(y->chain, "lost_ns");
 			json_set(&y->chain, "node", json_text(node));
 		}

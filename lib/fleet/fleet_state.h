@@ -28,7 +28,7 @@ struct fleet {
 	struct net_ask *asks;
 	char **urls;
 	struct buf warnings;
-	struct err first; /* what the first that did not answer lacked */
+	struct err first; /* the error of the first node that did not answer */
 };
 
 void fleet_warn(struct fleet *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -39,9 +39,9 @@ struct fleet_question {
 	const int *fds;	    /* answers go there; NULL: they are objects */
 	size_t at_once;	    /* 0: all */
 	bool only_answered; /* not those that did not the last time */
-	bool quietly;	    /* nobody is told who does not answer */
-	/* Takes the answer of node i as it comes, which is then not held; what it refuses is left
-	 * out. NULL: they are held. */
+	bool quietly;	    /* do not warn of nodes that do not answer */
+	/* Processes the answer of node i as it comes, which is then not stored; a node whose answer
+	 * it refuses is left out. NULL: answers are stored. */
 	int (*take)(void *ctx, size_t i, struct json answer, struct err *e);
 	void *ctx;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line a chain for its node, then who and what to do: whoever wants to know more asks that
- * node. */
+/* Prints what a fleet answered: one line a chain with its node, then the root cause and what to do;
+ * the node itself can show more. */
 #include "lib/fleet/fleet_text.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 
 #define EXACT 9007199254740992.0 /* 2^53: up to it a double has every whole number */
 
-static void quantile(struct table *t, const struct fleet_op *o, double ns)
+static void add_quantile(struct table *t, const struct fleet_op *o, double ns)
 {
 	table_cell(t, "%s%s", o->approximate ? "<= " : "", fmt_ns((uint64_t)ns).s);
 }
@@ -32,9 +32,9 @@ void fleet_ops_text(struct buf *out, const struct fleet_ops *o, bool color, unsi
 		table_cell_styled(t, FMT_BOLD, "%s", r->operation);
 		table_cell(t, "%s", r->source);
 		table_cell(t, "%s", fmt_count(r->count).s);
-		quantile(t, r, r->p50_ns);
-		quantile(t, r, r->p95_ns);
-		quantile(t, r, r->p99_ns);
+		add_quantile(t, r, r->p50_ns);
+		add_quantile(t, r, r->p95_ns);
+		add_quantile(t, r, r->p99_ns);
 		table_cell(t, "%s", fmt_ns((uint64_t)r->max_ns).s);
 		table_cell(t, "%s", fmt_ns((uint64_t)r->total_ns).s);
 		table_cell(t, "%s", fmt_count(r->errors).s);
@@ -76,8 +76,8 @@ void fleet_ops_json(struct buf *out, const struct fleet_ops *o)
 	buf_putc(out, '\n');
 }
 
-/* "  label: text" where the chain has it. */
-static void line(struct buf *out, const char *label, struct json object, const char *key)
+/* Appends "  label: text" if the chain has that member. */
+static void append_line(struct buf *out, const char *label, struct json object, const char *key)
 {
 	char *text = fleet_text(object, key);
 
@@ -90,8 +90,8 @@ static void line(struct buf *out, const char *label, struct json object, const c
 	free(text);
 }
 
-static void part(struct buf *out, struct json object, const char *key, const char *before,
-		 const char *behind)
+static void append_part(struct buf *out, struct json object, const char *key, const char *before,
+			const char *behind)
 {
 	char *text = fleet_text(object, key);
 
@@ -103,8 +103,8 @@ static void part(struct buf *out, struct json object, const char *key, const cha
 	free(text);
 }
 
-/* "  symptom: cudaStreamSynchronize p99 12 ms, 9.8 times its p50", where the node knows it. */
-static void symptom(struct buf *out, struct json c)
+/* Appends "  symptom: cudaStreamSynchronize p99 12 ms, 9.8 times its p50" if the node sent it. */
+static void append_symptom(struct buf *out, struct json c)
 {
 	double ratio = fleet_number(c, "tail_ratio"), p99_us = fleet_number(c, "cuda_p99_us");
 	char *op = fleet_text(c, "cuda_op");
@@ -126,14 +126,14 @@ static void one_chain(struct buf *out, struct json c, bool color)
 	struct bytes fix = json_bytes(first);
 	struct buf head = { 0 };
 
-	part(&head, c, "severity", "[", "] ");
-	part(&head, c, json_bytes(name).n ? "node_name" : "node", "[", "]");
+	append_part(&head, c, "severity", "[", "] ");
+	append_part(&head, c, json_bytes(name).n ? "node_name" : "node", "[", "]");
 	fmt_styled(out, color, FMT_BOLD, buf_text(&head));
 	out->failed |= head.failed;
 	buf_free(&head);
-	part(out, c, "summary", " ", "\n");
-	line(out, "root cause", c, "root_cause");
-	symptom(out, c);
+	append_part(out, c, "summary", " ", "\n");
+	append_line(out, "root cause", c, "root_cause");
+	append_symptom(out, c);
 	if (fix.n) {
 		buf_puts(out, "  fix: ");
 		fmt_safe(out, fix);

@@ -11,7 +11,8 @@
 /* columns: of the terminal; 0: as wide as it takes. Quantiles that are not more than known stand
  * behind "<=". */
 void fleet_ops_text(struct buf *out, const struct fleet_ops *o, bool color, unsigned columns);
-/* {"nodes", "ops": [{operation, source, count, errors, total_ns, p50_ns, …, approximate, nodes}]} */
+/* {"nodes", "ops": [{operation, source, count, errors, total_ns, p50_ns, …, approximate,
+ * nodes}]} */
 void fleet_ops_json(struct buf *out, const struct fleet_ops *o);
 
 /* top: at most so many; 0: all. */

@@ -7,7 +7,7 @@
 #include "lib/cli/signals.h"
 #include "lib/fleet/remote_query.h"
 
-static bool stop(void *ctx)
+static bool is_stopped(void *ctx)
 {
 	cli_progress_tick(ctx);
 	return cli_signal_received() != 0;
@@ -19,7 +19,7 @@ int remote_recordings(struct remote_recordings *x, const struct cli_asking *aske
 	struct buf notes = { 0 };
 	int rc;
 
-	how.stop = stop;
+	how.stop = is_stopped;
 	how.stop_ctx = &x->progress;
 	rc = remote_query_open(&x->fleet, asked, how, e);
 	cli_progress_begin(&x->progress, fleet_files_position, &x->files, false);
