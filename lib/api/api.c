@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Routes HTTP requests of the dashboard's API to the function that answers each path. What leaves
- * here may be shown by a browser: it is told to keep to this server, to guess no types, and to be
- * framed by nobody.
+ * Routes HTTP requests of the dashboard's API to the function that answers each path. A browser may
+ * show the answers: headers forbid it to load from other servers, to guess types and to show them
+ * in a frame.
  */
 #include "lib/api/api.h"
 
@@ -70,7 +70,7 @@ void api_free(struct api *a)
 	free(a);
 }
 
-static bool stop(const struct mcp_ctx *asker)
+static bool is_stopped(const struct mcp_ctx *asker)
 {
 	return net_call_gone(((const struct api_request *)asker)->call);
 }
@@ -91,7 +91,7 @@ static unsigned status_of(int rc)
 	}
 }
 
-static void refuse(struct net_reply *reply, unsigned status, const char *text)
+static void reply_error(struct net_reply *reply, unsigned status, const char *text)
 {
 	struct jsonw j;
 
@@ -107,14 +107,16 @@ static void refuse(struct net_reply *reply, unsigned status, const char *text)
 static void answer_endpoint(struct api *a, const struct endpoint *p, const struct net_call *call,
 			    struct net_reply *reply)
 {
-	struct api_request q = { .asker = { .stop = stop }, .api = a, .call = call, .reply = reply };
+	struct api_request q = {
+		.asker = { .stop = is_stopped }, .api = a, .call = call, .reply = reply
+	};
 	const char *last = net_call_query(call, "last");
 	struct err e = { 0 };
 	int rc = 0;
 
 	if (!net_call_allowed(call, p->methods, reply)) {
 		if (reply->status == 405)
-			refuse(reply, 405, "this path does not take that method");
+			reply_error(reply, 405, "this path does not take that method");
 		return;
 	}
 	reply->type = p->type ? p->type : "application/json";
@@ -132,7 +134,7 @@ static void answer_endpoint(struct api *a, const struct endpoint *p, const struc
 	if (!rc && reply->body.failed)
 		rc = err_nomem(&e);
 	if (rc && !q.streamed)
-		refuse(reply, status_of(rc), e.text[0] ? e.text : "out of memory");
+		reply_error(reply, status_of(rc), e.text[0] ? e.text : "out of memory");
 }
 
 static void answer_file(const struct page_file *f, const struct net_call *call,
@@ -163,6 +165,6 @@ void api_answer(void *ctx, const struct net_call *call, struct net_reply *reply)
 			return;
 		}
 	}
-	refuse(reply, 404,
-	       "there is nothing of that name; the page is at /, the data under /api/v1/");
+	reply_error(reply, 404,
+		    "there is nothing of that name; the page is at /, the data under /api/v1/");
 }

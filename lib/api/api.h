@@ -14,21 +14,21 @@ struct api;
 
 /* source is borrowed; version: of the program. NULL: out of memory. */
 struct api *api_new(struct store_source *source, const char *version);
-/* The machine it runs on, as recordings name theirs: who compares clocks hears of it. Said before
- * anybody asks. */
+/* Sets the machine it runs on, as recordings name theirs: answers name it for those that compare
+ * clocks. To be called before the first request. */
 void api_machine(struct api *a, const uint8_t uuid[16], uint64_t boot);
-/* Nobody may ask any more. */
+/* No request may be in progress any more. */
 void api_free(struct api *a);
 
 /* A net_handler: ctx is the struct api. */
 void api_answer(void *ctx, const struct net_call *call, struct net_reply *reply);
 
-/* Paths that need no token, for net_access_check: the page's own files, in which nothing is told;
- * ended by NULL. */
+/* Paths that need no token, for net_access_check: the page's own files, which hold no data; ended
+ * by NULL. */
 const char *const *api_open_paths(void);
 
-/* What a request may be, and what an answer in rows: for net_server_options and whoever asks many
- * of these servers. */
+/* Limits of a request and of an answer in rows: for net_server_options and for clients of many such
+ * servers. */
 #define API_BODY_MAX   (64u << 10)
 #define API_ROWS       1000 /* unless "limit" says otherwise */
 #define API_ROWS_MAX   10000

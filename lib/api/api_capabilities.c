@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the recording tells and what it does not, for each of the things people look for; with the
- * tool that has what we never have, or the option that records what was not asked for.
+ * Answers which kinds of data the recording has; for those that it lacks, with the option that
+ * records them, or with the tool that does if ingero never has them.
  */
 #include <string.h>
 
@@ -133,7 +133,7 @@ static bool source_there(const struct store_stat *st, unsigned source)
 	return false;
 }
 
-static bool sampled(const struct view *v, unsigned metric)
+static bool is_sampled(const struct view *v, unsigned metric)
 {
 	for (size_t i = 0; v && i < v->metrics.n; i++)
 		if (v->metrics.v[i].metric == metric)
@@ -141,7 +141,7 @@ static bool sampled(const struct view *v, unsigned metric)
 	return v && metric == METRIC_GPU_XID && v->xids.n;
 }
 
-static bool there(const struct store_stat *st, const struct capability *c)
+static bool is_available(const struct store_stat *st, const struct capability *c)
 {
 	switch (c->by) {
 	case BY_SOURCE:
@@ -149,7 +149,7 @@ static bool there(const struct store_stat *st, const struct capability *c)
 	case BY_OP:
 		return begins_so(st->ops, c->op);
 	case BY_METRIC:
-		return sampled(st->ops->view, c->number);
+		return is_sampled(st->ops->view, c->number);
 	case BY_OFFCPU:
 		return st->ops->view && st->ops->view->off_cpu;
 	case BY_STACKS:
@@ -164,7 +164,7 @@ static bool there(const struct store_stat *st, const struct capability *c)
 	return false;
 }
 
-static int use(void *ctx, const struct store_stat *st, struct err *e)
+static int write_answer(void *ctx, const struct store_stat *st, struct err *e)
 {
 	struct api_request *q = ctx;
 	struct jsonw *j = &q->j;
@@ -172,7 +172,7 @@ static int use(void *ctx, const struct store_stat *st, struct err *e)
 	jsonw_array_begin(j);
 	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities); i++) {
 		const struct capability *c = &capabilities[i];
-		bool is = there(st, c);
+		bool is = is_available(st, c);
 
 		jsonw_object_begin(j);
 		jsonw_key_str(j, "id", c->id);
@@ -192,5 +192,5 @@ static int use(void *ctx, const struct store_stat *st, struct err *e)
 
 int api_capabilities(struct api_request *q, struct err *e)
 {
-	return api_stat(q, use, e);
+	return api_stat(q, write_answer, e);
 }

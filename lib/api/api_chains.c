@@ -13,7 +13,7 @@ static void put_text(struct jsonw *j, const char *key, struct bytes text)
 	jsonw_key_bytes(j, key, text.p ? text : bytes_of(""));
 }
 
-static void recommendations(struct jsonw *j, const struct finding *c)
+static void put_recommendations(struct jsonw *j, const struct finding *c)
 {
 	if (!c->fixes.n)
 		return;
@@ -31,7 +31,7 @@ static void recommendations(struct jsonw *j, const struct finding *c)
 	jsonw_array_end(j);
 }
 
-static void timeline(struct jsonw *j, const struct finding *c)
+static void put_timeline(struct jsonw *j, const struct finding *c)
 {
 	if (!c->moments.n)
 		return;
@@ -49,7 +49,7 @@ static void timeline(struct jsonw *j, const struct finding *c)
 	jsonw_array_end(j);
 }
 
-static void symptom(struct jsonw *j, const struct finding *c)
+static void put_symptom(struct jsonw *j, const struct finding *c)
 {
 	double p50 = c->symptoms.n ? (double)c->symptoms.v[0].p50_ns : 0,
 	       p99 = c->symptoms.n ? (double)c->symptoms.v[0].p99_ns : 0;
@@ -72,9 +72,9 @@ void api_chain_members(struct jsonw *j, const struct query_chains *a, const stru
 	jsonw_key_bytes(j, "summary", c->summary);
 	put_text(j, "root_cause", c->culprit.text);
 	jsonw_key_bytes(j, "explanation", c->summary);
-	recommendations(j, c);
-	symptom(j, c);
-	timeline(j, c);
+	put_recommendations(j, c);
+	put_symptom(j, c);
+	put_timeline(j, c);
 	put_text(j, "node", c->node);
 	jsonw_key_bytes(j, "kind", c->kind);
 	jsonw_key_u64(j, "count", c->count);
@@ -91,7 +91,7 @@ static int newest_first(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int use(void *ctx, const struct store_chains *c, struct err *e)
+static int write_answer(void *ctx, const struct store_chains *c, struct err *e)
 {
 	const struct finding **order = calloc(c->answer->list.v.n + 1, sizeof(*order));
 	struct api_request *q = ctx;
@@ -118,5 +118,5 @@ static int use(void *ctx, const struct store_chains *c, struct err *e)
 
 int api_chains(struct api_request *q, struct err *e)
 {
-	return store_source_chains(q->api->source, &q->asker, &q->words, false, use, q, e);
+	return store_source_chains(q->api->source, &q->asker, &q->words, false, write_answer, q, e);
 }

@@ -119,8 +119,8 @@ static void hex_column(struct jsonw *j, const char *key, const struct event *ev,
 	jsonw_hex(j, v);
 }
 
-static void one(struct jsonw *j, const struct store_items *from, const struct event *ev,
-		int64_t real_minus_mono_ns)
+static void put_event(struct jsonw *j, const struct store_items *from, const struct event *ev,
+		      int64_t real_minus_mono_ns)
 {
 	static const char *const modes[] = { "global", "thread_local", "relaxed" };
 	const struct op_def *op = world_op(from->w, ev->op);
@@ -145,8 +145,8 @@ static void one(struct jsonw *j, const struct store_items *from, const struct ev
 	jsonw_object_end(j);
 }
 
-static int take(void *ctx, const struct store_items *from, const struct stream_item *item,
-		struct err *e)
+static int on_item(void *ctx, const struct store_items *from, const struct stream_item *item,
+		   struct err *e)
 {
 	struct newest *v = ctx;
 
@@ -154,8 +154,8 @@ static int take(void *ctx, const struct store_items *from, const struct stream_i
 		uint64_t n = v->n < NEWEST ? v->n : NEWEST;
 
 		for (uint64_t i = 0; i < n; i++)
-			one(&v->q->j, from, &v->ring[(v->n - 1 - i) % NEWEST],
-			    from->told->has_real ? from->told->real_minus_mono_ns : 0);
+			put_event(&v->q->j, from, &v->ring[(v->n - 1 - i) % NEWEST],
+				  from->told->has_real ? from->told->real_minus_mono_ns : 0);
 		return 0;
 	}
 	for (size_t i = 0; item->kind == STREAM_EVENTS && i < item->n; i++) {
@@ -179,7 +179,7 @@ int api_graph_events(struct api_request *q, struct err *e)
 		v->source = q->graph_source;
 		jsonw_array_begin(&q->j);
 		if (v->source)
-			rc = store_source_each(q->api->source, &q->asker, &q->words, take, v, e);
+			rc = store_source_each(q->api->source, &q->asker, &q->words, on_item, v, e);
 		jsonw_array_end(&q->j);
 	}
 	free(v);

@@ -34,8 +34,8 @@ void api_tally_free(struct api_tally *t)
 	free(t);
 }
 
-static int begin(struct api_tally **out, struct store_source *s, const struct source_state *now,
-		 struct err *e)
+static int begin_tally(struct api_tally **out, struct store_source *s,
+		       const struct source_state *now, struct err *e)
 {
 	struct api_tally *t = calloc(1, sizeof(*t));
 	int rc = 0;
@@ -89,7 +89,7 @@ static int use_chains(void *ctx, const struct store_chains *c, struct err *e)
 	return a->metrics.failed ? err_nomem(e) : 0;
 }
 
-static int make(struct api_request *q, const struct source_state *now, struct err *e)
+static int update_tally(struct api_request *q, const struct source_state *now, struct err *e)
 {
 	const struct filter_words all = { 0 };
 	struct api *a = q->api;
@@ -101,15 +101,15 @@ static int make(struct api_request *q, const struct source_state *now, struct er
 		a->tally = NULL;
 	}
 	if (!a->tally)
-		rc = begin(&a->tally, a->source, now, e);
+		rc = begin_tally(&a->tally, a->source, now, e);
 	rc = rc ? rc : read_on(a->tally, &q->asker, e);
 	if (!rc)
 		a->tally->place.size = now->size;
 	rc = rc ? rc : store_source_chains(a->source, &q->asker, &all, false, use_chains, a, e);
 	if (a->tally)
 		a->tally->cut = rc == ERR_INTERRUPTED;
-	/* Who gives up leaves it where it is, so that who asks again, as impatient, comes further.
-	 * Otherwise what was counted in part, or will not be counted on, is not kept. */
+	/* After a cancelled request the tally is kept, so that the next one reads on from there.
+	 * Otherwise a tally that failed, or that cannot be read on, is not kept. */
 	if (!a->tally || a->tally->cut)
 		return rc;
 	if (rc || !a->tally->goes_on) {
@@ -129,7 +129,7 @@ int api_metrics(struct api_request *q, struct err *e)
 	if (!rc && (!a->metrics_state || strcmp(a->metrics_state, buf_text(&st.state)) != 0)) {
 		free(a->metrics_state);
 		a->metrics_state = NULL;
-		rc = make(q, &st, e);
+		rc = update_tally(q, &st, e);
 		if (!rc && !(a->metrics_state = strdup(buf_text(&st.state))))
 			rc = err_nomem(e);
 	}

@@ -36,8 +36,8 @@ static double mem_percent(const struct store_stat *st, const struct view_metric 
 	return all ? 100 * used / (double)all : NAN;
 }
 
-/* What was not sampled is null. */
-static void known(struct jsonw *j, const char *key, double value)
+/* Writes a number; null where it was not sampled. */
+static void put_number(struct jsonw *j, const char *key, double value)
 {
 	if (isnan(value))
 		jsonw_key_null(j, key);
@@ -69,10 +69,10 @@ void api_system(struct jsonw *j, const struct store_stat *st)
 	if (!cpu && !mem && !load)
 		return;
 	jsonw_key_object(j, "system");
-	known(j, "cpu_percent", last_of(cpu));
-	known(j, "mem_percent", mem_percent(st, mem, last_of(mem)));
+	put_number(j, "cpu_percent", last_of(cpu));
+	put_number(j, "mem_percent", mem_percent(st, mem, last_of(mem)));
 	known_mib(j, "swap_mb", last_of(swap));
-	known(j, "load_avg", last_of(load));
+	put_number(j, "load_avg", last_of(load));
 	jsonw_object_end(j);
 }
 
@@ -90,7 +90,7 @@ static double mean_at(const struct view_metric *m, int64_t ns)
 	return s->v[at].sum / (double)s->v[at].n;
 }
 
-static void snapshot(struct jsonw *j, const struct store_stat *st, int64_t ns)
+static void put_snapshot(struct jsonw *j, const struct store_stat *st, int64_t ns)
 {
 	const struct view *v = st->ops->view;
 	const struct view_metric *mem = node_metric(v, METRIC_MEM_USED);
@@ -103,11 +103,11 @@ static void snapshot(struct jsonw *j, const struct store_stat *st, int64_t ns)
 		available = all - used;
 	jsonw_object_begin(j);
 	jsonw_key_str(j, "timestamp", time_iso(iso, sizeof(iso), ns + st->ops->real_minus_mono_ns));
-	known(j, "cpu_percent", mean_at(node_metric(v, METRIC_CPU_BUSY), ns));
-	known(j, "mem_percent", mem_percent(st, mem, used));
+	put_number(j, "cpu_percent", mean_at(node_metric(v, METRIC_CPU_BUSY), ns));
+	put_number(j, "mem_percent", mem_percent(st, mem, used));
 	known_mib(j, "mem_avail_mb", available);
 	known_mib(j, "swap_mb", mean_at(node_metric(v, METRIC_SWAP_USED), ns));
-	known(j, "load_avg", mean_at(node_metric(v, METRIC_LOAD_1), ns));
+	put_number(j, "load_avg", mean_at(node_metric(v, METRIC_LOAD_1), ns));
 	jsonw_object_end(j);
 }
 
@@ -124,7 +124,7 @@ static int use_snapshots(void *ctx, const struct store_stat *st, struct err *e)
 	jsonw_key_array(&q->j, "snapshots");
 	for (unsigned i = 0; s && i < s->n; i++)
 		if (s->v[i].n)
-			snapshot(&q->j, st, (s->first + i) * s->span_ns);
+			put_snapshot(&q->j, st, (s->first + i) * s->span_ns);
 	jsonw_array_end(&q->j);
 	jsonw_object_end(&q->j);
 	return 0;
@@ -188,7 +188,7 @@ int api_ops(struct api_request *q, struct err *e)
 
 /* ---- overview ---- */
 
-static void gpus(struct jsonw *j, const struct world *w)
+static void put_gpu(struct jsonw *j, const struct world *w)
 {
 	uint32_t n = world_count(w, WORLD_GPU);
 
@@ -216,7 +216,7 @@ static int use_overview_stat(void *ctx, const struct store_stat *st, struct err 
 	jsonw_key_u64(&q->j, "event_count", st->ops->events);
 	jsonw_key_u64(&q->j, "session_count", names);
 	api_system(&q->j, st);
-	gpus(&q->j, st->w);
+	put_gpu(&q->j, st->w);
 	jsonw_key_i64(&q->j, "duration_ns", st->ops->end_ns - st->ops->start_ns);
 	jsonw_key_u64(&q->j, "lost_events", st->ops->lost);
 	jsonw_key_bool(&q->j, "growing", st->quality.input.growing);

@@ -170,9 +170,9 @@ static int version_of(struct api_request *q, uint64_t *version, struct err *e)
 	return rc;
 }
 
-static int tell(struct news *n, uint64_t version, struct err *e)
+static int send_version(struct news *n, uint64_t version, struct err *e)
 {
-	/* Which the page asks for next, and of what grows is read on. */
+	/* The page requests the same next, so that it is computed now. */
 	const struct store_stat_want want = { .sections = VIEW_ALL };
 	struct buf line = { 0 };
 	int rc = store_source_stat(n->q->api->source, &n->q->asker, &want, use_growing, n, e);
@@ -201,7 +201,7 @@ int api_live(struct api_request *q, struct err *e)
 		rc = version_of(q, &now, e);
 		if (!rc && (now != version || look == 0)) {
 			version = now;
-			rc = tell(&n, version, e);
+			rc = send_version(&n, version, e);
 			if (!n.growing)
 				break;
 		} else if (!rc && look % HEARTBEAT == 0) {

@@ -17,7 +17,8 @@ struct rows {
 	struct api_request *q;
 };
 
-static int columns(struct archive_answer *a, const char *const *names, unsigned n, struct err *e)
+static int put_columns(struct archive_answer *a, const char *const *names, unsigned n,
+		       struct err *e)
 {
 	struct jsonw *j = &((struct rows *)a)->q->j;
 
@@ -29,8 +30,8 @@ static int columns(struct archive_answer *a, const char *const *names, unsigned 
 	return 0;
 }
 
-static int row(struct archive_answer *a, const struct archive_value *values, unsigned n,
-	       struct err *e)
+static int put_row(struct archive_answer *a, const struct archive_value *values, unsigned n,
+		   struct err *e)
 {
 	struct api_request *q = ((struct rows *)a)->q;
 
@@ -61,9 +62,9 @@ static int limit_of(struct json body, uint64_t *rows, struct err *e)
 	return 0;
 }
 
-static int ask(struct api_request *q, struct json body, struct err *e)
+static int run_query(struct api_request *q, struct json body, struct err *e)
 {
-	struct rows rows = { { columns, row }, q };
+	struct rows rows = { { put_columns, put_row }, q };
 	struct json text = json_get(body, "sql");
 	struct archive_asked asked = { 0 };
 	struct buf sql = { 0 };
@@ -99,7 +100,7 @@ int api_query(struct api_request *q, struct err *e)
 	rc = rc ? rc : json_parse(q->call->body, &body, e);
 	if (rc == ERR_DAMAGED || rc == ERR_LIMIT)
 		rc = err_set(e, ERR_USAGE, "the body is no JSON object with a member sql");
-	rc = rc ? rc : ask(q, body, e);
+	rc = rc ? rc : run_query(q, body, e);
 	json_free(body);
 	return rc;
 }

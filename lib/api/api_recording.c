@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GET /api/v1/recording: the served recordings as one file of events, as ingero-merge writes it,
- * sent while it is made. What goes wrong before the first byte is an answer with a status; after it
- * the recording is left without its end, which whoever reads it is told.
+ * sent while it is made. An error before the first byte is an answer with a status; after it the
+ * recording stays without its end mark, which its readers report.
  */
 #include "lib/input/merge.h"
 #include "lib/input/resolve.h"
@@ -10,7 +10,7 @@
 #include "lib/store/source_state.h"
 
 struct sent {
-	struct ige_sink sink; /* first: the writer gives it back to us */
+	struct ige_sink sink; /* first: send_bytes casts it back */
 	struct api_request *q;
 };
 
@@ -19,8 +19,8 @@ struct sending {
 	struct sent sent;
 };
 
-static int put(struct ige_sink *s, enum ige_put_kind kind, const void *p, size_t n, uint32_t events,
-	       struct err *e)
+static int send_bytes(struct ige_sink *s, enum ige_put_kind kind, const void *p, size_t n,
+		      uint32_t events, struct err *e)
 {
 	struct api_request *q = ((struct sent *)s)->q;
 	int rc = q->streamed ? 0 : net_stream_begin(q->call, q->reply, e);
@@ -39,15 +39,15 @@ static int sink_of(struct merge_target *t, uint32_t node, struct ige_sink **sink
 	return 0;
 }
 
-static bool gone(const struct merge_target *t)
+static bool is_gone(const struct merge_target *t)
 {
 	return net_call_gone(((const struct sending *)t)->sent.q->call);
 }
 
 int api_recording(struct api_request *q, struct err *e)
 {
-	struct sending out = { .target = { .sink = sink_of, .interrupted = gone },
-			       .sent = { .sink = { put }, .q = q } };
+	struct sending out = { .target = { .sink = sink_of, .interrupted = is_gone },
+			       .sent = { .sink = { send_bytes }, .q = q } };
 	struct merge_options opt = { .growing_ends = true };
 	const char *const *names;
 	struct merge_result merged;

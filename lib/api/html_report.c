@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each question is asked of every item; the answers meet in the page. */
+/* Writes the HTML report: every item of the stream goes to each query, and the page combines their
+ * answers. */
 #include "lib/api/html_report.h"
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ struct state {
 	size_t ngaps;
 };
 
-static void release(void *state)
+static void free_state(void *state)
 {
 	struct state *s = state;
 
@@ -44,16 +45,16 @@ static void *open_page(const struct export_ctx *em)
 	s->ops = query_ops_new(em->w, s->opt->select);
 	s->view = query_view_new(em->w, s->opt->select, VIEW_ALL);
 	if (!s->story || !s->ops || !s->view) {
-		release(s);
+		free_state(s);
 		return NULL;
 	}
 	query_ops_view(s->ops, s->view);
 	return s;
 }
 
-static void gap(struct state *s, const struct rec_LOSS *l, const struct record *rec)
+static void add_gap(struct state *s, const struct rec_LOSS *l, const struct record *rec)
 {
-	/* Events of what is not drawn are counted with the last that is. */
+	/* Gaps beyond the last that is drawn add to its events. */
 	if (s->ngaps == HTML_GAPS)
 		s->gaps[HTML_GAPS - 1].events += l->count;
 	else
@@ -63,7 +64,7 @@ static void gap(struct state *s, const struct rec_LOSS *l, const struct record *
 					   l->count };
 }
 
-static int item(void *state, const struct stream_item *it, struct err *e)
+static int add_item(void *state, const struct stream_item *it, struct err *e)
 {
 	struct state *s = state;
 	int rc = query_report_query_item(s->story, it, e);
@@ -71,7 +72,7 @@ static int item(void *state, const struct stream_item *it, struct err *e)
 	if (!rc)
 		rc = query_ops_item(s->ops, it, e);
 	if (it->kind == STREAM_RECORD && it->record->kind == RECORD_LOSS)
-		gap(s, &it->record->u.LOSS, it->record);
+		add_gap(s, &it->record->u.LOSS, it->record);
 	return rc;
 }
 
@@ -98,7 +99,7 @@ static int write_page(struct state *s, const struct report_query *told,
 	return s->em.out->failed ? err_nomem(e) : 0;
 }
 
-static int finish(void *state, struct err *e)
+static int finish_report(void *state, struct err *e)
 {
 	struct state *s = state;
 	const struct filter *sel = s->opt->select;
@@ -125,7 +126,7 @@ const struct export_format html_page_format = {
 	.help = "the report, one page that needs nothing else",
 	.whole = true,
 	.open = open_page,
-	.item = item,
-	.finish = finish,
-	.free = release,
+	.item = add_item,
+	.finish = finish_report,
+	.free = free_state,
 };

@@ -13,7 +13,7 @@
 /* All borrowed. */
 struct html_page_format_options {
 	struct filter *select;	   /* what is shown; the analysis is of everything */
-	const struct input *input; /* of the items, for what could not be read; set before the end */
+	const struct input *input; /* of the items, for its defects; set before the end */
 	unsigned top;		   /* causes shown in full, 0: all */
 };
 

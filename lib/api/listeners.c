@@ -19,10 +19,10 @@ struct api_listener {
 	char url[80];
 };
 
-/* Whom a new certificate is told to: one server with TLS runs in a process. */
+/* Reports a new certificate. Static, since at most one server with TLS runs in a process. */
 static void (*tell_renewed)(const char *line);
 
-static void renewed(const char *fingerprint)
+static void on_renewed(const char *fingerprint)
 {
 	char line[NET_FINGERPRINT_SIZE + 80];
 
@@ -50,7 +50,7 @@ static bool only_here(const char *host)
 	       !strcmp(host, "localhost");
 }
 
-static int certificate(struct api_listener *l, struct err *e)
+static int open_certificate(struct api_listener *l, struct err *e)
 {
 	const struct api_listen_options *o = &l->opt;
 	char fingerprint[NET_FINGERPRINT_SIZE], line[NET_FINGERPRINT_SIZE + 80];
@@ -63,7 +63,7 @@ static int certificate(struct api_listener *l, struct err *e)
 	if (o->tls_cert)
 		return net_cert_load(&l->cert, o->tls_cert, o->tls_key, e);
 	tell_renewed = o->note;
-	rc = net_cert_make(&l->cert, l->hosts, renewed, e);
+	rc = net_cert_make(&l->cert, l->hosts, on_renewed, e);
 	if (rc || !o->note)
 		return rc;
 	net_cert_fingerprint(l->cert, fingerprint);
@@ -73,8 +73,8 @@ static int certificate(struct api_listener *l, struct err *e)
 	return 0;
 }
 
-/* Names it is called by: those that are allowed, and where it listens. */
-static int names(struct api_listener *l, struct err *e)
+/* Collects the host names of the server: those that are allowed, and the address it listens on. */
+static int collect_hosts(struct api_listener *l, struct err *e)
 {
 	size_t n = 0;
 
@@ -132,8 +132,8 @@ int api_listen(struct api_listener **out, const struct api_listen_options *opt,
 	if (!l)
 		return err_nomem(e);
 	l->opt = *opt;
-	rc = names(l, e);
-	rc = rc ? rc : certificate(l, e);
+	rc = collect_hosts(l, e);
+	rc = rc ? rc : open_certificate(l, e);
 	l->guard = (struct net_access_check){ .token = opt->token,
 					      .open = opt->open,
 					      .hosts = l->hosts };

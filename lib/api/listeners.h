@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server as our programs offer it: on this machine only unless told, with TLS unless told,
- * guarded by names and a token.
+ * A server as our programs offer it: by default on this machine only and with TLS, guarded by host
+ * names and a token.
  */
 #ifndef INGERO_API_LISTENERS_H
 #define INGERO_API_LISTENERS_H
@@ -17,13 +17,13 @@ struct api_listen_options {
 	bool no_tls;
 	const char *const *hosts; /* --allow-host */
 	size_t nhosts;
-	const char *token;	 /* NULL: nobody needs one */
+	const char *token;	 /* NULL: none is needed */
 	const char *const *open; /* paths for which none is needed; ended by NULL, or NULL */
 	size_t body_max;
 	unsigned connections_max, threads_max, streams_max,
 		timeout_s;		/* as net_server_options has them */
-	void (*note)(const char *line); /* told fingerprints; NULL: nobody wants to know */
-	void (*warn)(const char *line); /* told what is open to others; NULL */
+	void (*note)(const char *line); /* receives fingerprints; may be NULL */
+	void (*warn)(const char *line); /* receives warnings of open access; may be NULL */
 };
 
 struct api_listener;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * While the stream runs a push is tried once: a pipe that is not read fills, and then its recorder
- * loses events. The last one is tried again and again. Who asks gets the text made last: at most a
- * second ago, and when the stream paused.
+ * Pushes metrics of a stream and serves them at /metrics. While the stream runs a push is tried
+ * once: a pipe that is not read fills, and then its recorder loses events. The last one is retried.
+ * /metrics serves the latest text, made at most once a second and when the stream pauses.
  */
 #include "lib/api/live_metrics.h"
 
@@ -34,7 +34,7 @@ struct live {
 	struct buf text; /* under the lock */
 };
 
-static int64_t now(void)
+static int64_t monotonic_ns(void)
 {
 	struct timespec t;
 
@@ -59,7 +59,7 @@ static void *open_live(const struct export_ctx *em)
 	return NULL;
 }
 
-static void answer(void *ctx, const struct net_call *call, struct net_reply *reply)
+static void answer_request(void *ctx, const struct net_call *call, struct net_reply *reply)
 {
 	struct live *l = ctx;
 
@@ -74,8 +74,8 @@ static void answer(void *ctx, const struct net_call *call, struct net_reply *rep
 	}
 }
 
-/* Whoever asks is answered before there is anything: that it is there is worth knowing. */
-static int begin(void *state, struct err *e)
+/* Starts the server before there are metrics, so that a scraper sees that it is up. */
+static int begin_metrics(void *state, struct err *e)
 {
 	struct live *l = state;
 	struct net_server_options listen = { .address = l->opt->listen };
@@ -84,15 +84,15 @@ static int begin(void *state, struct err *e)
 	if (l->opt->push_url)
 		rc = net_client_new(&l->client, &l->opt->client, e);
 	if (!rc && l->opt->listen)
-		rc = net_server_start(&l->server, &listen, answer, l, e);
+		rc = net_server_start(&l->server, &listen, answer_request, l, e);
 	if (!rc && l->server && l->opt->listening)
 		l->opt->listening(net_server_address(l->server));
 	return rc;
 }
 
-/* A receiver may take a part, or all and have something to say: OTLP's partialSuccess. What is no
- * such JSON says nothing. */
-static int taken(void *ctx, struct bytes body, struct err *e)
+/* Parses OTLP's partialSuccess: a receiver may accept a part only (an error), or all with a
+ * warning. Other bodies are ignored. */
+static int on_accepted(void *ctx, struct bytes body, struct err *e)
 {
 	struct json answer = JSON_NONE, part, rejected, text;
 	struct live *l = ctx;
@@ -123,12 +123,12 @@ static int taken(void *ctx, struct bytes body, struct err *e)
 	return rc;
 }
 
-static int push(struct live *l, unsigned tries, struct err *e)
+static int push_metrics(struct live *l, unsigned tries, struct err *e)
 {
 	const struct net_push_options how = { .tries = tries,
 					      .interrupted = l->opt->interrupted,
 					      .waiting = l->opt->waiting,
-					      .taken = taken,
+					      .taken = on_accepted,
 					      .ctx = l };
 	struct buf body = { 0 };
 	int rc;
@@ -143,7 +143,7 @@ static int push(struct live *l, unsigned tries, struct err *e)
 	return rc;
 }
 
-static int render(struct live *l, struct err *e)
+static int render_text(struct live *l, struct err *e)
 {
 	struct buf text = { 0 }, old;
 
@@ -159,7 +159,7 @@ static int render(struct live *l, struct err *e)
 	l->text = text;
 	pthread_mutex_unlock(&l->lock);
 	buf_free(&old);
-	l->rendered_ns = now();
+	l->rendered_ns = monotonic_ns();
 	l->stale = false;
 	return 0;
 }
@@ -173,7 +173,7 @@ static bool push_due(struct live *l)
 	return l->meters.newest_ns - l->pushed_ns >= (int64_t)l->opt->interval_ns;
 }
 
-static int item(void *state, const struct stream_item *it, struct err *e)
+static int add_item(void *state, const struct stream_item *it, struct err *e)
 {
 	struct live *l = state;
 	int rc;
@@ -181,7 +181,7 @@ static int item(void *state, const struct stream_item *it, struct err *e)
 	rc = meters_item(&l->meters, it, e);
 	if (!rc && push_due(l)) {
 		l->pushed_ns = l->meters.newest_ns;
-		rc = push(l, 1, e);
+		rc = push_metrics(l, 1, e);
 		if (rc == ERR_CANNOT) {
 			if (!l->missed && l->opt->missed)
 				l->opt->missed(e->text);
@@ -190,32 +190,32 @@ static int item(void *state, const struct stream_item *it, struct err *e)
 		}
 	}
 	l->stale = true;
-	if (!rc && l->server && now() - l->rendered_ns >= RENDER_NS)
-		rc = render(l, e);
+	if (!rc && l->server && monotonic_ns() - l->rendered_ns >= RENDER_NS)
+		rc = render_text(l, e);
 	return rc;
 }
 
-static int idle(void *state, struct err *e)
+static int on_idle(void *state, struct err *e)
 {
 	struct live *l = state;
 
-	return l->server && l->stale ? render(l, e) : 0;
+	return l->server && l->stale ? render_text(l, e) : 0;
 }
 
-static int finish(void *state, struct err *e)
+static int finish_metrics(void *state, struct err *e)
 {
 	const struct timespec slice = { 0, 50000000 };
 	struct live *l = state;
-	int rc = l->server ? render(l, e) : 0;
+	int rc = l->server ? render_text(l, e) : 0;
 
 	if (!rc && l->client)
-		rc = push(l, 0, e);
+		rc = push_metrics(l, 0, e);
 	while (!rc && l->server && l->opt->stay && !l->opt->interrupted())
 		nanosleep(&slice, NULL);
 	return rc;
 }
 
-static void release(void *state)
+static void free_state(void *state)
 {
 	struct live *l = state;
 
@@ -234,9 +234,9 @@ const struct export_format live_metrics = {
 	.findings = true,
 	.flows = true,
 	.open = open_live,
-	.begin = begin,
-	.item = item,
-	.idle = idle,
-	.finish = finish,
-	.free = release,
+	.begin = begin_metrics,
+	.item = add_item,
+	.idle = on_idle,
+	.finish = finish_metrics,
+	.free = free_state,
 };

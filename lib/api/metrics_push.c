@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What options do not say OpenTelemetry's environment may, and a pipe is pushed again and again. */
+/* Completes the options of live metrics from OpenTelemetry's environment variables; metrics of a
+ * pipe are pushed at intervals. */
 #include "lib/api/metrics_push.h"
 
 #include "lib/base/fmt.h"
@@ -8,27 +9,27 @@
 
 #define PIPE_INTERVAL_NS UINT64_C(10000000000)
 
-static bool interrupted(void)
+static bool is_interrupted(void)
 {
 	return cli_signal_received() != 0;
 }
 
-static void listening(const char *address)
+static void on_listening(const char *address)
 {
 	cli_note("listening: http://%s/metrics", address);
 }
 
-static void warned(const char *what)
+static void on_warned(const char *what)
 {
 	cli_warn("%s", what);
 }
 
-static void missed(const char *why)
+static void on_missed(const char *why)
 {
 	cli_warn("%s (later pushes say it all again)", why);
 }
 
-static void waiting(const char *why, uint64_t ns)
+static void on_waiting(const char *why, uint64_t ns)
 {
 	cli_warn("%s; trying again in %s", why, fmt_ns(ns).s);
 }
@@ -51,16 +52,16 @@ int metrics_push(struct live_metrics_options *out, struct cli_otel *otel,
 		.client = { .ca_file = otel->ca_file,
 			    .agent = p->agent,
 			    .timeout_ns = otel->timeout_ns,
-			    .stop = interrupted,
+			    .stop = is_interrupted,
 			    .headers = (const char *const *)otel->headers.v,
 			    .nheaders = otel->headers.n },
 		.listen = p->listen,
-		.interrupted = interrupted,
+		.interrupted = is_interrupted,
 		.stay = !p->piped,
-		.listening = listening,
-		.missed = missed,
-		.warned = warned,
-		.waiting = waiting
+		.listening = on_listening,
+		.missed = on_missed,
+		.warned = on_warned,
+		.waiting = on_waiting
 	};
 	return rc;
 }

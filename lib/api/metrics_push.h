@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where metrics go, as a program's options say it, and what a person hears of it on standard error.
+ * Sets up live metrics from a program's options, with messages on standard error.
  */
 #ifndef INGERO_API_METRICS_PUSH_H
 #define INGERO_API_METRICS_PUSH_H
@@ -13,13 +13,13 @@ struct metrics_push {
 	const char *push, *listen; /* one of them at least */
 	const char *ca_cert;
 	const struct cli_list *headers;
-	uint64_t interval_ns; /* 0: not said */
-	bool piped;	      /* what is read comes through a pipe, and may go on for good */
+	uint64_t interval_ns; /* 0: not given */
+	bool piped;	      /* the input is a pipe, which may have no end */
 	const char *agent;    /* "ingero-export" */
 };
 
-/* What p points to is borrowed by *out, and otel is to be freed behind it. ERR_USAGE: nobody says
- * where to push to. */
+/* What p points to is borrowed by *out, and otel is to be freed after it. ERR_USAGE: no receiver is
+ * given. */
 int metrics_push(struct live_metrics_options *out, struct cli_otel *otel,
 		 const struct metrics_push *p, struct err *e);
 

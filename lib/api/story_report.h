@@ -8,8 +8,8 @@
 #include "lib/query/report_query.h"
 #include "lib/report/report.h"
 
-/* partial: not all of the input could be read; notes: what was wrong with it, a line each, of which
- * the first is told; NULL or empty: nobody said. Borrows from both. */
+/* partial: not all of the input could be read; notes: its defects, a line each, of which the report
+ * shows the first; NULL or empty: not known. Borrows from both. */
 struct report story_report(const struct report_query *told, bool partial, const char *notes);
 
 #endif
