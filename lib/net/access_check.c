@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An address says nothing that a foreign page could have chosen, so the one a request came to is
- * let in; names can be anybody's. */
+/* Checks the host, origin and token of requests. A foreign page cannot choose an address, so that
+ * the one a request came to is allowed; names can be anybody's. */
 #include "lib/net/access_check.h"
 
 #include <arpa/inet.h>
@@ -62,7 +62,7 @@ static bool address_of(const char *text, unsigned char out[16])
 	return inet_pton(AF_INET, text, out + 12) == 1;
 }
 
-static bool loopback(const unsigned char a[16])
+static bool is_loopback(const unsigned char a[16])
 {
 	static const unsigned char one[16] = { [15] = 1 },
 				   v4[13] = { [10] = 0xff, [11] = 0xff, [12] = 127 };
@@ -96,7 +96,7 @@ bool net_access_check_host(const struct net_access_check *g, const char *host, c
 	for (const char *const *h = g->hosts; h && *h; h++)
 		if (is_allowed(*h, name, address ? asked : NULL))
 			return true;
-	return address && (loopback(asked) ||
+	return address && (is_loopback(asked) ||
 			   (here && address_of(here, own) && !memcmp(asked, own, sizeof(own))));
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is let in, by what a request says of itself: by which name it calls this machine, from which
- * page it was sent, and whether it has the token. A page elsewhere that makes its own name lead
- * here is told by these.
+ * Access control by the headers of a request: the host name it uses for this machine, the page that
+ * sent it, and the token. They reveal a foreign page whose own name resolves to this machine (DNS
+ * rebinding).
  */
 #ifndef INGERO_NET_ACCESS_CHECK_H
 #define INGERO_NET_ACCESS_CHECK_H
@@ -19,11 +19,11 @@ struct net_asking {
 	unsigned nhosts;	/* how many Host headers it has */
 };
 
-/* 0: come in. Else the status to answer with, and in *why a sentence. */
+/* 0: access is granted. Else the status to answer with, and in *why a sentence. */
 unsigned net_access_check_ask(const struct net_access_check *g, const struct net_asking *a,
 			      const char **why);
 
-/* "NAME", "NAME:8080", "[::1]:8080": whether NAME is let in. */
+/* "NAME", "NAME:8080", "[::1]:8080": whether NAME is allowed. */
 bool net_access_check_host(const struct net_access_check *g, const char *host, const char *here);
 
 /* Takes as long wherever two texts of one length differ. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whoever was shown a certificate may look at it for as long as a handshake lasts: the one before
- * is kept until the next. */
+/* Makes or loads the certificate of a server, and renews its own. A handshake in progress may still
+ * use the previous certificate, which is kept until the next renewal. */
 #include "lib/net/cert_tls.h"
 
 #include <arpa/inet.h>
@@ -45,7 +45,7 @@ struct net_cert {
 static pthread_mutex_t showing = PTHREAD_MUTEX_INITIALIZER;
 static struct net_cert *current;
 
-static int failed(struct err *e, int code, const char *what)
+static int set_error(struct err *e, int code, const char *what)
 {
 	return err_set(e, ERR_CANNOT, "%s: %s", what, gnutls_strerror(code));
 }
@@ -73,7 +73,7 @@ static int show_chain(struct net_cert *c, gnutls_x509_crt_t *crts, unsigned n, s
 		code = gnutls_x509_crt_get_fingerprint(crts[0], GNUTLS_DIG_SHA256, hash, &size);
 	if (code < 0) {
 		shown_free(s);
-		return failed(e, code, "certificate");
+		return set_error(e, code, "certificate");
 	}
 	for (size_t i = 0; i < sizeof(hash); i++)
 		snprintf(c->fingerprint + 3 * i, 4, "%02X%s", hash[i],
@@ -128,12 +128,12 @@ static int fill_in(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key, char *const
 	return code < 0 ? code : gnutls_x509_crt_sign2(crt, crt, key, GNUTLS_DIG_SHA256, 0);
 }
 
-/* Under the lock, or before anybody sees it. */
-static int make(struct net_cert *c, struct err *e)
+/* Under the lock, or before other threads have it. */
+static int make_certificate(struct net_cert *c, struct err *e)
 {
 	gnutls_x509_privkey_t key = NULL;
 	gnutls_x509_crt_t crt = NULL;
-	/* Exporting one makes it. */
+	/* Exporting a key allocates it. */
 	int code = c->key ? 0 : gnutls_x509_privkey_init(&key), rc = 0;
 
 	code = code < 0 ? code : gnutls_x509_crt_init(&crt);
@@ -149,13 +149,13 @@ static int make(struct net_cert *c, struct err *e)
 				: gnutls_privkey_import_x509(c->key, key,
 							     GNUTLS_PRIVKEY_IMPORT_COPY);
 	}
-	rc = code < 0 ? failed(e, code, "cannot make a certificate") : show_chain(c, &crt, 1, e);
+	rc = code < 0 ? set_error(e, code, "cannot make a certificate") : show_chain(c, &crt, 1, e);
 	gnutls_x509_privkey_deinit(key);
 	gnutls_x509_crt_deinit(crt);
 	return rc;
 }
 
-static struct net_cert *empty(void)
+static struct net_cert *new_empty(void)
 {
 	struct net_cert *c = calloc(1, sizeof(*c));
 
@@ -167,7 +167,7 @@ static struct net_cert *empty(void)
 int net_cert_make(struct net_cert **out, const char *const *hosts,
 		  void (*renewed)(const char *fingerprint), struct err *e)
 {
-	struct net_cert *c = empty();
+	struct net_cert *c = new_empty();
 	size_t n = 0;
 	int rc = 0;
 
@@ -182,7 +182,7 @@ int net_cert_make(struct net_cert **out, const char *const *hosts,
 	for (; c->hosts && c->nhosts < n && !rc; c->nhosts++)
 		if (!(c->hosts[c->nhosts] = strdup(hosts[c->nhosts])))
 			rc = err_nomem(e);
-	rc = !c->hosts ? err_nomem(e) : rc ? rc : make(c, e);
+	rc = !c->hosts ? err_nomem(e) : rc ? rc : make_certificate(c, e);
 	if (rc)
 		net_cert_free(c);
 	else
@@ -199,8 +199,8 @@ static int read_pem(const char *path, struct buf *into, gnutls_datum_t *out, str
 }
 
 /* Whether the certificate holds now, and is that of c's key. */
-static int fits(struct net_cert *c, gnutls_x509_crt_t crt, const char *cert_file,
-		const char *key_file, struct err *e)
+static int check_certificate(struct net_cert *c, gnutls_x509_crt_t crt, const char *cert_file,
+			     const char *key_file, struct err *e)
 {
 	time_t from = gnutls_x509_crt_get_activation_time(crt), now = time(NULL),
 	       to = gnutls_x509_crt_get_expiration_time(crt);
@@ -221,7 +221,7 @@ static int fits(struct net_cert *c, gnutls_x509_crt_t crt, const char *cert_file
 	code = code < 0 ? code : gnutls_x509_crt_get_key_id(crt, 0, of_cert, &n);
 	gnutls_pubkey_deinit(public);
 	if (code < 0)
-		return failed(e, code, cert_file);
+		return set_error(e, code, cert_file);
 	if (n != m || memcmp(of_cert, of_key, n) != 0)
 		return err_set(e, ERR_CANNOT, "%s is not the key of the certificate in %s",
 			       key_file, cert_file);
@@ -232,7 +232,7 @@ int net_cert_load(struct net_cert **out, const char *cert_file, const char *key_
 {
 	struct buf cert = { 0 }, key = { 0 };
 	gnutls_x509_crt_t *crts = NULL;
-	struct net_cert *c = empty();
+	struct net_cert *c = new_empty();
 	gnutls_datum_t pem;
 	unsigned n = 0;
 	int rc = c ? 0 : err_nomem(e), code;
@@ -247,13 +247,13 @@ int net_cert_load(struct net_cert **out, const char *cert_file, const char *key_
 		rc = err_set(e, ERR_LIMIT, "%s: more than %d certificates", cert_file, CHAIN_MAX);
 	rc = rc ? rc : read_pem(key_file, &key, &pem, e);
 	if (!rc && (code = gnutls_privkey_init(&c->key)) < 0)
-		rc = failed(e, code, key_file);
+		rc = set_error(e, code, key_file);
 	if (!rc &&
 	    (code = gnutls_privkey_import_x509_raw(c->key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0)) < 0)
 		rc = err_set(e, ERR_DAMAGED,
 			     "%s: no private key (PEM, without a password) is in it: %s", key_file,
 			     gnutls_strerror(code));
-	rc = rc ? rc : fits(c, crts[0], cert_file, key_file, e);
+	rc = rc ? rc : check_certificate(c, crts[0], cert_file, key_file, e);
 	rc = rc ? rc : show_chain(c, crts, n, e);
 	for (unsigned i = 0; i < n; i++)
 		gnutls_x509_crt_deinit(crts[i]);
@@ -306,7 +306,7 @@ int net_cert_renew(struct net_cert *c, struct err *e)
 	int rc;
 
 	pthread_mutex_lock(&c->lock);
-	rc = make(c, e);
+	rc = make_certificate(c, e);
 	pthread_mutex_unlock(&c->lock);
 	net_cert_fingerprint(c, fingerprint);
 	if (!rc && c->renewed)
@@ -314,9 +314,10 @@ int net_cert_renew(struct net_cert *c, struct err *e)
 	return rc;
 }
 
-static int ask(gnutls_session_t session, const gnutls_datum_t *issuers, int nissuers,
-	       const gnutls_pk_algorithm_t *algorithms, int nalgorithms, gnutls_pcert_st **chain,
-	       unsigned *n, gnutls_privkey_t *key)
+static int on_certificate_request(gnutls_session_t session, const gnutls_datum_t *issuers,
+				  int nissuers, const gnutls_pk_algorithm_t *algorithms,
+				  int nalgorithms, gnutls_pcert_st **chain, unsigned *n,
+				  gnutls_privkey_t *key)
 {
 	int code = GNUTLS_E_INTERNAL_ERROR;
 	struct net_cert *c;
@@ -344,7 +345,7 @@ static int ask(gnutls_session_t session, const gnutls_datum_t *issuers, int niss
 
 void (*net_cert_callback(void))(void)
 {
-	return (void (*)(void))ask;
+	return (void (*)(void))on_certificate_request;
 }
 
 int net_cert_show(struct net_cert *c, struct err *e)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The certificate a server shows: one of its own making (ECDSA P-256, signed by itself, valid 24
- * hours and made again before it ends), or one from files.
+ * The certificate of a server: self-signed (ECDSA P-256, valid 24 hours and renewed before it
+ * ends), or loaded from files.
  */
 #ifndef INGERO_NET_CERT_H
 #define INGERO_NET_CERT_H
@@ -15,9 +15,9 @@ struct net_cert;
 
 #define NET_FINGERPRINT_SIZE 96 /* 32 bytes as "AB:CD:…", with its end */
 
-/* For localhost, 127.0.0.1, ::1 and hosts (names or addresses; ended by NULL, or NULL). renewed is
- * told when another one takes its place, in a thread of the server; NULL: nobody wants to know.
- * ERR_CANNOT: built without GnuTLS. */
+/* Makes one for localhost, 127.0.0.1, ::1 and hosts (names or addresses; ended by NULL, or NULL).
+ * renewed: called after each renewal, in a thread of the server; may be NULL. ERR_CANNOT: built
+ * without GnuTLS. */
 int net_cert_make(struct net_cert **out, const char *const *hosts,
 		  void (*renewed)(const char *fingerprint), struct err *e);
 

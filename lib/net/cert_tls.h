@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A certificate as the server's TLS asks for it: without a word about whose server it is, so one is
- * shown at a time.
+ * A certificate as the server's TLS requests it: the callback is not passed the server, so that one
+ * certificate is in use at a time.
  */
 #ifndef INGERO_NET_CERT_TLS_H
 #define INGERO_NET_CERT_TLS_H
@@ -18,8 +18,8 @@ void (*net_cert_callback(void))(void);
 int net_cert_show(struct net_cert *c, struct err *e);
 void net_cert_hide(struct net_cert *c);
 
-/* Another one of its own making takes its place; what was shown before it is kept for who is being
- * shown it. */
+/* Replaces a self-signed certificate by a new one; the previous one is kept for handshakes in
+ * progress. */
 int net_cert_renew(struct net_cert *c, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request after another over connections that are kept. */
+/* Sends HTTP requests one after another over persistent connections. */
 #include "lib/net/client.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct net_client {
 
 static const char *const no_libcurl = "libcurl cannot be initialised";
 
-/* Its value may be a secret: what is wrong is told without it. */
+/* The value may be a secret: errors do not quote it. */
 static int check_header(const char *line, struct err *e)
 {
 	static const char name[] = "!#$%&'*+-.^_`|~0123456789"

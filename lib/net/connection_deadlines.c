@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks a few times a second while there are connections, and sleeps when there are none. */
+/* Closes connections at their deadlines, and those of strangers when there are too many: a thread
+ * checks five times a second while there are connections, and sleeps when there are none. */
 #include "lib/net/connection_deadlines.h"
 
 #include <netinet/in.h>
@@ -115,7 +116,7 @@ static void make_room(struct net_watch *w, int64_t now)
 }
 
 /* Under the lock. */
-static void look(struct net_watch *w)
+static void check_deadlines(struct net_watch *w)
 {
 	int64_t now = net_now();
 
@@ -125,7 +126,7 @@ static void look(struct net_watch *w)
 	make_room(w, now);
 }
 
-static void *watching(void *arg)
+static void *run_watcher(void *arg)
 {
 	struct net_watch *w = arg;
 
@@ -134,7 +135,7 @@ static void *watching(void *arg)
 		int64_t at = net_now() + LOOK_NS;
 		struct timespec t = { at / 1000000000, at % 1000000000 };
 
-		look(w);
+		check_deadlines(w);
 		if (w->first)
 			pthread_cond_timedwait(&w->changed, &w->lock, &t);
 		else
@@ -161,7 +162,7 @@ int net_watch_new(struct net_watch **out, struct err *e)
 	pthread_condattr_destroy(&monotonic);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&w->thread, NULL, watching, w);
+	failed = pthread_create(&w->thread, NULL, run_watcher, w);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (failed) {
 		free(w);

@@ -6,7 +6,7 @@
 
 #include "lib/base/io.h"
 
-static size_t take(char *p, size_t size, size_t n, void *arg)
+static size_t on_body(char *p, size_t size, size_t n, void *arg)
 {
 	struct net_taking *t = arg;
 
@@ -23,7 +23,7 @@ static size_t take(char *p, size_t size, size_t n, void *arg)
 	return t->failed ? 0 : size * n;
 }
 
-static int going(void *arg, curl_off_t all, curl_off_t came, curl_off_t out, curl_off_t went)
+static int on_progress(void *arg, curl_off_t all, curl_off_t came, curl_off_t out, curl_off_t went)
 {
 	const struct net_client_options *opt = arg;
 
@@ -60,11 +60,11 @@ bool net_curl_set(CURL *h, const struct net_client_options *opt, const char *url
 	if (opt->reach_ns)
 		curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, net_curl_ms(opt->reach_ns));
 	curl_easy_setopt(h, CURLOPT_USERAGENT, opt->agent ? opt->agent : "ingero");
-	curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, take);
+	curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(h, CURLOPT_WRITEDATA, t);
 	if (opt->stop) {
 		curl_easy_setopt(h, CURLOPT_NOPROGRESS, 0L);
-		curl_easy_setopt(h, CURLOPT_XFERINFOFUNCTION, going);
+		curl_easy_setopt(h, CURLOPT_XFERINFOFUNCTION, on_progress);
 		curl_easy_setopt(h, CURLOPT_XFERINFODATA, (void *)opt);
 	}
 	if (opt->ca_file)
@@ -77,7 +77,7 @@ bool net_curl_set(CURL *h, const struct net_client_options *opt, const char *url
 	return good;
 }
 
-static bool push(struct curl_slist **list, const char *text)
+static bool append_header(struct curl_slist **list, const char *text)
 {
 	struct curl_slist *more = curl_slist_append(*list, text);
 
@@ -91,14 +91,14 @@ struct curl_slist *net_curl_headers(const struct net_client_options *opt, const 
 	struct curl_slist *list = NULL;
 	struct buf content = { 0 };
 	/* No body is held back until the server says that it may come. */
-	bool good = push(&list, "Expect:");
+	bool good = append_header(&list, "Expect:");
 
 	if (type) {
 		buf_printf(&content, "Content-Type: %s", type);
-		good = good && !content.failed && push(&list, buf_text(&content));
+		good = good && !content.failed && append_header(&list, buf_text(&content));
 	}
 	for (size_t i = 0; good && i < opt->nheaders; i++)
-		good = push(&list, opt->headers[i]);
+		good = append_header(&list, opt->headers[i]);
 	buf_free(&content);
 	if (!good) {
 		curl_slist_free_all(list);

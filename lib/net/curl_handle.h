@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One request of libcurl's, as all of ours are: only http and https, nothing followed, no signals.
+ * One request by libcurl, as all of ours are: http and https only, no redirects, no signals.
  */
 #ifndef INGERO_NET_CURL_HANDLE_H
 #define INGERO_NET_CURL_HANDLE_H
@@ -15,20 +15,20 @@ struct net_taking {
 	struct buf *into; /* or NULL: */
 	int fd;
 	size_t max, n;
-	/* Whether so many bytes more may come, beside those of others; NULL: it is alone. */
+	/* Whether n bytes more fit, beside the answers of other requests; NULL: there are none. */
 	bool (*room)(struct net_taking *t, size_t n);
 	bool over;   /* it is longer than max */
-	bool pushed; /* out, by others */
+	bool pushed; /* cancelled to make room for other answers */
 	bool failed; /* it could not be written */
 };
 
 /* Headers of every request: those of the options, and the type of a body. NULL: out of memory. */
 struct curl_slist *net_curl_headers(const struct net_client_options *opt, const char *type);
 
-/* A time as libcurl takes it; of less than a millisecond it is one, since none at all is no limit. */
+/* A time limit for libcurl, in milliseconds: at least one, since 0 is no limit. */
 long net_curl_ms(uint64_t ns);
 
-/* What is pointed to lives as long as the request. error: CURL_ERROR_SIZE bytes. */
+/* The pointers must stay valid as long as the request. error: CURL_ERROR_SIZE bytes. */
 bool net_curl_set(CURL *h, const struct net_client_options *opt, const char *url, const char *type,
 		  struct bytes body, struct curl_slist *headers, struct net_taking *t, char *error);
 

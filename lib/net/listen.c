@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports are numbers: names of services are as many as there are machines. Of one that is too large
- * getaddrinfo takes a part. */
+/* Opens the socket that a server listens on. Ports must be numbers: names of services differ
+ * between machines. They are checked here, since getaddrinfo truncates one that is too large. */
 #include "lib/net/listen.h"
 
 #include <netdb.h>
@@ -11,8 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* "host:port", ":port" or "port" in two parts; host is loopback when it is not said. */
-static int split(const char *address, char *host, size_t size, const char **port, struct err *e)
+/* Splits "host:port", ":port" or "port" in two parts; without a host it is loopback. */
+static int split_address(const char *address, char *host, size_t size, const char **port,
+			 struct err *e)
 {
 	const char *colon = strrchr(address, ':');
 	size_t n = colon ? (size_t)(colon - address) : 0;
@@ -39,7 +40,7 @@ int net_listen_find(const char *address, struct addrinfo **all, const struct add
 					 .ai_socktype = SOCK_STREAM };
 	const char *port;
 	char host[256];
-	int rc = split(address, host, sizeof(host), &port, e);
+	int rc = split_address(address, host, sizeof(host), &port, e);
 
 	*all = NULL;
 	*at = NULL;

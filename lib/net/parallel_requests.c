@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sends requests to many nodes at once and collects their answers. When a request was sent is taken
- * before libcurl hears of it, when its answer came after: what lies between is never too short. */
+/* Sends requests to many nodes at once and collects their answers. The send time is taken before
+ * the request is passed to libcurl, the receive time when the answer's headers come: the round-trip
+ * time is never too short. */
 #include "lib/net/parallel_requests.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 /* One that runs. */
 struct running {
-	struct net_taking taking; /* first: it asks us for room */
+	struct net_taking taking; /* first: reserve_room casts it back */
 	struct running *next;
 	struct net_parallel_requests *fan;
 	struct net_ask *ask;
@@ -31,7 +32,7 @@ struct net_parallel_requests {
 	size_t files, files_max;   /* bytes in files: of those that run, and of those that came */
 };
 
-static int64_t now(void)
+static int64_t realtime_ns(void)
 {
 	struct timespec t;
 
@@ -77,14 +78,14 @@ void net_parallel_requests_free(struct net_parallel_requests *f)
 	free(f);
 }
 
-/* What it counts among. */
+/* The sum of bytes that its answer counts in. */
 static size_t *sum_of(struct net_parallel_requests *f, const struct running *r)
 {
 	return r->taking.into ? &f->coming : &f->files;
 }
 
-/* What came of it is let go. */
-static void forget(struct net_parallel_requests *f, struct running *r)
+/* Drops the part of the answer that has come. */
+static void drop_body(struct net_parallel_requests *f, struct running *r)
 {
 	*sum_of(f, r) -= r->taking.n;
 	r->taking.n = 0;
@@ -97,12 +98,12 @@ static void forget(struct net_parallel_requests *f, struct running *r)
 /* At once, it itself when it has more to say. */
 static void push_out(struct net_parallel_requests *f, struct running *r)
 {
-	forget(f, r);
+	drop_body(f, r);
 	r->taking.pushed = true;
 }
 
-/* Of those that count among the same. */
-static struct running *longest(struct net_parallel_requests *f, struct running *among)
+/* The longest answer of those that count in the same sum. */
+static struct running *find_longest(struct net_parallel_requests *f, struct running *among)
 {
 	struct running *most = among;
 
@@ -112,14 +113,14 @@ static struct running *longest(struct net_parallel_requests *f, struct running *
 	return most;
 }
 
-static bool room(struct net_taking *t, size_t n)
+static bool reserve_room(struct net_taking *t, size_t n)
 {
 	struct running *r = (struct running *)t, *most;
 	struct net_parallel_requests *f = r->fan;
 	size_t *sum = sum_of(f, r), max = t->into ? f->coming_max : f->files_max;
 
 	while (!t->pushed && *sum + n > max) {
-		most = longest(f, r);
+		most = find_longest(f, r);
 		push_out(f, most->taking.n > t->n + n ? most : r);
 	}
 	if (!t->pushed)
@@ -127,13 +128,13 @@ static bool room(struct net_taking *t, size_t n)
 	return !t->pushed;
 }
 
-static size_t began(char *p, size_t size, size_t n, void *arg)
+static size_t on_header(char *p, size_t size, size_t n, void *arg)
 {
 	struct net_ask *a = arg;
 
 	(void)p;
 	if (!a->came_ns)
-		a->came_ns = now();
+		a->came_ns = realtime_ns();
 	return size * n;
 }
 
@@ -151,7 +152,7 @@ static void without_end(CURL *h, const struct net_client_options *opt)
 	curl_easy_setopt(h, CURLOPT_LOW_SPEED_TIME, seconds);
 }
 
-static void let_go(struct net_parallel_requests *f, struct running *r)
+static void free_running(struct net_parallel_requests *f, struct running *r)
 {
 	if (r->h) {
 		curl_multi_remove_handle(f->multi, r->h);
@@ -165,14 +166,14 @@ static void let_go(struct net_parallel_requests *f, struct running *r)
 		}
 	}
 	if (r->ask->rc)
-		forget(f, r);
+		drop_body(f, r);
 	else if (r->taking.into)
 		f->coming -= r->taking.n;
 	r->ask->running = NULL;
 	free(r);
 }
 
-static int begin(struct net_parallel_requests *f, struct net_ask *a, struct err *e)
+static int begin_request(struct net_parallel_requests *f, struct net_ask *a, struct err *e)
 {
 	struct running *r = calloc(1, sizeof(*r));
 	bool good;
@@ -188,7 +189,7 @@ static int begin(struct net_parallel_requests *f, struct net_ask *a, struct err 
 	r->next = f->first;
 	f->first = r;
 	r->taking = (struct net_taking){ .into = a->to_file ? NULL : &a->answer.body,
-					 .room = room,
+					 .room = reserve_room,
 					 .fd = a->fd,
 					 .max = !a->to_file   ? f->opt.answer_max
 						: a->file_max ? a->file_max
@@ -200,21 +201,21 @@ static int begin(struct net_parallel_requests *f, struct net_ask *a, struct err 
 			    r->error);
 	if (good) {
 		curl_easy_setopt(r->h, CURLOPT_PRIVATE, r);
-		curl_easy_setopt(r->h, CURLOPT_HEADERFUNCTION, began);
+		curl_easy_setopt(r->h, CURLOPT_HEADERFUNCTION, on_header);
 		curl_easy_setopt(r->h, CURLOPT_HEADERDATA, a);
 		if (a->to_file)
 			without_end(r->h, &f->opt);
-		a->sent_ns = now();
+		a->sent_ns = realtime_ns();
 		good = curl_multi_add_handle(f->multi, r->h) == CURLM_OK;
 	}
 	if (good)
 		return 0;
 	a->rc = err_nomem(e);
-	let_go(f, r);
+	free_running(f, r);
 	return a->rc;
 }
 
-static struct running *ended(struct net_parallel_requests *f, CURLcode *code)
+static struct running *next_ended(struct net_parallel_requests *f, CURLcode *code)
 {
 	struct running *r = NULL;
 	CURLMsg *m;
@@ -230,13 +231,13 @@ static struct running *ended(struct net_parallel_requests *f, CURLcode *code)
 	return NULL;
 }
 
-static void finish(struct net_parallel_requests *f, struct running *r, CURLcode code,
-		   void (*done)(void *ctx, struct net_ask *ask), void *ctx)
+static void finish_request(struct net_parallel_requests *f, struct running *r, CURLcode code,
+			   void (*done)(void *ctx, struct net_ask *ask), void *ctx)
 {
 	struct net_ask *a = r->ask;
 
 	a->rc = net_curl_end(r->h, code, a->url, &r->taking, r->error, &a->answer, &a->e);
-	let_go(f, r);
+	free_running(f, r);
 	if (done)
 		done(ctx, a);
 }
@@ -251,7 +252,7 @@ static void give_up(struct net_parallel_requests *f, struct net_ask *asks, size_
 		asks[i].rc = rc;
 		if (e)
 			asks[i].e = *e;
-		let_go(f, asks[i].running);
+		free_running(f, asks[i].running);
 	}
 }
 
@@ -270,14 +271,14 @@ int net_parallel_requests_out(struct net_parallel_requests *f, struct net_ask *a
 		for (; !rc && next < n && open < at_once; next++) {
 			if (asks[next].skip)
 				continue;
-			rc = begin(f, &asks[next], e);
+			rc = begin_request(f, &asks[next], e);
 			open += !rc;
 			/* Sent now, since its time runs. */
 			if (!rc && curl_multi_perform(f->multi, &alive) != CURLM_OK)
 				rc = err_set(e, ERR_CANNOT, "libcurl cannot go on");
 		}
-		while (!rc && (r = ended(f, &code))) {
-			finish(f, r, code, done, ctx);
+		while (!rc && (r = next_ended(f, &code))) {
+			finish_request(f, r, code, done, ctx);
 			open--;
 		}
 		if (rc || (!open && next >= n))

@@ -41,9 +41,9 @@ void net_parallel_requests_free(struct net_parallel_requests *f);
  * ERR_LIMIT, and its file is empty. 0, as before: any. */
 void net_parallel_requests_files(struct net_parallel_requests *f, size_t files_max);
 
-/* All of them, so many at a time (0: all). done, when not NULL, is told each as it ends, in any
- * order. stop: ten times a second; true: ERR_INTERRUPTED, and what has not ended by then has that,
- * too. */
+/* Sends all of them, at_once at a time (0: all). done, when not NULL, is called for each when it
+ * ends, in any order. stop is called ten times a second; true: ERR_INTERRUPTED, also for those that
+ * have not ended by then. */
 int net_parallel_requests_out(struct net_parallel_requests *f, struct net_ask *asks, size_t n,
 			      size_t at_once, void (*done)(void *ctx, struct net_ask *ask),
 			      bool (*stop)(void *ctx), void *ctx, struct err *e);

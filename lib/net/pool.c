@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signals are for the thread that waits for them: none of these takes one. */
+/* A pool of threads that answer requests, with all signals blocked: signals are for the thread that
+ * waits for them. */
 #include "lib/net/pool.h"
 
 #include <pthread.h>
@@ -34,7 +35,7 @@ int net_pool_new(struct net_pool **out, unsigned threads_max,
 	return 0;
 }
 
-static void *worker(void *arg)
+static void *run_worker(void *arg)
 {
 	struct net_pool *p = arg;
 
@@ -69,7 +70,7 @@ static bool one_more(struct net_pool *p)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	good = pthread_create(&p->threads[p->n], NULL, worker, p) == 0;
+	good = pthread_create(&p->threads[p->n], NULL, run_worker, p) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	p->n += good;
 	return good;

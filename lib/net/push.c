@@ -6,7 +6,7 @@
 
 #define SLICE_NS 50000000 /* how late an interrupt may be noticed */
 
-static bool again(unsigned status)
+static bool is_worth_retrying(unsigned status)
 {
 	return status == 429 || status == 502 || status == 503 || status == 504;
 }
@@ -25,8 +25,8 @@ static int pause_for(uint64_t ns, bool (*interrupted)(void), struct err *e)
 	return 0;
 }
 
-/* What a receiver said, in one line that fits a message. */
-static int refused(const char *url, const struct net_answer *a, struct err *e)
+/* Sets the error to the receiver's answer, shortened to one line. */
+static int set_refused(const char *url, const struct net_answer *a, struct err *e)
 {
 	size_t n = 0;
 
@@ -56,9 +56,9 @@ int net_push(struct net_client *c, const struct net_push_options *opt, const cha
 				net_answer_free(&answer);
 				return rc;
 			}
-			worth = again(answer.status);
+			worth = is_worth_retrying(answer.status);
 			asked = answer.retry_after_ns;
-			rc = refused(url, &answer, e);
+			rc = set_refused(url, &answer, e);
 			net_answer_free(&answer);
 		}
 		if (!worth || i >= tries)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Something sent to a receiver that may be busy: tried again as OTLP asks for, and given up in the
- * end.
+ * Sends a body to a receiver that may be busy: retries as OTLP requires, and gives up after some
+ * tries.
  */
 #ifndef INGERO_NET_PUSH_H
 #define INGERO_NET_PUSH_H
@@ -16,11 +16,10 @@ struct net_push_options {
 	uint64_t wait_ns;	   /* before the second one, doubled for each further; 0: 1 s */
 	uint64_t wait_max_ns;	   /* longest wait, also of those the receiver asks for; 0: 30 s */
 	bool (*interrupted)(void); /* ends the waiting; NULL: never */
-	void (*waiting)(const char *why,
-			uint64_t ns); /* told before each wait; NULL: nobody wants to know */
-	int (*taken)(void *ctx, struct bytes body,
-		     struct err *e); /* what a receiver that took it said: the result is its; NULL:
-					nobody reads it */
+	/* Called before each wait; may be NULL. */
+	void (*waiting)(const char *why, uint64_t ns);
+	/* Called with the body of a 2xx answer; its result is that of net_push. May be NULL. */
+	int (*taken)(void *ctx, struct bytes body, struct err *e);
 	void *ctx;
 };
 

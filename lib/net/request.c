@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two threads meet here and know nothing else of each other; neither waits for the other but a
- * writer whose pieces nobody takes. */
+/* A request that two threads share: the server's connection and the handler. Neither waits for the
+ * other, except a handler whose stream is not read fast enough. */
 #include "lib/net/request.h"
 
 #include <poll.h>
@@ -110,16 +110,16 @@ const char *net_call_query(const struct net_call *call, const char *name)
 }
 
 /* Both under the lock. */
-static bool over(const struct net_request *q)
+static bool is_over(const struct net_request *q)
 {
 	return q->fd < 0 || atomic_load(&q->all->stopping);
 }
 
-static bool gone(struct net_request *q)
+static bool is_gone(struct net_request *q)
 {
 	struct pollfd peer = { .fd = q->fd, .events = POLLRDHUP };
 
-	if (over(q))
+	if (is_over(q))
 		return true;
 	if (poll(&peer, 1, 0) <= 0)
 		return false;
@@ -153,9 +153,9 @@ bool net_call_gone(const struct net_call *call)
 	pthread_mutex_lock(&q->lock);
 	if (!q->left && now - q->looked_ns >= LOOK_NS) {
 		q->looked_ns = now;
-		q->left = gone(q);
+		q->left = is_gone(q);
 	}
-	is = q->left || over(q);
+	is = q->left || is_over(q);
 	pthread_mutex_unlock(&q->lock);
 	return is;
 }
@@ -167,7 +167,7 @@ bool net_call_wait(const struct net_call *call, uint64_t ns)
 	bool is;
 
 	pthread_mutex_lock(&q->lock);
-	while (!(is = gone(q)) && net_now() < until)
+	while (!(is = is_gone(q)) && net_now() < until)
 		wait_slice(q, until);
 	pthread_mutex_unlock(&q->lock);
 	return is;
@@ -196,7 +196,7 @@ bool net_call_allowed(const struct net_call *call, const char *methods, struct n
 }
 
 /* Under the lock. */
-static void wake(struct net_request *q)
+static void wake_connection(struct net_request *q)
 {
 	if (q->asleep && q->fd >= 0) {
 		q->asleep = false;
@@ -205,7 +205,7 @@ static void wake(struct net_request *q)
 }
 
 /* Under the lock. */
-static void forget_taken(struct net_request *q)
+static void discard_sent(struct net_request *q)
 {
 	if (!q->taken || q->taken < q->pieces.n / 2)
 		return;
@@ -241,7 +241,7 @@ int net_stream_write(const struct net_call *call, const void *p, size_t n, struc
 	int rc = 0;
 
 	pthread_mutex_lock(&q->lock);
-	while (q->pieces.n - q->taken > NET_STREAM_HELD && !gone(q)) {
+	while (q->pieces.n - q->taken > NET_STREAM_HELD && !is_gone(q)) {
 		int64_t until = q->taken_ns + q->all->timeout_ns;
 
 		if (net_now() >= until) {
@@ -250,13 +250,13 @@ int net_stream_write(const struct net_call *call, const void *p, size_t n, struc
 		}
 		wait_slice(q, until);
 	}
-	if (q->state != NET_STREAMING || gone(q) || q->pieces.n - q->taken > NET_STREAM_HELD) {
+	if (q->state != NET_STREAMING || is_gone(q) || q->pieces.n - q->taken > NET_STREAM_HELD) {
 		rc = err_set(e, ERR_CLOSED, "nobody takes the answer");
 	} else {
-		forget_taken(q);
+		discard_sent(q);
 		buf_add(&q->pieces, p, n);
 		rc = q->pieces.failed ? err_nomem(e) : 0;
-		wake(q);
+		wake_connection(q);
 	}
 	pthread_mutex_unlock(&q->lock);
 	return rc;
@@ -295,7 +295,7 @@ void net_request_done(struct net_request *q)
 	if (q->state == NET_STREAMING) {
 		atomic_fetch_sub(&q->all->streams, 1);
 		q->ended = true;
-		wake(q);
+		wake_connection(q);
 	} else {
 		q->state = NET_ANSWERED;
 		q->resume(q);

@@ -11,11 +11,11 @@
 #include "lib/net/listen.h"
 #include "lib/net/server_state.h"
 
-#define REFUSED_MAX 1048576 /* of a refused request's body that is read before it is told so */
-#define STOP_NS	    INT64_C(3000000000) /* for answers that stand to be taken when the server stops */
+#define REFUSED_MAX 1048576 /* bytes of a refused request's body that are read before the answer */
+#define STOP_NS	    INT64_C(3000000000) /* to send finished answers when the server stops */
 #define HEADERS_MAX 32768		/* bytes of a request's line and headers; more: 431 */
 
-static void handle(void *ctx, struct net_job *job)
+static void handle_request(void *ctx, struct net_job *job)
 {
 	struct net_request *q = (struct net_request *)job;
 	struct net_server *s = ctx;
@@ -36,8 +36,9 @@ static void handle(void *ctx, struct net_job *job)
 	net_request_done(q);
 }
 
-/* It is whole: somebody else answers. */
-static enum MHD_Result ask(struct net_server *s, struct MHD_Connection *m, struct net_coming *c)
+/* The request is complete: a thread of the pool answers it. */
+static enum MHD_Result queue_request(struct net_server *s, struct MHD_Connection *m,
+				     struct net_coming *c)
 {
 	struct net_request *q = c->q;
 
@@ -71,10 +72,10 @@ static enum MHD_Result access_handler(void *cls, struct MHD_Connection *m, const
 		*state = c = net_coming_begin(s, m, url, method);
 		if (!c)
 			return MHD_NO;
-		/* A connection that is kept may have lain idle until now: what follows has time of
-		 * its own. */
+		/* A persistent connection may have been idle until now: each request has a
+		 * deadline of its own. */
 		net_watch_until(s->watch, net_answer_watched(m), net_now() + s->all.timeout_ns);
-		/* What is refused anyway is not asked for. */
+		/* A body that is refused anyway is not requested. */
 		if (c->why && net_call_header(&(struct net_call){ .request = c->q }, "Expect"))
 			return net_answer_refuse(s, m, c->q, c->status, c->why);
 		return MHD_YES;
@@ -93,12 +94,12 @@ static enum MHD_Result access_handler(void *cls, struct MHD_Connection *m, const
 	if (c->q->body.failed)
 		return net_answer_refuse(s, m, c->q, 500, "out of memory");
 	if (c->q->state == NET_READING)
-		return ask(s, m, c);
+		return queue_request(s, m, c);
 	return net_answer_send(s, m, c->q);
 }
 
-static void completed(void *cls, struct MHD_Connection *m, void **state,
-		      enum MHD_RequestTerminationCode code)
+static void on_completed(void *cls, struct MHD_Connection *m, void **state,
+			 enum MHD_RequestTerminationCode code)
 {
 	struct net_server *s = cls;
 	struct net_coming *c = *state;
@@ -117,16 +118,16 @@ static void completed(void *cls, struct MHD_Connection *m, void **state,
 	*state = NULL;
 }
 
-static void connection(void *cls, struct MHD_Connection *m, void **socket_context,
-		       enum MHD_ConnectionNotificationCode code)
+static void on_connection(void *cls, struct MHD_Connection *m, void **socket_context,
+			  enum MHD_ConnectionNotificationCode code)
 {
 	struct net_server *s = cls;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		*socket_context = net_watch_add(s->watch, net_coming_socket(m));
 		net_watch_until(s->watch, *socket_context, net_now() + s->all.timeout_ns);
-		/* Peers that say nothing, or little at a time, could hold all there are for as long
-		 * as a request may take. */
+		/* Slow or silent peers could otherwise hold all connections for as long as a
+		 * request may take. */
 		net_watch_make_room(s->watch, s->opt.connections_max);
 	} else {
 		net_watch_end(s->watch, *socket_context);
@@ -134,15 +135,15 @@ static void connection(void *cls, struct MHD_Connection *m, void **socket_contex
 	}
 }
 
-/* What libmicrohttpd would print about the connections of others is nobody's business. */
-static void quiet(void *cls, const char *fmt, va_list ap)
+/* Drops what libmicrohttpd would print about connections of peers. */
+static void ignore_log(void *cls, const char *fmt, va_list ap)
 {
 	(void)cls;
 	(void)fmt;
 	(void)ap;
 }
 
-static int start(struct net_server *s, const struct addrinfo *at, struct err *e)
+static int start_daemon(struct net_server *s, const struct addrinfo *at, struct err *e)
 {
 	const union MHD_DaemonInfo *info;
 	/* With epoll a peer that has closed its own side alone is still answered; with poll
@@ -165,10 +166,10 @@ static int start(struct net_server *s, const struct addrinfo *at, struct err *e)
 	else
 		tls[0].option = MHD_OPTION_END;
 	s->daemon = MHD_start_daemon(
-		flags, 0, NULL, NULL, access_handler, s, MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL,
-		MHD_OPTION_ARRAY, tls, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED,
-		completed, s, MHD_OPTION_NOTIFY_CONNECTION, connection, s,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
+		flags, 0, NULL, NULL, access_handler, s, MHD_OPTION_EXTERNAL_LOGGER, ignore_log,
+		NULL, MHD_OPTION_ARRAY, tls, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
 		MHD_OPTION_CONNECTION_LIMIT, (NET_WATCH_SPARE + 1) * s->opt.connections_max,
 		MHD_OPTION_CONNECTION_TIMEOUT, s->opt.timeout_s, MHD_OPTION_STRICT_FOR_CLIENT,
 		s->opt.guard ? 1 : 0, MHD_OPTION_END);
@@ -180,7 +181,7 @@ static int start(struct net_server *s, const struct addrinfo *at, struct err *e)
 	return net_listen_text(info->listen_fd, s->opt.address, s->address, sizeof(s->address), e);
 }
 
-static int prepare(struct net_server *s, const struct net_server_options *opt, struct err *e)
+static int prepare_server(struct net_server *s, const struct net_server_options *opt, struct err *e)
 {
 	int rc;
 
@@ -196,7 +197,7 @@ static int prepare(struct net_server *s, const struct net_server_options *opt, s
 		return err_set(e, ERR_CANNOT, "this machine's libmicrohttpd has no TLS");
 	rc = opt->cert ? net_cert_show(opt->cert, e) : 0;
 	rc = rc ? rc : net_watch_new(&s->watch, e);
-	return rc ? rc : net_pool_new(&s->pool, s->opt.threads_max, handle, s, e);
+	return rc ? rc : net_pool_new(&s->pool, s->opt.threads_max, handle_request, s, e);
 }
 
 int net_server_start(struct net_server **out, const struct net_server_options *opt,
@@ -217,10 +218,10 @@ int net_server_start(struct net_server **out, const struct net_server_options *o
 		pthread_mutex_init(&s->lock, NULL);
 		s->handler = handler;
 		s->ctx = ctx;
-		rc = prepare(s, opt, e);
+		rc = prepare_server(s, opt, e);
 	}
 	if (!rc)
-		rc = start(s, at, e);
+		rc = start_daemon(s, at, e);
 	freeaddrinfo(found);
 	if (rc)
 		net_server_stop(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers that stand, and those in pieces. */
+/* Sends answers to libmicrohttpd: complete ones, and those streamed in pieces. */
 #include "lib/net/server_state.h"
 
 #define SLOWEST	     4096 /* bytes a second in which an answer has to be taken at least */
@@ -13,7 +13,7 @@ struct net_watched *net_answer_watched(struct MHD_Connection *m)
 	return i ? i->socket_context : NULL;
 }
 
-static ssize_t take(void *cls, uint64_t pos, char *to, size_t max)
+static ssize_t on_read(void *cls, uint64_t pos, char *to, size_t max)
 {
 	int64_t n = net_request_take(cls, to, max);
 
@@ -26,7 +26,7 @@ static struct MHD_Response *response_of(struct net_request *q, bool streams, str
 	struct MHD_Response *a;
 
 	if (streams)
-		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE, take, q,
+		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE, on_read, q,
 							 NULL);
 	if (r->body.failed || r->headers.failed) {
 		buf_free(&r->body);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a request says, and whether it is let in. */
+/* Parses the headers and query of a request, and checks its access. */
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static void resume_request(struct net_request *q)
 	MHD_resume_connection(q->connection);
 }
 
-static bool valid(const char *text)
+static bool is_valid_utf8(const char *text)
 {
 	size_t n = strlen(text), k;
 
@@ -36,41 +36,41 @@ static bool valid(const char *text)
 	return true;
 }
 
-static enum MHD_Result keep_field(void *cls, enum MHD_ValueKind kind, const char *name,
-				  const char *value)
+static enum MHD_Result store_field(void *cls, enum MHD_ValueKind kind, const char *name,
+				   const char *value)
 {
 	struct net_coming *c = cls;
 	bool query = kind == MHD_GET_ARGUMENT_KIND;
 
-	if (query && (!valid(name) || (value && !valid(value)))) {
+	if (query && (!is_valid_utf8(name) || (value && !is_valid_utf8(value)))) {
 		c->status = 400;
 		c->why = "the query is not UTF-8";
 	}
 	return net_request_field(c->q, query, name, value) ? MHD_YES : MHD_NO;
 }
 
-static void numeric(const struct sockaddr *a, socklen_t n, char *out, socklen_t size)
+static void format_address(const struct sockaddr *a, socklen_t n, char *out, socklen_t size)
 {
 	if (getnameinfo(a, n, out, size, NULL, 0, NI_NUMERICHOST))
 		*out = 0;
 }
 
-static const char *single(const struct net_call *call, const char *name)
+static const char *header_of(const struct net_call *call, const char *name)
 {
 	return net_call_header(call, name);
 }
 
-/* Whether it is let in. */
-static void guard(struct net_server *s, struct net_coming *c)
+/* Refuses the request if the access check does. */
+static void check_access(struct net_server *s, struct net_coming *c)
 {
 	const struct net_request *q = c->q;
 	struct net_call call = { .request = c->q };
 	struct net_asking a = { .path = q->path,
-				.host = single(&call, "Host"),
-				.origin = single(&call, "Origin"),
-				.site = single(&call, "Sec-Fetch-Site"),
-				.mode = single(&call, "Sec-Fetch-Mode"),
-				.authorization = single(&call, "Authorization") };
+				.host = header_of(&call, "Host"),
+				.origin = header_of(&call, "Origin"),
+				.site = header_of(&call, "Sec-Fetch-Site"),
+				.mode = header_of(&call, "Sec-Fetch-Mode"),
+				.authorization = header_of(&call, "Authorization") };
 	struct sockaddr_storage here;
 	socklen_t n = sizeof(here);
 	char address[64] = "";
@@ -80,7 +80,7 @@ static void guard(struct net_server *s, struct net_coming *c)
 	for (size_t i = 0; i < q->headers.n; i++)
 		a.nhosts += !strcasecmp(q->headers.v[i].name, "Host");
 	if (getsockname(q->fd, (struct sockaddr *)&here, &n) == 0)
-		numeric((struct sockaddr *)&here, n, address, sizeof(address));
+		format_address((struct sockaddr *)&here, n, address, sizeof(address));
 	a.here = address;
 	c->status = net_access_check_ask(s->opt.guard, &a, &c->why);
 }
@@ -111,16 +111,16 @@ struct net_coming *net_coming_begin(struct net_server *s, struct MHD_Connection 
 	c->q->resume = resume_request;
 	/* Asked of the socket: libmicrohttpd 1.0.0 (Ubuntu 24.04) gives an address that is none. */
 	if (getpeername(c->q->fd, (struct sockaddr *)&peer, &n) == 0)
-		numeric((struct sockaddr *)&peer, n, c->q->peer, sizeof(c->q->peer));
-	MHD_get_connection_values(m, MHD_HEADER_KIND, keep_field, c);
-	MHD_get_connection_values(m, MHD_GET_ARGUMENT_KIND, keep_field, c);
-	if (!valid(url)) {
+		format_address((struct sockaddr *)&peer, n, c->q->peer, sizeof(c->q->peer));
+	MHD_get_connection_values(m, MHD_HEADER_KIND, store_field, c);
+	MHD_get_connection_values(m, MHD_GET_ARGUMENT_KIND, store_field, c);
+	if (!is_valid_utf8(url)) {
 		c->status = 400;
 		c->why = "the path is not UTF-8";
 	}
-	guard(s, c);
+	check_access(s, c);
 	call.request = c->q;
-	length = single(&call, "Content-Length");
+	length = header_of(&call, "Content-Length");
 	net_coming_too_long(s, c, length ? strtoull(length, NULL, 10) : 0);
 	return c;
 }
