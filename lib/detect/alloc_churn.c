@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alloc-churn: memory of the same size is allocated and freed over and over by the same line. A pair
- * counts when what is freed was held for less than HELD_NS and is as large as what the same site's
- * last pair freed: a cache that looks for room of many sizes is not this, nor is a pool of which a
- * part is given back; one that is given back whole, each time, is. Lost is what the two calls take.
+ * alloc-churn: one call site allocates and frees memory of the same size over and over. A pair
+ * counts when the freed block was held for less than HELD_NS and is as large as what the last pair
+ * of the site freed: a cache that looks for room of many sizes is not this, nor is a pool of which
+ * a part is given back; one that is given back whole, each time, is. Lost: the two calls.
  */
 #include "lib/detect/watches.h"
 
@@ -45,7 +45,7 @@ struct state {
 	VEC(struct churn_site) sites;
 };
 
-static void fixes(struct fact *f, const struct churn *k, bool python)
+static void add_fixes(struct fact *f, const struct churn *k, bool python)
 {
 	double n = (double)k->row.toll.count;
 	uint64_t sure = k->alloc_ns + (uint64_t)(n * (double)k->free_least_ns);
@@ -80,7 +80,7 @@ static void fixes(struct fact *f, const struct churn *k, bool python)
 		0, k->row.toll.ns, "from nothing to all of it, as the pool has to grow or not");
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct churn *k = (struct churn *)r;
 	double n = (double)r->toll.count;
@@ -100,14 +100,14 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	fact_evidence(f, "an allocation takes", (double)k->alloc_ns / n, "ns");
 	fact_evidence(f, "a freeing takes", (double)(r->toll.ns - k->alloc_ns) / n, "ns");
 	fact_evidence(f, "held in between", (double)k->held_ns / n, "ns");
-	fixes(f, k, f->nsites && name_python(c->w, top->stack));
+	add_fixes(f, k, f->nsites && name_python(c->w, top->stack));
 }
 
 static const struct tolls_def churn = { .kind = "alloc-churn",
 					.counted = "pairs",
 					.row = sizeof(struct churn),
 					.blamed = "its own allocations",
-					.tell = tell };
+					.tell = fill_finding };
 
 /* Torch's: it gives back what is allocated again at once. */
 static bool empties_cache(const struct world *w, uint32_t stack)
@@ -160,15 +160,15 @@ static bool add_pool(struct state *s, const struct cause *c, const struct live_t
 	return true;
 }
 
-/* Some of it is used again before all was given back. */
-static bool allocated(struct state *s, const struct live_told *t)
+/* An allocation: some of the pool is used again before all of it was given back. */
+static bool reset_site_pool(struct state *s, const struct live_told *t)
 {
 	if (t->site < s->sites.n)
 		s->sites.v[t->site].pool.n = 0;
 	return true;
 }
 
-static bool memory(void *state, struct cause *c, const struct live_told *t)
+static bool on_memory(void *state, struct cause *c, const struct live_told *t)
 {
 	struct state *s = state;
 	const struct event *ev = &t->call->ev;
@@ -176,7 +176,7 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	struct pair pair;
 
 	if (t->what == LIVE_ALLOCATED)
-		return allocated(s, t);
+		return reset_site_pool(s, t);
 	/* Where calls were not recorded in between it may be another block at that place. */
 	if (t->what != LIVE_FREED || event_start(ev) - t->block->end_ns > HELD_NS ||
 	    cause_paused(c, t->call->process, 1u << TIER_ALLOCATIONS, t->block->end_ns,
@@ -205,7 +205,7 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	return add_pair(s, c, t, &pair);
 }
 
-static void end(void *state)
+static void free_state(void *state)
 {
 	struct state *s = state;
 
@@ -217,7 +217,7 @@ static void end(void *state)
 
 const struct watch_def watch_alloc_churn = { .name = "alloc-churn",
 					     .size = sizeof(struct state),
-					     .memory = memory,
+					     .memory = on_memory,
 					     .settle = tolls_settle,
 					     .forget = tolls_forget,
-					     .free = end };
+					     .free = free_state };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The analysis of a stream: events go to attribution, whose spans go to the ledger and the
- * detectors (dispatch.c); each second of event time is evaluated (settle.c). Records tell of
- * losses, samples, open calls and the recording's limits.
+ * detectors (dispatch.c); each second of event time is evaluated (settle.c). Records carry losses,
+ * samples, open calls and the limits of the recording.
  */
 #include "lib/detect/analysis.h"
 
@@ -72,7 +72,7 @@ void cause_free(struct cause *c)
 	free(c);
 }
 
-static void starts(struct cause *c, int64_t ns)
+static void set_start(struct cause *c, int64_t ns)
 {
 	if (c->has_start)
 		return;
@@ -81,7 +81,7 @@ static void starts(struct cause *c, int64_t ns)
 }
 
 /* Events are missing between these times; how many is the larger of what blocks and records say. */
-static void lost(struct cause *c, int64_t since_ns, int64_t until_ns)
+static void forward_lost_events(struct cause *c, int64_t since_ns, int64_t until_ns)
 {
 	uint64_t all = c->lost_by_block > c->lost_by_record ? c->lost_by_block : c->lost_by_record;
 
@@ -93,17 +93,17 @@ static void lost(struct cause *c, int64_t since_ns, int64_t until_ns)
 #define BEFORE_NS 1000000000
 
 /* An event that lasted longer than there was time says nothing: it is as good as lost. */
-ALWAYS_INLINE bool impossible(const struct cause *c, const struct event *ev)
+ALWAYS_INLINE bool is_impossible(const struct cause *c, const struct event *ev)
 {
 	return ev->dur_ns > (uint64_t)ev->end_ns - (uint64_t)c->earliest_ns &&
 	       ev->end_ns >= c->earliest_ns && c->has_session;
 }
 
-COLD_CALL static void impossible_lost(struct cause *c, const struct event *ev)
+COLD_CALL static void drop_impossible(struct cause *c, const struct event *ev)
 {
 	c->lost_by_block++;
 	c->lost_by_record++;
-	lost(c, c->has_pane ? c->previous_end_ns : INT64_MIN, ev->end_ns);
+	forward_lost_events(c, c->has_pane ? c->previous_end_ns : INT64_MIN, ev->end_ns);
 }
 
 /* Seconds of event time that are over before this event are looked at, and its own begins. */
@@ -124,8 +124,8 @@ static int begin_pane(struct cause *c, int64_t ns, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
-/* What is looked at of an event besides the time that it took of its thread. */
-static int looked_at(struct cause *c, const struct event *ev, bool late, struct err *e)
+/* Whatever needs an event besides attribution: detectors, disks, files, peers, exits. */
+static int observe_event(struct cause *c, const struct event *ev, bool late, struct err *e)
 {
 	if (!late && ev->op == OP_PROC_EXIT) {
 		const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
@@ -147,24 +147,24 @@ static int looked_at(struct cause *c, const struct event *ev, bool late, struct 
 /* One event that came too late for its place. */
 static int late_event(struct cause *c, const struct event *ev, struct err *e)
 {
-	int rc = looked_at(c, ev, true, e);
+	int rc = observe_event(c, ev, true, e);
 
 	return rc < 0 ? rc : line_event(c->line, ev, true, e);
 }
 
-ALWAYS_INLINE int event(struct cause *c, const struct event *ev, struct err *e)
+ALWAYS_INLINE int handle_event(struct cause *c, const struct event *ev, struct err *e)
 {
 	int rc;
 
 	if (!c->has_pane || ev->end_ns >= c->pane_end_ns) {
-		starts(c, event_start(ev));
+		set_start(c, event_start(ev));
 		rc = begin_pane(c, ev->end_ns, e);
 		if (rc < 0)
 			return rc;
 	}
 	c->previous_end_ns = ev->end_ns;
 	if (!watches_deaf(&c->watches, ev->op)) {
-		rc = looked_at(c, ev, false, e);
+		rc = observe_event(c, ev, false, e);
 		if (rc < 0)
 			return rc;
 	}
@@ -183,7 +183,7 @@ static size_t batch_of(struct cause *c, const struct event *ev, const struct eve
 	return n;
 }
 
-static int events(struct cause *c, const struct stream_item *item, struct err *e)
+static int analyze_events(struct cause *c, const struct stream_item *item, struct err *e)
 {
 	const struct event *ev = item->events, *end = ev + item->n;
 	struct classes_batch batch[2], *b = &batch[0];
@@ -192,8 +192,8 @@ static int events(struct cause *c, const struct stream_item *item, struct err *e
 
 	if (item->lost) {
 		c->lost_by_block += item->lost;
-		lost(c, c->has_pane ? c->previous_end_ns : INT64_MIN,
-		     item->n ? ev->end_ns : item->watermark_ns);
+		forward_lost_events(c, c->has_pane ? c->previous_end_ns : INT64_MIN,
+				    item->n ? ev->end_ns : item->watermark_ns);
 	}
 	while (n) {
 		struct classes_batch *after = &batch[b == batch];
@@ -205,11 +205,11 @@ static int events(struct cause *c, const struct stream_item *item, struct err *e
 		for (const struct event *until = ev + n; ev != until; ev++) {
 			c->ahead = *of;
 			of += ev->depth == 0;
-			if (impossible(c, ev)) {
-				impossible_lost(c, ev);
+			if (is_impossible(c, ev)) {
+				drop_impossible(c, ev);
 				continue;
 			}
-			rc = item->late ? late_event(c, ev, e) : event(c, ev, e);
+			rc = item->late ? late_event(c, ev, e) : handle_event(c, ev, e);
 			if (rc < 0)
 				return rc;
 		}
@@ -220,16 +220,16 @@ static int events(struct cause *c, const struct stream_item *item, struct err *e
 }
 
 /* The first reading of a machine's clock says which of its processes are younger than the
- * recording. Where no machine is named it is one alone, whose first reading comes before its events
- * or was left out. */
-static bool clock(struct cause *c, const struct rec_CLOCK *k, bool has_boot, uint32_t node)
+ * recording. If no machine is named there is only one; its first reading precedes its events or is
+ * missing. */
+static bool add_boot_time(struct cause *c, const struct rec_CLOCK *k, bool has_boot, uint32_t node)
 {
 	if (!has_boot || k->boot_ns <= 0 || (!node && c->has_pane))
 		return true;
 	return culprits_begin(c->tally.culprits, node, (uint64_t)k->boot_ns);
 }
 
-/* Who follows a recording hears whether it made any since. */
+/* Calls of the thread's process so far, for programs that follow a recording. */
 static uint64_t calls_of(const struct cause *c, uint32_t thread)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
@@ -237,14 +237,14 @@ static uint64_t calls_of(const struct cause *c, uint32_t thread)
 	return t && t->process < c->tally.processes.n ? c->tally.processes.v[t->process].calls : 0;
 }
 
-static int record(struct cause *c, const struct record *r, struct err *e)
+static int handle_record(struct cause *c, const struct record *r, struct err *e)
 {
 	uint32_t node;
 	bool ok = watches_record(c, r);
 
 	switch (r->kind) {
 	case RECORD_SESSION:
-		starts(c, r->u.SESSION.start_ns);
+		set_start(c, r->u.SESSION.start_ns);
 		if (!c->has_session || r->u.SESSION.start_ns < c->session_ns)
 			c->session_ns = r->u.SESSION.start_ns;
 		c->earliest_ns = c->session_ns - BEFORE_NS;
@@ -257,7 +257,7 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		break;
 	case RECORD_CLOCK:
 		node = REC_HAS(r, CLOCK, node) ? r->u.CLOCK.node : 0;
-		ok &= clock(c, &r->u.CLOCK, REC_HAS(r, CLOCK, boot_ns), node) &&
+		ok &= add_boot_time(c, &r->u.CLOCK, REC_HAS(r, CLOCK, boot_ns), node) &&
 		      cause_nodes_record(&c->nodes, c->w, r);
 		if (c->has_start && r->u.CLOCK.mono_ns > c->end_ns)
 			c->end_ns = r->u.CLOCK.mono_ns;
@@ -285,8 +285,8 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		break;
 	case RECORD_LOSS:
 		c->lost_by_record += r->u.LOSS.count;
-		lost(c, REC_HAS(r, LOSS, since_ns) ? r->u.LOSS.since_ns : INT64_MIN,
-		     REC_HAS(r, LOSS, until_ns) ? r->u.LOSS.until_ns : c->end_ns);
+		forward_lost_events(c, REC_HAS(r, LOSS, since_ns) ? r->u.LOSS.since_ns : INT64_MIN,
+				    REC_HAS(r, LOSS, until_ns) ? r->u.LOSS.until_ns : c->end_ns);
 		break;
 	case RECORD_UNCOVERED:
 	case RECORD_COVERAGE:
@@ -344,16 +344,16 @@ static size_t same_pane(const struct stream_item *item)
 	return low;
 }
 
-/* Second by second: what is told of one knows the tracks up to its end, however the stream is cut
- * into items. What the books know of a device comes first. */
-static int item_events(struct cause *c, struct stream_item item, struct err *e)
+/* Second by second, so that reports of a second use the tracks up to its end however the stream is
+ * cut into items. The ledger gets the events before the tracks do. */
+static int analyze_item(struct cause *c, struct stream_item item, struct err *e)
 {
 	size_t left = item.n;
 	int rc;
 
 	do {
 		item.n = left ? same_pane(&item) : 0;
-		rc = events(c, &item, e);
+		rc = analyze_events(c, &item, e);
 		if (rc == 0)
 			rc = path_tracks_item(c->tracks, &item, e);
 		left -= item.n;
@@ -369,12 +369,12 @@ int cause_item(struct cause *c, const struct stream_item *item, struct err *e)
 	int rc;
 
 	if (item->kind == STREAM_EVENTS)
-		return item_events(c, *item, e);
+		return analyze_item(c, *item, e);
 	rc = path_tracks_item(c->tracks, item, e);
 	if (rc)
 		return rc;
 	if (item->kind == STREAM_RECORD)
-		return record(c, item->record, e);
+		return handle_record(c, item->record, e);
 	if (item->kind == STREAM_SEGMENT)
 		classes_renamed(&c->classes);
 	return 0;
@@ -435,12 +435,12 @@ static int still_asleep(void *cause, uint32_t thread, struct event *ev, struct e
 {
 	struct cause *c = cause;
 
-	if (impossible(c, ev))
+	if (is_impossible(c, ev))
 		return 1;
-	starts(c, event_start(ev));
+	set_start(c, event_start(ev));
 	if (ev->end_ns > c->end_ns)
 		c->end_ns = ev->end_ns;
-	return looked_at(c, ev, false, e);
+	return observe_event(c, ev, false, e);
 }
 
 int cause_finish(struct cause *c, struct err *e)

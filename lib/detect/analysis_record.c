@@ -32,7 +32,7 @@ static void parts_json(struct jsonw *j, const char *key, const uint64_t *ns_by)
 	jsonw_object_end(j);
 }
 
-/* Slow in itself: what classes took above what is expected of them, the host's share not counted. */
+/* Slow by themselves: what classes took beyond the expected time, without the host's share. */
 static void classes_json(struct cause *c, struct jsonw *j)
 {
 	struct buf text = { 0 };
@@ -114,7 +114,7 @@ static int most_first(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* In order of appearance, as many as are told. */
+/* In order of appearance; at most PROCESSES_TOLD, those with the most time. */
 static void processes_json(struct cause *c, struct jsonw *j)
 {
 	size_t n = c->tally.order.n, alike = n;

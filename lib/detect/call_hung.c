@@ -2,13 +2,13 @@
 /*
  * call-hung: a call was entered and has not returned. Proven by the recorder's list of open calls,
  * at the end of the recording or when one was open longer than its threshold; reported when it has
- * been open for as long as the recorder was told to name calls (record --hung, or a trigger's
+ * been open for the time after which the recorder names open calls (record --hung, or a trigger's
  * time), and when no call of its op took a third of that and returned. Lost is all of the time
  * since it was entered, to the end of its thread where that was killed in it. A call that was
  * entered before the recording began is not on that list: it is known by the stack that its thread
  * sleeps with. collective-hang: the same where the process had entered a collective since it last
- * waited for the device with success. The recorded ranks are held against each other: who has not
- * entered what the others wait in.
+ * waited for the device with success. The recorded ranks are compared: which of them has not
+ * entered the collective that the others wait in.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static bool never_returned(const struct hung_call *call)
 	return call->open.at_end || (!call->returned && call->ended_ns != INT64_MAX);
 }
 
-static unsigned wants(const struct op_def *op)
+static unsigned subscribe_op(const struct op_def *op)
 {
 	if (!op)
 		return 0;
@@ -57,7 +57,7 @@ static struct hung_process *process_of(struct hung *h, uint32_t process)
 
 /* An outermost call of the thread returned: so did what was open inside it, and it itself. At the
  * end of one file it may have been open and return in the next. */
-static void returned(struct hung *h, const struct line_piece *p)
+static void mark_returned(struct hung *h, const struct line_piece *p)
 {
 	for (size_t i = 0; i < h->calls.n; i++) {
 		struct hung_call *call = &h->calls.v[i];
@@ -72,7 +72,7 @@ static void returned(struct hung *h, const struct line_piece *p)
 	map_del(&h->threads, p->thread);
 }
 
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
+static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct hung *h = state;
 	struct hung_process *of;
@@ -82,7 +82,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	if (p->open)
 		return true;
 	if (h->threads.n && p->depth == 0 && map_get(&h->threads, p->thread, NULL))
-		returned(h, p);
+		mark_returned(h, p);
 	if (p->op->source != SOURCE_NCCL && !(p->op->flags & OP_SYNC))
 		return true;
 	of = process_of(h, p->process);
@@ -100,7 +100,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 
 /* A thread ended: what was open in it does not return. A process did: of a rank that is why it
  * enters nothing more. */
-static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
+static bool on_event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
 {
 	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
 	uint32_t process = cause_exited(c->w, ev);
@@ -151,8 +151,8 @@ static bool forget_returned(struct hung *h)
 	return true;
 }
 
-/* At the end all calls are told of that are open, and most have only begun. Who is as old as this
- * counts, if not as hung. */
+/* The recorder lists all calls that are open at the end, and most of them have only begun. Calls as
+ * old as this one count as open, even if not as hung. */
 static bool old_enough(uint64_t open_ns, uint64_t ns)
 {
 	return hist_cell(open_ns) >= hist_cell(ns / HUNG_TIMES);
@@ -174,7 +174,7 @@ static bool leave_out(struct hung *h, uint32_t process, const struct rec_OPEN *o
 	return map_put(&h->unlooked, kind_key(process, o->op), n + 1);
 }
 
-static bool record(void *state, struct cause *c, const struct record *r)
+static bool on_record(void *state, struct cause *c, const struct record *r)
 {
 	struct hung *h = state;
 	const struct rec_OPEN *o = &r->u.OPEN;
@@ -211,7 +211,7 @@ static bool record(void *state, struct cause *c, const struct record *r)
 }
 
 /* Another call is open around it on its thread. */
-static bool within(const struct hung *h, const struct hung_call *call, bool ended)
+static bool is_nested(const struct hung *h, const struct hung_call *call, bool ended)
 {
 	for (size_t i = 0; i < h->calls.n; i++) {
 		const struct rec_OPEN *o = &h->calls.v[i].open;
@@ -242,9 +242,9 @@ static uint32_t stack_of(const struct hung *h, const struct hung_call *call)
 	return stack;
 }
 
-/* Calls of its op and process took so long and did return. */
-static bool usual(const struct cause *c, const struct hung *h, const struct hung_call *call,
-		  uint64_t open_ns)
+/* Other calls of the same op and process took as long and did return. */
+static bool is_usual_length(const struct cause *c, const struct hung *h,
+			    const struct hung_call *call, uint64_t open_ns)
 {
 	uint64_t n = 0, open = 0; /* these are among the classes in the end */
 
@@ -283,10 +283,10 @@ static bool sum_up(struct cause *c, struct hung *h, uint32_t process, int64_t no
 		    cause_paused(c, process, 1u << op_tier((uint16_t)call->open.op),
 				 call->open.start_ns, until) ||
 		    (c->ended ? !never_returned(call) : call->returned) ||
-		    within(h, call, c->ended))
+		    is_nested(h, call, c->ended))
 			continue;
 		ns = (uint64_t)(until - call->open.start_ns);
-		if ((ns < limit_ns(h) && !call->named) || usual(c, h, call, ns))
+		if ((ns < limit_ns(h) && !call->named) || is_usual_length(c, h, call, ns))
 			continue;
 		s->threads++;
 		s->lost_ns += ns;
@@ -302,9 +302,9 @@ static bool sum_up(struct cause *c, struct hung *h, uint32_t process, int64_t no
 	return true;
 }
 
-/* Who waits for a rank shows nothing: what that one does is the question or, where it ended, why. */
-static void fixes(const struct cause *c, const struct hung *h, uint32_t process,
-		  const struct hung_sum *s, struct fact *f)
+/* A waiting rank's stack shows nothing: what counts is what the late rank does, or why it ended. */
+static void add_fixes(const struct cause *c, const struct hung *h, uint32_t process,
+		      const struct hung_sum *s, struct fact *f)
 {
 	const struct world_process *v =
 		world_get_process(c->w, s->late ? s->late->process : process);
@@ -340,8 +340,8 @@ static void end_text(const struct hung_process *of, struct buf *out)
 		buf_puts(out, of->ended ? "; then the process ended" : "; then its thread ended");
 }
 
-static int tell(struct cause *c, struct hung *h, uint32_t process, const struct hung_sum *s,
-		struct err *e)
+static int report_finding(struct cause *c, struct hung *h, uint32_t process,
+			  const struct hung_sum *s, struct err *e)
 {
 	struct hung_process *of = &h->processes.v[process];
 	const struct op_def *op = world_op(c->w, (uint16_t)s->longest->open.op);
@@ -407,14 +407,14 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 		.unended = !s->longest->open.at_end,
 		.text = details_print(&f.found, "is from here on %s, and has not returned", place),
 	};
-	fixes(c, h, process, s, &f);
+	add_fixes(c, h, process, s, &f);
 	if (process < c->tally.processes.n)
 		c->tally.processes.v[process].hung = true;
 	return fact_tell(c, &f, &of->told, e);
 }
 
-/* It was told while it was open, and is no more. */
-static int tell_returned(struct cause *c, struct hung *h, uint32_t process, struct err *e)
+/* A call that was reported while it was open has returned since. */
+static int report_returned(struct cause *c, struct hung *h, uint32_t process, struct err *e)
 {
 	struct hung_process *of = &h->processes.v[process];
 	struct fact f = { .process = process,
@@ -435,8 +435,8 @@ static int tell_returned(struct cause *c, struct hung *h, uint32_t process, stru
 	return fact_tell(c, &f, &of->told, e);
 }
 
-/* One of the calls that were told is not known to have returned: its process was killed in it, or
- * the recording is cut. What was told of it then holds. */
+/* Whether one of the reported calls is not known to have returned: its process was killed in it, or
+ * the recording is cut. The report about it then stands. */
 static bool left_open(const struct hung *h, uint32_t process)
 {
 	for (size_t i = 0; i < h->calls.n; i++) {
@@ -512,7 +512,7 @@ static bool add_earlier(struct hung *h, const struct cause *c)
 	return true;
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct hung *h = state;
 	int64_t now = c->ended ? c->end_ns : c->settled_ns;
@@ -545,9 +545,9 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		struct hung_process *of = &h->processes.v[i];
 
 		if (sums[i].threads && fact_due(c, &of->told, sums[i].longest_ns, 0))
-			rc = tell(c, h, i, &sums[i], e);
+			rc = report_finding(c, h, i, &sums[i], e);
 		else if (!sums[i].longest && c->ended && of->told.revision && !left_open(h, i))
-			rc = tell_returned(c, h, i, e);
+			rc = report_returned(c, h, i, e);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		where_free(&sums[i].where);
@@ -555,7 +555,7 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	return rc;
 }
 
-static void end(void *state)
+static void free_state(void *state)
 {
 	struct hung *h = state;
 
@@ -570,10 +570,10 @@ static void end(void *state)
 const struct watch_def watch_call_hung = {
 	.name = "call-hung",
 	.size = sizeof(struct hung),
-	.wants = wants,
-	.piece = piece,
-	.event = event,
-	.record = record,
-	.settle = settle,
-	.free = end,
+	.wants = subscribe_op,
+	.piece = on_call,
+	.event = on_event,
+	.record = on_record,
+	.settle = flush_window,
+	.free = free_state,
 };

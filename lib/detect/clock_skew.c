@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clock-skew: the clocks of two nodes disagree, so that what lies on one machine cannot be held
- * against what lies on the other. Proven by collectives that would have ended on one node before
- * the other had entered them, did their clocks agree (lib/gpustate/clocks.h). Not this: ranks that
- * are far apart in time, however far, and waits that do not cover the collective. Nothing is lost
- * by it; what is told across nodes is told on fitted clocks.
+ * clock-skew: the clocks of two nodes disagree, so that times of one machine cannot be compared
+ * with times of the other. Proven by collectives that would have ended on one node before the other
+ * had entered them, did their clocks agree (lib/gpustate/clocks.h). Not this: ranks that are far
+ * apart in time, however far, and waits that do not cover the collective. Nothing is lost by it:
+ * findings across nodes use the fitted clocks.
  */
 #include "lib/base/fmt.h"
 #include "lib/detect/watches.h"
@@ -26,8 +26,8 @@ static const char *name_of(const struct cause *c, uint32_t node, struct fact *f)
 	return name.n ? details_print(&f->found, "%.*s", (int)name.n, name.p) : "a node";
 }
 
-static int tell(struct cause *c, const struct clocks_pair *p, const struct clocks_fit *fit,
-		struct fact_told *told, struct err *e)
+static int report_finding(struct cause *c, const struct clocks_pair *p,
+			  const struct clocks_fit *fit, struct fact_told *told, struct err *e)
 {
 	bool ahead = fit->low_ns > 0;
 	uint64_t least = (uint64_t)(ahead ? fit->low_ns : -fit->high_ns),
@@ -60,7 +60,7 @@ static int tell(struct cause *c, const struct clocks_pair *p, const struct clock
 	return fact_tell(c, &f, told, e);
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct state *s = state;
 	int rc = 0;
@@ -72,11 +72,11 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		if (!clocks_fit(p, &fit) || (fit.low_ns < SKEW_NS && fit.high_ns > -SKEW_NS))
 			continue;
 		if (fact_due_count(c, &s->told[i], p->n))
-			rc = tell(c, p, &fit, &s->told[i], e);
+			rc = report_finding(c, p, &fit, &s->told[i], e);
 	}
 	return rc;
 }
 
 const struct watch_def watch_clock_skew = { .name = "clock-skew",
 					    .size = sizeof(struct state),
-					    .settle = settle };
+					    .settle = flush_window };

@@ -4,7 +4,7 @@
  * context, loading modules and kernels, first allocations. Proven where the process's start lies in
  * the recording, by the calls at its beginning against the median of later calls of their op; the
  * very first call, in which the context is made, counts in full where its op is not called again.
- * Not this: a process that was there before, slow calls later on, and ops that are not called again.
+ * Not this: a process that started before, slow calls later on, and ops that are not called again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,14 @@
 #include "lib/account/names.h"
 #include "lib/account/toll.h"
 
-#define PROCESSES  64	/* that start in the recording, at a time; of more nothing is told */
+#define PROCESSES  64	/* that start in the recording at the same time; further ones are ignored */
 #define CALLS_KEPT 4096 /* the first of each */
 #define WARM_CALLS 512	/* in a row that are not slow: the start is over */
 #define SLOW_TIMES 10
 #define SLOW_NS	   500000
 #define LATER	   16 /* calls of an op that were not the first of their site: fewer say nothing */
 #define MIN_NS	   100000000
-#define SETTLED_NS 10000000000 /* after the first call it is told what is known by then */
+#define SETTLED_NS 10000000000 /* after the first call: report what is known by then */
 
 struct first_call {
 	int64_t end_ns;
@@ -43,12 +43,12 @@ struct cold {
 	VEC(uint32_t) by_process; /* world id -> 0 not looked at, 1 no start of it, position + 2 */
 };
 
-static unsigned wants(const struct op_def *op)
+static unsigned subscribe_op(const struct op_def *op)
 {
 	return op && op->flags & OP_CALL ? WATCH_OUTER | WATCH_BEGINNING : 0;
 }
 
-static bool starts(const struct cause *c, uint32_t process)
+static bool is_start_recorded(const struct cause *c, uint32_t process)
 {
 	const struct world_process *p = world_get_process(c->w, process);
 
@@ -74,7 +74,7 @@ COLD_CALL static struct beginning *beginning_of(struct cold *s, const struct cau
 	at = &s->by_process.v[process];
 	if (*at == 0) {
 		*at = 1;
-		if (s->v.n - s->unused.n < PROCESSES && starts(c, process)) {
+		if (s->v.n - s->unused.n < PROCESSES && is_start_recorded(c, process)) {
 			*nomem = !vec_reserve(&s->v, 1);
 			if (!*nomem) {
 				uint32_t i = s->unused.n ? s->unused.v[--s->unused.n]
@@ -90,7 +90,7 @@ COLD_CALL static struct beginning *beginning_of(struct cold *s, const struct cau
 	return &s->v.v[*at - 2];
 }
 
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
+static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct cold *s = state;
 	uint32_t not_own = PARTS_NOT_OWN | 1u << PART_UNKNOWN |
@@ -161,7 +161,7 @@ struct start {
 };
 
 /* Calls come in order of their ends. False: out of memory. */
-static bool cover(struct start *s, int64_t start_ns, int64_t end_ns)
+static bool add_covered(struct start *s, int64_t start_ns, int64_t end_ns)
 {
 	while (s->spans.n && s->spans.v[s->spans.n - 1].end_ns > start_ns) {
 		const struct span *last = &s->spans.v[--s->spans.n];
@@ -198,7 +198,7 @@ static bool add_up(const struct cause *c, const struct beginning *b, struct star
 							    .op = call->op,
 							    .text = "a first call" },
 				     1u << TIER_KEPT) ||
-		    !cover(s, call->end_ns - (int64_t)call->dur_ns, call->end_ns) ||
+		    !add_covered(s, call->end_ns - (int64_t)call->dur_ns, call->end_ns) ||
 		    !where_add(&s->where, b->process, call->op, call->stack,
 			       call->own_ns - expected, call->dur_ns))
 			return false;
@@ -206,7 +206,7 @@ static bool add_up(const struct cause *c, const struct beginning *b, struct star
 	return true;
 }
 
-static int tell(struct cause *c, struct beginning *b, const struct start *s, struct err *e)
+static int report_start(struct cause *c, struct beginning *b, const struct start *s, struct err *e)
 {
 	struct fact f = { .kind = "cold-start",
 			  .process = b->process,
@@ -236,7 +236,7 @@ static int tell(struct cause *c, struct beginning *b, const struct start *s, str
 	return fact_tell(c, &f, &b->told, e);
 }
 
-static int settle_one(struct cause *c, struct beginning *b, int64_t pane, struct err *e)
+static int flush_process(struct cause *c, struct beginning *b, int64_t pane, struct err *e)
 {
 	struct start *s;
 	uint64_t wall = cause_wall_ns(c);
@@ -254,7 +254,7 @@ static int settle_one(struct cause *c, struct beginning *b, int64_t pane, struct
 		rc = err_nomem(e);
 	else if (b->told.revision || (s->toll.ns >= MIN_NS && wall &&
 				      (double)s->toll.ns >= c->opt.min_share * (double)wall))
-		rc = tell(c, b, s, e);
+		rc = report_start(c, b, s, e);
 	toll_free(&s->toll);
 	where_free(&s->where);
 	vec_free(&s->spans);
@@ -262,17 +262,17 @@ static int settle_one(struct cause *c, struct beginning *b, int64_t pane, struct
 	return rc;
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct cold *s = state;
 	int rc = 0;
 
 	for (size_t i = 0; i < s->v.n && rc == 0; i++)
-		rc = settle_one(c, &s->v.v[i], pane, e);
+		rc = flush_process(c, &s->v.v[i], pane, e);
 	return rc;
 }
 
-static bool forget(void *state, struct cause *c, uint32_t process)
+static bool forget_process(void *state, struct cause *c, uint32_t process)
 {
 	struct cold *s = state;
 	uint32_t at = process < s->by_process.n ? s->by_process.v[process] : 0;
@@ -285,7 +285,7 @@ static bool forget(void *state, struct cause *c, uint32_t process)
 	return vec_push(&s->unused, at - 2);
 }
 
-static void release(void *state)
+static void free_state(void *state)
 {
 	struct cold *s = state;
 
@@ -298,8 +298,8 @@ static void release(void *state)
 
 const struct watch_def watch_cold_start = { .name = "cold-start",
 					    .size = sizeof(struct cold),
-					    .wants = wants,
-					    .piece = piece,
-					    .settle = settle,
-					    .forget = forget,
-					    .free = release };
+					    .wants = subscribe_op,
+					    .piece = on_call,
+					    .settle = flush_window,
+					    .forget = forget_process,
+					    .free = free_state };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Of the ranks that entered a collective of that number, those that are fewer are the odd ones; of
- * as many, those that did not do what all had done before.
+ * Detector for collective-mismatch: of the ranks in the collective of a number, the smaller group
+ * is odd; of equal groups, the one that does not do what all did before.
  */
 #include "lib/detect/collective_mismatch.h"
 
@@ -62,7 +62,7 @@ static bool find_ways(const struct collective_comm *comm, struct way *odd, struc
 			*most = w;
 		some = true;
 	}
-	/* Nothing tells them apart: the first is told first. */
+	/* All are alike: report the first as the usual one. */
 	for (uint32_t i = 0; some && odd->member == most->member && i < comm->differs_n; i++)
 		if (comm->differs[i].entered)
 			*most = find_way(comm, i);
@@ -111,8 +111,8 @@ static bool is_counted(const struct cause *c, const struct collective_comm *comm
 	return !cause_uncounted(c, comm->members.v[w->member].process, w->e->return_ns);
 }
 
-static int tell(struct cause *c, const struct collective_comm *comm, const struct way *odd,
-		const struct way *most, struct fact_told *told, struct err *e)
+static int report_ranks(struct cause *c, const struct collective_comm *comm, const struct way *odd,
+			const struct way *most, struct fact_told *told, struct err *e)
 {
 	const struct collective_rank *m = &comm->members.v[odd->member];
 	const struct world_process *p = world_get_process(c->w, m->process);
@@ -168,7 +168,7 @@ int collective_mismatches_tell(struct collective_mismatches *m, struct cause *c,
 		if (!vec_reach(&m->told, i))
 			return err_nomem(e);
 		if (fact_due_count(c, &m->told.v[i], odd.n))
-			rc = tell(c, comm, &odd, &most, &m->told.v[i], e);
+			rc = report_ranks(c, comm, &odd, &most, &m->told.v[i], e);
 	}
 	return rc;
 }

@@ -9,12 +9,12 @@
 #include "lib/account/fact.h"
 #include "lib/gpustate/collectives.h"
 
-/* What was told, by the number of the communicator. Zero-initialised; vec_free(&m.told). */
+/* What was reported, by the number of the communicator. Zero-initialised; vec_free(&m.told). */
 struct collective_mismatches {
 	VEC(struct fact_told) told;
 };
 
-/* Tells of the communicators whose ranks differ, if it is due. */
+/* Reports the communicators whose ranks differ, if a report is due. */
 int collective_mismatches_tell(struct collective_mismatches *m, struct cause *c,
 			       const struct collectives *all, struct err *e);
 

@@ -28,7 +28,7 @@
 #define WINDOWS_WAITING 65536
 /* Kept to know which were in steps: 6 MiB. */
 #define LATE_TIMES 262144
-/* Of what a rank did more than the others, what is told: so much of it, and so many. */
+/* A reason of a rank's lateness is reported from this share of it, and at most so many of them. */
 #define REASON_SHARE 0.25
 #define REASONS	     2
 #define REASON_LINES 3 /* among the evidence */
@@ -58,7 +58,7 @@ struct late_time {
 	uint64_t ns;
 };
 
-/* What is told of a rank. */
+/* The lateness of a rank as reported. */
 struct late_amount {
 	uint64_t ns, count;
 	double share;
@@ -85,7 +85,7 @@ struct straggler {
 	struct collective_mismatches mismatches;
 };
 
-static unsigned wants(const struct op_def *op)
+static unsigned subscribe_op(const struct op_def *op)
 {
 	return WATCH_OUTER | (op && op->source == SOURCE_NCCL ? WATCH_INNER : WATCH_ASLEEP);
 }
@@ -110,9 +110,9 @@ static bool add_time(struct straggler *s, const struct late_rank *l, int64_t at_
 	return true;
 }
 
-/* What was said while not all members were known: they are in the recording later, by a clock that
- * is far behind. */
-static void forget(struct straggler *s, const struct collective_comm *comm)
+/* Resets the ranks that were counted as late while not all members were known: the others come
+ * later in the recording, if their clock is far behind. */
+static void reset_late_ranks(struct straggler *s, const struct collective_comm *comm)
 {
 	for (size_t i = 0; i < s->late.n; i++) {
 		struct late_rank *l = &s->late.v[i];
@@ -269,15 +269,16 @@ static bool add_late(struct straggler *s, struct collective_comm *comm, size_t i
 	return add_time(s, l, own->enter_ns, ns) && keep_windows(s, l, in_time, p, ns);
 }
 
-/* `p` was entered by all, and what followed it is known as far as `done`. */
-static bool judge(struct straggler *s, const struct cause *c, struct collective_comm *comm,
-		  const struct collective_pending *p, const struct collective_pending *done)
+/* All ranks entered `p`; what followed it is known up to `done`. */
+static bool add_late_ranks(struct straggler *s, const struct cause *c, struct collective_comm *comm,
+			   const struct collective_pending *p,
+			   const struct collective_pending *done)
 {
 	size_t late, n;
 
 	if (!find_order(s, c, comm, p, &late))
 		return false;
-	forget(s, comm);
+	reset_late_ranks(s, comm);
 	n = s->order.n;
 	for (size_t i = n - late; i < n; i++)
 		if (!add_late(s, comm, i, n - late, p, done))
@@ -294,7 +295,7 @@ static bool all_counted(const struct cause *c, const struct collective_comm *com
 	return true;
 }
 
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
+static bool on_span(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct straggler *s = state;
 	struct collective_pending *done = NULL;
@@ -315,7 +316,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	if (done && comm->members.n > 1 && !comm->differs && all_counted(c, comm, p->end_ns)) {
 		s->joined++;
 		before = collectives_before(comm, done);
-		if (before && !judge(s, c, comm, before, done))
+		if (before && !add_late_ranks(s, c, comm, before, done))
 			return false;
 	}
 	return p->depth > 0 ||
@@ -379,7 +380,7 @@ static void add_reasons(const struct cause *c, const struct path_causes *why, st
 	for (size_t i = 0; i < why->v.n && i < REASON_LINES; i++) {
 		const struct path_cause *cause = &why->v.v[i];
 
-		/* Who took the CPU is told without a line. */
+		/* A cause that is another program has no source line. */
 		bool whole = cause->class == PATH_TAKEN || cause->class == PATH_RECORDER;
 
 		for (unsigned k = 0; k < cause->nlines && k < (whole ? 1 : REASON_LINES); k++) {
@@ -399,7 +400,7 @@ static void add_reasons(const struct cause *c, const struct path_causes *why, st
 	}
 }
 
-static void recommend(const struct cause *c, const struct path_causes *why, struct fact *f)
+static void add_fixes(const struct cause *c, const struct path_causes *why, struct fact *f)
 {
 	if (why->v.n && path_cause_is_work(&why->v.v[0]))
 		fact_fix(f,
@@ -451,8 +452,8 @@ static bool is_recorders(const struct path_causes *why)
 	return ns > why->ns / 2;
 }
 
-static int tell_because(struct cause *c, struct late_rank *l, const struct path_causes *why,
-			const struct late_amount *lost, struct err *e)
+static int report_with_causes(struct cause *c, struct late_rank *l, const struct path_causes *why,
+			      const struct late_amount *lost, struct err *e)
 {
 	const struct collective_rank *m = &l->comm->members.v[l->member];
 	const struct world_process *p = world_get_process(c->w, m->process);
@@ -485,11 +486,12 @@ static int tell_because(struct cause *c, struct late_rank *l, const struct path_
 	f.moments[0].text = "entered last: the other ranks had been waiting";
 	print_summary(c, l, why, &f);
 	add_evidence(c, l, why, &f);
-	recommend(c, why, &f);
+	add_fixes(c, why, &f);
 	return fact_tell(c, &f, &l->told, e);
 }
 
-static int tell(struct cause *c, struct late_rank *l, const struct late_amount *lost, struct err *e)
+static int report_rank(struct cause *c, struct late_rank *l, const struct late_amount *lost,
+		       struct err *e)
 {
 	struct path_causes why = { 0 };
 	int rc = 0;
@@ -497,7 +499,7 @@ static int tell(struct cause *c, struct late_rank *l, const struct late_amount *
 	if (!track_excess_causes(&l->more, c->tracks, &why))
 		rc = err_nomem(e);
 	else if (l->told.revision || !is_recorders(&why))
-		rc = tell_because(c, l, &why, lost, e);
+		rc = report_with_causes(c, l, &why, lost, e);
 	path_causes_free(&why);
 	return rc;
 }
@@ -538,7 +540,7 @@ static struct late_amount amount_of(const struct straggler *s, const struct caus
 	return in;
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct straggler *s = state;
 	int rc = collective_mismatches_tell(&s->mismatches, c, &s->all, e);
@@ -561,12 +563,12 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		}
 		if ((fact_material(c, ns, count, wall) || (c->ended && l->told.revision)) &&
 		    fact_due(c, &l->told, of.ns, of.share))
-			rc = tell(c, l, &of, e);
+			rc = report_rank(c, l, &of, e);
 	}
 	return rc;
 }
 
-static void end(void *state)
+static void free_state(void *state)
 {
 	struct straggler *s = state;
 
@@ -584,8 +586,8 @@ static void end(void *state)
 const struct watch_def watch_collective_straggler = {
 	.name = "collective-straggler",
 	.size = sizeof(struct straggler),
-	.wants = wants,
-	.piece = piece,
-	.settle = settle,
-	.free = end,
+	.wants = subscribe_op,
+	.piece = on_span,
+	.settle = flush_window,
+	.free = free_state,
 };

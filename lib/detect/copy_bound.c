@@ -19,8 +19,8 @@
 #define RETURNS_AT_ONCE_NS 20000
 #define LIKE_LAUNCHES	   3
 
-/* What a copy is at least believed to move while nothing is known: a byte per ns; and what the call
- * itself takes. */
+/* Assumed while nothing is known: a copy moves at least a byte per ns, and the call itself takes so
+ * long. */
 #define SLOWEST_BYTES_PER_NS 1
 #define CALL_NS		     20000
 
@@ -56,17 +56,17 @@ struct state {
 
 static const struct tolls_def copying;
 
-static bool pins(uint16_t op)
+static bool is_pinning_op(uint16_t op)
 {
 	return op == OP_CUDA_MALLOC_HOST || op == OP_CUDA_HOST_REGISTER ||
 	       op == OP_CU_MEM_ALLOC_HOST || op == OP_CU_MEM_HOST_REGISTER;
 }
 
-static unsigned wants(const struct op_def *op)
+static unsigned subscribe_op(const struct op_def *op)
 {
 	if (!op)
 		return 0;
-	return op->flags & (OP_COPY | OP_SYNC) || pins(op->id) ? WATCH_OUTER : 0;
+	return op->flags & (OP_COPY | OP_SYNC) || is_pinning_op(op->id) ? WATCH_OUTER : 0;
 }
 
 COLD_CALL static struct per_process *process_new(struct state *s, uint32_t process)
@@ -103,8 +103,8 @@ static bool is_pure(const struct cause *c, const struct per_process *pp,
 	       !cause_paused(c, p->process, TIERS_ALL, pp->waited_ns, p->start_ns);
 }
 
-static bool copied(struct state *s, const struct cause *cause, struct per_process *pp,
-		   const struct tally_process *books, const struct line_piece *p)
+static bool account_copy(struct state *s, const struct cause *cause, struct per_process *pp,
+			 const struct tally_process *books, const struct line_piece *p)
 {
 	uint64_t bytes = 0, direction = ANY,
 		 host = parts_sum(p->parts, PARTS_NOT_OWN | 1u << PART_UNKNOWN), lost;
@@ -152,7 +152,7 @@ static bool copied(struct state *s, const struct cause *cause, struct per_proces
 	return tolls_add(cause, &s->tolls, &c->row, p->thread, p->ev, lost);
 }
 
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
+static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
 	struct per_process *pp = process_of(s, p->process);
@@ -161,9 +161,9 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 
 	if (!pp)
 		return false;
-	if (pins(p->ev->op))
+	if (is_pinning_op(p->ev->op))
 		pp->pinned += p->ev->ret == 0;
-	if (flags & OP_COPY && !copied(s, c, pp, books, p))
+	if (flags & OP_COPY && !account_copy(s, c, pp, books, p))
 		return false;
 	if (flags & OP_SYNC) {
 		pp->launches = books ? books->launches : 0;
@@ -172,7 +172,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	return true;
 }
 
-static void fixes(struct fact *f, const struct cause *c, const struct copies *k, uint32_t stack)
+static void add_fixes(struct fact *f, const struct cause *c, const struct copies *k, uint32_t stack)
 {
 	bool python = name_python(c->w, stack);
 	uint64_t each = k->bytes / k->row.toll.count;
@@ -214,7 +214,7 @@ static void fixes(struct fact *f, const struct cause *c, const struct copies *k,
 			"wait");
 }
 
-static const char *memory_said(const struct copies *k, uint32_t pinned)
+static const char *memory_kind_text(const struct copies *k, uint32_t pinned)
 {
 	if (k->row.of != TO_DEVICE && k->row.of != FROM_DEVICE && k->row.of != ANY)
 		return NULL;
@@ -225,11 +225,11 @@ static const char *memory_said(const struct copies *k, uint32_t pinned)
 		      : "the process pinned no memory while it was recorded";
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct state *s = state;
 	const struct copies *k = (struct copies *)r;
-	const char *memory = memory_said(k, s->by_process.v[r->process].pinned);
+	const char *memory = memory_kind_text(k, s->by_process.v[r->process].pinned);
 	uint64_t moved = k->pure_bytes ? k->pure_bytes : k->bytes,
 		 took = k->pure_bytes ? k->pure_ns : r->toll.ns;
 	double rate = took ? (double)moved / (double)took * 1e9 : 0;
@@ -251,14 +251,15 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 			      (double)k->waited_ns, "ns");
 	if (memory)
 		fact_evidence_text(f, "host memory", memory);
-	fixes(f, c, k, f->nsites ? f->sites[0].stack : 0);
+	add_fixes(f, c, k, f->nsites ? f->sites[0].stack : 0);
 }
 
-static const struct tolls_def copying = {
-	.kind = "copy-bound", .counted = "copies", .row = sizeof(struct copies), .tell = tell
-};
+static const struct tolls_def copying = { .kind = "copy-bound",
+					  .counted = "copies",
+					  .row = sizeof(struct copies),
+					  .tell = fill_finding };
 
-static bool forget(void *state, struct cause *c, uint32_t process)
+static bool forget_process(void *state, struct cause *c, uint32_t process)
 {
 	struct state *s = state;
 
@@ -267,7 +268,7 @@ static bool forget(void *state, struct cause *c, uint32_t process)
 	return tolls_forget(state, c, process);
 }
 
-static void end(void *state)
+static void free_state(void *state)
 {
 	vec_free(&((struct state *)state)->by_process);
 	tolls_free(state);
@@ -275,8 +276,8 @@ static void end(void *state)
 
 const struct watch_def watch_copy_bound = { .name = "copy-bound",
 					    .size = sizeof(struct state),
-					    .wants = wants,
-					    .piece = piece,
+					    .wants = subscribe_op,
+					    .piece = on_call,
 					    .settle = tolls_settle,
-					    .forget = forget,
-					    .free = end };
+					    .forget = forget_process,
+					    .free = free_state };

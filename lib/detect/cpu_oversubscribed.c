@@ -25,7 +25,7 @@ struct others {
 		loader; /* of OpenMP; DataLoader's workers, which call themselves pt_data_... */
 };
 
-static bool is(const struct cause *c, const struct loss *x)
+static bool is_oversubscribed(const struct cause *c, const struct loss *x)
 {
 	return x->sort & LOSS_TURNS;
 }
@@ -103,7 +103,7 @@ static void print_others(const struct loss_view *f, const struct others *o, stru
 	buf_putc(out, ',');
 }
 
-static void summary(const struct loss_view *f, struct buf *out)
+static void print_summary(const struct loss_view *f, struct buf *out)
 {
 	const struct loss_crowd *x = loss_crowd_of(&f->c->lost_time, f->loss->process);
 	struct others o = others_of(f);
@@ -118,7 +118,7 @@ static void summary(const struct loss_view *f, struct buf *out)
 	detect_where(f, out);
 }
 
-static void evidence(const struct loss_view *f, struct finding *to)
+static void add_evidence(const struct loss_view *f, struct finding *to)
 {
 	const struct loss_crowd *x = loss_crowd_of(&f->c->lost_time, f->loss->process);
 
@@ -184,7 +184,7 @@ static void recommend_cpus(const struct loss_view *f, struct finding *to, unsign
 			"of the waiting");
 }
 
-static void recommend(const struct loss_view *f, struct finding *to)
+static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
 	const struct loss_crowd *x = loss_crowd_of(&f->c->lost_time, f->loss->process);
 	struct others o = others_of(f);
@@ -205,7 +205,7 @@ static void recommend(const struct loss_view *f, struct finding *to)
 
 const struct detector detect_cpu_oversubscribed = { .kind = "cpu-oversubscribed",
 						    .family = LOSS_CPU,
-						    .is = is,
-						    .summary = summary,
-						    .recommend = recommend,
-						    .evidence = evidence };
+						    .is = is_oversubscribed,
+						    .summary = print_summary,
+						    .recommend = add_recommendations,
+						    .evidence = add_evidence };

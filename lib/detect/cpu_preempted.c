@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cpu-preempted: somebody takes the CPU from running threads. Proven by the overlap of preemptions
- * with the slices of who ran instead. Not this: waits after a wake-up (cpu-contended), a
- * used-up quota (cpu-throttled).
- * cpu-contended: threads that were woken wait for a CPU somebody else holds. Proven by the overlap
- * of run-queue waits with the slices of who ran there. Not this: waking up on an idle CPU, or being
- * taken off the CPU while running (cpu-preempted).
+ * cpu-preempted: another thread takes the CPU from running threads. Proven by the overlap of
+ * preemptions with the slices of the threads that ran instead. Not this: waits after a wake-up
+ * (cpu-contended), a used-up quota (cpu-throttled). cpu-contended: threads that were woken wait for
+ * a CPU that another thread holds. Proven by the overlap of run-queue waits with the slices of the
+ * threads that ran there. Not this: waking up on an idle CPU, or being taken off the CPU while
+ * running (cpu-preempted).
  */
 #include "lib/detect/kinds.h"
 

@@ -11,14 +11,14 @@
 #include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 
-static void summary(const struct loss_view *f, struct buf *out)
+static void print_summary(const struct loss_view *f, struct buf *out)
 {
 	buf_printf(out, "%s stopped %s for ", f->culprit, f->victim);
 	detect_amount(f, out);
 	detect_where(f, out);
 }
 
-static void recommend(const struct loss_view *f, struct finding *to)
+static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
 	const struct world_cgroup *g =
 		f->who ? world_get_cgroup(f->c->w, (uint32_t)f->who->object) : NULL;
@@ -41,5 +41,5 @@ static void recommend(const struct loss_view *f, struct finding *to)
 
 const struct detector detect_cpu_throttled = { .kind = "cpu-throttled",
 					       .family = LOSS_THROTTLED,
-					       .summary = summary,
-					       .recommend = recommend };
+					       .summary = print_summary,
+					       .recommend = add_recommendations };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Detector for device-fault: XIDs, ECC errors and other signs of a failing GPU. Facts of their own,
- * as the driver states them: XIDs, memory errors that could not be corrected, and a PCIe link of
- * fewer lanes than both sides have. A slower link generation is none while the device is idle:
- * links save power then.
+ * Detector for device-fault: XIDs, memory errors that could not be corrected, and a PCIe link with
+ * fewer lanes than both sides have, each as the driver states it. A slower link generation is no
+ * fault while the device is idle: links save power then.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,7 +81,7 @@ struct faults {
 	VEC(struct fault_gpu) v; /* by world id */
 };
 
-static void xid(struct fault_gpu *g, unsigned number, int64_t time_ns)
+static void add_xid(struct fault_gpu *g, unsigned number, int64_t time_ns)
 {
 	unsigned i = 0;
 
@@ -107,7 +106,7 @@ static void link_low(const struct fault_gpu *g, const struct rec_SAMPLE *v, doub
 	ns[1] = v->time_ns;
 }
 
-static bool record(void *state, struct cause *c, const struct record *r)
+static bool on_record(void *state, struct cause *c, const struct record *r)
 {
 	struct faults *s = state;
 	const struct rec_SAMPLE *v = &r->u.SAMPLE;
@@ -121,7 +120,7 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	g->seen = true;
 	switch (v->metric) {
 	case METRIC_GPU_XID:
-		xid(g, (unsigned)v->value, v->time_ns);
+		add_xid(g, (unsigned)v->value, v->time_ns);
 		break;
 	case METRIC_GPU_BUSY:
 		if (!REC_HAS(r, SAMPLE, process))
@@ -159,8 +158,8 @@ struct fault {
 	uint32_t severity;
 };
 
-static int tell(struct cause *c, uint32_t gpu, const struct fault *k, struct fact_told *told,
-		struct err *e)
+static int report_finding(struct cause *c, uint32_t gpu, const struct fault *k,
+			  struct fact_told *told, struct err *e)
 {
 	const struct world_gpu *wg = world_get_gpu(c->w, gpu);
 	struct bytes uuid = gpu_uuid(c->w, gpu);
@@ -185,7 +184,7 @@ static int tell(struct cause *c, uint32_t gpu, const struct fault *k, struct fac
 	return fact_tell(c, &f, told, e);
 }
 
-static int tell_xid(struct cause *c, uint32_t gpu, struct xid_seen *x, struct err *e)
+static int report_xid(struct cause *c, uint32_t gpu, struct xid_seen *x, struct err *e)
 {
 	char what[24];
 	struct fault k = { .what = what,
@@ -205,17 +204,17 @@ static int tell_xid(struct cause *c, uint32_t gpu, struct xid_seen *x, struct er
 	k.severity = advice[means].severity;
 	k.fix = advice[means].fix;
 	k.command = advice[means].command;
-	return tell(c, gpu, &k, &x->told, e);
+	return report_finding(c, gpu, &k, &x->told, e);
 }
 
-static int settle_gpu(struct fault_gpu *g, struct cause *c, uint32_t gpu, struct err *e)
+static int flush_gpu(struct fault_gpu *g, struct cause *c, uint32_t gpu, struct err *e)
 {
 	char text[64];
 	struct fault k = { 0 };
 	int rc = 0;
 
 	for (unsigned i = 0; i < g->nxids && rc == 0; i++)
-		rc = tell_xid(c, gpu, &g->xid[i], e);
+		rc = report_xid(c, gpu, &g->xid[i], e);
 	if (rc == 0 && g->ecc_n > 1 && g->ecc_last > g->ecc_first) {
 		k = (struct fault){ .what = "memory errors that could not be corrected",
 				    .text = "results may be wrong, and programs that meet them end",
@@ -225,7 +224,7 @@ static int settle_gpu(struct fault_gpu *g, struct cause *c, uint32_t gpu, struct
 				    .first_ns = g->ecc_ns,
 				    .last_ns = g->ecc_ns,
 				    .severity = 3 };
-		rc = tell(c, gpu, &k, &g->ecc_told, e);
+		rc = report_finding(c, gpu, &k, &g->ecc_told, e);
 	}
 	if (rc == 0 && c->ended && g->narrow >= SAMPLES_LEAST) {
 		snprintf(text, sizeof(text), "%.0f of %.0f lanes", g->width, g->width_max);
@@ -239,7 +238,7 @@ static int settle_gpu(struct fault_gpu *g, struct cause *c, uint32_t gpu, struct
 			.last_ns = g->narrow_ns[1],
 			.severity = 2
 		};
-		rc = tell(c, gpu, &k, &g->width_told, e);
+		rc = report_finding(c, gpu, &k, &g->width_told, e);
 	}
 	if (rc == 0 && c->ended && g->slow >= SAMPLES_LEAST) {
 		snprintf(text, sizeof(text), "generation %.0f of %.0f, with work", g->gen,
@@ -254,24 +253,24 @@ static int settle_gpu(struct fault_gpu *g, struct cause *c, uint32_t gpu, struct
 			.last_ns = g->slow_ns[1],
 			.severity = 1
 		};
-		rc = tell(c, gpu, &k, &g->gen_told, e);
+		rc = report_finding(c, gpu, &k, &g->gen_told, e);
 	}
 	return rc;
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct faults *s = state;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < s->v.n && rc == 0; i++) {
 		if (s->v.v[i].seen)
-			rc = settle_gpu(&s->v.v[i], c, i, e);
+			rc = flush_gpu(&s->v.v[i], c, i, e);
 	}
 	return rc;
 }
 
-static void end(void *state)
+static void free_state(void *state)
 {
 	vec_free(&((struct faults *)state)->v);
 }
@@ -279,7 +278,7 @@ static void end(void *state)
 const struct watch_def watch_device_fault = {
 	.name = "device-fault",
 	.size = sizeof(struct faults),
-	.record = record,
-	.settle = settle,
-	.free = end,
+	.record = on_record,
+	.settle = flush_window,
+	.free = free_state,
 };

@@ -31,7 +31,7 @@ static struct cause_disk io_of(const struct loss_view *f)
 
 /* "; slow reads of /mnt/nfs/x (nfs4, server:/export) took 1.51 s": the file that it waited for
  * longest. */
-static void slowest(const struct loss_view *f, struct buf *out)
+static void print_slowest_file(const struct loss_view *f, struct buf *out)
 {
 	static const char *const ways[CAUSE_FILE_WAYS] = { "reads", "writes", "syncs",
 							   "opens and lookups" };
@@ -47,7 +47,7 @@ static void slowest(const struct loss_view *f, struct buf *out)
 	buf_printf(out, "; slow %s of %s took %s", ways[most], name, fmt_ns(ns[most]).s);
 }
 
-static void moved(struct buf *out, uint64_t n, const char *what, uint64_t bytes)
+static void print_transfers(struct buf *out, uint64_t n, const char *what, uint64_t bytes)
 {
 	if (n == 0)
 		return;
@@ -55,7 +55,7 @@ static void moved(struct buf *out, uint64_t n, const char *what, uint64_t bytes)
 	buf_printf(out, " (%s)", fmt_bytes(bytes).s);
 }
 
-static void summary(const struct loss_view *f, struct buf *out)
+static void print_summary(const struct loss_view *f, struct buf *out)
 {
 	struct cause_disk io = io_of(f);
 
@@ -63,21 +63,21 @@ static void summary(const struct loss_view *f, struct buf *out)
 	detect_amount(f, out);
 	if (io.reads || io.writes)
 		buf_puts(out, " with ");
-	moved(out, io.reads, "reads", io.read_bytes);
+	print_transfers(out, io.reads, "reads", io.read_bytes);
 	if (io.reads && io.writes)
 		buf_puts(out, " and ");
-	moved(out, io.writes, "writes", io.write_bytes);
+	print_transfers(out, io.writes, "writes", io.write_bytes);
 	detect_where(f, out);
-	slowest(f, out);
+	print_slowest_file(f, out);
 }
 
 /* Most of it in threads that the victim's waits for: what one would move there is there. */
-static bool beside(const struct loss_view *f)
+static bool is_mostly_beside(const struct loss_view *f)
 {
 	return f->loss->beside_ns > f->loss->ns / 2;
 }
 
-static void recommend(const struct loss_view *f, struct finding *to)
+static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
 	static const char *const actions[2][2] = {
 		{ "Read ahead in worker threads, keep the files in memory, or use a faster device",
@@ -91,11 +91,12 @@ static void recommend(const struct loss_view *f, struct finding *to)
 	};
 	struct cause_disk io = io_of(f);
 
-	detect_recommend(f, to, actions[beside(f)][io.write_bytes > io.read_bytes],
+	detect_recommend(f, to, actions[is_mostly_beside(f)][io.write_bytes > io.read_bytes],
 			 "lsblk -o NAME,MAJ:MIN,ROTA,MOUNTPOINT", 0,
 			 "from nothing, if the step must wait for the data, to all of the wait");
 }
 
-const struct detector detect_disk_stall = {
-	.kind = "disk-stall", .family = LOSS_DISK, .summary = summary, .recommend = recommend
-};
+const struct detector detect_disk_stall = { .kind = "disk-stall",
+					    .family = LOSS_DISK,
+					    .summary = print_summary,
+					    .recommend = add_recommendations };

@@ -13,11 +13,11 @@
 
 #define inside(sink) ((struct cause *)(sink)) /* line_sink is the first member */
 
-static void deaf(struct line_sink *s, const struct line_piece *p)
+static void ignore_span(struct line_sink *s, const struct line_piece *p)
 {
 }
 
-static int deaf_to_plain(struct line_sink *s, const struct line_piece *p)
+static int ignore_fast_call(struct line_sink *s, const struct line_piece *p)
 {
 	return 0;
 }
@@ -25,12 +25,13 @@ static int deaf_to_plain(struct line_sink *s, const struct line_piece *p)
 void cause_gives_up(struct cause *c)
 {
 	c->nomem = true;
-	c->line_sink = (struct line_sink){ deaf, deaf, deaf, .plain = deaf_to_plain,
-					   .plain_inner = deaf_to_plain };
+	c->line_sink =
+		(struct line_sink){ ignore_span, ignore_span, ignore_span,
+				    .plain = ignore_fast_call, .plain_inner = ignore_fast_call };
 }
 
-/* The books of the piece's thread have its time, and its process is in them. NULL: out of memory. */
-static struct tally_thread *booked(struct cause *c, const struct line_piece *p)
+/* Adds the span to the ledger of its thread and process. NULL: out of memory. */
+static struct tally_thread *account_span(struct cause *c, const struct line_piece *p)
 {
 	struct tally_thread *th = tally_thread(&c->tally, p->process, p->thread);
 
@@ -51,16 +52,16 @@ static struct tally_thread *booked(struct cause *c, const struct line_piece *p)
 	return th;
 }
 
-/* What a thread did before a call is over when the call is told. */
-ALWAYS_INLINE void before_booked(struct tally_thread *th, const struct line_piece *p)
+/* The time of a thread before a call is complete when the call is dispatched. */
+ALWAYS_INLINE void account_gap(struct tally_thread *th, const struct line_piece *p)
 {
 	th->ns_by[PART_SELF] += p->before_ns;
 	th->ns += p->before_ns;
 }
 
-/* Its process lives as long as that has events, and looks as in the newest of them. */
-ALWAYS_INLINE struct tally_process *lives(struct cause *c, struct tally_thread *th,
-					  const struct line_piece *p)
+/* Extends the lifetime of its process by the span, and updates its image and node. */
+ALWAYS_INLINE struct tally_process *touch_process(struct cause *c, struct tally_thread *th,
+						  const struct line_piece *p)
 {
 	struct tally_process *proc = &c->tally.processes.v[p->process];
 
@@ -73,7 +74,7 @@ ALWAYS_INLINE struct tally_process *lives(struct cause *c, struct tally_thread *
 			proc->node = ctx->node;
 		}
 	}
-	/* Of its threads one may have been in a long call from before the first that another made. */
+	/* One of its threads may have been in a long call since before the first of another. */
 	if (!proc->lived || p->start_ns < proc->first_ns)
 		proc->first_ns = p->start_ns;
 	if (!proc->lived || p->end_ns > proc->last_ns)
@@ -96,9 +97,10 @@ NOINLINE static void device_changed(struct cause *c, struct tally_thread *th,
 	th->busy = proc->busy = busy;
 }
 
-/* An outermost call of which the host took so much. */
-ALWAYS_INLINE void counted(struct cause *c, struct tally_thread *th, struct tally_process *proc,
-			   const struct line_piece *p, uint64_t host_ns)
+/* Counts an outermost call of which the host took host_ns. */
+ALWAYS_INLINE void account_call(struct cause *c, struct tally_thread *th,
+				struct tally_process *proc, const struct line_piece *p,
+				uint64_t host_ns)
 {
 	th->calls++;
 	proc->calls++;
@@ -115,7 +117,7 @@ ALWAYS_INLINE void counted(struct cause *c, struct tally_thread *th, struct tall
 	}
 }
 
-static int inner_told(struct line_sink *s, const struct line_piece *p)
+static int on_inner_call(struct line_sink *s, const struct line_piece *p)
 {
 	struct cause *c = inside(s);
 
@@ -125,7 +127,7 @@ static int inner_told(struct line_sink *s, const struct line_piece *p)
 	return 0;
 }
 
-NOINLINE static int outer_told(struct cause *c, const struct line_piece *p)
+NOINLINE static int on_outer_call(struct cause *c, const struct line_piece *p)
 {
 	struct tally_process *proc;
 	struct tally_thread *th = NULL;
@@ -134,7 +136,7 @@ NOINLINE static int outer_told(struct cause *c, const struct line_piece *p)
 	if (p->before_ns) {
 		th = tally_thread(&c->tally, p->process, p->thread);
 		if (th)
-			before_booked(th, p);
+			account_gap(th, p);
 	}
 	if ((p->before_ns && !th) ||
 	    !classes_site(&c->classes, p->process, p->ev, c->ahead.site, &c->of)) {
@@ -144,12 +146,12 @@ NOINLINE static int outer_told(struct cause *c, const struct line_piece *p)
 	if (!watches_call(&c->watches, c, p))
 		cause_gives_up(c);
 	c->calls++;
-	th = booked(c, p);
+	th = account_span(c, p);
 	if (!th)
 		return 0;
-	proc = lives(c, th, p);
+	proc = touch_process(c, th, p);
 	host = parts_sum(p->parts, PARTS_HOST);
-	counted(c, th, proc, p, host);
+	account_call(c, th, proc, p, host);
 	host += parts_sum(p->parts, PARTS_RECORDING);
 	if (!classes_add(&c->classes, p->process, p->ev, p->op, host,
 			 parts_get(p->parts, PART_UNKNOWN), c->ahead.cell, &c->of) ||
@@ -158,17 +160,18 @@ NOINLINE static int outer_told(struct cause *c, const struct line_piece *p)
 	return 0;
 }
 
-static void call_told(struct line_sink *s, const struct line_piece *p)
+static void on_call(struct line_sink *s, const struct line_piece *p)
 {
 	if (p->depth)
-		inner_told(s, p);
+		on_inner_call(s, p);
 	else
-		outer_told(inside(s), p);
+		on_outer_call(inside(s), p);
 }
 
-/* Those who may be spared the call hear of it where it concerns them. False: out of memory. */
-ALWAYS_INLINE bool spared(struct cause *c, const struct watch_ears *ears, struct tally_thread *th,
-			  const struct tally_process *proc, const struct line_piece *p)
+/* Notifies detectors that need only some calls, if this is one. False: out of memory. */
+ALWAYS_INLINE bool notify_optional(struct cause *c, const struct watch_ears *ears,
+				   struct tally_thread *th, const struct tally_process *proc,
+				   const struct line_piece *p)
 {
 	if (p->op->flags & OP_LAUNCH && th->launches_left > 1)
 		th->launches_left--;
@@ -177,8 +180,8 @@ ALWAYS_INLINE bool spared(struct cause *c, const struct watch_ears *ears, struct
 	return proc->begun || watches_tell(&c->watches, c, &ears->beginning, p);
 }
 
-/* The same of one that the host took nothing of. */
-static int plain_told(struct line_sink *s, const struct line_piece *p)
+/* on_outer_call for a call with no host time. */
+static int on_fast_call(struct line_sink *s, const struct line_piece *p)
 {
 	struct cause *c = inside(s);
 	const struct watch_ears *ears = &c->watches.ears[p->ev->op];
@@ -186,12 +189,13 @@ static int plain_told(struct line_sink *s, const struct line_piece *p)
 	struct tally_process *proc;
 
 	if (!ears->made || !th || th->ctx != p->ev->ctx)
-		return outer_told(c, p);
-	before_booked(th, p);
-	/* No watch takes threads or processes into the books: where they stand stays. */
+		return on_outer_call(c, p);
+	account_gap(th, p);
+	/* No detector adds threads or processes to the ledger: pointers into it stay valid. */
 	proc = &c->tally.processes.v[p->process];
 	if (!classes_site(&c->classes, p->process, p->ev, c->ahead.site, &c->of) ||
-	    !watches_tell(&c->watches, c, &ears->outer, p) || !spared(c, ears, th, proc, p)) {
+	    !watches_tell(&c->watches, c, &ears->outer, p) ||
+	    !notify_optional(c, ears, th, proc, p)) {
 		cause_gives_up(c);
 		return 0;
 	}
@@ -199,24 +203,24 @@ static int plain_told(struct line_sink *s, const struct line_piece *p)
 	th->ns_by[PART_SELF] += parts_get(p->parts, PART_SELF);
 	th->ns_by[PART_DEVICE] += parts_get(p->parts, PART_DEVICE);
 	th->ns += p->ev->dur_ns;
-	lives(c, th, p);
-	counted(c, th, proc, p, 0);
+	touch_process(c, th, p);
+	account_call(c, th, proc, p, 0);
 	if (!classes_add(&c->classes, p->process, p->ev, p->op, 0, 0, c->ahead.cell, &c->of))
 		cause_gives_up(c);
 	return 0;
 }
 
-static void outside_told(struct line_sink *s, const struct line_piece *p)
+static void on_gap(struct line_sink *s, const struct line_piece *p)
 {
 	struct cause *c = inside(s);
 	struct tally_thread *th;
 
 	if (!watches_outside(&c->watches, c, p))
 		cause_gives_up(c);
-	th = booked(c, p);
+	th = account_span(c, p);
 	if (!th || !p->ev) /* on CPU */
 		return;
-	lives(c, th, p);
+	touch_process(c, th, p);
 	if (!(p->parts->mask & PARTS_HOST))
 		return;
 	if (!classes_outside(&c->classes, p->process, p->ev, &c->of))
@@ -225,7 +229,7 @@ static void outside_told(struct line_sink *s, const struct line_piece *p)
 		c->classes.v.v[c->of.class_id].host_ns += parts_sum(p->parts, PARTS_HOST);
 }
 
-static void offcpu_told(struct line_sink *s, const struct line_piece *p)
+static void on_offcpu(struct line_sink *s, const struct line_piece *p)
 {
 	struct cause *c = inside(s);
 	uint64_t ns;
@@ -243,6 +247,6 @@ static void offcpu_told(struct line_sink *s, const struct line_piece *p)
 
 void cause_hears(struct cause *c)
 {
-	c->line_sink = (struct line_sink){ call_told, outside_told, offcpu_told,
-					   true,      plain_told,   inner_told };
+	c->line_sink =
+		(struct line_sink){ on_call, on_gap, on_offcpu, true, on_fast_call, on_inner_call };
 }

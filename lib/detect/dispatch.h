@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the line tells goes to the books, to the classes and to who watches.
+ * Dispatches attributed spans to the ledger, the call classes and the detectors.
  */
 #ifndef INGERO_DETECT_DISPATCH_H
 #define INGERO_DETECT_DISPATCH_H
 
 struct cause;
 
-/* Its line_sink hears from now on. */
+/* Connects its line_sink: from now on spans are dispatched. */
 void cause_hears(struct cause *c);
 
-/* Memory is exhausted. Nothing more is told to those whose books may be half written: the item that
- * is read fails when all of it is. */
+/* Out of memory: disconnects all listeners, because the ledger may be inconsistent. The item that
+ * is being read fails at its end. */
 void cause_gives_up(struct cause *c);
 
 #endif

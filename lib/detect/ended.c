@@ -8,13 +8,13 @@
 
 bool cause_ended_event(struct cause *c, const struct event *ev)
 {
-	/* Its first thread; those that live on are heard of. */
+	/* The first thread of a process ended; others that go on still send events. */
 	uint32_t process = cause_exited(c->w, ev);
 
 	return !process || vec_push(&c->leaving.v, (struct leaving){ process, ev->end_ns });
 }
 
-static bool forget(struct cause *c, uint32_t process)
+static bool forget_process(struct cause *c, uint32_t process)
 {
 	const struct tally_process *p = tally_process_known(&c->tally, process);
 
@@ -68,7 +68,7 @@ int cause_ended_settle(struct cause *c, struct err *e)
 			return rc;
 		if (!gone)
 			v[left++] = v[i];
-		else if (!forget(c, v[i].process))
+		else if (!forget_process(c, v[i].process))
 			return err_nomem(e);
 	}
 	c->leaving.v.n = left;

@@ -59,14 +59,14 @@ struct state {
 
 static const struct tolls_def failing;
 
-static unsigned wants(const struct op_def *op)
+static unsigned subscribe_op(const struct op_def *op)
 {
 	if (!op)
 		return 0;
 	return op->id == OP_PROC_EXIT ? WATCH_EVENT : op->flags & OP_CALL ? WATCH_OUTER : 0;
 }
 
-static bool mismatch(const struct code *k)
+static bool is_library_mismatch(const struct code *k)
 {
 	static const int32_t codes[] = { 34, 35, 36, 209, 221, 222, 223, 803, 804 };
 
@@ -78,14 +78,14 @@ static bool mismatch(const struct code *k)
 }
 
 /* The context is of no use after it: every later call returns the same. */
-static bool sticky(const struct code *k)
+static bool is_sticky(const struct code *k)
 {
 	return k->source != SOURCE_NCCL &&
 	       (k->ret == 214 || k->ret == 220 || k->ret == 226 || k->ret == 700 || k->ret == 702 ||
 		k->ret == 710 || (k->ret >= 714 && k->ret <= 719));
 }
 
-static bool counts(const struct event *ev, const struct op_def *op)
+static bool is_counted(const struct event *ev, const struct op_def *op)
 {
 	if (!event_failed(ev->op, ev->ret))
 		return false;
@@ -101,7 +101,7 @@ static bool counts(const struct event *ev, const struct op_def *op)
 	       !(ev->ret >= 900 && ev->ret <= 908); /* of a capture */
 }
 
-COLD_CALL static bool failed(struct state *s, const struct before *b, const struct line_piece *p)
+COLD_CALL static bool add_error(struct state *s, const struct before *b, const struct line_piece *p)
 {
 	struct fact_moment m = {
 		.end_ns = p->end_ns, .dur_ns = p->ev->dur_ns, .thread = p->thread, .op = p->ev->op
@@ -123,7 +123,7 @@ COLD_CALL static bool failed(struct state *s, const struct before *b, const stru
 	return where_add(&s->tolls.where, k->row.at, p->ev->op, p->ev->stack, 0, p->ev->dur_ns);
 }
 
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
+static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
 	struct kept_call *kept;
@@ -138,10 +138,10 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	kept->op = p->ev->op;
 	kept->ret = p->ev->ret;
 	kept->stack = p->ev->stack;
-	return p->ev->ret == 0 || !counts(p->ev, p->op) || failed(s, b, p);
+	return p->ev->ret == 0 || !is_counted(p->ev, p->op) || add_error(s, b, p);
 }
 
-static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
+static bool on_event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
 {
 	struct state *s = state;
 	uint32_t process = cause_exited(c->w, ev);
@@ -159,13 +159,13 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 	return true;
 }
 
-/* Nothing that is told tells of it any more. */
+/* The process ended, and no finding to report names its libraries any more. */
 static bool may_go(const struct state *s, const struct library *l)
 {
 	for (size_t i = 0; l->ended && i < s->tolls.v.n; i++) {
 		const struct code *k = (const struct code *)s->tolls.v.v[i];
 
-		if (k->row.process == l->process && mismatch(k))
+		if (k->row.process == l->process && is_library_mismatch(k))
 			return false;
 	}
 	return l->ended;
@@ -188,7 +188,7 @@ static bool place_for(struct state *s, size_t *at)
 
 /* Which libraries the process has, and how much of them was found: a library that lacks entry
  * points is an older one. Each file of a recording says so again: the newest holds. */
-static bool record(void *state, struct cause *c, const struct record *r)
+static bool on_record(void *state, struct cause *c, const struct record *r)
 {
 	const struct rec_COVERAGE *v = &r->u.COVERAGE;
 	struct state *s = state;
@@ -239,11 +239,11 @@ static void calls_before(const struct cause *c, const struct before *b, struct b
 	}
 }
 
-static void fixes(struct fact *f, const struct cause *c, const struct code *k)
+static void add_fixes(struct fact *f, const struct cause *c, const struct code *k)
 {
 	bool python = f->nsites && name_python(c->w, f->sites[0].stack);
 
-	if (mismatch(k))
+	if (is_library_mismatch(k))
 		fact_fix(f,
 			 "Use libraries that fit: a driver at least as new as the runtime, built "
 			 "for "
@@ -252,7 +252,7 @@ static void fixes(struct fact *f, const struct cause *c, const struct code *k)
 			 "-p "
 			 "| grep -E 'libcuda|libcudart'",
 			 0, 0, "without that nothing runs on the device");
-	else if (sticky(k))
+	else if (is_sticky(k))
 		fact_fix(f, "Find the kernel: it ran before the call that told of it",
 			 python ? "CUDA_LAUNCH_BLOCKING=1 compute-sanitizer python3 train.py"
 				: "CUDA_LAUNCH_BLOCKING=1 compute-sanitizer ./program",
@@ -263,7 +263,7 @@ static void fixes(struct fact *f, const struct cause *c, const struct code *k)
 			 "no time is lost by it but what the program does about it");
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct state *s = state;
 	const struct code *k = (struct code *)r;
@@ -273,12 +273,12 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	struct buf before = { 0 }, how = { 0 };
 	char took[48];
 
-	if (mismatch(k))
+	if (is_library_mismatch(k))
 		f->kind = "library-mismatch";
 	f->identity = name ? name : "unknown code";
-	f->severity = sticky(k) || stops ? FINDING_HIGH
-		      : mismatch(k)	 ? FINDING_MEDIUM
-					 : FINDING_LOW;
+	f->severity = is_sticky(k) || stops    ? FINDING_HIGH
+		      : is_library_mismatch(k) ? FINDING_MEDIUM
+					       : FINDING_LOW;
 	f->op = k->first_op;
 	calls_before(c, &k->before, &before);
 	fact_victim(f, c, &f->summary);
@@ -300,18 +300,18 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	if (before.n)
 		fact_evidence_text(f, "called before the first of them",
 				   details_text(&f->found, &before));
-	if (sticky(k))
+	if (is_sticky(k))
 		fact_evidence_text(f, "after it",
 				   "the context is of no use: each call returns the same");
 	if (k->exited) {
 		name_end(&how, k->status);
 		fact_evidence_text(f, "the process ended", details_text(&f->found, &how));
 	}
-	for (size_t i = 0; mismatch(k) && i < s->libraries.n; i++) {
+	for (size_t i = 0; is_library_mismatch(k) && i < s->libraries.n; i++) {
 		if (s->libraries.v[i].process == r->process)
 			fact_evidence_text(f, "library", s->libraries.v[i].text);
 	}
-	fixes(f, c, k);
+	add_fixes(f, c, k);
 }
 
 static const struct tolls_def failing = { .kind = "errors",
@@ -320,9 +320,9 @@ static const struct tolls_def failing = { .kind = "errors",
 					  .most = CODES_MAX,
 					  .due = tolls_due_count,
 					  .blamed = "a call",
-					  .tell = tell };
+					  .tell = fill_finding };
 
-static void end(void *state)
+static void free_state(void *state)
 {
 	struct state *s = state;
 
@@ -335,9 +335,9 @@ static void end(void *state)
 
 const struct watch_def watch_errors = { .name = "errors",
 					.size = sizeof(struct state),
-					.wants = wants,
-					.event = event,
-					.piece = piece,
-					.record = record,
+					.wants = subscribe_op,
+					.event = on_event,
+					.piece = on_call,
+					.record = on_record,
 					.settle = tolls_settle,
-					.free = end };
+					.free = free_state };

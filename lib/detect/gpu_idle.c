@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gpu-idle: the device had nothing to do, because the thread that would have given it work
- * computed, slept, or waited for somebody. Told of what of a track lies in gaps of the device
- * (lib/gpustate/gaps.h) and is no other kind's: what was taken from the thread, or from one that it
- * waited for, is told as that. Not this: time inside calls, the short gaps of a sync-storm, waits
- * for somebody to ask for something, processes that never submit work, and a device that is never
- * seen without work.
+ * computed, slept, or waited for somebody. Reports those intervals of a track that lie in gaps of
+ * the device (lib/gpustate/gaps.h) and belong to no other kind: what was taken from the thread, or
+ * from one that it waited for, is a finding of that kind. Not this: time inside calls, the short
+ * gaps of a sync-storm, waits for somebody to ask for something, processes that never submit work,
+ * and a device that is never seen without work.
  */
 #include "lib/detect/kinds.h"
 
@@ -25,8 +25,8 @@
 #define MIN_OF_IDLE    0.20
 #define MIN_SHARE_SELF 0.02 /* what a step has to do between two others is less */
 /* Gaps this short on average are those few lines, too, on a CPU whose caches others use: measured,
- * 60 us then take 120 to 145. They are told where they are a larger part of the time, which makes
- * it a loop of short steps. */
+ * 60 us then take 120 to 145. They are reported where they are a larger part of the time, as in a
+ * loop of short steps. */
 #define SHORT_SELF_NS	250000
 #define MIN_SHARE_SHORT 0.05
 #define MIN_STALL_NS	1000000000 /* shorter ones are a step that the recording cut off */
@@ -47,15 +47,15 @@ static bool is_own_code(const struct loss *x)
 	return state_of(x) == PART_SELF && !(x->sort & LOSS_BESIDE);
 }
 
-/* ---- whether it is told ---- */
+/* ---- whether it is reported ---- */
 
 /* Most of it lies in a wait that had not ended. */
-static bool hangs(const struct loss *x)
+static bool is_mostly_unended(const struct loss *x)
 {
 	return x->of.idle.unended_ns > x->ns / 2;
 }
 
-/* It is told as a hang. */
+/* The process has a finding of kind hang. */
 static bool is_stuck(const struct cause *c, uint32_t process)
 {
 	return c->ended && process < c->tally.processes.n && c->tally.processes.v[process].stuck;
@@ -68,7 +68,8 @@ static double min_share(const struct loss *x)
 	return x->ns < x->count * SHORT_SELF_NS ? MIN_SHARE_SHORT : MIN_SHARE_SELF;
 }
 
-static bool matters(const struct cause *c, const struct loss *x, uint64_t count, double share)
+static bool is_significant(const struct cause *c, const struct loss *x, uint64_t count,
+			   double share)
 {
 	const struct loss_gaps *p = loss_gaps_of(c, x->process);
 	bool at_most = x->sort & LOSS_AT_MOST;
@@ -81,9 +82,9 @@ static bool matters(const struct cause *c, const struct loss *x, uint64_t count,
 		return false;
 	/* How long one that had not ended would have lasted is not known: few of them are the steps
 	 * cut off, and a long one is enough, as the program stands still. */
-	if (hangs(x) && is_stuck(c, x->process))
+	if (is_mostly_unended(x) && is_stuck(c, x->process))
 		return false;
-	if (hangs(x) && count < c->opt.min_count && !x->revision)
+	if (is_mostly_unended(x) && count < c->opt.min_count && !x->revision)
 		return c->ended && x->of.idle.unended_ns >= MIN_STALL_NS;
 	/* Whether sleeps, and waits that run out, keep a pace takes a while to be known: until then
 	 * they are no incident. */
@@ -100,7 +101,7 @@ static bool matters(const struct cause *c, const struct loss *x, uint64_t count,
 /* Sleeps that are known to be added to the work count; those that may keep a pace are not grave,
  * unless they are another thread's that was waited for; those that do are no incident. Nor are
  * waits of which it is not known whether somebody was asked. */
-static uint32_t severity(const struct loss *x, double share)
+static uint32_t get_severity(const struct loss *x, double share)
 {
 	bool beside = x->sort & LOSS_BESIDE;
 	uint32_t all = cause_severity(share), added;
@@ -309,7 +310,7 @@ static const struct cause_killed_one *killed_child(const struct loss_view *f)
 {
 	const struct loss *x = f->loss;
 
-	return hangs(x) && state_of(x) != PART_SELF && state_of(x) != PART_SLEEP
+	return is_mostly_unended(x) && state_of(x) != PART_SELF && state_of(x) != PART_SLEEP
 		       ? cause_killed_child(&f->c->killed, f->c->w, x->process,
 					    x->of.idle.unended_since_ns - IN_STORE_NS,
 					    x->last_ns - (int64_t)(x->of.idle.unended_ns / 2))
@@ -334,7 +335,7 @@ static void print_summary(const struct loss_view *f, struct buf *out)
 	buf_printf(out, "%s left %s without work for ", f->victim,
 		   p->gpus ? "its GPUs" : "the GPU");
 	detect_amount(f, out);
-	buf_puts(out, hangs(f->loss) ? " until the end: " : ": ");
+	buf_puts(out, is_mostly_unended(f->loss) ? " until the end: " : ": ");
 	print_doing(f, out);
 	if (child)
 		print_killed(f->c, child, out);
@@ -394,7 +395,7 @@ static void recommend_ended(const struct loss_view *f, struct finding *to)
 			"Find out why that child ended: what it said last, and what the kernel did",
 			"sudo dmesg -T | grep -iE 'killed process|segfault'", 0,
 			"all of it, if that is whom the wait is for");
-	else if (hangs(f->loss))
+	else if (is_mostly_unended(f->loss))
 		detect_recommend(
 			f, to, "Find out who was to end that wait, and whether it still can",
 			details_print(to,
@@ -528,13 +529,13 @@ static void recommend_wait(const struct loss_view *f, struct finding *to,
 	}
 }
 
-static void recommend(const struct loss_view *f, struct finding *to)
+static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
 	struct idle_line line = find_line(f);
 
 	if (is_own_code(f->loss))
 		recommend_code(f, to, &line);
-	else if ((hangs(f->loss) && state_of(f->loss) != PART_SLEEP) ||
+	else if ((is_mostly_unended(f->loss) && state_of(f->loss) != PART_SLEEP) ||
 		 f->loss->sort & LOSS_RAN_OUT)
 		recommend_ended(f, to);
 	else if (f->loss->sort & LOSS_WRITES)
@@ -547,10 +548,10 @@ const struct detector detect_gpu_idle = {
 	.kind = "gpu-idle",
 	.family = LOSS_IDLE,
 	.summary = print_summary,
-	.recommend = recommend,
+	.recommend = add_recommendations,
 	.evidence = add_evidence,
-	.matters = matters,
-	.severity = severity,
+	.matters = is_significant,
+	.severity = get_severity,
 	.nobody = "its own code",
 	.moment = "the device had nothing to do",
 	.counted = "stretches",

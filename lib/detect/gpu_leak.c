@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu-leak: what a process holds of device memory grows to the end. Looked at is the least held in
- * each of ten equal sections of time after the first quarter, in which programs warm up: a cache
- * that fills, and memory that comes and goes, have sections that are no higher than the one before.
- * Which call sites leak is told by the blocks allocated since then that nobody freed. A process
- * that mostly allocates is loading something.
+ * gpu-leak: the device memory that a process holds grows to the end. The least held is compared in
+ * ten equal sections of time after the first quarter, in which programs warm up: a cache that
+ * fills, and memory that comes and goes, have sections that are no higher than the one before. The
+ * call sites that leak are those of the blocks allocated since then and never freed. A process that
+ * mostly allocates is loading something.
  *
  * Where allocations were recorded in windows the sections are of recorded time, and a block whose
  * free call was not recorded looks like one that nobody freed. There a call site counts only if
@@ -38,7 +38,7 @@
 #define HOUR_NS	   3600000000000.0
 
 struct leak {
-	struct toll_row row; /* its toll has no time, only what was told */
+	struct toll_row row; /* its toll has no time, only what was reported */
 	bool is, ended;	     /* ended: judged for the last time */
 	bool windows;	     /* some of its time was not recorded */
 	int64_t since_ns, until_ns;
@@ -70,8 +70,8 @@ static uint64_t unrecorded_ns(const struct cause *c, const struct live_process *
 }
 
 /* The least bytes held in each section. False: a section was not seen. */
-static bool sections(const struct cause *c, const struct live_process *p, int64_t now_ns,
-		     struct leak *k, uint64_t *m)
+static bool find_section_minima(const struct cause *c, const struct live_process *p, int64_t now_ns,
+				struct leak *k, uint64_t *m)
 {
 	const struct live_history *h = &p->history;
 	int64_t first = h->first_span * h->span_ns, spans = (now_ns - first) / h->span_ns + 1;
@@ -104,8 +104,8 @@ static bool sections(const struct cause *c, const struct live_process *p, int64_
 	return true;
 }
 
-static bool grows(const struct cause *c, const struct live_process *p, int64_t now_ns,
-		  struct leak *k)
+static bool is_growing(const struct cause *c, const struct live_process *p, int64_t now_ns,
+		       struct leak *k)
 {
 	const struct live_history *h = &p->history;
 	int64_t first = h->first_span * h->span_ns;
@@ -119,7 +119,7 @@ static bool grows(const struct cause *c, const struct live_process *p, int64_t n
 	k->until_ns = now_ns;
 	k->windows = unrecorded_ns(c, p, first, now_ns) > 0;
 	k->rises = 0;
-	if (!sections(c, p, now_ns, k, m))
+	if (!find_section_minima(c, p, now_ns, k, m))
 		return false;
 	for (unsigned i = 1; i < SECTIONS; i++) {
 		if (m[i] < m[i - 1])
@@ -136,7 +136,7 @@ static bool grows(const struct cause *c, const struct live_process *p, int64_t n
 	       (double)(k->to - middle) >= STEADY * (double)(k->to - k->from);
 }
 
-/* What nobody freed, by site: of sites that allocated a tenth of it since the warm-up, all of it. */
+/* Bytes never freed, of the sites that allocated a tenth of them since the warm-up. */
 static bool never_freed(const struct cause *c, struct leak *k)
 {
 	const struct live *l = c->live;
@@ -204,8 +204,8 @@ static int64_t judged_to(const struct live_process *p, int64_t now_ns, bool ende
 }
 
 /* ended: it holds nothing more after this, or nothing more is known. */
-static bool judge(struct state *s, struct cause *c, const struct live_process *p, int64_t now_ns,
-		  bool ended)
+static bool update_leak(struct state *s, struct cause *c, const struct live_process *p,
+			int64_t now_ns, bool ended)
 {
 	struct leak *k = tolls_row(&s->leaks, &leaking, p->process, 0, NULL);
 	struct leak was;
@@ -218,7 +218,7 @@ static bool judge(struct state *s, struct cause *c, const struct live_process *p
 		return true;
 	k->ended = ended;
 	now_ns = judged_to(p, now_ns, ended);
-	k->is = grows(c, p, now_ns, k);
+	k->is = is_growing(c, p, now_ns, k);
 	if (k->is && !never_freed(c, k))
 		return false;
 	calls = p->process < c->tally.processes.n ? c->tally.processes.v[p->process].calls : 0;
@@ -230,7 +230,7 @@ static bool judge(struct state *s, struct cause *c, const struct live_process *p
 		(!k->windows || p->unknown_frees < k->others + k->blocks / 2);
 	if (k->is && k->windows && k->to - k->from > k->since)
 		k->from = k->to - k->since;
-	if (!k->is && was.is) { /* what was told stays as it was */
+	if (!k->is && was.is) { /* keep the figures that were reported */
 		was.ended = k->ended;
 		was.is = false;
 		*k = was;
@@ -238,12 +238,12 @@ static bool judge(struct state *s, struct cause *c, const struct live_process *p
 	return true;
 }
 
-static bool memory(void *state, struct cause *c, const struct live_told *t)
+static bool on_memory(void *state, struct cause *c, const struct live_told *t)
 {
-	return t->what != LIVE_ENDED || judge(state, c, t->process, t->call->ev.end_ns, true);
+	return t->what != LIVE_ENDED || update_leak(state, c, t->process, t->call->ev.end_ns, true);
 }
 
-static bool record(void *state, struct cause *c, const struct record *r)
+static bool on_record(void *state, struct cause *c, const struct record *r)
 {
 	gpu_memory_record(&((struct state *)state)->devices, r);
 	return true;
@@ -259,7 +259,7 @@ static double full_ns(const struct state *s, double bytes_per_ns)
 		       : 0;
 }
 
-static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
+static bool is_due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
 	const struct leak *k = (const struct leak *)r;
 
@@ -279,7 +279,7 @@ static uint32_t severity_of(const struct leak *k, double full)
 	return 10 * (k->to - k->from) >= k->to ? FINDING_MEDIUM : FINDING_LOW;
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct leak *k = (struct leak *)r;
 	double rate = (double)(k->to - k->from) / k->ns, full = full_ns(state, rate);
@@ -322,10 +322,10 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 static const struct tolls_def leaking = { .kind = "gpu-leak",
 					  .counted = "allocations never freed",
 					  .row = sizeof(struct leak),
-					  .due = due,
-					  .tell = tell };
+					  .due = is_due,
+					  .tell = fill_finding };
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct state *s = state;
 
@@ -338,7 +338,7 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 
 		if (!p->ended && h->n &&
 		    (c->ended || now - h->first_span * h->span_ns >= WHILE_RUNS_NS) &&
-		    !judge(s, c, p, now, c->ended))
+		    !update_leak(s, c, p, now, c->ended))
 			return err_nomem(e);
 	}
 	return tolls_settle(&s->leaks, c, pane, e);
@@ -346,8 +346,8 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 
 const struct watch_def watch_gpu_leak = { .name = "gpu-leak",
 					  .size = sizeof(struct state),
-					  .memory = memory,
-					  .record = record,
-					  .settle = settle,
+					  .memory = on_memory,
+					  .record = on_record,
+					  .settle = flush_window,
 					  .forget = tolls_forget,
 					  .free = tolls_free };

@@ -122,19 +122,19 @@ static bool count_retry(struct state *s, const struct cause *c, const struct ref
 			     (uint64_t)(end_ns - r->start_ns));
 }
 
-static void forget(struct state *s, size_t i)
+static void drop_refusal(struct state *s, size_t i)
 {
 	for (s->open.n--; i < s->open.n; i++)
 		s->open.v[i] = s->open.v[i + 1];
 }
 
-/* The thread asked again: it got so many bytes, or (0) was refused again, or it was too long ago. */
-static bool resolve(struct state *s, const struct cause *c, size_t i, uint64_t got, int64_t end_ns,
-		    bool unsettled)
+/* The thread asked again and got so many bytes, or (0) was refused again or took too long. */
+static bool resolve_refusal(struct state *s, const struct cause *c, size_t i, uint64_t got,
+			    int64_t end_ns, bool unsettled)
 {
 	struct refusal r = s->open.v[i];
 
-	forget(s, i);
+	drop_refusal(s, i);
 	if (got >= r.bytes && r.freed >= r.bytes && r.largest < r.bytes && r.pieces > 1)
 		return count_pieces(s, c, &r, end_ns, false);
 	/* Between the two it did nothing else. */
@@ -157,7 +157,7 @@ static uint64_t live_of_all(const struct cause *c)
 }
 
 /* Calls that get or give back memory were not recorded before that: what it holds is not known. */
-static bool uncounted(const struct cause *c, uint32_t process, int64_t ns)
+static bool is_uncounted(const struct cause *c, uint32_t process, int64_t ns)
 {
 	return cause_paused(c, process, 1u << TIER_ALLOCATIONS, INT64_MIN, ns);
 }
@@ -173,7 +173,7 @@ static bool enough_was_free(const struct state *s, const struct cause *c, const 
 
 	v->used = v->total = 0;
 	if (!d || !d->has_used || !d->has_total || d->total == 0 ||
-	    uncounted(c, t->call->process, t->call->ev.end_ns) ||
+	    is_uncounted(c, t->call->process, t->call->ev.end_ns) ||
 	    t->call->ev.end_ns - d->used_ns > SAMPLE_IS_OLD_NS)
 		return false;
 	used = d->used;
@@ -193,7 +193,7 @@ static void note_got(struct state *s, uint32_t process)
 			((struct victim *)s->refused.v.v[i])->got_since = true;
 }
 
-static bool refused(struct state *s, struct cause *c, const struct live_told *t)
+static bool add_refusal(struct state *s, struct cause *c, const struct live_told *t)
 {
 	const struct event *ev = &t->call->ev;
 	struct refusal r = { .process = t->call->process,
@@ -217,7 +217,7 @@ static bool refused(struct state *s, struct cause *c, const struct live_told *t)
 	return vec_push(&s->open, r);
 }
 
-static bool memory(void *state, struct cause *c, const struct live_told *t)
+static bool on_memory(void *state, struct cause *c, const struct live_told *t)
 {
 	struct state *s = state;
 	bool asked = t->what == LIVE_ALLOCATED || t->what == LIVE_FAILED;
@@ -233,8 +233,8 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 			r->largest = t->bytes > r->largest ? t->bytes : r->largest;
 		}
 		if (asked && r->thread == t->call->thread) {
-			if (!resolve(s, c, i, t->what == LIVE_ALLOCATED ? t->bytes : 0,
-				     t->call->ev.end_ns, false))
+			if (!resolve_refusal(s, c, i, t->what == LIVE_ALLOCATED ? t->bytes : 0,
+					     t->call->ev.end_ns, false))
 				return false;
 			continue;
 		}
@@ -243,11 +243,11 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	if (t->what == LIVE_ALLOCATED)
 		note_got(s, t->call->process);
 	if (t->what == LIVE_FAILED && t->call->ev.ret == OUT_OF_MEMORY)
-		return refused(s, c, t);
+		return add_refusal(s, c, t);
 	return true;
 }
 
-static bool record(void *state, struct cause *c, const struct record *r)
+static bool on_record(void *state, struct cause *c, const struct record *r)
 {
 	struct state *s = state;
 
@@ -258,7 +258,7 @@ static bool record(void *state, struct cause *c, const struct record *r)
 }
 
 /* A process ended. */
-static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
+static bool on_event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
 {
 	uint32_t process = cause_exited(c->w, ev);
 	struct state *s = state;
@@ -275,7 +275,7 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 	return true;
 }
 
-static unsigned wants(const struct op_def *op)
+static unsigned subscribe_op(const struct op_def *op)
 {
 	return op && op->id == OP_PROC_EXIT ? WATCH_EVENT : 0;
 }
@@ -287,7 +287,7 @@ static bool goes_on(const struct cause *c, const struct victim *v)
 }
 
 /* It ended with an error right after the last refusal, or did no more. */
-static bool stopped(const struct cause *c, const struct victim *v)
+static bool has_stopped(const struct cause *c, const struct victim *v)
 {
 	const struct live_process *p = live_of(c->live, v->row.process);
 	const struct tally_process *t = tally_process_known(&c->tally, v->row.process);
@@ -342,7 +342,7 @@ static void fill_refusals(const struct victim *v, struct fact *f)
 static void add_memory(const struct cause *c, const struct victim *v, struct fact *f)
 {
 	const struct live_process *p = live_of(c->live, v->row.process);
-	bool counted = !uncounted(c, v->row.process, v->last_ns);
+	bool counted = !is_uncounted(c, v->row.process, v->last_ns);
 
 	fact_evidence(f, "return code", OUT_OF_MEMORY, "");
 	fact_evidence(f, "asked for", (double)v->most, "B");
@@ -357,10 +357,10 @@ static void add_memory(const struct cause *c, const struct victim *v, struct fac
 	fact_evidence(f, "refusals after which as much was got", (double)v->recovered, "");
 }
 
-static void tell_refused(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_refused(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct victim *v = (struct victim *)r;
-	bool stops = stopped(c, v), lost = is_lost(c, &r->toll);
+	bool stops = has_stopped(c, v), lost = is_lost(c, &r->toll);
 	uint32_t stack = f->sites[0].stack;
 	struct buf holder = { 0 };
 
@@ -399,7 +399,7 @@ static const struct tolls_def refusing = { .kind = "gpu-oom",
 					   .row = sizeof(struct victim),
 					   .blamed = "an allocation",
 					   .due = is_refused,
-					   .tell = tell_refused };
+					   .tell = fill_refused };
 
 static bool is_broken(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
@@ -409,7 +409,7 @@ static bool is_broken(const struct cause *c, const struct toll_row *r, int64_t p
 	return fact_due_count(c, &r->toll.told, r->toll.count);
 }
 
-static void tell_broken(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_broken(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct broken *k = (struct broken *)r;
 	double n = (double)r->toll.count;
@@ -442,17 +442,17 @@ static const struct tolls_def breaking = { .kind = "fragmentation",
 					   .row = sizeof(struct broken),
 					   .blamed = "an allocation",
 					   .due = is_broken,
-					   .tell = tell_broken };
+					   .tell = fill_broken };
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct state *s = state;
 	int rc;
 
 	for (size_t i = 0; i < s->open.n;) {
 		if (c->ended || c->settled_ns - s->open.v[i].end_ns > GIVEN_UP_NS) {
-			if (!resolve(s, c, i, 0, s->open.v[i].end_ns,
-				     c->settled_ns - s->open.v[i].end_ns <= GIVEN_UP_NS))
+			if (!resolve_refusal(s, c, i, 0, s->open.v[i].end_ns,
+					     c->settled_ns - s->open.v[i].end_ns <= GIVEN_UP_NS))
 				return err_nomem(e);
 		} else {
 			i++;
@@ -462,7 +462,7 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	return rc ? rc : tolls_settle(&s->broken, c, pane, e);
 }
 
-static void end(void *state)
+static void free_state(void *state)
 {
 	struct state *s = state;
 
@@ -473,9 +473,9 @@ static void end(void *state)
 
 const struct watch_def watch_gpu_oom = { .name = "gpu-oom",
 					 .size = sizeof(struct state),
-					 .wants = wants,
-					 .event = event,
-					 .memory = memory,
-					 .record = record,
-					 .settle = settle,
-					 .free = end };
+					 .wants = subscribe_op,
+					 .event = on_event,
+					 .memory = on_memory,
+					 .record = on_record,
+					 .settle = flush_window,
+					 .free = free_state };

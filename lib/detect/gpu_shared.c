@@ -32,7 +32,7 @@ static bool thread_met(struct gpu_work *g, struct shared_wait *x, uint32_t threa
 	return map_put(&g->shared_threads, key, 1);
 }
 
-static void met(struct shared_wait *x, uint32_t other, uint64_t ns)
+static void add_shared_time(struct shared_wait *x, uint32_t other, uint64_t ns)
 {
 	struct shared_other *o = x->others, *least = o, *end = o + x->nothers;
 
@@ -90,7 +90,7 @@ bool gpu_shared_wait(struct gpu_work *g, const struct gap_wait *w)
 	x->beside++;
 	x->beside_ns += ns;
 	if (w->other != UINT32_MAX)
-		met(x, w->other, ns);
+		add_shared_time(x, w->other, ns);
 	if (x->alone < ENOUGH) /* what is usual is not known yet: told in the end */
 		return true;
 	usual = (double)x->alone_ns / (double)x->alone;
@@ -106,7 +106,7 @@ bool gpu_shared_wait(struct gpu_work *g, const struct gap_wait *w)
 	return thread_met(g, x, w->thread);
 }
 
-static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
+static bool is_due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
 	const struct shared_wait *x = (const struct shared_wait *)r;
 
@@ -117,7 +117,8 @@ static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, d
 	       toll_due(c, &r->toll, pane, share);
 }
 
-static void blame(const struct cause *c, struct shared_wait *x, uint32_t process, struct fact *f)
+static void set_culprit(const struct cause *c, struct shared_wait *x, uint32_t process,
+			struct fact *f)
 {
 	const struct world_process *other = world_get_process(c->w, process);
 	struct bytes comm = name_process(c->w, &c->tally, process), first;
@@ -133,7 +134,7 @@ static void blame(const struct cause *c, struct shared_wait *x, uint32_t process
 		details_print(&f->found, "%s (pid %" PRIu32 ")", f->culprit.comm, f->culprit.pid);
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct gpu_work *g = ((const struct gpu_kind *)state)->work;
 	struct shared_wait *x = (struct shared_wait *)r;
@@ -153,7 +154,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 			   : 0;
 	f->one_ns = x->threads ? f->lost_ns / x->threads : 0;
 	place = gpu_place_blame(c, &x->at, f, x->beside, x->alone + x->beside);
-	blame(c, x, gaps_device(g->gaps, by->device)->process, f);
+	set_culprit(c, x, gaps_device(g->gaps, by->device)->process, f);
 	buf_printf(&f->summary, "%s shares the GPU with ", f->culprit.text);
 	fact_lost(f, c, ", which lost ");
 	buf_printf(&f->summary, ": its work takes %s instead of ", fmt_ns((uint64_t)beside).s);
@@ -176,5 +177,5 @@ static const struct tolls_def gpu_shared = { .kind = "gpu-shared",
 					     .most = GPU_CAUSES_MAX,
 					     .one_lane = true,
 					     .moment = "beside another process on the GPU",
-					     .due = due,
-					     .tell = tell };
+					     .due = is_due,
+					     .tell = fill_finding };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hands pieces to lib/gpustate/gaps.h, and what that tells to the kinds.
+ * Passes spans to lib/gpustate/gaps.h, and its gaps, runs and waits to the kinds of findings.
  */
 #include "lib/detect/gpu_work.h"
 
@@ -8,7 +8,7 @@
 #include "lib/detect/watches.h"
 #include "lib/account/loss_gaps.h"
 
-static unsigned wants(const struct op_def *op)
+static unsigned subscribe_op(const struct op_def *op)
 {
 	if (!op)
 		return WATCH_OUTER;
@@ -16,13 +16,13 @@ static unsigned wants(const struct op_def *op)
 		return WATCH_OFFCPU;
 	if (!(op->flags & OP_CALL))
 		return 0;
-	/* Calls of a library that the traced ones are inside of have to be heard to their end. */
+	/* Calls of any library, to their end: traced calls may be inside them. */
 	return WATCH_OUTER | (device_act_of(op) != DEVICE_NOTHING ? WATCH_INNER : 0);
 }
 
 #define work_of(sink) ((struct gpu_work *)(sink)) /* the first member */
 
-static bool gap_told(struct gap_sink *sink, const struct gap *gap)
+static bool on_idle_gap(struct gap_sink *sink, const struct gap *gap)
 {
 	struct gpu_work *g = work_of(sink);
 	uint64_t ns = (uint64_t)(gap->end_ns - gap->start_ns);
@@ -44,56 +44,56 @@ static bool gap_told(struct gap_sink *sink, const struct gap *gap)
 		return false;
 	g->idle_ns.v[gap->device] += gap->unbounded ? 0 : ns;
 	if (!wait)
-		return !nomem; /* no more than is told of the device itself */
+		return !nomem; /* there are too many places: only the device's own total counts */
 	if (!sync_storm_gap(g->c, wait, gap))
 		return false;
 	return loss_gaps_add(g->c, gaps_device(g->gaps, gap->device), gap,
 			     !gap->unbounded && gpu_wait_storms(wait));
 }
 
-static bool run_told(struct gap_sink *sink, const struct gap_run *run)
+static bool on_issue_run(struct gap_sink *sink, const struct gap_run *run)
 {
 	return launch_bound_run(work_of(sink), run);
 }
 
-static bool wait_told(struct gap_sink *sink, const struct gap_wait *wait)
+static bool on_device_wait(struct gap_sink *sink, const struct gap_wait *wait)
 {
 	return gpu_shared_wait(work_of(sink), wait);
 }
 
-COLD_CALL static bool begin(struct gpu_work *g, struct cause *c)
+COLD_CALL static bool start_gaps(struct gpu_work *g, struct cause *c)
 {
 	if (!g->gaps) {
 		g->c = c;
-		g->sink = (struct gap_sink){ gap_told, run_told, wait_told };
+		g->sink = (struct gap_sink){ on_idle_gap, on_issue_run, on_device_wait };
 		g->gaps = gaps_new(c->w, &c->paused, &g->sink);
 		g->waits.work = g->issue.work = g->shared.work = g;
 	}
 	return g->gaps != NULL;
 }
 
-static bool outside(void *state, struct cause *c, const struct line_piece *p)
+static bool on_gap(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct gpu_work *g = state;
 
-	return begin(g, c) && gaps_outside(g->gaps, p);
+	return start_gaps(g, c) && gaps_outside(g->gaps, p);
 }
 
-static bool outer(void *state, struct cause *c, const struct line_piece *p)
+static bool on_outer_call(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct gpu_work *g = state;
 
-	return (g->gaps || begin(g, c)) && gaps_call(g->gaps, p);
+	return (g->gaps || start_gaps(g, c)) && gaps_call(g->gaps, p);
 }
 
-static bool inner(void *state, struct cause *c, const struct line_piece *p)
+static bool on_inner_call(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct gpu_work *g = state;
 
-	return (g->gaps || begin(g, c)) && gaps_inner(g->gaps, p);
+	return (g->gaps || start_gaps(g, c)) && gaps_inner(g->gaps, p);
 }
 
-static bool record(void *state, struct cause *c, const struct record *r)
+static bool on_record(void *state, struct cause *c, const struct record *r)
 {
 	struct gpu_work *g = state;
 	const struct op_def *op;
@@ -103,21 +103,21 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	op = world_op(c->w, (uint16_t)r->u.SAMPLED.op);
 	if (!op || device_act_of(op) == DEVICE_NOTHING)
 		return true;
-	if (!begin(g, c))
+	if (!start_gaps(g, c))
 		return false;
 	gaps_partial(g->gaps);
 	c->lost_time.partial = true;
 	return true;
 }
 
-static bool offcpu(void *state, struct cause *c, const struct line_piece *p)
+static bool on_offcpu(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct gpu_work *g = state;
 
 	return !g->gaps || gaps_wait(g->gaps, p);
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct gpu_work *g = state;
 	int rc;
@@ -130,15 +130,15 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	return rc ? rc : tolls_settle(&g->shared, c, pane, e);
 }
 
-/* What is a gap to the end is told before what was lost is summed. */
-static bool ends(void *state, struct cause *c)
+/* Gaps that last to the end are handed out before the losses are summed. */
+static bool on_stream_end(void *state, struct cause *c)
 {
 	struct gpu_work *g = state;
 
 	return !g->gaps || gaps_settle(g->gaps, INT64_MAX);
 }
 
-static bool forget(void *state, struct cause *c, uint32_t process)
+static bool forget_process(void *state, struct cause *c, uint32_t process)
 {
 	const struct tally_process *p = tally_process_known(&c->tally, process);
 	struct gpu_work *g = state;
@@ -150,7 +150,7 @@ static bool forget(void *state, struct cause *c, uint32_t process)
 	       gaps_forget(g->gaps, process, p->threads.v, p->threads.n);
 }
 
-static void release(void *state)
+static void free_state(void *state)
 {
 	struct gpu_work *g = state;
 
@@ -165,13 +165,13 @@ static void release(void *state)
 
 const struct watch_def watch_gpu_work = { .name = "gpu-work",
 					  .size = sizeof(struct gpu_work),
-					  .wants = wants,
-					  .piece = outside,
-					  .outer = outer,
-					  .inner = inner,
-					  .record = record,
-					  .ends = ends,
-					  .settle = settle,
-					  .forget = forget,
-					  .free = release,
-					  .offcpu = offcpu };
+					  .wants = subscribe_op,
+					  .piece = on_gap,
+					  .outer = on_outer_call,
+					  .inner = on_inner_call,
+					  .record = on_record,
+					  .ends = on_stream_end,
+					  .settle = flush_window,
+					  .forget = forget_process,
+					  .free = free_state,
+					  .offcpu = on_offcpu };

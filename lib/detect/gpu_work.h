@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The watch over what devices are given and when they have nothing to do (lib/gpustate/gaps.h), and
- * the three kinds that grow from it. Each piece of time is told by one of them: sync-storm has the
- * short gaps behind waits after every few launches, gpu-idle all other gaps, launch-bound the time
- * in which work is issued.
+ * The detector for the work that devices are given and for when they have none
+ * (lib/gpustate/gaps.h), and the three kinds that come from it. Each span of time belongs to one of
+ * them: sync-storm has the short gaps after waits that follow every few launches, gpu-idle all
+ * other gaps, launch-bound the time in which work is issued.
  */
 #ifndef INGERO_DETECT_GPU_WORK_H
 #define INGERO_DETECT_GPU_WORK_H
@@ -41,8 +41,8 @@ struct shared_wait {
 		uint32_t device; /* position */
 		uint64_t count, ns;
 	} others[SHARED_OTHERS];
-	uint32_t told_as; /* process: by its name the chain goes from the first time on; valid once
-			     it was told */
+	/* process whose name identifies the chain from the first report on; valid once reported */
+	uint32_t told_as;
 	uint32_t thread, threads; /* that wait there: the first one met, and how many */
 };
 

@@ -43,13 +43,13 @@ struct state {
 
 static const struct tolls_def failing;
 
-static unsigned wants(const struct op_def *op)
+static unsigned subscribe_op(const struct op_def *op)
 {
 	/* Until something is captured there is nothing that calls could break. */
 	return op && op->flags & OP_CALL && !graphs_want(op) ? WATCH_OUTER | WATCH_ASLEEP : 0;
 }
 
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
+static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
 
@@ -71,7 +71,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	return true;
 }
 
-static bool fails(struct state *s, const struct open *o, const struct graph_told *t)
+static bool count_failure(struct state *s, const struct open *o, const struct graph_told *t)
 {
 	const struct event *ev = &t->call->ev;
 	struct fact_moment m = { .end_ns = ev->end_ns,
@@ -96,7 +96,7 @@ static bool fails(struct state *s, const struct open *o, const struct graph_told
 	return where_add(&s->ends, k->row.at, t->capture->op, t->capture->stack, 0, m.dur_ns);
 }
 
-static bool graph(void *state, struct cause *c, const struct graph_told *t)
+static bool on_graph(void *state, struct cause *c, const struct graph_told *t)
 {
 	struct state *s = state;
 	struct open o = { .process = t->call->process, .thread = t->call->thread };
@@ -118,10 +118,10 @@ static bool graph(void *state, struct cause *c, const struct graph_told *t)
 		for (s->open.n--; i < s->open.n; i++)
 			s->open.v[i] = s->open.v[i + 1];
 	}
-	return t->call->ev.ret == 0 || fails(s, &o, t);
+	return t->call->ev.ret == 0 || count_failure(s, &o, t);
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct state *s = state;
 	const struct failed *k = (struct failed *)r;
@@ -178,9 +178,9 @@ static const struct tolls_def failing = { .kind = "graph-capture-failed",
 					  .row = sizeof(struct failed),
 					  .most = CODES_MAX,
 					  .due = tolls_due_count,
-					  .tell = tell };
+					  .tell = fill_finding };
 
-static void end(void *state)
+static void free_state(void *state)
 {
 	struct state *s = state;
 
@@ -191,8 +191,8 @@ static void end(void *state)
 
 const struct watch_def watch_graph_capture_failed = { .name = "graph-capture-failed",
 						      .size = sizeof(struct state),
-						      .wants = wants,
-						      .graph = graph,
-						      .piece = piece,
+						      .wants = subscribe_op,
+						      .graph = on_graph,
+						      .piece = on_call,
 						      .settle = tolls_settle,
-						      .free = end };
+						      .free = free_state };

@@ -2,8 +2,8 @@
 /*
  * graph-launch-late: launching a CUDA graph takes far longer in itself than it usually does for
  * that process: the device's queue is full, the same executable graph still runs from the launch
- * before, or it was not uploaded. What the host took from the call (a CPU, a lock) is told
- * elsewhere and not counted here. A first launch is not late: it uploads the graph.
+ * before, or it was not uploaded. Time that the host took from the call (a CPU, a lock) belongs to
+ * other kinds and is not counted here. A first launch is not late: it uploads the graph.
  */
 #include "lib/detect/watches.h"
 
@@ -29,14 +29,15 @@ struct launches {
 struct state {
 	struct tolls tolls;
 	VEC(int64_t) waited_ns; /* by world process: end of its last wait for the device */
-	struct map last_ns; /* of process and handle: when that executable graph was launched last */
+	/* process and handle -> end of its last launch */
+	struct map last_ns;
 };
 
 #define SEEN_MAX 65536
 
 static const struct tolls_def late;
 
-static unsigned wants(const struct op_def *op)
+static unsigned subscribe_op(const struct op_def *op)
 {
 	if (!op)
 		return 0;
@@ -45,7 +46,7 @@ static unsigned wants(const struct op_def *op)
 		       : 0;
 }
 
-static bool launched(struct state *s, const struct cause *c, const struct line_piece *p)
+static bool add_launch(struct state *s, const struct cause *c, const struct line_piece *p)
 {
 	struct launches *k = tolls_row(&s->tolls, &late, p->process, 0, NULL);
 	uint64_t handle = 0, key, before, host, own;
@@ -76,7 +77,7 @@ static bool launched(struct state *s, const struct cause *c, const struct line_p
 	return tolls_add(c, &s->tolls, &k->row, p->thread, p->ev, own - k->usual_ns);
 }
 
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
+static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
 
@@ -85,12 +86,12 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 			return false;
 	}
 	if (!(p->op->flags & OP_SYNC))
-		return launched(s, c, p);
+		return add_launch(s, c, p);
 	s->waited_ns.v[p->process] = p->end_ns;
 	return true;
 }
 
-static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
+static bool is_due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
 	const struct launches *k = (const struct launches *)r;
 
@@ -99,7 +100,7 @@ static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, d
 	       toll_due(c, &r->toll, pane, share);
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct launches *k = (struct launches *)r;
 	bool unfinished = 2 * k->unfinished > r->toll.count;
@@ -130,11 +131,11 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 static const struct tolls_def late = { .kind = "graph-launch-late",
 				       .counted = "launches",
 				       .row = sizeof(struct launches),
-				       .due = due,
+				       .due = is_due,
 				       .blamed = "its own launches",
-				       .tell = tell };
+				       .tell = fill_finding };
 
-static void end(void *state)
+static void free_state(void *state)
 {
 	struct state *s = state;
 
@@ -145,8 +146,8 @@ static void end(void *state)
 
 const struct watch_def watch_graph_launch_late = { .name = "graph-launch-late",
 						   .size = sizeof(struct state),
-						   .wants = wants,
-						   .piece = piece,
+						   .wants = subscribe_op,
+						   .piece = on_call,
 						   .settle = tolls_settle,
 						   .forget = tolls_forget,
-						   .free = end };
+						   .free = free_state };

@@ -14,7 +14,7 @@
 #define POOL 32 /* alive at once */
 
 /* of: the site, of c->graphs. */
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct graph_site *g = &c->graphs->sites.v[r->of];
 	bool pool = g->most_alive >= POOL && 2 * g->alive >= g->created;
@@ -57,11 +57,12 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 		0, r->toll.ns, "from nothing, if every shape is new, to all of it");
 }
 
-static const struct tolls_def remaking = {
-	.kind = "graph-recapture", .counted = "graphs", .row = sizeof(struct toll_row), .tell = tell
-};
+static const struct tolls_def remaking = { .kind = "graph-recapture",
+					   .counted = "graphs",
+					   .row = sizeof(struct toll_row),
+					   .tell = fill_finding };
 
-static bool graph(void *state, struct cause *c, const struct graph_told *t)
+static bool on_graph(void *state, struct cause *c, const struct graph_told *t)
 {
 	struct toll_row *r;
 
@@ -75,7 +76,7 @@ static bool graph(void *state, struct cause *c, const struct graph_told *t)
 
 const struct watch_def watch_graph_recapture = { .name = "graph-recapture",
 						 .size = sizeof(struct tolls),
-						 .graph = graph,
+						 .graph = on_graph,
 						 .settle = tolls_settle,
 						 .forget = tolls_forget,
 						 .free = tolls_free };

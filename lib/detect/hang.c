@@ -28,7 +28,7 @@ static const struct path_unended_step *find_last(const struct hang *h)
 	return h->wait.chain.n > 1 ? &h->wait.chain.v[h->wait.chain.n - 1] : NULL;
 }
 
-static void blame(const struct cause *c, const struct hang *h, struct fact *f)
+static void set_culprit(const struct cause *c, const struct hang *h, struct fact *f)
 {
 	const struct path_unended_step *last = find_last(h);
 	const struct world_process *p =
@@ -63,7 +63,7 @@ static void add_fix(const struct cause *c, const struct hang *h, struct fact *f)
 		 0, f->lost_ns, basis);
 }
 
-static void summarize(const struct cause *c, const struct hang *h, struct fact *f)
+static void print_summary(const struct cause *c, const struct hang *h, struct fact *f)
 {
 	struct track_names *names = path_tracks_names(c->tracks);
 	struct buf chain = { 0 };
@@ -82,7 +82,7 @@ static void summarize(const struct cause *c, const struct hang *h, struct fact *
 	buf_free(&chain);
 }
 
-static int tell_hang(struct cause *c, const struct hang *h, struct err *e)
+static int report_hang(struct cause *c, const struct hang *h, struct err *e)
 {
 	uint64_t wall = cause_wall_ns(c);
 	struct fact_told told = { 0 };
@@ -103,8 +103,8 @@ static int tell_hang(struct cause *c, const struct hang *h, struct err *e)
 				       .lost_ns = h->wait.cause.longest_ns,
 				       .affected = 1 } } };
 
-	blame(c, h, &f);
-	summarize(c, h, &f);
+	set_culprit(c, h, &f);
+	print_summary(c, h, &f);
 	add_fix(c, h, &f);
 	return fact_tell(c, &f, &told, e);
 }
@@ -150,7 +150,7 @@ static bool has_parent_at_work(const struct cause *c, uint32_t process)
 	return false;
 }
 
-/* Worker processes rest while nobody gives them work: whoever waits for one in vain is told. */
+/* Worker processes rest without work: the process that waits in vain for one is reported. */
 static bool is_helper(const struct cause *c, uint32_t process)
 {
 	const struct tally_process *p = tally_process_known(&c->tally, process);
@@ -160,8 +160,8 @@ static bool is_helper(const struct cause *c, uint32_t process)
 	return c->calls || has_parent_at_work(c, process);
 }
 
-/* Whether a program without steps waits for another one that is told. */
-static bool is_told_there(const struct cause *c, const struct hang *h)
+/* Whether a program without steps waits for another one that is reported. */
+static bool is_reported_there(const struct cause *c, const struct hang *h)
 {
 	uint32_t own = cause_process_of(c, h->track.anchor);
 
@@ -193,7 +193,7 @@ int hangs_find(struct cause *c, struct err *e)
 	return 0;
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	int rc = 0;
 
@@ -207,11 +207,11 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 			continue;
 		if (!find_hang(c, i, &h, &found))
 			return err_nomem(e);
-		if (!found || is_helper(c, process) || is_told_there(c, &h))
+		if (!found || is_helper(c, process) || is_reported_there(c, &h))
 			continue;
-		rc = tell_hang(c, &h, e);
+		rc = report_hang(c, &h, e);
 	}
 	return rc;
 }
 
-const struct watch_def watch_hang = { .name = "hang", .settle = settle };
+const struct watch_def watch_hang = { .name = "hang", .settle = flush_window };

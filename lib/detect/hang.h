@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs whose steps stopped, found before anything else is told of the end: what such a wait
- * cost the device is told with it.
+ * Programs whose steps stopped. They are found before anything else is reported at the end, so that
+ * what such a wait cost the device is reported with it.
  */
 #ifndef INGERO_DETECT_HANG_H
 #define INGERO_DETECT_HANG_H

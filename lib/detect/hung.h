@@ -27,12 +27,12 @@ struct hung_call {
 
 struct hung_process {
 	bool collective; /* entered one since it last waited for the device with success */
-	int64_t first_ns, last_ns; /* from when to when it hung, as told last */
+	int64_t first_ns, last_ns; /* from when to when it hung, as reported last */
 	bool ended;		   /* the process did */
 	int64_t ended_ns;
 	uint64_t status;
 	struct fact_told told;
-	const char *kind, *counted; /* it is told as; NULL never */
+	const char *kind, *counted; /* as reported; NULL: never was */
 	/* The thread that entered a collective last, and what its time had gone to by then. */
 	uint32_t thread;
 	uint64_t before_ns[PART_COUNT];
@@ -40,13 +40,13 @@ struct hung_process {
 
 struct hung {
 	struct collectives all;
-	uint64_t limit_ns;  /* from when a call counts as hung, as the recorder was told; 0: it did
-			       not say */
+	/* from when a call counts as hung, an option of the recorder; 0: it did not say */
+	uint64_t limit_ns;
 	struct map at;	    /* hash of thread, op, start -> position */
 	struct map threads; /* that have open calls -> 1 */
 	VEC(struct hung_call) calls;
 	bool some_returned;		    /* of these: there is room to be made */
-	uint64_t unlooked_at;		    /* that were open at the end, and found no room; */
+	uint64_t unlooked_at;		    /* open at the end, and found no room; */
 	struct map unlooked;		    /* process, op -> how many of these */
 	VEC(struct hung_process) processes; /* by world id */
 };

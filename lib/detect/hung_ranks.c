@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorded ranks of a communicator are held against each other by the collectives that each has
- * entered. What the one that is behind did since its last is what the books of its thread have
- * gained: whoever looks at that rank knows then whether to look at its code, its disk or its own
- * wait.
+ * Compares the recorded ranks of a communicator by the collectives that each has entered. The
+ * difference in its thread's ledger since its last collective shows what a rank that is behind did
+ * instead: whether to look at its code, its disk or its own wait.
  */
 #include "lib/detect/hung.h"
 
@@ -40,8 +39,8 @@ static const struct collective_rank *rank_of(const struct collective_comm *comm,
 	return own;
 }
 
-/* What it did since may not have been recorded. Until the end that is not known: what is said of a
- * machine comes late. */
+/* What it did since may not have been recorded. That is known only at the end: the statements about
+ * a machine come late. */
 static bool is_unseen(const struct hung *h, const struct cause *c, const struct collective_rank *m,
 		      int64_t since_ns)
 {
@@ -107,9 +106,9 @@ bool hung_ranks_join(struct hung_sum *sums, uint32_t n)
 	return true;
 }
 
-/* What the thread did for most of `since` ns; PART_COUNT: nothing that is known. */
-static enum part did(const struct cause *c, const struct hung_process *of, uint64_t since,
-		     uint64_t *ns)
+/* The state in which the thread spent most of `since` ns; PART_COUNT: not known. */
+static enum part find_main_activity(const struct cause *c, const struct hung_process *of,
+				    uint64_t since, uint64_t *ns)
 {
 	const struct tally_thread *th = tally_thread_known(&c->tally, of->thread);
 	unsigned most = PART_COUNT;
@@ -158,7 +157,7 @@ static void since_its_last(const struct cause *c, const struct hung_process *of,
 {
 	uint64_t since = c->end_ns > late->enter_ns ? (uint64_t)(c->end_ns - late->enter_ns) : 0,
 		 ns;
-	enum part part = did(c, of, since, &ns);
+	enum part part = find_main_activity(c, of, since, &ns);
 
 	if (part == PART_COUNT || path_since(c, of, late, since, out))
 		return;

@@ -41,7 +41,7 @@ struct state {
 	uint64_t used_most; /* of a device, by everybody, whenever it was sampled */
 };
 
-static bool record(void *state, struct cause *c, const struct record *r)
+static bool on_record(void *state, struct cause *c, const struct record *r)
 {
 	struct state *s = state;
 
@@ -63,8 +63,8 @@ static bool has_room(const struct state *s, const struct cause *c, const struct 
 	return d && d->has_total && (double)used < (1 - ROOM_SHARE) * (double)d->total;
 }
 
-static bool freed(const struct cause *c, struct state *s, struct pressure *k,
-		  const struct live_told *t)
+static bool account_free(const struct cause *c, struct state *s, struct pressure *k,
+			 const struct live_told *t)
 {
 	const struct event *ev = &t->call->ev;
 	uint64_t held = live_bytes(t->process) + t->bytes, ns = ev->dur_ns;
@@ -98,12 +98,12 @@ static bool freed(const struct cause *c, struct state *s, struct pressure *k,
 	return tolls_add(c, &s->tolls, &k->row, t->call->thread, ev, ns);
 }
 
-static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
+static bool is_due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
 	return ((const struct pressure *)r)->bursts >= BURSTS && toll_due(c, &r->toll, pane, share);
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct pressure *k = (struct pressure *)r;
 	double n = (double)k->bursts;
@@ -129,11 +129,11 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 static const struct tolls_def pressure = { .kind = "kv-pressure",
 					   .counted = "bursts",
 					   .row = sizeof(struct pressure),
-					   .due = due,
+					   .due = is_due,
 					   .blamed = "its own allocations",
-					   .tell = tell };
+					   .tell = fill_finding };
 
-static bool memory(void *state, struct cause *c, const struct live_told *t)
+static bool on_memory(void *state, struct cause *c, const struct live_told *t)
 {
 	struct state *s = state;
 	struct pressure *k;
@@ -154,7 +154,7 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	if (!k)
 		return false;
 	if (t->what == LIVE_FREED)
-		return freed(c, s, k, t);
+		return account_free(c, s, k, t);
 	k->frees = 0;
 	if (k->refill == 0)
 		return true;
@@ -164,8 +164,8 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 
 const struct watch_def watch_kv_pressure = { .name = "kv-pressure",
 					     .size = sizeof(struct state),
-					     .record = record,
-					     .memory = memory,
+					     .record = on_record,
+					     .memory = on_memory,
 					     .settle = tolls_settle,
 					     .forget = tolls_forget,
 					     .free = tolls_free };

@@ -50,7 +50,7 @@ bool launch_bound_run(struct gpu_work *g, const struct gap_run *run)
 			       TIERS_ALL);
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct issue *x = (struct issue *)r;
 	double each = (double)r->toll.ns / (double)x->launches;
@@ -87,5 +87,5 @@ static const struct tolls_def launch_bound = {
 	.one_lane = true,
 	.min_share = MIN_SHARE,
 	.moment = "launches that the device was done with before the program waited",
-	.tell = tell,
+	.tell = fill_finding,
 };

@@ -24,7 +24,7 @@
 struct held {
 	enum part part;
 	uint32_t frame, inner; /* of its own code, and what that called (own_site.h); 0 not known */
-	uint32_t site;	       /* as in the books of peers */
+	uint32_t site;	       /* frame of its call site, as account/peers.h has it */
 	uint64_t ns;	       /* 0: nothing is known */
 	uint32_t process;
 };
@@ -69,7 +69,7 @@ static void held_text(const struct loss_view *f, const struct held *x, struct bu
 	}
 }
 
-static void summary(const struct loss_view *f, struct buf *out)
+static void print_summary(const struct loss_view *f, struct buf *out)
 {
 	bool gil = f->who && f->who->gil;
 	struct held at = held_in(f);
@@ -84,7 +84,7 @@ static void summary(const struct loss_view *f, struct buf *out)
 	}
 }
 
-static void evidence(const struct loss_view *f, struct finding *to)
+static void add_evidence(const struct loss_view *f, struct finding *to)
 {
 	struct held at = held_in(f);
 	struct buf what = { 0 };
@@ -96,7 +96,7 @@ static void evidence(const struct loss_view *f, struct finding *to)
 	details_add_number(to, details_text(to, &what), (double)at.ns, "ns");
 }
 
-static void recommend(const struct loss_view *f, struct finding *to)
+static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
 	bool waits = held_in(f).part != PART_SELF;
 
@@ -128,6 +128,6 @@ static void recommend(const struct loss_view *f, struct finding *to)
 
 const struct detector detect_lock_wait = { .kind = "lock-wait",
 					   .family = LOSS_LOCK,
-					   .summary = summary,
-					   .recommend = recommend,
-					   .evidence = evidence };
+					   .summary = print_summary,
+					   .recommend = add_recommendations,
+					   .evidence = add_evidence };

@@ -41,16 +41,16 @@ struct state {
 
 static const struct tolls_def thrashing;
 
-static bool prefetches(uint16_t op)
+static bool is_prefetch(uint16_t op)
 {
 	return op == OP_CUDA_MEM_PREFETCH_ASYNC || op == OP_CU_MEM_PREFETCH_ASYNC;
 }
 
-static unsigned wants(const struct op_def *op)
+static unsigned subscribe_op(const struct op_def *op)
 {
 	if (!op)
 		return 0;
-	return op->id == OP_MEM_FAULT ? WATCH_EVENT : prefetches(op->id) ? WATCH_OUTER : 0;
+	return op->id == OP_MEM_FAULT ? WATCH_EVENT : is_prefetch(op->id) ? WATCH_OUTER : 0;
 }
 
 /* NULL: no managed memory of the process lies there. */
@@ -68,7 +68,7 @@ static struct range *range_at(struct state *s, uint32_t process, uint64_t addres
 	return NULL;
 }
 
-static bool memory(void *state, struct cause *c, const struct live_told *t)
+static bool on_memory(void *state, struct cause *c, const struct live_told *t)
 {
 	struct state *s = state;
 	struct range r = { .process = t->call->process, .bytes = t->bytes, .live = true }, *had;
@@ -105,7 +105,7 @@ static bool is_first(struct state *s, const struct range *r, uint64_t address, b
 	return map_put(&s->prefetched, key, 1);
 }
 
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
+static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
 	uint64_t address = 0, bytes = 0,
@@ -133,7 +133,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 }
 
 /* A page of it had to be brought to the host. */
-static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
+static bool on_event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
 {
 	struct state *s = state;
 	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
@@ -153,14 +153,14 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 			ev->dur_ns);
 }
 
-static bool record(void *state, struct cause *c, const struct record *r)
+static bool on_record(void *state, struct cause *c, const struct record *r)
 {
 	gpu_memory_record(&((struct state *)state)->devices, r);
 	return true;
 }
 
 /* A range that moves now and then is nothing to speak of. */
-static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
+static bool is_due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
 	const struct thrash *k = (const struct thrash *)r;
 
@@ -168,7 +168,7 @@ static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, d
 	       toll_due(c, &r->toll, pane, share);
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct state *s = state;
 	const struct thrash *k = (struct thrash *)r;
@@ -200,11 +200,11 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 static const struct tolls_def thrashing = { .kind = "managed-thrash",
 					    .counted = "moves",
 					    .row = sizeof(struct thrash),
-					    .due = due,
+					    .due = is_due,
 					    .blamed = "its own prefetches",
-					    .tell = tell };
+					    .tell = fill_finding };
 
-static void end(void *state)
+static void free_state(void *state)
 {
 	map_free(&((struct state *)state)->prefetched);
 	vec_free(&((struct state *)state)->ranges);
@@ -213,11 +213,11 @@ static void end(void *state)
 
 const struct watch_def watch_managed_thrash = { .name = "managed-thrash",
 						.size = sizeof(struct state),
-						.wants = wants,
-						.event = event,
-						.piece = piece,
-						.memory = memory,
-						.record = record,
+						.wants = subscribe_op,
+						.event = on_event,
+						.piece = on_call,
+						.memory = on_memory,
+						.record = on_record,
 						.settle = tolls_settle,
 						.forget = tolls_forget,
-						.free = end };
+						.free = free_state };

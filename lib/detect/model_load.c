@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * model-load: getting a model onto the device takes long: much is allocated, about as much is
- * copied to it, and nearly nothing is launched meanwhile. Looked at is the time of the thread that
- * does it since it last had the device work: waiting for the disk, its own code (reading,
- * decompressing, converting), copies and allocations; idle waiting is not loading. Only what is
- * slower than one disk of a server delivers is told: a fast load is none the worse for being one.
+ * copied to it, and nearly nothing is launched meanwhile. Counted is the time of the loading thread
+ * since it last gave the device work: waiting for the disk, its own code (reading, decompressing,
+ * converting), copies and allocations; idle waiting is not loading. Only loads slower than one disk
+ * of a server delivers are reported.
  */
 #include "lib/detect/watches.h"
 
@@ -25,7 +25,7 @@ struct loading {
 	uint64_t launches_then, copied, copy_ns, async_ns, alloc_ns, growth;
 	bool begun;		   /* base and start_ns hold */
 	int64_t start_ns, last_ns; /* last_ns: of the last sign of loading */
-	uint64_t base[PART_COUNT]; /* of the thread in the books then */
+	uint64_t base[PART_COUNT]; /* the thread's ledger at start_ns */
 	uint64_t now[PART_COUNT];  /* ... and at that sign */
 	uint64_t copy_then, async_then, alloc_then;
 	uint32_t stack; /* of the largest copy's call */
@@ -45,7 +45,7 @@ struct state {
 
 static const struct tolls_def model_load;
 
-static unsigned wants(const struct op_def *op)
+static unsigned subscribe_op(const struct op_def *op)
 {
 	if (op && op->flags & OP_LAUNCH)
 		return WATCH_OUTER | WATCH_COUNTDOWN;
@@ -65,7 +65,7 @@ COLD_CALL static struct loading *loading_begins(struct state *s, struct cause *c
 	if (l && !l->begun && thread < c->tally.threads.n) {
 		struct tally_thread *t = &c->tally.threads.v[thread];
 
-		/* Its time began where its first piece did: the books hold all of it. */
+		/* Its time began with its first span: the ledger holds all of it. */
 		l->start_ns = ns - (int64_t)t->ns;
 		l->begun = true;
 		t->launches_left = RUNS_AFTER;
@@ -86,9 +86,9 @@ static inline uint64_t launches_of(const struct cause *c, uint32_t thread)
 	return RUNS_AFTER - c->tally.threads.v[thread].launches_left;
 }
 
-/* parts: of the call that is it, which is not in the books yet; NULL: it has not been looked at. */
-NOINLINE static void sign(struct loading *l, const struct cause *c, uint32_t thread, int64_t ns,
-			  const struct parts *parts)
+/* parts: of the call that is the sign, if the ledger does not hold it yet; NULL: it does. */
+NOINLINE static void note_sign(struct loading *l, const struct cause *c, uint32_t thread,
+			       int64_t ns, const struct parts *parts)
 {
 	const struct tally_thread *t = &c->tally.threads.v[thread];
 
@@ -102,8 +102,8 @@ NOINLINE static void sign(struct loading *l, const struct cause *c, uint32_t thr
 }
 
 /* It runs, or the recording is over: what came before was a load, or not. */
-NOINLINE static bool over(struct state *s, struct cause *c, uint32_t thread, struct loading *l,
-			  int64_t ns)
+NOINLINE static bool finish_load(struct state *s, struct cause *c, uint32_t thread,
+				 struct loading *l, int64_t ns)
 {
 	struct tally_thread *t = &c->tally.threads.v[thread];
 	uint64_t d[PART_COUNT], disk, self, device, calls, all;
@@ -159,14 +159,14 @@ NOINLINE static void no_launch(struct loading *l, const struct cause *c, const s
 		}
 		/* More than what was made room for is something else: batches. */
 		if (l->copied <= 2 * l->growth)
-			sign(l, c, p->thread, p->end_ns, p->parts);
+			note_sign(l, c, p->thread, p->end_ns, p->parts);
 	} else if (launches_of(c, p->thread) == l->launches_then && l->copied &&
 		   l->copied <= 2 * l->growth) {
-		sign(l, c, p->thread, p->end_ns, p->parts); /* it waits for its copies */
+		note_sign(l, c, p->thread, p->end_ns, p->parts); /* it waits for its copies */
 	}
 }
 
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
+static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
 	struct loading *l = loading_of(s, c, p->thread, p->start_ns);
@@ -177,12 +177,12 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 		return true;
 	if (p->op->flags & OP_LAUNCH)
 		return --c->tally.threads.v[p->thread].launches_left ||
-		       over(s, c, p->thread, l, p->end_ns);
+		       finish_load(s, c, p->thread, l, p->end_ns);
 	no_launch(l, c, p);
 	return true;
 }
 
-static bool memory(void *state, struct cause *c, const struct live_told *t)
+static bool on_memory(void *state, struct cause *c, const struct live_told *t)
 {
 	struct state *s = state;
 	struct loading *l;
@@ -200,12 +200,12 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	l->growth += t->bytes;
 	l->alloc_ns += t->call->ev.dur_ns;
 	if (t->bytes >= ALLOC_BYTES)
-		sign(l, c, t->call->thread, t->call->ev.end_ns, NULL);
+		note_sign(l, c, t->call->thread, t->call->ev.end_ns, NULL);
 	return true;
 }
 
 /* A load is rare: it need not come often, but must weigh something in the whole. */
-static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
+static bool is_due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
 	double wall = (double)cause_wall_ns(c);
 
@@ -214,7 +214,7 @@ static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, d
 	       (double)r->toll.ns / wall >= c->opt.min_share;
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct model *m = (struct model *)r;
 	bool python = f->nsites && name_python(c->w, f->sites[0].stack);
@@ -261,23 +261,23 @@ static const struct tolls_def model_load = { .kind = "model-load",
 					     .row = sizeof(struct model),
 					     .moment = "a model is loaded",
 					     .blamed = "its own loading",
-					     .due = due,
-					     .tell = tell };
+					     .due = is_due,
+					     .tell = fill_finding };
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct state *s = state;
 
 	for (uint32_t i = 0; c->ended && i < s->by_thread.n; i++) {
 		if (i < c->tally.threads.n && s->by_thread.v[i] && s->by_thread.v[i]->begun &&
-		    !over(s, c, i, s->by_thread.v[i], c->end_ns))
+		    !finish_load(s, c, i, s->by_thread.v[i], c->end_ns))
 			return err_nomem(e);
 	}
 	return tolls_settle(&s->models, c, pane, e);
 }
 
 /* Its loads stay, which are few. */
-static bool forget(void *state, struct cause *c, uint32_t process)
+static bool forget_process(void *state, struct cause *c, uint32_t process)
 {
 	const struct tally_process *p = tally_process_known(&c->tally, process);
 	struct state *s = state;
@@ -292,7 +292,7 @@ static bool forget(void *state, struct cause *c, uint32_t process)
 	return true;
 }
 
-static void end(void *state)
+static void free_state(void *state)
 {
 	struct state *s = state;
 
@@ -304,9 +304,9 @@ static void end(void *state)
 
 const struct watch_def watch_model_load = { .name = "model-load",
 					    .size = sizeof(struct state),
-					    .wants = wants,
-					    .piece = piece,
-					    .memory = memory,
-					    .settle = settle,
-					    .forget = forget,
-					    .free = end };
+					    .wants = subscribe_op,
+					    .piece = on_call,
+					    .memory = on_memory,
+					    .settle = flush_window,
+					    .forget = forget_process,
+					    .free = free_state };

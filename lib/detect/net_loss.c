@@ -36,7 +36,7 @@ struct net_loss {
 
 static const struct tolls_def losing;
 
-static unsigned wants(const struct op_def *op)
+static unsigned subscribe_op(const struct op_def *op)
 {
 	return op && (op->id == OP_NET_RETRANSMIT || op->id == OP_NET_SOCKET) ? WATCH_EVENT : 0;
 }
@@ -68,8 +68,8 @@ static uint32_t process_of(const struct cause *c, const struct event *ev, uint32
 	return th ? th->process : im ? im->process : 0;
 }
 
-static bool again(struct net_loss *s, struct connection *k, const struct event *ev,
-		  const struct op_def *op, uint32_t process)
+static bool add_retransmit(struct net_loss *s, struct connection *k, const struct event *ev,
+			   const struct op_def *op, uint32_t process)
 {
 	uint64_t segments = 1;
 	struct lossy *l = tolls_row(&s->tolls, &losing, process, 0, NULL);
@@ -82,8 +82,8 @@ static bool again(struct net_loss *s, struct connection *k, const struct event *
 	return true;
 }
 
-static bool waited(struct net_loss *s, struct cause *c, const struct connection *k,
-		   const struct event *ev, uint32_t process, uint32_t thread)
+static bool add_wait(struct net_loss *s, struct cause *c, const struct connection *k,
+		     const struct event *ev, uint32_t process, uint32_t thread)
 {
 	int64_t start = event_start(ev);
 	uint64_t n = k->n < RECENT ? k->n : RECENT, within = 0;
@@ -105,7 +105,7 @@ static bool waited(struct net_loss *s, struct cause *c, const struct connection 
 	       toll_add(c, &l->row.toll, thread, ev->op, start, ev->end_ns, ev->dur_ns);
 }
 
-static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
+static bool on_event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
 {
 	struct net_loss *s = state;
 	struct connection *k;
@@ -121,11 +121,11 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 	k = connection_of(s, id, &nomem);
 	if (!k)
 		return !nomem;
-	return ev->op == OP_NET_RETRANSMIT ? again(s, k, ev, op, process)
-					   : waited(s, c, k, ev, process, thread);
+	return ev->op == OP_NET_RETRANSMIT ? add_retransmit(s, k, ev, op, process)
+					   : add_wait(s, c, k, ev, process, thread);
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct lossy *l = (struct lossy *)r;
 	const char *known = cause_peers_name(&c->peers, l->worst_socket),
@@ -159,10 +159,10 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 }
 
 static const struct tolls_def losing = {
-	.kind = "net-loss", .counted = "waits", .row = sizeof(struct lossy), .tell = tell
+	.kind = "net-loss", .counted = "waits", .row = sizeof(struct lossy), .tell = fill_finding
 };
 
-static void end(void *state)
+static void free_state(void *state)
 {
 	struct net_loss *s = state;
 
@@ -174,9 +174,9 @@ static void end(void *state)
 const struct watch_def watch_net_loss = {
 	.name = "net-loss",
 	.size = sizeof(struct net_loss),
-	.wants = wants,
-	.event = event,
+	.wants = subscribe_op,
+	.event = on_event,
 	.settle = tolls_settle,
 	.forget = tolls_forget,
-	.free = end,
+	.free = free_state,
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * noisy-neighbour: what runs in another cgroup (a container, a pod, a service) takes the CPU from
+ * noisy-neighbour: programs in another cgroup (a container, a pod, a service) take the CPU from
  * threads that run or are ready to. Proven as cpu-preempted and cpu-contended are, by the overlap
- * of waits with the slices of who ran there, and by the cgroup in which they ran; all of its
- * commands are one culprit. Not this: commands of the victim's own cgroup or of one above or below
- * it, kernel threads, and recordings that do not say in which cgroup others ran.
+ * of waits with the slices of the threads that ran there, and by the cgroup in which these ran; all
+ * of its commands are one culprit. Not this: commands of the victim's own cgroup or of one above or
+ * below it, kernel threads, and recordings that do not say in which cgroup others ran.
  */
 #include "lib/detect/kinds.h"
 
@@ -19,7 +19,7 @@ struct command {
 	uint64_t ns;
 };
 
-static bool is(const struct cause *c, const struct loss *x)
+static bool is_neighbour(const struct cause *c, const struct loss *x)
 {
 	const struct line_culprit *who = culprit_get(c->tally.culprits, x->culprit);
 
@@ -27,7 +27,7 @@ static bool is(const struct cause *c, const struct loss *x)
 }
 
 /* The commands of it that took most, most first; at most n. */
-static unsigned commands(const struct loss_view *f, struct command *v, unsigned n)
+static unsigned find_commands(const struct loss_view *f, struct command *v, unsigned n)
 {
 	struct command all[LOSS_AMOUNTS];
 	unsigned have = 0;
@@ -55,23 +55,23 @@ static unsigned commands(const struct loss_view *f, struct command *v, unsigned 
 	return n < have ? n : have;
 }
 
-static void summary(const struct loss_view *f, struct buf *out)
+static void print_summary(const struct loss_view *f, struct buf *out)
 {
 	struct command most;
 
 	buf_printf(out, "%s, another cgroup, took the CPU from %s for ", f->culprit, f->victim);
 	detect_amount(f, out);
-	if (commands(f, &most, 1)) {
+	if (find_commands(f, &most, 1)) {
 		buf_printf(out, ", %s of it by ", fmt_ns(most.ns).s);
 		name_culprit_full(out, f->c->w, &f->c->tally, most.who);
 	}
 	detect_where(f, out);
 }
 
-static void evidence(const struct loss_view *f, struct finding *to)
+static void add_evidence(const struct loss_view *f, struct finding *to)
 {
 	struct command v[COMMANDS_TOLD];
-	unsigned n = commands(f, v, COMMANDS_TOLD);
+	unsigned n = find_commands(f, v, COMMANDS_TOLD);
 
 	for (unsigned i = 0; i < n; i++) {
 		struct buf text = { 0 };
@@ -88,7 +88,7 @@ static void evidence(const struct loss_view *f, struct finding *to)
 #define DEFAULT	   100.0
 #define DEFAULT_V1 1024
 
-static void recommend(const struct loss_view *f, struct finding *to)
+static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
 	const struct world_cgroup *g = world_get_cgroup(f->c->w, (uint32_t)f->who->object);
 	struct bytes path = g ? world_text(f->c->w, g->path) : (struct bytes){ 0 };
@@ -117,5 +117,6 @@ static void recommend(const struct loss_view *f, struct finding *to)
 	buf_free(&cpus);
 }
 
-const struct detector detect_noisy_neighbour = { "noisy-neighbour", LOSS_CPU,  is,
-						 summary,	    recommend, evidence };
+const struct detector detect_noisy_neighbour = { "noisy-neighbour",   LOSS_CPU,
+						 is_neighbour,	      print_summary,
+						 add_recommendations, add_evidence };

@@ -24,19 +24,19 @@ struct kill {
 
 static const struct tolls_def oom_kill;
 
-static unsigned wants(const struct op_def *op)
+static unsigned subscribe_op(const struct op_def *op)
 {
 	return op && op->id == OP_PROC_OOM ? WATCH_EVENT : 0;
 }
 
-static double latest(const struct cause *c, uint32_t node, enum metric_id metric)
+static double latest_metric(const struct cause *c, uint32_t node, enum metric_id metric)
 {
 	const struct cause_metric *m = cause_nodes_metric(&c->nodes, node, metric);
 
 	return m->n ? m->last : -1;
 }
 
-static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
+static bool on_event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
 {
 	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
 	const struct world_image *im = ctx ? world_get_image(c->w, ctx->image) : NULL;
@@ -49,7 +49,7 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 	if (!process)
 		return true;
 	k = tolls_row(state, &oom_kill, process, 0, &nomem);
-	if (!k || k->row.toll.count) /* two recorders tell of it */
+	if (!k || k->row.toll.count) /* two recorders report it */
 		return k || !nomem;
 	event_get(ev, op, COL_TRIGGER, &trigger);
 	toll_count(&k->row.toll, &(struct fact_moment){ .end_ns = ev->end_ns,
@@ -58,20 +58,20 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 							.text = "chosen to die" });
 	k->cgroup = ctx->cgroup;
 	k->trigger = (uint32_t)trigger;
-	k->available = latest(c, ctx->node, METRIC_MEM_AVAILABLE);
-	k->used = latest(c, ctx->node, METRIC_MEM_USED);
-	k->swap = latest(c, ctx->node, METRIC_SWAP_USED);
+	k->available = latest_metric(c, ctx->node, METRIC_MEM_AVAILABLE);
+	k->used = latest_metric(c, ctx->node, METRIC_MEM_USED);
+	k->swap = latest_metric(c, ctx->node, METRIC_SWAP_USED);
 	return true;
 }
 
 /* The machine had so little left that it may have been that. */
-static bool little(const struct kill *k)
+static bool is_memory_low(const struct kill *k)
 {
 	return k->available >= 0 && k->used >= 0 &&
 	       k->available < LITTLE * (k->available + k->used);
 }
 
-static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
+static bool is_due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
 	*share = 0;
 	return c->ended || r->toll.told.revision == 0;
@@ -90,7 +90,7 @@ static void print_trigger(const struct cause *c, const struct world_thread *by, 
 	buf_printf(&f->summary, ", asked for by %s", f->culprit.text);
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct kill *k = (struct kill *)r;
 	/* The event says in which cgroup the thread is, samples in which of them its memory counts.
@@ -101,7 +101,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	const struct world_thread *by = world_get_thread(c->w, k->trigger);
 	struct bytes path = cg ? world_text(c->w, cg->path) : (struct bytes){ 0 };
 	bool hit = g && g->limit > 0 && cause_counted(&g->limit_hits) > 0,
-	     limit = hit && !little(k);
+	     limit = hit && !is_memory_low(k);
 	const char *cgroup = details_print(&f->found, "%.*s", (int)path.n, path.p ? path.p : "");
 	struct buf command = { 0 };
 
@@ -148,14 +148,14 @@ static const struct tolls_def oom_kill = { .kind = "oom-kill",
 					   .counted = "kills",
 					   .row = sizeof(struct kill),
 					   .most = KILLS_MAX,
-					   .due = due,
-					   .tell = tell };
+					   .due = is_due,
+					   .tell = fill_finding };
 
 const struct watch_def watch_oom_kill = {
 	.name = "oom-kill",
 	.size = sizeof(struct tolls),
-	.wants = wants,
-	.event = event,
+	.wants = subscribe_op,
+	.event = on_event,
 	.settle = tolls_settle,
 	.free = tolls_free,
 };

@@ -58,7 +58,7 @@ struct spikes {
 
 static const struct tolls_def spiking;
 
-static unsigned wants(const struct op_def *op)
+static unsigned subscribe_op(const struct op_def *op)
 {
 	/* A graph's launch waits for its launch before: that is graph-launch-late. */
 	return op && op->flags & OP_CALL && op->id != OP_CUDA_GRAPH_LAUNCH &&
@@ -96,12 +96,12 @@ COLD_CALL static bool site_new(struct spikes *s, const struct class_of *of,
 }
 
 /* The n-th call of the site. False: out of memory. */
-COLD_CALL static bool spike(struct spikes *s, struct site *x, const struct cause *c,
-			    const struct line_piece *p, uint64_t own, uint64_t n)
+COLD_CALL static bool add_spike(struct spikes *s, struct site *x, const struct cause *c,
+				const struct line_piece *p, uint64_t own, uint64_t n)
 {
 	struct slow *slow;
 
-	/* Between the two there were calls that nobody counted, and slow ones among them perhaps. */
+	/* Calls between the two were not counted, and some of them may have been slow. */
 	if (x->last_n &&
 	    cause_paused(c, p->process, 1u << op_tier(p->ev->op), x->last_ns, p->end_ns))
 		x->last_n = 0;
@@ -122,7 +122,7 @@ COLD_CALL static bool spike(struct spikes *s, struct site *x, const struct cause
 }
 
 /* What is slow, as of now. */
-COLD_CALL static void look(struct site *x, struct cause_site *among)
+COLD_CALL static void set_slow_limit(struct site *x, struct cause_site *among)
 {
 	struct hist all = { 0 };
 
@@ -133,7 +133,7 @@ COLD_CALL static void look(struct site *x, struct cause_site *among)
 		among->slow_ns = SLOW_TIMES * x->median;
 }
 
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
+static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct spikes *s = state;
 	struct cause_site *among = &c->classes.sites.v[c->of.site_id];
@@ -147,10 +147,10 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	own -= other < own ? other : own;
 	n = among->n + 1;
 	if (n >= WARM && (n & (n - 1)) == 0)
-		look(&s->sites.v[s->by.v[c->of.site_id] - 1], among);
+		set_slow_limit(&s->sites.v[s->by.v[c->of.site_id] - 1], among);
 	hist_kept_add_at(among->own, own, other ? hist_place(own) : c->ahead.cell);
 	if (own > among->slow_ns && n > WARM)
-		return spike(s, &s->sites.v[s->by.v[c->of.site_id] - 1], c, p, own, n);
+		return add_spike(s, &s->sites.v[s->by.v[c->of.site_id] - 1], c, p, own, n);
 	return true;
 }
 
@@ -179,7 +179,7 @@ static const char *ordinal(double n)
 						       : "rd";
 }
 
-static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
+static bool is_due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
 	const struct slow *x = (const struct slow *)r;
 	double calls, ns;
@@ -189,7 +189,7 @@ static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, d
 		(chance_of(x, &calls, &ns) < CHANCE && calls >= MIN_PERIOD));
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct site *x = &((const struct spikes *)state)->sites.v[r->of];
 	double calls, ns, chance = chance_of((const struct slow *)r, &calls, &ns);
@@ -229,11 +229,11 @@ static const struct tolls_def spiking = { .kind = "periodic-spike",
 					  .counted = "slow calls",
 					  .row = sizeof(struct slow),
 					  .moment = "a slow call",
-					  .due = due,
-					  .tell = tell };
+					  .due = is_due,
+					  .tell = fill_finding };
 
 /* The classes give its sites to others: they are none of these any more. */
-static bool forget(void *state, struct cause *c, uint32_t process)
+static bool forget_process(void *state, struct cause *c, uint32_t process)
 {
 	struct spikes *s = state;
 
@@ -256,7 +256,7 @@ static bool forget(void *state, struct cause *c, uint32_t process)
 	return tolls_forget(&s->slow, c, process);
 }
 
-static void release(void *state)
+static void free_state(void *state)
 {
 	struct spikes *s = state;
 
@@ -269,8 +269,8 @@ static void release(void *state)
 
 const struct watch_def watch_periodic_spike = { .name = "periodic-spike",
 						.size = sizeof(struct spikes),
-						.wants = wants,
-						.piece = piece,
+						.wants = subscribe_op,
+						.piece = on_call,
 						.settle = tolls_settle,
-						.forget = forget,
-						.free = release };
+						.forget = forget_process,
+						.free = free_state };

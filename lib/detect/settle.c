@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settling: at the end of each second of event time every loss is held against the last ten,
- * and at the end against the whole recording. What is material is told; told again when it doubled,
- * when it grew more severe, and at the end. A chain once told keeps its kind: one fact is one chain.
+ * Decides which losses are reported: at the end of each second of event time it compares every loss
+ * with the last ten seconds, and at the end with the whole recording. Reports a significant loss,
+ * and again when it doubled or grew more severe, and at the end. A reported chain keeps its kind.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,9 +55,9 @@ static struct measure measure_of(const struct cause *c, const struct loss *x, in
 	return m;
 }
 
-/* Whether it is worth telling: of the last seconds or, where pane is INT64_MAX, of the whole. */
-static bool material(const struct cause *c, const struct loss *x, struct measure *m, int64_t pane,
-		     double min_share)
+/* Whether it is worth reporting: for the last seconds or, if pane is INT64_MAX, for the whole. */
+static bool is_significant(const struct cause *c, const struct loss *x, struct measure *m,
+			   int64_t pane, double min_share)
 {
 	const struct detector *d = detect_for(c, x);
 
@@ -84,8 +84,8 @@ static uint32_t severity_of(const struct loss *x, const struct detector *d, doub
 	return d && d->severity ? d->severity(x, share) : cause_severity(share);
 }
 
-/* The worst share of ten seconds, or of the whole. What was told before the steps were known may
- * have been theirs only in part: no ten seconds had more than all that is left of it. */
+/* The worst share of ten seconds, or of the whole. Losses reported before the steps were known may
+ * lie only partly in steps: no ten seconds had more than all that is left. */
 static double worst_share(const struct cause *c, const struct loss *x, double share, uint64_t ns)
 {
 	double most = (double)ns / ((double)TALLY_PANES * TALLY_PANE_NS);
@@ -94,7 +94,7 @@ static double worst_share(const struct cause *c, const struct loss *x, double sh
 	return share > worst ? share : worst;
 }
 
-static int tell(struct cause *c, struct loss *x, struct err *e)
+static int report_loss(struct cause *c, struct loss *x, struct err *e)
 {
 	const struct detector *d = x->kind ? detect_named(x->kind, x->family) : detect_for(c, x);
 	struct measure m = measure_of(c, x, INT64_MAX);
@@ -116,7 +116,7 @@ static int tell(struct cause *c, struct loss *x, struct err *e)
 			 e);
 }
 
-static int settle_window(struct cause *c, struct loss *x, int64_t pane, struct err *e)
+static int flush_window(struct cause *c, struct loss *x, int64_t pane, struct err *e)
 {
 	struct measure m;
 	double share;
@@ -124,7 +124,7 @@ static int settle_window(struct cause *c, struct loss *x, int64_t pane, struct e
 	if (!x->process || x->last_ns / TALLY_PANE_NS <= pane - TALLY_PANES)
 		return 0;
 	m = measure_of(c, x, pane);
-	if (!material(c, x, &m, pane, c->opt.min_share))
+	if (!is_significant(c, x, &m, pane, c->opt.min_share))
 		return 0;
 	share = (double)m.worst / (double)m.wall;
 	if (share > x->worst_share)
@@ -134,7 +134,7 @@ static int settle_window(struct cause *c, struct loss *x, int64_t pane, struct e
 	if (x->revision && x->ns < 2 * x->told_ns &&
 	    severity_of(x, detect_named(x->kind, x->family), x->worst_share) <= x->severity)
 		return 0;
-	return tell(c, x, e);
+	return report_loss(c, x, e);
 }
 
 struct due {
@@ -158,14 +158,14 @@ static double share_at_end(const struct cause *c, const struct loss *x)
 	return m.wall ? (double)m.worst / (double)m.wall : 0;
 }
 
-/* Whether the whole recording makes this loss worth telling. What was told before is told again:
- * its shares are now of the whole. */
-static bool due_at_end(struct cause *c, struct loss *x, double min_share)
+/* Whether this loss is worth reporting for the whole recording. A loss that was reported before is
+ * reported again, with shares of the whole. */
+static bool is_due_at_end(struct cause *c, struct loss *x, double min_share)
 {
 	struct measure m = measure_of(c, x, INT64_MAX);
 	double share;
 
-	if (!material(c, x, &m, INT64_MAX, min_share))
+	if (!is_significant(c, x, &m, INT64_MAX, min_share))
 		return x->revision > 0;
 	share = (double)m.worst / (double)m.wall;
 	if (share > x->worst_share)
@@ -175,7 +175,7 @@ static bool due_at_end(struct cause *c, struct loss *x, double min_share)
 
 /* The takers of a process's CPUs that are not told alone, as one, unless most of it is one's doing.
  */
-static int tell_several(struct cause *c, uint32_t process, struct err *e)
+static int report_several(struct cause *c, uint32_t process, struct err *e)
 {
 	struct loss *all, *most;
 	int rc = 0;
@@ -185,16 +185,16 @@ static int tell_several(struct cause *c, uint32_t process, struct err *e)
 			return err_nomem(e);
 		if (!all)
 			return 0;
-		if (most->ns > all->ns / 2 && !due_at_end(c, most, c->opt.min_share))
+		if (most->ns > all->ns / 2 && !is_due_at_end(c, most, c->opt.min_share))
 			return 0;
-		rc = most->ns > all->ns / 2 ? tell(c, most, e) : 0;
+		rc = most->ns > all->ns / 2 ? report_loss(c, most, e) : 0;
 	} while (rc == 0 && most->revision);
-	if (rc == 0 && due_at_end(c, all, SEVERAL_SHARE))
-		rc = tell(c, all, e);
+	if (rc == 0 && is_due_at_end(c, all, SEVERAL_SHARE))
+		rc = report_loss(c, all, e);
 	return rc;
 }
 
-static int settle_end(struct cause *c, struct err *e)
+static int flush_end(struct cause *c, struct err *e)
 {
 	VEC(struct due) due = { 0 };
 	struct lost_time *l = &c->lost_time;
@@ -203,7 +203,7 @@ static int settle_end(struct cause *c, struct err *e)
 	for (size_t i = 0; i < l->v.n; i++) {
 		struct loss *x = &l->v.v[i];
 
-		if (x->process && due_at_end(c, x, c->opt.min_share) &&
+		if (x->process && is_due_at_end(c, x, c->opt.min_share) &&
 		    !loss_is_small(c, x, share_at_end(c, x)) &&
 		    !vec_push(&due, (struct due){ (uint32_t)i, x->ns })) {
 			rc = err_nomem(e);
@@ -213,9 +213,9 @@ static int settle_end(struct cause *c, struct err *e)
 	if (due.n)
 		qsort(due.v, due.n, sizeof(*due.v), by_lost);
 	for (size_t i = 0; i < due.n && rc == 0; i++)
-		rc = tell(c, &l->v.v[due.v[i].at], e);
+		rc = report_loss(c, &l->v.v[due.v[i].at], e);
 	for (size_t i = 0; i < c->tally.order.n && rc == 0; i++)
-		rc = tell_several(c, c->tally.order.v[i], e);
+		rc = report_several(c, c->tally.order.v[i], e);
 out:
 	vec_free(&due);
 	return rc;
@@ -230,7 +230,7 @@ int cause_settle_last(struct cause *c, uint32_t process, struct err *e)
 		struct loss *x = &c->lost_time.v.v[p->at.v[i]];
 
 		if (x->revision)
-			rc = tell(c, x, e);
+			rc = report_loss(c, x, e);
 	}
 	return rc;
 }
@@ -246,13 +246,13 @@ int cause_settle(struct cause *c, int64_t pane, struct err *e)
 			return err_nomem(e);
 		rc = hangs_find(c, e);
 		if (rc == 0)
-			rc = settle_end(c, e);
+			rc = flush_end(c, e);
 		return rc < 0 ? rc : watches_settle(c, pane, e);
 	}
 	if (!lost_time_grow(&c->lost_time, c, pane))
 		return err_nomem(e);
 	for (size_t i = 0; i < c->lost_time.v.n && rc == 0; i++)
-		rc = settle_window(c, &c->lost_time.v.v[i], pane, e);
+		rc = flush_window(c, &c->lost_time.v.v[i], pane, e);
 	if (rc < 0)
 		return rc;
 	return watches_settle(c, pane, e);

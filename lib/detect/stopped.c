@@ -37,7 +37,7 @@ static void add_evidence(const struct loss_view *f, struct finding *to)
 	details_add_number(to, "longest stop", (double)f->loss->longest_ns, "ns");
 }
 
-static void recommend(const struct loss_view *f, struct finding *to)
+static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
 	const struct world_thread *t = world_get_thread(f->c->w, f->loss->leaf);
 	const struct world_process *p = t ? world_get_process(f->c->w, t->process) : NULL;
@@ -56,7 +56,7 @@ const struct detector detect_stopped = {
 	.kind = "stopped",
 	.family = LOSS_STOPPED,
 	.summary = print_summary,
-	.recommend = recommend,
+	.recommend = add_recommendations,
 	.evidence = add_evidence,
 	.nobody = "who stopped it is not recorded",
 	.counted = "times",

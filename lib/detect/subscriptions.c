@@ -62,7 +62,7 @@ void watches_free(struct watches *w)
 	vec_free(&w->lists);
 }
 
-static watch_hear *hears(const struct watch_def *d, const struct op_def *op, unsigned want)
+static watch_hear *get_listener(const struct watch_def *d, const struct op_def *op, unsigned want)
 {
 	watch_hear *own = want == WATCH_OFFCPU	? d->offcpu
 			  : !op			? NULL
@@ -82,7 +82,7 @@ static bool list_make(struct watches *w, const struct op_def *op, unsigned want,
 	for (unsigned i = 0; defs[i]; i++) {
 		const struct watch_def *d = defs[i];
 		unsigned wants = d->wants ? d->wants(op) : 0;
-		struct watch_ear ear = { hears(d, op, want), w->state[i] };
+		struct watch_ear ear = { get_listener(d, op, want), w->state[i] };
 
 		if (!(wants & want) || (wants & SPARED) != spared ||
 		    (wants & WATCH_ASLEEP && !(w->awake >> i & 1)))

@@ -16,7 +16,7 @@
 #define FEW_LAUNCHES 4
 /* Of a place's gaps, so many are short. */
 #define MOST 0.8
-/* Below that a step that computes a little between two waits would be told. */
+/* Below that, steps that compute a little between two waits would be reported. */
 #define MIN_SHARE 0.02
 
 bool gpu_wait_storms(const struct gpu_wait *w)
@@ -46,13 +46,13 @@ bool sync_storm_gap(const struct cause *c, struct gpu_wait *w, const struct gap 
 			       TIERS_ALL);
 }
 
-static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
+static bool is_due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
 	return gpu_wait_storms((const struct gpu_wait *)r) && toll_due(c, &r->toll, pane, share) &&
 	       (*share >= MIN_SHARE || (c->ended && r->toll.told.revision));
 }
 
-static void tell(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
+static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct gpu_work *g = ((const struct gpu_kind *)state)->work;
 	struct gpu_wait *w = (struct gpu_wait *)r;
@@ -93,6 +93,6 @@ const struct tolls_def sync_storm = {
 	.most = GPU_CAUSES_MAX,
 	.one_lane = true,
 	.moment = "the device had nothing to do from the end of a wait to the next call",
-	.due = due,
-	.tell = tell,
+	.due = is_due,
+	.tell = fill_finding,
 };

@@ -62,7 +62,7 @@ struct throttle {
 
 /* What the last statement on its limits stood for, up to now. Of reasons given together the first
  * in the table counts. */
-static void account(struct limited_gpu *g, int64_t now_ns)
+static void account_sample(struct limited_gpu *g, int64_t now_ns)
 {
 	int64_t ns = now_ns - g->bits_ns;
 	double best = g->clock_max > 0 ? g->clock_max : g->clock_best;
@@ -85,7 +85,7 @@ static void account(struct limited_gpu *g, int64_t now_ns)
 	}
 }
 
-static bool record(void *state, struct cause *c, const struct record *r)
+static bool on_record(void *state, struct cause *c, const struct record *r)
 {
 	struct throttle *s = state;
 	const struct rec_SAMPLE *v = &r->u.SAMPLE;
@@ -121,7 +121,7 @@ static bool record(void *state, struct cause *c, const struct record *r)
 		g->temperature_max = v->value > g->temperature_max ? v->value : g->temperature_max;
 		break;
 	case METRIC_GPU_CLOCK_LIMITS:
-		account(g, v->time_ns);
+		account_sample(g, v->time_ns);
 		g->bits = (uint64_t)v->value;
 		g->bits_ns = v->time_ns;
 		break;
@@ -131,8 +131,8 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	return true;
 }
 
-static int tell(struct cause *c, struct limited_gpu *g, uint32_t gpu, unsigned i, double share,
-		struct err *e)
+static int report_finding(struct cause *c, struct limited_gpu *g, uint32_t gpu, unsigned i,
+			  double share, struct err *e)
 {
 	const struct world_gpu *wg = world_get_gpu(c->w, gpu);
 	struct buf who = { 0 };
@@ -170,7 +170,7 @@ static int tell(struct cause *c, struct limited_gpu *g, uint32_t gpu, unsigned i
 	return fact_tell(c, &f, &g->told[i], e);
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct throttle *s = state;
 	int rc = 0;
@@ -181,7 +181,7 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		const struct world_gpu *wg = world_get_gpu(c->w, i);
 
 		if (c->ended && g->seen)
-			account(g, cause_node_end(c, wg ? wg->node : 0));
+			account_sample(g, cause_node_end(c, wg ? wg->node : 0));
 		for (unsigned k = 0; k < NREASONS && g->seen && rc == 0; k++) {
 			uint64_t wall = cause_wall_ns(c);
 			double share = wall ? (double)g->lost_ns[k] / (double)wall : 0;
@@ -189,13 +189,13 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 			if ((fact_material(c, g->lost_ns[k], g->count[k], wall) ||
 			     (c->ended && g->told[k].revision)) &&
 			    fact_due(c, &g->told[k], g->lost_ns[k], share))
-				rc = tell(c, g, i, k, share, e);
+				rc = report_finding(c, g, i, k, share, e);
 		}
 	}
 	return rc;
 }
 
-static void end(void *state)
+static void free_state(void *state)
 {
 	vec_free(&((struct throttle *)state)->v);
 }
@@ -203,7 +203,7 @@ static void end(void *state)
 const struct watch_def watch_throttle = {
 	.name = "throttle",
 	.size = sizeof(struct throttle),
-	.record = record,
-	.settle = settle,
-	.free = end,
+	.record = on_record,
+	.settle = flush_window,
+	.free = free_state,
 };

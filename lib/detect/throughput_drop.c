@@ -31,7 +31,7 @@ struct slower {
 	uint64_t lost_ns, steps;
 };
 
-static double mean(uint64_t ns, uint64_t count)
+static double compute_mean(uint64_t ns, uint64_t count)
 {
 	return count ? (double)ns / (double)count : 0;
 }
@@ -46,7 +46,7 @@ static bool slower_of(const struct step_series *s, struct slower *out)
 	for (unsigned i = 0; i + 1 < s->n; i++) {
 		if (s->v[i].count == 0)
 			continue;
-		x[n] = mean(s->v[i].own_ns, s->v[i].count);
+		x[n] = compute_mean(s->v[i].own_ns, s->v[i].count);
 		cell[n++] = i;
 	}
 	out->chance = change_chance(x, n, &out->at);
@@ -65,13 +65,13 @@ static bool slower_of(const struct step_series *s, struct slower *out)
 			last.own_ns += s->v[i].own_ns;
 		}
 	}
-	out->before_ns = mean(before.own_ns, before.count);
-	out->after_ns = mean(after.own_ns, after.count);
-	out->device_before_ns = mean(before.device_ns, before.count);
-	out->device_after_ns = mean(after.device_ns, after.count);
+	out->before_ns = compute_mean(before.own_ns, before.count);
+	out->after_ns = compute_mean(after.own_ns, after.count);
+	out->device_before_ns = compute_mean(before.device_ns, before.count);
+	out->device_after_ns = compute_mean(after.device_ns, after.count);
 	out->steps = after.count;
 	if (out->after_ns < SLOWER * out->before_ns ||
-	    mean(last.own_ns, last.count) < SLOWER * out->before_ns)
+	    compute_mean(last.own_ns, last.count) < SLOWER * out->before_ns)
 		return false;
 	out->lost_ns = (uint64_t)((out->after_ns - out->before_ns) * (double)after.count + 0.5);
 	return true;
@@ -117,8 +117,8 @@ static bool by_device(const struct slower *x)
 	return x->device_after_ns - x->device_before_ns > (x->after_ns - x->before_ns) / 2;
 }
 
-static int tell(struct cause *c, const struct track *t, const struct step_series *series,
-		const struct slower *x, struct err *e)
+static int report_finding(struct cause *c, const struct track *t, const struct step_series *series,
+			  const struct slower *x, struct err *e)
 {
 	uint64_t wall = cause_wall_ns(c);
 	int64_t from = changed_ns(series, x);
@@ -188,7 +188,7 @@ static bool find_drop(const struct cause *c, size_t i, struct track *t,
 	       fact_material(c, x->lost_ns, x->steps, cause_wall_ns(c));
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	unsigned loops = 0;
 	int rc = 0;
@@ -202,9 +202,10 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		struct track t;
 
 		if (find_drop(c, i, &t, &series, &x) && loops++ < LOOPS_MAX)
-			rc = tell(c, &t, series, &x, e);
+			rc = report_finding(c, &t, series, &x, e);
 	}
 	return rc;
 }
 
-const struct watch_def watch_throughput_drop = { .name = "throughput-drop", .settle = settle };
+const struct watch_def watch_throughput_drop = { .name = "throughput-drop",
+						 .settle = flush_window };
