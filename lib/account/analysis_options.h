@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an analysis is asked for, and where its records go.
+ * The options of an analysis, and the sink that receives its records.
  */
 #ifndef INGERO_ACCOUNT_ANALYSIS_OPTIONS_H
 #define INGERO_ACCOUNT_ANALYSIS_OPTIONS_H
@@ -10,7 +10,7 @@
 #include "lib/base/err.h"
 #include "lib/event/record.h"
 
-/* What a cause must take to be told (all of it), and when it is looked at. */
+/* A cause is reported if it takes all of these. */
 struct cause_options {
 	double min_share;     /* of wall time, of the victim's worst-hit thread; 0: 0.01 */
 	uint64_t min_lost_ns; /* 0: 10 ms */

@@ -37,8 +37,8 @@ struct cause {
 	struct cause_sink *sink;
 	struct line *line;
 	struct classes classes;
-	struct class_of of;	  /* the site of the outermost call that is being told */
-	struct class_ahead ahead; /* of the event that is being looked at */
+	struct class_of of;	  /* the site of the outermost call being dispatched */
+	struct class_ahead ahead; /* site hint of the event being analyzed */
 	struct launched_names kernels;
 	struct tally tally;
 	struct lost_time lost_time;
@@ -72,26 +72,25 @@ struct cause {
 	int64_t session_ns;  /* the earliest that was said to begin */
 	int64_t earliest_ns; /* nothing began before; valid when has_session */
 	int64_t end_ns;	     /* latest event or clock reading */
-	int64_t settled_ns;  /* what is told covers the time up to here */
+	int64_t settled_ns;  /* reports cover the time up to here */
 	bool ended;	     /* the whole stream was seen */
 	int64_t pane;	     /* the one being filled */
 	int64_t pane_end_ns; /* the first that does not belong to it; valid when has_pane */
 	int64_t previous_end_ns;
-	/* The same losses are told by blocks (where) and by records (why): events lost by either,
-	 * and told. */
+	/* Both blocks (where) and records (why) state the same lost events: counted by each of
+	 * them, and passed on so far. */
 	uint64_t lost_by_block, lost_by_record, lost_told;
-	uint64_t calls,
-		left_out; /* calls at any depth; those that were made and not recorded, on purpose */
+	uint64_t calls, left_out; /* calls at any depth; those not recorded on purpose */
 	uint32_t chains;
-	struct map told_ids; /* hash of what facts are called -> how many are called so */
+	struct map told_ids; /* hash of a fact's identity -> number of facts with that identity */
 	bool nomem;
 };
 
-/* Look at all losses at the end of `pane`; pane INT64_MAX: over the whole recording, and tell what
+/* Examines all losses at the end of `pane`; pane INT64_MAX: over the whole recording. Reports what
  * is new. */
 int cause_settle(struct cause *c, int64_t pane, struct err *e);
 
-/* What was told of this process's lost time, once more. */
+/* Reports the lost time of this process once more. */
 int cause_settle_last(struct cause *c, uint32_t process, struct err *e);
 
 /* Severity follows effect: 3 from a tenth of wall time, or of the time of steps, 2 from a fiftieth.
@@ -118,7 +117,7 @@ static inline bool cause_blind(const struct cause *c)
 	return c->has_session && !c->off_cpu;
 }
 
-/* Share of the library calls made that was recorded, as far as is told. */
+/* Share of the library calls made that was recorded, as far as the recording says. */
 static inline double cause_recorded(const struct cause *c)
 {
 	return c->left_out ? (double)c->calls / (double)(c->calls + c->left_out) : 1;
@@ -141,7 +140,7 @@ static inline bool cause_is_main(const struct cause *c, uint32_t thread)
 	return p && t->tid == p->tgid;
 }
 
-/* When what is told of that machine ends: of several machines' recordings one may end long before
+/* When the recording of that machine ends: with several machines, one recording may end long before
  * the others. */
 static inline int64_t cause_node_end(const struct cause *c, uint32_t node)
 {
@@ -209,8 +208,8 @@ static inline bool cause_stopped(const struct cause *c, uint32_t process, int64_
 	return c->ended && last - at_ns <= ns && (ended || cause_silent(c, process, last, ns));
 }
 
-/* Wall time of what is told. Of the events alone until the end: records may stand a little before
- * or after them. */
+/* Wall time covered by reports. Until the end it counts events alone: records may lie a little
+ * before or after them. */
 static inline uint64_t cause_wall_ns(const struct cause *c)
 {
 	return c->has_start && c->settled_ns > c->start_ns ? (uint64_t)(c->settled_ns - c->start_ns)

@@ -319,7 +319,7 @@ bool classes_forget(struct classes *c, uint32_t process)
 		struct cause_class *cl = &c->v.v[at - 1];
 
 		next = cl->next;
-		if (at <= c->told_end) { /* it is told in the end */
+		if (at <= c->told_end) { /* it is reported at the end */
 			cl->next = kept;
 			kept = at;
 			continue;
@@ -347,8 +347,8 @@ bool classes_forget(struct classes *c, uint32_t process)
 	return !kept || map_put(&c->of_process, process, kept);
 }
 
-static void gathered(const struct hist_kept *plain, const struct hist_kept *others,
-		     struct hist *all)
+static void merge_hists(const struct hist_kept *plain, const struct hist_kept *others,
+			struct hist *all)
 {
 	*all = (struct hist){ 0 };
 	hist_merge(all, plain);
@@ -358,12 +358,12 @@ static void gathered(const struct hist_kept *plain, const struct hist_kept *othe
 
 void class_whole(const struct cause_class *cl, struct hist *all)
 {
-	gathered(cl->plain, cl->whole, all);
+	merge_hists(cl->plain, cl->whole, all);
 }
 
 void class_own(const struct cause_class *cl, struct hist *all)
 {
-	gathered(cl->plain, cl->own, all);
+	merge_hists(cl->plain, cl->own, all);
 }
 
 uint64_t class_expected(const struct classes *c, uint32_t class_id, bool *borrowed)

@@ -55,7 +55,7 @@ struct cause_class {
 	struct hist_kept *whole, *own;
 };
 
-/* One line of memory: recordings have thousands of them, and whose turn it is cannot be foreseen. */
+/* One cache line: recordings have thousands of sites, and access to them is unpredictable. */
 struct cause_site {
 	uint32_t process, stack;
 	uint32_t next; /* of its process: position + 1 */
@@ -165,7 +165,7 @@ static inline bool classes_site_of(struct classes *c, uint32_t process, const st
 	return true;
 }
 
-/* The site of an outermost call; perhaps: the site that classes_ahead says. False: out of memory. */
+/* The site of an outermost call; perhaps: the hint of classes_ahead. False: out of memory. */
 static inline bool classes_site(struct classes *c, uint32_t process, const struct event *ev,
 				uint32_t perhaps, struct class_of *of)
 {

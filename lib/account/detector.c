@@ -63,7 +63,7 @@ const char *detect_was(enum part part)
 	return was[part];
 }
 
-#define NEARLY_ALL 0.95 /* of the time: then it is told as one thread's */
+#define NEARLY_ALL 0.95 /* of the time: then the report names one thread */
 
 bool detect_own(const struct loss_view *f)
 {

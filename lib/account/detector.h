@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kinds of findings. A detector does not search: the books already say who took how much.
- * It says which share of its family it stands for, tells it in one sentence, and what to do about
- * it. One file per kind; the table of all of them is in kinds.h.
+ * The kinds of findings of lost time. These detectors search nothing: the ledger already holds who
+ * took how much. Each says which losses of its family it stands for, describes them in one
+ * sentence, and recommends what to do. One file per kind; kinds.h has the table of them.
  */
 #ifndef INGERO_ACCOUNT_DETECTOR_H
 #define INGERO_ACCOUNT_DETECTOR_H
@@ -13,7 +13,7 @@
 #include "lib/account/analysis_state.h"
 #include "lib/account/lost_time.h"
 
-/* One material loss, ready to be told: what its detector sees of it. */
+/* One significant loss to be reported, as its detector sees it. */
 struct loss_view {
 	struct cause *c;
 	const struct loss *loss;

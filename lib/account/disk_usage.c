@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of who gave the device the request, which may be another thread than the one that waits for it. */
+/* Sums block requests by the process that issued them: the thread that waits may be another one. */
 #include "lib/account/disk_usage.h"
 
 #include "lib/base/hash.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that ended, and when what is kept of them is given up: once nothing more can come of
- * it. That is so when nothing was heard of a process for ENDED_NS, when all it lived was a smaller
- * share of the recording so far than a finding has to have lost (the recording only gets longer),
- * and when no finding about it was told: those are told again in the end, of the whole. Of
- * processes about which something was told the newest ENDED_TOLD are kept as well; of one more, its
- * findings of lost time are told a last time as they are, and it is given up, too. All of it in
- * event time.
+ * Processes that ended, and when the analysis drops its state of them: once no finding about them
+ * can arise any more. That is the case when no event of the process came for ENDED_NS, when its
+ * lifetime was a smaller share of the recording so far than a finding must have lost (the recording
+ * only gets longer), and when no finding about it was reported: those are reported again at the
+ * end, for the whole recording. The newest ENDED_TOLD processes with reported findings are kept as
+ * well; when there is one more, its findings of lost time are reported a last time, and its state
+ * is dropped, too. All of this is in event time.
  */
 #ifndef INGERO_ACCOUNT_ENDED_H
 #define INGERO_ACCOUNT_ENDED_H
@@ -38,7 +38,8 @@ struct cause_leaving {
 /* A process ended. False: out of memory. */
 bool cause_ended_event(struct cause *c, const struct event *ev);
 
-/* A second of event time is over, and told of: give up what can be. */
+/* A second of event time is over, and its findings are reported: drops the state that is no longer
+ * needed. */
 int cause_ended_settle(struct cause *c, struct err *e);
 
 #endif

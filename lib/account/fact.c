@@ -46,8 +46,8 @@ static const char *mark(const struct fact *f, bool in_words)
 	return !f->estimate.least ? "~" : in_words ? "at least " : ">=";
 }
 
-static void fix(struct fact *f, const char *action, const char *kind, const char *command,
-		uint64_t gain_low_ns, uint64_t gain_high_ns, const char *basis)
+static void add_fix(struct fact *f, const char *action, const char *kind, const char *command,
+		    uint64_t gain_low_ns, uint64_t gain_high_ns, const char *basis)
 {
 	gain_low_ns = whole_ns(f, gain_low_ns);
 	gain_high_ns = whole_ns(f, gain_high_ns);
@@ -65,13 +65,13 @@ static void fix(struct fact *f, const char *action, const char *kind, const char
 void fact_fix(struct fact *f, const char *action, const char *command, uint64_t gain_low_ns,
 	      uint64_t gain_high_ns, const char *basis)
 {
-	fix(f, action, "shell", command, gain_low_ns, gain_high_ns, basis);
+	add_fix(f, action, "shell", command, gain_low_ns, gain_high_ns, basis);
 }
 
 void fact_fix_code(struct fact *f, const char *action, const char *code, uint64_t gain_low_ns,
 		   uint64_t gain_high_ns, const char *basis)
 {
-	fix(f, action, "code", code, gain_low_ns, gain_high_ns, basis);
+	add_fix(f, action, "code", code, gain_low_ns, gain_high_ns, basis);
 }
 
 void fact_victim(const struct fact *f, const struct cause *c, struct buf *out)
@@ -158,9 +158,9 @@ bool fact_material(const struct cause *c, uint64_t lost_ns, uint64_t count, uint
 	       wall_ns > 0 && (double)lost_ns >= c->opt.min_share * (double)wall_ns;
 }
 
-/* told: as what it was told first, and as which of those that are called the same. */
-static void ids(const struct cause *c, const struct fact *f, const struct fact_told *told,
-		uint64_t *id, uint64_t *match)
+/* told: the kind of its first report, and its number among facts of the same identity. */
+static void make_ids(const struct cause *c, const struct fact *f, const struct fact_told *told,
+		     uint64_t *id, uint64_t *match)
 {
 	struct bytes victim = name_process_first(c->w, &c->tally, f->process);
 	const char *identity = f->identity ? f->identity : "";
@@ -178,12 +178,12 @@ static void ids(const struct cause *c, const struct fact *f, const struct fact_t
 
 /* Two facts may be called the same: at one place of the program, by way of another or on another
  * device. Each is a chain of its own. False: out of memory. */
-static bool number(struct cause *c, const struct fact *f, struct fact_told *told)
+static bool assign_number(struct cause *c, const struct fact *f, struct fact_told *told)
 {
 	uint64_t id, match, n = 0;
 
 	told->kind = f->kind;
-	ids(c, f, told, &id, &match);
+	make_ids(c, f, told, &id, &match);
 	map_get(&c->told_ids, id, &n);
 	told->nth = (uint32_t)n;
 	return map_put(&c->told_ids, id, n + 1);
@@ -275,7 +275,7 @@ int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct er
 	told->severity = f->severity ? f->severity : cause_severity(told->worst_share);
 	if (told->revision++ == 0) {
 		c->chains++;
-		if (!number(c, f, told)) {
+		if (!assign_number(c, f, told)) {
 			rc = err_nomem(e);
 			goto out;
 		}
@@ -284,7 +284,7 @@ int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct er
 	told->count = f->count;
 	f->lost_ns = whole_ns(f, f->lost_ns);
 	f->count = whole_count(f, f->count);
-	ids(c, f, told, &is, &like);
+	make_ids(c, f, told, &is, &like);
 	snprintf(id, sizeof(id), "%016" PRIx64, is);
 	snprintf(match, sizeof(match), "%016" PRIx64, like);
 	to->time_ns = c->settled_ns;

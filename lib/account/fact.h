@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a watch found, as a chain: the same record, the same JSON (formats/chain.schema.json) as a
- * finding from the books of lost time. A watch fills in a fact from its own numbers each time it
- * tells; who it is about and whether it was told before is what stays (struct fact_told, one per
- * thing a watch may tell).
+ * A finding of a detector that keeps its own numbers (account/watch.h), as a chain: the same record
+ * and the same JSON (formats/chain.schema.json) as a finding from the ledger of lost time. The
+ * detector fills in a fact from its numbers for every report; what stays between reports is whom it
+ * is about and whether it was reported (struct fact_told, one for each possible finding).
  */
 #ifndef INGERO_ACCOUNT_FACT_H
 #define INGERO_ACCOUNT_FACT_H
@@ -17,9 +17,9 @@
 /* Memory of the watch, zero-initialised: never told. */
 struct fact_told {
 	uint32_t revision, severity;
-	/* What its id is made of besides, valid when told: it is one chain, should it turn out to
-	 * be of another kind. */
-	const char *kind; /* as which it was told first */
+	/* More of what its id is made of, valid once reported: it stays the same chain if it turns
+	 * out to be of another kind. */
+	const char *kind; /* of its first report */
 	uint32_t nth;	  /* of the facts that are called the same */
 	uint64_t lost_ns, count;
 	double worst_share; /* largest share of wall it ever took in a window */
@@ -44,7 +44,7 @@ struct fact_moment {
  * returned, or are the fact's own (details_print, details_text). */
 struct fact {
 	const char *kind; /* static */
-	uint32_t process; /* world id of who lost; 0: the node */
+	uint32_t process; /* world id of the process that lost; 0: the node */
 	uint32_t node;	  /* world id; 0: the process's */
 	/* What tells it apart from others of its kind about the same process: part of its id and,
 	 * so that runs can be compared, without pids, addresses or times. NULL: nothing does. */
@@ -80,9 +80,8 @@ struct fact {
 	unsigned nsites;
 	struct fact_moment moments[FACT_MOMENTS]; /* in order of time */
 	unsigned nmoments;
-	struct buf summary; /* one sentence without a full stop: who, how many ms, which line */
-	struct finding
-		found; /* by fact_evidence, fact_fix, fact_fix_code; the rest when it is told */
+	struct buf summary;   /* one sentence without a full stop: who, how many ms, which line */
+	struct finding found; /* by fact_evidence, fact_fix, fact_fix_code; the rest by fact_tell */
 };
 
 /* One number that proves it: "launches per synchronization", 3.2, "". Units: "ns", "B", "B/s", "%",
@@ -121,18 +120,18 @@ void fact_blame_site(const struct cause *c, struct fact *f, const char *otherwis
 /* The same as a place: "in cudaMemcpy called from load (data.py:41)". It is returned, too. */
 const char *fact_blame_place(const struct cause *c, struct fact *f);
 
-/* Whether what a watch has now must be told: first, doubled, grown more severe, or the recording is
- * over. A fact once told is told again at the end, its shares then being of the whole. */
+/* Whether a detector must report now: for the first time, after the loss doubled or grew more
+ * severe, or at the end. A reported fact is reported again at the end, with shares of the whole. */
 bool fact_due(const struct cause *c, const struct fact_told *told, uint64_t lost_ns, double share);
 
-/* The same for what loses no time: first, twice as often, or the recording is over. */
+/* The same for facts that lose no time: for the first time, twice as often, or at the end. */
 bool fact_due_count(const struct cause *c, const struct fact_told *told, uint64_t count);
 
-/* Material as the causal model has it: min_share of wall, min_lost_ns and min_count of the options.
+/* Whether it is significant by min_share of wall time, min_lost_ns and min_count of the options.
  * wall_ns: of the window (TALLY_PANES seconds) or of the recording (cause_wall_ns). */
 bool fact_material(const struct cause *c, uint64_t lost_ns, uint64_t count, uint64_t wall_ns);
 
-/* Tell it, and free it. */
+/* Reports the fact, and frees it. */
 int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct err *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which files a process waited for, and what they are: the evidence that names a stalled file
- * system. Up to CAUSE_FILES files are told apart, of those met first; the others are not named.
+ * system. The first CAUSE_FILES files are kept apart; others are not named.
  */
 #ifndef INGERO_ACCOUNT_FILES_H
 #define INGERO_ACCOUNT_FILES_H

@@ -19,7 +19,7 @@ struct cause_found {
 	uint64_t whole_ns, whole_count; /* measured before probes of these tiers were detached */
 };
 
-/* lost_ns, measured by calls of these tiers, ended then; tiers 0: it is measured all of the time. */
+/* lost_ns, ended at end_ns, measured by calls of these tiers; tiers 0: measured all of the time. */
 void cause_found_add(struct cause_found *f, const struct cause *c, uint32_t thread, unsigned tiers,
 		     int64_t end_ns, uint64_t lost_ns);
 

@@ -26,7 +26,7 @@ struct gpu_memory {
 
 void gpu_memory_record(struct gpu_memory *m, const struct record *r);
 
-/* The device, or, where gpu is 0, the only one there is. NULL: nothing is known, or not of which. */
+/* The device; gpu 0: the only one there is. NULL: not known, or not which one. */
 const struct gpu_memory_device *gpu_memory_of(const struct gpu_memory *m, uint32_t gpu);
 
 #endif

@@ -97,8 +97,8 @@ static struct loss_blame blame_disk(struct cause *c, uint32_t anchor, const stru
 				    culprit_device(c->tally.culprits, v ? v->node : 0, p->device) };
 }
 
-/* Whoever lets it go on is told by its command, wherever it runs. All threads of a process stand
- * still at once: what its main thread lost is all of it. */
+/* The culprit is the thread that continued the process, by its command. All threads of a process
+ * stop at once: the loss of its main thread is all of it. */
 static struct loss_blame blame_stop(struct cause *c, uint32_t anchor, const struct track_part *p)
 {
 	uint32_t process = cause_process_of(c, anchor), by = p->resumed_by;
@@ -110,8 +110,8 @@ static struct loss_blame blame_stop(struct cause *c, uint32_t anchor, const stru
 				       : 0 };
 }
 
-/* Pages of a file whose cgroup stands at its memory limit are read again because of that. What was
- * told otherwise stays that. */
+/* If the cgroup stands at its memory limit, pages of a file are read again because of that. What
+ * was already reported with another family keeps it. */
 static enum loss_family blame_pages(const struct cause *c, uint32_t anchor,
 				    const struct track_part *p)
 {
@@ -271,7 +271,7 @@ struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct
 	enum part state = state_of(p, beside);
 	struct loss_blame b = { LOSS_IDLE, state, 0, state };
 
-	/* What a thread holds that others want is told as that. */
+	/* A lock that others want is reported as lock-wait. */
 	if (state == PART_COUNT || p->lock)
 		return (struct loss_blame){ .family = LOSS_FAMILIES };
 	b.culprit = idle_culprit(c, anchor, p);

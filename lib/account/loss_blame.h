@@ -14,12 +14,12 @@ struct loss_blame {
 	unsigned sort;	  /* as of struct loss */
 };
 
-/* What a program loses that makes no calls is told of those that wait for it, if any program makes
- * some; and what those that it started lose, of them. */
+/* If any program makes calls, a program that makes none has no losses of its own: the programs that
+ * wait for it have them. The losses of processes that it started count as its own. */
 bool loss_is_elsewhere(const struct cause *c, uint32_t process, const struct track_part *p);
 
-/* What a thread lost that has a track of its own in the process is told of that one, and not again
- * of who waited for it. */
+/* A loss of a thread with a track of its own in the process is reported for that track only, not
+ * again for the thread that waited for it. */
 bool loss_is_told_there(const struct cause *c, uint32_t anchor, const struct track_part *p);
 
 /* Whether threads of the anchor's program, which are more than its CPUs, take turns in it

@@ -168,7 +168,8 @@ static bool is_first(const struct where_place *places, unsigned i)
 	return k == i;
 }
 
-/* Calls that it was taken from: what is told of each is of its class of which the host took most. */
+/* Calls that the time was taken from: each is described by the class of which the host took
+ * most. */
 static void list_symptoms(const struct loss_view *f, const struct where_place *places, unsigned n,
 			  struct finding *to)
 {

@@ -10,7 +10,7 @@
 /* A step has to do a little between two others, and so much it takes to launch anything. */
 #define MIN_SELF_NS 100000
 
-/* But for waits for connections that lost segments: they are told as that. */
+/* Leaves out waits for connections that lost segments: those are reported as net-loss. */
 static bool add_stretch(struct cause *c, const struct gap *gap, bool storm)
 {
 	int64_t from_ns = gap->alone_ns, until_ns, to_ns;

@@ -40,7 +40,7 @@ static bool is_part(const struct lost_time *l, const struct loss *x, const struc
 		       : of == x;
 }
 
-static unsigned insert(struct where_place *v, unsigned n, const struct where_place *p)
+static unsigned insert_place(struct where_place *v, unsigned n, const struct where_place *p)
 {
 	unsigned at = n;
 
@@ -74,7 +74,7 @@ unsigned loss_places(const struct cause *c, const struct loss *x, struct where_p
 
 	for (size_t i = 0; i < c->lost_time.where.v.n; i++)
 		if (is_part(&c->lost_time, x, &c->lost_time.where.v.v[i]))
-			n = insert(v, n, &c->lost_time.where.v.v[i]);
+			n = insert_place(v, n, &c->lost_time.where.v.v[i]);
 	for (unsigned i = 0; i < n; i++) {
 		uint64_t line = line_of(c->w, v[i].stack);
 		unsigned k = 0;

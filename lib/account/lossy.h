@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waits of threads for connections that lost segments: they are told as that (detect/net_loss.c),
- * and by no other kind as well. Of each thread the newest CAUSE_LOSSY are kept.
+ * Waits of threads for connections that lost segments: they are reported as net-loss
+ * (detect/net_loss.c), and not as another kind as well. The newest CAUSE_LOSSY of each thread are
+ * kept.
  */
 #ifndef INGERO_ACCOUNT_LOSSY_H
 #define INGERO_ACCOUNT_LOSSY_H

@@ -32,7 +32,7 @@ bool loss_is_small(const struct cause *c, const struct loss *x, double share)
 	return (double)x->ns < SMALL_TAKER * (double)taken;
 }
 
-static bool add(struct loss *all, const struct loss *x)
+static bool add_loss(struct loss *all, const struct loss *x)
 {
 	if (!all->ns || x->first_ns < all->first_ns)
 		all->first_ns = x->first_ns;
@@ -87,7 +87,7 @@ bool lost_time_several(struct cause *c, uint32_t process, struct loss **all, str
 
 		if (x->revision || !x->ns || !is_stranger(c, x))
 			continue;
-		if (!add(&l->several, x))
+		if (!add_loss(&l->several, x))
 			return false;
 		if (!*most || x->ns > (*most)->ns)
 			*most = x;

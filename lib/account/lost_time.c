@@ -267,7 +267,8 @@ static bool idle_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 	/* What lies beside gaps for the most part is no cause of them. */
 	in.number = 2 * in.ns > p->ns ? p->number : 0;
 	in.longest_ns = in.longest_ns < in.ns ? in.longest_ns : in.ns;
-	only_outside &= 2 * p->unended_ns <= in.ns; /* what never ended is told wherever it is */
+	/* a wait that never ended counts wherever it is */
+	only_outside &= 2 * p->unended_ns <= in.ns;
 	if (!only_outside && in.ns)
 		l->processes.v[process].gaps->ns[at_most] += in.ns;
 	return !in.ns || b.family == LOSS_FAMILIES ||
@@ -355,7 +356,7 @@ struct growth {
 	struct cause *c;
 };
 
-static bool grow(void *ctx, uint32_t anchor, const struct track_part *p)
+static bool add_new_part(void *ctx, uint32_t anchor, const struct track_part *p)
 {
 	const struct growth *g = ctx;
 
@@ -367,7 +368,7 @@ bool lost_time_grow(struct lost_time *l, struct cause *c, int64_t pane)
 	struct growth g = { l, c };
 
 	l->pane = pane;
-	return path_tracks_grown(c->tracks, grow, &g);
+	return path_tracks_grown(c->tracks, add_new_part, &g);
 }
 
 /* ---- the end ---- */
@@ -407,8 +408,8 @@ static void clear_process(struct loss_process *p)
 		p->gaps->ns[0] = p->gaps->ns[1] = 0;
 }
 
-/* To be summed anew. */
-static void clear(struct lost_time *l)
+/* Clears all sums, so that they can be made again. */
+static void clear_sums(struct lost_time *l)
 {
 	for (size_t i = 0; i < l->where.v.n; i++) {
 		struct where_place *at = &l->where.v.v[i];
@@ -467,7 +468,7 @@ bool lost_time_finish(struct lost_time *l, struct cause *c)
 
 	l->pane = INT64_MAX;
 	if (ok)
-		clear(l);
+		clear_sums(l);
 	for (size_t i = 0; ok && i < path_tracks_count(c->tracks); i++)
 		ok = add_track(l, c, i, false, &parts);
 	for (size_t i = 0; i < l->v.n; i++)

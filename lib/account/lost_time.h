@@ -110,7 +110,7 @@ struct loss {
 	struct loss_amounts elsewhere; /* other processes, which the anchors waited for */
 	VEC(uint32_t)
 	via;	      /* threads that had a lock the victim wanted when it was taken from them */
-	bool outside; /* none of it is in the steps: what is told is of the rest */
+	bool outside; /* none of it is in the steps: its report is about the rest */
 	/* findings: see detect/settle.c */
 	uint32_t revision; /* 0: never told */
 	uint64_t told_ns;

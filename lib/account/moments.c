@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The worst intervals and calls of a loss in order of their starts, headed by how busy the node was.
+ * The worst intervals and calls of a loss in order of their starts, with the load of the node
+ * first.
  */
 #include "lib/account/moments.h"
 

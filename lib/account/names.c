@@ -96,8 +96,8 @@ void name_thread_full(struct buf *out, const struct world *w, const struct tally
 		buf_printf(out, " (tid %" PRIu32 " of pid %" PRIu32 ")", th->tid, p->tgid);
 }
 
-/* The thread's own name where tasks of one process are told by that of a thread that is not its
- * first, which stands before the process's number then. */
+/* Whether to use the thread's own name: tasks of the process bear the name of a thread that is not
+ * its first, and the name stands before the process's number. */
 static bool is_thread_of_others(const struct world *w, const struct line_culprit *c)
 {
 	const struct world_thread *th = world_get_thread(w, c->thread);

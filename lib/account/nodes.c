@@ -23,7 +23,7 @@ static struct cause_node *node_at(struct cause_nodes *n, const struct world *w, 
 	return &n->v.v[node];
 }
 
-static void until(struct cause_node *of, int64_t ns)
+static void extend_end(struct cause_node *of, int64_t ns)
 {
 	if (of && ns > of->end_ns)
 		of->end_ns = ns;
@@ -46,7 +46,7 @@ bool cause_nodes_record(struct cause_nodes *n, const struct world *w, const stru
 	}
 	if (r->kind == RECORD_CLOCK) {
 		of = node_at(n, w, REC_HAS(r, CLOCK, node) ? r->u.CLOCK.node : 0, &nomem);
-		until(of, r->u.CLOCK.mono_ns);
+		extend_end(of, r->u.CLOCK.mono_ns);
 		return of || !nomem;
 	}
 	if (r->kind != RECORD_SAMPLE || s->metric >= CAUSE_METRICS || REC_HAS(r, SAMPLE, process) ||
@@ -56,7 +56,7 @@ bool cause_nodes_record(struct cause_nodes *n, const struct world *w, const stru
 	of = node_at(n, w, REC_HAS(r, SAMPLE, node) ? s->node : 0, &nomem);
 	if (!of)
 		return !nomem;
-	until(of, s->time_ns);
+	extend_end(of, s->time_ns);
 	m = &of->metric[s->metric];
 	if (m->n++ == 0)
 		m->first = m->max = s->value;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of machines as wholes: their CPUs, of which make, and what was sampled of each.
- * Kept apart by node, so that what is told of one machine does not lie on another's figures; what
- * says of no node is of the only one there is.
+ * What is known of whole machines: their CPUs, of which make, and the samples of each. Kept by
+ * node, so that the figures of one machine do not overwrite another's; records that name no node
+ * are of the only one there is.
  */
 #ifndef INGERO_ACCOUNT_NODES_H
 #define INGERO_ACCOUNT_NODES_H
@@ -39,8 +39,8 @@ void cause_nodes_free(struct cause_nodes *n);
 /* A NODE or CLOCK record, or a SAMPLE of a node; others are ignored. False: out of memory. */
 bool cause_nodes_record(struct cause_nodes *n, const struct world *w, const struct record *r);
 
-/* When its recording ended, as far as is said: what is told together need not end at once. 0:
- * nothing is known of it. */
+/* When its recording ended, as far as it says: recordings read together may end at different times.
+ * 0: nothing is known of it. */
 int64_t cause_nodes_end(const struct cause_nodes *n, uint32_t node);
 
 /* node 0: not known which. n 0 in what is returned: it was not sampled. */

@@ -122,8 +122,8 @@ bool cause_asleep_any(const struct cause_asleep *a, const struct line *l)
 	return false;
 }
 
-static int tell_one(const struct record *r, const struct world *w, struct line *l,
-		    cause_asleep_fn *tell, void *ctx, struct err *e)
+static int emit_wait(const struct record *r, const struct world *w, struct line *l,
+		     cause_asleep_fn *tell, void *ctx, struct err *e)
 {
 	uint32_t thread = r->u.ASLEEP.thread;
 	struct event ev;
@@ -149,7 +149,7 @@ int cause_asleep_tell(struct cause_asleep *a, const struct world *w, struct line
 		qsort_r(a->v.v, a->v.n, sizeof(*a->v.v), stream_order, (void *)w);
 	for (size_t i = 0; i < a->v.n && rc == 0; i++)
 		if (goes_on(&a->v.v[i], l))
-			rc = tell_one(&a->v.v[i].said, w, l, tell, ctx, e);
+			rc = emit_wait(&a->v.v[i].said, w, l, tell, ctx, e);
 	cause_asleep_free(a);
 	return rc;
 }

@@ -40,7 +40,7 @@ void cause_asleep_gone(struct cause_asleep *a, uint32_t thread);
 /* The recording of this machine ended then; node 0: of the only one. */
 void cause_asleep_ended(struct cause_asleep *a, const struct world *w, uint32_t node,
 			int64_t time_ns);
-/* Whether a thread sleeps that l has not heard of since. */
+/* Whether a thread sleeps of which l has had no event since. */
 bool cause_asleep_any(const struct cause_asleep *a, const struct line *l);
 /* What comes of an event of such a thread before line has it; its context is line_ctx. > 0: line
  * does not get it; < 0: an error. */
@@ -54,9 +54,9 @@ void cause_asleep_free(struct cause_asleep *a);
 struct cause;
 struct buf;
 
-/* Of an ASLEEP record that was just given, for who follows a recording: whether the process has
- * made no call since this sleep was said before, and made some until then, this thread too. Then
- * what it waits for, and where, is appended to out. */
+/* For programs that follow a recording, with an ASLEEP record just read: whether the process has
+ * made no call since this sleep was stated before, and made some until then, this thread too. If
+ * so, appends what it waits for, and where, to out. */
 bool cause_stands(const struct cause *c, const struct record *r, struct buf *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names come in records before the first event that needs them; many connections lead to one
- * address. */
+/* Names of peers by socket, and the waits for them. Names come in records before the first event
+ * that needs them; many connections lead to one address. */
 #include "lib/account/peers.h"
 
 #include <inttypes.h>
@@ -68,7 +68,7 @@ static uint32_t name_at(struct cause_peers *p, struct bytes remote, bool *nomem)
 	return (uint32_t)p->name.n - 1;
 }
 
-static bool peer_told(struct cause_peers *p, const struct rec_PEER *said)
+static bool add_peer(struct cause_peers *p, const struct rec_PEER *said)
 {
 	struct cause_peer fresh = { .pid = said->pid }, *before;
 	uint64_t at;
@@ -97,7 +97,7 @@ bool cause_peers_record(struct cause_peers *p, const struct record *r)
 	uint32_t at;
 
 	if (r->kind == RECORD_PEER)
-		return peer_told(p, &r->u.PEER);
+		return add_peer(p, &r->u.PEER);
 	if (!REC_HAS(r, SOCKET, remote) || !said->remote.n || map_get(&p->sockets, said->id, NULL))
 		return true;
 	at = name_at(p, said->remote, &nomem);
@@ -130,10 +130,11 @@ static const struct cause_peer_wait *top_of(const struct cause_peers *p, uint32_
 	return top;
 }
 
-/* False: not known of one of the connections. Of several processes pid is 0; of several commands
- * comm is "", too. Workers of one server are several processes of one command. */
-static bool who(const struct cause_peers *p, const struct cause_peer_wait *v,
-		struct cause_peer *out)
+/* The process at the other end. False: not known for one of the connections. pid is 0 for several
+ * processes; comm is "" for several commands, too. Workers of one server are several processes of
+ * one command. */
+static bool find_peer(const struct cause_peers *p, const struct cause_peer_wait *v,
+		      struct cause_peer *out)
 {
 	uint64_t at;
 
@@ -160,7 +161,7 @@ const char *cause_peers_top(const struct cause_peers *p, uint32_t process, uint3
 	const struct cause_peer_wait *top = top_of(p, process, frame, &share);
 	struct cause_peer peer;
 
-	*pid = top && who(p, top, &peer) ? peer.pid : 0;
+	*pid = top && find_peer(p, top, &peer) ? peer.pid : 0;
 	return top ? p->name.v[top->peer] : NULL;
 }
 
@@ -174,7 +175,7 @@ void cause_peers_text(const struct cause_peers *p, uint32_t process, uint32_t fr
 	if (!top)
 		return;
 	buf_printf(out, share >= ALONE ? " to %s" : ", longest to %s", p->name.v[top->peer]);
-	if (who(p, top, &peer)) {
+	if (find_peer(p, top, &peer)) {
 		if (peer.pid)
 			buf_printf(out, " (%s, pid %" PRIu32 ")", peer.comm, peer.pid);
 		else

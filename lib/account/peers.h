@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whom threads waited for on their sockets, by the place in the program that waited: who is slow to
- * answer. Up to CAUSE_PEERS addresses, and as many places with one of them, are told apart, of
- * those met first; waits beyond count as waits for nobody known, as those on sockets without an
- * address do.
+ * The peers that threads waited for on their sockets, by the place in the program that waited:
+ * which of them answers slowly. The first CAUSE_PEERS addresses, and as many places with one of
+ * them, are kept apart; further waits count as waits for an unknown peer, as do those on sockets
+ * without an address.
  */
 #ifndef INGERO_ACCOUNT_PEERS_H
 #define INGERO_ACCOUNT_PEERS_H

@@ -9,7 +9,7 @@
 
 const char *sampling_command_elsewhere(const struct cause *c, uint32_t pid, struct finding *to)
 {
-	/* The recorder samples by default; one that did not was told so, perhaps by its
+	/* The recorder samples by default; this one was started without, perhaps by its
 	 * configuration. */
 	return details_print(to, "sudo ingero-record%s -p %" PRIu32 " --duration 10s",
 			     c->sampled ? "" : " -F 99", pid);

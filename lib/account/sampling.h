@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Commands that show which lines a process computes in. Recordings have CPU samples unless their
- * recorder was told otherwise: where they do, their own samples are asked first.
+ * recorder was started without: the command uses the recording's own samples if it has any.
  */
 #ifndef INGERO_ACCOUNT_SAMPLING_H
 #define INGERO_ACCOUNT_SAMPLING_H

@@ -41,7 +41,7 @@ static int longest_first(const void *a, const void *b)
 
 /* Frames worth reading: around Python code what lies between is the interpreter, but for the
  * libraries of the device. */
-static bool readable(const struct cause *c, uint32_t frame, bool python)
+static bool is_readable(const struct cause *c, uint32_t frame, bool python)
 {
 	const struct world_frame *f = world_get_frame(c->w, frame);
 
@@ -64,7 +64,7 @@ static void frames_json(struct cause *c, struct jsonw *j, uint32_t stack)
 
 	jsonw_key_array(j, "frames");
 	while (i < n && told < FRAMES) {
-		if (readable(c, frame[i], python) && (i >= site || told < INSIDE)) {
+		if (is_readable(c, frame[i], python) && (i >= site || told < INSIDE)) {
 			name_frame(&text, c->w, frame[i]);
 			jsonw_bytes(j, buf_bytes(&text));
 			text.n = 0;

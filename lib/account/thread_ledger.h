@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The books of processes and threads: where their time went, by state, and what the host took of
- * it. Sums are exact. What a process has in here can be given up (account/ended.h): its sums stay,
- * the rest makes room.
+ * The ledger of processes and threads: where their time went, by state, and what the host took of
+ * it. Sums are exact. The state of a process can be dropped (account/ended.h): its sums stay, the
+ * rest makes room.
  */
 #ifndef INGERO_ACCOUNT_THREAD_LEDGER_H
 #define INGERO_ACCOUNT_THREAD_LEDGER_H
@@ -41,7 +41,7 @@ struct tally_process {
 	VEC(uint32_t) threads;	 /* world ids, in order of appearance */
 	struct tally_gone *gone; /* of threads that were given up; NULL: none was */
 	bool told;		 /* a finding about it was */
-	bool hung;		 /* a call of it that does not return was told */
+	bool hung;		 /* a finding about a call that does not return was reported */
 	bool stuck;		 /* its steps stopped, and their thread waits to the end */
 };
 
@@ -106,7 +106,7 @@ static inline struct tally_thread *tally_thread(struct tally *t, uint32_t proces
 		       : tally_thread_new(t, process, thread);
 }
 
-/* NULL: it is not in the books. */
+/* NULL: the ledger does not have it. */
 static inline struct tally_process *tally_process_known(const struct tally *t, uint32_t process)
 {
 	return process < t->processes.n ? &t->processes.v[process] : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one fact took, by thread and by second: the books of a watch whose findings are lost time. A
- * toll is material as a group of the books of lost time is (detect/settle.c): by the worst-hit
- * thread, over the last ten seconds or over the whole recording.
+ * What one fact took, by thread and by second: the ledger of a detector whose findings are lost
+ * time. A toll is significant as a loss is (detect/settle.c): by the worst-hit thread, over the
+ * last ten seconds or over the whole recording.
  */
 #ifndef INGERO_ACCOUNT_TOLL_H
 #define INGERO_ACCOUNT_TOLL_H
@@ -52,7 +52,7 @@ void toll_count(struct toll *t, const struct fact_moment *m);
 /* Keep no seconds of threads that lost nothing in these. False: out of memory. */
 bool toll_settle(struct toll *t, int64_t pane);
 
-/* Whether it must be told now (pane as in settle), and then as which share of wall time of its
+/* Whether it must be reported now (pane as in settle), and then the share of wall time of its
  * worst-hit thread. */
 bool toll_due(const struct cause *c, const struct toll *t, int64_t pane, double *share);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process and what tells its rows apart are 32 bits each, so that a key is the row itself, not a
- * hash of it.
+ * Rows of a detector's findings, found by key. A process and the row's `of` are 32 bits each, so
+ * that a key is the row itself, not a hash of it.
  */
 #include "lib/account/tolls.h"
 
@@ -48,7 +48,8 @@ bool tolls_add(const struct cause *c, struct tolls *t, struct toll_row *r, uint3
 	       toll_add(c, &r->toll, thread, ev->op, event_start(ev), ev->end_ns, lost_ns);
 }
 
-static int tell(struct tolls *t, struct cause *c, struct toll_row *r, double share, struct err *e)
+static int report_row(struct tolls *t, struct cause *c, struct toll_row *r, double share,
+		      struct err *e)
 {
 	const struct tolls_def *def = t->def;
 	struct fact f = {
@@ -97,7 +98,7 @@ int tolls_settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		if (pane != INT64_MAX && !toll_settle(&r->toll, pane))
 			return err_nomem(e);
 		if (is_due(t->def, c, r, pane, &share))
-			rc = tell(t, c, r, share, e);
+			rc = report_row(t, c, r, share, e);
 	}
 	return rc;
 }
@@ -110,7 +111,7 @@ static void row_free(struct toll_row *r)
 	free(r);
 }
 
-/* Rows that were told are told again in the end, and stay. */
+/* Keeps rows that were reported: they are reported again at the end. */
 bool tolls_forget(void *state, struct cause *c, uint32_t process)
 {
 	struct tolls *t = state;

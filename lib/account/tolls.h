@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Findings of one kind that a watch adds up row by row: one for each process, or each process and
- * something. What is the same for all kinds (which row it is, when it is due, where it was lost,
- * telling it) is here; a kind says in a table of functions what it calls them and how it tells
- * them. The state of such a watch begins with a struct tolls, its row with a struct toll_row. Rows
- * are told in the order in which they appeared.
+ * Findings of one kind that a detector adds up row by row: one for each process, or each process
+ * and something else. What all kinds share is here: finding the row, deciding whether it is due,
+ * its call sites, reporting it. A kind has a table of functions that name and describe its
+ * findings. The state of such a detector begins with a struct tolls, its row with a struct
+ * toll_row. Rows are reported in the order in which they appeared.
  */
 #ifndef INGERO_ACCOUNT_TOLLS_H
 #define INGERO_ACCOUNT_TOLLS_H

@@ -17,20 +17,21 @@
 
 struct cause;
 
-/* What a watch hears of an op, or-ed. */
+/* What a detector receives of an op, or-ed. */
 enum watch_wants {
 	WATCH_EVENT =
-		1, /* each event in stream order, before its time is attributed; not the late ones */
-	WATCH_OUTER = 2, /* each outermost call with its parts; op NULL: each stretch outside calls,
-			    where those on CPU before an outermost call are its before_ns: who wants
-			    them wants all outermost calls */
-	WATCH_INNER = 4, /* each call inside another, with its parts */
-	WATCH_OFFCPU = 8, /* each off-CPU interval with its parts, at any depth */
-	WATCH_ASLEEP =
-		16, /* what it wants of this op it hears only once watches_wake was called for it */
-	/* Outermost calls that it may be spared (late_names.c), and then need not be told of: */
-	WATCH_BEGINNING = 32, /* those of a process that has `begun` in the books */
-	WATCH_COUNTDOWN = 64, /* launches that `launches_left` in the books counts, but the last */
+		1, /* each event in stream order, before its time is attributed; not late ones */
+	/* each outermost call with its parts; op NULL: each span outside calls, but time on CPU
+	 * before an outermost call is its before_ns: detectors that want it subscribe to all
+	 * outermost calls */
+	WATCH_OUTER = 2,
+	WATCH_INNER = 4,   /* each call inside another, with its parts */
+	WATCH_OFFCPU = 8,  /* each off-CPU interval with its parts, at any depth */
+	WATCH_ASLEEP = 16, /* only once watches_wake was called for the detector */
+	/* Outermost calls that need not be passed to the detector (late_names.c): */
+	WATCH_BEGINNING = 32, /* those of a process whose ledger entry has `begun` */
+	/* launches counted down by the ledger's `launches_left`, but the last */
+	WATCH_COUNTDOWN = 64,
 };
 
 typedef bool watch_hear(void *state, struct cause *c, const struct line_piece *p);
@@ -38,10 +39,10 @@ typedef bool watch_hear(void *state, struct cause *c, const struct line_piece *p
 struct watch_def {
 	const char *name;
 	size_t size; /* of its state, which begins zeroed */
-	/* op NULL: stretches outside calls. Asked once per op; the answer never changes. */
+	/* op NULL: spans outside calls. Called once per op; the answer never changes. */
 	unsigned (*wants)(const struct op_def *op);
-	/* All may be NULL. False: out of memory. What they are given is borrowed until they return.
-	 */
+	/* All may be NULL. False: out of memory. Arguments are borrowed until the function
+	 * returns. */
 	bool (*event)(void *state, struct cause *c, const struct event *ev,
 		      const struct op_def *op);
 	watch_hear *piece;
@@ -50,35 +51,34 @@ struct watch_def {
 	bool (*memory)(void *state, struct cause *c, const struct live_told *t);
 	/* A CUDA graph was captured, instantiated, launched or destroyed (gpustate/graphs.h). */
 	bool (*graph)(void *state, struct cause *c, const struct graph_told *t);
-	/* The stream is over: what is known now only is told before anything is looked at. */
+	/* The stream is over: hand out what is known only now, before anything is reported. */
 	bool (*ends)(void *state, struct cause *c);
-	/* A second of event time is over (its number), or the recording is (INT64_MAX): tell what
+	/* A second of event time is over (its number), or the recording is (INT64_MAX): report what
 	 * is due. */
 	int (*settle)(void *state, struct cause *c, int64_t pane, struct err *e);
-	/* The process ended long ago and nothing told in the end can be of it any more
-	 * (account/ended.h): let go of what is kept of it and was not told. */
+	/* The process ended long ago, and no report at the end can be about it any more
+	 * (account/ended.h): drop its state, unless it was reported. */
 	bool (*forget)(void *state, struct cause *c, uint32_t process);
 	void (*free)(void *state); /* what the state owns, not itself */
-	/* Off-CPU intervals, where they are to be told from stretches outside calls; NULL: piece
-	 * hears them. */
+	/* Off-CPU intervals, if handled apart from spans outside calls; NULL: piece gets them. */
 	watch_hear *offcpu;
-	/* Calls, where they are to be told from stretches outside calls; NULL: piece hears them. */
+	/* Calls, if handled apart from spans outside calls; NULL: piece gets them. */
 	watch_hear *outer, *inner;
 };
 
 #define WATCHES_MAX 32
 
-/* Who hears pieces, a stretch of struct watches' lists. */
+/* The listeners to spans: a range of the lists of struct watches. */
 struct watch_list {
 	uint32_t from, n;
 };
 
-/* Zero: not worked out. */
+/* Zero: not computed yet. */
 struct watch_ears {
 	bool made;
-	bool deaf;	    /* a call that nobody hears as an event */
+	bool deaf;	    /* a call that no detector wants as an event */
 	bool memory, graph; /* as live and graphs have it */
-	uint32_t event;	    /* bit i: watch i hears it */
+	uint32_t event;	    /* bit i: detector i wants it */
 	struct watch_list outer, inner, offcpu;
 	struct watch_list beginning, countdown; /* outermost calls, too; not in outer */
 };
@@ -99,7 +99,7 @@ struct watches {
 bool watches_start(struct watches *w);
 void watches_free(struct watches *w);
 
-/* The watch of this state hears all it wants from the next piece on. */
+/* The detector of this state gets all it wants from the next span on. */
 static inline void watches_wake(struct watches *w, const void *state)
 {
 	unsigned i = 0;
@@ -113,7 +113,7 @@ static inline void watches_wake(struct watches *w, const void *state)
 	}
 }
 
-/* Worked out anew. NULL: out of memory. */
+/* Computes them. NULL: out of memory. */
 const struct watch_ears *watches_ears_made(struct cause *c, uint16_t op);
 
 static inline const struct watch_ears *watches_ears_of(const struct watches *w, struct cause *c,
@@ -122,7 +122,7 @@ static inline const struct watch_ears *watches_ears_of(const struct watches *w, 
 	return w->ears[op].made ? &w->ears[op] : watches_ears_made(c, op);
 }
 
-/* Whether an event of this op is a call of which watches_event tells nobody. */
+/* Whether an event of this op is a call that watches_event passes to no detector. */
 static inline bool watches_deaf(const struct watches *w, uint16_t op)
 {
 	return w->ears[op].deaf;
@@ -130,7 +130,7 @@ static inline bool watches_deaf(const struct watches *w, uint16_t op)
 
 bool watches_event(struct cause *c, const struct event *ev);
 
-/* All that a list hears of. */
+/* Passes the span to all listeners of a list. */
 static inline bool watches_tell(const struct watches *w, struct cause *c,
 				const struct watch_list *list, const struct line_piece *p)
 {

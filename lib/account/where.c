@@ -78,7 +78,7 @@ bool where_merge(struct where *into, const struct where *from)
 	return true;
 }
 
-static bool before(const struct where_place *a, const struct where_place *b)
+static bool is_before(const struct where_place *a, const struct where_place *b)
 {
 	return a->lost_ns != b->lost_ns ? a->lost_ns > b->lost_ns : a->count > b->count;
 }
@@ -93,7 +93,7 @@ unsigned where_top(const struct where *w, uint32_t subject, struct where_place *
 
 		if (!p->used || p->subject != subject)
 			continue;
-		while (at > 0 && before(p, &v[at - 1]))
+		while (at > 0 && is_before(p, &v[at - 1]))
 			at--;
 		if (at == n)
 			continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where something happened: amounts by process, op and stack. Bounded by WHERE_MAX places; what
- * does not fit goes to one of its process and op that names no stack, of which there are as many
- * again. Ties go to who came first.
+ * does not fit goes to a place of its process and op without a stack, of which there are as many
+ * again. Of equal places the first one wins.
  */
 #ifndef INGERO_ACCOUNT_WHERE_H
 #define INGERO_ACCOUNT_WHERE_H
@@ -17,8 +17,7 @@
 
 struct where_place {
 	bool used;
-	uint32_t subject; /* what the amounts are told apart by besides: a world process, a
-			     finding's number */
+	uint32_t subject; /* what else separates the amounts: a world process, a finding's number */
 	uint32_t stack;	  /* world id, 0 none */
 	uint16_t op;	  /* 0: outside calls */
 	uint64_t lost_ns;
@@ -27,7 +26,8 @@ struct where_place {
 	uint64_t sum_ns, max_ns; /* of all of them */
 	union {
 		uint64_t bytes;	     /* 0: no such thing */
-		uint64_t sampled_ns; /* of parts of tracks: of lost_ns, found there by CPU samples */
+		uint64_t sampled_ns; /* of parts of tracks: the part of lost_ns that CPU samples
+					found */
 	};
 };
 

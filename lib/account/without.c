@@ -19,8 +19,8 @@
 /* Less than so much of a step is nothing: the loss lies between the steps. */
 #define STEP_SHARE 0.005
 
-static struct finding_without make(const char *what, double from, double most, double least,
-				   bool replayed)
+static struct finding_without make_without(const char *what, double from, double most, double least,
+					   bool replayed)
 {
 	most = most > from ? from : most < 0 ? 0 : most;
 	least = least > most ? most : least < 0 ? 0 : least;
@@ -37,7 +37,7 @@ static void add_without(struct finding *to, const char *what, double from, doubl
 	struct finding_without *w = finding_add(to, without);
 
 	if (w)
-		*w = make(what, from, most, least, replayed);
+		*w = make_without(what, from, most, least, replayed);
 }
 
 /* Gains by both calculations, between which the truth is. */
@@ -63,7 +63,7 @@ static struct gain gain_of(double lost, const int64_t replayed[REPLAY_ENDS], dou
 	return g;
 }
 
-static struct gain widen(struct gain g, double from)
+static struct gain widen_gain(struct gain g, double from)
 {
 	g.most += FASTER * (from - g.most);
 	g.least -= SLOWER * (from - g.least);
@@ -89,7 +89,8 @@ static bool is_no_gain(const struct loss *x)
 	return x->of.idle.unended_ns > x->ns / 2 || x->sort & LOSS_PACED;
 }
 
-/* How much of the time that was replayed is no thread's work that the path needs, and no device's. */
+/* How much of the replayed time is neither work of a thread that the path needs, nor work of a
+ * device. */
 static double room_of(const struct loss_gain *g)
 {
 	uint64_t work = g->of.busiest_ns > g->device_ns ? g->of.busiest_ns : g->device_ns;
@@ -109,8 +110,8 @@ static bool step_without(const struct loss_gain *g, double lost_ns, const struct
 	step.most /= steps;
 	if (step.most < STEP_SHARE * from)
 		return false;
-	step = widen(step, from);
-	*to = make("step", from, step.most, step.least, true);
+	step = widen_gain(step, from);
+	*to = make_without("step", from, step.most, step.least, true);
 	return true;
 }
 
@@ -126,7 +127,7 @@ static void fill_replayed(const struct loss_gain *g, const struct loss_thread *w
 		if (w)
 			*w = step;
 	}
-	all = widen(all, wall);
+	all = widen_gain(all, wall);
 	if (wall > 0)
 		add_without(to, "wall", wall, all.most, all.least, true);
 }
@@ -155,7 +156,7 @@ static void fill_turns(const struct loss_thread *worst, const struct loop *loop,
 	if (loop && loop->estimate && most >= STEP_SHARE * (double)loop->ns) {
 		steps = (double)loop->estimate;
 		from = (double)loop->ns / steps;
-		most = widen((struct gain){ 0, most / steps }, from).most;
+		most = widen_gain((struct gain){ 0, most / steps }, from).most;
 		add_without(to, "step", from, most, 0, false);
 	}
 	most = (double)worst->ns;
