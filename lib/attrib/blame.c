@@ -54,7 +54,8 @@ static bool is_same_thread(const struct world *w, uint32_t a, uint32_t b)
 }
 
 /* Many that are one culprit count together, before the largest few are kept. */
-static void fold(struct part_culprit *v, unsigned *n, uint32_t culprit, enum part part, uint64_t ns)
+static void fold_culprit(struct part_culprit *v, unsigned *n, uint32_t culprit, enum part part,
+			 uint64_t ns)
 {
 	unsigned i = 0;
 
@@ -98,7 +99,7 @@ static void charge_occupants(const struct blame *b, uint32_t victim_process, uin
 					    cgroup);
 		if (who && via)
 			who = culprit_via(b->culprits, who, via);
-		fold(takers, &ntakers, who, who ? part : PART_WAIT_UNKNOWN, share);
+		fold_culprit(takers, &ntakers, who, who ? part : PART_WAIT_UNKNOWN, share);
 	}
 	for (unsigned i = 0; i < ntakers; i++)
 		parts_add(out, (enum part)takers[i].part, takers[i].culprit, takers[i].ns);
@@ -123,7 +124,7 @@ static void blame_holder(const struct blame *b, const struct line_thread *victim
 	uint32_t who = culprit_holder(b->culprits, holder, gil);
 	uint64_t left = (uint64_t)(to - from);
 	const struct waker_interval *iv;
-	int64_t until = to; /* what is later is told; two recorders may tell it twice */
+	int64_t until = to; /* what is later is counted; two recorders may record it twice */
 
 	for (uint32_t i = 1; h && hops < BLAME_CHAIN && (iv = wakers_back(&h->wakers, i, from));
 	     i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who is to blame for one off-CPU interval: its parts, summing to its length. Only overlap counts.
- * A wait for a CPU is charged slice by slice to who held that CPU; a wait for a lock to its holder,
- * and where the holder itself was kept from running, to whoever kept it, through as many holders
- * as there are.
+ * A wait for a CPU is charged slice by slice to the thread that held that CPU; a wait for a lock to
+ * its holder and, while the holder itself was kept from running, to the thread that kept it,
+ * through as many holders as there are.
  */
 #ifndef INGERO_ATTRIB_BLAME_H
 #define INGERO_ATTRIB_BLAME_H

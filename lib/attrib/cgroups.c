@@ -4,7 +4,7 @@
  */
 #include "lib/attrib/cgroups.h"
 
-static void counted(struct cause_counter *k, double value)
+static void update_counter(struct cause_counter *k, double value)
 {
 	if (k->n++ == 0)
 		k->first = value;
@@ -17,7 +17,7 @@ void cause_cgroups_free(struct cause_cgroups *g)
 	vec_free(&g->members);
 }
 
-static bool member(struct cause_cgroups *g, uint32_t process, uint32_t cgroup)
+static bool add_member(struct cause_cgroups *g, uint32_t process, uint32_t cgroup)
 {
 	for (size_t i = g->members.n; i-- > 0;) {
 		if (g->members.v[i].process == process && g->members.v[i].cgroup == cgroup)
@@ -90,14 +90,14 @@ bool cause_cgroups_record(struct cause_cgroups *g, const struct record *r)
 	if (REC_HAS(r, SAMPLE, process))
 		return (s->metric != METRIC_CGROUP_PERIODS &&
 			s->metric != METRIC_CGROUP_MEM_USED) ||
-		       member(g, s->process, s->cgroup);
+		       add_member(g, s->process, s->cgroup);
 	if (!memory && s->metric != METRIC_CGROUP_THROTTLED_NS)
 		return true;
 	if (!vec_reach(&g->v, s->cgroup))
 		return false;
 	c = &g->v.v[s->cgroup];
 	if (!memory) {
-		counted(&c->throttled_ns, s->value);
+		update_counter(&c->throttled_ns, s->value);
 		return true;
 	}
 	c->samples++;
@@ -109,13 +109,13 @@ bool cause_cgroups_record(struct cause_cgroups *g, const struct record *r)
 		c->limit = s->value;
 		break;
 	case METRIC_CGROUP_MEM_HIGH:
-		counted(&c->high_hits, s->value);
+		update_counter(&c->high_hits, s->value);
 		break;
 	case METRIC_CGROUP_MEM_MAX:
-		counted(&c->limit_hits, s->value);
+		update_counter(&c->limit_hits, s->value);
 		break;
 	case METRIC_CGROUP_OOM_KILLS:
-		counted(&c->kills, s->value);
+		update_counter(&c->kills, s->value);
 		break;
 	default:
 		break;

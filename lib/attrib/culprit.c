@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Folds the tasks that took a CPU into culprits: one per process, cgroup or kernel thread. The key
- * is the 64-bit hash of who it is by content (node, parent, command), never a world id, so that the
- * same events give the same culprits in the same order whatever file they came from.
+ * is the 64-bit hash of the culprit's identity by content (node, parent, command), never a world
+ * id, so that the same events give the same culprits in the same order whatever file they came
+ * from.
  */
 #include "lib/attrib/culprit.h"
 
@@ -81,12 +82,12 @@ const struct line_culprit *culprit_get(const struct culprits *c, uint32_t id)
 	return id && id <= c->v.n ? &c->v.v[id - 1] : NULL;
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t mix_hash(uint64_t a, uint64_t b)
 {
 	return hash_u64(a ^ (hash_u64(b) + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2)));
 }
 
-static uint32_t mint(struct culprits *c, uint64_t key, const struct line_culprit *v)
+static uint32_t get_or_add(struct culprits *c, uint64_t key, const struct line_culprit *v)
 {
 	uint64_t id;
 
@@ -112,7 +113,7 @@ static struct line_culprit *first_met(struct culprits *c, uint32_t id, uint64_t 
 }
 
 /* Note that this process or thread belongs to the culprit. */
-static void remember(struct culprits *c, uint32_t id, uint32_t subject, uint32_t pid)
+static void add_subject(struct culprits *c, uint32_t id, uint32_t subject, uint32_t pid)
 {
 	struct line_culprit *v = first_met(c, id, (uint64_t)id << 32 | subject);
 
@@ -137,8 +138,8 @@ static struct bytes kworker_name(const struct world_process *p, struct bytes nam
 	return name;
 }
 
-/* Whose program it is as the victim sees it: the pid of who started them all; 0: it is none of the
- * victim's. */
+/* The program that the thread belongs to as the victim sees it: the pid of the process that started
+ * all of it; 0: it is none of the victim's. */
 static uint32_t family_of(const struct culprits *c, const struct world_thread *t, uint32_t victim,
 			  uint32_t victim_process)
 {
@@ -194,17 +195,17 @@ static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own, uint32_
 	v.node = p->node;
 	v.process = t->process;
 	v.parent = p->parent;
-	key = mix(hash_bytes(name.p ? name.p : "", name.n, own), p->node);
+	key = mix_hash(hash_bytes(name.p ? name.p : "", name.n, own), p->node);
 	v.young = !own && culprits_young(c, p);
 	v.related = family != 0;
 	if (family)
-		key = mix(key, mix(family, 0x40000));
+		key = mix_hash(key, mix_hash(family, 0x40000));
 	if (own || (p->parent == 0 && !v.young && !family))
-		key = mix(mix(own ? p->node : key, p->tgid), p->start_ns);
+		key = mix_hash(mix_hash(own ? p->node : key, p->tgid), p->start_ns);
 	else if (!family)
-		key = mix(key, v.young ? UINT64_MAX : p->parent);
-	id = mint(c, mix(key, v.kind), &v);
-	remember(c, id, t->process, p->tgid);
+		key = mix_hash(key, v.young ? UINT64_MAX : p->parent);
+	id = get_or_add(c, mix_hash(key, v.kind), &v);
+	add_subject(c, id, t->process, p->tgid);
 	if (own)
 		remember_own(c, id, thread, t->tid);
 	if (id && c->v.v[id - 1].parent != p->parent)
@@ -225,7 +226,7 @@ bool culprits_in_cgroup(struct culprits *c, uint32_t thread, uint32_t cgroup)
 
 /* "/a" is above "/a/b", and "/" above both; so it is with "cpu:/a" and "cpu:/", as paths of version
  * 1 begin. */
-static bool above(struct bytes a, struct bytes b)
+static bool is_above(struct bytes a, struct bytes b)
 {
 	return a.n <= b.n && memcmp(a.p, b.p, a.n) == 0 &&
 	       (a.n == b.n || a.p[a.n - 1] == '/' || b.p[a.n] == '/');
@@ -233,7 +234,7 @@ static bool above(struct bytes a, struct bytes b)
 
 /* The neighbour that a task belongs to as this victim sees it, 0 when it is none: what is above or
  * below the victim's own cgroup is the machine, or part of the victim. */
-static uint32_t neighbour(struct culprits *c, uint32_t cgroup, uint32_t victim_cgroup)
+static uint32_t find_neighbour(struct culprits *c, uint32_t cgroup, uint32_t victim_cgroup)
 {
 	const struct world_cgroup *g = world_get_cgroup(c->w, cgroup),
 				  *own = world_get_cgroup(c->w, victim_cgroup);
@@ -244,10 +245,10 @@ static uint32_t neighbour(struct culprits *c, uint32_t cgroup, uint32_t victim_c
 		return 0;
 	path = world_text(c->w, g->path);
 	own_path = world_text(c->w, own->path);
-	if (!path.n || !own_path.n || above(path, own_path) || above(own_path, path))
+	if (!path.n || !own_path.n || is_above(path, own_path) || is_above(own_path, path))
 		return 0;
 	v.node = g->node;
-	return mint(c, mix(mix(g->id, v.node), 0x10000 + v.kind), &v);
+	return get_or_add(c, mix_hash(mix_hash(g->id, v.node), 0x10000 + v.kind), &v);
 }
 
 /* The task, which is of this process, as one of its neighbour's. */
@@ -255,7 +256,7 @@ static uint32_t in_neighbour(struct culprits *c, uint32_t task, uint32_t process
 			     uint32_t victim_cgroup)
 {
 	const struct world_process *p = world_get_process(c->w, process);
-	uint32_t of = task ? neighbour(c, cgroup, victim_cgroup) : 0, id;
+	uint32_t of = task ? find_neighbour(c, cgroup, victim_cgroup) : 0, id;
 	struct line_culprit v;
 
 	if (!of || !p)
@@ -263,9 +264,9 @@ static uint32_t in_neighbour(struct culprits *c, uint32_t task, uint32_t process
 	v = c->v.v[task - 1];
 	v.base = of;
 	v.npids = 0;
-	id = mint(c, mix(mix(of, task), 0x30000), &v);
-	remember(c, id, process, p->tgid);
-	remember(c, of, process, p->tgid);
+	id = get_or_add(c, mix_hash(mix_hash(of, task), 0x30000), &v);
+	add_subject(c, id, process, p->tgid);
+	add_subject(c, of, process, p->tgid);
 	if (!c->v.v[of - 1].process)
 		c->v.v[of - 1].process = process;
 	return id;
@@ -323,11 +324,11 @@ uint32_t culprit_holder(struct culprits *c, uint32_t thread, bool gil)
 	v.node = p->node;
 	v.process = t->process;
 	v.parent = p->parent;
-	key = mix(mix(hash_bytes(name.p ? name.p : "", name.n, 2), p->tgid),
-		  mix(p->start_ns, p->node));
+	key = mix_hash(mix_hash(hash_bytes(name.p ? name.p : "", name.n, 2), p->tgid),
+		       mix_hash(p->start_ns, p->node));
 	v.first = t->tid == p->tgid;
-	id = mint(c, mix(key, v.kind + (gil ? 0x100 : 0) + (v.first ? 0x200 : 0)), &v);
-	remember(c, id, thread, t->tid);
+	id = get_or_add(c, mix_hash(key, v.kind + (gil ? 0x100 : 0) + (v.first ? 0x200 : 0)), &v);
+	add_subject(c, id, thread, t->tid);
 	return id;
 }
 
@@ -359,7 +360,7 @@ uint32_t culprit_device(struct culprits *c, uint32_t node, uint64_t device)
 {
 	struct line_culprit v = { .kind = CULPRIT_DEVICE, .node = node, .object = device };
 
-	return mint(c, mix(mix(device, node), 0x10000 + v.kind), &v);
+	return get_or_add(c, mix_hash(mix_hash(device, node), 0x10000 + v.kind), &v);
 }
 
 uint32_t culprit_cgroup(struct culprits *c, uint32_t cgroup)
@@ -368,7 +369,7 @@ uint32_t culprit_cgroup(struct culprits *c, uint32_t cgroup)
 	struct line_culprit v = { .kind = CULPRIT_CGROUP, .object = cgroup };
 
 	v.node = g ? g->node : 0;
-	return mint(c, mix(mix(g ? g->id : 0, v.node), 0x10000 + v.kind), &v);
+	return get_or_add(c, mix_hash(mix_hash(g ? g->id : 0, v.node), 0x10000 + v.kind), &v);
 }
 
 uint32_t culprit_via(struct culprits *c, uint32_t culprit, uint32_t via)
@@ -381,5 +382,5 @@ uint32_t culprit_via(struct culprits *c, uint32_t culprit, uint32_t via)
 	v = *base;
 	v.base = base->base;
 	v.via = via;
-	return mint(c, mix(mix(culprit, via), 0x20000), &v);
+	return get_or_add(c, mix_hash(mix_hash(culprit, via), 0x20000), &v);
 }

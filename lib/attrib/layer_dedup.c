@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The common call lies in no other: it passes through without being kept.
+ * Reports one of several nested calls that do the same thing. The common call lies in no other: it
+ * passes through without being kept.
  */
 #include "lib/attrib/layer_dedup.h"
 
@@ -21,7 +22,7 @@ static struct once_thread *thread_of(struct once *o, uint32_t thread)
 	return o->by_thread.v[thread];
 }
 
-static bool tell(struct once *o, struct once_thread *th, unsigned i)
+static bool emit_call(struct once *o, struct once_thread *th, unsigned i)
 {
 	struct once_call call = th->v[i];
 
@@ -49,14 +50,14 @@ bool once_event(struct once *o, const struct event *ev, const struct op_def *op,
 			th->n--;
 			o->waiting--;
 			memmove(&th->v[i], &th->v[i + 1], (th->n - i) * sizeof(th->v[0]));
-		} else if (!tell(o, th, i)) {
+		} else if (!emit_call(o, th, i)) {
 			return false;
 		}
 	}
 	if (ev->depth == 0)
 		return o->told(o->ctx, &call);
 	th = thread_of(o, ctx->thread);
-	if (!th || (th->n == ONCE_WAITING && !tell(o, th, 0)))
+	if (!th || (th->n == ONCE_WAITING && !emit_call(o, th, 0)))
 		return false;
 	th->v[th->n++] = call;
 	o->waiting++;
@@ -69,7 +70,7 @@ bool once_flush(struct once *o, int64_t before_ns)
 		struct once_thread *th = o->by_thread.v[o->order.v[i]];
 
 		while (th->n && th->v[0].ev.end_ns < before_ns) {
-			if (!tell(o, th, 0))
+			if (!emit_call(o, th, 0))
 				return false;
 		}
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thing done through several layers is told once: an allocation seen in the runtime and in the
- * driver call inside it, a graph launched through both. The outermost call of a class is what the
- * program did; those of its class inside it are dropped. A call that lies in calls of other kinds
- * only waits until its thread's next call of any class, or until it is flushed: whether it lies in
- * one of its class is known then. Memory is bounded by threads.
+ * One thing done through several layers is reported once: an allocation seen in the runtime and in
+ * the driver call inside it, a graph launched through both. The outermost call of a class is what
+ * the program did; those of its class inside it are dropped. A call that lies in calls of other
+ * kinds only waits until its thread's next call of any class, or until it is flushed: whether it
+ * lies in one of its class is known then. Memory is bounded by threads.
  */
 #ifndef INGERO_ATTRIB_LAYER_DEDUP_H
 #define INGERO_ATTRIB_LAYER_DEDUP_H
@@ -39,7 +39,7 @@ struct once {
 	once_told *told;
 	void *ctx;
 	VEC(struct once_thread *) by_thread; /* by world id; NULL: none waits or ever did */
-	VEC(uint32_t) order; /* threads that were ever looked at, and are not let go of */
+	VEC(uint32_t) order; /* threads that had a call of a class, and are not forgotten */
 	unsigned waiting;    /* of all threads */
 };
 
@@ -47,10 +47,10 @@ struct once {
  * memory. */
 bool once_event(struct once *o, const struct event *ev, const struct op_def *op, unsigned class);
 
-/* Tell those that ended before this; INT64_MAX: all of them. */
+/* Reports the calls that ended before this; INT64_MAX: all of them. */
 bool once_flush(struct once *o, int64_t before_ns);
 
-/* Nothing waits of this thread any more, nor comes: let go of it. */
+/* No call of this thread waits any more, nor will one come: drops its state. */
 void once_forget(struct once *o, uint32_t thread);
 
 void once_free(struct once *o);

@@ -13,7 +13,7 @@
 #include "lib/attrib/line_state.h"
 #include "lib/attrib/locks.h"
 
-static int told_as_any(struct line_sink *s, const struct line_piece *p)
+static int emit_slow_path(struct line_sink *s, const struct line_piece *p)
 {
 	s->call(s, p);
 	return 0;
@@ -26,9 +26,9 @@ struct line *line_new(const struct world *w, struct line_sink *sink)
 	if (!l)
 		return NULL;
 	if (!sink->plain)
-		sink->plain = told_as_any;
+		sink->plain = emit_slow_path;
 	if (!sink->plain_inner)
-		sink->plain_inner = told_as_any;
+		sink->plain_inner = emit_slow_path;
 	l->w = w;
 	l->sink = sink;
 	l->threads.w = w;
@@ -119,7 +119,7 @@ ALWAYS_INLINE void on_cpu_until(struct line *l, struct line_thread *th, int64_t 
 	l->sink->outside(l->sink, p);
 }
 
-/* …before a call that begins then: how long it was, if it is told with that. */
+/* …before a call that begins then: how long it was, if the listener gets it with that call. */
 ALWAYS_INLINE uint64_t on_cpu_before(struct line *l, struct line_thread *th, int64_t start)
 {
 	int64_t from = th->cursor_ns;
@@ -187,9 +187,9 @@ ALWAYS_INLINE struct line_piece piece_of(const struct line_thread *th, const str
 				    .sound = true };
 }
 
-/* A stretch that is no call: inside the call that is open, or outside calls. */
-static int place(struct line *l, struct line_thread *th, const struct event *ev,
-		 const struct op_def *op, struct parts *parts, struct err *e)
+/* A span that is no call: inside the call that is open, or outside calls. */
+static int place_interval(struct line *l, struct line_thread *th, const struct event *ev,
+			  const struct op_def *op, struct parts *parts, struct err *e)
 {
 	int64_t start = event_start(ev);
 
@@ -210,8 +210,8 @@ static int place(struct line *l, struct line_thread *th, const struct event *ev,
 	return 0;
 }
 
-NOINLINE static int offcpu(struct line *l, struct line_thread *th, const struct event *ev,
-			   const struct op_def *op, struct err *e)
+NOINLINE static int handle_offcpu(struct line *l, struct line_thread *th, const struct event *ev,
+				  const struct op_def *op, struct err *e)
 {
 	struct blame_result *r = &l->offcpu;
 	struct line_piece p = piece_of(th, ev, op);
@@ -222,12 +222,12 @@ NOINLINE static int offcpu(struct line *l, struct line_thread *th, const struct 
 	l->sink->offcpu(l->sink, &p);
 	if (!wakers_add(&th->wakers, &r->iv))
 		return err_nomem(e);
-	return place(l, th, ev, op, &r->parts, e);
+	return place_interval(l, th, ev, op, &r->parts, e);
 }
 
 /* What the hypervisor took from a thread that had the CPU. */
-NOINLINE static int stolen(struct line *l, struct line_thread *th, const struct event *ev,
-			   const struct op_def *op, struct err *e)
+NOINLINE static int handle_stolen(struct line *l, struct line_thread *th, const struct event *ev,
+				  const struct op_def *op, struct err *e)
 {
 	struct line_piece p = piece_of(th, ev, op);
 
@@ -235,11 +235,11 @@ NOINLINE static int stolen(struct line *l, struct line_thread *th, const struct 
 	parts_clear(&l->leaf);
 	parts_add(&l->leaf, PART_STOLEN, 0, ev->dur_ns);
 	l->sink->offcpu(l->sink, &p);
-	return place(l, th, ev, op, &l->leaf, e);
+	return place_interval(l, th, ev, op, &l->leaf, e);
 }
 
-ALWAYS_INLINE int call(struct line *l, struct line_thread *th, const struct event *ev,
-		       const struct op_def *op, bool open, struct err *e)
+ALWAYS_INLINE int handle_call(struct line *l, struct line_thread *th, const struct event *ev,
+			      const struct op_def *op, bool open, struct err *e)
 {
 	int64_t start = event_start(ev), before;
 	struct nest_call c = { .inner = &l->inner, .orphans = &l->orphans };
@@ -296,7 +296,8 @@ ALWAYS_INLINE int call(struct line *l, struct line_thread *th, const struct even
 		       : err_nomem(e);
 }
 
-NOINLINE static void moved(struct line_thread *th, const struct event *ev, const struct op_def *op)
+NOINLINE static void add_migration(struct line_thread *th, const struct event *ev,
+				   const struct op_def *op)
 {
 	uint64_t from, to;
 
@@ -305,7 +306,8 @@ NOINLINE static void moved(struct line_thread *th, const struct event *ev, const
 	moves_add(&th->moves, ev->end_ns, (uint32_t)from, (uint32_t)to);
 }
 
-static int occupied(struct line *l, const struct event *ev, const struct op_def *op, struct err *e)
+static int add_occupant(struct line *l, const struct event *ev, const struct op_def *op,
+			struct err *e)
 {
 	const struct world_ctx *ctx = world_get_ctx(l->w, ev->ctx);
 	uint64_t cpu, occupant;
@@ -319,9 +321,9 @@ static int occupied(struct line *l, const struct event *ev, const struct op_def 
 	return 0;
 }
 
-/* A thread ends: those that did long ago are let go of. Were one heard of after all, it would begin
- * anew. */
-static bool leaves(struct line *l, const struct event *ev)
+/* A thread ends. Drops the state of threads that ended long ago; if another event of one came after
+ * all, it would begin anew. */
+static bool handle_exit(struct line *l, const struct event *ev)
 {
 	const struct world_ctx *ctx = world_get_ctx(l->w, ev->ctx);
 	struct leaving *v;
@@ -346,17 +348,17 @@ static bool leaves(struct line *l, const struct event *ev)
 }
 
 /* An event that is not of a thread's own time. */
-NOINLINE static int other(struct line *l, const struct event *ev, const struct op_def *op,
-			  struct err *e)
+NOINLINE static int handle_other(struct line *l, const struct event *ev, const struct op_def *op,
+				 struct err *e)
 {
 	if (ev->op == OP_PROC_EXIT)
-		return leaves(l, ev) ? 0 : err_nomem(e);
-	return ev->op == OP_SCHED_OCCUPIED ? occupied(l, ev, op, e) : 0;
+		return handle_exit(l, ev) ? 0 : err_nomem(e);
+	return ev->op == OP_SCHED_OCCUPIED ? add_occupant(l, ev, op, e) : 0;
 }
 
 /* An event of a thread's own time that is no call. */
-NOINLINE static int on_thread(struct line *l, struct line_thread *th, const struct event *ev,
-			      const struct op_def *op, struct err *e)
+NOINLINE static int handle_on_thread(struct line *l, struct line_thread *th, const struct event *ev,
+				     const struct op_def *op, struct err *e)
 {
 	switch (ev->op) {
 	case OP_CPU_SAMPLE:
@@ -364,12 +366,12 @@ NOINLINE static int on_thread(struct line *l, struct line_thread *th, const stru
 		th->sample_ns = ev->end_ns;
 		return 0;
 	case OP_SCHED_MIGRATE:
-		moved(th, ev, op);
+		add_migration(th, ev, op);
 		return 0;
 	case OP_SCHED_OFFCPU:
-		return offcpu(l, th, ev, op, e);
+		return handle_offcpu(l, th, ev, op, e);
 	case OP_SCHED_STOLEN:
-		return stolen(l, th, ev, op, e);
+		return handle_stolen(l, th, ev, op, e);
 	default:
 		return 0;
 	}
@@ -377,10 +379,10 @@ NOINLINE static int on_thread(struct line *l, struct line_thread *th, const stru
 
 #define ON_CPU_OR_DEVICE (1u << PART_SELF | 1u << PART_DEVICE)
 
-/* An outermost call around others that are all there and inside it, and of which the host took
- * nothing: its parts. False: it is not. */
-ALWAYS_INLINE bool around(struct line *l, struct nest *n, const struct event *ev, int64_t start,
-			  bool sync)
+/* The parts of an outermost call around others that are all inside it, with nothing lost and no
+ * time taken by the host. False: it is not such a call. */
+ALWAYS_INLINE bool fold_outer_call(struct line *l, struct nest *n, const struct event *ev,
+				   int64_t start, bool sync)
 {
 	struct nest_level *in = n->deepest == 1 ? n->level[1] : NULL;
 	struct parts *parts = &l->inner;
@@ -399,10 +401,10 @@ ALWAYS_INLINE bool around(struct line *l, struct nest *n, const struct event *ev
 	return true;
 }
 
-/* A piece of a call that the host took nothing of, but for what came before it. */
-ALWAYS_INLINE struct line_piece *plain_piece(struct line *l, const struct line_thread *th,
-					     const struct event *ev, const struct op_def *op,
-					     int64_t start)
+/* The span of a call with no host time; the caller fills in what came before it. */
+ALWAYS_INLINE struct line_piece *make_fast_piece(struct line *l, const struct line_thread *th,
+						 const struct event *ev, const struct op_def *op,
+						 int64_t start)
 {
 	struct line_piece *p = &l->plain;
 
@@ -417,8 +419,8 @@ ALWAYS_INLINE struct line_piece *plain_piece(struct line *l, const struct line_t
 	return p;
 }
 
-/* Not one of most calls. */
-NOINLINE static int any_event(struct line *l, const struct event *ev, bool late, struct err *e)
+/* The slow path: any event but the common calls. */
+NOINLINE static int slow_event(struct line *l, const struct event *ev, bool late, struct err *e)
 {
 	const struct op_def *op = op_of(l, ev->op);
 	struct line_thread *th;
@@ -431,45 +433,46 @@ NOINLINE static int any_event(struct line *l, const struct event *ev, bool late,
 	if (!op)
 		return 0;
 	if (l->ops[ev->op].what == OTHER)
-		return other(l, ev, op, e);
+		return handle_other(l, ev, op, e);
 	th = threads_of_ctx(&l->threads, ev->ctx, &nomem);
 	if (!th)
 		return nomem ? err_nomem(e) : 0;
-	return l->ops[ev->op].what == CALL ? call(l, th, ev, op, false, e)
-					   : on_thread(l, th, ev, op, e);
+	return l->ops[ev->op].what == CALL ? handle_call(l, th, ev, op, false, e)
+					   : handle_on_thread(l, th, ev, op, e);
 }
 
-/* Whether nothing is known to be missing from that time on. */
-ALWAYS_INLINE bool all_there(const struct line *l, int64_t since_ns)
+/* Whether no loss of events is known from that time on. */
+ALWAYS_INLINE bool no_loss_since(const struct line *l, int64_t since_ns)
 {
 	return !l->losses.n || l->losses.newest_ns < since_ns;
 }
 
-/* An outermost call whose parts are in l->inner is told, and what its thread did on its CPU before.
- */
-ALWAYS_INLINE int plain_outer(struct line *l, struct line_thread *th, const struct event *ev,
-			      const struct op_def *op)
+/* Passes on an outermost call whose parts are in l->inner, with the time that its thread was on its
+ * CPU before. */
+ALWAYS_INLINE int emit_outer_call(struct line *l, struct line_thread *th, const struct event *ev,
+				  const struct op_def *op)
 {
 	const int64_t start = event_start(ev);
-	struct line_piece *p = plain_piece(l, th, ev, op, start);
+	struct line_piece *p = make_fast_piece(l, th, ev, op, start);
 
 	p->before_ns = (uint64_t)(start - th->cursor_ns);
 	th->cursor_ns = ev->end_ns;
 	return l->sink->plain(l->sink, p);
 }
 
-/* One that is around others. */
-NOINLINE static int outer_around(struct line *l, struct line_thread *th, const struct event *ev,
-				 const struct op_def *op, struct err *e)
+/* An outermost call that is around others. */
+NOINLINE static int emit_outer_around(struct line *l, struct line_thread *th,
+				      const struct event *ev, const struct op_def *op,
+				      struct err *e)
 {
-	if (!around(l, &th->nest, ev, event_start(ev), op->flags & OP_SYNC))
-		return any_event(l, ev, false, e);
-	return plain_outer(l, th, ev, op);
+	if (!fold_outer_call(l, &th->nest, ev, event_start(ev), op->flags & OP_SYNC))
+		return slow_event(l, ev, false, e);
+	return emit_outer_call(l, th, ev, op);
 }
 
 /* A call that is inside another, and around none. */
-NOINLINE static int inner(struct line *l, struct line_thread *th, const struct event *ev,
-			  const struct op_def *op, struct err *e)
+NOINLINE static int emit_inner_call(struct line *l, struct line_thread *th, const struct event *ev,
+				    const struct op_def *op, struct err *e)
 {
 	const enum part part = op->flags & OP_SYNC ? PART_DEVICE : PART_SELF;
 	struct nest_level *level = nest_ready(&th->nest, ev->depth);
@@ -478,16 +481,16 @@ NOINLINE static int inner(struct line *l, struct line_thread *th, const struct e
 
 	if (!ev->dur_ns || !level || th->nest.deepest > ev->depth ||
 	    (level->ns && level->last_ns > start) ||
-	    !all_there(l, level->ns ? level->last_ns : start))
-		return any_event(l, ev, false, e);
+	    !no_loss_since(l, level->ns ? level->last_ns : start))
+		return slow_event(l, ev, false, e);
 	parts_set(&l->inner, part, ev->dur_ns);
 	nest_add_plain(&th->nest, level, ev->depth, start, ev->end_ns, part);
-	p = plain_piece(l, th, ev, op, start);
+	p = make_fast_piece(l, th, ev, op, start);
 	p->calls_ns = p->before_ns = 0;
 	return l->sink->plain_inner(l->sink, p);
 }
 
-/* Most calls are outermost ones that the host took nothing of, and what came before them is known. */
+/* Fast path: most calls are outermost ones with no host time, and the time before them is known. */
 int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
 {
 	const struct line_op *o = &l->ops[ev->op];
@@ -495,20 +498,20 @@ int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
 
 	l->totals.events++;
 	if (o->what != CALL || late || ev->ctx >= l->threads.by_ctx.n)
-		return any_event(l, ev, late, e);
+		return slow_event(l, ev, late, e);
 	th = l->threads.by_ctx.v[ev->ctx];
 	if (!th)
-		return any_event(l, ev, late, e);
+		return slow_event(l, ev, late, e);
 	if (ev->depth)
-		return inner(l, th, ev, o->def, e);
+		return emit_inner_call(l, th, ev, o->def, e);
 	if (!ev->dur_ns || !th->seen || th->cursor_ns > event_start(ev) ||
-	    !all_there(l, th->cursor_ns) || !l->sink->together)
-		return any_event(l, ev, late, e);
+	    !no_loss_since(l, th->cursor_ns) || !l->sink->together)
+		return slow_event(l, ev, late, e);
 	if (th->nest.deepest)
-		return outer_around(l, th, ev, o->def, e);
+		return emit_outer_around(l, th, ev, o->def, e);
 	parts_set(&l->inner, o->def->flags & OP_SYNC ? PART_DEVICE : PART_SELF, ev->dur_ns);
 	l->plain.calls_ns = 0;
-	return plain_outer(l, th, ev, o->def);
+	return emit_outer_call(l, th, ev, o->def);
 }
 
 int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth,
@@ -524,7 +527,7 @@ int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, un
 		return 0;
 	ev.ctx = th->ctx;
 	ev.dur_ns = (uint64_t)(end_ns - start_ns);
-	return call(l, th, &ev, def, true, e);
+	return handle_call(l, th, &ev, def, true, e);
 }
 
 int line_asleep(struct line *l, uint32_t thread, const struct event *ev, struct err *e)
@@ -535,5 +538,5 @@ int line_asleep(struct line *l, uint32_t thread, const struct event *ev, struct 
 
 	if (!th)
 		return nomem ? err_nomem(e) : 0;
-	return offcpu(l, th, ev, op, e);
+	return handle_offcpu(l, th, ev, op, e);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From events in stream order to stretches of time with their parts: every call, every off-CPU
+ * From events in stream order to spans of time with their parts: every call, every off-CPU
  * interval, and the time of each thread outside its calls. Streaming: one pass, memory bounded by
- * threads, CPUs and fixed windows; a thread that ended is kept until others can no longer be found
- * to have waited for it (WAKERS_AGE_NS). The pieces handed out at depth 0 (outermost calls,
- * outside) tile each thread's time from its first event to its last without gap or overlap.
+ * threads, CPUs and fixed windows; a thread that ended is kept until no other thread can be found
+ * to have waited for it (WAKERS_AGE_NS). The spans passed on at depth 0 (outermost calls, outside)
+ * tile each thread's time from its first event to its last without gap or overlap.
  */
 #ifndef INGERO_ATTRIB_LINE_H
 #define INGERO_ATTRIB_LINE_H
@@ -27,11 +27,12 @@ struct line_piece {
 	int64_t start_ns, end_ns;
 	const struct parts *parts; /* sum to end - start */
 	uint64_t calls_ns;	   /* of a call: spent in calls inside it; the rest is its own */
-	uint64_t overlap_ns; /* of its unknown time: already told as part of the piece before */
-	uint64_t before_ns; /* of an outermost call, for sinks that want it so: on CPU right before,
-			       not told by itself */
-	bool sound;	    /* false: what was inside contradicts itself */
-	bool open;	    /* a call that had not returned when the recording ended */
+	uint64_t overlap_ns;	   /* of its unknown time: already part of the span before */
+	/* of an outermost call, for listeners that want it so: time on CPU right before, not passed
+	 * on by itself */
+	uint64_t before_ns;
+	bool sound; /* false: what was inside contradicts itself */
+	bool open;  /* a call that had not returned when the recording ended */
 };
 
 /* It left its CPU, and never came to another. */
@@ -43,7 +44,7 @@ static inline bool line_unended(const struct line_piece *p)
 	       !event_get(p->ev, p->op, COL_CPU_IN, &cpu);
 }
 
-/* Who is told. All pieces come in the order in which they ended; borrowed until the function
+/* The listener. Spans come in the order in which they ended; borrowed until the function
  * returns. */
 struct line_sink {
 	void (*call)(struct line_sink *s,
@@ -54,11 +55,11 @@ struct line_sink {
 	void (*offcpu)(struct line_sink *s,
 		       const struct line_piece *p); /* every off-CPU interval, and every stretch
 						       taken by a hypervisor, at every depth */
-	/* A stretch on CPU between two outermost calls is told with the second, as its before_ns. */
+	/* Time on CPU between two outermost calls comes with the second one, as its before_ns. */
 	bool together;
-	/* Outermost calls and others that are sound, over, and nothing but PART_SELF and
-	 * PART_DEVICE, none of it told before: most are. What these return, line_event does. NULL:
-	 * such are told as any call; line_new fills them in. */
+	/* The fast path for most calls: outermost and inner ones that are sound, over, and nothing
+	 * but PART_SELF and PART_DEVICE, none of it passed on before. line_event returns what these
+	 * return. NULL: such calls go to call(); line_new fills them in. */
 	int (*plain)(struct line_sink *s, const struct line_piece *p);
 	int (*plain_inner)(struct line_sink *s, const struct line_piece *p);
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the line keeps, for the files of this room that tell pieces (line.c) and that answer about
- * it (line_known.c).
+ * The state of the line, for the files of this room that make spans (line.c) and that answer
+ * questions about it (line_known.c).
  */
 #ifndef INGERO_ATTRIB_LINE_STATE_H
 #define INGERO_ATTRIB_LINE_STATE_H
@@ -27,7 +27,7 @@ struct line {
 		int64_t exit_ns;
 	})
 	leaving;				    /* threads that ended, in order */
-	size_t left;				    /* of these the first so many are let go of */
+	size_t left;				    /* of these, the first so many were dropped */
 	struct parts inner, orphans, leaf, between; /* scratch: empty between events */
 	struct blame_result offcpu;
 	struct line_piece on_cpu; /* scratch: of between; who and when are filled in */

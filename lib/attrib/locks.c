@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A wait alone does not tell all: one that the clock ended is the next one's, and where a lock's
- * holder was shows in what it waited for itself, in samples, or in its own next wait for the lock.
+ * Charges waits for locks, for which one wait is not enough: a wait that the clock ended belongs to
+ * the next one, and the place of a lock's holder shows in what it waited for itself, in samples, or
+ * in its own next wait for the lock.
  */
 #include "lib/attrib/locks.h"
 
@@ -11,8 +12,9 @@
  * that takes on a slow machine is little against another five ms. */
 #define GIL_AGAIN_NS 1000000
 
-/* Where the holder waited for something else while the thread waited for it since then. Other locks,
- * disks and pages are to blame themselves. Returns how long it was off its CPU, whatever for. */
+/* Adds where the holder waited for something else while the thread waited for it since then. Other
+ * locks, disks and pages are to blame themselves. Returns how long it was off its CPU, whatever
+ * for. */
 static uint64_t holder_off(const struct blame *b, const struct line_thread *h, uint32_t holder,
 			   int64_t since_ns, int64_t until_ns)
 {
@@ -47,8 +49,8 @@ static uint64_t held_at(const struct blame *b, const struct line_thread *h, uint
 	return 0;
 }
 
-/* What is not known of it now is, when the holder wants the lock back. */
-static void released(const struct blame *b, const struct blame_result *r, int64_t since_ns)
+/* Where the holder was is known only if it wants the lock back: notes its release. */
+static void note_release(const struct blame *b, const struct blame_result *r, int64_t since_ns)
 {
 	struct line_thread *h = threads_get(b->threads, r->iv.waker);
 	uint64_t ns = h ? held_at(b, h, r->lock_holder, since_ns, r->iv.ready_ns) : 0;
@@ -60,9 +62,10 @@ static void released(const struct blame *b, const struct blame_result *r, int64_
 	h->released_ns = r->iv.ready_ns;
 }
 
-/* The thread waits: for the lock that it had to let go of just now, where it still is? */
-static void wants_back(const struct blame *b, struct line_thread *th, uint32_t stack,
-		       const struct blame_result *r)
+/* The thread waits: if it waits for the lock that it released just now, it is still at the same
+ * place. */
+static void check_reacquire(const struct blame *b, struct line_thread *th, uint32_t stack,
+			    const struct blame_result *r)
 {
 	int64_t since = r->iv.start_ns - th->released_ns;
 
@@ -78,8 +81,8 @@ static uint64_t share_of(uint64_t part_ns, uint64_t ns, uint64_t span_ns)
 	return (uint64_t)((unsigned __int128)part_ns * ns / span_ns);
 }
 
-/* Who had the lock while the thread waited for it and was woken by the clock: whoever let it go,
- * but for what kept that one. */
+/* Charges the holder of the lock while the thread waited for it and was woken by the clock: the
+ * thread that released it, except for the time that others kept that one from running. */
 static void held_before(const struct blame *b, struct line_thread *th, struct blame_result *r,
 			struct parts *scratch)
 {
@@ -101,11 +104,11 @@ static bool is_right_behind(int64_t ns, int64_t end_ns)
 	return ns >= end_ns && ns - end_ns <= LOCK_AGAIN_NS;
 }
 
-/* The thread waits for the interpreter, which the one that wakes it took just before, after a wait
- * that only the clock ended: this thread had it, was asked for it, let it go and wants it back.
- * That is told with the next wait of the other. */
-static void gave_way(const struct blame *b, const struct line_thread *th, uint32_t stack,
-		     const struct blame_result *r, int64_t since_ns, struct parts *scratch)
+/* The thread waits for the interpreter, which the thread that wakes it took just before, after a
+ * wait that only the clock ended: this thread had it, was asked for it, released it and wants it
+ * back. The charge comes with the next wait of the other. */
+static void charge_yield(const struct blame *b, const struct line_thread *th, uint32_t stack,
+			 const struct blame_result *r, int64_t since_ns, struct parts *scratch)
 {
 	struct line_thread *v = threads_get(b->threads, r->iv.waker);
 	uint32_t who;
@@ -130,9 +133,9 @@ static void gave_way(const struct blame *b, const struct line_thread *th, uint32
 				held_at(b, th, who, v->lock_start_ns, v->lock_end_ns));
 }
 
-/* The thread waits for a lock again: of its waits before, which the clock ended, somebody may have
- * said meanwhile whose they were. again: this wait goes on with them, and says more. */
-static void told_late(struct line_thread *th, struct blame_result *r, bool again)
+/* The thread waits for a lock again: another thread may have stated meanwhile to whom its earlier
+ * waits, which the clock ended, are charged. again: this wait continues them, and knows more. */
+static void charge_late(struct line_thread *th, struct blame_result *r, bool again)
 {
 	if (!again && r->iv.gil)
 		parts_blame(&r->parts, PART_LOCK, th->late, th->late_ns);
@@ -159,12 +162,12 @@ static void lock_join(const struct blame *b, struct line_thread *th, uint32_t st
 	th->lock_over = true;
 	if (r->iv.part != PART_LOCK)
 		return;
-	told_late(th, r, again);
+	charge_late(th, r, again);
 	if (r->lock_holder) {
 		if (again)
 			held_before(b, th, r, scratch);
-		released(b, r, since);
-		gave_way(b, th, stack, r, since, scratch);
+		note_release(b, r, since);
+		charge_yield(b, th, stack, r, since, scratch);
 		th->lock_ns = 0;
 		return;
 	}
@@ -180,5 +183,5 @@ void locks_waited(const struct blame *b, struct line_thread *th, uint32_t stack,
 		  struct blame_result *r, struct parts *scratch)
 {
 	lock_join(b, th, stack, r, scratch);
-	wants_back(b, th, stack, r);
+	check_reacquire(b, th, stack, r);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who ran on each CPU while somebody waited for it: the last slices per CPU, in event order.
- * A wait is charged slice by slice to whoever overlaps it; what no slice covers stays
- * uncovered. Memory per CPU is bounded by OCCUPANCY_SLICES, grown as needed.
+ * Which thread ran on each CPU while another waited for it: the last slices per CPU, in event
+ * order. A wait is charged slice by slice to the threads that overlap it; what no slice covers
+ * stays uncovered. Memory per CPU is bounded by OCCUPANCY_SLICES, grown as needed.
  */
 #ifndef INGERO_ATTRIB_OCCUPANCY_H
 #define INGERO_ATTRIB_OCCUPANCY_H

@@ -25,20 +25,21 @@ struct line_thread {
 	VEC(uint32_t) ctxs; /* all it was seen in */
 	struct wakers wakers;
 	struct moves moves;
-	/* The last wait for a mutex ended by the clock, not by a release: whose it is, is told by
-	 * the next. */
+	/* The last wait for a mutex was ended by the clock, not by a release: the next one shows to
+	 * whom it is charged. */
 	uint64_t lock_object, lock_ns;
 	int64_t lock_start_ns, lock_end_ns;
-	int64_t lock_timed_ns; /* its end, even if the thread was kept from its CPU right behind it */
+	int64_t lock_timed_ns; /* its end, even if the thread was preempted right after it */
 	bool lock_over;	       /* it has waited for something else since */
-	/* Whose it was, and how much of it, where another thread has said so meanwhile; late: a
-	 * culprit, 0 none. */
+	/* To whom it is charged, and how much of it, if another thread has stated so meanwhile;
+	 * late: a culprit, 0 none. */
 	uint32_t late;
 	uint64_t late_ns;
 	uint32_t sample; /* stack in which it was found on its CPU last */
 	int64_t sample_ns;
-	/* It let go of a lock then that others had waited for so long; held: the culprit that it is
-	 * as its holder, 0 none. If it has to wait for the lock at once, it is where it was. */
+	/* It released a lock then for which others had waited for so long; held: the culprit that
+	 * it is as its holder, 0 none. If it has to wait for the lock at once, it is at the same
+	 * place. */
 	uint32_t held;
 	uint64_t held_ns;
 	int64_t released_ns;
