@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tracks device memory that processes hold, by the pointer of each allocation. What is told to
- * those who listen comes after the books are right.
+ * Tracks device memory that processes hold, by the pointer of each allocation. Listeners are
+ * notified of a change after the figures include it.
  */
 #include "lib/gpustate/allocations.h"
 
@@ -14,20 +14,20 @@ enum { CLASS_ALLOC, CLASS_FREE, CLASS_END };
 #define SPAN_NS 100000000 /* of a history at first: a tenth of a second */
 
 /* Host memory is no OP_ALLOC: it is none of the device's. */
-static bool pins(uint16_t op)
+static bool is_pin(uint16_t op)
 {
 	return op == OP_CUDA_MALLOC_HOST || op == OP_CUDA_HOST_REGISTER ||
 	       op == OP_CU_MEM_ALLOC_HOST || op == OP_CU_MEM_HOST_REGISTER;
 }
 
-static bool unpins(uint16_t op)
+static bool is_unpin(uint16_t op)
 {
 	return op == OP_CUDA_FREE_HOST || op == OP_CUDA_HOST_UNREGISTER ||
 	       op == OP_CU_MEM_FREE_HOST || op == OP_CU_MEM_HOST_UNREGISTER;
 }
 
-/* After it the process has none of what it had, or of what it had on that device. */
-static bool ends(uint16_t op)
+/* After it the process holds none of its memory, or none on that device. */
+static bool releases_all(uint16_t op)
 {
 	return op == OP_PROC_EXIT || op == OP_CUDA_DEVICE_RESET ||
 	       op == OP_CU_DEVICE_PRIMARY_CTX_RESET;
@@ -35,21 +35,21 @@ static bool ends(uint16_t op)
 
 bool live_wants(const struct op_def *op)
 {
-	return op &&
-	       (op->flags & (OP_ALLOC | OP_FREE) || pins(op->id) || unpins(op->id) || ends(op->id));
+	return op && (op->flags & (OP_ALLOC | OP_FREE) || is_pin(op->id) || is_unpin(op->id) ||
+		      releases_all(op->id));
 }
 
 static enum live_kind kind_of(uint16_t op)
 {
 	if (op == OP_CUDA_MALLOC_MANAGED || op == OP_CU_MEM_ALLOC_MANAGED)
 		return LIVE_MANAGED;
-	return pins(op) || unpins(op) ? LIVE_PINNED : LIVE_DEVICE;
+	return is_pin(op) || is_unpin(op) ? LIVE_PINNED : LIVE_DEVICE;
 }
 
 /* ---- history ---- */
 
-/* Twice as long spans, half as many. */
-static void coarser(struct live_history *h)
+/* Merges pairs of spans: twice as long, half as many. */
+static void coarsen_history(struct live_history *h)
 {
 	int64_t first = h->first_span >> 1;
 	unsigned n = 0;
@@ -82,7 +82,7 @@ static void history_add(struct live_history *h, int64_t ns, uint64_t was, uint64
 		h->v[h->n++] = (struct live_point){ was, was };
 	}
 	while ((span = ns / h->span_ns - h->first_span) >= LIVE_POINTS)
-		coarser(h);
+		coarsen_history(h);
 	while (span >= (int64_t)h->n)
 		h->v[h->n++] = (struct live_point){ was, was };
 	if (span < 0) /* told late: in the first */
@@ -93,7 +93,7 @@ static void history_add(struct live_history *h, int64_t ns, uint64_t was, uint64
 		h->v[span].most = is;
 }
 
-/* ---- the books ---- */
+/* ---- what is held ---- */
 
 static struct live_process *process_at(struct live *l, uint32_t process)
 {
@@ -189,7 +189,7 @@ static uint64_t key_of(uint32_t process, const struct op_def *op, uint64_t value
 	return hash_u64(value ^ hash_u64((uint64_t)process << 1 | space));
 }
 
-static void drop(struct live *l, uint32_t at, int64_t ns)
+static void drop_block(struct live *l, uint32_t at, int64_t ns)
 {
 	struct live_block *b = &l->blocks.v[at];
 	struct live_process *p = live_of(l, b->process);
@@ -210,7 +210,7 @@ static uint32_t gpu_of(const struct live *l, const struct event *ev)
 	return ctx && ev->op != OP_CU_DEVICE_PRIMARY_CTX_RESET ? ctx->gpu : 0;
 }
 
-static bool tell(struct live *l, struct live_told *t)
+static bool notify_listener(struct live *l, struct live_told *t)
 {
 	return !l->told || l->told(l->ctx, t);
 }
@@ -221,7 +221,7 @@ static bool value_of(const struct once_call *c, uint64_t *value)
 	       event_get(&c->ev, c->op, COL_HANDLE, value);
 }
 
-static bool allocated(struct live *l, struct live_process *p, const struct once_call *c)
+static bool on_allocated(struct live *l, struct live_process *p, const struct once_call *c)
 {
 	struct live_told t = { .what = LIVE_ALLOCATED, .call = c, .process = p };
 	struct live_block b = { .process = c->process,
@@ -236,14 +236,14 @@ static bool allocated(struct live *l, struct live_process *p, const struct once_
 	if (c->ev.ret != 0) {
 		p->failed++;
 		t.what = LIVE_FAILED;
-		return tell(l, &t);
+		return notify_listener(l, &t);
 	}
 	if (!value_of(c, &value) || value == 0 || b.bytes > INT64_MAX / 2)
 		return true;
 	b.key = key_of(c->process, c->op, value);
 	if (map_get(&l->block_by, b.key, &at)) {
 		p->replaced++;
-		drop(l, (uint32_t)at, c->ev.end_ns);
+		drop_block(l, (uint32_t)at, c->ev.end_ns);
 		if (!vec_push(&l->unused, (uint32_t)at))
 			return false;
 	}
@@ -267,10 +267,10 @@ static bool allocated(struct live *l, struct live_process *p, const struct once_
 	site_add(l, p, b.site, b.bytes, false);
 	process_add(p, l->sites.v[b.site].kind, b.bytes, false, c->ev.end_ns);
 	t.site = b.site;
-	return tell(l, &t);
+	return notify_listener(l, &t);
 }
 
-static bool freed(struct live *l, struct live_process *p, const struct once_call *c)
+static bool on_freed(struct live *l, struct live_process *p, const struct once_call *c)
 {
 	struct live_told t = { .what = LIVE_FREED, .call = c, .process = p };
 	struct live_block b;
@@ -281,7 +281,7 @@ static bool freed(struct live *l, struct live_process *p, const struct once_call
 		return true;
 	key = key_of(c->process, c->op, value);
 	known = map_get(&l->block_by, key, &at);
-	if (!known && l->once.waiting) { /* perhaps its allocation waits to be told */
+	if (!known && l->once.waiting) { /* its allocation may wait in once */
 		if (!once_flush(&l->once, event_start(&c->ev)))
 			return false;
 		known = map_get(&l->block_by, key, &at);
@@ -292,19 +292,19 @@ static bool freed(struct live *l, struct live_process *p, const struct once_call
 	}
 	p->frees++;
 	b = l->blocks.v[at];
-	drop(l, (uint32_t)at, c->ev.end_ns);
+	drop_block(l, (uint32_t)at, c->ev.end_ns);
 	if (!vec_push(&l->unused, (uint32_t)at))
 		return false;
 	l->sites.v[b.site].frees++;
 	t.block = &b;
 	t.bytes = b.bytes;
 	t.site = b.site;
-	return tell(l, &t);
+	return notify_listener(l, &t);
 }
 
 /* A process that ended keeps its figures: that is what it held. One that reset a device holds
  * nothing there. */
-static bool ended(struct live *l, struct live_process *p, const struct once_call *c)
+static bool on_ended(struct live *l, struct live_process *p, const struct once_call *c)
 {
 	const struct world_process *wp = world_get_process(l->once.w, c->process);
 	const struct world_thread *t = world_get_thread(l->once.w, c->thread);
@@ -314,7 +314,7 @@ static bool ended(struct live *l, struct live_process *p, const struct once_call
 
 	if (c->ev.ret != 0 || p->n == 0 || p->ended || (exits && (!wp || !t || wp->tgid != t->tid)))
 		return true;
-	if (exits && !tell(l, &told))
+	if (exits && !notify_listener(l, &told))
 		return false;
 	p->ended = exits;
 	for (uint32_t at = 0; at < l->blocks.n; at++) {
@@ -326,7 +326,7 @@ static bool ended(struct live *l, struct live_process *p, const struct once_call
 			b->used = false;
 			map_del(&l->block_by, b->key);
 		} else {
-			drop(l, at, c->ev.end_ns);
+			drop_block(l, at, c->ev.end_ns);
 		}
 		if (!vec_push(&l->unused, at))
 			return false;
@@ -334,7 +334,7 @@ static bool ended(struct live *l, struct live_process *p, const struct once_call
 	return true;
 }
 
-static bool call(void *ctx, const struct once_call *c)
+static bool on_call(void *ctx, const struct once_call *c)
 {
 	struct live *l = ctx;
 	struct live_process *p =
@@ -342,16 +342,16 @@ static bool call(void *ctx, const struct once_call *c)
 
 	if (!p)
 		return c->class == CLASS_END;
-	return c->class == CLASS_ALLOC	? allocated(l, p, c)
-	       : c->class == CLASS_FREE ? freed(l, p, c)
-					: ended(l, p, c);
+	return c->class == CLASS_ALLOC	? on_allocated(l, p, c)
+	       : c->class == CLASS_FREE ? on_freed(l, p, c)
+					: on_ended(l, p, c);
 }
 
 bool live_event(struct live *l, const struct event *ev, const struct op_def *op)
 {
-	unsigned class = ends(op->id)				? CLASS_END
-			 : op->flags & OP_ALLOC || pins(op->id) ? CLASS_ALLOC
-								: CLASS_FREE;
+	unsigned class = releases_all(op->id)			  ? CLASS_END
+			 : op->flags & OP_ALLOC || is_pin(op->id) ? CLASS_ALLOC
+								  : CLASS_FREE;
 
 	return once_event(&l->once, ev, op, class);
 }
@@ -395,7 +395,7 @@ struct live *live_new(const struct world *w, bool (*told)(void *ctx, const struc
 
 	if (l) {
 		l->once.w = w;
-		l->once.told = call;
+		l->once.told = on_call;
 		l->once.ctx = l;
 		l->told = told;
 		l->ctx = ctx;
@@ -421,7 +421,7 @@ void live_free(struct live *l)
 	free(l);
 }
 
-static uint64_t amount(const struct live *l, const struct live_site *s, bool at_peak)
+static uint64_t get_site_bytes(const struct live *l, const struct live_site *s, bool at_peak)
 {
 	if (!at_peak)
 		return s->bytes;
@@ -434,12 +434,12 @@ unsigned live_top(const struct live *l, uint32_t process, bool at_peak, uint32_t
 
 	for (uint32_t i = 0; i < l->sites.n; i++) {
 		const struct live_site *s = &l->sites.v[i];
-		uint64_t bytes = s->process == process ? amount(l, s, at_peak) : 0;
+		uint64_t bytes = s->process == process ? get_site_bytes(l, s, at_peak) : 0;
 		unsigned at = have;
 
 		if (bytes == 0)
 			continue;
-		while (at > 0 && bytes > amount(l, &l->sites.v[v[at - 1]], at_peak))
+		while (at > 0 && bytes > get_site_bytes(l, &l->sites.v[v[at - 1]], at_peak))
 			at--;
 		if (at == n)
 			continue;

@@ -56,7 +56,7 @@ struct live_process {
 	uint64_t peaks; /* how often it grew to a new one */
 	uint64_t allocs, frees, failed;
 	int64_t allocated_ns;	/* when it last allocated something */
-	uint64_t unknown_frees; /* of what was allocated before the recording, or of what was lost */
+	uint64_t unknown_frees; /* of memory allocated before the recording, or in lost events */
 	uint64_t beyond;	/* allocations beyond LIVE_BLOCKS_MAX: not kept */
 	uint64_t replaced;	/* pointers handed out again whose freeing was not seen */
 	bool ended; /* with the process; what it held then stays in the figures, its blocks are gone
@@ -81,13 +81,14 @@ struct live_told {
 	const struct once_call *call;
 	uint64_t bytes;			/* 0: not known */
 	const struct live_block *block; /* FREED: what it was; borrowed */
-	uint32_t site;			/* ALLOCATED, FREED: position of who allocated it */
+	/* ALLOCATED, FREED: position of the site that allocated it */
+	uint32_t site;
 	struct live_process *process;
 };
 
 struct live {
 	struct once once;
-	/* Hears of each allocation and each freeing, and of a process's end while its blocks are
+	/* Called for each allocation and each freeing, and for a process's end while its blocks are
 	 * there. May be NULL. False: out of memory. */
 	bool (*told)(void *ctx, const struct live_told *t);
 	void *ctx;
@@ -106,7 +107,7 @@ struct live *live_new(const struct world *w, bool (*told)(void *ctx, const struc
 		      void *ctx);
 void live_free(struct live *l);
 
-/* Whether live_event wants to hear of this op. */
+/* Whether live_event needs events of this op. */
 bool live_wants(const struct op_def *op);
 bool live_event(struct live *l, const struct event *ev, const struct op_def *op);
 

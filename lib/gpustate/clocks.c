@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Covers are handed on as the libraries do: a stream to the events recorded on it, an event to the
- * streams that wait for it. A wait that began before its handle covered something says nothing of
- * it.
+ * Bounds the difference of clocks by collectives and the waits that cover them. Covers pass on as
+ * in the libraries: a stream's to the events recorded on it, an event's to the streams that wait
+ * for it. A wait that began before its handle covered something says nothing about it.
  */
 #include "lib/gpustate/clocks.h"
 
@@ -84,7 +84,7 @@ static struct clocks_pair *pair_of(struct clocks *c, uint32_t reference, uint32_
 								       : NULL;
 }
 
-static void learn(struct clocks_pair *p, const struct side *ref, const struct side *node)
+static void add_bounds(struct clocks_pair *p, const struct side *ref, const struct side *node)
 {
 	int64_t low = node->entered_ns - ref->done_ns, high = node->done_ns - ref->entered_ns;
 
@@ -108,8 +108,8 @@ static void learn(struct clocks_pair *p, const struct side *ref, const struct si
 }
 
 /* All have entered this collective, and of all it is known when it was done. */
-static void finished(struct clocks *c, const struct world *w, const struct collective_comm *comm,
-		     const struct collective_pending *p)
+static void add_collective(struct clocks *c, const struct world *w,
+			   const struct collective_comm *comm, const struct collective_pending *p)
 {
 	struct side side[CLOCKS_NODES];
 	unsigned n = 0;
@@ -137,13 +137,13 @@ static void finished(struct clocks *c, const struct world *w, const struct colle
 		struct clocks_pair *pair = pair_of(c, side[0].node, side[k].node);
 
 		if (pair)
-			learn(pair, &side[0], &side[k]);
+			add_bounds(pair, &side[0], &side[k]);
 	}
 }
 
 /* Up to this sequence the rank's collectives are done by the end of p. */
-static void done(struct clocks *c, const struct world *w, const struct clocks_cover *v,
-		 const struct line_piece *p)
+static void mark_done(struct clocks *c, const struct world *w, const struct clocks_cover *v,
+		      const struct line_piece *p)
 {
 	bool waited = parts_get(p->parts, PART_DEVICE) >= WAITED_NS;
 
@@ -159,11 +159,12 @@ static void done(struct clocks *c, const struct world *w, const struct clocks_co
 		e->done_ns = p->end_ns;
 		e->waited = waited && slot->sequence == v->sequence;
 		if (++slot->done == v->comm->members.n && slot->entered == slot->done)
-			finished(c, w, v->comm, slot);
+			add_collective(c, w, v->comm, slot);
 	}
 }
 
-/* A wait for the whole device of a process that has one rank of each communicator, so one device. */
+/* A wait for the whole device, of a process with one rank of each communicator and thus one
+ * device. */
 static void device_done(struct clocks *c, const struct world *w, struct clocks_process *of,
 			const struct line_piece *p)
 {
@@ -174,7 +175,7 @@ static void device_done(struct clocks *c, const struct world *w, struct clocks_p
 		for (unsigned k = 0; k < CLOCKS_COVERS && v->comm; k++)
 			several |= of->v[k].comm == v->comm && of->v[k].member != v->member;
 		if (v->comm && !several && v->since_ns <= p->start_ns)
-			done(c, w, v, p);
+			mark_done(c, w, v, p);
 	}
 }
 
@@ -198,7 +199,7 @@ void clocks_call(struct clocks *c, const struct world *w, const struct line_piec
 		       : has_event ? cover_of(of, event, true)
 				   : NULL;
 		if (from && from->since_ns <= p->start_ns)
-			done(c, w, from, p);
+			mark_done(c, w, from, p);
 		return;
 	}
 	if (!has_stream || !has_event)

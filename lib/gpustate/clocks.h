@@ -20,7 +20,7 @@
 #define CLOCKS_PAIRS  256
 #define CLOCKS_COVERS 16
 #define CLOCKS_NODES  64 /* of one collective */
-#define CLOCKS_WINDOW 64 /* collectives: clocks drift, so old bounds are let go of */
+#define CLOCKS_WINDOW 64 /* collectives: clocks drift, so old bounds are dropped */
 #define CLOCKS_ENDS   32
 #define CLOCKS_ENOUGH 5
 

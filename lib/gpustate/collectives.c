@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A communicator's members are those that made it while recording; that call returns on no rank
- * before all have joined, so they are all known when the first collective is entered.
+ * Joins the collectives of a communicator's ranks. Its members are those that made it while
+ * recording; that call returns on no rank before all have joined, so all members are known when the
+ * first collective is entered.
  */
 #include "lib/gpustate/collectives.h"
 
@@ -36,8 +37,8 @@ static struct collective_comm *comm_of(struct collectives *c, uint64_t id, bool 
 }
 
 /* A rank joined. */
-static bool joined(struct collectives *c, const struct event *ev, const struct op_def *op,
-		   uint32_t process, uint32_t thread)
+static bool add_rank(struct collectives *c, const struct event *ev, const struct op_def *op,
+		     uint32_t process, uint32_t thread)
 {
 	struct collective_rank r = { .process = process,
 				     .thread = thread,
@@ -144,7 +145,7 @@ bool collectives_event(struct collectives *c, const struct event *ev, const stru
 		return true;
 	if (ev->op == OP_NCCL_COMM_INIT_RANK || ev->op == OP_NCCL_COMM_INIT_RANK_CONFIG ||
 	    ev->op == OP_NCCL_COMM_INIT_RANK_SCALABLE)
-		return joined(c, ev, op, process, thread);
+		return add_rank(c, ev, op, process, thread);
 	if (!event_get(ev, op, COL_COMM, &handle) || !event_get(ev, op, COL_SEQUENCE, &sequence) ||
 	    !map_get(&c->by_handle, handle_key(process, handle), &at))
 		return true;

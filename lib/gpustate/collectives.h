@@ -86,7 +86,7 @@ bool collectives_event(struct collectives *c, const struct event *ev, const stru
 		       uint32_t process, uint32_t thread, struct collective_comm **comm,
 		       struct collective_pending **done);
 
-/* The communicator of this handle, and which of its members the process is there; NULL: not known. */
+/* The communicator of this handle, and the process's member number in it; NULL: not known. */
 struct collective_comm *collectives_rank(const struct collectives *c, uint32_t process,
 					 uint64_t handle, uint32_t *member);
 

@@ -100,8 +100,8 @@ static uint32_t stream_at(struct device *d, const struct device_call *call, bool
 	return (uint32_t)d->streams.n - 1;
 }
 
-/* Everything the stream was given up to this time is done, and what that waited for. */
-static void cover(struct device *d, uint32_t stream, int64_t upto_ns, unsigned hops)
+/* Everything submitted to the stream up to this time is done, and what that waited for. */
+static void cover_stream(struct device *d, uint32_t stream, int64_t upto_ns, unsigned hops)
 {
 	struct device_stream *s = &d->streams.v[stream];
 	unsigned left = 0;
@@ -120,15 +120,15 @@ static void cover(struct device *d, uint32_t stream, int64_t upto_ns, unsigned h
 		struct device_wait w = s->waits[i];
 
 		if (w.made_ns <= upto_ns)
-			cover(d, w.stream, w.ns, hops - 1);
+			cover_stream(d, w.stream, w.ns, hops - 1);
 		else
 			s->waits[left++] = w;
 	}
 	s->nwaits = left;
 }
 
-static bool record(struct devices *ds, uint32_t device, uint32_t stream,
-		   const struct device_call *call)
+static bool record_event(struct devices *ds, uint32_t device, uint32_t stream,
+			 const struct device_call *call)
 {
 	uint64_t key = hash_u64(call->event) ^ ds->v.v[device].process, at;
 	struct device_event ev = { device, stream, call->start_ns, key };
@@ -217,22 +217,22 @@ bool devices_call(struct devices *ds, uint32_t device, const struct device_call 
 		break;
 	case DEVICE_COPY:
 		device_submit(d, &d->streams.v[stream], call->start_ns);
-		cover(d, stream, call->start_ns, DEVICE_WAITS);
+		cover_stream(d, stream, call->start_ns, DEVICE_WAITS);
 		break;
 	case DEVICE_SYNC:
 		for (uint32_t i = 0; i < d->streams.n; i++)
-			cover(d, i, call->start_ns, 0);
+			cover_stream(d, i, call->start_ns, 0);
 		break;
 	case DEVICE_SYNC_STREAM:
-		cover(d, stream, call->start_ns, DEVICE_WAITS);
+		cover_stream(d, stream, call->start_ns, DEVICE_WAITS);
 		break;
 	case DEVICE_SYNC_EVENT:
 		ev = recorded(ds, device, call);
 		if (ev)
-			cover(d, ev->stream, ev->ns, DEVICE_WAITS);
+			cover_stream(d, ev->stream, ev->ns, DEVICE_WAITS);
 		break;
 	case DEVICE_RECORD:
-		return record(ds, device, stream, call);
+		return record_event(ds, device, stream, call);
 	case DEVICE_WAIT_EVENT:
 		ev = recorded(ds, device, call);
 		if (ev)

@@ -84,7 +84,7 @@ void devices_free(struct devices *ds);
 /* Position of this process's device. UINT32_MAX: out of memory. */
 uint32_t devices_find(struct devices *ds, uint32_t process, uint32_t gpu);
 
-/* No call comes of it any more: let go of its streams and events. False: out of memory. */
+/* No more calls use it: drops its streams and events. False: out of memory. */
 bool devices_forget(struct devices *ds, uint32_t device);
 
 /* The same, if it was found before; else UINT32_MAX. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device that becomes idle begins an epoch. A thread gathers what it does from then on,
- * forgetting what it gathered in earlier epochs when it next does something: no thread is looked at
- * unless it acts.
+ * Finds the gaps in which a device has no work. A device that becomes idle begins an epoch. A
+ * thread gathers what it does from then on, and drops what it gathered in earlier epochs when it
+ * next does something: a thread costs nothing unless it acts.
  */
 #include <stdlib.h>
 
@@ -109,15 +109,16 @@ static inline const struct gap_op *op_of(struct gaps *g, const struct op_def *op
 
 /* ---- what threads do while their device is idle ---- */
 
-/* Nobody ever waited, or not all was seen: it may be idle from the newest call on. */
-ALWAYS_INLINE bool watching(const struct gaps *g, uint32_t device)
+/* True also when no thread ever waited, or not all was seen: it may be idle from the newest call
+ * on. */
+ALWAYS_INLINE bool may_be_idle(const struct gaps *g, uint32_t device)
 {
 	return g->side.v[device].idle || g->partial || g->devices.v.v[device].covers == 0;
 }
 
-ALWAYS_INLINE bool gathers(const struct gaps *g, const struct gap_thread *th)
+ALWAYS_INLINE bool is_gathering(const struct gaps *g, const struct gap_thread *th)
 {
-	return th->hands.n && watching(g, th->hands.v[th->at].device);
+	return th->hands.n && may_be_idle(g, th->hands.v[th->at].device);
 }
 
 static void idle_since(struct gaps *g, uint32_t device, const struct line_piece *p, int64_t ns,
@@ -137,7 +138,7 @@ static void idle_since(struct gaps *g, uint32_t device, const struct line_piece 
 }
 
 /* It drives that device from here on. */
-static bool drive(struct gap_thread *th, uint32_t device)
+static bool set_current_device(struct gap_thread *th, uint32_t device)
 {
 	size_t i = 0;
 
@@ -171,7 +172,7 @@ NOINLINE static bool device_look_up(struct gaps *g, struct gap_thread *th,
 		if (!gpu_use_add(&g->use, gpu))
 			return false;
 	}
-	if (!drive(th, at))
+	if (!set_current_device(th, at))
 		return false;
 	th->gpu = gpu;
 	s = &g->side.v[at];
@@ -201,7 +202,7 @@ ALWAYS_INLINE struct gap_hand *hand_of(struct gaps *g, struct gap_thread *th,
 	return h;
 }
 
-static inline uint64_t column(const struct event *ev, int at)
+static inline uint64_t get_column(const struct event *ev, int at)
 {
 	return at >= 0 && ev->present >> at & 1 ? ev->x[at] : 0;
 }
@@ -211,15 +212,15 @@ ALWAYS_INLINE struct device_call call_of(const struct line_piece *p, const struc
 {
 	return (struct device_call){ .act = (enum device_act)op->act,
 				     .thread = p->thread,
-				     .stream = column(p->ev, op->stream),
-				     .event = column(p->ev, op->event),
+				     .stream = get_column(p->ev, op->stream),
+				     .event = get_column(p->ev, op->event),
 				     .start_ns = p->start_ns,
 				     .end_ns = p->end_ns };
 }
 
-/* stream: of the call. all: what else is known of it; NULL: it is the piece itself, which submits. */
-NOINLINE static bool devices_told(struct gaps *g, uint32_t device, const struct line_piece *p,
-				  uint64_t stream, const struct device_call *all)
+/* stream: of the call. all: more about it; NULL: the span itself is a submission. */
+NOINLINE static bool add_device_call(struct gaps *g, uint32_t device, const struct line_piece *p,
+				     uint64_t stream, const struct device_call *all)
 {
 	struct device_call call = { .act = DEVICE_SUBMIT,
 				    .thread = p->thread,
@@ -230,8 +231,8 @@ NOINLINE static bool devices_told(struct gaps *g, uint32_t device, const struct 
 	return devices_call(&g->devices, device, all ? all : &call);
 }
 
-ALWAYS_INLINE bool submits(struct gaps *g, uint32_t device, const struct line_piece *p,
-			   uint64_t stream, const struct device_call *all)
+ALWAYS_INLINE bool submit_work(struct gaps *g, uint32_t device, const struct line_piece *p,
+			       uint64_t stream, const struct device_call *all)
 {
 	enum device_act act = all ? all->act : DEVICE_SUBMIT;
 	struct gap_side *s = &g->side.v[device];
@@ -240,7 +241,7 @@ ALWAYS_INLINE bool submits(struct gaps *g, uint32_t device, const struct line_pi
 	int64_t works_ns = act == DEVICE_COPY ? p->start_ns : p->end_ns;
 
 	if (!(act == DEVICE_SUBMIT && devices_submit(d, stream, p->end_ns)) &&
-	    !devices_told(g, device, p, stream, all))
+	    !add_device_call(g, device, p, stream, all))
 		return false;
 	if (d->busy == 0 && act == DEVICE_SUBMIT)
 		return true; /* recorded into a graph: nothing runs */
@@ -284,8 +285,8 @@ NOINLINE static bool becomes_idle(struct gaps *g, uint32_t device, const struct 
 	return true;
 }
 
-/* Whoever waits has submitted something, seen or not: until then the device had nothing for at most
- * this long. */
+/* A thread that waits has submitted something, seen or not: until then the device had nothing for
+ * at most this long. */
 COLD_CALL static bool partial_wait(struct gaps *g, uint32_t device, const struct line_piece *p)
 {
 	struct gap_side *s = &g->side.v[device];
@@ -298,8 +299,8 @@ COLD_CALL static bool partial_wait(struct gaps *g, uint32_t device, const struct
 }
 
 /* A thread waited for what it had submitted. */
-static bool waited(struct gaps *g, struct gap_hand *h, struct gap_thread *th,
-		   const struct line_piece *p)
+static bool end_wait(struct gaps *g, struct gap_hand *h, struct gap_thread *th,
+		     const struct line_piece *p)
 {
 	struct gap_wait wait = { .device = h->device,
 				 .thread = p->thread,
@@ -325,8 +326,9 @@ static bool waited(struct gaps *g, struct gap_hand *h, struct gap_thread *th,
 }
 
 /* Work was submitted, and that was all. */
-ALWAYS_INLINE bool submitted(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
-			     uint64_t stream, const struct device_call *all)
+ALWAYS_INLINE bool handle_submission(struct gaps *g, struct gap_thread *th,
+				     const struct line_piece *p, uint64_t stream,
+				     const struct device_call *all)
 {
 	enum device_act act = all ? all->act : DEVICE_SUBMIT;
 	struct gap_hand *h = hand_of(g, th, p);
@@ -341,7 +343,7 @@ ALWAYS_INLINE bool submitted(struct gaps *g, struct gap_thread *th, const struct
 		if (!gpu_use_mark(&g->use, h->device, p->start_ns, &h->work_mark))
 			return false;
 	}
-	return submits(g, h->device, p, stream, all);
+	return submit_work(g, h->device, p, stream, all);
 }
 
 NOINLINE static bool other_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
@@ -366,7 +368,7 @@ NOINLINE static bool other_call(struct gaps *g, struct gap_thread *th, const str
 	if (p->ev->ret != 0 || p->open)
 		return true;
 	if (call.act == DEVICE_SUBMIT || call.act == DEVICE_COPY) {
-		if (!submitted(g, th, p, call.stream, &call))
+		if (!handle_submission(g, th, p, call.stream, &call))
 			return false;
 		h = gaps_hand(th);
 		device = h->device;
@@ -387,7 +389,7 @@ NOINLINE static bool other_call(struct gaps *g, struct gap_thread *th, const str
 	if (g->partial && !partial_wait(g, device, p))
 		return false;
 	g->side.v[device].run.device_ns += parts_get(p->parts, PART_DEVICE);
-	if (p->op->flags & OP_SYNC && !g->partial && !waited(g, h, th, p))
+	if (p->op->flags & OP_SYNC && !g->partial && !end_wait(g, h, th, p))
 		return false;
 	d = &g->devices.v.v[device];
 	return d->busy || d->overflow || d->covers == 0 || g->side.v[device].idle ||
@@ -401,7 +403,7 @@ ALWAYS_INLINE bool outer_call(struct gaps *g, struct gap_thread *th, const struc
 		return other_call(g, th, p, op);
 	if (p->ev->ret != 0 || p->open)
 		return true;
-	return submitted(g, th, p, column(p->ev, op->stream), NULL);
+	return handle_submission(g, th, p, get_column(p->ev, op->stream), NULL);
 }
 
 bool gaps_wait(struct gaps *g, const struct line_piece *p)
@@ -432,7 +434,7 @@ ALWAYS_INLINE bool went_past(struct gaps *g, struct gap_thread *th, const struct
 	return !s || !s->pending.n || s->laggard != p->thread || gaps_stand_past(g, s);
 }
 
-NOINLINE static bool unended(const struct line_piece *p)
+NOINLINE static bool is_unended(const struct line_piece *p)
 {
 	return line_unended(p);
 }
@@ -460,13 +462,14 @@ static void did_add(struct gap_did *d, const struct line_piece *p, int64_t from_
 
 /* Only while the device that it drives is idle: what is done while that one works keeps no other
  * from its work. */
-NOINLINE static void gather(const struct gaps *g, struct gap_thread *th, const struct line_piece *p)
+NOINLINE static void gather_time(const struct gaps *g, struct gap_thread *th,
+				 const struct line_piece *p)
 {
 	for (size_t i = 0; i < th->hands.n; i++) {
 		struct gap_hand *h = &th->hands.v[i];
 		const struct gap_side *s = &g->side.v[h->device];
 
-		if (!watching(g, h->device))
+		if (!may_be_idle(g, h->device))
 			continue;
 		if (h->epoch != s->epoch)
 			h->did = (struct gap_did){ 0 };
@@ -481,9 +484,9 @@ bool gaps_outside(struct gaps *g, const struct line_piece *p)
 
 	if (!th)
 		return false;
-	th->blocked = p->ev && unended(p);
-	if (gathers(g, th))
-		gather(g, th, p);
+	th->blocked = p->ev && is_unended(p);
+	if (is_gathering(g, th))
+		gather_time(g, th, p);
 	return went_past(g, th, p);
 }
 
@@ -506,28 +509,30 @@ bool gaps_inner(struct gaps *g, const struct line_piece *p)
 }
 
 /* It was on its CPU before the call. */
-NOINLINE static bool before(struct gaps *g, struct gap_thread *th, const struct line_piece *call)
+NOINLINE static bool gather_before(struct gaps *g, struct gap_thread *th,
+				   const struct line_piece *call)
 {
 	struct parts parts;
 	struct line_piece p = line_before(call, &parts);
 
-	if (gathers(g, th))
-		gather(g, th, &p);
+	if (is_gathering(g, th))
+		gather_time(g, th, &p);
 	return went_past(g, th, &p);
 }
 
-/* Whether that matters to anybody. */
+/* Whether the time before the call matters: the device may be idle, or gaps are pending. */
 ALWAYS_INLINE bool before_matters(const struct gaps *g, const struct gap_thread *th)
 {
 	const struct gap_hand *h = gaps_hand(th);
 
-	return h && (watching(g, h->device) || g->side.v[h->device].pending.n);
+	return h && (may_be_idle(g, h->device) || g->side.v[h->device].pending.n);
 }
 
-NOINLINE static bool any_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
+NOINLINE static bool handle_any_call(struct gaps *g, struct gap_thread *th,
+				     const struct line_piece *p)
 {
 	th->blocked = false;
-	if (p->before_ns && before_matters(g, th) && !before(g, th, p))
+	if (p->before_ns && before_matters(g, th) && !gather_before(g, th, p))
 		return false;
 	if (!outer_call(g, th, p, op_of(g, p->op)))
 		return false;
@@ -537,7 +542,8 @@ NOINLINE static bool any_call(struct gaps *g, struct gap_thread *th, const struc
 
 /* One submission more from a thread that submits, to a device that runs, on a stream that is known,
  * where no gap is open: most calls are. False: it is not, and nothing was done. */
-ALWAYS_INLINE bool one_more(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
+ALWAYS_INLINE bool add_fast_submission(struct gaps *g, struct gap_thread *th,
+				       const struct line_piece *p)
 {
 	const struct gap_op *op = &g->op[p->op->id];
 	const struct gap_hand *h = gaps_hand(th);
@@ -553,7 +559,7 @@ ALWAYS_INLINE bool one_more(struct gaps *g, struct gap_thread *th, const struct 
 	d = &g->devices.v.v[h->device];
 	if (s->idle || !s->running || s->pending.n || d->covers == 0 || d->busy == 0)
 		return false;
-	stream = devices_newest(d, column(p->ev, op->stream));
+	stream = devices_newest(d, get_column(p->ev, op->stream));
 	if (!stream)
 		return false;
 	device_submit(d, stream, p->end_ns);
@@ -571,5 +577,5 @@ bool gaps_call(struct gaps *g, const struct line_piece *p)
 
 	if (!th)
 		return false;
-	return one_more(g, th, p) || any_call(g, th, p);
+	return add_fast_submission(g, th, p) || handle_any_call(g, th, p);
 }

@@ -2,17 +2,17 @@
 /*
  * When a device had nothing to do for a process, and what the process did meanwhile. Work is
  * outstanding from a call that submits some until a call that covers it returns
- * (gpustate/device.h); from there, or from where the device woke the waiting thread if that is
- * seen, to the end of the next call that submits work is a gap. What the thread that made that call
- * did in it is told with it; whom it waited for is told of its critical path (lib/tracks/track.h).
- * A gap stands until every other thread that submits to the device has gone past it: one that turns
- * out to have waited for the device, or to have copied, meanwhile takes it back. A gap in which the
- * recording ends while the thread that last waited for the device is known to be blocked is one,
- * too, and one in which its process ended where it had waited long. The time from the first
- * submission to the wait that covers it all is a run: what issuing work cost, and whether the
- * device was still busy in the end. Nothing is told of a time in which probes were detached:
- * neither a gap, nor a run or a wait that reaches back into one. One pass; memory is bounded by
- * threads, devices and streams.
+ * (gpustate/device.h). From there, or from where the device woke the waiting thread if that is
+ * seen, to the end of the next call that submits work is a gap. It comes with what the thread that
+ * made that call did in it; the threads it waited for are on its critical path
+ * (lib/tracks/track.h). A gap stands once every other thread that submits to the device has gone
+ * past it: one that turns out to have waited for the device, or to have copied, meanwhile takes it
+ * back. A gap in which the recording ends while the thread that last waited for the device is known
+ * to be blocked is one, too, and one in which its process ended after it had waited long. The time
+ * from the first submission to the wait that covers it all is a run: the cost of issuing work, and
+ * whether the device was still busy in the end. Times in which probes were detached have no gap,
+ * nor a run or a wait that reaches back into one. One pass; memory is bounded by threads, devices
+ * and streams.
  */
 #ifndef INGERO_GPUSTATE_GAPS_H
 #define INGERO_GPUSTATE_GAPS_H
@@ -73,7 +73,7 @@ struct gap_wait {
 			       UINT32_MAX: it is gone, or there is none */
 };
 
-/* Who is told: of gaps in the order in which they are known to stand, of runs as they end.
+/* The listener: gaps come in the order in which they are known to stand, runs as they end.
  * Borrowed; false: out of memory. */
 struct gap_sink {
 	bool (*gap)(struct gap_sink *s, const struct gap *gap);
@@ -99,8 +99,8 @@ bool gaps_wait(struct gaps *g, const struct line_piece *p);
  * wait ends it too. */
 void gaps_partial(struct gaps *g);
 
-/* Nothing is heard of a process any more, whose threads these are: let go of what is kept of it.
- * Its devices keep their positions. */
+/* No more events of a process come, whose threads these are: drops its state. Its devices keep
+ * their positions. */
 bool gaps_forget(struct gaps *g, uint32_t process, const uint32_t *threads, size_t n);
 
 /* Everything up to here was seen: gaps that wait for threads which do nothing stand. INT64_MAX: the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A gap that ends says what its thread did in its epoch, and waits for the other threads of its
- * device.
+ * Ends gaps: a gap that ends gets what its thread did in its epoch, and waits for the other threads
+ * of its device.
  */
 #include <string.h>
 
@@ -31,8 +31,8 @@ static const struct gap_did *did_in(const struct gaps *g, const struct gap_threa
 	return h && h->epoch == g->side.v[device].epoch ? &h->did : NULL;
 }
 
-/* The first n of the pending gaps stand. */
-static bool stand(struct gaps *g, struct gap_side *s, size_t n)
+/* The first n of the pending gaps stand: passes them on. */
+static bool emit_gaps(struct gaps *g, struct gap_side *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!g->sink->gap(g->sink, &s->pending.v[i]))
@@ -58,7 +58,7 @@ bool gaps_stand_past(struct gaps *g, struct gap_side *s)
 	}
 	while (n < s->pending.n && s->pending.v[n].end_ns <= past)
 		n++;
-	return n == 0 || stand(g, s, n);
+	return n == 0 || emit_gaps(g, s, n);
 }
 
 void gaps_take_back(struct gap_side *s, int64_t start_ns, int64_t end_ns)
@@ -76,7 +76,7 @@ void gaps_take_back(struct gap_side *s, int64_t start_ns, int64_t end_ns)
 	s->pending.n = left;
 }
 
-static void explain(const struct gaps *g, uint32_t thread, struct gap *gap)
+static void add_activity(const struct gaps *g, uint32_t thread, struct gap *gap)
 {
 	const struct gap_did *d = did_in(g, gaps_thread(g, thread), gap->device);
 
@@ -147,7 +147,7 @@ bool gaps_last(struct gaps *g, uint32_t device)
 	gap.others_ns = gaps_others_since(g, device, s->others_ns, gap.end_ns,
 					  (uint64_t)(gap.end_ns - s->idle_ns));
 	gap.alone_ns = alone_since(g, s->since_thread, &gap);
-	explain(g, s->since_thread, &gap);
+	add_activity(g, s->since_thread, &gap);
 	s->idle = false;
 	return g->sink->gap(g->sink, &gap);
 }
@@ -176,10 +176,10 @@ bool gaps_end(struct gaps *g, uint32_t device, const struct line_piece *p, int64
 	gap.others_ns =
 		gaps_others_since(g, device, s->others_ns, end_ns, (uint64_t)(end_ns - s->idle_ns));
 	gap.alone_ns = alone_since(g, p->thread, &gap);
-	explain(g, p->thread, &gap);
+	add_activity(g, p->thread, &gap);
 	if (s->threads.n <= 1)
 		return g->sink->gap(g->sink, &gap);
-	if (s->pending.n == GAP_PENDING && !stand(g, s, 1))
+	if (s->pending.n == GAP_PENDING && !emit_gaps(g, s, 1))
 		return false;
 	return vec_push(&s->pending, gap);
 }
@@ -193,7 +193,7 @@ bool gaps_settle(struct gaps *g, int64_t ns)
 		while (n < s->pending.n &&
 		       (ns == INT64_MAX || s->pending.v[n].end_ns < ns - GAP_STANDS_NS))
 			n++;
-		if ((n && !stand(g, s, n)) || (ns == INT64_MAX && !gaps_last(g, (uint32_t)i)))
+		if ((n && !emit_gaps(g, s, n)) || (ns == INT64_MAX && !gaps_last(g, (uint32_t)i)))
 			return false;
 	}
 	return true;

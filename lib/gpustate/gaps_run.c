@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs: what issuing work cost from the first submission after a gap to the wait that covers it all.
+ * Runs: the cost of issuing work from the first submission after a gap to the wait that covers it
+ * all.
  */
 #include "lib/gpustate/gaps_state.h"
 

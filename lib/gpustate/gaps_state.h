@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What gaps keep, for the files of this room that do it: pieces and what they make of a device
+ * The state of gaps, for the files of this room that handle it: spans and their effect on a device
  * (gaps.c), the ends of gaps (gaps_end.c), and runs (gaps_run.c).
  */
 #ifndef INGERO_GPUSTATE_GAPS_STATE_H
@@ -14,7 +14,7 @@
 /* Wake-ups are short and belong to no finding: they count as the gap's own time. */
 #define GAPS_HOST_PARTS (PARTS_NOT_OWN & ~(1u << PART_CPU_IDLE))
 
-struct gap_side { /* what is kept of a device besides its work; first what every submission touches */
+struct gap_side {	    /* state of a device besides its work; hot members first */
 	bool idle, running; /* running: run holds */
 	uint32_t epoch;
 	uint32_t issuer;
@@ -123,10 +123,10 @@ bool gaps_end(struct gaps *g, uint32_t device, const struct line_piece *p, int64
 	      bool unbounded);
 /* The recording is over: what is idle and stays it. */
 bool gaps_last(struct gaps *g, uint32_t device);
-/* Gaps that all threads of the device have gone past are told. */
+/* Passes on the gaps that all threads of the device have gone past. */
 bool gaps_stand_past(struct gaps *g, struct gap_side *s);
-/* The device worked from start to end, as a thread now tells: gaps of which that is more than a
- * little were none. */
+/* A thread's call shows that the device worked from start to end: drops the gaps of which that is
+ * more than a little. */
 void gaps_take_back(struct gap_side *s, int64_t start_ns, int64_t end_ns);
 
 /* ---- gaps_known.c ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * There are few clients at a time: each question walks all of them, and only where a GPU is shared.
+ * Finds which processes had work on a GPU at the same time. There are few clients at a time: each
+ * question walks all of them, and only where a GPU is shared.
  */
 #include "lib/gpustate/gpu_use.h"
 
@@ -58,12 +59,12 @@ void gpu_use_busy(struct gpu_use *u, uint32_t client, bool busy, int64_t now_ns)
 	c->busy = busy;
 }
 
-static int64_t had(const struct gpu_client *c, int64_t now_ns)
+static int64_t get_busy_ns(const struct gpu_client *c, int64_t now_ns)
 {
 	return c->busy_ns + (c->busy && now_ns > c->since_ns ? now_ns - c->since_ns : 0);
 }
 
-static bool beside(const struct gpu_use *u, uint32_t client, uint32_t other)
+static bool is_beside(const struct gpu_use *u, uint32_t client, uint32_t other)
 {
 	return other != client && u->v.v[other].gpu == u->v.v[client].gpu;
 }
@@ -76,8 +77,8 @@ uint64_t gpu_use_others(const struct gpu_use *u, uint32_t client, int64_t now_ns
 	for (size_t i = 0; me->shared && i < u->gone.n; i++)
 		sum += u->gone.v[i].gpu == me->gpu ? (uint64_t)u->gone.v[i].busy_ns : 0;
 	for (size_t i = 0; me->shared && i < u->here.n; i++) {
-		if (beside(u, client, u->here.v[i]))
-			sum += (uint64_t)had(&u->v.v[u->here.v[i]], now_ns);
+		if (is_beside(u, client, u->here.v[i]))
+			sum += (uint64_t)get_busy_ns(&u->v.v[u->here.v[i]], now_ns);
 	}
 	return sum;
 }
@@ -88,9 +89,9 @@ bool gpu_use_mark(const struct gpu_use *u, uint32_t client, int64_t now_ns, stru
 	m->v.n = 0;
 	for (size_t i = 0; u->v.v[client].shared && i < u->here.n; i++) {
 		uint32_t other = u->here.v[i];
-		struct gpu_had now = { other, had(&u->v.v[other], now_ns) };
+		struct gpu_had now = { other, get_busy_ns(&u->v.v[other], now_ns) };
 
-		if (beside(u, client, other) && !vec_push(&m->v, now))
+		if (is_beside(u, client, other) && !vec_push(&m->v, now))
 			return false;
 	}
 	return true;
@@ -111,9 +112,9 @@ uint32_t gpu_use_most(const struct gpu_use *u, uint32_t client, int64_t now_ns,
 	/* Both in ascending order; who is not in the mark came later. */
 	for (size_t i = 0; i < u->here.n; i++) {
 		uint32_t other = u->here.v[i];
-		int64_t ns = had(&u->v.v[other], now_ns);
+		int64_t ns = get_busy_ns(&u->v.v[other], now_ns);
 
-		if (!beside(u, client, other))
+		if (!is_beside(u, client, other))
 			continue;
 		while (k < since->v.n && since->v.v[k].client < other)
 			k++;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles are numbers that come again after something was destroyed: a handle that is created while
- * it is known means that its end was not seen.
+ * Tracks CUDA graphs from capture to destruction by their handles. Handles are numbers that come
+ * again after something was destroyed: a handle that is created while it is known means that its
+ * end was not seen.
  */
 #include "lib/gpustate/graphs.h"
 
@@ -95,12 +96,12 @@ static void close_lost(struct graphs *g, uint32_t process, const uint64_t *strea
 	g->open.n = n;
 }
 
-static bool tell(const struct graphs *g, const struct graph_told *t)
+static bool notify_listener(const struct graphs *g, const struct graph_told *t)
 {
 	return !g->told || g->told(g->ctx, t);
 }
 
-static bool begun(struct graphs *g, const struct once_call *c)
+static bool on_begun(struct graphs *g, const struct once_call *c)
 {
 	struct graph_told t = { .what = GRAPH_BEGUN, .call = c };
 	struct graph_capture k = { .process = c->process,
@@ -116,10 +117,10 @@ static bool begun(struct graphs *g, const struct once_call *c)
 	if (c->ev.ret == 0 && g->open.n < GRAPH_OPEN_MAX && !vec_push(&g->open, k))
 		return false;
 	t.capture = &k;
-	return tell(g, &t);
+	return notify_listener(g, &t);
 }
 
-static bool captured(struct graphs *g, const struct once_call *c)
+static bool on_captured(struct graphs *g, const struct once_call *c)
 {
 	struct graph_told t = { .what = GRAPH_CAPTURED, .call = c };
 	struct graph_made m = { .process = c->process, .used = true };
@@ -145,14 +146,14 @@ static bool captured(struct graphs *g, const struct once_call *c)
 			return false;
 		if (!map_get(&g->graph_by, m.key, &pos)) {
 			if (!g->unused_graphs.n && g->graphs.n >= GRAPHS_MAX)
-				return tell(g, &t);
+				return notify_listener(g, &t);
 			pos = vec_place(&g->graphs, &g->unused_graphs);
 			if (pos == UINT32_MAX || !map_put(&g->graph_by, m.key, pos))
 				return false;
 		}
 		g->graphs.v[pos] = m;
 	}
-	return tell(g, &t);
+	return notify_listener(g, &t);
 }
 
 static bool drop_exec(struct graphs *g, uint64_t at)
@@ -165,7 +166,7 @@ static bool drop_exec(struct graphs *g, uint64_t at)
 	return vec_push(&g->unused, (uint32_t)at);
 }
 
-static bool created(struct graphs *g, const struct once_call *c)
+static bool on_created(struct graphs *g, const struct once_call *c)
 {
 	struct graph_told t = { .what = GRAPH_CREATED, .call = c, .cost_ns = c->ev.dur_ns };
 	struct graph_exec x = { .process = c->process, .used = true };
@@ -199,10 +200,10 @@ static bool created(struct graphs *g, const struct once_call *c)
 	s->alive++;
 	if (s->alive > s->most_alive)
 		s->most_alive = s->alive;
-	return tell(g, &t);
+	return notify_listener(g, &t);
 }
 
-static bool used(struct graphs *g, const struct once_call *c, bool launch)
+static bool on_used(struct graphs *g, const struct once_call *c, bool launch)
 {
 	uint64_t handle, pos;
 
@@ -230,8 +231,8 @@ static bool graph_destroyed(struct graphs *g, const struct once_call *c)
 	return drop_graph(g, pos);
 }
 
-/* Its handles mean nothing any more. Its places stay, with what was alive there. */
-static bool ended(struct graphs *g, const struct once_call *c)
+/* A process ended: its handles are void. Its sites stay, with what was alive there. */
+static bool on_ended(struct graphs *g, const struct once_call *c)
 {
 	const struct world_process *p = world_get_process(g->once.w, c->process);
 	const struct world_thread *t = world_get_thread(g->once.w, c->thread);
@@ -259,23 +260,23 @@ static bool ended(struct graphs *g, const struct once_call *c)
 	return true;
 }
 
-static bool call(void *ctx, const struct once_call *c)
+static bool on_call(void *ctx, const struct once_call *c)
 {
 	struct graphs *g = ctx;
 
 	switch (c->class) {
 	case CLASS_BEGIN:
-		return begun(g, c);
+		return on_begun(g, c);
 	case CLASS_END:
-		return captured(g, c);
+		return on_captured(g, c);
 	case CLASS_CREATE:
-		return created(g, c);
+		return on_created(g, c);
 	case CLASS_DESTROY_GRAPH:
 		return graph_destroyed(g, c);
 	case CLASS_EXIT:
-		return ended(g, c);
+		return on_ended(g, c);
 	default:
-		return used(g, c, c->class == CLASS_LAUNCH);
+		return on_used(g, c, c->class == CLASS_LAUNCH);
 	}
 }
 
@@ -296,7 +297,7 @@ struct graphs *graphs_new(const struct world *w,
 
 	if (g) {
 		g->once.w = w;
-		g->once.told = call;
+		g->once.told = on_call;
 		g->once.ctx = g;
 		g->told = told;
 		g->ctx = ctx;
