@@ -46,7 +46,7 @@ static uint32_t find_waited(const struct loop_row *r)
 	return first ? first : r->loose_first;
 }
 
-static uint64_t landings(const struct loop_row *r, uint32_t line)
+static uint64_t count_landings(const struct loop_row *r, uint32_t line)
 {
 	uint64_t n = 0;
 
@@ -83,7 +83,8 @@ static uint32_t find_callee(const struct loop_row *r)
 	for (unsigned i = 0; i < r->njumps; i++) {
 		uint32_t to = r->jumps[i].to;
 
-		if (to > first && landings(r, to) > landings(r, first) && !is_inner(r, to))
+		if (to > first && count_landings(r, to) > count_landings(r, first) &&
+		    !is_inner(r, to))
 			first = to;
 	}
 	return first;
@@ -222,7 +223,7 @@ bool loop_row_begins(const struct loop_row *r, uint32_t from, uint32_t to, bool 
 	if (to <= r->first)
 		return true;
 	return at >= 0 && !loose && !r->line && !is_inner(r, to) &&
-	       landings(r, to) <= landings(r, r->first);
+	       count_landings(r, to) <= count_landings(r, r->first);
 }
 
 bool loop_row_may_be_inner(const struct loop_row *r, uint32_t from, uint32_t to)

@@ -17,7 +17,7 @@
 #include "lib/loops/loop_anchor.h"
 #include "lib/loops/loop_callees.h"
 
-#define LOOP_JUMPS    16 /* kinds of jumps that are told apart; the rest are taken as samples are */
+#define LOOP_JUMPS    16 /* kinds of jumps kept apart; others count like samples */
 #define LOOP_LANDINGS 8	 /* lines at which waits are seen to land */
 
 /* What shows that a thread is at a line. */
@@ -97,8 +97,9 @@ struct loop_row {
 	uint64_t loose, entries, anchored;
 	uint64_t strange; /* of the entries, those from another line than before */
 	bool reentered;	  /* it did not jump back, but began again when it was called again */
-	/* Of the iterations from one time that it was left to the next, where none may be missing:
-	 * how often that was known, how often it was a single one, and another number than before. */
+	/* Counts of the iterations between two times that it was left, if none may be missing:
+	 * times that the count was known, that it was one, and that it differed from the one
+	 * before. */
 	uint64_t stays, singles, uneven;
 	uint64_t stay,
 		last_stay;   /* iterations that ended since it was left, and in the time before */
@@ -109,7 +110,7 @@ struct loop_row {
 	uint64_t far, far_calls; /* times that this was for long, and the calls of these */
 	uint64_t left_calls;	 /* of the thread when it was left */
 	uint64_t next_try;	 /* stays when its caller is looked for again */
-	int caller; /* depth of the function whose loop calls it once each time; -1: none is known */
+	int caller; /* depth of the function whose loop calls it once per turn; -1: not known */
 	uint32_t near_first, near_last; /* the lines that one comes to between two calls */
 	bool awaited;			/* entered above its first line */
 	int64_t left_ns;		/* when a stack did not contain it any more */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes events to the threads whose loops are looked for. Most calls have the stack of the call
+ * Passes events to the threads whose loops are looked for. Most calls have the stack of the call
  * before, and end here. Events inside calls are left out: their calls come with the same stack.
  */
 #include "lib/loops/loops.h"
@@ -151,7 +151,7 @@ static void finish_thread(struct loops *l, struct loops_thread *th)
 	l->living--;
 }
 
-/* Those that made no steps are over for good. */
+/* Drops threads that ended without making steps: they cannot make any more. */
 static void forget_threads(struct loops *l)
 {
 	size_t keep = 0;
@@ -194,8 +194,8 @@ static uint32_t callee_of(const struct loops *l, const struct event *ev, enum lo
 	return kind <= LOOPS_CALL ? callee : 0;
 }
 
-NOINLINE static void take_stack(struct loops *l, struct loops_thread *th, const struct event *ev,
-				enum loops_kind kind)
+NOINLINE static void handle_stack(struct loops *l, struct loops_thread *th, const struct event *ev,
+				  enum loops_kind kind)
 {
 	const struct python_line *lines;
 	unsigned n;
@@ -217,8 +217,8 @@ NOINLINE static void take_stack(struct loops *l, struct loops_thread *th, const 
 }
 
 /* A call with the stack of the event before. */
-NOINLINE static void take_leaf(struct loops *l, struct loops_thread *th, const struct event *ev,
-			       enum loops_kind kind)
+NOINLINE static void handle_leaf(struct loops *l, struct loops_thread *th, const struct event *ev,
+				 enum loops_kind kind)
 {
 	uint32_t callee = callee_of(l, ev, kind);
 
@@ -240,8 +240,8 @@ static uint32_t current_line(const struct loops_thread *th)
 
 /* Nothing was seen of the thread for so long that iterations may be hidden there: from one line to
  * a later one as many as fit, from a line to itself so many that they fill it. */
-NOINLINE static void take_gap(struct loops *l, struct loops_thread *th, const struct event *ev,
-			      enum loops_kind kind)
+NOINLINE static void handle_gap(struct loops *l, struct loops_thread *th, const struct event *ev,
+				enum loops_kind kind)
 {
 	uint64_t gap = (uint64_t)(event_start(ev) - th->free_ns);
 	uint32_t line = current_line(th);
@@ -251,15 +251,15 @@ NOINLINE static void take_gap(struct loops *l, struct loops_thread *th, const st
 	if (median)
 		th->hidden += gap / median;
 	if (ev->stack != th->stack)
-		take_stack(l, th, ev, kind);
+		handle_stack(l, th, ev, kind);
 	else
-		take_leaf(l, th, ev, kind);
+		handle_leaf(l, th, ev, kind);
 	if (median && line && line == current_line(th) && gap % median * 4 >= median * 3)
 		th->hidden++;
 }
 
 /* A wait without a stack: if it is longer than a step, it hides none. */
-static void take_wait(struct loops_thread *th, const struct event *ev)
+static void handle_wait(struct loops_thread *th, const struct event *ev)
 {
 	int64_t gap = event_start(ev) - th->free_ns;
 
@@ -279,8 +279,8 @@ static inline int64_t gap_least(const struct loops_thread *th)
 
 /* Waits inside of a call: of one that returned, and of one whose probes were detached, which the
  * stack of the wait names. */
-NOINLINE static void take_waits_inside(struct loops *l, struct loops_thread *th,
-				       const struct event *ev, enum loops_kind kind)
+NOINLINE static void handle_waits_inside(struct loops *l, struct loops_thread *th,
+					 const struct event *ev, enum loops_kind kind)
 {
 	const struct stack_call *call;
 	unsigned n = kind <= LOOPS_CALL ? th->waits_inside : 0;
@@ -310,18 +310,18 @@ static bool is_unended(const struct event *ev)
 	       !event_get(ev, op_builtin(OP_SCHED_OFFCPU), COL_CPU_IN, &cpu);
 }
 
-static int take_event(struct loops *l, struct loops_thread *th, const struct event *ev,
-		      enum loops_kind kind)
+static int handle_event(struct loops *l, struct loops_thread *th, const struct event *ev,
+			enum loops_kind kind)
 {
 	if (!th->first_ns)
 		th->first_ns = th->free_ns = event_start(ev);
 	th->calls += kind <= LOOPS_CALL;
 	if (event_start(ev) - th->free_ns >= gap_least(th))
-		take_gap(l, th, ev, kind);
+		handle_gap(l, th, ev, kind);
 	else if (ev->stack != th->stack)
-		take_stack(l, th, ev, kind);
+		handle_stack(l, th, ev, kind);
 	else if (kind <= LOOPS_CALL && (uint16_t)th->callee != ev->op)
-		take_leaf(l, th, ev, kind);
+		handle_leaf(l, th, ev, kind);
 	th->before_ns = th->last_ns;
 	th->last_ns = ev->end_ns;
 	th->waited_ns += kind == LOOPS_WAIT ? ev->dur_ns : 0;
@@ -335,7 +335,7 @@ static int take_event(struct loops *l, struct loops_thread *th, const struct eve
 	else if (kind == LOOPS_WAIT && th->has_lines)
 		loops_begin_left(l, th, ev->op, event_start(ev));
 	if ((kind == LOOPS_WAIT || th->waits_inside) && th->nwatched)
-		take_waits_inside(l, th, ev, kind);
+		handle_waits_inside(l, th, ev, kind);
 	if (kind <= LOOPS_CALL)
 		th->waits_inside = 0;
 	if (th->current >= 0)
@@ -368,7 +368,7 @@ int loops_event(struct loops *l, const struct event *ev, struct err *e)
 		return 0;
 	}
 	if (kind == LOOPS_WAIT && !ev->stack) {
-		take_wait(th, ev);
+		handle_wait(th, ev);
 		return 0;
 	}
 	if (kind == LOOPS_EXIT) {
@@ -377,7 +377,7 @@ int loops_event(struct loops *l, const struct event *ev, struct err *e)
 			forget_threads(l);
 		return l->nomem ? err_nomem(e) : 0;
 	}
-	return take_event(l, th, ev, kind) ? err_nomem(e) : 0;
+	return handle_event(l, th, ev, kind) ? err_nomem(e) : 0;
 }
 
 int loops_record(struct loops *l, const struct record *r, struct err *e)

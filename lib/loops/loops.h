@@ -7,11 +7,11 @@
  * per thread.
  *
  * Where a function is called once in each iteration and does not loop itself, the loop is its
- * caller's (loops_called.c): it is told by that one's frame and lines.
+ * caller's (loops_called.c): it is reported with the caller's frame and lines.
  *
- * Each loop is decided after LOOPS_DECIDE iterations and kept; the steps before are told then. A
- * loop that looks as if it were inside another one waits until that is known. If it turns out later
- * all the same, the listener is told to forget the thread's steps, and gets those of the outer
+ * Each loop is decided after LOOPS_DECIDE iterations and kept; the steps before are reported then.
+ * A loop that looks as if it were inside another one waits until that is known. If it turns out
+ * later all the same, the listener has to forget the thread's steps, and gets those of the outer
  * loop.
  *
  * Of a process without Python frames steps are what it repeats of its copies, waits and graph
@@ -19,8 +19,8 @@
  * CPU.
  *
  * While probes of launches are detached (PAUSED records), iterations are counted by a call that
- * each makes once and that is still recorded, if there is one. Where there is none, a step may be
- * several: it is told with certain false, and the loop's estimate counts it by its length.
+ * each makes once and that is still recorded, if there is one. If there is none, a step may be
+ * several: it has certain false, and the loop's estimate counts it by its length.
  */
 #ifndef INGERO_LOOPS_LOOPS_H
 #define INGERO_LOOPS_LOOPS_H
@@ -51,7 +51,8 @@ struct loop_step {
 	uint32_t loop;	 /* for loops_get */
 	uint64_t number; /* in that loop, from 1 */
 	int64_t begin_ns, end_ns;
-	bool certain; /* false: events are missing in it; a bound may be late, or it may be several */
+	/* false: events are missing in it: its bounds may be late, or it is several */
+	bool certain;
 };
 
 /* on_step receives the steps of each thread in order of time, without overlap; those of several
@@ -73,17 +74,17 @@ struct loop {
 	uint32_t depth; /* Python frames around it */
 	uint64_t calls; /* in its steps, as recorded */
 	uint32_t first_line, last_line;
-	uint64_t count;	    /* steps told */
+	uint64_t count;	    /* steps reported */
 	uint64_t uncertain; /* of these */
-	uint64_t hidden; /* steps that may be hidden in these, where nothing was seen of the thread */
-	uint64_t estimate; /* steps, with the hidden ones */
-	bool least; /* there were at least so many: too few are certain to tell how many are hidden */
-	uint64_t ns;		   /* of all */
+	uint64_t hidden;    /* steps that may be hidden in these, while the thread had no events */
+	uint64_t estimate;  /* steps, with the hidden ones */
+	bool least;	    /* a lower bound: too few are certain to estimate the hidden ones */
+	uint64_t ns;	    /* of all */
 	int64_t first_ns, last_ns; /* begin of the first, end of the last */
 	struct sketch dur;	   /* of the certain ones */
-	bool is_void;		   /* on_restart was told */
+	bool is_void;		   /* on_restart was called */
 	/* Of a process without Python frames, by the calls that it repeats: how many make a step
-	 * (0: the loop was found in stacks), the one that tells them, and different stacks of them.
+	 * (0: the loop was found in stacks), the one that marks them, and different stacks of them.
 	 * frame is 0. */
 	unsigned period;
 	uint16_t op;
@@ -103,7 +104,7 @@ int loops_event(struct loops *l, const struct event *ev, struct err *e);
 int loops_record(struct loops *l, const struct record *r, struct err *e);
 /* Events that ended between these times are missing. */
 void loops_lost(struct loops *l, int64_t since_ns, int64_t until_ns);
-/* All events were given: what is open is told. */
+/* No more events come: reports the steps that are open. */
 int loops_finish(struct loops *l, struct err *e);
 
 size_t loops_count(const struct loops *l);

@@ -104,8 +104,8 @@ static bool is_kept(const struct loops_thread *th, const struct loop_row *row)
 		loop_row_is_inside(&th->rows[th->current], row));
 }
 
-static void keep_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
-		       const struct loop_begin *b)
+static void store_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
+			const struct loop_begin *b)
 {
 	if (!is_kept(th, row))
 		row->dropped++;
@@ -155,7 +155,7 @@ void loops_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
 			row->beyond = b.from;
 	}
 	if (th->current < 0 || row != &th->rows[th->current])
-		keep_begin(l, th, row, &b);
+		store_begin(l, th, row, &b);
 	else if (now)
 		loops_tell(l, th, b);
 	else

@@ -145,8 +145,8 @@ static bool has_waits_only(const struct loops *l, const struct loops_calls *c)
 	return missing >> TIER_SUBMITS & 1 && !(missing >> TIER_WAITS & 1);
 }
 
-/* In the calls of all threads, unless they make them at the same time; else in each thread's own. */
-static void search(struct loops *l, struct loops_calls *c)
+/* Searches the calls of all threads, unless these call at the same time; else each thread's own. */
+static void search_loops(struct loops *l, struct loops_calls *c)
 {
 	uint32_t only;
 
@@ -166,7 +166,7 @@ static void try_period(struct loops *l, struct loops_calls *c, int64_t ns)
 	if (c->v.n < c->next_try ||
 	    (c->v.n < LOOPS_CALLS_HELD && ns - c->v.v[0].start_ns < HOLD_NS))
 		return;
-	search(l, c);
+	search_loops(l, c);
 	c->next_try = c->loop >= 0 ? 0 : 2 * c->v.n;
 	if (c->loop < 0 && c->v.n >= LOOPS_CALLS_HELD) {
 		memmove(c->v.v, c->v.v + LOOPS_CALLS_HELD / 2,
@@ -225,8 +225,8 @@ static void hold_wait(struct loops *l, struct loops_calls *c, const struct loops
 		try_period(l, c, wait->end_ns);
 }
 
-static void take_wait(struct loops *l, struct loops_calls *c, uint32_t thread,
-		      const struct event *ev, const struct op_def *def)
+static void handle_wait(struct loops *l, struct loops_calls *c, uint32_t thread,
+			const struct event *ev, const struct op_def *def)
 {
 	uint64_t kind = OBJECT_NONE, number = 0;
 	struct loops_wait wait = { .start_ns = event_start(ev),
@@ -260,7 +260,7 @@ void loops_calls_wait(struct loops *l, const struct loops_thread *th, const stru
 		c->held_ns += ns;
 		c->taken_ns += ns;
 	}
-	take_wait(l, c, th->id, ev, def);
+	handle_wait(l, c, th->id, ev, def);
 }
 
 static void void_loops(struct loops *l, struct loops_calls *c)
@@ -305,7 +305,7 @@ static void finish_loop(const struct loops *l, const struct loops_calls *c, int6
 static void finish_calls(struct loops *l, struct loops_calls *c, int64_t last_ns)
 {
 	if (c->loop < 0 && !c->python && c->v.n)
-		search(l, c);
+		search_loops(l, c);
 	if (c->loop >= 0) {
 		loops_calls_close(l, c);
 		finish_loop(l, c, last_ns);

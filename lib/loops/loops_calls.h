@@ -44,9 +44,9 @@ struct loops_calls {
 	VEC(struct loops_call) v;     /* of no step yet; without a loop at most LOOPS_CALLS_HELD */
 	VEC(struct loops_wait) waits; /* while no loop is known: the newest ones */
 	size_t next_try;	      /* calls in v */
-	int loop;		      /* number of the one whose steps are told; -1: none */
+	int loop;		      /* number of the current loop; -1: none */
 	unsigned period;
-	uint64_t key;		  /* of the call that tells them */
+	uint64_t key;		  /* of the call that marks its steps */
 	bool ends;		  /* it ends a step */
 	bool open;		  /* a step has begun */
 	unsigned since;		  /* calls since then */

@@ -59,7 +59,8 @@ static unsigned choose_call(const struct loops *l, const struct loops_call *v, s
 	return best;
 }
 
-/* Where the loop began: before its first call that tells steps, as far back as the reference goes. */
+/* Where the loop began: before its first call that marks steps, as far back as the reference
+ * goes. */
 static size_t first_call(const struct loops_call *v, size_t ref, unsigned period, unsigned at)
 {
 	size_t anchor = ref + at, first, back = 0;
@@ -186,7 +187,7 @@ static bool find_period(struct loops *l, struct loops_calls *c, const struct loo
 	return true;
 }
 
-/* In all of these calls; else in the older half of them, and, if that loop ends, in the newer one. */
+/* Searches all of these calls; else their older half and, if that loop ends, the newer one. */
 static bool find_loops(struct loops *l, struct loops_calls *c, const struct loops_call *v, size_t n)
 {
 	size_t half = n / 2;
@@ -337,8 +338,8 @@ bool loops_calls_are_concurrent(const struct loops_calls *c)
 	       (turns >= TURNS_LEAST && (double)awake > AWAKE_SHARE * (double)turns);
 }
 
-/* Calls in steps are needed no more, and waits only where no loop is known. */
-static void forget_told(struct loops_calls *c)
+/* Drops what is no longer needed: calls in steps, and waits once a loop is known. */
+static void drop_used(struct loops_calls *c)
 {
 	size_t kept = 0;
 
@@ -359,7 +360,7 @@ bool loops_calls_search(struct loops *l, struct loops_calls *c)
 	l->nomem |= !some && c->v.n;
 	if (some && c->v.n) {
 		found = find_loops(l, c, some, pick_calls(c, some, c->only, c->waits_only));
-		forget_told(c);
+		drop_used(c);
 	}
 	free(some);
 	return found;

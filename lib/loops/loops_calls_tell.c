@@ -42,7 +42,7 @@ static void count_step(struct loops *l, struct loops_calls *c, struct loop *loop
 	loop->estimate = loop->count + (loop->least ? 0 : loop->hidden);
 }
 
-static void tell_step(struct loops *l, struct loops_calls *c, int64_t end_ns)
+static void emit_step(struct loops *l, struct loops_calls *c, int64_t end_ns)
 {
 	struct loop *loop = &l->v.v[c->loop];
 	struct loop_step s = { .thread = loop->thread,
@@ -65,7 +65,7 @@ static void tell_step(struct loops *l, struct loops_calls *c, int64_t end_ns)
 void loops_calls_close(struct loops *l, struct loops_calls *c)
 {
 	if (c->open && !c->ends)
-		tell_step(l, c, c->end_ns);
+		emit_step(l, c, c->end_ns);
 	c->open = false;
 	c->resumed_ns = LOOPS_NEVER;
 }
@@ -80,7 +80,7 @@ static void meet_call(struct loops *l, struct loops_calls *c, const struct loops
 		c->open = true;
 	}
 	if (c->open)
-		tell_step(l, c, at);
+		emit_step(l, c, at);
 	c->open = true;
 	c->begin_ns = at;
 	c->step_taken_ns = 0;
@@ -113,7 +113,7 @@ void loops_calls_meet_wait(struct loops *l, struct loops_calls *c, const struct 
 		return;
 	if (wait->start_ns - c->begin_ns - (int64_t)c->step_taken_ns <=
 	    patience_of(&l->v.v[c->loop]))
-		tell_step(l, c, wait->end_ns);
+		emit_step(l, c, wait->end_ns);
 	else
 		loop_anchor_skip(&c->anchor, wait->end_ns);
 	c->begin_ns = c->end_ns = wait->end_ns;

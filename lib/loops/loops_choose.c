@@ -90,7 +90,7 @@ static bool has_to_wait(const struct loops *l, const struct loops_thread *th,
 	return r->begins.n < HOLD_COUNT && r->newest_ns - r->begins.v[0].ns < HOLD_NS;
 }
 
-/* Whether what was told of loops inside of the row is better told of the row. */
+/* Whether the row describes better what was reported of the loops inside of it. */
 static bool may_replace(const struct loops *l, const struct loops_thread *th,
 			const struct loop_row *r)
 {

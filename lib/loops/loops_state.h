@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is kept of a thread while its loops are looked for; private to loops*.c. An event walks down
+ * The state of a thread while its loops are looked for; private to loops*.c. An event walks down
  * the thread's levels (loops_walk.c), which begins iterations of rows (loops_begin.c); those of the
- * loop that was chosen (loops_choose.c) are told as steps (loops_tell.c).
+ * loop that was chosen (loops_choose.c) are reported as steps (loops_tell.c).
  */
 #ifndef INGERO_LOOPS_LOOPS_STATE_H
 #define INGERO_LOOPS_LOOPS_STATE_H
@@ -79,7 +79,7 @@ struct loops_thread {
 	uint64_t left; /* rows that were left between two of their iterations, a bit each */
 	bool has_line_rows;
 	bool has_lines;		/* the newest stack */
-	int current;		/* row of the loop whose steps are told; -1: none */
+	int current;		/* row of the current loop; -1: none */
 	bool open;		/* a step has begun */
 	struct loop_begin step; /* of the one that is open */
 	int64_t beyond_ns;  /* the current loop's function went on to lines behind it; or never */
@@ -167,7 +167,7 @@ static inline int loops_find_row(const struct loops_thread *th, uint64_t path)
 	return -1;
 }
 
-/* loops_walk.c: the thread's stack is this one at ns; th->callee is what the innermost line calls. */
+/* loops_walk.c: the thread has this stack at ns; th->callee is what the innermost line calls. */
 void loops_walk(struct loops *l, struct loops_thread *th, const struct python_line *lines,
 		unsigned n, int64_t ns, enum loop_seen seen);
 /* Another call with the same lines. */
@@ -181,7 +181,7 @@ bool loops_line_call(struct loops *l, struct loops_thread *th, unsigned depth, u
 /* loops_begin.c. An iteration of that row may begin. */
 void loops_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
 		 struct loop_begin b);
-/* The function of a row was entered, or went on to where its loop begins. stayed: see loop_row.h. */
+/* A row's function was entered, or went on to where its loop begins. stayed: see loop_row.h. */
 void loops_enter_row(struct loops *l, struct loops_thread *th, struct loop_row *row, uint32_t line,
 		     int64_t ns, bool stayed);
 /* A call that is no launch, with the stack that was walked. */
@@ -241,9 +241,9 @@ void loops_correct(struct loops *l, struct loops_thread *th, struct loop_row *ro
 void loops_tell(struct loops *l, struct loops_thread *th, struct loop_begin b);
 /* Steps of loops inside of that row are void: it is the loop. */
 void loops_void_inside(struct loops *l, struct loops_thread *th, const struct loop_row *row);
-/* The row is the thread's current loop from now on: what it began is told. */
+/* The row is the thread's current loop from now on: reports the steps that it began. */
 void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *row);
-/* The row was told to be a loop, and is another one of its function now, which is to be chosen
+/* The row was reported as a loop, but now is another one of its function, which is to be chosen
  * anew. */
 void loops_move_on(struct loops *l, struct loops_thread *th, struct loop_row *row, int64_t ns);
 /* When the current loop was left; LOOPS_NEVER: it was not. */

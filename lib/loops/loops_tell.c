@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells the steps of a thread's loop, and counts them: certain ones, and by their length those in
+ * Reports the steps of a thread's loop, and counts them: certain ones, and by their length those in
  * which others may be hidden because events are missing.
  */
 #include "lib/loops/loop_next.h"
@@ -47,7 +47,7 @@ static bool is_certain(const struct loops_thread *th, const struct loop_begin *n
 
 /* What is known of steps is worth nothing where it is known of few. hidden: iterations that may be
  * in the step besides. */
-static void estimate(const struct loop_row *row, struct loop *loop, uint64_t hidden)
+static void update_estimate(const struct loop_row *row, struct loop *loop, uint64_t hidden)
 {
 	uint64_t all;
 
@@ -94,7 +94,7 @@ static void put_lines(const struct loop_row *row, struct loop *loop)
 	loop->last_line = row->near_last;
 }
 
-static void tell_step(struct loops *l, struct loops_thread *th, const struct loop_begin *next,
+static void emit_step(struct loops *l, struct loops_thread *th, const struct loop_begin *next,
 		      int64_t end_ns)
 {
 	const struct loop_row *row = &th->rows[th->current];
@@ -123,7 +123,7 @@ static void tell_step(struct loops *l, struct loops_thread *th, const struct loo
 		th->sure_waited_ns += next->waited_ns - th->step.waited_ns;
 	}
 	loop->uncertain += !s.certain;
-	estimate(row, loop, counted ? 0 : count_hidden(th, next, ns));
+	update_estimate(row, loop, counted ? 0 : count_hidden(th, next, ns));
 	if (!th->median_ns || loop->count % MEDIAN_EVERY == 0)
 		th->median_ns = median_of(loop);
 	th->told_ns = s.end_ns;
@@ -167,7 +167,7 @@ void loops_tell(struct loops *l, struct loops_thread *th, struct loop_begin b)
 	if (b.ns < th->told_ns || (th->open && b.ns < th->step.ns))
 		return;
 	if (th->open)
-		tell_step(l, th, &b,
+		emit_step(l, th, &b,
 			  left != LOOPS_NEVER && b.ns - left > patience_of(loop) ? left : b.ns);
 	th->step = b;
 	th->open = true;
@@ -349,7 +349,7 @@ void loops_tell_end(struct loops *l, struct loops_thread *th, int64_t ns)
 
 	end.interrupted = th->open ? loops_missing(l, th->node, th->step.ns, ns) : 0;
 	if (th->open)
-		tell_step(l, th, &end, ns);
+		emit_step(l, th, &end, ns);
 	th->open = false;
 	th->current = -1;
 	th->phase_calls = th->calls;

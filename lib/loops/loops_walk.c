@@ -115,7 +115,7 @@ static void begin_first(struct loops *l, struct loops_thread *th, struct loop_le
 	th->calls = calls;
 }
 
-/* A loop that was told before is over where another one of its function has more iterations. */
+/* A loop that was reported is over once another one of its function has more iterations. */
 static void add_jump(struct loops *l, struct loops_thread *th, struct loop_row *row,
 		     struct loop_level *level, uint32_t to, int64_t ns, enum loop_seen seen)
 {

@@ -56,7 +56,8 @@ static const struct op_def *op_of(const struct stack_calls *s, const struct worl
 									: NULL;
 }
 
-static struct stack_call look_at(const struct stack_calls *s, const struct world *w, uint32_t stack)
+static struct stack_call read_call(const struct stack_calls *s, const struct world *w,
+				   uint32_t stack)
 {
 	struct stack_call call = { .looked_at = true };
 	unsigned n = 0;
@@ -94,7 +95,7 @@ bool stack_calls_find(struct stack_calls *s, const struct world *w, uint32_t sta
 	if ((!s->by_name.n && !add_names(s)) || !vec_reach(&s->v, stack))
 		return false;
 	if (!s->v.v[stack].looked_at)
-		s->v.v[stack] = look_at(s, w, stack);
+		s->v.v[stack] = read_call(s, w, stack);
 	*found = &s->v.v[stack];
 	return true;
 }
