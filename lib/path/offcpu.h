@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An off-CPU interval as segments: blocked, then waiting for a CPU, slice by slice of who had it.
+ * An off-CPU interval as segments: blocked, then waiting for a CPU, slice by slice of the threads
+ * that had it.
  */
 #ifndef INGERO_PATH_OFFCPU_H
 #define INGERO_PATH_OFFCPU_H

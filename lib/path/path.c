@@ -451,8 +451,8 @@ static inline bool on_call(struct path *p, struct path_thread *th, const struct 
 	return path_thread_call(th, &p->losses, &c);
 }
 
-/* What is due now and then, counted in event time and in events. */
-NOINLINE static void look_after(struct path *p)
+/* Periodic work, due by event time or number of events. */
+NOINLINE static void run_periodic(struct path *p)
 {
 	if (p->now_ns >= p->expire_ns) {
 		p->expire_ns = p->now_ns + p->opt.patience_ns / 8;
@@ -477,8 +477,8 @@ void path_event_ahead(const struct path *p, const struct event *ev)
 		segment_call_ahead(&p->keys, th->id, ev->stack, ev->site);
 }
 
-/* What the thread's new segments let others know. */
-static inline int tell_others(struct path *p, struct path_thread *th, struct err *e)
+/* Walks the paths that the thread's new segments make known. */
+static inline int walk_waiting(struct path *p, struct path_thread *th, struct err *e)
 {
 	if (th->pending.n)
 		path_walk_pending(p, th);
@@ -508,7 +508,7 @@ NOINLINE static int any_event(struct path *p, const struct event *ev, const stru
 		on_thread(p, th, ev, o->def);
 	else if (!on_call(p, th, ev, o))
 		p->nomem = true;
-	return tell_others(p, th, e);
+	return walk_waiting(p, th, e);
 }
 
 int path_event(struct path *p, const struct event *ev, struct err *e)
@@ -524,7 +524,7 @@ int path_event(struct path *p, const struct event *ev, struct err *e)
 		return 0;
 	p->events++;
 	if (p->now_ns >= p->expire_ns || p->events >= p->look_at)
-		look_after(p);
+		run_periodic(p);
 	if (o->kind > PATH_OP_SYNC)
 		return any_event(p, ev, o, e);
 	if (ev->depth && o->kind == PATH_OP_CALL)
@@ -541,7 +541,7 @@ int path_event(struct path *p, const struct event *ev, struct err *e)
 							       .site = ev->site,
 							       .sync = o->kind == PATH_OP_SYNC }))
 		p->nomem = true;
-	return tell_others(p, th, e);
+	return walk_waiting(p, th, e);
 }
 
 /* ---- the end ---- */

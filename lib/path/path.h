@@ -36,7 +36,7 @@ struct path_piece {
 	uint32_t anchor; /* world thread id */
 	uint32_t thread; /* whose state it is: the leaf */
 	int64_t from_ns, to_ns;
-	const struct segment *s; /* while it is told; its end means nothing here */
+	const struct segment *s; /* only while it is passed on; its end means nothing here */
 	/* 0, or the thread that had the CPU while the path was runnable. If it is no partner of the
 	 * anchor (path_is_partner), it took the CPU, and the rest does not count. */
 	uint32_t occupant;

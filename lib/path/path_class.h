@@ -28,7 +28,7 @@ enum path_class {
 	PATH_CHILD,
 	PATH_STOPPED,
 	PATH_FROZEN,
-	PATH_DEMAND,  /* nobody asked: a socket that was accepted, or is listened on */
+	PATH_DEMAND,  /* no request came: a socket that was accepted, or is listened on */
 	PATH_REPLY,   /* no answer came: a socket that was connected */
 	PATH_OUTSIDE, /* another socket, or several descriptors */
 	PATH_BLOCKED,
@@ -43,7 +43,8 @@ const char *path_class_text(enum path_class class);
 enum path_class path_class_of(const struct segment *s);
 
 /* The thread that a segment of `thread` on the path of an anchor is attributed to; 0: the anchor
- * itself, or none. Where the anchor itself was stopped or frozen, it is the one that let it go on. */
+ * itself, or none. If the anchor itself was stopped or frozen, it is the thread that continued
+ * it. */
 uint32_t path_class_culprit(enum path_class class, const struct segment *s, uint32_t anchor,
 			    uint32_t thread);
 

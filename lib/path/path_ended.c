@@ -80,8 +80,8 @@ static void forget_contexts(struct path *p)
 			p->by_ctx.v[i] = NULL;
 }
 
-/* Keeps those that are still needed; how many are not. */
-static size_t choose(struct path *p)
+/* Marks the ended threads that are no longer needed. Returns how many. */
+static size_t mark_over(struct path *p)
 {
 	int64_t needed = find_needed(p);
 	size_t over = 0;
@@ -125,7 +125,7 @@ void path_ended_forget(struct path *p)
 		p->nomem = true;
 		return;
 	}
-	if (choose(p)) {
+	if (mark_over(p)) {
 		forget_contexts(p);
 		for (size_t i = 0; i < p->ended.n; i++) {
 			struct path_thread *th = p->threads.v[p->ended.v[i]];

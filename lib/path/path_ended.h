@@ -9,7 +9,8 @@
 
 #include "lib/path/path.h"
 
-/* The end of a wait that a thread ended comes when whoever waited has got a CPU: later by no more. */
+/* A wait's end is recorded when the waiting thread has got a CPU: at most so long after the thread
+ * that ended the wait acted. */
 #define PATH_ENDED_NS 1000000000
 
 /* Forgets those of p->ended that it can, and looks again when there are enough more. */

@@ -77,8 +77,7 @@ static int feed_socket(struct path_feed *f, const struct record *r, struct err *
 	return role ? path_socket(f->path, r->u.SOCKET.id, role == UNENDED_ROLE_DEMAND, e) : 0;
 }
 
-/* The recording of a machine ended: its last sleeps were told as intervals. node 0: of the only
- * one. */
+/* The recording of a machine ended: its last sleeps came as intervals. node 0: the only machine. */
 static void feed_end(struct path_feed *f, uint32_t node, int64_t time_ns)
 {
 	for (size_t i = 0; i < f->asleep.n; i++) {

@@ -40,7 +40,7 @@ struct path_thread {
 	uint32_t own;	 /* key of own code behind the last outermost call; 0: there was none */
 	uint32_t sample; /* stack of the last CPU sample since another event outside calls */
 	struct stack_call sampled; /* the call that it was taken in */
-	uint32_t yields; /* stack of the last CPU sample in sched_yield since it first had; 0 none */
+	uint32_t yields; /* stack of the last CPU sample in sched_yield since its first; 0 none */
 	uint32_t track;	 /* number of its track, plus one; 0: it is no anchor */
 	size_t walk_at;	 /* segments of the log that make it worth while to walk the track */
 	struct timed_waits timed;   /* not known yet who ended them */
@@ -168,7 +168,7 @@ bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum se
  * descriptors. *done: there is one. */
 bool path_thread_flag_wait(struct path_thread *th, int64_t since_ns, uint16_t flags, bool *done);
 
-/* A signal ended the thread: the wait that it was in would never have ended. False: out of memory. */
+/* A signal ended the thread: its last wait would never have ended. False: out of memory. */
 bool path_thread_killed(struct path_thread *th);
 
 /* On its CPU until then, for all that is known: calls that were open have no end. */

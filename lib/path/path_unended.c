@@ -299,7 +299,7 @@ static void go_to_maker(const struct unended_facts *f, const struct unended_thre
 	next->by = PATH_BY_MAKER;
 }
 
-static uint64_t distance(int64_t a, int64_t b)
+static uint64_t compute_distance(int64_t a, int64_t b)
 {
 	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
@@ -326,8 +326,8 @@ static uint32_t find_beside(const struct unended_facts *f, uint32_t id,
 		const struct unended_thread *th = &f->threads.v[i];
 
 		if (i != id && is_beside(f, i, th, own) &&
-		    (!best || distance(th->since_ns, own->since_ns) <
-				      distance(f->threads.v[best].since_ns, own->since_ns)))
+		    (!best || compute_distance(th->since_ns, own->since_ns) <
+				      compute_distance(f->threads.v[best].since_ns, own->since_ns)))
 			best = i;
 	}
 	return best;

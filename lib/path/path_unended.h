@@ -36,19 +36,19 @@ enum path_by {
 };
 
 enum path_ends {
-	PATH_ENDS_UNKNOWN, /* nothing tells whom the last one waits for */
-	PATH_ENDS_CYCLE,   /* the last one waits for step `cycle` */
-	PATH_ENDS_RUNS,	   /* the last one is on a CPU or waits for one */
-	PATH_ENDS_SLEEPS,  /* the last one waits for a time to come */
-	PATH_ENDS_DEVICE,  /* ... for the device */
-	PATH_ENDS_DISK,	   /* ... for a disk or a page */
-	PATH_ENDS_STOPPED, /* ... it is stopped or frozen */
-	PATH_ENDS_EXITED,  /* the last one has ended */
-	PATH_ENDS_GONE,	   /* the lock's owner has ended: no thread of that number lives */
-	PATH_ENDS_NOBODY,  /* no other thread has the other end of the pipe */
-	PATH_ENDS_FORKED,  /* the lock was held by the last one when the process was forked */
-	PATH_ENDS_OUTSIDE, /* the last one is not recorded */
-	PATH_ENDS_DEMAND, /* ... waits for somebody to ask: a socket that it accepted or listens on */
+	PATH_ENDS_UNKNOWN,  /* nothing tells whom the last one waits for */
+	PATH_ENDS_CYCLE,    /* the last one waits for step `cycle` */
+	PATH_ENDS_RUNS,	    /* the last one is on a CPU or waits for one */
+	PATH_ENDS_SLEEPS,   /* the last one waits for a time to come */
+	PATH_ENDS_DEVICE,   /* ... for the device */
+	PATH_ENDS_DISK,	    /* ... for a disk or a page */
+	PATH_ENDS_STOPPED,  /* ... it is stopped or frozen */
+	PATH_ENDS_EXITED,   /* the last one has ended */
+	PATH_ENDS_GONE,	    /* the lock's owner has ended: no thread of that number lives */
+	PATH_ENDS_NOBODY,   /* no other thread has the other end of the pipe */
+	PATH_ENDS_FORKED,   /* the lock was held by the last one when the process was forked */
+	PATH_ENDS_OUTSIDE,  /* the last one is not recorded */
+	PATH_ENDS_DEMAND,   /* ... waits for a request: a socket that it accepted or listens on */
 	PATH_ENDS_REPLY,    /* ... waits for an answer: a socket that it connected */
 	PATH_ENDS_TOO_LONG, /* PATH_UNENDED_STEPS */
 };
@@ -108,7 +108,7 @@ struct unended_thread {
 	uint64_t newest_socket;
 	uint8_t newest_write; /* UINT8_MAX: not known */
 	struct unended_wait last;
-	uint32_t made_by;   /* world thread id of who started it; 0: not known */
+	uint32_t made_by;   /* world thread id of its creator; 0: not known */
 	uint8_t ready_role; /* of the socket that ended its last wait for several */
 };
 
@@ -136,9 +136,9 @@ struct unended_facts {
 	struct map process_by; /* world id -> position */
 	struct map objects;    /* process and object -> who took it, who released it last */
 	struct map lines;      /* thread and stack -> who released it there last */
-	struct map changes; /* process and object -> how often another one released it than before */
-	struct map roles;   /* socket -> enum unended_role */
-	struct map owners;  /* thread -> position in owner */
+	struct map changes;    /* process and object -> how often the releasing thread changed */
+	struct map roles;      /* socket -> enum unended_role */
+	struct map owners;     /* thread -> position in owner */
 	VEC(struct rec_OWNER) owner;
 	VEC(uint32_t) owner_present;
 	struct map pipes; /* process, descriptor and direction -> position in pipe */

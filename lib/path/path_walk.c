@@ -67,7 +67,7 @@ static void emit_state(const struct walk *w, const struct path_thread *th, int64
 	emit_piece(w, th, from, to, &s);
 }
 
-/* As blocked on its object: no more is known of who ended the wait than who it was. */
+/* As blocked on its object: of the thread that ended the wait, only its id is known. */
 static void emit_blocked(const struct walk *w, const struct path_thread *th, int64_t from,
 			 int64_t to, const struct segment *wait)
 {

@@ -256,7 +256,7 @@ static bool is_sync(const struct replay *r, const struct replay_thread *t, size_
 	return i < t->th->log.v.n && replay_key_of(r, t->th->log.v.v[i].key)->act == REPLAY_SYNC;
 }
 
-/* What the segment does to who waits, whether it is in a call that waits for the device or not. */
+/* What the segment does to the thread, whether it is in a call that waits for the device or not. */
 static void end_state(struct replay *r, struct replay_thread *t, const struct segment *s,
 		      const struct replay_key *k, int64_t from_ns)
 {
@@ -392,7 +392,7 @@ static bool add_thread(struct replay *r, struct path_thread *th)
 	return true;
 }
 
-static bool start(struct replay *r)
+static bool start_replay(struct replay *r)
 {
 	r->turns.n = r->threads.n = 0;
 	for (size_t i = 0; i < r->p->threads.n; i++)
@@ -519,7 +519,7 @@ bool replay_run(struct replay *r, uint32_t anchor, const struct replay_span *spa
 	if (!r->bounds.n)
 		return true;
 	out->whole_ns = (uint64_t)(r->whole_to_ns - r->whole_from_ns);
-	if (!start(r))
+	if (!start_replay(r))
 		return false;
 	take_turns(r);
 	pass_bounds(r, replay_thread_of(r, anchor), INT64_MAX);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collects from a stream what tells whom an unended wait is for: where each thread stands, who
- * released which object last, and what the recorder read of locks, pipes and sockets.
+ * Collects from a stream what shows which thread an unended wait is for: where each thread stands,
+ * who released which object last, and what the recorder read of locks, pipes and sockets.
  */
 #include "lib/path/path_unended.h"
 
@@ -83,8 +83,8 @@ static struct unended_thread *thread_of(struct unended_facts *f, uint32_t id, bo
 	return th;
 }
 
-/* Newer facts are worth more than all of them. */
-static bool remember(struct map *m, uint64_t key, uint64_t value)
+/* Puts a fact. Newer facts are worth more than all old ones: a full map is cleared. */
+static bool put_fact(struct map *m, uint64_t key, uint64_t value)
 {
 	if (m->n >= UNENDED_OBJECTS_MAX && !map_get(m, key, NULL))
 		map_clear(m);
@@ -109,7 +109,7 @@ static bool count_change(struct unended_facts *f, uint64_t object)
 	uint64_t n = 0;
 
 	map_get(&f->changes, object, &n);
-	return remember(&f->changes, object, n + 1);
+	return put_fact(&f->changes, object, n + 1);
 }
 
 /* A wait of the thread that another one ended. */
@@ -127,8 +127,8 @@ static bool add_release(struct unended_facts *f, uint32_t id, struct unended_thr
 	if (th->last.object_released && (uint32_t)th->last.object_released != wait->waker &&
 	    !count_change(f, object))
 		return false;
-	return remember(&f->objects, object, (uint64_t)id << 32 | wait->waker) &&
-	       (!wait->stack || remember(&f->lines, line, wait->waker));
+	return put_fact(&f->objects, object, (uint64_t)id << 32 | wait->waker) &&
+	       (!wait->stack || put_fact(&f->lines, line, wait->waker));
 }
 
 /* A signal ended the thread, and with it the wait that it was in, which had not ended. */
@@ -142,7 +142,7 @@ static bool is_killed_in(const struct unended_facts *f, const struct unended_thr
 	       !(waker && waker->process == th->process);
 }
 
-static bool restore(struct map *m, uint64_t key, uint64_t before)
+static bool restore_fact(struct map *m, uint64_t key, uint64_t before)
 {
 	if (before)
 		return map_put(m, key, before);
@@ -150,7 +150,7 @@ static bool restore(struct map *m, uint64_t key, uint64_t before)
 	return true;
 }
 
-static bool take_back(struct unended_facts *f, uint32_t id, struct unended_thread *th)
+static bool restore_wait(struct unended_facts *f, uint32_t id, struct unended_thread *th)
 {
 	const struct unended_wait *w = &th->last;
 
@@ -162,9 +162,9 @@ static bool take_back(struct unended_facts *f, uint32_t id, struct unended_threa
 	th->futex_val = w->futex_val;
 	th->exclusion = w->exclusion;
 	th->released_by = w->released_by;
-	return restore(&f->objects, unended_object_key(th->process, w->kind, w->object),
-		       w->object_released) &&
-	       (!w->stack || restore(&f->lines, line_key(id, w->stack), w->line_released));
+	return restore_fact(&f->objects, unended_object_key(th->process, w->kind, w->object),
+			    w->object_released) &&
+	       (!w->stack || restore_fact(&f->lines, line_key(id, w->stack), w->line_released));
 }
 
 /* Another place than those known comes first, and the oldest goes. */
@@ -234,7 +234,7 @@ static bool add_exit(struct unended_facts *f, uint32_t id, struct unended_thread
 		     const struct event *ev, const struct op_def *def)
 {
 	if (event_get_or(ev, def, COL_STATUS, 0) & KILLED_SIGNAL && is_killed_in(f, th, ev->end_ns))
-		return take_back(f, id, th);
+		return restore_wait(f, id, th);
 	th->exited = true;
 	th->waits = false;
 	return true;
@@ -356,7 +356,7 @@ static bool add_socket(struct unended_facts *f, const struct record *r)
 	enum unended_role role =
 		REC_HAS(r, SOCKET, role) ? unended_role_of(r->u.SOCKET.role) : UNENDED_ROLE_UNKNOWN;
 
-	return !role || remember(&f->roles, r->u.SOCKET.id, role);
+	return !role || put_fact(&f->roles, r->u.SOCKET.id, role);
 }
 
 static bool add_ready(struct unended_facts *f, const struct record *r)
@@ -389,7 +389,7 @@ bool unended_record(struct unended_facts *f, const struct record *r)
 	case RECORD_PIPE:
 		return add_pipe(f, r);
 	case RECORD_PEER:
-		return remember(&f->peers, r->u.PEER.socket, r->u.PEER.pid);
+		return put_fact(&f->peers, r->u.PEER.socket, r->u.PEER.pid);
 	default:
 		return true;
 	}
