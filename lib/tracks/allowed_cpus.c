@@ -176,7 +176,7 @@ struct bytes allowed_cpus_of(const struct allowed_cpus *a, uint32_t thread, int6
 				 *all = t ? find_row(a, t->process, at_ns) : NULL;
 
 	*since_ns = INT64_MIN;
-	/* What it has of its own was told when it differed from the process first. */
+	/* A thread's own list is recorded when it first differs from the process's. */
 	if (own && all && own->time_ns > at_ns)
 		own = NULL;
 	if (own && (own->before || all))

@@ -40,7 +40,7 @@ struct allowed_cpus {
 	struct map newest; /* thread << 32 | process, of which one is 0 -> index + 1 of its row */
 	VEC(struct idle_cpu) idle;
 	VEC(uint32_t) counts; /* by node: CPUs of the machine, 0 not known */
-	uint32_t node;	      /* the first that was told of: of samples that name none */
+	uint32_t node;	      /* the first one seen: for samples that name none */
 };
 
 /* A record of the stream. False: out of memory. */

@@ -24,7 +24,7 @@ struct anatomy_row {
 };
 
 struct anatomy {
-	/* Frames that lead from the loop to the rows: the lines that have nearly all of the time. */
+	/* Frames from the loop down to the rows: the lines that have nearly all of the time. */
 	uint32_t lead[ANATOMY_DEPTH];
 	unsigned nlead;
 	VEC(struct anatomy_row) rows; /* most time first, frame 0 last */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads that wait for each other's CPU since all of them may run on the same few CPUs only, of a
- * machine that has more: a library narrowed it, or whoever started the program.
+ * machine that has more: a library narrowed the set, or the parent of the program did.
  */
 #ifndef INGERO_TRACKS_BINDING_H
 #define INGERO_TRACKS_BINDING_H
@@ -16,7 +16,7 @@
 #define BINDING_IDLE  0.1 /* the other CPUs idled so much: it could have run there */
 
 struct binding {
-	struct bytes cpus;  /* borrowed; empty: none is told */
+	struct bytes cpus;  /* borrowed; empty: there is none to report */
 	uint64_t ns;	    /* one had the CPU that another was waiting for */
 	uint32_t anchor;    /* world thread id; so are the following */
 	uint32_t other;	    /* who had it for most of that */

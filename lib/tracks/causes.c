@@ -31,7 +31,7 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Of waits that may be for anybody it is told whether somebody ended them. */
+/* Waits for an unknown partner are kept apart by whether they ran into their timeout. */
 static bool timed_out(const struct track_part *p)
 {
 	return p->ran_out &&

@@ -10,7 +10,7 @@
 #include "lib/tracks/track_part.h"
 
 #define PATH_CAUSE_LINES 5
-/* Smaller ones are told as one line: of a window, and of the steps in it (critical-path.md, 3). */
+/* Smaller ones share one line: of a window, and of the steps in it (critical-path.md, 3). */
 #define PATH_CAUSE_SHARE 0.01
 
 struct path_cause_line {

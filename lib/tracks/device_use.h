@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a device had nothing to do for somebody (a thread that submits work itself, else all of its
- * process), as its calls say: it has work from the return of a call that submits some to the return
- * of one that waits for it. How much of that time the work itself took is told by what stretches
- * with as many calls usually take: where a thread was held up for longer than that, the device was
- * done before.
+ * When a device had nothing to do for its user (a thread that submits work itself, else all of its
+ * process), as its calls show: it has work from the return of a call that submits some to the
+ * return of one that waits for it. How much of that time the work itself took is estimated by the
+ * usual length of spans with as many calls: where a thread was held up for longer than that, the
+ * device was done before.
  */
 #ifndef INGERO_TRACKS_DEVICE_USE_H
 #define INGERO_TRACKS_DEVICE_USE_H

@@ -20,7 +20,7 @@
 
 #define NEW_PROCESSES_MAX   65536 /* of all programs; later ones are passed over */
 #define NEW_PROCESSES_GAPS  0.5	  /* of the gaps between steps: else it is no habit */
-#define NEW_PROCESSES_STEPS 0.25  /* of the steps: the same; how many they are may be an estimate  */
+#define NEW_PROCESSES_STEPS 0.25  /* the same of the steps, whose number may be an estimate */
 
 struct new_process {
 	uint32_t parent, process; /* world process ids */
@@ -54,7 +54,7 @@ bool new_processes_between(const struct new_processes *p, uint32_t process,
 /* Whether they are worth a word. */
 bool new_between_is_told(const struct new_between *b);
 
-/* "7 new processes (loader (pid 8) and others like it) began in 7 of the 7 gaps between steps ..." */
+/* "7 new processes (loader (pid 8) and others like it) began in 7 of the 7 gaps between steps …" */
 void new_between_print(struct buf *out, const struct track_names *names,
 		       const struct new_between *b);
 

@@ -45,7 +45,7 @@ static double weight_of(const struct track_part *p, double period_ns)
 	return length < period_ns ? (double)p->pieces * (period_ns - length) : 0;
 }
 
-static uint64_t scale(uint64_t of, uint64_t ns, uint64_t all)
+static uint64_t scale_share(uint64_t of, uint64_t ns, uint64_t all)
 {
 	return all ? (uint64_t)((double)of * (double)ns / (double)all) : 0;
 }
@@ -62,10 +62,10 @@ static struct track_part share_of(const struct track_part *part, const struct tr
 	share.op = like->op;
 	share.sampled = true;
 	share.ns = ns;
-	share.idle_ns = scale(part->idle_ns, ns, part->ns);
-	share.gap_ns = scale(part->gap_ns, ns, part->ns);
-	share.at_most_ns = scale(part->at_most_ns, ns, part->ns);
-	share.unended_ns = scale(part->unended_ns, ns, part->ns);
+	share.idle_ns = scale_share(part->idle_ns, ns, part->ns);
+	share.gap_ns = scale_share(part->gap_ns, ns, part->ns);
+	share.at_most_ns = scale_share(part->at_most_ns, ns, part->ns);
+	share.unended_ns = scale_share(part->unended_ns, ns, part->ns);
 	share.longest_ns = part->longest_ns < ns ? part->longest_ns : ns;
 	if (!is_first) {
 		share.pieces = share.waits = share.gaps = share.long_ns = 0;
@@ -75,8 +75,8 @@ static struct track_part share_of(const struct track_part *part, const struct tr
 }
 
 /* [first, sampled) of parts without a sample, [sampled, end) with one. */
-static bool place(struct track_parts *to, const struct track_part *v, size_t first, size_t sampled,
-		  size_t end, double period_ns)
+static bool distribute_parts(struct track_parts *to, const struct track_part *v, size_t first,
+			     size_t sampled, size_t end, double period_ns)
 {
 	double all = 0;
 	uint64_t samples = 0;
@@ -127,7 +127,8 @@ bool own_code_place(struct track_parts *parts, uint32_t hz)
 
 		for (k = i; k < n && compare_place(&v[i], &v[k]) == 0; k++)
 			sampled += !v[k].sampled;
-		ok = place(&placed, v, i, v[i].class == PATH_OWN ? sampled : i, k, period_ns);
+		ok = distribute_parts(&placed, v, i, v[i].class == PATH_OWN ? sampled : i, k,
+				      period_ns);
 	}
 	if (!ok) {
 		vec_free(&placed.v);

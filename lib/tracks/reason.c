@@ -88,7 +88,8 @@ void reason_print_culprit(struct buf *out, const struct track_names *names,
 #define MAIN_SHARE 0.6
 /* A line with less of it does not say where it was: it has many, or most of it has none. */
 #define PLACE_SHARE 0.05
-/* A piece of a cause that is so much of it, and so long, is told: of several it is the slow one. */
+/* A piece that is so much of a cause, and so long, is reported by itself: of several pieces it is
+ * the slow one. */
 #define ONCE_SHARE  0.5
 #define ONCE_NS	    10000000
 #define ONCE_PIECES 10
@@ -106,8 +107,9 @@ static void print_frame(struct buf *out, const struct world *w, uint32_t frame)
 	buf_free(&text);
 }
 
-/* Functions in which threads wait for each other or sleep: that is said already. */
-static bool is_said(struct bytes name)
+/* Functions in which threads wait for each other or sleep: their names add nothing to the
+ * phrase. */
+static bool is_waiting_function(struct bytes name)
 {
 	static const char *const all[] = { "pthread_",	      "futex",	   "lll_",	 "sem_",
 					   "clock_nanosleep", "nanosleep", "poll",	 "epoll_",
@@ -134,7 +136,7 @@ static void print_inner(struct buf *out, const struct world *w, uint32_t frame)
 	}
 	if (version)
 		p.function.n = (size_t)(version - p.function.p);
-	if (!p.function.n || is_said(p.function))
+	if (!p.function.n || is_waiting_function(p.function))
 		return;
 	buf_puts(out, ", in ");
 	shorten_one(out, p.function, NAME_MAX_BYTES);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stretches of a cause, told as if they were all of the cause: with their own line. */
+/* Prints single stretches of a cause as if they were all of it: with their own line. */
 #include "lib/tracks/single_stall.h"
 
 #include <inttypes.h>
@@ -7,8 +7,8 @@
 #include "lib/base/timetext.h"
 #include "lib/tracks/reason.h"
 
-/* Whether a long stretch of it means that something was slow: nobody asked, or it is told
- * elsewhere. */
+/* Whether a long stretch of it means that something was slow. It does not if there was no request,
+ * or if another report has it. */
 static bool may_be_slow(const struct path_cause *c)
 {
 	switch (c->class) {

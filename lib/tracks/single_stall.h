@@ -17,8 +17,8 @@
 #define ONCE_SHARE 0.05
 #define ONCE_TIMES 10
 
-/* So many stretches at one line are told by their number, if they are as much in all and as slow
- * each. */
+/* From so many stretches at one line on, they are reported by their number, if all of them together
+ * and each of them are long enough. */
 #define REPEATED_LEAST 4
 
 /* of_ns: what it has to be a part of. usual_ns: of a step or, where there are none, of a piece; 0:
@@ -33,7 +33,7 @@ void once_print(struct buf *out, const struct track_names *names, const struct f
  * itself. */
 bool repeated_is_told(const struct path_cause *c, uint64_t of_ns, uint64_t usual_ns);
 
-/* "16 times 20 ms on the CPU in cuModuleLoadData called from compile (run.py:10), 320 ms in all". */
+/* "16 times 20 ms on the CPU in cuModuleLoadData called from compile (run.py:10), 320 ms in all" */
 void repeated_print(struct buf *out, const struct track_names *names, const struct path_cause *c);
 
 #endif

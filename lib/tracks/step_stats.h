@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is kept of the steps of a loop besides their sums: how long they take over time, and the
- * slowest ones with what they consist of. Steps are added in order of time; the pieces of a path
- * follow, which belong to steps that were added before. A step is counted when its pieces have come.
+ * slowest ones with what they consist of. Steps are added in order of time; then follow the pieces
+ * of a path, which belong to steps added before. A step is counted when its pieces have come.
  */
 #ifndef INGERO_TRACKS_STEP_STATS_H
 #define INGERO_TRACKS_STEP_STATS_H
@@ -15,7 +15,7 @@
 #define STEPS_SLOW     16
 #define STEPS_OPEN_MAX 65536 /* of a loop: of more, those that began first are not counted */
 
-/* Steps by when they ended: cells of equal length, which doubles when there are too many of them. */
+/* Steps by when they ended: cells of equal length, which doubles when there are too many. */
 struct step_series {
 	int64_t first_ns, cell_ns;
 	unsigned n;

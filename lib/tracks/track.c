@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cuts the pieces of paths at the first and last step of each run. Pieces are not told in order of
- * time, and a step is known only when the next one begins: what may still become a part of one is
- * held, 24 bytes a piece, and summed when enough has come.
+ * Cuts the pieces of paths at the first and last step of each run. Pieces do not come in order of
+ * time, and a step is known only when the next one begins: pieces that may still become part of one
+ * are held, 24 bytes each, and summed when enough have come.
  */
 #include <string.h>
 
@@ -81,7 +81,7 @@ static uint64_t idle_ns(struct path_tracks *t, const struct track_state *s, uint
 	const struct segment *via = key->via ? &path_segment_key(t->path, key->via)->s : NULL;
 	unsigned flags = via ? via->flags : key->flags;
 
-	/* A thread that is woken in a wait for the device is late for certain: the device is done. */
+	/* A thread woken in a wait for the device is certainly late: the device is done. */
 	if ((via ? via->state : key->state) == SEGMENT_RUNNABLE && flags & SEGMENT_WOKEN &&
 	    flags & SEGMENT_IN_SYNC)
 		return (uint64_t)(to_ns - from_ns);
@@ -178,7 +178,7 @@ static void sort_held(struct track_state *s)
 }
 
 /* Sums what lies before settled_ns, whose steps are known. */
-static void settle(struct path_tracks *t, struct track_state *s, int64_t settled_ns)
+static void sum_until(struct path_tracks *t, struct track_state *s, int64_t settled_ns)
 {
 	static const struct step_runs none;
 	int loop = path_tracks_loop(t, s);
@@ -209,15 +209,15 @@ static void settle(struct path_tracks *t, struct track_state *s, int64_t settled
 }
 
 /* Up to the end of the newest step; beyond TRACK_PIECES_MAX whatever is held. */
-static void settle_some(struct path_tracks *t, struct track_state *s)
+static void sum_some(struct path_tracks *t, struct track_state *s)
 {
 	int loop = path_tracks_loop(t, s);
 	const struct step_runs *runs = loop < 0 ? NULL : &t->runs.v[loop];
 
 	if (runs && runs->v.n)
-		settle(t, s, runs->v.v[runs->v.n - 1].end_ns);
+		sum_until(t, s, runs->v.v[runs->v.n - 1].end_ns);
 	if (s->held.n >= TRACK_PIECES_MAX)
-		settle(t, s, INT64_MAX);
+		sum_until(t, s, INT64_MAX);
 	s->settle_at = s->held.n + SETTLE_PIECES;
 }
 
@@ -282,8 +282,9 @@ static bool list_grown(struct path_tracks *t, struct track_state *s)
 	return true;
 }
 
-/* What may be a loss is asked for as the stream goes on. */
-static bool grow(struct path_tracks *t, struct track_state *s, const struct held_piece *p, bool off)
+/* Time that may be a loss is queried while the stream goes on: counts it as growth. */
+static bool add_growth(struct path_tracks *t, struct track_state *s, const struct held_piece *p,
+		       bool off)
 {
 	struct track_add add = { p->from_ns, p->to_ns, 0, p->wait,
 				 device_gaps_within(&t->gaps, s->anchor, p->from_ns, p->to_ns,
@@ -359,10 +360,10 @@ static void on_piece(struct path_listener *l, const struct path_piece *p)
 	held.number = find_number(t, s, p);
 	off = p->via || p->occupant || is_off(p->s);
 	held.wait = wait_of(s, off);
-	if (!held.number || !vec_push(&s->held, held) || !grow(t, s, &held, off))
+	if (!held.number || !vec_push(&s->held, held) || !add_growth(t, s, &held, off))
 		t->nomem = true;
 	else if (s->held.n >= s->settle_at)
-		settle_some(t, s);
+		sum_some(t, s);
 }
 
 /* Their keys say what they are; they are no other thread's. */
@@ -391,7 +392,7 @@ static void on_own(struct path_listener *l, uint32_t anchor, int64_t from_ns,
 		off = t->by_key.v[key].off;
 		*put = (struct held_piece){ from_ns, v[i].end_ns, t->by_key.v[key].number,
 					    wait_of(s, off) };
-		if (!grow(t, s, put, off)) {
+		if (!add_growth(t, s, put, off)) {
 			t->nomem = true;
 			return;
 		}
@@ -400,7 +401,7 @@ static void on_own(struct path_listener *l, uint32_t anchor, int64_t from_ns,
 	}
 	s->held.n += n;
 	if (s->held.n >= s->settle_at)
-		settle_some(t, s);
+		sum_some(t, s);
 }
 
 static bool is_kept(const struct path_listener *l, uint32_t anchor)
@@ -516,7 +517,7 @@ int path_tracks_finish(struct path_tracks *t, struct err *e)
 	if (!rc)
 		rc = path_feed_finish(&t->path_feed, e);
 	for (size_t i = 0; i < t->v.n; i++)
-		settle(t, &t->v.v[i], INT64_MAX);
+		sum_until(t, &t->v.v[i], INT64_MAX);
 	for (size_t i = 0; i < t->stats.n; i++)
 		if (t->stats.v[i] && t->stats.v[i]->anchor)
 			t->nomem |= !step_stats_count(t->stats.v[i], INT64_MAX);

@@ -23,7 +23,8 @@
 /* Pieces of one anchor that wait until it is known whether they lie in a step: 24 bytes each. */
 #define TRACK_PIECES_MAX 524288
 
-/* Of threads that have ended, so many with the longest lives are kept; no more tracks are told. */
+/* Tracks of ended threads that are kept: those with the longest lives. No more tracks are
+ * reported. */
 #define TRACKS_KEPT 64
 
 struct path_tracks;

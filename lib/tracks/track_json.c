@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells each track in fields (lib/model/paths.h), which write themselves. Durations are
+ * Writes each track as fields (lib/model/paths.h), which have their own JSON form. Durations are
  * nanoseconds; text is for people.
  */
 #include "lib/tracks/track_json.h"
@@ -31,7 +31,7 @@ struct writer {
 	int64_t start_ns;
 	struct paths *out;
 	struct buf text; /* scratch */
-	/* Of the track that is told: whether it ends in a hang, and in which. */
+	/* Of the track being written: whether it ends in a hang, and in which. */
 	bool hangs;
 	struct track_hang hang;
 };
@@ -142,7 +142,7 @@ static void put_cause(struct writer *p, struct paths_phase *phase, const struct 
 	put_lines(p, to, c);
 }
 
-static bool is_told(const struct path_causes *c, size_t i)
+static bool is_significant(const struct path_causes *c, size_t i)
 {
 	return (double)c->v.v[i].ns >= PATH_CAUSE_SHARE * (double)c->ns ||
 	       c->v.v[i].class == PATH_UNENDED;
@@ -164,7 +164,7 @@ static void put_causes(struct writer *p, struct paths_phase *phase, const struct
 		       const struct window *in)
 {
 	for (size_t i = 0; i < c->v.n; i++) {
-		if (is_told(c, i)) {
+		if (is_significant(c, i)) {
 			put_cause(p, phase, &c->v.v[i], in);
 			continue;
 		}
@@ -457,7 +457,7 @@ static int compare_lives(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* The life that a track must reach to be told. */
+/* The life that a track must reach to be written. */
 static bool least_life(const struct path_tracks *t, uint64_t *least)
 {
 	size_t n = path_tracks_count(t);

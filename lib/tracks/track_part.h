@@ -23,7 +23,8 @@ struct track_part {
 	enum path_class class;
 	uint32_t culprit; /* path_culprits.h; 0: the anchor itself, or none */
 	uint32_t thread;  /* world thread id: which of the culprit's it was; 0 not known */
-	uint32_t leaf; /* world thread id: in whose life it was; the anchor's, or one it waited for */
+	/* world thread id: whose time it was; the anchor's, or of one it waited for */
+	uint32_t leaf;
 	uint32_t occupant; /* of a thread that the path needs: it had the CPU meanwhile; 0 none */
 	uint32_t device;   /* PATH_DISK: device number */
 	uint32_t cgroup;   /* PATH_THROTTLED: world cgroup id; 0 not known */
@@ -35,25 +36,26 @@ struct track_part {
 	uint32_t inner;	 /* of another thread: what it was in there (own_site.h); 0: the same */
 	uint32_t holder; /* world thread id: it held the lock that the anchor waited for, and waited
 			  * itself for the culprit; 0: the culprit did, or it was none */
-	uint32_t resumed_by; /* of who stood still: world thread id of who let it go on; 0 not known
-			      */
-	bool file_page;	     /* PATH_FAULT: known to be of a file */
-	bool swapped;	     /* PATH_FAULT: known to be of what had been swapped out */
-	enum pace pace;	     /* PATH_SLEEP: what the sleeps at that line are */
-	bool asleep;	     /* blocked in it, not on the CPU */
-	uint8_t blocked_on;  /* enum object_kind of what is asleep */
-	bool ran_out;	     /* the same: nobody ended it, its time ran out */
-	uint16_t syscall;    /* asleep on a pipe, file or socket: its number + 1; 0 not known */
-	bool resumed;	/* the culprit did no more than let the anchor go on that was stopped or
-			   frozen */
-	bool exclusion; /* the anchor waited for a thread to leave: a lock, the interpreter's lock */
-	bool lock;	/* of these, what is known to be one */
-	bool gil;	/* of these, the lock of a CPython interpreter */
-	bool woken;	/* PATH_TAKEN: it had been woken; else it was on the CPU */
-	uint16_t op; /* of the call at that line; PATH_OWN without a sample: of the call before it */
+	/* of a stopped or frozen thread: world thread id of the one that continued it; 0 not
+	 * known */
+	uint32_t resumed_by;
+	bool file_page;	    /* PATH_FAULT: known to be of a file */
+	bool swapped;	    /* PATH_FAULT: known to be of what had been swapped out */
+	enum pace pace;	    /* PATH_SLEEP: what the sleeps at that line are */
+	bool asleep;	    /* blocked in it, not on the CPU */
+	uint8_t blocked_on; /* enum object_kind of what is asleep */
+	bool ran_out;	    /* the same: nobody ended it, its time ran out */
+	uint16_t syscall;   /* asleep on a pipe, file or socket: its number + 1; 0 not known */
+	bool resumed;	    /* the culprit did no more than let the anchor go on that was stopped or
+			       frozen */
+	bool exclusion;	    /* the anchor waited for a thread to leave: a lock, the GIL */
+	bool lock;	    /* of these, what is known to be one */
+	bool gil;	    /* of these, the lock of a CPython interpreter */
+	bool woken;	    /* PATH_TAKEN: it had been woken; else it was on the CPU */
+	uint16_t op;	/* of the call at that line; PATH_OWN without a sample: of the one before */
 	uint16_t at_op; /* of the anchor's own call around it; 0 none */
 	bool sampled;	/* PATH_OWN, PATH_YIELD: line is where CPU samples found it */
-	uint32_t before; /* PATH_OWN: world stack id of the call or the wait before it; 0 not known */
+	uint32_t before; /* PATH_OWN: world stack id of the call or wait before; 0 not known */
 	uint64_t ns, pieces;
 	uint64_t waits;	  /* the anchor's times off its CPU, or at work for its memory, in which it
 			     was met */

@@ -22,7 +22,7 @@ enum track_window { WINDOW_START, WINDOW_STEPS, WINDOW_BETWEEN, WINDOW_END, TRAC
 
 struct track_key {
 	uint32_t thread, occupant, who, line;
-	uint32_t via; /* the anchor's own wait: key of its segment; 0: it is the anchor's own time */
+	uint32_t via;	 /* the anchor's own wait: key of its segment; 0: its own time */
 	uint32_t holder; /* as of a piece */
 	uint16_t op;
 	uint16_t flags;
