@@ -25,7 +25,7 @@
 #define ERROR_LEAST  0.1   /* of one window's slope: no window decides alone for long */
 #define HALF	     0.5   /* between a pace and an addition */
 #define CERTAIN	     2.5   /* standard errors from that */
-#define EXACT	     0.25 /* a pace has a slope of one: sleeps at random have any, known to no better */
+#define EXACT	     0.25  /* a pace has a slope of one; random sleeps have any slope */
 
 struct pair {
 	double awake, asleep;

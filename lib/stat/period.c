@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the period of a series by two tests from the literature. Two tests from the literature: J.
- * W. Strutt (Rayleigh) for directions; A. N. Pettitt, "A non-parametric approach to the
- * change-point problem", Applied Statistics 28 (1979), with its approximate significance.
+ * Finds the period of a series, and the point where its level changes, by two tests from the
+ * literature: J. W. Strutt (Rayleigh) for directions; A. N. Pettitt, "A non-parametric approach to
+ * the change-point problem", Applied Statistics 28 (1979), with its approximate significance.
  */
 #include "lib/stat/period.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static int ascending(const void *a, const void *b)
+static int compare_by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -23,7 +23,7 @@ double period_chance(double *gaps, size_t n, double *period)
 	*period = 0;
 	if (n < 3)
 		return 1;
-	qsort(gaps, n, sizeof(*gaps), ascending);
+	qsort(gaps, n, sizeof(*gaps), compare_by_value);
 	*period = n % 2 ? gaps[n / 2] : (gaps[n / 2 - 1] + gaps[n / 2]) / 2;
 	if (*period <= 0)
 		return 1;
@@ -31,7 +31,7 @@ double period_chance(double *gaps, size_t n, double *period)
 		c += cos(2 * M_PI * gaps[i] / *period);
 		s += sin(2 * M_PI * gaps[i] / *period);
 	}
-	/* Things at random lie all around the circle; only those at its top speak for the period. */
+	/* Random points lie all around the circle; only those at its top speak for the period. */
 	if (c <= 0)
 		return 1;
 	r2 = (c * c + s * s) / ((double)n * (double)n);

@@ -14,7 +14,7 @@ static void open_round(struct rank_search *s)
 	memset(s->room, 0, RANK_ROOM * sizeof(*s->room));
 }
 
-static int end(struct rank_search *s, uint64_t value)
+static int end_search(struct rank_search *s, uint64_t value)
 {
 	rank_search_free(s);
 	s->value = value;
@@ -27,7 +27,7 @@ bool rank_search_begin(struct rank_search *s, uint64_t low, uint64_t span, uint6
 {
 	*s = (struct rank_search){ .low = low, .span = span, .rank = rank, .n = n };
 	if (!span) {
-		end(s, low);
+		end_search(s, low);
 		return true;
 	}
 	s->room = malloc(RANK_ROOM * sizeof(*s->room));
@@ -75,13 +75,13 @@ int rank_search_round(struct rank_search *s)
 	}
 	if (s->listed) {
 		qsort(s->room, s->n, sizeof(*s->room), by_value);
-		return end(s, s->room[s->rank - 1]);
+		return end_search(s, s->room[s->rank - 1]);
 	}
 	for (i = 0; before + s->room[i] < s->rank; i++)
 		before += s->room[i];
 	s->low += (uint64_t)i << s->shift;
 	if (s->shift == 0)
-		return end(s, s->low);
+		return end_search(s, s->low);
 	s->span = ((uint64_t)1 << s->shift) - 1;
 	s->rank -= before;
 	s->n = s->room[i];

@@ -17,7 +17,7 @@ static int64_t span_of(const struct series *s, int64_t time_ns)
 	return q - (time_ns % s->span_ns < 0);
 }
 
-static void widen(struct series *s)
+static void widen_spans(struct series *s)
 {
 	struct series_point v[SERIES_POINTS] = { 0 };
 	int64_t first = s->first >> 1;
@@ -58,7 +58,7 @@ void series_add(struct series *s, int64_t time_ns, uint64_t n, double sum)
 		high = at >= s->first + s->n ? at + 1 : s->first + s->n;
 		if ((uint64_t)(high - low) <= SERIES_POINTS || s->span_ns > INT64_MAX / 4)
 			break;
-		widen(s);
+		widen_spans(s);
 		at = span_of(s, time_ns);
 	}
 	if ((uint64_t)(high - low) > SERIES_POINTS) { /* absurd times: counted, wherever */
@@ -88,7 +88,7 @@ void series_add(struct series *s, int64_t time_ns, uint64_t n, double sum)
 }
 
 /* Points [from, to) together. */
-static struct series_point together(const struct series *s, unsigned from, unsigned to)
+static struct series_point sum_points(const struct series *s, unsigned from, unsigned to)
 {
 	struct series_point p = { 0 };
 
@@ -120,7 +120,7 @@ unsigned series_rates(const struct series *s, int64_t start_ns, int64_t end_ns, 
 		to_ns = to_ns > end_ns ? end_ns : to_ns;
 		if (to_ns <= from_ns || (s->n > each && 2 * (to_ns - from_ns) < span))
 			continue;
-		v[n] = (double)together(s, i, to).n / ((double)(to_ns - from_ns) / 1e9);
+		v[n] = (double)sum_points(s, i, to).n / ((double)(to_ns - from_ns) / 1e9);
 		*top = v[n] > *top ? v[n] : *top;
 		n++;
 	}
@@ -134,7 +134,7 @@ unsigned series_means(const struct series *s, double *v, unsigned width, double 
 	*top = 0;
 	for (unsigned i = 0; i < s->n; i += each, n++) {
 		unsigned to = i + each < s->n ? i + each : s->n;
-		struct series_point p = together(s, i, to);
+		struct series_point p = sum_points(s, i, to);
 
 		v[n] = p.n ? p.sum / (double)p.n : n ? v[n - 1] : 0;
 		*top = v[n] > *top ? v[n] : *top;
