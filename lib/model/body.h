@@ -15,7 +15,8 @@
 #include "lib/base/json.h"
 
 /* As json_check_size counts, 25 bytes of memory each. Chains of ingero-demo's scenarios count up to
- * 1,714, their analyses 2,910, of them 121 for each process, of which no more than 1024 are told. */
+ * 1,714, their analyses 2,910, of them 121 for each process; an analysis has at most 1024
+ * processes. */
 #define BODY_SIZE_MAX ((size_t)1 << 20)
 /* Of all that one list of findings holds, as much as their memory is: ten thousand of ours, 400
  * MiB. */

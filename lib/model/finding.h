@@ -38,7 +38,7 @@ struct finding_culprit {
 	uint32_t processes; /* folded into it */
 	struct jsonmap_numbers pids,
 		tids;	 /* the first of them; not there where it is about the others */
-	uint32_t parent; /* pid of who started it; 0: unknown, or several */
+	uint32_t parent; /* pid of its parent; 0: unknown, or several */
 	struct bytes cgroup, device;
 	struct jsonmap_texts via; /* lock holders through which it was reached */
 };
@@ -139,7 +139,7 @@ struct finding {
 	bool estimate; /* found in a part of the time, for which the following holds */
 	double covered;
 	uint64_t measured_lost_ns, measured_count;
-	bool at_least; /* lost time and count are lower bounds, too little was covered to estimate */
+	bool at_least; /* lost time and count are lower bounds: too little was covered */
 	double explained,
 		unexplained; /* shares of the symptom's lost time; below 0: not a notion here */
 	struct jsonmap_names parts; /* lost time by state */
