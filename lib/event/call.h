@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One call, taken apart: what ask/ finds out and emit/ draws. Plain values; texts belong to who
- * filled them in.
+ * One call, taken apart: what ask/ finds out and emit/ draws. Plain values; the code that fills it
+ * in owns its texts.
  */
 #ifndef INGERO_EVENT_CALL_H
 #define INGERO_EVENT_CALL_H

@@ -14,7 +14,7 @@
 
 #define CHAINS_MAX 100000
 
-static int keep(struct chain_list *list, struct bytes *into, struct bytes text, struct err *e)
+static int copy_text(struct chain_list *list, struct bytes *into, struct bytes text, struct err *e)
 {
 	into->p = arena_copy(&list->texts, text.p ? text.p : "", text.n);
 	into->n = text.n;
@@ -27,7 +27,7 @@ static size_t room_left(const struct chain_list *list)
 }
 
 /* In place of what stood there, as is evidence. */
-static int take_analysis(struct chain_list *list, struct bytes text, struct err *e)
+static int read_analysis(struct chain_list *list, struct bytes text, struct err *e)
 {
 	int rc = 0;
 
@@ -41,7 +41,7 @@ static int take_analysis(struct chain_list *list, struct bytes text, struct err 
 	return rc == ERR_NOMEM ? err_nomem(e) : 0;
 }
 
-static int take_evidence(struct chain_list *list, struct finding *f, struct bytes json,
+static int read_evidence(struct chain_list *list, struct finding *f, struct bytes json,
 			 struct err *e)
 {
 	int rc;
@@ -66,14 +66,15 @@ static int chain_add(struct chain_list *list, const struct rec_CHAIN *r, struct 
 		if (list->v.n >= CHAINS_MAX)
 			return err_set(e, ERR_LIMIT, "more than %d chains in one stream",
 				       CHAINS_MAX);
-		if (keep(list, &fresh.id, r->id, e) < 0)
+		if (copy_text(list, &fresh.id, r->id, e) < 0)
 			return e ? e->code : ERR_NOMEM;
 		if (!vec_push(&list->v, fresh))
 			return err_nomem(e);
 		c = &list->v.v[list->v.n - 1];
 	}
-	if (keep(list, &c->match, r->match, e) < 0 || keep(list, &c->kind, r->kind, e) < 0 ||
-	    keep(list, &c->summary, r->summary, e) < 0)
+	if (copy_text(list, &c->match, r->match, e) < 0 ||
+	    copy_text(list, &c->kind, r->kind, e) < 0 ||
+	    copy_text(list, &c->summary, r->summary, e) < 0)
 		return ERR_NOMEM;
 	c->revision = r->revision;
 	c->severity = r->severity;
@@ -82,7 +83,7 @@ static int chain_add(struct chain_list *list, const struct rec_CHAIN *r, struct 
 	c->last_ns = r->last_ns;
 	c->count = r->count;
 	c->lost_ns = r->lost_ns;
-	return take_evidence(list, c, r->body, e);
+	return read_evidence(list, c, r->body, e);
 }
 
 int chain_list_add(struct chain_list *list, const struct record *r, struct err *e)
@@ -92,7 +93,7 @@ int chain_list_add(struct chain_list *list, const struct record *r, struct err *
 	if (r->kind != RECORD_ANALYSIS)
 		return 0;
 	list->analyzed = true;
-	return take_analysis(list, r->u.ANALYSIS.body, e);
+	return read_analysis(list, r->u.ANALYSIS.body, e);
 }
 
 static int by_severity(const void *a, const void *b)

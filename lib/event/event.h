@@ -31,9 +31,9 @@ static inline int64_t event_start(const struct event *ev)
 	return ev->end_ns - (int64_t)ev->dur_ns;
 }
 
-/* Whether a call that returned ret failed. "Not yet" is an answer to who asks: cudaErrorNotReady
- * and CUDA_ERROR_NOT_READY are 600, ncclInProgress is 7; PyTorch's allocator alone gets thousands
- * of them. */
+/* Whether a call that returned ret failed. "Not yet" is an answer to a query: cudaErrorNotReady and
+ * CUDA_ERROR_NOT_READY are 600, ncclInProgress is 7; PyTorch's allocator alone gets thousands of
+ * them. */
 static inline bool event_failed(uint16_t op, int32_t ret)
 {
 	return ret != 0 && ret != (op >> 8 == SOURCE_NCCL ? 7 : 600);

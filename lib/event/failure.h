@@ -39,7 +39,7 @@ struct failure {
 
 struct failures {
 	VEC(struct failure) v; /* most first */
-	uint64_t untold; /* calls that failed and are not in v: there were too many different ones */
+	uint64_t untold; /* failed calls that are not in v: there were too many different ones */
 };
 
 #endif

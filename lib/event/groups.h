@@ -38,8 +38,8 @@ enum by_key {
 #undef BY_ENUM
 };
 
-/* So many keys are told apart; events of others are counted in one row. A key takes some 3 KiB, by
- * the spread of its durations. */
+/* So many keys have rows; events of others are counted in one row. A key takes some 3 KiB, by the
+ * spread of its durations. */
 #define BY_KEYS_MAX 16384
 
 enum by_kind {

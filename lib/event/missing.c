@@ -10,7 +10,7 @@
 #define LATE	 "late "
 #define ROWS_MAX 1024 /* more nodes than are merged */
 
-static struct bytes behind(struct bytes layer, struct bytes word)
+static struct bytes skip_prefix(struct bytes layer, struct bytes word)
 {
 	return layer.n > word.n && memcmp(layer.p, word.p, word.n) == 0
 		       ? (struct bytes){ layer.p + word.n, layer.n - word.n }
@@ -19,15 +19,15 @@ static struct bytes behind(struct bytes layer, struct bytes word)
 
 struct bytes missing_what(struct bytes layer)
 {
-	return behind(layer, bytes_of(LOST));
+	return skip_prefix(layer, bytes_of(LOST));
 }
 
 struct bytes missing_late(struct bytes layer)
 {
-	return behind(layer, bytes_of(LATE));
+	return skip_prefix(layer, bytes_of(LATE));
 }
 
-static void copy(char *to, size_t size, struct bytes from)
+static void copy_string(char *to, size_t size, struct bytes from)
 {
 	size_t n = from.n < size ? from.n : size - 1;
 
@@ -47,9 +47,9 @@ bool missing_record(struct missing *m, const struct record *r, struct bytes on)
 	what = missing_what(c->layer);
 	if (what.n == 0)
 		return true;
-	copy(new.what, sizeof(new.what), what);
-	copy(new.reason, sizeof(new.reason), c->reason);
-	copy(new.on, sizeof(new.on), on);
+	copy_string(new.what, sizeof(new.what), what);
+	copy_string(new.reason, sizeof(new.reason), c->reason);
+	copy_string(new.on, sizeof(new.on), on);
 	for (size_t i = 0; i < m->v.n; i++) {
 		if (m->v.v[i].node == new.node && strcmp(m->v.v[i].what, new.what) == 0) {
 			m->v.v[i] = new;

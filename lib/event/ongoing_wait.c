@@ -36,7 +36,7 @@ static void *place_of(struct record *r, const struct record_field *f)
 	return (char *)&r->u + f->offset;
 }
 
-static void put(struct record *r, uint16_t number, uint64_t value)
+static void put_field(struct record *r, uint16_t number, uint64_t value)
 {
 	const struct record_field *f = &record_builtin(RECORD_ASLEEP)->fields[number - 1];
 	uint32_t narrow = (uint32_t)value;
@@ -46,7 +46,7 @@ static void put(struct record *r, uint16_t number, uint64_t value)
 	r->present |= 1u << (number - 1);
 }
 
-static uint64_t take(const struct record *r, uint16_t number)
+static uint64_t get_field(const struct record *r, uint16_t number)
 {
 	const struct record_field *f = &record_builtin(RECORD_ASLEEP)->fields[number - 1];
 	const void *p = (const char *)&r->u + f->offset;
@@ -74,7 +74,7 @@ void asleep_add(struct record *r, const struct event *ev, uint32_t thread)
 	}
 	for (size_t i = 0; i < NROWS; i++) {
 		if (rows[i].op == ev->op && event_get(ev, op, rows[i].column, &value))
-			put(r, rows[i].field, value);
+			put_field(r, rows[i].field, value);
 	}
 }
 
@@ -94,7 +94,7 @@ bool asleep_event(const struct record *r, const struct op_def *op, struct event 
 	event_set(ev, op, COL_WAIT_NS, 0); /* it waits for no CPU */
 	for (size_t i = 0; i < NROWS; i++) {
 		if (rows[i].op == op->id && record_has(r, rows[i].field))
-			event_set(ev, op, rows[i].column, take(r, rows[i].field));
+			event_set(ev, op, rows[i].column, get_field(r, rows[i].field));
 	}
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A wait that goes on, as an ASLEEP record: the events it would be if it ended then. Both ways, so
- * that what is told of it is the same before its end and after.
+ * A wait that goes on, as an ASLEEP record: the events it would be if it ended then. Converts both
+ * ways, so that reports about it are the same before its end and after.
  */
 #ifndef INGERO_EVENT_ONGOING_WAIT_H
 #define INGERO_EVENT_ONGOING_WAIT_H

@@ -18,8 +18,7 @@ enum event_source {
 #include "formats/ops.def"
 };
 
-/* What a column's values are, so that merge, slice and JSON handle columns they have never heard
- * of. */
+/* What a column's values are, so that merge, slice and JSON handle unknown columns, too. */
 enum column_role {
 	ROLE_OPAQUE,
 	ROLE_TIME,     /* ns on the recording's clock */
@@ -100,8 +99,7 @@ enum event_object {
 	OBJECT_STOP = 8,  /* stopped or traced (SIGSTOP, ptrace) */
 	OBJECT_POLL = 9,  /* poll, select, epoll: several descriptors */
 	OBJECT_SOCKET = 10,
-	OBJECT_GIL =
-		11, /* a futex that is part of the lock of CPython's interpreter; object = address */
+	OBJECT_GIL = 11,     /* a futex in the lock of CPython's interpreter; object = address */
 	OBJECT_FREEZER = 12, /* frozen by its cgroup, or with the whole system */
 };
 

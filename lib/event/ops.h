@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The answer to "how often, how long?": what ask/ finds out and emit/ writes down. Plain values;
- * the arrays belong to who filled them in. Ids are those of the world the events came with.
+ * the code that fills in the arrays owns them. Ids are those of the world the events came with.
  */
 #ifndef INGERO_EVENT_OPS_H
 #define INGERO_EVENT_OPS_H

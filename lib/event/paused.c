@@ -34,7 +34,7 @@ static size_t row_after(const struct paused_list *l, int64_t ns)
 	return from;
 }
 
-static uint64_t length(const struct paused_row *row)
+static uint64_t get_length(const struct paused_row *row)
 {
 	return (uint64_t)row->until_ns - (uint64_t)row->since_ns;
 }
@@ -42,7 +42,7 @@ static uint64_t length(const struct paused_row *row)
 static void sum_from(struct paused_list *l, size_t at)
 {
 	for (size_t i = at ? at : 1; i < l->v.n; i++)
-		l->v.v[i].before_ns = l->v.v[i - 1].before_ns + length(&l->v.v[i - 1]);
+		l->v.v[i].before_ns = l->v.v[i - 1].before_ns + get_length(&l->v.v[i - 1]);
 }
 
 static bool insert_row(struct paused_list *l, size_t at, struct paused_row row)
@@ -119,7 +119,7 @@ static uint64_t sum_until(const struct paused_list *l, int64_t ns)
 	size_t at = row_after(l, ns);
 
 	if (at == l->v.n)
-		return at ? l->v.v[at - 1].before_ns + length(&l->v.v[at - 1]) : 0;
+		return at ? l->v.v[at - 1].before_ns + get_length(&l->v.v[at - 1]) : 0;
 	if (ns <= l->v.v[at].since_ns)
 		return l->v.v[at].before_ns;
 	return l->v.v[at].before_ns + ((uint64_t)ns - (uint64_t)l->v.v[at].since_ns);
@@ -131,7 +131,7 @@ static uint64_t list_ns(const struct paused_list *l, int64_t from_ns, int64_t to
 	return to_ns > from_ns ? sum_until(l, to_ns) - sum_until(l, from_ns) : 0;
 }
 
-/* A list without a node is of the recording's only one, and who does not know the node means any. */
+/* A list without a node belongs to the only node; node 0, not known, matches any. */
 static bool list_holds(const struct paused_list *l, uint32_t node)
 {
 	return l->node == node || !l->node || !node;

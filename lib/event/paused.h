@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When probes of a tier of ops were detached on a node (PAUSED records): calls of that time are not
- * in the recording. Whoever counts calls scales by the time that was covered and marks the figure
- * (~); whoever concludes something from the absence of calls asks paused_ns first.
+ * in the recording. Code that counts calls scales by the time that was covered and marks the figure
+ * (~); code that concludes something from the absence of calls asks paused_ns first.
  */
 #ifndef INGERO_EVENT_PAUSED_H
 #define INGERO_EVENT_PAUSED_H
@@ -31,7 +31,7 @@ struct paused_list {
 /* What there was of something that was counted while its probes were attached. */
 struct estimate {
 	bool is;    /* false: nothing was added, and the figures are what was counted */
-	bool least; /* nothing was recorded since probes were detached: there was at least so much */
+	bool least; /* a lower bound: nothing was recorded since probes were detached */
 	uint64_t count, errors, total_ns, self_ns, lost_ns;
 };
 

@@ -2,7 +2,7 @@
 /* Record kinds, their fields and the sampled metrics, unfolded from formats/records.def. */
 #include "lib/event/record.h"
 
-/* fields_CLOCK[], fields_NODE[] …: each RECORD line closes the array before it and opens its own. */
+/* fields_CLOCK[], fields_NODE[] …: each RECORD line closes the array before it, and opens one. */
 static const struct record_field fields_begin_[] __attribute__((unused)) = {
 	{ 0 },
 #define RECORD(number, id, name, criticality) \

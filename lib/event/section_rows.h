@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording tells beside its operations, section by section: what ask/ finds out and emit/
- * writes down. Plain values; the arrays belong to who filled them in. Ids are those of the world
- * the events came with; 0 is unknown.
+ * What a recording holds beside its operations, section by section: what ask/ finds out and emit/
+ * writes down. Plain values; the code that fills in the arrays owns them. Ids are those of the
+ * world the events came with; 0 is unknown.
  */
 #ifndef INGERO_EVENT_SECTION_ROWS_H
 #define INGERO_EVENT_SECTION_ROWS_H
@@ -87,7 +87,7 @@ struct view_disk {
 	unsigned way; /* 0 read 1 write 2 flush 3 discard */
 	uint64_t count, bytes, p50_ns, p99_ns, max_ns;
 	uint64_t queued, queue_ns,
-		device_ns;	/* of so many it was told when the device was given them */
+		device_ns;	/* queued: of so many it is known when the device got them */
 	uint32_t origin, mount; /* strings: what is known of it by the files met */
 };
 /* Calls that waited for one file. */
@@ -112,7 +112,7 @@ enum view_about {
 	VIEW_ABOUT_DEVICE,
 	VIEW_ABOUT_SOCKET,
 	VIEW_ABOUT_STATE, /* waiting for a CPU, and nobody can be named */
-	VIEW_ABOUT_OTHER, /* what is too little to be told by itself */
+	VIEW_ABOUT_OTHER, /* all that is too little for a row of its own */
 };
 struct view_detail {
 	const struct op_def *op;
@@ -203,7 +203,7 @@ struct view {
 	VEC(struct view_rate) rates;
 	VEC(struct view_course) courses; /* of section latency */
 	struct view_states states;	 /* of section time */
-	/* With times: what the host took from threads, when; NULL: none. Points count nanoseconds. */
+	/* With times: what the host took from threads, when, in nanoseconds; NULL: none. */
 	const struct series *lost[PART_COUNT];
 	bool off_cpu; /* it was asked to record where threads wait */
 };

@@ -38,8 +38,9 @@ struct stream_item {
 	int64_t floor_ns; /* nothing later starts before this, except calls named by OPEN records */
 	int64_t real_minus_mono_ns; /* of a SEGMENT: how its clock stood to UTC when it began; 0:
 				       nobody says */
-	uint64_t skipped; /* events a source left out here, since nobody asked for their time; when
-			     they were: */
+	/* events that a source left out here, since their time was not asked for; when they
+	 * were: */
+	uint64_t skipped;
 	int64_t skipped_from_ns, skipped_to_ns;
 };
 

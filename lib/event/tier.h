@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiers: the ops whose probes a recorder attaches and detaches together, when recording all of their
- * calls would cost more than its budget. The numbers are part of the file format (PAUSED records).
+ * Tiers: groups of ops whose probes a recorder attaches and detaches together, when recording all
+ * of their calls would cost more than its budget. The numbers are part of the file format (PAUSED
+ * records).
  */
 #ifndef INGERO_EVENT_TIER_H
 #define INGERO_EVENT_TIER_H
