@@ -22,7 +22,7 @@
 #include "lib/account/nodes.h"
 #include "lib/account/peers.h"
 #include "lib/account/thread_ledger.h"
-#include "lib/account/watch.h"
+#include "lib/account/detector.h"
 #include "lib/account/where.h"
 #include "lib/tracks/track.h"
 #include "lib/event/open_call.h"
@@ -49,7 +49,7 @@ struct cause {
 	struct cause_peers peers;
 	struct cause_cgroups cgroups;
 	struct where standing; /* lib/account/standing.h */
-	struct watches watches;
+	struct detectors detectors;
 	struct live *live;
 	struct graphs *graphs;
 	struct path_tracks *tracks;

@@ -6,7 +6,7 @@
 #ifndef INGERO_ACCOUNT_CHAIN_RECORDS_H
 #define INGERO_ACCOUNT_CHAIN_RECORDS_H
 
-#include "lib/account/detector.h"
+#include "lib/account/loss_detector.h"
 #include "lib/account/analysis_state.h"
 #include "lib/model/finding.h"
 

@@ -1,86 +1,180 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kinds of findings of lost time. These detectors search nothing: the ledger already holds who
- * took how much. Each says which losses of its family it stands for, describes them in one
- * sentence, and recommends what to do. One file per kind; kinds.h has the table of them.
+ * Detectors for findings that the ledger (account/thread_ledger.h) cannot express: gaps, memory,
+ * copies, graphs, collectives, errors. Each subscribes to ops, keeps bounded state, and reports
+ * facts (account/fact.h) at the end of every second of event time. One file in detect/ each; the
+ * table is in detect/subscriptions.c.
  */
 #ifndef INGERO_ACCOUNT_DETECTOR_H
 #define INGERO_ACCOUNT_DETECTOR_H
 
-#include "lib/base/buf.h"
-#include "lib/model/finding.h"
-#include "lib/account/found.h"
-#include "lib/account/analysis_state.h"
-#include "lib/account/lost_time.h"
+#include "lib/base/vec.h"
+#include "lib/event/event.h"
+#include "lib/event/record.h"
+#include "lib/gpustate/graphs.h"
+#include "lib/attrib/line.h"
+#include "lib/gpustate/allocations.h"
 
-/* One significant loss to be reported, as its detector sees it. */
-struct loss_view {
-	struct cause *c;
-	const struct loss *loss;
-	const struct line_culprit *who; /* NULL: several, none of them alone */
-	const char *victim;		/* "python3 (pid 4821)" */
-	const char *culprit;		/* "hog (pid 1234)" */
-	const char *where; /* "mostly in cudaLaunchKernel called from train_step (train.cpp:41)", or
-			      "" */
-	uint32_t victim_pid;
-	uint64_t lost_ns, count;
-	double share;	/* of its steps or, where none are known, of wall time; worst-hit thread */
-	const char *of; /* which of these: "its steps", "wall time" */
-	struct cause_estimate estimate; /* what the amounts below stand for */
-	double others; /* share of the victim's time that other causes take: what a regained second
-			  loses again */
+struct cause;
+
+/* What a detector receives of an op, or-ed. */
+enum subscription {
+	SUBSCRIBE_EVENTS =
+		1, /* each event in stream order, before its time is attributed; not late ones */
+	/* each outermost call with its parts; op NULL: each span outside calls, but time on CPU
+	 * before an outermost call is its before_ns: detectors that want it subscribe to all
+	 * outermost calls */
+	SUBSCRIBE_CALLS = 2,
+	SUBSCRIBE_INNER_CALLS = 4, /* each call inside another, with its parts */
+	SUBSCRIBE_OFFCPU = 8,	   /* each off-CPU interval with its parts, at any depth */
+	SUBSCRIBE_LAZY = 16,	   /* only once detectors_wake was called for the detector */
+	/* Outermost calls that need not be passed to the detector (late_names.c): */
+	SUBSCRIBE_STARTUP_ONLY = 32, /* those of a process whose ledger entry has `begun` */
+	/* launches counted down by the ledger's `launches_left`, but the last */
+	SUBSCRIBE_AT_NTH_LAUNCH = 64,
 };
+
+typedef bool detector_on_span(void *state, struct cause *c, const struct line_piece *p);
 
 struct detector {
-	const char *kind;
-	enum loss_family family;
-	/* Whether this kind, and not another of its family, is what the group shows. NULL: it is
-	 * the family's only one. */
-	bool (*is)(const struct cause *c, const struct loss *x);
-	void (*summary)(const struct loss_view *f, struct buf *out);
-	/* Adds its fixes, by detect_recommend. */
-	void (*recommend)(const struct loss_view *f, struct finding *to);
-	/* Adds its evidence; NULL: the shares say it all. */
-	void (*evidence)(const struct loss_view *f, struct finding *to);
-	/* Besides that it takes enough of the time: whether so many times, with this share of it,
-	 * are worth a word; NULL: if they are often. */
-	bool (*matters)(const struct cause *c, const struct loss *x, uint64_t count, double share);
-	/* How grave it is, where that does not follow from the share alone: some of it may be what
-	 * the program wants. NULL: it does. */
-	uint32_t (*severity)(const struct loss *x, double share);
-	const char *nobody;  /* who it was where that is not known; NULL: it was several */
-	const char *moment;  /* what an interval of it is called; NULL: by its state */
-	const char *counted; /* what is counted; NULL: waits */
+	const char *name;
+	size_t size; /* of its state, which begins zeroed */
+	/* op NULL: spans outside calls. Called once per op; the answer never changes. */
+	unsigned (*subscribe_op)(const struct op_def *op);
+	/* All may be NULL. False: out of memory. Arguments are borrowed until the function
+	 * returns. */
+	bool (*on_event)(void *state, struct cause *c, const struct event *ev,
+			 const struct op_def *op);
+	detector_on_span *on_span;
+	bool (*on_record)(void *state, struct cause *c, const struct record *r); /* every record */
+	/* Memory of a device was got, given back or refused (gpustate/allocations.h). */
+	bool (*on_memory)(void *state, struct cause *c, const struct live_told *t);
+	/* A CUDA graph was captured, instantiated, launched or destroyed (gpustate/graphs.h). */
+	bool (*on_graph)(void *state, struct cause *c, const struct graph_told *t);
+	/* The stream is over: hand out what is known only now, before anything is reported. */
+	bool (*on_end)(void *state, struct cause *c);
+	/* A second of event time is over (its number), or the recording is (INT64_MAX): report what
+	 * is due. */
+	int (*flush_window)(void *state, struct cause *c, int64_t pane, struct err *e);
+	/* The process ended long ago, and no report at the end can be about it any more
+	 * (account/ended.h): drop its state, unless it was reported. */
+	bool (*forget_process)(void *state, struct cause *c, uint32_t process);
+	void (*free)(void *state); /* what the state owns, not itself */
+	/* Off-CPU intervals, if handled apart from spans outside calls; NULL: on_span gets them. */
+	detector_on_span *on_offcpu;
+	/* Calls, if handled apart from spans outside calls; NULL: on_span gets them. */
+	detector_on_span *on_call, *on_inner_call;
 };
 
-/* One recommendation. Its gain lies between keep (0..1) of what the worst-hit thread lost, less
- * what other causes take again, and all of that. */
-void detect_recommend(const struct loss_view *f, struct finding *to, const char *action,
-		      const char *command, double keep, const char *basis);
+#define DETECTORS_MAX 32
 
-/* The same with lines for the program itself. */
-void detect_recommend_code(const struct loss_view *f, struct finding *to, const char *action,
-			   const char *code, const char *basis);
+/* The listeners to spans: a range of the lists of struct detectors. */
+struct subscriber_list {
+	uint32_t from, n;
+};
 
-/* What is said of a thread in that state: "slept"; NULL: nothing is. */
-const char *detect_was(enum part part);
+/* Zero: not computed yet. */
+struct op_subscribers {
+	bool made;
+	bool no_event;	    /* a call that no detector wants as an event */
+	bool memory, graph; /* as live and graphs have it */
+	uint32_t event;	    /* bit i: detector i wants it */
+	struct subscriber_list outer, inner, offcpu;
+	struct subscriber_list beginning, countdown; /* outermost calls, too; not in outer */
+};
 
-/* Whether the culprit is the victim's own other threads. */
-bool detect_own(const struct loss_view *f);
+/* Zero-initialised is empty. */
+struct detectors {
+	void *state[DETECTORS_MAX];
+	uint32_t awake;		    /* bit i: detector i */
+	struct op_subscribers *ops; /* by op, all there are; 0 is outside calls */
+	VEC(uint16_t) made;	    /* which ops these are */
+	VEC(struct subscriber {
+		detector_on_span *on_span;
+		void *state;
+	})
+	lists;
+};
 
-/* "1.51 s (14.8% of wall time, 312 times)"; where it is the sum of several threads' time,
- * "9.89 s in 9 threads (at most 22.0% of wall time in one, 312 times)" */
-void detect_amount(const struct loss_view *f, struct buf *out);
+bool detectors_start(struct detectors *w);
+void detectors_free(struct detectors *w);
 
-/* ", mostly in …", and what of it was lost in processes that the victim waited for; or nothing.
- */
-void detect_where(const struct loss_view *f, struct buf *out);
+/* The detector of this state gets all it wants from the next span on. */
+static inline void detectors_wake(struct detectors *w, const void *state)
+{
+	unsigned i = 0;
 
-/* CPUs of the node on which the victim did not wait for its turn: "0-1,3"; nothing when there are
- * none. */
-void detect_other_cpus(const struct loss_view *f, struct buf *out);
+	while (i < DETECTORS_MAX && w->state[i] != state)
+		i++;
+	if (i < DETECTORS_MAX && !(w->awake >> i & 1)) {
+		w->awake |= 1u << i;
+		while (w->made.n)
+			w->ops[w->made.v[--w->made.n]] = (struct op_subscribers){ 0 };
+	}
+}
 
-/* What keeps tasks off each other's CPUs: shared by the two kinds about that. */
-void detect_recommend_cpu(const struct loss_view *f, struct finding *to);
+/* Computes them. NULL: out of memory. */
+const struct op_subscribers *detectors_subscribers_made(struct cause *c, uint16_t op);
+
+static inline const struct op_subscribers *detectors_subscribers_of(const struct detectors *w,
+								    struct cause *c, uint16_t op)
+{
+	return w->ops[op].made ? &w->ops[op] : detectors_subscribers_made(c, op);
+}
+
+/* Whether an event of this op is a call that detectors_event passes to no detector. */
+static inline bool detectors_want_no_event(const struct detectors *w, uint16_t op)
+{
+	return w->ops[op].no_event;
+}
+
+bool detectors_event(struct cause *c, const struct event *ev);
+
+/* Passes the span to all listeners of a list. */
+static inline bool detectors_notify(const struct detectors *w, struct cause *c,
+				    const struct subscriber_list *list, const struct line_piece *p)
+{
+	const struct subscriber *s = w->lists.v + list->from;
+
+	for (const struct subscriber *end = s + list->n; s != end; s++)
+		if (!s->on_span(s->state, c, p))
+			return false;
+	return true;
+}
+
+/* From line_sink: calls, stretches outside calls, and off-CPU intervals. */
+static inline bool detectors_call(const struct detectors *w, struct cause *c,
+				  const struct line_piece *p)
+{
+	const struct op_subscribers *to = detectors_subscribers_of(w, c, p->ev->op);
+
+	if (!to || p->depth)
+		return to && detectors_notify(w, c, &to->inner, p);
+	return detectors_notify(w, c, &to->outer, p) && detectors_notify(w, c, &to->beginning, p) &&
+	       detectors_notify(w, c, &to->countdown, p);
+}
+
+static inline bool detectors_outside(const struct detectors *w, struct cause *c,
+				     const struct line_piece *p)
+{
+	const struct op_subscribers *to = detectors_subscribers_of(w, c, 0);
+
+	return to && detectors_notify(w, c, &to->outer, p);
+}
+
+static inline bool detectors_offcpu(const struct detectors *w, struct cause *c,
+				    const struct line_piece *p)
+{
+	const struct op_subscribers *to = detectors_subscribers_of(w, c, p->ev->op);
+
+	return to && detectors_notify(w, c, &to->offcpu, p);
+}
+/* The listeners of a struct live and a struct graphs whose ctx is the struct cause. */
+bool detectors_memory(void *cause, const struct live_told *t);
+bool detectors_graph(void *cause, const struct graph_told *t);
+bool detectors_record(struct cause *c, const struct record *r);
+bool detectors_end(struct cause *c);
+bool detectors_forget_process(struct cause *c, uint32_t process);
+int detectors_flush_window(struct cause *c, int64_t pane, struct err *e);
 
 #endif

@@ -205,7 +205,7 @@ static void fill_culprit(const struct fact *f, struct finding *to)
 	who->device = bytes_of(f->culprit.device);
 }
 
-/* Durations of calls at the site, where the watch did not count them itself. */
+/* Durations of calls at the site, where the detector did not count them itself. */
 static struct where_place with_durations(const struct cause *c, const struct fact *f,
 					 struct where_place p)
 {

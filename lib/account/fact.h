@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A finding of a detector that keeps its own numbers (account/watch.h), as a chain: the same record
- * and the same JSON (formats/chain.schema.json) as a finding from the ledger of lost time. The
- * detector fills in a fact from its numbers for every report; what stays between reports is whom it
- * is about and whether it was reported (struct fact_told, one for each possible finding).
+ * A finding of a detector that keeps its own numbers (account/detector.h), as a chain: the same
+ * record and the same JSON (formats/chain.schema.json) as a finding from the ledger of lost time.
+ * The detector fills in a fact from its numbers for every report; what stays between reports is
+ * whom it is about and whether it was reported (struct fact_told, one for each possible finding).
  */
 #ifndef INGERO_ACCOUNT_FACT_H
 #define INGERO_ACCOUNT_FACT_H
@@ -14,7 +14,7 @@
 #include "lib/account/where.h"
 #include "lib/model/finding.h"
 
-/* Memory of the watch, zero-initialised: never told. */
+/* Memory of the detector, zero-initialised: never reported. */
 struct fact_told {
 	uint32_t revision, severity;
 	/* More of what its id is made of, valid once reported: it stays the same chain if it turns
@@ -40,7 +40,7 @@ struct fact_moment {
 #define FACT_SITES   5
 #define FACT_MOMENTS 8
 
-/* Zero-initialise; telling it frees it. Texts that are const stay the watch's until fact_tell
+/* Zero-initialise; telling it frees it. Texts that are const stay the detector's until fact_tell
  * returned, or are the fact's own (details_print, details_text). */
 struct fact {
 	const char *kind; /* static */

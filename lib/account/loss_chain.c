@@ -130,7 +130,7 @@ static void name_taker(const struct loss_view *f, const struct line_culprit *who
 		buf_printf(out, " and %zu other%s", others, others == 1 ? "" : "s");
 }
 
-int loss_tell(struct cause *c, const struct loss *x, const struct detector *d,
+int loss_tell(struct cause *c, const struct loss *x, const struct loss_detector *d,
 	      const struct loss_share *share, struct err *e)
 {
 	const struct world_process *v = world_get_process(c->w, x->process);

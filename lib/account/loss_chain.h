@@ -5,7 +5,7 @@
 #ifndef INGERO_ACCOUNT_LOSS_CHAIN_H
 #define INGERO_ACCOUNT_LOSS_CHAIN_H
 
-#include "lib/account/detector.h"
+#include "lib/account/loss_detector.h"
 
 /* What a loss is of. */
 struct loss_share {
@@ -14,7 +14,7 @@ struct loss_share {
 };
 
 /* Gives the sink the record of this loss as it stands. */
-int loss_tell(struct cause *c, const struct loss *x, const struct detector *d,
+int loss_tell(struct cause *c, const struct loss *x, const struct loss_detector *d,
 	      const struct loss_share *share, struct err *e);
 
 #endif

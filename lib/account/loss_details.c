@@ -57,7 +57,8 @@ static void fill_culprit_tasks(const struct line_culprit *who, struct finding *t
 			    who->ntids < CULPRIT_TIDS ? who->ntids : CULPRIT_TIDS);
 }
 
-static void fill_culprit(const struct loss_view *f, const struct detector *d, struct finding *to)
+static void fill_culprit(const struct loss_view *f, const struct loss_detector *d,
+			 struct finding *to)
 {
 	static const char *const kinds[] = { "process", "own",	  "thread",
 					     "device",	"cgroup", "cgroup" };
@@ -248,7 +249,7 @@ static void list_parts(const struct loss *x, struct finding *to)
 	}
 }
 
-void loss_fill_details(const struct loss_view *f, const struct detector *d, struct finding *to)
+void loss_fill_details(const struct loss_view *f, const struct loss_detector *d, struct finding *to)
 {
 	const struct cause *c = f->c;
 	const struct loss_process *p = lost_time_process(&c->lost_time, f->loss->process);

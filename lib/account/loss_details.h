@@ -5,10 +5,11 @@
 #ifndef INGERO_ACCOUNT_LOSS_DETAILS_H
 #define INGERO_ACCOUNT_LOSS_DETAILS_H
 
-#include "lib/account/detector.h"
+#include "lib/account/loss_detector.h"
 #include "lib/model/finding.h"
 
 /* All of it but for the columns of its record, which stand there already. */
-void loss_fill_details(const struct loss_view *f, const struct detector *d, struct finding *to);
+void loss_fill_details(const struct loss_view *f, const struct loss_detector *d,
+		       struct finding *to);
 
 #endif

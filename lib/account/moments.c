@@ -101,7 +101,7 @@ void timeline_add_system(const struct cause *c, uint32_t process, uint32_t node,
 	buf_free(&text);
 }
 
-static void add_interval(const struct loss_view *f, const struct detector *d,
+static void add_interval(const struct loss_view *f, const struct loss_detector *d,
 			 const struct loss_moment *m, struct buf *text)
 {
 	const char *was = f->who ? NULL : detect_was((enum part)m->part);
@@ -138,7 +138,8 @@ static int by_end(const void *a, const void *b)
 	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
 }
 
-void timeline_fill_loss(const struct loss_view *f, const struct detector *d, struct finding *to)
+void timeline_fill_loss(const struct loss_view *f, const struct loss_detector *d,
+			struct finding *to)
 {
 	struct loss_moment v[2 * LOSS_WORST];
 	struct buf text = { 0 };

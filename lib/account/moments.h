@@ -5,10 +5,11 @@
 #ifndef INGERO_ACCOUNT_MOMENTS_H
 #define INGERO_ACCOUNT_MOMENTS_H
 
-#include "lib/account/detector.h"
+#include "lib/account/loss_detector.h"
 #include "lib/account/fact.h"
 
-void timeline_fill_loss(const struct loss_view *f, const struct detector *d, struct finding *to);
+void timeline_fill_loss(const struct loss_view *f, const struct loss_detector *d,
+			struct finding *to);
 
 /* One of them; and the one that heads them, of how busy the node was, 0: the process's (none when
  * that was not sampled). */

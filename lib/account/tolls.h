@@ -65,7 +65,7 @@ bool tolls_add(const struct cause *c, struct tolls *t, struct toll_row *r, uint3
 /* For struct tolls_def: of rows whose tolls have no time, only a count. */
 bool tolls_due_count(const struct cause *c, const struct toll_row *r, int64_t pane, double *share);
 
-/* For struct watch_def: of a state that begins with a struct tolls. */
+/* For struct detector: of a state that begins with a struct tolls. */
 int tolls_settle(void *state, struct cause *c, int64_t pane, struct err *e);
 bool tolls_forget(void *state, struct cause *c, uint32_t process);
 void tolls_free(void *state);

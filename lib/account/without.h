@@ -6,7 +6,7 @@
 #ifndef INGERO_ACCOUNT_WITHOUT_H
 #define INGERO_ACCOUNT_WITHOUT_H
 
-#include "lib/account/detector.h"
+#include "lib/account/loss_detector.h"
 #include "lib/account/fact.h"
 
 /* What would have been without a finding: one element for each of wall time and an average step of

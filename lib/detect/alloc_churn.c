@@ -5,7 +5,7 @@
  * of the site freed: a cache that looks for room of many sizes is not this, nor is a pool of which
  * a part is given back; one that is given back whole, each time, is. Lost: the two calls.
  */
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 
 #include "lib/base/fmt.h"
 #include "lib/account/names.h"
@@ -215,9 +215,9 @@ static void free_state(void *state)
 	tolls_free(state);
 }
 
-const struct watch_def watch_alloc_churn = { .name = "alloc-churn",
-					     .size = sizeof(struct state),
-					     .memory = on_memory,
-					     .settle = tolls_settle,
-					     .forget = tolls_forget,
-					     .free = free_state };
+const struct detector detector_alloc_churn = { .name = "alloc-churn",
+					       .size = sizeof(struct state),
+					       .on_memory = on_memory,
+					       .flush_window = tolls_settle,
+					       .forget_process = tolls_forget,
+					       .free = free_state };

@@ -28,12 +28,12 @@ struct cause *cause_new(struct world *w, const struct cause_options *opt, struct
 		c->opt.min_lost_ns = 10000000;
 	if (c->opt.min_count == 0)
 		c->opt.min_count = 5;
-	cause_hears(c);
+	analysis_listener_init(c);
 	c->line = line_new(w, &c->line_sink);
-	c->live = live_new(w, watches_memory, c);
-	c->graphs = graphs_new(w, watches_graph, c);
+	c->live = live_new(w, detectors_memory, c);
+	c->graphs = graphs_new(w, detectors_graph, c);
 	c->tracks = path_tracks_new(w);
-	if (!c->line || !c->live || !c->graphs || !c->tracks || !watches_start(&c->watches)) {
+	if (!c->line || !c->live || !c->graphs || !c->tracks || !detectors_start(&c->detectors)) {
 		cause_free(c);
 		return NULL;
 	}
@@ -59,7 +59,7 @@ void cause_free(struct cause *c)
 	cause_cgroups_free(&c->cgroups);
 	cause_nodes_free(&c->nodes);
 	where_free(&c->standing);
-	watches_free(&c->watches);
+	detectors_free(&c->detectors);
 	live_free(c->live);
 	graphs_free(c->graphs);
 	path_tracks_free(c->tracks);
@@ -134,7 +134,7 @@ static int observe_event(struct cause *c, const struct event *ev, bool late, str
 		cause_killed_event(&c->killed, c->w, ev);
 	}
 	if (!late &&
-	    (!watches_event(c, ev) || (ev->op == OP_PROC_EXIT && !cause_ended_event(c, ev))))
+	    (!detectors_event(c, ev) || (ev->op == OP_PROC_EXIT && !cause_ended_event(c, ev))))
 		return err_nomem(e);
 	if ((ev->op == OP_IO_BLOCK && !cause_disks_event(&c->disks, c->w, ev)) ||
 	    ((ev->op == OP_IO_FILE || ev->op == OP_MEM_FAULT) &&
@@ -163,7 +163,7 @@ ALWAYS_INLINE int handle_event(struct cause *c, const struct event *ev, struct e
 			return rc;
 	}
 	c->previous_end_ns = ev->end_ns;
-	if (!watches_deaf(&c->watches, ev->op)) {
+	if (!detectors_want_no_event(&c->detectors, ev->op)) {
 		rc = observe_event(c, ev, false, e);
 		if (rc < 0)
 			return rc;
@@ -240,7 +240,7 @@ static uint64_t calls_of(const struct cause *c, uint32_t thread)
 static int handle_record(struct cause *c, const struct record *r, struct err *e)
 {
 	uint32_t node;
-	bool ok = watches_record(c, r);
+	bool ok = detectors_record(c, r);
 
 	switch (r->kind) {
 	case RECORD_SESSION:
@@ -456,7 +456,7 @@ int cause_finish(struct cause *c, struct err *e)
 		return rc;
 	if (c->nomem)
 		return err_nomem(e);
-	if (!watches_end(c))
+	if (!detectors_end(c))
 		return err_nomem(e);
 	rc = path_tracks_finish(c->tracks, e);
 	if (rc == 0)

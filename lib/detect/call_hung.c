@@ -18,7 +18,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/fmt.h"
 #include "lib/detect/hung.h"
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 #include "lib/account/finding_details.h"
 
 static const char collective_hang[] = "collective-hang";
@@ -43,11 +43,13 @@ static unsigned subscribe_op(const struct op_def *op)
 	if (!op)
 		return 0;
 	if (op->id == OP_PROC_EXIT)
-		return WATCH_EVENT;
+		return SUBSCRIBE_EVENTS;
 	if (op->source == SOURCE_NCCL)
-		return WATCH_OUTER | WATCH_INNER;
+		return SUBSCRIBE_CALLS | SUBSCRIBE_INNER_CALLS;
 	/* Of other calls it matters that they return once one is known to be open. */
-	return !(op->flags & OP_CALL) ? 0 : WATCH_OUTER | (op->flags & OP_SYNC ? 0 : WATCH_ASLEEP);
+	return !(op->flags & OP_CALL)
+		       ? 0
+		       : SUBSCRIBE_CALLS | (op->flags & OP_SYNC ? 0 : SUBSCRIBE_LAZY);
 }
 
 static struct hung_process *process_of(struct hung *h, uint32_t process)
@@ -205,7 +207,7 @@ static bool on_record(void *state, struct cause *c, const struct record *r)
 	if (h->calls.n >= HUNG_OPEN)
 		return leave_out(h, th->process, o);
 	call.process = th->process;
-	watches_wake(&c->watches, h);
+	detectors_wake(&c->detectors, h);
 	return vec_push(&h->calls, call) && map_put(&h->at, key, h->calls.n - 1) &&
 	       map_put(&h->threads, o->thread, 1) && process_of(h, call.process);
 }
@@ -567,13 +569,13 @@ static void free_state(void *state)
 	vec_free(&h->processes);
 }
 
-const struct watch_def watch_call_hung = {
+const struct detector detector_call_hung = {
 	.name = "call-hung",
 	.size = sizeof(struct hung),
-	.wants = subscribe_op,
-	.piece = on_call,
-	.event = on_event,
-	.record = on_record,
-	.settle = flush_window,
+	.subscribe_op = subscribe_op,
+	.on_span = on_call,
+	.on_event = on_event,
+	.on_record = on_record,
+	.flush_window = flush_window,
 	.free = free_state,
 };

@@ -7,7 +7,7 @@
  * findings across nodes use the fitted clocks.
  */
 #include "lib/base/fmt.h"
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/fact.h"
 #include "lib/gpustate/clocks.h"
@@ -77,6 +77,6 @@ static int flush_window(void *state, struct cause *c, int64_t pane, struct err *
 	return rc;
 }
 
-const struct watch_def watch_clock_skew = { .name = "clock-skew",
-					    .size = sizeof(struct state),
-					    .settle = flush_window };
+const struct detector detector_clock_skew = { .name = "clock-skew",
+					      .size = sizeof(struct state),
+					      .flush_window = flush_window };

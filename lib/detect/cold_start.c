@@ -11,7 +11,7 @@
 
 #include "lib/base/fmt.h"
 #include "lib/base/compiler.h"
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 #include "lib/account/names.h"
 #include "lib/account/toll.h"
 
@@ -45,7 +45,7 @@ struct cold {
 
 static unsigned subscribe_op(const struct op_def *op)
 {
-	return op && op->flags & OP_CALL ? WATCH_OUTER | WATCH_BEGINNING : 0;
+	return op && op->flags & OP_CALL ? SUBSCRIBE_CALLS | SUBSCRIBE_STARTUP_ONLY : 0;
 }
 
 static bool is_start_recorded(const struct cause *c, uint32_t process)
@@ -296,10 +296,10 @@ static void free_state(void *state)
 	vec_free(&s->by_process);
 }
 
-const struct watch_def watch_cold_start = { .name = "cold-start",
-					    .size = sizeof(struct cold),
-					    .wants = subscribe_op,
-					    .piece = on_call,
-					    .settle = flush_window,
-					    .forget = forget_process,
-					    .free = free_state };
+const struct detector detector_cold_start = { .name = "cold-start",
+					      .size = sizeof(struct cold),
+					      .subscribe_op = subscribe_op,
+					      .on_span = on_call,
+					      .flush_window = flush_window,
+					      .forget_process = forget_process,
+					      .free = free_state };

@@ -12,7 +12,7 @@
 #include "lib/base/fmt.h"
 #include "lib/detect/collective_late.h"
 #include "lib/detect/collective_mismatch.h"
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/fact.h"
 #include "lib/account/names.h"
@@ -87,7 +87,8 @@ struct straggler {
 
 static unsigned subscribe_op(const struct op_def *op)
 {
-	return WATCH_OUTER | (op && op->source == SOURCE_NCCL ? WATCH_INNER : WATCH_ASLEEP);
+	return SUBSCRIBE_CALLS |
+	       (op && op->source == SOURCE_NCCL ? SUBSCRIBE_INNER_CALLS : SUBSCRIBE_LAZY);
 }
 
 static void drop_times(struct straggler *s, size_t late)
@@ -304,7 +305,7 @@ static bool on_span(void *state, struct cause *c, const struct line_piece *p)
 
 	if (p->ev && p->op->source == SOURCE_NCCL && !p->open) {
 		/* Until now there was no communicator that other calls could matter to. */
-		watches_wake(&c->watches, s);
+		detectors_wake(&c->detectors, s);
 		if (!collectives_event(&s->all, p->ev, p->op, p->process, p->thread, &comm,
 				       &done) ||
 		    (!cause_uncounted(c, p->process, p->end_ns) &&
@@ -583,11 +584,11 @@ static void free_state(void *state)
 	vec_free(&s->late);
 }
 
-const struct watch_def watch_collective_straggler = {
+const struct detector detector_collective_straggler = {
 	.name = "collective-straggler",
 	.size = sizeof(struct straggler),
-	.wants = subscribe_op,
-	.piece = on_span,
-	.settle = flush_window,
+	.subscribe_op = subscribe_op,
+	.on_span = on_span,
+	.flush_window = flush_window,
 	.free = free_state,
 };

@@ -5,7 +5,7 @@
  * with nothing to wait for take for so many bytes. Asynchronous copies that return at once are no
  * lost time, however many bytes they move.
  */
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 
 #include <inttypes.h>
 
@@ -66,7 +66,7 @@ static unsigned subscribe_op(const struct op_def *op)
 {
 	if (!op)
 		return 0;
-	return op->flags & (OP_COPY | OP_SYNC) || is_pinning_op(op->id) ? WATCH_OUTER : 0;
+	return op->flags & (OP_COPY | OP_SYNC) || is_pinning_op(op->id) ? SUBSCRIBE_CALLS : 0;
 }
 
 COLD_CALL static struct per_process *process_new(struct state *s, uint32_t process)
@@ -274,10 +274,10 @@ static void free_state(void *state)
 	tolls_free(state);
 }
 
-const struct watch_def watch_copy_bound = { .name = "copy-bound",
-					    .size = sizeof(struct state),
-					    .wants = subscribe_op,
-					    .piece = on_call,
-					    .settle = tolls_settle,
-					    .forget = forget_process,
-					    .free = free_state };
+const struct detector detector_copy_bound = { .name = "copy-bound",
+					      .size = sizeof(struct state),
+					      .subscribe_op = subscribe_op,
+					      .on_span = on_call,
+					      .flush_window = tolls_settle,
+					      .forget_process = forget_process,
+					      .free = free_state };

@@ -203,9 +203,9 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 	recommend_cpus(f, to, cpus);
 }
 
-const struct detector detect_cpu_oversubscribed = { .kind = "cpu-oversubscribed",
-						    .family = LOSS_CPU,
-						    .is = is_oversubscribed,
-						    .summary = print_summary,
-						    .recommend = add_recommendations,
-						    .evidence = add_evidence };
+const struct loss_detector detect_cpu_oversubscribed = { .kind = "cpu-oversubscribed",
+							 .family = LOSS_CPU,
+							 .is = is_oversubscribed,
+							 .summary = print_summary,
+							 .recommend = add_recommendations,
+							 .evidence = add_evidence };

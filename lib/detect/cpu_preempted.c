@@ -37,13 +37,13 @@ static void print_contended(const struct loss_view *f, struct buf *out)
 }
 
 /* In the table before the other, which is all the rest. */
-const struct detector detect_cpu_contended = { .kind = "cpu-contended",
-					       .family = LOSS_CPU,
-					       .is = is_woken,
-					       .summary = print_contended,
-					       .recommend = detect_recommend_cpu };
+const struct loss_detector detect_cpu_contended = { .kind = "cpu-contended",
+						    .family = LOSS_CPU,
+						    .is = is_woken,
+						    .summary = print_contended,
+						    .recommend = detect_recommend_cpu };
 
-const struct detector detect_cpu_preempted = { .kind = "cpu-preempted",
-					       .family = LOSS_CPU,
-					       .summary = print_preempted,
-					       .recommend = detect_recommend_cpu };
+const struct loss_detector detect_cpu_preempted = { .kind = "cpu-preempted",
+						    .family = LOSS_CPU,
+						    .summary = print_preempted,
+						    .recommend = detect_recommend_cpu };

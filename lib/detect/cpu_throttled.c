@@ -39,7 +39,7 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 			 "without the quota the waits marked throttled do not happen");
 }
 
-const struct detector detect_cpu_throttled = { .kind = "cpu-throttled",
-					       .family = LOSS_THROTTLED,
-					       .summary = print_summary,
-					       .recommend = add_recommendations };
+const struct loss_detector detect_cpu_throttled = { .kind = "cpu-throttled",
+						    .family = LOSS_THROTTLED,
+						    .summary = print_summary,
+						    .recommend = add_recommendations };

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "lib/base/fmt.h"
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/fact.h"
 #include "lib/account/gpu_names.h"
@@ -275,10 +275,10 @@ static void free_state(void *state)
 	vec_free(&((struct faults *)state)->v);
 }
 
-const struct watch_def watch_device_fault = {
+const struct detector detector_device_fault = {
 	.name = "device-fault",
 	.size = sizeof(struct faults),
-	.record = on_record,
-	.settle = flush_window,
+	.on_record = on_record,
+	.flush_window = flush_window,
 	.free = free_state,
 };

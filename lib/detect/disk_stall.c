@@ -96,7 +96,7 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 			 "from nothing, if the step must wait for the data, to all of the wait");
 }
 
-const struct detector detect_disk_stall = { .kind = "disk-stall",
-					    .family = LOSS_DISK,
-					    .summary = print_summary,
-					    .recommend = add_recommendations };
+const struct loss_detector detect_disk_stall = { .kind = "disk-stall",
+						 .family = LOSS_DISK,
+						 .summary = print_summary,
+						 .recommend = add_recommendations };

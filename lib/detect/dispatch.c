@@ -121,7 +121,7 @@ static int on_inner_call(struct line_sink *s, const struct line_piece *p)
 {
 	struct cause *c = inside(s);
 
-	if (!watches_call(&c->watches, c, p))
+	if (!detectors_call(&c->detectors, c, p))
 		cause_gives_up(c);
 	c->calls++;
 	return 0;
@@ -143,7 +143,7 @@ NOINLINE static int on_outer_call(struct cause *c, const struct line_piece *p)
 		cause_gives_up(c);
 		return 0;
 	}
-	if (!watches_call(&c->watches, c, p))
+	if (!detectors_call(&c->detectors, c, p))
 		cause_gives_up(c);
 	c->calls++;
 	th = account_span(c, p);
@@ -169,33 +169,33 @@ static void on_call(struct line_sink *s, const struct line_piece *p)
 }
 
 /* Notifies detectors that need only some calls, if this is one. False: out of memory. */
-ALWAYS_INLINE bool notify_optional(struct cause *c, const struct watch_ears *ears,
+ALWAYS_INLINE bool notify_optional(struct cause *c, const struct op_subscribers *to,
 				   struct tally_thread *th, const struct tally_process *proc,
 				   const struct line_piece *p)
 {
 	if (p->op->flags & OP_LAUNCH && th->launches_left > 1)
 		th->launches_left--;
-	else if (!watches_tell(&c->watches, c, &ears->countdown, p))
+	else if (!detectors_notify(&c->detectors, c, &to->countdown, p))
 		return false;
-	return proc->begun || watches_tell(&c->watches, c, &ears->beginning, p);
+	return proc->begun || detectors_notify(&c->detectors, c, &to->beginning, p);
 }
 
 /* on_outer_call for a call with no host time. */
 static int on_fast_call(struct line_sink *s, const struct line_piece *p)
 {
 	struct cause *c = inside(s);
-	const struct watch_ears *ears = &c->watches.ears[p->ev->op];
+	const struct op_subscribers *to = &c->detectors.ops[p->ev->op];
 	struct tally_thread *th = tally_thread_known(&c->tally, p->thread);
 	struct tally_process *proc;
 
-	if (!ears->made || !th || th->ctx != p->ev->ctx)
+	if (!to->made || !th || th->ctx != p->ev->ctx)
 		return on_outer_call(c, p);
 	account_gap(th, p);
 	/* No detector adds threads or processes to the ledger: pointers into it stay valid. */
 	proc = &c->tally.processes.v[p->process];
 	if (!classes_site(&c->classes, p->process, p->ev, c->ahead.site, &c->of) ||
-	    !watches_tell(&c->watches, c, &ears->outer, p) ||
-	    !notify_optional(c, ears, th, proc, p)) {
+	    !detectors_notify(&c->detectors, c, &to->outer, p) ||
+	    !notify_optional(c, to, th, proc, p)) {
 		cause_gives_up(c);
 		return 0;
 	}
@@ -215,7 +215,7 @@ static void on_gap(struct line_sink *s, const struct line_piece *p)
 	struct cause *c = inside(s);
 	struct tally_thread *th;
 
-	if (!watches_outside(&c->watches, c, p))
+	if (!detectors_outside(&c->detectors, c, p))
 		cause_gives_up(c);
 	th = account_span(c, p);
 	if (!th || !p->ev) /* on CPU */
@@ -235,7 +235,7 @@ static void on_offcpu(struct line_sink *s, const struct line_piece *p)
 	uint64_t ns;
 
 	c->off_cpu = true;
-	if (!watches_offcpu(&c->watches, c, p))
+	if (!detectors_offcpu(&c->detectors, c, p))
 		cause_gives_up(c);
 	if (!c->steal &&
 	    (p->ev->op == OP_SCHED_STOLEN || event_get(p->ev, p->op, COL_STOLEN_NS, &ns)))
@@ -245,7 +245,7 @@ static void on_offcpu(struct line_sink *s, const struct line_piece *p)
 		cause_gives_up(c);
 }
 
-void cause_hears(struct cause *c)
+void analysis_listener_init(struct cause *c)
 {
 	c->line_sink =
 		(struct line_sink){ on_call, on_gap, on_offcpu, true, on_fast_call, on_inner_call };

@@ -8,7 +8,7 @@
 struct cause;
 
 /* Connects its line_sink: from now on spans are dispatched. */
-void cause_hears(struct cause *c);
+void analysis_listener_init(struct cause *c);
 
 /* Out of memory: disconnects all listeners, because the ledger may be inconsistent. The item that
  * is being read fails at its end. */

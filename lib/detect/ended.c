@@ -26,7 +26,7 @@ static bool forget_process(struct cause *c, uint32_t process)
 		path_tracks_device_gone(c->tracks, thread);
 	}
 	path_tracks_device_all_gone(c->tracks, process);
-	return watches_forget(c, process) && live_forget(c->live, process) &&
+	return detectors_forget_process(c, process) && live_forget(c->live, process) &&
 	       classes_forget(&c->classes, process) && lost_time_forget(&c->lost_time, process) &&
 	       tally_forget(&c->tally, process);
 }

@@ -6,7 +6,7 @@
  * library's business. Not errors: "not ready" of queries, and what programs ask for in order to
  * find out. Allocations that do not fit are gpu-oom, captures that break are graph-capture-failed.
  */
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 
 #include "lib/base/hash.h"
 #include "lib/base/fmt.h"
@@ -63,7 +63,9 @@ static unsigned subscribe_op(const struct op_def *op)
 {
 	if (!op)
 		return 0;
-	return op->id == OP_PROC_EXIT ? WATCH_EVENT : op->flags & OP_CALL ? WATCH_OUTER : 0;
+	return op->id == OP_PROC_EXIT ? SUBSCRIBE_EVENTS
+	       : op->flags & OP_CALL  ? SUBSCRIBE_CALLS
+				      : 0;
 }
 
 static bool is_library_mismatch(const struct code *k)
@@ -333,11 +335,11 @@ static void free_state(void *state)
 	tolls_free(state);
 }
 
-const struct watch_def watch_errors = { .name = "errors",
-					.size = sizeof(struct state),
-					.wants = subscribe_op,
-					.event = on_event,
-					.piece = on_call,
-					.record = on_record,
-					.settle = tolls_settle,
-					.free = free_state };
+const struct detector detector_errors = { .name = "errors",
+					  .size = sizeof(struct state),
+					  .subscribe_op = subscribe_op,
+					  .on_event = on_event,
+					  .on_span = on_call,
+					  .on_record = on_record,
+					  .flush_window = tolls_settle,
+					  .free = free_state };

@@ -544,7 +544,7 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 		recommend_wait(f, to, &line);
 }
 
-const struct detector detect_gpu_idle = {
+const struct loss_detector detect_gpu_idle = {
 	.kind = "gpu-idle",
 	.family = LOSS_IDLE,
 	.summary = print_summary,

@@ -11,7 +11,7 @@
  * nearly none of what it allocated was freed in the windows, and free calls for unrecorded blocks,
  * which come as often as unrecorded free calls for recorded ones, speak against it.
  */
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 
 #include "lib/base/fmt.h"
 #include "lib/account/gpu_memory.h"
@@ -344,10 +344,10 @@ static int flush_window(void *state, struct cause *c, int64_t pane, struct err *
 	return tolls_settle(&s->leaks, c, pane, e);
 }
 
-const struct watch_def watch_gpu_leak = { .name = "gpu-leak",
-					  .size = sizeof(struct state),
-					  .memory = on_memory,
-					  .record = on_record,
-					  .settle = flush_window,
-					  .forget = tolls_forget,
-					  .free = tolls_free };
+const struct detector detector_gpu_leak = { .name = "gpu-leak",
+					    .size = sizeof(struct state),
+					    .on_memory = on_memory,
+					    .on_record = on_record,
+					    .flush_window = flush_window,
+					    .forget_process = tolls_forget,
+					    .free = tolls_free };

@@ -7,7 +7,7 @@
  * An allocator that frees what it has cached and asks again goes on: that is no end, but time
  * between the refusal and what it got.
  */
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 
 #include "lib/base/fmt.h"
 #include "lib/account/gpu_memory.h"
@@ -277,7 +277,7 @@ static bool on_event(void *state, struct cause *c, const struct event *ev, const
 
 static unsigned subscribe_op(const struct op_def *op)
 {
-	return op && op->id == OP_PROC_EXIT ? WATCH_EVENT : 0;
+	return op && op->id == OP_PROC_EXIT ? SUBSCRIBE_EVENTS : 0;
 }
 
 /* After the last refusal it got memory, or gave the device work. */
@@ -471,11 +471,11 @@ static void free_state(void *state)
 	vec_free(&s->open);
 }
 
-const struct watch_def watch_gpu_oom = { .name = "gpu-oom",
-					 .size = sizeof(struct state),
-					 .wants = subscribe_op,
-					 .event = on_event,
-					 .memory = on_memory,
-					 .record = on_record,
-					 .settle = flush_window,
-					 .free = free_state };
+const struct detector detector_gpu_oom = { .name = "gpu-oom",
+					   .size = sizeof(struct state),
+					   .subscribe_op = subscribe_op,
+					   .on_event = on_event,
+					   .on_memory = on_memory,
+					   .on_record = on_record,
+					   .flush_window = flush_window,
+					   .free = free_state };

@@ -5,19 +5,19 @@
 #include "lib/detect/gpu_work.h"
 
 #include "lib/base/compiler.h"
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 #include "lib/account/loss_gaps.h"
 
 static unsigned subscribe_op(const struct op_def *op)
 {
 	if (!op)
-		return WATCH_OUTER;
+		return SUBSCRIBE_CALLS;
 	if (op->id == OP_SCHED_OFFCPU)
-		return WATCH_OFFCPU;
+		return SUBSCRIBE_OFFCPU;
 	if (!(op->flags & OP_CALL))
 		return 0;
 	/* Calls of any library, to their end: traced calls may be inside them. */
-	return WATCH_OUTER | (device_act_of(op) != DEVICE_NOTHING ? WATCH_INNER : 0);
+	return SUBSCRIBE_CALLS | (device_act_of(op) != DEVICE_NOTHING ? SUBSCRIBE_INNER_CALLS : 0);
 }
 
 #define work_of(sink) ((struct gpu_work *)(sink)) /* the first member */
@@ -163,15 +163,15 @@ static void free_state(void *state)
 	map_free(&g->shared_threads);
 }
 
-const struct watch_def watch_gpu_work = { .name = "gpu-work",
-					  .size = sizeof(struct gpu_work),
-					  .wants = subscribe_op,
-					  .piece = on_gap,
-					  .outer = on_outer_call,
-					  .inner = on_inner_call,
-					  .record = on_record,
-					  .ends = on_stream_end,
-					  .settle = flush_window,
-					  .forget = forget_process,
-					  .free = free_state,
-					  .offcpu = on_offcpu };
+const struct detector detector_gpu_work = { .name = "gpu-work",
+					    .size = sizeof(struct gpu_work),
+					    .subscribe_op = subscribe_op,
+					    .on_span = on_gap,
+					    .on_call = on_outer_call,
+					    .on_inner_call = on_inner_call,
+					    .on_record = on_record,
+					    .on_end = on_stream_end,
+					    .flush_window = flush_window,
+					    .forget_process = forget_process,
+					    .free = free_state,
+					    .on_offcpu = on_offcpu };

@@ -10,7 +10,7 @@
 
 #include "lib/world/site_frames.h"
 #include "lib/account/tolls.h"
-#include "lib/account/watch.h"
+#include "lib/account/detector.h"
 #include "lib/gpustate/gaps.h"
 
 #define GPU_CAUSES_MAX 4096 /* of each kind; what does not fit is not told */

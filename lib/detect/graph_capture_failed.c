@@ -4,7 +4,7 @@
  * it is the first call that returned an error while it was open, on its own thread or (as captures
  * are global unless told otherwise) another of its process. One fact for each code of a process.
  */
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 
 #include "lib/base/fmt.h"
 #include "lib/account/tolls.h"
@@ -46,7 +46,7 @@ static const struct tolls_def failing;
 static unsigned subscribe_op(const struct op_def *op)
 {
 	/* Until something is captured there is nothing that calls could break. */
-	return op && op->flags & OP_CALL && !graphs_want(op) ? WATCH_OUTER | WATCH_ASLEEP : 0;
+	return op && op->flags & OP_CALL && !graphs_want(op) ? SUBSCRIBE_CALLS | SUBSCRIBE_LAZY : 0;
 }
 
 static bool on_call(void *state, struct cause *c, const struct line_piece *p)
@@ -106,7 +106,7 @@ static bool on_graph(void *state, struct cause *c, const struct graph_told *t)
 		return true;
 	o.start_ns = t->capture->start_ns;
 	if (t->what == GRAPH_BEGUN && t->call->ev.ret == 0) {
-		watches_wake(&c->watches, s);
+		detectors_wake(&c->detectors, s);
 		return s->open.n >= GRAPH_OPEN_MAX || vec_push(&s->open, o);
 	}
 	while (i < s->open.n &&
@@ -189,10 +189,10 @@ static void free_state(void *state)
 	tolls_free(state);
 }
 
-const struct watch_def watch_graph_capture_failed = { .name = "graph-capture-failed",
-						      .size = sizeof(struct state),
-						      .wants = subscribe_op,
-						      .graph = on_graph,
-						      .piece = on_call,
-						      .settle = tolls_settle,
-						      .free = free_state };
+const struct detector detector_graph_capture_failed = { .name = "graph-capture-failed",
+							.size = sizeof(struct state),
+							.subscribe_op = subscribe_op,
+							.on_graph = on_graph,
+							.on_span = on_call,
+							.flush_window = tolls_settle,
+							.free = free_state };

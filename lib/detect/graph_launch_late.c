@@ -5,7 +5,7 @@
  * before, or it was not uploaded. Time that the host took from the call (a CPU, a lock) belongs to
  * other kinds and is not counted here. A first launch is not late: it uploads the graph.
  */
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ static unsigned subscribe_op(const struct op_def *op)
 	if (!op)
 		return 0;
 	return op->id == OP_CUDA_GRAPH_LAUNCH || op->id == OP_CU_GRAPH_LAUNCH || op->flags & OP_SYNC
-		       ? WATCH_OUTER
+		       ? SUBSCRIBE_CALLS
 		       : 0;
 }
 
@@ -144,10 +144,10 @@ static void free_state(void *state)
 	tolls_free(state);
 }
 
-const struct watch_def watch_graph_launch_late = { .name = "graph-launch-late",
-						   .size = sizeof(struct state),
-						   .wants = subscribe_op,
-						   .piece = on_call,
-						   .settle = tolls_settle,
-						   .forget = tolls_forget,
-						   .free = free_state };
+const struct detector detector_graph_launch_late = { .name = "graph-launch-late",
+						     .size = sizeof(struct state),
+						     .subscribe_op = subscribe_op,
+						     .on_span = on_call,
+						     .flush_window = tolls_settle,
+						     .forget_process = tolls_forget,
+						     .free = free_state };

@@ -5,7 +5,7 @@
  * capturing and instantiating them takes. Graphs that are made before the first of them is
  * launched, for many sizes at the start of a server say, are not this, however many they are.
  */
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 
 #include "lib/base/fmt.h"
 #include "lib/account/names.h"
@@ -74,9 +74,9 @@ static bool on_graph(void *state, struct cause *c, const struct graph_told *t)
 			t->call->ev.end_ns - (int64_t)t->cost_ns, t->call->ev.end_ns, t->cost_ns);
 }
 
-const struct watch_def watch_graph_recapture = { .name = "graph-recapture",
-						 .size = sizeof(struct tolls),
-						 .graph = on_graph,
-						 .settle = tolls_settle,
-						 .forget = tolls_forget,
-						 .free = tolls_free };
+const struct detector detector_graph_recapture = { .name = "graph-recapture",
+						   .size = sizeof(struct tolls),
+						   .on_graph = on_graph,
+						   .flush_window = tolls_settle,
+						   .forget_process = tolls_forget,
+						   .free = tolls_free };

@@ -9,7 +9,7 @@
 
 #include "lib/base/fmt.h"
 #include "lib/detect/hang.h"
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/fact.h"
 #include "lib/account/names.h"
@@ -214,4 +214,4 @@ static int flush_window(void *state, struct cause *c, int64_t pane, struct err *
 	return rc;
 }
 
-const struct watch_def watch_hang = { .name = "hang", .settle = flush_window };
+const struct detector detector_hang = { .name = "hang", .flush_window = flush_window };

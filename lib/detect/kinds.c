@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const struct detector *const detectors[] = {
+static const struct loss_detector *const detectors[] = {
 	&detect_cpu_oversubscribed, &detect_noisy_neighbour, &detect_cpu_contended,
 	&detect_cpu_preempted,	    &detect_cpu_throttled,   &detect_lock_wait,
 	&detect_disk_stall,	    &detect_stopped,	     &detect_memory_pressure,
@@ -14,7 +14,7 @@ static const struct detector *const detectors[] = {
 };
 #define NDETECTORS (sizeof(detectors) / sizeof(detectors[0]))
 
-const struct detector *detect_for(const struct cause *c, const struct loss *x)
+const struct loss_detector *detect_for(const struct cause *c, const struct loss *x)
 {
 	for (unsigned i = 0; i < NDETECTORS; i++) {
 		if (detectors[i]->family == x->family &&
@@ -24,7 +24,7 @@ const struct detector *detect_for(const struct cause *c, const struct loss *x)
 	return NULL;
 }
 
-const struct detector *detect_named(const char *kind, enum loss_family family)
+const struct loss_detector *detect_named(const char *kind, enum loss_family family)
 {
 	for (unsigned i = 0; i < NDETECTORS; i++) {
 		if (detectors[i]->family == family && strcmp(detectors[i]->kind, kind) == 0)

@@ -7,7 +7,7 @@
  * to nothing, nor a cache that is emptied while the device has room (torch.cuda.empty_cache()):
  * what is then allocated again is alloc-churn.
  */
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 
 #include "lib/base/fmt.h"
 #include "lib/account/gpu_memory.h"
@@ -162,10 +162,10 @@ static bool on_memory(void *state, struct cause *c, const struct live_told *t)
 	return tolls_add(c, &s->tolls, &k->row, t->call->thread, &t->call->ev, t->call->ev.dur_ns);
 }
 
-const struct watch_def watch_kv_pressure = { .name = "kv-pressure",
-					     .size = sizeof(struct state),
-					     .record = on_record,
-					     .memory = on_memory,
-					     .settle = tolls_settle,
-					     .forget = tolls_forget,
-					     .free = tolls_free };
+const struct detector detector_kv_pressure = { .name = "kv-pressure",
+					       .size = sizeof(struct state),
+					       .on_record = on_record,
+					       .on_memory = on_memory,
+					       .flush_window = tolls_settle,
+					       .forget_process = tolls_forget,
+					       .free = tolls_free };

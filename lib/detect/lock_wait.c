@@ -126,8 +126,8 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 			"command shows what the holder does");
 }
 
-const struct detector detect_lock_wait = { .kind = "lock-wait",
-					   .family = LOSS_LOCK,
-					   .summary = print_summary,
-					   .recommend = add_recommendations,
-					   .evidence = add_evidence };
+const struct loss_detector detect_lock_wait = { .kind = "lock-wait",
+						.family = LOSS_LOCK,
+						.summary = print_summary,
+						.recommend = add_recommendations,
+						.evidence = add_evidence };

@@ -6,7 +6,7 @@
  * waits for its own faults is not seen. Memory that is prefetched once is not this, nor is one
  * whose prefetches cost next to nothing: it is there already.
  */
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 
 #include "lib/base/hash.h"
 #include "lib/base/fmt.h"
@@ -50,7 +50,9 @@ static unsigned subscribe_op(const struct op_def *op)
 {
 	if (!op)
 		return 0;
-	return op->id == OP_MEM_FAULT ? WATCH_EVENT : is_prefetch(op->id) ? WATCH_OUTER : 0;
+	return op->id == OP_MEM_FAULT ? SUBSCRIBE_EVENTS
+	       : is_prefetch(op->id)  ? SUBSCRIBE_CALLS
+				      : 0;
 }
 
 /* NULL: no managed memory of the process lies there. */
@@ -211,13 +213,13 @@ static void free_state(void *state)
 	tolls_free(state);
 }
 
-const struct watch_def watch_managed_thrash = { .name = "managed-thrash",
-						.size = sizeof(struct state),
-						.wants = subscribe_op,
-						.event = on_event,
-						.piece = on_call,
-						.memory = on_memory,
-						.record = on_record,
-						.settle = tolls_settle,
-						.forget = tolls_forget,
-						.free = free_state };
+const struct detector detector_managed_thrash = { .name = "managed-thrash",
+						  .size = sizeof(struct state),
+						  .subscribe_op = subscribe_op,
+						  .on_event = on_event,
+						  .on_span = on_call,
+						  .on_memory = on_memory,
+						  .on_record = on_record,
+						  .flush_window = tolls_settle,
+						  .forget_process = tolls_forget,
+						  .free = free_state };

@@ -196,7 +196,7 @@ static void recommend_pages(const struct loss_view *f, struct finding *to)
 			 "from nothing, if it must be read first, to all of the wait");
 }
 
-const struct detector detect_memory_pressure = {
+const struct loss_detector detect_memory_pressure = {
 	.kind = "memory-pressure",
 	.family = LOSS_MEMORY,
 	.summary = print_pressure,
@@ -207,7 +207,7 @@ const struct detector detect_memory_pressure = {
 	.counted = "times",
 };
 
-const struct detector detect_file_pages = {
+const struct loss_detector detect_file_pages = {
 	.kind = "disk-stall",
 	.family = LOSS_PAGES,
 	.summary = print_pages,

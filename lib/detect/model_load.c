@@ -6,7 +6,7 @@
  * converting), copies and allocations; idle waiting is not loading. Only loads slower than one disk
  * of a server delivers are reported.
  */
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 
 #include "lib/base/fmt.h"
 #include "lib/base/compiler.h"
@@ -48,8 +48,8 @@ static const struct tolls_def model_load;
 static unsigned subscribe_op(const struct op_def *op)
 {
 	if (op && op->flags & OP_LAUNCH)
-		return WATCH_OUTER | WATCH_COUNTDOWN;
-	return op && op->flags & (OP_COPY | OP_SYNC) ? WATCH_OUTER : 0;
+		return SUBSCRIBE_CALLS | SUBSCRIBE_AT_NTH_LAUNCH;
+	return op && op->flags & (OP_COPY | OP_SYNC) ? SUBSCRIBE_CALLS : 0;
 }
 
 COLD_CALL static struct loading *loading_begins(struct state *s, struct cause *c, uint32_t thread,
@@ -302,11 +302,11 @@ static void free_state(void *state)
 	tolls_free(&s->models);
 }
 
-const struct watch_def watch_model_load = { .name = "model-load",
-					    .size = sizeof(struct state),
-					    .wants = subscribe_op,
-					    .piece = on_call,
-					    .memory = on_memory,
-					    .settle = flush_window,
-					    .forget = forget_process,
-					    .free = free_state };
+const struct detector detector_model_load = { .name = "model-load",
+					      .size = sizeof(struct state),
+					      .subscribe_op = subscribe_op,
+					      .on_span = on_call,
+					      .on_memory = on_memory,
+					      .flush_window = flush_window,
+					      .forget_process = forget_process,
+					      .free = free_state };

@@ -9,7 +9,7 @@
 
 #include "lib/base/fmt.h"
 #include "lib/base/shell.h"
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/tolls.h"
 
@@ -38,7 +38,8 @@ static const struct tolls_def losing;
 
 static unsigned subscribe_op(const struct op_def *op)
 {
-	return op && (op->id == OP_NET_RETRANSMIT || op->id == OP_NET_SOCKET) ? WATCH_EVENT : 0;
+	return op && (op->id == OP_NET_RETRANSMIT || op->id == OP_NET_SOCKET) ? SUBSCRIBE_EVENTS
+									      : 0;
 }
 
 /* NULL and *nomem unset: there are too many. */
@@ -171,12 +172,12 @@ static void free_state(void *state)
 	tolls_free(state);
 }
 
-const struct watch_def watch_net_loss = {
+const struct detector detector_net_loss = {
 	.name = "net-loss",
 	.size = sizeof(struct net_loss),
-	.wants = subscribe_op,
-	.event = on_event,
-	.settle = tolls_settle,
-	.forget = tolls_forget,
+	.subscribe_op = subscribe_op,
+	.on_event = on_event,
+	.flush_window = tolls_settle,
+	.forget_process = tolls_forget,
 	.free = free_state,
 };

@@ -117,6 +117,6 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 	buf_free(&cpus);
 }
 
-const struct detector detect_noisy_neighbour = { "noisy-neighbour",   LOSS_CPU,
-						 is_neighbour,	      print_summary,
-						 add_recommendations, add_evidence };
+const struct loss_detector detect_noisy_neighbour = { "noisy-neighbour",   LOSS_CPU,
+						      is_neighbour,	   print_summary,
+						      add_recommendations, add_evidence };

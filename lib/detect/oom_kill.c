@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 #include "lib/base/fmt.h"
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
@@ -26,7 +26,7 @@ static const struct tolls_def oom_kill;
 
 static unsigned subscribe_op(const struct op_def *op)
 {
-	return op && op->id == OP_PROC_OOM ? WATCH_EVENT : 0;
+	return op && op->id == OP_PROC_OOM ? SUBSCRIBE_EVENTS : 0;
 }
 
 static double latest_metric(const struct cause *c, uint32_t node, enum metric_id metric)
@@ -151,11 +151,11 @@ static const struct tolls_def oom_kill = { .kind = "oom-kill",
 					   .due = is_due,
 					   .tell = fill_finding };
 
-const struct watch_def watch_oom_kill = {
+const struct detector detector_oom_kill = {
 	.name = "oom-kill",
 	.size = sizeof(struct tolls),
-	.wants = subscribe_op,
-	.event = on_event,
-	.settle = tolls_settle,
+	.subscribe_op = subscribe_op,
+	.on_event = on_event,
+	.flush_window = tolls_settle,
 	.free = tolls_free,
 };

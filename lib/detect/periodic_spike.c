@@ -12,7 +12,7 @@
 
 #include "lib/base/fmt.h"
 #include "lib/base/compiler.h"
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 #include "lib/account/hist.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
@@ -63,7 +63,7 @@ static unsigned subscribe_op(const struct op_def *op)
 	/* A graph's launch waits for its launch before: that is graph-launch-late. */
 	return op && op->flags & OP_CALL && op->id != OP_CUDA_GRAPH_LAUNCH &&
 			       op->id != OP_CU_GRAPH_LAUNCH
-		       ? WATCH_OUTER
+		       ? SUBSCRIBE_CALLS
 		       : 0;
 }
 
@@ -267,10 +267,10 @@ static void free_state(void *state)
 	vec_free(&s->by);
 }
 
-const struct watch_def watch_periodic_spike = { .name = "periodic-spike",
-						.size = sizeof(struct spikes),
-						.wants = subscribe_op,
-						.piece = on_call,
-						.settle = tolls_settle,
-						.forget = forget_process,
-						.free = free_state };
+const struct detector detector_periodic_spike = { .name = "periodic-spike",
+						  .size = sizeof(struct spikes),
+						  .subscribe_op = subscribe_op,
+						  .on_span = on_call,
+						  .flush_window = tolls_settle,
+						  .forget_process = forget_process,
+						  .free = free_state };

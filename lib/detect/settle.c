@@ -59,7 +59,7 @@ static struct measure measure_of(const struct cause *c, const struct loss *x, in
 static bool is_significant(const struct cause *c, const struct loss *x, struct measure *m,
 			   int64_t pane, double min_share)
 {
-	const struct detector *d = detect_for(c, x);
+	const struct loss_detector *d = detect_for(c, x);
 
 	if (pane == INT64_MAX && x->family == LOSS_IDLE) {
 		struct cause_estimate e = loss_gaps_estimate(c, x);
@@ -77,7 +77,7 @@ static bool is_significant(const struct cause *c, const struct loss *x, struct m
 }
 
 /* Of the steps it took nothing: the start, or the end, are no incident. */
-static uint32_t severity_of(const struct loss *x, const struct detector *d, double share)
+static uint32_t severity_of(const struct loss *x, const struct loss_detector *d, double share)
 {
 	if (x->outside)
 		return 1;
@@ -96,7 +96,8 @@ static double worst_share(const struct cause *c, const struct loss *x, double sh
 
 static int report_loss(struct cause *c, struct loss *x, struct err *e)
 {
-	const struct detector *d = x->kind ? detect_named(x->kind, x->family) : detect_for(c, x);
+	const struct loss_detector *d =
+		x->kind ? detect_named(x->kind, x->family) : detect_for(c, x);
 	struct measure m = measure_of(c, x, INT64_MAX);
 	double worst_ns = loss_gaps_estimate(c, x).ns_factor * (double)m.worst;
 	double share = m.wall ? worst_ns / (double)m.wall : 0;
@@ -247,7 +248,7 @@ int cause_settle(struct cause *c, int64_t pane, struct err *e)
 		rc = hangs_find(c, e);
 		if (rc == 0)
 			rc = flush_end(c, e);
-		return rc < 0 ? rc : watches_settle(c, pane, e);
+		return rc < 0 ? rc : detectors_flush_window(c, pane, e);
 	}
 	if (!lost_time_grow(&c->lost_time, c, pane))
 		return err_nomem(e);
@@ -255,5 +256,5 @@ int cause_settle(struct cause *c, int64_t pane, struct err *e)
 		rc = flush_window(c, &c->lost_time.v.v[i], pane, e);
 	if (rc < 0)
 		return rc;
-	return watches_settle(c, pane, e);
+	return detectors_flush_window(c, pane, e);
 }

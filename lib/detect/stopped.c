@@ -52,7 +52,7 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 		1, "while it is stopped it does nothing at all");
 }
 
-const struct detector detect_stopped = {
+const struct loss_detector detect_stopped = {
 	.kind = "stopped",
 	.family = LOSS_STOPPED,
 	.summary = print_summary,

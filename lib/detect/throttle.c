@@ -9,7 +9,7 @@
 #include <inttypes.h>
 
 #include "lib/base/fmt.h"
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/fact.h"
 #include "lib/account/gpu_names.h"
@@ -200,10 +200,10 @@ static void free_state(void *state)
 	vec_free(&((struct throttle *)state)->v);
 }
 
-const struct watch_def watch_throttle = {
+const struct detector detector_throttle = {
 	.name = "throttle",
 	.size = sizeof(struct throttle),
-	.record = on_record,
-	.settle = flush_window,
+	.on_record = on_record,
+	.flush_window = flush_window,
 	.free = free_state,
 };

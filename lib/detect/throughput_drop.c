@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 #include "lib/base/fmt.h"
-#include "lib/detect/watches.h"
+#include "lib/detect/detectors.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
@@ -207,5 +207,5 @@ static int flush_window(void *state, struct cause *c, int64_t pane, struct err *
 	return rc;
 }
 
-const struct watch_def watch_throughput_drop = { .name = "throughput-drop",
-						 .settle = flush_window };
+const struct detector detector_throughput_drop = { .name = "throughput-drop",
+						   .flush_window = flush_window };

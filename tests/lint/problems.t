@@ -25,7 +25,7 @@ def told():
     for path in glob.glob("lib/detect/*.c"):
         source = text(path)
         names = dict(re.findall(r'static const char (\w+)\[\] = "([a-z-]+)";', source))
-        kinds |= set(re.findall(r'const struct detector detect_\w+ = \{\s*(?:\.kind = )?"([a-z-]+)"', source))
+        kinds |= set(re.findall(r'const struct loss_detector detect_\w+ = \{\s*(?:\.kind = )?"([a-z-]+)"', source))
         kinds |= set(re.findall(r'struct tolls_def \w+ = \{\s*\.kind = "([a-z-]+)"', source))
         # of a culprit it is what it is, not what happened
         source = re.sub(r"culprit\.kind = [^;,]*", "", source)

@@ -2,7 +2,7 @@
 /*
  * Helpers that the detectors share to write the sentence and the remedy of a finding.
  */
-#include "lib/account/detector.h"
+#include "lib/account/loss_detector.h"
 
 #include <inttypes.h>
 #include <string.h>
