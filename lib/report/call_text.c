@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bar is drawn of letters, one per state, so that it says the same without colour. Every state
- * that took time has one column at least.
+ * Prints one call, its states and the calls inside it, as text and as JSON. Each state has a letter
+ * in the bar, so that the bar can be read without colour; every state that took time has at least
+ * one column.
  */
 #include "lib/report/call_text.h"
 
@@ -35,7 +36,7 @@ static const struct {
 	[PART_DEVICE] = { '.', FMT_BLUE },	[PART_UNKNOWN] = { '?', FMT_DIM },
 };
 
-static void bar(struct buf *out, const struct call_detail *d, unsigned columns, bool color)
+static void print_bar(struct buf *out, const struct call_detail *d, unsigned columns, bool color)
 {
 	double all = (double)(d->end_ns - d->start_ns);
 	unsigned width =
@@ -56,7 +57,7 @@ static void bar(struct buf *out, const struct call_detail *d, unsigned columns, 
 	buf_puts(out, "|\n");
 }
 
-static void states(struct buf *out, const struct call_detail *d)
+static void print_states(struct buf *out, const struct call_detail *d)
 {
 	double all = (double)(d->end_ns - d->start_ns);
 
@@ -79,7 +80,7 @@ static void states(struct buf *out, const struct call_detail *d)
 	}
 }
 
-static void inside(struct buf *out, const struct call_detail *d)
+static void print_inner_calls(struct buf *out, const struct call_detail *d)
 {
 	if (d->inner.n || d->inner_left_out)
 		buf_puts(out, "\nInside it, since it began\n");
@@ -108,8 +109,8 @@ static void inside(struct buf *out, const struct call_detail *d)
 		buf_printf(out, "    ... and %zu more\n", d->inner.n - INNER_SHOWN);
 }
 
-/* What its time holds that has no event. */
-static void paused(struct buf *out, const struct call_detail *d)
+/* Says which calls inside it were not all recorded, because their tier was paused. */
+static void print_paused_tiers(struct buf *out, const struct call_detail *d)
 {
 	bool any = false;
 
@@ -144,12 +145,12 @@ void call_text(struct buf *out, const struct call_detail *d, int64_t start_ns, u
 	fmt_styled(out, color, FMT_BOLD, buf_text(&head));
 	buf_printf(out, "\nfrom +%.9f s after the start; its name is %" PRIu32 "@%" PRId64 "\n\n",
 		   (double)(d->start_ns - start_ns) / 1e9, d->tid, d->end_ns);
-	bar(out, d, columns, color);
-	states(out, d);
+	print_bar(out, d, columns, color);
+	print_states(out, d);
 	if (!d->sound)
 		buf_puts(out, "    What was inside it contradicts itself: its time is unknown.\n");
-	paused(out, d);
-	inside(out, d);
+	print_paused_tiers(out, d);
+	print_inner_calls(out, d);
 	if (d->stack.n)
 		buf_puts(out, "\nCalled from\n");
 	for (size_t i = 0; i < d->stack.n; i++) {

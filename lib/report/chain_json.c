@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Bodies are JSON already and go in as they are; the columns around them become members.
- */
+/* Writes a finding as JSON: its body is JSON already and is copied as it is; the columns around it
+ * become members. */
 #include "lib/report/chain_json.h"
 
 #include "lib/base/jsonw.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Member by member, as the schema lists them.
- */
+/* Writes the report of ingero-check as JSON, member by member in the order of the schema. */
 #include "lib/report/check_json.h"
 
 #include <stdlib.h>
@@ -9,13 +7,13 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/vec.h"
 
-static void text(struct jsonw *w, const char *key, const char *value)
+static void append_text(struct jsonw *w, const char *key, const char *value)
 {
 	jsonw_key_str(w, key, value && *value ? value : NULL);
 }
 
 /* null: unknown. */
-static void number(struct jsonw *w, const char *key, bool known, uint64_t value)
+static void append_number(struct jsonw *w, const char *key, bool known, uint64_t value)
 {
 	jsonw_key(w, key);
 	if (known)
@@ -24,42 +22,42 @@ static void number(struct jsonw *w, const char *key, bool known, uint64_t value)
 		jsonw_null(w);
 }
 
-static void host(struct jsonw *w, const struct check_report *r)
+static void append_host(struct jsonw *w, const struct check_report *r)
 {
 	jsonw_key_object(w, "host");
-	text(w, "hostname", r->hostname);
-	text(w, "kernel", r->kernel);
-	text(w, "arch", r->arch);
+	append_text(w, "hostname", r->hostname);
+	append_text(w, "kernel", r->kernel);
+	append_text(w, "arch", r->arch);
 	jsonw_key_u64(w, "cpus", r->cpus);
 	jsonw_key_u64(w, "memory_bytes", r->memory_bytes);
-	text(w, "hypervisor", r->hypervisor);
+	append_text(w, "hypervisor", r->hypervisor);
 	jsonw_object_end(w);
 }
 
-static void line(struct jsonw *w, const struct verdict_line *l)
+static void append_verdict(struct jsonw *w, const struct verdict_line *l)
 {
 	static const char *const verdict[] = { "ok", "warn", "fail" };
 
 	jsonw_object_begin(w);
-	text(w, "id", l->id);
-	text(w, "status", verdict[l->verdict]);
-	text(w, "text", l->text);
-	text(w, "advice", l->advice);
+	append_text(w, "id", l->id);
+	append_text(w, "status", verdict[l->verdict]);
+	append_text(w, "text", l->text);
+	append_text(w, "advice", l->advice);
 	jsonw_object_end(w);
 }
 
-static void library(struct jsonw *w, const struct check_library *l)
+static void append_library(struct jsonw *w, const struct check_library *l)
 {
 	jsonw_object_begin(w);
-	text(w, "kind", l->kind);
-	text(w, "path", l->path);
-	text(w, "build_id", l->build_id);
-	number(w, "pid", l->pid != 0, l->pid);
+	append_text(w, "kind", l->kind);
+	append_text(w, "path", l->path);
+	append_text(w, "build_id", l->build_id);
+	append_number(w, "pid", l->pid != 0, l->pid);
 	if (l->planned) {
 		jsonw_key_u64(w, "requested", l->requested);
 		jsonw_key_u64(w, "found", l->found);
 		jsonw_key_u64(w, "places", l->places);
-		text(w, "sites", l->sites);
+		append_text(w, "sites", l->sites);
 		jsonw_key_array(w, "missing");
 		for (size_t i = 0; i < l->missing.n; i++)
 			jsonw_str(w, l->missing.v[i]);
@@ -68,61 +66,61 @@ static void library(struct jsonw *w, const struct check_library *l)
 	jsonw_object_end(w);
 }
 
-static void python(struct jsonw *w, const struct check_python *p)
+static void append_python(struct jsonw *w, const struct check_python *p)
 {
 	jsonw_object_begin(w);
-	text(w, "path", p->path);
-	text(w, "version", p->version);
+	append_text(w, "path", p->path);
+	append_text(w, "version", p->version);
 	jsonw_key_bool(w, "known", !p->why[0]);
-	text(w, "reason", p->why);
-	number(w, "pid", p->pid != 0, p->pid);
+	append_text(w, "reason", p->why);
+	append_number(w, "pid", p->pid != 0, p->pid);
 	jsonw_object_end(w);
 }
 
-static void process(struct jsonw *w, const struct check_process *p)
+static void append_process(struct jsonw *w, const struct check_process *p)
 {
 	jsonw_object_begin(w);
 	jsonw_key_u64(w, "pid", p->pid);
-	text(w, "name", p->name);
-	text(w, "user", p->user);
+	append_text(w, "name", p->name);
+	append_text(w, "user", p->user);
 	jsonw_key_u64(w, "uid", p->uid);
 	jsonw_key_array(w, "libraries");
 	for (size_t i = 0; i < p->libraries.n; i++) {
 		jsonw_object_begin(w);
-		text(w, "kind", p->libraries.v[i].kind);
-		text(w, "path", p->libraries.v[i].path);
+		append_text(w, "kind", p->libraries.v[i].kind);
+		append_text(w, "path", p->libraries.v[i].path);
 		jsonw_object_end(w);
 	}
 	jsonw_array_end(w);
 	jsonw_object_end(w);
 }
 
-static void source(struct jsonw *w, const struct check_source *s)
+static void append_source(struct jsonw *w, const struct check_source *s)
 {
 	jsonw_object_begin(w);
-	text(w, "source", s->name);
+	append_text(w, "source", s->name);
 	jsonw_key_u64(w, "requested", s->requested);
 	jsonw_key_u64(w, "attached", s->attached);
-	text(w, "hooks", s->hooks);
-	text(w, "reason", s->reason);
+	append_text(w, "hooks", s->hooks);
+	append_text(w, "reason", s->reason);
 	jsonw_object_end(w);
 }
 
-static void gpu(struct jsonw *w, const struct check_report *r)
+static void append_gpus(struct jsonw *w, const struct check_report *r)
 {
 	jsonw_key_object(w, "gpu");
-	text(w, "driver", r->gpu_driver);
-	text(w, "module", r->gpu_module);
+	append_text(w, "driver", r->gpu_driver);
+	append_text(w, "module", r->gpu_module);
 	jsonw_key_u64(w, "count", r->gpus);
 	jsonw_key_array(w, "devices");
 	for (unsigned i = 0; i < r->ngpu_named; i++) {
 		const struct check_gpu *g = &r->gpu[i];
 
 		jsonw_object_begin(w);
-		text(w, "name", g->name);
-		text(w, "uuid", g->uuid);
-		number(w, "memory_total_bytes", g->memory_known, g->memory_total);
-		number(w, "memory_used_bytes", g->memory_known, g->memory_used);
+		append_text(w, "name", g->name);
+		append_text(w, "uuid", g->uuid);
+		append_number(w, "memory_total_bytes", g->memory_known, g->memory_total);
+		append_number(w, "memory_used_bytes", g->memory_known, g->memory_used);
 		jsonw_object_end(w);
 	}
 	jsonw_array_end(w);
@@ -135,11 +133,11 @@ void check_json(const struct check_report *r, struct buf *out)
 
 	jsonw_init(&w, out, true);
 	jsonw_object_begin(&w);
-	text(&w, "schema", "ingero.check/1");
+	append_text(&w, "schema", "ingero.check/1");
 	jsonw_key_bool(&w, "ok", verdicts_passed(&r->lines));
-	host(&w, r);
-	text(&w, "lockdown", r->lockdown);
-	gpu(&w, r);
+	append_host(&w, r);
+	append_text(&w, "lockdown", r->lockdown);
+	append_gpus(&w, r);
 	jsonw_key(&w, "links");
 	if (r->links_tried) {
 		jsonw_array_begin(&w);
@@ -153,26 +151,26 @@ void check_json(const struct check_report *r, struct buf *out)
 	if (r->links_tried) {
 		jsonw_array_begin(&w);
 		for (size_t i = 0; i < r->sources.n; i++)
-			source(&w, &r->sources.v[i]);
+			append_source(&w, &r->sources.v[i]);
 		jsonw_array_end(&w);
 	} else {
 		jsonw_null(&w);
 	}
 	jsonw_key_array(&w, "checks");
 	for (size_t i = 0; i < r->lines.n; i++)
-		line(&w, &r->lines.v[i]);
+		append_verdict(&w, &r->lines.v[i]);
 	jsonw_array_end(&w);
 	jsonw_key_array(&w, "processes");
 	for (size_t i = 0; i < r->processes.n; i++)
-		process(&w, &r->processes.v[i]);
+		append_process(&w, &r->processes.v[i]);
 	jsonw_array_end(&w);
 	jsonw_key_array(&w, "libraries");
 	for (size_t i = 0; i < r->libraries.n; i++)
-		library(&w, &r->libraries.v[i]);
+		append_library(&w, &r->libraries.v[i]);
 	jsonw_array_end(&w);
 	jsonw_key_array(&w, "pythons");
 	for (size_t i = 0; i < r->pythons.n; i++)
-		python(&w, &r->pythons.v[i]);
+		append_python(&w, &r->pythons.v[i]);
 	jsonw_array_end(&w);
 	jsonw_object_end(&w);
 	buf_putc(out, '\n');

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One screen: a head, a line for each thing looked at with what to do below it, the verdict. */
+/* Prints the report of ingero-check: a head, one line per check with its advice below, the
+ * verdict. */
 #include <string.h>
 
 #include "lib/base/fmt.h"
 #include "lib/report/check_json.h"
 
-static void line(const struct verdict_line *l, struct buf *out, bool color)
+static void print_verdict(const struct verdict_line *l, struct buf *out, bool color)
 {
 	static const char *const word[] = { "ok", "warn", "FAIL" };
 	static const enum fmt_style style[] = { FMT_GREEN, FMT_YELLOW, FMT_RED };
@@ -27,7 +28,7 @@ void check_text(const struct check_report *r, struct buf *out, bool quiet, bool 
 			   r->hypervisor);
 	for (size_t i = 0; i < r->lines.n; i++)
 		if (!quiet || r->lines.v[i].verdict != VERDICT_GOOD)
-			line(&r->lines.v[i], out, color);
+			print_verdict(&r->lines.v[i], out, color);
 	if (quiet)
 		return;
 	buf_puts(out, verdicts_passed(&r->lines)

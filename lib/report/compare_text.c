@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The first line is the answer; the table behind it has both sides of every figure.
- */
+/* Prints the comparison of two recordings as text and as JSON. The first line is the answer; the
+ * table below it has every figure of both sides. */
 #include "lib/report/compare_text.h"
 
 #include "lib/base/fmt.h"
@@ -13,7 +12,7 @@
 
 static const char *const whats[COMPARE_WHATS] = { "p50", "p99", "total", "errors" };
 
-static void answer(struct buf *out, const struct compare *c)
+static void print_answer(struct buf *out, const struct compare *c)
 {
 	const char *of = c->calls_only ? ", of calls" : "";
 
@@ -29,7 +28,7 @@ static void answer(struct buf *out, const struct compare *c)
 			   by_key_name(c->key), of);
 }
 
-static const char *change(const struct compare_row *r)
+static const char *change_text(const struct compare_row *r)
 {
 	return !r->side[DIFF_BEFORE]  ? "new"
 	       : !r->side[DIFF_AFTER] ? "gone"
@@ -38,7 +37,7 @@ static const char *change(const struct compare_row *r)
 				      : "same";
 }
 
-static void rate(struct buf *out, const char *what, double before, double after)
+static void append_change(struct buf *out, const char *what, double before, double after)
 {
 	buf_puts(out, out->n ? ", " : "");
 	if (before > 0)
@@ -56,20 +55,21 @@ static void by_how_much(struct buf *out, const struct compare *c, const struct c
 	/* NOLINTBEGIN(clang-analyzer-core.NullDereference): what has quantiles to compare is on
 	 * both sides */
 	if (which & COMPARE_P50)
-		rate(out, "p50", (double)a->p50_ns, (double)b->p50_ns);
+		append_change(out, "p50", (double)a->p50_ns, (double)b->p50_ns);
 	if (which & COMPARE_P99)
-		rate(out, "p99", (double)a->p99_ns, (double)b->p99_ns);
+		append_change(out, "p99", (double)a->p99_ns, (double)b->p99_ns);
 	/* NOLINTEND(clang-analyzer-core.NullDereference) */
 	if (which & COMPARE_TOTAL)
-		rate(out, "total/s", a ? compare_per_s(c, DIFF_BEFORE, a->all.total_ns) : 0,
-		     b ? compare_per_s(c, DIFF_AFTER, b->all.total_ns) : 0);
+		append_change(out, "total/s",
+			      a ? compare_per_s(c, DIFF_BEFORE, a->all.total_ns) : 0,
+			      b ? compare_per_s(c, DIFF_AFTER, b->all.total_ns) : 0);
 	if (which & COMPARE_ERRORS)
-		rate(out, "errors/s", a ? compare_per_s(c, DIFF_BEFORE, a->all.errors) : 0,
-		     b ? compare_per_s(c, DIFF_AFTER, b->all.errors) : 0);
+		append_change(out, "errors/s", a ? compare_per_s(c, DIFF_BEFORE, a->all.errors) : 0,
+			      b ? compare_per_s(c, DIFF_AFTER, b->all.errors) : 0);
 }
 
-static void cells(struct table *t, struct buf *text, const struct compare *c,
-		  const struct compare_row *r)
+static void fill_row(struct table *t, struct buf *text, const struct compare *c,
+		     const struct compare_row *r)
 {
 	uint64_t timed[DIFF_SIDES] = { 0 }, p50[DIFF_SIDES] = { 0 }, p99[DIFF_SIDES] = { 0 };
 
@@ -77,7 +77,7 @@ static void cells(struct table *t, struct buf *text, const struct compare *c,
 			  r->worse    ? FMT_RED
 			  : r->better ? FMT_GREEN
 				      : FMT_PLAIN,
-			  "%s", change(r));
+			  "%s", change_text(r));
 	by_title(text, c->key, r->kind, r->node, r->key, r->name);
 	cell_title(t, text);
 	for (unsigned i = 0; i < DIFF_SIDES; i++) {
@@ -120,11 +120,11 @@ void compare_text(struct buf *out, const struct compare *c, unsigned top, bool c
 	struct table *t = table_new(headers);
 	struct buf text = { 0 };
 
-	answer(&text, c);
+	print_answer(&text, c);
 	fmt_styled(out, color, FMT_BOLD, buf_text(&text));
 	buf_reset(&text);
 	for (size_t i = 0; t && i < c->rows.n && (top == 0 || i < top); i++)
-		cells(t, &text, c, &c->rows.v[i]);
+		fill_row(t, &text, c, &c->rows.v[i]);
 	if (t && c->rows.n) {
 		buf_putc(out, '\n');
 		table_fold(out, t, 2, color, columns);
@@ -163,7 +163,7 @@ static void row_json(struct jsonw *j, const struct compare *c, const struct comp
 	text_json(j, "key", r->key);
 	text_json(j, "name", r->name);
 	text_json(j, "node", r->node);
-	jsonw_key_str(j, "change", change(r));
+	jsonw_key_str(j, "change", change_text(r));
 	whats_json(j, "worse", r->worse);
 	whats_json(j, "better", r->better);
 	for (unsigned i = 0; i < DIFF_SIDES; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first lines say whether it got slower and which cause changed most; the tables behind them
- * give every figure of both sides. Lost time is per second of wall time: recordings are not equally
- * long.
+ * Prints what changed between two recordings. The first lines say whether it got slower and which
+ * cause changed most; the tables below them give every figure of both sides. Lost time is per
+ * second of wall time, because recordings differ in length.
  */
 #include "lib/report/diff_text.h"
 
@@ -18,7 +18,7 @@
 
 #define RATE_MATTERS 0.02 /* of launches per second: less is said to be the same */
 
-static void sentence(struct buf *out, const struct diff *d)
+static void print_rate_change(struct buf *out, const struct diff *d)
 {
 	double before = diff_per_s(d, DIFF_BEFORE, d->launches[DIFF_BEFORE]),
 	       after = diff_per_s(d, DIFF_AFTER, d->launches[DIFF_AFTER]);
@@ -76,7 +76,7 @@ static void cause_cell(struct table *t, const struct diff_cause_side *s)
 		table_cell(t, "%s", s->known ? "told" : "-");
 }
 
-static void causes(struct buf *out, const struct diff *d, unsigned top, unsigned columns)
+static void print_causes(struct buf *out, const struct diff *d, unsigned top, unsigned columns)
 {
 	static const char *const headers[] = {
 		"", "kind", ">lost/s before", ">after", "what", NULL
@@ -108,7 +108,7 @@ static void causes(struct buf *out, const struct diff *d, unsigned top, unsigned
 	table_free(t);
 }
 
-static void calls(struct buf *out, const struct diff *d, unsigned top, unsigned columns)
+static void print_calls(struct buf *out, const struct diff *d, unsigned top, unsigned columns)
 {
 	static const char *const headers[] = { "op",	      ">calls/s before", ">after",
 					       ">p50 before", ">after",		 ">p99 before",
@@ -144,12 +144,12 @@ void diff_text(struct buf *out, const struct diff *d, unsigned top, unsigned col
 {
 	struct buf head = { 0 };
 
-	sentence(&head, d);
+	print_rate_change(&head, d);
 	if (d->events[DIFF_BEFORE] && d->events[DIFF_AFTER])
 		most_changed(&head, d);
 	fmt_styled(out, color, FMT_BOLD, buf_text(&head));
-	causes(out, d, top, columns);
-	calls(out, d, top, columns);
+	print_causes(out, d, top, columns);
+	print_calls(out, d, top, columns);
 	buf_putc(out, '\n');
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
 		cell_side(out, i, d->name[i], d->events[i], d->wall_ns[i], d->lost_events[i]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What changed between two recordings: for people, and as one JSON value (formats/diff.schema.json).
+ * What changed between two recordings: as text, and as one JSON value
+ * (formats/diff.schema.json).
  */
 #ifndef INGERO_REPORT_DIFF_TEXT_H
 #define INGERO_REPORT_DIFF_TEXT_H

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Names of code have no end: in the table they are cut, in the JSON value they are whole.
- */
+/* Prints the table of ingero-stat --by as text and as JSON. Names of code can be very long: the
+ * table cuts them, the JSON has them whole. */
 #include "lib/report/group_by_text.h"
 
 #include "lib/report/table_cells.h"
 #include "lib/report/view_json_parts.h"
 
-static void piece(struct buf *out, const char *before, struct bytes text, const char *after)
+static void append_piece(struct buf *out, const char *before, struct bytes text, const char *after)
 {
 	if (text.n == 0)
 		return;
@@ -27,14 +26,14 @@ void by_title(struct buf *out, enum by_key key, enum by_kind kind, struct bytes 
 		buf_puts(out, by_kind_name(kind));
 		return;
 	}
-	piece(out, "", node, ": ");
+	append_piece(out, "", node, ": ");
 	if (key == BY_SIZE || key == BY_DIRECTION || key == BY_STACK) {
-		piece(out, "", name.n ? name : id, "");
+		append_piece(out, "", name.n ? name : id, "");
 		return;
 	}
-	piece(out, "", id, "");
+	append_piece(out, "", id, "");
 	if (key != BY_OP)
-		piece(out, " ", name, "");
+		append_piece(out, " ", name, "");
 }
 
 /* With that of calls that were not recorded. */
@@ -44,7 +43,7 @@ static double own_of_calls(const struct by_row *r)
 			  : (double)r->calls_self_ns;
 }
 
-static void cells(struct table *t, struct buf *title, const struct by_row *r, double wall)
+static void fill_row(struct table *t, struct buf *title, const struct by_row *r, double wall)
 {
 	const char *about = estimate_mark(&r->all);
 
@@ -65,7 +64,7 @@ static void cells(struct table *t, struct buf *title, const struct by_row *r, do
 }
 
 /* A row of steps: count and times are theirs. */
-static void cells_steps(struct table *t, struct buf *title, const struct by_row *r, double wall)
+static void fill_row_steps(struct table *t, struct buf *title, const struct by_row *r, double wall)
 {
 	const char *about = estimate_mark(&r->all);
 	bool known = r->kind == BY_KNOWN;
@@ -133,7 +132,7 @@ bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s
 		few |= r->timed && r->timed < CELL_FEW;
 		by_title(&title, s->by->key, r->kind, world_text(w, r->node), world_text(w, r->key),
 			 world_text(w, r->name));
-		(steps ? cells_steps : cells)(t, &title, r, wall);
+		(steps ? fill_row_steps : fill_row)(t, &title, r, wall);
 	}
 	out->failed |= !t || title.failed;
 	if (t && s->by->rows.n) {
@@ -153,7 +152,7 @@ bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s
 	return few;
 }
 
-static void text(struct jsonw *j, const struct world *w, const char *key, uint32_t string)
+static void append_text(struct jsonw *j, const struct world *w, const char *key, uint32_t string)
 {
 	jsonw_key(j, key);
 	if (string)
@@ -175,9 +174,9 @@ void by_json(struct jsonw *j, const struct world *w, const struct ops_summary *s
 
 		jsonw_object_begin(j);
 		jsonw_key_str(j, "kind", by_kind_name(r->kind));
-		text(j, w, "key", r->key);
-		text(j, w, "name", r->name);
-		text(j, w, "node", r->node);
+		append_text(j, w, "key", r->key);
+		append_text(j, w, "name", r->name);
+		append_text(j, w, "node", r->node);
 		jsonw_key_u64(j, "count", r->count);
 		jsonw_key_u64(j, "errors", r->errors);
 		view_json_estimate(j, r->count, &r->all);

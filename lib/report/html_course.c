@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures stretch with the page and text does not: axis and labels are text beside them. Times are
- * in thousandths of the recording, so that a picture is as small for a day as for a second.
+ * Draws the plot of lost time over the recording. SVG stretches with the page and text must not, so
+ * axis and labels are text beside it. Times are in thousandths of the recording: the plot of a day
+ * is as small as that of a second.
  */
 #include "lib/report/html_course.h"
 
@@ -30,7 +31,7 @@ struct stack {
 	double sum[PART_COUNT];
 };
 
-static double clamp(double x, double high)
+static double clamp_to(double x, double high)
 {
 	return x < 0 ? 0 : x > high ? high : x;
 }
@@ -43,7 +44,7 @@ static double whole_ns(const struct html_page *p)
 /* Thousandths of the recording, of a time after its start; and of one on its clock. */
 static double x_after(const struct html_page *p, double ns)
 {
-	return clamp(ns / whole_ns(p) * 1000, 1000);
+	return clamp_to(ns / whole_ns(p) * 1000, 1000);
 }
 
 static double x_of(const struct html_page *p, int64_t ns)
@@ -98,28 +99,29 @@ static double within_ns(const struct html_page *p, const struct stack *st, unsig
 }
 
 /* Lost in a second of the time around point i; a sliver at an end says nothing about a second. */
-static double rate(const struct html_page *p, const struct stack *st, unsigned i, double ns)
+static double loss_rate(const struct html_page *p, const struct stack *st, unsigned i, double ns)
 {
 	double whole = (double)st->span_ns, within = within_ns(p, st, i);
 
 	return ns / (within > whole / 4 ? within : whole / 4);
 }
 
-static void tops(const struct html_page *p, struct stack *st)
+static void find_top_rate(const struct html_page *p, struct stack *st)
 {
 	for (unsigned i = 0; i < st->n; i++) {
 		double all = 0;
 
 		for (unsigned k = 0; k < PART_COUNT; k++)
 			all += st->ns[i][k];
-		all = rate(p, st, i, all);
+		all = loss_rate(p, st, i, all);
 		st->top = all > st->top ? all : st->top;
 	}
 	st->top = st->top < TOP_LEAST ? TOP_LEAST : st->top;
 }
 
 /* One state: a box for each point, on those of the states below it. */
-static void layer(struct buf *out, const struct html_page *p, const struct stack *st, unsigned k)
+static void print_layer(struct buf *out, const struct html_page *p, const struct stack *st,
+			unsigned k)
 {
 	buf_printf(out, "<path class=\"p-%s\" d=\"", part_name((enum part)k));
 	for (unsigned i = 0; i < st->n; i++) {
@@ -132,14 +134,14 @@ static void layer(struct buf *out, const struct html_page *p, const struct stack
 		x = x_of(p, (st->first + i) * st->span_ns);
 		width = x_of(p, (st->first + i + 1) * st->span_ns) - x;
 		width = width > LEAST ? width : LEAST;
-		high = rate(p, st, i, st->ns[i][k]) / st->top * HEIGHT;
-		y = HEIGHT - rate(p, st, i, below) / st->top * HEIGHT - high;
+		high = loss_rate(p, st, i, st->ns[i][k]) / st->top * HEIGHT;
+		y = HEIGHT - loss_rate(p, st, i, below) / st->top * HEIGHT - high;
 		buf_printf(out, "M%.1f %.2fh%.1fv%.2fh-%.1fz", x, y, width, high, width);
 	}
 	buf_puts(out, "\"/>");
 }
 
-static void axis(struct buf *out, const struct html_page *p)
+static void print_axis(struct buf *out, const struct html_page *p)
 {
 	double whole = whole_ns(p);
 	char t[48];
@@ -151,7 +153,7 @@ static void axis(struct buf *out, const struct html_page *p)
 	buf_puts(out, "</div>\n");
 }
 
-static void legend(struct buf *out, const struct stack *st)
+static void print_legend(struct buf *out, const struct stack *st)
 {
 	char t[48];
 
@@ -167,12 +169,12 @@ static void legend(struct buf *out, const struct stack *st)
 	buf_puts(out, "</ul>\n");
 }
 
-static void picture(struct buf *out, const struct html_page *p, struct stack *st)
+static void print_loss_plot(struct buf *out, const struct html_page *p, struct stack *st)
 {
 	double all = 0;
 	char t[48];
 
-	tops(p, st);
+	find_top_rate(p, st);
 	for (unsigned k = 0; k < PART_COUNT; k++)
 		all += st->sum[k];
 	buf_printf(out,
@@ -191,12 +193,12 @@ static void picture(struct buf *out, const struct html_page *p, struct stack *st
 		   HEIGHT, HEIGHT);
 	for (unsigned k = 0; k < PART_COUNT; k++)
 		if (st->sum[k] > 0)
-			layer(out, p, st, k);
+			print_layer(out, p, st, k);
 	buf_puts(out, "</svg>\n");
 }
 
 /* From x to to; the caller ends it, so that it can have a title. */
-static void box(struct buf *out, const char *class, double x, double to)
+static void open_box(struct buf *out, const char *class, double x, double to)
 {
 	double width = to - x > LEAST ? to - x : LEAST;
 
@@ -205,16 +207,16 @@ static void box(struct buf *out, const char *class, double x, double to)
 		   width);
 }
 
-/* The intervals that show it best, told when one points at them. */
-static void moments(struct buf *out, const struct html_page *p, const struct finding *c)
+/* The intervals that show it best; the mouse pointer shows their text. */
+static void print_moments(struct buf *out, const struct html_page *p, const struct finding *c)
 {
 	for (size_t i = 0; i < c->moments.n && i < MOMENTS; i++) {
 		const struct finding_moment *m = &c->moments.v[i];
 
 		if (bytes_equal(m->layer, bytes_of("SYSTEM")))
 			continue;
-		box(out, "e", x_after(p, (double)m->start_ns),
-		    x_after(p, (double)m->start_ns + (double)m->dur_ns));
+		open_box(out, "e", x_after(p, (double)m->start_ns),
+			 x_after(p, (double)m->start_ns + (double)m->dur_ns));
 		buf_puts(out, "<title>");
 		html_escape(out, m->text, 0);
 		buf_puts(out, "</title></rect>");
@@ -225,7 +227,8 @@ static void moments(struct buf *out, const struct html_page *p, const struct fin
 	"<svg viewBox=\"0 0 1000 12\" preserveAspectRatio=\"none\" aria-hidden=\"true\">" \
 	"<rect class=\"bg\" width=\"1000\" height=\"12\"/>"
 
-static void lane(struct buf *out, const struct html_page *p, const struct finding *c, unsigned at)
+static void print_lane(struct buf *out, const struct html_page *p, const struct finding *c,
+		       unsigned at)
 {
 	char ns[48];
 
@@ -237,17 +240,17 @@ static void lane(struct buf *out, const struct html_page *p, const struct findin
 		buf_printf(out, ", %s%s", report_about(c),
 			   report_ns(ns, sizeof(ns), (double)c->lost_ns));
 	buf_puts(out, "</span>" LANE_SVG);
-	box(out,
-	    c->severity >= FINDING_HIGH	    ? "v3"
-	    : c->severity == FINDING_MEDIUM ? "v2"
-					    : "v1",
-	    x_of(p, c->first_ns), x_of(p, c->last_ns));
+	open_box(out,
+		 c->severity >= FINDING_HIGH	 ? "v3"
+		 : c->severity == FINDING_MEDIUM ? "v2"
+						 : "v1",
+		 x_of(p, c->first_ns), x_of(p, c->last_ns));
 	buf_puts(out, "</rect>");
-	moments(out, p, c);
+	print_moments(out, p, c);
 	buf_puts(out, "</svg></div>\n");
 }
 
-static void gaps(struct buf *out, const struct html_page *p)
+static void print_gaps(struct buf *out, const struct html_page *p)
 {
 	uint64_t events = 0;
 
@@ -260,7 +263,7 @@ static void gaps(struct buf *out, const struct html_page *p)
 		   "<span>%s</span>" LANE_SVG,
 		   fmt_count(events).s);
 	for (size_t i = 0; i < p->ngaps && i < HTML_GAPS; i++) {
-		box(out, "gap", x_of(p, p->gaps[i].from_ns), x_of(p, p->gaps[i].to_ns));
+		open_box(out, "gap", x_of(p, p->gaps[i].from_ns), x_of(p, p->gaps[i].to_ns));
 		buf_puts(out, "</rect>");
 	}
 	buf_puts(out, "</svg></div>\n");
@@ -285,20 +288,20 @@ void html_course(struct buf *out, const struct html_page *p)
 		return;
 	buf_puts(out, "<section id=\"time\"><h2>When time was lost</h2>\n");
 	if (any) {
-		picture(out, p, &st);
-		axis(out, p);
+		print_loss_plot(out, p, &st);
+		print_axis(out, p);
 		buf_puts(out, "</div>\n");
-		legend(out, &st);
+		print_legend(out, &st);
 	}
 	if (any_lane(p))
 		buf_puts(out, "<h3>When each cause was at work</h3>\n");
 	for (size_t i = 0; i < r->chains->v.n && lanes < HTML_LANES; i++)
 		if (report_selects(r, &r->chains->v.v[i]))
-			lane(out, p, &r->chains->v.v[i], ++lanes);
-	gaps(out, p);
+			print_lane(out, p, &r->chains->v.v[i], ++lanes);
+	print_gaps(out, p);
 	if (lanes || p->ngaps) {
 		buf_puts(out, "<div class=\"plot\">");
-		axis(out, p);
+		print_axis(out, p);
 		buf_puts(out, "</div>\n");
 	}
 	buf_puts(out, "</section>\n");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of the parts, and what is above and below them. */
+/* Puts the HTML page together: its sections in order, with the head above and the coverage
+ * below. */
 #include "lib/report/html_page.h"
 
 #include <ctype.h>
@@ -28,7 +29,7 @@
 #define TITLE_MOST	160
 
 /* A part of the page that its text makes; nothing without any. The text is emptied. */
-static void part(struct buf *out, const char *id, const char *title, struct buf *text)
+static void print_section(struct buf *out, const char *id, const char *title, struct buf *text)
 {
 	if (text->n) {
 		buf_printf(out, "<section id=\"%s\"><h2>%s</h2>\n", id, title);
@@ -39,7 +40,7 @@ static void part(struct buf *out, const char *id, const char *title, struct buf 
 	buf_reset(text);
 }
 
-static void head(struct buf *out, const struct html_page *p)
+static void print_head(struct buf *out, const struct html_page *p)
 {
 	const struct ops_summary *s = p->ops;
 	struct bytes host = s->hostname ? world_text(p->world, s->hostname) : bytes_of("recording");
@@ -67,7 +68,7 @@ static void head(struct buf *out, const struct html_page *p)
 		   fmt_count(s->lost).s);
 }
 
-static void causes(struct buf *out, const struct report *r, struct buf *text)
+static void print_causes(struct buf *out, const struct report *r, struct buf *text)
 {
 	unsigned shown = 0, selected = 0;
 
@@ -92,8 +93,8 @@ static void causes(struct buf *out, const struct report *r, struct buf *text)
 
 /* Sections of ingero-stat; which: of VIEW_BIT. What the recording has nothing of is put into
  * *missing. */
-static void sections(struct buf *text, const struct html_page *p, unsigned which, unsigned *missing,
-		     bool *few)
+static void append_sections(struct buf *text, const struct html_page *p, unsigned which,
+			    unsigned *missing, bool *few)
 {
 	const struct report_text_style st = {
 		.color = true, .form = PLOT_MARKS, .columns = MARKS_COLUMNS, .top = ROWS_SHOWN
@@ -110,8 +111,8 @@ static void sections(struct buf *text, const struct html_page *p, unsigned which
 	 VIEW_BIT(MARKS) | VIEW_BIT(HOST) | VIEW_BIT(KERNELS) | VIEW_BIT(LATENCY))
 #define MACHINE (VIEW_BIT(SYSTEM) | VIEW_BIT(GPU) | VIEW_BIT(IO) | VIEW_BIT(NET) | VIEW_BIT(RATES))
 
-static void coverage(struct buf *out, const struct html_page *p, unsigned missing, bool few,
-		     struct buf *text)
+static void print_coverage(struct buf *out, const struct html_page *p, unsigned missing, bool few,
+			   struct buf *text)
 {
 	bool any = false;
 
@@ -125,7 +126,7 @@ static void coverage(struct buf *out, const struct html_page *p, unsigned missin
 		any = true;
 	}
 	buf_puts(text, any ? "\n" : "");
-	part(out, "coverage", "What the recording covers", text);
+	print_section(out, "coverage", "What the recording covers", text);
 }
 
 /* "12 us" */
@@ -136,7 +137,7 @@ static bool is_micro(struct bytes t, size_t i)
 	       (i + 2 == t.n || !(isalnum((unsigned char)t.p[i + 2]) || t.p[i + 2] == '_'));
 }
 
-static bool begins(struct bytes t, size_t i, const char *with)
+static bool begins_with(struct bytes t, size_t i, const char *with)
 {
 	size_t n = strlen(with);
 
@@ -152,7 +153,8 @@ static void put_micro(struct buf *out, struct bytes page)
 
 	for (size_t i = 0; i < page.n; i++) {
 		if (page.p[i] == '<')
-			typed = begins(page, i, "<pre") || (typed && !begins(page, i, "</pre"));
+			typed = begins_with(page, i, "<pre") ||
+				(typed && !begins_with(page, i, "</pre"));
 		if (typed || !is_micro(page, i))
 			continue;
 		buf_add(out, page.p + from, i - from);
@@ -171,25 +173,25 @@ static void write_page(struct buf *out, const struct html_page *p)
 	bool few = false;
 
 	marked.columns = MARKS_COLUMNS;
-	head(out, p);
+	print_head(out, p);
 	html_verdict(out, p);
 	buf_puts(out, "</header><main>\n");
 	html_steps(out, r);
 	html_course(out, p);
-	causes(out, r, &text);
+	print_causes(out, r, &text);
 	report_oncpu_text(&text, r, true);
-	part(out, "cpu", "On the CPU", &text);
+	print_section(out, "cpu", "On the CPU", &text);
 	report_breakdowns(&text, r, PROCESSES_SHOWN, true);
-	part(out, "where", "Where the time went", &text);
+	print_section(out, "where", "Where the time went", &text);
 	report_failures_text(&text, r, true);
-	part(out, "errors", "Calls that failed", &text);
-	sections(&text, p, OPERATIONS, &missing, &few);
-	part(out, "operations", "Operations", &text);
-	sections(&text, p, MACHINE, &missing, &few);
-	part(out, "machine", "The machine", &text);
-	sections(&text, p, VIEW_BIT(MEMORY), &missing, &few);
-	part(out, "memory", "Memory", &text);
-	coverage(out, p, missing, few, &text);
+	print_section(out, "errors", "Calls that failed", &text);
+	append_sections(&text, p, OPERATIONS, &missing, &few);
+	print_section(out, "operations", "Operations", &text);
+	append_sections(&text, p, MACHINE, &missing, &few);
+	print_section(out, "machine", "The machine", &text);
+	append_sections(&text, p, VIEW_BIT(MEMORY), &missing, &few);
+	print_section(out, "memory", "Memory", &text);
+	print_coverage(out, p, missing, few, &text);
 	buf_puts(out, "</main><footer>Written by ");
 	html_escape(out, bytes_of(p->tool), TITLE_MOST);
 	buf_puts(

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the page looks: on a screen in light and dark, 375 pixels wide, and on paper. Colours are
- * named once; those of states of time are told apart in both. On a narrow screen the rows of a
- * table become blocks, each cell with its column's name.
+ * The style sheet of the page: for screens in light and dark, from 375 pixels wide, and for paper.
+ * Each colour is defined once; those of thread states can be distinguished in both. On a narrow
+ * screen the rows of a table become blocks, each cell with its column's name.
  */
 #ifndef INGERO_REPORT_HTML_STYLE_H
 #define INGERO_REPORT_HTML_STYLE_H

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Converts the text report into HTML, line by line. A forged mark, where a text from outside was
- * put in without fmt_safe, can make a table of it, and never markup.
- */
+/* Converts the text report into HTML, line by line. A forged mark, where a text from outside was
+ * put in without fmt_safe, can make a table of it, and never markup. */
 #include "lib/report/html_text.h"
 
 #include <stdlib.h>
@@ -14,7 +12,7 @@
 #define POINTS_MOST 256
 
 /* Up to `most` bytes, and no character cut in two. */
-static size_t fits(struct bytes text, size_t most)
+static size_t cut_length(struct bytes text, size_t most)
 {
 	size_t n = text.n < most ? text.n : most;
 
@@ -48,7 +46,7 @@ static void escape_one(struct buf *out, const unsigned char *p, size_t length)
 
 /* Controls, C1 as well, are no text in HTML; nor are the marks that turn the direction of what
  * stands around them. */
-static bool harmless(const unsigned char *p, size_t length)
+static bool is_harmless(const unsigned char *p, size_t length)
 {
 	bool turns = length == 3 && p[0] == 0xe2 &&
 		     ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
@@ -64,7 +62,7 @@ static void escape_all(struct buf *out, struct bytes text)
 	for (size_t i = 0; i < text.n;) {
 		size_t length = utf8_length(p + i, text.n - i);
 
-		if (harmless(p + i, length))
+		if (is_harmless(p + i, length))
 			escape_one(out, p + i, length);
 		else
 			utf8_put(out, 0xfffd);
@@ -74,7 +72,7 @@ static void escape_all(struct buf *out, struct bytes text)
 
 void html_escape(struct buf *out, struct bytes text, size_t most)
 {
-	size_t n = fits(text, most ? most : HTML_LINE_MOST);
+	size_t n = cut_length(text, most ? most : HTML_LINE_MOST);
 
 	escape_all(out, (struct bytes){ text.p, n });
 	if (n < text.n)
@@ -119,8 +117,9 @@ void html_curve(struct buf *out, const double *v, unsigned n, double top)
 	buf_puts(out, "\"/></svg>");
 }
 
-/* "\033[1;31m": the style, 0 when it ends one. *after: behind it. False: it is none. */
-static bool sequence(struct bytes text, size_t at, unsigned *code, size_t *after)
+/* "\033[1;31m": *code is the style, 0 when it ends one; *after is the index behind it. False: not a
+ * style. */
+static bool parse_style(struct bytes text, size_t at, unsigned *code, size_t *after)
 {
 	unsigned bold = 0, color = 0, number = 0;
 	size_t i = at + 2;
@@ -145,7 +144,7 @@ static bool sequence(struct bytes text, size_t at, unsigned *code, size_t *after
 	return true;
 }
 
-static void plot(struct buf *out, struct bytes values)
+static void print_plot(struct buf *out, struct bytes values)
 {
 	char text[POINTS_MOST * 16], *at = text, *rest;
 	double first, v[POINTS_MOST];
@@ -173,8 +172,8 @@ static void plot(struct buf *out, struct bytes values)
 		html_curve(out, v, n, first);
 }
 
-/* Between styles and curves: text. Plots within are drawn where they stand. */
-static void run(struct buf *out, struct bytes text)
+/* Text with styles and plots: a plot is drawn at its place in the text. */
+static void print_run(struct buf *out, struct bytes text)
 {
 	size_t from = 0, after;
 	unsigned code, open = 0;
@@ -182,7 +181,7 @@ static void run(struct buf *out, struct bytes text)
 	for (size_t i = 0; i < text.n; i++) {
 		const char *end;
 
-		if (text.p[i] == '\033' && sequence(text, i, &code, &after)) {
+		if (text.p[i] == '\033' && parse_style(text, i, &code, &after)) {
 			escape_all(out, (struct bytes){ text.p + from, i - from });
 			if (open)
 				buf_puts(out, "</span>");
@@ -195,7 +194,7 @@ static void run(struct buf *out, struct bytes text)
 			escape_all(out, (struct bytes){ text.p + from, i - from });
 			end = memchr(text.p + i, MARK_PLOT_END, text.n - i);
 			after = end ? (size_t)(end - text.p) : text.n;
-			plot(out, (struct bytes){ text.p + i + 1, after - i - 1 });
+			print_plot(out, (struct bytes){ text.p + i + 1, after - i - 1 });
 			from = after < text.n ? after + 1 : text.n;
 			i = from - 1;
 		}
@@ -205,8 +204,8 @@ static void run(struct buf *out, struct bytes text)
 		buf_puts(out, "</span>");
 }
 
-/* What lies before the next `mark`, which is skipped; all of it when there is none. */
-static struct bytes until(struct bytes *text, char mark)
+/* Returns the text before the next `mark` and moves *text behind that; all of it without a mark. */
+static struct bytes split_at(struct bytes *text, char mark)
 {
 	const char *end = text->n ? memchr(text->p, mark, text->n) : NULL;
 	struct bytes part = { text->p, end ? (size_t)(end - text->p) : text->n };
@@ -216,7 +215,7 @@ static struct bytes until(struct bytes *text, char mark)
 	return part;
 }
 
-static struct bytes trim(struct bytes t)
+static struct bytes trim_spaces(struct bytes t)
 {
 	while (t.n && *t.p == ' ') {
 		t.p++;
@@ -229,20 +228,20 @@ static struct bytes trim(struct bytes t)
 
 static void cell_text(struct buf *out, struct bytes cell)
 {
-	size_t n = fits(cell, HTML_LINE_MOST);
+	size_t n = cut_length(cell, HTML_LINE_MOST);
 
-	run(out, (struct bytes){ cell.p, n });
+	print_run(out, (struct bytes){ cell.p, n });
 	if (n < cell.n)
 		utf8_put(out, 0x2026);
 }
 
 #define COLUMNS_MOST 32
 
-static void headers(struct buf *out, struct bytes row, struct bytes *names, unsigned *n)
+static void print_headers(struct buf *out, struct bytes row, struct bytes *names, unsigned *n)
 {
 	buf_puts(out, "<div class=\"t\"><table><thead><tr>");
 	while (row.n && *n < COLUMNS_MOST) {
-		struct bytes cell = until(&row, MARK_CELL);
+		struct bytes cell = split_at(&row, MARK_CELL);
 
 		names[(*n)++] = cell;
 		buf_puts(out, cell.n && *cell.p == '>' ? "<th class=\"n\">" : "<th>");
@@ -254,11 +253,11 @@ static void headers(struct buf *out, struct bytes row, struct bytes *names, unsi
 	buf_puts(out, "</tr></thead><tbody>");
 }
 
-static void cells(struct buf *out, struct bytes row, const struct bytes *names, unsigned n)
+static void print_cells(struct buf *out, struct bytes row, const struct bytes *names, unsigned n)
 {
 	buf_puts(out, "<tr>");
 	for (unsigned i = 0; i < n && row.n; i++) {
-		struct bytes cell = trim(until(&row, MARK_CELL)), name = names[i];
+		struct bytes cell = trim_spaces(split_at(&row, MARK_CELL)), name = names[i];
 		bool number = name.n && *name.p == '>';
 		bool nothing = cell.n == 0 || (cell.n == 1 && *cell.p == '-');
 
@@ -274,18 +273,18 @@ static void cells(struct buf *out, struct bytes row, const struct bytes *names, 
 	buf_puts(out, "</tr>");
 }
 
-static void table(struct buf *out, struct bytes text)
+static void print_table(struct buf *out, struct bytes text)
 {
 	struct bytes names[COLUMNS_MOST];
 	size_t rows = 0, over = 0;
 	unsigned n = 0;
 
-	headers(out, until(&text, MARK_ROW), names, &n);
+	print_headers(out, split_at(&text, MARK_ROW), names, &n);
 	while (text.n) {
-		struct bytes row = until(&text, MARK_ROW);
+		struct bytes row = split_at(&text, MARK_ROW);
 
 		if (rows++ < HTML_ROWS_MOST)
-			cells(out, row, names, n);
+			print_cells(out, row, names, n);
 		else
 			over++;
 	}
@@ -296,62 +295,62 @@ static void table(struct buf *out, struct bytes text)
 
 /* A label, a bar, what it says, a curve: in columns, so that lines below each other can be
  * compared. */
-static void figure(struct buf *out, struct bytes line)
+static void print_figure(struct buf *out, struct bytes line)
 {
-	struct bytes label = until(&line, MARK_PLOT), bar = until(&line, MARK_PLOT_END);
+	struct bytes label = split_at(&line, MARK_PLOT), bar = split_at(&line, MARK_PLOT_END);
 	bool is_bar = bar.n && *bar.p == 'b';
 	bool none = is_bar && bar.n > 1 && bar.p[1] == '-';
 
 	if (!is_bar) {
 		buf_puts(out, "<div class=\"g w\"><span class=\"k\">");
-		run(out, trim(label));
+		print_run(out, trim_spaces(label));
 		buf_puts(out, "</span>");
-		plot(out, bar);
+		print_plot(out, bar);
 	} else {
 		buf_printf(out, "<div class=\"g%s\"><span class=\"k\">",
 			   line.n && memchr(line.p, MARK_PLOT, line.n) ? "" : " h");
-		run(out, trim(label));
+		print_run(out, trim_spaces(label));
 		buf_puts(out, none ? "</span><span></span>" : "</span>");
 		if (!none)
-			plot(out, bar);
+			print_plot(out, bar);
 	}
-	bar = until(&line, MARK_PLOT);
+	bar = split_at(&line, MARK_PLOT);
 	buf_puts(out, "<span class=\"v\">");
-	run(out, trim(bar));
+	print_run(out, trim_spaces(bar));
 	buf_puts(out, "</span>");
-	plot(out, until(&line, MARK_PLOT_END));
+	print_plot(out, split_at(&line, MARK_PLOT_END));
 	buf_puts(out, "</div>\n");
 }
 
 /* "Lost  2.45 s in 625 waits"; without anything behind it a heading of what follows; without a name
  * more of the same. */
-static void fact(struct buf *out, struct bytes line)
+static void print_fact(struct buf *out, struct bytes line)
 {
 	struct bytes name, rest;
 
-	until(&line, MARK_NAME);
-	name = until(&line, MARK_NAME_END);
-	rest = trim(line);
+	split_at(&line, MARK_NAME);
+	name = split_at(&line, MARK_NAME_END);
+	rest = trim_spaces(line);
 	if (rest.n == 0) {
 		buf_puts(out, "<h4>");
-		run(out, name);
+		print_run(out, name);
 		buf_puts(out, "</h4>\n");
 		return;
 	}
 	buf_puts(out, name.n ? "<div class=\"f\"><span class=\"k\">" : "<div class=\"f m\"><span>");
-	run(out, name);
+	print_run(out, name);
 	buf_puts(out, "</span><span>");
-	run(out, (struct bytes){ rest.p, fits(rest, HTML_LINE_MOST) });
+	print_run(out, (struct bytes){ rest.p, cut_length(rest, HTML_LINE_MOST) });
 	buf_puts(out, "</span></div>\n");
 }
 
-static bool heading(struct buf *out, struct bytes line)
+static bool print_heading(struct buf *out, struct bytes line)
 {
 	unsigned code;
 	size_t after;
 	const char *end;
 
-	if (line.n == 0 || !sequence(line, 0, &code, &after) || code < 30)
+	if (line.n == 0 || !parse_style(line, 0, &code, &after) || code < 30)
 		return false;
 	end = memchr(line.p + after, '\033', line.n - after);
 	if (!end || end + 4 != line.p + line.n)
@@ -362,30 +361,31 @@ static bool heading(struct buf *out, struct bytes line)
 	return true;
 }
 
-/* Behind what leads a line to type, styles left out; {NULL, 0}: it is none of that kind. */
-static struct bytes typed(struct bytes line, const char *lead)
+/* The line behind its lead (FMT_SHELL, FMT_CODE); {NULL, 0}: it does not begin with that. */
+static struct bytes skip_lead(struct bytes line, const char *lead)
 {
 	size_t n = strlen(lead);
-	struct bytes t = trim(line);
+	struct bytes t = trim_spaces(line);
 
 	return t.n > n && memcmp(t.p, lead, n) == 0 ? (struct bytes){ t.p + n, t.n - n }
 						    : (struct bytes){ NULL, 0 };
 }
 
-static void line(struct buf *out, struct bytes text)
+static void print_line(struct buf *out, struct bytes text)
 {
-	struct bytes t = trim(text), command = typed(text, FMT_SHELL), code = typed(text, FMT_CODE);
+	struct bytes t = trim_spaces(text), command = skip_lead(text, FMT_SHELL),
+		     code = skip_lead(text, FMT_CODE);
 
-	if (t.n == 0 || heading(out, text))
+	if (t.n == 0 || print_heading(out, text))
 		return;
 	if (command.p || code.p) {
 		buf_puts(out, command.p ? "<pre class=\"sh\"><code>" : "<pre><code>");
-		run(out, command.p ? command : code);
+		print_run(out, command.p ? command : code);
 		buf_puts(out, "</code></pre>\n");
 	} else if (memchr(t.p, MARK_NAME, t.n)) {
-		fact(out, t);
+		print_fact(out, t);
 	} else if (memchr(t.p, MARK_PLOT, t.n)) {
-		figure(out, t);
+		print_figure(out, t);
 	} else {
 		buf_puts(out, text.p[0] == ' ' ? "<p class=\"i\">" : "<p>");
 		cell_text(out, t);
@@ -395,17 +395,17 @@ static void line(struct buf *out, struct bytes text)
 
 void html_blocks(struct buf *out, struct bytes text)
 {
-	size_t n = fits(text, HTML_PART_MOST);
+	size_t n = cut_length(text, HTML_PART_MOST);
 	struct bytes left = { text.p, n };
 
 	while (left.n) {
-		struct bytes one = until(&left, '\n');
+		struct bytes one = split_at(&left, '\n');
 
 		if (one.n && *one.p == MARK_TABLE) {
 			one = (struct bytes){ one.p + 1, one.n - 1 };
-			table(out, until(&one, MARK_TABLE_END));
+			print_table(out, split_at(&one, MARK_TABLE_END));
 		} else {
-			line(out, one);
+			print_line(out, one);
 		}
 	}
 	if (n < text.n)

@@ -18,7 +18,8 @@
 /* Harmless as text and within a quoted attribute; at most `most` bytes of it, 0: HTML_LINE_MOST. */
 void html_escape(struct buf *out, struct bytes text, size_t most);
 
-/* Text with marks as blocks: <h3>, <p>, <table>, rows with bars and curves, commands to be copied. */
+/* Writes text with marks as blocks: <h3>, <p>, <table>, rows with bars and curves, commands to
+ * copy. */
 void html_blocks(struct buf *out, struct bytes text);
 
 /* A bar, of fraction; a curve from 0 to top (0: of its own largest). Take the place of a word. */

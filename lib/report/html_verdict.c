@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values are the chain's own: nothing is worked out here. */
+/* Prints the verdict at the top of the HTML page. All values come from the finding; none is
+ * computed here. */
 #include "lib/report/html_verdict.h"
 
 #include <string.h>
@@ -16,13 +17,13 @@
 
 #define TEXT_MOST 400
 
-static unsigned level(const struct finding *c)
+static unsigned severity_level(const struct finding *c)
 {
 	return c->severity >= FINDING_HIGH ? 3 : c->severity == FINDING_MEDIUM ? 2 : 1;
 }
 
 /* The worst that is to be shown; NULL: none. *n: how many there are. */
-static const struct finding *worst(const struct report *r, unsigned *n)
+static const struct finding *find_worst(const struct report *r, unsigned *n)
 {
 	const struct finding *first = NULL;
 
@@ -53,7 +54,7 @@ static const struct paths_track *find_stepless(const struct report *r)
 void html_title(struct buf *out, const struct html_page *p, size_t most)
 {
 	unsigned n;
-	const struct finding *c = worst(p->report, &n);
+	const struct finding *c = find_worst(p->report, &n);
 	const struct paths_track *stepless = find_stepless(p->report);
 	struct buf text = { 0 };
 	struct step_track t;
@@ -76,7 +77,7 @@ static void put_text(struct buf *out, struct bytes text, const char *otherwise)
 	html_escape(out, text.n ? text : bytes_of(otherwise), TEXT_MOST);
 }
 
-static void counted(struct buf *out, const struct finding *c)
+static void print_count(struct buf *out, const struct finding *c)
 {
 	struct buf text = { 0 };
 
@@ -87,27 +88,27 @@ static void counted(struct buf *out, const struct finding *c)
 	buf_free(&text);
 }
 
-static void lost(struct buf *out, const struct finding *c)
+static void print_lost(struct buf *out, const struct finding *c)
 {
 	char ns[48];
 
 	buf_puts(out, "<div><dt>");
 	if (c->lost_ns == 0) {
 		buf_puts(out, "Count</dt><dd>");
-		counted(out, c);
+		print_count(out, c);
 	} else {
 		buf_printf(out, "Lost</dt><dd>%s%s <small>%s of wall time, ", report_about(c),
 			   report_ns(ns, sizeof(ns), (double)c->lost_ns), fmt_percent(c->share).s);
-		counted(out, c);
+		print_count(out, c);
 		buf_puts(out, "</small>");
 	}
 	buf_puts(out, "</dd></div>");
 }
 
-static void facts(struct buf *out, const struct finding *c)
+static void print_facts(struct buf *out, const struct finding *c)
 {
 	buf_puts(out, "<dl class=\"key\">");
-	lost(out, c);
+	print_lost(out, c);
 	buf_puts(out, "<div><dt>Culprit</dt><dd>");
 	put_text(out, c->culprit.text, "nobody to name");
 	buf_puts(out, "</dd></div><div><dt>Where</dt><dd>");
@@ -122,7 +123,7 @@ static void facts(struct buf *out, const struct finding *c)
 	buf_puts(out, "</dd></div></dl>\n");
 }
 
-static void fix(struct buf *out, const struct finding *c)
+static void print_fix(struct buf *out, const struct finding *c)
 {
 	const struct finding_fix *first = c->fixes.n ? &c->fixes.v[0] : NULL;
 
@@ -139,8 +140,8 @@ static void fix(struct buf *out, const struct finding *c)
 	}
 }
 
-/* Every cause a line: how bad, what, whose doing, what it took. Bars are of the largest. */
-static void blame(struct buf *out, const struct report *r)
+/* One line per cause: severity, kind, culprit, lost time. Bars are relative to the largest. */
+static void print_blame(struct buf *out, const struct report *r)
 {
 	double most = 0;
 	unsigned at = 0;
@@ -159,7 +160,7 @@ static void blame(struct buf *out, const struct report *r)
 		buf_printf(out,
 			   "<div class=\"blame\"><span class=\"badge v%u\">%s</span><span><a "
 			   "href=\"#cause-%u\">",
-			   level(c), finding_severity_name(c->severity), at + 1);
+			   severity_level(c), finding_severity_name(c->severity), at + 1);
 		at++;
 		html_escape(out, c->kind, TEXT_MOST);
 		buf_puts(out, "</a> ");
@@ -167,17 +168,17 @@ static void blame(struct buf *out, const struct report *r)
 		html_steps_outside(out, r, c);
 		buf_puts(out, "</span>");
 		html_bar(out, most > 0 ? (double)c->lost_ns / most : 0,
-			 level(c) == 3	 ? FMT_RED
-			 : level(c) == 2 ? FMT_YELLOW
-					 : FMT_BLUE);
+			 severity_level(c) == 3	  ? FMT_RED
+			 : severity_level(c) == 2 ? FMT_YELLOW
+						  : FMT_BLUE);
 		buf_printf(out, "<span class=\"n\">%s%s</span></div>\n",
 			   c->lost_ns ? report_about(c) : "",
 			   c->lost_ns ? report_ns(ns, sizeof(ns), (double)c->lost_ns) : "");
 	}
 }
 
-/* What makes every figure a lower bound is said before anybody believes one. */
-static void warning(struct buf *out, const struct html_page *p)
+/* Says why figures are lower bounds, above the first figure. */
+static void print_warnings(struct buf *out, const struct html_page *p)
 {
 	const struct report *r = p->report;
 
@@ -201,8 +202,8 @@ static void warning(struct buf *out, const struct html_page *p)
 			 "what there was.</div>\n");
 }
 
-/* The first line is the verdict; green only where somebody looked and nothing was there. */
-static void nothing(struct buf *out, struct bytes text, bool healthy)
+/* The first line is the verdict; green only if the recording was analyzed and nothing was found. */
+static void print_no_findings(struct buf *out, struct bytes text, bool healthy)
 {
 	const char *end = text.n ? memchr(text.p, '\n', text.n) : NULL;
 	size_t n = end ? (size_t)(end - text.p) : text.n;
@@ -254,7 +255,7 @@ static void verdict_steps(struct buf *out, const struct html_page *p, const stru
 	}
 	html_steps_facts(out, t);
 	if (causes)
-		blame(out, p->report);
+		print_blame(out, p->report);
 	buf_puts(out, "</div>\n");
 	out->failed |= text.failed;
 	buf_free(&text);
@@ -263,7 +264,7 @@ static void verdict_steps(struct buf *out, const struct html_page *p, const stru
 void html_verdict(struct buf *out, const struct html_page *p)
 {
 	unsigned n;
-	const struct finding *c = worst(p->report, &n);
+	const struct finding *c = find_worst(p->report, &n);
 	struct buf text = { 0 };
 	struct step_track t;
 
@@ -272,29 +273,30 @@ void html_verdict(struct buf *out, const struct html_page *p)
 	} else if (c) {
 		put_stepless(out, p->report, find_stepless(p->report));
 		buf_printf(out, "<div class=\"verdict v%u\"><span class=\"badge v%u\">%s</span> ",
-			   level(c), level(c), finding_severity_name(c->severity));
+			   severity_level(c), severity_level(c),
+			   finding_severity_name(c->severity));
 		buf_puts(out, "<h1>");
 		html_escape(out, c->summary, 0);
 		buf_puts(out, "</h1>\n");
-		facts(out, c);
-		fix(out, c);
+		print_facts(out, c);
+		print_fix(out, c);
 		if (n > 1)
-			blame(out, p->report);
+			print_blame(out, p->report);
 		buf_puts(out, "</div>\n");
 	} else {
 		put_stepless(out, p->report, find_stepless(p->report));
 		report_verdict_none(&text, p->report);
-		nothing(out, buf_bytes(&text), report_healthy(p->report));
+		print_no_findings(out, buf_bytes(&text), report_healthy(p->report));
 		out->failed |= text.failed;
 	}
-	warning(out, p);
+	print_warnings(out, p);
 	buf_free(&text);
 }
 
 void html_cause(struct buf *out, const struct report *r, const struct finding *c, unsigned at)
 {
 	buf_printf(out, "<section id=\"cause-%u\"><h2><span class=\"badge v%u\">%s</span> ", at,
-		   level(c), finding_severity_name(c->severity));
+		   severity_level(c), finding_severity_name(c->severity));
 	html_escape(out, c->kind, TEXT_MOST);
 	html_steps_outside(out, r, c);
 	buf_puts(out, "</h2>\n<p>");

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Operations come first; what the machine did is a line or two above them; what the recording says
- * of causes stands below and is never cut.
- */
+/* Prints the page of a growing recording for a terminal: one or two lines about the machine, then
+ * the operations, then the findings, which stay visible at the bottom. */
 #include "lib/report/live_page.h"
 
 #include <stdlib.h>
@@ -126,8 +124,8 @@ static bool is_shown(const struct ops_summary *s, size_t i)
 	return s->processes.v[i].calls || !s->processes.v[0].calls;
 }
 
-static void processes(struct buf *out, const struct world *w, const struct ops_summary *s,
-		      const struct report_text_style *st)
+static void print_processes(struct buf *out, const struct world *w, const struct ops_summary *s,
+			    const struct report_text_style *st)
 {
 	static const unsigned leave_out[] = { 5, 2, 4, 0 };
 	struct buf head = { 0 };
@@ -166,8 +164,8 @@ static void processes(struct buf *out, const struct world *w, const struct ops_s
 
 /* ---- above and below ---- */
 
-static void head(struct buf *out, const struct world *w, const struct ops_summary *s,
-		 const struct report_text_style *st)
+static void print_head(struct buf *out, const struct world *w, const struct ops_summary *s,
+		       const struct report_text_style *st)
 {
 	struct buf line = { 0 };
 	char when[64];
@@ -199,7 +197,8 @@ static unsigned lines_in(const struct buf *text, size_t from)
 }
 
 /* The first whole, whatever it takes; of the others those that fit. */
-static void findings(struct buf *out, const struct ops_summary *s, unsigned columns, unsigned most)
+static void print_findings(struct buf *out, const struct ops_summary *s, unsigned columns,
+			   unsigned most)
 {
 	size_t shown = 0;
 
@@ -224,13 +223,13 @@ static void findings(struct buf *out, const struct ops_summary *s, unsigned colu
 			   s->findings.n - shown);
 }
 
-static void foot(struct buf *out, const struct ops_summary *s, const struct report_text_style *st,
-		 unsigned rows)
+static void print_foot(struct buf *out, const struct ops_summary *s,
+		       const struct report_text_style *st, unsigned rows)
 {
 	struct buf line = { 0 };
 
 	if (st->sections & VIEW_BIT(CAUSES) || s->by)
-		findings(out, s, st->columns, rows / FOOT_PART);
+		print_findings(out, s, st->columns, rows / FOOT_PART);
 	ops_coverage_line(&line, s, false);
 	fmt_wrap(out, buf_bytes(&line), st->columns);
 	out->failed |= line.failed;
@@ -244,7 +243,7 @@ static void brief_of(struct buf *out, const struct world *w, const struct ops_su
 {
 	switch (which) {
 	case VIEW_PROCESSES:
-		processes(out, w, s, st);
+		print_processes(out, w, s, st);
 		break;
 	case VIEW_GPU:
 		report_live_gpus(out, w, s, st);
@@ -298,10 +297,10 @@ void report_live(struct page *page, const struct world *w, const struct ops_summ
 
 	page->columns = st->columns;
 	page->color = st->color;
-	head(&page->head, w, s, st);
+	print_head(&page->head, w, s, st);
 	if (st->sections & VIEW_BIT(SYSTEM))
 		report_live_system(&page->head, w, s, st);
-	foot(&page->foot, s, st, rows);
+	print_foot(&page->foot, s, st, rows);
 	if (s->by) {
 		one = page_add(page, 'b', "table", PAGE_FIRST);
 		if (one) {

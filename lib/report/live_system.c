@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What is at rest is not told: pressure below what a person would look at, swap that is empty, time
- * that nobody stole.
- */
+/* Prints the machine's state in a few lines, without what is at rest: low pressure, empty swap, no
+ * stolen time. */
 #include <stdio.h>
 
 #include "lib/base/fmt.h"
@@ -18,8 +16,8 @@
 #define LEAST	    2.0	 /* percent of the CPU's time */
 #define MEMORY_HIGH 0.98
 
-static void bar(struct buf *out, const struct report_text_style *st, const char *label,
-		double fraction)
+static void print_bar(struct buf *out, const struct report_text_style *st, const char *label,
+		      double fraction)
 {
 	buf_printf(out, "%s ", label);
 	plot_bar(out, fraction, BAR_COLUMNS, st->form, st->color,
@@ -29,7 +27,8 @@ static void bar(struct buf *out, const struct report_text_style *st, const char 
 	buf_putc(out, ' ');
 }
 
-static const struct view_metric *of(const struct ops_summary *s, uint32_t node, enum metric_id id)
+static const struct view_metric *find_metric(const struct ops_summary *s, uint32_t node,
+					     enum metric_id id)
 {
 	return view_find(s->view, VIEW_NODE, node, 0, id);
 }
@@ -37,17 +36,17 @@ static const struct view_metric *of(const struct ops_summary *s, uint32_t node, 
 static void load_line(struct buf *out, const struct ops_summary *s, uint32_t node,
 		      const struct report_text_style *st)
 {
-	const struct view_metric *busy = of(s, node, METRIC_CPU_BUSY),
-				 *used = of(s, node, METRIC_MEM_USED),
-				 *left = of(s, node, METRIC_MEM_AVAILABLE),
-				 *load = of(s, node, METRIC_LOAD_1),
-				 *swap = of(s, node, METRIC_SWAP_USED);
+	const struct view_metric *busy = find_metric(s, node, METRIC_CPU_BUSY),
+				 *used = find_metric(s, node, METRIC_MEM_USED),
+				 *left = find_metric(s, node, METRIC_MEM_AVAILABLE),
+				 *load = find_metric(s, node, METRIC_LOAD_1),
+				 *swap = find_metric(s, node, METRIC_SWAP_USED);
 	struct ops_machine has = ops_machine_of(s, node);
 	uint64_t all = has.memory_bytes;
 	const char *gap = "";
 
 	if (busy) {
-		bar(out, st, "CPU", busy->last / 100);
+		print_bar(out, st, "CPU", busy->last / 100);
 		buf_printf(out, "%.0f%%", busy->last);
 		gap = "  ";
 	}
@@ -55,7 +54,7 @@ static void load_line(struct buf *out, const struct ops_summary *s, uint32_t nod
 		all = view_bytes(used->last + left->last);
 	if (used && all) {
 		buf_puts(out, gap);
-		bar(out, st, "memory", used->last / (double)all);
+		print_bar(out, st, "memory", used->last / (double)all);
 		buf_printf(out, "%.0f%%", 100 * used->last / (double)all);
 		if (left)
 			buf_printf(out, " (%s free)", fmt_bytes(view_bytes(left->last)).s);
@@ -71,7 +70,7 @@ static void load_line(struct buf *out, const struct ops_summary *s, uint32_t nod
 	buf_putc(out, '\n');
 }
 
-static void say(struct buf *out, const char *text)
+static void append_item(struct buf *out, const char *text)
 {
 	buf_printf(out, "%s%s", out->n ? ", " : "", text);
 }
@@ -92,22 +91,22 @@ static void trouble_line(struct buf *out, const struct ops_summary *s, uint32_t 
 	char text[96];
 
 	for (unsigned i = 0; i < sizeof(pressures) / sizeof(pressures[0]); i++) {
-		const struct view_metric *x = of(s, node, pressures[i].id);
+		const struct view_metric *x = find_metric(s, node, pressures[i].id);
 		double share = x && x->n > 1 ? view_growth(x) / 1e6 : 0; /* microseconds a second */
 
 		if (share < PSI_LEAST)
 			continue;
 		snprintf(text, sizeof(text), "%s %.0f%% of the time", pressures[i].what,
 			 share * 100);
-		say(&line, text);
+		append_item(&line, text);
 	}
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		const struct view_metric *x = of(s, node, parts[i].id);
+		const struct view_metric *x = find_metric(s, node, parts[i].id);
 
 		if (!x || view_mean(x) < LEAST)
 			continue;
 		snprintf(text, sizeof(text), "%s %.0f%%", parts[i].what, view_mean(x));
-		say(&line, text);
+		append_item(&line, text);
 	}
 	if (line.n) {
 		fmt_styled(out, st->color, FMT_YELLOW, buf_text(&line));

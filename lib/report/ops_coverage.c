@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is not known is said before what was left out on purpose. */
+/* Prints what the recording covers: first what is unknown, then what was left out on purpose. */
 #include "lib/report/ops_coverage.h"
 
 #include "lib/base/fmt.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Types are fixed per field: what identifies is a string, times are ISO text beside nanoseconds,
- * and a value that does not exist is null, never zero.
- */
+/* Writes the summary of operations as JSON. Types are fixed per field: identifiers are strings,
+ * times are ISO text beside nanoseconds, and a value that does not exist is null, never zero. */
 #include "lib/report/ops_json.h"
 
 #include <inttypes.h>
@@ -21,7 +19,7 @@
 #include "lib/world/stack_ends.h"
 
 /* How many durations lie in each power of two, from the first that has any to the last. */
-static void powers(struct jsonw *j, const struct ops_row *r)
+static void append_durations(struct jsonw *j, const struct ops_row *r)
 {
 	unsigned from = 0, to = OPS_POWERS;
 
@@ -38,8 +36,8 @@ static void powers(struct jsonw *j, const struct ops_row *r)
 	jsonw_object_end(j);
 }
 
-static void devices(struct jsonw *j, const struct world *w, const struct ops_summary *s,
-		    const struct ops_row *r)
+static void append_devices(struct jsonw *j, const struct world *w, const struct ops_summary *s,
+			   const struct ops_row *r)
 {
 	jsonw_key(j, "devices");
 	if (s->brief || !(r->op->flags & OP_CALL)) {
@@ -65,7 +63,8 @@ static void devices(struct jsonw *j, const struct world *w, const struct ops_sum
 	jsonw_array_end(j);
 }
 
-static void ops(struct jsonw *j, const struct world *w, const struct ops_summary *s, double wall)
+static void append_ops(struct jsonw *j, const struct world *w, const struct ops_summary *s,
+		       double wall)
 {
 	jsonw_key_array(j, "ops");
 	for (size_t i = 0; i < s->rows.n; i++) {
@@ -102,8 +101,8 @@ static void ops(struct jsonw *j, const struct world *w, const struct ops_summary
 		if (ops_row_flags(r) & OPS_FLAG_ERRORS)
 			jsonw_str(j, "errors");
 		jsonw_array_end(j);
-		powers(j, r);
-		devices(j, w, s, r);
+		append_durations(j, r);
+		append_devices(j, w, s, r);
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);
@@ -131,7 +130,7 @@ static void error_nodes(struct jsonw *j, const struct world *w, const struct ops
 	jsonw_array_end(j);
 }
 
-static void errors(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+static void append_errors(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
 	jsonw_key_array(j, "errors");
 	for (size_t i = 0; i < s->errors.n; i++) {
@@ -149,7 +148,7 @@ static void errors(struct jsonw *j, const struct world *w, const struct ops_summ
 	jsonw_array_end(j);
 }
 
-static void kernels(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+static void append_kernels(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
 	if (s->brief) {
 		jsonw_key(j, "kernels");
@@ -180,7 +179,7 @@ static void kernels(struct jsonw *j, const struct world *w, const struct ops_sum
 	jsonw_array_end(j);
 }
 
-static void processes(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+static void append_processes(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
 	jsonw_key_array(j, "processes");
 	for (size_t i = 0; i < s->processes.n; i++) {
@@ -209,7 +208,7 @@ static void processes(struct jsonw *j, const struct world *w, const struct ops_s
 	jsonw_array_end(j);
 }
 
-static void when(struct jsonw *j, const char *key, const struct ops_summary *s, int64_t ns)
+static void append_time(struct jsonw *j, const char *key, const struct ops_summary *s, int64_t ns)
 {
 	char iso[48];
 
@@ -220,7 +219,7 @@ static void when(struct jsonw *j, const char *key, const struct ops_summary *s, 
 		jsonw_null(j);
 }
 
-static void layers(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+static void append_layers(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
 	jsonw_key_array(j, "layers");
 	for (size_t i = 0; i < s->layers.n; i++) {
@@ -247,7 +246,7 @@ static void layers(struct jsonw *j, const struct world *w, const struct ops_summ
 	jsonw_array_end(j);
 }
 
-static void uncovered(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+static void append_uncovered(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
 	jsonw_key_array(j, "uncovered");
 	for (size_t i = 0; i < s->uncovered.v.n; i++) {
@@ -263,7 +262,7 @@ static void uncovered(struct jsonw *j, const struct world *w, const struct ops_s
 }
 
 /* Members only where something was. */
-static void paused(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+static void append_paused(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
 	if (s->paused.n)
 		jsonw_key_array(j, "paused");
@@ -297,7 +296,7 @@ static void paused(struct jsonw *j, const struct world *w, const struct ops_summ
 		jsonw_array_end(j);
 }
 
-static void stacks(struct jsonw *j, const struct world *w, const struct stack_ends_sum *sum)
+static void append_stacks(struct jsonw *j, const struct world *w, const struct stack_ends_sum *sum)
 {
 	jsonw_key(j, "native_stacks");
 	if (!sum) {
@@ -324,8 +323,8 @@ static void stacks(struct jsonw *j, const struct world *w, const struct stack_en
 	jsonw_object_end(j);
 }
 
-static void coverage(struct jsonw *j, const struct world *w, const struct ops_summary *s,
-		     const struct ops_input *in)
+static void append_coverage(struct jsonw *j, const struct world *w, const struct ops_summary *s,
+			    const struct ops_input *in)
 {
 	jsonw_key_object(j, "coverage");
 	jsonw_key_u64(j, "events", s->events);
@@ -334,8 +333,8 @@ static void coverage(struct jsonw *j, const struct world *w, const struct ops_su
 	jsonw_key_u64(j, "late", s->late);
 	jsonw_key_u64(j, "open_calls", s->open);
 	jsonw_key_u64(j, "duration_ns", (uint64_t)(s->end_ns - s->start_ns));
-	when(j, "start", s, s->start_ns);
-	when(j, "end", s, s->end_ns);
+	append_time(j, "start", s, s->start_ns);
+	append_time(j, "end", s, s->end_ns);
 	jsonw_key_bool(j, "complete", s->complete);
 	jsonw_key_bool(j, "damaged", in->damaged);
 	jsonw_key_bool(j, "truncated", in->truncated);
@@ -353,16 +352,16 @@ static void coverage(struct jsonw *j, const struct world *w, const struct ops_su
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);
-	layers(j, w, s);
-	uncovered(j, w, s);
-	paused(j, w, s);
+	append_layers(j, w, s);
+	append_uncovered(j, w, s);
+	append_paused(j, w, s);
 	jsonw_key_u64(j, "left_out", s->sampled_out + s->given_up + s->not_kept);
 	jsonw_key_u64(j, "sampled_out", s->sampled_out);
 	jsonw_key_u64(j, "given_up", s->given_up);
 	jsonw_key_u64(j, "not_kept", s->not_kept);
 	if (s->cpu_hz)
 		jsonw_key_u64(j, "cpu_samples_hz", s->cpu_hz);
-	stacks(j, w, s->stacks);
+	append_stacks(j, w, s->stacks);
 	jsonw_key(j, "unwind_tables");
 	unwind_coverage_json(j, w, s);
 	jsonw_key_u64(j, "stops", s->stops);
@@ -375,7 +374,7 @@ static void coverage(struct jsonw *j, const struct world *w, const struct ops_su
 	jsonw_object_end(j);
 }
 
-static void samples(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+static void append_samples(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
 	jsonw_key_array(j, "system");
 	for (size_t i = 0; i < s->metrics.n; i++) {
@@ -400,7 +399,7 @@ static void samples(struct jsonw *j, const struct world *w, const struct ops_sum
 }
 
 /* What the stream says was found. */
-static void causes(struct jsonw *j, const struct ops_summary *s)
+static void append_causes(struct jsonw *j, const struct ops_summary *s)
 {
 	jsonw_key_array(j, "causes");
 	for (size_t i = 0; i < s->findings.n; i++) {
@@ -426,17 +425,17 @@ void ops_json(struct buf *out, const struct world *w, const struct ops_summary *
 	jsonw_object_begin(&j);
 	jsonw_key_str(&j, "schema", "ingero.stat/1");
 	jsonw_key_bool(&j, "exact", s->exact);
-	ops(&j, w, s, (double)(s->end_ns - s->start_ns));
+	append_ops(&j, w, s, (double)(s->end_ns - s->start_ns));
 	if (s->by)
 		by_json(&j, w, s);
-	kernels(&j, w, s);
-	errors(&j, w, s);
-	processes(&j, w, s);
-	coverage(&j, w, s, in);
-	samples(&j, w, s);
+	append_kernels(&j, w, s);
+	append_errors(&j, w, s);
+	append_processes(&j, w, s);
+	append_coverage(&j, w, s, in);
+	append_samples(&j, w, s);
 	if (s->view)
 		view_json(&j, w, s);
-	causes(&j, s);
+	append_causes(&j, s);
 	jsonw_object_end(&j);
 	buf_putc(out, '\n');
 }

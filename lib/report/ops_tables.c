@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Names from outside go through fmt_safe or a table cell.
- */
+/* Prints the tables of ingero-stat: operations by layer, kernels, errors. Names from the recorded
+ * programs go through fmt_safe or a table cell. */
 #include "lib/report/ops_tables.h"
 
 #include <string.h>
@@ -58,7 +57,7 @@ static void ops_cells(struct table *t, const struct ops_row *r, bool calls, bool
 		flags_cell(t, ops_row_flags(r));
 }
 
-static uint64_t amount(const struct ops_row *r, const struct view_detail *d)
+static uint64_t detail_amount(const struct ops_row *r, const struct view_detail *d)
 {
 	return r->total_ns ? d->ns : d->count;
 }
@@ -75,12 +74,12 @@ static uint64_t all_of(const struct view *v, const struct ops_row *r, const stru
 			continue;
 		if (x < d)
 			return 0; /* told there */
-		sum += amount(r, x);
+		sum += detail_amount(r, x);
 	}
 	return sum;
 }
 
-static void cut(struct buf *out, struct bytes what, bool tail)
+static void append_cut(struct buf *out, struct bytes what, bool tail)
 {
 	if (what.n <= DETAIL_CHARS)
 		buf_add(out, what.p, what.n);
@@ -106,7 +105,7 @@ static void detail_cell(struct table *t, const struct ops_summary *s, const stru
 		if (sum == 0 || (double)sum < DETAIL_LEAST * all)
 			continue;
 		/* Of a path its end says more. */
-		cut(&one, world_text(w, d->text), d->about == VIEW_ABOUT_FILE);
+		append_cut(&one, world_text(w, d->text), d->about == VIEW_ABOUT_FILE);
 		buf_printf(&one, " %s", fmt_percent((double)sum / all).s);
 		if (shown && text.n + 2 + one.n > DETAIL_COLUMNS)
 			break;
@@ -132,7 +131,7 @@ static bool is_of(const struct ops_row *r, const char *layer)
 	return true;
 }
 
-static const char *heading(const char *layer)
+static const char *layer_heading(const char *layer)
 {
 	if (!layer)
 		return "Host";
@@ -219,7 +218,7 @@ bool ops_layer_table(struct buf *out, const struct ops_summary *s, const struct 
 	if (!t)
 		return false;
 	buf_putc(out, '\n');
-	fmt_styled(out, st->color, FMT_CYAN, heading(layer));
+	fmt_styled(out, st->color, FMT_CYAN, layer_heading(layer));
 	buf_putc(out, '\n');
 	table_fold(out, t, 2, st->color, st->columns);
 	table_free(t);
@@ -241,7 +240,7 @@ void ops_layer_brief(struct buf *out, const struct ops_summary *s, const struct 
 
 	if (rows_of(s, layer) == 0)
 		return;
-	buf_printf(&head, "%s (%s)", heading(layer), n.s);
+	buf_printf(&head, "%s (%s)", layer_heading(layer), n.s);
 	t = layer_rows(s, w, layer, buf_text(&head), &calls, &few);
 	if (t)
 		table_narrow(out, t, 0, st->color, st->columns,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The order of the sections, each made elsewhere; here what is above and below them. Names from
- * outside go through fmt_safe.
- */
+/* Prints the sections of ingero-stat in order, with the lines above and below them. Names from the
+ * recorded programs go through fmt_safe. */
 #include "lib/report/ops_text.h"
 
 #include "lib/base/fmt.h"
@@ -168,8 +166,8 @@ bool ops_section_text(struct buf *out, const struct world *w, const struct ops_s
 	 VIEW_BIT(LATENCY))
 
 /* Which of them were asked for and are not there, of VIEW_BIT. */
-static unsigned sections(struct buf *out, const struct world *w, const struct ops_summary *s,
-			 const struct report_text_style *st, unsigned which, bool *few)
+static unsigned print_sections(struct buf *out, const struct world *w, const struct ops_summary *s,
+			       const struct report_text_style *st, unsigned which, bool *few)
 {
 	unsigned missing = 0;
 
@@ -211,7 +209,7 @@ void ops_text(struct buf *out, const struct world *w, const struct ops_summary *
 		ops_error_lines(out, s, w, st);
 		ops_section_text(out, w, s, VIEW_CAUSES, st, &few);
 	} else {
-		missing = sections(out, w, s, st, st->sections, &few);
+		missing = print_sections(out, w, s, st, st->sections, &few);
 	}
 	if (s->rows.n == 0)
 		buf_puts(out, s->events ? "\nno event is what was asked for\n" : "\nno events\n");

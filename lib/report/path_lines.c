@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of a phase: the longest few stretches of time that are slow by themselves, and all notes. */
+/* Prints the lines of a phase: the longest intervals that are slow by themselves, and all notes. */
 #include "lib/report/path_lines.h"
 
 #include "lib/base/fmt.h"
@@ -68,7 +68,7 @@ void note_lines_put(struct buf *out, const struct paths_phase *phase)
 	}
 }
 
-static bool matters(const struct paths_phase *phase)
+static bool has_notes_that_matter(const struct paths_phase *phase)
 {
 	for (size_t i = 0; phase && i < phase->notes.n; i++)
 		if (phase->notes.v[i].matters)
@@ -87,7 +87,7 @@ void path_lines_stepless(struct buf *out, const struct report *r, bool color)
 		const struct paths_cause *best[ONCE_SHOWN];
 
 		if (t->has_steps || !report_is_pid(r, t->pid) ||
-		    (!once_lines_find(phase, best) && !matters(phase)) ||
+		    (!once_lines_find(phase, best) && !has_notes_that_matter(phase)) ||
 		    stepless_count_calls(r, t) <= 0)
 			continue;
 		report_style(out, color, "1");

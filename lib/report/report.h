@@ -33,8 +33,9 @@ struct report {
 	bool found_analyzed;
 	bool growing;	 /* its recorder still writes it */
 	bool no_library; /* it was recorded, and no CUDA library was in any process */
-	bool partial; /* input damaged, cut or unterminated: what follows covers what could be read */
-	struct bytes partial_text; /* why; empty: nobody said */
+	/* The input is damaged, cut or unterminated: the report covers what could be read. */
+	bool partial;
+	struct bytes partial_text; /* why; empty: unknown */
 	unsigned top;		   /* chains shown; 0: all */
 	const uint32_t *pids;	   /* only these victims; npids 0: all */
 	unsigned npids;

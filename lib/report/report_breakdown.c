@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Shares as bars, largest first; what the kernel did not say stands there as unknown.
- */
+/* Prints where each process's time went as bars, largest share first; time whose state the kernel
+ * did not report is shown as unknown. */
 #include "lib/report/report_breakdown.h"
 
 #include <stdlib.h>
@@ -41,7 +40,7 @@ static int by_ns(const void *a, const void *b)
 	return (int)x->part - (int)y->part;
 }
 
-/* Without off-CPU intervals nobody knows whether a thread ran or waited. */
+/* Without off-CPU intervals it is unknown whether a thread ran or waited. */
 static const char *part_said(enum part part, bool host)
 {
 	if (!host && part == PART_SELF)
@@ -135,9 +134,9 @@ static int by_weight(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* How much a process has to be told by. One without calls that waits for children or for what is
- * written into a pipe, as launchers and trackers do, has as little as it computes, however long it
- * is there. */
+/* The sort key of a process: the time of its threads, ns. A process without calls that waits for
+ * children or for what is written into a pipe, such as a launcher or a tracker, counts only the
+ * time it computes. */
 static double weight_of(struct json p, bool calling)
 {
 	static const enum part patient[] = { PART_CHILD, PART_FD, PART_POLL, PART_BLOCKED };

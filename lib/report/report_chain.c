@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * One chain for people: when, how much, who, where in the code, the intervals that show it best,
- * and what to do about it.
- */
+/* Prints one finding as text: when, how much, who, where in the code, the intervals that show it
+ * best, and what to do about it. */
 #include "lib/report/report_chain.h"
 
 #include <inttypes.h>
@@ -18,7 +16,7 @@
 #include "lib/report/report_without.h"
 #include "lib/report/report_recording.h"
 
-static void machine(struct buf *out, const struct report *r, const struct finding *c, bool color)
+static void print_node(struct buf *out, const struct report *r, const struct finding *c, bool color)
 {
 	if (c->node.n && report_others(r, c->node)) {
 		report_chain_heading(out, r, color, "Node");
@@ -27,7 +25,7 @@ static void machine(struct buf *out, const struct report *r, const struct findin
 	}
 }
 
-static void when(struct buf *out, const struct report *r, const struct finding *c, bool color)
+static void print_when(struct buf *out, const struct report *r, const struct finding *c, bool color)
 {
 	char a[64], b[64];
 
@@ -44,7 +42,7 @@ static void when(struct buf *out, const struct report *r, const struct finding *
 	buf_putc(out, '\n');
 }
 
-static void parts(struct buf *out, const struct finding *c)
+static void print_parts(struct buf *out, const struct finding *c)
 {
 	char t[48];
 
@@ -58,7 +56,7 @@ static void parts(struct buf *out, const struct finding *c)
 	buf_putc(out, ')');
 }
 
-static void lost(struct buf *out, const struct report *r, const struct finding *c, bool color)
+static void print_lost(struct buf *out, const struct report *r, const struct finding *c, bool color)
 {
 	struct bytes of = finding_counted(c);
 	char t[48];
@@ -74,7 +72,7 @@ static void lost(struct buf *out, const struct report *r, const struct finding *
 		   report_about(c), report_ns(t, sizeof(t), (double)c->lost_ns), report_about(c));
 	fmt_counted(out, c->count, of);
 	buf_printf(out, ", %s%.1f ms per second of wall time", report_about(c), c->lost_ms_per_s);
-	parts(out, c);
+	print_parts(out, c);
 	buf_putc(out, '\n');
 	if (c->explained >= 0) {
 		report_chain_heading(out, r, color, "Explained");
@@ -86,7 +84,8 @@ static void lost(struct buf *out, const struct report *r, const struct finding *
 	}
 }
 
-static void culprit(struct buf *out, const struct report *r, const struct finding *c, bool color)
+static void print_culprit(struct buf *out, const struct report *r, const struct finding *c,
+			  bool color)
 {
 	const struct finding_culprit *who = &c->culprit;
 
@@ -138,7 +137,8 @@ static void site_cells(struct table *t, const struct finding *c, const struct fi
 	buf_free(&text);
 }
 
-static void sites(struct buf *out, const struct report *r, const struct finding *c, bool color)
+static void print_sites(struct buf *out, const struct report *r, const struct finding *c,
+			bool color)
 {
 	static const char *const timed[] = { ">lost", ">affected", ">calls", ">avg",
 					     ">max",  ">call",	   "from",   NULL };
@@ -164,7 +164,8 @@ static void sites(struct buf *out, const struct report *r, const struct finding 
 }
 
 /* "launches per synchronization 3.2", one number a line. */
-static void evidence(struct buf *out, const struct report *r, const struct finding *c, bool color)
+static void print_evidence(struct buf *out, const struct report *r, const struct finding *c,
+			   bool color)
 {
 	for (size_t i = 0; i < c->evidence.n; i++) {
 		const struct finding_evidence *o = &c->evidence.v[i];
@@ -185,7 +186,7 @@ static void evidence(struct buf *out, const struct report *r, const struct findi
 }
 
 /* How much a fix gives back, ns: a range where its ends read differently. */
-static void gain(struct buf *out, const struct finding_fix *f, const char *about)
+static void print_gain(struct buf *out, const struct finding_fix *f, const char *about)
 {
 	char a[48], b[48];
 
@@ -203,7 +204,8 @@ static void gain(struct buf *out, const struct finding_fix *f, const char *about
 	buf_puts(out, ": ");
 }
 
-static void fixes(struct buf *out, const struct report *r, const struct finding *c, bool color)
+static void print_fixes(struct buf *out, const struct report *r, const struct finding *c,
+			bool color)
 {
 	for (size_t i = 0; i < c->fixes.n; i++) {
 		const struct finding_fix *f = &c->fixes.v[i];
@@ -216,7 +218,7 @@ static void fixes(struct buf *out, const struct report *r, const struct finding 
 		fmt_safe(out, f->command);
 		report_style(out, color, "0");
 		buf_puts(out, "\n                  ");
-		gain(out, f, report_about(c));
+		print_gain(out, f, report_about(c));
 		fmt_safe(out, f->basis);
 		buf_putc(out, '\n');
 	}
@@ -303,14 +305,14 @@ void report_chain(struct buf *out, const struct report *r, const struct finding 
 void report_chain_facts(struct buf *out, const struct report *r, const struct finding *c,
 			bool color)
 {
-	machine(out, r, c, color);
-	when(out, r, c, color);
-	lost(out, r, c, color);
-	culprit(out, r, c, color);
+	print_node(out, r, c, color);
+	print_when(out, r, c, color);
+	print_lost(out, r, c, color);
+	print_culprit(out, r, c, color);
 	symptom_line(out, r, c, color);
 	report_without(out, r, c, color);
-	evidence(out, r, c, color);
-	sites(out, r, c, color);
+	print_evidence(out, r, c, color);
+	print_sites(out, r, c, color);
 	report_moments(out, r, c, color);
-	fixes(out, r, c, color);
+	print_fixes(out, r, c, color);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Failed calls as text and as JSON: one row for each op, code and process.
- */
+/* Failed calls as text and as JSON: one row for each op, code and process. */
 #include "lib/report/report_failures.h"
 
 #include <string.h>
@@ -13,7 +11,7 @@
 
 #define FAILURES_SHOWN 20
 
-static bool shows(const struct report *r, const struct failure *f)
+static bool is_selected(const struct report *r, const struct failure *f)
 {
 	for (unsigned i = 0; i < r->npids; i++)
 		if (f->pid == r->pids[i])
@@ -43,9 +41,9 @@ static bool has_code(const struct finding *c, int32_t ret)
 	return false;
 }
 
-/* Whether a chain that is shown tells of it already: the same process and code, from the same op or
- * from inside it; chains about errors tell of all ops that return one code. */
-static bool told(const struct report *r, const struct failure *f)
+/* Whether a finding that the report shows covers this failure: the same process and code, from the
+ * same op or from inside it; findings about errors cover all ops that return one code. */
+static bool is_in_a_finding(const struct report *r, const struct failure *f)
 {
 	unsigned shown = 0;
 
@@ -66,33 +64,33 @@ static bool told(const struct report *r, const struct failure *f)
 	return false;
 }
 
-/* What did not fit in has no process, and is told only when nobody asks for one. */
-static uint64_t untold(const struct report *r)
+/* Failures that did not fit into the table have no process: they count only without -p. */
+static uint64_t count_dropped(const struct report *r)
 {
 	return r->npids ? 0 : r->failures->untold;
 }
 
-/* A failure that a call passed on to the call around it is that one's. */
-static uint64_t own(const struct failure *f)
+/* Without failures that a call returned to the call around it: they count as the outer call's. */
+static uint64_t count_own(const struct failure *f)
 {
 	return f->count - f->passed_on;
 }
 
-static void times(struct buf *out, uint64_t n)
+static void print_times(struct buf *out, uint64_t n)
 {
 	buf_puts(out, n == 1 ? "once" : fmt_count(n).s);
 	if (n != 1)
 		buf_puts(out, " times");
 }
 
-static void row(struct buf *out, const struct report *r, const struct failure *f)
+static void print_row(struct buf *out, const struct report *r, const struct failure *f)
 {
 	const char *name = event_error_name(f->op->source, f->ret);
 	char a[48], b[48];
 
 	buf_printf(out, "    %s returned %d%s%s%s ", f->op->name, f->ret, name ? " (" : "",
 		   name ? name : "", name ? ")" : "");
-	times(out, f->count);
+	print_times(out, f->count);
 	buf_puts(out, " in ");
 	fmt_safe(out, f->comm);
 	buf_printf(out, " (pid %u)", f->pid);
@@ -115,12 +113,12 @@ static void row(struct buf *out, const struct report *r, const struct failure *f
 		buf_puts(out, "        from ");
 		fmt_safe(out, f->sites[i].text);
 		buf_putc(out, ' ');
-		times(out, f->sites[i].count);
+		print_times(out, f->sites[i].count);
 		buf_putc(out, '\n');
 	}
 	if (f->elsewhere) {
 		buf_puts(out, "        from elsewhere ");
-		times(out, f->elsewhere);
+		print_times(out, f->elsewhere);
 		buf_putc(out, '\n');
 	}
 }
@@ -133,16 +131,16 @@ void report_failures_text(struct buf *out, const struct report *r, bool color)
 	if (!r->failures)
 		return;
 	for (size_t i = 0; i < r->failures->v.n; i++) {
-		if (!shows(r, &r->failures->v.v[i]))
+		if (!is_selected(r, &r->failures->v.v[i]))
 			continue;
-		count += own(&r->failures->v.v[i]);
+		count += count_own(&r->failures->v.v[i]);
 		passed_on += r->failures->v.v[i].passed_on;
-		if (told(r, &r->failures->v.v[i]))
-			above += own(&r->failures->v.v[i]);
+		if (is_in_a_finding(r, &r->failures->v.v[i]))
+			above += count_own(&r->failures->v.v[i]);
 		else
-			rows += own(&r->failures->v.v[i]) > 0;
+			rows += count_own(&r->failures->v.v[i]) > 0;
 	}
-	count += untold(r);
+	count += count_dropped(r);
 	if (count == 0)
 		return;
 	buf_putc(out, '\n');
@@ -161,10 +159,10 @@ void report_failures_text(struct buf *out, const struct report *r, bool color)
 		buf_puts(out, ". An error is no stall by itself: the host's share of its time, if "
 			      "any, is counted above.\n");
 	for (size_t i = 0; i < r->failures->v.n && shown < FAILURES_SHOWN; i++) {
-		if (!shows(r, &r->failures->v.v[i]) || !own(&r->failures->v.v[i]) ||
-		    told(r, &r->failures->v.v[i]))
+		if (!is_selected(r, &r->failures->v.v[i]) || !count_own(&r->failures->v.v[i]) ||
+		    is_in_a_finding(r, &r->failures->v.v[i]))
 			continue;
-		row(out, r, &r->failures->v.v[i]);
+		print_row(out, r, &r->failures->v.v[i]);
 		shown++;
 	}
 	if (rows > shown)
@@ -211,11 +209,11 @@ struct json report_failures_json(const struct report *r, uint64_t *count)
 	if (!r->failures)
 		return out;
 	for (size_t i = 0; i < r->failures->v.n; i++) {
-		if (!shows(r, &r->failures->v.v[i]))
+		if (!is_selected(r, &r->failures->v.v[i]))
 			continue;
 		json_append(&out, row_json(r, &r->failures->v.v[i]));
-		*count += own(&r->failures->v.v[i]);
+		*count += count_own(&r->failures->v.v[i]);
 	}
-	*count += untold(r);
+	*count += count_dropped(r);
 	return out;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * One heading a process, and a table of its call sites.
- */
+/* Prints the device memory of each process: a heading, and a table of the call sites that allocated
+ * it. */
 #include "lib/report/report_memory.h"
 
 #include "lib/base/fmt.h"
@@ -12,13 +11,13 @@
 #define PROCESSES_SHOWN 5
 #define SITES_SHOWN	5
 
-static const char *bytes(struct fmt_text *t, double n)
+static const char *bytes_text(struct fmt_text *t, double n)
 {
 	*t = fmt_bytes((uint64_t)n);
 	return t->s;
 }
 
-static void heading(struct buf *out, const struct report *r, struct json p, bool color)
+static void print_heading(struct buf *out, const struct report *r, struct json p, bool color)
 {
 	struct json ended = json_get(p, "ended");
 	double unknown = report_number(p, "unknown_frees"), beyond = report_number(p, "not_kept"),
@@ -34,12 +33,12 @@ static void heading(struct buf *out, const struct report *r, struct json p, bool
 	report_on(out, r, p);
 	report_style(out, color, "0");
 	buf_printf(out, ": %s at most, %s after the start",
-		   bytes(&t, report_number(p, "peak_bytes")),
+		   bytes_text(&t, report_number(p, "peak_bytes")),
 		   report_ns(ns, sizeof(ns), report_number(p, "peak_ns")));
-	buf_printf(out, "; %s when %s ended", bytes(&t, report_number(p, "live_bytes")),
+	buf_printf(out, "; %s when %s ended", bytes_text(&t, report_number(p, "live_bytes")),
 		   json_is_true(ended) ? "it" : "the recording");
 	if (pinned > 0)
-		buf_printf(out, "; besides %s of the host, pinned", bytes(&t, pinned));
+		buf_printf(out, "; besides %s of the host, pinned", bytes_text(&t, pinned));
 	buf_puts(out, "; ");
 	buf_puts(out, fmt_count((uint64_t)report_number(p, "allocations")).s);
 	buf_puts(out, " allocations, ");
@@ -57,7 +56,7 @@ static void heading(struct buf *out, const struct report *r, struct json p, bool
 	json_free(ended);
 }
 
-static void sites(struct buf *out, const struct report *r, struct json p)
+static void print_sites(struct buf *out, const struct report *r, struct json p)
 {
 	static const char *const headers[] = { ">at most", ">at the end", ">allocations",
 					       ">call",	   "from",	  NULL };
@@ -71,8 +70,8 @@ static void sites(struct buf *out, const struct report *r, struct json p)
 	for (size_t i = 0; t && i < n && i < SITES_SHOWN; i++) {
 		struct json s = json_at(all, i);
 
-		table_cell(t, "%s", bytes(&b, report_number(s, "bytes_at_peak")));
-		table_cell(t, "%s", bytes(&b, report_number(s, "live_bytes")));
+		table_cell(t, "%s", bytes_text(&b, report_number(s, "bytes_at_peak")));
+		table_cell(t, "%s", bytes_text(&b, report_number(s, "live_bytes")));
 		table_cell(t, "%s", fmt_count((uint64_t)report_number(s, "allocations")).s);
 		report_member(&text, s, "op", "");
 		table_cell(t, "%s", buf_text(&text));
@@ -99,8 +98,8 @@ void report_memory_text(struct buf *out, const struct report *r, bool color)
 		struct json p = json_at(all, i);
 
 		if (report_shows(r, p) && report_number(p, "allocations") > 0) {
-			heading(out, r, p, color);
-			sites(out, r, p);
+			print_heading(out, r, p, color);
+			print_sites(out, r, p);
 			shown++;
 		}
 		json_free(p);

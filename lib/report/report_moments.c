@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On a terminal the times stand below each other; elsewhere they are a table. */
+/* Prints the intervals that show a finding best: on a terminal with aligned times, elsewhere as a
+ * table. */
 #include "lib/report/report_moments.h"
 
 #include <stdio.h>
@@ -34,7 +35,7 @@ static const char *zone_of(char text[64], const struct report *r)
 	return zone ? zone + 1 : "";
 }
 
-static void moment(struct buf *out, const struct report *r, const struct finding_moment *m)
+static void print_moment(struct buf *out, const struct report *r, const struct finding_moment *m)
 {
 	char t[64];
 
@@ -78,7 +79,7 @@ void report_moments(struct buf *out, const struct report *r, const struct findin
 		if (t)
 			moment_cells(t, r, &c->moments.v[i], &text);
 		else
-			moment(out, r, &c->moments.v[i]);
+			print_moment(out, r, &c->moments.v[i]);
 	}
 	if (t)
 		table_fold(out, t, 0, color, r->columns);

@@ -14,9 +14,9 @@
 #define THREADS_SHOWN 5
 #define SHARE_SHOWN   0.01 /* of its thread's samples */
 #define CLAIM_LEAST   10   /* samples */
-#define SIGMAS	      1.96 /* 19 times of 20 the share lies within */
+#define SIGMAS	      1.96 /* of a confidence of 95 % */
 
-static bool shows(const struct report *r, const struct oncpu_thread *t)
+static bool is_selected(const struct report *r, const struct oncpu_thread *t)
 {
 	for (unsigned i = 0; i < r->npids; i++)
 		if (t->pid == r->pids[i])
@@ -24,7 +24,7 @@ static bool shows(const struct report *r, const struct oncpu_thread *t)
 	return r->npids == 0;
 }
 
-static void who(struct buf *out, const struct oncpu_thread *t)
+static void print_thread_name(struct buf *out, const struct oncpu_thread *t)
 {
 	fmt_safe(out, t->name.n ? t->name : bytes_of("?"));
 	if (t->tid != t->pid)
@@ -33,7 +33,7 @@ static void who(struct buf *out, const struct oncpu_thread *t)
 		buf_printf(out, " (pid %u)", t->pid);
 }
 
-static double share(uint64_t part, uint64_t all)
+static double share_of(uint64_t part, uint64_t all)
 {
 	return all ? (double)part / (double)all : 0;
 }
@@ -53,7 +53,8 @@ static double share_of_wall(const struct report *r, const struct oncpu_thread *t
 }
 
 /* "from the first step to the last (12.3 s)" */
-static void window(struct buf *out, const struct report *r, const char *steps, const char *all)
+static void print_window(struct buf *out, const struct report *r, const char *steps,
+			 const char *all)
 {
 	const struct oncpu_window *w = &r->oncpu->window;
 	char ns[48];
@@ -68,8 +69,8 @@ static void place_text(struct buf *out, const struct oncpu_place *p)
 	fmt_safe(out, p->caller);
 }
 
-static void shares(struct buf *out, const struct report *r, const struct oncpu_thread *t,
-		   uint64_t count)
+static void print_shares(struct buf *out, const struct report *r, const struct oncpu_thread *t,
+			 uint64_t count)
 {
 	double wall = share_of_wall(r, t, count);
 
@@ -77,7 +78,7 @@ static void shares(struct buf *out, const struct report *r, const struct oncpu_t
 		buf_printf(out, "      %5.1f%%", wall * 100);
 	else
 		buf_printf(out, "      %6s", "?");
-	buf_printf(out, "  %5.1f%%  ", share(count, t->count) * 100);
+	buf_printf(out, "  %5.1f%%  ", share_of(count, t->count) * 100);
 }
 
 static void place_line(struct buf *out, const struct report *r, const struct oncpu_thread *t,
@@ -85,10 +86,10 @@ static void place_line(struct buf *out, const struct report *r, const struct onc
 {
 	char ns[48];
 
-	shares(out, r, t, p->count);
+	print_shares(out, r, t, p->count);
 	place_text(out, p);
 	if (p->leaf.n) {
-		buf_printf(out, ", %.0f%% of it in ", share(p->leaf_count, p->count) * 100);
+		buf_printf(out, ", %.0f%% of it in ", share_of(p->leaf_count, p->count) * 100);
 		fmt_safe(out, p->leaf);
 	}
 	if (r->oncpu->hz)
@@ -99,31 +100,31 @@ static void place_line(struct buf *out, const struct report *r, const struct onc
 static void rest_line(struct buf *out, const struct report *r, const struct oncpu_thread *t,
 		      uint64_t count, const char *text)
 {
-	if (share(count, t->count) < SHARE_SHOWN)
+	if (share_of(count, t->count) < SHARE_SHOWN)
 		return;
-	shares(out, r, t, count);
+	print_shares(out, r, t, count);
 	buf_printf(out, "%s\n", text);
 }
 
-static void thread(struct buf *out, const struct report *r, const struct oncpu_thread *t)
+static void print_thread(struct buf *out, const struct report *r, const struct oncpu_thread *t)
 {
 	double wall = share_of_wall(r, t, t->count), chance;
 	uint64_t elsewhere = t->elsewhere;
 
 	buf_puts(out, "    ");
-	who(out, t);
+	print_thread_name(out, t);
 	buf_printf(out, ": %s samples", fmt_count(t->count).s);
 	if (wall >= 0)
 		buf_printf(out, ", on the CPU %.0f%% of the time", wall * 100);
 	if (t->inside)
 		buf_printf(out, ", %.1f%% of that inside traced calls",
-			   share(t->inside, t->count) * 100);
+			   share_of(t->inside, t->count) * 100);
 	chance = SIGMAS * sqrt(0.25 / (double)t->count) * 100;
 	buf_printf(out, "; shares are right to %.1f points\n", chance);
 	buf_puts(out, "     of time  of CPU\n");
 	for (uint32_t i = 0; i < t->nplaces; i++) {
 		if (t->places[i].count >= CLAIM_LEAST &&
-		    share(t->places[i].count, t->count) >= SHARE_SHOWN)
+		    share_of(t->places[i].count, t->count) >= SHARE_SHOWN)
 			place_line(out, r, t, &t->places[i]);
 		else
 			elsewhere += t->places[i].count;
@@ -138,13 +139,13 @@ void report_oncpu_text(struct buf *out, const struct report *r, bool color)
 	uint64_t samples = 0, all = 0;
 
 	for (size_t i = 0; r->oncpu && i < r->oncpu->v.n; i++)
-		all += shows(r, &r->oncpu->v.v[i]) ? r->oncpu->v.v[i].count : 0;
+		all += is_selected(r, &r->oncpu->v.v[i]) ? r->oncpu->v.v[i].count : 0;
 	if (all == 0)
 		return;
 	buf_putc(out, '\n');
 	report_style(out, color, "1");
 	buf_puts(out, "Where the CPU time went ");
-	window(out, r, "from the first step to the last", "in all of the recording");
+	print_window(out, r, "from the first step to the last", "in all of the recording");
 	report_style(out, color, "0");
 	if (r->oncpu->hz)
 		buf_printf(out, ", by samples, %u a second of each CPU:\n", r->oncpu->hz);
@@ -153,10 +154,10 @@ void report_oncpu_text(struct buf *out, const struct report *r, bool color)
 	for (size_t i = 0; i < r->oncpu->v.n; i++) {
 		const struct oncpu_thread *t = &r->oncpu->v.v[i];
 
-		if (!shows(r, t))
+		if (!is_selected(r, t))
 			continue;
 		if (t->count >= CLAIM_LEAST && shown < THREADS_SHOWN) {
-			thread(out, r, t);
+			print_thread(out, r, t);
 			shown++;
 		} else {
 			more++;
@@ -175,20 +176,20 @@ void report_oncpu_sentence(struct buf *out, const struct report *r)
 	double wall;
 
 	for (size_t i = 0; r->oncpu && i < r->oncpu->v.n && !t; i++)
-		if (shows(r, &r->oncpu->v.v[i]))
+		if (is_selected(r, &r->oncpu->v.v[i]))
 			t = &r->oncpu->v.v[i];
 	if (!t || !t->nplaces || t->places[0].count < CLAIM_LEAST)
 		return;
 	wall = share_of_wall(r, t, t->places[0].count);
 	if (wall >= 0) {
-		window(out, r, "From the first step to the last", "In all of the recording");
+		print_window(out, r, "From the first step to the last", "In all of the recording");
 		buf_puts(out, " ");
-		who(out, t);
+		print_thread_name(out, t);
 		buf_printf(out, " spent %.0f%% of its time on the CPU in ", wall * 100);
 	} else {
 		buf_printf(out, "%.0f%% of the CPU samples of ",
-			   share(t->places[0].count, t->count) * 100);
-		who(out, t);
+			   share_of(t->places[0].count, t->count) * 100);
+		print_thread_name(out, t);
 		buf_puts(out, " are in ");
 	}
 	place_text(out, &t->places[0]);
@@ -241,7 +242,7 @@ struct json report_oncpu_json(const struct report *r)
 	json_set(&o, "from_ns", json_number((double)(r->oncpu->window.from_ns - r->start_ns)));
 	json_set(&o, "until_ns", json_number((double)(r->oncpu->window.until_ns - r->start_ns)));
 	for (size_t i = 0; i < r->oncpu->v.n; i++)
-		if (shows(r, &r->oncpu->v.v[i]))
+		if (is_selected(r, &r->oncpu->v.v[i]))
 			json_append(&threads, thread_json(&r->oncpu->v.v[i]));
 	json_set(&o, "threads", threads);
 	return o;

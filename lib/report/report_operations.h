@@ -9,7 +9,8 @@
 #include "lib/base/json.h"
 #include "lib/report/report.h"
 
-/* The table of a process of the analysis; nothing where it made no calls or they were not counted. */
+/* The table of one process of the analysis; nothing if it made no calls or they were not
+ * counted. */
 void report_operations(struct buf *out, const struct report *r, struct json process, bool color);
 /* A line for each GPU that several processes made calls on. */
 void report_shared_gpus(struct buf *out, const struct report *r);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stack a place, as debuggers show them: innermost first. Where many wait alike for one, that one
- * stands somewhere else: hence the rarest first; and last who waits for a child, which is told
+ * Prints the stacks of threads that were still waiting when recording ended, innermost frame first,
+ * one per place. Where many threads wait in one place, the thread they wait for is elsewhere: the
+ * rarest place comes first. Parents that wait for a child come last, because the child is listed
  * itself.
  */
 #include "lib/report/report_standing.h"
@@ -17,7 +18,7 @@
 #define PLACES	     8
 #define PIDS	     4 /* named of a place */
 
-/* Waits that are told as one. */
+/* Waits that the report shows as one. */
 struct place {
 	struct json wait; /* the first of them, owned */
 	double pid[PIDS];
@@ -27,7 +28,7 @@ struct place {
 	size_t at;   /* in order of appearance */
 };
 
-static bool same(struct json a, struct json b, const char *key)
+static bool has_same_text(struct json a, struct json b, const char *key)
 {
 	struct json x = json_get(a, key), y = json_get(b, key);
 	bool is = bytes_equal(json_bytes(x), json_bytes(y));
@@ -57,7 +58,7 @@ static bool same_frames(struct json a, struct json b)
 
 static bool same_process(struct json a, struct json b)
 {
-	return report_number(a, "pid") == report_number(b, "pid") && same(a, b, "node");
+	return report_number(a, "pid") == report_number(b, "pid") && has_same_text(a, b, "node");
 }
 
 bool report_stands(const struct report *r, struct json process)
@@ -75,8 +76,8 @@ bool report_stands(const struct report *r, struct json process)
 	return sum > 0 && sum > STANDS_STILL * report_number(process, "thread_ns");
 }
 
-/* wait is taken over. */
-static void add(struct place *p, struct json wait)
+/* Takes ownership of wait. */
+static void add_wait(struct place *p, struct json wait)
 {
 	double pid = report_number(wait, "pid"), ns = report_number(wait, "longest_ns");
 	struct json part = json_get(wait, "part");
@@ -209,15 +210,15 @@ struct json report_standing_places(const struct report *r, unsigned *processes)
 			json_free(wait);
 			continue;
 		}
-		while (k < places.n && !(same(places.v[k].wait, wait, "comm") &&
-					 same(places.v[k].wait, wait, "part") &&
+		while (k < places.n && !(has_same_text(places.v[k].wait, wait, "comm") &&
+					 has_same_text(places.v[k].wait, wait, "part") &&
 					 same_frames(places.v[k].wait, wait)))
 			k++;
 		if (k == places.n && !vec_push(&places, (struct place){ .at = k })) {
 			json_free(wait);
 			continue;
 		}
-		add(&places.v[k], wait);
+		add_wait(&places.v[k], wait);
 	}
 	if (places.n)
 		qsort(places.v, places.n, sizeof(*places.v), rarest_first);

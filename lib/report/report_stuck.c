@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Writes which threads wait without an end: that of a program whose steps stopped, then those of
- * other processes that fell asleep at about the same time, since the program may wait for them.
- */
+/* Writes which threads wait without an end: that of a program whose steps stopped, then those of
+ * other processes that fell asleep at about the same time, since the program may wait for them. */
 #include "lib/report/report_stuck.h"
 
 #include <string.h>
@@ -38,7 +36,7 @@ static bool find_wait(const struct paths_track *track, struct open_wait *w)
 	return w->cause;
 }
 
-static uint64_t distance(const struct open_wait *w, int64_t ns)
+static uint64_t start_distance_ns(const struct open_wait *w, int64_t ns)
 {
 	int64_t at = w->cause->longest_at_ns;
 
@@ -50,7 +48,8 @@ static void keep_wait(struct open_wait best[OTHERS_SHOWN], struct open_wait w, i
 	unsigned at = OTHERS_SHOWN;
 
 	while (at > 0 &&
-	       (!best[at - 1].cause || distance(&w, since_ns) < distance(&best[at - 1], since_ns)))
+	       (!best[at - 1].cause ||
+		start_distance_ns(&w, since_ns) < start_distance_ns(&best[at - 1], since_ns)))
 		at--;
 	if (at == OTHERS_SHOWN)
 		return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* That nothing was found means something else where nothing was recorded: it is said with the
- * numbers. */
+/* Prints the verdict of a report without findings. It gives the number of recorded calls, because a
+ * recording of few calls proves nothing. */
 #include "lib/report/report_verdict.h"
 
 #include "lib/base/fmt.h"
@@ -205,7 +205,7 @@ static void left_out(struct buf *out, const struct report *r)
 		   calls, calls + missing, calls / (calls + missing) * 100);
 }
 
-static void missing(struct buf *out, const struct report *r)
+static void print_missing(struct buf *out, const struct report *r)
 {
 	for (size_t i = 0; r->missing && i < r->missing->v.n; i++) {
 		const struct missing_row *m = &r->missing->v.v[i];
@@ -246,7 +246,7 @@ void report_coverage(struct buf *out, const struct report *r)
 	if (!report_no_calls(r) || !report_has_uncovered(r, &before))
 		report_uncovered_lines(out, r, "Missing: ");
 	report_recorder_line(out, r);
-	missing(out, r);
+	print_missing(out, r);
 	if (r->partial) {
 		buf_puts(out, "Incomplete: ");
 		fmt_safe(out, r->partial_text.n

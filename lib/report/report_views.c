@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A chain belongs to its victim; what has none concerns the machine.
- */
+/* Prints the findings of each process below each other. A finding belongs to its victim; one
+ * without a victim belongs to the machine. */
 #include "lib/report/report_views.h"
 
 #include "lib/base/fmt.h"
@@ -56,7 +55,7 @@ static bool of_machine(const struct finding *c)
 	return c->victim.pid == 0;
 }
 
-static void heading(struct buf *out, bool color, struct json p)
+static void print_heading(struct buf *out, bool color, struct json p)
 {
 	struct json node = json_get(p, "node");
 
@@ -86,7 +85,7 @@ void report_view_processes(struct buf *out, const struct report *r, bool color)
 		if (report_shows(r, p)) {
 			if (out->n)
 				buf_putc(out, '\n');
-			heading(out, color, p);
+			print_heading(out, color, p);
 			for (size_t k = 0; k < r->chains->v.n; k++) {
 				if (!r->chains->v.v[k].hidden &&
 				    report_is_of(&r->chains->v.v[k], p) &&

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Two digits of each bound: more would be a promise that nobody keeps.
- */
+/* Prints by how much the program would be faster without a cause. Bounds have two digits: they are
+ * not known more exactly. */
 #include "lib/report/report_without.h"
 
 #include <stdio.h>

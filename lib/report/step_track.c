@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Programs with steps and the sentence about them. A step is the unit: what a cause took in all
- * steps is divided by how many there were.
- */
+/* Finds the programs with steps and prints the verdict about them. The unit is one step: what a
+ * cause took in all steps is divided by their number. */
 #include "lib/report/step_track.h"
 
 #include <inttypes.h>
@@ -193,7 +191,8 @@ unsigned step_track_shown(const struct report *r, struct step_track shown[STEP_P
 	return n;
 }
 
-/* A rank that others wait for in vain is told of first: its calls show no hang. */
+/* Whether ranks wait for one that never comes: the verdict is about that one, whose own calls show
+ * no hang. */
 static bool has_hang(const struct report *r)
 {
 	for (size_t i = 0; i < r->chains->v.n; i++) {
@@ -286,7 +285,7 @@ static void keep_part(struct step_part best[VERDICT_PARTS], const struct step_pa
 	best[at] = *part;
 }
 
-/* Losses, wherever in a step they happen. Before work that is no trouble a grave one leads, as it
+/* Losses, wherever in a step they happen. A severe one comes before work that is not slow, as it
  * does among the findings. */
 static void keep_losses(const struct step_track *t, struct step_part best[VERDICT_PARTS])
 {
@@ -300,7 +299,7 @@ static void keep_losses(const struct step_track *t, struct step_part best[VERDIC
 	}
 }
 
-/* What a line is told to do, in all lines from the i-th on; 0: a line before has it, too. */
+/* The time of a text in all lines from the i-th on, ns; 0: an earlier line has it, too. */
 static uint64_t sum_of_rows(const struct step_track *t, size_t i, struct bytes text)
 {
 	uint64_t ns = 0;
@@ -319,7 +318,7 @@ static uint64_t sum_of_rows(const struct step_track *t, size_t i, struct bytes t
 	return ns;
 }
 
-/* Work, by the line of the loop that does it. Lines that wait for the same are told once. */
+/* Work, by the line of the loop that does it. Lines that wait for the same thing count as one. */
 static void keep_work(const struct step_track *t, struct step_part best[VERDICT_PARTS])
 {
 	for (size_t i = 0; i < t->phase->rows.n; i++) {
@@ -491,7 +490,7 @@ unsigned step_track_severity(const struct step_track *t)
 /* ---- what is not of the steps ---- */
 
 /* How much of that time lies within the steps. */
-static double overlap(int64_t from_ns, int64_t to_ns, const struct paths_steps *s)
+static double overlap_ns(int64_t from_ns, int64_t to_ns, const struct paths_steps *s)
 {
 	int64_t from = from_ns > s->first_ns ? from_ns : s->first_ns,
 		to = to_ns < s->last_ns ? to_ns : s->last_ns;
@@ -515,8 +514,8 @@ bool step_track_is_outside(const struct report *r, const struct finding *c)
 		return false;
 	for (size_t i = 0; i < r->chains->paths.tracks.n; i++) {
 		if (get_track(r, i, &t) && is_of(c, t.track))
-			outside = overlap(c->first_ns - r->start_ns, c->last_ns - r->start_ns,
-					  &t.track->steps) <
+			outside = overlap_ns(c->first_ns - r->start_ns, c->last_ns - r->start_ns,
+					     &t.track->steps) <
 				  OUTSIDE_SHARE * (double)(c->last_ns - c->first_ns);
 	}
 	return outside;

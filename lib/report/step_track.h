@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs with steps, as the analysis found them (lib/model/paths.h), and what every report says
- * of them in the same words: the verdict, and what lies outside of the steps.
+ * Programs with steps, as the analysis found them (lib/model/paths.h), and the texts about them
+ * that all reports share: the verdict, and what lies outside of the steps.
  */
 #ifndef INGERO_REPORT_STEP_TRACK_H
 #define INGERO_REPORT_STEP_TRACK_H
@@ -21,7 +21,7 @@ struct step_track {
 	double count, ns;		 /* steps, and all their time */
 	const struct finding *mismatch;	 /* of the collectives of its ranks; NULL: none */
 	bool differs;			 /* it hangs in a collective, for that reason */
-	bool loss_leads; /* its first finding names who took time from it, and no work that is slow */
+	bool loss_leads; /* its first finding is about lost time, not about slow work */
 };
 
 /* Programs that are to be shown, one after another; *at: 0 to begin. A second thread of one is

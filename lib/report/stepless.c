@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Writes the largest causes of a program's only phase. Causes that read alike are one here.
- */
+/* Prints the largest causes of a program without steps. Causes with the same text are added up. */
 #include "lib/report/stepless.h"
 
 #include <stdlib.h>
@@ -40,7 +38,7 @@ static bool is_hang(const struct report *r, const struct finding *c)
 	       r->end_ns - c->last_ns < HANG_NS;
 }
 
-/* There is one, or whoever asked did not ask for all findings. */
+/* There is a hang, or some findings are hidden. */
 static bool has_first(const struct report *r)
 {
 	for (size_t i = 0; i < r->chains->v.n; i++)
@@ -56,7 +54,7 @@ const struct paths_track *stepless_find(const struct report *r)
 	const struct paths_track *best = NULL;
 	double most = 0;
 
-	/* Without off-CPU intervals nobody knows what a thread did between its calls. */
+	/* Without off-CPU intervals it is unknown what a thread did between its calls. */
 	for (size_t i = 0; i < all->tracks.n && report_recorded(r, "host_recorded"); i++) {
 		const struct paths_track *t = &all->tracks.v[i];
 		const struct paths_phase *phase = paths_find_phase(t, "all");

@@ -12,7 +12,7 @@
 double stepless_count_calls(const struct report *r, const struct paths_track *track);
 
 /* The program without steps that the report is about: the one with most calls. NULL: there is none,
- * or something hangs, which is told first, or findings are hidden. */
+ * or findings are hidden, or something hangs, which the report begins with instead. */
 const struct paths_track *stepless_find(const struct report *r);
 
 /* "python3 (pid 7): no steps; 3.00 s: 1.50 s (50.0%) on the CPU in load (a.py:3)", without a full

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What is nothing is a dash: tables are read for what stands out.
- */
+/* Fills table cells with numbers, durations and shares. Nothing is a dash, so that values stand
+ * out. */
 #include "lib/report/table_cells.h"
 
 #include <stdio.h>

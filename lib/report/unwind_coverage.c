@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coverage of unwind tables for people and for programs. */
+/* Prints the coverage of unwind tables as text and as JSON. */
 #include "lib/report/unwind_coverage.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line is there when what it tells was sampled. */
+/* Prints the section of GPUs of ingero-stat. A metric that was not sampled has no line. */
 #include "lib/report/view_gpu.h"
 
 #include <stdio.h>
@@ -21,12 +21,12 @@ struct one {
 	const struct report_text_style *st;
 };
 
-static const struct view_metric *of(const struct one *g, enum metric_id id)
+static const struct view_metric *find_metric(const struct one *g, enum metric_id id)
 {
 	return view_find(g->v, VIEW_GPU_WHOLE, 0, g->gpu, id);
 }
 
-static void heading(struct buf *out, const struct world *w, const struct one *g)
+static void print_heading(struct buf *out, const struct world *w, const struct one *g)
 {
 	const struct world_gpu *x = world_get_gpu(w, g->gpu);
 	struct bytes name = x ? world_text(w, x->name) : (struct bytes){ 0 };
@@ -50,9 +50,10 @@ static void heading(struct buf *out, const struct world *w, const struct one *g)
 	buf_free(&title);
 }
 
-static void percent(struct buf *out, const struct one *g, enum metric_id id, const char *label)
+static void print_percent(struct buf *out, const struct one *g, enum metric_id id,
+			  const char *label)
 {
-	const struct view_metric *x = of(g, id);
+	const struct view_metric *x = find_metric(g, id);
 
 	if (!x)
 		return;
@@ -61,10 +62,10 @@ static void percent(struct buf *out, const struct one *g, enum metric_id id, con
 	view_course(out, g->st, x, 100);
 }
 
-static void memory(struct buf *out, const struct one *g)
+static void print_memory(struct buf *out, const struct one *g)
 {
-	const struct view_metric *used = of(g, METRIC_GPU_MEM_USED),
-				 *all = of(g, METRIC_GPU_MEM_TOTAL);
+	const struct view_metric *used = find_metric(g, METRIC_GPU_MEM_USED),
+				 *all = find_metric(g, METRIC_GPU_MEM_TOTAL);
 	bool whole = all && all->last > 0;
 
 	if (!used)
@@ -78,10 +79,10 @@ static void memory(struct buf *out, const struct one *g)
 	view_course(out, g->st, used, whole ? all->last : 0);
 }
 
-static void clock(struct buf *out, const struct one *g, enum metric_id id, enum metric_id best,
-		  const char *label)
+static void print_clock(struct buf *out, const struct one *g, enum metric_id id,
+			enum metric_id best, const char *label)
 {
-	const struct view_metric *x = of(g, id), *max = best ? of(g, best) : NULL;
+	const struct view_metric *x = find_metric(g, id), *max = best ? find_metric(g, best) : NULL;
 	bool whole = max && max->last > 0;
 
 	if (!x)
@@ -93,7 +94,7 @@ static void clock(struct buf *out, const struct one *g, enum metric_id id, enum 
 	view_course(out, g->st, x, whole ? max->last : 0);
 }
 
-static void limits(struct buf *out, const struct one *g)
+static void print_clock_limits(struct buf *out, const struct one *g)
 {
 	const struct view_gpu *x = NULL;
 	bool any = false;
@@ -117,11 +118,11 @@ static void limits(struct buf *out, const struct one *g)
 	buf_puts(out, any ? " of the time\n" : "never\n");
 }
 
-static void power(struct buf *out, const struct one *g)
+static void print_power(struct buf *out, const struct one *g)
 {
-	const struct view_metric *x = of(g, METRIC_GPU_POWER),
-				 *limit = of(g, METRIC_GPU_POWER_LIMIT),
-				 *energy = of(g, METRIC_GPU_ENERGY);
+	const struct view_metric *x = find_metric(g, METRIC_GPU_POWER),
+				 *limit = find_metric(g, METRIC_GPU_POWER_LIMIT),
+				 *energy = find_metric(g, METRIC_GPU_ENERGY);
 	bool whole = limit && limit->last > 0;
 
 	if (!x)
@@ -137,9 +138,9 @@ static void power(struct buf *out, const struct one *g)
 	view_course(out, g->st, x, whole ? limit->last : 0);
 }
 
-static void temperature(struct buf *out, const struct one *g)
+static void print_temperature(struct buf *out, const struct one *g)
 {
-	const struct view_metric *x = of(g, METRIC_GPU_TEMPERATURE);
+	const struct view_metric *x = find_metric(g, METRIC_GPU_TEMPERATURE);
 
 	if (!x)
 		return;
@@ -148,14 +149,15 @@ static void temperature(struct buf *out, const struct one *g)
 	view_course(out, g->st, x, 0);
 }
 
-static void link(struct buf *out, const struct one *g)
+static void print_pcie_link(struct buf *out, const struct one *g)
 {
-	const struct view_metric *gen = of(g, METRIC_GPU_PCIE_GEN),
-				 *gen_max = of(g, METRIC_GPU_PCIE_GEN_MAX),
-				 *width = of(g, METRIC_GPU_PCIE_WIDTH),
-				 *width_max = of(g, METRIC_GPU_PCIE_WIDTH_MAX),
-				 *tx = of(g, METRIC_GPU_PCIE_TX), *rx = of(g, METRIC_GPU_PCIE_RX),
-				 *replays = of(g, METRIC_GPU_PCIE_REPLAYS);
+	const struct view_metric *gen = find_metric(g, METRIC_GPU_PCIE_GEN),
+				 *gen_max = find_metric(g, METRIC_GPU_PCIE_GEN_MAX),
+				 *width = find_metric(g, METRIC_GPU_PCIE_WIDTH),
+				 *width_max = find_metric(g, METRIC_GPU_PCIE_WIDTH_MAX),
+				 *tx = find_metric(g, METRIC_GPU_PCIE_TX),
+				 *rx = find_metric(g, METRIC_GPU_PCIE_RX),
+				 *replays = find_metric(g, METRIC_GPU_PCIE_REPLAYS);
 
 	if (!gen && !tx)
 		return;
@@ -178,10 +180,10 @@ static void link(struct buf *out, const struct one *g)
 	buf_putc(out, '\n');
 }
 
-static void errors(struct buf *out, const struct one *g)
+static void print_errors(struct buf *out, const struct one *g)
 {
-	const struct view_metric *mild = of(g, METRIC_GPU_ECC_CORRECTED),
-				 *bad = of(g, METRIC_GPU_ECC_UNCORRECTED);
+	const struct view_metric *mild = find_metric(g, METRIC_GPU_ECC_CORRECTED),
+				 *bad = find_metric(g, METRIC_GPU_ECC_UNCORRECTED);
 	unsigned shown = 0;
 
 	if (mild || bad) {
@@ -213,7 +215,7 @@ static void errors(struct buf *out, const struct one *g)
 		buf_putc(out, '\n');
 }
 
-static void processes(struct buf *out, const struct world *w, const struct one *g)
+static void print_processes(struct buf *out, const struct world *w, const struct one *g)
 {
 	for (size_t i = 0; i < g->v->metrics.n; i++) {
 		const struct view_metric *x = &g->v->metrics.v[i];
@@ -239,20 +241,20 @@ static void processes(struct buf *out, const struct world *w, const struct one *
 	}
 }
 
-static void one(struct buf *out, const struct world *w, const struct one *g)
+static void print_gpu(struct buf *out, const struct world *w, const struct one *g)
 {
-	heading(out, w, g);
-	percent(out, g, METRIC_GPU_BUSY, "busy");
-	percent(out, g, METRIC_GPU_MEM_BUSY, "memory busy");
-	memory(out, g);
-	clock(out, g, METRIC_GPU_SM_CLOCK, METRIC_GPU_SM_CLOCK_MAX, "SM clock");
-	clock(out, g, METRIC_GPU_MEM_CLOCK, (enum metric_id)0, "memory clock");
-	limits(out, g);
-	power(out, g);
-	temperature(out, g);
-	link(out, g);
-	errors(out, g);
-	processes(out, w, g);
+	print_heading(out, w, g);
+	print_percent(out, g, METRIC_GPU_BUSY, "busy");
+	print_percent(out, g, METRIC_GPU_MEM_BUSY, "memory busy");
+	print_memory(out, g);
+	print_clock(out, g, METRIC_GPU_SM_CLOCK, METRIC_GPU_SM_CLOCK_MAX, "SM clock");
+	print_clock(out, g, METRIC_GPU_MEM_CLOCK, (enum metric_id)0, "memory clock");
+	print_clock_limits(out, g);
+	print_power(out, g);
+	print_temperature(out, g);
+	print_pcie_link(out, g);
+	print_errors(out, g);
+	print_processes(out, w, g);
 }
 
 bool view_gpu_text(struct buf *out, const struct world *w, const struct ops_summary *s,
@@ -274,7 +276,7 @@ bool view_gpu_text(struct buf *out, const struct world *w, const struct ops_summ
 		if (!sampled)
 			continue;
 		g.gpu = id;
-		one(out, w, &g);
+		print_gpu(out, w, &g);
 		any = true;
 	}
 	return any;

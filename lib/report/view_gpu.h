@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The section of GPUs as their driver tells of them: use, memory, clocks and what held them down,
- * power, temperature, link, errors; and what each process has of them.
+ * The section of GPUs, from the metrics of their driver: use, memory, clocks and what limited them,
+ * power, temperature, link, errors; and the share of each process.
  */
 #ifndef INGERO_REPORT_VIEW_GPU_H
 #define INGERO_REPORT_VIEW_GPU_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows are in order: those that took most time first. */
+/* Prints the sections of block I/O and of sockets of ingero-stat. Rows with most time come
+ * first. */
 #include "lib/report/view_io.h"
 
 #include "lib/base/fmt.h"
@@ -40,8 +41,8 @@ static void device_cell(struct table *t, const struct world *w, const struct vie
 	buf_free(&text);
 }
 
-static void disks(struct buf *out, const struct world *w, const struct ops_summary *s,
-		  const struct report_text_style *st)
+static void print_disks(struct buf *out, const struct world *w, const struct ops_summary *s,
+			const struct report_text_style *st)
 {
 	const struct view *v = s->view;
 	static const char *const headers[] = { "device", "what", ">count", ">bytes",	 ">p50",
@@ -68,8 +69,8 @@ static void disks(struct buf *out, const struct world *w, const struct ops_summa
 	table_free(t);
 }
 
-static void files(struct buf *out, const struct world *w, const struct view *v,
-		  const struct report_text_style *st)
+static void print_files(struct buf *out, const struct world *w, const struct view *v,
+			const struct report_text_style *st)
 {
 	static const char *const headers[] = {
 		"file waited for", ">waits", ">total", ">max", "on", NULL
@@ -100,7 +101,7 @@ static void files(struct buf *out, const struct world *w, const struct view *v,
 }
 
 /* Requests of processes that are not recorded, which the devices serve too. */
-static bool others(struct buf *out, const struct view *v)
+static bool print_other_requests(struct buf *out, const struct view *v)
 {
 	bool any = false;
 
@@ -122,15 +123,15 @@ bool view_io_text(struct buf *out, const struct world *w, const struct ops_summa
 {
 	const struct view *v = s->view;
 	struct buf of_others = { 0 };
-	bool any = others(&of_others, v) || v->disks.n || v->files.n;
+	bool any = print_other_requests(&of_others, v) || v->disks.n || v->files.n;
 
 	if (any)
 		view_heading(out, st, "Block I/O and files");
 	if (v->disks.n)
-		disks(out, w, s, st);
+		print_disks(out, w, s, st);
 	buf_add(out, of_others.p, of_others.n);
 	if (v->files.n)
-		files(out, w, v, st);
+		print_files(out, w, v, st);
 	out->failed |= of_others.failed;
 	buf_free(&of_others);
 	return any;
@@ -148,8 +149,8 @@ static void peer_cell(struct table *t, const struct world *w, const struct view_
 		table_cell(t, "%.*s", (int)comm.n, comm.n ? comm.p : "");
 }
 
-static void sockets(struct buf *out, const struct world *w, const struct view *v,
-		    const struct report_text_style *st)
+static void print_sockets(struct buf *out, const struct world *w, const struct view *v,
+			  const struct report_text_style *st)
 {
 	static const char *const headers[] = { "socket", "process",	">waits",    ">total",
 					       ">max",	 ">sent again", ">segments", NULL };
@@ -196,7 +197,7 @@ bool view_net_text(struct buf *out, const struct world *w, const struct ops_summ
 		return false;
 	view_heading(out, st, "TCP and sockets");
 	if (v->sockets.n)
-		sockets(out, w, v, st);
+		print_sockets(out, w, v, st);
 	if (more > 0)
 		buf_printf(out, "  %.0f segments were sent again by other processes meanwhile\n",
 			   more);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types are fixed per field: what identifies is a string; a value that does not exist is null,
- * never zero. */
+/* Writes the sections of ingero-stat as JSON. Types are fixed per field: identifiers are strings; a
+ * value that does not exist is null, never zero. */
 #include "lib/report/view_json.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "lib/report/view_json_time.h"
 #include "lib/event/record.h"
 
-static void device(struct jsonw *j, uint64_t value)
+static void append_device(struct jsonw *j, uint64_t value)
 {
 	char text[48];
 
@@ -19,7 +19,7 @@ static void device(struct jsonw *j, uint64_t value)
 	jsonw_key_str(j, "device", text);
 }
 
-static void gpu(struct jsonw *j, const struct world *w, uint32_t id)
+static void append_gpu(struct jsonw *j, const struct world *w, uint32_t id)
 {
 	const struct world_gpu *g = world_get_gpu(w, id);
 
@@ -41,7 +41,7 @@ static bool in_section(const struct view *v, const struct view_metric *m)
 	return v->sections & which;
 }
 
-static void metrics(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+static void append_metrics(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
 	const struct view *v = s->view;
 
@@ -60,11 +60,11 @@ static void metrics(struct jsonw *j, const struct world *w, const struct ops_sum
 		if (m->scope == VIEW_NODE || m->scope == VIEW_DEVICE)
 			view_json_text(j, w, "node", n ? n->name : 0);
 		if (m->scope == VIEW_GPU_WHOLE || m->scope == VIEW_GPU_PROCESS)
-			gpu(j, w, (uint32_t)m->subject);
+			append_gpu(j, w, (uint32_t)m->subject);
 		if (m->scope == VIEW_GPU_PROCESS)
 			view_json_process(j, w, m->process);
 		if (m->scope == VIEW_DEVICE)
-			device(j, m->subject);
+			append_device(j, m->subject);
 		jsonw_key_u64(j, "samples", m->n);
 		jsonw_key_double(j, "first", m->first);
 		jsonw_key_double(j, "last", m->last);
@@ -79,7 +79,7 @@ static void metrics(struct jsonw *j, const struct world *w, const struct ops_sum
 	jsonw_array_end(j);
 }
 
-static void gpus(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+static void append_gpus(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
 	const struct view *v = s->view;
 
@@ -88,7 +88,7 @@ static void gpus(struct jsonw *j, const struct world *w, const struct ops_summar
 		const struct view_gpu *g = &v->gpus.v[i];
 
 		jsonw_object_begin(j);
-		gpu(j, w, g->gpu);
+		append_gpu(j, w, g->gpu);
 		jsonw_key_u64(j, "limits_known_ns", g->known_ns);
 		jsonw_key_array(j, "limits");
 		for (unsigned k = 0; k < VIEW_LIMITS; k++) {
@@ -119,7 +119,7 @@ static void gpus(struct jsonw *j, const struct world *w, const struct ops_summar
 	jsonw_array_end(j);
 }
 
-static void details(struct jsonw *j, const struct world *w, const struct view *v)
+static void append_details(struct jsonw *j, const struct world *w, const struct view *v)
 {
 	static const char *const about[] = {
 		[VIEW_ABOUT_TASK] = "task",	[VIEW_ABOUT_SYSCALL] = "syscall",
@@ -145,7 +145,7 @@ static void details(struct jsonw *j, const struct world *w, const struct view *v
 	jsonw_array_end(j);
 }
 
-static void disks(struct jsonw *j, const struct world *w, const struct view *v)
+static void append_disks(struct jsonw *j, const struct world *w, const struct view *v)
 {
 	static const char *const ways[] = { "read", "write", "flush", "discard" };
 
@@ -156,7 +156,7 @@ static void disks(struct jsonw *j, const struct world *w, const struct view *v)
 
 		jsonw_object_begin(j);
 		view_json_text(j, w, "node", n ? n->name : 0);
-		device(j, d->device);
+		append_device(j, d->device);
 		view_json_text(j, w, "origin", d->origin);
 		view_json_text(j, w, "mount", d->mount);
 		jsonw_key_str(j, "what", d->way < 4 ? ways[d->way] : "other");
@@ -188,7 +188,7 @@ static void disks(struct jsonw *j, const struct world *w, const struct view *v)
 	jsonw_array_end(j);
 }
 
-static void sockets(struct jsonw *j, const struct world *w, const struct view *v)
+static void append_sockets(struct jsonw *j, const struct world *w, const struct view *v)
 {
 	jsonw_key_array(j, "sockets");
 	for (size_t i = 0; i < v->sockets.n; i++) {
@@ -219,9 +219,9 @@ void view_json(struct jsonw *j, const struct world *w, const struct ops_summary 
 	const struct view *v = s->view;
 
 	if (v->sections & (VIEW_BIT(SYSTEM) | VIEW_BIT(GPU) | VIEW_BIT(IO)))
-		metrics(j, w, s);
+		append_metrics(j, w, s);
 	if (v->sections & VIEW_BIT(GPU))
-		gpus(j, w, s);
+		append_gpus(j, w, s);
 	if (s->brief)
 		return; /* events were not looked at */
 	if (v->sections & VIEW_BIT(TIME)) {
@@ -230,11 +230,11 @@ void view_json(struct jsonw *j, const struct world *w, const struct ops_summary 
 		view_json_states(j, s);
 	}
 	if (v->sections & VIEW_BIT(HOST))
-		details(j, w, v);
+		append_details(j, w, v);
 	if (v->sections & VIEW_BIT(IO))
-		disks(j, w, v);
+		append_disks(j, w, v);
 	if (v->sections & VIEW_BIT(NET))
-		sockets(j, w, v);
+		append_sockets(j, w, v);
 	if (v->sections & VIEW_BIT(MEMORY))
 		view_json_memory(j, w, s);
 	if (v->sections & VIEW_BIT(GRAPHS))

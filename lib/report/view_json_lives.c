@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handles are texts: they identify, and are larger than what a JSON number holds. */
+/* Writes device memory, graphs and communicators as JSON. Handles are strings, because they do not
+ * fit a JSON number. */
 #include "lib/report/view_json_lives.h"
 
 #include <inttypes.h>
@@ -7,7 +8,7 @@
 
 #include "lib/report/view_json_parts.h"
 
-static void handle(struct jsonw *j, const char *key, uint64_t value)
+static void append_handle(struct jsonw *j, const char *key, uint64_t value)
 {
 	char text[24];
 
@@ -82,7 +83,7 @@ void view_json_comms(struct jsonw *j, const struct world *w, const struct view *
 
 		jsonw_object_begin(j);
 		view_json_process(j, w, c->process);
-		handle(j, "handle", c->handle);
+		append_handle(j, "handle", c->handle);
 		jsonw_key(j, "rank");
 		if (c->has_rank)
 			jsonw_u64(j, c->rank);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types are fixed per field: what identifies is a string; a value that does not exist is null,
- * never zero. */
+/* Writes the members that several JSON sections share. Types are fixed per field: identifiers are
+ * strings; a value that does not exist is null, never zero. */
 #include "lib/report/view_json_parts.h"
 
 #include "lib/base/timetext.h"

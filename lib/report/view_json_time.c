@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays of equal spans begin at the same time where they belong together; what nothing was counted
- * in is null. */
+/* Writes time series and breakdowns of time as JSON. Arrays that belong together begin at the same
+ * time and have equal spans; a span in which nothing was counted is null. */
 #include "lib/report/view_json_time.h"
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "lib/report/view_json_parts.h"
 #include "lib/event/part.h"
 
-static void parts(struct jsonw *j, const char *key, const uint64_t ns[PART_COUNT])
+static void append_parts(struct jsonw *j, const char *key, const uint64_t ns[PART_COUNT])
 {
 	jsonw_key_object(j, key);
 	for (unsigned i = 0; i < PART_COUNT; i++)
@@ -28,8 +28,8 @@ void view_json_times(struct jsonw *j, const struct world *w, const struct view *
 		view_json_process(j, w, t->process);
 		jsonw_key_u64(j, "threads", t->threads);
 		jsonw_key_u64(j, "ns", t->ns);
-		parts(j, "in_calls_ns", t->in_calls);
-		parts(j, "outside_ns", t->outside);
+		append_parts(j, "in_calls_ns", t->in_calls);
+		append_parts(j, "outside_ns", t->outside);
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);

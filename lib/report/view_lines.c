@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labels and bars stand in columns, so that lines below each other can be compared. */
+/* Prints lines of a label, a bar and a value for ingero-stat. Labels and bars are aligned, so that
+ * lines can be compared. */
 #include "lib/report/view_lines.h"
 
 #include <inttypes.h>

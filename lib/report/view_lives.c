@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table each; names of code are cut, the JSON value has them whole. */
+/* Prints the tables of device memory, graphs and communicators. Names of code are cut here and
+ * whole in the JSON. */
 #include "lib/report/view_lives.h"
 
 #include <inttypes.h>
@@ -35,7 +36,7 @@ static void process_cell(struct table *t, const struct world *w, uint32_t proces
 	buf_free(&b);
 }
 
-static void put(struct buf *out, struct table *t, const struct report_text_style *st)
+static void print_table(struct buf *out, struct table *t, const struct report_text_style *st)
 {
 	out->failed |= !t;
 	if (t)
@@ -146,7 +147,7 @@ bool view_graphs_text(struct buf *out, const struct world *w, const struct ops_s
 		table_cell(t, "%s", fmt_count(g->most_alive).s);
 		process_cell(t, w, g->process);
 	}
-	put(out, t, st);
+	print_table(out, t, st);
 	if (st->top && v->graphs.n > GRAPHS_SHOWN)
 		cell_more(out, v->graphs.n - GRAPHS_SHOWN, st->columns);
 	return true;
@@ -183,7 +184,7 @@ bool view_comms_text(struct buf *out, const struct world *w, const struct ops_su
 		cell_errors(t, c->errors + c->async_errors);
 		process_cell(t, w, c->process);
 	}
-	put(out, t, st);
+	print_table(out, t, st);
 	if (st->top && v->comms.n > COMMS_SHOWN)
 		cell_more(out, v->comms.n - COMMS_SHOWN, st->columns);
 	return true;

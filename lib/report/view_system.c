@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bar is of a whole that is known; what has none, as load without its CPUs, has no bar. */
+/* Prints the section of the machine of ingero-stat. A metric without a known whole, such as load
+ * without the number of CPUs, has no bar. */
 #include "lib/report/view_system.h"
 
 #include <stdio.h>
@@ -19,15 +20,15 @@ struct machine {
 	const struct report_text_style *st;
 };
 
-static const struct view_metric *of(const struct machine *m, enum metric_id id)
+static const struct view_metric *find_metric(const struct machine *m, enum metric_id id)
 {
 	return view_find(m->v, VIEW_NODE, m->node, 0, id);
 }
 
-static void part(struct buf *out, const struct machine *m, enum metric_id id, const char *name,
-		 bool *any)
+static void append_cpu_part(struct buf *out, const struct machine *m, enum metric_id id,
+			    const char *name, bool *any)
 {
-	const struct view_metric *x = of(m, id);
+	const struct view_metric *x = find_metric(m, id);
 
 	if (!x || view_mean(x) < 0.05)
 		return;
@@ -35,27 +36,27 @@ static void part(struct buf *out, const struct machine *m, enum metric_id id, co
 	*any = true;
 }
 
-static void cpu(struct buf *out, const struct machine *m)
+static void print_cpu(struct buf *out, const struct machine *m)
 {
-	const struct view_metric *busy = of(m, METRIC_CPU_BUSY);
+	const struct view_metric *busy = find_metric(m, METRIC_CPU_BUSY);
 	bool any = false;
 
 	if (!busy)
 		return;
 	view_bar(out, m->st, "CPU", view_mean(busy) / 100, BUSY_LOW, BUSY_HIGH);
 	buf_printf(out, "%.1f%% busy, at most %.1f%%", view_mean(busy), busy->max);
-	part(out, m, METRIC_CPU_USER, "user", &any);
-	part(out, m, METRIC_CPU_SYSTEM, "system", &any);
-	part(out, m, METRIC_CPU_IOWAIT, "waiting for I/O", &any);
-	part(out, m, METRIC_CPU_STEAL, "stolen", &any);
+	append_cpu_part(out, m, METRIC_CPU_USER, "user", &any);
+	append_cpu_part(out, m, METRIC_CPU_SYSTEM, "system", &any);
+	append_cpu_part(out, m, METRIC_CPU_IOWAIT, "waiting for I/O", &any);
+	append_cpu_part(out, m, METRIC_CPU_STEAL, "stolen", &any);
 	view_course(out, m->st, busy, 100);
 }
 
-static void memory(struct buf *out, const struct machine *m, uint64_t all)
+static void print_memory(struct buf *out, const struct machine *m, uint64_t all)
 {
-	const struct view_metric *used = of(m, METRIC_MEM_USED),
-				 *left = of(m, METRIC_MEM_AVAILABLE),
-				 *swap = of(m, METRIC_SWAP_USED);
+	const struct view_metric *used = find_metric(m, METRIC_MEM_USED),
+				 *left = find_metric(m, METRIC_MEM_AVAILABLE),
+				 *swap = find_metric(m, METRIC_SWAP_USED);
 
 	if (!all && used && left)
 		all = view_bytes(used->last + left->last);
@@ -77,9 +78,9 @@ static void memory(struct buf *out, const struct machine *m, uint64_t all)
 	}
 }
 
-static void load(struct buf *out, const struct machine *m, uint32_t cpus)
+static void print_load(struct buf *out, const struct machine *m, uint32_t cpus)
 {
-	const struct view_metric *x = of(m, METRIC_LOAD_1);
+	const struct view_metric *x = find_metric(m, METRIC_LOAD_1);
 
 	if (!x)
 		return;
@@ -90,7 +91,7 @@ static void load(struct buf *out, const struct machine *m, uint32_t cpus)
 	view_course(out, m->st, x, 0);
 }
 
-static void pressure(struct buf *out, const struct machine *m)
+static void print_pressure(struct buf *out, const struct machine *m)
 {
 	static const struct {
 		enum metric_id id;
@@ -105,7 +106,7 @@ static void pressure(struct buf *out, const struct machine *m)
 	};
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		const struct view_metric *x = of(m, all[i].id);
+		const struct view_metric *x = find_metric(m, all[i].id);
 		double share;
 
 		if (!x || x->n < 2)
@@ -138,10 +139,10 @@ bool view_system_text(struct buf *out, const struct world *w, const struct ops_s
 		snprintf(title, sizeof(title), "System%s%.*s", name.n ? " of " : "",
 			 name.n < 64 ? (int)name.n : 64, name.n ? name.p : "");
 		view_heading(out, st, title);
-		cpu(out, &m);
-		memory(out, &m, has.memory_bytes);
-		load(out, &m, has.cpus);
-		pressure(out, &m);
+		print_cpu(out, &m);
+		print_memory(out, &m, has.memory_bytes);
+		print_load(out, &m, has.cpus);
+		print_pressure(out, &m);
 		any = true;
 	}
 	return any;

@@ -68,8 +68,8 @@ static const char *self_text(const struct ops_summary *s)
 	return s->not_kept || s->lost ? "on CPU, or in what is missing here" : part_text(PART_SELF);
 }
 
-static void process(struct buf *out, const struct world *w, const struct view_time *t,
-		    const char *self, bool in_windows, const struct report_text_style *st)
+static void print_process(struct buf *out, const struct world *w, const struct view_time *t,
+			  const char *self, bool in_windows, const struct report_text_style *st)
 {
 	struct share v[2 * PART_COUNT];
 	uint64_t calls = 0, rest = 0;
@@ -120,7 +120,8 @@ bool view_time_text(struct buf *out, const struct world *w, const struct ops_sum
 		}
 		if (shown++ == 0)
 			view_heading(out, st, "Where the time went, calls inside calls folded");
-		process(out, w, &v->times.v[i], self_text(s), view_in_windows(s, TIERS_ALL), st);
+		print_process(out, w, &v->times.v[i], self_text(s), view_in_windows(s, TIERS_ALL),
+			      st);
 	}
 	if (left)
 		cell_more_of(out, left, "process", "es", st->columns);
@@ -186,8 +187,8 @@ static uint64_t power_low(unsigned k)
 	return k ? 1ull << (k - 1) : 0;
 }
 
-static void histogram(struct buf *out, const struct ops_row *r, unsigned from, unsigned to,
-		      uint64_t most, const struct report_text_style *st)
+static void print_histogram(struct buf *out, const struct ops_row *r, unsigned from, unsigned to,
+			    uint64_t most, const struct report_text_style *st)
 {
 	buf_printf(out, "  %s\n", r->op->name);
 	for (unsigned k = from; k <= to; k++) {
@@ -201,8 +202,8 @@ static void histogram(struct buf *out, const struct ops_row *r, unsigned from, u
 	}
 }
 
-static void shape(struct buf *out, const struct ops_row *r, unsigned from, unsigned to,
-		  uint64_t most, const struct report_text_style *st)
+static void print_sparkline(struct buf *out, const struct ops_row *r, unsigned from, unsigned to,
+			    uint64_t most, const struct report_text_style *st)
 {
 	double v[OPS_POWERS];
 
@@ -248,9 +249,9 @@ bool view_latency_text(struct buf *out, const struct ops_summary *s,
 		for (unsigned k = from; k <= to; k++)
 			most = v[i]->powers[k] > most ? v[i]->powers[k] : most;
 		if (st->plot)
-			histogram(out, v[i], from, to, most, st);
+			print_histogram(out, v[i], from, to, most, st);
 		else
-			shape(out, v[i], from, to, most, st);
+			print_sparkline(out, v[i], from, to, most, st);
 	}
 	if (n > shown)
 		cell_more(out, n - shown, st->columns);
