@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events come in the order of their ends: what is submitted before a wait begins has been met
- * before the wait is.
+ * Finds the arrows of a timeline: from a submitting call to the call that waits for its stream, and
+ * through the calls of one collective. Events come in the order of their ends, so all work
+ * submitted before a wait is known when the wait comes.
  */
 #include "lib/export/arrows.h"
 
@@ -31,8 +32,8 @@ static struct arrows_process *process_of(struct arrows *a, uint32_t process, boo
 	return &a->processes.v[at - 1];
 }
 
-static uint64_t submitted(struct arrows *a, struct arrows_process *p, uint64_t stream,
-			  int64_t end_ns)
+static uint64_t begin_stream_arrow(struct arrows *a, struct arrows_process *p, uint64_t stream,
+				   int64_t end_ns)
 {
 	struct arrows_stream *s = NULL;
 
@@ -49,8 +50,8 @@ static uint64_t submitted(struct arrows *a, struct arrows_process *p, uint64_t s
 	return s->id;
 }
 
-static void waited(struct arrows_process *p, const uint64_t *stream, int64_t start_ns,
-		   struct arrows_of *out)
+static void end_stream_arrows(struct arrows_process *p, const uint64_t *stream, int64_t start_ns,
+			      struct arrows_of *out)
 {
 	for (uint32_t i = 0; i < p->n; i++) {
 		struct arrows_stream *s = &p->v[i];
@@ -62,8 +63,8 @@ static void waited(struct arrows_process *p, const uint64_t *stream, int64_t sta
 	}
 }
 
-static bool nccl(struct arrows *a, uint32_t process, const struct event *ev,
-		 const struct op_def *op, struct arrows_of *out)
+static bool find_collective(struct arrows *a, uint32_t process, const struct event *ev,
+			    const struct op_def *op, struct arrows_of *out)
 {
 	uint64_t id, sequence;
 	bool known;
@@ -84,7 +85,7 @@ bool arrows_event(struct arrows *a, uint32_t process, const struct event *ev,
 	bool has_stream = event_get(ev, op, COL_STREAM, &stream);
 
 	*out = (struct arrows_of){ 0 };
-	if (op->source == SOURCE_NCCL && !nccl(a, process, ev, op, out))
+	if (op->source == SOURCE_NCCL && !find_collective(a, process, ev, op, out))
 		return false;
 	if (!process || (!has_stream && !all))
 		return true;
@@ -92,9 +93,9 @@ bool arrows_event(struct arrows *a, uint32_t process, const struct event *ev,
 	if (!p)
 		return !nomem;
 	if (op->flags & OP_SYNC)
-		waited(p, all ? NULL : &stream, event_start(ev), out);
+		end_stream_arrows(p, all ? NULL : &stream, event_start(ev), out);
 	else if (op->flags & OP_SUBMIT)
-		out->begins = submitted(a, p, stream, ev->end_ns);
+		out->begins = begin_stream_arrow(a, p, stream, ev->end_ns);
 	return true;
 }
 

@@ -19,7 +19,7 @@
 #define ARROWS_PROCESSES 65536
 #define ARROWS_STREAMS	 16
 
-/* Work of a stream that nobody has waited for. */
+/* Work of a stream that no call has waited for yet. */
 struct arrows_stream {
 	uint64_t stream, id; /* id 0: none */
 	int64_t end_ns;	     /* of the call that began it */
@@ -50,7 +50,7 @@ struct arrows_of {
 bool arrows_event(struct arrows *a, uint32_t process, const struct event *ev,
 		  const struct op_def *op, struct arrows_of *out);
 
-/* Whether arrows_event has anything to look at. */
+/* Whether arrows_event can find arrows of this event. */
 static inline bool arrows_wanted(const struct event *ev, const struct op_def *op)
 {
 	return ev->depth == 0 && (op->flags & (OP_SUBMIT | OP_SYNC) || op->source == SOURCE_NCCL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chrome's Trace Event JSON, for viewers that read nothing else: one object, whole slices ("X")
- * with times in microseconds to the nanosecond, a line of text each. Machines stand as processes,
- * lanes as threads. An arrow has one number per slice here, and no room for collectives, which may
- * pass through many.
+ * Writes Chrome's Trace Event JSON, for viewers that read nothing else: one object, complete slices
+ * ("X") with times in microseconds to the nanosecond, one line of text each. Machines are processes
+ * and lanes are threads. An arrow has one number per slice here, and collectives, which may pass
+ * through many slices, have none.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static void line_begin(struct chrome *x, struct jsonw *j)
 	jsonw_object_begin(j);
 }
 
-static void micros(struct jsonw *j, const char *key, int64_t ns)
+static void append_micros(struct jsonw *j, const char *key, int64_t ns)
 {
 	char text[40];
 
@@ -46,7 +46,7 @@ static void micros(struct jsonw *j, const char *key, int64_t ns)
 	jsonw_raw(j, bytes_of(text));
 }
 
-static void place(struct jsonw *j, const struct track *t, const char *phase)
+static void append_track_ids(struct jsonw *j, const struct track *t, const char *phase)
 {
 	jsonw_key_str(j, "ph", phase);
 	jsonw_key_u64(j, "pid", t->pid);
@@ -60,12 +60,13 @@ static void metadata_begin(struct chrome *x, struct jsonw *j, const struct track
 {
 	line_begin(x, j);
 	jsonw_key_str(j, "name", what);
-	place(j, t, "M");
+	append_track_ids(j, t, "M");
 	jsonw_key_u64(j, "ts", 0);
 	jsonw_key_object(j, "args");
 }
 
-static void metadata(struct chrome *x, const struct track *t, const char *what, struct bytes name)
+static void append_metadata(struct chrome *x, const struct track *t, const char *what,
+			    struct bytes name)
 {
 	struct jsonw j;
 
@@ -95,11 +96,11 @@ static bool sink_track(void *ctx, const struct track *t, struct bytes name)
 	switch (t->kind) {
 	case LINE_NODE:
 	case LINE_PROCESS:
-		metadata(x, t, "process_name", name);
+		append_metadata(x, t, "process_name", name);
 		return true;
 	case LINE_THREAD:
 	case LINE_LANE:
-		metadata(x, t, "thread_name", name);
+		append_metadata(x, t, "thread_name", name);
 		return true;
 	default:
 		if (!vec_reach(&x->metrics, t->id))
@@ -112,7 +113,7 @@ static bool sink_track(void *ctx, const struct track *t, struct bytes name)
 }
 
 /* "train_step (train.py:42)" */
-static void site(struct chrome *x, struct jsonw *j, uint32_t stack)
+static void append_site(struct chrome *x, struct jsonw *j, uint32_t stack)
 {
 	uint32_t frame = stack && x->em.opt.stacks ? site_frames_get(&x->sites, x->em.w, stack) : 0;
 	struct place p;
@@ -128,7 +129,7 @@ static void site(struct chrome *x, struct jsonw *j, uint32_t stack)
 	jsonw_key_bytes(j, "site", buf_bytes(&x->text));
 }
 
-static void note(struct chrome *x, struct jsonw *j, const struct event_arg *n)
+static void append_arg(struct chrome *x, struct jsonw *j, const struct event_arg *n)
 {
 	switch (n->kind) {
 	case NOTE_NUMBER:
@@ -167,13 +168,13 @@ static void event_args(struct chrome *x, struct jsonw *j, const struct timeline_
 	}
 	jsonw_key_object(j, "args");
 	for (unsigned i = 0; i < n; i++)
-		note(x, j, &notes[i]);
-	site(x, j, s->stack);
+		append_arg(x, j, &notes[i]);
+	append_site(x, j, s->stack);
 	jsonw_object_end(j);
 }
 
 /* Colours that the viewer has for states of a page, by severity. */
-static const char *colour(uint32_t severity)
+static const char *severity_colour(uint32_t severity)
 {
 	return severity >= FINDING_HIGH	    ? "terrible"
 	       : severity == FINDING_MEDIUM ? "bad"
@@ -184,7 +185,7 @@ static void chain_args(struct jsonw *j, const struct finding *c)
 {
 	struct json evidence;
 
-	jsonw_key_str(j, "cname", colour(c->severity));
+	jsonw_key_str(j, "cname", severity_colour(c->severity));
 	jsonw_key_object(j, "args");
 	jsonw_key_str(j, "severity", finding_severity_name(c->severity));
 	jsonw_key_bytes(j, "kind", c->kind);
@@ -204,7 +205,7 @@ static void chain_args(struct jsonw *j, const struct finding *c)
 	jsonw_object_end(j);
 }
 
-static void name(struct chrome *x, struct jsonw *j, const struct timeline_slice *s)
+static void append_name(struct chrome *x, struct jsonw *j, const struct timeline_slice *s)
 {
 	buf_reset(&x->text);
 	if (s->chain)
@@ -226,17 +227,17 @@ static void name(struct chrome *x, struct jsonw *j, const struct timeline_slice 
 				: "unknown");
 }
 
-static bool slice(struct chrome *x, const struct track *t, const struct timeline_slice *s,
-		  const char *phase)
+static bool append_slice(struct chrome *x, const struct track *t, const struct timeline_slice *s,
+			 const char *phase)
 {
 	struct jsonw j;
 
 	line_begin(x, &j);
-	name(x, &j, s);
-	place(&j, t, phase);
-	micros(&j, "ts", s->start_ns);
+	append_name(x, &j, s);
+	append_track_ids(&j, t, phase);
+	append_micros(&j, "ts", s->start_ns);
 	if (*phase == 'X')
-		micros(&j, "dur", s->end_ns - s->start_ns);
+		append_micros(&j, "dur", s->end_ns - s->start_ns);
 	else if (*phase == 'i')
 		jsonw_key_str(&j, "s", s->chain ? "g" : t->kind == LINE_PROCESS ? "p" : "t");
 	if (s->chain)
@@ -249,7 +250,7 @@ static bool slice(struct chrome *x, const struct track *t, const struct timeline
 
 static bool sink_begin(void *ctx, const struct track *t, const struct timeline_slice *s)
 {
-	return slice(ctx, t, s, "X");
+	return append_slice(ctx, t, s, "X");
 }
 
 static bool sink_end(void *ctx, const struct track *t, int64_t ns)
@@ -262,12 +263,12 @@ static bool sink_end(void *ctx, const struct track *t, int64_t ns)
 
 static bool sink_instant(void *ctx, const struct track *t, const struct timeline_slice *s)
 {
-	return slice(ctx, t, s, "i");
+	return append_slice(ctx, t, s, "i");
 }
 
 static bool sink_open(void *ctx, const struct track *t, const struct timeline_slice *s)
 {
-	return slice(ctx, t, s, "B");
+	return append_slice(ctx, t, s, "B");
 }
 
 static bool sink_value(void *ctx, const struct track *t, int64_t ns, double value)
@@ -277,8 +278,8 @@ static bool sink_value(void *ctx, const struct track *t, int64_t ns, double valu
 
 	line_begin(x, &j);
 	jsonw_key_str(&j, "name", x->metrics.v[t->id]);
-	place(&j, t, "C");
-	micros(&j, "ts", ns);
+	append_track_ids(&j, t, "C");
+	append_micros(&j, "ts", ns);
 	jsonw_key_object(&j, "args");
 	jsonw_key_double(&j, "value", value);
 	jsonw_object_end(&j);
@@ -325,7 +326,7 @@ static void *open_trace(const struct export_ctx *em)
 	return x;
 }
 
-static int item(void *state, const struct stream_item *it, struct err *e)
+static int on_item(void *state, const struct stream_item *it, struct err *e)
 {
 	struct chrome *x = state;
 	int rc = timeline_item(&x->tl, it, e);
@@ -333,7 +334,7 @@ static int item(void *state, const struct stream_item *it, struct err *e)
 	return rc ? rc : x->em.out->failed || x->text.failed ? err_nomem(e) : 0;
 }
 
-static int finish(void *state, struct err *e)
+static int on_finish(void *state, struct err *e)
 {
 	struct chrome *x = state;
 	int rc = timeline_finish(&x->tl, e);
@@ -361,7 +362,7 @@ const struct export_format export_chrome = {
 	.help = "a timeline as Chrome's JSON, for older viewers",
 	.findings = true,
 	.open = open_trace,
-	.item = item,
-	.finish = finish,
+	.item = on_item,
+	.finish = on_finish,
 	.free = free_trace,
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys without a value are left out: a column's default is what is not known. */
+/*
+ * Writes events and records as rows of JSON for ClickHouse. Keys without a value are left out: the
+ * column's default means unknown.
+ */
 #include "lib/export/clickhouse_found.h"
 
 #include <stdio.h>
@@ -20,14 +23,14 @@ static void *open_rows(const struct export_ctx *em)
 	return c;
 }
 
-static void text(struct jsonw *j, const struct world *w, const char *key, uint32_t string)
+static void append_text(struct jsonw *j, const struct world *w, const char *key, uint32_t string)
 {
 	if (string)
 		jsonw_key_bytes(j, key, world_text(w, string));
 }
 
-static void number(struct jsonw *j, const struct event *ev, const struct op_def *op, uint16_t col,
-		   const char *key)
+static void append_column(struct jsonw *j, const struct event *ev, const struct op_def *op,
+			  uint16_t col, const char *key)
 {
 	uint64_t v;
 
@@ -35,9 +38,9 @@ static void number(struct jsonw *j, const struct event *ev, const struct op_def 
 		jsonw_key_u64(j, key, v);
 }
 
-/* Who a thread of an event's column is. */
-static void other(struct jsonw *j, const struct clickhouse *c, const struct event *ev,
-		  const struct op_def *op, uint16_t col)
+/* The other thread of an event, from this column. */
+static void append_other_thread(struct jsonw *j, const struct clickhouse *c, const struct event *ev,
+				const struct op_def *op, uint16_t col)
 {
 	const struct world *w = c->em.w;
 	struct buf out = { 0 };
@@ -51,7 +54,7 @@ static void other(struct jsonw *j, const struct clickhouse *c, const struct even
 	buf_free(&out);
 }
 
-static void site(struct jsonw *j, struct clickhouse *c, uint32_t stack)
+static void append_site(struct jsonw *j, struct clickhouse *c, uint32_t stack)
 {
 	uint32_t frame = site_frames_get(&c->sites, c->em.w, stack);
 	struct buf name = { 0 };
@@ -70,17 +73,17 @@ static void site(struct jsonw *j, struct clickhouse *c, uint32_t stack)
 	buf_free(&name);
 }
 
-static void columns(struct jsonw *j, struct clickhouse *c, const struct event *ev,
-		    const struct op_def *op, uint32_t process)
+static void append_columns(struct jsonw *j, struct clickhouse *c, const struct event *ev,
+			   const struct op_def *op, uint32_t process)
 {
 	const struct world *w = c->em.w;
 	char hex[24];
 	uint64_t v;
 	bool known;
 
-	number(j, ev, op, COL_BYTES, "bytes");
-	number(j, ev, op, COL_WAIT_NS, "wait_ns");
-	number(j, ev, op, COL_SEQUENCE, "sequence");
+	append_column(j, ev, op, COL_BYTES, "bytes");
+	append_column(j, ev, op, COL_WAIT_NS, "wait_ns");
+	append_column(j, ev, op, COL_SEQUENCE, "sequence");
 	if (event_get(ev, op, COL_DIRECTION, &v) && direction_code(v))
 		jsonw_key_str(j, "direction", direction_code(v));
 	if (op->source == SOURCE_NCCL) {
@@ -90,11 +93,11 @@ static void columns(struct jsonw *j, struct clickhouse *c, const struct event *e
 			jsonw_key_str(j, "comm_id", hex);
 		}
 	}
-	other(j, c, ev, op, ev->op == OP_SCHED_OFFCPU ? COL_WAKER : COL_OCCUPANT);
-	text(j, w, "detail", event_args_detail(c->em.told, ev, op, process));
+	append_other_thread(j, c, ev, op, ev->op == OP_SCHED_OFFCPU ? COL_WAKER : COL_OCCUPANT);
+	append_text(j, w, "detail", event_args_detail(c->em.told, ev, op, process));
 }
 
-static void event(struct clickhouse *c, const struct event *ev)
+static void append_event(struct clickhouse *c, const struct event *ev)
 {
 	const struct world *w = c->em.w;
 	const struct op_def *op = world_op(w, ev->op);
@@ -119,17 +122,17 @@ static void event(struct clickhouse *c, const struct event *ev)
 		jsonw_key_u64(&j, "pid", who.process->tgid);
 	if (who.thread)
 		jsonw_key_u64(&j, "tid", who.thread->tid);
-	text(&j, w, "process", who.process_name);
-	text(&j, w, "thread", who.thread_name);
-	text(&j, w, "cgroup", who.cgroup ? who.cgroup->path : 0);
+	append_text(&j, w, "process", who.process_name);
+	append_text(&j, w, "thread", who.thread_name);
+	append_text(&j, w, "cgroup", who.cgroup ? who.cgroup->path : 0);
 	jsonw_key_i64(&j, "gpu", who.gpu ? (int64_t)who.gpu->index : -1);
 	if (ev->ret)
 		jsonw_key_i64(&j, "return_code", ev->ret);
 	if (error)
 		jsonw_key_str(&j, "error", error);
-	columns(&j, c, ev, op, who.process_id);
+	append_columns(&j, c, ev, op, who.process_id);
 	if (c->em.opt.stacks)
-		site(&j, c, ev->stack);
+		append_site(&j, c, ev->stack);
 	clickhouse_end(&j);
 }
 
@@ -142,7 +145,7 @@ static struct bytes node_name(const struct world *w, uint32_t node)
 	return n ? world_text(w, n->name) : (struct bytes){ 0 };
 }
 
-static void sample(const struct clickhouse *c, const struct rec_SAMPLE *r)
+static void append_sample(const struct clickhouse *c, const struct rec_SAMPLE *r)
 {
 	const struct world *w = c->em.w;
 	const struct metric_def *m = metric_builtin((uint16_t)r->metric);
@@ -165,13 +168,13 @@ static void sample(const struct clickhouse *c, const struct rec_SAMPLE *r)
 	jsonw_key_i64(&j, "gpu", gpu ? (int64_t)gpu->index : -1);
 	if (p)
 		jsonw_key_u64(&j, "pid", p->tgid);
-	text(&j, w, "cgroup", g ? g->path : 0);
+	append_text(&j, w, "cgroup", g ? g->path : 0);
 	if (r->device)
 		jsonw_key_u64(&j, "device", r->device);
 	clickhouse_end(&j);
 }
 
-static void loss(const struct clickhouse *c, const struct record *rec)
+static void append_loss(const struct clickhouse *c, const struct record *rec)
 {
 	const struct rec_LOSS *r = &rec->u.LOSS;
 	bool until = REC_HAS(rec, LOSS, until_ns);
@@ -190,21 +193,21 @@ static void loss(const struct clickhouse *c, const struct record *rec)
 	clickhouse_end(&j);
 }
 
-static int item(void *state, const struct stream_item *it, struct err *e)
+static int on_item(void *state, const struct stream_item *it, struct err *e)
 {
 	struct clickhouse *c = state;
 
 	for (size_t i = 0; it->kind == STREAM_EVENTS && i < it->n; i++)
-		event(c, &it->events[i]);
+		append_event(c, &it->events[i]);
 	if (it->kind == STREAM_RECORD) {
 		const struct record *r = it->record;
 
 		if (!process_place_record(&c->placed, c->em.w, r))
 			return err_nomem(e);
 		if (r->kind == RECORD_SAMPLE)
-			sample(c, &r->u.SAMPLE);
+			append_sample(c, &r->u.SAMPLE);
 		else if (r->kind == RECORD_LOSS)
-			loss(c, r);
+			append_loss(c, r);
 		else if (r->kind == RECORD_CHAIN)
 			clickhouse_cause(c, &r->u.CHAIN);
 		else if (r->kind == RECORD_ANALYSIS)
@@ -213,14 +216,14 @@ static int item(void *state, const struct stream_item *it, struct err *e)
 	return c->em.out->failed ? err_nomem(e) : 0;
 }
 
-static int finish(void *state, struct err *e)
+static int on_finish(void *state, struct err *e)
 {
 	struct clickhouse *c = state;
 
 	return c->em.out->failed ? err_nomem(e) : 0;
 }
 
-static void release(void *state)
+static void free_state(void *state)
 {
 	struct clickhouse *c = state;
 
@@ -237,7 +240,7 @@ const struct export_format export_clickhouse = {
 	.findings = true,
 	.flows = true,
 	.open = open_rows,
-	.item = item,
-	.finish = finish,
-	.free = release,
+	.item = on_item,
+	.finish = on_finish,
+	.free = free_state,
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies are JSON of any version: what is missing in them is not written. */
+/*
+ * Writes findings and the analysis as rows for ClickHouse. Bodies are JSON of any version: a member
+ * that is missing there is left out.
+ */
 #include <string.h>
 
 #include "lib/export/clickhouse_found.h"
@@ -10,7 +13,7 @@
 
 #define LIST_MOST 100000 /* of processes, loops, slow steps of a body */
 
-static double number(struct json o, const char *key)
+static double get_number(struct json o, const char *key)
 {
 	struct json v = json_get(o, key);
 	double x = json_double(v, 0);
@@ -19,8 +22,8 @@ static double number(struct json o, const char *key)
 	return x;
 }
 
-/* A time that the analysis tells, as a file may: of any size. */
-static int64_t after(int64_t start, double ns)
+/* start + ns, clamped: a number in a file may have any size. */
+static int64_t time_after(int64_t start, double ns)
 {
 	int64_t x = ns >= 9.2e18 ? INT64_MAX : ns > -9.2e18 ? (int64_t)ns : INT64_MIN;
 
@@ -29,7 +32,7 @@ static int64_t after(int64_t start, double ns)
 
 static void copy_number(struct jsonw *j, struct json o, const char *from, const char *key)
 {
-	double x = number(o, from);
+	double x = get_number(o, from);
 
 	if (x > 0)
 		jsonw_key_u64(j, key, x < 1.8e19 ? (uint64_t)x : UINT64_MAX);
@@ -45,10 +48,10 @@ static void copy_text(struct jsonw *j, struct json o, const char *from, const ch
 }
 
 /* Begins a row about the process that an object of a body names. */
-static void begin(struct jsonw *j, const struct clickhouse *c, const char *row, struct json of,
-		  struct bytes node)
+static void begin_row(struct jsonw *j, const struct clickhouse *c, const char *row, struct json of,
+		      struct bytes node)
 {
-	double pid = number(of, "pid");
+	double pid = get_number(of, "pid");
 
 	clickhouse_begin(j, c, row, node,
 			 process_place_pid(&c->placed, c->em.w, node,
@@ -104,15 +107,15 @@ void clickhouse_cause(const struct clickhouse *c, const struct rec_CHAIN *r)
 }
 
 /* A row for each state its threads were in. */
-static void times(const struct clickhouse *c, struct json process, int64_t start)
+static void append_times(const struct clickhouse *c, struct json process, int64_t start)
 {
 	struct json parts = json_get(process, "parts"), node = json_get(process, "node");
 	struct jsonw j;
 
 	for (unsigned i = 0; i < PART_COUNT; i++) {
-		if (number(parts, part_name((enum part)i)) <= 0)
+		if (get_number(parts, part_name((enum part)i)) <= 0)
 			continue;
-		begin(&j, c, "time", process, json_bytes(node));
+		begin_row(&j, c, "time", process, json_bytes(node));
 		jsonw_key_i64(&j, "time_ns", start);
 		jsonw_key_str(&j, "part", part_name((enum part)i));
 		copy_number(&j, parts, part_name((enum part)i), "duration_ns");
@@ -124,7 +127,7 @@ static void times(const struct clickhouse *c, struct json process, int64_t start
 }
 
 /* What a slow step lost more of than an average one; work is no loss. */
-static void blame(struct jsonw *j, struct json step)
+static void append_step_loss(struct jsonw *j, struct json step)
 {
 	struct json more = json_get(step, "more");
 
@@ -145,13 +148,13 @@ static void blame(struct jsonw *j, struct json step)
 }
 
 /* A row for the loop, and one for each of its slow steps that the analysis kept. */
-static void loop(const struct clickhouse *c, struct json l, int64_t start)
+static void append_loop(const struct clickhouse *c, struct json l, int64_t start)
 {
 	struct json slow = json_get(l, "slow"), node = json_get(l, "node");
 	struct jsonw j;
 
-	begin(&j, c, "loop", l, json_bytes(node));
-	jsonw_key_i64(&j, "time_ns", after(start, number(l, "first_ns")));
+	begin_row(&j, c, "loop", l, json_bytes(node));
+	jsonw_key_i64(&j, "time_ns", time_after(start, get_number(l, "first_ns")));
 	copy_number(&j, l, "count", "count");
 	copy_number(&j, l, "slow_count", "slow");
 	copy_number(&j, l, "p50_ns", "p50_ns");
@@ -161,12 +164,12 @@ static void loop(const struct clickhouse *c, struct json l, int64_t start)
 	for (size_t i = 0; i < json_length(slow) && i < LIST_MOST; i++) {
 		struct json step = json_at(slow, i);
 
-		begin(&j, c, "step", l, json_bytes(node));
-		jsonw_key_i64(&j, "time_ns", after(start, number(step, "t_ns")));
+		begin_row(&j, c, "step", l, json_bytes(node));
+		jsonw_key_i64(&j, "time_ns", time_after(start, get_number(step, "t_ns")));
 		copy_number(&j, step, "number", "sequence");
 		copy_number(&j, step, "dur_ns", "duration_ns");
 		copy_number(&j, l, "p50_ns", "p50_ns");
-		blame(&j, step);
+		append_step_loss(&j, step);
 		clickhouse_end(&j);
 		json_free(step);
 	}
@@ -182,16 +185,16 @@ void clickhouse_analysis(const struct clickhouse *c, const struct rec_ANALYSIS *
 	if (!body_read(r->body, &body, BODY_SIZE_MAX, NULL))
 		return;
 	/* Of what was analyzed: other recordings may stand beside it here. */
-	start = after(clickhouse_time(c, r->time_ns), -number(body, "wall_ns"));
+	start = time_after(clickhouse_time(c, r->time_ns), -get_number(body, "wall_ns"));
 	for (unsigned what = 0; what < 2; what++) {
 		all = json_get(body, what ? "steps" : "processes");
 		for (size_t i = 0; i < json_length(all) && i < LIST_MOST; i++) {
 			struct json one = json_at(all, i);
 
 			if (what)
-				loop(c, one, start);
+				append_loop(c, one, start);
 			else
-				times(c, one, start);
+				append_times(c, one, start);
 			json_free(one);
 		}
 		json_free(all);

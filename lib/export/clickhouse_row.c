@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every row begins with: where it happened, and in which job. */
+/* Writes the beginning of every ClickHouse row: which machine, which job and which rank. */
 #include "lib/export/clickhouse_row.h"
 
 int64_t clickhouse_time(const struct clickhouse *c, int64_t ns)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A handle is made again for another communicator once the first is gone: the newest holds. */
+/*
+ * Maps handles of NCCL communicators to their ids. A handle is reused once its communicator is
+ * gone: the newest id wins.
+ */
 #include "lib/export/comm_ids.h"
 
 #include "lib/base/hash.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Only threads are kept that are inside a call in which something has been copied. */
+/*
+ * Counts the bytes of nested copies once, not once per call. It keeps only threads inside a call in
+ * which something was copied.
+ */
 #include "lib/export/copied.h"
 
 #include <string.h>

@@ -35,8 +35,9 @@ struct copied {
 	VEC(struct copied_thread) threads;
 };
 
-/* A call of this thread has returned, and says that it copied so much (0: nothing, or no copy).
- * Returns what of that has not been counted yet. Without memory a copy around it counts it again. */
+/* Counts a call of this thread that returned and copied so many bytes (0: nothing, or no copy).
+ * Returns how many of them are not counted yet. When out of memory, an enclosing copy counts them
+ * again. */
 uint64_t copied_call(struct copied *c, uint32_t thread, const struct event *ev, uint64_t bytes);
 void copied_free(struct copied *c);
 

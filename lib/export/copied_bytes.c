@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What began before a call is not inside it, however deep it was. */
+/*
+ * Finds the calls inside a call that moves bytes. A call that began earlier is not inside it,
+ * however deep it was.
+ */
 #include "lib/export/copied_bytes.h"
 
 #include <string.h>

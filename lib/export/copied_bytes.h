@@ -14,8 +14,8 @@
 #include "lib/base/vec.h"
 #include "lib/event/event.h"
 
-/* Calls of a thread that wait for the one around them: of more of them the older ones are held to
- * have none. */
+/* Calls of a thread whose enclosing call is still open: beyond this the older ones count as having
+ * none. */
 #define COPIED_BYTES_HELD 4096
 
 struct copied_bytes_call {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A row per event, as RFC 4180 has it, under a line of names: the columns every event has, and of
- * those that only some have the ones people sort by. Rows do not differ in their number of columns;
- * what an event has none of is empty.
+ * Writes one CSV row per event (RFC 4180) below a header: the columns that all events have, and
+ * those of the others that people sort by. Every row has all columns; what an event does not have
+ * is empty.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,26 +37,26 @@ static void *open_rows(const struct export_ctx *em)
 }
 
 /* The next cell. */
-static void cell(struct buf *out, struct bytes text)
+static void append_cell(struct buf *out, struct bytes text)
 {
 	csv_cell(out, text, false);
 	buf_putc(out, ',');
 }
 
-static void name(struct buf *out, const struct world *w, uint32_t string)
+static void append_string(struct buf *out, const struct world *w, uint32_t string)
 {
-	cell(out, world_text(w, string));
+	append_cell(out, world_text(w, string));
 }
 
-static void number(struct buf *out, bool known, int64_t v)
+static void append_number(struct buf *out, bool known, int64_t v)
 {
 	if (known)
 		buf_printf(out, "%" PRId64, v);
 	buf_putc(out, ',');
 }
 
-static void column(struct buf *out, const struct event *ev, const struct op_def *op, uint16_t col,
-		   const char *form)
+static void append_column(struct buf *out, const struct event *ev, const struct op_def *op,
+			  uint16_t col, const char *form)
 {
 	uint64_t v;
 
@@ -71,7 +71,7 @@ static void column(struct buf *out, const struct event *ev, const struct op_def 
 	buf_putc(out, ',');
 }
 
-static void site(struct csv *c, uint32_t stack)
+static void append_site(struct csv *c, uint32_t stack)
 {
 	uint32_t frame = site_frames_get(&c->sites, c->em.w, stack);
 	struct buf *out = c->em.out;
@@ -81,8 +81,8 @@ static void site(struct csv *c, uint32_t stack)
 	if (frame) {
 		p = place_of(c->em.w, frame);
 		place_name(&text, &p);
-		cell(out, buf_bytes(&text));
-		cell(out, p.file.n ? p.file : p.module);
+		append_cell(out, buf_bytes(&text));
+		append_cell(out, p.file.n ? p.file : p.module);
 		if (p.line)
 			buf_printf(out, "%" PRIu64, p.line);
 		out->failed |= text.failed;
@@ -93,7 +93,7 @@ static void site(struct csv *c, uint32_t stack)
 	buf_free(&text);
 }
 
-static void row(struct csv *c, const struct event *ev)
+static void append_row(struct csv *c, const struct event *ev)
 {
 	const struct export_ctx *em = &c->em;
 	const struct op_def *op = world_op(em->w, ev->op);
@@ -106,27 +106,27 @@ static void row(struct csv *c, const struct event *ev)
 		buf_puts(out, time_iso(utc, sizeof(utc),
 				       event_start(ev) + em->told->real_minus_mono_ns));
 	buf_putc(out, ',');
-	number(out, em->told->has_start, event_start(ev) - em->told->start_ns);
-	number(out, true, (int64_t)ev->dur_ns);
-	name(out, em->w, who.node ? who.node->name : 0);
-	number(out, who.process, who.process ? who.process->tgid : 0);
-	number(out, who.thread, who.thread ? who.thread->tid : 0);
-	name(out, em->w, who.process_name);
-	name(out, em->w, who.thread_name);
-	cell(out, bytes_of(op ? op->source_name : ""));
-	cell(out, bytes_of(op ? op->name : ""));
-	number(out, op && op->flags & OP_CALL, ev->ret);
-	cell(out, bytes_of(error ? error : ""));
-	number(out, who.gpu, who.gpu ? who.gpu->index : 0);
-	name(out, em->w, who.cgroup ? who.cgroup->path : 0);
-	column(out, ev, op, COL_BYTES, "u");
-	column(out, ev, op, COL_DIRECTION, "d");
-	column(out, ev, op, COL_STREAM, "x");
-	name(out, em->w, op ? event_args_detail(em->told, ev, op, who.process_id) : 0);
-	site(c, ev->stack);
+	append_number(out, em->told->has_start, event_start(ev) - em->told->start_ns);
+	append_number(out, true, (int64_t)ev->dur_ns);
+	append_string(out, em->w, who.node ? who.node->name : 0);
+	append_number(out, who.process, who.process ? who.process->tgid : 0);
+	append_number(out, who.thread, who.thread ? who.thread->tid : 0);
+	append_string(out, em->w, who.process_name);
+	append_string(out, em->w, who.thread_name);
+	append_cell(out, bytes_of(op ? op->source_name : ""));
+	append_cell(out, bytes_of(op ? op->name : ""));
+	append_number(out, op && op->flags & OP_CALL, ev->ret);
+	append_cell(out, bytes_of(error ? error : ""));
+	append_number(out, who.gpu, who.gpu ? who.gpu->index : 0);
+	append_string(out, em->w, who.cgroup ? who.cgroup->path : 0);
+	append_column(out, ev, op, COL_BYTES, "u");
+	append_column(out, ev, op, COL_DIRECTION, "d");
+	append_column(out, ev, op, COL_STREAM, "x");
+	append_string(out, em->w, op ? event_args_detail(em->told, ev, op, who.process_id) : 0);
+	append_site(c, ev->stack);
 }
 
-static int item(void *state, const struct stream_item *it, struct err *e)
+static int on_item(void *state, const struct stream_item *it, struct err *e)
 {
 	struct csv *c = state;
 
@@ -134,11 +134,11 @@ static int item(void *state, const struct stream_item *it, struct err *e)
 		buf_puts(c->em.out, header);
 	c->begun = true;
 	for (size_t i = 0; it->kind == STREAM_EVENTS && i < it->n; i++)
-		row(c, &it->events[i]);
+		append_row(c, &it->events[i]);
 	return c->em.out->failed ? err_nomem(e) : 0;
 }
 
-static int finish(void *state, struct err *e)
+static int on_finish(void *state, struct err *e)
 {
 	struct csv *c = state;
 
@@ -147,7 +147,7 @@ static int finish(void *state, struct err *e)
 	return c->em.out->failed ? err_nomem(e) : 0;
 }
 
-static void release(void *state)
+static void free_state(void *state)
 {
 	struct csv *c = state;
 
@@ -160,7 +160,7 @@ const struct export_format export_csv = {
 	.endings = ".csv",
 	.help = "events, a row each, for spreadsheets and data frames",
 	.open = open_rows,
-	.item = item,
-	.finish = finish,
-	.free = release,
+	.item = on_item,
+	.finish = on_finish,
+	.free = free_state,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A line of text per event for people and grep: who, what, how much, how long, with which result.
- * Columns have fixed widths, so that lines can be written as events come.
+ * Prints one line of text per event for people and grep: who, what, how much, how long, with which
+ * result. Columns have fixed widths, so that lines can be written as events come.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void *open_lines(const struct export_ctx *em)
 	return l;
 }
 
-static void begin(struct lines *l)
+static void print_header(struct lines *l)
 {
 	if (!l->begun)
 		buf_printf(l->em.out, "%12s %8s  %-28s %10s %10s  %s\n", "TIME", "PID", "FUNCTION",
@@ -33,7 +33,7 @@ static void begin(struct lines *l)
 	l->begun = true;
 }
 
-static void result(struct buf *out, const struct event *ev, const struct op_def *op)
+static void print_result(struct buf *out, const struct event *ev, const struct op_def *op)
 {
 	const char *error = op ? event_error_name(op->source, ev->ret) : NULL;
 
@@ -46,7 +46,7 @@ static void result(struct buf *out, const struct event *ev, const struct op_def 
 }
 
 /* The innermost frame first. */
-static void stack(struct buf *out, const struct world *w, uint32_t id)
+static void print_stack(struct buf *out, const struct world *w, uint32_t id)
 {
 	unsigned n = 0;
 	const uint32_t *frames = id ? world_get_stack(w, id, &n) : NULL;
@@ -63,7 +63,7 @@ static void stack(struct buf *out, const struct world *w, uint32_t id)
 	}
 }
 
-static void line(const struct export_ctx *em, const struct event *ev)
+static void print_event(const struct export_ctx *em, const struct event *ev)
 {
 	const struct op_def *op = world_op(em->w, ev->op);
 	struct who who = who_of(em->w, ev->ctx, ev->end_ns);
@@ -82,27 +82,27 @@ static void line(const struct export_ctx *em, const struct event *ev)
 	buf_printf(out, "%10s ",
 		   op && event_get(ev, op, COL_BYTES, &bytes) ? fmt_bytes(bytes).s : "-");
 	buf_printf(out, "%10s  ", op && op->track == TRACK_INSTANT ? "-" : fmt_ns(ev->dur_ns).s);
-	result(out, ev, op);
+	print_result(out, ev, op);
 	buf_putc(out, '\n');
 	if (em->opt.stacks_below)
-		stack(out, em->w, ev->stack);
+		print_stack(out, em->w, ev->stack);
 }
 
-static int item(void *state, const struct stream_item *it, struct err *e)
+static int on_item(void *state, const struct stream_item *it, struct err *e)
 {
 	struct lines *l = state;
 
-	begin(l);
+	print_header(l);
 	for (size_t i = 0; it->kind == STREAM_EVENTS && i < it->n; i++)
-		line(&l->em, &it->events[i]);
+		print_event(&l->em, &it->events[i]);
 	return l->em.out->failed ? err_nomem(e) : 0;
 }
 
-static int finish(void *state, struct err *e)
+static int on_finish(void *state, struct err *e)
 {
 	struct lines *l = state;
 
-	begin(l);
+	print_header(l);
 	return l->em.out->failed ? err_nomem(e) : 0;
 }
 
@@ -111,7 +111,7 @@ const struct export_format export_text = {
 	.endings = ".txt",
 	.help = "events, a line each, for people and grep",
 	.open = open_lines,
-	.item = item,
-	.finish = finish,
+	.item = on_item,
+	.finish = on_finish,
 	.free = free,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folded stacks, what flame graph tools read: "outermost;…;innermost 123", a line per stack. The
+ * Writes folded stacks for flame graph tools: "outermost;…;innermost 123", one line per stack. The
  * number is ns, calls or bytes.
  */
 #include <inttypes.h>
@@ -9,8 +9,8 @@
 #include "lib/export/profile_format.h"
 
 /* A semicolon or line end within a name would be read as the end of its frame. */
-static void frame(struct buf *out, const struct world *w, const struct profile_frame *f,
-		  struct buf *text)
+static void append_frame(struct buf *out, const struct world *w, const struct profile_frame *f,
+			 struct buf *text)
 {
 	size_t from = out->n;
 
@@ -23,7 +23,7 @@ static void frame(struct buf *out, const struct world *w, const struct profile_f
 	out->failed |= text->failed;
 }
 
-static int finish(void *state, struct err *e)
+static int on_finish(void *state, struct err *e)
 {
 	struct profile_state *s = state;
 	const struct profile *p;
@@ -36,7 +36,8 @@ static int finish(void *state, struct err *e)
 		for (uint32_t k = 0; k < st->n; k++) {
 			if (k)
 				buf_putc(s->em.out, ';');
-			frame(s->em.out, s->em.w, &p->frames.v[p->path.v[st->at + k]], &text);
+			append_frame(s->em.out, s->em.w, &p->frames.v[p->path.v[st->at + k]],
+				     &text);
 		}
 		buf_printf(s->em.out, " %" PRIu64 "\n", st->weight);
 	}
@@ -51,6 +52,6 @@ const struct export_format export_folded = {
 	.profile = true,
 	.open = profile_state_open,
 	.item = profile_state_item,
-	.finish = finish,
+	.finish = on_finish,
 	.free = profile_state_free,
 };

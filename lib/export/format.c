@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The longest ending holds: "x.speedscope.json" is not plain JSON. */
+/*
+ * Finds an export format by its name or by the ending of a file. The longest ending wins:
+ * "x.speedscope.json" is not plain JSON.
+ */
 #include "lib/export/format.h"
 
 #include <string.h>
@@ -25,7 +28,7 @@ const struct export_format *export_format_named(const char *name)
 }
 
 /* Length of the longest of the blank separated endings that path has. */
-static size_t ending(const char *endings, const char *path, size_t length)
+static size_t match_ending(const char *endings, const char *path, size_t length)
 {
 	size_t longest = 0;
 
@@ -42,7 +45,7 @@ static size_t ending(const char *endings, const char *path, size_t length)
 
 bool export_format_ends(const struct export_format *f, const char *path)
 {
-	return ending(f->endings, path, strlen(path)) > 0;
+	return match_ending(f->endings, path, strlen(path)) > 0;
 }
 
 static const struct export_format *of_path(const char *path, size_t length)
@@ -51,7 +54,7 @@ static const struct export_format *of_path(const char *path, size_t length)
 	size_t longest = 0;
 
 	for (size_t i = 0; i < FORMATS; i++) {
-		size_t n = ending(formats[i]->endings, path, length);
+		size_t n = match_ending(formats[i]->endings, path, length);
 
 		if (n > longest) {
 			longest = n;

@@ -34,10 +34,8 @@ struct export_options {
 				NULL: never */
 	uint64_t max_bytes;  /* of the output, for formats that can leave out what is oldest; 0: no
 				limit */
-	const bool *partial; /* before finish: not all that should be there was read; NULL: nobody
-				knows */
-	uint64_t *left_out;  /* for events of what max_bytes has no room for; NULL: nobody wants to
-				know */
+	const bool *partial; /* set before finish: the input was not read to its end; may be NULL */
+	uint64_t *left_out;  /* number of events left out because of max_bytes; may be NULL */
 	const char *version; /* of this program, where formats name who wrote them */
 	const void *page;    /* of the page in HTML: struct html_page_format_options */
 	const void *live; /* of metrics that are pushed or asked for: struct live_metrics_options */
@@ -55,7 +53,7 @@ struct export_ctx {
 
 struct export_format {
 	const char *name;
-	const char *endings; /* of files that are this format when nobody says: ".json .ndjson"; ""
+	const char *endings; /* of files that get this format by default: ".json .ndjson"; ""
 				none */
 	const char *help;    /* a few words for --help and the manual */
 	bool binary;	     /* not to be written to a terminal */

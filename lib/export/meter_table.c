@@ -51,7 +51,7 @@ static const char *unit_word(const char *unit, enum meter_type type)
 	return !strcmp(unit, "1") && type == METER_GAUGE ? "_ratio" : "";
 }
 
-static bool ends(const char *text, const char *with)
+static bool ends_with(const char *text, const char *with)
 {
 	size_t n = strlen(text), k = strlen(with);
 
@@ -90,7 +90,7 @@ static void prometheus_name(struct meter_family *f)
 	for (char *c = f->name; *c; c++)
 		*c = *c == '.' ? '_' : *c;
 	n = strlen(f->name);
-	snprintf(f->name + n, sizeof(f->name) - n, "%s%s", ends(f->name, unit) ? "" : unit,
+	snprintf(f->name + n, sizeof(f->name) - n, "%s%s", ends_with(f->name, unit) ? "" : unit,
 		 f->type == METER_COUNTER ? "_total" : "");
 }
 

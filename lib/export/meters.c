@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Families that always exist are numbered; what samples bring comes behind them. */
+/*
+ * Turns events and records into exported metrics. Families that always exist have fixed numbers;
+ * those that samples add follow them.
+ */
 #include "lib/export/meters.h"
 
 #include "lib/base/hash.h"
@@ -10,7 +13,7 @@
 #include "lib/event/direction.h"
 #include "lib/world/who.h"
 
-/* The recorder's --hung, unless it was told otherwise. */
+/* The default of the recorder's --hung. */
 #define HUNG_NS INT64_C(5000000000)
 
 enum {
@@ -85,12 +88,12 @@ void meters_free(struct meters *m)
 	map_free(&m->memory);
 }
 
-static uint32_t text(struct meters *m, const char *t)
+static uint32_t intern_text(struct meters *m, const char *t)
 {
 	return world_string(m->em->w, bytes_of(t ? t : "?"));
 }
 
-static void duration(struct meter_point *p, uint64_t ns)
+static void add_duration(struct meter_point *p, uint64_t ns)
 {
 	unsigned at = 0;
 
@@ -101,9 +104,10 @@ static void duration(struct meter_point *p, uint64_t ns)
 	p->sum_ns += ns;
 }
 
-/* Returns the point for more to be said of it; NULL: there is no room. */
-static struct meter_point *add(struct meters *m, unsigned family, const struct event *ev,
-			       uint32_t node, const struct meter_label *labels, double value)
+/* Adds value to a point and returns the point; NULL: no room for it. */
+static struct meter_point *add_to_point(struct meters *m, unsigned family, const struct event *ev,
+					uint32_t node, const struct meter_label *labels,
+					double value)
 {
 	struct meter_point *p = meter_point(&m->table, family, node, labels);
 
@@ -127,17 +131,17 @@ static bool count_slow(struct meters *m, const struct event *ev, uint32_t node)
 
 	if (!slow_calls_add(&m->slow, node, ev->op, ev->end_ns, ev->dur_ns, &slow))
 		return false;
-	add(m, SLOW_CALLS, ev, node, none, slow);
+	add_to_point(m, SLOW_CALLS, ev, node, none, slow);
 	return true;
 }
 
-static void call(struct meters *m, const struct event *ev, const struct op_def *op,
-		 const struct who *who, const struct meter_label *labels)
+static void count_call(struct meters *m, const struct event *ev, const struct op_def *op,
+		       const struct who *who, const struct meter_label *labels)
 {
 	struct meter_label more[METER_LABELS] = { labels[0], labels[1] };
 	uint32_t node = who->ctx ? who->ctx->node : 0;
 	const char *error = event_error_name(op->source, ev->ret);
-	struct meter_point *p = add(m, CALL_TIME, ev, node, labels, 0);
+	struct meter_point *p = add_to_point(m, CALL_TIME, ev, node, labels, 0);
 	uint64_t bytes = 0, way;
 	bool copy = !ev->ret && op->flags & OP_COPY && event_get(ev, op, COL_BYTES, &bytes) &&
 		    event_get(ev, op, COL_DIRECTION, &way);
@@ -145,30 +149,32 @@ static void call(struct meters *m, const struct event *ev, const struct op_def *
 		copied_call(&m->copied, who->ctx ? who->ctx->thread : 0, ev, copy ? bytes : 0);
 
 	if (p)
-		duration(p, ev->dur_ns);
-	add(m, CALLS, ev, node, labels, 1);
+		add_duration(p, ev->dur_ns);
+	add_to_point(m, CALLS, ev, node, labels, 1);
 	m->nomem |= !count_slow(m, ev, node);
 	if (who->ctx && m->open.n)
 		map_del(&m->open, open_key(who->ctx->thread, event_start(ev)));
 	if (event_failed(ev->op, ev->ret)) {
-		more[2] = (struct meter_label){ "error", text(m, error ? error : "unknown") };
-		add(m, ERRORS, ev, node, more, 1);
+		more[2] =
+			(struct meter_label){ "error", intern_text(m, error ? error : "unknown") };
+		add_to_point(m, ERRORS, ev, node, more, 1);
 		return;
 	}
 	if (copy) {
-		struct meter_label direction[METER_LABELS] = { { "direction",
-								 text(m, direction_code(way)) } };
+		struct meter_label direction[METER_LABELS] = {
+			{ "direction", intern_text(m, direction_code(way)) }
+		};
 
-		add(m, COPIED, ev, node, direction, (double)uncounted);
+		add_to_point(m, COPIED, ev, node, direction, (double)uncounted);
 	} else if (!ev->ret && !ev->depth && op->source == SOURCE_NCCL &&
 		   event_get(ev, op, COL_BYTES, &bytes)) {
-		struct meter_label type[METER_LABELS] = { { "op_type", text(m, op->name) } };
+		struct meter_label type[METER_LABELS] = { { "op_type", intern_text(m, op->name) } };
 
-		add(m, COLLECTIVE, ev, node, type, (double)bytes);
+		add_to_point(m, COLLECTIVE, ev, node, type, (double)bytes);
 	}
 }
 
-static void event(struct meters *m, const struct event *ev)
+static void count_event(struct meters *m, const struct event *ev)
 {
 	const struct op_def *op = world_op(m->em->w, ev->op);
 	struct who who = who_of(m->em->w, ev->ctx, ev->end_ns);
@@ -181,14 +187,14 @@ static void event(struct meters *m, const struct event *ev)
 		m->newest_ns = ev->end_ns;
 	if (!op)
 		return;
-	labels[0] = (struct meter_label){ "source", text(m, op->source_name) };
-	labels[1] = (struct meter_label){ "operation", text(m, op->name) };
+	labels[0] = (struct meter_label){ "source", intern_text(m, op->source_name) };
+	labels[1] = (struct meter_label){ "operation", intern_text(m, op->name) };
 	if (op->flags & OP_CALL) {
-		call(m, ev, op, &who, labels);
+		count_call(m, ev, op, &who, labels);
 	} else if (op->track != TRACK_INSTANT) {
-		p = add(m, HOST_TIME, ev, who.ctx ? who.ctx->node : 0, labels, 0);
+		p = add_to_point(m, HOST_TIME, ev, who.ctx ? who.ctx->node : 0, labels, 0);
 		if (p)
-			duration(p, ev->dur_ns);
+			add_duration(p, ev->dur_ns);
 	}
 }
 
@@ -202,9 +208,9 @@ static uint32_t finding_node(const struct meters *m, struct bytes name)
 	return id;
 }
 
-/* The newest telling of a chain holds. */
-static bool chain(struct meters *m, struct bytes id, struct bytes kind, uint32_t severity,
-		  uint32_t node, int64_t last_ns, uint64_t lost_ns)
+/* Stores a chain; a newer record of the same chain replaces it. */
+static bool store_chain(struct meters *m, struct bytes id, struct bytes kind, uint32_t severity,
+			uint32_t node, int64_t last_ns, uint64_t lost_ns)
 {
 	struct meter_chain c = { .id = hash_bytes(id.p, id.n, 0),
 				 .lost_ns = lost_ns,
@@ -222,7 +228,7 @@ static bool chain(struct meters *m, struct bytes id, struct bytes kind, uint32_t
 	return vec_push(&m->told, c) && map_put(&m->chains, c.id, m->told.n);
 }
 
-static bool told_chain(struct meters *m, const struct rec_CHAIN *r)
+static bool on_chain(struct meters *m, const struct rec_CHAIN *r)
 {
 	struct finding f = { 0 };
 	uint32_t node = 0;
@@ -233,11 +239,11 @@ static bool told_chain(struct meters *m, const struct rec_CHAIN *r)
 		node = finding_node(m, f.node);
 		finding_free(&f);
 	}
-	return good && chain(m, r->id, r->kind, r->severity, node, r->last_ns, r->lost_ns);
+	return good && store_chain(m, r->id, r->kind, r->severity, node, r->last_ns, r->lost_ns);
 }
 
-/* It stays until it returns. */
-static bool open_call(struct meters *m, const struct rec_OPEN *r)
+/* Counts as hung until it returns. */
+static bool add_open_call(struct meters *m, const struct rec_OPEN *r)
 {
 	const struct world_thread *t = world_get_thread(m->em->w, r->thread);
 	const struct world_process *p = t ? world_get_process(m->em->w, t->process) : NULL;
@@ -247,7 +253,7 @@ static bool open_call(struct meters *m, const struct rec_OPEN *r)
 		       (uint64_t)(p ? p->node : 0) << 16 | (r->op & UINT16_MAX));
 }
 
-static bool record(struct meters *m, const struct record *r)
+static bool on_record(struct meters *m, const struct record *r)
 {
 	struct meter_label labels[METER_LABELS] = { { 0 } };
 	struct meter_point *p;
@@ -265,17 +271,18 @@ static bool record(struct meters *m, const struct record *r)
 			m->newest_ns = r->u.SAMPLE.time_ns;
 		return meters_sample(m, &r->u.SAMPLE, r);
 	case RECORD_CHAIN:
-		return told_chain(m, &r->u.CHAIN);
+		return on_chain(m, &r->u.CHAIN);
 	case RECORD_OPEN:
-		/* At the end all that are open are told, however short they were. */
+		/* At the end there is a record for each open call, however short. */
 		if (r->u.OPEN.at_end && r->u.OPEN.time_ns - r->u.OPEN.start_ns < HUNG_NS)
 			return true;
-		return open_call(m, &r->u.OPEN);
+		return add_open_call(m, &r->u.OPEN);
 	case RECORD_PAUSED:
-		/* Its beginning is told by a record of its own. */
+		/* The beginning of a pause has a record of its own. */
 		if (!REC_HAS(r, PAUSED, until_ns) || r->u.PAUSED.until_ns < r->u.PAUSED.since_ns)
 			return true;
-		labels[0] = (struct meter_label){ "tier", text(m, op_tier_name(r->u.PAUSED.tier)) };
+		labels[0] = (struct meter_label){ "tier",
+						  intern_text(m, op_tier_name(r->u.PAUSED.tier)) };
 		p = meter_point(&m->table, PAUSED_TIME, meters_node(m, r->u.PAUSED.node), labels);
 		if (p) {
 			p->value += (double)((uint64_t)r->u.PAUSED.until_ns -
@@ -285,8 +292,9 @@ static bool record(struct meters *m, const struct record *r)
 		}
 		return true;
 	case RECORD_LOSS:
-		labels[0] = (struct meter_label){ "reason",
-						  text(m, loss_reason_text(r->u.LOSS.reason)) };
+		labels[0] =
+			(struct meter_label){ "reason",
+					      intern_text(m, loss_reason_text(r->u.LOSS.reason)) };
 		p = meter_point(&m->table, LOST_EVENTS, meters_node(m, r->u.LOSS.node), labels);
 		if (p) {
 			p->value += (double)r->u.LOSS.count;
@@ -303,14 +311,14 @@ int meters_item(struct meters *m, const struct stream_item *it, struct err *e)
 	bool kept = true;
 
 	for (size_t i = 0; it->kind == STREAM_EVENTS && i < it->n; i++)
-		event(m, &it->events[i]);
+		count_event(m, &it->events[i]);
 	if (it->kind == STREAM_RECORD)
-		kept = record(m, it->record);
+		kept = on_record(m, it->record);
 	return kept && !m->nomem && !world_failed(m->em->w) ? 0 : err_nomem(e);
 }
 
-/* Gauges that are sums over what is said now. */
-static void zero(struct meters *m, unsigned family)
+/* Resets gauges that are sums over the current state. */
+static void zero_gauge(struct meters *m, unsigned family)
 {
 	for (size_t i = 0; i < m->table.families.v[family].points.n; i++) {
 		m->table.families.v[family].points.v[i].value = 0;
@@ -318,8 +326,8 @@ static void zero(struct meters *m, unsigned family)
 	}
 }
 
-static void gauge(struct meters *m, unsigned family, uint32_t node,
-		  const struct meter_label *labels, double value)
+static void add_to_gauge(struct meters *m, unsigned family, uint32_t node,
+			 const struct meter_label *labels, double value)
 {
 	struct meter_point *p = meter_point(&m->table, family, meters_node(m, node), labels);
 
@@ -336,8 +344,8 @@ bool meters_chains(struct meters *m, const struct chain_list *list)
 	for (size_t i = 0; i < list->v.n; i++) {
 		const struct finding *c = &list->v.v[i];
 
-		if (!chain(m, c->id, c->kind, c->severity, finding_node(m, c->node), c->last_ns,
-			   c->lost_ns))
+		if (!store_chain(m, c->id, c->kind, c->severity, finding_node(m, c->node),
+				 c->last_ns, c->lost_ns))
 			return false;
 	}
 	return true;
@@ -348,32 +356,32 @@ bool meters_settle(struct meters *m)
 	uint64_t key, call;
 	size_t at = 0;
 
-	zero(m, CHAINS);
-	zero(m, LOST_TIME);
-	zero(m, OPEN_CALLS);
+	zero_gauge(m, CHAINS);
+	zero_gauge(m, LOST_TIME);
+	zero_gauge(m, OPEN_CALLS);
 	for (size_t i = 0; i < m->told.n; i++) {
 		const struct meter_chain *c = &m->told.v[i];
 		struct meter_label labels[METER_LABELS] = {
 			{ "kind", c->kind },
-			{ "severity", text(m, finding_severity_name(c->severity)) }
+			{ "severity", intern_text(m, finding_severity_name(c->severity)) }
 		};
 
-		gauge(m, CHAINS, c->node, labels, 1);
-		gauge(m, LOST_TIME, c->node, labels, (double)c->lost_ns / 1e9);
+		add_to_gauge(m, CHAINS, c->node, labels, 1);
+		add_to_gauge(m, LOST_TIME, c->node, labels, (double)c->lost_ns / 1e9);
 	}
 	while (map_each(&m->open, &at, &key, &call)) {
 		const struct op_def *def = world_op(m->em->w, (uint16_t)call);
 		struct meter_label labels[METER_LABELS] = {
-			{ "source", text(m, def ? def->source_name : NULL) },
-			{ "operation", text(m, def ? def->name : NULL) }
+			{ "source", intern_text(m, def ? def->source_name : NULL) },
+			{ "operation", intern_text(m, def ? def->name : NULL) }
 		};
 
-		gauge(m, OPEN_CALLS, (uint32_t)(call >> 16), labels, 1);
+		add_to_gauge(m, OPEN_CALLS, (uint32_t)(call >> 16), labels, 1);
 	}
 	if (m->table.dropped) {
-		zero(m, DROPPED);
-		gauge(m, DROPPED, 0, (struct meter_label[METER_LABELS]){ { 0 } },
-		      (double)m->table.dropped);
+		zero_gauge(m, DROPPED);
+		add_to_gauge(m, DROPPED, 0, (struct meter_label[METER_LABELS]){ { 0 } },
+			     (double)m->table.dropped);
 	}
 	return !world_failed(m->em->w);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream as metrics: what Prometheus and OTLP are told. Counters run from the recording's
- * beginning, gauges are the newest value.
+ * A stream as metrics, for Prometheus and OTLP. Counters run from the recording's beginning, gauges
+ * are the newest value.
  */
 #ifndef INGERO_EXPORT_METERS_H
 #define INGERO_EXPORT_METERS_H

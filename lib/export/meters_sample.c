@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns SAMPLE records into the values of exported metrics. A metric that is added to
- * formats/records.def comes out by itself: its name says of what it is, its unit how it is told.
+ * Turns SAMPLE records into the values of exported metrics. A metric added to formats/records.def
+ * is exported without further code: its name gives the exported name, its unit the exported unit
+ * and scale.
  */
 #include <math.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ static void name_of(char *out, size_t size, const char *metric)
 	snprintf(out, size, "system.%s", metric);
 }
 
-static uint32_t number(struct meters *m, uint64_t v)
+static uint32_t intern_number(struct meters *m, uint64_t v)
 {
 	char digits[24];
 
@@ -65,7 +66,7 @@ static uint32_t number(struct meters *m, uint64_t v)
 }
 
 /* "8:16", as the kernel writes a block device. */
-static uint32_t device(struct meters *m, uint32_t v)
+static uint32_t intern_device(struct meters *m, uint32_t v)
 {
 	char digits[24];
 
@@ -73,9 +74,9 @@ static uint32_t device(struct meters *m, uint32_t v)
 	return world_string(m->em->w, bytes_of(digits));
 }
 
-/* Labels of what the sample is of. */
-static void subject(struct meters *m, const struct rec_SAMPLE *r, const struct record *rec,
-		    struct meter_label *labels)
+/* The labels of the sample's subject. */
+static void fill_subject_labels(struct meters *m, const struct rec_SAMPLE *r,
+				const struct record *rec, struct meter_label *labels)
 {
 	const struct world *w = m->em->w;
 	const struct world_process *p = world_get_process(w, r->process);
@@ -84,21 +85,21 @@ static void subject(struct meters *m, const struct rec_SAMPLE *r, const struct r
 	unsigned n = 0;
 
 	if (p)
-		labels[n++] = (struct meter_label){ "pid", number(m, p->tgid) };
+		labels[n++] = (struct meter_label){ "pid", intern_number(m, p->tgid) };
 	if (c)
 		labels[n++] = (struct meter_label){ "cgroup", c->path };
 	if (g) {
 		labels[n++] = (struct meter_label){ "gpu_uuid", g->uuid };
-		labels[n++] = (struct meter_label){ "gpu", number(m, g->index) };
+		labels[n++] = (struct meter_label){ "gpu", intern_number(m, g->index) };
 	}
 	if (REC_HAS(rec, SAMPLE, cpu))
-		labels[n++] = (struct meter_label){ "cpu", number(m, r->cpu) };
+		labels[n++] = (struct meter_label){ "cpu", intern_number(m, r->cpu) };
 	if (REC_HAS(rec, SAMPLE, device))
-		labels[n++] = (struct meter_label){ "device", device(m, r->device) };
+		labels[n++] = (struct meter_label){ "device", intern_device(m, r->device) };
 }
 
-static void set(struct meters *m, int family, uint32_t node, const struct meter_label *labels,
-		int64_t time_ns, double value)
+static void set_point(struct meters *m, int family, uint32_t node, const struct meter_label *labels,
+		      int64_t time_ns, double value)
 {
 	struct meter_point *p =
 		family < 0 ? NULL : meter_point(&m->table, (unsigned)family, node, labels);
@@ -110,8 +111,8 @@ static void set(struct meters *m, int family, uint32_t node, const struct meter_
 }
 
 /* An XID is an event with a number, not a value: each counts. */
-static bool xid(struct meters *m, const struct rec_SAMPLE *r, const struct record *rec,
-		uint32_t node)
+static bool count_xid(struct meters *m, const struct rec_SAMPLE *r, const struct record *rec,
+		      uint32_t node)
 {
 	struct meter_label labels[METER_LABELS] = { { 0 } };
 	unsigned n = 0;
@@ -121,11 +122,11 @@ static bool xid(struct meters *m, const struct rec_SAMPLE *r, const struct recor
 
 	if (family < 0)
 		return false;
-	subject(m, r, rec, labels);
+	fill_subject_labels(m, r, rec, labels);
 	while (n < METER_LABELS && labels[n].key)
 		n++;
 	if (n < METER_LABELS)
-		labels[n] = (struct meter_label){ "xid", number(m, (uint64_t)r->value) };
+		labels[n] = (struct meter_label){ "xid", intern_number(m, (uint64_t)r->value) };
 	p = meter_point(&m->table, (unsigned)family, node, labels);
 	if (p) {
 		p->value++;
@@ -144,28 +145,28 @@ bool meters_sample(struct meters *m, const struct rec_SAMPLE *r, const struct re
 	char dotted[80];
 	int family;
 
-	/* No number is no value, and no text for it is one to who reads metrics. */
+	/* NaN and infinity are no values: readers of metrics have no text for them. */
 	if (!def || !isfinite(r->value))
 		return true;
 	if (r->metric == METRIC_GPU_XID)
-		return xid(m, r, rec, node);
+		return count_xid(m, r, rec, node);
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (!strcmp(def->unit, units[i].ours))
 			unit = &units[i];
 	name_of(dotted, sizeof(dotted), def->name);
-	subject(m, r, rec, labels);
+	fill_subject_labels(m, r, rec, labels);
 	family = meter_family(&m->table, dotted, unit->theirs, def->name,
 			      def->counter ? METER_COUNTER : METER_GAUGE);
 	if (family < 0)
 		return false;
-	set(m, family, node, labels, r->time_ns, r->value * unit->scale);
+	set_point(m, family, node, labels, r->time_ns, r->value * unit->scale);
 	if (r->metric == METRIC_MEM_USED &&
 	    (map_get(&m->memory, node, &all) || map_get(&m->memory, 0, &all)) && all) {
 		family = meter_family(&m->table, "system.memory.utilization", "1",
 				      "Share of the machine's memory that is used", METER_GAUGE);
 		if (family < 0)
 			return false;
-		set(m, family, node, labels, r->time_ns, r->value / (double)all);
+		set_point(m, family, node, labels, r->time_ns, r->value / (double)all);
 	}
 	return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metrics as formats: what both forms have in common is that they gather, and say it all at the end.
+ * Export formats for metrics, OTLP and Prometheus: both only count during the stream and write
+ * everything at its end.
  */
 #include <stdlib.h>
 
@@ -26,7 +27,7 @@ static void *open_metrics(const struct export_ctx *em)
 	return NULL;
 }
 
-static int item(void *state, const struct stream_item *it, struct err *e)
+static int on_item(void *state, const struct stream_item *it, struct err *e)
 {
 	struct state *s = state;
 
@@ -54,7 +55,7 @@ static int finish_otlp(void *state, struct err *e)
 	return s->em.out->failed ? err_nomem(e) : 0;
 }
 
-static void release(void *state)
+static void free_state(void *state)
 {
 	struct state *s = state;
 
@@ -68,9 +69,9 @@ const struct export_format export_prometheus = {
 	.help = "metrics, text exposition",
 	.findings = true,
 	.open = open_metrics,
-	.item = item,
+	.item = on_item,
 	.finish = finish_prometheus,
-	.free = release,
+	.free = free_state,
 };
 
 const struct export_format export_otlp = {
@@ -79,7 +80,7 @@ const struct export_format export_otlp = {
 	.help = "metrics, OTLP/HTTP JSON",
 	.findings = true,
 	.open = open_metrics,
-	.item = item,
+	.item = on_item,
 	.finish = finish_otlp,
-	.free = release,
+	.free = free_state,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A line of JSON per event, in the order of their ends, and one per chain: what jq and log shippers
- * read. Lines of events have no key "record", all others do.
+ * Writes one line of JSON per event, in the order of their ends, and one per chain, for jq and log
+ * shippers. Lines of events have no key "record", all others do.
  */
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static void *open_lines(const struct export_ctx *em)
 	return own;
 }
 
-static int item(void *state, const struct stream_item *it, struct err *e)
+static int on_item(void *state, const struct stream_item *it, struct err *e)
 {
 	struct ndjson *own = state;
 	const struct export_ctx *em = &own->em;
@@ -43,14 +43,14 @@ static int item(void *state, const struct stream_item *it, struct err *e)
 	return em->out->failed ? err_nomem(e) : 0;
 }
 
-static int finish(void *state, struct err *e)
+static int on_finish(void *state, struct err *e)
 {
 	(void)state;
 	(void)e;
 	return 0;
 }
 
-static void release(void *state)
+static void free_state(void *state)
 {
 	struct ndjson *own = state;
 
@@ -63,7 +63,7 @@ const struct export_format export_json = {
 	.endings = ".json .ndjson .jsonl",
 	.help = "events, a line of JSON each",
 	.open = open_lines,
-	.item = item,
-	.finish = finish,
-	.free = release,
+	.item = on_item,
+	.finish = on_finish,
+	.free = free_state,
 };

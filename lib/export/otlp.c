@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * opentelemetry-proto's JSON: 64-bit integers are strings, enums numbers. Counters and histograms
- * are cumulative since the recording began.
+ * Writes metrics as opentelemetry-proto's JSON: 64-bit integers are strings, enums numbers.
+ * Counters and histograms are cumulative since the recording began.
  */
 #include "lib/export/otlp.h"
 
@@ -13,7 +13,7 @@
 
 #define CUMULATIVE 2 /* AGGREGATION_TEMPORALITY_CUMULATIVE */
 
-static void attribute(struct jsonw *j, const char *key, struct bytes text)
+static void append_attribute(struct jsonw *j, const char *key, struct bytes text)
 {
 	jsonw_object_begin(j);
 	jsonw_key_str(j, "key", key);
@@ -38,7 +38,7 @@ static void string_u64(struct jsonw *j, uint64_t v)
 	jsonw_id(j, v);
 }
 
-static void histogram(struct jsonw *j, const struct meter_point *p)
+static void append_histogram(struct jsonw *j, const struct meter_point *p)
 {
 	jsonw_key(j, "count");
 	string_u64(j, p->count);
@@ -53,25 +53,25 @@ static void histogram(struct jsonw *j, const struct meter_point *p)
 	jsonw_array_end(j);
 }
 
-static void point(struct jsonw *j, const struct meters *m, const struct meter_family *f,
-		  const struct meter_point *p)
+static void append_point(struct jsonw *j, const struct meters *m, const struct meter_family *f,
+			 const struct meter_point *p)
 {
 	jsonw_object_begin(j);
 	jsonw_key_array(j, "attributes");
 	for (unsigned i = 0; i < METER_LABELS && p->labels[i].key; i++)
-		attribute(j, p->labels[i].key, world_text(m->em->w, p->labels[i].text));
+		append_attribute(j, p->labels[i].key, world_text(m->em->w, p->labels[i].text));
 	jsonw_array_end(j);
 	if (f->type != METER_GAUGE && m->begin_ns != INT64_MAX)
 		unix_time(j, m->em, "startTimeUnixNano", m->begin_ns);
 	unix_time(j, m->em, "timeUnixNano", p->time_ns);
 	if (f->type == METER_HISTOGRAM)
-		histogram(j, p);
+		append_histogram(j, p);
 	else
 		jsonw_key_double(j, "asDouble", p->value);
 	jsonw_object_end(j);
 }
 
-static bool has(const struct meter_family *f, uint32_t node)
+static bool has_points_of(const struct meter_family *f, uint32_t node)
 {
 	for (size_t i = 0; i < f->points.n; i++)
 		if (f->points.v[i].node == node)
@@ -79,8 +79,8 @@ static bool has(const struct meter_family *f, uint32_t node)
 	return false;
 }
 
-static void family(struct jsonw *j, const struct meters *m, const struct meter_family *f,
-		   uint32_t node)
+static void append_family(struct jsonw *j, const struct meters *m, const struct meter_family *f,
+			  uint32_t node)
 {
 	static const char *const kinds[] = { "gauge", "sum", "histogram" };
 
@@ -92,7 +92,7 @@ static void family(struct jsonw *j, const struct meters *m, const struct meter_f
 	jsonw_key_array(j, "dataPoints");
 	for (size_t i = 0; i < f->points.n; i++)
 		if (f->points.v[i].node == node)
-			point(j, m, f, &f->points.v[i]);
+			append_point(j, m, f, &f->points.v[i]);
 	jsonw_array_end(j);
 	if (f->type != METER_GAUGE)
 		jsonw_key_u64(j, "aggregationTemporality", CUMULATIVE);
@@ -102,18 +102,18 @@ static void family(struct jsonw *j, const struct meters *m, const struct meter_f
 	jsonw_object_end(j);
 }
 
-static void resource(struct jsonw *j, const struct meters *m, uint32_t node)
+static void append_resource(struct jsonw *j, const struct meters *m, uint32_t node)
 {
 	const struct world_node *n = world_get_node(m->em->w, node);
 
 	jsonw_object_begin(j);
 	jsonw_key_object(j, "resource");
 	jsonw_key_array(j, "attributes");
-	attribute(j, "service.name", bytes_of("ingero"));
+	append_attribute(j, "service.name", bytes_of("ingero"));
 	if (m->em->opt.version)
-		attribute(j, "service.version", bytes_of(m->em->opt.version));
+		append_attribute(j, "service.version", bytes_of(m->em->opt.version));
 	if (n)
-		attribute(j, "host.name", world_text(m->em->w, n->name));
+		append_attribute(j, "host.name", world_text(m->em->w, n->name));
 	jsonw_array_end(j);
 	jsonw_object_end(j);
 	jsonw_key_array(j, "scopeMetrics");
@@ -123,8 +123,8 @@ static void resource(struct jsonw *j, const struct meters *m, uint32_t node)
 	jsonw_object_end(j);
 	jsonw_key_array(j, "metrics");
 	for (size_t i = 0; i < m->table.families.n; i++)
-		if (has(&m->table.families.v[i], node))
-			family(j, m, &m->table.families.v[i], node);
+		if (has_points_of(&m->table.families.v[i], node))
+			append_family(j, m, &m->table.families.v[i], node);
 	jsonw_array_end(j);
 	jsonw_object_end(j);
 	jsonw_array_end(j);
@@ -143,9 +143,9 @@ void otlp_metrics(struct buf *out, struct meters *m)
 		bool any = false;
 
 		for (size_t i = 0; !any && i < m->table.families.n; i++)
-			any = has(&m->table.families.v[i], node);
+			any = has_points_of(&m->table.families.v[i], node);
 		if (any)
-			resource(&j, m, node);
+			append_resource(&j, m, node);
 	}
 	jsonw_array_end(&j);
 	jsonw_object_end(&j);

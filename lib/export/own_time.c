@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What began before a call is not inside it, however deep it was: who was around that is missing. */
+/*
+ * Computes the self time of calls from their order and depth. A call that began before another is
+ * not inside it, however deep it was: the call around it is missing.
+ */
 #include "lib/export/own_time.h"
 
 #include <string.h>
 
-/* In the older half neighbours of one depth become one; where there are few of those it goes, for
- * no calls are like that. */
-static void join(struct own_time_thread *t)
+/* Merges neighbours of one depth in the older half. If that frees little, the half is dropped: real
+ * calls do not look like that. */
+static void merge_older_calls(struct own_time_thread *t)
 {
 	const size_t half = t->v.n / 2;
 	size_t left = 0;
@@ -44,13 +47,13 @@ bool own_time_call(struct own_time *o, uint32_t thread, const struct event *ev, 
 		*own -= in->ns < *own ? in->ns : *own;
 		t->v.n--;
 	}
-	/* Nothing is around the outermost. */
+	/* No call encloses the outermost. */
 	if (!span.depth) {
 		t->v.n = 0;
 		return true;
 	}
 	if (t->v.n >= OWN_TIME_HELD)
-		join(t);
+		merge_older_calls(t);
 	return vec_push(&t->v, span);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The own time of calls: their duration without that of the calls inside them, as far as those are
+ * The self time of calls: their duration without that of the calls inside them, as far as those are
  * here. Events come in the order of their ends, inner calls before outer ones; some may be missing,
  * lost or not asked for, inner and outer ones alike.
  */
@@ -14,7 +14,7 @@
 #include "lib/base/vec.h"
 #include "lib/event/event.h"
 
-/* Calls of a thread that wait for the one around them: of more of them the older ones are joined. */
+/* Calls of a thread whose enclosing call is still open: beyond this the older ones are merged. */
 #define OWN_TIME_HELD 1024
 
 /* A call, or neighbours of one depth. */
@@ -34,7 +34,7 @@ struct own_time {
 	VEC(struct own_time_thread) v;
 };
 
-/* One more call of a thread, in stream order; *own becomes its own time. False: out of memory. */
+/* One more call of a thread, in stream order; *own becomes its self time. False: out of memory. */
 bool own_time_call(struct own_time *o, uint32_t thread, const struct event *ev, uint64_t *own);
 void own_time_free(struct own_time *o);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Perfetto's own trace format, as it comes: what the lines of the timeline, their slices and values
- * are in it. There are no whole slices in this format: each is a beginning and an end.
+ * Writes Perfetto's trace format while the stream is read: the tracks of the timeline, their slices
+ * and values. The format has no complete slices: each slice is a begin and an end event.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -154,8 +154,8 @@ static char *put_text(char *p, unsigned field, const char *text)
 	return p + n;
 }
 
-static bool told_slice(struct perfetto *x, const struct track *t, const struct timeline_slice *s,
-		       unsigned type)
+static bool put_slice(struct perfetto *x, const struct track *t, const struct timeline_slice *s,
+		      unsigned type)
 {
 	struct packet_sequence *q = packets_sequence(&x->packets, t->id, s->start_ns);
 	char body[EVENT_MAX], *p = body;
@@ -209,8 +209,8 @@ static void chain_note(struct perfetto *x, struct buf *body, const char *key, un
 	proto_bytes(body, EVENT_NOTE, buf_bytes(&x->entry));
 }
 
-static bool told_chain(struct perfetto *x, const struct track *t, const struct timeline_slice *s,
-		       unsigned type)
+static bool put_chain(struct perfetto *x, const struct track *t, const struct timeline_slice *s,
+		      unsigned type)
 {
 	struct packet_sequence *q = packets_sequence(&x->packets, t->id, s->start_ns);
 	const char *severity = finding_severity_name(s->chain->severity);
@@ -245,12 +245,12 @@ static bool told_chain(struct perfetto *x, const struct track *t, const struct t
 
 static bool sink_begin(void *ctx, const struct track *t, const struct timeline_slice *s)
 {
-	return s->chain ? told_chain(ctx, t, s, TYPE_BEGIN) : told_slice(ctx, t, s, TYPE_BEGIN);
+	return s->chain ? put_chain(ctx, t, s, TYPE_BEGIN) : put_slice(ctx, t, s, TYPE_BEGIN);
 }
 
 static bool sink_instant(void *ctx, const struct track *t, const struct timeline_slice *s)
 {
-	return s->chain ? told_chain(ctx, t, s, TYPE_INSTANT) : told_slice(ctx, t, s, TYPE_INSTANT);
+	return s->chain ? put_chain(ctx, t, s, TYPE_INSTANT) : put_slice(ctx, t, s, TYPE_INSTANT);
 }
 
 static bool sink_end(void *ctx, const struct track *t, int64_t ns)
@@ -404,7 +404,7 @@ static void *open_trace(const struct export_ctx *em)
 	return x;
 }
 
-static int whole(const struct perfetto *x, int rc, struct err *e)
+static int check_nomem(const struct perfetto *x, int rc, struct err *e)
 {
 	bool failed = packets_failed(&x->packets) || x->text.failed || x->entry.failed;
 
@@ -432,23 +432,23 @@ static int put_packed(struct perfetto *x, struct err *e)
 	return rc;
 }
 
-static int item(void *state, const struct stream_item *it, struct err *e)
+static int on_item(void *state, const struct stream_item *it, struct err *e)
 {
 	struct perfetto *x = state;
-	int rc = whole(x, timeline_item(&x->tl, it, e), e);
+	int rc = check_nomem(x, timeline_item(&x->tl, it, e), e);
 
 	return rc || x->plain.n < PACKED_BYTES ? rc : put_packed(x, e);
 }
 
-static int idle(void *state, struct err *e)
+static int on_idle(void *state, struct err *e)
 {
 	return put_packed(state, e);
 }
 
-static int finish(void *state, struct err *e)
+static int on_finish(void *state, struct err *e)
 {
 	struct perfetto *x = state;
-	int rc = whole(x, timeline_finish(&x->tl, e), e);
+	int rc = check_nomem(x, timeline_finish(&x->tl, e), e);
 
 	return rc ? rc : put_packed(x, e);
 }
@@ -460,8 +460,8 @@ const struct export_format export_perfetto = {
 	.binary = true,
 	.findings = true,
 	.open = open_trace,
-	.item = item,
-	.idle = idle,
-	.finish = finish,
+	.item = on_item,
+	.idle = on_idle,
+	.finish = on_finish,
 	.free = free_trace,
 };

@@ -45,7 +45,7 @@
 #define EVENT_ARROW_END_SHORT 42
 #define EVENT_VALUE	      44
 #define EVENT_ARROW	      47
-#define EVENT_COLOUR	      53 /* correlation id: slices that have it in common are coloured alike */
+#define EVENT_COLOUR	      53 /* correlation id: slices with the same id get one colour */
 #define TYPE_BEGIN	      1
 #define TYPE_END	      2
 #define TYPE_INSTANT	      3

@@ -23,7 +23,7 @@ struct packet_sequence {
 	int64_t last_ns;
 	struct map texts;		/* what and id -> its number in the sequence */
 	uint32_t names, strings, sites; /* numbers given */
-	uint64_t categories, keys[EVENT_ARGS_ID_MAX / 64]; /* told */
+	uint64_t categories, keys[EVENT_ARGS_ID_MAX / 64]; /* already written, a bit each */
 };
 
 /* Zero-initialised, but for out, which is borrowed. */
@@ -58,7 +58,7 @@ void packets_entry(struct packets *x, unsigned kind, uint32_t number, struct byt
 
 uint64_t packets_key(enum packet_text of, uint64_t id);
 
-/* The number of a text that was told; 0: it gets *next, which the caller tells. */
+/* The number of a text that was written before; 0: not yet, the caller writes it as *next. */
 uint32_t packets_number(struct packets *x, struct packet_sequence *q, uint64_t key, uint32_t *next);
 
 /* A clock's reading, appended to the body of a snapshot. */

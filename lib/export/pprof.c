@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pprof's profile.proto (github.com/google/pprof, proto/profile.proto; the field numbers are its):
- * calls and their weight by stack, with process as a label. Compressed, as pprof expects it.
+ * Writes pprof's profile.proto (github.com/google/pprof, proto/profile.proto, which defines the
+ * field numbers): calls and their weight by stack, with the process as a label. Compressed, as
+ * pprof expects it.
  */
 #include <stdlib.h>
 
@@ -51,7 +52,7 @@ struct strings {
 	struct world *w;
 };
 
-static uint64_t constant(struct strings *s, const char *text)
+static uint64_t intern_text(struct strings *s, const char *text)
 {
 	uint32_t id = world_string(s->w, bytes_of(text));
 	uint64_t at = 0;
@@ -64,7 +65,7 @@ static uint64_t constant(struct strings *s, const char *text)
 	return at;
 }
 
-static uint64_t string(struct strings *s, uint32_t id)
+static uint64_t intern_string(struct strings *s, uint32_t id)
 {
 	uint64_t at = 0;
 
@@ -86,8 +87,8 @@ static void value_type(struct buf *out, unsigned field, uint64_t type, uint64_t 
 }
 
 /* Innermost first; ids of locations count from 1. */
-static void sample(struct buf *out, struct strings *s, const struct profile *p,
-		   const struct profile_stack *st, bool weight)
+static void append_sample(struct buf *out, struct strings *s, const struct profile *p,
+			  const struct profile_stack *st, bool weight)
 {
 	size_t m = proto_begin(out, PROFILE_SAMPLE), packed = proto_begin(out, SAMPLE_LOCATION),
 	       label;
@@ -101,26 +102,26 @@ static void sample(struct buf *out, struct strings *s, const struct profile *p,
 		proto_varint(out, st->weight);
 	proto_end(out, packed);
 	label = proto_begin(out, SAMPLE_LABEL);
-	proto_u64(out, LABEL_KEY, constant(s, "process"));
-	proto_u64(out, LABEL_STRING, string(s, p->frames.v[st->process].name));
+	proto_u64(out, LABEL_KEY, intern_text(s, "process"));
+	proto_u64(out, LABEL_STRING, intern_string(s, p->frames.v[st->process].name));
 	proto_end(out, label);
 	proto_end(out, m);
 }
 
-static void mapping(struct buf *out, struct strings *s, uint64_t id, uint32_t file)
+static void append_mapping(struct buf *out, struct strings *s, uint64_t id, uint32_t file)
 {
 	size_t m = proto_begin(out, PROFILE_MAPPING);
 
 	proto_u64(out, MAPPING_ID, id);
-	proto_u64(out, MAPPING_FILE, string(s, file));
+	proto_u64(out, MAPPING_FILE, intern_string(s, file));
 	proto_u64(out, MAPPING_FUNCTIONS, 1);
 	proto_u64(out, MAPPING_FILES, 1);
 	proto_u64(out, MAPPING_LINES, 1);
 	proto_end(out, m);
 }
 
-static void location(struct buf *out, uint64_t id, uint64_t mapping_id,
-		     const struct profile_frame *f)
+static void append_location(struct buf *out, uint64_t id, uint64_t mapping_id,
+			    const struct profile_frame *f)
 {
 	size_t m = proto_begin(out, PROFILE_LOCATION), line;
 
@@ -137,19 +138,21 @@ static void location(struct buf *out, uint64_t id, uint64_t mapping_id,
 
 /* As many functions as frames: a function that is called from several lines is several frames of
  * one name. */
-static void function(struct buf *out, struct strings *s, uint64_t id, const struct profile_frame *f)
+static void append_function(struct buf *out, struct strings *s, uint64_t id,
+			    const struct profile_frame *f)
 {
 	size_t m = proto_begin(out, PROFILE_FUNCTION);
 
 	proto_u64(out, FUNCTION_ID, id);
-	proto_u64(out, FUNCTION_NAME, string(s, f->name));
-	proto_u64(out, FUNCTION_SYSTEM_NAME, string(s, f->name));
+	proto_u64(out, FUNCTION_NAME, intern_string(s, f->name));
+	proto_u64(out, FUNCTION_SYSTEM_NAME, intern_string(s, f->name));
 	if (f->file)
-		proto_u64(out, FUNCTION_FILE, string(s, f->file));
+		proto_u64(out, FUNCTION_FILE, intern_string(s, f->file));
 	proto_end(out, m);
 }
 
-static void frames(struct buf *out, struct strings *s, const struct profile *p, struct map *modules)
+static void append_frames(struct buf *out, struct strings *s, const struct profile *p,
+			  struct map *modules)
 {
 	for (size_t i = 0; i < p->frames.n; i++) {
 		const struct profile_frame *f = &p->frames.v[i];
@@ -158,10 +161,10 @@ static void frames(struct buf *out, struct strings *s, const struct profile *p, 
 		if (f->module && !map_get(modules, f->module, &mapping_id)) {
 			mapping_id = modules->n + 1;
 			out->failed |= !map_put(modules, f->module, mapping_id);
-			mapping(out, s, mapping_id, f->module);
+			append_mapping(out, s, mapping_id, f->module);
 		}
-		location(out, i + 1, mapping_id, f);
-		function(out, s, i + 1, f);
+		append_location(out, i + 1, mapping_id, f);
+		append_function(out, s, i + 1, f);
 	}
 }
 
@@ -171,15 +174,15 @@ static void write_profile(struct buf *out, struct strings *s, const struct expor
 	bool weight = em->opt.weight != EXPORT_COUNT;
 	uint64_t calls, type, unit;
 
-	constant(s, "");
-	calls = constant(s, "calls");
-	type = constant(s, profile_weight_name(em->opt.weight));
-	unit = constant(s, profile_weight_unit(em->opt.weight));
-	value_type(out, PROFILE_SAMPLE_TYPE, calls, constant(s, "count"));
+	intern_text(s, "");
+	calls = intern_text(s, "calls");
+	type = intern_text(s, profile_weight_name(em->opt.weight));
+	unit = intern_text(s, profile_weight_unit(em->opt.weight));
+	value_type(out, PROFILE_SAMPLE_TYPE, calls, intern_text(s, "count"));
 	if (weight)
 		value_type(out, PROFILE_SAMPLE_TYPE, type, unit);
 	for (size_t i = 0; i < p->stacks.n; i++)
-		sample(out, s, p, &p->stacks.v[i], weight);
+		append_sample(out, s, p, &p->stacks.v[i], weight);
 }
 
 static void write_times(struct buf *out, struct strings *s, const struct export_ctx *em,
@@ -189,10 +192,10 @@ static void write_times(struct buf *out, struct strings *s, const struct export_
 		proto_i64(out, PROFILE_TIME, p->first_ns + em->told->real_minus_mono_ns);
 	if (p->first_ns <= p->last_ns)
 		proto_i64(out, PROFILE_DURATION, p->last_ns - p->first_ns);
-	proto_u64(out, PROFILE_DEFAULT_TYPE, constant(s, profile_weight_name(em->opt.weight)));
+	proto_u64(out, PROFILE_DEFAULT_TYPE, intern_text(s, profile_weight_name(em->opt.weight)));
 }
 
-static int finish(void *state, struct err *e)
+static int on_finish(void *state, struct err *e)
 {
 	struct profile_state *s = state;
 	struct strings strings = { .w = s->em.w };
@@ -205,7 +208,7 @@ static int finish(void *state, struct err *e)
 	if (rc)
 		return rc;
 	write_profile(&out, &strings, &s->em, p);
-	frames(&out, &strings, p, &modules);
+	append_frames(&out, &strings, p, &modules);
 	write_times(&out, &strings, &s->em, p);
 	buf_add(&out, strings.out.p, strings.out.n);
 	if (out.failed || strings.out.failed)
@@ -231,6 +234,6 @@ const struct export_format export_pprof = {
 	.profile = true,
 	.open = profile_state_open,
 	.item = profile_state_item,
-	.finish = finish,
+	.finish = on_finish,
 	.free = profile_state_free,
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of a process that executes another program the newest statement is about that. */
+/*
+ * Remembers the job and rank of each process from PLACE records. When a process executes another
+ * program, the newest record is about that program.
+ */
 #include "lib/export/process_place.h"
 
 static const struct process_place_row nothing = { 0, 0, -1 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events are counted by what is equal by number (process, op, stack, kernel); only at the end
- * stacks become names, and those that read alike become one.
+ * Adds up the weight of calls by stack for the profile formats. Events are counted by numbers
+ * (process, op, stack, kernel); names are looked up only at the end, where stacks with equal names
+ * become one.
  */
 #include "lib/export/profile.h"
 
@@ -104,8 +105,8 @@ static uint64_t row_key(const struct row *r)
 	return hash_u64(hash_u64(h ^ r->func) ^ ((uint64_t)r->op << 32 | r->name));
 }
 
-/* *row: its index. */
-static bool count(struct profile_run *p, const struct row *r, uint32_t *row)
+/* Adds r to the row with the same key; *row is its index. */
+static bool count_row(struct profile_run *p, const struct row *r, uint32_t *row)
 {
 	uint64_t key = row_key(r), at;
 	struct row *have;
@@ -125,9 +126,9 @@ static bool count(struct profile_run *p, const struct row *r, uint32_t *row)
 	return true;
 }
 
-/* Bytes are those of the outermost call that is there: the ones inside it moved the same. */
-static bool moves(struct profile_run *p, uint32_t thread, const struct event *ev, uint32_t row,
-		  uint64_t bytes)
+/* Bytes count for the outermost recorded call only: the calls inside it moved the same bytes. */
+static bool uncount_inner_copies(struct profile_run *p, uint32_t thread, const struct event *ev,
+				 uint32_t row, uint64_t bytes)
 {
 	const struct copied_bytes_call *inside;
 	size_t n;
@@ -141,7 +142,7 @@ static bool moves(struct profile_run *p, uint32_t thread, const struct event *ev
 	return true;
 }
 
-static bool event(struct profile_run *p, const struct event *ev)
+static bool count_event(struct profile_run *p, const struct event *ev)
 {
 	const struct op_def *op = world_op(p->em.w, ev->op);
 	struct who who = who_of(p->em.w, ev->ctx, ev->end_ns);
@@ -167,13 +168,14 @@ static bool event(struct profile_run *p, const struct event *ev)
 		p->out.first_ns = event_start(ev);
 	if (ev->end_ns > p->out.last_ns)
 		p->out.last_ns = ev->end_ns;
-	if (!count(p, &r, &row))
+	if (!count_row(p, &r, &row))
 		return false;
-	return !bytes || !call || !who.ctx || moves(p, who.ctx->thread, ev, row, r.weight);
+	return !bytes || !call || !who.ctx ||
+	       uncount_inner_copies(p, who.ctx->thread, ev, row, r.weight);
 }
 
-/* The newest telling of a chain holds. */
-static bool chain(struct profile_run *p, const struct rec_CHAIN *r)
+/* Stores a chain; a newer record of the same chain replaces it. */
+static bool store_chain(struct profile_run *p, const struct rec_CHAIN *r)
 {
 	struct chain_text c = { .id = strndup(r->id.p ? r->id.p : "", r->id.n),
 				.body = strndup(r->body.p ? r->body.p : "", r->body.n),
@@ -194,8 +196,8 @@ static bool chain(struct profile_run *p, const struct rec_CHAIN *r)
 	return kept;
 }
 
-/* Each of several recordings may have one, of itself. */
-static void analysis(struct profile_run *p, const struct rec_ANALYSIS *r)
+/* Each of several recordings may have an ANALYSIS record of its own. */
+static void count_analyzed_events(struct profile_run *p, const struct rec_ANALYSIS *r)
 {
 	struct json body = JSON_NONE, of, lost;
 
@@ -217,18 +219,18 @@ int profile_item(struct profile_run *p, const struct stream_item *it, struct err
 	if (p->em.opt.weight == EXPORT_LOST) {
 		p->events += it->kind == STREAM_EVENTS ? it->n : 0;
 		if (it->kind == STREAM_RECORD && it->record->kind == RECORD_ANALYSIS)
-			analysis(p, &it->record->u.ANALYSIS);
+			count_analyzed_events(p, &it->record->u.ANALYSIS);
 		if (it->kind == STREAM_RECORD && it->record->kind == RECORD_CHAIN)
-			kept = chain(p, &it->record->u.CHAIN);
+			kept = store_chain(p, &it->record->u.CHAIN);
 		return kept ? 0 : err_nomem(e);
 	}
 	for (size_t i = 0; kept && it->kind == STREAM_EVENTS && i < it->n; i++)
-		kept = event(p, &it->events[i]);
+		kept = count_event(p, &it->events[i]);
 	return kept ? 0 : err_nomem(e);
 }
 
-/* One more frame at the inner end of the stack in the making. */
-static bool push(struct profile_run *p, const struct profile_frame *f)
+/* Appends a frame at the inner end of p->path, the stack being built. */
+static bool push_profile_frame(struct profile_run *p, const struct profile_frame *f)
 {
 	uint64_t key = hash_u64(hash_u64((uint64_t)f->name << 32 | f->file) ^
 				hash_u64(f->line ^ (uint64_t)f->module << 40)),
@@ -246,7 +248,7 @@ static bool push_text(struct profile_run *p, struct bytes text)
 {
 	struct profile_frame f = { .name = world_string(p->em.w, text) };
 
-	return f.name && push(p, &f);
+	return f.name && push_profile_frame(p, &f);
 }
 
 static bool push_frame(struct profile_run *p, uint32_t frame)
@@ -260,13 +262,13 @@ static bool push_frame(struct profile_run *p, uint32_t frame)
 	f.name = world_string(p->em.w, buf_bytes(&name));
 	f.file = place.file.n ? world_string(p->em.w, place.file) : 0;
 	f.module = place.module.n ? world_string(p->em.w, place.module) : 0;
-	pushed = !name.failed && f.name && push(p, &f);
+	pushed = !name.failed && f.name && push_profile_frame(p, &f);
 	buf_free(&name);
 	return pushed;
 }
 
-/* The stack in the making is whole: count it. */
-static bool keep(struct profile_run *p, uint64_t calls, uint64_t weight)
+/* Counts the stack in p->path, which is complete. */
+static bool count_stack(struct profile_run *p, uint64_t calls, uint64_t weight)
 {
 	uint64_t key = hash_bytes(p->path.v, p->path.n * sizeof(*p->path.v), 0), at;
 	struct profile_stack s = { .process = p->path.v[0],
@@ -312,7 +314,7 @@ static bool push_process(struct profile_run *p, uint32_t process, uint32_t name)
 }
 
 /* Whether a frame is the call of this name: "cuMemAlloc_v2" is cuMemAlloc. */
-static bool named(const struct profile_run *p, uint32_t frame, const char *name)
+static bool is_call_of(const struct profile_run *p, uint32_t frame, const char *name)
 {
 	struct bytes is = world_text(p->em.w, p->out.frames.v[frame].name);
 	size_t n = strlen(name);
@@ -320,7 +322,7 @@ static bool named(const struct profile_run *p, uint32_t frame, const char *name)
 	return is.n >= n && !memcmp(is.p, name, n) && (is.n == n || is.p[n] == '_');
 }
 
-static bool stack_of(struct profile_run *p, const struct row *r)
+static bool count_row_stack(struct profile_run *p, const struct row *r)
 {
 	const struct op_def *op = world_op(p->em.w, r->op);
 	uint32_t kernel =
@@ -334,16 +336,17 @@ static bool stack_of(struct profile_run *p, const struct row *r)
 	for (unsigned i = n; kept && i-- > 0;)
 		kept = push_frame(p, frames[i]);
 	/* The innermost frame is the call itself where native frames were taken. */
-	if (kept && op && !named(p, p->path.v[p->path.n - 1], op->name))
+	if (kept && op && !is_call_of(p, p->path.v[p->path.n - 1], op->name))
 		kept = push_text(p, bytes_of(op->name));
 	if (kept && kernel)
 		kept = push_text(p, world_text(p->em.w, kernel));
-	return kept && keep(p, r->calls, r->weight);
+	return kept && count_stack(p, r->calls, r->weight);
 }
 
-/* What a chain lost at one place: its stack, and inside it who took the time. */
-static bool lost_at(struct profile_run *p, const struct finding *f, const struct finding_site *site,
-		    const struct chain_text *c, uint64_t lost_ns)
+/* What a chain lost at one call site: its stack, with the culprit as the innermost frame. */
+static bool count_loss_stack(struct profile_run *p, const struct finding *f,
+			     const struct finding_site *site, const struct chain_text *c,
+			     uint64_t lost_ns)
 {
 	struct bytes name = f->victim.comm, by = f->culprit.text;
 	size_t n = site ? site->stack.n : 0;
@@ -362,12 +365,12 @@ static bool lost_at(struct profile_run *p, const struct finding *f, const struct
 		kept = push_text(p, site->op);
 	buf_reset(&text);
 	buf_printf(&text, "[%s] %.*s", c->kind, (int)by.n, by.n ? by.p : "");
-	kept = kept && !text.failed && push_text(p, buf_bytes(&text)) && keep(p, 1, lost_ns);
+	kept = kept && !text.failed && push_text(p, buf_bytes(&text)) && count_stack(p, 1, lost_ns);
 	buf_free(&text);
 	return kept;
 }
 
-static bool chain_stacks(struct profile_run *p, const struct chain_text *c)
+static bool count_chain_stacks(struct profile_run *p, const struct chain_text *c)
 {
 	struct finding f = { 0 };
 	bool kept = finding_read_json(&f, bytes_of(c->body), BODY_SIZE_MAX, NULL) != ERR_NOMEM;
@@ -377,13 +380,13 @@ static bool chain_stacks(struct profile_run *p, const struct chain_text *c)
 		uint64_t ns = f.sites.v[i].lost_ns;
 
 		if (ns && ns < (uint64_t)1e18) {
-			kept = lost_at(p, &f, &f.sites.v[i], c, ns);
+			kept = count_loss_stack(p, &f, &f.sites.v[i], c, ns);
 			told += ns;
 		}
 	}
 	/* What was lost at places that are not told, or nowhere in particular. */
 	if (kept && f.known && c->lost_ns > told)
-		kept = lost_at(p, &f, NULL, c, c->lost_ns - told);
+		kept = count_loss_stack(p, &f, NULL, c, c->lost_ns - told);
 	finding_free(&f);
 	return kept;
 }
@@ -406,7 +409,7 @@ static int by_weight(const void *a, const void *b)
 	return x->s.at < y->s.at ? -1 : x->s.at > y->s.at;
 }
 
-static bool sort(struct profile_run *p)
+static bool sort_stacks(struct profile_run *p)
 {
 	uint64_t *of = calloc(p->out.frames.n + 1, sizeof(*of));
 	struct weighed *v = calloc(p->out.stacks.n + 1, sizeof(*v));
@@ -437,10 +440,10 @@ int profile_end(struct profile_run *p, const struct profile **out, struct err *e
 			       "nobody has looked for lost time in all of it: ingero-merge FILES | "
 			       "ingero-correlate | ingero-export --weight lost");
 	for (size_t i = 0; kept && i < p->rows.n; i++)
-		kept = !p->rows.v[i].calls || stack_of(p, &p->rows.v[i]);
+		kept = !p->rows.v[i].calls || count_row_stack(p, &p->rows.v[i]);
 	for (size_t i = 0; kept && i < p->chains.n; i++)
-		kept = chain_stacks(p, &p->chains.v[i]);
-	kept = kept && sort(p);
+		kept = count_chain_stacks(p, &p->chains.v[i]);
+	kept = kept && sort_stacks(p);
 	*out = &p->out;
 	return kept && !world_failed(p->em.w) ? 0 : err_nomem(e);
 }

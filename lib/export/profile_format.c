@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same for folded stacks, speedscope and pprof. */
+/* The state that the profile formats share: folded stacks, speedscope and pprof. */
 #include "lib/export/profile_format.h"
 
 #include <stdlib.h>

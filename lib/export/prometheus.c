@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prometheus' text exposition, format 0.0.4: the state at the end of the stream. Values carry the
- * time they are of: a recording is of the past, whenever it is looked at.
+ * Writes Prometheus' text exposition, format 0.0.4: the state at the end of the stream. Values
+ * carry their own time, because a recording is in the past.
  */
 #include "lib/export/prometheus.h"
 
@@ -11,7 +11,7 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/utf8.h"
 
-static void label(struct buf *out, const char *key, struct bytes text, bool first)
+static void append_label(struct buf *out, const char *key, struct bytes text, bool first)
 {
 	buf_puts(out, first ? "{" : ",");
 	buf_printf(out, "%s=\"", key);
@@ -34,22 +34,22 @@ static void label(struct buf *out, const char *key, struct bytes text, bool firs
 	buf_putc(out, '"');
 }
 
-static void labels(struct buf *out, const struct world *w, const struct meter_point *p,
-		   const char *bound)
+static void append_labels(struct buf *out, const struct world *w, const struct meter_point *p,
+			  const char *bound)
 {
 	const struct world_node *node = world_get_node(w, p->node);
 	bool first = true;
 
 	if (node) {
-		label(out, "node", world_text(w, node->name), true);
+		append_label(out, "node", world_text(w, node->name), true);
 		first = false;
 	}
 	for (unsigned i = 0; i < METER_LABELS && p->labels[i].key; i++) {
-		label(out, p->labels[i].key, world_text(w, p->labels[i].text), first);
+		append_label(out, p->labels[i].key, world_text(w, p->labels[i].text), first);
 		first = false;
 	}
 	if (bound) {
-		label(out, "le", bytes_of(bound), first);
+		append_label(out, "le", bytes_of(bound), first);
 		first = false;
 	}
 	if (!first)
@@ -57,7 +57,7 @@ static void labels(struct buf *out, const struct world *w, const struct meter_po
 }
 
 /* The end of a line: in ms since 1970. */
-static void when(struct buf *out, const struct export_ctx *em, int64_t ns, bool timed)
+static void end_line(struct buf *out, const struct export_ctx *em, int64_t ns, bool timed)
 {
 	if (timed && em->told->has_real)
 		buf_printf(out, " %" PRId64, (ns + em->told->real_minus_mono_ns) / 1000000);
@@ -65,7 +65,7 @@ static void when(struct buf *out, const struct export_ctx *em, int64_t ns, bool 
 }
 
 /* The shortest text that reads back the same. */
-static void number(struct buf *out, double v)
+static void append_number(struct buf *out, double v)
 {
 	struct jsonw j;
 
@@ -74,8 +74,8 @@ static void number(struct buf *out, double v)
 	jsonw_double(&j, v);
 }
 
-static void histogram(struct buf *out, const struct export_ctx *em, const char *name,
-		      const struct meter_point *p, bool timed)
+static void append_histogram(struct buf *out, const struct export_ctx *em, const char *name,
+			     const struct meter_point *p, bool timed)
 {
 	uint64_t below = 0;
 	char bound[32];
@@ -87,18 +87,18 @@ static void histogram(struct buf *out, const struct export_ctx *em, const char *
 		else
 			snprintf(bound, sizeof(bound), "+Inf");
 		buf_printf(out, "%s_bucket", name);
-		labels(out, em->w, p, bound);
+		append_labels(out, em->w, p, bound);
 		buf_printf(out, " %" PRIu64, below);
-		when(out, em, p->time_ns, timed);
+		end_line(out, em, p->time_ns, timed);
 	}
 	buf_printf(out, "%s_sum", name);
-	labels(out, em->w, p, NULL);
-	number(out, (double)p->sum_ns / 1e9);
-	when(out, em, p->time_ns, timed);
+	append_labels(out, em->w, p, NULL);
+	append_number(out, (double)p->sum_ns / 1e9);
+	end_line(out, em, p->time_ns, timed);
 	buf_printf(out, "%s_count", name);
-	labels(out, em->w, p, NULL);
+	append_labels(out, em->w, p, NULL);
 	buf_printf(out, " %" PRIu64, p->count);
-	when(out, em, p->time_ns, timed);
+	end_line(out, em, p->time_ns, timed);
 }
 
 void prometheus_text(struct buf *out, struct meters *m, bool timed)
@@ -116,13 +116,13 @@ void prometheus_text(struct buf *out, struct meters *m, bool timed)
 			const struct meter_point *p = &f->points.v[k];
 
 			if (f->type == METER_HISTOGRAM) {
-				histogram(out, m->em, f->name, p, timed);
+				append_histogram(out, m->em, f->name, p, timed);
 				continue;
 			}
 			buf_puts(out, f->name);
-			labels(out, m->em->w, p, NULL);
-			number(out, p->value);
-			when(out, m->em, p->time_ns, timed);
+			append_labels(out, m->em->w, p, NULL);
+			append_number(out, p->value);
+			end_line(out, m->em, p->time_ns, timed);
 		}
 	}
 }

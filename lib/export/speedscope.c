@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file format of speedscope.app, version 0.0.1: one list of frames, and a sampled profile for
- * each process, most weight first.
+ * Writes the file format of speedscope.app, version 0.0.1: one list of frames, and a sampled
+ * profile for each process, most weight first.
  */
 #include "lib/base/jsonw.h"
 #include "lib/export/profile_format.h"
 
-static void frames(struct jsonw *j, const struct world *w, const struct profile *p)
+static void append_frames(struct jsonw *j, const struct world *w, const struct profile *p)
 {
 	jsonw_key_object(j, "shared");
 	jsonw_key_array(j, "frames");
@@ -26,8 +26,8 @@ static void frames(struct jsonw *j, const struct world *w, const struct profile 
 }
 
 /* Stacks [from, to) are of one process. */
-static void process(struct jsonw *j, const struct export_ctx *em, const struct profile *p,
-		    size_t from, size_t to)
+static void append_process(struct jsonw *j, const struct export_ctx *em, const struct profile *p,
+			   size_t from, size_t to)
 {
 	uint32_t name = p->frames.v[p->stacks.v[from].process].name;
 	uint64_t sum = 0;
@@ -57,7 +57,7 @@ static void process(struct jsonw *j, const struct export_ctx *em, const struct p
 	jsonw_object_end(j);
 }
 
-static int finish(void *state, struct err *e)
+static int on_finish(void *state, struct err *e)
 {
 	struct profile_state *s = state;
 	const struct profile *p;
@@ -71,13 +71,13 @@ static int finish(void *state, struct err *e)
 	jsonw_key_str(&j, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	jsonw_key_str(&j, "exporter", "ingero-export");
 	jsonw_key_str(&j, "name", profile_weight_name(s->em.opt.weight));
-	frames(&j, s->em.w, p);
+	append_frames(&j, s->em.w, p);
 	jsonw_key_array(&j, "profiles");
 	for (size_t i = 0, to; i < p->stacks.n; i = to) {
 		for (to = i + 1;
 		     to < p->stacks.n && p->stacks.v[to].process == p->stacks.v[i].process;)
 			to++;
-		process(&j, &s->em, p, i, to);
+		append_process(&j, &s->em, p, i, to);
 	}
 	jsonw_array_end(&j);
 	jsonw_object_end(&j);
@@ -92,6 +92,6 @@ const struct export_format export_speedscope = {
 	.profile = true,
 	.open = profile_state_open,
 	.item = profile_state_item,
-	.finish = finish,
+	.finish = on_finish,
 	.free = profile_state_free,
 };

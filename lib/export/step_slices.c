@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Runs the search for loops beside a timeline and keeps what it tells.
- */
+/* Runs the detection of loops beside a timeline and keeps the steps it reports. */
 #include "lib/export/step_slices.h"
 
 #include "lib/tracks/loop_text.h"

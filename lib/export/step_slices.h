@@ -13,12 +13,13 @@
 #include "lib/base/vec.h"
 #include "lib/loops/loops_feed.h"
 
-#define STEP_SLICES_HELD 262144 /* 40 bytes each; of more, those before are told as they are */
+/* 40 bytes each. When there are more, those so far are shown as they are. */
+#define STEP_SLICES_HELD 262144
 
 struct step_slices {
 	struct loop_listener listener; /* first: it is cast back */
 	const struct world *w;
-	struct loops *loops; /* NULL: nobody asked for steps */
+	struct loops *loops; /* NULL: steps are not shown */
 	struct loops_feed feed;
 	VEC(struct loop_step) v;
 	bool nomem;

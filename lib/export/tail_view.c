@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each event is a line at once; lines stand in a ring. */
+/*
+ * Writes the newest events of a stream as JSON. Each event is formatted at once; the lines are kept
+ * in a ring buffer.
+ */
 #include "lib/export/tail_view.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A line remembers, by depth, where what stands on it ends, and where that began which nothing has
- * enclosed yet: enough to see whether an event fits beside it, or around it.
+ * Lays out events as nested slices on tracks. A track stores by depth where its slices end, and
+ * where slices begin that nothing encloses yet: enough to see whether an event fits beside them or
+ * around them.
  */
 #include "lib/export/timeline.h"
 
@@ -73,9 +74,9 @@ static uint32_t name_of(const struct timeline *tl, const struct event *ev, const
 	return world_thread_name(tl->tracks.w, (uint32_t)v, ev->end_ns);
 }
 
-/* Begins it, or tells all of an instant. */
-static bool tell(struct timeline *tl, const struct track *t, const struct track *owner,
-		 const struct event *ev, const struct op_def *op)
+/* Begins a slice, or puts an instant. */
+static bool put_slice(struct timeline *tl, const struct track *t, const struct track *owner,
+		      const struct event *ev, const struct op_def *op)
 {
 	struct timeline_slice s = { .start_ns = timeline_start(ev),
 				    .end_ns = timeline_end(ev),
@@ -99,9 +100,9 @@ static bool tell(struct timeline *tl, const struct track *t, const struct track 
 	return tl->sink->begin(tl->ctx, t, &s);
 }
 
-/* On a lane; where there are too many of them, an instant on the line itself. */
-static bool lane(struct timeline *tl, const struct track *parent, uint64_t what, const char *name,
-		 const struct event *ev, const struct op_def *op)
+/* Puts an event on a lane; where there are too many lanes, as an instant on the line itself. */
+static bool put_on_lane(struct timeline *tl, const struct track *parent, uint64_t what,
+			const char *name, const struct event *ev, const struct op_def *op)
 {
 	int64_t start = timeline_start(ev), end = timeline_end(ev);
 	struct timeline_slice s = { .start_ns = end,
@@ -116,11 +117,12 @@ static bool lane(struct timeline *tl, const struct track *parent, uint64_t what,
 
 	if (!t)
 		return full && tl->sink->instant(tl->ctx, parent, &s);
-	return tell(tl, t, parent, ev, op) && (is_instant(op) || tl->sink->end(tl->ctx, t, end));
+	return put_slice(tl, t, parent, ev, op) &&
+	       (is_instant(op) || tl->sink->end(tl->ctx, t, end));
 }
 
-/* Whether an event can stand on the line: behind all that does, or around all that is deeper. */
-static bool fits(const struct track_taken *t, const struct event *ev, int64_t start)
+/* Whether an event fits on the line: behind everything on it, or around everything deeper. */
+static bool fits_on_track(const struct track_taken *t, const struct event *ev, int64_t start)
 {
 	unsigned depth = depth_of(ev);
 
@@ -137,8 +139,8 @@ static bool fits(const struct track_taken *t, const struct event *ev, int64_t st
 	return true;
 }
 
-static void stands(struct track_taken *t, const struct event *ev, const struct op_def *op,
-		   int64_t start)
+static void mark_taken(struct track_taken *t, const struct event *ev, const struct op_def *op,
+		       int64_t start)
 {
 	unsigned depth = depth_of(ev);
 	int64_t end = timeline_end(ev);
@@ -147,8 +149,8 @@ static void stands(struct track_taken *t, const struct event *ev, const struct o
 		t->cursor_ns = end;
 	if (is_instant(op))
 		return;
-	/* What was deeper is inside it, or its outer calls were lost: then it still has to be got
-	 * around. */
+	/* What was deeper is inside it, or its outer calls were lost: then a later call still has
+	 * to enclose it. */
 	for (unsigned d = depth + 1; d < TRACKS_DEPTHS; d++) {
 		start = t->first_ns[d] < start ? t->first_ns[d] : start;
 		t->first_ns[d] = INT64_MAX;
@@ -161,7 +163,7 @@ static void stands(struct track_taken *t, const struct event *ev, const struct o
 
 /* Containers first: by start, the longer one before, then the less deep; those equal in all as they
  * came. */
-static bool before(const struct event *a, const struct event *b)
+static bool is_before(const struct event *a, const struct event *b)
 {
 	int64_t s = timeline_start(a), u = timeline_start(b);
 
@@ -172,28 +174,28 @@ static bool before(const struct event *a, const struct event *b)
 	return a->depth < b->depth;
 }
 
-static void order(const struct event *held, size_t n, uint16_t *at)
+static void sort_by_start(const struct event *held, size_t n, uint16_t *at)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t k = i;
 
-		for (; k > 0 && before(&held[i], &held[at[k - 1]]); k--)
+		for (; k > 0 && is_before(&held[i], &held[at[k - 1]]); k--)
 			at[k] = at[k - 1];
 		at[k] = (uint16_t)i;
 	}
 }
 
-/* Everything held of a line. */
-static bool let_go(struct timeline *tl, struct track *t)
+/* Puts all events held for a line on it. */
+static bool put_held_events(struct timeline *tl, struct track *t)
 {
 	const struct event *held = t->held.v;
-	struct track_taken was = t->taken; /* before the piece that is open began */
+	struct track_taken was = t->taken; /* before the open slice began */
 	int64_t open[TIMELINE_HELD + 1];
 	uint16_t at[TIMELINE_HELD + 1];
 	size_t n = t->held.n, nopen = 0;
 	bool ok = true;
 
-	order(held, n, at);
+	sort_by_start(held, n, at);
 	for (size_t i = 0; ok && i < n; i++) {
 		const struct event *ev = &held[at[i]];
 		const struct op_def *op = world_op(tl->tracks.w, ev->op);
@@ -205,15 +207,14 @@ static bool let_go(struct timeline *tl, struct track *t)
 			break;
 		if (!nopen)
 			was = t->taken;
-		/* Around the open piece there is nothing; inside it there may be what was let go
-		 * before. */
-		if ((nopen && end > open[nopen - 1]) || !fits(&was, ev, start)) {
-			ok = lane(tl, t, LANE_ACROSS, "across", ev, op);
+		/* Nothing is around the open slice; inside it there may be slices put before. */
+		if ((nopen && end > open[nopen - 1]) || !fits_on_track(&was, ev, start)) {
+			ok = put_on_lane(tl, t, LANE_ACROSS, "across", ev, op);
 			continue;
 		}
 		if (!nopen)
-			stands(&t->taken, ev, op, start);
-		ok = tell(tl, t, t, ev, op);
+			mark_taken(&t->taken, ev, op, start);
+		ok = put_slice(tl, t, t, ev, op);
 		if (!is_instant(op))
 			open[nopen++] = end;
 	}
@@ -223,24 +224,24 @@ static bool let_go(struct timeline *tl, struct track *t)
 	return ok;
 }
 
-/* An event of a thread's line. A call that is not inside another ends what is waited for. */
-static bool of_thread(struct timeline *tl, struct track *t, const struct event *ev,
-		      const struct op_def *op)
+/* Puts an event on a thread's line. An outermost call completes the events held. */
+static bool put_on_thread(struct timeline *tl, struct track *t, const struct event *ev,
+			  const struct op_def *op)
 {
 	bool outermost = op->flags & OP_CALL && ev->depth == 0;
 
 	if (outermost && t->held.n == 0 && timeline_start(ev) >= t->taken.cursor_ns) {
-		stands(&t->taken, ev, op, timeline_start(ev));
-		return tell(tl, t, t, ev, op) && tl->sink->end(tl->ctx, t, timeline_end(ev));
+		mark_taken(&t->taken, ev, op, timeline_start(ev));
+		return put_slice(tl, t, t, ev, op) && tl->sink->end(tl->ctx, t, timeline_end(ev));
 	}
 	if (!vec_push(&t->held, *ev))
 		return false;
 	if (is_instant(op)) /* whatever it says */
 		t->held.v[t->held.n - 1].dur_ns = 0;
-	return (!outermost && t->held.n < TIMELINE_HELD) || let_go(tl, t);
+	return (!outermost && t->held.n < TIMELINE_HELD) || put_held_events(tl, t);
 }
 
-static bool of_cpu(struct timeline *tl, const struct event *ev, const struct op_def *op)
+static bool put_on_cpu(struct timeline *tl, const struct event *ev, const struct op_def *op)
 {
 	const struct world_ctx *c = world_get_ctx(tl->tracks.w, ev->ctx);
 	struct track *node = tracks_of_node(&tl->tracks, c ? c->node : 0);
@@ -251,7 +252,7 @@ static bool of_cpu(struct timeline *tl, const struct event *ev, const struct op_
 		tl->tracks.node = c->node;
 	event_get(ev, op, COL_CPU, &cpu);
 	snprintf(name, sizeof(name), "CPU %" PRIu64, cpu);
-	return node && lane(tl, node, LANE_CPU ^ cpu, name, ev, op);
+	return node && put_on_lane(tl, node, LANE_CPU ^ cpu, name, ev, op);
 }
 
 static const char *lane_name(const struct op_def *op)
@@ -274,21 +275,21 @@ static const char *lane_name(const struct op_def *op)
 	}
 }
 
-static bool event(struct timeline *tl, const struct event *ev)
+static bool put_event(struct timeline *tl, const struct event *ev)
 {
 	const struct op_def *op = world_op(tl->tracks.w, ev->op);
 	struct track *t;
 
 	if (op && op->track == TRACK_CPU)
-		return of_cpu(tl, ev, op);
+		return put_on_cpu(tl, ev, op);
 	t = tracks_of_ctx(&tl->tracks, ev->ctx);
 	if (!t)
 		return false;
 	if (op && op->track != TRACK_ASYNC && t->kind == LINE_THREAD)
-		return of_thread(tl, t, ev, op);
+		return put_on_thread(tl, t, ev, op);
 	if (is_instant(op))
-		return tell(tl, t, t, ev, op);
-	return lane(tl, t, ev->op, lane_name(op), ev, op);
+		return put_slice(tl, t, t, ev, op);
+	return put_on_lane(tl, t, ev->op, lane_name(op), ev, op);
 }
 
 /* Who has which rank: told, or by the communicator a process joins first. */
@@ -305,9 +306,9 @@ static bool rank_of(struct timeline *tl, const struct event *ev)
 	       (!process_of(tl, t) || tracks_rank(&tl->tracks, process_of(tl, t), (uint32_t)rank));
 }
 
-/* A stretch of its own, a slice or an instant, on a lane of a machine. */
-static bool stretch(struct timeline *tl, struct track *node, uint64_t what, const char *name,
-		    const struct timeline_slice *s)
+/* Puts a slice or an instant on a lane of a machine. */
+static bool put_interval(struct timeline *tl, struct track *node, uint64_t what, const char *name,
+			 const struct timeline_slice *s)
 {
 	struct track *t;
 	bool full;
@@ -322,8 +323,8 @@ static bool stretch(struct timeline *tl, struct track *node, uint64_t what, cons
 	return tl->sink->begin(tl->ctx, t, s) && tl->sink->end(tl->ctx, t, s->end_ns);
 }
 
-/* Where events are missing. */
-static bool loss(struct timeline *tl, const struct rec_LOSS *r, const struct record *rec)
+/* Shows where events are missing. */
+static bool put_loss(struct timeline *tl, const struct rec_LOSS *r, const struct record *rec)
 {
 	int64_t since = REC_HAS(rec, LOSS, since_ns) ? r->since_ns : r->until_ns;
 	struct timeline_slice s = { .start_ns = since > 0 ? since : 0 };
@@ -334,11 +335,11 @@ static bool loss(struct timeline *tl, const struct rec_LOSS *r, const struct rec
 	snprintf(text, sizeof(text), "lost %" PRIu64 " events: %s", r->count,
 		 loss_reason_text(r->reason));
 	s.lost = text;
-	return stretch(tl, tracks_of_node(&tl->tracks, node ? node : 1), LANE_LOST, "lost events",
-		       &s);
+	return put_interval(tl, tracks_of_node(&tl->tracks, node ? node : 1), LANE_LOST,
+			    "lost events", &s);
 }
 
-static int record(struct timeline *tl, const struct record *r, struct err *e)
+static int on_record(struct timeline *tl, const struct record *r, struct err *e)
 {
 	struct track *t;
 	bool ok = true;
@@ -370,7 +371,7 @@ static int record(struct timeline *tl, const struct record *r, struct err *e)
 		ok = paused_record(&tl->paused, r);
 		break;
 	case RECORD_LOSS:
-		ok = loss(tl, &r->u.LOSS, r);
+		ok = put_loss(tl, &r->u.LOSS, r);
 		break;
 	case RECORD_CHAIN:
 		return chain_list_add(&tl->chains, r, e);
@@ -449,12 +450,12 @@ int timeline_item(struct timeline *tl, const struct stream_item *item, struct er
 	if (tl->steps.v.n >= STEP_SLICES_HELD && !put_steps(tl))
 		return err_nomem(e);
 	if (item->kind == STREAM_RECORD)
-		return record(tl, item->record, e);
+		return on_record(tl, item->record, e);
 	for (size_t i = 0; ok && item->kind == STREAM_EVENTS && i < item->n; i++) {
 		const struct event *ev = &item->events[i];
 
 		tl->newest_ns = ev->end_ns > tl->newest_ns ? ev->end_ns : tl->newest_ns;
-		ok = event(tl, ev) && (ev->op >> 8 != SOURCE_NCCL || rank_of(tl, ev));
+		ok = put_event(tl, ev) && (ev->op >> 8 != SOURCE_NCCL || rank_of(tl, ev));
 	}
 	return ok ? 0 : err_nomem(e);
 }
@@ -478,17 +479,17 @@ static struct track *node_of(struct timeline *tl, const struct finding *c)
 	return tracks_of_node(&tl->tracks, found ? found : 1);
 }
 
-static bool finding(struct timeline *tl, const struct finding *c)
+static bool put_finding(struct timeline *tl, const struct finding *c)
 {
 	int64_t from = c->first_ns > 0 ? c->first_ns : 0,
 		to = c->last_ns > from ? c->last_ns : from;
 	struct timeline_slice s = { .start_ns = from, .end_ns = to, .chain = c };
 
-	return stretch(tl, node_of(tl, c), LANE_FINDINGS, "findings", &s);
+	return put_interval(tl, node_of(tl, c), LANE_FINDINGS, "findings", &s);
 }
 
-/* Whether something of the line that is no deeper ended behind then: what was open has returned. */
-static bool went_on(const struct track *t, unsigned depth, int64_t ns)
+/* Whether something no deeper ended later on the line: then the open call has returned. */
+static bool has_later_end(const struct track *t, unsigned depth, int64_t ns)
 {
 	for (unsigned d = 0; d <= depth; d++)
 		if (t->taken.last_ns[d] > ns)
@@ -496,9 +497,9 @@ static bool went_on(const struct track *t, unsigned depth, int64_t ns)
 	return false;
 }
 
-/* Calls that had not returned, nor did so in another file of the recording; the records come
- * outermost first or not, the line wants them so. */
-static bool still_open(struct timeline *tl, unsigned depth)
+/* Puts calls of one depth that had not returned, nor did so in another file of the recording. The
+ * line needs the outermost first; the records may have any order. */
+static bool put_open_calls(struct timeline *tl, unsigned depth)
 {
 	bool ok = true;
 
@@ -515,13 +516,13 @@ static bool still_open(struct timeline *tl, unsigned depth)
 		    !map_get(&tl->tracks.by_subject, (uint64_t)LINE_THREAD << 32 | r->thread, &id))
 			continue;
 		t = tracks_get(&tl->tracks, (uint32_t)id);
-		ok = went_on(t, depth, r->time_ns) || tl->sink->open(tl->ctx, t, &s);
+		ok = has_later_end(t, depth, r->time_ns) || tl->sink->open(tl->ctx, t, &s);
 	}
 	return ok;
 }
 
-/* Pauses of a tier on a machine, on a lane of their own; one that goes on ends with the recording. */
-static bool pauses(struct timeline *tl, const struct paused_list *l)
+/* Puts the pauses of a tier on a lane of the machine; an open one ends with the recording. */
+static bool put_pauses(struct timeline *tl, const struct paused_list *l)
 {
 	struct buf text = { 0 };
 	bool ok = true;
@@ -535,8 +536,9 @@ static bool pauses(struct timeline *tl, const struct paused_list *l)
 					    .lost = buf_text(&text) };
 
 		s.end_ns = s.end_ns > s.start_ns ? s.end_ns : s.start_ns;
-		ok = !text.failed && stretch(tl, tracks_of_node(&tl->tracks, l->node ? l->node : 1),
-					     LANE_PAUSED | l->tier, "not probed", &s);
+		ok = !text.failed &&
+		     put_interval(tl, tracks_of_node(&tl->tracks, l->node ? l->node : 1),
+				  LANE_PAUSED | l->tier, "not probed", &s);
 	}
 	buf_free(&text);
 	return ok;
@@ -550,15 +552,15 @@ int timeline_finish(struct timeline *tl, struct err *e)
 	if (rc)
 		return rc;
 	for (size_t i = 0; ok && i < tl->tracks.v.n; i++)
-		ok = let_go(tl, tl->tracks.v.v[i]);
+		ok = put_held_events(tl, tl->tracks.v.v[i]);
 	for (unsigned d = 0; ok && d < TRACKS_DEPTHS; d++)
-		ok = still_open(tl, d);
+		ok = put_open_calls(tl, d);
 	if (tl->chains.v.n)
 		qsort(tl->chains.v.v, tl->chains.v.n, sizeof(*tl->chains.v.v), by_start);
 	for (size_t i = 0; ok && i < tl->chains.v.n; i++)
-		ok = finding(tl, &tl->chains.v.v[i]);
+		ok = put_finding(tl, &tl->chains.v.v[i]);
 	for (size_t i = 0; ok && i < tl->paused.lists.n; i++)
-		ok = pauses(tl, &tl->paused.lists.v[i]);
+		ok = put_pauses(tl, &tl->paused.lists.v[i]);
 	ok = ok && put_steps(tl) && tracks_order(&tl->tracks, tl->sink->order);
 	return ok ? 0 : err_nomem(e);
 }

@@ -3,9 +3,9 @@
  * A stream of events laid out as lines of slices, for formats that draw: on a line slices lie side
  * by side or one inside the other, never across. Events come in the order of their ends, an inner
  * call before the one that contains it; here the outer one begins first. For that a thread's calls
- * are held until the outermost has come, TIMELINE_HELD at most; an outer call that comes later
- * still is told then, with its earlier beginning. What would lie across another gets a lane of its
- * own. Every event becomes one slice or one instant.
+ * are held until the outermost has come, TIMELINE_HELD at most; an outer call that comes even later
+ * is passed on then, with its earlier beginning. An event that would cross another gets a lane of
+ * its own. Every event becomes one slice or one instant.
  */
 #ifndef INGERO_EXPORT_TIMELINE_H
 #define INGERO_EXPORT_TIMELINE_H
@@ -24,7 +24,7 @@
 
 #define TIMELINE_HELD 256
 
-/* A stretch of a line, or an instant (start == end). Borrowed. */
+/* An interval on a line, or an instant (start == end). Borrowed. */
 struct timeline_slice {
 	int64_t start_ns, end_ns;
 	const struct event *event;   /* NULL: a chain, or a call that is still open */
@@ -38,7 +38,8 @@ struct timeline_slice {
 	const struct arrows_of *arrows; /* NULL: none */
 };
 
-/* What a format does with it. All false: out of memory. Lines are told before what stands on them. */
+/* What a format does with it. All return false when out of memory. A line comes before what stands
+ * on it. */
 struct timeline_sink {
 	tracks_new_fn *track;
 	/* Of a line in the order of time, but for what encloses all that came; end_ns is known,

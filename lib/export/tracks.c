@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names are written when a line is made and told at once; they are not kept. */
+/*
+ * Makes the tracks of a timeline and names them. A name is written when its track is made and
+ * passed on at once; it is not kept.
+ */
 #include "lib/export/tracks.h"
 
 #include <inttypes.h>
@@ -10,7 +13,7 @@
 #include "lib/base/hash.h"
 #include "lib/export/event_args.h"
 
-static bool told_new(struct tracks *ts, const struct track *t, struct buf *name)
+static bool name_track(struct tracks *ts, const struct track *t, struct buf *name)
 {
 	bool ok = !name->failed && ts->told_new(ts->ctx, t, buf_bytes(name));
 
@@ -18,8 +21,8 @@ static bool told_new(struct tracks *ts, const struct track *t, struct buf *name)
 	return ok;
 }
 
-static struct track *make(struct tracks *ts, enum track_kind kind, uint32_t subject,
-			  const struct track *parent)
+static struct track *new_track(struct tracks *ts, enum track_kind kind, uint32_t subject,
+			       const struct track *parent)
 {
 	struct track *t = calloc(1, sizeof(*t));
 
@@ -42,8 +45,8 @@ static struct track *make(struct tracks *ts, enum track_kind kind, uint32_t subj
 	return t;
 }
 
-/* number, or one that stands for it; 0 and what is no pid are never given. */
-static uint32_t unique(struct map *taken, uint32_t number)
+/* Returns number if it is free, else another one; never 0 or more than INT32_MAX. */
+static uint32_t unique_number(struct map *taken, uint32_t number)
 {
 	uint64_t v = number;
 
@@ -57,8 +60,8 @@ static uint64_t subject_key(enum track_kind kind, uint32_t subject)
 	return (uint64_t)kind << 32 | subject;
 }
 
-/* The line of a subject, made with its parent when it is not there yet. */
-static struct track *known(struct tracks *ts, enum track_kind kind, uint32_t subject)
+/* The line of a subject; NULL: not made yet. */
+static struct track *find_track(struct tracks *ts, enum track_kind kind, uint32_t subject)
 {
 	uint64_t id;
 
@@ -88,18 +91,18 @@ static uint32_t node_name(const struct tracks *ts, uint32_t node)
 
 struct track *tracks_of_node(struct tracks *ts, uint32_t node)
 {
-	struct track *t = known(ts, LINE_NODE, node);
+	struct track *t = find_track(ts, LINE_NODE, node);
 	struct buf name = { 0 };
 
 	if (t)
 		return t;
-	t = make(ts, LINE_NODE, node, NULL);
+	t = new_track(ts, LINE_NODE, node, NULL);
 	if (!t || !map_put(&ts->by_subject, subject_key(LINE_NODE, node), t->id))
 		return NULL;
 	/* Beyond the pids of any machine, where a format wants one. */
-	t->pid = unique(&ts->pids, 511 * TRACKS_PID_STEP + t->id);
+	t->pid = unique_number(&ts->pids, 511 * TRACKS_PID_STEP + t->id);
 	string_name(&name, ts, node_name(ts, node), "machine");
-	return t->pid && told_new(ts, t, &name) ? t : NULL;
+	return t->pid && name_track(ts, t, &name) ? t : NULL;
 }
 
 /* "rank 2 python3 (gpu-host-1)" */
@@ -124,7 +127,7 @@ static void process_name(struct buf *out, const struct tracks *ts, const struct 
 
 static struct track *of_process(struct tracks *ts, uint32_t process, uint32_t comm)
 {
-	struct track *t = known(ts, LINE_PROCESS, process);
+	struct track *t = find_track(ts, LINE_PROCESS, process);
 	const struct world_process *p = world_get_process(ts->w, process);
 	struct buf name = { 0 };
 
@@ -133,14 +136,14 @@ static struct track *of_process(struct tracks *ts, uint32_t process, uint32_t co
 	if (!t) {
 		struct track *node = tracks_of_node(ts, p ? p->node : 0);
 
-		t = node ? make(ts, LINE_PROCESS, process, node) : NULL;
+		t = node ? new_track(ts, LINE_PROCESS, process, node) : NULL;
 		if (!t || !map_put(&ts->by_subject, subject_key(LINE_PROCESS, process), t->id))
 			return NULL;
-		t->pid = unique(&ts->pids, p ? p->tgid : 0);
+		t->pid = unique_number(&ts->pids, p ? p->tgid : 0);
 	}
-	t->tid = comm; /* of a process: the name it was told under */
+	t->tid = comm; /* of a process: the name that the sink has for it */
 	process_name(&name, ts, t, comm);
-	return t->pid && told_new(ts, t, &name) ? t : NULL;
+	return t->pid && name_track(ts, t, &name) ? t : NULL;
 }
 
 struct track *tracks_of_process(struct tracks *ts, uint32_t process)
@@ -150,7 +153,7 @@ struct track *tracks_of_process(struct tracks *ts, uint32_t process)
 
 bool tracks_rank(struct tracks *ts, uint32_t process, uint32_t rank)
 {
-	struct track *t = known(ts, LINE_PROCESS, process);
+	struct track *t = find_track(ts, LINE_PROCESS, process);
 	struct buf name = { 0 };
 	uint64_t before;
 
@@ -161,7 +164,7 @@ bool tracks_rank(struct tracks *ts, uint32_t process, uint32_t rank)
 	if (!t)
 		return true;
 	process_name(&name, ts, t, t->tid);
-	return told_new(ts, t, &name);
+	return name_track(ts, t, &name);
 }
 
 /* What a machine or a process is sorted by. */
@@ -234,7 +237,7 @@ bool tracks_order(struct tracks *ts, tracks_order_fn *told)
 
 static struct track *of_thread(struct tracks *ts, uint32_t thread, uint32_t comm)
 {
-	struct track *t = known(ts, LINE_THREAD, thread), *process;
+	struct track *t = find_track(ts, LINE_THREAD, thread), *process;
 	const struct world_thread *th = world_get_thread(ts->w, thread);
 	const struct world_process *p;
 	struct buf name = { 0 };
@@ -242,14 +245,14 @@ static struct track *of_thread(struct tracks *ts, uint32_t thread, uint32_t comm
 	if (t)
 		return t;
 	process = of_process(ts, th->process, comm);
-	t = process ? make(ts, LINE_THREAD, thread, process) : NULL;
+	t = process ? new_track(ts, LINE_THREAD, thread, process) : NULL;
 	if (!t || !map_put(&ts->by_subject, subject_key(LINE_THREAD, thread), t->id))
 		return NULL;
 	/* As far from its own as the process's is. */
 	p = world_get_process(ts->w, th->process);
-	t->tid = unique(&ts->tids, th->tid + (process->pid - (p ? p->tgid : 0)));
+	t->tid = unique_number(&ts->tids, th->tid + (process->pid - (p ? p->tgid : 0)));
 	string_name(&name, ts, world_thread_name(ts->w, thread, INT64_MAX), "thread");
-	return t->tid && told_new(ts, t, &name) ? t : NULL;
+	return t->tid && name_track(ts, t, &name) ? t : NULL;
 }
 
 /* A first thread names its process, too. */
@@ -257,7 +260,8 @@ static bool process_named(struct tracks *ts, uint32_t thread)
 {
 	const struct world_thread *th = world_get_thread(ts->w, thread);
 	const struct world_process *p = th ? world_get_process(ts->w, th->process) : NULL;
-	struct track *t = p && p->tgid == th->tid ? known(ts, LINE_PROCESS, th->process) : NULL;
+	struct track *t =
+		p && p->tgid == th->tid ? find_track(ts, LINE_PROCESS, th->process) : NULL;
 	struct buf name = { 0 };
 	uint32_t now;
 
@@ -268,12 +272,12 @@ static bool process_named(struct tracks *ts, uint32_t thread)
 		return true;
 	t->tid = now;
 	process_name(&name, ts, t, now);
-	return told_new(ts, t, &name);
+	return name_track(ts, t, &name);
 }
 
 bool tracks_named(struct tracks *ts, uint32_t thread)
 {
-	const struct track *t = known(ts, LINE_THREAD, thread);
+	const struct track *t = find_track(ts, LINE_THREAD, thread);
 	struct buf name = { 0 };
 
 	if (!process_named(ts, thread))
@@ -281,7 +285,7 @@ bool tracks_named(struct tracks *ts, uint32_t thread)
 	if (!t)
 		return true;
 	string_name(&name, ts, world_thread_name(ts->w, thread, INT64_MAX), "thread");
-	return told_new(ts, t, &name);
+	return name_track(ts, t, &name);
 }
 
 struct track *tracks_of_ctx_slow(struct tracks *ts, uint32_t ctx)
@@ -339,13 +343,13 @@ struct track *tracks_lane(struct tracks *ts, const struct track *parent, uint64_
 		}
 	}
 	*full = lanes->v.n >= TRACKS_LANES_MAX;
-	t = *full ? NULL : make(ts, LINE_LANE, 0, parent);
+	t = *full ? NULL : new_track(ts, LINE_LANE, 0, parent);
 	if (!t || !vec_push(&lanes->v, (struct tracks_lane){ t->id, end_ns }))
 		return NULL;
 	/* Where a format wants a thread. */
-	t->tid = unique(&ts->tids, 511 * TRACKS_PID_STEP + t->id);
+	t->tid = unique_number(&ts->tids, 511 * TRACKS_PID_STEP + t->id);
 	buf_puts(&text, name);
-	return t->tid && told_new(ts, t, &text) ? t : NULL;
+	return t->tid && name_track(ts, t, &text) ? t : NULL;
 }
 
 static void value_name(struct buf *out, const struct tracks *ts, const struct rec_SAMPLE *r,
@@ -390,12 +394,12 @@ struct track *tracks_of_sample(struct tracks *ts, const struct rec_SAMPLE *r,
 	if (map_get(&ts->by_value, key, &id))
 		return tracks_get(ts, (uint32_t)id);
 	parent = parts[1] ? tracks_of_process(ts, parts[1]) : tracks_of_node(ts, node);
-	t = parent ? make(ts, LINE_VALUES, 0, parent) : NULL;
+	t = parent ? new_track(ts, LINE_VALUES, 0, parent) : NULL;
 	if (!t || !map_put(&ts->by_value, key, t->id))
 		return NULL;
 	t->unit = m ? m->unit : "";
 	value_name(&name, ts, r, rec);
-	return told_new(ts, t, &name) ? t : NULL;
+	return name_track(ts, t, &name) ? t : NULL;
 }
 
 void tracks_free(struct tracks *ts)

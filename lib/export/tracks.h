@@ -2,8 +2,8 @@
 /*
  * The lines of a timeline: machines, processes with their ranks, threads, CPUs, lanes for what may
  * overlap, and values over time. Made when something first stands on them. Memory grows with what
- * exists, not with events. Numbers that tell processes and threads apart are unique over all
- * machines: a pid that several have stands once for itself, then with multiples of TRACKS_PID_STEP
+ * exists, not with events. Numbers of processes and threads are unique over all machines: a
+ * pid that several machines have is used once as it is, then with multiples of TRACKS_PID_STEP
  * added.
  */
 #ifndef INGERO_EXPORT_TRACKS_H
@@ -47,7 +47,7 @@ struct track {
 	uint32_t pid,
 		tid; /* unique; tid 0: of the process; pid of nodes: a number that no process has */
 	const char *unit;	/* of values */
-	VEC(struct event) held; /* not told yet: see timeline.c */
+	VEC(struct event) held; /* not passed on yet: see timeline.c */
 	struct track_taken taken;
 };
 
@@ -75,7 +75,7 @@ struct tracks {
 	VEC(struct tracks_lanes) lanes;
 	struct map pids, tids; /* taken */
 	struct map ranks;      /* world process -> rank, plus one */
-	uint32_t node;	       /* of what says no node: the world node of the last event */
+	uint32_t node;	       /* for records without a node: the world node of the last event */
 };
 
 static inline struct track *tracks_get(const struct tracks *ts, uint32_t id)
@@ -107,8 +107,8 @@ struct track *tracks_of_sample(struct tracks *ts, const struct rec_SAMPLE *r,
 /* The rank of a process became known. False: out of memory. */
 bool tracks_rank(struct tracks *ts, uint32_t process, uint32_t rank);
 
-/* Where machines and their processes stand among each other: by the machine's name, itself first,
- * then by rank and pid. From 1. Each is told with its name. False: out of memory. */
+/* Called for each machine and process with its name and its position from 1: by the machine's name,
+ * a machine before its processes, those by rank and pid. False: out of memory. */
 typedef bool tracks_order_fn(void *ctx, const struct track *t, uint32_t position,
 			     struct bytes name);
 bool tracks_order(struct tracks *ts, tracks_order_fn *told);
