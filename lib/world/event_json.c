@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns and fields are written by their roles, so that those a newer recorder adds come out
- * without a line here.
+ * Writes an event as one JSON object, for all JSON outputs. Columns and fields are written by their
+ * roles, so that those of a newer recorder need no code here.
  */
 #include "lib/world/event_json.h"
 
@@ -18,7 +18,7 @@
 #define EXACT_MAX (UINT64_C(1) << 53)
 
 /* A dim3 as three numbers: x | y << 32 | z << 48. */
-static void dim3(struct jsonw *j, const char *key, uint64_t v)
+static void append_dim3(struct jsonw *j, const char *key, uint64_t v)
 {
 	jsonw_key_array(j, key);
 	jsonw_u64(j, v & UINT32_MAX);
@@ -27,7 +27,7 @@ static void dim3(struct jsonw *j, const char *key, uint64_t v)
 	jsonw_array_end(j);
 }
 
-static void device(struct jsonw *j, const char *key, uint64_t v)
+static void append_device(struct jsonw *j, const char *key, uint64_t v)
 {
 	char numbers[48];
 
@@ -35,8 +35,8 @@ static void device(struct jsonw *j, const char *key, uint64_t v)
 	jsonw_key_str(j, key, numbers);
 }
 
-static void remote(struct jsonw *j, const struct world *w, const struct late_names *t,
-		   const struct late_names_socket *s, uint64_t socket)
+static void append_remote(struct jsonw *j, const struct world *w, const struct late_names *t,
+			  const struct late_names_socket *s, uint64_t socket)
 {
 	const struct late_names_peer *p = late_names_peer(t, socket);
 
@@ -48,9 +48,9 @@ static void remote(struct jsonw *j, const struct world *w, const struct late_nam
 	json_string_of(j, w, "remote_process", p->comm);
 }
 
-/* What a number of this event stands for, under the same name: true when it was told here. */
-static bool named_column(struct jsonw *j, const struct world *w, const struct late_names *t,
-			 const struct column_def *col, uint64_t v)
+/* Writes what a number of this event stands for; false: unknown, the number itself is written. */
+static bool append_named_column(struct jsonw *j, const struct world *w, const struct late_names *t,
+				const struct column_def *col, uint64_t v)
 {
 	const struct late_names_file *f;
 	const struct late_names_socket *s;
@@ -62,10 +62,10 @@ static bool named_column(struct jsonw *j, const struct world *w, const struct la
 		return true;
 	case COL_GRID:
 	case COL_BLOCK:
-		dim3(j, col->name, v);
+		append_dim3(j, col->name, v);
 		return true;
 	case COL_DEVICE:
-		device(j, col->name, v);
+		append_device(j, col->name, v);
 		return true;
 	case COL_VALUE:
 		memcpy(&number, &v, sizeof(number));
@@ -90,17 +90,17 @@ static bool named_column(struct jsonw *j, const struct world *w, const struct la
 			return false;
 		json_string_of(j, w, "protocol", s->protocol);
 		json_string_of(j, w, "local", s->local);
-		remote(j, w, t, s, v);
+		append_remote(j, w, t, s, v);
 		return true;
 	default:
 		return false;
 	}
 }
 
-static void column(struct jsonw *j, const struct world *w, const struct late_names *t,
-		   const struct column_def *col, uint64_t v, int64_t at_ns)
+static void append_column(struct jsonw *j, const struct world *w, const struct late_names *t,
+			  const struct column_def *col, uint64_t v, int64_t at_ns)
 {
-	if (named_column(j, w, t, col, v))
+	if (append_named_column(j, w, t, col, v))
 		return;
 	switch (col->role) {
 	case ROLE_HANDLE:
@@ -124,9 +124,9 @@ static void column(struct jsonw *j, const struct world *w, const struct late_nam
 	}
 }
 
-/* A value that names somebody, by the number that the machine gives him: ids of the world are
- * nobody's outside. */
-static uint64_t outside(const struct world *w, enum column_role role, uint64_t v)
+/* The number by which the machine knows a thread, process, cgroup or GPU: world ids exist only
+ * inside this program. */
+static uint64_t to_machine_id(const struct world *w, enum column_role role, uint64_t v)
 {
 	const struct world_thread *t =
 		role == ROLE_THREAD ? world_get_thread(w, (uint32_t)v) : NULL;
@@ -154,8 +154,8 @@ static uint64_t outside(const struct world *w, enum column_role role, uint64_t v
 
 /* The first two values of an op in the order of its columns: what older tools call its arguments. A
  * double cannot hold handles: they are strings. */
-static void args(struct jsonw *j, const struct world *w, const struct op_def *op,
-		 const struct event *ev)
+static void append_args(struct jsonw *j, const struct world *w, const struct op_def *op,
+			const struct event *ev)
 {
 	unsigned given = 0;
 
@@ -165,7 +165,7 @@ static void args(struct jsonw *j, const struct world *w, const struct op_def *op
 		uint64_t v = 0;
 
 		if (event_get(ev, op, op->cols[i], &v) && col)
-			v = outside(w, col->role, v);
+			v = to_machine_id(w, col->role, v);
 		if (!col || col->role == ROLE_HANDLE)
 			jsonw_hex(j, v);
 		else if (v > EXACT_MAX)
@@ -177,8 +177,8 @@ static void args(struct jsonw *j, const struct world *w, const struct op_def *op
 	jsonw_array_end(j);
 }
 
-static void who(struct jsonw *j, const struct world *w, const struct late_names *t,
-		const struct who *s, int64_t at_ns)
+static void append_context(struct jsonw *j, const struct world *w, const struct late_names *t,
+			   const struct who *s, int64_t at_ns)
 {
 	if (s->node)
 		json_string_of(j, w, "node", s->node->name);
@@ -242,7 +242,7 @@ void event_json(struct jsonw *j, const struct world *w, const struct late_names 
 
 	jsonw_object_begin(j);
 	json_when(j, t, "timestamp", "start_ns", event_start(ev));
-	who(j, w, t, &s, ev->end_ns);
+	append_context(j, w, t, &s, ev->end_ns);
 	json_op(j, op, ev->op);
 	jsonw_key_u64(j, "duration_ns", ev->dur_ns);
 	jsonw_key_str(j, "duration", fmt_ns(ev->dur_ns).s);
@@ -257,12 +257,12 @@ void event_json(struct jsonw *j, const struct world *w, const struct late_names 
 	if (ev->depth)
 		jsonw_key_u64(j, "depth", ev->depth);
 	if (op)
-		args(j, w, op, ev);
+		append_args(j, w, op, ev);
 	for (unsigned i = 0; op && i < op->ncols; i++) {
 		const struct column_def *col = world_column(w, op->cols[i]);
 
 		if (col && event_get(ev, op, op->cols[i], &v))
-			column(j, w, t, col, v, ev->end_ns);
+			append_column(j, w, t, col, v, ev->end_ns);
 	}
 	if (op && event_get(ev, op, COL_FUNC, &v))
 		json_string_of(j, w, "kernel_name",

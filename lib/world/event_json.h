@@ -31,8 +31,8 @@ struct event_json_stacks {
 
 void event_json_stacks_free(struct event_json_stacks *s);
 
-/* stacks: with its frames; NULL: without. An event of an op that the world does not know is told by
- * its number. */
+/* stacks: with its frames; NULL: without. An op that the world does not know is written as its
+ * number. */
 void event_json(struct jsonw *j, const struct world *w, const struct late_names *t,
 		const struct event *ev, struct event_json_stacks *stacks);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of streams, in one comparison: whoever sorts or joins events uses this one, so that the
- * same events always come out as the same sequence.
+ * Compares events in the canonical order of streams. All sorting and merging uses this comparison,
+ * so that the same events always come in the same sequence.
  */
 #include "lib/world/event_order.h"
 
 #include <string.h>
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
@@ -18,9 +18,9 @@ static int compare_nodes(const struct world *w, uint32_t a, uint32_t b)
 	int c;
 
 	if (a == b || !x || !y)
-		return compare(!!x, !!y);
+		return compare_numbers(!!x, !!y);
 	c = memcmp(x->uuid, y->uuid, sizeof(x->uuid));
-	return c ? c : compare(x->boot, y->boot);
+	return c ? c : compare_numbers(x->boot, y->boot);
 }
 
 static int compare_threads(const struct world *w, uint32_t a, uint32_t b)
@@ -30,15 +30,15 @@ static int compare_threads(const struct world *w, uint32_t a, uint32_t b)
 	int c;
 
 	if (a == b || !x || !y)
-		return compare(!!x, !!y);
-	c = compare(x->tid, y->tid);
+		return compare_numbers(!!x, !!y);
+	c = compare_numbers(x->tid, y->tid);
 	if (!c)
-		c = compare(x->start_ns, y->start_ns);
+		c = compare_numbers(x->start_ns, y->start_ns);
 	if (c)
 		return c;
 	p = world_get_process(w, x->process);
 	q = world_get_process(w, y->process);
-	return p && q ? compare(p->tgid, q->tgid) : compare(!!p, !!q);
+	return p && q ? compare_numbers(p->tgid, q->tgid) : compare_numbers(!!p, !!q);
 }
 
 int world_event_order(const struct world *w, const struct event *a, const struct event *b)
@@ -55,7 +55,7 @@ int world_event_order(const struct world *w, const struct event *a, const struct
 		if (!c)
 			c = compare_threads(w, x->thread, y->thread);
 	} else {
-		c = compare(!!x, !!y);
+		c = compare_numbers(!!x, !!y);
 	}
-	return c ? c : compare(b->depth, a->depth);
+	return c ? c : compare_numbers(b->depth, a->depth);
 }

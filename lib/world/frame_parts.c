@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Python frames bring their names, native ones get theirs when somebody knows it. */
+/*
+ * Finds the function, file and line of a stack frame. Python frames have them; native frames get
+ * them when symbols are known.
+ */
 #include "lib/world/frame_parts.h"
 
 #include <inttypes.h>

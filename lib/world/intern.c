@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open addressing over slots of (hash, id); elements in chunks, so that they never move. */
+/*
+ * A hash table of unique elements with ids. Open addressing over slots of (hash, id); elements are
+ * in chunks, so that they never move.
+ */
 #include "lib/world/intern.h"
 
 #include <stdlib.h>
@@ -30,7 +33,7 @@ uint32_t intern_find(const struct intern *t, uint64_t hash, intern_equal *equal,
 	}
 }
 
-static void place(struct intern_slot *slots, uint32_t cap, uint32_t tag, uint32_t id)
+static void insert_slot(struct intern_slot *slots, uint32_t cap, uint32_t tag, uint32_t id)
 {
 	for (uint32_t i = tag & (cap - 1);; i = (i + 1) & (cap - 1)) {
 		if (!slots[i].id) {
@@ -40,7 +43,7 @@ static void place(struct intern_slot *slots, uint32_t cap, uint32_t tag, uint32_
 	}
 }
 
-static bool grow(struct intern *t)
+static bool grow_table(struct intern *t)
 {
 	uint32_t cap = t->cap ? t->cap * 2 : 64;
 	struct intern_slot *slots;
@@ -54,7 +57,7 @@ static bool grow(struct intern *t)
 	}
 	for (uint32_t i = 0; i < t->cap; i++)
 		if (t->slots[i].id)
-			place(slots, cap, t->slots[i].tag, t->slots[i].id);
+			insert_slot(slots, cap, t->slots[i].tag, t->slots[i].id);
 	free(t->slots);
 	t->slots = slots;
 	t->cap = cap;
@@ -94,11 +97,11 @@ uint32_t intern_add(struct intern *t, uint64_t hash, const void *element)
 {
 	uint32_t id;
 
-	if (((uint64_t)t->n + 1) * 4 > (uint64_t)t->cap * 3 && !grow(t))
+	if (((uint64_t)t->n + 1) * 4 > (uint64_t)t->cap * 3 && !grow_table(t))
 		return 0;
 	id = intern_append(t, element);
 	if (id)
-		place(t->slots, t->cap, intern_tag(hash), id);
+		insert_slot(t->slots, t->cap, intern_tag(hash), id);
 	return id;
 }
 

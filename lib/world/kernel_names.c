@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table of kernels' names, in which the names of one handle are a list, the newest first: a
- * handle has one in nearly all recordings, so that a search is one look-up.
+ * Maps handles of GPU functions to their names. The names of one handle are a list, newest first:
+ * nearly always a handle has one name, so that a search is one look-up.
  */
 #include "lib/world/kernel_names.h"
 
@@ -15,7 +15,7 @@ static uint64_t key_of(uint32_t process, uint64_t func)
 	return hash_u64(func ^ hash_u64(process));
 }
 
-static uint32_t readable(struct world *w, struct bytes name)
+static uint32_t demangled_string(struct world *w, struct bytes name)
 {
 	struct buf raw = { 0 }, out = { 0 };
 	uint32_t id;
@@ -34,7 +34,7 @@ bool kernel_names_add(struct kernel_names *n, struct world *w, const struct rec_
 	uint64_t key = key_of(r->process, r->func), at = 0, after = 0;
 	unsigned i = 0;
 
-	new.text = r->name.n ? readable(w, r->name) : 0;
+	new.text = r->name.n ? demangled_string(w, r->name) : 0;
 	if (r->name.n && !new.text)
 		return false;
 	map_get(&n->newest, key, &at);

@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first that is said of an id holds, but of peers what all say: connections of two machines
- * may read alike. */
+/*
+ * Collects names that arrive in records of their own. The first name of an id is kept; of a
+ * socket's peer only what all records agree on, because connections of two machines may look the
+ * same.
+ */
 #include "lib/world/late_names.h"
 
-static bool full(const struct late_names *t)
+static bool is_full(const struct late_names *t)
 {
 	return t->files.n + t->sockets.n + t->peers.n + t->words.n + t->kernels.v.n >=
 	       LATE_NAMES_MAX;
 }
 
-/* Absent text is no string. */
-static uint32_t string(struct world *w, struct bytes text)
+/* 0 for an empty text. */
+static uint32_t optional_string(struct world *w, struct bytes text)
 {
 	return text.n ? world_string(w, text) : 0;
 }
 
-static bool file(struct late_names *t, struct world *w, const struct record *rec)
+static bool add_file(struct late_names *t, struct world *w, const struct record *rec)
 {
 	const struct rec_FILE *r = &rec->u.FILE;
-	struct late_names_file f = { .path = string(w, r->path),
-				     .fstype = string(w, r->fstype),
-				     .mount = string(w, r->mount),
-				     .origin = string(w, r->origin),
+	struct late_names_file f = { .path = optional_string(w, r->path),
+				     .fstype = optional_string(w, r->fstype),
+				     .mount = optional_string(w, r->mount),
+				     .origin = optional_string(w, r->origin),
 				     .has_device = REC_HAS(rec, FILE, device),
 				     .device = r->device };
 
@@ -30,19 +33,20 @@ static bool file(struct late_names *t, struct world *w, const struct record *rec
 	return vec_push(&t->files, f) && map_put(&t->file_ids, r->id, t->files.n);
 }
 
-static bool socket_told(struct late_names *t, struct world *w, const struct rec_SOCKET *r)
+static bool add_socket(struct late_names *t, struct world *w, const struct rec_SOCKET *r)
 {
-	struct late_names_socket s = { string(w, r->protocol), string(w, r->local),
-				       string(w, r->remote) };
+	struct late_names_socket s = { optional_string(w, r->protocol),
+				       optional_string(w, r->local),
+				       optional_string(w, r->remote) };
 
 	if (map_get(&t->socket_ids, r->id, NULL))
 		return true;
 	return vec_push(&t->sockets, s) && map_put(&t->socket_ids, r->id, t->sockets.n);
 }
 
-static bool peer(struct late_names *t, struct world *w, const struct rec_PEER *r)
+static bool add_peer(struct late_names *t, struct world *w, const struct rec_PEER *r)
 {
-	struct late_names_peer p = { r->pid, string(w, r->comm) }, *before;
+	struct late_names_peer p = { r->pid, optional_string(w, r->comm) }, *before;
 	uint64_t at;
 
 	if (map_get(&t->peer_ids, r->socket, &at)) {
@@ -72,18 +76,19 @@ bool late_names_record(struct late_names *t, struct world *w, const struct recor
 		}
 		return true;
 	case RECORD_FILE:
-		return full(t) || file(t, w, r);
+		return is_full(t) || add_file(t, w, r);
 	case RECORD_SOCKET:
-		return full(t) || socket_told(t, w, &r->u.SOCKET);
+		return is_full(t) || add_socket(t, w, &r->u.SOCKET);
 	case RECORD_PEER:
-		return full(t) || peer(t, w, &r->u.PEER);
+		return is_full(t) || add_peer(t, w, &r->u.PEER);
 	case RECORD_WORD:
-		return full(t) || map_get(&t->words, r->u.WORD.id, NULL) ||
-		       map_put(&t->words, r->u.WORD.id, string(w, r->u.WORD.text));
+		return is_full(t) || map_get(&t->words, r->u.WORD.id, NULL) ||
+		       map_put(&t->words, r->u.WORD.id, optional_string(w, r->u.WORD.text));
 	case RECORD_KERNEL:
-		return full(t) || kernel_names_add(&t->kernels, w, &r->u.KERNEL);
+		return is_full(t) || kernel_names_add(&t->kernels, w, &r->u.KERNEL);
 	case RECORD_NAME:
-		world_rename(w, r->u.NAME.thread, r->u.NAME.time_ns, string(w, r->u.NAME.comm));
+		world_rename(w, r->u.NAME.thread, r->u.NAME.time_ns,
+			     optional_string(w, r->u.NAME.comm));
 		return !world_failed(w);
 	default:
 		return true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the records of a stream have told so far about what its events only number: files, sockets
- * and their peers, words of marks, kernels, what threads call themselves, and how the recording's
- * clock stands to UTC. Fed with every record before the events behind it; memory is bounded by
- * LATE_NAMES_MAX things, the first that are met.
+ * Names from the records of a stream for what its events only number: files, sockets and their
+ * peers, words of marks, kernels, names of threads, and the offset of the recording's clock to UTC.
+ * Gets every record before the events behind it; memory is bounded by LATE_NAMES_MAX names, the
+ * first ones.
  */
 #ifndef INGERO_WORLD_LATE_NAMES_H
 #define INGERO_WORLD_LATE_NAMES_H
@@ -50,7 +50,7 @@ struct late_names {
 /* Takes what it knows, passes over the rest. False: out of memory. */
 bool late_names_record(struct late_names *t, struct world *w, const struct record *r);
 
-/* NULL and 0: never told. */
+/* NULL and 0: unknown. */
 const struct late_names_file *late_names_file(const struct late_names *t, uint64_t id);
 /* A file that lies on this block device, for what is mounted from it: of several machines, as far
  * as their files agree. Without has_device: none was met. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the frame of the program's own code on a native stack. Modules are told apart by their
- * paths: what a distribution, an environment of Python or CUDA installs is shared by programs, all
- * else is the program's.
+ * Chooses the frame of the program's own code on a native stack. Modules are
+ * distinguished by their paths: what a distribution, a Python environment or CUDA installs is
+ * shared by programs; everything else is the program's own.
  */
 #include "lib/world/own_site.h"
 

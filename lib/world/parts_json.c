@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything is left out that is not known: a key that is there says something. */
+/*
+ * Writes the JSON members that events and records share. A member whose value is unknown is left
+ * out.
+ */
 #include "lib/world/parts_json.h"
 
 #include <stdio.h>
@@ -21,8 +24,8 @@ void json_hex(struct jsonw *j, const char *key, uint64_t v)
 	jsonw_hex(j, v);
 }
 
-/* When something was: UTC under the first key where the recording's clock was told, since its
- * beginning under the second. */
+/* A time: as UTC under the first key if the offset of the recording's clock is known, as ns since
+ * the recording began under the second. */
 void json_when(struct jsonw *j, const struct late_names *t, const char *utc, const char *since,
 	       int64_t ns)
 {
@@ -80,7 +83,7 @@ void json_cgroup(struct jsonw *j, const struct world *w, uint32_t id)
 	json_string_of(j, w, "cgroup", c->path);
 }
 
-static void frame(struct jsonw *j, const struct world *w, uint32_t id)
+static void append_frame(struct jsonw *j, const struct world *w, uint32_t id)
 {
 	struct place p = place_of(w, id);
 	struct buf name = { 0 };
@@ -110,7 +113,7 @@ void json_frames(struct jsonw *j, const struct world *w, uint32_t id)
 
 	jsonw_array_begin(j);
 	for (unsigned i = 0; i < n; i++)
-		frame(j, w, frames[i]);
+		append_frame(j, w, frames[i]);
 	jsonw_array_end(j);
 }
 

@@ -16,8 +16,8 @@
 void json_string_of(struct jsonw *j, const struct world *w, const char *key, uint32_t string);
 void json_hex(struct jsonw *j, const char *key, uint64_t v);
 
-/* When something was: UTC under the first key where the recording's clock was told, ns since the
- * recording began under the second. */
+/* A time: as UTC under the first key if the offset of the recording's clock is known, as ns since
+ * the recording began under the second. */
 void json_when(struct jsonw *j, const struct late_names *t, const char *utc, const char *since,
 	       int64_t ns);
 

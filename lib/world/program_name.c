@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the script or the module among the arguments of an interpreter. Arguments that hold blanks
- * fall apart, as a command line keeps no bounds between them: what cannot be told for sure is left
- * out.
+ * Finds the script or the module among the arguments of an interpreter. A command line
+ * does not mark where an argument ends, so arguments with blanks are split: what is ambiguous is
+ * left out.
  */
 #include "lib/world/program_name.h"
 
@@ -92,7 +92,7 @@ static void add_bytes(struct buf *out, struct bytes text)
 	buf_add(out, text.p, text.n);
 }
 
-/* A program within the arguments has no name, but those that Python starts its own processes with. */
+/* A program in the arguments has no name, except those with which Python starts its processes. */
 static void add_text(struct buf *out, const char *option, struct bytes text)
 {
 	static const char from[] = "from multiprocessing.";

@@ -144,7 +144,7 @@ static bool is_within_any(struct bytes path, const char *const *modules, size_t 
 	return false;
 }
 
-static struct bytes after(struct bytes text, size_t n)
+static struct bytes skip_bytes(struct bytes text, size_t n)
 {
 	return (struct bytes){ text.p + n, text.n - n };
 }
@@ -157,7 +157,7 @@ static struct bytes below_folder(struct bytes path, const char *folder)
 	const char *at;
 
 	while (path.n && (at = memmem(path.p, path.n, folder, n)) != NULL)
-		below = path = after(path, (size_t)(at - path.p) + n);
+		below = path = skip_bytes(path, (size_t)(at - path.p) + n);
 	return below;
 }
 
@@ -172,11 +172,11 @@ static struct bytes below_stdlib(struct bytes path)
 
 		while (rest.n && ((rest.p[0] >= '0' && rest.p[0] <= '9') || rest.p[0] == '.' ||
 				  rest.p[0] == 't'))
-			rest = after(rest, 1);
+			rest = skip_bytes(rest, 1);
 		if (begins_with(rest, "zip"))
-			rest = after(rest, 3);
+			rest = skip_bytes(rest, 3);
 		if (rest.n && rest.p[0] == '/')
-			return after(rest, 1);
+			return skip_bytes(rest, 1);
 	}
 	return (struct bytes){ 0 };
 }
@@ -185,7 +185,7 @@ static struct bytes base_name(struct bytes path)
 {
 	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
 
-	return slash ? after(path, (size_t)(slash + 1 - path.p)) : path;
+	return slash ? skip_bytes(path, (size_t)(slash + 1 - path.p)) : path;
 }
 
 /* Graphs that compilers turned into Python: torch's inductor names a file by c and 51 digits of

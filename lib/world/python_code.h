@@ -13,11 +13,11 @@ enum python_code_kind {
 	PYTHON_OWN,   /* in a file of its own, in a cell of a notebook, in an editable install */
 	PYTHON_ENTRY, /* -c, standard input, a script in a folder bin: own, unless it only enters a
 			 package */
-	PYTHON_PACKAGE, /* of an installed package */
-	PYTHON_LIBRARY, /* of an installed package that computes for its caller: torch and its kin */
-	PYTHON_RUNNER,	/* of an installed package that runs other people's code: a server, a test
-			   runner */
-	PYTHON_STDLIB,	/* Python's own library */
+	PYTHON_PACKAGE,	  /* of an installed package */
+	PYTHON_LIBRARY,	  /* of an installed package that computes for its caller, such as torch */
+	PYTHON_RUNNER,	  /* of an installed package that runs other people's code: a server, a test
+			     runner */
+	PYTHON_STDLIB,	  /* Python's own library */
 	PYTHON_STARTER,	  /* the part of it that starts programs and processes */
 	PYTHON_GENERATED, /* written by a program: frozen modules, dataclasses, compiled graphs */
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields are written by their roles, as columns of events are: a new record needs no line here. */
+/*
+ * Writes a record of any kind as one JSON object. Fields are written by their roles, as columns of
+ * events are: a new record needs no code here.
+ */
 #include "lib/world/record_json.h"
 
 #include <inttypes.h>
@@ -27,9 +30,9 @@ static void text_field(struct jsonw *j, const char *key, struct bytes v)
 	json_free(body);
 }
 
-/* A number of a record by its role. */
-static bool subject(struct jsonw *j, const struct world *w, const struct late_names *t,
-		    const struct record_field *f, uint64_t v)
+/* Writes a world id of a record by its role; false: the field is no world id. */
+static bool append_subject(struct jsonw *j, const struct world *w, const struct late_names *t,
+			   const struct record_field *f, uint64_t v)
 {
 	switch (f->role) {
 	case RROLE_NODE:
@@ -57,8 +60,8 @@ static bool subject(struct jsonw *j, const struct world *w, const struct late_na
 }
 
 /* Numbers that name something in a table of ours. */
-static bool named_field(struct jsonw *j, const struct world *w, const struct record *r,
-			const struct record_field *f, uint64_t v)
+static bool append_named_field(struct jsonw *j, const struct world *w, const struct record *r,
+			       const struct record_field *f, uint64_t v)
 {
 	const struct metric_def *m;
 	const char *name;
@@ -89,10 +92,10 @@ static bool named_field(struct jsonw *j, const struct world *w, const struct rec
 	return false;
 }
 
-static void number_field(struct jsonw *j, const struct world *w, const struct late_names *t,
-			 const struct record *r, const struct record_field *f, uint64_t v)
+static void append_number_field(struct jsonw *j, const struct world *w, const struct late_names *t,
+				const struct record *r, const struct record_field *f, uint64_t v)
 {
-	if (named_field(j, w, r, f, v) || subject(j, w, t, f, v))
+	if (append_named_field(j, w, r, f, v) || append_subject(j, w, t, f, v))
 		return;
 	/* 64 bits without a unit are an id or a handle. */
 	if (f->type == REC_U64 && f->role == RROLE_OPAQUE)
@@ -101,8 +104,8 @@ static void number_field(struct jsonw *j, const struct world *w, const struct la
 		jsonw_key_u64(j, f->name, v);
 }
 
-static void field(struct jsonw *j, const struct world *w, const struct late_names *t,
-		  const struct record *r, const struct record_field *f)
+static void append_field(struct jsonw *j, const struct world *w, const struct late_names *t,
+			 const struct record *r, const struct record_field *f)
 {
 	const char *at = (const char *)&r->u + f->offset;
 	struct bytes bytes;
@@ -126,11 +129,11 @@ static void field(struct jsonw *j, const struct world *w, const struct late_name
 		return;
 	case REC_U64:
 		memcpy(&u64, at, sizeof(u64));
-		number_field(j, w, t, r, f, u64);
+		append_number_field(j, w, t, r, f, u64);
 		return;
 	case REC_U32:
 		memcpy(&u32, at, sizeof(u32));
-		number_field(j, w, t, r, f, u32);
+		append_number_field(j, w, t, r, f, u32);
 		return;
 	case REC_F64:
 		memcpy(&f64, at, sizeof(f64));
@@ -152,6 +155,6 @@ void record_json(struct jsonw *j, const struct world *w, const struct late_names
 	jsonw_key_str(j, "record", def ? def->name : "?");
 	for (unsigned i = 0; def && i < def->nfields; i++)
 		if (record_has(r, def->fields[i].number))
-			field(j, w, t, r, &def->fields[i]);
+			append_field(j, w, t, r, &def->fields[i]);
 	jsonw_object_end(j);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps each stack to the frame that names its call site. A name that arrives late does not change
- * what was looked up: a site stays what it was, so that sums over it stay whole.
+ * Maps each stack to the frame that names its call site. A name that arrives late does not change a
+ * site that was looked up before, so that sums over it stay complete.
  */
 #include "lib/world/site_frames.h"
 

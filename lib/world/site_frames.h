@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Remembers the call site of each stack (call_site_frame): events by the million name a few thousand
+ * Caches the call site of each stack (call_site_frame): millions of events refer to a few thousand
  * stacks. Stacks that differ only further out share a site and are one place in the program.
  */
 #ifndef INGERO_WORLD_SITE_FRAMES_H

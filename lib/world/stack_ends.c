@@ -262,7 +262,7 @@ bool stack_ends_count(const struct stack_ends *s, const struct world *w, struct 
 	return true;
 }
 
-static double percent(const struct stack_ends_sum *sum, uint64_t events)
+static double percent_of(const struct stack_ends_sum *sum, uint64_t events)
 {
 	return 100.0 * (double)events / (double)sum->events;
 }
@@ -287,13 +287,13 @@ static void text_of_reason(const struct stack_ends_sum *sum, const struct world 
 		}
 		if (slash)
 			path = (struct bytes){ slash + 1, (size_t)(path.p + path.n - slash - 1) };
-		buf_printf(out, "%s%.2f%% %sin ", told ? ", " : "; ", percent(sum, end->events),
+		buf_printf(out, "%s%.2f%% %sin ", told ? ", " : "; ", percent_of(sum, end->events),
 			   told ? "" : "end ");
 		fmt_safe(out, path);
 		told++;
 	}
 	if (rest)
-		buf_printf(out, ", %.2f%% elsewhere", percent(sum, rest));
+		buf_printf(out, ", %.2f%% elsewhere", percent_of(sum, rest));
 	buf_printf(out, " (%s)", reasons[reason].text);
 }
 
@@ -314,20 +314,20 @@ void stack_ends_text(const struct stack_ends_sum *sum, const struct world *w, un
 
 	if (sum->events == 0)
 		return;
-	buf_printf(out, "%.2f%% of %s reach main or a thread's start", percent(sum, sum->whole),
+	buf_printf(out, "%.2f%% of %s reach main or a thread's start", percent_of(sum, sum->whole),
 		   fmt_count(sum->events).s);
 	for (int i = 0; i < END_REASONS; i++)
 		if (sum->reasons[i] && is_of_no_module(i))
-			buf_printf(out, "; %.2f%% %s", percent(sum, sum->reasons[i]), alone[i]);
+			buf_printf(out, "; %.2f%% %s", percent_of(sum, sum->reasons[i]), alone[i]);
 		else if (sum->reasons[i])
 			text_of_reason(sum, w, i, most, out);
 	if (sum->deep)
-		buf_printf(out, "; %.2f%% are deeper than %u frames", percent(sum, sum->deep),
+		buf_printf(out, "; %.2f%% are deeper than %u frames", percent_of(sum, sum->deep),
 			   sum->deepest);
 	if (sum->by_pointers == sum->events)
 		buf_puts(out, "; found by frame pointers, which can leave callers out");
 	else if (sum->by_pointers)
 		buf_printf(out,
 			   "; %.2f%% were found by frame pointers, which can leave callers out",
-			   percent(sum, sum->by_pointers));
+			   percent_of(sum, sum->by_pointers));
 }

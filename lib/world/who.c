@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A context may lack any part: a CPU's event has no thread, a thread seen once no image. */
+/*
+ * Looks up the process, thread, GPU and machine of an event. A context may lack any part: a CPU's
+ * event has no thread, a thread seen once has no image.
+ */
 #include "lib/world/who.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who an event is of, looked up once: what every output says of it.
+ * The process, thread, GPU and machine of an event, looked up once for all outputs.
  */
 #ifndef INGERO_WORLD_WHO_H
 #define INGERO_WORLD_WHO_H
@@ -27,8 +27,8 @@ struct who {
 struct who who_of(const struct world *w, uint32_t ctx,
 		  int64_t at_ns); /* as they were called then */
 
-/* A thread of somebody else: "python train.py (pid 4711)" of a first thread, "loader (tid 4712 of
- * pid 4711)" of the others, so that no thread's name stands before a process's number. */
+/* Another thread, such as a waker: "python train.py (pid 4711)" of a first thread, "loader (tid
+ * 4712 of pid 4711)" of the others, so that no thread's name stands before a process's number. */
 void who_print_thread(struct buf *out, const struct world *w, uint32_t thread, int64_t at_ns);
 /* "python train.py (pid 4711)": the process of a thread. */
 void who_print_process(struct buf *out, const struct world *w, uint32_t thread, int64_t at_ns);

@@ -114,7 +114,7 @@ uint32_t world_count(const struct world *w, enum world_kind kind)
 	return w->tables[kind].n;
 }
 
-/* ---- strings and stacks: found by their bytes ------------------------------------------------ */
+/* ---- strings and stacks: found by their bytes ---- */
 
 static bool string_equal(const void *e, const void *key)
 {
@@ -194,7 +194,7 @@ uint32_t world_stack_end(const struct world *w, uint32_t id)
 	return s ? s->end : 0;
 }
 
-/* ---- subjects: found by key words -------------------------------------------------------------- */
+/* ---- subjects: found by key words ---- */
 
 /* The key of an element of each kind. Unused words are zero. */
 static void node_key(const void *e, uint64_t *k)
@@ -286,7 +286,7 @@ static bool key_equal(const void *e, const void *wanted)
 	return memcmp(key, want->key, sizeof(key)) == 0;
 }
 
-static uint32_t subject(struct world *w, enum world_kind kind, key_of *of, const void *v)
+static uint32_t find_or_add(struct world *w, enum world_kind kind, key_of *of, const void *v)
 {
 	struct wanted want = { .of = of };
 	uint64_t hash;
@@ -305,7 +305,7 @@ static uint32_t subject(struct world *w, enum world_kind kind, key_of *of, const
 #define SUBJECT(lower, upper)                                                             \
 	uint32_t world_##lower(struct world *w, const struct world_##lower *v)            \
 	{                                                                                 \
-		return subject(w, WORLD_##upper, lower##_key, v);                         \
+		return find_or_add(w, WORLD_##upper, lower##_key, v);                     \
 	}                                                                                 \
 	const struct world_##lower *world_get_##lower(const struct world *w, uint32_t id) \
 	{                                                                                 \
@@ -322,7 +322,7 @@ SUBJECT(module, MODULE)
 SUBJECT(frame, FRAME)
 SUBJECT(ctx, CTX)
 
-/* ---- late names -------------------------------------------------------------------------------- */
+/* ---- late names ---- */
 
 void world_symbol(struct world *w, uint32_t frame, const struct world_symbol *v)
 {
@@ -353,7 +353,7 @@ int world_add_namer(struct world *w, const struct world_namer *namer, struct err
 	return 0;
 }
 
-/* A name is added to what is known, as one that arrived late: nothing that was handed out changes. */
+/* Adds a name as one that arrived late: names that were returned before do not change. */
 static void ask_namers(struct world *w, uint32_t frame)
 {
 	struct world_symbol found = { 0 };
@@ -498,11 +498,10 @@ uint32_t world_process_was(const struct world *w, uint32_t process, uint32_t ima
 	return was == world_process_name(w, process, image, INT64_MAX) ? 0 : was;
 }
 
-/* ---- ops and columns of newer writers
- * ------------------------------------------------------------ */
+/* ---- ops and columns of newer writers ---- */
 
-/* Whoever made the recording chose it, and it goes to terminals. */
-static const char *keep(struct world *w, const char *text)
+/* A copy that is safe for terminals: the text comes from the recording. */
+static const char *copy_safe_text(struct world *w, const char *text)
 {
 	struct buf safe = { 0 };
 	const char *kept;
@@ -530,8 +529,8 @@ bool world_op_define(struct world *w, const struct op_def *def)
 		return true;
 	}
 	*own = *def;
-	own->name = keep(w, def->name);
-	own->source_name = keep(w, def->source_name);
+	own->name = copy_safe_text(w, def->name);
+	own->source_name = copy_safe_text(w, def->source_name);
 	if (!own->name || !own->source_name) {
 		w->failed = true;
 		return true;
@@ -563,8 +562,8 @@ bool world_column_define(struct world *w, const struct column_def *def)
 		return true;
 	}
 	*own = *def;
-	own->name = keep(w, def->name);
-	own->unit = keep(w, def->unit);
+	own->name = copy_safe_text(w, def->name);
+	own->unit = copy_safe_text(w, def->unit);
 	if (!own->name || !own->unit) {
 		w->failed = true;
 		return true;

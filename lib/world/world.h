@@ -120,12 +120,12 @@ uint32_t world_gpu(struct world *w, const struct world_gpu *v);
 uint32_t world_module(struct world *w, const struct world_module *v);
 uint32_t world_frame(struct world *w, const struct world_frame *v);
 uint32_t world_ctx(struct world *w, const struct world_ctx *v);
-/* frames innermost first; n <= WORLD_STACK_MAX, deeper ones are cut by the caller. n == 0 gives 0. */
+/* frames innermost first; n <= WORLD_STACK_MAX: the caller cuts deeper stacks. n == 0 gives 0. */
 #define WORLD_STACK_MAX 512
 uint32_t world_stack(struct world *w, const uint32_t *frames, unsigned n);
 
-/* How the walk of the native frames of a stack went: a mask, part of its key. 0: not known. Numbers
- * are for ever: they stand in files. */
+/* How the walk of the native frames of a stack went: a mask, part of its key. 0: not known. The
+ * numbers are part of the file format and never change. */
 enum world_stack_end {
 	STACK_AT_START = 1 << 0, /* it reached the start of a thread or of the program */
 	STACK_CUT = 1 << 1,	 /* it is deeper than is recorded */
