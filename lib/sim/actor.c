@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread of a generated recording: its clock, and when it loses the CPU and gets it back. Every
- * nanosecond of a wait is covered by a slice or marked as throttled, except that slices exist only
- * while the thread waits: as a recorder sees it.
+ * Simulates one thread of a generated recording: its clock, and when it loses the CPU and gets it
+ * back. Every nanosecond of a wait is covered by a slice or marked as throttled, but slices exist
+ * only while the thread waits, as in a real recording.
  */
 #include "lib/sim/actor.h"
 
@@ -31,9 +31,10 @@ static unsigned hog_weight(const struct sim_run *r, int64_t t)
 	return !r->o.hog_wave ? 100 : sim_hog_peak(r, t) ? 160 : 70;
 }
 
-/* Period k has one window, `percent` of the period long give or take a quarter, somewhere in it. */
-static struct sim_window window(const struct sim_run *r, uint64_t lane, uint64_t period,
-				unsigned percent, int64_t t, uint64_t *index)
+/* The first window that ends after t. Each period has one window, `percent` of the period long plus
+ * or minus a quarter, at a random place. */
+static struct sim_window find_window(const struct sim_run *r, uint64_t lane, uint64_t period,
+				     unsigned percent, int64_t t, uint64_t *index)
 {
 	struct sim_window w = { INT64_MAX, INT64_MAX };
 	uint64_t k = t > r->begin_ns ? (uint64_t)(t - r->begin_ns) / period : 0;
@@ -63,22 +64,22 @@ static struct sim_window window(const struct sim_run *r, uint64_t lane, uint64_t
 
 struct sim_window sim_hog_window(const struct sim_run *r, int64_t t)
 {
-	return window(r, LANE_HOG, r->o.hog_period_us * 1000u, r->o.hog_percent, t, NULL);
+	return find_window(r, LANE_HOG, r->o.hog_period_us * 1000u, r->o.hog_percent, t, NULL);
 }
 
 struct sim_window sim_steal_window(const struct sim_run *r, int64_t t)
 {
-	return window(r, LANE_STEAL, 7 * SIM_MS, r->o.steal_percent, t, NULL);
+	return find_window(r, LANE_STEAL, 7 * SIM_MS, r->o.steal_percent, t, NULL);
 }
 
 struct sim_window sim_share_window(const struct sim_run *r, int64_t t)
 {
-	return window(r, LANE_SHARE, 400 * SIM_MS, r->share_windows, t, NULL);
+	return find_window(r, LANE_SHARE, 400 * SIM_MS, r->share_windows, t, NULL);
 }
 
 struct sim_window sim_lock_window(const struct sim_run *r, int64_t t, uint64_t *k)
 {
-	return window(r, LANE_LOCK, 25 * SIM_MS, r->o.lock_percent, t, k);
+	return find_window(r, LANE_LOCK, 25 * SIM_MS, r->o.lock_percent, t, k);
 }
 
 /* A quota lasts for the first part of each period. */
@@ -179,12 +180,12 @@ static uint64_t hog_slices(struct sim_actor *a, struct sim_window w, int64_t fro
 	return (uint64_t)((a_ns < mid ? mid - a_ns : 0) + b_ns - back);
 }
 
-static bool holds(struct sim_window w, int64_t t)
+static bool is_within(struct sim_window w, int64_t t)
 {
 	return w.start_ns <= t && t < w.end_ns;
 }
 
-static void took(struct sim_actor *a, enum sim_plant plant, uint64_t ns)
+static void count_loss(struct sim_actor *a, enum sim_plant plant, uint64_t ns)
 {
 	if (ns == 0)
 		return;
@@ -192,7 +193,7 @@ static void took(struct sim_actor *a, enum sim_plant plant, uint64_t ns)
 	a->run->truth[plant].count++;
 }
 
-/* From ready on, whoever holds the CPU keeps it. Returns when it is free. */
+/* Waits from ready_ns until no other task has the CPU. Returns when it is free. */
 static int64_t wait_for_cpu(struct sim_actor *a, const struct sim_sleep *why, int64_t ready_ns,
 			    uint64_t *throttled, uint64_t *hogged)
 {
@@ -209,19 +210,19 @@ static int64_t wait_for_cpu(struct sim_actor *a, const struct sim_sleep *why, in
 	for (;;) {
 		struct sim_window w = sim_throttle_window(r, t);
 
-		if (planted && holds(w, t)) {
+		if (planted && is_within(w, t)) {
 			*throttled += (uint64_t)(w.end_ns - t);
 			t = w.end_ns;
 			continue;
 		}
 		w = sim_hog_window(r, t);
-		if (planted && holds(w, t)) {
+		if (planted && is_within(w, t)) {
 			*hogged += hog_slices(a, w, t);
 			t = w.end_ns;
 			continue;
 		}
 		w = sim_worker_window(r, a->index, t);
-		if (!holds(w, t))
+		if (!is_within(w, t))
 			return t;
 		sim_actor_slice(a, r->cast.worker_thread, t, w.end_ns);
 		t = w.end_ns;
@@ -258,10 +259,10 @@ static void off_cpu(struct sim_actor *a, const struct sim_sleep *why, int64_t re
 		end += 1500 + (int64_t)sim_below(&a->random, 2500);
 		sim_actor_slice(a, a->run->cast.idle_thread, ready_ns, end);
 	}
-	took(a, why ? PLANT_CONTENDED : PLANT_PREEMPTED, hogged);
-	took(a, PLANT_THROTTLED, throttled);
+	count_loss(a, why ? PLANT_CONTENDED : PLANT_PREEMPTED, hogged);
+	count_loss(a, PLANT_THROTTLED, throttled);
 	stolen = stolen_within(a, ready_ns, end);
-	took(a, PLANT_STOLEN, stolen);
+	count_loss(a, PLANT_STOLEN, stolen);
 	a->run_delay_ns += (uint64_t)(end - ready_ns);
 	a->throttled_ns += throttled;
 	a->throttled += throttled != 0;
@@ -293,8 +294,8 @@ void sim_actor_sleep(struct sim_actor *a, const struct sim_sleep *why, int64_t r
 	off_cpu(a, why, ready_ns);
 }
 
-/* When somebody next wants this CPU, at or after now. */
-static int64_t interruption(const struct sim_actor *a)
+/* The time of the next interruption of this CPU, at or after now. */
+static int64_t next_interruption(const struct sim_actor *a)
 {
 	const struct sim_run *r = a->run;
 	int64_t at = sim_worker_window(r, a->index, a->now_ns).start_ns;
@@ -311,21 +312,21 @@ static int64_t interruption(const struct sim_actor *a)
 	return at > a->now_ns ? at : a->now_ns;
 }
 
-/* It keeps the CPU but does not run until the end of w. */
-static void stolen(struct sim_actor *a, struct sim_window w)
+/* The hypervisor steals the CPU until the end of w. */
+static void add_stolen_time(struct sim_actor *a, struct sim_window w)
 {
 	int64_t start = a->now_ns;
 
 	a->now_ns = w.end_ns;
 	event_set(sim_actor_event(a, OP_SCHED_STOLEN, start, 0), op_builtin(OP_SCHED_STOLEN),
 		  COL_CPU, a->index);
-	took(a, PLANT_STOLEN, (uint64_t)(w.end_ns - start));
+	count_loss(a, PLANT_STOLEN, (uint64_t)(w.end_ns - start));
 }
 
 void sim_actor_work(struct sim_actor *a, uint64_t ns)
 {
 	for (;;) {
-		int64_t at = interruption(a);
+		int64_t at = next_interruption(a);
 
 		if (at - a->now_ns >= (int64_t)ns) {
 			a->now_ns += (int64_t)ns;
@@ -333,8 +334,8 @@ void sim_actor_work(struct sim_actor *a, uint64_t ns)
 		}
 		ns -= (uint64_t)(at - a->now_ns);
 		a->now_ns = at;
-		if (a->index == 0 && !a->holder && holds(sim_steal_window(a->run, at), at))
-			stolen(a, sim_steal_window(a->run, at));
+		if (a->index == 0 && !a->holder && is_within(sim_steal_window(a->run, at), at))
+			add_stolen_time(a, sim_steal_window(a->run, at));
 		else
 			off_cpu(a, NULL, at);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread of a generated recording and the clock it lives by. What takes its CPU is a set of
- * windows that are functions of time alone, so that threads agree without talking to each other.
- * An actor's events come out in canonical order, one step of its loop at a time.
+ * One thread of a generated recording with its clock. What takes its CPU is a set of windows that
+ * are functions of time alone, so that threads agree without communication. An actor's events come
+ * out in canonical order, one step of its loop at a time.
  */
 #ifndef INGERO_SIM_ACTOR_H
 #define INGERO_SIM_ACTOR_H

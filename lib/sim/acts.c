@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each act moves the actor's clock and leaves its events behind: a runtime call contains the driver
- * call that does its work, a wait for the device is an off-CPU interval inside both.
+ * Simulates single acts of a thread: launch, copy, wait, allocate, read, sleep. Each act advances
+ * the thread's clock and adds its events: a runtime call contains the driver call that does its
+ * work, a wait for the device is an off-CPU interval inside both.
  */
 #include "lib/sim/acts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who plays in a generated recording: processes, threads, call sites. Interned once, before the
- * first event.
+ * Processes, threads and call sites of a generated recording. Interned once, before the first
+ * event.
  */
 #ifndef INGERO_SIM_CAST_H
 #define INGERO_SIM_CAST_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each thread owns a program of call sites. It runs stretches of it from random places, so that the
- * order of calls has the regularity of real loops without being periodic. The mix of events is that
- * of launch-dominated jobs: about 61 % cuLaunchKernel, 28 % cudaLaunchKernel, 5.4 % copies, 2.4 %
- * stream syncs, 1.6 % off-CPU intervals, 0.7 % allocations and frees, 0.2 % device syncs.
+ * Generates a launch-heavy stream for measuring. Each thread has a program of call sites and runs
+ * parts of it from random places, so that the order of calls has the regularity of real loops
+ * without being periodic. The mix of events is that of launch-dominated jobs: about 61 %
+ * cuLaunchKernel, 28 % cudaLaunchKernel, 5.4 % copies, 2.4 % stream syncs, 1.6 % off-CPU intervals,
+ * 0.7 % allocations and frees, 0.2 % device syncs.
  */
 #include "lib/sim/corpus.h"
 
@@ -61,9 +62,9 @@ struct corpus {
 	struct event batch[BATCH];
 };
 
-/* Around base with a deviation of 0.29, as the sum of four uniform numbers; every 256th much
- * longer. */
-static uint64_t jitter(struct sim_random *r, uint64_t base)
+/* A random duration around base with a deviation of 0.29, the sum of four uniform numbers; one of
+ * 256 is much longer. */
+static uint64_t jitter_around(struct sim_random *r, uint64_t base)
 {
 	uint64_t sum = 0;
 
@@ -164,8 +165,8 @@ static void make_workers(struct corpus *c)
 	}
 }
 
-static void add(struct worker *w, uint16_t op, int64_t start, uint64_t dur, unsigned depth,
-		uint32_t stack)
+static void add_event(struct worker *w, uint16_t op, int64_t start, uint64_t dur, unsigned depth,
+		      uint32_t stack)
 {
 	w->ready[w->nready++] = (struct event){ .op = op,
 						.end_ns = start + (int64_t)dur,
@@ -198,8 +199,8 @@ static void set_columns(struct worker *w, const struct site *s, uint64_t pointer
 	}
 }
 
-/* The worker's next call, with what happens inside it. */
-static void call(struct corpus *c, struct worker *w)
+/* Generates the worker's next call and the calls inside it. */
+static void generate_call(struct corpus *c, struct worker *w)
 {
 	const struct site *s;
 	uint64_t dur;
@@ -213,15 +214,16 @@ static void call(struct corpus *c, struct worker *w)
 	w->left--;
 	w->nready = w->given = 0;
 	/* Two of five calls are a pair of events: gaps are longer than the mean between events. */
-	w->now += (int64_t)jitter(&c->random, EVENT_NS * 13 / 10);
-	dur = jitter(&c->random, mix[s->kind].usual_ns);
+	w->now += (int64_t)jitter_around(&c->random, EVENT_NS * 13 / 10);
+	dur = jitter_around(&c->random, mix[s->kind].usual_ns);
 	if (mix[s->kind].op == OP_CUDA_LAUNCH)
-		add(w, OP_CU_LAUNCH, w->now + (int64_t)(dur / 4), dur / 2, 1, s->stack);
+		add_event(w, OP_CU_LAUNCH, w->now + (int64_t)(dur / 4), dur / 2, 1, s->stack);
 	if (mix[s->kind].op == OP_CUDA_MALLOC)
-		add(w, OP_CU_MEM_ALLOC, w->now + (int64_t)(dur / 16), dur * 3 / 4, 1, s->stack);
+		add_event(w, OP_CU_MEM_ALLOC, w->now + (int64_t)(dur / 16), dur * 3 / 4, 1,
+			  s->stack);
 	if (mix[s->kind].op == OP_CUDA_STREAM_SYNC && sim_below(&c->random, 3))
-		add(w, OP_SCHED_OFFCPU, w->now + (int64_t)(dur / 8), dur * 3 / 4, 1, 0);
-	add(w, mix[s->kind].op, w->now, dur, 0, s->stack);
+		add_event(w, OP_SCHED_OFFCPU, w->now + (int64_t)(dur / 8), dur * 3 / 4, 1, 0);
+	add_event(w, mix[s->kind].op, w->now, dur, 0, s->stack);
 	set_columns(w, s, 0x7f8000000000 + (sim_next(&c->random) & 0xffffff) * 512);
 	w->now += (int64_t)dur;
 }
@@ -241,7 +243,7 @@ static int corpus_next(struct event_stream *stream, struct stream_item *item, st
 			if (w->given == w->nready) {
 				if (c->made >= c->opt.events)
 					continue;
-				call(c, w);
+				generate_call(c, w);
 				c->made += w->nready;
 			}
 			if (!best || world_event_order(c->world, &w->ready[w->given],

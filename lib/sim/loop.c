@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The training loop: copy a batch in, launch forward and backward kernels, prepare the next batch
- * while the device works, copy the loss out, wait for the stream: the device is never left without
- * work for long. Every runtime call contains the driver call that does its work. The holder's loop:
- * sleep until its next window, hold the lock, release it.
+ * Simulates the training loop: copy a batch in, launch forward and backward kernels, prepare the
+ * next batch while the device works, copy the loss out, wait for the stream, so that the device is
+ * never idle for long. Every runtime call contains the driver call that does its work. The lock
+ * holder's loop: sleep until its next window, hold the lock, release it.
  */
 #include "lib/sim/loop.h"
 #include "lib/sim/play.h"
@@ -94,8 +94,8 @@ void sim_synchronize(struct sim_actor *a, enum sim_site site)
 	act_synchronized(a, &c, late);
 }
 
-/* Allocate when allocate is true, else free what the step before allocated. */
-static void workspace(struct sim_actor *a, bool allocate)
+/* Allocates the step's workspace, or frees that of the step before. */
+static void alloc_or_free_workspace(struct sim_actor *a, bool allocate)
 {
 	enum sim_site site = allocate ? SITE_ALLOC : SITE_FREE;
 	uint64_t ptr = 0x7f4000000000 + a->index * 0x100000000u;
@@ -120,14 +120,14 @@ static void train_step(struct sim_actor *a)
 	sim_reserve(a);
 	sim_copy(a, SITE_COPY_IN, 256 << 10);
 	if (a->steps % 32 == 0)
-		workspace(a, true);
+		alloc_or_free_workspace(a, true);
 	for (unsigned i = 0; i < o->launches; i++)
 		sim_launch(a, i < (o->launches + 1) / 2 ? SITE_FORWARD : SITE_BACKWARD, i);
 	sim_work(a, o->step_us * 1000u); /* the next batch, while the device works */
 	sim_copy(a, SITE_COPY_OUT, 4);
 	sim_synchronize(a, SITE_SYNC);
 	if (a->steps % 32 == 31)
-		workspace(a, false);
+		alloc_or_free_workspace(a, false);
 }
 
 static void holder_step(struct sim_actor *a)

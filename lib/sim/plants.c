@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plants that make calls slow in themselves or give them company: nobody takes a CPU here. What is
- * planted is time that the same calls would not take otherwise; for copies, the copies themselves.
+ * Plants causes that make calls slow by themselves or add calls; none of them takes a CPU. The
+ * planted time is what the same calls would not take otherwise; for copies, the copies themselves.
  */
 #include "lib/sim/loop.h"
 
@@ -152,8 +152,8 @@ void sim_stage(struct sim_actor *a)
 
 /* ---- one allocation of many takes long ---- */
 
-/* Allocate when bytes is not 0, else free. slow_ns: what the driver takes longer. */
-static void block(struct sim_actor *a, uint64_t bytes, uint64_t slow_ns)
+/* Allocates so many bytes, or frees when bytes is 0; the driver takes slow_ns longer. */
+static void alloc_or_free_block(struct sim_actor *a, uint64_t bytes, uint64_t slow_ns)
 {
 	const struct sim_cast *c = &a->run->cast;
 	enum sim_site site = bytes ? SITE_RESERVE : SITE_RELEASE;
@@ -193,8 +193,9 @@ void sim_reserve(struct sim_actor *a)
 		sim_planted(a, PLANT_SPIKE, ns);
 	}
 	if (a->steps)
-		block(a, 0, 0);
-	block(a, (1 + a->steps % 16) << 21, ns); /* sizes differ, as of a growing cache */
+		alloc_or_free_block(a, 0, 0);
+	alloc_or_free_block(a, (1 + a->steps % 16) << 21,
+			    ns); /* sizes differ, as of a growing cache */
 }
 
 /* ---- another process on the device ---- */

@@ -14,8 +14,9 @@
 struct sim_play {
 	const char *name, *summary;
 	const char *kind; /* of the chain that is right; NULL: nothing is wrong, however it looks */
-	const char *culprit;	 /* as the truth names it; NULL: the process's own command */
-	unsigned culprit_thread; /* whose pid that is, where threads are processes; 0: it has none */
+	const char *culprit; /* as the truth names it; NULL: the process's own command */
+	/* Index of the thread that is the culprit, where each thread is a process; 0: none. */
+	unsigned culprit_thread;
 	unsigned percent; /* of wall time planted unless a dose is asked for; 0: it has no dose */
 	unsigned threads; /* 0: one */
 	bool processes;	  /* each thread is a process of its own: train, train-1 ... */

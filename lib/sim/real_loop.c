@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Only what every libcuda.so.1 has is used: a context, copies, a small kernel in PTX that the
- * driver compiles (memsets where it does not), and a stream that is waited for.
+ * Runs real GPU work through the driver API, and a hog beside it. It uses only what every
+ * libcuda.so.1 has: a context, copies, a small kernel in PTX that the driver compiles (memsets
+ * where it does not), and waits for a stream.
  */
 #include "lib/sim/real_loop.h"
 
@@ -97,7 +98,7 @@ static int load_from(struct driver *d, const char *path, struct err *e)
 	return rc;
 }
 
-static int load(struct driver *d, const char *double_folder, bool *is_double, struct err *e)
+static int load_driver(struct driver *d, const char *double_folder, bool *is_double, struct err *e)
 {
 	struct err none;
 	char path[4096];
@@ -116,7 +117,7 @@ static int load(struct driver *d, const char *double_folder, bool *is_double, st
 int sim_live_find(const char *double_folder, bool *is_double, struct err *e)
 {
 	struct driver d = { 0 };
-	int rc = load(&d, double_folder, is_double, e);
+	int rc = load_driver(&d, double_folder, is_double, e);
 
 	if (d.handle)
 		dlclose(d.handle);
@@ -138,8 +139,8 @@ __attribute__((noinline)) static void burn_to(int64_t cpu_ns, const volatile sig
 			;
 }
 
-/* The last CPU that this process may use, so that the rest of the machine stays out of it. */
-static void pin(void)
+/* Pins the process to the last CPU it may use, so that the other CPUs are not disturbed. */
+static void pin_to_last_cpu(void)
 {
 	cpu_set_t set;
 	int cpu = CPU_SETSIZE - 1;
@@ -159,7 +160,7 @@ struct loop {
 	void *batch, *stream, *function;
 };
 
-static int prepare(struct loop *l)
+static int prepare_device(struct loop *l)
 {
 	struct driver *d = &l->d;
 	void *ctx = NULL, *module = NULL;
@@ -206,11 +207,11 @@ int sim_live_loop(const char *double_folder, unsigned seconds, struct err *e)
 	bool is_double;
 	int rc;
 
-	pin();
-	rc = load(&l.d, double_folder, &is_double, e);
+	pin_to_last_cpu();
+	rc = load_driver(&l.d, double_folder, &is_double, e);
 	if (rc)
 		return rc;
-	rc = prepare(&l);
+	rc = prepare_device(&l);
 	while (!rc && now_ns(CLOCK_MONOTONIC) < end)
 		rc = train_step(&l);
 	return rc ? err_set(e, ERR_CANNOT, "the driver returned error %d", rc) : 0;
@@ -234,7 +235,7 @@ void sim_live_hog(unsigned percent)
 	prctl(PR_SET_NAME, SIM_LIVE_HOG);
 	/* It gets its share on a busy machine too; without the right to that, what it can get. */
 	setpriority(PRIO_PROCESS, 0, -10);
-	pin();
+	pin_to_last_cpu();
 	for (int64_t period = 1; !ended; period++) {
 		int64_t until = start + period * PERIOD_NS;
 		struct timespec t = { until / 1000000000, until % 1000000000 };

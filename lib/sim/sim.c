@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stream: the actors' events merged into canonical order, records between them. An actor is
- * asked for its next step when its last one is used up, so memory holds one step per thread
- * whatever the duration.
+ * Generates the event stream: merges the events of all simulated threads into canonical order, with
+ * records between them. A thread computes its next step when its last one is used up, so memory
+ * holds one step per thread, whatever the duration.
  */
 #include "lib/sim/sim.h"
 
@@ -24,9 +24,9 @@ static uint32_t thread_of(const struct sim_run *r, const struct sim_actor *a,
 			   : a->index + 1;
 }
 
-/* Canonical order. Thread ids were minted in the order of the actors. */
-static bool before(const struct sim_run *r, const struct sim_actor *a, const struct event *x,
-		   const struct sim_actor *b, const struct event *y)
+/* Whether x is before y in canonical order. Thread ids are in the order of the actors. */
+static bool is_before(const struct sim_run *r, const struct sim_actor *a, const struct event *x,
+		      const struct sim_actor *b, const struct event *y)
 {
 	uint32_t tx, ty;
 
@@ -38,7 +38,7 @@ static bool before(const struct sim_run *r, const struct sim_actor *a, const str
 }
 
 /* The actor whose event is next; NULL at the end. */
-static struct sim_actor *earliest(struct sim_stream *s)
+static struct sim_actor *find_earliest(struct sim_stream *s)
 {
 	struct sim_actor *best = NULL;
 
@@ -51,7 +51,7 @@ static struct sim_actor *earliest(struct sim_stream *s)
 		if (a->taken == a->out.n)
 			continue;
 		if (!best ||
-		    before(&s->run, a, &a->out.v[a->taken], best, &best->out.v[best->taken]))
+		    is_before(&s->run, a, &a->out.v[a->taken], best, &best->out.v[best->taken]))
 			best = a;
 	}
 	return best;
@@ -64,13 +64,13 @@ static unsigned layer_of(const struct event *ev)
 	return source == SOURCE_CUDA ? 0 : source == SOURCE_DRIVER ? 1 : 2;
 }
 
-/* Events up to the next tick. 0 when there are none left at all. */
-static size_t fill(struct sim_stream *s)
+/* Fills the batch with events up to the next tick. Returns their number; 0: there are no more. */
+static size_t fill_batch(struct sim_stream *s)
 {
 	size_t n = 0;
 
 	while (n < SIM_BATCH) {
-		struct sim_actor *a = earliest(s);
+		struct sim_actor *a = find_earliest(s);
 		const struct event *ev;
 
 		if (!a)
@@ -133,7 +133,7 @@ static int next(struct event_stream *base, struct stream_item *item, struct err 
 		}
 		if (s->at == AT_END)
 			return 0;
-		item->n = fill(s);
+		item->n = fill_batch(s);
 		if (s->run.nomem)
 			return err_nomem(e);
 		if (item->n) {

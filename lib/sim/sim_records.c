@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recorder would say: session, node, clock, coverage, samples once a second, and in the end
- * the truth. Figures follow from what was generated so far, so that samples agree with events.
+ * Generates the records that a recorder would write: session, node, clock, coverage, samples once a
+ * second, and at the end the truth. Values are computed from what was generated so far, so that
+ * samples agree with events.
  */
 #include <string.h>
 
 #include "lib/sim/stream.h"
 
-static struct record *pend(struct sim_stream *s, enum record_kind kind)
+static struct record *add_record(struct sim_stream *s, enum record_kind kind)
 {
 	struct record *r = &s->pending[s->npending++];
 
@@ -18,7 +19,7 @@ static struct record *pend(struct sim_stream *s, enum record_kind kind)
 
 void sim_say_clock(struct sim_stream *s, int64_t now_ns, const char *source)
 {
-	struct record *r = pend(s, RECORD_CLOCK);
+	struct record *r = add_record(s, RECORD_CLOCK);
 
 	REC_SET(r, CLOCK, mono_ns, now_ns);
 	REC_SET(r, CLOCK, boot_ns, now_ns + SIM_BOOT_AHEAD_NS);
@@ -27,7 +28,7 @@ void sim_say_clock(struct sim_stream *s, int64_t now_ns, const char *source)
 	REC_SET(r, CLOCK, source, bytes_of(source));
 }
 
-static void pend_coverage(struct sim_stream *s, int64_t now_ns)
+static void add_coverage(struct sim_stream *s, int64_t now_ns)
 {
 	static const struct {
 		const char *layer, *path, *site;
@@ -39,7 +40,7 @@ static void pend_coverage(struct sim_stream *s, int64_t now_ns)
 	};
 
 	for (unsigned i = 0; i < 3; i++) {
-		struct record *r = pend(s, RECORD_COVERAGE);
+		struct record *r = add_record(s, RECORD_COVERAGE);
 
 		REC_SET(r, COVERAGE, time_ns, now_ns);
 		REC_SET(r, COVERAGE, process, s->run.cast.victim_process);
@@ -55,9 +56,9 @@ static void pend_coverage(struct sim_stream *s, int64_t now_ns)
 	}
 }
 
-static void pend_sample(struct sim_stream *s, int64_t now_ns, enum metric_id metric, double value)
+static void add_sample(struct sim_stream *s, int64_t now_ns, enum metric_id metric, double value)
 {
-	struct record *r = pend(s, RECORD_SAMPLE);
+	struct record *r = add_record(s, RECORD_SAMPLE);
 
 	REC_SET(r, SAMPLE, time_ns, now_ns);
 	REC_SET(r, SAMPLE, metric, metric);
@@ -71,8 +72,7 @@ static void pend_sample(struct sim_stream *s, int64_t now_ns, enum metric_id met
 		REC_SET(r, SAMPLE, cgroup, s->run.cast.cgroup);
 }
 
-/* Percent of all CPUs: the loop's, what the hog takes of them, and in its peak all others but a
- * rest. */
+/* Use of all CPUs in percent: by the loop and the hog, and in its peak nearly all others. */
 static double cpu_busy(const struct sim_stream *s, int64_t now_ns)
 {
 	const struct sim_options *o = &s->run.o;
@@ -83,7 +83,7 @@ static double cpu_busy(const struct sim_stream *s, int64_t now_ns)
 					     : 27 + (double)(now_ns / 1000000000 % 5);
 }
 
-/* Of one minute, in steps of a second: runnable threads come and go at once, the average follows. */
+/* The load average of one minute, updated every second: it follows the runnable threads slowly. */
 static double load_average(struct sim_stream *s, int64_t now_ns)
 {
 	const struct sim_options *o = &s->run.o;
@@ -105,34 +105,34 @@ void sim_say_samples(struct sim_stream *s, int64_t now_ns)
 	for (unsigned i = 0; i < s->nactors; i++)
 		delay += s->actors[i].run_delay_ns;
 	delay_us = delay / 1000;
-	pend_sample(s, now_ns, METRIC_CPU_BUSY, cpu_busy(s, now_ns));
-	pend_sample(s, now_ns, METRIC_LOAD_1, load_average(s, now_ns));
-	pend_sample(s, now_ns, METRIC_MEM_USED, 12.0 * (1 << 30));
-	pend_sample(s, now_ns, METRIC_PSI_CPU_SOME, (double)delay_us);
-	pend_sample(s, now_ns, METRIC_STEAL_NS, (double)s->run.truth[PLANT_STOLEN].lost_ns);
-	pend_sample(s, now_ns, METRIC_PROC_RUN_DELAY_NS, (double)delay);
+	add_sample(s, now_ns, METRIC_CPU_BUSY, cpu_busy(s, now_ns));
+	add_sample(s, now_ns, METRIC_LOAD_1, load_average(s, now_ns));
+	add_sample(s, now_ns, METRIC_MEM_USED, 12.0 * (1 << 30));
+	add_sample(s, now_ns, METRIC_PSI_CPU_SOME, (double)delay_us);
+	add_sample(s, now_ns, METRIC_STEAL_NS, (double)s->run.truth[PLANT_STOLEN].lost_ns);
+	add_sample(s, now_ns, METRIC_PROC_RUN_DELAY_NS, (double)delay);
 	/* What a GPU monitor shows of a device that waits for copies, or does two processes' work:
 	 * nothing is wrong. */
 	if (o->copy_percent || o->share_percent)
-		pend_sample(s, now_ns, METRIC_GPU_BUSY, 98);
+		add_sample(s, now_ns, METRIC_GPU_BUSY, 98);
 	if (o->throttle_percent) {
-		pend_sample(s, now_ns, METRIC_CGROUP_THROTTLED_NS, (double)throttled);
-		pend_sample(s, now_ns, METRIC_CGROUP_THROTTLED, (double)times);
-		pend_sample(s, now_ns, METRIC_CGROUP_PERIODS, (double)periods);
+		add_sample(s, now_ns, METRIC_CGROUP_THROTTLED_NS, (double)throttled);
+		add_sample(s, now_ns, METRIC_CGROUP_THROTTLED, (double)times);
+		add_sample(s, now_ns, METRIC_CGROUP_PERIODS, (double)periods);
 	}
 }
 
 void sim_say_start(struct sim_stream *s)
 {
 	struct sim_run *r = &s->run;
-	struct record *rec = pend(s, RECORD_SESSION);
+	struct record *rec = add_record(s, RECORD_SESSION);
 
 	REC_SET(rec, SESSION, start_ns, r->begin_ns);
 	REC_SET(rec, SESSION, tool, bytes_of("ingero-demo"));
 	REC_SET(rec, SESSION, target, bytes_of("generated"));
 	REC_SET(rec, SESSION, off_cpu, 1);
 	REC_SET(rec, SESSION, seed, r->o.seed);
-	rec = pend(s, RECORD_NODE);
+	rec = add_record(s, RECORD_NODE);
 	REC_SET(rec, NODE, node, r->cast.node);
 	REC_SET(rec, NODE, hostname, bytes_of(s->run.o.node ? s->run.o.node : SIM_NODE));
 	REC_SET(rec, NODE, kernel, bytes_of("generated"));
@@ -140,7 +140,7 @@ void sim_say_start(struct sim_stream *s)
 	REC_SET(rec, NODE, cpus, r->o.cpus > s->nactors ? r->o.cpus : s->nactors);
 	REC_SET(rec, NODE, memory_bytes, 64ull << 30);
 	sim_say_clock(s, r->begin_ns, "start");
-	pend_coverage(s, r->begin_ns);
+	add_coverage(s, r->begin_ns);
 }
 
 void sim_say_end(struct sim_stream *s)
@@ -150,9 +150,9 @@ void sim_say_end(struct sim_stream *s)
 	if (r->nopen) /* nothing ended any more, but the recording went on */
 		s->latest_ns = r->end_ns;
 	sim_say_samples(s, s->latest_ns);
-	pend_coverage(s, s->latest_ns);
+	add_coverage(s, s->latest_ns);
 	for (unsigned i = 0; i < r->nopen; i++) {
-		struct record *rec = pend(s, RECORD_OPEN);
+		struct record *rec = add_record(s, RECORD_OPEN);
 
 		REC_SET(rec, OPEN, time_ns, s->latest_ns);
 		REC_SET(rec, OPEN, thread, r->open[i].thread);
@@ -169,7 +169,7 @@ void sim_say_end(struct sim_stream *s)
 
 		if (t->count == 0 || i == PLANT_STOLEN)
 			continue;
-		rec = pend(s, RECORD_TRUTH);
+		rec = add_record(s, RECORD_TRUTH);
 		REC_SET(rec, TRUTH, time_ns, s->latest_ns);
 		REC_SET(rec, TRUTH, kind, bytes_of(t->kind));
 		REC_SET(rec, TRUTH, culprit, bytes_of(t->culprit));

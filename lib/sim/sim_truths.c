@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the list of scenarios, and the truths that a generated recording holds. The shapes are
- * formats/demo.schema.json.
+ * Prints the list of scenarios, and the causes planted in a generated recording. JSON has the shape
+ * of formats/demo.schema.json.
  */
 #include "lib/sim/sim_truths.h"
 
@@ -26,8 +26,8 @@ void sim_truths_json(struct jsonw *j, const struct sim_truth *t, unsigned n)
 	jsonw_array_end(j);
 }
 
-/* table NULL: out of memory. */
-static void finish(struct buf *out, struct table *table, bool color, unsigned columns)
+/* Prints and frees the table; NULL: out of memory. */
+static void print_table(struct buf *out, struct table *table, bool color, unsigned columns)
 {
 	if (table)
 		table_fold(out, table, 0, color, columns);
@@ -60,7 +60,7 @@ void sim_truths_text(struct buf *out, const struct sim_truth *t, unsigned n, boo
 		table_free(table);
 		return;
 	}
-	finish(out, table, color, columns);
+	print_table(out, table, color, columns);
 }
 
 void sim_list_json(struct buf *out)
@@ -95,5 +95,5 @@ void sim_list_text(struct buf *out, bool color, unsigned columns)
 		table_cell(table, "%s", s[i].name);
 		table_cell(table, "%s", s[i].summary);
 	}
-	finish(out, table, color, columns);
+	print_table(out, table, color, columns);
 }

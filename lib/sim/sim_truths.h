@@ -11,7 +11,8 @@
 #include "lib/base/jsonw.h"
 #include "lib/sim/sim.h"
 
-/* A member "truths" of the object that is open. What was not planted is left out, here and below. */
+/* Writes the member "truths" of the open object. Causes that were not planted are left out, here
+ * and below. */
 void sim_truths_json(struct jsonw *j, const struct sim_truth *t, unsigned n);
 /* A table; columns: of the terminal, 0 for none. */
 void sim_truths_text(struct buf *out, const struct sim_truth *t, unsigned n, bool color,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The generated stream's inside, shared by sim.c, which merges the actors' events, and records.c,
- * which says around them what a recorder would. Nobody else includes this.
+ * The state of the generated stream, private to this room: sim.c merges the actors' events,
+ * sim_records.c generates the records around them.
  */
 #ifndef INGERO_SIM_STREAM_H
 #define INGERO_SIM_STREAM_H
@@ -12,7 +12,7 @@
 #define SIM_BATCH	  1024
 #define SIM_BEGIN_NS	  1000000000000 /* on the monotonic clock */
 #define SIM_BOOT_AHEAD_NS 2000000000
-#define SIM_REAL_NS	  1767225600000000000 /* 2026-01-01 00:00:00 UTC, when the recording begins */
+#define SIM_REAL_NS	  1767225600000000000 /* the recording begins 2026-01-01 00:00:00 UTC */
 #define SIM_SECOND_NS	  1000000000
 /* Pending at once: at the end open calls, layers of coverage, samples and all truths. */
 #define SIM_RECORDS_MAX (40 + SIM_OPEN_MAX)

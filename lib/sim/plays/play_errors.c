@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Plays in which calls return something else than success.
- */
+/* Plays in which calls return errors or other codes than success. */
 #include "lib/sim/plays/plays.h"
 
 enum { LOAD, COPY_IN, KERNEL, POLL, WAIT };
@@ -35,7 +33,7 @@ static void last_returned(struct sim_actor *a, int32_t ret)
 	}
 }
 
-static void batch(struct sim_actor *a)
+static void run_batch(struct sim_actor *a)
 {
 	act_copy(a, COPY_IN, true, 256 << 10, 15000);
 	for (unsigned i = 0; i < 8; i++)
@@ -43,7 +41,7 @@ static void batch(struct sim_actor *a)
 	sim_work(a, 400000);
 }
 
-static void ends(struct sim_actor *a)
+static void exit_process(struct sim_actor *a)
 {
 	sim_work(a, 20 * SIM_MS);
 	sim_set(sim_actor_event(a, OP_PROC_EXIT, a->now_ns, 0), COL_STATUS, 1 << 8);
@@ -54,7 +52,7 @@ static void illegal_step(struct sim_actor *a)
 {
 	const struct sim_run *r = a->run;
 
-	batch(a);
+	run_batch(a);
 	act_synchronize(a, WAIT);
 	if (a->now_ns < r->begin_ns + (r->end_ns - r->begin_ns) / 100 * FAILS_AT_PERCENT)
 		return;
@@ -63,7 +61,7 @@ static void illegal_step(struct sim_actor *a)
 	act_copy(a, COPY_IN, true, 256 << 10, 0);
 	last_returned(a, ILLEGAL_ADDRESS);
 	sim_planted(a, PLANT_PLAY, 0);
-	ends(a);
+	exit_process(a);
 }
 
 const struct sim_play play_illegal_access = {
@@ -83,7 +81,7 @@ static void driver_step(struct sim_actor *a)
 		sim_planted(a, PLANT_PLAY, 0);
 		sim_work(a, 5 * SIM_MS);
 	}
-	ends(a);
+	exit_process(a);
 }
 
 const struct sim_play play_old_driver = { .name = "old-driver",
@@ -98,7 +96,7 @@ static void polling_step(struct sim_actor *a)
 {
 	struct sim_call c;
 
-	batch(a);
+	run_batch(a);
 	for (bool ready = false; !ready;) {
 		sim_call_begin(a, &c, POLL, 300);
 		sim_work(a, 700);

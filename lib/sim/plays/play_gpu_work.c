@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops that leave the device without work now and then, each for another reason; and loops that
- * give it work badly: waiting for it after every launch, launching more slowly than it works.
- * Between what is planted all of them are the healthy training loop, whose next batch is prepared
- * while the device works.
+ * Plays in which the device is idle now and then, each for another reason, and plays that use it
+ * badly: by waiting after every launch, or by launching more slowly than it works. Apart from what
+ * is planted, all of them are the healthy training loop, whose next batch is prepared while the
+ * device works.
  */
 #include "lib/sim/plays/plays.h"
 
@@ -51,8 +51,8 @@ static void train_step(struct sim_actor *a)
 	step_of(a, KERNEL_NS);
 }
 
-/* What is due of the plant, 0 when that is not enough for once. */
-static uint64_t due(struct sim_actor *a)
+/* Plants the time that is due, ns; 0 when it is still too little for one wait. */
+static uint64_t plant_due_ns(struct sim_actor *a)
 {
 	uint64_t ns = sim_owed(a, a->run->o.play_percent, a->play_ns);
 
@@ -68,7 +68,7 @@ static uint64_t due(struct sim_actor *a)
 
 static void starved_step(struct sim_actor *a)
 {
-	uint64_t ns = due(a);
+	uint64_t ns = plant_due_ns(a);
 
 	if (ns)
 		sim_actor_work(a, ns);
@@ -77,7 +77,7 @@ static void starved_step(struct sim_actor *a)
 
 static void tool_step(struct sim_actor *a)
 {
-	uint64_t ns = due(a);
+	uint64_t ns = plant_due_ns(a);
 
 	if (ns)
 		act_socket_wait(a, AT_PLANT, ns);
@@ -86,7 +86,7 @@ static void tool_step(struct sim_actor *a)
 
 static void paced_step(struct sim_actor *a)
 {
-	uint64_t ns = due(a);
+	uint64_t ns = plant_due_ns(a);
 
 	if (ns)
 		act_sleep_for(a, AT_PLANT, ns);
@@ -95,7 +95,7 @@ static void paced_step(struct sim_actor *a)
 
 static void worker_step(struct sim_actor *a)
 {
-	uint64_t ns = due(a);
+	uint64_t ns = plant_due_ns(a);
 	struct sim_sleep why = { .object_kind = OBJECT_FD,
 				 .object = 9,
 				 .syscall = SYS_READ,
@@ -156,8 +156,8 @@ const struct sim_play play_worker = { .name = "worker-starved",
 #define STORM_KERNEL_NS 30000
 #define STORM_HOST_NS	40000
 
-/* When the newest call of this op ended. */
-static int64_t ended(const struct sim_actor *a, uint16_t op)
+/* When the newest event of this op ended; now if there is none. */
+static int64_t last_end_ns(const struct sim_actor *a, uint16_t op)
 {
 	for (size_t i = a->out.n; i > 0; i--) {
 		if (a->out.v[i - 1].op == op)
@@ -166,11 +166,11 @@ static int64_t ended(const struct sim_actor *a, uint16_t op)
 	return a->now_ns;
 }
 
-/* What the device has nothing to do behind one of these waits is lost: from when it is done until
- * the next call of op has gone through. play[0]: since then. */
-static void stormed(struct sim_actor *a, uint16_t op)
+/* Counts the time that the device is idle after one of these waits as planted: from when it is
+ * done, play[0], until the next call of op has returned. */
+static void plant_idle_time(struct sim_actor *a, uint16_t op)
 {
-	uint64_t ns = a->play[0] ? (uint64_t)ended(a, op) - a->play[0] : 0;
+	uint64_t ns = a->play[0] ? (uint64_t)last_end_ns(a, op) - a->play[0] : 0;
 
 	a->play[0] = 0;
 	a->play_ns += ns;
@@ -184,13 +184,13 @@ static void storm_step(struct sim_actor *a)
 		if (sim_owed(a, a->run->o.play_percent, a->play_ns) == 0)
 			break;
 		act_launch(a, AT_SMALL, 0x403000, STORM_KERNEL_NS);
-		stormed(a, OP_CUDA_LAUNCH);
+		plant_idle_time(a, OP_CUDA_LAUNCH);
 		act_synchronize(a, AT_CHECK);
 		a->play[0] = (uint64_t)a->device_ns;
 		sim_work(a, STORM_HOST_NS);
 	}
 	act_copy(a, AT_COPY_IN, true, 256 << 10, 15000);
-	stormed(a, OP_CUDA_MEMCPY_ASYNC);
+	plant_idle_time(a, OP_CUDA_MEMCPY_ASYNC);
 	train_step(a);
 }
 

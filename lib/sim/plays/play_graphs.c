@@ -29,8 +29,8 @@ static const struct sim_site_def sites[] = {
 #define UNSUPPORTED 900
 #define DEVICE_NS   350000 /* of a launch */
 
-static void call(struct sim_actor *a, unsigned site, uint16_t driver, uint16_t runtime, uint64_t ns,
-		 uint64_t handle, int32_t ret)
+static void call_graph_api(struct sim_actor *a, unsigned site, uint16_t driver, uint16_t runtime,
+			   uint64_t ns, uint64_t handle, int32_t ret)
 {
 	struct sim_call c;
 
@@ -50,35 +50,39 @@ static void call(struct sim_actor *a, unsigned site, uint16_t driver, uint16_t r
 	sim_work(a, 500);
 }
 
-/* Without instantiating when it breaks. Returns when it began. */
-static int64_t capture(struct sim_actor *a, uint64_t handle, uint64_t instantiate_ns, bool breaks)
+/* Captures and, unless it breaks, instantiates a graph. Returns when the capture began. */
+static int64_t capture_graph(struct sim_actor *a, uint64_t handle, uint64_t instantiate_ns,
+			     bool breaks)
 {
 	int64_t start = a->now_ns;
 
-	call(a, BEGIN, OP_CU_STREAM_BEGIN_CAPTURE, OP_CUDA_STREAM_BEGIN_CAPTURE, 2000, 0, 0);
+	call_graph_api(a, BEGIN, OP_CU_STREAM_BEGIN_CAPTURE, OP_CUDA_STREAM_BEGIN_CAPTURE, 2000, 0,
+		       0);
 	for (unsigned i = 0; i < KERNELS; i++) {
 		act_launch(a, KERNEL, 0x401000 + i * 0x40, 0);
 		sim_work(a, 15000); /* the layer's own code */
 	}
 	if (breaks)
-		call(a, BREAK, OP_CU_STREAM_SYNC, OP_CUDA_STREAM_SYNC, 900, 0, UNSUPPORTED);
-	call(a, END, OP_CU_STREAM_END_CAPTURE, OP_CUDA_STREAM_END_CAPTURE, 9000, handle,
-	     breaks ? INVALIDATED : 0);
+		call_graph_api(a, BREAK, OP_CU_STREAM_SYNC, OP_CUDA_STREAM_SYNC, 900, 0,
+			       UNSUPPORTED);
+	call_graph_api(a, END, OP_CU_STREAM_END_CAPTURE, OP_CUDA_STREAM_END_CAPTURE, 9000, handle,
+		       breaks ? INVALIDATED : 0);
 	if (breaks)
 		return start;
-	call(a, INSTANTIATE, OP_CU_GRAPH_INSTANTIATE_WITH_FLAGS, OP_CUDA_GRAPH_INSTANTIATE,
-	     instantiate_ns, handle, 0);
+	call_graph_api(a, INSTANTIATE, OP_CU_GRAPH_INSTANTIATE_WITH_FLAGS,
+		       OP_CUDA_GRAPH_INSTANTIATE, instantiate_ns, handle, 0);
 	return start;
 }
 
-static void launch(struct sim_actor *a, uint64_t handle, uint64_t late_ns)
+static void launch_graph(struct sim_actor *a, uint64_t handle, uint64_t late_ns)
 {
 	sim_work(a, 30000);
 	sim_submit(a, DEVICE_NS);
-	call(a, LAUNCH, OP_CU_GRAPH_LAUNCH, OP_CUDA_GRAPH_LAUNCH, 7000 + late_ns, handle, 0);
+	call_graph_api(a, LAUNCH, OP_CU_GRAPH_LAUNCH, OP_CUDA_GRAPH_LAUNCH, 7000 + late_ns, handle,
+		       0);
 }
 
-static void token(struct sim_actor *a)
+static void copy_token(struct sim_actor *a)
 {
 	act_copy(a, COPY, false, 4, 2000);
 	act_synchronize(a, WAIT);
@@ -91,11 +95,11 @@ static void token(struct sim_actor *a)
 static void serve_step(struct sim_actor *a)
 {
 	for (unsigned i = 0; a->steps == 0 && i < SIZES; i++) {
-		capture(a, i, 2500000, false);
-		call(a, DESTROY, OP_CU_GRAPH_DESTROY, OP_CUDA_GRAPH_DESTROY, 900, i, 0);
+		capture_graph(a, i, 2500000, false);
+		call_graph_api(a, DESTROY, OP_CU_GRAPH_DESTROY, OP_CUDA_GRAPH_DESTROY, 900, i, 0);
 	}
-	launch(a, sim_below(&a->random, SIZES), 0);
-	token(a);
+	launch_graph(a, sim_below(&a->random, SIZES), 0);
+	copy_token(a);
 }
 
 const struct sim_play play_graph_serving = {
@@ -107,7 +111,7 @@ const struct sim_play play_graph_serving = {
 
 /* ---- a graph for each length, that is then forgotten, or kept */
 
-static void remake(struct sim_actor *a, bool keep)
+static void remake_graph(struct sim_actor *a, bool keep)
 {
 	uint64_t owed = sim_owed(a, a->run->o.play_percent, a->play_ns), handle = a->play[0];
 
@@ -115,10 +119,10 @@ static void remake(struct sim_actor *a, bool keep)
 		int64_t from;
 
 		if (a->steps && !keep)
-			call(a, DESTROY_EXEC, OP_CU_GRAPH_EXEC_DESTROY, OP_CUDA_GRAPH_EXEC_DESTROY,
-			     4000, handle, 0);
+			call_graph_api(a, DESTROY_EXEC, OP_CU_GRAPH_EXEC_DESTROY,
+				       OP_CUDA_GRAPH_EXEC_DESTROY, 4000, handle, 0);
 		handle = a->play[0] += a->steps > 0;
-		from = capture(a, handle, 2500000, false);
+		from = capture_graph(a, handle, 2500000, false);
 		if (a->steps) {
 			/* up to where the call that instantiated it returned */
 			uint64_t ns = (uint64_t)(a->out.v[a->out.n - 1].end_ns - from);
@@ -126,15 +130,16 @@ static void remake(struct sim_actor *a, bool keep)
 			a->play_ns += ns;
 			sim_planted(a, PLANT_PLAY, ns);
 		}
-		call(a, DESTROY, OP_CU_GRAPH_DESTROY, OP_CUDA_GRAPH_DESTROY, 900, handle, 0);
+		call_graph_api(a, DESTROY, OP_CU_GRAPH_DESTROY, OP_CUDA_GRAPH_DESTROY, 900, handle,
+			       0);
 	}
-	launch(a, handle, 0);
-	token(a);
+	launch_graph(a, handle, 0);
+	copy_token(a);
 }
 
 static void recapture_step(struct sim_actor *a)
 {
-	remake(a, false);
+	remake_graph(a, false);
 }
 
 const struct sim_play play_graph_recapture = {
@@ -149,7 +154,7 @@ const struct sim_play play_graph_recapture = {
 
 static void pool_step(struct sim_actor *a)
 {
-	remake(a, true);
+	remake_graph(a, true);
 }
 
 const struct sim_play play_graph_pool = { .name = "graph-pool",
@@ -165,12 +170,12 @@ const struct sim_play play_graph_pool = { .name = "graph-pool",
 static void broken_step(struct sim_actor *a)
 {
 	if (a->steps % 4000 == 100) {
-		capture(a, 0, 0, true);
+		capture_graph(a, 0, 0, true);
 		sim_planted(a, PLANT_PLAY, 0);
 	}
 	for (unsigned i = 0; i < KERNELS; i++)
 		act_launch(a, KERNEL, 0x401000 + i * 0x40, DEVICE_NS / KERNELS);
-	token(a);
+	copy_token(a);
 }
 
 const struct sim_play play_graph_capture_failed = {
@@ -189,10 +194,10 @@ static void late_step(struct sim_actor *a)
 	uint64_t owed = sim_owed(a, a->run->o.play_percent, a->play_ns), late = 0;
 
 	if (a->steps == 0)
-		capture(a, 0, 2500000, false);
+		capture_graph(a, 0, 2500000, false);
 	if (a->steps > 100 && a->steps % 8 == 0)
 		late = owed;
-	launch(a, 0, 0);
+	launch_graph(a, 0, 0);
 	if (late > SIM_MS) {
 		struct sim_call c;
 		int64_t from;
@@ -213,7 +218,7 @@ static void late_step(struct sim_actor *a)
 		a->play_ns += (uint64_t)(a->now_ns - from);
 		sim_planted(a, PLANT_PLAY, late);
 	}
-	token(a);
+	copy_token(a);
 }
 
 const struct sim_play play_graph_launch_late = {

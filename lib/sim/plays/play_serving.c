@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Plays of memory that is moved or made room in while requests are served.
- */
+/* Plays in which memory is moved or freed while requests are served. */
 #include "lib/sim/plays/plays.h"
 
 #define MIB (1u << 20)
@@ -19,7 +17,7 @@ static const struct sim_site_def sites[] = {
 	{ 0 },
 };
 
-static void decode(struct sim_actor *a)
+static void decode_token(struct sim_actor *a)
 {
 	for (unsigned i = 0; i < 8; i++)
 		act_launch(a, KERNEL, 0x401000 + i * 0x40, 100000);
@@ -64,7 +62,7 @@ static void kv_step(struct sim_actor *a)
 		if (a->play[1])
 			counted_last(a, false);
 	}
-	decode(a);
+	decode_token(a);
 }
 
 const struct sim_play play_kv_pressure = {
@@ -79,7 +77,7 @@ const struct sim_play play_kv_pressure = {
 
 /* ---- managed memory is prefetched to where it was before */
 
-static void prefetch(struct sim_actor *a, uint64_t at, uint64_t ns)
+static void prefetch_table(struct sim_actor *a, uint64_t at, uint64_t ns)
 {
 	struct sim_call c;
 
@@ -112,13 +110,13 @@ static void managed_step(struct sim_actor *a)
 			sim_set(ev, COL_PTR, 0x7fc000000000 + i * 0x40000000);
 			sim_set(ev, COL_BYTES, 1024 * MIB);
 		}
-		prefetch(a, i, 60000);
+		prefetch_table(a, i, 60000);
 	}
 	if (owed > SIM_MS) {
-		prefetch(a, a->play[0]++ % TABLES, owed);
+		prefetch_table(a, a->play[0]++ % TABLES, owed);
 		counted_last(a, true);
 	}
-	decode(a);
+	decode_token(a);
 }
 
 const struct sim_play play_managed_thrash = { .name = "managed-thrash",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks of one job on one machine, a process each: every step ends with an all-reduce that is done
- * when the last rank has entered. All are functions of the step's number, so that ranks agree
- * without talking to each other.
+ * Plays of ranks of one job on one machine, a process each: every step ends with an all-reduce that
+ * is done when the last rank has entered. All times are functions of the step's number, so that
+ * ranks agree without communication.
  */
 #include "lib/sim/plays/plays.h"
 
@@ -74,7 +74,7 @@ static int64_t all_entered_even(const struct sim_actor *a, int64_t t, uint64_t s
 	return t + (int64_t)(STEP_NS + latest);
 }
 
-static void join(struct sim_actor *a)
+static void join_communicator(struct sim_actor *a)
 {
 	struct sim_call c;
 	struct event *ev;
@@ -92,7 +92,7 @@ static void join(struct sim_actor *a)
 	a->play[0] = (uint64_t)(begin + INIT_NS + 100000); /* when the step begins */
 }
 
-static void reduce(struct sim_actor *a, uint64_t sequence)
+static void all_reduce(struct sim_actor *a, uint64_t sequence)
 {
 	struct sim_call c;
 	struct event *ev;
@@ -108,8 +108,8 @@ static void reduce(struct sim_actor *a, uint64_t sequence)
 	sim_set(ev, COL_RANK, a->index);
 }
 
-/* A wait for the device during which the recording ends. */
-static void hang(struct sim_actor *a, unsigned site)
+/* Starts a wait for the device that does not return before the recording ends. */
+static void hang_until_end(struct sim_actor *a, unsigned site)
 {
 	struct sim_run *r = a->run;
 	struct sim_open_call call = { r->cast.thread[a->index], r->cast.runtime_stack[site],
@@ -129,8 +129,8 @@ static void hang(struct sim_actor *a, unsigned site)
 	a->now_ns = r->end_ns;
 }
 
-/* Compute until `until`, with eight kernels. */
-static void compute(struct sim_actor *a, int64_t until)
+/* Launches eight kernels, then computes until `until`. */
+static void compute_until(struct sim_actor *a, int64_t until)
 {
 	for (unsigned i = 0; i < 8; i++)
 		act_launch(a, AT_FORWARD, 0x401000 + i * 0x40, DEVICE_NS / 16);
@@ -138,8 +138,8 @@ static void compute(struct sim_actor *a, int64_t until)
 		sim_actor_work(a, (uint64_t)(until - a->now_ns));
 }
 
-/* The device is done at `done`; then the next step begins on all ranks. */
-static void finish(struct sim_actor *a, int64_t done)
+/* Waits for the device, which is done at `done`; then the next step begins on all ranks. */
+static void finish_step(struct sim_actor *a, int64_t done)
 {
 	a->device_ns = done;
 	act_synchronize(a, AT_SYNC);
@@ -148,8 +148,8 @@ static void finish(struct sim_actor *a, int64_t done)
 		a->now_ns = (int64_t)a->play[0];
 }
 
-/* By how much the late rank enters after the one before it. */
-static uint64_t planted(const struct sim_run *r, uint64_t step)
+/* How much later than all others the late rank enters, ns; 0 in steps without a plant. */
+static uint64_t planted_ns(const struct sim_run *r, uint64_t step)
 {
 	uint64_t own = spread_ns(r, LATE_RANK, step) + late_ns(r, step), others = 0;
 
@@ -167,18 +167,18 @@ static void straggler_step(struct sim_actor *a)
 	int64_t begin = (int64_t)a->play[0], entered;
 
 	if (a->steps == 0) {
-		join(a);
+		join_communicator(a);
 		return;
 	}
 	entered = all_entered(a, begin, k);
 	if (a->index == LATE_RANK) {
 		late = late_ns(a->run, k);
-		if (planted(a->run, k))
-			sim_planted(a, PLANT_PLAY, planted(a->run, k));
+		if (planted_ns(a->run, k))
+			sim_planted(a, PLANT_PLAY, planted_ns(a->run, k));
 	}
-	compute(a, begin + (int64_t)(STEP_NS + spread_ns(a->run, a->index, k) + late));
-	reduce(a, k);
-	finish(a, entered + DEVICE_NS);
+	compute_until(a, begin + (int64_t)(STEP_NS + spread_ns(a->run, a->index, k) + late));
+	all_reduce(a, k);
+	finish_step(a, entered + DEVICE_NS);
 }
 
 /* Nobody is late, but the clock of the second machine stands ahead. */
@@ -191,12 +191,12 @@ static void skewed_step(struct sim_actor *a)
 		a->skew_ns = a->index % 2 ? SKEW_NS(a->run->o.play_percent) : 0;
 		if (a->index == 1 && a->skew_ns)
 			sim_planted(a, PLANT_PLAY, 0);
-		join(a);
+		join_communicator(a);
 		return;
 	}
-	compute(a, begin + (int64_t)(STEP_NS + spread_ns(a->run, a->index, k)));
-	reduce(a, k);
-	finish(a, all_entered_even(a, begin, k) + DEVICE_NS);
+	compute_until(a, begin + (int64_t)(STEP_NS + spread_ns(a->run, a->index, k)));
+	all_reduce(a, k);
+	finish_step(a, all_entered_even(a, begin, k) + DEVICE_NS);
 }
 
 /* A wait that covers no collective: each rank waits for what it computed itself, and none for the
@@ -208,16 +208,16 @@ static void apart_step(struct sim_actor *a)
 	if (a->steps == 0) {
 		a->play[1] =
 			a->index % 2 ? STEP_NS * 2 : 0; /* so far behind is the second machine */
-		join(a);
+		join_communicator(a);
 		sim_actor_work(a, a->play[1]);
 		a->play[0] += a->play[1];
 		return;
 	}
-	compute(a, (int64_t)(a->play[0] + STEP_NS + spread_ns(a->run, a->index, k)));
-	reduce(a, k);
+	compute_until(a, (int64_t)(a->play[0] + STEP_NS + spread_ns(a->run, a->index, k)));
+	all_reduce(a, k);
 	a->out.v[a->out.n - 1].x[op_column(op_builtin(OP_NCCL_ALL_REDUCE), COL_STREAM)] =
 		SIM_STREAM_HANDLE + 0x100;
-	finish(a, a->now_ns + DEVICE_NS / 2);
+	finish_step(a, a->now_ns + DEVICE_NS / 2);
 }
 
 /* Ranks prepare very differently long, but all wait for devices that are busy with what was
@@ -225,12 +225,13 @@ static void apart_step(struct sim_actor *a)
 static void ahead_step(struct sim_actor *a)
 {
 	if (a->steps == 0) {
-		join(a);
+		join_communicator(a);
 		return;
 	}
-	compute(a, (int64_t)a->play[0] + STEP_NS / 4 + (a->index == LATE_RANK ? STEP_NS / 2 : 0));
-	reduce(a, a->steps - 1);
-	finish(a, a->now_ns + 2 * STEP_NS);
+	compute_until(a, (int64_t)a->play[0] + STEP_NS / 4 +
+				 (a->index == LATE_RANK ? STEP_NS / 2 : 0));
+	all_reduce(a, a->steps - 1);
+	finish_step(a, a->now_ns + 2 * STEP_NS);
 }
 
 /* One rank stays away from an all-reduce for ever: computing, or dead. */
@@ -240,7 +241,7 @@ static void stay_away(struct sim_actor *a, bool dies)
 	uint64_t k = a->steps ? a->steps - 1 : 0, last;
 
 	if (a->steps == 0) {
-		join(a);
+		join_communicator(a);
 		return;
 	}
 	last = (uint64_t)(HANGS_AFTER * (double)length) / (STEP_NS + DEVICE_NS + 400000);
@@ -252,12 +253,12 @@ static void stay_away(struct sim_actor *a, bool dies)
 		a->now_ns = a->run->end_ns;
 		return;
 	}
-	compute(a, begin + STEP_NS + (int64_t)spread_ns(a->run, a->index, k));
-	reduce(a, k);
+	compute_until(a, begin + STEP_NS + (int64_t)spread_ns(a->run, a->index, k));
+	all_reduce(a, k);
 	if (k >= last)
-		hang(a, AT_SYNC);
+		hang_until_end(a, AT_SYNC);
 	else
-		finish(a, all_entered(a, begin, k) + DEVICE_NS);
+		finish_step(a, all_entered(a, begin, k) + DEVICE_NS);
 }
 
 static void rank_hang_step(struct sim_actor *a)
@@ -274,9 +275,9 @@ static void call_hang_step(struct sim_actor *a)
 {
 	int64_t length = a->run->end_ns - a->run->begin_ns, done = a->now_ns - a->run->begin_ns;
 
-	compute(a, a->now_ns + STEP_NS);
+	compute_until(a, a->now_ns + STEP_NS);
 	if ((double)done > HANGS_AFTER * (double)length)
-		hang(a, AT_SYNC);
+		hang_until_end(a, AT_SYNC);
 	else
 		act_synchronize(a, AT_SYNC);
 }
@@ -284,9 +285,9 @@ static void call_hang_step(struct sim_actor *a)
 /* Every wait for the device takes eight seconds; the recording ends in the midst of one. */
 static void long_step(struct sim_actor *a)
 {
-	compute(a, a->now_ns + STEP_NS);
+	compute_until(a, a->now_ns + STEP_NS);
 	if (a->now_ns + LONG_NS > a->run->end_ns) {
-		hang(a, AT_SYNC);
+		hang_until_end(a, AT_SYNC);
 	} else {
 		a->device_ns = a->now_ns + LONG_NS;
 		act_synchronize(a, AT_SYNC);
