@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts the hog, the recorder and through it the loop, and shows the machine until the recorder
- * has ended.
+ * Records a real stall on this machine: starts the hog, the recorder and through it the loop, and
+ * shows the machine's use until the recorder has ended.
  */
 #include "lib/demo/real_stall.h"
 
@@ -52,7 +52,7 @@ static int take_sample(void *ctx, const struct record *r)
 	return system_bars_record(w->bars, r, w->e);
 }
 
-/* Draws until nobody writes to `said` any more; what is written there is passed on above the bars. */
+/* Draws until the write end of `said` is closed; what is written there appears above the bars. */
 static int draw_until_end(struct system_bars *bars, struct host_sampler *sampler, int said,
 			  struct err *e)
 {

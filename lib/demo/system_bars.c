@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples go into the same summary that ingero-stat makes, and its section of the system is drawn
- * again for each second of them.
+ * Draws the machine's use as bars while a recording runs. Samples go into the same summary as in
+ * ingero-stat; its section of the system is drawn again every second.
  */
 #include "lib/demo/system_bars.h"
 
