@@ -73,8 +73,8 @@ static uint32_t text_id(struct input_anonymize *m, enum pseudonym_kind kind, uin
 	return new;
 }
 
-static uint32_t subject(struct input_anonymize *m, enum world_kind kind, uint32_t id);
-#define REF(KIND, id) subject(m, WORLD_##KIND, (id))
+static uint32_t translate_id(struct input_anonymize *m, enum world_kind kind, uint32_t id);
+#define REF(KIND, id) translate_id(m, WORLD_##KIND, (id))
 
 static void name_frame(struct input_anonymize *m, uint32_t frame, uint32_t new)
 {
@@ -89,7 +89,7 @@ static void name_frame(struct input_anonymize *m, uint32_t frame, uint32_t new)
 	world_symbol(m->to, new, &named);
 }
 
-static uint32_t stack(struct input_anonymize *m, uint32_t id)
+static uint32_t copy_stack(struct input_anonymize *m, uint32_t id)
 {
 	uint32_t frames[WORLD_STACK_MAX];
 	unsigned n;
@@ -109,7 +109,7 @@ static uint32_t stack(struct input_anonymize *m, uint32_t id)
 		return 0;                                               \
 	v = *old
 
-static uint32_t translate(struct input_anonymize *m, enum world_kind kind, uint32_t id)
+static uint32_t copy_entity(struct input_anonymize *m, enum world_kind kind, uint32_t id)
 {
 	switch (kind) {
 	case WORLD_NODE: {
@@ -165,7 +165,7 @@ static uint32_t translate(struct input_anonymize *m, enum world_kind kind, uint3
 		return world_frame(m->to, &v);
 	}
 	case WORLD_STACK:
-		return stack(m, id);
+		return copy_stack(m, id);
 	case WORLD_CTX: {
 		COPY(CTX, ctx);
 		v.node = REF(NODE, v.node);
@@ -180,13 +180,13 @@ static uint32_t translate(struct input_anonymize *m, enum world_kind kind, uint3
 	}
 }
 
-static uint32_t subject(struct input_anonymize *m, enum world_kind kind, uint32_t id)
+static uint32_t translate_id(struct input_anonymize *m, enum world_kind kind, uint32_t id)
 {
 	uint32_t new;
 
 	if (!id || REMEMBERED(&m->ids[kind]))
 		return id ? m->ids[kind].v[id] : 0;
-	new = translate(m, kind, id);
+	new = copy_entity(m, kind, id);
 	REMEMBER(&m->ids[kind], new);
 	if (kind == WORLD_FRAME)
 		name_frame(m, id, new);
@@ -246,7 +246,7 @@ static void mask_event(struct input_anonymize *m, struct event *ev)
 		if (!c)
 			ev->present &= ~(1u << i);
 		else if (kind >= 0)
-			ev->x[i] = subject(m, (enum world_kind)kind, (uint32_t)ev->x[i]);
+			ev->x[i] = translate_id(m, (enum world_kind)kind, (uint32_t)ev->x[i]);
 		else if (leads_back(c->id))
 			ev->x[i] = pseudonym_u64(&m->key, ev->x[i]);
 	}
@@ -298,7 +298,7 @@ static void mask_field(struct input_anonymize *m, struct record *r, const struct
 		memcpy(at, &text, sizeof(text));
 	} else if (kind >= 0 && f->type == REC_U32) {
 		memcpy(&id, at, sizeof(id));
-		id = subject(m, (enum world_kind)kind, id);
+		id = translate_id(m, (enum world_kind)kind, id);
 		memcpy(at, &id, sizeof(id));
 	} else if (is_id(r, f->number)) {
 		memcpy(&number, at, sizeof(number));

@@ -33,7 +33,7 @@ static bool is_short_number(struct bytes text)
 	return text.n < NUMBER_MIN && strspn(text.p, "0123456789") >= text.n;
 }
 
-static void add(struct anonymize_names *n, struct bytes name, struct bytes alias)
+static void add_name(struct anonymize_names *n, struct bytes name, struct bytes alias)
 {
 	if (!is_short_number(name))
 		known_names_add(&n->known, name, alias);
@@ -44,13 +44,13 @@ static void add_with_cuts(struct anonymize_names *n, struct bytes name, struct b
 {
 	struct buf cut = { 0 }, cut_alias = { 0 };
 
-	add(n, name, alias);
+	add_name(n, name, alias);
 	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]) && name.n > cuts[i]; i++) {
 		buf_reset(&cut);
 		buf_reset(&cut_alias);
 		shorten_one(&cut, name, cuts[i]);
 		shorten_one(&cut_alias, alias, cuts[i]);
-		add(n, buf_bytes(&cut), buf_bytes(&cut_alias));
+		add_name(n, buf_bytes(&cut), buf_bytes(&cut_alias));
 	}
 	n->known.failed |= cut.failed || cut_alias.failed;
 	buf_free(&cut);
@@ -71,7 +71,7 @@ static void add_text(struct anonymize_names *n, enum pseudonym_kind kind, struct
 	if (kind == ALIAS_PROGRAM)
 		known_names_add(&n->programs, text, alias);
 	if ((kind == ALIAS_PATH || kind == ALIAS_ORIGIN) && name.n && name.n < text.n)
-		add(n, name, base_name(alias));
+		add_name(n, name, base_name(alias));
 }
 
 static void add_id(struct anonymize_names *n, enum pseudonym_kind kind, uint32_t id)
@@ -117,7 +117,7 @@ static void add_process_name(struct anonymize_names *n, uint32_t id, uint32_t co
 	buf_reset(&n->text);
 	pseudonym_text(&n->key, ALIAS_PROGRAM, comm, &n->text);
 	n->known.failed |= n->text.failed;
-	add(n, name, buf_bytes(&n->text));
+	add_name(n, name, buf_bytes(&n->text));
 	known_names_add(&n->programs, name, buf_bytes(&n->text));
 }
 

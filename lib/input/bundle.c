@@ -78,7 +78,7 @@ static bool name_frame(void *ctx, struct world *w, uint32_t frame, struct world_
 	return found && out->name;
 }
 
-static int unpack(struct pack_reader *r, int *out, struct err *e)
+static int unpack_to_file(struct pack_reader *r, int *out, struct err *e)
 {
 	char chunk[65536];
 	int fd = io_nameless(e), rc = 0;
@@ -127,7 +127,7 @@ static int take_table(struct pack_reader *r, struct names *names, const char *bu
 		return err_set(e, ERR_LIMIT, "a bundle of more than %u libraries",
 			       BUNDLE_TABLES_MAX);
 	memcpy(t.build_id, build_id, n + 1);
-	rc = unpack(r, &t.fd, e);
+	rc = unpack_to_file(r, &t.fd, e);
 	if (rc == 0 && !vec_push(&names->tables, t)) {
 		close(t.fd);
 		rc = err_nomem(e);
@@ -152,7 +152,7 @@ static int read_members(struct pack_reader *r, struct names *names, int *recordi
 		else if (strncmp(member, BUNDLE_SYMBOLS, prefix) == 0)
 			rc = take_table(r, names, member + prefix, size, e);
 		else if (strcmp(member, BUNDLE_RECORDING) == 0 && *recording < 0)
-			rc = unpack(r, recording, e);
+			rc = unpack_to_file(r, recording, e);
 		else /* of a later form */
 			rc = 0;
 		form = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles: one file with a recording and the names of the functions its stacks go through, so that
- * they can be told on a machine that has none of the libraries. Members, in this order
+ * Bundles: one file with a recording and the names of the functions in its stacks, so that a
+ * machine without the recorded libraries can show these names. Members, in this order
  * (formats/igb.md): BUNDLE, symbols/BUILD-ID for each library, recording.ige.
  */
 #ifndef INGERO_INPUT_BUNDLE_H
@@ -15,13 +15,13 @@
 #include "lib/bundle/bundle_archive.h"
 #include "lib/world/world.h"
 
-/* fd holds a bundle: *recording becomes a descriptor of the recording in it, a nameless file that
- * is the caller's, and frames of w get their names from the bundle for as long as w lives. Bundles
- * before that one may name them too. ERR_DAMAGED, ERR_LIMIT, ERR_CANNOT (no libarchive, no room). */
+/* Opens the bundle in fd. *recording becomes a descriptor of its recording, a nameless file that
+ * the caller owns. Frames of w get their names from the bundle until w is freed, and from bundles
+ * opened before it. ERR_DAMAGED, ERR_LIMIT, ERR_CANNOT (no libarchive, no room). */
 int input_bundle_open(int *recording, struct world *w, int fd, const char *name, struct err *e);
 
-/* Descriptor, the bundle's from here on, of a file with code that the recording names; negative: it
- * cannot be had. Whether it is the right one is looked at later. */
+/* Opens a file with code that the recording names and returns its descriptor, which the bundle then
+ * owns; negative: it cannot be opened. The bundle checks the build-id later. */
 typedef int input_bundle_find_fn(void *ctx, const char *path, const char *build_id);
 
 struct input_bundle_told {

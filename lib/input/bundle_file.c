@@ -17,7 +17,7 @@ struct target {
 	uint64_t bytes;
 };
 
-static int put(void *ctx, const void *p, size_t n, struct err *e)
+static int write_bytes(void *ctx, const void *p, size_t n, struct err *e)
 {
 	struct target *t = ctx;
 
@@ -136,7 +136,8 @@ int input_bundle_file(const char *recording, const char *out, uint32_t owner_uid
 	rc = open_as(&file, told->path, owner_uid, owner_gid, &as_owner, e);
 	t.fd = file.fd;
 	if (rc == 0)
-		rc = input_bundle_write(fd, recording, find, find_ctx, put, &t, told, notes, e);
+		rc = input_bundle_write(fd, recording, find, find_ctx, write_bytes, &t, told, notes,
+					e);
 	close(fd);
 	as_user_begin(&as, as_owner ? owner_uid : 0, owner_gid);
 	rc = rc ? rc : atomic_file_keep(&file, e);

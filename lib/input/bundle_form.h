@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a bundle's members are called, for who writes (bundle_write.c) and who reads it (bundle.c). */
+/* Names of a bundle's members, shared by its writer (bundle_write.c) and its reader (bundle.c). */
 #ifndef INGERO_INPUT_BUNDLE_FORM_H
 #define INGERO_INPUT_BUNDLE_FORM_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recording is read for its dictionaries alone. Paths in it are anybody's: only regular files
- * are opened, and only function names of one with the build-id that was recorded go into the bundle.
+ * Writes a bundle: reads the recording for its dictionaries alone and adds the symbols of each
+ * library. Paths in a recording are not trusted: only regular files are opened, and function names
+ * go into the bundle only from a file with the recorded build-id.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static int find_by_path(void *ctx, const char *path, const char *build_id)
 
 /* Dictionaries stand before what uses them: the last block is reached only for the last ones. What
  * events hold is decoded only to find out whether it is damaged. */
-static int learn(struct packing *p, int fd, const char *name, struct err *e)
+static int read_dictionaries(struct packing *p, int fd, const char *name, struct err *e)
 {
 	const struct ige_report *report;
 	struct ige_reader *r;
@@ -63,14 +64,14 @@ static int learn(struct packing *p, int fd, const char *name, struct err *e)
 	return rc;
 }
 
-static int member(struct packing *p, const char *name, struct bytes data, struct err *e)
+static int add_member(struct packing *p, const char *name, struct bytes data, struct err *e)
 {
 	int rc = pack_add(p->writer, name, data.n, e);
 
 	return rc ? rc : pack_data(p->writer, data.p, data.n, e);
 }
 
-static void miss(struct packing *p, const char *path, const char *why)
+static void note_missing(struct packing *p, const char *path, const char *why)
 {
 	p->told->missing++;
 	buf_printf(p->notes, "no symbols of %s: %s\n", path, why);
@@ -96,13 +97,13 @@ static bool symbols_of(struct packing *p, const char *path, const char *build_id
 	if (fd < 0)
 		fd = find_by_path(NULL, path, build_id);
 	if (fd < 0)
-		miss(p, path, "it is not there, or may not be read");
+		note_missing(p, path, "it is not there, or may not be read");
 	else if (sym_elf_open_fd(&f, fd, path, &e))
-		miss(p, path, e.text);
+		note_missing(p, path, e.text);
 	else if (strcmp(sym_elf_build_id(f), build_id) != 0)
-		miss(p, path, "the file there is another one now (its build-id differs)");
+		note_missing(p, path, "the file there is another one now (its build-id differs)");
 	else if (sym_slim(f, out, functions, &e))
-		miss(p, path, e.text);
+		note_missing(p, path, e.text);
 	else
 		good = true;
 	sym_elf_free(f);
@@ -124,12 +125,12 @@ static int pack_module(struct packing *p, const struct world_module *m, struct e
 	buf_printf(&name, "%s%s", BUNDLE_SYMBOLS, build_id ? build_id : "");
 	if (!build_id || strspn(build_id, "0123456789abcdef") != strlen(build_id) || !*build_id ||
 	    strlen(build_id) >= SYM_BUILD_ID) {
-		miss(p, path, "it has no build-id");
+		note_missing(p, path, "it has no build-id");
 	} else if (p->packed.n >= BUNDLE_TABLES_MAX) {
-		miss(p, path, "too many libraries for one bundle");
+		note_missing(p, path, "too many libraries for one bundle");
 	} else if (symbols_of(p, path, build_id, &table, &functions)) {
 		rc = vec_push(&p->packed, m->build_id)
-			     ? member(p, buf_text(&name), buf_bytes(&table), e)
+			     ? add_member(p, buf_text(&name), buf_bytes(&table), e)
 			     : err_nomem(e);
 		p->told->modules++;
 		p->told->functions += functions;
@@ -197,11 +198,11 @@ int input_bundle_write(int fd, const char *name, input_bundle_find_fn *find, voi
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return err_set(e, ERR_USAGE, "%s is no file", name);
 	p.world = world_new();
-	rc = p.world ? learn(&p, fd, name, e) : err_nomem(e);
+	rc = p.world ? read_dictionaries(&p, fd, name, e) : err_nomem(e);
 	if (rc == 0)
 		rc = pack_writer_new(&p.writer, put, put_ctx, e);
 	if (rc == 0)
-		rc = member(&p, BUNDLE_HEAD, bytes_of(BUNDLE_FORM), e);
+		rc = add_member(&p, BUNDLE_HEAD, bytes_of(BUNDLE_FORM), e);
 	if (rc == 0)
 		rc = pack_modules(&p, e);
 	if (rc == 0)

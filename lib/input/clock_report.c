@@ -31,7 +31,7 @@ static const struct world_node *find_node(const struct world *w, const struct ig
 	return NULL;
 }
 
-static void add(struct machine *m, const struct input_told *t)
+static void add_input(struct machine *m, const struct input_told *t)
 {
 	int64_t header = (int64_t)((uint64_t)t->head->segment.real_minus_mono_ns -
 				   (uint64_t)(t->head->shift_ns - clock_head_put_right(t->head)));
@@ -55,8 +55,8 @@ static void add(struct machine *m, const struct input_told *t)
 	m->events = true;
 }
 
-static void say_error(const struct machine *m, uint64_t threshold_ns, struct buf *notes,
-		      struct buf *warnings)
+static void append_error(const struct machine *m, uint64_t threshold_ns, struct buf *notes,
+			 struct buf *warnings)
 {
 	uint64_t jump = (uint64_t)m->ahead_max_ns - (uint64_t)m->ahead_min_ns,
 		 error = jump + m->uncertainty_ns;
@@ -82,9 +82,9 @@ static void say_error(const struct machine *m, uint64_t threshold_ns, struct buf
 			duration_text(b, sizeof(b), threshold_ns));
 }
 
-/* What collectives made of it. */
-static void say_fit(const struct machine *m, uint64_t threshold_ns, struct buf *notes,
-		    struct buf *warnings)
+/* Reports the clock error that collectives show. */
+static void append_fit(const struct machine *m, uint64_t threshold_ns, struct buf *notes,
+		       struct buf *warnings)
 {
 	bool ahead = m->fit->by_ns < 0;
 	uint64_t by = ahead ? -(uint64_t)m->fit->by_ns : (uint64_t)m->fit->by_ns;
@@ -110,8 +110,8 @@ static void say_fit(const struct machine *m, uint64_t threshold_ns, struct buf *
 }
 
 /* Recorded together, machines overlap. How far one lies from the nearest other. */
-static void say_apart(const struct machine *m, const struct machine *all, size_t n,
-		      uint64_t threshold_ns, struct buf *warnings)
+static void append_gap(const struct machine *m, const struct machine *all, size_t n,
+		       uint64_t threshold_ns, struct buf *warnings)
 {
 	uint64_t nearest = UINT64_MAX;
 	bool before = false;
@@ -140,7 +140,8 @@ static void say_apart(const struct machine *m, const struct machine *all, size_t
 			   before ? "before" : "after");
 }
 
-static void say_namesake(const struct machine *m, const struct machine *all, struct buf *warnings)
+static void append_namesake(const struct machine *m, const struct machine *all,
+			    struct buf *warnings)
 {
 	for (const struct machine *o = all; o < m; o++)
 		if (bytes_equal(o->name, m->name)) {
@@ -188,13 +189,13 @@ void input_clock_report(const struct input *in, const struct world *w, uint64_t 
 				break;
 			m = &all.v[all.n - 1];
 		}
-		add(m, &t);
+		add_input(m, &t);
 	}
 	for (size_t i = 0; i < all.n; i++) {
-		say_error(&all.v[i], threshold_ns, notes, warnings);
-		say_fit(&all.v[i], threshold_ns, notes, warnings);
-		say_apart(&all.v[i], all.v, all.n, threshold_ns, warnings);
-		say_namesake(&all.v[i], all.v, warnings);
+		append_error(&all.v[i], threshold_ns, notes, warnings);
+		append_fit(&all.v[i], threshold_ns, notes, warnings);
+		append_gap(&all.v[i], all.v, all.n, threshold_ns, warnings);
+		append_namesake(&all.v[i], all.v, warnings);
 	}
 	vec_free(&all);
 }

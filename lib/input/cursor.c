@@ -58,7 +58,7 @@ static struct event row_event(const struct input_cursor *c, uint32_t lane)
 	return ev;
 }
 
-static bool before(const void *arg, uint32_t a, uint32_t b)
+static bool is_lane_before(const void *arg, uint32_t a, uint32_t b)
 {
 	const struct input_cursor *c = arg;
 	struct event x = row_event(c, a), y = row_event(c, b);
@@ -91,8 +91,8 @@ static int sort_rows(struct lane *l, struct place *p, const struct ige_arrays *a
 	return 0;
 }
 
-/* To the next block with rows, if there is one. */
-static int bring(struct input_cursor *c, uint32_t lane, struct err *e)
+/* Moves the lane to its next block with rows, if there is one. */
+static int read_next_block(struct input_cursor *c, uint32_t lane, struct err *e)
 {
 	struct lane *l = &c->lanes[lane];
 	struct place *p = &c->places[lane];
@@ -129,15 +129,16 @@ static void late_run(struct input_cursor *c, uint32_t lane, struct input_run *ru
 	c->lanes[lane].late = false;
 }
 
-/* 1: *run filled with late rows; 0: the stale inputs stand at rows, or have ended. */
-static int settle(struct input_cursor *c, struct input_run *run, struct err *e)
+/* Moves stale inputs to their next rows. 1: *run filled with late rows; 0: the inputs are at rows,
+ * or have ended. */
+static int advance_stale_lanes(struct input_cursor *c, struct input_run *run, struct err *e)
 {
 	while (c->stale < c->n) {
 		uint32_t lane = c->stale;
 		int rc;
 
 		if (!c->lanes[lane].ended && c->places[lane].next == c->places[lane].n) {
-			rc = bring(c, lane, e);
+			rc = read_next_block(c, lane, e);
 			if (rc < 0)
 				return rc;
 		}
@@ -161,7 +162,7 @@ static int settle(struct input_cursor *c, struct input_run *run, struct err *e)
 int input_cursor_next(struct input_cursor *c, struct input_run *run, struct err *e)
 {
 	unsigned n = 0;
-	int rc = settle(c, run, e);
+	int rc = advance_stale_lanes(c, run, e);
 
 	if (rc)
 		return rc;
@@ -194,7 +195,7 @@ int input_cursor_open(struct input_cursor **out, const struct world *w,
 		return err_nomem(e);
 	c->world = w;
 	c->n = n;
-	c->tree.before = before;
+	c->tree.before = is_lane_before;
 	c->tree.arg = c;
 	c->places = calloc(n + 1, sizeof(*c->places));
 	c->lanes = calloc(n + 1, sizeof(*c->lanes));

@@ -33,8 +33,8 @@ static uint64_t bytes_of_word(const char *id, const char *end)
 	return slash < end && *slash == '/' ? strtoull(slash + 1, NULL, 10) : 0;
 }
 
-/* The recording of that id, which has so many bytes. */
-static enum input_held holds(const struct buf *words, const char *id, uint64_t bytes)
+/* Whether words list the recording of that id, with at least so many bytes. */
+static enum input_held match_recording(const struct buf *words, const char *id, uint64_t bytes)
 {
 	const char *at = memmem(words->p, words->n, id, ID_DIGITS);
 	uint64_t before;
@@ -57,7 +57,7 @@ static enum input_held holds_all(const struct buf *words, const struct buf *othe
 		end = end ? end : last;
 		if (end - at < ID_DIGITS)
 			continue;
-		one = holds(words, at, bytes_of_word(at, end));
+		one = match_recording(words, at, bytes_of_word(at, end));
 		if (one == INPUT_HELD_LESS)
 			return one;
 		held += one == INPUT_HELD_ALL;
@@ -77,7 +77,7 @@ enum input_held input_holds(const struct one *archive, const struct one *o)
 	if (!o->head.known)
 		return INPUT_HELD_NOT;
 	id_of(o, id);
-	return holds(&archive->holds, id, bytes_of_file(o));
+	return match_recording(&archive->holds, id, bytes_of_file(o));
 }
 
 void input_recordings(const struct input *in, struct buf *out)

@@ -304,8 +304,8 @@ static void drop_copies(struct input *in)
 
 /* Who holds all of o, of those behind it and of the n in front that stay; *clash: who holds a part
  * of it, or an earlier one, and is not itself held by it. NULL: nobody. */
-static const struct one *holder(const struct input *in, unsigned n, unsigned i,
-				const struct one **clash)
+static const struct one *find_holder(const struct input *in, unsigned n, unsigned i,
+				     const struct one **clash)
 {
 	const struct one *o = &in->each[i], *held = NULL;
 
@@ -343,7 +343,7 @@ static int drop_held(struct input *in, struct err *e)
 
 	for (i = 0; i < in->n && !rc; i++) {
 		struct one *o = &in->each[i];
-		const struct one *clash, *held = holder(in, n, i, &clash);
+		const struct one *clash, *held = find_holder(in, n, i, &clash);
 
 		if (held) {
 			buf_printf(&in->notes,
@@ -364,8 +364,8 @@ static int drop_held(struct input *in, struct err *e)
 	return rc;
 }
 
-/* What collectives say of the machines' clocks, where all of it can be read twice. */
-static int fit(struct input *in, struct clock_head *heads, struct err *e)
+/* Fits the machines' clocks by collectives, where all inputs can be read twice. */
+static int fit_clocks(struct input *in, struct clock_head *heads, struct err *e)
 {
 	uint32_t machines = in->clock.machines;
 	struct clock_fit *fits = calloc(machines + 1, sizeof(*fits));
@@ -395,8 +395,8 @@ static int fit(struct input *in, struct clock_head *heads, struct err *e)
 	return rc;
 }
 
-/* How all begin, then their order and clock, then their streams. */
-static int align(struct input *in, struct event_stream **streams, struct err *e)
+/* Reads the head of each input, then sets their order and clock, then their streams. */
+static int align_inputs(struct input *in, struct event_stream **streams, struct err *e)
 {
 	struct clock_head *heads = calloc(in->n, sizeof(*heads));
 	int rc = heads ? 0 : err_nomem(e);
@@ -422,7 +422,7 @@ static int align(struct input *in, struct event_stream **streams, struct err *e)
 		heads[i] = in->each[i].head;
 	in->clock = clock_align(heads, in->n);
 	if (in->clock.machines > 1)
-		rc = fit(in, heads, e);
+		rc = fit_clocks(in, heads, e);
 	for (unsigned i = 0; i < in->n && !rc; i++) {
 		in->each[i].head = heads[i];
 		streams[i] = on_clock(in, &in->each[i], ige_reader_stream(in->each[i].reader));
@@ -468,7 +468,7 @@ static int open_all(struct input **out, struct world *w, const char *const *name
 	in->counts = counted;
 	in->joined = n > 1 || counted;
 	if (in->joined)
-		rc = align(in, streams, e);
+		rc = align_inputs(in, streams, e);
 	if (rc)
 		goto out;
 	in->stream = in->joined ? input_join(w, streams, in->n) : streams[0];
@@ -525,7 +525,7 @@ bool input_follow(struct input *in)
 	return true;
 }
 
-/* Names of threads are known from here on, on the joined clock, to whoever asks the world. */
+/* Enters new names of threads into the world, with times on the joined clock. */
 static int next_named(struct event_stream *s, struct stream_item *item, struct err *e)
 {
 	struct input *in = ((struct input_named_stream *)s)->in;

@@ -30,15 +30,16 @@ int input_open(struct input **out, struct world *w, const char *const *names, un
  * nobody did. */
 int input_open_ahead(struct input **out, struct world *w, const char *const *names, unsigned n,
 		     const int64_t *ahead_ns, struct err *e);
-/* The same for who joins them for good: a file and copies of it count once (the verdict says so),
- * and what each brings is counted. input_clock is known for a single one too. */
+/* The same for a caller that writes one joined file: a file and copies of it count once (the
+ * verdict says so), and each input's events and times are counted. input_clock is known for a
+ * single input too. */
 int input_open_counted(struct input **out, struct world *w, const char *const *names, unsigned n,
 		       struct err *e);
 void input_free(struct input *in);
 
-/* Behind the end of a recording that is still written its stream goes on when it is asked again
- * (ige_reader_follow). False: there are several, whose order can only be told at their ends. Before
- * the first item only. */
+/* At the end of a recording that is still being written, its stream returns new items on later
+ * calls (ige_reader_follow). False: there are several inputs, whose order is known only at their
+ * ends. Before the first item only. */
 bool input_follow(struct input *in);
 
 /* The joined stream; owned by the input. */
@@ -64,11 +65,11 @@ int input_end(struct input *in, int64_t *end_ns, bool *has_real, int64_t *real_m
 	      struct err *e);
 
 /* Only [since, until) is wanted: events that do not overlap it, nor lie inside one that does, may
- * be left out from here on (item.skipped counts them); records are all there. calls: those that are
- * open at until_ns, long or since before since_ns, and return later are told as of then; of
- * recordings that have no end which says so, those that are open at since_ns are told as of then,
- * and no earlier ones, and it is read on from where they were told. Inputs that cannot be sought
- * stay whole. Before the first item only. */
+ * be left out from here on (item.skipped counts them); records are all there. calls: also emit OPEN
+ * records. Calls that are open at until_ns, for long or since before since_ns, and return later get
+ * one with time until_ns. In recordings without a final record of open calls, calls open at
+ * since_ns get one with time since_ns, earlier OPEN records are dropped, and reading starts at the
+ * place of those records. Inputs that cannot be sought stay whole. Before the first item only. */
 int input_window(struct input *in, int64_t since_ns, int64_t until_ns, bool calls, struct err *e);
 
 /* The reader when there is exactly one input, for programs that pass its blocks on; else NULL. */

@@ -14,7 +14,7 @@ static bool one_recording(const struct one *a, const struct one *b)
 {
 	const struct ige_segment *x = &a->head.segment, *y = &b->head.segment;
 
-	/* On a clock of no machine they are merged, of who knows what. */
+	/* Without a machine's clock the file is a merge, and its sources are unknown. */
 	return a->head.known && b->head.known && x->clock_id && x->boot == y->boot &&
 	       x->real_minus_mono_ns == y->real_minus_mono_ns && x->clock_id == y->clock_id &&
 	       !memcmp(x->node_uuid, y->node_uuid, sizeof(x->node_uuid));
@@ -53,7 +53,7 @@ static bool only_cut(const struct ige_report *r)
 	       strncmp(r->first_reason, "the input ends", strlen("the input ends")) == 0;
 }
 
-static void say(struct buf *notes, const char *name, const struct ige_report *r)
+static void append_report(struct buf *notes, const char *name, const struct ige_report *r)
 {
 	if ((r->damaged_blocks || r->skipped_bytes) && !only_cut(r)) {
 		buf_printf(notes, "%s: damaged at byte %" PRIu64 " (%s): ", name, r->first_damage,
@@ -94,7 +94,7 @@ static void say(struct buf *notes, const char *name, const struct ige_report *r)
 
 int input_report_verdict(const struct ige_report *r, const char *name, struct buf *notes)
 {
-	say(notes, name, r);
+	append_report(notes, name, r);
 	if (r->empty)
 		return ERR_DAMAGED;
 	/* The last block of a recording that is being written may be caught half done. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an input is made of, for the files of this room that open it (input.c) and tell of it
+ * The members of struct input, shared by the files that open it (input.c) and report on it
  * (input_facts.c).
  */
 #ifndef INGERO_INPUT_INSIDE_H

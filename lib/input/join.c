@@ -11,7 +11,7 @@
 
 #include "lib/world/event_order.h"
 
-static bool before(const void *arg, uint32_t a, uint32_t b)
+static bool is_lane_before(const void *arg, uint32_t a, uint32_t b)
 {
 	const struct join *j = arg;
 	struct event x = join_place(j, a), y = join_place(j, b);
@@ -20,8 +20,8 @@ static bool before(const void *arg, uint32_t a, uint32_t b)
 	return order ? order < 0 : a < b;
 }
 
-/* Take what a used item knew about time, and move on. */
-static void leave(struct join *j, struct lane *l)
+/* Keeps the time floor of the used item and reads the lane's next item. */
+static void read_next_item(struct join *j, struct lane *l)
 {
 	if (l->item.kind == STREAM_EVENTS && l->item.floor_ns != INT64_MIN)
 		l->floor = l->item.floor_ns;
@@ -40,8 +40,9 @@ static bool says_something(const struct stream_item *item)
 	return item->n == 0 && (item->lost || item->skipped);
 }
 
-/* To the next event of the lane. 1: *item is to go out first; 0: it stands there, or has ended. */
-static int settle(struct join *j, struct lane *l, struct stream_item *item)
+/* Moves the lane to its next event. 1: *item is to go out first; 0: the lane is at an event, or has
+ * ended. */
+static int advance_lane(struct join *j, struct lane *l, struct stream_item *item)
 {
 	while (l->state > 0) {
 		bool events = l->item.kind == STREAM_EVENTS;
@@ -55,7 +56,7 @@ static int settle(struct join *j, struct lane *l, struct stream_item *item)
 		}
 		if (events && l->next < l->item.n)
 			break;
-		leave(j, l);
+		read_next_item(j, l);
 	}
 	if (l->state > 0) {
 		j->lost += l->item.lost;
@@ -84,7 +85,7 @@ static void set_times(struct join *j, struct stream_item *item)
 		item->floor_ns = INT64_MIN;
 }
 
-static size_t fill(struct join *j)
+static size_t fill_batch(struct join *j)
 {
 	size_t n = 0;
 
@@ -94,7 +95,7 @@ static size_t fill(struct join *j)
 
 		j->batch[n++] = l->item.events[l->next++];
 		if (l->next == l->item.n) {
-			leave(j, l);
+			read_next_item(j, l);
 			if (l->state < 0 || (l->state > 0 && (l->item.kind != STREAM_EVENTS ||
 							      !l->item.n || l->item.late))) {
 				/* Something else stands there first: the batch ends here. */
@@ -119,7 +120,7 @@ static int join_next(struct event_stream *s, struct stream_item *item, struct er
 	while (j->unsettled < j->n) {
 		struct lane *l = &j->lanes[j->unsettled];
 
-		if (settle(j, l, item))
+		if (advance_lane(j, l, item))
 			return 1;
 		if (l->state < 0) {
 			if (e)
@@ -138,7 +139,7 @@ static int join_next(struct event_stream *s, struct stream_item *item, struct er
 		}
 	}
 	*item = (struct stream_item){ .watermark_ns = INT64_MIN, .floor_ns = INT64_MIN };
-	n = fill(j);
+	n = fill_batch(j);
 	if (!n && (n = join_rows(j)))
 		item->weave = &j->weave;
 	if (!n) {
@@ -182,7 +183,7 @@ struct event_stream *input_join(const struct world *w, struct event_stream *cons
 	j->world = w;
 	j->n = n;
 	j->keys = calloc(n, sizeof(*j->keys));
-	j->tree.before = before;
+	j->tree.before = is_lane_before;
 	j->tree.arg = j;
 	j->sheets = calloc(n, sizeof(*j->sheets));
 	j->places = calloc(n, sizeof(*j->places));

@@ -14,7 +14,7 @@
 #define SPAN_MAX  (UINT64_C(1) << (63 - LANE_BITS))
 _Static_assert(1 << LANE_BITS == INPUT_KWAY_MERGE, "a lane's number fits its bits");
 
-static bool rises(const uint64_t *end, uint32_t n)
+static bool is_ascending(const uint64_t *end, uint32_t n)
 {
 	uint64_t falls = 0;
 
@@ -37,7 +37,7 @@ void join_stand(struct join *j, const struct lane *l)
 	p->end = s->decoder->a.column[IGE_END];
 	p->base = input_tree_key(ige_block_view_base(s));
 	p->n = (uint32_t)l->item.n;
-	p->rises = rises(p->end, p->n) && p->base + p->end[p->n - 1] >= p->base;
+	p->rises = is_ascending(p->end, p->n) && p->base + p->end[p->n - 1] >= p->base;
 }
 
 /* How many rows of a place end before `until`. */
@@ -76,8 +76,8 @@ static bool find_span(const struct join *j, uint32_t each, uint64_t *from, uint6
 	return *from < *until && *until != INPUT_TREE_ENDED && *until - *from < SPAN_MAX;
 }
 
-/* Does a row come after another with which it ends? */
-static bool follows(const struct join *j, uint32_t ref, uint32_t next)
+/* Does row ref come before row next, or together with it? */
+static bool is_in_order(const struct join *j, uint32_t ref, uint32_t next)
 {
 	struct event x = ige_block_view_place(j->sheets[ref >> 16], ref & 0xffff),
 		     y = ige_block_view_place(j->sheets[next >> 16], next & 0xffff);
@@ -104,11 +104,11 @@ static void put_in_order(struct join *j, uint32_t *refs, size_t n)
 		unsigned best = 0;
 
 		for (unsigned k = 1; k < nlanes; k++)
-			if (!follows(j, left[lanes[best].at], left[lanes[k].at]))
+			if (!is_in_order(j, left[lanes[best].at], left[lanes[k].at]))
 				best = k;
 		refs[i] = left[lanes[best].at++];
 		if (i)
-			j->weave.ordered &= follows(j, refs[i - 1], refs[i]);
+			j->weave.ordered &= is_in_order(j, refs[i - 1], refs[i]);
 		if (lanes[best].at < lanes[best].end)
 			continue;
 		nlanes--;
@@ -194,7 +194,8 @@ size_t join_rows(struct join *j)
 		j->ends[n] = input_tree_time(key);
 		/* What a stretch took ended before. */
 		if (key <= last && n)
-			j->weave.ordered &= key == last && follows(j, j->refs[n - 1], j->refs[n]);
+			j->weave.ordered &=
+				key == last && is_in_order(j, j->refs[n - 1], j->refs[n]);
 		last = key;
 		n++;
 		if (++p->next == p->n) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dictionary of a recording's names (lib/input/known_names.h): a hash map by whole name, and one
- * by how a name begins, so that most words of a sentence are found to begin no name with one look.
+ * The dictionary of a recording's names (lib/input/known_names.h): a hash map by whole name, and a
+ * map by a name's first word, so that one lookup rules out most words of a sentence.
  */
 #include "lib/input/known_names.h"
 
@@ -23,8 +23,8 @@ bool known_names_bound(struct bytes text, size_t at)
 	return at == 0 || at >= text.n || !is_letter(text.p[at - 1]) || !is_letter(text.p[at]);
 }
 
-/* The bytes from there to the next bound, one at least. */
-static struct bytes beginning(struct bytes text, size_t at)
+/* The bytes from `at` to the next word boundary, at least one. */
+static struct bytes word_at(struct bytes text, size_t at)
 {
 	size_t end = at + 1;
 
@@ -33,7 +33,7 @@ static struct bytes beginning(struct bytes text, size_t at)
 	return (struct bytes){ text.p + at, end - at };
 }
 
-static struct known_name *find(const struct known_names *k, struct bytes name)
+static struct known_name *find_name(const struct known_names *k, struct bytes name)
 {
 	uint64_t at = 0;
 
@@ -43,7 +43,7 @@ static struct known_name *find(const struct known_names *k, struct bytes name)
 	return at ? &k->v.v[at - 1] : NULL;
 }
 
-static struct bytes keep(struct known_names *k, struct bytes text)
+static struct bytes copy_text(struct known_names *k, struct bytes text)
 {
 	char *copy = arena_copy(&k->texts, text.p, text.n);
 
@@ -53,10 +53,10 @@ static struct bytes keep(struct known_names *k, struct bytes text)
 
 static void add_new(struct known_names *k, struct bytes name, struct bytes alias)
 {
-	struct bytes begins = beginning(name, 0);
+	struct bytes begins = word_at(name, 0);
 	uint64_t hash = hash_bytes(name.p, name.n, 0), start = hash_bytes(begins.p, begins.n, 0),
 		 before = 0, longest = 0;
-	struct known_name new = { .name = keep(k, name), .alias = keep(k, alias) };
+	struct known_name new = { .name = copy_text(k, name), .alias = copy_text(k, alias) };
 
 	map_get(&k->by_hash, hash, &before);
 	map_get(&k->longest, start, &longest);
@@ -72,11 +72,11 @@ void known_names_add(struct known_names *k, struct bytes name, struct bytes alia
 
 	if (!name.n || k->failed)
 		return;
-	known = find(k, name);
+	known = find_name(k, name);
 	if (!known)
 		add_new(k, name, alias);
 	else if (!known->fixed && bytes_equal(known->alias, name) && !bytes_equal(alias, name))
-		known->alias = keep(k, alias);
+		known->alias = copy_text(k, alias);
 }
 
 void known_names_fix(struct known_names *k, struct bytes name)
@@ -84,7 +84,7 @@ void known_names_fix(struct known_names *k, struct bytes name)
 	struct known_name *known;
 
 	known_names_add(k, name, name);
-	known = k->failed ? NULL : find(k, name);
+	known = k->failed ? NULL : find_name(k, name);
 	if (!known)
 		return;
 	known->alias = known->name;
@@ -93,7 +93,7 @@ void known_names_fix(struct known_names *k, struct bytes name)
 
 struct bytes known_names_find(const struct known_names *k, struct bytes name)
 {
-	const struct known_name *known = name.n && !k->failed ? find(k, name) : NULL;
+	const struct known_name *known = name.n && !k->failed ? find_name(k, name) : NULL;
 
 	return known ? known->alias : (struct bytes){ 0 };
 }
@@ -101,7 +101,7 @@ struct bytes known_names_find(const struct known_names *k, struct bytes name)
 size_t known_names_match(const struct known_names *k, struct bytes text, size_t at,
 			 struct bytes *alias)
 {
-	struct bytes begins = beginning(text, at);
+	struct bytes begins = word_at(text, at);
 	uint64_t longest = 0;
 
 	if (k->failed || !map_get(&k->longest, hash_bytes(begins.p, begins.n, 0), &longest))
@@ -111,7 +111,7 @@ size_t known_names_match(const struct known_names *k, struct bytes text, size_t 
 
 		if (!known_names_bound(text, at + n))
 			continue;
-		known = find(k, (struct bytes){ text.p + at, n });
+		known = find_name(k, (struct bytes){ text.p + at, n });
 		if (known) {
 			*alias = known->alias;
 			return n;

@@ -11,8 +11,8 @@ void input_kway_merge_begin(struct input_kway_merge *s)
 	s->end = 1;
 }
 
-/* A list of n numbers at `at`. */
-static void bound(uint64_t *v, uint32_t at, uint32_t n)
+/* Puts the smallest and the largest number around a list of n numbers at `at`. */
+static void set_sentinels(uint64_t *v, uint32_t at, uint32_t n)
 {
 	v[at - 1] = 0;
 	v[at + n] = UINT64_MAX;
@@ -24,7 +24,7 @@ uint64_t *input_kway_merge_add(struct input_kway_merge *s, uint32_t n)
 
 	s->each[s->n].at = at;
 	s->each[s->n++].n = n;
-	bound(s->a, at, n);
+	set_sentinels(s->a, at, n);
 	s->end = at + n + 2;
 	return s->a + at;
 }
@@ -68,7 +68,7 @@ const uint64_t *input_kway_merge_merge(struct input_kway_merge *s, size_t *n)
 			}
 			s->each[kept].at = at;
 			s->each[kept].n = na + nb;
-			bound(to, at, na + nb);
+			set_sentinels(to, at, na + nb);
 		}
 		s->n = kept;
 		other = from;

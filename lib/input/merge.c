@@ -37,7 +37,7 @@ struct merge {
 	VEC(uint32_t) named;	  /* by world ctx: the same with a node; 0 not looked at */
 	uint64_t salt;
 	unsigned inputs;
-	bool apart; /* what inputs lost is told of the machine of each, in the end */
+	bool apart; /* losses of each input go to its machine's file, at the end */
 	int64_t latest_ns, floor_ns;
 	int64_t unnamed_ns; /* when the first call begins whose OPEN record is of before the part */
 };
@@ -158,7 +158,7 @@ static uint32_t nameless_node(const struct merge *m)
 	return world_node(m->w, &node);
 }
 
-/* The context an event goes out with: one without a machine gets the one that --force-node named. */
+/* The context that an event is written with: --force-node names the machine of one without. */
 static uint32_t named_ctx(struct merge *m, uint32_t id)
 {
 	const struct world_ctx *ctx;
@@ -175,7 +175,7 @@ static uint32_t named_ctx(struct merge *m, uint32_t id)
 	return m->named.v[id] = world_ctx(m->w, &with);
 }
 
-static int event(struct merge *m, const struct event *ev, struct outlet **last, struct err *e)
+static int write_event(struct merge *m, const struct event *ev, struct outlet **last, struct err *e)
 {
 	const struct world_ctx *ctx;
 	struct event named;
@@ -272,7 +272,7 @@ static int whole_batch(struct merge *m, const struct stream_item *item, struct e
 	return 1;
 }
 
-static int events(struct merge *m, const struct stream_item *item, struct err *e)
+static int write_events(struct merge *m, const struct stream_item *item, struct err *e)
 {
 	struct outlet *last = m->target->by_machine || !m->outlets.n ? NULL : m->outlets.v;
 	uint64_t before = m->result->events;
@@ -289,9 +289,9 @@ static int events(struct merge *m, const struct stream_item *item, struct err *e
 		if (ev->end_ns > m->latest_ns)
 			m->latest_ns = ev->end_ns;
 		if (!m->opt->select || filter_event(m->opt->select, m->w, ev))
-			rc = event(m, ev, &last, e);
+			rc = write_event(m, ev, &last, e);
 	}
-	/* Losses are told of the stretch they were in; of one that nobody asked for they are not. */
+	/* Losses are written with a batch's events; an unselected batch's are dropped. */
 	if (!rc && item->lost && !item->skipped && !m->apart &&
 	    (m->result->events > before || !m->opt->select)) {
 		if (!last)
@@ -319,7 +319,7 @@ static void not_named(struct merge *m, const struct record *r)
 		m->unnamed_ns = r->u.OPEN.start_ns;
 }
 
-static int record(struct merge *m, const struct record *r, struct err *e)
+static int write_record(struct merge *m, const struct record *r, struct err *e)
 {
 	uint32_t node = m->target->by_machine ? about_node(m->w, r) : 0;
 	const struct clock_common *clock = input_clock(m->in);
@@ -354,8 +354,8 @@ static int record(struct merge *m, const struct record *r, struct err *e)
 	return rc;
 }
 
-/* What could not be read, as records: between which times, on which machine. */
-static int tell_holes(struct merge *m, struct err *e)
+/* Writes a LOSS record for each unreadable part of an input: its times and its machine. */
+static int write_holes(struct merge *m, struct err *e)
 {
 	const bool several = input_clock(m->in)->machines > 1 || m->target->by_machine;
 	struct input_told t;
@@ -379,13 +379,13 @@ static int tell_holes(struct merge *m, struct err *e)
 				REC_SET(&r, LOSS, count, hole->events);
 			if (hole->until_ns != INT64_MAX)
 				REC_SET(&r, LOSS, until_ns, hole->until_ns);
-			rc = record(m, &r, e);
+			rc = write_record(m, &r, e);
 		}
 	return rc;
 }
 
-/* What inputs lost, which events of others stand around. */
-static int tell_lost(struct merge *m, struct err *e)
+/* Counts each input's losses in its machine's file. */
+static int write_lost(struct merge *m, struct err *e)
 {
 	struct outlet *out;
 	struct input_told t;
@@ -403,9 +403,9 @@ static int tell_lost(struct merge *m, struct err *e)
 	return rc;
 }
 
-/* What was done to the clocks of machines: readings, at the end, of the clock that all are on now
- * (mono) and of the machine's own (real). */
-static int tell_fits(struct merge *m, struct err *e)
+/* Writes a CLOCK record for each machine whose clock was corrected: the time on the common clock
+ * (mono) and on the machine's own (real), at the end. */
+static int write_fits(struct merge *m, struct err *e)
 {
 	struct input_told t;
 	uint32_t said = UINT32_MAX, node;
@@ -427,14 +427,14 @@ static int tell_fits(struct merge *m, struct err *e)
 		REC_SET(&r, CLOCK, real_ns, m->latest_ns - t.head->fit.by_ns);
 		REC_SET(&r, CLOCK, uncertainty_ns, t.head->fit.error_ns);
 		REC_SET(&r, CLOCK, source, bytes_of("merge"));
-		rc = record(m, &r, e);
+		rc = write_record(m, &r, e);
 	}
 	return rc;
 }
 
 /* ---- all of it ---- */
 
-static int finish(struct merge *m, struct err *e)
+static int finish_outputs(struct merge *m, struct err *e)
 {
 	struct ige_report report = input_report(m->in);
 	bool ended = !report.unterminated || (report.growing && m->opt->growing_ends);
@@ -443,11 +443,11 @@ static int finish(struct merge *m, struct err *e)
 	int rc = 0;
 
 	if (m->opt->recover)
-		rc = tell_holes(m, e);
+		rc = write_holes(m, e);
 	if (!rc)
-		rc = tell_lost(m, e);
+		rc = write_lost(m, e);
 	if (!rc && m->inputs > 1)
-		rc = tell_fits(m, e);
+		rc = write_fits(m, e);
 	/* Nothing selected is a recording too, but no bytes at all are none. */
 	if (m->opt->database) {
 		struct stream_item none = { .kind = STREAM_EVENTS,
@@ -523,9 +523,9 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 	    !opt->database && !target->by_machine)
 		input_weave(in);
 	while ((rc = stream->next(stream, &item, e)) > 0) {
-		rc = item.kind == STREAM_EVENTS
-			     ? (opt->database ? archive_events(&m, &item, e) : events(&m, &item, e))
-		     : item.kind == STREAM_RECORD		    ? record(&m, item.record, e)
+		rc = item.kind == STREAM_EVENTS	  ? (opt->database ? archive_events(&m, &item, e)
+								   : write_events(&m, &item, e))
+		     : item.kind == STREAM_RECORD ? write_record(&m, item.record, e)
 		     : item.kind == STREAM_SEGMENT && opt->database ? archive_item(&m, &item, e)
 								    : 0;
 		if (!rc && target->interrupted && target->interrupted(target))
@@ -534,7 +534,7 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 			break;
 	}
 	if (!rc)
-		rc = finish(&m, e);
+		rc = finish_outputs(&m, e);
 	for (size_t i = 0; rc && i < m.outlets.n; i++) {
 		/* What waits to be written came before what failed. */
 		int before = ige_writer_settle(m.outlets.v[i].writer, e);

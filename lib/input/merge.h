@@ -30,7 +30,7 @@ struct merge_target {
 	/* node 0: the only sink. Otherwise the world's id of a machine. The sink stays the
 	 * target's. */
 	int (*sink)(struct merge_target *t, uint32_t node, struct ige_sink **sink, struct err *e);
-	/* Instead of it, for an archive: an empty file that can be sought. It stays the target's. */
+	/* For an archive, instead of sink: an empty seekable file. It stays the target's. */
 	int (*file)(struct merge_target *t, int *fd, struct err *e);
 	bool by_machine;				   /* not of an archive */
 	bool (*interrupted)(const struct merge_target *t); /* asked now and then; NULL: never */

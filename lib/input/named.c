@@ -28,7 +28,7 @@ static bool is_ours(int fd)
 	       st.st_nlink;
 }
 
-static void empty(int fd)
+static void remove_files(int fd)
 {
 	int again = dup(fd);
 	DIR *d = again < 0 ? NULL : fdopendir(again);
@@ -50,13 +50,13 @@ static void remove_abandoned(int place, const char *name)
 	if (fd < 0)
 		return;
 	if (is_ours(fd) && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		empty(fd);
+		remove_files(fd);
 		unlinkat(place, name, AT_REMOVEDIR);
 	}
 	close(fd);
 }
 
-static void clean(void)
+static void remove_all_abandoned(void)
 {
 	DIR *d = opendir(PLACE);
 
@@ -69,7 +69,7 @@ static void clean(void)
 }
 
 /* Another process may take it for abandoned before it is locked. */
-static bool make(struct input_named *d)
+static bool create_folder(struct input_named *d)
 {
 	for (unsigned i = 0; i < TRIES; i++) {
 		char name[] = PLACE "/" PREFIX RANDOM;
@@ -92,8 +92,8 @@ char *input_named_give(struct input_named *d, int fd, unsigned n)
 	char *name, self[32];
 
 	if (!d->folder) {
-		clean();
-		if (!make(d))
+		remove_all_abandoned();
+		if (!create_folder(d))
 			return NULL;
 	}
 	if (asprintf(&name, "%s/%u", d->folder, n) < 0)

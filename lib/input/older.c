@@ -88,15 +88,15 @@ static int open_one(struct older *o, struct world *w, const char *path, struct e
 	return rc;
 }
 
-/* Whether to go on. */
-static int look(const char *path, uint64_t events, bool over, struct err *e)
+/* Calls the progress callback; ERR_INTERRUPTED when it asks to stop. */
+static int report_progress(const char *path, uint64_t events, bool over, struct err *e)
 {
 	if (watcher && watcher(path, events, over))
 		return err_set(e, ERR_INTERRUPTED, "interrupted");
 	return 0;
 }
 
-static int rewrite(int fd, struct older *o, const char *path, struct world *w, struct err *e)
+static int rewrite_as_ige(int fd, struct older *o, const char *path, struct world *w, struct err *e)
 {
 	struct event_stream *s = o->stream;
 	struct ige_writer *wr = NULL;
@@ -113,7 +113,7 @@ static int rewrite(int fd, struct older *o, const char *path, struct world *w, s
 			until_ns = item.watermark_ns;
 		events += item.kind == STREAM_EVENTS ? item.n : 0;
 		rc = ige_writer_item(wr, &item, e);
-		rc = rc ? rc : look(path, events, false, e);
+		rc = rc ? rc : report_progress(path, events, false, e);
 	}
 	if (rc == 0 && o->complete)
 		rc = ige_writer_finish(wr, e);
@@ -121,14 +121,14 @@ static int rewrite(int fd, struct older *o, const char *path, struct world *w, s
 		rc = ige_writer_flush(wr, until_ns, INT64_MIN, true, e);
 	ige_writer_free(wr);
 	/* However it ended. */
-	if (look(path, events, true, rc ? NULL : e))
+	if (report_progress(path, events, true, rc ? NULL : e))
 		rc = rc ? rc : ERR_INTERRUPTED;
 	if (rc == 0 && lseek(fd, 0, SEEK_SET) < 0)
 		rc = err_sys(e, "cannot read an older recording");
 	return rc;
 }
 
-static void say(struct older *o, const char *path, struct buf *notes)
+static void append_left_out(struct older *o, const char *path, struct buf *notes)
 {
 	uint64_t unmapped, impossible;
 
@@ -168,10 +168,10 @@ int input_older_open(int *fd, const char *path, struct buf *notes, struct buf *h
 	*fd = -1;
 	if (rc == 0) {
 		*fd = io_nameless(e);
-		rc = *fd < 0 ? *fd : rewrite(*fd, &o, path, w, e);
+		rc = *fd < 0 ? *fd : rewrite_as_ige(*fd, &o, path, w, e);
 	}
 	if (rc == 0)
-		say(&o, path, notes);
+		append_left_out(&o, path, notes);
 	if (rc == 0 && o.ours)
 		buf_puts(holds, archive_reader_told(o.ours)->recordings);
 	archive_reader_free(o.ours);

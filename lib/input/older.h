@@ -12,9 +12,9 @@
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
 
-/* What is done while one is rewritten, which takes seconds where it is large: hears of how many
- * events it is so far, over: that it is done. True: it is given up, ERR_INTERRUPTED. Once, before
- * anything is opened. */
+/* Progress callback while a recording is rewritten, which takes seconds for a large one. events:
+ * how many so far; over: it is done. Returning true stops it with ERR_INTERRUPTED. Set it once,
+ * before anything is opened. */
 typedef bool input_older_look(const char *path, uint64_t events, bool over);
 void input_older_watch(input_older_look *look);
 

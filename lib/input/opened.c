@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread's calls nest: whatever of its own depth or less ends behind the record ended the call,
- * or came after it. What ends behind the part is read with it, since it began before the part's end.
+ * Finds the calls that are open where a part of a recording begins or ends. A thread's calls nest,
+ * so an event of the call's depth or less that ends after the OPEN record shows that the call has
+ * returned. Calls that return after the part are read with it, since they began before its end.
  */
 #include "lib/input/opened.h"
 
@@ -21,7 +22,7 @@ struct opened {
 };
 
 /* A process ends with the exit of its first thread. */
-static bool ended(const struct world *w, uint32_t thread, const struct world_ctx *ctx)
+static bool is_exit_of(const struct world *w, uint32_t thread, const struct world_ctx *ctx)
 {
 	const struct world_thread *t = world_get_thread(w, thread),
 				  *by = world_get_thread(w, ctx->thread);
@@ -30,8 +31,8 @@ static bool ended(const struct world *w, uint32_t thread, const struct world_ctx
 	return thread == ctx->thread || (t && p && t->process == by->process && by->tid == p->tgid);
 }
 
-/* Calls that ev shows to have returned, or never to return, are forgotten. */
-static void event(struct opened *o, const struct event *ev)
+/* Drops the calls that ev shows to have returned, or never to return. */
+static void on_event(struct opened *o, const struct event *ev)
 {
 	const struct world_ctx *ctx = world_get_ctx(o->world, ev->ctx);
 	const struct op_def *op = ctx && ctx->thread ? world_op(o->world, ev->op) : NULL;
@@ -42,7 +43,7 @@ static void event(struct opened *o, const struct event *ev)
 	for (size_t i = 0; i < o->calls.n; i++) {
 		const struct rec_OPEN *call = &o->calls.v[i].u.OPEN;
 		bool over = ev->op == OP_PROC_EXIT
-				    ? ended(o->world, call->thread, ctx)
+				    ? is_exit_of(o->world, call->thread, ctx)
 				    : call->thread == ctx->thread && ev->depth <= call->depth &&
 					      ev->end_ns > call->time_ns;
 
@@ -53,7 +54,7 @@ static void event(struct opened *o, const struct event *ev)
 }
 
 /* Another recording begins: what was open in the one before it is not known to be. */
-static void session(struct opened *o, const struct record *r)
+static void on_session(struct opened *o, const struct record *r)
 {
 	uint32_t node = about_node(o->world, r);
 	size_t left = 0;
@@ -68,26 +69,26 @@ static void session(struct opened *o, const struct record *r)
 	o->calls.n = left;
 }
 
-/* Whether the time begins in item. */
-static bool begins(struct opened *o, const struct stream_item *item)
+/* Whether item has an event that ends at since_ns or later. */
+static bool has_reached_part(struct opened *o, const struct stream_item *item)
 {
 	for (size_t i = 0; item->events && i < item->n; i++) {
 		if (item->events[i].end_ns >= o->since_ns)
 			return true;
-		event(o, &item->events[i]);
+		on_event(o, &item->events[i]);
 	}
 	return false;
 }
 
-/* What is not named yet may end behind item. */
-static void lower(const struct opened *o, struct stream_item *item)
+/* Lowers item's floor to the earliest start of the open calls, which may still end after it. */
+static void lower_floor(const struct opened *o, struct stream_item *item)
 {
 	for (size_t i = 0; i < o->calls.n; i++)
 		if (o->calls.v[i].u.OPEN.start_ns < item->floor_ns)
 			item->floor_ns = o->calls.v[i].u.OPEN.start_ns;
 }
 
-static bool before(const struct opened *o, const struct record *r)
+static bool is_open_before_part(const struct opened *o, const struct record *r)
 {
 	const struct rec_OPEN *call = &r->u.OPEN;
 
@@ -95,7 +96,7 @@ static bool before(const struct opened *o, const struct record *r)
 	       call->time_ns < o->since_ns;
 }
 
-static int tell(struct opened *o, struct stream_item *item)
+static int emit_open_calls(struct opened *o, struct stream_item *item)
 {
 	if (o->told < o->calls.n) {
 		struct record *r = &o->calls.v[o->told++];
@@ -122,34 +123,34 @@ static int next(struct opened *o, struct stream_item *item, struct err *e)
 		if (rc < 0)
 			return rc;
 		o->ended = rc == 0;
-		if (rc && item->kind == STREAM_RECORD && before(o, item->record)) {
+		if (rc && item->kind == STREAM_RECORD && is_open_before_part(o, item->record)) {
 			if (!vec_push(&o->calls, *item->record))
 				return err_nomem(e);
 			continue;
 		}
 		if (rc && item->kind == STREAM_RECORD && item->record->kind == RECORD_SESSION)
-			session(o, item->record);
-		o->telling = o->calls.n && (!rc || begins(o, item));
+			on_session(o, item->record);
+		o->telling = o->calls.n && (!rc || has_reached_part(o, item));
 		o->item = *item;
 		if (!o->telling) {
-			lower(o, item);
+			lower_floor(o, item);
 			return rc;
 		}
 	}
-	return tell(o, item);
+	return emit_open_calls(o, item);
 }
 
 #define LONG_NS 5000000000 /* as record --hung */
 
 /* Whether it says something that it is open at the end of the part. Of others the next part says
  * all, and a few of them are open at any time. */
-static bool matters(const struct opened *o, int64_t start_ns)
+static bool is_reportable(const struct opened *o, int64_t start_ns)
 {
 	return start_ns < o->since_ns || o->until_ns - start_ns >= LONG_NS;
 }
 
 /* The calls of item that are open where the part ends. */
-static bool outlast(struct opened *o, const struct stream_item *item)
+static bool collect_outlasting(struct opened *o, const struct stream_item *item)
 {
 	for (size_t i = 0; item->events && i < item->n; i++) {
 		const struct event *ev = &item->events[i];
@@ -158,7 +159,7 @@ static bool outlast(struct opened *o, const struct stream_item *item)
 		struct record r = { .kind = RECORD_OPEN };
 
 		if (ev->end_ns < o->until_ns || event_start(ev) >= o->until_ns ||
-		    !matters(o, event_start(ev)))
+		    !is_reportable(o, event_start(ev)))
 			continue;
 		op = world_op(o->world, ev->op);
 		ctx = world_get_ctx(o->world, ev->ctx);
@@ -192,7 +193,7 @@ static int opened_next(struct event_stream *stream, struct stream_item *item, st
 	}
 	o->outlasting.n = o->outlasting_told = 0;
 	rc = next(o, item, e);
-	if (rc > 0 && item->kind == STREAM_EVENTS && !outlast(o, item))
+	if (rc > 0 && item->kind == STREAM_EVENTS && !collect_outlasting(o, item))
 		return err_nomem(e);
 	return rc;
 }

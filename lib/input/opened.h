@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that are open where a part of a recording begins or ends. Of those that never return a
- * recorder says once that they are open, and one that was killed says nothing at its end: what a
- * thread did in between shows whether its call had returned. Those that return behind the part are
- * told by their events.
+ * Calls that are open where a part of a recording begins or ends. A recorder writes one OPEN record
+ * for a call that does not return, and a killed recorder writes none at its end: later events of
+ * the thread show whether the call has returned. Calls that return after the part are found by
+ * their events.
  */
 #ifndef INGERO_INPUT_OPENED_H
 #define INGERO_INPUT_OPENED_H

@@ -8,8 +8,8 @@
 
 #include "lib/base/io.h"
 
-static int put(struct ige_sink *s, enum ige_put_kind kind, const void *p, size_t n, uint32_t events,
-	       struct err *e)
+static int write_bytes(struct ige_sink *s, enum ige_put_kind kind, const void *p, size_t n,
+		       uint32_t events, struct err *e)
 {
 	struct merge_output *out = (struct merge_output *)s;
 	int rc = write_all(out->aside.fd, p, n, e);
@@ -33,7 +33,7 @@ static int add_output(struct merge_outputs *o, char *path, struct ige_sink **sin
 	}
 	out->path = path;
 	rc = atomic_file_open(&out->aside, path ? path : o->path ? o->path : "-", e);
-	out->sink.put = put;
+	out->sink.put = write_bytes;
 	*sink = &out->sink;
 	return rc;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a segment ends its index is known: in front of the LAST block, which has no events then, or
- * behind everything. A LAST block with events becomes one without the flag and an empty one with it.
+ * Copies a recording block by block, and writes its index anew where asked. The index is complete
+ * at the end of a segment: it goes before the LAST block, which has no events then, or after
+ * everything. A LAST block with events becomes one without the flag and an empty one with it.
  */
 #include "lib/input/pass.h"
 
@@ -32,8 +33,8 @@ static uint64_t damage_of(const struct pass *p)
 	return r->damaged_blocks + r->skipped_bytes;
 }
 
-static int put(struct pass *p, const void *bytes, size_t n, uint64_t ops, uint32_t events,
-	       struct err *e)
+static int put_block(struct pass *p, const void *bytes, size_t n, uint64_t ops, uint32_t events,
+		     struct err *e)
 {
 	if (p->reindex && !ige_index_add(&p->index, bytes, n, ops))
 		return err_nomem(e);
@@ -72,7 +73,7 @@ static uint64_t ops_of(const struct pass *p)
 	return ops;
 }
 
-/* The header of a block with another sequence number and other flags, in front of the rest of it. */
+/* Writes a block with the header h, which has another sequence number and other flags. */
 static int put_changed(struct pass *p, const struct ige_block *b, struct ige_header h,
 		       struct err *e)
 {
@@ -84,7 +85,7 @@ static int put_changed(struct pass *p, const struct ige_block *b, struct ige_hea
 	buf_add(&p->block, (const char *)b->bytes + sizeof(head), b->n - sizeof(head));
 	if (p->block.failed)
 		return err_nomem(e);
-	return put(p, p->block.p, p->block.n, ops_of(p), h.n, e);
+	return put_block(p, p->block.p, p->block.n, ops_of(p), h.n, e);
 }
 
 static int last_block(struct pass *p, const struct ige_block *b, struct err *e)
@@ -120,7 +121,7 @@ static int last_block(struct pass *p, const struct ige_block *b, struct err *e)
 	return rc ? rc : p->sink->put(p->sink, IGE_PUT_FRAME, p->block.p, p->block.n, 0, e);
 }
 
-static int block(struct pass *p, const struct ige_block *b, struct err *e)
+static int pass_block(struct pass *p, const struct ige_block *b, struct err *e)
 {
 	int rc = 0;
 
@@ -132,7 +133,7 @@ static int block(struct pass *p, const struct ige_block *b, struct err *e)
 			p->seq = (uint64_t)ige_segment_tag(&s) << 32;
 		p->in_segment = true;
 		p->damage = damage_of(p);
-		return rc ? rc : put(p, b->bytes, b->n, 0, 0, e);
+		return rc ? rc : put_block(p, b->bytes, b->n, 0, 0, e);
 	}
 	if (b->type == IGE_INDEX || b->type == IGE_TRAILER) {
 		/* Where something was left out it would lie. */
@@ -142,10 +143,10 @@ static int block(struct pass *p, const struct ige_block *b, struct err *e)
 		return last_block(p, b, e);
 	}
 	p->seq = b->seq + 1;
-	return put(p, b->bytes, b->n, b->type == IGE_EVENTS ? ops_of(p) : 0, 0, e);
+	return put_block(p, b->bytes, b->n, b->type == IGE_EVENTS ? ops_of(p) : 0, 0, e);
 }
 
-static int records(struct pass *p, struct err *e)
+static int collect_findings(struct pass *p, struct err *e)
 {
 	struct stream_item item;
 	int rc;
@@ -177,12 +178,12 @@ int pass_run(struct input *in, bool reindex, struct ige_sink *sink, bool (*inter
 	/* The beginning was read to see whose it is. */
 	if (input_told(in, 0, &told) && told.head->known) {
 		b = (struct ige_block){ .bytes = told.head->bytes, .n = IGE_SEGMENT_BYTES };
-		rc = block(&p, &b, e);
+		rc = pass_block(&p, &b, e);
 	}
 	while (!rc && (rc = ige_reader_block(p.reader, &b, e)) > 0) {
-		rc = block(&p, &b, e);
+		rc = pass_block(&p, &b, e);
 		if (!rc)
-			rc = records(&p, e);
+			rc = collect_findings(&p, e);
 		if (!rc && interrupted && interrupted())
 			rc = err_set(e, ERR_INTERRUPTED, "interrupted");
 	}

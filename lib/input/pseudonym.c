@@ -18,19 +18,20 @@
 
 #define TEXT_MAX 16384 /* a pseudonym is not longer: the whole text then has one */
 
-static void word(const struct keyhash *key, const char *prefix, struct bytes text, struct buf *out)
+static void append_hash(const struct keyhash *key, const char *prefix, struct bytes text,
+			struct buf *out)
 {
 	buf_printf(out, "%s-%010" PRIx64, prefix, keyhash_bytes(key, text.p, text.n) >> 24);
 }
 
-static bool begins(struct bytes text, const char *with)
+static bool has_prefix(struct bytes text, const char *with)
 {
 	size_t n = strlen(with);
 
 	return text.n >= n && !memcmp(text.p, with, n);
 }
 
-static struct bytes from(struct bytes text, size_t at)
+static struct bytes suffix_from(struct bytes text, size_t at)
 {
 	return (struct bytes){ text.p + at, text.n - at };
 }
@@ -47,10 +48,10 @@ static bool all_of(struct bytes text, const char *chars)
 static bool is_version(struct bytes text)
 {
 	while (text.n)
-		if (begins(text, ".so"))
-			text = from(text, 3);
+		if (has_prefix(text, ".so"))
+			text = suffix_from(text, 3);
 		else if (strchr("0123456789.-_", text.p[0]) && text.p[0])
-			text = from(text, 1);
+			text = suffix_from(text, 1);
 		else
 			return false;
 	return true;
@@ -65,7 +66,7 @@ static bool is_public(struct bytes text)
 	for (size_t n = text.n; n; n--) {
 		struct bytes word = { text.p, n };
 
-		if (pseudonym_word_known(word) && is_version(from(text, n)) &&
+		if (pseudonym_word_known(word) && is_version(suffix_from(text, n)) &&
 		    (n == text.n || !pseudonym_word_names(word)))
 			return true;
 	}
@@ -84,7 +85,7 @@ static bool is_disk(struct bytes text)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		size_t n = strlen(kinds[i].kind), letters = 0;
 
-		if (!begins(text, kinds[i].kind) || text.n > n + 10)
+		if (!has_prefix(text, kinds[i].kind) || text.n > n + 10)
 			continue;
 		while (letters < kinds[i].letters && n < text.n &&
 		       islower((unsigned char)text.p[n])) {
@@ -92,12 +93,12 @@ static bool is_disk(struct bytes text)
 			n++;
 		}
 		return text.n > n - letters && (letters || !kinds[i].letters) &&
-		       all_of(from(text, n), "0123456789np");
+		       all_of(suffix_from(text, n), "0123456789np");
 	}
 	return false;
 }
 
-static void part(const struct keyhash *key, struct bytes text, struct buf *out)
+static void append_part(const struct keyhash *key, struct bytes text, struct buf *out)
 {
 	size_t front, ending;
 
@@ -107,9 +108,9 @@ static void part(const struct keyhash *key, struct bytes text, struct buf *out)
 	}
 	front = alias_front(text);
 	buf_add(out, text.p, front);
-	text = from(text, front);
+	text = suffix_from(text, front);
 	ending = alias_ending(text);
-	word(key, "n", (struct bytes){ text.p, text.n - ending }, out);
+	append_hash(key, "n", (struct bytes){ text.p, text.n - ending }, out);
 	buf_add(out, text.p + text.n - ending, ending);
 }
 
@@ -118,16 +119,16 @@ static struct bytes next_part(struct bytes *path, char at)
 	const char *end = memchr(path->p, at, path->n);
 	struct bytes part = { path->p, end ? (size_t)(end - path->p) : path->n };
 
-	*path = from(*path, part.n);
+	*path = suffix_from(*path, part.n);
 	return part;
 }
 
-static bool is(struct bytes text, const char *word)
+static bool is_equal(struct bytes text, const char *word)
 {
 	return text.n == strlen(word) && !memcmp(text.p, word, text.n);
 }
 
-static void path_text(const struct keyhash *key, struct bytes path, struct buf *out)
+static void append_path(const struct keyhash *key, struct bytes path, struct buf *out)
 {
 	struct bytes before = { 0 };
 	/* Of the standard library, of a package: what lies below is everybody's. */
@@ -136,7 +137,7 @@ static void path_text(const struct keyhash *key, struct bytes path, struct buf *
 	while (path.n) {
 		struct bytes p = next_part(&path, '/');
 
-		if (is(p, "site-packages") || is(p, "dist-packages")) {
+		if (is_equal(p, "site-packages") || is_equal(p, "dist-packages")) {
 			packages = true;
 			everybodys = false;
 		} else if (packages) {
@@ -145,16 +146,16 @@ static void path_text(const struct keyhash *key, struct bytes path, struct buf *
 		} else if (standard) {
 			everybodys = true;
 		}
-		standard = begins(p, "python3.") && is_version(from(p, 6)) &&
-			   (is(before, "lib") || is(before, "lib64"));
+		standard = has_prefix(p, "python3.") && is_version(suffix_from(p, 6)) &&
+			   (is_equal(before, "lib") || is_equal(before, "lib64"));
 		if (everybodys)
 			buf_add(out, p.p, p.n);
 		else
-			part(key, p, out);
+			append_part(key, p, out);
 		before = p;
 		if (path.n) {
 			buf_putc(out, '/');
-			path = from(path, 1);
+			path = suffix_from(path, 1);
 			/* A slash at the end, and two in a row, are no parts. */
 			if (!path.n)
 				break;
@@ -165,7 +166,7 @@ static void path_text(const struct keyhash *key, struct bytes path, struct buf *
 /* Of the kernel's own threads everything is everybody's, but who is called like one need not be
  * one: what stands behind has to be numbers. Numbers behind others' names stay, to tell workers
  * apart. */
-static void program(const struct keyhash *key, struct bytes text, struct buf *out)
+static void append_program(const struct keyhash *key, struct bytes text, struct buf *out)
 {
 	size_t digits = 0;
 
@@ -173,24 +174,24 @@ static void program(const struct keyhash *key, struct bytes text, struct buf *ou
 		digits++;
 	for (size_t n = text.n; n; n--)
 		if (pseudonym_word_known((struct bytes){ text.p, n }) &&
-		    all_of(from(text, n), "0123456789.-_:/uH+")) {
+		    all_of(suffix_from(text, n), "0123456789.-_:/uH+")) {
 			buf_add(out, text.p, text.n);
 			return;
 		}
 	if (memchr(text.p, '/', text.n)) {
-		path_text(key, text, out);
+		append_path(key, text, out);
 		return;
 	}
 	if (alias_ending(text) || digits == text.n)
 		digits = 0;
-	part(key, (struct bytes){ text.p, text.n - digits }, out);
+	append_part(key, (struct bytes){ text.p, text.n - digits }, out);
 	if (digits)
 		buf_putc(out, '-');
 	buf_add(out, text.p + text.n - digits, digits);
 }
 
 /* One argument: "--data=/mnt/x", "-m", "train.py", "0.1". */
-static void argument(const struct keyhash *key, struct bytes text, struct buf *out)
+static void append_argument(const struct keyhash *key, struct bytes text, struct buf *out)
 {
 	struct bytes name;
 
@@ -200,28 +201,28 @@ static void argument(const struct keyhash *key, struct bytes text, struct buf *o
 	}
 	while (text.n && text.p[0] == '-') {
 		buf_putc(out, '-');
-		text = from(text, 1);
+		text = suffix_from(text, 1);
 	}
 	name = next_part(&text, '=');
-	path_text(key, name, out);
+	append_path(key, name, out);
 	if (text.n) {
 		buf_putc(out, '=');
-		path_text(key, from(text, 1), out);
+		append_path(key, suffix_from(text, 1), out);
 	}
 }
 
-static void command(const struct keyhash *key, struct bytes text, struct buf *out)
+static void append_command(const struct keyhash *key, struct bytes text, struct buf *out)
 {
 	while (text.n) {
-		argument(key, next_part(&text, ' '), out);
+		append_argument(key, next_part(&text, ' '), out);
 		if (text.n) {
 			buf_putc(out, ' ');
-			text = from(text, 1);
+			text = suffix_from(text, 1);
 		}
 	}
 }
 
-static void address(const struct keyhash *key, struct bytes text, struct buf *out)
+static void append_address(const struct keyhash *key, struct bytes text, struct buf *out)
 {
 	static const char *const nobodys[] = { "127.0.0.1", "0.0.0.0", "[::1]", "[::]", "*" };
 	const char *colon = memrchr(text.p, ':', text.n);
@@ -230,67 +231,68 @@ static void address(const struct keyhash *key, struct bytes text, struct buf *ou
 	if (text.n && (text.p[0] == '/' || text.p[0] == '@')) {
 		if (text.p[0] == '@')
 			buf_putc(out, '@');
-		path_text(key, text.p[0] == '@' ? from(text, 1) : text, out);
+		append_path(key, text.p[0] == '@' ? suffix_from(text, 1) : text, out);
 		return;
 	}
-	if (colon && all_of(from(text, (size_t)(colon + 1 - text.p)), "0123456789")) {
+	if (colon && all_of(suffix_from(text, (size_t)(colon + 1 - text.p)), "0123456789")) {
 		host.n = (size_t)(colon - text.p);
-		port = from(text, host.n);
+		port = suffix_from(text, host.n);
 	}
 	for (size_t i = 0; i < sizeof(nobodys) / sizeof(nobodys[0]); i++)
-		if (is(host, nobodys[i])) {
+		if (is_equal(host, nobodys[i])) {
 			buf_add(out, text.p, text.n);
 			return;
 		}
 	if (host.n)
-		word(key, "addr", host, out);
+		append_hash(key, "addr", host, out);
 	buf_add(out, port.p, port.n);
 }
 
-static void origin(const struct keyhash *key, struct bytes text, struct buf *out)
+static void append_origin(const struct keyhash *key, struct bytes text, struct buf *out)
 {
 	const char *colon = memchr(text.p, ':', text.n);
 
 	if (colon && (size_t)(colon - text.p) + 1 < text.n && colon[1] == '/') {
-		word(key, "host", (struct bytes){ text.p, (size_t)(colon - text.p) }, out);
+		append_hash(key, "host", (struct bytes){ text.p, (size_t)(colon - text.p) }, out);
 		buf_putc(out, ':');
-		text = from(text, (size_t)(colon + 1 - text.p));
+		text = suffix_from(text, (size_t)(colon + 1 - text.p));
 	}
-	path_text(key, text, out);
+	append_path(key, text, out);
 }
 
-static void target(const struct keyhash *key, struct bytes text, struct buf *out)
+static void append_target(const struct keyhash *key, struct bytes text, struct buf *out)
 {
-	if (is(text, "all") || (begins(text, "pid ") && all_of(from(text, 4), "0123456789, "))) {
+	if (is_equal(text, "all") ||
+	    (has_prefix(text, "pid ") && all_of(suffix_from(text, 4), "0123456789, "))) {
 		buf_add(out, text.p, text.n);
-	} else if (begins(text, "user ")) {
+	} else if (has_prefix(text, "user ")) {
 		buf_puts(out, "user ");
-		if (is(text, "user root"))
+		if (is_equal(text, "user root"))
 			buf_puts(out, "root");
 		else
-			word(key, "user", from(text, 5), out);
-	} else if (begins(text, "command ")) {
+			append_hash(key, "user", suffix_from(text, 5), out);
+	} else if (has_prefix(text, "command ")) {
 		buf_puts(out, "command ");
-		command(key, from(text, 8), out);
+		append_command(key, suffix_from(text, 8), out);
 	} else {
-		command(key, text, out);
+		append_command(key, text, out);
 	}
 }
 
-static void gpu(const struct keyhash *key, struct bytes text, struct buf *out)
+static void append_gpus(const struct keyhash *key, struct bytes text, struct buf *out)
 {
 	while (text.n) {
 		struct bytes one = next_part(&text, ',');
 
-		if (begins(one, "GPU-") || begins(one, "MIG-"))
-			word(key, one.p[0] == 'G' ? "GPU" : "MIG", from(one, 4), out);
+		if (has_prefix(one, "GPU-") || has_prefix(one, "MIG-"))
+			append_hash(key, one.p[0] == 'G' ? "GPU" : "MIG", suffix_from(one, 4), out);
 		else if (all_of(one, "0123456789- "))
 			buf_add(out, one.p, one.n);
 		else
-			word(key, "GPU", one, out);
+			append_hash(key, "GPU", one, out);
 		if (text.n) {
 			buf_putc(out, ',');
-			text = from(text, 1);
+			text = suffix_from(text, 1);
 		}
 	}
 }
@@ -306,14 +308,14 @@ static size_t name_words(struct bytes text, size_t n)
 	size_t end = n;
 
 	if (mark && mark >= text.p + n) {
-		struct bytes rest = from(text, (size_t)(mark - text.p));
+		struct bytes rest = suffix_from(text, (size_t)(mark - text.p));
 
 		return (size_t)(mark - text.p) + next_part(&rest, ' ').n;
 	}
 	if (text.p[0] != '/' || strchr(closing, text.p[n - 1]))
 		return n;
 	for (size_t at = n + 1, next; at < text.n; at = next + 1) {
-		struct bytes rest = from(text, at), w = next_part(&rest, ' ');
+		struct bytes rest = suffix_from(text, at), w = next_part(&rest, ' ');
 
 		next = at + w.n;
 		if (w.n && w.p[w.n - 1] == ':')
@@ -326,7 +328,7 @@ static size_t name_words(struct bytes text, size_t n)
 
 /* Words of a sentence are ours, unless they name something: a path, or what stands in quotation
  * marks. */
-static void sentence(const struct keyhash *key, struct bytes text, struct buf *out)
+static void append_sentence(const struct keyhash *key, struct bytes text, struct buf *out)
 {
 	while (text.n) {
 		struct bytes rest = text, w = next_part(&rest, ' ');
@@ -334,19 +336,19 @@ static void sentence(const struct keyhash *key, struct bytes text, struct buf *o
 
 		if (w.n)
 			w.n = name_words(text, w.n);
-		text = from(text, w.n);
+		text = suffix_from(text, w.n);
 		while (behind < w.n && strchr(closing, w.p[w.n - 1 - behind]))
 			behind++;
 		w.n -= behind;
 		if (w.n > 1 && (memchr(w.p, '/', w.n) || w.p[0] == '"' || w.p[0] == '\'' ||
 				memchr(w.p, '@', w.n)))
-			path_text(key, w, out);
+			append_path(key, w, out);
 		else
 			buf_add(out, w.p, w.n);
 		buf_add(out, w.p + w.n, behind);
 		if (text.n) {
 			buf_putc(out, ' ');
-			text = from(text, 1);
+			text = suffix_from(text, 1);
 		}
 	}
 }
@@ -363,49 +365,49 @@ void pseudonym_text(const struct keyhash *key, enum pseudonym_kind kind, struct 
 		buf_add(out, text.p, text.n);
 		return;
 	case ALIAS_HOST:
-		word(key, "host", text, out);
+		append_hash(key, "host", text, out);
 		break;
 	case ALIAS_POD:
-		word(key, "pod", text, out);
+		append_hash(key, "pod", text, out);
 		break;
 	case ALIAS_PATH:
-		path_text(key, text, out);
+		append_path(key, text, out);
 		break;
 	case ALIAS_PROGRAM:
-		program(key, text, out);
+		append_program(key, text, out);
 		break;
 	case ALIAS_COMMAND:
-		command(key, text, out);
+		append_command(key, text, out);
 		break;
 	case ALIAS_ADDRESS:
-		address(key, text, out);
+		append_address(key, text, out);
 		break;
 	case ALIAS_ORIGIN:
-		origin(key, text, out);
+		append_origin(key, text, out);
 		break;
 	case ALIAS_TARGET:
-		target(key, text, out);
+		append_target(key, text, out);
 		break;
 	case ALIAS_GPU:
-		gpu(key, text, out);
+		append_gpus(key, text, out);
 		break;
 	case ALIAS_FUNCTION:
 		if (!memchr(text.p, '/', text.n)) {
 			buf_add(out, text.p, text.n);
 			return;
 		}
-		sentence(key, text, out);
+		append_sentence(key, text, out);
 		break;
 	case ALIAS_SENTENCE:
-		sentence(key, text, out);
+		append_sentence(key, text, out);
 		break;
 	default:
-		word(key, "n", text, out);
+		append_hash(key, "n", text, out);
 		break;
 	}
 	if (out->n - before > TEXT_MAX) {
 		out->n = before;
-		word(key, "n", text, out);
+		append_hash(key, "n", text, out);
 	}
 }
 

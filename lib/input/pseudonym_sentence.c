@@ -24,7 +24,7 @@ static bool is_punctuation(struct bytes text)
 }
 
 /* As tests/lint/sentence_words.t strips words. */
-static bool encloses(char c)
+static bool is_enclosing(char c)
 {
 	return c && strchr("!\"#$%&'()*+,-.:;<=>?[]^_`{|}", c);
 }
@@ -47,13 +47,13 @@ static bool is_number(struct bytes text)
 	return dots < DOTTED_MAX && colons < DOTTED_MAX;
 }
 
-static struct bytes inside(struct bytes word)
+static struct bytes strip_enclosing(struct bytes word)
 {
-	while (word.n && encloses(word.p[0])) {
+	while (word.n && is_enclosing(word.p[0])) {
 		word.p++;
 		word.n--;
 	}
-	while (word.n && encloses(word.p[word.n - 1]))
+	while (word.n && is_enclosing(word.p[word.n - 1]))
 		word.n--;
 	return word;
 }
@@ -63,7 +63,7 @@ static bool is_ours(struct bytes word)
 	char form[WORD_MAX];
 	size_t n = 0;
 
-	word = inside(word);
+	word = strip_enclosing(word);
 	if (is_punctuation(word) || is_number(word))
 		return true;
 	for (size_t i = 0; i < word.n; i++) {
@@ -111,9 +111,9 @@ static void add_word(struct bytes word, size_t since, struct buf *out)
 		buf_add(out, word.p, word.n);
 		return;
 	}
-	while (front < word.n && encloses(word.p[front]))
+	while (front < word.n && is_enclosing(word.p[front]))
 		front++;
-	while (behind < word.n - front && encloses(word.p[word.n - 1 - behind]))
+	while (behind < word.n - front && is_enclosing(word.p[word.n - 1 - behind]))
 		behind++;
 	buf_add(out, word.p, front);
 	/* One mark for several words. */

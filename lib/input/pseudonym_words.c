@@ -111,9 +111,9 @@ static const char *const endings[] = {
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 #define AMONG(table, text) \
-	(bsearch(&(text), table, COUNT(table), sizeof((table)[0]), compare) != NULL)
+	(bsearch(&(text), table, COUNT(table), sizeof((table)[0]), compare_by_bytes) != NULL)
 
-static int compare(const void *key, const void *entry)
+static int compare_by_bytes(const void *key, const void *entry)
 {
 	const struct bytes *text = key;
 	const char *word = *(const char *const *)entry;

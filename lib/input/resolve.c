@@ -44,8 +44,8 @@ static void begin_at_newest(const struct newest *n, struct filter *sel)
 	sel->since = (struct filter_time){ .kind = FILTER_OWN, .own_ns = first };
 }
 
-static int resolve(struct world *w, const char *const *names, unsigned n, const int64_t *ahead_ns,
-		   struct filter *sel, struct err *e)
+static int resolve_times(struct world *w, const char *const *names, unsigned n,
+			 const int64_t *ahead_ns, struct filter *sel, struct err *e)
 {
 	struct newest newest = { 0 };
 	struct input *in = NULL;
@@ -95,13 +95,13 @@ out:
 int input_resolve(struct world *w, const char *const *names, unsigned n, struct filter *sel,
 		  struct err *e)
 {
-	return resolve(w, names, n, NULL, sel, e);
+	return resolve_times(w, names, n, NULL, sel, e);
 }
 
 int input_open_within_ahead(struct input **in, struct world *w, const char *const *names,
 			    unsigned n, const int64_t *ahead_ns, struct filter *sel, struct err *e)
 {
-	int rc = filter_needs_end(sel) ? resolve(w, names, n, ahead_ns, sel, e) : 0;
+	int rc = filter_needs_end(sel) ? resolve_times(w, names, n, ahead_ns, sel, e) : 0;
 
 	*in = NULL;
 	if (!rc)

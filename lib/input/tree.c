@@ -27,9 +27,10 @@ static bool comes_first(const struct input_tree *t, struct input_tree_node a,
 	return a.key == INPUT_TREE_ENDED || t->before(t->arg, a.lane, b.lane);
 }
 
-/* The winner below place i; losers stay where they lost. As deep as the tree is high. */
-static struct input_tree_node play(struct input_tree *t, const uint64_t *keys, uint32_t n,
-				   uint32_t i)
+/* The winner of the subtree at node i; each loser stays where it lost. Recursion as deep as the
+ * tree. */
+static struct input_tree_node play_subtree(struct input_tree *t, const uint64_t *keys, uint32_t n,
+					   uint32_t i)
 {
 	struct input_tree_node a, b;
 
@@ -39,8 +40,8 @@ static struct input_tree_node play(struct input_tree *t, const uint64_t *keys, u
 		return (struct input_tree_node){ lane < n ? keys[lane] : INPUT_TREE_ENDED, lane,
 						 0 };
 	}
-	a = play(t, keys, n, 2 * i);
-	b = play(t, keys, n, 2 * i + 1);
+	a = play_subtree(t, keys, n, 2 * i);
+	b = play_subtree(t, keys, n, 2 * i + 1);
 	if (comes_first(t, a, b)) {
 		t->node[i] = b;
 		return a;
@@ -51,5 +52,5 @@ static struct input_tree_node play(struct input_tree *t, const uint64_t *keys, u
 
 void input_tree_build(struct input_tree *t, const uint64_t *keys, uint32_t n)
 {
-	t->node[0] = play(t, keys, n, 1);
+	t->node[0] = play_subtree(t, keys, n, 1);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which of many lanes comes next: a tree of losers over 64-bit keys. Replacing the winner's key
- * costs one comparison per level and, as long as keys differ, no branch that depends on them. Equal
- * keys are told apart by a function, so that whatever is small about an order stands in the key and
- * the rest is asked for rarely.
+ * costs one comparison per level and, as long as keys differ, no branch that depends on them. A
+ * callback orders lanes with equal keys: the key holds the main part of an order, and the rest is
+ * rarely compared.
  */
 #ifndef INGERO_INPUT_TREE_H
 #define INGERO_INPUT_TREE_H
