@@ -18,7 +18,7 @@
 #define MEMORY_ID (1ull << 62)
 
 /* The blank-separated word at *p; empty at the end. */
-static struct bytes word(const char **p, const char *end)
+static struct bytes next_word(const char **p, const char *end)
 {
 	struct bytes w;
 
@@ -48,7 +48,7 @@ static bool has_word(struct bytes list, const char *name)
 }
 
 /* Blanks and the like are \040 in mountinfo. */
-static void unescape(struct bytes from, char out[HOST_CGROUP_PATH])
+static void unescape_path(struct bytes from, char out[HOST_CGROUP_PATH])
 {
 	size_t to = 0;
 
@@ -71,16 +71,16 @@ static void mount_line(const char *p, const char *end, struct host_cgroup_trees 
 	struct host_cgroup_tree *tree;
 
 	for (unsigned i = 0; i < 5; i++) {
-		w = word(&p, end);
+		w = next_word(&p, end);
 		root = i == 3 ? w : root;
 		mount = i == 4 ? w : mount;
 	}
 	do
-		w = word(&p, end);
+		w = next_word(&p, end);
 	while (w.n && !bytes_equal(w, bytes_of("-")));
-	type = word(&p, end);
-	word(&p, end);
-	options = word(&p, end);
+	type = next_word(&p, end);
+	next_word(&p, end);
+	options = next_word(&p, end);
 	if (bytes_equal(type, bytes_of("cgroup2")))
 		tree = &out->unified;
 	else if (bytes_equal(type, bytes_of("cgroup")) && has_word(options, "cpu"))
@@ -91,8 +91,8 @@ static void mount_line(const char *p, const char *end, struct host_cgroup_trees 
 		return;
 	if (tree->mount[0] || root.n >= HOST_CGROUP_PATH || mount.n >= HOST_CGROUP_PATH)
 		return;
-	unescape(root, tree->root);
-	unescape(mount, tree->mount);
+	unescape_path(root, tree->root);
+	unescape_path(mount, tree->mount);
 }
 
 void host_cgroup_mounts_parse(struct bytes text, struct host_cgroup_trees *out)
@@ -161,8 +161,8 @@ bool host_cgroup_folder(const struct host_cgroup_tree *tree, struct bytes place,
 }
 
 /* name: of the controller whose tree it is, "" for the one tree of all. */
-static bool fill(const struct host_cgroup_tree *tree, struct bytes place, const char *name,
-		 struct host_cgroup *out)
+static bool fill_cgroup(const struct host_cgroup_tree *tree, struct bytes place, const char *name,
+			struct host_cgroup *out)
 {
 	struct stat st;
 
@@ -170,7 +170,7 @@ static bool fill(const struct host_cgroup_tree *tree, struct bytes place, const 
 		return false;
 	out->v1 = *name != 0;
 	out->id = (uint64_t)st.st_ino | (out->v1 ? V1_ID : 0);
-	/* Each old tree numbers for itself. */
+	/* Inode numbers repeat between the trees of cgroup version 1. */
 	if (strcmp(name, "memory:") == 0)
 		out->id |= MEMORY_ID;
 	snprintf(out->path, sizeof(out->path), "%s%.*s", name, (int)place.n, place.p);
@@ -192,9 +192,9 @@ static int read_of(const struct host_cgroup_trees *trees, uint32_t pid, bool mem
 
 		host_cgroup_places_parse(buf_bytes(&text), &places);
 		/* A controller is in one tree only; where it is in the old one, that counts. */
-		v1 = memory ? fill(&trees->memory_v1, places.memory_v1, "memory:", out)
-			    : fill(&trees->cpu_v1, places.cpu_v1, "cpu:", out);
-		if (!v1 && !fill(&trees->unified, places.unified, "", out))
+		v1 = memory ? fill_cgroup(&trees->memory_v1, places.memory_v1, "memory:", out)
+			    : fill_cgroup(&trees->cpu_v1, places.cpu_v1, "cpu:", out);
+		if (!v1 && !fill_cgroup(&trees->unified, places.unified, "", out))
 			rc = err_set(e, ERR_CANNOT,
 				     "the cgroup of process %" PRIu32 " cannot be seen from here",
 				     pid);
@@ -229,7 +229,7 @@ bool host_cgroup_parent(const struct host_cgroup_trees *trees, const struct host
 	if (!slash || path[1] == 0)
 		return false;
 	n = slash == path ? 1 : (size_t)(slash - path);
-	return fill(tree, (struct bytes){ path, n }, name, out);
+	return fill_cgroup(tree, (struct bytes){ path, n }, name, out);
 }
 
 uint32_t host_cgroup_world(struct world *w, uint32_t node, const struct host_cgroup *cgroup)

@@ -35,7 +35,7 @@ struct host_cgroup_places {
 };
 void host_cgroup_places_parse(struct bytes text, struct host_cgroup_places *out);
 
-/* The folder of a place in a tree; false when the mount does not show it, or the path is too long. */
+/* The folder of a place in a tree. False: the mount does not show it, or the path is too long. */
 bool host_cgroup_folder(const struct host_cgroup_tree *tree, struct bytes place,
 			char out[HOST_CGROUP_PATH * 2]);
 

@@ -9,7 +9,7 @@
 
 #define TRIES 8
 
-static int64_t now(clockid_t id)
+static int64_t read_clock(clockid_t id)
 {
 	struct timespec t = { 0 };
 
@@ -19,17 +19,17 @@ static int64_t now(clockid_t id)
 
 int64_t host_clock_mono(void)
 {
-	return now(CLOCK_MONOTONIC);
+	return read_clock(CLOCK_MONOTONIC);
 }
 
 int64_t host_clock_boot(void)
 {
-	return now(CLOCK_BOOTTIME);
+	return read_clock(CLOCK_BOOTTIME);
 }
 
 int64_t host_clock_real(void)
 {
-	return now(CLOCK_REALTIME);
+	return read_clock(CLOCK_REALTIME);
 }
 
 void host_clock_record(struct record *r, const char *source)
@@ -38,8 +38,8 @@ void host_clock_record(struct record *r, const char *source)
 
 	*r = (struct record){ .kind = RECORD_CLOCK };
 	for (unsigned i = 0; i < TRIES; i++) {
-		int64_t before = now(CLOCK_MONOTONIC), boot = now(CLOCK_BOOTTIME),
-			real = now(CLOCK_REALTIME), after = now(CLOCK_MONOTONIC);
+		int64_t before = read_clock(CLOCK_MONOTONIC), boot = read_clock(CLOCK_BOOTTIME),
+			real = read_clock(CLOCK_REALTIME), after = read_clock(CLOCK_MONOTONIC);
 
 		if (after - before >= best)
 			continue;

@@ -57,7 +57,7 @@ struct path_beneath {
 	int32_t parent;
 } __attribute__((packed));
 
-static void allow(int ruleset, const char *path, uint64_t what)
+static void allow_path(int ruleset, const char *path, uint64_t what)
 {
 	struct path_beneath rule = { what, open(path, O_PATH | O_CLOEXEC) };
 
@@ -90,8 +90,8 @@ static unsigned confine_files(const struct host_confine *c)
 		return 0;
 	for (size_t i = 0; i < c->nfolders; i++)
 		if (c->folders[i])
-			allow(ruleset, c->folders[i], handled.fs & IN_FOLDERS);
-	allow(ruleset, "/dev/null", handled.fs & (FS_WRITE_FILE | FS_TRUNCATE));
+			allow_path(ruleset, c->folders[i], handled.fs & IN_FOLDERS);
+	allow_path(ruleset, "/dev/null", handled.fs & (FS_WRITE_FILE | FS_TRUNCATE));
 	if (syscall(SYS_LANDLOCK_RESTRICT, ruleset, 0))
 		done = 0;
 	close(ruleset);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a server of ours needs after it has begun is little: to read, to compute, to answer. The
- * rest is given away for good, so that whoever makes it do something else by a request does not get
- * far. By Landlock (files, connections) and seccomp (system calls), each where the kernel has it.
+ * Sandbox for a server after its start, when it only reads, computes and answers. All other rights
+ * are dropped permanently, so that an exploit by a request can do little. Uses Landlock (files,
+ * connections) and seccomp (system calls), each where the kernel has it.
  */
 #ifndef INGERO_HOST_CONFINE_H
 #define INGERO_HOST_CONFINE_H

@@ -63,8 +63,8 @@ enum host_cuda host_cuda_of(struct bytes path)
 	return HOST_CUDA_NONE;
 }
 
-static int add(struct host_cuda_files *out, enum host_cuda kind, const char *path,
-	       const char *open_as, uint32_t pid, struct err *e)
+static int add_file(struct host_cuda_files *out, enum host_cuda kind, const char *path,
+		    const char *open_as, uint32_t pid, struct err *e)
 {
 	struct host_cuda_file f = { .kind = kind, .pid = pid };
 	struct stat st;
@@ -111,7 +111,7 @@ static int in_folder(struct host_cuda_files *out, const char *folder, struct err
 			continue;
 		if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
 			return closedir(dir), err_nomem(e);
-		rc = add(out, kind, path, path, 0, e);
+		rc = add_file(out, kind, path, path, 0, e);
 		free(path);
 	}
 	if (dir)
@@ -167,13 +167,13 @@ struct finding {
 	struct err *e;
 };
 
-static bool cached(void *ctx, struct bytes path)
+static bool on_cached(void *ctx, struct bytes path)
 {
 	struct finding *f = ctx;
 	enum host_cuda kind = host_cuda_of(path);
 
 	if (kind != HOST_CUDA_NONE)
-		f->rc = add(f->out, kind, path.p, path.p, 0, f->e);
+		f->rc = add_file(f->out, kind, path.p, path.p, 0, f->e);
 	return f->rc == 0;
 }
 
@@ -183,29 +183,29 @@ int host_cuda_on_disk(struct host_cuda_files *out, struct err *e)
 	struct buf cache = { 0 };
 
 	if (read_file("/etc/ld.so.cache", &cache, CACHE_MAX, NULL) == 0)
-		host_cache_parse(buf_bytes(&cache), cached, &f);
+		host_cache_parse(buf_bytes(&cache), on_cached, &f);
 	buf_free(&cache);
 	for (size_t i = 0; f.rc == 0 && i < sizeof(folders) / sizeof(folders[0]); i++)
 		f.rc = host_cuda_in(out, folders[i], e);
 	return f.rc;
 }
 
-static bool mapped(void *ctx, const struct host_mapping *m)
+static bool on_mapping(void *ctx, const struct host_mapping *m)
 {
 	struct finding *f = ctx;
 	enum host_cuda kind = m->executable ? host_cuda_of(m->path) : HOST_CUDA_NONE;
 	char open_as[4200];
 
 	if (kind != HOST_CUDA_NONE)
-		f->rc = add(f->out, kind, m->path.p,
-			    host_maps_path(f->pid, m, open_as, sizeof(open_as)), f->pid, f->e);
+		f->rc = add_file(f->out, kind, m->path.p,
+				 host_maps_path(f->pid, m, open_as, sizeof(open_as)), f->pid, f->e);
 	return f->rc == 0;
 }
 
 int host_cuda_in_process(struct host_cuda_files *out, uint32_t pid, struct err *e)
 {
 	struct finding f = { .out = out, .pid = pid, .e = e };
-	int rc = host_maps_read(pid, mapped, &f, e);
+	int rc = host_maps_read(pid, on_mapping, &f, e);
 
 	return rc ? rc : f.rc;
 }

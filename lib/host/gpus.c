@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages are structs of one size, smaller than PIPE_BUF: a write is whole or not at all.
+ * Reads NVML in a helper process, which sends its readings over a pipe. Messages are structs of one
+ * size, smaller than PIPE_BUF: a write is whole or not at all.
  */
 #include "lib/host/gpus.h"
 
@@ -39,7 +40,7 @@ struct host_gpus {
 /* ---- the child
  * ------------------------------------------------------------------------------------ */
 
-static void send(const struct message *m)
+static void send_message(const struct message *m)
 {
 	/* Without a reader there is nothing left to do. */
 	if (write(HOST_HELPER_FD, m, sizeof(*m)) != (ssize_t)sizeof(*m))
@@ -53,7 +54,7 @@ static void send_value(void *ctx, const struct host_gpu_value *v)
 	(void)ctx;
 	m.time_ns = host_clock_mono();
 	m.u.value = *v;
-	send(&m);
+	send_message(&m);
 }
 
 static void send_gpus(const struct host_nvml *n)
@@ -64,15 +65,15 @@ static void send_gpus(const struct host_nvml *n)
 
 	for (m.gpu = 0; m.gpu < count; m.gpu++) {
 		m.u.gpu = gpus[m.gpu];
-		send(&m);
+		send_message(&m);
 	}
 	m = (struct message){ .kind = READY, .gpu = count };
 	snprintf(m.u.text, sizeof(m.u.text), "%s", host_nvml_driver(n));
-	send(&m);
+	send_message(&m);
 }
 
-/* Till the parent closes its end. */
-static void serve(void)
+/* Reads and sends until the parent closes its end. */
+static void serve_readings(void)
 {
 	struct pollfd gone = { .fd = HOST_HELPER_FD };
 	struct host_nvml *n;
@@ -83,7 +84,7 @@ static void serve(void)
 		struct message m = { .kind = READY };
 
 		snprintf(m.u.text, sizeof(m.u.text), "%.199s", e.text);
-		send(&m);
+		send_message(&m);
 		host_nvml_close(n);
 		return;
 	}
@@ -120,7 +121,7 @@ int host_gpus_start(struct host_gpus **out, struct err *e)
 	g->fd = -1;
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return err_sys(e, "cannot make a pipe");
-	g->pid = host_helper_start("ingero-gpus", ends[1], serve);
+	g->pid = host_helper_start("ingero-gpus", ends[1], serve_readings);
 	if (g->pid < 0) {
 		rc = err_sys(e, "cannot start the reader of GPU health");
 		close(ends[0]);
@@ -133,7 +134,7 @@ int host_gpus_start(struct host_gpus **out, struct err *e)
 	return 0;
 }
 
-static void ended(struct host_gpus *g)
+static void close_pipe(struct host_gpus *g)
 {
 	close(g->fd);
 	g->fd = -1;
@@ -167,7 +168,7 @@ void host_gpus_take(struct host_gpus *g, const struct host_gpus_fn *fn)
 		if (n < 0 && errno == EAGAIN)
 			return;
 		if (n <= 0) {
-			ended(g);
+			close_pipe(g);
 			return;
 		}
 		g->have += (size_t)n;
@@ -188,7 +189,7 @@ void host_gpus_stop(struct host_gpus *g)
 	if (!g)
 		return;
 	if (g->fd >= 0)
-		ended(g);
+		close_pipe(g);
 	if (g->pid > 0)
 		host_helper_stop(g->pid);
 	free(g);

@@ -105,7 +105,7 @@ struct host_grpc {
 	struct err error; /* of a callback */
 };
 
-static int load(struct library *lib, struct err *e)
+static int load_library(struct library *lib, struct err *e)
 {
 	static const struct {
 		const char *name;
@@ -151,12 +151,12 @@ static ssize_t request_body(struct session *s, int32_t stream, uint8_t *to, size
 	return (ssize_t)n;
 }
 
-static bool is(const uint8_t *p, size_t n, const char *text)
+static bool is_equal(const uint8_t *p, size_t n, const char *text)
 {
 	return bytes_equal((struct bytes){ (const char *)p, n }, bytes_of(text));
 }
 
-static void copy(char *to, size_t size, const uint8_t *p, size_t n)
+static void copy_printable(char *to, size_t size, const uint8_t *p, size_t n)
 {
 	n = n < size - 1 ? n : size - 1;
 	for (size_t i = 0; i < n; i++)
@@ -175,14 +175,14 @@ static int on_header(struct session *s, const struct frame_head *f, const uint8_
 	(void)flags;
 	if (f->stream_id != g->stream)
 		return 0;
-	if (is(name, name_len, ":status")) {
-		copy(g->http, sizeof(g->http), value, value_len);
-	} else if (is(name, name_len, "grpc-status")) {
-		copy(number, sizeof(number), value, value_len);
+	if (is_equal(name, name_len, ":status")) {
+		copy_printable(g->http, sizeof(g->http), value, value_len);
+	} else if (is_equal(name, name_len, "grpc-status")) {
+		copy_printable(number, sizeof(number), value, value_len);
 		g->status =
 			number[0] >= '0' && number[0] <= '9' ? (int)strtoul(number, NULL, 10) : -1;
-	} else if (is(name, name_len, "grpc-message")) {
-		copy(g->said, sizeof(g->said), value, value_len);
+	} else if (is_equal(name, name_len, "grpc-message")) {
+		copy_printable(g->said, sizeof(g->said), value, value_len);
 	}
 	return 0;
 }
@@ -268,7 +268,7 @@ int host_grpc_open(struct host_grpc **out, const char *socket_path, const char *
 	if (strlen(method) >= sizeof(g->method))
 		rc = err_set(e, ERR_USAGE, "the name of a method is too long");
 	else
-		rc = load(&g->lib, e);
+		rc = load_library(&g->lib, e);
 	if (rc == 0) {
 		memcpy(g->method, method, strlen(method));
 		rc = open_socket(g, socket_path, e);
@@ -349,7 +349,7 @@ static int send_all(struct host_grpc *g, struct err *e)
 	}
 }
 
-static int receive(struct host_grpc *g, struct err *e)
+static int receive_data(struct host_grpc *g, struct err *e)
 {
 	uint8_t p[READ_AT_ONCE];
 
@@ -377,8 +377,8 @@ static int receive(struct host_grpc *g, struct err *e)
 	return 0;
 }
 
-/* The stream is over: was it what was asked for? */
-static int answer(struct host_grpc *g, struct bytes *message, struct err *e)
+/* Checks the answer once its stream has ended. */
+static int read_answer(struct host_grpc *g, struct bytes *message, struct err *e)
 {
 	const unsigned char *p = (const unsigned char *)g->body.p;
 	size_t n;
@@ -407,9 +407,9 @@ int host_grpc_step(struct host_grpc *g, struct bytes *message, struct err *e)
 	e = e ? e : &ignored;
 	rc = send_all(g, e);
 	if (rc == 0)
-		rc = receive(g, e);
+		rc = receive_data(g, e);
 	if (rc == 0 && g->stream && g->closed)
-		return answer(g, message, e);
+		return read_answer(g, message, e);
 	return rc;
 }
 

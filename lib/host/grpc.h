@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One gRPC call after another over a Unix socket, never waiting: for asking a daemon of this
- * machine beside a loop that has other things to do. HTTP/2 is libnghttp2's, opened with dlopen:
- * nothing is needed to build, and a machine without it is told apart from one whose daemon does not
- * answer. Requests are empty messages. One thread.
+ * Non-blocking gRPC client over a Unix socket, one call at a time: an event loop can query a daemon
+ * of this machine. HTTP/2 comes from libnghttp2, opened with dlopen: the build needs nothing, and
+ * errors distinguish a machine without the library from a daemon that does not answer. Requests are
+ * empty messages. Not thread-safe.
  */
 #ifndef INGERO_HOST_GRPC_H
 #define INGERO_HOST_GRPC_H

@@ -13,7 +13,7 @@
 
 #define STOP_WAIT_MS 100
 
-static void child(const char *name, int fd, pid_t parent)
+static void prepare_child(const char *name, int fd, pid_t parent)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2 };
 	int quiet = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -39,7 +39,7 @@ pid_t host_helper_start(const char *name, int fd, void (*serve)(void))
 	pid_t parent = getpid(), pid = fork();
 
 	if (pid == 0) {
-		child(name, fd, parent);
+		prepare_child(name, fd, parent);
 		serve();
 		_exit(0);
 	}

@@ -29,7 +29,7 @@ struct host_idle {
 unsigned host_idle_next(struct host_idle *cpu, const struct host_idle_point *now, uint64_t tick_ns,
 			struct host_idle_point out[2]);
 
-/* The reading that is not written yet; false: all are. The recording ends, or another one begins. */
+/* At the end of a recording file: the reading that is not written yet; false: all are. */
 bool host_idle_rest(struct host_idle *cpu, struct host_idle_point *out);
 
 #endif

@@ -54,7 +54,7 @@ void host_kubelet_close(struct host_kubelet *k)
 	host_pods_free(&k->pods);
 }
 
-static void ask(struct host_kubelet *k, int64_t now_ns)
+static void send_request(struct host_kubelet *k, int64_t now_ns)
 {
 	int rc;
 
@@ -68,7 +68,7 @@ static void ask(struct host_kubelet *k, int64_t now_ns)
 		hang_up(k);
 }
 
-static bool take(struct host_kubelet *k, struct bytes message)
+static bool apply_answer(struct host_kubelet *k, struct bytes message)
 {
 	struct host_pods now = { 0 };
 	bool other;
@@ -94,12 +94,12 @@ bool host_kubelet_step(struct host_kubelet *k, int64_t now_ns)
 	if (!*k->path)
 		return false;
 	if (!k->waiting && (k->asked_ns == 0 || now_ns - k->asked_ns >= HOST_KUBELET_PERIOD_NS))
-		ask(k, now_ns);
+		send_request(k, now_ns);
 	if (!k->waiting)
 		return false;
 	rc = host_grpc_step(k->call, &message, &k->error);
 	if (rc > 0)
-		return take(k, message);
+		return apply_answer(k, message);
 	if (rc == 0 && now_ns - k->asked_ns >= HOST_KUBELET_PERIOD_NS)
 		rc = err_set(&k->error, ERR_CANNOT, "it does not answer");
 	if (rc)

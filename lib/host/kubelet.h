@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kubelet of this node is asked every few seconds which containers were given GPUs, over its
- * pod-resources socket, beside a loop that must not wait. A node without a kubelet is no error; one
- * whose kubelet cannot be asked is told of.
+ * Polls the kubelet of this node every few seconds for the GPUs of each container, over its
+ * pod-resources socket and without blocking the caller's loop. A node without a kubelet is no
+ * error; a kubelet that does not answer is reported.
  */
 #ifndef INGERO_HOST_KUBELET_H
 #define INGERO_HOST_KUBELET_H
@@ -14,7 +14,7 @@
 #include "lib/host/grpc.h"
 #include "lib/host/pods.h"
 
-/* Between two questions; and so long an answer may take. The kubelet takes 100 questions a second. */
+/* Between two requests, and the timeout of an answer. The kubelet allows 100 requests a second. */
 #define HOST_KUBELET_PERIOD_NS 5000000000
 
 /* Zeroed before. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines look like "7f…-7f… r-xp 00002000 fe:00 247134      /usr/bin/cat". In a path the kernel
- * writes a newline as \012 and nothing else differently, so a path that holds these four characters
- * is read wrongly: it cannot be told apart.
+ * Parses the memory mappings of a process from /proc/PID/maps. Lines look like
+ * "7f…-7f… r-xp 00002000 fe:00 247134      /usr/bin/cat". In a path the kernel escapes only a
+ * newline, as \012, so a path that contains these four characters itself is read wrongly: the two
+ * cases look the same.
  */
 #include "lib/host/maps.h"
 
@@ -16,7 +17,7 @@
 #define MAPS_MAX (64u << 20) /* 65,530 mappings of long paths and room to spare */
 
 /* Digits of the base from *p, followed by the character after; moves *p behind it. */
-static bool number(char **p, unsigned base, char after, uint64_t *out)
+static bool parse_number(char **p, unsigned base, char after, uint64_t *out)
 {
 	uint64_t v = 0;
 	unsigned n = 0;
@@ -41,7 +42,7 @@ static bool number(char **p, unsigned base, char after, uint64_t *out)
 	return true;
 }
 
-static size_t unescape(char *p, size_t n)
+static size_t unescape_path(char *p, size_t n)
 {
 	size_t to = 0;
 
@@ -65,20 +66,21 @@ static bool parse_line(char *line, struct host_mapping *m)
 	uint64_t major, minor;
 	size_t n;
 
-	if (!number(&p, 16, '-', &m->start) || !number(&p, 16, ' ', &m->end) || m->end < m->start)
+	if (!parse_number(&p, 16, '-', &m->start) || !parse_number(&p, 16, ' ', &m->end) ||
+	    m->end < m->start)
 		return false;
 	if (strnlen(p, 5) < 5 || p[4] != ' ')
 		return false;
 	m->executable = p[2] == 'x';
 	p += 5;
-	if (!number(&p, 16, ' ', &m->offset) || !number(&p, 16, ':', &major) ||
-	    !number(&p, 16, ' ', &minor) || !number(&p, 10, 0, &m->inode) || major > UINT32_MAX ||
-	    minor > UINT32_MAX || (*p && *p != ' '))
+	if (!parse_number(&p, 16, ' ', &m->offset) || !parse_number(&p, 16, ':', &major) ||
+	    !parse_number(&p, 16, ' ', &minor) || !parse_number(&p, 10, 0, &m->inode) ||
+	    major > UINT32_MAX || minor > UINT32_MAX || (*p && *p != ' '))
 		return false;
 	m->major = (uint32_t)major;
 	m->minor = (uint32_t)minor;
 	p += strspn(p, " ");
-	n = unescape(p, strlen(p));
+	n = unescape_path(p, strlen(p));
 	m->deleted =
 		n >= sizeof(deleted) - 1 && strcmp(p + n - (sizeof(deleted) - 1), deleted) == 0;
 	if (m->deleted) {
@@ -127,7 +129,7 @@ char *host_maps_path(uint32_t pid, const struct host_mapping *m, char *out, size
 {
 	snprintf(out, size, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
 		 m->end);
-	/* The name of one that has none any more leads to nothing, or to what has taken its place. */
+	/* The path of a deleted file leads to nothing, or to another file. */
 	if (access(out, R_OK) && !m->deleted)
 		snprintf(out, size, "/proc/%" PRIu32 "/root%s", pid, m->path.p ? m->path.p : "");
 	return out;

@@ -16,7 +16,7 @@
 #include "lib/base/io.h"
 #include "lib/host/digest.h"
 
-static void derive(const char *what, const char *p, size_t n, void *out, size_t size)
+static void derive_id(const char *what, const char *p, size_t n, void *out, size_t size)
 {
 	uint8_t digest[HOST_DIGEST];
 	struct buf text = { 0 };
@@ -32,7 +32,7 @@ static void derive(const char *what, const char *p, size_t n, void *out, size_t 
 
 void host_node_uuid(const char *machine_id, size_t n, uint8_t out[16])
 {
-	derive("node", machine_id, n, out, 16);
+	derive_id("node", machine_id, n, out, 16);
 	/* As RFC 4122 marks what is not random and not a time: version 8, variant 1. */
 	out[6] = (uint8_t)((out[6] & 0x0f) | 0x80);
 	out[8] = (uint8_t)((out[8] & 0x3f) | 0x80);
@@ -43,7 +43,7 @@ uint64_t host_node_boot(const char *boot_id, size_t n)
 	uint8_t bytes[8];
 	uint64_t v = 0;
 
-	derive("boot", boot_id, n, bytes, sizeof(bytes));
+	derive_id("boot", boot_id, n, bytes, sizeof(bytes));
 	for (unsigned i = 0; i < 8; i++)
 		v = v << 8 | bytes[i];
 	return v;

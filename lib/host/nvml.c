@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *function(const struct host_nvml *n, const char *name)
+static void *find_function(const struct host_nvml *n, const char *name)
 {
 	return dlsym(n->library, name);
 }
 
 /* dlsym gives data pointers; POSIX lets them be called. */
-#define BIND(to, n, name) (*(void **)&(to) = function(n, name))
+#define BIND(to, n, name) (*(void **)&(to) = find_function(n, name))
 
-static void locate(struct host_nvml *n, nvml_device board, struct host_gpu *g)
+static void read_location(struct host_nvml *n, nvml_device board, struct host_gpu *g)
 {
 	int (*place)(nvml_device, struct nvml_pci *);
 	struct nvml_pci pci = { 0 };
@@ -31,7 +31,7 @@ static void locate(struct host_nvml *n, nvml_device board, struct host_gpu *g)
 	g->device = pci.device;
 }
 
-static void add(struct host_nvml *n, nvml_device handle, uint32_t index, uint32_t slice)
+static void add_device(struct host_nvml *n, nvml_device handle, uint32_t index, uint32_t slice)
 {
 	int (*uuid)(nvml_device, char *, unsigned), (*name)(nvml_device, char *, unsigned);
 	struct host_gpu *g = &n->gpus[n->count];
@@ -41,13 +41,13 @@ static void add(struct host_nvml *n, nvml_device handle, uint32_t index, uint32_
 	*g = (struct host_gpu){ .index = index, .slice = slice };
 	BIND(uuid, n, "nvmlDeviceGetUUID");
 	BIND(name, n, "nvmlDeviceGetName");
-	/* Without a name of its own it cannot be told from another one. */
+	/* Without a UUID it cannot be identified. */
 	if (!uuid || uuid(handle, g->uuid, sizeof(g->uuid)) != 0)
 		return;
 	if (!name || name(handle, g->name, sizeof(g->name)) != 0)
 		g->name[0] = '\0';
 	if (!slice)
-		locate(n, handle, g);
+		read_location(n, handle, g);
 	n->devices[n->count++] = (struct device){ .handle = handle };
 }
 
@@ -64,7 +64,7 @@ static void add_slices(struct host_nvml *n, nvml_device board, uint32_t index)
 		return;
 	for (unsigned i = 0; i < NVML_SLICES_MAX; i++)
 		if (slice(board, i, &handle) == 0)
-			add(n, handle, index, i + 1);
+			add_device(n, handle, index, i + 1);
 }
 
 static void watch_xids(struct host_nvml *n)
@@ -102,7 +102,7 @@ static int find_gpus(struct host_nvml *n, struct err *e)
 		boards = 0;
 	for (unsigned i = 0; i < boards; i++)
 		if (by_index(i, &handle) == 0) {
-			add(n, handle, i, 0);
+			add_device(n, handle, i, 0);
 			add_slices(n, handle, i);
 		}
 	return n->count ? 0 : err_set(e, ERR_CANNOT, "the driver shows no GPU");
@@ -131,7 +131,7 @@ int host_nvml_open(struct host_nvml **out, struct err *e)
 	if (rc)
 		return rc;
 	for (unsigned i = 0; host_nvml_reading(i); i++)
-		n->functions[i] = function(n, host_nvml_reading(i));
+		n->functions[i] = find_function(n, host_nvml_reading(i));
 	BIND(n->utilization, n, "nvmlDeviceGetUtilizationRates");
 	BIND(n->memory, n, "nvmlDeviceGetMemoryInfo");
 	BIND(n->violation, n, "nvmlDeviceGetViolationStatus");

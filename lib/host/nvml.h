@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPU health as NVIDIA's management library tells it: libnvidia-ml is opened with dlopen, so
- * nothing is needed to build, and a machine without it is told apart from one whose driver does not
- * answer. Numbers of the library's interface are those of its public reference
+ * GPU health from NVIDIA's management library: libnvidia-ml is opened with dlopen, so the build
+ * needs nothing, and errors distinguish a machine without it from one whose driver does not answer.
+ * Numbers of the library's interface are those of its public reference
  * (docs.nvidia.com/deploy/nvml-api). Calls may take tens of milliseconds each (PCIe throughput is
  * measured over 20 ms) and may hang with a lost GPU: use lib/host/gpus.h beside a loop that must
  * not wait. One thread.
@@ -17,7 +17,7 @@
 
 struct host_nvml;
 
-/* More GPUs, MIG slices included, are passed by: 16 boards of 7 slices and the boards themselves. */
+/* Enough for 16 boards of 7 MIG slices and the boards themselves; further GPUs are ignored. */
 #define HOST_GPUS_MAX 128
 
 /* A GPU, or a slice of one (MIG). */

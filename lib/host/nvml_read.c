@@ -64,27 +64,27 @@ struct round {
 	void *ctx;
 };
 
-static void give(const struct round *r, uint32_t metric, uint32_t pid, double value)
+static void emit_value(const struct round *r, uint32_t metric, uint32_t pid, double value)
 {
 	struct host_gpu_value v = { r->gpu, metric, pid, value };
 
 	r->fn(r->ctx, &v);
 }
 
-/* Whether a call answered; one that never will is switched off. */
-static bool answered(const struct round *r, unsigned bit, int code)
+/* Whether a call succeeded; disables one that the device does not support. */
+static bool check_answer(const struct round *r, unsigned bit, int code)
 {
 	if (code == NVML_NOT_SUPPORTED || code == NVML_NO_PERMISSION || code == NVML_NO_FUNCTION)
 		r->n->devices[r->gpu].off |= 1ull << bit;
 	return code == 0;
 }
 
-static bool wanted(const struct round *r, unsigned bit, const void *f)
+static bool is_wanted(const struct round *r, unsigned bit, const void *f)
 {
 	return f && !(r->n->devices[r->gpu].off >> bit & 1);
 }
 
-static int call(const struct reading *of, void *f, nvml_device d, double *value)
+static int call_reading(const struct reading *of, void *f, nvml_device d, double *value)
 {
 	union {
 		void *p;
@@ -124,9 +124,9 @@ static void read_table(const struct round *r, nvml_device d)
 	for (unsigned i = 0; i < READINGS; i++) {
 		double value;
 
-		if (wanted(r, i, r->n->functions[i]) &&
-		    answered(r, i, call(&readings[i], r->n->functions[i], d, &value)))
-			give(r, readings[i].metric, 0, value * readings[i].scale);
+		if (is_wanted(r, i, r->n->functions[i]) &&
+		    check_answer(r, i, call_reading(&readings[i], r->n->functions[i], d, &value)))
+			emit_value(r, readings[i].metric, 0, value * readings[i].scale);
 	}
 }
 
@@ -137,22 +137,22 @@ static void read_extras(const struct round *r, nvml_device d)
 	struct nvml_memory memory;
 	struct nvml_pair busy;
 
-	if (wanted(r, READINGS + UTILIZATION, (void *)n->utilization) &&
-	    answered(r, READINGS + UTILIZATION, n->utilization(d, &busy))) {
-		give(r, METRIC_GPU_BUSY, 0, busy.gpu);
-		give(r, METRIC_GPU_MEM_BUSY, 0, busy.memory);
+	if (is_wanted(r, READINGS + UTILIZATION, (void *)n->utilization) &&
+	    check_answer(r, READINGS + UTILIZATION, n->utilization(d, &busy))) {
+		emit_value(r, METRIC_GPU_BUSY, 0, busy.gpu);
+		emit_value(r, METRIC_GPU_MEM_BUSY, 0, busy.memory);
 	}
-	if (wanted(r, READINGS + MEMORY, (void *)n->memory) &&
-	    answered(r, READINGS + MEMORY, n->memory(d, &memory))) {
-		give(r, METRIC_GPU_MEM_USED, 0, (double)memory.used);
-		give(r, METRIC_GPU_MEM_TOTAL, 0, (double)memory.total);
+	if (is_wanted(r, READINGS + MEMORY, (void *)n->memory) &&
+	    check_answer(r, READINGS + MEMORY, n->memory(d, &memory))) {
+		emit_value(r, METRIC_GPU_MEM_USED, 0, (double)memory.used);
+		emit_value(r, METRIC_GPU_MEM_TOTAL, 0, (double)memory.total);
 	}
-	if (wanted(r, READINGS + POWER_TIME, (void *)n->violation) &&
-	    answered(r, READINGS + POWER_TIME, n->violation(d, NVML_VIOLATION_POWER, &limited)))
-		give(r, METRIC_GPU_POWER_LIMITED_NS, 0, (double)limited.violation_ns);
-	if (wanted(r, READINGS + HEAT_TIME, (void *)n->violation) &&
-	    answered(r, READINGS + HEAT_TIME, n->violation(d, NVML_VIOLATION_HEAT, &limited)))
-		give(r, METRIC_GPU_THERMAL_LIMITED_NS, 0, (double)limited.violation_ns);
+	if (is_wanted(r, READINGS + POWER_TIME, (void *)n->violation) &&
+	    check_answer(r, READINGS + POWER_TIME, n->violation(d, NVML_VIOLATION_POWER, &limited)))
+		emit_value(r, METRIC_GPU_POWER_LIMITED_NS, 0, (double)limited.violation_ns);
+	if (is_wanted(r, READINGS + HEAT_TIME, (void *)n->violation) &&
+	    check_answer(r, READINGS + HEAT_TIME, n->violation(d, NVML_VIOLATION_HEAT, &limited)))
+		emit_value(r, METRIC_GPU_THERMAL_LIMITED_NS, 0, (double)limited.violation_ns);
 }
 
 static void read_processes(const struct round *r, nvml_device d, enum extra which,
@@ -161,19 +161,19 @@ static void read_processes(const struct round *r, nvml_device d, enum extra whic
 	struct nvml_process *p = r->n->process_room;
 	unsigned count = NVML_PROCESSES_MAX;
 
-	if (!wanted(r, READINGS + which, (void *)list) ||
-	    !answered(r, READINGS + which, list(d, &count, p)))
+	if (!is_wanted(r, READINGS + which, (void *)list) ||
+	    !check_answer(r, READINGS + which, list(d, &count, p)))
 		return;
 	for (unsigned i = 0; i < count && i < NVML_PROCESSES_MAX; i++)
 		if (p[i].used != NVML_UNAVAILABLE)
-			give(r, METRIC_GPU_MEM_USED, p[i].pid, (double)p[i].used);
+			emit_value(r, METRIC_GPU_MEM_USED, p[i].pid, (double)p[i].used);
 }
 
-static void give_part(const struct round *r, uint32_t metric, uint32_t pid, unsigned percent)
+static void emit_percent(const struct round *r, uint32_t metric, uint32_t pid, unsigned percent)
 {
 	/* Drivers are known to answer numbers far above 100 for what they did not measure. */
 	if (percent <= 100)
-		give(r, metric, pid, percent);
+		emit_value(r, metric, pid, percent);
 }
 
 /* Samples since the last round; the newest of each process counts. */
@@ -185,11 +185,11 @@ static void read_usage(const struct round *r, nvml_device d)
 	unsigned count = 0;
 	int code;
 
-	if (!wanted(r, READINGS + USAGE, (void *)n->usage))
+	if (!is_wanted(r, READINGS + USAGE, (void *)n->usage))
 		return;
 	code = n->usage(d, NULL, &count, dev->usage_since_us);
 	if (code != NVML_TOO_SMALL) {
-		answered(r, READINGS + USAGE, code);
+		check_answer(r, READINGS + USAGE, code);
 		return;
 	}
 	if (count > NVML_PROCESSES_MAX * 16 || !vec_reserve(&n->usage_room, count) ||
@@ -205,10 +205,10 @@ static void read_usage(const struct round *r, nvml_device d)
 		newest = u->time_us > newest ? u->time_us : newest;
 		if (!last)
 			continue;
-		give_part(r, METRIC_GPU_BUSY, u->pid, u->sm);
-		give_part(r, METRIC_GPU_MEM_BUSY, u->pid, u->memory);
-		give_part(r, METRIC_GPU_ENCODER_BUSY, u->pid, u->encoder);
-		give_part(r, METRIC_GPU_DECODER_BUSY, u->pid, u->decoder);
+		emit_percent(r, METRIC_GPU_BUSY, u->pid, u->sm);
+		emit_percent(r, METRIC_GPU_MEM_BUSY, u->pid, u->memory);
+		emit_percent(r, METRIC_GPU_ENCODER_BUSY, u->pid, u->encoder);
+		emit_percent(r, METRIC_GPU_DECODER_BUSY, u->pid, u->decoder);
 	}
 	dev->usage_since_us = newest;
 }
@@ -223,7 +223,7 @@ static void read_xids(struct round *r)
 			return;
 		for (r->gpu = 0; r->gpu < n->count; r->gpu++)
 			if (n->devices[r->gpu].handle == ev.device && ev.type == NVML_XID)
-				give(r, METRIC_GPU_XID, 0, (double)ev.data);
+				emit_value(r, METRIC_GPU_XID, 0, (double)ev.data);
 	}
 }
 

@@ -15,15 +15,15 @@
 #define ENTRIES_MAX	100000u
 #define DESCRIPTION_MAX (4u << 20)
 
-static void keep(char *to, size_t size, const char *p, size_t n)
+static void copy_text(char *to, size_t size, const char *p, size_t n)
 {
 	n = n < size - 1 ? n : size - 1;
 	memcpy(to, p, n);
 	to[n] = '\0';
 }
 
-/* The pieces of a name between underscores; false when there are not three. */
-static bool three(const char *name, const char *at[3], size_t len[3])
+/* Splits a name at underscores; false when it has not three parts. */
+static bool split_name(const char *name, const char *at[3], size_t len[3])
 {
 	for (unsigned i = 0; i < 3; i++) {
 		size_t n = i < 2 ? strcspn(name, "_") : strlen(name);
@@ -42,10 +42,10 @@ static bool pod_folder(struct host_place *p, const char *name)
 	const char *at[3];
 	size_t len[3];
 
-	if (!three(name, at, len) || strcmp(at[2], p->pod_uid) != 0)
+	if (!split_name(name, at, len) || strcmp(at[2], p->pod_uid) != 0)
 		return false;
-	keep(p->namespace, sizeof(p->namespace), at[0], len[0]);
-	keep(p->pod, sizeof(p->pod), at[1], len[1]);
+	copy_text(p->namespace, sizeof(p->namespace), at[0], len[0]);
+	copy_text(p->pod, sizeof(p->pod), at[1], len[1]);
 	return true;
 }
 
@@ -57,16 +57,16 @@ static bool container_log(struct host_place *p, const char *name)
 
 	if (n < id + 5 || strcmp(name + n - 4, ".log") != 0 ||
 	    memcmp(name + n - 4 - id, p->container, id) != 0 || name[n - 5 - id] != '-' ||
-	    !three(name, at, len) || len[2] < id + 5)
+	    !split_name(name, at, len) || len[2] < id + 5)
 		return false;
-	keep(p->pod, sizeof(p->pod), at[0], len[0]);
-	keep(p->namespace, sizeof(p->namespace), at[1], len[1]);
-	keep(p->container_name, sizeof(p->container_name), at[2], len[2] - id - 5);
+	copy_text(p->pod, sizeof(p->pod), at[0], len[0]);
+	copy_text(p->namespace, sizeof(p->namespace), at[1], len[1]);
+	copy_text(p->container_name, sizeof(p->container_name), at[2], len[2] - id - 5);
 	return true;
 }
 
-static void look(struct host_place *p, const char *root, const char *folder,
-		 bool (*one)(struct host_place *p, const char *name))
+static void scan_folder(struct host_place *p, const char *root, const char *folder,
+			bool (*one)(struct host_place *p, const char *name))
 {
 	char path[4096];
 	struct dirent *entry;
@@ -101,9 +101,9 @@ static void docker_name(struct host_place *p, const char *root)
 			const char *end = memchr(at + sizeof(member) - 1, '"', left);
 
 			if (end)
-				keep(p->container_name, sizeof(p->container_name),
-				     at + sizeof(member) - 1,
-				     (size_t)(end - at) - (sizeof(member) - 1));
+				copy_text(p->container_name, sizeof(p->container_name),
+					  at + sizeof(member) - 1,
+					  (size_t)(end - at) - (sizeof(member) - 1));
 		}
 	}
 	buf_free(&b);
@@ -112,9 +112,9 @@ static void docker_name(struct host_place *p, const char *root)
 void host_place_names(struct host_place *p, const char *root)
 {
 	if (*p->container && strcmp(p->runtime, "lxc") != 0)
-		look(p, root, "/var/log/containers", container_log);
+		scan_folder(p, root, "/var/log/containers", container_log);
 	if (*p->pod_uid && !*p->pod)
-		look(p, root, "/var/log/pods", pod_folder);
+		scan_folder(p, root, "/var/log/pods", pod_folder);
 	if (strcmp(p->runtime, "docker") == 0 && !*p->container_name)
 		docker_name(p, root);
 }

@@ -19,7 +19,7 @@ struct field {
 	struct bytes text;
 };
 
-static bool varint(struct bytes *rest, uint64_t *value)
+static bool read_varint(struct bytes *rest, uint64_t *value)
 {
 	*value = 0;
 	for (unsigned shift = 0; shift < 64 && rest->n; shift += 7) {
@@ -42,18 +42,18 @@ static int next(struct bytes *rest, struct field *f)
 	*f = (struct field){ 0 };
 	if (rest->n == 0)
 		return 0;
-	if (!varint(rest, &tag) || tag >> 3 == 0 || tag >> 3 > FIELD_MAX)
+	if (!read_varint(rest, &tag) || tag >> 3 == 0 || tag >> 3 > FIELD_MAX)
 		return -1;
 	f->number = (uint32_t)(tag >> 3);
 	switch (tag & 7) {
 	case 0:
-		return varint(rest, &n) ? 1 : -1;
+		return read_varint(rest, &n) ? 1 : -1;
 	case 1:
 		n = 8;
 		break;
 	case 2:
 		f->sized = true;
-		if (!varint(rest, &n))
+		if (!read_varint(rest, &n))
 			return -1;
 		break;
 	case 5:
@@ -70,9 +70,9 @@ static int next(struct bytes *rest, struct field *f)
 	return 1;
 }
 
-/* Names of Kubernetes are letters, digits, dashes and dots: what does not fit or is no text is none
- * of them. */
-static bool keep(char *to, size_t size, struct bytes text)
+/* Copies a Kubernetes name: letters, digits, dashes and dots. False: it does not fit, or has a
+ * blank, a comma or a control character. */
+static bool copy_name(char *to, size_t size, struct bytes text)
 {
 	if (text.n >= size)
 		return false;
@@ -84,7 +84,7 @@ static bool keep(char *to, size_t size, struct bytes text)
 	return true;
 }
 
-static bool begins(struct bytes text, const char *with)
+static bool has_prefix(struct bytes text, const char *with)
 {
 	size_t n = strlen(with);
 
@@ -92,7 +92,7 @@ static bool begins(struct bytes text, const char *with)
 }
 
 /* The next part of a list between commas; false: there is none. */
-static bool part(const char **list, struct bytes *id)
+static bool next_id(const char **list, struct bytes *id)
 {
 	*id = (struct bytes){ *list, strcspn(*list, ",") };
 	*list += id->n + ((*list)[id->n] == ',');
@@ -103,15 +103,15 @@ bool host_pods_lists(const char *list, struct bytes id)
 {
 	struct bytes one;
 
-	while (part(&list, &one))
+	while (next_id(&list, &one))
 		if (bytes_equal(one, id))
 			return true;
 	return false;
 }
 
-/* One id; shared GPUs are given as "ID::N", one N for each who shares. What has no room any more is
- * left out. */
-static void give(struct host_pod *pod, struct bytes id)
+/* Appends the id of a GPU, unless there is no room. Shared GPUs are listed as "ID::N", with one N
+ * for each container that shares it. */
+static void add_gpu(struct host_pod *pod, struct bytes id)
 {
 	size_t had = strlen(pod->gpus);
 
@@ -122,12 +122,12 @@ static void give(struct host_pod *pod, struct bytes id)
 		return;
 	if (had)
 		pod->gpus[had++] = ',';
-	if (!keep(pod->gpus + had, sizeof(pod->gpus) - had, id))
+	if (!copy_name(pod->gpus + had, sizeof(pod->gpus) - had, id))
 		pod->gpus[had ? had - 1 : 0] = '\0';
 }
 
 /* ContainerDevices: resource_name 1, device_ids 2. The name may come behind the ids. */
-static int devices(struct host_pod *pod, struct bytes message)
+static int parse_devices(struct host_pod *pod, struct bytes message)
 {
 	struct bytes rest = message;
 	struct field f;
@@ -136,16 +136,17 @@ static int devices(struct host_pod *pod, struct bytes message)
 
 	while ((more = next(&rest, &f)) > 0)
 		if (f.number == 1 && f.sized)
-			gpu = begins(f.text, "nvidia.com/gpu") || begins(f.text, "nvidia.com/mig-");
+			gpu = has_prefix(f.text, "nvidia.com/gpu") ||
+			      has_prefix(f.text, "nvidia.com/mig-");
 	rest = message;
 	while (more == 0 && gpu && next(&rest, &f) > 0)
 		if (f.number == 2 && f.sized)
-			give(pod, f.text);
+			add_gpu(pod, f.text);
 	return more;
 }
 
-/* ClaimResource: driver_name 2, device_name 4: "gpu-0", which is no id, but says that it is a GPU. */
-static int claim(struct host_pod *pod, struct bytes rest)
+/* ClaimResource: driver_name 2, device_name 4: "gpu-0", no id, but the sign of a GPU. */
+static int parse_claim(struct host_pod *pod, struct bytes rest)
 {
 	struct bytes driver = { NULL, 0 }, device = { NULL, 0 };
 	struct field f;
@@ -157,24 +158,24 @@ static int claim(struct host_pod *pod, struct bytes rest)
 		else if (f.sized && f.number == 4)
 			device = f.text;
 	if (more == 0 && bytes_equal(driver, bytes_of("gpu.nvidia.com")))
-		give(pod, device);
+		add_gpu(pod, device);
 	return more;
 }
 
 /* DynamicResource: claim_resources 4. */
-static int dynamic(struct host_pod *pod, struct bytes rest)
+static int parse_dynamic(struct host_pod *pod, struct bytes rest)
 {
 	struct field f;
 	int more;
 
 	while ((more = next(&rest, &f)) > 0)
-		if (f.number == 4 && f.sized && claim(pod, f.text))
+		if (f.number == 4 && f.sized && parse_claim(pod, f.text))
 			return -1;
 	return more;
 }
 
 /* ContainerResources: name 1, devices 2, dynamic_resources 5. */
-static int container(struct host_pod *pod, struct bytes rest)
+static int parse_container(struct host_pod *pod, struct bytes rest)
 {
 	struct field f;
 	int more;
@@ -183,18 +184,18 @@ static int container(struct host_pod *pod, struct bytes rest)
 		int rc = 0;
 
 		if (f.sized && f.number == 1)
-			rc = keep(pod->container, sizeof(pod->container), f.text) ? 0 : -1;
+			rc = copy_name(pod->container, sizeof(pod->container), f.text) ? 0 : -1;
 		else if (f.sized && f.number == 2)
-			rc = devices(pod, f.text);
+			rc = parse_devices(pod, f.text);
 		else if (f.sized && f.number == 5)
-			rc = dynamic(pod, f.text);
+			rc = parse_dynamic(pod, f.text);
 		if (rc)
 			return rc;
 	}
 	return more;
 }
 
-/* PodResources: name 1, namespace 2, containers 3. Names may come last. 1: too many, or no memory. */
+/* PodResources: name 1, namespace 2, containers 3. Names may be last. 1: too many, or no memory. */
 static int pod_resources(struct host_pods *p, struct bytes message)
 {
 	struct host_pod named = { 0 };
@@ -203,9 +204,10 @@ static int pod_resources(struct host_pods *p, struct bytes message)
 	int more;
 
 	while ((more = next(&rest, &f)) > 0)
-		if ((f.sized && f.number == 1 && !keep(named.pod, sizeof(named.pod), f.text)) ||
+		if ((f.sized && f.number == 1 &&
+		     !copy_name(named.pod, sizeof(named.pod), f.text)) ||
 		    (f.sized && f.number == 2 &&
-		     !keep(named.namespace, sizeof(named.namespace), f.text)))
+		     !copy_name(named.namespace, sizeof(named.namespace), f.text)))
 			return -1;
 	rest = message;
 	while (more == 0 && next(&rest, &f) > 0) {
@@ -213,7 +215,7 @@ static int pod_resources(struct host_pods *p, struct bytes message)
 
 		if (f.number != 3 || !f.sized)
 			continue;
-		if (container(&one, f.text))
+		if (parse_container(&one, f.text))
 			return -1;
 		if (one.gpus[0] && (p->n >= HOST_PODS_MAX || !vec_push(p, one)))
 			return 1;
@@ -264,8 +266,8 @@ void host_pods_free(struct host_pods *p)
 }
 
 /* The entry at or behind from that is of this place; NULL: none is. */
-static const struct host_pod *find(const struct host_pods *p, const struct host_place *place,
-				   size_t from)
+static const struct host_pod *find_pod(const struct host_pods *p, const struct host_place *place,
+				       size_t from)
 {
 	if (!*place->pod || !*place->namespace)
 		return NULL;
@@ -280,28 +282,28 @@ static const struct host_pod *find(const struct host_pods *p, const struct host_
 
 bool host_pods_has(const struct host_pods *p, const struct host_place *place)
 {
-	return find(p, place, 0) != NULL;
+	return find_pod(p, place, 0) != NULL;
 }
 
-/* Lists of the same ids, in whatever order. */
-static bool same(const char *a, const char *b)
+/* Whether two lists have the same ids, in any order. */
+static bool is_same_list(const char *a, const char *b)
 {
 	struct bytes id;
 
 	if (strlen(a) != strlen(b))
 		return false;
-	while (part(&a, &id))
+	while (next_id(&a, &id))
 		if (!host_pods_lists(b, id))
 			return false;
 	return true;
 }
 
-static void name(const struct host_pods *p, struct host_place *place)
+static void fill_names(const struct host_pods *p, struct host_place *place)
 {
 	const struct host_pod *found = NULL;
 
 	for (size_t i = 0; i < p->n; i++)
-		if (same(p->v[i].gpus, place->gpus)) {
+		if (is_same_list(p->v[i].gpus, place->gpus)) {
 			if (found)
 				return;
 			found = &p->v[i];
@@ -315,13 +317,13 @@ static void name(const struct host_pods *p, struct host_place *place)
 
 void host_pods_complete(const struct host_pods *p, struct host_place *place)
 {
-	const struct host_pod *found = find(p, place, 0);
+	const struct host_pod *found = find_pod(p, place, 0);
 
 	if (found) {
 		/* Several containers of a pod, and not known which one this is of. */
-		if (!find(p, place, (size_t)(found - p->v) + 1))
+		if (!find_pod(p, place, (size_t)(found - p->v) + 1))
 			memcpy(place->gpus, found->gpus, sizeof(place->gpus));
 	} else if (*place->pod_uid && !*place->pod && *place->gpus) {
-		name(p, place);
+		fill_names(p, place);
 	}
 }

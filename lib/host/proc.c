@@ -72,7 +72,7 @@ static bool last_number(struct bytes text, const char *name, uint64_t *out)
 }
 
 /* The second of a line: of real, effective, saved and file system id. */
-static bool effective(struct bytes text, const char *name, uint64_t *out)
+static bool parse_effective(struct bytes text, const char *name, uint64_t *out)
 {
 	struct bytes line = host_text_line(text, name);
 	const char *p = line.p;
@@ -87,7 +87,7 @@ bool host_status_parse(struct bytes text, struct host_status *out)
 
 	*out = (struct host_status){ 0 };
 	if (!host_text_value(text, "Tgid:", &tgid) || !host_text_value(text, "PPid:", &ppid) ||
-	    !effective(text, "Uid:", &uid) || !effective(text, "Gid:", &gid))
+	    !parse_effective(text, "Uid:", &uid) || !parse_effective(text, "Gid:", &gid))
 		return false;
 	out->tgid = (uint32_t)tgid;
 	out->ppid = (uint32_t)ppid;
@@ -189,9 +189,8 @@ int host_proc_schedstat(uint32_t tgid, uint32_t tid, struct host_schedstat *out,
 	return rc;
 }
 
-/* It has ended and waits for its parent to take notice: what has no executable is that, or a kernel
- * thread. */
-static bool zombie(uint32_t pid)
+/* Whether a process without an executable is a zombie; else it is a kernel thread. */
+static bool is_zombie(uint32_t pid)
 {
 	struct buf text = { 0 };
 	struct host_stat stat;
@@ -218,7 +217,7 @@ enum host_sight host_proc_sight(uint32_t pid)
 		return HOST_OPEN;
 	if (errno == EACCES || errno == EPERM)
 		return HOST_DENIED;
-	return errno == ENOENT && zombie(pid) ? HOST_GONE : HOST_OPEN;
+	return errno == ENOENT && is_zombie(pid) ? HOST_GONE : HOST_OPEN;
 }
 
 bool host_proc_killed(uint32_t pid)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes and threads as /proc tells them. Everything is read without rights where the kernel
- * allows; what is not allowed is told apart from what does not exist. Parsers take text, so that
+ * Processes and threads from /proc. Everything is read without capabilities where the kernel allows
+ * it; errors distinguish what is not permitted from what does not exist. Parsers take text, so that
  * they are tested without a process.
  */
 #ifndef INGERO_HOST_PROC_H
@@ -108,7 +108,7 @@ struct host_pids {
 void host_pids_free(struct host_pids *pids);
 
 /* Appended: the threads of a process; every process there is; pid and everything that descends from
- * it (of what /proc shows in one pass: a process whose parent ended in between has left the tree). */
+ * it, as /proc shows in one pass: a process whose parent ended in between has left the tree. */
 int host_proc_threads(uint32_t tgid, struct host_pids *out, struct err *e);
 int host_proc_all(struct host_pids *out, struct err *e);
 int host_proc_tree(uint32_t pid, struct host_pids *out, struct err *e);

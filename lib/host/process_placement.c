@@ -32,7 +32,7 @@ bool host_place_known(const struct host_place *p)
 }
 
 /* What fits, without control characters; a longer text is cut. */
-static void keep(char *to, size_t size, struct bytes text)
+static void copy_text(char *to, size_t size, struct bytes text)
 {
 	size_t n = 0;
 
@@ -40,16 +40,16 @@ static void keep(char *to, size_t size, struct bytes text)
 		to[n] = (unsigned char)text.p[n] < ' ' ? '?' : text.p[n];
 	to[n] = '\0';
 }
-#define KEEP(to, text) keep((to), sizeof(to), (text))
+#define KEEP(to, text) copy_text((to), sizeof(to), (text))
 
-static bool starts(struct bytes text, const char *with)
+static bool has_prefix(struct bytes text, const char *with)
 {
 	size_t n = strlen(with);
 
 	return text.n >= n && memcmp(text.p, with, n) == 0;
 }
 
-static struct bytes without(struct bytes text, size_t front, size_t back)
+static struct bytes strip_bytes(struct bytes text, size_t front, size_t back)
 {
 	return front + back > text.n ? (struct bytes){ text.p, 0 }
 				     : (struct bytes){ text.p + front, text.n - front - back };
@@ -59,7 +59,7 @@ static struct bytes without(struct bytes text, size_t front, size_t back)
  * --------------------------------------------------------------------------------------- */
 
 /* Leading hexadecimal digits. */
-static struct bytes digits(struct bytes text)
+static struct bytes leading_digits(struct bytes text)
 {
 	size_t n = 0;
 
@@ -91,21 +91,21 @@ static void container_part(struct host_place *p, struct bytes part, struct bytes
 	if (part.n > 6 && memcmp(part.p + part.n - 6, ".scope", 6) == 0)
 		part.n -= 6;
 	/* The engine's own watcher beside the container. */
-	if (starts(part, "crio-conmon-") || starts(part, "libpod-conmon-"))
+	if (has_prefix(part, "crio-conmon-") || has_prefix(part, "libpod-conmon-"))
 		return;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		struct bytes id = digits(without(part, strlen(forms[i].start), 0));
+		struct bytes id = leading_digits(strip_bytes(part, strlen(forms[i].start), 0));
 
-		if (starts(part, forms[i].start) && id.n >= ID_LEAST)
+		if (has_prefix(part, forms[i].start) && id.n >= ID_LEAST)
 			set_container(p, forms[i].runtime, id);
 	}
-	if (starts(part, "lxc.payload."))
-		set_container(p, "lxc", without(part, 12, 0));
+	if (has_prefix(part, "lxc.payload."))
+		set_container(p, "lxc", strip_bytes(part, 12, 0));
 	else if (bytes_equal(before, bytes_of("lxc")))
 		set_container(p, "lxc", part);
-	else if (bytes_equal(before, bytes_of("docker")) && digits(part).n >= ID_LEAST)
-		set_container(p, "docker", digits(part));
-	else if (digits(part).n == 64 && part.n == 64)
+	else if (bytes_equal(before, bytes_of("docker")) && leading_digits(part).n >= ID_LEAST)
+		set_container(p, "docker", leading_digits(part));
+	else if (leading_digits(part).n == 64 && part.n == 64)
 		set_container(p, NULL, part);
 }
 
@@ -140,16 +140,16 @@ static void pod_part(struct host_place *p, struct bytes part)
 /* "job_123", "step_0" of Slurm; behind "ecs" a task and a container. */
 static void job_part(struct host_place *p, struct bytes part, struct bytes before)
 {
-	if (starts(part, "job_") && part.n > 4 && isdigit((unsigned char)part.p[4])) {
+	if (has_prefix(part, "job_") && part.n > 4 && isdigit((unsigned char)part.p[4])) {
 		KEEP(p->scheduler, bytes_of("slurm"));
-		KEEP(p->job, without(part, 4, 0));
-	} else if (starts(part, "step_") && part.n > 5) {
-		KEEP(p->step, without(part, 5, 0));
-	} else if (bytes_equal(before, bytes_of("ecs")) && digits(part).n == 32) {
+		KEEP(p->job, strip_bytes(part, 4, 0));
+	} else if (has_prefix(part, "step_") && part.n > 5) {
+		KEEP(p->step, strip_bytes(part, 5, 0));
+	} else if (bytes_equal(before, bytes_of("ecs")) && leading_digits(part).n == 32) {
 		KEEP(p->scheduler, bytes_of("ecs"));
 		KEEP(p->runtime, bytes_of("ecs"));
 		KEEP(p->job, part);
-	} else if (strcmp(p->scheduler, "ecs") == 0 && digits(part).n >= ID_LEAST) {
+	} else if (strcmp(p->scheduler, "ecs") == 0 && leading_digits(part).n >= ID_LEAST) {
 		KEEP(p->container, part);
 	}
 }
@@ -168,7 +168,7 @@ static void place_path(struct host_place *p, struct bytes path)
 			job_part(p, part, before);
 			before = part;
 		}
-		path = without(path, part.n + (slash != NULL), 0);
+		path = strip_bytes(path, part.n + (slash != NULL), 0);
 	}
 }
 
@@ -179,11 +179,11 @@ void host_place_cgroup(struct host_place *p, struct bytes text)
 		struct bytes line = { text.p, end ? (size_t)(end - text.p) : text.n };
 		const char *colon = memchr(line.p, ':', line.n);
 
-		text = without(text, line.n + (end != NULL), 0);
+		text = strip_bytes(text, line.n + (end != NULL), 0);
 		if (colon)
 			colon = memchr(colon + 1, ':', line.n - (size_t)(colon + 1 - line.p));
 		if (colon)
-			place_path(p, without(line, (size_t)(colon + 1 - line.p), 0));
+			place_path(p, strip_bytes(line, (size_t)(colon + 1 - line.p), 0));
 	}
 }
 
@@ -199,8 +199,8 @@ struct bytes host_environ_variable(struct bytes text, const char *name)
 		struct bytes one = { text.p, end ? (size_t)(end - text.p) : text.n };
 
 		if (one.n > n && one.p[n] == '=' && memcmp(one.p, name, n) == 0)
-			return without(one, n + 1, 0);
-		text = without(text, one.n + (end != NULL), 0);
+			return strip_bytes(one, n + 1, 0);
+		text = strip_bytes(text, one.n + (end != NULL), 0);
 	}
 	return (struct bytes){ NULL, 0 };
 }
@@ -237,7 +237,7 @@ static const struct {
 	{ "pmix", "PMIX_RANK", "PMIX_LOCAL_RANK", "PMIX_SIZE", "PMIX_RANK" },
 };
 
-static void ranks(struct host_place *p, struct bytes env)
+static void read_ranks(struct host_place *p, struct bytes env)
 {
 	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
 		uint32_t rank = count_of(env, launchers[i].rank);
@@ -266,14 +266,14 @@ static void run_id(struct host_place *p, struct bytes env)
 			 host.p, (int)(port.n < 8 ? port.n : 8), port.n ? port.p : "");
 }
 
-/* NVIDIA's container runtime is told so which GPUs a container is to have: ids, numbers, "all",
- * "none", "void". Outside of containers the variable means nothing. */
-static void given(struct host_place *p, struct bytes list)
+/* The variable by which NVIDIA's container runtime gets the GPUs of a container: ids, numbers,
+ * "all", "none", "void". Outside of containers it means nothing. */
+static void read_gpus(struct host_place *p, struct bytes list)
 {
 	if (!*p->container && !*p->pod_uid)
 		return;
 	p->all_gpus = bytes_equal(list, bytes_of("all"));
-	if ((starts(list, "GPU-") || starts(list, "MIG-")) && list.n < sizeof(p->gpus))
+	if ((has_prefix(list, "GPU-") || has_prefix(list, "MIG-")) && list.n < sizeof(p->gpus))
 		KEEP(p->gpus, list);
 }
 
@@ -281,7 +281,7 @@ void host_place_environ(struct host_place *p, struct bytes env)
 {
 	struct bytes v;
 
-	ranks(p, env);
+	read_ranks(p, env);
 	run_id(p, env);
 	v = host_environ_variable(env, "SLURM_JOB_ID");
 	if (v.n && !*p->job) {
@@ -293,7 +293,7 @@ void host_place_environ(struct host_place *p, struct bytes env)
 		KEEP(p->step, v);
 	v = host_environ_variable(env, "CUDA_VISIBLE_DEVICES");
 	KEEP(p->devices, v);
-	given(p, host_environ_variable(env, "NVIDIA_VISIBLE_DEVICES"));
+	read_gpus(p, host_environ_variable(env, "NVIDIA_VISIBLE_DEVICES"));
 	/* By convention a pod gets its names this way, beside the files that host_place_read looks
 	 * at. */
 	v = host_environ_variable(env, "POD_NAME");

@@ -17,7 +17,7 @@
 #define OLDEST_MAJOR 5
 #define OLDEST_MINOR 15
 
-static void say_btf(struct verdicts *to, const struct host_caps *c, const char *btf)
+static void report_btf(struct verdicts *to, const struct host_caps *c, const char *btf)
 {
 	struct stat st;
 
@@ -50,21 +50,21 @@ void host_ready_kernel(struct verdicts *to, const struct host_caps *c, const cha
 		verdict_say(to, "kernel", VERDICT_WARN,
 			    "run it with sudo: whether it takes our probes all the same is tried",
 			    "%s is older than 5.15", release);
-	say_btf(to, c, btf);
+	report_btf(to, c, btf);
 	if (!c->uprobes)
 		verdict_say(to, "uprobes", VERDICT_FAIL,
 			    "use a kernel built with CONFIG_UPROBE_EVENTS=y",
 			    "this kernel has no probes on user code");
 }
 
-static void say_setting(struct buf *b, const char *name, int32_t value)
+static void append_setting(struct buf *b, const char *name, int32_t value)
 {
 	if (value != HOST_UNKNOWN)
 		buf_printf(b, "; %s is %d", name, value);
 }
 
-/* What the kernel would let anybody do, for who wonders why a setting does not help. */
-static void say_missing(struct verdicts *to, const struct host_caps *c)
+/* Also names the kernel's settings for unprivileged users, to show why they do not help. */
+static void report_rights(struct verdicts *to, const struct host_caps *c)
 {
 	bool may = host_caps_may_bpf(c);
 	struct buf b = { 0 };
@@ -80,8 +80,9 @@ static void say_missing(struct verdicts *to, const struct host_caps *c)
 			    "add them: processes and libraries of other users are not seen without",
 			    "BPF is allowed; missing: %s", buf_text(&b));
 	} else {
-		say_setting(&b, "kernel.unprivileged_bpf_disabled", c->unprivileged_bpf_disabled);
-		say_setting(&b, "kernel.perf_event_paranoid", c->perf_event_paranoid);
+		append_setting(&b, "kernel.unprivileged_bpf_disabled",
+			       c->unprivileged_bpf_disabled);
+		append_setting(&b, "kernel.perf_event_paranoid", c->perf_event_paranoid);
 		verdict_say(to, "rights", VERDICT_FAIL,
 			    "run it with sudo, or give it these capabilities: the settings named "
 			    "open no way to probes for other users",
@@ -91,7 +92,7 @@ static void say_missing(struct verdicts *to, const struct host_caps *c)
 	buf_free(&b);
 }
 
-static void say_ptrace(struct verdicts *to)
+static void report_ptrace(struct verdicts *to)
 {
 	struct buf b = { 0 };
 
@@ -114,14 +115,14 @@ void host_ready_rights(struct verdicts *to, const struct host_caps *c)
 			    "in a user namespace of its own: the kernel loads no BPF programs from "
 			    "here");
 	else
-		say_missing(to, c);
+		report_rights(to, c);
 	if (c->lockdown == HOST_LOCKDOWN_CONFIDENTIALITY)
 		verdict_say(to, "lockdown", VERDICT_FAIL,
 			    "boot with lockdown=integrity or without lockdown",
 			    "confidentiality: BPF programs may not read memory");
 	else if (c->lockdown != HOST_LOCKDOWN_UNKNOWN)
 		verdict_say(to, "lockdown", VERDICT_GOOD, NULL, "%s", modes[c->lockdown]);
-	say_ptrace(to);
+	report_ptrace(to);
 }
 
 void host_ready_samples(struct verdicts *to, const struct host_caps *c)

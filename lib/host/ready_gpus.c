@@ -20,7 +20,7 @@ struct gpu_look {
 	bool settled; /* all that can be known of every named GPU is */
 };
 
-static void take_ready(void *ctx, unsigned count, const char *text)
+static void on_ready(void *ctx, unsigned count, const char *text)
 {
 	struct gpu_look *l = ctx;
 
@@ -49,8 +49,8 @@ static struct host_ready_gpu *find_gpu(struct host_ready_gpus *g, const struct h
 
 /* A GPU's memory comes before what else is read of it, so the first other reading of the last GPU
  * ends the wait. */
-static void take_value(void *ctx, int64_t time_ns, const struct host_gpu *gpu,
-		       const struct host_gpu_value *value)
+static void on_value(void *ctx, int64_t time_ns, const struct host_gpu *gpu,
+		     const struct host_gpu_value *value)
 {
 	struct gpu_look *l = ctx;
 	struct host_ready_gpu *v = find_gpu(l->gpus, gpu);
@@ -70,10 +70,10 @@ static void take_value(void *ctx, int64_t time_ns, const struct host_gpu *gpu,
 		      value->metric != METRIC_GPU_MEM_USED;
 }
 
-static void look_at_gpus(struct host_ready_gpus *g, unsigned wait_ms)
+static void read_gpus(struct host_ready_gpus *g, unsigned wait_ms)
 {
 	struct gpu_look look = { .gpus = g };
-	struct host_gpus_fn fn = { .ready = take_ready, .value = take_value, .ctx = &look };
+	struct host_gpus_fn fn = { .ready = on_ready, .value = on_value, .ctx = &look };
 	struct timespec nap = { .tv_nsec = STEP_MS * 1000000 };
 	struct host_gpus *gpus;
 
@@ -115,7 +115,7 @@ void host_ready_gpus_text(const struct host_ready_gpus *g, struct buf *out)
 		buf_printf(out, "; and %u more", g->count - g->named);
 }
 
-static void say_driver(struct buf *b, const char *version, enum host_gpu_module module)
+static void append_driver(struct buf *b, const char *version, enum host_gpu_module module)
 {
 	const char *name = host_gpu_module_name(module);
 
@@ -130,16 +130,16 @@ void host_ready_gpus(struct verdicts *to, struct host_ready_gpus *g, unsigned wa
 	struct buf b = { 0 };
 
 	*g = (struct host_ready_gpus){ .module = driver.module };
-	look_at_gpus(g, wait_ms);
+	read_gpus(g, wait_ms);
 	if (g->count) {
-		say_driver(&b, g->driver, g->module);
+		append_driver(&b, g->driver, g->module);
 		buf_printf(&b, ", %u GPU%s%s", g->count, g->count == 1 ? "" : "s",
 			   g->named ? ": " : "");
 		host_ready_gpus_text(g, &b);
 		verdict_say(to, "gpu", VERDICT_GOOD, NULL, "%s", buf_text(&b));
 	} else if (loaded) {
 		snprintf(g->driver, sizeof(g->driver), "%s", driver.version);
-		say_driver(&b, driver.version, driver.module);
+		append_driver(&b, driver.version, driver.module);
 		buf_printf(&b, ", %u GPU%s%s%s", driver.gpus, driver.gpus == 1 ? "" : "s",
 			   *driver.model ? ": " : "", driver.model);
 		verdict_say(to, "gpu", VERDICT_WARN,

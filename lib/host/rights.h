@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Giving rights away that are not needed any more: capabilities of the calling thread, for good.
- * What threads and processes are made of it later have no more than it; those that are there
- * already give up theirs themselves.
+ * Drops capabilities of the calling thread permanently. Threads and processes that it creates later
+ * have no more than it; threads that exist already must drop theirs themselves.
  */
 #ifndef INGERO_HOST_RIGHTS_H
 #define INGERO_HOST_RIGHTS_H

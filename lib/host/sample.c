@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every file is opened once and read from its start at each tick. What could not be opened is left
- * out for good: a kernel does not grow pressure files.
+ * Samples the machine, its cgroups and the recorded processes. Each file is opened once and read
+ * from its start at each tick. A file that cannot be opened is never tried again: a kernel does not
+ * gain pressure files at run time.
  */
 #include "lib/host/sample.h"
 
@@ -105,7 +106,7 @@ int host_sampler_new(struct host_sampler **out, struct world *w, uint32_t node, 
 	return 0;
 }
 
-static void forget_target(struct host_sampler *s, size_t i)
+static void drop_target(struct host_sampler *s, size_t i)
 {
 	host_watch_free(s->targets.v[i].watch, &s->thread_files);
 	s->targets.v[i] = s->targets.v[--s->targets.n];
@@ -116,7 +117,7 @@ void host_sampler_free(struct host_sampler *s)
 	if (!s)
 		return;
 	while (s->targets.n)
-		forget_target(s, s->targets.n - 1);
+		drop_target(s, s->targets.n - 1);
 	for (size_t i = 0; i < s->limits.n; i++)
 		if (s->limits.v[i].fd >= 0)
 			close(s->limits.v[i].fd);
@@ -132,7 +133,7 @@ void host_sampler_free(struct host_sampler *s)
 	free(s);
 }
 
-static struct record sample(const struct host_sampler *s, uint32_t metric, double value)
+static struct record make_sample(const struct host_sampler *s, uint32_t metric, double value)
 {
 	struct record r = { .kind = RECORD_SAMPLE };
 
@@ -142,38 +143,38 @@ static struct record sample(const struct host_sampler *s, uint32_t metric, doubl
 	return r;
 }
 
-static void say(struct host_sampler *s, const struct record *r)
+static void emit_record(struct host_sampler *s, const struct record *r)
 {
 	if (s->rc >= 0)
 		s->rc = s->fn(s->ctx, r);
 }
 
-static void say_node(struct host_sampler *s, uint32_t metric, double value)
+static void emit_node(struct host_sampler *s, uint32_t metric, double value)
 {
-	struct record r = sample(s, metric, value);
+	struct record r = make_sample(s, metric, value);
 
-	say(s, &r);
+	emit_record(s, &r);
 }
 
-static void say_process(struct host_sampler *s, uint32_t process, uint32_t metric, double value)
+static void emit_process(struct host_sampler *s, uint32_t process, uint32_t metric, double value)
 {
-	struct record r = sample(s, metric, value);
+	struct record r = make_sample(s, metric, value);
 
 	REC_SET(&r, SAMPLE, process, process);
-	say(s, &r);
+	emit_record(s, &r);
 }
 
-static void say_cgroup(void *ctx, uint32_t cgroup, uint32_t metric, double value)
+static void emit_cgroup(void *ctx, uint32_t cgroup, uint32_t metric, double value)
 {
 	struct host_sampler *s = ctx;
-	struct record r = sample(s, metric, value);
+	struct record r = make_sample(s, metric, value);
 
 	REC_SET(&r, SAMPLE, cgroup, cgroup);
-	say(s, &r);
+	emit_record(s, &r);
 }
 
 /* a - b of counters that may step back a little (iowait does). */
-static double grown(uint64_t a, uint64_t b)
+static double counter_growth(uint64_t a, uint64_t b)
 {
 	return a > b ? (double)(a - b) : 0;
 }
@@ -181,29 +182,32 @@ static double grown(uint64_t a, uint64_t b)
 static void all_cpus(struct host_sampler *s, const struct host_cpu *now)
 {
 	const struct host_cpu *last = &s->last;
-	double user = grown(now->user, last->user), system = grown(now->system, last->system),
-	       iowait = grown(now->iowait, last->iowait), steal = grown(now->steal, last->steal),
-	       idle = grown(now->idle, last->idle), sum = user + system + iowait + steal + idle;
+	double user = counter_growth(now->user, last->user),
+	       system = counter_growth(now->system, last->system),
+	       iowait = counter_growth(now->iowait, last->iowait),
+	       steal = counter_growth(now->steal, last->steal),
+	       idle = counter_growth(now->idle, last->idle),
+	       sum = user + system + iowait + steal + idle;
 
 	if (s->has_last && sum > 0) {
-		say_node(s, METRIC_CPU_USER, 100 * user / sum);
-		say_node(s, METRIC_CPU_SYSTEM, 100 * system / sum);
-		say_node(s, METRIC_CPU_IOWAIT, 100 * iowait / sum);
-		say_node(s, METRIC_CPU_STEAL, 100 * steal / sum);
-		say_node(s, METRIC_CPU_BUSY, 100 * (user + system + steal) / sum);
+		emit_node(s, METRIC_CPU_USER, 100 * user / sum);
+		emit_node(s, METRIC_CPU_SYSTEM, 100 * system / sum);
+		emit_node(s, METRIC_CPU_IOWAIT, 100 * iowait / sum);
+		emit_node(s, METRIC_CPU_STEAL, 100 * steal / sum);
+		emit_node(s, METRIC_CPU_BUSY, 100 * (user + system + steal) / sum);
 	}
-	say_node(s, METRIC_STEAL_NS, (double)(now->steal * s->tick_ns));
+	emit_node(s, METRIC_STEAL_NS, (double)(now->steal * s->tick_ns));
 	s->last = *now;
 	s->has_last = true;
 }
 
-static void say_idle(struct host_sampler *s, uint32_t cpu, const struct host_idle_point *at)
+static void emit_idle(struct host_sampler *s, uint32_t cpu, const struct host_idle_point *at)
 {
-	struct record r = sample(s, METRIC_CPU_IDLE_NS, (double)(at->ticks * s->tick_ns));
+	struct record r = make_sample(s, METRIC_CPU_IDLE_NS, (double)(at->ticks * s->tick_ns));
 
 	REC_SET(&r, SAMPLE, time_ns, at->time_ns);
 	REC_SET(&r, SAMPLE, cpu, cpu);
-	say(s, &r);
+	emit_record(s, &r);
 }
 
 /* A CPU that waits for disks has nothing to run. */
@@ -219,7 +223,7 @@ static void idle_of(struct host_sampler *s, const struct host_cpu *now)
 		return;
 	n = host_idle_next(&s->idle.v[now->cpu], &at, s->tick_ns, out);
 	for (unsigned i = 0; i < n; i++)
-		say_idle(s, now->cpu, &out[i]);
+		emit_idle(s, now->cpu, &out[i]);
 }
 
 static void one_cpu(void *ctx, const struct host_cpu *now)
@@ -238,9 +242,9 @@ static void one_cpu(void *ctx, const struct host_cpu *now)
 	if (now->cpu >= s->steal.n || s->steal.v[now->cpu] == now->steal + 1)
 		return;
 	s->steal.v[now->cpu] = now->steal + 1;
-	r = sample(s, METRIC_STEAL_NS, (double)(now->steal * s->tick_ns));
+	r = make_sample(s, METRIC_STEAL_NS, (double)(now->steal * s->tick_ns));
 	REC_SET(&r, SAMPLE, cpu, now->cpu);
-	say(s, &r);
+	emit_record(s, &r);
 }
 
 static bool read_whole(struct host_sampler *s, enum file file)
@@ -248,15 +252,15 @@ static bool read_whole(struct host_sampler *s, enum file file)
 	return host_reread(s->fd[file], &s->room);
 }
 
-static void pressure(struct host_sampler *s, enum file file, uint32_t some, uint32_t full)
+static void sample_pressure(struct host_sampler *s, enum file file, uint32_t some, uint32_t full)
 {
 	struct host_pressure p;
 
 	if (!read_whole(s, file) || !host_pressure_parse(buf_bytes(&s->room), &p))
 		return;
-	say_node(s, some, (double)p.some_us);
+	emit_node(s, some, (double)p.some_us);
 	if (full && p.has_full)
-		say_node(s, full, (double)p.full_us);
+		emit_node(s, full, (double)p.full_us);
 }
 
 static void virtual_memory(struct host_sampler *s)
@@ -265,17 +269,17 @@ static void virtual_memory(struct host_sampler *s)
 
 	if (!read_whole(s, FILE_VMSTAT) || !host_vm_parse(buf_bytes(&s->room), &vm))
 		return;
-	say_node(s, METRIC_VM_PAGES_ALLOCATED, (double)vm.allocated);
-	say_node(s, METRIC_VM_PAGES_FREED, (double)vm.freed);
-	say_node(s, METRIC_VM_ALLOC_STALLS, (double)vm.alloc_stalls);
-	say_node(s, METRIC_VM_COMPACT_STALLS, (double)vm.compact_stalls);
-	say_node(s, METRIC_VM_MAJOR_FAULTS, (double)vm.major_faults);
-	say_node(s, METRIC_VM_SWAP_IN, (double)vm.swap_in);
-	say_node(s, METRIC_VM_SWAP_OUT, (double)vm.swap_out);
-	say_node(s, METRIC_VM_OOM_KILLS, (double)vm.oom_kills);
+	emit_node(s, METRIC_VM_PAGES_ALLOCATED, (double)vm.allocated);
+	emit_node(s, METRIC_VM_PAGES_FREED, (double)vm.freed);
+	emit_node(s, METRIC_VM_ALLOC_STALLS, (double)vm.alloc_stalls);
+	emit_node(s, METRIC_VM_COMPACT_STALLS, (double)vm.compact_stalls);
+	emit_node(s, METRIC_VM_MAJOR_FAULTS, (double)vm.major_faults);
+	emit_node(s, METRIC_VM_SWAP_IN, (double)vm.swap_in);
+	emit_node(s, METRIC_VM_SWAP_OUT, (double)vm.swap_out);
+	emit_node(s, METRIC_VM_OOM_KILLS, (double)vm.oom_kills);
 }
 
-static void machine(struct host_sampler *s)
+static void sample_machine(struct host_sampler *s)
 {
 	struct host_memory memory;
 	struct timespec cpu;
@@ -283,25 +287,27 @@ static void machine(struct host_sampler *s)
 	double load;
 
 	if (read_whole(s, FILE_STAT) && host_cpus_parse(buf_bytes(&s->room), one_cpu, s, &running))
-		say_node(s, METRIC_RUNNABLE, (double)running);
+		emit_node(s, METRIC_RUNNABLE, (double)running);
 	if (read_whole(s, FILE_LOADAVG) && host_load_parse(buf_bytes(&s->room), &load))
-		say_node(s, METRIC_LOAD_1, load);
+		emit_node(s, METRIC_LOAD_1, load);
 	if (read_whole(s, FILE_MEMINFO) && host_memory_parse(buf_bytes(&s->room), &memory)) {
-		say_node(s, METRIC_MEM_USED, grown(memory.total_bytes, memory.available_bytes));
-		say_node(s, METRIC_MEM_AVAILABLE, (double)memory.available_bytes);
-		say_node(s, METRIC_SWAP_USED,
-			 grown(memory.swap_total_bytes, memory.swap_free_bytes));
+		emit_node(s, METRIC_MEM_USED,
+			  counter_growth(memory.total_bytes, memory.available_bytes));
+		emit_node(s, METRIC_MEM_AVAILABLE, (double)memory.available_bytes);
+		emit_node(s, METRIC_SWAP_USED,
+			  counter_growth(memory.swap_total_bytes, memory.swap_free_bytes));
 	}
-	pressure(s, FILE_PSI_CPU, METRIC_PSI_CPU_SOME, 0);
-	pressure(s, FILE_PSI_IO, METRIC_PSI_IO_SOME, METRIC_PSI_IO_FULL);
-	pressure(s, FILE_PSI_MEMORY, METRIC_PSI_MEM_SOME, METRIC_PSI_MEM_FULL);
+	sample_pressure(s, FILE_PSI_CPU, METRIC_PSI_CPU_SOME, 0);
+	sample_pressure(s, FILE_PSI_IO, METRIC_PSI_IO_SOME, METRIC_PSI_IO_FULL);
+	sample_pressure(s, FILE_PSI_MEMORY, METRIC_PSI_MEM_SOME, METRIC_PSI_MEM_FULL);
 	virtual_memory(s);
 	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) == 0)
-		say_node(s, METRIC_RECORDER_CPU_NS, (double)cpu.tv_sec * 1e9 + (double)cpu.tv_nsec);
+		emit_node(s, METRIC_RECORDER_CPU_NS,
+			  (double)cpu.tv_sec * 1e9 + (double)cpu.tv_nsec);
 }
 
-/* The place of one that no target was in at the last tick, nor is at this one. */
-static struct limit *deserted(struct host_sampler *s)
+/* The slot of a limit whose cgroup had no target at the last tick and has none at this one. */
+static struct limit *find_deserted(struct host_sampler *s)
 {
 	for (size_t i = 0; i < s->limits.n; i++)
 		if (s->limits.v[i].tick + 1 < s->tick)
@@ -322,7 +328,7 @@ static uint32_t limit_of(struct host_sampler *s, const struct host_cgroup *cgrou
 			s->limits.v[i].tick = s->tick;
 			return (uint32_t)i + 1;
 		}
-	old = deserted(s);
+	old = find_deserted(s);
 	if (!old && s->limits.n >= CGROUPS_MAX)
 		return 0;
 	snprintf(path, sizeof(path), "%s/cpu.stat", cgroup->folder);
@@ -359,16 +365,17 @@ static void find_limits(struct host_sampler *s, struct target *t)
 }
 
 /* In which of them it is: with version 1 the cgroup of its events is another one. */
-static void say_place(struct host_sampler *s, const struct host_target *which,
-		      const struct target *t)
+static void emit_place(struct host_sampler *s, const struct host_target *which,
+		       const struct target *t)
 {
 	for (unsigned i = 0; i < t->nlimits; i++) {
 		const struct limit *limit = &s->limits.v[t->limits[i] - 1];
-		struct record r = sample(s, METRIC_CGROUP_PERIODS, (double)limit->last.periods);
+		struct record r =
+			make_sample(s, METRIC_CGROUP_PERIODS, (double)limit->last.periods);
 
 		REC_SET(&r, SAMPLE, process, which->process);
 		REC_SET(&r, SAMPLE, cgroup, limit->cgroup);
-		say(s, &r);
+		emit_record(s, &r);
 	}
 	for (unsigned i = 0; i < t->ngroups; i++) {
 		const struct host_group *group = &s->groups.v.v[t->groups[i] - 1];
@@ -377,15 +384,15 @@ static void say_place(struct host_sampler *s, const struct host_target *which,
 
 		if (!host_memory_group_read(&group->files, &s->room, &now))
 			continue;
-		r = sample(s, METRIC_CGROUP_MEM_USED, (double)now.used_bytes);
+		r = make_sample(s, METRIC_CGROUP_MEM_USED, (double)now.used_bytes);
 		REC_SET(&r, SAMPLE, process, which->process);
 		REC_SET(&r, SAMPLE, cgroup, group->cgroup);
-		say(s, &r);
+		emit_record(s, &r);
 	}
 }
 
-/* The number is still that process's: who was not told that it ended would say another's numbers of
- * it. */
+/* Whether the pid is still that process's. Without this check a pid that was reused would give
+ * another process's samples. */
 static bool is_still(const struct host_sampler *s, const struct host_target *which)
 {
 	const struct world_process *p = world_get_process(s->world, which->process);
@@ -414,7 +421,7 @@ static struct target *target_of(struct host_sampler *s, const struct host_target
 	return &s->targets.v[s->targets.n - 1];
 }
 
-static void look_at(struct host_sampler *s, const struct host_target *which)
+static void sample_target(struct host_sampler *s, const struct host_target *which)
 {
 	struct target *t = target_of(s, which);
 	struct host_watch_now now;
@@ -422,22 +429,22 @@ static void look_at(struct host_sampler *s, const struct host_target *which)
 	if (!t)
 		return;
 	if (!host_watch_look(t->watch, &s->room, &s->thread_files, &now)) {
-		forget_target(s, (size_t)(t - s->targets.v));
+		drop_target(s, (size_t)(t - s->targets.v));
 		return;
 	}
 	t->tick = s->tick;
 	if (now.has_cpu)
-		say_process(s, which->process, METRIC_PROC_CPU_NS, (double)now.cpu_ns);
-	say_process(s, which->process, METRIC_PROC_RSS, (double)now.rss_bytes);
+		emit_process(s, which->process, METRIC_PROC_CPU_NS, (double)now.cpu_ns);
+	emit_process(s, which->process, METRIC_PROC_RSS, (double)now.rss_bytes);
 	if (now.has_wait)
-		say_process(s, which->process, METRIC_PROC_RUN_DELAY_NS, (double)now.wait_ns);
+		emit_process(s, which->process, METRIC_PROC_RUN_DELAY_NS, (double)now.wait_ns);
 	if (now.has_faults) {
-		say_process(s, which->process, METRIC_PROC_MINOR_FAULTS, (double)now.minor_faults);
-		say_process(s, which->process, METRIC_PROC_MAJOR_FAULTS, (double)now.major_faults);
+		emit_process(s, which->process, METRIC_PROC_MINOR_FAULTS, (double)now.minor_faults);
+		emit_process(s, which->process, METRIC_PROC_MAJOR_FAULTS, (double)now.major_faults);
 	}
 	if (now.has_io) {
-		say_process(s, which->process, METRIC_PROC_READ_BYTES, (double)now.read_bytes);
-		say_process(s, which->process, METRIC_PROC_WRITE_BYTES, (double)now.write_bytes);
+		emit_process(s, which->process, METRIC_PROC_READ_BYTES, (double)now.read_bytes);
+		emit_process(s, which->process, METRIC_PROC_WRITE_BYTES, (double)now.write_bytes);
 	}
 	if (now.moved) {
 		find_limits(s, t);
@@ -446,15 +453,15 @@ static void look_at(struct host_sampler *s, const struct host_target *which)
 		t->placed = false;
 	}
 	if (!t->placed)
-		say_place(s, which, t);
+		emit_place(s, which, t);
 	t->placed = true;
 	host_groups_seen(&s->groups, t->groups, t->ngroups, s->tick);
 	for (unsigned i = 0; i < t->nlimits; i++)
 		s->limits.v[t->limits[i] - 1].tick = s->tick;
 }
 
-/* Cgroups that never had a limit are never said. */
-static void look_at_limit(struct host_sampler *s, struct limit *limit)
+/* Emits nothing for cgroups that never had a limit. */
+static void sample_limit(struct host_sampler *s, struct limit *limit)
 {
 	struct host_throttle now;
 
@@ -462,9 +469,9 @@ static void look_at_limit(struct host_sampler *s, struct limit *limit)
 	    !host_throttle_parse(buf_bytes(&s->room), &now) || now.periods == 0 ||
 	    (limit->said && memcmp(&now, &limit->last, sizeof(now)) == 0))
 		return;
-	say_cgroup(s, limit->cgroup, METRIC_CGROUP_THROTTLED_NS, (double)now.throttled_ns);
-	say_cgroup(s, limit->cgroup, METRIC_CGROUP_THROTTLED, (double)now.throttled);
-	say_cgroup(s, limit->cgroup, METRIC_CGROUP_PERIODS, (double)now.periods);
+	emit_cgroup(s, limit->cgroup, METRIC_CGROUP_THROTTLED_NS, (double)now.throttled_ns);
+	emit_cgroup(s, limit->cgroup, METRIC_CGROUP_THROTTLED, (double)now.throttled);
+	emit_cgroup(s, limit->cgroup, METRIC_CGROUP_PERIODS, (double)now.periods);
 	limit->last = now;
 	limit->said = true;
 }
@@ -477,15 +484,15 @@ int host_sampler_tick(struct host_sampler *s, int64_t now_ns, const struct host_
 	s->ctx = ctx;
 	s->rc = 0;
 	s->tick++;
-	machine(s);
+	sample_machine(s);
 	for (size_t i = 0; i < n && s->rc >= 0; i++)
-		look_at(s, &targets[i]);
+		sample_target(s, &targets[i]);
 	for (size_t i = s->targets.n; i-- > 0;)
 		if (s->targets.v[i].tick != s->tick)
-			forget_target(s, i);
+			drop_target(s, i);
 	for (size_t i = 0; i < s->limits.n && s->rc >= 0; i++)
-		look_at_limit(s, &s->limits.v[i]);
-	host_groups_say(&s->groups, s->tick, &s->room, say_cgroup, s);
+		sample_limit(s, &s->limits.v[i]);
+	host_groups_say(&s->groups, s->tick, &s->room, emit_cgroup, s);
 	return s->rc < 0 ? s->rc : 0;
 }
 
@@ -498,7 +505,7 @@ int host_sampler_rest(struct host_sampler *s, host_sample_fn *fn, void *ctx)
 	s->rc = 0;
 	for (size_t cpu = 0; cpu < s->idle.n; cpu++)
 		if (host_idle_rest(&s->idle.v[cpu], &at))
-			say_idle(s, (uint32_t)cpu, &at);
+			emit_idle(s, (uint32_t)cpu, &at);
 	return s->rc < 0 ? s->rc : 0;
 }
 

@@ -29,10 +29,10 @@ void host_sampler_free(struct host_sampler *s);
 
 /*
  * One round of samples at now_ns (CLOCK_MONOTONIC). Shares of time ("cpu.user") need two rounds.
- * Counters of a CPU or a cgroup are said when they changed, idle time where it cannot be told from
- * what was said before and after (host/idle.h). Targets that are gone, or whose number is another
- * process's by now, are passed by; what is not among targets any more is forgotten. Files this
- * machine does not have, or does not show us, give no records and no error.
+ * Counters of a CPU or a cgroup are emitted when they changed, idle time where the readings before
+ * and after do not determine it (host/idle.h). Targets that have ended, or whose pid was reused,
+ * are skipped; state of processes that are no targets any more is dropped. Files that this machine
+ * does not have, or that are not readable, give no records and no error.
  */
 int host_sampler_tick(struct host_sampler *s, int64_t now_ns, const struct host_target *targets,
 		      size_t n, host_sample_fn *fn, void *ctx);

@@ -13,8 +13,8 @@ void host_groups_free(struct host_groups *g)
 	vec_free(&g->v);
 }
 
-/* The place of one that no target was in at the last tick, nor is at this one. */
-static struct host_group *deserted(struct host_groups *g, uint64_t tick)
+/* The slot of a group that had no target at the last tick and has none at this one. */
+static struct host_group *find_deserted(struct host_groups *g, uint64_t tick)
 {
 	for (size_t i = 0; i < g->v.n; i++)
 		if (g->v.v[i].tick + 1 < tick)
@@ -32,7 +32,7 @@ static uint32_t group_of(struct host_groups *g, uint32_t cgroup, const char *fol
 			g->v.v[i].tick = tick;
 			return (uint32_t)i + 1;
 		}
-	old = deserted(g, tick);
+	old = find_deserted(g, tick);
 	if ((!old && g->v.n >= GROUPS_MAX) || !host_memory_group_open(&group.files, folder))
 		return 0;
 	if (old) {
@@ -73,8 +73,8 @@ void host_groups_seen(struct host_groups *g, const uint32_t *which, unsigned n, 
 		g->v.v[which[0] - 1].own_tick = tick;
 }
 
-static void say_one(const struct host_group *group, const struct host_memory_group_now *now,
-		    host_group_fn *fn, void *ctx)
+static void emit_group(const struct host_group *group, const struct host_memory_group_now *now,
+		       host_group_fn *fn, void *ctx)
 {
 	fn(ctx, group->cgroup, METRIC_CGROUP_MEM_USED, (double)now->used_bytes);
 	if (now->limit_bytes)
@@ -99,6 +99,6 @@ void host_groups_say(const struct host_groups *g, uint64_t tick, struct buf *roo
 		if (group->tick != tick || !host_memory_group_read(&group->files, room, &now))
 			continue;
 		if (group->own_tick == tick || now.limit_bytes || now.high || now.max)
-			say_one(group, &now, fn, ctx);
+			emit_group(group, &now, fn, ctx);
 	}
 }

@@ -12,7 +12,7 @@
 
 #define NO_LIMIT (1ull << 62) /* version 1 says a number near 2^63 for none */
 
-static bool begins(const char *p, const char *end, const char *with)
+static bool has_prefix(const char *p, const char *end, const char *with)
 {
 	size_t n = strlen(with);
 
@@ -33,21 +33,21 @@ bool host_vm_parse(struct bytes text, struct host_vm *out)
 
 		if (number && host_text_number(&number, stop, &n)) {
 			any = true;
-			if (begins(p, stop, "pgalloc_"))
+			if (has_prefix(p, stop, "pgalloc_"))
 				out->allocated += n;
-			else if (begins(p, stop, "pgfree "))
+			else if (has_prefix(p, stop, "pgfree "))
 				out->freed = n;
-			else if (begins(p, stop, "allocstall"))
+			else if (has_prefix(p, stop, "allocstall"))
 				out->alloc_stalls += n;
-			else if (begins(p, stop, "compact_stall "))
+			else if (has_prefix(p, stop, "compact_stall "))
 				out->compact_stalls = n;
-			else if (begins(p, stop, "pgmajfault "))
+			else if (has_prefix(p, stop, "pgmajfault "))
 				out->major_faults = n;
-			else if (begins(p, stop, "pswpin "))
+			else if (has_prefix(p, stop, "pswpin "))
 				out->swap_in = n;
-			else if (begins(p, stop, "pswpout "))
+			else if (has_prefix(p, stop, "pswpout "))
 				out->swap_out = n;
-			else if (begins(p, stop, "oom_kill "))
+			else if (has_prefix(p, stop, "oom_kill "))
 				out->oom_kills = n;
 		}
 		p = newline ? newline + 1 : end;

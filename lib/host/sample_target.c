@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of threads is read again only when their number changed or one of them could not be read.
+ * Samples one process and its threads from their open /proc files. The list of threads is read
+ * again only when their number changed or one of them could not be read.
  */
 #include "lib/host/sample_target.h"
 
@@ -78,7 +79,7 @@ struct host_watch *host_watch_new(uint32_t tgid)
 	return w;
 }
 
-static void forget(struct host_watch *w, size_t i, unsigned *files)
+static void drop_thread(struct host_watch *w, size_t i, unsigned *files)
 {
 	if (w->threads.v[i].fd >= 0) {
 		close(w->threads.v[i].fd);
@@ -92,7 +93,7 @@ void host_watch_free(struct host_watch *w, unsigned *files)
 	if (!w)
 		return;
 	while (w->threads.n)
-		forget(w, w->threads.n - 1, files);
+		drop_thread(w, w->threads.n - 1, files);
 	vec_free(&w->threads);
 	if (w->tasks)
 		closedir(w->tasks);
@@ -149,10 +150,10 @@ static void list_threads(struct host_watch *w, unsigned *files)
 	for (size_t i = w->threads.n; i-- > 0;)
 		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): n > 0, so v is somewhere */
 		if (!w->threads.v[i].seen)
-			forget(w, i, files);
+			drop_thread(w, i, files);
 }
 
-static bool look_thread(struct host_watch *w, struct thread *t, struct buf *room)
+static bool read_thread(struct host_watch *w, struct thread *t, struct buf *room)
 {
 	int fd = t->fd >= 0 ? t->fd : open_thread(w, t->tid);
 	struct host_schedstat stat;
@@ -168,8 +169,9 @@ static bool look_thread(struct host_watch *w, struct thread *t, struct buf *room
 	return good;
 }
 
-/* Moves are rare: looked for at every eighth look, a different one for each process. */
-static bool moved(struct host_watch *w, struct buf *room)
+/* Whether the process has changed its cgroup. Rare, so checked at every eighth reading, staggered
+ * by process. */
+static bool has_moved(struct host_watch *w, struct buf *room)
 {
 	uint64_t place;
 
@@ -215,12 +217,12 @@ bool host_watch_look(struct host_watch *w, struct buf *room, unsigned *files,
 	w->nthreads = tasks.st_nlink;
 	w->stale = false;
 	for (size_t i = 0; i < w->threads.n; i++) {
-		bool good = look_thread(w, &w->threads.v[i], room);
+		bool good = read_thread(w, &w->threads.v[i], room);
 
 		now->has_wait |= good;
 		w->stale |= !good;
 	}
 	now->wait_ns = w->wait_ns;
-	now->moved = moved(w, room);
+	now->moved = has_moved(w, room);
 	return true;
 }

@@ -81,7 +81,7 @@ bool host_load_parse(struct bytes text, double *one_minute)
 	return true;
 }
 
-static bool total(struct bytes text, const char *name, uint64_t *out)
+static bool parse_total(struct bytes text, const char *name, uint64_t *out)
 {
 	static const char key[] = "total=";
 	struct bytes line = host_text_line(text, name);
@@ -96,6 +96,6 @@ static bool total(struct bytes text, const char *name, uint64_t *out)
 bool host_pressure_parse(struct bytes text, struct host_pressure *out)
 {
 	*out = (struct host_pressure){ 0 };
-	out->has_full = total(text, "full ", &out->full_us);
-	return total(text, "some ", &out->some_us);
+	out->has_full = parse_total(text, "full ", &out->full_us);
+	return parse_total(text, "some ", &out->some_us);
 }

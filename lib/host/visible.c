@@ -35,7 +35,7 @@ bool host_visible_read(struct host_visible *v, uint32_t pid)
 	return good;
 }
 
-static enum host_visible_kind entry(struct bytes text, uint32_t *index, struct bytes *uuid)
+static enum host_visible_kind parse_entry(struct bytes text, uint32_t *index, struct bytes *uuid)
 {
 	uint32_t n = 0;
 
@@ -70,7 +70,7 @@ enum host_visible_kind host_visible_device(const struct host_visible *v, uint32_
 		}
 		while (text.n && text.p[text.n - 1] == ' ')
 			text.n--;
-		kind = entry(text, index, uuid);
+		kind = parse_entry(text, index, uuid);
 		if (kind == HOST_VISIBLE_NONE || i == ordinal)
 			return kind;
 		p += strcspn(p, ",");

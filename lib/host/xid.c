@@ -16,7 +16,7 @@
 #define GPUS "/proc/driver/nvidia/gpus"
 
 /* The number in the digits of base 10 or 16 at *p, which ends behind them; at most 8 digits. */
-static bool digits(const char **p, const char *end, unsigned base, uint32_t *out)
+static bool parse_number(const char **p, const char *end, unsigned base, uint32_t *out)
 {
 	uint64_t n = 0;
 	unsigned count = 0;
@@ -36,7 +36,7 @@ static bool digits(const char **p, const char *end, unsigned base, uint32_t *out
 	return count > 0 && count < 9;
 }
 
-static bool skip(const char **p, const char *end, const char *text)
+static bool skip_text(const char **p, const char *end, const char *text)
 {
 	size_t n = strlen(text);
 
@@ -58,22 +58,22 @@ bool host_xid_parse(struct bytes line, struct host_xid *out)
 		return false;
 	/* Programs may write to the log too, and repeat what stands there: as another facility than
 	 * the kernel's, 0. */
-	if (digits(&start, end, 10, &priority) && priority >= 8)
+	if (parse_number(&start, end, 10, &priority) && priority >= 8)
 		return false;
 	p += sizeof(head) - 1;
-	skip(&p, end, "PCI:");
-	if (!digits(&p, end, 16, &out->domain) || !skip(&p, end, ":") ||
-	    !digits(&p, end, 16, &out->bus) || !skip(&p, end, ":") ||
-	    !digits(&p, end, 16, &out->device))
+	skip_text(&p, end, "PCI:");
+	if (!parse_number(&p, end, 16, &out->domain) || !skip_text(&p, end, ":") ||
+	    !parse_number(&p, end, 16, &out->bus) || !skip_text(&p, end, ":") ||
+	    !parse_number(&p, end, 16, &out->device))
 		return false;
 	p = memchr(p, ')', (size_t)(end - p));
-	if (!p || !skip(&p, end, "): ") || !digits(&p, end, 10, &out->number))
+	if (!p || !skip_text(&p, end, "): ") || !parse_number(&p, end, 10, &out->number))
 		return false;
 	pid = memmem(p, (size_t)(end - p), " pid=", 5);
 	if (pid) {
 		pid += 5;
-		skip(&pid, end, "'");
-		if (!digits(&pid, end, 10, &out->pid))
+		skip_text(&pid, end, "'");
+		if (!parse_number(&pid, end, 10, &out->pid))
 			out->pid = 0;
 	}
 	return true;

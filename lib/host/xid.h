@@ -23,7 +23,7 @@ struct host_xid {
 	uint32_t pid; /* 0: not told */
 };
 
-/* A line of the kernel log, with or without what comes before the text. False: it tells of no XID. */
+/* Parses a line of the kernel log, with or without its prefix. False: it holds no XID. */
 bool host_xid_parse(struct bytes line, struct host_xid *out);
 
 /* A record of the kernel log is not longer (CONSOLE_EXT_LOG_MAX of include/linux/printk.h). */
