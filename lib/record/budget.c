@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Credit and windows of a recording's budget. */
+/* Computes the credit and the windows of a recording's budget. */
 #include "lib/record/budget.h"
 
 #include <string.h>
@@ -51,8 +51,8 @@ static double what_is_left(const struct record_budget *b, double spent)
 	return left > least ? left : least;
 }
 
-/* What windows may cost in a ns. */
-static double spare(const struct record_budget *b)
+/* The share of time that windows may cost. */
+static double spare_share(const struct record_budget *b)
 {
 	return what_is_left(b, kept_rate(b));
 }
@@ -63,7 +63,7 @@ static double window_length(const struct record_budget *b)
 
 	if (rate <= 0)
 		return BUDGET_WINDOW_LEAST_NS;
-	ns = spare(b) / rate * BUDGET_PERIOD_NS;
+	ns = spare_share(b) / rate * BUDGET_PERIOD_NS;
 	return ns < BUDGET_WINDOW_LEAST_NS  ? BUDGET_WINDOW_LEAST_NS
 	       : ns > BUDGET_WINDOW_MOST_NS ? BUDGET_WINDOW_MOST_NS
 					    : ns;
@@ -72,7 +72,7 @@ static double window_length(const struct record_budget *b)
 /* Credit that a window needs beyond what comes in meanwhile. */
 static double window_needs(const struct record_budget *b)
 {
-	double excess = shed_rate(b) - spare(b);
+	double excess = shed_rate(b) - spare_share(b);
 
 	return excess > 0 ? window_length(b) * excess : 0;
 }
@@ -85,7 +85,7 @@ static void shed_more(struct record_budget *b)
 	b->in_window = false;
 }
 
-static void take_rates(struct record_budget *b, double ns, const double cost_ns[TIERS])
+static void update_rates(struct record_budget *b, double ns, const double cost_ns[TIERS])
 {
 	double weight = ns < SMOOTH_NS ? ns / SMOOTH_NS : 1;
 
@@ -173,7 +173,7 @@ void record_budget_look(struct record_budget *b, int64_t now_ns, const double co
 		b->credit_ns += what_is_left(b, others) * ns;
 		for (unsigned t = 0; t < TIERS; t++)
 			b->credit_ns -= cost_ns[t];
-		take_rates(b, ns, cost_ns);
+		update_rates(b, ns, cost_ns);
 		most = b->share * BUDGET_SAVED_NS;
 		if (b->shedding && window_needs(b) > most)
 			most = window_needs(b);

@@ -2,8 +2,8 @@
 /*
  * Which tiers of calls are probed within a budget. Time gives credit, probes spend it; when it is
  * used up, the tiers whose loss costs an analysis least are paused, as many as it takes, and
- * attached again in whole windows, for which credit is saved first. A load that falls leaves a
- * window open for good. The times and counts come from the caller: nothing here looks at a clock.
+ * attached again in whole windows, for which credit is saved first. When the load falls, a window
+ * stays open. The times and counts come from the caller: nothing here reads a clock.
  * Invariant: credit is never below minus what one look can spend plus one window's plan, so over
  * any time much longer than a window the probes cost no more than the budget.
  */

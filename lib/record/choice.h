@@ -40,7 +40,7 @@ void record_choose_owner(const char *uid, const char *gid, struct record_owner *
  * cheapest. */
 void record_choose_way(struct probe_options *p, const char *link, const char *walker, bool stacks);
 
-/* Bytes of the kernel buffer, 0: as usual. ERR_USAGE when it is no power of two, or out of bounds. */
+/* Bytes of the kernel buffer; 0: the default. ERR_USAGE: no power of two, or out of bounds. */
 int record_choose_ring(struct probe_options *p, uint64_t bytes, struct err *e);
 
 /* Threads are to be sampled hz times a second on each CPU, 0: not. asked: somebody said so; else it

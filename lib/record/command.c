@@ -20,7 +20,7 @@ int record_command_start(struct record_command *c, char *const *argv, uid_t uid,
 	return rc;
 }
 
-static bool lingers(struct record_command *c, int received)
+static bool handle_interrupt(struct record_command *c, int received)
 {
 	int64_t now = host_clock_mono(), since;
 
@@ -42,7 +42,7 @@ bool record_command_over(struct record_command *c, int received)
 		return received != 0;
 	if (command_launch_poll(&c->launch, &c->exec_errno))
 		return true;
-	return received && !lingers(c, received);
+	return received && !handle_interrupt(c, received);
 }
 
 bool record_command_runs(const struct record_command *c)

@@ -39,8 +39,9 @@ bool record_command_runs(const struct record_command *c);
  * same. */
 void record_command_settle(struct record_command *c, bool run);
 
-/* Whether it goes on after the recording; and wait until it ends or received() tells of a signal. */
+/* Whether the command still runs after the recording. */
 bool record_command_goes_on(struct record_command *c);
+/* Waits until the command ends or received() returns a signal. */
 void record_command_wait(struct record_command *c, int (*received)(void));
 
 #endif

@@ -16,9 +16,9 @@
 
 #include "lib/host/proc.h"
 
-/* Groups before user, user last; after that there is no way back. gid: of a user that the machine
- * knows no groups of. */
-static int become(uid_t uid, gid_t gid)
+/* Sets groups first and the user last, since setuid() drops the right to set groups. gid: the group
+ * of a user without an entry in the user database. */
+static int switch_user(uid_t uid, gid_t gid)
 {
 	struct passwd *pw = getpwuid(uid);
 
@@ -46,8 +46,8 @@ static void clean_environment(void)
 		unsetenv(names[i]);
 }
 
-static void child(int go, int failed, char *const *argv, uid_t uid, gid_t gid,
-		  void (*prepare)(void))
+static void run_child(int go, int failed, char *const *argv, uid_t uid, gid_t gid,
+		      void (*prepare)(void))
 {
 	char c;
 	ssize_t n;
@@ -61,7 +61,7 @@ static void child(int go, int failed, char *const *argv, uid_t uid, gid_t gid,
 	if (prepare)
 		prepare();
 	clean_environment();
-	if (uid == 0 || become(uid, gid) == 0)
+	if (uid == 0 || switch_user(uid, gid) == 0)
 		execvp(argv[0], argv);
 	saved = errno;
 	n = write(failed, &saved, sizeof(saved));
@@ -71,10 +71,10 @@ static void child(int go, int failed, char *const *argv, uid_t uid, gid_t gid,
 #define SETTLE_NS    1000000
 #define SETTLE_TURNS 1000
 
-/* Until it sleeps on its pipe. What the recorder does next can take seconds of a busy CPU; a child
- * that were still on its way would wait for that CPU, and bring the wait into the recording as its
- * own. */
-static void settle(pid_t pid)
+/* Waits until the child sleeps on its pipe. The recorder's next steps can keep a CPU busy for
+ * seconds; a child that still runs would wait for that CPU, and the recording would show this wait
+ * as the child's. */
+static void wait_until_asleep(pid_t pid)
 {
 	struct timespec nap = { .tv_nsec = SETTLE_NS };
 	struct err ignored = { 0 };
@@ -106,7 +106,7 @@ int command_launch_start(struct command_launch *l, char *const *argv, uid_t uid,
 	if (l->pid == 0) {
 		close(go[1]);
 		close(failed[0]);
-		child(go[0], failed[1], argv, uid, gid, prepare);
+		run_child(go[0], failed[1], argv, uid, gid, prepare);
 	}
 	rc = l->pid < 0 ? err_sys(e, "cannot start a process") : 0;
 	close(go[0]);
@@ -119,7 +119,7 @@ int command_launch_start(struct command_launch *l, char *const *argv, uid_t uid,
 	l->go = go[1];
 	l->failed = failed[0];
 	fcntl(l->failed, F_SETFL, O_NONBLOCK);
-	settle(l->pid);
+	wait_until_asleep(l->pid);
 	return 0;
 }
 

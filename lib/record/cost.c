@@ -98,9 +98,9 @@ static void serve_rounds(int go, int told)
 	_exit(0);
 }
 
-/* Of the child's quickest round, of a call: ns, and those of them that programs ran. A round is
- * looked at as a whole: what slows one down slows both. */
-static void ask_rounds(struct record_cost *c, struct probe_session *s, int go, int told)
+/* Sets the time of a call and of the BPF programs in it, in ns, from the child's fastest round.
+ * Both come from the same round, since a disturbance slows both. */
+static void time_rounds(struct record_cost *c, struct probe_session *s, int go, int told)
 {
 	int64_t least = INT64_MAX, ns;
 
@@ -118,8 +118,8 @@ static void ask_rounds(struct record_cost *c, struct probe_session *s, int go, i
 	}
 }
 
-/* Calls of a child that is a target. */
-static void calibrate(struct record_cost *c, struct probe_session *s)
+/* Measures the cost of a probed call in a child process that is a target. */
+static void calibrate_call(struct record_cost *c, struct probe_session *s)
 {
 	struct err ignored = { 0 };
 	int go[2], told[2];
@@ -141,7 +141,7 @@ static void calibrate(struct record_cost *c, struct probe_session *s)
 	close(go[0]);
 	close(told[1]);
 	if (pid > 0 && probe_session_target(s, (uint32_t)pid, 0, &ignored) == 0)
-		ask_rounds(c, s, go[1], told[0]);
+		time_rounds(c, s, go[1], told[0]);
 	close(go[1]);
 	close(told[0]);
 	if (pid > 0) {
@@ -160,7 +160,7 @@ void record_cost_start(struct record_cost *c, struct probe_session *s)
 	c->measures = record_meter_on(&c->meter);
 	if (probe_session_trial(s, &fds, &ignored) == 0) {
 		c->skipped_ns = own_call_ns() - free_ns;
-		calibrate(c, s);
+		calibrate_call(c, s);
 		c->call_ns = c->call_ns > free_ns ? c->call_ns - free_ns : 0;
 		if (c->program_ns > c->call_ns)
 			c->program_ns = c->call_ns;
@@ -170,7 +170,8 @@ void record_cost_start(struct record_cost *c, struct probe_session *s)
 	record_meter_off(&c->meter);
 }
 
-static void begin(struct record_cost *c, struct probe_session *s, int64_t now_ns, uint64_t calls)
+static void begin_window(struct record_cost *c, struct probe_session *s, int64_t now_ns,
+			 uint64_t calls)
 {
 	struct run_times t;
 
@@ -183,7 +184,8 @@ static void begin(struct record_cost *c, struct probe_session *s, int64_t now_ns
 	c->next_ns = now_ns + INTERVAL_NS;
 }
 
-static void end(struct record_cost *c, struct probe_session *s, int64_t now_ns, uint64_t calls)
+static void end_window(struct record_cost *c, struct probe_session *s, int64_t now_ns,
+		       uint64_t calls)
 {
 	struct run_times t = run_times(s);
 
@@ -198,9 +200,9 @@ void record_cost_look(struct record_cost *c, struct probe_session *s, int64_t no
 		      uint64_t calls, bool at_end)
 {
 	if (c->meter.on && (at_end || now_ns - c->window_ns >= SECOND_NS * 9 / 10))
-		end(c, s, now_ns, calls);
+		end_window(c, s, now_ns, calls);
 	else if (c->measures && !c->meter.on && !at_end && now_ns >= c->next_ns)
-		begin(c, s, now_ns, calls);
+		begin_window(c, s, now_ns, calls);
 }
 
 static double aftermath_ns(const struct record_cost *c)

@@ -21,7 +21,7 @@ static uint64_t key_of(const struct deadband_value *v)
 	return h ^ h >> 32;
 }
 
-static bool moved(const struct deadband *t, double from, double to, bool points)
+static bool has_moved(const struct deadband *t, double from, double to, bool points)
 {
 	double limit = points ? t->deadband : fabs(from) * t->deadband / 100;
 
@@ -45,8 +45,8 @@ static bool is_news(const struct deadband *t, const struct deadband_value *last,
 	if (t->heartbeat_ns && now->time_ns - last->time_ns >= (int64_t)t->heartbeat_ns)
 		return true;
 	if (!counter)
-		return moved(t, last->value, now->value, def && strcmp(def->unit, "%") == 0);
-	return last->rate < 0 || now->rate < 0 || moved(t, last->rate, now->rate, false);
+		return has_moved(t, last->value, now->value, def && strcmp(def->unit, "%") == 0);
+	return last->rate < 0 || now->rate < 0 || has_moved(t, last->rate, now->rate, false);
 }
 
 bool deadband_wants(struct deadband *t, const struct record *r)

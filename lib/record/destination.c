@@ -52,7 +52,7 @@ static int name_within(struct record_destination *d, const char *folder, char **
 	return rc;
 }
 
-static int check(const struct record_destination *d, struct err *e)
+static int check_options(const struct record_destination *d, struct err *e)
 {
 	if (d->keep && !d->rotate_bytes && !d->rotate_ns && !d->flight)
 		return err_set(e, ERR_USAGE, "--keep wants --rotate or --rotate-every");
@@ -148,7 +148,7 @@ static int open_named(struct record_destination *d, const char *name, bool folde
 
 int record_destination_open(struct record_destination *d, struct err *e)
 {
-	int rc = check(d, e);
+	int rc = check_options(d, e);
 
 	if (rc == 0 && d->nnames == 0)
 		rc = open_named(d, d->folder, !ends_in_ige(d->folder), e);

@@ -16,8 +16,8 @@ struct segment {
 	struct buf text;
 };
 
-static int put(struct ige_sink *sink, enum ige_put_kind kind, const void *p, size_t n,
-	       uint32_t events, struct err *e)
+static int append_bytes(struct ige_sink *sink, enum ige_put_kind kind, const void *p, size_t n,
+			uint32_t events, struct err *e)
 {
 	struct record_flight *f = (struct record_flight *)sink;
 
@@ -35,12 +35,12 @@ static int put(struct ige_sink *sink, enum ige_put_kind kind, const void *p, siz
 
 void record_flight_init(struct record_flight *f, uint64_t window_ns, uint64_t bytes_max)
 {
-	*f = (struct record_flight){ .sink = { put },
+	*f = (struct record_flight){ .sink = { append_bytes },
 				     .window_ns = window_ns,
 				     .bytes_max = bytes_max };
 }
 
-static void let_go(struct record_flight *f)
+static void drop_oldest(struct record_flight *f)
 {
 	struct segment *s = f->first;
 
@@ -55,7 +55,7 @@ static void let_go(struct record_flight *f)
 void record_flight_free(struct record_flight *f)
 {
 	while (f->first)
-		let_go(f);
+		drop_oldest(f);
 }
 
 uint64_t record_flight_filling(const struct record_flight *f)
@@ -72,10 +72,10 @@ void record_flight_cut(struct record_flight *f, int64_t now_ns)
 	last->end_ns = now_ns;
 	/* A segment is needed as long as its end lies in the window. */
 	while (f->first != last && now_ns - f->first->end_ns > (int64_t)f->window_ns)
-		let_go(f);
+		drop_oldest(f);
 	while (f->first != last && f->bytes > f->bytes_max) {
 		f->given_up_ns = f->first->end_ns;
-		let_go(f);
+		drop_oldest(f);
 	}
 	next = calloc(1, sizeof(*next));
 	if (!next) /* the next segment joins this one: longer, as good */

@@ -55,14 +55,14 @@ static void on_ready(void *ctx, unsigned count, const char *text)
 	snprintf(g->text, sizeof(g->text), "%s", text);
 }
 
-static void say(struct record_gpus *g, const struct record *r)
+static void write_record(struct record_gpus *g, const struct record *r)
 {
 	if (g->rc == 0 && deadband_wants(g->thin, r))
 		g->rc = ige_writer_record(g->writer, r, g->e);
 }
 
-/* A process of whom only the GPU knew: readers get its command from here. */
-static void name(struct record_gpus *g, int64_t time_ns, uint32_t tgid, uint32_t process)
+/* Names a process that only the GPU has reported: readers get its command from this record. */
+static void write_name(struct record_gpus *g, int64_t time_ns, uint32_t tgid, uint32_t process)
 {
 	uint64_t known;
 
@@ -81,7 +81,7 @@ static uint32_t gpu_of(struct record_gpus *g, const struct host_gpu *gpu)
 	return world_gpu(g->world, &v);
 }
 
-static void remember(struct record_gpus *g, const struct host_gpu *gpu)
+static void remember_gpu(struct record_gpus *g, const struct host_gpu *gpu)
 {
 	for (size_t i = 0; i < g->known.n; i++)
 		if (strcmp(g->known.v[i].uuid, gpu->uuid) == 0)
@@ -89,8 +89,8 @@ static void remember(struct record_gpus *g, const struct host_gpu *gpu)
 	vec_push(&g->known, *gpu);
 }
 
-static void say_value(struct record_gpus *g, int64_t time_ns, uint32_t gpu,
-		      const struct host_gpu_value *v)
+static void write_value(struct record_gpus *g, int64_t time_ns, uint32_t gpu,
+			const struct host_gpu_value *v)
 {
 	struct record r = { .kind = RECORD_SAMPLE };
 
@@ -101,10 +101,10 @@ static void say_value(struct record_gpus *g, int64_t time_ns, uint32_t gpu,
 	if (v->pid) {
 		uint32_t process = g->process(g->ctx, v->pid);
 
-		name(g, time_ns, v->pid, process);
+		write_name(g, time_ns, v->pid, process);
 		REC_SET(&r, SAMPLE, process, process);
 	}
-	say(g, &r);
+	write_record(g, &r);
 }
 
 static void on_value(void *ctx, int64_t time_ns, const struct host_gpu *gpu,
@@ -113,11 +113,11 @@ static void on_value(void *ctx, int64_t time_ns, const struct host_gpu *gpu,
 	struct record_gpus *g = ctx;
 	uint32_t id = gpu_of(g, gpu);
 
-	remember(g, gpu);
+	remember_gpu(g, gpu);
 	if (v->metric == METRIC_GPU_XID &&
 	    !record_xids_new(&g->xids, XID_LIBRARY, id, (uint32_t)v->value, time_ns))
 		return;
-	say_value(g, time_ns, id, v);
+	write_value(g, time_ns, id, v);
 }
 
 static uint32_t gpu_of_xid(struct record_gpus *g, const struct host_xid *xid)
@@ -159,7 +159,7 @@ int record_gpus_say_xids(struct record_gpus *g, struct ige_writer *wr, bool at_e
 		uint32_t gpu = gpu_of_xid(g, &xid);
 
 		if (record_xids_new(&g->xids, XID_KERNEL_LOG, gpu, xid.number, now))
-			say_value(g, now, gpu, &v);
+			write_value(g, now, gpu, &v);
 	}
 	return g->rc;
 }
@@ -273,7 +273,8 @@ static const struct host_gpu *by_index(const struct record_gpus *g, const struct
 	return alike || v->by_bus ? found : NULL;
 }
 
-static const struct host_gpu *told(const struct record_gpus *g, const uint8_t *uuid, char text[48])
+static const struct host_gpu *find_gpu(const struct record_gpus *g, const uint8_t *uuid,
+				       char text[48])
 {
 	static const char *const kinds[] = { "MIG-", "GPU-" };
 	const struct host_gpu *found = NULL;
@@ -300,7 +301,7 @@ uint32_t record_gpus_device(struct record_gpus *g, uint32_t tgid, uint32_t ordin
 
 	*later = false;
 	if (uuid)
-		found = told(g, uuid, text);
+		found = find_gpu(g, uuid, text);
 	else if (host_visible_read(&v, tgid)) {
 		enum host_visible_kind kind = host_visible_device(&v, ordinal, &index, &name);
 

@@ -36,7 +36,7 @@ int metadata_write_optional(struct ige_writer *wr, const struct probe_optionals 
 }
 
 /* device 0: the machine's. */
-static int say(const struct saying *to, uint32_t device, uint32_t metric, uint64_t value)
+static int write_sample(const struct saying *to, uint32_t device, uint32_t metric, uint64_t value)
 {
 	struct record r = { .kind = RECORD_SAMPLE };
 
@@ -48,7 +48,8 @@ static int say(const struct saying *to, uint32_t device, uint32_t metric, uint64
 	return deadband_wants(to->thin, &r) ? ige_writer_record(to->writer, &r, to->e) : 0;
 }
 
-static int say_unowned(const struct saying *to, const struct decode_unowned *sum, struct map *seen)
+static int write_unowned(const struct saying *to, const struct decode_unowned *sum,
+			 struct map *seen)
 {
 	uint64_t before = 0;
 	int rc;
@@ -57,8 +58,8 @@ static int say_unowned(const struct saying *to, const struct decode_unowned *sum
 	if (sum->retransmits == before)
 		return 0;
 	map_put(seen, NOT_DEVICE, sum->retransmits);
-	rc = say(to, 0, METRIC_TCP_OTHERS, sum->retransmits);
-	return rc ? rc : say(to, 0, METRIC_TCP_OTHERS_SEGMENTS, sum->segments);
+	rc = write_sample(to, 0, METRIC_TCP_OTHERS, sum->retransmits);
+	return rc ? rc : write_sample(to, 0, METRIC_TCP_OTHERS_SEGMENTS, sum->segments);
 }
 
 int metadata_write_others(struct ige_writer *wr, const struct probe_session *s,
@@ -66,7 +67,7 @@ int metadata_write_others(struct ige_writer *wr, const struct probe_session *s,
 			  int64_t now_ns, struct err *e)
 {
 	const struct saying to = { wr, thin, now_ns, e };
-	int rc = say_unowned(&to, wire_decoder_others(wire), seen);
+	int rc = write_unowned(&to, wire_decoder_others(wire), seen);
 	struct block_others sum;
 	uint32_t device = 0;
 
@@ -77,11 +78,11 @@ int metadata_write_others(struct ige_writer *wr, const struct probe_session *s,
 		if (sum.requests == before)
 			continue;
 		map_put(seen, device, sum.requests);
-		rc = say(&to, device, METRIC_DISK_OTHERS, sum.requests);
+		rc = write_sample(&to, device, METRIC_DISK_OTHERS, sum.requests);
 		if (rc == 0)
-			rc = say(&to, device, METRIC_DISK_OTHERS_READ, sum.read_bytes);
+			rc = write_sample(&to, device, METRIC_DISK_OTHERS_READ, sum.read_bytes);
 		if (rc == 0)
-			rc = say(&to, device, METRIC_DISK_OTHERS_WRITTEN, sum.write_bytes);
+			rc = write_sample(&to, device, METRIC_DISK_OTHERS_WRITTEN, sum.write_bytes);
 	}
 	return rc;
 }

@@ -20,7 +20,7 @@ enum lock_kind { LOCK_NONE, LOCK_MUTEX, LOCK_ROBUST, LOCK_PI };
 
 struct lock_owner {
 	enum lock_kind kind;
-	bool shared; /* between processes, by its kind; of a word alone it is not known, and false */
+	bool shared;  /* between processes, by its kind; false where the kind is unknown */
 	uint32_t tid; /* as the lock has it: in the pid namespace of its process */
 	/* A live thread of that number: of the process, of one that it descends from, of any with
 	 * shared. 0: there is none. */

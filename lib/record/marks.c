@@ -20,7 +20,7 @@
 #define SECOND_NS 1000000000
 #define READS_MAX 16 /* of 4 KB in one go: whoever writes faster waits */
 
-static struct bytes trimmed(struct bytes b)
+static struct bytes trim_blanks(struct bytes b)
 {
 	while (b.n && (b.p[b.n - 1] == ' ' || b.p[b.n - 1] == '\t' || b.p[b.n - 1] == '\r'))
 		b.n--;
@@ -31,7 +31,7 @@ static struct bytes trimmed(struct bytes b)
 	return b;
 }
 
-static bool printable(struct bytes b)
+static bool is_printable(struct bytes b)
 {
 	for (size_t i = 0; i < b.n;) {
 		size_t n = utf8_length((const unsigned char *)b.p + i, b.n - i);
@@ -43,7 +43,7 @@ static bool printable(struct bytes b)
 	return true;
 }
 
-static bool number(struct bytes b, double *value)
+static bool parse_number(struct bytes b, double *value)
 {
 	char text[64], *end;
 
@@ -58,7 +58,7 @@ static bool number(struct bytes b, double *value)
 	return *end == 0 && isfinite(*value);
 }
 
-static bool is(struct bytes b, const char *word)
+static bool is_equal(struct bytes b, const char *word)
 {
 	return b.n == strlen(word) && memcmp(b.p, word, b.n) == 0;
 }
@@ -69,30 +69,30 @@ struct mark mark_parse(struct bytes line)
 	struct bytes rest;
 	size_t n = 0;
 
-	line = trimmed(line);
+	line = trim_blanks(line);
 	if (line.n == 0)
 		m.kind = MARK_NOTHING;
-	if (line.n == 0 || line.n > MARKS_LINE || !printable(line))
+	if (line.n == 0 || line.n > MARKS_LINE || !is_printable(line))
 		return m;
 	while (n < line.n && line.p[n] != ' ' && line.p[n] != '\t')
 		n++;
 	m.name = (struct bytes){ line.p, n };
-	rest = trimmed((struct bytes){ line.p + n, line.n - n });
-	if (is(m.name, "begin") || is(m.name, "end")) {
+	rest = trim_blanks((struct bytes){ line.p + n, line.n - n });
+	if (is_equal(m.name, "begin") || is_equal(m.name, "end")) {
 		if (rest.n == 0)
 			return m;
-		m.kind = is(m.name, "begin") ? MARK_BEGIN : MARK_END;
+		m.kind = is_equal(m.name, "begin") ? MARK_BEGIN : MARK_END;
 		m.name = rest;
 		return m;
 	}
 	m.kind = MARK_IS_POINT;
-	m.has_value = number(rest, &m.value);
+	m.has_value = parse_number(rest, &m.value);
 	if (!m.has_value)
 		m.text = rest;
 	return m;
 }
 
-static void say(const struct mark_word *w, const struct record_marks_owner *to)
+static void emit_word(const struct mark_word *w, const struct record_marks_owner *to)
 {
 	struct record r = { .kind = RECORD_WORD };
 
@@ -126,12 +126,12 @@ uint64_t record_marks_word(struct record_marks *m, struct bytes text, int64_t no
 	}
 	if (text.n)
 		memcpy(new.text, text.p, text.n);
-	say(&new, to);
+	emit_word(&new, to);
 	return new.id;
 }
 
-static bool point(struct record_marks *m, const struct mark *v, int64_t now_ns,
-		  const struct record_marks_owner *to)
+static bool emit_point(struct record_marks *m, const struct mark *v, int64_t now_ns,
+		       const struct record_marks_owner *to)
 {
 	const struct op_def *def = op_builtin(OP_MARK_POINT);
 	struct event ev = { .op = OP_MARK_POINT, .end_ns = now_ns, .ctx = m->ctx };
@@ -171,8 +171,8 @@ static bool end_range(struct record_marks *m, uint64_t name, int64_t now_ns,
 	return true;
 }
 
-static void take_line(struct record_marks *m, struct bytes line, int64_t now_ns,
-		      const struct record_marks_owner *to)
+static void handle_line(struct record_marks *m, struct bytes line, int64_t now_ns,
+			const struct record_marks_owner *to)
 {
 	struct mark v = mark_parse(line);
 	bool good = false, room = true;
@@ -189,7 +189,7 @@ static void take_line(struct record_marks *m, struct bytes line, int64_t now_ns,
 		return;
 	}
 	if (v.kind == MARK_IS_POINT)
-		good = room = point(m, &v, now_ns, to);
+		good = room = emit_point(m, &v, now_ns, to);
 	if (v.kind == MARK_BEGIN || v.kind == MARK_END) {
 		name = record_marks_word(m, v.name, now_ns, to);
 		room = name && (v.kind == MARK_END || m->open.n < MARKS_OPEN);
@@ -216,7 +216,7 @@ void record_marks_bytes(struct record_marks *m, const char *p, size_t n, int64_t
 		if (!m->skipping)
 			buf_add(&m->rest, p, part);
 		if (end && !m->skipping)
-			take_line(m, buf_bytes(&m->rest), now_ns, to);
+			handle_line(m, buf_bytes(&m->rest), now_ns, to);
 		if (end || m->skipping)
 			m->rest.n = 0;
 		if (end)
@@ -280,13 +280,13 @@ void record_marks_again(struct record_marks *m, int64_t since_ns,
 			continue;
 		}
 		m->words.v[kept++] = w;
-		say(&w, to);
+		emit_word(&w, to);
 	}
 	m->words.n = kept;
 }
 
-/* The one that was made, if it still is the one of that name. */
-static void unmake(const struct record_marks *m)
+/* Removes the FIFO that was created here, unless its path leads to another file by now. */
+static void remove_created(const struct record_marks *m)
 {
 	struct stat ours, there;
 
@@ -298,7 +298,7 @@ static void unmake(const struct record_marks *m)
 void record_marks_close(struct record_marks *m)
 {
 	if (m->path) {
-		unmake(m);
+		remove_created(m);
 		close(m->fd);
 	}
 	free(m->path);

@@ -170,8 +170,9 @@ int metadata_write_name(struct ige_writer *wr, struct world *w, int64_t time_ns,
 	return rc;
 }
 
-/* CUDA, but no library that says something by NVTX: programs that use version 3 have it within. */
-static int say_no_nvtx(struct ige_writer *wr, struct err *e)
+/* COVERAGE for CUDA programs without libnvToolsExt. NVTX version 3 is header-only: programs that
+ * use it are not covered. */
+static int write_no_nvtx(struct ige_writer *wr, struct err *e)
 {
 	struct record r = { .kind = RECORD_COVERAGE };
 
@@ -185,8 +186,8 @@ static int say_no_nvtx(struct ige_writer *wr, struct err *e)
 	return ige_writer_record(wr, &r, e);
 }
 
-/* Whether it is one of those to be told now. */
-static bool is_told(const struct file_user *use, const struct gone_processes *gone)
+/* Whether this user of a library gets a record now: one of those gone, or any when gone is NULL. */
+static bool is_selected(const struct file_user *use, const struct gone_processes *gone)
 {
 	return !gone || (use->process && map_get(&gone->processes, use->process, NULL));
 }
@@ -207,7 +208,7 @@ int metadata_write_coverage(struct ige_writer *wr, const struct library_instance
 		uint32_t id;
 		int rc;
 
-		if (!is_told(use, gone))
+		if (!is_selected(use, gone))
 			continue;
 		id = use->process ? use->process : process(ctx, use->tgid);
 		REC_SET(&r, COVERAGE, time_ns, host_clock_mono());
@@ -235,7 +236,7 @@ int metadata_write_coverage(struct ige_writer *wr, const struct library_instance
 	}
 	for (size_t i = 0; i < ncopies; i++)
 		nvtx |= copy[i].plan.library == PROBE_NVTX;
-	return gone || nvtx || ncopies == 0 ? 0 : say_no_nvtx(wr, e);
+	return gone || nvtx || ncopies == 0 ? 0 : write_no_nvtx(wr, e);
 }
 
 static uint32_t at_most_u32(uint64_t n)
@@ -243,8 +244,8 @@ static uint32_t at_most_u32(uint64_t n)
 	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
-static int say_stacks(struct ige_writer *wr, const struct world *w, uint32_t module,
-		      uint64_t requested, uint64_t failed, const char *reason, struct err *e)
+static int write_stacks(struct ige_writer *wr, const struct world *w, uint32_t module,
+			uint64_t requested, uint64_t failed, const char *reason, struct err *e)
 {
 	const struct world_module *m = world_get_module(w, module);
 	struct record r = { .kind = RECORD_COVERAGE };
@@ -271,18 +272,18 @@ int metadata_write_stack_ends(struct ige_writer *wr, const struct world *w,
 	int rc = stack_ends_count(s, w, &sum) ? 0 : err_nomem(e);
 
 	for (size_t i = 0; rc == 0 && i < sum.ends.n; i++)
-		rc = say_stacks(wr, w, sum.ends.v[i].module, sum.events, sum.ends.v[i].events,
-				stack_end_reason_text(sum.ends.v[i].reason), e);
+		rc = write_stacks(wr, w, sum.ends.v[i].module, sum.events, sum.ends.v[i].events,
+				  stack_end_reason_text(sum.ends.v[i].reason), e);
 	if (rc == 0 && sum.deep)
-		rc = say_stacks(wr, w, 0, sum.events, sum.deep, "deeper than is recorded", e);
+		rc = write_stacks(wr, w, 0, sum.events, sum.deep, "deeper than is recorded", e);
 	/* Last: readers who know them by path alone keep the newest. */
 	if (rc == 0 && sum.events)
-		rc = say_stacks(wr, w, 0, sum.events, sum.events - sum.whole, NULL, e);
+		rc = write_stacks(wr, w, 0, sum.events, sum.events - sum.whole, NULL, e);
 	stack_ends_sum_free(&sum);
 	return rc;
 }
 
-static int say_refusal(void *ctx, const struct probe_unwinds_refusal *refusal, struct err *e)
+static int write_refusal(void *ctx, const struct probe_unwinds_refusal *refusal, struct err *e)
 {
 	struct record r = { .kind = RECORD_COVERAGE };
 
@@ -300,7 +301,7 @@ int metadata_write_unwinds(struct ige_writer *wr, struct probe_unwinds *u, struc
 {
 	struct probe_unwinds_sum sum = probe_unwinds_totals(u);
 	struct record r = { .kind = RECORD_COVERAGE };
-	int rc = probe_unwinds_refusals(u, say_refusal, wr, e);
+	int rc = probe_unwinds_refusals(u, write_refusal, wr, e);
 
 	if (rc || sum.modules + sum.refused == 0)
 		return rc;
@@ -360,7 +361,7 @@ int metadata_write_pythons(struct ige_writer *wr, const struct probe_pythons *py
 		uint32_t id;
 		int rc;
 
-		if (!is_told(use, gone))
+		if (!is_selected(use, gone))
 			continue;
 		id = use->process ? use->process : process(ctx, use->tgid);
 		REC_SET(&r, COVERAGE, time_ns, host_clock_mono());

@@ -32,8 +32,8 @@ int metadata_write_session(struct ige_writer *wr, int64_t start_ns, const char *
 			   uint64_t hung_ns, struct err *e);
 int metadata_write_clock(struct ige_writer *wr, const char *source, struct err *e);
 
-/* Where the process of world w belongs; nothing when nothing is known, or it has ended. given: what
- * the kubelet says of it, may be empty. */
+/* Where the process of world w belongs; nothing when nothing is known, or it has ended. given: the
+ * kubelet's list of containers, may be empty. */
 int metadata_write_place(struct ige_writer *wr, const struct world *w, int64_t time_ns,
 			 uint32_t tgid, uint32_t process, const struct host_pods *given,
 			 struct err *e);

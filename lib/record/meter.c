@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel measures as long as a descriptor is open: the process beside us opens one and closes
- * it, and says which of them it did.
+ * Switches the kernel's run-time statistics of BPF programs on and off. The kernel measures while a
+ * descriptor is open: a helper process opens and closes it, and reports its state.
  */
 #include "lib/record/meter.h"
 
@@ -15,7 +15,7 @@
 #include "lib/host/helper.h"
 #include "lib/host/rights.h"
 
-static int measure(void)
+static int enable_run_stats(void)
 {
 	union bpf_attr a;
 
@@ -24,8 +24,9 @@ static int measure(void)
 	return (int)syscall(__NR_bpf, BPF_ENABLE_STATS, &a, sizeof(a));
 }
 
-/* One byte for another: what shall be, what is. Ends when the recorder is gone. */
-static void serve(void)
+/* Switches the kernel's statistics on or off. Each request is a byte with the wanted state, each
+ * answer one with the actual state. Ends when the recorder has ended. */
+static void serve_requests(void)
 {
 	int stats = -1;
 	char word;
@@ -33,7 +34,7 @@ static void serve(void)
 	(void)host_rights_keep(host_rights_admin());
 	while (recv(HOST_HELPER_FD, &word, 1, 0) == 1) {
 		if (word && stats < 0)
-			stats = measure();
+			stats = enable_run_stats();
 		if (!word && stats >= 0) {
 			close(stats);
 			stats = -1;
@@ -44,7 +45,7 @@ static void serve(void)
 	}
 }
 
-static bool ask(struct record_meter *m, char word)
+static bool send_request(struct record_meter *m, char word)
 {
 	ssize_t n = m->fd >= 0 ? send(m->fd, &word, 1, MSG_NOSIGNAL) : -1;
 
@@ -61,13 +62,13 @@ void record_meter_start(struct record_meter *m)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return;
 	m->fd = ends[0];
-	m->pid = host_helper_start("ingero-meter", ends[1], serve);
+	m->pid = host_helper_start("ingero-meter", ends[1], serve_requests);
 	close(ends[1]);
 }
 
 bool record_meter_on(struct record_meter *m)
 {
-	m->on = ask(m, 1);
+	m->on = send_request(m, 1);
 	if (!m->on)
 		record_meter_stop(m);
 	return m->on;
@@ -75,7 +76,7 @@ bool record_meter_on(struct record_meter *m)
 
 void record_meter_off(struct record_meter *m)
 {
-	m->on = ask(m, 0);
+	m->on = send_request(m, 0);
 }
 
 void record_meter_stop(struct record_meter *m)

@@ -73,9 +73,9 @@ static uint32_t name_of(struct record_nvtx *v, struct world *world, const struct
 	return id;
 }
 
-/* A handle that is used again has its new text. */
-static void learn(struct record_nvtx *v, struct world *world, const struct decode_thread *t,
-		  const struct wire_nvtx *w, size_t n)
+/* Registers a name; a handle that is used again gets its new text. */
+static void register_name(struct record_nvtx *v, struct world *world, const struct decode_thread *t,
+			  const struct wire_nvtx *w, size_t n)
 {
 	uint64_t key = handle_key(t, w->id);
 
@@ -87,7 +87,7 @@ static void learn(struct record_nvtx *v, struct world *world, const struct decod
 		v->nameless++;
 }
 
-static bool stays(void *ctx, uint64_t key, uint64_t registered)
+static bool has_live_process(void *ctx, uint64_t key, uint64_t registered)
 {
 	const struct gone_processes *const *gone = ctx;
 
@@ -97,17 +97,17 @@ static bool stays(void *ctx, uint64_t key, uint64_t registered)
 
 void record_nvtx_gone(struct record_nvtx *v, const struct gone_processes *gone)
 {
-	map_prune(&v->registered, stays, &gone);
+	map_prune(&v->registered, has_live_process, &gone);
 }
 
-static void drop(struct record_nvtx *v, size_t i)
+static void drop_range(struct record_nvtx *v, size_t i)
 {
 	memmove(&v->open.v[i], &v->open.v[i + 1], (v->open.n - i - 1) * sizeof(v->open.v[0]));
 	v->open.n--;
 }
 
 /* The newest of these, v->open.n: none. */
-static size_t find(const struct record_nvtx *v, const struct nvtx_open *like)
+static size_t find_range(const struct record_nvtx *v, const struct nvtx_open *like)
 {
 	for (size_t i = v->open.n; i > 0; i--) {
 		const struct nvtx_open *o = &v->open.v[i - 1];
@@ -134,30 +134,30 @@ static void make_room(struct record_nvtx *v)
 	for (size_t i = v->open.n; i-- > 0 && v->open.n >= NVTX_OPEN;) {
 		if (!v->open.v[i].left)
 			continue;
-		drop(v, i);
+		drop_range(v, i);
 		v->endless++;
 	}
 	if (v->open.n >= NVTX_OPEN) {
-		drop(v, 0);
+		drop_range(v, 0);
 		v->over++;
 	}
 }
 
-static void begin(struct record_nvtx *v, const struct nvtx_open *new)
+static void begin_range(struct record_nvtx *v, const struct nvtx_open *new)
 {
-	size_t i = find(v, new);
+	size_t i = find_range(v, new);
 
 	/* A level or an id that is there already: its end was lost. Without a profiler all ids are
 	 * 0. */
 	if (i < v->open.n && (new->level || new->key)) {
-		drop(v, i);
+		drop_range(v, i);
 		v->endless++;
 	}
 	make_room(v);
 	v->over += !vec_push(&v->open, *new);
 }
 
-/* Of several started under one id none can be told from the others from here on. */
+/* Several open ranges with one id cannot be distinguished: marks all of them as vague. */
 static void mix_up(struct record_nvtx *v, const struct nvtx_open *like, size_t newest)
 {
 	size_t others = 0;
@@ -174,8 +174,8 @@ static void mix_up(struct record_nvtx *v, const struct nvtx_open *like, size_t n
 	v->open.v[newest].vague |= others > 0;
 }
 
-static bool said(struct record_marks *words, struct world *world, uint32_t name, struct event *ev,
-		 const struct record_marks_owner *to)
+static bool emit_range(struct record_marks *words, struct world *world, uint32_t name,
+		       struct event *ev, const struct record_marks_owner *to)
 {
 	uint64_t id = record_marks_word(words, world_text(world, name), ev->end_ns, to);
 
@@ -186,11 +186,12 @@ static bool said(struct record_marks *words, struct world *world, uint32_t name,
 	return true;
 }
 
-static void end(struct record_nvtx *v, struct record_marks *words, struct world *world,
-		const struct nvtx_open *like, int64_t now_ns, const struct record_marks_owner *to)
+static void end_range(struct record_nvtx *v, struct record_marks *words, struct world *world,
+		      const struct nvtx_open *like, int64_t now_ns,
+		      const struct record_marks_owner *to)
 {
 	struct event ev = { .op = OP_MARK_RANGE, .end_ns = now_ns };
-	size_t i = find(v, like);
+	size_t i = find_range(v, like);
 	struct nvtx_open o;
 
 	if (i == v->open.n) {
@@ -200,14 +201,14 @@ static void end(struct record_nvtx *v, struct record_marks *words, struct world 
 	if (!like->level)
 		mix_up(v, like, i);
 	o = v->open.v[i];
-	drop(v, i);
+	drop_range(v, i);
 	if (o.vague) {
 		v->vague++;
 		return;
 	}
 	ev.ctx = o.ctx;
 	ev.dur_ns = now_ns > o.start_ns ? (uint64_t)(now_ns - o.start_ns) : 0;
-	if (said(words, world, o.name, &ev, to))
+	if (emit_range(words, world, o.name, &ev, to))
 		v->ranges++;
 	else
 		v->over++;
@@ -229,25 +230,25 @@ bool record_nvtx_take(struct record_nvtx *v, struct record_marks *words, struct 
 	case NVTX_PUSH:
 	case NVTX_START:
 		o.name = name_of(v, world, t, w, n);
-		begin(v, &o);
+		begin_range(v, &o);
 		return true;
 	case NVTX_POP:
 		if (w->level)
-			end(v, words, world, &o, o.start_ns, to);
+			end_range(v, words, world, &o, o.start_ns, to);
 		else
 			v->unmatched++;
 		return true;
 	case NVTX_END:
-		end(v, words, world, &o, o.start_ns, to);
+		end_range(v, words, world, &o, o.start_ns, to);
 		return true;
 	case NVTX_MARK:
-		if (said(words, world, name_of(v, world, t, w, n), &ev, to))
+		if (emit_range(words, world, name_of(v, world, t, w, n), &ev, to))
 			v->points++;
 		else
 			v->over++;
 		return true;
 	case NVTX_REGISTER:
-		learn(v, world, t, w, n);
+		register_name(v, world, t, w, n);
 		return true;
 	default:
 		return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's table is read while calls come and go: a call seen here may have returned a moment
- * later, which only makes the floor lower than it could be.
+ * Lists the calls of all threads that have not returned. The kernel's table is read while calls
+ * begin and return: a call listed here may return a moment later, which only makes the floor lower
+ * than necessary.
  */
 #include "lib/record/open_call_list.h"
 
@@ -20,7 +21,7 @@ struct looking {
 	int rc;
 };
 
-/* Who it is: known, or told of with its calls. NULL: neither. made has room for it. */
+/* The thread of the calls: a known one, or made from who, into made. NULL: neither. */
 static const struct decode_thread *thread_of(struct looking *l, const struct wire_open *head,
 					     const struct wire_thread *who,
 					     struct decode_thread *made)
@@ -33,7 +34,8 @@ static const struct decode_thread *thread_of(struct looking *l, const struct wir
 	return made;
 }
 
-static void say(struct looking *l, const struct decode_thread *t, const struct wire_open_call *call)
+static void write_open(struct looking *l, const struct decode_thread *t,
+		       const struct wire_open_call *call)
 {
 	struct record r = { .kind = RECORD_OPEN };
 
@@ -59,8 +61,8 @@ static uint64_t limit_of(const struct looking *l, uint32_t op)
 	return slow_ns < l->hung_ns ? slow_ns : l->hung_ns;
 }
 
-static void look(void *ctx, const struct wire_open *head, const struct wire_thread *who,
-		 const struct wire_open_call *calls)
+static void on_open_calls(void *ctx, const struct wire_open *head, const struct wire_thread *who,
+			  const struct wire_open_call *calls)
 {
 	struct looking *l = ctx;
 	struct open_call_list *o = l->o;
@@ -76,7 +78,7 @@ static void look(void *ctx, const struct wire_open *head, const struct wire_thre
 		o->open++;
 		old = l->now_ns - (int64_t)calls[i].start_ns >= (int64_t)limit_of(l, calls[i].op);
 		if (l->at_end || (old && !named)) {
-			say(l, thread_of(l, head, who, &made), &calls[i]);
+			write_open(l, thread_of(l, head, who, &made), &calls[i]);
 			if (old && !known) {
 				o->hung++;
 				o->hung_op = (uint16_t)calls[i].op;
@@ -91,15 +93,15 @@ static void look(void *ctx, const struct wire_open *head, const struct wire_thre
 	}
 }
 
-static void tell(void *ctx, const struct wire_open *head, const struct wire_thread *who,
-		 const struct wire_open_call *calls)
+static void on_open_at_end(void *ctx, const struct wire_open *head, const struct wire_thread *who,
+			   const struct wire_open_call *calls)
 {
 	struct looking *l = ctx;
 	struct decode_thread made;
 
 	for (uint32_t i = 0; i < head->ncalls; i++)
 		if ((int64_t)calls[i].start_ns < l->now_ns)
-			say(l, thread_of(l, head, who, &made), &calls[i]);
+			write_open(l, thread_of(l, head, who, &made), &calls[i]);
 }
 
 int open_call_list_look(struct open_call_list *o, struct probe_session *s,
@@ -118,7 +120,7 @@ int open_call_list_look(struct open_call_list *o, struct probe_session *s,
 
 	o->open = 0;
 	o->looks++;
-	rc = probe_session_open_calls(s, look, &l, e);
+	rc = probe_session_open_calls(s, on_open_calls, &l, e);
 	if (l.floor_ns > *floor_ns)
 		*floor_ns = l.floor_ns;
 	return rc ? rc : l.rc;
@@ -128,7 +130,7 @@ int open_call_list_tell(struct probe_session *s, struct wire_decoder *wire, stru
 			int64_t until_ns, struct err *e)
 {
 	struct looking l = { .wire = wire, .wr = wr, .now_ns = until_ns, .at_end = true, .e = e };
-	int rc = probe_session_open_calls(s, tell, &l, e);
+	int rc = probe_session_open_calls(s, on_open_at_end, &l, e);
 
 	return rc ? rc : l.rc;
 }

@@ -101,7 +101,7 @@ static void add_holder(struct record_pipe_wait *w, uint32_t tgid)
 		memcpy(last->comm, p.comm, sizeof(last->comm));
 }
 
-static void look_at_fd(struct pipe_holders *p, uint32_t tgid, const char *fd, uint64_t inode)
+static void check_fd(struct pipe_holders *p, uint32_t tgid, const char *fd, uint64_t inode)
 {
 	int mode = -2;
 
@@ -117,8 +117,8 @@ static void look_at_fd(struct pipe_holders *p, uint32_t tgid, const char *fd, ui
 	}
 }
 
-/* False: it is there, and we may not look. */
-static bool look_at_process(struct pipe_holders *p, uint32_t tgid)
+/* Checks all descriptors of a process. False: no permission. */
+static bool scan_process(struct pipe_holders *p, uint32_t tgid)
 {
 	struct dirent *entry;
 	uint64_t inode;
@@ -131,7 +131,7 @@ static bool look_at_process(struct pipe_holders *p, uint32_t tgid)
 		return errno != EACCES && errno != EPERM;
 	while ((entry = readdir(fds)) != NULL)
 		if (pipe_inode(dirfd(fds), entry->d_name, &inode))
-			look_at_fd(p, tgid, entry->d_name, inode);
+			check_fd(p, tgid, entry->d_name, inode);
 	closedir(fds);
 	return true;
 }
@@ -145,7 +145,7 @@ void pipe_holders_find(struct pipe_holders *p, int64_t now_ns, record_pipe_fn *f
 
 	if (p->wanted.n && host_proc_all(&all, &ignored) == 0) {
 		for (size_t i = 0; i < all.n; i++)
-			unseen |= !look_at_process(p, all.v[i]);
+			unseen |= !scan_process(p, all.v[i]);
 		for (size_t i = 0; i < p->wanted.n; i++) {
 			p->wanted.v[i].unseen = unseen;
 			fn(ctx, &p->wanted.v[i]);

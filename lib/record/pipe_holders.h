@@ -22,12 +22,12 @@ struct record_pipe_holder {
 
 struct record_pipe_wait {
 	uint64_t inode;
-	uint32_t tgid, fd; /* of who waits */
+	uint32_t tgid, fd; /* of the waiting process */
 	uint32_t process;  /* the same in the world */
 	bool writes;	   /* it waits for readers, else for writers */
-	uint32_t holders; /* processes with the other end, its own among them; the first are named */
-	struct record_pipe_holder holder[RECORD_PIPE_HOLDERS];
-	bool unseen; /* there are processes that we may not look into */
+	uint32_t holders;  /* processes with the other end open, including tgid */
+	struct record_pipe_holder holder[RECORD_PIPE_HOLDERS]; /* the first of them */
+	bool unseen; /* the descriptors of some processes are not readable */
 };
 
 /* Zero-initialised knows none. */
@@ -49,7 +49,7 @@ bool pipe_holders_due(const struct pipe_holders *p, int64_t now_ns);
 typedef void record_pipe_fn(void *ctx, const struct record_pipe_wait *w);
 void pipe_holders_find(struct pipe_holders *p, int64_t now_ns, record_pipe_fn *fn, void *ctx);
 
-/* Another file of the recording begins: all are to be told again when they are waited on. */
+/* A new file of the recording begins: pipes are reported again when a thread waits on them. */
 void pipe_holders_again(struct pipe_holders *p);
 void pipe_holders_free(struct pipe_holders *p);
 

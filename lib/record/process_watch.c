@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that began and ended between two looks was not there. Invariant: came is told once for
- * each process before gone is.
+ * Finds the target processes in /proc at each look. A process that began and ended between two
+ * looks is missed. Invariant: for each process, came is called once before gone.
  */
 #include "lib/record/process_watch.h"
 
@@ -29,7 +29,7 @@ static void is_there(struct looking *l, uint32_t tgid)
 	map_put(&l->w->alive, tgid, l->w->round);
 }
 
-static int tree(struct looking *l, uint32_t root, bool named, struct err *e)
+static int watch_tree(struct looking *l, uint32_t root, bool named, struct err *e)
 {
 	struct host_pids pids = { 0 };
 	struct err ignored = { 0 };
@@ -61,7 +61,7 @@ static void those_before(struct looking *l)
 	vec_free(&before);
 }
 
-static void everyone(struct looking *l, const struct probe_targets_options *opt)
+static void watch_all(struct looking *l, const struct probe_targets_options *opt)
 {
 	uint32_t round = (uint32_t)l->w->round;
 	struct host_pids all = { 0 };
@@ -91,11 +91,11 @@ int record_watch_look(struct record_watch *w, const struct probe_targets_options
 
 	w->round++;
 	if (opt->launched)
-		rc = tree(&l, opt->launched, false, e);
+		rc = watch_tree(&l, opt->launched, false, e);
 	for (size_t i = 0; rc == 0 && i < opt->npids; i++)
-		rc = tree(&l, opt->pids[i], true, e);
+		rc = watch_tree(&l, opt->pids[i], true, e);
 	if (rc == 0 && (opt->scope != SCOPE_LISTED || opt->pod))
-		everyone(&l, opt);
+		watch_all(&l, opt);
 	those_before(&l);
 	while (map_each(&w->alive, &at, &tgid, &round))
 		if (round != w->round)

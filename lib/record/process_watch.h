@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which processes a recording without probes is about: the same choices as in targets.h, seen in
- * /proc once a second, with no rights but those of whoever looks.
+ * The processes that a recording without probes covers: the same choices as in targets.h, read from
+ * /proc once a second with the caller's own rights.
  */
 #ifndef INGERO_RECORD_PROCESS_WATCH_H
 #define INGERO_RECORD_PROCESS_WATCH_H
@@ -21,8 +21,8 @@ struct record_watch {
 	size_t with_cuda;
 };
 
-/* One look. came and gone are told of processes that are there, or not any more, since the last
- * look. ERR_CANNOT: a process that was named is not there at the first look. */
+/* One look: calls came for processes that are new since the last look, gone for those that have
+ * ended. ERR_CANNOT: a process that was named does not exist at the first look. */
 int record_watch_look(struct record_watch *w, const struct probe_targets_options *opt,
 		      void (*came)(void *ctx, uint32_t tgid),
 		      void (*gone)(void *ctx, uint32_t tgid), void *ctx, struct err *e);

@@ -53,7 +53,7 @@ static bool note_caller(void *ctx, uint32_t process)
 	return false; /* and the next one */
 }
 
-static int say_samples(struct recorder *r, int64_t now, struct err *e)
+static int write_samples(struct recorder *r, int64_t now, struct err *e)
 {
 	record_samples_no_callers(&r->samples);
 	if (r->session && record_samples_full(&r->samples))
@@ -81,7 +81,7 @@ static int each_second(struct recorder *r, int64_t now, struct err *e)
 	if (rc == 0)
 		rc = recorder_say_losses(r, now, e);
 	if (rc == 0)
-		rc = say_samples(r, now, e);
+		rc = write_samples(r, now, e);
 	if (rc == 0)
 		rc = record_gpus_say(&r->gpus, r->writer, e);
 	recorder_tell_gpus(r);
@@ -142,7 +142,7 @@ static int open_session(struct recorder *r, struct err *e)
 	return rc;
 }
 
-static int begin(struct recorder *r, struct err *e)
+static int begin_recording(struct recorder *r, struct err *e)
 {
 	int rc = recorder_say_start(r, e);
 
@@ -203,7 +203,7 @@ static int start_probes(struct recorder *r, struct err *e)
 	if (rc == 0) {
 		recorder_tell_sampled(r);
 		r->spent.tick_ns = probe_session_cpu_hz(r->session) ? record_tick_ns() : 0;
-		rc = begin(r, e);
+		rc = begin_recording(r, e);
 	}
 	if (rc == 0)
 		rc = probe_targets_start(r->targets, e);
@@ -217,7 +217,7 @@ static int start_probes(struct recorder *r, struct err *e)
 
 static int start_samples(struct recorder *r, struct err *e)
 {
-	int rc = begin(r, e);
+	int rc = begin_recording(r, e);
 
 	return rc ? rc : recorder_look(r, e);
 }
@@ -300,7 +300,7 @@ uint64_t recorder_rights(const struct recorder *r)
 	return host_rights_recording() | (perf ? host_rights_admin() : HOST_RIGHTS_NONE);
 }
 
-static int look_at_opens(struct recorder *r, int64_t now, bool at_end, struct err *e)
+static int check_open_calls(struct recorder *r, int64_t now, bool at_end, struct err *e)
 {
 	return r->session ? open_call_list_look(&r->opens, r->session, r->wire, r->writer, now,
 						r->opt.hung_ns, at_end, &r->floor, e)
@@ -318,7 +318,7 @@ static int turn_ms(const struct recorder *r, int64_t now)
 	return TURN_QUIET_MS;
 }
 
-static int take_turn(struct recorder *r, struct err *e)
+static int process_events(struct recorder *r, struct err *e)
 {
 	if (probe_session_wait(r->session, turn_ms(r, host_clock_mono())) < 0)
 		return err_sys(e, "cannot wait for events");
@@ -336,7 +336,7 @@ int recorder_step(struct recorder *r, struct err *e)
 	int64_t now;
 	int rc = 0;
 
-	rc = r->session ? take_turn(r, e) : recorder_idle(r, e);
+	rc = r->session ? process_events(r, e) : recorder_idle(r, e);
 	recorder_take_marks(r);
 	if (rc == 0)
 		rc = record_gpus_say_xids(&r->gpus, r->writer, false, e);
@@ -361,7 +361,7 @@ int recorder_step(struct recorder *r, struct err *e)
 		flush = look = true;
 	}
 	if (rc == 0 && look)
-		rc = look_at_opens(r, now, false, e);
+		rc = check_open_calls(r, now, false, e);
 	if (rc == 0 && flush)
 		rc = recorder_look_at_sleepers(r, now, e);
 	if (rc == 0)
@@ -412,7 +412,7 @@ int recorder_finish(struct recorder *r, struct err *e)
 	deadband_forget(&r->thinned.band); /* the last values are there in any case */
 	map_clear(&r->waits.others);
 	if (rc == 0)
-		rc = say_samples(r, now, e);
+		rc = write_samples(r, now, e);
 	if (rc == 0)
 		rc = record_samples_rest(&r->samples, r->writer, e);
 	if (rc == 0)
@@ -429,7 +429,7 @@ int recorder_finish(struct recorder *r, struct err *e)
 	if (rc == 0)
 		rc = recorder_say_cost(r, now, e);
 	if (rc == 0)
-		rc = look_at_opens(r, now, true, e);
+		rc = check_open_calls(r, now, true, e);
 	if (rc == 0 && r->session)
 		rc = recorder_say_uncovered(r, e);
 	if (rc == 0)

@@ -106,7 +106,7 @@ static void count_folded(const struct recorder *r, uint64_t folded[TIERS])
 }
 
 /* What calls since the last look cost the busiest process, by tier and by calibration. */
-static void take_costs(struct recorder *r, double cost_ns[TIERS])
+static void measure_costs(struct recorder *r, double cost_ns[TIERS])
 {
 	struct recorder_budget *b = &r->spent.budget;
 	double call_ns = record_cost_call(&r->spent.cost);
@@ -128,8 +128,8 @@ static void take_costs(struct recorder *r, double cost_ns[TIERS])
 	}
 }
 
-static int say_pause(struct recorder *r, unsigned tier, int64_t until, const char *reason,
-		     struct err *e)
+static int write_pause(struct recorder *r, unsigned tier, int64_t until, const char *reason,
+		       struct err *e)
 {
 	struct record rec = { .kind = RECORD_PAUSED };
 
@@ -148,7 +148,7 @@ static int pause_tier(struct recorder *r, unsigned tier, struct err *e)
 	b->paused_since[tier] = probe_tiers_pause(library_instances_tiers(r->copies), tier);
 	b->paused[tier] = true;
 	b->pauses++;
-	return say_pause(r, tier, 0, "budget", e);
+	return write_pause(r, tier, 0, "budget", e);
 }
 
 static int resume_tier(struct recorder *r, unsigned tier, struct err *e)
@@ -167,7 +167,7 @@ static int resume_tier(struct recorder *r, unsigned tier, struct err *e)
 	now = host_clock_mono();
 	b->paused[tier] = false;
 	b->paused_ns[tier] += (uint64_t)(now - b->paused_since[tier]);
-	return say_pause(r, tier, now, "budget", e);
+	return write_pause(r, tier, now, "budget", e);
 }
 
 /* Share of the busiest process's time that programs elsewhere take, and the interrupts behind CPU
@@ -197,7 +197,7 @@ static void begin_interval(struct recorder_budget *b, int64_t now)
 	b->interval_cost = 0;
 }
 
-static void tell_shedding(struct recorder *r)
+static void notify_shedding(struct recorder *r)
 {
 	struct buf names = { 0 };
 
@@ -233,7 +233,7 @@ static int follow_plan(struct recorder *r, const bool paused[TIERS], bool probed
 	begin_interval(b, host_clock_mono());
 	if (b->plan.shedding && !b->told && rc == 0) {
 		b->told = true;
-		tell_shedding(r);
+		notify_shedding(r);
 	}
 	return rc;
 }
@@ -255,7 +255,7 @@ int recorder_keep_budget(struct recorder *r, int64_t now, struct err *e)
 		record_budget_start(&b->plan, r->opt.budget, now);
 		begin_interval(b, now);
 	}
-	take_costs(r, cost_ns);
+	measure_costs(r, cost_ns);
 	if (r->opt.budget <= 0)
 		return 0;
 	factor = recorder_budget_factor(b);
@@ -280,7 +280,7 @@ int recorder_end_budget(struct recorder *r, int64_t now, struct err *e)
 		if (!r->spent.budget.paused[t])
 			continue;
 		r->spent.budget.paused_ns[t] += (uint64_t)(now - r->spent.budget.paused_since[t]);
-		rc = say_pause(r, t, now, "budget", e);
+		rc = write_pause(r, t, now, "budget", e);
 		r->spent.budget.paused[t] = false;
 	}
 	return rc;
@@ -292,7 +292,7 @@ int recorder_repeat_pauses(struct recorder *r, struct err *e)
 
 	for (unsigned t = 0; rc == 0 && t < TIERS; t++)
 		if (r->spent.budget.paused[t])
-			rc = say_pause(r, t, 0, "budget", e);
+			rc = write_pause(r, t, 0, "budget", e);
 	return rc;
 }
 

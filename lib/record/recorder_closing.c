@@ -10,7 +10,7 @@
 #include "lib/base/fmt.h"
 
 /* How far stacks can be trusted to be there. */
-static void tell_shares(struct recorder *r, const struct decode_shares *s)
+static void notify_shares(struct recorder *r, const struct decode_shares *s)
 {
 	if (s->calls > s->stacks)
 		recorder_tell(r, RECORD_LINE, "calls without a native stack: %s of %s",
@@ -30,7 +30,7 @@ struct told_refusals {
 };
 
 /* How far native frames go, and who stands in the way. */
-static void tell_ends(struct recorder *r)
+static void notify_stack_ends(struct recorder *r)
 {
 	struct stack_ends_sum sum = { 0 };
 	struct buf b = { 0 };
@@ -61,7 +61,7 @@ static int add_refusal(void *ctx, const struct probe_unwinds_refusal *refusal, s
 }
 
 /* What the tables cost, and which files have none. */
-static void tell_unwinds(struct recorder *r)
+static void notify_unwinds(struct recorder *r)
 {
 	struct probe_unwinds_sum sum = probe_unwinds_totals(r->unwinds);
 	struct buf b = { 0 };
@@ -85,7 +85,7 @@ static void tell_unwinds(struct recorder *r)
 	buf_free(&b);
 }
 
-static void tell_thinned(struct recorder *r)
+static void notify_thinned(struct recorder *r)
 {
 	if (r->thinned.band.on)
 		recorder_tell(r, RECORD_LINE, "samples: %s recorded, %s left out",
@@ -93,7 +93,7 @@ static void tell_thinned(struct recorder *r)
 			      fmt_count(r->thinned.band.left_out).s);
 }
 
-static void tell_marks(struct recorder *r)
+static void notify_marks(struct recorder *r)
 {
 	const struct record_marks *m = &r->marks;
 
@@ -112,7 +112,7 @@ static void tell_marks(struct recorder *r)
 			      fmt_count(m->full).s, MARKS_TEXTS, MARKS_OPEN);
 }
 
-static void tell_nvtx(struct recorder *r)
+static void notify_nvtx(struct recorder *r)
 {
 	const struct record_nvtx *v = &r->nvtx;
 
@@ -143,7 +143,7 @@ static void tell_nvtx(struct recorder *r)
 			      fmt_count(v->nameless).s, v->nameless == 1 ? "" : "s", NVTX_NAMES);
 }
 
-static void tell_missing(struct recorder *r, const struct recorder_totals *t)
+static void notify_missing(struct recorder *r, const struct recorder_totals *t)
 {
 	if (t->open)
 		recorder_tell(r, RECORD_LINE, "%s call%s had not returned at the end",
@@ -188,14 +188,14 @@ void recorder_closing(struct recorder *r, const char *where, uint64_t bytes, uin
 		seconds > 0 ? 100 * cpu / seconds : 0, r->start_cpu);
 	recorder_tell_cost(r);
 	if (strcmp(t.walker, "none") != 0) {
-		tell_ends(r);
-		tell_unwinds(r);
-		tell_shares(r, &t.shares);
+		notify_stack_ends(r);
+		notify_unwinds(r);
+		notify_shares(r, &t.shares);
 	}
-	tell_missing(r, &t);
-	tell_thinned(r);
-	tell_marks(r);
-	tell_nvtx(r);
+	notify_missing(r, &t);
+	notify_thinned(r);
+	notify_marks(r);
+	notify_nvtx(r);
 	if (removed)
 		recorder_tell(r, RECORD_LINE,
 			      "removed %s older file%s to stay within --keep and --max-size",

@@ -45,8 +45,8 @@ int recorder_start_cost(struct recorder *r, struct err *e)
 	return rc;
 }
 
-/* What was left out of its calls, and what other calls tell of, since it was said last. */
-static int say_op(struct recorder *r, struct sampled_op *s, int64_t now, struct err *e)
+/* Writes SAMPLED for calls left out and FOLDED for calls folded into others, since last time. */
+static int write_op(struct recorder *r, struct sampled_op *s, int64_t now, struct err *e)
 {
 	struct record rec = { .kind = RECORD_SAMPLED };
 	uint64_t left_out = probe_session_left_out(r->session, s->op),
@@ -107,7 +107,7 @@ int recorder_say_cost(struct recorder *r, int64_t now, struct err *e)
 	if (!r->session)
 		call = host = -1;
 	for (size_t i = 0; rc == 0 && i < r->sampled.n; i++)
-		rc = say_op(r, &r->sampled.v[i], now, e);
+		rc = write_op(r, &r->sampled.v[i], now, e);
 	if (rc)
 		return rc;
 	left_out = r->spent.left_out - left_out;
@@ -144,7 +144,7 @@ int recorder_say_cost(struct recorder *r, int64_t now, struct err *e)
 	return ige_writer_record(r->writer, &rec, e);
 }
 
-static void tell_slowdown(struct recorder *r)
+static void notify_slowdown(struct recorder *r)
 {
 	struct recorder_slowdown s = recorder_slowdown(r);
 
@@ -169,7 +169,7 @@ void recorder_tell_cost(struct recorder *r)
 	if (!r->session)
 		return;
 	if (record_cost_call(&r->spent.cost) > 0 && r->spent.since_ns > r->start_ns)
-		tell_slowdown(r);
+		notify_slowdown(r);
 	else
 		recorder_tell(r, RECORD_LINE, "what the probes cost is not known");
 	if (r->spent.stops.n)

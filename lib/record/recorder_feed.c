@@ -60,7 +60,7 @@ static void on_process(void *ctx, const struct wire_thread *w, uint32_t process)
 	struct recorder *r = ctx;
 	uint64_t known;
 
-	/* Its end may have been told before what it did. */
+	/* The event of its end may come before its other events. */
 	if (map_get(&r->lives.processes, w->tgid, &known) && known == (process | PROCESS_ENDED))
 		return;
 	map_put(&r->lives.processes, w->tgid, process);
@@ -292,7 +292,7 @@ static void remember_name(struct recorder *r, const struct thread_name *now)
 		r->lives.names.n--;
 }
 
-static void say_name(struct recorder *r, const struct wire_life *l)
+static void write_name(struct recorder *r, const struct wire_life *l)
 {
 	/* Most threads give themselves a name before they do anything else. */
 	struct bytes comm = decode_comm(l->name);
@@ -326,10 +326,10 @@ static void thread_ended(struct recorder *r, const struct wire_life *l)
 	record_nvtx_ended(&r->nvtx, thread, 0);
 }
 
-/* From here on its number may be another's. */
+/* From here on its pid may belong to another process. */
 static void process_ended(struct recorder *r, const struct wire_life *l)
 {
-	/* First, for who had not been heard of is from now on. */
+	/* First, because this makes the process known if it was not. */
 	uint32_t process = wire_decoder_make(r->wire, &l->who).process;
 
 	map_put(&r->lives.processes, l->who.tgid, process | PROCESS_ENDED);
@@ -349,7 +349,7 @@ static void on_life(void *ctx, const void *p, size_t n)
 	if (n < sizeof(*l))
 		return;
 	r->news_ns = (int64_t)l->time_ns;
-	/* What it does may be told before who it is. */
+	/* Events of a process may come before the one that announces it. */
 	if (l->kind == WIRE_FORK && l->process)
 		ended_processes_taken(&r->lives.ended, l->child_tgid, 0);
 	if (l->kind == WIRE_NEW)
@@ -363,7 +363,7 @@ static void on_life(void *ctx, const void *p, size_t n)
 	if (l->kind == WIRE_EXIT && l->process)
 		process_ended(r, l);
 	if (l->kind == WIRE_NAME)
-		say_name(r, l);
+		write_name(r, l);
 	else if (l->kind != WIRE_EXEC)
 		wire_decoder_life(r->wire, l);
 }
@@ -454,7 +454,7 @@ void recorder_drain_rest(struct recorder *r)
 	probe_stacks_collect(r->stacks, true, on_stub, r);
 }
 
-static void let_go_of(void *ctx, const void *p, size_t n)
+static void on_stopped(void *ctx, const void *p, size_t n)
 {
 	struct recorder *r = ctx;
 	const struct wire_life *l = p;
@@ -475,7 +475,7 @@ void recorder_let_go(struct recorder *r)
 	probe_session_stop(r->session);
 	library_instances_detach(r->copies);
 	probe_targets_close(r->targets);
-	probe_session_drain(r->session, let_go_of, pass_by, r);
+	probe_session_drain(r->session, on_stopped, pass_by, r);
 }
 
 uint32_t recorder_process(void *ctx, uint32_t tgid)

@@ -19,8 +19,8 @@
 #define FLIGHT_PARTS  4
 #define FLIGHT_CUT_NS 1000000000
 
-/* The writer's segment ends, and with it what its readers can know. */
-static int cut(struct recorder *r, int64_t now, struct err *e)
+/* Ends the writer's segment, after the records that a reader of the segment needs. */
+static int cut_segment(struct recorder *r, int64_t now, struct err *e)
 {
 	int rc = recorder_say_losses(r, now, e);
 
@@ -64,7 +64,7 @@ static int go_on(struct recorder *r, struct err *e)
 	return rc ? rc : recorder_say_places(r, e);
 }
 
-static uint64_t largest(const struct recorder *r)
+static uint64_t largest_file(const struct recorder *r)
 {
 	uint64_t bytes = 0;
 
@@ -80,7 +80,7 @@ static uint64_t largest(const struct recorder *r)
 
 static int next_file(struct recorder *r, int64_t now, struct err *e)
 {
-	int rc = cut(r, now, e);
+	int rc = cut_segment(r, now, e);
 
 	for (unsigned i = 0; rc == 0 && i < r->opt.noutputs; i++)
 		rc = record_output_next(r->opt.outputs[i], e);
@@ -144,7 +144,7 @@ static void explain_trigger(const struct recorder *r, char *out, size_t size)
 		snprintf(out, size, "%s returned an error", op ? op->name : "a call");
 }
 
-static bool there(void *ctx, uint32_t process)
+static bool is_alive(void *ctx, uint32_t process)
 {
 	struct recorder *r = ctx;
 	const struct world_process *p = world_get_process(r->world, process);
@@ -168,13 +168,13 @@ static void watch_idle(struct recorder *r, int64_t now)
 	if (r->trigger.idle_told || !r->calls || now - r->trigger.idle_since < (int64_t)idle_ns)
 		return;
 	r->trigger.idle_told = true;
-	if (r->trigger.fired || !wire_decoder_caller(r->wire, there, r))
+	if (r->trigger.fired || !wire_decoder_caller(r->wire, is_alive, r))
 		return;
 	r->trigger.fired = r->trigger.idle = true;
 	r->trigger.end_ns = now;
 }
 
-/* Is the segment old or large enough to be cut? Small ones say more of themselves than of events. */
+/* Whether the segment is old or large enough to be cut. Small ones are mostly metadata. */
 static bool is_part(const struct recorder *r, int64_t now)
 {
 	int64_t age = now - r->trigger.cut_ns, part = (int64_t)r->opt.flight_ns / FLIGHT_PARTS;
@@ -183,7 +183,7 @@ static bool is_part(const struct recorder *r, int64_t now)
 							       r->opt.flight_bytes / FLIGHT_PARTS);
 }
 
-static int watch(struct recorder *r, int64_t now, struct err *e)
+static int check_triggers(struct recorder *r, int64_t now, struct err *e)
 {
 	bool wanted, settled;
 	struct err lost;
@@ -204,7 +204,7 @@ static int watch(struct recorder *r, int64_t now, struct err *e)
 	if (!wanted && !is_part(r, now))
 		return 0;
 	explain_trigger(r, why, sizeof(why));
-	rc = cut(r, now, e);
+	rc = cut_segment(r, now, e);
 	if (rc)
 		return rc;
 	if (wanted) {
@@ -223,9 +223,9 @@ static int watch(struct recorder *r, int64_t now, struct err *e)
 int recorder_turn_over(struct recorder *r, int64_t now, struct err *e)
 {
 	if (r->opt.flight_ns)
-		return watch(r, now, e);
+		return check_triggers(r, now, e);
 	if ((r->opt.rotate_ns && now - r->trigger.cut_ns >= (int64_t)r->opt.rotate_ns) ||
-	    (r->opt.rotate_bytes && largest(r) >= r->opt.rotate_bytes))
+	    (r->opt.rotate_bytes && largest_file(r) >= r->opt.rotate_bytes))
 		return next_file(r, now, e);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OWNER records: who owns the mutexes that threads sleep on for long, or where a file ends. Waits
- * are collected while the kernel tells who sleeps and read afterwards, when all threads that sleep
- * have been told.
+ * OWNER records: the owners of mutexes that threads sleep on for long, or at the end of a file.
+ * Waits are collected while the list of sleeping threads is read from the kernel; the owners are
+ * read after the whole list.
  */
 #include "lib/host/clock.h"
 #include "lib/record/lock_owner.h"
@@ -18,7 +18,7 @@ void recorder_keep_lock(struct recorder *r, const struct wire_offcpu *wait)
 		vec_push(&r->waits.locks, *wait);
 }
 
-static int say(struct recorder *r, const struct wire_offcpu *wait, struct err *e)
+static int write_owner(struct recorder *r, const struct wire_offcpu *wait, struct err *e)
 {
 	const struct decode_thread *t = wire_decoder_thread(r->wire, wait->tid), *owner;
 	struct record rec = { .kind = RECORD_OWNER };
@@ -50,7 +50,7 @@ int recorder_say_owners(struct recorder *r, struct err *e)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < r->waits.locks.n; i++)
-		rc = say(r, &r->waits.locks.v[i], e);
+		rc = write_owner(r, &r->waits.locks.v[i], e);
 	r->waits.locks.n = 0;
 	return rc;
 }

@@ -12,7 +12,7 @@
 
 #define TELL_NS 5000000000ll
 
-static const char *advice(uint32_t reason)
+static const char *loss_advice(uint32_t reason)
 {
 	switch (reason) {
 	case LOSS_RING_FULL:
@@ -34,7 +34,7 @@ static const char *advice(uint32_t reason)
 	}
 }
 
-static int say_output(struct recorder *r, unsigned i, int64_t now, struct err *e)
+static int write_output_losses(struct recorder *r, unsigned i, int64_t now, struct err *e)
 {
 	static const uint32_t reasons[2] = { LOSS_QUEUE_FULL, LOSS_DISK_FULL };
 	struct record_output_state o;
@@ -65,7 +65,7 @@ static int say_output(struct recorder *r, unsigned i, int64_t now, struct err *e
 	return rc;
 }
 
-static int say_refused(struct recorder *r, int64_t now, struct err *e)
+static int write_refused(struct recorder *r, int64_t now, struct err *e)
 {
 	uint64_t all = wire_decoder_refused(r->wire), n = all - r->loss.refused;
 
@@ -83,8 +83,8 @@ static const char *kernel_reason(const __u64 *untold, uint64_t roomless)
 					  : "their memory could not be read";
 }
 
-/* Each file says how many there are in all, and again whenever there are more. */
-static int say_missing(struct recorder *r, struct err *e)
+/* Writes totals into each file, and again whenever they have grown. */
+static int write_missing(struct recorder *r, struct err *e)
 {
 	static const struct decode_name_counts none;
 	const struct decode_name_counts *names = r->wire ? wire_decoder_names(r->wire) : &none;
@@ -142,12 +142,14 @@ uint64_t recorder_roomless(const struct recorder *r)
 	return r->wire ? kernel_handles_roomless(wire_decoder_handles(r->wire)) : 0;
 }
 
-static void line(struct recorder *r, uint64_t n, const char *source, uint32_t reason, int64_t ns)
+static void notify_loss(struct recorder *r, uint64_t n, const char *source, uint32_t reason,
+			int64_t ns)
 {
 	if (n)
 		recorder_tell(r, RECORD_WARNING, "lost %s %s%sevent%s in %s: %s (%s)",
 			      fmt_count(n).s, source, *source ? " " : "", n == 1 ? "" : "s",
-			      fmt_ns((uint64_t)ns).s, loss_reason_text(reason), advice(reason));
+			      fmt_ns((uint64_t)ns).s, loss_reason_text(reason),
+			      loss_advice(reason));
 }
 
 static uint64_t dropped_of(const struct recorder *r, unsigned k)
@@ -155,17 +157,18 @@ static uint64_t dropped_of(const struct recorder *r, unsigned k)
 	return r->loss.dropped[0][k] + r->loss.dropped[1][k];
 }
 
-static void tell_since(struct recorder *r, const struct loss_slot *before,
-		       const uint64_t dropped[2], uint64_t refused, int64_t ns)
+static void notify_losses(struct recorder *r, const struct loss_slot *before,
+			  const uint64_t dropped[2], uint64_t refused, int64_t ns)
 {
 	for (uint32_t source = 1; source < LOSS_SOURCES; source++)
 		for (uint32_t reason = 0; reason < LOSS_REASONS; reason++)
-			line(r, r->loss.slots.n[source][reason] - before->n[source][reason],
-			     source_name((uint8_t)source) ? source_name((uint8_t)source) : "",
-			     reason, ns);
-	line(r, dropped_of(r, 0) - dropped[0], "", LOSS_QUEUE_FULL, ns);
-	line(r, dropped_of(r, 1) - dropped[1], "", LOSS_DISK_FULL, ns);
-	line(r, r->loss.refused - refused, "", LOSS_NOT_UNDERSTOOD, ns);
+			notify_loss(r, r->loss.slots.n[source][reason] - before->n[source][reason],
+				    source_name((uint8_t)source) ? source_name((uint8_t)source)
+								 : "",
+				    reason, ns);
+	notify_loss(r, dropped_of(r, 0) - dropped[0], "", LOSS_QUEUE_FULL, ns);
+	notify_loss(r, dropped_of(r, 1) - dropped[1], "", LOSS_DISK_FULL, ns);
+	notify_loss(r, r->loss.refused - refused, "", LOSS_NOT_UNDERSTOOD, ns);
 }
 
 int recorder_say_losses(struct recorder *r, int64_t now, struct err *e)
@@ -178,17 +181,17 @@ int recorder_say_losses(struct recorder *r, int64_t now, struct err *e)
 		rc = metadata_write_losses(r->writer, &sum, &r->loss.slots, r->loss.since_ns, now,
 					   &r->loss.lost, e);
 		if (rc == 0)
-			rc = say_refused(r, now, e);
+			rc = write_refused(r, now, e);
 	}
 	if (rc == 0)
-		rc = say_missing(r, e);
+		rc = write_missing(r, e);
 	for (unsigned i = 0; rc == 0 && i < r->opt.noutputs; i++)
-		rc = say_output(r, i, now, e);
+		rc = write_output_losses(r, i, now, e);
 	r->loss.since_ns = now;
 	if (r->loss.lost == r->loss.lost_told || r->finished || now < r->loss.next_ns)
 		return rc;
-	tell_since(r, &r->loss.slots_told, r->loss.dropped_told, r->loss.refused_told,
-		   now - (r->loss.told_ns ? r->loss.told_ns : r->start_ns));
+	notify_losses(r, &r->loss.slots_told, r->loss.dropped_told, r->loss.refused_told,
+		      now - (r->loss.told_ns ? r->loss.told_ns : r->start_ns));
 	r->loss.slots_told = r->loss.slots;
 	r->loss.dropped_told[0] = dropped_of(r, 0);
 	r->loss.dropped_told[1] = dropped_of(r, 1);
@@ -204,7 +207,7 @@ void recorder_tell_all_losses(struct recorder *r)
 	static const struct loss_slot nothing;
 	static const uint64_t none[2];
 
-	tell_since(r, &nothing, none, 0, host_clock_mono() - r->start_ns);
+	notify_losses(r, &nothing, none, 0, host_clock_mono() - r->start_ns);
 }
 
 uint64_t recorder_ring_losses(const struct recorder *r)

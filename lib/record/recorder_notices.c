@@ -47,8 +47,8 @@ const char *recorder_notice(struct recorder *r, enum record_notice *kind)
 
 #define PROCESSES_TOLD 32
 
-/* Who they are: by name and user. */
-static void tell_processes(struct recorder *r)
+/* Shows each new CUDA process with its name and user. */
+static void notify_processes(struct recorder *r)
 {
 	uint32_t tgid;
 
@@ -73,7 +73,7 @@ void recorder_tell_copies(struct recorder *r)
 	size_t n = 0;
 	const struct library_instance *c = r->copies ? library_instances_list(r->copies, &n) : NULL;
 
-	tell_processes(r);
+	notify_processes(r);
 	for (; r->notices.copies_told < n && r->notices.copies_told < COPIES_MAX;
 	     r->notices.copies_told++) {
 		const struct library_instance *v = &c[r->notices.copies_told];
@@ -113,8 +113,8 @@ void recorder_tell_detached(struct recorder *r, int64_t took_ns, bool all)
 			fmt_ns((uint64_t)took_ns).s);
 }
 
-/* The first of them: the recording says of each. */
-static void tell_no_room(struct recorder *r)
+/* Reports only the first process without room; the recording has a record for each. */
+static void notify_no_room(struct recorder *r)
 {
 	uint32_t tgid = r->notices.no_room_told ? 0 : probe_pythons_roomless(r->pythons);
 
@@ -132,7 +132,7 @@ void recorder_tell_pythons(struct recorder *r)
 
 	if (!r->session || probe_session_walker(r->session) == WALKER_NONE)
 		return;
-	tell_no_room(r);
+	notify_no_room(r);
 	for (; r->notices.pythons_told < n; r->notices.pythons_told++) {
 		const struct probe_python_file *v = f[r->notices.pythons_told];
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What has not ended where a file ends: calls that are open, threads that sleep. Of a run that
- * hangs it is what its file is for. A flight recorder's files get it as a segment of their own that
- * the memory does not keep, since the recording goes on: there these calls and waits will be,
- * whole, when they are over. While a recording goes on, records say who sleeps for long.
+ * Writes what has not ended at the end of a file: open calls and sleeping threads. For a run that
+ * hangs, this is the main result. In a flight recorder's files it is a separate segment that the
+ * memory does not keep: the recording goes on, and gets these calls and waits whole when they end.
+ * During a recording, records name the threads that sleep for long.
  */
 #include "lib/record/recorder_state.h"
 
@@ -45,9 +45,9 @@ int recorder_say_asleep(struct recorder *r, int64_t until_ns, struct err *e)
 	return rc ? rc : recorder_say_pipes(r, INT64_MAX, e);
 }
 
-/* What is in a call, and the first thread of a process: a run that hangs hangs there, and of its
- * idle threads one may have thousands. */
-static bool matters(const struct recorder *r, const struct wire_offcpu *wait)
+/* Whether a wait is inside a call or of a process's first thread. A hanging run hangs there, and
+ * its other idle threads may be thousands. */
+static bool is_relevant(const struct recorder *r, const struct wire_offcpu *wait)
 {
 	const struct decode_thread *t = wire_decoder_thread(r->wire, wait->tid);
 
@@ -67,9 +67,10 @@ static void on_sleeper(void *ctx, const struct wire_still *w)
 		recorder_keep_lock(r, &w->wait);
 		recorder_keep_pipe(r, &w->wait, false);
 	}
-	if (r->event_error.code || !sleepers_sleeps(&r->waits.sleepers, w->wait.tid,
-						    (int64_t)(w->wait.end_ns - w->wait.dur_ns),
-						    (int64_t)w->wait.end_ns, matters(r, &w->wait)))
+	if (r->event_error.code ||
+	    !sleepers_sleeps(&r->waits.sleepers, w->wait.tid,
+			     (int64_t)(w->wait.end_ns - w->wait.dur_ns), (int64_t)w->wait.end_ns,
+			     is_relevant(r, &w->wait)))
 		return;
 	if (w->who.kind == WIRE_THREAD)
 		wire_decoder_record(r->wire, &w->who, sizeof(w->who));
@@ -102,7 +103,7 @@ int recorder_look_at_sleepers(struct recorder *r, int64_t now, struct err *e)
 	return rc;
 }
 
-static int say(struct recorder *r, struct err *e)
+static int write_tail(struct recorder *r, struct err *e)
 {
 	int64_t until = r->watermark;
 	int rc = recorder_say_start(r, e);
@@ -136,7 +137,7 @@ int recorder_say_tail(struct recorder *r, int fd, uint64_t *bytes, struct err *e
 	rc = ige_writer_new(&r->writer, r->world, &sink.sink, &form, e);
 	r->at_tail = true;
 	if (rc == 0)
-		rc = say(r, e);
+		rc = write_tail(r, e);
 	r->at_tail = false;
 	ige_writer_free(r->writer);
 	r->writer = memory;

@@ -10,8 +10,8 @@
 
 #define PIPE_NS 100000000 /* a wait of so long: who has the other end is wanted */
 
-/* Of a call that moves data: 1 it writes, 0 it reads; else -1. */
-static int direction(int64_t syscall)
+/* Direction of a system call that moves data: 1 writes, 0 reads, -1 none. */
+static int syscall_direction(int64_t syscall)
 {
 	switch (syscall) {
 	case SYS_read:
@@ -28,7 +28,7 @@ static int direction(int64_t syscall)
 void recorder_keep_pipe(struct recorder *r, const struct wire_offcpu *wait, bool again)
 {
 	const struct decode_thread *t = wire_decoder_thread(r->wire, wait->tid);
-	int way = direction(wait->syscall);
+	int way = syscall_direction(wait->syscall);
 
 	if (wait->object_kind == OBJECT_FD && wait->flags & OFFCPU_OBJECT && way >= 0 && t &&
 	    t->ctx)
@@ -49,7 +49,7 @@ void recorder_keep_pipe_of(struct recorder *r, const struct event *ev)
 	    kind != OBJECT_FD || !event_get(ev, def, COL_OBJECT, &fd) ||
 	    !event_get(ev, def, COL_SYSCALL, &syscall))
 		return;
-	way = direction((int64_t)syscall);
+	way = syscall_direction((int64_t)syscall);
 	if (way >= 0)
 		pipe_holders_want(&r->waits.pipes, p->tgid, t->process, (uint32_t)fd, way == 1,
 				  false);
@@ -61,8 +61,8 @@ struct saying {
 	int rc;
 };
 
-static void say_holder(struct saying *s, const struct record_pipe_wait *w,
-		       const struct record_pipe_holder *h)
+static void write_holder(struct saying *s, const struct record_pipe_wait *w,
+			 const struct record_pipe_holder *h)
 {
 	struct record rec = { .kind = RECORD_PIPE };
 
@@ -83,9 +83,9 @@ static void say_holder(struct saying *s, const struct record_pipe_wait *w,
 static void on_pipe(void *ctx, const struct record_pipe_wait *w)
 {
 	for (uint32_t i = 0; i < w->holders && i < RECORD_PIPE_HOLDERS; i++)
-		say_holder(ctx, w, &w->holder[i]);
+		write_holder(ctx, w, &w->holder[i]);
 	if (!w->holders && !w->unseen)
-		say_holder(ctx, w, NULL);
+		write_holder(ctx, w, NULL);
 }
 
 int recorder_say_pipes(struct recorder *r, int64_t now, struct err *e)

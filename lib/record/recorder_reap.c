@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who has ended, and the last words on them: a recording goes on for weeks, and what the recorder
- * keeps is of those that live. Invariant: a process is let go of when all of its events have been
- * written, and its coverage stands in the same file.
+ * Drops the state of processes that have ended, since a recording may run for weeks, after writing
+ * their last records. Invariant: a process is dropped only when all of its events are written and
+ * its coverage is in the same file.
  */
 #include "lib/record/recorder_state.h"
 
 #include "lib/decode/kernel_handles.h"
 #include "lib/host/proc.h"
 
-static void let_go(struct recorder *r, const struct gone_processes *gone)
+static void reap_processes(struct recorder *r, const struct gone_processes *gone)
 {
 	uint64_t process, tgid, known;
 	size_t at = 0;
@@ -20,7 +20,7 @@ static void let_go(struct recorder *r, const struct gone_processes *gone)
 	python_codes_gone(r->codes, gone);
 	wire_decoder_gone(r->wire, gone);
 	record_nvtx_gone(&r->nvtx, gone);
-	/* Of the memory of one that had a GPU the driver may speak as long as it likes. */
+	/* The driver may report the GPU memory of a process for any time after its end. */
 	while (map_each(&gone->processes, &at, &process, &tgid))
 		if (map_get(&r->lives.processes, tgid, &known) &&
 		    known == (process | PROCESS_ENDED) && !map_get(&r->gpus.named, process, NULL))
@@ -32,7 +32,7 @@ int recorder_forget(struct recorder *r, int64_t now, struct err *e)
 	const struct gone_processes *gone;
 	int rc = 0;
 
-	/* Of who had ended at the last look something may still come. */
+	/* Events of processes that had ended at the last call may still arrive. */
 	if (r->watermark < r->lives.forgot_ns)
 		return 0;
 	r->lives.forgot_ns = now;
@@ -46,7 +46,7 @@ int recorder_forget(struct recorder *r, int64_t now, struct err *e)
 	if (gone && rc == 0)
 		rc = metadata_write_pythons(r->writer, r->pythons, gone, recorder_process, r, e);
 	if (gone)
-		let_go(r, gone);
+		reap_processes(r, gone);
 	return rc;
 }
 

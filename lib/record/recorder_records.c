@@ -41,7 +41,7 @@ int recorder_say_coverage(struct recorder *r, int64_t now, struct err *e)
 			rc = metadata_write_optional(r->writer, probe_session_optional(r->session),
 						     now, e);
 	}
-	/* While a driver or a kubelet has not answered yet nobody knows whether it will. */
+	/* Wait for the first answer of the driver and of the kubelet. */
 	if (rc == 0 && (r->finished || record_gpus_settled(&r->gpus)))
 		rc = record_gpus_say_coverage(&r->gpus, r->writer, now, e);
 	if (rc == 0 && (r->finished || !r->kubelet.waiting || r->kubelet.answers))

@@ -15,7 +15,7 @@
 #define TURN_MS	  50
 #define SECOND_NS 1000000000
 
-static void came(void *ctx, uint32_t tgid)
+static void on_came(void *ctx, uint32_t tgid)
 {
 	struct recorder *r = ctx;
 	uint32_t process = recorder_process(r, tgid);
@@ -29,8 +29,8 @@ static void came(void *ctx, uint32_t tgid)
 			     &r->event_error);
 }
 
-/* A process is called by what it executes, which changes. */
-static void renamed(struct recorder *r, int64_t now)
+/* Writes a new name for each process whose name has changed, as by exec. */
+static void write_renames(struct recorder *r, int64_t now)
 {
 	uint64_t tgid, process, before;
 	size_t at = 0;
@@ -51,7 +51,7 @@ static void renamed(struct recorder *r, int64_t now)
 	}
 }
 
-static void gone(void *ctx, uint32_t tgid)
+static void on_gone(void *ctx, uint32_t tgid)
 {
 	struct recorder *r = ctx;
 	uint64_t process;
@@ -64,10 +64,10 @@ static void gone(void *ctx, uint32_t tgid)
 
 int recorder_look(struct recorder *r, struct err *e)
 {
-	int rc = record_watch_look(&r->watch, &r->opt.targets, came, gone, r, e);
+	int rc = record_watch_look(&r->watch, &r->opt.targets, on_came, on_gone, r, e);
 
 	if (rc == 0)
-		renamed(r, host_clock_mono());
+		write_renames(r, host_clock_mono());
 	if (rc == 0 && r->event_error.code)
 		*e = r->event_error;
 	return rc ? rc : r->event_error.code;

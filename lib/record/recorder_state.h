@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorder's inside, shared by recorder.c, which makes the recording, and its parts:
- * recorder_feed.c brings what the rings hold, recorder_records.c puts statements into the
- * recording, recorder_notices.c keeps notices for a person, recorder_files.c ends files,
- * recorder_reap.c lets go of who has ended. Parts never call recorder.c. Nobody else includes this.
+ * The recorder's private state, shared by recorder.c, which runs the recording, and its parts:
+ * recorder_feed.c reads the rings, recorder_records.c writes metadata records, recorder_notices.c
+ * collects notices for the user, recorder_files.c ends files, recorder_reap.c drops the state of
+ * ended processes. Parts never call recorder.c. No other file includes this.
  */
 #ifndef INGERO_RECORD_RECORDER_STATE_H
 #define INGERO_RECORD_RECORDER_STATE_H
@@ -104,12 +104,12 @@ struct recorder_spent {
 	struct probe_stops stops; /* said in records so far */
 };
 
-/* Lines for the person who records, and which of them were said. Of recorder_notices.c. */
+/* Notices for the user, and which of them were given. Of recorder_notices.c. */
 struct recorder_notices {
 	VEC(struct notice) v;
 	size_t given;
 	unsigned uncovered_told, processes_told;
-	uint32_t uncovered_last; /* the process that was told of last */
+	uint32_t uncovered_last; /* the process of the last notice */
 	size_t copies_told, pythons_told;
 	bool no_cuda_told, gpus_told, pods_told, no_room_told, unsampled_told;
 };
@@ -118,10 +118,10 @@ struct recorder_notices {
  * recorder_pipes.c. */
 struct recorder_waits {
 	struct sleepers sleepers;
-	struct sleepers locked; /* of them, who waits for a lock: when its owner is read next */
-	VEC(struct wire_offcpu) locks; /* waits for locks that were met in this look */
-	struct record *record; /* NULL, or what events that are told now make no event of the
-				  recording but this */
+	struct sleepers locked;	       /* those that wait for a lock: when its owner is read next */
+	VEC(struct wire_offcpu) locks; /* waits for locks that this look found */
+	struct record *record; /* NULL, or decoded events go into this record and not into the
+				  recording */
 	struct socket_owners sockets;
 	struct pipe_holders pipes;
 	int64_t next_peers; /* not looked for before */
@@ -188,7 +188,7 @@ struct recorder {
 	struct recorder_loss loss;
 	struct recorder_notices notices;
 
-	bool at_tail; /* what is told now has not ended, and will be told again when it has */
+	bool at_tail; /* decoded waits have not ended; each comes again when it has */
 	bool finished;
 	int64_t news_ns; /* when a thread or a library last came or went */
 	int64_t start_ns, next_flush, next_second, next_clock, next_gpus, watermark, floor;
@@ -215,7 +215,7 @@ int recorder_idle(struct recorder *r, struct err *e);
 size_t recorder_alive(const struct recorder *r);
 size_t recorder_with_cuda(const struct recorder *r);
 
-/* Lets go of who has ended, when nothing of theirs can come any more: to be called about once a
+/* Drops the state of ended processes once no more of their events can arrive. Call it about once a
  * second. */
 int recorder_forget(struct recorder *r, int64_t now, struct err *e);
 
@@ -223,10 +223,10 @@ int recorder_forget(struct recorder *r, int64_t now, struct err *e);
 void recorder_take_marks(struct recorder *r);
 /* Another file begins: what marks are called. */
 void recorder_marks_again(struct recorder *r);
-/* What interrupts for CPU samples took from the targets since the last call: one was there for each
+/* Time that the targets lost to interrupts for CPU samples since the last call: one interrupt per
  * sample. */
 uint64_t recorder_ticks_ns(struct recorder *r);
-/* Calibration, and sampling if asked for; what the recorder says of it. */
+/* Calibrates the cost of calls, and starts sampling if asked for. */
 int recorder_start_cost(struct recorder *r, struct err *e);
 /* Each turn: tiers are paused and resumed. At the end: what is paused stays so. */
 int recorder_keep_budget(struct recorder *r, int64_t now, struct err *e);
@@ -244,22 +244,23 @@ int recorder_say_places(struct recorder *r, struct err *e);
 int recorder_say_coverage(struct recorder *r, int64_t now, struct err *e);
 /* Whatever threads were renamed to in the files before. */
 int recorder_say_names(struct recorder *r, struct err *e);
-/* Once a turn: files that are large or old enough end, memory is written when something triggered. */
+/* Once a turn: ends files that are large or old enough; writes the flight recorder's memory when
+ * triggered. */
 int recorder_turn_over(struct recorder *r, int64_t now, struct err *e);
 /* Waits that have not ended, as far as until_ns; INT64_MAX: now. */
 int recorder_say_asleep(struct recorder *r, int64_t until_ns, struct err *e);
-/* From time to time: who has slept for long and sleeps still. */
+/* From time to time: records of threads that have been asleep for long. */
 int recorder_look_at_sleepers(struct recorder *r, int64_t now, struct err *e);
-/* A wait that goes on, met in a look at who sleeps: if it is for a lock, it is kept until the look
- * is over. */
+/* A wait that has not ended, found in the list of sleeping threads: if it is for a lock, it is kept
+ * until the list has been read. */
 void recorder_keep_lock(struct recorder *r, const struct wire_offcpu *wait);
-/* Who owns these locks; none are kept then. */
+/* OWNER records of these locks, which are then dropped. */
 int recorder_say_owners(struct recorder *r, struct err *e);
 /* A wait on a descriptor goes on, or was that long: if it is a pipe, its other end is looked for;
  * again: once more. */
 void recorder_keep_pipe(struct recorder *r, const struct wire_offcpu *wait, bool again);
 void recorder_keep_pipe_of(struct recorder *r, const struct event *ev);
-/* Who has these ends, if it is time to look. */
+/* PIPE records: the processes with the other ends, if it is time to look. */
 int recorder_say_pipes(struct recorder *r, int64_t now, struct err *e);
 /* Behind what a flight recorder has written to fd: calls and waits that have not ended by the
  * watermark, as where a recording ends. bytes: how many. */
@@ -295,7 +296,7 @@ int recorder_say_uncovered(struct recorder *r, struct err *e);
 /* Another file begins: those that hold in it, too. */
 int recorder_repeat_uncovered(struct recorder *r, struct err *e);
 void recorder_forget_uncovered(struct recorder *r, const struct gone_processes *gone);
-/* LOSS records of what was lost since the last call; a person is told now and then. */
+/* LOSS records of what was lost since the last call; the user gets a notice now and then. */
 int recorder_say_losses(struct recorder *r, int64_t now, struct err *e);
 /* What was lost in all, line by line. */
 void recorder_tell_all_losses(struct recorder *r);

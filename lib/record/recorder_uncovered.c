@@ -52,15 +52,15 @@ static int write_record(struct recorder *r, const struct probe_uncovered *u, str
 	return ige_writer_record(r->writer, &rec, e);
 }
 
-/* A library without any probe is told with the copy; of a process that is gone nobody can do
- * anything. */
+/* Warns the user of calls that were not recorded. No warning for a library without any probe, whose
+ * notice comes with the copy, nor for a process that ended before its libraries could be read. */
 static void notify_person(struct recorder *r, const struct probe_uncovered *u)
 {
 	const struct library_instance *copy = copy_of(r, u);
 
 	if (!copy || u->until_ns == PROBE_NEVER || r->notices.uncovered_told >= NOTICES_MAX)
 		return;
-	/* Its libraries were loaded one after the other: what holds for the first of them is told. */
+	/* A process loads its libraries one after the other: one notice is enough. */
 	if (u->tgid == r->notices.uncovered_last)
 		return;
 	r->notices.uncovered_last = u->tgid;
@@ -72,7 +72,7 @@ static void notify_person(struct recorder *r, const struct probe_uncovered *u)
 		      fmt_ns((uint64_t)(u->until_ns - u->since_ns)).s, copy->path);
 }
 
-/* Whether it is known who it is. What ended is known by its end, which follows. */
+/* Whether the process is known. One that has ended becomes known by its exit, which follows. */
 static bool is_known(struct recorder *r, const struct probe_uncovered *u)
 {
 	return map_get(&r->lives.processes, u->tgid, NULL) ||

@@ -81,8 +81,8 @@ static int open_as(const char *path, const struct record_owner *owner, bool *mad
 	return fd;
 }
 
-/* Why it could not be opened: errno, and what the user behind sudo may not do. */
-static int refuse(const char *path, const struct record_owner *owner, struct err *e)
+/* The error of a file that cannot be opened: errno, or what the user behind sudo may not do. */
+static int explain_refusal(const char *path, const struct record_owner *owner, struct err *e)
 {
 	bool denied = errno == EACCES || errno == EPERM;
 	struct stat st;
@@ -100,7 +100,7 @@ static int refuse(const char *path, const struct record_owner *owner, struct err
 		       path, (unsigned)owner->uid);
 }
 
-/* 0 written; 1 no room now; -1 failed for good */
+/* 0: written; 1: no room now; -1: failed, not to be tried again. */
 static int write_chunk(struct record_output *o, const struct chunk *c, struct err *e)
 {
 	size_t at = 0;
@@ -131,9 +131,9 @@ static int write_chunk(struct record_output *o, const struct chunk *c, struct er
 	return 0;
 }
 
-/* A chunk nobody has room for: events are given up, anything else waits for room. Once the recording
- * is over nothing is said of what is left out: the file ends before it, and is seen to. */
-static bool give_up(struct record_output *o, const struct chunk *c)
+/* No room for a chunk: events are dropped, anything else waits for room. After the end of the
+ * recording losses cannot be recorded any more: the file then ends before the chunk. */
+static bool drop_or_wait(struct record_output *o, const struct chunk *c)
 {
 	struct timespec until;
 
@@ -153,8 +153,8 @@ static bool give_up(struct record_output *o, const struct chunk *c)
 	return false;
 }
 
-/* The file is whole; the next one of the row takes its place: 0; 1 no room for one now; -1 failed
- * for good. */
+/* Replaces a complete file by the next one of the rotation. 0: done; 1: no room for one now; -1:
+ * failed, not to be tried again. */
 static int change_file(struct record_output *o, struct err *e)
 {
 	const char *path;
@@ -216,7 +216,7 @@ static void *write_loop(void *arg)
 		}
 		if (rc && !o->state.error.code && e.code != ERR_CLOSED)
 			o->state.error = e;
-		if (rc > 0 && !give_up(o, c))
+		if (rc > 0 && !drop_or_wait(o, c))
 			continue;
 		if (rc < 0)
 			o->state.gone = true;
@@ -233,7 +233,7 @@ static void *write_loop(void *arg)
 }
 
 /* Appended with the lock held. */
-static void queue(struct record_output *o, struct chunk *c)
+static void queue_chunk(struct record_output *o, struct chunk *c)
 {
 	*o->last = c;
 	o->last = &c->next;
@@ -253,7 +253,7 @@ int record_output_next(struct record_output *o, struct err *e)
 		return err_nomem(e);
 	*c = (struct chunk){ .kind = IGE_PUT_FRAME, .next_file = true };
 	pthread_mutex_lock(&o->lock);
-	queue(o, c);
+	queue_chunk(o, c);
 	o->state.file_bytes = 0;
 	pthread_mutex_unlock(&o->lock);
 	return 0;
@@ -279,7 +279,7 @@ static int output_put(struct record_output *o, enum ige_put_kind kind, const voi
 	} else if ((c = malloc(sizeof(*c) + n))) {
 		*c = (struct chunk){ .kind = kind, .events = events, .n = n };
 		memcpy(c->p, p, n);
-		queue(o, c);
+		queue_chunk(o, c);
 	} else {
 		rc = err_nomem(e);
 	}
@@ -309,8 +309,9 @@ void record_tee_init(struct record_tee *tee, struct record_output *const *output
 	memcpy(tee->outputs, outputs, n * sizeof(*outputs));
 }
 
-/* A file made for a recording that never began, if it still is the one of that name. */
-static void unmake(const struct record_output *o)
+/* Removes the file created for a recording that never began, unless its path leads to another file
+ * by now. */
+static void remove_created(const struct record_output *o)
 {
 	struct stat ours, there;
 	struct as_user as;
@@ -330,7 +331,7 @@ int record_output_create(const char *path, const struct record_owner *owner, str
 	int fd = open_as(path, owner, &made);
 
 	if (fd < 0)
-		refuse(path, owner, e);
+		explain_refusal(path, owner, e);
 	return fd;
 }
 
@@ -350,7 +351,7 @@ int record_output_directory(const char *path, const struct record_owner *owner, 
 	if (rc == 0)
 		return 0;
 	if (!for_owner || !has_owner(owner) || errno != EACCES)
-		return refuse(path, owner, e);
+		return explain_refusal(path, owner, e);
 	if (mkdir(path, 0700))
 		return err_sys(e, "cannot make %s", path);
 	if (lchown(path, owner->uid, owner->gid))
@@ -379,7 +380,7 @@ int record_output_open(struct record_output **out, const char *path,
 		goto out;
 	}
 	if (o->fd < 0) {
-		rc = refuse(path, owner, e);
+		rc = explain_refusal(path, owner, e);
 		goto out;
 	}
 	if (isatty(o->fd)) {
@@ -409,7 +410,7 @@ int record_output_open(struct record_output **out, const char *path,
 out:
 	if (o->fd > STDERR_FILENO) {
 		if (o->path)
-			unmake(o);
+			remove_created(o);
 		close(o->fd);
 	}
 	free(o->path);
@@ -471,7 +472,7 @@ int record_output_close(struct record_output *o, struct record_output_state *las
 		free(c);
 	}
 	if (!o->begun)
-		unmake(o);
+		remove_created(o);
 	if (close(o->fd) && !o->state.error.code)
 		err_sys(&o->state.error, "cannot write %s", o->path);
 	record_rotation_free(o->rotation);

@@ -78,8 +78,8 @@ const char *record_rotation_next(struct record_rotation *r)
 	return f.path;
 }
 
-/* Whether it could be removed: not one that is being written. */
-static bool drop(const char *path)
+/* Removes a file that is not being written; whether that succeeded. */
+static bool remove_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	bool free_to_go = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
@@ -91,7 +91,7 @@ static bool drop(const char *path)
 	return free_to_go;
 }
 
-static void forget(struct record_rotation *r, size_t i)
+static void drop_entry(struct record_rotation *r, size_t i)
 {
 	free(r->files.v[i].path);
 	memmove(&r->files.v[i], &r->files.v[i + 1], (r->files.n - i - 1) * sizeof(*r->files.v));
@@ -140,7 +140,7 @@ static void tidy_folder(struct record_rotation *r)
 	if (others.n)
 		qsort(others.v, others.n, sizeof(*others.v), by_age);
 	for (size_t i = 0; i < others.n; i++) {
-		if (sum > r->limits.bytes && drop(others.v[i].path)) {
+		if (sum > r->limits.bytes && remove_file(others.v[i].path)) {
 			sum -= others.v[i].bytes;
 			r->removed++;
 		}
@@ -173,8 +173,8 @@ uint64_t record_rotation_prune(struct record_rotation *r)
 	while (r->files.n > 1 && ((r->limits.files && r->files.n > r->limits.files) ||
 				  (r->limits.bytes && sum > r->limits.bytes))) {
 		sum -= r->files.v[0].bytes;
-		r->removed += drop(r->files.v[0].path);
-		forget(r, 0);
+		r->removed += remove_file(r->files.v[0].path);
+		drop_entry(r, 0);
 	}
 	return r->removed;
 }

@@ -12,7 +12,7 @@
 #define UNITS_LEAST   60 /* counted in them together */
 #define NORMAL_95     1.96
 
-static void keep_window(struct record_progress *p, double off_units, double off_ns)
+static void store_window(struct record_progress *p, double off_units, double off_ns)
 {
 	struct progress_window w = p->open;
 	double units = off_units, ns = off_ns;
@@ -37,7 +37,7 @@ void record_progress_add(struct record_progress *p, bool probed, double ns, doub
 		return;
 	}
 	if (p->has_open)
-		keep_window(p, units, ns);
+		store_window(p, units, ns);
 	p->off_units = units;
 	p->off_ns = ns;
 }

@@ -16,7 +16,7 @@
 #define AGAIN_NS    1000000000 /* who was not found, may have been handed over since */
 #define SOCKETS_MAX 65536      /* more are forgotten all at once */
 
-static void look(struct socket_owners *s, uint32_t tgid)
+static void scan_process(struct socket_owners *s, uint32_t tgid)
 {
 	char path[32], to[64];
 	struct dirent *entry;
@@ -36,8 +36,9 @@ static void look(struct socket_owners *s, uint32_t tgid)
 		closedir(fds);
 }
 
-/* Who has it, as far as is known, and is there still; 0 nobody. */
-static uint32_t holder(const struct socket_owners *s, const struct map *processes, uint64_t inode)
+/* The running process that has the socket open, as far as is known; 0: none. */
+static uint32_t find_holder(const struct socket_owners *s, const struct map *processes,
+			    uint64_t inode)
 {
 	uint64_t tgid, process;
 
@@ -50,7 +51,7 @@ static uint32_t holder(const struct socket_owners *s, const struct map *processe
 uint32_t socket_owners_owner(struct socket_owners *s, const struct map *processes, uint64_t inode,
 			     int64_t now_ns)
 {
-	uint32_t known = holder(s, processes, inode);
+	uint32_t known = find_holder(s, processes, inode);
 	uint64_t tgid, process, missed;
 	int64_t took;
 	size_t at = 0;
@@ -67,10 +68,10 @@ uint32_t socket_owners_owner(struct socket_owners *s, const struct map *processe
 	took = host_clock_mono();
 	while (map_each(processes, &at, &tgid, &process))
 		if (!(process & PROCESS_ENDED))
-			look(s, (uint32_t)tgid);
+			scan_process(s, (uint32_t)tgid);
 	took = host_clock_mono() - took;
 	s->next_ns = now_ns + (took * REST > REST_NS ? took * REST : REST_NS);
-	known = holder(s, processes, inode);
+	known = find_holder(s, processes, inode);
 	if (!known)
 		map_put(&s->nobodys, inode, (uint64_t)now_ns);
 	return known;

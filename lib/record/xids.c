@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void forget(struct record_xids *x, unsigned i)
+static void drop_waiting(struct record_xids *x, unsigned i)
 {
 	x->n--;
 	memmove(x->waiting + i, x->waiting + i + 1, (x->n - i) * sizeof(x->waiting[0]));
@@ -15,17 +15,17 @@ bool record_xids_new(struct record_xids *x, enum record_xid_source source, uint3
 {
 	x->told[source]++;
 	while (x->n && time_ns - x->waiting[0].time_ns > RECORD_XIDS_MATCH_NS)
-		forget(x, 0);
+		drop_waiting(x, 0);
 	for (unsigned i = 0; i < x->n; i++) {
 		const struct record_xid *w = &x->waiting[i];
 
 		if (w->source != source && w->gpu == gpu && w->number == number) {
-			forget(x, i);
+			drop_waiting(x, i);
 			return false;
 		}
 	}
 	if (x->n == RECORD_XIDS_MAX)
-		forget(x, 0);
+		drop_waiting(x, 0);
 	x->waiting[x->n++] = (struct record_xid){
 		.gpu = gpu, .number = number, .source = source, .time_ns = time_ns
 	};

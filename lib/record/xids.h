@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One error of a GPU is one record, though two tell of it: the kernel log at once, with the
- * process, and NVIDIA's management library up to a second later. Each telling of one is matched
- * with one of the other, as often as they come.
+ * Merges the two reports of a GPU error (XID) into one record: the kernel log reports it at once,
+ * with the process, and NVIDIA's management library up to a second later. Each report of one source
+ * is matched with one of the other.
  */
 #ifndef INGERO_RECORD_XIDS_H
 #define INGERO_RECORD_XIDS_H
