@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An op is wanted or not; the table of entry points follows.
+ * Selects the ops to record by name, and the rows of the table of entry points that belong to them.
  */
 #include "lib/attach/chosen_ops.h"
 
@@ -25,7 +25,7 @@ static bool exported_as(const char *name, const struct op_def *op)
 	return false;
 }
 
-static bool named(struct probe_names names, const struct op_def *op)
+static bool is_named(struct probe_names names, const struct op_def *op)
 {
 	for (size_t i = 0; i < names.n; i++)
 		if (filter_name_matches(names.v[i], op) || exported_as(names.v[i], op))
@@ -58,14 +58,14 @@ size_t chosen_ops_core(void)
 	size_t kept = 0;
 
 	for (unsigned i = 0; i < n; i++)
-		if (!named(names, &ops[i]))
+		if (!is_named(names, &ops[i]))
 			probe_spec_leave_out(ops[i].id);
 		else
 			kept++;
 	return kept;
 }
 
-static int check(struct probe_names names, struct err *e)
+static int check_names(struct probe_names names, struct err *e)
 {
 	struct filter s = { 0 };
 	int rc = 0;
@@ -81,13 +81,14 @@ int chosen_ops(struct probe_names only, struct probe_names except, struct chosen
 {
 	unsigned n;
 	const struct op_def *ops = op_builtin_all(&n);
-	int rc = check(only, e);
+	int rc = check_names(only, e);
 
 	if (rc == 0)
-		rc = check(except, e);
+		rc = check_names(except, e);
 	*host = (struct chosen_ops_host){ 0 };
 	for (unsigned i = 0; i < n && rc == 0; i++) {
-		bool wanted = (only.n == 0 || named(only, &ops[i])) && !named(except, &ops[i]);
+		bool wanted =
+			(only.n == 0 || is_named(only, &ops[i])) && !is_named(except, &ops[i]);
 
 		if (!wanted) {
 			probe_spec_leave_out(ops[i].id);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the real device and inode behind mappings of overlay file systems. The kernel is asked
- * after /proc was. Where a process changes its mappings meanwhile the answer may be without one of
- * them (the kernel lets go of the list for who changes it): then the file is mapped here, where
- * nothing moves, and asked for again.
+ * Finds the real device and inode behind mappings of overlay file systems. A BPF iterator reads the
+ * mappings after /proc was read. While a process changes its mappings the iterator may miss one of
+ * them, since the kernel drops the lock on the list for the change: then the file is mapped here,
+ * where nothing changes, and read again.
  */
 #include "lib/attach/file_mappings.h"
 
@@ -14,7 +14,7 @@
 
 #define MAPPED_MAX 65536u /* more than the kernel lets a process have, by default */
 
-static bool take(void *ctx, const struct wire_mapped *m)
+static bool on_mapping(void *ctx, const struct wire_mapped *m)
 {
 	struct file_mappings *p = ctx;
 
@@ -22,7 +22,7 @@ static bool take(void *ctx, const struct wire_mapped *m)
 }
 
 /* The mapping that starts there; NULL: none does. */
-static const struct wire_mapped *at(const struct file_mappings *p, uint64_t start)
+static const struct wire_mapped *mapping_at(const struct file_mappings *p, uint64_t start)
 {
 	size_t lo = 0, hi = p->v.n;
 
@@ -37,7 +37,7 @@ static const struct wire_mapped *at(const struct file_mappings *p, uint64_t star
 	return lo < p->v.n && p->v.v[lo].start == start ? &p->v.v[lo] : NULL;
 }
 
-static void put(struct host_mapping *m, const struct wire_mapped *real)
+static void set_device(struct host_mapping *m, const struct wire_mapped *real)
 {
 	m->inode = real->inode;
 	m->major = real->device >> 20;
@@ -62,10 +62,10 @@ static void see_here(struct probe_session *s, uint32_t tgid, struct host_mapping
 	close(fd);
 	if (page == MAP_FAILED)
 		return;
-	probe_session_mapped(s, (uint32_t)getpid(), take, &own);
-	real = at(&own, (uint64_t)(uintptr_t)page);
+	probe_session_mapped(s, (uint32_t)getpid(), on_mapping, &own);
+	real = mapping_at(&own, (uint64_t)(uintptr_t)page);
 	if (real)
-		put(m, real);
+		set_device(m, real);
 	munmap(page, 1);
 	vec_free(&own.v);
 }
@@ -78,11 +78,11 @@ void file_mappings_see(struct file_mappings *p, struct probe_session *s, uint32_
 	if (m->major || !m->inode)
 		return;
 	if (!p->asked)
-		probe_session_mapped(s, tgid, take, p);
+		probe_session_mapped(s, tgid, on_mapping, p);
 	p->asked = true;
-	real = at(p, m->start);
+	real = mapping_at(p, m->start);
 	if (real)
-		put(m, real);
+		set_device(m, real);
 	else if (p->v.n)
 		see_here(s, tgid, m);
 }

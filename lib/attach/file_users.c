@@ -10,7 +10,7 @@ uint32_t file_users_newest(const struct file_users *u, uint32_t tgid)
 	return (uint32_t)i;
 }
 
-static bool add(struct file_users *u, struct file_user use)
+static bool add_use(struct file_users *u, struct file_user use)
 {
 	uint32_t newest = file_users_newest(u, use.tgid);
 
@@ -32,7 +32,7 @@ struct file_user *file_users_of(struct file_users *u, uint32_t tgid, uint32_t fi
 		for (uint32_t i = newest; i; i = u->v.v[i - 1].before)
 			if (u->v.v[i - 1].file == file)
 				return &u->v.v[i - 1];
-	*is_new = add(u, (struct file_user){ .tgid = tgid, .file = file });
+	*is_new = add_use(u, (struct file_user){ .tgid = tgid, .file = file });
 	return *is_new ? &u->v.v[u->v.n - 1] : NULL;
 }
 
@@ -52,7 +52,7 @@ void file_users_forget(struct file_users *u, const struct gone_processes *gone)
 	map_clear(&u->newest);
 	for (size_t i = 0; i < n; i++)
 		if (!u->v.v[i].process || !map_get(&gone->processes, u->v.v[i].process, NULL))
-			add(u, u->v.v[i]);
+			add_use(u, u->v.v[i]);
 }
 
 void file_users_free(struct file_users *u)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who uses what since when: processes and files, such as copies of libraries or Python runtimes, by
- * their index. Those of processes that have ended stay until they are let go of: what becomes of
- * them is told last. Invariant: a process is there once for each file.
+ * Uses of files by processes, and since when: files are copies of libraries or Python runtimes, by
+ * index. Uses of processes that have ended stay until file_users_forget(), because their final
+ * records are written late. Invariant: one use per process and file.
  */
 #ifndef INGERO_ATTACH_FILE_USERS_H
 #define INGERO_ATTACH_FILE_USERS_H
@@ -28,7 +28,7 @@ struct file_user {
 /* Zero-initialised is empty. */
 struct file_users {
 	VEC(struct file_user) v;
-	struct map newest; /* tgid -> index + 1 of the newest use of whoever had that number last */
+	struct map newest; /* tgid -> index + 1 of the newest use of the last process with it */
 };
 
 /* Index + 1 of the newest use of the process that has the number now, or had it last; 0: none. */

@@ -113,7 +113,7 @@ struct hook_symbols {
 	uint64_t hook_offset, hook_value, debug_value;
 };
 
-static bool take_hook(void *ctx, const struct sym_elf_symbol *s)
+static bool on_symbol(void *ctx, const struct sym_elf_symbol *s)
 {
 	struct hook_symbols *h = ctx;
 
@@ -144,8 +144,8 @@ static void hook_loader(struct library_instances *c, uint32_t tgid, const struct
 	host_maps_path(tgid, m, path, sizeof(path));
 	if (sym_elf_open(&file, path, &e) == 0) {
 		/* Exported by most loaders; local in some. */
-		if (sym_elf_symbols(file, SYM_NAMES, take_hook, &h, &e) == 0 && !h.hook_offset)
-			sym_elf_symbols(file, SYM_NAMES | SYM_FULL, take_hook, &h, &e);
+		if (sym_elf_symbols(file, SYM_NAMES, on_symbol, &h, &e) == 0 && !h.hook_offset)
+			sym_elf_symbols(file, SYM_NAMES | SYM_FULL, on_symbol, &h, &e);
 		sym_elf_free(file);
 	}
 	if (!h.hook_offset) {
@@ -191,8 +191,8 @@ static size_t attach_nvtx(struct library_instances *c, const char *path, const c
 }
 
 /* at: its index among the copies; fd: the file, taken over. */
-static void attach(struct library_instances *c, struct library_instance *copy, size_t at, int fd,
-		   const char *path, const char *name)
+static void attach_copy(struct library_instances *c, struct library_instance *copy, size_t at,
+			int fd, const char *path, const char *name)
 {
 	bool nvtx = copy->plan.library == PROBE_NVTX;
 	size_t n = copy->plan.n;
@@ -250,9 +250,9 @@ static int open_file(uint32_t tgid, const struct host_mapping *m)
 
 /* Plans and attaches the copy that is or will be at that place. False: the file holds nothing to
  * probe. */
-static bool prepare(struct library_instances *c, struct library_instance *copy, size_t at,
-		    uint32_t tgid, const struct host_mapping *m, enum probe_library library,
-		    bool is_static)
+static bool prepare_copy(struct library_instances *c, struct library_instance *copy, size_t at,
+			 uint32_t tgid, const struct host_mapping *m, enum probe_library library,
+			 bool is_static)
 {
 	int fd = open_file(tgid, m);
 	char path[64];
@@ -285,7 +285,7 @@ static bool prepare(struct library_instances *c, struct library_instance *copy, 
 	}
 	copy->plan.library = library;
 	if (copy->plan.n)
-		attach(c, copy, at, fd, path, m->path.p);
+		attach_copy(c, copy, at, fd, path, m->path.p);
 	else if (fd >= 0)
 		close(fd);
 	if (is_static && copy->gone && !copy->plan.n)
@@ -305,10 +305,10 @@ static int copy_of(struct library_instances *c, uint32_t tgid, const struct host
 		if (c->copies.v[i].inode == m->inode && c->copies.v[i].major == m->major &&
 		    c->copies.v[i].minor == m->minor) {
 			if (c->copies.v[i].gone && tgid != c->copies.v[i].tried)
-				prepare(c, &c->copies.v[i], i, tgid, m, library, is_static);
+				prepare_copy(c, &c->copies.v[i], i, tgid, m, library, is_static);
 			return (int)i;
 		}
-	if (!prepare(c, &copy, c->copies.n, tgid, m, library, is_static))
+	if (!prepare_copy(c, &copy, c->copies.n, tgid, m, library, is_static))
 		return -1;
 	copy.path = strdup(m->path.p);
 	if (!copy.path || !vec_push(&c->copies, copy)) {
@@ -358,7 +358,7 @@ static void leave_uncovered(struct library_instances *c, uint32_t tgid, int file
 	vec_push(&c->uncovered, u);
 }
 
-static void use(struct library_instances *c, uint32_t tgid, int copy, int64_t since_ns)
+static void add_use(struct library_instances *c, uint32_t tgid, int copy, int64_t since_ns)
 {
 	bool is_new;
 	struct file_user *u = file_users_of(&c->uses, tgid, (uint32_t)copy, &is_new);
@@ -387,7 +387,7 @@ int library_instances_inherit(struct library_instances *c, uint32_t parent, uint
 		if (of->process)
 			break; /* it has ended, so that the number is not this parent's */
 		found += c->copies.v[file].plan.library != PROBE_NVTX;
-		use(c, child, file, since_ns);
+		add_use(c, child, file, since_ns);
 	}
 	return found;
 }
@@ -514,7 +514,7 @@ static bool scan_mapping(void *ctx, const struct host_mapping *shown)
 	s->last_probed = copy >= 0 && !s->c->copies.v[copy].stripped;
 	note_known(s->c, m, s->last_probed || python);
 	if (copy >= 0) {
-		use(s->c, s->tgid, copy, s->since_ns);
+		add_use(s->c, s->tgid, copy, s->since_ns);
 		s->found += s->last_probed && s->c->copies.v[copy].plan.library != PROBE_NVTX;
 	}
 	return true;
@@ -546,7 +546,7 @@ int library_instances_scan(struct library_instances *c, uint32_t tgid, int64_t s
 	file_mappings_free(&s.mapped);
 	if (rc == 0 && probe_pythons_end(c->pythons))
 		c->new_python = true;
-	/* What was loaded after the mappings were read and before the hook was there told nobody. */
+	/* Libraries loaded after the mappings were read and before the hook was set were missed. */
 	if (rc == 0 && since_ns != PROBE_STOPPED && c->loaders.n > loaders)
 		return library_instances_scan(c, tgid, since_ns, e);
 	if (rc == 0 && !s.any)
@@ -562,7 +562,7 @@ bool library_instances_new_python(struct library_instances *c)
 	return is_new;
 }
 
-static bool look_for_cuda(void *ctx, const struct host_mapping *m)
+static bool find_cuda(void *ctx, const struct host_mapping *m)
 {
 	bool *found = ctx;
 
@@ -575,7 +575,7 @@ bool library_instances_has_cuda(uint32_t tgid)
 	struct err ignored = { 0 };
 	bool found = false;
 
-	host_maps_read(tgid, look_for_cuda, &found, &ignored);
+	host_maps_read(tgid, find_cuda, &found, &ignored);
 	return found;
 }
 

@@ -33,7 +33,7 @@ struct library_instance {
 	uint64_t took_ns; /* to attach */
 	char sites[24];	  /* "+10" */
 	bool gone; /* its process ended before it was probed: the next one that has it is tried */
-	bool stripped; /* a runtime inside a file, without symbols: seen where it enters the driver */
+	bool stripped;	/* a static runtime without symbols: only its driver calls are seen */
 	uint32_t tried; /* with that process last */
 };
 
@@ -61,7 +61,7 @@ int library_instances_new(struct library_instances **out, struct probe_session *
 			  struct probe_unwinds *unwinds, struct err *e);
 void library_instances_free(struct library_instances *c);
 /* No more events from here on. Probes that take long to remove go when the copies are freed. false:
- * the kernel has not let go of all of them after PROBE_DETACH_MS; it does so without us. */
+ * the kernel has not released all of them after PROBE_DETACH_MS; it does so on its own. */
 bool library_instances_detach(struct library_instances *c);
 
 /* Read the process's maps, probe copies not met before, take the maps for stacks and Python.
@@ -86,7 +86,7 @@ void library_instances_uncovered_told(struct library_instances *c);
 bool library_instances_new_python(struct library_instances *c);
 /* The process has ended; process: of the world. */
 void library_instances_ended(struct library_instances *c, uint32_t tgid, uint32_t process);
-/* Their uses are told. */
+/* Drops the uses of these processes, whose records are written. */
 void library_instances_forget(struct library_instances *c, const struct gone_processes *gone);
 /* Were all calls of the process seen, from its first on? */
 bool library_instances_whole(const struct library_instances *c, uint32_t tgid);

@@ -68,7 +68,7 @@ void probe_link_silence(const struct probe_fds *fds);
  * which nobody should wait for. The caller's descriptors are closed when it ends. */
 void probe_link_abandon(struct probe_fds *fds);
 
-/* Detaches by a thread of its own, which ends when the kernel has let go of them; *fds is empty at
+/* Detaches in a new thread, which ends when the kernel has released the links; *fds is empty at
  * once. */
 void probe_link_close_later(struct probe_fds *fds);
 

@@ -44,9 +44,9 @@ static void close_between(int first, int last)
 		syscall(SYS_close_range, (unsigned)first, (unsigned)last, 0u);
 }
 
-/* Everything but the links first, first + every, ... and the two pipes' ends: whoever reads what
- * the recorder writes waits for nobody but the recorder. */
-static void keep_only(const struct closing *c, size_t first)
+/* Closes all descriptors but the links first, first + every, ... and the two pipes' ends: a reader
+ * of the recorder's output must not wait for this process. */
+static void close_others(const struct closing *c, size_t first)
 {
 	int from = 0, pipes[2] = { c->hold[0], c->done[1] };
 	size_t i = first, p = 0;
@@ -65,12 +65,12 @@ static void keep_only(const struct closing *c, size_t first)
 	close_between(from, INT_MAX);
 }
 
-static _Noreturn void child(const struct closing *c, size_t first)
+static _Noreturn void run_child(const struct closing *c, size_t first)
 {
 	char nothing;
 
 	setsid();
-	keep_only(c, first);
+	close_others(c, first);
 	while (read(c->hold[0], &nothing, 1) < 0 && errno == EINTR)
 		;
 	for (size_t i = first; i < c->n; i += c->every)
@@ -78,8 +78,8 @@ static _Noreturn void child(const struct closing *c, size_t first)
 	_exit(0);
 }
 
-/* A signal that comes meanwhile is waited out: it cannot make the kernel faster. */
-static bool ended(int fd, int wait_ms)
+/* Waits again after a signal, which does not make the kernel faster. */
+static bool wait_until_ended(int fd, int wait_ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	int n;
@@ -104,7 +104,7 @@ static size_t start_children(const struct closing *c, pid_t pid[CLOSERS])
 
 	for (; n < c->every && (pid[n] = fork()) >= 0; n++)
 		if (pid[n] == 0)
-			child(c, n);
+			run_child(c, n);
 	return n;
 }
 
@@ -149,7 +149,7 @@ static bool close_all(struct probe_fd_list *fds, int wait_ms)
 		close(c.done[1]);
 	c.done[1] = -1;
 	if (n > 0)
-		all = ended(c.done[0], wait_ms);
+		all = wait_until_ended(c.done[0], wait_ms);
 	while (n > 0)
 		waitpid(pid[--n], NULL, all ? 0 : WNOHANG);
 	close_pair(c.done);
@@ -164,7 +164,7 @@ bool probe_link_detach(struct probe_fds *fds)
 	return close_all(&fds->returns, PROBE_DETACH_MS) && entries;
 }
 
-static void silence(const struct probe_fd_list *fds)
+static void disable_events(const struct probe_fd_list *fds)
 {
 	for (size_t i = 0; i < fds->n; i++)
 		ioctl(fds->v[i], PERF_EVENT_IOC_DISABLE,
@@ -173,8 +173,8 @@ static void silence(const struct probe_fd_list *fds)
 
 void probe_link_silence(const struct probe_fds *fds)
 {
-	silence(&fds->entries);
-	silence(&fds->returns);
+	disable_events(&fds->entries);
+	disable_events(&fds->returns);
 }
 
 void probe_link_abandon(struct probe_fds *fds)

@@ -71,7 +71,7 @@ struct planning {
 	bool failed;
 };
 
-static bool take_symbol(void *ctx, const struct sym_elf_symbol *s)
+static bool on_symbol(void *ctx, const struct sym_elf_symbol *s)
 {
 	struct planning *p = ctx;
 	uint8_t code[16];
@@ -89,7 +89,7 @@ static uint16_t op_of(const struct plan_site *s)
 	return probe_specs(&n)[s->site.cookie].op.op;
 }
 
-/* Is the function that this one enters, and does nothing else, one of the plan and of the same op? */
+/* Whether this function only jumps to another one that is in the plan and has the same op. */
 static bool only_enters_another(const struct probe_plan *plan, const struct sym_elf *file,
 				const struct plan_site *site)
 {
@@ -107,7 +107,7 @@ static bool only_enters_another(const struct probe_plan *plan, const struct sym_
 	return false;
 }
 
-/* A call of such a function is one call: it is recorded where it is made, at half the price. */
+/* Drops forwarding functions: a call through one is recorded in its target, at half the cost. */
 static void drop_forwarding(struct probe_plan *plan, const struct sym_elf *file)
 {
 	bool drop[SPECS_MAX * 2];
@@ -141,7 +141,7 @@ int probe_plan_file(struct probe_plan *plan, const char *path, enum probe_librar
 	p.file = file;
 	snprintf(plan->build_id, sizeof(plan->build_id), "%s", sym_elf_build_id(file));
 	rc = sym_elf_symbols(file, SYM_NAMES | SYM_FUNCTIONS | (is_static ? SYM_FULL : 0),
-			     take_symbol, &p, e);
+			     on_symbol, &p, e);
 	if (rc == 0 && library != PROBE_NVTX)
 		drop_forwarding(plan, file);
 	sym_elf_free(file);

@@ -22,7 +22,7 @@ __attribute__((noinline, noclone, used)) static int probed(int v)
 	return v + 1;
 }
 
-static void count(void *ctx, const void *p, size_t n)
+static void count_call(void *ctx, const void *p, size_t n)
 {
 	uint8_t kind = *(const uint8_t *)p;
 
@@ -30,12 +30,12 @@ static void count(void *ctx, const void *p, size_t n)
 		n && (kind == WIRE_CALL || kind == WIRE_CALL_LONG || kind == WIRE_CALL_WIDE);
 }
 
-static void ignore(void *ctx, const void *p, size_t n)
+static void ignore_record(void *ctx, const void *p, size_t n)
 {
 }
 
-/* Calls of probed() that came out of the ring, of CALLS. */
-static unsigned fire(struct probe_session *s, struct err *e)
+/* Calls probed() CALLS times; how many of these calls came out of the ring. */
+static unsigned fire_probes(struct probe_session *s, struct err *e)
 {
 	struct probe_place place;
 	struct probe_site site = { 0 };
@@ -52,14 +52,14 @@ static unsigned fire(struct probe_session *s, struct err *e)
 			      &fds, e) == 1) {
 		for (unsigned i = 0; i < CALLS; i++)
 			v = probed(v);
-		probe_session_drain(s, ignore, count, &seen);
+		probe_session_drain(s, ignore_record, count_call, &seen);
 	}
 	probe_link_detach(&fds);
 	return seen;
 }
 
 /* What a recording lacks without a source. */
-static const char *lacking(const char *source)
+static const char *lacking_part(const char *source)
 {
 	static const struct {
 		const char *source, *lacks;
@@ -95,7 +95,7 @@ static void describe_optional(const struct probe_selftest *t, struct verdicts *t
 			continue;
 		buf_printf(&missing, "%s%s: %s", missing.n ? "; " : "", v->name, v->reason);
 		buf_printf(&advice, "%s%s", advice.n ? "; " : "recordings will lack ",
-			   lacking(v->name));
+			   lacking_part(v->name));
 	}
 	verdict_say(to, "host", missing.n ? VERDICT_WARN : VERDICT_GOOD,
 		    advice.n ? buf_text(&advice) : NULL, "%s%s%s", buf_text(&there),
@@ -105,7 +105,7 @@ static void describe_optional(const struct probe_selftest *t, struct verdicts *t
 	buf_free(&advice);
 }
 
-static void keep_sources(struct probe_selftest *t, const struct probe_session *s)
+static void copy_sources(struct probe_selftest *t, const struct probe_session *s)
 {
 	struct probe_optional_source v;
 
@@ -123,8 +123,8 @@ static void keep_sources(struct probe_selftest *t, const struct probe_session *s
 }
 
 /* The kind loads, attaches and fires. host: what is recorded of the machine is attached instead. */
-static bool works(enum probe_link link, struct probe_selftest *host, const char *btf, int *walker,
-		  struct err *e)
+static bool is_working(enum probe_link link, struct probe_selftest *host, const char *btf,
+		       int *walker, struct err *e)
 {
 	size_t n;
 	const struct probe_spec *specs = probe_specs(&n);
@@ -143,9 +143,9 @@ static bool works(enum probe_link link, struct probe_selftest *host, const char 
 		return false;
 	*walker = probe_session_walker(s);
 	if (!host)
-		seen = fire(s, e);
+		seen = fire_probes(s, e);
 	else if (probe_session_start(s, e) == 0)
-		keep_sources(host, s), seen = CALLS;
+		copy_sources(host, s), seen = CALLS;
 	probe_session_free(s);
 	if (seen != CALLS && !e->code)
 		err_set(e, ERR_CANNOT, "%s probes load, but tell of %u of %u calls",
@@ -168,7 +168,7 @@ void probe_selftest(struct probe_selftest *out, struct verdicts *to, const char 
 		bool ok;
 
 		e = (struct err){ 0 };
-		ok = works(kinds[i], NULL, btf, &with, &e);
+		ok = is_working(kinds[i], NULL, btf, &with, &e);
 		buf_printf(ok ? &good : &bad, "%s%s", (ok ? good.n : bad.n) ? ", " : "",
 			   probe_link_name(kinds[i]));
 		if (!ok)
@@ -195,7 +195,7 @@ void probe_selftest(struct probe_selftest *out, struct verdicts *to, const char 
 	verdict_say(to, "stacks", VERDICT_GOOD, NULL, "walked %s",
 		    walker == WALKER_LOOP ? "by our own loop" : "by the kernel's helper");
 	e = (struct err){ 0 };
-	if (works(best, out, btf, &with, &e)) {
+	if (is_working(best, out, btf, &with, &e)) {
 		describe_optional(out, to);
 		verdict_say(to, "scheduler", VERDICT_GOOD, NULL,
 			    "off-CPU intervals, wakers, occupancy");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Python runtimes that targets map: each file read once, by device and inode; a process that
- * has a known one is told to the kernel side, so that its stacks have Python frames. Unknown ones
- * are kept to be reported.
+ * The Python runtimes that targets map: each file is read once, by device and inode. A process with
+ * a known one is registered with the kernel side, so that its stacks have Python frames. Unknown
+ * ones are kept to be reported.
  */
 #ifndef INGERO_ATTACH_PYTHONS_H
 #define INGERO_ATTACH_PYTHONS_H
@@ -18,8 +18,8 @@ struct probe_python_file {
 	struct sym_elf *file; /* kept open: its segments place it in a process */
 	struct sym_python python;
 	char build_id[SYM_BUILD_ID];
-	bool counted; /* code objects that are freed are, from before the first process of it was
-			 told on */
+	bool counted; /* freed code objects are counted, since before its first process was
+			 registered */
 };
 
 struct probe_pythons;
@@ -40,7 +40,7 @@ bool probe_pythons_end(struct probe_pythons *p);
 void probe_pythons_inherit(struct probe_pythons *p, uint32_t parent, uint32_t child);
 /* The process has ended; process: of the world. */
 void probe_pythons_ended(struct probe_pythons *p, uint32_t tgid, uint32_t process);
-/* Their uses are told. */
+/* Drops the uses of these processes, whose records are written. */
 void probe_pythons_forget(struct probe_pythons *p, const struct gone_processes *gone);
 
 /* Whether that address lies in the state that the process's CPython keeps for all its threads. What

@@ -32,7 +32,8 @@ typedef __u64 u64;
 #undef __always_inline
 #undef __weak
 #define __always_inline inline __attribute__((always_inline))
-#define __weak		static __attribute__((unused)) /* its loops are functions of their own there */
+/* Loops are separate functions in BPF code. */
+#define __weak static __attribute__((unused))
 #define SEC(name)
 #define __uint(name, value) int(*name)[value]
 #define __type(name, what)  what *name

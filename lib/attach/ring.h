@@ -29,7 +29,7 @@ void probe_ring_close(struct probe_ring *r);
 
 /* Behind the last record begun so far. */
 unsigned long probe_ring_end(const struct probe_ring *r);
-/* Hands every record before end to fn. False: stopped before that at a record still being written. */
+/* Calls fn for each record before end. False: stopped earlier, at a record still being written. */
 bool probe_ring_drain_to(struct probe_ring *r, unsigned long end, probe_ring_fn *fn, void *ctx);
 /* The same to the end of now. */
 bool probe_ring_drain(struct probe_ring *r, probe_ring_fn *fn, void *ctx);

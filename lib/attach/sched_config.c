@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading what the host tracks' programs need from /sys and /proc; a partial answer is a good one. */
+/* Reads the configuration of the host tracks' programs from /sys and /proc; what cannot be read is
+ * left out. */
 #include "lib/attach/sched_config.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the host tracks' BPF programs must be told about this machine before they are loaded.
+ * Configuration of the host tracks' BPF programs for this machine, set before they are loaded.
  */
 #ifndef INGERO_ATTACH_SCHED_CONFIG_H
 #define INGERO_ATTACH_SCHED_CONFIG_H

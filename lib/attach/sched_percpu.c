@@ -29,7 +29,7 @@ static const char *name_of(const struct types *t, uint32_t off)
 }
 
 /* Bytes that follow the fixed part. */
-static size_t extra(const struct btf_type *v)
+static size_t extra_bytes(const struct btf_type *v)
 {
 	size_t n = BTF_INFO_VLEN(v->info);
 
@@ -77,7 +77,7 @@ static int index_types(struct types *t, const void *btf, size_t n, struct err *e
 		return err_nomem(e);
 	while (t->ntypes - at >= sizeof(struct btf_type)) {
 		const struct btf_type *v = (const void *)(t->types + at);
-		size_t size = sizeof(*v) + extra(v);
+		size_t size = sizeof(*v) + extra_bytes(v);
 
 		if (size > t->ntypes - at)
 			return err_set(e, ERR_DAMAGED, "type information that ends within a type");

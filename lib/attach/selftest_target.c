@@ -41,7 +41,7 @@ struct wanted {
 	bool found;
 };
 
-static bool compare(void *ctx, const struct host_mapping *m)
+static bool on_mapping(void *ctx, const struct host_mapping *m)
 {
 	struct wanted *w = ctx;
 
@@ -58,7 +58,8 @@ int probe_place_of(void (*code)(void), struct probe_place *p)
 	struct wanted w = { .address = (uintptr_t)code, .place = p };
 	struct err ignored;
 
-	return host_maps_read((uint32_t)getpid(), compare, &w, &ignored) == 0 && w.found ? 0 : -1;
+	return host_maps_read((uint32_t)getpid(), on_mapping, &w, &ignored) == 0 && w.found ? 0
+											    : -1;
 }
 
 int selftest_target_place(struct probe_place *p)

@@ -155,7 +155,7 @@ int probe_session_start(struct probe_session *s, struct err *e)
 	return probe_session_adopt(s, e);
 }
 
-static int run(struct bpf_link *iterator, const char *what, struct err *e)
+static int run_iterator(struct bpf_link *iterator, const char *what, struct err *e)
 {
 	char nothing[64];
 	ssize_t n;
@@ -177,12 +177,12 @@ static int run(struct bpf_link *iterator, const char *what, struct err *e)
 
 int probe_session_adopt(struct probe_session *s, struct err *e)
 {
-	int rc = run(s->adopt_link, "threads", e);
+	int rc = run_iterator(s->adopt_link, "threads", e);
 
 	if (rc == 0)
-		rc = run(s->begin_link, "threads that sleep", e);
+		rc = run_iterator(s->begin_link, "threads that sleep", e);
 	if (rc == 0)
-		rc = run(s->sockets_link, "sockets", e);
+		rc = run_iterator(s->sockets_link, "sockets", e);
 	if (rc == 0 && s->sockets_link)
 		s->bpf->bss->tcp_listening_known = 1;
 	return rc;
@@ -196,7 +196,7 @@ bool probe_session_find_peers(struct probe_session *s)
 	if (wanted == s->peers_looked)
 		return false;
 	s->peers_looked = wanted;
-	run(s->peers_link, "peers", &ignored);
+	run_iterator(s->peers_link, "peers", &ignored);
 	return true;
 }
 

@@ -83,11 +83,11 @@ bool probe_session_python_of(const struct probe_session *s, uint32_t tgid,
  * told by the ring. False: none came, and nothing was done; else it took a pass over the files of
  * all processes. */
 bool probe_session_find_peers(struct probe_session *s);
-/* Files and sockets get new numbers from here on, and are told by them: those of the old ones may
- * be forgotten. */
+/* Files and sockets get new numbers from here on, and are announced again: the caller may drop what
+ * it knows of the old numbers. */
 void probe_session_number_anew(struct probe_session *s);
-/* That file was looked at: who loads it is not stopped for it, unless it is probed (or is a
- * Python's). By the kernel's numbers. */
+/* That file has been read: a process that loads it is not stopped for it, unless it is probed (or
+ * is a Python runtime). By the kernel's numbers. */
 void probe_session_known(struct probe_session *s, uint32_t device, uint64_t inode, bool probed);
 bool probe_session_is_target(const struct probe_session *s, uint32_t tgid);
 

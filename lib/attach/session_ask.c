@@ -133,8 +133,8 @@ static struct bpf_link *mappings_of(struct probe_session *s, uint32_t tgid)
 /* Everything that an iterator prints, in rows of that size of at most ROW_MAX bytes, until fn says
  * that it has enough. */
 #define ROW_MAX 256
-static int print(struct bpf_link *iterator, size_t size, bool (*fn)(void *ctx, const void *row),
-		 void *ctx, struct err *e)
+static int read_rows(struct bpf_link *iterator, size_t size, bool (*fn)(void *ctx, const void *row),
+		     void *ctx, struct err *e)
 {
 	int fd = bpf_iter_create(bpf_link__fd(iterator));
 	uint64_t raw[32 * ROW_MAX / sizeof(uint64_t)];
@@ -168,7 +168,7 @@ struct mapped {
 	void *ctx;
 };
 
-static bool mapped(void *ctx, const void *row)
+static bool on_mapped(void *ctx, const void *row)
 {
 	const struct mapped *m = ctx;
 	const struct wire_mapped *file = row;
@@ -181,7 +181,8 @@ bool probe_session_mapped(struct probe_session *s, uint32_t tgid, file_mappings_
 	struct bpf_link *link = mappings_of(s, tgid);
 	struct mapped m = { tgid, fn, ctx };
 	struct err ignored = { 0 };
-	int rc = link ? print(link, sizeof(struct wire_mapped), mapped, &m, &ignored) : ERR_CANNOT;
+	int rc = link ? read_rows(link, sizeof(struct wire_mapped), on_mapped, &m, &ignored)
+		      : ERR_CANNOT;
 
 	if (link)
 		bpf_link__destroy(link);
@@ -193,7 +194,7 @@ struct asleep {
 	void *ctx;
 };
 
-static bool still(void *ctx, const void *row)
+static bool on_sleeper(void *ctx, const void *row)
 {
 	const struct asleep *a = ctx;
 
@@ -205,5 +206,7 @@ int probe_session_asleep(struct probe_session *s, probe_still_fn *fn, void *ctx,
 {
 	struct asleep a = { fn, ctx };
 
-	return s->asleep_link ? print(s->asleep_link, sizeof(struct wire_still), still, &a, e) : 0;
+	return s->asleep_link
+		       ? read_rows(s->asleep_link, sizeof(struct wire_still), on_sleeper, &a, e)
+		       : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which instructions call what, only the relocations of the file say; libbpf, which reads them,
- * keeps them to itself. */
+/* Removes calls of kernel functions that this kernel does not have. Only the relocations of the
+ * object file show which instructions call them, and libbpf does not expose these. */
 #include "lib/attach/session_kfunc.h"
 
 #include <bpf/btf.h>
@@ -34,7 +34,7 @@ struct calls {
 		read_;                                          \
 	})
 
-static Elf64_Sym symbol(const struct calls *c, uint64_t i)
+static Elf64_Sym read_symbol(const struct calls *c, uint64_t i)
 {
 	return READ(c, c->symbols.sh_offset + i * sizeof(Elf64_Sym), Elf64_Sym);
 }
@@ -49,7 +49,7 @@ static struct bpf_program *program_at(const struct calls *c, uint32_t section, u
 				      uint64_t *begin)
 {
 	for (uint64_t i = 0; i < c->symbols.sh_size / sizeof(Elf64_Sym); i++) {
-		Elf64_Sym sym = symbol(c, i);
+		Elf64_Sym sym = read_symbol(c, i);
 
 		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || sym.st_shndx != section ||
 		    offset < sym.st_value || offset - sym.st_value >= sym.st_size)
@@ -60,9 +60,9 @@ static struct bpf_program *program_at(const struct calls *c, uint32_t section, u
 	return NULL;
 }
 
-/* libbpf makes a register of what it takes for a kind of call: the move is from r2, which is as
- * good as any. */
-static int drop(struct bpf_program *p, size_t at)
+/* Replaces the call by a move. libbpf later writes a kind of call, 2, into the field of the source
+ * register, so the move is from r2; any register would do. */
+static int drop_call(struct bpf_program *p, size_t at)
 {
 	size_t n = bpf_program__insn_cnt(p);
 	struct bpf_insn *insns;
@@ -84,7 +84,7 @@ static int drop_in(const struct calls *c, const Elf64_Shdr *section)
 {
 	for (uint64_t at = 0; at < section->sh_size; at += sizeof(Elf64_Rel)) {
 		Elf64_Rel rel = READ(c, section->sh_offset + at, Elf64_Rel);
-		Elf64_Sym sym = symbol(c, ELF64_R_SYM(rel.r_info));
+		Elf64_Sym sym = read_symbol(c, ELF64_R_SYM(rel.r_info));
 		struct bpf_program *p;
 		uint64_t begin;
 		int rc;
@@ -93,7 +93,7 @@ static int drop_in(const struct calls *c, const Elf64_Shdr *section)
 		    strcmp(name_of(c, &sym), c->function) != 0)
 			continue;
 		p = program_at(c, section->sh_info, rel.r_offset, &begin);
-		rc = p ? drop(p, (rel.r_offset - begin) / sizeof(struct bpf_insn)) : -ESRCH;
+		rc = p ? drop_call(p, (rel.r_offset - begin) / sizeof(struct bpf_insn)) : -ESRCH;
 		if (rc)
 			return rc;
 	}

@@ -15,8 +15,8 @@ struct bpf_object;
 bool probe_kfunc_heard(const char *words);
 
 /* Where this kernel has no `function`, its calls in the programs of obj, opened and not loaded,
- * become moves, which nothing reaches either. elf: what obj was opened from, of our own making. <
- * 0: -errno. */
+ * become moves, which are never reached. elf: the object file that obj was opened from, trusted.
+ * < 0: -errno. */
 int probe_kfunc_drop(struct bpf_object *obj, const void *elf, const char *function);
 
 #endif

@@ -28,7 +28,7 @@ static struct probe_optionals *loading;
 static bool no_mapped; /* refused: probes work without, see mapped.bpf.c */
 static bool no_kfuncs; /* refused where they are not there */
 
-static int keep_log(enum libbpf_print_level level, const char *format, va_list args)
+static int store_log(enum libbpf_print_level level, const char *format, va_list args)
 {
 	char words[400];
 
@@ -178,7 +178,7 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	s->nvtx.exit = bpf_program__fd(b->progs.nvtx_return);
 	found = selftest_target_uncalled(&place) == 0;
 	site.offset = found ? place.offset : 0;
-	/* errno is told by that attempt alone: tries before it left theirs. */
+	/* Clear errno, which earlier attempts have set. */
 	errno = 0;
 	if (found && probe_link_attach(&s->calls, place.path, place.path, &site, 1, &failed, &fds,
 				       &ignored) == 0) {
@@ -190,7 +190,7 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	return rc;
 }
 
-/* What exactly is missing, as far as it can be told from here. */
+/* The error for missing rights; names them as far as they are known. */
 static int refused_for_rights(struct err *e)
 {
 	struct buf missing = { 0 };
@@ -240,7 +240,7 @@ int probe_session_load(struct probe_session *s, const struct probe_options *opt,
 	/* Perf events take two each, theirs and their link's: one for each CPU, and where there is
 	 * no better link two for each function. */
 	host_descriptors_raise();
-	libbpf_set_print(keep_log);
+	libbpf_set_print(store_log);
 	/* Trying spares what each kind of link takes to find it out again. */
 	if (walker < last_walker &&
 	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, NULL) == 0)

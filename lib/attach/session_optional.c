@@ -155,8 +155,9 @@ static bool in_function(const struct probe_optional *v)
 	return strcmp(v->form, "fentry") == 0 || strcmp(v->form, "fexit") == 0;
 }
 
-/* A kernel that lets no program into functions would say so of each, after a load for each.
- * Tracepoints take the same rights and the same load: where those are taken, no right is missing. */
+/* Marks all programs at kernel functions as refused. A kernel that refuses them would do so for
+ * each, after a load for each. Tracepoints need the same rights: where those load, no right is
+ * missing. */
 static void refuse_functions(struct probe_optionals *o)
 {
 	for (size_t i = 0; i < o->n; i++) {

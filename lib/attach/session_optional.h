@@ -56,7 +56,7 @@ struct bpf_link;
 size_t probe_optional_attach(struct probe_optionals *o, struct probe_optional *v,
 			     const struct bpf_program *p, struct bpf_link **links, size_t ncpu);
 
-/* Why CPUs are not sampled although they should be; NULL: they are, or nobody wants it. Borrowed
+/* Why CPUs are not sampled although that was requested; NULL: they are, or it was not. Borrowed
  * from o. */
 const char *probe_optional_unsampled(const struct probe_optionals *o);
 

@@ -32,7 +32,7 @@ struct probe_session {
 	struct bpf_link *begin_link, *asleep_link;  /* threads that sleep; the same */
 	struct bpf_link *sockets_link, *peers_link; /* of links; NULL: not to be had */
 	uint32_t peers_looked;			    /* for so many */
-	bool one_task; /* an iterator can be told to look at one task only */
+	bool one_task;				    /* an iterator can be limited to one task */
 	struct probe_sched_config sched;
 	struct probe_optionals optional;
 	bool cpu_asked; /* as in probe_options */

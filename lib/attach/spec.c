@@ -94,7 +94,7 @@ static const struct {
 };
 
 /* First and last byte that a field of the window needs. */
-static void reach(const struct field_spec *f, unsigned *from, unsigned *to)
+static void field_extent(const struct field_spec *f, unsigned *from, unsigned *to)
 {
 	static const uint8_t size[] = { [AT_WORD - 64] = 8,	 [AT_LOW - 64] = 4,
 					[AT_PRODUCT2 - 64] = 16, [AT_PRODUCT3 - 64] = 24,
@@ -106,7 +106,7 @@ static void reach(const struct field_spec *f, unsigned *from, unsigned *to)
 		*to = f->c + 4u;
 }
 
-static void place(struct field_spec *f, unsigned window_at)
+static void place_field(struct field_spec *f, unsigned window_at)
 {
 	static const uint8_t kind[] = { [AT_WORD - 64] = FIELD_WORD,
 					[AT_PRODUCT2 - 64] = FIELD_PRODUCT2,
@@ -166,7 +166,7 @@ static uint8_t short_ways(const struct op_spec *op)
 	return (plain ? SPEC_PLAIN : 0) | (at_entry ? SPEC_AT_ENTRY : 0);
 }
 
-static void unfold(struct probe_spec *spec)
+static void fill_spec(struct probe_spec *spec)
 {
 	const struct op_def *def = op_builtin(spec->op.op);
 	struct op_spec *op = &spec->op;
@@ -179,7 +179,7 @@ static void unfold(struct probe_spec *spec)
 		op->flags |= f->kind < AT_WORD && on_stack(f) ? SPEC_STACK : 0;
 		if (f->kind < AT_WORD)
 			continue;
-		reach(f, &low, &high);
+		field_extent(f, &low, &high);
 		from = low < from ? low : from;
 		to = high > to ? high : to;
 		op->window_arg = f->a;
@@ -187,7 +187,7 @@ static void unfold(struct probe_spec *spec)
 	from &= ~7u;
 	for (unsigned i = 0; i < def->ncols && to; i++)
 		if (op->field[i].kind >= AT_WORD)
-			place(&op->field[i], from);
+			place_field(&op->field[i], from);
 	op->window_at = (uint8_t)from;
 	op->window_bytes = (uint8_t)(to ? to - from : 0);
 	op->flags |= to && op->window_arg >= WORD_STACK ? SPEC_STACK : 0;
@@ -207,7 +207,7 @@ const struct probe_spec *probe_specs(size_t *n)
 
 	*n = sizeof(specs) / sizeof(specs[0]);
 	for (size_t i = 0; !unfolded && i < *n; i++)
-		unfold(&specs[i]);
+		fill_spec(&specs[i]);
 	unfolded = true;
 	return specs;
 }

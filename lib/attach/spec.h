@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of traced entry points of formats/ops.def, as the kernel side and the attach plan use
- * it: which exported names belong to a library, which op they are, where the op's columns come from.
+ * it: the exported names of each library, their ops, and the sources of the ops' columns.
  */
 #ifndef INGERO_ATTACH_SPEC_H
 #define INGERO_ATTACH_SPEC_H

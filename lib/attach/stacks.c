@@ -53,7 +53,7 @@ static char *name_of(struct module *m, uint64_t offset, uint64_t *delta)
 	return name.p;
 }
 
-/* The same of a kernel, whose host function begins there. */
+/* The same for a kernel whose host function begins there. */
 static char *name_of_kernel(struct module *m, uint64_t offset)
 {
 	struct err ignored = { 0 };
@@ -79,7 +79,7 @@ static char *name_of_kernel(struct module *m, uint64_t offset)
 	return name.p;
 }
 
-static void answer(const struct question *q, struct answer *a)
+static void fill_answer(const struct question *q, struct answer *a)
 {
 	*a = (struct answer){ .frame = q->frame, .stub = q->stub };
 	a->name = q->frame ? name_of(q->module, q->offset, &a->delta)
@@ -105,7 +105,7 @@ static void *name_loop(void *arg)
 		}
 		pthread_mutex_unlock(&s->lock);
 		for (size_t i = 0; i < n; i++)
-			answer(&q[i], &a[i]);
+			fill_answer(&q[i], &a[i]);
 		pthread_mutex_lock(&s->lock);
 		s->outstanding -= n;
 		for (size_t i = 0; i < n; i++)
@@ -392,7 +392,7 @@ static uint32_t module_id(struct probe_stacks *s, struct module *v)
 	return v->id;
 }
 
-static const struct range *find(const struct process_maps *p, uint64_t ip)
+static const struct range *find_range(const struct process_maps *p, uint64_t ip)
 {
 	size_t lo = 0, hi = p ? p->ranges.n : 0;
 
@@ -410,8 +410,8 @@ static const struct range *find(const struct process_maps *p, uint64_t ip)
 	return NULL;
 }
 
-/* The thread that names is given them once a turn: waking it for each costs more than the name. */
-static void ask_about(struct probe_stacks *s, const struct question *q)
+/* Questions go to the naming thread once a turn: waking it for each costs more than the name. */
+static void queue_name(struct probe_stacks *s, const struct question *q)
 {
 	vec_push(&s->fresh, *q);
 }
@@ -426,11 +426,12 @@ static void hand_over(struct probe_stacks *s)
 	s->fresh.n = 0;
 }
 
-static void ask(struct probe_stacks *s, uint32_t frame, struct module *module, uint64_t offset)
+static void request_name(struct probe_stacks *s, uint32_t frame, struct module *module,
+			 uint64_t offset)
 {
 	if (module->fd < 0 || map_get(&s->asked, frame, NULL) || !map_put(&s->asked, frame, 1))
 		return;
-	ask_about(s, &(struct question){ .frame = frame, .module = module, .offset = offset });
+	queue_name(s, &(struct question){ .frame = frame, .module = module, .offset = offset });
 }
 
 void probe_stacks_stub(struct probe_stacks *s, const struct probe_stub *stub)
@@ -440,13 +441,13 @@ void probe_stacks_stub(struct probe_stacks *s, const struct probe_stub *stub)
 		p ? file_ranges_find(&p->files, stub->handle, stub->since_ns) : NULL;
 	struct module *module = r ? probe_stacks_module_of(s, r) : NULL;
 
-	/* The loader has changed what is mapped, and how was not seen before the process was gone. */
+	/* The loader changed the mappings, and the process ended before they were read again. */
 	if (p && p->changed_ns && stub->since_ns >= p->changed_ns)
 		return;
 	if (module && module->fd >= 0)
-		ask_about(s, &(struct question){ .stub = *stub,
-						 .module = module,
-						 .offset = stub->handle - r->start + r->offset });
+		queue_name(s, &(struct question){ .stub = *stub,
+						  .module = module,
+						  .offset = stub->handle - r->start + r->offset });
 }
 
 static uint32_t gap_frame(struct probe_stacks *s, const char *what, const char *where)
@@ -485,7 +486,7 @@ static struct module *module_of(const struct probe_stacks *s, uint32_t index)
 static struct code_at code_by_maps(struct probe_stacks *s, uint32_t tgid, uint64_t at)
 {
 	const struct process_maps *p = probe_stacks_maps_of(s, tgid);
-	const struct range *r = find(p, at);
+	const struct range *r = find_range(p, at);
 	/* A library may have been closed since. */
 	const struct file_range *former = r || !p ? NULL : file_ranges_former(&p->files, at);
 	struct code_at c = { .mapped = r != NULL };
@@ -546,15 +547,14 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, const struct wire_stack *s
 		native[i].frame = world_frame(s->world, &f);
 		native[i].mark = c.module && in_loop(c.module, f.offset);
 		if (c.module && native[i].frame)
-			ask(s, native[i].frame, c.module, f.offset);
+			request_name(s, native[i].frame, c.module, f.offset);
 		if (c.mapped) {
 			last = c.module;
 			known = i + 1;
 		}
 	}
-	/* Code without frame pointers leaves anything in that register: what is no code was no
-	 * frame. Without Python frames to go on with it stays, for it may lie in a file that was
-	 * mapped just now. */
+	/* Code without frame pointers leaves any value in that register: an address outside of code
+	 * is dropped, but kept without Python frames, as its file may just have been mapped. */
 	if (npython && known)
 		n = known;
 	n = probe_interleave(frames, WORLD_STACK_MAX - 1, native, n, python, npython,

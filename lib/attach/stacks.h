@@ -22,7 +22,7 @@ struct probe_stacks;
 
 int probe_stacks_new(struct probe_stacks **out, struct world *w, struct err *e);
 void probe_stacks_free(struct probe_stacks *s);
-/* Stacks that were walked by a list of mappings are looked up in that list. Borrowed; may be NULL. */
+/* Stacks that were walked by a list of mappings are looked up in it. Borrowed; may be NULL. */
 void probe_stacks_by_lists(struct probe_stacks *s, struct probe_unwinds *unwinds);
 
 /* A new picture of the process's maps: begin, every mapping. One without a mapping is of a process

@@ -110,13 +110,13 @@ static void note_copies(struct probe_targets *t, struct member *m, int found)
 }
 
 /* since_ns: as of library_instances_scan. */
-static void scan(struct probe_targets *t, uint32_t tgid, int64_t since_ns)
+static void scan_process(struct probe_targets *t, uint32_t tgid, int64_t since_ns)
 {
 	struct member *m = member_make(t, tgid);
 	struct err ignored = { 0 };
 	int found = library_instances_scan(t->copies, tgid, since_ns, &ignored);
 
-	/* Once more before it runs on: of one that is there it was chance. */
+	/* Try again before it runs on: for a live process the failure was transient. */
 	if (found < 0 && host_proc_sight(tgid) == HOST_OPEN)
 		found = library_instances_scan(t->copies, tgid, since_ns, &ignored);
 	if (found < 0 && since_ns != PROBE_FROM_START && since_ns != PROBE_STOPPED)
@@ -173,7 +173,7 @@ static void join_child(struct probe_targets *t, uint32_t parent, const struct wi
 
 	m = member_make(t, l->child_tgid);
 	if (found < 0)
-		scan(t, l->child_tgid, (int64_t)l->time_ns);
+		scan_process(t, l->child_tgid, (int64_t)l->time_ns);
 	else
 		note_copies(t, m, found);
 }
@@ -193,8 +193,8 @@ static void member_gone(struct probe_targets *t, uint32_t tgid)
 	map_put(&t->by_tgid, last.tgid, i);
 }
 
-/* The process and, when it is a named one, what it has already started. */
-static int add(struct probe_targets *t, uint32_t tgid, struct err *e)
+/* Adds a process as a target. */
+static int add_target(struct probe_targets *t, uint32_t tgid, struct err *e)
 {
 	int rc;
 
@@ -203,9 +203,9 @@ static int add(struct probe_targets *t, uint32_t tgid, struct err *e)
 		return 0;
 	rc = probe_session_target(t->session, tgid, TARGET_FOLLOW, e);
 	if (rc == 0)
-		scan(t, tgid, PROBE_FROM_START);
-	/* What its exit takes away was put there behind it: who has its number next is not asked
-	 * for. */
+		scan_process(t, tgid, PROBE_FROM_START);
+	/* It ended meanwhile, before the state that its exit removes was set: remove it here, or
+	 * the next process with its pid would be a target. */
 	if (rc == 0 && host_proc_sight(tgid) == HOST_GONE) {
 		probe_session_forget(t->session, tgid);
 		member_gone(t, tgid);
@@ -252,11 +252,11 @@ static int add_tree(struct probe_targets *t, uint32_t tgid, struct err *e)
 		return err_set(e, ERR_CANNOT, "no process %u", tgid);
 	rc = may_look(tgid, e);
 	if (rc == 0)
-		rc = add(t, tgid, e);
+		rc = add_target(t, tgid, e);
 	/* The process first: whoever it starts from now on is added in the kernel. */
 	if (rc == 0 && host_proc_tree(tgid, &tree, &ignored) == 0)
 		for (size_t i = 0; i < tree.n && rc == 0; i++)
-			rc = add(t, tree.v[i], e);
+			rc = add_target(t, tree.v[i], e);
 	host_pids_free(&tree);
 	return rc;
 }
@@ -331,7 +331,7 @@ void probe_targets_forget(struct map *looks, uint32_t round)
 	vec_free(&gone);
 }
 
-static void look_at(struct probe_targets *t, uint32_t tgid)
+static void check_process(struct probe_targets *t, uint32_t tgid)
 {
 	struct err ignored = { 0 };
 
@@ -339,7 +339,7 @@ static void look_at(struct probe_targets *t, uint32_t tgid)
 		return;
 	if (probe_targets_due(tgid, probe_targets_looks(&t->others, tgid, t->round)) &&
 	    probe_targets_fits(&t->opt, tgid))
-		add(t, tgid, &ignored);
+		add_target(t, tgid, &ignored);
 }
 
 /* Whether targets are found by what they are, not by who named or started them. */
@@ -348,7 +348,7 @@ static bool looks_around(const struct probe_targets *t)
 	return t->opt.scope != SCOPE_LISTED || t->opt.pod;
 }
 
-static void look_around(struct probe_targets *t)
+static void find_targets(struct probe_targets *t)
 {
 	struct host_pids all = { 0 };
 	struct err ignored = { 0 };
@@ -356,7 +356,7 @@ static void look_around(struct probe_targets *t)
 	t->round++;
 	if (host_proc_all(&all, &ignored) == 0) {
 		for (size_t i = 0; i < all.n; i++)
-			look_at(t, all.v[i]);
+			check_process(t, all.v[i]);
 		probe_targets_forget(&t->others, t->round);
 	}
 	host_pids_free(&all);
@@ -374,7 +374,7 @@ int probe_targets_start(struct probe_targets *t, struct err *e)
 	for (size_t i = 0; i < t->opt.npids && rc == 0; i++)
 		rc = add_tree(t, t->opt.pids[i], e);
 	if (rc == 0 && looks_around(t))
-		look_around(t);
+		find_targets(t);
 	return rc ? rc : probe_session_adopt(t->session, e);
 }
 
@@ -390,11 +390,11 @@ void probe_targets_life(struct probe_targets *t, const struct wire_life *l)
 		break;
 	case WIRE_EXEC:
 		probe_stacks_executed(t->stacks, tgid, (int64_t)l->time_ns);
-		scan(t, tgid, since_ns);
+		scan_process(t, tgid, since_ns);
 		break;
 	case WIRE_LOADER:
 		if (l->process == LOADER_REMOVING) {
-			scan(t, tgid, since_ns);
+			scan_process(t, tgid, since_ns);
 			break;
 		}
 		probe_stacks_changed(t->stacks, tgid, (int64_t)l->time_ns,
@@ -402,10 +402,10 @@ void probe_targets_life(struct probe_targets *t, const struct wire_life *l)
 		if (l->known)
 			note_growth(t, tgid);
 		else
-			scan(t, tgid, since_ns);
+			scan_process(t, tgid, since_ns);
 		break;
 	case WIRE_NEW:
-		scan(t, tgid, PROBE_FROM_START);
+		scan_process(t, tgid, PROBE_FROM_START);
 		t->adopt = true;
 		break;
 	case WIRE_EXIT:
@@ -432,16 +432,16 @@ void probe_targets_look(struct probe_targets *t)
 	bool hooked = library_instances_hooked(t->copies, &why);
 
 	if (looks_around(t))
-		look_around(t);
+		find_targets(t);
 	for (size_t i = t->members.n; i-- > 0;) {
 		struct member *m = &t->members.v[i];
 
 		if (host_proc_sight(m->tgid) == HOST_GONE)
 			member_gone(t, m->tgid); /* one that was looked at takes its place */
-		/* The hook tells of new libraries; without one, look while the process is young,
+		/* The hook reports new libraries; without one, look while the process is young,
 		 * then rarely. */
 		else if (m->unread || (!hooked && (m->looks++ < 10 || m->looks % 10 == 0)))
-			scan(t, m->tgid, PROBE_FROM_START);
+			scan_process(t, m->tgid, PROBE_FROM_START);
 	}
 }
 

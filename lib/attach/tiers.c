@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links of library functions, grouped by tier. Invariant: the kernel side heeds a tier exactly
- * while its links are attached: they are attached before it is told so, and detached behind it.
+ * Links of library functions, grouped by tier. Invariant: the kernel side has a tier enabled only
+ * while its links are attached: it is enabled after they are attached, and disabled before they are
+ * detached.
  */
 #include "lib/attach/tiers.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Remembers which file lay where in each list of mappings, for stacks that are read later. Paths
- * are kept as long as the recorder runs, of each file once: whoever was told one may keep it.
+ * Remembers which file lay where in each list of mappings, for stacks that are read later. Each
+ * file's path is stored once and until the recorder ends, so callers may keep pointers to it.
  */
 #include "lib/attach/unwind_files.h"
 
@@ -152,8 +152,8 @@ static const struct unwind_file_range *range_at(const struct unwind_file_list *l
 }
 
 /* With the lock held. */
-static const struct unwind_file_range *find(const struct unwind_files *f, uint32_t generation,
-					    uint64_t address)
+static const struct unwind_file_range *find_range(const struct unwind_files *f, uint32_t generation,
+						  uint64_t address)
 {
 	uint64_t at;
 
@@ -167,7 +167,7 @@ bool unwind_files_find(struct unwind_files *f, uint32_t generation, uint64_t add
 	const struct unwind_file_range *r;
 
 	pthread_mutex_lock(&f->lock);
-	r = find(f, generation, address);
+	r = find_range(f, generation, address);
 	if (r) {
 		*out = f->files.v[r->file];
 		out->start = r->start;
@@ -184,8 +184,8 @@ bool unwind_files_agree(struct unwind_files *f, uint32_t a, uint32_t b, uint64_t
 	bool agree;
 
 	pthread_mutex_lock(&f->lock);
-	ra = find(f, a, address);
-	rb = find(f, b, address);
+	ra = find_range(f, a, address);
+	rb = find_range(f, b, address);
 	agree = ra && rb && ra->file == rb->file &&
 		ra->offset - ra->start == rb->offset - rb->start;
 	pthread_mutex_unlock(&f->lock);

@@ -45,7 +45,8 @@ uint64_t unwind_lists_take(struct unwind_lists *l, const struct unwind_mapping *
 bool unwind_lists_share(struct unwind_lists *l, uint64_t list);
 
 typedef void unwind_list_gone_fn(void *ctx, const struct unwind_mapping *m);
-/* One user less; gone is told of each mapping of a list that goes. True: it has gone. */
+/* Drops one reference; calls gone for each mapping of a list without references. True: the list was
+ * freed. */
 bool unwind_lists_drop(struct unwind_lists *l, uint64_t list, unwind_list_gone_fn *gone, void *ctx);
 
 #endif

@@ -258,7 +258,7 @@ static void build_table(struct unwind_modules *m, struct unwind_module *of,
 	unwind_table_free(t);
 }
 
-static void keep_segments(struct unwind_module *of, const struct sym_elf *file)
+static void store_segments(struct unwind_module *of, const struct sym_elf *file)
 {
 	struct sym_elf_part s;
 
@@ -283,7 +283,7 @@ static void read_file(struct unwind_modules *m, struct unwind_module *of, int fd
 		return;
 	if (sym_elf_open_fd(&file, fd, "a mapped file", &e) == 0) {
 		if (!of->segments.n)
-			keep_segments(of, file);
+			store_segments(of, file);
 		build_table(m, of, file, &e);
 		sym_elf_free(file);
 	}

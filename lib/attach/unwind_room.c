@@ -19,7 +19,7 @@ static bool find_gap(const struct unwind_chunk *c, uint32_t n, uint32_t *at, siz
 	return c->size - *at >= n;
 }
 
-static bool take_from(struct unwind_room *r, uint32_t chunk, uint32_t n, struct unwind_place *out)
+static bool allocate_in(struct unwind_room *r, uint32_t chunk, uint32_t n, struct unwind_place *out)
 {
 	struct unwind_chunk *c = &r->v.v[chunk];
 	size_t before;
@@ -55,9 +55,9 @@ bool unwind_room_take(struct unwind_room *r, uint32_t n, struct unwind_place *ou
 	uint32_t number;
 
 	for (uint32_t i = 0; i < r->v.n; i++)
-		if (take_from(r, i, n, out))
+		if (allocate_in(r, i, n, out))
 			return true;
-	return make_chunk(r, alone ? n : r->chunk_size, &number) && take_from(r, number, n, out);
+	return make_chunk(r, alone ? n : r->chunk_size, &number) && allocate_in(r, number, n, out);
 }
 
 void *unwind_room_memory(const struct unwind_room *r, struct unwind_place p)

@@ -97,7 +97,7 @@ static bool fingerprint_mapping(void *ctx, const struct host_mapping *h)
 	return true;
 }
 
-static bool look_at_mapping(void *ctx, const struct host_mapping *h)
+static bool on_mapping(void *ctx, const struct host_mapping *h)
 {
 	struct look *l = ctx;
 	struct unwind_mapping m = { .start = h->start, .end = h->end };
@@ -169,7 +169,7 @@ static void free_slot(struct probe_unwinds *u, uint32_t slot)
 	probe_session_unwind_give(u->session, slot);
 }
 
-/* A child that the kernel side gave its parent's list, which is right still. */
+/* Shares the parent's list, which the kernel side gave to a child, while it is still valid. */
 static bool share_list(struct probe_unwinds *u, uint32_t slot)
 {
 	struct unwind_process *p = &u->maps.processes[slot];
@@ -184,8 +184,8 @@ static bool share_list(struct probe_unwinds *u, uint32_t slot)
 	return true;
 }
 
-/* The list that was read, for the process in that slot. False: there is no memory for it. */
-static bool give_list(struct probe_unwinds *u, uint32_t slot, uint32_t changes, uint32_t removals)
+/* Publishes the list that was read for the process in that slot. False: no memory. */
+static bool set_list(struct probe_unwinds *u, uint32_t slot, uint32_t changes, uint32_t removals)
 {
 	struct unwind_process *p = &u->maps.processes[slot];
 	uint64_t before = u->slots[slot].list, list;
@@ -199,7 +199,7 @@ static bool give_list(struct probe_unwinds *u, uint32_t slot, uint32_t changes, 
 	if (is_new)
 		unwind_files_put(&u->files, UNWIND_LIST_GENERATION(list), u->ranges.v,
 				 (uint32_t)u->list.n);
-	/* Never is a list there with what is said of another. */
+	/* Readers never see a list with the counters of another one. */
 	__atomic_store_n(&p->kept, ~removals, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->list, list, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->looked, changes, __ATOMIC_SEQ_CST);
@@ -209,8 +209,9 @@ static bool give_list(struct probe_unwinds *u, uint32_t slot, uint32_t changes, 
 	return true;
 }
 
-/* With the slot given up, its stacks are walked by frame pointers. */
-static void look_at_slot(struct probe_unwinds *u, uint32_t tgid, uint32_t slot)
+/* Reads the mappings of a process. On failure its slot is freed, and its stacks are walked by frame
+ * pointers. */
+static void read_slot(struct probe_unwinds *u, uint32_t tgid, uint32_t slot)
 {
 	struct look l = { .u = u, .tgid = tgid };
 	int64_t from = host_clock_mono(), now;
@@ -220,8 +221,8 @@ static void look_at_slot(struct probe_unwinds *u, uint32_t tgid, uint32_t slot)
 
 	u->modules.round++;
 	u->list.n = u->ranges.n = 0;
-	if (host_maps_read(tgid, look_at_mapping, &l, &ignored) || l.failed || u->list.n == 0 ||
-	    !give_list(u, slot, changes, removals)) {
+	if (host_maps_read(tgid, on_mapping, &l, &ignored) || l.failed || u->list.n == 0 ||
+	    !set_list(u, slot, changes, removals)) {
 		free_slot(u, slot);
 		return;
 	}
@@ -230,7 +231,7 @@ static void look_at_slot(struct probe_unwinds *u, uint32_t tgid, uint32_t slot)
 	u->slots[slot].rest_until_ns = now + LOOK_SHARE * (now - from);
 }
 
-static void look_at_process(struct probe_unwinds *u, uint32_t tgid)
+static void read_process(struct probe_unwinds *u, uint32_t tgid)
 {
 	uint32_t slot;
 
@@ -239,10 +240,10 @@ static void look_at_process(struct probe_unwinds *u, uint32_t tgid)
 	if (slot >= u->slots_used)
 		u->slots_used = slot + 1;
 	if (!share_list(u, slot))
-		look_at_slot(u, tgid, slot);
+		read_slot(u, tgid, slot);
 }
 
-/* What the kernel side says of a slot. */
+/* Handles what the kernel side has set in a slot: an end, a shared list, or changes. */
 static void poll_slot(struct probe_unwinds *u, uint32_t slot, uint32_t tgid, int64_t now)
 {
 	struct unwind_process *p = &u->maps.processes[slot];
@@ -254,7 +255,7 @@ static void poll_slot(struct probe_unwinds *u, uint32_t slot, uint32_t tgid, int
 	else if (!u->slots[slot].list && share_list(u, slot))
 		return;
 	else if (!u->slots[slot].list || (changed && now >= u->slots[slot].rest_until_ns))
-		look_at_slot(u, tgid, slot);
+		read_slot(u, tgid, slot);
 }
 
 static void poll_slots(struct probe_unwinds *u, int64_t now)
@@ -270,8 +271,8 @@ static void poll_slots(struct probe_unwinds *u, int64_t now)
 	}
 }
 
-/* Processes whose end nobody told, and code that was mapped without the loader. */
-static void look_again(struct probe_unwinds *u)
+/* Finds processes whose end was missed, and code that was mapped without the loader. */
+static void recheck_slots(struct probe_unwinds *u)
 {
 	int64_t until = host_clock_mono() + AGAIN_MOST_NS;
 	struct err ignored = { 0 };
@@ -288,11 +289,11 @@ static void look_again(struct probe_unwinds *u)
 			free_slot(u, slot);
 		else if (host_maps_read(l.tgid, fingerprint_mapping, &l, &ignored) == 0 &&
 			 l.fingerprint != u->slots[slot].fingerprint)
-			look_at_slot(u, l.tgid, slot);
+			read_slot(u, l.tgid, slot);
 	}
 }
 
-static void look_around(struct probe_unwinds *u)
+static void poll_processes(struct probe_unwinds *u)
 {
 	int64_t now = host_clock_mono();
 
@@ -300,7 +301,7 @@ static void look_around(struct probe_unwinds *u)
 		return;
 	poll_slots(u, now);
 	if (now >= u->again_ns) {
-		look_again(u);
+		recheck_slots(u);
 		unwind_files_forget(&u->files, now);
 		u->again_ns = now + AGAIN_NS;
 	}
@@ -322,14 +323,14 @@ static void obey_order(struct probe_unwinds *u)
 
 	memmove(u->orders.v, u->orders.v + 1, --u->orders.n * sizeof(o));
 	pthread_mutex_unlock(&u->lock);
-	look_at_process(u, o.tgid);
+	read_process(u, o.tgid);
 	pthread_mutex_lock(&u->lock);
 	if (o.ticket > u->done)
 		u->done = o.ticket;
 	pthread_cond_broadcast(&u->changed);
 }
 
-static void *keep_tables(void *ctx)
+static void *unwind_thread(void *ctx)
 {
 	struct probe_unwinds *u = ctx;
 	struct timespec until;
@@ -346,7 +347,7 @@ static void *keep_tables(void *ctx)
 			pthread_cond_timedwait(&u->changed, &u->lock, &until);
 		}
 		pthread_mutex_unlock(&u->lock);
-		look_around(u);
+		poll_processes(u);
 		pthread_mutex_lock(&u->lock);
 		u->sum = u->modules.sum;
 	}
@@ -389,7 +390,7 @@ int probe_unwinds_new(struct probe_unwinds **out, struct probe_session *session,
 	unwind_lists_init(&u->lists, session);
 	unwind_files_init(&u->files);
 	u->running = u->slots && unwind_modules_init(&u->modules, session) &&
-		     pthread_create(&u->thread, NULL, keep_tables, u) == 0;
+		     pthread_create(&u->thread, NULL, unwind_thread, u) == 0;
 	if (!u->running) {
 		probe_unwinds_free(u);
 		return err_nomem(e);
