@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* More threads that differ are told each time: they have no row. */
+/* Further differing threads have no row: each of their masks gives a record. */
 #define ROWS_MAX 65536
 
 static bool is_set(const uint64_t *words, unsigned n, unsigned cpu)

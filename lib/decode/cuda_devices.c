@@ -166,14 +166,14 @@ static uint32_t device_of(const struct process *p, uint64_t context)
 	return map_get(&p->contexts, context, &device) && device ? (uint32_t)device - 1 : UNKNOWN;
 }
 
-static void learn(struct process *p, uint64_t context, uint64_t device)
+static void set_context(struct process *p, uint64_t context, uint64_t device)
 {
 	if (p->contexts.n < CONTEXTS_MAX || map_get(&p->contexts, context, NULL))
 		map_put(&p->contexts, context, device == UNKNOWN ? 0 : device + 1);
 }
 
-/* In place of what is current. */
-static void set(struct thread *t, uint32_t device)
+/* Replaces the current device. */
+static void set_current(struct thread *t, uint32_t device)
 {
 	t->set = true;
 	if (t->n == 0)
@@ -181,7 +181,7 @@ static void set(struct thread *t, uint32_t device)
 	t->current[t->n - 1] = device;
 }
 
-static void push(struct thread *t, uint32_t device)
+static void push_device(struct thread *t, uint32_t device)
 {
 	t->set = true;
 	if (t->n == NESTED_MAX) { /* the outermost is forgotten: below it nothing is known */
@@ -191,14 +191,14 @@ static void push(struct thread *t, uint32_t device)
 	t->current[t->n++] = device;
 }
 
-static void pop(struct thread *t)
+static void pop_device(struct thread *t)
 {
 	t->set = true;
 	if (t->n > 0)
 		t->n--;
 }
 
-static void tell_uuid(struct process *p, const struct event *ev, const struct op_def *def)
+static void set_uuid(struct process *p, const struct event *ev, const struct op_def *def)
 {
 	uint64_t ordinal, part[2];
 	struct device *v;
@@ -216,8 +216,8 @@ static void tell_uuid(struct process *p, const struct event *ev, const struct op
 	v->has_uuid = true;
 }
 
-static void follow(struct process *p, struct thread *t, const struct event *ev,
-		   const struct op_def *def)
+static void apply_call(struct process *p, struct thread *t, const struct event *ev,
+		       const struct op_def *def)
 {
 	uint64_t context = 0, ordinal = UNKNOWN;
 
@@ -225,32 +225,32 @@ static void follow(struct process *p, struct thread *t, const struct event *ev,
 	event_get(ev, def, COL_ORDINAL, &ordinal);
 	switch (ev->op) {
 	case OP_CUDA_SET_DEVICE:
-		set(t, (uint32_t)ordinal);
+		set_current(t, (uint32_t)ordinal);
 		break;
 	case OP_CU_CTX_SET_CURRENT:
-		set(t, device_of(p, context));
+		set_current(t, device_of(p, context));
 		break;
 	case OP_CU_CTX_PUSH_CURRENT:
-		push(t, device_of(p, context));
+		push_device(t, device_of(p, context));
 		break;
 	case OP_CU_CTX_POP_CURRENT:
-		pop(t);
+		pop_device(t);
 		break;
 	case OP_CU_CTX_CREATE: /* made, and made current */
-		learn(p, context, ordinal);
-		push(t, (uint32_t)ordinal);
+		set_context(p, context, ordinal);
+		push_device(t, (uint32_t)ordinal);
 		break;
 	case OP_CU_CTX_DESTROY: /* whether it was current is not said */
 		if (device_of(p, context) == UNKNOWN ||
 		    (t->n && t->current[t->n - 1] == device_of(p, context)))
-			set(t, UNKNOWN);
-		learn(p, context, UNKNOWN);
+			set_current(t, UNKNOWN);
+		set_context(p, context, UNKNOWN);
 		break;
 	case OP_CU_DEVICE_PRIMARY_CTX_RETAIN:
-		learn(p, context, ordinal);
+		set_context(p, context, ordinal);
 		break;
 	case OP_CU_DEVICE_GET_UUID:
-		tell_uuid(p, ev, def);
+		set_uuid(p, ev, def);
 		break;
 	}
 }
@@ -279,11 +279,11 @@ uint32_t cuda_devices_call(struct cuda_devices *d, const struct cuda_device_user
 	if (!t)
 		return 0;
 	if (ev->ret == 0)
-		follow(p, t, ev, def);
+		apply_call(p, t, ev, def);
 	/* Who has set nothing and does work by the runtime does it on its first device. */
 	if (!t->set && p->whole && def->source == SOURCE_CUDA && ev->ret == 0 && ev->depth == 0 &&
 	    def->flags & (OP_SUBMIT | OP_SYNC | OP_ALLOC | OP_FREE | OP_COPY))
-		set(t, 0);
+		set_current(t, 0);
 	if (t->n == 0 || t->current[t->n - 1] == UNKNOWN)
 		return 0;
 	return gpu_of(d, p, u->tgid, t->current[t->n - 1]);

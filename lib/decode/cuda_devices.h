@@ -39,13 +39,14 @@ struct cuda_device_user {
 uint32_t cuda_devices_call(struct cuda_devices *d, const struct cuda_device_user *u,
 			   const struct event *ev, const struct op_def *def);
 
-/* Calls are missing here: nothing is known any more of who was there. */
+/* Calls are missing here: the current devices of all known threads become unknown. */
 void cuda_devices_lost(struct cuda_devices *d);
 
-/* The thread, or the program, is over: nothing of it comes any more. 0: neither. */
+/* The thread, or the program, has ended: none of its events follow. 0: neither. */
 void cuda_devices_ended(struct cuda_devices *d, uint32_t thread, uint32_t image);
 
-/* Does that op set what is current? Where its calls are not all recorded, nothing can be followed. */
+/* Whether that op sets the current device. Unless all its calls are recorded, the current device
+ * cannot be known. */
 bool cuda_devices_needs(uint16_t op);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Holds ended processes until nothing more of theirs can come out of the rings. A number is told
- * free only where its last owner, as far as is known, is one of the gone. */
+/* Holds ended processes until none of their events can come out of the rings any more. A pid is
+ * reported as free only if its last known process is among those that are gone. */
 #include "lib/decode/ended_processes.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that have ended, until all that was said of them has come: what they did may come out
- * of the ring after their end. Then whoever keeps something of them lets go of it, so that a
- * recording of weeks remembers those that live.
+ * Processes that have ended, until all their events have come out of the rings, which may be after
+ * their end. Then every module drops its state of them, so that the memory of a recording of weeks
+ * stays bounded by the running processes.
  */
 #ifndef INGERO_DECODE_ENDED_PROCESSES_H
 #define INGERO_DECODE_ENDED_PROCESSES_H
@@ -13,7 +13,7 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 
-/* Of these nothing comes any more. */
+/* Processes without further events. */
 struct gone_processes {
 	struct map processes; /* of the world -> tgid */
 	struct map numbers;   /* tgid -> process, of those whose number nobody has again */

@@ -15,18 +15,18 @@
 #include "lib/base/hash.h"
 #include "lib/event/record.h"
 
-static struct bytes text(const char *p, size_t room)
+static struct bytes fixed_text(const char *p, size_t room)
 {
 	return (struct bytes){ p, strnlen(p, room) };
 }
 
-/* From the outermost name in to the one at index last. */
-static void names(const struct wire_file *f, unsigned last, struct buf *out)
+/* Appends the path from the outermost name down to the one at index last. */
+static void append_names(const struct wire_file *f, unsigned last, struct buf *out)
 {
 	if (f->cut)
 		buf_puts(out, "...");
 	for (unsigned i = f->names; i-- > last;) {
-		struct bytes name = text(f->name[i], WIRE_FILE_NAME);
+		struct bytes name = fixed_text(f->name[i], WIRE_FILE_NAME);
 
 		buf_putc(out, '/');
 		buf_add(out, name.p, name.n);
@@ -39,8 +39,8 @@ static void names(const struct wire_file *f, unsigned last, struct buf *out)
 
 void decode_file_path(const struct wire_file *f, struct buf *path, struct buf *mount)
 {
-	names(f, 0, path);
-	names(f, f->mounted < f->names ? f->mounted : f->names, mount);
+	append_names(f, 0, path);
+	append_names(f, f->mounted < f->names ? f->mounted : f->names, mount);
 }
 
 void decode_socket_end(uint16_t family, const uint8_t address[16], uint16_t port, struct buf *out)
@@ -68,7 +68,7 @@ static uint64_t id_of(const struct bytes *said, unsigned n)
 			REC_SET((r), KIND, field, (value)); \
 	} while (0)
 
-static bool take_file(struct wire_decoder *wire, const struct wire_file *f, size_t n)
+static bool decode_file(struct wire_decoder *wire, const struct wire_file *f, size_t n)
 {
 	struct buf path = { 0 }, mount = { 0 }, type = { 0 };
 	struct record r = { .kind = RECORD_FILE };
@@ -78,17 +78,17 @@ static bool take_file(struct wire_decoder *wire, const struct wire_file *f, size
 	    n < WIRE_FILE_HEAD + (size_t)f->names * WIRE_FILE_NAME)
 		return false;
 	decode_file_path(f, &path, &mount);
-	said[0] = text(f->fstype, sizeof(f->fstype));
+	said[0] = fixed_text(f->fstype, sizeof(f->fstype));
 	buf_add(&type, said[0].p, said[0].n);
 	if (f->subtype[0]) {
-		said[0] = text(f->subtype, sizeof(f->subtype));
+		said[0] = fixed_text(f->subtype, sizeof(f->subtype));
 		buf_putc(&type, '.');
 		buf_add(&type, said[0].p, said[0].n);
 	}
 	said[0] = buf_bytes(&path);
 	said[1] = buf_bytes(&type);
 	said[2] = buf_bytes(&mount);
-	said[3] = text(f->origin, sizeof(f->origin));
+	said[3] = fixed_text(f->origin, sizeof(f->origin));
 	if (!path.failed && !type.failed && !mount.failed) {
 		REC_SET(&r, FILE, id, id_of(said, 4));
 		SET_TEXT(&r, FILE, path, said[0]);
@@ -105,7 +105,7 @@ static bool take_file(struct wire_decoder *wire, const struct wire_file *f, size
 	return true;
 }
 
-static const char *protocol(const struct wire_socket *s, char *room, size_t size)
+static const char *protocol_name(const struct wire_socket *s, char *room, size_t size)
 {
 	if (s->family == AF_UNIX)
 		return "unix";
@@ -141,7 +141,7 @@ static void unix_name(const char *name, struct buf *out)
 		buf_printf(out, "@%.*s", WIRE_UNIX_NAME - 1, name + 1);
 }
 
-static bool take_socket(struct wire_decoder *wire, const struct wire_socket *s, size_t n)
+static bool decode_socket(struct wire_decoder *wire, const struct wire_socket *s, size_t n)
 {
 	const struct wire_unix *names =
 		s->family == AF_UNIX && n >= sizeof(*names) ? (void *)s : NULL;
@@ -157,7 +157,7 @@ static bool take_socket(struct wire_decoder *wire, const struct wire_socket *s, 
 		unix_name(names->local, &local);
 		unix_name(names->remote, &remote);
 	}
-	said[0] = bytes_of(protocol(s, room, sizeof(room)));
+	said[0] = bytes_of(protocol_name(s, room, sizeof(room)));
 	said[1] = buf_bytes(&local);
 	said[2] = buf_bytes(&remote);
 	said[3] = (struct bytes){ (const char *)&s->inode, s->inode ? sizeof(s->inode) : 0 };
@@ -178,7 +178,7 @@ static bool take_socket(struct wire_decoder *wire, const struct wire_socket *s, 
 	return true;
 }
 
-static bool take_peer(struct wire_decoder *wire, const struct wire_peer *p)
+static bool decode_peer(struct wire_decoder *wire, const struct wire_peer *p)
 {
 	return wire_decoder_peer(wire, p->number, p->tgid, p->comm) ||
 	       kernel_id_names_forgotten(wire_decoder_numbers(wire), p->number);
@@ -188,7 +188,7 @@ static bool take_peer(struct wire_decoder *wire, const struct wire_peer *p)
  * "[eventfd]", "inotify"; nothing else of regular files can be waited for. */
 static struct bytes kind_of(const struct wire_ready_fd *f)
 {
-	struct bytes name = text(f->name, sizeof(f->name));
+	struct bytes name = fixed_text(f->name, sizeof(f->name));
 
 	if (S_ISSOCK(f->mode))
 		return bytes_of("socket");
@@ -201,7 +201,7 @@ static struct bytes kind_of(const struct wire_ready_fd *f)
 	return name;
 }
 
-static bool take_ready(struct wire_decoder *wire, const struct wire_ready *w, size_t n)
+static bool decode_ready(struct wire_decoder *wire, const struct wire_ready *w, size_t n)
 {
 	const struct decode_thread *t =
 		n >= WIRE_READY_HEAD ? wire_decoder_thread(wire, w->tid) : NULL;
@@ -226,8 +226,8 @@ static bool take_ready(struct wire_decoder *wire, const struct wire_ready *w, si
 	return true;
 }
 
-/* As the write column has it; HOST_NEITHER: it moves no data. */
-static unsigned direction(int syscall)
+/* The value of the write column; HOST_NEITHER: the call moves no data. */
+static unsigned syscall_direction(int syscall)
 {
 	switch (syscall) {
 	case SYS_read:
@@ -271,7 +271,7 @@ bool decode_host_wait(struct wire_decoder *wire, const struct wire_offcpu *o, ui
 	bool socket = o->flags & OFFCPU_SOCKET;
 	struct event ev = { .op = socket ? OP_NET_SOCKET : OP_IO_FILE };
 	const struct op_def *def = op_builtin(ev.op);
-	unsigned way = direction(o->syscall);
+	unsigned way = syscall_direction(o->syscall);
 	uint64_t id;
 	bool known = wire_decoder_numbered(wire, o->number, (int64_t)o->end_ns, &id);
 
@@ -316,7 +316,7 @@ static uint32_t owner_of(struct wire_decoder *wire, const struct wire_host *h,
 	return t && t->tgid == h->x[2] ? t->ctx : wire_decoder_process(wire, (uint32_t)h->x[2]);
 }
 
-static bool take_host(struct wire_decoder *wire, const struct wire_host *h)
+static bool decode_host(struct wire_decoder *wire, const struct wire_host *h)
 {
 	unsigned shape = h->kind - WIRE_BLOCK;
 	const struct decode_thread *t = h->tid ? wire_decoder_thread(wire, h->tid) : NULL;
@@ -358,16 +358,16 @@ bool decode_host_record(struct wire_decoder *wire, const void *p, size_t n)
 {
 	switch (n ? *(const uint8_t *)p : 0) {
 	case WIRE_FILE:
-		return take_file(wire, p, n);
+		return decode_file(wire, p, n);
 	case WIRE_SOCKET:
-		return n >= sizeof(struct wire_socket) && take_socket(wire, p, n);
+		return n >= sizeof(struct wire_socket) && decode_socket(wire, p, n);
 	case WIRE_READY:
-		return take_ready(wire, p, n);
+		return decode_ready(wire, p, n);
 	case WIRE_PEER:
-		return n >= sizeof(struct wire_peer) && take_peer(wire, p);
+		return n >= sizeof(struct wire_peer) && decode_peer(wire, p);
 	default:
 		return n >= sizeof(struct wire_host) && *(const uint8_t *)p >= WIRE_BLOCK &&
-		       take_host(wire, p);
+		       decode_host(wire, p);
 	}
 }
 

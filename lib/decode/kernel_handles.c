@@ -26,8 +26,8 @@ struct owner {
 	uint32_t ended;	   /* in that round of forgetting, 0: it has not */
 	uint32_t nameless; /* handles that were launched without a name */
 	uint64_t serial;   /* of all that there were */
-	struct map names;  /* handle -> number << 32 | the file it was told in, 0 none; number 0: it
-			    * has been launched without a name */
+	struct map names;  /* handle -> number << 32 | the file with its record, 0 none; number 0:
+			    * it has been launched without a name */
 };
 
 struct launched {
@@ -199,14 +199,15 @@ void kernel_handles_forget(struct kernel_handles *h)
 /* ---- names
  * ------------------------------------------------------------------------------------------ */
 
-/* What the owner calls it, or whoever it is a copy of. */
-static bool find(const struct kernel_handles *h, uint32_t owner, uint64_t handle, uint64_t *value)
+/* The name in the owner, or in the nearest process that it was forked from. */
+static bool find_name(const struct kernel_handles *h, uint32_t owner, uint64_t handle,
+		      uint64_t *value)
 {
 	for (unsigned n = 0; owner && n < COPIES; n++, owner = h->owners.v[owner - 1].parent) {
 		if (!map_get(&h->owners.v[owner - 1].names, handle, value))
 			continue;
 		if (n)
-			*value = *value >> 32 << 32; /* told of the other */
+			*value = *value >> 32 << 32; /* that record was for the other process */
 		return true;
 	}
 	return false;
@@ -255,7 +256,7 @@ void kernel_handles_unread(struct kernel_handles *h, uint32_t tgid, uint64_t han
 	uint32_t owner = owner_of(h, tgid);
 	uint64_t was;
 
-	if (owner && find(h, owner, handle, &was) && was)
+	if (owner && find_name(h, owner, handle, &was) && was)
 		map_put(&h->owners.v[owner - 1].names, handle, GONE);
 }
 
@@ -264,8 +265,8 @@ uint64_t kernel_handles_roomless(const struct kernel_handles *h)
 	return h->roomless;
 }
 
-static void remember(struct kernel_handles *h, uint32_t process, uint32_t owner, uint64_t number,
-		     uint64_t handle, int64_t since_ns)
+static void store_name(struct kernel_handles *h, uint32_t process, uint32_t owner, uint64_t number,
+		       uint64_t handle, int64_t since_ns)
 {
 	map_put(&h->owners.v[owner - 1].names, handle, number << 32 | h->now);
 	if (number)
@@ -283,7 +284,7 @@ enum kernel_launch kernel_handles_launch(struct kernel_handles *h, uint32_t tgid
 	bool known, gone; /* by a name, or to have none; it had one */
 
 	if (owner && ev->op == OP_CU_KERNEL_GET_FUNCTION && event_get(ev, def, COL_FUNC, handle) &&
-	    event_get(ev, def, COL_KERNEL, &kernel) && find(h, owner, kernel, &number))
+	    event_get(ev, def, COL_KERNEL, &kernel) && find_name(h, owner, kernel, &number))
 		map_put(&h->owners.v[owner - 1].names, *handle, number >> 32 << 32);
 	if (!(def->flags & OP_LAUNCH) || !event_get(ev, def, COL_FUNC, handle))
 		return KERNEL_LAUNCH_OTHER;
@@ -291,7 +292,7 @@ enum kernel_launch kernel_handles_launch(struct kernel_handles *h, uint32_t tgid
 		owner = owner_new(h, tgid);
 	if (!owner)
 		return KERNEL_LAUNCH_OTHER;
-	known = find(h, owner, *handle, &number) && number;
+	known = find_name(h, owner, *handle, &number) && number;
 	gone = number == GONE;
 	told = (uint32_t)number;
 	number >>= 32;
@@ -299,7 +300,7 @@ enum kernel_launch kernel_handles_launch(struct kernel_handles *h, uint32_t tgid
 		return KERNEL_LAUNCH_OTHER;
 	if (number == 0 && h->owners.v[owner - 1].nameless++ >= NAMELESS)
 		return KERNEL_LAUNCH_OTHER;
-	remember(h, process, owner, number, *handle, event_start(ev));
+	store_name(h, process, owner, number, *handle, event_start(ev));
 	if (number == 0)
 		return gone ? KERNEL_LAUNCH_RENAMED : KERNEL_LAUNCH_UNKNOWN;
 	*name = h->texts.v[number];
@@ -313,9 +314,9 @@ void kernel_handles_found(struct kernel_handles *h, uint32_t tgid, uint32_t proc
 	uint64_t number = 0;
 
 	if (owner && !h->owners.v[owner - 1].ended &&
-	    !(find(h, owner, handle, &number) && (number >> 32 || number == GONE)) &&
+	    !(find_name(h, owner, handle, &number) && (number >> 32 || number == GONE)) &&
 	    text_number(h, name, &number) && number)
-		remember(h, process, owner, number, handle, since_ns);
+		store_name(h, process, owner, number, handle, since_ns);
 }
 
 void kernel_handles_again(struct kernel_handles *h,

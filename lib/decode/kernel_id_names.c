@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring by number: numbers grow by one, whoever gets them. */
+/* Keeps the records of files and sockets in a ring by number: the kernel side gives out consecutive
+ * numbers. */
 #include "lib/decode/kernel_id_names.h"
 
 #include <stdlib.h>
@@ -63,7 +64,7 @@ bool kernel_id_names_put(struct kernel_id_names *n, uint32_t number, uint64_t id
 	return true;
 }
 
-static void say_peer(const struct decode_number *at, decode_number_fn *say, void *ctx)
+static void emit_peer(const struct decode_number *at, decode_number_fn *say, void *ctx)
 {
 	struct bytes comm = { at->comm, strnlen(at->comm, sizeof(at->comm)) };
 	struct record r = { .kind = RECORD_PEER };
@@ -75,9 +76,9 @@ static void say_peer(const struct decode_number *at, decode_number_fn *say, void
 	say(ctx, &r);
 }
 
-/* Once in each file. */
-static void tell(struct kernel_id_names *n, struct decode_number *at, decode_number_fn *say,
-		 void *ctx)
+/* Emits the record once in each file. */
+static void emit_once(struct kernel_id_names *n, struct decode_number *at, decode_number_fn *say,
+		      void *ctx)
 {
 	uint64_t as = said_as(at->id, &at->record);
 
@@ -85,11 +86,11 @@ static void tell(struct kernel_id_names *n, struct decode_number *at, decode_num
 		return;
 	say(ctx, &at->record);
 	if (at->peer)
-		say_peer(at, say, ctx);
+		emit_peer(at, say, ctx);
 }
 
-/* NULL: it does not stand for anything. */
-static struct decode_number *find(struct kernel_id_names *n, uint32_t number)
+/* NULL: the number is unknown. */
+static struct decode_number *find_number(struct kernel_id_names *n, uint32_t number)
 {
 	uint32_t place = number % KERNEL_ID_NAMES;
 
@@ -99,7 +100,7 @@ static struct decode_number *find(struct kernel_id_names *n, uint32_t number)
 bool kernel_id_names_use(struct kernel_id_names *n, uint32_t number, int64_t end_ns, uint64_t *id,
 			 decode_number_fn *say, void *ctx)
 {
-	struct decode_number *at = find(n, number);
+	struct decode_number *at = find_number(n, number);
 
 	if (!at)
 		return false;
@@ -107,21 +108,21 @@ bool kernel_id_names_use(struct kernel_id_names *n, uint32_t number, int64_t end
 	at->used_ns = end_ns > at->used_ns ? end_ns : at->used_ns;
 	if (n->said.n >= KERNEL_ID_NAMES)
 		map_clear(&n->said); /* some are said twice */
-	tell(n, at, say, ctx);
+	emit_once(n, at, say, ctx);
 	return true;
 }
 
 bool kernel_id_names_peer(struct kernel_id_names *n, uint32_t number, uint32_t tgid,
 			  const char comm[16], decode_number_fn *say, void *ctx)
 {
-	struct decode_number *at = find(n, number);
+	struct decode_number *at = find_number(n, number);
 	uint64_t id;
 
 	if (!kernel_id_names_use(n, number, 0, &id, say, ctx))
 		return false;
 	at->peer = tgid;
 	memcpy(at->comm, comm, sizeof(at->comm));
-	say_peer(at, say, ctx);
+	emit_peer(at, say, ctx);
 	return true;
 }
 
@@ -133,7 +134,7 @@ void kernel_id_names_again(struct kernel_id_names *n, int64_t since_ns, decode_n
 		struct decode_number *at = &n->v.v[i];
 
 		if (at->number && at->used_ns >= since_ns)
-			tell(n, at, say, ctx);
+			emit_once(n, at, say, ctx);
 	}
 }
 

@@ -52,7 +52,7 @@ bool kernel_id_names_use(struct kernel_id_names *n, uint32_t number, int64_t end
 bool kernel_id_names_peer(struct kernel_id_names *n, uint32_t number, uint32_t tgid,
 			  const char comm[16], decode_number_fn *say, void *ctx);
 
-/* It was told, as far as can be known, and does not stand for anything any more. */
+/* The number was given out, and its record has probably been dropped since. */
 static inline bool kernel_id_names_forgotten(const struct kernel_id_names *n, uint32_t number)
 {
 	return number && number <= n->newest;

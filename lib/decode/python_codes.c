@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A record with the first part of a line table is followed by the rest before any stack names the
- * number, so a table is complete when it is first asked; one of which a part was lost is never
- * asked for.
+ * Assembles Python code objects from their records. A record with the first part of a line table is
+ * followed by the rest before any stack has the number, so a table is complete when it is first
+ * used; one with a lost part is never used.
  */
 #include "lib/decode/python_codes.h"
 
@@ -54,7 +54,7 @@ void python_codes_free(struct python_codes *c)
 	free(c);
 }
 
-static void put(struct buf *b, uint32_t c)
+static void put_char(struct buf *b, uint32_t c)
 {
 	if (c >= 0xdc80 && c <= 0xdcff)
 		buf_putc(b, (char)(c - 0xdc00)); /* a byte of a file name that is no text */
@@ -76,7 +76,7 @@ static uint32_t text_of(struct python_codes *c, const char *p, size_t n, unsigne
 		uint32_t v = 0;
 
 		memcpy(&v, p + i, width); /* both machines we trace on are little-endian */
-		put(&b, v);
+		put_char(&b, v);
 	}
 	if (!width)
 		buf_puts(&b, "?");
@@ -87,26 +87,26 @@ static uint32_t text_of(struct python_codes *c, const char *p, size_t n, unsigne
 	return id;
 }
 
-static bool same(const struct code *a, const struct code *b)
+static bool is_same_code(const struct code *a, const struct code *b)
 {
 	return a->file == b->file && a->name == b->name && a->first_line == b->first_line &&
 	       a->bytes == b->bytes && a->minor == b->minor &&
 	       (a->bytes == 0 || memcmp(a->lines, b->lines, a->bytes) == 0);
 }
 
-static uint64_t content(const struct code *c)
+static uint64_t hash_content(const struct code *c)
 {
 	uint64_t h = hash_u64((uint64_t)c->file << 32 | c->name) ^ c->first_line;
 
 	return hash_bytes(c->lines ? (const void *)c->lines : "", c->bytes, h);
 }
 
-/* Code number i has been told whole: it is known under its number, or an equal one instead of it. */
-static void complete(struct python_codes *c, uint32_t number, uint64_t tgid, size_t i)
+/* Code i is complete: enters it, or an equal code that is known already, under its number. */
+static void complete_code(struct python_codes *c, uint32_t number, uint64_t tgid, size_t i)
 {
-	uint64_t hash = content(&c->v.v[i]), known;
+	uint64_t hash = hash_content(&c->v.v[i]), known;
 
-	if (map_get(&c->by_content, hash, &known) && same(&c->v.v[known], &c->v.v[i])) {
+	if (map_get(&c->by_content, hash, &known) && is_same_code(&c->v.v[known], &c->v.v[i])) {
 		if (i == c->v.n - 1) {
 			free(c->v.v[i].lines);
 			c->v.n--;
@@ -145,7 +145,7 @@ bool python_codes_take(struct python_codes *c, const struct wire_code *r, size_t
 		return true;
 	}
 	if (v.have == v.bytes)
-		complete(c, r->id, r->tgid, c->v.n - 1);
+		complete_code(c, r->id, r->tgid, c->v.n - 1);
 	else
 		map_put(&c->by_number, r->id, (uint64_t)r->tgid << 40 | (c->v.n - 1));
 	return true;
@@ -165,7 +165,7 @@ bool python_codes_more(struct python_codes *c, const struct wire_lines *r, size_
 	memcpy(v->lines + v->have, r->data, r->n);
 	v->have += r->n;
 	if (v->have == v->bytes)
-		complete(c, r->id, known >> 40, known & INDEX);
+		complete_code(c, r->id, known >> 40, known & INDEX);
 	return true;
 }
 
@@ -188,7 +188,7 @@ uint32_t python_codes_frame(struct python_codes *c, const struct wire_python_fra
 							    .file = v->file });
 }
 
-static bool stays(void *ctx, uint64_t number, uint64_t known)
+static bool has_live_process(void *ctx, uint64_t number, uint64_t known)
 {
 	const struct gone_processes *const *gone = ctx;
 
@@ -198,7 +198,7 @@ static bool stays(void *ctx, uint64_t number, uint64_t known)
 
 void python_codes_gone(struct python_codes *c, const struct gone_processes *gone)
 {
-	map_prune(&c->by_number, stays, &gone);
+	map_prune(&c->by_number, has_live_process, &gone);
 }
 
 size_t python_codes_count(const struct python_codes *c)

@@ -30,8 +30,7 @@ bool python_codes_more(struct python_codes *c, const struct wire_lines *r, size_
  * it. */
 uint32_t python_codes_frame(struct python_codes *c, const struct wire_python_frame *f, bool *entry);
 
-/* Lets go of the numbers that these processes were told by; what they stood for stays: other
- * processes run the same code. */
+/* Drops the code numbers of these processes. The codes stay: other processes run the same code. */
 void python_codes_gone(struct python_codes *c, const struct gone_processes *gone);
 
 /* Different ones. */

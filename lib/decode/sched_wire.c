@@ -41,7 +41,7 @@ enum {
 	Y_WAKING
 };
 
-static void set(struct event *ev, unsigned i, uint64_t value)
+static void set_column(struct event *ev, unsigned i, uint64_t value)
 {
 	ev->x[i] = value;
 	ev->present |= 1u << i;
@@ -78,13 +78,13 @@ static bool emit_occupied(struct wire_decoder *wire, uint32_t cpu, uint32_t tid,
 	ev.end_ns = (int64_t)end_ns;
 	ev.dur_ns = dur_ns;
 	ev.ctx = nobodys_ctx(wire, t);
-	set(&ev, 0, cpu);
-	set(&ev, 1, t ? t->thread : idle_thread(wire));
+	set_column(&ev, 0, cpu);
+	set_column(&ev, 1, t ? t->thread : idle_thread(wire));
 	wire_decoder_emit(wire, &ev);
 	return true;
 }
 
-static bool take_occupied(struct wire_decoder *wire, const struct wire_occupied *o)
+static bool decode_occupied(struct wire_decoder *wire, const struct wire_occupied *o)
 {
 	wire_decoder_lost(wire, o->lost);
 	return emit_occupied(wire, o->cpu, o->tid, o->end_ns, o->dur_ns);
@@ -103,7 +103,7 @@ static bool emit_behind(struct wire_decoder *wire, const struct wire_offcpu *o)
 	       (!own || emit_occupied(wire, o->cpu_in, o->tid, o->end_ns, own));
 }
 
-static bool take_outside(struct wire_decoder *wire, const struct wire_offcpu *o)
+static bool decode_outside(struct wire_decoder *wire, const struct wire_offcpu *o)
 {
 	const struct decode_thread *t = wire_decoder_thread(wire, o->tid), *waker;
 	struct event ev = { .op = OP_SCHED_OUTSIDE,
@@ -115,40 +115,40 @@ static bool take_outside(struct wire_decoder *wire, const struct wire_offcpu *o)
 	if (!(o->flags & OFFCPU_UNENDED))
 		wire_decoder_lost(wire, o->lost);
 	ev.ctx = nobodys_ctx(wire, t);
-	set(&ev, Y_RELEASER, t->thread);
-	set(&ev, Y_WAIT, o->wait_ns);
+	set_column(&ev, Y_RELEASER, t->thread);
+	set_column(&ev, Y_WAIT, o->wait_ns);
 	if (o->syscall >= 0)
-		set(&ev, Y_SYSCALL, (uint64_t)o->syscall);
+		set_column(&ev, Y_SYSCALL, (uint64_t)o->syscall);
 	if (o->object_kind != OBJECT_NONE)
-		set(&ev, Y_OBJECT_KIND, o->object_kind);
+		set_column(&ev, Y_OBJECT_KIND, o->object_kind);
 	if (o->flags & OFFCPU_OBJECT)
-		set(&ev, Y_OBJECT, o->object);
+		set_column(&ev, Y_OBJECT, o->object);
 	if (o->waker_kind != WAKER_NONE)
-		set(&ev, Y_WAKER_KIND, o->waker_kind);
+		set_column(&ev, Y_WAKER_KIND, o->waker_kind);
 	waker = o->waker_kind == WAKER_TASK ? wire_decoder_thread(wire, o->waker) : NULL;
 	if (waker)
-		set(&ev, Y_WAKER, waker->thread);
+		set_column(&ev, Y_WAKER, waker->thread);
 	if (o->flags & OFFCPU_WAKING)
-		set(&ev, Y_WAKING, o->waking_ns);
-	set(&ev, Y_CPU_OUT, o->cpu_out);
+		set_column(&ev, Y_WAKING, o->waking_ns);
+	set_column(&ev, Y_CPU_OUT, o->cpu_out);
 	if (!(o->flags & OFFCPU_UNENDED))
-		set(&ev, Y_CPU_IN, o->cpu_in);
+		set_column(&ev, Y_CPU_IN, o->cpu_in);
 	if (o->flags & OFFCPU_FUTEX) {
-		set(&ev, Y_FUTEX_OP, o->futex_op);
-		set(&ev, Y_FUTEX_VAL, o->futex_val);
+		set_column(&ev, Y_FUTEX_OP, o->futex_op);
+		set_column(&ev, Y_FUTEX_VAL, o->futex_val);
 	}
 	wire_decoder_emit(wire, &ev);
 	return true;
 }
 
-static bool take_offcpu(struct wire_decoder *wire, const struct wire_offcpu *o)
+static bool decode_offcpu(struct wire_decoder *wire, const struct wire_offcpu *o)
 {
 	const struct decode_thread *t = wire_decoder_thread(wire, o->tid), *waker;
 	struct event ev = { .op = OP_SCHED_OFFCPU };
 	bool whole;
 
 	if (o->flags & OFFCPU_OUTSIDE)
-		return take_outside(wire, o);
+		return decode_outside(wire, o);
 	if (!t || !t->ctx)
 		return false;
 	if (!(o->flags & OFFCPU_UNENDED)) /* that is printed, by nobody who counts */
@@ -159,35 +159,36 @@ static bool take_offcpu(struct wire_decoder *wire, const struct wire_offcpu *o)
 	ev.depth = o->depth;
 	ev.ctx = t->ctx;
 	ev.stack = wire_decoder_stack(wire, o->stack);
-	set(&ev, X_WAIT, o->wait_ns);
+	set_column(&ev, X_WAIT, o->wait_ns);
 	if (o->flags & OFFCPU_THROTTLED)
-		set(&ev, X_THROTTLED, o->throttled_ns);
+		set_column(&ev, X_THROTTLED, o->throttled_ns);
 	if (o->flags & OFFCPU_STOLEN)
-		set(&ev, X_STOLEN, o->stolen_ns);
+		set_column(&ev, X_STOLEN, o->stolen_ns);
 	if (o->syscall >= 0)
-		set(&ev, X_SYSCALL, (uint64_t)o->syscall);
+		set_column(&ev, X_SYSCALL, (uint64_t)o->syscall);
 	if (o->object_kind != OBJECT_NONE)
-		set(&ev, X_OBJECT_KIND,
-		    o->object_kind == OBJECT_FUTEX && wire_decoder_gil(wire, t->tgid, o->object)
-			    ? OBJECT_GIL
-			    : o->object_kind);
+		set_column(&ev, X_OBJECT_KIND,
+			   o->object_kind == OBJECT_FUTEX &&
+					   wire_decoder_gil(wire, t->tgid, o->object)
+				   ? OBJECT_GIL
+				   : o->object_kind);
 	if (o->flags & OFFCPU_OBJECT)
-		set(&ev, X_OBJECT, o->object);
+		set_column(&ev, X_OBJECT, o->object);
 	if (o->waker_kind != WAKER_NONE)
-		set(&ev, X_WAKER_KIND, o->waker_kind);
+		set_column(&ev, X_WAKER_KIND, o->waker_kind);
 	if (o->waker_kind == WAKER_TASK) {
 		waker = wire_decoder_thread(wire, o->waker);
 		if (waker)
-			set(&ev, X_WAKER, waker->thread);
+			set_column(&ev, X_WAKER, waker->thread);
 	}
 	if (o->flags & OFFCPU_WAKING)
-		set(&ev, X_WAKING, o->waking_ns);
-	set(&ev, X_CPU_OUT, o->cpu_out);
+		set_column(&ev, X_WAKING, o->waking_ns);
+	set_column(&ev, X_CPU_OUT, o->cpu_out);
 	if (!(o->flags & OFFCPU_UNENDED))
-		set(&ev, X_CPU_IN, o->cpu_in);
+		set_column(&ev, X_CPU_IN, o->cpu_in);
 	if (o->flags & OFFCPU_FUTEX) {
-		set(&ev, X_FUTEX_OP, o->futex_op);
-		set(&ev, X_FUTEX_VAL, o->futex_val);
+		set_column(&ev, X_FUTEX_OP, o->futex_op);
+		set_column(&ev, X_FUTEX_VAL, o->futex_val);
 	}
 	wire_decoder_emit(wire, &ev);
 	if (o->number)
@@ -195,7 +196,7 @@ static bool take_offcpu(struct wire_decoder *wire, const struct wire_offcpu *o)
 	return whole;
 }
 
-static bool take_migrate(struct wire_decoder *wire, const struct wire_migrate *m)
+static bool decode_migrate(struct wire_decoder *wire, const struct wire_migrate *m)
 {
 	const struct decode_thread *t = wire_decoder_thread(wire, m->tid);
 	struct event ev = { .op = OP_SCHED_MIGRATE };
@@ -205,13 +206,13 @@ static bool take_migrate(struct wire_decoder *wire, const struct wire_migrate *m
 	wire_decoder_lost(wire, m->lost);
 	ev.end_ns = (int64_t)m->time_ns;
 	ev.ctx = t->ctx;
-	set(&ev, 0, m->cpu_out);
-	set(&ev, 1, m->cpu_in);
+	set_column(&ev, 0, m->cpu_out);
+	set_column(&ev, 1, m->cpu_in);
 	wire_decoder_emit(wire, &ev);
 	return true;
 }
 
-static bool take_stolen(struct wire_decoder *wire, const struct wire_stolen *s)
+static bool decode_stolen(struct wire_decoder *wire, const struct wire_stolen *s)
 {
 	const struct decode_thread *t = wire_decoder_thread(wire, s->tid);
 	struct event ev = { .op = OP_SCHED_STOLEN };
@@ -223,12 +224,12 @@ static bool take_stolen(struct wire_decoder *wire, const struct wire_stolen *s)
 	ev.dur_ns = s->dur_ns;
 	ev.depth = s->depth;
 	ev.ctx = t->ctx;
-	set(&ev, 0, s->cpu);
+	set_column(&ev, 0, s->cpu);
 	wire_decoder_emit(wire, &ev);
 	return true;
 }
 
-static bool take_sample(struct wire_decoder *wire, const struct wire_sample *s)
+static bool decode_sample(struct wire_decoder *wire, const struct wire_sample *s)
 {
 	const struct decode_thread *t = wire_decoder_thread(wire, s->tid);
 	struct event ev = { .op = OP_CPU_SAMPLE };
@@ -240,13 +241,13 @@ static bool take_sample(struct wire_decoder *wire, const struct wire_sample *s)
 	ev.depth = s->depth;
 	ev.ctx = t->ctx;
 	ev.stack = wire_decoder_stack(wire, s->stack);
-	set(&ev, 0, s->cpu);
-	set(&ev, 1, s->in_kernel);
+	set_column(&ev, 0, s->cpu);
+	set_column(&ev, 1, s->in_kernel);
 	wire_decoder_emit(wire, &ev);
 	return true;
 }
 
-static bool take_allowed(struct wire_decoder *wire, const struct wire_allowed *a)
+static bool decode_allowed(struct wire_decoder *wire, const struct wire_allowed *a)
 {
 	const struct decode_thread *t = wire_decoder_thread(wire, a->tid);
 
@@ -261,17 +262,17 @@ bool decode_sched_record(struct wire_decoder *wire, const void *p, size_t n)
 {
 	switch (n ? *(const uint8_t *)p : 0) {
 	case WIRE_OFFCPU:
-		return n >= sizeof(struct wire_offcpu) && take_offcpu(wire, p);
+		return n >= sizeof(struct wire_offcpu) && decode_offcpu(wire, p);
 	case WIRE_OCCUPIED:
-		return n >= sizeof(struct wire_occupied) && take_occupied(wire, p);
+		return n >= sizeof(struct wire_occupied) && decode_occupied(wire, p);
 	case WIRE_MIGRATE:
-		return n >= sizeof(struct wire_migrate) && take_migrate(wire, p);
+		return n >= sizeof(struct wire_migrate) && decode_migrate(wire, p);
 	case WIRE_STOLEN:
-		return n >= sizeof(struct wire_stolen) && take_stolen(wire, p);
+		return n >= sizeof(struct wire_stolen) && decode_stolen(wire, p);
 	case WIRE_ALLOWED:
-		return n >= sizeof(struct wire_allowed) && take_allowed(wire, p);
+		return n >= sizeof(struct wire_allowed) && decode_allowed(wire, p);
 	case WIRE_SAMPLE:
-		return n >= sizeof(struct wire_sample) && take_sample(wire, p);
+		return n >= sizeof(struct wire_sample) && decode_sample(wire, p);
 	}
 	return false;
 }

@@ -28,10 +28,10 @@ struct sleepers {
 	unsigned often;	    /* in this look: threads of which it is said so often */
 };
 
-/* Whether it is time for a look, which begins then: each thread that sleeps is to be told, then
- * sleepers_looked. */
+/* Whether it is time for a look, which then begins: call sleepers_sleeps for each sleeping thread,
+ * then sleepers_looked. */
 bool sleepers_look(struct sleepers *s, int64_t now_ns);
-/* This thread sleeps, since then; often: it matters more. True: it is to be said now. */
+/* This thread sleeps, since then; often: it matters more. True: write its record now. */
 bool sleepers_sleeps(struct sleepers *s, uint32_t tid, int64_t since_ns, int64_t now_ns,
 		     bool often);
 void sleepers_looked(struct sleepers *s, int64_t now_ns);

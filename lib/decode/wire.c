@@ -13,8 +13,8 @@
 #include "lib/decode/sched_wire.h"
 
 /* l or wide, or neither, is the record that c begins. */
-static void take_call(struct wire_decoder *wire, const struct wire_call *c,
-		      const struct wire_call_long *l, const struct wire_call_wide *wide)
+static void decode_call(struct wire_decoder *wire, const struct wire_call *c,
+			const struct wire_call_long *l, const struct wire_call_wide *wide)
 {
 	const struct decode_thread *t = wire_decoder_thread(wire, c->tid);
 	struct event ev = { 0 };
@@ -45,7 +45,7 @@ static void take_call(struct wire_decoder *wire, const struct wire_call *c,
 	wire_decoder_emit(wire, &ev);
 }
 
-static bool take_kernel(struct wire_decoder *wire, const struct wire_kernel *k, size_t n)
+static bool decode_kernel(struct wire_decoder *wire, const struct wire_kernel *k, size_t n)
 {
 	size_t room = n - WIRE_KERNEL_HEAD, length = strnlen(k->name, room);
 
@@ -63,17 +63,17 @@ void wire_decoder_record(struct wire_decoder *wire, const void *p, size_t n)
 	case WIRE_CALL:
 		if (n < sizeof(*call))
 			break;
-		take_call(wire, call, NULL, NULL);
+		decode_call(wire, call, NULL, NULL);
 		return;
 	case WIRE_CALL_LONG:
 		if (n < sizeof(struct wire_call_long))
 			break;
-		take_call(wire, call, p, NULL);
+		decode_call(wire, call, p, NULL);
 		return;
 	case WIRE_CALL_WIDE:
 		if (n < sizeof(struct wire_call_wide))
 			break;
-		take_call(wire, call, NULL, p);
+		decode_call(wire, call, NULL, p);
 		return;
 	case WIRE_NVTX:
 		if (n >= NVTX_HEAD + NVTX_SHORT &&
@@ -82,7 +82,7 @@ void wire_decoder_record(struct wire_decoder *wire, const void *p, size_t n)
 			return;
 		break;
 	case WIRE_KERNEL:
-		if (n > WIRE_KERNEL_HEAD && take_kernel(wire, p, n))
+		if (n > WIRE_KERNEL_HEAD && decode_kernel(wire, p, n))
 			return;
 		break;
 	case WIRE_UNREAD:

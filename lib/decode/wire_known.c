@@ -56,7 +56,7 @@ void wire_decoder_free(struct wire_decoder *wire)
 	free(wire);
 }
 
-/* What a thread was called when it was announced; of a first thread the whole name of its process. */
+/* Name of a thread when it was announced; for a first thread the whole name of its process. */
 static uint32_t comm_of(struct wire_decoder *wire, const struct wire_thread *w, uint32_t image)
 {
 	const struct world_image *im = world_get_image(wire->world, image);
@@ -128,8 +128,8 @@ struct decode_thread wire_decoder_make(struct wire_decoder *wire, const struct w
 	return t;
 }
 
-/* In the place of who had that number before: nothing is said of that one any more. */
-static void know(struct wire_decoder *wire, const struct decode_thread *t)
+/* Registers a thread in place of the last one with its tid, which gets no further events. */
+static void register_thread(struct wire_decoder *wire, const struct decode_thread *t)
 {
 	uint64_t at;
 
@@ -158,7 +158,7 @@ void wire_decoder_announce(struct wire_decoder *wire, const struct wire_thread *
 {
 	struct decode_thread t = wire_decoder_make(wire, w);
 
-	know(wire, &t);
+	register_thread(wire, &t);
 }
 
 static uint32_t cgroup_of(struct wire_decoder *wire, const struct wire_thread *w)
@@ -204,7 +204,7 @@ void wire_decoder_announce_occupant(struct wire_decoder *wire, const struct wire
 	}
 	t.thread = world_thread(wire->world, &thread);
 	t.cgroup = cgroup_of(wire, w);
-	know(wire, &t);
+	register_thread(wire, &t);
 }
 
 /* Threads tell their stacks side by side; what waits longer belongs to a stack that was lost. */
@@ -390,26 +390,26 @@ void wire_decoder_say(struct wire_decoder *wire, struct record *r)
 		wire->owner.record(wire->owner.ctx, r);
 }
 
-static void say_number(void *ctx, struct record *r)
+static void emit_record(void *ctx, struct record *r)
 {
 	wire_decoder_say(ctx, r);
 }
 
 bool wire_decoder_numbered(struct wire_decoder *wire, uint32_t number, int64_t end_ns, uint64_t *id)
 {
-	return kernel_id_names_use(&wire->numbers, number, end_ns, id, say_number, wire);
+	return kernel_id_names_use(&wire->numbers, number, end_ns, id, emit_record, wire);
 }
 
 bool wire_decoder_peer(struct wire_decoder *wire, uint32_t number, uint32_t tgid,
 		       const char comm[16])
 {
-	return kernel_id_names_peer(&wire->numbers, number, tgid, comm, say_number, wire);
+	return kernel_id_names_peer(&wire->numbers, number, tgid, comm, emit_record, wire);
 }
 
 void wire_decoder_allowed(struct wire_decoder *wire, const struct wire_allowed *a,
 			  const struct decode_thread *t)
 {
-	cpu_masks_take(&wire->allowed, a, t->process, t->thread, say_number, wire);
+	cpu_masks_take(&wire->allowed, a, t->process, t->thread, emit_record, wire);
 }
 
 struct kernel_id_names *wire_decoder_numbers(struct wire_decoder *wire)
@@ -422,8 +422,8 @@ struct kernel_handles *wire_decoder_handles(struct wire_decoder *wire)
 	return wire->handles;
 }
 
-static void say_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name,
-		       int64_t since_ns)
+static void emit_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name,
+			int64_t since_ns)
 {
 	struct wire_decoder *wire = ctx;
 
@@ -433,9 +433,9 @@ static void say_kernel(void *ctx, uint32_t process, uint64_t handle, struct byte
 
 void wire_decoder_again(struct wire_decoder *wire, int64_t since_ns)
 {
-	kernel_id_names_again(&wire->numbers, since_ns, say_number, wire);
-	cpu_masks_again(&wire->allowed, since_ns, say_number, wire);
-	kernel_handles_again(wire->handles, say_kernel, wire);
+	kernel_id_names_again(&wire->numbers, since_ns, emit_record, wire);
+	cpu_masks_again(&wire->allowed, since_ns, emit_record, wire);
+	kernel_handles_again(wire->handles, emit_kernel, wire);
 }
 
 uint32_t wire_decoder_process(const struct wire_decoder *wire, uint32_t tgid)
@@ -540,7 +540,7 @@ void wire_decoder_found(struct wire_decoder *wire, uint32_t tgid, uint32_t proce
 			struct bytes name, int64_t since_ns)
 {
 	kernel_handles_found(wire->handles, tgid, process, handle, name, since_ns);
-	say_kernel(wire, process, handle, name, since_ns);
+	emit_kernel(wire, process, handle, name, since_ns);
 }
 
 void wire_decoder_no_devices(struct wire_decoder *wire)

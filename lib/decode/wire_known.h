@@ -78,13 +78,13 @@ struct wire_decoder_owner {
 	/* A Python code object, or more of one. False: not understood. */
 	bool (*code)(void *ctx, const struct wire_code *r, size_t n);
 	bool (*lines)(void *ctx, const struct wire_lines *r, size_t n);
-	/* A thread slept when it began to be followed: its stack may be told now, as records of the
-	 * ring. */
+	/* A thread was asleep when tracing of it began: its stack may be decoded now, from records
+	 * of the ring. */
 	void (*asleep)(void *ctx, const struct wire_asleep *a);
 	/* A FILE or SOCKET record, borrowed; before the first event of each file that names it. Or
 	 * a PEER record; or an ALLOWED record, which alone has its time. */
 	void (*record)(void *ctx, struct record *r);
-	/* What a thread said by NVTX; n bytes. False: not understood. */
+	/* An NVTX call of a thread; n bytes. False: not understood. */
 	bool (*nvtx)(void *ctx, const struct decode_thread *t, const struct wire_nvtx *w, size_t n);
 	/* Up to n bytes of what lay at an address of a process at that time, which a probe could
 	 * not read; how many there were. */
@@ -94,13 +94,13 @@ struct wire_decoder_owner {
 	uint32_t (*socket)(void *ctx, uint64_t inode);
 	/* Whether a futex is part of the lock of the process's Python interpreter. */
 	bool (*gil)(void *ctx, uint32_t tgid, uint64_t address);
-	/* A process of the targets was heard of for the first time (or after an exec). */
+	/* The first record of a target process (or the first after an exec). */
 	void (*process)(void *ctx, const struct wire_thread *w, uint32_t process);
-	/* What a process (world id) launches for the first time, then, and its name; empty: it has
-	 * another one since, and that is not known. */
+	/* A process (world id) launches a kernel for the first time, at since_ns; its name, empty:
+	 * it has been renamed, and the new name is unknown. */
 	void (*kernel)(void *ctx, uint32_t process, uint64_t handle, struct bytes name,
 		       int64_t since_ns);
-	/* A handle is launched for the first time, then, and has no name: one may be found later. */
+	/* A handle without a name is launched for the first time: a name may be found later. */
 	void (*nameless)(void *ctx, const struct decode_thread *t, uint64_t handle,
 			 int64_t since_ns);
 	/* As in struct cuda_devices_owner. gpu NULL: no device is followed. */
@@ -199,13 +199,14 @@ struct decode_thread wire_decoder_make(struct wire_decoder *wire, const struct w
 
 /* Which of the programs that its process has executed. */
 uint32_t wire_decoder_exec(const struct wire_decoder *wire, const struct decode_thread *t);
-/* A thread has ended. Who it was and what it did may be told after that, and what was done for it
- * goes on: blocks are written, segments sent again. So many of them are known still; those before
- * them are let go of by the second call of the other from then on, to be made about once a second. */
+/* A thread has ended. Its announcement and events may come after that, and work for it goes on:
+ * blocks are written, segments sent again. The last WIRE_DECODER_TAIL ended threads stay known;
+ * older ones are dropped by the second call of wire_decoder_forget after their end. Call that about
+ * once a second. */
 #define WIRE_DECODER_TAIL 65536
 void wire_decoder_over(struct wire_decoder *wire, const struct wire_thread *who);
 void wire_decoder_forget(struct wire_decoder *wire);
-/* Lets go of programs, stacks and counts of these processes. */
+/* Drops the programs, stacks and counts of these processes. */
 void wire_decoder_gone(struct wire_decoder *wire, const struct gone_processes *gone);
 
 /* Announcements: kept until the next one about the same tid or number. */

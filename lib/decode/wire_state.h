@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of what the decoders know, shared by wire_known.c, which learns it, and wire_ended.c,
- * which lets go of it. Nobody else includes this.
+ * Private state of the decoders, shared by wire_known.c, which adds to it, and wire_ended.c, which
+ * drops the state of ended threads and processes. No other file includes this.
  */
 #ifndef INGERO_DECODE_WIRE_STATE_H
 #define INGERO_DECODE_WIRE_STATE_H
