@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries of an .eh_frame section: what the functions have in common (CIE) and where each function's
- * rows stand (FDE). Only places and lengths are read here; cfi_program.h runs what stands there.
+ * Entries of an .eh_frame section: common information of functions (CIE) and the rows of each
+ * function (FDE). Only their offsets and lengths are read here; cfi_program.h runs their programs.
  */
 #ifndef INGERO_SYMBOLS_CFI_ENTRIES_H
 #define INGERO_SYMBOLS_CFI_ENTRIES_H

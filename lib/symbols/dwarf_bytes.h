@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bounded reader of DWARF data: integers, LEB128 numbers and encoded pointers of a run of bytes that
- * anybody may have written. Reading over the end gives 0, sets failed, and leaves nothing to read.
+ * Bounded reader of DWARF data: integers, LEB128 numbers and encoded pointers from untrusted bytes.
+ * Reading over the end gives 0, sets failed, and leaves nothing to read.
  */
 #ifndef INGERO_SYMBOLS_DWARF_BYTES_H
 #define INGERO_SYMBOLS_DWARF_BYTES_H

@@ -33,12 +33,12 @@ size_t sym_elf_bytes(const struct sym_elf *f, uint64_t offset, void *out, size_t
 	return got < 0 ? 0 : (size_t)got;
 }
 
-static bool take(const struct sym_elf *f, uint64_t offset, void *out, size_t n)
+static bool read_exact(const struct sym_elf *f, uint64_t offset, void *out, size_t n)
 {
 	return sym_elf_inside(f, offset, n) && sym_elf_bytes(f, offset, out, n) == n;
 }
 
-static void say_version(void)
+static void set_elf_version(void)
 {
 	elf_version(EV_CURRENT);
 }
@@ -48,7 +48,7 @@ Elf *sym_elf_begin(const struct sym_elf *f)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	Elf *elf;
 
-	pthread_once(&once, say_version);
+	pthread_once(&once, set_elf_version);
 	elf = elf_begin(f->fd, ELF_C_READ, NULL);
 	if (elf && elf_kind(elf) != ELF_K_ELF) {
 		elf_end(elf);
@@ -106,7 +106,7 @@ bool sym_elf_section(const struct sym_elf *f, unsigned i, struct sym_elf_part *o
 	return true;
 }
 
-static void hex(char *out, size_t room, const unsigned char *p, size_t n)
+static void format_hex(char *out, size_t room, const unsigned char *p, size_t n)
 {
 	if (n > (room - 1) / 2)
 		n = (room - 1) / 2;
@@ -114,13 +114,13 @@ static void hex(char *out, size_t room, const unsigned char *p, size_t n)
 		snprintf(out + 2 * i, 3, "%02x", p[i]);
 }
 
-static void take_note(struct sym_elf *f, const GElf_Nhdr *note, const char *name,
+static void read_note(struct sym_elf *f, const GElf_Nhdr *note, const char *name,
 		      const char *description)
 {
 	if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !f->build_id[0] &&
 	    memcmp(name, "GNU", 4) == 0)
-		hex(f->build_id, sizeof(f->build_id), (const unsigned char *)description,
-		    note->n_descsz);
+		format_hex(f->build_id, sizeof(f->build_id), (const unsigned char *)description,
+			   note->n_descsz);
 	if (note->n_type == SYM_NOTE_SIZE && note->n_namesz == sizeof(SYM_NOTE_OWNER) &&
 	    note->n_descsz == sizeof(f->reach) && memcmp(name, SYM_NOTE_OWNER, note->n_namesz) == 0)
 		memcpy(&f->reach, description, sizeof(f->reach));
@@ -139,7 +139,7 @@ static void read_notes(struct sym_elf *f, Elf *elf)
 			d = elf_getdata_rawchunk(elf, (int64_t)s->p_offset, s->p_filesz,
 						 ELF_T_NHDR);
 		while (d && (next = gelf_getnote(d, at, &note, &name, &description)) > at) {
-			take_note(f, &note, (char *)d->d_buf + name,
+			read_note(f, &note, (char *)d->d_buf + name,
 				  (char *)d->d_buf + description);
 			at = next;
 		}
@@ -176,7 +176,7 @@ static void read_segments(struct sym_elf *f, Elf *elf)
 		if (s->p_type == PT_DYNAMIC)
 			read_dynamic(f, elf, s);
 		if (s->p_type == PT_INTERP && s->p_filesz < sizeof(f->interpreter) &&
-		    !take(f, s->p_offset, f->interpreter, s->p_filesz))
+		    !read_exact(f, s->p_offset, f->interpreter, s->p_filesz))
 			f->interpreter[0] = 0;
 	}
 }
@@ -190,7 +190,7 @@ static bool sections_fit(const struct sym_elf *f)
 	if (f->head.e_shoff == 0)
 		return true;
 	if (f->head.e_shentsize != sizeof(first) ||
-	    !take(f, f->head.e_shoff, &first, sizeof(first)))
+	    !read_exact(f, f->head.e_shoff, &first, sizeof(first)))
 		return false;
 	if (n == 0)
 		n = first.sh_size; /* more than fit the header's field */
@@ -223,7 +223,7 @@ static int read_head(struct sym_elf *f, const char *name, struct err *e)
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, ERR_DAMAGED, "%s is not a file", name);
 	f->size = f->reach = (uint64_t)st.st_size;
-	if (!take(f, 0, &f->head, sizeof(f->head)) ||
+	if (!read_exact(f, 0, &f->head, sizeof(f->head)) ||
 	    memcmp(f->head.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    f->head.e_ident[EI_CLASS] != ELFCLASS64 || f->head.e_ident[EI_DATA] != ELFDATA2LSB)
 		return err_set(e, ERR_DAMAGED, "%s is not a 64-bit little-endian ELF file", name);

@@ -47,7 +47,7 @@ static bool step_arm64(const uint8_t *code, size_t n, size_t *at, int64_t *dista
 
 	for (size_t i = 0; i + 4 <= n; i += 4) {
 		memcpy(&word, code + i, sizeof(word));
-		/* b and bl; behind a bl the same function goes on: it must not enter another one. */
+		/* b and bl; the function continues after a bl: it must not enter another one. */
 		if ((word & 0x7c000000) == 0x14000000) {
 			if (entered)
 				return false;

@@ -29,8 +29,8 @@ struct sym_forward {
 bool sym_forward_step(const uint8_t *code, size_t n, uint16_t machine, size_t *at,
 		      int64_t *distance);
 
-/* What the function of size bytes at offset of the file enters. False: it does more than that, or
- * it cannot be told. */
+/* The function that the one of size bytes at offset of the file enters. False: it does more than
+ * that, or the target is unknown. */
 bool sym_forward_of(const struct sym_elf *f, uint64_t offset, uint64_t size,
 		    struct sym_forward *out);
 

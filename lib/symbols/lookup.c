@@ -56,9 +56,9 @@ static bool is_named(const struct sym_elf *f, uint64_t place, const char *name)
 	       strcmp(sym_elf_text(f, place, text, sizeof(text)), name) == 0;
 }
 
-/* What the hash table says about symbol number index. */
-static bool take(const struct sym_elf *f, const struct tables *t, uint32_t index, const char *name,
-		 struct sym_elf_symbol *out)
+/* Reads symbol number index, if it has that name. */
+static bool read_symbol(const struct sym_elf *f, const struct tables *t, uint32_t index,
+			const char *name, struct sym_elf_symbol *out)
 {
 	Elf64_Sym s;
 
@@ -96,7 +96,7 @@ bool sym_lookup(const struct sym_elf *f, const char *name, struct sym_elf_symbol
 	for (unsigned i = 0; i < CHAIN_MAX; i++, index++) {
 		if (!read_u32(f, chain + (uint64_t)(index - head[1]) * 4, &other))
 			return false;
-		if ((other | 1) == (hash | 1) && take(f, &t, index, name, out))
+		if ((other | 1) == (hash | 1) && read_symbol(f, &t, index, name, out))
 			return true;
 		if (other & 1)
 			return false;

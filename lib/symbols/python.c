@@ -232,8 +232,8 @@ static bool own_layout(struct python_layout *l, unsigned minor, bool free_thread
 	       l->thread_ident && l->frame_at && l->code_lines == l->code_print + 72;
 }
 
-/* version: NULL when it is there already. */
-static void refuse(struct sym_python *out, const char *version, const char *why)
+/* Marks the runtime as unknown. version: NULL when it is set already. */
+static void set_unknown(struct sym_python *out, const char *version, const char *why)
 {
 	out->kind = SYM_PYTHON_UNKNOWN;
 	if (version)
@@ -296,7 +296,7 @@ static bool is_loop(const char *name)
 	       strncmp(name, tail, sizeof(tail) - 1) == 0;
 }
 
-static bool take_loop(void *ctx, const struct sym_elf_symbol *s)
+static bool on_symbol(void *ctx, const struct sym_elf_symbol *s)
 {
 	struct sym_python *out = ctx;
 
@@ -311,10 +311,10 @@ static void find_loops(struct sym_python *out, const struct sym_elf *f)
 	struct err ignored = { 0 };
 	struct sym_elf_symbol s;
 
-	sym_elf_symbols(f, SYM_FULL | SYM_NAMES, take_loop, out, &ignored);
+	sym_elf_symbols(f, SYM_FULL | SYM_NAMES, on_symbol, out, &ignored);
 	if (out->nloops == 0 && sym_lookup(f, "_PyEval_EvalFrameDefault", &s)) {
 		s.name = "_PyEval_EvalFrameDefault";
-		take_loop(out, &s);
+		on_symbol(out, &s);
 	}
 }
 
@@ -341,19 +341,19 @@ static void read_cpython(struct sym_python *out, const struct sym_elf *f)
 		snprintf(out->version, sizeof(out->version), "CPython 3.%u%s", minor,
 			 threads ? " free-threaded" : "");
 	if (!minor)
-		refuse(out, "CPython", "its version could not be told");
+		set_unknown(out, "CPython", "its version could not be told");
 	else if (minor < MINOR_FIRST || minor > MINOR_LAST)
-		refuse(out, NULL, "frames are known for 3.8 to 3.15 only");
+		set_unknown(out, NULL, "frames are known for 3.8 to 3.15 only");
 	else if (minor >= 13 && !own_table)
-		refuse(out, NULL, "its table of offsets is not where it should be");
+		set_unknown(out, NULL, "its table of offsets is not where it should be");
 	else if (minor >= 13 && !own_layout(&out->layout, minor, threads != 0, head))
-		refuse(out, NULL, "its table of offsets makes no sense");
+		set_unknown(out, NULL, "its table of offsets makes no sense");
 	else if (minor < 13)
 		out->layout = layouts[minor];
 	if (out->kind != SYM_PYTHON_KNOWN)
 		return;
 	if (sym_elf_machine(f) != EM_X86_64 && !out->layout.thread_native) {
-		refuse(out, NULL, "its threads cannot be told apart on this machine");
+		set_unknown(out, NULL, "its threads cannot be told apart on this machine");
 		return;
 	}
 	out->layout.minor = (uint8_t)minor;
@@ -379,11 +379,11 @@ static void read_other(struct sym_python *out, const struct sym_elf *f, const ch
 	file = file ? file + 1 : path;
 	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (strncmp(file, others[i].prefix, strlen(others[i].prefix)) == 0) {
-			refuse(out, others[i].name, "only CPython's frames are known");
+			set_unknown(out, others[i].name, "only CPython's frames are known");
 			return;
 		}
 	if (sym_lookup(f, "Py_Initialize", &s) && sym_lookup(f, "PyEval_EvalFrameEx", &s))
-		refuse(out, "Python", "older than 3.8: frames are known for 3.8 to 3.15 only");
+		set_unknown(out, "Python", "older than 3.8: frames are known for 3.8 to 3.15 only");
 }
 
 void sym_python_read(struct sym_python *out, const struct sym_elf *f, const char *path)

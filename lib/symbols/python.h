@@ -14,7 +14,7 @@
 enum sym_python_kind {
 	SYM_PYTHON_NONE,    /* no Python runtime */
 	SYM_PYTHON_KNOWN,   /* CPython, with its layout */
-	SYM_PYTHON_UNKNOWN, /* some Python whose frames cannot be told */
+	SYM_PYTHON_UNKNOWN, /* some Python whose frames cannot be read */
 };
 
 /* Where the interpreter's loop stands in the file: a C frame there executes Python. */
@@ -37,7 +37,7 @@ struct sym_python {
 	unsigned nloops;
 };
 
-/* path: only its last part is looked at, for runtimes that export nothing that says what they are. */
+/* path: only the file name is used, for runtimes whose exported symbols do not identify them. */
 void sym_python_read(struct sym_python *out, const struct sym_elf *f, const char *path);
 
 /* Where the file's addresses lie in a process that maps it at start from that offset on: what is to

@@ -50,7 +50,7 @@ static bool in_code(const struct sym_elf *f, uint64_t address)
 
 /* The address that the last lea of this form between from and to loads; 0: none, or it is loaded
  * from a table (of an exported function, which has a symbol). */
-static uint64_t loaded(const struct piece *c, size_t from, size_t to, uint8_t reg)
+static uint64_t loaded_address(const struct piece *c, size_t from, size_t to, uint8_t reg)
 {
 	int32_t distance;
 
@@ -78,15 +78,16 @@ static bool is_identifier(const char *s)
 	return true;
 }
 
-/* The arguments that are set between from and the call at to are those of a registration. */
-static bool take_call(struct sym_registered *t, const struct piece *c, size_t from, size_t to)
+/* Adds a kernel if the arguments set between from and the call at to register one. */
+static bool add_registration(struct sym_registered *t, const struct piece *c, size_t from,
+			     size_t to)
 {
-	uint64_t host = loaded(c, from, to, 0x35), name = loaded(c, from, to, 0x15);
+	uint64_t host = loaded_address(c, from, to, 0x35), name = loaded_address(c, from, to, 0x15);
 	char text[SYM_NAME_MAX];
 	struct kernel k;
 
 	if (!name)
-		name = loaded(c, from, to, 0x0d); /* %rcx, copied to %rdx */
+		name = loaded_address(c, from, to, 0x0d); /* %rcx, copied to %rdx */
 	if (!host || !name || !in_code(t->file, host) || in_code(t->file, name) ||
 	    !sym_elf_place(t->file, host, &k.host) || !sym_elf_place(t->file, name, &k.name) ||
 	    !is_identifier(sym_elf_text(t->file, k.name, text, sizeof(text))))
@@ -96,8 +97,8 @@ static bool take_call(struct sym_registered *t, const struct piece *c, size_t fr
 	return true;
 }
 
-/* Calls with -1 for the fifth argument. Those that begin before last have been taken. */
-static void take_piece(struct sym_registered *t, const struct piece *c)
+/* Finds calls with -1 for the fifth argument. */
+static void scan_piece(struct sym_registered *t, const struct piece *c)
 {
 	static const uint8_t no_limit[] = { 0x41, 0xb8, 0xff, 0xff, 0xff, 0xff };
 	const uint8_t *at = c->p, *end = c->p + c->n;
@@ -109,7 +110,7 @@ static void take_piece(struct sym_registered *t, const struct piece *c)
 		from = from > after ? from : after;
 		at += sizeof(no_limit);
 		for (size_t k = i + sizeof(no_limit); k < i + AROUND && k + CALL <= c->n; k++) {
-			if (c->p[k] == 0xe8 && take_call(t, c, from, k)) {
+			if (c->p[k] == 0xe8 && add_registration(t, c, from, k)) {
 				after = k + CALL;
 				break;
 			}
@@ -117,7 +118,7 @@ static void take_piece(struct sym_registered *t, const struct piece *c)
 	}
 }
 
-static void take_segment(struct sym_registered *t, const struct sym_elf_part *s, uint8_t *room)
+static void scan_segment(struct sym_registered *t, const struct sym_elf_part *s, uint8_t *room)
 {
 	uint64_t size = s->size < CODE_MAX ? s->size : CODE_MAX;
 
@@ -131,13 +132,13 @@ static void take_segment(struct sym_registered *t, const struct sym_elf_part *s,
 			want = size - at;
 		n = sym_elf_bytes(t->file, s->offset + at, room, want);
 		c.n = n;
-		take_piece(t, &c);
+		scan_piece(t, &c);
 		if (n < want)
 			break;
 	}
 }
 
-static int order(const void *pa, const void *pb)
+static int compare_by_host(const void *pa, const void *pb)
 {
 	const struct kernel *a = pa, *b = pb;
 
@@ -161,11 +162,11 @@ int sym_registered_new(struct sym_registered **out, const struct sym_elf *f, str
 	t->file = f;
 	for (unsigned i = 0; sym_elf_machine(f) == EM_X86_64 && sym_elf_segment(f, i, &s); i++)
 		if (s.type == PT_LOAD && s.flags & PF_X)
-			take_segment(t, &s, room);
+			scan_segment(t, &s, room);
 	if (t->nomem)
 		rc = err_nomem(e);
 	else if (t->v.n > 1)
-		qsort(t->v.v, t->v.n, sizeof(t->v.v[0]), order);
+		qsort(t->v.v, t->v.n, sizeof(t->v.v[0]), compare_by_host);
 out:
 	free(room);
 	if (rc) {

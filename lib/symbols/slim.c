@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is written: file header, segment headers, notes, symbols, their names, names of sections,
- * section headers. .symtab where there is one, else what is exported: the choice of symbols.c.
+ * Writes the ELF file of sym_slim(): file header, segment headers, notes, symbols, their names,
+ * names of sections, section headers. As in symbols.c, the symbols are those of .symtab where there
+ * is one, else the exported ones.
  */
 #include "lib/symbols/slim.h"
 
@@ -14,7 +15,7 @@ struct slim {
 	bool large;
 };
 
-static bool take(void *ctx, const struct sym_elf_symbol *s)
+static bool on_symbol(void *ctx, const struct sym_elf_symbol *s)
 {
 	struct slim *t = ctx;
 	Elf64_Sym sym = { .st_name = (Elf64_Word)t->names.n,
@@ -32,7 +33,7 @@ static bool take(void *ctx, const struct sym_elf_symbol *s)
 	return !t->symbols.failed && !t->names.failed;
 }
 
-static int collect(const struct sym_elf *f, struct slim *t, struct err *e)
+static int collect_symbols(const struct sym_elf *f, struct slim *t, struct err *e)
 {
 	static const Elf64_Sym none;
 	int rc = 0;
@@ -42,7 +43,7 @@ static int collect(const struct sym_elf *f, struct slim *t, struct err *e)
 		buf_reset(&t->names);
 		buf_add(&t->symbols, &none, sizeof(none));
 		buf_putc(&t->names, 0);
-		rc = sym_elf_symbols(f, full | SYM_NAMES | SYM_FUNCTIONS, take, t, e);
+		rc = sym_elf_symbols(f, full | SYM_NAMES | SYM_FUNCTIONS, on_symbol, t, e);
 		if (!full)
 			break;
 	}
@@ -53,7 +54,7 @@ static int collect(const struct sym_elf *f, struct slim *t, struct err *e)
 	return rc;
 }
 
-static void note(struct buf *out, uint32_t type, const char *owner, const void *p, size_t n)
+static void append_note(struct buf *out, uint32_t type, const char *owner, const void *p, size_t n)
 {
 	Elf64_Nhdr head = { .n_namesz = (Elf64_Word)strlen(owner) + 1,
 			    .n_descsz = (Elf64_Word)n,
@@ -68,7 +69,7 @@ static void note(struct buf *out, uint32_t type, const char *owner, const void *
 		buf_putc(out, 0);
 }
 
-static void notes(struct buf *out, const struct sym_elf *f)
+static void append_notes(struct buf *out, const struct sym_elf *f)
 {
 	const char *id = sym_elf_build_id(f), digits[] = "0123456789abcdef";
 	unsigned char raw[SYM_BUILD_ID / 2];
@@ -79,11 +80,12 @@ static void notes(struct buf *out, const struct sym_elf *f)
 		raw[i] = (unsigned char)((strchr(digits, id[2 * i]) - digits) << 4 |
 					 (strchr(digits, id[2 * i + 1]) - digits));
 	if (n)
-		note(out, NT_GNU_BUILD_ID, "GNU", raw, n);
-	note(out, SYM_NOTE_SIZE, SYM_NOTE_OWNER, &size, sizeof(size));
+		append_note(out, NT_GNU_BUILD_ID, "GNU", raw, n);
+	append_note(out, SYM_NOTE_SIZE, SYM_NOTE_OWNER, &size, sizeof(size));
 }
 
-static void segments(struct buf *out, const struct sym_elf *f, size_t notes_bytes, unsigned *n)
+static void append_segments(struct buf *out, const struct sym_elf *f, size_t notes_bytes,
+			    unsigned *n)
 {
 	struct sym_elf_part p;
 	Elf64_Phdr h = { .p_type = PT_NOTE, .p_flags = PF_R, .p_align = 4 };
@@ -108,8 +110,8 @@ static void segments(struct buf *out, const struct sym_elf *f, size_t notes_byte
 	}
 }
 
-static void put(struct buf *out, const struct sym_elf *f, const struct slim *t,
-		const struct buf *note_bytes, const struct buf *heads, unsigned nsegments)
+static void append_file(struct buf *out, const struct sym_elf *f, const struct slim *t,
+			const struct buf *note_bytes, const struct buf *heads, unsigned nsegments)
 {
 	static const char section_names[] = "\0.symtab\0.strtab\0.shstrtab";
 	uint64_t at = sizeof(Elf64_Ehdr) + heads->n + note_bytes->n;
@@ -162,12 +164,12 @@ int sym_slim(const struct sym_elf *f, struct buf *out, size_t *functions, struct
 	unsigned nsegments;
 	int rc;
 
-	rc = collect(f, &t, e);
+	rc = collect_symbols(f, &t, e);
 	if (rc)
 		goto out;
-	notes(&note_bytes, f);
-	segments(&heads, f, note_bytes.n, &nsegments);
-	put(out, f, &t, &note_bytes, &heads, nsegments);
+	append_notes(&note_bytes, f);
+	append_segments(&heads, f, note_bytes.n, &nsegments);
+	append_file(out, f, &t, &note_bytes, &heads, nsegments);
 	*functions = t.n;
 	if (note_bytes.failed || heads.failed || out->failed)
 		rc = err_nomem(e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The names of a file's functions without the file: a small ELF file with its build-id, its
- * loadable segments' headers and one symbol table, from which sym_symbols_find tells what it would
- * tell of the whole. No byte of code or data is in it.
+ * loadable segments' headers and one symbol table, so that sym_symbols_find has the same results as
+ * with the whole file. It contains no code or data.
  */
 #ifndef INGERO_SYMBOLS_SLIM_H
 #define INGERO_SYMBOLS_SLIM_H

@@ -30,7 +30,7 @@ struct sym_symbols {
 	bool nomem;
 };
 
-static bool collect(void *ctx, const struct sym_elf_symbol *s)
+static bool on_symbol(void *ctx, const struct sym_elf_symbol *s)
 {
 	struct sym_symbols *t = ctx;
 	struct function f = { .offset = s->offset,
@@ -45,7 +45,7 @@ static bool collect(void *ctx, const struct sym_elf_symbol *s)
 	return true;
 }
 
-static int order(const void *pa, const void *pb)
+static int compare_by_offset(const void *pa, const void *pb)
 {
 	const struct function *a = pa, *b = pb;
 
@@ -87,7 +87,7 @@ static void sort_functions(struct sym_symbols *t)
 		b = malloc(n * sizeof(*b));
 	if (!b) {
 		if (n > 1)
-			qsort(a, n, sizeof(*a), order);
+			qsort(a, n, sizeof(*a), compare_by_offset);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -109,7 +109,7 @@ static void sort_functions(struct sym_symbols *t)
 		if (i < n && a[i].offset == a[begin].offset)
 			continue;
 		if (i - begin > 1)
-			qsort(a + begin, i - begin, sizeof(*a), order);
+			qsort(a + begin, i - begin, sizeof(*a), compare_by_offset);
 		begin = i;
 	}
 }
@@ -125,9 +125,9 @@ int sym_symbols_new(struct sym_symbols **out, struct sym_elf *f, struct err *e)
 		return err_nomem(e);
 	}
 	t->file = f;
-	rc = sym_elf_symbols(f, SYM_FULL | SYM_FUNCTIONS, collect, t, e);
+	rc = sym_elf_symbols(f, SYM_FULL | SYM_FUNCTIONS, on_symbol, t, e);
 	if (rc == 0 && t->v.n == 0)
-		rc = sym_elf_symbols(f, SYM_FUNCTIONS, collect, t, e);
+		rc = sym_elf_symbols(f, SYM_FUNCTIONS, on_symbol, t, e);
 	if (rc == 0 && t->nomem)
 		rc = err_nomem(e);
 	if (rc) {
@@ -167,8 +167,9 @@ size_t sym_symbols_count(const struct sym_symbols *t)
 	return t->v.n;
 }
 
-/* Fewer leading underscores, then shorter, then the alphabet: "malloc", not "__libc_malloc". */
-static bool plainer(const char *a, const char *b)
+/* Prefers fewer leading underscores, then the shorter name, then the alphabet: "malloc", not
+ * "__libc_malloc". */
+static bool is_plainer(const char *a, const char *b)
 {
 	size_t ua = strspn(a, "_"), ub = strspn(b, "_");
 
@@ -188,7 +189,7 @@ static bool name_of(const struct sym_symbols *t, size_t i, struct buf *name)
 	best[0] = 0;
 	for (unsigned k = 0; k < ALIASES_MAX && t->v.v[i].offset == place; k++) {
 		sym_elf_text(t->file, t->names_place + t->v.v[i].name, other, SYM_NAME_MAX);
-		if (other[0] && (!best[0] || plainer(other, best))) {
+		if (other[0] && (!best[0] || is_plainer(other, best))) {
 			swap = best;
 			best = other;
 			other = swap;

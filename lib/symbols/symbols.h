@@ -28,8 +28,8 @@ size_t sym_symbols_count(const struct sym_symbols *t);
 /* How a place relates to the name found for it. */
 enum sym_match {
 	SYM_NONE,
-	SYM_INSIDE, /* within the function */
-	SYM_NEAREST, /* behind it, in something the file has no name for: only a hint where to look */
+	SYM_INSIDE,  /* within the function */
+	SYM_NEAREST, /* after it, in code without a name: only a hint where to look */
 };
 
 /* Appends the name, demangled, of the function at the file offset. *delta: bytes from its start. A

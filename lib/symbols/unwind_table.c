@@ -39,7 +39,7 @@ struct build {
 	struct cfi_row *inits; /* by CIE */
 	bool *sound;
 	uint64_t base;
-	uint64_t last_rule; /* the one translated last, and its number: functions repeat themselves */
+	uint64_t last_rule; /* the rule translated last and its number, as rules often repeat */
 	uint16_t last_number;
 	bool is_signal;
 	bool is_full; /* UNWIND_ROWS_MAX, or no memory */
@@ -122,8 +122,8 @@ static unsigned find_code(const struct build *b, struct sym_elf_part code[SEGMEN
 	return n;
 }
 
-/* Leaves out what is no code of the file, and cuts what reaches out of it. */
-static void keep_code(struct build *b)
+/* Drops entries outside of the file's code, and cuts those that reach out of it. */
+static void filter_code(struct build *b)
 {
 	struct sym_elf_part code[SEGMENTS_MAX];
 	unsigned ncode = find_code(b, code);
@@ -291,7 +291,7 @@ static int build_table(struct unwind_table *t, struct build *b, struct err *e)
 	rc = cfi_entries_read(&b->entries, &b->section, e);
 	if (rc)
 		return rc;
-	keep_code(b);
+	filter_code(b);
 	sort_functions(b);
 	if (!init_rows(b))
 		return err_nomem(e);
