@@ -47,8 +47,8 @@ int clock_head_order(const struct clock_head *a, const struct clock_head *b)
 	return c ? c : memcmp(a->bytes, b->bytes, sizeof(a->bytes));
 }
 
-/* Far from where adding it to a time could leave what a file can hold. */
-static bool sane(int64_t offset_ns)
+/* Whether adding the offset to a time gives a time that a file can hold. */
+static bool is_sane(int64_t offset_ns)
 {
 	return offset_ns > -IGE_TIME_MAX / 2 && offset_ns < IGE_TIME_MAX / 2;
 }
@@ -68,11 +68,11 @@ struct clock_common clock_align(struct clock_head *heads, size_t n)
 		for (size_t k = i; k < end; k++) {
 			const struct clock_head *last = &heads[end - 1];
 			int64_t real = last->segment.real_minus_mono_ns;
-			bool is = last->segment.clock_id && sane(real);
+			bool is = last->segment.clock_id && is_sane(real);
 
 			heads[k].machine = clock.machines - 1;
 			heads[k].ahead_ns =
-				is && sane(last->ahead_ns) && sane(real - last->ahead_ns)
+				is && is_sane(last->ahead_ns) && is_sane(real - last->ahead_ns)
 					? last->ahead_ns
 					: 0;
 			heads[k].shift_ns = is ? real - heads[k].ahead_ns : 0;
@@ -96,7 +96,7 @@ struct clock_common clock_align(struct clock_head *heads, size_t n)
 void clock_align_fit(struct clock_head *heads, size_t n, const struct clock_fit *fits)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (!heads[i].known || !sane(heads[i].shift_ns + fits[heads[i].machine].by_ns))
+		if (!heads[i].known || !is_sane(heads[i].shift_ns + fits[heads[i].machine].by_ns))
 			continue;
 		heads[i].fit = fits[heads[i].machine];
 		heads[i].shift_ns += heads[i].fit.by_ns;
@@ -133,8 +133,8 @@ static uint32_t find_node(struct shifted *s)
 	return s->node;
 }
 
-/* Records about the machine as a whole say which one, where several can be meant. */
-static void say_node(struct shifted *s, struct record *r)
+/* Sets the node of a record about the machine as a whole, as the joined stream has several. */
+static void set_node(struct shifted *s, struct record *r)
 {
 	const struct record_def *def = record_builtin(r->kind);
 	uint32_t id;
@@ -173,7 +173,7 @@ static int shifted_next(struct event_stream *stream, struct stream_item *item, s
 		s->record = *item->record;
 		if (!shift_record(&s->record, by, &s->body))
 			return err_nomem(e);
-		say_node(s, &s->record);
+		set_node(s, &s->record);
 		/* A reading of the wall clock is one of that which was put right. */
 		if (s->record.kind == RECORD_CLOCK && REC_HAS(&s->record, CLOCK, real_ns))
 			s->record.u.CLOCK.real_ns =

@@ -70,11 +70,11 @@ static bool one_comm(const struct collective_time *all, size_t n, struct map *ra
 	return !*nomem;
 }
 
-static void meeting(struct fitting *f, struct collective_time *all, size_t n)
+static void add_collective(struct fitting *f, struct collective_time *all, size_t n)
 {
 	size_t machines;
 
-	/* Ranks that do not do the same are not where they think they are. */
+	/* Ranks with different ops are not at the same collective. */
 	for (size_t i = 1; i < n; i++)
 		if (all[i].op != all[0].op && all[0].sequence != COLLECTIVE_TIMES_MADE)
 			return;
@@ -95,13 +95,13 @@ static void all_meetings(struct fitting *f, struct collective_time *all, size_t 
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1; next < n && all[next].sequence == all[i].sequence; next++)
 			;
-		meeting(f, &all[i], next - i);
+		add_collective(f, &all[i], next - i);
 	}
 }
 
-/* Between a and b, as their clocks stand: 1 nothing is wrong, -1 one is, 0 nothing is known, or it
- * cannot be that one number puts it right. */
-static int agree(const struct fitting *f, uint32_t a, uint32_t b)
+/* Compares the clocks of a and b. 1: they agree; -1: one is wrong; 0: unknown, or no single offset
+ * corrects them. */
+static int compare_clocks(const struct fitting *f, uint32_t a, uint32_t b)
 {
 	int64_t to = f->room[(size_t)a * f->n + b], fro = f->room[(size_t)b * f->n + a];
 
@@ -110,7 +110,7 @@ static int agree(const struct fitting *f, uint32_t a, uint32_t b)
 	return to >= 0 && fro >= 0 ? 1 : -1;
 }
 
-static void place(struct fitting *f, uint32_t a, uint32_t b)
+static void place_clock(struct fitting *f, uint32_t a, uint32_t b)
 {
 	const struct clock_fit *from = &f->fits[a];
 	struct clock_fit *fit = &f->fits[b];
@@ -135,7 +135,9 @@ static void place_all(struct fitting *f)
 			unsigned met = 0;
 
 			for (uint32_t b = 0; b < f->n && !f->fits[a].known; b++)
-				met += agree(f, a, b) ? 1 + f->n * (agree(f, a, b) > 0) : 0;
+				met += compare_clocks(f, a, b)
+					       ? 1 + f->n * (compare_clocks(f, a, b) > 0)
+					       : 0;
 			if (met > most) {
 				most = met;
 				f->queue[in] = a;
@@ -146,8 +148,8 @@ static void place_all(struct fitting *f)
 		f->fits[f->queue[in++]].known = true;
 		for (; out < in; out++)
 			for (uint32_t b = 0; b < f->n; b++)
-				if (!f->fits[b].known && agree(f, f->queue[out], b)) {
-					place(f, f->queue[out], b);
+				if (!f->fits[b].known && compare_clocks(f, f->queue[out], b)) {
+					place_clock(f, f->queue[out], b);
 					f->queue[in++] = b;
 				}
 	}

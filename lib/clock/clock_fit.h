@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What collectives tell of clocks. An all-reduce is done on no rank before every rank has called
- * it, so a machine that saw it done before another one called it has a clock that is wrong, or that
- * one has; and how little later it saw it done bounds by how much the two can differ at most.
- * Clocks that contradict nobody stay as they are; one that does is moved to the middle of what is
- * possible.
+ * Fits the clocks of machines by collectives. An all-reduce is done on no rank before every rank
+ * has called it. If by their clocks one machine saw it done before another one called it, one of
+ * the two clocks is wrong; else the time between bounds the error of the two clocks. Clocks without
+ * contradictions stay as they are; one with a contradiction is moved to the middle of its possible
+ * range.
  */
 #ifndef INGERO_CLOCK_CLOCK_FIT_H
 #define INGERO_CLOCK_CLOCK_FIT_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A wait for the device that began after a collective was called, by the same thread or for the same
- * stream, ends when the collective is done. What is captured into a graph is not called at all.
+ * Reads the times of collectives: when each was called and done. A wait for the device that begins
+ * after the call of a collective, in the same thread or for the same stream, ends when the
+ * collective is done. Collectives that are captured into a graph are left out.
  */
 #include "lib/clock/collective_times.h"
 
@@ -52,7 +53,8 @@ static bool waits_for_all(uint16_t op)
 	       op == OP_NCCL_REDUCE_SCATTER || op == OP_NCCL_ALLTO_ALL;
 }
 
-static int captures(uint16_t op)
+/* 1: the op begins a stream capture; -1: it ends one; else 0. */
+static int capture_step(uint16_t op)
 {
 	switch (op) {
 	case OP_CUDA_STREAM_BEGIN_CAPTURE:
@@ -104,8 +106,8 @@ static uint64_t handle_key(uint32_t process, uint64_t handle)
 	return hash_u64(handle) ^ hash_u64((uint64_t)process << 20 | 1);
 }
 
-static bool add(struct meeting_reader *r, const struct event *ev, uint64_t comm, uint64_t sequence,
-		uint64_t rank, int64_t done_ns)
+static bool add_time(struct meeting_reader *r, const struct event *ev, uint64_t comm,
+		     uint64_t sequence, uint64_t rank, int64_t done_ns)
 {
 	struct collective_time one = { .comm = comm,
 				       .sequence = sequence,
@@ -118,18 +120,18 @@ static bool add(struct meeting_reader *r, const struct event *ev, uint64_t comm,
 	return vec_push(&r->m->all, one);
 }
 
-/* Somebody will see it done. */
-static void await(struct meeting_reader *r, struct waiting w)
+/* Adds a collective whose end is not known yet. */
+static void add_waiting(struct meeting_reader *r, struct waiting w)
 {
 	w.at = r->m->all.n;
-	/* Who never waits for the oldest will not begin to. */
+	/* Drop the oldest: a program that has not waited for it so far never will. */
 	if (r->nwaiting == WAITING_MAX)
 		memmove(r->waiting, r->waiting + 1, --r->nwaiting * sizeof(r->waiting[0]));
 	r->waiting[r->nwaiting++] = w;
 }
 
-static bool collective(struct meeting_reader *r, const struct event *ev, const struct op_def *op,
-		       uint32_t process, uint32_t thread)
+static bool on_collective(struct meeting_reader *r, const struct event *ev, const struct op_def *op,
+			  uint32_t process, uint32_t thread)
 {
 	struct waiting w = { .process = process, .thread = thread, .end_ns = ev->end_ns };
 	uint64_t handle, sequence, comm, open;
@@ -140,12 +142,12 @@ static bool collective(struct meeting_reader *r, const struct event *ev, const s
 	    (map_get(&r->capturing, process, &open) && open))
 		return true;
 	w.has_stream = event_get(ev, op, COL_STREAM, &w.stream);
-	await(r, w);
-	return add(r, ev, comm, sequence, 0, INT64_MAX);
+	add_waiting(r, w);
+	return add_time(r, ev, comm, sequence, 0, INT64_MAX);
 }
 
-static void waited(struct meeting_reader *r, const struct event *ev, const struct op_def *op,
-		   uint32_t process, uint32_t thread)
+static void on_wait(struct meeting_reader *r, const struct event *ev, const struct op_def *op,
+		    uint32_t process, uint32_t thread)
 {
 	uint64_t stream = 0;
 	bool has_stream = event_get(ev, op, COL_STREAM, &stream);
@@ -166,9 +168,9 @@ static void waited(struct meeting_reader *r, const struct event *ev, const struc
 	r->nwaiting = kept;
 }
 
-/* In a group the making of a communicator is only asked for, and waits for nobody: that does its
- * end. */
-static bool group(struct meeting_reader *r, const struct event *ev, uint32_t thread)
+/* In a group, calls that make a communicator return at once; the end of the group waits for the
+ * other ranks. */
+static bool on_group(struct meeting_reader *r, const struct event *ev, uint32_t thread)
 {
 	const uint64_t key = handle_key(thread, 0);
 	uint64_t open = 0;
@@ -190,9 +192,9 @@ static bool group(struct meeting_reader *r, const struct event *ev, uint32_t thr
 	return map_put(&r->groups, key, open > 1 ? open - 1 : 0);
 }
 
-/* A communicator that this rank is in. */
-static bool made(struct meeting_reader *r, const struct event *ev, const struct op_def *op,
-		 uint32_t process, uint32_t thread)
+/* Enters a communicator of this rank, and when it was made. */
+static bool on_comm_made(struct meeting_reader *r, const struct event *ev, const struct op_def *op,
+			 uint32_t process, uint32_t thread)
 {
 	uint64_t handle, id, rank, open;
 	bool grouped = map_get(&r->groups, handle_key(thread, 0), &open) && open;
@@ -201,13 +203,13 @@ static bool made(struct meeting_reader *r, const struct event *ev, const struct 
 	    !event_get(ev, op, COL_RANK, &rank))
 		return true;
 	if (grouped)
-		await(r, (struct waiting){ .thread = thread, .grouped = true });
+		add_waiting(r, (struct waiting){ .thread = thread, .grouped = true });
 	return map_put(&r->comms, handle_key(process, handle), id) &&
-	       add(r, ev, id, COLLECTIVE_TIMES_MADE, rank,
-		   grouped ? INT64_MAX : ev->end_ns + r->shift_ns);
+	       add_time(r, ev, id, COLLECTIVE_TIMES_MADE, rank,
+			grouped ? INT64_MAX : ev->end_ns + r->shift_ns);
 }
 
-static bool take(struct meeting_reader *r, const struct event *ev)
+static bool on_event(struct meeting_reader *r, const struct event *ev)
 {
 	const struct op_def *op = world_op(r->w, ev->op);
 	const struct world_ctx *ctx = world_get_ctx(r->w, ev->ctx);
@@ -215,32 +217,32 @@ static bool take(struct meeting_reader *r, const struct event *ev)
 	uint32_t process = image ? image->process : 0, thread = ctx ? ctx->thread : 0;
 	uint64_t open = 0;
 
-	/* Times from nowhere are no evidence. */
+	/* Ignore impossible times. */
 	if (!op || !process || ev->dur_ns > INT64_MAX / 4 || ev->end_ns < INT64_MIN / 4 ||
 	    ev->end_ns > INT64_MAX / 4)
 		return true;
 	if (ev->op == OP_NCCL_GROUP_START || ev->op == OP_NCCL_GROUP_END)
-		return group(r, ev, thread);
+		return on_group(r, ev, thread);
 	if (ev->ret)
 		return true;
 	if (makes_comm(ev->op))
-		return made(r, ev, op, process, thread);
+		return on_comm_made(r, ev, op, process, thread);
 	if (waits_for_all(ev->op))
-		return collective(r, ev, op, process, thread);
-	if (captures(ev->op)) {
+		return on_collective(r, ev, op, process, thread);
+	if (capture_step(ev->op)) {
 		map_get(&r->capturing, process, &open);
-		open += captures(ev->op) > 0 ? 1 : open ? UINT64_MAX : 0;
+		open += capture_step(ev->op) > 0 ? 1 : open ? UINT64_MAX : 0;
 		return map_put(&r->capturing, process, open);
 	}
 	if (ev->op == OP_CUDA_STREAM_SYNC || ev->op == OP_CU_STREAM_SYNC ||
 	    ev->op == OP_CUDA_DEVICE_SYNC || ev->op == OP_CU_CTX_SYNC)
-		waited(r, ev, op, process, thread);
+		on_wait(r, ev, op, process, thread);
 	return true;
 }
 
-/* The blocks that can hold one of these; false: out of memory, or damaged. */
-static int take_all(struct meeting_reader *r, struct ige_seek *s, uint64_t ops, bool only_made,
-		    struct err *e)
+/* Reads the events of these ops. < 0: out of memory, or damaged. */
+static int read_events(struct meeting_reader *r, struct ige_seek *s, uint64_t ops, bool only_made,
+		       struct err *e)
 {
 	struct event_stream *in = ige_seek_stream(s, INT64_MIN, INT64_MAX, IGE_SEEK_EVENTS, ops);
 	struct stream_item item;
@@ -251,7 +253,7 @@ static int take_all(struct meeting_reader *r, struct ige_seek *s, uint64_t ops, 
 		for (size_t i = 0; i < item.n; i++) {
 			if (only_made && !makes_comm(item.events[i].op))
 				continue;
-			if (!take(r, &item.events[i]))
+			if (!on_event(r, &item.events[i]))
 				return err_nomem(e);
 		}
 		events += item.n;
@@ -276,11 +278,11 @@ int collective_times_read(struct collective_time_list *m, int fd, const char *na
 	/* Whatever is wrong with it, reading it for its events will say so. */
 	if (ige_seek_open(&s, r.w, fd, name, NULL))
 		goto out;
-	rc = take_all(&r, s, wanted_ops(false), true, e);
+	rc = read_events(&r, s, wanted_ops(false), true, e);
 	if (!rc && m->all.n > r.first) {
 		m->all.n = r.first;
 		map_clear(&r.comms);
-		rc = take_all(&r, s, wanted_ops(true), false, e);
+		rc = read_events(&r, s, wanted_ops(true), false, e);
 	}
 out:
 	if (rc == ERR_DAMAGED || rc == ERR_TOO_NEW)
