@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file without a name gets one by way of /proc; where that or the file system cannot, it has one
- * from the beginning.
+ * Writes an unnamed file (O_TMPFILE) and links it into place through /proc; where /proc or the file
+ * system does not support that, the file has a temporary name from the beginning.
  */
 #include "lib/base/atomic_file.h"
 
@@ -19,7 +19,7 @@
 
 #define NAME_TRIES 100
 
-static int nameless(const char *path)
+static int open_unnamed(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
@@ -34,7 +34,7 @@ static int nameless(const char *path)
 int atomic_file_scratch(struct atomic_file *a, const char *path, struct err *e)
 {
 	*a = (struct atomic_file){ .path = strdup(path) };
-	a->fd = a->path ? nameless(path) : -1;
+	a->fd = a->path ? open_unnamed(path) : -1;
 	if (a->fd >= 0)
 		return 0;
 	if (a->path && asprintf(&a->name, "%s.XXXXXX", path) < 0)

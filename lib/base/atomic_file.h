@@ -30,11 +30,11 @@ int atomic_file_scratch(struct atomic_file *a, const char *path, struct err *e);
 /* Gives it a name now, for who opens by name; borrowed. NULL: an error. */
 const char *atomic_file_name(struct atomic_file *a, struct err *e);
 
-/* Closes it, and moves it into its place. Everything is on the disk by then, or it fails and nothing
- * has changed; so it does when memory ran out at any time: something may be missing in it. */
+/* Flushes the file to disk, closes it and moves it to its path. On failure, nothing at that path
+ * has changed. Fails, too, if memory ever ran out: the file may be incomplete then. */
 int atomic_file_keep(struct atomic_file *a, struct err *e);
 
-/* Closes it and takes it away; nothing after atomic_file_keep, or when it was never opened (fd <
+/* Closes and removes the file; does nothing after atomic_file_keep or if it was never opened (fd <
  * 0). */
 void atomic_file_drop(struct atomic_file *a);
 

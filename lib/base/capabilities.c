@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The system calls themselves: what a library makes of them would be for the whole process, by
+ * Reads and drops capabilities by direct system calls: a library would change the whole process, by
  * signals to its threads.
  */
 #include "lib/base/capabilities.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Giving capabilities of the calling thread away, for good: it cannot get them again, nor can a
- * program that it executes.
+ * Drops capabilities of the calling thread irrevocably: neither the thread nor a program that it
+ * executes can regain them.
  */
 #ifndef INGERO_BASE_CAPABILITIES_H
 #define INGERO_BASE_CAPABILITIES_H
@@ -13,11 +13,11 @@
 /* Reading files and folders of others: what is left to a child that analyzes recordings. */
 #define CAPABILITIES_READING (1ull << 2) /* CAP_DAC_READ_SEARCH */
 
-/* Those in use; 0 also where that cannot be told. */
+/* The permitted set; 0 also when it cannot be read. */
 uint64_t capabilities_permitted(void);
 
-/* Of these stays what is there; the inheritable and ambient sets are emptied, and so is, where it
- * may be changed, the bounding set of all others. 0, or errno. */
+/* Reduces the permitted and effective sets to those in `keep`, clears the inheritable and ambient
+ * sets and, where allowed, drops all others from the bounding set. Returns 0 or an errno. */
 int capabilities_keep(uint64_t keep);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compresses and decompresses whole buffers with zlib. Inflating grows the output as bytes really
- * appear and stops at the caller's limit, so that a small hostile stream cannot ask for much memory.
+ * Compresses and decompresses whole buffers with zlib. Inflating grows the output as bytes appear
+ * and stops at the caller's limit, so that a small hostile stream cannot demand much memory.
  */
 #include "lib/base/deflate.h"
 

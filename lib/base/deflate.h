@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zlib streams and CRC-32 of whole buffers, gzip files as they grow. The only place that knows zlib.
+ * zlib streams and CRC-32 of whole buffers, and incremental gzip files. The only user of zlib.
  */
 #ifndef INGERO_BASE_DEFLATE_H
 #define INGERO_BASE_DEFLATE_H

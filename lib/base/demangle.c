@@ -19,7 +19,7 @@ typedef char *demangle_fn(const char *name, char *out, size_t *size, int *status
 
 static demangle_fn *known;
 
-static void find(void)
+static void load_demangler(void)
 {
 	void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
 
@@ -36,7 +36,7 @@ static void demangle_plain(struct buf *out, const char *name)
 	int status = 0;
 
 	if (strncmp(name, "_Z", 2) == 0 && strlen(name) <= MANGLED_MAX) {
-		pthread_once(&once, find);
+		pthread_once(&once, load_demangler);
 		if (known)
 			text = known(name, NULL, NULL, &status);
 	}

@@ -155,7 +155,7 @@ void fmt_bar(struct buf *out, double fraction, unsigned width)
 }
 
 /* How many bytes the escape sequence at p[0..n) takes; 0: there is none. */
-static size_t sequence(const char *p, size_t n)
+static size_t escape_length(const char *p, size_t n)
 {
 	size_t i = 2;
 
@@ -171,7 +171,7 @@ static void wrap_line(struct buf *out, const char *p, size_t n, unsigned columns
 	size_t indent = 0, first = 0, at = 0, start = 0, width, end, skip;
 
 	for (; first < n; first += skip ? skip : 1) {
-		skip = sequence(p + first, n - first);
+		skip = escape_length(p + first, n - first);
 		if (!skip && p[first] != ' ')
 			break;
 		indent += !skip;
@@ -189,7 +189,7 @@ static void wrap_line(struct buf *out, const char *p, size_t n, unsigned columns
 			blanks++;
 		width = blanks;
 		while (end < n && p[end] != ' ') {
-			skip = sequence(p + end, n - end);
+			skip = escape_length(p + end, n - end);
 			if (skip) {
 				end += skip;
 				continue;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static uint64_t fold(uint64_t a, uint64_t b)
+static uint64_t fold_product(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
 
@@ -17,17 +17,17 @@ static uint64_t fold(uint64_t a, uint64_t b)
 uint64_t hash_bytes(const void *data, size_t n, uint64_t seed)
 {
 	const unsigned char *p = data;
-	uint64_t h = seed ^ fold(n ^ 0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u);
+	uint64_t h = seed ^ fold_product(n ^ 0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u);
 	uint64_t word;
 
 	for (; n >= 8; n -= 8, p += 8) {
 		memcpy(&word, p, 8);
-		h = fold(h ^ word, 0x9e3779b97f4a7c15u) + word;
+		h = fold_product(h ^ word, 0x9e3779b97f4a7c15u) + word;
 	}
 	if (n) {
 		word = 0;
 		memcpy(&word, p, n);
-		h = fold(h ^ word, 0x94d049bb133111ebu) + word;
+		h = fold_product(h ^ word, 0x94d049bb133111ebu) + word;
 	}
 	return hash_u64(h);
 }

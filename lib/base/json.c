@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thin coat over jv: its functions consume their arguments, ours borrow them, which is what C
- * code expects. A jv travels inside struct json as plain bytes, so that no header needs jv.h.
+ * A thin wrapper of libjq's jv: jv functions consume their arguments, these borrow them, which is
+ * what C code expects. struct json holds a jv as plain bytes, so that no header needs jv.h.
  */
 #include "lib/base/json.h"
 
@@ -25,7 +25,7 @@ void json_ready(void)
 	is = true;
 }
 
-static struct json wrap(jv v)
+static struct json wrap_jv(jv v)
 {
 	struct json out = { .is = true };
 
@@ -34,7 +34,7 @@ static struct json wrap(jv v)
 }
 
 /* Borrowed; pass jv_copy(of(v)) where jv consumes. */
-static jv of(struct json v)
+static jv borrow_jv(struct json v)
 {
 	jv out;
 
@@ -47,7 +47,7 @@ static jv of(struct json v)
 static struct json wrap_valid(jv v)
 {
 	if (jv_is_valid(v))
-		return wrap(v);
+		return wrap_jv(v);
 	jv_free(v);
 	return JSON_NONE;
 }
@@ -55,19 +55,19 @@ static struct json wrap_valid(jv v)
 struct json json_object(void)
 {
 	json_ready();
-	return wrap(jv_object());
+	return wrap_jv(jv_object());
 }
 
 struct json json_array(void)
 {
 	json_ready();
-	return wrap(jv_array());
+	return wrap_jv(jv_array());
 }
 
 struct json json_string(struct bytes text)
 {
 	json_ready();
-	return wrap(jv_string_sized(text.n ? text.p : "", (int)text.n));
+	return wrap_jv(jv_string_sized(text.n ? text.p : "", (int)text.n));
 }
 
 struct json json_text(const char *text)
@@ -77,34 +77,34 @@ struct json json_text(const char *text)
 
 struct json json_number(double x)
 {
-	return wrap(isfinite(x) ? jv_number(x) : jv_null());
+	return wrap_jv(isfinite(x) ? jv_number(x) : jv_null());
 }
 
 struct json json_bool(bool x)
 {
-	return wrap(jv_bool(x));
+	return wrap_jv(jv_bool(x));
 }
 
 struct json json_null(void)
 {
-	return wrap(jv_null());
+	return wrap_jv(jv_null());
 }
 
 void json_set(struct json *object, const char *key, struct json value)
 {
-	*object = wrap(jv_object_set(of(*object), jv_string(key), of(value)));
+	*object = wrap_jv(jv_object_set(borrow_jv(*object), jv_string(key), borrow_jv(value)));
 }
 
 void json_append(struct json *array, struct json value)
 {
-	*array = wrap(jv_array_append(of(*array), of(value)));
+	*array = wrap_jv(jv_array_append(borrow_jv(*array), borrow_jv(value)));
 }
 
 enum json_type json_type(struct json v)
 {
 	if (!v.is)
 		return JSON_TYPE_NONE;
-	switch (jv_get_kind(of(v))) {
+	switch (jv_get_kind(borrow_jv(v))) {
 	case JV_KIND_NULL:
 		return JSON_TYPE_NULL;
 	case JV_KIND_FALSE:
@@ -127,22 +127,22 @@ struct json json_get(struct json object, const char *key)
 {
 	if (json_type(object) != JSON_TYPE_OBJECT)
 		return JSON_NONE;
-	return wrap_valid(jv_object_get(jv_copy(of(object)), jv_string(key)));
+	return wrap_valid(jv_object_get(jv_copy(borrow_jv(object)), jv_string(key)));
 }
 
 struct json json_at(struct json array, size_t i)
 {
 	if (json_type(array) != JSON_TYPE_ARRAY || i >= json_length(array))
 		return JSON_NONE;
-	return wrap_valid(jv_array_get(jv_copy(of(array)), (int)i));
+	return wrap_valid(jv_array_get(jv_copy(borrow_jv(array)), (int)i));
 }
 
 size_t json_length(struct json v)
 {
 	if (json_type(v) == JSON_TYPE_ARRAY)
-		return (size_t)jv_array_length(jv_copy(of(v)));
+		return (size_t)jv_array_length(jv_copy(borrow_jv(v)));
 	if (json_type(v) == JSON_TYPE_OBJECT)
-		return (size_t)jv_object_length(jv_copy(of(v)));
+		return (size_t)jv_object_length(jv_copy(borrow_jv(v)));
 	return 0;
 }
 
@@ -152,28 +152,29 @@ bool json_each(struct json object, int *at, struct json *key, struct json *value
 
 	if (json_type(object) != JSON_TYPE_OBJECT)
 		return false;
-	iter = *at ? jv_object_iter_next(of(object), *at - 1) : jv_object_iter(of(object));
-	if (!jv_object_iter_valid(of(object), iter))
+	iter = *at ? jv_object_iter_next(borrow_jv(object), *at - 1)
+		   : jv_object_iter(borrow_jv(object));
+	if (!jv_object_iter_valid(borrow_jv(object), iter))
 		return false;
 	*at = iter + 1;
-	*key = wrap(jv_object_iter_key(of(object), iter));
-	*value = wrap(jv_object_iter_value(of(object), iter));
+	*key = wrap_jv(jv_object_iter_key(borrow_jv(object), iter));
+	*value = wrap_jv(jv_object_iter_value(borrow_jv(object), iter));
 	return true;
 }
 
 bool json_is_true(struct json v)
 {
-	return v.is && jv_get_kind(of(v)) == JV_KIND_TRUE;
+	return v.is && jv_get_kind(borrow_jv(v)) == JV_KIND_TRUE;
 }
 
 double json_double(struct json v, double otherwise)
 {
-	return json_type(v) == JSON_TYPE_NUMBER ? jv_number_value(of(v)) : otherwise;
+	return json_type(v) == JSON_TYPE_NUMBER ? jv_number_value(borrow_jv(v)) : otherwise;
 }
 
 struct bytes json_bytes(struct json v)
 {
-	jv s = of(v);
+	jv s = borrow_jv(v);
 
 	if (json_type(v) != JSON_TYPE_STRING)
 		return (struct bytes){ 0 };
@@ -183,7 +184,7 @@ struct bytes json_bytes(struct json v)
 void json_free(struct json v)
 {
 	if (v.is)
-		jv_free(of(v));
+		jv_free(borrow_jv(v));
 }
 
 int json_parse(struct bytes text, struct json *out, struct err *e)
@@ -203,7 +204,7 @@ int json_parse(struct bytes text, struct json *out, struct err *e)
 		jv_free(msg);
 		return ERR_DAMAGED;
 	}
-	*out = wrap(v);
+	*out = wrap_jv(v);
 	return 0;
 }
 
@@ -211,7 +212,7 @@ void json_dump(struct buf *out, struct json v, int flags)
 {
 	int jv_flags = (flags & JSON_DUMP_PRETTY ? JV_PRINT_PRETTY | JV_PRINT_INDENT_FLAGS(2) : 0) |
 		       (flags & JSON_DUMP_SORTED ? JV_PRINT_SORTED : 0);
-	jv text = jv_dump_string(jv_copy(of(v)), jv_flags);
+	jv text = jv_dump_string(jv_copy(borrow_jv(v)), jv_flags);
 
 	jsonw_put_seen(out, (struct bytes){ jv_string_value(text),
 					    (size_t)jv_string_length_bytes(jv_copy(text)) });

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pass without memory: a bit per level says whether it is an object. */
+/* Checks JSON in one pass without allocating: a bit per level says whether it is an object. */
 #include "lib/base/jsoncheck.h"
 
 #include <stdint.h>
@@ -11,7 +11,7 @@
 /* Reading a number takes time by the square of its digits; a double has 17, and 324 zeros in front
  * at most. */
 #define NUMBER_MAX 400
-/* What they take of memory, in numbers. */
+/* Memory of a text and of an array or object, in units of one number. */
 #define TEXT	  2
 #define CONTAINER 16
 
@@ -21,80 +21,81 @@ struct scan {
 	size_t size;	   /* of its values so far */
 };
 
-static bool fail(struct scan *s, const char *why)
+static bool set_wrong(struct scan *s, const char *why)
 {
 	if (!s->wrong)
 		s->wrong = why;
 	return false;
 }
 
-static void blanks(struct scan *s)
+static void skip_blanks(struct scan *s)
 {
 	while (s->p < s->end && memchr(" \t\n\r", *s->p, 4))
 		s->p++;
 }
 
-static bool word(struct scan *s, const char *text)
+static bool scan_word(struct scan *s, const char *text)
 {
 	size_t n = strlen(text);
 
 	if ((size_t)(s->end - s->p) < n || memcmp(s->p, text, n))
-		return fail(s, "no value");
+		return set_wrong(s, "no value");
 	s->p += n;
 	return true;
 }
 
-static bool digits(struct scan *s)
+static bool scan_digits(struct scan *s)
 {
 	const char *begin = s->p;
 
 	while (s->p < s->end && *s->p >= '0' && *s->p <= '9')
 		s->p++;
-	return s->p > begin || fail(s, "a digit is missing");
+	return s->p > begin || set_wrong(s, "a digit is missing");
 }
 
-static bool number_text(struct scan *s)
+static bool scan_number_text(struct scan *s)
 {
 	if (*s->p == '-')
 		s->p++;
 	if (s->p < s->end && *s->p == '0')
 		s->p++;
-	else if (!digits(s))
+	else if (!scan_digits(s))
 		return false;
 	if (s->p < s->end && *s->p == '.') {
 		s->p++;
-		if (!digits(s))
+		if (!scan_digits(s))
 			return false;
 	}
 	if (s->p < s->end && (*s->p == 'e' || *s->p == 'E')) {
 		s->p++;
 		if (s->p < s->end && (*s->p == '+' || *s->p == '-'))
 			s->p++;
-		return digits(s);
+		return scan_digits(s);
 	}
 	return true;
 }
 
-static bool number(struct scan *s)
+static bool scan_number(struct scan *s)
 {
 	const char *begin = s->p;
 
-	return number_text(s) && (s->p - begin <= NUMBER_MAX || fail(s, "a number is too long"));
+	return scan_number_text(s) &&
+	       (s->p - begin <= NUMBER_MAX || set_wrong(s, "a number is too long"));
 }
 
-static bool escape(struct scan *s)
+static bool scan_escape(struct scan *s)
 {
 	if (s->p >= s->end)
-		return fail(s, "a text does not end");
+		return set_wrong(s, "a text does not end");
 	if (*s->p++ != 'u')
-		return memchr("\"\\/bfnrt", s->p[-1], 8) ? true : fail(s, "no such escape");
+		return memchr("\"\\/bfnrt", s->p[-1], 8) ? true : set_wrong(s, "no such escape");
 	for (int i = 0; i < 4; i++, s->p++)
 		if (s->p >= s->end || !*s->p || !strchr("0123456789abcdefABCDEF", *s->p))
-			return fail(s, "four hexadecimal digits are wanted");
+			return set_wrong(s, "four hexadecimal digits are wanted");
 	return true;
 }
 
-static bool text(struct scan *s)
+static bool scan_text(struct scan *s)
 {
 	s->p++;
 	s->size += TEXT;
@@ -107,49 +108,49 @@ static bool text(struct scan *s)
 			return true;
 		}
 		if (c < 0x20)
-			return fail(s, "a control character in a text");
+			return set_wrong(s, "a control character in a text");
 		if (c == '\\') {
 			s->p++;
-			if (!escape(s))
+			if (!scan_escape(s))
 				return false;
 			continue;
 		}
 		n = utf8_length((const unsigned char *)s->p, (size_t)(s->end - s->p));
 		if (!n)
-			return fail(s, "no UTF-8");
+			return set_wrong(s, "no UTF-8");
 		s->p += n;
 	}
-	return fail(s, "a text does not end");
+	return set_wrong(s, "a text does not end");
 }
 
-static bool scalar(struct scan *s)
+static bool scan_scalar(struct scan *s)
 {
 	switch (*s->p) {
 	case '"':
-		return text(s);
+		return scan_text(s);
 	case 't':
-		return word(s, "true");
+		return scan_word(s, "true");
 	case 'f':
-		return word(s, "false");
+		return scan_word(s, "false");
 	case 'n':
-		return word(s, "null");
+		return scan_word(s, "null");
 	default:
-		return *s->p == '-' || (*s->p >= '0' && *s->p <= '9') ? number(s)
-								      : fail(s, "no value");
+		return *s->p == '-' || (*s->p >= '0' && *s->p <= '9') ? scan_number(s)
+								      : set_wrong(s, "no value");
 	}
 }
 
 /* "key": of an object. */
-static bool key(struct scan *s)
+static bool scan_key(struct scan *s)
 {
-	blanks(s);
+	skip_blanks(s);
 	if (s->p >= s->end || *s->p != '"')
-		return fail(s, "a key is missing");
-	if (!text(s))
+		return set_wrong(s, "a key is missing");
+	if (!scan_text(s))
 		return false;
-	blanks(s);
+	skip_blanks(s);
 	if (s->p >= s->end || *s->p != ':')
-		return fail(s, "a colon is missing");
+		return set_wrong(s, "a colon is missing");
 	s->p++;
 	return true;
 }
@@ -169,15 +170,15 @@ static bool is_object(const struct levels *l)
 static bool next(struct scan *s, struct levels *l)
 {
 	while (l->n) {
-		blanks(s);
+		skip_blanks(s);
 		if (s->p >= s->end)
-			return fail(s, "it is cut short");
+			return set_wrong(s, "it is cut short");
 		if (*s->p == ',') {
 			s->p++;
-			return !is_object(l) || key(s);
+			return !is_object(l) || scan_key(s);
 		}
 		if (*s->p != (is_object(l) ? '}' : ']'))
-			return fail(s, "a comma is missing");
+			return set_wrong(s, "a comma is missing");
 		s->p++;
 		l->n--;
 	}
@@ -193,13 +194,13 @@ static int open_level(struct scan *s, struct levels *l)
 
 	l->object[l->n / 64] = (l->object[l->n / 64] & ~bit) | (object ? bit : 0);
 	l->n++;
-	blanks(s);
+	skip_blanks(s);
 	if (s->p < s->end && *s->p == (object ? '}' : ']')) {
 		s->p++;
 		l->n--;
 		return 0;
 	}
-	return !object || key(s) ? 1 : -1;
+	return !object || scan_key(s) ? 1 : -1;
 }
 
 int json_check(struct bytes value, unsigned depth_max, struct err *e)
@@ -216,9 +217,9 @@ int json_check_size(struct bytes value, unsigned depth_max, size_t size_max, siz
 	do {
 		int inside = 0;
 
-		blanks(&s);
+		skip_blanks(&s);
 		if (s.p >= s.end) {
-			fail(&s, "it is cut short");
+			set_wrong(&s, "it is cut short");
 		} else if (*s.p == '{' || *s.p == '[') {
 			if (l.n >= depth_max || l.n >= DEPTH_MAX)
 				return err_set(e, ERR_LIMIT, "nested more than %u levels deep",
@@ -226,7 +227,7 @@ int json_check_size(struct bytes value, unsigned depth_max, size_t size_max, siz
 			inside = open_level(&s, &l);
 			s.size += CONTAINER;
 		} else {
-			scalar(&s);
+			scan_scalar(&s);
 			s.size++;
 		}
 		if (s.size > size_max)
@@ -238,9 +239,9 @@ int json_check_size(struct bytes value, unsigned depth_max, size_t size_max, siz
 	} while (!s.wrong);
 	if (size)
 		*size = s.size;
-	blanks(&s);
+	skip_blanks(&s);
 	if (!s.wrong && s.p < s.end)
-		fail(&s, "something follows the value");
+		set_wrong(&s, "something follows the value");
 	if (s.wrong)
 		return err_set(e, ERR_DAMAGED, "not JSON: %s at byte %zu", s.wrong,
 			       (size_t)(s.p - s.begin) + 1);

@@ -17,8 +17,8 @@ int json_check(struct bytes text, unsigned depth_max, struct err *e);
 
 /* The same, and ERR_LIMIT where its values take more memory than about size_max times
  * JSON_SIZE_BYTES, which two bytes of text can: a number counts once, a text, also as a key, two or
- * three times (its letters besides), an array or object 16 times. *size: how much it counts; NULL:
- * nobody wants to know. */
+ * three times (its letters besides), an array or object 16 times. *size receives that count; size
+ * may be NULL. */
 #define JSON_SIZE_BYTES                                                                           \
 	25 /* libjq 1.6 and 1.7: an empty object takes 400, a number in an array 16 and what that \
 	      has in reserve */

@@ -175,13 +175,13 @@ void jsonmap_write(const struct jsonmap *map, const void *from, struct jsonw *j)
 
 struct reading {
 	struct jsonr r;
-	const char *path[PATH_DEPTH]; /* keys from the outermost object to the member that is read */
+	const char *path[PATH_DEPTH]; /* keys from the outermost object to the current member */
 	unsigned depth;
 	struct err *e;
 	bool wrong;
 };
 
-/* The next value is none of its type: the first one of these is what the caller is told. */
+/* Skips a value of the wrong type. Only the first such value sets the caller's error. */
 static void note_wrong(struct reading *in, const char *wanted)
 {
 	struct buf path = { 0 };

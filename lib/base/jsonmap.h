@@ -64,7 +64,9 @@ struct jsonmap_member {
 	enum jsonmap_type type;
 	enum jsonmap_absent absent;
 	uint16_t offset; /* of the member in the struct */
-	uint16_t flag; /* offset of a bool, and one: whether there is a value; 0: the value says it */
+	/* Offset of the bool that says whether there is a value, plus 1; 0: the value itself shows
+	 * it. */
+	uint16_t flag;
 	const struct jsonmap *of; /* of objects */
 };
 

@@ -26,10 +26,11 @@
 		key, JSONMAP_##type, JSONMAP_##absent, (uint16_t)offsetof(struct S, field), \
 			(uint16_t)(offsetof(struct S, flag) + 1), map                       \
 	}
+/* The assertion: json_check_size charges 16 * JSON_SIZE_BYTES for an object, and a list allocates
+ * no more room than it has elements. */
 #define MAP(name, members)                                                          \
 	static const struct jsonmap name = { NULL, members, JSONMAP_COUNT(members), \
 					     sizeof(struct S) };                    \
-	/* json_check_size counts as much for an object, and no list has more room than elements */                                                                                 \
 	_Static_assert(sizeof(struct S) <= 16 * JSON_SIZE_BYTES, "an element is too large")
 
 #endif

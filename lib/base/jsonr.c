@@ -138,7 +138,7 @@ static unsigned read_character(const char **p, const char *end)
 }
 
 /* No escape is shorter than what it stands for. */
-static size_t unescape(struct bytes raw, char *to)
+static size_t unescape_text(struct bytes raw, char *to)
 {
 	static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
 	const char *p = raw.p, *end = raw.p + raw.n;
@@ -171,7 +171,7 @@ bool jsonr_text(struct jsonr *r, struct bytes *out)
 		return true;
 	copy = arena_alloc(r->memory, out->n);
 	r->failed |= !copy;
-	*out = copy ? (struct bytes){ copy, unescape(*out, copy) } : (struct bytes){ 0 };
+	*out = copy ? (struct bytes){ copy, unescape_text(*out, copy) } : (struct bytes){ 0 };
 	return true;
 }
 

@@ -18,7 +18,7 @@ void jsonw_init(struct jsonw *w, struct buf *out, bool pretty)
 	*w = (struct jsonw){ .out = out, .pretty = pretty };
 }
 
-static void line(struct jsonw *w)
+static void put_newline(struct jsonw *w)
 {
 	unsigned i;
 
@@ -29,8 +29,8 @@ static void line(struct jsonw *w)
 		buf_add(w->out, "  ", 2);
 }
 
-/* What stands between the previous thing on this level and the next. */
-static void before(struct jsonw *w)
+/* Separates the next key or value from the previous one on this level. */
+static void put_separator(struct jsonw *w)
 {
 	if (w->after_key) {
 		w->after_key = false;
@@ -39,13 +39,13 @@ static void before(struct jsonw *w)
 	if (w->filled >> w->depth & 1)
 		buf_putc(w->out, ',');
 	if (w->depth)
-		line(w);
+		put_newline(w);
 	w->filled |= 1ull << w->depth;
 }
 
 static void open_level(struct jsonw *w, char c)
 {
-	before(w);
+	put_separator(w);
 	buf_putc(w->out, c);
 	if (w->depth + 1 >= JSONW_DEPTH_MAX) {
 		w->out->failed = true;
@@ -62,7 +62,7 @@ static void close_level(struct jsonw *w, char c)
 	if (w->depth)
 		w->depth--;
 	if (filled)
-		line(w);
+		put_newline(w);
 	buf_putc(w->out, c);
 }
 
@@ -86,8 +86,9 @@ void jsonw_array_end(struct jsonw *w)
 	close_level(w, ']');
 }
 
-/* The same text to who reads it, and nothing to a terminal that JSON is printed on. */
-static void escaped(struct buf *out, uint32_t c)
+/* Escapes an invisible character: the JSON value stays the same, and a terminal that the JSON is
+ * printed on does not interpret it. */
+static void put_escape(struct buf *out, uint32_t c)
 {
 	if (c < 0x10000)
 		buf_printf(out, "\\u%04x", c);
@@ -106,13 +107,13 @@ void jsonw_put_seen(struct buf *out, struct bytes json)
 		if (!n || p[i] < 0x7f || utf8_is_seen(p + i, n))
 			continue;
 		buf_add(out, p + plain, i - plain);
-		escaped(out, utf8_character(p + i, n));
+		put_escape(out, utf8_character(p + i, n));
 		plain = i + n;
 	}
 	buf_add(out, p + plain, json.n - plain);
 }
 
-static void quoted(struct buf *out, struct bytes text)
+static void put_quoted(struct buf *out, struct bytes text)
 {
 	const unsigned char *p = (const unsigned char *)text.p;
 	size_t i = 0, plain = 0;
@@ -132,7 +133,7 @@ static void quoted(struct buf *out, struct bytes text)
 		if (!len)
 			buf_puts(out, "\xef\xbf\xbd");
 		else if (hidden)
-			escaped(out, utf8_character(p + i, len));
+			put_escape(out, utf8_character(p + i, len));
 		else if (p[i] == '"' || p[i] == '\\')
 			buf_printf(out, "\\%c", p[i]);
 		else if (p[i] == '\n')
@@ -149,8 +150,8 @@ static void quoted(struct buf *out, struct bytes text)
 
 void jsonw_key(struct jsonw *w, const char *key)
 {
-	before(w);
-	quoted(w->out, bytes_of(key));
+	put_separator(w);
+	put_quoted(w->out, bytes_of(key));
 	buf_puts(w->out, w->pretty ? ": " : ":");
 	w->after_key = true;
 }
@@ -161,8 +162,8 @@ void jsonw_bytes(struct jsonw *w, struct bytes text)
 		jsonw_null(w);
 		return;
 	}
-	before(w);
-	quoted(w->out, text);
+	put_separator(w);
+	put_quoted(w->out, text);
 }
 
 void jsonw_str(struct jsonw *w, const char *text)
@@ -172,13 +173,13 @@ void jsonw_str(struct jsonw *w, const char *text)
 
 void jsonw_u64(struct jsonw *w, uint64_t x)
 {
-	before(w);
+	put_separator(w);
 	buf_printf(w->out, "%" PRIu64, x);
 }
 
 void jsonw_i64(struct jsonw *w, int64_t x)
 {
-	before(w);
+	put_separator(w);
 	buf_printf(w->out, "%" PRId64, x);
 }
 
@@ -187,7 +188,7 @@ void jsonw_double(struct jsonw *w, double x)
 	char text[40];
 	int digits;
 
-	before(w);
+	put_separator(w);
 	if (!isfinite(x)) {
 		buf_puts(w->out, "null");
 		return;
@@ -202,31 +203,31 @@ void jsonw_double(struct jsonw *w, double x)
 
 void jsonw_hex(struct jsonw *w, uint64_t x)
 {
-	before(w);
+	put_separator(w);
 	buf_printf(w->out, "\"0x%" PRIx64 "\"", x);
 }
 
 void jsonw_id(struct jsonw *w, uint64_t x)
 {
-	before(w);
+	put_separator(w);
 	buf_printf(w->out, "\"%" PRIu64 "\"", x);
 }
 
 void jsonw_bool(struct jsonw *w, bool x)
 {
-	before(w);
+	put_separator(w);
 	buf_puts(w->out, x ? "true" : "false");
 }
 
 void jsonw_null(struct jsonw *w)
 {
-	before(w);
+	put_separator(w);
 	buf_puts(w->out, "null");
 }
 
 void jsonw_raw(struct jsonw *w, struct bytes json)
 {
-	before(w);
+	put_separator(w);
 	jsonw_put_seen(w->out, json);
 }
 

@@ -41,7 +41,7 @@ void jsonw_hex(struct jsonw *w, uint64_t x); /* "0x7f…": handles and pointers 
 void jsonw_id(struct jsonw *w, uint64_t x);  /* a number as a string */
 void jsonw_bool(struct jsonw *w, bool x);
 void jsonw_null(struct jsonw *w);
-/* A JSON text as it is, but for what is not seen, which is escaped: the same to who reads it. */
+/* Copies JSON text and escapes invisible characters; it parses to the same value. */
 void jsonw_put_seen(struct buf *out, struct bytes json);
 void jsonw_raw(struct jsonw *w, struct bytes json); /* one finished value */
 

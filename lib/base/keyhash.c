@@ -11,25 +11,25 @@ struct state {
 	uint64_t a, b, c, d;
 };
 
-static uint64_t turn(uint64_t x, unsigned by)
+static uint64_t rotate_left(uint64_t x, unsigned by)
 {
 	return x << by | x >> (64 - by);
 }
 
-static void mix(struct state *s)
+static void sip_round(struct state *s)
 {
 	s->a += s->b;
 	s->c += s->d;
-	s->b = turn(s->b, 13) ^ s->a;
-	s->d = turn(s->d, 16) ^ s->c;
-	s->a = turn(s->a, 32) + s->d;
+	s->b = rotate_left(s->b, 13) ^ s->a;
+	s->d = rotate_left(s->d, 16) ^ s->c;
+	s->a = rotate_left(s->a, 32) + s->d;
 	s->c += s->b;
-	s->d = turn(s->d, 21) ^ s->a;
-	s->b = turn(s->b, 17) ^ s->c;
-	s->c = turn(s->c, 32);
+	s->d = rotate_left(s->d, 21) ^ s->a;
+	s->b = rotate_left(s->b, 17) ^ s->c;
+	s->c = rotate_left(s->c, 32);
 }
 
-static uint64_t word(const unsigned char *p, size_t n)
+static uint64_t load_word(const unsigned char *p, size_t n)
 {
 	uint64_t w = 0;
 
@@ -38,11 +38,11 @@ static uint64_t word(const unsigned char *p, size_t n)
 	return w;
 }
 
-static void take(struct state *s, uint64_t w)
+static void absorb_word(struct state *s, uint64_t w)
 {
 	s->d ^= w;
-	mix(s);
-	mix(s);
+	sip_round(s);
+	sip_round(s);
 	s->a ^= w;
 }
 
@@ -55,11 +55,11 @@ uint64_t keyhash_bytes(const struct keyhash *k, const void *p, size_t n)
 	size_t left = n;
 
 	for (; left >= 8; at += 8, left -= 8)
-		take(&s, word(at, 8));
-	take(&s, (left ? word(at, left) : 0) | (uint64_t)(n & 0xff) << 56);
+		absorb_word(&s, load_word(at, 8));
+	absorb_word(&s, (left ? load_word(at, left) : 0) | (uint64_t)(n & 0xff) << 56);
 	s.c ^= 0xff;
 	for (int i = 0; i < 4; i++)
-		mix(&s);
+		sip_round(&s);
 	return s.a ^ s.b ^ s.c ^ s.d;
 }
 

@@ -12,22 +12,22 @@
 #include "lib/base/oom_flag.h"
 #include "lib/base/hash.h"
 
-static size_t home(const struct map *m, uint64_t key)
+static size_t home_slot(const struct map *m, uint64_t key)
 {
 	return (size_t)hash_u64(key) & (m->cap - 1);
 }
 
 /* The slot of key, or the free one where it belongs. cap must not be 0. */
-static size_t find(const struct map *m, uint64_t key)
+static size_t find_slot(const struct map *m, uint64_t key)
 {
-	size_t i = home(m, key);
+	size_t i = home_slot(m, key);
 
 	while (m->used[i] && m->slots[i].key != key)
 		i = (i + 1) & (m->cap - 1);
 	return i;
 }
 
-static bool grow(struct map *m)
+static bool grow_slots(struct map *m)
 {
 	struct map bigger = { .cap = m->cap ? m->cap : 8 };
 	size_t size, i;
@@ -49,7 +49,7 @@ static bool grow(struct map *m)
 
 		if (!m->used[i])
 			continue;
-		to = find(&bigger, m->slots[i].key);
+		to = find_slot(&bigger, m->slots[i].key);
 		bigger.slots[to] = m->slots[i];
 		bigger.used[to] = 1;
 	}
@@ -66,7 +66,7 @@ bool map_get(const struct map *m, uint64_t key, uint64_t *value)
 
 	if (!m->n)
 		return false;
-	i = find(m, key);
+	i = find_slot(m, key);
 	if (!m->used[i])
 		return false;
 	if (value)
@@ -79,17 +79,17 @@ bool map_put(struct map *m, uint64_t key, uint64_t value)
 	size_t i;
 
 	if (m->cap) {
-		i = find(m, key);
+		i = find_slot(m, key);
 		if (m->used[i]) {
 			m->slots[i].value = value;
 			return true;
 		}
 	}
-	if (m->n + 1 > m->cap / 4 * 3 && !grow(m))
+	if (m->n + 1 > m->cap / 4 * 3 && !grow_slots(m))
 		return false;
-	i = find(m, key);
+	i = find_slot(m, key);
 	m->slots[i] = (struct map_slot_){ key, value };
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): of what grow put there, not of what it freed */
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the array grow_slots made, not freed */
 	m->used[i] = 1;
 	m->n++;
 	return true;
@@ -101,13 +101,13 @@ bool map_del(struct map *m, uint64_t key)
 
 	if (!m->n)
 		return false;
-	gap = find(m, key);
+	gap = find_slot(m, key);
 	if (!m->used[gap])
 		return false;
 	m->used[gap] = 0;
 	m->n--;
 	for (i = (gap + 1) & mask; m->used[i]; i = (i + 1) & mask) {
-		size_t from_home = (i - home(m, m->slots[i].key)) & mask;
+		size_t from_home = (i - home_slot(m, m->slots[i].key)) & mask;
 
 		if (from_home < ((i - gap) & mask))
 			continue; /* its home lies behind the gap: it may not move there */
@@ -139,8 +139,7 @@ void map_prune(struct map *m, map_keep_fn *keep, void *ctx)
 {
 	size_t i = 0;
 
-	/* In the place of one that is removed stands another then, of those not seen yet or of
-	 * those that were kept. */
+	/* map_del may move another entry into slot i, one not visited yet or one already kept. */
 	while (i < m->cap)
 		if (m->used[i] && !keep(ctx, m->slots[i].key, m->slots[i].value))
 			map_del(m, m->slots[i].key);

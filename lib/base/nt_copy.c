@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the processor cannot write past its caches, it writes. */
+/*
+ * Copies numbers with stores that bypass the processor's caches (non-temporal); with ordinary
+ * stores where the processor has none.
+ */
 #include "lib/base/nt_copy.h"
 
 #include <string.h>
@@ -23,7 +26,7 @@ static void put_plain(void *to, const uint64_t *from, size_t n, uint64_t base, u
 
 #define EACH 8 /* numbers at a time */
 
-static inline CPU_AVX2 __m256i less(const uint64_t *from, __m256i base)
+static inline CPU_AVX2 __m256i subtract_base(const uint64_t *from, __m256i base)
 {
 	return _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *)(const void *)from), base);
 }
@@ -36,7 +39,7 @@ static CPU_AVX2 void put_avx2(void *to, const uint64_t *from, size_t n, uint64_t
 	size_t i;
 
 	for (i = 0; i + EACH <= n; i += EACH, at += (size_t)EACH * width) {
-		__m256i a = less(from + i, bases), b = less(from + i + 4, bases);
+		__m256i a = subtract_base(from + i, bases), b = subtract_base(from + i + 4, bases);
 
 		if (width == 4) {
 			a = _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a),

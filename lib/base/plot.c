@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A value that is not 0 is never drawn as nothing: that something happened is the first thing to
- * see.
+ * Draws bars, sparklines and curves as text. A value other than 0 is never drawn as nothing: the
+ * first thing to see is that something happened.
  */
 #include "lib/base/plot.h"
 
@@ -18,7 +18,7 @@
 #define AXIS_CHARS   8
 
 /* Eighths from 0 (nothing) to n. */
-static unsigned level(double value, double top, unsigned n)
+static unsigned level_of(double value, double top, unsigned n)
 {
 	unsigned at;
 
@@ -42,7 +42,7 @@ void plot_bar(struct buf *out, double fraction, unsigned width, enum plot_form f
 	      enum fmt_style style)
 {
 	bool utf8 = form == PLOT_BLOCKS;
-	unsigned full = level(fraction, 1, width);
+	unsigned full = level_of(fraction, 1, width);
 	struct buf bar = { 0 };
 
 	if (form == PLOT_MARKS) {
@@ -78,7 +78,7 @@ void plot_spark(struct buf *out, const double *v, unsigned n, double top, enum p
 		return;
 	}
 	for (unsigned i = 0; i < n; i++) {
-		unsigned at = level(v[i], top, LEVELS);
+		unsigned at = level_of(v[i], top, LEVELS);
 
 		if (form == PLOT_ASCII)
 			buf_putc(out, ascii[at]);
@@ -91,7 +91,7 @@ void plot_spark(struct buf *out, const double *v, unsigned n, double top, enum p
 
 /* Dots of a braille character that are set when `dots` of the four rows are filled from below, left
  * and right. */
-static unsigned braille(unsigned left, unsigned right)
+static unsigned braille_dots(unsigned left, unsigned right)
 {
 	static const unsigned lefts[5] = { 0, 0x40, 0x44, 0x46, 0x47 };
 	static const unsigned rights[5] = { 0, 0x80, 0xa0, 0xb0, 0xb8 };
@@ -124,13 +124,14 @@ void plot_curve(struct buf *out, const double *v, unsigned n, double top, const 
 
 		buf_printf(out, "%*s%*s |", (int)indent, "", AXIS_CHARS, axis);
 		for (unsigned i = 0; i < n; i += utf8 ? 2 : 1) {
-			unsigned a = rows_in(level(v[i], top, lines * rows), line, lines, rows);
-			unsigned b = utf8 && i + 1 < n ? rows_in(level(v[i + 1], top, lines * rows),
-								 line, lines, rows)
-						       : 0;
+			unsigned a = rows_in(level_of(v[i], top, lines * rows), line, lines, rows);
+			unsigned b = utf8 && i + 1 < n
+					     ? rows_in(level_of(v[i + 1], top, lines * rows), line,
+						       lines, rows)
+					     : 0;
 
 			if (utf8)
-				utf8_put(out, BRAILLE + braille(a, b));
+				utf8_put(out, BRAILLE + braille_dots(a, b));
 			else
 				buf_putc(out, a == 0 ? ' ' : a == 1 ? '.' : ':');
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The length of a message stands before it and is known after it: one byte is left for it, and what
- * is longer moves up.
+ * Writes protobuf messages and fields into a buffer. A message's length precedes it but is known
+ * only at its end: one byte is reserved, and the message is moved up if the length needs more.
  */
 #include "lib/base/protow.h"
 
@@ -11,7 +11,7 @@ enum { VARINT = 0, LENGTH = 2 };
 
 #define VARINT_MAX 10
 
-static unsigned varint(unsigned char *at, uint64_t v)
+static unsigned encode_varint(unsigned char *at, uint64_t v)
 {
 	unsigned n = 0;
 
@@ -25,17 +25,17 @@ void proto_varint(struct buf *out, uint64_t v)
 {
 	unsigned char bytes[VARINT_MAX];
 
-	buf_add(out, bytes, varint(bytes, v));
+	buf_add(out, bytes, encode_varint(bytes, v));
 }
 
-static void tag(struct buf *out, unsigned field, unsigned type)
+static void put_tag(struct buf *out, unsigned field, unsigned type)
 {
 	proto_varint(out, (uint64_t)field << 3 | type);
 }
 
 void proto_u64(struct buf *out, unsigned field, uint64_t v)
 {
-	tag(out, field, VARINT);
+	put_tag(out, field, VARINT);
 	proto_varint(out, v);
 }
 
@@ -46,7 +46,7 @@ void proto_i64(struct buf *out, unsigned field, int64_t v)
 
 void proto_bytes(struct buf *out, unsigned field, struct bytes v)
 {
-	tag(out, field, LENGTH);
+	put_tag(out, field, LENGTH);
 	proto_varint(out, v.n);
 	buf_add(out, v.p, v.n);
 }
@@ -58,7 +58,7 @@ void proto_text(struct buf *out, unsigned field, const char *v)
 
 size_t proto_begin(struct buf *out, unsigned field)
 {
-	tag(out, field, LENGTH);
+	put_tag(out, field, LENGTH);
 	buf_putc(out, 0);
 	return out->n;
 }
@@ -72,7 +72,7 @@ void proto_end(struct buf *out, size_t begin)
 	if (out->failed || begin > out->n)
 		return;
 	size = out->n - begin;
-	n = varint(length, size);
+	n = encode_varint(length, size);
 	if (n > 1) {
 		if (!buf_reserve(out, n - 1))
 			return;

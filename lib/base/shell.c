@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool plain(struct bytes word)
+static bool is_plain_word(struct bytes word)
 {
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
@@ -20,7 +20,7 @@ static bool plain(struct bytes word)
 
 void shell_word(struct buf *out, struct bytes word)
 {
-	if (plain(word)) {
+	if (is_plain_word(word)) {
 		buf_add(out, word.p, word.n);
 		return;
 	}

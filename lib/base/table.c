@@ -155,7 +155,7 @@ void table_cell_styled(struct table *t, enum fmt_style style, const char *fmt, .
 	va_end(ap);
 }
 
-static void spaces(struct buf *out, size_t n)
+static void put_spaces(struct buf *out, size_t n)
 {
 	while (n--)
 		buf_putc(out, ' ');
@@ -254,16 +254,16 @@ static void put_rows(struct buf *out, const struct table *t, const size_t *width
 		       pad = room > c->width ? room - c->width : 0, behind = pad;
 
 		if (room) {
-			spaces(out, column ? 2 : indent);
+			put_spaces(out, column ? 2 : indent);
 			if (t->right[column]) {
 				behind = i < t->ncols
 						 ? 0
 						 : widths[t->ncols + column] - fraction_width(t, i);
-				spaces(out, pad - behind);
+				put_spaces(out, pad - behind);
 			}
 			put_cell(out, t->text.p + c->at, c, room, column == 0, color);
 			if (column != last)
-				spaces(out, behind);
+				put_spaces(out, behind);
 		}
 		if (column + 1 == t->ncols || i + 1 == t->cells.n)
 			buf_putc(out, '\n');
@@ -280,7 +280,7 @@ void table_text(struct buf *out, struct table *t, unsigned indent, bool color)
 	free(widths);
 }
 
-static size_t needs(const struct table *t, const size_t *widths, unsigned indent)
+static size_t needed_width(const struct table *t, const size_t *widths, unsigned indent)
 {
 	size_t n = indent;
 
@@ -293,7 +293,7 @@ static size_t needs(const struct table *t, const size_t *widths, unsigned indent
 #define TEXT_LEAST 24 /* of text at the end of a row */
 
 /* Makes a column narrower by what is over, down to least. Returns what is still over. */
-static size_t take(size_t *width, size_t least, size_t over)
+static size_t narrow_column(size_t *width, size_t least, size_t over)
 {
 	size_t part = *width > least ? *width - least : 0;
 
@@ -314,17 +314,17 @@ void table_narrow(struct buf *out, struct table *t, unsigned indent, bool color,
 	least[0] = widths[0] < NAME_LEAST ? widths[0] : NAME_LEAST;
 	least[1] = widths[last] < TEXT_LEAST || t->right[last] ? widths[last] : TEXT_LEAST;
 	while (columns && *leave_out &&
-	       needs(t, widths, indent) - (widths[0] - least[0]) -
+	       needed_width(t, widths, indent) - (widths[0] - least[0]) -
 			       (widths[last] ? widths[last] - least[1] : 0) >
 		       columns)
 		widths[*leave_out++] = 0;
-	over = needs(t, widths, indent);
+	over = needed_width(t, widths, indent);
 	over = columns && over > columns ? over - columns : 0;
-	over = take(&widths[last], least[1], over);
-	over = take(&widths[0], least[0], over);
+	over = narrow_column(&widths[last], least[1], over);
+	over = narrow_column(&widths[0], least[0], over);
 	/* Narrower than anything can be read. */
-	over = take(&widths[last], 0, over);
-	take(&widths[0], 1, over);
+	over = narrow_column(&widths[last], 0, over);
+	narrow_column(&widths[0], 1, over);
 	put_rows(out, t, widths, indent, color);
 	free(widths);
 }
@@ -351,7 +351,7 @@ static void fold_row(struct buf *out, const struct table *t, size_t row, unsigne
 			at += 2;
 		} else {
 			at = indent + (k ? 2 : 0);
-			spaces(out, at);
+			put_spaces(out, at);
 		}
 		if (k) {
 			fmt_styled(out, color, FMT_DIM, t->text.p + head->at);

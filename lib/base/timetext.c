@@ -189,7 +189,7 @@ char *time_local(char *out, size_t size, int64_t utc_ns, bool date)
 }
 
 /* Exactly `digits` digits and, when follow is not 0, that character; advances *at. */
-static bool field(struct bytes t, size_t *at, int digits, char follow, int *value)
+static bool digits_scan(struct bytes t, size_t *at, int digits, char follow, int *value)
 {
 	int x = 0, i;
 
@@ -238,11 +238,11 @@ static bool zone_scan(struct bytes t, size_t *at, bool *utc, int *offset_s)
 	if (t.p[*at] != '+' && t.p[*at] != '-')
 		return false;
 	sign = t.p[(*at)++] == '-' ? -1 : 1;
-	if (!field(t, at, 2, 0, &hours))
+	if (!digits_scan(t, at, 2, 0, &hours))
 		return false;
 	if (*at < t.n && t.p[*at] == ':')
 		(*at)++;
-	if (!field(t, at, 2, 0, &minutes) || hours > 14 || minutes > 59)
+	if (!digits_scan(t, at, 2, 0, &minutes) || hours > 14 || minutes > 59)
 		return false;
 	*offset_s = sign * (hours * 3600 + minutes * 60);
 	return true;
@@ -272,8 +272,8 @@ static bool iso_scan(struct bytes t, int64_t *utc_ns)
 	size_t at = 0;
 	int64_t s;
 
-	if (!field(t, &at, 4, '-', &tm.tm_year) || !field(t, &at, 2, '-', &tm.tm_mon) ||
-	    !field(t, &at, 2, 0, &tm.tm_mday))
+	if (!digits_scan(t, &at, 4, '-', &tm.tm_year) || !digits_scan(t, &at, 2, '-', &tm.tm_mon) ||
+	    !digits_scan(t, &at, 2, 0, &tm.tm_mday))
 		return false;
 	tm.tm_year -= 1900;
 	tm.tm_mon -= 1;
@@ -281,8 +281,9 @@ static bool iso_scan(struct bytes t, int64_t *utc_ns)
 		if (t.p[at] != 'T' && t.p[at] != 't' && t.p[at] != ' ')
 			return false;
 		at++;
-		if (!field(t, &at, 2, ':', &tm.tm_hour) || !field(t, &at, 2, 0, &tm.tm_min) ||
-		    !seconds_scan(t, &at, &tm, &frac) || !zone_scan(t, &at, &utc, &offset_s))
+		if (!digits_scan(t, &at, 2, ':', &tm.tm_hour) ||
+		    !digits_scan(t, &at, 2, 0, &tm.tm_min) || !seconds_scan(t, &at, &tm, &frac) ||
+		    !zone_scan(t, &at, &utc, &offset_s))
 			return false;
 	}
 	if (at != t.n || !in_range(&tm) || !is_day(&tm))
@@ -301,7 +302,7 @@ static bool clock_scan(struct bytes t, int64_t anchor_ns, int64_t *utc_ns)
 	struct tm tm;
 
 	localtime_r(&anchor, &tm);
-	if (!field(t, &at, 2, ':', &tm.tm_hour) || !field(t, &at, 2, 0, &tm.tm_min) ||
+	if (!digits_scan(t, &at, 2, ':', &tm.tm_hour) || !digits_scan(t, &at, 2, 0, &tm.tm_min) ||
 	    !seconds_scan(t, &at, &tm, &frac) || at != t.n || !in_range(&tm))
 		return false;
 	tm.tm_isdst = -1;
