@@ -29,7 +29,7 @@ struct parse {
 	void *ctx;
 };
 
-static char *trim(char *p)
+static char *trim_blanks(char *p)
 {
 	size_t n;
 
@@ -41,7 +41,7 @@ static char *trim(char *p)
 	return p;
 }
 
-static bool blank(char c)
+static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
@@ -54,7 +54,7 @@ static bool is_quote(char c)
 /* The first stop or comment (a # at the start or behind a blank; within a list there is none)
  * outside of quotes, or the end; NULL: a quote without an end. Quotes are such where a value
  * begins: at the start, and in a list behind its bracket and commas. */
-static char *scan(char *p, bool list, char stop)
+static char *find_stop(char *p, bool list, char stop)
 {
 	bool begins = true;
 	char quote = 0, *c;
@@ -65,12 +65,13 @@ static char *scan(char *p, bool list, char stop)
 				c++;
 			else if (*c == quote)
 				quote = 0;
-		} else if (*c == stop || (*c == '#' && stop != ',' && (c == p || blank(c[-1])))) {
+		} else if (*c == stop ||
+			   (*c == '#' && stop != ',' && (c == p || is_blank(c[-1])))) {
 			return c;
 		} else if (begins && is_quote(*c)) {
 			quote = *c;
 			begins = false;
-		} else if (!blank(*c)) {
+		} else if (!is_blank(*c)) {
 			begins = list && (*c == ',' || *c == '[');
 		}
 	}
@@ -79,11 +80,11 @@ static char *scan(char *p, bool list, char stop)
 
 /* Without its quotes, in place: between apostrophes two of them are one, between others \" and
  * \\ are what they stand for. NULL: there is more behind them. */
-static char *unquote(char *p)
+static char *unquote_value(char *p)
 {
 	char *to, *from, quote;
 
-	p = trim(p);
+	p = trim_blanks(p);
 	quote = *p;
 	if (!is_quote(quote))
 		return p;
@@ -101,9 +102,9 @@ static char *unquote(char *p)
 	return p + 1;
 }
 
-static int give(struct parse *s, char *value, struct err *e)
+static int emit_entry(struct parse *s, char *value, struct err *e)
 {
-	struct cli_config_entry entry = { s->section, s->key, unquote(value), s->line };
+	struct cli_config_entry entry = { s->section, s->key, unquote_value(value), s->line };
 
 	if (!entry.value)
 		return err_set(e, ERR_USAGE, "line %u: more behind a quote", s->line);
@@ -111,44 +112,44 @@ static int give(struct parse *s, char *value, struct err *e)
 }
 
 /* "- a": one value. */
-static int give_item(struct parse *s, char *value, struct err *e)
+static int emit_item(struct parse *s, char *value, struct err *e)
 {
 	char *end;
 
-	value = trim(value);
-	end = scan(value, false, '\0');
+	value = trim_blanks(value);
+	end = find_stop(value, false, '\0');
 	if (!end)
 		return err_set(e, ERR_USAGE, "line %u: a quote without an end", s->line);
 	*end = '\0';
-	return give(s, value, e);
+	return emit_entry(s, value, e);
 }
 
 /* "[a, b]" or one value, and a comment. */
-static int give_value(struct parse *s, char *value, struct err *e)
+static int emit_value(struct parse *s, char *value, struct err *e)
 {
 	char *end, *next;
 	int rc = 0;
 
 	if (*value != '[')
-		return give_item(s, value, e);
-	end = scan(value, true, '\0');
+		return emit_item(s, value, e);
+	end = find_stop(value, true, '\0');
 	if (!end)
 		return err_set(e, ERR_USAGE, "line %u: a quote without an end", s->line);
 	*end = '\0';
-	value = trim(value);
+	value = trim_blanks(value);
 	end = value + strlen(value) - 1;
 	if (end == value || *end != ']')
 		return err_set(e, ERR_USAGE, "line %u: a list without an end", s->line);
 	*end = '\0';
 	for (value++; rc == 0 && value; value = next) {
-		next = scan(value, false, ',');
+		next = find_stop(value, false, ',');
 		if (next && *next)
 			*next++ = '\0';
 		else
 			next = NULL;
-		value = trim(value);
+		value = trim_blanks(value);
 		if (*value)
-			rc = give(s, value, e);
+			rc = emit_entry(s, value, e);
 	}
 	return rc;
 }
@@ -156,10 +157,10 @@ static int give_value(struct parse *s, char *value, struct err *e)
 /* Behind the key; NULL: it is none. */
 static char *colon_of(char *text)
 {
-	char *c = is_quote(*text) ? scan(text, false, ':') : text;
+	char *c = is_quote(*text) ? find_stop(text, false, ':') : text;
 
-	while (c && *c && !(*c == ':' && (!c[1] || blank(c[1]))))
-		c = *c == '#' && c > text && blank(c[-1]) ? NULL : c + 1;
+	while (c && *c && !(*c == ':' && (!c[1] || is_blank(c[1]))))
+		c = *c == '#' && c > text && is_blank(c[-1]) ? NULL : c + 1;
 	return c && *c && c > text ? c : NULL;
 }
 
@@ -171,19 +172,19 @@ static int one_line(struct parse *s, char *text, struct err *e)
 
 	if (text[indent] == '\t')
 		return err_set(e, ERR_USAGE, "line %u: a tab where blanks are wanted", s->line);
-	text = trim(text);
+	text = trim_blanks(text);
 	if (!*text || *text == '#' || strcmp(text, "---") == 0)
 		return 0;
 	if (text[0] == '-' && (text[1] == ' ' || !text[1])) {
 		if (!*s->key)
 			return err_set(e, ERR_USAGE, "line %u: an item of no list", s->line);
-		return give_item(s, text + 1, e);
+		return emit_item(s, text + 1, e);
 	}
 	colon = colon_of(text);
 	if (!colon)
 		return err_set(e, ERR_USAGE, "line %u: not \"key: value\"", s->line);
 	*colon = '\0';
-	value = trim(colon + 1);
+	value = trim_blanks(colon + 1);
 	if (indent == 0)
 		s->section = colon; /* "" */
 	/* A line further in than a key without a value: that key was a section. */
@@ -192,13 +193,13 @@ static int one_line(struct parse *s, char *text, struct err *e)
 			return err_set(e, ERR_USAGE, "line %u: more than two levels", s->line);
 		s->section = s->key;
 	}
-	s->key = unquote(text);
+	s->key = unquote_value(text);
 	s->key_indent = indent;
 	if (!s->key)
 		return err_set(e, ERR_USAGE, "line %u: more behind a quote", s->line);
 	if (!*value || *value == '#')
 		return 0;
-	rc = give_value(s, value, e);
+	rc = emit_value(s, value, e);
 	s->key = colon; /* complete: nothing belongs to it any more */
 	return rc;
 }
@@ -224,9 +225,9 @@ int cli_config_parse(char *text, size_t n, cli_config_fn *fn, void *ctx, struct 
 /* ---- the file
  * -------------------------------------------------------------------------------------- */
 
-/* Root follows only whom it may trust; others do where they happen to be, which may be anybody's
- * folder. */
-static bool trusted(const struct stat *st, bool anywhere)
+/* As root, trust only a file that root or the user behind sudo owns and nobody else can write.
+ * Other users distrust only ./ingero.yaml (anywhere), as the folder may be anybody's. */
+static bool is_trusted(const struct stat *st, bool anywhere)
 {
 	const char *sudo = getenv("SUDO_UID");
 
@@ -237,8 +238,8 @@ static bool trusted(const struct stat *st, bool anywhere)
 	       (st->st_uid == 0 || (sudo && strtoul(sudo, NULL, 10) == st->st_uid));
 }
 
-/* 1: read; 0: there is none, or one that is not to be trusted, which is told of one that nobody
- * named. */
+/* 1: read; 0: there is no file, or it is not trusted; warns of the latter unless INGERO_CONFIG
+ * named the file. */
 static int read_one(const char *path, bool named, bool anywhere, struct buf *out, struct err *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc = 0;
@@ -247,7 +248,7 @@ static int read_one(const char *path, bool named, bool anywhere, struct buf *out
 	if (fd < 0)
 		return 0;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		if (trusted(&st, anywhere))
+		if (is_trusted(&st, anywhere))
 			rc = read_fd(fd, path, out, CLI_CONFIG_MAX, e) == 0 ? 1 : e->code;
 		else if (!named)
 			cli_warn("%s is not followed: it is not root's or yours alone", path);

@@ -35,8 +35,8 @@ int cli_config_parse(char *text, size_t n, cli_config_fn *fn, void *ctx, struct 
  * ~/.config/ingero/ingero.yaml, the home being that of the user behind sudo; *text is NULL when
  * there is none, else to be kept as long as values from it are used. As root only a file counts
  * that root or that user owns and nobody else may write; for others ./ingero.yaml only where root
- * or they own it and not everybody may write it. What does not count is told. ERR_CANNOT when
- * $INGERO_CONFIG names a file that cannot be read.
+ * or they own it and not everybody may write it. Files that do not count are skipped with a
+ * warning. ERR_CANNOT when $INGERO_CONFIG names a file that cannot be read.
  */
 int cli_config_find(char **text, size_t *n, char *path, size_t path_size, struct err *e);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run is what one recorder wrote: files whose names differ in the number at their end only.
+ * Finds default folders and the recordings in them. A run is what one recorder wrote: files whose
+ * names differ in the number at their end only.
  */
 #include "lib/cli/defaults.h"
 
@@ -54,7 +55,7 @@ void cli_names_free(struct cli_names *names)
 	vec_free(names);
 }
 
-static int add(struct cli_names *to, const char *folder, const char *name, struct err *e)
+static int add_name(struct cli_names *to, const char *folder, const char *name, struct err *e)
 {
 	struct buf path = { 0 };
 
@@ -68,7 +69,7 @@ static int add(struct cli_names *to, const char *folder, const char *name, struc
 	return err_nomem(e);
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -88,13 +89,13 @@ static int add_folder(struct cli_names *to, const char *folder, struct err *e)
 		if (n < 5 || strcmp(entry->d_name + n - 4, ".ige") != 0)
 			continue;
 		rc = to->n - before < FILES_MAX
-			     ? add(to, folder, entry->d_name, e)
+			     ? add_name(to, folder, entry->d_name, e)
 			     : err_set(e, ERR_LIMIT, "%s holds more than %u recordings", folder,
 				       FILES_MAX);
 	}
 	closedir(dir);
 	if (rc == 0 && to->n > before)
-		qsort(to->v + before, to->n - before, sizeof(*to->v), by_name);
+		qsort(to->v + before, to->n - before, sizeof(*to->v), compare_by_name);
 	return rc;
 }
 
@@ -109,7 +110,7 @@ static size_t run_of(const char *path)
 	return n - digits == 6 && digits > name && path[digits - 1] == '-' ? digits - 1 : n;
 }
 
-static int64_t modified(const char *path)
+static int64_t modified_ns(const char *path)
 {
 	struct stat st;
 
@@ -117,7 +118,7 @@ static int64_t modified(const char *path)
 			       : (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 }
 
-/* Only the files of the run that path is one of stay. */
+/* Removes all files but those of the run that path belongs to. */
 static void keep_run(struct cli_names *files, const char *path)
 {
 	size_t n = run_of(path), kept = 0;
@@ -134,14 +135,14 @@ static void keep_run(struct cli_names *files, const char *path)
 	free(run);
 }
 
-/* Of the run that was written last. */
+/* Removes all files but those of the run that was written last. */
 static void keep_newest(struct cli_names *files)
 {
 	const char *newest = NULL;
 	int64_t when = INT64_MIN;
 
 	for (size_t i = 0; i < files->n; i++) {
-		int64_t t = modified(files->v[i]);
+		int64_t t = modified_ns(files->v[i]);
 
 		if (t >= when) {
 			when = t;
@@ -185,7 +186,7 @@ static int newest_run(struct cli_names *to, const char *where, bool *row, struct
 	int rc = 0;
 
 	if (stat(where, &st) == 0 && !S_ISDIR(st.st_mode)) {
-		rc = add(to, NULL, where, e);
+		rc = add_name(to, NULL, where, e);
 	} else if ((rc = add_folder(to, where, e)) == 0) {
 		keep_newest(to);
 		*row = true;
@@ -234,7 +235,7 @@ int cli_default_operands(struct cli_operands *operands, const char *db, bool ser
 		size_t before = names.n;
 
 		rc = folder ? add_folder(&names, operands->v[i], e)
-			    : add(&names, NULL, operands->v[i], e);
+			    : add_name(&names, NULL, operands->v[i], e);
 		if (rc == 0 && folder && names.n == before)
 			rc = err_set(e, ERR_CANNOT, "%s holds no recording", operands->v[i]);
 		else if (rc == 0 && folder)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a person's things are when nobody says so: the home of who typed sudo, and the default
- * recording: a folder of .ige files that a recorder fills, and that readers open when they are
- * given nothing to read.
+ * Default paths: the home of the user behind sudo, and the default recording, a folder of .ige
+ * files that a recorder fills and that readers open when no input is named.
  */
 #ifndef INGERO_CLI_DEFAULTS_H
 #define INGERO_CLI_DEFAULTS_H
@@ -19,7 +18,7 @@ const char *cli_home(void);
 /* Appended: $INGERO_DB, else /var/lib/ingero inside a container, else ~/.ingero. */
 void cli_default_folder(struct buf *out);
 
-/* For files that nobody keeps and that may be large: $TMPDIR, else /var/tmp; borrowed. */
+/* For temporary files that may be large: $TMPDIR, else /var/tmp; borrowed. */
 const char *cli_scratch_folder(void);
 
 /*
@@ -38,8 +37,8 @@ struct cli_names {
 };
 void cli_names_free(struct cli_names *names);
 
-/* The files of the run that the one of this path is of, by name, as they are there now: its own
- * need not be. */
+/* The files of the run that this path belongs to, by name, as they exist now; path itself need not
+ * exist. */
 int cli_run_files(struct cli_names *out, const char *path, struct err *e);
 
 #endif

@@ -110,7 +110,7 @@ struct word {
 	const char *value; /* behind "=" or the letter; NULL: none there */
 };
 
-static bool take_apart(const char *text, struct word *w)
+static bool parse_word(const char *text, struct word *w)
 {
 	const char *equals = strchr(text, '=');
 
@@ -127,7 +127,7 @@ static bool take_apart(const char *text, struct word *w)
 	return true;
 }
 
-static bool fits(enum door_when when, const char *value)
+static bool is_matching_value(enum door_when when, const char *value)
 {
 	uint64_t ns;
 
@@ -147,19 +147,19 @@ static const struct door_option *row_of(const char *command, const struct word *
 		if (w->letter ? o->letter != w->letter
 			      : strlen(o->name) != w->n || memcmp(o->name, w->name, w->n) != 0)
 			continue;
-		if (o->takes == DOOR_SWITCH || fits(o->when, value))
+		if (o->takes == DOOR_SWITCH || is_matching_value(o->when, value))
 			return o;
 	}
 	return NULL;
 }
 
-static int keep(struct door_plan *p, const char *word, struct err *e)
+static int add_word(struct door_plan *p, const char *word, struct err *e)
 {
 	return vec_push(&p->words, word) ? 0 : err_nomem(e);
 }
 
 /* The words of now, with the value in its place. */
-static int replace(struct door_plan *p, const char *now, const char *value, struct err *e)
+static int add_replacement(struct door_plan *p, const char *now, const char *value, struct err *e)
 {
 	int rc = 0;
 
@@ -194,14 +194,15 @@ static int replace(struct door_plan *p, const char *now, const char *value, stru
 				}
 				word = copy;
 			}
-			rc = keep(p, word, e);
+			rc = add_word(p, word, e);
 		}
 		now += n + (now[n] == ' ');
 	}
 	return rc;
 }
 
-static int apply(struct door_plan *p, const struct door_option *o, const char *value, struct err *e)
+static int apply_option(struct door_plan *p, const struct door_option *o, const char *value,
+			struct err *e)
 {
 	bool off = o->takes == DOOR_SWITCH && value &&
 		   (strcmp(value, "false") == 0 || strcmp(value, "0") == 0);
@@ -213,18 +214,18 @@ static int apply(struct door_plan *p, const struct door_option *o, const char *v
 		buf_printf(&p->notes, "ingero %s --%s: %s\n", o->command, o->name, note);
 	if (p->notes.failed)
 		return err_nomem(e);
-	return now ? replace(p, now, value, e) : 0;
+	return now ? add_replacement(p, now, value, e) : 0;
 }
 
 int door_translate(const struct door_command *command, int argc, char **argv,
 		   struct door_plan *plan, struct err *e)
 {
-	int rc = command->first ? keep(plan, command->first, e) : 0;
+	int rc = command->first ? add_word(plan, command->first, e) : 0;
 
 	for (int i = 0; rc == 0 && i < argc; i++) {
 		struct word w = { 0 };
 		const struct door_option *o =
-			take_apart(argv[i], &w)
+			parse_word(argv[i], &w)
 				? row_of(command->name, &w, i + 1 < argc ? argv[i + 1] : NULL)
 				: NULL;
 		const char *value = w.value;
@@ -232,7 +233,7 @@ int door_translate(const struct door_command *command, int argc, char **argv,
 
 		if (strcmp(argv[i], "--") == 0) { /* what follows is a command, or operands */
 			while (rc == 0 && i < argc)
-				rc = keep(plan, argv[i++], e);
+				rc = add_word(plan, argv[i++], e);
 			break;
 		}
 		plan->has_db |= command->reads &&
@@ -243,11 +244,11 @@ int door_translate(const struct door_command *command, int argc, char **argv,
 		if (apart)
 			value = argv[i + 1];
 		if (!o) {
-			rc = keep(plan, argv[i], e);
+			rc = add_word(plan, argv[i], e);
 			continue;
 		}
 		i += apart;
-		rc = apply(plan, o, value, e);
+		rc = apply_option(plan, o, value, e);
 	}
 	return rc;
 }

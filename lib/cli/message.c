@@ -35,7 +35,7 @@ static ssize_t without_memory(const char *before, const char *fmt, va_list ap)
 	return write(STDERR_FILENO, line, n);
 }
 
-static void say(const char *before, const char *fmt, va_list ap)
+static void print_message(const char *before, const char *fmt, va_list ap)
 {
 	struct buf line = { 0 }, text = { 0 };
 	ssize_t done;
@@ -67,7 +67,7 @@ void cli_error(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say("", fmt, ap);
+	print_message("", fmt, ap);
 	va_end(ap);
 }
 
@@ -76,7 +76,7 @@ void cli_warn(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say("warning: ", fmt, ap);
+	print_message("warning: ", fmt, ap);
 	va_end(ap);
 }
 
@@ -110,7 +110,7 @@ void cli_note(const char *fmt, ...)
 	if (cli_settings.quiet)
 		return;
 	va_start(ap, fmt);
-	say(NULL, fmt, ap);
+	print_message(NULL, fmt, ap);
 	va_end(ap);
 }
 
@@ -126,6 +126,6 @@ void cli_detail(const char *fmt, ...)
 	if (!cli_settings.verbose)
 		return;
 	va_start(ap, fmt);
-	say("", fmt, ap);
+	print_message("", fmt, ap);
 	va_end(ap);
 }

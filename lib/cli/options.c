@@ -135,8 +135,8 @@ static int print_and_end(void (*text)(struct buf *, const struct cli_program *),
 
 /* Apply option o, written as `shown` by the user; value is what stood behind "=" or the letter, or
  * NULL. */
-static void apply(struct parser *ps, const struct cli_option *o, bool common, const char *shown,
-		  char *value)
+static void apply_option(struct parser *ps, const struct cli_option *o, bool common,
+			 const char *shown, char *value)
 {
 	struct err e = { 0 };
 
@@ -273,7 +273,7 @@ static void parse_long(struct parser *ps, char *word)
 		return;
 	}
 	snprintf(shown, sizeof(shown), "--%s", o->name);
-	apply(ps, o, common, shown, value ? value + 1 : NULL);
+	apply_option(ps, o, common, shown, value ? value + 1 : NULL);
 }
 
 static void parse_letters(struct parser *ps, char *word)
@@ -290,10 +290,10 @@ static void parse_letters(struct parser *ps, char *word)
 			return;
 		}
 		if (cli_takes_argument(o->type)) {
-			apply(ps, o, common, shown, at[1] ? at + 1 : NULL);
+			apply_option(ps, o, common, shown, at[1] ? at + 1 : NULL);
 			return;
 		}
-		apply(ps, o, common, shown, NULL);
+		apply_option(ps, o, common, shown, NULL);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The endpoint of all signals is the address below which metrics have their path; that of metrics
- * alone is whole. */
+/* Reads the OTLP endpoint and headers from options and environment. The endpoint of all signals is
+ * the address below which metrics have their path; that of metrics alone is whole. */
 #include "lib/cli/otel.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add(struct cli_otel *o, char *line, struct err *e)
+static int add_header(struct cli_otel *o, char *line, struct err *e)
 {
 	if (line && vec_push(&o->headers, line))
 		return 0;
@@ -18,11 +18,11 @@ static int add(struct cli_otel *o, char *line, struct err *e)
 
 int cli_otel_header(struct cli_otel *o, const char *line, struct err *e)
 {
-	return add(o, strdup(line), e);
+	return add_header(o, strdup(line), e);
 }
 
 /* "%20" as the character it stands for, in place. */
-static void unescape(char *text)
+static void unescape_text(char *text)
 {
 	char *to = text;
 
@@ -38,7 +38,7 @@ static void unescape(char *text)
 	*to = 0;
 }
 
-static char *trim(char *text)
+static char *trim_blanks(char *text)
 {
 	size_t n;
 
@@ -50,7 +50,7 @@ static char *trim(char *text)
 }
 
 /* "k=v, k2=v2": blanks around either mean nothing. */
-static int headers(struct cli_otel *o, const char *text, struct err *e)
+static int add_headers(struct cli_otel *o, const char *text, struct err *e)
 {
 	char *copy = strdup(text), *rest = copy, *line, *value;
 	int rc = copy ? 0 : err_nomem(e);
@@ -61,17 +61,18 @@ static int headers(struct cli_otel *o, const char *text, struct err *e)
 		if (!equals)
 			continue;
 		*equals = 0;
-		pair = trim(pair);
-		value = trim(equals + 1);
-		unescape(value);
+		pair = trim_blanks(pair);
+		value = trim_blanks(equals + 1);
+		unescape_text(value);
 		if (*pair)
-			rc = add(o, asprintf(&line, "%s: %s", pair, value) < 0 ? NULL : line, e);
+			rc = add_header(o, asprintf(&line, "%s: %s", pair, value) < 0 ? NULL : line,
+					e);
 	}
 	free(copy);
 	return rc;
 }
 
-static int below(struct cli_otel *o, const char *url, struct err *e)
+static int build_url(struct cli_otel *o, const char *url, struct err *e)
 {
 	size_t n = strlen(url);
 
@@ -86,7 +87,7 @@ static int below(struct cli_otel *o, const char *url, struct err *e)
 }
 
 /* As given when that has a path; the environment's for all signals never has. */
-static int where(struct cli_otel *o, const char *push, struct err *e)
+static int choose_url(struct cli_otel *o, const char *push, struct err *e)
 {
 	const char *all = getenv("OTEL_EXPORTER_OTLP_ENDPOINT"),
 		   *metrics = getenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"), *host, *path;
@@ -95,14 +96,14 @@ static int where(struct cli_otel *o, const char *push, struct err *e)
 		host = strstr(push, "://");
 		path = host ? strchr(host + 3, '/') : NULL;
 		o->url = push;
-		return path && path[1] ? 0 : below(o, push, e);
+		return path && path[1] ? 0 : build_url(o, push, e);
 	}
 	if (metrics && *metrics) {
 		o->url = metrics;
 		return 0;
 	}
 	if (all && *all)
-		return below(o, all, e);
+		return build_url(o, all, e);
 	return err_set(e, ERR_USAGE, "--push env: OTEL_EXPORTER_OTLP_ENDPOINT is not set");
 }
 
@@ -110,13 +111,13 @@ int cli_otel_find(struct cli_otel *o, const char *push, struct err *e)
 {
 	const char *more = getenv("OTEL_EXPORTER_OTLP_HEADERS"),
 		   *timeout = getenv("OTEL_EXPORTER_OTLP_TIMEOUT");
-	int rc = where(o, push, e);
+	int rc = choose_url(o, push, e);
 
 	if (!o->ca_file)
 		o->ca_file = getenv("OTEL_EXPORTER_OTLP_CERTIFICATE");
 	if (timeout)
 		o->timeout_ns = strtoull(timeout, NULL, 10) * 1000000;
-	return !rc && more ? headers(o, more, e) : rc;
+	return !rc && more ? add_headers(o, more, e) : rc;
 }
 
 void cli_otel_free(struct cli_otel *o)

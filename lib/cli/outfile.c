@@ -56,7 +56,7 @@ int cli_outfile_open(struct cli_outfile *o, const char *path, bool whole, struct
 	return folder_takes(path, e);
 }
 
-static int begin(struct cli_outfile *o, struct err *e)
+static int begin_output(struct cli_outfile *o, struct err *e)
 {
 	struct stat st;
 
@@ -72,7 +72,7 @@ static int begin(struct cli_outfile *o, struct err *e)
 
 int cli_outfile_write(struct cli_outfile *o, const void *p, size_t n, struct err *e)
 {
-	int rc = o->begun || n == 0 ? 0 : begin(o, e);
+	int rc = o->begun || n == 0 ? 0 : begin_output(o, e);
 
 	if (rc)
 		return rc;

@@ -23,8 +23,8 @@
 /* A failure of standard output is reported once. */
 static bool told;
 
-/* Unnamed files go with us. */
-static void end(void)
+/* The kernel removes unnamed files when the process exits. */
+static void exit_no_memory(void)
 {
 	cli_error("out of memory");
 	_exit(CLI_EXIT_CANNOT);
@@ -41,7 +41,7 @@ void cli_start(void)
 	if (fd > STDERR_FILENO)
 		close(fd);
 	sigaction(SIGPIPE, &ignore, NULL);
-	oom_flag_at_last(end);
+	oom_flag_at_last(exit_no_memory);
 }
 
 int cli_finish_stdout(int status)

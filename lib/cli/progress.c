@@ -28,7 +28,7 @@ static int64_t now_ns(clockid_t clock)
 	return ts.tv_sec * S_NS + ts.tv_nsec;
 }
 
-static void put(struct buf *line)
+static void write_line(struct buf *line)
 {
 	ssize_t done = line->failed ? 0 : write(STDERR_FILENO, line->p, line->n);
 
@@ -55,7 +55,7 @@ void cli_progress_begin(struct cli_progress *p, cli_measure *measure, void *of, 
 }
 
 /* "ingero-stat: 12%, 1.2 MiB of 9.8 MiB, 1,234 events, 600/s, 3 s left" */
-static void describe(struct buf *out, const struct cli_progress *p, bool over)
+static void append_progress(struct buf *out, const struct cli_progress *p, bool over)
 {
 	double s = (double)(now_ns(CLOCK_MONOTONIC) - p->began_ns) / 1e9, share;
 	uint64_t done, total, events;
@@ -92,9 +92,9 @@ void cli_progress_tick(struct cli_progress *p)
 		return;
 	if (p->terminal)
 		buf_puts(&line, "\r\033[?7l"); /* a line too long is cut, not continued */
-	describe(&line, p, false);
+	append_progress(&line, p, false);
 	buf_puts(&line, p->terminal ? "\033[K\033[?7h" : "\n");
-	put(&line);
+	write_line(&line);
 	p->shown_ns = now;
 	p->shown = true;
 }
@@ -108,10 +108,10 @@ void cli_progress_end(struct cli_progress *p)
 	if (p->shown && p->terminal)
 		buf_puts(&line, "\r\033[K");
 	if (cli_settings.progress) {
-		describe(&line, p, true);
+		append_progress(&line, p, true);
 		buf_putc(&line, '\n');
 	}
-	put(&line);
+	write_line(&line);
 	p->on = false;
 }
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How far the work `of` has come; *total_bytes 0: nobody knows, as of a pipe. */
+/* How far the work `of` has come; *total_bytes 0: the total is unknown, as of a pipe. */
 typedef void cli_measure(void *of, uint64_t *done_bytes, uint64_t *total_bytes, uint64_t *events);
 
 struct cli_progress {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A terminal that is no taller than the text would scroll, and what has scrolled away cannot be
- * drawn over.
+ * Draws a text over its previous version on a terminal, cut to the terminal's height: lines that
+ * scrolled away cannot be drawn over.
  */
 #include "lib/cli/redraw.h"
 
@@ -32,8 +32,8 @@ static unsigned lines_of(const struct buf *text)
 	return n;
 }
 
-/* To what leaves room for so many lines, and for the one the cursor is on. */
-static void clip(struct cli_redraw *r, struct buf *text, unsigned below)
+/* Cuts text so that `below` lines and the cursor's line fit under it. */
+static void clip_text(struct cli_redraw *r, struct buf *text, unsigned below)
 {
 	struct winsize size = { 0 };
 	unsigned max = ROWS_USUAL, lines = 0;
@@ -62,7 +62,7 @@ void cli_redraw_notices(const struct cli_redraw *r)
 	cli_notices_pass(r->notices, false);
 }
 
-static void erase(struct cli_redraw *r, struct buf *out)
+static void append_erase(struct cli_redraw *r, struct buf *out)
 {
 	if (r->terminal && r->lines)
 		buf_printf(out, UP_AND_WIPE, r->lines);
@@ -80,7 +80,7 @@ int cli_redraw(struct cli_redraw *r, struct buf *text, const struct buf *foot, s
 		rc = cli_print(text, e);
 		return rc ? rc : cli_print(foot, e);
 	}
-	erase(r, &out);
+	append_erase(r, &out);
 	if (notices_wait(r)) {
 		rc = cli_print(&out, e);
 		if (rc)
@@ -88,7 +88,7 @@ int cli_redraw(struct cli_redraw *r, struct buf *text, const struct buf *foot, s
 		buf_reset(&out);
 		cli_notices_pass(r->notices, false);
 	}
-	clip(r, text, lines_of(foot));
+	clip_text(r, text, lines_of(foot));
 	buf_puts(&out, NO_WRAP);
 	buf_add(&out, text->p, text->n);
 	buf_add(&out, foot->p, foot->n);
@@ -104,7 +104,7 @@ int cli_redraw_end(struct cli_redraw *r, struct err *e)
 	struct buf out = { 0 };
 	int rc;
 
-	erase(r, &out);
+	append_erase(r, &out);
 	rc = cli_print(&out, e);
 	buf_free(&out);
 	if (!rc && r->notices >= 0)

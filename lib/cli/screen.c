@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page is on the alternate screen, so that what stood on the terminal comes back. A signal that
- * ends or stops the program puts the terminal back first: that is done in the handler, by calls
- * that are allowed there.
+ * Shows a page on the terminal's alternate screen, so that the previous contents come back. On a
+ * signal that ends or stops the program, the handler restores the terminal first, by
+ * async-signal-safe calls.
  */
 #include "lib/cli/screen.h"
 
@@ -43,7 +43,7 @@ struct cli_screen {
 	pthread_mutex_t lock; /* of all below but the descriptors */
 	int tty, notices, wake;
 	bool ends_all, left, closing, held, shown;
-	bool forgot; /* something of what was said */
+	bool forgot; /* the oldest messages were dropped */
 	struct page page;
 	struct page_look look;
 	struct buf said;
@@ -58,7 +58,7 @@ static struct {
 	int tty, wake;
 } terminal = { .tty = -1, .wake = -1 };
 
-static void put(const char *text, size_t n)
+static void write_terminal(const char *text, size_t n)
 {
 	while (n) {
 		ssize_t done = write(STDOUT_FILENO, text, n);
@@ -70,19 +70,19 @@ static void put(const char *text, size_t n)
 	}
 }
 
-static void enter(void)
+static void enter_screen(void)
 {
 	tcsetattr(terminal.tty, TCSADRAIN, &terminal.raw);
-	put(ENTER, sizeof(ENTER) - 1);
+	write_terminal(ENTER, sizeof(ENTER) - 1);
 	terminal.entered = 1;
 }
 
-static void leave(void)
+static void leave_screen(void)
 {
 	if (!terminal.entered)
 		return;
 	terminal.entered = 0;
-	put(LEAVE, sizeof(LEAVE) - 1);
+	write_terminal(LEAVE, sizeof(LEAVE) - 1);
 	tcsetattr(terminal.tty, TCSADRAIN, &terminal.before);
 }
 
@@ -104,13 +104,13 @@ static void on_signal(int number)
 	} else if (number == SIGINT && terminal.interrupts == 0) {
 		terminal.interrupts = 1; /* the recording ends, and with it this */
 	} else if (number == SIGTSTP) {
-		leave();
+		leave_screen();
 		raise(SIGSTOP);
 		if (entered)
-			enter();
+			enter_screen();
 		wake_up();
 	} else {
-		leave();
+		leave_screen();
 		signal(number, SIG_DFL);
 		raise(number);
 	}
@@ -150,9 +150,9 @@ void cli_screen_size(const struct cli_screen *s, unsigned *rows, unsigned *colum
 		*columns = size.ws_col;
 }
 
-/* ---- what others say ---- */
+/* ---- messages of other programs ---- */
 
-/* As a terminal would show it at the end: of what was written over the last. */
+/* As a terminal finally shows it: of a line that was overwritten ('\r'), the last version. */
 static void put_shown(struct buf *out, const char *p, size_t n)
 {
 	while (n) {
@@ -191,8 +191,8 @@ static unsigned lines_of(const struct buf *text)
 	return n;
 }
 
-/* Into the page. */
-static void tell_said(struct cli_screen *s)
+/* Adds the messages to the page, and a fresh one to its foot. */
+static void append_messages(struct cli_screen *s)
 {
 	struct page_section *one =
 		s->said.n ? page_add(&s->page, s->messages_key, "messages", PAGE_THIRD) : NULL;
@@ -210,7 +210,7 @@ static void tell_said(struct cli_screen *s)
 	}
 }
 
-static void hear(struct cli_screen *s, const char *text, size_t n)
+static void add_message(struct cli_screen *s, const char *text, size_t n)
 {
 	buf_add(&s->said, text, n);
 	if (s->said.n > SAID_MOST) {
@@ -225,11 +225,11 @@ static void hear(struct cli_screen *s, const char *text, size_t n)
 		page_free(&s->page);
 		s->page = (struct page){ 0 };
 		buf_puts(&s->page.head, "waiting for the recording\n");
-		tell_said(s);
+		append_messages(s);
 	}
 }
 
-static void put_said(struct cli_screen *s)
+static void print_messages(struct cli_screen *s)
 {
 	static const char forgot[] = "(what was said before is not kept)\n";
 	ssize_t done = 0;
@@ -240,7 +240,7 @@ static void put_said(struct cli_screen *s)
 		done = write(STDERR_FILENO, s->said.p, s->said.n);
 	buf_reset(&s->said);
 	s->forgot = false;
-	(void)done; /* there is nobody to tell */
+	(void)done; /* a failure cannot be reported anywhere */
 }
 
 /* ---- keys ---- */
@@ -275,7 +275,7 @@ static int key_of(const char *p, size_t n, size_t *took)
 	return PAGE_ESCAPE;
 }
 
-static void take_keys(struct cli_screen *s)
+static void handle_keys(struct cli_screen *s)
 {
 	unsigned rows, columns;
 	char text[64];
@@ -321,7 +321,7 @@ static void put_cut(struct buf *out, const struct buf *text, unsigned columns)
 	}
 }
 
-static void draw(struct cli_screen *s)
+static void draw_page(struct cli_screen *s)
 {
 	struct buf text = { 0 }, out = { 0 };
 	unsigned rows, columns;
@@ -333,21 +333,21 @@ static void draw(struct cli_screen *s)
 	buf_puts(&out, TO_TOP ERASE);
 	put_cut(&out, &text, columns);
 	if (!text.failed && !out.failed)
-		put(out.p, out.n);
+		write_terminal(out.p, out.n);
 	buf_free(&out);
 	buf_free(&text);
 }
 
-/* Both the terminal and the keys are the shell's again; what others say goes there as ever. */
+/* Gives terminal and keyboard back to the shell; later messages go to stderr as usual. */
 static void leave_view(struct cli_screen *s)
 {
-	leave();
-	put_said(s);
+	leave_screen();
+	print_messages(s);
 	if (s->ends_all)
 		kill(0, SIGINT);
 }
 
-static void listen_on(struct cli_screen *s)
+static void read_notices(struct cli_screen *s)
 {
 	char text[4096];
 	ssize_t n = read(s->notices, text, sizeof(text));
@@ -357,11 +357,11 @@ static void listen_on(struct cli_screen *s)
 	} else if (s->left) {
 		n = write(STDERR_FILENO, text, (size_t)n);
 	} else {
-		hear(s, text, (size_t)n);
+		add_message(s, text, (size_t)n);
 	}
 }
 
-static void *run(void *ctx)
+static void *run_thread(void *ctx)
 {
 	struct cli_screen *s = ctx;
 	bool over = false, was_left = false;
@@ -378,16 +378,16 @@ static void *run(void *ctx)
 		if (p[0].revents && read(s->wake, &woken, sizeof(woken)) < 0)
 			over = errno != EAGAIN && errno != EINTR;
 		if (p[1].revents & POLLIN)
-			take_keys(s);
+			handle_keys(s);
 		else if (p[1].revents)
 			over = true; /* the terminal has gone */
 		if (p[2].revents)
-			listen_on(s);
+			read_notices(s);
 		over |= s->closing;
 		if (s->left && !was_left)
 			leave_view(s);
 		else if (!over)
-			draw(s);
+			draw_page(s);
 		was_left = s->left;
 		pthread_mutex_unlock(&s->lock);
 	}
@@ -437,12 +437,12 @@ struct cli_screen *cli_screen_open(int notices, bool ends_all)
 	terminal.raw = terminal.before;
 	terminal.raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO); /* signals by keys stay */
 	watch_signals();
-	enter();
+	enter_screen();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&s->thread, NULL, run, s)) {
+	if (pthread_create(&s->thread, NULL, run_thread, s)) {
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
-		leave();
+		leave_screen();
 		close(s->wake);
 		goto none;
 	}
@@ -463,7 +463,7 @@ void cli_screen_show(struct cli_screen *s, struct page *page, char messages_key)
 		s->page = *page;
 		s->messages_key = messages_key;
 		s->shown = true;
-		tell_said(s);
+		append_messages(s);
 		*page = (struct page){ 0 };
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -491,8 +491,8 @@ void cli_screen_close(struct cli_screen *s)
 	pthread_mutex_unlock(&s->lock);
 	wake_up();
 	pthread_join(s->thread, NULL);
-	leave();
-	put_said(s);
+	leave_screen();
+	print_messages(s);
 	cli_notices_pass(s->notices, true);
 	page_free(&s->page);
 	buf_free(&s->said);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A token never is an option's value: whoever lists processes would see it. */
+/* Finds or makes the bearer token of programs that serve HTTP. A token is never an option's value:
+ * anyone who lists processes would see it. */
 #include "lib/cli/server_options.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 #define TOKEN_BYTES 16	 /* of one that is made: 128 bits */
 
 /* The token in text, without blanks and line ends around it. */
-static int take(char **token, const char *text, const char *of, struct err *e)
+static int copy_token(char **token, const char *text, const char *of, struct err *e)
 {
 	size_t n;
 
@@ -36,7 +37,7 @@ static int take(char **token, const char *text, const char *of, struct err *e)
 	return *token ? 0 : err_nomem(e);
 }
 
-static int from_file(char **token, const char *file, struct err *e)
+static int read_token_file(char **token, const char *file, struct err *e)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY), rc = 0;
 	struct buf text = { 0 };
@@ -51,7 +52,7 @@ static int from_file(char **token, const char *file, struct err *e)
 			     "%s: others may %s it, so it is no secret: chmod 600 %s", file,
 			     st.st_mode & S_IROTH ? "read" : "write", file);
 	rc = rc ? rc : read_fd(fd, file, &text, TOKEN_MAX, e);
-	rc = rc ? rc : text.failed ? err_nomem(e) : take(token, buf_text(&text), file, e);
+	rc = rc ? rc : text.failed ? err_nomem(e) : copy_token(token, buf_text(&text), file, e);
 	close(fd);
 	if (text.p)
 		explicit_bzero(text.p, text.n);
@@ -67,12 +68,12 @@ int cli_token(char **token, const char *file, struct err *e)
 
 	*token = NULL;
 	if (file)
-		rc = from_file(token, file, e);
+		rc = read_token_file(token, file, e);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char *text = getenv(names[i]);
 
 		if (!rc && !*token && text && *text)
-			rc = take(token, text, names[i], e);
+			rc = copy_token(token, text, names[i], e);
 		/* Neither for children nor in /proc/PID/environ. */
 		if (text)
 			explicit_bzero(text, strlen(text));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of programs that answer over HTTP, the same in each, and the token they share with
- * whoever may ask.
+ * The options of programs that serve HTTP, the same in each, and the token that clients must send.
  */
 #ifndef INGERO_CLI_SERVER_OPTIONS_H
 #define INGERO_CLI_SERVER_OPTIONS_H
@@ -60,8 +59,8 @@
  */
 int cli_token(char **token, const char *file, struct err *e);
 
-/* What a server wants of who asks: cli_token, else a new token for this run (*made). none: *token
- * is NULL, everybody may ask; ERR_USAGE with a file. */
+/* The token that a server requires of clients: cli_token, else a new one for this run (*made).
+ * none: *token is NULL, everybody may ask; ERR_USAGE with a file. */
 int cli_serving_token(char **token, const char *file, bool none, bool *made, struct err *e);
 
 /* For a process whose threads take turns at work that needs much memory: what one gave back is

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Interrupts. A recorder ends cleanly on the first SIGINT, SIGTERM or SIGHUP and at once on the
- * second; a program that reads a pipe lets the first SIGINT go to whoever fills the pipe, so that
- * Ctrl-C on a pipeline still yields the verdict.
+ * second; a program that reads a pipe ignores the first SIGINT, so that Ctrl-C ends the writer of
+ * the pipe and the pipeline still yields the verdict.
  */
 #ifndef INGERO_CLI_SIGNALS_H
 #define INGERO_CLI_SIGNALS_H

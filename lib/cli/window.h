@@ -34,7 +34,7 @@
 	  .help = "Only the last part of the recording",                           \
 	  .given = last_was_given }
 
-/* Which events: of processes (struct values has a list pids), of ops (names), in a stretch of time. */
+/* Which events: by process (struct values has a list pids), op (names) and time. */
 #define CLI_SELECT_OPTIONS(heading, last_was_given)                                           \
 	{ .name = "pid",                                                                      \
 	  .letter = 'p',                                                                      \
