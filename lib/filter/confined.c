@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The child has the filter and the text from the fork and needs nothing else: its descriptors are
- * closed but for the one it answers on, its environment is empty (jq has $ENV), its limits are set,
- * and where the kernel can, calls that do more than compute and write are refused. The filter is
- * only compiled then, since it can name modules to read. What it says is framed: a letter, a
- * length, a text.
+ * Runs an untrusted jq filter in a confined child process. The child has the filter and the text
+ * from the fork and needs nothing else: its descriptors are closed but for the one it answers on,
+ * its environment is empty (jq has $ENV), its limits are set, and where the kernel supports
+ * seccomp, calls that do more than compute and write are refused. The filter is compiled only then,
+ * since it can name modules to read. The child writes frames: a letter, a length, a text.
  */
 #include "lib/filter/confined.h"
 
@@ -57,7 +57,7 @@ static void set_limit(int what, rlim_t most)
 	setrlimit(what, &limit);
 }
 
-/* What the process has mapped already is not the filter's. */
+/* Bytes that the process has mapped already; they do not count against the filter's limit. */
 static rlim_t mapped_bytes(void)
 {
 	char text[64] = "";
@@ -115,14 +115,14 @@ static void refuse_calls(void)
 #endif
 }
 
-static void confine(const struct filter_confined *how)
+static void confine_process(const struct filter_confined *how)
 {
 	static char *nothing[] = { NULL };
 
 	close_from(4);
 	environ = nothing;
 	set_limit(RLIMIT_CORE, 0);
-	/* SIGXCPU says what it was; SIGKILL, a second later, would not. */
+	/* SIGXCPU shows that the limit was hit; SIGKILL, a second later, would not. */
 	setrlimit(RLIMIT_CPU, &(struct rlimit){ how->seconds, how->seconds + 1 });
 	set_limit(RLIMIT_AS, mapped_bytes() + how->memory_bytes);
 	set_limit(RLIMIT_FSIZE, 0);
@@ -134,7 +134,7 @@ static void confine(const struct filter_confined *how)
 	refuse_calls();
 }
 
-static void put(const void *p, size_t n)
+static void write_bytes(const void *p, size_t n)
 {
 	const char *at = p;
 
@@ -148,74 +148,75 @@ static void put(const void *p, size_t n)
 	}
 }
 
-static void put_frame(enum frame what, const char *text, size_t n)
+static void write_frame(enum frame what, const char *text, size_t n)
 {
 	const char letter = (char)what;
 	const uint32_t length = (uint32_t)n;
 
-	put(&letter, 1);
-	put(&length, sizeof(length));
-	put(text, n);
+	write_bytes(&letter, 1);
+	write_bytes(&length, sizeof(length));
+	write_bytes(text, n);
 }
 
-static void put_error(const char *text)
+static void write_error(const char *text)
 {
 	const char *newline = strchr(text, '\n');
 	size_t n = newline ? (size_t)(newline - text) : strlen(text);
 
-	put_frame(FRAME_ERROR, text, n < MESSAGE_MAX ? n : MESSAGE_MAX);
+	write_frame(FRAME_ERROR, text, n < MESSAGE_MAX ? n : MESSAGE_MAX);
 }
 
-/* Of the first thing that jq says. */
+/* Reports the first of jq's messages. */
 static void on_error(void *arg, jv message)
 {
 	bool *said = arg;
 	jv text = jq_format_error(message);
 
 	if (jv_get_kind(text) == JV_KIND_STRING && !*said)
-		put_error(jv_string_value(text));
+		write_error(jv_string_value(text));
 	*said = true;
 	jv_free(text);
 }
 
-static void evaluate(const char *filter, struct bytes json)
+static void run_filter(const char *filter, struct bytes json)
 {
 	jv input = jv_parse_sized(json.p, (int)json.n), result, message;
 	jq_state *jq = jq_init();
 	bool said = false;
 
 	if (!jq || !jv_is_valid(input)) {
-		put_error("there is nothing to filter");
+		write_error("there is nothing to filter");
 		return;
 	}
 	jq_set_error_cb(jq, on_error, &said);
-	/* Where nobody is asked for further inputs, some versions say so only when they are told. */
+	/* There are no further inputs; some versions of jq need an explicit NULL to report that. */
 	jq_set_input_cb(jq, NULL, NULL);
 	jq_set_debug_cb(jq, NULL, NULL);
 	jq_set_attr(jq, jv_string("JQ_LIBRARY_PATH"), jv_array());
 	if (!jq_compile(jq, filter_program(filter))) {
 		if (!said)
-			put_error("jq does not understand it");
+			write_error("jq does not understand it");
 		return;
 	}
 	jq_start(jq, input, 0);
 	while (jv_is_valid(result = jq_next(jq))) {
 		jv text = jv_dump_string(result, 0);
 
-		put_frame(FRAME_RESULT, jv_string_value(text),
-			  (size_t)jv_string_length_bytes(jv_copy(text)));
+		write_frame(FRAME_RESULT, jv_string_value(text),
+			    (size_t)jv_string_length_bytes(jv_copy(text)));
 		jv_free(text);
 	}
 	message = jv_invalid_get_msg(result);
 	if (jv_get_kind(message) == JV_KIND_STRING)
-		put_error(jv_string_value(message));
+		write_error(jv_string_value(message));
 	else if (jv_get_kind(message) != JV_KIND_NULL)
-		put_error(jv_string_value(jv_dump_string(message, 0)));
+		write_error(jv_string_value(jv_dump_string(message, 0)));
 	else
-		put_frame(FRAME_END, "", 0);
+		write_frame(FRAME_END, "", 0);
 }
 
-static void child(const char *filter, struct bytes json, const struct filter_confined *how, int fd)
+static void run_child(const char *filter, struct bytes json, const struct filter_confined *how,
+		      int fd)
 {
 	sigset_t none;
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -228,12 +229,12 @@ static void child(const char *filter, struct bytes json, const struct filter_con
 		_exit(1);
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
-	/* Not the asking thread's mask: those of a server take no signal, and SIGXCPU is how the
-	 * time limit ends this. */
+	/* Not the calling thread's mask: a server's threads block all signals, and the time limit
+	 * ends the child by SIGXCPU. */
 	sigemptyset(&none);
 	pthread_sigmask(SIG_SETMASK, &none, NULL);
-	confine(how);
-	evaluate(filter, json);
+	confine_process(how);
+	run_filter(filter, json);
 	_exit(0);
 }
 
@@ -273,8 +274,8 @@ static int read_all(int fd, const struct filter_confined *how, struct buf *in, s
 	}
 }
 
-/* Why it died without a word. libjq ends by a signal when it gets no memory, when an assertion of
- * its own fails, and by faults that filters can bring about (1.6: match("";"gx") of text beyond
+/* Why it died without a message. libjq ends by a signal when it gets no memory, when an assertion
+ * of its own fails, and by faults that filters can bring about (1.6: match("";"gx") of text beyond
  * ASCII, the smallest integer % -1, JSON nested a million deep). */
 static int explain_death(int status, const struct filter_confined *how, struct err *e)
 {
@@ -293,8 +294,8 @@ static int explain_death(int status, const struct filter_confined *how, struct e
 		       (unsigned long long)how->memory_bytes >> 20);
 }
 
-static int unpack(const struct buf *in, int status, const struct filter_confined *how,
-		  struct buf *out, struct err *e)
+static int unpack_frames(const struct buf *in, int status, const struct filter_confined *how,
+			 struct buf *out, struct err *e)
 {
 	for (size_t at = 0; at + 5 <= in->n;) {
 		char what = in->p[at];
@@ -332,7 +333,7 @@ int filter_confined_jq(const char *filter, struct bytes json, const struct filte
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pid = fork();
 	if (pid == 0)
-		child(filter, json, how, fds[1]);
+		run_child(filter, json, how, fds[1]);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	close(fds[1]);
 	rc = pid < 0 ? err_sys(e, "cannot evaluate a filter") : read_all(fds[0], how, &in, e);
@@ -343,7 +344,7 @@ int filter_confined_jq(const char *filter, struct bytes json, const struct filte
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 	}
-	rc = rc ? rc : unpack(&in, status, how, out, e);
+	rc = rc ? rc : unpack_frames(&in, status, how, out, e);
 	buf_free(&in);
 	return rc;
 }

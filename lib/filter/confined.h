@@ -15,11 +15,11 @@
 #include "lib/base/err.h"
 
 struct filter_confined {
-	unsigned seconds; /* of CPU time; ten times as much of the clock */
+	unsigned seconds; /* of CPU time; 60 times as much of wall-clock time */
 	uint64_t memory_bytes;
 	uint64_t output_max; /* bytes */
-	bool (*stop)(
-		void *ctx); /* asked some times in a second; true: ERR_INTERRUPTED. NULL: never */
+	/* Called several times a second; true ends the filter with ERR_INTERRUPTED. May be NULL. */
+	bool (*stop)(void *ctx);
 	void *ctx;
 };
 

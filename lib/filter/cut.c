@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tail of an event is what is kept, so columns that are parts of its duration are kept up to
- * what is left of it, and of what is at its beginning that goes first. Order is by end, which no
- * cut changes.
+ * Cuts events and records at the beginning and end of the selected time. Of an event its tail
+ * remains, so columns that are parts of its duration are limited to what remains, and the part at
+ * its beginning is dropped first. Order is by end, which no cut changes.
  */
 #include "lib/filter/cut.h"
 
 /* An off-CPU interval's wait is its tail; all of it only when the thread never blocked. A
  * nanosecond of the block stays, so that it does not look preempted. */
-static void cut(struct event *ev, const struct op_def *op, const struct world *w, int64_t since_ns)
+static void cut_event(struct event *ev, const struct op_def *op, const struct world *w,
+		      int64_t since_ns)
 {
 	uint64_t was = ev->dur_ns, now = (uint64_t)(ev->end_ns - since_ns), v, left;
 
@@ -28,8 +29,8 @@ static void cut(struct event *ev, const struct op_def *op, const struct world *w
 	}
 }
 
-static int events(struct filter_cut *c, const struct filter *s, const struct world *w,
-		  struct stream_item *item, struct err *e)
+static int cut_events(struct filter_cut *c, const struct filter *s, const struct world *w,
+		      struct stream_item *item, struct err *e)
 {
 	c->events.n = 0;
 	for (size_t i = 0; i < item->n; i++) {
@@ -38,7 +39,7 @@ static int events(struct filter_cut *c, const struct filter *s, const struct wor
 		if (ev.end_ns < s->since_ns || ev.end_ns >= s->until_ns)
 			continue;
 		if (event_start(&ev) < s->since_ns)
-			cut(&ev, world_op(w, ev.op), w, s->since_ns);
+			cut_event(&ev, world_op(w, ev.op), w, s->since_ns);
 		if (!vec_push(&c->events, ev))
 			return err_nomem(e);
 	}
@@ -47,16 +48,17 @@ static int events(struct filter_cut *c, const struct filter *s, const struct wor
 	return 0;
 }
 
-/* Whether a record about one time is about this one. */
-static bool within(const struct filter *s, int64_t ns)
+/* Whether a point in time is within the selected time. */
+static bool is_within(const struct filter *s, int64_t ns)
 {
 	return ns >= s->since_ns && ns < s->until_ns;
 }
 
-/* What had not returned when the recording ended had not when the time did, if it had begun. */
-static bool open_call(const struct filter *s, struct rec_OPEN *o)
+/* A call still open at the recording's end was open at the end of the selected time, too, if it had
+ * begun by then. */
+static bool cut_open_call(const struct filter *s, struct rec_OPEN *o)
 {
-	bool there = within(s, o->time_ns);
+	bool there = is_within(s, o->time_ns);
 
 	if (o->at_end && o->time_ns >= s->until_ns && o->start_ns < s->until_ns) {
 		o->time_ns = s->until_ns;
@@ -67,8 +69,8 @@ static bool open_call(const struct filter *s, struct rec_OPEN *o)
 	return there;
 }
 
-/* Of who slept when the time ended, so much of it. */
-static bool sleeps(const struct filter *s, struct rec_ASLEEP *a)
+/* Limits a thread's sleep to the selected time; false: it lies outside. */
+static bool cut_sleep(const struct filter *s, struct rec_ASLEEP *a)
 {
 	if (a->time_ns < s->since_ns || a->since_ns >= s->until_ns)
 		return false;
@@ -79,7 +81,7 @@ static bool sleeps(const struct filter *s, struct rec_ASLEEP *a)
 	return true;
 }
 
-static bool record(struct filter_cut *c, const struct filter *s, struct stream_item *item)
+static bool cut_record(struct filter_cut *c, const struct filter *s, struct stream_item *item)
 {
 	c->record = *item->record;
 	item->record = &c->record;
@@ -91,15 +93,15 @@ static bool record(struct filter_cut *c, const struct filter *s, struct stream_i
 	case RECORD_CLOCK: /* an earlier one says what time it was, and nothing else */
 		return c->record.u.CLOCK.mono_ns < s->until_ns;
 	case RECORD_SAMPLE:
-		return within(s, c->record.u.SAMPLE.time_ns);
+		return is_within(s, c->record.u.SAMPLE.time_ns);
 	case RECORD_OPEN:
-		return open_call(s, &c->record.u.OPEN);
+		return cut_open_call(s, &c->record.u.OPEN);
 	case RECORD_ASLEEP:
-		return sleeps(s, &c->record.u.ASLEEP);
+		return cut_sleep(s, &c->record.u.ASLEEP);
 	case RECORD_READY:
-		return within(s, c->record.u.READY.time_ns);
+		return is_within(s, c->record.u.READY.time_ns);
 	case RECORD_OWNER:
-		return within(s, c->record.u.OWNER.time_ns);
+		return is_within(s, c->record.u.OWNER.time_ns);
 	case RECORD_CHAIN:
 	case RECORD_ANALYSIS:
 		return false;
@@ -113,9 +115,9 @@ int filter_cut_item(struct filter_cut *c, const struct filter *s, const struct w
 {
 	*left = true;
 	if (item->kind == STREAM_EVENTS)
-		return events(c, s, w, item, e);
+		return cut_events(c, s, w, item, e);
 	if (item->kind == STREAM_RECORD)
-		*left = record(c, s, item);
+		*left = cut_record(c, s, item);
 	return 0;
 }
 

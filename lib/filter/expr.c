@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only place that knows jq's programs; its values are known by base/json.c. */
+/* Evaluates the user's jq expression on events. The only user of jq programs; base/json.c is the
+ * only user of jq values. */
 #include "lib/filter/expr.h"
 
 #include <inttypes.h>
@@ -20,7 +21,7 @@ struct filter_expr {
 	uint64_t errors;
 };
 
-static void said(void *arg, jv message)
+static void on_error(void *arg, jv message)
 {
 	struct filter_expr *x = arg;
 	jv text = jq_format_error(message);
@@ -50,12 +51,12 @@ int filter_expr_new(struct filter_expr **out, const char *expression, const char
 		free(x);
 		return err_nomem(e);
 	}
-	jq_set_error_cb(x->jq, said, x);
-	/* Where nobody is asked for further inputs, some versions say so only when they are told. */
+	jq_set_error_cb(x->jq, on_error, x);
+	/* There are no further inputs; some versions of jq need an explicit NULL to report that. */
 	jq_set_input_cb(x->jq, NULL, NULL);
 	jq_set_debug_cb(x->jq, NULL, NULL);
-	/* Where jq itself looks for modules first; without any word about it asking for one is the
-	 * end of the process. */
+	/* The first folder where jq itself looks for modules; unset, importing a module would abort
+	 * the process. */
 	jq_set_attr(x->jq, jv_string("JQ_LIBRARY_PATH"),
 		    jv_array_append(jv_array(), jv_string("~/.jq")));
 	jq_set_attr(x->jq, jv_string("PROGRAM_ORIGIN"), jv_string("."));
@@ -92,7 +93,7 @@ void filter_expr_free(struct filter_expr *x)
 	free(x);
 }
 
-static void failed(struct filter_expr *x, jv result)
+static void note_error(struct filter_expr *x, jv result)
 {
 	jv message = jv_invalid_get_msg(result);
 
@@ -122,7 +123,7 @@ int filter_expr_is(struct filter_expr *x, struct bytes object, bool *yes, struct
 		*yes = jv_get_kind(result) != JV_KIND_FALSE && jv_get_kind(result) != JV_KIND_NULL;
 		jv_free(result);
 	} else {
-		failed(x, result);
+		note_error(x, result);
 	}
 	return 0;
 }

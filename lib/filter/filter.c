@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Patterns are matched once per op and processes once per context, the first time each is met; the
- * answer is kept. A pattern that fits no op is a mistake and is told, with what was probably meant.
+ * Selects events of a recording by process, op and time. Patterns are matched once per op and
+ * processes once per context, when first met; the result is cached. A pattern that matches no op is
+ * an error, which names the likely intended ops.
  */
 #include "lib/filter/filter.h"
 
@@ -144,8 +145,8 @@ int filter_words(struct filter *s, const struct filter_words *words, struct err 
 	return rc;
 }
 
-static int resolve(const struct filter_time *t, int64_t end_ns, bool has_real,
-		   int64_t real_minus_mono_ns, int64_t absent, int64_t *out, struct err *e)
+static int resolve_time(const struct filter_time *t, int64_t end_ns, bool has_real,
+			int64_t real_minus_mono_ns, int64_t absent, int64_t *out, struct err *e)
 {
 	int64_t utc;
 	int rc;
@@ -169,16 +170,16 @@ static int resolve(const struct filter_time *t, int64_t end_ns, bool has_real,
 int filter_resolve(struct filter *s, int64_t end_ns, bool has_real, int64_t real_minus_mono_ns,
 		   struct err *e)
 {
-	int rc = resolve(&s->since, end_ns, has_real, real_minus_mono_ns, INT64_MIN, &s->since_ns,
-			 e);
+	int rc = resolve_time(&s->since, end_ns, has_real, real_minus_mono_ns, INT64_MIN,
+			      &s->since_ns, e);
 
 	if (!rc)
-		rc = resolve(&s->until, end_ns, has_real, real_minus_mono_ns, INT64_MAX,
-			     &s->until_ns, e);
+		rc = resolve_time(&s->until, end_ns, has_real, real_minus_mono_ns, INT64_MAX,
+				  &s->until_ns, e);
 	/* "15:45" is the next one behind --since, even if the recording ended before it. */
 	if (!rc && s->since_ns > s->until_ns && s->until.kind == FILTER_CLOCK)
-		rc = resolve(&s->until, s->since_ns + DAY_NS, has_real, real_minus_mono_ns,
-			     INT64_MAX, &s->until_ns, e);
+		rc = resolve_time(&s->until, s->since_ns + DAY_NS, has_real, real_minus_mono_ns,
+				  INT64_MAX, &s->until_ns, e);
 	if (!rc && s->since_ns > s->until_ns)
 		rc = err_set(e, ERR_USAGE,
 			     "--since lies behind --until: nothing is between them (durations "

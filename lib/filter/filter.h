@@ -30,9 +30,11 @@ struct filter {
 	VEC(const char *) patterns; /* borrowed */
 	VEC(const char *) nodes;    /* names of machines; borrowed */
 	struct filter_time since, until;
-	uint64_t newest; /* or since the oldest of so many of the newest that are asked for; 0: not */
-	bool calls; /* those that are open when the time begins or ends are wanted, too: what became
-		       of them is read for it */
+	/* Or since the oldest of the newest N selected events; 0: not given. */
+	uint64_t newest;
+	/* Also select calls that are open when the time begins or ends: the reader reads on to
+	 * learn how they ended. */
+	bool calls;
 	bool resolved;
 	int64_t since_ns,
 		until_ns; /* on the recording's clock, once resolved: since <= end < until */
@@ -64,8 +66,7 @@ struct filter_words {
 	bool last_given;
 	uint64_t last_ns;
 	uint64_t newest; /* events; 0: not given */
-	/* Or, of who found a moment, this time of the recording's clock, wherever that ends by now.
-	 */
+	/* Or this interval of the recording's clock, wherever the recording ends by now. */
 	bool own_given;
 	int64_t from_ns, to_ns;
 };

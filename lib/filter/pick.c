@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cheap questions come first: an expression costs as much as writing the event. */
+/* Removes events that are not selected from a stream's items. Cheap tests come first: evaluating an
+ * expression costs as much as writing the event. */
 #include "lib/filter/pick.h"
 
 #include "lib/world/event_json.h"
 
-static int asked(struct filter_pick *p, const struct event *ev, bool *yes, struct err *e)
+static int test_event(struct filter_pick *p, const struct event *ev, bool *yes, struct err *e)
 {
 	struct jsonw j;
 
@@ -19,12 +20,12 @@ static int asked(struct filter_pick *p, const struct event *ev, bool *yes, struc
 	return filter_expr_is(p->expr, buf_bytes(&p->line), yes, e);
 }
 
-static int events(struct filter_pick *p, struct stream_item *item, struct err *e)
+static int pick_events(struct filter_pick *p, struct stream_item *item, struct err *e)
 {
 	p->events.n = 0;
 	for (size_t i = 0; i < item->n; i++) {
 		bool yes;
-		int rc = asked(p, &item->events[i], &yes, e);
+		int rc = test_event(p, &item->events[i], &yes, e);
 
 		if (rc)
 			return rc;
@@ -36,7 +37,7 @@ static int events(struct filter_pick *p, struct stream_item *item, struct err *e
 	return 0;
 }
 
-/* What names neither machine nor process is of the only machine, and of all of it. */
+/* A sample without machine or process belongs to the only machine and to all of its processes. */
 bool filter_sample(const struct filter *s, const struct world *w, const struct rec_SAMPLE *r)
 {
 	uint32_t node = r->node ? r->node : world_count(w, WORLD_NODE) == 1;
@@ -45,7 +46,8 @@ bool filter_sample(const struct filter *s, const struct world *w, const struct r
 	       (!r->process || filter_process(s, w, r->process));
 }
 
-static bool record(const struct filter *s, const struct world *w, const struct record *r)
+static bool is_record_selected(const struct filter *s, const struct world *w,
+			       const struct record *r)
 {
 	switch (r->kind) {
 	case RECORD_SAMPLE:
@@ -71,11 +73,11 @@ int filter_pick_item(struct filter_pick *p, struct stream_item *item, bool *left
 
 	*left = true;
 	if (item->kind == STREAM_RECORD)
-		*left = record(s, p->w, item->record);
+		*left = is_record_selected(s, p->w, item->record);
 	if (item->kind != STREAM_EVENTS ||
 	    (!p->expr && !s->resolved && !s->pids.n && !s->patterns.n && !s->nodes.n))
 		return 0;
-	return events(p, item, e);
+	return pick_events(p, item, e);
 }
 
 void filter_pick_free(struct filter_pick *p)

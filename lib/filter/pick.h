@@ -29,7 +29,8 @@ struct filter_pick {
 	struct event_json_stacks stacks;
 };
 
-/* *item becomes what is left of it, borrowed from p until the next call. *left false: nothing is. */
+/* Reduces *item to the selected part, borrowed from p until the next call. *left false: nothing is
+ * left. */
 int filter_pick_item(struct filter_pick *p, struct stream_item *item, bool *left, struct err *e);
 void filter_pick_free(struct filter_pick *p);
 
