@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Invariant: no byte of an archive decides where something is written, and what comes out of one is
- * counted against its size. zstd and gzip are taken only where libarchive has them itself: it would
- * run programs for others.
+ * Packs and unpacks bundles with libarchive. No byte of an archive decides where something is
+ * written, and the bytes unpacked are limited by the archive's size. zstd and gzip are enabled only
+ * where libarchive has them built in: otherwise it would run external programs.
  */
 #include "lib/bundle/bundle_archive.h"
 
@@ -67,7 +67,7 @@ struct pack_reader {
 	char chunk[CHUNK];
 };
 
-static int said(struct pack_writer *w, struct err *e)
+static int set_pack_error(struct pack_writer *w, struct err *e)
 {
 	const char *why = w->lib->error_string(w->archive);
 
@@ -108,7 +108,7 @@ int pack_writer_new(struct pack_writer **out, pack_put_fn *put, void *ctx, struc
 		  lib->write_gzip(w->archive) != ARCHIVE_OK) ||
 		 lib->write_last(w->archive, 1) != ARCHIVE_OK || /* no zeros behind the end */
 		 lib->write_open(w->archive, w, NULL, put_bytes, NULL) != ARCHIVE_OK)
-		rc = said(w, e);
+		rc = set_pack_error(w, e);
 	if (rc)
 		pack_writer_free(w);
 	else
@@ -127,17 +127,19 @@ int pack_add(struct pack_writer *w, const char *name, uint64_t n, struct err *e)
 	w->lib->entry_set_size(w->entry, (la_int64_t)n);
 	w->lib->entry_set_filetype(w->entry, AE_IFREG);
 	w->lib->entry_set_perm(w->entry, 0600);
-	return w->lib->write_header(w->archive, w->entry) == ARCHIVE_OK ? 0 : said(w, e);
+	return w->lib->write_header(w->archive, w->entry) == ARCHIVE_OK ? 0 : set_pack_error(w, e);
 }
 
 int pack_data(struct pack_writer *w, const void *p, size_t n, struct err *e)
 {
-	return n == 0 || w->lib->write_data(w->archive, p, n) == (la_ssize_t)n ? 0 : said(w, e);
+	return n == 0 || w->lib->write_data(w->archive, p, n) == (la_ssize_t)n
+		       ? 0
+		       : set_pack_error(w, e);
 }
 
 int pack_finish(struct pack_writer *w, struct err *e)
 {
-	return w->lib->write_close(w->archive) == ARCHIVE_OK ? 0 : said(w, e);
+	return w->lib->write_close(w->archive) == ARCHIVE_OK ? 0 : set_pack_error(w, e);
 }
 
 void pack_writer_free(struct pack_writer *w)
@@ -164,7 +166,7 @@ static la_ssize_t get_bytes(struct archive *a, void *ctx, const void **p)
 	return n;
 }
 
-static int refused(const struct pack_reader *r, struct err *e)
+static int set_unpack_error(const struct pack_reader *r, struct err *e)
 {
 	const char *why = r->lib->error_string(r->archive);
 
@@ -173,7 +175,7 @@ static int refused(const struct pack_reader *r, struct err *e)
 }
 
 /* Formats and compressions; zstd only when libarchive has it itself. */
-static bool supported(struct pack_reader *r, bool zstd)
+static bool enable_formats(struct pack_reader *r, bool zstd)
 {
 	return r->archive && r->lib->read_tar(r->archive) == ARCHIVE_OK &&
 	       r->lib->read_gzip(r->archive) == ARCHIVE_OK &&
@@ -200,15 +202,15 @@ int pack_reader_new(struct pack_reader **out, int fd, const char *name, struct e
 		rc = err_sys(e, "cannot read %s", name);
 	else
 		r->left = (uint64_t)st.st_size * PACK_RATIO + PACK_ALLOWANCE;
-	if (rc == 0 && !supported(r, true)) {
+	if (rc == 0 && !enable_formats(r, true)) {
 		if (r->archive)
 			lib->read_free(r->archive);
 		r->archive = lib->read_new();
-		if (!supported(r, false))
+		if (!enable_formats(r, false))
 			rc = err_nomem(e);
 	}
 	if (rc == 0 && lib->read_open(r->archive, r, NULL, get_bytes, NULL) != ARCHIVE_OK)
-		rc = refused(r, e);
+		rc = set_unpack_error(r, e);
 	if (rc)
 		pack_reader_free(r);
 	else
@@ -224,7 +226,7 @@ int pack_next(struct pack_reader *r, const char **member, uint64_t *n, struct er
 	if (rc == ARCHIVE_EOF)
 		return 0;
 	if (rc != ARCHIVE_OK)
-		return refused(r, e);
+		return set_unpack_error(r, e);
 	if (++r->members > PACK_MEMBERS)
 		return err_set(e, ERR_LIMIT, "%s holds more than %u files", r->name, PACK_MEMBERS);
 	*member = r->lib->entry_pathname(entry);
@@ -243,7 +245,7 @@ long pack_read(struct pack_reader *r, void *p, size_t n, struct err *e)
 	la_ssize_t got = r->lib->read_data(r->archive, p, n);
 
 	if (got < 0)
-		return refused(r, e);
+		return set_unpack_error(r, e);
 	if ((uint64_t)got > r->left)
 		return err_set(e, ERR_LIMIT, "%s unpacks to more than a bundle of its size",
 			       r->name);
@@ -262,7 +264,7 @@ void pack_reader_free(struct pack_reader *r)
 
 #else
 
-static int missing(struct err *e)
+static int set_unsupported(struct err *e)
 {
 	return err_set(e, ERR_CANNOT,
 		       "bundles need libarchive, which this build had not (make deps, then make)");
@@ -271,22 +273,22 @@ static int missing(struct err *e)
 int pack_writer_new(struct pack_writer **out, pack_put_fn *put, void *ctx, struct err *e)
 {
 	*out = NULL;
-	return missing(e);
+	return set_unsupported(e);
 }
 
 int pack_add(struct pack_writer *w, const char *name, uint64_t n, struct err *e)
 {
-	return missing(e);
+	return set_unsupported(e);
 }
 
 int pack_data(struct pack_writer *w, const void *p, size_t n, struct err *e)
 {
-	return missing(e);
+	return set_unsupported(e);
 }
 
 int pack_finish(struct pack_writer *w, struct err *e)
 {
-	return missing(e);
+	return set_unsupported(e);
 }
 
 void pack_writer_free(struct pack_writer *w)
@@ -296,17 +298,17 @@ void pack_writer_free(struct pack_writer *w)
 int pack_reader_new(struct pack_reader **out, int fd, const char *name, struct err *e)
 {
 	*out = NULL;
-	return missing(e);
+	return set_unsupported(e);
 }
 
 int pack_next(struct pack_reader *r, const char **member, uint64_t *n, struct err *e)
 {
-	return missing(e);
+	return set_unsupported(e);
 }
 
 long pack_read(struct pack_reader *r, void *p, size_t n, struct err *e)
 {
-	return missing(e);
+	return set_unsupported(e);
 }
 
 void pack_reader_free(struct pack_reader *r)

@@ -36,7 +36,7 @@ void pack_writer_free(struct pack_writer *w);
 
 struct pack_reader;
 
-/* More than this comes out of no archive: a small one that claims to hold terabytes is an attack. */
+/* Limits of what is unpacked: a small archive that claims to hold terabytes is an attack. */
 #define PACK_RATIO     200u
 #define PACK_ALLOWANCE (64u << 20)
 #define PACK_MEMBERS   65536u

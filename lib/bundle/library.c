@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Version 13 of the interface is that of every libarchive since 3.0 (2011). */
+/* Loads libarchive by dlopen: every version since 3.0 (2011) has interface version 13. */
 #include "lib/bundle/library.h"
 
 #ifdef INGERO_HAVE_ARCHIVE
@@ -13,7 +13,7 @@
 static struct pack_library library;
 static bool complete;
 
-static void find(void)
+static void load_library(void)
 {
 	static const struct {
 		const char *name;
@@ -40,7 +40,7 @@ const struct pack_library *pack_library(struct err *e)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, find);
+	pthread_once(&once, load_library);
 	if (complete)
 		return &library;
 	err_set(e, ERR_CANNOT,
