@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Integers that a double cannot hold are text in JSON, blobs are hexadecimal everywhere, and NULL
- * is nothing: an empty cell, or null.
+ * Formats the rows of an SQL query as a table, JSON or CSV. Integers that a double cannot hold are
+ * text in JSON, blobs are hexadecimal everywhere, and NULL is an empty cell, or null in JSON.
  */
 #include "lib/archive/answer.h"
 
@@ -36,13 +36,13 @@ struct answer {
 	VEC(struct cell) cells; /* the header first */
 };
 
-static void hex(struct buf *out, struct bytes blob)
+static void put_hex(struct buf *out, struct bytes blob)
 {
 	for (size_t i = 0; i < blob.n; i++)
 		buf_printf(out, "%02x", (unsigned char)blob.p[i]);
 }
 
-static int flush(struct answer *a, size_t most, struct err *e)
+static int flush_output(struct answer *a, size_t most, struct err *e)
 {
 	int rc = 0;
 
@@ -80,7 +80,7 @@ void answer_value_json(struct jsonw *j, const struct archive_value *v)
 		jsonw_bytes(j, v->bytes);
 		break;
 	case ARCHIVE_BLOB:
-		hex(&text, v->bytes);
+		put_hex(&text, v->bytes);
 		jsonw_bytes(j, buf_bytes(&text));
 		break;
 	}
@@ -122,7 +122,7 @@ static void csv_row(struct answer *a, const struct archive_value *values, unsign
 		else if (values[i].type == ARCHIVE_REAL)
 			buf_printf(&a->out, "%.17g", values[i].real);
 		else
-			hex(&a->out, values[i].bytes);
+			put_hex(&a->out, values[i].bytes);
 	}
 	buf_puts(&a->out, "\r\n");
 }
@@ -151,7 +151,7 @@ static int table_row(struct answer *a, const struct archive_value *values, unsig
 		else if (v->type == ARCHIVE_REAL)
 			buf_printf(&a->texts, "%.6g", v->real);
 		else if (v->type == ARCHIVE_BLOB)
-			hex(&a->texts, cut);
+			put_hex(&a->texts, cut);
 		else if (v->type == ARCHIVE_TEXT)
 			fmt_safe(&a->texts, cut);
 		if (cut.n < v->bytes.n)
@@ -250,7 +250,7 @@ static int on_row(struct archive_answer *taker, const struct archive_value *valu
 			return e->code;
 		break;
 	}
-	return flush(a, FLUSH, e);
+	return flush_output(a, FLUSH, e);
 }
 
 struct answer *answer_new(enum answer_form form, bool color, unsigned columns, answer_put *put)
@@ -284,7 +284,7 @@ int answer_end(struct answer *a, bool truncated, struct err *e)
 	} else if (a->begun && a->form == ANSWER_TABLE) {
 		rc = table_end(a, e);
 	}
-	return rc ? rc : flush(a, 0, e);
+	return rc ? rc : flush_output(a, 0, e);
 }
 
 void answer_free(struct answer *a)

@@ -24,7 +24,7 @@ typedef int answer_put(const struct buf *text, struct err *e);
 struct answer *answer_new(enum answer_form form, bool color, unsigned columns, answer_put *put);
 /* For archive_ask_run; owned by the answer. */
 struct archive_answer *answer_taker(struct answer *a);
-/* A value of an answer as JSON: an integer that a double cannot hold is text, a blob hexadecimal. */
+/* Writes a value as JSON: an integer that a double cannot hold is text, a blob hexadecimal. */
 void answer_value_json(struct jsonw *j, const struct archive_value *v);
 /* All rows were given, or there are more (truncated). */
 int answer_end(struct answer *a, bool truncated, struct err *e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks, in both forms: ours, of which the recording can be made again, and the Go agent's, which
- * is text. A stack's hash is that of its text, so that it is the same in all recordings; only
- * stacks that something refers to are written.
+ * Writes stacks into the archive in two forms: ours, from which the recording can be restored, and
+ * the Go agent's, which is text. A stack's hash is that of its text, so that it is the same in all
+ * recordings; only stacks that something refers to are written.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,17 +14,17 @@
 #define FNV_BASIS 0xcbf29ce484222325
 #define FNV_PRIME 0x100000001b3
 
-static void fnv(uint64_t *h, const void *p, size_t n)
+static void fnv_bytes(uint64_t *h, const void *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		*h = (*h ^ ((const uint8_t *)p)[i]) * FNV_PRIME;
 }
 
-/* Texts with the zero between them. */
+/* Hashes a text and a zero byte, which separates it from the next. */
 static void fnv_text(uint64_t *h, struct bytes text)
 {
-	fnv(h, text.p, text.n);
-	fnv(h, "", 1);
+	fnv_bytes(h, text.p, text.n);
+	fnv_bytes(h, "", 1);
 }
 
 static struct bytes base_name(struct bytes path)
@@ -55,21 +55,21 @@ static uint64_t hash_stack(const struct archive_writer *a, uint32_t stack)
 			continue;
 		if (python)
 			line = (uint32_t)f->offset;
-		fnv(&raw, &f->offset, 8);
+		fnv_bytes(&raw, &f->offset, 8);
 		if (!s && !python && !f->name && !(m && m->path))
 			continue;
 		any = true;
 		if (s) {
 			struct bytes name = world_text(a->w, s->name);
 
-			fnv(&named, name.p, name.n);
+			fnv_bytes(&named, name.p, name.n);
 			snprintf(text, sizeof(text), "+0x%llx", (unsigned long long)s->delta);
 		}
 		fnv_text(&named, bytes_of(text));
 		fnv_text(&named, m ? base_name(world_text(a->w, m->path)) : none);
 		fnv_text(&named, world_text(a->w, f->file));
 		fnv_text(&named, world_text(a->w, f->name));
-		fnv(&named, &line, 4);
+		fnv_bytes(&named, &line, 4);
 	}
 	raw = any ? named : raw;
 	return raw ? raw : 1; /* 0 is no stack */
@@ -87,7 +87,7 @@ int64_t archive_stack_hash(struct archive_writer *a, uint32_t stack)
 		memset(a->hashed.v + a->hashed.n, 0, more);
 		a->hashes.n = a->hashed.n = stack + 1;
 	}
-	/* Names may come later: what was once said of it stays. */
+	/* Names may arrive later, but a stack keeps the hash it first had. */
 	if (!a->hashed.v[stack]) {
 		a->hashes.v[stack] = (int64_t)hash_stack(a, stack);
 		a->hashed.v[stack] = 1;
@@ -95,7 +95,8 @@ int64_t archive_stack_hash(struct archive_writer *a, uint32_t stack)
 	return a->hashes.v[stack];
 }
 
-/* As the Go agent has it: frames that say nothing are left out where others do; then ips is empty. */
+/* The Go agent's texts of a stack. Frames without any name are left out of `frames`; ips is empty
+ * if others have one. */
 static void texts_of_stack(const struct archive_writer *a, uint32_t stack, struct buf *ips,
 			   struct buf *frames)
 {

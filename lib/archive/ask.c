@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nothing is allowed but what is listed: reading columns, functions except those that reach
- * outside, and pragmas that describe tables. Opening for reading alone would still let a statement
- * attach another file, or load code.
+ * Runs SQL queries on a database under an SQLite authorizer. It allows reading columns, functions
+ * except those that reach outside, and pragmas that describe tables. Opening the file read-only
+ * would still let a statement attach another file, or load code.
  */
 #include "lib/archive/ask.h"
 
@@ -27,7 +27,7 @@ struct archive_ask {
 	char what[120]; /* was refused */
 };
 
-/* A statement runs in the thread that asks. */
+/* Statements run in the calling thread, so its CPU clock is the statement's. */
 static int64_t now_ns(const struct archive_ask *q)
 {
 	struct timespec t;
@@ -45,7 +45,7 @@ static int on_progress(void *ctx)
 	return q->late || q->stopped;
 }
 
-static bool among(const char *word, const char *const *list)
+static bool is_listed(const char *word, const char *const *list)
 {
 	for (; *list; list++) {
 		if (word && !sqlite3_stricmp(word, *list))
@@ -54,8 +54,8 @@ static bool among(const char *word, const char *const *list)
 	return false;
 }
 
-static int authorize(void *ctx, int action, const char *a, const char *b, const char *database,
-		     const char *trigger)
+static int authorize_action(void *ctx, int action, const char *a, const char *b,
+			    const char *database, const char *trigger)
 {
 	static const char *const outside[] = { "load_extension", "readfile",   "writefile", "edit",
 					       "fts3_tokenizer", "sqlite_log", "lsmode",    NULL };
@@ -84,11 +84,11 @@ static int authorize(void *ctx, int action, const char *a, const char *b, const 
 	case SQLITE_RECURSIVE:
 		return SQLITE_OK;
 	case SQLITE_FUNCTION:
-		if (!among(b, outside))
+		if (!is_listed(b, outside))
 			return SQLITE_OK;
 		break;
 	case SQLITE_PRAGMA:
-		if (among(a, describing) || (among(a, asking) && !b))
+		if (is_listed(a, describing) || (is_listed(a, asking) && !b))
 			return SQLITE_OK;
 		break;
 	default:
@@ -164,7 +164,7 @@ int archive_ask_open(struct archive_ask **out, const char *path,
 		     NULL, NULL, NULL);
 	sqlite3_exec(q->db, "PRAGMA query_only=1; PRAGMA cache_size=-32768", NULL, NULL, NULL);
 	meet_functions(q->db);
-	sqlite3_set_authorizer(q->db, authorize, q);
+	sqlite3_set_authorizer(q->db, authorize_action, q);
 	sqlite3_progress_handler(q->db, STEPS, on_progress, q);
 	*out = q;
 	return 0;
@@ -192,7 +192,7 @@ void archive_ask_limit(struct archive_ask *q, const struct archive_ask_limits *l
 	q->limits = *limits;
 }
 
-static int failed(struct archive_ask *q, struct err *e)
+static int set_sql_error(struct archive_ask *q, struct err *e)
 {
 	if (q->refused)
 		return err_set(e, ERR_USAGE, "refused: %s (questions only read)", q->what);
@@ -232,13 +232,14 @@ static bool more_follows(struct archive_ask *q, const char *tail)
 	return more || (*tail && more_follows(q, tail));
 }
 
-static int prepare(struct archive_ask *q, sqlite3_stmt **s, const char *sql, struct err *e)
+static int prepare_statement(struct archive_ask *q, sqlite3_stmt **s, const char *sql,
+			     struct err *e)
 {
 	const char *tail = NULL;
 
 	q->refused = false;
 	if (sqlite3_prepare_v2(q->db, sql, -1, s, &tail) != SQLITE_OK)
-		return failed(q, e);
+		return set_sql_error(q, e);
 	if (!*s)
 		return err_set(e, ERR_USAGE, "there is no statement in it");
 	if (more_follows(q, tail))
@@ -274,8 +275,8 @@ static void values_of(sqlite3_stmt *s, struct archive_value *v, unsigned n)
 	}
 }
 
-static int run(struct archive_ask *q, sqlite3_stmt *s, struct archive_answer *answer,
-	       struct archive_asked *asked, struct err *e)
+static int run_statement(struct archive_ask *q, sqlite3_stmt *s, struct archive_answer *answer,
+			 struct archive_asked *asked, struct err *e)
 {
 	unsigned n = (unsigned)sqlite3_column_count(s);
 	struct archive_value *values = calloc(n + 1, sizeof(*values));
@@ -290,7 +291,7 @@ static int run(struct archive_ask *q, sqlite3_stmt *s, struct archive_answer *an
 	while (!rc) {
 		step = sqlite3_step(s);
 		if (step != SQLITE_ROW) {
-			rc = step == SQLITE_DONE ? 0 : failed(q, e);
+			rc = step == SQLITE_DONE ? 0 : set_sql_error(q, e);
 			break;
 		}
 		if (q->limits.rows && asked->rows >= q->limits.rows) {
@@ -318,8 +319,8 @@ int archive_ask_run(struct archive_ask *q, const char *sql, struct archive_answe
 	if (strlen(sql) > SQL_MAX)
 		return err_set(e, ERR_LIMIT, "a statement of more than 64 KiB");
 	archive_memory_allow(q->limits.memory_bytes);
-	rc = prepare(q, &s, sql, e);
-	rc = rc ? rc : run(q, s, answer, asked, e);
+	rc = prepare_statement(q, &s, sql, e);
+	rc = rc ? rc : run_statement(q, s, answer, asked, e);
 	sqlite3_finalize(s);
 	asked->memory_bytes = archive_memory_most();
 	asked->partial = !rc && archive_ask_partial(q);

@@ -17,8 +17,8 @@
 struct archive_ask;
 
 struct archive_ask_limits {
-	uint64_t time_ns; /* of one statement; 0: none */
-	bool own_time; /* of that only what it computes counts, not while others have the processor */
+	uint64_t time_ns;	 /* of one statement; 0: none */
+	bool own_time;		 /* time_ns is CPU time of the thread, not wall-clock time */
 	uint64_t rows;		 /* given out of one statement; 0: all */
 	uint64_t memory_bytes;	 /* that a statement may take of SQLite, in the thread that asks; it
 				    then puts nothing on disk. 0: any */
@@ -40,8 +40,8 @@ struct archive_value {
 	struct bytes bytes; /* of texts and blobs; borrowed until the next row */
 };
 
-/* Who takes the answer: the columns once, then each row. Negative ends it, and is what
- * archive_ask_run returns. */
+/* Receives the answer: the columns once, then each row. A negative result ends the statement and is
+ * returned by archive_ask_run. */
 struct archive_answer {
 	int (*columns)(struct archive_answer *a, const char *const *names, unsigned n,
 		       struct err *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One table of what differs: ops that the Go agent numbers otherwise, by the direction of a transfer
- * where it has an op for each. Everything that is not in it has the same numbers on both sides.
+ * Maps ops to the Go agent's op codes and back. The table holds only those with different numbers,
+ * by the direction of a transfer where the agent has an op for each direction.
  */
 #include "lib/archive/codes.h"
 
@@ -73,7 +73,7 @@ const struct archive_source_name archive_sources[] = {
 	{ 0, NULL, NULL },
 };
 
-static int listed(uint16_t op)
+static int find_code(uint16_t op)
 {
 	for (size_t i = 0; i < CODES; i++) {
 		if (codes[i].is == op)
@@ -96,7 +96,7 @@ struct archive_code archive_code_of(const struct event *ev, const struct op_def 
 	default:
 		goto own;
 	}
-	for (int i = listed(ev->op); i >= 0 && i < (int)CODES && codes[i].is == ev->op; i++) {
+	for (int i = find_code(ev->op); i >= 0 && i < (int)CODES && codes[i].is == ev->op; i++) {
 		if (codes[i].write == ANY ||
 		    (event_get(ev, def, COL_WRITE, &write) && write == (uint64_t)codes[i].write))
 			return (struct archive_code){ codes[i].source, codes[i].op };
@@ -118,13 +118,13 @@ uint16_t archive_op_of(int64_t source, int64_t op)
 			return codes[i].is;
 	}
 	is = (uint16_t)(source << 8 | (op & 0xff));
-	/* That who wrote it did not know it yet says nothing. */
+	/* Written as foreign because the writer's version did not know the op; ours may. */
 	if (op >= ARCHIVE_FOREIGN_OP)
 		return is;
-	return op_builtin(is) && listed(is) < 0 ? is : 0;
+	return op_builtin(is) && find_code(is) < 0 ? is : 0;
 }
 
-static uint64_t get(const struct event *ev, const struct op_def *def, uint16_t col)
+static uint64_t get_value(const struct event *ev, const struct op_def *def, uint16_t col)
 {
 	uint64_t value = 0;
 
@@ -139,11 +139,11 @@ struct archive_args archive_args_of(const struct event *ev, const struct op_def 
 
 	switch (ev->op) {
 	case OP_IO_BLOCK:
-		a.v[0] = get(ev, def, COL_BYTES) / 512;
-		a.v[1] = get(ev, def, COL_SECTOR);
+		a.v[0] = get_value(ev, def, COL_BYTES) / 512;
+		a.v[1] = get_value(ev, def, COL_SECTOR);
 		return a;
 	case OP_NET_SOCKET:
-		a.v[0] = get(ev, def, COL_FD);
+		a.v[0] = get_value(ev, def, COL_FD);
 		return a;
 	case OP_PROC_FORK:
 		a.v[1] = child_tid;
@@ -185,7 +185,7 @@ bool archive_code_name(unsigned i, struct archive_code_name *out)
 	}
 	i -= THEIRS;
 	for (unsigned k = 0; k < n; k++) {
-		if (listed(all[k].id) >= 0 || i--)
+		if (find_code(all[k].id) >= 0 || i--)
 			continue;
 		*out = (struct archive_code_name){ { all[k].source, all[k].id & 0xff },
 						   all[k].name,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file without a log beside it is opened as one that nobody changes: no lock, no second file.
- * Nothing is ever written: neither to it nor beside it, except where another program has it open
- * and shares its locks.
+ * Opens SQLite databases that others made, read-only. A file without a log beside it is opened as
+ * immutable: no lock, no second file. Nothing is ever written, neither to the file nor beside it,
+ * except where another program has it open and shares its locks.
  */
 #include "lib/archive/database.h"
 
@@ -19,9 +19,9 @@
 #define VALUE_MAX   (16 << 20) /* of a text: a stack takes a few KiB */
 #define COLUMNS_MAX 24
 #define PROGRAM_MAX 100000 /* steps of a statement's program; ours take a few hundred */
-/* Steps for each byte of the file, before it is believed to say the same over and over: a page may
- * name itself as its child, and a hundred bytes hold years of rows. A row takes 20 bytes or more
- * and a few hundred steps, with what is looked up. */
+/* Steps allowed for each byte of the file; a file that takes more repeats itself: a page may name
+ * itself as its child, so that a hundred bytes hold years of rows. A row takes 20 bytes or more and
+ * a few hundred steps, with what is looked up. */
 #define STEPS_PER_BYTE 512
 #define STEPS_AT_LEAST (1 << 20)
 #define STEPS_LOOKED   1000 /* at once */
@@ -38,7 +38,7 @@ static bool has_beside(const char *path, const char *ending)
 	return has;
 }
 
-static int spent(void *left)
+static int on_progress(void *left)
 {
 	uint64_t *steps = left;
 
@@ -61,12 +61,12 @@ int archive_database_bound(sqlite3 *db, const char *path, struct err *e)
 	*left = STEPS_AT_LEAST;
 	if (stat(path, &st) == 0 && (uint64_t)st.st_size < UINT64_MAX / 2 / STEPS_PER_BYTE)
 		*left += (uint64_t)st.st_size * STEPS_PER_BYTE;
-	/* A function that nobody calls: what belongs to it is freed when the database is closed,
-	 * whatever happens here. */
+	/* A function that is never called: SQLite frees its context, `left`, when the database is
+	 * closed, or at once on an error. */
 	if (sqlite3_create_function_v2(db, "ingero_steps", 0, SQLITE_UTF8, left, no_function, NULL,
 				       NULL, free) != SQLITE_OK)
 		return archive_database_failed(db, path, e);
-	sqlite3_progress_handler(db, STEPS_LOOKED, spent, left);
+	sqlite3_progress_handler(db, STEPS_LOOKED, on_progress, left);
 	return 0;
 }
 
@@ -176,8 +176,8 @@ void archive_database_asked(sqlite3 *db)
 		oom_flag_set();
 }
 
-/* One value of the schema, with two names. */
-static bool found(sqlite3 *db, const char *sql, const char *a, const char *b)
+/* Whether a query of the schema, with the parameters a and b, has a row. */
+static bool has_row(sqlite3 *db, const char *sql, const char *a, const char *b)
 {
 	sqlite3_stmt *s = NULL;
 	bool is = false;
@@ -195,15 +195,15 @@ static bool found(sqlite3 *db, const char *sql, const char *a, const char *b)
 
 bool archive_database_table(sqlite3 *db, const char *table)
 {
-	return found(db,
-		     "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 AND sql NOT "
-		     "LIKE 'create virtual%'",
-		     table, NULL);
+	return has_row(db,
+		       "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 AND sql NOT "
+		       "LIKE 'create virtual%'",
+		       table, NULL);
 }
 
 bool archive_database_column(sqlite3 *db, const char *table, const char *column)
 {
-	return found(db, "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2", table, column);
+	return has_row(db, "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2", table, column);
 }
 
 int archive_database_select(sqlite3 *db, const char *path, sqlite3_stmt **out, const char *table,

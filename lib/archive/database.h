@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An SQLite database somebody brought: opened for reading only, trusted in nothing. Columns are
- * asked for by name, so that versions with fewer of them read too.
+ * An untrusted SQLite database, opened read-only. Columns are selected by name, so that versions
+ * with fewer of them can be read, too.
  */
 #ifndef INGERO_ARCHIVE_DATABASE_H
 #define INGERO_ARCHIVE_DATABASE_H
@@ -26,9 +26,8 @@ int archive_database_bound(sqlite3 *db, const char *path, struct err *e);
  * the rest. */
 int archive_database_failed(sqlite3 *db, const char *path, struct err *e);
 
-/* Behind a question of which nobody asks whether it failed, because what it is about need not be
- * there: where that was for want of memory, it is noted (lib/base/oom_flag.h). Before its statement
- * is finalized. */
+/* Call after a query whose errors are ignored because its table need not exist: records whether it
+ * failed for lack of memory (lib/base/oom_flag.h). Before its statement is finalized. */
 void archive_database_asked(sqlite3 *db);
 
 /* Only tables are asked: a view may be any program. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that mean something else in the table, or to SQL, are others there. */
+/* Names event columns in the archive: a name that means something else in the table, or to SQL, is
+ * replaced. */
 #include "lib/archive/event_columns.h"
 
 const char *archive_column_name(const struct column_def *def)

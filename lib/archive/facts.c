@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records: each into the table of its kind as it is, and what they say of the machine, the session
- * and the causes into the tables that the Go agent has for it.
+ * Writes records into the archive: each as it is into the table of its kind, and what it holds of
+ * machine, session and findings into the Go agent's tables.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -298,8 +298,8 @@ static const char *const derived[] = {
 	"('tool', ?4)",
 };
 
-/* What ends before the first minute that stays goes with it; what is said of the whole recording
- * stays. */
+/* Deletes records that end before the first minute that is kept; records about the whole recording
+ * stay. */
 static const char *const old[] = {
 	"DELETE FROM sample_records WHERE time_ns + ?1 < ?5",
 	"DELETE FROM chain_records WHERE last_ns + ?1 < ?5",
@@ -316,7 +316,7 @@ static const char *const old[] = {
 	 "CAST(?6 AS TEXT))"),
 };
 
-static int run(struct archive_writer *a, const char *sql, struct err *e)
+static int run_statement(struct archive_writer *a, const char *sql, struct err *e)
 {
 	sqlite3_stmt *s = NULL;
 	int rc = archive_prepare(a, &s, sql, e);
@@ -340,13 +340,13 @@ int archive_facts_end(struct archive_writer *a, struct err *e)
 	int rc = archive_sessions_end(a, e);
 
 	for (size_t i = 0; i < sizeof(old) / sizeof(old[0]) && a->left_out_rows && !rc; i++)
-		rc = run(a, old[i], e);
+		rc = run_statement(a, old[i], e);
 	for (size_t i = 0; i < sizeof(derived) / sizeof(derived[0]) && !rc; i++)
-		rc = run(a, derived[i], e);
+		rc = run_statement(a, derived[i], e);
 	if (!rc && (a->whole_known ? a->whole : a->ended))
 		rc = archive_exec(a, "INSERT INTO schema_info VALUES ('complete', '1')", e);
 	if (!rc && a->opt.recordings && *a->opt.recordings)
-		rc = run(a, "INSERT INTO schema_info VALUES ('recordings', ?7)", e);
+		rc = run_statement(a, "INSERT INTO schema_info VALUES ('recordings', ?7)", e);
 	return rc ? rc : write_snapshots(a, e);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tree of events over its leaves, and its four indices: each from an order of the rows, with
- * keys that are small numbers already (formats/archive.sql has what they stand for).
+ * Writes the b-tree of events above its leaves, and its four indices. Each index is made from an
+ * order of the rows, with keys that are small numbers (formats/archive.sql says of what).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static int add_key(struct index_rows *x, uint64_t row, struct err *e)
 	return index_tree_add(&x->tree, record, row_bytes(&x->row), e);
 }
 
-static int by_time(struct index_rows *x, struct err *e)
+static int index_by_time(struct index_rows *x, struct err *e)
 {
 	struct archive_writer *a = x->a;
 	struct keys order = { .each = sizeof(struct timed) };
@@ -45,13 +45,14 @@ static int by_time(struct index_rows *x, struct err *e)
 	return rc;
 }
 
-/* ids of things in the order of what is said of them; rank 0: not in the index. */
+/* An id and the index columns of the thing it names, to rank ids by their columns; rank 0: not in
+ * the index. */
 struct ranked {
 	int64_t v[3];
 	uint32_t id;
 };
 
-static int compare(const void *pa, const void *pb)
+static int compare_by_values(const void *pa, const void *pb)
 {
 	const struct ranked *a = pa, *b = pb;
 
@@ -63,18 +64,18 @@ static int compare(const void *pa, const void *pb)
 }
 
 /* things[0..n): one for each id that is to be found, columns of each; ids below limit. */
-static int by_rank(struct index_rows *x, const struct keys *ids, struct ranked *things, uint32_t n,
-		   unsigned columns, uint32_t limit, struct err *e)
+static int index_by_rank(struct index_rows *x, const struct keys *ids, struct ranked *things,
+			 uint32_t n, unsigned columns, uint32_t limit, struct err *e)
 {
 	struct keys order = { .each = sizeof(uint32_t) };
 	uint32_t *rank = calloc((size_t)limit + 1, sizeof(*rank)),
 		 *first = calloc((size_t)n + 1, sizeof(*first)), ranks = 0;
 	int rc = rank && first ? 0 : err_nomem(e);
 
-	qsort(things, n, sizeof(*things), compare);
+	qsort(things, n, sizeof(*things), compare_by_values);
 	for (uint32_t i = 0; i < n && !rc; i++) {
-		/* Those that look the same are one. */
-		if (!i || compare(&things[i - 1], &things[i]))
+		/* Things with equal columns share a rank. */
+		if (!i || compare_by_values(&things[i - 1], &things[i]))
 			first[++ranks] = i;
 		rank[things[i].id] = ranks;
 	}
@@ -95,7 +96,7 @@ static int by_rank(struct index_rows *x, const struct keys *ids, struct ranked *
 	return rc;
 }
 
-static int by_ctx(struct index_rows *x, bool cgroup, struct err *e)
+static int index_by_ctx(struct index_rows *x, bool cgroup, struct err *e)
 {
 	struct archive_writer *a = x->a;
 	uint32_t n = 0, limit = (uint32_t)a->ctxs.n;
@@ -110,19 +111,19 @@ static int by_ctx(struct index_rows *x, bool cgroup, struct err *e)
 		if (!cgroup || c->cgroup)
 			things[n++] = (struct ranked){ { cgroup ? c->cgroup : c->pid, 0, 0 }, id };
 	}
-	rc = by_rank(x, &a->ctx_ids, things, n, 1, limit, e);
+	rc = index_by_rank(x, &a->ctx_ids, things, n, 1, limit, e);
 	free(things);
 	return rc;
 }
 
 static int by_pid(struct index_rows *x, struct err *e)
 {
-	return by_ctx(x, false, e);
+	return index_by_ctx(x, false, e);
 }
 
 static int by_cgroup(struct index_rows *x, struct err *e)
 {
-	return by_ctx(x, true, e);
+	return index_by_ctx(x, true, e);
 }
 
 static int by_site(struct index_rows *x, struct err *e)
@@ -141,7 +142,7 @@ static int by_site(struct index_rows *x, struct err *e)
 			{ s->code.source, s->code.op, archive_stack_hash(a, s->stack) }, id
 		};
 	}
-	rc = by_rank(x, &a->sites, things, n, 3, n, e);
+	rc = index_by_rank(x, &a->sites, things, n, 3, n, e);
 	free(things);
 	return rc;
 }
@@ -165,7 +166,7 @@ static int rest_of_leaf(struct page_file *f, const uint8_t *old, uint64_t cells,
 	return number ? page_file_put(f, rest->p, number, e) : 0;
 }
 
-/* The leaves behind what is in the file already; root becomes the only one, or what is above them. */
+/* Appends the leaves to the file; root becomes the only leaf, or the root page above them. */
 static int copy_leaves(struct archive_writer *a, struct page_file *f, struct page *root,
 		       struct err *e)
 {
@@ -229,7 +230,7 @@ int archive_trees_write(struct archive_writer *a, struct page_file *f, uint8_t *
 		const char *name;
 		int (*write)(struct index_rows *x, struct err *e);
 	} indices[] = {
-		{ "idx_events_timestamp", by_time },
+		{ "idx_events_timestamp", index_by_time },
 		{ "idx_events_pid", by_pid },
 		{ "idx_events_source_op_stack", by_site },
 		{ "idx_events_cgroup", by_cgroup },

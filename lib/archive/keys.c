@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks of the file are taken before they are mapped: a page that could not be written would end
- * the program otherwise.
+ * Sorts large arrays of index keys in a mapped scratch file. Blocks of the file are allocated
+ * before they are mapped: a page that could not be written would end the program by SIGBUS.
  */
 #include "lib/archive/keys.h"
 
@@ -54,8 +54,9 @@ void keys_free(struct keys *k)
 	*k = (struct keys){ .each = k->each };
 }
 
-/* One pass: from a to b by a digit of their times. */
-static void pass(const struct timed *a, struct timed *b, size_t n, int64_t least, unsigned shift)
+/* One pass of the radix sort: from a to b by one digit of their times. */
+static void radix_pass(const struct timed *a, struct timed *b, size_t n, int64_t least,
+		       unsigned shift)
 {
 	size_t at[1 << DIGIT_BITS] = { 0 }, sum = 0;
 
@@ -94,7 +95,7 @@ int keys_by_time(const struct keys *times, size_t first, struct keys *order, str
 
 		if (!(((uint64_t)most - (uint64_t)least) >> shift))
 			break;
-		pass(order->v, other.v, n, least, shift);
+		radix_pass(order->v, other.v, n, least, shift);
 		*order = other;
 		other = swap;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two cursors, each in the order in which its rows are stored: calls by their beginning, what the
- * kernel did by its end. A call waits in a heap until nothing can end before it any more, so memory
- * grows with calls that overlap, not with rows.
+ * Reads the older agent's recordings by two cursors, each in the order in which its rows are
+ * stored: calls by their beginning, kernel events by their end. A call waits in a heap until no
+ * event can end before it, so memory grows with calls that overlap, not with rows.
  */
 #include "lib/archive/legacy.h"
 
@@ -16,7 +16,7 @@
 
 /* ---- in order of ends ---- */
 
-static bool before(const struct event *a, const struct event *b)
+static bool is_before(const struct event *a, const struct event *b)
 {
 	return a->end_ns != b->end_ns ? a->end_ns < b->end_ns : a->depth > b->depth;
 }
@@ -27,7 +27,7 @@ static bool heap_push(struct archive_legacy *l, const struct event *ev)
 
 	if (!vec_push(&l->heap, *ev))
 		return false;
-	for (struct event *h = l->heap.v; at && before(&h[at], &h[(at - 1) / 2]);
+	for (struct event *h = l->heap.v; at && is_before(&h[at], &h[(at - 1) / 2]);
 	     at = (at - 1) / 2) {
 		struct event swap = h[at];
 
@@ -48,7 +48,7 @@ static struct event heap_pop(struct archive_legacy *l)
 		struct event swap = h[at];
 
 		for (size_t k = 2 * at + 1; k <= 2 * at + 2; k++) {
-			if (k < n && before(&h[k], &h[least]))
+			if (k < n && is_before(&h[k], &h[least]))
 				least = k;
 		}
 		if (least == at)
@@ -125,7 +125,7 @@ static int next_event(struct archive_legacy *l, struct event *ev, struct err *e)
 		return rc;
 	if (l->heap.n == 0 && !l->has_host)
 		return 0;
-	if (l->heap.n && (!l->has_host || !before(&l->next_host, &l->heap.v[0]))) {
+	if (l->heap.n && (!l->has_host || !is_before(&l->next_host, &l->heap.v[0]))) {
 		*ev = heap_pop(l);
 		return 1;
 	}
@@ -174,7 +174,7 @@ static void stream_close(struct event_stream *s)
 	/* The recording's own. */
 }
 
-static int prepare(struct archive_legacy *l, struct err *e)
+static int prepare_statements(struct archive_legacy *l, struct err *e)
 {
 	static const char *const row[LEGACY_COLUMNS] = {
 		"timestamp", "pid",	 "tid",	       "source",    "op",   "duration", "arg0",
@@ -245,7 +245,7 @@ int archive_legacy_open(struct archive_legacy **out, struct world *w, const char
 	if (rc == 0)
 		rc = archive_database_bound(l->db, path, e);
 	if (rc == 0)
-		rc = prepare(l, e);
+		rc = prepare_statements(l, e);
 	if (rc == 0)
 		rc = legacy_facts_open(l, e);
 	if (rc == 0)

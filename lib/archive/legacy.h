@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recordings of the older agent, which are SQLite databases (versions 0.8 to 0.17), as an event
- * stream. Its times are of the wall clock: library calls stand there with their beginning, what the
- * kernel did with its end; here all have their end and come in that order. It kept a part of the
- * calls only and counted all per minute: what is missing is told by SAMPLED records, exactly. What
- * has no op here is left out and counted. Why a thread was off its CPU it did not record. Two
- * things are told from the rows, by rules that hold on any machine:
+ * stream. Its times are of the wall clock: it stores library calls with their beginning, kernel
+ * events with their end; here all have their end and come in that order. It kept only a part of
+ * the calls and counted all per minute: SAMPLED records give the exact number of missing ones. Rows
+ * without an op here are left out and counted. It did not record why a thread was off its CPU. Two
+ * reasons are inferred from the rows, by rules that hold on any machine:
  * - for a disk, where a request of the thread itself was done in the wait, most of the wait lies
  * under the request, and the thread ran again within a tick of the kernel's clock (a thread that is
  * asleep issues nothing, so the request is what it slept for unless it was asynchronous, which the
- * rows do not tell);
+ * rows do not show);
  * - by the clock, where it lies outside calls and takes whole milliseconds and no more than the
  * default slack of timers and as long again, four times in a row of the same length, which chance
  * does once in ten thousand, with work in between. All other waits stay without a reason.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an older recording says of itself, as records: who recorded what on which machine, how many
- * calls were made and not kept, and how the machine was.
+ * Reads an older recording's metadata as records: who recorded what on which machine, how many
+ * calls were made and not kept, and samples of the machine's CPU and memory.
  */
 #include <stdio.h>
 #include <string.h>
@@ -35,8 +35,8 @@ static const char *const chain_columns[] = {
 };
 #define CHAIN_COLUMNS (sizeof(chain_columns) / sizeof(chain_columns[0]))
 
-static void take(struct archive_legacy *l, unsigned i, const char *before, struct bytes text,
-		 struct bytes *out)
+static void copy_text(struct archive_legacy *l, unsigned i, const char *before, struct bytes text,
+		      struct bytes *out)
 {
 	buf_reset(&l->text[i]);
 	buf_puts(&l->text[i], before);
@@ -176,11 +176,11 @@ static void session_record(struct archive_legacy *l)
 
 	r->kind = RECORD_SESSION;
 	REC_SET(r, SESSION, start_ns, l->start_ns);
-	take(l, 0, "ingero trace ", archive_database_text(l->sessions, S_VERSION), &text);
+	copy_text(l, 0, "ingero trace ", archive_database_text(l->sessions, S_VERSION), &text);
 	REC_SET(r, SESSION, tool, text);
-	take(l, 1, "", archive_database_text(l->sessions, S_FLAGS), &text);
+	copy_text(l, 1, "", archive_database_text(l->sessions, S_FLAGS), &text);
 	REC_SET(r, SESSION, command, text);
-	take(l, 2, pids.n ? "pid " : "all", pids, &text);
+	copy_text(l, 2, pids.n ? "pid " : "all", pids, &text);
 	REC_SET(r, SESSION, target, text);
 	REC_SET(r, SESSION, off_cpu, l->off_cpu);
 }
@@ -197,14 +197,14 @@ static void node_record(struct archive_legacy *l)
 		REC_SET(r, NODE, hostname, world_text(l->w, node->name));
 	if (!l->started)
 		return;
-	take(l, 0, "", archive_database_text(l->sessions, S_KERNEL), &text);
+	copy_text(l, 0, "", archive_database_text(l->sessions, S_KERNEL), &text);
 	REC_SET(r, NODE, kernel, text);
 	REC_SET(r, NODE, cpus, (uint32_t)sqlite3_column_int64(l->sessions, S_CPUS));
 	REC_SET(r, NODE, memory_bytes, (uint64_t)l->memory_bytes);
 }
 
-/* Between two sessions nobody recorded: of that time nothing is known. */
-static int pause_record(struct archive_legacy *l, bool *has, struct err *e)
+/* A LOSS record with count 0 for the time between two sessions, which was not recorded. */
+static int read_pause(struct archive_legacy *l, bool *has, struct err *e)
 {
 	struct record *r = &l->record;
 	int rc = archive_database_next(l->db, l->path, l->pauses, e);
@@ -220,7 +220,7 @@ static int pause_record(struct archive_legacy *l, bool *has, struct err *e)
 	return 0;
 }
 
-static int lost(struct archive_legacy *l, bool *has, struct err *e)
+static int read_loss(struct archive_legacy *l, bool *has, struct err *e)
 {
 	struct record *r = &l->record;
 	int64_t since, until;
@@ -244,7 +244,7 @@ static int lost(struct archive_legacy *l, bool *has, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
-static int left_out(struct archive_legacy *l, bool *has, struct err *e)
+static int read_sampled(struct archive_legacy *l, bool *has, struct err *e)
 {
 	struct record *r = &l->record;
 	int rc;
@@ -301,9 +301,8 @@ static void chain_body(struct archive_legacy *l, struct buf *out)
 	jsonw_object_end(&w);
 }
 
-/* What the agent itself took for a cause: kept under a kind of its own, for it is no finding of
- * ours. */
-static int chain(struct archive_legacy *l, bool *has, struct err *e)
+/* A cause that the older agent found: kept under a kind of its own, as it is no finding of ours. */
+static int read_chain(struct archive_legacy *l, bool *has, struct err *e)
 {
 	struct record *r = &l->record;
 	int rc = archive_database_next(l->db, l->path, l->chains, e);
@@ -318,7 +317,7 @@ static int chain(struct archive_legacy *l, bool *has, struct err *e)
 	ns = sqlite3_column_int64(l->chains, 1);
 	severity = archive_database_text(l->chains, 2);
 	snprintf(hex, sizeof(hex), "%016llx", (unsigned long long)hash_bytes(id.p, id.n, 0));
-	take(l, 0, hex, (struct bytes){ NULL, 0 }, &text);
+	copy_text(l, 0, hex, (struct bytes){ NULL, 0 }, &text);
 	r->kind = RECORD_CHAIN;
 	REC_SET(r, CHAIN, time_ns, ns);
 	REC_SET(r, CHAIN, id, text);
@@ -333,7 +332,7 @@ static int chain(struct archive_legacy *l, bool *has, struct err *e)
 	REC_SET(r, CHAIN, last_ns, ns);
 	REC_SET(r, CHAIN, count, 1);
 	REC_SET(r, CHAIN, lost_ns, 0);
-	take(l, 1, "", archive_database_text(l->chains, 3), &text);
+	copy_text(l, 1, "", archive_database_text(l->chains, 3), &text);
 	REC_SET(r, CHAIN, summary, text);
 	chain_body(l, &l->text[2]);
 	REC_SET(r, CHAIN, body, buf_bytes(&l->text[2]));
@@ -346,15 +345,15 @@ struct sampled {
 	double unit; /* 0: a share of the memory in percent */
 };
 
-/* What an older version has no column for is not known; nor is a share of a memory that nobody
- * knows. */
+/* A metric is unknown if an older version has no column for it, or if it is a share of the memory
+ * and the memory's size is unknown. */
 static bool is_known(const struct archive_legacy *l, const struct sampled *m, uint32_t node)
 {
 	return sqlite3_column_type(l->samples, m->column) != SQLITE_NULL &&
 	       (m->unit > 0 || (l->memory_bytes > 0 && node == l->node));
 }
 
-static int sample(struct archive_legacy *l, bool *has, struct err *e)
+static int read_sample(struct archive_legacy *l, bool *has, struct err *e)
 {
 	static const struct sampled metrics[] = { { METRIC_CPU_BUSY, 1, 1 },
 						  { METRIC_MEM_USED, 2, 0 },
@@ -418,23 +417,23 @@ int legacy_facts_before(struct archive_legacy *l, struct stream_item *item, stru
 			l->stage++;
 			break;
 		case STAGE_PAUSES:
-			rc = pause_record(l, &has, e);
+			rc = read_pause(l, &has, e);
 			l->stage += !has;
 			break;
 		case STAGE_LOST:
-			rc = lost(l, &has, e);
+			rc = read_loss(l, &has, e);
 			l->stage += !has;
 			break;
 		case STAGE_LEFT_OUT:
-			rc = left_out(l, &has, e);
+			rc = read_sampled(l, &has, e);
 			l->stage += !has;
 			break;
 		case STAGE_CHAINS:
-			rc = chain(l, &has, e);
+			rc = read_chain(l, &has, e);
 			l->stage += !has;
 			break;
 		default:
-			rc = sample(l, &has, e);
+			rc = read_sample(l, &has, e);
 			l->stage += !has;
 			break;
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One row as an event: its times, who it is of, how many calls are around it, and what its two
- * numbers mean.
+ * Converts a row of the older agent to an event: its times, its thread, how many calls enclose it,
+ * and the meaning of its two arguments.
  */
 #include "lib/archive/legacy_state.h"
 
@@ -42,8 +42,8 @@ static unsigned depth_of(struct legacy_thread *th, int64_t start_ns, int64_t end
 	return depth;
 }
 
-static void fill(struct archive_legacy *l, sqlite3_stmt *row, struct event *ev,
-		 struct legacy_thread *th)
+static void fill_columns(struct archive_legacy *l, sqlite3_stmt *row, struct event *ev,
+			 struct legacy_thread *th)
 {
 	const struct op_def *op = world_op(l->w, ev->op);
 	uint64_t arg0 = (uint64_t)sqlite3_column_int64(row, LEGACY_ARG0),
@@ -139,6 +139,6 @@ int legacy_event(struct archive_legacy *l, sqlite3_stmt *row, struct event *ev, 
 		if (!vec_push(&th->calls, (struct legacy_span){ ns, ev->end_ns }))
 			return err_nomem(e);
 	}
-	fill(l, row, ev, th);
+	fill_columns(l, row, ev, th);
 	return world_failed(l->w) ? err_nomem(e) : 1;
 }

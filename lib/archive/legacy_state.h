@@ -69,7 +69,7 @@ struct archive_legacy {
 	int64_t start_ns, latest_ns; /* of the session; 0: not said */
 	bool started, off_cpu;
 	uint32_t node; /* of the session */
-	/* records that are told before the events, and after */
+	/* records that are emitted before the events, and after them */
 	sqlite3_stmt *pauses; /* between sessions */
 	sqlite3_stmt *holes;  /* at a row when has_hole */
 	bool has_hole;
@@ -104,7 +104,7 @@ static inline uint64_t legacy_thread_key(uint32_t node, uint64_t tid)
 {
 	return (uint64_t)node << 32 ^ tid;
 }
-/* ctx of a row: who, and the cgroup where the agent told the right one. */
+/* ctx of a row: its thread, and the cgroup where the agent recorded the right one. */
 uint32_t legacy_ctx(struct archive_legacy *l, sqlite3_stmt *row, bool with_cgroup);
 uint32_t legacy_thread_id(struct archive_legacy *l, uint32_t node, uint32_t tid);
 int legacy_stacks_open(struct archive_legacy *l, struct err *e);

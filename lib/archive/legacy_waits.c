@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a thread waited for, where the rows prove it; legacy.h says by which rules. Each rule
- * follows from what the kernel does, or from what chance does, and from no recording.
+ * Infers what a thread waited for, where the rows prove it; legacy.h has the rules. Each rule
+ * follows from the kernel's behaviour or from probability, not from samples of recordings.
  */
 #include "lib/archive/legacy_state.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What, who and where, from numbers: ops, processes, threads, cgroups and stacks. The agent knows
+ * Maps the older agent's numbers to ops, processes, threads, cgroups and stacks. The agent records
  * no start times: a process id is one process for the whole recording.
  */
 #include <stdlib.h>
@@ -189,7 +189,7 @@ static uint32_t python_frame(struct archive_legacy *l)
 							.file = text_of(l, F_PY_FILE) });
 }
 
-/* "name+0x12": the agent kept no offsets in files, so a frame is told from others by its text. */
+/* "name+0x12": the agent recorded no offsets in files, so the text identifies a frame. */
 static uint32_t named_frame(struct archive_legacy *l, uint32_t module, struct bytes symbol)
 {
 	struct world_symbol to = { 0 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SQLite opens by name: the file has one until its connection is open. */
+/* Makes a temporary archive to run queries on. SQLite opens files by name: the file has one until
+ * the connection is open. */
 #include "lib/archive/made.h"
 
 #include "lib/base/atomic_file.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every inner page has at least two children and every leaf a cell: pages share what there is
- * evenly, because nothing is ever added to them later.
+ * Writes the pages of SQLite b-trees without SQLite. Every inner page has at least two children and
+ * every leaf a cell: pages share the children evenly, because nothing is added to them later.
  */
 #include "lib/archive/pages.h"
 
@@ -34,16 +34,16 @@ unsigned archive_varint_put(uint8_t *p, uint64_t x)
 	return n;
 }
 
-static void put16(uint8_t *p, unsigned x)
+static void put_u16(uint8_t *p, unsigned x)
 {
 	p[0] = (uint8_t)(x >> 8);
 	p[1] = (uint8_t)x;
 }
 
-static void put32(uint8_t *p, uint32_t x)
+static void put_u32(uint8_t *p, uint32_t x)
 {
-	put16(p, x >> 16);
-	put16(p + 2, x & 0xffff);
+	put_u16(p, x >> 16);
+	put_u16(p + 2, x & 0xffff);
 }
 
 /* ---- the file ---- */
@@ -126,7 +126,7 @@ uint8_t *page_cell(struct page *p, unsigned n)
 	if (p->content < pointers + 2 + n)
 		return NULL;
 	p->content -= n;
-	put16(p->p + pointers, p->content);
+	put_u16(p->p + pointers, p->content);
 	p->cells++;
 	return p->p + p->content;
 }
@@ -147,15 +147,15 @@ void page_end(struct page *p, uint32_t rightmost)
 	unsigned pointers = p->header + 2 * p->cells;
 
 	memset(p->p + pointers, 0, p->content - pointers);
-	put16(p->p + 3, p->cells);
-	put16(p->p + 5, p->content);
+	put_u16(p->p + 3, p->cells);
+	put_u16(p->p + 5, p->content);
 	if (p->header == 12)
-		put32(p->p + 8, rightmost);
+		put_u32(p->p + 8, rightmost);
 }
 
 /* ---- levels: n children over pages of at most `most` ---- */
 
-static size_t share(size_t n, size_t pages, size_t i)
+static size_t children_in_page(size_t n, size_t pages, size_t i)
 {
 	return n / pages + (i < n % pages);
 }
@@ -181,7 +181,7 @@ int page_table_tree(struct page_file *f, const struct table_leaves *leaves, stru
 
 		above.v.n = 0;
 		for (size_t i = 0; i < pages && !rc; i++) {
-			size_t n = share(level.v.n, pages, i);
+			size_t n = children_in_page(level.v.n, pages, i);
 			struct table_leaf up = level.v.v[at + n - 1];
 
 			page_begin(root, PAGE_TABLE_INNER);
@@ -190,7 +190,7 @@ int page_table_tree(struct page_file *f, const struct table_leaves *leaves, stru
 				unsigned len = archive_varint_put(rowid, level.v.v[k].last);
 				uint8_t *cell = page_cell(root, 4 + len);
 
-				put32(cell, level.v.v[k].page);
+				put_u32(cell, level.v.v[k].page);
 				memcpy(cell + 4, rowid, len);
 			}
 			page_end(root, up.page);
@@ -266,7 +266,7 @@ static int inner_level(struct index_tree *t, struct page *root, struct err *e)
 	int rc = 0;
 
 	for (size_t i = 0; i < pages && !rc; i++) {
-		size_t mine = share(n, pages, i);
+		size_t mine = children_in_page(n, pages, i);
 		uint32_t page = 0;
 
 		page_begin(root, PAGE_INDEX_INNER);
@@ -275,7 +275,7 @@ static int inner_level(struct index_tree *t, struct page *root, struct err *e)
 			       to = k + 1 < t->key_at.n ? t->key_at.v[k + 1] : t->keys.n;
 			uint8_t *cell = page_cell(root, (unsigned)(4 + to - from));
 
-			put32(cell, t->children.v[k]);
+			put_u32(cell, t->children.v[k]);
 			memcpy(cell + 4, t->keys.p + from, to - from);
 		}
 		page_end(root, t->children.v[at + mine - 1]);

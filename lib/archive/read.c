@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One cursor over events in the order of their rows, one over each kind of record.
+ * Reads an archive as an event stream: one cursor over events in the order of their rows, one over
+ * each kind of record.
  */
 #include "lib/archive/read.h"
 
@@ -37,8 +38,8 @@ static enum world_kind kind_of(enum column_role role)
 	}
 }
 
-static void set(struct archive_reader *r, struct event *ev, const struct op_def *def, uint16_t id,
-		int64_t value)
+static void set_column(struct archive_reader *r, struct event *ev, const struct op_def *def,
+		       uint16_t id, int64_t value)
 {
 	const struct column_def *c = world_column(r->w, id);
 	enum world_kind kind = c ? kind_of(c->role) : WORLD_KINDS;
@@ -46,9 +47,9 @@ static void set(struct archive_reader *r, struct event *ev, const struct op_def 
 	event_set(ev, def, id, kind == WORLD_KINDS ? (uint64_t)value : read_id(r, kind, value));
 }
 
-/* Values of the row that stand apart. */
-static int take_more(struct archive_reader *r, int64_t seq, struct event *ev,
-		     const struct op_def *def, struct err *e)
+/* Sets the event's values that are in event_values, not in the row. */
+static int read_extra_values(struct archive_reader *r, int64_t seq, struct event *ev,
+			     const struct op_def *def, struct err *e)
 {
 	int rc = 0;
 
@@ -56,7 +57,7 @@ static int take_more(struct archive_reader *r, int64_t seq, struct event *ev,
 		int64_t id = sqlite3_column_int64(r->more, 1);
 
 		if (sqlite3_column_int64(r->more, 0) == seq && def && id > 0 && id < 65536)
-			set(r, ev, def, (uint16_t)id, sqlite3_column_int64(r->more, 2));
+			set_column(r, ev, def, (uint16_t)id, sqlite3_column_int64(r->more, 2));
 		rc = archive_database_next(r->db, r->path, r->more, e);
 		r->has_more = rc > 0;
 		rc = rc < 0 ? rc : 0;
@@ -65,7 +66,7 @@ static int take_more(struct archive_reader *r, int64_t seq, struct event *ev,
 }
 
 /* 1: *ev is the row's; 0: it cannot be. */
-static int take(struct archive_reader *r, struct event *ev, struct err *e)
+static int read_event(struct archive_reader *r, struct event *ev, struct err *e)
 {
 	sqlite3_stmt *s = r->events;
 	int64_t dur = sqlite3_column_int64(s, E_DURATION), end = sqlite3_column_int64(s, E_END),
@@ -77,7 +78,7 @@ static int take(struct archive_reader *r, struct event *ev, struct err *e)
 	*ev = (struct event){ .op = archive_op_of(sqlite3_column_int64(s, E_SOURCE),
 						  sqlite3_column_int64(s, E_OP)) };
 	def = ev->op ? world_op(r->w, ev->op) : NULL;
-	rc = take_more(r, seq, ev, def, e);
+	rc = read_extra_values(r, seq, ev, def, e);
 	if (rc)
 		return rc;
 	if (!def) {
@@ -99,13 +100,13 @@ static int take(struct archive_reader *r, struct event *ev, struct err *e)
 		int at = r->column_of[def->cols[i]];
 
 		if (at && sqlite3_column_type(s, at) != SQLITE_NULL)
-			set(r, ev, def, def->cols[i], sqlite3_column_int64(s, at));
+			set_column(r, ev, def, def->cols[i], sqlite3_column_int64(s, at));
 	}
 	return 1;
 }
 
-/* What is missing before the row seq. */
-static int take_lost(struct archive_reader *r, int64_t seq, uint64_t *lost, struct err *e)
+/* How many events were lost before the row seq. */
+static int read_lost(struct archive_reader *r, int64_t seq, uint64_t *lost, struct err *e)
 {
 	int rc = 0;
 
@@ -166,12 +167,12 @@ static int stream_next(struct event_stream *stream, struct stream_item *item, st
 		}
 		if (c || (r->batch.n && r->has_lost && sqlite3_column_int64(r->lost, 0) < seq))
 			break;
-		rc = take_lost(r, seq, &item->lost, e);
+		rc = read_lost(r, seq, &item->lost, e);
 		if (rc || !r->has_event)
 			break;
 		if (sqlite3_column_int64(r->events, E_END) < r->emitted_ns && r->batch.n)
 			break;
-		rc = take(r, &ev, e);
+		rc = read_event(r, &ev, e);
 		if (rc > 0) {
 			item->late = ev.end_ns < r->emitted_ns;
 			if (!item->late)
@@ -195,7 +196,7 @@ static void stream_close(struct event_stream *s)
 
 /* ---- opening ---- */
 
-static int64_t said(struct archive_reader *r, const char *key, int64_t otherwise)
+static int64_t read_info(struct archive_reader *r, const char *key, int64_t otherwise)
 {
 	sqlite3_stmt *s = NULL;
 
@@ -276,8 +277,8 @@ static int prepare_events(struct archive_reader *r, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether it is of several machines. A name for what does not say where it was recorded is none of
- * them. */
+/* Whether the archive is of several machines. A node without id and boot stands for an unknown
+ * machine and does not count. */
 static bool is_joined(const struct archive_reader *r)
 {
 	static const uint8_t none[16];
@@ -291,10 +292,10 @@ static bool is_joined(const struct archive_reader *r)
 	return machines > 1;
 }
 
-static int prepare(struct archive_reader *r, struct err *e)
+static int prepare_reader(struct archive_reader *r, struct err *e)
 {
 	const struct world_node *node;
-	int64_t version = said(r, "archive", 0);
+	int64_t version = read_info(r, "archive", 0);
 	int rc;
 
 	if (version > VERSION)
@@ -302,16 +303,16 @@ static int prepare(struct archive_reader *r, struct err *e)
 	rc = read_subjects(r, e);
 	rc = rc ? rc : prepare_events(r, e);
 	rc = rc ? rc : read_records_open(r, e);
-	node = world_get_node(r->w, read_id(r, WORLD_NODE, said(r, "node", 0)));
+	node = world_get_node(r->w, read_id(r, WORLD_NODE, read_info(r, "node", 0)));
 	if (node) {
 		memcpy(r->told.node_uuid, node->uuid, sizeof(r->told.node_uuid));
 		r->told.boot = node->boot;
 	}
 	if (!is_joined(r))
-		r->told.real_minus_mono_ns = said(r, "clock_offset_ns", 0);
+		r->told.real_minus_mono_ns = read_info(r, "clock_offset_ns", 0);
 	read_recordings(r);
-	r->told.complete = said(r, "complete", 0);
-	r->told.left_out = (uint64_t)said(r, "left_out_events", 0);
+	r->told.complete = read_info(r, "complete", 0);
+	r->told.left_out = (uint64_t)read_info(r, "left_out_events", 0);
 	r->told.salt = (uint64_t)(r->has_event ? sqlite3_column_int64(r->events, E_END) : 0);
 	return rc;
 }
@@ -334,7 +335,7 @@ int archive_reader_open(struct archive_reader **out, struct world *w, const char
 		rc = archive_database_bound(r->db, path, e);
 	if (rc == 0 && is_archive(r->db)) {
 		ours = true;
-		rc = prepare(r, e);
+		rc = prepare_reader(r, e);
 	}
 	if (rc || !ours) {
 		archive_reader_free(r);

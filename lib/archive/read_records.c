@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records stand in a table per kind; n, which runs over all of them, is their order, and after_seq
- * says between which events.
+ * Reads an archive's records, from a table per kind. Column n, numbered across all kinds, is their
+ * order, and after_seq is the event that each follows.
  */
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +56,7 @@ struct read_cursor *read_records_before(struct archive_reader *r, int64_t seq)
 	return first && first->after_seq < seq ? first : NULL;
 }
 
-static uint64_t referred(const struct archive_reader *r, enum record_role role, int64_t value)
+static uint64_t map_reference(const struct archive_reader *r, enum record_role role, int64_t value)
 {
 	switch (role) {
 	case RROLE_NODE:
@@ -94,11 +94,11 @@ void read_records_take(struct archive_reader *r, struct read_cursor *c)
 		case REC_I64:
 		case REC_U64:
 			*(int64_t *)p =
-				(int64_t)referred(r, f->role, sqlite3_column_int64(c->s, at));
+				(int64_t)map_reference(r, f->role, sqlite3_column_int64(c->s, at));
 			break;
 		case REC_U32:
 			*(uint32_t *)p =
-				(uint32_t)referred(r, f->role, sqlite3_column_int64(c->s, at));
+				(uint32_t)map_reference(r, f->role, sqlite3_column_int64(c->s, at));
 			break;
 		case REC_F64:
 			*(double *)p = sqlite3_column_double(c->s, at);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who and what exists, interned in the order of its ids; what refers to something that is not there
- * refers to nothing.
+ * Reads processes, threads, stacks and all else that events refer to, and interns them in the order
+ * of their ids; a reference to a missing one becomes none.
  */
 #include <stdlib.h>
 

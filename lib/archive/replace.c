@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A database is one file only while nobody writes to it: a log beside it belongs to what stood
- * there before, and whoever opened it next would play that into what came instead. Who writes holds
- * a lock on one of its bytes, as SQLite says where its locks lie; who reads goes on with what it
- * has open.
+ * Checks whether a database file can be replaced. It is complete in one file only while no program
+ * writes to it: a log beside it belongs to the old file, and the next program to open the new one
+ * would apply that log to it. A writer holds a lock on one of the bytes that SQLite documents;
+ * readers continue with the file they have open.
  */
 #include "lib/archive/replace.h"
 

@@ -9,9 +9,9 @@
 
 #ifdef INGERO_HAVE_SQLITE
 
-/* ERR_CANNOT: another program writes to it, or left something beside it that is not in it yet. 0
- * too for what is not there. Not while this process has it open itself: locks are those of
- * processes, and looking lets go of them. */
+/* ERR_CANNOT: another program writes to it, or left a log beside it that is not merged yet. 0 also
+ * if there is no such file. Must not be called while this process has the file open: locks belong
+ * to the process, and closing the file here would release them. */
 int archive_replaceable(const char *path, struct err *e);
 
 #else

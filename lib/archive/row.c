@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text that is not UTF-8 becomes a blob: programs that read it as text would stop at it. */
+/* Encodes rows of a table in SQLite's record format. Text that is not UTF-8 becomes a blob:
+ * programs that read it as text would stop at it. */
 #include "lib/archive/row.h"
 
 #include "lib/base/utf8.h"

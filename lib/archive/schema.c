@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of formats/archive.sql, comments and all: who looks at an archive with SQLite's own
- * tools reads them there. */
+/* The schema of archives: the text of formats/archive.sql with its comments, which SQLite's own
+ * tools show. */
 #include "formats/archive.sql.h"
 #include "lib/archive/ask.h"
 

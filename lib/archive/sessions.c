@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One that was killed does not say when it ended: it did before the next of its machine began,
- * where fewer ended than began. Those that ran side by side all say.
+ * Writes the sessions table: when each recorder began and ended. A recorder that was killed has no
+ * end record: it ended before the next one on its machine began, where fewer ended than began.
+ * Recorders that ran side by side all have one.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A statement runs in the thread that asks, and gives back there what it took: what it holds is
- * counted by thread. */
+/* Limits the memory that SQLite takes per statement. A statement allocates and frees in the thread
+ * that runs it, so a per-thread counter holds what it has. */
 #include "lib/archive/sqlite_memory.h"
 
 #include <pthread.h>
@@ -10,12 +10,12 @@
 static sqlite3_mem_methods theirs;
 static _Thread_local int64_t allowed, held, most; /* allowed 0: anything */
 
-static bool may(int64_t more)
+static bool is_allowed(int64_t more)
 {
 	return !allowed || held + more <= allowed;
 }
 
-static void took(void *p, int sign)
+static void account_bytes(void *p, int sign)
 {
 	if (allowed && p)
 		held += sign * (int64_t)theirs.xSize(p);
@@ -23,42 +23,42 @@ static void took(void *p, int sign)
 		most = held;
 }
 
-static void *take(int n)
+static void *counted_malloc(int n)
 {
-	void *p = may(n) ? theirs.xMalloc(n) : NULL;
+	void *p = is_allowed(n) ? theirs.xMalloc(n) : NULL;
 
-	took(p, 1);
+	account_bytes(p, 1);
 	return p;
 }
 
-static void give(void *p)
+static void counted_free(void *p)
 {
-	took(p, -1);
+	account_bytes(p, -1);
 	theirs.xFree(p);
 }
 
-static void *change(void *p, int n)
+static void *counted_realloc(void *p, int n)
 {
 	int64_t before = p && allowed ? theirs.xSize(p) : 0;
-	void *now = may(n - before) ? theirs.xRealloc(p, n) : NULL;
+	void *now = is_allowed(n - before) ? theirs.xRealloc(p, n) : NULL;
 
 	if (now) {
 		held -= before;
-		took(now, 1);
+		account_bytes(now, 1);
 	}
 	return now;
 }
 
-static void watch(void)
+static void install_counting(void)
 {
 	sqlite3_mem_methods ours;
 
 	if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &theirs) != SQLITE_OK)
 		return;
 	ours = theirs;
-	ours.xMalloc = take;
-	ours.xFree = give;
-	ours.xRealloc = change;
+	ours.xMalloc = counted_malloc;
+	ours.xFree = counted_free;
+	ours.xRealloc = counted_realloc;
 	sqlite3_config(SQLITE_CONFIG_MALLOC, &ours);
 }
 
@@ -66,7 +66,7 @@ void archive_memory_watch(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, watch);
+	pthread_once(&once, install_counting);
 }
 
 void archive_memory_allow(uint64_t bytes)

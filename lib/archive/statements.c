@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is asked of the library while an archive is made: its errors as ours, and text that any
- * reader can take.
+ * Runs SQL statements while an archive is made: maps SQLite's errors to ours and binds text in a
+ * form that any reader can read.
  */
 #include "lib/archive/state.h"
 #include "lib/base/oom_flag.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who and what exists, under the ids that the stream's world gave it, and the names of what is
- * numbered. Stacks are written when something refers to them; everything else always is, for there
- * is little of it.
+ * Writes processes, threads and all else that events refer to, under the ids of the stream's world,
+ * and the names of numbered things. Stacks are written when something refers to them; everything
+ * else always is, for there is little of it.
  */
 #include <stdio.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * event_aggregates: per minute, op and process. Sums of rows that minutes are left out with are
- * kept apart until it is known which minutes those are.
+ * Writes event_aggregates: sums per minute, op and process. Sums are kept per minute of the event's
+ * end, too, until it is known which minutes are left out.
  */
 #include "lib/archive/state.h"
 #include "lib/base/hash.h"
 
-static struct archive_sum *find(struct archive_writer *a, int64_t end_minute, int64_t minute,
-				struct archive_code code, uint32_t pid, struct err *e)
+static struct archive_sum *find_sum(struct archive_writer *a, int64_t end_minute, int64_t minute,
+				    struct archive_code code, uint32_t pid, struct err *e)
 {
 	uint64_t key = hash_u64((uint64_t)minute << 32 | pid) ^
 		       ((uint64_t)code.source << 16 | (uint64_t)code.op) ^
@@ -41,7 +41,8 @@ int archive_sums_add(struct archive_writer *a, int64_t utc_ns, int64_t end_utc_n
 		     struct archive_code code, uint32_t pid, uint64_t dur_ns, uint64_t arg0,
 		     struct err *e)
 {
-	struct archive_sum *s = find(a, end_utc_ns / MINUTE_NS, utc_ns / MINUTE_NS, code, pid, e);
+	struct archive_sum *s =
+		find_sum(a, end_utc_ns / MINUTE_NS, utc_ns / MINUTE_NS, code, pid, e);
 
 	if (!s)
 		return ERR_NOMEM;
@@ -54,7 +55,7 @@ int archive_sums_add(struct archive_writer *a, int64_t utc_ns, int64_t end_utc_n
 	return 0;
 }
 
-/* Nobody knows whose they were: pid 0. */
+/* Adds calls that were left out; their process is unknown: pid 0. */
 int archive_sums_left_out(struct archive_writer *a, const struct record *r, struct err *e)
 {
 	struct event ev = { .op = (uint16_t)r->u.SAMPLED.op };
@@ -64,7 +65,7 @@ int archive_sums_left_out(struct archive_writer *a, const struct record *r, stru
 
 	if (!def || !r->u.SAMPLED.left_out)
 		return 0;
-	s = find(a, minute, minute, archive_code_of(&ev, def), 0, e);
+	s = find_sum(a, minute, minute, archive_code_of(&ev, def), 0, e);
 	if (!s)
 		return ERR_NOMEM;
 	s->count += r->u.SAMPLED.left_out;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three parts in the end: what the library made (the schema and all small tables, in a database of
- * its own that no name has), then the leaves of events, then the trees above them. The roots of
+ * Writes the archive file in three parts: what SQLite made (the schema and all small tables, in an
+ * unnamed database of its own), then the leaves of events, then the trees above them. The roots of
  * those trees are pages of the first part.
  */
 #include "lib/archive/write.h"
@@ -54,8 +54,8 @@ int archive_writer_new(struct archive_writer **out, struct world *w, int fd,
 	return 0;
 }
 
-/* Which file has no room. */
-static int named(const struct archive_writer *a, int rc, struct err *e)
+/* Prefixes a system error with the archive's path. */
+static int prefix_path(const struct archive_writer *a, int rc, struct err *e)
 {
 	return rc == ERR_SYS && a->opt.path ? err_prefix(e, "%s", a->opt.path) : rc;
 }
@@ -90,7 +90,7 @@ int archive_writer_item(struct archive_writer *a, const struct stream_item *item
 		a->ended = false;
 		break;
 	}
-	return named(a, rc, e);
+	return prefix_path(a, rc, e);
 }
 
 /* ---- the end ---- */
@@ -101,8 +101,8 @@ void archive_writer_whole(struct archive_writer *a, bool whole)
 	a->whole_known = true;
 }
 
-/* The oldest minutes go until the rest fits: what a row takes with its keys in the indices is known
- * on average. */
+/* Drops the oldest minutes until the rest fits, by the average size of a row with its keys in the
+ * indices. */
 static void choose_minutes(struct archive_writer *a)
 {
 	const uint64_t key_bytes =
@@ -182,7 +182,7 @@ int archive_writer_finish(struct archive_writer *a, struct archive_written *writ
 	rc = rc ? rc : put_together(a, written, e);
 	written->left_out = a->left_out_rows;
 	written->events = a->events - a->left_out_rows;
-	return named(a, rc, e);
+	return prefix_path(a, rc, e);
 }
 
 void archive_writer_free(struct archive_writer *a)
