@@ -2,7 +2,7 @@
 /*
  * Groups the rows of a block by context for the archive level, with a stable sort. A reader gets
  * the order of events back by sorting by end; where events that end together would come out in
- * another order, a column says theirs.
+ * another order, a column holds the right one.
  */
 #include "lib/ige/archive.h"
 
@@ -27,7 +27,7 @@ bool ige_archive_add(struct ige_archive *a, const struct event *ev, const struct
 }
 
 /* Ranks among events of equal end, where rows in their place would not give the order. */
-static bool rank(struct ige_archive *a, struct ige_rows *rows)
+static bool rank_events(struct ige_archive *a, struct ige_rows *rows)
 {
 	const struct event *held = a->held.v;
 	size_t n = a->held.n;
@@ -66,7 +66,7 @@ bool ige_archive_rows(struct ige_archive *a, struct ige_rows *rows)
 		a->at.v[i] = (uint32_t)i;
 	}
 	ige_order_by(a->at.v, a->spare.v, n, a->key.v);
-	if (!rank(a, rows))
+	if (!rank_events(a, rows))
 		return false;
 	rows->grouped = true;
 	for (size_t i = 0; i < n; i++) {

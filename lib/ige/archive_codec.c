@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every way is tried on the first rows, the best one is used for all.
+ * Compresses columns for the archive level: every encoding is tried on the first rows, and the best
+ * one is used for all.
  */
 #include "lib/ige/archive_codec.h"
 
@@ -17,8 +18,8 @@ static void put_whole(unsigned char *p, const uint64_t *v, size_t n, unsigned wi
 		le_put(p + i * width, width, v[i]);
 }
 
-static int deflated(struct ige_builder *b, enum ige_encoding encoding, const uint64_t *v, size_t n,
-		    unsigned width, struct buf *out, struct err *e)
+static int deflate_column(struct ige_builder *b, enum ige_encoding encoding, const uint64_t *v,
+			  size_t n, unsigned width, struct buf *out, struct err *e)
 {
 	size_t raw = n * width;
 	unsigned char *p, head[8];
@@ -49,7 +50,8 @@ int ige_archive_codec_integers(struct ige_builder *b, const uint64_t *v, size_t 
 	int rc;
 
 	for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]) && *bytes > n / 16; i++) {
-		rc = deflated(b, ways[i], v, n < TRY_ROWS ? n : TRY_ROWS, width, &b->deflated, e);
+		rc = deflate_column(b, ways[i], v, n < TRY_ROWS ? n : TRY_ROWS, width, &b->deflated,
+				    e);
 		if (rc)
 			return rc;
 		if (b->deflated.n < best_bytes) {
@@ -59,7 +61,7 @@ int ige_archive_codec_integers(struct ige_builder *b, const uint64_t *v, size_t 
 	}
 	if (best_bytes == SIZE_MAX)
 		return 0;
-	rc = deflated(b, best, v, n, width, &b->deflated, e);
+	rc = deflate_column(b, best, v, n, width, &b->deflated, e);
 	if (rc)
 		return rc;
 	if (b->deflated.n >= *bytes)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers and directories to and from bytes. Everything read is checked: limits, checksum, values. */
+/* Packs and unpacks the headers and directories of blocks. Everything read is checked: limits,
+ * checksum, values. */
 #include "lib/ige/block.h"
 
 #include <string.h>
@@ -119,7 +120,7 @@ int ige_header_unpack(struct ige_header *h, const unsigned char in[IGE_BLOCK_BYT
 	return 0;
 }
 
-static size_t padded(size_t n)
+static size_t round_up_8(size_t n)
 {
 	return (n + 7) & ~(size_t)7;
 }
@@ -148,14 +149,14 @@ int ige_view_check(const struct ige_view *v, struct err *e)
 		struct ige_directory d;
 
 		directory_unpack(&d, v->bytes + IGE_BLOCK_BYTES + i * IGE_DIRECTORY_BYTES);
-		if (d.length > v->header.length || padded(d.length) > v->header.length - at)
+		if (d.length > v->header.length || round_up_8(d.length) > v->header.length - at)
 			return err_set(e, ERR_DAMAGED, "column %u leaves its block", d.id);
 		/* Padding has no checksum; were it not looked at, the first bytes of what follows a
 		 * torn block could stand in its place. */
-		for (size_t pad = at + d.length; pad < at + padded(d.length); pad++)
+		for (size_t pad = at + d.length; pad < at + round_up_8(d.length); pad++)
 			if (v->bytes[pad])
 				return err_set(e, ERR_DAMAGED, "padding of column %u", d.id);
-		at += padded(d.length);
+		at += round_up_8(d.length);
 	}
 	if (at != v->header.length)
 		return err_set(e, ERR_DAMAGED, "columns do not fill their block");
@@ -175,7 +176,7 @@ bool ige_columns_next(struct ige_columns *c, struct ige_directory *d, const unsi
 	directory_unpack(d, c->entry);
 	c->entry += IGE_DIRECTORY_BYTES;
 	*data = c->data;
-	c->data += padded(d->length);
+	c->data += round_up_8(d->length);
 	return true;
 }
 
@@ -208,7 +209,7 @@ void ige_builder_column(struct ige_builder *b, struct ige_directory d, const voi
 	le_put(entry + 12, 4, crc_bytes(0, p, n));
 	buf_add(&b->directory, entry, sizeof(entry));
 	buf_add(&b->data, p, n);
-	buf_add(&b->data, "\0\0\0\0\0\0\0", padded(n) - n);
+	buf_add(&b->data, "\0\0\0\0\0\0\0", round_up_8(n) - n);
 	b->ncol++;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the end of the file, segment by segment, as long as indexes are found that hold; what lies
- * in front of the first that does not is walked from header to header.
+ * Finds the place of every block in a file: from its end, segment by segment, as long as valid
+ * indexes are found; the part in front of them is walked from header to header.
  */
 #include "lib/ige/block_index.h"
 
@@ -18,7 +18,7 @@
 
 /* ---- reading places ---- */
 
-static int take(struct ige_block_index *s, uint64_t offset, void *p, size_t n, struct err *e)
+static int read_bytes(struct ige_block_index *s, uint64_t offset, void *p, size_t n, struct err *e)
 {
 	ssize_t got = read_at(s->fd, p, n, (off_t)offset);
 
@@ -33,7 +33,7 @@ static int read_header(struct ige_block_index *s, uint64_t offset, struct ige_he
 		       struct err *e)
 {
 	unsigned char header[IGE_BLOCK_BYTES];
-	int rc = take(s, offset, header, sizeof(header), e);
+	int rc = read_bytes(s, offset, header, sizeof(header), e);
 
 	if (rc)
 		return rc;
@@ -48,7 +48,7 @@ int ige_block_index_read(struct ige_block_index *s, uint64_t offset, uint32_t le
 	buf_reset(&s->bytes);
 	if (!buf_reserve(&s->bytes, length))
 		return err_nomem(e);
-	rc = take(s, offset, s->bytes.p, length, e);
+	rc = read_bytes(s, offset, s->bytes.p, length, e);
 	if (rc)
 		return rc;
 	v->bytes = (const unsigned char *)s->bytes.p;
@@ -95,8 +95,9 @@ static struct ige_place of_header(const struct ige_header *h, uint64_t offset)
 				   .flags = h->flags };
 }
 
-/* What a reader might have to stop at, or to piece together, is not for us. */
-static bool plain(const struct ige_header *h, uint32_t tag)
+/* Whether the header is that of an ordinary block of this segment. Anything else is left to the
+ * sequential reader. */
+static bool is_plain_block(const struct ige_header *h, uint32_t tag)
 {
 	if (h->type == IGE_PLACE_SEGMENT || h->type > IGE_TRAILER ||
 	    (h->flags & IGE_CRITICAL && h->flags & ~IGE_FLAGS_KNOWN))
@@ -112,8 +113,9 @@ static int read_segment(struct ige_block_index *s, uint64_t offset, uint32_t *ta
 {
 	unsigned char header[IGE_SEGMENT_BYTES];
 	struct ige_segment segment;
-	int rc = s->size - offset < sizeof(header) ? ERR_CANNOT
-						   : take(s, offset, header, sizeof(header), e);
+	int rc = s->size - offset < sizeof(header)
+			 ? ERR_CANNOT
+			 : read_bytes(s, offset, header, sizeof(header), e);
 
 	if (rc)
 		return rc;
@@ -160,7 +162,7 @@ static int cut_block(struct ige_block_index *s, uint64_t at, struct err *e)
 	buf_reset(&s->bytes);
 	if (!buf_reserve(&s->bytes, n))
 		return err_nomem(e);
-	rc = take(s, at, s->bytes.p, n, e);
+	rc = read_bytes(s, at, s->bytes.p, n, e);
 	if (rc)
 		return rc;
 	header = n >= IGE_BLOCK_BYTES &&
@@ -196,7 +198,7 @@ static void look_at_end(struct ige_block_index *s)
 }
 
 /* From header to header up to end. */
-static int walk(struct ige_block_index *s, uint64_t at, uint64_t end, struct err *e)
+static int walk_blocks(struct ige_block_index *s, uint64_t at, uint64_t end, struct err *e)
 {
 	uint32_t tag = 0;
 	bool inside = false;
@@ -221,9 +223,9 @@ static int walk(struct ige_block_index *s, uint64_t at, uint64_t end, struct err
 		}
 		if (rc)
 			return rc;
-		if (plain(&h, tag) && h.length > end - at && end == s->size)
+		if (is_plain_block(&h, tag) && h.length > end - at && end == s->size)
 			return cut_block(s, at, e);
-		if (!plain(&h, tag) || h.length > end - at)
+		if (!is_plain_block(&h, tag) || h.length > end - at)
 			return err_set(e, ERR_CANNOT, "a block that has to be looked at");
 		b = of_header(&h, at);
 		rc = add_block(s, &b, e);
@@ -258,7 +260,7 @@ static int read_part(struct ige_block_index *s, uint64_t end, struct part *p, st
 	*p = (struct part){ .to = end };
 	if (end < sizeof(bytes) + IGE_SEGMENT_BYTES)
 		return 0;
-	rc = take(s, end - sizeof(bytes), bytes, sizeof(bytes), e);
+	rc = read_bytes(s, end - sizeof(bytes), bytes, sizeof(bytes), e);
 	if (rc)
 		return rc;
 	at = end - IGE_TRAILER_BYTES;
@@ -281,7 +283,7 @@ static int read_part(struct ige_block_index *s, uint64_t end, struct part *p, st
 		return rc == ERR_DAMAGED ? 0 : rc;
 	p->rest[0] = v.header;
 	for (unsigned i = 0; i < p->nrest; i++)
-		if (!plain(&p->rest[i], p->tag) || p->rest[i].flags & IGE_FOREIGN)
+		if (!is_plain_block(&p->rest[i], p->tag) || p->rest[i].flags & IGE_FOREIGN)
 			return 0;
 	if (!ige_index_take(&p->index, &v) || p->index.rows.n != t.rows ||
 	    p->from + p->index.offset != index_at)
@@ -295,7 +297,7 @@ static int read_part(struct ige_block_index *s, uint64_t end, struct part *p, st
 		rc = read_header(s, p->from + row->offset, &h, e);
 		if (rc)
 			return rc == ERR_CANNOT ? 0 : rc;
-		if (!ige_index_agrees(row, &h) || !plain(&h, p->tag))
+		if (!ige_index_agrees(row, &h) || !is_plain_block(&h, p->tag))
 			return 0;
 		row->start_min = h.start_min;
 	}
@@ -351,7 +353,7 @@ int ige_block_index_find(struct ige_block_index *s, struct err *e)
 			ige_index_free(&p.index);
 	}
 	if (rc >= 0)
-		rc = walk(s, 0, end, e);
+		rc = walk_blocks(s, 0, end, e);
 	for (size_t i = parts.n; i-- > 0; ige_index_free(&parts.v[i].index))
 		if (rc >= 0)
 			rc = add_part(s, &parts.v[i], e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a column fits in four bytes is known without looking: ids do, times by the first and last
- * of all. */
+/* Copies a block's columns for a worker thread that compresses them. Whether a column fits in four
+ * bytes is known without reading it: ids do, times by the first and last of all. */
 #include "lib/ige/block_job.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "lib/base/nt_copy.h"
 
-static struct ige_packed place(size_t *bytes, size_t n, unsigned width)
+static struct ige_packed place_column(size_t *bytes, size_t n, unsigned width)
 {
 	struct ige_packed p = { *bytes, n, width };
 
@@ -16,7 +16,7 @@ static struct ige_packed place(size_t *bytes, size_t n, unsigned width)
 	return p;
 }
 
-/* Where everything goes; how many bytes that takes. 0: out of memory. */
+/* Lays out all columns; returns how many bytes they take. 0: out of memory. */
 static size_t find_places(struct ige_block_job *b, const struct ige_rows *r)
 {
 	/* A duration ends by the last end and began after the first start. */
@@ -27,7 +27,7 @@ static size_t find_places(struct ige_block_job *b, const struct ige_rows *r)
 	for (uint16_t id = IGE_END; id <= IGE_DEPTH; id++) {
 		uint64_t most = id == IGE_END ? ends : id == IGE_DUR ? durations : 0;
 
-		b->own[id] = place(&bytes, r->n, most > UINT32_MAX ? 8 : 4);
+		b->own[id] = place_column(&bytes, r->n, most > UINT32_MAX ? 8 : 4);
 	}
 	b->extras.n = 0;
 	if (!vec_reserve(&b->extras, r->extras.n))
@@ -36,11 +36,11 @@ static size_t find_places(struct ige_block_job *b, const struct ige_rows *r)
 		const struct ige_extra *x = &r->extras.v[i];
 		struct ige_block_job_column baled = { .id = x->id, .gaps = x->gaps };
 
-		/* Without a value in the whole block nothing is told of it. */
+		/* A column without a value in the whole block is left out. */
 		if (!x->values.n)
 			continue;
-		baled.values = place(&bytes, x->values.n, 8);
-		baled.eligible = place(&bytes, x->eligible.n, 1);
+		baled.values = place_column(&bytes, x->values.n, 8);
+		baled.eligible = place_column(&bytes, x->eligible.n, 1);
 		b->extras.v[b->extras.n++] = baled;
 	}
 	return bytes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pass over the values per plane: each writes or reads one stretch of bytes. */
+/* Splits integers into planes of bytes and joins them again: one pass over the values per plane,
+ * which writes or reads contiguous bytes. */
 #include "lib/ige/byte_shuffle.h"
 
 void byte_shuffle_put(unsigned char *p, const uint64_t *v, size_t n, unsigned width,

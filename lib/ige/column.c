@@ -158,8 +158,9 @@ int ige_column_check(const struct ige_directory *d, const unsigned char *data, s
 }
 
 /* The bytes that the encoding describes; limit: of them when compressed. */
-static int undo(const struct ige_directory *d, const unsigned char *data, uint64_t limit,
-		struct buf *scratch, const unsigned char **p, size_t *n, struct err *e)
+static int decompress_column(const struct ige_directory *d, const unsigned char *data,
+			     uint64_t limit, struct buf *scratch, const unsigned char **p,
+			     size_t *n, struct err *e)
 {
 	uint64_t raw;
 	int rc;
@@ -194,10 +195,12 @@ int ige_column_bytes(const struct ige_directory *d, const unsigned char *data, s
 {
 	int rc = ige_column_check(d, data, e);
 
-	return rc ? rc : undo(d, data, (uint64_t)d->length * IGE_INFLATE_MAX, scratch, p, n, e);
+	return rc ? rc
+		  : decompress_column(d, data, (uint64_t)d->length * IGE_INFLATE_MAX, scratch, p, n,
+				      e);
 }
 
-/* Differences become what they are differences of. */
+/* Replaces differences by their running sums. */
 static void sum_plain(uint64_t *v, size_t n)
 {
 	uint64_t sum = 0;
@@ -227,7 +230,7 @@ static CPU_AVX2 void sum_avx2(uint64_t *v, size_t n)
 }
 #endif
 
-static void sum(uint64_t *v, size_t n)
+static void sum_deltas(uint64_t *v, size_t n)
 {
 #if CPU_X86
 	if (cpu_has_avx2()) {
@@ -238,8 +241,8 @@ static void sum(uint64_t *v, size_t n)
 	sum_plain(v, n);
 }
 
-static int decode(const struct ige_directory *d, const unsigned char *p, size_t n, uint64_t *v,
-		  struct err *e)
+static int decode_integers(const struct ige_directory *d, const unsigned char *p, size_t n,
+			   uint64_t *v, struct err *e)
 {
 	if (d->encoding == IGE_CONSTANT) {
 		uint64_t value;
@@ -258,7 +261,7 @@ static int decode(const struct ige_directory *d, const unsigned char *p, size_t 
 				       "column %u: %u values are not in its %zu bytes", d->id,
 				       d->count, n);
 		if (d->encoding == IGE_DELTA)
-			sum(v, d->count);
+			sum_deltas(v, d->count);
 		return 0;
 	}
 	if (d->width < 1 || d->width > 8 || (uint64_t)d->count * d->width != n)
@@ -304,11 +307,12 @@ int ige_column_integers(const struct ige_directory *d, const unsigned char *data
 	if (d->width && (d->encoding == IGE_PACKED || d->encoding == IGE_DELTA))
 		return err_set(e, ERR_TOO_NEW, "column %u: width %u", d->id, d->width);
 	/* How many bytes they are is known for most. */
-	rc = undo(d, data,
-		  d->width ? (uint64_t)d->count * d->width : (uint64_t)d->length * IGE_INFLATE_MAX,
-		  &scratch, &p, &n, e);
+	rc = decompress_column(d, data,
+			       d->width ? (uint64_t)d->count * d->width
+					: (uint64_t)d->length * IGE_INFLATE_MAX,
+			       &scratch, &p, &n, e);
 	if (!rc)
-		rc = decode(d, p, n, v, e);
+		rc = decode_integers(d, p, n, v, e);
 	buf_free(&scratch);
 	return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns are found in the directory, which was checked with its block; only wanted ones are looked
- * at.
+ * Decodes the wanted columns of an EVENTS block into arrays. Columns are found in the directory,
+ * which was checked with its block.
  */
 #include "lib/ige/columns.h"
 
@@ -24,7 +24,7 @@ static int decode_column(struct ige_arrays_decoder *d, const struct ige_director
 	return ige_column_integers(dir, data, d->values[dir->id].v + IGE_APART(dir->id), e);
 }
 
-/* A column nobody wants may still be one that a reader must be able to read. */
+/* A column that the caller does not want may be critical: a reader must be able to read it. */
 static int check_critical(struct ige_arrays_decoder *d, const struct ige_directory *dir,
 			  const unsigned char *data, struct err *e)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * EVENTS blocks as arrays of the columns somebody wants, in ids of the file: no event is put
- * together, and of a column that is not wanted only the checksum is looked at: where it is wrong,
- * the block may have been cut short, and what follows is to be looked for inside. What is given was
- * checked like the events of a decoder: a block refused there for what is read here is refused here.
+ * EVENTS blocks as arrays of the columns that the caller wants, in ids of the file: no event is put
+ * together. Of a column that is not wanted only the checksum is checked: where it is wrong, the
+ * block may have been cut short, and the next one must be searched inside it. Columns are checked
+ * as the decoder of events checks them: both refuse the same blocks.
  */
 #ifndef INGERO_IGE_COLUMNS_H
 #define INGERO_IGE_COLUMNS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the world's kinds a value names. */
+/* Maps a column's role to the kind of world object its values name. */
 #include "lib/ige/dict.h"
 
 #include "lib/world/world.h"

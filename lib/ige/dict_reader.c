@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Definitions on their way out of a file: every entry is bounded, every reference is checked
- * against what was defined before it, and a reference to nothing becomes 0 and is counted.
+ * Reads definitions from DICT and SCHEMA blocks: every entry is bounded, every reference is checked
+ * against earlier definitions, and a reference to nothing becomes 0 and is counted.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ void ige_dict_reader_free(struct ige_dict_reader *d)
 	buf_free(&d->scratch);
 }
 
-static uint32_t lookup(struct ige_dict_reader *d, enum ige_dict_kind kind, uint64_t id)
+static uint32_t lookup_id(struct ige_dict_reader *d, enum ige_dict_kind kind, uint64_t id)
 {
 	if (id == 0)
 		return 0;
@@ -52,10 +52,10 @@ static uint32_t lookup(struct ige_dict_reader *d, enum ige_dict_kind kind, uint6
 /* Ids grow without gaps; a lost DICT block leaves one, whose ids stay undefined. */
 #define GAP_MAX (1u << 20)
 
-/* How this segment lays out op, as an index in ops; false when nobody ever defined it. */
+/* How this segment lays out op, as an index in ops; false if it was never defined. */
 static bool find_op(struct ige_dict_reader *d, uint16_t op, uint32_t *at);
 
-static bool remember(struct ige_dict_reader *d, enum ige_dict_kind kind, uint64_t id,
+static bool store_id(struct ige_dict_reader *d, enum ige_dict_kind kind, uint64_t id,
 		     uint32_t world_id)
 {
 	if (!vec_reach(&d->kind[kind].ids, id))
@@ -72,7 +72,7 @@ static struct bytes take_text(struct cursor *c)
 	return (struct bytes){ p ? p : "", p ? (size_t)n : 0 };
 }
 
-#define REF(kind) lookup(d, IGE_D_##kind, varint_get(c))
+#define REF(kind) lookup_id(d, IGE_D_##kind, varint_get(c))
 
 static uint32_t take_subject(struct ige_dict_reader *d, enum ige_dict_kind kind, struct cursor *c)
 {
@@ -230,8 +230,9 @@ static void take_args(struct ige_dict_reader *d, struct cursor *c, struct ige_re
 		to = op->to[i];
 		if (to < 0)
 			continue;
-		x[to] = op->kind[i] < 0 ? value
-					: lookup(d, (enum ige_dict_kind)(op->kind[i] + 1), value);
+		x[to] = op->kind[i] < 0
+				? value
+				: lookup_id(d, (enum ige_dict_kind)(op->kind[i] + 1), value);
 		s->present |= 1u << to;
 		if (s->nargs <= to)
 			s->nargs = (uint8_t)(to + 1);
@@ -243,8 +244,7 @@ static bool take_site(struct ige_dict_reader *d, struct cursor *c, uint64_t id)
 	uint64_t number = varint_get(c), x[OP_COLUMNS_MAX] = { 0 };
 	struct ige_read_site s = { .op = (uint16_t)number, .id = (uint32_t)id };
 
-	/* Its events cannot be told apart without the op; nor are they anything to those who read
-	 * on. */
+	/* Without the op's definition its events cannot be decoded, and no reader can use them. */
 	if (number > UINT16_MAX || !find_op(d, s.op, &s.layout))
 		return !world_failed(d->world);
 	s.stack = REF(STACK);
@@ -264,7 +264,8 @@ static bool take_site(struct ige_dict_reader *d, struct cursor *c, uint64_t id)
 	}
 	if (!sites_room(d, id + 1))
 		return false;
-	/* A file that says of a site twice what it is lies about one: nothing of it is remembered. */
+	/* A file that defines a site twice is wrong about one: a new generation makes users of the
+	 * sites forget what they know of them. */
 	d->generation += d->sites.v[id].op != 0;
 	d->site_ops |= ige_op_bit(s.op);
 	d->sites.v[id] = s;
@@ -312,8 +313,8 @@ static bool learn_op(struct ige_dict_reader *d, const struct op_def *in_file)
 		op.cols[i] = in_file->cols[i];
 		op.to[i] = (int8_t)op_column(own, op.cols[i]);
 		op.kind[i] = -1;
-		/* What a column of an unknown role holds may be ids of who knows what: its values
-		 * are not used. */
+		/* A column of an unknown role may hold ids of an unknown kind: its values are not
+		 * used. */
 		if (!column || column->role > ROLE_STACK)
 			op.to[i] = -1;
 		else
@@ -332,7 +333,7 @@ static bool take_op(struct ige_dict_reader *d, struct cursor *c)
 	def.source_name = take_name(c, source, sizeof(source));
 	def.name = take_name(c, name, sizeof(name));
 	track = varint_get(c);
-	/* Of a track to come nothing is known, which is what async says. */
+	/* Nothing is known of a newer version's track; async assumes nothing. */
 	def.track = track <= TRACK_INSTANT ? (enum op_track)track : TRACK_ASYNC;
 	def.flags = (uint32_t)varint_get(c);
 	ncols = varint_get(c);
@@ -401,7 +402,7 @@ static int take_run(struct ige_dict_reader *d, const struct ige_directory *dir, 
 		default: {
 			uint32_t world_id = take_subject(d, kind, &entry);
 
-			room = remember(d, kind, id, entry.failed ? 0 : world_id);
+			room = store_id(d, kind, id, entry.failed ? 0 : world_id);
 		}
 		}
 		if (!room || world_failed(d->world))

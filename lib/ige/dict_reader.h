@@ -29,7 +29,7 @@ struct ige_read_site {
 	uint32_t stack;		/* world id */
 	uint32_t present;	/* of its arguments, by the world's definition of the op */
 	uint32_t id;		/* its own */
-	uint64_t x[IGE_SITE_X]; /* the first of them; all, where nargs is above, in args from at on */
+	uint64_t x[IGE_SITE_X]; /* the first ones; if nargs is larger, all are in args[at..] */
 	uint32_t at;
 	uint8_t nargs;
 	uint8_t pad[3];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queued definitions as DICT blocks, and the SCHEMA block of a segment. Entries of one kind stand in
- * runs {first id, entries}, which are deflated where that pays and cut long before a block's limit.
+ * Writes queued definitions as DICT blocks, and the SCHEMA block of a segment. Entries of one kind
+ * are in runs {first id, entries}, which are deflated where that pays and cut long before a block's
+ * limit.
  */
 #include <string.h>
 
@@ -47,8 +48,8 @@ out:
 	return rc;
 }
 
-static int seal(struct ige_builder *b, enum ige_block_type type, uint64_t *seq, struct buf *out,
-		struct err *e)
+static int seal_block(struct ige_builder *b, enum ige_block_type type, uint64_t *seq,
+		      struct buf *out, struct err *e)
 {
 	struct ige_header h = { .type = (uint8_t)type,
 				.seq = (*seq)++,
@@ -92,13 +93,13 @@ int ige_dict_seal(struct ige_dict_writer *d, struct ige_builder *b, uint64_t *se
 			first += n;
 			d->count[k] -= n;
 			if (!rc && b->data.n > RUN_BYTES)
-				rc = seal(b, IGE_DICT, seq, out, e);
+				rc = seal_block(b, IGE_DICT, seq, out, e);
 		}
 		buf_reset(&d->pending[k]);
 	}
 	d->pending_bytes = 0;
 	if (!rc && b->ncol)
-		rc = seal(b, IGE_DICT, seq, out, e);
+		rc = seal_block(b, IGE_DICT, seq, out, e);
 	d->bytes += out->n - before;
 	return rc;
 }
@@ -162,7 +163,7 @@ int ige_schema_seal(const struct world *w, struct ige_builder *b, uint64_t *seq,
 	if (!rc)
 		rc = add_run(b, IGE_D_OP, 1, nops, &ops, e);
 	if (!rc)
-		rc = seal(b, IGE_SCHEMA, seq, out, e);
+		rc = seal_block(b, IGE_SCHEMA, seq, out, e);
 	buf_free(&ops);
 	buf_free(&columns);
 	buf_free(&entry);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The site of an event being written: guessed from the one before it on its thread, else looked up,
- * else minted. Whichever way it is found, it is the same one.
+ * Finds the site of an event being written: guessed from the previous event of its thread, else
+ * looked up, else minted. The result is the same in each case.
  */
 #include "lib/base/wirebytes.h"
 #include "lib/ige/dict_writer.h"
@@ -29,7 +29,7 @@ static void define_site(struct ige_dict_writer *d, const struct ige_site *s,
 
 /* What repeats from call to call: kernel, shape, stream, direction, communicator. Pointers and
  * sizes do not; subjects never stand in sites. */
-static bool repeats(uint16_t column)
+static bool is_repeating(uint16_t column)
 {
 	switch (column) {
 	case COL_FUNC:
@@ -62,7 +62,7 @@ const struct ige_written_op *ige_dict_learn_op(struct ige_dict_writer *d, uint16
 	d->stale |= !op_builtin(op) && d->foreign != world_foreign(d->world);
 	*o = (struct ige_written_op){ .def = def };
 	for (unsigned i = 0; i < def->ncols && o->nargs < IGE_SITE_COLUMNS; i++)
-		if (repeats(def->cols[i])) {
+		if (is_repeating(def->cols[i])) {
 			o->args |= (uint16_t)(1u << i);
 			o->arg[o->nargs++] = (uint8_t)i;
 		}

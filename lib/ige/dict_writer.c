@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Definitions on their way into a segment. An id is minted only after everything it refers to, so
- * that within a DICT block kinds in ascending order, and within a kind ids in ascending order,
- * never point forward.
+ * Queues definitions for a segment and mints their ids. An id is minted only after everything it
+ * refers to, so that within a DICT block kinds in ascending order, and within a kind ids in
+ * ascending order, never point forward.
  */
 #include <string.h>
 
@@ -99,7 +99,8 @@ static void queue_symbol(struct ige_dict_writer *d, uint32_t frame)
 #define REF(kind, id) ige_dict_id(d, WORLD_##kind, id)
 
 /* The fields of one subject, references as file ids. Minting those may define more. */
-static void define(struct ige_dict_writer *d, enum world_kind kind, uint32_t id, struct buf *b)
+static void define_subject(struct ige_dict_writer *d, enum world_kind kind, uint32_t id,
+			   struct buf *b)
 {
 	const struct world *w = d->world;
 
@@ -225,7 +226,7 @@ uint32_t ige_dict_define(struct ige_dict_writer *d, enum world_kind kind, uint32
 		memset(d->kind[kind].ids.v + d->kind[kind].ids.n, 0, more * sizeof(uint32_t));
 		d->kind[kind].ids.n += more;
 	}
-	define(d, kind, world_id, &entry);
+	define_subject(d, kind, world_id, &entry);
 	id = ++d->kind[kind].n;
 	d->kind[kind].ids.v[world_id] = id;
 	ige_dict_queue(d, (enum ige_dict_kind)(kind + 1), id, &entry);

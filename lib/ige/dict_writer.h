@@ -92,7 +92,7 @@ uint32_t ige_dict_site(struct ige_dict_writer *d, const struct event *ev,
 bool ige_dict_due(const struct ige_dict_writer *d);
 /* Take in names that became known since. */
 void ige_dict_symbols(struct ige_dict_writer *d);
-/* Queued definitions as DICT blocks appended to out (none: nothing). *seq is counted up per block. */
+/* Appends queued definitions to out as DICT blocks; *seq is incremented per block. */
 int ige_dict_seal(struct ige_dict_writer *d, struct ige_builder *b, uint64_t *seq, struct buf *out,
 		  struct err *e);
 /* The SCHEMA block of a segment: the world's columns and ops. */

@@ -45,8 +45,8 @@ bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct ige_w
  * caller; empties r. team: who works along; NULL: nobody. */
 int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_worker_pool *team,
 		  struct ige_header *h, struct buf *out, struct err *e);
-/* The parts of that. What h is told by rows; their sparse columns and all that was added to b
- * before as a block, and r empty. */
+/* The two steps of ige_rows_seal. The first sets h's rows and times; the second appends a block of
+ * the sparse columns and all that was added to b before, and empties r. */
 void ige_rows_head(const struct ige_rows *r, struct ige_header *h);
 int ige_rows_seal_extras(struct ige_rows *r, struct ige_builder *b, struct ige_header *h,
 			 struct buf *out, struct err *e);

@@ -195,7 +195,7 @@ static CPU_AVX2 size_t put_rows_avx2(struct ige_decoder *d, struct event *events
 }
 #endif
 
-static size_t put(struct ige_decoder *d, struct event *events, uint32_t from, uint32_t to)
+static size_t put_rows_best(struct ige_decoder *d, struct event *events, uint32_t from, uint32_t to)
 {
 #if CPU_X86
 	if (cpu_has_avx2())
@@ -204,7 +204,8 @@ static size_t put(struct ige_decoder *d, struct event *events, uint32_t from, ui
 	return put_rows_plain(d, events, from, to);
 }
 
-/* Which event each row of a grouped block is: by end, then by what the block says, then by place. */
+/* Finds the event of each row of a grouped block: sorted by end, then by the block's order column,
+ * then by row. */
 static bool find_places(struct ige_decoder *d)
 {
 	uint32_t n = d->a.n;
@@ -303,7 +304,7 @@ size_t ige_decoder_next(struct ige_decoder *d, const struct event **events)
 	for (n = 0; !n && d->row < d->a.n;) {
 		uint32_t to = d->a.n - d->row < WINDOW ? d->a.n : d->row + WINDOW;
 
-		n = put(d, d->events.v, d->row, to);
+		n = put_rows_best(d, d->events.v, d->row, to);
 		d->row = to;
 	}
 	*events = n ? d->events.v : NULL;
@@ -318,7 +319,7 @@ int ige_decode_events(struct ige_decoder *d, const struct ige_view *v, bool *par
 		return rc;
 	if (!vec_reserve(&d->events, d->a.n))
 		return err_nomem(e);
-	d->events.n = d->a.n ? put(d, d->events.v, 0, d->a.n) : 0;
+	d->events.n = d->a.n ? put_rows_best(d, d->events.v, 0, d->a.n) : 0;
 	d->row = d->a.n;
 	return 0;
 }

@@ -48,7 +48,7 @@ bool ige_rows_room(struct ige_rows *r, size_t n)
 	return true;
 }
 
-static struct ige_extra *extra(struct ige_rows *r, uint16_t id)
+static struct ige_extra *find_extra(struct ige_rows *r, uint16_t id)
 {
 	uint8_t *hint = &r->extra_at[id % IGE_EXTRA_HINTS];
 
@@ -69,7 +69,7 @@ static bool add_extras(struct ige_rows *r, const struct event *ev, const struct 
 {
 	for (; left; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctz(left);
-		struct ige_extra *x = extra(r, def->cols[i]);
+		struct ige_extra *x = find_extra(r, def->cols[i]);
 		bool there = ev->present >> i & 1;
 
 		if (!x || !vec_push(&x->eligible, there))

@@ -14,7 +14,7 @@ static size_t packed_bytes(size_t n, unsigned width)
 	return (n * width + 7) / 8;
 }
 
-static inline uint64_t load8(const unsigned char *p)
+static inline uint64_t load_u64(const unsigned char *p)
 {
 	uint64_t v;
 
@@ -22,21 +22,21 @@ static inline uint64_t load8(const unsigned char *p)
 	return le64toh(v);
 }
 
-/* Eight values of one width stand in `width` bytes: offsets and shifts are constants of the loop. */
-#define UNPACK(w)                                                                       \
-	static void unpack_##w(const unsigned char *p, uint64_t *v, uint64_t base)      \
-	{                                                                               \
-		const uint64_t mask = w ? ~0ull >> ((64 - w) & 63) : 0;                 \
-		for (unsigned i = 0; i < FORPACK_GROUP; i += 8, p += w) {               \
-			v[i] = base + (load8(p) & mask);                                \
-			v[i + 1] = base + (load8(p + 1 * w / 8) >> (1 * w % 8) & mask); \
-			v[i + 2] = base + (load8(p + 2 * w / 8) >> (2 * w % 8) & mask); \
-			v[i + 3] = base + (load8(p + 3 * w / 8) >> (3 * w % 8) & mask); \
-			v[i + 4] = base + (load8(p + 4 * w / 8) >> (4 * w % 8) & mask); \
-			v[i + 5] = base + (load8(p + 5 * w / 8) >> (5 * w % 8) & mask); \
-			v[i + 6] = base + (load8(p + 6 * w / 8) >> (6 * w % 8) & mask); \
-			v[i + 7] = base + (load8(p + 7 * w / 8) >> (7 * w % 8) & mask); \
-		}                                                                       \
+/* Eight values of one width take `width` bytes: offsets and shifts are constants of the loop. */
+#define UNPACK(w)                                                                          \
+	static void unpack_##w(const unsigned char *p, uint64_t *v, uint64_t base)         \
+	{                                                                                  \
+		const uint64_t mask = w ? ~0ull >> ((64 - w) & 63) : 0;                    \
+		for (unsigned i = 0; i < FORPACK_GROUP; i += 8, p += w) {                  \
+			v[i] = base + (load_u64(p) & mask);                                \
+			v[i + 1] = base + (load_u64(p + 1 * w / 8) >> (1 * w % 8) & mask); \
+			v[i + 2] = base + (load_u64(p + 2 * w / 8) >> (2 * w % 8) & mask); \
+			v[i + 3] = base + (load_u64(p + 3 * w / 8) >> (3 * w % 8) & mask); \
+			v[i + 4] = base + (load_u64(p + 4 * w / 8) >> (4 * w % 8) & mask); \
+			v[i + 5] = base + (load_u64(p + 5 * w / 8) >> (5 * w % 8) & mask); \
+			v[i + 6] = base + (load_u64(p + 6 * w / 8) >> (6 * w % 8) & mask); \
+			v[i + 7] = base + (load_u64(p + 7 * w / 8) >> (7 * w % 8) & mask); \
+		}                                                                          \
 	}
 
 FORPACK_EACH_WIDTH(UNPACK)
@@ -69,15 +69,15 @@ static unpack_fn *const unpack[] = { FORPACK_EACH_WIDTH(NAME) };
 					_mm256_shuffle_epi8(                                       \
 						_mm256_inserti128_si256(                           \
 							_mm256_castsi128_si256(                    \
-								load16(p + (i)*w / 8)),            \
-							load16(p + ((i) + 2) * w / 8), 1),         \
+								load_128(p + (i)*w / 8)),          \
+							load_128(p + ((i) + 2) * w / 8), 1),       \
 						_mm256_setr_epi8(NOINLINE(w, (i)*w % 8),           \
 								 NOINLINE(w, ((i) + 2) * w % 8))), \
 					_mm256_setr_epi64x((i)*w % 8, ((i) + 1) * w % 8,           \
 							   ((i) + 2) * w % 8,                      \
 							   ((i) + 3) * w % 8)))))
 
-static inline CPU_AVX2 __m128i load16(const unsigned char *p)
+static inline CPU_AVX2 __m128i load_128(const unsigned char *p)
 {
 	return _mm_loadu_si128((const __m128i *)(const void *)p);
 }

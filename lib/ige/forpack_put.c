@@ -201,7 +201,7 @@ static unsigned patches_plain(const struct group *g, unsigned width,
 #if CPU_X86
 #include <immintrin.h>
 
-static inline CPU_AVX2 __m256i load32(const void *p)
+static inline CPU_AVX2 __m256i load_256(const void *p)
 {
 	return _mm256_loadu_si256(p);
 }
@@ -210,7 +210,7 @@ static inline CPU_AVX2 __m256i load32(const void *p)
 static inline CPU_AVX2 __m256i bits_of_eight(const uint64_t *v)
 {
 	__m256i x = _mm256_castps_si256(_mm256_shuffle_ps(
-		_mm256_castsi256_ps(load32(v)), _mm256_castsi256_ps(load32(v + 4)), 0x88));
+		_mm256_castsi256_ps(load_256(v)), _mm256_castsi256_ps(load_256(v + 4)), 0x88));
 
 	x = _mm256_castps_si256(
 		_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(x, 1), x)));
@@ -221,17 +221,17 @@ static inline CPU_AVX2 __m256i bits_of_eight(const uint64_t *v)
 /* Below 2^63, where signed comparison will do. */
 static CPU_AVX2 void level_avx2(struct group *g, const uint64_t *v)
 {
-	__m256i lowest = load32(v), any = lowest, base;
+	__m256i lowest = load_256(v), any = lowest, base;
 	uint64_t four[4];
 
 	for (size_t i = 4; i < FORPACK_GROUP; i += 4)
-		any = _mm256_or_si256(any, load32(v + i));
+		any = _mm256_or_si256(any, load_256(v + i));
 	if (_mm256_movemask_pd(_mm256_castsi256_pd(any))) {
 		level(g, v);
 		return;
 	}
 	for (size_t i = 4; i < FORPACK_GROUP; i += 4) {
-		__m256i next = load32(v + i);
+		__m256i next = load_256(v + i);
 
 		lowest = _mm256_blendv_epi8(lowest, next, _mm256_cmpgt_epi64(lowest, next));
 	}
@@ -242,7 +242,7 @@ static CPU_AVX2 void level_avx2(struct group *g, const uint64_t *v)
 	base = _mm256_set1_epi64x((long long)g->base);
 	any = _mm256_setzero_si256();
 	for (size_t i = 0; i < FORPACK_GROUP; i += 4) {
-		__m256i above = _mm256_sub_epi64(load32(v + i), base);
+		__m256i above = _mm256_sub_epi64(load_256(v + i), base);
 
 		_mm256_storeu_si256((__m256i *)(void *)(g->above + i), above);
 		any = _mm256_or_si256(any, above);
@@ -259,7 +259,7 @@ static CPU_AVX2 unsigned count_avx2(const void *counts, unsigned bits)
 
 	for (size_t i = 0; i < FORPACK_GROUP; i += 32)
 		n += (unsigned)__builtin_popcount(
-			(unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(load32(at + i), is)));
+			(unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(load_256(at + i), is)));
 	return n;
 }
 
@@ -294,7 +294,7 @@ static CPU_AVX2 unsigned patches_avx2(const struct group *g, unsigned width,
 
 	for (unsigned i = 0; i < FORPACK_GROUP; i += 32) {
 		unsigned more = (unsigned)_mm256_movemask_epi8(
-			_mm256_cmpgt_epi8(load32(g->bits + i), above));
+			_mm256_cmpgt_epi8(load_256(g->bits + i), above));
 
 		for (; more; more &= more - 1)
 			patches[n++] = (uint8_t)(i + (unsigned)__builtin_ctz(more));

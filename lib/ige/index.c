@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows are gathered from the bytes of blocks as they leave, so nothing can be indexed but what was
- * written.
+ * Collects and writes the index of a segment. Rows are taken from the bytes of blocks as they are
+ * written, so that exactly these blocks are indexed.
  */
 #include "lib/ige/index.h"
 

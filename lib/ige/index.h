@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The index of a segment: one row per block, so that a reader that can seek finds the blocks of a
- * time without looking at the others. It says nothing that the blocks' own headers do not say, and
- * is believed only where it agrees with them. INDEX and TRAILER stand at the end of their segment,
+ * time without looking at the others. It repeats what the blocks' own headers hold, and is used
+ * only where it agrees with them. INDEX and TRAILER stand at the end of their segment,
  * in front of its LAST block; the trailer, of fixed length, is found from the end.
  */
 #ifndef INGERO_IGE_INDEX_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What sites and contexts of inputs are called in the segment being written. A site is known once
- * an event of it went the way of events; of columns that do not stand in sites it is known whether
- * an input's block has values at all.
+ * Maps sites and contexts of inputs to their ids in the segment being written. A site's id is known
+ * once one of its events was written as an event; for columns that are not part of a site it is
+ * known whether an input's block has values at all.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ void ige_column_merger_free(struct ige_column_merger *v)
 	vec_free(&v->places);
 }
 
-static bool sane(int64_t t)
+static bool is_sane_time(int64_t t)
 {
 	return t > -IGE_TIME_MAX / 2 && t < IGE_TIME_MAX / 2;
 }
@@ -34,13 +34,13 @@ static bool sane(int64_t t)
 	  (memset((vec)->v + (vec)->n, 0, ((room) - (vec)->n) * sizeof((vec)->v[0])), \
 	   (vec)->n = (room), true)))
 
-/* Whether no time of a sheet is one that no file can hold: others are looked at one by one. */
+/* Whether a file can hold all times of a block view; other views are written event by event. */
 static bool sane_times(const struct ige_block_view *s)
 {
 	const struct ige_header *h = &s->decoder->a.header;
 
-	return sane(h->start_min + s->by_ns) && sane(ige_block_view_base(s)) &&
-	       sane(h->end_max + s->by_ns) && h->end_max - h->start_min < IGE_TIME_MAX / 2;
+	return is_sane_time(h->start_min + s->by_ns) && is_sane_time(ige_block_view_base(s)) &&
+	       is_sane_time(h->end_max + s->by_ns) && h->end_max - h->start_min < IGE_TIME_MAX / 2;
 }
 
 #define EACH static inline __attribute__((always_inline))
@@ -166,10 +166,10 @@ static int make_ready(struct ige_writer *wr, struct ige_woven *in, struct ige_st
 	return 1;
 }
 
-/* Columns of the op as the world has it that stand in this site; false: what else its events have
- * is not one value for each of the others. */
-static bool stands(const struct ige_dict_reader *dict, const struct ige_read_site *site,
-		   const struct op_def *def, unsigned *args)
+/* *args: columns of the world's definition of the op whose values are in this site. False: the
+ * site's events do not have exactly one value for each of the other columns. */
+static bool find_site_args(const struct ige_dict_reader *dict, const struct ige_read_site *site,
+			   const struct op_def *def, unsigned *args)
 {
 	const struct ige_file_op *op = &dict->ops.v[site->layout];
 	unsigned all = 0;
@@ -221,7 +221,7 @@ void ige_column_merger_learn(struct ige_writer *wr, struct ige_woven *in, uint64
 	unsigned args, left;
 	size_t class;
 
-	if (from->layout >= NUMBERS || !stands(dict, from, def, &args) ||
+	if (from->layout >= NUMBERS || !find_site_args(dict, from, def, &args) ||
 	    args != wr->dict.sites.list.v[id - 1].site.args)
 		return;
 	if (!op->learned) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A weaver's inside, shared by merge_columns_known.c, which finds out what things of inputs are
- * called in the segment being written, and merge_columns_write.c, which puts rows down. Nobody else
- * includes this.
+ * Internals of the column merger, shared by merge_columns_known.c, which maps ids of inputs to
+ * those of the segment being written, and merge_columns_write.c, which writes rows. Included
+ * nowhere else.
  */
 #ifndef INGERO_IGE_MERGE_COLUMNS_STATE_H
 #define INGERO_IGE_MERGE_COLUMNS_STATE_H
@@ -10,30 +10,30 @@
 #include "lib/ige/merge_columns.h"
 #include "lib/ige/writer_state.h"
 
-/* What a site of an input is here, in one number: its id, the layout of its op in the input
- * (LAYOUT_SHIFT) and which of the weaver's classes its events are of (CLASS_SHIFT). */
+/* An input's site in the output, in one number: its id, the layout of its op in the input
+ * (LAYOUT_SHIFT) and the merger's class of its events (CLASS_SHIFT). */
 #define PLAIN	     (UINT64_C(1) << 31) /* its events have no values but those that stand in it */
 #define ID_MASK	     (PLAIN - 1)	 /* 0: it is not known here */
 #define LAYOUT_SHIFT 32
 #define CLASS_SHIFT  48
 #define NUMBERS	     UINT16_MAX /* of layouts and classes */
-/* What a context is here: its id, and that it has one. */
+/* An input's context in the output: its id, and this bit if it has one. */
 #define KNOWN (UINT64_C(1) << 31)
 
-/* Events of one op whose sites hold the same of its columns. The others' slots in the rows' extras
- * are to be told of each of them; that those of plain sites have nothing there is told of many at
- * once. */
+/* Events of one op whose sites hold the same columns. Each event needs an entry in the extras of
+ * every other column; for events of plain sites, which have no values there, the entries are added
+ * for many rows at once. */
 struct ige_woven_class {
 	uint16_t op;
 	unsigned args;
 	uint64_t bit;	/* see ige_op_bit */
-	uint32_t plain; /* rows that nobody was told of yet */
+	uint32_t plain; /* rows whose entries in the extras are not added yet */
 	uint64_t slots; /* a bit for each of them; those from 63 on share one */
 	unsigned n;
 	uint16_t slot[OP_COLUMNS_MAX];
 };
 
-/* Where the columns come from that do not stand in sites of an op. */
+/* Where the values of an op's columns come from that are not in its sites. */
 struct ige_woven_op {
 	uint64_t block; /* of the input: queues are those of one */
 	bool learned;
@@ -64,22 +64,24 @@ _Static_assert(sizeof(struct ige_stand) == 64, "one is found by a shift");
 struct ige_woven {
 	const struct ige_block_view *sheet;
 	struct ige_sparse *sparse;
-	uint64_t generation, written; /* what is known holds for: segments read and written */
-	uint64_t block;		      /* of the input's: there is room for its sites and contexts */
+	uint64_t generation, written; /* segments read and written for which the maps are valid */
+	uint64_t block;		      /* of the input's: the maps have room for its ids */
 	size_t nread, nwritten; /* contexts defined, there and here, when they were looked at */
 	VEC(uint64_t) sites;
 	VEC(uint64_t) ctxs;
 	VEC(struct ige_woven_op) ops; /* by layout */
 };
 
-/* All sheets of a weave. 1; 0: not all of them can be put down as rows; below 0: out of memory. */
+/* Prepares all block views of a merge. 1; 0: not all of them can be written as rows; below 0: out
+ * of memory. */
 int ige_column_merger_ready(struct ige_writer *wr, const struct ige_merge_columns *v);
-/* Contexts that were defined, here and there, since this was last looked at. */
+/* Maps contexts that were defined, in input and output, since the last call. */
 void ige_column_merger_contexts(const struct ige_writer *wr, struct ige_woven *in);
 /* Where the values of an op's columns come from in the input's block. */
 void ige_column_merger_queues(const struct ige_woven *in, struct ige_woven_op *op, uint32_t layout,
 			      const struct ige_dict_reader *dict);
-/* The event just added was of this site, which is `id` here: its next ones need not be looked at. */
+/* The event just added has this site, `id` in the output: the site's next events are written as
+ * rows. */
 void ige_column_merger_learn(struct ige_writer *wr, struct ige_woven *in, uint64_t site,
 			     uint32_t id, const struct op_def *def);
 

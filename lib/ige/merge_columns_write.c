@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows into the open block without events in between. What a site or a context of an input is
- * called in the segment being written is remembered; first all rows are written down as far as that
- * is known, then those that need more are looked at, in their order: what has values of its own,
- * and whose site or context is new, which goes the way of events, so that the same ids are minted
- * in the same order.
+ * Merges rows of inputs into the open block column by column, without making events of them. The
+ * ids that an input's sites and contexts have in the segment being written are cached. First all
+ * rows are written as far as their ids are known. Then those that need more are visited in order:
+ * rows with values of their own, and rows whose site or context is new; the latter are written as
+ * events, so that the same ids are minted in the same order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +41,9 @@ static CPU_AVX2 int64_t start_avx2(const uint64_t *end, const uint64_t *dur, siz
 #define BEST(what) what##_plain
 #endif
 
-/* Of classes that have some of these slots, their slots are told how many rows had nothing for
- * them. False: out of memory. */
-static bool tell(struct ige_writer *wr, uint64_t slots)
+/* For classes that have some of these slots: adds the pending entries of rows without values to
+ * their extras. False: out of memory. */
+static bool flush_plain(struct ige_writer *wr, uint64_t slots)
 {
 	struct ige_rows *rows = &wr->rows;
 
@@ -68,9 +68,9 @@ static bool tell(struct ige_writer *wr, uint64_t slots)
 	return true;
 }
 
-static bool tell_all(struct ige_writer *wr)
+static bool flush_all_plain(struct ige_writer *wr)
 {
-	bool told = tell(wr, UINT64_MAX);
+	bool told = flush_plain(wr, UINT64_MAX);
 
 	for (size_t k = 0; k < wr->weaver.classes.n; k++) {
 		struct ige_woven_class *class = &wr->weaver.classes.v[k];
@@ -90,7 +90,7 @@ static bool put_left(struct ige_writer *wr, const struct ige_woven *in, uint32_t
 	struct ige_woven_op *op = &in->ops.v[layout];
 
 	wr->row_ops |= wr->weaver.classes.v[op->class].bit;
-	if (!tell(wr, op->slots))
+	if (!flush_plain(wr, op->slots))
 		return false;
 	if (op->block != in->sparse->block)
 		ige_column_merger_queues(in, op, layout, dict);
@@ -189,7 +189,7 @@ static void count_in(struct ige_writer *wr, size_t from, size_t n)
 	rows->end_max = wr->last_end = (int64_t)end[n - 1];
 }
 
-/* A row that needs more than was put down; *events is counted up where it went the way of events. */
+/* Completes a row that put_down could not; *events is incremented if it was written as an event. */
 static int put_special(struct ige_writer *wr, uint32_t ref, size_t at, size_t *events,
 		       struct err *e)
 {
@@ -199,7 +199,7 @@ static int put_special(struct ige_writer *wr, uint32_t ref, size_t at, size_t *e
 	const uint32_t row = ref & 0xffff;
 	uint64_t site = stand->known[stand->site[row]], ctx = stand->here[stand->ctx[row]];
 
-	/* Since it was put down others may have made them known. */
+	/* Rows completed since then may have defined them. */
 	if (site & ID_MASK && !ctx) {
 		ige_column_merger_contexts(wr, in);
 		ctx = stand->here[stand->ctx[row]];
@@ -207,7 +207,7 @@ static int put_special(struct ige_writer *wr, uint32_t ref, size_t at, size_t *e
 	if (!(site & ID_MASK) || !ctx) {
 		rows->n = at;
 		++*events;
-		return tell(wr, UINT64_MAX) ? put_event(wr, in, row, e) : err_nomem(e);
+		return flush_plain(wr, UINT64_MAX) ? put_event(wr, in, row, e) : err_nomem(e);
 	}
 	rows->column[IGE_CTX][at] = ctx;
 	rows->column[IGE_SITE][at] = site;
@@ -218,7 +218,7 @@ static int put_special(struct ige_writer *wr, uint32_t ref, size_t at, size_t *e
 	return 0;
 }
 
-/* So many of n rows that were put down need nothing more. */
+/* Completes rows that need only their counts; returns how many of n, up to the first other one. */
 static size_t put_plain(struct ige_woven_class *classes, uint64_t *sites, uint64_t *ctxs, size_t n)
 {
 	size_t i;
@@ -231,8 +231,7 @@ static size_t put_plain(struct ige_woven_class *classes, uint64_t *sites, uint64
 	return i;
 }
 
-/* Rows of sheets that are ready into the open block, up to where it is full; *done: how many they
- * were. */
+/* Writes rows into the open block until it is full; *done: how many. */
 static int put_rows(struct ige_writer *wr, const struct ige_merge_columns *v, size_t n,
 		    size_t *done, struct err *e)
 {
@@ -265,7 +264,7 @@ static int put_rows(struct ige_writer *wr, const struct ige_merge_columns *v, si
 	rows->bytes += (i - events) * IGE_ROW_BYTES;
 	count_in(wr, from, i);
 	*done = i;
-	return tell_all(wr) ? 0 : err_nomem(e);
+	return flush_all_plain(wr) ? 0 : err_nomem(e);
 }
 
 int ige_writer_weave(struct ige_writer *wr, const struct ige_merge_columns *v, size_t n,
@@ -277,7 +276,7 @@ int ige_writer_weave(struct ige_writer *wr, const struct ige_merge_columns *v, s
 	    ige_pending_count(&wr->pending) || v->ends[0] < wr->last_end ||
 	    v->ends[n - 1] > watermark_ns)
 		return 0;
-	/* Rows may be of ops that were defined since, of which the segment's schema knows nothing. */
+	/* Rows may have ops that were defined after the segment's schema was written. */
 	if (wr->open && wr->dict.foreign != world_foreign(wr->world)) {
 		wr->dict.stale = true;
 		rc = ige_writer_seal(wr, e);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorting by end is linear; only events that end together are compared. */
+/* Holds events until they can be written in order. Sorting by end is linear; only events that end
+ * together are compared. */
 #include "lib/ige/pending.h"
 
 #include <stdlib.h>
@@ -38,7 +39,7 @@ struct where {
 	const struct world *world;
 };
 
-static int compare(const void *a, const void *b, void *arg)
+static int compare_by_order(const void *a, const void *b, void *arg)
 {
 	const struct where *in = arg;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -70,7 +71,7 @@ bool ige_pending_sort(struct ige_pending *p, const struct world *w)
 			if (p->key.v[p->at.v[next]] != p->key.v[p->at.v[i]])
 				break;
 		if (next > i + 1)
-			qsort_r(&p->at.v[i], next - i, sizeof(p->at.v[0]), compare, &in);
+			qsort_r(&p->at.v[i], next - i, sizeof(p->at.v[0]), compare_by_order, &in);
 	}
 	for (size_t i = 0; i < n; i++)
 		p->sorted.v[i] = p->events.v[p->at.v[i]];

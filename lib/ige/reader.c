@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A window slides over the input, one block in it at a time. Damage inside a block costs that
- * block, or a column of it, and is accounted for; it never stops the reading.
+ * Reads a recording block by block through a window that slides over the input. Damage inside a
+ * block costs that block, or a column of it, and is counted; it never stops the reading.
  */
 #include "lib/ige/reader_state.h"
 
@@ -127,7 +127,7 @@ static int end_of_input(struct ige_reader *r)
 }
 
 /* The first bytes decide whether this is a recording at all. */
-static int begin(struct ige_reader *r, struct err *e)
+static int begin_input(struct ige_reader *r, struct err *e)
 {
 	int rc = ige_window_fill(&r->in, IGE_SEGMENT_BYTES, e);
 
@@ -186,7 +186,7 @@ static int too_new(struct ige_reader *r, const struct err *why, struct err *e)
 }
 
 /* Take the block in the view apart as far as its type is known. < 0 only when reading must stop. */
-static int take(struct ige_reader *r, bool *damaged, struct err *e)
+static int decode_block(struct ige_reader *r, bool *damaged, struct err *e)
 {
 	const struct ige_header *h = &r->view.header;
 	struct err why = { 0 };
@@ -206,7 +206,7 @@ static int take(struct ige_reader *r, bool *damaged, struct err *e)
 	}
 	switch (h->type) {
 	case IGE_SCHEMA:
-		/* Each segment starts with one: should its header be lost, ids still start afresh. */
+		/* Each segment starts with one: ids start afresh even if its header is lost. */
 		ige_dict_reader_reset(&r->dict);
 		rc = ige_dict_take(&r->dict, &r->view, &why);
 		break;
@@ -295,7 +295,7 @@ static int end_of_damaged(struct ige_reader *r, size_t *end, struct err *e)
 	return 0;
 }
 
-static int segment(struct ige_reader *r, struct ige_block *b, struct err *e)
+static int begin_segment(struct ige_reader *r, struct ige_block *b, struct err *e)
 {
 	struct ige_segment s;
 	struct err why = { 0 };
@@ -328,7 +328,7 @@ int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 	if (r->follow)
 		r->in.eof = false;
 	if (!r->began) {
-		rc = begin(r, e);
+		rc = begin_input(r, e);
 		if (rc)
 			return rc;
 	}
@@ -346,7 +346,7 @@ int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 			struct ige_segment s;
 
 			if (ige_segment_unpack(&s, p, NULL) != ERR_DAMAGED)
-				return segment(r, b, e);
+				return begin_segment(r, b, e);
 		} else if (ige_window_held(&r->in) >= IGE_BLOCK_BYTES &&
 			   !ige_header_unpack(&r->view.header, p, NULL)) {
 			rc = ige_window_fill(&r->in, r->view.header.length, e);
@@ -392,7 +392,7 @@ int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 	r->tail = false;
 	r->view.bytes = ige_window_at(&r->in);
 	r->report.blocks++;
-	rc = take(r, &damaged, e);
+	rc = decode_block(r, &damaged, e);
 	if (rc < 0)
 		return rc;
 	end = r->view.header.length;

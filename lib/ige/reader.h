@@ -22,7 +22,7 @@ struct ige_reader;
 struct ige_report {
 	uint64_t segments, blocks, events, records;
 	uint64_t damaged_blocks; /* header intact, content refused: checksum or values */
-	uint64_t damaged_events; /* that those would have held, by their headers, and are not given */
+	uint64_t damaged_events; /* of those blocks, by their headers; not returned */
 	uint64_t skipped_bytes;	 /* passed over while looking for the next block */
 	uint64_t first_damage;	 /* input offset of the first damage; valid when damaged_blocks or
 				    skipped_bytes */
@@ -44,13 +44,13 @@ int ige_reader_open(struct ige_reader **out, struct world *w, int fd, bool own_f
 		    struct err *e);
 void ige_reader_free(struct ige_reader *r);
 
-/* Of more inputs than files may be open: r, which owns the descriptor of a regular file just
- * opened, closes it, and opens path (borrowed) again whenever it reads. Another file that stands
- * there then is an error of reading. */
+/* For more inputs than files may be open: r, which owns the descriptor of a regular file just
+ * opened, closes it, and opens path (borrowed) again for each read. If another file has replaced it
+ * by then, reading fails. */
 int ige_reader_let_go(struct ige_reader *r, const char *path, struct err *e);
-/* From here on the end of a file whose recorder still writes it (report.growing) is no end for
- * good: what comes after it is read when it is asked for again. A block that is not whole yet waits
- * for its rest. Regular files only. */
+/* From here on, the end of a file that its recorder still writes (report.growing) is not final: a
+ * later call reads what was appended. An incomplete block is read when it is complete. Regular
+ * files only. */
 void ige_reader_follow(struct ige_reader *r);
 const struct ige_report *ige_reader_report(const struct ige_reader *r);
 /* Bytes of the input that were read so far. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is in the block that was read last, batch by batch and record by record; and the whole input
- * as a stream.
+ * Returns the events and records of the block read last, batch by batch and record by record; and
+ * the whole input as a stream.
  */
 #include "lib/ige/reader_state.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records to columns and back by the field table of formats/records.def: no kind is named here, so
- * a new kind needs a row and nothing else.
+ * Converts records to columns and back by the field table of formats/records.def: no kind is named
+ * here, so a new kind needs a row of that table and nothing else.
  */
 #include "lib/ige/records.h"
 

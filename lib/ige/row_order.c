@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A radix sort from the lowest digit up; digits in which all keys agree are passed by. */
+/* Sorts rows by a column: a radix sort from the lowest digit up, which skips digits in which all
+ * keys agree. */
 #include "lib/ige/row_order.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops without branches find out whether any row is wrong; only then is it worth knowing which.
- * Below 2^63 a difference cannot overflow: its sign bit tells. Larger values show it themselves.
+ * Checks times and sites of the rows of an EVENTS block. Loops without branches find whether any
+ * row is wrong; only then a second loop finds which. Below 2^63 a difference cannot overflow, and
+ * its sign bit shows an error; larger values are errors themselves.
  */
 #include "lib/ige/rowcheck.h"
 

@@ -13,7 +13,7 @@
 int ige_check_times(const struct ige_header *h, const uint64_t *end, const uint64_t *dur,
 		    uint32_t n, struct err *e);
 
-/* Sites that were never defined become 0, which dict->sites has, without an op; *dropped: so many. */
+/* Undefined sites become 0, which dict->sites has, without an op; *dropped counts them. */
 int ige_check_sites(struct ige_dict_reader *dict, uint64_t *site, uint32_t n, uint32_t *dropped,
 		    struct err *e);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Definitions are read when a block that needs them is, all of its section at once. Blocks are read
- * one at a time, where they lie.
+ * Reads the blocks of an interval from a recording in a regular file. Definitions are read with the
+ * first block that needs them, all of its section at once; blocks one at a time, at their place.
  */
 #include "lib/ige/seek.h"
 
@@ -107,7 +107,7 @@ const struct ige_report *ige_seek_report(const struct ige_seek *s)
 
 /* ---- what of it is wanted ---- */
 
-static bool overlaps(const struct ige_place *b, int64_t since, int64_t until)
+static bool is_overlapping(const struct ige_place *b, int64_t since, int64_t until)
 {
 	return b->type == IGE_EVENTS && b->n && b->end_max >= since && b->start_min < until;
 }
@@ -138,7 +138,7 @@ int64_t ige_seek_reach(const struct ige_seek *s, int64_t since_ns, int64_t until
 
 		if (b->reach >= until_ns)
 			break;
-		if (overlaps(b, since_ns, until_ns) && b->start_min < reach)
+		if (is_overlapping(b, since_ns, until_ns) && b->start_min < reach)
 			reach = b->start_min;
 	}
 	return reach;
@@ -146,7 +146,7 @@ int64_t ige_seek_reach(const struct ige_seek *s, int64_t since_ns, int64_t until
 
 /* ---- the stream ---- */
 
-static void note(struct ige_seek *s, const struct ige_place *b, const struct err *why)
+static void note_damage(struct ige_seek *s, const struct ige_place *b, const struct err *why)
 {
 	/* The cut at the end comes after everything else. */
 	if (!s->report.damaged_blocks) {
@@ -158,9 +158,9 @@ static void note(struct ige_seek *s, const struct ige_place *b, const struct err
 	s->report.damaged_blocks++;
 }
 
-/* What went wrong in a block: counted, as a reader counts it; < 0 when reading stops. */
-static int judge(struct ige_seek *s, const struct ige_place *b, int rc, bool partial,
-		 struct err *why, struct err *e)
+/* Counts an error in a block as the sequential reader counts it; < 0 when reading must stop. */
+static int handle_result(struct ige_seek *s, const struct ige_place *b, int rc, bool partial,
+			 struct err *why, struct err *e)
 {
 	if (rc == ERR_NOMEM || rc == ERR_SYS)
 		return err_set(e, rc, "%s", why->text);
@@ -172,13 +172,13 @@ static int judge(struct ige_seek *s, const struct ige_place *b, int rc, bool par
 	if (rc == ERR_CANNOT)
 		s->report.unknown_blocks++;
 	else if (rc || partial)
-		note(s, b, why);
+		note_damage(s, b, why);
 	if (rc && rc != ERR_CANNOT && b->type == IGE_EVENTS)
 		s->report.damaged_events += b->n;
 	return 0;
 }
 
-static uint64_t definitions_take(const struct ige_dict_reader *d)
+static uint64_t definition_bytes(const struct ige_dict_reader *d)
 {
 	uint64_t bytes = d->sites.cap * sizeof(*d->sites.v) + d->args.cap * sizeof(*d->args.v) +
 			 d->ops.cap * sizeof(*d->ops.v);
@@ -188,11 +188,11 @@ static uint64_t definitions_take(const struct ige_dict_reader *d)
 	return bytes;
 }
 
-/* A long recording has many sections: what would be too much together is read again where it is
- * needed again. */
-static void keep_few(struct ige_seek *s, uint32_t at)
+/* Frees other sections' definitions if they take too much memory together: a long recording has
+ * many sections. They are read again when needed. */
+static void limit_dictionaries(struct ige_seek *s, uint32_t at)
 {
-	uint64_t bytes = definitions_take(&s->dicts[at].reader);
+	uint64_t bytes = definition_bytes(&s->dicts[at].reader);
 
 	s->dict_bytes += bytes;
 	if (s->dict_bytes - bytes <= DICTS_MAX)
@@ -208,7 +208,7 @@ static void keep_few(struct ige_seek *s, uint32_t at)
 }
 
 /* All definitions of a section. */
-static int load(struct ige_seek *s, uint32_t at, struct err *e)
+static int load_definitions(struct ige_seek *s, uint32_t at, struct err *e)
 {
 	const struct ige_section *section = &s->places.sections.v[at];
 
@@ -226,16 +226,16 @@ static int load(struct ige_seek *s, uint32_t at, struct err *e)
 			rc = ige_view_check(&v, &why);
 		if (!rc)
 			rc = ige_dict_take(&s->dicts[at].reader, &v, &why);
-		rc = judge(s, b, rc, false, &why, e);
+		rc = handle_result(s, b, rc, false, &why, e);
 		if (rc)
 			return rc;
 	}
-	keep_few(s, at);
+	limit_dictionaries(s, at);
 	return 0;
 }
 
-/* n events of a block nobody asked for. */
-static void skip(struct ige_seek *s, const struct ige_place *b, uint32_t n)
+/* Counts n events of a block that are outside the selection. */
+static void skip_events(struct ige_seek *s, const struct ige_place *b, uint32_t n)
 {
 	struct stream_item *skipped = &s->skipped;
 
@@ -249,13 +249,13 @@ static void skip(struct ige_seek *s, const struct ige_place *b, uint32_t n)
 	s->report.events += n;
 }
 
-static int take(struct ige_seek *s, const struct ige_place *b, struct err *e)
+static int decode_block(struct ige_seek *s, const struct ige_place *b, struct err *e)
 {
 	struct ige_dict_reader *dict = &s->dicts[b->section].reader;
 	bool partial = false;
 	struct err why = { 0 };
 	struct ige_view v;
-	int rc = s->dicts[b->section].loaded ? 0 : load(s, b->section, e);
+	int rc = s->dicts[b->section].loaded ? 0 : load_definitions(s, b->section, e);
 
 	if (rc)
 		return rc;
@@ -271,7 +271,7 @@ static int take(struct ige_seek *s, const struct ige_place *b, struct err *e)
 			s->events = b;
 			s->floor_ns = ige_header_floor(&v.header);
 			s->report.events += s->decoder.events.n;
-			skip(s, b, s->decoder.passed);
+			skip_events(s, b, s->decoder.passed);
 			s->report.damaged_events +=
 				v.header.n - s->decoder.passed - s->decoder.events.n;
 		}
@@ -281,11 +281,11 @@ static int take(struct ige_seek *s, const struct ige_place *b, struct err *e)
 		if (!rc)
 			s->report.records += s->records.list.n;
 	}
-	return judge(s, b, rc, partial, &why, e);
+	return handle_result(s, b, rc, partial, &why, e);
 }
 
-/* The next events of the block taken apart. */
-static void give_events(struct ige_seek *s, struct stream_item *item)
+/* The next batch of the decoded block's events. */
+static void emit_events(struct ige_seek *s, struct stream_item *item)
 {
 	const struct ige_place *b = s->events;
 	size_t left = s->decoder.events.n - s->next;
@@ -311,7 +311,7 @@ static void leave_out(struct ige_seek *s, const struct ige_place *b)
 	struct stream_item *skipped = &s->skipped;
 
 	skipped->lost += b->lost;
-	skip(s, b, b->n);
+	skip_events(s, b, b->n);
 	if (b->n && !(b->flags & IGE_LATE) && b->end_max > skipped->watermark_ns)
 		skipped->watermark_ns = b->end_max;
 }
@@ -320,8 +320,8 @@ static const struct stream_item nothing = { .kind = STREAM_EVENTS,
 					    .watermark_ns = INT64_MIN,
 					    .floor_ns = INT64_MIN };
 
-/* What was left out so far, before what follows it. */
-static bool give_skipped(struct ige_seek *s, struct stream_item *item)
+/* Emits the count of events left out so far, before the next item. */
+static bool emit_skipped(struct ige_seek *s, struct stream_item *item)
 {
 	if (!s->skipped.skipped && !s->skipped.lost)
 		return false;
@@ -330,13 +330,13 @@ static bool give_skipped(struct ige_seek *s, struct stream_item *item)
 	return true;
 }
 
-static bool wanted(const struct ige_seek *s, const struct ige_place *b)
+static bool is_wanted(const struct ige_seek *s, const struct ige_place *b)
 {
-	return s->what & IGE_SEEK_EVENTS && overlaps(b, s->window[0], s->window[1]) &&
+	return s->what & IGE_SEEK_EVENTS && is_overlapping(b, s->window[0], s->window[1]) &&
 	       (!s->ops || b->ops & s->ops);
 }
 
-/* What a segment header says of UTC. */
+/* The offset to UTC in a segment header. */
 static int64_t real_minus_mono(const struct ige_seek *s, const struct ige_place *b)
 {
 	unsigned char bytes[IGE_SEGMENT_BYTES];
@@ -360,9 +360,9 @@ static int seek_next(struct event_stream *stream, struct stream_item *item, stru
 		int rc = 0;
 
 		if (s->events) {
-			if (!s->next && s->what & IGE_SEEK_RECORDS && give_skipped(s, item))
+			if (!s->next && s->what & IGE_SEEK_RECORDS && emit_skipped(s, item))
 				return 1;
-			give_events(s, item);
+			emit_events(s, item);
 			return 1;
 		}
 		if (s->has_records && s->next < s->records.list.n) {
@@ -377,14 +377,14 @@ static int seek_next(struct event_stream *stream, struct stream_item *item, stru
 			return 1;
 		}
 		if (s->at == s->places.list.n)
-			return give_skipped(s, item);
+			return emit_skipped(s, item);
 		b = &s->places.list.v[s->at];
 		/* Nothing but events is wanted, and none follow. */
 		if (s->what == IGE_SEEK_EVENTS && b->reach >= s->window[1])
 			return 0;
-		if ((b->type == IGE_PLACE_SEGMENT || b->type == IGE_RECORDS || wanted(s, b) ||
+		if ((b->type == IGE_PLACE_SEGMENT || b->type == IGE_RECORDS || is_wanted(s, b) ||
 		     b->flags & IGE_LAST) &&
-		    s->what & IGE_SEEK_RECORDS && give_skipped(s, item))
+		    s->what & IGE_SEEK_RECORDS && emit_skipped(s, item))
 			return 1;
 		s->at++;
 		s->report.blocks += b->type != IGE_PLACE_SEGMENT;
@@ -396,18 +396,18 @@ static int seek_next(struct event_stream *stream, struct stream_item *item, stru
 			return 1;
 		case IGE_RECORDS:
 			if (s->what & IGE_SEEK_RECORDS)
-				rc = take(s, b, e);
+				rc = decode_block(s, b, e);
 			break;
 		case IGE_EVENTS:
 			s->report.lost_events += b->lost;
-			taken = wanted(s, b);
+			taken = is_wanted(s, b);
 			/* Without an index its segment's definitions may still say that it holds
 			 * none. */
 			if (taken && s->ops && !s->dicts[b->section].loaded)
-				rc = load(s, b->section, e);
+				rc = load_definitions(s, b->section, e);
 			taken &= !s->ops || s->dicts[b->section].reader.site_ops & s->ops;
 			if (!rc && taken)
-				rc = take(s, b, e);
+				rc = decode_block(s, b, e);
 			else
 				leave_out(s, b);
 			if (!rc && !s->events)

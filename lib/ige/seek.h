@@ -35,7 +35,7 @@ enum ige_seek_what {
 };
 
 /* Everything in the blocks that can hold events overlapping [since, until), in the file's order; an
- * event that does not overlap may come with them. Blocks left out are told as empty items with
+ * event that does not overlap may come with them. Blocks left out are emitted as empty items with
  * their number of events (item.skipped) and losses. ops: only blocks that can hold one of these
  * (sum of ige_op_bit); 0: all. Begins anew; one stream at a time. Close does nothing. */
 struct event_stream *ige_seek_stream(struct ige_seek *s, int64_t since_ns, int64_t until_ns,

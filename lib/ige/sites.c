@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open addressing, at most half full; the tag saves most looks at the list. */
+/* A hash table of call sites: open addressing, at most half full; comparing tags saves most
+ * accesses to the list. */
 #include "lib/ige/sites.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static uint64_t hash_of(const struct ige_site *s)
 	return hash;
 }
 
-static bool grow(struct ige_sites *s)
+static bool grow_slots(struct ige_sites *s)
 {
 	uint32_t cap = s->cap ? s->cap * 2 : CAP_FIRST;
 	struct ige_sites_slot_ *slots = calloc(cap, sizeof(*slots));
@@ -45,7 +46,7 @@ uint32_t ige_sites_find(struct ige_sites *s, const struct ige_site *site, bool a
 	uint64_t hash = hash_of(site);
 	uint32_t tag = (uint32_t)(hash >> 32), i;
 
-	if (s->list.n >= s->cap / 2 && (s->cap > UINT32_MAX / 2 || !grow(s)))
+	if (s->list.n >= s->cap / 2 && (s->cap > UINT32_MAX / 2 || !grow_slots(s)))
 		return UINT32_MAX;
 	for (i = (uint32_t)hash & (s->cap - 1); s->slots[i].at; i = (i + 1) & (s->cap - 1))
 		if (s->slots[i].tag == tag &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sparse columns, by themselves or several of few values together; what cannot be used leaves its
- * values out. */
+/* Reads sparse columns, single ones or several with few values together; a column that cannot be
+ * used leaves its values out. */
 #include "lib/ige/sparse.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ void ige_sparse_free(struct ige_sparse *s)
 	vec_free(&s->idle);
 }
 
-static int find(const struct ige_sparse *s, uint16_t id)
+static int find_queue(const struct ige_sparse *s, uint16_t id)
 {
 	for (unsigned i = 0; i < s->n; i++)
 		if (s->queue[i].id == id)
@@ -38,7 +38,7 @@ static bool put_bits(struct ige_sparse *s, struct ige_queue *q, const void *p, s
 
 /* A column that cannot be used: *partial when it is damaged, refused when it is critical. 0: go on
  * without it. */
-static int without(const struct ige_directory *dir, int rc, bool *partial)
+static int skip_column(const struct ige_directory *dir, int rc, bool *partial)
 {
 	if (rc == ERR_NOMEM || (rc == ERR_TOO_NEW && dir->critical))
 		return rc;
@@ -75,7 +75,7 @@ static int take_presence(struct ige_sparse *s, struct ige_queue *q, const struct
 		return err_nomem(e);
 	/* Without it no value can be placed. */
 	q->gaps = true;
-	return rc ? without(dir, rc, partial) : 0;
+	return rc ? skip_column(dir, rc, partial) : 0;
 }
 
 /* One sparse column or its presence bits. */
@@ -84,7 +84,7 @@ static int take_column(struct ige_sparse *s, const struct world *w, const struct
 {
 	uint16_t id = dir->id & (uint16_t)~IGE_PRESENCE;
 	struct ige_queue *q;
-	int i = find(s, id), rc;
+	int i = find_queue(s, id), rc;
 
 	if (!world_column(w, id) || (i < 0 && s->n == IGE_SPARSE_MAX))
 		return 0;
@@ -105,7 +105,7 @@ static int take_column(struct ige_sparse *s, const struct world *w, const struct
 	else
 		rc = ige_column_integers(dir, data, s->values.v + s->values.n, e);
 	if (rc)
-		return without(dir, rc, partial);
+		return skip_column(dir, rc, partial);
 	q->have = true;
 	q->at = s->values.n;
 	q->end = s->values.n += dir->count;
@@ -122,7 +122,7 @@ static int take_few(struct ige_sparse *s, const struct world *w, const struct ig
 	int rc = take_bytes(dir, data, IGE_ENTRIES, &c.p, &len, e);
 
 	if (rc)
-		return without(dir, rc, partial);
+		return skip_column(dir, rc, partial);
 	c.end = c.p + len;
 	for (uint32_t i = 0; i < dir->count && c.p < c.end; i++) {
 		uint64_t id = varint_get(&c), count = varint_get(&c), bits = varint_get(&c);
@@ -132,11 +132,11 @@ static int take_few(struct ige_sparse *s, const struct world *w, const struct ig
 		if (c.failed || id < IGE_EXTRA || id >= IGE_PRESENCE || count > n ||
 		    count > (size_t)(c.end - c.p)) {
 			err_set(e, ERR_DAMAGED, "column %u: part %u is not one", dir->id, i);
-			return without(dir, ERR_DAMAGED, partial);
+			return skip_column(dir, ERR_DAMAGED, partial);
 		}
 		if (!vec_reserve(&s->values, count + 1))
 			return err_nomem(e);
-		q = s->n < IGE_SPARSE_MAX && find(s, (uint16_t)id) < 0 &&
+		q = s->n < IGE_SPARSE_MAX && find_queue(s, (uint16_t)id) < 0 &&
 				    world_column(w, (uint16_t)id)
 			    ? &s->queue[s->n++]
 			    : NULL;
@@ -163,7 +163,7 @@ static int take_few(struct ige_sparse *s, const struct world *w, const struct ig
 	if (!c.failed)
 		return 0;
 	err_set(e, ERR_DAMAGED, "column %u ends inside a value", dir->id);
-	return without(dir, ERR_DAMAGED, partial);
+	return skip_column(dir, ERR_DAMAGED, partial);
 }
 
 int ige_sparse_decode(struct ige_sparse *s, const struct ige_dict_reader *dict,
@@ -211,7 +211,7 @@ const struct ige_plan *ige_sparse_find_plan(struct ige_sparse *s,
 	p->block = s->block;
 	p->n = 0;
 	for (unsigned k = 0; k < op->ncols; k++) {
-		int q = find(s, op->cols[k]);
+		int q = find_queue(s, op->cols[k]);
 
 		if (q < 0)
 			continue;

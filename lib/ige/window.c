@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was passed makes room; the window stays as large as a block or two.
+ * Reads an input through a sliding window. Consumed bytes make room for new ones, so that the
+ * window stays as large as a block or two.
  */
 #include "lib/ige/window.h"
 
@@ -13,7 +14,9 @@
 
 #include "lib/ige/block.h"
 
-#define MANY_READ_BYTES (64u << 10) /* a block or so: who lets go of files has many of them */
+/* Bytes per read of a file that is reopened for each read: about a block, since the window is then
+ * one of many. */
+#define MANY_READ_BYTES (64u << 10)
 
 /* ---- more files than may be open ---- */
 
@@ -56,7 +59,7 @@ void ige_window_close(struct ige_window *w)
 
 /* ---- reading ---- */
 
-static int fill(struct ige_window *w, size_t n, struct err *e)
+static int fill_window(struct ige_window *w, size_t n, struct err *e)
 {
 	size_t once = w->path ? MANY_READ_BYTES : IGE_READ_BYTES;
 
@@ -99,7 +102,7 @@ int ige_window_fill(struct ige_window *w, size_t n, struct err *e)
 		return 0;
 	rc = ige_window_open(w, e);
 	if (!rc)
-		rc = fill(w, n, e);
+		rc = fill_window(w, n, e);
 	ige_window_close(w);
 	return rc;
 }

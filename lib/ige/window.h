@@ -44,7 +44,7 @@ static inline const unsigned char *ige_window_at(const struct ige_window *w)
  * beginning; fd is closed. */
 int ige_window_let_go(struct ige_window *w, const char *path, struct err *e);
 
-/* Around whatever needs fd: 0 unless a file that was let go of cannot be opened. */
+/* Around each use of fd: opens the file again after ige_window_let_go; 0 unless that fails. */
 int ige_window_open(struct ige_window *w, struct err *e);
 void ige_window_close(struct ige_window *w);
 

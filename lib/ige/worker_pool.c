@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tasks stand in a queue, in the order in which they were asked for. Who awaits one takes it out of
- * there, or works on others until it is done.
+ * Runs tasks such as compressing columns on worker threads. Tasks are queued in the order in which
+ * they were submitted. A thread that awaits a task runs it, if it is still queued, or runs others
+ * until it is done.
  */
 #include "lib/ige/worker_pool.h"
 
@@ -43,7 +44,7 @@ struct ige_worker_pool *ige_worker_pool_new(void)
 }
 
 /* With the lock held before and after. */
-static void take_out(struct ige_worker_pool *t, struct ige_task *task)
+static void remove_task(struct ige_worker_pool *t, struct ige_task *task)
 {
 	struct ige_task **at = &t->first, *before = NULL;
 
@@ -56,10 +57,10 @@ static void take_out(struct ige_worker_pool *t, struct ige_task *task)
 		t->last = before;
 }
 
-/* The same. */
-static void do_it(struct ige_worker_pool *t, struct ige_task *task)
+/* With the lock held before and after; released while the task runs. */
+static void run_task(struct ige_worker_pool *t, struct ige_task *task)
 {
-	take_out(t, task);
+	remove_task(t, task);
 	task->state = IGE_TASK_BEGUN;
 	pthread_mutex_unlock(&t->lock);
 	task->run(task);
@@ -69,14 +70,14 @@ static void do_it(struct ige_worker_pool *t, struct ige_task *task)
 		pthread_cond_signal(&t->done);
 }
 
-static void *help(void *arg)
+static void *run_worker(void *arg)
 {
 	struct ige_worker_pool *t = arg;
 
 	pthread_mutex_lock(&t->lock);
 	while (!t->ended) {
 		if (t->first) {
-			do_it(t, t->first);
+			run_task(t, t->first);
 			continue;
 		}
 		t->idle++;
@@ -87,8 +88,8 @@ static void *help(void *arg)
 	return NULL;
 }
 
-/* Who cannot have threads does it alone. */
-static void start(struct ige_worker_pool *t)
+/* Starts a thread per further CPU; if none can be created, the caller runs all tasks. */
+static void start_threads(struct ige_worker_pool *t)
 {
 	cpu_set_t cpus;
 	sigset_t all, before;
@@ -100,7 +101,7 @@ static void start(struct ige_worker_pool *t)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (t->nthreads < THREADS_MAX && (int)t->nthreads + 1 < have &&
-	       !pthread_create(&t->threads[t->nthreads], NULL, help, t))
+	       !pthread_create(&t->threads[t->nthreads], NULL, run_worker, t))
 		t->nthreads++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
@@ -128,7 +129,7 @@ bool ige_worker_pool_helps(struct ige_worker_pool *t, size_t rows)
 	if (!t || rows < IGE_WORKER_POOL_ROWS)
 		return false;
 	if (!t->started)
-		start(t);
+		start_threads(t);
 	return t->nthreads > 0;
 }
 
@@ -151,9 +152,9 @@ void ige_worker_pool_await(struct ige_worker_pool *t, struct ige_task *task)
 	pthread_mutex_lock(&t->lock);
 	while (task->state != IGE_TASK_OURS) {
 		if (task->state == IGE_TASK_ASKED) {
-			do_it(t, task);
+			run_task(t, task);
 		} else if (t->first) {
-			do_it(t, t->first);
+			run_task(t, t->first);
 		} else {
 			t->awaited = true;
 			pthread_cond_wait(&t->done, &t->lock);
@@ -165,7 +166,7 @@ void ige_worker_pool_await(struct ige_worker_pool *t, struct ige_task *task)
 
 /* ---- columns ---- */
 
-static void encode(struct ige_task *task)
+static void encode_column(struct ige_task *task)
 {
 	struct column *c = (struct column *)task;
 
@@ -186,7 +187,7 @@ void ige_worker_pool_integers(struct ige_worker_pool *t, struct ige_builder *b,
 		ige_builder_reset(&c->own);
 		c->own.small = b->small;
 		c->in = columns[i];
-		c->task.run = encode;
+		c->task.run = encode_column;
 		ige_worker_pool_ask(t, &c->task);
 	}
 	for (unsigned i = 0; i < n; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events wait in `pending` until the watermark passes them, are sorted, and fill the open block,
- * which writer_seal.c writes.
+ * Writes events and records as .ige segments. Events wait in `pending` until the watermark passes
+ * them, are sorted, and fill the open block, which writer_seal.c writes.
  */
 #include "lib/ige/writer_state.h"
 
@@ -85,11 +85,11 @@ void ige_writer_free(struct ige_writer *wr)
 
 /* ---- events ---- */
 
-static int let_go(struct ige_writer *wr, const struct event *ev, struct err *e)
+static int write_event(struct ige_writer *wr, const struct event *ev, struct err *e)
 {
 	const struct ige_written_op *op;
 	struct ige_rows *rows;
-	/* Of an op that was defined since, the segment's schema knows nothing. */
+	/* The segment's schema lacks ops that were defined after it was written. */
 	int rc = wr->dict.stale && wr->open ? ige_writer_seal(wr, e) : 0;
 
 	if (rc)
@@ -112,7 +112,7 @@ static int let_go(struct ige_writer *wr, const struct event *ev, struct err *e)
 	return ige_writer_full(wr, rows) ? ige_writer_seal(wr, e) : 0;
 }
 
-static int release(struct ige_writer *wr, int64_t upto, size_t at_least, struct err *e)
+static int release_events(struct ige_writer *wr, int64_t upto, size_t at_least, struct err *e)
 {
 	const struct event *ev;
 	int rc = ige_pending_sort(&wr->pending, wr->world) ? 0 : err_nomem(e);
@@ -120,7 +120,7 @@ static int release(struct ige_writer *wr, int64_t upto, size_t at_least, struct 
 	for (size_t n = 0; !rc && (ev = ige_pending_first(&wr->pending)); n++) {
 		if (n >= at_least && ev->end_ns > upto)
 			break;
-		rc = let_go(wr, ev, e);
+		rc = write_event(wr, ev, e);
 		ige_pending_pop(&wr->pending);
 	}
 	ige_pending_tidy(&wr->pending);
@@ -142,7 +142,7 @@ int ige_writer_event(struct ige_writer *wr, const struct event *ev, struct err *
 	if (!ige_dict_op(&wr->dict, ev->op))
 		return err_set(e, ERR_USAGE, "event of unknown op %u", ev->op);
 	if (ige_pending_count(&wr->pending) >= PENDING_MAX) {
-		int rc = release(wr, INT64_MIN, PENDING_MAX / 2, e);
+		int rc = release_events(wr, INT64_MIN, PENDING_MAX / 2, e);
 
 		if (rc)
 			return rc;
@@ -206,7 +206,7 @@ int ige_writer_ordered(struct ige_writer *wr, const struct event *events, size_t
 	ige_writer_set_times(wr, watermark_ns, floor_ns);
 	for (size_t i = 0; i < n && !rc; i++)
 		if (!from_nowhere(wr, &events[i]))
-			rc = let_go(wr, &events[i], e);
+			rc = write_event(wr, &events[i], e);
 	return rc ? rc : 1;
 }
 
@@ -217,7 +217,7 @@ int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_
 	int rc;
 
 	ige_writer_set_times(wr, watermark_ns, floor_ns);
-	rc = release(wr, wr->due, 0, e);
+	rc = release_events(wr, wr->due, 0, e);
 	if (rc || !force)
 		return rc;
 	idle = !wr->rows.n && !wr->archive.held.n;
@@ -263,7 +263,7 @@ int ige_writer_cut(struct ige_writer *wr, struct err *e)
 
 int ige_writer_finish(struct ige_writer *wr, struct err *e)
 {
-	int rc = release(wr, INT64_MAX, 0, e);
+	int rc = release_events(wr, INT64_MAX, 0, e);
 
 	if (!rc)
 		rc = ige_writer_seal(wr, e);

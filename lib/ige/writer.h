@@ -98,8 +98,9 @@ int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_
  * has begun. */
 int ige_writer_cut(struct ige_writer *wr, struct err *e);
 
-/* With a team: what waits to be put is put. Only for who gives up after an error of something else:
- * all else here does so where it has to. An error of it came first; without one e stays as it is. */
+/* With a team: writes the queued blocks. Needed only before giving up after another error; all
+ * other calls do it where necessary. Returns an error of a queued block, if any; otherwise e is
+ * unchanged. */
 int ige_writer_settle(struct ige_writer *wr, struct err *e);
 
 /* Write what is left and the LAST block. The writer only accepts ige_writer_free afterwards. */

@@ -14,8 +14,8 @@ static int put_now(struct ige_writer *wr, enum ige_put_kind kind, struct buf *ou
 {
 	int rc;
 
-	/* What the sink then drops, an index does not know: it will not fit, and nobody believes
-	 * it. */
+	/* If the sink drops the block after that, the index disagrees with the file, and readers
+	 * ignore the index. */
 	rc = wr->opt.index && !ige_index_add(&wr->index, out->p, out->n, ops) ? err_nomem(e) : 0;
 	if (!rc)
 		rc = wr->sink->put(wr->sink, kind, out->p, out->n, events, e);
@@ -27,7 +27,7 @@ static int put_now(struct ige_writer *wr, enum ige_put_kind kind, struct buf *ou
 	return rc;
 }
 
-static void make(struct ige_task *task)
+static void seal_task(struct ige_task *task)
 {
 	struct ige_later *l = (struct ige_later *)task;
 
@@ -132,7 +132,7 @@ int ige_writer_make_later(struct ige_writer *wr, const struct ige_header *h, uin
 	l->kind = IGE_PUT_EVENTS;
 	l->events = events;
 	l->ops = wr->row_ops;
-	l->task.run = make;
+	l->task.run = seal_task;
 	wr->nlater++;
 	ige_worker_pool_ask(wr->opt.team, &l->task);
 	return 1;

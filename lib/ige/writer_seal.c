@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sealing writes, in this order: definitions that were not in the file yet, records, events. A
- * segment ends between blocks; the next one starts with empty dictionaries.
+ * Seals a writer's open block: writes, in this order, definitions that were not in the file yet,
+ * records, events. A segment ends between blocks; the next one starts with empty dictionaries.
  */
 #include "lib/ige/writer_state.h"
 
@@ -12,7 +12,7 @@
 
 #define DICT_SHARE 50 /* a segment may end once events outweigh dictionaries this many times */
 
-static int put(struct ige_writer *wr, enum ige_put_kind kind, uint32_t events, struct err *e)
+static int put_block(struct ige_writer *wr, enum ige_put_kind kind, uint32_t events, struct err *e)
 {
 	return ige_writer_put(wr, kind, events, 0, e);
 }
@@ -28,7 +28,7 @@ int ige_writer_put_index(struct ige_writer *wr, struct err *e)
 	if (!wr->opt.index || wr->index.rows.n > IGE_EVENTS_MAX)
 		return 0;
 	rc = ige_index_seal(&wr->index, &wr->builder, &wr->seq, &wr->out, e);
-	return rc ? rc : put(wr, IGE_PUT_FRAME, 0, e);
+	return rc ? rc : put_block(wr, IGE_PUT_FRAME, 0, e);
 }
 
 static int begin_segment(struct ige_writer *wr, struct err *e)
@@ -64,10 +64,10 @@ static int begin_segment(struct ige_writer *wr, struct err *e)
 		return err_nomem(e);
 	ige_segment_pack(&s, header);
 	buf_added(&wr->out, IGE_SEGMENT_BYTES);
-	rc = put(wr, IGE_PUT_FRAME, 0, e);
+	rc = put_block(wr, IGE_PUT_FRAME, 0, e);
 	if (!rc)
 		rc = ige_schema_seal(wr->world, &wr->builder, &wr->seq, &wr->out, e);
-	return rc ? rc : put(wr, IGE_PUT_DEFINITIONS, 0, e);
+	return rc ? rc : put_block(wr, IGE_PUT_DEFINITIONS, 0, e);
 }
 
 static uint32_t floor_us(const struct ige_writer *wr, int64_t end_max)
@@ -129,7 +129,7 @@ static int write_records(struct ige_writer *wr, struct err *e)
 		rc = ige_records_seal(&wr->records.v[i], n, &wr->dict, &wr->builder, &h, &wr->out,
 				      e);
 		if (!rc)
-			rc = put(wr, IGE_PUT_RECORDS, 0, e);
+			rc = put_block(wr, IGE_PUT_RECORDS, 0, e);
 	}
 	wr->records.n = 0;
 	arena_free(&wr->texts);
@@ -219,7 +219,7 @@ int ige_writer_seal(struct ige_writer *wr, struct err *e)
 	ige_dict_symbols(&wr->dict);
 	rc = ige_dict_seal(&wr->dict, &wr->builder, &wr->seq, &wr->out, e);
 	if (!rc)
-		rc = put(wr, IGE_PUT_DEFINITIONS, 0, e);
+		rc = put_block(wr, IGE_PUT_DEFINITIONS, 0, e);
 	if (!rc)
 		rc = write_records(wr, e);
 	if (!rc && wr->rows.n)
