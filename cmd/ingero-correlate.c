@@ -83,7 +83,7 @@ static const struct cli_program program = {
 };
 
 struct correlate {
-	struct cause_sink sink; /* first: the analysis tells us */
+	struct cause_sink sink; /* first member: on_record casts it back */
 	struct cause *cause;
 	struct buf told; /* blocks or lines to be written */
 	struct buf last; /* the LAST block, held back until it is known whether more follows */
@@ -93,7 +93,7 @@ struct correlate {
 	bool begun; /* a segment header came: without one there is nothing to add anything to */
 };
 
-static int told(struct cause_sink *s, const struct record *r, struct err *e)
+static int on_record(struct cause_sink *s, const struct record *r, struct err *e)
 {
 	struct correlate *c = (struct correlate *)s;
 	int64_t time_ns = r->kind == RECORD_ANALYSIS ? r->u.ANALYSIS.time_ns : r->u.CHAIN.time_ns;
@@ -104,7 +104,7 @@ static int told(struct cause_sink *s, const struct record *r, struct err *e)
 	return 0;
 }
 
-static int flush(struct correlate *c, struct buf *b, struct err *e)
+static int flush_buf(struct correlate *c, struct buf *b, struct err *e)
 {
 	int rc = b->failed ? err_nomem(e) : cli_outfile_write(&c->out, b->p, b->n, e);
 
@@ -112,8 +112,9 @@ static int flush(struct correlate *c, struct buf *b, struct err *e)
 	return rc;
 }
 
-/* Whether a block goes on: not the records we replace, not what a file's bytes shifted make wrong. */
-static bool passes(struct correlate *c, const struct ige_block *b)
+/* Whether a block is copied: not the records we replace, nor an index, whose offsets would be
+ * wrong. */
+static bool is_passed(struct correlate *c, const struct ige_block *b)
 {
 	if (b->n == IGE_SEGMENT_BYTES && memcmp(b->bytes, IGE_SEGMENT_MAGIC, 8) == 0) {
 		c->begun = true;
@@ -128,11 +129,11 @@ static bool passes(struct correlate *c, const struct ige_block *b)
 	return !values.chains_only || b->type != IGE_EVENTS || b->last;
 }
 
-static int pass(struct correlate *c, const struct ige_block *b, struct err *e)
+static int pass_block(struct correlate *c, const struct ige_block *b, struct err *e)
 {
-	int rc = flush(c, &c->last, e);
+	int rc = flush_buf(c, &c->last, e);
 
-	if (rc || !passes(c, b))
+	if (rc || !is_passed(c, b))
 		return rc;
 	if (b->last) {
 		buf_add(&c->last, b->bytes, b->n);
@@ -149,11 +150,11 @@ static int one_input(struct correlate *c, struct ige_reader *r, struct err *e)
 
 	while ((rc = ige_reader_block(r, &b, e)) > 0) {
 		c->seq = b.seq;
-		rc = pass(c, &b, e);
+		rc = pass_block(c, &b, e);
 		while (!rc && (rc = ige_reader_items(r, &item, e)) > 0)
 			rc = cause_item(c->cause, &item, e);
 		if (!rc)
-			rc = flush(c, &c->told, e);
+			rc = flush_buf(c, &c->told, e);
 		if (rc)
 			return rc;
 		cli_progress_tick(&c->progress);
@@ -161,8 +162,8 @@ static int one_input(struct correlate *c, struct ige_reader *r, struct err *e)
 	return rc;
 }
 
-/* What could not be read, told on standard error; the status it deserves. */
-static int say_damage(const struct input *in)
+/* Reports on standard error what could not be read; returns the exit status for it. */
+static int print_damage(const struct input *in)
 {
 	struct buf notes = { 0 }, details = { 0 };
 
@@ -170,7 +171,7 @@ static int say_damage(const struct input *in)
 	return cli_say_input(input_verdict(in, &notes), &notes, &details);
 }
 
-/* Whether every input is there: asked before anything is written for the first of them. */
+/* Whether every input is readable: checked before anything is written for the first one. */
 static int all_there(const struct cli_operands *operands, struct err *e)
 {
 	for (size_t i = 0; i < operands->n; i++) {
@@ -182,8 +183,8 @@ static int all_there(const struct cli_operands *operands, struct err *e)
 	return 0;
 }
 
-/* Whether what is read may go on for long, and others follow what we write of it. */
-static bool piped(const struct cli_operands *operands)
+/* Whether an input is no regular file: it may grow for long while others read our output. */
+static bool is_piped(const struct cli_operands *operands)
 {
 	struct stat st;
 
@@ -217,7 +218,7 @@ static int one_operand(struct correlate *c, struct world *w, const char *const *
 		cli_phase(&began_ns, "read, analyzed and passed on");
 	}
 	if (in && (rc == 0 || rc == ERR_TOO_NEW)) {
-		int damage = say_damage(in);
+		int damage = print_damage(in);
 
 		*status = damage > *status ? damage : *status;
 	}
@@ -229,7 +230,7 @@ static int one_operand(struct correlate *c, struct world *w, const char *const *
 int main(int argc, char **argv)
 {
 	static const char *const standard[] = { "-" };
-	struct correlate c = { .sink = { told } };
+	struct correlate c = { .sink = { on_record } };
 	struct cause_options opt = { 0 };
 	struct cli_operands operands;
 	struct world *w = NULL;
@@ -249,7 +250,7 @@ int main(int argc, char **argv)
 		return cli_fail(&e);
 	if (values.output && cli_output_apart(values.output, operands.v, operands.n, &e) < 0)
 		return cli_fail(&e);
-	if (cli_outfile_open(&c.out, values.output, !piped(&operands), &e) < 0)
+	if (cli_outfile_open(&c.out, values.output, !is_piped(&operands), &e) < 0)
 		return cli_fail(&e);
 	if (!c.out.path && !values.json && cli_refuse_terminal(c.out.fd, &e) < 0)
 		return cli_fail(&e);
@@ -266,11 +267,11 @@ int main(int argc, char **argv)
 	if (!rc)
 		rc = cause_finish(c.cause, &e);
 	if (!rc && c.begun)
-		rc = flush(&c, &c.told, &e);
+		rc = flush_buf(&c, &c.told, &e);
 	if (!rc && oom_flag_is_set()) /* no end for what may lack something */
 		rc = err_nomem(&e);
 	if (!rc)
-		rc = flush(&c, &c.last, &e);
+		rc = flush_buf(&c, &c.last, &e);
 	if (cli_outfile_close(&c.out, !rc, rc ? NULL : &e) && !rc)
 		rc = e.code;
 	if (rc)

@@ -49,12 +49,12 @@ static const struct cli_program program = {
 	.serves = true,
 };
 
-static void note(const char *line)
+static void on_note(const char *line)
 {
 	cli_note("%s", line);
 }
 
-static void warn(const char *line)
+static void on_warning(const char *line)
 {
 	cli_warn("%s", line);
 }
@@ -68,7 +68,7 @@ static void wait_for_signal(void)
 }
 
 /* printed: the token goes with the address, behind what a browser keeps to itself. */
-static int serve(struct store_source *source, const char *token, bool printed, struct err *e)
+static int serve_source(struct store_source *source, const char *token, bool printed, struct err *e)
 {
 	struct api *api = api_new(source, cli_version());
 	struct api_listen_options listen = { .address = values.addr,
@@ -83,8 +83,8 @@ static int serve(struct store_source *source, const char *token, bool printed, s
 					     .connections_max = 128,
 					     .threads_max = 32,
 					     .streams_max = 24,
-					     .note = note,
-					     .warn = warn };
+					     .note = on_note,
+					     .warn = on_warning };
 	struct api_listener *listener = NULL;
 	struct host_node node;
 	struct buf url = { 0 };
@@ -133,8 +133,8 @@ int main(int argc, char **argv)
 	rc = rc ? rc : store_source_open(&source, &opt, &e);
 	if (!rc) {
 		store_confine(&(struct store_confine){ .kept = kept });
-		store_source_warm(source, warn);
-		rc = serve(source, token, made, &e);
+		store_source_warm(source, on_warning);
+		rc = serve_source(source, token, made, &e);
 	}
 	status = rc ? cli_fail(&e) : CLI_EXIT_DONE;
 	store_source_free(source);

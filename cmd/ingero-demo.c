@@ -281,7 +281,7 @@ static void say_gpus(void)
 	verdicts_free(&lines);
 }
 
-static int play(const struct sim_options *o, struct err *e)
+static int play_bars(const struct sim_options *o, struct err *e)
 {
 	struct buf newline = { 0 };
 	int rc;
@@ -299,10 +299,10 @@ static int play(const struct sim_options *o, struct err *e)
 
 /* ---- the whole way to the verdict ---- */
 
-/* What explain says of the recording: on standard output, or (report not NULL) as JSON. *status: of
- * the programs. */
-static int explain(const struct sim_options *o, struct sim_truth *truths, unsigned *n,
-		   struct buf *report, int *status, struct err *e)
+/* Runs the generated recording through ingero-correlate and ingero-explain: prints the report, or
+ * (report not NULL) returns it as JSON. *status: of the programs. */
+static int explain_recording(const struct sim_options *o, struct sim_truth *truths, unsigned *n,
+			     struct buf *report, int *status, struct err *e)
 {
 	char color[32] = "", *correlate[] = { "ingero-correlate", NULL },
 	     *show[] = { "ingero-explain", color, report ? "--json" : NULL, NULL };
@@ -339,11 +339,11 @@ static int explain(const struct sim_options *o, struct sim_truth *truths, unsign
 
 		*status = *status ? *status : shown;
 	}
-	/* Who reads us no more is told by its own status. */
+	/* A reader that closed the pipe has reported why by its own status. */
 	return rc == ERR_CLOSED ? 0 : rc;
 }
 
-static int fill(const char *scenario, struct sim_options *o)
+static int fill_options(const char *scenario, struct sim_options *o)
 {
 	if (sim_scenario_options(scenario, o)) {
 		const char *names[64], *near;
@@ -379,9 +379,9 @@ static int show_text(const struct sim_scenario *s, const struct sim_options *o, 
 	buf_printf(&out, "== %s: %s\n$ ingero-demo %s | ingero-correlate | ingero-explain\n",
 		   s->name, s->summary, s->name);
 	rc = cli_print(&out, e);
-	rc = rc ? rc : play(o, e);
+	rc = rc ? rc : play_bars(o, e);
 	if (!rc)
-		rc = explain(o, truths, &n, NULL, &status, e);
+		rc = explain_recording(o, truths, &n, NULL, &status, e);
 	buf_reset(&out);
 	buf_puts(&out, "\nThe truth, which no program above has read:\n");
 	sim_truths_text(&out, truths, n, cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO));
@@ -398,7 +398,7 @@ static int show_json(struct jsonw *j, const struct sim_scenario *s, const struct
 	struct sim_truth truths[TRUTHS_MAX];
 	struct buf report = { 0 };
 	unsigned n = 0;
-	int status = 0, rc = explain(o, truths, &n, &report, &status, e);
+	int status = 0, rc = explain_recording(o, truths, &n, &report, &status, e);
 
 	jsonw_object_begin(j);
 	jsonw_key_str(j, "scenario", s->name);
@@ -420,7 +420,7 @@ static int show_json(struct jsonw *j, const struct sim_scenario *s, const struct
 }
 
 /* That scenario, or (NULL) all of the tour. */
-static int show(const char *scenario)
+static int show_scenario(const char *scenario)
 {
 	struct buf out = { 0 };
 	struct err e = { 0 };
@@ -441,7 +441,7 @@ static int show(const char *scenario)
 	for (unsigned i = 0; i < n && !status; i++) {
 		if (scenario ? strcmp(s[i].name, scenario) != 0 : !s[i].tour)
 			continue;
-		status = fill(s[i].name, &o);
+		status = fill_options(s[i].name, &o);
 		if (status == CLI_GO)
 			status = values.json ? show_json(&j, &s[i], &o, &e)
 					     : show_text(&s[i], &o, &e);
@@ -462,15 +462,15 @@ static int show_incident(void)
 {
 	struct sim_options o;
 	struct err e = { 0 };
-	int rc, status = fill("incident", &o);
+	int rc, status = fill_options("incident", &o);
 
 	say_gpus();
 	cli_note("A generated recording: another process shares the CPU of a training loop.");
 	cli_note("The same by hand: ingero-demo incident | ingero-correlate | ingero-explain\n");
 	if (status != CLI_GO)
 		return status;
-	rc = play(&o, &e);
-	rc = rc ? rc : explain(&o, NULL, NULL, NULL, &status, &e);
+	rc = play_bars(&o, &e);
+	rc = rc ? rc : explain_recording(&o, NULL, NULL, NULL, &status, &e);
 	return rc ? cli_fail(&e) : status;
 }
 
@@ -561,7 +561,7 @@ int main(int argc, char **argv)
 	if (values.live)
 		return cli_finish_stdout(show_live());
 	scenario = sim_scenario_name(operands.n ? operands.v[0] : "incident");
-	status = fill(scenario, &o);
+	status = fill_options(scenario, &o);
 	if (status != CLI_GO)
 		return status;
 	if (values.truth)
@@ -570,7 +570,7 @@ int main(int argc, char **argv)
 	if (!values.output && !values.archive && isatty(STDOUT_FILENO))
 		values.explain |= operands.n > 0;
 	if (values.explain && !values.output)
-		return cli_finish_stdout(show(operands.n ? scenario : NULL));
+		return cli_finish_stdout(show_scenario(operands.n ? scenario : NULL));
 	if (!operands.n && !values.output)
 		return cli_finish_stdout(show_incident());
 	return record_to(&o, values.output);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingero-explain: what went wrong, who did it, and what to do about it. Reads a stream with or
- * without chains; what nobody analyzed it analyzes itself.
+ * ingero-explain: reports what went wrong, who did it, and what to do about it. Reads a stream with
+ * or without chains; a stream that was not analyzed before is analyzed here.
  */
 #include <stddef.h>
 #include <string.h>
@@ -214,8 +214,9 @@ static int read_all(struct query_report_query *story, struct process_ops *ops, s
 	return rc;
 }
 
-static int report(const struct report_query *told, struct process_ops *ops, const struct input *in,
-		  const struct filter *asked, int *status, struct err *e)
+static int print_report(const struct report_query *told, struct process_ops *ops,
+			const struct input *in, const struct filter *asked, int *status,
+			struct err *e)
 {
 	const struct chain_list *list = &told->chains->list;
 	struct buf notes = { 0 }, details = { 0 }, out = { 0 };
@@ -253,7 +254,7 @@ static int report(const struct report_query *told, struct process_ops *ops, cons
 	return rc;
 }
 
-/* A cause of that severity came or grew. */
+/* Whether a finding of that severity appeared or grew. */
 static bool got_worse(const struct diff *d)
 {
 	for (size_t i = 0; i < d->causes.n; i++) {
@@ -279,7 +280,7 @@ static int print_diff(const struct diff *d, struct err *e)
 	return rc;
 }
 
-static struct filter_words window(void)
+static struct filter_words get_filter_words(void)
 {
 	return (struct filter_words){ .since = values.since,
 				      .until = values.until,
@@ -288,19 +289,19 @@ static struct filter_words window(void)
 				      .newest = (uint64_t)values.newest };
 }
 
-static struct query_chosen chosen(void)
+static struct query_chosen get_chosen(void)
 {
 	return (struct query_chosen){ (const char *const *)values.nodes.v, values.nodes.n,
 				      (const char *const *)values.names.v, values.names.n };
 }
 
 /* Returns the exit status. */
-static int compare(const struct cli_operands *operands)
+static int compare_recordings(const struct cli_operands *operands)
 {
 	struct query_diff_source *sides[DIFF_SIDES];
 	const struct query_diff_want want = { .causes = true };
-	struct filter_words words = window();
-	struct query_chosen by = chosen();
+	struct filter_words words = get_filter_words();
+	struct query_chosen by = get_chosen();
 	struct buf notes = { 0 };
 	struct diff d = { 0 };
 	bool damaged;
@@ -397,8 +398,8 @@ static bool stop_fleet(void *ctx)
 	return cli_signal_received() != 0;
 }
 
-/* Whether one is so bad that it was asked for. */
-static bool fails(struct json chains)
+/* Whether a chain has the severity of --fail-on or a higher one. */
+static bool has_failure(struct json chains)
 {
 	bool is = false;
 
@@ -414,7 +415,7 @@ static bool fails(struct json chains)
 	return is;
 }
 
-static int give_chains(struct fleet *f, int *status, struct err *e)
+static int print_chains(struct fleet *f, int *status, struct err *e)
 {
 	struct json chains = JSON_NONE;
 	struct buf out = { 0 };
@@ -427,7 +428,7 @@ static int give_chains(struct fleet *f, int *status, struct err *e)
 		fleet_chains_text(&out, f, chains, (size_t)values.top, cli_color(STDOUT_FILENO));
 	}
 	rc = rc ? rc : values.json ? cli_print(&out, e) : cli_print_text(&out, e);
-	if (!rc && fails(chains))
+	if (!rc && has_failure(chains))
 		*status = CLI_EXIT_NO;
 	json_free(chains);
 	buf_free(&out);
@@ -441,13 +442,13 @@ static int ask_fleet(int *status, struct err *e)
 	int rc = cli_signals_catch(e);
 
 	rc = rc ? rc : remote_query_open(&f, &values.fleet, how, e);
-	rc = rc ? rc : give_chains(f, status, e);
+	rc = rc ? rc : print_chains(f, status, e);
 	rc = remote_query_end(f, rc, e);
 	fleet_free(f);
 	return rc;
 }
 
-static int fleet(void)
+static int explain_fleet(void)
 {
 	int status = CLI_EXIT_DONE, rc;
 	struct err e = { 0 };
@@ -465,13 +466,13 @@ static int fleet(void)
 /* ---- of recordings ---- */
 
 /* Returns the exit status. */
-static int explain(const struct cli_operands *operands, const struct filter *asked)
+static int explain_recordings(const struct cli_operands *operands, const struct filter *asked)
 {
 	struct world *w = world_new();
 	struct query_report_query *story = w ? query_report_query_new(w, true) : NULL;
 	struct process_ops *ops = w && values.per_process ? process_ops_new(w) : NULL;
-	struct filter_words words = window();
-	struct query_chosen by = chosen();
+	struct filter_words words = get_filter_words();
+	struct query_chosen by = get_chosen();
 	struct filter sel = { .calls = true };
 	struct input *in = NULL;
 	struct report_query told;
@@ -488,7 +489,7 @@ static int explain(const struct cli_operands *operands, const struct filter *ask
 				       (unsigned)operands->n, &sel, &e);
 	if (!rc)
 		rc = read_all(story, ops, in, &sel, w, &e);
-	/* A newer version ends the reading; what came before it is still worth telling. */
+	/* A part of a newer version ends the reading; what came before it is still reported. */
 	if (rc == ERR_TOO_NEW) {
 		cli_error("%s", e.text);
 		status = CLI_EXIT_DAMAGED;
@@ -500,7 +501,7 @@ static int explain(const struct cli_operands *operands, const struct filter *ask
 	if (!rc)
 		rc = query_choose(&told.chains->list, &by, &e);
 	if (!rc)
-		rc = report(&told, ops, in, asked, &status, &e);
+		rc = print_report(&told, ops, in, asked, &status, &e);
 	cli_phase(&began_ns, "reported");
 	if (rc)
 		status = cli_fail(&e);
@@ -543,10 +544,10 @@ int main(int argc, char **argv)
 	if (status == CLI_GO && !values.fleet.nodes.n)
 		status = check_options();
 	if (status == CLI_GO)
-		status = values.fleet.nodes.n ? fleet()
-			 : values.diff	      ? compare(&operands)
+		status = values.fleet.nodes.n ? explain_fleet()
+			 : values.diff	      ? compare_recordings(&operands)
 			 : values.call	      ? one_call(&operands)
-					      : explain(&operands, &asked);
+					      : explain_recordings(&operands, &asked);
 	cli_list_free(&values.pids);
 	cli_list_free(&values.names);
 	cli_list_free(&values.nodes);

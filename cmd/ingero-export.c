@@ -203,10 +203,9 @@ struct export
 	struct filter_expr *expr;
 	struct remote_recordings fetched; /* of other machines */
 	uint64_t findings;
-	uint64_t events, bytes,
-		left_out; /* left_out: of events, those that --max-db has no room for */
-	bool piped;	  /* standard input is read */
-	bool partial;	  /* not all of it could be */
+	uint64_t events, bytes, left_out; /* left_out: events that --max-db has no room for */
+	bool piped;			  /* standard input is read */
+	bool partial;			  /* not all of it could be read */
 };
 
 /* --push and --listen take the place of what would be written. */
@@ -247,7 +246,7 @@ static const struct export_format *format_of(const char *name, const char *path)
 	return export_format_of(name, path);
 }
 
-static int choose(struct export *x, struct err *e)
+static int choose_format(struct export *x, struct err *e)
 {
 	const char *path = values.output && strcmp(values.output, "-") ? values.output : NULL;
 	size_t n = path ? strlen(path) : 0;
@@ -292,7 +291,7 @@ static int choose(struct export *x, struct err *e)
 	return 0;
 }
 
-static int expression(struct export *x, struct err *e)
+static int open_expression(struct export *x, struct err *e)
 {
 	if (!values.where)
 		return values.args.n
@@ -301,7 +300,7 @@ static int expression(struct export *x, struct err *e)
 	return filter_expr_new(&x->expr, values.where, values.args.v, values.args.n, e);
 }
 
-static int flush(struct export *x, bool last, struct err *e)
+static int flush_text(struct export *x, bool last, struct err *e)
 {
 	struct buf *b = &x->text;
 	int rc = b->failed ? err_nomem(e) : 0;
@@ -324,8 +323,8 @@ static bool nothing_yet(void)
 	return poll(&(struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN }, 1, 0) == 0;
 }
 
-static int item(struct export *x, struct stream_item *it, struct filter_pick *pick,
-		struct filter_cut *cut, struct err *e)
+static int pick_item(struct export *x, struct stream_item *it, struct filter_pick *pick,
+		     struct filter_cut *cut, struct err *e)
 {
 	bool left = true;
 	int rc = 0;
@@ -341,8 +340,8 @@ static int item(struct export *x, struct stream_item *it, struct filter_pick *pi
 	return rc;
 }
 
-/* Of a part of what was recorded nothing is found: its causes may lie in the rest. */
-static bool analyzes(const struct export *x)
+/* A part of a recording is not analyzed: its causes may lie in the rest. */
+static bool is_analyzed(const struct export *x)
 {
 	return x->format->findings && !x->sel.resolved && !values.pids.n && !values.names.n &&
 	       !values.nodes.n && !x->expr && !(x->format->flows && x->piped);
@@ -350,7 +349,7 @@ static bool analyzes(const struct export *x)
 
 static struct cli_progress progress;
 
-static bool interrupted(void)
+static bool is_interrupted(void)
 {
 	cli_progress_tick(&progress);
 	return cli_signal_received() != 0;
@@ -365,19 +364,19 @@ static int read_all(struct export *x, struct input *in, struct filter_pick *pick
 
 	x->em.opt.fd = x->out.fd;
 	x->em.opt.path = x->out.path;
-	x->em.opt.stop = interrupted;
+	x->em.opt.stop = is_interrupted;
 	x->page =
 		(struct html_page_format_options){ .select = pick->select, .input = in, .top = 20 };
-	rc = found_format_open(&x->sink, x->format, &x->em, analyzes(x), e);
+	rc = found_format_open(&x->sink, x->format, &x->em, is_analyzed(x), e);
 	cli_progress_begin(&progress, input_position, in, isatty(x->out.fd));
 	while (!rc && (rc = s->next(s, &it, e)) > 0) {
 		rc = it.kind == STREAM_RECORD && !late_names_record(&x->told, x->em.w, it.record)
 			     ? err_nomem(e)
-			     : item(x, &it, pick, &cut, e);
+			     : pick_item(x, &it, pick, &cut, e);
 		if (!rc && x->piped && x->format->idle && nothing_yet())
 			rc = found_format_idle(x->sink, e);
 		if (!rc)
-			rc = flush(x, false, e);
+			rc = flush_text(x, false, e);
 		if (!rc && cli_signal_received())
 			rc = err_set(e, ERR_INTERRUPTED, "interrupted");
 		cli_progress_tick(&progress);
@@ -389,7 +388,7 @@ static int read_all(struct export *x, struct input *in, struct filter_pick *pick
 		end = found_format_analyze(x->sink, e);
 		end = end ? end : found_format_finish(x->sink, e);
 		if (!end)
-			end = flush(x, true, e);
+			end = flush_text(x, true, e);
 		rc = end ? end : rc;
 	}
 	cli_progress_end(&progress);
@@ -400,8 +399,8 @@ static int read_all(struct export *x, struct input *in, struct filter_pick *pick
 	return rc;
 }
 
-/* What could not be read, and what -w could not be asked of. */
-static int say(const struct export *x, const struct input *in)
+/* Reports what could not be read, and events that -w failed on. */
+static int print_damage(const struct export *x, const struct input *in)
 {
 	struct buf notes = { 0 }, details = { 0 };
 	const char *first;
@@ -430,7 +429,7 @@ static struct fmt_text per_event(const struct export *x, uint64_t events)
 	return text;
 }
 
-static void say_written(const struct export *x)
+static void print_written(const struct export *x)
 {
 	uint64_t events = x->events - x->left_out;
 	struct buf text = { 0 };
@@ -451,7 +450,8 @@ static void say_written(const struct export *x)
 			 values.output);
 }
 
-static int run(struct export *x, const struct cli_operands *operands, int *status, struct err *e)
+static int run_export(struct export *x, const struct cli_operands *operands, int *status,
+		      struct err *e)
 {
 	const char *path = values.output ? values.output : "-";
 	struct world *w = x->em.w;
@@ -481,11 +481,11 @@ static int run(struct export *x, const struct cli_operands *operands, int *statu
 	if (!rc)
 		rc = atomic_file_keep(&x->out, e);
 	if (!rc) {
-		int damage = say(x, in);
+		int damage = print_damage(x, in);
 
 		*status = damage > *status ? damage : *status;
 		if (values.output && strcmp(values.output, "-"))
-			say_written(x);
+			print_written(x);
 	}
 	atomic_file_drop(&x->out);
 	filter_pick_free(&pick);
@@ -494,8 +494,8 @@ static int run(struct export *x, const struct cli_operands *operands, int *statu
 }
 
 /* Recordings of other machines take the place of the operands. */
-static int fetch(struct export *x, const struct filter_words *words, struct cli_operands *operands,
-		 struct err *e)
+static int fetch_nodes(struct export *x, const struct filter_words *words,
+		       struct cli_operands *operands, struct err *e)
 {
 	const struct fleet_options how = { .recording_max = values.max_node,
 					   .recordings_max = values.max_nodes,
@@ -507,8 +507,8 @@ static int fetch(struct export *x, const struct filter_words *words, struct cli_
 	return rc;
 }
 
-static int prepare(struct export *x, const struct cli_operands *operands,
-		   const struct filter_words *words, struct err *e)
+static int prepare_export(struct export *x, const struct cli_operands *operands,
+			  const struct filter_words *words, struct err *e)
 {
 	int rc;
 
@@ -518,13 +518,13 @@ static int prepare(struct export *x, const struct cli_operands *operands,
 		 values.interval_ns)
 		rc = err_set(e, ERR_USAGE, "--interval, --header and --ca-cert go with --push");
 	else
-		rc = choose(x, e);
+		rc = choose_format(x, e);
 	if (!rc) {
 		x->sel.calls = x->format->whole;
 		rc = filter_words(&x->sel, words, e);
 	}
 	if (!rc)
-		rc = expression(x, e);
+		rc = open_expression(x, e);
 	if (!rc && values.output)
 		rc = cli_output_apart(values.output, operands->v, operands->n, e);
 	if (!rc && values.output && x->format && x->format->seeks)
@@ -542,7 +542,7 @@ static int prepare(struct export *x, const struct cli_operands *operands,
 	return rc;
 }
 
-static void release(struct export *x)
+static void free_export(struct export *x)
 {
 	remote_recordings_free(&x->fetched);
 	cli_otel_free(&x->otel);
@@ -586,15 +586,15 @@ int main(int argc, char **argv)
 				       .last_given = last_given,
 				       .last_ns = values.last_ns };
 	x.piped = operands.n == 0 && !values.fleet.nodes.n;
-	rc = prepare(&x, &operands, &words, &e);
+	rc = prepare_export(&x, &operands, &words, &e);
 	if (!rc && values.fleet.nodes.n)
-		rc = fetch(&x, &words, &operands, &e);
+		rc = fetch_nodes(&x, &words, &operands, &e);
 	if (!rc)
-		rc = run(&x, &operands, &status, &e);
+		rc = run_export(&x, &operands, &status, &e);
 	if (rc == ERR_INTERRUPTED)
 		status = 128 + cli_signal_received();
 	else if (rc)
 		status = cli_fail(fleet_files_tell_err(&x.fetched.files, &e));
-	release(&x);
+	free_export(&x);
 	return status;
 }

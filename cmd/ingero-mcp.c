@@ -2,7 +2,7 @@
 /*
  * ingero-mcp: recordings behind the Model Context Protocol, for an assistant that asks. Over
  * standard input and output for the client that started it, or over HTTP. It reads the files it was
- * given, and no other on anybody's word.
+ * given, and no others, whatever a client asks for.
  */
 #include <poll.h>
 #include <stddef.h>
@@ -64,17 +64,17 @@ static const struct cli_program program = {
 	.serves = true,
 };
 
-static void say(const char *line)
+static void on_note(const char *line)
 {
 	cli_note("%s", line);
 }
 
-static void warn(const char *line)
+static void on_warning(const char *line)
 {
 	cli_warn("%s", line);
 }
 
-static void handle(void *ctx, const struct net_call *call, struct net_reply *reply)
+static void on_call(void *ctx, const struct net_call *call, struct net_reply *reply)
 {
 	if (!strcmp(call->path, MCP_PATH)) {
 		mcp_http_answer(ctx, call, reply);
@@ -102,14 +102,14 @@ static int serve_http(const struct mcp_catalog *offer, const struct http_token *
 					  .nhosts = values.allow_hosts.n,
 					  .body_max = MCP_HTTP_BODY_MAX,
 					  .threads_max = THREADS,
-					  .note = say,
-					  .warn = warn };
+					  .note = on_note,
+					  .warn = on_warning };
 	struct pollfd end = { .fd = cli_signals_fd(), .events = POLLIN };
 	struct api_listener *l = NULL;
 	struct mcp_http *h = NULL;
 	struct buf url = { 0 };
 	int rc = mcp_http_new(&h, offer, CALL_NS, e);
-	rc = rc ? rc : api_listen(&l, &opt, handle, h, e);
+	rc = rc ? rc : api_listen(&l, &opt, on_call, h, e);
 	if (!rc) {
 		buf_printf(&url, "%s%s\n", api_listener_url(l), MCP_PATH);
 		if (token->made)
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
 						       .folder = getenv("TMPDIR"),
 						       .nodes = values.fleet.nodes.n });
 	if (!rc && s.source)
-		store_source_warm(s.source, warn);
+		store_source_warm(s.source, on_warning);
 	if (!rc)
 		rc = values.http ? serve_http(mcp_tools_offer(s.tools), &token, &e)
 				 : serve_stdio(mcp_tools_offer(s.tools), &e);

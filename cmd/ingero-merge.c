@@ -188,8 +188,8 @@ static int keep_outputs(struct merge_outputs *o, const struct cli_operands *oper
 
 static struct cli_progress progress;
 
-/* Asked per block: time to say how far it is, too. */
-static bool interrupted(void)
+/* Called per block, so it updates the progress line, too. */
+static bool is_interrupted(void)
 {
 	cli_progress_tick(&progress);
 	return cli_signal_received() != 0;
@@ -198,7 +198,7 @@ static bool interrupted(void)
 static bool interrupted_merge(const struct merge_target *t)
 {
 	(void)t;
-	return interrupted();
+	return is_interrupted();
 }
 
 static void say_counts(const char *name, uint64_t events, uint64_t findings, uint64_t stacks,
@@ -271,7 +271,7 @@ static void say_clocks(const struct input *in, const struct world *w)
 }
 
 /* Damage, as far as it is worth a status: one that was repaired is not. */
-static int say_damage(const struct input *in)
+static int print_damage(const struct input *in)
 {
 	struct buf notes = { 0 }, details = { 0 };
 	int status = cli_say_input(input_verdict(in, &notes), &notes, &details);
@@ -279,8 +279,8 @@ static int say_damage(const struct input *in)
 	return values.recover && !input_report(in).empty ? CLI_EXIT_DONE : status;
 }
 
-static int merge(struct world *w, struct input *in, const struct merge_options *opt,
-		 struct merge_outputs *o, const struct cli_operands *operands, struct err *e)
+static int merge_inputs(struct world *w, struct input *in, const struct merge_options *opt,
+			struct merge_outputs *o, const struct cli_operands *operands, struct err *e)
 {
 	struct input_told first;
 	struct merge_result merged;
@@ -300,7 +300,7 @@ static int merge(struct world *w, struct input *in, const struct merge_options *
 	if (pass) {
 		rc = o->target.sink(&o->target, 0, &sink, e);
 		if (!rc)
-			rc = pass_run(in, values.reindex, sink, interrupted, &passed, e);
+			rc = pass_run(in, values.reindex, sink, is_interrupted, &passed, e);
 		merged.events = passed.events;
 	} else {
 		rc = merge_run(w, in, opt, &o->target, &merged, e);
@@ -317,7 +317,8 @@ static int merge(struct world *w, struct input *in, const struct merge_options *
 	return keep_outputs(o, operands, merged.events, e);
 }
 
-static int run(const struct cli_operands *operands, struct filter *sel, int *status, struct err *e)
+static int run_merge(const struct cli_operands *operands, struct filter *sel, int *status,
+		     struct err *e)
 {
 	const char *const *names = (const char *const *)operands->v;
 	unsigned n = (unsigned)operands->n;
@@ -328,7 +329,7 @@ static int run(const struct cli_operands *operands, struct filter *sel, int *sta
 	char tool[64];
 	struct archive_options archive = { .tool = tool,
 					   .path = values.output,
-					   .stop = interrupted };
+					   .stop = is_interrupted };
 	struct keyhash key;
 	struct merge_outputs o;
 	struct input *in = NULL;
@@ -356,9 +357,9 @@ static int run(const struct cli_operands *operands, struct filter *sel, int *sta
 	if (sel->resolved || sel->pids.n || sel->patterns.n)
 		opt.select = sel;
 	if (!rc)
-		rc = merge(w, in, &opt, &o, operands, e);
+		rc = merge_inputs(w, in, &opt, &o, operands, e);
 	if (!rc)
-		*status = say_damage(in);
+		*status = print_damage(in);
 	merge_outputs_free(&o);
 	input_free(in);
 	world_free(masked);
@@ -399,7 +400,7 @@ int main(int argc, char **argv)
 		rc = filter_words(&sel, &words, &e);
 	for (size_t i = 0; i < operands.n && !rc; i++)
 		rc = input_operand_check(operands.v[i], &e);
-	/* An archive takes more: what it holds is read to its end before the new one has its name. */
+	/* An archive may be its own input: it is read to its end before it is replaced. */
 	if (!rc && to_database())
 		rc = archive_replaceable(values.output, &e);
 	else if (!rc && values.output)
@@ -412,7 +413,7 @@ int main(int argc, char **argv)
 	else if (!rc)
 		cli_signals_let_first_pass(STDIN_FILENO);
 	if (!rc)
-		rc = run(&operands, &sel, &status, &e);
+		rc = run_merge(&operands, &sel, &status, &e);
 	if (rc == ERR_INTERRUPTED)
 		status = 128 + cli_signal_received();
 	else if (rc)

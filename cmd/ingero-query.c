@@ -135,19 +135,19 @@ struct query {
 	int status;
 };
 
-static bool filtered(void)
+static bool is_filtered(void)
 {
 	return values.pids.n || values.names.n || values.since || values.until || last_given ||
 	       values.where;
 }
 
-static bool stop(void *ctx)
+static bool is_stopped(void *ctx)
 {
 	(void)ctx;
 	return cli_signal_received() != 0;
 }
 
-static void say_damage(struct query *q)
+static void print_damage(struct query *q)
 {
 	struct buf notes = { 0 }, details = { 0 };
 	int status = cli_say_input(input_verdict(q->in, &notes), &notes, &details);
@@ -184,7 +184,7 @@ static int read_all(struct query *q, const struct cli_operands *operands, take_i
 		rc = rc > 0 ? filter_pick_item(&pick, &item, &left, e) : rc;
 		if (!rc && left)
 			rc = take(to, &item, e);
-		if (!rc && stop(NULL))
+		if (!rc && is_stopped(NULL))
 			rc = err_set(e, ERR_INTERRUPTED, "interrupted");
 		cli_progress_tick(&q->progress);
 	}
@@ -194,7 +194,7 @@ static int read_all(struct query *q, const struct cli_operands *operands, take_i
 	if (!rc)
 		rc = input_something(q->in, e);
 	if (!rc)
-		say_damage(q);
+		print_damage(q);
 	return rc;
 }
 
@@ -227,7 +227,7 @@ static int print_filtered(struct err *e)
 	const struct filter_confined how = { .seconds = JQ_SECONDS,
 					     .memory_bytes = JQ_BYTES,
 					     .output_max = JQ_OUTPUT_MAX,
-					     .stop = stop };
+					     .stop = is_stopped };
 	struct buf out = { 0 };
 	int rc;
 
@@ -246,14 +246,14 @@ static int archive_item(void *to, const struct stream_item *item, struct err *e)
 	return query_archive_item(to, item, e);
 }
 
-/* Chains are found where the question is about them and nobody did before. */
+/* Whether the SQL mentions chains: then an unanalyzed recording is analyzed first. */
 static bool asks_for_chains(void)
 {
 	return strcasestr(sql, "chain") || strcasestr(sql, "analysis");
 }
 
-static int build(struct query *q, const struct cli_operands *operands, int fd, const char *path,
-		 bool chains, struct err *e)
+static int build_archive(struct query *q, const struct cli_operands *operands, int fd,
+			 const char *path, bool chains, struct err *e)
 {
 	struct query_archive *a = NULL;
 	struct archive_written written;
@@ -290,7 +290,7 @@ static int make_scratch(void *ctx, int fd, struct err *e)
 {
 	const struct making *m = ctx;
 
-	return build(m->q, m->operands, fd, ARCHIVE_MADE, asks_for_chains(), e);
+	return build_archive(m->q, m->operands, fd, ARCHIVE_MADE, asks_for_chains(), e);
 }
 
 static bool same_time(const struct timespec *a, const struct timespec *b)
@@ -311,7 +311,7 @@ static int open_cached(struct query *q, const struct cli_operands *operands,
 
 	if (operands->n != 1 || stat(operands->v[0], &recording) || !S_ISREG(recording.st_mode))
 		return err_set(e, ERR_USAGE, "--cache is for one recording that is a file");
-	if (filtered())
+	if (is_filtered())
 		return err_set(e, ERR_USAGE,
 			       "--cache keeps the whole recording: choose in SQL instead");
 	if (asprintf(&path, "%s.db", operands->v[0]) < 0)
@@ -321,7 +321,7 @@ static int open_cached(struct query *q, const struct cli_operands *operands,
 
 		cli_note("making %s, which is asked from then on", path);
 		rc = atomic_file_open(&aside, path, e);
-		rc = rc ? rc : build(q, operands, aside.fd, path, true, e);
+		rc = rc ? rc : build_archive(q, operands, aside.fd, path, true, e);
 		if (!rc && futimens(aside.fd, times))
 			rc = err_sys(e, "cannot set the time of %s", path);
 		rc = rc ? rc : atomic_file_keep(&aside, e);
@@ -336,13 +336,13 @@ static int ask_sql(struct query *q, const struct cli_operands *operands, struct 
 {
 	const struct archive_ask_limits limits = { .time_ns = values.fleet.timeout_ns,
 						   .rows = (uint64_t)values.limit,
-						   .stop = stop };
+						   .stop = is_stopped };
 	struct archive_ask *ask = NULL;
 	struct archive_asked asked = { 0 };
 	struct answer *answer;
 	int rc;
 
-	if (operands->n == 1 && !filtered() && is_database(operands->v[0])) {
+	if (operands->n == 1 && !is_filtered() && is_database(operands->v[0])) {
 		rc = archive_ask_open(&ask, operands->v[0], &limits, e);
 	} else if (values.cache) {
 		rc = open_cached(q, operands, &limits, &ask, e);
@@ -489,7 +489,7 @@ static int give_ops(struct fleet *f, struct err *e)
 
 static int ask_fleet(struct err *e)
 {
-	const struct fleet_options how = { .agent = program.name, .stop = stop };
+	const struct fleet_options how = { .agent = program.name, .stop = is_stopped };
 	struct fleet *f = NULL;
 	int rc;
 
@@ -504,7 +504,7 @@ static int ask_fleet(struct err *e)
 	return rc;
 }
 
-static int run(struct query *q, const struct cli_operands *operands, struct err *e)
+static int run_query(struct query *q, const struct cli_operands *operands, struct err *e)
 {
 	if (values.json && values.csv)
 		return err_set(e, ERR_USAGE, "--json or --csv, not both");
@@ -563,7 +563,7 @@ int main(int argc, char **argv)
 	if (!rc && !q.w)
 		rc = err_nomem(&e);
 	if (!rc)
-		rc = values.explain_schema ? print_schema(&e) : run(&q, &operands, &e);
+		rc = values.explain_schema ? print_schema(&e) : run_query(&q, &operands, &e);
 	status = q.status;
 	if (rc == ERR_INTERRUPTED)
 		status = 128 + cli_signal_received();

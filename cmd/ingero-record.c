@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingero-record: the only program that captures. Options, who the targets are, where the recording
- * goes, what is said before and after; the work is in lib/record.
+ * ingero-record: the only program that captures. Parses options, chooses targets and outputs, and
+ * prints messages before and after; the recorder is in lib/record.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -139,8 +139,8 @@ static const struct cli_program program = {
 };
 
 /* find: as in lib/input/bundle.h. Returns the exit status. */
-static int bundle(const char *recording, const char *out, uint32_t uid, uint32_t gid,
-		  input_bundle_find_fn *find, void *find_ctx)
+static int make_bundle(const char *recording, const char *out, uint32_t uid, uint32_t gid,
+		       input_bundle_find_fn *find, void *find_ctx)
 {
 	struct input_bundle_told told = { 0 };
 	struct buf notes = { 0 };
@@ -173,8 +173,8 @@ static int bundle_only(const struct values *v, const struct cli_operands *operan
 		record_choose_owner(getenv("SUDO_UID"), getenv("SUDO_GID"), &owner);
 	if (operands->n != 1 || v->outputs.n > 1)
 		return cli_usage_error(&program, "--bundle packs one recording into one file");
-	return bundle(operands->v[0], v->outputs.n ? v->outputs.v[0] : NULL, owner.uid, owner.gid,
-		      NULL, NULL);
+	return make_bundle(operands->v[0], v->outputs.n ? v->outputs.v[0] : NULL, owner.uid,
+			   owner.gid, NULL, NULL);
 }
 
 #define FLIGHT_BYTES (256u << 20)
@@ -317,7 +317,7 @@ static void print_notices(struct recorder *r)
 	}
 }
 
-static void banner(const struct job *j)
+static void print_banner(const struct job *j)
 {
 	cli_note("%s", buf_text(&j->tool));
 	cli_note("  target   %s", buf_text(&j->target));
@@ -333,9 +333,9 @@ static void banner(const struct job *j)
 		cli_note("  Ctrl-C ends the recording");
 }
 
-/* good: there is something to go on with. */
-static void closing(const struct job *j, struct recorder *r, uint64_t bytes, uint64_t removed,
-		    bool good)
+/* good: there is a recording to work with. */
+static void print_closing(const struct job *j, struct recorder *r, uint64_t bytes, uint64_t removed,
+			  bool good)
 {
 	struct buf where = { 0 };
 
@@ -380,7 +380,7 @@ static bool on_stdout(const struct job *j)
 	return false;
 }
 
-/* A recording there will be: what it is of exists. Only now may it take the place of another one. */
+/* Opens the outputs once the target exists: only now may a recording replace an older one. */
 static int begin_outputs(struct job *j, struct err *e)
 {
 	int rc = 0;
@@ -391,8 +391,8 @@ static int begin_outputs(struct job *j, struct err *e)
 	return rc;
 }
 
-/* What it took to attach, and was not needed since. Files are only made now, by their own threads,
- * unless the recording's end makes some. */
+/* Drops the capabilities that only attaching needed. From here on the outputs' threads make files,
+ * unless the end of the recording makes some. */
 static void drop_rights(const struct job *j, const struct recorder *r)
 {
 	uint64_t keep = recorder_rights(r);
@@ -407,7 +407,7 @@ static void drop_rights(const struct job *j, const struct recorder *r)
 		cli_warn("goes on with all its rights: %s", strerror(error));
 }
 
-/* The recorder has them open, whatever became of their names, or of the container they are in. */
+/* The recorder has these files open, even if they or their container are gone. */
 static int recorded_file(void *ctx, const char *path, const char *build_id)
 {
 	return recorder_file(ctx, path, build_id);
@@ -427,7 +427,7 @@ static int await_killed(struct recorder *r, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
-static int record(struct job *j)
+static int run_recording(struct job *j)
 {
 	struct recorder *r = NULL;
 	struct record_output_state state = { 0 };
@@ -448,7 +448,7 @@ static int record(struct job *j)
 	if (rc == 0)
 		rc = recorder_open(&r, &j->opt, &e);
 	if (rc == 0) {
-		banner(j);
+		print_banner(j);
 		record_command_settle(&j->run, true);
 		do {
 			print_notices(r);
@@ -482,11 +482,11 @@ static int record(struct job *j)
 		bytes = state.bytes > bytes ? state.bytes : bytes;
 		removed += state.removed;
 	}
-	if (r && rc == 0 && !j->run.exec_errno) { /* a command that never ran is told below */
+	if (r && rc == 0 && !j->run.exec_errno) { /* status_of reports a command that never ran */
 		if (j->v.bundle && status == CLI_EXIT_DONE)
-			status = bundle(j->to.path, NULL, j->owner.uid, j->owner.gid, recorded_file,
-					r);
-		closing(j, r, bytes, removed, status == CLI_EXIT_DONE);
+			status = make_bundle(j->to.path, NULL, j->owner.uid, j->owner.gid,
+					     recorded_file, r);
+		print_closing(j, r, bytes, removed, status == CLI_EXIT_DONE);
 	}
 	recorder_free(r);
 	record_rotation_free(j->to.files);
@@ -572,7 +572,7 @@ int main(int argc, char **argv)
 	if (status != CLI_GO)
 		goto out;
 	fill_options(&j);
-	status = record(&j);
+	status = run_recording(&j);
 out:
 	cli_list_free(&j.v.outputs);
 	cli_list_free(&j.v.pids);

@@ -157,7 +157,7 @@ struct job {
 	struct cli_progress progress;
 	struct cli_screen *screen;    /* NULL: none */
 	bool live, noted;	      /* noted: what others say was taken to its end */
-	uint64_t interval_ns, events; /* events: when last told */
+	uint64_t interval_ns, events; /* events: at the last update */
 	int64_t next_ns, told_ns;
 };
 
@@ -169,7 +169,7 @@ static int64_t now_ns(clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-static struct report_text_style style(void)
+static struct report_text_style get_style(void)
 {
 	return (struct report_text_style){ .color = cli_color(STDOUT_FILENO),
 					   .form = cli_utf8() ? PLOT_BLOCKS : PLOT_ASCII,
@@ -200,7 +200,7 @@ static void live_begin(struct job *job, const struct cli_operands *operands)
 	job->next_ns = job->told_ns + (job->screen ? 0 : (int64_t)job->interval_ns);
 }
 
-/* The terminal is as it was, and has all that others said. */
+/* Restores the terminal, and prints the messages of other programs. */
 static void live_end(struct job *job)
 {
 	if (job->screen)
@@ -211,7 +211,8 @@ static void live_end(struct job *job)
 	job->noted = true;
 }
 
-/* News come with what is read: where nothing came for long, they are of longer than the interval. */
+/* One line of progress. It is printed when data arrives: after a long pause it covers more than the
+ * interval. */
 static void line_of(struct buf *out, const struct job *job, const struct ops_summary *s)
 {
 	double seconds = (double)(now_ns(CLOCK_MONOTONIC) - job->told_ns) / 1e9;
@@ -226,7 +227,7 @@ static void line_of(struct buf *out, const struct job *job, const struct ops_sum
 static void show_page(struct job *job, const struct ops_summary *s)
 {
 	struct page page = { 0 };
-	struct report_text_style st = style();
+	struct report_text_style st = get_style();
 	unsigned rows, columns;
 
 	cli_screen_size(job->screen, &rows, &columns);
@@ -257,7 +258,7 @@ static int live_show(struct job *job, struct err *e)
 	return rc;
 }
 
-static int between(void *ctx, struct err *e)
+static int on_progress(void *ctx, struct err *e)
 {
 	struct job *job = ctx;
 	int rc = 0;
@@ -279,11 +280,11 @@ static bool no_steps(const struct by_table *by)
 	return by && by->key == BY_STEP && by->rows.n;
 }
 
-static int print(struct job *job, struct err *e)
+static int print_report(struct job *job, struct err *e)
 {
 	const struct ops_summary *s = query_stat_answer(&job->stat, e);
 	struct ops_input quality = input_quality(job->stat.in);
-	struct report_text_style st = style();
+	struct report_text_style st = get_style();
 	struct buf out = { 0 };
 	int rc;
 
@@ -304,8 +305,8 @@ static int print(struct job *job, struct err *e)
 	return rc;
 }
 
-/* What was wrong with the input, on standard error. */
-static int say_verdict(const struct input *in)
+/* Reports on standard error what could not be read; returns the exit status for it. */
+static int print_damage(const struct input *in)
 {
 	struct buf notes = { 0 }, details = { 0 };
 
@@ -313,7 +314,7 @@ static int say_verdict(const struct input *in)
 	return cli_say_input(input_verdict(in, &notes), &notes, &details);
 }
 
-static struct filter_words selected(void)
+static struct filter_words get_filter_words(void)
 {
 	return (struct filter_words){ .pids = values.pids.v,
 				      .npids = values.pids.n,
@@ -343,11 +344,11 @@ static int print_compared(const struct compare *c, struct err *e)
 }
 
 /* Returns the exit status. */
-static int compare(const struct cli_operands *operands)
+static int compare_recordings(const struct cli_operands *operands)
 {
 	struct query_diff_want want = { .key = BY_OP, .calls_only = values.names.n == 0 };
 	struct query_diff_source *sides[DIFF_SIDES];
-	struct filter_words words = selected();
+	struct filter_words words = get_filter_words();
 	struct compare c = { 0 };
 	struct buf notes = { 0 };
 	bool damaged;
@@ -435,8 +436,9 @@ static int find_exact(struct job *job, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
-/* What was read, also when it ended in a newer version: the first error is the one told. */
-static int tell(struct job *job, int rc, struct err *e)
+/* Prints what was read, even if a part of a newer version ended the reading (rc). Returns the first
+ * error. */
+static int print_results(struct job *job, int rc, struct err *e)
 {
 	struct err late = { 0 };
 	int told = find_exact(job, &late);
@@ -445,7 +447,7 @@ static int tell(struct job *job, int rc, struct err *e)
 		*e = late;
 		rc = told;
 	}
-	told = print(job, &late);
+	told = print_report(job, &late);
 	if (told && !rc) {
 		*e = late;
 		rc = told;
@@ -454,9 +456,9 @@ static int tell(struct job *job, int rc, struct err *e)
 }
 
 /* Returns the exit status. */
-static int one(const struct cli_operands *operands)
+static int run_stat(const struct cli_operands *operands)
 {
-	struct filter_words words = selected();
+	struct filter_words words = get_filter_words();
 	struct job job = { 0 };
 	struct query_stat_want want = {
 		.names = (const char *const *)operands->v,
@@ -466,7 +468,7 @@ static int one(const struct cli_operands *operands)
 		.by = values.by,
 		.exact = values.exact,
 		.exact_bytes = memory_given ? values.memory_bytes : MEMORY_BYTES,
-		.between = between,
+		.between = on_progress,
 		.ctx = &job,
 	};
 	struct err e = { 0 };
@@ -489,12 +491,12 @@ static int one(const struct cli_operands *operands)
 		rc = read_all(&job, &e);
 		cli_phase(&began_ns, "read and counted");
 		if (!rc || rc == ERR_TOO_NEW)
-			rc = tell(&job, rc, &e);
+			rc = print_results(&job, rc, &e);
 	}
 	live_end(&job);
 	status = rc ? cli_fail(&e) : 0;
 	if (job.stat.in && (!rc || rc == ERR_TOO_NEW)) {
-		int verdict = say_verdict(job.stat.in);
+		int verdict = print_damage(job.stat.in);
 
 		status = status ? status : verdict;
 	}
@@ -515,7 +517,7 @@ int main(int argc, char **argv)
 	if (threshold_given && !values.compare)
 		status = cli_usage_error(&program, "--threshold is of --compare");
 	else
-		status = values.compare ? compare(&operands) : one(&operands);
+		status = values.compare ? compare_recordings(&operands) : run_stat(&operands);
 	cli_list_free(&values.pids);
 	cli_list_free(&values.names);
 	cli_list_free(&values.sections);

@@ -36,7 +36,7 @@ static struct cli_program program = {
 	.stop_at_operand = true,
 };
 
-static void overview(struct buf *out)
+static void append_overview(struct buf *out)
 {
 	buf_puts(out, "Commands:\n");
 	for (const struct door_command *c = door_commands; c->name; c++) {
@@ -78,7 +78,7 @@ static int not_there(const char *name, const struct door_command *c)
 }
 
 /* Becomes the program; argv[0] is replaced by its name. */
-static int become(const char *name, struct cli_list *words, struct err *e)
+static int exec_program(const char *name, struct cli_list *words, struct err *e)
 {
 	VEC(char *) argv = { 0 };
 
@@ -132,7 +132,7 @@ static int run_program(const char *name, const struct door_command *c, struct do
 			goto out;
 		}
 	}
-	become(c ? c->program : buf_text(&own), &plan->words, &e);
+	exec_program(c ? c->program : buf_text(&own), &plan->words, &e);
 	status = cli_fail(&e);
 out:
 	buf_free(&own);
@@ -171,8 +171,8 @@ static bool for_all(const char *word)
 	       strncmp(word, "--color=", 8) == 0;
 }
 
-/* Whether the recorder has begun to write; else it has ended, or says why it cannot. */
-static bool begins(int fd)
+/* Whether the recorder has begun to write; false: it ended, and has printed why. */
+static bool has_begun(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
@@ -184,7 +184,7 @@ static bool begins(int fd)
 
 struct row {
 	VEC(char *) record, correlate, show;
-	VEC(char *) metrics, events; /* empty: nobody asked for them */
+	VEC(char *) metrics, events; /* empty: not requested */
 	struct buf folder;	     /* where the recording goes */
 	struct buf push;	     /* where metrics are sent */
 	char *number;		     /* a descriptor's, as text */
@@ -192,7 +192,7 @@ struct row {
 	bool only_events;	     /* no table: standard output is for other programs */
 };
 
-/* Who gives metrics out while it records, and who prints single events. */
+/* The exporters that serve metrics and print single events while recording. */
 static bool fill_readers(struct row *r, const struct door_plan *plan)
 {
 	bool good = true;
@@ -401,7 +401,7 @@ static int run_row(struct row *r, struct err *e)
 	}
 	if (recorded[1] >= 0)
 		close(recorded[1]);
-	if (rc == 0 && begins(recorded[0])) {
+	if (rc == 0 && has_begun(recorded[0])) {
 		struct cli_sibling_fds first = { recorded[0], analyzed[1], said[1], true, true };
 
 		correlate = cli_sibling_start(r->correlate.v, &first, e);
@@ -448,7 +448,7 @@ static void trace_help(struct buf *out)
 	door_old_options(out, "trace");
 }
 
-static int trace(struct door_plan *plan)
+static int run_trace(struct door_plan *plan)
 {
 	struct row r = { 0 };
 	struct err e = { 0 };
@@ -504,7 +504,7 @@ static bool manual_of(const char *name, struct buf *page)
 	return false;
 }
 
-static int help(const char *name, char **ask_help)
+static int run_help(const char *name, char **ask_help)
 {
 	const struct door_command *c = name ? door_find(name) : NULL;
 	struct buf page = { 0 }, own = { 0 };
@@ -519,13 +519,13 @@ static int help(const char *name, char **ask_help)
 		buf_printf(&own, "-%s", name);
 	if (name && isatty(STDOUT_FILENO) && manual_of(buf_text(&own), &page) &&
 	    vec_push(&words, "-l") && vec_push(&words, buf_text(&page)))
-		become("man", &words, &e); /* comes back where there is no man */
+		exec_program("man", &words, &e); /* comes back where there is no man */
 	if (!name || (c && !c->program && strcmp(c->name, "trace") != 0))
 		status = cli_parse(&program, NULL, 2, ask_help, &none);
 	else if (!vec_push(&plan.words, "--help"))
 		status = (err_nomem(&e), cli_fail(&e));
 	else if (c && !c->program)
-		status = trace(&plan);
+		status = run_trace(&plan);
 	else {
 		plan.has_db = true;
 		status = run_program(name, c, &plan);
@@ -559,7 +559,7 @@ static int run_command(const struct cli_operands *operands, struct err *e)
 		status = cli_fail(e);
 	} else {
 		cli_settings.quiet |= wants_quiet(&plan.words);
-		status = c && !c->program ? trace(&plan) : run_program(name, c, &plan);
+		status = c && !c->program ? run_trace(&plan) : run_program(name, c, &plan);
 	}
 	door_plan_free(&plan);
 	return status;
@@ -574,7 +574,7 @@ int main(int argc, char **argv)
 	int status;
 
 	cli_start();
-	overview(&commands);
+	append_overview(&commands);
 	program.footer = buf_text(&commands);
 	door_complete(&more);
 	program.more = buf_text(&more);
@@ -582,7 +582,7 @@ int main(int argc, char **argv)
 	if (status == CLI_GO && operands.n == 0)
 		status = cli_parse(&program, NULL, 2, ask_help, &operands);
 	else if (status == CLI_GO && strcmp(operands.v[0], "help") == 0)
-		status = help(operands.n > 1 ? operands.v[1] : NULL, ask_help);
+		status = run_help(operands.n > 1 ? operands.v[1] : NULL, ask_help);
 	else if (status == CLI_GO && strcmp(operands.v[0], "version") == 0)
 		status = cli_finish_stdout(printf("ingero %s%s\n", cli_version(), cli_commit()) < 0
 						   ? CLI_EXIT_CANNOT
