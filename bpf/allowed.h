@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * On which CPUs a followed thread may run: looked at each time it is given one, told when it is not
- * what was told last. No tracepoint says when that changes, and not every kernel lets a program
+ * On which CPUs a followed thread may run: checked at each switch-in, sent when it differs from
+ * what was sent last. No tracepoint says when that changes, and not every kernel lets a program
  * into the function that changes it.
  */
 #ifndef INGERO_BPF_ALLOWED_H
@@ -9,8 +9,8 @@
 
 #include "bpf/occupancy.h"
 
-/* Of the CPUs that a thread may run on: which, as one number. The mask that was set for it, not the
- * one in use, which is of one CPU while the kernel keeps it there. */
+/* A hash of the CPUs that a thread may run on: of the mask that was set for it, not of the one in
+ * use, which is of one CPU while the kernel keeps it there. */
 static __always_inline u64 allowed_hash(struct task_struct *task)
 {
 	void *mask = (void *)untrusted(task) + bpf_core_field_offset(task->cpus_mask);
@@ -25,7 +25,7 @@ static __always_inline u64 allowed_hash(struct task_struct *task)
 	return hash | 1;
 }
 
-/* It may run on other CPUs than it was told to, or nobody has been told. */
+/* Sends a thread's CPU mask: it differs from the one sent last, or none was sent. */
 static __noinline void allowed_send(struct task_struct *task, struct task_state *st, u64 now)
 {
 	u32 offset = bpf_core_field_offset(task->cpus_mask);
@@ -48,7 +48,7 @@ static __noinline void allowed_send(struct task_struct *task, struct task_state 
 	bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);
 	return;
 lost:
-	st->sched.allowed = 0; /* it is told the next time */
+	st->sched.allowed = 0; /* sent at the next switch-in */
 }
 
 static __always_inline void allowed_look(struct task_struct *task, struct task_state *st, u64 now)

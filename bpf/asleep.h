@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Threads that sleep when recording begins, or when a file ends: nobody sees them leave their CPU,
- * or come back. What they wait for is read from where they stand; a run that hangs is nothing but
- * such threads. Run by the recorder over all tasks.
+ * Threads that sleep when recording begins, or when a file ends: no event shows them leave their
+ * CPU, or come back. What they wait for is read from their current system call; a run that hangs
+ * has only such threads. Run by the recorder over all tasks.
  */
 #ifndef INGERO_BPF_ASLEEP_H
 #define INGERO_BPF_ASLEEP_H
@@ -11,7 +11,8 @@
 #include "bpf/object.h"
 #include "bpf/occupancy.h"
 
-/* It has left its CPU for good: while the scheduler is at it, it sees to the state itself. */
+/* It has left its CPU completely; while it is being switched out, the scheduler's tracepoint
+ * records its state. */
 static __always_inline bool is_asleep(struct task_struct *task)
 {
 	return task->__state && !(task->__state & STATE_DEAD) && !task->on_rq && !task->on_cpu;
@@ -91,8 +92,8 @@ static __always_inline void describe_sleep(struct wire_offcpu *w, const struct s
 	w->number = s->number & ~NUMBER_SOCKET;
 }
 
-/* It sleeps still: its wait up to now, and who it is where nobody has been told (announce_as 0:
- * somebody has). flags: enum offcpu_flag. Nothing changes by being asked. */
+/* Prints the wait up to now of a thread that still sleeps, and its identity if it was not announced
+ * yet (announce_as 0: it was). flags: enum offcpu_flag. Changes no state. */
 static __always_inline void asleep_print(struct seq_file *seq, struct task_struct *task,
 					 struct sched_state *s, u32 announce_as, u32 flags, u64 now)
 {

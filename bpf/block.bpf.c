@@ -85,7 +85,7 @@ static __always_inline u8 direction_of(struct request *rq, u32 bytes)
 }
 
 /* False: the request is not a followed thread's. */
-static __always_inline bool begin(u64 key, u64 now)
+static __always_inline bool begin_request(u64 key, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *st = task_state_of(task);
@@ -107,7 +107,7 @@ int host_block_start(u64 *ctx)
 	u64 key = ctx[0];
 
 	/* Requests are used again: what is still known under this address never ended. */
-	if (!begin(key, bpf_ktime_get_ns()) && bpf_map_lookup_elem(&block_requests, &key))
+	if (!begin_request(key, bpf_ktime_get_ns()) && bpf_map_lookup_elem(&block_requests, &key))
 		bpf_map_delete_elem(&block_requests, &key);
 	return 0;
 }
@@ -118,7 +118,7 @@ int host_block_insert(u64 *ctx)
 	u64 key = ctx[0];
 
 	if (!bpf_map_lookup_elem(&block_requests, &key))
-		begin(key, bpf_ktime_get_ns());
+		begin_request(key, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -130,7 +130,7 @@ int host_block_issue(u64 *ctx)
 	struct block_request *r = bpf_map_lookup_elem(&block_requests, &key);
 
 	if (!r) {
-		if (!begin(key, now))
+		if (!begin_request(key, now))
 			return 0;
 		r = bpf_map_lookup_elem(&block_requests, &key);
 		if (!r)

@@ -128,7 +128,7 @@ static __always_inline bool continues_call(struct pt_regs *ctx, const struct cal
 #define SOURCE_CUDA   1 /* enum event_source */
 #define SOURCE_DRIVER 4
 
-/* A driver call that a runtime call makes to do what it is for: that one's event tells of both.
+/* A driver call that a runtime call makes to do its work: the runtime call's event stands for both.
  * Counted exactly. */
 static __always_inline bool folds_into(const struct call_open *outer, const struct op_spec *spec,
 				       u32 number)
@@ -319,18 +319,18 @@ lost:
 	return 0;
 }
 
-/* Is this a return? The kernel says so in a function that costs as much as all of our own
- * arithmetic, twice a call. It also holds the probe at hand in the thread's own state while entries
- * are served, and only then. That is no promise: up to a thread's first return both are asked, and
- * should they differ once, the mark is not believed any more. */
-static __always_inline bool returns(struct uprobe_task *utask)
+/* Is this a return? The kernel has a function for that, which costs as much as all of our own
+ * arithmetic, twice a call. The thread's own state also holds the current probe, but only while
+ * entries are served. That is no documented interface: up to a thread's first return both are
+ * checked, and if they ever differ, the state is not used any more. */
+static __always_inline bool is_return(struct uprobe_task *utask)
 {
 	if (session_asks || !bpf_core_field_exists(utask->auprobe))
 		return bpf_session_is_return();
 	return !utask->auprobe;
 }
 
-static __always_inline bool returns_wrongly(struct task_state *st, bool ret)
+static __always_inline bool mark_was_wrong(struct task_state *st, bool ret)
 {
 	if (st && (st->flags & TASK_RETURNED))
 		return 0;
@@ -349,11 +349,11 @@ int call_session(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct uprobe_task *utask = task->utask;
-	bool ret = returns(utask);
+	bool ret = is_return(utask);
 	u64 now = ret ? bpf_ktime_get_ns() : 0;
 	struct task_state *st = task_state_of(task);
 
-	if (returns_wrongly(st, ret)) {
+	if (mark_was_wrong(st, ret)) {
 		ret = !ret;
 		now = bpf_ktime_get_ns();
 	}
@@ -399,7 +399,7 @@ int open_calls(struct bpf_iter__task *ctx)
 	head.tid = task->pid;
 	head.tgid = task->tgid;
 	head.start_ns = task->start_boottime;
-	/* Of those whose return is not probed any more nobody knows whether they are open. */
+	/* Whether calls are open whose return is no longer probed is unknown. */
 	head.ncalls = calls_attached(st);
 	head.off_since = st->sched.out_ns;
 	if (head.ncalls > CALLS_OPEN_MAX)

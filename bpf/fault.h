@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Since when a thread is in the page fault it is in: since its first sleep there. A thread sleeps
+ * Since when a thread is in its current page fault: since its first sleep there. A thread sleeps
  * outside system calls for other reasons, too (a lock of its address space in a fault that needs no
- * disk, a probe's trap), and of their end nobody is told. So a sleep is of this fault only if the
- * thread is at the same instruction, and the kernel has counted no other as over since.
+ * disk, a probe's trap), and no event marks their end. So a sleep belongs to this fault only if the
+ * thread is at the same instruction, and the kernel has counted no other fault since.
  */
 #ifndef INGERO_BPF_FAULT_H
 #define INGERO_BPF_FAULT_H

@@ -40,7 +40,8 @@ static __always_inline u64 shape_of(u64 x, u64 y, u64 z)
 	return x | (y & 0xffff) << 32 | z << 48;
 }
 
-/* CUmemorytype: 1 host, 2 device, 3 array, 4 unified. As cudaMemcpyKind; 4: the driver finds out. */
+/* From CUmemorytype (1 host, 2 device, 3 array, 4 unified) to cudaMemcpyKind; 4: the driver finds
+ * out. */
 static __always_inline u64 copy_kind(u32 from, u32 to)
 {
 	if (from == 4 || to == 4 || from == 0 || to == 0)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Which file a target asks the state of: once its name is found nothing of the task leads to it any
- * more, and a file system across the network is asked for the state only then. Where sleeps become
- * events: sched.bpf.c.
+ * Remembers the file that a target calls stat() on: once its name is resolved nothing in the task
+ * leads to it any more, and a network file system is asked for the state only then. sched.bpf.c
+ * turns sleeps into events.
  */
 #include "bpf/host.h"
 
-static __always_inline int asked(struct path *path)
+static __always_inline int remember_stat(struct path *path)
 {
 	struct task_state *st = task_state_of(bpf_get_current_task_btf());
 
@@ -17,15 +17,15 @@ static __always_inline int asked(struct path *path)
 	return 0;
 }
 
-/* Of whoever asks, by name or by descriptor, on any file system. */
+/* In any task's stat(), by name or by descriptor, on any file system. */
 SEC("fentry/security_inode_getattr")
 int host_file_stat(u64 *ctx)
 {
-	return asked((void *)ctx[0]);
+	return remember_stat((void *)ctx[0]);
 }
 
 SEC("kprobe/security_inode_getattr")
 int host_file_stat_kprobe(struct pt_regs *ctx)
 {
-	return asked((void *)REGS_FIRST(ctx));
+	return remember_stat((void *)REGS_FIRST(ctx));
 }

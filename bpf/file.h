@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Which file or socket a thread waits for, as a number: what stands behind it crosses the ring
- * once. Files are told by their names up to the root of the mount namespace, read from the kernel's
- * own tree, so that nothing is asked of a file system that may be the one that hangs, and a process
- * that is gone in the next moment has told all the same. Pointers are passed as numbers and every
- * read is a guarded one: a stale pointer gives a wrong name at worst.
+ * Which file or socket a thread waits for, as a number: its description crosses the ring once.
+ * Files are described by their names up to the root of the mount namespace, read from the kernel's
+ * dentry tree: this needs no file system, which may be the one that hangs, and works for a process
+ * that ends at once. Pointers are passed as numbers and every read is a guarded one: a stale
+ * pointer gives a wrong name at worst.
  */
 #ifndef INGERO_BPF_FILE_H
 #define INGERO_BPF_FILE_H
@@ -65,11 +65,10 @@ struct unix_sock {
 #define TCP_LISTEN    10
 
 __weak __u32 file_number SEC(".bss"); /* last one given, to files and sockets alike */
-/* Part of every key: when the recorder counts it on, all are told again, under new numbers. */
+/* Part of every key: when the recorder increments it, all are sent again, under new numbers. */
 __weak __u32 file_epoch SEC(".bss");
 
-/* Hash of what tells files and sockets apart to their number. Forgetting one means that it is told
- * again. */
+/* Hash of what distinguishes files and sockets to their number. An evicted one is sent again. */
 __weak struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 32768);
@@ -77,8 +76,8 @@ __weak struct {
 	__type(value, u32);
 } files SEC(".maps");
 
-/* Where a record is put together. busy: by a thread that lost the CPU meanwhile. How far it got
- * stands here and not on the BPF stack: the verifier must not tell steps apart. */
+/* Where a record is assembled. busy: by a thread that lost the CPU meanwhile. The progress is kept
+ * here and not on the BPF stack, so that the verifier does not distinguish the steps. */
 struct file_room {
 	u32 busy;
 	u32 n;
@@ -167,8 +166,8 @@ static __always_inline u32 number_next(void)
 	return __sync_fetch_and_add(&file_number, 1) + 1;
 }
 
-/* Of the file at a place, or of the name behind it (a struct qstr), 0 none. 0: could not be told,
- * and counted. */
+/* The number of the file at a path, or of the name behind it (last, a struct qstr; 0 none). 0: it
+ * could not be sent, which is counted. */
 __weak __noinline u32 number_of_path(u64 dentry, u64 vfsmount, u64 last)
 {
 	struct inode *inode = BPF_CORE_READ((struct dentry *)dentry, d_inode);

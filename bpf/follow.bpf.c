@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Having task storage is what makes a thread one to follow, for programs that run where memory must
- * not be asked for: in the scheduler, in an interrupt. It is made here, when a target's thread is
- * born and for those that are there already when recording begins.
+ * Creates the task storage of targets' threads, when a thread is born and for those that exist when
+ * recording begins. Programs that must not allocate (in the scheduler, in an interrupt) follow
+ * exactly the threads that have it.
  */
 #include "bpf/occupancy.h"
 #include "bpf/stack.h"
 
-/* All a thread needs to be followed, before the scheduler comes to it. tgid: the process whose
- * Python it runs. */
-static __always_inline void follow(struct task_struct *task, u32 tgid)
+/* Allocates all that following a thread needs, before the scheduler runs it. tgid: the process
+ * whose Python it runs. */
+static __always_inline void follow_task(struct task_struct *task, u32 tgid)
 {
 	if (!task_state_make(task) ||
 	    (config_walker != WALKER_NONE && bpf_map_lookup_elem(&pythons, &tgid) &&
@@ -27,7 +27,7 @@ int follow_fork(u64 *ctx)
 
 	if (!t || (child->tgid != tgid && !(t->flags & TARGET_FOLLOW)))
 		return 0;
-	follow(child, tgid); /* a new process is the Python that its parent is */
+	follow_task(child, tgid); /* a new process is the Python that its parent is */
 	return 0;
 }
 
@@ -43,6 +43,6 @@ int follow_adopt(struct bpf_iter__task *ctx)
 	tgid = task->tgid;
 	if (!bpf_map_lookup_elem(&targets, &tgid))
 		return 0;
-	follow(task, tgid);
+	follow_task(task, tgid);
 	return 0;
 }

@@ -18,7 +18,7 @@ struct python_layout {
 	__u16 runtime_interpreters, runtime_key; /* key: of the thread-specific slot; 0 none */
 	__u16 interpreter_next, interpreter_threads;
 	__u16 thread_next, thread_ident, thread_native, thread_frame; /* native: 0 none */
-	__u16 thread_inner; /* of the frame in what thread_frame points to, + 1; 0: it is the frame */
+	__u16 thread_inner; /* of the frame in *thread_frame, + 1; 0: thread_frame is the frame */
 	__u16 thread_depth; /* a pointer into the C stack, lower for what runs inside; 0 none */
 	__u16 frame_code, frame_back, frame_at, frame_entry;
 	__u16 frame_copy; /* number of the thread's own copy of the code; 0: there is one copy */

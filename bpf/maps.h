@@ -11,7 +11,7 @@
 #include "bpf/task.h"
 #include "bpf/unwind_rule.h"
 
-/* Settings, written before loading; the verifier sees constants and removes what is switched off. */
+/* Settings, written before loading; the verifier sees constants and removes disabled code. */
 __weak const volatile __u32 config_scope =
 	0; /* enum scope: who besides the listed processes is a target */
 __weak const volatile __u32 config_uid = 0;    /* SCOPE_USER */
@@ -23,11 +23,11 @@ __weak const volatile __u32 config_cpu_words =
 	0; /* of 64 CPUs, in a mask of the possible ones; 0: too many, masks are not told */
 __weak const volatile __u64 config_wake = 0; /* wake the reader when this much is waiting */
 
-/* By tier: its probes are not to be heeded; how often they were told so. All epochs together, for
- * what holds of links. */
+/* By tier: its probes are to be ignored (tier_off); how often that was set (tier_epoch).
+ * tiers_epoch: of all tiers together, for checks of links. */
 __weak __u32 tier_off[SPEC_TIERS] SEC(".bss");
-/* When the first call was not heeded since then; 0: none was. The recorder may lose its CPU between
- * saying so and looking at a clock. */
+/* When the first call was ignored since then; 0: none was. The recorder may lose its CPU between
+ * setting tier_off and reading a clock. */
 __weak __u64 tier_dropped_ns[SPEC_TIERS] SEC(".bss");
 __weak __u32 tier_epoch[SPEC_TIERS] SEC(".bss");
 __weak __u64 tiers_epoch SEC(".bss");

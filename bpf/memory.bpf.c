@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * What memory costs a followed thread itself: direct reclaim (for the machine or for its cgroup),
- * compaction, faults that had to wait for pages to be read. One event each, at its end. What the
- * thread was doing that needed the memory is told by its stack, where getting it took longer than
- * finding that out does.
+ * compaction, faults that had to wait for pages to be read. One event each, at its end. Its stack
+ * shows why the thread needed the memory; it is walked only if getting the memory took longer than
+ * walking it takes.
  */
 #include "bpf/fault.h"
 #include "bpf/file.h"
@@ -17,7 +17,7 @@ struct vm_area_struct {
 
 #define STACK_NS 5000 /* about what walking the stack of a Python program takes */
 
-/* In a call its own stack says it. */
+/* Within a call, the call's own stack is enough. */
 static __always_inline u32 stack_of_memory(void *ctx, struct task_struct *task,
 					   struct task_state *st, u64 ns)
 {
@@ -29,8 +29,9 @@ static __always_inline u32 stack_of_memory(void *ctx, struct task_struct *task,
 			       REGS_LINK(regs), task, st, ROOM_HAVE, REGS_INTERRUPTED(regs));
 }
 
-static __always_inline void finish(void *ctx, struct task_struct *task, struct task_state *st,
-				   u8 kind, u64 start, u64 got, s32 order)
+static __always_inline void send_memory_event(void *ctx, struct task_struct *task,
+					      struct task_state *st, u8 kind, u64 start, u64 got,
+					      s32 order)
 {
 	u64 now = bpf_ktime_get_ns();
 	u32 stack = stack_of_memory(ctx, task, st, now - start);
@@ -77,7 +78,7 @@ static __always_inline int reclaim_ends(void *ctx, u64 got)
 		return 0;
 	start = st->host.reclaim_ns;
 	st->host.reclaim_ns = 0;
-	finish(ctx, task, st, WIRE_RECLAIM, start, got, st->host.order);
+	send_memory_event(ctx, task, st, WIRE_RECLAIM, start, got, st->host.order);
 	return 0;
 }
 
@@ -126,7 +127,7 @@ int host_memory_compact_end(u64 *ctx)
 		return 0;
 	start = st->host.compact_ns;
 	st->host.compact_ns = 0;
-	finish(ctx, task, st, WIRE_COMPACT, start, 0, -1);
+	send_memory_event(ctx, task, st, WIRE_COMPACT, start, 0, -1);
 	return 0;
 }
 
@@ -143,7 +144,7 @@ static long file_at(struct task_struct *task, struct vm_area_struct *vma, void *
 }
 
 /* Once per major fault, when it is over: the kernel's own software event, so that all other faults
- * cost nothing. How long it took is told from the thread's first sleep in it. */
+ * cost nothing. Its duration is counted from the thread's first sleep in it. */
 SEC("perf_event")
 int host_fault_major(struct bpf_perf_event_data *ctx)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a program says of itself by NVTX, where a library exports its functions: ranges pushed and
- * popped by a thread, started and ended by whoever knows their id, and marks. Which function it is,
- * the probe's cookie says. Invariant: a pop carries the level of its push, so that one that was
- * lost does not shift those around it.
+ * Records NVTX annotations where a library exports the functions: ranges pushed and popped by a
+ * thread, started and ended by id on any thread, and marks. The probe's cookie says which function
+ * it is. Invariant: a pop carries the level of its push, so that a lost one does not shift those
+ * around it.
  */
 #include "bpf/join.h"
 #include "bpf/regs.h"
@@ -92,7 +92,7 @@ static __always_inline bool goes_on(u64 address, u32 bytes)
 	return !bpf_probe_read_user(&more, bytes, (void *)address) && more;
 }
 
-static __always_inline bool say_wide(struct task_struct *task, const struct nvtx_call *c)
+static __always_inline bool send_wide_text(struct task_struct *task, const struct nvtx_call *c)
 {
 	struct wire_nvtx *w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
 	u32 *to, i;
@@ -121,7 +121,7 @@ static __always_inline bool say_wide(struct task_struct *task, const struct nvtx
 	return 1;
 }
 
-static __always_inline bool say(struct task_struct *task, const struct nvtx_call *c)
+static __always_inline bool send_text(struct task_struct *task, const struct nvtx_call *c)
 {
 	struct wire_nvtx *w = bpf_ringbuf_reserve(&ring, NVTX_HEAD + NVTX_SHORT, 0);
 	long n = 0;
@@ -161,11 +161,12 @@ static __always_inline void nvtx_said(struct task_struct *task, struct nvtx_call
 		c->text = message.kind < NVTX_ATTRIBUTES ? message.kind : NVTX_NO_TEXT;
 		c->address = message.text;
 	}
-	if (!task_announce(task, st) || !(c->text == NVTX_WIDE ? say_wide(task, c) : say(task, c)))
+	if (!task_announce(task, st) ||
+	    !(c->text == NVTX_WIDE ? send_wide_text(task, c) : send_text(task, c)))
 		count_loss(SOURCE_MARK, WIRE_LOST_RING);
 }
 
-static __always_inline u64 argument(const u64 *word, u32 i)
+static __always_inline u64 get_argument(const u64 *word, u32 i)
 {
 	return i ? word[1] : word[0];
 }
@@ -185,9 +186,9 @@ int nvtx_enter(struct pt_regs *ctx)
 	c.copy = COOKIE_TO_COPY(cookie);
 	c.domain = first ? word[0] : 0;
 	if (c.text)
-		c.address = argument(word, first);
+		c.address = get_argument(word, first);
 	if (c.what == NVTX_END)
-		c.id = argument(word, first);
+		c.id = get_argument(word, first);
 	if (c.what == NVTX_PUSH || c.what == NVTX_POP)
 		c.level = level_of(&c, thread);
 	if (c.what == NVTX_START || c.what == NVTX_REGISTER)

@@ -58,7 +58,7 @@ static __always_inline struct file *object_file(struct file **slot)
 	return file;
 }
 
-/* Inode and type of what is open; 0: cannot be told. */
+/* Inode and type of an open file; 0: unknown. */
 static __always_inline struct inode *object_inode(struct file *file, u16 *mode)
 {
 	struct inode *inode;
@@ -163,7 +163,7 @@ static __always_inline bool object_poll(struct sched_state *s, struct task_struc
 
 	s->object_kind = n ? OBJECT_POLL : OBJECT_TIMER;
 	if (current && n == 1 && !bpf_probe_read_user(&fd, sizeof(fd), (void *)fds) && fd >= 0) {
-		s->object = fd; /* without a flag: it is not the object that is told */
+		s->object = fd; /* without OFFCPU_OBJECT: not reported as the object */
 		s->polled = POLLED_ONE;
 	}
 	for (i = 0; current && i < 2; i++) {
@@ -178,7 +178,7 @@ static __always_inline bool object_poll(struct sched_state *s, struct task_struc
 	return 0;
 }
 
-/* Where the file or socket is told that a thread sleeps on. */
+/* Where to find the file or socket that a thread sleeps on. */
 enum sleep_at {
 	SLEEP_NOWHERE,
 	SLEEP_FD,     /* the descriptor that is the first argument */
@@ -194,7 +194,7 @@ static __always_inline u64 path_followed(struct task_struct *task)
 	return (u64)BPF_CORE_READ(task, nameidata);
 }
 
-/* Without one, and with a flag that allows that, it is the descriptor's file that is meant. */
+/* Without a name, and with a flag that allows that, the call is about the descriptor's file. */
 static __always_inline bool has_name(u64 address)
 {
 	char first = 0;
@@ -207,9 +207,8 @@ static __always_inline u32 device_of(struct dentry *dentry)
 	return BPF_CORE_READ(dentry, d_sb, s_dev);
 }
 
-/* Whatever the call is: it goes along a path, and waits for the file system it has come to, whose
- * name it is then to be told by; or for who holds the other end of a pipe, or a driver, that is
- * being opened. */
+/* For any call that resolves a path: it waits for the file system it has reached, and then the path
+ * describes the wait (true); or for the other end of a pipe, or a driver, that is being opened. */
 static __always_inline bool object_path(struct sched_state *s, u64 address)
 {
 	struct nameidata *nd = (void *)address;
@@ -236,7 +235,8 @@ static __always_inline bool object_path(struct sched_state *s, u64 address)
 
 /* It sleeps in the freezer: that of its cgroup of version 1 or the whole system's, which have a
  * mark of their own, or that of its cgroup of version 2, which has it sleep like one that waits for
- * a signal. The latter counts who waits for a child of vfork() as frozen, but did not tell it to. */
+ * a signal. The latter counts a thread that waits for a child of vfork() as frozen, but does not
+ * set JOB_TRAP_FREEZE for it. */
 static __always_inline bool is_frozen(struct task_struct *task, u32 state)
 {
 	if (state & STATE_FROZEN || task->flags & FLAG_FROZEN)

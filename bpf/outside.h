@@ -2,11 +2,11 @@
 /*
  * Threads of other processes that release targets: a server that answers, a daemon that hands out
  * work. One that has woken targets OUTSIDE_RELEASES times is followed with its off-CPU intervals
- * until it has woken none for OUTSIDE_REST_NS, so that a wait for it can be explained by what it
- * was at. It gets no task state: nothing else is recorded of it, and it is announced as an occupant
- * is, not as a target. The table is small and preallocated: a thread has one place by its number,
- * and whoever comes later finds it taken. Invariant: outsider_tid holds the numbers of those that
- * are followed, and nothing else.
+ * until it has woken none for OUTSIDE_REST_NS, so that a wait for it can be explained by its own
+ * waits. It gets no task state: nothing else is recorded of it, and it is announced as an occupant
+ * is, not as a target. The table is small and preallocated: a thread has one slot by its number,
+ * and a later thread of the same slot is not followed. Invariant: outsider_tid holds the numbers of
+ * those that are followed, and nothing else.
  */
 #ifndef INGERO_BPF_OUTSIDE_H
 #define INGERO_BPF_OUTSIDE_H
@@ -15,11 +15,11 @@
 #include "bpf/waited.h"
 #include "bpf/waker.h"
 
-#define OUTSIDERS	   256 /* a power of two */
-#define OUTSIDE_RELEASES   3   /* one or two wake-ups are chance: a shell, a tool that looks */
-#define OUTSIDE_COUNT_NS   1000000000ull /* whoever has not come so far keeps its place for so long */
-#define OUTSIDE_REST_NS	   30000000000ull /* and who is followed for so long after its last release */
-#define OUTSIDE_LEAST_NS   10000ull	  /* shorter intervals are not told: they explain nothing */
+#define OUTSIDERS	   256		  /* a power of two */
+#define OUTSIDE_RELEASES   3		  /* one or two wake-ups are chance: a shell, a tool */
+#define OUTSIDE_COUNT_NS   1000000000ull  /* how long a thread not yet followed keeps its slot */
+#define OUTSIDE_REST_NS	   30000000000ull /* and a followed one after its last release */
+#define OUTSIDE_LEAST_NS   10000ull	  /* shorter intervals are not sent: they explain nothing */
 #define FLAG_KERNEL_THREAD 0x200000	  /* PF_KTHREAD */
 
 struct outsider {

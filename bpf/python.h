@@ -7,8 +7,8 @@
  *
  * A walk reads the frames only: addresses of code objects and places. Those name the stack as long
  * as no code object was freed in the process, which python.bpf.c counts; the count is part of the
- * name. Under a new name every frame's code object is read again (python_print.h), and what was
- * read names the stack for good.
+ * name. Under a new name every frame's code object is read again (python_print.h); the name made of
+ * its contents is final.
  */
 #ifndef INGERO_BPF_PYTHON_H
 #define INGERO_BPF_PYTHON_H
@@ -203,8 +203,7 @@ __weak int python_prints(struct python_process *p, struct python_walk *w)
 	return 0;
 }
 
-#define PY_AGE_SHIFT \
-	8 /* nothing is believed by addresses for longer than 256 ticks: 0.3 to 2.6 s */
+#define PY_AGE_SHIFT 8 /* names made of addresses are valid for 256 ticks at most: 0.3 to 2.6 s */
 
 /* The same, for who asked for the walk. Interrupted anywhere, the interpreter may have been putting
  * its frames in order: all of them or none. */

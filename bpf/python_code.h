@@ -72,7 +72,7 @@ __weak int py_lines(struct python_walk *w, u64 from, u32 id, u32 offset, u32 byt
 	return w->lost;
 }
 
-/* Number of frame i's code; 0: it could not be told. */
+/* Number of frame i's code; 0: it could not be read or sent. */
 __weak int py_code(struct python_process *p, struct python_walk *w, u32 i, u32 tgid)
 {
 	u64 code, print, file = 0, name = 0, lines = 0, length = 0, n;
@@ -127,7 +127,7 @@ __weak int py_code(struct python_process *p, struct python_walk *w, u32 i, u32 t
 	return id;
 }
 
-/* Frame i into the record. 1: no more, or it could not be told. */
+/* Puts frame i into the record. 1: no more, or its code could not be read or sent. */
 __weak int py_tell(struct python_process *p, struct python_walk *w, u32 i, u32 tgid)
 {
 	u32 id;

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Which target's thread has the CPU, and where in its program it is, asked on each CPU so and so
- * often in a second: the kernel's CPU clock calls us from its timer interrupt. The thread may be in
- * the middle of anything, of our own programs too, so what those work on is not touched, and the
- * room to walk in is the CPU's. No memory is asked for: threads to be followed have their state
- * (follow.bpf.c). Samples are on by default, so a thread that is no target's costs two loads.
+ * Samples which target's thread has the CPU, and where in its program it is, at a fixed rate per
+ * CPU: the kernel's CPU clock calls us from its timer interrupt. The thread may be in the middle of
+ * anything, of our own programs too, so their data is not touched, and the walk's buffer is the
+ * CPU's. No memory is allocated: threads to be followed have their state (follow.bpf.c). Samples
+ * are on by default, so a thread that is no target's costs two loads.
  */
 #include "bpf/host.h"
 #include "bpf/stack.h"
 
 #define SOURCE_CPU 18
 
-/* Where the thread was in its own code. The place is told as one to return to: behind the
- * instruction it is in. */
+/* Where the thread was in its own code, as a return address: behind the current instruction. */
 static __always_inline u32 stack_of_sample(void *ctx, struct task_struct *task,
 					   struct task_state *st)
 {

@@ -85,7 +85,7 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 	steal_tell(task, st, cpu, st->ncalls, 0, now);
 	if (bpf_core_field_exists(task->sched_info.run_delay))
 		s->run_delay = task->sched_info.run_delay;
-	/* The state as it stands now: a signal that came in time has turned a sleep into a pause. */
+	/* The current state: a signal that came in time has turned a sleep into a preemption. */
 	s->preempted = preempt || state == 0;
 	s->out_ns = now;
 	if (s->preempted) {
@@ -312,8 +312,7 @@ static __always_inline void remember_waker(struct sched_state *s, struct task_st
 	s->waking_ns = now;
 }
 
-/* Raised by whoever wakes, where it wakes; it may come before the sleeper has left its CPU for
- * good. */
+/* Raised in the waker's context; it may come before the sleeper has left its CPU completely. */
 SEC("tp_btf/sched_waking")
 int sched_waking(u64 *ctx)
 {
@@ -331,7 +330,7 @@ int sched_waking(u64 *ctx)
 	return 0;
 }
 
-static __always_inline void woken(struct task_struct *task, struct task_state *st, u64 now)
+static __always_inline void on_wakeup(struct task_struct *task, struct task_state *st, u64 now)
 {
 	struct sched_state *s = &st->sched;
 	u32 cpu = task_cpu(task);
@@ -355,7 +354,7 @@ int sched_wakeup(u64 *ctx)
 	struct outsider *o;
 
 	if (st && st->sched.out_ns && !st->sched.ready_ns) {
-		woken(task, st, bpf_ktime_get_ns());
+		on_wakeup(task, st, bpf_ktime_get_ns());
 	} else if (!st && outsider_number(task)) {
 		o = outsider_of(task);
 		if (o && o->sched.out_ns && !o->sched.ready_ns)
@@ -388,7 +387,7 @@ int sched_wakeup_new(u64 *ctx)
 	s->stolen_ns = 0;
 	s->run_delay = 0;
 	remember_waker(s, task, 1, now);
-	woken(task, st, now);
+	on_wakeup(task, st, now);
 	return 0;
 }
 
@@ -411,9 +410,9 @@ int sched_migrate_task(u64 *ctx)
 	if (s->counted && left && entered) {
 		struct task_struct *runs = task->se.cfs_rq->rq->curr;
 
-		/* What it waited behind must be told before the interval that may end elsewhere at
-		 * once. The verifier lets nobody look up the state of a task found this way: a
-		 * target is announced as an occupant here, which the reader knows how to take. */
+		/* The task it waited behind must be sent before the interval, which may end
+		 * elsewhere at once. The verifier rejects looking up the state of a task found this
+		 * way: a target is announced as an occupant here, which the reader handles. */
 		if (runs)
 			send_occupied(left, from, runs, runs->pid, 0, now);
 		wait_ends(s);
@@ -425,7 +424,7 @@ int sched_migrate_task(u64 *ctx)
 	return 0;
 }
 
-/* The recorder has named targets: who of their threads sleeps already. */
+/* Run by the recorder when it has named targets: begins the waits of threads that sleep already. */
 SEC("iter/task")
 int sched_asleep_begin(struct bpf_iter__task *ctx)
 {
@@ -437,8 +436,8 @@ int sched_asleep_begin(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Prints who sleeps still, and since when: the recorder runs it where a file ends and such waits
- * would be missing. */
+/* Prints threads that still sleep, and since when: the recorder runs it where a file ends and such
+ * waits would be missing. */
 SEC("iter/task")
 int sched_asleep(struct bpf_iter__task *ctx)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What the programs on functions are told to do there: where the columns of each op come from,
- * among a call's arguments and what they point to. lib/attach/spec.h makes it from formats/ops.def,
- * fields.h goes by it: both ends are always built together.
+ * The table that programs on functions work by: where the columns of each op come from, among a
+ * call's arguments and what they point to. lib/attach/spec.h makes it from formats/ops.def,
+ * fields.h reads it: both ends are always built together.
  */
 #ifndef INGERO_BPF_SPEC_H
 #define INGERO_BPF_SPEC_H
@@ -10,7 +10,7 @@
 #include "bpf/wire.h"
 
 /* Where the columns of an op come from: index into the table is the low half of the probe's cookie.
- * Above it stands which library file the probe is in; those that do not fit share the last number. */
+ * Above it is the number of the probe's library file; those that do not fit share the last one. */
 #define COOKIE_COPY_MAX	  1023
 #define COOKIE_COPY(i)	  ((__u64)((i) < COOKIE_COPY_MAX ? (i) : COOKIE_COPY_MAX) << 32)
 #define COOKIE_TO_COPY(c) ((__u32)((c) >> 32))
@@ -80,8 +80,8 @@ struct op_spec {
 	struct field_spec field[SPEC_FIELDS];
 };
 
-/* Of a spec: calls made and not recorded on purpose since that began; calls told by the one they
- * are inside of. */
+/* Of a spec: calls made, and calls not recorded on purpose since that began; calls folded into the
+ * enclosing call's event. */
 struct spec_passed {
 	__u64 seen, left_out;
 	__u64 folded;

@@ -49,8 +49,8 @@ static __always_inline void steal_begins(struct sched_state *s, void *rq, u64 no
 	s->steal_at = now;
 }
 
-/* Since steal_begins or the last call of this, on the same CPU; never more than the time that
- * passed: what is over was taken before and is told the next time. */
+/* Stolen time since steal_begins or the last call, on the same CPU. Never more than the time that
+ * passed: any excess was stolen before that, and is returned by the next call. */
 static __always_inline u64 steal_since(struct sched_state *s, void *rq, u64 now)
 {
 	u64 ns, clock, most = now - s->steal_at;
@@ -68,9 +68,8 @@ static __always_inline u64 steal_since(struct sched_state *s, void *rq, u64 now)
 	return ns;
 }
 
-/* A stretch shorter than this is not looked at, its time being too short for a hypervisor to have
- * run anything: what was taken of it all the same is told with the next. Reading the counter would
- * cost a short call 5 %. */
+/* A shorter interval is not checked, being too short for a hypervisor to have run anything; time
+ * stolen from it is counted in the next one. Reading the counter would cost a short call 5 %. */
 #define STEAL_LEAST_NS 2000
 
 /* A running thread reaches the end of a stretch, with ncalls calls open in it. */

@@ -29,7 +29,7 @@ struct call_open {
 	u32 epoch; /* of its tier: while its probes are attached for so many-th time */
 };
 
-/* What is told of a wait for descriptors when it ends. */
+/* How a wait for descriptors is described when it ends. */
 enum polled {
 	POLLED_NOT,
 	POLLED_ONE,   /* by poll, that one alone */
@@ -48,7 +48,7 @@ struct sched_state {
 	u64 steal_at;	  /* and when that was */
 	u64 stolen_ns;	  /* on run queues left behind during this wait */
 	u64 object;
-	u64 allowed; /* of the CPUs that it may run on, as told; 0 never */
+	u64 allowed; /* hash of the CPUs that it may run on, as sent last; 0: never sent */
 	/* Of the newest wake-up: written by the waker, read at switch-in. */
 	u64 waking_ns;
 	u32 waker;
@@ -88,7 +88,7 @@ struct host_state {
 
 enum task_flag {
 	TASK_ANNOUNCED = 1 << 0,
-	TASK_RETURNED = 1 << 1, /* a return was told from an entry in both ways, see calls.bpf.c */
+	TASK_RETURNED = 1 << 1, /* both checks agreed on a return, see calls.bpf.c */
 };
 
 /* Room of one stack walk: too large for the BPF stack, and a per-CPU buffer could be overwritten
@@ -102,8 +102,8 @@ enum walk_room {
 #define WALK_KNOWN  256	 /* a training step launches from 100 to 500 places */
 struct walk {
 	u64 limit; /* copies that reach over this address faulted before; 0 none did */
-	/* Where the walk stands. Here and not on the BPF stack: the verifier must not tell
-	 * iterations apart. */
+	/* The state of the walk. Here and not on the BPF stack, so that the verifier does not
+	 * distinguish the iterations. */
 	u64 base; /* user address of window[0] */
 	u64 most; /* pairs of words begin there at most, in bytes from base */
 	u64 ip, sp, bp;

@@ -43,7 +43,7 @@ struct {
 	__type(value, struct tcp_owner);
 } tcp_owners SEC(".maps");
 
-static __always_inline void owns(struct task_struct *task, u64 sk, u64 flags)
+static __always_inline void set_owner(struct task_struct *task, u64 sk, u64 flags)
 {
 	struct tcp_owner owner = { .tgid = task->tgid, .tid = task->pid };
 	struct task_state *st;
@@ -59,7 +59,7 @@ static __always_inline void owns(struct task_struct *task, u64 sk, u64 flags)
 		bpf_map_update_elem(&tcp_owners, &sk, &owner, flags);
 }
 
-static __always_inline void listens(struct sock *sk)
+static __always_inline void set_listening(struct sock *sk)
 {
 	u64 key = listening_key(sk);
 	u32 yes = 1;
@@ -79,19 +79,19 @@ int host_tcp_state(u64 *ctx)
 		if (bpf_map_lookup_elem(&tcp_roles, &sk))
 			bpf_map_delete_elem(&tcp_roles, &sk);
 	} else if (state == TCP_LISTEN) {
-		listens((void *)ctx[0]);
+		set_listening((void *)ctx[0]);
 	} else if (state == TCP_SYN_SENT || (state == TCP_SYN_RECV && ctx[1] == TCP_LISTEN)) {
 		bpf_map_update_elem(&tcp_roles, &sk, &role, BPF_ANY);
 	}
 	if (state == TCP_SYN_SENT)
-		owns(bpf_get_current_task_btf(), sk, BPF_ANY);
+		set_owner(bpf_get_current_task_btf(), sk, BPF_ANY);
 	return 0;
 }
 
-static __always_inline int accepted(u64 sk)
+static __always_inline int on_accept(u64 sk)
 {
 	if (sk)
-		owns(bpf_get_current_task_btf(), sk, BPF_ANY);
+		set_owner(bpf_get_current_task_btf(), sk, BPF_ANY);
 	return 0;
 }
 
@@ -110,13 +110,13 @@ int host_tcp_accept(u64 *ctx)
 		sk = ctx[4];
 		__asm__ volatile("" : "+r"(sk));
 	}
-	return accepted(sk);
+	return on_accept(sk);
 }
 
 SEC("kretprobe/inet_csk_accept")
 int host_tcp_accept_kprobe(struct pt_regs *ctx)
 {
-	return accepted(REGS_RC(ctx));
+	return on_accept(REGS_RC(ctx));
 }
 
 /* Where nothing can be put at a function: who is the first to receive something on it has it, as
@@ -128,7 +128,7 @@ int host_tcp_accept_traced(u64 *ctx)
 
 	bpf_probe_read_kernel(&sk, sizeof(sk), ctx);
 	if (!bpf_map_lookup_elem(&tcp_owners, &sk))
-		owns(bpf_get_current_task_btf(), sk, BPF_NOEXIST);
+		set_owner(bpf_get_current_task_btf(), sk, BPF_NOEXIST);
 	return 0;
 }
 
@@ -152,8 +152,8 @@ int host_tcp_adopt(struct bpf_iter__task_file *ctx)
 	    BPF_CORE_READ((struct sock *)sk, __sk_common.skc_state) == TCP_CLOSE)
 		return 0;
 	if (BPF_CORE_READ((struct sock *)sk, __sk_common.skc_state) == TCP_LISTEN)
-		listens((void *)sk);
-	owns(task, sk, BPF_NOEXIST);
+		set_listening((void *)sk);
+	set_owner(task, sk, BPF_NOEXIST);
 	return 0;
 }
 

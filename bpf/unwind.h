@@ -174,7 +174,7 @@ __weak __noinline u64 unwind_find(u64 which, u64 address)
 	return rule_in_table(m->chunk, m->at, m->serial, address - m->bias);
 }
 
-/* That list is there still. */
+/* Whether that list still exists. */
 static __always_inline bool unwind_is_there(u64 which)
 {
 	u32 chunk = UNWIND_LIST_CHUNK(which), at = UNWIND_LIST_AT(which);
@@ -184,9 +184,9 @@ static __always_inline bool unwind_is_there(u64 which)
 	return m && m->end == UNWIND_LIST_GENERATION(which);
 }
 
-/* Is this return address, read from slot, the kernel's trampoline? Then the true one. On x86 the
- * slot says it; elsewhere the trampoline is told by standing at the start of its page, with no call
- * in front of it. */
+/* The true return address if the one read from slot is that of the kernel's trampoline. On x86 the
+ * slot shows that; elsewhere the trampoline is recognized by its place at the start of a page, with
+ * no call in front of it. */
 static __always_inline u64 return_address(struct walk *w, struct task_state *st, u64 slot,
 					  u64 address)
 {

@@ -25,7 +25,7 @@ enum unwind_kind {
 	UNWIND_DBP,    /* CFA = the word at frame pointer + offset: a realigned stack */
 	UNWIND_PLT,    /* CFA = stack pointer + 8, + 16 from so many bytes into a 16-byte stub as
 			  offset says */
-	UNWIND_SIGNAL, /* the interrupted stack pointer is at stack pointer + offset, in a ucontext */
+	UNWIND_SIGNAL, /* the interrupted SP is at stack pointer + offset, in a ucontext */
 	UNWIND_END,    /* nobody called this: start of a thread or of the program */
 	UNWIND_BAD,    /* anything else, which is not followed */
 };
@@ -85,7 +85,7 @@ struct unwind_process {
 	__u64 list; /* UNWIND_LIST; 0: none yet */
 };
 
-/* Of stacks that were walked by tables: how many, and how many rules of their frames no cache had. */
+/* Counts of stacks that were walked by tables, and of rules of their frames that no cache had. */
 struct unwind_counts {
 	__u64 walks, searched;
 };
@@ -118,7 +118,7 @@ struct unwind_mapping {
 /* Why a stack ends where it does: a mask. */
 enum unwind_end {
 	UNWIND_ENDS = 1 << 0,	     /* at the start of a thread or of the program */
-	UNWIND_CUT = 1 << 1,	     /* it is deeper than is told */
+	UNWIND_CUT = 1 << 1,	     /* it is deeper than what was recorded */
 	UNWIND_GUESSED = 1 << 2,     /* a frame of it was found by the frame pointer alone */
 	UNWIND_TABLELESS = 1 << 3,   /* in a file that has no table */
 	UNWIND_UNKNOWN = 1 << 4,     /* at an instruction whose rule is not followed, or no code */

@@ -192,7 +192,7 @@ enum python_flag {
 	PYTHON_CUT = 1 << 2,	   /* deeper than PYTHON_FRAMES_MAX: the outer frames are missing */
 	PYTHON_FAULT =
 		1 << 3, /* something on the way could not be read: the outer frames are missing */
-	PYTHON_UNKNOWN = 1 << 4, /* a code object could not be told: no frames */
+	PYTHON_UNKNOWN = 1 << 4, /* a code object could not be read or sent: no frames */
 	PYTHON_SEVERAL = 1 << 5, /* the thread is in several interpreters, the inner one is not
 				    known: no frames */
 };
@@ -530,11 +530,11 @@ struct known_file {
 };
 struct known_state {
 	__u32 generation; /* of the inode, as first met again: numbers are reused; 0: not yet */
-	__u32 probed; /* there are probes in it, or it tells of Python: who loads it is looked at */
+	__u32 probed;	  /* it has probes, or shows Python: processes that load it are checked */
 };
 
 /* Losses: one slot per CPU, indexed by event source and enum loss_reason (event/record.h). Source
- * 0: what is said of events, which are there without; indexed by what. */
+ * 0: parts of events (stacks, kernels) that were lost while the event was sent; by wire_untold. */
 #define LOSS_SOURCES 32
 #define LOSS_REASONS 8
 enum wire_loss {
