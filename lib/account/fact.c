@@ -39,7 +39,7 @@ static uint64_t whole_count(const struct fact *f, uint64_t measured)
 }
 
 /* "", "~", ">=" or, before a sentence's first figure, "at least ". */
-static const char *mark(const struct fact *f, bool in_words)
+static const char *precision_mark(const struct fact *f, bool in_words)
 {
 	if (!f->estimate.is)
 		return "";
@@ -86,9 +86,9 @@ void fact_amount(const struct fact *f, struct buf *out)
 	bool recorded = f->upper_bound && f->estimate.least;
 
 	buf_printf(out, "%s%s%s%s (%.1f%% of %s, %s", f->upper_bound ? "up to " : "",
-		   recorded ? "" : mark(f, true), fmt_ns(whole_ns(f, f->lost_ns)).s,
+		   recorded ? "" : precision_mark(f, true), fmt_ns(whole_ns(f, f->lost_ns)).s,
 		   recorded ? " in the time recorded" : "", f->share * 100,
-		   f->of_steps ? "its steps" : "wall time", mark(f, false));
+		   f->of_steps ? "its steps" : "wall time", precision_mark(f, false));
 	fmt_counted(out, whole_count(f, f->count), bytes_of(counted));
 	buf_putc(out, ')');
 }
@@ -102,7 +102,7 @@ void fact_lost(struct fact *f, const struct cause *c, const char *what)
 
 void fact_number(const struct fact *f, uint64_t n, struct buf *out)
 {
-	buf_printf(out, "%s%s", mark(f, false), fmt_count(whole_count(f, n)).s);
+	buf_printf(out, "%s%s", precision_mark(f, false), fmt_count(whole_count(f, n)).s);
 }
 
 void fact_place(const struct cause *c, const struct where_place *p, struct buf *out)

@@ -175,7 +175,7 @@ void detect_other_cpus(const struct loss_view *f, struct buf *out)
 
 /* Of all threads of these processes: renice changes the priority of one thread, not of the process
  * that it is the first of. A higher one only root may give. */
-static const char *renice(int nice, const char *processes, struct finding *to)
+static const char *print_renice(int nice, const char *processes, struct finding *to)
 {
 	const char *as = nice < 0 ? "sudo " : "";
 
@@ -186,7 +186,8 @@ static const char *renice(int nice, const char *processes, struct finding *to)
 			     processes, as, nice);
 }
 
-static const char *pids(const struct line_culprit *who, const char *between, struct finding *to)
+static const char *print_pids(const struct line_culprit *who, const char *between,
+			      struct finding *to)
 {
 	uint32_t n = who->npids < CULPRIT_PIDS ? who->npids : CULPRIT_PIDS;
 	struct buf text = { 0 };
@@ -237,7 +238,7 @@ static void recommend_fewer(const struct loss_view *f, struct finding *to, const
 static void recommend_apart(const struct loss_view *f, struct finding *to, const char *cpus)
 {
 	bool listed = f->who->npids <= CULPRIT_PIDS;
-	const char *all = listed ? pids(f->who, " ", to)
+	const char *all = listed ? print_pids(f->who, " ", to)
 				 : processes_named(f, world_text(f->c->w, f->who->name), to);
 
 	if (*cpus && listed)
@@ -251,7 +252,7 @@ static void recommend_apart(const struct loss_view *f, struct finding *to, const
 						all, cpus),
 			1, "the time regained meets the remaining causes at their present rate");
 	detect_recommend(f, to, details_print(to, "Lower the priority of %s", f->culprit),
-			 renice(19, all, to), 1 - 2 * 15.0 / (1024 + 15),
+			 print_renice(19, all, to), 1 - 2 * 15.0 / (1024 + 15),
 			 "nice 19 has weight 15 against 1024 in the kernel's scheduler");
 }
 
@@ -264,7 +265,7 @@ void detect_recommend_cpu(const struct loss_view *f, struct finding *to)
 			f, to,
 			"Give the process more weight, or CPUs of its own: too many commands share "
 			"its CPUs",
-			renice(-10, details_print(to, "%" PRIu32, f->victim_pid), to), 0,
+			print_renice(-10, details_print(to, "%" PRIu32, f->victim_pid), to), 0,
 			"nice -10 has weight 9548 against 1024 in the kernel's scheduler; how much "
 			"that is depends on which of them keep running");
 	} else if (f->who->related) {
@@ -272,7 +273,7 @@ void detect_recommend_cpu(const struct loss_view *f, struct finding *to)
 				 "Start fewer workers, or give the program more CPUs: its own "
 				 "processes take turns",
 				 details_print(to, "ps -o pid,ppid,psr,pcpu,comm -p %u,%s",
-					       f->victim_pid, pids(f->who, ",", to)),
+					       f->victim_pid, print_pids(f->who, ",", to)),
 				 0,
 				 "the processes that compete belong to one program: their work "
 				 "has to be done somewhere; the command shows them and their CPUs");

@@ -178,7 +178,7 @@ static void apply_option(struct parser *ps, const struct cli_option *o, bool com
  * ------------------------------------------------------------------------ */
 
 /* Keys of the older agent that mean one of our options. */
-static const char *renamed(const struct cli_config_entry *entry)
+static const char *find_new_key(const struct cli_config_entry *entry)
 {
 	if (!strcmp(entry->section, "agent") && !strcmp(entry->key, "node"))
 		return "node";
@@ -205,7 +205,7 @@ static int flag_value(const char *text, bool *on, struct err *e)
 static int take_entry(void *ctx, const struct cli_config_entry *entry, struct err *e)
 {
 	struct parser *ps = ctx;
-	const char *own = strchr(ps->program->name, '-'), *name = renamed(entry);
+	const char *own = strchr(ps->program->name, '-'), *name = find_new_key(entry);
 	const struct cli_option *o;
 	bool mine = own && !strcmp(entry->section, own + 1), common, on = true;
 

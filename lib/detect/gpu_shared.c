@@ -51,7 +51,7 @@ static void add_shared_time(struct shared_wait *x, uint32_t other, uint64_t ns)
 }
 
 /* Beside whom most was lost. NULL: nobody's name is known. */
-static const struct shared_other *worst(const struct shared_wait *x)
+static const struct shared_other *find_worst_other(const struct shared_wait *x)
 {
 	double usual = (double)x->alone_ns / (double)x->alone, most = 0;
 	const struct shared_other *best = NULL;
@@ -110,7 +110,7 @@ static bool is_due(const struct cause *c, const struct toll_row *r, int64_t pane
 {
 	const struct shared_wait *x = (const struct shared_wait *)r;
 
-	return x->alone >= ENOUGH && x->beside && worst(x) &&
+	return x->alone >= ENOUGH && x->beside && find_worst_other(x) &&
 	       ((double)x->beside_ns * (double)x->alone >=
 			SLOWER * (double)x->alone_ns * (double)x->beside ||
 		r->toll.told.revision) &&
@@ -138,7 +138,7 @@ static void fill_finding(void *state, const struct cause *c, struct toll_row *r,
 {
 	const struct gpu_work *g = ((const struct gpu_kind *)state)->work;
 	struct shared_wait *x = (struct shared_wait *)r;
-	const struct shared_other *by = worst(x);
+	const struct shared_other *by = find_worst_other(x);
 	double alone = (double)x->alone_ns / (double)x->alone,
 	       beside = (double)x->beside_ns / (double)x->beside;
 	uint64_t wall = cause_wall_ns(c);

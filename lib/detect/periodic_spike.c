@@ -169,7 +169,7 @@ static double chance_of(const struct slow *x, double *calls, double *ns)
 }
 
 /* 21st, 112th */
-static const char *ordinal(double n)
+static const char *ordinal_suffix(double n)
 {
 	unsigned last = (unsigned)fmod(n + 0.5, 100), unit = last % 10;
 
@@ -207,7 +207,7 @@ static void fill_finding(void *state, const struct cause *c, struct toll_row *r,
 					    .max_ns = all.max };
 	f->share = toll_share(c, &r->toll);
 	f->identity = fact_blame_place(c, f);
-	buf_printf(&f->summary, "Every %.0f%s call of ", calls, ordinal(calls));
+	buf_printf(&f->summary, "Every %.0f%s call of ", calls, ordinal_suffix(calls));
 	fact_victim(f, c, &f->summary);
 	buf_printf(&f->summary, " %s takes long, ", f->culprit.text);
 	fact_amount(f, &f->summary);

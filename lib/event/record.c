@@ -2,12 +2,14 @@
 /* Record kinds, their fields and the sampled metrics, unfolded from formats/records.def. */
 #include "lib/event/record.h"
 
+#include <string.h>
+
 /* fields_CLOCK[], fields_NODE[] …: each RECORD line closes the array before it, and opens one. */
 static const struct record_field fields_begin_[] __attribute__((unused)) = {
 	{ 0 },
-#define RECORD(number, id, name, criticality) \
-	}                                     \
-	;                                     \
+#define RECORD(number, id, name, criticality, scope) \
+	}                                            \
+	;                                            \
 	static const struct record_field fields_##id[] = {
 #define FIELD(record_, number_, field_, type_, unit_, role_) \
 	{ RECORD_##record_,                                  \
@@ -22,10 +24,15 @@ static const struct record_field fields_begin_[] __attribute__((unused)) = {
 
 enum criticality { SKIPPABLE, CRITICAL };
 
+#define WHOLE		     RECORD_WHOLE, 0, 0
+#define SINCE(id, from)	     RECORD_SINCE, REC_##id##_##from, 0
+#define AT(id, at)	     RECORD_AT, REC_##id##_##at, REC_##id##_##at
+#define DURING(id, from, to) RECORD_DURING, REC_##id##_##from, REC_##id##_##to
+
 static const struct record_def records[] = {
-#define RECORD(number, id, name_, criticality)                 \
-	{ number, name_, criticality == CRITICAL, fields_##id, \
-	  sizeof(fields_##id) / sizeof(fields_##id[0]) },
+#define RECORD(number, id, name_, criticality, scope)   \
+	{ number, name_,       criticality == CRITICAL, \
+	  scope,  fields_##id, sizeof(fields_##id) / sizeof(fields_##id[0]) },
 #include "formats/records.def"
 };
 
@@ -58,6 +65,29 @@ const struct metric_def *metric_builtin(uint16_t id)
 		if (metrics[i].id == id)
 			return &metrics[i];
 	return NULL;
+}
+
+/* otherwise: a field that is missing, or that the kind does not have. */
+static int64_t time_of(const struct record *r, const struct record_def *def, unsigned number,
+		       int64_t otherwise)
+{
+	int64_t ns;
+
+	for (unsigned i = 0; number && i < def->nfields; i++) {
+		if (def->fields[i].number != number || !record_has(r, number))
+			continue;
+		memcpy(&ns, (const char *)&r->u + def->fields[i].offset, sizeof(ns));
+		return ns;
+	}
+	return otherwise;
+}
+
+void record_times(const struct record *r, int64_t *from_ns, int64_t *to_ns)
+{
+	const struct record_def *def = record_builtin(r->kind);
+
+	*from_ns = def ? time_of(r, def, def->from, INT64_MIN) : INT64_MIN;
+	*to_ns = def ? time_of(r, def, def->to, INT64_MAX) : INT64_MAX;
 }
 
 const char *loss_reason_text(uint32_t reason)

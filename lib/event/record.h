@@ -14,7 +14,7 @@
 #include "lib/base/bytes.h"
 
 enum record_kind {
-#define RECORD(number, id, name, criticality) RECORD_##id = number,
+#define RECORD(number, id, name, criticality, scope) RECORD_##id = number,
 #include "formats/records.def"
 };
 
@@ -63,16 +63,16 @@ enum record_role {
 /* struct rec_CLOCK, rec_NODE …: each RECORD line closes the struct before it and opens its own. */
 struct rec_begin_ {
 	char unused;
-#define RECORD(number, id, name, criticality) \
-	}                                     \
-	;                                     \
+#define RECORD(number, id, name, criticality, scope) \
+	}                                            \
+	;                                            \
 	struct rec_##id {
 #define FIELD(record, number, field, type, unit, role) REC_CTYPE_##type field;
 #include "formats/records.def"
 };
 
 union record_body {
-#define RECORD(number, id, name, criticality) struct rec_##id id;
+#define RECORD(number, id, name, criticality, scope) struct rec_##id id;
 #include "formats/records.def"
 };
 
@@ -99,10 +99,20 @@ struct record_field {
 	uint16_t offset; /* of the member inside union record_body */
 };
 
+/* What part of the time a record is about. */
+enum record_scope {
+	RECORD_WHOLE,  /* all of the recording */
+	RECORD_SINCE,  /* from a time on */
+	RECORD_AT,     /* one time */
+	RECORD_DURING, /* between two times */
+};
+
 struct record_def {
 	uint16_t kind;
 	const char *name;
 	bool critical;
+	enum record_scope scope;
+	uint8_t from, to; /* numbers of its fields with these times; RECORD_WHOLE: 0 */
 	const struct record_field *fields; /* in number order */
 	unsigned nfields;
 };
@@ -133,6 +143,9 @@ static inline bool record_has(const struct record *r, unsigned number)
 
 /* REC_HAS(&r, CLOCK, mono_ns) */
 #define REC_HAS(r, KIND, field) record_has((r), REC_##KIND##_##field)
+
+/* The time that a record is about, both ends included; open ends are INT64_MIN and INT64_MAX. */
+void record_times(const struct record *r, int64_t *from_ns, int64_t *to_ns);
 
 /* Whether it is a CLOCK record that says what time it was. What joining recordings did to a
  * machine's clock is one too (source "merge"). */

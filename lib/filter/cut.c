@@ -90,23 +90,15 @@ static bool cut_record(struct filter_cut *c, const struct filter *s, struct stre
 		if (c->record.u.SESSION.start_ns < s->since_ns)
 			c->record.u.SESSION.start_ns = s->since_ns;
 		return true;
-	case RECORD_CLOCK: /* an earlier one says what time it was, and nothing else */
-		return c->record.u.CLOCK.mono_ns < s->until_ns;
-	case RECORD_SAMPLE:
-		return is_within(s, c->record.u.SAMPLE.time_ns);
 	case RECORD_OPEN:
 		return cut_open_call(s, &c->record.u.OPEN);
 	case RECORD_ASLEEP:
 		return cut_sleep(s, &c->record.u.ASLEEP);
-	case RECORD_READY:
-		return is_within(s, c->record.u.READY.time_ns);
-	case RECORD_OWNER:
-		return is_within(s, c->record.u.OWNER.time_ns);
 	case RECORD_CHAIN:
 	case RECORD_ANALYSIS:
 		return false;
 	default:
-		return filter_stretch(s, &c->record);
+		return filter_record_time(s, &c->record);
 	}
 }
 

@@ -57,7 +57,7 @@ bool filter_name_matches(const char *pattern, const struct op_def *op)
 }
 
 /* An op whose name starts as text does, or the other way round, or differs in case only. */
-static const char *similar(const char *text)
+static const char *find_similar_name(const char *text)
 {
 	const char *best = NULL;
 	size_t longest = 2;
@@ -90,7 +90,7 @@ int filter_name(struct filter *s, const char *text, struct err *e)
 	for (unsigned i = 0; i < n && !known; i++)
 		known = filter_name_matches(text, &ops[i]);
 	if (!known) {
-		near = similar(text);
+		near = find_similar_name(text);
 		return err_set(e, ERR_USAGE, "no event is called '%s'%s%s%s", text,
 			       near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	}
@@ -269,34 +269,15 @@ bool filter_event(struct filter *s, const struct world *w, const struct event *e
 	return name_asked(s, w, ev->op) && process_asked(s, w, ev->ctx);
 }
 
-#define STRETCH(r, KIND)                                                                  \
-	filter_overlaps(s, REC_HAS(r, KIND, since_ns) ? (r)->u.KIND.since_ns : INT64_MIN, \
-			REC_HAS(r, KIND, until_ns) ? (r)->u.KIND.until_ns : INT64_MAX)
-
 bool filter_overlaps(const struct filter *s, int64_t from, int64_t to)
 {
 	return !s->resolved || (to >= s->since_ns && from < s->until_ns);
 }
 
-bool filter_stretch(const struct filter *s, const struct record *r)
+bool filter_record_time(const struct filter *s, const struct record *r)
 {
-	switch (r->kind) {
-	case RECORD_LOSS:
-		return STRETCH(r, LOSS);
-	case RECORD_SAMPLED:
-		return STRETCH(r, SAMPLED);
-	case RECORD_UNCOVERED:
-		return STRETCH(r, UNCOVERED);
-	case RECORD_THINNED:
-		return STRETCH(r, THINNED);
-	case RECORD_COST:
-		return STRETCH(r, COST);
-	case RECORD_FOLDED:
-		return STRETCH(r, FOLDED);
-	case RECORD_PAUSED:
-		/* Its end is a record of its own: without that an earlier one would never end. */
-		return filter_overlaps(s, r->u.PAUSED.since_ns, INT64_MAX);
-	default:
-		return true;
-	}
+	int64_t from, to;
+
+	record_times(r, &from, &to);
+	return filter_overlaps(s, from, to);
 }

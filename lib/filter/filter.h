@@ -92,10 +92,9 @@ bool filter_node(const struct filter *s, const struct world *w, uint32_t node);
 /* Whether a stretch of time has a part in the time asked for. */
 bool filter_overlaps(const struct filter *s, int64_t from, int64_t to);
 
-/* Whether a record that sums up a stretch of time (losses, calls left out, costs) is of one that
- * has a part in the time asked for; true of all other records. What it sums up lies anywhere in its
- * stretch. */
-bool filter_stretch(const struct filter *s, const struct record *r);
+/* Whether the time that a record is about (record_times) has a part in the selected time. What it
+ * sums up lies anywhere in its time. */
+bool filter_record_time(const struct filter *s, const struct record *r);
 
 /* Whether a process (world id) is asked for, whatever it did and when. */
 bool filter_process(const struct filter *s, const struct world *w, uint32_t process);

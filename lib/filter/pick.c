@@ -49,22 +49,8 @@ bool filter_sample(const struct filter *s, const struct world *w, const struct r
 static bool is_record_selected(const struct filter *s, const struct world *w,
 			       const struct record *r)
 {
-	switch (r->kind) {
-	case RECORD_SAMPLE:
-		return filter_sample(s, w, &r->u.SAMPLE);
-	case RECORD_OPEN:
-		return filter_overlaps(s, r->u.OPEN.start_ns, r->u.OPEN.time_ns);
-	case RECORD_ASLEEP:
-		return filter_overlaps(s, r->u.ASLEEP.time_ns, r->u.ASLEEP.time_ns);
-	case RECORD_READY:
-		return filter_overlaps(s, r->u.READY.time_ns, r->u.READY.time_ns);
-	case RECORD_OWNER:
-		return filter_overlaps(s, r->u.OWNER.time_ns, r->u.OWNER.time_ns);
-	case RECORD_CHAIN:
-		return filter_overlaps(s, r->u.CHAIN.first_ns, r->u.CHAIN.last_ns);
-	default:
-		return filter_stretch(s, r);
-	}
+	return r->kind == RECORD_SAMPLE ? filter_sample(s, w, &r->u.SAMPLE)
+					: filter_record_time(s, r);
 }
 
 int filter_pick_item(struct filter_pick *p, struct stream_item *item, bool *left, struct err *e)

@@ -163,8 +163,8 @@ bool devices_forget(struct devices *ds, uint32_t device)
 }
 
 /* NULL: recorded before anything was seen, or for another device. */
-static const struct device_event *recorded(const struct devices *ds, uint32_t device,
-					   const struct device_call *call)
+static const struct device_event *find_recorded(const struct devices *ds, uint32_t device,
+						const struct device_call *call)
 {
 	uint64_t at;
 
@@ -227,14 +227,14 @@ bool devices_call(struct devices *ds, uint32_t device, const struct device_call 
 		cover_stream(d, stream, call->start_ns, DEVICE_WAITS);
 		break;
 	case DEVICE_SYNC_EVENT:
-		ev = recorded(ds, device, call);
+		ev = find_recorded(ds, device, call);
 		if (ev)
 			cover_stream(d, ev->stream, ev->ns, DEVICE_WAITS);
 		break;
 	case DEVICE_RECORD:
 		return record_event(ds, device, stream, call);
 	case DEVICE_WAIT_EVENT:
-		ev = recorded(ds, device, call);
+		ev = find_recorded(ds, device, call);
 		if (ev)
 			wait_event(d, stream, ev, call->end_ns);
 		break;

@@ -45,7 +45,7 @@ static void put_raw(unsigned char *p, const uint64_t *v, size_t n, unsigned widt
 }
 
 /* v as its differences, where that is possible; NULL on OOM. */
-static const uint64_t *differences(struct ige_builder *b, const uint64_t *v, size_t n)
+static const uint64_t *compute_differences(struct ige_builder *b, const uint64_t *v, size_t n)
 {
 	b->deltas.n = 0;
 	if (!vec_reserve(&b->deltas, n))
@@ -117,7 +117,7 @@ void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v,
 	buf_reset(&b->packed);
 	raw = n * width_of(seen.any);
 	if (n && !seen.falls) {
-		const uint64_t *deltas = differences(b, v, n);
+		const uint64_t *deltas = compute_differences(b, v, n);
 
 		if (!deltas) {
 			b->data.failed = true;

@@ -13,7 +13,7 @@
 #define RECORDS_MAX 4096       /* records of one block */
 #define BLOCK_BYTES (1u << 20) /* and about so many bytes of them */
 
-static const void *member(const struct record *r, const struct record_field *f)
+static const void *field_value(const struct record *r, const struct record_field *f)
 {
 	return (const char *)&r->u + f->offset;
 }
@@ -26,13 +26,13 @@ static uint64_t get_number(const struct record *r, const struct record_field *f)
 
 	switch (f->type) {
 	case REC_I64:
-		memcpy(&i, member(r, f), sizeof(i));
+		memcpy(&i, field_value(r, f), sizeof(i));
 		return zigzag(i);
 	case REC_U32:
-		memcpy(&u32, member(r, f), sizeof(u32));
+		memcpy(&u32, field_value(r, f), sizeof(u32));
 		return u32;
 	default: /* a double's bits travel as a number */
-		memcpy(&u, member(r, f), sizeof(u));
+		memcpy(&u, field_value(r, f), sizeof(u));
 		return u;
 	}
 }
@@ -68,7 +68,7 @@ static int seal_text(struct ige_builder *b, uint16_t id, const struct record *r,
 
 		if (!record_has(&r[i], f->number))
 			continue;
-		memcpy(&text, member(&r[i], f), sizeof(text));
+		memcpy(&text, field_value(&r[i], f), sizeof(text));
 		le_put(len, 4, text.n);
 		buf_add(&lengths, len, 4);
 		buf_add(&bytes, text.p, text.n);
@@ -336,7 +336,7 @@ size_t ige_record_bytes(const struct record *r)
 
 		if (def->fields[i].type != REC_TEXT || !record_has(r, def->fields[i].number))
 			continue;
-		memcpy(&text, member(r, &def->fields[i]), sizeof(text));
+		memcpy(&text, field_value(r, &def->fields[i]), sizeof(text));
 		n += text.n;
 	}
 	return n;

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* By kind, since what a time in a record means differs: a name holds from then on, a sample is of
- * that moment. */
+/* Selects records by the part of the time (formats/records.def) and the process that they are
+ * about. */
 #include "lib/input/slice.h"
+
+#include <string.h>
 
 #include "lib/model/body.h"
 #include "lib/model/finding_json.h"
-
-static bool before_end(const struct filter *sel, int64_t t)
-{
-	return !sel->resolved || t < sel->until_ns;
-}
 
 static bool process_asked(const struct filter *sel, const struct world *w, uint32_t id)
 {
@@ -59,49 +56,52 @@ static bool op_asked(struct filter *sel, const struct world *w, uint32_t op)
 	return yes;
 }
 
+static uint32_t subject_id(const struct record *r, enum record_role role)
+{
+	const struct record_def *def = record_builtin(r->kind);
+	uint32_t id;
+
+	for (unsigned i = 0; def && i < def->nfields; i++) {
+		if (def->fields[i].role != role || !record_has(r, def->fields[i].number))
+			continue;
+		memcpy(&id, (const char *)&r->u + def->fields[i].offset, sizeof(id));
+		return id;
+	}
+	return 0;
+}
+
+/* A record about a time is about the first thread that it names, else the first process. */
+static bool is_subject_selected(const struct filter *sel, const struct world *w,
+				const struct record *r)
+{
+	uint32_t thread = subject_id(r, RROLE_THREAD);
+
+	return thread ? thread_asked(sel, w, thread)
+		      : process_asked(sel, w, subject_id(r, RROLE_PROCESS));
+}
+
 bool slice_record(struct filter *sel, const struct world *w, const struct record *r)
 {
-	const union record_body *u = &r->u;
+	const struct record_def *def = record_builtin(r->kind);
 
+	if (!filter_record_time(sel, r) ||
+	    (def && def->scope != RECORD_WHOLE && !is_subject_selected(sel, w, r)))
+		return false;
 	switch (r->kind) {
-	case RECORD_CLOCK:
-		return before_end(sel, u->CLOCK.mono_ns);
 	case RECORD_COVERAGE:
-		return process_asked(sel, w, u->COVERAGE.process);
-	case RECORD_UNCOVERED:
-		return filter_stretch(sel, r) && process_asked(sel, w, u->UNCOVERED.process);
+		return process_asked(sel, w, r->u.COVERAGE.process);
 	case RECORD_OPEN:
-		/* What was open before the part may have returned before it. */
-		return filter_overlaps(sel, u->OPEN.start_ns, u->OPEN.time_ns) &&
-		       thread_asked(sel, w, u->OPEN.thread) && op_asked(sel, w, u->OPEN.op);
+		return op_asked(sel, w, r->u.OPEN.op);
 	case RECORD_ASLEEP:
-		/* What was asleep behind the part may have fallen asleep there. */
-		return filter_overlaps(sel, u->ASLEEP.time_ns, u->ASLEEP.time_ns) &&
-		       thread_asked(sel, w, u->ASLEEP.thread) && op_asked(sel, w, OP_SCHED_OFFCPU);
 	case RECORD_READY:
-		return filter_overlaps(sel, u->READY.time_ns, u->READY.time_ns) &&
-		       thread_asked(sel, w, u->READY.thread) && op_asked(sel, w, OP_SCHED_OFFCPU);
-	case RECORD_PIPE:
-		return before_end(sel, u->PIPE.time_ns) && process_asked(sel, w, u->PIPE.process);
 	case RECORD_OWNER:
-		return filter_overlaps(sel, u->OWNER.time_ns, u->OWNER.time_ns) &&
-		       thread_asked(sel, w, u->OWNER.thread) && op_asked(sel, w, OP_SCHED_OFFCPU);
-	case RECORD_SAMPLE:
-		return filter_overlaps(sel, u->SAMPLE.time_ns, u->SAMPLE.time_ns) &&
-		       process_asked(sel, w, u->SAMPLE.process);
-	case RECORD_NAME:
-		return before_end(sel, u->NAME.time_ns) && thread_asked(sel, w, u->NAME.thread);
-	case RECORD_ALLOWED:
-		return before_end(sel, u->ALLOWED.time_ns) &&
-		       (REC_HAS(r, ALLOWED, thread) ? thread_asked(sel, w, u->ALLOWED.thread)
-						    : process_asked(sel, w, u->ALLOWED.process));
+		return op_asked(sel, w, OP_SCHED_OFFCPU);
 	case RECORD_CHAIN:
-		return filter_overlaps(sel, u->CHAIN.first_ns, u->CHAIN.last_ns) &&
-		       victim_asked(sel, r);
+		return victim_asked(sel, r);
 	case RECORD_ANALYSIS:
 		/* It says what became of all the time of all processes. */
 		return false;
 	default:
-		return filter_stretch(sel, r);
+		return true;
 	}
 }

@@ -470,7 +470,7 @@ static void add_record(struct query_ops_run *r, const struct record *rec)
 {
 	track_sleepers(r, rec);
 	/* The figures of the machine are those of what is counted. */
-	if (!filter_stretch(r->sel, rec) ||
+	if (!filter_record_time(r->sel, rec) ||
 	    (rec->kind == RECORD_SAMPLE && !filter_sample(r->sel, r->w, &rec->u.SAMPLE)))
 		return;
 	switch (rec->kind) {

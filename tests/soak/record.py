@@ -76,6 +76,9 @@ class Tally:
         for o in stat["ops"]:
             key = o["source"], o["op"]
             self.calls[key] = self.calls.get(key, 0) + o["count"]
+        for o in stat["coverage"]["folded"]:  # calls that others explain are counted, not stored
+            key = o["source"], o["op"]
+            self.calls[key] = self.calls.get(key, 0) + o["calls"]
         for x in stat["coverage"]["losses"]:
             self.lost[x["source"]] = self.lost.get(x["source"], 0) + x["count"]
 
@@ -119,7 +122,7 @@ def soak(length, churn):
     env = rec.environment(DOUBLE_LOG=log, INGERO_CONFIG="")
     count = int(length * RATE / OPS / THREADS)
     err = open(os.path.join(folder, "messages"), "w+", encoding="utf-8")
-    r = subprocess.Popen([rec.RECORD, "-o", row + "/run.ige", "-o", "-", "--rotate-every", ROTATE, "--", "bash", "-c", LOAD,
+    r = subprocess.Popen([rec.RECORD, "-o", row + "/run.ige", "-o", "-", "--rotate-every", ROTATE, "--budget", "none", "--", "bash", "-c", LOAD,
                           rec.work("calls"), str(count), str(RATE), str(THREADS), str(churn)],
                          env=env, stdout=subprocess.PIPE, stderr=err, start_new_session=True)
     # The loops' own words would be on the recorder's standard output: they have none.

@@ -9,6 +9,37 @@
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
 
+static bool is_about(const struct record *r, int64_t from_ns, int64_t to_ns)
+{
+	int64_t from, to;
+
+	record_times(r, &from, &to);
+	return from == from_ns && to == to_ns;
+}
+
+static void test_times(void)
+{
+	struct record r = { .kind = RECORD_LOSS };
+
+	ok(is_about(&r, INT64_MIN, INT64_MAX), "of which no time is known: about all");
+	REC_SET(&r, LOSS, since_ns, 5);
+	ok(is_about(&r, 5, INT64_MAX), "a loss that goes on");
+	REC_SET(&r, LOSS, until_ns, 9);
+	ok(is_about(&r, 5, 9), "a loss");
+	r = (struct record){ .kind = RECORD_OPEN };
+	REC_SET(&r, OPEN, time_ns, 9);
+	REC_SET(&r, OPEN, start_ns, 5);
+	ok(is_about(&r, 5, 9), "an open call: from its start");
+	r = (struct record){ .kind = RECORD_SAMPLE };
+	REC_SET(&r, SAMPLE, time_ns, 7);
+	ok(is_about(&r, 7, 7), "a sample: its moment");
+	r = (struct record){ .kind = RECORD_CLOCK };
+	REC_SET(&r, CLOCK, mono_ns, 7);
+	ok(is_about(&r, 7, INT64_MAX), "what time it was: from then on");
+	r = (struct record){ .kind = RECORD_NODE };
+	ok(is_about(&r, INT64_MIN, INT64_MAX), "a node: all of the recording");
+}
+
 static void test_tables(void)
 {
 	unsigned n, bad = 0;
@@ -16,6 +47,8 @@ static void test_tables(void)
 
 	ok(n >= 11, "%u record kinds", n);
 	for (unsigned i = 0; i < n; i++) {
+		unsigned timed = 0;
+
 		bad += defs[i].kind == 0 ||
 		       defs[i].kind > 0x7f; /* kind << 8 leaves the presence bit free */
 		bad += record_builtin(defs[i].kind) != &defs[i];
@@ -28,7 +61,13 @@ static void test_tables(void)
 			bad += f->offset >= sizeof(union record_body);
 			/* References are ids of the world, which are 32 bits wide. */
 			bad += f->role >= RROLE_NODE && f->type != REC_U32;
+			timed += (f->number == defs[i].from || f->number == defs[i].to) &&
+				 f->role == RROLE_TIME && f->type == REC_I64;
 		}
+		bad += defs[i].scope == RECORD_WHOLE && (defs[i].from || defs[i].to);
+		/* One field where both times are the same, or the second is open. */
+		bad += defs[i].scope == RECORD_DURING ? timed != 2
+						      : timed != (defs[i].scope != RECORD_WHOLE);
 	}
 	is_u64(bad, 0, "kinds and fields are numbered as files need it");
 	ok(!record_builtin(0) && !record_builtin(999), "unknown kinds are unknown");
@@ -239,6 +278,7 @@ static void test_round_trip(void)
 int main(void)
 {
 	test_tables();
+	test_times();
 	test_column_search();
 	test_ops();
 	test_round_trip();
