@@ -3,6 +3,7 @@
 #
 # The language of the sources, room by room: what each .c file is for stands in its first sentence, functions have a verb and an
 # object, comments avoid the words of a private dialect and end within 100 columns. words.t --list ROOM prints what is found there.
+# README.md, the manual pages and the documents of formats/ avoid these words, too, except where they quote messages and names of tests.
 
 import collections
 import glob
@@ -63,6 +64,27 @@ def findings(path):
             yield "column", number, line.strip()[:60] + "…"
 
 
+def prose(path):
+    """(line number, text) of each paragraph of a document, without what it quotes: code, names of tests, messages of programs."""
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+
+    def blank(m):
+        return re.sub(r"[^\n]", " ", m.group(0))
+
+    text = re.sub(r"(?ms)^```.*?^```$|^\.Bd -literal.*?^\.Ed$", blank, text)
+    text = re.sub(r"(?m)^ {4}.*$" if path.endswith(".md") else r"(?m)^\.(?:Dl|Ql|Li|It Li) .*$", blank, text)
+    text = re.sub(r'`[^`\n]*`|\b(?:tests|lib)/[\w./-]+: "[^"\n]*"', blank, text)
+    for m in re.finditer(r"(?:.+\n?)+", text):
+        yield text.count("\n", 0, m.start()) + 1, m.group(0)
+
+
+def phrases(path):
+    for number, paragraph in prose(path):
+        for m in PHRASES.finditer(re.sub(r"\s", " ", paragraph)):
+            yield f"{path}:{number + paragraph.count(chr(10), 0, m.start())}: {m.group(0)}"
+
+
 rooms = collections.defaultdict(list)
 for path in sorted(glob.glob("lib/*/**/*.[ch]", recursive=True) + glob.glob("cmd/*.c") + glob.glob("bpf/*.[ch]")):
     rooms[path.split("/")[1] if path.startswith("lib/") else path.split("/", maxsplit=1)[0]].append(path)
@@ -73,4 +95,6 @@ if sys.argv[1:2] == ["--list"]:
     sys.exit()
 for i, kind in enumerate(KINDS):
     tap.none((f"{p}:{n}: {what}" for f in found.values() for k, p, n, what in f if k == kind), f"{kind}: none is left")
+documents = ["README.md", *sorted(glob.glob("man/*.[1-8]")), *sorted(glob.glob("formats/*.md"))]
+tap.none((p for path in documents for p in phrases(path)), "phrase: none in the documents")
 tap.done_testing()
