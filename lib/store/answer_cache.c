@@ -14,36 +14,36 @@
 #include <string.h>
 #include <time.h>
 
-#define LOOK_NS	 50000000   /* how often a waiting client checks whether it is cancelled */
+#define CHECK_NS 50000000   /* how often a waiting client checks whether it is cancelled */
 #define FRESH_NS 1000000000 /* an answer about a growing file is used up to this age… */
 #define SHARE	 4	    /* …or up to so many times the time that it takes to compute */
 
-struct held {
-	struct held *next;
-	char *question, *state, *thing;
+struct cached_answer {
+	struct cached_answer *next;
+	char *question, *state, *identity;
 	uint64_t size;
 	void (*free)(void *value);
 	void *value;
 	bool ready, growing;
-	unsigned users;	  /* clients that use it, wait for it or compute it */
-	bool taken, gone; /* off the list: the last user frees it */
+	unsigned users;	      /* clients that use it, wait for it or compute it */
+	bool in_use, removed; /* off the list: the last user frees it */
 	atomic_uint waiting;
 	double done, total; /* progress, for the waiting clients */
-	char doing[64];
-	uint64_t used; /* number of its last use */
-	int64_t made_ns;
-	uint64_t took_ns;
+	char activity[64];
+	uint64_t last_use; /* number of its last use */
+	int64_t computed_at_ns;
+	uint64_t compute_ns;
 };
 
-struct held_shelf {
+struct answer_cache {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct held *first;
-	unsigned most;
+	struct cached_answer *first;
+	unsigned idle_max;
 	uint64_t uses;
 };
 
-int64_t held_now_ns(void)
+int64_t answer_cache_now_ns(void)
 {
 	struct timespec t;
 
@@ -51,295 +51,299 @@ int64_t held_now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-struct held_shelf *held_shelf_new(unsigned most)
+struct answer_cache *answer_cache_new(unsigned idle_max)
 {
-	struct held_shelf *s = calloc(1, sizeof(*s));
+	struct answer_cache *c = calloc(1, sizeof(*c));
 	pthread_condattr_t attr;
 
-	if (!s)
+	if (!c)
 		return NULL;
-	s->most = most;
-	pthread_mutex_init(&s->lock, NULL);
+	c->idle_max = idle_max;
+	pthread_mutex_init(&c->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->changed, &attr);
+	pthread_cond_init(&c->changed, &attr);
 	pthread_condattr_destroy(&attr);
-	return s;
+	return c;
 }
 
-static void free_entry(struct held *h)
+static void free_entry(struct cached_answer *a)
 {
-	if (h->ready)
-		h->free(h->value);
-	free(h->question);
-	free(h->state);
-	free(h->thing);
-	free(h);
+	if (a->ready)
+		a->free(a->value);
+	free(a->question);
+	free(a->state);
+	free(a->identity);
+	free(a);
 }
 
-void held_shelf_free(struct held_shelf *s)
+void answer_cache_free(struct answer_cache *c)
 {
-	struct held *h, *next;
+	struct cached_answer *a, *next;
 
-	if (!s)
+	if (!c)
 		return;
-	for (h = s->first; h; h = next) {
-		next = h->next;
-		free_entry(h);
+	for (a = c->first; a; a = next) {
+		next = a->next;
+		free_entry(a);
 	}
-	pthread_cond_destroy(&s->changed);
-	pthread_mutex_destroy(&s->lock);
-	free(s);
+	pthread_cond_destroy(&c->changed);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
 }
 
-static void unlink_held(struct held_shelf *s, struct held *h)
+static void unlink_entry(struct answer_cache *c, struct cached_answer *a)
 {
-	struct held **at = &s->first;
+	struct cached_answer **at = &c->first;
 
-	while (*at != h)
+	while (*at != a)
 		at = &(*at)->next;
-	*at = h->next;
+	*at = a->next;
 }
 
-/* Under the lock: what nobody uses goes, the least recently used first, and at once what a newer
- * one of the same question replaces. */
-static void make_room(struct held_shelf *s, const struct held *newest)
+/* Under the lock: frees unused answers beyond idle_max, the least recently used first, and unused
+ * older answers to the question of the newest. */
+static void make_room(struct answer_cache *c, const struct cached_answer *newest)
 {
-	struct held *h, *next;
+	struct cached_answer *a, *next;
 
-	for (h = s->first; h; h = next) {
-		next = h->next;
-		if (h != newest && !h->users && !strcmp(h->question, newest->question)) {
-			unlink_held(s, h);
-			free_entry(h);
+	for (a = c->first; a; a = next) {
+		next = a->next;
+		if (a != newest && !a->users && !strcmp(a->question, newest->question)) {
+			unlink_entry(c, a);
+			free_entry(a);
 		}
 	}
 	for (;;) {
-		struct held *oldest = NULL;
+		struct cached_answer *oldest = NULL;
 		unsigned idle = 0;
 
-		for (h = s->first; h; h = h->next) {
-			idle += !h->users;
-			if (!h->users && (!oldest || h->used < oldest->used))
-				oldest = h;
+		for (a = c->first; a; a = a->next) {
+			idle += !a->users;
+			if (!a->users && (!oldest || a->last_use < oldest->last_use))
+				oldest = a;
 		}
-		if (idle <= s->most)
+		if (idle <= c->idle_max)
 			return;
-		unlink_held(s, oldest);
+		unlink_entry(c, oldest);
 		free_entry(oldest);
 	}
 }
 
-static bool is_match(const struct held *h, const struct held_want *want)
+static bool is_match(const struct cached_answer *a, const struct answer_lookup *lookup)
 {
 	uint64_t age, allowed;
 
-	if (strcmp(h->question, want->question) != 0)
+	if (strcmp(a->question, lookup->question) != 0)
 		return false;
-	if (!strcmp(h->state, want->state))
+	if (!strcmp(a->state, lookup->state))
 		return true;
-	if (!want->grows || !h->ready || !h->growing || strcmp(h->thing, want->thing) != 0 ||
-	    want->size < h->size)
+	if (!lookup->grows || !a->ready || !a->growing ||
+	    strcmp(a->identity, lookup->identity) != 0 || lookup->size < a->size)
 		return false;
-	age = (uint64_t)(held_now_ns() - h->made_ns);
-	allowed = h->took_ns * SHARE > FRESH_NS ? h->took_ns * SHARE : FRESH_NS;
+	age = (uint64_t)(answer_cache_now_ns() - a->computed_at_ns);
+	allowed = a->compute_ns * SHARE > FRESH_NS ? a->compute_ns * SHARE : FRESH_NS;
 	return age <= allowed;
 }
 
-static struct held *find_entry(struct held_shelf *s, const struct held_want *want)
+static struct cached_answer *find_entry(struct answer_cache *c, const struct answer_lookup *lookup)
 {
-	for (struct held *h = s->first; h; h = h->next)
-		if (is_match(h, want))
-			return h;
+	for (struct cached_answer *a = c->first; a; a = a->next)
+		if (is_match(a, lookup))
+			return a;
 	return NULL;
 }
 
-static struct held *add_entry(struct held_shelf *s, const struct held_want *want)
+static struct cached_answer *add_entry(struct answer_cache *c, const struct answer_lookup *lookup)
 {
-	struct held *h = calloc(1, sizeof(*h));
+	struct cached_answer *a = calloc(1, sizeof(*a));
 
-	if (!h)
+	if (!a)
 		return NULL;
-	h->question = strdup(want->question);
-	h->state = strdup(want->state);
-	h->thing = strdup(want->thing);
-	h->size = want->size;
-	h->free = want->free;
-	h->users = 1;
-	h->taken = true;
-	if (!h->question || !h->state || !h->thing) {
-		free_entry(h);
+	a->question = strdup(lookup->question);
+	a->state = strdup(lookup->state);
+	a->identity = strdup(lookup->identity);
+	a->size = lookup->size;
+	a->free = lookup->free;
+	a->users = 1;
+	a->in_use = true;
+	if (!a->question || !a->state || !a->identity) {
+		free_entry(a);
 		return NULL;
 	}
-	h->next = s->first;
-	s->first = h;
-	return h;
+	a->next = c->first;
+	c->first = a;
+	return a;
 }
 
 /* Under the lock. */
-static void release_entry(struct held *h)
+static void release_entry(struct cached_answer *a)
 {
-	if (!--h->users && h->gone)
-		free_entry(h);
+	if (!--a->users && a->removed)
+		free_entry(a);
 }
 
 /* The first client computes for those that wait, too: it stops only when none is left. */
-struct making {
+struct computation {
 	struct mcp_ctx asker; /* first: the callbacks cast it back */
 	const struct mcp_ctx *by;
-	struct held_shelf *shelf;
-	struct held *h;
+	struct answer_cache *cache;
+	struct cached_answer *answer;
 };
 
-static bool making_stops(const struct mcp_ctx *a)
+static bool computation_should_stop(const struct mcp_ctx *asker)
 {
-	const struct making *m = (const struct making *)a;
-	bool stops = mcp_ctx_stops(m->by) && !atomic_load(&m->h->waiting);
+	const struct computation *m = (const struct computation *)asker;
+	bool stops = mcp_ctx_stops(m->by) && !atomic_load(&m->answer->waiting);
 
 	/* A client that reads the progress counts as waiting again before it unlocks. */
 	if (stops) {
-		pthread_mutex_lock(&m->shelf->lock);
-		stops = !atomic_load(&m->h->waiting);
-		pthread_mutex_unlock(&m->shelf->lock);
+		pthread_mutex_lock(&m->cache->lock);
+		stops = !atomic_load(&m->answer->waiting);
+		pthread_mutex_unlock(&m->cache->lock);
 	}
 	return stops;
 }
 
-static void making_progress(const struct mcp_ctx *a, double done, double total, const char *message)
+static void report_computation(const struct mcp_ctx *asker, double done, double total,
+			       const char *message)
 {
-	const struct making *m = (const struct making *)a;
+	const struct computation *m = (const struct computation *)asker;
 
 	mcp_ctx_progress(m->by, done, total, message);
 	/* No other thread writes these members. */
-	if (!atomic_load(&m->h->waiting) || m->h->done == done)
+	if (!atomic_load(&m->answer->waiting) || m->answer->done == done)
 		return;
-	pthread_mutex_lock(&m->shelf->lock);
-	m->h->done = done;
-	m->h->total = total;
-	snprintf(m->h->doing, sizeof(m->h->doing), "%s", message ? message : "");
-	pthread_mutex_unlock(&m->shelf->lock);
+	pthread_mutex_lock(&m->cache->lock);
+	m->answer->done = done;
+	m->answer->total = total;
+	snprintf(m->answer->activity, sizeof(m->answer->activity), "%s", message ? message : "");
+	pthread_mutex_unlock(&m->cache->lock);
 }
 
-static void making_log(const struct mcp_ctx *a, enum mcp_log_level level, const char *message)
+static void log_computation(const struct mcp_ctx *asker, enum mcp_log_level level,
+			    const char *message)
 {
-	mcp_ctx_log(((const struct making *)a)->by, level, message);
+	mcp_ctx_log(((const struct computation *)asker)->by, level, message);
 }
 
 /* Called with the lock held, which is released while the answer is computed. */
-static int make_answer(struct held_shelf *s, const struct held_want *want,
-		       const struct mcp_ctx *asker, struct held **out, struct err *e)
+static int compute_answer(struct answer_cache *c, const struct answer_lookup *lookup,
+			  const struct mcp_ctx *asker, struct cached_answer **out, struct err *e)
 {
-	struct held *h = add_entry(s, want);
-	const struct making m = { { making_stops, making_progress, making_log }, asker, s, h };
-	int64_t from = held_now_ns();
+	struct cached_answer *a = add_entry(c, lookup);
+	const struct computation m = {
+		{ computation_should_stop, report_computation, log_computation }, asker, c, a
+	};
+	int64_t from = answer_cache_now_ns();
 	int rc;
 
-	if (!h)
+	if (!a)
 		return err_nomem(e);
-	pthread_mutex_unlock(&s->lock);
-	rc = want->make(want->ctx, &m.asker, &h->value, &h->growing, e);
-	pthread_mutex_lock(&s->lock);
-	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&c->lock);
+	rc = lookup->compute(lookup->ctx, &m.asker, &a->value, &a->growing, e);
+	pthread_mutex_lock(&c->lock);
+	pthread_cond_broadcast(&c->changed);
 	if (rc) {
 		/* Waiting clients search the list again; they do not read the entry. */
-		unlink_held(s, h);
-		h->gone = true;
-		release_entry(h);
+		unlink_entry(c, a);
+		a->removed = true;
+		release_entry(a);
 		return rc;
 	}
-	h->ready = true;
-	h->made_ns = held_now_ns();
-	h->took_ns = (uint64_t)(h->made_ns - from);
-	h->used = ++s->uses;
-	make_room(s, h);
+	a->ready = true;
+	a->computed_at_ns = answer_cache_now_ns();
+	a->compute_ns = (uint64_t)(a->computed_at_ns - from);
+	a->last_use = ++c->uses;
+	make_room(c, a);
 	if (mcp_ctx_stops(asker)) {
-		h->taken = false;
-		release_entry(h);
+		a->in_use = false;
+		release_entry(a);
 		return err_set(e, ERR_INTERRUPTED, "interrupted");
 	}
-	*out = h;
+	*out = a;
 	return 0;
 }
 
-/* For h; under the lock, which is let go meanwhile. */
-static int wait_a_little(struct held_shelf *s, struct held *h, const struct mcp_ctx *asker,
-			 struct err *e)
+/* Called with the lock held, which is released while this thread sleeps. */
+static int wait_for_answer(struct answer_cache *c, struct cached_answer *a,
+			   const struct mcp_ctx *asker, struct err *e)
 {
-	int64_t until = held_now_ns() + LOOK_NS;
+	int64_t until = answer_cache_now_ns() + CHECK_NS;
 	struct timespec t = { until / 1000000000, until % 1000000000 };
-	char doing[sizeof(h->doing)];
+	char activity[sizeof(a->activity)];
 	double done, total;
 
-	h->users++;
-	atomic_fetch_add(&h->waiting, 1);
-	pthread_cond_timedwait(&s->changed, &s->lock, &t);
-	done = h->ready ? 0 : h->done;
-	total = h->total;
-	memcpy(doing, h->doing, sizeof(doing));
-	pthread_mutex_unlock(&s->lock);
+	a->users++;
+	atomic_fetch_add(&a->waiting, 1);
+	pthread_cond_timedwait(&c->changed, &c->lock, &t);
+	done = a->ready ? 0 : a->done;
+	total = a->total;
+	memcpy(activity, a->activity, sizeof(activity));
+	pthread_mutex_unlock(&c->lock);
 	if (done > 0)
-		mcp_ctx_progress(asker, done, total, doing);
-	pthread_mutex_lock(&s->lock);
-	atomic_fetch_sub(&h->waiting, 1);
-	release_entry(h);
+		mcp_ctx_progress(asker, done, total, activity);
+	pthread_mutex_lock(&c->lock);
+	atomic_fetch_sub(&a->waiting, 1);
+	release_entry(a);
 	return mcp_ctx_stops(asker) ? err_set(e, ERR_INTERRUPTED, "interrupted") : 0;
 }
 
-int held_take(struct held_shelf *s, const struct held_want *want, const struct mcp_ctx *asker,
-	      struct held **out, struct err *e)
+int answer_cache_get(struct answer_cache *c, const struct answer_lookup *lookup,
+		     const struct mcp_ctx *asker, struct cached_answer **out, struct err *e)
 {
-	int64_t ready_ns = 0; /* since when it only waits for others */
+	int64_t ready_ns = 0; /* since when another client uses the answer */
 	int rc = 0;
 
 	*out = NULL;
-	pthread_mutex_lock(&s->lock);
+	pthread_mutex_lock(&c->lock);
 	while (!rc && !*out) {
-		struct held *h = find_entry(s, want);
+		struct cached_answer *a = find_entry(c, lookup);
 
-		if (!h) {
-			rc = make_answer(s, want, asker, out, e);
-		} else if (h->ready && !h->taken) {
-			h->taken = true;
-			h->users++;
-			h->used = ++s->uses;
-			*out = h;
+		if (!a) {
+			rc = compute_answer(c, lookup, asker, out, e);
+		} else if (a->ready && !a->in_use) {
+			a->in_use = true;
+			a->users++;
+			a->last_use = ++c->uses;
+			*out = a;
 		} else {
-			if (h->ready && !ready_ns)
-				ready_ns = held_now_ns();
-			if (ready_ns && want->wait_ns &&
-			    held_now_ns() - ready_ns >= (int64_t)want->wait_ns)
+			if (a->ready && !ready_ns)
+				ready_ns = answer_cache_now_ns();
+			if (ready_ns && lookup->wait_ns &&
+			    answer_cache_now_ns() - ready_ns >= (int64_t)lookup->wait_ns)
 				rc = err_set(e, ERR_LIMIT,
 					     "others are being answered, for longer than this "
 					     "question may wait: ask again in a while");
-			rc = rc ? rc : wait_a_little(s, h, asker, e);
+			rc = rc ? rc : wait_for_answer(c, a, asker, e);
 		}
 	}
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&c->lock);
 	return rc;
 }
 
-void *held_value(const struct held *h)
+void *cached_answer_value(const struct cached_answer *a)
 {
-	return h->value;
+	return a->value;
 }
 
-uint64_t held_took_ns(const struct held *h)
+uint64_t cached_answer_compute_ns(const struct cached_answer *a)
 {
-	return h->took_ns;
+	return a->compute_ns;
 }
 
-uint64_t held_age_ns(const struct held *h)
+uint64_t cached_answer_age_ns(const struct cached_answer *a)
 {
-	return (uint64_t)(held_now_ns() - h->made_ns);
+	return (uint64_t)(answer_cache_now_ns() - a->computed_at_ns);
 }
 
-void held_give(struct held_shelf *s, struct held *h)
+void answer_cache_release(struct answer_cache *c, struct cached_answer *a)
 {
-	if (!h)
+	if (!a)
 		return;
-	pthread_mutex_lock(&s->lock);
-	h->taken = false;
-	h->users--;
-	pthread_cond_broadcast(&s->changed);
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&c->lock);
+	a->in_use = false;
+	a->users--;
+	pthread_cond_broadcast(&c->changed);
+	pthread_mutex_unlock(&c->lock);
 }

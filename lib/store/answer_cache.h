@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers that are kept, so that the same question asked of an unchanged recording is not worked
- * out twice. An answer is found by the question and by the state of what it was asked of; the least
- * recently used ones go. Any number of threads: one works an answer out while others who want the
- * same wait for it, and one at a time uses it. Who gives up does so alone: what others wait for is
- * worked out to its end.
+ * A cache of answers: the same question about an unchanged recording is computed once. An answer is
+ * found by its question and by the state of the files it is about; the least recently used ones are
+ * freed. Thread-safe: one thread computes an answer while others that want the same wait for it,
+ * and one thread at a time uses it. A client that gives up does not affect those that wait.
  */
 #ifndef INGERO_STORE_ANSWER_CACHE_H
 #define INGERO_STORE_ANSWER_CACHE_H
@@ -15,41 +14,43 @@
 #include "lib/base/err.h"
 #include "lib/store/mcp_catalog.h"
 
-struct held_shelf;
-struct held;
+struct answer_cache;
+struct cached_answer;
 
-/* Works out *value. *growing: it is of something that grows meanwhile. */
-typedef int held_make(void *ctx, const struct mcp_ctx *asker, void **value, bool *growing,
-		      struct err *e);
+/* Computes *value. *growing: the recording it is about is still written. */
+typedef int answer_compute_fn(void *ctx, const struct mcp_ctx *asker, void **value, bool *growing,
+			      struct err *e);
 
-struct held_want {
+struct answer_lookup {
 	const char *question;
-	const char *state; /* of what it is asked of: another state, another answer */
-	const char *thing; /* the same thing while it grows… */
-	uint64_t size;	   /* …and never shrinks */
-	held_make *make;
+	const char *state;    /* of the files: an answer about another state is not used */
+	const char *identity; /* of the files: stays the same while they grow */
+	uint64_t size;	      /* of the files: never shrinks while they grow */
+	answer_compute_fn *compute;
 	void *ctx;
 	void (*free)(void *value);
-	bool grows;	  /* it still does: an older answer of it will do */
-	uint64_t wait_ns; /* for the answer while others have it; 0: as long as they do */
+	bool grows;	  /* the files are still written: an answer that is a bit older will do */
+	uint64_t wait_ns; /* how long to wait while others use the answer; 0: no limit */
 };
 
-/* most: answers kept that nobody uses. NULL: out of memory. */
-struct held_shelf *held_shelf_new(unsigned most);
-/* Nobody may use any of them any more. */
-void held_shelf_free(struct held_shelf *s);
+/* idle_max: how many unused answers are stored. NULL: out of memory. */
+struct answer_cache *answer_cache_new(unsigned idle_max);
+/* No answer may be in use any more. */
+void answer_cache_free(struct answer_cache *c);
 
-/* The answer, which is the caller's alone until held_give. Of what still grows, an older one as
- * well: not older than a second, or than four times what it took to work out. ERR_INTERRUPTED: the
- * asker gave up; ERR_LIMIT: others had it for longer than wait_ns; otherwise as make says. asker
- * may be NULL. */
-int held_take(struct held_shelf *s, const struct held_want *want, const struct mcp_ctx *asker,
-	      struct held **out, struct err *e);
-void *held_value(const struct held *h);
-/* How long it took to work out, and how old it is. */
-uint64_t held_took_ns(const struct held *h);
-uint64_t held_age_ns(const struct held *h);
-int64_t held_now_ns(void); /* CLOCK_MONOTONIC */
-void held_give(struct held_shelf *s, struct held *h);
+/* The answer, which is the caller's alone until answer_cache_release. If the files grow, it may be
+ * an older one: at most a second old, or four times what it took to compute. ERR_INTERRUPTED: the
+ * client gave up; ERR_LIMIT: others used it for longer than wait_ns; otherwise what compute
+ * returns. asker may be NULL. */
+int answer_cache_get(struct answer_cache *c, const struct answer_lookup *lookup,
+		     const struct mcp_ctx *asker, struct cached_answer **out, struct err *e);
+/* a may be NULL. */
+void answer_cache_release(struct answer_cache *c, struct cached_answer *a);
+
+void *cached_answer_value(const struct cached_answer *a);
+/* How long it took to compute, and how old it is. */
+uint64_t cached_answer_compute_ns(const struct cached_answer *a);
+uint64_t cached_answer_age_ns(const struct cached_answer *a);
+int64_t answer_cache_now_ns(void); /* CLOCK_MONOTONIC */
 
 #endif

@@ -61,7 +61,7 @@ int store_source_open(struct store_source **out, const struct store_source_optio
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->counting_lock, NULL);
 	pthread_mutex_init(&s->list_lock, NULL);
-	if (!(s->shelf = held_shelf_new(KEPT)) || !(s->archives = held_shelf_new(ARCHIVES))) {
+	if (!(s->cache = answer_cache_new(KEPT)) || !(s->archives = answer_cache_new(ARCHIVES))) {
 		store_source_free(s);
 		return err_nomem(e);
 	}
@@ -85,8 +85,8 @@ void store_source_free(struct store_source *s)
 	s->over = true;
 	if (s->warming)
 		pthread_join(s->warmer, NULL);
-	held_shelf_free(s->shelf);
-	held_shelf_free(s->archives);
+	answer_cache_free(s->cache);
+	answer_cache_free(s->archives);
 	source_growing_free(s->growing);
 	source_counting_drop(s->counting);
 	pthread_mutex_destroy(&s->lock);
@@ -96,26 +96,27 @@ void store_source_free(struct store_source *s)
 	free(s);
 }
 
-int source_take(struct store_source *s, struct held_shelf *shelf, const char *question,
-		held_make *make, void *ctx, void (*release)(void *value),
-		const struct mcp_ctx *asker, struct held **out, struct err *e)
+int source_get_answer(struct store_source *s, struct answer_cache *cache, const char *question,
+		      answer_compute_fn *compute, void *ctx, void (*release)(void *value),
+		      const struct mcp_ctx *asker, struct cached_answer **out, struct err *e)
 {
 	struct source_state st;
 	int rc = source_state_of(s, &st, e);
 
 	*out = NULL;
 	if (!rc) {
-		const struct held_want want = { .question = question,
-						.state = buf_text(&st.state),
-						.thing = buf_text(&st.thing),
-						.size = st.size,
-						.grows = st.grows,
-						.make = make,
-						.ctx = ctx,
-						.free = release,
-						.wait_ns = shelf == s->archives ? SQL_WAIT_NS : 0 };
+		const struct answer_lookup lookup = { .question = question,
+						      .state = buf_text(&st.state),
+						      .identity = buf_text(&st.identity),
+						      .size = st.size,
+						      .grows = st.grows,
+						      .compute = compute,
+						      .ctx = ctx,
+						      .free = release,
+						      .wait_ns = cache == s->archives ? SQL_WAIT_NS
+										      : 0 };
 
-		rc = held_take(shelf, &want, asker, out, e);
+		rc = answer_cache_get(cache, &lookup, asker, out, e);
 	}
 	source_state_free(&st);
 	return rc;

@@ -194,11 +194,11 @@ static int whole_chains(struct chains_value *v, const struct chains_ctx *c,
 	if (!rc && grows)
 		rc = try_growing(v, c->source, true, asker, &is, e);
 	if (!rc && !is) {
-		int64_t from = held_now_ns();
+		int64_t from = answer_cache_now_ns();
 
 		rc = find_chains(v, c, asker, e);
 		if (!rc && c->source->opt.kept &&
-		    held_now_ns() - from >= (int64_t)c->source->opt.keep_ns)
+		    answer_cache_now_ns() - from >= (int64_t)c->source->opt.keep_ns)
 			save_to_disk(v, c->source, &st);
 	}
 	source_state_free(&st);
@@ -234,22 +234,22 @@ int store_source_chains(struct store_source *s, const struct mcp_ctx *asker,
 {
 	struct chains_ctx c = { s, words, complete };
 	struct buf question = { 0 };
-	struct held *h = NULL;
+	struct cached_answer *answer = NULL;
 	int rc;
 
 	buf_printf(&question, "chains%s", complete ? " complete" : "");
 	source_words(&question, words);
 	rc = question.failed ? err_nomem(e)
-			     : source_take(s, s->shelf, question.p, make_chains, &c, free_chains,
-					   asker, &h, e);
+			     : source_get_answer(s, s->cache, question.p, make_chains, &c,
+						 free_chains, asker, &answer, e);
 	if (!rc) {
-		struct chains_value *v = held_value(h);
+		struct chains_value *v = cached_answer_value(answer);
 
-		v->c.quality.took_ns = held_took_ns(h);
-		v->c.quality.age_ns = held_age_ns(h);
+		v->c.quality.took_ns = cached_answer_compute_ns(answer);
+		v->c.quality.age_ns = cached_answer_age_ns(answer);
 		rc = use(ctx, &v->c, e);
 	}
-	held_give(s->shelf, h);
+	answer_cache_release(s->cache, answer);
 	buf_free(&question);
 	return rc;
 }

@@ -62,11 +62,11 @@ static void run_child(source_child_fn *find, void *ctx, int fd, pid_t parent)
 /* Reads the answer to its end; false: the client has gone, or it takes too long. */
 static bool read_answer(int fd, const struct mcp_ctx *asker, struct buf *text)
 {
-	int64_t until = held_now_ns() + CHILD_NS;
+	int64_t until = answer_cache_now_ns() + CHILD_NS;
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char block[65536];
 
-	while (held_now_ns() < until && !mcp_ctx_stops(asker)) {
+	while (answer_cache_now_ns() < until && !mcp_ctx_stops(asker)) {
 		ssize_t n = poll(&p, 1, LOOK_MS) > 0 ? read(fd, block, sizeof(block)) : -1;
 
 		if (n == 0)

@@ -39,14 +39,14 @@ int source_state_of(struct store_source *s, struct source_state *st, struct err 
 		if (stat(names[i], &f))
 			return err_sys(e, "cannot open %s", names[i]);
 		written = is_written(names[i]);
-		buf_printf(&st->thing, "%ju:%ju;", (uintmax_t)f.st_dev, (uintmax_t)f.st_ino);
+		buf_printf(&st->identity, "%ju:%ju;", (uintmax_t)f.st_dev, (uintmax_t)f.st_ino);
 		buf_printf(&st->state, "%ju:%ju:%jd:%jd.%09ld%s;", (uintmax_t)f.st_dev,
 			   (uintmax_t)f.st_ino, (intmax_t)f.st_size, (intmax_t)f.st_mtim.tv_sec,
 			   f.st_mtim.tv_nsec, written ? "+" : "");
 		st->size += (uint64_t)f.st_size;
 		st->grows |= written;
 	}
-	if (!rc && (st->thing.failed || st->state.failed))
+	if (!rc && (st->identity.failed || st->state.failed))
 		rc = err_nomem(e);
 	return rc;
 }
@@ -54,7 +54,7 @@ int source_state_of(struct store_source *s, struct source_state *st, struct err 
 void source_state_free(struct source_state *st)
 {
 	buf_free(&st->state);
-	buf_free(&st->thing);
+	buf_free(&st->identity);
 }
 
 /* The first bytes of the first, of which no two recordings have the same. */
@@ -81,10 +81,10 @@ bool source_grows(const struct store_source *s)
 int source_place_of(struct source_place *p, const struct store_source *s,
 		    const struct source_state *now, struct err *e)
 {
-	p->thing = strdup(buf_text(&now->thing));
+	p->identity = strdup(buf_text(&now->identity));
 	p->size = 0;
 	begin_of(s, p->begin);
-	return p->thing ? 0 : err_nomem(e);
+	return p->identity ? 0 : err_nomem(e);
 }
 
 bool source_place_is(const struct source_place *p, const struct store_source *s,
@@ -93,13 +93,13 @@ bool source_place_is(const struct source_place *p, const struct store_source *s,
 	unsigned char begin[IGE_SEGMENT_BYTES];
 
 	begin_of(s, begin);
-	return !strcmp(p->thing, buf_text(&now->thing)) && now->size >= p->size &&
+	return !strcmp(p->identity, buf_text(&now->identity)) && now->size >= p->size &&
 	       !memcmp(begin, p->begin, sizeof(begin));
 }
 
 void source_place_free(struct source_place *p)
 {
-	free(p->thing);
+	free(p->identity);
 }
 
 int source_tick(const struct mcp_ctx *asker, struct input *in, const char *doing, struct err *e)

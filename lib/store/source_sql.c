@@ -103,7 +103,7 @@ int store_source_sql(struct store_source *s, const struct mcp_ctx *asker, const 
 						   .ctx = (void *)asker };
 	struct sql_ctx c = { s, &limits };
 	struct archive_ask *ask = NULL;
-	struct held *h = NULL;
+	struct cached_answer *archive = NULL;
 	int rc;
 
 	*asked = (struct archive_asked){ 0 };
@@ -114,15 +114,17 @@ int store_source_sql(struct store_source *s, const struct mcp_ctx *asker, const 
 		give_back_memory(asked);
 		return rc;
 	}
-	rc = source_take(s, s->archives, "archive", make_archive, &c, free_archive, asker, &h, e);
+	rc = source_get_answer(s, s->archives, "archive", make_archive, &c, free_archive, asker,
+			       &archive, e);
 	if (!rc) {
-		archive_ask_limit(held_value(h), &limits);
-		rc = archive_ask_run(held_value(h), sql, answer, asked, e);
+		archive_ask_limit(cached_answer_value(archive), &limits);
+		rc = archive_ask_run(cached_answer_value(archive), sql, answer, asked, e);
 		/* Who asked is gone when the next one asks. */
-		archive_ask_limit(held_value(h), &(struct archive_ask_limits){
-							 .memory_bytes = limits.memory_bytes });
+		archive_ask_limit(cached_answer_value(archive),
+				  &(struct archive_ask_limits){ .memory_bytes =
+									limits.memory_bytes });
 	}
-	held_give(s->archives, h);
+	answer_cache_release(s->archives, archive);
 	give_back_memory(asked);
 	return rc;
 }

@@ -108,25 +108,25 @@ int store_source_stat(struct store_source *s, const struct mcp_ctx *asker,
 {
 	struct stat_ctx c = { s, want };
 	struct buf question = { 0 };
-	struct held *h = NULL;
+	struct cached_answer *answer = NULL;
 	int rc;
 
 	buf_printf(&question, "stat%s by=%s sections=%x", want->brief ? " brief" : "",
 		   want->by ? want->by : "", want->sections);
 	source_words(&question, &want->words);
-	rc = question.failed
-		     ? err_nomem(e)
-		     : source_take(s, s->shelf, question.p, make_stat, &c, free_stat, asker, &h, e);
+	rc = question.failed ? err_nomem(e)
+			     : source_get_answer(s, s->cache, question.p, make_stat, &c, free_stat,
+						 asker, &answer, e);
 	if (!rc) {
-		struct stat_value *v = held_value(h);
+		struct stat_value *v = cached_answer_value(answer);
 
-		v->st.quality.took_ns = held_took_ns(h);
-		v->st.quality.age_ns = held_age_ns(h);
+		v->st.quality.took_ns = cached_answer_compute_ns(answer);
+		v->st.quality.age_ns = cached_answer_age_ns(answer);
 		rc = v->counting ? source_counting_use(v->counting, v->st.quality, asker,
 						       want->into, use, ctx, e)
 				 : use(ctx, &v->st, e);
 	}
-	held_give(s->shelf, h);
+	answer_cache_release(s->cache, answer);
 	buf_free(&question);
 	return rc;
 }

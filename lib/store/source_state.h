@@ -18,8 +18,8 @@
 struct store_source {
 	struct store_source_options opt;
 	bool archive;
-	struct held_shelf *shelf;
-	struct held_shelf *archives;	/* made of recordings: one is kept */
+	struct answer_cache *cache;
+	struct answer_cache *archives;	/* made of recordings: one is kept */
 	pthread_mutex_t lock;		/* of what follows */
 	struct source_growing *growing; /* a recording that is still written; NULL: none */
 	pthread_mutex_t counting_lock; /* of what follows: its figures do not wait for its causes */
@@ -41,9 +41,9 @@ int source_input(struct store_source *s, struct input **in, struct world *w, str
 void source_lists_free(struct store_source *s);
 
 /* The state of the inputs as they stand, and whether somebody still writes one of them, for
- * held_take. */
+ * answer_cache_get. */
 struct source_state {
-	struct buf state, thing;
+	struct buf state, identity;
 	uint64_t size;
 	bool grows;
 };
@@ -52,7 +52,7 @@ void source_state_free(struct source_state *st);
 
 /* Which recording it was that was read on, to see whether it still is. */
 struct source_place {
-	char *thing;				/* which files they were */
+	char *identity;				/* which files they were */
 	unsigned char begin[IGE_SEGMENT_BYTES]; /* of the first of them */
 	uint64_t size;				/* that they had at least */
 };
@@ -66,10 +66,10 @@ void source_place_free(struct source_place *p);
 /* Whether it is one recording that a recorder holds open. */
 bool source_grows(const struct store_source *s);
 
-/* An answer of the shelf to question, asked of the inputs as they stand. */
-int source_take(struct store_source *s, struct held_shelf *shelf, const char *question,
-		held_make *make, void *ctx, void (*release)(void *value),
-		const struct mcp_ctx *asker, struct held **out, struct err *e);
+/* An answer of the cache to question, asked of the inputs as they stand. */
+int source_get_answer(struct store_source *s, struct answer_cache *cache, const char *question,
+		      answer_compute_fn *compute, void *ctx, void (*release)(void *value),
+		      const struct mcp_ctx *asker, struct cached_answer **out, struct err *e);
 
 /* Between two items: reports progress; ERR_INTERRUPTED when the request is cancelled. */
 int source_tick(const struct mcp_ctx *asker, struct input *in, const char *doing, struct err *e);

@@ -39,7 +39,7 @@ static int make(void *ctx, const struct mcp_ctx *asker, void **value, bool *grow
 struct asker {
 	struct mcp_ctx asker; /* first: it asks us */
 	pthread_t thread;
-	struct held_shelf *shelf;
+	struct answer_cache *cache;
 	atomic_bool gives_up;
 	unsigned slow; /* steps that it takes to hear */
 	atomic_uint heard;
@@ -61,21 +61,21 @@ static void progress(const struct mcp_ctx *a, double done, double total, const c
 
 static void *ask(void *ctx)
 {
-	const struct held_want want = {
-		.question = "q", .state = "s", .thing = "t", .make = make, .free = free
+	const struct answer_lookup want = {
+		.question = "q", .state = "s", .identity = "t", .compute = make, .free = free
 	};
 	struct asker *a = ctx;
-	struct held *h = NULL;
+	struct cached_answer *h = NULL;
 	struct err e;
 
-	a->rc = held_take(a->shelf, &want, &a->asker, &h, &e);
-	held_give(a->shelf, h);
+	a->rc = answer_cache_get(a->cache, &want, &a->asker, &h, &e);
+	answer_cache_release(a->cache, h);
 	return NULL;
 }
 
-static void begin(struct asker *a, struct held_shelf *shelf, unsigned slow)
+static void begin(struct asker *a, struct answer_cache *cache, unsigned slow)
 {
-	*a = (struct asker){ .asker = { stop, progress, NULL }, .shelf = shelf, .slow = slow };
+	*a = (struct asker){ .asker = { stop, progress, NULL }, .cache = cache, .slow = slow };
 	if (pthread_create(&a->thread, NULL, ask, a))
 		abort();
 	for (unsigned i = 0; i < PATIENT && !atomic_load(&a->heard); i++)
@@ -85,34 +85,34 @@ static void begin(struct asker *a, struct held_shelf *shelf, unsigned slow)
 /* One has the answer and keeps it. */
 static void test_wait(void)
 {
-	struct held_shelf *shelf = held_shelf_new(4);
-	const struct held_want want = { .question = "q",
-					.state = "s",
-					.thing = "t",
-					.make = make,
-					.free = free,
-					.wait_ns = 100000000 };
-	struct held *h = NULL, *other = NULL;
+	struct answer_cache *cache = answer_cache_new(4);
+	const struct answer_lookup want = { .question = "q",
+					    .state = "s",
+					    .identity = "t",
+					    .compute = make,
+					    .free = free,
+					    .wait_ns = 100000000 };
+	struct cached_answer *h = NULL, *other = NULL;
 	struct err e = { 0 };
 
 	atomic_store(&allowed, 1);
-	is_int(held_take(shelf, &want, NULL, &h, &e), 0, "one has it");
-	is_int(held_take(shelf, &want, NULL, &other, &e), ERR_LIMIT, "others wait so long");
+	is_int(answer_cache_get(cache, &want, NULL, &h, &e), 0, "one has it");
+	is_int(answer_cache_get(cache, &want, NULL, &other, &e), ERR_LIMIT, "others wait so long");
 	ok(!other, "and do not get it");
-	held_give(shelf, h);
-	is_int(held_take(shelf, &want, NULL, &other, &e), 0, "until it is given back");
-	held_give(shelf, other);
-	held_shelf_free(shelf);
+	answer_cache_release(cache, h);
+	is_int(answer_cache_get(cache, &want, NULL, &other, &e), 0, "until it is given back");
+	answer_cache_release(cache, other);
+	answer_cache_free(cache);
 }
 
 int main(void)
 {
-	struct held_shelf *shelf = held_shelf_new(4);
+	struct answer_cache *cache = answer_cache_new(4);
 	struct asker first, second, third;
 
-	begin(&first, shelf, 0);
+	begin(&first, cache, 0);
 	/* While it hears, it still wants it. */
-	begin(&second, shelf, 100);
+	begin(&second, cache, 100);
 	ok(atomic_load(&second.heard), "who waits for it hears how far it is, too");
 	atomic_store(&first.gives_up, true);
 	for (unsigned i = 0; i < 100; i++)
@@ -123,13 +123,13 @@ int main(void)
 	is_int(first.rc, ERR_INTERRUPTED, "the first gives up");
 	is_int(second.rc, 0, "the second has it");
 	is_u64(atomic_load(&made), 1, "made once");
-	held_shelf_free(shelf);
+	answer_cache_free(cache);
 
-	shelf = held_shelf_new(4);
+	cache = answer_cache_new(4);
 	atomic_store(&allowed, 0);
-	begin(&first, shelf, 0);
-	begin(&second, shelf, 0);
-	begin(&third, shelf, 0);
+	begin(&first, cache, 0);
+	begin(&second, cache, 0);
+	begin(&third, cache, 0);
 	atomic_store(&second.gives_up, true);
 	pthread_join(second.thread, NULL);
 	is_int(second.rc, ERR_INTERRUPTED, "one who waits gives up");
@@ -139,7 +139,7 @@ int main(void)
 	pthread_join(third.thread, NULL);
 	ok(first.rc == ERR_INTERRUPTED && third.rc == ERR_INTERRUPTED && !atomic_load(&allowed),
 	   "when nobody wants it any more it is let go");
-	held_shelf_free(shelf);
+	answer_cache_free(cache);
 	test_wait();
 	return tap_done();
 }

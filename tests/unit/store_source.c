@@ -18,7 +18,7 @@
 
 #define THREADS 8
 
-/* ---- the shelf ---- */
+/* ---- the cache ---- */
 
 static unsigned made, freed;
 
@@ -38,48 +38,48 @@ static void free_number(void *value)
 	freed++;
 }
 
-static void ask_shelf(struct held_shelf *s, const char *question, const char *state, uint64_t size,
-		      int *number, int want)
+static void ask_cache(struct answer_cache *s, const char *question, const char *state,
+		      uint64_t size, int *number, int want)
 {
-	const struct held_want w = { question,	  state,  "thing",     size,
-				     make_number, number, free_number, true };
-	struct held *h = NULL;
+	const struct answer_lookup w = { question,    state,  "thing",	   size,
+					 make_number, number, free_number, true };
+	struct cached_answer *h = NULL;
 	struct err e;
 
-	is_int(held_take(s, &w, NULL, &h, &e), 0, "%s of %s", question, state);
-	is_int(*(int *)held_value(h), want, "%s of %s: its value", question, state);
-	held_give(s, h);
+	is_int(answer_cache_get(s, &w, NULL, &h, &e), 0, "%s of %s", question, state);
+	is_int(*(int *)cached_answer_value(h), want, "%s of %s: its value", question, state);
+	answer_cache_release(s, h);
 }
 
-static void test_shelf(void)
+static void test_cache(void)
 {
 	int one = 1, two = 2, grows = -3, four = 4;
-	struct held_shelf *s = held_shelf_new(2);
-	const struct held_want bad = { "bad", "x", "thing", 0, make_number, NULL, free_number };
-	const struct held_want over = { "e", "2", "thing", 1, make_number, &one, free_number };
-	struct held *h = NULL;
+	struct answer_cache *s = answer_cache_new(2);
+	const struct answer_lookup bad = { "bad", "x", "thing", 0, make_number, NULL, free_number };
+	const struct answer_lookup over = { "e", "2", "thing", 1, make_number, &one, free_number };
+	struct cached_answer *h = NULL;
 	struct err e;
 
 	made = freed = 0;
-	ask_shelf(s, "a", "1", 1, &one, 1);
-	ask_shelf(s, "a", "1", 1, &two, 1);
+	ask_cache(s, "a", "1", 1, &one, 1);
+	ask_cache(s, "a", "1", 1, &two, 1);
 	is_u64(made, 1, "made once");
-	ask_shelf(s, "a", "2", 1, &two, 2);
+	ask_cache(s, "a", "2", 1, &two, 2);
 	is_u64(freed, 1, "what is of another state goes");
-	ask_shelf(s, "b", "1", 1, &grows, -3);
-	ask_shelf(s, "b", "2", 2, &four, -3);
+	ask_cache(s, "b", "1", 1, &grows, -3);
+	ask_cache(s, "b", "2", 2, &four, -3);
 	is_u64(made, 3, "what grows is given again for a while");
-	ask_shelf(s, "b", "3", 0, &four, 4);
+	ask_cache(s, "b", "3", 0, &four, 4);
 	is_u64(made, 4, "not when it shrank");
-	is_int(held_take(s, &bad, NULL, &h, &e), ERR_CANNOT, "what cannot be made");
-	is_int(held_take(s, &bad, NULL, &h, &e), ERR_CANNOT, "is tried again");
-	ask_shelf(s, "e", "1", 1, &grows, -3);
-	is_int(held_take(s, &over, NULL, &h, &e), 0, "what grew");
-	is_int(*(int *)held_value(h), 1, "is asked anew as soon as it grows no more");
-	held_give(s, h);
-	ask_shelf(s, "c", "1", 0, &one, 1);
-	ask_shelf(s, "d", "1", 0, &one, 1);
-	held_shelf_free(s);
+	is_int(answer_cache_get(s, &bad, NULL, &h, &e), ERR_CANNOT, "what cannot be made");
+	is_int(answer_cache_get(s, &bad, NULL, &h, &e), ERR_CANNOT, "is tried again");
+	ask_cache(s, "e", "1", 1, &grows, -3);
+	is_int(answer_cache_get(s, &over, NULL, &h, &e), 0, "what grew");
+	is_int(*(int *)cached_answer_value(h), 1, "is asked anew as soon as it grows no more");
+	answer_cache_release(s, h);
+	ask_cache(s, "c", "1", 0, &one, 1);
+	ask_cache(s, "d", "1", 0, &one, 1);
+	answer_cache_free(s);
 	is_u64(made, freed, "all are freed");
 }
 
@@ -417,7 +417,7 @@ int main(void)
 
 	if (!mkdtemp(folder))
 		return 1;
-	test_shelf();
+	test_cache();
 	test_changes(folder);
 	test_complete();
 	test_own_time();
