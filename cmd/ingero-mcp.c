@@ -90,7 +90,7 @@ struct http_token {
 	bool made;
 };
 
-static int serve_http(const struct mcp_catalog *offer, const struct http_token *token,
+static int serve_http(const struct mcp_catalog *catalog, const struct http_token *token,
 		      struct err *e)
 {
 	struct api_listen_options opt = { .address = values.http,
@@ -108,7 +108,7 @@ static int serve_http(const struct mcp_catalog *offer, const struct http_token *
 	struct api_listener *l = NULL;
 	struct mcp_http *h = NULL;
 	struct buf url = { 0 };
-	int rc = mcp_http_new(&h, offer, CALL_NS, e);
+	int rc = mcp_http_new(&h, catalog, CALL_NS, e);
 	rc = rc ? rc : api_listen(&l, &opt, on_call, h, e);
 	if (!rc) {
 		buf_printf(&url, "%s%s\n", api_listener_url(l), MCP_PATH);
@@ -124,7 +124,7 @@ static int serve_http(const struct mcp_catalog *offer, const struct http_token *
 	return rc;
 }
 
-static int serve_stdio(const struct mcp_catalog *offer, struct err *e)
+static int serve_stdio(const struct mcp_catalog *catalog, struct err *e)
 {
 	const struct mcp_stdio io = { .in = STDIN_FILENO,
 				      .out = STDOUT_FILENO,
@@ -133,7 +133,7 @@ static int serve_stdio(const struct mcp_catalog *offer, struct err *e)
 	if (isatty(STDIN_FILENO))
 		cli_note("waiting for a client of the Model Context Protocol on standard input; "
 			 "--http serves over HTTP");
-	return mcp_stdio_serve(offer, &io, e);
+	return mcp_stdio_serve(catalog, &io, e);
 }
 
 static int check_options(struct err *e)
@@ -229,8 +229,8 @@ int main(int argc, char **argv)
 	if (!rc && s.source)
 		store_source_warm(s.source, on_warning);
 	if (!rc)
-		rc = values.http ? serve_http(mcp_tools_offer(s.tools), &token, &e)
-				 : serve_stdio(mcp_tools_offer(s.tools), &e);
+		rc = values.http ? serve_http(mcp_tools_catalog(s.tools), &token, &e)
+				 : serve_stdio(mcp_tools_catalog(s.tools), &e);
 	status = rc ? cli_fail(&e) : CLI_EXIT_DONE;
 	mcp_tools_free(s.tools);
 	store_source_free(s.source);

@@ -70,9 +70,9 @@ void api_free(struct api *a)
 	free(a);
 }
 
-static bool is_stopped(const struct mcp_ctx *asker)
+static bool is_stopped(const struct request_ctx *rctx)
 {
-	return net_call_gone(((const struct api_request *)asker)->call);
+	return net_call_gone(((const struct api_request *)rctx)->call);
 }
 
 static unsigned status_of(int rc)
@@ -108,7 +108,7 @@ static void answer_endpoint(struct api *a, const struct endpoint *p, const struc
 			    struct net_reply *reply)
 {
 	struct api_request q = {
-		.asker = { .stop = is_stopped }, .api = a, .call = call, .reply = reply
+		.rctx = { .should_stop = is_stopped }, .api = a, .call = call, .reply = reply
 	};
 	const char *last = net_call_query(call, "last");
 	struct err e = { 0 };

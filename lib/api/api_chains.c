@@ -118,5 +118,5 @@ static int write_answer(void *ctx, const struct store_chains *c, struct err *e)
 
 int api_chains(struct api_request *q, struct err *e)
 {
-	return store_source_chains(q->api->source, &q->asker, &q->words, false, write_answer, q, e);
+	return store_source_chains(q->api->source, &q->rctx, &q->words, false, write_answer, q, e);
 }

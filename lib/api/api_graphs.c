@@ -171,7 +171,7 @@ int api_graph_events(struct api_request *q, struct err *e)
 {
 	const struct store_stat_want want = { .words = q->words, .sections = VIEW_ALL };
 	struct newest *v = calloc(1, sizeof(*v));
-	int rc = v ? store_source_stat(q->api->source, &q->asker, &want, use_source, q, e)
+	int rc = v ? store_source_stat(q->api->source, &q->rctx, &want, use_source, q, e)
 		   : err_nomem(e);
 
 	if (!rc) {
@@ -179,7 +179,7 @@ int api_graph_events(struct api_request *q, struct err *e)
 		v->source = q->graph_source;
 		jsonw_array_begin(&q->j);
 		if (v->source)
-			rc = store_source_each(q->api->source, &q->asker, &q->words, on_item, v, e);
+			rc = store_source_each(q->api->source, &q->rctx, &q->words, on_item, v, e);
 		jsonw_array_end(&q->j);
 	}
 	free(v);

@@ -58,7 +58,7 @@ static int begin_tally(struct api_tally **out, struct store_source *s,
 	return rc;
 }
 
-static int read_on(struct api_tally *t, const struct mcp_ctx *asker, struct err *e)
+static int read_on(struct api_tally *t, const struct request_ctx *rctx, struct err *e)
 {
 	struct event_stream *stream = input_stream(t->in);
 	struct stream_item item;
@@ -69,7 +69,7 @@ static int read_on(struct api_tally *t, const struct mcp_ctx *asker, struct err 
 		    !late_names_record(&t->told, t->em.w, item.record))
 			return err_nomem(e);
 		rc = meters_item(&t->meters, &item, e);
-		rc = rc ? rc : source_tick(asker, t->in, "counting", e);
+		rc = rc ? rc : source_tick(rctx, t->in, "counting", e);
 	}
 	t->goes_on = t->goes_on && input_report(t->in).growing;
 	rc = rc == ERR_TOO_NEW ? 0 : rc;
@@ -102,10 +102,10 @@ static int update_tally(struct api_request *q, const struct source_state *now, s
 	}
 	if (!a->tally)
 		rc = begin_tally(&a->tally, a->source, now, e);
-	rc = rc ? rc : read_on(a->tally, &q->asker, e);
+	rc = rc ? rc : read_on(a->tally, &q->rctx, e);
 	if (!rc)
 		a->tally->place.size = now->size;
-	rc = rc ? rc : store_source_chains(a->source, &q->asker, &all, false, use_chains, a, e);
+	rc = rc ? rc : store_source_chains(a->source, &q->rctx, &all, false, use_chains, a, e);
 	if (a->tally)
 		a->tally->cut = rc == ERR_INTERRUPTED;
 	/* After a cancelled request the tally is kept, so that the next one reads on from there.

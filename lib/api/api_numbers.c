@@ -244,7 +244,7 @@ int api_overview(struct api_request *q, struct err *e)
 	jsonw_object_begin(&q->j);
 	rc = api_stat(q, use_overview_stat, e);
 	rc = rc ? rc
-		: store_source_chains(q->api->source, &q->asker, &q->words, false,
+		: store_source_chains(q->api->source, &q->rctx, &q->words, false,
 				      use_overview_chains, q, e);
 	jsonw_object_end(&q->j);
 	return rc;

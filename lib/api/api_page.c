@@ -67,7 +67,7 @@ int api_nodes(struct api_request *q, struct err *e)
 {
 	static const struct store_stat_want brief = { .brief = true };
 
-	return store_source_stat(q->api->source, &q->asker, &brief, use_nodes, q, e);
+	return store_source_stat(q->api->source, &q->rctx, &brief, use_nodes, q, e);
 }
 
 int api_about(struct api_request *q, struct err *e)
@@ -121,7 +121,7 @@ static int use_report(void *ctx, const struct store_chains *c, struct err *e)
 
 int api_report(struct api_request *q, struct err *e)
 {
-	return store_source_chains(q->api->source, &q->asker, &q->words, true, use_report, q, e);
+	return store_source_chains(q->api->source, &q->rctx, &q->words, true, use_report, q, e);
 }
 
 static int use_call(void *ctx, const struct store_call *c, struct err *e)
@@ -143,7 +143,7 @@ int api_call(struct api_request *q, struct err *e)
 		return err_set(
 			e, ERR_USAGE,
 			"id: THREAD@END as in a report's events, or the name of an operation");
-	return store_source_call(q->api->source, &q->asker, id, use_call, q, e);
+	return store_source_call(q->api->source, &q->rctx, id, use_call, q, e);
 }
 
 /* ---- news ---- */
@@ -175,7 +175,7 @@ static int send_version(struct news *n, uint64_t version, struct err *e)
 	/* The page requests the same next, so that it is computed now. */
 	const struct store_stat_want want = { .sections = VIEW_ALL };
 	struct buf line = { 0 };
-	int rc = store_source_stat(n->q->api->source, &n->q->asker, &want, use_growing, n, e);
+	int rc = store_source_stat(n->q->api->source, &n->q->rctx, &want, use_growing, n, e);
 
 	if (!rc) {
 		buf_printf(&line, "data: {\"version\":\"%016" PRIx64 "\",\"growing\":%s}\n\n",

@@ -78,7 +78,7 @@ static int run_query(struct api_request *q, struct json body, struct err *e)
 		buf_add(&sql, json_bytes(text).p, json_bytes(text).n);
 		jsonw_object_begin(&q->j);
 		rc = sql.failed ? err_nomem(e)
-				: store_source_sql(q->api->source, &q->asker, buf_text(&sql), limit,
+				: store_source_sql(q->api->source, &q->rctx, buf_text(&sql), limit,
 						   &rows.answer, &asked, e);
 	}
 	if (!rc) {

@@ -9,5 +9,5 @@ int api_stat(struct api_request *q, store_use_stat *use, struct err *e)
 {
 	struct store_stat_want want = { .words = q->words, .sections = VIEW_ALL, .into = &q->j };
 
-	return store_source_stat(q->api->source, &q->asker, &want, use, q, e);
+	return store_source_stat(q->api->source, &q->rctx, &want, use, q, e);
 }

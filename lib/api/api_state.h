@@ -23,7 +23,7 @@ struct api {
 };
 
 struct api_request {
-	struct mcp_ctx asker; /* first: stop finds the request by it */
+	struct request_ctx rctx; /* first: stop finds the request by it */
 	struct api *api;
 	const struct net_call *call;
 	struct net_reply *reply;

@@ -33,13 +33,13 @@ static struct json list_capabilities(const struct mcp_request *q)
 	struct json c = json_object();
 
 	declare_capability(&c, "logging");
-	if (has_part(q->offer, TOOLS))
+	if (has_part(q->catalog, TOOLS))
 		declare_capability(&c, "tools");
-	if (has_part(q->offer, PROMPTS))
+	if (has_part(q->catalog, PROMPTS))
 		declare_capability(&c, "prompts");
-	if (has_part(q->offer, RESOURCES))
+	if (has_part(q->catalog, RESOURCES))
 		declare_capability(&c, "resources");
-	if (has_part(q->offer, COMPLETIONS) && q->revision->annotations)
+	if (has_part(q->catalog, COMPLETIONS) && q->revision->annotations)
 		declare_capability(&c, "completions");
 	return c;
 }
@@ -48,10 +48,10 @@ static struct json server_info(const struct mcp_request *q)
 {
 	struct json info = json_object();
 
-	json_set(&info, "name", json_text(q->offer->name));
-	if (q->offer->title && q->revision->structured)
-		json_set(&info, "title", json_text(q->offer->title));
-	json_set(&info, "version", json_text(q->offer->version));
+	json_set(&info, "name", json_text(q->catalog->name));
+	if (q->catalog->title && q->revision->structured)
+		json_set(&info, "title", json_text(q->catalog->title));
+	json_set(&info, "version", json_text(q->catalog->version));
 	return info;
 }
 
@@ -70,8 +70,8 @@ static int answer_initialize(const struct mcp_request *q, struct json *result, s
 	json_set(result, "protocolVersion", json_text(settled.revision->name));
 	json_set(result, "capabilities", list_capabilities(&settled));
 	json_set(result, "serverInfo", server_info(&settled));
-	if (q->offer->instructions)
-		json_set(result, "instructions", json_text(q->offer->instructions));
+	if (q->catalog->instructions)
+		json_set(result, "instructions", json_text(q->catalog->instructions));
 	return 0;
 }
 
@@ -81,8 +81,8 @@ static int answer_discover(const struct mcp_request *q, struct json *result, str
 	*result = json_object();
 	json_set(result, "supportedVersions", mcp_revision_names());
 	json_set(result, "capabilities", list_capabilities(q));
-	if (q->offer->instructions)
-		json_set(result, "instructions", json_text(q->offer->instructions));
+	if (q->catalog->instructions)
+		json_set(result, "instructions", json_text(q->catalog->instructions));
 	return 0;
 }
 
@@ -110,7 +110,7 @@ static int set_level(const struct mcp_request *q, struct json *result, struct mc
 static const struct row {
 	const char *name;
 	unsigned where; /* LEGACY, STATELESS */
-	enum part part; /* of the offer that has to be there */
+	enum part part; /* that the catalog must have */
 	bool slow;
 	int keep_ms; /* how long a client may keep the result; -1: it may not */
 	mcp_method *answer;
@@ -181,7 +181,7 @@ static int answer_request(struct mcp_request *q, const struct mcp_message *m, st
 	int rc;
 
 	if (!row || !(row->where & (q->revision->stateless ? STATELESS : LEGACY)) ||
-	    !has_part(q->offer, row->part)) {
+	    !has_part(q->catalog, row->part)) {
 		q->outcome->refused = true;
 		return mcp_fault_set(f, MCP_NO_METHOD, "no method '%.*s' in revision %s",
 				     (int)(name.n < 100 ? name.n : 100), name.p, q->revision->name);
@@ -194,15 +194,15 @@ static int answer_request(struct mcp_request *q, const struct mcp_message *m, st
 	return rc;
 }
 
-struct mcp_outcome mcp_answer(const struct mcp_catalog *offer, struct mcp_session *s,
-			      const struct mcp_way *way, const struct mcp_message *m,
+struct mcp_outcome mcp_answer(const struct mcp_catalog *catalog, struct mcp_session *s,
+			      const struct mcp_transport *transport, const struct mcp_message *m,
 			      const struct mcp_fault *unread, struct mcp_running *running,
 			      struct buf *out)
 {
 	struct mcp_outcome outcome = { 0 };
-	struct mcp_request q = { .offer = offer,
+	struct mcp_request q = { .catalog = catalog,
 				 .session = s,
-				 .way = way,
+				 .transport = transport,
 				 .params = m->params,
 				 .running = running,
 				 .outcome = &outcome };
@@ -215,7 +215,7 @@ struct mcp_outcome mcp_answer(const struct mcp_catalog *offer, struct mcp_sessio
 	}
 	if (m->kind == MCP_RESPONSE)
 		return outcome; /* we never ask */
-	if (mcp_revision_of(m, way->version, mcp_session_revision(s), &q.revision, &f)) {
+	if (mcp_revision_of(m, transport->version, mcp_session_revision(s), &q.revision, &f)) {
 		outcome.refused = outcome.stateless = true;
 	} else {
 		outcome.stateless = q.revision->stateless;
@@ -247,29 +247,31 @@ static struct mcp_outcome refuse_message(struct buf *out, enum mcp_code code, co
 	return (struct mcp_outcome){ .code = code, .refused = true };
 }
 
-static struct mcp_outcome answer_value(const struct mcp_catalog *offer, struct mcp_session *s,
-				       const struct mcp_way *way, struct json v, struct buf *out)
+static struct mcp_outcome answer_value(const struct mcp_catalog *catalog, struct mcp_session *s,
+				       const struct mcp_transport *transport, struct json v,
+				       struct buf *out)
 {
 	struct mcp_message m;
 	struct mcp_fault f = { 0 };
 	struct mcp_outcome outcome;
 
 	mcp_message_read(&m, v, &f);
-	outcome = mcp_answer(offer, s, way, &m, &f, NULL, out);
+	outcome = mcp_answer(catalog, s, transport, &m, &f, NULL, out);
 	mcp_message_free(&m);
 	mcp_fault_free(&f);
 	return outcome;
 }
 
 /* One after the other: who wants them at once sends them one by one. */
-struct mcp_outcome mcp_answer_batch(const struct mcp_catalog *offer, struct mcp_session *s,
-				    const struct mcp_way *way, struct json batch, struct buf *out)
+struct mcp_outcome mcp_answer_batch(const struct mcp_catalog *catalog, struct mcp_session *s,
+				    const struct mcp_transport *transport, struct json batch,
+				    struct buf *out)
 {
 	const struct mcp_revision *r = mcp_session_revision(s);
 	size_t n = json_length(batch), begin = out->n;
 
-	if (!r && way->version.p)
-		r = mcp_revision_named(way->version);
+	if (!r && transport->version.p)
+		r = mcp_revision_named(transport->version);
 	if (r && !r->batches)
 		return refuse_message(
 			out, MCP_INVALID_REQUEST,
@@ -279,11 +281,11 @@ struct mcp_outcome mcp_answer_batch(const struct mcp_catalog *offer, struct mcp_
 	if (n > MCP_BATCH_MAX)
 		return refuse_message(out, MCP_INVALID_REQUEST, "a batch has 64 messages at most");
 	buf_putc(out, '[');
-	for (size_t i = 0; i < n && !(way->gone && way->gone(way->ctx)); i++) {
+	for (size_t i = 0; i < n && !(transport->gone && transport->gone(transport->ctx)); i++) {
 		struct json one = json_at(batch, i);
 		struct buf text = { 0 };
 
-		answer_value(offer, s, way, one, &text);
+		answer_value(catalog, s, transport, one, &text);
 		if (text.n) {
 			if (out->n > begin + 1)
 				buf_putc(out, ',');
@@ -300,8 +302,9 @@ struct mcp_outcome mcp_answer_batch(const struct mcp_catalog *offer, struct mcp_
 	return (struct mcp_outcome){ 0 };
 }
 
-struct mcp_outcome mcp_answer_text(const struct mcp_catalog *offer, struct mcp_session *s,
-				   const struct mcp_way *way, struct bytes text, struct buf *out)
+struct mcp_outcome mcp_answer_text(const struct mcp_catalog *catalog, struct mcp_session *s,
+				   const struct mcp_transport *transport, struct bytes text,
+				   struct buf *out)
 {
 	struct json v = JSON_NONE;
 	struct mcp_fault f = { 0 };
@@ -311,9 +314,9 @@ struct mcp_outcome mcp_answer_text(const struct mcp_catalog *offer, struct mcp_s
 		mcp_put_fault(out, JSON_NONE, &f);
 		outcome = (struct mcp_outcome){ .code = f.code, .refused = true };
 	} else if (json_type(v) == JSON_TYPE_ARRAY) {
-		outcome = mcp_answer_batch(offer, s, way, v, out);
+		outcome = mcp_answer_batch(catalog, s, transport, v, out);
 	} else {
-		outcome = answer_value(offer, s, way, v, out);
+		outcome = answer_value(catalog, s, transport, v, out);
 	}
 	json_free(v);
 	mcp_fault_free(&f);

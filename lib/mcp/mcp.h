@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Model Context Protocol over an offer: one message in, at most one message out, whatever
- * carries them. Revisions 2026-07-28 to 2024-11-05. Keeps nothing but what is in the session;
- * several messages may be answered at the same time, each in one thread from its parsing to its end
- * (JSON values are not shared between threads).
+ * The methods of the Model Context Protocol over a catalog: one message in, at most one message
+ * out, over any transport. Revisions 2026-07-28 to 2024-11-05. Keeps nothing but what is in the
+ * session; several messages may be answered at the same time, each in one thread from its parsing
+ * to its end (JSON values are not shared between threads).
  */
 #ifndef INGERO_MCP_MCP_H
 #define INGERO_MCP_MCP_H
@@ -14,16 +14,16 @@
 #include "lib/base/buf.h"
 #include "lib/mcp/mcp_rpc.h"
 #include "lib/mcp/mcp_session.h"
-#include "lib/store/mcp_catalog.h"
+#include "lib/mcp/mcp_catalog.h"
 
 /* Messages longer than this are refused, and arrays of more messages than that. */
 #define MCP_MESSAGE_MAX ((size_t)4 << 20)
 #define MCP_BATCH_MAX	64
 
-/* How an answer's way is. */
-struct mcp_way {
+/* The connection that an answer goes to. */
+struct mcp_transport {
 	/* Whole messages without a newline that go with the answer: progress and log. Called from
-	 * any thread. NULL: nobody hears. */
+	 * any thread. NULL: they are dropped. */
 	void (*send)(void *ctx, struct bytes message);
 	/* Nobody waits any more, or the server ends. May be NULL. */
 	bool (*gone)(void *ctx);
@@ -44,18 +44,20 @@ struct mcp_outcome {
 /* Answers m, which is a whole message or what is left of one that could not be read (f says why).
  * Appends the answer to out; nothing for notifications and what was cancelled. running: of the
  * request, or NULL; it can be cancelled. */
-struct mcp_outcome mcp_answer(const struct mcp_catalog *offer, struct mcp_session *s,
-			      const struct mcp_way *way, const struct mcp_message *m,
+struct mcp_outcome mcp_answer(const struct mcp_catalog *catalog, struct mcp_session *s,
+			      const struct mcp_transport *transport, const struct mcp_message *m,
 			      const struct mcp_fault *f, struct mcp_running *running,
 			      struct buf *out);
 
 /* The same for an array of messages, one after the other: an array of answers. */
-struct mcp_outcome mcp_answer_batch(const struct mcp_catalog *offer, struct mcp_session *s,
-				    const struct mcp_way *way, struct json batch, struct buf *out);
+struct mcp_outcome mcp_answer_batch(const struct mcp_catalog *catalog, struct mcp_session *s,
+				    const struct mcp_transport *transport, struct json batch,
+				    struct buf *out);
 
 /* The same for a text, which may be a batch where the revision has them. */
-struct mcp_outcome mcp_answer_text(const struct mcp_catalog *offer, struct mcp_session *s,
-				   const struct mcp_way *way, struct bytes text, struct buf *out);
+struct mcp_outcome mcp_answer_text(const struct mcp_catalog *catalog, struct mcp_session *s,
+				   const struct mcp_transport *transport, struct bytes text,
+				   struct buf *out);
 
 /* May take longer than a moment: to be answered in a thread of its own. */
 bool mcp_is_slow(struct bytes method);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments are checked before the offer sees them; what it answers is said in the words of the
- * revision. */
+/* Calls tools, prompts and resources of the catalog. Arguments are checked before; answers are
+ * written as the client's revision of the protocol has them. */
 #include "lib/mcp/mcp_call.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 /* Of what was asked for; at most so many bytes of it. */
 #define SHOWN(text) (int)((text).n < 200 ? (text).n : 200), (text).p ? (text).p : ""
 
-/* An error of the offer that is none of the tool's own. */
+/* An error of the catalog's function that is not a failure of the tool itself. */
 static int fault_of(struct mcp_fault *f, const struct err *e)
 {
 	if (e->code == ERR_USAGE)
@@ -111,12 +111,12 @@ static int answer_tool(const struct mcp_request *q, const struct mcp_tool *tool,
 		       struct json *result, struct mcp_fault *f)
 {
 	struct mcp_reply a = { 0 };
-	struct mcp_asker asker;
+	struct mcp_request_ctx client;
 	struct err e = { 0 };
 	int rc = check_arguments(tool, args, &e);
 
-	mcp_asker_init(&asker, q);
-	rc = rc ? rc : tool->call(q->offer->ctx, &asker.asker, args, &a, &e);
+	mcp_request_ctx_init(&client, q);
+	rc = rc ? rc : tool->call(q->catalog->ctx, &client.rctx, args, &a, &e);
 	if (!rc && a.text.failed)
 		rc = err_nomem(&e);
 	if (rc == ERR_INTERRUPTED || (rc == ERR_USAGE && !q->revision->misuse_is_result)) {
@@ -130,14 +130,14 @@ static int answer_tool(const struct mcp_request *q, const struct mcp_tool *tool,
 		*result = result_of(q, &a);
 		rc = 0;
 	}
-	mcp_asker_free(&asker);
+	mcp_request_ctx_free(&client);
 	mcp_reply_free(&a);
 	return rc;
 }
 
 int mcp_call_tool(const struct mcp_request *q, struct json *result, struct mcp_fault *f)
 {
-	const struct mcp_tool *tool = q->offer->tools;
+	const struct mcp_tool *tool = q->catalog->tools;
 	struct json args = JSON_NONE;
 	struct bytes name;
 	int rc = need_text(q, "name", &name, f);
@@ -154,9 +154,9 @@ int mcp_call_tool(const struct mcp_request *q, struct json *result, struct mcp_f
 
 /* ---- prompts ---- */
 
-static const struct mcp_prompt *find_prompt(const struct mcp_catalog *offer, struct bytes name)
+static const struct mcp_prompt *find_prompt(const struct mcp_catalog *catalog, struct bytes name)
 {
-	for (const struct mcp_prompt *p = offer->prompts; p && p->name; p++)
+	for (const struct mcp_prompt *p = catalog->prompts; p && p->name; p++)
 		if (bytes_equal(name, bytes_of(p->name)))
 			return p;
 	return NULL;
@@ -181,12 +181,12 @@ int mcp_get_prompt(const struct mcp_request *q, struct json *result, struct mcp_
 	struct bytes name;
 	int rc = need_text(q, "name", &name, f);
 
-	p = rc ? NULL : find_prompt(q->offer, name);
+	p = rc ? NULL : find_prompt(q->catalog, name);
 	if (!rc && !p)
 		rc = mcp_fault_set(f, MCP_INVALID_PARAMS, "Unknown prompt: %.*s", SHOWN(name));
 	rc = rc ? rc : arguments_of(q, true, &args, f);
 	rc = rc || !p ? rc : check_prompt(p, args, f);
-	if (!rc && p && p->get(q->offer->ctx, args, &messages, &e))
+	if (!rc && p && p->get(q->catalog->ctx, args, &messages, &e))
 		rc = fault_of(f, &e);
 	if (!rc && p) {
 		*result = json_object();
@@ -200,10 +200,10 @@ int mcp_get_prompt(const struct mcp_request *q, struct json *result, struct mcp_
 
 /* ---- resources ---- */
 
-static const struct mcp_resource *find_resource(const struct mcp_catalog *offer, struct bytes uri)
+static const struct mcp_resource *find_resource(const struct mcp_catalog *catalog, struct bytes uri)
 {
 	for (int templates = 0; templates < 2; templates++)
-		for (const struct mcp_resource *r = offer->resources; r && r->name; r++)
+		for (const struct mcp_resource *r = catalog->resources; r && r->name; r++)
 			if (r->is_template == templates &&
 			    (templates ? mcp_uri_matches(r->uri, uri)
 				       : bytes_equal(uri, bytes_of(r->uri))))
@@ -223,7 +223,7 @@ int mcp_read_resource(const struct mcp_request *q, struct json *result, struct m
 {
 	const struct mcp_resource *r;
 	struct json contents = JSON_NONE;
-	struct mcp_asker asker;
+	struct mcp_request_ctx client;
 	struct err e = { 0 };
 	struct bytes uri;
 	int rc = need_text(q, "uri", &uri, f);
@@ -231,12 +231,12 @@ int mcp_read_resource(const struct mcp_request *q, struct json *result, struct m
 	if (rc)
 		return rc;
 	/* A zero byte would end the URI early for its reader. */
-	r = memchr(uri.p, 0, uri.n) ? NULL : find_resource(q->offer, uri);
+	r = memchr(uri.p, 0, uri.n) ? NULL : find_resource(q->catalog, uri);
 	if (!r)
 		return no_resource(q, uri, f);
-	mcp_asker_init(&asker, q);
-	rc = r->read(q->offer->ctx, &asker.asker, uri.p, &contents, &e);
-	mcp_asker_free(&asker);
+	mcp_request_ctx_init(&client, q);
+	rc = r->read(q->catalog->ctx, &client.rctx, uri.p, &contents, &e);
+	mcp_request_ctx_free(&client);
 	if (rc == ERR_USAGE)
 		return no_resource(q, uri, f);
 	if (rc)
@@ -254,7 +254,7 @@ static const char *find_completed(const struct mcp_request *q, struct json ref,
 {
 	struct bytes type = mcp_text(ref, "type"), name = mcp_text(ref, "name"),
 		     uri = mcp_text(ref, "uri");
-	const struct mcp_prompt *p = name.p ? find_prompt(q->offer, name) : NULL;
+	const struct mcp_prompt *p = name.p ? find_prompt(q->catalog, name) : NULL;
 
 	if (bytes_equal(type, bytes_of("ref/prompt"))) {
 		for (const struct mcp_argument *a = p ? p->arguments : NULL; a && a->name; a++)
@@ -269,7 +269,7 @@ static const char *find_completed(const struct mcp_request *q, struct json ref,
 			      "\"ref\" needs a type: ref/prompt or ref/resource");
 		return NULL;
 	}
-	for (const struct mcp_resource *r = q->offer->resources; r && r->name; r++)
+	for (const struct mcp_resource *r = q->catalog->resources; r && r->name; r++)
 		if (r->is_template && bytes_equal(uri, bytes_of(r->uri)) &&
 		    mcp_uri_has(r->uri, argument))
 			return r->uri;
@@ -311,7 +311,7 @@ int mcp_complete(const struct mcp_request *q, struct json *result, struct mcp_fa
 		json_free(chosen);
 		chosen = json_object();
 	}
-	if (!rc && q->offer->complete(q->offer->ctx, of, name.p, value.p, chosen, &values, &e))
+	if (!rc && q->catalog->complete(q->catalog->ctx, of, name.p, value.p, chosen, &values, &e))
 		rc = fault_of(f, &e);
 	if (!rc)
 		*result = completion_of(values);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The methods behind which the offer itself answers. */
+/* The methods that call functions of the catalog. */
 #ifndef INGERO_MCP_MCP_CALL_H
 #define INGERO_MCP_MCP_CALL_H
 

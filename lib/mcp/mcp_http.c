@@ -20,7 +20,7 @@
 #define EVENTS_TYPE "text/event-stream"
 
 struct mcp_http {
-	const struct mcp_catalog *offer;
+	const struct mcp_catalog *catalog;
 	uint64_t time_max_ns;
 	struct mcp_sessions *sessions;
 };
@@ -34,7 +34,7 @@ struct post {
 	atomic_bool closed; /* the client takes no more */
 };
 
-int mcp_http_new(struct mcp_http **out, const struct mcp_catalog *offer, uint64_t time_max_ns,
+int mcp_http_new(struct mcp_http **out, const struct mcp_catalog *catalog, uint64_t time_max_ns,
 		 struct err *e)
 {
 	struct mcp_http *h = calloc(1, sizeof(*h));
@@ -42,7 +42,7 @@ int mcp_http_new(struct mcp_http **out, const struct mcp_catalog *offer, uint64_
 	*out = NULL;
 	if (!h)
 		return err_nomem(e);
-	h->offer = offer;
+	h->catalog = catalog;
 	h->time_max_ns = time_max_ns;
 	h->sessions = mcp_sessions_new();
 	if (!h->sessions) {
@@ -150,18 +150,19 @@ static void put_session(struct mcp_http *h, struct mcp_session *s, struct net_re
 }
 
 /* What a request of a stateless revision has to say in its headers, too. */
-static void check_headers(const struct mcp_way *way, const struct net_call *call,
+static void check_headers(const struct mcp_transport *transport, const struct net_call *call,
 			  struct mcp_session *s, const struct mcp_message *m, struct mcp_fault *f)
 {
 	const struct mcp_revision *r;
 
 	if (m->kind == MCP_REQUEST &&
-	    !mcp_revision_of(m, way->version, mcp_session_revision(s), &r, f) && r->stateless)
+	    !mcp_revision_of(m, transport->version, mcp_session_revision(s), &r, f) && r->stateless)
 		mcp_headers_check(call, m, f);
 }
 
-static void answer_message(struct mcp_http *h, struct post *p, const struct mcp_way *way,
-			   struct mcp_session *s, struct json v)
+static void answer_message(struct mcp_http *h, struct post *p,
+			   const struct mcp_transport *transport, struct mcp_session *s,
+			   struct json v)
 {
 	struct mcp_fault f = { 0 };
 	struct mcp_outcome outcome;
@@ -169,11 +170,11 @@ static void answer_message(struct mcp_http *h, struct post *p, const struct mcp_
 	struct buf answer = { 0 };
 
 	if (json_type(v) == JSON_TYPE_ARRAY) {
-		outcome = mcp_answer_batch(h->offer, s, way, v, &answer);
+		outcome = mcp_answer_batch(h->catalog, s, transport, v, &answer);
 	} else {
 		if (!mcp_message_read(&m, v, &f))
-			check_headers(way, p->call, s, &m, &f);
-		outcome = mcp_answer(h->offer, s, way, &m, &f, NULL, &answer);
+			check_headers(transport, p->call, s, &m, &f);
+		outcome = mcp_answer(h->catalog, s, transport, &m, &f, NULL, &answer);
 		if (!answer.n && m.kind == MCP_REQUEST && !p->streams) {
 			mcp_fault_set(&f, MCP_STOPPED, "cancelled");
 			mcp_put_fault(&answer, m.id, &f);
@@ -191,11 +192,11 @@ static void handle_post(struct mcp_http *h, const struct net_call *call, struct 
 	const char *accept = net_call_header(call, "Accept");
 	struct bytes id = mcp_header(call, "Mcp-Session-Id");
 	struct post p = { .call = call, .reply = reply };
-	struct mcp_way way = { .send = send_event,
-			       .gone = is_gone,
-			       .ctx = &p,
-			       .time_max_ns = h->time_max_ns,
-			       .version = mcp_header(call, "MCP-Protocol-Version") };
+	struct mcp_transport transport = { .send = send_event,
+					   .gone = is_gone,
+					   .ctx = &p,
+					   .time_max_ns = h->time_max_ns,
+					   .version = mcp_header(call, "MCP-Protocol-Version") };
 	struct mcp_session *s;
 	struct mcp_fault f = { 0 };
 	struct json v = JSON_NONE;
@@ -217,7 +218,7 @@ static void handle_post(struct mcp_http *h, const struct net_call *call, struct 
 		reply->status = 400;
 		reply->type = JSON_TYPE;
 	} else {
-		answer_message(h, &p, &way, s, v);
+		answer_message(h, &p, &transport, s, v);
 	}
 	json_free(v);
 	mcp_fault_free(&f);

@@ -11,15 +11,15 @@
 #include <stdint.h>
 
 #include "lib/net/server.h"
-#include "lib/store/mcp_catalog.h"
+#include "lib/mcp/mcp_catalog.h"
 
 #define MCP_PATH	  "/mcp"
 #define MCP_HTTP_BODY_MAX ((size_t)4 << 20)
 
 struct mcp_http;
 
-/* time_max_ns: of one call without progress, 0: any. offer is borrowed. */
-int mcp_http_new(struct mcp_http **out, const struct mcp_catalog *offer, uint64_t time_max_ns,
+/* time_max_ns: of one call without progress, 0: any. catalog is borrowed. */
+int mcp_http_new(struct mcp_http **out, const struct mcp_catalog *catalog, uint64_t time_max_ns,
 		 struct err *e);
 
 /* A net_handler's work for MCP_PATH; ctx of the handler is its own. */

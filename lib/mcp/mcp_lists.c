@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE 100 /* entries, where the offer does not say */
+#define PAGE 100 /* entries, if the catalog's page is 0 */
 
 struct page {
 	size_t first, end; /* [first, end) of what is listed */
@@ -28,7 +28,7 @@ static int begin_page(struct page *p, const struct mcp_request *q, struct mcp_fa
 		rc = mcp_fault_set(f, MCP_INVALID_PARAMS, "cursor is none that was given out");
 	else if (text.n)
 		p->first = strtoul(text.p, NULL, 10);
-	p->end = p->first + (q->offer->page ? q->offer->page : PAGE);
+	p->end = p->first + (q->catalog->page ? q->catalog->page : PAGE);
 	json_free(cursor);
 	return rc;
 }
@@ -106,7 +106,7 @@ int mcp_list_tools(const struct mcp_request *q, struct json *result, struct mcp_
 		json_free(list);
 		return f->code;
 	}
-	for (const struct mcp_tool *t = q->offer->tools; t && t->name; t++)
+	for (const struct mcp_tool *t = q->catalog->tools; t && t->name; t++)
 		if (is_here(&p))
 			json_append(&list, describe_tool(q, t));
 	return end_page(&p, "tools", list, result, f);
@@ -141,7 +141,7 @@ int mcp_list_prompts(const struct mcp_request *q, struct json *result, struct mc
 		json_free(list);
 		return f->code;
 	}
-	for (const struct mcp_prompt *p = q->offer->prompts; p && p->name; p++)
+	for (const struct mcp_prompt *p = q->catalog->prompts; p && p->name; p++)
 		if (is_here(&page))
 			json_append(&list, describe_prompt(q, p));
 	return end_page(&page, "prompts", list, result, f);
@@ -157,7 +157,7 @@ static int list_resources(const struct mcp_request *q, bool templates, struct js
 		json_free(list);
 		return f->code;
 	}
-	for (const struct mcp_resource *r = q->offer->resources; r && r->name; r++) {
+	for (const struct mcp_resource *r = q->catalog->resources; r && r->name; r++) {
 		struct json o;
 
 		if (r->is_template != templates || !is_here(&p))

@@ -6,9 +6,9 @@
 #include "lib/mcp/mcp.h"
 
 struct mcp_request {
-	const struct mcp_catalog *offer;
+	const struct mcp_catalog *catalog;
 	struct mcp_session *session;
-	const struct mcp_way *way;
+	const struct mcp_transport *transport;
 	const struct mcp_revision *revision;
 	struct json params; /* an object, or JSON_NONE; borrowed */
 	struct mcp_running *running;

@@ -19,18 +19,19 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static struct mcp_asker *asker_of(const struct mcp_ctx *a)
+static struct mcp_request_ctx *mcp_ctx_of(const struct request_ctx *a)
 {
-	return (struct mcp_asker *)(uintptr_t)a;
+	return (struct mcp_request_ctx *)(uintptr_t)a;
 }
 
-static bool is_stopped(const struct mcp_ctx *asker)
+static bool is_stopped(const struct request_ctx *rctx)
 {
-	const struct mcp_asker *a = asker_of(asker);
-	const struct mcp_way *way = a->q->way;
+	const struct mcp_request_ctx *a = mcp_ctx_of(rctx);
+	const struct mcp_transport *transport = a->q->transport;
 
-	return mcp_running_cancelled(a->q->running) || (way->gone && way->gone(way->ctx)) ||
-	       (way->time_max_ns && now_ns() - a->moved_ns > way->time_max_ns);
+	return mcp_running_cancelled(a->q->running) ||
+	       (transport->gone && transport->gone(transport->ctx)) ||
+	       (transport->time_max_ns && now_ns() - a->advanced_ns > transport->time_max_ns);
 }
 
 static void begin_notification(struct jsonw *w, struct buf *out, const char *method)
@@ -42,19 +43,19 @@ static void begin_notification(struct jsonw *w, struct buf *out, const char *met
 	jsonw_key_object(w, "params");
 }
 
-static void send_notification(const struct mcp_asker *a, struct jsonw *w, struct buf *out)
+static void send_notification(const struct mcp_request_ctx *a, struct jsonw *w, struct buf *out)
 {
 	jsonw_object_end(w);
 	jsonw_object_end(w);
 	if (!out->failed)
-		a->q->way->send(a->q->way->ctx, buf_bytes(out));
+		a->q->transport->send(a->q->transport->ctx, buf_bytes(out));
 	buf_free(out);
 }
 
-static void send_progress(const struct mcp_ctx *asker, double done, double total,
+static void send_progress(const struct request_ctx *rctx, double done, double total,
 			  const char *message)
 {
-	struct mcp_asker *a = asker_of(asker);
+	struct mcp_request_ctx *a = mcp_ctx_of(rctx);
 	struct buf out = { 0 };
 	struct jsonw w;
 	uint64_t now;
@@ -65,12 +66,12 @@ static void send_progress(const struct mcp_ctx *asker, double done, double total
 	now = now_ns();
 	if (done > a->done) {
 		a->done = done;
-		a->moved_ns = now;
+		a->advanced_ns = now;
 	}
-	if (a->token.n && a->q->way->send && done > a->told &&
-	    (!a->told_ns || now - a->told_ns >= PROGRESS_NS || (total > 0 && done >= total))) {
-		a->told = done;
-		a->told_ns = now;
+	if (a->token.n && a->q->transport->send && done > a->sent &&
+	    (!a->sent_ns || now - a->sent_ns >= PROGRESS_NS || (total > 0 && done >= total))) {
+		a->sent = done;
+		a->sent_ns = now;
 		begin_notification(&w, &out, "notifications/progress");
 		jsonw_key(&w, "progressToken");
 		jsonw_raw(&w, buf_bytes(&a->token));
@@ -84,34 +85,35 @@ static void send_progress(const struct mcp_ctx *asker, double done, double total
 	pthread_mutex_unlock(&a->lock);
 }
 
-static void log_message(const struct mcp_ctx *asker, enum mcp_log_level level, const char *message)
+static void log_message(const struct request_ctx *rctx, enum request_log_level level,
+			const char *message)
 {
 	static const int levels[] = { 0, 1, 3, 4 }; /* the protocol has a notice in between */
-	struct mcp_asker *a = asker_of(asker);
+	struct mcp_request_ctx *a = mcp_ctx_of(rctx);
 	struct buf out = { 0 };
 	struct jsonw w;
 
-	if (!a->q->way->send || levels[level] < a->level)
+	if (!a->q->transport->send || levels[level] < a->level)
 		return;
 	pthread_mutex_lock(&a->lock);
 	begin_notification(&w, &out, "notifications/message");
 	jsonw_key_str(&w, "level", mcp_level_name(levels[level]));
-	jsonw_key_str(&w, "logger", a->q->offer->name);
+	jsonw_key_str(&w, "logger", a->q->catalog->name);
 	jsonw_key_str(&w, "data", message);
 	send_notification(a, &w, &out);
 	pthread_mutex_unlock(&a->lock);
 }
 
-void mcp_asker_init(struct mcp_asker *a, const struct mcp_request *q)
+void mcp_request_ctx_init(struct mcp_request_ctx *a, const struct mcp_request *q)
 {
 	struct json meta = json_get(q->params, "_meta"), token = json_get(meta, "progressToken");
 	struct bytes level = mcp_text(meta, MCP_META_LEVEL);
 
-	*a = (struct mcp_asker){ .asker = { is_stopped, send_progress, log_message },
-				 .q = q,
-				 .moved_ns = now_ns(),
-				 .told = -INFINITY,
-				 .done = -INFINITY };
+	*a = (struct mcp_request_ctx){ .rctx = { is_stopped, send_progress, log_message },
+				       .q = q,
+				       .advanced_ns = now_ns(),
+				       .sent = -INFINITY,
+				       .done = -INFINITY };
 	if (json_type(token) == JSON_TYPE_STRING || json_type(token) == JSON_TYPE_NUMBER)
 		json_dump(&a->token, token, 0);
 	if (!q->revision->stateless)
@@ -123,7 +125,7 @@ void mcp_asker_init(struct mcp_asker *a, const struct mcp_request *q)
 	json_free(token);
 }
 
-void mcp_asker_free(struct mcp_asker *a)
+void mcp_request_ctx_free(struct mcp_request_ctx *a)
 {
 	buf_free(&a->token);
 	pthread_mutex_destroy(&a->lock);

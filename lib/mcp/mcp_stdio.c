@@ -32,10 +32,10 @@ struct job {
 };
 
 struct stdio {
-	const struct mcp_catalog *offer;
+	const struct mcp_catalog *catalog;
 	const struct mcp_stdio *io;
 	struct mcp_session *session;
-	struct mcp_way way;
+	struct mcp_transport transport;
 
 	pthread_mutex_t writing;
 	atomic_bool gone; /* the client has closed its end, or io->stop asks the server to stop */
@@ -126,9 +126,9 @@ static void do_job(struct stdio *s, struct job *j)
 	struct buf out = { 0 };
 
 	if (j->batch.is)
-		mcp_answer_batch(s->offer, s->session, &s->way, j->batch, &out);
+		mcp_answer_batch(s->catalog, s->session, &s->transport, j->batch, &out);
 	else if (!mcp_running_cancelled(j->running))
-		mcp_answer(s->offer, s->session, &s->way, &j->m, NULL, j->running, &out);
+		mcp_answer(s->catalog, s->session, &s->transport, &j->m, NULL, j->running, &out);
 	send_line(s, &out);
 	buf_free(&out);
 }
@@ -237,7 +237,7 @@ static void handle_line(struct stdio *s, struct bytes line)
 		queue_message(s, &m, JSON_NONE);
 		return;
 	}
-	mcp_answer(s->offer, s->session, &s->way, &m, &f, NULL, &out);
+	mcp_answer(s->catalog, s->session, &s->transport, &m, &f, NULL, &out);
 	send_line(s, &out);
 	buf_free(&out);
 	mcp_message_free(&m);
@@ -345,9 +345,9 @@ static void drain_jobs(struct stdio *s)
 		pthread_join(s->worker[i], NULL);
 }
 
-int mcp_stdio_serve(const struct mcp_catalog *offer, const struct mcp_stdio *io, struct err *e)
+int mcp_stdio_serve(const struct mcp_catalog *catalog, const struct mcp_stdio *io, struct err *e)
 {
-	struct stdio s = { .offer = offer,
+	struct stdio s = { .catalog = catalog,
 			   .io = io,
 			   .session = mcp_session_new(),
 			   .workers_max = io->calls_max ? io->calls_max : CALLS };
@@ -360,7 +360,7 @@ int mcp_stdio_serve(const struct mcp_catalog *offer, const struct mcp_stdio *io,
 		return err_nomem(e);
 	}
 	s.last = &s.first;
-	s.way = (struct mcp_way){ .send = send_message, .gone = is_gone, .ctx = &s };
+	s.transport = (struct mcp_transport){ .send = send_message, .gone = is_gone, .ctx = &s };
 	pthread_mutex_init(&s.writing, NULL);
 	pthread_mutex_init(&s.lock, NULL);
 	pthread_cond_init(&s.wake, NULL);

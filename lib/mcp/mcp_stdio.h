@@ -8,7 +8,7 @@
 #define INGERO_MCP_MCP_STDIO_H
 
 #include "lib/base/err.h"
-#include "lib/store/mcp_catalog.h"
+#include "lib/mcp/mcp_catalog.h"
 
 struct mcp_stdio {
 	int in, out;	      /* descriptors, borrowed */
@@ -19,6 +19,6 @@ struct mcp_stdio {
 
 /* Until the end of in, when everything asked has been answered. ERR_CLOSED: nobody reads out any
  * more. */
-int mcp_stdio_serve(const struct mcp_catalog *offer, const struct mcp_stdio *io, struct err *e);
+int mcp_stdio_serve(const struct mcp_catalog *catalog, const struct mcp_stdio *io, struct err *e);
 
 #endif

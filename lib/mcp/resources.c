@@ -27,12 +27,12 @@ static struct json make_contents(const char *uri, const char *mime, struct bytes
 }
 
 /* What a tool says without arguments. */
-static int from_tool(void *ctx, const struct mcp_ctx *asker, const struct mcp_tool *tool,
+static int from_tool(void *ctx, const struct request_ctx *rctx, const struct mcp_tool *tool,
 		     struct buf *text, struct err *e)
 {
 	struct mcp_reply answer = { 0 };
 	struct json args = json_object();
-	int rc = tool->call(ctx, asker, args, &answer, e);
+	int rc = tool->call(ctx, rctx, args, &answer, e);
 
 	if (!rc)
 		buf_add(text, answer.text.p, answer.text.n);
@@ -41,7 +41,7 @@ static int from_tool(void *ctx, const struct mcp_ctx *asker, const struct mcp_to
 	return rc;
 }
 
-static int read_summary(void *ctx, const struct mcp_ctx *asker, const char *uri,
+static int read_summary(void *ctx, const struct request_ctx *rctx, const char *uri,
 			struct json *contents, struct err *e)
 {
 	struct mcp_tools *t = ctx;
@@ -56,9 +56,9 @@ static int read_summary(void *ctx, const struct mcp_ctx *asker, const char *uri,
 		clean_text(&text, bytes_of(slash ? slash + 1 : names[i]), CLEAN_MAX);
 		buf_puts(&text, i + 1 < n ? ", " : "\n");
 	}
-	rc = from_tool(ctx, asker, &tool_causal_chains, &text, e);
+	rc = from_tool(ctx, rctx, &tool_causal_chains, &text, e);
 	buf_putc(&text, '\n');
-	rc = rc ? rc : from_tool(ctx, asker, &tool_trace_stats, &text, e);
+	rc = rc ? rc : from_tool(ctx, rctx, &tool_trace_stats, &text, e);
 	if (!rc)
 		*contents = make_contents(uri, "text/plain", buf_bytes(&text));
 	buf_free(&text);
@@ -112,7 +112,7 @@ static int write_chains(void *ctx, const struct store_chains *c, struct err *e)
 	return want->text.failed ? err_nomem(e) : 0;
 }
 
-static int read_chains(struct mcp_tools *t, const struct mcp_ctx *asker, const char *uri,
+static int read_chains(struct mcp_tools *t, const struct request_ctx *rctx, const char *uri,
 		       const char *id, struct json *contents, struct err *e)
 {
 	const struct filter_words everything = { 0 };
@@ -121,7 +121,7 @@ static int read_chains(struct mcp_tools *t, const struct mcp_ctx *asker, const c
 
 	if (!t->opt.source)
 		return err_set(e, ERR_USAGE, "no recording is served");
-	rc = store_source_chains(t->opt.source, asker, &everything, false, write_chains, &want, e);
+	rc = store_source_chains(t->opt.source, rctx, &everything, false, write_chains, &want, e);
 	if (!rc && id && !want.found)
 		rc = err_set(e, ERR_USAGE,
 			     "there is no cause of that id (ingero://chains lists them)");
@@ -131,10 +131,10 @@ static int read_chains(struct mcp_tools *t, const struct mcp_ctx *asker, const c
 	return rc;
 }
 
-static int read_all_chains(void *ctx, const struct mcp_ctx *asker, const char *uri,
+static int read_all_chains(void *ctx, const struct request_ctx *rctx, const char *uri,
 			   struct json *contents, struct err *e)
 {
-	return read_chains(ctx, asker, uri, NULL, contents, e);
+	return read_chains(ctx, rctx, uri, NULL, contents, e);
 }
 
 /* What follows the last slash, with %XX read. False: too long, or no text. */
@@ -160,14 +160,14 @@ static bool id_of(const char *uri, const char *before, char id[ID_MAX])
 	return n && !*p;
 }
 
-static int one_chain(void *ctx, const struct mcp_ctx *asker, const char *uri, struct json *contents,
-		     struct err *e)
+static int one_chain(void *ctx, const struct request_ctx *rctx, const char *uri,
+		     struct json *contents, struct err *e)
 {
 	char id[ID_MAX];
 
 	if (!id_of(uri, "ingero://chain/", id))
 		return err_set(e, ERR_USAGE, "that is no id of a cause");
-	return read_chains(ctx, asker, uri, id, contents, e);
+	return read_chains(ctx, rctx, uri, id, contents, e);
 }
 
 /* ---- one call ---- */
@@ -194,8 +194,8 @@ static int write_call(void *ctx, const struct store_call *c, struct err *e)
 	return rc;
 }
 
-static int one_call(void *ctx, const struct mcp_ctx *asker, const char *uri, struct json *contents,
-		    struct err *e)
+static int one_call(void *ctx, const struct request_ctx *rctx, const char *uri,
+		    struct json *contents, struct err *e)
 {
 	struct mcp_tools *t = ctx;
 	struct wanted want = { 0 };
@@ -206,7 +206,7 @@ static int one_call(void *ctx, const struct mcp_ctx *asker, const char *uri, str
 		return err_set(e, ERR_USAGE, "no recording is served");
 	if (!id_of(uri, "ingero://call/", id))
 		return err_set(e, ERR_USAGE, "that is no call: THREAD@END, or an operation");
-	rc = store_source_call(t->opt.source, asker, id, write_call, &want, e);
+	rc = store_source_call(t->opt.source, rctx, id, write_call, &want, e);
 	if (!rc && !want.found)
 		rc = err_set(e, ERR_USAGE, "there is no such call in the recording");
 	if (!rc)
@@ -215,7 +215,7 @@ static int one_call(void *ctx, const struct mcp_ctx *asker, const char *uri, str
 	return rc;
 }
 
-static int read_schema(void *ctx, const struct mcp_ctx *asker, const char *uri,
+static int read_schema(void *ctx, const struct request_ctx *rctx, const char *uri,
 		       struct json *contents, struct err *e)
 {
 #ifdef INGERO_HAVE_SQLITE

@@ -153,7 +153,7 @@ static void put_warnings(struct buf *out, struct json answer)
 }
 
 int shape_answer(struct mcp_reply *out, struct json answer, const struct shape *shape,
-		 const struct tool_args *args, const struct mcp_ctx *asker, struct err *e)
+		 const struct tool_args *args, const struct request_ctx *rctx, struct err *e)
 {
 	struct json clean = clean_json(answer);
 	struct filler f = { .text = &out->text,
@@ -166,7 +166,7 @@ int shape_answer(struct mcp_reply *out, struct json answer, const struct shape *
 
 	json_free(answer);
 	if (args->jq) {
-		rc = shape_filter(out, clean, args, asker, e);
+		rc = shape_filter(out, clean, args, rctx, e);
 		json_free(clean);
 		json_free(f.notes);
 		return rc ? rc : out->text.failed ? err_nomem(e) : 0;

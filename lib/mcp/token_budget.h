@@ -10,7 +10,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/json.h"
 #include "lib/mcp/args.h"
-#include "lib/store/mcp_catalog.h"
+#include "lib/mcp/mcp_catalog.h"
 
 struct shape_column {
 	const char *key, *head; /* head NULL: as the key */
@@ -52,6 +52,6 @@ void shape_members(struct buf *out, struct json object, const char *key, const c
 
 /* Fills in both parts of an answer. answer: an object, taken over. Its texts are made clean. */
 int shape_answer(struct mcp_reply *out, struct json answer, const struct shape *shape,
-		 const struct tool_args *args, const struct mcp_ctx *asker, struct err *e);
+		 const struct tool_args *args, const struct request_ctx *rctx, struct err *e);
 
 #endif

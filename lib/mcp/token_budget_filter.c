@@ -14,17 +14,17 @@
 
 static bool is_stopped(void *ctx)
 {
-	return mcp_ctx_stops(ctx);
+	return request_ctx_should_stop(ctx);
 }
 
 int shape_filter(struct mcp_reply *out, struct json answer, const struct tool_args *args,
-		 const struct mcp_ctx *asker, struct err *e)
+		 const struct request_ctx *rctx, struct err *e)
 {
 	const struct filter_confined how = { .seconds = JQ_SECONDS,
 					     .memory_bytes = JQ_BYTES,
 					     .output_max = JQ_OUTPUT_MAX,
 					     .stop = is_stopped,
-					     .ctx = (void *)asker };
+					     .ctx = (void *)rctx };
 	struct buf text = { 0 }, made = { 0 };
 	struct json kept = json_array(), o = json_object();
 	size_t all = 0, shown = 0;

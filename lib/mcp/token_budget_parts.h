@@ -19,6 +19,6 @@ void shape_notes_write(struct buf *out, struct json notes, uint64_t budget);
 
 /* Instead of the answer, what args->jq makes of it: whole results only. */
 int shape_filter(struct mcp_reply *out, struct json answer, const struct tool_args *args,
-		 const struct mcp_ctx *asker, struct err *e);
+		 const struct request_ctx *rctx, struct err *e);
 
 #endif

@@ -5,13 +5,13 @@
 #include <math.h>
 #include <string.h>
 
-int tool_begin(struct tool_call *c, void *ctx, const struct mcp_ctx *asker, struct json args,
+int tool_begin(struct tool_call *c, void *ctx, const struct request_ctx *rctx, struct json args,
 	       struct mcp_reply *out, bool needs_source, struct err *e)
 {
 	struct mcp_tools *t = ctx;
 	int rc;
 
-	*c = (struct tool_call){ .tools = t, .source = t->opt.source, .asker = asker, .out = out };
+	*c = (struct tool_call){ .tools = t, .source = t->opt.source, .rctx = rctx, .out = out };
 	rc = tool_args_read(&c->args, args, e);
 	if (!rc && needs_source && !c->source)
 		rc = err_set(
@@ -29,7 +29,7 @@ void tool_end(struct tool_call *c)
 
 int tool_answer(struct tool_call *c, struct json answer, const struct shape *shape, struct err *e)
 {
-	return shape_answer(c->out, answer, shape, &c->args, c->asker, e);
+	return shape_answer(c->out, answer, shape, &c->args, c->rctx, e);
 }
 
 void tool_set_text(struct json *o, const char *key, const char *text)

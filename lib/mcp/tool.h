@@ -13,21 +13,21 @@
 
 struct mcp_tools {
 	struct mcp_tools_options opt;
-	struct mcp_catalog offer;
+	struct mcp_catalog catalog;
 };
 
 /* A call on its way. */
 struct tool_call {
 	struct mcp_tools *tools;
 	struct store_source *source;
-	const struct mcp_ctx *asker;
+	const struct request_ctx *rctx;
 	struct tool_args args;
 	struct mcp_reply *out;
 };
 
 /* Reads the arguments that tools share. needs_source: ERR_CANNOT without a recording. To be ended
  * in any case. */
-int tool_begin(struct tool_call *c, void *ctx, const struct mcp_ctx *asker, struct json args,
+int tool_begin(struct tool_call *c, void *ctx, const struct request_ctx *rctx, struct json args,
 	       struct mcp_reply *out, bool needs_source, struct err *e);
 void tool_end(struct tool_call *c);
 /* shape_answer of it. */

@@ -225,17 +225,17 @@ static int write_answer(void *ctx, const struct store_call *found, struct err *e
 	return tool_answer(c, o, &shape, e);
 }
 
-static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args,
 		     struct mcp_reply *out, struct err *e)
 {
 	const char *id = NULL;
 	struct tool_call c;
-	int rc = tool_begin(&c, ctx, asker, args, out, true, e);
+	int rc = tool_begin(&c, ctx, rctx, args, out, true, e);
 
 	rc = rc ? rc : tool_args_text(&c.args, "call", &id, e);
 	if (!rc && !id)
 		rc = err_set(e, ERR_USAGE, "call is missing: THREAD@END, or an operation");
-	rc = rc ? rc : store_source_call(c.source, asker, id, write_answer, &c, e);
+	rc = rc ? rc : store_source_call(c.source, rctx, id, write_answer, &c, e);
 	tool_end(&c);
 	return rc;
 }

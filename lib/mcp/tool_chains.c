@@ -177,17 +177,17 @@ static int write_answer(void *ctx, const struct store_chains *found, struct err 
 	return rc;
 }
 
-static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args,
 		     struct mcp_reply *out, struct err *e)
 {
 	struct tool_call c;
-	int rc = tool_begin(&c, ctx, asker, args, out, true, e);
+	int rc = tool_begin(&c, ctx, rctx, args, out, true, e);
 
 	if (!rc) {
 		const struct filter_words when = { .since = c.args.words.since,
 						   .until = c.args.words.until };
 
-		rc = store_source_chains(c.source, asker, &when, false, write_answer, &c, e);
+		rc = store_source_chains(c.source, rctx, &when, false, write_answer, &c, e);
 	}
 	tool_end(&c);
 	return rc;

@@ -174,7 +174,7 @@ static int write_answer(struct tool_call *c, const struct diff *d, const struct 
 
 /* How far both are together. */
 struct reading {
-	const struct mcp_ctx *asker;
+	const struct request_ctx *rctx;
 	unsigned side;
 };
 
@@ -183,15 +183,15 @@ static int report_progress(void *ctx, struct input *in, struct err *e)
 	const struct reading *r = ctx;
 	uint64_t done, total, events;
 
-	if (mcp_ctx_stops(r->asker))
+	if (request_ctx_should_stop(r->rctx))
 		return err_set(e, ERR_INTERRUPTED, "interrupted");
 	input_position(in, &done, &total, &events);
-	mcp_ctx_progress(r->asker, r->side + (total ? (double)done / (double)total : 0), DIFF_SIDES,
-			 "reading two recordings");
+	request_ctx_progress(r->rctx, r->side + (total ? (double)done / (double)total : 0),
+			     DIFF_SIDES, "reading two recordings");
 	return 0;
 }
 
-static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args,
 		     struct mcp_reply *out, struct err *e)
 {
 	static const char *const keys[DIFF_SIDES] = { "before", "after" };
@@ -202,7 +202,7 @@ static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
 	struct diff d = { 0 };
 	struct tool_call c;
 	unsigned n = 0;
-	int rc = tool_begin(&c, ctx, asker, args, out, true, e);
+	int rc = tool_begin(&c, ctx, rctx, args, out, true, e);
 
 	if (!rc)
 		store_source_names(c.source, &n);
@@ -224,7 +224,7 @@ static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
 	for (unsigned i = 0; i < DIFF_SIDES && !rc; i++) {
 		const struct filter_words when = { .since = c.args.words.since,
 						   .until = c.args.words.until };
-		struct reading reading = { asker, i };
+		struct reading reading = { rctx, i };
 		const struct query_diff_want want = { .causes = true,
 						      .between = report_progress,
 						      .ctx = &reading };

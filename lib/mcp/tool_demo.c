@@ -83,7 +83,7 @@ static int analyze_scenario(struct tool_call *c, const struct sim_options *opt, 
 		rc = err_nomem(e);
 	while (!rc && (rc = s->next(s, &item, e)) > 0) {
 		rc = query_chains_item(run, &item, e);
-		if (!rc && mcp_ctx_stops(c->asker))
+		if (!rc && request_ctx_should_stop(c->rctx))
 			rc = err_set(e, ERR_INTERRUPTED, "interrupted");
 	}
 	rc = rc ? rc : query_chains_end(run, &answer, e);
@@ -120,7 +120,7 @@ static struct json scenario_rows(void)
 	return rows;
 }
 
-static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args,
 		     struct mcp_reply *out, struct err *e)
 {
 	struct sim_options opt;
@@ -129,7 +129,7 @@ static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
 	struct tool_call c;
 	unsigned n;
 	const struct sim_scenario *s = sim_scenarios(&n);
-	int rc = tool_begin(&c, ctx, asker, args, out, false, e);
+	int rc = tool_begin(&c, ctx, rctx, args, out, false, e);
 
 	rc = rc ? rc : tool_args_text(&c.args, "scenario", &name, e);
 	if (!rc && name && !strcmp(name, "list")) {

@@ -83,7 +83,7 @@ static const struct shape shape = { print_head, lists, print_foot };
 
 static bool is_stopped(void *ctx)
 {
-	return mcp_ctx_stops(ctx);
+	return request_ctx_should_stop(ctx);
 }
 
 static struct json op_rows(const struct fleet_ops *ops)
@@ -171,7 +171,7 @@ static void set_warnings(struct json *o, struct fleet *f)
 	tool_set_number(o, "nodes_answered", (double)answered);
 }
 
-static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args,
 		     struct mcp_reply *out, struct err *e)
 {
 	const char *action = NULL, *sql = NULL, *query = NULL;
@@ -180,7 +180,7 @@ static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
 	struct json o = json_object();
 	struct tool_call c;
 	bool is_sql;
-	int rc = tool_begin(&c, ctx, asker, args, out, false, e);
+	int rc = tool_begin(&c, ctx, rctx, args, out, false, e);
 
 	rc = rc ? rc : tool_args_text(&c.args, "action", &action, e);
 	rc = rc ? rc : tool_args_text(&c.args, "query", &query, e);
@@ -201,7 +201,7 @@ static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
 	if (!rc) {
 		opt = *c.tools->opt.fleet;
 		opt.stop = is_stopped;
-		opt.stop_ctx = (void *)asker;
+		opt.stop_ctx = (void *)rctx;
 		rc = fleet_new(&f, &opt, e);
 	}
 	/* Clocks of those that answered: what is found wrong is a warning. */

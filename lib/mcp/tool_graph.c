@@ -317,7 +317,7 @@ static int on_item(void *ctx, const struct store_items *from, const struct strea
 	return tool_answer(g->c, answer, g->frequency ? &frequency_shape : &life_shape, e);
 }
 
-static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args,
 		     struct mcp_reply *out, bool how_often, struct err *e)
 {
 	static const char *const names[] = { "cudaGraph*", "cuGraph*", "cudaStream*Capture*",
@@ -326,14 +326,14 @@ static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
 	struct graphs g = {
 		.c = &c, .frequency = how_often, .start_ns = INT64_MIN, .end_ns = INT64_MIN
 	};
-	int rc = tool_begin(&c, ctx, asker, args, out, true, e);
+	int rc = tool_begin(&c, ctx, rctx, args, out, true, e);
 
 	if (!rc) {
 		struct filter_words words = c.args.words;
 
 		words.names = names;
 		words.nnames = sizeof(names) / sizeof(names[0]);
-		rc = store_source_each(c.source, asker, &words, on_item, &g, e);
+		rc = store_source_each(c.source, rctx, &words, on_item, &g, e);
 	}
 	vec_free(&g.v);
 	vec_free(&g.steps);
@@ -342,16 +342,16 @@ static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
 	return rc;
 }
 
-static int call_life(void *ctx, const struct mcp_ctx *asker, struct json args,
+static int call_life(void *ctx, const struct request_ctx *rctx, struct json args,
 		     struct mcp_reply *out, struct err *e)
 {
-	return call_tool(ctx, asker, args, out, false, e);
+	return call_tool(ctx, rctx, args, out, false, e);
 }
 
-static int call_frequency(void *ctx, const struct mcp_ctx *asker, struct json args,
+static int call_frequency(void *ctx, const struct request_ctx *rctx, struct json args,
 			  struct mcp_reply *out, struct err *e)
 {
-	return call_tool(ctx, asker, args, out, true, e);
+	return call_tool(ctx, rctx, args, out, true, e);
 }
 
 const struct mcp_tool tool_graph_lifecycle = {

@@ -40,7 +40,7 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static int read_check(int fd, const struct mcp_ctx *asker, struct buf *out, struct err *e)
+static int read_check(int fd, const struct request_ctx *rctx, struct buf *out, struct err *e)
 {
 	int64_t until = now_ms() + CHECK_SECONDS * 1000;
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -56,13 +56,13 @@ static int read_check(int fd, const struct mcp_ctx *asker, struct buf *out, stru
 		if (now_ms() > until || out->n > CHECK_MAX)
 			return err_set(e, ERR_LIMIT, "ingero-check took longer than %d s",
 				       CHECK_SECONDS);
-		if (mcp_ctx_stops(asker))
+		if (request_ctx_should_stop(rctx))
 			return err_set(e, ERR_INTERRUPTED, "interrupted");
 	}
 }
 
 /* By the process that is there for it. */
-static int have_checked(const struct mcp_checker *checker, const struct mcp_ctx *asker,
+static int have_checked(const struct mcp_checker *checker, const struct request_ctx *rctx,
 			struct buf *text, struct err *e)
 {
 	int fds[2], rc = cli_sibling_pipe(fds, e);
@@ -71,12 +71,12 @@ static int have_checked(const struct mcp_checker *checker, const struct mcp_ctx 
 		return rc;
 	rc = mcp_checker_run(checker, fds[1], CHECK_SECONDS, e);
 	close(fds[1]);
-	rc = rc ? rc : read_check(fds[0], asker, text, e);
+	rc = rc ? rc : read_check(fds[0], rctx, text, e);
 	close(fds[0]);
 	return rc;
 }
 
-static int run_check(const struct mcp_checker *checker, const struct mcp_ctx *asker,
+static int run_check(const struct mcp_checker *checker, const struct request_ctx *rctx,
 		     struct buf *text, struct err *e)
 {
 	char *argv[] = { "ingero-check", "--look-only", "--json", NULL };
@@ -84,7 +84,7 @@ static int run_check(const struct mcp_checker *checker, const struct mcp_ctx *as
 	pid_t pid;
 
 	if (checker)
-		return have_checked(checker, asker, text, e);
+		return have_checked(checker, rctx, text, e);
 	rc = cli_sibling_pipe(fds, e);
 	if (rc)
 		return rc;
@@ -99,7 +99,7 @@ static int run_check(const struct mcp_checker *checker, const struct mcp_ctx *as
 	pid = cli_sibling_start(argv, &(struct cli_sibling_fds){ nothing[0], fds[1], -1 }, e);
 	close(nothing[0]);
 	close(fds[1]);
-	rc = pid < 0 ? e->code : read_check(fds[0], asker, text, e);
+	rc = pid < 0 ? e->code : read_check(fds[0], rctx, text, e);
 	close(fds[0]);
 	if (pid > 0) {
 		if (rc)
@@ -109,15 +109,15 @@ static int run_check(const struct mcp_checker *checker, const struct mcp_ctx *as
 	return rc;
 }
 
-static int call_check(void *ctx, const struct mcp_ctx *asker, struct json args,
+static int call_check(void *ctx, const struct request_ctx *rctx, struct json args,
 		      struct mcp_reply *out, struct err *e)
 {
 	struct buf text = { 0 };
 	struct json o = JSON_NONE;
 	struct tool_call c;
-	int rc = tool_begin(&c, ctx, asker, args, out, false, e);
+	int rc = tool_begin(&c, ctx, rctx, args, out, false, e);
 
-	rc = rc ? rc : run_check(c.tools->opt.checker, asker, &text, e);
+	rc = rc ? rc : run_check(c.tools->opt.checker, rctx, &text, e);
 	if (!rc && json_parse(buf_bytes(&text), &o, e))
 		rc = err_set(e, ERR_CANNOT, "ingero-check is not there, or did not answer: %.200s",
 			     buf_text(&text));
@@ -214,7 +214,7 @@ static void select_failing(struct json *o)
 	json_free(tests);
 }
 
-static int call_report(void *ctx, const struct mcp_ctx *asker, struct json args,
+static int call_report(void *ctx, const struct request_ctx *rctx, struct json args,
 		       struct mcp_reply *out, struct err *e)
 {
 	char own[PATH_MAX];
@@ -222,7 +222,7 @@ static int call_report(void *ctx, const struct mcp_ctx *asker, struct json args,
 	struct json o = JSON_NONE;
 	struct tool_call c;
 	const char *path;
-	int rc = tool_begin(&c, ctx, asker, args, out, false, e);
+	int rc = tool_begin(&c, ctx, rctx, args, out, false, e);
 
 	path = c.tools->opt.test_report;
 	if (!rc && !path) {

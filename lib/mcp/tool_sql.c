@@ -55,7 +55,7 @@ struct taker {
 	struct archive_answer answer; /* first: the question gives it back */
 	struct json columns, rows;
 	size_t bytes;
-	const struct mcp_ctx *asker;
+	const struct request_ctx *rctx;
 };
 
 static int on_columns(struct archive_answer *a, const char *const *names, unsigned n, struct err *e)
@@ -113,15 +113,15 @@ static int on_row(struct archive_answer *a, const struct archive_value *v, unsig
 	return 0;
 }
 
-static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args,
 		     struct mcp_reply *out, struct err *e)
 {
-	struct taker t = { .answer = { on_columns, on_row }, .asker = asker };
+	struct taker t = { .answer = { on_columns, on_row }, .rctx = rctx };
 	struct archive_asked asked = { 0 };
 	const char *sql = NULL;
 	struct tool_call c;
 	uint64_t limit;
-	int rc = tool_begin(&c, ctx, asker, args, out, true, e);
+	int rc = tool_begin(&c, ctx, rctx, args, out, true, e);
 
 	rc = rc ? rc : tool_args_text(&c.args, "query", &sql, e);
 	if (!rc && !sql)
@@ -130,7 +130,7 @@ static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
 	limit = limit < LIMIT_MAX ? limit : LIMIT_MAX;
 	t.columns = json_array();
 	t.rows = json_array();
-	rc = rc ? rc : store_source_sql(c.source, asker, sql, limit, &t.answer, &asked, e);
+	rc = rc ? rc : store_source_sql(c.source, rctx, sql, limit, &t.answer, &asked, e);
 	if (!rc) {
 		struct json o = json_object();
 

@@ -214,14 +214,14 @@ static int on_item(void *ctx, const struct store_items *from, const struct strea
 	return 0;
 }
 
-static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args,
 		     struct mcp_reply *out, struct err *e)
 {
 	struct tool_call c;
 	struct stacks s = { .c = &c };
-	int rc = tool_begin(&c, ctx, asker, args, out, true, e);
+	int rc = tool_begin(&c, ctx, rctx, args, out, true, e);
 
-	rc = rc ? rc : store_source_each(c.source, asker, &c.args.words, on_item, &s, e);
+	rc = rc ? rc : store_source_each(c.source, rctx, &c.args.words, on_item, &s, e);
 	vec_free(&s.v);
 	map_free(&s.by);
 	tool_end(&c);

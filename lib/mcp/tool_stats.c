@@ -299,12 +299,12 @@ static int write_answer(void *ctx, const struct store_stat *st, struct err *e)
 	return rc;
 }
 
-static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args,
 		     struct mcp_reply *out, struct err *e)
 {
 	struct store_stat_want want = { .brief = true };
 	struct tool_call c;
-	int rc = tool_begin(&c, ctx, asker, args, out, true, e);
+	int rc = tool_begin(&c, ctx, rctx, args, out, true, e);
 
 	rc = rc ? rc : tool_args_text(&c.args, "by", &want.by, e);
 	if (!rc) {
@@ -317,7 +317,7 @@ static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
 			rc = err_set(e, ERR_USAGE, "there is no key '%s' to tell calls apart by",
 				     want.by);
 	}
-	rc = rc ? rc : store_source_stat(c.source, asker, &want, write_answer, &c, e);
+	rc = rc ? rc : store_source_stat(c.source, rctx, &want, write_answer, &c, e);
 	tool_end(&c);
 	return rc;
 }

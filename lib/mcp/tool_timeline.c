@@ -249,26 +249,26 @@ static int on_item(void *ctx, const struct store_items *from, const struct strea
 	return 0;
 }
 
-static int call_tool(void *ctx, const struct mcp_ctx *asker, struct json args,
+static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args,
 		     struct mcp_reply *out, struct err *e)
 {
 	struct filter_words words, everything = { 0 };
 	struct moment m = { 0 };
 	struct tool_call c;
 	struct timeline t = { .c = &c, .m = &m, .last_ns = INT64_MIN };
-	int rc = tool_begin(&c, ctx, asker, args, out, true, e);
+	int rc = tool_begin(&c, ctx, rctx, args, out, true, e);
 
 	rc = rc ? rc : tool_args_text(&c.args, "at", &m.at, e);
 	m.window_ns = tool_args_number(&c.args, "window_ms", WINDOW_MS) * 1e6;
 	if (!rc && !(m.window_ns > 0 && m.window_ns <= WINDOW_MAX * 1e6))
 		rc = err_set(e, ERR_USAGE, "window_ms is from 0 to %d", WINDOW_MAX);
-	rc = rc ? rc : store_source_chains(c.source, asker, &everything, false, find_moment, &m, e);
+	rc = rc ? rc : store_source_chains(c.source, rctx, &everything, false, find_moment, &m, e);
 	words = c.args.words;
 	if (!rc && (words.since || words.until))
 		m.to_ns = m.end_ns, m.from_ns = m.zero_ns;
 	else if (!rc)
 		as_words(&m, &words);
-	rc = rc ? rc : store_source_each(c.source, asker, &words, on_item, &t, e);
+	rc = rc ? rc : store_source_each(c.source, rctx, &words, on_item, &t, e);
 	vec_free(&t.v);
 	tool_end(&c);
 	return rc;

@@ -36,15 +36,15 @@ struct mcp_tools *mcp_tools_new(const struct mcp_tools_options *opt)
 	o->tools.opt = *opt;
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		o->table[i] = *all[i];
-	o->tools.offer = (struct mcp_catalog){ .name = "ingero",
-					       .title = "Ingero: why GPU programs wait",
-					       .version = opt->version,
-					       .instructions = instructions,
-					       .tools = o->table,
-					       .prompts = tool_prompts,
-					       .resources = tool_resources,
-					       .complete = tool_complete,
-					       .ctx = o };
+	o->tools.catalog = (struct mcp_catalog){ .name = "ingero",
+						 .title = "Ingero: why GPU programs wait",
+						 .version = opt->version,
+						 .instructions = instructions,
+						 .tools = o->table,
+						 .prompts = tool_prompts,
+						 .resources = tool_resources,
+						 .complete = tool_complete,
+						 .ctx = o };
 	return &o->tools;
 }
 
@@ -53,7 +53,7 @@ void mcp_tools_free(struct mcp_tools *t)
 	free(t);
 }
 
-const struct mcp_catalog *mcp_tools_offer(const struct mcp_tools *t)
+const struct mcp_catalog *mcp_tools_catalog(const struct mcp_tools *t)
 {
-	return &t->offer;
+	return &t->catalog;
 }

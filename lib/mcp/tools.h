@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything that can be asked of a recording, as an offer for the protocol: tools, a prompt,
+ * Everything that can be asked of a recording, as a catalog for the protocol: tools, a prompt,
  * resources. All of it reads; nothing is attached, started on the machine or written on a client's
  * word.
  */
@@ -9,7 +9,7 @@
 
 #include "lib/mcp/checker.h"
 #include "lib/fleet/fleet.h"
-#include "lib/store/mcp_catalog.h"
+#include "lib/mcp/mcp_catalog.h"
 #include "lib/store/source.h"
 
 struct mcp_tools;
@@ -31,6 +31,6 @@ struct mcp_tools *mcp_tools_new(const struct mcp_tools_options *opt);
 void mcp_tools_free(struct mcp_tools *t);
 
 /* Borrowed, until the tools are freed. */
-const struct mcp_catalog *mcp_tools_offer(const struct mcp_tools *t);
+const struct mcp_catalog *mcp_tools_catalog(const struct mcp_tools *t);
 
 #endif

@@ -185,16 +185,16 @@ static void release_entry(struct cached_answer *a)
 
 /* The first client computes for those that wait, too: it stops only when none is left. */
 struct computation {
-	struct mcp_ctx asker; /* first: the callbacks cast it back */
-	const struct mcp_ctx *by;
+	struct request_ctx rctx; /* first: the callbacks cast it back */
+	const struct request_ctx *by;
 	struct answer_cache *cache;
 	struct cached_answer *answer;
 };
 
-static bool computation_should_stop(const struct mcp_ctx *asker)
+static bool computation_should_stop(const struct request_ctx *rctx)
 {
-	const struct computation *m = (const struct computation *)asker;
-	bool stops = mcp_ctx_stops(m->by) && !atomic_load(&m->answer->waiting);
+	const struct computation *m = (const struct computation *)rctx;
+	bool stops = request_ctx_should_stop(m->by) && !atomic_load(&m->answer->waiting);
 
 	/* A client that reads the progress counts as waiting again before it unlocks. */
 	if (stops) {
@@ -205,12 +205,12 @@ static bool computation_should_stop(const struct mcp_ctx *asker)
 	return stops;
 }
 
-static void report_computation(const struct mcp_ctx *asker, double done, double total,
+static void report_computation(const struct request_ctx *rctx, double done, double total,
 			       const char *message)
 {
-	const struct computation *m = (const struct computation *)asker;
+	const struct computation *m = (const struct computation *)rctx;
 
-	mcp_ctx_progress(m->by, done, total, message);
+	request_ctx_progress(m->by, done, total, message);
 	/* No other thread writes these members. */
 	if (!atomic_load(&m->answer->waiting) || m->answer->done == done)
 		return;
@@ -221,19 +221,19 @@ static void report_computation(const struct mcp_ctx *asker, double done, double 
 	pthread_mutex_unlock(&m->cache->lock);
 }
 
-static void log_computation(const struct mcp_ctx *asker, enum mcp_log_level level,
+static void log_computation(const struct request_ctx *rctx, enum request_log_level level,
 			    const char *message)
 {
-	mcp_ctx_log(((const struct computation *)asker)->by, level, message);
+	request_ctx_log(((const struct computation *)rctx)->by, level, message);
 }
 
 /* Called with the lock held, which is released while the answer is computed. */
 static int compute_answer(struct answer_cache *c, const struct answer_lookup *lookup,
-			  const struct mcp_ctx *asker, struct cached_answer **out, struct err *e)
+			  const struct request_ctx *rctx, struct cached_answer **out, struct err *e)
 {
 	struct cached_answer *a = add_entry(c, lookup);
 	const struct computation m = {
-		{ computation_should_stop, report_computation, log_computation }, asker, c, a
+		{ computation_should_stop, report_computation, log_computation }, rctx, c, a
 	};
 	int64_t from = answer_cache_now_ns();
 	int rc;
@@ -241,7 +241,7 @@ static int compute_answer(struct answer_cache *c, const struct answer_lookup *lo
 	if (!a)
 		return err_nomem(e);
 	pthread_mutex_unlock(&c->lock);
-	rc = lookup->compute(lookup->ctx, &m.asker, &a->value, &a->growing, e);
+	rc = lookup->compute(lookup->ctx, &m.rctx, &a->value, &a->growing, e);
 	pthread_mutex_lock(&c->lock);
 	pthread_cond_broadcast(&c->changed);
 	if (rc) {
@@ -256,7 +256,7 @@ static int compute_answer(struct answer_cache *c, const struct answer_lookup *lo
 	a->compute_ns = (uint64_t)(a->computed_at_ns - from);
 	a->last_use = ++c->uses;
 	make_room(c, a);
-	if (mcp_ctx_stops(asker)) {
+	if (request_ctx_should_stop(rctx)) {
 		a->in_use = false;
 		release_entry(a);
 		return err_set(e, ERR_INTERRUPTED, "interrupted");
@@ -267,7 +267,7 @@ static int compute_answer(struct answer_cache *c, const struct answer_lookup *lo
 
 /* Called with the lock held, which is released while this thread sleeps. */
 static int wait_for_answer(struct answer_cache *c, struct cached_answer *a,
-			   const struct mcp_ctx *asker, struct err *e)
+			   const struct request_ctx *rctx, struct err *e)
 {
 	int64_t until = answer_cache_now_ns() + CHECK_NS;
 	struct timespec t = { until / 1000000000, until % 1000000000 };
@@ -282,15 +282,15 @@ static int wait_for_answer(struct answer_cache *c, struct cached_answer *a,
 	memcpy(activity, a->activity, sizeof(activity));
 	pthread_mutex_unlock(&c->lock);
 	if (done > 0)
-		mcp_ctx_progress(asker, done, total, activity);
+		request_ctx_progress(rctx, done, total, activity);
 	pthread_mutex_lock(&c->lock);
 	atomic_fetch_sub(&a->waiting, 1);
 	release_entry(a);
-	return mcp_ctx_stops(asker) ? err_set(e, ERR_INTERRUPTED, "interrupted") : 0;
+	return request_ctx_should_stop(rctx) ? err_set(e, ERR_INTERRUPTED, "interrupted") : 0;
 }
 
 int answer_cache_get(struct answer_cache *c, const struct answer_lookup *lookup,
-		     const struct mcp_ctx *asker, struct cached_answer **out, struct err *e)
+		     const struct request_ctx *rctx, struct cached_answer **out, struct err *e)
 {
 	int64_t ready_ns = 0; /* since when another client uses the answer */
 	int rc = 0;
@@ -301,7 +301,7 @@ int answer_cache_get(struct answer_cache *c, const struct answer_lookup *lookup,
 		struct cached_answer *a = find_entry(c, lookup);
 
 		if (!a) {
-			rc = compute_answer(c, lookup, asker, out, e);
+			rc = compute_answer(c, lookup, rctx, out, e);
 		} else if (a->ready && !a->in_use) {
 			a->in_use = true;
 			a->users++;
@@ -315,7 +315,7 @@ int answer_cache_get(struct answer_cache *c, const struct answer_lookup *lookup,
 				rc = err_set(e, ERR_LIMIT,
 					     "others are being answered, for longer than this "
 					     "question may wait: ask again in a while");
-			rc = rc ? rc : wait_for_answer(c, a, asker, e);
+			rc = rc ? rc : wait_for_answer(c, a, rctx, e);
 		}
 	}
 	pthread_mutex_unlock(&c->lock);

@@ -12,14 +12,14 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
-#include "lib/store/mcp_catalog.h"
+#include "lib/store/request_ctx.h"
 
 struct answer_cache;
 struct cached_answer;
 
 /* Computes *value. *growing: the recording it is about is still written. */
-typedef int answer_compute_fn(void *ctx, const struct mcp_ctx *asker, void **value, bool *growing,
-			      struct err *e);
+typedef int answer_compute_fn(void *ctx, const struct request_ctx *rctx, void **value,
+			      bool *growing, struct err *e);
 
 struct answer_lookup {
 	const char *question;
@@ -41,9 +41,9 @@ void answer_cache_free(struct answer_cache *c);
 /* The answer, which is the caller's alone until answer_cache_release. If the files grow, it may be
  * an older one: at most a second old, or four times what it took to compute. ERR_INTERRUPTED: the
  * client gave up; ERR_LIMIT: others used it for longer than wait_ns; otherwise what compute
- * returns. asker may be NULL. */
+ * returns. rctx may be NULL. */
 int answer_cache_get(struct answer_cache *c, const struct answer_lookup *lookup,
-		     const struct mcp_ctx *asker, struct cached_answer **out, struct err *e);
+		     const struct request_ctx *rctx, struct cached_answer **out, struct err *e);
 /* a may be NULL. */
 void answer_cache_release(struct answer_cache *c, struct cached_answer *a);
 

@@ -98,7 +98,7 @@ void store_source_free(struct store_source *s)
 
 int source_get_answer(struct store_source *s, struct answer_cache *cache, const char *question,
 		      answer_compute_fn *compute, void *ctx, void (*release)(void *value),
-		      const struct mcp_ctx *asker, struct cached_answer **out, struct err *e)
+		      const struct request_ctx *rctx, struct cached_answer **out, struct err *e)
 {
 	struct source_state st;
 	int rc = source_state_of(s, &st, e);
@@ -116,7 +116,7 @@ int source_get_answer(struct store_source *s, struct answer_cache *cache, const 
 						      .wait_ns = cache == s->archives ? SQL_WAIT_NS
 										      : 0 };
 
-		rc = answer_cache_get(cache, &lookup, asker, out, e);
+		rc = answer_cache_get(cache, &lookup, rctx, out, e);
 	}
 	source_state_free(&st);
 	return rc;

@@ -19,7 +19,7 @@
 #include "lib/event/ops.h"
 #include "lib/event/stream.h"
 #include "lib/filter/filter.h"
-#include "lib/store/mcp_catalog.h"
+#include "lib/store/request_ctx.h"
 #include "lib/world/late_names.h"
 #include "lib/world/world.h"
 
@@ -91,7 +91,7 @@ struct store_stat {
 	const struct world *w;
 };
 typedef int store_use_stat(void *ctx, const struct store_stat *st, struct err *e);
-int store_source_stat(struct store_source *s, const struct mcp_ctx *asker,
+int store_source_stat(struct store_source *s, const struct request_ctx *rctx,
 		      const struct store_stat_want *want, store_use_stat *use, void *ctx,
 		      struct err *e);
 
@@ -107,7 +107,7 @@ struct store_chains {
 };
 typedef int store_use_chains(void *ctx, const struct store_chains *c, struct err *e);
 /* words: a time only. complete: failures and oncpu, too. */
-int store_source_chains(struct store_source *s, const struct mcp_ctx *asker,
+int store_source_chains(struct store_source *s, const struct request_ctx *rctx,
 			const struct filter_words *words, bool complete, store_use_chains *use,
 			void *ctx, struct err *e);
 
@@ -118,7 +118,7 @@ struct store_call {
 	int64_t start_ns; /* of the recording */
 };
 typedef int store_use_call(void *ctx, const struct store_call *c, struct err *e);
-int store_source_call(struct store_source *s, const struct mcp_ctx *asker, const char *id,
+int store_source_call(struct store_source *s, const struct request_ctx *rctx, const char *id,
 		      store_use_call *use, void *ctx, struct err *e);
 
 /* ---- all that was chosen, item by item: nothing of it is kept ---- */
@@ -132,14 +132,14 @@ struct store_items {
 typedef int store_take_item(void *ctx, const struct store_items *from,
 			    const struct stream_item *item, struct err *e);
 /* With item NULL once behind the last, while the world is still there. */
-int store_source_each(struct store_source *s, const struct mcp_ctx *asker,
+int store_source_each(struct store_source *s, const struct request_ctx *rctx,
 		      const struct filter_words *words, store_take_item *take, void *ctx,
 		      struct err *e);
 
 /* ---- SQL (archive/ask.h): of an archive itself, of a recording by way of one that is made once
  * ---- */
 /* rows: at most; 0: no limit. */
-int store_source_sql(struct store_source *s, const struct mcp_ctx *asker, const char *sql,
+int store_source_sql(struct store_source *s, const struct request_ctx *rctx, const char *sql,
 		     uint64_t rows, struct archive_answer *answer, struct archive_asked *asked,
 		     struct err *e);
 

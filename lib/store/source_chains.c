@@ -40,16 +40,16 @@ static void free_chains(void *value)
 	free(v);
 }
 
-static int report_progress(void *asker, struct input *in, struct err *e)
+static int report_progress(void *rctx, struct input *in, struct err *e)
 {
-	return source_tick(asker, in, "looking for causes", e);
+	return source_tick(rctx, in, "looking for causes", e);
 }
 
 /* Sets *is if the findings are stored in the recording, *grows if it is still written. */
-static int try_carried(struct chains_value *v, struct store_source *s, const struct mcp_ctx *asker,
-		       bool *is, bool *grows, struct err *e)
+static int try_carried(struct chains_value *v, struct store_source *s,
+		       const struct request_ctx *rctx, bool *is, bool *grows, struct err *e)
 {
-	const struct query_stored_findings_want want = { report_progress, (void *)asker };
+	const struct query_stored_findings_want want = { report_progress, (void *)rctx };
 	struct input *in = NULL;
 	int rc;
 
@@ -72,7 +72,7 @@ static int try_carried(struct chains_value *v, struct store_source *s, const str
 }
 
 static int read_chains(struct chains_value *v, struct input *in, const struct filter *sel,
-		       const struct mcp_ctx *asker, struct err *e)
+		       const struct request_ctx *rctx, struct err *e)
 {
 	struct event_stream *stream = input_stream(in);
 	struct filter_cut cut = { 0 };
@@ -91,14 +91,14 @@ static int read_chains(struct chains_value *v, struct input *in, const struct fi
 		rc = sel->resolved ? filter_cut_item(&cut, sel, v->w, &item, &left, e) : 0;
 		if (rc >= 0 && left)
 			rc = query_report_query_item(v->story, &item, e);
-		rc = rc < 0 ? rc : source_tick(asker, in, "looking for causes", e);
+		rc = rc < 0 ? rc : source_tick(rctx, in, "looking for causes", e);
 	}
 	filter_cut_free(&cut);
 	return rc == ERR_TOO_NEW ? 0 : rc;
 }
 
 static int find_chains(struct chains_value *v, const struct chains_ctx *c,
-		       const struct mcp_ctx *asker, struct err *e)
+		       const struct request_ctx *rctx, struct err *e)
 {
 	struct filter sel = { .calls = true };
 	struct input *in = NULL;
@@ -110,7 +110,7 @@ static int find_chains(struct chains_value *v, const struct chains_ctx *c,
 	if (!rc && !v->story)
 		rc = err_nomem(e);
 	rc = rc ? rc : source_input(c->source, &in, v->w, &sel, e);
-	rc = rc ? rc : read_chains(v, in, &sel, asker, e);
+	rc = rc ? rc : read_chains(v, in, &sel, rctx, e);
 	rc = rc ? rc : query_report_query_end(v->story, &told, e);
 	if (!rc) {
 		v->c.answer = told.chains;
@@ -125,9 +125,9 @@ static int find_chains(struct chains_value *v, const struct chains_ctx *c,
 
 /* Whether it is one that is read on. */
 static int try_growing(struct chains_value *v, struct store_source *s, bool begin,
-		       const struct mcp_ctx *asker, bool *is, struct err *e)
+		       const struct request_ctx *rctx, bool *is, struct err *e)
 {
-	int rc = source_growing_chains(s, begin, asker, &v->grown, &v->notes, e);
+	int rc = source_growing_chains(s, begin, rctx, &v->grown, &v->notes, e);
 
 	*is = !rc && v->grown.answer;
 	if (*is && !(v->w = world_new()))
@@ -171,32 +171,32 @@ static void save_to_disk(const struct chains_value *v, struct store_source *s,
 
 /* With what only events tell. */
 static int whole_story(struct chains_value *v, const struct chains_ctx *c,
-		       const struct mcp_ctx *asker, struct err *e)
+		       const struct request_ctx *rctx, struct err *e)
 {
 	bool is;
-	int rc = try_growing(v, c->source, source_grows(c->source), asker, &is, e);
+	int rc = try_growing(v, c->source, source_grows(c->source), rctx, &is, e);
 
-	return rc || is ? rc : find_chains(v, c, asker, e);
+	return rc || is ? rc : find_chains(v, c, rctx, e);
 }
 
 /* All of it, as cheaply as it can be had. */
 static int whole_chains(struct chains_value *v, const struct chains_ctx *c,
-			const struct mcp_ctx *asker, struct err *e)
+			const struct request_ctx *rctx, struct err *e)
 {
 	struct source_state st;
 	int rc = source_state_of(c->source, &st, e);
 	bool is = !rc && try_disk_cache(v, c->source->opt.kept, &st), grows = false;
 
 	if (!rc && !is)
-		rc = try_growing(v, c->source, false, asker, &is, e);
+		rc = try_growing(v, c->source, false, rctx, &is, e);
 	if (!rc && !is)
-		rc = try_carried(v, c->source, asker, &is, &grows, e);
+		rc = try_carried(v, c->source, rctx, &is, &grows, e);
 	if (!rc && grows)
-		rc = try_growing(v, c->source, true, asker, &is, e);
+		rc = try_growing(v, c->source, true, rctx, &is, e);
 	if (!rc && !is) {
 		int64_t from = answer_cache_now_ns();
 
-		rc = find_chains(v, c, asker, e);
+		rc = find_chains(v, c, rctx, e);
 		if (!rc && c->source->opt.kept &&
 		    answer_cache_now_ns() - from >= (int64_t)c->source->opt.keep_ns)
 			save_to_disk(v, c->source, &st);
@@ -205,7 +205,7 @@ static int whole_chains(struct chains_value *v, const struct chains_ctx *c,
 	return rc;
 }
 
-static int make_chains(void *ctx, const struct mcp_ctx *asker, void **value, bool *growing,
+static int make_chains(void *ctx, const struct request_ctx *rctx, void **value, bool *growing,
 		       struct err *e)
 {
 	const struct chains_ctx *c = ctx;
@@ -213,9 +213,9 @@ static int make_chains(void *ctx, const struct mcp_ctx *asker, void **value, boo
 	int rc = v ? 0 : err_nomem(e);
 
 	if (!rc && source_everything(c->words))
-		rc = c->complete ? whole_story(v, c, asker, e) : whole_chains(v, c, asker, e);
+		rc = c->complete ? whole_story(v, c, rctx, e) : whole_chains(v, c, rctx, e);
 	else if (!rc)
-		rc = find_chains(v, c, asker, e);
+		rc = find_chains(v, c, rctx, e);
 	if (rc) {
 		if (v)
 			free_chains(v);
@@ -228,7 +228,7 @@ static int make_chains(void *ctx, const struct mcp_ctx *asker, void **value, boo
 	return 0;
 }
 
-int store_source_chains(struct store_source *s, const struct mcp_ctx *asker,
+int store_source_chains(struct store_source *s, const struct request_ctx *rctx,
 			const struct filter_words *words, bool complete, store_use_chains *use,
 			void *ctx, struct err *e)
 {
@@ -241,7 +241,7 @@ int store_source_chains(struct store_source *s, const struct mcp_ctx *asker,
 	source_words(&question, words);
 	rc = question.failed ? err_nomem(e)
 			     : source_get_answer(s, s->cache, question.p, make_chains, &c,
-						 free_chains, asker, &answer, e);
+						 free_chains, rctx, &answer, e);
 	if (!rc) {
 		struct chains_value *v = cached_answer_value(answer);
 

@@ -60,13 +60,13 @@ static void run_child(source_child_fn *find, void *ctx, int fd, pid_t parent)
 }
 
 /* Reads the answer to its end; false: the client has gone, or it takes too long. */
-static bool read_answer(int fd, const struct mcp_ctx *asker, struct buf *text)
+static bool read_answer(int fd, const struct request_ctx *rctx, struct buf *text)
 {
 	int64_t until = answer_cache_now_ns() + CHILD_NS;
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char block[65536];
 
-	while (answer_cache_now_ns() < until && !mcp_ctx_stops(asker)) {
+	while (answer_cache_now_ns() < until && !request_ctx_should_stop(rctx)) {
 		ssize_t n = poll(&p, 1, LOOK_MS) > 0 ? read(fd, block, sizeof(block)) : -1;
 
 		if (n == 0)
@@ -77,7 +77,8 @@ static bool read_answer(int fd, const struct mcp_ctx *asker, struct buf *text)
 	return false;
 }
 
-bool source_child(source_child_fn *find, void *ctx, const struct mcp_ctx *asker, struct buf *found)
+bool source_child(source_child_fn *find, void *ctx, const struct request_ctx *rctx,
+		  struct buf *found)
 {
 	sigset_t all, before;
 	int fds[2], status = 0;
@@ -94,7 +95,7 @@ bool source_child(source_child_fn *find, void *ctx, const struct mcp_ctx *asker,
 		run_child(find, ctx, fds[1], self);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	close(fds[1]);
-	whole = pid > 0 && read_answer(fds[0], asker, found);
+	whole = pid > 0 && read_answer(fds[0], rctx, found);
 	close(fds[0]);
 	if (pid > 0) {
 		if (!whole)

@@ -24,8 +24,8 @@ struct source_counting {
 	const struct ops_summary *ops; /* NULL: more was counted since */
 	struct ops_input input;
 	struct buf notes;
-	const struct mcp_ctx *asker; /* while it reads */
-	atomic_ullong done, total;   /* how far that is */
+	const struct request_ctx *rctx; /* while it reads */
+	atomic_ullong done, total;	/* how far that is */
 };
 
 void source_counting_drop(struct source_counting *c)
@@ -47,7 +47,7 @@ static int report_progress(void *ctx, struct err *e)
 	input_position(c->ask.in, &done, &total, &events);
 	atomic_store(&c->done, total ? done : events);
 	atomic_store(&c->total, total);
-	return source_tick(c->asker, c->ask.in, "counting", e);
+	return source_tick(c->rctx, c->ask.in, "counting", e);
 }
 
 /* Under the source's counting_lock. */
@@ -115,14 +115,14 @@ static void leave_counting(struct store_source *s, struct source_counting *c, ui
 }
 
 /* Under its lock. */
-static int read_on(struct source_counting *c, const struct mcp_ctx *asker, struct err *e)
+static int read_on(struct source_counting *c, const struct request_ctx *rctx, struct err *e)
 {
 	int rc;
 
 	c->ops = NULL;
-	c->asker = asker;
+	c->rctx = rctx;
 	rc = query_stat_read_on(&c->ask, e);
-	c->asker = NULL;
+	c->rctx = NULL;
 	rc = rc == ERR_TOO_NEW ? 0 : rc;
 	if (rc)
 		return rc;
@@ -132,22 +132,22 @@ static int read_on(struct source_counting *c, const struct mcp_ctx *asker, struc
 }
 
 /* Takes its lock, reporting the progress of the thread that holds it, which may read for long. */
-static int lock_counting(struct source_counting *c, const struct mcp_ctx *asker, struct err *e)
+static int lock_counting(struct source_counting *c, const struct request_ctx *rctx, struct err *e)
 {
 	const struct timespec look = { .tv_nsec = 20000000 };
 
 	while (pthread_mutex_trylock(&c->lock)) {
-		if (mcp_ctx_stops(asker))
+		if (request_ctx_should_stop(rctx))
 			return err_set(e, ERR_INTERRUPTED, "interrupted");
-		mcp_ctx_progress(asker, (double)atomic_load(&c->done),
-				 (double)atomic_load(&c->total), "counting");
+		request_ctx_progress(rctx, (double)atomic_load(&c->done),
+				     (double)atomic_load(&c->total), "counting");
 		nanosleep(&look, NULL);
 	}
 	return 0;
 }
 
 int source_counting_take(struct source_counting **out, struct store_source *s,
-			 const struct mcp_ctx *asker, bool *growing, struct err *e)
+			 const struct request_ctx *rctx, bool *growing, struct err *e)
 {
 	struct source_counting *c;
 	uint64_t size;
@@ -156,9 +156,9 @@ int source_counting_take(struct source_counting **out, struct store_source *s,
 	*out = NULL;
 	if (!c)
 		return rc;
-	rc = lock_counting(c, asker, e);
+	rc = lock_counting(c, rctx, e);
 	if (!rc) {
-		rc = read_on(c, asker, e);
+		rc = read_on(c, rctx, e);
 		*growing = c->input.growing;
 		pthread_mutex_unlock(&c->lock);
 	}
@@ -210,12 +210,11 @@ static bool write_as_if_ended(void *aside, struct buf *found)
 
 /* An answer with ongoing waits, which cannot be undone when they end: made by a forked child.
  * False: there is no child. */
-static bool use_answer_in_child(struct if_over *a, const struct mcp_ctx *asker)
+static bool use_answer_in_child(struct if_over *a, const struct request_ctx *rctx)
 {
 	struct buf found = { 0 };
 	bool good = a->into && a->c->input.growing && query_ops_goes_on(a->c->ask.run) &&
-		    source_child(write_as_if_ended, a, asker, &found) &&
-		    found.n >= sizeof(*a->into);
+		    source_child(write_as_if_ended, a, rctx, &found) && found.n >= sizeof(*a->into);
 
 	if (good) {
 		memcpy(a->into, found.p, sizeof(*a->into));
@@ -226,7 +225,7 @@ static bool use_answer_in_child(struct if_over *a, const struct mcp_ctx *asker)
 }
 
 int source_counting_use(struct source_counting *c, struct store_quality quality,
-			const struct mcp_ctx *asker, struct jsonw *into, store_use_stat *use,
+			const struct request_ctx *rctx, struct jsonw *into, store_use_stat *use,
 			void *ctx, struct err *e)
 {
 	struct store_stat st = { .quality = quality };
@@ -236,7 +235,7 @@ int source_counting_use(struct source_counting *c, struct store_quality quality,
 	pthread_mutex_lock(&c->lock);
 	st.quality.input = c->input;
 	st.quality.notes = buf_text(&c->notes);
-	if (!use_answer_in_child(&a, asker))
+	if (!use_answer_in_child(&a, rctx))
 		rc = use_answer(c, &st, use, ctx, e);
 	pthread_mutex_unlock(&c->lock);
 	return rc;

@@ -8,7 +8,7 @@
 
 /* ---- one call ---- */
 
-int store_source_call(struct store_source *s, const struct mcp_ctx *asker, const char *id,
+int store_source_call(struct store_source *s, const struct request_ctx *rctx, const char *id,
 		      store_use_call *use, void *ctx, struct err *e)
 {
 	struct store_call answer = { .quality.notes = "" };
@@ -29,7 +29,7 @@ int store_source_call(struct store_source *s, const struct mcp_ctx *asker, const
 			answer.start_ns = item.record->u.SESSION.start_ns;
 		}
 		rc = query_call_item(call, &item, e);
-		rc = rc ? rc : source_tick(asker, in, "looking for the call", e);
+		rc = rc ? rc : source_tick(rctx, in, "looking for the call", e);
 	}
 	if (rc == ERR_TOO_NEW)
 		rc = 0;
@@ -49,7 +49,7 @@ int store_source_call(struct store_source *s, const struct mcp_ctx *asker, const
 /* ---- item by item ---- */
 
 static int read_items(struct input *in, struct store_items *from, struct late_names *told,
-		      struct buf *notes, const struct mcp_ctx *asker, store_take_item *take,
+		      struct buf *notes, const struct request_ctx *rctx, store_take_item *take,
 		      void *ctx, struct err *e)
 {
 	struct filter_pick pick = { .select = from->select, .w = from->w, .told = told };
@@ -66,7 +66,7 @@ static int read_items(struct input *in, struct store_items *from, struct late_na
 		rc = filter_pick_item(&pick, &item, &left, e);
 		if (!rc && left)
 			rc = take(ctx, from, &item, e);
-		rc = rc ? rc : source_tick(asker, in, "reading", e);
+		rc = rc ? rc : source_tick(rctx, in, "reading", e);
 	}
 	/* The quality of an input is unknown if reading stopped before its end. */
 	if (!rc || rc == ERR_TOO_NEW)
@@ -78,7 +78,7 @@ static int read_items(struct input *in, struct store_items *from, struct late_na
 	return rc > 0 ? 0 : rc;
 }
 
-int store_source_each(struct store_source *s, const struct mcp_ctx *asker,
+int store_source_each(struct store_source *s, const struct request_ctx *rctx,
 		      const struct filter_words *words, store_take_item *take, void *ctx,
 		      struct err *e)
 {
@@ -90,7 +90,7 @@ int store_source_each(struct store_source *s, const struct mcp_ctx *asker,
 	int rc = from.w ? filter_words(&sel, words, e) : err_nomem(e);
 
 	rc = rc ? rc : source_input(s, &in, from.w, &sel, e);
-	rc = rc ? rc : read_items(in, &from, &told, &notes, asker, take, ctx, e);
+	rc = rc ? rc : read_items(in, &from, &told, &notes, rctx, take, ctx, e);
 	buf_free(&notes);
 	input_free(in);
 	late_names_free(&told);

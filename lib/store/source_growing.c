@@ -57,7 +57,7 @@ static int start_reading(struct store_source *s, const struct source_state *now,
 	return rc;
 }
 
-static int read_on(struct source_growing *g, const struct mcp_ctx *asker, struct err *e)
+static int read_on(struct source_growing *g, const struct request_ctx *rctx, struct err *e)
 {
 	struct event_stream *stream = input_stream(g->in);
 	struct stream_item item;
@@ -65,7 +65,7 @@ static int read_on(struct source_growing *g, const struct mcp_ctx *asker, struct
 
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
 		rc = query_report_query_item(g->story, &item, e);
-		rc = rc ? rc : source_tick(asker, g->in, "looking for causes", e);
+		rc = rc ? rc : source_tick(rctx, g->in, "looking for causes", e);
 	}
 	return rc == ERR_TOO_NEW ? 0 : rc;
 }
@@ -89,13 +89,13 @@ static bool write_findings(void *growing, struct buf *found)
 	return true;
 }
 
-static void answer_by_child(struct source_growing *g, const struct mcp_ctx *asker,
+static void answer_by_child(struct source_growing *g, const struct request_ctx *rctx,
 			    struct source_grown *out)
 {
 	struct json o = JSON_NONE;
 	struct buf text = { 0 };
 
-	if (source_child(write_findings, g, asker, &text) &&
+	if (source_child(write_findings, g, rctx, &text) &&
 	    !json_parse(buf_bytes(&text), &o, NULL) && chains_json_take(o, &out->held) &&
 	    story_json_take(o, &out->said)) {
 		out->held.unfinished = true;
@@ -111,12 +111,12 @@ static void answer_by_child(struct source_growing *g, const struct mcp_ctx *aske
 }
 
 static int answer_now(struct store_source *s, const struct source_state *now,
-		      const struct mcp_ctx *asker, struct source_grown *out, struct buf *notes,
+		      const struct request_ctx *rctx, struct source_grown *out, struct buf *notes,
 		      struct err *e)
 {
 	struct source_growing *g = s->growing;
 	struct report_query told;
-	int rc = read_on(g, asker, e);
+	int rc = read_on(g, rctx, e);
 
 	/* After a cancelled request the next one reads on from the same place. */
 	if (rc == ERR_INTERRUPTED)
@@ -125,7 +125,7 @@ static int answer_now(struct store_source *s, const struct source_state *now,
 		g->place.size = now->size;
 		out->input = source_quality(g->in, notes);
 		if (out->input.growing) {
-			answer_by_child(g, asker, out);
+			answer_by_child(g, rctx, out);
 			return 0;
 		}
 		rc = query_report_query_end(g->story, &told, e);
@@ -142,7 +142,7 @@ static int answer_now(struct store_source *s, const struct source_state *now,
 	return 0;
 }
 
-int source_growing_chains(struct store_source *s, bool begin, const struct mcp_ctx *asker,
+int source_growing_chains(struct store_source *s, bool begin, const struct request_ctx *rctx,
 			  struct source_grown *out, struct buf *notes, struct err *e)
 {
 	struct source_state now;
@@ -160,7 +160,7 @@ int source_growing_chains(struct store_source *s, bool begin, const struct mcp_c
 	if (!rc && !s->growing && begin)
 		rc = start_reading(s, &now, e);
 	if (!rc && s->growing)
-		rc = answer_now(s, &now, asker, out, notes, e);
+		rc = answer_now(s, &now, rctx, out, notes, e);
 	pthread_mutex_unlock(&s->lock);
 	source_state_free(&now);
 	return rc;

@@ -25,7 +25,7 @@ struct source_grown {
 
 /* begin: where it is not read yet, too. notes: what is wrong with it is appended. One at a time
  * waits for others. */
-int source_growing_chains(struct store_source *s, bool begin, const struct mcp_ctx *asker,
+int source_growing_chains(struct store_source *s, bool begin, const struct request_ctx *rctx,
 			  struct source_grown *out, struct buf *notes, struct err *e);
 void source_grown_free(struct source_grown *g);
 void source_growing_free(struct source_growing *g);

@@ -102,19 +102,19 @@ void source_place_free(struct source_place *p)
 	free(p->identity);
 }
 
-int source_tick(const struct mcp_ctx *asker, struct input *in, const char *doing, struct err *e)
+int source_tick(const struct request_ctx *rctx, struct input *in, const char *doing, struct err *e)
 {
 	uint64_t done, total, events;
 
-	if (!asker)
+	if (!rctx)
 		return 0;
-	if (mcp_ctx_stops(asker))
+	if (request_ctx_should_stop(rctx))
 		return err_set(e, ERR_INTERRUPTED, "interrupted");
-	if (asker->progress) {
+	if (rctx->progress) {
 		input_position(in, &done, &total, &events);
 		/* Of a part, and of what is no file, it is not known how far it is; who asks hears
 		 * that it goes on. */
-		asker->progress(asker, (double)(total ? done : events), (double)total, doing);
+		rctx->progress(rctx, (double)(total ? done : events), (double)total, doing);
 	}
 	return 0;
 }

@@ -20,7 +20,7 @@ struct sql_ctx {
 
 static bool is_stopped(void *ctx)
 {
-	return mcp_ctx_stops(ctx);
+	return request_ctx_should_stop(ctx);
 }
 
 static void free_archive(void *value)
@@ -30,7 +30,7 @@ static void free_archive(void *value)
 
 struct making {
 	struct store_source *source;
-	const struct mcp_ctx *asker;
+	const struct request_ctx *rctx;
 	bool *growing;
 };
 
@@ -51,7 +51,7 @@ static int build_archive(void *ctx, int fd, struct err *e)
 	stream = rc ? NULL : input_stream(in);
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
 		rc = query_archive_item(a, &item, e);
-		rc = rc ? rc : source_tick(m->asker, in, "making an archive to ask", e);
+		rc = rc ? rc : source_tick(m->rctx, in, "making an archive to ask", e);
 	}
 	/* A growing recording counts as whole: the next answer has the rest. */
 	if (!rc)
@@ -66,16 +66,16 @@ static int build_archive(void *ctx, int fd, struct err *e)
 	return rc;
 }
 
-static int make_archive(void *ctx, const struct mcp_ctx *asker, void **value, bool *growing,
+static int make_archive(void *ctx, const struct request_ctx *rctx, void **value, bool *growing,
 			struct err *e)
 {
 	const struct sql_ctx *c = ctx;
-	struct making m = { c->source, asker, growing };
+	struct making m = { c->source, rctx, growing };
 	struct archive_ask *ask = NULL;
 	int rc;
 
-	mcp_ctx_log(asker, MCP_LOG_INFO,
-		    "making an archive of the recording to ask; later questions use it");
+	request_ctx_log(rctx, REQUEST_LOG_INFO,
+			"making an archive of the recording to ask; later questions use it");
 	rc = archive_ask_made(&ask, c->source->opt.folder, c->limits, build_archive, &m, e);
 	*value = ask;
 	return rc;
@@ -91,7 +91,7 @@ static void give_back_memory(const struct archive_asked *asked)
 #endif
 }
 
-int store_source_sql(struct store_source *s, const struct mcp_ctx *asker, const char *sql,
+int store_source_sql(struct store_source *s, const struct request_ctx *rctx, const char *sql,
 		     uint64_t rows, struct archive_answer *answer, struct archive_asked *asked,
 		     struct err *e)
 {
@@ -100,7 +100,7 @@ int store_source_sql(struct store_source *s, const struct mcp_ctx *asker, const 
 						   .rows = rows,
 						   .memory_bytes = s->opt.sql_memory_bytes,
 						   .stop = is_stopped,
-						   .ctx = (void *)asker };
+						   .ctx = (void *)rctx };
 	struct sql_ctx c = { s, &limits };
 	struct archive_ask *ask = NULL;
 	struct cached_answer *archive = NULL;
@@ -114,7 +114,7 @@ int store_source_sql(struct store_source *s, const struct mcp_ctx *asker, const 
 		give_back_memory(asked);
 		return rc;
 	}
-	rc = source_get_answer(s, s->archives, "archive", make_archive, &c, free_archive, asker,
+	rc = source_get_answer(s, s->archives, "archive", make_archive, &c, free_archive, rctx,
 			       &archive, e);
 	if (!rc) {
 		archive_ask_limit(cached_answer_value(archive), &limits);
@@ -131,7 +131,7 @@ int store_source_sql(struct store_source *s, const struct mcp_ctx *asker, const 
 
 #else
 
-int store_source_sql(struct store_source *s, const struct mcp_ctx *asker, const char *sql,
+int store_source_sql(struct store_source *s, const struct request_ctx *rctx, const char *sql,
 		     uint64_t rows, struct archive_answer *answer, struct archive_asked *asked,
 		     struct err *e)
 {

@@ -14,7 +14,7 @@ struct stat_value {
 	struct buf notes;
 	struct source_counting *counting; /* instead of all that, of what is still written; NULL */
 	/* while it is made */
-	const struct mcp_ctx *asker;
+	const struct request_ctx *rctx;
 };
 
 struct stat_ctx {
@@ -36,11 +36,11 @@ static int report_progress(void *ctx, struct err *e)
 {
 	struct stat_value *v = ctx;
 
-	return source_tick(v->asker, v->ask.in, "counting", e);
+	return source_tick(v->rctx, v->ask.in, "counting", e);
 }
 
 /* All of it, from the beginning. */
-static int read_all(struct stat_value *v, const struct stat_ctx *c, const struct mcp_ctx *asker,
+static int read_all(struct stat_value *v, const struct stat_ctx *c, const struct request_ctx *rctx,
 		    bool *growing, struct err *e)
 {
 	const struct store_stat_want *want = c->want;
@@ -53,7 +53,7 @@ static int read_all(struct stat_value *v, const struct stat_ctx *c, const struct
 				       .ctx = v };
 	int rc;
 
-	v->asker = asker;
+	v->rctx = rctx;
 	ask.names = store_source_names(c->source, &ask.n);
 	rc = query_stat_open(&v->ask, &ask, e);
 	rc = rc ? rc : query_stat_read(&v->ask, e);
@@ -75,12 +75,12 @@ static int read_all(struct stat_value *v, const struct stat_ctx *c, const struct
 	v->st.quality.input = source_quality(v->ask.in, &v->notes);
 	v->st.quality.notes = buf_text(&v->notes);
 	*growing = v->st.quality.input.growing;
-	/* The words were the asker's, and go with the question. */
-	v->asker = NULL;
+	/* The words were the client's, and go with the question. */
+	v->rctx = NULL;
 	return 0;
 }
 
-static int make_stat(void *ctx, const struct mcp_ctx *asker, void **value, bool *growing,
+static int make_stat(void *ctx, const struct request_ctx *rctx, void **value, bool *growing,
 		     struct err *e)
 {
 	const struct stat_ctx *c = ctx;
@@ -92,9 +92,9 @@ static int make_stat(void *ctx, const struct mcp_ctx *asker, void **value, bool 
 	if (!v)
 		return err_nomem(e);
 	if (whole)
-		rc = source_counting_take(&v->counting, c->source, asker, growing, e);
+		rc = source_counting_take(&v->counting, c->source, rctx, growing, e);
 	if (!rc && !v->counting)
-		rc = read_all(v, c, asker, growing, e);
+		rc = read_all(v, c, rctx, growing, e);
 	if (rc)
 		free_stat(v);
 	else
@@ -102,7 +102,7 @@ static int make_stat(void *ctx, const struct mcp_ctx *asker, void **value, bool 
 	return rc;
 }
 
-int store_source_stat(struct store_source *s, const struct mcp_ctx *asker,
+int store_source_stat(struct store_source *s, const struct request_ctx *rctx,
 		      const struct store_stat_want *want, store_use_stat *use, void *ctx,
 		      struct err *e)
 {
@@ -116,14 +116,14 @@ int store_source_stat(struct store_source *s, const struct mcp_ctx *asker,
 	source_words(&question, &want->words);
 	rc = question.failed ? err_nomem(e)
 			     : source_get_answer(s, s->cache, question.p, make_stat, &c, free_stat,
-						 asker, &answer, e);
+						 rctx, &answer, e);
 	if (!rc) {
 		struct stat_value *v = cached_answer_value(answer);
 
 		v->st.quality.took_ns = cached_answer_compute_ns(answer);
 		v->st.quality.age_ns = cached_answer_age_ns(answer);
-		rc = v->counting ? source_counting_use(v->counting, v->st.quality, asker,
-						       want->into, use, ctx, e)
+		rc = v->counting ? source_counting_use(v->counting, v->st.quality, rctx, want->into,
+						       use, ctx, e)
 				 : use(ctx, &v->st, e);
 	}
 	answer_cache_release(s->cache, answer);

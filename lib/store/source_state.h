@@ -69,10 +69,10 @@ bool source_grows(const struct store_source *s);
 /* An answer of the cache to question, asked of the inputs as they stand. */
 int source_get_answer(struct store_source *s, struct answer_cache *cache, const char *question,
 		      answer_compute_fn *compute, void *ctx, void (*release)(void *value),
-		      const struct mcp_ctx *asker, struct cached_answer **out, struct err *e);
+		      const struct request_ctx *rctx, struct cached_answer **out, struct err *e);
 
 /* Between two items: reports progress; ERR_INTERRUPTED when the request is cancelled. */
-int source_tick(const struct mcp_ctx *asker, struct input *in, const char *doing, struct err *e);
+int source_tick(const struct request_ctx *rctx, struct input *in, const char *doing, struct err *e);
 
 /* What was wrong with the input is appended to notes. */
 struct ops_input source_quality(const struct input *in, struct buf *notes);

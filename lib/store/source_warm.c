@@ -8,11 +8,11 @@
 #include "lib/store/source_state.h"
 
 struct warmer {
-	struct mcp_ctx asker; /* first: warmer_stops casts it back */
+	struct request_ctx rctx; /* first: warmer_stops casts it back */
 	struct store_source *source;
 };
 
-static bool warmer_stops(const struct mcp_ctx *a)
+static bool warmer_stops(const struct request_ctx *a)
 {
 	return ((const struct warmer *)a)->source->over;
 }
@@ -36,12 +36,12 @@ static int report_notes(void *ctx, const struct store_chains *c, struct err *e)
 
 static void *warm_cache(void *ctx)
 {
-	struct warmer w = { .asker.stop = warmer_stops, .source = ctx };
+	struct warmer w = { .rctx.should_stop = warmer_stops, .source = ctx };
 	const struct filter_words everything = { 0 };
 	struct err e = { 0 };
 
 	/* Later answers report it again: by then the file may be another one. */
-	if (store_source_chains(ctx, &w.asker, &everything, false, report_notes, ctx, &e) < 0 &&
+	if (store_source_chains(ctx, &w.rctx, &everything, false, report_notes, ctx, &e) < 0 &&
 	    !w.source->over && w.source->failed)
 		w.source->failed(e.text);
 	return NULL;

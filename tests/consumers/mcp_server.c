@@ -44,21 +44,21 @@ static struct json parsed(const char *text)
 
 /* ---- tools ---- */
 
-static int simple_text(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
-		       struct err *e)
+static int simple_text(void *ctx, const struct request_ctx *a, struct json args,
+		       struct mcp_reply *out, struct err *e)
 {
 	buf_puts(&out->text, "This is a simple text response for testing.");
 	return 0;
 }
 
-static int image(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+static int image(void *ctx, const struct request_ctx *a, struct json args, struct mcp_reply *out,
 		 struct err *e)
 {
 	out->content = parsed("[" IMAGE "]");
 	return 0;
 }
 
-static int audio(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+static int audio(void *ctx, const struct request_ctx *a, struct json args, struct mcp_reply *out,
 		 struct err *e)
 {
 	out->content =
@@ -66,14 +66,14 @@ static int audio(void *ctx, const struct mcp_ctx *a, struct json args, struct mc
 	return 0;
 }
 
-static int embedded(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+static int embedded(void *ctx, const struct request_ctx *a, struct json args, struct mcp_reply *out,
 		    struct err *e)
 {
 	out->content = parsed("[" RESOURCE "]");
 	return 0;
 }
 
-static int mixed(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+static int mixed(void *ctx, const struct request_ctx *a, struct json args, struct mcp_reply *out,
 		 struct err *e)
 {
 	buf_puts(&out->text, "Multiple content types test:");
@@ -81,26 +81,26 @@ static int mixed(void *ctx, const struct mcp_ctx *a, struct json args, struct mc
 	return 0;
 }
 
-static int failing(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+static int failing(void *ctx, const struct request_ctx *a, struct json args, struct mcp_reply *out,
 		   struct err *e)
 {
 	return err_set(e, ERR_CANNOT, "This tool intentionally returns an error for testing");
 }
 
-static int logging(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+static int logging(void *ctx, const struct request_ctx *a, struct json args, struct mcp_reply *out,
 		   struct err *e)
 {
-	a->log(a, MCP_LOG_INFO, "Tool execution started");
+	a->log(a, REQUEST_LOG_INFO, "Tool execution started");
 	wait_ms(50);
-	a->log(a, MCP_LOG_INFO, "Tool processing data");
+	a->log(a, REQUEST_LOG_INFO, "Tool processing data");
 	wait_ms(50);
-	a->log(a, MCP_LOG_INFO, "Tool execution completed");
+	a->log(a, REQUEST_LOG_INFO, "Tool execution completed");
 	buf_puts(&out->text, "logged");
 	return 0;
 }
 
-static int progressing(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
-		       struct err *e)
+static int progressing(void *ctx, const struct request_ctx *a, struct json args,
+		       struct mcp_reply *out, struct err *e)
 {
 	for (int i = 0; i <= 100; i += 50) {
 		a->progress(a, i, 100, i ? "on the way" : NULL);
@@ -112,7 +112,7 @@ static int progressing(void *ctx, const struct mcp_ctx *a, struct json args, str
 }
 
 /* Until it is cancelled, or for so long. */
-static int waiting(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+static int waiting(void *ctx, const struct request_ctx *a, struct json args, struct mcp_reply *out,
 		   struct err *e)
 {
 	struct json ms = json_get(args, "ms");
@@ -120,7 +120,7 @@ static int waiting(void *ctx, const struct mcp_ctx *a, struct json args, struct 
 
 	json_free(ms);
 	a->progress(a, 1, 0, "waiting");
-	for (; left > 0 && !a->stop(a); left -= 5)
+	for (; left > 0 && !a->should_stop(a); left -= 5)
 		wait_ms(5);
 	if (left > 0)
 		return err_set(e, ERR_INTERRUPTED, "stopped");
@@ -129,7 +129,7 @@ static int waiting(void *ctx, const struct mcp_ctx *a, struct json args, struct 
 }
 
 /* What it was given, structured. */
-static int echo(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+static int echo(void *ctx, const struct request_ctx *a, struct json args, struct mcp_reply *out,
 		struct err *e)
 {
 	struct json key, value;
@@ -143,7 +143,7 @@ static int echo(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp
 }
 
 /* An error that no schema could have said. */
-static int misused(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
+static int misused(void *ctx, const struct request_ctx *a, struct json args, struct mcp_reply *out,
 		   struct err *e)
 {
 	return err_set(e, ERR_USAGE, "no operation 'cudaNothing'");
@@ -339,21 +339,21 @@ static int contents_of(struct json *contents, const char *uri, const char *mime,
 	return 0;
 }
 
-static int static_text(void *ctx, const struct mcp_ctx *a, const char *uri, struct json *contents,
-		       struct err *e)
+static int static_text(void *ctx, const struct request_ctx *a, const char *uri,
+		       struct json *contents, struct err *e)
 {
 	return contents_of(contents, uri, "text/plain", "text",
 			   "This is the content of the static text resource.");
 }
 
-static int static_binary(void *ctx, const struct mcp_ctx *a, const char *uri, struct json *contents,
-			 struct err *e)
+static int static_binary(void *ctx, const struct request_ctx *a, const char *uri,
+			 struct json *contents, struct err *e)
 {
 	return contents_of(contents, uri, "image/png", "blob", PNG);
 }
 
-static int template_data(void *ctx, const struct mcp_ctx *a, const char *uri, struct json *contents,
-			 struct err *e)
+static int template_data(void *ctx, const struct request_ctx *a, const char *uri,
+			 struct json *contents, struct err *e)
 {
 	const char *id = uri + strlen("test://template/");
 	int n = (int)strcspn(id, "/");
@@ -414,7 +414,7 @@ static void handle(void *ctx, const struct net_call *call, struct net_reply *rep
 		reply->status = 404;
 }
 
-static int serve_http(const struct mcp_catalog *offer, const char *address, struct err *e)
+static int serve_http(const struct mcp_catalog *catalog, const char *address, struct err *e)
 {
 	const struct net_access_check guard = { 0 };
 	const struct net_server_options opt = { .address = address,
@@ -424,7 +424,7 @@ static int serve_http(const struct mcp_catalog *offer, const char *address, stru
 	struct pollfd end = { .fd = stop_pipe[0], .events = POLLIN };
 	struct net_server *s = NULL;
 	struct mcp_http *h;
-	int rc = mcp_http_new(&h, offer, 60000000000, e);
+	int rc = mcp_http_new(&h, catalog, 60000000000, e);
 
 	rc = rc ? rc : net_server_start(&s, &opt, handle, h, e);
 	if (!rc) {
@@ -440,14 +440,14 @@ static int serve_http(const struct mcp_catalog *offer, const char *address, stru
 
 int main(int argc, char **argv)
 {
-	struct mcp_catalog offer = { .name = "ingero-test",
-				     .title = "Fixtures",
-				     .version = "1",
-				     .instructions = "For tests.",
-				     .tools = tools,
-				     .prompts = prompts,
-				     .resources = resources,
-				     .complete = complete };
+	struct mcp_catalog catalog = { .name = "ingero-test",
+				       .title = "Fixtures",
+				       .version = "1",
+				       .instructions = "For tests.",
+				       .tools = tools,
+				       .prompts = prompts,
+				       .resources = resources,
+				       .complete = complete };
 	struct mcp_stdio io = { .in = 0, .out = 1 };
 	const char *http = NULL;
 	struct err e = { 0 };
@@ -459,7 +459,7 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--plain"))
 			tools[sizeof(tools) / sizeof(tools[0]) - 2].name = NULL;
 		else if (!strcmp(argv[i], "--page"))
-			offer.page = (unsigned)strtoul(argv[i + 1], NULL, 10);
+			catalog.page = (unsigned)strtoul(argv[i + 1], NULL, 10);
 		else if (!strcmp(argv[i], "--calls"))
 			io.calls_max = (unsigned)strtoul(argv[i + 1], NULL, 10);
 		else if (!strcmp(argv[i], "--waiting"))
@@ -470,7 +470,7 @@ int main(int argc, char **argv)
 	signal(SIGTERM, on_signal);
 	signal(SIGPIPE, SIG_IGN);
 	io.stop = stop_pipe[0];
-	rc = http ? serve_http(&offer, http, &e) : mcp_stdio_serve(&offer, &io, &e);
+	rc = http ? serve_http(&catalog, http, &e) : mcp_stdio_serve(&catalog, &io, &e);
 	if (rc && rc != ERR_CLOSED)
 		fprintf(stderr, "mcp_server: %s\n", e.text);
 	return rc && rc != ERR_CLOSED;

@@ -22,8 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct net_server *fuzz_server;
 static struct sockaddr_in fuzz_address;
 
-static int fuzz_call(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
-		     struct err *e)
+static int fuzz_call(void *ctx, const struct request_ctx *a, struct json args,
+		     struct mcp_reply *out, struct err *e)
 {
 	a->progress(a, 1, 2, "half");
 	buf_puts(&out->text, "called");

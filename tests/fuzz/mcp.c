@@ -11,8 +11,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int fuzz_call(void *ctx, const struct mcp_ctx *a, struct json args, struct mcp_reply *out,
-		     struct err *e)
+static int fuzz_call(void *ctx, const struct request_ctx *a, struct json args,
+		     struct mcp_reply *out, struct err *e)
 {
 	struct json op = json_get(args, "op");
 
@@ -20,8 +20,8 @@ static int fuzz_call(void *ctx, const struct mcp_ctx *a, struct json args, struc
 		abort();
 	json_free(op);
 	a->progress(a, 1, 2, "half");
-	a->log(a, MCP_LOG_ERROR, "said");
-	if (a->stop(a))
+	a->log(a, REQUEST_LOG_ERROR, "said");
+	if (a->should_stop(a))
 		return err_set(e, ERR_INTERRUPTED, "stopped");
 	buf_puts(&out->text, "called");
 	return 0;
@@ -33,7 +33,7 @@ static int fuzz_get(void *ctx, struct json args, struct json *messages, struct e
 	return 0;
 }
 
-static int fuzz_read(void *ctx, const struct mcp_ctx *a, const char *uri, struct json *contents,
+static int fuzz_read(void *ctx, const struct request_ctx *a, const char *uri, struct json *contents,
 		     struct err *e)
 {
 	*contents = json_array();
@@ -94,22 +94,22 @@ static void fuzz_send(void *ctx, struct bytes message)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct mcp_catalog offer = { .name = "fuzz",
-						  .version = "1",
-						  .tools = fuzz_tools,
-						  .prompts = fuzz_prompts,
-						  .resources = fuzz_resources,
-						  .complete = fuzz_complete,
-						  .page = 1 };
+	static const struct mcp_catalog catalog = { .name = "fuzz",
+						    .version = "1",
+						    .tools = fuzz_tools,
+						    .prompts = fuzz_prompts,
+						    .resources = fuzz_resources,
+						    .complete = fuzz_complete,
+						    .page = 1 };
 	static const char *const versions[] = { NULL, "2026-07-28", "2025-03-26", "x" };
-	struct mcp_way way = { .send = fuzz_send };
+	struct mcp_transport transport = { .send = fuzz_send };
 	struct mcp_session *s = mcp_session_new();
 	struct buf out = { 0 };
 
 	if (size && s) {
-		way.version = bytes_of(versions[data[0] % 4]);
-		mcp_answer_text(&offer, s, &way, (struct bytes){ (const char *)data + 1, size - 1 },
-				&out);
+		transport.version = bytes_of(versions[data[0] % 4]);
+		mcp_answer_text(&catalog, s, &transport,
+				(struct bytes){ (const char *)data + 1, size - 1 }, &out);
 		if (out.n)
 			fuzz_is_message(buf_bytes(&out));
 	}

@@ -20,7 +20,7 @@ static uint64_t now_ns(void)
 
 /* Asks for so long whether to stop; each time further by step. A round in which the machine had no
  * time for us says nothing. */
-static bool stops(struct mcp_asker *a, uint64_t for_ns, double *done, double step)
+static bool stops(struct mcp_request_ctx *a, uint64_t for_ns, double *done, double step)
 {
 	const struct timespec pause = { 0, 1000000 };
 	uint64_t from = now_ns();
@@ -30,8 +30,8 @@ static bool stops(struct mcp_asker *a, uint64_t for_ns, double *done, double ste
 		uint64_t at = now_ns();
 
 		*done += step;
-		mcp_ctx_progress(&a->asker, *done, 0, "on");
-		stopped = mcp_ctx_stops(&a->asker);
+		request_ctx_progress(&a->rctx, *done, 0, "on");
+		stopped = request_ctx_should_stop(&a->rctx);
 		if (step > 0 && now_ns() - at > MAX_NS)
 			stopped = false;
 		nanosleep(&pause, NULL);
@@ -41,20 +41,20 @@ static bool stops(struct mcp_asker *a, uint64_t for_ns, double *done, double ste
 
 int main(void)
 {
-	const struct mcp_way limited = { .time_max_ns = MAX_NS }, any = { 0 };
-	struct mcp_request q = { .way = &limited, .revision = mcp_revisions };
-	struct mcp_asker a;
+	const struct mcp_transport limited = { .time_max_ns = MAX_NS }, any = { 0 };
+	struct mcp_request q = { .transport = &limited, .revision = mcp_revisions };
+	struct mcp_request_ctx a;
 	double done = 0;
 
-	mcp_asker_init(&a, &q);
+	mcp_request_ctx_init(&a, &q);
 	ok(!stops(&a, 4 * MAX_NS, &done, 1), "what comes further is not stopped, however long");
 	ok(stops(&a, 100 * MAX_NS, &done, 0), "what stands is");
 	done = 0;
 	ok(stops(&a, 2 * MAX_NS, &done, 0), "what begins anew is no further");
-	mcp_asker_free(&a);
-	q.way = &any;
-	mcp_asker_init(&a, &q);
+	mcp_request_ctx_free(&a);
+	q.transport = &any;
+	mcp_request_ctx_init(&a, &q);
 	ok(!stops(&a, 2 * MAX_NS, &done, 0), "without a limit nothing is");
-	mcp_asker_free(&a);
+	mcp_request_ctx_free(&a);
 	return tap_done();
 }

@@ -15,31 +15,31 @@
 
 #define GOOD "formats/samples/v1/good/"
 
-struct asker {
-	struct mcp_ctx asker; /* first: it asks us */
+struct client {
+	struct request_ctx rctx; /* first: it asks us */
 	unsigned asked, patience;
 	double done;
 };
 
-static bool stop(const struct mcp_ctx *a)
+static bool stop(const struct request_ctx *a)
 {
-	struct asker *x = (struct asker *)a;
+	struct client *x = (struct client *)a;
 
 	return x->asked++ >= x->patience;
 }
 
-static void progress(const struct mcp_ctx *a, double done, double total, const char *message)
+static void progress(const struct request_ctx *a, double done, double total, const char *message)
 {
-	((struct asker *)a)->done = done;
+	((struct client *)a)->done = done;
 }
 
 /* text, when not NULL: what the answer reads. */
-static int call(struct store_source *s, const char *name, struct asker *a, struct buf *text)
+static int call(struct store_source *s, const char *name, struct client *a, struct buf *text)
 {
 	const struct mcp_tools_options with = { .source = s, .version = "test" };
 	struct mcp_tools *tools = mcp_tools_new(&with);
-	const struct mcp_catalog *offer = mcp_tools_offer(tools);
-	const struct mcp_tool *t = offer->tools;
+	const struct mcp_catalog *catalog = mcp_tools_catalog(tools);
+	const struct mcp_tool *t = catalog->tools;
 	struct mcp_reply answer = { 0 };
 	struct json args = json_object();
 	struct err e = { 0 };
@@ -47,7 +47,7 @@ static int call(struct store_source *s, const char *name, struct asker *a, struc
 
 	while (strcmp(t->name, name) != 0)
 		t++;
-	rc = t->call(offer->ctx, &a->asker, args, &answer, &e);
+	rc = t->call(catalog->ctx, &a->rctx, args, &answer, &e);
 	if (text)
 		buf_add(text, answer.text.p, answer.text.n);
 	json_free(args);
@@ -60,8 +60,8 @@ static void test_compare(void)
 {
 	static const char *const names[] = { GOOD "fixture.ige", GOOD "indexed.ige" };
 	const struct store_source_options opt = { .names = names, .n = 2, .tool = "test" };
-	struct asker patient = { { stop, progress, NULL }, 0, UINT_MAX, 0 },
-		     hasty = { { stop, progress, NULL }, 0, 2, 0 };
+	struct client patient = { { stop, progress, NULL }, 0, UINT_MAX, 0 },
+		      hasty = { { stop, progress, NULL }, 0, 2, 0 };
 	struct store_source *s = NULL;
 	struct err e;
 
@@ -84,12 +84,12 @@ static void test_part(void)
 	static const char *const names[] = { GOOD "indexed.ige" };
 	const struct store_source_options opt = { .names = names, .n = 1, .tool = "test" };
 	const struct filter_words words = { .last_given = true, .last_ns = 1 };
-	struct asker a = { { stop, progress, NULL }, 0, UINT_MAX, 0 };
+	struct client a = { { stop, progress, NULL }, 0, UINT_MAX, 0 };
 	struct store_source *s = NULL;
 	struct err e;
 
 	is_int(store_source_open(&s, &opt, &e), 0, "a recording is served");
-	is_int(store_source_each(s, &a.asker, &words, take, NULL, &e), 0, "a part of it is read");
+	is_int(store_source_each(s, &a.rctx, &words, take, NULL, &e), 0, "a part of it is read");
 	ok(a.done > 0, "who asks hears that it goes on: %g", a.done);
 	store_source_free(s);
 }
@@ -170,8 +170,8 @@ static void test_missing(void)
 	const char *const names[] = { path };
 	const struct store_source_options opt = { .names = names, .n = 1, .tool = "test" };
 	const struct filter_words everything = { 0 };
-	struct asker a = { { stop, progress, NULL }, 0, UINT_MAX, 0 },
-		     hasty = { { stop, progress, NULL }, 0, 0, 0 };
+	struct client a = { { stop, progress, NULL }, 0, UINT_MAX, 0 },
+		      hasty = { { stop, progress, NULL }, 0, 0, 0 };
 	struct store_source *s = NULL;
 	int fd = mkstemp(path);
 	struct buf text = { 0 };
@@ -181,7 +181,7 @@ static void test_missing(void)
 		abort();
 	record(fd);
 	is_int(store_source_open(&s, &opt, &e), 0, "an analyzed recording is served");
-	is_int(store_source_chains(s, &hasty.asker, &everything, false, take_chains, NULL, &e),
+	is_int(store_source_chains(s, &hasty.rctx, &everything, false, take_chains, NULL, &e),
 	       ERR_INTERRUPTED, "who gives up is let go");
 	is_int(store_source_chains(s, NULL, &everything, false, take_chains, NULL, &e), 0,
 	       "it is answered from");

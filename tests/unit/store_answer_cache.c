@@ -23,21 +23,22 @@ static void step(void)
 }
 
 /* Done when that is allowed. */
-static int make(void *ctx, const struct mcp_ctx *asker, void **value, bool *growing, struct err *e)
+static int make(void *ctx, const struct request_ctx *rctx, void **value, bool *growing,
+		struct err *e)
 {
 	atomic_fetch_add(&made, 1);
 	for (unsigned i = 0; i < PATIENT && !atomic_load(&allowed); i++) {
-		if (mcp_ctx_stops(asker))
+		if (request_ctx_should_stop(rctx))
 			return err_set(e, ERR_INTERRUPTED, "interrupted");
-		mcp_ctx_progress(asker, i + 1, PATIENT, "making");
+		request_ctx_progress(rctx, i + 1, PATIENT, "making");
 		step();
 	}
 	*value = strdup("made");
 	return *value ? 0 : err_nomem(e);
 }
 
-struct asker {
-	struct mcp_ctx asker; /* first: it asks us */
+struct client {
+	struct request_ctx rctx; /* first: it asks us */
 	pthread_t thread;
 	struct answer_cache *cache;
 	atomic_bool gives_up;
@@ -46,16 +47,16 @@ struct asker {
 	int rc;
 };
 
-static bool stop(const struct mcp_ctx *a)
+static bool stop(const struct request_ctx *a)
 {
-	return atomic_load(&((struct asker *)a)->gives_up);
+	return atomic_load(&((struct client *)a)->gives_up);
 }
 
-static void progress(const struct mcp_ctx *a, double done, double total, const char *message)
+static void progress(const struct request_ctx *a, double done, double total, const char *message)
 {
 	if (done > 0 && total == PATIENT && !strcmp(message, "making"))
-		atomic_fetch_add(&((struct asker *)a)->heard, 1);
-	for (unsigned i = 0; i < ((struct asker *)a)->slow; i++)
+		atomic_fetch_add(&((struct client *)a)->heard, 1);
+	for (unsigned i = 0; i < ((struct client *)a)->slow; i++)
 		step();
 }
 
@@ -64,18 +65,18 @@ static void *ask(void *ctx)
 	const struct answer_lookup want = {
 		.question = "q", .state = "s", .identity = "t", .compute = make, .free = free
 	};
-	struct asker *a = ctx;
+	struct client *a = ctx;
 	struct cached_answer *h = NULL;
 	struct err e;
 
-	a->rc = answer_cache_get(a->cache, &want, &a->asker, &h, &e);
+	a->rc = answer_cache_get(a->cache, &want, &a->rctx, &h, &e);
 	answer_cache_release(a->cache, h);
 	return NULL;
 }
 
-static void begin(struct asker *a, struct answer_cache *cache, unsigned slow)
+static void begin(struct client *a, struct answer_cache *cache, unsigned slow)
 {
-	*a = (struct asker){ .asker = { stop, progress, NULL }, .cache = cache, .slow = slow };
+	*a = (struct client){ .rctx = { stop, progress, NULL }, .cache = cache, .slow = slow };
 	if (pthread_create(&a->thread, NULL, ask, a))
 		abort();
 	for (unsigned i = 0; i < PATIENT && !atomic_load(&a->heard); i++)
@@ -108,7 +109,7 @@ static void test_wait(void)
 int main(void)
 {
 	struct answer_cache *cache = answer_cache_new(4);
-	struct asker first, second, third;
+	struct client first, second, third;
 
 	begin(&first, cache, 0);
 	/* While it hears, it still wants it. */

@@ -22,7 +22,7 @@
 
 static unsigned made, freed;
 
-static int make_number(void *ctx, const struct mcp_ctx *asker, void **value, bool *growing,
+static int make_number(void *ctx, const struct request_ctx *rctx, void **value, bool *growing,
 		       struct err *e)
 {
 	if (!ctx)
@@ -172,7 +172,7 @@ static bool agree(const struct events_of *of)
 	       of->brief == of->items && of->brief == of->sql;
 }
 
-static bool gives_up(const struct mcp_ctx *a)
+static bool gives_up(const struct request_ctx *a)
 {
 	return true;
 }
@@ -182,7 +182,7 @@ static void test_changes(const char *folder)
 	char path[200];
 	const char *names[] = { path };
 	const struct store_source_options opt = { .names = names, .n = 1, .tool = "test" };
-	const struct mcp_ctx gone = { .stop = gives_up };
+	const struct request_ctx gone = { .should_stop = gives_up };
 	struct events_of of[THREADS] = { 0 }, now = { 0 };
 	struct store_source *s = NULL;
 	pthread_t threads[THREADS];

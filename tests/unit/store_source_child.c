@@ -65,7 +65,7 @@ static bool never_ends(void *ctx, struct buf *found)
 	return false;
 }
 
-static bool stops_at_once(const struct mcp_ctx *a)
+static bool stops_at_once(const struct request_ctx *a)
 {
 	(void)a;
 	return true;
@@ -76,18 +76,18 @@ static bool no_child_left(void)
 	return waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
 }
 
-static void expect_gone(source_child_fn *find, const struct mcp_ctx *asker, const char *what)
+static void expect_gone(source_child_fn *find, const struct request_ctx *rctx, const char *what)
 {
 	struct buf found = { 0 };
 
-	ok(!source_child(find, NULL, asker, &found), "%s: no answer", what);
+	ok(!source_child(find, NULL, rctx, &found), "%s: no answer", what);
 	ok(no_child_left(), "%s: no child, and no zombie", what);
 	buf_free(&found);
 }
 
 int main(void)
 {
-	struct mcp_ctx gives_up = { .stop = stops_at_once };
+	struct request_ctx gives_up = { .should_stop = stops_at_once };
 	struct buf found = { 0 };
 	sigset_t before, after;
 	unsigned open;

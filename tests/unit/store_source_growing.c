@@ -58,14 +58,14 @@ static void record(struct buf *out, const char *scenario)
 }
 
 /* Who asks, and how much was read for it. */
-struct asker {
-	struct mcp_ctx asker; /* first: it tells us */
+struct client {
+	struct request_ctx rctx; /* first: it tells us */
 	unsigned items;
 };
 
-static void progress(const struct mcp_ctx *a, double done, double total, const char *message)
+static void progress(const struct request_ctx *a, double done, double total, const char *message)
 {
-	((struct asker *)a)->items++;
+	((struct client *)a)->items++;
 }
 
 static int tell(void *ctx, const struct store_chains *c, struct err *e)
@@ -112,16 +112,16 @@ static int tell_stat(void *ctx, const struct store_stat *st, struct err *e)
 enum question { CAUSES, REPORT, STAT, QUESTIONS };
 static enum question question;
 
-static bool ask(struct store_source *s, struct asker *asker, struct buf *out)
+static bool ask(struct store_source *s, struct client *rctx, struct buf *out)
 {
 	const struct store_stat_want counts = { .sections = VIEW_ALL };
 	struct err e = { 0 };
 
 	buf_reset(out);
-	*asker = (struct asker){ .asker.progress = progress };
+	*rctx = (struct client){ .rctx.progress = progress };
 	if (question == STAT)
-		return !store_source_stat(s, &asker->asker, &counts, tell_stat, out, &e);
-	return !store_source_chains(s, &asker->asker, &everything, question == REPORT,
+		return !store_source_stat(s, &rctx->rctx, &counts, tell_stat, out, &e);
+	return !store_source_chains(s, &rctx->rctx, &everything, question == REPORT,
 				    question == REPORT ? tell_report : tell, out, &e);
 }
 
@@ -140,12 +140,12 @@ static struct store_source *serve(const char *path)
 static unsigned ask_anew(const char *path, struct buf *out)
 {
 	struct store_source *s = serve(path);
-	struct asker asker;
+	struct client rctx;
 
-	if (!s || !ask(s, &asker, out))
+	if (!s || !ask(s, &rctx, out))
 		abort();
 	store_source_free(s);
-	return asker.items;
+	return rctx.items;
 }
 
 static int64_t now_ns(void)
@@ -161,12 +161,12 @@ static bool comes_to(struct store_source *s, const struct buf *wanted, unsigned 
 {
 	int64_t until = now_ns() + PATIENCE_NS;
 	struct buf got = { 0 };
-	struct asker asker;
+	struct client rctx;
 	bool same = false;
 
 	*items = 0;
-	while (!same && now_ns() < until && ask(s, &asker, &got)) {
-		*items += asker.items;
+	while (!same && now_ns() < until && ask(s, &rctx, &got)) {
+		*items += rctx.items;
 		same = bytes_equal(buf_bytes(&got), buf_bytes(wanted));
 	}
 	buf_free(&got);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a server of the Model Context Protocol offers: a table of tools, prompts and resources,
- * independent of the transport and of the revision of the protocol; and the context that the
- * protocol passes to the function that answers. Several calls run at the same time, each in a
- * thread of its own: the data behind ctx must lock itself.
+ * independent of the transport and of the revision of the protocol. Several calls run at the same
+ * time, each in a thread of its own: the data behind ctx must lock itself.
  */
-#ifndef INGERO_STORE_MCP_CATALOG_H
-#define INGERO_STORE_MCP_CATALOG_H
+#ifndef INGERO_MCP_MCP_CATALOG_H
+#define INGERO_MCP_MCP_CATALOG_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,38 +13,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
 #include "lib/base/json.h"
-
-/* The levels of notifications/message that we use, in order. */
-enum mcp_log_level { MCP_LOG_DEBUG, MCP_LOG_INFO, MCP_LOG_WARNING, MCP_LOG_ERROR };
-
-/* The client of a call in progress: given by the protocol, borrowed for the call. */
-struct mcp_ctx {
-	/* Cancelled, out of time, or gone: to be asked at least every 100 ms or so of work; true:
-	 * give up with ERR_INTERRUPTED. */
-	bool (*stop)(const struct mcp_ctx *a);
-	/* done of total, total 0: not known; done grows. message may be NULL. Sent only to a client
-	 * that requested progress. */
-	void (*progress)(const struct mcp_ctx *a, double done, double total, const char *message);
-	void (*log)(const struct mcp_ctx *a, enum mcp_log_level level, const char *message);
-};
-
-/* The same for an asker that may be NULL, or lacks some of them. */
-static inline bool mcp_ctx_stops(const struct mcp_ctx *a)
-{
-	return a && a->stop && a->stop(a);
-}
-static inline void mcp_ctx_progress(const struct mcp_ctx *a, double done, double total,
-				    const char *message)
-{
-	if (a && a->progress)
-		a->progress(a, done, total, message);
-}
-static inline void mcp_ctx_log(const struct mcp_ctx *a, enum mcp_log_level level,
-			       const char *message)
-{
-	if (a && a->log)
-		a->log(a, level, message);
-}
+#include "lib/store/request_ctx.h"
 
 /* Zero-initialised is empty; what is in it belongs to it. */
 struct mcp_reply {
@@ -67,8 +35,8 @@ struct mcp_tool {
 	/* args: an object, borrowed, checked against input_schema's required, properties' types,
 	 * enums and bounds already. ERR_USAGE: an argument is wrong in a way no schema says; any
 	 * other error becomes a failed answer with its text. */
-	int (*call)(void *ctx, const struct mcp_ctx *asker, struct json args, struct mcp_reply *out,
-		    struct err *e);
+	int (*call)(void *ctx, const struct request_ctx *rctx, struct json args,
+		    struct mcp_reply *out, struct err *e);
 };
 
 struct mcp_argument {
@@ -90,8 +58,8 @@ struct mcp_resource {
 	bool is_template;
 	/* uri as asked for, which matches. contents: an array of {uri, mimeType, text or blob}.
 	 * ERR_USAGE: there is no such. */
-	int (*read)(void *ctx, const struct mcp_ctx *asker, const char *uri, struct json *contents,
-		    struct err *e);
+	int (*read)(void *ctx, const struct request_ctx *rctx, const char *uri,
+		    struct json *contents, struct err *e);
 };
 
 struct mcp_catalog {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of an offer that is not a table. */
-#include "lib/store/mcp_catalog.h"
+/* Frees a tool's reply; the rest of the catalog is tables. */
+#include "lib/mcp/mcp_catalog.h"
 
 void mcp_reply_free(struct mcp_reply *a)
 {
