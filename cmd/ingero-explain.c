@@ -32,7 +32,7 @@
 #include "lib/filter/filter.h"
 #include "lib/fleet/remote_query.h"
 #include "lib/fleet/fleet_text.h"
-#include "lib/api/story_report.h"
+#include "lib/api/report_from_answer.h"
 
 static struct values {
 	bool json;
@@ -171,16 +171,16 @@ static uint32_t fail_severity(void)
 }
 
 /* Whoever waits for the end of a pipe hears who waits for what meanwhile. */
-static void say_asleep(struct query_report_query *story, const struct record *r)
+static void print_ongoing_wait(struct report_query *query, const struct record *r)
 {
 	struct buf line = { 0 };
 
-	if (query_report_query_stands(story, r, host_clock_real(), &line))
+	if (report_query_ongoing_wait(query, r, host_clock_real(), &line))
 		cli_note("%s", buf_text(&line));
 	buf_free(&line);
 }
 
-static int read_all(struct query_report_query *story, struct process_ops *ops, struct input *in,
+static int read_all(struct report_query *query, struct process_ops *ops, struct input *in,
 		    const struct filter *sel, const struct world *w, struct err *e)
 {
 	struct event_stream *s = input_stream(in);
@@ -199,14 +199,14 @@ static int read_all(struct query_report_query *story, struct process_ops *ops, s
 		left = true;
 		rc = sel->resolved ? filter_cut_item(&cut, sel, w, &item, &left, e) : 0;
 		if (rc >= 0 && left)
-			rc = query_report_query_item(story, &item, e);
+			rc = report_query_item(query, &item, e);
 		if (rc >= 0 && left && ops)
 			rc = process_ops_item(ops, &item, e);
 		if (rc < 0)
 			break;
 		if (left && item.kind == STREAM_RECORD && item.record->kind == RECORD_ASLEEP &&
 		    !input_files(in))
-			say_asleep(story, item.record);
+			print_ongoing_wait(query, item.record);
 		cli_progress_tick(&progress);
 	}
 	cli_progress_end(&progress);
@@ -214,14 +214,14 @@ static int read_all(struct query_report_query *story, struct process_ops *ops, s
 	return rc;
 }
 
-static int print_report(const struct report_query *told, struct process_ops *ops,
+static int print_report(const struct report_answer *answer, struct process_ops *ops,
 			const struct input *in, const struct filter *asked, int *status,
 			struct err *e)
 {
-	const struct chain_list *list = &told->chains->list;
+	const struct chain_list *list = &answer->chains->list;
 	struct buf notes = { 0 }, details = { 0 }, out = { 0 };
 	bool partial = input_verdict(in, &notes) != 0;
-	struct report r = story_report(told, partial, buf_text(&notes));
+	struct report r = report_from_answer(answer, partial, buf_text(&notes));
 	int rc;
 
 	r.operations = ops ? process_ops_end(ops) : NULL;
@@ -469,16 +469,16 @@ static int explain_fleet(void)
 static int explain_recordings(const struct cli_operands *operands, const struct filter *asked)
 {
 	struct world *w = world_new();
-	struct query_report_query *story = w ? query_report_query_new(w, true) : NULL;
+	struct report_query *query = w ? report_query_new(w, true) : NULL;
 	struct process_ops *ops = w && values.per_process ? process_ops_new(w) : NULL;
 	struct filter_words words = get_filter_words();
 	struct query_chosen by = get_chosen();
 	struct filter sel = { .calls = true };
 	struct input *in = NULL;
-	struct report_query told;
+	struct report_answer answer;
 	struct err e = { 0 };
 	int64_t began_ns = 0;
-	int status = CLI_EXIT_DONE, rc = story && (ops || !values.per_process)
+	int status = CLI_EXIT_DONE, rc = query && (ops || !values.per_process)
 						 ? filter_words(&sel, &words, &e)
 						 : err_nomem(&e);
 
@@ -488,7 +488,7 @@ static int explain_recordings(const struct cli_operands *operands, const struct 
 		rc = input_open_within(&in, w, (const char *const *)operands->v,
 				       (unsigned)operands->n, &sel, &e);
 	if (!rc)
-		rc = read_all(story, ops, in, &sel, w, &e);
+		rc = read_all(query, ops, in, &sel, w, &e);
 	/* A part of a newer version ends the reading; what came before it is still reported. */
 	if (rc == ERR_TOO_NEW) {
 		cli_error("%s", e.text);
@@ -497,16 +497,16 @@ static int explain_recordings(const struct cli_operands *operands, const struct 
 	}
 	cli_phase(&began_ns, "read and analyzed");
 	if (!rc)
-		rc = query_report_query_end(story, &told, &e);
+		rc = report_query_end(query, &answer, &e);
 	if (!rc)
-		rc = query_choose(&told.chains->list, &by, &e);
+		rc = query_choose(&answer.chains->list, &by, &e);
 	if (!rc)
-		rc = print_report(&told, ops, in, asked, &status, &e);
+		rc = print_report(&answer, ops, in, asked, &status, &e);
 	cli_phase(&began_ns, "reported");
 	if (rc)
 		status = cli_fail(&e);
 	input_free(in);
-	query_report_query_free(story);
+	report_query_free(query);
 	process_ops_free(ops);
 	world_free(w);
 	filter_free(&sel);

@@ -15,7 +15,7 @@
 #include "lib/event/part.h"
 #include "lib/event/section_rows.h"
 #include "lib/api/api_state.h"
-#include "lib/api/story_report.h"
+#include "lib/api/report_from_answer.h"
 #include "lib/store/source_state.h"
 
 #define LOOK_NS	     UINT64_C(1000000000) /* how often files are looked at for news */
@@ -110,8 +110,9 @@ int api_stat_whole(struct api_request *q, struct err *e)
 
 static int use_report(void *ctx, const struct store_chains *c, struct err *e)
 {
-	const struct report_query told = { c->answer, c->failures, c->oncpu };
-	struct report r = story_report(&told, store_quality_partial(&c->quality), c->quality.notes);
+	const struct report_answer answer = { c->answer, c->failures, c->oncpu };
+	struct report r =
+		report_from_answer(&answer, store_quality_partial(&c->quality), c->quality.notes);
 	struct api_request *q = ctx;
 
 	r.growing = c->quality.input.growing;

@@ -11,12 +11,12 @@
 #include "lib/query/report_query.h"
 #include "lib/query/sections.h"
 #include "lib/report/html_page.h"
-#include "lib/api/story_report.h"
+#include "lib/api/report_from_answer.h"
 
 struct state {
 	struct export_ctx em;
 	const struct html_page_format_options *opt;
-	struct query_report_query *story;
+	struct report_query *query;
 	struct query_ops_run *ops;
 	struct query_view *view;
 	struct html_gap gaps[HTML_GAPS];
@@ -27,7 +27,7 @@ static void free_state(void *state)
 {
 	struct state *s = state;
 
-	query_report_query_free(s->story);
+	report_query_free(s->query);
 	query_ops_free(s->ops);
 	query_view_free(s->view);
 	free(s);
@@ -41,10 +41,10 @@ static void *open_page(const struct export_ctx *em)
 		return NULL;
 	s->em = *em;
 	s->opt = em->opt.page;
-	s->story = query_report_query_new(em->w, true);
+	s->query = report_query_new(em->w, true);
 	s->ops = query_ops_new(em->w, s->opt->select);
 	s->view = query_view_new(em->w, s->opt->select, VIEW_ALL);
-	if (!s->story || !s->ops || !s->view) {
+	if (!s->query || !s->ops || !s->view) {
 		free_state(s);
 		return NULL;
 	}
@@ -67,7 +67,7 @@ static void add_gap(struct state *s, const struct rec_LOSS *l, const struct reco
 static int add_item(void *state, const struct stream_item *it, struct err *e)
 {
 	struct state *s = state;
-	int rc = query_report_query_item(s->story, it, e);
+	int rc = report_query_item(s->query, it, e);
 
 	if (!rc)
 		rc = query_ops_item(s->ops, it, e);
@@ -76,13 +76,13 @@ static int add_item(void *state, const struct stream_item *it, struct err *e)
 	return rc;
 }
 
-static int write_page(struct state *s, const struct report_query *told,
+static int write_page(struct state *s, const struct report_answer *answer,
 		      const struct ops_summary *ops, struct err *e)
 {
 	const struct filter *sel = s->opt->select;
 	struct buf notes = { 0 };
 	bool partial = s->opt->input && input_verdict(s->opt->input, &notes) != 0;
-	struct report r = story_report(told, partial, buf_text(&notes));
+	struct report r = report_from_answer(answer, partial, buf_text(&notes));
 	struct html_page page = {
 		.report = &r, .ops = ops, .world = s->em.w, .gaps = s->gaps, .ngaps = s->ngaps
 	};
@@ -106,18 +106,18 @@ static int finish_report(void *state, struct err *e)
 	const struct query_chosen by = { sel->nodes.v, sel->nodes.n, sel->patterns.v,
 					 sel->patterns.n };
 	const struct ops_summary *ops;
-	struct report_query told;
-	int rc = query_report_query_end(s->story, &told, e);
+	struct report_answer answer;
+	int rc = report_query_end(s->query, &answer, e);
 
 	if (!rc)
-		rc = query_choose(&told.chains->list, &by, e);
+		rc = query_choose(&answer.chains->list, &by, e);
 	if (rc)
 		return rc;
 	rc = query_ops_over(s->ops, e);
 	if (rc)
 		return rc;
 	ops = query_ops_answer(s->ops);
-	return ops ? write_page(s, &told, ops, e) : err_nomem(e);
+	return ops ? write_page(s, &answer, ops, e) : err_nomem(e);
 }
 
 const struct export_format html_page_format = {

@@ -133,8 +133,8 @@ int query_chains_item(struct query_chains_run *run, const struct stream_item *it
 	60000000000 /* between what happened and who reads of it live, clocks that differ included \
 		     */
 
-bool query_chains_stands(struct query_chains_run *run, const struct record *r, int64_t now_ns,
-			 struct buf *out)
+bool query_chains_ongoing_wait(struct query_chains_run *run, const struct record *r, int64_t now_ns,
+			       struct buf *out)
 {
 	int64_t ago_ns = (int64_t)((uint64_t)now_ns - (uint64_t)run->answer.real_minus_mono_ns -
 				   (uint64_t)r->u.ASLEEP.time_ns);

@@ -41,8 +41,8 @@ int query_chains_item(struct query_chains_run *run, const struct stream_item *it
 
 /* An ASLEEP record that was just given, of a recording that is still made (now_ns: UTC):
  * cause_stands. */
-bool query_chains_stands(struct query_chains_run *run, const struct record *r, int64_t now_ns,
-			 struct buf *out);
+bool query_chains_ongoing_wait(struct query_chains_run *run, const struct record *r, int64_t now_ns,
+			       struct buf *out);
 
 /* No more items: the answer, borrowed until the run is freed. */
 int query_chains_end(struct query_chains_run *run, const struct query_chains **answer,

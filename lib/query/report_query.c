@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Up to three questions that each item is asked; the first that fails ends it. */
+/* Passes each item to up to three queries: causes, failed calls and CPU samples. The first error
+ * ends it. */
 #include "lib/query/report_query.h"
 
 #include <stdlib.h>
@@ -7,15 +8,15 @@
 #include "lib/query/failures.h"
 #include "lib/query/oncpu.h"
 
-struct query_report_query {
+struct report_query {
 	struct query_chains_run *chains;
-	struct query_failures *failures; /* NULL, and the next one: they are not asked */
+	struct query_failures *failures; /* NULL if only causes are asked for, as oncpu */
 	struct query_oncpu *oncpu;
 };
 
-struct query_report_query *query_report_query_new(struct world *w, bool complete)
+struct report_query *report_query_new(struct world *w, bool complete)
 {
-	struct query_report_query *a = calloc(1, sizeof(*a));
+	struct report_query *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return NULL;
@@ -26,12 +27,11 @@ struct query_report_query *query_report_query_new(struct world *w, bool complete
 	}
 	if (a->chains && (!complete || (a->failures && a->oncpu)))
 		return a;
-	query_report_query_free(a);
+	report_query_free(a);
 	return NULL;
 }
 
-int query_report_query_item(struct query_report_query *a, const struct stream_item *item,
-			    struct err *e)
+int report_query_item(struct report_query *a, const struct stream_item *item, struct err *e)
 {
 	int rc = query_chains_item(a->chains, item, e);
 
@@ -41,10 +41,10 @@ int query_report_query_item(struct query_report_query *a, const struct stream_it
 	return rc < 0 ? rc : query_oncpu_item(a->oncpu, item, e);
 }
 
-bool query_report_query_stands(struct query_report_query *a, const struct record *r, int64_t now_ns,
+bool report_query_ongoing_wait(struct report_query *a, const struct record *r, int64_t now_ns,
 			       struct buf *out)
 {
-	return query_chains_stands(a->chains, r, now_ns, out);
+	return query_chains_ongoing_wait(a->chains, r, now_ns, out);
 }
 
 static int64_t number_of(struct json object, const char *key)
@@ -76,22 +76,22 @@ static struct oncpu_window steps_of(const struct query_chains *c)
 	return w;
 }
 
-int query_report_query_end(struct query_report_query *a, struct report_query *told, struct err *e)
+int report_query_end(struct report_query *a, struct report_answer *answer, struct err *e)
 {
-	int rc = query_chains_end(a->chains, &told->chains, e);
+	int rc = query_chains_end(a->chains, &answer->chains, e);
 	struct oncpu_window steps;
 
-	told->failures = NULL;
-	told->oncpu = NULL;
+	answer->failures = NULL;
+	answer->oncpu = NULL;
 	if (rc || !a->failures)
 		return rc;
-	told->failures = query_failures_end(a->failures);
-	steps = steps_of(told->chains);
-	told->oncpu = query_oncpu_end(a->oncpu, steps.steps ? &steps : NULL);
-	return told->failures && told->oncpu ? 0 : err_nomem(e);
+	answer->failures = query_failures_end(a->failures);
+	steps = steps_of(answer->chains);
+	answer->oncpu = query_oncpu_end(a->oncpu, steps.steps ? &steps : NULL);
+	return answer->failures && answer->oncpu ? 0 : err_nomem(e);
 }
 
-void query_report_query_free(struct query_report_query *a)
+void report_query_free(struct report_query *a)
 {
 	if (!a)
 		return;

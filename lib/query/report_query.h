@@ -10,23 +10,22 @@
 #include "lib/event/failure.h"
 #include "lib/event/oncpu.h"
 
-struct query_report_query;
+struct report_query;
 
-struct report_query {
+struct report_answer {
 	const struct query_chains *chains;
-	const struct failures *failures; /* NULL, as is what follows: only causes were asked for */
+	const struct failures *failures; /* NULL if only causes were asked for, as oncpu */
 	const struct oncpu *oncpu;
 };
 
 /* w must outlive it. complete: not only causes. NULL: out of memory. */
-struct query_report_query *query_report_query_new(struct world *w, bool complete);
-int query_report_query_item(struct query_report_query *a, const struct stream_item *item,
-			    struct err *e);
-/* As query_chains_stands. */
-bool query_report_query_stands(struct query_report_query *a, const struct record *r, int64_t now_ns,
+struct report_query *report_query_new(struct world *w, bool complete);
+int report_query_item(struct report_query *a, const struct stream_item *item, struct err *e);
+/* As query_chains_ongoing_wait. */
+bool report_query_ongoing_wait(struct report_query *a, const struct record *r, int64_t now_ns,
 			       struct buf *out);
-/* No more items: what it points to is borrowed until freed. */
-int query_report_query_end(struct query_report_query *a, struct report_query *told, struct err *e);
-void query_report_query_free(struct query_report_query *a);
+/* No more items: fills in answer, which points into the query. */
+int report_query_end(struct report_query *a, struct report_answer *answer, struct err *e);
+void report_query_free(struct report_query *a);
 
 #endif

@@ -16,7 +16,7 @@
 struct chains_value {
 	struct store_chains c;
 	struct world *w;
-	struct query_report_query *story;
+	struct report_query *query;
 	struct query_chains carried;
 	struct source_grown grown;
 	struct buf notes;
@@ -32,7 +32,7 @@ static void free_chains(void *value)
 {
 	struct chains_value *v = value;
 
-	query_report_query_free(v->story);
+	report_query_free(v->query);
 	query_chains_drop(&v->carried);
 	source_grown_free(&v->grown);
 	world_free(v->w);
@@ -90,7 +90,7 @@ static int read_chains(struct chains_value *v, struct input *in, const struct fi
 		}
 		rc = sel->resolved ? filter_cut_item(&cut, sel, v->w, &item, &left, e) : 0;
 		if (rc >= 0 && left)
-			rc = query_report_query_item(v->story, &item, e);
+			rc = report_query_item(v->query, &item, e);
 		rc = rc < 0 ? rc : source_tick(rctx, in, "looking for causes", e);
 	}
 	filter_cut_free(&cut);
@@ -102,20 +102,20 @@ static int find_chains(struct chains_value *v, const struct chains_ctx *c,
 {
 	struct filter sel = { .calls = true };
 	struct input *in = NULL;
-	struct report_query told;
+	struct report_answer answer;
 	int rc = filter_words(&sel, c->words, e);
 
 	v->w = world_new();
-	v->story = v->w ? query_report_query_new(v->w, c->complete) : NULL;
-	if (!rc && !v->story)
+	v->query = v->w ? report_query_new(v->w, c->complete) : NULL;
+	if (!rc && !v->query)
 		rc = err_nomem(e);
 	rc = rc ? rc : source_input(c->source, &in, v->w, &sel, e);
 	rc = rc ? rc : read_chains(v, in, &sel, rctx, e);
-	rc = rc ? rc : query_report_query_end(v->story, &told, e);
+	rc = rc ? rc : report_query_end(v->query, &answer, e);
 	if (!rc) {
-		v->c.answer = told.chains;
-		v->c.failures = told.failures;
-		v->c.oncpu = told.oncpu;
+		v->c.answer = answer.chains;
+		v->c.failures = answer.failures;
+		v->c.oncpu = answer.oncpu;
 		v->c.quality.input = source_quality(in, &v->notes);
 	}
 	input_free(in);

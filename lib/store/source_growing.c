@@ -17,14 +17,14 @@ struct source_growing {
 	struct source_place place;
 	struct world *w;
 	struct input *in;
-	struct query_report_query *story;
+	struct report_query *query;
 };
 
 void source_growing_free(struct source_growing *g)
 {
 	if (!g)
 		return;
-	query_report_query_free(g->story);
+	report_query_free(g->query);
 	input_free(g->in);
 	world_free(g->w);
 	source_place_free(&g->place);
@@ -47,8 +47,8 @@ static int start_reading(struct store_source *s, const struct source_state *now,
 	if (!g)
 		return err_nomem(e);
 	g->w = world_new();
-	g->story = g->w ? query_report_query_new(g->w, true) : NULL;
-	rc = g->story ? source_place_of(&g->place, s, now, e) : err_nomem(e);
+	g->query = g->w ? report_query_new(g->w, true) : NULL;
+	rc = g->query ? source_place_of(&g->place, s, now, e) : err_nomem(e);
 	rc = rc ? rc : source_input(s, &g->in, g->w, NULL, e);
 	if (!rc && input_follow(g->in))
 		s->growing = g;
@@ -64,7 +64,7 @@ static int read_on(struct source_growing *g, const struct request_ctx *rctx, str
 	int rc = 0;
 
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
-		rc = query_report_query_item(g->story, &item, e);
+		rc = report_query_item(g->query, &item, e);
 		rc = rc ? rc : source_tick(rctx, g->in, "looking for causes", e);
 	}
 	return rc == ERR_TOO_NEW ? 0 : rc;
@@ -75,16 +75,16 @@ static int read_on(struct source_growing *g, const struct request_ctx *rctx, str
 static bool write_findings(void *growing, struct buf *found)
 {
 	struct source_growing *g = growing;
-	struct report_query told;
+	struct report_answer answer;
 	struct jsonw j;
 	struct err e;
 
-	if (query_report_query_end(g->story, &told, &e))
+	if (report_query_end(g->query, &answer, &e))
 		return false;
 	jsonw_init(&j, found, false);
 	jsonw_object_begin(&j);
-	chains_json_put(&j, told.chains);
-	story_json_put(&j, told.failures, told.oncpu);
+	chains_json_put(&j, answer.chains);
+	story_json_put(&j, answer.failures, answer.oncpu);
 	jsonw_object_end(&j);
 	return true;
 }
@@ -115,7 +115,7 @@ static int answer_now(struct store_source *s, const struct source_state *now,
 		      struct err *e)
 {
 	struct source_growing *g = s->growing;
-	struct report_query told;
+	struct report_answer answer;
 	int rc = read_on(g, rctx, e);
 
 	/* After a cancelled request the next one reads on from the same place. */
@@ -128,7 +128,7 @@ static int answer_now(struct store_source *s, const struct source_state *now,
 			answer_by_child(g, rctx, out);
 			return 0;
 		}
-		rc = query_report_query_end(g->story, &told, e);
+		rc = report_query_end(g->query, &answer, e);
 	}
 	s->growing = NULL;
 	if (rc) {
@@ -136,9 +136,9 @@ static int answer_now(struct store_source *s, const struct source_state *now,
 		return rc;
 	}
 	out->ended = g;
-	out->answer = told.chains;
-	out->failures = told.failures;
-	out->oncpu = told.oncpu;
+	out->answer = answer.chains;
+	out->failures = answer.failures;
+	out->oncpu = answer.oncpu;
 	return 0;
 }
 

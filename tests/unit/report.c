@@ -7,7 +7,7 @@
 #include "tests/tap.h"
 
 #include "lib/report/report_parts.h"
-#include "lib/api/story_report.h"
+#include "lib/api/report_from_answer.h"
 #include "tests/unit/events.h"
 
 static void say(struct stage *s, bool last, struct buf *text, struct buf *json)
@@ -32,7 +32,7 @@ static void say(struct stage *s, bool last, struct buf *text, struct buf *json)
 	}
 	query_chains_end(run, &a, NULL);
 	ok(a->unfinished == !last, "the stream's end is seen");
-	r = story_report(&(struct report_query){ .chains = a }, false, NULL);
+	r = report_from_answer(&(struct report_answer){ .chains = a }, false, NULL);
 	buf_reset(text);
 	buf_reset(json);
 	report_text(text, &r, false);

@@ -13,7 +13,7 @@
 #include "lib/event/section_rows.h"
 #include "lib/ige/writer.h"
 #include "lib/model/body.h"
-#include "lib/api/story_report.h"
+#include "lib/api/report_from_answer.h"
 #include "lib/store/source.h"
 #include "lib/sim/sim.h"
 #include "tests/tap.h"
@@ -95,8 +95,8 @@ static int tell(void *ctx, const struct store_chains *c, struct err *e)
 /* The report of it all, errors and use of CPUs with it. */
 static int tell_report(void *ctx, const struct store_chains *c, struct err *e)
 {
-	const struct report_query told = { c->answer, c->failures, c->oncpu };
-	const struct report r = story_report(&told, false, NULL);
+	const struct report_answer answer = { c->answer, c->failures, c->oncpu };
+	const struct report r = report_from_answer(&answer, false, NULL);
 
 	report_json(ctx, &r);
 	return 0;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nothing is left out: what is not in a story is not in a report. */
-#include "lib/api/story_report.h"
+/* Fills in a report from the answer to a report query: every part of the answer is in the report. */
+#include "lib/api/report_from_answer.h"
 
 #include <string.h>
 
-struct report story_report(const struct report_query *told, bool partial, const char *notes)
+struct report report_from_answer(const struct report_answer *answer, bool partial,
+				 const char *notes)
 {
-	const struct query_chains *a = told->chains;
+	const struct query_chains *a = answer->chains;
 
 	return (struct report){
 		.chains = &a->list,
-		.failures = told->failures,
-		.oncpu = told->oncpu,
+		.failures = answer->failures,
+		.oncpu = answer->oncpu,
 		.missing = &a->missing,
 		.events = a->events,
 		.open = a->open,
