@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 	struct store_source_options opt = { .tool = "ingero-dashboard" };
 	struct store_source *source = NULL;
 	struct cli_operands operands;
-	char *token = NULL, *kept;
+	char *token = NULL, *disk_cache;
 	bool made = false;
 	struct err e = { 0 };
 	int status, rc;
@@ -126,20 +126,20 @@ int main(int argc, char **argv)
 		return status;
 	opt.names = (const char *const *)operands.v;
 	opt.n = (unsigned)operands.n;
-	opt.row = operands.row;
-	opt.kept = kept = cli_kept_folder();
+	opt.run_files = operands.row;
+	opt.disk_cache = disk_cache = cli_kept_folder();
 	rc = cli_signals_catch(&e);
 	rc = rc ? rc : cli_serving_token(&token, values.token_file, values.no_token, &made, &e);
 	rc = rc ? rc : store_source_open(&source, &opt, &e);
 	if (!rc) {
-		store_confine(&(struct store_confine){ .kept = kept });
-		store_source_warm(source, on_warning);
+		server_rights_restrict(&(struct server_rights){ .disk_cache = disk_cache });
+		store_source_warm_cache(source, on_warning);
 		rc = serve_source(source, token, made, &e);
 	}
 	status = rc ? cli_fail(&e) : CLI_EXIT_DONE;
 	store_source_free(source);
 	cli_list_free(&values.allow_hosts);
 	free(token);
-	free(kept);
+	free(disk_cache);
 	return cli_finish_stdout(status);
 }

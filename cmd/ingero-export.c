@@ -37,7 +37,7 @@
 #include "lib/api/live_metrics.h"
 #include "lib/api/html_report.h"
 #include "lib/api/metrics_push.h"
-#include "lib/store/found_format.h"
+#include "lib/store/findings_format.h"
 #include "lib/store/sqlite.h"
 
 static struct values {
@@ -193,7 +193,7 @@ struct export
 	struct live_metrics_options live;
 	struct html_page_format_options page;
 	struct cli_otel otel;
-	struct found_format *sink;
+	struct findings_format *sink;
 	struct export_ctx em;
 	struct late_names told;
 	struct buf text, packed;
@@ -334,7 +334,7 @@ static int pick_item(struct export *x, struct stream_item *it, struct filter_pic
 	else if (pick->select->resolved)
 		rc = filter_cut_item(cut, pick->select, x->em.w, it, &left, e);
 	if (!rc && left)
-		rc = found_format_item(x->sink, it, e);
+		rc = findings_format_item(x->sink, it, e);
 	if (!rc && it->kind == STREAM_EVENTS)
 		x->events += it->n;
 	return rc;
@@ -367,14 +367,14 @@ static int read_all(struct export *x, struct input *in, struct filter_pick *pick
 	x->em.opt.stop = is_interrupted;
 	x->page =
 		(struct html_page_format_options){ .select = pick->select, .input = in, .top = 20 };
-	rc = found_format_open(&x->sink, x->format, &x->em, is_analyzed(x), e);
+	rc = findings_format_open(&x->sink, x->format, &x->em, is_analyzed(x), e);
 	cli_progress_begin(&progress, input_position, in, isatty(x->out.fd));
 	while (!rc && (rc = s->next(s, &it, e)) > 0) {
 		rc = it.kind == STREAM_RECORD && !late_names_record(&x->told, x->em.w, it.record)
 			     ? err_nomem(e)
 			     : pick_item(x, &it, pick, &cut, e);
 		if (!rc && x->piped && x->format->idle && nothing_yet())
-			rc = found_format_idle(x->sink, e);
+			rc = findings_format_idle(x->sink, e);
 		if (!rc)
 			rc = flush_text(x, false, e);
 		if (!rc && cli_signal_received())
@@ -385,16 +385,16 @@ static int read_all(struct export *x, struct input *in, struct filter_pick *pick
 		int end;
 
 		x->partial = rc || input_partial(in);
-		end = found_format_analyze(x->sink, e);
-		end = end ? end : found_format_finish(x->sink, e);
+		end = findings_format_analyze(x->sink, e);
+		end = end ? end : findings_format_finish(x->sink, e);
 		if (!end)
 			end = flush_text(x, true, e);
 		rc = end ? end : rc;
 	}
 	cli_progress_end(&progress);
 	if (x->sink)
-		x->findings = found_format_count(x->sink);
-	found_format_free(x->sink);
+		x->findings = findings_format_count(x->sink);
+	findings_format_free(x->sink);
 	filter_cut_free(&cut);
 	return rc;
 }

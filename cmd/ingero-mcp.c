@@ -155,7 +155,7 @@ struct served {
 	struct mcp_tools *tools;
 	struct mcp_checker *checker;
 	struct fleet_options fleet;
-	char *nodes_token, *kept;
+	char *nodes_token, *disk_cache;
 };
 
 /* Whether they can be asked at all is found out now, not when somebody asks. */
@@ -176,10 +176,10 @@ static int open_all(struct served *s, const struct cli_operands *operands, struc
 {
 	struct store_source_options from = { .names = (const char *const *)operands->v,
 					     .n = (unsigned)operands->n,
-					     .row = operands->row,
+					     .run_files = operands->row,
 					     .tool = program.name,
 					     .folder = getenv("TMPDIR"),
-					     .kept = s->kept = cli_kept_folder() };
+					     .disk_cache = s->disk_cache = cli_kept_folder() };
 	struct mcp_tools_options to = { .version = cli_version() };
 	int rc = values.http ? mcp_checker_new(&s->checker, e) : 0;
 
@@ -223,11 +223,11 @@ int main(int argc, char **argv)
 	rc = rc ? rc : open_all(&s, &operands, &e);
 	/* Over standard input it is the client's own program, which that has started. */
 	if (!rc && values.http)
-		store_confine(&(struct store_confine){ .kept = s.kept,
-						       .folder = getenv("TMPDIR"),
-						       .nodes = values.fleet.nodes.n });
+		server_rights_restrict(&(struct server_rights){ .disk_cache = s.disk_cache,
+								.folder = getenv("TMPDIR"),
+								.nodes = values.fleet.nodes.n });
 	if (!rc && s.source)
-		store_source_warm(s.source, on_warning);
+		store_source_warm_cache(s.source, on_warning);
 	if (!rc)
 		rc = values.http ? serve_http(mcp_tools_catalog(s.tools), &token, &e)
 				 : serve_stdio(mcp_tools_catalog(s.tools), &e);
@@ -237,7 +237,7 @@ int main(int argc, char **argv)
 	mcp_checker_free(s.checker);
 	free(token.text);
 	free(s.nodes_token);
-	free(s.kept);
+	free(s.disk_cache);
 	cli_list_free(&values.allow_hosts);
 	cli_list_free(&values.fleet.nodes);
 	return status;

@@ -169,7 +169,7 @@ static int on_item(void *ctx, const struct store_items *from, const struct strea
 
 int api_graph_events(struct api_request *q, struct err *e)
 {
-	const struct store_stat_want want = { .words = q->words, .sections = VIEW_ALL };
+	const struct store_stat_request want = { .words = q->words, .sections = VIEW_ALL };
 	struct newest *v = calloc(1, sizeof(*v));
 	int rc = v ? store_source_stat(q->api->source, &q->rctx, &want, use_source, q, e)
 		   : err_nomem(e);
@@ -179,7 +179,8 @@ int api_graph_events(struct api_request *q, struct err *e)
 		v->source = q->graph_source;
 		jsonw_array_begin(&q->j);
 		if (v->source)
-			rc = store_source_each(q->api->source, &q->rctx, &q->words, on_item, v, e);
+			rc = store_source_each_item(q->api->source, &q->rctx, &q->words, on_item, v,
+						    e);
 		jsonw_array_end(&q->j);
 	}
 	free(v);

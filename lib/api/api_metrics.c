@@ -16,7 +16,7 @@ struct api_tally {
 	struct late_names told;
 	struct meters meters;
 	struct input *in;
-	struct source_place place;
+	struct source_fingerprint place;
 	bool goes_on; /* more can be read behind what was counted */
 	bool cut;     /* who asked gave up before its end… */
 	bool ended;   /* …though all was read: causes were not found yet */
@@ -30,7 +30,7 @@ void api_tally_free(struct api_tally *t)
 	input_free(t->in);
 	late_names_free(&t->told);
 	world_free(t->em.w);
-	source_place_free(&t->place);
+	source_fingerprint_free(&t->place);
 	free(t);
 }
 
@@ -46,8 +46,8 @@ static int begin_tally(struct api_tally **out, struct store_source *s,
 	t->em = (struct export_ctx){ .w = world_new(), .told = &t->told };
 	if (!t->em.w || !meters_begin(&t->meters, &t->em))
 		rc = err_nomem(e);
-	rc = rc ? rc : source_place_of(&t->place, s, now, e);
-	rc = rc ? rc : source_input(s, &t->in, t->em.w, NULL, e);
+	rc = rc ? rc : source_fingerprint_init(&t->place, s, now, e);
+	rc = rc ? rc : source_open_input(s, &t->in, t->em.w, NULL, e);
 	if (rc)
 		api_tally_free(t);
 	else
@@ -69,7 +69,7 @@ static int read_on(struct api_tally *t, const struct request_ctx *rctx, struct e
 		    !late_names_record(&t->told, t->em.w, item.record))
 			return err_nomem(e);
 		rc = meters_item(&t->meters, &item, e);
-		rc = rc ? rc : source_tick(rctx, t->in, "counting", e);
+		rc = rc ? rc : source_report_progress(rctx, t->in, "counting", e);
 	}
 	t->goes_on = t->goes_on && input_report(t->in).growing;
 	rc = rc == ERR_TOO_NEW ? 0 : rc;
@@ -96,7 +96,7 @@ static int update_tally(struct api_request *q, const struct source_state *now, s
 	int rc = 0;
 
 	if (a->tally && ((!a->tally->goes_on && !a->tally->cut) ||
-			 !source_place_is(&a->tally->place, a->source, now))) {
+			 !source_fingerprint_matches(&a->tally->place, a->source, now))) {
 		api_tally_free(a->tally);
 		a->tally = NULL;
 	}
@@ -123,7 +123,7 @@ int api_metrics(struct api_request *q, struct err *e)
 {
 	struct api *a = q->api;
 	struct source_state st;
-	int rc = source_state_of(a->source, &st, e);
+	int rc = source_state_init(a->source, &st, e);
 
 	pthread_mutex_lock(&a->lock);
 	if (!rc && (!a->metrics_state || strcmp(a->metrics_state, buf_text(&st.state)) != 0)) {

@@ -170,7 +170,7 @@ static int use_ops(void *ctx, const struct store_stat *st, struct err *e)
 		jsonw_key_u64(j, "lost_ns", r->lost_ns);
 		if (sketches && strcmp(sketches, "0") != 0 && r->durations) {
 			jsonw_key(j, "sketch");
-			sketch_json(j, r->durations);
+			sketch_json_write(j, r->durations);
 		}
 		jsonw_object_end(j);
 	}

@@ -65,7 +65,7 @@ static int use_nodes(void *ctx, const struct store_stat *st, struct err *e)
 
 int api_nodes(struct api_request *q, struct err *e)
 {
-	static const struct store_stat_want brief = { .brief = true };
+	static const struct store_stat_request brief = { .brief = true };
 
 	return store_source_stat(q->api->source, &q->rctx, &brief, use_nodes, q, e);
 }
@@ -164,7 +164,7 @@ static int use_growing(void *ctx, const struct store_stat *st, struct err *e)
 static int version_of(struct api_request *q, uint64_t *version, struct err *e)
 {
 	struct source_state st;
-	int rc = source_state_of(q->api->source, &st, e);
+	int rc = source_state_init(q->api->source, &st, e);
 
 	*version = rc ? 0 : hash_bytes(st.state.p, st.state.n, 0);
 	source_state_free(&st);
@@ -174,7 +174,7 @@ static int version_of(struct api_request *q, uint64_t *version, struct err *e)
 static int send_version(struct news *n, uint64_t version, struct err *e)
 {
 	/* The page requests the same next, so that it is computed now. */
-	const struct store_stat_want want = { .sections = VIEW_ALL };
+	const struct store_stat_request want = { .sections = VIEW_ALL };
 	struct buf line = { 0 };
 	int rc = store_source_stat(n->q->api->source, &n->q->rctx, &want, use_growing, n, e);
 

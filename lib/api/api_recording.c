@@ -57,7 +57,7 @@ int api_recording(struct api_request *q, struct err *e)
 	unsigned n;
 	int rc = w ? filter_words(&sel, &q->words, e) : err_nomem(e);
 
-	rc = rc ? rc : source_look(q->api->source, e);
+	rc = rc ? rc : source_update_files(q->api->source, e);
 	names = store_source_names(q->api->source, &n);
 	if (!rc && filter_needs_end(&sel))
 		rc = input_resolve(w, names, n, &sel, e);

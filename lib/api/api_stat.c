@@ -5,9 +5,9 @@
 #include "lib/event/section_rows.h"
 #include "lib/api/api_state.h"
 
-int api_stat(struct api_request *q, store_use_stat *use, struct err *e)
+int api_stat(struct api_request *q, store_stat_fn *use, struct err *e)
 {
-	struct store_stat_want want = { .words = q->words, .sections = VIEW_ALL, .into = &q->j };
+	struct store_stat_request want = { .words = q->words, .sections = VIEW_ALL, .into = &q->j };
 
 	return store_source_stat(q->api->source, &q->rctx, &want, use, q, e);
 }

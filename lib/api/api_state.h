@@ -37,7 +37,7 @@ typedef int api_endpoint(struct api_request *q, struct err *e);
 
 /* All there is about the chosen time, as one answer that is kept: what most endpoints show a part
  * of. */
-int api_stat(struct api_request *q, store_use_stat *use, struct err *e);
+int api_stat(struct api_request *q, store_stat_fn *use, struct err *e);
 
 api_endpoint api_overview, api_ops, api_snapshots; /* api_numbers.c */
 api_endpoint api_chains;			   /* api_chains.c */

@@ -69,12 +69,12 @@ static int offer_chains(void *ctx, const struct store_chains *c, struct err *e)
 int tool_complete(void *ctx, const char *of, const char *argument, const char *value,
 		  struct json context, struct json *values, struct err *e)
 {
-	static const struct store_stat_want brief = { .brief = true };
+	static const struct store_stat_request brief = { .brief = true };
 	static const char *const since[] = { "10s", "1m", "5m", "30m", "1h" };
 	const struct filter_words everything = { 0 };
 	struct choice c = { value, values, { 0 } };
 	struct mcp_tools *t = ctx;
-	store_use_stat *use = NULL;
+	store_stat_fn *use = NULL;
 	int rc = 0;
 
 	if (!strcmp(argument, "since")) {

@@ -333,7 +333,7 @@ static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args
 
 		words.names = names;
 		words.nnames = sizeof(names) / sizeof(names[0]);
-		rc = store_source_each(c.source, rctx, &words, on_item, &g, e);
+		rc = store_source_each_item(c.source, rctx, &words, on_item, &g, e);
 	}
 	vec_free(&g.v);
 	vec_free(&g.steps);

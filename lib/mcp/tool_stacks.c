@@ -221,7 +221,7 @@ static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args
 	struct stacks s = { .c = &c };
 	int rc = tool_begin(&c, ctx, rctx, args, out, true, e);
 
-	rc = rc ? rc : store_source_each(c.source, rctx, &c.args.words, on_item, &s, e);
+	rc = rc ? rc : store_source_each_item(c.source, rctx, &c.args.words, on_item, &s, e);
 	vec_free(&s.v);
 	map_free(&s.by);
 	tool_end(&c);

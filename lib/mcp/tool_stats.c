@@ -302,7 +302,7 @@ static int write_answer(void *ctx, const struct store_stat *st, struct err *e)
 static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args,
 		     struct mcp_reply *out, struct err *e)
 {
-	struct store_stat_want want = { .brief = true };
+	struct store_stat_request want = { .brief = true };
 	struct tool_call c;
 	int rc = tool_begin(&c, ctx, rctx, args, out, true, e);
 

@@ -268,7 +268,7 @@ static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args
 		m.to_ns = m.end_ns, m.from_ns = m.zero_ns;
 	else if (!rc)
 		as_words(&m, &words);
-	rc = rc ? rc : store_source_each(c.source, rctx, &words, on_item, &t, e);
+	rc = rc ? rc : store_source_each_item(c.source, rctx, &words, on_item, &t, e);
 	vec_free(&t.v);
 	tool_end(&c);
 	return rc;

@@ -62,7 +62,7 @@ static void put_missing(struct jsonw *j, const struct missing_row *m)
 	jsonw_object_end(j);
 }
 
-void chains_json_put(struct jsonw *j, const struct query_chains *a)
+void chains_json_write(struct jsonw *j, const struct query_chains *a)
 {
 	put_number(j, "events", (int64_t)a->events);
 	put_number(j, "lost", (int64_t)a->lost);
@@ -178,7 +178,7 @@ static bool parse_analysis(struct chain_list *list, struct json o)
 	return whole;
 }
 
-bool chains_json_take(struct json o, struct query_chains *out)
+bool chains_json_read(struct json o, struct query_chains *out)
 {
 	struct json chains = json_get(o, "chains"), missing = json_get(o, "missing");
 	int64_t events, lost;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Causes that were found as members of a JSON object of ours, for another process of the same
- * program, and back from it.
+ * Findings as members of a JSON object, for another process of the same program, and back from it.
  */
 #ifndef INGERO_STORE_CHAINS_JSON_H
 #define INGERO_STORE_CHAINS_JSON_H
@@ -9,11 +8,11 @@
 #include "lib/query/chains.h"
 #include "lib/base/jsonw.h"
 
-/* Members of the object that is open. What is not said: whether the recording carried its analysis,
+/* Members of the object that is open. Not among them: whether the recording carried its analysis,
  * and whether it had an end. */
-void chains_json_put(struct jsonw *j, const struct query_chains *a);
+void chains_json_write(struct jsonw *j, const struct query_chains *a);
 
 /* out is empty; afterwards it is the caller's: query_chains_drop. False: o has not all of it. */
-bool chains_json_take(struct json o, struct query_chains *out);
+bool chains_json_read(struct json o, struct query_chains *out);
 
 #endif

@@ -36,7 +36,7 @@ static bool program_state(struct buf *out)
 }
 
 /* And the one it is in, of a person who never had a ~/.cache. */
-void kept_make(const char *path)
+void disk_cache_create(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	struct buf above = { 0 };
@@ -56,7 +56,7 @@ static int open_folder(const char *path, bool make)
 	int fd;
 
 	if (make)
-		kept_make(path);
+		disk_cache_create(path);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0 && (fstat(fd, &st) || st.st_uid != geteuid() || st.st_mode & 022)) {
 		close(fd);
@@ -82,7 +82,7 @@ static void put_all(struct buf *out, const char *state, const char *program,
 	jsonw_key_str(&j, "form", FORM);
 	jsonw_key_str(&j, "files", state);
 	jsonw_key_str(&j, "program", program);
-	chains_json_put(&j, a);
+	chains_json_write(&j, a);
 	jsonw_object_end(&j);
 }
 
@@ -118,7 +118,7 @@ static void remove_oldest(int folder)
 	}
 }
 
-void kept_write(const char *folder, const char *state, const struct query_chains *a)
+void disk_cache_write(const char *folder, const char *state, const struct query_chains *a)
 {
 	struct buf text = { 0 }, program = { 0 };
 	char name[40], aside[64];
@@ -157,7 +157,7 @@ static bool has_text(struct json o, const char *key, const char *text)
 	return is;
 }
 
-bool kept_read(const char *folder, const char *state, struct query_chains *out)
+bool disk_cache_read(const char *folder, const char *state, struct query_chains *out)
 {
 	int dir = open_folder(folder, false), fd;
 	struct buf text = { 0 }, program = { 0 };
@@ -172,7 +172,7 @@ bool kept_read(const char *folder, const char *state, struct query_chains *out)
 	if (fd >= 0 && !read_fd(fd, name, &text, BYTES_MAX, &e) && program_state(&program) &&
 	    !json_parse(buf_bytes(&text), &o, &e))
 		is = has_text(o, "form", FORM) && has_text(o, "files", state) &&
-		     has_text(o, "program", buf_text(&program)) && chains_json_take(o, out);
+		     has_text(o, "program", buf_text(&program)) && chains_json_read(o, out);
 	if (!is)
 		query_chains_drop(out);
 	if (fd >= 0)

@@ -11,12 +11,13 @@
 
 #include "lib/query/chains.h"
 
-/* Makes the folder, where it is not there and can be made. */
-void kept_make(const char *folder);
-/* folder: made when it is not there; one that is another user's, or open to others, is left alone.
- * state: of the files. False: nothing of it is kept. out is the caller's: query_chains_drop. */
-bool kept_read(const char *folder, const char *state, struct query_chains *out);
-/* Where it cannot be kept it is not. The oldest of more than 32 go. */
-void kept_write(const char *folder, const char *state, const struct query_chains *a);
+/* Creates the folder if it does not exist; errors are ignored. */
+void disk_cache_create(const char *folder);
+/* folder: created if it does not exist; one that belongs to another user, or is open to others, is
+ * not used. state: of the files. False: nothing is stored for it. out is the caller's:
+ * query_chains_drop. */
+bool disk_cache_read(const char *folder, const char *state, struct query_chains *out);
+/* Errors are ignored. Of more than 32 entries the oldest are removed. */
+void disk_cache_write(const char *folder, const char *state, const struct query_chains *a);
 
 #endif

@@ -6,17 +6,17 @@
 #include "lib/host/confine.h"
 #include "lib/store/disk_cache.h"
 
-void store_confine(const struct store_confine *c)
+void server_rights_restrict(const struct server_rights *c)
 {
-	const char *const folders[] = { c->kept, c->folder, "/var/tmp" };
+	const char *const folders[] = { c->disk_cache, c->folder, "/var/tmp" };
 	const struct host_confine how = { .folders = folders,
 					  .nfolders = sizeof(folders) / sizeof(folders[0]),
 					  .children = true,
 					  .connects = c->nodes };
 	unsigned done;
 
-	if (c->kept)
-		kept_make(c->kept);
+	if (c->disk_cache)
+		disk_cache_create(c->disk_cache);
 	done = host_confine(&how);
 	cli_detail("confined: %s, %s",
 		   done & HOST_CONFINED_CALLS ? "system calls" : "no system calls",

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a server of ours still may, once it has what it needs to begin: read, and write what it
- * keeps and archives that it makes.
+ * Restricts a server once it has opened what it needs: it may read, and write its disk cache and
+ * its archives.
  */
 #ifndef INGERO_STORE_SERVER_RIGHTS_H
 #define INGERO_STORE_SERVER_RIGHTS_H
 
 #include <stdbool.h>
 
-struct store_confine {
-	const char *kept;   /* of store_source_options; made when it is not there; NULL: none */
-	const char *folder; /* for archives; NULL or "": /var/tmp */
-	bool nodes;	    /* others are asked */
+struct server_rights {
+	const char
+		*disk_cache; /* of store_source_options; created if it does not exist; NULL: none */
+	const char *folder;  /* for archives; NULL or "": /var/tmp */
+	bool nodes;	     /* other machines are queried */
 };
 
-/* Of the calling thread and those it makes: before there are others. Children may be made: jq runs
- * in one, and so does what a recording that grows says by now. Where the kernel cannot all of that
- * it is said, with -v. */
-void store_confine(const struct store_confine *c);
+/* Restricts the calling thread and those it starts: call it before there are others. It may fork:
+ * jq runs in a child, and so does the analysis of a recording that grows. With -v, reports what the
+ * kernel does not support. */
+void server_rights_restrict(const struct server_rights *c);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void sketch_json(struct jsonw *j, const struct sketch *s)
+void sketch_json_write(struct jsonw *j, const struct sketch *s)
 {
 	char sum[24];
 

@@ -12,7 +12,7 @@
 #include "lib/base/jsonw.h"
 #include "lib/stat/sketch.h"
 
-void sketch_json(struct jsonw *j, const struct sketch *s);
+void sketch_json_write(struct jsonw *j, const struct sketch *s);
 
 /* v is of another machine and hostile until proven otherwise; s is empty before. ERR_DAMAGED: it is
  * no sketch of ours. */

@@ -68,12 +68,12 @@ int store_source_open(struct store_source **out, const struct store_source_optio
 	s->opt = *opt;
 	if (!s->opt.sql_time_ns)
 		s->opt.sql_time_ns = UINT64_C(30000000000);
-	if (!s->opt.keep_ns)
-		s->opt.keep_ns = UINT64_C(200000000);
+	if (!s->opt.disk_cache_min_ns)
+		s->opt.disk_cache_min_ns = UINT64_C(200000000);
 	if (!s->opt.sql_memory_bytes)
 		s->opt.sql_memory_bytes = UINT64_C(256) << 20;
 	s->archive = opt->n == 1 && is_database(opt->names[0]);
-	s->opt.row = opt->row && !s->archive;
+	s->opt.run_files = opt->run_files && !s->archive;
 	*out = s;
 	return 0;
 }
@@ -88,11 +88,11 @@ void store_source_free(struct store_source *s)
 	answer_cache_free(s->cache);
 	answer_cache_free(s->archives);
 	source_growing_free(s->growing);
-	source_counting_drop(s->counting);
+	source_counting_release(s->counting);
 	pthread_mutex_destroy(&s->lock);
 	pthread_mutex_destroy(&s->counting_lock);
 	pthread_mutex_destroy(&s->list_lock);
-	source_lists_free(s);
+	source_free_lists(s);
 	free(s);
 }
 
@@ -101,7 +101,7 @@ int source_get_answer(struct store_source *s, struct answer_cache *cache, const 
 		      const struct request_ctx *rctx, struct cached_answer **out, struct err *e)
 {
 	struct source_state st;
-	int rc = source_state_of(s, &st, e);
+	int rc = source_state_init(s, &st, e);
 
 	*out = NULL;
 	if (!rc) {
@@ -122,7 +122,7 @@ int source_get_answer(struct store_source *s, struct answer_cache *cache, const 
 	return rc;
 }
 
-bool source_everything(const struct filter_words *w)
+bool source_selects_all(const struct filter_words *w)
 {
 	return !w->npids && !w->nnames && !w->nnodes && !w->since && !w->until && !w->last_given &&
 	       !w->own_given;
@@ -134,7 +134,7 @@ static void list_words(struct buf *out, char what, const char *const *v, size_t 
 		buf_printf(out, " %c%zu:%s", what, strlen(v[i]), v[i]);
 }
 
-void source_words(struct buf *out, const struct filter_words *w)
+void source_append_words(struct buf *out, const struct filter_words *w)
 {
 	list_words(out, 'p', w->pids, w->npids);
 	list_words(out, 'e', w->names, w->nnames);

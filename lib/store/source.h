@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recordings a server was given, and what is asked of them: files of events, archives, bundles,
- * a recording that is still written. Several are answered for as one. What was worked out is kept
- * until a file changes (is written on, replaced, cut): that is looked for before every answer. No
- * other file is ever opened. Safe to be asked by any number of threads.
+ * The recordings of a server, and queries about them: files of events, archives, bundles, a
+ * recording that is still written. Several files are one recording. Answers are cached until a file
+ * changes (grows, is replaced or truncated), which is checked before every answer. No other file is
+ * ever opened. Thread-safe.
  */
 #ifndef INGERO_STORE_SOURCE_H
 #define INGERO_STORE_SOURCE_H
@@ -28,15 +28,17 @@ struct store_source;
 struct store_source_options {
 	const char *const *names; /* files; must outlive the source */
 	unsigned n;
-	bool row; /* they are the files of a run that may go on in others (cli_run_files), and those
-		     are served, too */
-	const char *tool;   /* who makes archives of them, for those: "ingero-mcp" */
-	const char *folder; /* for archives that are made of recordings, NULL: /var/tmp */
-	const char *kept; /* folder for causes that took long to find (disk_cache.h), NULL: none are
-			     kept */
-	uint64_t keep_ns; /* what took so long is kept; 0: 200 ms */
-	uint64_t sql_time_ns;	   /* that a statement may compute; 0: 30 s */
-	uint64_t sql_memory_bytes; /* of a statement; 0: 256 MiB */
+	/* The names are the first files of a recorder's run: files that it adds later
+	 * (cli_run_files) are served, too. */
+	bool run_files;
+	const char *tool;	/* who makes archives of them, for those: "ingero-mcp" */
+	const char *folder;	/* for archives that are made of recordings, NULL: /var/tmp */
+	const char *disk_cache; /* folder for causes that took long to find (disk_cache.h); NULL:
+				   none */
+	uint64_t disk_cache_min_ns; /* causes that took this long to find are stored there; 0: 200
+				       ms */
+	uint64_t sql_time_ns;	    /* that a statement may compute; 0: 30 s */
+	uint64_t sql_memory_bytes;  /* of a statement; 0: 256 MiB */
 };
 
 /* ERR_USAGE: none, or one that is no file: a server reads them more than once. ERR_CANNOT as in
@@ -46,7 +48,7 @@ int store_source_open(struct store_source **out, const struct store_source_optio
 /* Begins to look for causes, in a thread of its own, so that the first question finds them in the
  * cache. failed: called in that thread, once for each defect of the recording, or when it cannot be
  * read; NULL: only answers report these. */
-void store_source_warm(struct store_source *s, void (*failed)(const char *why));
+void store_source_warm_cache(struct store_source *s, void (*failed)(const char *why));
 /* No thread may use it any more. */
 void store_source_free(struct store_source *s);
 
@@ -75,7 +77,7 @@ static inline bool store_quality_partial(const struct store_quality *q)
 
 /* ---- how often, how long (query/stat.h) ---- */
 struct jsonw;
-struct store_stat_want {
+struct store_stat_request {
 	struct filter_words words;
 	const char *by;	   /* a key's name; NULL: none */
 	unsigned sections; /* of VIEW_BIT */
@@ -90,9 +92,9 @@ struct store_stat {
 	const struct ops_summary *ops;
 	const struct world *w;
 };
-typedef int store_use_stat(void *ctx, const struct store_stat *st, struct err *e);
+typedef int store_stat_fn(void *ctx, const struct store_stat *st, struct err *e);
 int store_source_stat(struct store_source *s, const struct request_ctx *rctx,
-		      const struct store_stat_want *want, store_use_stat *use, void *ctx,
+		      const struct store_stat_request *want, store_stat_fn *use, void *ctx,
 		      struct err *e);
 
 /* ---- what went wrong (query/chains.h) ---- */
@@ -105,10 +107,10 @@ struct store_chains {
 			     of it was asked about */
 	const struct world *w;
 };
-typedef int store_use_chains(void *ctx, const struct store_chains *c, struct err *e);
+typedef int store_chains_fn(void *ctx, const struct store_chains *c, struct err *e);
 /* words: a time only. complete: failures and oncpu, too. */
 int store_source_chains(struct store_source *s, const struct request_ctx *rctx,
-			const struct filter_words *words, bool complete, store_use_chains *use,
+			const struct filter_words *words, bool complete, store_chains_fn *use,
 			void *ctx, struct err *e);
 
 /* ---- one call, as query/call_query.h names it; found NULL: there is none ---- */
@@ -117,9 +119,9 @@ struct store_call {
 	const struct call_detail *found;
 	int64_t start_ns; /* of the recording */
 };
-typedef int store_use_call(void *ctx, const struct store_call *c, struct err *e);
+typedef int store_call_fn(void *ctx, const struct store_call *c, struct err *e);
 int store_source_call(struct store_source *s, const struct request_ctx *rctx, const char *id,
-		      store_use_call *use, void *ctx, struct err *e);
+		      store_call_fn *use, void *ctx, struct err *e);
 
 /* ---- all that was chosen, item by item: nothing of it is kept ---- */
 struct store_items {
@@ -129,12 +131,12 @@ struct store_items {
 	struct store_quality quality; /* known behind the last item */
 };
 /* 1: enough. */
-typedef int store_take_item(void *ctx, const struct store_items *from,
-			    const struct stream_item *item, struct err *e);
+typedef int store_item_fn(void *ctx, const struct store_items *from, const struct stream_item *item,
+			  struct err *e);
 /* With item NULL once behind the last, while the world is still there. */
-int store_source_each(struct store_source *s, const struct request_ctx *rctx,
-		      const struct filter_words *words, store_take_item *take, void *ctx,
-		      struct err *e);
+int store_source_each_item(struct store_source *s, const struct request_ctx *rctx,
+			   const struct filter_words *words, store_item_fn *take, void *ctx,
+			   struct err *e);
 
 /* ---- SQL (archive/ask.h): of an archive itself, of a recording by way of one that is made once
  * ---- */

@@ -18,7 +18,7 @@ struct chains_value {
 	struct world *w;
 	struct report_query *query;
 	struct query_chains carried;
-	struct source_grown grown;
+	struct growing_answer grown;
 	struct buf notes;
 };
 
@@ -34,7 +34,7 @@ static void free_chains(void *value)
 
 	report_query_free(v->query);
 	query_chains_drop(&v->carried);
-	source_grown_free(&v->grown);
+	growing_answer_free(&v->grown);
 	world_free(v->w);
 	buf_free(&v->notes);
 	free(v);
@@ -42,7 +42,7 @@ static void free_chains(void *value)
 
 static int report_progress(void *rctx, struct input *in, struct err *e)
 {
-	return source_tick(rctx, in, "looking for causes", e);
+	return source_report_progress(rctx, in, "looking for causes", e);
 }
 
 /* Sets *is if the findings are stored in the recording, *grows if it is still written. */
@@ -55,11 +55,11 @@ static int try_carried(struct chains_value *v, struct store_source *s,
 
 	*is = *grows = false;
 	v->w = world_new();
-	rc = v->w ? source_input(s, &in, v->w, NULL, e) : err_nomem(e);
+	rc = v->w ? source_open_input(s, &in, v->w, NULL, e) : err_nomem(e);
 	rc = rc ? rc : query_chains_stored(in, v->w, &want, &v->carried, is, e);
 	if (!rc && *is) {
 		v->c.answer = &v->carried;
-		v->c.quality.input = source_quality(in, &v->notes);
+		v->c.quality.input = source_input_quality(in, &v->notes);
 	}
 	*grows = !rc && !*is && input_report(in).growing;
 	input_free(in);
@@ -91,7 +91,7 @@ static int read_chains(struct chains_value *v, struct input *in, const struct fi
 		rc = sel->resolved ? filter_cut_item(&cut, sel, v->w, &item, &left, e) : 0;
 		if (rc >= 0 && left)
 			rc = report_query_item(v->query, &item, e);
-		rc = rc < 0 ? rc : source_tick(rctx, in, "looking for causes", e);
+		rc = rc < 0 ? rc : source_report_progress(rctx, in, "looking for causes", e);
 	}
 	filter_cut_free(&cut);
 	return rc == ERR_TOO_NEW ? 0 : rc;
@@ -109,14 +109,14 @@ static int find_chains(struct chains_value *v, const struct chains_ctx *c,
 	v->query = v->w ? report_query_new(v->w, c->complete) : NULL;
 	if (!rc && !v->query)
 		rc = err_nomem(e);
-	rc = rc ? rc : source_input(c->source, &in, v->w, &sel, e);
+	rc = rc ? rc : source_open_input(c->source, &in, v->w, &sel, e);
 	rc = rc ? rc : read_chains(v, in, &sel, rctx, e);
 	rc = rc ? rc : report_query_end(v->query, &answer, e);
 	if (!rc) {
 		v->c.answer = answer.chains;
 		v->c.failures = answer.failures;
 		v->c.oncpu = answer.oncpu;
-		v->c.quality.input = source_quality(in, &v->notes);
+		v->c.quality.input = source_input_quality(in, &v->notes);
 	}
 	input_free(in);
 	filter_free(&sel);
@@ -127,7 +127,7 @@ static int find_chains(struct chains_value *v, const struct chains_ctx *c,
 static int try_growing(struct chains_value *v, struct store_source *s, bool begin,
 		       const struct request_ctx *rctx, bool *is, struct err *e)
 {
-	int rc = source_growing_chains(s, begin, rctx, &v->grown, &v->notes, e);
+	int rc = source_growing_answer(s, begin, rctx, &v->grown, &v->notes, e);
 
 	*is = !rc && v->grown.answer;
 	if (*is && !(v->w = world_new()))
@@ -147,7 +147,7 @@ static bool try_disk_cache(struct chains_value *v, const char *folder,
 {
 	if (!folder || !(v->w = world_new()))
 		return false;
-	if (kept_read(folder, buf_text(&st->state), &v->carried)) {
+	if (disk_cache_read(folder, buf_text(&st->state), &v->carried)) {
 		v->c.answer = &v->carried;
 		return true;
 	}
@@ -163,9 +163,9 @@ static void save_to_disk(const struct chains_value *v, struct store_source *s,
 	struct source_state now = { 0 };
 	struct err e;
 
-	if (!v->notes.n && !v->c.answer->unfinished && !source_state_of(s, &now, &e) &&
+	if (!v->notes.n && !v->c.answer->unfinished && !source_state_init(s, &now, &e) &&
 	    !strcmp(buf_text(&now.state), buf_text(&before->state)))
-		kept_write(s->opt.kept, buf_text(&now.state), v->c.answer);
+		disk_cache_write(s->opt.disk_cache, buf_text(&now.state), v->c.answer);
 	source_state_free(&now);
 }
 
@@ -174,7 +174,7 @@ static int whole_story(struct chains_value *v, const struct chains_ctx *c,
 		       const struct request_ctx *rctx, struct err *e)
 {
 	bool is;
-	int rc = try_growing(v, c->source, source_grows(c->source), rctx, &is, e);
+	int rc = try_growing(v, c->source, source_is_growing(c->source), rctx, &is, e);
 
 	return rc || is ? rc : find_chains(v, c, rctx, e);
 }
@@ -184,8 +184,8 @@ static int whole_chains(struct chains_value *v, const struct chains_ctx *c,
 			const struct request_ctx *rctx, struct err *e)
 {
 	struct source_state st;
-	int rc = source_state_of(c->source, &st, e);
-	bool is = !rc && try_disk_cache(v, c->source->opt.kept, &st), grows = false;
+	int rc = source_state_init(c->source, &st, e);
+	bool is = !rc && try_disk_cache(v, c->source->opt.disk_cache, &st), grows = false;
 
 	if (!rc && !is)
 		rc = try_growing(v, c->source, false, rctx, &is, e);
@@ -197,8 +197,8 @@ static int whole_chains(struct chains_value *v, const struct chains_ctx *c,
 		int64_t from = answer_cache_now_ns();
 
 		rc = find_chains(v, c, rctx, e);
-		if (!rc && c->source->opt.kept &&
-		    answer_cache_now_ns() - from >= (int64_t)c->source->opt.keep_ns)
+		if (!rc && c->source->opt.disk_cache &&
+		    answer_cache_now_ns() - from >= (int64_t)c->source->opt.disk_cache_min_ns)
 			save_to_disk(v, c->source, &st);
 	}
 	source_state_free(&st);
@@ -212,7 +212,7 @@ static int make_chains(void *ctx, const struct request_ctx *rctx, void **value, 
 	struct chains_value *v = calloc(1, sizeof(*v));
 	int rc = v ? 0 : err_nomem(e);
 
-	if (!rc && source_everything(c->words))
+	if (!rc && source_selects_all(c->words))
 		rc = c->complete ? whole_story(v, c, rctx, e) : whole_chains(v, c, rctx, e);
 	else if (!rc)
 		rc = find_chains(v, c, rctx, e);
@@ -229,7 +229,7 @@ static int make_chains(void *ctx, const struct request_ctx *rctx, void **value, 
 }
 
 int store_source_chains(struct store_source *s, const struct request_ctx *rctx,
-			const struct filter_words *words, bool complete, store_use_chains *use,
+			const struct filter_words *words, bool complete, store_chains_fn *use,
 			void *ctx, struct err *e)
 {
 	struct chains_ctx c = { s, words, complete };
@@ -238,7 +238,7 @@ int store_source_chains(struct store_source *s, const struct request_ctx *rctx,
 	int rc;
 
 	buf_printf(&question, "chains%s", complete ? " complete" : "");
-	source_words(&question, words);
+	source_append_words(&question, words);
 	rc = question.failed ? err_nomem(e)
 			     : source_get_answer(s, s->cache, question.p, make_chains, &c,
 						 free_chains, rctx, &answer, e);

@@ -77,8 +77,8 @@ static bool read_answer(int fd, const struct request_ctx *rctx, struct buf *text
 	return false;
 }
 
-bool source_child(source_child_fn *find, void *ctx, const struct request_ctx *rctx,
-		  struct buf *found)
+bool source_run_child(source_child_fn *find, void *ctx, const struct request_ctx *rctx,
+		      struct buf *found)
 {
 	sigset_t all, before;
 	int fds[2], status = 0;

@@ -28,7 +28,7 @@
 typedef bool source_child_fn(void *ctx, struct buf *found);
 /* The same here. False: there can be no child, it could not, somebody gives up, or it takes too
  * long. */
-bool source_child(source_child_fn *find, void *ctx, const struct request_ctx *rctx,
-		  struct buf *found);
+bool source_run_child(source_child_fn *find, void *ctx, const struct request_ctx *rctx,
+		      struct buf *found);
 
 #endif

@@ -17,7 +17,7 @@
 
 struct source_counting {
 	atomic_uint refs;
-	struct source_place place; /* under the source's counting_lock */
+	struct source_fingerprint fingerprint; /* under the source's counting_lock */
 
 	pthread_mutex_t lock; /* of what follows */
 	struct query_stat ask;
@@ -28,12 +28,12 @@ struct source_counting {
 	atomic_ullong done, total;	/* how far that is */
 };
 
-void source_counting_drop(struct source_counting *c)
+void source_counting_release(struct source_counting *c)
 {
 	if (!c || atomic_fetch_sub(&c->refs, 1) > 1)
 		return;
 	query_stat_free(&c->ask);
-	source_place_free(&c->place);
+	source_fingerprint_free(&c->fingerprint);
 	buf_free(&c->notes);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
@@ -47,7 +47,7 @@ static int report_progress(void *ctx, struct err *e)
 	input_position(c->ask.in, &done, &total, &events);
 	atomic_store(&c->done, total ? done : events);
 	atomic_store(&c->total, total);
-	return source_tick(c->rctx, c->ask.in, "counting", e);
+	return source_report_progress(c->rctx, c->ask.in, "counting", e);
 }
 
 /* Under the source's counting_lock. */
@@ -66,11 +66,11 @@ static int start_counting(struct store_source *s, const struct source_state *now
 	atomic_init(&c->refs, 1);
 	want.names = store_source_names(s, &want.n);
 	rc = query_stat_open(&c->ask, &want, e);
-	rc = rc ? rc : source_place_of(&c->place, s, now, e);
+	rc = rc ? rc : source_fingerprint_init(&c->fingerprint, s, now, e);
 	if (!rc && input_follow(c->ask.in))
 		s->counting = c;
 	else
-		source_counting_drop(c);
+		source_counting_release(c);
 	return rc;
 }
 
@@ -83,12 +83,12 @@ static int find_counting(struct source_counting **out, struct store_source *s, u
 	int rc;
 
 	pthread_mutex_lock(&s->counting_lock);
-	rc = source_state_of(s, &now, e);
-	if (!rc && s->counting && !source_place_is(&s->counting->place, s, &now)) {
-		source_counting_drop(s->counting);
+	rc = source_state_init(s, &now, e);
+	if (!rc && s->counting && !source_fingerprint_matches(&s->counting->fingerprint, s, &now)) {
+		source_counting_release(s->counting);
 		s->counting = NULL;
 	}
-	if (!rc && !s->counting && source_grows(s))
+	if (!rc && !s->counting && source_is_growing(s))
 		rc = start_counting(s, &now, e);
 	*out = rc ? NULL : s->counting;
 	if (*out)
@@ -105,11 +105,11 @@ static void leave_counting(struct store_source *s, struct source_counting *c, ui
 			   bool over)
 {
 	pthread_mutex_lock(&s->counting_lock);
-	if (c->place.size < size)
-		c->place.size = size;
+	if (c->fingerprint.size < size)
+		c->fingerprint.size = size;
 	if (over && s->counting == c) {
 		s->counting = NULL;
-		source_counting_drop(c);
+		source_counting_release(c);
 	}
 	pthread_mutex_unlock(&s->counting_lock);
 }
@@ -127,7 +127,7 @@ static int read_on(struct source_counting *c, const struct request_ctx *rctx, st
 	if (rc)
 		return rc;
 	buf_reset(&c->notes);
-	c->input = source_quality(c->ask.in, &c->notes);
+	c->input = source_input_quality(c->ask.in, &c->notes);
 	return c->input.growing ? 0 : query_stat_over(&c->ask, e);
 }
 
@@ -146,8 +146,8 @@ static int lock_counting(struct source_counting *c, const struct request_ctx *rc
 	return 0;
 }
 
-int source_counting_take(struct source_counting **out, struct store_source *s,
-			 const struct request_ctx *rctx, bool *growing, struct err *e)
+int source_counting_acquire(struct source_counting **out, struct store_source *s,
+			    const struct request_ctx *rctx, bool *growing, struct err *e)
 {
 	struct source_counting *c;
 	uint64_t size;
@@ -166,7 +166,7 @@ int source_counting_take(struct source_counting **out, struct store_source *s,
 	leave_counting(s, c, rc ? 0 : size, rc ? rc != ERR_INTERRUPTED : !*growing);
 	if (rc)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): one of its references is ours */
-		source_counting_drop(c);
+		source_counting_release(c);
 	else
 		*out = c;
 	return rc;
@@ -174,7 +174,7 @@ int source_counting_take(struct source_counting **out, struct store_source *s,
 
 /* ---- answers ---- */
 
-static int use_answer(struct source_counting *c, struct store_stat *st, store_use_stat *use,
+static int use_answer(struct source_counting *c, struct store_stat *st, store_stat_fn *use,
 		      void *ctx, struct err *e)
 {
 	if (!c->ops && !(c->ops = query_stat_answer(&c->ask, e)))
@@ -188,7 +188,7 @@ struct if_over {
 	struct source_counting *c;
 	struct store_stat *st;
 	struct jsonw *into;
-	store_use_stat *use;
+	store_stat_fn *use;
 	void *ctx;
 };
 
@@ -214,7 +214,8 @@ static bool use_answer_in_child(struct if_over *a, const struct request_ctx *rct
 {
 	struct buf found = { 0 };
 	bool good = a->into && a->c->input.growing && query_ops_goes_on(a->c->ask.run) &&
-		    source_child(write_as_if_ended, a, rctx, &found) && found.n >= sizeof(*a->into);
+		    source_run_child(write_as_if_ended, a, rctx, &found) &&
+		    found.n >= sizeof(*a->into);
 
 	if (good) {
 		memcpy(a->into, found.p, sizeof(*a->into));
@@ -224,9 +225,9 @@ static bool use_answer_in_child(struct if_over *a, const struct request_ctx *rct
 	return good;
 }
 
-int source_counting_use(struct source_counting *c, struct store_quality quality,
-			const struct request_ctx *rctx, struct jsonw *into, store_use_stat *use,
-			void *ctx, struct err *e)
+int source_counting_answer(struct source_counting *c, struct store_quality quality,
+			   const struct request_ctx *rctx, struct jsonw *into, store_stat_fn *use,
+			   void *ctx, struct err *e)
 {
 	struct store_stat st = { .quality = quality };
 	struct if_over a = { c, &st, into, use, ctx };

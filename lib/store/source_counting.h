@@ -12,14 +12,14 @@
 struct source_counting;
 
 /* All sections of everything, up to the end as it is now. *out is the caller's,
- * source_counting_drop; NULL: not to be had this way. */
-int source_counting_take(struct source_counting **out, struct store_source *s,
-			 const struct request_ctx *rctx, bool *growing, struct err *e);
-/* What use gets is as it was taken, or newer; into: of store_stat_want. One at a time waits for
- * others. */
-int source_counting_use(struct source_counting *c, struct store_quality quality,
-			const struct request_ctx *rctx, struct jsonw *into, store_use_stat *use,
-			void *ctx, struct err *e);
-void source_counting_drop(struct source_counting *c);
+ * source_counting_release; NULL: it cannot be read this way. */
+int source_counting_acquire(struct source_counting **out, struct store_source *s,
+			    const struct request_ctx *rctx, bool *growing, struct err *e);
+/* use gets the figures of source_counting_acquire, or newer ones; into: of store_stat_request. One
+ * at a time waits for others. */
+int source_counting_answer(struct source_counting *c, struct store_quality quality,
+			   const struct request_ctx *rctx, struct jsonw *into, store_stat_fn *use,
+			   void *ctx, struct err *e);
+void source_counting_release(struct source_counting *c);
 
 #endif

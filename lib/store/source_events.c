@@ -9,7 +9,7 @@
 /* ---- one call ---- */
 
 int store_source_call(struct store_source *s, const struct request_ctx *rctx, const char *id,
-		      store_use_call *use, void *ctx, struct err *e)
+		      store_call_fn *use, void *ctx, struct err *e)
 {
 	struct store_call answer = { .quality.notes = "" };
 	struct world *w = world_new();
@@ -21,7 +21,7 @@ int store_source_call(struct store_source *s, const struct request_ctx *rctx, co
 	bool started = false;
 	int rc = w ? query_call_new(&call, w, id, e) : err_nomem(e);
 
-	rc = rc ? rc : source_input(s, &in, w, NULL, e);
+	rc = rc ? rc : source_open_input(s, &in, w, NULL, e);
 	stream = rc ? NULL : input_stream(in);
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
 		if (!started && item.kind == STREAM_RECORD && item.record->kind == RECORD_SESSION) {
@@ -29,13 +29,13 @@ int store_source_call(struct store_source *s, const struct request_ctx *rctx, co
 			answer.start_ns = item.record->u.SESSION.start_ns;
 		}
 		rc = query_call_item(call, &item, e);
-		rc = rc ? rc : source_tick(rctx, in, "looking for the call", e);
+		rc = rc ? rc : source_report_progress(rctx, in, "looking for the call", e);
 	}
 	if (rc == ERR_TOO_NEW)
 		rc = 0;
 	rc = rc ? rc : query_call_end(call, &answer.found, e);
 	if (!rc) {
-		answer.quality.input = source_quality(in, &notes);
+		answer.quality.input = source_input_quality(in, &notes);
 		answer.quality.notes = buf_text(&notes);
 		rc = use(ctx, &answer, e);
 	}
@@ -49,7 +49,7 @@ int store_source_call(struct store_source *s, const struct request_ctx *rctx, co
 /* ---- item by item ---- */
 
 static int read_items(struct input *in, struct store_items *from, struct late_names *told,
-		      struct buf *notes, const struct request_ctx *rctx, store_take_item *take,
+		      struct buf *notes, const struct request_ctx *rctx, store_item_fn *take,
 		      void *ctx, struct err *e)
 {
 	struct filter_pick pick = { .select = from->select, .w = from->w, .told = told };
@@ -66,11 +66,11 @@ static int read_items(struct input *in, struct store_items *from, struct late_na
 		rc = filter_pick_item(&pick, &item, &left, e);
 		if (!rc && left)
 			rc = take(ctx, from, &item, e);
-		rc = rc ? rc : source_tick(rctx, in, "reading", e);
+		rc = rc ? rc : source_report_progress(rctx, in, "reading", e);
 	}
 	/* The quality of an input is unknown if reading stopped before its end. */
 	if (!rc || rc == ERR_TOO_NEW)
-		from->quality.input = source_quality(in, notes);
+		from->quality.input = source_input_quality(in, notes);
 	from->quality.notes = buf_text(notes);
 	rc = rc > 0 || rc == ERR_TOO_NEW ? 0 : rc;
 	rc = rc ? rc : take(ctx, from, NULL, e);
@@ -78,9 +78,9 @@ static int read_items(struct input *in, struct store_items *from, struct late_na
 	return rc > 0 ? 0 : rc;
 }
 
-int store_source_each(struct store_source *s, const struct request_ctx *rctx,
-		      const struct filter_words *words, store_take_item *take, void *ctx,
-		      struct err *e)
+int store_source_each_item(struct store_source *s, const struct request_ctx *rctx,
+			   const struct filter_words *words, store_item_fn *take, void *ctx,
+			   struct err *e)
 {
 	struct filter sel = { 0 };
 	struct late_names told = { 0 };
@@ -89,7 +89,7 @@ int store_source_each(struct store_source *s, const struct request_ctx *rctx,
 	struct input *in = NULL;
 	int rc = from.w ? filter_words(&sel, words, e) : err_nomem(e);
 
-	rc = rc ? rc : source_input(s, &in, from.w, &sel, e);
+	rc = rc ? rc : source_open_input(s, &in, from.w, &sel, e);
 	rc = rc ? rc : read_items(in, &from, &told, &notes, rctx, take, ctx, e);
 	buf_free(&notes);
 	input_free(in);

@@ -14,7 +14,7 @@
 #include "lib/store/source_child.h"
 
 struct source_growing {
-	struct source_place place;
+	struct source_fingerprint fingerprint;
 	struct world *w;
 	struct input *in;
 	struct report_query *query;
@@ -27,14 +27,14 @@ void source_growing_free(struct source_growing *g)
 	report_query_free(g->query);
 	input_free(g->in);
 	world_free(g->w);
-	source_place_free(&g->place);
+	source_fingerprint_free(&g->fingerprint);
 	free(g);
 }
 
-void source_grown_free(struct source_grown *g)
+void growing_answer_free(struct growing_answer *g)
 {
-	query_chains_drop(&g->held);
-	story_said_free(&g->said);
+	query_chains_drop(&g->parsed_chains);
+	report_answer_json_free(&g->parsed);
 	source_growing_free(g->ended);
 	g->ended = NULL;
 }
@@ -48,8 +48,8 @@ static int start_reading(struct store_source *s, const struct source_state *now,
 		return err_nomem(e);
 	g->w = world_new();
 	g->query = g->w ? report_query_new(g->w, true) : NULL;
-	rc = g->query ? source_place_of(&g->place, s, now, e) : err_nomem(e);
-	rc = rc ? rc : source_input(s, &g->in, g->w, NULL, e);
+	rc = g->query ? source_fingerprint_init(&g->fingerprint, s, now, e) : err_nomem(e);
+	rc = rc ? rc : source_open_input(s, &g->in, g->w, NULL, e);
 	if (!rc && input_follow(g->in))
 		s->growing = g;
 	else
@@ -65,7 +65,7 @@ static int read_on(struct source_growing *g, const struct request_ctx *rctx, str
 
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
 		rc = report_query_item(g->query, &item, e);
-		rc = rc ? rc : source_tick(rctx, g->in, "looking for causes", e);
+		rc = rc ? rc : source_report_progress(rctx, g->in, "looking for causes", e);
 	}
 	return rc == ERR_TOO_NEW ? 0 : rc;
 }
@@ -83,35 +83,35 @@ static bool write_findings(void *growing, struct buf *found)
 		return false;
 	jsonw_init(&j, found, false);
 	jsonw_object_begin(&j);
-	chains_json_put(&j, answer.chains);
-	story_json_put(&j, answer.failures, answer.oncpu);
+	chains_json_write(&j, answer.chains);
+	report_answer_json_write(&j, answer.failures, answer.oncpu);
 	jsonw_object_end(&j);
 	return true;
 }
 
 static void answer_by_child(struct source_growing *g, const struct request_ctx *rctx,
-			    struct source_grown *out)
+			    struct growing_answer *out)
 {
 	struct json o = JSON_NONE;
 	struct buf text = { 0 };
 
-	if (source_child(write_findings, g, rctx, &text) &&
-	    !json_parse(buf_bytes(&text), &o, NULL) && chains_json_take(o, &out->held) &&
-	    story_json_take(o, &out->said)) {
-		out->held.unfinished = true;
-		out->answer = &out->held;
-		out->failures = &out->said.failures;
-		out->oncpu = &out->said.oncpu;
+	if (source_run_child(write_findings, g, rctx, &text) &&
+	    !json_parse(buf_bytes(&text), &o, NULL) && chains_json_read(o, &out->parsed_chains) &&
+	    report_answer_json_read(o, &out->parsed)) {
+		out->parsed_chains.unfinished = true;
+		out->answer = &out->parsed_chains;
+		out->failures = &out->parsed.failures;
+		out->oncpu = &out->parsed.oncpu;
 	} else {
-		if (!out->said.text.is)
+		if (!out->parsed.text.is)
 			json_free(o);
-		source_grown_free(out);
+		growing_answer_free(out);
 	}
 	buf_free(&text);
 }
 
 static int answer_now(struct store_source *s, const struct source_state *now,
-		      const struct request_ctx *rctx, struct source_grown *out, struct buf *notes,
+		      const struct request_ctx *rctx, struct growing_answer *out, struct buf *notes,
 		      struct err *e)
 {
 	struct source_growing *g = s->growing;
@@ -122,8 +122,8 @@ static int answer_now(struct store_source *s, const struct source_state *now,
 	if (rc == ERR_INTERRUPTED)
 		return rc;
 	if (!rc) {
-		g->place.size = now->size;
-		out->input = source_quality(g->in, notes);
+		g->fingerprint.size = now->size;
+		out->input = source_input_quality(g->in, notes);
 		if (out->input.growing) {
 			answer_by_child(g, rctx, out);
 			return 0;
@@ -142,18 +142,18 @@ static int answer_now(struct store_source *s, const struct source_state *now,
 	return 0;
 }
 
-int source_growing_chains(struct store_source *s, bool begin, const struct request_ctx *rctx,
-			  struct source_grown *out, struct buf *notes, struct err *e)
+int source_growing_answer(struct store_source *s, bool begin, const struct request_ctx *rctx,
+			  struct growing_answer *out, struct buf *notes, struct err *e)
 {
 	struct source_state now;
 	int rc;
 
-	*out = (struct source_grown){ 0 };
+	*out = (struct growing_answer){ 0 };
 	pthread_mutex_lock(&s->lock);
 	/* Under the lock: while this thread waited for it, others may have read further than a
 	 * state taken before. */
-	rc = source_state_of(s, &now, e);
-	if (!rc && s->growing && !source_place_is(&s->growing->place, s, &now)) {
+	rc = source_state_init(s, &now, e);
+	if (!rc && s->growing && !source_fingerprint_matches(&s->growing->fingerprint, s, &now)) {
 		source_growing_free(s->growing);
 		s->growing = NULL;
 	}

@@ -9,25 +9,25 @@
 
 #include "lib/query/report_query.h"
 #include "lib/store/source_state.h"
-#include "lib/store/story_json.h"
+#include "lib/store/report_answer_json.h"
 
 struct source_growing;
 
-struct source_grown {
-	const struct query_chains *answer; /* NULL: not to be had this way; lives as long as: */
+struct growing_answer {
+	const struct query_chains *answer; /* NULL: it cannot be read this way */
 	const struct failures *failures;
 	const struct oncpu *oncpu;
-	struct query_chains held; /* where they are, the caller's: source_grown_free */
-	struct story_said said;
-	struct source_growing *ended; /* the recording has ended: what they are part of; NULL */
+	struct query_chains parsed_chains; /* what the answer of a recording that grows points to */
+	struct report_answer_json parsed;
+	struct source_growing *ended; /* if the recording has ended: owns the answer; else NULL */
 	struct ops_input input;
 };
 
 /* begin: where it is not read yet, too. notes: what is wrong with it is appended. One at a time
  * waits for others. */
-int source_growing_chains(struct store_source *s, bool begin, const struct request_ctx *rctx,
-			  struct source_grown *out, struct buf *notes, struct err *e);
-void source_grown_free(struct source_grown *g);
+int source_growing_answer(struct store_source *s, bool begin, const struct request_ctx *rctx,
+			  struct growing_answer *out, struct buf *notes, struct err *e);
+void growing_answer_free(struct growing_answer *g);
 void source_growing_free(struct source_growing *g);
 
 #endif

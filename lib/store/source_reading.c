@@ -24,12 +24,12 @@ static bool is_written(const char *name)
 
 /* A recorder that was killed leaves every byte as it was, and still its recording says something
  * else from then on: that it did not end. */
-int source_state_of(struct store_source *s, struct source_state *st, struct err *e)
+int source_state_init(struct store_source *s, struct source_state *st, struct err *e)
 {
 	const char *const *names;
 	struct stat f;
 	unsigned n;
-	int rc = source_look(s, e);
+	int rc = source_update_files(s, e);
 
 	*st = (struct source_state){ 0 };
 	names = store_source_names(s, &n);
@@ -70,7 +70,7 @@ static void begin_of(const struct store_source *s, unsigned char begin[IGE_SEGME
 		close(fd);
 }
 
-bool source_grows(const struct store_source *s)
+bool source_is_growing(const struct store_source *s)
 {
 	unsigned n;
 	const char *const *names = store_source_names(s, &n);
@@ -78,8 +78,8 @@ bool source_grows(const struct store_source *s)
 	return n == 1 && is_written(names[0]);
 }
 
-int source_place_of(struct source_place *p, const struct store_source *s,
-		    const struct source_state *now, struct err *e)
+int source_fingerprint_init(struct source_fingerprint *p, const struct store_source *s,
+			    const struct source_state *now, struct err *e)
 {
 	p->identity = strdup(buf_text(&now->identity));
 	p->size = 0;
@@ -87,8 +87,8 @@ int source_place_of(struct source_place *p, const struct store_source *s,
 	return p->identity ? 0 : err_nomem(e);
 }
 
-bool source_place_is(const struct source_place *p, const struct store_source *s,
-		     const struct source_state *now)
+bool source_fingerprint_matches(const struct source_fingerprint *p, const struct store_source *s,
+				const struct source_state *now)
 {
 	unsigned char begin[IGE_SEGMENT_BYTES];
 
@@ -97,12 +97,13 @@ bool source_place_is(const struct source_place *p, const struct store_source *s,
 	       !memcmp(begin, p->begin, sizeof(begin));
 }
 
-void source_place_free(struct source_place *p)
+void source_fingerprint_free(struct source_fingerprint *p)
 {
 	free(p->identity);
 }
 
-int source_tick(const struct request_ctx *rctx, struct input *in, const char *doing, struct err *e)
+int source_report_progress(const struct request_ctx *rctx, struct input *in, const char *doing,
+			   struct err *e)
 {
 	uint64_t done, total, events;
 
@@ -119,7 +120,7 @@ int source_tick(const struct request_ctx *rctx, struct input *in, const char *do
 	return 0;
 }
 
-struct ops_input source_quality(const struct input *in, struct buf *notes)
+struct ops_input source_input_quality(const struct input *in, struct buf *notes)
 {
 	input_verdict(in, notes);
 	return input_quality(in);

@@ -45,13 +45,13 @@ static int build_archive(void *ctx, int fd, struct err *e)
 	struct stream_item item;
 	struct input *in = NULL;
 	struct buf notes = { 0 };
-	int rc = w ? source_input(s, &in, w, NULL, e) : err_nomem(e);
+	int rc = w ? source_open_input(s, &in, w, NULL, e) : err_nomem(e);
 
 	rc = rc ? rc : query_archive_new(&a, w, fd, ARCHIVE_MADE, s->opt.tool, true, e);
 	stream = rc ? NULL : input_stream(in);
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
 		rc = query_archive_item(a, &item, e);
-		rc = rc ? rc : source_tick(m->rctx, in, "making an archive to ask", e);
+		rc = rc ? rc : source_report_progress(m->rctx, in, "making an archive to ask", e);
 	}
 	/* A growing recording counts as whole: the next answer has the rest. */
 	if (!rc)

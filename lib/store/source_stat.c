@@ -19,14 +19,14 @@ struct stat_value {
 
 struct stat_ctx {
 	struct store_source *source;
-	const struct store_stat_want *want;
+	const struct store_stat_request *want;
 };
 
 static void free_stat(void *value)
 {
 	struct stat_value *v = value;
 
-	source_counting_drop(v->counting);
+	source_counting_release(v->counting);
 	query_stat_free(&v->ask);
 	buf_free(&v->notes);
 	free(v);
@@ -36,16 +36,16 @@ static int report_progress(void *ctx, struct err *e)
 {
 	struct stat_value *v = ctx;
 
-	return source_tick(v->rctx, v->ask.in, "counting", e);
+	return source_report_progress(v->rctx, v->ask.in, "counting", e);
 }
 
 /* All of it, from the beginning. */
 static int read_all(struct stat_value *v, const struct stat_ctx *c, const struct request_ctx *rctx,
 		    bool *growing, struct err *e)
 {
-	const struct store_stat_want *want = c->want;
+	const struct store_stat_request *want = c->want;
 	struct query_stat_want ask = { .words = &want->words,
-				       .brief = want->brief && source_everything(&want->words) &&
+				       .brief = want->brief && source_selects_all(&want->words) &&
 						!want->by,
 				       .by = want->by,
 				       .sections = want->by ? 0 : want->sections,
@@ -72,7 +72,7 @@ static int read_all(struct stat_value *v, const struct stat_ctx *c, const struct
 	if (rc)
 		return rc;
 	v->st.w = v->ask.w;
-	v->st.quality.input = source_quality(v->ask.in, &v->notes);
+	v->st.quality.input = source_input_quality(v->ask.in, &v->notes);
 	v->st.quality.notes = buf_text(&v->notes);
 	*growing = v->st.quality.input.growing;
 	/* The words were the client's, and go with the question. */
@@ -86,13 +86,13 @@ static int make_stat(void *ctx, const struct request_ctx *rctx, void **value, bo
 	const struct stat_ctx *c = ctx;
 	struct stat_value *v = calloc(1, sizeof(*v));
 	bool whole = !c->want->by && !c->want->brief && c->want->sections == VIEW_ALL &&
-		     source_everything(&c->want->words);
+		     source_selects_all(&c->want->words);
 	int rc = 0;
 
 	if (!v)
 		return err_nomem(e);
 	if (whole)
-		rc = source_counting_take(&v->counting, c->source, rctx, growing, e);
+		rc = source_counting_acquire(&v->counting, c->source, rctx, growing, e);
 	if (!rc && !v->counting)
 		rc = read_all(v, c, rctx, growing, e);
 	if (rc)
@@ -103,7 +103,7 @@ static int make_stat(void *ctx, const struct request_ctx *rctx, void **value, bo
 }
 
 int store_source_stat(struct store_source *s, const struct request_ctx *rctx,
-		      const struct store_stat_want *want, store_use_stat *use, void *ctx,
+		      const struct store_stat_request *want, store_stat_fn *use, void *ctx,
 		      struct err *e)
 {
 	struct stat_ctx c = { s, want };
@@ -113,7 +113,7 @@ int store_source_stat(struct store_source *s, const struct request_ctx *rctx,
 
 	buf_printf(&question, "stat%s by=%s sections=%x", want->brief ? " brief" : "",
 		   want->by ? want->by : "", want->sections);
-	source_words(&question, &want->words);
+	source_append_words(&question, &want->words);
 	rc = question.failed ? err_nomem(e)
 			     : source_get_answer(s, s->cache, question.p, make_stat, &c, free_stat,
 						 rctx, &answer, e);
@@ -122,8 +122,8 @@ int store_source_stat(struct store_source *s, const struct request_ctx *rctx,
 
 		v->st.quality.took_ns = cached_answer_compute_ns(answer);
 		v->st.quality.age_ns = cached_answer_age_ns(answer);
-		rc = v->counting ? source_counting_use(v->counting, v->st.quality, rctx, want->into,
-						       use, ctx, e)
+		rc = v->counting ? source_counting_answer(v->counting, v->st.quality, rctx,
+							  want->into, use, ctx, e)
 				 : use(ctx, &v->st, e);
 	}
 	answer_cache_release(s->cache, answer);

@@ -33,53 +33,53 @@ struct store_source {
 	VEC(char *) texts;		    /* of lists */
 };
 
-/* Looks whether a run goes on in other files: names are those of now from here on. */
-int source_look(struct store_source *s, struct err *e);
-/* Opens them. sel: as input_open_within has it; NULL: all of them. */
-int source_input(struct store_source *s, struct input **in, struct world *w, struct filter *sel,
-		 struct err *e);
-void source_lists_free(struct store_source *s);
+/* Updates the list of names to the files that the run has now. */
+int source_update_files(struct store_source *s, struct err *e);
+/* Opens the files. sel: as input_open_within has it; NULL: all of them. */
+int source_open_input(struct store_source *s, struct input **in, struct world *w,
+		      struct filter *sel, struct err *e);
+void source_free_lists(struct store_source *s);
 
-/* The state of the inputs as they stand, and whether somebody still writes one of them, for
- * answer_cache_get. */
+/* The state of the files now, and whether one of them is still written: for answer_cache_get. */
 struct source_state {
 	struct buf state, identity;
 	uint64_t size;
 	bool grows;
 };
-int source_state_of(struct store_source *s, struct source_state *st, struct err *e);
+int source_state_init(struct store_source *s, struct source_state *st, struct err *e);
 void source_state_free(struct source_state *st);
 
-/* Which recording it was that was read on, to see whether it still is. */
-struct source_place {
-	char *identity;				/* which files they were */
-	unsigned char begin[IGE_SEGMENT_BYTES]; /* of the first of them */
-	uint64_t size;				/* that they had at least */
+/* Identifies the recording that is read while it grows, to detect that it was replaced. */
+struct source_fingerprint {
+	char *identity;				/* devices and inodes */
+	unsigned char begin[IGE_SEGMENT_BYTES]; /* of the first file */
+	uint64_t size;				/* of all files; they never shrink */
 };
-int source_place_of(struct source_place *p, const struct store_source *s,
-		    const struct source_state *now, struct err *e);
-/* Whether it is there as it was, or longer. */
-bool source_place_is(const struct source_place *p, const struct store_source *s,
-		     const struct source_state *now);
-void source_place_free(struct source_place *p);
+int source_fingerprint_init(struct source_fingerprint *p, const struct store_source *s,
+			    const struct source_state *now, struct err *e);
+/* Whether the files are still the same, or have grown. */
+bool source_fingerprint_matches(const struct source_fingerprint *p, const struct store_source *s,
+				const struct source_state *now);
+void source_fingerprint_free(struct source_fingerprint *p);
 
-/* Whether it is one recording that a recorder holds open. */
-bool source_grows(const struct store_source *s);
+/* Whether the source is one recording that a recorder still writes. */
+bool source_is_growing(const struct store_source *s);
 
-/* An answer of the cache to question, asked of the inputs as they stand. */
+/* Gets the answer to question about the files as they are now from the cache. */
 int source_get_answer(struct store_source *s, struct answer_cache *cache, const char *question,
 		      answer_compute_fn *compute, void *ctx, void (*release)(void *value),
 		      const struct request_ctx *rctx, struct cached_answer **out, struct err *e);
 
 /* Between two items: reports progress; ERR_INTERRUPTED when the request is cancelled. */
-int source_tick(const struct request_ctx *rctx, struct input *in, const char *doing, struct err *e);
+int source_report_progress(const struct request_ctx *rctx, struct input *in, const char *doing,
+			   struct err *e);
 
 /* What was wrong with the input is appended to notes. */
-struct ops_input source_quality(const struct input *in, struct buf *notes);
+struct ops_input source_input_quality(const struct input *in, struct buf *notes);
 
-/* Whether the words choose nothing. */
-bool source_everything(const struct filter_words *words);
+/* Whether the words select everything. */
+bool source_selects_all(const struct filter_words *words);
 /* The words, as part of a question. */
-void source_words(struct buf *out, const struct filter_words *words);
+void source_append_words(struct buf *out, const struct filter_words *words);
 
 #endif

@@ -47,7 +47,7 @@ static void *warm_cache(void *ctx)
 	return NULL;
 }
 
-void store_source_warm(struct store_source *s, void (*failed)(const char *why))
+void store_source_warm_cache(struct store_source *s, void (*failed)(const char *why))
 {
 	sigset_t all, before;
 

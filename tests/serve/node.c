@@ -60,7 +60,7 @@ static void ops(const struct node *n, struct jsonw *j)
 		jsonw_key_u64(j, "total_ns", s.sum);
 	if (!lies(n, "plain")) {
 		jsonw_key(j, "sketch");
-		sketch_json(j, &s);
+		sketch_json_write(j, &s);
 	}
 	jsonw_object_end(j);
 	for (unsigned i = 0; lies(n, "many") && i < 3000; i++) {

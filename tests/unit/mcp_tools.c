@@ -89,7 +89,8 @@ static void test_part(void)
 	struct err e;
 
 	is_int(store_source_open(&s, &opt, &e), 0, "a recording is served");
-	is_int(store_source_each(s, &a.rctx, &words, take, NULL, &e), 0, "a part of it is read");
+	is_int(store_source_each_item(s, &a.rctx, &words, take, NULL, &e), 0,
+	       "a part of it is read");
 	ok(a.done > 0, "who asks hears that it goes on: %g", a.done);
 	store_source_free(s);
 }

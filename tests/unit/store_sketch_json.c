@@ -18,7 +18,7 @@ static bool travel(const struct sketch *from, struct sketch *to)
 	bool good;
 
 	jsonw_init(&j, &text, false);
-	sketch_json(&j, from);
+	sketch_json_write(&j, from);
 	good = !json_parse(buf_bytes(&text), &v, &e) && !sketch_json_read(to, v, &e);
 	json_free(v);
 	buf_free(&text);

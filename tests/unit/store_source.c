@@ -137,8 +137,8 @@ static int take_row(struct archive_answer *a, const struct archive_value *v, uns
 	return 0;
 }
 
-static const struct store_stat_want briefly = { .brief = true };
-static const struct store_stat_want whole = { .sections = VIEW_ALL };
+static const struct store_stat_request briefly = { .brief = true };
+static const struct store_stat_request whole = { .sections = VIEW_ALL };
 static const struct filter_words everything;
 
 struct events_of {
@@ -159,7 +159,7 @@ static void *ask_all(void *ctx)
 	of->rc |= store_source_stat(of->s, NULL, &whole, take_stat, &of->whole, &e);
 	of->rc |=
 		store_source_chains(of->s, NULL, &everything, false, take_chains, &of->chains, &e);
-	of->rc |= store_source_each(of->s, NULL, &everything, count_items, &of->items, &e);
+	of->rc |= store_source_each_item(of->s, NULL, &everything, count_items, &of->items, &e);
 	of->rc |= store_source_sql(of->s, NULL, "SELECT count(*) FROM events", 1, &n.answer, &asked,
 				   &e);
 	of->sql = (uint64_t)n.number;
@@ -195,7 +195,7 @@ static void test_changes(const char *folder)
 	is_int(store_source_open(&s, &opt, &e), 0, "is served");
 	is_int(store_source_stat(s, &gone, &whole, take_stat, &n, &e), ERR_INTERRUPTED,
 	       "who gives up is let go");
-	store_source_warm(s, NULL);
+	store_source_warm_cache(s, NULL);
 	for (unsigned i = 0; i < THREADS; i++) {
 		of[i].s = s;
 		pthread_create(&threads[i], NULL, ask_all, &of[i]);
@@ -293,7 +293,7 @@ static void test_own_time(void)
 static uint64_t chains_of(const char *file, const char *kept)
 {
 	const struct store_source_options opt = {
-		.names = &file, .n = 1, .tool = "test", .kept = kept, .keep_ns = 1
+		.names = &file, .n = 1, .tool = "test", .disk_cache = kept, .disk_cache_min_ns = 1
 	};
 	struct store_source *s = NULL;
 	uint64_t n = 0;

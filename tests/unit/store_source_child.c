@@ -80,7 +80,7 @@ static void expect_gone(source_child_fn *find, const struct request_ctx *rctx, c
 {
 	struct buf found = { 0 };
 
-	ok(!source_child(find, NULL, rctx, &found), "%s: no answer", what);
+	ok(!source_run_child(find, NULL, rctx, &found), "%s: no answer", what);
 	ok(no_child_left(), "%s: no child, and no zombie", what);
 	buf_free(&found);
 }
@@ -97,14 +97,14 @@ int main(void)
 	sigaddset(&before, SIGUSR1);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	open = count_open(false);
-	ok(source_child(answers, &counter, NULL, &found), "an answer");
+	ok(source_run_child(answers, &counter, NULL, &found), "an answer");
 	is_u64(found.n, ANSWER_BYTES, "whole");
 	is_int(counter, 0, "what the child changed stays its own");
 	ok(no_child_left(), "it is gone, and no zombie");
 
 	ok(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair), "a connection");
 	buf_reset(&found);
-	ok(source_child(counts_sockets, NULL, NULL, &found), "an answer");
+	ok(source_run_child(counts_sockets, NULL, NULL, &found), "an answer");
 	is_str(buf_text(&found), "0", "the child holds no connection open");
 	ok(write(pair[0], "x", 1) == 1, "which is open here");
 	close(pair[0]);

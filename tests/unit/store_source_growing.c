@@ -114,7 +114,7 @@ static enum question question;
 
 static bool ask(struct store_source *s, struct client *rctx, struct buf *out)
 {
-	const struct store_stat_want counts = { .sections = VIEW_ALL };
+	const struct store_stat_request counts = { .sections = VIEW_ALL };
 	struct err e = { 0 };
 
 	buf_reset(out);
@@ -282,7 +282,7 @@ static int hear_stat(void *ctx, const struct store_stat *st, struct err *e)
 /* Whether each answer says so. */
 static bool all_say(struct store_source *s, bool growing, bool partial)
 {
-	const struct store_stat_want all = { .sections = VIEW_ALL }, brief = { .brief = true };
+	const struct store_stat_request all = { .sections = VIEW_ALL }, brief = { .brief = true };
 	struct heard h[4] = { 0 };
 	struct err e;
 	bool say = !store_source_stat(s, NULL, &all, hear_stat, &h[0], &e) &&

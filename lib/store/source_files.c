@@ -65,14 +65,14 @@ static int make_list(struct store_source *s, const char *const *names, unsigned 
 	return 0;
 }
 
-int source_look(struct store_source *s, struct err *e)
+int source_update_files(struct store_source *s, struct err *e)
 {
 	struct cli_names found = { 0 };
 	const char *const *names;
 	unsigned n;
 	int rc;
 
-	if (!s->opt.row)
+	if (!s->opt.run_files)
 		return 0;
 	pthread_mutex_lock(&s->list_lock);
 	names = store_source_names(s, &n);
@@ -85,12 +85,12 @@ int source_look(struct store_source *s, struct err *e)
 	return rc;
 }
 
-int source_input(struct store_source *s, struct input **in, struct world *w, struct filter *sel,
-		 struct err *e)
+int source_open_input(struct store_source *s, struct input **in, struct world *w,
+		      struct filter *sel, struct err *e)
 {
 	const char *const *names;
 	unsigned n;
-	int rc = source_look(s, e);
+	int rc = source_update_files(s, e);
 
 	if (rc)
 		return rc;
@@ -98,7 +98,7 @@ int source_input(struct store_source *s, struct input **in, struct world *w, str
 	return sel ? input_open_within(in, w, names, n, sel, e) : input_open(in, w, names, n, e);
 }
 
-void source_lists_free(struct store_source *s)
+void source_free_lists(struct store_source *s)
 {
 	struct source_list *l = atomic_load(&s->list), *older;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A row is an array, its numbers one text: they may be more than a JSON number holds. Rows below
  * stand behind their texts. */
-#include "lib/store/story_json.h"
+#include "lib/store/report_answer_json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ static void put_thread(struct jsonw *j, const struct oncpu_thread *t)
 	jsonw_array_end(j);
 }
 
-void story_json_put(struct jsonw *j, const struct failures *f, const struct oncpu *o)
+void report_answer_json_write(struct jsonw *j, const struct failures *f, const struct oncpu *o)
 {
 	const uint64_t whole[] = { f->untold,
 				   o->count,
@@ -114,7 +114,7 @@ static bool numbers_of(struct bytes text, uint64_t *v, unsigned n)
 	return true;
 }
 
-static bool parse_failure(struct story_said *out, struct json row, struct op_def *op)
+static bool parse_failure(struct report_answer_json *out, struct json row, struct op_def *op)
 {
 	struct failure f = { .op = op };
 	uint64_t v[NUMBERS];
@@ -145,7 +145,7 @@ static bool parse_failure(struct story_said *out, struct json row, struct op_def
 	return whole && vec_push(&out->failures.v, f);
 }
 
-static bool parse_thread(struct story_said *out, struct json row)
+static bool parse_thread(struct report_answer_json *out, struct json row)
 {
 	struct oncpu_thread t = { .name = text_at(row, 1) };
 	uint64_t v[NUMBERS];
@@ -174,7 +174,7 @@ static bool parse_thread(struct story_said *out, struct json row)
 	return whole && vec_push(&out->oncpu.v, t);
 }
 
-bool story_json_take(struct json o, struct story_said *out)
+bool report_answer_json_read(struct json o, struct report_answer_json *out)
 {
 	struct json failures = json_get(o, "failures"), threads = json_get(o, "oncpu"),
 		    told = json_get(o, "told");
@@ -183,7 +183,7 @@ bool story_json_take(struct json o, struct story_said *out)
 	bool whole = numbers_of(json_bytes(told), v, 7) && json_type(failures) == JSON_TYPE_ARRAY &&
 		     json_type(threads) == JSON_TYPE_ARRAY;
 
-	*out = (struct story_said){ .text = o, .ops = calloc(n + 1, sizeof(*out->ops)) };
+	*out = (struct report_answer_json){ .text = o, .ops = calloc(n + 1, sizeof(*out->ops)) };
 	if (whole) {
 		out->failures.untold = v[0];
 		out->oncpu.count = v[1];
@@ -212,11 +212,11 @@ bool story_json_take(struct json o, struct story_said *out)
 	return whole;
 }
 
-void story_said_free(struct story_said *s)
+void report_answer_json_free(struct report_answer_json *s)
 {
 	vec_free(&s->failures.v);
 	vec_free(&s->oncpu.v);
 	free(s->ops);
 	json_free(s->text);
-	*s = (struct story_said){ .text = JSON_NONE };
+	*s = (struct report_answer_json){ .text = JSON_NONE };
 }
