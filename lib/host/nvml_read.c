@@ -9,7 +9,7 @@
 #include "lib/event/record.h"
 
 /* How a function is called: what it takes behind the device, and what it fills. */
-enum shape {
+enum answer_layout {
 	U32,	 /* (unsigned *) */
 	U32_ARG, /* (int, unsigned *) */
 	U32_TWO, /* (unsigned *, unsigned *): the first is meant */
@@ -19,7 +19,7 @@ enum shape {
 
 static const struct reading {
 	const char *function;
-	enum shape shape;
+	enum answer_layout shape;
 	int arg[2];
 	uint32_t metric;
 	double scale;

@@ -147,7 +147,7 @@ static struct json without_of(const struct finding *c, bool whole)
 
 static struct json clean_list(struct json from, const char *key)
 {
-	struct json v = json_get(from, key), copy = clean_json(v);
+	struct json v = json_get(from, key), copy = sanitize_json(v);
 
 	json_free(v);
 	return copy;
@@ -166,7 +166,7 @@ static void put_proofs(struct json *o, const struct finding *c)
 	json_free(body);
 }
 
-struct json chain_row(const struct finding *c, bool whole)
+struct json chain_row_new(const struct finding *c, bool whole)
 {
 	struct json o = json_object();
 
@@ -200,7 +200,7 @@ struct json chain_row(const struct finding *c, bool whole)
 	return o;
 }
 
-void chain_row_later(struct json *row, int64_t by_ns)
+void chain_row_shift_time(struct json *row, int64_t by_ns)
 {
 	struct json list = json_get(*row, "timeline"), made = json_array();
 
@@ -227,7 +227,7 @@ static void put_ms(struct buf *out, struct json o, const char *key, const char *
 
 	if (json_type(v) == JSON_TYPE_NUMBER) {
 		buf_puts(out, before);
-		shape_number(out, json_double(v, 0));
+		token_budget_append_number(out, json_double(v, 0));
 		buf_puts(out, " ms");
 	}
 	json_free(v);
@@ -241,9 +241,9 @@ static void put_sites(struct buf *out, struct json row)
 		struct json s = json_at(sites, i);
 
 		buf_puts(out, i ? "; " : " where: ");
-		shape_member(out, s, "op");
+		token_budget_append_member(out, s, "op");
 		buf_putc(out, ' ');
-		shape_member(out, s, "at");
+		token_budget_append_member(out, s, "at");
 		put_ms(out, s, "lost_ms", " lost ");
 		json_free(s);
 	}
@@ -260,10 +260,10 @@ static void put_fixes(struct buf *out, struct json row)
 		struct json f = json_at(fixes, i), command = json_get(f, "command");
 
 		buf_puts(out, " fix: ");
-		shape_member(out, f, "action");
+		token_budget_append_member(out, f, "action");
 		if (json_bytes(command).n) {
 			buf_puts(out, ": ");
-			shape_value(out, command);
+			token_budget_append_value(out, command);
 		}
 		put_ms(out, f, "gain_high_ms", "; gains up to ");
 		buf_putc(out, '\n');
@@ -285,7 +285,7 @@ static void put_call(struct buf *out, struct json row)
 		put = json_bytes(call).n != 0;
 		if (put) {
 			buf_puts(out, " call: ");
-			shape_value(out, call);
+			token_budget_append_value(out, call);
 			buf_putc(out, '\n');
 		}
 		json_free(call);
@@ -294,18 +294,18 @@ static void put_call(struct buf *out, struct json row)
 	json_free(moments);
 }
 
-void chain_row_text(struct buf *out, struct json row, size_t at)
+void chain_row_append_text(struct buf *out, struct json row, size_t at)
 {
 	struct json outside = json_get(row, "outside_steps");
 
 	buf_printf(out, "%zu. ", at + 1);
-	shape_member(out, row, "severity");
+	token_budget_append_member(out, row, "severity");
 	buf_putc(out, ' ');
-	shape_member(out, row, "kind");
+	token_budget_append_member(out, row, "kind");
 	buf_putc(out, ' ');
-	shape_member(out, row, "id");
+	token_budget_append_member(out, row, "id");
 	buf_puts(out, ": ");
-	shape_member(out, row, "summary");
+	token_budget_append_member(out, row, "summary");
 	if (json_is_true(outside))
 		buf_puts(out, " (before the first step or after the last)");
 	json_free(outside);
@@ -362,7 +362,8 @@ static struct json missing_of(const struct query_chains *a)
 	return texts;
 }
 
-void chain_rows_frame(struct json *o, const struct query_chains *a, const struct finding *shown)
+void chain_rows_set_summary(struct json *o, const struct query_chains *a,
+			    const struct finding *shown)
 {
 	struct json r = json_object(), missing = missing_of(a);
 	double ns = a->has_start && a->end_ns > a->start_ns ? (double)(a->end_ns - a->start_ns) : 0;
@@ -409,29 +410,29 @@ static void put_left_out(struct buf *out, struct json recording)
 	json_free(left);
 }
 
-void chain_rows_head(struct buf *out, struct json answer)
+void chain_rows_append_head(struct buf *out, struct json answer)
 {
 	struct json r = json_get(answer, "recording"), chains = json_get(answer, "chains"),
 		    lost = json_get(r, "lost_events"), found = json_get(answer, "found"),
 		    steps = json_get(answer, "steps");
 
 	if (!json_length(chains) || json_length(steps)) {
-		shape_member(out, answer, "verdict");
+		token_budget_append_member(out, answer, "verdict");
 		buf_putc(out, '\n');
 	}
-	shape_value(out, found);
+	token_budget_append_value(out, found);
 	buf_puts(out, json_double(found, 0) == 1 ? " cause in " : " causes in ");
-	shape_member(out, r, "events");
+	token_budget_append_member(out, r, "events");
 	buf_puts(out, " events over ");
-	shape_member(out, r, "seconds");
+	token_budget_append_member(out, r, "seconds");
 	buf_puts(out, " s");
 	if (json_double(lost, 0) > 0) {
 		buf_puts(out, ", ");
-		shape_value(out, lost);
+		token_budget_append_value(out, lost);
 		buf_puts(out, " events lost");
 	}
 	put_left_out(out, r);
-	shape_members(out, r, "missing", "; ", "; ");
+	token_budget_append_members(out, r, "missing", "; ", "; ");
 	buf_putc(out, '\n');
 	json_free(found);
 	json_free(r);

@@ -12,20 +12,21 @@
 #include "lib/event/chain.h"
 
 /* A chain as an object. whole: with its timeline, its evidence and all stacks. */
-struct json chain_row(const struct finding *c, bool whole);
+struct json chain_row_new(const struct finding *c, bool whole);
 /* Whether a moment is a call, which explain_call takes. */
 bool chain_row_is_call(const struct finding_moment *m);
 /* Moves its moments (t_s) later by by_ns: moments of a part of a recording count from the beginning
  * of the recording, as the arguments of other tools do. */
-void chain_row_later(struct json *row, int64_t by_ns);
+void chain_row_shift_time(struct json *row, int64_t by_ns);
 /* The object as lines of text, numbered from 0. */
-void chain_row_text(struct buf *out, struct json row, size_t at);
+void chain_row_append_text(struct buf *out, struct json row, size_t at);
 
 /* Of all: "verdict", and what was read and what was not recorded, as "recording". shown: the first
  * that is not hidden; NULL: none is. */
-void chain_rows_frame(struct json *o, const struct query_chains *a, const struct finding *shown);
+void chain_rows_set_summary(struct json *o, const struct query_chains *a,
+			    const struct finding *shown);
 /* The frame as text. */
-void chain_rows_head(struct buf *out, struct json answer);
+void chain_rows_append_head(struct buf *out, struct json answer);
 
 #define CHAIN_ROW_SCHEMA                                                                           \
 	"{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\"},\"severity\":{"         \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one program that a server starts for those who ask is ingero-check. A server that is confined
- * cannot: a process that was made before does it, which can do nothing else.
+ * Starts ingero-check for a client, the only program that a server runs. A server with restricted
+ * rights cannot start programs, so that a process forked before that does it, and nothing else.
  */
 #ifndef INGERO_MCP_CHECKER_H
 #define INGERO_MCP_CHECKER_H
@@ -10,7 +10,7 @@
 
 struct mcp_checker;
 
-/* Makes the process: before there are threads. */
+/* Forks the process; to be called before there are threads. */
 int mcp_checker_new(struct mcp_checker **out, struct err *e);
 /* ingero-check, which only looks, writes its report into fd, which stays the caller's: it has come
  * to its end when nobody else has fd open. It is ended after seconds. For any thread. */

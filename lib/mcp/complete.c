@@ -24,7 +24,7 @@ static void add_choice(struct choice *c, struct bytes text)
 	struct buf b = { 0 };
 	uint64_t key;
 
-	clean_text(&b, text, CLEAN_MAX);
+	sanitize_text(&b, text, CLEAN_MAX);
 	key = hash_bytes(b.p, b.n, 0);
 	if (b.n && !strncasecmp(buf_text(&b), c->value, strlen(c->value)) &&
 	    !map_get(&c->seen, key, NULL) && map_put(&c->seen, key, 0))

@@ -57,19 +57,19 @@ static struct json server_info(const struct mcp_request *q)
 
 static int answer_initialize(const struct mcp_request *q, struct json *result, struct mcp_fault *f)
 {
-	struct bytes wanted = mcp_text(q->params, "protocolVersion");
-	struct mcp_request settled = *q;
+	struct bytes wanted = mcp_get_text(q->params, "protocolVersion");
+	struct mcp_request negotiated = *q;
 
 	if (!wanted.p)
 		return mcp_fault_set(f, MCP_INVALID_PARAMS,
 				     "params need \"protocolVersion\", a text");
-	settled.revision = mcp_revision_settled(wanted);
-	q->outcome->settled = settled.revision;
-	mcp_session_settle(q->session, settled.revision);
+	negotiated.revision = mcp_revision_negotiate(wanted);
+	q->outcome->negotiated = negotiated.revision;
+	mcp_session_set_revision(q->session, negotiated.revision);
 	*result = json_object();
-	json_set(result, "protocolVersion", json_text(settled.revision->name));
-	json_set(result, "capabilities", list_capabilities(&settled));
-	json_set(result, "serverInfo", server_info(&settled));
+	json_set(result, "protocolVersion", json_text(negotiated.revision->name));
+	json_set(result, "capabilities", list_capabilities(&negotiated));
+	json_set(result, "serverInfo", server_info(&negotiated));
 	if (q->catalog->instructions)
 		json_set(result, "instructions", json_text(q->catalog->instructions));
 	return 0;
@@ -96,7 +96,7 @@ static int answer_ping(const struct mcp_request *q, struct json *result, struct 
 
 static int set_level(const struct mcp_request *q, struct json *result, struct mcp_fault *f)
 {
-	int level = mcp_level(mcp_text(q->params, "level"));
+	int level = mcp_level_parse(mcp_get_text(q->params, "level"));
 
 	if (level < 0)
 		return mcp_fault_set(f, MCP_INVALID_PARAMS,
@@ -210,12 +210,13 @@ struct mcp_outcome mcp_answer(const struct mcp_catalog *catalog, struct mcp_sess
 	struct json result = JSON_NONE;
 
 	if (unread && unread->code) {
-		mcp_put_fault(out, m->id, unread);
+		mcp_write_fault(out, m->id, unread);
 		return (struct mcp_outcome){ .code = unread->code, .refused = true };
 	}
 	if (m->kind == MCP_RESPONSE)
 		return outcome; /* we never ask */
-	if (mcp_revision_of(m, transport->version, mcp_session_revision(s), &q.revision, &f)) {
+	if (mcp_revision_of_message(m, transport->version, mcp_session_revision(s), &q.revision,
+				    &f)) {
 		outcome.refused = outcome.stateless = true;
 	} else {
 		outcome.stateless = q.revision->stateless;
@@ -227,9 +228,9 @@ struct mcp_outcome mcp_answer(const struct mcp_catalog *catalog, struct mcp_sess
 	outcome.code = f.code;
 	if (m->kind == MCP_REQUEST && !mcp_running_cancelled(q.running)) {
 		if (f.code)
-			mcp_put_fault(out, m->id, &f);
+			mcp_write_fault(out, m->id, &f);
 		else
-			mcp_put_result(out, m->id, result);
+			mcp_write_result(out, m->id, result);
 	}
 	if (q.running != running)
 		mcp_running_end(q.running);
@@ -243,7 +244,7 @@ static struct mcp_outcome refuse_message(struct buf *out, enum mcp_code code, co
 	struct mcp_fault f = { 0 };
 
 	mcp_fault_set(&f, code, "%s", text);
-	mcp_put_fault(out, JSON_NONE, &f);
+	mcp_write_fault(out, JSON_NONE, &f);
 	return (struct mcp_outcome){ .code = code, .refused = true };
 }
 
@@ -271,7 +272,7 @@ struct mcp_outcome mcp_answer_batch(const struct mcp_catalog *catalog, struct mc
 	size_t n = json_length(batch), begin = out->n;
 
 	if (!r && transport->version.p)
-		r = mcp_revision_named(transport->version);
+		r = mcp_revision_find(transport->version);
 	if (r && !r->batches)
 		return refuse_message(
 			out, MCP_INVALID_REQUEST,
@@ -311,7 +312,7 @@ struct mcp_outcome mcp_answer_text(const struct mcp_catalog *catalog, struct mcp
 	struct mcp_outcome outcome;
 
 	if (mcp_parse(text, &v, &f)) {
-		mcp_put_fault(out, JSON_NONE, &f);
+		mcp_write_fault(out, JSON_NONE, &f);
 		outcome = (struct mcp_outcome){ .code = f.code, .refused = true };
 	} else if (json_type(v) == JSON_TYPE_ARRAY) {
 		outcome = mcp_answer_batch(catalog, s, transport, v, out);

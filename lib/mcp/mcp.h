@@ -38,7 +38,7 @@ struct mcp_outcome {
 		code;	/* of the error that was answered; MCP_OK: a result, or nothing to answer */
 	bool refused;	/* before any method looked at it: over HTTP that has a status of its own */
 	bool stateless; /* it was in a revision without `initialize` */
-	const struct mcp_revision *settled; /* by an `initialize`; else NULL */
+	const struct mcp_revision *negotiated; /* by an `initialize`; else NULL */
 };
 
 /* Answers m, which is a whole message or what is left of one that could not be read (f says why).

@@ -27,7 +27,7 @@ static int fault_of(struct mcp_fault *f, const struct err *e)
 static int need_text(const struct mcp_request *q, const char *key, struct bytes *out,
 		     struct mcp_fault *f)
 {
-	*out = mcp_text(q->params, key);
+	*out = mcp_get_text(q->params, key);
 	return out->p ? 0 : mcp_fault_set(f, MCP_INVALID_PARAMS, "params need \"%s\", a text", key);
 }
 
@@ -167,7 +167,7 @@ static int check_prompt(const struct mcp_prompt *p, struct json args, struct mcp
 	int rc = 0;
 
 	for (const struct mcp_argument *a = p->arguments; a && a->name && !rc; a++)
-		if (a->required && !mcp_text(args, a->name).p)
+		if (a->required && !mcp_get_text(args, a->name).p)
 			rc = mcp_fault_set(f, MCP_INVALID_PARAMS, "prompt '%s' needs argument '%s'",
 					   p->name, a->name);
 	return rc;
@@ -252,8 +252,8 @@ int mcp_read_resource(const struct mcp_request *q, struct json *result, struct m
 static const char *find_completed(const struct mcp_request *q, struct json ref,
 				  struct bytes argument, struct mcp_fault *f)
 {
-	struct bytes type = mcp_text(ref, "type"), name = mcp_text(ref, "name"),
-		     uri = mcp_text(ref, "uri");
+	struct bytes type = mcp_get_text(ref, "type"), name = mcp_get_text(ref, "name"),
+		     uri = mcp_get_text(ref, "uri");
 	const struct mcp_prompt *p = name.p ? find_prompt(q->catalog, name) : NULL;
 
 	if (bytes_equal(type, bytes_of("ref/prompt"))) {
@@ -297,7 +297,7 @@ int mcp_complete(const struct mcp_request *q, struct json *result, struct mcp_fa
 	struct json ref = json_get(q->params, "ref"), argument = json_get(q->params, "argument");
 	struct json context = json_get(q->params, "context");
 	struct json chosen = json_get(context, "arguments"), values = json_array();
-	struct bytes name = mcp_text(argument, "name"), value = mcp_text(argument, "value");
+	struct bytes name = mcp_get_text(argument, "name"), value = mcp_get_text(argument, "value");
 	const char *of = NULL;
 	struct err e = { 0 };
 	int rc = 0;

@@ -42,7 +42,7 @@ static bool decode_base64(struct bytes text, struct buf *out)
 	return true;
 }
 
-struct bytes mcp_header(const struct net_call *call, const char *name)
+struct bytes mcp_get_header(const struct net_call *call, const char *name)
 {
 	struct bytes value = bytes_of(net_call_header(call, name));
 
@@ -69,7 +69,7 @@ bool mcp_header_decode(struct bytes value, struct buf *out)
 
 static int check_name(const struct net_call *call, struct bytes name, struct mcp_fault *f)
 {
-	struct bytes header = mcp_header(call, "Mcp-Name");
+	struct bytes header = mcp_get_header(call, "Mcp-Name");
 	struct buf value = { 0 };
 	int rc = 0;
 
@@ -87,10 +87,10 @@ static int check_name(const struct net_call *call, struct bytes name, struct mcp
 
 int mcp_headers_check(const struct net_call *call, const struct mcp_message *m, struct mcp_fault *f)
 {
-	struct bytes method = mcp_header(call, "Mcp-Method");
+	struct bytes method = mcp_get_header(call, "Mcp-Method");
 	struct bytes name = { 0 }, said = json_bytes(m->method);
 
-	if (!mcp_header(call, "MCP-Protocol-Version").p)
+	if (!mcp_get_header(call, "MCP-Protocol-Version").p)
 		return mcp_fault_set(f, MCP_HEADER_MISMATCH,
 				     "the header MCP-Protocol-Version is missing");
 	if (!method.p)
@@ -100,8 +100,8 @@ int mcp_headers_check(const struct net_call *call, const struct mcp_message *m, 
 				     "the header Mcp-Method says '%.*s', the body '%.*s'",
 				     SHOWN(method), SHOWN(said));
 	if (mcp_message_is(m, "tools/call") || mcp_message_is(m, "prompts/get"))
-		name = mcp_text(m->params, "name");
+		name = mcp_get_text(m->params, "name");
 	else if (mcp_message_is(m, "resources/read"))
-		name = mcp_text(m->params, "uri");
+		name = mcp_get_text(m->params, "uri");
 	return name.p ? check_name(call, name, f) : 0;
 }

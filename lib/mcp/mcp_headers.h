@@ -14,7 +14,7 @@ int mcp_headers_check(const struct net_call *call, const struct mcp_message *m,
 		      struct mcp_fault *f);
 
 /* Without the blanks around it; absent when there is none. */
-struct bytes mcp_header(const struct net_call *call, const char *name);
+struct bytes mcp_get_header(const struct net_call *call, const char *name);
 
 /* A header's value into out: as it stands, or decoded when it says =?base64?…?=. False: it cannot
  * be. */

@@ -114,7 +114,7 @@ static void reply_error(struct net_reply *reply, unsigned status, const char *te
 	struct mcp_fault f = { 0 };
 
 	mcp_fault_set(&f, MCP_INVALID_REQUEST, "%s", text);
-	mcp_put_fault(&reply->body, JSON_NONE, &f);
+	mcp_write_fault(&reply->body, JSON_NONE, &f);
 	reply->status = status;
 	reply->type = JSON_TYPE;
 }
@@ -156,7 +156,8 @@ static void check_headers(const struct mcp_transport *transport, const struct ne
 	const struct mcp_revision *r;
 
 	if (m->kind == MCP_REQUEST &&
-	    !mcp_revision_of(m, transport->version, mcp_session_revision(s), &r, f) && r->stateless)
+	    !mcp_revision_of_message(m, transport->version, mcp_session_revision(s), &r, f) &&
+	    r->stateless)
 		mcp_headers_check(call, m, f);
 }
 
@@ -177,10 +178,10 @@ static void answer_message(struct mcp_http *h, struct post *p,
 		outcome = mcp_answer(h->catalog, s, transport, &m, &f, NULL, &answer);
 		if (!answer.n && m.kind == MCP_REQUEST && !p->streams) {
 			mcp_fault_set(&f, MCP_STOPPED, "cancelled");
-			mcp_put_fault(&answer, m.id, &f);
+			mcp_write_fault(&answer, m.id, &f);
 		}
 	}
-	if (outcome.settled && !net_call_header(p->call, "Mcp-Session-Id"))
+	if (outcome.negotiated && !net_call_header(p->call, "Mcp-Session-Id"))
 		put_session(h, s, p->reply);
 	reply_answer(p, &outcome, &answer);
 	mcp_message_free(&m);
@@ -190,13 +191,14 @@ static void answer_message(struct mcp_http *h, struct post *p,
 static void handle_post(struct mcp_http *h, const struct net_call *call, struct net_reply *reply)
 {
 	const char *accept = net_call_header(call, "Accept");
-	struct bytes id = mcp_header(call, "Mcp-Session-Id");
+	struct bytes id = mcp_get_header(call, "Mcp-Session-Id");
 	struct post p = { .call = call, .reply = reply };
 	struct mcp_transport transport = { .send = send_event,
 					   .gone = is_gone,
 					   .ctx = &p,
 					   .time_max_ns = h->time_max_ns,
-					   .version = mcp_header(call, "MCP-Protocol-Version") };
+					   .version =
+						   mcp_get_header(call, "MCP-Protocol-Version") };
 	struct mcp_session *s;
 	struct mcp_fault f = { 0 };
 	struct json v = JSON_NONE;
@@ -214,7 +216,7 @@ static void handle_post(struct mcp_http *h, const struct net_call *call, struct 
 	p.takes_events = accept && strcasestr(accept, EVENTS_TYPE);
 	pthread_mutex_init(&p.lock, NULL);
 	if (mcp_parse(call->body, &v, &f)) {
-		mcp_put_fault(&reply->body, JSON_NONE, &f);
+		mcp_write_fault(&reply->body, JSON_NONE, &f);
 		reply->status = 400;
 		reply->type = JSON_TYPE;
 	} else {
@@ -223,12 +225,12 @@ static void handle_post(struct mcp_http *h, const struct net_call *call, struct 
 	json_free(v);
 	mcp_fault_free(&f);
 	pthread_mutex_destroy(&p.lock);
-	mcp_session_release(s);
+	mcp_session_unref(s);
 }
 
 static void end_session(struct mcp_http *h, const struct net_call *call, struct net_reply *reply)
 {
-	struct bytes id = mcp_header(call, "Mcp-Session-Id");
+	struct bytes id = mcp_get_header(call, "Mcp-Session-Id");
 
 	if (!id.p)
 		reply_error(reply, 400, "the header Mcp-Session-Id says which session ends");

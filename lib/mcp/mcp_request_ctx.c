@@ -107,7 +107,7 @@ static void log_message(const struct request_ctx *rctx, enum request_log_level l
 void mcp_request_ctx_init(struct mcp_request_ctx *a, const struct mcp_request *q)
 {
 	struct json meta = json_get(q->params, "_meta"), token = json_get(meta, "progressToken");
-	struct bytes level = mcp_text(meta, MCP_META_LEVEL);
+	struct bytes level = mcp_get_text(meta, MCP_META_LEVEL);
 
 	*a = (struct mcp_request_ctx){ .rctx = { is_stopped, send_progress, log_message },
 				       .q = q,
@@ -119,7 +119,7 @@ void mcp_request_ctx_init(struct mcp_request_ctx *a, const struct mcp_request *q
 	if (!q->revision->stateless)
 		a->level = mcp_session_level(q->session);
 	else
-		a->level = level.p ? mcp_level(level) : LEVEL_NONE;
+		a->level = level.p ? mcp_level_parse(level) : LEVEL_NONE;
 	pthread_mutex_init(&a->lock, NULL);
 	json_free(meta);
 	json_free(token);

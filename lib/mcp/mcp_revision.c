@@ -28,7 +28,7 @@ const struct mcp_revision mcp_revisions[] = {
 	{ 0 },
 };
 
-const struct mcp_revision *mcp_revision_named(struct bytes name)
+const struct mcp_revision *mcp_revision_find(struct bytes name)
 {
 	for (const struct mcp_revision *r = mcp_revisions; r->name; r++)
 		if (bytes_equal(name, bytes_of(r->name)))
@@ -36,16 +36,16 @@ const struct mcp_revision *mcp_revision_named(struct bytes name)
 	return NULL;
 }
 
-const struct mcp_revision *mcp_revision_settled(struct bytes wanted)
+const struct mcp_revision *mcp_revision_negotiate(struct bytes wanted)
 {
-	const struct mcp_revision *r = mcp_revision_named(wanted);
+	const struct mcp_revision *r = mcp_revision_find(wanted);
 
-	return r && !r->stateless ? r : mcp_revision_named(bytes_of("2025-11-25"));
+	return r && !r->stateless ? r : mcp_revision_find(bytes_of("2025-11-25"));
 }
 
 const struct mcp_revision *mcp_revision_default(void)
 {
-	return mcp_revision_named(bytes_of("2025-03-26"));
+	return mcp_revision_find(bytes_of("2025-03-26"));
 }
 
 struct json mcp_revision_names(void)
@@ -60,7 +60,7 @@ struct json mcp_revision_names(void)
 static const char *const levels[] = { "debug", "info",	   "notice", "warning",
 				      "error", "critical", "alert",  "emergency" };
 
-int mcp_level(struct bytes name)
+int mcp_level_parse(struct bytes name)
 {
 	for (int i = 0; i < 8; i++)
 		if (bytes_equal(name, bytes_of(levels[i])))
@@ -98,8 +98,8 @@ static int fail_envelope(struct mcp_fault *f, const char *key, const char *probl
 
 static bool is_client(struct json v)
 {
-	return json_type(v) == JSON_TYPE_OBJECT && mcp_text(v, "name").p &&
-	       mcp_text(v, "version").p;
+	return json_type(v) == JSON_TYPE_OBJECT && mcp_get_text(v, "name").p &&
+	       mcp_get_text(v, "version").p;
 }
 
 /* Of a request that claims a revision of its own. */
@@ -119,7 +119,7 @@ static int check_meta(struct json meta, struct json claim, struct mcp_fault *f)
 	else if (client.is && !is_client(client))
 		rc = fail_envelope(f, MCP_META_CLIENT,
 				   "has to be an object with a name and a version");
-	else if (level.is && mcp_level(json_bytes(level)) < 0)
+	else if (level.is && mcp_level_parse(json_bytes(level)) < 0)
 		rc = fail_envelope(f, MCP_META_LEVEL, "has to be a level");
 	json_free(capabilities);
 	json_free(client);
@@ -146,7 +146,7 @@ static int choose_by_meta(const struct mcp_message *m, struct json meta, struct 
 		return rc;
 	if (header.p && !bytes_equal(header, name))
 		return fail_mismatch(f, header, name);
-	r = mcp_revision_named(name);
+	r = mcp_revision_find(name);
 	if (!r || !r->stateless)
 		return fail_unsupported(name, f);
 	*out = r;
@@ -154,10 +154,10 @@ static int choose_by_meta(const struct mcp_message *m, struct json meta, struct 
 }
 
 static int choose_by_header(const struct mcp_message *m, struct json meta, struct bytes header,
-			    const struct mcp_revision *settled, const struct mcp_revision **out,
+			    const struct mcp_revision *negotiated, const struct mcp_revision **out,
 			    struct mcp_fault *f)
 {
-	const struct mcp_revision *r = header.p ? mcp_revision_named(header) : NULL;
+	const struct mcp_revision *r = header.p ? mcp_revision_find(header) : NULL;
 
 	if (mcp_message_is(m, "initialize")) {
 		if (r && r->stateless)
@@ -169,13 +169,13 @@ static int choose_by_header(const struct mcp_message *m, struct json meta, struc
 		return fail_unsupported(header, f);
 	if (r && r->stateless && m->kind == MCP_REQUEST)
 		return fail_envelope(f, meta.is ? MCP_META_VERSION : "_meta", "is missing");
-	*out = r && r->stateless ? r : settled ? settled : r ? r : mcp_revision_default();
+	*out = r && r->stateless ? r : negotiated ? negotiated : r ? r : mcp_revision_default();
 	return 0;
 }
 
-int mcp_revision_of(const struct mcp_message *m, struct bytes header,
-		    const struct mcp_revision *settled, const struct mcp_revision **out,
-		    struct mcp_fault *f)
+int mcp_revision_of_message(const struct mcp_message *m, struct bytes header,
+			    const struct mcp_revision *negotiated, const struct mcp_revision **out,
+			    struct mcp_fault *f)
 {
 	struct json meta = json_get(m->params, "_meta"), claim = json_get(meta, MCP_META_VERSION);
 	int rc;
@@ -183,7 +183,7 @@ int mcp_revision_of(const struct mcp_message *m, struct bytes header,
 	if (claim.is)
 		rc = choose_by_meta(m, meta, claim, header, out, f);
 	else
-		rc = choose_by_header(m, meta, header, settled, out, f);
+		rc = choose_by_header(m, meta, header, negotiated, out, f);
 	json_free(meta);
 	json_free(claim);
 	return rc;

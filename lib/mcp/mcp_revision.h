@@ -2,7 +2,7 @@
 /*
  * The revisions of the protocol that are spoken, as a table of what differs, and which of them a
  * message is in. Since 2026-07-28 every request carries its own revision in _meta; before,
- * `initialize` settles one for all that follow.
+ * `initialize` negotiates one for all that follow.
  */
 #ifndef INGERO_MCP_MCP_REVISION_H
 #define INGERO_MCP_MCP_REVISION_H
@@ -32,11 +32,11 @@ struct mcp_revision {
 extern const struct mcp_revision mcp_revisions[];
 
 /* NULL: none of that name. */
-const struct mcp_revision *mcp_revision_named(struct bytes name);
+const struct mcp_revision *mcp_revision_find(struct bytes name);
 
-/* What `initialize` settles on when a client wants that one: the same, or the newest that has an
- * `initialize`. */
-const struct mcp_revision *mcp_revision_settled(struct bytes wanted);
+/* The revision that `initialize` answers when a client wants that one: the same, or the newest
+ * revision that has an `initialize`. */
+const struct mcp_revision *mcp_revision_negotiate(struct bytes wanted);
 
 /* Of a client that never said: the oldest rules about what is left out, as for HTTP without a
  * header. */
@@ -47,15 +47,15 @@ struct json mcp_revision_names(void);
 
 /*
  * The revision of a request or notification. header: of MCP-Protocol-Version, absent when there was
- * none (and on stdio). settled: what initialize settled, NULL when nothing did. Returns 0 or the
+ * none (and on stdio). negotiated: by `initialize`; NULL: none was. Returns 0 or the
  * code of *f.
  */
-int mcp_revision_of(const struct mcp_message *m, struct bytes header,
-		    const struct mcp_revision *settled, const struct mcp_revision **out,
-		    struct mcp_fault *f);
+int mcp_revision_of_message(const struct mcp_message *m, struct bytes header,
+			    const struct mcp_revision *negotiated, const struct mcp_revision **out,
+			    struct mcp_fault *f);
 
 /* debug 0 to emergency 7; -1: none of that name. */
-int mcp_level(struct bytes name);
+int mcp_level_parse(struct bytes name);
 const char *mcp_level_name(int level);
 
 #endif

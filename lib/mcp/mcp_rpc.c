@@ -135,7 +135,7 @@ static void put_value(struct jsonw *w, const char *key, struct json v)
 	buf_free(&text);
 }
 
-void mcp_put_result(struct buf *out, struct json id, struct json result)
+void mcp_write_result(struct buf *out, struct json id, struct json result)
 {
 	struct jsonw w;
 
@@ -144,7 +144,7 @@ void mcp_put_result(struct buf *out, struct json id, struct json result)
 	jsonw_object_end(&w);
 }
 
-void mcp_put_fault(struct buf *out, struct json id, const struct mcp_fault *f)
+void mcp_write_fault(struct buf *out, struct json id, const struct mcp_fault *f)
 {
 	struct jsonw w;
 
@@ -158,7 +158,7 @@ void mcp_put_fault(struct buf *out, struct json id, const struct mcp_fault *f)
 	jsonw_object_end(&w);
 }
 
-struct bytes mcp_text(struct json object, const char *key)
+struct bytes mcp_get_text(struct json object, const char *key)
 {
 	struct json v = json_get(object, key);
 	struct bytes text = json_bytes(v);

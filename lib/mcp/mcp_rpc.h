@@ -60,10 +60,10 @@ int mcp_message_read(struct mcp_message *m, struct json v, struct mcp_fault *f);
 bool mcp_message_is(const struct mcp_message *m, const char *method);
 
 /* Whole messages, in one line, without a newline behind. id JSON_NONE: null. */
-void mcp_put_result(struct buf *out, struct json id, struct json result);
-void mcp_put_fault(struct buf *out, struct json id, const struct mcp_fault *f);
+void mcp_write_result(struct buf *out, struct json id, struct json result);
+void mcp_write_fault(struct buf *out, struct json id, const struct mcp_fault *f);
 
 /* The text of a member; {NULL, 0} when it is missing or something else. Borrowed from object. */
-struct bytes mcp_text(struct json object, const char *key);
+struct bytes mcp_get_text(struct json object, const char *key);
 
 #endif

@@ -31,17 +31,17 @@ struct mcp_session *mcp_session_new(void)
 		return NULL;
 	pthread_mutex_init(&s->lock, NULL);
 	atomic_init(&s->held, 1);
-	s->level = mcp_level(bytes_of("warning"));
+	s->level = mcp_level_parse(bytes_of("warning"));
 	return s;
 }
 
-struct mcp_session *mcp_session_keep(struct mcp_session *s)
+struct mcp_session *mcp_session_ref(struct mcp_session *s)
 {
 	atomic_fetch_add(&s->held, 1);
 	return s;
 }
 
-void mcp_session_release(struct mcp_session *s)
+void mcp_session_unref(struct mcp_session *s)
 {
 	if (!s || atomic_fetch_sub(&s->held, 1) != 1)
 		return;
@@ -59,7 +59,7 @@ const struct mcp_revision *mcp_session_revision(struct mcp_session *s)
 	return r;
 }
 
-void mcp_session_settle(struct mcp_session *s, const struct mcp_revision *r)
+void mcp_session_set_revision(struct mcp_session *s, const struct mcp_revision *r)
 {
 	pthread_mutex_lock(&s->lock);
 	s->revision = r;
@@ -91,7 +91,7 @@ struct mcp_running *mcp_running_begin(struct mcp_session *s, struct json id)
 		return NULL;
 	json_dump(&r->id, id, 0);
 	atomic_init(&r->cancelled, false);
-	r->session = mcp_session_keep(s);
+	r->session = mcp_session_ref(s);
 	pthread_mutex_lock(&s->lock);
 	r->next = s->running;
 	if (r->next)
@@ -116,7 +116,7 @@ void mcp_running_end(struct mcp_running *r)
 	if (r->next)
 		r->next->at = r->at;
 	pthread_mutex_unlock(&r->session->lock);
-	mcp_session_release(r->session);
+	mcp_session_unref(r->session);
 	buf_free(&r->id);
 	free(r);
 }

@@ -17,12 +17,12 @@ struct mcp_session;
 
 /* NULL: no memory. */
 struct mcp_session *mcp_session_new(void);
-struct mcp_session *mcp_session_keep(struct mcp_session *s);
-void mcp_session_release(struct mcp_session *s); /* NULL is nothing */
+struct mcp_session *mcp_session_ref(struct mcp_session *s);
+void mcp_session_unref(struct mcp_session *s); /* NULL is nothing */
 
-/* NULL: not settled. */
+/* NULL: not negotiated yet. */
 const struct mcp_revision *mcp_session_revision(struct mcp_session *s);
-void mcp_session_settle(struct mcp_session *s, const struct mcp_revision *r);
+void mcp_session_set_revision(struct mcp_session *s, const struct mcp_revision *r);
 
 /* The least level of log messages that are wanted: warning until someone says. */
 int mcp_session_level(struct mcp_session *s);

@@ -36,7 +36,7 @@ void mcp_sessions_free(struct mcp_sessions *t)
 	if (!t)
 		return;
 	for (size_t i = 0; i < t->n; i++)
-		mcp_session_release(t->rows[i].session);
+		mcp_session_unref(t->rows[i].session);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
@@ -51,7 +51,7 @@ static struct row *find_row(struct mcp_sessions *t, struct bytes id)
 
 static void drop_row(struct mcp_sessions *t, struct row *r)
 {
-	mcp_session_release(r->session);
+	mcp_session_unref(r->session);
 	*r = t->rows[--t->n];
 }
 
@@ -72,7 +72,7 @@ int mcp_sessions_add(struct mcp_sessions *t, struct mcp_session *s, char id[MCP_
 			oldest = &t->rows[i];
 	if (t->n == MCP_SESSIONS_MAX)
 		drop_row(t, oldest);
-	t->rows[t->n] = (struct row){ .session = mcp_session_keep(s), .used = ++t->asks };
+	t->rows[t->n] = (struct row){ .session = mcp_session_ref(s), .used = ++t->asks };
 	memcpy(t->rows[t->n++].id, id, MCP_SESSION_ID_SIZE);
 	pthread_mutex_unlock(&t->lock);
 	return 0;
@@ -87,7 +87,7 @@ struct mcp_session *mcp_sessions_find(struct mcp_sessions *t, struct bytes id)
 	r = find_row(t, id);
 	if (r) {
 		r->used = ++t->asks;
-		s = mcp_session_keep(r->session);
+		s = mcp_session_ref(r->session);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return s;

@@ -190,7 +190,7 @@ static void send_error(struct stdio *s, struct json id, enum mcp_code code, cons
 	struct buf out = { 0 };
 
 	mcp_fault_set(&f, code, "%s", text);
-	mcp_put_fault(&out, id, &f);
+	mcp_write_fault(&out, id, &f);
 	send_line(s, &out);
 	buf_free(&out);
 }
@@ -355,7 +355,7 @@ int mcp_stdio_serve(const struct mcp_catalog *catalog, const struct mcp_stdio *i
 
 	s.worker = calloc(s.workers_max, sizeof(*s.worker));
 	if (!s.session || !s.worker) {
-		mcp_session_release(s.session);
+		mcp_session_unref(s.session);
 		free(s.worker);
 		return err_nomem(e);
 	}
@@ -375,7 +375,7 @@ int mcp_stdio_serve(const struct mcp_catalog *catalog, const struct mcp_stdio *i
 	pthread_cond_destroy(&s.idle);
 	pthread_mutex_destroy(&s.writing);
 	pthread_mutex_destroy(&s.lock);
-	mcp_session_release(s.session);
+	mcp_session_unref(s.session);
 	free(s.worker);
 	return rc;
 }

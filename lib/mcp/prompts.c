@@ -14,7 +14,7 @@ static void put_argument(struct buf *out, const char *before, struct json args, 
 
 	if (json_bytes(v).n) {
 		buf_puts(out, before);
-		clean_text(out, json_bytes(v), ARGUMENT_MAX);
+		sanitize_text(out, json_bytes(v), ARGUMENT_MAX);
 		buf_putc(out, '\n');
 	}
 	json_free(v);

@@ -53,7 +53,7 @@ static int read_summary(void *ctx, const struct request_ctx *rctx, const char *u
 	for (unsigned i = 0; i < n; i++) {
 		const char *slash = strrchr(names[i], '/');
 
-		clean_text(&text, bytes_of(slash ? slash + 1 : names[i]), CLEAN_MAX);
+		sanitize_text(&text, bytes_of(slash ? slash + 1 : names[i]), CLEAN_MAX);
 		buf_puts(&text, i + 1 < n ? ", " : "\n");
 	}
 	rc = from_tool(ctx, rctx, &tool_causal_chains, &text, e);
@@ -87,22 +87,22 @@ static int write_chains(void *ctx, const struct store_chains *c, struct err *e)
 		if (want->id && !bytes_equal(chain->id, bytes_of(want->id)))
 			continue;
 		want->found = true;
-		row = chain_row(chain, want->id != NULL);
-		step_rows_mark(&row, &r, chain);
+		row = chain_row_new(chain, want->id != NULL);
+		step_rows_mark_outside(&row, &r, chain);
 		json_append(&rows, row);
 	}
 	if (want->id) {
 		struct json first = json_at(rows, 0);
 
-		clean = clean_json(first);
+		clean = sanitize_json(first);
 		json_free(first);
 	} else {
 		struct json o = json_object();
 
-		chain_rows_frame(&o, c->answer, list->v.n ? &list->v.v[0] : NULL);
+		chain_rows_set_summary(&o, c->answer, list->v.n ? &list->v.v[0] : NULL);
 		step_rows_set(&o, &r);
 		json_set(&o, "chains", rows);
-		clean = clean_json(o);
+		clean = sanitize_json(o);
 		json_free(o);
 		rows = JSON_NONE;
 	}
@@ -185,7 +185,7 @@ static int write_call(void *ctx, const struct store_call *c, struct err *e)
 	call_json(&text, c->found, c->start_ns);
 	rc = json_parse(buf_bytes(&text), &v, e);
 	if (!rc) {
-		clean = clean_json(v);
+		clean = sanitize_json(v);
 		json_dump(&want->text, clean, 0);
 		json_free(clean);
 		json_free(v);

@@ -4,7 +4,7 @@
 
 #include "lib/base/utf8.h"
 
-void clean_text(struct buf *out, struct bytes text, size_t max)
+void sanitize_text(struct buf *out, struct bytes text, size_t max)
 {
 	const unsigned char *p = (const unsigned char *)text.p;
 	size_t from = out->n;
@@ -30,13 +30,13 @@ static struct json clean_string(struct bytes text)
 	struct buf b = { 0 };
 	struct json v;
 
-	clean_text(&b, text, CLEAN_MAX);
+	sanitize_text(&b, text, CLEAN_MAX);
 	v = json_string(buf_bytes(&b));
 	buf_free(&b);
 	return v;
 }
 
-struct json clean_json(struct json v)
+struct json sanitize_json(struct json v)
 {
 	struct json copy, key, value;
 	int at = 0;
@@ -52,7 +52,7 @@ struct json clean_json(struct json v)
 		copy = json_array();
 		for (size_t i = 0, n = json_length(v); i < n; i++) {
 			value = json_at(v, i);
-			json_append(&copy, clean_json(value));
+			json_append(&copy, sanitize_json(value));
 			json_free(value);
 		}
 		return copy;
@@ -61,8 +61,8 @@ struct json clean_json(struct json v)
 		while (json_each(v, &at, &key, &value)) {
 			struct buf name = { 0 };
 
-			clean_text(&name, json_bytes(key), CLEAN_MAX);
-			json_set(&copy, buf_text(&name), clean_json(value));
+			sanitize_text(&name, json_bytes(key), CLEAN_MAX);
+			json_set(&copy, buf_text(&name), sanitize_json(value));
 			buf_free(&name);
 			json_free(key);
 			json_free(value);

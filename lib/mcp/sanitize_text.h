@@ -15,9 +15,9 @@
 
 /* One line: control characters are blanks; other characters that are not to be seen, and bytes that
  * are no UTF-8, are gone. */
-void clean_text(struct buf *out, struct bytes text, size_t max);
+void sanitize_text(struct buf *out, struct bytes text, size_t max);
 
 /* A copy that shares nothing with v, all its texts clean. */
-struct json clean_json(struct json v);
+struct json sanitize_json(struct json v);
 
 #endif

@@ -56,7 +56,7 @@ void step_rows_set(struct json *o, const struct report *r)
 	json_set(o, "steps", rows);
 }
 
-void step_rows_mark(struct json *row, const struct report *r, const struct finding *c)
+void step_rows_mark_outside(struct json *row, const struct report *r, const struct finding *c)
 {
 	if (step_track_is_outside(r, c))
 		json_set(row, "outside_steps", json_bool(true));
@@ -64,27 +64,27 @@ void step_rows_mark(struct json *row, const struct report *r, const struct findi
 
 /* "step: 45.3% 4.69 ms Trainer.step (train.py:204) > Trainer.plant (train.py:174): 4.09 ms sleeps
  * in ..." */
-void step_row_text(struct buf *out, struct json row, size_t at)
+void step_row_append_text(struct buf *out, struct json row, size_t at)
 {
 	struct json why = json_get(row, "why"), site = json_get(row, "site");
 
 	buf_puts(out, "step: ");
-	shape_member(out, row, "percent");
+	token_budget_append_member(out, row, "percent");
 	buf_puts(out, "% ");
-	shape_member(out, row, "ms");
+	token_budget_append_member(out, row, "ms");
 	buf_puts(out, " ms ");
-	shape_member(out, row, "line");
+	token_budget_append_member(out, row, "line");
 	if (site.is) {
 		buf_puts(out, " > ");
-		shape_value(out, site);
+		token_budget_append_value(out, site);
 	}
 	for (size_t i = 0; i < json_length(why); i++) {
 		struct json w = json_at(why, i);
 
 		buf_puts(out, i ? "; " : ": ");
-		shape_member(out, w, "ms");
+		token_budget_append_member(out, w, "ms");
 		buf_puts(out, " ms ");
-		shape_member(out, w, "text");
+		token_budget_append_member(out, w, "text");
 		json_free(w);
 	}
 	buf_putc(out, '\n');

@@ -13,10 +13,10 @@
 /* "verdict" and "steps" of an answer about causes; neither, where no program has steps. */
 void step_rows_set(struct json *o, const struct report *r);
 /* One of "steps" as lines of text, numbered from 0. */
-void step_row_text(struct buf *out, struct json row, size_t at);
+void step_row_append_text(struct buf *out, struct json row, size_t at);
 
 /* In a cause's row: that it is of no step. */
-void step_rows_mark(struct json *row, const struct report *r, const struct finding *c);
+void step_rows_mark_outside(struct json *row, const struct report *r, const struct finding *c);
 
 #define STEP_ROWS_SCHEMA                                                                           \
 	"{\"type\":\"array\",\"description\":\"Lines of the loop with most of a step, and why: "   \

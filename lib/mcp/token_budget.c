@@ -23,14 +23,14 @@ struct filler {
 
 static uint64_t note_tokens(const struct filler *f)
 {
-	return f->columns ? SHAPE_NOTE_TOKENS : JSON_TOKENS;
+	return f->columns ? TOKEN_BUDGET_NOTE : JSON_TOKENS;
 }
 
 /* Subtracts cost from the tokens left, if it fits; more: other rows follow. */
 static bool reserve_tokens(struct filler *f, uint64_t cost, bool more)
 {
-	uint64_t kept = (more || f->behind ? SHAPE_NOTES_TOKENS : 0) +
-			(uint64_t)(f->behind + more) * SHAPE_NOTE_TOKENS;
+	uint64_t kept = (more || f->behind ? TOKEN_BUDGET_NOTES : 0) +
+			(uint64_t)(f->behind + more) * TOKEN_BUDGET_NOTE;
 
 	if (cost + kept > f->left)
 		return false;
@@ -38,20 +38,20 @@ static bool reserve_tokens(struct filler *f, uint64_t cost, bool more)
 	return true;
 }
 
-static void fill_list(struct filler *f, struct json *answer, const struct shape_list *l,
+static void fill_list(struct filler *f, struct json *answer, const struct answer_list *l,
 		      const struct tool_args *args)
 {
 	struct json rows = json_get(*answer, l->key), kept = json_array();
 	size_t n = json_length(rows), i = 0, most = n;
 	uint64_t top = l->top && args->top_given ? args->top : l->top_default;
-	struct shape_rows as;
+	struct token_budget_rows as;
 	struct buf head = { 0 }, line = { 0 };
 	bool fits = true;
 
 	if (top && top < most)
 		most = top;
 	if (f->columns)
-		shape_rows_begin(&as, &head, l, *answer, rows);
+		token_budget_rows_begin(&as, &head, l, *answer, rows);
 	f->text->failed |= head.failed;
 	for (; i < most && fits; i++) {
 		struct json row = json_at(rows, i);
@@ -61,10 +61,10 @@ static void fill_list(struct filler *f, struct json *answer, const struct shape_
 		if (i == 0)
 			buf_add(&line, head.p, head.n);
 		if (f->columns)
-			shape_rows_write(&as, &line, row, i);
+			token_budget_rows_write(&as, &line, row, i);
 		else
 			json_dump(&line, row, 0);
-		fits = reserve_tokens(f, shape_tokens(buf_bytes(&line)), i + 1 < n);
+		fits = reserve_tokens(f, token_budget_estimate(buf_bytes(&line)), i + 1 < n);
 		if (fits && f->columns)
 			buf_add(f->text, line.p, line.n);
 		if (fits)
@@ -80,27 +80,27 @@ static void fill_list(struct filler *f, struct json *answer, const struct shape_
 		json_free(all);
 	}
 	if (i < n) {
-		shape_note(&f->notes, l, n - i, i < most, args->budget);
+		token_budget_add_note(&f->notes, l, n - i, i < most, args->budget);
 		f->left -= note_tokens(f) < f->left ? note_tokens(f) : f->left;
 	}
 	if (f->columns)
-		shape_rows_end(&as);
+		token_budget_rows_end(&as);
 	json_set(answer, l->key, kept);
 	json_free(rows);
 	buf_free(&head);
 	buf_free(&line);
 }
 
-static void fill_lists(struct filler *f, struct json *answer, const struct shape_list *lists,
+static void fill_lists(struct filler *f, struct json *answer, const struct answer_list *lists,
 		       const struct tool_args *args)
 {
-	for (const struct shape_list *l = lists; l && l->key; l++) {
+	for (const struct answer_list *l = lists; l && l->key; l++) {
 		struct json rows = json_get(*answer, l->key);
 
 		f->behind += json_length(rows) != 0;
 		json_free(rows);
 	}
-	for (const struct shape_list *l = lists; l && l->key; l++) {
+	for (const struct answer_list *l = lists; l && l->key; l++) {
 		struct json rows = json_get(*answer, l->key);
 		bool is = rows.is;
 
@@ -114,7 +114,7 @@ static void fill_lists(struct filler *f, struct json *answer, const struct shape
 /* ---- the answer ---- */
 
 /* Of the answer as JSON, without its lists. */
-static uint64_t frame_tokens(struct json answer, const struct shape_list *lists)
+static uint64_t frame_tokens(struct json answer, const struct answer_list *lists)
 {
 	struct json frame = json_object(), key, value;
 	struct buf text = { 0 };
@@ -122,7 +122,7 @@ static uint64_t frame_tokens(struct json answer, const struct shape_list *lists)
 	int at = 0;
 
 	while (json_each(answer, &at, &key, &value)) {
-		const struct shape_list *l = lists;
+		const struct answer_list *l = lists;
 
 		while (l && l->key && !bytes_equal(bytes_of(l->key), json_bytes(key)))
 			l++;
@@ -134,7 +134,7 @@ static uint64_t frame_tokens(struct json answer, const struct shape_list *lists)
 		json_free(key);
 	}
 	json_dump(&text, frame, 0);
-	n = shape_tokens(buf_bytes(&text));
+	n = token_budget_estimate(buf_bytes(&text));
 	json_free(frame);
 	buf_free(&text);
 	return n;
@@ -146,16 +146,17 @@ static void put_warnings(struct buf *out, struct json answer)
 	struct json warnings = json_get(answer, "warnings");
 
 	if (json_bytes(warnings).n) {
-		shape_value(out, warnings);
+		token_budget_append_value(out, warnings);
 		buf_putc(out, '\n');
 	}
 	json_free(warnings);
 }
 
-int shape_answer(struct mcp_reply *out, struct json answer, const struct shape *shape,
-		 const struct tool_args *args, const struct request_ctx *rctx, struct err *e)
+int token_budget_write_answer(struct mcp_reply *out, struct json answer,
+			      const struct answer_layout *layout, const struct tool_args *args,
+			      const struct request_ctx *rctx, struct err *e)
 {
-	struct json clean = clean_json(answer);
+	struct json clean = sanitize_json(answer);
 	struct filler f = { .text = &out->text,
 			    .columns = args->tsc,
 			    .left = args->budget,
@@ -166,21 +167,22 @@ int shape_answer(struct mcp_reply *out, struct json answer, const struct shape *
 
 	json_free(answer);
 	if (args->jq) {
-		rc = shape_filter(out, clean, args, rctx, e);
+		rc = token_budget_filter_answer(out, clean, args, rctx, e);
 		json_free(clean);
 		json_free(f.notes);
 		return rc ? rc : out->text.failed ? err_nomem(e) : 0;
 	}
-	if (args->tsc && shape->head)
-		shape->head(&out->text, clean);
+	if (args->tsc && layout->head)
+		layout->head(&out->text, clean);
 	if (args->tsc)
 		put_warnings(&out->text, clean);
-	if (args->tsc && shape->foot)
-		shape->foot(&foot, clean);
-	cost = shape_tokens(buf_bytes(&out->text)) + shape_tokens(buf_bytes(&foot));
-	cost += args->tsc ? 0 : frame_tokens(clean, shape->lists);
+	if (args->tsc && layout->foot)
+		layout->foot(&foot, clean);
+	cost = token_budget_estimate(buf_bytes(&out->text)) +
+	       token_budget_estimate(buf_bytes(&foot));
+	cost += args->tsc ? 0 : frame_tokens(clean, layout->lists);
 	f.left -= cost < f.left ? cost : f.left;
-	fill_lists(&f, &clean, shape->lists, args);
+	fill_lists(&f, &clean, layout->lists, args);
 	if (json_length(f.notes))
 		json_set(&clean, "left_out", f.notes);
 	else
@@ -188,7 +190,7 @@ int shape_answer(struct mcp_reply *out, struct json answer, const struct shape *
 	if (args->tsc) {
 		struct json notes = json_get(clean, "left_out");
 
-		shape_notes_write(&out->text, notes, args->budget);
+		token_budget_write_notes(&out->text, notes, args->budget);
 		json_free(notes);
 		buf_add(&out->text, foot.p, foot.n);
 	} else {

@@ -17,8 +17,9 @@ static bool is_stopped(void *ctx)
 	return request_ctx_should_stop(ctx);
 }
 
-int shape_filter(struct mcp_reply *out, struct json answer, const struct tool_args *args,
-		 const struct request_ctx *rctx, struct err *e)
+int token_budget_filter_answer(struct mcp_reply *out, struct json answer,
+			       const struct tool_args *args, const struct request_ctx *rctx,
+			       struct err *e)
 {
 	const struct filter_confined how = { .seconds = JQ_SECONDS,
 					     .memory_bytes = JQ_BYTES,
@@ -28,7 +29,7 @@ int shape_filter(struct mcp_reply *out, struct json answer, const struct tool_ar
 	struct buf text = { 0 }, made = { 0 };
 	struct json kept = json_array(), o = json_object();
 	size_t all = 0, shown = 0;
-	uint64_t left = args->budget - SHAPE_NOTES_TOKENS - SHAPE_NOTE_TOKENS;
+	uint64_t left = args->budget - TOKEN_BUDGET_NOTES - TOKEN_BUDGET_NOTE;
 	int rc;
 
 	json_dump(&text, answer, 0);
@@ -40,15 +41,15 @@ int shape_filter(struct mcp_reply *out, struct json answer, const struct tool_ar
 
 		end = line + b.n;
 		all++;
-		if (shown + 1 == all && shape_tokens(b) + 1 <= left &&
+		if (shown + 1 == all && token_budget_estimate(b) + 1 <= left &&
 		    !json_parse(b, &v, &ignored)) {
-			struct json clean = clean_json(v);
+			struct json clean = sanitize_json(v);
 
 			json_dump(&out->text, clean, 0);
 			buf_putc(&out->text, '\n');
 			json_append(&kept, clean);
 			json_free(v);
-			left -= shape_tokens(b) + 1;
+			left -= token_budget_estimate(b) + 1;
 			shown++;
 		}
 		if (!*end)
@@ -58,9 +59,9 @@ int shape_filter(struct mcp_reply *out, struct json answer, const struct tool_ar
 	if (!rc && shown < all) {
 		struct json notes = json_array();
 
-		shape_note(&notes, &(struct shape_list){ .key = "filtered" }, all - shown, true,
-			   args->budget);
-		shape_notes_write(&out->text, notes, args->budget);
+		token_budget_add_note(&notes, &(struct answer_list){ .key = "filtered" },
+				      all - shown, true, args->budget);
+		token_budget_write_notes(&out->text, notes, args->budget);
 		json_set(&o, "left_out", notes);
 	}
 	if (!rc && !all)

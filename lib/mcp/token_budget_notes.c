@@ -6,8 +6,8 @@
 
 #include "lib/mcp/token_budget_parts.h"
 
-void shape_note(struct json *notes, const struct shape_list *l, size_t rows, bool by_budget,
-		uint64_t budget)
+void token_budget_add_note(struct json *notes, const struct answer_list *l, size_t rows,
+			   bool by_budget, uint64_t budget)
 {
 	struct json o = json_object();
 	struct buf how = { 0 };
@@ -25,7 +25,7 @@ void shape_note(struct json *notes, const struct shape_list *l, size_t rows, boo
 	buf_free(&how);
 }
 
-void shape_notes_write(struct buf *out, struct json notes, uint64_t budget)
+void token_budget_write_notes(struct buf *out, struct json notes, uint64_t budget)
 {
 	static const char *const reasons[] = { "budget", "top" };
 
@@ -43,12 +43,12 @@ void shape_notes_write(struct buf *out, struct json notes, uint64_t budget)
 						   budget);
 				else
 					buf_puts(out, "left out: ");
-				shape_member(out, o, "rows");
+				token_budget_append_member(out, o, "rows");
 				buf_putc(out, ' ');
-				shape_member(out, o, "list");
+				token_budget_append_member(out, o, "list");
 				if (r == 1) {
 					buf_puts(out, " (");
-					shape_member(out, o, "how");
+					token_budget_append_member(out, o, "how");
 					buf_putc(out, ')');
 				}
 			}

@@ -15,17 +15,17 @@
 #define LONG \
 	INT64_C(1000000000000) /* counted from the least: times in nanoseconds, not ids and sizes */
 
-struct shape_cells {
+struct token_budget_cells {
 	const char *key; /* of objects; NULL: rows are arrays */
 	size_t at;	 /* in those */
 	double times;
 	enum { SHOWN, SAME, NOTHING } what;
 	int64_t base;	 /* subtracted from what is shown; 0: nothing is */
 	struct buf same; /* in all rows */
-	struct shape_words words;
+	struct token_budget_words words;
 };
 
-static struct json cell_of(const struct shape_cells *c, struct json row)
+static struct json cell_of(const struct token_budget_cells *c, struct json row)
 {
 	return c->key ? json_get(row, c->key) : json_at(row, c->at);
 }
@@ -41,7 +41,7 @@ static void put_text(struct buf *out, struct json v)
 	size_t from = out->n;
 	struct buf text = { 0 };
 
-	shape_value(out, v);
+	token_budget_append_value(out, v);
 	if (out->failed || out->n == from ||
 	    (!memchr(out->p + from, '|', out->n - from) &&
 	     !looks_marked(out->p + from, out->n - from)))
@@ -77,7 +77,7 @@ static bool parse_whole(struct json v, int64_t *n)
 
 /* ---- what a column has ---- */
 
-static bool nothing_in(const struct shape_cells *c, struct json rows)
+static bool nothing_in(const struct token_budget_cells *c, struct json rows)
 {
 	bool nothing = true;
 
@@ -96,7 +96,7 @@ static bool nothing_in(const struct shape_cells *c, struct json rows)
 	return nothing;
 }
 
-static bool same_in(struct shape_cells *c, struct json rows)
+static bool same_in(struct token_budget_cells *c, struct json rows)
 {
 	struct buf text = { 0 };
 	bool same = true;
@@ -114,7 +114,7 @@ static bool same_in(struct shape_cells *c, struct json rows)
 	return same;
 }
 
-static int64_t base_of(const struct shape_cells *c, struct json rows)
+static int64_t base_of(const struct token_budget_cells *c, struct json rows)
 {
 	int64_t least = INT64_MAX, most = INT64_MIN;
 
@@ -133,7 +133,7 @@ static int64_t base_of(const struct shape_cells *c, struct json rows)
 	return most - least < least / 1000 ? least : 0;
 }
 
-static bool find_words(struct shape_cells *c, struct json rows)
+static bool find_words(struct token_budget_cells *c, struct json rows)
 {
 	struct buf text = { 0 };
 	bool good = true;
@@ -143,17 +143,17 @@ static bool find_words(struct shape_cells *c, struct json rows)
 
 		buf_reset(&text);
 		put_text(&text, v);
-		good = shape_words_look(&c->words, buf_bytes(&text));
+		good = token_budget_words_count(&c->words, buf_bytes(&text));
 		json_free(v);
 		json_free(row);
 	}
-	shape_words_settle(&c->words);
+	token_budget_words_choose(&c->words);
 	buf_free(&text);
 	return good;
 }
 
 /* Decides how the cells of a column are written. false: out of memory. */
-static bool examine_column(struct shape_cells *c, struct json rows)
+static bool examine_column(struct token_budget_cells *c, struct json rows)
 {
 	size_t n = json_length(rows);
 
@@ -170,8 +170,8 @@ static bool examine_column(struct shape_cells *c, struct json rows)
 
 /* ---- the head ---- */
 
-static void put_name(struct buf *out, const struct shape_rows *r, const struct shape_cells *c,
-		     struct json names)
+static void put_name(struct buf *out, const struct token_budget_rows *r,
+		     const struct token_budget_cells *c, struct json names)
 {
 	if (c->key) {
 		const char *head = r->list->columns[c->at].head;
@@ -185,13 +185,13 @@ static void put_name(struct buf *out, const struct shape_rows *r, const struct s
 	}
 }
 
-static void put_names(struct buf *out, const struct shape_rows *r, int what, const char *before,
-		      struct json names)
+static void put_names(struct buf *out, const struct token_budget_rows *r, int what,
+		      const char *before, struct json names)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < r->columns.n; i++) {
-		const struct shape_cells *c = &r->columns.v[i];
+		const struct token_budget_cells *c = &r->columns.v[i];
 
 		if ((int)c->what != what || (what == NOTHING && c->key))
 			continue;
@@ -209,25 +209,27 @@ static void put_names(struct buf *out, const struct shape_rows *r, int what, con
 		buf_putc(out, '\n');
 }
 
-static void free_cells(struct shape_cells *c)
+static void free_cells(struct token_budget_cells *c)
 {
 	buf_free(&c->same);
-	shape_words_free(&c->words);
+	token_budget_words_free(&c->words);
 }
 
-void shape_rows_begin(struct shape_rows *r, struct buf *head, const struct shape_list *l,
-		      struct json answer, struct json rows)
+void token_budget_rows_begin(struct token_budget_rows *r, struct buf *head,
+			     const struct answer_list *l, struct json answer, struct json rows)
 {
 	struct json names = l->columns ? JSON_NONE : json_get(answer, "columns");
 	bool shown = false;
 
-	*r = (struct shape_rows){ .list = l };
+	*r = (struct token_budget_rows){ .list = l };
 	if (!l->row) {
 		for (size_t i = 0; l->columns ? l->columns[i].key != NULL : i < json_length(names);
 		     i++) {
-			struct shape_cells c = { .key = l->columns ? l->columns[i].key : NULL,
-						 .at = i,
-						 .times = l->columns ? l->columns[i].times : 0 };
+			struct token_budget_cells c = {
+				.key = l->columns ? l->columns[i].key : NULL,
+				.at = i,
+				.times = l->columns ? l->columns[i].times : 0
+			};
 
 			head->failed |= !examine_column(&c, rows);
 			if (!vec_push(&r->columns, c)) {
@@ -253,7 +255,8 @@ void shape_rows_begin(struct shape_rows *r, struct buf *head, const struct shape
 
 /* ---- rows ---- */
 
-static void put_cell(struct buf *out, struct shape_cells *c, struct json row, unsigned *marks)
+static void put_cell(struct buf *out, struct token_budget_cells *c, struct json row,
+		     unsigned *marks)
 {
 	struct json v = cell_of(c, row);
 	struct buf text = { 0 };
@@ -262,18 +265,19 @@ static void put_cell(struct buf *out, struct shape_cells *c, struct json row, un
 	if (c->base && parse_whole(v, &x))
 		buf_printf(out, "%" PRId64, x - c->base);
 	else if (c->times > 0 && json_type(v) == JSON_TYPE_NUMBER)
-		shape_number(out, json_double(v, 0) * c->times);
+		token_budget_append_number(out, json_double(v, 0) * c->times);
 	else
 		put_text(c->words.v.n ? &text : out, v);
 	if (text.n)
-		shape_words_put(&c->words, out, buf_bytes(&text), marks);
+		token_budget_words_append(&c->words, out, buf_bytes(&text), marks);
 	out->failed |= text.failed;
 	buf_free(&text);
 	json_free(v);
 }
 
 /* Empty cells at the end are not written. */
-void shape_rows_write(struct shape_rows *r, struct buf *out, struct json row, size_t at)
+void token_budget_rows_write(struct token_budget_rows *r, struct buf *out, struct json row,
+			     size_t at)
 {
 	size_t full = out->n;
 	bool any = false;
@@ -298,7 +302,7 @@ void shape_rows_write(struct shape_rows *r, struct buf *out, struct json row, si
 	buf_putc(out, '\n');
 }
 
-void shape_rows_end(struct shape_rows *r)
+void token_budget_rows_end(struct token_budget_rows *r)
 {
 	for (size_t i = 0; i < r->columns.n; i++)
 		free_cells(&r->columns.v[i]);

@@ -14,20 +14,21 @@
 #include "lib/base/vec.h"
 #include "lib/mcp/token_budget.h"
 
-struct shape_cells; /* a column */
+struct token_budget_cells; /* a column */
 
-struct shape_rows {
-	const struct shape_list *list;
-	VEC(struct shape_cells) columns;
+struct token_budget_rows {
+	const struct answer_list *list;
+	VEC(struct token_budget_cells) columns;
 	unsigned marks; /* given to values that come again */
 };
 
 /* The lines before the rows go to head, when there are rows. answer: where the list is from. Out of
  * memory: head has failed. */
-void shape_rows_begin(struct shape_rows *r, struct buf *head, const struct shape_list *l,
-		      struct json answer, struct json rows);
+void token_budget_rows_begin(struct token_budget_rows *r, struct buf *head,
+			     const struct answer_list *l, struct json answer, struct json rows);
 /* at: how many rows were before it. */
-void shape_rows_write(struct shape_rows *r, struct buf *out, struct json row, size_t at);
-void shape_rows_end(struct shape_rows *r);
+void token_budget_rows_write(struct token_budget_rows *r, struct buf *out, struct json row,
+			     size_t at);
+void token_budget_rows_end(struct token_budget_rows *r);
 
 #endif

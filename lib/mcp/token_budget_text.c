@@ -23,7 +23,7 @@ static bool is_digit(unsigned char c)
 /* Words of up to six letters, three digits, and other characters each for itself: what vocabularies
  * of a hundred thousand and more do on average with text like ours, or a little worse. A blank
  * before a word is part of it. */
-uint64_t shape_tokens(struct bytes text)
+uint64_t token_budget_estimate(struct bytes text)
 {
 	uint64_t n = 0;
 
@@ -53,7 +53,7 @@ uint64_t shape_tokens(struct bytes text)
 
 /* ---- values ---- */
 
-void shape_number(struct buf *out, double x)
+void token_budget_append_number(struct buf *out, double x)
 {
 	char text[40];
 
@@ -65,11 +65,11 @@ void shape_number(struct buf *out, double x)
 	buf_puts(out, text);
 }
 
-void shape_value(struct buf *out, struct json v)
+void token_budget_append_value(struct buf *out, struct json v)
 {
 	switch (json_type(v)) {
 	case JSON_TYPE_NUMBER:
-		shape_number(out, json_double(v, 0));
+		token_budget_append_number(out, json_double(v, 0));
 		break;
 	case JSON_TYPE_STRING:
 		buf_add(out, json_bytes(v).p, json_bytes(v).n);
@@ -86,16 +86,16 @@ void shape_value(struct buf *out, struct json v)
 	}
 }
 
-void shape_member(struct buf *out, struct json object, const char *key)
+void token_budget_append_member(struct buf *out, struct json object, const char *key)
 {
 	struct json v = json_get(object, key);
 
-	shape_value(out, v);
+	token_budget_append_value(out, v);
 	json_free(v);
 }
 
-void shape_members(struct buf *out, struct json object, const char *key, const char *first,
-		   const char *between)
+void token_budget_append_members(struct buf *out, struct json object, const char *key,
+				 const char *first, const char *between)
 {
 	struct json list = json_get(object, key);
 
@@ -103,7 +103,7 @@ void shape_members(struct buf *out, struct json object, const char *key, const c
 		struct json v = json_at(list, i);
 
 		buf_puts(out, i ? between : first);
-		shape_value(out, v);
+		token_budget_append_value(out, v);
 		json_free(v);
 	}
 	json_free(list);

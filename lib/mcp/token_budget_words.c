@@ -13,14 +13,14 @@
 #define WORTH	    8  /* tokens saved in a column, or its values stand as they are */
 #define MOST	    64 /* values of a column: what comes after those stands as it is */
 
-struct shape_word {
+struct token_budget_word {
 	char *text;
 	size_t n;
 	uint64_t tokens, uses;
 	unsigned mark; /* 0: not written yet */
 };
 
-static struct shape_word *find_word(const struct shape_words *w, struct bytes value)
+static struct token_budget_word *find_word(const struct token_budget_words *w, struct bytes value)
 {
 	for (size_t i = 0; i < w->v.n; i++)
 		if (bytes_equal((struct bytes){ w->v.v[i].text, w->v.v[i].n }, value))
@@ -28,11 +28,11 @@ static struct shape_word *find_word(const struct shape_words *w, struct bytes va
 	return NULL;
 }
 
-bool shape_words_look(struct shape_words *w, struct bytes value)
+bool token_budget_words_count(struct token_budget_words *w, struct bytes value)
 {
-	struct shape_word *known, one = { .n = value.n, .uses = 1 };
+	struct token_budget_word *known, one = { .n = value.n, .uses = 1 };
 
-	if (value.n < SHORTEST || (one.tokens = shape_tokens(value)) < LEAST)
+	if (value.n < SHORTEST || (one.tokens = token_budget_estimate(value)) < LEAST)
 		return true;
 	known = find_word(w, value);
 	if (known)
@@ -46,13 +46,13 @@ bool shape_words_look(struct shape_words *w, struct bytes value)
 	return false;
 }
 
-void shape_words_settle(struct shape_words *w)
+void token_budget_words_choose(struct token_budget_words *w)
 {
 	uint64_t saved = 0;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < w->v.n; i++) {
-		struct shape_word *one = &w->v.v[i];
+		struct token_budget_word *one = &w->v.v[i];
 		uint64_t as_is = one->uses * one->tokens,
 			 marked = one->uses * MARK_TOKENS + one->tokens + 1;
 
@@ -65,12 +65,13 @@ void shape_words_settle(struct shape_words *w)
 	}
 	w->v.n = kept;
 	if (saved < WORTH)
-		shape_words_free(w);
+		token_budget_words_free(w);
 }
 
-void shape_words_put(struct shape_words *w, struct buf *out, struct bytes value, unsigned *marks)
+void token_budget_words_append(struct token_budget_words *w, struct buf *out, struct bytes value,
+			       unsigned *marks)
 {
-	struct shape_word *one = find_word(w, value);
+	struct token_budget_word *one = find_word(w, value);
 	bool first = one && !one->mark;
 
 	if (first)
@@ -81,7 +82,7 @@ void shape_words_put(struct shape_words *w, struct buf *out, struct bytes value,
 		buf_add(out, value.p, value.n);
 }
 
-void shape_words_free(struct shape_words *w)
+void token_budget_words_free(struct token_budget_words *w)
 {
 	for (size_t i = 0; i < w->v.n; i++)
 		free(w->v.v[i].text);

@@ -11,17 +11,19 @@
 #include "lib/base/buf.h"
 #include "lib/base/vec.h"
 
-struct shape_word; /* a value */
+struct token_budget_word; /* a value */
 
-struct shape_words {
-	VEC(struct shape_word) v;
+struct token_budget_words {
+	VEC(struct token_budget_word) v;
 };
 
-/* Each value of the column, then the end of them. false: out of memory, and no marks then. */
-bool shape_words_look(struct shape_words *w, struct bytes value);
-void shape_words_settle(struct shape_words *w);
-/* A value, or its mark. marks: how many were given, in all columns of a table. */
-void shape_words_put(struct shape_words *w, struct buf *out, struct bytes value, unsigned *marks);
-void shape_words_free(struct shape_words *w);
+/* Counts each value of the column; afterwards, chooses those that are worth a mark. false: out of
+ * memory, and no marks then. */
+bool token_budget_words_count(struct token_budget_words *w, struct bytes value);
+void token_budget_words_choose(struct token_budget_words *w);
+/* Appends a value or its mark. marks: how many were given, in all columns of a table. */
+void token_budget_words_append(struct token_budget_words *w, struct buf *out, struct bytes value,
+			       unsigned *marks);
+void token_budget_words_free(struct token_budget_words *w);
 
 #endif

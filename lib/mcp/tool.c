@@ -27,9 +27,10 @@ void tool_end(struct tool_call *c)
 	tool_args_free(&c->args);
 }
 
-int tool_answer(struct tool_call *c, struct json answer, const struct shape *shape, struct err *e)
+int tool_answer(struct tool_call *c, struct json answer, const struct answer_layout *layout,
+		struct err *e)
 {
-	return shape_answer(c->out, answer, shape, &c->args, c->rctx, e);
+	return token_budget_write_answer(c->out, answer, layout, &c->args, c->rctx, e);
 }
 
 void tool_set_text(struct json *o, const char *key, const char *text)

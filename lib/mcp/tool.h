@@ -30,8 +30,9 @@ struct tool_call {
 int tool_begin(struct tool_call *c, void *ctx, const struct request_ctx *rctx, struct json args,
 	       struct mcp_reply *out, bool needs_source, struct err *e);
 void tool_end(struct tool_call *c);
-/* shape_answer of it. */
-int tool_answer(struct tool_call *c, struct json answer, const struct shape *shape, struct err *e);
+/* token_budget_write_answer of it. */
+int tool_answer(struct tool_call *c, struct json answer, const struct answer_layout *layout,
+		struct err *e);
 
 /* Members of an object. */
 void tool_set_text(struct json *o, const char *key, const char *text); /* NULL: none */

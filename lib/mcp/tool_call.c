@@ -11,7 +11,7 @@
 
 static void frame_text(struct buf *out, struct json row, size_t at)
 {
-	shape_value(out, row);
+	token_budget_append_value(out, row);
 	buf_putc(out, '\n');
 }
 
@@ -20,7 +20,7 @@ static void put_us(struct buf *out, struct json row, const char *key)
 {
 	struct json ms = json_get(row, key);
 
-	shape_number(out, round(json_double(ms, 0) * 1e3));
+	token_budget_append_number(out, round(json_double(ms, 0) * 1e3));
 	json_free(ms);
 }
 
@@ -31,14 +31,14 @@ static void part_text_row(struct buf *out, struct json row, size_t at)
 
 	put_us(out, row, "ms");
 	buf_putc(out, '|');
-	shape_member(out, row, "state");
+	token_budget_append_member(out, row, "state");
 	for (size_t i = 0; i < json_length(takers); i++) {
 		struct json t = json_at(takers, i);
 
 		buf_puts(out, i ? ", " : "|");
 		put_us(out, t, "ms");
 		buf_putc(out, ' ');
-		shape_member(out, t, "who");
+		token_budget_append_member(out, t, "who");
 		json_free(t);
 	}
 	buf_putc(out, '\n');
@@ -52,24 +52,24 @@ static void inner_text_row(struct buf *out, struct json row, size_t at)
 
 	put_us(out, row, "at_ms");
 	buf_putc(out, '|');
-	shape_member(out, row, "us");
+	token_budget_append_member(out, row, "us");
 	buf_putc(out, '|');
-	shape_member(out, row, "depth");
+	token_budget_append_member(out, row, "depth");
 	buf_putc(out, ' ');
-	shape_member(out, row, "what");
+	token_budget_append_member(out, row, "what");
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
 		struct json v = json_get(row, more[i]);
 
 		if (v.is) {
 			buf_puts(out, ", ");
-			shape_value(out, v);
+			token_budget_append_value(out, v);
 		}
 		json_free(v);
 	}
 	buf_putc(out, '\n');
 }
 
-static const struct shape_list lists[] = {
+static const struct answer_list lists[] = {
 	{ .key = "parts", .title = "us|state|taken by", .row = part_text_row },
 	{ .key = "inside",
 	  .title = "inside, at us|us|depth",
@@ -88,24 +88,24 @@ static void print_head(struct buf *out, struct json answer)
 		    tid = json_get(answer, "tid"), returned = json_get(answer, "returned");
 
 	/* The call's name begins with its thread. */
-	shape_member(out, answer, "op");
+	token_budget_append_member(out, answer, "op");
 	buf_putc(out, ' ');
-	shape_member(out, answer, "call");
+	token_budget_append_member(out, answer, "call");
 	buf_puts(out, " of ");
-	shape_member(out, answer, "process");
+	token_budget_append_member(out, answer, "process");
 	if (json_double(pid, 0) != json_double(tid, 0)) {
 		buf_puts(out, " (pid ");
-		shape_value(out, pid);
+		token_budget_append_value(out, pid);
 		buf_putc(out, ')');
 	}
 	buf_puts(out, " took ");
-	shape_member(out, answer, "ms");
+	token_budget_append_member(out, answer, "ms");
 	buf_puts(out, " ms at ");
-	shape_member(out, answer, "start_s");
+	token_budget_append_member(out, answer, "start_s");
 	buf_puts(out, json_is_true(returned) ? " s" : " s and had not returned");
 	if (json_bytes(error).n) {
 		buf_puts(out, "; returned ");
-		shape_value(out, error);
+		token_budget_append_value(out, error);
 	}
 	buf_putc(out, '\n');
 	json_free(error);
@@ -114,7 +114,7 @@ static void print_head(struct buf *out, struct json answer)
 	json_free(returned);
 }
 
-static const struct shape shape = { print_head, lists, NULL };
+static const struct answer_layout layout = { print_head, lists, NULL };
 
 /* At most eight: those that took most (attrib/parts.h). */
 static struct json takers_of(const struct call_detail *d, enum part part)
@@ -222,7 +222,7 @@ static int write_answer(void *ctx, const struct store_call *found, struct err *e
 		json_append(&stack, json_string(d->stack.v[i]));
 	json_set(&o, "stack", stack);
 	tool_set_quality(&o, &found->quality);
-	return tool_answer(c, o, &shape, e);
+	return tool_answer(c, o, &layout, e);
 }
 
 static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args,

@@ -19,23 +19,23 @@
 static void standing_text(struct buf *out, struct json row, size_t at)
 {
 	buf_puts(out, "stands: ");
-	shape_member(out, row, "ms");
+	token_budget_append_member(out, row, "ms");
 	buf_puts(out, " ms ");
-	shape_member(out, row, "process");
+	token_budget_append_member(out, row, "process");
 	buf_puts(out, " (pid ");
-	shape_member(out, row, "pids");
+	token_budget_append_member(out, row, "pids");
 	buf_puts(out, ", ");
-	shape_member(out, row, "threads");
+	token_budget_append_member(out, row, "threads");
 	buf_puts(out, " threads): ");
-	shape_member(out, row, "state");
-	shape_members(out, row, "frames", ": ", " < ");
+	token_budget_append_member(out, row, "state");
+	token_budget_append_members(out, row, "frames", ": ", " < ");
 	buf_putc(out, '\n');
 }
 
-static const struct shape_list lists[] = {
-	{ .key = "steps", .row = step_row_text, .more = "ingero-explain --json" },
+static const struct answer_list lists[] = {
+	{ .key = "steps", .row = step_row_append_text, .more = "ingero-explain --json" },
 	{ .key = "chains",
-	  .row = chain_row_text,
+	  .row = chain_row_append_text,
 	  .more = "top_n: 0 for all",
 	  .top = true,
 	  .top_default = TOP },
@@ -55,7 +55,7 @@ static void print_foot(struct buf *out, struct json answer)
 	json_free(chains);
 }
 
-static const struct shape shape = { chain_rows_head, lists, print_foot };
+static const struct answer_layout layout = { chain_rows_append_head, lists, print_foot };
 
 struct chosen_pids {
 	uint32_t *v;
@@ -153,13 +153,13 @@ static int write_answer(void *ctx, const struct store_chains *found, struct err 
 		if (!report_selects(&r, chain))
 			continue;
 		first = first ? first : chain;
-		row = chain_row(chain, false);
-		chain_row_later(&row, found->ahead_ns);
-		step_rows_mark(&row, &r, chain);
+		row = chain_row_new(chain, false);
+		chain_row_shift_time(&row, found->ahead_ns);
+		step_rows_mark_outside(&row, &r, chain);
 		json_append(&rows, row);
 		n++;
 	}
-	chain_rows_frame(&o, found->answer, first);
+	chain_rows_set_summary(&o, found->answer, first);
 	if (!first)
 		set_chosen_none(&o, &r);
 	/* Who asks for operations or machines asks for causes. */
@@ -172,7 +172,7 @@ static int write_answer(void *ctx, const struct store_chains *found, struct err 
 	tool_set_quality(&o, &found->quality);
 	free(pids.v);
 	if (!rc)
-		return tool_answer(c, o, &shape, e);
+		return tool_answer(c, o, &layout, e);
 	json_free(o);
 	return rc;
 }

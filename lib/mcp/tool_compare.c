@@ -12,24 +12,24 @@
 
 #define TOP 15
 
-static const struct shape_column cause_columns[] = { { "change", NULL },
-						     { "kind", NULL },
-						     { "before_ms_per_s", "before ms/s" },
-						     { "after_ms_per_s", "after ms/s" },
-						     { "summary", NULL },
-						     { 0 } };
-static const struct shape_column op_columns[] = { { "op", NULL },
-						  { "before_count", "n before" },
-						  { "after_count", "after" },
-						  { "before_p50_us", "p50us before" },
-						  { "after_p50_us", "after" },
-						  { "before_p99_us", "p99us before" },
-						  { "after_p99_us", "after" },
-						  { "before_ms_per_s", "ms/s before" },
-						  { "after_ms_per_s", "after" },
-						  { "after_errors", "err after" },
-						  { 0 } };
-static const struct shape_list lists[] = {
+static const struct answer_column cause_columns[] = { { "change", NULL },
+						      { "kind", NULL },
+						      { "before_ms_per_s", "before ms/s" },
+						      { "after_ms_per_s", "after ms/s" },
+						      { "summary", NULL },
+						      { 0 } };
+static const struct answer_column op_columns[] = { { "op", NULL },
+						   { "before_count", "n before" },
+						   { "after_count", "after" },
+						   { "before_p50_us", "p50us before" },
+						   { "after_p50_us", "after" },
+						   { "before_p99_us", "p99us before" },
+						   { "after_p99_us", "after" },
+						   { "before_ms_per_s", "ms/s before" },
+						   { "after_ms_per_s", "after" },
+						   { "after_errors", "err after" },
+						   { 0 } };
+static const struct answer_list lists[] = {
 	{ .key = "causes",
 	  .title = "causes:",
 	  .columns = cause_columns,
@@ -47,21 +47,21 @@ static const struct shape_list lists[] = {
 
 static void print_head(struct buf *out, struct json answer)
 {
-	shape_member(out, answer, "before");
+	token_budget_append_member(out, answer, "before");
 	buf_puts(out, " (");
-	shape_member(out, answer, "before_seconds");
+	token_budget_append_member(out, answer, "before_seconds");
 	buf_puts(out, " s) to ");
-	shape_member(out, answer, "after");
+	token_budget_append_member(out, answer, "after");
 	buf_puts(out, " (");
-	shape_member(out, answer, "after_seconds");
+	token_budget_append_member(out, answer, "after_seconds");
 	buf_puts(out, " s): ");
-	shape_member(out, answer, "worse");
+	token_budget_append_member(out, answer, "worse");
 	buf_puts(out, " causes worse, ");
-	shape_member(out, answer, "better");
+	token_budget_append_member(out, answer, "better");
 	buf_puts(out, " better\n");
 }
 
-static const struct shape shape = { print_head, lists, NULL };
+static const struct answer_layout layout = { print_head, lists, NULL };
 
 static const char *base_of(const char *path)
 {
@@ -169,7 +169,7 @@ static int write_answer(struct tool_call *c, const struct diff *d, const struct 
 	tool_set_number(&o, "worse", worse);
 	tool_set_number(&o, "better", better);
 	tool_set_quality(&o, &quality);
-	return tool_answer(c, o, &shape, e);
+	return tool_answer(c, o, &layout, e);
 }
 
 /* How far both are together. */

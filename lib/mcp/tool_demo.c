@@ -13,14 +13,14 @@
 
 #define SECONDS 10 /* generated, not waited for */
 
-static const struct shape_column truth_columns[] = {
+static const struct answer_column truth_columns[] = {
 	{ "kind", NULL }, { "culprit", NULL }, { "lost_ms", NULL }, { "count", NULL }, { 0 }
 };
-static const struct shape_column scenario_columns[] = { { "scenario", NULL },
-							{ "what_is_wrong", "what is wrong" },
-							{ 0 } };
-static const struct shape_list lists[] = {
-	{ .key = "chains", .row = chain_row_text, .more = "top_n", .top_default = 10 },
+static const struct answer_column scenario_columns[] = { { "scenario", NULL },
+							 { "what_is_wrong", "what is wrong" },
+							 { 0 } };
+static const struct answer_list lists[] = {
+	{ .key = "chains", .row = chain_row_append_text, .more = "top_n", .top_default = 10 },
 	{ .key = "planted", .title = "planted:", .columns = truth_columns },
 	{ .key = "scenarios", .columns = scenario_columns, .more = "a larger budget" },
 	{ 0 },
@@ -31,12 +31,12 @@ static void print_head(struct buf *out, struct json answer)
 	struct json scenario = json_get(answer, "scenario"), rows = json_get(answer, "chains");
 
 	if (json_bytes(scenario).n) {
-		shape_value(out, scenario);
+		token_budget_append_value(out, scenario);
 		buf_puts(out, ": ");
-		shape_member(out, answer, "what_is_wrong");
+		token_budget_append_member(out, answer, "what_is_wrong");
 		buf_puts(out, " (generated, not recorded)\n");
 		if (!json_length(rows)) {
-			shape_member(out, answer, "verdict");
+			token_budget_append_member(out, answer, "verdict");
 			buf_putc(out, '\n');
 		}
 	}
@@ -44,7 +44,7 @@ static void print_head(struct buf *out, struct json answer)
 	json_free(rows);
 }
 
-static const struct shape shape = { print_head, lists, NULL };
+static const struct answer_layout layout = { print_head, lists, NULL };
 
 static struct json truths_of(const struct event_stream *s)
 {
@@ -88,13 +88,13 @@ static int analyze_scenario(struct tool_call *c, const struct sim_options *opt, 
 	}
 	rc = rc ? rc : query_chains_end(run, &answer, e);
 	for (size_t i = 0; !rc && i < answer->list.v.n; i++)
-		json_append(&rows, chain_row(&answer->list.v.v[i], false));
+		json_append(&rows, chain_row_new(&answer->list.v.v[i], false));
 	if (!rc) {
-		chain_rows_frame(o, answer, answer->list.v.n ? &answer->list.v.v[0] : NULL);
+		chain_rows_set_summary(o, answer, answer->list.v.n ? &answer->list.v.v[0] : NULL);
 		json_set(o, "planted", truths_of(s));
 		tool_set_number(o, "found", (double)answer->list.v.n);
 		/* What the rows share with the analysis goes no further than here. */
-		json_set(o, "chains", clean_json(rows));
+		json_set(o, "chains", sanitize_json(rows));
 	}
 	json_free(rows);
 	if (s)
@@ -150,7 +150,7 @@ static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args
 			tool_set_text(&o, "scenario", name);
 	}
 	if (!rc)
-		rc = tool_answer(&c, o, &shape, e);
+		rc = tool_answer(&c, o, &layout, e);
 	else
 		json_free(o);
 	tool_end(&c);

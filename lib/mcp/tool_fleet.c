@@ -8,12 +8,12 @@
 
 #define ROWS 1000
 
-static const struct shape_column op_columns[] = { { "op", NULL },	   { "source", "src" },
-						  { "count", "n" },	   { "errors", "err" },
-						  { "p50_us", "p50us" },   { "p95_us", "p95us" },
-						  { "p99_us", "p99us" },   { "max_us", "maxus" },
-						  { "total_ms", "totms" }, { "nodes", NULL },
-						  { "note", NULL },	   { 0 } };
+static const struct answer_column op_columns[] = { { "op", NULL },	    { "source", "src" },
+						   { "count", "n" },	    { "errors", "err" },
+						   { "p50_us", "p50us" },   { "p95_us", "p95us" },
+						   { "p99_us", "p99us" },   { "max_us", "maxus" },
+						   { "total_ms", "totms" }, { "nodes", NULL },
+						   { "note", NULL },	    { 0 } };
 
 /* What other machines say of a cause: ours and the older agent's names. */
 static void chain_text(struct buf *out, struct json row, size_t at)
@@ -28,7 +28,7 @@ static void chain_text(struct buf *out, struct json row, size_t at)
 
 		if (json_bytes(v).n) {
 			buf_puts(out, keys[i][1]);
-			shape_value(out, v);
+			token_budget_append_value(out, v);
 		}
 		json_free(v);
 	}
@@ -41,7 +41,7 @@ static void node_text(struct buf *out, struct json row, size_t at)
 	buf_putc(out, '\n');
 }
 
-static const struct shape_list lists[] = {
+static const struct answer_list lists[] = {
 	{ .key = "chains", .row = chain_text, .more = "limit", .top = true, .top_default = 20 },
 	{ .key = "ops", .columns = op_columns, .more = "limit", .top = true, .top_default = 40 },
 	{ .key = "rows", .more = "limit, or fewer columns" },
@@ -57,13 +57,13 @@ static void print_head(struct buf *out, struct json answer)
 		struct json v = json_at(warnings, i);
 
 		buf_puts(out, "warning: ");
-		shape_value(out, v);
+		token_budget_append_value(out, v);
 		buf_putc(out, '\n');
 		json_free(v);
 	}
-	shape_member(out, answer, "nodes_answered");
+	token_budget_append_member(out, answer, "nodes_answered");
 	buf_puts(out, " of ");
-	shape_member(out, answer, "nodes");
+	token_budget_append_member(out, answer, "nodes");
 	buf_puts(out, " nodes answered\n");
 	json_free(warnings);
 }
@@ -79,7 +79,7 @@ static void print_foot(struct buf *out, struct json answer)
 	json_free(truncated);
 }
 
-static const struct shape shape = { print_head, lists, print_foot };
+static const struct answer_layout layout = { print_head, lists, print_foot };
 
 static bool is_stopped(void *ctx)
 {
@@ -126,8 +126,8 @@ static int ask_nodes(struct fleet *f, const struct tool_call *c, const char *act
 			       e);
 		if (rc)
 			return rc;
-		json_set(o, "columns", clean_json(rows.columns));
-		json_set(o, "rows", clean_json(rows.rows));
+		json_set(o, "columns", sanitize_json(rows.columns));
+		json_set(o, "rows", sanitize_json(rows.rows));
 		json_set(o, "truncated", json_bool(rows.truncated));
 		fleet_rows_free(&rows);
 		return 0;
@@ -209,7 +209,7 @@ static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args
 	rc = rc ? rc : fleet_clocks(f, e);
 	if (!rc) {
 		set_warnings(&o, f);
-		rc = tool_answer(&c, o, &shape, e);
+		rc = tool_answer(&c, o, &layout, e);
 	} else {
 		json_free(o);
 	}

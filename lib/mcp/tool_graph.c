@@ -134,11 +134,11 @@ static void add_event(struct graphs *g, const struct world *w, const struct even
 
 /* ---- life ---- */
 
-static const struct shape_column step_columns[] = {
+static const struct answer_column step_columns[] = {
 	{ "t_s", "t_s" }, { "pid", NULL },  { "op", NULL }, { "handle", NULL },
 	{ "us", NULL },	  { "note", NULL }, { 0 }
 };
-static const struct shape_list life_lists[] = {
+static const struct answer_list life_lists[] = {
 	{ .key = "steps",
 	  .columns = step_columns,
 	  .total = "steps_found",
@@ -157,9 +157,9 @@ static void life_head(struct buf *out, struct json answer)
 	while (json_each(counts, &at, &key, &value)) {
 		if (json_double(value, 0) > 0) {
 			buf_puts(out, any ? ", " : "");
-			shape_value(out, value);
+			token_budget_append_value(out, value);
 			buf_putc(out, ' ');
-			shape_value(out, key);
+			token_budget_append_value(out, key);
 			any = true;
 		}
 		json_free(key);
@@ -169,7 +169,7 @@ static void life_head(struct buf *out, struct json answer)
 	json_free(counts);
 }
 
-static const struct shape life_shape = { life_head, life_lists, NULL };
+static const struct answer_layout life_layout = { life_head, life_lists, NULL };
 
 static struct json build_lifecycle(const struct graphs *g, int64_t zero)
 {
@@ -205,12 +205,12 @@ static struct json build_lifecycle(const struct graphs *g, int64_t zero)
 
 /* ---- frequency ---- */
 
-static const struct shape_column graph_columns[] = {
+static const struct answer_column graph_columns[] = {
 	{ "pid", NULL },     { "handle", NULL },    { "launches", NULL },
 	{ "per_s", "perS" }, { "avg_us", "avgus" }, { "class", NULL },
 	{ "made_s", NULL },  { "gone_s", NULL },    { 0 }
 };
-static const struct shape_list frequency_lists[] = {
+static const struct answer_list frequency_lists[] = {
 	{ .key = "graphs",
 	  .columns = graph_columns,
 	  .total = "graphs_found",
@@ -222,17 +222,17 @@ static const struct shape_list frequency_lists[] = {
 
 static void frequency_head(struct buf *out, struct json answer)
 {
-	shape_member(out, answer, "graphs_found");
+	token_budget_append_member(out, answer, "graphs_found");
 	buf_puts(out, " executable graphs over ");
-	shape_member(out, answer, "seconds");
+	token_budget_append_member(out, answer, "seconds");
 	buf_puts(out, " s: ");
-	shape_member(out, answer, "hot");
+	token_budget_append_member(out, answer, "hot");
 	buf_puts(out, " hot, ");
-	shape_member(out, answer, "never_launched");
+	token_budget_append_member(out, answer, "never_launched");
 	buf_puts(out, " never launched\n");
 }
 
-static const struct shape frequency_shape = { frequency_head, frequency_lists, NULL };
+static const struct answer_layout frequency_layout = { frequency_head, frequency_lists, NULL };
 
 static int by_launches(const void *x, const void *y)
 {
@@ -314,7 +314,7 @@ static int on_item(void *ctx, const struct store_items *from, const struct strea
 		seconds = (double)(g->end_ns - from->select->since_ns) / 1e9;
 	answer = g->frequency ? build_frequency(g, zero, seconds) : build_lifecycle(g, zero);
 	tool_set_quality(&answer, &from->quality);
-	return tool_answer(g->c, answer, g->frequency ? &frequency_shape : &life_shape, e);
+	return tool_answer(g->c, answer, g->frequency ? &frequency_layout : &life_layout, e);
 }
 
 static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args,

@@ -23,14 +23,14 @@
 
 /* ---- can this machine record? ---- */
 
-static const struct shape_column check_columns[] = {
+static const struct answer_column check_columns[] = {
 	{ "id", "check" }, { "status", NULL }, { "text", NULL }, { "advice", "do" }, { 0 }
 };
-static const struct shape_list check_lists[] = {
+static const struct answer_list check_lists[] = {
 	{ .key = "checks", .columns = check_columns, .more = "a larger budget" },
 	{ 0 },
 };
-static const struct shape check_shape = { NULL, check_lists, NULL };
+static const struct answer_layout check_layout = { NULL, check_lists, NULL };
 
 static int64_t now_ms(void)
 {
@@ -121,7 +121,7 @@ static int call_check(void *ctx, const struct request_ctx *rctx, struct json arg
 	if (!rc && json_parse(buf_bytes(&text), &o, e))
 		rc = err_set(e, ERR_CANNOT, "ingero-check is not there, or did not answer: %.200s",
 			     buf_text(&text));
-	rc = rc ? rc : tool_answer(&c, o, &check_shape, e);
+	rc = rc ? rc : tool_answer(&c, o, &check_layout, e);
 	buf_free(&text);
 	tool_end(&c);
 	return rc;
@@ -142,17 +142,17 @@ const struct mcp_tool tool_check = {
 
 /* ---- how the tests went ---- */
 
-static const struct shape_column suite_columns[] = { { "suite", NULL },
-						     { "files", NULL },
-						     { "passed", NULL },
-						     { "failed", NULL },
-						     { "skipped", NULL },
-						     { "wall_s", "s" },
-						     { 0 } };
-static const struct shape_column failed_columns[] = { { "suite", NULL },    { "file", NULL },
-						      { "passed", NULL },   { "failed", NULL },
-						      { "failures", NULL }, { 0 } };
-static const struct shape_list report_lists[] = {
+static const struct answer_column suite_columns[] = { { "suite", NULL },
+						      { "files", NULL },
+						      { "passed", NULL },
+						      { "failed", NULL },
+						      { "skipped", NULL },
+						      { "wall_s", "s" },
+						      { 0 } };
+static const struct answer_column failed_columns[] = { { "suite", NULL },    { "file", NULL },
+						       { "passed", NULL },   { "failed", NULL },
+						       { "failures", NULL }, { 0 } };
+static const struct answer_list report_lists[] = {
 	{ .key = "failing",
 	  .title = "failing:",
 	  .columns = failed_columns,
@@ -170,12 +170,12 @@ static void report_head(struct buf *out, struct json answer)
 						{ "ended", "\n" } };
 
 	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		shape_member(out, answer, words[i][0]);
+		token_budget_append_member(out, answer, words[i][0]);
 		buf_puts(out, words[i][1]);
 	}
 }
 
-static const struct shape report_shape = { report_head, report_lists, NULL };
+static const struct answer_layout report_layout = { report_head, report_lists, NULL };
 
 /* BUILD/test-report.json of the build that this program is BUILD/bin/… of. */
 static int report_path(char path[PATH_MAX], struct err *e)
@@ -241,7 +241,7 @@ static int call_report(void *ctx, const struct request_ctx *rctx, struct json ar
 	}
 	if (!rc) {
 		select_failing(&o);
-		rc = tool_answer(&c, o, &report_shape, e);
+		rc = tool_answer(&c, o, &report_layout, e);
 	}
 	buf_free(&text);
 	tool_end(&c);

@@ -13,7 +13,7 @@
 #define BYTES_MAX    (4u << 20) /* of all values */
 #define DOUBLE_HOLDS ((INT64_C(1) << 53) - 1)
 
-static const struct shape_list lists[] = {
+static const struct answer_list lists[] = {
 	{ .key = "rows", .more = "limit, or fewer columns" },
 	{ 0 },
 };
@@ -25,7 +25,7 @@ static void print_head(struct buf *out, struct json answer)
 	if (!json_length(rows)) {
 		struct json columns = json_get(answer, "columns");
 
-		shape_members(out, answer, "columns", "", "|");
+		token_budget_append_members(out, answer, "columns", "", "|");
 		buf_puts(out, json_length(columns) ? "\nno rows\n" : "no rows\n");
 		json_free(columns);
 	}
@@ -39,7 +39,7 @@ static void print_foot(struct buf *out, struct json answer)
 
 	if (json_is_true(truncated)) {
 		buf_puts(out, "there are more rows than the limit of ");
-		shape_member(out, answer, "limit");
+		token_budget_append_member(out, answer, "limit");
 		buf_puts(out, " (limit: up to 10000; or LIMIT … OFFSET)\n");
 	}
 	if (json_is_true(partial))
@@ -49,7 +49,7 @@ static void print_foot(struct buf *out, struct json answer)
 	json_free(partial);
 }
 
-static const struct shape shape = { print_head, lists, print_foot };
+static const struct answer_layout layout = { print_head, lists, print_foot };
 
 struct taker {
 	struct archive_answer answer; /* first: the question gives it back */
@@ -141,7 +141,7 @@ static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args
 		json_set(&o, "truncated", json_bool(asked.truncated));
 		if (asked.partial)
 			json_set(&o, "partial", json_bool(true));
-		rc = tool_answer(&c, o, &shape, e);
+		rc = tool_answer(&c, o, &layout, e);
 	} else {
 		json_free(t.columns);
 		json_free(t.rows);

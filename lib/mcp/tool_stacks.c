@@ -34,18 +34,18 @@ struct stacks {
 	uint64_t events;
 };
 
-static const struct shape_column columns[] = { { "op", NULL },
-					       { "count", "n" },
-					       { "errors", "err" },
-					       { "avg_us", "avgus" },
-					       { "min_us", "minus" },
-					       { "max_us", "maxus" },
-					       { "total_ms", "totms" },
-					       { "bytes", NULL },
-					       { "pids", NULL },
-					       { "at", "frames (innermost first)" },
-					       { 0 } };
-static const struct shape_list lists[] = {
+static const struct answer_column columns[] = { { "op", NULL },
+						{ "count", "n" },
+						{ "errors", "err" },
+						{ "avg_us", "avgus" },
+						{ "min_us", "minus" },
+						{ "max_us", "maxus" },
+						{ "total_ms", "totms" },
+						{ "bytes", NULL },
+						{ "pids", NULL },
+						{ "at", "frames (innermost first)" },
+						{ 0 } };
+static const struct answer_list lists[] = {
 	{ .key = "stacks",
 	  .columns = columns,
 	  .total = "places",
@@ -59,20 +59,20 @@ static void print_head(struct buf *out, struct json answer)
 {
 	struct json note = json_get(answer, "note");
 
-	shape_member(out, answer, "events");
+	token_budget_append_member(out, answer, "events");
 	buf_puts(out, " events at ");
-	shape_member(out, answer, "places");
+	token_budget_append_member(out, answer, "places");
 	buf_puts(out, " places; ");
-	shape_member(out, answer, "without_stack");
+	token_budget_append_member(out, answer, "without_stack");
 	buf_puts(out, " without a stack\n");
 	if (json_bytes(note).n) {
-		shape_value(out, note);
+		token_budget_append_value(out, note);
 		buf_putc(out, '\n');
 	}
 	json_free(note);
 }
 
-static const struct shape shape = { print_head, lists, NULL };
+static const struct answer_layout layout = { print_head, lists, NULL };
 
 static bool add_event(struct stacks *s, const struct world *w, const struct event *ev)
 {
@@ -198,7 +198,7 @@ static int write_answer(struct stacks *s, const struct store_items *from, struct
 		tool_set_text(&o, "note", "places beyond the first 65,536 are not counted");
 	json_set(&o, "stacks", rows);
 	tool_set_quality(&o, &from->quality);
-	return tool_answer(s->c, o, &shape, e);
+	return tool_answer(s->c, o, &layout, e);
 }
 
 static int on_item(void *ctx, const struct store_items *from, const struct stream_item *item,

@@ -12,49 +12,49 @@
 
 #define TOP 25
 
-static const struct shape_column op_columns[] = { { "op", NULL },
-						  { "source", "src" },
-						  { "count", "n" },
-						  { "errors", "err" },
-						  { "p50_us", "p50us" },
-						  { "p95_us", "p95us" },
-						  { "p99_us", "p99us" },
-						  { "max_us", "maxus" },
-						  { "total_ms", "totms" },
-						  { "wall_percent", "w%" },
-						  { "lost_ms", "lostms" },
-						  { "flags", NULL },
-						  { 0 } };
-static const struct shape_column by_columns[] = { { "key", NULL },
-						  { "name", NULL },
-						  { "node", NULL },
-						  { "count", "n" },
-						  { "errors", "err" },
-						  { "p50_us", "p50us" },
-						  { "p99_us", "p99us" },
-						  { "max_us", "maxus" },
-						  { "total_ms", "totms" },
-						  { "own_ms", "ownms" },
-						  { "wall_percent", "w%" },
-						  { "lost_ms", "lostms" },
-						  { 0 } };
-static const struct shape_column error_columns[] = {
+static const struct answer_column op_columns[] = { { "op", NULL },
+						   { "source", "src" },
+						   { "count", "n" },
+						   { "errors", "err" },
+						   { "p50_us", "p50us" },
+						   { "p95_us", "p95us" },
+						   { "p99_us", "p99us" },
+						   { "max_us", "maxus" },
+						   { "total_ms", "totms" },
+						   { "wall_percent", "w%" },
+						   { "lost_ms", "lostms" },
+						   { "flags", NULL },
+						   { 0 } };
+static const struct answer_column by_columns[] = { { "key", NULL },
+						   { "name", NULL },
+						   { "node", NULL },
+						   { "count", "n" },
+						   { "errors", "err" },
+						   { "p50_us", "p50us" },
+						   { "p99_us", "p99us" },
+						   { "max_us", "maxus" },
+						   { "total_ms", "totms" },
+						   { "own_ms", "ownms" },
+						   { "wall_percent", "w%" },
+						   { "lost_ms", "lostms" },
+						   { 0 } };
+static const struct answer_column error_columns[] = {
 	{ "op", NULL }, { "error", NULL }, { "count", "n" }, { 0 }
 };
-static const struct shape_column process_columns[] = { { "pid", NULL },
-						       { "name", NULL },
-						       { "node", NULL },
-						       { "threads", "thr" },
-						       { "calls", NULL },
-						       { "errors", "err" },
-						       { "in_calls_ms", "callms" },
-						       { "lost_ms", "lostms" },
-						       { 0 } };
-static const struct shape_column metric_columns[] = { { "metric", NULL }, { "node", NULL },
-						      { "mean", NULL },	  { "max", NULL },
-						      { "last", NULL },	  { 0 } };
+static const struct answer_column process_columns[] = { { "pid", NULL },
+							{ "name", NULL },
+							{ "node", NULL },
+							{ "threads", "thr" },
+							{ "calls", NULL },
+							{ "errors", "err" },
+							{ "in_calls_ms", "callms" },
+							{ "lost_ms", "lostms" },
+							{ 0 } };
+static const struct answer_column metric_columns[] = { { "metric", NULL }, { "node", NULL },
+						       { "mean", NULL },   { "max", NULL },
+						       { "last", NULL },   { 0 } };
 
-static const struct shape_list lists[] = {
+static const struct answer_list lists[] = {
 	{ .key = "ops",
 	  .columns = op_columns,
 	  .more = "top_n: 0 for all, or op",
@@ -83,15 +83,15 @@ static void print_head(struct buf *out, struct json answer)
 {
 	struct json r = json_get(answer, "recording"), lost = json_get(r, "lost_events");
 
-	shape_member(out, r, "selected");
+	token_budget_append_member(out, r, "selected");
 	buf_puts(out, " of ");
-	shape_member(out, r, "events");
+	token_budget_append_member(out, r, "events");
 	buf_puts(out, " events over ");
-	shape_member(out, r, "seconds");
+	token_budget_append_member(out, r, "seconds");
 	buf_puts(out, " s");
 	if (json_double(lost, 0) > 0) {
 		buf_puts(out, ", ");
-		shape_value(out, lost);
+		token_budget_append_value(out, lost);
 		buf_puts(out, " lost");
 	}
 	buf_putc(out, '\n');
@@ -99,7 +99,7 @@ static void print_head(struct buf *out, struct json answer)
 	json_free(lost);
 }
 
-static const struct shape shape = { print_head, lists, NULL };
+static const struct answer_layout layout = { print_head, lists, NULL };
 
 static int by_total(const void *x, const void *y)
 {
@@ -294,7 +294,7 @@ static int write_answer(void *ctx, const struct store_stat *st, struct err *e)
 	json_set(&o, "system", metric_rows(st->w, s));
 	tool_set_quality(&o, &st->quality);
 	if (!rc)
-		return tool_answer(c, o, &shape, e);
+		return tool_answer(c, o, &layout, e);
 	json_free(o);
 	return rc;
 }

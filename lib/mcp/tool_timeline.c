@@ -37,11 +37,11 @@ struct timeline {
 	int64_t last_ns; /* when the last of them ended */
 };
 
-static const struct shape_column columns[] = {
+static const struct answer_column columns[] = {
 	{ "at_ms", "at", 1000 }, { "tid", NULL }, { "depth", "d" },  { "op", NULL }, { "us", NULL },
 	{ "call", NULL },	 { "who", NULL }, { "error", NULL }, { 0 }
 };
-static const struct shape_list lists[] = {
+static const struct answer_list lists[] = {
 	{ .key = "events",
 	  .columns = columns,
 	  .total = "events_found",
@@ -52,15 +52,15 @@ static const struct shape_list lists[] = {
 
 static void print_head(struct buf *out, struct json answer)
 {
-	shape_member(out, answer, "events_found");
+	token_budget_append_member(out, answer, "events_found");
 	buf_puts(out, " events from ");
-	shape_member(out, answer, "from_s");
+	token_budget_append_member(out, answer, "from_s");
 	buf_puts(out, " s to ");
-	shape_member(out, answer, "to_s");
+	token_budget_append_member(out, answer, "to_s");
 	buf_puts(out, " s; the longest, by their beginning, in us from there\n");
 }
 
-static const struct shape shape = { print_head, lists, NULL };
+static const struct answer_layout layout = { print_head, lists, NULL };
 
 /* ---- when ---- */
 
@@ -224,7 +224,7 @@ static int write_answer(struct timeline *t, const struct store_items *from, stru
 	tool_set_number(&o, "events_found", (double)t->n);
 	json_set(&o, "events", rows);
 	tool_set_quality(&o, &from->quality);
-	return tool_answer(t->c, o, &shape, e);
+	return tool_answer(t->c, o, &layout, e);
 }
 
 static int on_item(void *ctx, const struct store_items *from, const struct stream_item *item,

@@ -15,7 +15,7 @@
 #define TIME_MOST (INT64_MAX / 4) /* ends of spans can then be computed */
 
 /* The durations that ended in a span. */
-struct shape {
+struct answer_layout {
 	uint64_t n, max_ns;
 	uint32_t counts[BUCKETS];
 };
@@ -29,7 +29,7 @@ struct grid {
 struct op_course {
 	const struct op_def *op;
 	struct grid grid;
-	struct shape *v[VIEW_COURSE]; /* NULL: none ended there */
+	struct answer_layout *v[VIEW_COURSE]; /* NULL: none ended there */
 };
 
 struct query_time_buckets {
@@ -124,7 +124,7 @@ static uint64_t bucket_value(unsigned b)
 	return low + ((UINT64_C(1) << shift) >> 1);
 }
 
-static void shape_merge(struct shape **into, struct shape *from)
+static void shape_merge(struct answer_layout **into, struct answer_layout *from)
 {
 	if (!*into || !from) {
 		*into = *into ? *into : from;
@@ -146,7 +146,7 @@ static void shape_merge(struct shape **into, struct shape *from)
 
 static void widen_op(struct op_course *o)
 {
-	struct shape *v[VIEW_COURSE] = { NULL };
+	struct answer_layout *v[VIEW_COURSE] = { NULL };
 
 	for (unsigned i = 0; i < o->grid.n; i++)
 		shape_merge(&v[index_when_halved(&o->grid, i)], o->v[i]);
@@ -181,7 +181,7 @@ bool query_time_buckets_event(struct query_time_buckets *c, const struct event *
 {
 	bool nomem = false;
 	struct op_course *o;
-	struct shape *s;
+	struct answer_layout *s;
 	unsigned at, move;
 
 	if (op->track == TRACK_INSTANT)
@@ -267,7 +267,7 @@ bool query_time_buckets_piece(struct query_time_buckets *c, const struct line_pi
 	return true;
 }
 
-static uint64_t shape_quantile(const struct shape *s, unsigned percent)
+static uint64_t shape_quantile(const struct answer_layout *s, unsigned percent)
 {
 	uint64_t rank = s->n / 100 * percent + (s->n % 100 * percent + 99) / 100, seen = 0;
 
@@ -293,7 +293,7 @@ bool query_time_buckets_rows(const struct query_time_buckets *c, struct view *v)
 					   .n = o->grid.n };
 
 		for (unsigned k = 0; k < o->grid.n; k++) {
-			const struct shape *s = o->v[k];
+			const struct answer_layout *s = o->v[k];
 
 			if (s)
 				row.v[k] = (struct view_course_point){ s->n, shape_quantile(s, 50),

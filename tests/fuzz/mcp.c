@@ -79,7 +79,7 @@ static void fuzz_is_message(struct bytes text)
 	for (size_t i = 0; i < (json_type(v) == JSON_TYPE_ARRAY ? json_length(v) : 1); i++) {
 		struct json one = json_type(v) == JSON_TYPE_ARRAY ? json_at(v, i) : v;
 
-		if (!bytes_equal(mcp_text(one, "jsonrpc"), bytes_of("2.0")))
+		if (!bytes_equal(mcp_get_text(one, "jsonrpc"), bytes_of("2.0")))
 			abort();
 		if (json_type(v) == JSON_TYPE_ARRAY)
 			json_free(one);
@@ -114,6 +114,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			fuzz_is_message(buf_bytes(&out));
 	}
 	buf_free(&out);
-	mcp_session_release(s);
+	mcp_session_unref(s);
 	return 0;
 }
