@@ -93,7 +93,7 @@ static int serve_source(struct store_source *source, const char *token, bool pri
 	if (!rc) {
 		/* Before anybody can ask. */
 		host_node_read(&node);
-		api_machine(api, node.uuid, node.boot);
+		api_set_machine(api, node.uuid, node.boot);
 		rc = api_listen(&listener, &listen, api_answer, api, e);
 	}
 	if (!rc) {

@@ -419,7 +419,7 @@ static int print_chains(struct fleet *f, int *status, struct err *e)
 {
 	struct json chains = JSON_NONE;
 	struct buf out = { 0 };
-	int rc = fleet_chains(f, values.since, &chains, e);
+	int rc = fleet_query_chains(f, values.since, &chains, e);
 
 	if (!rc && values.json) {
 		json_dump(&out, chains, JSON_DUMP_PRETTY);

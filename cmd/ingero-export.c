@@ -233,7 +233,7 @@ static int choose_live(struct export *x, struct err *e)
 			       "-o, --gzip or -f");
 	x->format = &live_metrics;
 	x->em.opt = (struct export_options){ .live = &x->live, .version = cli_version() };
-	return metrics_push(&x->live, &x->otel, &to, e);
+	return metrics_push_setup(&x->live, &x->otel, &to, e);
 }
 
 static const struct export_format *format_of(const char *name, const char *path)
@@ -408,8 +408,8 @@ static int print_damage(const struct export *x, const struct input *in)
 	int status, verdict = input_verdict(in, &notes);
 
 	input_account(in, &details);
-	fleet_files_tell(&x->fetched.files, &notes);
-	fleet_files_tell(&x->fetched.files, &details);
+	fleet_files_replace_names(&x->fetched.files, &notes);
+	fleet_files_replace_names(&x->fetched.files, &details);
 	status = cli_say_input(verdict, &notes, &details);
 	first = x->expr ? filter_expr_errors(x->expr, &errors) : NULL;
 	if (first)
@@ -500,7 +500,7 @@ static int fetch_nodes(struct export *x, const struct filter_words *words,
 	const struct fleet_options how = { .recording_max = values.max_node,
 					   .recordings_max = values.max_nodes,
 					   .agent = program.name };
-	int rc = remote_recordings(&x->fetched, &values.fleet, how, words, e);
+	int rc = remote_recordings_fetch(&x->fetched, &values.fleet, how, words, e);
 
 	operands->v = x->fetched.files.names;
 	operands->n = x->fetched.files.n;
@@ -594,7 +594,7 @@ int main(int argc, char **argv)
 	if (rc == ERR_INTERRUPTED)
 		status = 128 + cli_signal_received();
 	else if (rc)
-		status = cli_fail(fleet_files_tell_err(&x.fetched.files, &e));
+		status = cli_fail(fleet_files_replace_names_err(&x.fetched.files, &e));
 	free_export(&x);
 	return status;
 }

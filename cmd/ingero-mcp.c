@@ -166,7 +166,7 @@ static int name_nodes(struct served *s, struct err *e)
 					 : 0;
 
 	s->fleet = (struct fleet_options){ .token = s->nodes_token, .agent = program.name };
-	remote_query(&s->fleet, &values.fleet);
+	remote_query_options(&s->fleet, &values.fleet);
 	rc = rc ? rc : fleet_new(&f, &s->fleet, e);
 	fleet_free(f);
 	return rc;

@@ -455,9 +455,9 @@ static int give_rows(struct fleet *f, struct err *e)
 {
 	struct answer *answer = make_answer();
 	struct fleet_rows rows = { 0 };
-	int rc = answer ? fleet_sql(f, sql, (uint64_t)values.limit, &rows, e) : err_nomem(e);
+	int rc = answer ? fleet_query_sql(f, sql, (uint64_t)values.limit, &rows, e) : err_nomem(e);
 
-	rc = rc ? rc : fleet_rows_give(&rows, answer_taker(answer), e);
+	rc = rc ? rc : fleet_rows_write(&rows, answer_taker(answer), e);
 	rc = rc ? rc : answer_end(answer, rows.truncated, e);
 	rc = rc ? rc : print_filtered(e);
 	if (!rc)
@@ -474,7 +474,7 @@ static int give_ops(struct fleet *f, struct err *e)
 {
 	struct fleet_ops ops = { 0 };
 	struct buf out = { 0 };
-	int rc = fleet_ops(f, values.since, &ops, e);
+	int rc = fleet_query_ops(f, values.since, &ops, e);
 
 	if (!rc && wants_json())
 		fleet_ops_json(&out, &ops);

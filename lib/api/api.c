@@ -42,7 +42,7 @@ static const struct endpoint {
 	{ "/metrics", "GET, HEAD", api_metrics, "text/plain; version=0.0.4; charset=utf-8" },
 };
 
-void api_machine(struct api *a, const uint8_t uuid[16], uint64_t boot)
+void api_set_machine(struct api *a, const uint8_t uuid[16], uint64_t boot)
 {
 	store_machine_text(a->machine, uuid, boot);
 }
@@ -66,7 +66,7 @@ void api_free(struct api *a)
 	pthread_mutex_destroy(&a->lock);
 	free(a->metrics_state);
 	buf_free(&a->metrics);
-	api_tally_free(a->tally);
+	api_counter_free(a->counter);
 	free(a);
 }
 
@@ -149,7 +149,7 @@ static void answer_file(const struct page_file *f, const struct net_call *call,
 
 void api_answer(void *ctx, const struct net_call *call, struct net_reply *reply)
 {
-	const struct page_file *f = page_find(call->path);
+	const struct page_file *f = page_find_file(call->path);
 
 	net_reply_header(reply, "Content-Security-Policy", POLICY);
 	net_reply_header(reply, "X-Frame-Options", "DENY");

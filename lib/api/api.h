@@ -16,7 +16,7 @@ struct api;
 struct api *api_new(struct store_source *source, const char *version);
 /* Sets the machine it runs on, as recordings name theirs: answers name it for those that compare
  * clocks. To be called before the first request. */
-void api_machine(struct api *a, const uint8_t uuid[16], uint64_t boot);
+void api_set_machine(struct api *a, const uint8_t uuid[16], uint64_t boot);
 /* No request may be in progress any more. */
 void api_free(struct api *a);
 

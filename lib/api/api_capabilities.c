@@ -192,5 +192,5 @@ static int write_answer(void *ctx, const struct store_stat *st, struct err *e)
 
 int api_capabilities(struct api_request *q, struct err *e)
 {
-	return api_stat(q, write_answer, e);
+	return api_query_stat(q, write_answer, e);
 }

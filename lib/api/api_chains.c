@@ -60,7 +60,7 @@ static void put_symptom(struct jsonw *j, const struct finding *c)
 	jsonw_key_double(j, "tail_ratio", p50 > 0 ? p99 / p50 : 0);
 }
 
-void api_chain_members(struct jsonw *j, const struct query_chains *a, const struct finding *c)
+void api_write_chain_members(struct jsonw *j, const struct query_chains *a, const struct finding *c)
 {
 	char iso[48];
 
@@ -105,11 +105,11 @@ static int write_answer(void *ctx, const struct store_chains *c, struct err *e)
 	jsonw_key_array(&q->j, "chains");
 	for (size_t i = 0; i < c->answer->list.v.n; i++) {
 		jsonw_object_begin(&q->j);
-		api_chain_members(&q->j, c->answer, order[i]);
+		api_write_chain_members(&q->j, c->answer, order[i]);
 		jsonw_object_end(&q->j);
 	}
 	jsonw_array_end(&q->j);
-	api_node_names(&q->j, c->w);
+	api_write_node_names(&q->j, c->w);
 	jsonw_key_bool(&q->j, "partial", store_quality_partial(&c->quality));
 	jsonw_object_end(&q->j);
 	free(order);

@@ -88,7 +88,7 @@ static int use_metrics(void *ctx, const struct store_stat *st, struct err *e)
 
 int api_graph_metrics(struct api_request *q, struct err *e)
 {
-	return api_stat(q, use_metrics, e);
+	return api_query_stat(q, use_metrics, e);
 }
 
 /* ---- events ---- */

@@ -11,18 +11,18 @@
 #include "lib/api/api_state.h"
 #include "lib/store/source_state.h"
 
-struct api_tally {
+struct api_counter {
 	struct export_ctx em;
 	struct late_names told;
 	struct meters meters;
 	struct input *in;
-	struct source_fingerprint place;
-	bool goes_on; /* more can be read behind what was counted */
-	bool cut;     /* who asked gave up before its end… */
-	bool ended;   /* …though all was read: causes were not found yet */
+	struct source_fingerprint fingerprint;
+	bool may_grow;	/* the recording is still written */
+	bool cancelled; /* the last request was cancelled… */
+	bool ended;	/* …though all was read: causes were not found yet */
 };
 
-void api_tally_free(struct api_tally *t)
+void api_counter_free(struct api_counter *t)
 {
 	if (!t)
 		return;
@@ -30,14 +30,14 @@ void api_tally_free(struct api_tally *t)
 	input_free(t->in);
 	late_names_free(&t->told);
 	world_free(t->em.w);
-	source_fingerprint_free(&t->place);
+	source_fingerprint_free(&t->fingerprint);
 	free(t);
 }
 
-static int begin_tally(struct api_tally **out, struct store_source *s,
-		       const struct source_state *now, struct err *e)
+static int begin_counter(struct api_counter **out, struct store_source *s,
+			 const struct source_state *now, struct err *e)
 {
-	struct api_tally *t = calloc(1, sizeof(*t));
+	struct api_counter *t = calloc(1, sizeof(*t));
 	int rc = 0;
 
 	*out = NULL;
@@ -46,19 +46,19 @@ static int begin_tally(struct api_tally **out, struct store_source *s,
 	t->em = (struct export_ctx){ .w = world_new(), .told = &t->told };
 	if (!t->em.w || !meters_begin(&t->meters, &t->em))
 		rc = err_nomem(e);
-	rc = rc ? rc : source_fingerprint_init(&t->place, s, now, e);
+	rc = rc ? rc : source_fingerprint_init(&t->fingerprint, s, now, e);
 	rc = rc ? rc : source_open_input(s, &t->in, t->em.w, NULL, e);
 	if (rc)
-		api_tally_free(t);
+		api_counter_free(t);
 	else
 		*out = t;
 	t = rc ? NULL : t;
 	if (t)
-		t->goes_on = input_follow(t->in);
+		t->may_grow = input_follow(t->in);
 	return rc;
 }
 
-static int read_on(struct api_tally *t, const struct request_ctx *rctx, struct err *e)
+static int read_on(struct api_counter *t, const struct request_ctx *rctx, struct err *e)
 {
 	struct event_stream *stream = input_stream(t->in);
 	struct stream_item item;
@@ -71,16 +71,16 @@ static int read_on(struct api_tally *t, const struct request_ctx *rctx, struct e
 		rc = meters_item(&t->meters, &item, e);
 		rc = rc ? rc : source_report_progress(rctx, t->in, "counting", e);
 	}
-	t->goes_on = t->goes_on && input_report(t->in).growing;
+	t->may_grow = t->may_grow && input_report(t->in).growing;
 	rc = rc == ERR_TOO_NEW ? 0 : rc;
-	t->ended = !rc && !t->goes_on;
+	t->ended = !rc && !t->may_grow;
 	return rc;
 }
 
 static int use_chains(void *ctx, const struct store_chains *c, struct err *e)
 {
 	struct api *a = ctx;
-	struct meters *m = &a->tally->meters;
+	struct meters *m = &a->counter->meters;
 
 	if (!meters_chains(m, &c->answer->list) || !meters_settle(m))
 		return err_nomem(e);
@@ -89,32 +89,32 @@ static int use_chains(void *ctx, const struct store_chains *c, struct err *e)
 	return a->metrics.failed ? err_nomem(e) : 0;
 }
 
-static int update_tally(struct api_request *q, const struct source_state *now, struct err *e)
+static int update_counter(struct api_request *q, const struct source_state *now, struct err *e)
 {
 	const struct filter_words all = { 0 };
 	struct api *a = q->api;
 	int rc = 0;
 
-	if (a->tally && ((!a->tally->goes_on && !a->tally->cut) ||
-			 !source_fingerprint_matches(&a->tally->place, a->source, now))) {
-		api_tally_free(a->tally);
-		a->tally = NULL;
+	if (a->counter && ((!a->counter->may_grow && !a->counter->cancelled) ||
+			   !source_fingerprint_matches(&a->counter->fingerprint, a->source, now))) {
+		api_counter_free(a->counter);
+		a->counter = NULL;
 	}
-	if (!a->tally)
-		rc = begin_tally(&a->tally, a->source, now, e);
-	rc = rc ? rc : read_on(a->tally, &q->rctx, e);
+	if (!a->counter)
+		rc = begin_counter(&a->counter, a->source, now, e);
+	rc = rc ? rc : read_on(a->counter, &q->rctx, e);
 	if (!rc)
-		a->tally->place.size = now->size;
+		a->counter->fingerprint.size = now->size;
 	rc = rc ? rc : store_source_chains(a->source, &q->rctx, &all, false, use_chains, a, e);
-	if (a->tally)
-		a->tally->cut = rc == ERR_INTERRUPTED;
-	/* After a cancelled request the tally is kept, so that the next one reads on from there.
-	 * Otherwise a tally that failed, or that cannot be read on, is not kept. */
-	if (!a->tally || a->tally->cut)
+	if (a->counter)
+		a->counter->cancelled = rc == ERR_INTERRUPTED;
+	/* After a cancelled request the next one continues with the same counter. Otherwise, a
+	 * counter that failed or cannot grow is freed. */
+	if (!a->counter || a->counter->cancelled)
 		return rc;
-	if (rc || !a->tally->goes_on) {
-		api_tally_free(a->tally);
-		a->tally = NULL;
+	if (rc || !a->counter->may_grow) {
+		api_counter_free(a->counter);
+		a->counter = NULL;
 	}
 	return rc;
 }
@@ -129,7 +129,7 @@ int api_metrics(struct api_request *q, struct err *e)
 	if (!rc && (!a->metrics_state || strcmp(a->metrics_state, buf_text(&st.state)) != 0)) {
 		free(a->metrics_state);
 		a->metrics_state = NULL;
-		rc = update_tally(q, &st, e);
+		rc = update_counter(q, &st, e);
 		if (!rc && !(a->metrics_state = strdup(buf_text(&st.state))))
 			rc = err_nomem(e);
 	}

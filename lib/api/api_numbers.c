@@ -58,7 +58,7 @@ static double last_of(const struct view_metric *m)
 	return m ? m->last : NAN;
 }
 
-void api_system(struct jsonw *j, const struct store_stat *st)
+void api_write_system(struct jsonw *j, const struct store_stat *st)
 {
 	const struct view *v = st->ops->view;
 	const struct view_metric *cpu = node_metric(v, METRIC_CPU_BUSY);
@@ -134,7 +134,7 @@ int api_snapshots(struct api_request *q, struct err *e)
 {
 	if (!q->words.since && !q->words.until && !q->words.last_given)
 		q->words.since = "60s";
-	return api_stat(q, use_snapshots, e);
+	return api_query_stat(q, use_snapshots, e);
 }
 
 /* ---- operations ---- */
@@ -175,7 +175,7 @@ static int use_ops(void *ctx, const struct store_stat *st, struct err *e)
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);
-	api_system(j, st);
+	api_write_system(j, st);
 	jsonw_key_bool(j, "partial", store_quality_partial(&st->quality));
 	jsonw_object_end(j);
 	return 0;
@@ -183,7 +183,7 @@ static int use_ops(void *ctx, const struct store_stat *st, struct err *e)
 
 int api_ops(struct api_request *q, struct err *e)
 {
-	return api_stat(q, use_ops, e);
+	return api_query_stat(q, use_ops, e);
 }
 
 /* ---- overview ---- */
@@ -215,7 +215,7 @@ static int use_overview_stat(void *ctx, const struct store_stat *st, struct err 
 	store_source_names(q->api->source, &names);
 	jsonw_key_u64(&q->j, "event_count", st->ops->events);
 	jsonw_key_u64(&q->j, "session_count", names);
-	api_system(&q->j, st);
+	api_write_system(&q->j, st);
 	put_gpu(&q->j, st->w);
 	jsonw_key_i64(&q->j, "duration_ns", st->ops->end_ns - st->ops->start_ns);
 	jsonw_key_u64(&q->j, "lost_events", st->ops->lost);
@@ -232,7 +232,7 @@ static int use_overview_chains(void *ctx, const struct store_chains *c, struct e
 	if (!c->answer->list.v.n)
 		return 0;
 	jsonw_key_object(&q->j, "top_chain");
-	api_chain_members(&q->j, c->answer, &c->answer->list.v.v[0]);
+	api_write_chain_members(&q->j, c->answer, &c->answer->list.v.v[0]);
 	jsonw_object_end(&q->j);
 	return 0;
 }
@@ -242,7 +242,7 @@ int api_overview(struct api_request *q, struct err *e)
 	int rc;
 
 	jsonw_object_begin(&q->j);
-	rc = api_stat(q, use_overview_stat, e);
+	rc = api_query_stat(q, use_overview_stat, e);
 	rc = rc ? rc
 		: store_source_chains(q->api->source, &q->rctx, &q->words, false,
 				      use_overview_chains, q, e);

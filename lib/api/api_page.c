@@ -35,7 +35,7 @@ int api_time(struct api_request *q, struct err *e)
 	return 0;
 }
 
-void api_node_names(struct jsonw *j, const struct world *w)
+void api_write_node_names(struct jsonw *j, const struct world *w)
 {
 	struct bytes name;
 	bool again;
@@ -58,7 +58,7 @@ static int use_nodes(void *ctx, const struct store_stat *st, struct err *e)
 
 	(void)e;
 	jsonw_object_begin(&q->j);
-	api_node_names(&q->j, st->w);
+	api_write_node_names(&q->j, st->w);
 	jsonw_object_end(&q->j);
 	return 0;
 }
@@ -105,7 +105,7 @@ static int use_stat(void *ctx, const struct store_stat *st, struct err *e)
 
 int api_stat_whole(struct api_request *q, struct err *e)
 {
-	return api_stat(q, use_stat, e);
+	return api_query_stat(q, use_stat, e);
 }
 
 static int use_report(void *ctx, const struct store_chains *c, struct err *e)

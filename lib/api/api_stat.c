@@ -5,7 +5,7 @@
 #include "lib/event/section_rows.h"
 #include "lib/api/api_state.h"
 
-int api_stat(struct api_request *q, store_stat_fn *use, struct err *e)
+int api_query_stat(struct api_request *q, store_stat_fn *use, struct err *e)
 {
 	struct store_stat_request want = { .words = q->words, .sections = VIEW_ALL, .into = &q->j };
 

@@ -19,7 +19,7 @@ struct api {
 	pthread_mutex_t lock; /* of what follows */
 	char *metrics_state;  /* of the recordings when metrics were made; NULL: never */
 	struct buf metrics;
-	struct api_tally *tally; /* of a recording that grows; NULL: none */
+	struct api_counter *counter; /* of a recording that grows; NULL: none */
 };
 
 struct api_request {
@@ -37,7 +37,7 @@ typedef int api_endpoint(struct api_request *q, struct err *e);
 
 /* All there is about the chosen time, as one answer that is kept: what most endpoints show a part
  * of. */
-int api_stat(struct api_request *q, store_stat_fn *use, struct err *e);
+int api_query_stat(struct api_request *q, store_stat_fn *use, struct err *e);
 
 api_endpoint api_overview, api_ops, api_snapshots; /* api_numbers.c */
 api_endpoint api_chains;			   /* api_chains.c */
@@ -49,18 +49,19 @@ api_endpoint api_about, api_stat_whole, api_report, api_call, api_live, api_time
 api_endpoint api_metrics;   /* api_metrics.c */
 api_endpoint api_recording; /* api_recording.c */
 
-void api_tally_free(struct api_tally *t);
+void api_counter_free(struct api_counter *t);
 
 /* "nodes": names of the machines that the recordings are of, each once. */
-void api_node_names(struct jsonw *j, const struct world *w);
+void api_write_node_names(struct jsonw *j, const struct world *w);
 
 /* "system": what the machine was like at the end of the time looked at; nothing when it was not
  * sampled. */
-void api_system(struct jsonw *j, const struct store_stat *st);
+void api_write_system(struct jsonw *j, const struct store_stat *st);
 
 /* A member of a chain's body as text; "" when there is none. Appended. */
 struct finding;
-void api_chain_members(struct jsonw *j, const struct query_chains *a, const struct finding *c);
+void api_write_chain_members(struct jsonw *j, const struct query_chains *a,
+			     const struct finding *c);
 
 /* A file of the page; NULL: there is none of that path. */
 struct page_file {
@@ -68,6 +69,6 @@ struct page_file {
 	const unsigned char *bytes;
 	size_t n;
 };
-const struct page_file *page_find(const char *path);
+const struct page_file *page_find_file(const char *path);
 
 #endif

@@ -34,8 +34,8 @@ static void on_waiting(const char *why, uint64_t ns)
 	cli_warn("%s; trying again in %s", why, fmt_ns(ns).s);
 }
 
-int metrics_push(struct live_metrics_options *out, struct cli_otel *otel,
-		 const struct metrics_push *p, struct err *e)
+int metrics_push_setup(struct live_metrics_options *out, struct cli_otel *otel,
+		       const struct metrics_push *p, struct err *e)
 {
 	int rc = 0;
 

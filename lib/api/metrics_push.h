@@ -20,7 +20,7 @@ struct metrics_push {
 
 /* What p points to is borrowed by *out, and otel is to be freed after it. ERR_USAGE: no receiver is
  * given. */
-int metrics_push(struct live_metrics_options *out, struct cli_otel *otel,
-		 const struct metrics_push *p, struct err *e);
+int metrics_push_setup(struct live_metrics_options *out, struct cli_otel *otel,
+		       const struct metrics_push *p, struct err *e);
 
 #endif

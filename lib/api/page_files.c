@@ -9,7 +9,7 @@
 
 #include "lib/api/page.files.h"
 
-const struct page_file *page_find(const char *path)
+const struct page_file *page_find_file(const char *path)
 {
 	if (!strcmp(path, "/"))
 		path = "/index.html";

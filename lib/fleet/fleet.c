@@ -49,7 +49,7 @@ void fleet_warn(struct fleet *f, const char *fmt, ...)
 static int add_node(struct fleet *f, const char *name, struct err *e)
 {
 	const char *scheme = strstr(name, "://") ? "" : f->opt.ca_file ? "https://" : "http://";
-	struct fleet_place *p = &f->places[f->n];
+	struct fleet_node_state *p = &f->states[f->n];
 	size_t n = strlen(name);
 
 	while (n && name[n - 1] == '/')
@@ -66,11 +66,11 @@ static int add_node(struct fleet *f, const char *name, struct err *e)
 	for (size_t i = 0; i < f->n; i++) {
 		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): those that are counted
 		 * have their names */
-		if (strcmp(f->places[i].base, p->base) != 0)
+		if (strcmp(f->states[i].base, p->base) != 0)
 			continue;
 		free(p->name);
 		free(p->base);
-		*p = (struct fleet_place){ 0 };
+		*p = (struct fleet_node_state){ 0 };
 		return 0;
 	}
 	f->nodes[f->n].name = p->name;
@@ -101,10 +101,10 @@ int fleet_new(struct fleet **out, const struct fleet_options *opt, struct err *e
 						       : ANSWERS;
 	f->opt.timeout_ns = opt->timeout_ns ? opt->timeout_ns : ANSWER_NS;
 	f->nodes = calloc(opt->nnodes, sizeof(*f->nodes));
-	f->places = calloc(opt->nnodes, sizeof(*f->places));
+	f->states = calloc(opt->nnodes, sizeof(*f->states));
 	f->asks = calloc(opt->nnodes, sizeof(*f->asks));
 	f->urls = calloc(opt->nnodes, sizeof(*f->urls));
-	if (!f->nodes || !f->places || !f->asks || !f->urls ||
+	if (!f->nodes || !f->states || !f->asks || !f->urls ||
 	    (opt->token && asprintf(&f->header, "Authorization: Bearer %s", opt->token) < 0))
 		rc = err_nomem(e);
 	for (size_t i = 0; !rc && i < opt->nnodes; i++)
@@ -115,7 +115,7 @@ int fleet_new(struct fleet **out, const struct fleet_options *opt, struct err *e
 	how.timeout_ns = f->opt.timeout_ns;
 	how.reach_ns = opt->timeout_ns ? 0 : REACH_NS;
 	how.answer_max = opt->answer_max ? opt->answer_max : 32u << 20;
-	rc = rc ? rc : net_parallel_requests_new(&f->fan, &how, f->bytes_max / COMING, e);
+	rc = rc ? rc : net_parallel_requests_new(&f->parallel, &how, f->bytes_max / COMING, e);
 	if (rc)
 		fleet_free(f);
 	else
@@ -128,16 +128,16 @@ void fleet_free(struct fleet *f)
 	if (!f)
 		return;
 	for (size_t i = 0; i < f->n; i++) {
-		json_free(f->places[i].answer);
+		json_free(f->states[i].answer);
 		free(f->nodes[i].recorded);
-		free(f->places[i].name);
-		free(f->places[i].base);
+		free(f->states[i].name);
+		free(f->states[i].base);
 	}
-	net_parallel_requests_free(f->fan);
+	net_parallel_requests_free(f->parallel);
 	buf_free(&f->warnings);
 	free(f->header);
 	free(f->nodes);
-	free(f->places);
+	free(f->states);
 	free(f->asks);
 	free(f->urls);
 	free(f);
@@ -238,7 +238,7 @@ static int value_of(struct net_ask *a, struct json *out, size_t *bytes)
 
 static void drop_answer(struct fleet *f, size_t i)
 {
-	struct fleet_place *p = &f->places[i];
+	struct fleet_node_state *p = &f->states[i];
 
 	json_free(p->answer);
 	p->answer = JSON_NONE;
@@ -252,7 +252,7 @@ static void drop_largest(struct fleet *f)
 	size_t largest = 0;
 
 	for (size_t i = 1; i < f->n; i++)
-		if (f->places[i].bytes > f->places[largest].bytes)
+		if (f->states[i].bytes > f->states[largest].bytes)
 			largest = i;
 	drop_answer(f, largest);
 	f->nodes[largest].answered = false;
@@ -263,7 +263,7 @@ static void drop_largest(struct fleet *f)
 
 struct round {
 	struct fleet *f;
-	const struct fleet_question *q;
+	const struct fleet_request *q;
 };
 
 static bool is_partial(struct json answer)
@@ -280,7 +280,7 @@ static void on_answer(void *ctx, struct net_ask *a)
 	const struct round *round = ctx;
 	struct fleet *f = round->f;
 	size_t i = (size_t)(a - f->asks);
-	struct fleet_place *p = &f->places[i];
+	struct fleet_node_state *p = &f->states[i];
 
 	if (a->rc)
 		return;
@@ -290,10 +290,10 @@ static void on_answer(void *ctx, struct net_ask *a)
 	net_answer_free(&a->answer);
 	f->bytes += p->bytes;
 	p->partial = is_partial(p->answer);
-	if (!a->rc && round->q->take)
-		a->rc = round->q->take(round->q->ctx, i, p->answer, &a->e);
+	if (!a->rc && round->q->on_node_answer)
+		a->rc = round->q->on_node_answer(round->q->ctx, i, p->answer, &a->e);
 	f->nodes[i].answered = !a->rc;
-	if (a->rc || round->q->take)
+	if (a->rc || round->q->on_node_answer)
 		drop_answer(f, i);
 	while (f->bytes > f->bytes_max)
 		drop_largest(f);
@@ -307,7 +307,7 @@ static bool is_stopped(void *ctx)
 }
 
 /* The text of an error without the address it begins with, for the node's name stands before it. */
-static const char *failure_reason(const struct fleet_place *p, const struct net_ask *a)
+static const char *failure_reason(const struct fleet_node_state *p, const struct net_ask *a)
 {
 	size_t n = strlen(p->base);
 	const char *text = a->e.text, *rest;
@@ -317,42 +317,43 @@ static const char *failure_reason(const struct fleet_place *p, const struct net_
 	return rest + 2;
 }
 
-static void warn_of_failures(struct fleet *f, const struct fleet_question *q)
+static void warn_of_failures(struct fleet *f, const struct fleet_request *q)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		const struct net_ask *a = &f->asks[i];
 
-		if (f->nodes[i].answered && f->places[i].partial)
+		if (f->nodes[i].answered && f->states[i].partial)
 			fleet_warn(f,
 				   "node %s: its recording was damaged or did not end cleanly: its "
 				   "answer is of what could be read",
-				   f->places[i].name);
+				   f->states[i].name);
 
 		if (a->skip || !a->rc)
 			continue;
 		if (!f->first.text[0])
-			err_set(&f->first, ERR_CANNOT, "%s: %s", f->places[i].name,
-				failure_reason(&f->places[i], a));
-		if (!q->quietly)
-			fleet_warn(f, "node %s is left out: %s", f->places[i].name,
-				   failure_reason(&f->places[i], a));
+			err_set(&f->first, ERR_CANNOT, "%s: %s", f->states[i].name,
+				failure_reason(&f->states[i], a));
+		if (!q->quiet)
+			fleet_warn(f, "node %s is left out: %s", f->states[i].name,
+				   failure_reason(&f->states[i], a));
 	}
 }
 
-void fleet_done(struct fleet *f)
+void fleet_free_answers(struct fleet *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		drop_answer(f, i);
 }
 
-int fleet_round(struct fleet *f, const struct fleet_question *q, size_t *answered, struct err *e)
+int fleet_query_nodes(struct fleet *f, const struct fleet_request *q, size_t *answered,
+		      struct err *e)
 {
 	struct round round = { f, q };
 	int rc = 0;
 
 	*answered = 0;
 	f->first = (struct err){ 0 };
-	fleet_done(f);
+	fleet_free_answers(f);
 	for (size_t i = 0; i < f->n; i++) {
 		f->asks[i] =
 			(struct net_ask){ .skip = (q->only_answered && !f->nodes[i].answered) ||
@@ -363,18 +364,18 @@ int fleet_round(struct fleet *f, const struct fleet_question *q, size_t *answere
 					  .fd = q->fds ? q->fds[i] : -1,
 					  .file_max = f->opt.recording_max };
 		f->nodes[i].answered = false;
-		if (asprintf(&f->urls[i], "%s%s", f->places[i].base, q->path) < 0) {
+		if (asprintf(&f->urls[i], "%s%s", f->states[i].base, q->path) < 0) {
 			f->urls[i] = NULL;
 			rc = err_nomem(e);
 		}
 		f->asks[i].url = f->urls[i];
 	}
 	rc = rc ? rc
-		: net_parallel_requests_out(f->fan, f->asks, f->n, q->at_once, on_answer,
+		: net_parallel_requests_out(f->parallel, f->asks, f->n, q->at_once, on_answer,
 					    is_stopped, &round, e);
 	for (size_t i = 0; i < f->n; i++) {
 		*answered += f->nodes[i].answered;
-		if (!rc && q->take && f->asks[i].rc == ERR_NOMEM)
+		if (!rc && q->on_node_answer && f->asks[i].rc == ERR_NOMEM)
 			rc = err_nomem(e);
 	}
 	if (!rc)
@@ -386,18 +387,18 @@ int fleet_round(struct fleet *f, const struct fleet_question *q, size_t *answere
 	if (!rc && !*answered)
 		rc = err_set(e, ERR_CANNOT, "no node answered: %s", f->first.text);
 	if (rc)
-		fleet_done(f);
+		fleet_free_answers(f);
 	return rc;
 }
 
-void fleet_leave_out(struct fleet *f, size_t i, size_t *nodes, const struct err *e)
+void fleet_exclude_node(struct fleet *f, size_t i, size_t *nodes, const struct err *e)
 {
 	fleet_warn(f, "node %s is left out: %s", f->nodes[i].name, e->text);
 	f->nodes[i].answered = false;
 	--*nodes;
 }
 
-void fleet_since(struct buf *path, const char *since)
+void fleet_append_since(struct buf *path, const char *since)
 {
 	char iso[48];
 	int64_t utc = 0;
@@ -417,7 +418,7 @@ void fleet_since(struct buf *path, const char *since)
 	}
 }
 
-double fleet_number(struct json object, const char *key)
+double fleet_get_number(struct json object, const char *key)
 {
 	struct json v = json_get(object, key);
 	double x = json_double(v, 0);
@@ -426,7 +427,7 @@ double fleet_number(struct json object, const char *key)
 	return isfinite(x) && x > 0 ? (x < 1e18 ? x : 1e18) : 0;
 }
 
-char *fleet_text(struct json object, const char *key)
+char *fleet_get_text(struct json object, const char *key)
 {
 	struct json v = json_get(object, key);
 	struct bytes b = json_bytes(v);

@@ -85,13 +85,13 @@ struct fleet_rows {
 	bool truncated; /* some node had more */
 	size_t nodes;	/* that answered */
 };
-int fleet_sql(struct fleet *f, const char *sql, uint64_t limit, struct fleet_rows *out,
-	      struct err *e);
+int fleet_query_sql(struct fleet *f, const char *sql, uint64_t limit, struct fleet_rows *out,
+		    struct err *e);
 void fleet_rows_free(struct fleet_rows *r);
 
 /* Chains of all, most severe first and then by what they lost: an array of the objects the nodes
  * gave, each with "node". */
-int fleet_chains(struct fleet *f, const char *since, struct json *chains, struct err *e);
+int fleet_query_chains(struct fleet *f, const char *since, struct json *chains, struct err *e);
 
 /* One row per operation of all nodes. Where a node sent no sketch, quantiles of its calls are not
  * known: then those of the slowest node stand for all, and approximate says so. */
@@ -107,16 +107,16 @@ struct fleet_ops {
 	VEC(struct fleet_op) v; /* most time first */
 	size_t nodes;		/* that answered */
 };
-int fleet_ops(struct fleet *f, const char *since, struct fleet_ops *out, struct err *e);
+int fleet_query_ops(struct fleet *f, const char *since, struct fleet_ops *out, struct err *e);
 void fleet_ops_free(struct fleet_ops *o);
 
 /* What each says of itself: an array of the objects the nodes gave, each with "node". */
-int fleet_overview(struct fleet *f, const char *since, struct json *nodes, struct err *e);
+int fleet_query_overview(struct fleet *f, const char *since, struct json *nodes, struct err *e);
 
 /* Clocks of those that answered last, each by the quickest of several probes: its answer is older
  * than none of them, and by no more than half the time it took. Fills the nodes, and warns of those
  * that are certainly further than skew_ns from the middle one. Where a clock differs, nodes are
  * asked for their names, too. */
-int fleet_clocks(struct fleet *f, struct err *e);
+int fleet_compare_clocks(struct fleet *f, struct err *e);
 
 #endif

@@ -15,10 +15,10 @@
 
 static void measure_clock(struct fleet *f, size_t i)
 {
-	const struct fleet_place *p = &f->places[i];
+	const struct fleet_node_state *p = &f->states[i];
 	struct fleet_node *n = &f->nodes[i];
 	struct json v = json_get(p->answer, "timestamp_ns");
-	char *machine = fleet_text(p->answer, "machine");
+	char *machine = fleet_get_text(p->answer, "machine");
 	double at = json_double(v, -1), rtt = (double)(p->came_ns - p->sent_ns);
 
 	json_free(v);
@@ -110,11 +110,11 @@ static int learn_name(void *ctx, size_t i, struct json answer, struct err *e)
 /* Older agents do not answer this: they are called by their addresses. */
 static int ask_names(struct fleet *f, struct err *e)
 {
-	struct fleet_question q = { .path = "/api/v1/nodes",
-				    .only_answered = true,
-				    .quietly = true,
-				    .take = learn_name,
-				    .ctx = f };
+	struct fleet_request q = { .path = "/api/v1/nodes",
+				   .only_answered = true,
+				   .quiet = true,
+				   .on_node_answer = learn_name,
+				   .ctx = f };
 	bool *before = calloc(f->n, sizeof(*before));
 	size_t answered;
 	int rc = before ? 0 : err_nomem(e);
@@ -123,7 +123,7 @@ static int ask_names(struct fleet *f, struct err *e)
 		before[i] = f->nodes[i].answered;
 		f->nodes[i].answered = before[i] && !f->nodes[i].recorded;
 	}
-	rc = rc ? rc : fleet_round(f, &q, &answered, e);
+	rc = rc ? rc : fleet_query_nodes(f, &q, &answered, e);
 	for (size_t i = 0; before && i < f->n; i++)
 		f->nodes[i].answered = before[i];
 	free(before);
@@ -149,10 +149,10 @@ static int compare_clocks(struct fleet *f, struct err *e)
 	return rc;
 }
 
-int fleet_clocks(struct fleet *f, struct err *e)
+int fleet_compare_clocks(struct fleet *f, struct err *e)
 {
-	struct fleet_question q = {
-		.path = "/api/v1/time", .at_once = AT_ONCE, .only_answered = true, .quietly = true
+	struct fleet_request q = {
+		.path = "/api/v1/time", .at_once = AT_ONCE, .only_answered = true, .quiet = true
 	};
 	bool *before = calloc(f->n, sizeof(*before));
 	size_t answered = 0;
@@ -166,7 +166,7 @@ int fleet_clocks(struct fleet *f, struct err *e)
 	}
 	/* One clock alone differs from none. */
 	for (unsigned k = 0; !rc && answered > 1 && k < PROBES; k++) {
-		rc = fleet_round(f, &q, &answered, e);
+		rc = fleet_query_nodes(f, &q, &answered, e);
 		for (size_t i = 0; !rc && k && i < f->n; i++)
 			if (f->nodes[i].answered)
 				measure_clock(f, i);
@@ -174,7 +174,7 @@ int fleet_clocks(struct fleet *f, struct err *e)
 	/* That it has no clock to ask is no reason to leave its answer out. */
 	if (rc == ERR_CANNOT)
 		rc = 0;
-	fleet_done(f);
+	fleet_free_answers(f);
 	for (size_t i = 0; before && i < f->n; i++)
 		f->nodes[i].answered = before[i];
 	rc = rc ? rc : compare_clocks(f, e);

@@ -77,13 +77,13 @@ static void oldest_wanted(struct buf *path, const struct filter_words *words)
 	    (!words->since || duration_parse(bytes_of(words->since), &ns, NULL)))
 		return;
 	snprintf(text, sizeof(text), "%" PRIu64 "ns", ns);
-	fleet_since(path, text);
+	fleet_append_since(path, text);
 }
 
 static int fetch_recordings(struct fleet *f, const struct filter_words *words, const int *fds,
 			    struct err *e)
 {
-	struct fleet_question q = { .fds = fds, .at_once = AT_ONCE };
+	struct fleet_request q = { .fds = fds, .at_once = AT_ONCE };
 	struct buf path = { 0 };
 	size_t answered;
 	int rc;
@@ -92,7 +92,7 @@ static int fetch_recordings(struct fleet *f, const struct filter_words *words, c
 	buf_puts(&path, "/api/v1/recording");
 	oldest_wanted(&path, words);
 	q.path = buf_text(&path);
-	rc = path.failed ? err_nomem(e) : fleet_round(f, &q, &answered, e);
+	rc = path.failed ? err_nomem(e) : fleet_query_nodes(f, &q, &answered, e);
 	buf_free(&path);
 	return rc;
 }
@@ -105,15 +105,15 @@ static size_t half_of_free(const char *folder)
 	return statvfs(folder, &v) ? 0 : (size_t)(v.f_bavail * v.f_frsize / 2);
 }
 
-int fleet_fetch(struct fleet_files *out, struct fleet *f, const struct filter_words *words,
-		const char *folder, struct err *e)
+int fleet_fetch_recordings(struct fleet_files *out, struct fleet *f,
+			   const struct filter_words *words, const char *folder, struct err *e)
 {
 	int rc;
 
 	*out = (struct fleet_files){ .fleet = f };
 	out->nodes = fleet_nodes(f, &out->nodes_n);
-	net_parallel_requests_files(f->fan, f->opt.recordings_max ? f->opt.recordings_max
-								  : half_of_free(folder));
+	net_parallel_requests_files(f->parallel, f->opt.recordings_max ? f->opt.recordings_max
+								       : half_of_free(folder));
 	rc = open_all(out, folder, e);
 	rc = rc ? rc : fetch_recordings(f, words, out->fds, e);
 	for (size_t i = 0; !rc && i < out->nodes_n; i++) {
@@ -123,7 +123,7 @@ int fleet_fetch(struct fleet_files *out, struct fleet *f, const struct filter_wo
 
 		out->n += out->nodes[i].answered;
 		if (out->nodes[i].answered && check_recording(out->fds[i], &begin, &bad))
-			fleet_leave_out(f, i, &out->n, &bad);
+			fleet_exclude_node(f, i, &out->n, &bad);
 		if (out->n == before) {
 			close(out->fds[i]);
 			out->fds[i] = -1;
@@ -137,7 +137,7 @@ int fleet_fetch(struct fleet_files *out, struct fleet *f, const struct filter_wo
 	return rc;
 }
 
-int fleet_files_clocks(struct fleet_files *x, struct buf *notes, struct err *e)
+int fleet_files_set_clocks(struct fleet_files *x, struct buf *notes, struct err *e)
 {
 	char made_on[STORE_MACHINE_TEXT], by[48];
 	struct ige_segment begin;
@@ -189,7 +189,7 @@ static const char *node_of(const struct fleet_files *x, int fd)
 	return NULL;
 }
 
-void fleet_files_tell(const struct fleet_files *x, struct buf *text)
+void fleet_files_replace_names(const struct fleet_files *x, struct buf *text)
 {
 	const char *p = buf_text(text), *at, *node;
 	struct buf out = { 0 };
@@ -212,12 +212,12 @@ void fleet_files_tell(const struct fleet_files *x, struct buf *text)
 	buf_free(&out);
 }
 
-struct err *fleet_files_tell_err(const struct fleet_files *x, struct err *e)
+struct err *fleet_files_replace_names_err(const struct fleet_files *x, struct err *e)
 {
 	struct buf text = { 0 };
 
 	buf_puts(&text, e->text);
-	fleet_files_tell(x, &text);
+	fleet_files_replace_names(x, &text);
 	if (!text.failed)
 		err_set(e, e->code, "%s", buf_text(&text));
 	buf_free(&text);

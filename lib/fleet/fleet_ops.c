@@ -34,17 +34,17 @@ static int read_one(struct said *s, struct json v, struct err *e)
 	struct json sketch = json_get(v, "sketch");
 	int rc = 0;
 
-	*s = (struct said){ .operation = fleet_text(v, "operation"),
-			    .source = fleet_text(v, "source"),
-			    .count = (uint64_t)fleet_number(v, "count"),
-			    .errors = (uint64_t)fleet_number(v, "errors"),
-			    .total_ns = fleet_number(v, "total_ns"),
-			    .p50_ns = fleet_number(v, "p50_us") * MICRO_NS,
-			    .p95_ns = fleet_number(v, "p95_us") * MICRO_NS,
-			    .p99_ns = fleet_number(v, "p99_us") * MICRO_NS,
-			    .max_ns = fleet_number(v, "max_us") * MICRO_NS };
+	*s = (struct said){ .operation = fleet_get_text(v, "operation"),
+			    .source = fleet_get_text(v, "source"),
+			    .count = (uint64_t)fleet_get_number(v, "count"),
+			    .errors = (uint64_t)fleet_get_number(v, "errors"),
+			    .total_ns = fleet_get_number(v, "total_ns"),
+			    .p50_ns = fleet_get_number(v, "p50_us") * MICRO_NS,
+			    .p95_ns = fleet_get_number(v, "p95_us") * MICRO_NS,
+			    .p99_ns = fleet_get_number(v, "p99_us") * MICRO_NS,
+			    .max_ns = fleet_get_number(v, "max_us") * MICRO_NS };
 	if (s->total_ns <= 0)
-		s->total_ns = fleet_number(v, "avg_us") * MICRO_NS * (double)s->count;
+		s->total_ns = fleet_get_number(v, "avg_us") * MICRO_NS * (double)s->count;
 	if (s->max_ns <= 0)
 		s->max_ns = s->p99_ns;
 	/* The older agent writes sources as it likes. */
@@ -170,19 +170,19 @@ static void set_quantiles(struct fleet_op *row)
 	row->max_ns = max_of(row->max_ns, (double)row->sketch.max);
 }
 
-int fleet_ops(struct fleet *f, const char *since, struct fleet_ops *out, struct err *e)
+int fleet_query_ops(struct fleet *f, const char *since, struct fleet_ops *out, struct err *e)
 {
-	struct fleet_question q = { .take = add_answer, .ctx = out };
+	struct fleet_request q = { .on_node_answer = add_answer, .ctx = out };
 	struct buf path = { 0 };
 	int rc;
 
 	*out = (struct fleet_ops){ 0 };
 	buf_reset(&f->warnings);
 	buf_puts(&path, "/api/v1/ops?sketch=1");
-	fleet_since(&path, since);
+	fleet_append_since(&path, since);
 	q.path = buf_text(&path);
-	rc = path.failed ? err_nomem(e) : fleet_round(f, &q, &out->nodes, e);
-	fleet_done(f);
+	rc = path.failed ? err_nomem(e) : fleet_query_nodes(f, &q, &out->nodes, e);
+	fleet_free_answers(f);
 	buf_free(&path);
 	for (size_t i = 0; i < out->v.n; i++)
 		set_quantiles(&out->v.v[i]);

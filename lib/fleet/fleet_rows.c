@@ -90,7 +90,7 @@ static int append_rows(struct json *to, struct json rows, size_t n, size_t colum
 static int add_answer(struct fleet *f, size_t i, uint64_t limit, struct fleet_rows *out,
 		      struct json *first, struct err *e)
 {
-	struct json answer = f->places[i].answer, columns = json_get(answer, "columns"),
+	struct json answer = f->states[i].answer, columns = json_get(answer, "columns"),
 		    rows = json_get(answer, "rows"), more = json_get(answer, "truncated");
 	size_t n = json_length(rows), taken = limit && n > limit ? (size_t)limit : n;
 	bool own;
@@ -119,10 +119,10 @@ static int add_answer(struct fleet *f, size_t i, uint64_t limit, struct fleet_ro
 	return rc;
 }
 
-int fleet_sql(struct fleet *f, const char *sql, uint64_t limit, struct fleet_rows *out,
-	      struct err *e)
+int fleet_query_sql(struct fleet *f, const char *sql, uint64_t limit, struct fleet_rows *out,
+		    struct err *e)
 {
-	struct fleet_question q = { .path = "/api/v1/query" };
+	struct fleet_request q = { .path = "/api/v1/query" };
 	struct json first = JSON_NONE;
 	struct buf body = { 0 };
 	struct jsonw j;
@@ -137,15 +137,15 @@ int fleet_sql(struct fleet *f, const char *sql, uint64_t limit, struct fleet_row
 		      limit); /* 0: as many as it gives; said, or it is what it gives unasked */
 	jsonw_object_end(&j);
 	q.body = buf_bytes(&body);
-	rc = body.failed ? err_nomem(e) : fleet_round(f, &q, &out->nodes, e);
+	rc = body.failed ? err_nomem(e) : fleet_query_nodes(f, &q, &out->nodes, e);
 	for (size_t i = 0; !rc && i < f->n; i++) {
 		struct err bad = { 0 };
 
 		if (f->nodes[i].answered && add_answer(f, i, limit, out, &first, &bad))
-			fleet_leave_out(f, i, &out->nodes, &bad);
+			fleet_exclude_node(f, i, &out->nodes, &bad);
 		/* Its rows are kept by reference: the rest of its answer goes. */
-		json_free(f->places[i].answer);
-		f->places[i].answer = JSON_NONE;
+		json_free(f->states[i].answer);
+		f->states[i].answer = JSON_NONE;
 	}
 	json_free(first);
 	buf_free(&body);
@@ -208,7 +208,7 @@ static int rank_all(struct ranking *r, struct json list, const char *node, struc
 		rc = err_set(e, ERR_DAMAGED, "more than %d chains in all", CHAINS_MAX);
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct ranked x = { .chain = json_at(list, i), .at = r->v.n };
-		char *severity = fleet_text(x.chain, "severity");
+		char *severity = fleet_get_text(x.chain, "severity");
 
 		if (json_type(x.chain) != JSON_TYPE_OBJECT)
 			rc = err_set(e, ERR_DAMAGED, "a chain is no object");
@@ -226,7 +226,7 @@ static int rank_all(struct ranking *r, struct json list, const char *node, struc
 			else
 				json_free(own);
 			y->severity = severity_rank(severity);
-			y->lost_ns = fleet_number(y->chain, "lost_ns");
+			y->lost_ns = fleet_get_number(y->chain, "lost_ns");
 			json_set(&y->chain, "node", json_text(node));
 		}
 		free(severity);
@@ -234,9 +234,9 @@ static int rank_all(struct ranking *r, struct json list, const char *node, struc
 	return rc;
 }
 
-int fleet_chains(struct fleet *f, const char *since, struct json *chains, struct err *e)
+int fleet_query_chains(struct fleet *f, const char *since, struct json *chains, struct err *e)
 {
-	struct fleet_question q = { 0 };
+	struct fleet_request q = { 0 };
 	struct ranking r = { 0 };
 	struct buf path = { 0 };
 	size_t nodes = 0;
@@ -245,24 +245,24 @@ int fleet_chains(struct fleet *f, const char *since, struct json *chains, struct
 	*chains = JSON_NONE;
 	buf_reset(&f->warnings);
 	buf_puts(&path, "/api/v1/chains");
-	fleet_since(&path, since);
+	fleet_append_since(&path, since);
 	q.path = buf_text(&path);
-	rc = path.failed ? err_nomem(e) : fleet_round(f, &q, &nodes, e);
+	rc = path.failed ? err_nomem(e) : fleet_query_nodes(f, &q, &nodes, e);
 	for (size_t i = 0; !rc && i < f->n; i++) {
-		struct json list = json_get(f->places[i].answer, "chains");
+		struct json list = json_get(f->states[i].answer, "chains");
 		struct err bad = { 0 };
 		size_t before = r.v.n;
 
 		if (f->nodes[i].answered &&
-		    (fleet_learn_name(&f->nodes[i], f->places[i].answer, &bad) ||
+		    (fleet_learn_name(&f->nodes[i], f->states[i].answer, &bad) ||
 		     rank_all(&r, list, f->nodes[i].name, &bad))) {
 			while (r.v.n > before)
 				json_free(r.v.v[--r.v.n].chain);
-			fleet_leave_out(f, i, &nodes, &bad);
+			fleet_exclude_node(f, i, &nodes, &bad);
 		}
 		json_free(list);
 	}
-	fleet_done(f);
+	fleet_free_answers(f);
 	buf_free(&path);
 	if (!rc && !nodes)
 		rc = err_set(e, ERR_CANNOT, "no node answered as it should");
@@ -280,9 +280,9 @@ int fleet_chains(struct fleet *f, const char *since, struct json *chains, struct
 	return rc;
 }
 
-int fleet_overview(struct fleet *f, const char *since, struct json *nodes, struct err *e)
+int fleet_query_overview(struct fleet *f, const char *since, struct json *nodes, struct err *e)
 {
-	struct fleet_question q = { 0 };
+	struct fleet_request q = { 0 };
 	struct buf path = { 0 };
 	size_t answered;
 	int rc;
@@ -290,21 +290,21 @@ int fleet_overview(struct fleet *f, const char *since, struct json *nodes, struc
 	*nodes = JSON_NONE;
 	buf_reset(&f->warnings);
 	buf_puts(&path, "/api/v1/overview");
-	fleet_since(&path, since);
+	fleet_append_since(&path, since);
 	q.path = buf_text(&path);
-	rc = path.failed ? err_nomem(e) : fleet_round(f, &q, &answered, e);
+	rc = path.failed ? err_nomem(e) : fleet_query_nodes(f, &q, &answered, e);
 	buf_free(&path);
 	if (!rc)
 		*nodes = json_array();
 	for (size_t i = 0; !rc && i < f->n; i++) {
-		struct json v = f->places[i].answer;
+		struct json v = f->states[i].answer;
 
 		if (!f->nodes[i].answered)
 			continue;
-		f->places[i].answer = JSON_NONE;
+		f->states[i].answer = JSON_NONE;
 		json_set(&v, "node", json_text(f->nodes[i].name));
 		json_append(nodes, v);
 	}
-	fleet_done(f);
+	fleet_free_answers(f);
 	return rc;
 }

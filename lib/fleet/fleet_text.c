@@ -79,7 +79,7 @@ void fleet_ops_json(struct buf *out, const struct fleet_ops *o)
 /* Appends "  label: text" if the chain has that member. */
 static void append_line(struct buf *out, const char *label, struct json object, const char *key)
 {
-	char *text = fleet_text(object, key);
+	char *text = fleet_get_text(object, key);
 
 	if (text && *text) {
 		buf_printf(out, "  %s: ", label);
@@ -93,7 +93,7 @@ static void append_line(struct buf *out, const char *label, struct json object, 
 static void append_part(struct buf *out, struct json object, const char *key, const char *before,
 			const char *behind)
 {
-	char *text = fleet_text(object, key);
+	char *text = fleet_get_text(object, key);
 
 	buf_puts(out, before);
 	if (text)
@@ -106,8 +106,9 @@ static void append_part(struct buf *out, struct json object, const char *key, co
 /* Appends "  symptom: cudaStreamSynchronize p99 12 ms, 9.8 times its p50" if the node sent it. */
 static void append_symptom(struct buf *out, struct json c)
 {
-	double ratio = fleet_number(c, "tail_ratio"), p99_us = fleet_number(c, "cuda_p99_us");
-	char *op = fleet_text(c, "cuda_op");
+	double ratio = fleet_get_number(c, "tail_ratio"),
+	       p99_us = fleet_get_number(c, "cuda_p99_us");
+	char *op = fleet_get_text(c, "cuda_op");
 
 	if (op && *op && ratio > 0 && p99_us > 0 && p99_us < 1e12) {
 		buf_puts(out, "  symptom: ");
@@ -252,7 +253,7 @@ static int give_columns(const struct fleet_rows *r, unsigned n, struct archive_a
 	return rc;
 }
 
-int fleet_rows_give(const struct fleet_rows *r, struct archive_answer *to, struct err *e)
+int fleet_rows_write(const struct fleet_rows *r, struct archive_answer *to, struct err *e)
 {
 	unsigned n = (unsigned)json_length(r->columns);
 	struct archive_value *values = calloc(n + 1, sizeof(*values));

@@ -20,6 +20,6 @@ void fleet_chains_text(struct buf *out, const struct fleet *f, struct json chain
 		       bool color);
 
 /* Rows as SQL's answers are given out. */
-int fleet_rows_give(const struct fleet_rows *r, struct archive_answer *to, struct err *e);
+int fleet_rows_write(const struct fleet_rows *r, struct archive_answer *to, struct err *e);
 
 #endif

@@ -7,7 +7,7 @@
 #include "lib/cli/message.h"
 #include "lib/cli/server_options.h"
 
-void remote_query(struct fleet_options *how, const struct cli_asking *asked)
+void remote_query_options(struct fleet_options *how, const struct cli_asking *asked)
 {
 	how->nodes = asked->nodes.v;
 	how->nnodes = asked->nodes.n;
@@ -24,7 +24,7 @@ int remote_query_open(struct fleet **out, const struct cli_asking *asked, struct
 	int rc = cli_token(&token, asked->token_file, e);
 
 	*out = NULL;
-	remote_query(&how, asked);
+	remote_query_options(&how, asked);
 	how.token = token;
 	rc = rc ? rc : fleet_new(out, &how, e);
 	free(token);
@@ -33,7 +33,7 @@ int remote_query_open(struct fleet **out, const struct cli_asking *asked, struct
 
 int remote_query_end(struct fleet *f, int rc, struct err *e)
 {
-	rc = rc ? rc : fleet_clocks(f, e);
+	rc = rc ? rc : fleet_compare_clocks(f, e);
 	if (f)
 		cli_warn_lines(fleet_warnings(f));
 	return rc;

@@ -13,8 +13,9 @@ static bool is_stopped(void *ctx)
 	return cli_signal_received() != 0;
 }
 
-int remote_recordings(struct remote_recordings *x, const struct cli_asking *asked,
-		      struct fleet_options how, const struct filter_words *words, struct err *e)
+int remote_recordings_fetch(struct remote_recordings *x, const struct cli_asking *asked,
+			    struct fleet_options how, const struct filter_words *words,
+			    struct err *e)
 {
 	struct buf notes = { 0 };
 	int rc;
@@ -23,10 +24,10 @@ int remote_recordings(struct remote_recordings *x, const struct cli_asking *aske
 	how.stop_ctx = &x->progress;
 	rc = remote_query_open(&x->fleet, asked, how, e);
 	cli_progress_begin(&x->progress, fleet_files_position, &x->files, false);
-	rc = rc ? rc : fleet_fetch(&x->files, x->fleet, words, cli_scratch_folder(), e);
+	rc = rc ? rc : fleet_fetch_recordings(&x->files, x->fleet, words, cli_scratch_folder(), e);
 	cli_progress_end(&x->progress);
 	rc = remote_query_end(x->fleet, rc, e);
-	rc = rc ? rc : fleet_files_clocks(&x->files, &notes, e);
+	rc = rc ? rc : fleet_files_set_clocks(&x->files, &notes, e);
 	cli_note_lines(&notes);
 	buf_free(&notes);
 	return rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recordings of other machines as a program's inputs, as its options name them; who waits for them
- * sees how much has come.
+ * Fetches the recordings of the machines that a program's options name, as its inputs, and shows
+ * the progress.
  */
 #ifndef INGERO_FLEET_REMOTE_RECORDINGS_H
 #define INGERO_FLEET_REMOTE_RECORDINGS_H
@@ -19,8 +19,9 @@ struct remote_recordings {
 
 /* how: what no option of asked says. ERR_INTERRUPTED at a signal. In any case to be freed, behind
  * whoever reads the files. */
-int remote_recordings(struct remote_recordings *x, const struct cli_asking *asked,
-		      struct fleet_options how, const struct filter_words *words, struct err *e);
+int remote_recordings_fetch(struct remote_recordings *x, const struct cli_asking *asked,
+			    struct fleet_options how, const struct filter_words *words,
+			    struct err *e);
 void remote_recordings_free(struct remote_recordings *x);
 
 #endif

@@ -17,7 +17,7 @@ void token_budget_add_note(struct json *notes, const struct answer_list *l, size
 /* Appends a line for each reason: what was left out, how much, and once how to get it. */
 void token_budget_write_notes(struct buf *out, struct json notes, uint64_t budget);
 
-/* Replaces the answer by the results of args->jq; results that do not fit are left out whole. */
+/* Replaces the answer by the results of args->jq: whole results, as many as fit. */
 int token_budget_filter_answer(struct mcp_reply *out, struct json answer,
 			       const struct tool_args *args, const struct request_ctx *rctx,
 			       struct err *e);

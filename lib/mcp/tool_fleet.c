@@ -122,8 +122,8 @@ static int ask_nodes(struct fleet *f, const struct tool_call *c, const char *act
 
 		if (!sql)
 			return err_set(e, ERR_USAGE, "query is missing: a SELECT");
-		rc = fleet_sql(f, sql, c->args.top_given && c->args.top ? c->args.top : ROWS, &rows,
-			       e);
+		rc = fleet_query_sql(f, sql, c->args.top_given && c->args.top ? c->args.top : ROWS,
+				     &rows, e);
 		if (rc)
 			return rc;
 		json_set(o, "columns", sanitize_json(rows.columns));
@@ -135,16 +135,16 @@ static int ask_nodes(struct fleet *f, const struct tool_call *c, const char *act
 	if (!strcmp(action, "ops")) {
 		struct fleet_ops ops = { 0 };
 
-		rc = fleet_ops(f, c->args.words.since, &ops, e);
+		rc = fleet_query_ops(f, c->args.words.since, &ops, e);
 		if (!rc)
 			json_set(o, "ops", op_rows(&ops));
 		fleet_ops_free(&ops);
 		return rc;
 	}
 	if (!strcmp(action, "chains"))
-		rc = fleet_chains(f, c->args.words.since, &list, e);
+		rc = fleet_query_chains(f, c->args.words.since, &list, e);
 	else
-		rc = fleet_overview(f, c->args.words.since, &list, e);
+		rc = fleet_query_overview(f, c->args.words.since, &list, e);
 	if (!rc)
 		json_set(o, !strcmp(action, "chains") ? "chains" : "overview", list);
 	return rc;
@@ -206,7 +206,7 @@ static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args
 	}
 	/* Clocks of those that answered: what is found wrong is a warning. */
 	rc = rc ? rc : ask_nodes(f, &c, action, query ? query : sql, &o, e);
-	rc = rc ? rc : fleet_clocks(f, e);
+	rc = rc ? rc : fleet_compare_clocks(f, e);
 	if (!rc) {
 		set_warnings(&o, f);
 		rc = tool_answer(&c, o, &layout, e);

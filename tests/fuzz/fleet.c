@@ -70,7 +70,7 @@ static void fuzz_recordings(void)
 	struct fleet_files x;
 	struct err e;
 
-	if (!fleet_fetch(&x, fuzz_nodes, &everything, "/tmp", &e))
+	if (!fleet_fetch_recordings(&x, fuzz_nodes, &everything, "/tmp", &e))
 		fuzz_read(&x);
 	fleet_files_free(&x);
 }
@@ -90,31 +90,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_answer = (struct bytes){ (const char *)data + 1, size - 1 };
 	switch (data[0] % 6) {
 	case 0:
-		if (!fleet_sql(fuzz_nodes, "SELECT 1", 10, &rows, &e)) {
+		if (!fleet_query_sql(fuzz_nodes, "SELECT 1", 10, &rows, &e)) {
 			json_dump(&text, rows.columns, 0);
 			json_dump(&text, rows.rows, 0);
 		}
 		fleet_rows_free(&rows);
 		break;
 	case 1:
-		if (!fleet_chains(fuzz_nodes, "5m", &v, &e))
+		if (!fleet_query_chains(fuzz_nodes, "5m", &v, &e))
 			json_dump(&text, v, 0);
 		break;
 	case 2:
 		/* A count that no sketch holds is none. */
-		if (!fleet_ops(fuzz_nodes, NULL, &ops, &e))
+		if (!fleet_query_ops(fuzz_nodes, NULL, &ops, &e))
 			for (size_t i = 0; i < ops.v.n; i++)
 				if (!(ops.v.v[i].p50_ns >= 0) || !ops.v.v[i].operation)
 					abort();
 		fleet_ops_free(&ops);
 		break;
 	case 3:
-		if (!fleet_overview(fuzz_nodes, NULL, &v, &e))
+		if (!fleet_query_overview(fuzz_nodes, NULL, &v, &e))
 			json_dump(&text, v, 0);
 		break;
 	case 4:
-		if (!fleet_overview(fuzz_nodes, NULL, &v, &e))
-			fleet_clocks(fuzz_nodes, &e);
+		if (!fleet_query_overview(fuzz_nodes, NULL, &v, &e))
+			fleet_compare_clocks(fuzz_nodes, &e);
 		break;
 	default:
 		fuzz_recordings();
