@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lib/query/call_query.h"
-#include "lib/query/chosen.h"
+#include "lib/query/select_chains.h"
 #include "lib/query/diff_query.h"
 #include "lib/query/process_ops.h"
 #include "lib/query/report_query.h"
@@ -289,19 +289,20 @@ static struct filter_words get_filter_words(void)
 				      .newest = (uint64_t)values.newest };
 }
 
-static struct query_chosen get_chosen(void)
+static struct query_chain_selection get_chosen(void)
 {
-	return (struct query_chosen){ (const char *const *)values.nodes.v, values.nodes.n,
-				      (const char *const *)values.names.v, values.names.n };
+	return (struct query_chain_selection){ (const char *const *)values.nodes.v, values.nodes.n,
+					       (const char *const *)values.names.v,
+					       values.names.n };
 }
 
 /* Returns the exit status. */
 static int compare_recordings(const struct cli_operands *operands)
 {
 	struct query_diff_source *sides[DIFF_SIDES];
-	const struct query_diff_want want = { .causes = true };
+	const struct query_diff_options want = { .causes = true };
 	struct filter_words words = get_filter_words();
-	struct query_chosen by = get_chosen();
+	struct query_chain_selection by = get_chosen();
 	struct buf notes = { 0 };
 	struct diff d = { 0 };
 	bool damaged;
@@ -316,7 +317,7 @@ static int compare_recordings(const struct cli_operands *operands)
 	cli_warn_lines(&notes);
 	buf_free(&notes);
 	for (unsigned i = 0; i < DIFF_SIDES && !rc; i++)
-		rc = query_choose(query_diff_chains(sides[i]), &by, &e);
+		rc = query_select_chains(query_diff_chains(sides[i]), &by, &e);
 	if (!rc)
 		rc = query_diff(&d, sides, &e);
 	if (!rc)
@@ -472,7 +473,7 @@ static int explain_recordings(const struct cli_operands *operands, const struct 
 	struct report_query *query = w ? report_query_new(w, true) : NULL;
 	struct process_ops *ops = w && values.per_process ? process_ops_new(w) : NULL;
 	struct filter_words words = get_filter_words();
-	struct query_chosen by = get_chosen();
+	struct query_chain_selection by = get_chosen();
 	struct filter sel = { .calls = true };
 	struct input *in = NULL;
 	struct report_answer answer;
@@ -499,7 +500,7 @@ static int explain_recordings(const struct cli_operands *operands, const struct 
 	if (!rc)
 		rc = report_query_end(query, &answer, &e);
 	if (!rc)
-		rc = query_choose(&answer.chains->list, &by, &e);
+		rc = query_select_chains(&answer.chains->list, &by, &e);
 	if (!rc)
 		rc = print_report(&answer, ops, in, asked, &status, &e);
 	cli_phase(&began_ns, "reported");

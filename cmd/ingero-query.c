@@ -261,7 +261,7 @@ static int build_archive(struct query *q, const struct cli_operands *operands, i
 
 	rc = rc ? rc : read_all(q, operands, archive_item, a, e);
 	if (!rc)
-		query_archive_whole(a, !input_partial(q->in));
+		query_archive_set_whole(a, !input_partial(q->in));
 	rc = rc ? rc : query_archive_end(a, &written, e);
 	if (!rc)
 		cli_detail("archive of %s events, %s", fmt_count(written.events).s,
@@ -389,7 +389,7 @@ static int show_ops(struct query *q, const struct cli_operands *operands, struct
 	int rc = run ? read_all(q, operands, count_item, run, e) : err_nomem(e);
 
 	if (!rc)
-		rc = query_ops_over(run, e);
+		rc = query_ops_end(run, e);
 	if (!rc && !(s = query_ops_answer(run)))
 		rc = err_nomem(e);
 	if (!rc) {

@@ -346,7 +346,7 @@ static int print_compared(const struct compare *c, struct err *e)
 /* Returns the exit status. */
 static int compare_recordings(const struct cli_operands *operands)
 {
-	struct query_diff_want want = { .key = BY_OP, .calls_only = values.names.n == 0 };
+	struct query_diff_options want = { .key = BY_OP, .calls_only = values.names.n == 0 };
 	struct query_diff_source *sides[DIFF_SIDES];
 	struct filter_words words = get_filter_words();
 	struct compare c = { 0 };
@@ -425,7 +425,7 @@ static int read_all(struct job *job, struct err *e)
 
 static int find_exact(struct job *job, struct err *e)
 {
-	int rc = query_stat_exact(&job->stat, e);
+	int rc = query_stat_find_exact(&job->stat, e);
 
 	if (rc == EXACT_PIPE)
 		cli_warn("--exact: more durations than --memory allows, and a pipe cannot be read "
@@ -460,7 +460,7 @@ static int run_stat(const struct cli_operands *operands)
 {
 	struct filter_words words = get_filter_words();
 	struct job job = { 0 };
-	struct query_stat_want want = {
+	struct query_stat_options want = {
 		.names = (const char *const *)operands->v,
 		.n = (unsigned)operands->n,
 		.words = &words,

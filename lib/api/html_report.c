@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/query/chosen.h"
+#include "lib/query/select_chains.h"
 #include "lib/query/ops.h"
 #include "lib/query/report_query.h"
 #include "lib/query/sections.h"
@@ -48,7 +48,7 @@ static void *open_page(const struct export_ctx *em)
 		free_state(s);
 		return NULL;
 	}
-	query_ops_view(s->ops, s->view);
+	query_ops_set_sections(s->ops, s->view);
 	return s;
 }
 
@@ -103,17 +103,17 @@ static int finish_report(void *state, struct err *e)
 {
 	struct state *s = state;
 	const struct filter *sel = s->opt->select;
-	const struct query_chosen by = { sel->nodes.v, sel->nodes.n, sel->patterns.v,
-					 sel->patterns.n };
+	const struct query_chain_selection by = { sel->nodes.v, sel->nodes.n, sel->patterns.v,
+						  sel->patterns.n };
 	const struct ops_summary *ops;
 	struct report_answer answer;
 	int rc = report_query_end(s->query, &answer, e);
 
 	if (!rc)
-		rc = query_choose(&answer.chains->list, &by, e);
+		rc = query_select_chains(&answer.chains->list, &by, e);
 	if (rc)
 		return rc;
-	rc = query_ops_over(s->ops, e);
+	rc = query_ops_end(s->ops, e);
 	if (rc)
 		return rc;
 	ops = query_ops_answer(s->ops);

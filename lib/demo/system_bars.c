@@ -35,7 +35,7 @@ int system_bars_new(struct system_bars **out, struct world *w, struct err *e)
 	b->view = query_view_new(w, &b->all, VIEW_BIT(SYSTEM));
 	if (!b->run || !b->view)
 		return err_nomem(e);
-	query_ops_view(b->run, b->view);
+	query_ops_set_sections(b->run, b->view);
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/query/chosen.h"
+#include "lib/query/select_chains.h"
 #include "lib/report/call_text.h"
 #include "lib/mcp/chain_rows.h"
 #include "lib/mcp/sanitize_text.h"

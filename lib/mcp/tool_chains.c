@@ -3,7 +3,7 @@
  * "What caused the stall?": where the steps of a program go, and the causes with line, culprit,
  * time and fix.
  */
-#include "lib/query/chosen.h"
+#include "lib/query/select_chains.h"
 #include "lib/report/report.h"
 #include "lib/report/report_recording.h"
 #include "lib/report/report_standing.h"
@@ -132,13 +132,13 @@ static void set_chosen_none(struct json *o, const struct report *r)
 static int write_answer(void *ctx, const struct store_chains *found, struct err *e)
 {
 	struct tool_call *c = ctx;
-	const struct query_chosen by = { c->args.nodes.v, c->args.nodes.n, c->args.names.v,
-					 c->args.names.n };
+	const struct query_chain_selection by = { c->args.nodes.v, c->args.nodes.n, c->args.names.v,
+						  c->args.names.n };
 	struct chosen_pids pids = { 0 };
 	struct json o = json_object(), rows = json_array();
 	const struct finding *first = NULL;
 	struct report r = { 0 };
-	int rc = query_choose(&found->answer->list, &by, e);
+	int rc = query_select_chains(&found->answer->list, &by, e);
 	size_t n = 0;
 
 	rc = rc ? rc : pids_of(&c->args, &pids, e);

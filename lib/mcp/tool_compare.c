@@ -225,9 +225,9 @@ static int call_tool(void *ctx, const struct request_ctx *rctx, struct json args
 		const struct filter_words when = { .since = c.args.words.since,
 						   .until = c.args.words.until };
 		struct reading reading = { rctx, i };
-		const struct query_diff_want want = { .causes = true,
-						      .between = report_progress,
-						      .ctx = &reading };
+		const struct query_diff_options want = { .causes = true,
+							 .between = report_progress,
+							 .ctx = &reading };
 
 		rc = query_diff_read(&sides[i], names[i], &when, &want, e);
 		if (!rc)

@@ -23,7 +23,7 @@ struct record_list {
 struct analyzed {
 	struct cause_sink sink; /* first: on_record casts it back */
 	struct cause *cause;
-	analyzed_take *take;
+	analyzed_item_fn *take;
 	void *to;
 	struct chain_list analysis; /* that it carries, no chains */
 	uint64_t events;
@@ -73,7 +73,7 @@ static int on_record(struct cause_sink *s, const struct record *r, struct err *e
 	return store_record(z, &z->found, r, e);
 }
 
-struct analyzed *analyzed_new(struct world *w, analyzed_take *take, void *to)
+struct analyzed *analyzed_new(struct world *w, analyzed_item_fn *take, void *to)
 {
 	struct analyzed *z = calloc(1, sizeof(*z));
 
@@ -107,7 +107,7 @@ int analyzed_item(struct analyzed *z, const struct stream_item *item, struct err
 
 int analyzed_end(struct analyzed *z, struct err *e)
 {
-	bool whole = query_chains_cover(&z->analysis, z->events);
+	bool whole = query_chains_is_complete(&z->analysis, z->events);
 	const struct record_list *list = whole ? &z->carried : &z->found;
 	int rc = whole ? 0 : cause_finish(z->cause, e);
 

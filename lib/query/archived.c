@@ -39,7 +39,7 @@ int query_archive_item(struct query_archive *a, const struct stream_item *item, 
 			   : archive_writer_item(a->writer, item, e);
 }
 
-void query_archive_whole(struct query_archive *a, bool whole)
+void query_archive_set_whole(struct query_archive *a, bool whole)
 {
 	archive_writer_whole(a->writer, whole);
 }

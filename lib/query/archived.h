@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream becomes an archive, analyzed on the way where that is wanted and nobody did it before.
+ * Writes a stream to an archive, and analyzes it on the way if that is wanted and it carries no
+ * analysis.
  */
 #ifndef INGERO_QUERY_ARCHIVED_H
 #define INGERO_QUERY_ARCHIVED_H
@@ -20,7 +21,7 @@ int query_archive_new(struct query_archive **out, struct world *w, int fd, const
 		      const char *tool, bool analyze, struct err *e);
 int query_archive_item(struct query_archive *a, const struct stream_item *item, struct err *e);
 /* Before the end: see archive_writer_whole. */
-void query_archive_whole(struct query_archive *a, bool whole);
+void query_archive_set_whole(struct query_archive *a, bool whole);
 /* No more items. */
 int query_archive_end(struct query_archive *a, struct archive_written *written, struct err *e);
 void query_archive_free(struct query_archive *a);

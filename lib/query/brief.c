@@ -34,7 +34,7 @@ struct brief {
 	VEC(uint16_t) of_site;		    /* slot of each site of the segment, worked out once */
 	const struct ige_dict_reader *dict; /* those sites are of its segment `generation` */
 	uint64_t generation;
-	uint64_t since; /* events since brief_tell handed the counts on */
+	uint64_t since; /* events since brief_flush handed the counts on */
 	uint16_t *of_op;
 };
 
@@ -63,7 +63,7 @@ struct brief *brief_new(const struct world *w, struct query_ops_run *run)
 	b->run = run;
 	b->of_op = calloc(UINT16_MAX + 1u, sizeof(*b->of_op));
 	if (!b->of_op || !vec_push(&b->slots, (struct slot){ 0 }) ||
-	    !open_slot(&b->slots.v[0], query_ops_exact_of(run))) {
+	    !open_slot(&b->slots.v[0], query_ops_get_exact(run))) {
 		brief_free(b);
 		return NULL;
 	}
@@ -91,7 +91,7 @@ static uint16_t slot_of(struct brief *b, uint16_t op, struct err *e, int *rc)
 		return def ? b->of_op[op] : 0;
 	if (!vec_push(&b->slots, (struct slot){ .op = def }))
 		return (uint16_t)(*rc = err_nomem(e), 0);
-	if (!open_slot(&b->slots.v[b->slots.n - 1], query_ops_exact_of(b->run))) {
+	if (!open_slot(&b->slots.v[b->slots.n - 1], query_ops_get_exact(b->run))) {
 		free_slot(&b->slots.v[--b->slots.n]);
 		return (uint16_t)(*rc = err_nomem(e), 0);
 	}
@@ -124,16 +124,16 @@ static int learn_sites(struct brief *b, const struct ige_dict_reader *dict, stru
 	return rc;
 }
 
-void brief_again(struct brief *b)
+void brief_restart_exact(struct brief *b)
 {
 	b->dict = NULL;
 }
 
-int brief_see(struct brief *b, const struct ige_arrays *a, struct ige_dict_reader *dict,
-	      struct err *e)
+int brief_count_exact(struct brief *b, const struct ige_arrays *a, struct ige_dict_reader *dict,
+		      struct err *e)
 {
 	const uint64_t *dur = a->column[IGE_DUR], *site = a->column[IGE_SITE];
-	struct exact *x = query_ops_exact_of(b->run);
+	struct exact *x = query_ops_get_exact(b->run);
 	int rc = a->n == a->dropped ? 0 : learn_sites(b, dict, e);
 
 	for (uint32_t i = 0; i < a->n && a->n != a->dropped && !rc; i++) {
@@ -143,7 +143,7 @@ int brief_see(struct brief *b, const struct ige_arrays *a, struct ige_dict_reade
 		if (!slot || x->again == x->counted)
 			continue;
 		x->again++;
-		exact_see(b->slots.v[slot].exact, dur[i]);
+		exact_count_again(b->slots.v[slot].exact, dur[i]);
 	}
 	return rc;
 }
@@ -223,21 +223,21 @@ static bool count_fine(struct brief *b, const struct ige_arrays *a, struct exact
 	return true;
 }
 
-int brief_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_reader *dict,
-		struct err *e)
+int brief_count_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_reader *dict,
+		      struct err *e)
 {
 	const uint64_t *dur = a->column[IGE_DUR], *site = a->column[IGE_SITE];
-	struct exact *x = query_ops_exact_of(b->run);
+	struct exact *x = query_ops_get_exact(b->run);
 	bool grouped = a->header.flags & IGE_GROUPED, failed;
 	int rc;
 
 	if (a->n == a->dropped) {
-		query_ops_covers(b->run, NULL, 0, false, a->header.lost);
+		query_ops_add_block(b->run, NULL, 0, false, a->header.lost);
 		return 0;
 	}
 	rc = learn_sites(b, dict, e);
 	if (!rc && b->since > COUNTS_MAX)
-		rc = brief_tell(b, e);
+		rc = brief_flush(b, e);
 	if (rc)
 		return rc;
 	if (!x)
@@ -246,15 +246,15 @@ int brief_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_rea
 		return err_nomem(e);
 	for (uint32_t i = 0; failed && i < a->n; i++)
 		if (b->of_site.v[site[i]] & FAILED &&
-		    !query_ops_failed(b->run, b->slots.v[b->of_site.v[site[i]] & SLOT].op,
-				      dict->sites.v[site[i]].ret))
+		    !query_ops_add_failure(b->run, b->slots.v[b->of_site.v[site[i]] & SLOT].op,
+					   dict->sites.v[site[i]].ret))
 			return err_nomem(e);
 	b->since += a->n;
-	query_ops_covers(b->run,
-			 (int64_t[2]){ grouped ? a->header.start_min
-					       : a->header.end_min - (int64_t)dur[0],
-				       a->header.end_max },
-			 a->n - a->dropped, a->header.flags & IGE_LATE, a->header.lost);
+	query_ops_add_block(b->run,
+			    (int64_t[2]){ grouped ? a->header.start_min
+						  : a->header.end_min - (int64_t)dur[0],
+					  a->header.end_max },
+			    a->n - a->dropped, a->header.flags & IGE_LATE, a->header.lost);
 	return 0;
 }
 
@@ -270,11 +270,11 @@ static void merge_fine(struct brief *b, struct slot *s)
 		if (v > s->max)
 			s->max = v;
 	}
-	exact_count_fine(query_ops_exact_of(b->run), s->exact, s->fine);
+	exact_count_fine(query_ops_get_exact(b->run), s->exact, s->fine);
 	memset(s->fine, 0, EXACT_FINE * sizeof(*s->fine));
 }
 
-int brief_tell(struct brief *b, struct err *e)
+int brief_flush(struct brief *b, struct err *e)
 {
 	for (size_t i = 1; i < b->slots.n; i++) {
 		struct slot *s = &b->slots.v[i];
@@ -289,7 +289,7 @@ int brief_tell(struct brief *b, struct err *e)
 
 		for (unsigned lane = 0; lane < LANES; lane++)
 			k.sum += s->sum[lane];
-		fine = fine && (!k.count || query_ops_counted(b->run, s->op, &k));
+		fine = fine && (!k.count || query_ops_add_counts(b->run, s->op, &k));
 		sketch_free(&k);
 		if (!fine)
 			return err_nomem(e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts, errors and quantiles without events: blocks are counted from two of their columns into a
- * run of query/ops.h, which takes records and all else as usual. What needs events one by one is
- * not known then: own and lost time, processes, open calls.
+ * run of query/ops.h, which takes records and all else as usual. What needs single events is not
+ * known then: self time, lost time, processes, open calls.
  */
 #ifndef INGERO_QUERY_BRIEF_H
 #define INGERO_QUERY_BRIEF_H
@@ -19,15 +19,16 @@ struct brief *brief_new(const struct world *w, struct query_ops_run *run);
 void brief_free(struct brief *b);
 
 /* Counts one block of a reader set up by ige_reader_want(r, BRIEF_WANTS). */
-int brief_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_reader *dict,
-		struct err *e);
+int brief_count_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_reader *dict,
+		      struct err *e);
 
-/* Once more, for what the run's exact.h seeks: brief_again before the first block of each round. */
-void brief_again(struct brief *b);
-int brief_see(struct brief *b, const struct ige_arrays *a, struct ige_dict_reader *dict,
-	      struct err *e);
+/* Counts the block again for the quantiles that the run's exact.h searches: brief_restart_exact
+ * before the first block of each round. */
+void brief_restart_exact(struct brief *b);
+int brief_count_exact(struct brief *b, const struct ige_arrays *a, struct ige_dict_reader *dict,
+		      struct err *e);
 
-/* Hand what was counted since to the run, before it is asked. */
-int brief_tell(struct brief *b, struct err *e);
+/* Adds the counts since the last flush to the run; to be called before its answer is used. */
+int brief_flush(struct brief *b, struct err *e);
 
 #endif

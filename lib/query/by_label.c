@@ -31,15 +31,15 @@ static struct by_id kernel_id(const struct world *w, const struct event *ev, uin
 	uint64_t frame = 0;
 
 	if (!name)
-		frame = launcher_library_of(&kernels->libraries, w, ev->stack);
+		frame = launcher_find_library(&kernels->libraries, w, ev->stack);
 	return (struct by_id){ .a = process + 1ull + ((name ? name : frame | LIBRARY) << 32),
 			       .b = func,
 			       .ctx = ev->ctx,
 			       .stack = ev->stack };
 }
 
-struct by_id by_id_of(const struct world *w, enum by_key key, const struct event *ev,
-		      const struct op_def *op, uint32_t process, struct by_kernels *kernels)
+struct by_id by_id_of_event(const struct world *w, enum by_key key, const struct event *ev,
+			    const struct op_def *op, uint32_t process, struct by_kernels *kernels)
 {
 	const struct world_ctx *c = world_get_ctx(w, ev->ctx);
 	struct by_id id = { .ctx = ev->ctx };
@@ -312,7 +312,7 @@ static void key_kernel(const struct by_labels *l, const struct by_id *id, struct
 		return;
 	}
 	/* The handle means something in its process only. */
-	if (!launcher_name(key, l->w, id->stack, id->b) && p)
+	if (!launcher_append_name(key, l->w, id->stack, id->b) && p)
 		with_pid(l, comm_of(l, world_get_ctx(l->w, id->ctx)), p, row);
 }
 
@@ -418,7 +418,7 @@ static void key_place(const struct by_labels *l, const struct by_id *id, struct 
 	row->order = l->key == BY_RANK ? p->rank_number + 1 : 0;
 }
 
-bool by_label(const struct by_labels *l, const struct by_id *id, struct by_row *row)
+bool by_label_set_row(const struct by_labels *l, const struct by_id *id, struct by_row *row)
 {
 	const struct op_def *op;
 	struct buf key = { 0 };

@@ -24,12 +24,12 @@ struct by_id {
 /* What is known of kernels so far. */
 struct by_kernels {
 	struct kernel_names names;
-	struct map libraries; /* stack -> frame, see launcher_library_of */
+	struct map libraries; /* stack -> frame, see launcher_find_library */
 };
 
 /* process: world id, 0 unknown. kernels: of BY_KERNEL */
-struct by_id by_id_of(const struct world *w, enum by_key key, const struct event *ev,
-		      const struct op_def *op, uint32_t process, struct by_kernels *kernels);
+struct by_id by_id_of_event(const struct world *w, enum by_key key, const struct event *ev,
+			    const struct op_def *op, uint32_t process, struct by_kernels *kernels);
 
 /* Whether different ids of a key can be the same thing: a line of many stacks, a pod of many
  * processes. */
@@ -59,6 +59,6 @@ struct by_labels {
 };
 
 /* Sets key, name, node and order of a row, and its kind. False: out of memory. */
-bool by_label(const struct by_labels *l, const struct by_id *id, struct by_row *row);
+bool by_label_set_row(const struct by_labels *l, const struct by_id *id, struct by_row *row);
 
 #endif

@@ -24,7 +24,7 @@ void by_steps_free(struct by_steps *b);
 
 /* Every item of the stream. */
 int by_steps_item(struct by_steps *b, const struct stream_item *item, struct err *e);
-/* As query_by_event and query_by_time (query/group_by.h). */
+/* As query_by_event and query_by_add_time (query/group_by.h). */
 bool by_steps_event(struct by_steps *b, const struct event *ev, const struct op_def *op,
 		    uint32_t process, uint64_t self_ns);
 bool by_steps_time(struct by_steps *b, const struct event *ev, const struct op_def *op,

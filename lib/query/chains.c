@@ -50,8 +50,8 @@ static bool is_cuda_layer(struct bytes layer)
 	return false;
 }
 
-int query_chains_fact(struct query_chains *a, const struct world *w, const struct record *r,
-		      struct err *e)
+int query_chains_add_record(struct query_chains *a, const struct world *w, const struct record *r,
+			    struct err *e)
 {
 	const struct world_node *on;
 
@@ -93,7 +93,7 @@ int query_chains_fact(struct query_chains *a, const struct world *w, const struc
 
 static int add_carried(struct query_chains_run *run, const struct record *r, struct err *e)
 {
-	int rc = query_chains_fact(&run->answer, run->w, r, e);
+	int rc = query_chains_add_record(&run->answer, run->w, r, e);
 
 	return rc > 0 ? chain_list_add(&run->carried, r, e) : rc;
 }
@@ -143,7 +143,7 @@ bool query_chains_ongoing_wait(struct query_chains_run *run, const struct record
 	       cause_stands(run->cause, r, out);
 }
 
-bool query_chains_cover(const struct chain_list *carried, uint64_t events)
+bool query_chains_is_complete(const struct chain_list *carried, uint64_t events)
 {
 	struct json of = json_get(carried->analysis, "events");
 	bool covers = carried->analyzed && json_double(of, 0) >= (double)events;
@@ -163,7 +163,7 @@ int query_chains_end(struct query_chains_run *run, const struct query_chains **a
 	a->unfinished = run->since_last;
 	/* An analysis of a damaged or cut stream, or of one of several, covers less than is here:
 	 * then ours holds. */
-	a->found_analyzed = query_chains_cover(&run->carried, a->events) && !a->unfinished;
+	a->found_analyzed = query_chains_is_complete(&run->carried, a->events) && !a->unfinished;
 	a->list = a->found_analyzed ? run->carried : run->own;
 	chain_list_sort(&a->list);
 	*answer = a;
@@ -182,7 +182,7 @@ void query_chains_free(struct query_chains_run *run)
 	free(run);
 }
 
-void query_chains_drop(struct query_chains *a)
+void query_chains_clear(struct query_chains *a)
 {
 	chain_list_free(&a->list);
 	missing_free(&a->missing);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "What went wrong?" asked of a stream: its chains, found by the analysis it carries or, when
- * nobody analyzed it, by analyzing it now. A recording without an analysis is never taken for a
- * healthy one.
+ * "What went wrong?": the chains of a stream, from the analysis that it carries or, if it has none,
+ * from one that is made here. A recording without an analysis is never reported as healthy.
  */
 #ifndef INGERO_QUERY_CHAINS_H
 #define INGERO_QUERY_CHAINS_H
@@ -52,14 +51,14 @@ void query_chains_free(struct query_chains_run *run);
 /* Whether a stream of so many events carried the analysis of all of them: that of one recording of
  * several, or of a part, is not. Where events were left out behind it (ingero-correlate
  * --chains-only) there are fewer than it says. */
-bool query_chains_cover(const struct chain_list *carried, uint64_t events);
+bool query_chains_is_complete(const struct chain_list *carried, uint64_t events);
 
-/* What a record says of the recording itself: when it began, its clock, what is missing from it. 1:
- * it says nothing of that. */
-int query_chains_fact(struct query_chains *a, const struct world *w, const struct record *r,
-		      struct err *e);
+/* Adds a record about the recording itself: when it began, its clock, what is missing from it. 1:
+ * the record is about something else. */
+int query_chains_add_record(struct query_chains *a, const struct world *w, const struct record *r,
+			    struct err *e);
 
-/* What an answer holds that is no run's; it is empty afterwards. */
-void query_chains_drop(struct query_chains *a);
+/* Frees an answer that no run owns; it is empty afterwards. */
+void query_chains_clear(struct query_chains *a);
 
 #endif

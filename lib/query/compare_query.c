@@ -26,7 +26,7 @@ static uint64_t hash_row(const struct compare_row *r)
 static bool add_rows(struct compare *c, struct map *known, unsigned side,
 		     const struct query_diff_source *source)
 {
-	const struct by_table *t = query_diff_counted(source)->by;
+	const struct by_table *t = query_diff_ops(source)->by;
 	const struct world *w = query_diff_world(source);
 
 	for (size_t i = 0; i < t->rows.n; i++) {
@@ -120,7 +120,7 @@ static bool sort_by_change(struct compare *c)
 }
 
 int query_compare(struct compare *c, struct query_diff_source *const sides[DIFF_SIDES],
-		  const struct query_diff_want *want, double threshold, struct err *e)
+		  const struct query_diff_options *want, double threshold, struct err *e)
 {
 	struct map known = { 0 };
 	bool good = true, both = true;
@@ -129,7 +129,7 @@ int query_compare(struct compare *c, struct query_diff_source *const sides[DIFF_
 			       .threshold = threshold,
 			       .calls_only = want->calls_only };
 	for (unsigned i = 0; i < DIFF_SIDES && good; i++) {
-		const struct ops_summary *s = query_diff_counted(sides[i]);
+		const struct ops_summary *s = query_diff_ops(sides[i]);
 
 		c->name[i] = query_diff_name(sides[i]);
 		c->wall_ns[i] = (uint64_t)(s->end_ns - s->start_ns);

@@ -10,7 +10,7 @@
 
 /* The sources, read with the same key, must outlive the answer. threshold: a share. */
 int query_compare(struct compare *c, struct query_diff_source *const sides[DIFF_SIDES],
-		  const struct query_diff_want *want, double threshold, struct err *e);
+		  const struct query_diff_options *want, double threshold, struct err *e);
 void query_compare_free(struct compare *c);
 
 #endif

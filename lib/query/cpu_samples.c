@@ -37,9 +37,9 @@ bool cpu_samples_add(struct cpu_samples *s, uint32_t spot, bool inside, int64_t 
 	return vec_push(&s->v, v);
 }
 
-void cpu_samples_between(const struct cpu_samples *s, int64_t from_ns, int64_t until_ns,
-			 void (*fn)(void *ctx, uint32_t spot, bool inside, uint64_t times),
-			 void *ctx)
+void cpu_samples_for_each(const struct cpu_samples *s, int64_t from_ns, int64_t until_ns,
+			  void (*fn)(void *ctx, uint32_t spot, bool inside, uint64_t times),
+			  void *ctx)
 {
 	for (size_t i = 0; i < s->v.n; i++) {
 		int64_t at = s->first_ns + (int64_t)s->v.v[i].time_ms * MS_NS;

@@ -33,9 +33,9 @@ bool cpu_samples_add(struct cpu_samples *s, uint32_t spot, bool inside, int64_t 
 
 /* Calls fn for each stored sample of the window, both ends included; times: how many samples it
  * stands for. */
-void cpu_samples_between(const struct cpu_samples *s, int64_t from_ns, int64_t until_ns,
-			 void (*fn)(void *ctx, uint32_t spot, bool inside, uint64_t times),
-			 void *ctx);
+void cpu_samples_for_each(const struct cpu_samples *s, int64_t from_ns, int64_t until_ns,
+			  void (*fn)(void *ctx, uint32_t spot, bool inside, uint64_t times),
+			  void *ctx);
 void cpu_samples_free(struct cpu_samples *s);
 
 #endif

@@ -28,7 +28,7 @@ struct query_diff_source {
 	const struct ops_summary *ops;
 };
 
-static int read_items(struct query_diff_source *s, const struct query_diff_want *want,
+static int read_items(struct query_diff_source *s, const struct query_diff_options *want,
 		      struct err *e)
 {
 	struct event_stream *stream = input_stream(s->in);
@@ -56,7 +56,7 @@ static int read_items(struct query_diff_source *s, const struct query_diff_want 
 }
 
 int query_diff_read(struct query_diff_source **out, const char *name,
-		    const struct filter_words *words, const struct query_diff_want *want,
+		    const struct filter_words *words, const struct query_diff_options *want,
 		    struct err *e)
 {
 	struct query_diff_source *s = calloc(1, sizeof(*s));
@@ -72,7 +72,7 @@ int query_diff_read(struct query_diff_source **out, const char *name,
 	s->counting = s->w ? query_ops_new(s->w, want->causes ? &s->all : &s->sel) : NULL;
 	if (s->counting && !want->causes) {
 		s->by = query_by_new(s->w, want->key, BY_TEXT | (want->calls_only ? BY_CALLS : 0));
-		query_ops_by(s->counting, s->by);
+		query_ops_set_group_by(s->counting, s->by);
 	}
 	rc = s->counting && (want->causes ? s->run != NULL : s->by != NULL)
 		     ? filter_words(&s->sel, words, e)
@@ -84,7 +84,7 @@ int query_diff_read(struct query_diff_source **out, const char *name,
 	if (!rc && s->run)
 		rc = query_chains_end(s->run, &s->chains, e);
 	if (!rc)
-		rc = query_ops_over(s->counting, e);
+		rc = query_ops_end(s->counting, e);
 	if (!rc) {
 		s->ops = query_ops_answer(s->counting);
 		rc = s->ops ? 0 : err_nomem(e);
@@ -102,7 +102,7 @@ bool query_diff_damaged(const struct query_diff_source *s, struct buf *notes)
 }
 
 int query_diff_read_both(struct query_diff_source *sides[DIFF_SIDES], char *const *names,
-			 const struct filter_words *words, const struct query_diff_want *want,
+			 const struct filter_words *words, const struct query_diff_options *want,
 			 bool *damaged, struct buf *notes, struct err *e)
 {
 	int rc = 0;
@@ -123,7 +123,7 @@ const struct chain_list *query_diff_chains(const struct query_diff_source *s)
 	return &s->chains->list;
 }
 
-const struct ops_summary *query_diff_counted(const struct query_diff_source *s)
+const struct ops_summary *query_diff_ops(const struct query_diff_source *s)
 {
 	return s->ops;
 }

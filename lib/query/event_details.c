@@ -183,13 +183,13 @@ static void text_of(const struct query_details *d, const struct query_detail *x,
 		syscall_text(d, x, out);
 		break;
 	case VIEW_ABOUT_FILE:
-		query_file_text(told, w, x->id, out);
+		query_append_file_label(told, w, x->id, out);
 		break;
 	case VIEW_ABOUT_DEVICE:
 		name_device(out, x->id);
 		break;
 	case VIEW_ABOUT_SOCKET:
-		query_socket_text(told, w, x->id, out);
+		query_append_socket_label(told, w, x->id, out);
 		break;
 	case VIEW_ABOUT_STATE:
 		buf_puts(out, part_text(x->row.part));

@@ -74,10 +74,10 @@ bool exact_count(struct exact *x, struct exact_op *o, uint64_t ns)
 	x->counted++;
 	if (ns < EXACT_FINE)
 		o->fine[ns]++;
-	if (ns < EXACT_FINE || x->let_go)
+	if (ns < EXACT_FINE || x->overflowed)
 		return true;
 	if (x->bytes + bytes > x->bytes_max) {
-		x->let_go = true;
+		x->overflowed = true;
 		for (size_t i = 0; i < x->ops.n; i++)
 			free_durations(x->ops.v[i]);
 		return true;
@@ -94,7 +94,7 @@ void exact_count_fine(struct exact *x, struct exact_op *o, const uint32_t counts
 	}
 }
 
-bool exact_seek(struct exact *x, uint16_t op, const struct sketch *durations)
+bool exact_start_search(struct exact *x, uint16_t op, const struct sketch *durations)
 {
 	struct exact_op *o = exact_op(x, op);
 
@@ -137,25 +137,25 @@ static bool found_all(const struct exact *x)
 	return true;
 }
 
-bool exact_from_kept(struct exact *x)
+bool exact_search_stored(struct exact *x)
 {
-	if (x->let_go)
+	if (x->overflowed)
 		return found_all(x);
 	for (size_t k = 0; k < x->ops.n; k++) {
 		struct exact_op *o = x->ops.v[k];
 
 		do {
 			for (size_t i = 0; i < o->shorter.n; i++)
-				exact_see(o, o->shorter.v[i]);
+				exact_count_again(o, o->shorter.v[i]);
 			for (size_t i = 0; i < o->longer.n; i++)
-				exact_see(o, o->longer.v[i]);
+				exact_count_again(o, o->longer.v[i]);
 		} while (round_of(x, o));
 	}
 	return true;
 }
 
-void exact_item(struct exact *x, const struct world *w, struct filter *sel,
-		const struct stream_item *item)
+void exact_count_item(struct exact *x, const struct world *w, struct filter *sel,
+		      const struct stream_item *item)
 {
 	if (item->kind != STREAM_EVENTS)
 		return;
@@ -165,11 +165,11 @@ void exact_item(struct exact *x, const struct world *w, struct filter *sel,
 		if (!x->of_op[ev->op] || !filter_event(sel, w, ev))
 			continue;
 		x->again++;
-		exact_see(x->ops.v[x->of_op[ev->op] - 1], ev->dur_ns);
+		exact_count_again(x->ops.v[x->of_op[ev->op] - 1], ev->dur_ns);
 	}
 }
 
-int exact_round(struct exact *x)
+int exact_next_round(struct exact *x)
 {
 	int more = 0;
 
@@ -180,7 +180,7 @@ int exact_round(struct exact *x)
 	return more && !x->changed;
 }
 
-bool exact_found(const struct exact *x, uint16_t op, uint64_t ns[EXACT_QUANTILES])
+bool exact_get_quantiles(const struct exact *x, uint16_t op, uint64_t ns[EXACT_QUANTILES])
 {
 	const struct exact_op *o = x->of_op[op] ? x->ops.v[x->of_op[op] - 1] : NULL;
 

@@ -34,7 +34,7 @@ struct exact {
 	uint64_t bytes, bytes_max;
 	uint64_t counted; /* durations of the run */
 	uint64_t again;	  /* …and how many were seen again in this round */
-	bool let_go;	  /* they did not fit */
+	bool overflowed;  /* they did not fit */
 	bool changed;	  /* what was seen again are others */
 	VEC(struct exact_op *) ops;
 	uint16_t *of_op; /* index + 1 */
@@ -51,25 +51,25 @@ bool exact_count(struct exact *x, struct exact_op *o, uint64_t ns);
 /* The same of many short ones: how many of each. */
 void exact_count_fine(struct exact *x, struct exact_op *o, const uint32_t counts[EXACT_FINE]);
 
-/* All are counted: what is sought of this op. False: out of memory. */
-bool exact_seek(struct exact *x, uint16_t op, const struct sketch *durations);
-/* From those kept: false when they were not all kept. Otherwise all are to be seen again, until
- * exact_round says 0. */
-bool exact_from_kept(struct exact *x);
+/* To be called when all are counted: sets the ranks to search for this op. False: out of memory. */
+bool exact_start_search(struct exact *x, uint16_t op, const struct sketch *durations);
+/* Searches the stored durations. False: not all were stored; then all are to be counted again,
+ * until exact_next_round returns 0. */
+bool exact_search_stored(struct exact *x);
 
-static inline void exact_see(struct exact_op *o, uint64_t ns)
+static inline void exact_count_again(struct exact_op *o, uint64_t ns)
 {
 	for (int i = 0; i < EXACT_QUANTILES; i++)
 		rank_search_add(&o->sought[i], ns);
 }
 /* The same of events, of which those count that were selected; more than were counted are passed
  * by. */
-void exact_item(struct exact *x, const struct world *w, struct filter *sel,
-		const struct stream_item *item);
+void exact_count_item(struct exact *x, const struct world *w, struct filter *sel,
+		      const struct stream_item *item);
 /* 1: once more; 0: over, found or (changed) not. */
-int exact_round(struct exact *x);
+int exact_next_round(struct exact *x);
 
 /* False: not found. */
-bool exact_found(const struct exact *x, uint16_t op, uint64_t ns[EXACT_QUANTILES]);
+bool exact_get_quantiles(const struct exact *x, uint16_t op, uint64_t ns[EXACT_QUANTILES]);
 
 #endif

@@ -27,7 +27,7 @@ void exact_source_init(struct exact_source *from)
 
 static int read_again(const struct exact_source *from, struct input *in, struct err *e)
 {
-	struct exact *x = query_ops_exact_of(from->run);
+	struct exact *x = query_ops_get_exact(from->run);
 	struct event_stream *stream = input_stream(in);
 	struct stream_item item;
 	struct ige_block block;
@@ -35,19 +35,19 @@ static int read_again(const struct exact_source *from, struct input *in, struct 
 	int rc = 0;
 
 	if (!from->brief) {
-		item = query_ops_going_on(from->run);
-		exact_item(x, from->world, from->sel, &item);
+		item = query_ops_ongoing_item(from->run);
+		exact_count_item(x, from->world, from->sel, &item);
 		while ((rc = stream->next(stream, &item, e)) > 0)
-			exact_item(x, from->world, from->sel, &item);
+			exact_count_item(x, from->world, from->sel, &item);
 		return rc;
 	}
-	brief_again(from->brief);
+	brief_restart_exact(from->brief);
 	for (unsigned i = 0; !rc && (r = input_one(in, i)); i++) {
 		ige_reader_want(r, BRIEF_WANTS);
 		while (!rc && (rc = ige_reader_block(r, &block, e)) > 0) {
 			const struct ige_arrays *a = ige_reader_arrays(r);
 
-			rc = a ? brief_see(from->brief, a, ige_reader_dict(r), e) : 0;
+			rc = a ? brief_count_exact(from->brief, a, ige_reader_dict(r), e) : 0;
 			while (!rc && ige_reader_items(r, &item, e) > 0)
 				;
 		}
@@ -57,12 +57,12 @@ static int read_again(const struct exact_source *from, struct input *in, struct 
 
 int exact_find(const struct exact_source *from, struct err *e)
 {
-	struct exact *x = query_ops_exact_of(from->run);
+	struct exact *x = query_ops_get_exact(from->run);
 	int rc;
 
-	if (!query_ops_seek(from->run))
+	if (!query_ops_start_search(from->run))
 		return err_nomem(e);
-	if (exact_from_kept(x))
+	if (exact_search_stored(x))
 		return EXACT_FOUND;
 	if (from->pipe)
 		return EXACT_PIPE;
@@ -79,6 +79,6 @@ int exact_find(const struct exact_source *from, struct err *e)
 		input_free(in);
 		if (rc && rc != ERR_TOO_NEW)
 			return rc;
-	} while (exact_round(x));
+	} while (exact_next_round(x));
 	return x->changed ? EXACT_CHANGED : EXACT_FOUND;
 }

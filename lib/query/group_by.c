@@ -21,7 +21,7 @@ struct slot {
 	uint32_t class; /* layer_class of calls in it */
 	uint64_t count, errors, self_ns, calls_self_ns, lost_ns;
 	struct sketch durations; /* of what has one */
-	struct covered_row covered;
+	struct coverage_row covered;
 };
 
 /* The first slots. */
@@ -38,7 +38,7 @@ struct query_by {
 	struct by_steps *steps;	   /* BY_STEP only: it has all rows */
 	struct layers layers;	   /* calls that may lie in one of their own row */
 	struct by_table table;
-	const struct covered *covered; /* NULL: all of the time */
+	const struct coverage *covered; /* NULL: all of the time */
 };
 
 static bool count_outermost(void *ctx, const struct layer_call *call);
@@ -79,7 +79,7 @@ void query_by_free(struct query_by *by)
 		return;
 	for (size_t i = 0; i < by->slots.n; i++) {
 		sketch_free(&by->slots.v[i].durations);
-		covered_row_free(&by->slots.v[i].covered);
+		coverage_row_free(&by->slots.v[i].covered);
 	}
 	vec_free(&by->slots);
 	map_free(&by->by_id);
@@ -92,7 +92,7 @@ void query_by_free(struct query_by *by)
 	free(by);
 }
 
-void query_by_covers(struct query_by *by, const struct covered *c)
+void query_by_set_coverage(struct query_by *by, const struct coverage *c)
 {
 	by->covered = c;
 }
@@ -120,7 +120,7 @@ static uint32_t layer_class(const struct query_by *by, size_t at, const struct e
 static struct slot *slot_of(struct query_by *by, const struct event *ev, const struct op_def *op,
 			    uint32_t process)
 {
-	struct by_id id = by_id_of(by->w, by->table.key, ev, op, process, &by->kernels);
+	struct by_id id = by_id_of_event(by->w, by->table.key, ev, op, process, &by->kernels);
 	uint64_t key, at;
 
 	if (id.a == 0)
@@ -157,13 +157,13 @@ static bool count_outermost(void *ctx, const struct layer_call *call)
 {
 	struct slot *s = &((struct query_by *)ctx)->slots.v[call->slot];
 
-	const struct covered *c = ((struct query_by *)ctx)->covered;
+	const struct coverage *c = ((struct query_by *)ctx)->covered;
 
 	s->count++;
 	s->errors += call->failed;
 	return sketch_add(&s->durations, call->dur_ns) &&
-	       (!c || covered_count(c, &s->covered, call->process, call->op, call->failed,
-				    call->start_ns + (int64_t)call->dur_ns, call->dur_ns));
+	       (!c || coverage_count_call(c, &s->covered, call->process, call->op, call->failed,
+					  call->start_ns + (int64_t)call->dur_ns, call->dur_ns));
 }
 
 /* A driver's handle that is launched by way of the runtime's is the same kernel. */
@@ -193,8 +193,8 @@ bool query_by_event(struct query_by *by, const struct event *ev, const struct op
 	if (by->table.key == BY_OP || !(op->flags & OP_CALL) || !c || !c->thread)
 		return count_event(s, ev, op) &&
 		       (!by->covered ||
-			covered_count(by->covered, &s->covered, process, ev->op,
-				      event_failed(ev->op, ev->ret), ev->end_ns, ev->dur_ns));
+			coverage_count_call(by->covered, &s->covered, process, ev->op,
+					    event_failed(ev->op, ev->ret), ev->end_ns, ev->dur_ns));
 	return layers_add(&by->layers, c->thread,
 			  &(struct layer_call){ .slot = (uint32_t)(s - by->slots.v),
 						.class = s->class,
@@ -206,13 +206,13 @@ bool query_by_event(struct query_by *by, const struct event *ev, const struct op
 						.failed = event_failed(ev->op, ev->ret) });
 }
 
-bool query_by_over(struct query_by *by)
+bool query_by_end(struct query_by *by)
 {
 	return by->steps ? by_steps_finish(by->steps) : layers_flush(&by->layers);
 }
 
-bool query_by_time(struct query_by *by, const struct event *ev, const struct op_def *op,
-		   uint32_t process, uint64_t self_ns, uint64_t lost_ns)
+bool query_by_add_time(struct query_by *by, const struct event *ev, const struct op_def *op,
+		       uint32_t process, uint64_t self_ns, uint64_t lost_ns)
 {
 	struct slot *s;
 
@@ -302,7 +302,7 @@ static struct estimate estimate_slot(const struct query_by *by, const struct slo
 					  .errors = s->errors,
 					  .total_ns = s->durations.sum };
 
-	return by->covered ? covered_estimate(by->covered, by->w, &s->covered, &counted) : counted;
+	return by->covered ? coverage_estimate(by->covered, by->w, &s->covered, &counted) : counted;
 }
 
 /* v[from..to) are one row. */
@@ -386,7 +386,7 @@ const struct by_table *query_by_rows(struct query_by *by)
 		if (i < SLOTS_FIRST)
 			v[i].row.kind = first[i];
 		else
-			good = by_label(&labels, &v[i].slot->id, &v[i].row);
+			good = by_label_set_row(&labels, &v[i].slot->id, &v[i].row);
 		add_times(&v[counted_as(by, i)].row, &by->slots.v[i]);
 	}
 	if (good)

@@ -22,7 +22,7 @@ struct handle {
 	uint64_t func, errors;
 	uint32_t name; /* which of the handle's names: as kernel_names_find */
 	struct sketch durations;
-	struct covered_row covered;
+	struct coverage_row covered;
 };
 
 struct query_kernels {
@@ -30,8 +30,8 @@ struct query_kernels {
 	VEC(struct handle) handles;
 	struct map by_key; /* op, process, handle, name -> index + 1 */
 	struct kernel_names names;
-	size_t last;		       /* index + 1: most launches come in runs */
-	const struct covered *covered; /* NULL: all of the time */
+	size_t last;			/* index + 1: most launches come in runs */
+	const struct coverage *covered; /* NULL: all of the time */
 };
 
 static uint64_t key_of(const struct handle *h)
@@ -48,7 +48,7 @@ struct query_kernels *query_kernels_new(struct world *w)
 	return k;
 }
 
-void query_kernels_covers(struct query_kernels *k, const struct covered *c)
+void query_kernels_set_coverage(struct query_kernels *k, const struct coverage *c)
 {
 	k->covered = c;
 }
@@ -59,7 +59,7 @@ void query_kernels_free(struct query_kernels *k)
 		return;
 	for (size_t i = 0; i < k->handles.n; i++) {
 		sketch_free(&k->handles.v[i].durations);
-		covered_row_free(&k->handles.v[i].covered);
+		coverage_row_free(&k->handles.v[i].covered);
 	}
 	vec_free(&k->handles);
 	map_free(&k->by_key);
@@ -111,8 +111,8 @@ bool query_kernels_event(struct query_kernels *k, const struct event *ev, const 
 	h->errors += event_failed(ev->op, ev->ret);
 	return sketch_add(&h->durations, ev->dur_ns) &&
 	       (!k->covered ||
-		covered_count(k->covered, &h->covered, process, ev->op,
-			      event_failed(ev->op, ev->ret), ev->end_ns, ev->dur_ns));
+		coverage_count_call(k->covered, &h->covered, process, ev->op,
+				    event_failed(ev->op, ev->ret), ev->end_ns, ev->dur_ns));
 }
 
 bool query_kernels_record(struct query_kernels *k, const struct record *rec)
@@ -160,7 +160,7 @@ static struct estimate estimate_handle(const struct query_kernels *k, const stru
 					  .errors = h->errors,
 					  .total_ns = h->durations.sum };
 
-	return k->covered ? covered_estimate(k->covered, k->w, &h->covered, &counted) : counted;
+	return k->covered ? coverage_estimate(k->covered, k->w, &h->covered, &counted) : counted;
 }
 
 /* The handles' rows, with their index for a moment in p50_ns. */

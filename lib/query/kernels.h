@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "lib/query/covered.h"
+#include "lib/query/coverage.h"
 #include "lib/event/event.h"
 #include "lib/event/ops.h"
 #include "lib/event/record.h"
@@ -23,7 +23,7 @@ struct query_kernels *query_kernels_new(struct world *w);
 void query_kernels_free(struct query_kernels *k);
 
 /* What was recorded of the time, by which counts are estimated; it must outlive k. */
-void query_kernels_covers(struct query_kernels *k, const struct covered *c);
+void query_kernels_set_coverage(struct query_kernels *k, const struct coverage *c);
 
 /* A launch of this process (world id); what launches no function is passed over. Names may come
  * later. False: out of memory. */

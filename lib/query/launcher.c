@@ -49,7 +49,7 @@ static uint32_t find_library(const struct world *w, uint32_t stack)
 	return p.library ? p.frames[p.last] : 0;
 }
 
-uint32_t launcher_library_of(struct map *known, const struct world *w, uint32_t stack)
+uint32_t launcher_find_library(struct map *known, const struct world *w, uint32_t stack)
 {
 	uint64_t frame;
 
@@ -105,7 +105,7 @@ static void put_library(struct buf *out, const struct world *w, const struct pla
 	}
 }
 
-bool launcher_name(struct buf *out, const struct world *w, uint32_t stack, uint64_t func)
+bool launcher_append_name(struct buf *out, const struct world *w, uint32_t stack, uint64_t func)
 {
 	struct place p = place_of(w, stack);
 	struct bytes name = { 0 };

@@ -17,10 +17,10 @@
 /* The outermost frame inside the library that launched it: one handle may stand for many kernels of
  * such a library. 0: it was no library of kernels. known: zero-initialised at first; a stack is
  * looked at once. */
-uint32_t launcher_library_of(struct map *known, const struct world *w, uint32_t stack);
+uint32_t launcher_find_library(struct map *known, const struct world *w, uint32_t stack);
 
-/* Appends what it is called by. False: no function has a name there; then it is "kernel unknown"
- * with its handle and what is known of the place. */
-bool launcher_name(struct buf *out, const struct world *w, uint32_t stack, uint64_t func);
+/* Appends the name. False: no function there has a name; then it is "kernel unknown" with the
+ * handle of the function and what is known of the place. */
+bool launcher_append_name(struct buf *out, const struct world *w, uint32_t stack, uint64_t func);
 
 #endif

@@ -433,8 +433,8 @@ static struct spot *spots_in_window(const struct query_oncpu *a)
 			v[i].count = v[i].inside = 0;
 	}
 	if (v && a->answer.window.steps)
-		cpu_samples_between(&a->samples, a->answer.window.from_ns,
-				    a->answer.window.until_ns, count_in_window, v);
+		cpu_samples_for_each(&a->samples, a->answer.window.from_ns,
+				     a->answer.window.until_ns, count_in_window, v);
 	return v;
 }
 

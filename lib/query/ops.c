@@ -41,7 +41,7 @@ struct query_ops_run {
 	struct stack_ends_sum stacks;
 	struct cause_asleep asleep;
 	struct open_calls open;
-	struct covered covered;
+	struct coverage covered;
 	VEC(struct event) going_on; /* of those, what was counted */
 	uint64_t item_lost, record_lost;
 	bool begun, nomem;
@@ -50,7 +50,7 @@ struct query_ops_run {
 
 static struct ops_counter *counter_of(struct query_ops_run *r, const struct op_def *op)
 {
-	struct ops_counter *c = ops_counter_of(&r->counters, op);
+	struct ops_counter *c = ops_counters_find(&r->counters, op);
 
 	r->nomem |= !c;
 	return c;
@@ -58,7 +58,7 @@ static struct ops_counter *counter_of(struct query_ops_run *r, const struct op_d
 
 static struct ops_process *process_of_ctx(struct query_ops_run *r, uint32_t ctx)
 {
-	return ops_process_of(&r->processes, r->w, ctx, &r->nomem);
+	return ops_processes_find(&r->processes, r->w, ctx, &r->nomem);
 }
 
 /* node: world id, 0 not known. */
@@ -129,9 +129,9 @@ static void count_event(struct query_ops_run *r, const struct event *ev, const s
 	if (!query_kernels_event(r->kernels, ev, op, p ? p->process : 0))
 		r->nomem = true;
 	if (op->flags & OP_CALL)
-		ops_counter_device(row, gpu_of(r, ev->ctx), ev);
-	if (!covered_count(&r->covered, &row->covered, p ? p->process : 0, ev->op,
-			   event_failed(ev->op, ev->ret), ev->end_ns, ev->dur_ns) ||
+		ops_counter_add_gpu(row, gpu_of(r, ev->ctx), ev);
+	if (!coverage_count_call(&r->covered, &row->covered, p ? p->process : 0, ev->op,
+				 event_failed(ev->op, ev->ret), ev->end_ns, ev->dur_ns) ||
 	    (p &&
 	     !ops_process_count(&r->processes, &r->covered, p, ev, event_failed(ev->op, ev->ret))))
 		r->nomem = true;
@@ -161,7 +161,7 @@ static void add_time(struct query_ops_run *r, const struct line_piece *piece, ui
 	if (!r->by)
 		return;
 	p = process_of_ctx(r, piece->ev->ctx);
-	if (!query_by_time(r->by, piece->ev, piece->op, p ? p->process : 0, self_ns, lost_ns))
+	if (!query_by_add_time(r->by, piece->ev, piece->op, p ? p->process : 0, self_ns, lost_ns))
 		r->nomem = true;
 }
 
@@ -232,7 +232,7 @@ struct query_ops_run *query_ops_new(struct world *w, struct filter *sel)
 		query_ops_free(r);
 		return NULL;
 	}
-	query_kernels_covers(r->kernels, &r->covered);
+	query_kernels_set_coverage(r->kernels, &r->covered);
 	return r;
 }
 
@@ -253,7 +253,7 @@ void query_ops_free(struct query_ops_run *r)
 	uncovered_free(&r->answer.uncovered);
 	vec_free(&r->answer.paused);
 	vec_free(&r->answer.folded);
-	covered_free(&r->covered);
+	coverage_free(&r->covered);
 	vec_free(&r->answer.machines);
 	query_findings_free(&r->answer);
 	vec_free(&r->answer.kernels);
@@ -267,33 +267,33 @@ void query_ops_free(struct query_ops_run *r)
 	free(r);
 }
 
-void query_ops_exact(struct query_ops_run *r, struct exact *x)
+void query_ops_set_exact(struct query_ops_run *r, struct exact *x)
 {
 	r->exact = x;
 }
 
-void query_ops_by(struct query_ops_run *r, struct query_by *by)
+void query_ops_set_group_by(struct query_ops_run *r, struct query_by *by)
 {
 	r->by = by;
-	query_by_covers(by, &r->covered);
+	query_by_set_coverage(by, &r->covered);
 }
 
-void query_ops_view(struct query_ops_run *r, struct query_view *view)
+void query_ops_set_sections(struct query_ops_run *r, struct query_view *view)
 {
 	r->view = view;
 }
 
-struct exact *query_ops_exact_of(const struct query_ops_run *r)
+struct exact *query_ops_get_exact(const struct query_ops_run *r)
 {
 	return r->exact;
 }
 
-bool query_ops_seek(struct query_ops_run *r)
+bool query_ops_start_search(struct query_ops_run *r)
 {
 	for (size_t i = 0; i < r->counters.v.n; i++) {
 		const struct ops_counter *c = &r->counters.v.v[i];
 
-		if (!exact_seek(r->exact, c->row.op->id, &c->durations))
+		if (!exact_start_search(r->exact, c->row.op->id, &c->durations))
 			return false;
 	}
 	return true;
@@ -316,7 +316,7 @@ static void add_event(struct query_ops_run *r, const struct event *ev, bool late
 
 	if (!op)
 		return;
-	if (!covered_event(&r->covered, r->w, ev))
+	if (!coverage_add_event(&r->covered, r->w, ev))
 		r->nomem = true;
 	if (asked)
 		count_event(r, ev, op, late);
@@ -352,23 +352,23 @@ static int still_asleep(void *run, uint32_t thread, struct event *ev, struct err
 	return r->nomem || !ev->ctx || !vec_push(&r->going_on, *ev) ? err_nomem(e) : 0;
 }
 
-int query_ops_over(struct query_ops_run *r, struct err *e)
+int query_ops_end(struct query_ops_run *r, struct err *e)
 {
 	int rc = r->answer.brief ? 0
 				 : cause_asleep_tell(&r->asleep, r->w, r->line, still_asleep, r, e);
 
-	if (!rc && (r->nomem || (r->view && !query_view_floor(r->view, INT64_MAX)) ||
-		    (r->by && !query_by_over(r->by))))
+	if (!rc && (r->nomem || (r->view && !query_view_advance(r->view, INT64_MAX)) ||
+		    (r->by && !query_by_end(r->by))))
 		rc = err_nomem(e);
 	return rc;
 }
 
-bool query_ops_goes_on(const struct query_ops_run *r)
+bool query_ops_has_ongoing(const struct query_ops_run *r)
 {
 	return cause_asleep_any(&r->asleep, r->line);
 }
 
-struct stream_item query_ops_going_on(const struct query_ops_run *r)
+struct stream_item query_ops_ongoing_item(const struct query_ops_run *r)
 {
 	return (struct stream_item){ .kind = STREAM_EVENTS,
 				     .events = r->going_on.v,
@@ -403,13 +403,13 @@ static int add_events(struct query_ops_run *r, const struct stream_item *item, s
 			on_exit_event(r, ev);
 		rc = line_event(r->line, ev, item->late, e);
 	}
-	if (r->view && !item->late && !query_view_floor(r->view, item->floor_ns))
+	if (r->view && !item->late && !query_view_advance(r->view, item->floor_ns))
 		r->nomem = true;
 	return !rc && r->nomem ? err_nomem(e) : rc;
 }
 
-bool query_ops_counted(struct query_ops_run *r, const struct op_def *op,
-		       const struct sketch *durations)
+bool query_ops_add_counts(struct query_ops_run *r, const struct op_def *op,
+			  const struct sketch *durations)
 {
 	struct ops_counter *row = counter_of(r, op);
 
@@ -421,7 +421,7 @@ bool query_ops_counted(struct query_ops_run *r, const struct op_def *op,
 	return true;
 }
 
-bool query_ops_failed(struct query_ops_run *r, const struct op_def *op, int32_t ret)
+bool query_ops_add_failure(struct query_ops_run *r, const struct op_def *op, int32_t ret)
 {
 	struct ops_counter *row = counter_of(r, op);
 
@@ -432,8 +432,8 @@ bool query_ops_failed(struct query_ops_run *r, const struct op_def *op, int32_t 
 	return !r->nomem;
 }
 
-void query_ops_covers(struct query_ops_run *r, const int64_t times[2], uint64_t n, bool late,
-		      uint64_t lost)
+void query_ops_add_block(struct query_ops_run *r, const int64_t times[2], uint64_t n, bool late,
+			 uint64_t lost)
 {
 	r->answer.brief = true;
 	r->item_lost += lost;
@@ -490,8 +490,8 @@ static void add_record(struct query_ops_run *r, const struct record *rec)
 	default:
 		break;
 	}
-	if (!covered_record(&r->covered, r->w, rec) ||
-	    !ops_facts_record(&r->answer, &r->metrics, r->w, rec) ||
+	if (!coverage_add_record(&r->covered, r->w, rec) ||
+	    !ops_facts_add_record(&r->answer, &r->metrics, r->w, rec) ||
 	    !query_kernels_record(r->kernels, rec) || !query_findings_record(&r->answer, rec) ||
 	    (r->by && !query_by_record(r->by, rec)) ||
 	    (r->view && !query_view_record(r->view, rec)))
@@ -582,7 +582,7 @@ const struct ops_summary *query_ops_answer(struct query_ops_run *r)
 	struct ops_summary *a = &r->answer;
 
 	fill_time(r);
-	if (!fill_rows(r) || !ops_estimates_paused(a, &r->covered) ||
+	if (!fill_rows(r) || !ops_estimates_add_paused(a, &r->covered) ||
 	    !query_kernels_rows(r->kernels, &a->kernels) ||
 	    !stack_ends_count(&r->stack_ends, r->w, &r->stacks))
 		return NULL;

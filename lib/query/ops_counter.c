@@ -4,7 +4,7 @@
 
 #include "lib/query/exact.h"
 
-struct ops_counter *ops_counter_of(struct ops_counters *c, const struct op_def *op)
+struct ops_counter *ops_counters_find(struct ops_counters *c, const struct op_def *op)
 {
 	uint64_t at;
 
@@ -27,7 +27,7 @@ bool ops_counter_add(struct ops_counter *c, struct exact *x, uint64_t dur_ns)
 	return c->exact && exact_count(x, c->exact, dur_ns);
 }
 
-void ops_counter_device(struct ops_counter *c, uint32_t gpu, const struct event *ev)
+void ops_counter_add_gpu(struct ops_counter *c, uint32_t gpu, const struct event *ev)
 {
 	struct ops_device *d = c->row.devices;
 	unsigned i = 0;
@@ -53,7 +53,7 @@ struct ops_row ops_counter_row(const struct ops_counter *c, const struct exact *
 	row.p50_ns = sketch_quantile(d, 0.50);
 	row.p95_ns = sketch_quantile(d, 0.95);
 	row.p99_ns = sketch_quantile(d, 0.99);
-	row.exact = x && exact_found(x, row.op->id, q);
+	row.exact = x && exact_get_quantiles(x, row.op->id, q);
 	if (row.exact) {
 		row.p50_ns = q[0];
 		row.p95_ns = q[1];
@@ -71,7 +71,7 @@ void ops_counters_free(struct ops_counters *c)
 {
 	for (size_t i = 0; i < c->v.n; i++) {
 		sketch_free(&c->v.v[i].durations);
-		covered_row_free(&c->v.v[i].covered);
+		coverage_row_free(&c->v.v[i].covered);
 	}
 	vec_free(&c->v);
 	map_free(&c->by);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Estimates in an answer about ops, from the parts that its rows keep (query/covered.h). */
+/* Estimates in an answer about ops, from the parts that its rows keep (query/coverage.h). */
 #include "lib/query/ops_estimates.h"
 
 /* Counted without processes: the machine's time stands for theirs. */
-static struct estimate estimate_brief(const struct covered *c, uint16_t op, struct estimate all)
+static struct estimate estimate_brief(const struct coverage *c, uint16_t op, struct estimate all)
 {
 	double scale = paused_scale(&c->paused, 0, op_tier(op), c->from_ns, c->to_ns);
 
@@ -17,8 +17,8 @@ static struct estimate estimate_brief(const struct covered *c, uint16_t op, stru
 	return all;
 }
 
-struct estimate ops_estimate_row(const struct covered *c, const struct world *w,
-				 const struct ops_row *row, const struct covered_row *covered,
+struct estimate ops_estimate_row(const struct coverage *c, const struct world *w,
+				 const struct ops_row *row, const struct coverage_row *covered,
 				 bool brief)
 {
 	const struct estimate counted = { .count = row->count,
@@ -28,10 +28,10 @@ struct estimate ops_estimate_row(const struct covered *c, const struct world *w,
 					  .lost_ns = row->lost_ns };
 
 	return brief ? estimate_brief(c, row->op->id, counted)
-		     : covered_estimate(c, w, covered, &counted);
+		     : coverage_estimate(c, w, covered, &counted);
 }
 
-struct estimate ops_estimate_process(const struct covered *c, const struct world *w,
+struct estimate ops_estimate_process(const struct coverage *c, const struct world *w,
 				     const struct ops_processes *processes, size_t at)
 {
 	const struct ops_process *p = &processes->v.v[at];
@@ -39,17 +39,17 @@ struct estimate ops_estimate_process(const struct covered *c, const struct world
 					  .errors = p->errors,
 					  .total_ns = p->in_calls_ns,
 					  .lost_ns = p->lost_ns };
-	static const struct covered_row none;
-	struct estimate e = covered_estimate(
+	static const struct coverage_row none;
+	struct estimate e = coverage_estimate(
 		c, w, at < processes->covered.n ? &processes->covered.v[at] : &none, &counted);
 
 	/* Calls of a tier of which it had made none may have been made, too. */
 	for (unsigned tier = 0; tier < TIERS && p->calls; tier++)
-		e.least |= covered_unknown(c, w, p->process, tier);
+		e.least |= coverage_is_unknown(c, w, p->process, tier);
 	return e;
 }
 
-bool ops_estimates_paused(struct ops_summary *a, const struct covered *c)
+bool ops_estimates_add_paused(struct ops_summary *a, const struct coverage *c)
 {
 	double all = (double)(c->to_ns - c->from_ns);
 
@@ -60,8 +60,8 @@ bool ops_estimates_paused(struct ops_summary *a, const struct covered *c)
 
 		p.ns = paused_ns(&c->paused, l->node, l->tier, c->from_ns, c->to_ns);
 		p.covered = all > 0 ? 1 - (double)p.ns / all : 1;
-		p.least =
-			paused_scale(&c->paused, l->node, l->tier, covered_since(c), c->to_ns) == 0;
+		p.least = paused_scale(&c->paused, l->node, l->tier, coverage_since(c), c->to_ns) ==
+			  0;
 		if (p.ns && !vec_push(&a->paused, p))
 			return false;
 	}

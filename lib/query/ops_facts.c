@@ -130,8 +130,8 @@ static bool add_folded(struct ops_summary *a, const struct world *w, const struc
 	return !op || !f->calls || vec_push(&a->folded, (struct ops_folded){ op, f->calls });
 }
 
-bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *w,
-		      const struct record *rec)
+bool ops_facts_add_record(struct ops_summary *a, struct map *metrics, struct world *w,
+			  const struct record *rec)
 {
 	switch (rec->kind) {
 	case RECORD_CLOCK:

@@ -15,8 +15,8 @@
 
 /* Texts become strings of w. metrics: where in the answer's each is, by metric << 32 | node, and
  * where each library is in theirs. False: out of memory. */
-bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *w,
-		      const struct record *rec);
+bool ops_facts_add_record(struct ops_summary *a, struct map *metrics, struct world *w,
+			  const struct record *rec);
 
 /* Before it is looked at: its metrics by number and node, and metrics says where they are now.
  * False: out of memory. */

@@ -22,8 +22,8 @@ static struct ops_process *by_id(struct ops_processes *p, uint32_t process, uint
 	return &p->v.v[p->v.n - 1];
 }
 
-struct ops_process *ops_process_of(struct ops_processes *p, const struct world *w, uint32_t ctx,
-				   bool *nomem)
+struct ops_process *ops_processes_find(struct ops_processes *p, const struct world *w, uint32_t ctx,
+				       bool *nomem)
 {
 	const struct world_ctx *c;
 	const struct world_image *im;
@@ -45,7 +45,7 @@ struct ops_process *ops_process_of(struct ops_processes *p, const struct world *
 	return found;
 }
 
-bool ops_process_count(struct ops_processes *p, const struct covered *c,
+bool ops_process_count(struct ops_processes *p, const struct coverage *c,
 		       const struct ops_process *of, const struct event *ev, bool failed)
 {
 	size_t at = (size_t)(of - p->v.v);
@@ -54,14 +54,14 @@ bool ops_process_count(struct ops_processes *p, const struct covered *c,
 		return true;
 	if (!vec_reach(&p->covered, at))
 		return false;
-	return covered_count(c, &p->covered.v[at], of->process, ev->op, failed, ev->end_ns,
-			     ev->dur_ns);
+	return coverage_count_call(c, &p->covered.v[at], of->process, ev->op, failed, ev->end_ns,
+				   ev->dur_ns);
 }
 
 void ops_processes_free(struct ops_processes *p)
 {
 	for (size_t i = 0; i < p->covered.n; i++)
-		covered_row_free(&p->covered.v[i]);
+		coverage_row_free(&p->covered.v[i]);
 	vec_free(&p->covered);
 	vec_free(&p->v);
 	map_free(&p->by);

@@ -12,8 +12,8 @@ static void append_text(struct buf *out, const char *before, struct bytes text)
 	}
 }
 
-void query_file_text(const struct late_names *t, const struct world *w, uint64_t id,
-		     struct buf *out)
+void query_append_file_label(const struct late_names *t, const struct world *w, uint64_t id,
+			     struct buf *out)
 {
 	const struct late_names_file *f = late_names_file(t, id);
 
@@ -29,8 +29,8 @@ void query_file_text(const struct late_names *t, const struct world *w, uint64_t
 	}
 }
 
-void query_socket_text(const struct late_names *t, const struct world *w, uint64_t id,
-		       struct buf *out)
+void query_append_socket_label(const struct late_names *t, const struct world *w, uint64_t id,
+			       struct buf *out)
 {
 	const struct late_names_socket *s = late_names_socket(t, id);
 	const struct late_names_peer *p = late_names_peer(t, id);

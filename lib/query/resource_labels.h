@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What people read instead of ids of files and sockets.
+ * Labels of files and sockets for readers, instead of their ids.
  */
 #ifndef INGERO_QUERY_RESOURCE_LABELS_H
 #define INGERO_QUERY_RESOURCE_LABELS_H
@@ -11,10 +11,10 @@
 #include "lib/world/late_names.h"
 
 /* "/mnt/x (nfs4, server:/export)", "tcp 192.0.2.1:80", "tcp 127.0.0.1:6379 (redis-server, pid
- * 812)"; "?" when nothing was said. */
-void query_file_text(const struct late_names *t, const struct world *w, uint64_t id,
-		     struct buf *out);
-void query_socket_text(const struct late_names *t, const struct world *w, uint64_t id,
-		       struct buf *out);
+ * 812)"; "?" when the recording has no name. */
+void query_append_file_label(const struct late_names *t, const struct world *w, uint64_t id,
+			     struct buf *out);
+void query_append_socket_label(const struct late_names *t, const struct world *w, uint64_t id,
+			       struct buf *out);
 
 #endif

@@ -9,7 +9,7 @@
 #include "lib/query/event_details.h"
 #include "lib/query/disk_requests_query.h"
 #include "lib/query/time_buckets.h"
-#include "lib/query/lives.h"
+#include "lib/query/gpu_objects.h"
 #include "lib/query/cpu_sample_rows.h"
 #include "lib/query/sockets.h"
 #include "lib/query/thread_time.h"
@@ -29,7 +29,7 @@ struct query_view {
 	struct query_disks disks;
 	struct query_sockets sockets;
 	struct query_details details;
-	struct query_lives lives;
+	struct query_gpu_objects lives;
 	struct query_comms comms;
 	struct query_thread_time spent;
 	struct query_time_buckets *lapse;
@@ -56,8 +56,8 @@ struct query_view *query_view_new(struct world *w, struct filter *sel, unsigned 
 	v->samples = query_samples_new();
 	v->lapse = query_time_buckets_new();
 	if (!v->samples || !v->lapse ||
-	    !query_lives_start(&v->lives, w, has_section(v, VIEW_BIT(MEMORY)),
-			       has_section(v, VIEW_BIT(GRAPHS)))) {
+	    !query_gpu_objects_start(&v->lives, w, has_section(v, VIEW_BIT(MEMORY)),
+				     has_section(v, VIEW_BIT(GRAPHS)))) {
 		query_view_free(v);
 		return NULL;
 	}
@@ -73,7 +73,7 @@ void query_view_free(struct query_view *v)
 	query_disks_free(&v->disks);
 	query_sockets_free(&v->sockets);
 	query_details_free(&v->details);
-	query_lives_free(&v->lives);
+	query_gpu_objects_free(&v->lives);
 	query_comms_free(&v->comms);
 	query_thread_time_free(&v->spent);
 	query_time_buckets_free(v->lapse);
@@ -126,7 +126,7 @@ bool query_view_event(struct query_view *v, const struct event *ev, const struct
 		      uint32_t process, bool selected, bool late)
 {
 	if (!v->sel->resolved || ev->end_ns < v->sel->until_ns)
-		if (!query_lives_event(&v->lives, ev, op))
+		if (!query_gpu_objects_event(&v->lives, ev, op))
 			return false;
 	if (!selected)
 		return true;
@@ -158,7 +158,7 @@ bool query_view_piece(struct query_view *v, enum query_view_piece what, const st
 	return !has_section(v, VIEW_BIT(TIME)) || !is_in_window(v, p->end_ns) ||
 	       !of_process(v, p->process) ||
 	       (query_thread_time_piece(&v->spent, p, what == QUERY_VIEW_CALL) &&
-		(!query_thread_time_calls(&v->spent, p->thread) ||
+		(!query_thread_time_makes_calls(&v->spent, p->thread) ||
 		 query_time_buckets_piece(v->lapse, p)));
 }
 
@@ -183,14 +183,14 @@ bool query_view_record(struct query_view *v, const struct record *rec)
 	}
 }
 
-bool query_view_floor(struct query_view *v, int64_t floor_ns)
+bool query_view_advance(struct query_view *v, int64_t floor_ns)
 {
 	if (floor_ns != INT64_MAX &&
 	    (floor_ns == INT64_MIN ||
 	     (v->settled_ns != INT64_MIN && floor_ns - v->settled_ns < SETTLE_NS)))
 		return true;
 	v->settled_ns = floor_ns;
-	return query_lives_settle(&v->lives, floor_ns);
+	return query_gpu_objects_advance(&v->lives, floor_ns);
 }
 
 static bool rate_rows(struct query_view *v)
@@ -210,7 +210,7 @@ const struct view *query_view_rows(struct query_view *v, const struct culprits *
 		    query_disks_rows(&v->disks, v->w, &v->told, a) &&
 		    query_sockets_rows(&v->sockets, &v->told, a) &&
 		    query_details_rows(&v->details, v->w, &v->told, culprits, a) &&
-		    query_lives_rows(&v->lives, v->w, of_process, v, a) &&
+		    query_gpu_objects_rows(&v->lives, v->w, of_process, v, a) &&
 		    query_comms_rows(&v->comms, a) && query_thread_time_rows(&v->spent, a) &&
 		    rate_rows(v) && query_time_buckets_rows(v->lapse, a);
 

@@ -29,7 +29,7 @@ bool query_view_event(struct query_view *v, const struct event *ev, const struct
 		      uint32_t process, bool selected, bool late);
 bool query_view_record(struct query_view *v, const struct record *rec);
 /* Nothing later in the stream starts before this. INT64_MAX: there is no more. */
-bool query_view_floor(struct query_view *v, int64_t floor_ns);
+bool query_view_advance(struct query_view *v, int64_t floor_ns);
 
 /* As line/ tells them. */
 enum query_view_piece { QUERY_VIEW_CALL, QUERY_VIEW_OUTSIDE, QUERY_VIEW_OFFCPU };

@@ -8,7 +8,7 @@
 
 static int check_want(struct query_stat *a, struct err *e)
 {
-	const struct query_stat_want *want = &a->want;
+	const struct query_stat_options *want = &a->want;
 	int rc = filter_words(&a->sel, want->words, e);
 
 	if (rc)
@@ -30,25 +30,25 @@ static int want_more(struct query_stat *a, struct err *e)
 		a->exact = exact_new(a->want.exact_bytes);
 		if (!a->exact)
 			return err_nomem(e);
-		query_ops_exact(a->run, a->exact);
+		query_ops_set_exact(a->run, a->exact);
 	}
 	if (a->want.by && by_key_find(a->want.by, &key)) {
 		a->by = query_by_new(a->w, key, 0);
 		if (!a->by)
 			return err_nomem(e);
-		query_ops_by(a->run, a->by);
+		query_ops_set_group_by(a->run, a->by);
 	}
 	if (a->want.sections) {
 		a->view = query_view_new(a->w, &a->sel, a->want.sections);
 		if (!a->view)
 			return err_nomem(e);
-		query_ops_view(a->run, a->view);
+		query_ops_set_sections(a->run, a->view);
 	}
 	a->brief = a->want.brief ? brief_new(a->w, a->run) : NULL;
 	return a->want.brief && !a->brief ? err_nomem(e) : 0;
 }
 
-int query_stat_open(struct query_stat *a, const struct query_stat_want *want, struct err *e)
+int query_stat_open(struct query_stat *a, const struct query_stat_options *want, struct err *e)
 {
 	int rc;
 
@@ -117,7 +117,8 @@ static int read_blocks(struct query_stat *a, struct err *e)
 			const struct ige_arrays *arrays = ige_reader_arrays(r);
 			struct stream_item item;
 
-			rc = arrays ? brief_block(a->brief, arrays, ige_reader_dict(r), e) : 0;
+			rc = arrays ? brief_count_block(a->brief, arrays, ige_reader_dict(r), e)
+				    : 0;
 			while (!rc && ige_reader_items(r, &item, e) > 0)
 				rc = query_ops_item(a->run, &item, e);
 			rc = rc ? rc : call_between(a, e);
@@ -133,9 +134,9 @@ int query_stat_read_on(struct query_stat *a, struct err *e)
 	return read_events(a, e);
 }
 
-int query_stat_over(struct query_stat *a, struct err *e)
+int query_stat_end(struct query_stat *a, struct err *e)
 {
-	return query_ops_over(a->run, e);
+	return query_ops_end(a->run, e);
 }
 
 int query_stat_read(struct query_stat *a, struct err *e)
@@ -144,7 +145,7 @@ int query_stat_read(struct query_stat *a, struct err *e)
 
 	if (a->brief && (!rc || rc == ERR_TOO_NEW)) {
 		struct err late;
-		int told = brief_tell(a->brief, &late);
+		int told = brief_flush(a->brief, &late);
 
 		if (told && !rc) {
 			*e = late;
@@ -153,7 +154,7 @@ int query_stat_read(struct query_stat *a, struct err *e)
 	}
 	if (!rc || rc == ERR_TOO_NEW) {
 		struct err late;
-		int over = query_ops_over(a->run, &late);
+		int over = query_ops_end(a->run, &late);
 
 		if (over && !rc) {
 			*e = late;
@@ -163,7 +164,7 @@ int query_stat_read(struct query_stat *a, struct err *e)
 	return rc;
 }
 
-int query_stat_exact(struct query_stat *a, struct err *e)
+int query_stat_find_exact(struct query_stat *a, struct err *e)
 {
 	if (!a->exact)
 		return EXACT_FOUND;
@@ -178,7 +179,7 @@ const struct ops_summary *query_stat_answer(struct query_stat *a, struct err *e)
 {
 	const struct ops_summary *s;
 
-	if (a->brief && brief_tell(a->brief, e))
+	if (a->brief && brief_flush(a->brief, e))
 		return NULL;
 	s = query_ops_answer(a->run);
 	if (!s)

@@ -14,7 +14,7 @@
 #include "lib/query/sections.h"
 #include "lib/input/input.h"
 
-struct query_stat_want {
+struct query_stat_options {
 	const char *const *names; /* as for input_open; borrowed, like all here */
 	unsigned n;
 	const struct filter_words *words; /* what is counted */
@@ -30,7 +30,7 @@ struct query_stat_want {
 };
 
 struct query_stat {
-	struct query_stat_want want;
+	struct query_stat_options want;
 	struct world *w;
 	struct filter sel;
 	struct input *in;
@@ -43,7 +43,7 @@ struct query_stat {
 };
 
 /* ERR_USAGE: these wishes do not go together. To be freed in any case. */
-int query_stat_open(struct query_stat *a, const struct query_stat_want *want, struct err *e);
+int query_stat_open(struct query_stat *a, const struct query_stat_options *want, struct err *e);
 void query_stat_free(struct query_stat *a);
 
 /* Reads to the end of the input. After ERR_TOO_NEW the answer holds what came before the error. */
@@ -51,9 +51,9 @@ int query_stat_read(struct query_stat *a, struct err *e);
 /* The same where it is still written (input_follow) and more is read later, not brief; and when it
  * has ended after all. */
 int query_stat_read_on(struct query_stat *a, struct err *e);
-int query_stat_over(struct query_stat *a, struct err *e);
+int query_stat_end(struct query_stat *a, struct err *e);
 /* After it, where exact quantiles are wanted: an enum exact_outcome, or < 0. */
-int query_stat_exact(struct query_stat *a, struct err *e);
+int query_stat_find_exact(struct query_stat *a, struct err *e);
 
 /* The answer so far, borrowed until asked again. NULL: an error. */
 const struct ops_summary *query_stat_answer(struct query_stat *a, struct err *e);

@@ -9,7 +9,7 @@
 static int add_record(struct query_chains *a, const struct world *w, const struct record *r,
 		      struct err *e)
 {
-	int rc = query_chains_fact(a, w, r, e);
+	int rc = query_chains_add_record(a, w, r, e);
 
 	return rc > 0 ? chain_list_add(&a->list, r, e) : rc;
 }
@@ -22,9 +22,9 @@ static void pass_events(struct query_chains *a, const struct ige_arrays *arrays)
 		a->end_ns = arrays->header.end_max;
 }
 
-int query_chains_stored(struct input *in, const struct world *w,
-			const struct query_stored_findings_want *want, struct query_chains *out,
-			bool *is, struct err *e)
+int query_chains_read_stored(struct input *in, const struct world *w,
+			     const struct query_stored_findings_options *want,
+			     struct query_chains *out, bool *is, struct err *e)
 {
 	struct ige_reader *r = input_one(in, 0);
 	const struct ige_report *report;
@@ -51,12 +51,12 @@ int query_chains_stored(struct input *in, const struct world *w,
 			rc = item.kind == STREAM_RECORD ? add_record(out, w, item.record, e) : 0;
 	}
 	report = ige_reader_report(r);
-	if (!rc && clean && query_chains_cover(&out->list, out->events) && out->has_start &&
+	if (!rc && clean && query_chains_is_complete(&out->list, out->events) && out->has_start &&
 	    !report->damaged_blocks && !report->skipped_bytes && !report->truncated) {
 		out->found_analyzed = *is = true;
 		chain_list_sort(&out->list);
 		return 0;
 	}
-	query_chains_drop(out);
+	query_chains_clear(out);
 	return rc;
 }

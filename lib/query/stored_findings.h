@@ -9,17 +9,17 @@
 #include "lib/query/chains.h"
 #include "lib/input/input.h"
 
-/* between: asked per block; what is not 0 ends it. */
-struct query_stored_findings_want {
-	int (*between)(void *ctx, struct input *in, struct err *e); /* NULL: nobody */
+/* between: called per block; a result other than 0 ends the reading. */
+struct query_stored_findings_options {
+	int (*between)(void *ctx, struct input *in, struct err *e); /* may be NULL */
 	void *ctx;
 };
 
 /* in: just opened, in w, read to its end here. *is false: there is no one whole analysis of all of
  * it (several inputs, damage, none was made), so that query/chains.h has to find it; *out is then
- * empty. out is the caller's: query_chains_drop. */
-int query_chains_stored(struct input *in, const struct world *w,
-			const struct query_stored_findings_want *want, struct query_chains *out,
-			bool *is, struct err *e);
+ * empty. out is the caller's: query_chains_clear. */
+int query_chains_read_stored(struct input *in, const struct world *w,
+			     const struct query_stored_findings_options *want,
+			     struct query_chains *out, bool *is, struct err *e);
 
 #endif

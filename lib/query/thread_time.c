@@ -5,10 +5,10 @@
 
 #include "lib/base/map.h"
 
-static struct query_thread_time_thread *thread_of(struct query_thread_time *s,
-						  const struct line_piece *p)
+static struct query_thread_time_entry *thread_of(struct query_thread_time *s,
+						 const struct line_piece *p)
 {
-	struct query_thread_time_thread *th;
+	struct query_thread_time_entry *th;
 
 	if (!vec_reach(&s->by_thread, p->thread))
 		return NULL;
@@ -25,7 +25,7 @@ static struct query_thread_time_thread *thread_of(struct query_thread_time *s,
 
 bool query_thread_time_piece(struct query_thread_time *s, const struct line_piece *p, bool call)
 {
-	struct query_thread_time_thread *th;
+	struct query_thread_time_entry *th;
 	uint64_t *into;
 
 	if (p->depth || p->open || !p->parts)
@@ -46,7 +46,7 @@ bool query_thread_time_piece(struct query_thread_time *s, const struct line_piec
 	return true;
 }
 
-bool query_thread_time_calls(const struct query_thread_time *s, uint32_t thread)
+bool query_thread_time_makes_calls(const struct query_thread_time *s, uint32_t thread)
 {
 	return thread < s->by_thread.n && s->by_thread.v[thread] && s->by_thread.v[thread]->calls;
 }
@@ -80,7 +80,7 @@ bool query_thread_time_rows(const struct query_thread_time *s, struct view *v)
 
 	v->times.n = 0;
 	for (size_t i = 0; good && i < s->by_thread.n; i++) {
-		const struct query_thread_time_thread *th = s->by_thread.v[i];
+		const struct query_thread_time_entry *th = s->by_thread.v[i];
 		struct view_time *row;
 
 		if (!th || !th->calls)

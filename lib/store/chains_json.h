@@ -12,7 +12,7 @@
  * and whether it had an end. */
 void chains_json_write(struct jsonw *j, const struct query_chains *a);
 
-/* out is empty; afterwards it is the caller's: query_chains_drop. False: o has not all of it. */
+/* out is empty; afterwards it is the caller's: query_chains_clear. False: o has not all of it. */
 bool chains_json_read(struct json o, struct query_chains *out);
 
 #endif

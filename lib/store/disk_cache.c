@@ -174,7 +174,7 @@ bool disk_cache_read(const char *folder, const char *state, struct query_chains 
 		is = has_text(o, "form", FORM) && has_text(o, "files", state) &&
 		     has_text(o, "program", buf_text(&program)) && chains_json_read(o, out);
 	if (!is)
-		query_chains_drop(out);
+		query_chains_clear(out);
 	if (fd >= 0)
 		close(fd);
 	if (dir >= 0)

@@ -15,7 +15,7 @@
 void disk_cache_create(const char *folder);
 /* folder: created if it does not exist; one that belongs to another user, or is open to others, is
  * not used. state: of the files. False: nothing is stored for it. out is the caller's:
- * query_chains_drop. */
+ * query_chains_clear. */
 bool disk_cache_read(const char *folder, const char *state, struct query_chains *out);
 /* Errors are ignored. Of more than 32 entries the oldest are removed. */
 void disk_cache_write(const char *folder, const char *state, const struct query_chains *a);

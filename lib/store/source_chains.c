@@ -33,7 +33,7 @@ static void free_chains(void *value)
 	struct chains_value *v = value;
 
 	report_query_free(v->query);
-	query_chains_drop(&v->carried);
+	query_chains_clear(&v->carried);
 	growing_answer_free(&v->grown);
 	world_free(v->w);
 	buf_free(&v->notes);
@@ -49,14 +49,14 @@ static int report_progress(void *rctx, struct input *in, struct err *e)
 static int try_carried(struct chains_value *v, struct store_source *s,
 		       const struct request_ctx *rctx, bool *is, bool *grows, struct err *e)
 {
-	const struct query_stored_findings_want want = { report_progress, (void *)rctx };
+	const struct query_stored_findings_options want = { report_progress, (void *)rctx };
 	struct input *in = NULL;
 	int rc;
 
 	*is = *grows = false;
 	v->w = world_new();
 	rc = v->w ? source_open_input(s, &in, v->w, NULL, e) : err_nomem(e);
-	rc = rc ? rc : query_chains_stored(in, v->w, &want, &v->carried, is, e);
+	rc = rc ? rc : query_chains_read_stored(in, v->w, &want, &v->carried, is, e);
 	if (!rc && *is) {
 		v->c.answer = &v->carried;
 		v->c.quality.input = source_input_quality(in, &v->notes);

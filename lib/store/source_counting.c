@@ -55,7 +55,7 @@ static int start_counting(struct store_source *s, const struct source_state *now
 {
 	static const struct filter_words everything;
 	struct source_counting *c = calloc(1, sizeof(*c));
-	struct query_stat_want want = {
+	struct query_stat_options want = {
 		.words = &everything, .sections = VIEW_ALL, .between = report_progress, .ctx = c
 	};
 	int rc;
@@ -128,7 +128,7 @@ static int read_on(struct source_counting *c, const struct request_ctx *rctx, st
 		return rc;
 	buf_reset(&c->notes);
 	c->input = source_input_quality(c->ask.in, &c->notes);
-	return c->input.growing ? 0 : query_stat_over(&c->ask, e);
+	return c->input.growing ? 0 : query_stat_end(&c->ask, e);
 }
 
 /* Takes its lock, reporting the progress of the thread that holds it, which may read for long. */
@@ -200,7 +200,7 @@ static bool write_as_if_ended(void *aside, struct buf *found)
 	struct err e;
 
 	a->c->ops = NULL;
-	if (query_stat_over(&a->c->ask, &e) || use_answer(a->c, a->st, a->use, a->ctx, &e) ||
+	if (query_stat_end(&a->c->ask, &e) || use_answer(a->c, a->st, a->use, a->ctx, &e) ||
 	    a->into->out->failed)
 		return false;
 	buf_add(found, a->into, sizeof(*a->into));
@@ -213,7 +213,7 @@ static bool write_as_if_ended(void *aside, struct buf *found)
 static bool use_answer_in_child(struct if_over *a, const struct request_ctx *rctx)
 {
 	struct buf found = { 0 };
-	bool good = a->into && a->c->input.growing && query_ops_goes_on(a->c->ask.run) &&
+	bool good = a->into && a->c->input.growing && query_ops_has_ongoing(a->c->ask.run) &&
 		    source_run_child(write_as_if_ended, a, rctx, &found) &&
 		    found.n >= sizeof(*a->into);
 

@@ -33,7 +33,7 @@ void source_growing_free(struct source_growing *g)
 
 void growing_answer_free(struct growing_answer *g)
 {
-	query_chains_drop(&g->parsed_chains);
+	query_chains_clear(&g->parsed_chains);
 	report_answer_json_free(&g->parsed);
 	source_growing_free(g->ended);
 	g->ended = NULL;

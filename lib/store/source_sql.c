@@ -55,7 +55,7 @@ static int build_archive(void *ctx, int fd, struct err *e)
 	}
 	/* A growing recording counts as whole: the next answer has the rest. */
 	if (!rc)
-		query_archive_whole(a, !input_verdict(in, &notes));
+		query_archive_set_whole(a, !input_verdict(in, &notes));
 	rc = rc && rc != ERR_TOO_NEW ? rc : query_archive_end(a, &written, e);
 	if (!rc)
 		*m->growing = input_report(in).growing;

@@ -44,13 +44,13 @@ static int read_all(struct stat_value *v, const struct stat_ctx *c, const struct
 		    bool *growing, struct err *e)
 {
 	const struct store_stat_request *want = c->want;
-	struct query_stat_want ask = { .words = &want->words,
-				       .brief = want->brief && source_selects_all(&want->words) &&
-						!want->by,
-				       .by = want->by,
-				       .sections = want->by ? 0 : want->sections,
-				       .between = report_progress,
-				       .ctx = v };
+	struct query_stat_options ask = { .words = &want->words,
+					  .brief = want->brief &&
+						   source_selects_all(&want->words) && !want->by,
+					  .by = want->by,
+					  .sections = want->by ? 0 : want->sections,
+					  .between = report_progress,
+					  .ctx = v };
 	int rc;
 
 	v->rctx = rctx;
@@ -60,7 +60,7 @@ static int read_all(struct stat_value *v, const struct stat_ctx *c, const struct
 	if (rc == ERR_TOO_NEW)
 		rc = 0;
 	/* Whether a wait goes on only events tell. */
-	if (!rc && ask.brief && query_ops_goes_on(v->ask.run)) {
+	if (!rc && ask.brief && query_ops_has_ongoing(v->ask.run)) {
 		ask.brief = false;
 		query_stat_free(&v->ask);
 		rc = query_stat_open(&v->ask, &ask, e);

@@ -54,9 +54,9 @@ static void count(struct counted *c, const struct law *l, const struct pauses *p
 	memset(c, 0, sizeof(*c));
 	c->run = query_ops_new(l->w, &c->sel);
 	c->by = query_by_new(l->w, key, 0);
-	query_ops_by(c->run, c->by);
+	query_ops_set_group_by(c->run, c->by);
 	paused_play(l, p, fold, count_item, c);
-	query_ops_over(c->run, NULL);
+	query_ops_end(c->run, NULL);
 	c->answer = query_ops_answer(c->run);
 }
 
@@ -216,8 +216,8 @@ static void check_ended_before(void)
 	struct world_ctx ctx = { 0 };
 	struct event ev = { .op = OP_PROC_EXIT, .end_ns = 50 };
 	struct record r = { .kind = RECORD_PAUSED };
-	struct covered c = { .from_ns = 0, .to_ns = 1000 };
-	struct covered_row row = { 0 };
+	struct coverage c = { .from_ns = 0, .to_ns = 1000 };
+	struct coverage_row row = { 0 };
 	struct estimate counted = { .count = 1 };
 
 	thread.process = world_process(w, &process);
@@ -225,16 +225,16 @@ static void check_ended_before(void)
 	ev.ctx = world_ctx(w, &ctx);
 	REC_SET(&r, PAUSED, since_ns, 100);
 	REC_SET(&r, PAUSED, tier, TIER_LAUNCHES);
-	ok(covered_count(&c, &row, thread.process, OP_CUDA_LAUNCH, false, 10, 5) &&
-		   covered_record(&c, w, &r) && covered_estimate(&c, w, &row, &counted).least,
+	ok(coverage_count_call(&c, &row, thread.process, OP_CUDA_LAUNCH, false, 10, 5) &&
+		   coverage_add_record(&c, w, &r) && coverage_estimate(&c, w, &row, &counted).least,
 	   "what a process launched before is the least of it");
 	paused_free(&c.paused);
 	memset(&c.paused, 0, sizeof(c.paused));
-	ok(covered_event(&c, w, &ev) && covered_record(&c, w, &r) &&
-		   !covered_estimate(&c, w, &row, &counted).least,
+	ok(coverage_add_event(&c, w, &ev) && coverage_add_record(&c, w, &r) &&
+		   !coverage_estimate(&c, w, &row, &counted).least,
 	   "where it has ended it is all of it");
-	covered_free(&c);
-	covered_row_free(&row);
+	coverage_free(&c);
+	coverage_row_free(&row);
 	world_free(w);
 }
 
@@ -246,8 +246,8 @@ static void check_one_after_other(void)
 		uint32_t tier;
 	} pauses[] = { { 1000000, TIER_LAUNCHES }, { 1200000, TIER_ALLOCATIONS } };
 	struct world *w = world_new();
-	struct covered c = { .from_ns = 0, .to_ns = 600000000 };
-	struct covered_row row = { 0 };
+	struct coverage c = { .from_ns = 0, .to_ns = 600000000 };
+	struct coverage_row row = { 0 };
 	struct estimate counted = { .count = 1 }, e;
 	bool taken = true;
 
@@ -256,13 +256,13 @@ static void check_one_after_other(void)
 
 		REC_SET(&r, PAUSED, since_ns, pauses[i].since_ns);
 		REC_SET(&r, PAUSED, tier, pauses[i].tier);
-		taken &= covered_record(&c, w, &r);
+		taken &= coverage_add_record(&c, w, &r);
 	}
-	taken &= covered_count(&c, &row, 0, OP_CUDA_MALLOC, false, 900000, 5);
-	e = covered_estimate(&c, w, &row, &counted);
+	taken &= coverage_count_call(&c, &row, 0, OP_CUDA_MALLOC, false, 900000, 5);
+	e = coverage_estimate(&c, w, &row, &counted);
 	ok(taken && e.least && e.count == 1, "what was allocated before is the least of it");
-	covered_free(&c);
-	covered_row_free(&row);
+	coverage_free(&c);
+	coverage_row_free(&row);
 	world_free(w);
 }
 

@@ -28,7 +28,7 @@ static void count(struct counting *c, struct actor a, const char *stack)
 
 	if (query_by_item(c->by, &item, NULL) ||
 	    !query_by_event(c->by, &ev, op_builtin(ev.op), th->process, 0) ||
-	    !query_by_time(c->by, &ev, op_builtin(ev.op), th->process, 3, 1))
+	    !query_by_add_time(c->by, &ev, op_builtin(ev.op), th->process, 3, 1))
 		abort();
 	c->calls++;
 	c->play.now += c->play.step_ns;
@@ -51,7 +51,7 @@ static void rows(struct counting *c, const char *name, const char *want)
 	struct buf text = { 0 };
 	uint64_t calls = 0, self_ns = 0, lost_ns = 0;
 
-	if (!query_by_over(c->by))
+	if (!query_by_end(c->by))
 		abort();
 	t = query_by_rows(c->by);
 	for (size_t i = 0; t && i < t->rows.n; i++) {

@@ -59,9 +59,9 @@ static char *counted(struct stage *s, const char *by)
 	struct err e;
 
 	if (rows)
-		query_ops_by(run, rows);
+		query_ops_set_group_by(run, rows);
 	else
-		query_ops_view(run, view);
+		query_ops_set_sections(run, view);
 	stage_sort(s);
 	it.events = s->ev.v;
 	it.n = s->ev.n;
@@ -71,8 +71,8 @@ static char *counted(struct stage *s, const char *by)
 		query_ops_item(run, &rec, &e);
 	}
 	query_ops_item(run, &it, &e);
-	is_int(query_ops_over(run, &e), 0, "all is counted");
-	ok(!query_ops_goes_on(run), "and nothing goes on behind it");
+	is_int(query_ops_end(run, &e), 0, "all is counted");
+	ok(!query_ops_has_ongoing(run), "and nothing goes on behind it");
 	ops_json(&out, s->w, query_ops_answer(run), &whole);
 	query_ops_free(run);
 	query_view_free(view);

@@ -30,7 +30,7 @@ static struct event launch(uint64_t func, uint64_t ns)
 static void tell(struct query_by *by, const struct event *ev, uint32_t proc)
 {
 	if (!query_by_event(by, ev, op_builtin(ev->op), proc, 0) ||
-	    !query_by_time(by, ev, op_builtin(ev->op), proc, 1, 2))
+	    !query_by_add_time(by, ev, op_builtin(ev->op), proc, 1, 2))
 		ok(false, "an event is counted");
 }
 

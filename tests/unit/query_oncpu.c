@@ -144,8 +144,8 @@ static void check_thinned(void)
 
 	for (uint64_t i = 0; i < n && good; i++)
 		good = cpu_samples_add(&s, i % 3 == 0, i & 1, (int64_t)i * 5 * MS);
-	cpu_samples_between(&s, 0, INT64_MAX, count, all);
-	cpu_samples_between(&s, 0, (int64_t)(n / 2) * 5 * MS, count, half);
+	cpu_samples_for_each(&s, 0, INT64_MAX, count, all);
+	cpu_samples_for_each(&s, 0, (int64_t)(n / 2) * 5 * MS, count, half);
 	ok(good && s.v.n <= CPU_SAMPLES_KEPT && s.n == n,
 	   "of %llu samples no more are kept than there is room for", (unsigned long long)n);
 	ok(all[0] > n * 0.66 && all[0] < n * 0.673 && all[1] > n * 0.33 && all[1] < n * 0.337,

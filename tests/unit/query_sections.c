@@ -21,7 +21,7 @@ static void begin(struct asked *a, struct stage *s)
 {
 	a->run = query_ops_new(s->w, &a->sel);
 	a->view = query_view_new(s->w, &a->sel, VIEW_ALL);
-	query_ops_view(a->run, a->view);
+	query_ops_set_sections(a->run, a->view);
 }
 
 static void tell(struct asked *a, const struct record *r)
@@ -44,7 +44,7 @@ static const struct view *answer(struct asked *a, struct stage *s)
 	item.events = s->ev.v;
 	if (query_ops_item(a->run, &item, &e))
 		ok(false, "events are taken: %s", e.text);
-	is_int(query_ops_over(a->run, &e), 0, "the end is taken");
+	is_int(query_ops_end(a->run, &e), 0, "the end is taken");
 	return query_ops_answer(a->run)->view;
 }
 

@@ -2,14 +2,15 @@
 /*
  * A chain is about the call that lost most, the calls among its symptoms, and those of its sites.
  */
-#include "lib/query/chosen.h"
+#include "lib/query/select_chains.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/filter/filter.h"
 
-static bool op_matches(const struct query_chosen *by, struct bytes source, struct bytes name)
+static bool op_matches(const struct query_chain_selection *by, struct bytes source,
+		       struct bytes name)
 {
 	unsigned n;
 	const struct op_def *all = op_builtin_all(&n);
@@ -26,7 +27,7 @@ static bool op_matches(const struct query_chosen *by, struct bytes source, struc
 	return false;
 }
 
-static bool is_on_node(const struct query_chosen *by, struct bytes node)
+static bool is_on_node(const struct query_chain_selection *by, struct bytes node)
 {
 	for (size_t i = 0; i < by->nnodes; i++)
 		if (bytes_equal(node, bytes_of(by->nodes[i])))
@@ -34,7 +35,7 @@ static bool is_on_node(const struct query_chosen *by, struct bytes node)
 	return by->nnodes == 0;
 }
 
-static bool is_about_op(const struct query_chosen *by, const struct finding *f)
+static bool is_about_op(const struct query_chain_selection *by, const struct finding *f)
 {
 	if (by->npatterns == 0 || op_matches(by, (struct bytes){ 0 }, f->op))
 		return true;
@@ -47,7 +48,8 @@ static bool is_about_op(const struct query_chosen *by, const struct finding *f)
 	return false;
 }
 
-int query_choose(const struct chain_list *list, const struct query_chosen *by, struct err *e)
+int query_select_chains(const struct chain_list *list, const struct query_chain_selection *by,
+			struct err *e)
 {
 	struct filter check = { 0 };
 	int rc = 0;

@@ -4,11 +4,11 @@
  * parts, one for each process and tier that they count calls of: the last one that was counted is
  * looked at first.
  */
-#include "lib/query/covered.h"
+#include "lib/query/coverage.h"
 
 #define PARTS_MAX 256 /* of a row: calls of further processes are taken for calls of no known one */
 
-bool covered_record(struct covered *c, const struct world *w, const struct record *r)
+bool coverage_add_record(struct coverage *c, const struct world *w, const struct record *r)
 {
 	bool first = c->paused.lists.n == 0;
 
@@ -25,10 +25,10 @@ bool covered_record(struct covered *c, const struct world *w, const struct recor
 	return true;
 }
 
-static struct covered_life *life_of(struct covered *c, uint32_t process)
+static struct coverage_process *life_of(struct coverage *c, uint32_t process)
 {
 	while (c->lives.n <= process) {
-		struct covered_life fresh = { INT64_MAX, INT64_MAX };
+		struct coverage_process fresh = { INT64_MAX, INT64_MAX };
 
 		if (c->lives.n <= c->before || c->paused.lists.n == 0)
 			fresh.from_ns = INT64_MIN;
@@ -38,12 +38,12 @@ static struct covered_life *life_of(struct covered *c, uint32_t process)
 	return &c->lives.v[process];
 }
 
-bool covered_event_seen(struct covered *c, const struct world *w, const struct event *ev)
+bool coverage_update_process(struct coverage *c, const struct world *w, const struct event *ev)
 {
 	const struct world_ctx *ctx = world_get_ctx(w, ev->ctx);
 	const struct world_thread *t = ctx ? world_get_thread(w, ctx->thread) : NULL;
 	const struct world_process *p = t ? world_get_process(w, t->process) : NULL;
-	struct covered_life *life;
+	struct coverage_process *life;
 
 	/* A part of a recording is read with the pauses before it. */
 	if (c->event_ns == INT64_MIN)
@@ -60,17 +60,17 @@ bool covered_event_seen(struct covered *c, const struct world *w, const struct e
 	return true;
 }
 
-void covered_free(struct covered *c)
+void coverage_free(struct coverage *c)
 {
 	paused_free(&c->paused);
 	vec_free(&c->lives);
 }
 
 /* NULL: out of memory. */
-static struct covered_part *part_of(struct covered_row *row, uint32_t process, uint32_t tier)
+static struct coverage_part *part_of(struct coverage_row *row, uint32_t process, uint32_t tier)
 {
 	size_t i = row->v.n;
-	struct covered_part part = { .process = process, .tier = tier };
+	struct coverage_part part = { .process = process, .tier = tier };
 
 	while (i > 0 && (row->v.v[i - 1].process != process || row->v.v[i - 1].tier != tier))
 		i--;
@@ -81,7 +81,7 @@ static struct covered_part *part_of(struct covered_row *row, uint32_t process, u
 	return vec_push(&row->v, part) ? &row->v.v[row->v.n - 1] : NULL;
 }
 
-void covered_row_note(struct covered_row *row, uint32_t process, uint16_t op)
+void coverage_row_set_process(struct coverage_row *row, uint32_t process, uint16_t op)
 {
 	row->several |= row->op && row->process != process;
 	row->process = process;
@@ -89,11 +89,11 @@ void covered_row_note(struct covered_row *row, uint32_t process, uint16_t op)
 	row->tiers |= (uint8_t)(1u << op_tier(op));
 }
 
-bool covered_row_add(struct covered_row *row, uint32_t process, uint16_t op, bool failed,
-		     uint64_t dur_ns)
+bool coverage_row_add(struct coverage_row *row, uint32_t process, uint16_t op, bool failed,
+		      uint64_t dur_ns)
 {
 	enum op_tier tier = op_tier(op);
-	struct covered_part *part;
+	struct coverage_part *part;
 
 	if (tier == TIER_KEPT)
 		return true;
@@ -106,7 +106,7 @@ bool covered_row_add(struct covered_row *row, uint32_t process, uint16_t op, boo
 	return true;
 }
 
-void covered_row_free(struct covered_row *row)
+void coverage_row_free(struct coverage_row *row)
 {
 	vec_free(&row->v);
 }
@@ -116,20 +116,20 @@ static int64_t max_ns(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-int64_t covered_since(const struct covered *c)
+int64_t coverage_since(const struct coverage *c)
 {
 	return max_ns(max_ns(c->from_ns, c->first_ns), c->event_ns);
 }
 
 /* How many calls one that was counted stands for; 0: nothing was recorded, and nothing is known. */
-static double scale_of(const struct covered *c, const struct world *w, uint32_t process,
+static double scale_of(const struct coverage *c, const struct world *w, uint32_t process,
 		       unsigned tier)
 {
 	const struct world_process *p = world_get_process(w, process);
-	int64_t from_ns = covered_since(c), to_ns = c->to_ns;
+	int64_t from_ns = coverage_since(c), to_ns = c->to_ns;
 
 	if (process && process < c->lives.n) {
-		const struct covered_life *life = &c->lives.v[process];
+		const struct coverage_process *life = &c->lives.v[process];
 
 		from_ns = life->from_ns == INT64_MAX ? from_ns : max_ns(from_ns, life->from_ns);
 		to_ns = life->to_ns < to_ns ? life->to_ns : to_ns;
@@ -142,8 +142,8 @@ static bool is_known(double scale, uint64_t count)
 	return scale > 0 && paused_is_known(1 / scale, 1, count);
 }
 
-bool covered_unknown(const struct covered *c, const struct world *w, uint32_t process,
-		     unsigned tier)
+bool coverage_is_unknown(const struct coverage *c, const struct world *w, uint32_t process,
+			 unsigned tier)
 {
 	return tier != TIER_KEPT && c->paused.lists.n && scale_of(c, w, process, tier) == 0;
 }
@@ -153,17 +153,17 @@ static uint64_t add_rounded(uint64_t counted, double more)
 	return counted + (uint64_t)(more + 0.5);
 }
 
-struct estimate covered_estimate(const struct covered *c, const struct world *w,
-				 const struct covered_row *row, const struct estimate *counted)
+struct estimate coverage_estimate(const struct coverage *c, const struct world *w,
+				  const struct coverage_row *row, const struct estimate *counted)
 {
 	struct estimate e = *counted;
 	double count = 0, errors = 0, ns = 0, times;
 
 	for (unsigned tier = 0; tier < TIERS; tier++)
 		e.least |= row->tiers >> tier & 1 &&
-			   covered_unknown(c, w, row->several ? 0 : row->process, tier);
+			   coverage_is_unknown(c, w, row->several ? 0 : row->process, tier);
 	for (size_t i = 0; i < row->v.n; i++) {
-		const struct covered_part *part = &row->v.v[i];
+		const struct coverage_part *part = &row->v.v[i];
 		double scale = scale_of(c, w, part->process, part->tier);
 		bool known = is_known(scale, part->count);
 		double more = known && scale > 1 ? scale - 1 : 0;

@@ -5,8 +5,8 @@
  * that was covered. What was counted before the first pause is all there. Costs nothing where
  * nothing was paused.
  */
-#ifndef INGERO_QUERY_COVERED_H
-#define INGERO_QUERY_COVERED_H
+#ifndef INGERO_QUERY_COVERAGE_H
+#define INGERO_QUERY_COVERAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,41 +17,43 @@
 #include "lib/world/world.h"
 
 /* Of a process, since the first pause. */
-struct covered_life {
+struct coverage_process {
 	int64_t from_ns; /* INT64_MIN: it was there before; INT64_MAX: it did nothing since */
 	int64_t to_ns;	 /* INT64_MAX: it did not end */
 };
 
 /* Zero-initialised is empty. */
-struct covered {
+struct coverage {
 	struct paused paused;
 	int64_t from_ns, to_ns; /* the time that is looked at, when estimates are asked for */
 	int64_t event_ns;	/* start of the first event since; INT64_MIN: there was none yet */
 	int64_t first_ns;	/* the first pause, of whatever node and tier */
 	uint32_t before;	/* processes known when the first pause was recorded */
-	VEC(struct covered_life) lives; /* by world process */
+	VEC(struct coverage_process) lives; /* by world process */
 };
 
 /* Takes every record. False: out of memory. */
-bool covered_record(struct covered *c, const struct world *w, const struct record *r);
-bool covered_event_seen(struct covered *c, const struct world *w, const struct event *ev);
+bool coverage_add_record(struct coverage *c, const struct world *w, const struct record *r);
+bool coverage_update_process(struct coverage *c, const struct world *w, const struct event *ev);
 /* Every event in stream order: when processes begin and end. False: out of memory. */
-static inline bool covered_event(struct covered *c, const struct world *w, const struct event *ev)
+static inline bool coverage_add_event(struct coverage *c, const struct world *w,
+				      const struct event *ev)
 {
-	return (c->paused.lists.n == 0 && ev->op != OP_PROC_EXIT) || covered_event_seen(c, w, ev);
+	return (c->paused.lists.n == 0 && ev->op != OP_PROC_EXIT) ||
+	       coverage_update_process(c, w, ev);
 }
-void covered_free(struct covered *c);
+void coverage_free(struct coverage *c);
 
 /* Calls of one process and tier since the first pause, in a row of some table. */
-struct covered_part {
+struct coverage_part {
 	uint32_t process; /* world id, 0: not known */
 	uint32_t tier;
 	uint64_t count, errors, total_ns;
 };
 
 /* Zero-initialised is empty. */
-struct covered_row {
-	VEC(struct covered_part) v;
+struct coverage_row {
+	VEC(struct coverage_part) v;
 	/* Of all of the time: tiers of its calls (1 << enum op_tier, or-ed), and whose they were;
 	 * op: of the newest. */
 	uint32_t process;
@@ -60,32 +62,33 @@ struct covered_row {
 	uint8_t tiers;
 };
 
-void covered_row_note(struct covered_row *row, uint32_t process, uint16_t op);
+void coverage_row_set_process(struct coverage_row *row, uint32_t process, uint16_t op);
 
-bool covered_row_add(struct covered_row *row, uint32_t process, uint16_t op, bool failed,
-		     uint64_t dur_ns);
+bool coverage_row_add(struct coverage_row *row, uint32_t process, uint16_t op, bool failed,
+		      uint64_t dur_ns);
 /* One more call in a row; records come before events that ended earlier. False: out of memory. */
-static inline bool covered_count(const struct covered *c, struct covered_row *row, uint32_t process,
-				 uint16_t op, bool failed, int64_t end_ns, uint64_t dur_ns)
+static inline bool coverage_count_call(const struct coverage *c, struct coverage_row *row,
+				       uint32_t process, uint16_t op, bool failed, int64_t end_ns,
+				       uint64_t dur_ns)
 {
 	if (row->op != op || row->process != process)
-		covered_row_note(row, process, op);
+		coverage_row_set_process(row, process, op);
 	return c->paused.lists.n == 0 || end_ns <= c->first_ns ||
-	       covered_row_add(row, process, op, failed, dur_ns);
+	       coverage_row_add(row, process, op, failed, dur_ns);
 }
-void covered_row_free(struct covered_row *row);
+void coverage_row_free(struct coverage_row *row);
 
 /* From when on counts stand for more: the first pause, or the beginning of what is looked at. */
-int64_t covered_since(const struct covered *c);
+int64_t coverage_since(const struct coverage *c);
 
 /* Whether no call of the tier was recorded from the first pause on, or from the begin of the
  * process (0: any), to the end of it or of what is looked at: how many there were is not known. */
-bool covered_unknown(const struct covered *c, const struct world *w, uint32_t process,
-		     unsigned tier);
+bool coverage_is_unknown(const struct coverage *c, const struct world *w, uint32_t process,
+			 unsigned tier);
 
 /* What there was of what a row has counted; `is` and `least` are false where all of it was
  * recorded. */
-struct estimate covered_estimate(const struct covered *c, const struct world *w,
-				 const struct covered_row *row, const struct estimate *counted);
+struct estimate coverage_estimate(const struct coverage *c, const struct world *w,
+				  const struct coverage_row *row, const struct estimate *counted);
 
 #endif

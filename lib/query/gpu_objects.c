@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists what lives in a device between calls: memory by call site and executable graphs. */
-#include "lib/query/lives.h"
+#include "lib/query/gpu_objects.h"
 
 #include "lib/account/names.h"
 
-bool query_lives_start(struct query_lives *l, const struct world *w, bool memory, bool graphs)
+bool query_gpu_objects_start(struct query_gpu_objects *l, const struct world *w, bool memory,
+			     bool graphs)
 {
 	l->live = memory ? live_new(w, NULL, NULL) : NULL;
 	l->graphs = graphs ? graphs_new(w, NULL, NULL) : NULL;
 	return (!memory || l->live) && (!graphs || l->graphs);
 }
 
-void query_lives_free(struct query_lives *l)
+void query_gpu_objects_free(struct query_gpu_objects *l)
 {
 	live_free(l->live);
 	graphs_free(l->graphs);
 }
 
-bool query_lives_event(struct query_lives *l, const struct event *ev, const struct op_def *op)
+bool query_gpu_objects_event(struct query_gpu_objects *l, const struct event *ev,
+			     const struct op_def *op)
 {
 	if (l->live && live_wants(op) && !live_event(l->live, ev, op))
 		return false;
 	return !l->graphs || !graphs_want(op) || graphs_event(l->graphs, ev, op);
 }
 
-bool query_lives_settle(struct query_lives *l, int64_t before_ns)
+bool query_gpu_objects_advance(struct query_gpu_objects *l, int64_t before_ns)
 {
 	return (!l->live || live_settle(l->live, before_ns)) &&
 	       (!l->graphs || graphs_settle(l->graphs, before_ns));
@@ -156,9 +158,9 @@ static bool graph_rows(const struct graphs *g, struct world *w,
 	return true;
 }
 
-bool query_lives_rows(const struct query_lives *l, struct world *w,
-		      bool (*wanted)(const void *ctx, uint32_t process), const void *ctx,
-		      struct view *v)
+bool query_gpu_objects_rows(const struct query_gpu_objects *l, struct world *w,
+			    bool (*wanted)(const void *ctx, uint32_t process), const void *ctx,
+			    struct view *v)
 {
 	v->memory.n = v->graphs.n = 0;
 	return (!l->live || memory_rows(l->live, w, wanted, ctx, v)) &&
