@@ -155,7 +155,8 @@ static int on_item(void *ctx, const struct store_items *from, const struct strea
 
 		for (uint64_t i = 0; i < n; i++)
 			put_event(&v->q->j, from, &v->ring[(v->n - 1 - i) % NEWEST],
-				  from->told->has_real ? from->told->real_minus_mono_ns : 0);
+				  from->late_names->has_real ? from->late_names->real_minus_mono_ns
+							     : 0);
 		return 0;
 	}
 	for (size_t i = 0; item->kind == STREAM_EVENTS && i < item->n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fills in a report from the answer to a report query: every part of the answer is in the report. */
+/* Fills in a report from the answer to a report query, with all parts of the answer. */
 #include "lib/api/report_from_answer.h"
 
 #include <string.h>

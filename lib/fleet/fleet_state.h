@@ -61,7 +61,8 @@ int fleet_learn_name(struct fleet_node *n, struct json answer, struct err *e);
 /* "?since=…", escaped, behind path; "" when since is NULL. */
 void fleet_append_since(struct buf *path, const char *since);
 
-/* A member of another machine's answer, which is not trusted: 0 to 1e18, and 0 if it is no number. */
+/* A member of another machine's answer, which is not trusted: 0 to 1e18; 0 if it is no
+ * number. */
 double fleet_get_number(struct json object, const char *key);
 char *fleet_get_text(
 	struct json object,

@@ -56,11 +56,11 @@ static int write_line(struct stdio *s, const char *p, size_t n, struct err *e)
 {
 	struct pollfd fds[2] = { { .fd = s->io->out, .events = POLLOUT },
 				 { .fd = s->io->stop, .events = POLLIN } };
-	bool told = false;
+	bool stopping = false;
 
 	while (n) {
 		size_t piece = n < PIPE_BUF ? n : PIPE_BUF;
-		int ready = poll(fds, told ? 1 : 2, told ? LAST_MS : -1);
+		int ready = poll(fds, stopping ? 1 : 2, stopping ? LAST_MS : -1);
 
 		if (ready < 0 && errno != EINTR)
 			return err_sys(e, "cannot write to the client");
@@ -73,10 +73,10 @@ static int write_line(struct stdio *s, const char *p, size_t n, struct err *e)
 				return rc;
 			p += piece;
 			n -= piece;
-		} else if (told) {
+		} else if (stopping) {
 			return ERR_CLOSED;
 		}
-		told = told || fds[1].revents;
+		stopping = stopping || fds[1].revents;
 	}
 	return 0;
 }

@@ -139,19 +139,19 @@ static struct json part_rows(const struct call_detail *d)
 {
 	double all = d->end_ns > d->start_ns ? (double)(d->end_ns - d->start_ns) : 1;
 	struct json parts = json_array();
-	bool told[PART_COUNT] = { 0 };
+	bool written[PART_COUNT] = { 0 };
 
 	for (;;) {
 		unsigned longest = PART_COUNT;
 		struct json row, takers;
 
 		for (unsigned i = 0; i < PART_COUNT; i++)
-			if (!told[i] && d->part_ns[i] &&
+			if (!written[i] && d->part_ns[i] &&
 			    (longest == PART_COUNT || d->part_ns[i] > d->part_ns[longest]))
 				longest = i;
 		if (longest == PART_COUNT)
 			return parts;
-		told[longest] = true;
+		written[longest] = true;
 		row = json_object();
 		takers = takers_of(d, (enum part)longest);
 		tool_set_text(&row, "state", part_text((enum part)longest));

@@ -305,9 +305,9 @@ static int on_item(void *ctx, const struct store_items *from, const struct strea
 	}
 	if (item)
 		return 0;
-	zero = from->told->has_start	  ? from->told->start_ns
-	       : g->start_ns == INT64_MIN ? 0
-					  : g->start_ns;
+	zero = from->late_names->has_start ? from->late_names->start_ns
+	       : g->start_ns == INT64_MIN  ? 0
+					   : g->start_ns;
 	seconds = g->end_ns > zero ? (double)(g->end_ns - zero) / 1e9 : 0;
 	if (from->select->resolved && g->end_ns > from->select->since_ns &&
 	    from->select->since_ns > zero)

@@ -204,8 +204,8 @@ static int write_answer(struct timeline *t, const struct store_items *from, stru
 	const struct filter *s = from->select;
 	int64_t zero = t->m->zero_ns, begin = t->m->from_ns, end = t->m->to_ns;
 
-	if (from->told->has_start)
-		zero = from->told->start_ns;
+	if (from->late_names->has_start)
+		zero = from->late_names->start_ns;
 	if (s->resolved) {
 		/* A side that nobody named has no end. */
 		begin = s->since_ns > zero ? s->since_ns : zero;

@@ -2,7 +2,7 @@
 /*
  * NCCL communicators: who is which rank of how many, and what went through each. A communicator is
  * known by its handle in its process. Bytes are those of the calls' own arguments. Memory is
- * bounded by COMMS_MAX of them; what is beyond is not told.
+ * bounded by COMMS_MAX of them; what is beyond is not reported.
  */
 #ifndef INGERO_QUERY_COMMS_H
 #define INGERO_QUERY_COMMS_H

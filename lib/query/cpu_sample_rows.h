@@ -3,7 +3,7 @@
  * What was sampled of nodes, GPUs and block devices: figures and their course over time, for how
  * long a GPU was held down and why, and the errors it had. Samples of a process, a cgroup or one
  * CPU are passed over. Memory is bounded by SAMPLES_MAX metrics of subjects and XIDS_MAX errors;
- * what is beyond is not told.
+ * what is beyond is not reported.
  */
 #ifndef INGERO_QUERY_CPU_SAMPLE_ROWS_H
 #define INGERO_QUERY_CPU_SAMPLE_ROWS_H

@@ -87,11 +87,12 @@ static int file_order(const void *a, const void *b)
 }
 
 bool query_disks_rows(const struct query_disks *d, const struct world *w,
-		      const struct late_names *told, struct view *v)
+		      const struct late_names *late_names, struct view *v)
 {
 	v->disks.n = v->files.n = 0;
 	for (size_t i = 0; i < d->disks.n; i++) {
-		const struct late_names_file on = late_names_on(told, w, d->disks.v[i].row.device);
+		const struct late_names_file on =
+			late_names_on(late_names, w, d->disks.v[i].row.device);
 		const struct sketch *k = &d->disks.v[i].durations;
 		struct view_disk row = d->disks.v[i].row;
 
@@ -105,7 +106,7 @@ bool query_disks_rows(const struct query_disks *d, const struct world *w,
 	}
 	for (size_t i = 0; i < d->files.n; i++) {
 		const struct query_disk_file *f = &d->files.v[i];
-		const struct late_names_file *t = late_names_file(told, f->id);
+		const struct late_names_file *t = late_names_file(late_names, f->id);
 		struct view_file row = { .count = f->count, .ns = f->ns, .max_ns = f->max_ns };
 
 		if (t) {

@@ -2,7 +2,7 @@
 /*
  * Requests to block devices, in the queue and at the device, and which files calls waited for.
  * Memory is bounded by DISKS_MAX kinds of requests and DISK_FILES_MAX files; what is beyond is not
- * told.
+ * reported.
  */
 #ifndef INGERO_QUERY_DISK_REQUESTS_QUERY_H
 #define INGERO_QUERY_DISK_REQUESTS_QUERY_H
@@ -32,7 +32,7 @@ bool query_disks_event(struct query_disks *d, const struct world *w, const struc
 		       const struct op_def *op);
 /* disks and files of the view, emptied before. False: out of memory. */
 bool query_disks_rows(const struct query_disks *d, const struct world *w,
-		      const struct late_names *told, struct view *v);
+		      const struct late_names *late_names, struct view *v);
 void query_disks_free(struct query_disks *d);
 
 #endif

@@ -172,7 +172,7 @@ static void syscall_text(const struct query_details *d, const struct query_detai
 }
 
 static void text_of(const struct query_details *d, const struct query_detail *x,
-		    const struct world *w, const struct late_names *told,
+		    const struct world *w, const struct late_names *late_names,
 		    const struct culprits *culprits, struct buf *out)
 {
 	switch (x->row.about) {
@@ -183,13 +183,13 @@ static void text_of(const struct query_details *d, const struct query_detail *x,
 		syscall_text(d, x, out);
 		break;
 	case VIEW_ABOUT_FILE:
-		query_append_file_label(told, w, x->id, out);
+		query_append_file_label(late_names, w, x->id, out);
 		break;
 	case VIEW_ABOUT_DEVICE:
 		name_device(out, x->id);
 		break;
 	case VIEW_ABOUT_SOCKET:
-		query_append_socket_label(told, w, x->id, out);
+		query_append_socket_label(late_names, w, x->id, out);
 		break;
 	case VIEW_ABOUT_STATE:
 		buf_puts(out, part_text(x->row.part));
@@ -278,7 +278,7 @@ static void fold_rest(struct view *v, uint32_t other)
 }
 
 bool query_details_rows(const struct query_details *d, struct world *w,
-			const struct late_names *told, const struct culprits *culprits,
+			const struct late_names *late_names, const struct culprits *culprits,
 			struct view *v)
 {
 	struct buf text = { 0 };
@@ -289,7 +289,7 @@ bool query_details_rows(const struct query_details *d, struct world *w,
 		struct view_detail row = d->v.v[i].row;
 
 		buf_reset(&text);
-		text_of(d, &d->v.v[i], w, told, culprits, &text);
+		text_of(d, &d->v.v[i], w, late_names, culprits, &text);
 		row.text = text.failed ? 0 : world_string(w, buf_bytes(&text));
 		good = !text.failed && row.text && vec_push(&v->details, row);
 	}

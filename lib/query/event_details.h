@@ -3,7 +3,8 @@
  * What the operations of the host were about: who had the CPU or held the lock while a thread
  * waited, in which system call it slept, which file, device or socket it was. Every off-CPU
  * interval is split among those who took of it and the call it slept in, so that the times sum up
- * to the operation's total. Memory is bounded by DETAILS_MAX of them; what is beyond is not told.
+ * to the operation's total. Memory is bounded by DETAILS_MAX of them; what is beyond is not
+ * reported.
  */
 #ifndef INGERO_QUERY_EVENT_DETAILS_H
 #define INGERO_QUERY_EVENT_DETAILS_H
@@ -36,9 +37,9 @@ bool query_details_event(struct query_details *d, const struct world *w, const s
 bool query_details_offcpu(struct query_details *d, const struct line_piece *p);
 void query_details_record(struct query_details *d, const struct record *rec);
 
-/* details of the view, emptied before. culprits: of the line that told the pieces. */
+/* details of the view, emptied before. culprits: of the analysis that made the spans. */
 bool query_details_rows(const struct query_details *d, struct world *w,
-			const struct late_names *told, const struct culprits *culprits,
+			const struct late_names *late_names, const struct culprits *culprits,
 			struct view *v);
 void query_details_free(struct query_details *d);
 

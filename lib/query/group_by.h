@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counting by a key: told by query/ops.h of every event it counts, and of its own and lost time
- * once these are known. Names may arrive after what they name, so keys become text when asked.
+ * Counting by a key: query/ops.h passes every event that it counts, and its self time and lost time
+ * once they are known. Names may arrive after what they name, so keys become text when asked.
  * Memory is bounded by event/groups.h's BY_KEYS_MAX.
  */
 #ifndef INGERO_QUERY_GROUP_BY_H
@@ -38,7 +38,7 @@ void query_by_set_coverage(struct query_by *by, const struct coverage *c);
  * added. Rows of ops count each. All false when out of memory. */
 bool query_by_event(struct query_by *by, const struct event *ev, const struct op_def *op,
 		    uint32_t process, uint64_t self_ns);
-/* Of an event told before: more own time, and what the host took. */
+/* More self time of an event that was passed before, and the time that the host took. */
 bool query_by_add_time(struct query_by *by, const struct event *ev, const struct op_def *op,
 		       uint32_t process, uint64_t self_ns, uint64_t lost_ns);
 /* Every item of the stream, asked for or not, before what is counted of it: says where steps begin.

@@ -145,7 +145,7 @@ static int by_op_and_total(const void *a, const void *b)
 	return by_op_and_name(a, b);
 }
 
-/* World string of what it is called; 0: it was not told. A name may come after the launch. */
+/* World string of what it is called; 0: no record has it. A name may come after the launch. */
 static uint32_t name_of(const struct query_kernels *k, const struct handle *h)
 {
 	uint32_t found =

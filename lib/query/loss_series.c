@@ -22,26 +22,26 @@ static int64_t span_end(const struct series *s, int64_t ns)
 static void spread_evenly(struct series *s, int64_t from, int64_t to, uint64_t ns)
 {
 	double whole = (double)(to - from);
-	uint64_t told = 0;
+	uint64_t done_ns = 0;
 	int64_t at = from;
 
 	/* So wide that a series that ends with it holds it. */
 	series_add(s, from, 0, 0);
 	series_add(s, to > from ? to - 1 : from, 0, 0);
-	while (at < to && told < ns) {
+	while (at < to && done_ns < ns) {
 		int64_t end = span_end(s, at);
 		uint64_t upto =
 			end >= to ? ns : (uint64_t)((double)(end - from) / whole * (double)ns);
 
 		if (upto > ns)
 			upto = ns;
-		if (upto > told)
-			series_add(s, at, upto - told, 0);
-		told = upto > told ? upto : told;
+		if (upto > done_ns)
+			series_add(s, at, upto - done_ns, 0);
+		done_ns = upto > done_ns ? upto : done_ns;
 		at = end;
 	}
-	if (told < ns)
-		series_add(s, from, ns - told, 0);
+	if (done_ns < ns)
+		series_add(s, from, ns - done_ns, 0);
 }
 
 bool query_loss_series_piece(struct query_loss_series *c, const struct line_piece *p)

@@ -9,7 +9,7 @@
 
 #include "lib/base/hash.h"
 
-#define LAYERS_MAX   65536  /* libraries of all processes; more are not told */
+#define LAYERS_MAX   65536  /* libraries of all processes; more are left out */
 #define METRICS_MAX  262144 /* of all machines */
 #define MACHINES_MAX 4096   /* of more it is not known what they have */
 

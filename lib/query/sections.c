@@ -25,7 +25,7 @@ struct query_view {
 	struct world *w;
 	struct filter *sel;
 	struct query_samples *samples;
-	struct late_names told;
+	struct late_names late_names;
 	struct query_disks disks;
 	struct query_sockets sockets;
 	struct query_details details;
@@ -69,7 +69,7 @@ void query_view_free(struct query_view *v)
 	if (!v)
 		return;
 	query_samples_free(v->samples);
-	late_names_free(&v->told);
+	late_names_free(&v->late_names);
 	query_disks_free(&v->disks);
 	query_sockets_free(&v->sockets);
 	query_details_free(&v->details);
@@ -177,7 +177,7 @@ bool query_view_record(struct query_view *v, const struct record *rec)
 	case RECORD_FILE:
 	case RECORD_SOCKET:
 	case RECORD_PEER:
-		return late_names_record(&v->told, v->w, rec);
+		return late_names_record(&v->late_names, v->w, rec);
 	default:
 		return true;
 	}
@@ -207,9 +207,9 @@ const struct view *query_view_rows(struct query_view *v, const struct culprits *
 {
 	struct view *a = &v->answer;
 	bool good = query_samples_rows(v->samples, a) &&
-		    query_disks_rows(&v->disks, v->w, &v->told, a) &&
-		    query_sockets_rows(&v->sockets, &v->told, a) &&
-		    query_details_rows(&v->details, v->w, &v->told, culprits, a) &&
+		    query_disks_rows(&v->disks, v->w, &v->late_names, a) &&
+		    query_sockets_rows(&v->sockets, &v->late_names, a) &&
+		    query_details_rows(&v->details, v->w, &v->late_names, culprits, a) &&
 		    query_gpu_objects_rows(&v->lives, v->w, of_process, v, a) &&
 		    query_comms_rows(&v->comms, a) && query_thread_time_rows(&v->spent, a) &&
 		    rate_rows(v) && query_time_buckets_rows(v->lapse, a);

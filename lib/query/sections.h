@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording tells beside its operations (event/section_rows.h): told by query/ops.h of every
- * event, piece of time and record, for the sections that are wanted. Events, records and time of a
+ * What a recording contains beside operations (event/section_rows.h): query/ops.h passes every
+ * event, span of time and record, for the sections that are wanted. Events, records and time of a
  * section are those of the selection's time and processes; its names choose events, and say nothing
  * about where time went and what lives in a device.
  */
@@ -31,12 +31,12 @@ bool query_view_record(struct query_view *v, const struct record *rec);
 /* Nothing later in the stream starts before this. INT64_MAX: there is no more. */
 bool query_view_advance(struct query_view *v, int64_t floor_ns);
 
-/* As line/ tells them. */
+/* The listener that the span came from. */
 enum query_view_piece { QUERY_VIEW_CALL, QUERY_VIEW_OUTSIDE, QUERY_VIEW_OFFCPU };
 bool query_view_piece(struct query_view *v, enum query_view_piece what, const struct line_piece *p);
 
-/* The answer so far, borrowed until asked again; culprits: of the line that told the pieces. NULL:
- * out of memory. */
+/* The answer so far, borrowed until asked again; culprits: of the analysis that made the spans.
+ * NULL: out of memory. */
 const struct view *query_view_rows(struct query_view *v, const struct culprits *culprits);
 
 #endif

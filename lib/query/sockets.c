@@ -73,15 +73,15 @@ static void same_peer(struct view_socket *into, const struct view_socket *from)
 		into->peer_comm = 0;
 }
 
-bool query_sockets_rows(const struct query_sockets *s, const struct late_names *told,
+bool query_sockets_rows(const struct query_sockets *s, const struct late_names *late_names,
 			struct view *v)
 {
 	size_t n = 0;
 
 	v->sockets.n = 0;
 	for (size_t i = 0; i < s->v.n; i++) {
-		const struct late_names_socket *t = late_names_socket(told, s->v.v[i].id);
-		const struct late_names_peer *p = late_names_peer(told, s->v.v[i].id);
+		const struct late_names_socket *t = late_names_socket(late_names, s->v.v[i].id);
+		const struct late_names_peer *p = late_names_peer(late_names, s->v.v[i].id);
 		struct view_socket row = s->v.v[i].row;
 
 		if (t) {

@@ -26,7 +26,7 @@ struct query_sockets {
 /* Looks at waits for sockets and at retransmits. False: out of memory. */
 bool query_sockets_event(struct query_sockets *s, const struct event *ev, const struct op_def *op);
 /* sockets of the view, emptied before. False: out of memory. */
-bool query_sockets_rows(const struct query_sockets *s, const struct late_names *told,
+bool query_sockets_rows(const struct query_sockets *s, const struct late_names *late_names,
 			struct view *v);
 void query_sockets_free(struct query_sockets *s);
 

@@ -145,11 +145,11 @@ int query_stat_read(struct query_stat *a, struct err *e)
 
 	if (a->brief && (!rc || rc == ERR_TOO_NEW)) {
 		struct err late;
-		int told = brief_flush(a->brief, &late);
+		int flushed = brief_flush(a->brief, &late);
 
-		if (told && !rc) {
+		if (flushed && !rc) {
 			*e = late;
-			rc = told;
+			rc = flushed;
 		}
 	}
 	if (!rc || rc == ERR_TOO_NEW) {

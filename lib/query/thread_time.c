@@ -40,7 +40,7 @@ bool query_thread_time_piece(struct query_thread_time *s, const struct line_piec
 
 		into[i] += p->parts->ns[i];
 	}
-	if (p->overlap_ns) /* told before: a nanosecond is nowhere twice */
+	if (p->overlap_ns) /* counted before: a nanosecond is counted once */
 		into[PART_UNKNOWN] -=
 			p->overlap_ns < into[PART_UNKNOWN] ? p->overlap_ns : into[PART_UNKNOWN];
 	return true;

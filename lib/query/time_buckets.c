@@ -246,7 +246,7 @@ bool query_time_buckets_piece(struct query_time_buckets *c, const struct line_pi
 	to = state_span(c, p->end_ns - 1); /* the first may have moved or doubled */
 	for (uint32_t left = p->parts->mask; left; left &= left - 1) {
 		unsigned part = (unsigned)__builtin_ctz(left);
-		uint64_t whole = p->parts->ns[part], told = 0;
+		uint64_t whole = p->parts->ns[part], done_ns = 0;
 
 		if (part == PART_UNKNOWN) /* without the overlap, which is counted already */
 			whole -= p->overlap_ns < whole ? p->overlap_ns : whole;
@@ -258,11 +258,11 @@ bool query_time_buckets_piece(struct query_time_buckets *c, const struct line_pi
 				       (double)ns;
 			uint64_t here = (uint64_t)((double)whole * share);
 
-			here = here < whole - told ? here : whole - told;
+			here = here < whole - done_ns ? here : whole - done_ns;
 			c->state_ns[i][part] += here;
-			told += here;
+			done_ns += here;
 		}
-		c->state_ns[to][part] += whole - told;
+		c->state_ns[to][part] += whole - done_ns;
 	}
 	return true;
 }

@@ -177,10 +177,11 @@ static bool parse_thread(struct report_answer_json *out, struct json row)
 bool report_answer_json_read(struct json o, struct report_answer_json *out)
 {
 	struct json failures = json_get(o, "failures"), threads = json_get(o, "oncpu"),
-		    told = json_get(o, "told");
+		    totals = json_get(o, "told");
 	size_t n = json_length(failures);
 	uint64_t v[NUMBERS];
-	bool whole = numbers_of(json_bytes(told), v, 7) && json_type(failures) == JSON_TYPE_ARRAY &&
+	bool whole = numbers_of(json_bytes(totals), v, 7) &&
+		     json_type(failures) == JSON_TYPE_ARRAY &&
 		     json_type(threads) == JSON_TYPE_ARRAY;
 
 	*out = (struct report_answer_json){ .text = o, .ops = calloc(n + 1, sizeof(*out->ops)) };
@@ -206,7 +207,7 @@ bool report_answer_json_read(struct json o, struct report_answer_json *out)
 		whole = parse_thread(out, row);
 		json_free(row);
 	}
-	json_free(told);
+	json_free(totals);
 	json_free(threads);
 	json_free(failures);
 	return whole;

@@ -126,7 +126,7 @@ int store_source_call(struct store_source *s, const struct request_ctx *rctx, co
 /* ---- all that was chosen, item by item: nothing of it is kept ---- */
 struct store_items {
 	struct world *w;
-	const struct late_names *told; /* of what came before the item */
+	const struct late_names *late_names; /* of what came before the item */
 	struct filter *select;
 	struct store_quality quality; /* known behind the last item */
 };

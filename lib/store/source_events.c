@@ -48,18 +48,19 @@ int store_source_call(struct store_source *s, const struct request_ctx *rctx, co
 
 /* ---- item by item ---- */
 
-static int read_items(struct input *in, struct store_items *from, struct late_names *told,
+static int read_items(struct input *in, struct store_items *from, struct late_names *late_names,
 		      struct buf *notes, const struct request_ctx *rctx, store_item_fn *take,
 		      void *ctx, struct err *e)
 {
-	struct filter_pick pick = { .select = from->select, .w = from->w, .told = told };
+	struct filter_pick pick = { .select = from->select, .w = from->w, .told = late_names };
 	struct event_stream *stream = input_stream(in);
 	struct stream_item item;
 	bool left;
 	int rc = 0;
 
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
-		if (item.kind == STREAM_RECORD && !late_names_record(told, from->w, item.record)) {
+		if (item.kind == STREAM_RECORD &&
+		    !late_names_record(late_names, from->w, item.record)) {
 			rc = err_nomem(e);
 			break;
 		}
@@ -83,17 +84,17 @@ int store_source_each_item(struct store_source *s, const struct request_ctx *rct
 			   struct err *e)
 {
 	struct filter sel = { 0 };
-	struct late_names told = { 0 };
-	struct store_items from = { .w = world_new(), .told = &told, .select = &sel };
+	struct late_names late_names = { 0 };
+	struct store_items from = { .w = world_new(), .late_names = &late_names, .select = &sel };
 	struct buf notes = { 0 };
 	struct input *in = NULL;
 	int rc = from.w ? filter_words(&sel, words, e) : err_nomem(e);
 
 	rc = rc ? rc : source_open_input(s, &in, from.w, &sel, e);
-	rc = rc ? rc : read_items(in, &from, &told, &notes, rctx, take, ctx, e);
+	rc = rc ? rc : read_items(in, &from, &late_names, &notes, rctx, take, ctx, e);
 	buf_free(&notes);
 	input_free(in);
-	late_names_free(&told);
+	late_names_free(&late_names);
 	filter_free(&sel);
 	world_free(from.w);
 	return rc;
