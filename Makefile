@@ -95,6 +95,7 @@ define probe_functions
 		echo "HAVE_CURL := $$(have $$'#include <curl/curl.h>\nint main(void){return !curl_version();}' -lcurl)"; \
 		echo "HAVE_MICROHTTPD := $$(have $$'#include <microhttpd.h>\nint main(void){return !MHD_get_version();}' -lmicrohttpd)"; \
 		echo "HAVE_GNUTLS := $$(have $$'#include <gnutls/gnutls.h>\nint main(void){return !gnutls_check_version("3.6.3");}' -lgnutls)"; \
+		echo "HAVE_NGHTTP2 := $$(have $$'#include <nghttp2/nghttp2.h>\nint main(void){return sizeof(nghttp2_nv) == 0;}' '')"; \
 		bpf=$$'#include <bpf/libbpf.h>\n#if LIBBPF_MAJOR_VERSION < 1\n#error old\n#endif\nint main(void){return !libbpf_version_string();}'; libbpf=; \
 		for l in '-lbpf' '-lbpf -lelf -lz' '$(own_libbpf) -lbpf -lelf -lz'; do \
 			[ -n "$$libbpf" ] || [ -z "$$(have "$$bpf" "$$l")" ] || libbpf=$$l; done; \
@@ -120,7 +121,7 @@ ALL_CPPFLAGS += $(filter -I%,$(HAVE_LIBBPF))
 
 ifneq ($(building),)
 missing_features := $(strip $(if $(HAVE_CC),,CC) $(if $(HAVE_ZLIB),,ZLIB) $(if $(HAVE_ELF),,ELF) $(if $(HAVE_JQ),,JQ) \
-	$(if $(HAVE_SQLITE),,SQLITE) $(if $(HAVE_ARCHIVE),,ARCHIVE) $(if $(HAVE_CURL),,CURL) $(if $(HAVE_MICROHTTPD),,MICROHTTPD) $(if $(HAVE_GNUTLS),,GNUTLS) $(if $(HAVE_LIBBPF),,LIBBPF) $(if $(BPFTOOL),,BPFTOOL) \
+	$(if $(HAVE_SQLITE),,SQLITE) $(if $(HAVE_ARCHIVE),,ARCHIVE) $(if $(HAVE_CURL),,CURL) $(if $(HAVE_MICROHTTPD),,MICROHTTPD) $(if $(HAVE_GNUTLS),,GNUTLS) $(if $(HAVE_NGHTTP2),,NGHTTP2) $(if $(HAVE_LIBBPF),,LIBBPF) $(if $(BPFTOOL),,BPFTOOL) \
 	$(if $(BPFCLANG),,BPFCLANG) $(if $(HAVE_PROVE),,PROVE) $(if $(HAVE_PYTHON),,PYTHON))
 
 # Probed again as long as something is missing, so that installing a package is noticed; written
@@ -172,7 +173,7 @@ unit_src := $(filter-out tests/unit/archive_%.c tests/laws/archive_%.c,$(unit_sr
 endif
 lib_src := $(filter-out $(if $(HAVE_CURL),lib/net/client_none.c,$(addprefix lib/net/,client.c curl_handle.c parallel_requests.c)) \
 	$(if $(HAVE_MICROHTTPD),lib/net/server_none.c,$(addprefix lib/net/,server.c server_parse.c server_answer.c)) \
-	$(if $(HAVE_GNUTLS),lib/net/cert_none.c,lib/net/cert.c),$(lib_src))
+	$(if $(HAVE_GNUTLS),lib/net/cert_none.c,lib/net/cert.c) $(if $(HAVE_NGHTTP2),lib/host/grpc_none.c,lib/host/grpc.c),$(lib_src))
 ifdef HAVE_BPF
 lib_src := $(filter-out lib/attach/session_none.c,$(lib_src))
 else
@@ -474,7 +475,7 @@ uninstall:
 
 # What Debian and Ubuntu call what the build and the tests use. bpftool is a package of its own on
 # Debian; on Ubuntu it comes with the kernel tools, on 22.04 with those of its later kernel.
-deps_dev_packages := libc6-dev zlib1g-dev libelf-dev libjq-dev libsqlite3-dev libarchive-dev libcurl4-gnutls-dev libmicrohttpd-dev libgnutls28-dev libbpf-dev
+deps_dev_packages := libc6-dev zlib1g-dev libelf-dev libjq-dev libsqlite3-dev libarchive-dev libcurl4-gnutls-dev libmicrohttpd-dev libgnutls28-dev libnghttp2-dev libbpf-dev
 deps_packages := gcc$(if $(ARCH),-$(machine)-linux-gnu) make $(if $(ARCH),,$(deps_dev_packages)) clang perl python3 mandoc
 # What only tests use and the build does without.
 deps_check_packages := jq gdb tmux qemu-system-x86 cpio busybox-static xz-utils zstd python3-grpcio
@@ -486,7 +487,7 @@ deps_cpu_packages := qemu-user-static gcc-s390x-linux-gnu libc6-dev-s390x-cross 
 install_packages = \
 	if ! command -v apt-get >/dev/null; then \
 		echo "ingero: no apt-get here; needed: a C compiler, clang, bpftool, and the development files of" \
-			"zlib, libelf, libjq, sqlite3, libarchive, libcurl, libmicrohttpd, GnuTLS and libbpf 1.0 or later; for tests perl (prove), python3" >&2; exit 1; \
+			"zlib, libelf, libjq, sqlite3, libarchive, libcurl, libmicrohttpd, GnuTLS, libnghttp2 and libbpf 1.0 or later; for tests perl (prove), python3" >&2; exit 1; \
 	fi; \
 	missing=; for p in $(1); do \
 		case "$$(dpkg-query -W -f '$${Status}' $$p 2>/dev/null)" in *' installed') ;; *) missing="$$missing $$p";; esac; \

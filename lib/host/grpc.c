@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A call is one HTTP/2 stream: headers, the message behind five bytes (compressed or not, its
- * length), trailers with a status (github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md). Types and numbers
- * of libnghttp2.so.14 are those of its documentation (nghttp2.org/documentation); of a frame only
- * the head is looked at.
+ * Makes gRPC calls over HTTP/2 to a daemon of this machine. A call is one stream: headers, the
+ * message behind five bytes (compressed or not, its length), trailers with a status
+ * (github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md).
  */
 #include "lib/host/grpc.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <nghttp2/nghttp2.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,75 +22,35 @@
 
 #define LIBRARY		"libnghttp2.so.14"
 #define FRAME_HEADER	5
-#define FLAG_EOF	0x01 /* NGHTTP2_DATA_FLAG_EOF */
 #define READ_AT_ONCE	16384
 #define READS_IN_A_STEP 64
 #define STATUS_MAX	200 /* letters kept of what a daemon says is wrong */
 
-struct session;
-struct callbacks;
-
-struct header {
-	uint8_t *name, *value;
-	size_t name_len, value_len;
-	uint8_t flags;
-};
-
-struct frame_head {
-	size_t length;
-	int32_t stream_id;
-	uint8_t type, flags, reserved;
-};
-
-union source {
-	int fd;
-	void *p;
-};
-
-struct provider {
-	union source source;
-	ssize_t (*read)(struct session *s, int32_t stream, uint8_t *to, size_t n, uint32_t *flags,
-			union source *source, void *user);
-};
-
-typedef int on_header_fn(struct session *s, const struct frame_head *f, const uint8_t *name,
-			 size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,
-			 void *user);
-typedef int on_data_fn(struct session *s, uint8_t flags, int32_t stream, const uint8_t *p, size_t n,
-		       void *user);
-typedef int on_close_fn(struct session *s, int32_t stream, uint32_t code, void *user);
-
-/* member, name behind "nghttp2_", type */
-#define FUNCTIONS(X)                                                                           \
-	X(callbacks_new, session_callbacks_new, int (*)(struct callbacks **))                  \
-	X(callbacks_del, session_callbacks_del, void (*)(struct callbacks *))                  \
-	X(set_header, session_callbacks_set_on_header_callback,                                \
-	  void (*)(struct callbacks *, on_header_fn *))                                        \
-	X(set_data, session_callbacks_set_on_data_chunk_recv_callback,                         \
-	  void (*)(struct callbacks *, on_data_fn *))                                          \
-	X(set_close, session_callbacks_set_on_stream_close_callback,                           \
-	  void (*)(struct callbacks *, on_close_fn *))                                         \
-	X(client_new, session_client_new,                                                      \
-	  int (*)(struct session **, const struct callbacks *, void *))                        \
-	X(del, session_del, void (*)(struct session *))                                        \
-	X(settings, submit_settings, int (*)(struct session *, uint8_t, const void *, size_t)) \
-	X(request, submit_request,                                                             \
-	  int32_t (*)(struct session *, const void *, const struct header *, size_t,           \
-		      const struct provider *, void *))                                        \
-	X(send, session_mem_send, ssize_t (*)(struct session *, const uint8_t **))             \
-	X(recv, session_mem_recv, ssize_t (*)(struct session *, const uint8_t *, size_t))      \
-	X(wants_more, session_want_read, int (*)(struct session *))                            \
-	X(error, strerror, const char *(*)(int))
+/* Behind "nghttp2_". */
+#define FUNCTIONS(X)                                         \
+	X(session_callbacks_new)                             \
+	X(session_callbacks_del)                             \
+	X(session_callbacks_set_on_header_callback)          \
+	X(session_callbacks_set_on_data_chunk_recv_callback) \
+	X(session_callbacks_set_on_stream_close_callback)    \
+	X(session_client_new)                                \
+	X(session_del)                                       \
+	X(submit_settings)                                   \
+	X(submit_request)                                    \
+	X(session_mem_send)                                  \
+	X(session_mem_recv)                                  \
+	X(session_want_read)                                 \
+	X(strerror)
 
 struct library {
-#define X(member, function, type) __typeof__((type)0) member;
+#define X(function) __typeof__(nghttp2_##function) *function;
 	FUNCTIONS(X)
 #undef X
 };
 
 struct host_grpc {
 	struct library lib;
-	struct session *session;
+	nghttp2_session *session;
 	int fd;
 	size_t max;
 	char method[128];
@@ -111,7 +71,7 @@ static int load_library(struct library *lib, struct err *e)
 		const char *name;
 		size_t at;
 	} functions[] = {
-#define X(member, function, type) { "nghttp2_" #function, offsetof(struct library, member) },
+#define X(function) { "nghttp2_" #function, offsetof(struct library, function) },
 		FUNCTIONS(X)
 #undef X
 	};
@@ -133,8 +93,8 @@ static int load_library(struct library *lib, struct err *e)
 /* ---- what the library calls
  * ------------------------------------------------------------------------ */
 
-static ssize_t request_body(struct session *s, int32_t stream, uint8_t *to, size_t n,
-			    uint32_t *flags, union source *source, void *user)
+static ssize_t request_body(nghttp2_session *s, int32_t stream, uint8_t *to, size_t n,
+			    uint32_t *flags, nghttp2_data_source *source, void *user)
 {
 	struct host_grpc *g = user;
 	size_t left = FRAME_HEADER - g->sent;
@@ -147,7 +107,7 @@ static ssize_t request_body(struct session *s, int32_t stream, uint8_t *to, size
 	memset(to, 0, n);
 	g->sent += n;
 	if (g->sent == FRAME_HEADER)
-		*flags |= FLAG_EOF;
+		*flags |= NGHTTP2_DATA_FLAG_EOF;
 	return (ssize_t)n;
 }
 
@@ -164,7 +124,7 @@ static void copy_printable(char *to, size_t size, const uint8_t *p, size_t n)
 	to[n] = '\0';
 }
 
-static int on_header(struct session *s, const struct frame_head *f, const uint8_t *name,
+static int on_header(nghttp2_session *s, const nghttp2_frame *f, const uint8_t *name,
 		     size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,
 		     void *user)
 {
@@ -173,7 +133,7 @@ static int on_header(struct session *s, const struct frame_head *f, const uint8_
 
 	(void)s;
 	(void)flags;
-	if (f->stream_id != g->stream)
+	if (f->hd.stream_id != g->stream)
 		return 0;
 	if (is_equal(name, name_len, ":status")) {
 		copy_printable(g->http, sizeof(g->http), value, value_len);
@@ -187,7 +147,7 @@ static int on_header(struct session *s, const struct frame_head *f, const uint8_
 	return 0;
 }
 
-static int on_data(struct session *s, uint8_t flags, int32_t stream, const uint8_t *p, size_t n,
+static int on_data(nghttp2_session *s, uint8_t flags, int32_t stream, const uint8_t *p, size_t n,
 		   void *user)
 {
 	struct host_grpc *g = user;
@@ -205,7 +165,7 @@ static int on_data(struct session *s, uint8_t flags, int32_t stream, const uint8
 	return 0;
 }
 
-static int on_close(struct session *s, int32_t stream, uint32_t code, void *user)
+static int on_close(nghttp2_session *s, int32_t stream, uint32_t code, void *user)
 {
 	struct host_grpc *g = user;
 
@@ -224,18 +184,18 @@ static int on_close(struct session *s, int32_t stream, uint32_t code, void *user
 
 static int open_session(struct host_grpc *g, struct err *e)
 {
-	struct callbacks *c;
+	nghttp2_session_callbacks *c;
 	int rc;
 
-	if (g->lib.callbacks_new(&c))
+	if (g->lib.session_callbacks_new(&c))
 		return err_nomem(e);
-	g->lib.set_header(c, on_header);
-	g->lib.set_data(c, on_data);
-	g->lib.set_close(c, on_close);
-	rc = g->lib.client_new(&g->session, c, g);
-	g->lib.callbacks_del(c);
+	g->lib.session_callbacks_set_on_header_callback(c, on_header);
+	g->lib.session_callbacks_set_on_data_chunk_recv_callback(c, on_data);
+	g->lib.session_callbacks_set_on_stream_close_callback(c, on_close);
+	rc = g->lib.session_client_new(&g->session, c, g);
+	g->lib.session_callbacks_del(c);
 	if (rc == 0)
-		rc = g->lib.settings(g->session, 0, NULL, 0);
+		rc = g->lib.submit_settings(g->session, 0, NULL, 0);
 	return rc ? err_nomem(e) : 0;
 }
 
@@ -290,7 +250,7 @@ void host_grpc_free(struct host_grpc *g)
 	if (!g)
 		return;
 	if (g->session)
-		g->lib.del(g->session);
+		g->lib.session_del(g->session);
 	if (g->fd >= 0)
 		close(g->fd);
 	buf_free(&g->body);
@@ -299,7 +259,7 @@ void host_grpc_free(struct host_grpc *g)
 
 int host_grpc_ask(struct host_grpc *g, struct err *e)
 {
-	struct provider body = { .read = request_body };
+	nghttp2_data_provider body = { .read_callback = request_body };
 	const char *fields[][2] = { { ":method", "POST" },
 				    { ":scheme", "http" },
 				    { ":path", g->method },
@@ -308,21 +268,21 @@ int host_grpc_ask(struct host_grpc *g, struct err *e)
 				    { "content-type", "application/grpc" },
 				    { "grpc-accept-encoding", "identity" },
 				    { "user-agent", "ingero" } };
-	struct header headers[sizeof(fields) / sizeof(fields[0])];
+	nghttp2_nv headers[sizeof(fields) / sizeof(fields[0])];
 	int32_t stream;
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		headers[i] = (struct header){ (uint8_t *)fields[i][0], (uint8_t *)fields[i][1],
-					      strlen(fields[i][0]), strlen(fields[i][1]), 0 };
+		headers[i] = (nghttp2_nv){ (uint8_t *)fields[i][0], (uint8_t *)fields[i][1],
+					   strlen(fields[i][0]), strlen(fields[i][1]), 0 };
 	g->sent = 0;
 	g->closed = false;
 	g->status = -1;
 	g->http[0] = g->said[0] = '\0';
 	buf_reset(&g->body);
-	stream = g->lib.request(g->session, NULL, headers, sizeof(fields) / sizeof(fields[0]),
-				&body, NULL);
+	stream = g->lib.submit_request(g->session, NULL, headers,
+				       sizeof(fields) / sizeof(fields[0]), &body, NULL);
 	if (stream < 0)
-		return err_set(e, ERR_CANNOT, "cannot ask: %s", g->lib.error(stream));
+		return err_set(e, ERR_CANNOT, "cannot ask: %s", g->lib.strerror(stream));
 	g->stream = stream;
 	return 0;
 }
@@ -334,9 +294,9 @@ static int send_all(struct host_grpc *g, struct err *e)
 		ssize_t n;
 
 		if (g->out_len == 0) {
-			n = g->lib.send(g->session, &g->out);
+			n = g->lib.session_mem_send(g->session, &g->out);
 			if (n < 0)
-				return err_set(e, ERR_CANNOT, "%s", g->lib.error((int)n));
+				return err_set(e, ERR_CANNOT, "%s", g->lib.strerror((int)n));
 			g->out_len = (size_t)n;
 		}
 		if (g->out_len == 0)
@@ -362,16 +322,16 @@ static int receive_data(struct host_grpc *g, struct err *e)
 				       : err_sys(e, "cannot hear the answer");
 		if (n == 0)
 			return err_set(e, ERR_CLOSED, "the connection was closed");
-		used = g->lib.recv(g->session, p, (size_t)n);
+		used = g->lib.session_mem_recv(g->session, p, (size_t)n);
 		if (used < 0)
 			return err_set(e, ERR_DAMAGED, "that is no HTTP/2: %s",
-				       g->lib.error((int)used));
+				       g->lib.strerror((int)used));
 		if (g->error.code)
 			return *e = g->error, e->code;
 		/* It allows more to be sent as it has taken what came. */
 		if (send_all(g, e))
 			return e->code;
-		if (!g->closed && !g->lib.wants_more(g->session))
+		if (!g->closed && !g->lib.session_want_read(g->session))
 			return err_set(e, ERR_DAMAGED, "that is no HTTP/2");
 	}
 	return 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Non-blocking gRPC client over a Unix socket, one call at a time: an event loop can query a daemon
- * of this machine. HTTP/2 comes from libnghttp2, opened with dlopen: the build needs nothing, and
- * errors distinguish a machine without the library from a daemon that does not answer. Requests are
- * empty messages. Not thread-safe.
+ * of this machine. HTTP/2 comes from libnghttp2, opened with dlopen: the build takes its headers,
+ * and errors distinguish a machine without the library from a daemon that does not answer. Requests
+ * are empty messages. Not thread-safe.
  */
 #ifndef INGERO_HOST_GRPC_H
 #define INGERO_HOST_GRPC_H

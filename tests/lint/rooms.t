@@ -77,6 +77,7 @@ OWNERS = {
     "archive_entry.h": "lib/bundle/",
     "microhttpd.h": "lib/net/",
     "gnutls/": "lib/net/",
+    "nghttp2/": "lib/host/grpc",
     "curl/": "lib/net/",
     "Python.h": "tests/live/python_headers.c",
     "internal/": "tests/live/python_headers.c",

@@ -107,7 +107,7 @@ with socket.socket(socket.AF_UNIX) as s:
 tap.ok("refused" in pods()[0][1], "a socket that nobody listens at")
 os.unlink(SOCKET)
 
-# ---- libnghttp2 is no part of the build ----
+# ---- libnghttp2 is loaded when it is needed ----
 
 with socket.socket(socket.AF_UNIX) as s:
     s.bind(SOCKET)
