@@ -77,7 +77,7 @@ def with_tool(start):
 
 
 def ours(pid):
-    return attached([os.path.join(BIN, "ingero-record"), "-p", str(pid), "-o", os.path.join(tmp.name, "run.ige")], "runtime ")
+    return attached([os.path.join(BIN, "ingero-record"), "--budget", "none", "-p", str(pid), "-o", os.path.join(tmp.name, "run.ige")], "runtime ")
 
 
 def perf_events(pid):

@@ -121,6 +121,7 @@ int main(void)
 		cost_die("open", NULL);
 	bpf_program__set_autoload(empty->progs.empty_call, false);
 	bpf_program__set_autoload(empty->progs.common_call, false);
+	bpf_program__set_autoload(empty->progs.stackid_call, false);
 	if (cost_bpf__load(empty))
 		cost_skip("cannot load programs: %s", strerror(errno));
 	cost_child_start(&child, ping);
