@@ -73,6 +73,32 @@ static uint32_t find_number(struct track_sums *s, struct track_names *names,
 	return 0;
 }
 
+/* The first thread of those that are like this one (lib/path/path_culprits.h). */
+static uint32_t find_first_alike(struct track_names *names, uint32_t thread)
+{
+	uint32_t id = thread ? path_culprit_of(&names->culprits, thread) : 0;
+
+	return id ? path_culprit_get(&names->culprits, id)->members[0] : thread;
+}
+
+/* Makes keys alike that differ in lines, or in which of several like threads it was: a shell that
+ * starts programs one after the other waits for as many threads. */
+static void coarsen_key(struct track_names *names, struct track_key *k, uint32_t anchor)
+{
+	bool who_is_thread = k->state == SEGMENT_WAITING || k->state == SEGMENT_RUNNABLE ||
+			     (k->state == SEGMENT_BLOCKED && k->object != OBJECT_DISK);
+
+	k->line = k->via = k->holder = 0;
+	k->op = 0;
+	k->who = k->state == SEGMENT_OWN ? 0
+		 : who_is_thread	 ? find_first_alike(names, k->who)
+					 : k->who;
+	k->occupant = find_first_alike(names, k->occupant);
+	if (k->thread != anchor)
+		k->thread = find_first_alike(names, k->thread);
+	k->flags &= (uint16_t)~SEGMENT_SAMPLED;
+}
+
 uint32_t track_sums_number(struct track_sums *s, struct track_names *names,
 			   const struct path_piece *p)
 {
@@ -81,11 +107,7 @@ uint32_t track_sums_number(struct track_sums *s, struct track_names *names,
 
 	if (number)
 		return number;
-	key.line = key.via = key.holder = 0;
-	key.op = 0;
-	if (key.state == SEGMENT_OWN)
-		key.who = 0;
-	key.flags &= (uint16_t)~SEGMENT_SAMPLED;
+	coarsen_key(names, &key, p->anchor);
 	return find_number(s, names, &key, UINT32_MAX);
 }
 

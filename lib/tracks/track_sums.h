@@ -17,7 +17,7 @@
 /* Where a window lies in a track; WINDOW_STEPS is many stretches of time. */
 enum track_window { WINDOW_START, WINDOW_STEPS, WINDOW_BETWEEN, WINDOW_END, TRACK_WINDOWS };
 
-/* More different sums than this are kept without their lines. */
+/* Beyond so many, sums are kept without their lines, and like threads are one. */
 #define TRACK_SUMS_MAX 65536
 
 struct track_key {
