@@ -15,7 +15,11 @@
  * records its state. */
 static __always_inline bool is_asleep(struct task_struct *task)
 {
-	return task->__state && !(task->__state & STATE_DEAD) && !task->on_rq && !task->on_cpu;
+	bool queued = task->on_rq;
+
+	if (queued && bpf_core_field_exists(task->se.sched_delayed))
+		queued = !task->se.sched_delayed;
+	return task->__state && !(task->__state & STATE_DEAD) && !queued && !task->on_cpu;
 }
 
 /* A number for its stack, which is not the current task's and so not read here; 0: no room. */

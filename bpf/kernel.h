@@ -101,6 +101,7 @@ struct rq {
 };
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
+	unsigned char sched_delayed; /* 6.12: asleep, though still on its run queue */
 };
 struct sched_info {
 	unsigned long pcount; /* how often it was given a CPU */

@@ -108,7 +108,7 @@ static __always_inline void outsider_end(struct outsider *o, struct task_struct 
 					 u64 now)
 {
 	struct sched_state *s = &o->sched;
-	u64 out = s->out_ns, own, wait = waited(task, s, now, &own);
+	u64 out = s->out_ns, own, wait = waited(task, s, now, s->waking_ns, &own);
 	struct wire_offcpu *w;
 
 	s->out_ns = 0;

@@ -161,7 +161,7 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	w->end_ns = now;
 	w->dur_ns = now - out;
 	s->out_ns = out;
-	w->wait_ns = waited(task, s, now, &own);
+	w->wait_ns = waited(task, s, now, waking, &own);
 	w->own_ns = own < occupied ? own : occupied;
 	if (waking_lead(waking, out, now - w->wait_ns, &w->waking_ns))
 		w->flags |= OFFCPU_WAKING;
@@ -215,7 +215,7 @@ static __always_inline void woken_unseen(struct task_struct *task, struct sched_
 {
 	u64 own;
 
-	s->ready_ns = now - waited(task, s, now, &own);
+	s->ready_ns = now - waited(task, s, now, s->waking_ns, &own);
 	wait_begins(s, track, cpu, s->ready_ns);
 }
 

@@ -39,12 +39,15 @@ static __always_inline u64 queued(struct task_struct *task, u64 now)
 	return now - clock_since(task, task->sched_info.last_queued);
 }
 
-/* How long it waited since it was woken, over all run queues it was on. own: the end of that in
- * which the CPU was its own by the kernel's account. A CPU that idles, or that somebody has to
- * leave for it, is given with the wake-up: the kernel's clock stands still until it has switched.
+/* How long it waited since it was woken, over all run queues it was on. woken: when somebody acted
+ * to wake it; 0 not seen. own: the end of that in which the CPU was its own by the kernel's
+ * account. A CPU that idles, or that somebody has to leave for it, is given with the wake-up: the
+ * kernel's clock stands still until it has switched. From 6.12 on a thread that sleeps may stay on
+ * its run queue for a while; one that is moved to another CPU then is counted by the kernel as
+ * waiting from there on. Nobody waits for a CPU before being woken: such an account is not used.
  */
 static __always_inline u64 waited(struct task_struct *task, struct sched_state *s, u64 now,
-				  u64 *own)
+				  u64 woken, u64 *own)
 {
 	u64 wait = 0, dur = now - s->out_ns, delay, since;
 
@@ -56,6 +59,8 @@ static __always_inline u64 waited(struct task_struct *task, struct sched_state *
 	if (bpf_core_field_exists(task->sched_info.run_delay)) {
 		since = now - queued(task, now);
 		delay = task->sched_info.run_delay - s->run_delay + since;
+		if (woken && delay > now - woken)
+			delay = s->ready_ns ? wait : now - woken;
 		if (delay > wait)
 			wait = delay;
 		else if (!since)

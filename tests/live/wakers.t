@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # Who releases: when it acted, by its own clock, read on both sides of the call that releases; and of a server that nobody
-# asked to record what it was at, once it has released a recorded thread a few times.
+# asked to record what it was at, once it has released a recorded thread a few times. On a busy machine, where the kernel moves
+# threads that sleep from one CPU to another and counts them as waiting, nobody waits for a CPU before being woken.
 import json
 import os
 import subprocess
@@ -141,4 +142,57 @@ def outside():
 
 
 outside()
+
+# More threads than CPUs: some spin, some read a byte, work for longer than their share of a CPU, and read again.
+BUSY = r"""
+import json, os, sys, time
+spins, readers = [], []
+for _ in range(4):
+    pid = os.fork()
+    if pid == 0:
+        while os.getppid() != 1:
+            for _ in range(100_000):
+                pass
+        os._exit(0)
+    spins.append(pid)
+for _ in range(12):
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(w)
+        while os.read(r, 1):
+            until = time.thread_time() + 0.004
+            while time.thread_time() < until:
+                pass
+        os._exit(0)
+    os.close(r)
+    readers.append((pid, w))
+acts = []
+for i in range(int(sys.argv[1])):
+    pid, w = readers[i % len(readers)]
+    time.sleep(0.02)
+    if open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] == "S":
+        acts.append((pid, time.monotonic_ns()))
+        os.write(w, b".")
+for pid in spins:
+    os.kill(pid, 9)
+for _, w in readers:
+    os.close(w)
+print(json.dumps({"pid": os.getpid(), "acts": acts}))
+"""
+
+
+def busy():
+    ige = rec.path("busy.ige")
+    p = rec.run("-o", ige, "--", sys.executable, "-c", BUSY, 500)
+    if not tap.ok(p.returncode == 0 and " lost 0" in p.stderr, "busy: recorded, nothing lost", p.stderr):
+        return
+    events, acts = rec.dump(ige)[0], rec.truth(p.stdout)[-1]["acts"]
+    reads = [e for e in tracks.sched(events, "offcpu") if e["x"].get("object_kind") == tracks.FD]
+    woken = [(acted, e) for e in reads for pid, acted in acts if pid == e["pid"] and e["end"] - e["dur"] <= acted < e["end"]]
+    tap.ok(len(woken) > len(acts) / 2, f"busy: {len(woken)} of {len(acts)} writes ended a recorded sleep")
+    tap.none([(acted, e) for acted, e in woken if e["end"] - e["x"]["wait_ns"] < acted], "busy: nobody waits for a CPU before being woken")
+
+
+busy()
 tap.done_testing()
