@@ -126,9 +126,7 @@ static inline double cause_recorded(const struct cause *c)
 /* 0: not known. */
 static inline uint32_t cause_process_of(const struct cause *c, uint32_t thread)
 {
-	const struct world_thread *t = world_get_thread(c->w, thread);
-
-	return t ? t->process : 0;
+	return world_thread_process_id(c->w, thread);
 }
 
 /* Whether it is the first thread of its process. */

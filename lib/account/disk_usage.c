@@ -20,16 +20,13 @@ static struct cause_disk *disk_of(struct cause_disks *d, uint32_t process, uint6
 bool cause_disks_event(struct cause_disks *d, const struct world *w, const struct event *ev)
 {
 	const struct op_def *op = world_op(w, ev->op);
-	const struct world_ctx *ctx = world_get_ctx(w, ev->ctx);
-	const struct world_image *im = ctx ? world_get_image(w, ctx->image) : NULL;
-	const struct world_thread *th = ctx ? world_get_thread(w, ctx->thread) : NULL;
 	uint64_t bytes = 0, write = 0, queue = 0, device = 0;
 	struct cause_disk *of;
 
 	if (!op)
 		return true;
 	event_get(ev, op, COL_DEVICE, &device);
-	of = disk_of(d, im ? im->process : th ? th->process : 0, device);
+	of = disk_of(d, world_ctx_process_id(w, ev->ctx), device);
 	if (!of)
 		return false;
 	event_get(ev, op, COL_BYTES, &bytes);

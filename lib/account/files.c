@@ -12,9 +12,7 @@
 bool cause_files_event(struct cause_files *f, const struct world *w, const struct event *ev)
 {
 	const struct op_def *op = world_op(w, ev->op);
-	const struct world_ctx *ctx = world_get_ctx(w, ev->ctx);
-	const struct world_thread *th = ctx ? world_get_thread(w, ctx->thread) : NULL;
-	struct cause_file fresh = { .process = th ? th->process : 0 };
+	struct cause_file fresh = { .process = world_ctx_process_id(w, ev->ctx) };
 	uint64_t key, at, way = CAUSE_FILE_WAYS - 1;
 
 	if (!op || !event_get(ev, op, COL_FILE, &fresh.id))

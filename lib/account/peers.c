@@ -25,9 +25,8 @@ static void add_socket(struct cause_peer_wait *v, uint64_t id)
 bool cause_peers_event(struct cause_peers *p, const struct world *w, const struct event *ev)
 {
 	const struct op_def *op = world_op(w, ev->op);
-	const struct world_ctx *ctx = world_get_ctx(w, ev->ctx);
-	const struct world_thread *th = ctx ? world_get_thread(w, ctx->thread) : NULL;
-	struct cause_peer_wait fresh = { .process = th ? th->process : 0, .peer = UNKNOWN };
+	struct cause_peer_wait fresh = { .process = world_ctx_process_id(w, ev->ctx),
+					 .peer = UNKNOWN };
 	uint64_t id = 0, key, at;
 
 	if (op)

@@ -62,11 +62,9 @@ static struct connection *connection_of(struct net_loss *s, uint64_t id, bool *n
 static uint32_t process_of(const struct cause *c, const struct event *ev, uint32_t *thread)
 {
 	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
-	const struct world_thread *th = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
-	const struct world_image *im = ctx ? world_get_image(c->w, ctx->image) : NULL;
 
 	*thread = ctx ? ctx->thread : 0;
-	return th ? th->process : im ? im->process : 0;
+	return world_ctx_process_id(c->w, ev->ctx);
 }
 
 static bool add_retransmit(struct net_loss *s, struct connection *k, const struct event *ev,

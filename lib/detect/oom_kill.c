@@ -39,9 +39,7 @@ static double latest_metric(const struct cause *c, uint32_t node, enum metric_id
 static bool on_event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
 {
 	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
-	const struct world_image *im = ctx ? world_get_image(c->w, ctx->image) : NULL;
-	const struct world_thread *th = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
-	uint32_t process = im ? im->process : th ? th->process : 0;
+	uint32_t process = world_ctx_process_id(c->w, ev->ctx);
 	uint64_t trigger = 0;
 	struct kill *k;
 	bool nomem;

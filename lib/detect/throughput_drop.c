@@ -124,9 +124,8 @@ static int report_finding(struct cause *c, const struct track *t, const struct s
 	int64_t from = changed_ns(series, x);
 	bool device = by_device(x);
 	struct fact_told told = { 0 };
-	const struct world_thread *th = world_get_thread(c->w, t->anchor);
 	struct fact f = { .kind = "throughput-drop",
-			  .process = th ? th->process : 0,
+			  .process = cause_process_of(c, t->anchor),
 			  .first_ns = from,
 			  .last_ns = t->loop->last_ns,
 			  .lost_ns = x->lost_ns,

@@ -49,12 +49,8 @@ static bool is_instant(const struct op_def *op)
 
 static uint32_t process_of(const struct timeline *tl, const struct track *t)
 {
-	const struct world_thread *th;
-
-	if (t->kind == LINE_THREAD) {
-		th = world_get_thread(tl->tracks.w, t->subject);
-		return th ? th->process : 0;
-	}
+	if (t->kind == LINE_THREAD)
+		return world_thread_process_id(tl->tracks.w, t->subject);
 	return t->kind == LINE_PROCESS ? t->subject : 0;
 }
 
@@ -384,8 +380,8 @@ static int on_record(struct timeline *tl, const struct record *r, struct err *e)
 /* A step stands on a lane of its loop, below the process. name: of the loop. */
 static bool put_step(struct timeline *tl, const struct loop_step *step, const char *name)
 {
-	const struct world_thread *th = world_get_thread(tl->tracks.w, step->thread);
-	struct track *process = tracks_of_process(&tl->tracks, th ? th->process : 0), *t;
+	uint32_t of = world_thread_process_id(tl->tracks.w, step->thread);
+	struct track *process = tracks_of_process(&tl->tracks, of), *t;
 	struct timeline_slice s = { .start_ns = step->begin_ns > 0 ? step->begin_ns : 0,
 				    .end_ns = step->end_ns > 0 ? step->end_ns : 0 };
 	char text[40];

@@ -239,9 +239,7 @@ bool filter_process(const struct filter *s, const struct world *w, uint32_t proc
 static bool ctx_matches(const struct filter *s, const struct world *w, uint32_t ctx)
 {
 	const struct world_ctx *c = world_get_ctx(w, ctx);
-	const struct world_image *image = c ? world_get_image(w, c->image) : NULL;
-	const struct world_thread *thread = c ? world_get_thread(w, c->thread) : NULL;
-	uint32_t process = thread ? thread->process : image ? image->process : 0;
+	uint32_t process = world_ctx_process_id(w, ctx);
 
 	return filter_node(s, w, c ? c->node : 0) && pid_matches(s, world_get_process(w, process));
 }

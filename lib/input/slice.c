@@ -21,9 +21,7 @@ static bool process_asked(const struct filter *sel, const struct world *w, uint3
 
 static bool thread_asked(const struct filter *sel, const struct world *w, uint32_t id)
 {
-	const struct world_thread *t = world_get_thread(w, id);
-
-	return process_asked(sel, w, t ? t->process : 0);
+	return process_asked(sel, w, world_thread_process_id(w, id));
 }
 
 /* A chain is about its victim. */

@@ -65,13 +65,6 @@ static void on_restart(struct loop_listener *l, uint32_t thread, uint32_t loop)
 	}
 }
 
-static uint32_t process_of(const struct by_steps *b, uint32_t thread)
-{
-	const struct world_thread *th = world_get_thread(b->w, thread);
-
-	return th ? th->process : 0;
-}
-
 /* ---- counting ---- */
 
 static void add_counted(struct counted *to, const struct counted *x)
@@ -95,7 +88,7 @@ static int loop_of(struct by_steps *b, uint32_t thread)
 	chosen = &b->chosen.v[thread];
 	if (!*chosen) {
 		*chosen = 1 + step_runs_choose(b->runs.v, b->runs.n, b->w, b->loops, thread,
-					       process_of(b, thread));
+					       world_thread_process_id(b->w, thread));
 		*chosen = *chosen ? *chosen : -1;
 	}
 	return *chosen > 0 ? *chosen - 1 : -1;
@@ -273,7 +266,7 @@ static uint32_t thread_name(struct by_steps *b, uint32_t thread)
 /* Only where there are several. */
 static uint32_t node_of(const struct by_steps *b, uint32_t thread)
 {
-	const struct world_process *p = world_get_process(b->w, process_of(b, thread));
+	const struct world_process *p = world_thread_process(b->w, thread);
 	const struct world_node *n = p ? world_get_node(b->w, p->node) : NULL;
 
 	return n && world_count(b->w, WORLD_NODE) > 1 ? n->name : 0;

@@ -39,15 +39,6 @@ struct query_failures *query_failures_new(const struct world *w)
 	return a;
 }
 
-static uint32_t process_of(const struct world *w, const struct event *ev)
-{
-	const struct world_ctx *c = world_get_ctx(w, ev->ctx);
-	const struct world_thread *t = c ? world_get_thread(w, c->thread) : NULL;
-	const struct world_image *im = c ? world_get_image(w, c->image) : NULL;
-
-	return t ? t->process : im ? im->process : 0;
-}
-
 static struct bytes comm_of(const struct world *w, const struct event *ev)
 {
 	struct bytes name = world_text(w, who_of(w, ev->ctx, ev->end_ns).process_name);
@@ -67,7 +58,7 @@ static struct bytes node_of(const struct world *w, const struct event *ev)
 static struct failure *row_of(struct query_failures *a, const struct event *ev,
 			      const struct op_def *op, bool *full)
 {
-	uint32_t process = process_of(a->world, ev);
+	uint32_t process = world_ctx_process_id(a->world, ev->ctx);
 	const struct world_process *p = world_get_process(a->world, process);
 	struct failures *f = &a->answer;
 

@@ -41,14 +41,6 @@ struct process_ops *process_ops_new(const struct world *w)
 	return a;
 }
 
-static uint32_t process_of(const struct world *w, const struct world_ctx *c)
-{
-	const struct world_image *im = world_get_image(w, c->image);
-	const struct world_thread *th = world_get_thread(w, c->thread);
-
-	return im ? im->process : th ? th->process : 0;
-}
-
 static bool add_use(struct process_ops *a, uint32_t process, uint32_t ctx)
 {
 	uint64_t key = (uint64_t)process << 32 | world_get_ctx(a->w, ctx)->gpu, at;
@@ -64,8 +56,7 @@ static bool add_use(struct process_ops *a, uint32_t process, uint32_t ctx)
 /* *at: its pair + 1, 0 where the event is of no process. False: out of memory. */
 static bool find_pair(struct process_ops *a, const struct event *ev, uint64_t *at)
 {
-	const struct world_ctx *c = world_get_ctx(a->w, ev->ctx);
-	uint32_t process = c ? process_of(a->w, c) : 0;
+	uint32_t process = world_ctx_process_id(a->w, ev->ctx);
 	uint64_t key = (uint64_t)process << 16 | ev->op;
 
 	*at = 0;

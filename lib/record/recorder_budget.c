@@ -39,14 +39,6 @@ void recorder_budget_free(struct recorder_budget *b)
 	vec_free(&b->touched);
 }
 
-static uint32_t process_of(const struct recorder *r, uint32_t ctx)
-{
-	const struct world_ctx *c = world_get_ctx(r->world, ctx);
-	const struct world_thread *t = c ? world_get_thread(r->world, c->thread) : NULL;
-
-	return t ? t->process : 0;
-}
-
 static bool has_python(const struct recorder *r)
 {
 	size_t n;
@@ -66,7 +58,7 @@ static void find_busiest(struct recorder *r)
 	uint64_t all = 0, most = 0;
 
 	for (size_t i = 0; i < b->touched.n; i++) {
-		uint32_t ctx = b->touched.v[i], process = process_of(r, ctx);
+		uint32_t ctx = b->touched.v[i], process = world_ctx_process_id(r->world, ctx);
 		uint64_t sum = 0;
 
 		map_get(&sums, process, &sum);

@@ -167,6 +167,16 @@ const struct world_module *world_get_module(const struct world *w, uint32_t id);
 const struct world_frame *world_get_frame(const struct world *w, uint32_t id);
 const struct world_ctx *world_get_ctx(const struct world *w, uint32_t id);
 const uint32_t *world_get_stack(const struct world *w, uint32_t id, unsigned *n);
+/* The process of a context, by its image or by its thread; 0: it is not known. */
+static inline uint32_t world_ctx_process_id(const struct world *w, uint32_t id)
+{
+	const struct world_ctx *c = world_get_ctx(w, id);
+	const struct world_image *image = c ? world_get_image(w, c->image) : NULL;
+
+	if (image)
+		return image->process;
+	return c ? world_thread_process_id(w, c->thread) : 0;
+}
 
 /* First call for a frame holds; later ones are ignored. */
 void world_symbol(struct world *w, uint32_t frame, const struct world_symbol *v);
