@@ -58,6 +58,17 @@ static int64_t find_begin(const struct replay *r, const struct path_thread *th, 
 	return start_ns;
 }
 
+/* When the thread had a CPU after the segment at k. */
+static int64_t find_cpu(const struct replay *r, const struct path_thread *th, size_t k)
+{
+	const struct segment_entry *v = th->log.v.v;
+
+	return k + 1 < th->log.v.n && v[k + 1].key < r->p->keys.v.n &&
+			       r->p->keys.v.v[v[k + 1].key].s.state == SEGMENT_RUNNABLE
+		       ? v[k + 1].end_ns
+		       : v[k].end_ns;
+}
+
 static bool add_sleeps(struct replay *r, const struct path_thread *th)
 {
 	for (size_t k = 0; k < th->log.v.n; k++) {
@@ -70,7 +81,7 @@ static bool add_sleeps(struct replay *r, const struct path_thread *th)
 		s = sleeps_of(r, e->key);
 		if (!s)
 			return false;
-		pace_add(&s->sums, find_begin(r, th, k), e->end_ns);
+		pace_add(&s->sums, find_begin(r, th, k), e->end_ns, find_cpu(r, th, k));
 		s->n++;
 	}
 	return true;

@@ -8,6 +8,9 @@
  * Wake-ups on a grid would show a pace, too, but not only: fixed sleeps between steps that take
  * turns come back to a line after each round, and a pace that counts from its last wake-up drifts
  * away from one.
+ *
+ * A pace is looked for twice: since the thread was woken, and since it had a CPU. With much of a
+ * queue before the CPUs the two differ by more than the work does, and a program sees the second.
  */
 #include "lib/stat/pace.h"
 
@@ -25,7 +28,13 @@
 #define ERROR_LEAST  0.1   /* of one window's slope: no window decides alone for long */
 #define HALF	     0.5   /* between a pace and an addition */
 #define CERTAIN	     2.5   /* standard errors from that */
-#define EXACT	     0.25  /* a pace has a slope of one; random sleeps have any slope */
+#define FAR_NS	     100000 /* twice as much as timers are late */
+#define FAR_GRAINS   4
+#define FAR_LEAST    8
+#define FAR_MOST     1024 /* then the older ones count half */
+#define SAME_SHARE   0.25 /* of the additional work: a pace would make up for all of it */
+#define MOST	     0.9  /* others were woken late */
+#define EXACT	     0.25 /* a pace has a slope of one; random sleeps have any slope */
 
 struct pair {
 	double awake, asleep;
@@ -138,93 +147,140 @@ static void fit_groups(struct fit *f, struct pair *v, unsigned n)
 	}
 }
 
-/* The slope of the window's sleeps, and what it weighs. wide: the work differs by more than timers
- * do, which may make up for less. False: they say nothing. */
-static bool judge_window(const struct pace_sums *p, double *slope, double *weight, bool *wide)
+/* The slope of the window's sleeps, if they say something, is added by what it weighs. */
+static void judge_window(const struct pace_sums *p, enum pace_since since, struct pace_fit *fit)
 {
 	struct pair v[PACE_WINDOW];
 	struct fit f = { .grain_ns = p->grain_ns };
-	double rest, error;
+	double rest, error, weight;
 
 	for (unsigned i = 0; i < p->n; i++)
-		v[i] = (struct pair){ (double)p->awake_ns[i], (double)p->asleep_ns[i] };
+		v[i] = (struct pair){ (double)p->awake_ns[since][i], (double)p->asleep_ns[i] };
 	qsort(v, p->n, sizeof(*v), compare_awake);
 	fit_groups(&f, v, p->n);
 	if (f.n < USED_LEAST || f.aa < (double)f.n * CLOCK_NS * CLOCK_NS)
-		return false;
+		return;
 	rest = fmax(f.ss - f.as * f.as / f.aa, 0);
 	error = fmax(sqrt(rest / (f.n - f.groups - 1) / f.aa), ERROR_LEAST);
-	*slope = -f.as / f.aa;
-	*wide = f.aa >= (double)f.n * SLACK_NS * SLACK_NS;
-	*weight = 1 / (error * error);
-	return true;
+	weight = 1 / (error * error);
+	fit->windows++;
+	fit->weight += weight;
+	fit->slope -= f.as / f.aa * weight;
+	fit->wide += f.aa >= (double)f.n * SLACK_NS * SLACK_NS ? weight : 0;
+}
+
+/* What a program does once in several sleeps is too rare for a line through it, but a pace would
+ * make up for it. Only what the thread itself did since it had a CPU counts: a pace may count from
+ * then. */
+static void count_far(const struct pace_sums *p, unsigned *far, unsigned *same)
+{
+	double asleep[PACE_WINDOW], ran[PACE_WINDOW], usual_asleep, usual_ran;
+
+	for (unsigned i = 0; i < p->n; i++) {
+		asleep[i] = (double)p->asleep_ns[i];
+		ran[i] = (double)p->awake_ns[PACE_SINCE_RAN][i];
+	}
+	usual_asleep = find_median(asleep, p->n);
+	usual_ran = find_median(ran, p->n);
+	for (unsigned i = 0; i < p->n; i++) {
+		double more = ran[i] - usual_ran;
+
+		if (more < FAR_NS + FAR_GRAINS * p->grain_ns || more > usual_asleep)
+			continue;
+		++*far;
+		*same += fabs(asleep[i] - usual_asleep) < more * SAME_SHARE;
+	}
 }
 
 static void close_window(struct pace_sums *p)
 {
-	double slope, weight;
-	bool wide;
+	for (unsigned since = 0; since < PACE_SINCES; since++) {
+		struct pace_fit *fit = &p->fits[since];
 
-	if (judge_window(p, &slope, &weight, &wide)) {
-		p->weight += weight;
-		p->wide += wide ? weight : 0;
-		p->slope += slope * weight;
-		p->windows++;
+		judge_window(p, since, fit);
+		if (fit->windows < WINDOWS_MOST)
+			continue;
+		fit->windows /= 2;
+		fit->weight /= 2;
+		fit->wide /= 2;
+		fit->slope /= 2;
+	}
+	count_far(p, &p->far, &p->same);
+	if (p->far > FAR_MOST) {
+		p->far /= 2;
+		p->same /= 2;
 	}
 	p->n = 0;
-	if (p->windows < WINDOWS_MOST)
-		return;
-	p->windows /= 2;
-	p->weight /= 2;
-	p->wide /= 2;
-	p->slope /= 2;
 }
 
-void pace_add(struct pace_sums *p, int64_t from_ns, int64_t woke_ns)
+void pace_add(struct pace_sums *p, int64_t from_ns, int64_t woke_ns, int64_t ran_ns)
 {
 	if (p->begun && from_ns >= p->woke_ns) {
-		p->awake_ns[p->n] = (float)(from_ns - p->woke_ns);
+		p->awake_ns[PACE_SINCE_WOKE][p->n] = (float)(from_ns - p->woke_ns);
+		p->awake_ns[PACE_SINCE_RAN][p->n] = (float)(from_ns - p->ran_ns);
 		p->asleep_ns[p->n] = (float)(woke_ns - from_ns);
 		if (++p->n == PACE_WINDOW)
 			close_window(p);
 	}
 	p->woke_ns = woke_ns;
+	p->ran_ns = ran_ns;
 	p->begun = true;
 }
 
-/* share: of the evidence, that of windows in which the work differs. */
-static bool sum_up(const struct pace_sums *p, double *slope, double *error, double *share)
+static struct pace_fit sum_up(const struct pace_sums *p, enum pace_since since)
 {
-	double sum = p->slope, all = p->weight, apart = p->wide, one, weight;
-	bool wide;
+	struct pace_fit fit = p->fits[since];
 
-	if (p->n >= PACE_LEAST && judge_window(p, &one, &weight, &wide)) {
-		sum += one * weight;
-		all += weight;
-		apart += wide ? weight : 0;
-	}
-	if (all <= 0)
+	if (p->n >= PACE_LEAST)
+		judge_window(p, since, &fit);
+	return fit;
+}
+
+static bool read_fit(const struct pace_fit *fit, double *slope, double *error)
+{
+	if (fit->weight <= 0)
 		return false;
-	*slope = sum / all;
-	*error = sqrt(1 / all);
-	*share = apart / all;
+	*slope = fit->slope / fit->weight;
+	*error = sqrt(1 / fit->weight);
 	return true;
 }
 
-bool pace_slope(const struct pace_sums *p, double *slope, double *error)
+bool pace_slope(const struct pace_sums *p, enum pace_since since, double *slope, double *error)
 {
-	double share;
+	struct pace_fit fit = sum_up(p, since);
 
-	return sum_up(p, slope, error, &share);
+	return read_fit(&fit, slope, error);
 }
 
+static enum pace judge_slope(const struct pace_sums *p, enum pace_since since)
+{
+	struct pace_fit fit = sum_up(p, since);
+	double slope, error;
+
+	if (!read_fit(&fit, &slope, &error))
+		return PACE_UNKNOWN;
+	if (slope + CERTAIN * error < HALF)
+		return PACE_ADDED;
+	return error < EXACT && slope - CERTAIN * error > HALF && fit.wide > fit.weight * HALF
+		       ? PACE_KEPT
+		       : PACE_UNKNOWN;
+}
+
+static enum pace judge_far(const struct pace_sums *p)
+{
+	unsigned far = p->far, same = p->same;
+
+	if (p->n >= PACE_LEAST)
+		count_far(p, &far, &same);
+	return far >= FAR_LEAST && same >= far * MOST ? PACE_ADDED : PACE_UNKNOWN;
+}
+
+/* Whichever it counts from: where it is added, both say so. */
 enum pace pace_verdict(const struct pace_sums *p)
 {
-	double slope, error, share;
+	enum pace woke = judge_slope(p, PACE_SINCE_WOKE), ran = judge_slope(p, PACE_SINCE_RAN);
 
-	if (!sum_up(p, &slope, &error, &share))
-		return PACE_UNKNOWN;
-	if (error < EXACT && slope - CERTAIN * error > HALF)
-		return share > HALF ? PACE_KEPT : PACE_UNKNOWN;
-	return slope + CERTAIN * error < HALF ? PACE_ADDED : PACE_UNKNOWN;
+	if (woke == PACE_KEPT || ran == PACE_KEPT)
+		return PACE_KEPT;
+	return woke == PACE_ADDED && ran == PACE_ADDED ? PACE_ADDED : judge_far(p);
 }

@@ -22,26 +22,37 @@
 
 enum pace { PACE_UNKNOWN, PACE_KEPT, PACE_ADDED };
 
-/* Sleeps at one place of one thread. Zero-initialised is empty; its size does not grow. */
-struct pace_sums {
-	int64_t woke_ns; /* valid when begun */
-	bool begun;
-	unsigned n;	      /* in the window that is not full */
+/* A pace counts from a point of time, or from when the thread had a CPU again. */
+enum pace_since { PACE_SINCE_WOKE, PACE_SINCE_RAN, PACE_SINCES };
+
+/* What windows said that are over. */
+struct pace_fit {
 	unsigned windows;     /* judged, as far as they count */
 	double weight, slope; /* of these: sums of weights, and of slopes by weight */
-	double grain_ns; /* sleeps are a multiple of it: what is less is rounded; 0: they are not */
-	double wide;	 /* of weight, where the work differs by more than timers do */
-	float awake_ns[PACE_WINDOW], asleep_ns[PACE_WINDOW];
+	double wide;	      /* of weight, where the work differs by more than timers do */
 };
 
-/* The next sleep, in order of time; one that begins before the last ended starts anew. */
-void pace_add(struct pace_sums *p, int64_t from_ns, int64_t woke_ns);
+/* Sleeps at one place of one thread. Zero-initialised is empty; its size does not grow. */
+struct pace_sums {
+	int64_t woke_ns, ran_ns; /* the last; valid when begun */
+	bool begun;
+	unsigned n;	 /* in the window that is not full */
+	double grain_ns; /* sleeps are a multiple of it: what is less is rounded; 0: they are not */
+	struct pace_fit fits[PACE_SINCES];
+	/* Sleeps after much more work than usual, and those of them that were as long as usual. */
+	unsigned far, same;
+	float asleep_ns[PACE_WINDOW], awake_ns[PACE_SINCES][PACE_WINDOW]; /* before it */
+};
+
+/* The next sleep, in order of time; one that begins before the last ended starts anew. After
+ * woke_ns the thread may have waited for a CPU until ran_ns. */
+void pace_add(struct pace_sums *p, int64_t from_ns, int64_t woke_ns, int64_t ran_ns);
 
 /* By how much a sleep is shorter per time awake before it: 1 keeps a pace, 0 is added. *error: its
  * standard error. False: too few sleeps, or all alike. */
-bool pace_slope(const struct pace_sums *p, double *slope, double *error);
+bool pace_slope(const struct pace_sums *p, enum pace_since since, double *slope, double *error);
 
-/* PACE_UNKNOWN where the slope is neither of both for certain. */
+/* PACE_UNKNOWN where neither of both is certain. */
 enum pace pace_verdict(const struct pace_sums *p);
 
 #endif

@@ -126,7 +126,8 @@ bool sleep_sites_interval(struct sleep_sites *s, struct site_frames *frames, con
 	if (site && grain_ns > site->sums.grain_ns)
 		site->sums.grain_ns = grain_ns;
 	if (site)
-		pace_add(&site->sums, find_begin(s, ctx->thread, event_start(ev)), woke_ns);
+		pace_add(&site->sums, find_begin(s, ctx->thread, event_start(ev)), woke_ns,
+			 ev->end_ns);
 	return site != NULL;
 }
 

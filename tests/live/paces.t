@@ -31,11 +31,23 @@ def step():
         c.cudaLaunchKernel(ctypes.addressof(kernel), cuda.Dim3(128, 1, 1), cuda.Dim3(256, 1, 1), None, 0, stream)
     c.cudaStreamSynchronize(stream)
 
+def work():
+    cuda.burn(draw.randrange(200000, 2000000))  # with next to no work a pace cannot be told from a fixed sleep
+
 def tick():
     now = time.monotonic()
     while ticks[0] <= now:
         ticks[0] += 0.02
     time.sleep(ticks[0] - now)  # line: pace
+
+def pace():
+    work()
+    tick()
+
+def since():
+    began = time.monotonic()
+    work()
+    time.sleep(max(0, began + 0.015 - time.monotonic()))  # line: since
 
 def rest():
     time.sleep(0.015)  # line: rest
@@ -52,7 +64,7 @@ def both():
 def camera():
     while True:
         tick()
-        cuda.burn(draw.randrange(200000, 2000000))  # with next to no work a pace cannot be told from a fixed sleep
+        work()
         frames.put(1)
 
 def frame():
@@ -96,7 +108,7 @@ def record(what):
     if not tap.ok(p.returncode == 0 and told.returncode == 0, f"{what}: recorded and analyzed", p.stderr + told.stderr):
         return {}, {}
     report = json.loads(told.stdout)
-    marks = {line(mark): mark for mark in ("pace", "rest", "poll", "serve")}
+    marks = {line(mark): mark for mark in ("pace", "since", "rest", "poll", "serve")}
     found = {mark: c["severity"] for c in report["chains"] if c["kind"] == "gpu-idle" for at, mark in marks.items() if f"({at})" in c["summary"]}
     causes = [c for t in report["paths"] if t.get("steps") for ph in t["phases"] if ph["name"] == "steps" for c in ph["causes"]]
     sleeps = {mark: (c.get("pace"), c["severity"]) for c in causes if c["class"] == "sleep" for at, mark in marks.items() if f"({at})" in c["text"]}
@@ -104,7 +116,8 @@ def record(what):
 
 
 for what, findings, sleeps in (
-        ("tick", {"pace": "LOW"}, {"pace": ("kept", 0)}),
+        ("pace", {"pace": "LOW"}, {"pace": ("kept", 0)}),
+        ("since", {"since": "LOW"}, {"since": ("kept", 0)}),
         ("rest", {"rest": "HIGH"}, {"rest": ("added", 3)}),
         ("poll", {"poll": "HIGH"}, {"poll": ("added", 3)}),
         ("both", {"rest": "HIGH"}, {"rest": ("added", 3)}),
