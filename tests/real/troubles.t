@@ -69,7 +69,7 @@ def check(name, ms, steps, line, says):
         return
     tap.ok(abs(path["steps"]["count"] - steps) <= 0.02 * steps + 1, f"{name}: {path['steps']['count']} steps of {steps}")
     phase = next(p for p in path["phases"] if p["name"] == "steps")
-    each, planted = phase["ns"] / path["steps"]["count"], truth["planted_s"] * 1e9 / truth["steps"]
+    each, planted = phase["ns"] / path["steps"]["count"], truth["all_planted_s"] * 1e9 / truth["all_steps"]
     tap.same([(p["ns"], sum(c["ns"] for c in p["causes"]) + p.get("smaller", {"ns": 0})["ns"]) for p in path["phases"]],
              [(p["ns"], p["ns"]) for p in path["phases"]], f"{name}: causes sum to their phase")
     tap.same([sum(r["ns"] for r in p["rows"]) for p in path["phases"]], [p["ns"] for p in path["phases"]], f"{name}: so do lines")

@@ -2,7 +2,8 @@
 """A small training loop of PyTorch's, as people write them: a transformer, AdamW, a DataLoader. Tests record it.
 
 Standard output depends on the options alone, so a recorded run must print what an unrecorded one does. --truth FILE gets
-what the loop's own clocks say, as JSON: seconds of the loop and of the planted trouble, and of the CPU in both.
+what the loop's own clocks say, as JSON: seconds of the loop and of the planted trouble, and of the CPU in both, without
+the first steps; and of the planted trouble in all of them.
 """
 import argparse
 import json
@@ -187,6 +188,7 @@ def main():
     if options.truth:
         with open(options.truth, "w", encoding="utf-8") as f:
             json.dump({"pid": os.getpid(), "trouble": options.trouble, "steps": options.steps - warm, "loop_s": seconds,
+                       "all_steps": options.steps, "all_planted_s": trainer.clock.planted,
                        "planted_s": trainer.clock.planted - planted, "loop_cpu_s": cpu,
                        "planted_cpu_s": trainer.clock.planted_cpu - planted_cpu}, f)
             f.write("\n")
