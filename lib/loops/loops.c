@@ -37,6 +37,7 @@ static void free_rows(struct loops_thread *th)
 {
 	for (unsigned i = 0; th->rows && i < LOOPS_ALL; i++)
 		loop_row_free(&th->rows[i]);
+	loops_tasks_free(th);
 	free(th->rows);
 	free(th->levels);
 	th->rows = NULL;
@@ -198,13 +199,13 @@ NOINLINE static void handle_stack(struct loops *l, struct loops_thread *th, cons
 				  enum loops_kind kind)
 {
 	const struct python_line *lines;
-	unsigned n;
+	unsigned n, task;
 
 	th->callee = callee_of(l, ev, kind);
-	if (!python_lines_get(&l->lines, ev->stack, &lines, &n))
+	if (!python_lines_get(&l->lines, ev->stack, &lines, &n, &task))
 		l->nomem = true;
 	else if (n && (th->rows || make_rows(l, th)))
-		loops_walk(l, th, lines, n, event_start(ev),
+		loops_walk(l, th, lines, n, task, event_start(ev),
 			   kind == LOOPS_WAIT	  ? LOOP_SEEN_WAIT
 			   : kind == LOOPS_SAMPLE ? LOOP_SEEN_SAMPLE
 						  : LOOP_SEEN_CALL);

@@ -167,7 +167,7 @@ bool loops_called_is_glimpse(const struct loops *l, const struct loops_thread *t
 		    (double)loop_row_count(r) <= (1 + MORE_SHARE) * (double)loop_row_count(row))
 			continue;
 		loops_called_find(l, r);
-		if (r->caller == (int)row->depth &&
+		if (r->caller >= 0 && r->caller <= (int)row->depth &&
 		    (double)calls_away(r) <= AWAY_SHARE * (double)(r->last_calls - r->first_calls))
 			return true;
 	}

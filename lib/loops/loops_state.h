@@ -18,6 +18,7 @@
 #define LOOPS_ALL    (LOOPS_ROWS + LOOPS_LINES) /* rows: functions, then lines; at most 64 */
 #define LOOPS_SLOTS  128			/* a power of two, at least twice LOOPS_ALL */
 #define LOOPS_NEVER  INT64_MAX
+#define LOOPS_TASKS  8 /* functions of an event loop's tasks that wait */
 /* Of the time that all steps take: so much is to be certain for the others to be estimated. */
 #define LOOPS_CERTAIN_SHARE 0.1
 /* Times without an event that may hide iterations of a loop that is not known yet. */
@@ -57,6 +58,14 @@ struct loop_level {
 	struct loop_visit visits[LOOPS_VISITS];
 };
 
+/* Levels of tasks of one function that the event loop left for another one's. */
+struct loops_task {
+	uint32_t function; /* the outermost; 0: not in use */
+	int64_t left_ns;
+	unsigned nlevels;
+	struct loop_level *levels; /* below the event loop; as many as that, or NULL */
+};
+
 struct loops_thread {
 	uint32_t id, node, process;
 	bool python;			   /* frames were seen of it */
@@ -76,7 +85,9 @@ struct loops_thread {
 	uint8_t slots[LOOPS_SLOTS]; /* of path: place in rows plus one, 0: none */
 	unsigned nwatched;
 	uint8_t watched[LOOPS_ALL]; /* rows on the stack that jumped before, outermost first */
-	uint64_t left; /* rows that were left between two of their iterations, a bit each */
+	uint64_t left;	  /* rows that were left between two of their iterations, a bit each */
+	unsigned task_at; /* where the tasks of its event loop begin in levels; 0: it has none */
+	struct loops_task *tasks; /* LOOPS_TASKS, or NULL */
 	bool has_line_rows;
 	bool has_lines;		/* the newest stack */
 	int current;		/* row of the current loop; -1: none */
@@ -167,11 +178,21 @@ static inline int loops_find_row(const struct loops_thread *th, uint64_t path)
 	return -1;
 }
 
-/* loops_walk.c: the thread has this stack at ns; th->callee is what the innermost line calls. */
+/* loops_walk.c: the thread has this stack at ns; th->callee is what the innermost line calls. task:
+ * where that of an event loop begins, or 0. */
 void loops_walk(struct loops *l, struct loops_thread *th, const struct python_line *lines,
-		unsigned n, int64_t ns, enum loop_seen seen);
+		unsigned n, unsigned task, int64_t ns, enum loop_seen seen);
 /* Another call with the same lines. */
 void loops_walk_leaf(struct loops *l, struct loops_thread *th, int64_t ns, uint32_t callee);
+/* loops_tasks.c: the event loop goes on with tasks of that function, whose levels are as they were
+ * when it left them, or none. */
+void loops_tasks_switch(struct loops *l, struct loops_thread *th, uint32_t function, int64_t ns);
+/* The event loop was left. */
+void loops_tasks_drop(struct loops_thread *th);
+/* When the event loop left the tasks that the row is in; LOOPS_NEVER: it did not, or never knew
+ * them. */
+int64_t loops_tasks_left_ns(const struct loops_thread *th, const struct loop_row *row);
+void loops_tasks_free(struct loops_thread *th);
 /* loops_line.c: the level's line calls that now. left_ns: the level was left after it called
  * something before, and nothing around it changed since; or LOOPS_NEVER. Whether it called the same
  * before. */
@@ -211,6 +232,28 @@ static inline void loops_leave_row(const struct loops_thread *th, struct loop_ro
 {
 	row->left_ns = ns;
 	row->left_calls = th->calls - (th->callee != 0);
+}
+/* The level is to come to another line, or is dropped. */
+static inline void loops_leave_line(struct loops_thread *th, const struct loop_level *level,
+				    int64_t ns)
+{
+	if (th->has_line_rows && level->line_row >= 0)
+		loops_leave_row(th, &th->rows[level->line_row], ns);
+}
+/* These levels are not on the stack any more. Whether there was a row in them. */
+static inline bool loops_leave_levels(struct loops_thread *th, struct loop_level *levels,
+				      unsigned n, int64_t ns)
+{
+	bool had_row = false;
+
+	for (unsigned i = 0; i < n; i++) {
+		levels[i].left_ns = ns;
+		had_row |= levels[i].row >= 0 || levels[i].line_row >= 0;
+		if (levels[i].row >= 0)
+			loops_leave_row(th, &th->rows[levels[i].row], ns);
+		loops_leave_line(th, &levels[i], ns);
+	}
+	return had_row;
 }
 /* It was left, and is called again: what came between. */
 void loops_called_enter(const struct loops_thread *th, struct loop_row *row, struct loop_begin *b);

@@ -359,11 +359,13 @@ void loops_tell_end(struct loops *l, struct loops_thread *th, int64_t ns)
 int64_t loops_left_ns(const struct loops_thread *th)
 {
 	const struct loop_row *row = &th->rows[th->current];
-	int64_t left = row->left_ns;
+	int64_t left = row->left_ns, task = loops_tasks_left_ns(th, row);
 
 	if (row->caller >= 0)
-		return loops_called_left_now(th, row);
-	return left < th->beyond_ns ? left : th->beyond_ns;
+		left = loops_called_left_now(th, row);
+	else if (th->beyond_ns < left)
+		left = th->beyond_ns;
+	return left < task ? left : task;
 }
 
 int64_t loops_end_ns(const struct loops *l, struct loops_thread *th)

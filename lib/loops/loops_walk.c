@@ -5,13 +5,6 @@
  */
 #include "lib/loops/loop_next.h"
 
-/* The level is to come to another line, or is dropped. */
-static inline void leave_line(struct loops_thread *th, const struct loop_level *level, int64_t ns)
-{
-	if (th->has_line_rows && level->line_row >= 0)
-		loops_leave_row(th, &th->rows[level->line_row], ns);
-}
-
 /* It came to its line from another one. */
 static inline void enter_line(const struct loops_thread *th, struct loop_level *level)
 {
@@ -27,16 +20,9 @@ static void begin_gap(struct loop_level *level)
 /* Frames from `from` on are not on the stack any more. */
 static void drop_levels(struct loops_thread *th, unsigned from, int64_t ns)
 {
-	bool had_row = false;
+	unsigned n = th->nlevels > from ? th->nlevels - from : 0;
 
-	for (unsigned i = from; i < th->nlevels; i++) {
-		th->levels[i].left_ns = ns;
-		had_row |= th->levels[i].row >= 0 || th->levels[i].line_row >= 0;
-		if (th->levels[i].row >= 0)
-			loops_leave_row(th, &th->rows[th->levels[i].row], ns);
-		leave_line(th, &th->levels[i], ns);
-	}
-	if (had_row && from > 0)
+	if (loops_leave_levels(th, th->levels + from, n, ns) && from > 0)
 		begin_gap(&th->levels[from - 1]);
 	th->nlevels = from;
 }
@@ -267,6 +253,10 @@ static void call_lines(struct loops *l, struct loops_thread *th, unsigned from, 
 		struct loop_level *level = &th->levels[i];
 		uint32_t key = i + 1 < th->nlevels ? level[1].function : callee;
 
+		if (!level->line) {
+			same = false;
+			continue;
+		}
 		/* Most are the first of their lines. */
 		if (!level->callees.n && level->line_row < 0) {
 			loop_callees_begin(&level->callees, key, ns, th->calls);
@@ -299,7 +289,7 @@ static void change_line(struct loops *l, struct loops_thread *th, unsigned at, u
 	struct loop_level *level = &th->levels[at];
 
 	drop_levels(th, at + 1, ns);
-	leave_line(th, level, ns);
+	loops_leave_line(th, level, ns);
 	if (level->line_row >= 0)
 		begin_gap(level);
 	level->gap_first = line < level->gap_first ? line : level->gap_first;
@@ -313,17 +303,33 @@ static void change_line(struct loops *l, struct loops_thread *th, unsigned at, u
 		level[1].moved = true;
 }
 
-void loops_walk(struct loops *l, struct loops_thread *th, const struct python_line *lines,
-		unsigned n, int64_t ns, enum loop_seen seen)
+/* How many levels from `at` on are as they were. */
+static unsigned find_change(const struct loops_thread *th, const struct python_line *lines,
+			    unsigned n, unsigned at)
 {
-	unsigned at = 0;
+	while (at < n && at < th->nlevels && th->levels[at].function == lines[at].function &&
+	       th->levels[at].line == lines[at].line)
+		at++;
+	return at;
+}
+
+void loops_walk(struct loops *l, struct loops_thread *th, const struct python_line *lines,
+		unsigned n, unsigned task, int64_t ns, enum loop_seen seen)
+{
+	unsigned at = find_change(th, lines, n < LOOPS_DEPTH ? n : LOOPS_DEPTH, 0);
 	bool unmoved = false;
 
 	if (n > LOOPS_DEPTH)
 		n = LOOPS_DEPTH;
-	while (at < n && at < th->nlevels && th->levels[at].function == lines[at].function &&
-	       th->levels[at].line == lines[at].line)
-		at++;
+	if (at < th->task_at) {
+		loops_tasks_drop(th);
+	} else if (task && at == task && at < n && at < th->nlevels &&
+		   th->levels[at].function != lines[at].function) {
+		loops_tasks_switch(l, th, lines[at].function, ns);
+		at = find_change(th, lines, n, at);
+	}
+	if (task < n)
+		th->task_at = task;
 	if (at < n && at < th->nlevels && th->levels[at].function == lines[at].function &&
 	    lines[at].line) {
 		change_line(l, th, at, lines[at].line, ns, seen);

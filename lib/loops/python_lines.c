@@ -2,6 +2,8 @@
 /* Decodes stacks into the functions and lines of their Python frames, once for each stack. */
 #include "lib/loops/python_lines.h"
 
+#include "lib/world/event_loop.h"
+
 #define NOT_PYTHON UINT32_MAX
 
 void python_lines_init(struct python_lines *p, const struct world *w)
@@ -58,6 +60,24 @@ static const struct python_line *decode_frame(struct python_lines *p, uint32_t f
 	return out->function ? out : NULL;
 }
 
+/* An event loop that is in the stack has no lines, and what it runs is a task. */
+static void find_task(struct python_lines *p, struct python_stack *s)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct python_line *line = &p->lines.v[s->first + i];
+		uint32_t frame = python_lines_frame(p, line->function);
+
+		if (event_loop_has_frame(p->w, frame, s->task)) {
+			line->line = 0;
+			s->task = i + 1;
+		} else if (s->task) {
+			break;
+		}
+	}
+	if (s->task && s->task == s->n)
+		s->n = s->task = 0;
+}
+
 static bool decode_stack(struct python_lines *p, uint32_t stack)
 {
 	unsigned n = 0;
@@ -79,15 +99,17 @@ static bool decode_stack(struct python_lines *p, uint32_t stack)
 	}
 	p->stacks.v[stack] =
 		(struct python_stack){ first, (uint32_t)(p->lines.n - first), .decoded = true };
+	find_task(p, &p->stacks.v[stack]);
 	return true;
 }
 
 bool python_lines_get(struct python_lines *p, uint32_t stack, const struct python_line **v,
-		      unsigned *n)
+		      unsigned *n, unsigned *task)
 {
 	if ((stack >= p->stacks.n || !p->stacks.v[stack].decoded) && !decode_stack(p, stack))
 		return false;
 	*v = p->lines.v + p->stacks.v[stack].first;
 	*n = p->stacks.v[stack].n;
+	*task = p->stacks.v[stack].task;
 	return true;
 }

@@ -10,6 +10,7 @@
 
 #include "lib/base/map.h"
 #include "lib/event/op.h"
+#include "lib/world/event_loop.h"
 
 /* Severity follows effect, as of all findings. */
 #define HIGH_SHARE   0.10
@@ -58,6 +59,8 @@ static int compare_causes(const struct track_part *a, const struct track_part *b
 		by = compare_u64(a->pace, b->pace);
 	if (!by)
 		by = compare_u64(timed_out(a), timed_out(b));
+	if (!by)
+		by = compare_u64(a->event_loop, b->event_loop);
 	if (!by)
 		by = compare_u64(is_occupied(a), is_occupied(b));
 	if (!by)
@@ -173,6 +176,7 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n)
 				.object = v->p.object,
 				.pace = v->p.pace,
 				.timed_out = timed_out(&v->p),
+				.event_loop = v->p.event_loop,
 				.occupied = is_occupied(&v->p),
 				.exclusion = v->p.exclusion,
 				.holder = v->p.holder,
@@ -283,9 +287,10 @@ static bool is_of_pool(const struct track_names *names, const struct path_cause 
 {
 	return c->class == pool->class && c->device == pool->device && c->object == pool->object &&
 	       c->pace == pool->pace && c->timed_out == pool->timed_out &&
-	       c->occupied == pool->occupied && c->exclusion == pool->exclusion &&
-	       c->resumed == pool->resumed && c->holder == pool->holder && c->nlines &&
-	       pool->nlines && c->lines[0].line && c->lines[0].line == pool->lines[0].line &&
+	       c->event_loop == pool->event_loop && c->occupied == pool->occupied &&
+	       c->exclusion == pool->exclusion && c->resumed == pool->resumed &&
+	       c->holder == pool->holder && c->nlines && pool->nlines && c->lines[0].line &&
+	       c->lines[0].line == pool->lines[0].line &&
 	       path_culprit_is_nameless(&names->culprits, c->lead) &&
 	       path_culprit_is_nameless(&names->culprits, pool->lead) &&
 	       world_thread_process_id(names->w, c->lead) ==
@@ -324,6 +329,8 @@ bool path_causes_make(struct path_causes *c, struct track_names *names, uint32_t
 		v[i].p = parts->v.v[i];
 		if (v[i].p.stack)
 			v[i].at = site_frames_get(&names->frames, names->w, v[i].p.stack);
+		v[i].p.event_loop = v[i].p.class == PATH_OUTSIDE && !v[i].p.culprit &&
+				    event_loop_waits(names->w, v[i].p.stack);
 		c->ns += v[i].p.ns;
 	}
 	if (ok && n)

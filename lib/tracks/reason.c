@@ -232,6 +232,9 @@ static void print_doing(struct buf *out, const struct path_cause *c, bool past)
 {
 	if (c->class == PATH_SLEEP && c->pace == PACE_KEPT)
 		buf_puts(out, past ? "idled, paced by a sleep" : "idles, paced by a sleep");
+	else if (c->event_loop)
+		buf_printf(out, "%s in its event loop for a %s", past ? "waited" : "waits",
+			   c->timed_out ? "timer" : "socket or descriptors");
 	else
 		buf_puts(out, past ? phrases[c->class].other : phrases[c->class].own);
 }
@@ -258,7 +261,7 @@ static void print_phrase(struct buf *out, const struct track_names *names,
 		buf_puts(out, ", which ");
 	}
 	print_doing(out, c, other || past);
-	if (c->timed_out)
+	if (c->timed_out && !c->event_loop)
 		buf_puts(out, " until its time-out, woken by nobody,");
 	if (c->class == PATH_UNENDED)
 		print_object(out, c->object);

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Steps of programs whose stacks show no line that jumps back: a loop on one line of Python, one whose function is a line,
-# too, and a program in C. The first line of the report says as many as the program made, all calls recorded. Where probes
-# were detached it says that it does not know exactly.
+# too, and a program in C. And of one whose lines take turns with others', as tasks of an event loop. The first line of the
+# report says as many as the program made, all calls recorded. Where probes were detached it says that it does not know
+# exactly.
 import os
 import re
 import subprocess
@@ -41,6 +42,24 @@ ONE_LINE = """
 def serve(): launch(); c.cudaStreamSynchronize(s)
 for n in range(150): serve(); time.sleep(0.002)
 """
+# Tasks of an event loop, of which one is the loop; each waits for a timer.
+TASKS = """
+import asyncio
+async def load():
+    await asyncio.sleep(0.002)
+    launch()
+async def watch():
+    while True:
+        await asyncio.sleep(0.003)
+        for _ in range(2): launch()
+async def train():
+    watcher = asyncio.create_task(watch())
+    for n in range(150):
+        await load()
+        await load()
+        c.cudaStreamSynchronize(s)
+asyncio.run(train())
+"""
 
 
 def first_line(name, *command, every=True):
@@ -51,10 +70,13 @@ def first_line(name, *command, every=True):
     said = subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-explain"), recording], capture_output=True, text=True, check=True).stdout
     found = re.match(r".*?: (~|>=|)([\d,]+) steps of (\S+) \((\S+)\)", said)
     tap.ok(found, f"{name}: the first line is of its steps", said[:400])
+    if "tasks" in name:
+        tap.ok("waits in its event loop for a timer" in said.split("\n")[0], f"{name}: what it waits for", said[:400])
     return (found[1], int(found[2].replace(",", "")), found[3], found[4]) if found else (None, 0, None, None)
 
 
 for name, body, function, last in (("callees in turn", CALLEES, "<module>", True), ("a sleep between", SLEEPS, "<module>", True),
+                                   ("tasks of an event loop", TASKS, "train", False),
                                    ("a function of one line", ONE_LINE, "<module>", True)):
     script = rec.path(name.replace(" ", "-") + ".py")
     with open(script, "w", encoding="utf-8") as f:

@@ -78,7 +78,7 @@ static inline struct play play_new(void)
 }
 
 /* "main:5 step:7": frames, outermost first; "?" is a place where frames are missing, "!" one
- * without Python, and "std." of Python's own library. */
+ * without Python, and "std." one of Python's own library. */
 static inline uint32_t stack_of(struct world *w, const char *text)
 {
 	static const char stdlib[] = "/usr/lib/python3.11/asyncio/base_events.py";
@@ -91,10 +91,12 @@ static inline uint32_t stack_of(struct world *w, const char *text)
 						 : *at == '!' ? FRAME_NATIVE
 							      : FRAME_PYTHON };
 
-		f.name = world_string(w, (struct bytes){ at, length });
+		bool own = strncmp(at, "std.", 4) != 0;
+
+		f.name = world_string(w, own ? (struct bytes){ at, length }
+					     : (struct bytes){ at + 4, length - 4 });
 		if (f.kind == FRAME_PYTHON)
-			f.file = world_string(w, bytes_of(strncmp(at, "std.", 4) ? "loop.py"
-										 : stdlib));
+			f.file = world_string(w, bytes_of(own ? "loop.py" : stdlib));
 		at += length;
 		if (*at == ':')
 			f.offset = (uint64_t)strtoul(at + 1, (char **)&at, 10);
