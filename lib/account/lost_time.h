@@ -39,7 +39,8 @@ enum loss_family {
 #define LOSS_WRITES  0x800 /* a wait for somebody to take what was written */
 #define LOSS_OUTSIDE \
 	0x1000 /* a wait for a socket or descriptors: whether somebody was asked is not known */
-#define LOSS_PACED 0x2000 /* sleeps that make up for the work between them */
+#define LOSS_PACED	0x2000 /* sleeps that make up for the work between them */
+#define LOSS_EVENT_LOOP 0x4000 /* an event loop had nothing to do; the place is the task's next */
 
 /* Of LOSS_CPU: threads of the program that the path needs had the CPU (loss_crowd.h). */
 #define LOSS_TURNS 0x4000

@@ -20,6 +20,7 @@
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
 #include "lib/stat/pace.h"
+#include "lib/world/event_loop.h"
 
 /* Of the time without work: what has less is one of many small things. */
 #define MIN_OF_IDLE    0.20
@@ -137,6 +138,13 @@ static bool is_same_function(const struct cause *c, uint32_t a, uint32_t b)
 	return s && t && x->module == y->module && s->name == t->name;
 }
 
+static uint32_t frame_of(const struct loss_view *f, uint32_t stack)
+{
+	uint32_t task = f->loss->sort & LOSS_EVENT_LOOP ? event_loop_task(f->c->w, stack) : 0;
+
+	return task ? task : name_site_frame(f->c->w, stack);
+}
+
 /* What counts of a place. */
 static uint64_t weight_of(const struct where_place *p, bool sampled)
 {
@@ -157,11 +165,11 @@ static struct idle_line find_line(const struct loss_view *f)
 		is_own_code(f->loss) && (double)found >= MIN_SAMPLED * (double)f->loss->ns && found;
 	all = best.sampled ? found : f->loss->ns;
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t frame = name_site_frame(f->c->w, v[i].stack);
+		uint32_t frame = frame_of(f, v[i].stack);
 		uint64_t ns = 0, line = 0;
 
 		for (unsigned k = 0; k < n && frame; k++) {
-			uint32_t other = name_site_frame(f->c->w, v[k].stack);
+			uint32_t other = frame_of(f, v[k].stack);
 			uint64_t more = weight_of(&v[k], best.sampled);
 
 			if (!other || !is_same_function(f->c, frame, other))
@@ -194,6 +202,10 @@ static const char *doing_text(const struct loss *x)
 	};
 	enum part part = state_of(x);
 
+	if (x->sort & LOSS_EVENT_LOOP)
+		return x->sort & LOSS_RAN_OUT || part == PART_SLEEP
+			       ? "its event loop waiting for a timer"
+			       : "its event loop waiting for a socket or descriptors";
 	if (x->sort & LOSS_WRITES)
 		return part == PART_SOCKET ? "sending to a socket" : "writing to a pipe or file";
 	return texts[part] ? texts[part] : "blocked in the kernel";
@@ -270,7 +282,7 @@ static void print_own(const struct loss_view *f, const struct idle_line *line, s
 		buf_puts(out, ", ended by ");
 		name_culprit(out, f->c->w, &f->c->tally, f->who);
 		buf_putc(out, ',');
-	} else if (f->loss->sort & LOSS_RAN_OUT) {
+	} else if (f->loss->sort & LOSS_RAN_OUT && !(f->loss->sort & LOSS_EVENT_LOOP)) {
 		buf_puts(out, ", until its time ran out,");
 	}
 	if (!has_line(f, line))
@@ -279,7 +291,7 @@ static void print_own(const struct loss_view *f, const struct idle_line *line, s
 		print_between(f, line, out);
 		return;
 	}
-	buf_puts(out, " in ");
+	buf_puts(out, f->loss->sort & LOSS_EVENT_LOOP ? " before " : " in ");
 	name_frame(out, f->c->w, line->frame);
 	print_share(line, out);
 }

@@ -64,6 +64,7 @@ void path_free(struct path *p)
 	stack_calls_free(&p->stack_calls);
 	vec_free(&p->disks.v);
 	map_free(&p->sockets);
+	vec_free(&p->event_loops);
 	free(p);
 }
 
@@ -284,6 +285,7 @@ static void on_offcpu(struct path *p, struct path_thread *th, const struct event
 	}
 	end = timed_waits_next(&th->timed, &p->losses, ev, def, wait, &since);
 	path_timed_ended(p, th, end, since, wait ? wait->who : 0);
+	path_tasks_wait(p, th, ev, wait);
 	if (!path_thread_add(th, &p->losses, ev->depth, event_start(ev), o->v.v, o->v.n))
 		p->nomem = true;
 }
@@ -504,6 +506,8 @@ NOINLINE static int any_event(struct path *p, const struct event *ev, const stru
 		return p->nomem ? err_nomem(e) : 0;
 	if (th->timed.open && ev->op != OP_SCHED_OFFCPU && ev->op != OP_SCHED_MIGRATE)
 		path_timed_ran(p, th, ev->end_ns);
+	if (th->awaits && ev->stack)
+		path_tasks_event(p, th, ev);
 	if (o->kind == PATH_OP_THREAD)
 		on_thread(p, th, ev, o->def);
 	else if (!on_call(p, th, ev, o))

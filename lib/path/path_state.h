@@ -56,7 +56,8 @@ struct path {
 	struct stack_calls stack_calls;
 	struct offcpu_segments offcpu; /* scratch */
 	struct disk_requests disks;
-	struct map sockets;	/* id -> flag of waits for it */
+	struct map sockets;	  /* id -> flag of waits for it */
+	VEC(uint8_t) event_loops; /* by world stack id, see path_tasks.c */
 	VEC(uint32_t) ended;	/* threads that are to be forgotten, as they ended (path_ended.h) */
 	VEC(uint8_t) forgotten; /* by world thread id: enum path_forgotten */
 	size_t forget_at;	/* ended threads that make it worth while to look at them */
@@ -100,6 +101,13 @@ static inline int64_t path_settled(const struct path *p, const struct path_threa
 		end = th->timed.start_ns;
 	return end < p->now_ns - PATH_LAG_NS ? end : p->now_ns - PATH_LAG_NS;
 }
+
+/* path_tasks.c. Which task of an event loop goes on after it had nothing to do: the thread
+ * waits. */
+void path_tasks_wait(struct path *p, struct path_thread *th, const struct event *ev,
+		     const struct segment *wait);
+/* An event of the thread with a stack, which waited so. */
+void path_tasks_event(struct path *p, struct path_thread *th, const struct event *ev);
 
 /* path_timed.c. What became of the thread's waits that ran into their time-out. */
 void path_timed_ended(struct path *p, struct path_thread *th, enum timed_end end, int64_t since_ns,

@@ -346,6 +346,29 @@ bool path_thread_flag_wait(struct path_thread *th, int64_t since_ns, uint16_t fl
 	return true;
 }
 
+bool path_thread_goes_on(struct path_thread *th, uint32_t stack)
+{
+	uint32_t from = th->awaits;
+
+	th->awaits = 0;
+	for (size_t i = th->log.v.n; i && th->log.v.n - i < FLAG_BACK; i--) {
+		struct segment s;
+
+		if (segment_log_is_mix(&th->log, i - 1) ||
+		    segment_log_start(&th->log, i - 1) < th->awaits_ns)
+			break;
+		s = *segment_log_what(&th->log, i - 1);
+		if (s.line != from || s.state == SEGMENT_UNENDED || s.state == SEGMENT_OWN)
+			continue;
+		s.line = stack;
+		s.flags |= segment_blocked(&s) ? SEGMENT_EVENT_LOOP : 0;
+		th->log.v.v[i - 1].key = segment_key(th->log.keys, th->id, &s);
+		if (!th->log.v.v[i - 1].key)
+			return false;
+	}
+	return true;
+}
+
 #define DYING_SEGMENTS 64
 
 bool path_thread_killed(struct path_thread *th)

@@ -43,7 +43,10 @@ struct path_thread {
 	uint32_t yields; /* stack of the last CPU sample in sched_yield since its first; 0 none */
 	uint32_t track;	 /* number of its track, plus one; 0: it is no anchor */
 	size_t walk_at;	 /* segments of the log that make it worth while to walk the track */
-	struct timed_waits timed;   /* not known yet who ended them */
+	struct timed_waits timed; /* not known yet who ended them */
+	uint32_t awaits;   /* stack of a wait of its event loop that is the newest, and it is not
+			      known which task goes on; 0: there is none */
+	int64_t awaits_ns; /* when that began */
 	VEC(struct tail_part) tail; /* in order, without overlap, none before the log's end */
 	VEC(struct pending_piece) pending; /* that wait for this thread */
 	int64_t pending_ns;		   /* the least need_ns of them */
@@ -114,8 +117,9 @@ static inline struct segment path_thread_own(const struct path_thread *th)
 static inline bool path_thread_is_plain(struct path_thread *th, const struct losses *losses,
 					int64_t start_ns, int64_t end_ns)
 {
-	return !th->tail.n && th->log.begun && !th->timed.open && !losses->n && end_ns > start_ns &&
-	       start_ns >= segment_log_end(&th->log) && vec_reserve(&th->log.v, 2);
+	return !th->tail.n && th->log.begun && !th->timed.open && !th->awaits && !losses->n &&
+	       end_ns > start_ns && start_ns >= segment_log_end(&th->log) &&
+	       vec_reserve(&th->log.v, 2);
 }
 
 /* Such a call. False: out of memory. */
@@ -167,6 +171,9 @@ bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum se
 /* The wait that began then gets these flags; since_ns INT64_MIN: the last one for several
  * descriptors. *done: there is one. */
 bool path_thread_flag_wait(struct path_thread *th, int64_t since_ns, uint16_t flags, bool *done);
+
+/* A task of its event loop, which waited until then, goes on with that stack. */
+bool path_thread_goes_on(struct path_thread *th, uint32_t stack);
 
 /* A signal ended the thread: its last wait would never have ended. False: out of memory. */
 bool path_thread_killed(struct path_thread *th);

@@ -61,6 +61,9 @@ enum segment_flag {
 	SEGMENT_SWAPPED = 1 << 12,
 	/* Blocked on something else than a futex (TIMED): nobody ended it, its time ran out. */
 	SEGMENT_RAN_OUT = 1 << 13,
+	/* Blocked: an event loop had nothing to do. line is where the task stood that went on
+	 * first. */
+	SEGMENT_EVENT_LOOP = 1 << 14,
 };
 
 struct segment {

@@ -10,7 +10,6 @@
 
 #include "lib/base/map.h"
 #include "lib/event/op.h"
-#include "lib/world/event_loop.h"
 
 /* Severity follows effect, as of all findings. */
 #define HIGH_SHARE   0.10
@@ -329,8 +328,6 @@ bool path_causes_make(struct path_causes *c, struct track_names *names, uint32_t
 		v[i].p = parts->v.v[i];
 		if (v[i].p.stack)
 			v[i].at = site_frames_get(&names->frames, names->w, v[i].p.stack);
-		v[i].p.event_loop = v[i].p.class == PATH_OUTSIDE && !v[i].p.culprit &&
-				    event_loop_waits(names->w, v[i].p.stack);
 		c->ns += v[i].p.ns;
 	}
 	if (ok && n)

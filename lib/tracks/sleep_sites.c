@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "lib/world/event_loop.h"
+
 static uint64_t key_of(uint32_t thread, uint32_t frame)
 {
 	return (uint64_t)thread << 32 | frame;
@@ -104,6 +106,14 @@ static void note_preemption(struct sleep_sites *s, const struct event *ev)
 			(struct sleep_preempted){ ctx->thread, event_start(ev), ev->end_ns };
 }
 
+static uint32_t frame_of(const struct sleep_sites *s, struct site_frames *frames, uint32_t stack,
+			 bool polls)
+{
+	if (polls && event_loop_waits(s->w, stack))
+		return SLEEP_SITES_EVENT_LOOP;
+	return stack ? site_frames_get(frames, s->w, stack) : 0;
+}
+
 bool sleep_sites_interval(struct sleep_sites *s, struct site_frames *frames, const struct event *ev)
 {
 	const struct world_ctx *ctx;
@@ -122,7 +132,7 @@ bool sleep_sites_interval(struct sleep_sites *s, struct site_frames *frames, con
 	ctx = world_get_ctx(s->w, ev->ctx);
 	if (!ctx || !ctx->thread)
 		return true;
-	site = find_site(s, ctx->thread, ev->stack ? site_frames_get(frames, s->w, ev->stack) : 0);
+	site = find_site(s, ctx->thread, frame_of(s, frames, ev->stack, grain_ns > 0));
 	if (site && grain_ns > site->sums.grain_ns)
 		site->sums.grain_ns = grain_ns;
 	if (site)

@@ -43,6 +43,9 @@ struct sleep_sites {
 bool sleep_sites_interval(struct sleep_sites *s, struct site_frames *frames,
 			  const struct event *ev);
 
+/* In place of a frame: those of a thread's event loop, whichever of its tasks goes on. */
+#define SLEEP_SITES_EVENT_LOOP UINT32_MAX
+
 enum pace sleep_sites_pace(const struct sleep_sites *s, uint32_t thread, uint32_t frame);
 
 void sleep_sites_free(struct sleep_sites *s);

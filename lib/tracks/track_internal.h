@@ -79,7 +79,8 @@ static inline void path_tracks_mark_pace(const struct path_tracks *t, struct tra
 
 	if (p->class != PATH_SLEEP && !ran_out)
 		return;
-	p->pace = sleep_sites_pace(&t->sleeps, p->leaf, p->site);
+	p->pace = sleep_sites_pace(&t->sleeps, p->leaf,
+				   p->event_loop ? SLEEP_SITES_EVENT_LOOP : p->site);
 	if (!ran_out)
 		return;
 	if (p->pace != PACE_KEPT) {

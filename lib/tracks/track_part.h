@@ -45,8 +45,8 @@ struct track_part {
 	bool asleep;	    /* blocked in it, not on the CPU */
 	uint8_t blocked_on; /* enum object_kind of what is asleep */
 	bool ran_out;	    /* the same: nobody ended it, its time ran out */
-	bool event_loop;    /* PATH_OUTSIDE: until a task of its event loop can go on; known from
-			       path_causes_make on */
+	bool event_loop;    /* the same: an event loop had nothing to do until a task went on at
+			       stack */
 	uint16_t syscall;   /* asleep on a pipe, file or socket: its number + 1; 0 not known */
 	bool resumed;	    /* the culprit did no more than let the anchor go on that was stopped or
 			       frozen */

@@ -10,6 +10,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/compiler.h"
 #include "lib/event/op.h"
+#include "lib/world/event_loop.h"
 
 static struct track_key key_of(const struct path_piece *p)
 {
@@ -287,6 +288,15 @@ static void set_line(struct track_part *p, struct track_names *names, uint32_t s
 	p->inner = at.inner;
 }
 
+/* The line of what a task awaited is its own, not that of what it called next. */
+static void set_task(struct track_part *p, const struct world *w, uint32_t stack)
+{
+	uint32_t task = event_loop_task(w, stack);
+
+	if (task)
+		p->site = p->line = task;
+}
+
 static bool part_of(const struct track_key *k, const struct track_total *t, uint32_t anchor,
 		    struct path *path, struct track_names *names, struct track_part *out)
 {
@@ -336,6 +346,7 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	out->blocked_on = out->asleep ? s.object : 0;
 	out->syscall = s.syscall;
 	out->ran_out = s.flags & (SEGMENT_RAN_OUT | SEGMENT_TIMED);
+	out->event_loop = s.flags & SEGMENT_EVENT_LOOP;
 	if (out->class == PATH_STOPPED || out->class == PATH_FROZEN) {
 		out->resumed_by = s.who;
 		if (path_is_recorder(names->w, path, s.who))
@@ -343,6 +354,8 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	}
 	if (s.line)
 		set_line(out, names, s.line, k->thread != anchor);
+	if (out->event_loop)
+		set_task(out, names->w, s.line);
 	out->sampled = s.flags & SEGMENT_SAMPLED || (out->class == PATH_YIELD && s.line);
 	if (s.state == SEGMENT_OWN)
 		out->before = out->sampled ? s.who : s.line;

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "lib/world/python_code.h"
+
 static bool lies_in(struct bytes file, const char *folder)
 {
 	return memmem(file.p, file.n, folder, strlen(folder)) != NULL;
@@ -59,4 +61,23 @@ bool event_loop_waits(const struct world *w, uint32_t stack)
 			inside = event_loop_has_frame(w, frames[i], inside);
 	}
 	return inside;
+}
+
+uint32_t event_loop_task(const struct world *w, uint32_t stack)
+{
+	unsigned n;
+	const uint32_t *frames = world_get_stack(w, stack, &n);
+	bool inside = false;
+
+	for (unsigned i = frames ? n : 0; i-- > 0;) {
+		const struct world_frame *f = world_get_frame(w, frames[i]);
+
+		if (!f || f->kind != FRAME_PYTHON)
+			continue;
+		if (event_loop_has_frame(w, frames[i], inside))
+			inside = true;
+		else if (inside && python_code_of(world_text(w, f->file)).kind == PYTHON_OWN)
+			return frames[i];
+	}
+	return 0;
 }

@@ -17,4 +17,8 @@ bool event_loop_has_frame(const struct world *w, uint32_t frame, bool inside);
 /* Whether the innermost Python frame of a stack is of an event loop. */
 bool event_loop_waits(const struct world *w, uint32_t stack);
 
+/* The frame of the task that an event loop runs there: its outermost line of a person's own code.
+ * 0: there is none. */
+uint32_t event_loop_task(const struct world *w, uint32_t stack);
+
 #endif

@@ -77,10 +77,10 @@ async def turns():
             ticks[0] += 0.02
         await asyncio.sleep(ticks[0] - now)
         cuda.burn(draw.randrange(100000, 6000000))  # it waits for whole milliseconds: less of a difference is lost in these
-        step()
+        step()  # line: serve
 
 def serve():
-    asyncio.run(turns())  # line: serve
+    asyncio.run(turns())
     os._exit(0)
 
 if sys.argv[1] == "frame":
