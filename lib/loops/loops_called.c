@@ -153,12 +153,34 @@ static bool is_seldom(const struct loop_row *outer, const struct loop_row *r)
 	       (double)r->away_calls <= SELDOM_SHARE * (double)span;
 }
 
+/* Whether the row was seen to jump back by samples and few waits alone, and what is inside of it by
+ * calls and waits many times for each: it does so in each iteration of that, or in none that
+ * counts. */
+static bool is_chance(const struct loops_thread *th, const struct loop_row *row)
+{
+	uint64_t span = row->last_calls - row->first_calls, n = loop_row_count(row);
+
+	if (row->line || row->total || 2 * row->waited >= n)
+		return false;
+	for (unsigned i = 0; i < LOOPS_ALL; i++) {
+		const struct loop_row *r = &th->rows[i];
+
+		if (r->path && r != row && loop_row_is_inside(r, row) &&
+		    r->total + r->waited >= SELDOM_TIMES * n &&
+		    (double)(r->last_calls - r->first_calls) >= (1 - AWAY_SHARE) * (double)span)
+			return true;
+	}
+	return false;
+}
+
 bool loops_called_is_glimpse(const struct loops *l, const struct loops_thread *th,
 			     const struct loop_row *row)
 {
 	bool by_chance =
 		!row->line && (double)row->total < CALLS_SHARE * (double)loop_row_count(row);
 
+	if (is_chance(th, row))
+		return true;
 	for (uint64_t left = by_chance ? th->left : 0; left; left &= left - 1) {
 		struct loop_row *r = &th->rows[__builtin_ctzll(left)];
 

@@ -91,6 +91,20 @@ static void many(struct play *p)
 	}
 }
 
+/* A framework's functions stand around the handler, and samples meet them now and then. */
+static void handles(struct play *p)
+{
+	for (int i = 0; i < 400; i++) {
+		if (i % 40 == 7)
+			add_event(p, p->a, OP_CPU_SAMPLE, TURN "std.app:31");
+		if (i % 57 == 3)
+			add_event(p, p->a, OP_CPU_SAMPLE, TURN "std.app:42 std.wrapped:8");
+		add_event(p, p->a, OP_SCHED_OFFCPU, TURN "std.app:42 std.wrapped:9 predict:51");
+		call(p, TURN "std.app:42 std.wrapped:9 predict:69 model:18");
+		call(p, TURN "std.app:42 std.wrapped:9 predict:69 model:19");
+	}
+}
+
 /* It never has anything to do. */
 static void nothing(struct play *p)
 {
@@ -120,6 +134,7 @@ static const struct {
 	{ "one task after the other", one_by_one, "300 steps of first:11-14",
 	  "[first 300][second 300]" },
 	{ "many tasks", many, "200 steps of serve:11-16", NULL },
+	{ "a handler in a framework", handles, "400 steps of predict:51-69", NULL },
 	{ "an event loop without work", nothing, "", "[]" },
 	{ "a selector without an event loop", selects, "200 steps of wait:11-12", "[wait 200]" },
 };
