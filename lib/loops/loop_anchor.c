@@ -29,7 +29,7 @@ static unsigned find_place(struct loop_anchor *a)
 	return place;
 }
 
-void loop_anchor_add(struct loop_anchor *a, uint64_t key, uint16_t op, int64_t ns)
+void loop_anchor_add(struct loop_anchor *a, uint64_t key, uint16_t op, bool wait, int64_t ns)
 {
 	unsigned i = 0;
 
@@ -41,6 +41,7 @@ void loop_anchor_add(struct loop_anchor *a, uint64_t key, uint16_t op, int64_t n
 			memset(&a->v[i], 0, sizeof(a->v[i]));
 			a->v[i].key = key;
 			a->v[i].op = op;
+			a->v[i].wait = wait;
 			a->v[i].since = a->whole;
 		}
 	}
@@ -96,7 +97,7 @@ bool loop_anchor_estimate(const struct loop_anchor *a, uint64_t *iterations)
 	uint64_t most = SUM_LEAST - 1;
 
 	for (unsigned i = 0; i < a->n; i++) {
-		if (a->v[i].paused || a->v[i].sum <= most)
+		if (a->v[i].paused || a->v[i].wait || a->v[i].sum <= most)
 			continue;
 		most = a->v[i].sum;
 		*iterations = (uint64_t)((double)a->v[i].cut * (double)(a->whole - a->v[i].since) /
@@ -117,8 +118,8 @@ int loop_anchor_choose(const struct loop_anchor *a, unsigned paused, bool *exact
 
 	for (unsigned i = 0; i < a->n; i++) {
 		double whole = (double)(a->whole - a->v[i].since);
-		if (whole < LOOP_ANCHOR_MIN || (double)a->v[i].once < ONCE_SHARE * whole ||
-		    paused >> op_tier(a->v[i].op) & 1)
+		if (whole < (a->v[i].wait ? LOOP_ANCHOR_WAIT : LOOP_ANCHOR_MIN) ||
+		    (double)a->v[i].once < ONCE_SHARE * whole || paused >> op_tier(a->v[i].op) & 1)
 			continue;
 		if (best < 0 || late_of(a, i) < late_of(a, (unsigned)best))
 			best = (int)i;

@@ -11,8 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LOOP_ANCHORS	 8 /* calls that are considered */
-#define LOOP_ANCHOR_MIN	 4 /* iterations until one is chosen */
+#define LOOP_ANCHORS	 8  /* calls that are considered */
+#define LOOP_ANCHOR_MIN	 4  /* iterations until one is chosen */
+#define LOOP_ANCHOR_WAIT 32 /* the same of a wait outside of calls, which may come by chance */
 #define LOOP_ANCHOR_LATE 0.02
 
 struct loop_anchor {
@@ -23,6 +24,7 @@ struct loop_anchor {
 		uint64_t sum;	  /* times in whole iterations */
 		uint64_t cut;	  /* times in others */
 		bool paused;	  /* in some of these */
+		bool wait;	  /* it is one outside of calls */
 		uint64_t late_ns; /* in these, from the iteration's begin to the call, in all */
 		int64_t newest_ns;
 		uint32_t n; /* times in this iteration */
@@ -35,8 +37,8 @@ struct loop_anchor {
 	int64_t begin_ns;  /* of this iteration */
 };
 
-/* A call was made at ns. */
-void loop_anchor_add(struct loop_anchor *a, uint64_t key, uint16_t op, int64_t ns);
+/* A call was made at ns, or (wait) the thread waited outside of calls. */
+void loop_anchor_add(struct loop_anchor *a, uint64_t key, uint16_t op, bool wait, int64_t ns);
 /* How often it was made in this iteration, and which of v it is. */
 unsigned loop_anchor_times(const struct loop_anchor *a, uint64_t key, unsigned *index);
 /* An iteration is over, the next begins at ns. missing: tiers of which calls may be missing in it;

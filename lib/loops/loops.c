@@ -311,6 +311,18 @@ static bool is_unended(const struct event *ev)
 	       !event_get(ev, op_builtin(OP_SCHED_OFFCPU), COL_CPU_IN, &cpu);
 }
 
+/* A program always waits at the same places for whom it waits for; for the interpreter's lock, a
+ * CPU or a page it may wait anywhere. */
+static void handle_asleep(struct loops *l, struct loops_thread *th, const struct event *ev)
+{
+	uint64_t object = OBJECT_NONE;
+
+	event_get(ev, op_builtin(OP_SCHED_OFFCPU), COL_OBJECT_KIND, &object);
+	if (object != OBJECT_NONE && object != OBJECT_GIL && object != OBJECT_FAULT)
+		loops_begin_asleep(l, th, (uint8_t)object, event_start(ev));
+	loops_begin_left(l, th, ev->op, event_start(ev));
+}
+
 static int handle_event(struct loops *l, struct loops_thread *th, const struct event *ev,
 			enum loops_kind kind)
 {
@@ -334,7 +346,7 @@ static int handle_event(struct loops *l, struct loops_thread *th, const struct e
 	if (kind == LOOPS_CALL && th->nwatched)
 		loops_begin_anchored(l, th, ev->op, event_start(ev));
 	else if (kind == LOOPS_WAIT && th->has_lines)
-		loops_begin_left(l, th, ev->op, event_start(ev));
+		handle_asleep(l, th, ev);
 	if ((kind == LOOPS_WAIT || th->waits_inside) && th->nwatched)
 		handle_waits_inside(l, th, ev, kind);
 	if (kind <= LOOPS_CALL)

@@ -216,19 +216,19 @@ static uint64_t anchor_key(const struct loops_thread *th, uint16_t op)
 }
 
 static void add_anchor(struct loops *l, struct loops_thread *th, struct loop_row *row, uint64_t key,
-		       uint16_t op, int64_t ns)
+		       uint16_t op, bool wait, int64_t ns)
 {
 	if (row->newest_ns == LOOPS_NEVER)
 		return;
 	if (l->paused.lists.n)
 		check_anchor(l, th, row, key, ns);
-	loop_anchor_add(&row->anchor, key, op, ns);
+	loop_anchor_add(&row->anchor, key, op, wait, ns);
 }
 
 void loops_begin_anchored(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns)
 {
 	for (unsigned i = 0; i < th->nwatched; i++)
-		add_anchor(l, th, &th->rows[th->watched[i]], anchor_key(th, op), op, ns);
+		add_anchor(l, th, &th->rows[th->watched[i]], anchor_key(th, op), op, false, ns);
 }
 
 /* Waits are recorded whether their call is or not. */
@@ -236,7 +236,15 @@ void loops_begin_waited(struct loops *l, struct loops_thread *th, uint16_t op, i
 {
 	for (unsigned i = 0; i < th->nwatched; i++)
 		add_anchor(l, th, &th->rows[th->watched[i]], ~anchor_key(th, op), OP_SCHED_OFFCPU,
-			   ns);
+			   false, ns);
+}
+
+void loops_begin_asleep(struct loops *l, struct loops_thread *th, uint8_t object, int64_t ns)
+{
+	uint64_t key = anchor_key(th, OP_SCHED_OFFCPU) + ((uint64_t)object << 32);
+
+	for (unsigned i = 0; i < th->nwatched; i++)
+		add_anchor(l, th, &th->rows[th->watched[i]], key, OP_SCHED_OFFCPU, true, ns);
 }
 
 /* Whether the inner level was called by the outer one, where both may be left. */
@@ -253,9 +261,10 @@ void loops_begin_left(struct loops *l, struct loops_thread *th, uint16_t op, int
 		if (level->moved || !is_below(level - 1, level))
 			break;
 		if (level->row >= 0 && th->rows[level->row].path == level->path)
-			add_anchor(l, th, &th->rows[level->row], anchor_key(th, op), op, ns);
+			add_anchor(l, th, &th->rows[level->row], anchor_key(th, op), op, false, ns);
 		if (level->line_row >= 0 &&
 		    th->rows[level->line_row].path == loops_line_path(level))
-			add_anchor(l, th, &th->rows[level->line_row], anchor_key(th, op), op, ns);
+			add_anchor(l, th, &th->rows[level->line_row], anchor_key(th, op), op, false,
+				   ns);
 	}
 }

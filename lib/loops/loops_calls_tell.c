@@ -107,7 +107,7 @@ void loops_calls_meet_wait(struct loops *l, struct loops_calls *c, const struct 
 		return;
 	missing = missing_tiers(l, c, wait->start_ns, wait->end_ns);
 	c->step_taken_ns += wait->taken_ns;
-	loop_anchor_add(&c->anchor, wait->key, OP_SCHED_OFFCPU, wait->end_ns);
+	loop_anchor_add(&c->anchor, wait->key, OP_SCHED_OFFCPU, false, wait->end_ns);
 	if (!missing || !loop_anchor_times(&c->anchor, wait->key, &index) ||
 	    loop_anchor_choose(&c->anchor, missing, &exact) != (int)index)
 		return;

@@ -209,6 +209,8 @@ void loops_enter_row(struct loops *l, struct loops_thread *th, struct loop_row *
 void loops_begin_anchored(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns);
 /* A wait inside such a call. */
 void loops_begin_waited(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns);
+/* A wait for that object with the stack that was walked. */
+void loops_begin_asleep(struct loops *l, struct loops_thread *th, uint8_t object, int64_t ns);
 /* A wait with the stack that was walked, for the functions that it was called from just before. */
 void loops_begin_left(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns);
 /* That of a level; NULL: there is no room. */

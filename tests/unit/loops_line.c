@@ -379,10 +379,63 @@ static void waits_in_windows(void)
 	play_free(&p);
 }
 
+static void wait_for(struct play *p, uint64_t object, const char *stack)
+{
+	struct event ev = { .end_ns = p->now + p->step_ns / 2,
+			    .dur_ns = (uint64_t)p->step_ns / 4,
+			    .op = OP_SCHED_OFFCPU,
+			    .ctx = p->a.ctx,
+			    .stack = stack_of(p->s.w, stack) };
+
+	stage_set(&ev, COL_OBJECT_KIND, object);
+	if (loops_event(p->loops, &ev, NULL))
+		abort();
+	p->now += p->step_ns;
+}
+
+/* A worker of a pool waits for the next job, and for the interpreter's lock anywhere: of a step
+ * whose calls are not recorded those waits are left. */
+static void jobs_in_windows(void)
+{
+	static const char *const places[] = { "run:13 get:5 wait:320", "run:24 model:18",
+					      "run:24 model:19", "run:33" };
+	struct play p = play_new();
+	char text[200];
+	int64_t since = 0;
+
+	play_begin(&p);
+	for (int i = 0; i < 2000; i++) {
+		bool paused = i > 100 && i % 200 >= 40;
+
+		if (paused && !since)
+			pause_all(&p, since = p.now - 10 * US, 0);
+		else if (!paused && since)
+			pause_all(&p, since, p.now - 10 * US);
+		since = paused ? since : 0;
+		wait_for(&p, OBJECT_FUTEX, places[0]);
+		for (unsigned k = 0; k < 3; k++)
+			if ((unsigned)i * 7 % (k + 3) < 2)
+				wait_for(&p, OBJECT_GIL, places[k]);
+		if (!paused)
+			call(&p, "run:24 model:18");
+		if (!paused)
+			op(&p, OP_CUDA_STREAM_SYNC, "run:24 model:19");
+	}
+	if (since)
+		pause_all(&p, since, p.now);
+	if (loops_finish(p.loops, NULL))
+		abort();
+	is_str(summary_of(&p, p.a.thread, text, sizeof(text)), "2000 steps of run:13-24",
+	       "waits for jobs tell steps whose calls were not recorded");
+	is_u64(p.disorder, 0, "steps come in order");
+	play_free(&p);
+}
+
 int main(void)
 {
 	table();
 	windows();
+	jobs_in_windows();
 	waits_in_windows();
 	return tap_done();
 }
