@@ -17,12 +17,12 @@
 
 /* The frame at f is in memory at the returned word; PY_WORDS: unreadable. Frames of 3.11 and later
  * lie one behind the other on a data stack, older ones below younger: of a page that much is read
- * at once. */
+ * at once. Those of coroutines lie anywhere, also above the one that was read before. */
 static __always_inline u32 py_frame_at(struct python_process *p, struct python_walk *w, u64 f)
 {
 	u64 from, size, off = f - w->base;
 
-	if (w->base && off <= PY_WINDOW_WORDS * 8 - PY_FRAME_BYTES)
+	if (w->base && off <= w->last && off <= PY_WINDOW_WORDS * 8 - PY_FRAME_BYTES)
 		return PY_WINDOW + (off >> 3);
 	if (p->layout.at_kind == PYTHON_AT_POINTER &&
 	    (!w->base || (f < w->base && w->base - f < 65536))) {
@@ -34,6 +34,7 @@ static __always_inline u32 py_frame_at(struct python_process *p, struct python_w
 		if (size <= PY_WINDOW_WORDS * 8 &&
 		    bpf_probe_read_user(&w->mem[PY_WINDOW], size, (void *)from) == 0) {
 			w->base = from;
+			w->last = f - from;
 			return PY_WINDOW + ((f - from) >> 3);
 		}
 		w->base = 0;

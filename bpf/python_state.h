@@ -57,7 +57,8 @@ struct python_walk {
 	u64 interpreter, next; /* where the search in the lists stands */
 	u64 interpreters[3];   /* the first of the list, the oldest, what the next will be called */
 	u64 depth;	       /* of the innermost state so far, when all are to be seen */
-	u64 base;	       /* user address of the window */
+	u64 base;	       /* user address of the window; 0: there is none */
+	u64 last;	       /* from there, how far behind it the last whole frame may begin */
 	u64 frame;	       /* the next one */
 	u64 hash;
 	u64 seed;
