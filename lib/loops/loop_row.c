@@ -167,6 +167,7 @@ void loop_row_add_jump(struct loop_row *r, uint32_t from, enum loop_seen from_se
 		r->total++;
 		r->last = at;
 	}
+	r->shown += from_seen != LOOP_SEEN_SAMPLE && to_seen != LOOP_SEEN_SAMPLE;
 	loop_row_find_first(r);
 	r->loose += at < 0 && to <= r->first;
 }
@@ -192,7 +193,7 @@ void loop_row_add_line(struct loop_row *r, uint32_t line, enum loop_seen seen)
 
 void loop_row_forget_jumps(struct loop_row *r)
 {
-	r->loose = r->entries = r->anchored = r->total = r->waited = r->strange = 0;
+	r->loose = r->entries = r->anchored = r->total = r->shown = r->waited = r->strange = 0;
 	r->njumps = r->nwaits = 0;
 	r->next = 0;
 	r->is_next = false;

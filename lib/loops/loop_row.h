@@ -82,6 +82,7 @@ struct loop_row {
 	unsigned njumps;
 	int last;	      /* the jump whose next line is not known yet; -1: none */
 	uint64_t total;	      /* jumps between calls */
+	uint64_t shown;	      /* jumps of which calls or waits showed both ends */
 	uint32_t first;	      /* line at which iterations begin; 0: not known */
 	uint32_t beyond;      /* the last line from which a beginning came */
 	uint32_t loose_first; /* least line at which other jumps landed */

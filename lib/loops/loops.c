@@ -195,6 +195,32 @@ static uint32_t callee_of(const struct loops *l, const struct event *ev, enum lo
 	return kind <= LOOPS_CALL ? callee : 0;
 }
 
+/* It fell asleep, and was not only without a CPU. */
+static bool is_asleep(const struct event *ev)
+{
+	uint64_t wait = 0;
+
+	event_get(ev, op_builtin(ev->op), COL_WAIT_NS, &wait);
+	return wait < ev->dur_ns;
+}
+
+/* A program always waits at the same places for whom it waits for; for the interpreter's lock, a
+ * page or a CPU it may wait anywhere. */
+static bool is_own_wait(const struct event *ev)
+{
+	uint64_t object = OBJECT_NONE;
+
+	event_get(ev, op_builtin(OP_SCHED_OFFCPU), COL_OBJECT_KIND, &object);
+	return is_asleep(ev) && object != OBJECT_GIL && object != OBJECT_FAULT;
+}
+
+static enum loop_seen seen_by(const struct event *ev, enum loops_kind kind)
+{
+	if (kind <= LOOPS_CALL)
+		return LOOP_SEEN_CALL;
+	return kind == LOOPS_WAIT && is_own_wait(ev) ? LOOP_SEEN_WAIT : LOOP_SEEN_SAMPLE;
+}
+
 NOINLINE static void handle_stack(struct loops *l, struct loops_thread *th, const struct event *ev,
 				  enum loops_kind kind)
 {
@@ -205,10 +231,7 @@ NOINLINE static void handle_stack(struct loops *l, struct loops_thread *th, cons
 	if (!python_lines_get(&l->lines, ev->stack, &lines, &n, &task))
 		l->nomem = true;
 	else if (n && (th->rows || make_rows(l, th)))
-		loops_walk(l, th, lines, n, task, event_start(ev),
-			   kind == LOOPS_WAIT	  ? LOOP_SEEN_WAIT
-			   : kind == LOOPS_SAMPLE ? LOOP_SEEN_SAMPLE
-						  : LOOP_SEEN_CALL);
+		loops_walk(l, th, lines, n, task, event_start(ev), seen_by(ev, kind));
 	if (n && !th->python) {
 		th->python = true;
 		loops_calls_exclude(l, th);
@@ -294,15 +317,6 @@ NOINLINE static void handle_waits_inside(struct loops *l, struct loops_thread *t
 		loops_begin_waited(l, th, kind == LOOPS_WAIT ? call->op : ev->op, event_start(ev));
 }
 
-/* It fell asleep, and was not only without a CPU. */
-static bool is_asleep(const struct event *ev)
-{
-	uint64_t wait = 0;
-
-	event_get(ev, op_builtin(ev->op), COL_WAIT_NS, &wait);
-	return wait < ev->dur_ns;
-}
-
 static bool is_unended(const struct event *ev)
 {
 	uint64_t cpu;
@@ -311,14 +325,12 @@ static bool is_unended(const struct event *ev)
 	       !event_get(ev, op_builtin(OP_SCHED_OFFCPU), COL_CPU_IN, &cpu);
 }
 
-/* A program always waits at the same places for whom it waits for; for the interpreter's lock, a
- * CPU or a page it may wait anywhere. */
-static void handle_asleep(struct loops *l, struct loops_thread *th, const struct event *ev)
+static void handle_wait_in_lines(struct loops *l, struct loops_thread *th, const struct event *ev)
 {
 	uint64_t object = OBJECT_NONE;
 
 	event_get(ev, op_builtin(OP_SCHED_OFFCPU), COL_OBJECT_KIND, &object);
-	if (object != OBJECT_NONE && object != OBJECT_GIL && object != OBJECT_FAULT)
+	if (object != OBJECT_NONE && is_own_wait(ev))
 		loops_begin_asleep(l, th, (uint8_t)object, event_start(ev));
 	loops_begin_left(l, th, ev->op, event_start(ev));
 }
@@ -346,7 +358,7 @@ static int handle_event(struct loops *l, struct loops_thread *th, const struct e
 	if (kind == LOOPS_CALL && th->nwatched)
 		loops_begin_anchored(l, th, ev->op, event_start(ev));
 	else if (kind == LOOPS_WAIT && th->has_lines)
-		handle_asleep(l, th, ev);
+		handle_wait_in_lines(l, th, ev);
 	if ((kind == LOOPS_WAIT || th->waits_inside) && th->nwatched)
 		handle_waits_inside(l, th, ev, kind);
 	if (kind <= LOOPS_CALL)

@@ -23,6 +23,7 @@
 #define CALLS_SHARE  0.5  /* of its jumps are between calls: they are no chance */
 #define FAR_SHARE    0.1  /* of the times that it was left: its caller's loop was left, too */
 #define SELDOM_TIMES 8 /* iterations of a function in one of its caller, which is no step then, */
+#define UNEVEN_TIMES 2 /* the same where these differ in number each time */
 #define SELDOM_SHARE 0.33 /* if no more of the calls are its caller's or of others */
 #define AWAY_SHARE   0.03 /* of a loop's calls may be made outside of a function that has all */
 
@@ -87,6 +88,13 @@ static uint64_t calls_away(const struct loop_row *row)
 	return row->away_calls - (seldom ? row->far_calls : 0);
 }
 
+/* It is left after ever different numbers of iterations. */
+static bool is_uneven(const struct loop_row *row)
+{
+	return row->stays >= UNEVEN_LEAST &&
+	       (double)row->uneven >= UNEVEN_SHARE * (double)row->stays;
+}
+
 static bool is_called(const struct loop_row *row)
 {
 	if (row->stays < STAYS_LEAST)
@@ -96,8 +104,7 @@ static bool is_called(const struct loop_row *row)
 	     ((double)row->singles >= FEW_SHARE * (double)row->stays &&
 	      loop_row_count(row) < FEW_STAY * row->stays)))
 		return true;
-	return row->stays >= UNEVEN_LEAST && !calls_away(row) && row->preludes < row->stays / 2 &&
-	       (double)row->uneven >= UNEVEN_SHARE * (double)row->stays;
+	return is_uneven(row) && !calls_away(row) && row->preludes < row->stays / 2;
 }
 
 static enum python_code_kind kind_of(const struct loops *l, uint32_t function)
@@ -153,20 +160,20 @@ static bool is_seldom(const struct loop_row *outer, const struct loop_row *r)
 	       (double)r->away_calls <= SELDOM_SHARE * (double)span;
 }
 
-/* Whether the row was seen to jump back by samples and few waits alone, and what is inside of it by
- * calls and waits many times for each: it does so in each iteration of that, or in none that
+/* Whether samples showed most of the row's jumps and calls none, and calls and waits show what is
+ * inside of it to jump many times for each: it does so in each iteration of that, or in none that
  * counts. */
 static bool is_chance(const struct loops_thread *th, const struct loop_row *row)
 {
 	uint64_t span = row->last_calls - row->first_calls, n = loop_row_count(row);
 
-	if (row->line || row->total || 2 * row->waited >= n)
+	if (row->line || row->total || 2 * row->shown >= n)
 		return false;
 	for (unsigned i = 0; i < LOOPS_ALL; i++) {
 		const struct loop_row *r = &th->rows[i];
 
 		if (r->path && r != row && loop_row_is_inside(r, row) &&
-		    r->total + r->waited >= SELDOM_TIMES * n &&
+		    r->shown >= (is_uneven(r) ? UNEVEN_TIMES : SELDOM_TIMES) * n &&
 		    (double)(r->last_calls - r->first_calls) >= (1 - AWAY_SHARE) * (double)span)
 			return true;
 	}

@@ -105,6 +105,37 @@ static void handles(struct play *p)
 	}
 }
 
+static void preempt(struct play *p, const char *stack)
+{
+	struct event ev = { .end_ns = p->now + p->step_ns / 2,
+			    .dur_ns = (uint64_t)p->step_ns / 4,
+			    .op = OP_SCHED_OFFCPU,
+			    .ctx = p->a.ctx,
+			    .stack = stack_of(p->s.w, stack) };
+
+	stage_set(&ev, COL_WAIT_NS, ev.dur_ns);
+	if (loops_event(p->loops, &ev, NULL))
+		abort();
+	p->now += p->step_ns;
+}
+
+/* On a busy machine the CPU is taken from it anywhere, too. */
+static void is_preempted(struct play *p)
+{
+	for (int i = 0; i < 400; i++) {
+		if (i % 7 == 3)
+			preempt(p, TURN "std.app:42 std.wrapped:9 predict:70");
+		if (i % 23 == 7)
+			preempt(p, TURN "std.app:31");
+		if (i % 19 == 5)
+			preempt(p, TURN "std.app:42 std.wrapped:8");
+		if (i % 5 == 1)
+			preempt(p, TURN "std.app:42 std.wrapped:9 predict:69 model:18");
+		call(p, TURN "std.app:42 std.wrapped:9 predict:69 model:18");
+		call(p, TURN "std.app:42 std.wrapped:9 predict:69 model:19");
+	}
+}
+
 /* It never has anything to do. */
 static void nothing(struct play *p)
 {
@@ -135,6 +166,7 @@ static const struct {
 	  "[first 300][second 300]" },
 	{ "many tasks", many, "200 steps of serve:11-16", NULL },
 	{ "a handler in a framework", handles, "400 steps of predict:51-69", NULL },
+	{ "the same on a busy machine", is_preempted, "400 steps of predict:69-70", NULL },
 	{ "an event loop without work", nothing, "", "[]" },
 	{ "a selector without an event loop", selects, "200 steps of wait:11-12", "[wait 200]" },
 };
