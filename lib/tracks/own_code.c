@@ -59,6 +59,7 @@ static struct track_part share_of(const struct track_part *part, const struct tr
 	if (part->stack == part->before)
 		share.stack = like->stack;
 	share.line = like->line;
+	share.inner = like->inner;
 	share.op = like->op;
 	share.sampled = true;
 	share.ns = ns;

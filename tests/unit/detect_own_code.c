@@ -73,6 +73,23 @@ static void rates(void)
 	is_u64(ns_of(5, false), 1000 * MS, "2000 Hz: what is met each time was not missed");
 }
 
+/* What a sampled line called is its own, not what the call before it was in. */
+static void place_inner(void)
+{
+	size_t wrong = 0;
+
+	parts.v.n = 0;
+	add(PATH_OWN, 5, 0, 600, 1000 * MS);
+	parts.v.v[0].inner = 7;
+	add(PATH_OWN, 5, 50, 40, 40 * MS);
+	add(PATH_OWN, 5, 51, 20, 60 * MS);
+	parts.v.v[2].inner = 8;
+	ok(own_code_place(&parts, 99), "placed");
+	for (size_t i = 0; i < parts.v.n; i++)
+		wrong += parts.v.v[i].inner != (parts.v.v[i].line == 51 ? 8 : 0);
+	is_u64(wrong, 0, "each line is in what its samples were in");
+}
+
 int main(void)
 {
 	uint64_t all;
@@ -99,6 +116,7 @@ int main(void)
 	is_u64(ns_of(52, true), 600 * MS, "nothing of one that a sample meets each time");
 	is_u64(ns_of(6, false), 70 * MS, "seven samples place nothing");
 	rates();
+	place_inner();
 	vec_free(&parts.v);
 	return tap_done();
 }
