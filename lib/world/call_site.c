@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "lib/world/module_owner.h"
 #include "lib/world/python_code.h"
 
 /* What the lines of a chain have in common. */
@@ -165,9 +166,11 @@ bool call_site_passes_on(const struct world *w, uint32_t frame)
 	return f && f->kind == FRAME_NATIVE && passes_on(w, f);
 }
 
+/* A program that was stripped has no names of its own: its innermost frame is still its place,
+ * before that of the library that started it or that it called. */
 static unsigned find_native(const struct world *w, const uint32_t *frames, unsigned n)
 {
-	unsigned named = n, first = n;
+	unsigned named = n, first = n, nameless = n;
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct world_frame *f = world_get_frame(w, frames[i]);
@@ -176,13 +179,18 @@ static unsigned find_native(const struct world *w, const uint32_t *frames, unsig
 			continue;
 		if (first == n)
 			first = i;
-		if (!world_get_symbol(w, frames[i]))
+		if (!world_get_symbol(w, frames[i])) {
+			if (nameless == n && module_is_own(w, f))
+				nameless = i;
 			continue;
+		}
 		if (!passes_on(w, f))
 			return i;
 		if (named == n)
 			named = i;
 	}
+	if (nameless < n)
+		return nameless;
 	return named < n ? named : first;
 }
 

@@ -14,7 +14,8 @@
  * framework's main loop in one line therefore stays the site of all its calls.
  *
  * In native code, the innermost frame with a name outside the C and CUDA libraries, else the
- * innermost with a name, else the innermost.
+ * innermost of the program's own modules, which were stripped, else the innermost with a name, else
+ * the innermost.
  */
 #ifndef INGERO_WORLD_CALL_SITE_H
 #define INGERO_WORLD_CALL_SITE_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the frame of the program's own code on a native stack. Modules are
- * distinguished by their paths: what a distribution, a Python environment or CUDA installs is
- * shared by programs; everything else is the program's own.
+ * Chooses the frame of the program's own code on a native stack, by the module that each frame is
+ * in, and of the library frames within it the innermost that has a name.
  */
 #include "lib/world/own_site.h"
 
@@ -11,6 +10,7 @@
 #include "lib/base/bytes.h"
 #include "lib/world/call_site.h"
 #include "lib/world/frame_parts.h"
+#include "lib/world/module_owner.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -19,35 +19,6 @@ static bool begins_with(struct bytes text, const char *start)
 	size_t n = strlen(start);
 
 	return text.n >= n && memcmp(text.p, start, n) == 0;
-}
-
-static bool has_part(struct bytes text, const char *part)
-{
-	return text.n && memmem(text.p, text.n, part, strlen(part));
-}
-
-bool own_site_is_shared(struct bytes path)
-{
-	static const char *const folders[] = { "/lib/", "/lib32/", "/lib64/", "/usr/", "/opt/",
-					       "/nix/", "/gnu/",   "/snap/",  "linux-" };
-	static const char *const parts[] = { "/site-packages/", "/dist-packages/", "conda",
-					     "/lib/python3" };
-	static const char *const interpreters[] = { "python", "libpython", "node",     "java",
-						    "perl",   "ruby",	   "julia",    "Rscript",
-						    "[vdso]", "bash",	   "libjvm.so" };
-	struct bytes name = place_base(path);
-	bool library = has_part(name, ".so");
-
-	for (size_t i = 0; i < COUNT(interpreters); i++)
-		if (begins_with(name, interpreters[i]))
-			return true;
-	for (size_t i = 0; library && i < COUNT(folders); i++)
-		if (begins_with(path, folders[i]))
-			return true;
-	for (size_t i = 0; library && i < COUNT(parts); i++)
-		if (has_part(path, parts[i]))
-			return true;
-	return !path.n;
 }
 
 static struct bytes module_path(const struct world *w, const struct world_frame *f)
@@ -77,8 +48,7 @@ static unsigned find_own(const struct world *w, const uint32_t *frames, unsigned
 	for (unsigned i = 0; i < n; i++) {
 		const struct world_frame *f = world_get_frame(w, frames[i]);
 
-		if (f && f->kind == FRAME_NATIVE && world_get_symbol(w, frames[i]) &&
-		    !own_site_is_shared(module_path(w, f)))
+		if (f && world_get_symbol(w, frames[i]) && module_is_own(w, f))
 			return i;
 	}
 	return n;

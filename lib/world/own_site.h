@@ -15,10 +15,6 @@ struct own_site {
 	uint32_t inner; /* the innermost function that it called, where that has a name; 0: none */
 };
 
-/* A path of a module, whether it is a library that programs share: by its folder, or its name of an
- * interpreter. */
-bool own_site_is_shared(struct bytes path);
-
 /* Whether it is of the dynamic loader, which loads libraries and looks up what they hold. */
 bool own_site_is_loader(const struct world *w, uint32_t frame);
 

@@ -16,10 +16,11 @@
 
 #define SITE  "/home/u/venv/lib/python3.12/site-packages/"
 #define STD   "/home/u/.local/share/uv/python/cpython-3.12.8-linux-x86_64-gnu/lib/python3.12/"
+#define LIBC  "/usr/lib/x86_64-linux-gnu/libc.so.6"
 #define FRAME 16
 
-/* Outermost first, as a traceback prints them: "function file:line"; "!name" is a native frame of
- * libtorch. */
+/* Outermost first, as a traceback prints them: "function file:line"; "!name module" is a native
+ * frame, of libtorch where there is no module. The name may be empty: a program that was stripped. */
 static const struct {
 	const char *what;
 	const char *frames[FRAME];
@@ -224,29 +225,45 @@ static const struct {
 	{ "native code alone",
 	  { "!main", "!at::native::add" },
 	  "at::native::add+0x0 (libtorch.so) < main" },
+	{ "a stripped program's own frame comes before those of the libraries around it",
+	  { "!__libc_start_main " LIBC, "! /srv/app/trainer", "! /srv/app/libmine.so" },
+	  "libmine.so+0x0" },
+	{ "a stripped program that calls the C library",
+	  { "!__libc_start_main " LIBC, "! /srv/app/trainer", "!read " LIBC },
+	  "trainer+0x0" },
+	{ "a stripped program whose library has names",
+	  { "!__libc_start_main " LIBC, "! /srv/app/trainer", "!at::native::add" },
+	  "at::native::add+0x0 (libtorch.so)" },
+	{ "a library of the machine without names is nobody's own",
+	  { "!__libc_start_main " LIBC, "! /usr/lib/libfoo.so.1", "!read " LIBC },
+	  "read+0x0 (libc.so.6)" },
 };
+
+static uint32_t native_frame(struct world *w, const char *text)
+{
+	const char *module = strchr(text, ' ');
+	struct bytes name = { text, module ? (size_t)(module - text) : strlen(text) };
+	struct world_module m = {
+		.path = world_string(w, bytes_of(module ? module + 1 : "/x/libtorch.so")),
+	};
+	struct world_frame f = { .kind = FRAME_NATIVE, .module = world_module(w, &m) };
+	uint32_t id;
+
+	if (name.n)
+		f.offset = (uint64_t)(uintptr_t)text; /* one for each */
+	id = world_frame(w, &f);
+	if (name.n)
+		world_symbol(w, id, &(struct world_symbol){ .name = world_string(w, name) });
+	return id;
+}
 
 static uint32_t frame_of(struct world *w, const char *text)
 {
 	const char *file = strchr(text, ' '), *line = strrchr(text, ':');
 	struct world_frame f = { .kind = FRAME_PYTHON };
 
-	if (*text == '!') {
-		uint32_t id;
-
-		f = (struct world_frame){
-			.kind = FRAME_NATIVE,
-			.offset = (uint64_t)(uintptr_t)text, /* one for each */
-			.module = world_module(
-				w,
-				&(struct world_module){
-					.path = world_string(w, bytes_of("/x/libtorch.so")) })
-		};
-		id = world_frame(w, &f);
-		world_symbol(w, id,
-			     &(struct world_symbol){ .name = world_string(w, bytes_of(text + 1)) });
-		return id;
-	}
+	if (*text == '!')
+		return native_frame(w, text + 1);
 	f.name = world_string(w, (struct bytes){ text, (size_t)(file - text) });
 	f.file = world_string(w, (struct bytes){ file + 1, (size_t)(line - file - 1) });
 	f.offset = strtoull(line + 1, NULL, 10);

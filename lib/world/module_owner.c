@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Distinguishes modules by their paths: what a distribution, a Python environment or CUDA installs
+ * is shared by programs; everything else is the program's own.
+ */
+#include "lib/world/module_owner.h"
+
+#include <string.h>
+
+#include "lib/world/frame_parts.h"
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static bool begins_with(struct bytes text, const char *start)
+{
+	size_t n = strlen(start);
+
+	return text.n >= n && memcmp(text.p, start, n) == 0;
+}
+
+static bool has_part(struct bytes text, const char *part)
+{
+	return text.n && memmem(text.p, text.n, part, strlen(part));
+}
+
+bool module_is_shared(struct bytes path)
+{
+	static const char *const folders[] = { "/lib/", "/lib32/", "/lib64/", "/usr/", "/opt/",
+					       "/nix/", "/gnu/",   "/snap/",  "linux-" };
+	static const char *const parts[] = { "/site-packages/", "/dist-packages/", "conda",
+					     "/lib/python3" };
+	static const char *const interpreters[] = { "python", "libpython", "node",     "java",
+						    "perl",   "ruby",	   "julia",    "Rscript",
+						    "[vdso]", "bash",	   "libjvm.so" };
+	struct bytes name = place_base(path);
+	bool library = has_part(name, ".so");
+
+	for (size_t i = 0; i < COUNT(interpreters); i++)
+		if (begins_with(name, interpreters[i]))
+			return true;
+	for (size_t i = 0; library && i < COUNT(folders); i++)
+		if (begins_with(path, folders[i]))
+			return true;
+	for (size_t i = 0; library && i < COUNT(parts); i++)
+		if (has_part(path, parts[i]))
+			return true;
+	return !path.n;
+}
+
+bool module_is_own(const struct world *w, const struct world_frame *frame)
+{
+	const struct world_module *m = world_get_module(w, frame->module);
+
+	return frame->kind == FRAME_NATIVE && m && !module_is_shared(world_text(w, m->path));
+}
