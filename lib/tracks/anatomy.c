@@ -11,6 +11,7 @@
 
 #include "lib/base/map.h"
 #include "lib/world/call_site.h"
+#include "lib/world/module_owner.h"
 #include "lib/world/python_code.h"
 
 /* Of one part: its frames at the levels below the root, the root's first. */
@@ -28,6 +29,7 @@ struct level {
 
 struct work {
 	const struct world *w;
+	struct track_names *names;
 	const struct track_parts *parts;
 	struct descent *descents; /* of each part */
 	uint32_t loader; /* the frame that stands for all of the dynamic loader; 0: none was met */
@@ -84,9 +86,9 @@ static void descent_python(const struct world *w, const struct anatomy_root *roo
 }
 
 /* The line of a part outside of any loop. */
-static uint32_t line_of(struct work *k, struct own_sites *owns, uint32_t stack)
+static uint32_t line_of(struct work *k, uint32_t stack)
 {
-	uint32_t frame = own_sites_get(owns, k->w, stack).frame;
+	uint32_t frame = own_sites_get(&k->names->owns, k->w, stack).frame;
 
 	if (!own_site_is_loader(k->w, frame))
 		return frame;
@@ -95,18 +97,73 @@ static uint32_t line_of(struct work *k, struct own_sites *owns, uint32_t stack)
 	return k->loader;
 }
 
-static void descent_of(struct work *k, struct own_sites *owns, const struct anatomy_root *root,
-		       const struct track_part *p, struct descent *d)
+/* Whether a frame is of a function of the program's own, with a name or, so far as nothing on the
+ * stack has one (it was stripped, or made at run time), without. */
+static bool is_own_function(const struct world *w, uint32_t frame, bool named)
 {
+	const struct world_frame *f = world_get_frame(w, frame);
+	const struct world_symbol *s = world_get_symbol(w, frame);
+
+	return f && module_is_own(w, f) && !named == !s &&
+	       !(s && bytes_equal(world_text(w, s->name), bytes_of("_start")));
+}
+
+/* Whether a signal interrupted the frame: the C library returns from a handler by code that has no
+ * name outside of it, while what a program calls has one. */
+static bool is_interrupted(const struct world *w, const uint32_t *frames, unsigned i)
+{
+	const struct world_frame *handler = i >= 2 ? world_get_frame(w, frames[i - 2]) : NULL;
+	const struct world_symbol *s;
+
+	if (!handler || !module_is_own(w, handler) || !call_site_passes_on(w, frames[i - 1]))
+		return false;
+	s = world_get_symbol(w, frames[i - 1]);
+	return !s || bytes_equal(world_text(w, s->name), bytes_of("__restore_rt"));
+}
+
+/* The calls of the program's own functions and, where it was met in one of them, that function. A
+ * signal's handler is called by none of them. */
+static void descent_native(const struct work *k, const struct track_part *p, struct descent *d)
+{
+	unsigned n = 0;
+	const uint32_t *frames = world_get_stack(k->w, p->stack, &n);
+	bool named = false;
+
+	for (unsigned i = 0; frames && i < n && !named; i++)
+		named = is_own_function(k->w, frames[i], true);
+	for (unsigned i = frames ? n : 0; i-- > 0 && d->n < ANATOMY_DEPTH;) {
+		if (!is_own_function(k->w, frames[i], named))
+			continue;
+		if (is_interrupted(k->w, frames, i))
+			d->n = 0;
+		else if (i == 0 && p->met)
+			d->frame[d->n++] = track_names_function(k->names, frames[i]);
+		else
+			d->frame[d->n++] = frames[i];
+	}
+}
+
+static void descent_of(struct work *k, const struct anatomy_root *root, const struct track_part *p,
+		       struct descent *d)
+{
+	const struct world_frame *of;
+	uint32_t line;
+
 	d->led = true;
 	if (!p->stack)
 		return;
 	if (root->frame) {
 		descent_python(k->w, root, p->stack, d);
-	} else {
-		d->frame[0] = line_of(k, owns, p->stack);
-		d->n = d->frame[0] != 0;
+		return;
 	}
+	line = line_of(k, p->stack);
+	of = world_get_frame(k->w, line);
+	if (of && of->kind == FRAME_NATIVE && line != k->loader)
+		descent_native(k, p, d);
+	if (!d->n && line)
+		d->frame[d->n++] = p->met && track_names_is_innermost(k->w, p->stack, line)
+					   ? track_names_function(k->names, line)
+					   : line;
 }
 
 static struct level *level_of(struct work *k, uint32_t frame)
@@ -178,6 +235,11 @@ static bool has_row(const struct anatomy *a, uint32_t frame)
 	return false;
 }
 
+static uint32_t site_of(struct track_names *names, const struct track_part *p)
+{
+	return track_names_site(names, p->stack, p->met);
+}
+
 /* The call site of most of a row, where that is further in than the row's own line. */
 static uint32_t main_site(struct track_names *names, const struct track_parts *parts,
 			  const struct anatomy_row *row)
@@ -186,13 +248,13 @@ static uint32_t main_site(struct track_names *names, const struct track_parts *p
 	uint64_t most = 0;
 
 	for (size_t i = 0; i < parts->v.n; i++) {
-		uint32_t site = site_frames_get(&names->frames, names->w, parts->v.v[i].stack);
+		uint32_t site = site_of(names, &parts->v.v[i]);
 		uint64_t ns = 0;
 
 		if (site == best)
 			continue;
 		for (size_t k = i; k < parts->v.n; k++)
-			if (site_frames_get(&names->frames, names->w, parts->v.v[k].stack) == site)
+			if (site_of(names, &parts->v.v[k]) == site)
 				ns += parts->v.v[k].ns;
 		if (ns > most) {
 			most = ns;
@@ -272,7 +334,7 @@ static bool find_lead(struct work *k, struct anatomy *a, uint64_t ns)
 bool anatomy_make(struct anatomy *a, struct track_names *names, uint32_t anchor,
 		  const struct anatomy_root *root, const struct track_parts *parts)
 {
-	struct work k = { .w = names->w, .parts = parts };
+	struct work k = { .w = names->w, .names = names, .parts = parts };
 	uint64_t ns = 0;
 	bool ok;
 
@@ -280,7 +342,7 @@ bool anatomy_make(struct anatomy *a, struct track_names *names, uint32_t anchor,
 	a->rows.n = 0;
 	k.descents = calloc(parts->v.n ? parts->v.n : 1, sizeof(*k.descents));
 	for (size_t i = 0; k.descents && i < parts->v.n; i++) {
-		descent_of(&k, &names->owns, root, &parts->v.v[i], &k.descents[i]);
+		descent_of(&k, root, &parts->v.v[i], &k.descents[i]);
 		ns += parts->v.v[i].ns;
 	}
 	ok = k.descents && find_lead(&k, a, ns) && make_rows(&k, a, names, anchor, ns);

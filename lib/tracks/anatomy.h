@@ -17,7 +17,8 @@
 #define ANATOMY_DEPTH	  64
 
 struct anatomy_row {
-	uint32_t frame; /* world id of the line; 0: all others, and where no line is known */
+	/* World frame ids, with FRAME_FUNCTION (track_names.h) that of a function. */
+	uint32_t frame; /* the line; 0: all others, and where no line is known */
 	uint32_t site;	/* the call site below it that has ANATOMY_SITE of the row; 0: none */
 	uint64_t ns;
 	struct path_causes why;
@@ -30,8 +31,10 @@ struct anatomy {
 	VEC(struct anatomy_row) rows; /* most time first, frame 0 last */
 };
 
-/* A function whose lines are the first level. frame 0: lines are those of own_site.h, of whatever
- * function; the dynamic loader is one. */
+/* A function whose lines are the first level. frame 0: of native code, the calls that the program's
+ * own functions make, from the outermost one on, and the function that was met at the end of them,
+ * a signal's handler the outermost; else the lines of own_site.h, of whatever function. The dynamic
+ * loader is one line. */
 struct anatomy_root {
 	uint32_t frame; /* world id of a Python frame of it */
 	unsigned depth; /* Python frames around it */

@@ -20,7 +20,7 @@
 /* What has less of a line does not say what the culprit did there. */
 #define INNER_SHARE 0.5
 
-/* A part with its anchor's place as a frame. */
+/* A part with its anchor's place as a frame, or as a function (track_names.h). */
 struct placed_part {
 	struct track_part p;
 	uint32_t at;
@@ -327,7 +327,9 @@ bool path_causes_make(struct path_causes *c, struct track_names *names, uint32_t
 	for (size_t i = 0; v && i < n; i++) {
 		v[i].p = parts->v.v[i];
 		if (v[i].p.stack)
-			v[i].at = site_frames_get(&names->frames, names->w, v[i].p.stack);
+			v[i].at = track_names_site(names, v[i].p.stack, v[i].p.met);
+		if (v[i].p.line_met)
+			v[i].p.line = track_names_function(names, v[i].p.line);
 		c->ns += v[i].p.ns;
 	}
 	if (ok && n)

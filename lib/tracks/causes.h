@@ -14,7 +14,8 @@
 #define PATH_CAUSE_SHARE 0.01
 
 struct path_cause_line {
-	uint32_t at;	/* world frame id: where the anchor was; 0 not known */
+	/* World frame ids, with FRAME_FUNCTION (track_names.h) that of a function. */
+	uint32_t at;	/* where the anchor was; 0 not known */
 	uint32_t line;	/* where the culprit was, or the same */
 	uint32_t inner; /* of most of it: what the culprit was in there; 0: no more is known */
 	uint16_t op;

@@ -56,9 +56,12 @@ static struct track_part share_of(const struct track_part *part, const struct tr
 {
 	struct track_part share = *part;
 
-	if (part->stack == part->before)
+	if (part->stack == part->before) {
 		share.stack = like->stack;
+		share.met = like->met;
+	}
 	share.line = like->line;
+	share.line_met = like->line_met;
 	share.inner = like->inner;
 	share.op = like->op;
 	share.sampled = true;

@@ -101,7 +101,7 @@ static void print_frame(struct buf *out, const struct world *w, uint32_t frame)
 {
 	struct buf text = { 0 };
 
-	place_print_frame(&text, w, frame);
+	track_names_print(&text, w, frame);
 	shorten_one(out, buf_bytes(&text), NAME_MAX_BYTES);
 	out->failed |= text.failed;
 	buf_free(&text);

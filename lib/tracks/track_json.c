@@ -51,7 +51,7 @@ static struct bytes print_frame(struct writer *p, uint32_t frame)
 {
 	if (!frame)
 		return (struct bytes){ 0 };
-	place_print_frame(&p->text, p->names->w, frame);
+	track_names_print(&p->text, p->names->w, frame);
 	return take_text(p);
 }
 
@@ -287,7 +287,7 @@ static void put_anatomy(struct writer *p, struct paths_phase *phase, const struc
 	for (unsigned i = 0; i < a->nlead; i++) {
 		struct bytes *lead = paths_add(p->out, &phase->lead);
 
-		place_print_frame(&p->text, p->names->w, a->lead[i]);
+		track_names_print(&p->text, p->names->w, a->lead[i]);
 		if (lead)
 			*lead = take_text(p);
 	}

@@ -56,7 +56,10 @@ struct track_part {
 	bool woken;	    /* PATH_TAKEN: it had been woken; else it was on the CPU */
 	uint16_t op;	/* of the call at that line; PATH_OWN without a sample: of the one before */
 	uint16_t at_op; /* of the anchor's own call around it; 0 none */
-	bool sampled;	/* PATH_OWN, PATH_YIELD: line is where CPU samples found it */
+	bool met; /* the anchor was met at stack's innermost frame: it ran there, was preempted or
+		     had to wait for a page, and made no call */
+	bool line_met;	 /* the same of line: a CPU sample's innermost frame */
+	bool sampled;	 /* PATH_OWN, PATH_YIELD: line is where CPU samples found it */
 	uint32_t before; /* PATH_OWN: world stack id of the call or wait before; 0 not known */
 	uint64_t ns, pieces;
 	uint64_t waits;	  /* the anchor's times off its CPU, or at work for its memory, in which it

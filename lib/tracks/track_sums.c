@@ -275,6 +275,18 @@ static struct segment segment_of_taken(uint32_t occupant, const struct segment *
 	return s;
 }
 
+/* Whether the thread made no call or wait where it was: it was met there at some address. */
+static bool is_met(const struct segment *s)
+{
+	if (s->op)
+		return false;
+	if (s->state == SEGMENT_OWN)
+		return s->flags & SEGMENT_SAMPLED;
+	if (s->state == SEGMENT_RUNNABLE)
+		return !(s->flags & SEGMENT_WOKEN);
+	return segment_blocked(s) && s->object == OBJECT_FAULT;
+}
+
 /* Of another thread, the line that a person would change. */
 static void set_line(struct track_part *p, struct track_names *names, uint32_t stack, bool other)
 {
@@ -303,12 +315,14 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	const struct segment *via = k->via ? &path_segment_key(path, k->via)->s : NULL;
 	bool taken = k->occupant && !path_is_partner(path, anchor, k->occupant);
 	struct segment s = track_key_segment(k);
+	bool met = !via && is_met(&s);
 	uint32_t thread;
 
 	if (taken)
 		s = segment_of_taken(k->occupant, via);
 	*out = (struct track_part){ .class = path_class_of(&s),
 				    .stack = via ? via->line : k->line,
+				    .met = met,
 				    .occupant = taken ? 0 : k->occupant,
 				    .ns = t->ns,
 				    .pieces = t->pieces,
@@ -354,6 +368,8 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	}
 	if (s.line)
 		set_line(out, names, s.line, k->thread != anchor);
+	if (s.line && s.state == SEGMENT_OWN && s.flags & SEGMENT_SAMPLED)
+		out->line_met = track_names_is_innermost(names->w, s.line, out->line);
 	if (out->event_loop)
 		set_task(out, names->w, s.line);
 	out->sampled = s.flags & SEGMENT_SAMPLED || (out->class == PATH_YIELD && s.line);

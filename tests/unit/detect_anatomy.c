@@ -6,6 +6,7 @@
 #include "tests/tap.h"
 
 #include "lib/base/buf.h"
+#include "lib/base/hash.h"
 #include "lib/tracks/anatomy.h"
 #include "lib/tracks/reason.h"
 
@@ -122,6 +123,109 @@ static void check_left(uint32_t own)
 	anatomy_free(&a);
 }
 
+#define LIBC "/usr/lib/libc.so.6"
+
+/* "name module": a frame of native code; without a name it was stripped. */
+static uint32_t native(const char *text, uint64_t offset)
+{
+	const char *module = strchr(text, ' ') + 1;
+	struct bytes name = { text, (size_t)(module - text - 1) };
+	struct world_module m = { .path = world_string(w, bytes_of(module)) };
+	struct world_frame f = { .kind = FRAME_NATIVE,
+				 .offset =
+					 hash_bytes(text, strlen(text), offset) >> 8 << 8 | offset,
+				 .module = world_module(w, &m) };
+	uint32_t id = world_frame(w, &f);
+
+	if (name.n)
+		world_symbol(w, id,
+			     &(struct world_symbol){ .name = world_string(w, name),
+						     .delta = offset });
+	return id;
+}
+
+/* Parts of native code, innermost first, with the bytes into each function. */
+static const struct native_part {
+	struct {
+		const char *text;
+		unsigned offset;
+	} frames[6];
+	bool met;
+	uint64_t ns;
+} native_parts[] = {
+	{ { { "crunch /srv/prog", 1 }, { "augment /srv/prog", 8 }, { "main /srv/prog", 3 } },
+	  true,
+	  300 },
+	{ { { "crunch /srv/prog", 2 }, { "augment /srv/prog", 8 }, { "main /srv/prog", 3 } },
+	  true,
+	  200 },
+	{ { { "crunch /srv/prog", 2 }, { "main /srv/prog", 4 } }, true, 200 },
+	{ { { "read " LIBC, 9 }, { "main /srv/prog", 5 } }, false, 50 },
+	{ { { "main /srv/prog", 6 } }, false, 30 },
+	{ { { "main /srv/prog", 6 } }, true, 20 },
+	{ { { "main /srv/prog", 7 } }, true, 60 },
+	{ { { "crunch /srv/prog", 1 },
+	    { "on_tick /srv/prog", 2 },
+	    { " " LIBC, 5 },
+	    { "crunch /srv/prog", 1 },
+	    { "main /srv/prog", 4 } },
+	  true,
+	  140 },
+};
+
+/* In native code the calls of the program's own functions are the rows; a function that samples met
+ * at several addresses is one, and so is it in the causes. */
+static void check_native(uint32_t own)
+{
+	static const struct {
+		const char *line, *site;
+		uint64_t ns;
+	} want[] = {
+		{ "main+0x3 (prog)", "crunch (prog)", 500 },
+		{ "main+0x4 (prog)", "crunch (prog)", 200 },
+		{ "on_tick+0x2 (prog)", "crunch (prog)", 140 },
+		{ "main (prog)", "", 80 },
+		{ "main+0x5 (prog)", "", 50 },
+		{ "main+0x6 (prog)", "", 30 },
+	};
+	struct path_causes causes = { 0 };
+	struct anatomy_root root = { 0 };
+	struct anatomy a = { 0 };
+	struct buf line = { 0 }, site = { 0 };
+
+	parts.v.n = 0;
+	for (size_t i = 0; i < sizeof(native_parts) / sizeof(native_parts[0]); i++) {
+		const struct native_part *p = &native_parts[i];
+		uint32_t frames[6];
+		unsigned n = 0;
+
+		for (; n < 6 && p->frames[n].text; n++)
+			frames[n] = native(p->frames[n].text, p->frames[n].offset);
+		add(PATH_OWN, world_stack(w, frames, n), 0, p->met ? frames[0] : 0, p->ns);
+		parts.v.v[i].met = parts.v.v[i].line_met = parts.v.v[i].sampled = p->met;
+	}
+	ok(anatomy_make(&a, &names, own, &root, &parts), "the calls of a native program");
+	is_u64(a.rows.n, 6, "a function that was met is one row, a call is one");
+	for (size_t i = 0; i < a.rows.n && i < 6; i++) {
+		buf_reset(&line);
+		buf_reset(&site);
+		track_names_print(&line, w, a.rows.v[i].frame);
+		if (a.rows.v[i].site)
+			track_names_print(&site, w, a.rows.v[i].site);
+		is_str(buf_text(&line), want[i].line, "row %s", want[i].line);
+		is_str(buf_text(&site), want[i].site, "its site");
+		is_u64(a.rows.v[i].ns, want[i].ns, "its time");
+	}
+	ok(path_causes_make(&causes, &names, own, &parts) && causes.v.n == 1 &&
+		   causes.v.v[0].lines[0].ns == 840,
+	   "a function is one line of the cause, whoever called it");
+	is_reason(&causes.v.v[0], "on the CPU in crunch (prog)");
+	path_causes_free(&causes);
+	anatomy_free(&a);
+	buf_free(&line);
+	buf_free(&site);
+}
+
 int main(void)
 {
 	struct path_causes causes = { 0 };
@@ -190,6 +294,7 @@ int main(void)
 
 	check_left(own);
 	check_pools(own);
+	check_native(own);
 	path_causes_free(&causes);
 	vec_free(&parts.v);
 	track_names_free(&names);
