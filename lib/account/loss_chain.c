@@ -22,9 +22,9 @@ static void make_ids(const struct loss_view *f, const char *kind, char id[17], c
 	struct buf who = { 0 };
 	uint64_t a = CHAIN_HASH_START, b = CHAIN_HASH_START;
 
-	/* A thread may change its name; it stays the one it was. */
+	/* Whichever of a pool was met first, and whatever it is called later. */
 	if (f->who && f->who->kind == CULPRIT_HOLDER) {
-		struct bytes first = world_text(c->w, f->who->name);
+		struct bytes first = bytes_without_number(world_text(c->w, f->who->name));
 
 		buf_add(&who, first.p ? first.p : "", first.n);
 	} else if (f->who && f->who->kind == CULPRIT_OWN) {

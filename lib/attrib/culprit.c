@@ -87,6 +87,11 @@ static uint64_t mix_hash(uint64_t a, uint64_t b)
 	return hash_u64(a ^ (hash_u64(b) + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2)));
 }
 
+static uint64_t hash_name(struct bytes name, uint64_t seed)
+{
+	return hash_bytes(name.p ? name.p : "", name.n, seed);
+}
+
 static uint32_t get_or_add(struct culprits *c, uint64_t key, const struct line_culprit *v)
 {
 	uint64_t id;
@@ -160,8 +165,8 @@ static uint32_t family_of(const struct culprits *c, const struct world_thread *t
 		       : 0;
 }
 
-/* What a process of a family was called at first: it is one culprit, whatever it calls itself
- * later, or its threads. */
+/* What a process of a family was called at first: it is one culprit, whatever its threads call
+ * themselves. */
 static uint32_t first_name(struct culprits *c, const struct world_thread *t)
 {
 	uint64_t known = 0;
@@ -176,6 +181,14 @@ static uint32_t first_name(struct culprits *c, const struct world_thread *t)
 	map_put(&c->first_names, t->process,
 		known); /* if there is no room for it, it is looked for again */
 	return (uint32_t)known;
+}
+
+/* Workers of one program begin under its name: the one it has now says what it does. */
+static uint64_t hash_work(const struct culprits *c, const struct world_thread *t, uint64_t key)
+{
+	uint32_t name = world_process_name(c->w, t->process, 0, INT64_MAX);
+
+	return mix_hash(key, hash_name(bytes_without_number(world_text(c->w, name)), 3));
 }
 
 /* family: as above, of one of the victim's program. */
@@ -195,11 +208,11 @@ static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own, uint32_
 	v.node = p->node;
 	v.process = t->process;
 	v.parent = p->parent;
-	key = mix_hash(hash_bytes(name.p ? name.p : "", name.n, own), p->node);
+	key = mix_hash(hash_name(name, own), p->node);
 	v.young = !own && culprits_young(c, p);
 	v.related = family != 0;
 	if (family)
-		key = mix_hash(key, mix_hash(family, 0x40000));
+		key = hash_work(c, t, mix_hash(key, mix_hash(family, 0x40000)));
 	if (own || (p->parent == 0 && !v.young && !family))
 		key = mix_hash(mix_hash(own ? p->node : key, p->tgid), p->start_ns);
 	else if (!family)
@@ -319,13 +332,12 @@ uint32_t culprit_holder(struct culprits *c, uint32_t thread, bool gil)
 
 	if (!p)
 		return 0;
-	name = world_text(c->w, t->comm);
-	v.name = t->comm;
+	v.name = world_thread_name(c->w, thread, INT64_MAX);
+	name = bytes_without_number(world_text(c->w, v.name));
 	v.node = p->node;
 	v.process = t->process;
 	v.parent = p->parent;
-	key = mix_hash(mix_hash(hash_bytes(name.p ? name.p : "", name.n, 2), p->tgid),
-		       mix_hash(p->start_ns, p->node));
+	key = mix_hash(mix_hash(hash_name(name, 2), p->tgid), mix_hash(p->start_ns, p->node));
 	v.first = t->tid == p->tgid;
 	id = get_or_add(c, mix_hash(key, v.kind + (gil ? 0x100 : 0) + (v.first ? 0x200 : 0)), &v);
 	add_subject(c, id, thread, t->tid);

@@ -5,11 +5,12 @@
  * hundred children are one fact, each of them started by its own driver); the process of the victim
  * itself is always its own. Processes of its program (that it started, that started it, or that are
  * workers of one command beside it) are not put together with strangers of their name: what is done
- * about them is another thing. What runs in another cgroup that lies beside the victim's, as
- * another container does, is its neighbour: its tasks are separate culprits, and the neighbour is
- * the base of all of them. A culprit reached through a lock holder that was kept from releasing
- * (via) is another culprit than the same one met directly. Ids are dense, in order of first
- * appearance in the events.
+ * about them is another thing; and they are one culprit only while they bear one name but for its
+ * number, as what a tokenizer takes is not a reader's fault. What runs in another cgroup that lies
+ * beside the victim's, as another container does, is its neighbour: its tasks are separate
+ * culprits, and the neighbour is the base of all of them. A culprit reached through a lock holder
+ * that was kept from releasing (via) is another culprit than the same one met directly. Ids are
+ * dense, in order of first appearance in the events.
  */
 #ifndef INGERO_ATTRIB_CULPRIT_H
 #define INGERO_ATTRIB_CULPRIT_H

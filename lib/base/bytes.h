@@ -26,4 +26,12 @@ static inline bool bytes_equal(struct bytes a, struct bytes b)
 	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
+/* "loader-12" and "loader-3" are "loader-": members of a pool bear numbers. */
+static inline struct bytes bytes_without_number(struct bytes name)
+{
+	while (name.n && name.p[name.n - 1] >= '0' && name.p[name.n - 1] <= '9')
+		name.n--;
+	return name;
+}
+
 #endif

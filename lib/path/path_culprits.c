@@ -21,13 +21,10 @@ static uint64_t mix_hash(uint64_t a, uint64_t b)
 	return hash_u64(a ^ hash_u64(b));
 }
 
-/* "loader-12" and "loader-3" are "loader-". */
 static uint64_t hash_name(const struct world *w, uint32_t name)
 {
-	struct bytes text = world_text(w, name);
+	struct bytes text = bytes_without_number(world_text(w, name));
 
-	while (text.n && text.p[text.n - 1] >= '0' && text.p[text.n - 1] <= '9')
-		text.n--;
 	return hash_bytes(text.p ? text.p : "", text.n, 0);
 }
 

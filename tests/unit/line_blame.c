@@ -501,26 +501,6 @@ static void many(void)
 	stage_free(&s);
 }
 
-/* Workers that the victim started are one culprit, whatever each of their threads calls itself. */
-static void workers(void)
-{
-	struct stage s = stage_new();
-	struct actor v = stage_actor(&s, 100, 100, 1, "python3"),
-		     first = stage_actor(&s, 200, 200, 100, "python3"),
-		     pool = stage_actor(&s, 200, 201, 100, "pt_data_worker"),
-		     second = stage_actor(&s, 300, 300, 100, "python3"),
-		     ptxas = stage_actor(&s, 400, 400, 100, "ptxas");
-	struct culprits c = { .w = s.w };
-	uint32_t who = culprit_task(&c, first.thread, v.thread, v.process, 0);
-
-	is_u64(culprit_task(&c, pool.thread, v.thread, v.process, 0), who, "a thread of a worker");
-	is_u64(culprit_task(&c, second.thread, v.thread, v.process, 0), who, "another worker");
-	ok(culprit_task(&c, ptxas.thread, v.thread, v.process, 0) != who, "another program");
-	is_u64(culprit_get(&c, who)->npids, 2, "two processes");
-	culprits_free(&c);
-	stage_free(&s);
-}
-
 /* What the recorder takes is a state of its own, and nobody's fault: its threads on the CPU, its
  * stops, the memory map it held. A program of its name is another matter. */
 static void recorder(void)
@@ -579,7 +559,6 @@ static void recorder(void)
 int main(void)
 {
 	recorder();
-	workers();
 	nesting();
 	itself();
 	stolen();

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which tasks and holders are one culprit.
+ */
+#include "tests/tap.h"
+
+#include "lib/attrib/culprit.h"
+#include "tests/unit/events.h"
+
+/* Workers that the victim started are one culprit, whatever each of their threads calls itself. */
+static void workers(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "python3"),
+		     first = stage_actor(&s, 200, 200, 100, "python3"),
+		     pool = stage_actor(&s, 200, 201, 100, "pt_data_worker"),
+		     second = stage_actor(&s, 300, 300, 100, "python3"),
+		     ptxas = stage_actor(&s, 400, 400, 100, "ptxas");
+	struct culprits c = { .w = s.w };
+	uint32_t who = culprit_task(&c, first.thread, v.thread, v.process, 0);
+
+	is_u64(culprit_task(&c, pool.thread, v.thread, v.process, 0), who, "a thread of a worker");
+	is_u64(culprit_task(&c, second.thread, v.thread, v.process, 0), who, "another worker");
+	ok(culprit_task(&c, ptxas.thread, v.thread, v.process, 0) != who, "another program");
+	is_u64(culprit_get(&c, who)->npids, 2, "two processes");
+	culprits_free(&c);
+	stage_free(&s);
+}
+
+/* Workers, and threads of one process, that gave themselves names since they began: pools bear
+ * numbers, and whoever does other work is another culprit. */
+static void renamed(void)
+{
+	static const char *const names[] = { "reader-1", "reader-2", "tokenizer" };
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train");
+	struct culprits c = { .w = s.w };
+	uint32_t worker[3], holder[3];
+
+	for (uint32_t i = 0; i < 3; i++) {
+		struct actor p = stage_actor(&s, 200 + i, 200 + i, 100, "train"),
+			     t = stage_actor(&s, 100, 101 + i, 1, "train");
+		uint32_t name = world_string(s.w, bytes_of(names[i]));
+
+		world_rename(s.w, p.thread, 5, name);
+		world_rename(s.w, t.thread, 5, name);
+		worker[i] = culprit_task(&c, p.thread, v.thread, v.process, 0);
+		holder[i] = culprit_holder(&c, t.thread, false);
+	}
+	is_u64(worker[1], worker[0], "two readers are one culprit");
+	ok(worker[2] != worker[0], "the tokenizer is another");
+	is_u64(culprit_get(&c, worker[2])->npids, 1, "of one process");
+	is_u64(holder[1], holder[0], "threads of a pool hold as one");
+	ok(holder[2] != holder[0], "a thread that does other work does not");
+	culprits_free(&c);
+	stage_free(&s);
+}
+
+int main(void)
+{
+	workers();
+	renamed();
+	return tap_done();
+}
