@@ -86,6 +86,8 @@ static struct loss_blame blame_turn(struct cause *c, uint32_t anchor, const stru
 	taken.thread = p->occupant;
 	b = blame_cpu(c, anchor, &taken);
 	b.sort = LOSS_TURNS;
+	if (cause_process_of(c, p->occupant) == cause_process_of(c, anchor))
+		b.culprit = culprit_own(c->tally.culprits, p->occupant);
 	return b;
 }
 

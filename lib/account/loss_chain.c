@@ -23,7 +23,7 @@ static void make_ids(const struct loss_view *f, const char *kind, char id[17], c
 	uint64_t a = CHAIN_HASH_START, b = CHAIN_HASH_START;
 
 	/* Whichever of a pool was met first, and whatever it is called later. */
-	if (f->who && f->who->kind == CULPRIT_HOLDER) {
+	if (f->who && (f->who->kind == CULPRIT_HOLDER || f->who->named)) {
 		struct bytes first = bytes_without_number(world_text(c->w, f->who->name));
 
 		buf_add(&who, first.p ? first.p : "", first.n);

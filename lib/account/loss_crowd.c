@@ -44,6 +44,14 @@ static bool is_openmp(const struct world *w, uint32_t frame)
 	return false;
 }
 
+bool loss_crowd_openmp_met(const struct world *w)
+{
+	for (uint32_t i = 1; i <= world_count(w, WORLD_FRAME); i++)
+		if (is_openmp(w, i))
+			return true;
+	return false;
+}
+
 /* A line outvotes the others. */
 static void add_line(struct crowd_thread *t, uint32_t frame, uint64_t ns)
 {

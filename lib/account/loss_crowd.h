@@ -15,6 +15,7 @@
 
 struct cause;
 struct lost_time;
+struct world;
 
 /* A thread of the program that had the CPU while the path waited for one. */
 struct crowd_thread {
@@ -44,6 +45,9 @@ bool loss_crowd_sum(struct lost_time *l, struct cause *c, struct track_parts *pa
 
 /* NULL: as far as is known its busy threads are no more than its CPUs. */
 const struct loss_crowd *loss_crowd_of(const struct lost_time *l, uint32_t process);
+
+/* Whether some thread was seen in an OpenMP runtime. */
+bool loss_crowd_openmp_met(const struct world *w);
 
 void loss_crowds_free(struct lost_time *l);
 

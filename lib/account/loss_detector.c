@@ -10,6 +10,7 @@
 #include "lib/base/fmt.h"
 #include "lib/base/shell.h"
 #include "lib/account/finding_details.h"
+#include "lib/account/loss_crowd.h"
 #include "lib/account/names.h"
 
 static void add_fix(const struct loss_view *f, struct finding *to, const char *action,
@@ -67,7 +68,7 @@ const char *detect_was(enum part part)
 
 bool detect_own(const struct loss_view *f)
 {
-	return f->who && f->who->kind == CULPRIT_OWN;
+	return f->who && f->who->kind == CULPRIT_OWN && !f->who->named;
 }
 
 /* How many threads it was taken from; 1 where one has nearly all of it. */
@@ -218,13 +219,32 @@ static const char *processes_named(const struct loss_view *f, struct bytes name,
 	return details_text(to, &text);
 }
 
+/* Threads of its own that gave themselves a name: what they do is somebody's choice. */
+static void recommend_named(const struct loss_view *f, struct finding *to)
+{
+	detect_recommend(
+		f, to, details_print(to, "Let %s work less, or at a lower priority", f->culprit),
+		details_print(to, "chrt -o -p 0 %" PRIu32 " && renice -n 19 -p %" PRIu32,
+			      f->who->tids[0], f->who->tids[0]),
+		0,
+		"from nothing, if the path waits for what it does, to all of the wait; the command "
+		"takes a real-time priority from it, too");
+}
+
 /* Its own threads. */
 static void recommend_fewer(const struct loss_view *f, struct finding *to, const char *cpus)
 {
-	detect_recommend(f, to, "Run fewer busy threads than the process has CPUs",
-			 "export OMP_NUM_THREADS=1", 0,
-			 "the threads that compete belong to the process itself: their work has to "
-			 "be done somewhere");
+	if (f->who->named)
+		recommend_named(f, to);
+	else
+		detect_recommend(f, to, "Run fewer busy threads than the process has CPUs",
+				 loss_crowd_openmp_met(f->c->w)
+					 ? "export OMP_NUM_THREADS=1"
+					 : details_print(to, "ps -L -o tid,psr,pcpu,comm -p %u",
+							 f->victim_pid),
+				 0,
+				 "the threads that compete belong to the process itself: their "
+				 "work has to be done somewhere");
 	if (*cpus)
 		detect_recommend(
 			f, to, "Let the process use more CPUs",

@@ -120,6 +120,12 @@ static bool elsewhere_add(struct loss *x, const struct cause *c, const struct tr
 	return !process || process == x->process || loss_amount_add(&x->elsewhere, process, p->ns);
 }
 
+/* The thread that had the lock, and not who took its CPU, by whom the path went; 0 not known. */
+static uint32_t kept_holder(const struct track_part *p)
+{
+	return p->leaf != p->thread && p->leaf != p->occupant ? p->leaf : p->holder;
+}
+
 static bool via_add(struct loss *x, uint32_t thread)
 {
 	size_t i = 0;
@@ -199,6 +205,7 @@ static bool loss_add(struct lost_time *l, struct cause *c, struct loss *x, uint3
 		     const struct loss_blame *b, const struct track_part *p)
 {
 	struct loss_thread *th = loss_thread_of(x, anchor);
+	uint32_t kept = p->exclusion ? kept_holder(p) : 0;
 
 	if (!th)
 		return false;
@@ -224,7 +231,7 @@ static bool loss_add(struct lost_time *l, struct cause *c, struct loss *x, uint3
 	x->idle_ns += p->idle_ns;
 	loss_state_add(x, b->part, p->ns);
 	x->beside_ns += p->leaf != anchor ? p->ns : 0;
-	if (p->exclusion && p->leaf != anchor && b->family != LOSS_LOCK && !via_add(x, p->leaf))
+	if (kept && kept != anchor && b->family != LOSS_LOCK && !via_add(x, kept))
 		return false;
 	if (b->family >= LOSS_STOPPED)
 		longest_add(x, b, p);

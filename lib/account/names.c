@@ -142,7 +142,7 @@ void name_culprit(struct buf *out, const struct world *w, const struct tally *t,
 			buf_puts(out, "its cgroup");
 		return;
 	case CULPRIT_OWN:
-		name = name_process(w, t, c->process);
+		name = c->named ? name_thread(w, t, c->thread) : name_process(w, t, c->process);
 		break;
 	case CULPRIT_HOLDER:
 		name = name_thread(w, t, c->thread);
@@ -156,6 +156,22 @@ void name_culprit(struct buf *out, const struct world *w, const struct tally *t,
 		buf_add(out, name.p, name.n);
 	else
 		buf_putc(out, '?');
+}
+
+/* "thread telemetry (tid 12)", "threads worker-1 (4 threads: tid 12, 13, 14, ...)" */
+static void print_own_threads(struct buf *out, const struct world *w, const struct tally *t,
+			      const struct line_culprit *c)
+{
+	uint32_t shown = c->ntids < CULPRIT_TIDS ? c->ntids : CULPRIT_TIDS;
+
+	buf_puts(out, c->ntids > 1 ? "threads " : "thread ");
+	name_culprit(out, w, t, c);
+	buf_puts(out, " (");
+	if (c->ntids > 1)
+		buf_printf(out, "%u threads: ", c->ntids);
+	for (uint32_t i = 0; i < shown; i++)
+		buf_printf(out, "%s%u", i ? ", " : "tid ", c->tids[i]);
+	buf_puts(out, c->ntids > shown ? ", ...)" : ")");
 }
 
 void name_culprit_full(struct buf *out, const struct world *w, const struct tally *t,
@@ -177,6 +193,12 @@ void name_culprit_full(struct buf *out, const struct world *w, const struct tall
 		return;
 	case CULPRIT_HOLDER:
 		buf_puts(out, c->npids > 1 ? "threads " : "thread ");
+		break;
+	case CULPRIT_OWN:
+		if (c->named) {
+			print_own_threads(out, w, t, c);
+			return;
+		}
 		break;
 	default:
 		break;

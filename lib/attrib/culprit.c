@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/world/who.h"
 
 void culprits_free(struct culprits *c)
 {
@@ -191,20 +192,27 @@ static uint64_t hash_work(const struct culprits *c, const struct world_thread *t
 	return mix_hash(key, hash_name(bytes_without_number(world_text(c->w, name)), 3));
 }
 
-/* family: as above, of one of the victim's program. */
-static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own, uint32_t family)
+/* named: one of the victim's own that has a name of its own. family: as above, of one of the
+ * victim's program. */
+static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own, bool named,
+			  uint32_t family)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
 	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
-	struct line_culprit v = { .kind = own ? CULPRIT_OWN : CULPRIT_TASK, .thread = thread };
+	struct line_culprit v = { .kind = own ? CULPRIT_OWN : CULPRIT_TASK,
+				  .thread = thread,
+				  .named = named };
 	struct bytes name;
 	uint64_t key;
 	uint32_t id;
 
 	if (!p)
 		return 0;
-	v.name = family ? first_name(c, t) : t->comm;
+	v.name = named	  ? world_thread_name(c->w, thread, INT64_MAX)
+		 : family ? first_name(c, t)
+			  : t->comm;
 	name = kworker_name(p, world_text(c->w, v.name));
+	name = named ? bytes_without_number(name) : name;
 	v.node = p->node;
 	v.process = t->process;
 	v.parent = p->parent;
@@ -213,8 +221,10 @@ static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own, uint32_
 	v.related = family != 0;
 	if (family)
 		key = hash_work(c, t, mix_hash(key, mix_hash(family, 0x40000)));
+	if (v.named)
+		key = mix_hash(key, 0x50000);
 	if (own || (p->parent == 0 && !v.young && !family))
-		key = mix_hash(mix_hash(own ? p->node : key, p->tgid), p->start_ns);
+		key = mix_hash(mix_hash(own && !v.named ? p->node : key, p->tgid), p->start_ns);
 	else if (!family)
 		key = mix_hash(key, v.young ? UINT64_MAX : p->parent);
 	id = get_or_add(c, mix_hash(key, v.kind), &v);
@@ -308,17 +318,22 @@ uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim, uint
 	if (!t)
 		return 0;
 	if (is_same_process(c->w, t->process, victim_process))
-		return task_mint(c, thread, true, 0);
+		return task_mint(c, thread, true, who_has_own_name(c->w, thread), 0);
 	family = family_of(c, t, victim, victim_process);
 	if (family)
-		return task_mint(c, thread, false, family);
+		return task_mint(c, thread, false, false, family);
 	if (!vec_reach(&c->by_thread, thread))
 		return 0;
 	if (c->by_thread.v[thread] == 0)
-		c->by_thread.v[thread] = task_mint(c, thread, false, 0);
+		c->by_thread.v[thread] = task_mint(c, thread, false, false, 0);
 	return thread < c->cgroup_of.n ? in_neighbour(c, c->by_thread.v[thread], t->process,
 						      c->cgroup_of.v[thread], victim_cgroup)
 				       : c->by_thread.v[thread];
+}
+
+uint32_t culprit_own(struct culprits *c, uint32_t thread)
+{
+	return task_mint(c, thread, true, false, 0);
 }
 
 uint32_t culprit_holder(struct culprits *c, uint32_t thread, bool gil)

@@ -3,14 +3,15 @@
  * The culprits that took the time, as findings name them. Tasks of one command under one parent are
  * one culprit, and so are all of one command that were started during the recording (a compiler's
  * hundred children are one fact, each of them started by its own driver); the process of the victim
- * itself is always its own. Processes of its program (that it started, that started it, or that are
- * workers of one command beside it) are not put together with strangers of their name: what is done
- * about them is another thing; and they are one culprit only while they bear one name but for its
- * number, as what a tokenizer takes is not a reader's fault. What runs in another cgroup that lies
- * beside the victim's, as another container does, is its neighbour: its tasks are separate
- * culprits, and the neighbour is the base of all of them. A culprit reached through a lock holder
- * that was kept from releasing (via) is another culprit than the same one met directly. Ids are
- * dense, in order of first appearance in the events.
+ * itself is always its own, and those of its threads that gave themselves a name are separate.
+ * Processes of its program (that it started, that started it, or that are workers of one command
+ * beside it) are not put together with strangers of their name: what is done about them is another
+ * thing; and they are one culprit only while they bear one name but for its number, as what a
+ * tokenizer takes is not a reader's fault. What runs in another cgroup that lies beside the
+ * victim's, as another container does, is its neighbour: its tasks are separate culprits, and the
+ * neighbour is the base of all of them. A culprit reached through a lock holder that was kept from
+ * releasing (via) is another culprit than the same one met directly. Ids are dense, in order of
+ * first appearance in the events.
  */
 #ifndef INGERO_ATTRIB_CULPRIT_H
 #define INGERO_ATTRIB_CULPRIT_H
@@ -49,6 +50,7 @@ struct line_culprit {
 	uint64_t object; /* DEVICE: device number; CGROUP, NEIGHBOUR: world cgroup id */
 	uint32_t npids;	 /* distinct processes (HOLDER: threads) folded into it */
 	uint32_t pids[CULPRIT_PIDS]; /* the first of them: tgids (HOLDER: tids) */
+	bool named;		     /* OWN: threads that gave themselves that name */
 	uint32_t ntids;		     /* OWN: distinct threads */
 	uint32_t tids[CULPRIT_TIDS]; /* OWN: the first of them */
 	bool gil;		     /* HOLDER: of the lock of a CPython interpreter */
@@ -104,6 +106,8 @@ bool culprits_is_command(const struct culprits *c, const struct world_process *p
 /* All return 0 when memory is exhausted or the subject is unknown. */
 uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim, uint32_t victim_process,
 		      uint32_t victim_cgroup);
+/* Threads of the victim's process, whatever their names. */
+uint32_t culprit_own(struct culprits *c, uint32_t thread);
 uint32_t culprit_holder(struct culprits *c, uint32_t thread, bool gil);
 uint32_t culprit_device(struct culprits *c, uint32_t node, uint64_t device);
 uint32_t culprit_cgroup(struct culprits *c, uint32_t cgroup);

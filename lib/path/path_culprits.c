@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/world/who.h"
 
 void path_culprits_free(struct path_culprits *c)
 {
@@ -38,22 +39,12 @@ static uint64_t process_key(const struct world *w, uint32_t process, uint32_t co
 	return mix_hash(mix_hash(p->parent, p->node), mix_hash(hash_name(w, comm), 2));
 }
 
-/* A thread has its process's name until it takes one. */
-static bool has_own_name(const struct world *w, const struct world_thread *t, uint32_t name)
-{
-	struct bytes own = world_text(w, name),
-		     whole = world_text(w, world_process_name(w, t->process, 0, INT64_MAX));
-
-	return own.n && (own.n > whole.n || memcmp(own.p, whole.p, own.n) != 0);
-}
-
 bool path_culprit_is_nameless(const struct path_culprits *c, uint32_t thread)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
 	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
 
-	return p && p->tgid != t->tid &&
-	       !has_own_name(c->w, t, world_thread_name(c->w, thread, INT64_MAX));
+	return p && p->tgid != t->tid && !who_has_own_name(c->w, thread);
 }
 
 /* Threads without a name of their own have nothing in common. */
@@ -67,7 +58,7 @@ static uint64_t thread_key(const struct path_culprits *c, uint32_t thread)
 		return mix_hash(thread, 3);
 	if (p->tgid == t->tid)
 		return process_key(c->w, t->process, t->comm);
-	if (!has_own_name(c->w, t, name))
+	if (!who_has_own_name(c->w, thread))
 		return mix_hash(thread, 5);
 	return mix_hash(mix_hash(t->process, 4), hash_name(c->w, name));
 }
@@ -121,6 +112,13 @@ uint32_t path_culprit_of_process(struct path_culprits *c, uint32_t *thread)
 		: mix_hash(*thread, 3);
 	id = add_member(c, key, *thread);
 	return id && map_put(&c->by_thread, stands << 32, id) ? (uint32_t)id : 0;
+}
+
+bool path_culprit_is_thread(const struct path_culprits *c, uint32_t id, uint32_t thread)
+{
+	uint64_t known;
+
+	return map_get(&c->by_thread, thread, &known) && known == id;
 }
 
 const struct path_culprit *path_culprit_get(const struct path_culprits *c, uint32_t id)

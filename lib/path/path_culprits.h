@@ -43,6 +43,9 @@ uint32_t path_culprit_of_process(struct path_culprits *c, uint32_t *thread);
 /* Whether it is one of a process's threads besides the main one that gave itself no name. */
 bool path_culprit_is_nameless(const struct path_culprits *c, uint32_t thread);
 
+/* Whether the culprit is this thread, or a pool that it is of, and not its process. */
+bool path_culprit_is_thread(const struct path_culprits *c, uint32_t id, uint32_t thread);
+
 /* NULL for 0. */
 const struct path_culprit *path_culprit_get(const struct path_culprits *c, uint32_t id);
 

@@ -92,7 +92,8 @@ static void print_culprit(struct buf *out, const struct report *r, const struct 
 	report_chain_heading(out, r, color, "Culprit");
 	report_print_text(out, who->text, "?");
 	if (bytes_equal(who->kind, bytes_of("own")))
-		buf_puts(out, ": its own other threads");
+		buf_puts(out, who->tids.n == 1 ? ": another thread of its own"
+					       : ": its own other threads");
 	if (who->parent > 1)
 		buf_printf(out, ", started by pid %" PRIu32, who->parent);
 	for (size_t i = 0; i < who->via.n; i++) {

@@ -66,9 +66,12 @@ void reason_print_culprit(struct buf *out, const struct track_names *names,
 	const struct path_culprit *who = path_culprit_get(&names->culprits, c->culprit);
 
 	if (who) {
-		if (c->class == PATH_TAKEN && !c->other_process)
+		bool as_process = c->class == PATH_TAKEN &&
+				  !path_culprit_is_thread(&names->culprits, c->culprit, c->lead);
+
+		if (as_process && !c->other_process)
 			buf_puts(out, "other threads of ");
-		if (c->class == PATH_TAKEN)
+		if (as_process)
 			who_print_process(out, names->w, c->lead, INT64_MAX);
 		else
 			who_print_thread(out, names->w, c->lead, INT64_MAX);

@@ -11,6 +11,7 @@
 #include "lib/base/compiler.h"
 #include "lib/event/op.h"
 #include "lib/world/event_loop.h"
+#include "lib/world/who.h"
 
 static struct track_key key_of(const struct path_piece *p)
 {
@@ -309,6 +310,13 @@ static void set_task(struct track_part *p, const struct world *w, uint32_t stack
 		p->site = p->line = task;
 }
 
+/* A thread of the anchor's own process, which is known by its name. */
+static bool is_named_own(const struct world *w, uint32_t anchor, uint32_t thread)
+{
+	return world_thread_process_id(w, anchor) == world_thread_process_id(w, thread) &&
+	       who_has_own_name(w, thread);
+}
+
 static bool part_of(const struct track_key *k, const struct track_total *t, uint32_t anchor,
 		    struct path *path, struct track_names *names, struct track_part *out)
 {
@@ -341,7 +349,7 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 		out->leaf = anchor;
 	thread = path_class_culprit(out->class, &s, anchor, k->thread);
 	if (thread) {
-		out->culprit = out->class == PATH_TAKEN
+		out->culprit = out->class == PATH_TAKEN && !is_named_own(names->w, anchor, thread)
 				       ? path_culprit_of_process(&names->culprits, &thread)
 				       : path_culprit_of(&names->culprits, thread);
 		out->thread = thread;

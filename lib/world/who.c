@@ -5,6 +5,8 @@
  */
 #include "lib/world/who.h"
 
+#include <string.h>
+
 #include <inttypes.h>
 
 struct who who_of(const struct world *w, uint32_t ctx, int64_t at_ns)
@@ -59,4 +61,16 @@ void who_print_process(struct buf *out, const struct world *w, uint32_t thread, 
 	} else {
 		who_print_thread(out, w, thread, at_ns);
 	}
+}
+
+bool who_has_own_name(const struct world *w, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(w, thread);
+	const struct world_process *p = t ? world_get_process(w, t->process) : NULL;
+	struct bytes own = world_text(w, world_thread_name(w, thread, INT64_MAX)), whole;
+
+	if (!p || p->tgid == t->tid || !own.n)
+		return false;
+	whole = world_text(w, world_process_name(w, t->process, 0, INT64_MAX));
+	return own.n > whole.n || memcmp(own.p, whole.p, own.n) != 0;
 }

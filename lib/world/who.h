@@ -5,6 +5,7 @@
 #ifndef INGERO_WORLD_WHO_H
 #define INGERO_WORLD_WHO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/buf.h"
@@ -30,6 +31,9 @@ struct who who_of(const struct world *w, uint32_t ctx,
 /* Another thread, such as a waker: "python train.py (pid 4711)" of a first thread, "loader (tid
  * 4712 of pid 4711)" of the others, so that no thread's name stands before a process's number. */
 void who_print_thread(struct buf *out, const struct world *w, uint32_t thread, int64_t at_ns);
+/* Whether it is none of the first threads of processes and gave itself a name: until then threads
+ * have their process's. */
+bool who_has_own_name(const struct world *w, uint32_t thread);
 /* "python train.py (pid 4711)": the process of a thread. */
 void who_print_process(struct buf *out, const struct world *w, uint32_t thread, int64_t at_ns);
 

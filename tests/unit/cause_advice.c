@@ -115,6 +115,24 @@ static void crowd(struct stage *s, struct actor v)
 	}
 }
 
+/* A thread of the victim's own that has the CPU, in that library. */
+static void own_hog(struct stage *s, struct actor v, uint32_t tid, const char *comm,
+		    const char *library)
+{
+	struct actor a = stage_actor(s, 100, tid, 50, comm);
+	struct world_module module = { .path = world_string(s->w, bytes_of(library)) };
+	struct world_frame frame = { .kind = FRAME_NATIVE,
+				     .module = world_module(s->w, &module),
+				     .offset = 1 };
+
+	world_frame(s->w, &frame);
+	calls(s, v);
+	for (int64_t t = 0; t < LENGTH; t += EVERY) {
+		stage_offcpu(s, v, 0, t, t + MS, MS, 0);
+		stage_occupied(s, a, 0, t, t + MS);
+	}
+}
+
 /* Workers that the victim started, and as many strangers of their name, all younger than the
  * recording: two facts, and not the same is done about them. The victim's own parent and what that
  * started beside it are of the program, too. */
@@ -242,6 +260,13 @@ int main(void)
 		 "/proc/$p/task); done");
 	crowd(&s, v);
 	proposes(&s, "cpu-preempted", "sudo renice -n -10 -p $(ls /proc/100/task)");
+
+	own_hog(&s, v, 190, "train", "/usr/lib/libz.so.1");
+	proposes(&s, "cpu-preempted", "ps -L -o tid,psr,pcpu,comm -p 100");
+	own_hog(&s, v, 191, "telemetry", "/usr/lib/libz.so.1");
+	proposes(&s, "cpu-preempted", "chrt -o -p 0 191 && renice -n 19 -p 191");
+	own_hog(&s, v, 190, "train", "/usr/lib/libgomp.so.1");
+	proposes(&s, "cpu-preempted", "export OMP_NUM_THREADS=1");
 
 	workers(&s, v);
 

@@ -347,7 +347,7 @@ static void yields(void)
 		{ 10, 24, true, false, PATH_YIELD, "yields its CPU in pop (run.py:9)" },
 		{ 20, 24, false, false, PATH_YIELD, "yields its CPU" },
 		{ 20, 228, true, false, PATH_TAKEN, "taker (pid 20) had the CPU" },
-		{ 10, 228, true, false, PATH_TAKEN, "other threads of main (pid 10) had the CPU" },
+		{ 10, 228, true, false, PATH_TAKEN, "taker (tid 21 of pid 10) had the CPU" },
 		{ 20, 24, true, true, PATH_TAKEN, "taker (pid 20) had the CPU" },
 	};
 

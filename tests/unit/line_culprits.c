@@ -27,6 +27,37 @@ static void workers(void)
 	stage_free(&s);
 }
 
+/* Threads of the victim that took its CPU: those that gave themselves a name are apart. */
+static void own(void)
+{
+	static const struct {
+		const char *name;
+		unsigned like; /* the first of its culprit */
+		bool named;
+	} all[] = {
+		{ "train", 0, false }, { "train", 0, false },	 { "pool-1", 2, true },
+		{ "pool-2", 2, true }, { "telemetry", 4, true },
+	};
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train");
+	struct culprits c = { .w = s.w };
+	uint32_t who[5], folded = 0;
+
+	for (uint32_t i = 0; i < 5; i++) {
+		struct actor t = stage_actor(&s, 100, 101 + i, 1, all[i].name);
+
+		who[i] = culprit_task(&c, t.thread, v.thread, v.process, 0);
+		folded = culprit_own(&c, t.thread);
+		is_u64(who[i], who[all[i].like], "%s: culprit", all[i].name);
+		is_int(culprit_get(&c, who[i])->named, all[i].named, "%s: by its name",
+		       all[i].name);
+	}
+	ok(who[0] != who[2] && who[2] != who[4], "three culprits");
+	is_u64(folded, who[0], "one where names do not count");
+	culprits_free(&c);
+	stage_free(&s);
+}
+
 /* Workers, and threads of one process, that gave themselves names since they began: pools bear
  * numbers, and whoever does other work is another culprit. */
 static void renamed(void)
@@ -60,5 +91,6 @@ int main(void)
 {
 	workers();
 	renamed();
+	own();
 	return tap_done();
 }
