@@ -33,7 +33,7 @@ struct track_part {
 			  known */
 	uint32_t site; /* the call site there (call_site.h), which may lie in a library; 0 not known
 			*/
-	uint32_t inner;	 /* of another thread: what it was in there (own_site.h); 0: the same */
+	uint32_t inner;	 /* what it was in there (own_site.h); 0: no more is known */
 	uint32_t holder; /* world thread id: it held the lock that the anchor waited for, and waited
 			  * itself for the culprit; 0: the culprit did, or it was none */
 	/* of a stopped or frozen thread: world thread id of the one that continued it; 0 not

@@ -288,17 +288,18 @@ static bool is_met(const struct segment *s)
 	return segment_blocked(s) && s->object == OBJECT_FAULT;
 }
 
-/* Of another thread, the line that a person would change. */
+/* Of another thread, the line that a person would change; of the anchor, its call site, with what
+ * that called where both are the same. */
 static void set_line(struct track_part *p, struct track_names *names, uint32_t stack, bool other)
 {
 	struct own_site at;
 
 	p->site = p->line = site_frames_get(&names->frames, names->w, stack);
-	if (!other)
-		return;
 	at = own_sites_get(&names->owns, names->w, stack);
-	p->line = at.frame;
-	p->inner = at.inner;
+	if (other)
+		p->line = at.frame;
+	if (p->line == at.frame)
+		p->inner = at.inner;
 }
 
 /* The line of what a task awaited is its own, not that of what it called next. */
@@ -306,8 +307,10 @@ static void set_task(struct track_part *p, const struct world *w, uint32_t stack
 {
 	uint32_t task = event_loop_task(w, stack);
 
-	if (task)
-		p->site = p->line = task;
+	if (!task)
+		return;
+	p->site = p->line = task;
+	p->inner = 0;
 }
 
 /* A thread of the anchor's own process, which is known by its name. */
@@ -378,6 +381,8 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 		set_line(out, names, s.line, k->thread != anchor);
 	if (s.line && s.state == SEGMENT_OWN && s.flags & SEGMENT_SAMPLED)
 		out->line_met = track_names_is_innermost(names->w, s.line, out->line);
+	if (s.state == SEGMENT_OWN && !(s.flags & SEGMENT_SAMPLED))
+		out->inner = 0; /* it has left the call before, which is all that is known */
 	if (out->event_loop)
 		set_task(out, names->w, s.line);
 	out->sampled = s.flags & SEGMENT_SAMPLED || (out->class == PATH_YIELD && s.line);
