@@ -21,6 +21,13 @@ static bool is_worth(const struct loss *x)
 	       !(x->family == LOSS_IDLE && x->of.idle.unended_ns > x->ns / 2);
 }
 
+/* What the program computes itself can be done meanwhile, but not left out. */
+static bool is_own_work(const struct loss *x)
+{
+	return x->family == LOSS_IDLE && !(x->sort & LOSS_BESIDE) &&
+	       (x->sort & LOSS_STATE) == PART_SELF;
+}
+
 static bool choose_losses(struct gains *g, const struct lost_time *l)
 {
 	g->v.n = 0;
@@ -53,7 +60,8 @@ static bool mark_parts(const struct gains *g, struct cause *c, struct replay *r)
 		for (unsigned lane = 0; lane < g->v.n; lane++)
 			if (g->v.v[lane].loss == l->marks.v[i].loss &&
 			    !path_tracks_replay_mark(c->tracks, r, l->marks.v[i].anchor,
-						     l->marks.v[i].number, lane))
+						     l->marks.v[i].number, lane,
+						     is_own_work(&l->v.v[g->v.v[lane].loss])))
 				return false;
 	return true;
 }
@@ -83,7 +91,7 @@ static bool add_anchor(struct gains *g, const struct cause *c, uint32_t anchor,
 	for (size_t i = 0; i < g->v.n; i++) {
 		const struct loss *x = &c->lost_time.v.v[g->v.v[i].loss];
 
-		for (size_t k = 0; k < x->threads.n; k++) {
+		for (size_t k = 0; k < x->threads.n && !is_own_work(x); k++) {
 			if (x->threads.v[k].anchor != anchor || !x->threads.v[k].step_ns)
 				continue;
 			a.step_ns += x->threads.v[k].step_ns;

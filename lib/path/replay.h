@@ -3,7 +3,8 @@
  * What-if by replay: how much earlier each thread would have been had causes of lost time taken
  * nothing. Where subtraction takes the cause out of the path alone, the replay lets every thread
  * run forward and finds what the path would have waited for instead. All causes are replayed in one
- * pass, each in a lane; the last lane has all of them at once.
+ * pass, each in a lane; the last lane has all of them at once that
+ * can go.
  */
 #ifndef INGERO_PATH_REPLAY_H
 #define INGERO_PATH_REPLAY_H
@@ -18,7 +19,7 @@
 #define REPLAY_LANES 16
 /* Of more threads than this, each with up to 12 KiB of shifts and batches, nothing is replayed. */
 #define REPLAY_THREADS 4096
-#define REPLAY_ALL     (REPLAY_LANES - 1) /* the lane without any of the causes */
+#define REPLAY_ALL     (REPLAY_LANES - 1) /* the lane without all causes but those that stay */
 
 /* What is not known (when the device was done, whether a time from outside would have come earlier,
  * too) is replayed twice. */
@@ -36,6 +37,7 @@ void replay_free(struct replay *r);
  * for the thread to leave. False: out of memory. */
 struct replay_mark {
 	unsigned lane;
+	bool stays; /* it is not of the last lane */
 	uint32_t thread, occupant;
 	bool exclusion;
 	struct segment s; /* its end means nothing */

@@ -129,12 +129,17 @@ bool replay_keys_make(struct replay *r)
 	return find_paces(r);
 }
 
+static uint16_t lanes_of(const struct replay_mark *m)
+{
+	return (uint16_t)(1u << m->lane | (m->stays ? 0u : 1u << REPLAY_ALL));
+}
+
 /* A cause of the thread's own, however its wait is kept: a releaser of which nothing is known is
  * none. */
 static bool mark_key(struct replay *r, const struct replay_mark *m, struct segment s)
 {
 	uint32_t key = segment_key(&r->p->keys, m->thread, &s) & ~SEGMENT_KEY_KIND;
-	uint16_t bits = (uint16_t)(1u << m->lane | 1u << REPLAY_ALL);
+	uint16_t bits = lanes_of(m);
 
 	if (!key || !vec_reach(&r->keys, key))
 		return false;
@@ -155,7 +160,7 @@ bool replay_mark(struct replay *r, const struct replay_mark *m)
 	if (taker) {
 		if (!vec_reach(&r->takers, taker))
 			return false;
-		r->takers.v[taker] |= (uint16_t)(1u << m->lane | 1u << REPLAY_ALL);
+		r->takers.v[taker] |= lanes_of(m);
 	}
 	if (m->occupant)
 		return true;

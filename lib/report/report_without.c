@@ -92,7 +92,7 @@ void report_without_all(struct buf *out, const struct report *r)
 			print_interval(out, (uint64_t)report_number(t, "low_ns"),
 				       (uint64_t)report_number(t, "high_ns"),
 				       (uint64_t)report_number(t, "from_ns"));
-			buf_puts(out, ".\n");
+			buf_puts(out, ", with its own work as it is.\n");
 		}
 		json_free(comm);
 		json_free(t);

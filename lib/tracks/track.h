@@ -108,7 +108,7 @@ bool path_tracks_new_processes(const struct path_tracks *t, size_t i, bool withi
 /* What-if by replay, when the tracks are finished (lib/path/replay.h). The part of this number of
  * the anchor's track is the lane's cause. False: out of memory. */
 bool path_tracks_replay_mark(struct path_tracks *t, struct replay *r, uint32_t anchor,
-			     uint32_t number, unsigned lane);
+			     uint32_t number, unsigned lane, bool stays);
 /* Over the steps of the anchor's track, or all of it where none are known. False: out of memory. */
 bool path_tracks_replay_run(struct path_tracks *t, struct replay *r, uint32_t anchor,
 			    struct replay_gains *out);

@@ -18,11 +18,11 @@ static const struct track_state *find_state(const struct path_tracks *t, uint32_
 }
 
 bool path_tracks_replay_mark(struct path_tracks *t, struct replay *r, uint32_t anchor,
-			     uint32_t number, unsigned lane)
+			     uint32_t number, unsigned lane, bool stays)
 {
 	const struct track_state *s = find_state(t, anchor);
 	const struct track_key *k;
-	struct replay_mark m = { .lane = lane };
+	struct replay_mark m = { .lane = lane, .stays = stays };
 
 	if (!s || !number || number > s->sums.v.n)
 		return true;

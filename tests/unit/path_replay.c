@@ -166,6 +166,16 @@ static void taker(void)
 	    !replay_run(r, a.thread, &all, 1, &g))
 		abort();
 	is_gain(&g, 25 * MS, 25 * MS, "what it took of both");
+	is_i64(g.lanes[REPLAY_ALL].whole_ns[REPLAY_CAUTIOUS], 25 * MS, "so without all");
+	replay_free(r);
+	r = replay_new(t.path);
+	if (!replay_mark(r, &(struct replay_mark){ .thread = b.thread,
+						   .occupant = hog.thread,
+						   .stays = true }) ||
+	    !replay_run(r, a.thread, &all, 1, &g))
+		abort();
+	is_gain(&g, 25 * MS, 25 * MS, "one that stays by itself");
+	is_i64(g.lanes[REPLAY_ALL].whole_ns[REPLAY_CAUTIOUS], 0, "not without all");
 	replay_free(r);
 	outcome_free(&t);
 	stage_free(&s);
