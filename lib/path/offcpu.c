@@ -52,18 +52,22 @@ static bool add_blocked(const struct path_thread *th, const struct event *ev,
 			const struct op_def *def, int64_t ready_ns, struct offcpu_segments *out)
 {
 	uint64_t object = event_get_or(ev, def, COL_OBJECT_KIND, OBJECT_NONE), waking = 0, syscall;
-	bool by_task = event_get_or(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TASK;
+	uint64_t waker = event_get_or(ev, def, COL_WAKER_KIND, WAKER_NONE);
+	bool by_task = waker == WAKER_TASK;
 	struct segment s = { .end_ns = ready_ns,
 			     .line = ev->stack,
 			     .state = SEGMENT_BLOCKED,
 			     .object = (uint8_t)object,
 			     .flags = wait_flags(ev, def, object) };
 
+	/* A read has no time-out: that is a timer's. */
+	if (object == OBJECT_FD && waker == WAKER_TIMER)
+		s.object = object = OBJECT_TIMER;
 	if ((object == OBJECT_FD || object == OBJECT_SOCKET) &&
 	    event_get(ev, def, COL_SYSCALL, &syscall) && syscall < UINT16_MAX)
 		s.syscall = (uint16_t)(syscall + 1);
 	if (object != OBJECT_TIMER && object != OBJECT_FUTEX && object != OBJECT_GIL &&
-	    event_get_or(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TIMER)
+	    waker == WAKER_TIMER)
 		s.flags |= SEGMENT_RAN_OUT;
 	if (by_task)
 		s.who = (uint32_t)event_get_or(ev, def, COL_WAKER, 0);

@@ -64,6 +64,7 @@ void path_free(struct path *p)
 	stack_calls_free(&p->stack_calls);
 	vec_free(&p->disks.v);
 	map_free(&p->sockets);
+	map_free(&p->readies);
 	vec_free(&p->event_loops);
 	free(p);
 }
@@ -148,17 +149,6 @@ COLD_CALL static void add_submitter(struct path *p, struct path_thread *th)
 int path_socket(struct path *p, uint64_t id, bool demand, struct err *e)
 {
 	return map_put(&p->sockets, id, demand ? SEGMENT_DEMAND : SEGMENT_REPLY) ? 0 : err_nomem(e);
-}
-
-int path_ready(struct path *p, uint32_t thread, uint64_t socket, struct err *e)
-{
-	struct path_thread *th = path_thread_known(p, thread);
-	uint64_t flag;
-	bool done;
-
-	if (!th || !map_get(&p->sockets, socket, &flag))
-		return 0;
-	return path_thread_flag_wait(th, INT64_MIN, (uint8_t)flag, &done) ? 0 : err_nomem(e);
 }
 
 /* A wait for a socket: its interval comes before this, or behind it. */
@@ -278,6 +268,8 @@ static void on_offcpu(struct path *p, struct path_thread *th, const struct event
 	wait = o->v.n && segment_blocked(&o->v.v[0]) ? &o->v.v[0] : NULL;
 	if (wait && th->socket_flag && th->socket_since_ns == event_start(ev))
 		wait->flags |= th->socket_flag;
+	if (wait && wait->object == OBJECT_POLL)
+		path_ready_take(p, th, ev->end_ns, wait);
 	if (wait) {
 		disk_requests_place(&p->disks, th->process, ev, def, wait);
 		note_release(p, th, wait);

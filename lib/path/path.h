@@ -88,8 +88,9 @@ int path_event(struct path *p, const struct event *ev, struct err *e);
 /* What a socket is for, before or behind waits for it: somebody who asks, or else an answer. */
 int path_socket(struct path *p, uint64_t id, bool demand, struct err *e);
 
-/* This socket was ready when the thread's last wait, for several descriptors, ended. */
-int path_ready(struct path *p, uint32_t thread, uint64_t socket, struct err *e);
+/* This socket was ready when the thread's wait for several descriptors ended, at time_ns: before or
+ * behind its interval. */
+int path_ready(struct path *p, uint32_t thread, uint64_t socket, int64_t time_ns, struct err *e);
 
 /* Events that ended between these times are missing. */
 void path_lost(struct path *p, int64_t since_ns, int64_t until_ns, uint64_t events);

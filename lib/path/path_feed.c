@@ -114,7 +114,8 @@ static int feed_record(struct path_feed *f, const struct record *r, struct err *
 	case RECORD_READY:
 		if (!REC_HAS(r, READY, socket))
 			return 0;
-		return path_ready(f->path, r->u.READY.thread, r->u.READY.socket, e);
+		return path_ready(f->path, r->u.READY.thread, r->u.READY.socket, r->u.READY.time_ns,
+				  e);
 	case RECORD_ASLEEP:
 		return feed_asleep(f, r) ? 0 : err_nomem(e);
 	default:

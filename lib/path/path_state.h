@@ -57,6 +57,7 @@ struct path {
 	struct offcpu_segments offcpu; /* scratch */
 	struct disk_requests disks;
 	struct map sockets;	  /* id -> flag of waits for it */
+	struct map readies;	  /* waits whose interval is to come -> flags (path_ready.c) */
 	VEC(uint8_t) event_loops; /* by world stack id, see path_tasks.c */
 	VEC(uint32_t) ended;	/* threads that are to be forgotten, as they ended (path_ended.h) */
 	VEC(uint8_t) forgotten; /* by world thread id: enum path_forgotten */
@@ -101,6 +102,10 @@ static inline int64_t path_settled(const struct path *p, const struct path_threa
 		end = th->timed.start_ns;
 	return end < p->now_ns - PATH_LAG_NS ? end : p->now_ns - PATH_LAG_NS;
 }
+
+/* path_ready.c. The wait of the thread for several descriptors that ends then gets the flags of
+ * those that were ready. */
+void path_ready_take(struct path *p, struct path_thread *th, int64_t end_ns, struct segment *wait);
 
 /* path_tasks.c. Which task of an event loop goes on after it had nothing to do: the thread
  * waits. */

@@ -47,6 +47,7 @@ struct path_thread {
 	uint32_t awaits;   /* stack of a wait of its event loop that is the newest, and it is not
 			      known which task goes on; 0: there is none */
 	int64_t awaits_ns; /* when that began */
+	int64_t polled_ns; /* end of its newest wait for several descriptors */
 	VEC(struct tail_part) tail; /* in order, without overlap, none before the log's end */
 	VEC(struct pending_piece) pending; /* that wait for this thread */
 	int64_t pending_ns;		   /* the least need_ns of them */

@@ -235,7 +235,7 @@ static void print_doing(struct buf *out, const struct path_cause *c, bool past)
 {
 	if (c->class == PATH_SLEEP && c->pace == PACE_KEPT)
 		buf_puts(out, past ? "idled, paced by a sleep" : "idles, paced by a sleep");
-	else if (c->event_loop)
+	else if (c->event_loop && c->class == PATH_OUTSIDE)
 		buf_printf(out, "%s in its event loop for a %s", past ? "waited" : "waits",
 			   c->timed_out ? "timer" : "socket or descriptors");
 	else

@@ -71,7 +71,7 @@ static bool find_wake_up(const struct event *ev, const struct op_def *def, int64
 	if (!event_get(ev, def, COL_OBJECT_KIND, &object))
 		return false;
 	event_get(ev, def, COL_WAKER_KIND, &waker);
-	if (object == OBJECT_POLL || object == OBJECT_FUTEX
+	if (object == OBJECT_POLL || object == OBJECT_FUTEX || object == OBJECT_FD
 		    ? waker != WAKER_TIMER
 		    : object != OBJECT_TIMER || waker == WAKER_TASK)
 		return false;

@@ -3,7 +3,7 @@
  * Places at which threads sleep on their own request, and whether the sleeps there keep a pace or
  * are added to the work (lib/stat/pace.h). A place is a call site in one thread. A wait for
  * descriptors, or on a condition, whose time ran out is a sleep, too: event loops and timers wait
- * so for their next turn.
+ * so for their next turn; and so is a read that a timer ended, which is one of a timerfd.
  */
 #ifndef INGERO_TRACKS_SLEEP_SITES_H
 #define INGERO_TRACKS_SLEEP_SITES_H

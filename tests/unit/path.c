@@ -431,7 +431,7 @@ static void outside(void)
 			if (path_event(p, &s.ev.v[at], NULL))
 				abort();
 		}
-		if ((how / 3 == 2 && path_ready(p, a.thread, 1 + how % 3, NULL)) ||
+		if ((how / 3 == 2 && path_ready(p, a.thread, 1 + how % 3, 30 * MS, NULL)) ||
 		    path_finish(p, 100 * MS, NULL))
 			abort();
 		list = path_parts_of(&parts, a.thread);
