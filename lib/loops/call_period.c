@@ -5,6 +5,7 @@
  */
 #include "lib/loops/call_period.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define REPEATS	    8	 /* of a period in the whole sequence, at least */
@@ -44,10 +45,25 @@ unsigned call_period_find(const uint64_t *v, size_t n)
 	return found;
 }
 
+/* Whether a call stands once in it: a run of one and the same repeats at any shift. */
+static bool has_single(const uint64_t *v, unsigned period)
+{
+	for (unsigned i = 0; i < period; i++) {
+		unsigned times = 0;
+
+		for (unsigned k = 0; k < period; k++)
+			times += v[k] == v[i];
+		if (times == 1)
+			return true;
+	}
+	return false;
+}
+
 size_t call_period_reference(const uint64_t *v, size_t n, unsigned period)
 {
 	for (size_t at = n - period; at >= period; at--) {
-		if (memcmp(v + at, v + at - period, period * sizeof(*v)) == 0)
+		if (memcmp(v + at, v + at - period, period * sizeof(*v)) == 0 &&
+		    has_single(v + at, period))
 			return at;
 		if (at == 0)
 			break;

@@ -14,6 +14,7 @@
 #define LOOPS_CALLS_OWN	  16   /* threads of a process with loops of their own, at once */
 /* Periods without the call that tells steps, and calls besides, end the loop. */
 #define LOOPS_CALLS_AWAY      4
+#define LOOPS_CALLS_BEFORE    1024 /* the same where it is looked for its begin */
 #define LOOPS_CALLS_AWAY_MORE 16
 
 struct loops_call {

@@ -65,7 +65,7 @@ static size_t first_call(const struct loops_call *v, size_t ref, unsigned period
 {
 	size_t anchor = ref + at, first, back = 0;
 
-	for (size_t i = anchor, since = 0; i-- > 0 && since <= 2 * period + LOOPS_CALLS_AWAY_MORE;
+	for (size_t i = anchor, since = 0; i-- > 0 && since <= 2 * period + LOOPS_CALLS_BEFORE;
 	     since++) {
 		if (v[i].key == v[ref + at].key) {
 			anchor = i;

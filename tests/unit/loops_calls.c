@@ -8,31 +8,6 @@
 #include "lib/event/tier.h"
 #include "tests/unit/loops_play.h"
 
-/* A native stack; frames of the same text are equal. NULL: none. */
-static uint32_t native(struct world *w, const char *text)
-{
-	struct world_frame f = { .kind = FRAME_NATIVE };
-
-	if (!text)
-		return 0;
-	for (const char *at = text; *at; at++)
-		f.offset = f.offset * 131 + (uint64_t)*at;
-	return world_stack(w, (uint32_t[]){ world_frame(w, &f) }, 1);
-}
-
-static void call_in(struct play *p, struct actor a, uint16_t op, const char *place)
-{
-	struct event ev = { .end_ns = p->now + p->step_ns / 2,
-			    .dur_ns = (uint64_t)p->step_ns / 4,
-			    .op = op,
-			    .ctx = a.ctx,
-			    .stack = native(p->s.w, place) };
-
-	if (loops_event(p->loops, &ev, NULL))
-		abort();
-	p->now += p->step_ns;
-}
-
 static void op(struct play *p, uint16_t op, const char *place)
 {
 	call_in(p, p->a, op, place);
