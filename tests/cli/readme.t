@@ -57,7 +57,7 @@ with open("Makefile", encoding="utf-8") as f:
 TIME = r"[\d.]+ (?:ns|us|ms|s)"
 VERDICT = rf"[^:]+ \(pid \d+\): ~?[\d,]+ steps of \S+ \([\w.]+:\d+(?:-\d+)?\), {TIME} each: ((?:{TIME} \([\d.]+%\) [^;]+(?:; |\.$))+)(?:{TIME} .*\.)?"
 STEP = rf"A step of [^:]+ \(pid \d+\): ~?[\d,]+ of \S+ \([\w.]+:\d+(?:-\d+)?\) in {TIME}, median {TIME}, p99 {TIME}"
-ROW = rf" +[\d.]+%  +{TIME}  \S.*| +{TIME}    \S.*|    (?:start|between|end) {TIME}: \S.*"
+ROW = rf" +[\d.]+%  +{TIME}  \S.*| +{TIME}    \S.*|    (?:start|between|end) {TIME}: \S.*|    by line, in \S.*"
 FINDING = r"\[1\] (?:HIGH|MEDIUM|LOW) [a-z-]+  .* \([0-9a-f]{16}\)"
 
 

@@ -167,7 +167,7 @@ for i, (name, steps, where, behind) in enumerate(CASES):
     grave = [c for c in report["chains"] if c["severity"] == "HIGH" and c["kind"] in ("hang", "gpu-idle", "call-hung") and
              "until the end" in c["summary"]]
     if where:
-        tap.ok(len(hangs) == 1 and hangs[0]["severity"] == "HIGH" and re.search(rf"waits to the end .*{where} \(hangs.py:\d+\): .*{behind}",
+        tap.ok(len(hangs) == 1 and hangs[0]["severity"] == "HIGH" and re.search(rf"waits to the end .*{where} \(hangs.py:\d+\)[^:]*( \(threading.py:\d+\))?: .*{behind}",
                                                                                hangs[0]["summary"]),
                f"{name}: a hang, and who stands behind it", "\n".join(c["summary"] for c in report["chains"]) + stderr)
     else:

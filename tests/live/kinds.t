@@ -45,7 +45,7 @@ def waited_at_lock(report, pid):
     phases = next(p["phases"] for p in report["paths"] if p["pid"] == pid)
     causes = [c for p in phases for c in p["causes"] if c["text"].startswith("waits for a lock")]
     line = max(causes, key=lambda c: c["ns"])["lines"][0]["at"]
-    ns = {p["name"]: sum(r["ns"] for r in p["rows"] if r["line"] == line) for p in phases}
+    ns = {p["name"]: sum(r["ns"] for r in p["rows"] if line in (r["line"], r.get("site"))) for p in phases}
     return sum(ns.values()), ns.get("steps", sum(ns.values()))
 
 

@@ -77,7 +77,7 @@ notice, first = shown.stdout.split("\n")[:2]
 tap.ok(notice.startswith("No CUDA library was seen"), "that there was no CUDA in it is said before", notice)
 tap.ok(
     re.match(rf"python\S* stuck.py \(pid {main}\) made no step in the last [\d.]+ s: it waits to the end for a pipe or file in <module> "
-             rf"\(stuck.py:{line_of('os.read(ready')}\): ", first),
+             rf"\(stuck.py:{line_of('os.read(ready')}\), in read: ", first),
     "first is where it stands", first)
 tap.ok(f"(pid {child}) has the other end of the pipe, and waits itself in encode (stuck.py:{line_of('lock.acquire()')}); "
        "whom that one waits for is not known" in first, "then the process that it waits for, and where that one stands", first)
