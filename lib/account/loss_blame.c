@@ -282,8 +282,7 @@ struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct
 	b.sort |= p->ran_out && !b.culprit ? LOSS_RAN_OUT : 0;
 	b.sort |= is_outside(c, p) ? LOSS_OUTSIDE : 0;
 	b.sort |= p->pace == PACE_KEPT ? LOSS_PACED : 0;
-	if (p->event_loop && !b.culprit && (p->class == PATH_OUTSIDE || p->class == PATH_SLEEP))
-		b.sort |= LOSS_EVENT_LOOP;
+	b.sort |= p->event_loop && !b.culprit ? LOSS_EVENT_LOOP : 0;
 	if (p->syscall &&
 	    syscall_writes(cause_nodes_arch(&c->nodes, v ? v->node : 0), p->syscall - 1u))
 		b.sort |= LOSS_WRITES;

@@ -23,6 +23,8 @@ int path_ready(struct path *p, uint32_t thread, uint64_t socket, int64_t time_ns
 
 	if (!map_get(&p->sockets, socket, &flag))
 		return 0;
+	if (th && th->polled_ns == time_ns && th->awaits)
+		flag &= ~(uint64_t)SEGMENT_DEMAND;
 	if (th && th->polled_ns == time_ns)
 		return path_thread_flag_wait(th, INT64_MIN, (uint16_t)flag, &done) ? 0
 										   : err_nomem(e);

@@ -110,7 +110,7 @@ void path_ready_take(struct path *p, struct path_thread *th, int64_t end_ns, str
 /* path_tasks.c. Which task of an event loop goes on after it had nothing to do: the thread
  * waits. */
 void path_tasks_wait(struct path *p, struct path_thread *th, const struct event *ev,
-		     const struct segment *wait);
+		     struct segment *wait);
 /* An event of the thread with a stack, which waited so. */
 void path_tasks_event(struct path *p, struct path_thread *th, const struct event *ev);
 

@@ -24,10 +24,12 @@ static bool is_event_loop(struct path *p, uint32_t stack)
 }
 
 void path_tasks_wait(struct path *p, struct path_thread *th, const struct event *ev,
-		     const struct segment *wait)
+		     struct segment *wait)
 {
 	if (!wait || ev->depth || wait->object != OBJECT_POLL || !is_event_loop(p, ev->stack))
 		return;
+	/* The next request may come while others are not answered yet. */
+	wait->flags &= (uint16_t)~SEGMENT_DEMAND;
 	th->awaits = ev->stack;
 	th->awaits_ns = event_start(ev);
 }

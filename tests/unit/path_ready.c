@@ -55,6 +55,45 @@ static void ready_in_blocks(bool behind)
 	stage_free(&s);
 }
 
+/* An event loop may wait for the next request while others are not answered yet: whether nobody
+ * asked is not known. That it waits for an answer is. */
+static void in_event_loop(bool answer)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main");
+	struct world_frame f = { .kind = FRAME_PYTHON, .offset = 1884 };
+	struct event *ev;
+	struct path_parts parts;
+	const struct track_parts *list;
+	uint64_t ns[PATH_CLASSES] = { 0 };
+	uint32_t frame;
+
+	f.name = world_string(s.w, bytes_of("BaseEventLoop._run_once"));
+	f.file = world_string(s.w, bytes_of("/usr/lib/python3.11/asyncio/base_events.py"));
+	frame = world_frame(s.w, &f);
+	path_parts_init(&parts, s.w, NULL, NULL);
+	sleep_for(&s, a, 0, 1 * MS);
+	ev = stage_offcpu(&s, a, 0, 10 * MS, 30 * MS, 0, 0);
+	ev->stack = world_stack(s.w, &frame, 1);
+	stage_set(ev, COL_OBJECT_KIND, OBJECT_POLL);
+	if (path_socket(parts.path, 1, !answer, NULL) ||
+	    path_ready(parts.path, a.thread, 1, 30 * MS, NULL))
+		abort();
+	for (size_t i = 0; i < s.ev.n; i++)
+		if (path_event(parts.path, &s.ev.v[i], NULL))
+			abort();
+	if (path_finish(parts.path, 100 * MS, NULL))
+		abort();
+	list = path_parts_of(&parts, a.thread);
+	for (size_t i = 0; i < list->v.n; i++)
+		ns[list->v.v[i].class] += list->v.v[i].ns;
+	is_u64(ns[answer ? PATH_REPLY : PATH_OUTSIDE], 20 * MS, "an event loop: %s",
+	       answer ? "an answer" : "the next request");
+	path_free(parts.path);
+	path_parts_free(&parts);
+	stage_free(&s);
+}
+
 /* A timer is read that has a pace: the read is a sleep. */
 static void timer_is_read(void)
 {
@@ -77,6 +116,8 @@ int main(void)
 {
 	ready_in_blocks(false);
 	ready_in_blocks(true);
+	in_event_loop(false);
+	in_event_loop(true);
 	timer_is_read();
 	return tap_done();
 }
