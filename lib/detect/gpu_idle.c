@@ -8,6 +8,7 @@
  * and a device that is never seen without work.
  */
 #include "lib/detect/kinds.h"
+#include "lib/account/waiter_call.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
 #include "lib/stat/pace.h"
+#include "lib/tracks/track_names.h"
 #include "lib/world/event_loop.h"
 
 /* Of the time without work: what has less is one of many small things. */
@@ -292,7 +294,10 @@ static void print_own(const struct loss_view *f, const struct idle_line *line, s
 		return;
 	}
 	buf_puts(out, f->loss->sort & LOSS_EVENT_LOOP ? " before " : " in ");
-	name_frame(out, f->c->w, line->frame);
+	if (line->sampled)
+		track_names_print_met(out, f->c->w, line->stack, line->frame);
+	else
+		name_frame(out, f->c->w, line->frame);
 	print_share(line, out);
 }
 
@@ -457,13 +462,14 @@ static void recommend_socket(const struct loss_view *f, struct finding *to,
 				sampling_command_elsewhere(f->c, server, to), 0, 0, ONLY_SHOWS);
 }
 
-static void recommend_workers(const struct loss_view *f, struct finding *to, uint32_t worker)
+static void recommend_workers(const struct loss_view *f, struct finding *to,
+			      const struct idle_line *line, uint32_t worker)
 {
-	detect_recommend(
-		f, to, "Give more workers to what it waits for, or let them work further ahead",
-		worker ? sampling_command(f->c, worker, to)
-		       : details_print(to, "sudo cat /proc/%" PRIu32 "/stack", f->victim_pid),
-		0, "from nothing, if the work cannot be done ahead, to all of the wait");
+	detect_recommend(f, to, waiter_call_advice(waiter_call_of(f->c->w, line->stack)),
+			 worker ? sampling_command(f->c, worker, to)
+				: details_print(to, "sudo cat /proc/%" PRIu32 "/stack",
+						f->victim_pid),
+			 0, "from nothing, if the work cannot be done ahead, to all of the wait");
 }
 
 static void recommend_write(const struct loss_view *f, struct finding *to)
@@ -523,7 +529,7 @@ static void recommend_wait(const struct loss_view *f, struct finding *to,
 		/* Another process ended it, not the network: what was polled is a pipe to it, or
 		 * like one. */
 		if (worker && !beside && worker != f->victim_pid && state_of(f->loss) == PART_POLL)
-			recommend_workers(f, to, worker);
+			recommend_workers(f, to, line, worker);
 		else
 			recommend_socket(f, to, line, pid);
 		break;
@@ -531,7 +537,7 @@ static void recommend_wait(const struct loss_view *f, struct finding *to,
 	case PART_FD:
 	case PART_IDLE:
 	case PART_DEVICE:
-		recommend_workers(f, to, worker);
+		recommend_workers(f, to, line, worker);
 		break;
 	default:
 		detect_recommend(f, to, "Do it from another thread, while the device works",

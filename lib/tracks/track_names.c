@@ -51,3 +51,10 @@ void track_names_print(struct buf *out, const struct world *w, uint32_t frame)
 	if (p.file.n)
 		buf_printf(out, " (%.*s)", (int)p.file.n, p.file.p);
 }
+
+void track_names_print_met(struct buf *out, const struct world *w, uint32_t stack, uint32_t frame)
+{
+	bool function = world_get_symbol(w, frame) && track_names_is_innermost(w, stack, frame);
+
+	track_names_print(out, w, function ? frame | FRAME_FUNCTION : frame);
+}

@@ -35,6 +35,10 @@ uint32_t track_names_site(struct track_names *n, uint32_t stack, bool met);
 /* "crunch(long) (prog)" of a function, else as place_print_frame does it. */
 void track_names_print(struct buf *out, const struct world *w, uint32_t frame);
 
+/* A place at which samples found a thread is no call where it is the stack's innermost: the
+ * function says it, not the address. */
+void track_names_print_met(struct buf *out, const struct world *w, uint32_t stack, uint32_t frame);
+
 static inline void track_names_init(struct track_names *n, const struct world *w)
 {
 	*n = (struct track_names){ .w = w, .culprits.w = w };
