@@ -5,12 +5,9 @@
  */
 #include "tests/tap.h"
 
-#include "lib/path/mixes.h"
 #include "lib/path/path.h"
-#include "lib/path/timed_waits.h"
 #include "tests/unit/path_run.h"
 
-/* main waits for worker, which computes, sleeps for 30 ms and waits for a third thread itself. */
 /* What was ready is said for a block of waits at once, before or behind them. Of each wait that
  * ends then it is said; of none else. */
 static void ready_in_blocks(bool behind)
