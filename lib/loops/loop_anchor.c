@@ -7,7 +7,8 @@
 #include "lib/event/tier.h"
 
 #define SUM_LEAST  8	/* calls that make a rate worth something */
-#define ONCE_SHARE 0.95 /* of all whole iterations: a few have a checkpoint or an evaluation */
+#define HAD_LEAST  32	/* iterations with one that only some make, for the same */
+#define ONCE_SHARE 0.95 /* of whole iterations: a few have a checkpoint or an evaluation */
 
 /* The place of a call that is met first: a free one, or that of the one that is made least often,
  * if not every second iteration makes it; LOOP_ANCHORS: there is none. */
@@ -73,6 +74,7 @@ static void end_whole(struct loop_anchor *a, int64_t ns)
 	a->whole_ns += (uint64_t)(ns - a->begin_ns);
 	for (unsigned i = 0; i < a->n; i++) {
 		a->v[i].sum += a->v[i].n;
+		a->v[i].had += a->v[i].n > 0;
 		if (a->v[i].n != 1)
 			continue;
 		a->v[i].once++;
@@ -92,12 +94,21 @@ void loop_anchor_end(struct loop_anchor *a, unsigned missing, int64_t ns)
 	loop_anchor_skip(a, ns);
 }
 
+static bool is_rate(const struct loop_anchor *a, unsigned i)
+{
+	double whole = (double)(a->whole - a->v[i].since);
+
+	return (double)a->v[i].had >= ONCE_SHARE * whole ||
+	       (a->v[i].had >= HAD_LEAST &&
+		(double)a->v[i].once >= ONCE_SHARE * (double)a->v[i].had);
+}
+
 bool loop_anchor_estimate(const struct loop_anchor *a, uint64_t *iterations)
 {
 	uint64_t most = SUM_LEAST - 1;
 
 	for (unsigned i = 0; i < a->n; i++) {
-		if (a->v[i].paused || a->v[i].wait || a->v[i].sum <= most)
+		if (a->v[i].paused || a->v[i].wait || a->v[i].sum <= most || !is_rate(a, i))
 			continue;
 		most = a->v[i].sum;
 		*iterations = (uint64_t)((double)a->v[i].cut * (double)(a->whole - a->v[i].since) /

@@ -20,6 +20,7 @@ struct loop_anchor {
 	struct {
 		uint64_t key;	  /* of the call: op, functions and line */
 		uint64_t once;	  /* whole iterations that made it once */
+		uint64_t had;	  /* whole iterations that made it */
 		uint64_t since;	  /* whole iterations before it was first met */
 		uint64_t sum;	  /* times in whole iterations */
 		uint64_t cut;	  /* times in others */
@@ -47,7 +48,8 @@ void loop_anchor_end(struct loop_anchor *a, unsigned missing, int64_t ns);
 /* Forgets an iteration that is none: its calls say nothing. */
 void loop_anchor_skip(struct loop_anchor *a, int64_t ns);
 /* How many iterations there were where calls were missing, by the call that is made most often of
- * those that never were. False: it is not known. */
+ * those that never were: made in each, or once where it is made at all. Bursts in a few are no
+ * rate. False: it is not known. */
 bool loop_anchor_estimate(const struct loop_anchor *a, uint64_t *iterations);
 /* Which of these calls is the anchor; *exact: it tells when an iteration began, too, to
  * LOOP_ANCHOR_LATE of its length. -1: none is. Of calls whose tiers are paused none is taken (1 <<

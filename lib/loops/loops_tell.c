@@ -54,9 +54,11 @@ static void update_estimate(const struct loop_row *row, struct loop *loop, uint6
 	loop->hidden += hidden;
 	loop->least = (double)loop->dur.sum < LOOPS_CERTAIN_SHARE * (double)loop->ns;
 	loop->estimate = loop->count;
+	if (loop->least)
+		return;
 	if (loop->uncertain && loop_anchor_estimate(&row->anchor, &all))
 		loop->estimate += all > row->anchor.cut ? all - row->anchor.cut : 0;
-	else if (!loop->least)
+	else
 		loop->estimate += loop->hidden;
 }
 
