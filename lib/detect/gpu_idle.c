@@ -8,7 +8,6 @@
  * and a device that is never seen without work.
  */
 #include "lib/detect/kinds.h"
-#include "lib/account/waiter_call.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "lib/account/loss_places.h"
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
+#include "lib/account/waiter_call.h"
 #include "lib/stat/pace.h"
 #include "lib/tracks/track_names.h"
 #include "lib/world/event_loop.h"

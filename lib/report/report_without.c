@@ -9,14 +9,20 @@
 #include "lib/base/fmt.h"
 #include "lib/report/report_parts.h"
 
-static void print_about(char *out, size_t size, uint64_t ns)
+/* Never more than from_ns: a bound that rounding would take beyond it has all of its digits. */
+static void print_about(char *out, size_t size, uint64_t ns, uint64_t from_ns)
 {
-	uint64_t unit = 1;
+	uint64_t unit = 1, rounded;
 	char *unit_at;
 
 	while (ns / unit >= 100)
 		unit *= 10;
-	report_ns(out, size, (double)((ns + unit / 2) / unit * unit));
+	rounded = (ns + unit / 2) / unit * unit;
+	if (rounded > from_ns) {
+		report_ns(out, size, (double)(ns < from_ns ? ns : from_ns));
+		return;
+	}
+	report_ns(out, size, (double)rounded);
 	/* "4.50 s", "36.0 ms" */
 	unit_at = strchr(out, ' ');
 	if (!unit_at || !strchr(out, '.') || unit_at - out != 4)
@@ -30,8 +36,8 @@ static void print_interval(struct buf *out, uint64_t low_ns, uint64_t high_ns, u
 {
 	char ns[48], high[48];
 
-	print_about(ns, sizeof(ns), low_ns);
-	print_about(high, sizeof(high), high_ns);
+	print_about(ns, sizeof(ns), low_ns, from_ns);
+	print_about(high, sizeof(high), high_ns, from_ns);
 	buf_puts(out, ns);
 	if (strcmp(ns, high) != 0)
 		buf_printf(out, " to %s", high);
