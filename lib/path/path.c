@@ -66,6 +66,7 @@ void path_free(struct path *p)
 	map_free(&p->sockets);
 	map_free(&p->readies);
 	vec_free(&p->event_loops);
+	vec_free(&p->python_locks);
 	free(p);
 }
 
@@ -272,6 +273,7 @@ static void on_offcpu(struct path *p, struct path_thread *th, const struct event
 		path_ready_take(p, th, ev->end_ns, wait);
 	if (wait) {
 		disk_requests_place(&p->disks, th->process, ev, def, wait);
+		path_locks_note(p, ev->stack, wait);
 		note_release(p, th, wait);
 		path_gave_way(p, th, ev, wait);
 	}

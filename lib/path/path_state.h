@@ -56,9 +56,10 @@ struct path {
 	struct stack_calls stack_calls;
 	struct offcpu_segments offcpu; /* scratch */
 	struct disk_requests disks;
-	struct map sockets;	  /* id -> flag of waits for it */
-	struct map readies;	  /* waits whose interval is to come -> flags (path_ready.c) */
-	VEC(uint8_t) event_loops; /* by world stack id, see path_tasks.c */
+	struct map sockets;	   /* id -> flag of waits for it */
+	struct map readies;	   /* waits whose interval is to come -> flags (path_ready.c) */
+	VEC(uint8_t) event_loops;  /* by world stack id, see path_tasks.c */
+	VEC(uint8_t) python_locks; /* the same, see path_locks.c */
 	VEC(uint32_t) ended;	/* threads that are to be forgotten, as they ended (path_ended.h) */
 	VEC(uint8_t) forgotten; /* by world thread id: enum path_forgotten */
 	size_t forget_at;	/* ended threads that make it worth while to look at them */
@@ -106,6 +107,9 @@ static inline int64_t path_settled(const struct path *p, const struct path_threa
 /* path_ready.c. The wait of the thread for several descriptors that ends then gets the flags of
  * those that were ready. */
 void path_ready_take(struct path *p, struct path_thread *th, int64_t end_ns, struct segment *wait);
+
+/* wait: at this stack. */
+void path_locks_note(struct path *p, uint32_t stack, struct segment *wait);
 
 /* path_tasks.c. Which task of an event loop goes on after it had nothing to do: the thread
  * waits. */
