@@ -265,8 +265,7 @@ static bool is_outside(const struct cause *c, const struct track_part *p)
 	return path_unended_is_outside(&u);
 }
 
-struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct track_part *p,
-				  bool at_most)
+struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct track_part *p)
 {
 	const struct world_process *v = world_get_process(c->w, cause_process_of(c, anchor));
 	bool beside = p->leaf != anchor;
@@ -278,7 +277,6 @@ struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct
 		return (struct loss_blame){ .family = LOSS_FAMILIES };
 	b.culprit = idle_culprit(c, anchor, p);
 	b.sort |= beside ? LOSS_BESIDE : 0;
-	b.sort |= at_most ? LOSS_AT_MOST : 0;
 	b.sort |= p->ran_out && !b.culprit ? LOSS_RAN_OUT : 0;
 	b.sort |= is_outside(c, p) ? LOSS_OUTSIDE : 0;
 	b.sort |= p->pace == PACE_KEPT ? LOSS_PACED : 0;
@@ -287,4 +285,25 @@ struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct
 	    syscall_writes(cause_nodes_arch(&c->nodes, v ? v->node : 0), p->syscall - 1u))
 		b.sort |= LOSS_WRITES;
 	return b;
+}
+
+bool loss_is_step_wait(const struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	if (loss_is_told_there(c, anchor, p))
+		return false;
+	switch (p->class) {
+	case PATH_OWN:
+	case PATH_CALL:
+		return p->leaf != anchor && (p->exclusion || cause_process_of(c, p->leaf) !=
+								     cause_process_of(c, anchor));
+	case PATH_SLEEP:
+		return p->pace != PACE_KEPT;
+	case PATH_LOCK:
+	case PATH_CHILD:
+	case PATH_REPLY:
+	case PATH_BLOCKED:
+		return true;
+	default:
+		return false;
+	}
 }

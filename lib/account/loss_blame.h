@@ -12,6 +12,7 @@ struct loss_blame {
 	enum part part;
 	uint32_t culprit; /* culprit id; 0: nobody to name */
 	unsigned sort;	  /* as of struct loss */
+	bool whole;	  /* LOSS_IDLE: as of struct loss */
 };
 
 /* If any program makes calls, a program that makes none has no losses of its own: the programs that
@@ -30,7 +31,10 @@ bool loss_is_crowded(struct cause *c, uint32_t anchor, const struct track_part *
 struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct track_part *p);
 
 /* Of what of it lies in gaps of the device: it is a loss if no other kind has it. */
-struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct track_part *p,
-				  bool at_most);
+struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct track_part *p);
+
+/* Whether a step loses it for certain, whatever the device did: a wait that is no work of the job,
+ * keeps no pace and is for somebody who was asked (as path_cause_severity of the path's causes). */
+bool loss_is_step_wait(const struct cause *c, uint32_t anchor, const struct track_part *p);
 
 #endif

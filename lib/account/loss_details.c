@@ -271,7 +271,9 @@ void loss_fill_details(const struct loss_view *f, const struct loss_detector *d,
 	to->measured_count = f->loss->count;
 	to->explained = p->ns ? (double)f->loss->ns / (double)p->ns : 0;
 	to->unexplained = p->ns ? (double)p->unnamed_ns / (double)p->ns : 0;
-	if (f->loss->family == LOSS_IDLE) {
+	if (f->loss->family == LOSS_IDLE && f->loss->of.idle.whole) {
+		to->explained = to->unexplained = -1;
+	} else if (f->loss->family == LOSS_IDLE) {
 		uint64_t all =
 			loss_gaps_of(c, f->loss->process)->ns[f->loss->sort & LOSS_AT_MOST ? 1 : 0];
 

@@ -85,7 +85,7 @@ struct cause_estimate loss_gaps_estimate(const struct cause *c, const struct los
 {
 	const struct loss_gaps *p = loss_gaps_of(c, x->process);
 
-	if (x->family != LOSS_IDLE)
+	if (x->family != LOSS_IDLE || x->of.idle.whole)
 		return (struct cause_estimate){ .ns_factor = 1, .count_factor = 1, .covered = 1 };
 	return cause_found_estimate(&p->found, c, p->found_ns, p->found_count);
 }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/hash.h"
 #include "lib/account/analysis_state.h"
 #include "lib/account/loss_behind.h"
 #include "lib/account/loss_blame.h"
@@ -32,17 +31,11 @@ void loss_free(struct loss *x)
 	vec_free(&x->via);
 }
 
-static uint64_t key_of(const struct loss *x)
-{
-	return hash_u64((uint64_t)x->process << 32 | x->culprit) ^
-	       hash_u64((uint64_t)x->sort << 8 | (x->family + 1u));
-}
-
 /* NULL: out of memory, or too many (then *full). */
 static struct loss *loss_at(struct lost_time *l, struct loss fresh, bool *full)
 {
 	uint32_t process = fresh.process;
-	uint64_t key = key_of(&fresh), at;
+	uint64_t key = loss_key(&fresh), at;
 
 	*full = false;
 	if (map_get(&l->by, key, &at))
@@ -182,13 +175,14 @@ static void longest_add(struct loss *x, const struct loss_blame *b, const struct
 }
 
 /* A line outvotes the others. */
-static void idle_details(struct loss *x, const struct track_part *p)
+static void idle_details(struct loss *x, const struct loss_blame *b, const struct track_part *p)
 {
 	if (p->unended_ns) {
 		x->of.idle.unended_ns += p->unended_ns < p->ns ? p->unended_ns : p->ns;
 		x->of.idle.unended_since_ns = p->longest_from_ns;
 	}
 	x->of.idle.added_ns += p->pace == PACE_ADDED ? p->ns : 0;
+	x->of.idle.whole |= b->whole;
 	if (!(x->sort & LOSS_BESIDE) || !p->line)
 		return;
 	if (x->of.idle.line.frame == p->line) {
@@ -227,7 +221,7 @@ static bool loss_add(struct lost_time *l, struct cause *c, struct loss *x, uint3
 		x->of.memory.file_ns += p->class == PATH_FAULT && !p->swapped ? p->ns : 0;
 	}
 	if (b->family == LOSS_IDLE)
-		idle_details(x, p);
+		idle_details(x, b, p);
 	x->idle_ns += p->idle_ns;
 	loss_state_add(x, b->part, p->ns);
 	x->beside_ns += p->leaf != anchor ? p->ns : 0;
@@ -260,24 +254,34 @@ static bool blamed_add(struct lost_time *l, struct cause *c, uint32_t process, u
 	return loss_add(l, c, x, anchor, b, p);
 }
 
-/* What of a part lies in gaps of the device. */
+/* What of a part lies in gaps of the device, or all of it. */
 static bool idle_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 		     const struct track_part *p, bool at_most, bool only_outside)
 {
 	uint32_t process = cause_process_of(c, anchor);
-	struct loss_blame b = loss_blame_idle(c, anchor, p, at_most);
+	struct loss_blame b = loss_blame_idle(c, anchor, p);
+	struct loss_gaps *gaps = l->processes.v[process].gaps;
 	struct track_part in = *p;
 
+	b.whole = l->in_steps && l->pane == INT64_MAX &&
+		  step_waits_are_lost(&l->step_waits, c, anchor, &b, p);
+	if (b.whole && at_most)
+		return true;
+	b.sort |= at_most ? LOSS_AT_MOST : 0;
 	in.ns = at_most ? p->at_most_ns : p->gap_ns;
 	in.idle_ns = at_most ? 0 : in.ns;
-	in.waits = p->gaps;
-	/* What lies beside gaps for the most part is no cause of them. */
-	in.number = 2 * in.ns > p->ns ? p->number : 0;
+	if (!only_outside && in.ns && gaps)
+		gaps->ns[at_most] += in.ns;
+	if (b.whole) {
+		in.ns = p->ns;
+	} else {
+		in.waits = p->gaps;
+		/* What lies beside gaps for the most part is no cause of them. */
+		in.number = 2 * in.ns > p->ns ? p->number : 0;
+	}
 	in.longest_ns = in.longest_ns < in.ns ? in.longest_ns : in.ns;
 	/* a wait that never ended counts wherever it is */
 	only_outside &= 2 * p->unended_ns <= in.ns;
-	if (!only_outside && in.ns)
-		l->processes.v[process].gaps->ns[at_most] += in.ns;
 	return !in.ns || b.family == LOSS_FAMILIES ||
 	       blamed_add(l, c, process, anchor, &b, culprit_get(c->tally.culprits, b.culprit), &in,
 			  only_outside);
@@ -294,7 +298,7 @@ static bool part_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 		return true;
 	if (!vec_reach(&l->processes, process))
 		return false;
-	if (l->processes.v[process].gaps && !loss_is_crowded(c, anchor, p) &&
+	if ((l->processes.v[process].gaps || l->step_waits.v.n) && !loss_is_crowded(c, anchor, p) &&
 	    (!idle_add(l, c, anchor, p, false, only_outside) ||
 	     !idle_add(l, c, anchor, p, true, only_outside)))
 		return false;
@@ -474,6 +478,7 @@ bool lost_time_finish(struct lost_time *l, struct cause *c)
 		mark_dropped(l, c) && loss_behind_sum(l, c, &parts) && loss_crowd_sum(l, c, &parts);
 
 	l->pane = INT64_MAX;
+	ok = ok && step_waits_sum(&l->step_waits, c, &parts);
 	if (ok)
 		clear_sums(l);
 	for (size_t i = 0; ok && i < path_tracks_count(c->tracks); i++)
@@ -531,7 +536,7 @@ bool lost_time_forget(struct lost_time *l, uint32_t process)
 			p->at.v[left++] = p->at.v[i];
 			continue;
 		}
-		map_del(&l->by, key_of(x));
+		map_del(&l->by, loss_key(x));
 		loss_free(x);
 		*x = (struct loss){ 0 };
 		if (!where_forget(&l->where, p->at.v[i]) || !vec_push(&l->unused, p->at.v[i]))
@@ -559,6 +564,7 @@ void lost_time_free(struct lost_time *l)
 	loss_free(&l->several);
 	vec_free(&l->marks);
 	loss_crowds_free(l);
+	step_waits_free(&l->step_waits);
 	vec_free(&l->v);
 	vec_free(&l->unused);
 	vec_free(&l->processes);

@@ -8,9 +8,11 @@
 #ifndef INGERO_ACCOUNT_LOST_TIME_H
 #define INGERO_ACCOUNT_LOST_TIME_H
 
+#include "lib/base/hash.h"
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/account/loss_crowd.h"
+#include "lib/account/step_waits.h"
 #include "lib/account/thread_ledger.h"
 #include "lib/account/where.h"
 #include "lib/tracks/track.h"
@@ -97,7 +99,11 @@ struct loss {
 		struct {
 			uint64_t unended_ns; /* of it, in a gap to the end */
 			int64_t unended_since_ns;
-			uint64_t added_ns;   /* of sleeps: known to be added to the work */
+			uint64_t added_ns; /* of sleeps: known to be added to the work */
+			/* It is all of these waits of its steps, as for the most part it is not
+			 * known whether a device had work meanwhile; idle_ns: when it had none. Of
+			 * the end. */
+			bool whole;
 			struct {	     /* LOSS_BESIDE: where the culprit was for most of it */
 				uint64_t ns; /* more than elsewhere */
 				uint32_t frame;
@@ -119,6 +125,13 @@ struct loss {
 	const char *kind;
 	double worst_share; /* largest share it ever took in a window */
 };
+
+/* What tells losses apart. */
+static inline uint64_t loss_key(const struct loss *x)
+{
+	return hash_u64((uint64_t)x->process << 32 | x->culprit) ^
+	       hash_u64((uint64_t)x->sort << 8 | (x->family + 1u));
+}
 
 static inline uint64_t loss_part_ns(const struct loss *x, enum part part)
 {
@@ -160,6 +173,7 @@ struct lost_time {
 	struct loss several;	       /* lost_several.h */
 	VEC(struct loss_mark) marks;   /* of the end */
 	VEC(struct loss_crowd) crowds; /* the same */
+	struct step_waits step_waits;  /* the same */
 };
 
 struct cause;

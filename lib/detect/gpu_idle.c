@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu-idle: the device had nothing to do, because the thread that would have given it work
- * computed, slept, or waited for somebody. Reports those intervals of a track that lie in gaps of
- * the device (lib/gpustate/gaps.h) and belong to no other kind: what was taken from the thread, or
- * from one that it waited for, is a finding of that kind. Not this: time inside calls, the short
- * gaps of a sync-storm, waits for somebody to ask for something, processes that never submit work,
- * and a device that is never seen without work.
+ * step-wait: the steps of a loop waited for something that is no work of the job, and for the most
+ * part it is not known whether the device had work meanwhile. gpu-idle: the device had nothing to
+ * do, because the thread that would have given it work computed, slept, or waited for somebody.
+ * Reports those intervals of a track that lie in gaps of the device (lib/gpustate/gaps.h) and
+ * belong to no other kind: what was taken from the thread, or from one that it waited for, is a
+ * finding of that kind. Not this: time inside calls, the short gaps of a sync-storm, waits for
+ * somebody to ask for something, processes that never submit work, and a device that is never seen
+ * without work.
  */
 #include "lib/detect/kinds.h"
 
@@ -15,6 +17,7 @@
 #include "lib/base/fmt.h"
 #include "lib/base/shell.h"
 #include "lib/account/finding_details.h"
+#include "lib/account/idle_text.h"
 #include "lib/account/loss_gaps.h"
 #include "lib/account/loss_places.h"
 #include "lib/account/names.h"
@@ -33,30 +36,13 @@
 #define SHORT_SELF_NS	250000
 #define MIN_SHARE_SHORT 0.05
 #define MIN_STALL_NS	1000000000 /* shorter ones are a step that the recording cut off */
+/* Waits in steps, whatever the device did: of the steps, and what a replay without them gains. */
+#define MIN_STEP_WAIT 0.05
+#define MIN_GAIN      0.2
 /* No turn of a loop that waits for the next one by a clock takes so long. */
 #define LONG_TURN_NS 1000000000
-/* CPU samples of so much of its own code say where that is. */
-#define MIN_SAMPLED 0.1
-/* A line with less of it is not the only one worth a look. */
-#define MAIN_SHARE 0.6
-
-static enum part state_of(const struct loss *x)
-{
-	return (enum part)(x->sort & LOSS_STATE);
-}
-
-static bool is_own_code(const struct loss *x)
-{
-	return state_of(x) == PART_SELF && !(x->sort & LOSS_BESIDE);
-}
 
 /* ---- whether it is reported ---- */
-
-/* Most of it lies in a wait that had not ended. */
-static bool is_mostly_unended(const struct loss *x)
-{
-	return x->of.idle.unended_ns > x->ns / 2;
-}
 
 /* The process has a finding of kind hang. */
 static bool is_stuck(const struct cause *c, uint32_t process)
@@ -66,39 +52,9 @@ static bool is_stuck(const struct cause *c, uint32_t process)
 
 static double min_share(const struct loss *x)
 {
-	if (!is_own_code(x))
+	if (!idle_is_own_code(x))
 		return 0;
 	return x->ns < x->count * SHORT_SELF_NS ? MIN_SHARE_SHORT : MIN_SHARE_SELF;
-}
-
-static bool is_significant(const struct cause *c, const struct loss *x, uint64_t count,
-			   double share)
-{
-	const struct loss_gaps *p = loss_gaps_of(c, x->process);
-	bool at_most = x->sort & LOSS_AT_MOST;
-
-	if (share < min_share(x) || (double)x->ns < MIN_OF_IDLE * (double)p->ns[at_most])
-		return false;
-	/* Whether nobody ever waits for the device is known in the end, and what the program
-	 * computes meanwhile says nothing then: the device works. */
-	if (at_most && !c->lost_time.partial && (!c->ended || p->ns[0] || is_own_code(x)))
-		return false;
-	/* How long one that had not ended would have lasted is not known: few of them are the steps
-	 * cut off, and a long one is enough, as the program stands still. */
-	if (is_mostly_unended(x) && is_stuck(c, x->process))
-		return false;
-	if (is_mostly_unended(x) && count < c->opt.min_count && !x->revision)
-		return c->ended && x->of.idle.unended_ns >= MIN_STALL_NS;
-	/* Whether sleeps, and waits that run out, keep a pace takes a while to be known: until then
-	 * they are no incident. */
-	if (!c->ended && state_of(x) == PART_SLEEP && !(x->sort & LOSS_PACED) &&
-	    !x->of.idle.added_ns)
-		return false;
-	if (!c->ended && x->sort & LOSS_RAN_OUT && count < PACE_LEAST &&
-	    x->longest_ns < LONG_TURN_NS)
-		return false;
-	return cause_often(c, count, x->ns,
-			   c->ended ? cause_wall_ns(c) : (uint64_t)TALLY_PANES * TALLY_PANE_NS);
 }
 
 /* Sleeps that are known to be added to the work count; those that may keep a pace are not grave,
@@ -111,212 +67,60 @@ static uint32_t get_severity(const struct loss *x, double share)
 
 	if (x->sort & LOSS_PACED || (x->sort & LOSS_OUTSIDE && !beside))
 		return 1;
-	if (state_of(x) != PART_SLEEP || beside || all <= 2)
+	if (idle_state(x) != PART_SLEEP || beside || all <= 2)
 		return all;
 	added = x->ns ? cause_severity(share * (double)x->of.idle.added_ns / (double)x->ns) : 0;
 	return added > 2 ? added : 2;
 }
 
-/* ---- where it was ---- */
-
-struct idle_line {
-	uint32_t frame; /* 0 not known */
-	uint32_t stack;
-	double share; /* of those that say where */
-	bool sampled; /* found there on the CPU */
-};
-
-static bool is_same_function(const struct cause *c, uint32_t a, uint32_t b)
+/* Whether a step would be shorter without it, by one end or the other: it may wait for the device
+ * instead. */
+static bool is_gained(const struct cause *c, const struct loss *x)
 {
-	const struct world_frame *x = world_get_frame(c->w, a), *y = world_get_frame(c->w, b);
-	const struct world_symbol *s = world_get_symbol(c->w, a), *t = world_get_symbol(c->w, b);
+	const struct loss_gain *g = gains_of(c, x);
+	int64_t most;
 
-	if (a == b)
+	if (!g)
 		return true;
-	if (!x || !y || x->kind != y->kind)
+	most = g->of.spans_ns[REPLAY_CAUTIOUS] > g->of.spans_ns[REPLAY_HOPEFUL]
+		       ? g->of.spans_ns[REPLAY_CAUTIOUS]
+		       : g->of.spans_ns[REPLAY_HOPEFUL];
+	return (double)most >= MIN_GAIN * (double)g->of.spans_path_ns;
+}
+
+static bool is_significant(const struct cause *c, const struct loss *x, uint64_t count,
+			   double share)
+{
+	const struct loss_gaps *p = loss_gaps_of(c, x->process);
+	bool at_most = x->sort & LOSS_AT_MOST;
+
+	if (x->of.idle.whole)
+		return share >= MIN_STEP_WAIT && get_severity(x, share) > 1 && is_gained(c, x);
+	if (share < min_share(x) || (double)x->ns < MIN_OF_IDLE * (double)p->ns[at_most])
 		return false;
-	if (x->kind == FRAME_PYTHON)
-		return x->file == y->file && x->name == y->name;
-	return s && t && x->module == y->module && s->name == t->name;
-}
-
-static uint32_t frame_of(const struct loss_view *f, uint32_t stack)
-{
-	uint32_t task = f->loss->sort & LOSS_EVENT_LOOP ? event_loop_task(f->c->w, stack) : 0;
-
-	return task ? task : name_site_frame(f->c->w, stack);
-}
-
-/* What counts of a place. */
-static uint64_t weight_of(const struct where_place *p, bool sampled)
-{
-	return sampled ? p->sampled_ns : p->lost_ns;
-}
-
-/* The function with most of it, and its line with most of that. */
-static struct idle_line find_line(const struct loss_view *f)
-{
-	struct where_place v[LOSS_PLACES];
-	unsigned n = loss_places(f->c, f->loss, v);
-	uint64_t found = 0, most = 0, all;
-	struct idle_line best = { 0 };
-
-	for (unsigned i = 0; i < n; i++)
-		found += v[i].sampled_ns;
-	best.sampled =
-		is_own_code(f->loss) && (double)found >= MIN_SAMPLED * (double)f->loss->ns && found;
-	all = best.sampled ? found : f->loss->ns;
-	for (unsigned i = 0; i < n; i++) {
-		uint32_t frame = frame_of(f, v[i].stack);
-		uint64_t ns = 0, line = 0;
-
-		for (unsigned k = 0; k < n && frame; k++) {
-			uint32_t other = frame_of(f, v[k].stack);
-			uint64_t more = weight_of(&v[k], best.sampled);
-
-			if (!other || !is_same_function(f->c, frame, other))
-				continue;
-			ns += more;
-			line = more > line ? more : line;
-		}
-		if (ns <= most || weight_of(&v[i], best.sampled) < line)
-			continue;
-		most = ns;
-		best.frame = frame;
-		best.stack = v[i].stack;
-	}
-	best.share = all ? (double)most / (double)all : 0;
-	return best;
+	/* Whether nobody ever waits for the device is known in the end, and what the program
+	 * computes meanwhile says nothing then: the device works. */
+	if (at_most && !c->lost_time.partial && (!c->ended || p->ns[0] || idle_is_own_code(x)))
+		return false;
+	/* How long one that had not ended would have lasted is not known: few of them are the steps
+	 * cut off, and a long one is enough, as the program stands still. */
+	if (idle_is_unended(x) && is_stuck(c, x->process))
+		return false;
+	if (idle_is_unended(x) && count < c->opt.min_count && !x->revision)
+		return c->ended && x->of.idle.unended_ns >= MIN_STALL_NS;
+	/* Whether sleeps, and waits that run out, keep a pace takes a while to be known: until then
+	 * they are no incident. */
+	if (!c->ended && idle_state(x) == PART_SLEEP && !(x->sort & LOSS_PACED) &&
+	    !x->of.idle.added_ns)
+		return false;
+	if (!c->ended && x->sort & LOSS_RAN_OUT && count < PACE_LEAST &&
+	    x->longest_ns < LONG_TURN_NS)
+		return false;
+	return cause_often(c, count, x->ns,
+			   c->ended ? cause_wall_ns(c) : (uint64_t)TALLY_PANES * TALLY_PANE_NS);
 }
 
 /* ---- what is said ---- */
-
-static const char *doing_text(const struct loss *x)
-{
-	static const char *const texts[PART_COUNT] = {
-		[PART_SELF] = "its own code",
-		[PART_SLEEP] = "a sleep",
-		[PART_SOCKET] = "waiting for a socket",
-		[PART_POLL] = "waiting in poll",
-		[PART_IDLE] = "waiting for another thread",
-		[PART_FD] = "waiting for a pipe or file",
-		[PART_CHILD] = "waiting for a child process",
-	};
-	enum part part = state_of(x);
-
-	if (x->sort & LOSS_EVENT_LOOP)
-		return x->sort & LOSS_RAN_OUT || part == PART_SLEEP
-			       ? "its event loop waiting for a timer"
-			       : "its event loop waiting for a socket or descriptors";
-	if (x->sort & LOSS_WRITES)
-		return part == PART_SOCKET ? "sending to a socket" : "writing to a pipe or file";
-	return texts[part] ? texts[part] : "blocked in the kernel";
-}
-
-/* Neither waits nor samples say what the thread did. */
-static bool is_unknown(const struct loss_view *f, const struct idle_line *line)
-{
-	return is_own_code(f->loss) && cause_blind(f->c) && !line->sampled;
-}
-
-/* The calls around it are those that happened to be recorded: they tell nothing. */
-static bool has_line(const struct loss_view *f, const struct idle_line *line)
-{
-	return line->frame && (line->sampled || !is_own_code(f->loss) || !f->c->lost_time.partial);
-}
-
-static void print_share(const struct idle_line *line, struct buf *out)
-{
-	if (line->share < MAIN_SHARE)
-		buf_printf(out, " (%.0f%%) and elsewhere", line->share * 100);
-}
-
-/* "waiting for loader (pid 200), which slept in fetch (data.py:31)" */
-static void print_beside(const struct loss_view *f, const struct idle_line *line, struct buf *out)
-{
-	const struct loss *x = f->loss;
-	const char *was = detect_was(state_of(x));
-
-	buf_puts(out, "waiting ");
-	if (line->frame) {
-		buf_puts(out, "in ");
-		name_frame(out, f->c->w, line->frame);
-		print_share(line, out);
-		buf_putc(out, ' ');
-	}
-	buf_printf(out, "for %s, which %s", f->culprit, was ? was : "did something else");
-	if (state_of(x) == PART_SOCKET)
-		cause_peers_text(&f->c->peers, f->who ? f->who->process : 0, x->of.idle.line.frame,
-				 out);
-	if (x->of.idle.line.frame) {
-		buf_puts(out, " in ");
-		name_frame(out, f->c->w, x->of.idle.line.frame);
-	}
-}
-
-/* " between read_loss (train.py:80) and copy_batch (train.py:31)", or " after ..." */
-static void print_between(const struct loss_view *f, const struct idle_line *line, struct buf *out)
-{
-	const struct loss_gaps *p = loss_gaps_of(f->c, f->loss->process);
-	uint32_t since = name_site_frame(f->c->w, p->between.since_stack),
-		 until = name_site_frame(f->c->w, p->between.until_stack);
-
-	if (since == line->frame && until) {
-		buf_puts(out, " between ");
-		name_frame(out, f->c->w, since);
-		buf_puts(out, " and ");
-		name_frame(out, f->c->w, until);
-		return;
-	}
-	buf_puts(out, " after ");
-	name_frame(out, f->c->w, line->frame);
-	print_share(line, out);
-}
-
-/* "a sleep in fetch (train.py:31)", "waiting for a pipe or file, ended by pt_data_worker, in ...",
- * "waiting for a socket to 192.0.2.1:80 in ..." */
-static void print_own(const struct loss_view *f, const struct idle_line *line, struct buf *out)
-{
-	buf_puts(out, doing_text(f->loss));
-	if (state_of(f->loss) == PART_SOCKET)
-		cause_peers_text(&f->c->peers, f->loss->process, line->frame, out);
-	if (f->who) {
-		buf_puts(out, ", ended by ");
-		name_culprit(out, f->c->w, &f->c->tally, f->who);
-		buf_putc(out, ',');
-	} else if (f->loss->sort & LOSS_RAN_OUT && !(f->loss->sort & LOSS_EVENT_LOOP)) {
-		buf_puts(out, ", until its time ran out,");
-	}
-	if (!has_line(f, line))
-		return;
-	if (is_own_code(f->loss) && !line->sampled) {
-		print_between(f, line, out);
-		return;
-	}
-	buf_puts(out, f->loss->sort & LOSS_EVENT_LOOP ? " before " : " in ");
-	if (line->sampled)
-		track_names_print_met(out, f->c->w, line->stack, line->frame);
-	else
-		name_frame(out, f->c->w, line->frame);
-	print_share(line, out);
-}
-
-static void print_doing(const struct loss_view *f, struct buf *out)
-{
-	struct idle_line line = find_line(f);
-	bool beside = f->loss->sort & LOSS_BESIDE && f->who;
-
-	if (beside)
-		print_beside(f, &line, out);
-	else if (is_unknown(f, &line))
-		buf_puts(out, "what its thread did then is not recorded");
-	else
-		print_own(f, &line, out);
-	if (f->loss->sort & LOSS_PACED)
-		buf_puts(out, beside ? ", to keep a pace" : ", which keeps a pace");
-	if (f->loss->sort & LOSS_OUTSIDE && !f->who)
-		buf_puts(out, ", from outside; whether it had asked is not known");
-}
 
 /* Who prepares batches has some in store when it ends. */
 #define IN_STORE_NS 30000000000
@@ -327,7 +131,7 @@ static const struct cause_killed_one *killed_child(const struct loss_view *f)
 {
 	const struct loss *x = f->loss;
 
-	return is_mostly_unended(x) && state_of(x) != PART_SELF && state_of(x) != PART_SLEEP
+	return idle_is_unended(x) && idle_state(x) != PART_SELF && idle_state(x) != PART_SLEEP
 		       ? cause_killed_child(&f->c->killed, f->c->w, x->process,
 					    x->of.idle.unended_since_ns - IN_STORE_NS,
 					    x->last_ns - (int64_t)(x->of.idle.unended_ns / 2))
@@ -346,14 +150,17 @@ static void print_killed(const struct cause *c, const struct cause_killed_one *c
 static void print_summary(const struct loss_view *f, struct buf *out)
 {
 	const struct cause_killed_one *child = killed_child(f);
-
 	const struct loss_gaps *p = loss_gaps_of(f->c, f->loss->process);
+	struct idle_line line = idle_line_find(f);
 
-	buf_printf(out, "%s left %s without work for ", f->victim,
-		   p->gpus ? "its GPUs" : "the GPU");
+	if (f->loss->of.idle.whole)
+		buf_printf(out, "%s waited ", f->victim);
+	else
+		buf_printf(out, "%s left %s without work for ", f->victim,
+			   p->gpus ? "its GPUs" : "the GPU");
 	detect_amount(f, out);
-	buf_puts(out, is_mostly_unended(f->loss) ? " until the end: " : ": ");
-	print_doing(f, out);
+	buf_puts(out, idle_is_unended(f->loss) ? " until the end: " : ": ");
+	idle_text_print(f, &line, out);
 	if (child)
 		print_killed(f->c, child, out);
 }
@@ -361,15 +168,18 @@ static void print_summary(const struct loss_view *f, struct buf *out)
 static void add_evidence(const struct loss_view *f, struct finding *to)
 {
 	const struct loss_gaps *p = loss_gaps_of(f->c, f->loss->process);
-	struct idle_line line = find_line(f);
+	struct idle_line line = idle_line_find(f);
 	struct buf text = { 0 };
 
-	print_doing(f, &text);
+	idle_text_print(f, &line, &text);
 	to->culprit.text = details_take(to, &text);
 	buf_free(&text);
 	if (!f->who)
-		to->culprit.kind = bytes_of(is_unknown(f, &line) ? "none" : "code");
+		to->culprit.kind = bytes_of(idle_is_unknown(f, &line) ? "none" : "code");
 	details_add_number(to, "longest stretch", (double)f->loss->longest_ns, "ns");
+	if (f->loss->of.idle.whole)
+		details_add_number(to, "of it, while the GPU is known to have had no work",
+				   (double)f->loss->idle_ns, "ns");
 	details_add_number(to, "time without work in all",
 			   (double)p->ns[f->loss->sort & LOSS_AT_MOST ? 1 : 0], "ns");
 	if (f->c->lost_time.partial)
@@ -384,7 +194,7 @@ static void add_evidence(const struct loss_view *f, struct finding *to)
 static void recommend_code(const struct loss_view *f, struct finding *to,
 			   const struct idle_line *line)
 {
-	if (is_unknown(f, line)) {
+	if (idle_is_unknown(f, line)) {
 		detect_recommend(f, to, "Record what threads wait for, too: it takes root",
 				 details_print(to, "sudo ingero-record -p %" PRIu32, f->victim_pid),
 				 0, "from nothing to all of the gaps");
@@ -412,7 +222,7 @@ static void recommend_ended(const struct loss_view *f, struct finding *to)
 			"Find out why that child ended: what it said last, and what the kernel did",
 			"sudo dmesg -T | grep -iE 'killed process|segfault'", 0,
 			"all of it, if that is whom the wait is for");
-	else if (is_mostly_unended(f->loss))
+	else if (idle_is_unended(f->loss))
 		detect_recommend(
 			f, to, "Find out who was to end that wait, and whether it still can",
 			details_print(to,
@@ -442,7 +252,7 @@ static void recommend_socket(const struct loss_view *f, struct finding *to,
 	bool beside = f->loss->sort & LOSS_BESIDE;
 	uint32_t process = beside && f->who ? f->who->process : f->loss->process,
 		 frame = beside ? f->loss->of.idle.line.frame : line->frame, server = 0;
-	const char *peer = state_of(f->loss) == PART_SOCKET
+	const char *peer = idle_state(f->loss) == PART_SOCKET
 				   ? cause_peers_top(&f->c->peers, process, frame, &server)
 				   : NULL;
 	struct buf command = { 0 };
@@ -474,7 +284,7 @@ static void recommend_workers(const struct loss_view *f, struct finding *to,
 
 static void recommend_write(const struct loss_view *f, struct finding *to)
 {
-	if (state_of(f->loss) == PART_SOCKET)
+	if (idle_state(f->loss) == PART_SOCKET)
 		detect_recommend(
 			f, to, "Send less, or from another thread: who receives does not keep up",
 			details_print(to, "ss -tnpim | grep -A1 pid=%" PRIu32 ",", f->victim_pid),
@@ -520,7 +330,7 @@ static void recommend_wait(const struct loss_view *f, struct finding *to,
 	uint32_t worker = w ? w->tgid : 0, pid = worker ? worker : f->victim_pid;
 	bool beside = f->loss->sort & LOSS_BESIDE;
 
-	switch (state_of(f->loss)) {
+	switch (idle_state(f->loss)) {
 	case PART_SLEEP:
 		recommend_sleep(f, to, pid);
 		break;
@@ -528,7 +338,8 @@ static void recommend_wait(const struct loss_view *f, struct finding *to,
 	case PART_POLL:
 		/* Another process ended it, not the network: what was polled is a pipe to it, or
 		 * like one. */
-		if (worker && !beside && worker != f->victim_pid && state_of(f->loss) == PART_POLL)
+		if (worker && !beside && worker != f->victim_pid &&
+		    idle_state(f->loss) == PART_POLL)
 			recommend_workers(f, to, line, worker);
 		else
 			recommend_socket(f, to, line, pid);
@@ -549,11 +360,11 @@ static void recommend_wait(const struct loss_view *f, struct finding *to,
 
 static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
-	struct idle_line line = find_line(f);
+	struct idle_line line = idle_line_find(f);
 
-	if (is_own_code(f->loss))
+	if (idle_is_own_code(f->loss))
 		recommend_code(f, to, &line);
-	else if ((is_mostly_unended(f->loss) && state_of(f->loss) != PART_SLEEP) ||
+	else if ((idle_is_unended(f->loss) && idle_state(f->loss) != PART_SLEEP) ||
 		 f->loss->sort & LOSS_RAN_OUT)
 		recommend_ended(f, to);
 	else if (f->loss->sort & LOSS_WRITES)
@@ -561,6 +372,25 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 	else
 		recommend_wait(f, to, &line);
 }
+
+static bool is_whole(const struct cause *c, const struct loss *x)
+{
+	(void)c;
+	return x->of.idle.whole;
+}
+
+const struct loss_detector detect_step_wait = {
+	.kind = "step-wait",
+	.family = LOSS_IDLE,
+	.is = is_whole,
+	.summary = print_summary,
+	.recommend = add_recommendations,
+	.evidence = add_evidence,
+	.matters = is_significant,
+	.severity = get_severity,
+	.nobody = "its own code",
+	.moment = "a step waited",
+};
 
 const struct loss_detector detect_gpu_idle = {
 	.kind = "gpu-idle",

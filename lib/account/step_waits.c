@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums waits in steps, and what of them lies in gaps of a device. */
+#include "lib/account/step_waits.h"
+
+#include "lib/account/analysis_state.h"
+#include "lib/account/loss_blame.h"
+#include "lib/account/lost_time.h"
+
+#define GAPS_SHARE 0.5 /* of them in gaps: then these are what is lost */
+
+static uint64_t key_of(const struct cause *c, uint32_t anchor, const struct loss_blame *b)
+{
+	const struct line_culprit *who = culprit_get(c->tally.culprits, b->culprit);
+	struct loss x = { .process = cause_process_of(c, anchor),
+			  .culprit = who ? who->base : 0,
+			  .family = b->family,
+			  .sort = b->sort };
+
+	return loss_key(&x);
+}
+
+static uint64_t waited_for(const struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	return (uint64_t)cause_process_of(c, anchor) << 32 | p->leaf;
+}
+
+/* The main thread waits for the same: another one that waits for it besides, as one that waits for
+ * work, loses nothing more. */
+static bool is_mains(const struct step_waits *s, const struct cause *c, uint32_t anchor,
+		     const struct track_part *p)
+{
+	uint64_t is;
+
+	return p->leaf != anchor && !cause_is_main(c, anchor) &&
+	       map_get(&s->main, waited_for(c, anchor, p), &is);
+}
+
+static bool add_part(struct step_waits *s, struct cause *c, uint32_t anchor,
+		     const struct track_part *p)
+{
+	struct loss_blame b = loss_blame_idle(c, anchor, p);
+	uint64_t key, at;
+
+	if (b.family == LOSS_FAMILIES || !loss_is_step_wait(c, anchor, p) ||
+	    loss_is_elsewhere(c, cause_process_of(c, anchor), p) || loss_is_crowded(c, anchor, p))
+		return true;
+	key = key_of(c, anchor, &b);
+	if (!map_get(&s->of, key, &at)) {
+		at = s->v.n;
+		if (!vec_push(&s->v, (struct step_wait){ 0 }) || !map_put(&s->of, key, at))
+			return false;
+	}
+	s->v.v[at].ns += p->ns;
+	s->v.v[at].gap_ns += p->gap_ns + p->at_most_ns;
+	return !cause_is_main(c, anchor) || map_put(&s->main, waited_for(c, anchor, p), 1);
+}
+
+bool step_waits_sum(struct step_waits *s, struct cause *c, struct track_parts *parts)
+{
+	step_waits_free(s);
+	for (size_t i = 0; i < path_tracks_count(c->tracks); i++) {
+		struct track t = path_tracks_get(c->tracks, i);
+
+		if (!t.loop || !cause_process_of(c, t.anchor))
+			continue;
+		if (!path_tracks_parts(c->tracks, i, WINDOW_STEPS, parts))
+			return false;
+		for (size_t k = 0; k < parts->v.n; k++)
+			if (!add_part(s, c, t.anchor, &parts->v.v[k]))
+				return false;
+	}
+	return true;
+}
+
+bool step_waits_are_lost(const struct step_waits *s, const struct cause *c, uint32_t anchor,
+			 const struct loss_blame *b, const struct track_part *p)
+{
+	uint64_t at;
+
+	return b->family != LOSS_FAMILIES && loss_is_step_wait(c, anchor, p) &&
+	       !is_mains(s, c, anchor, p) && map_get(&s->of, key_of(c, anchor, b), &at) &&
+	       (double)s->v.v[at].gap_ns < GAPS_SHARE * (double)s->v.v[at].ns;
+}
+
+void step_waits_free(struct step_waits *s)
+{
+	map_free(&s->of);
+	map_free(&s->main);
+	vec_free(&s->v);
+}

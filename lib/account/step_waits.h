@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waits in the steps of a loop: those of one kind, for one culprit, in one process are lost as a
+ * whole where it is not known for the most part whether a device had work meanwhile (gaps.h proves
+ * that it had none, and calls that wait for it are few in many loops).
+ */
+#ifndef INGERO_ACCOUNT_STEP_WAITS_H
+#define INGERO_ACCOUNT_STEP_WAITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/tracks/track_part.h"
+
+struct cause;
+struct loss_blame;
+
+/* gap_ns: in gaps of a device. */
+struct step_wait {
+	uint64_t ns, gap_ns;
+};
+
+/* Zero-initialised is empty. */
+struct step_waits {
+	struct map of;	 /* loss_key -> position */
+	struct map main; /* process and thread that the main thread waited for -> 1 */
+	VEC(struct step_wait) v;
+};
+
+/* Of all threads whose steps are known. False: out of memory. */
+bool step_waits_sum(struct step_waits *s, struct cause *c, struct track_parts *parts);
+
+/* Whether this part of a thread's steps, which b is to blame for (loss_blame_idle), is lost as a
+ * whole. */
+bool step_waits_are_lost(const struct step_waits *s, const struct cause *c, uint32_t anchor,
+			 const struct loss_blame *b, const struct track_part *p);
+
+void step_waits_free(struct step_waits *s);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * step-wait: what the steps of a loop wait for, where it is not known for the most part whether the
+ * device had work meanwhile. 400 steps of 10 ms, of which every twentieth waits for the device.
+ */
+#include "tests/tap.h"
+
+#include "tests/unit/kinds.h"
+
+#define STEP   (10 * MS)
+#define STEPS  400
+#define LENGTH (STEPS * STEP)
+
+static uint32_t place_of(struct stage *s, const char *function, unsigned line)
+{
+	uint32_t frames[2];
+
+	for (unsigned i = 0; i < 2; i++)
+		frames[i] = world_frame(
+			s->w,
+			&(struct world_frame){
+				.kind = FRAME_PYTHON,
+				.offset = i ? 90 : line,
+				.file = world_string(s->w, bytes_of("/srv/train.py")),
+				.name = world_string(s->w, bytes_of(i ? "main" : function)) });
+	return world_stack(s->w, frames, 2);
+}
+
+struct shape {
+	const char *name;
+	int64_t wait_ns;
+	enum event_object kind;
+	bool paced;	  /* the wait makes up for the work before it, which varies */
+	bool worker;	  /* the worker ends it, which computes until then */
+	int64_t sync_ns;  /* in each step: the device has work for so long */
+	const char *says; /* NULL: it is no step-wait */
+	uint32_t severity;
+};
+
+static const struct shape shapes[] = {
+	{ "a sleep in each step", 6 * MS, OBJECT_TIMER, false, false, 0,
+	  "a sleep in fetch (train.py:31)", 2 }, /* which may be wanted */
+	{ "a child process", 6 * MS, OBJECT_CHILD, false, false, 0,
+	  "waiting for a child process in fetch (train.py:31)", 3 },
+	{ "another process that computes", 6 * MS, OBJECT_FD, false, true, 0,
+	  "waiting in fetch (train.py:31) for loader (pid 200), which ran its own code", 3 },
+	{ "a sleep of 3 % of each step", 300 * US, OBJECT_TIMER, false, false, 0, NULL, 0 },
+	{ "a sleep that keeps a pace", 6 * MS, OBJECT_TIMER, true, false, 0, NULL, 0 },
+	{ "a wait while the device works for longer", 3 * MS, OBJECT_CHILD, false, false, 6 * MS,
+	  NULL, 0 },
+};
+
+static void step(struct stage *s, struct actor v, struct actor worker, const struct shape *x,
+		 unsigned i)
+{
+	static const char *const lines[] = { "forward", "forward", "forward", "backward" };
+	int64_t t = i * STEP, at, rest = (i * 3 % 7) * 400 * US;
+	struct event *ev;
+
+	for (unsigned k = 0; k < 4; k++)
+		stage_call(s, v, OP_CUDA_LAUNCH, 0, t + k * 100 * US, t + k * 100 * US + 10 * US)
+			->stack = place_of(s, lines[k], 10 + k);
+	at = t + 500 * US + (x->paced ? 0 : rest);
+	if (x->sync_ns)
+		ev = stage_call(s, v, OP_CUDA_STREAM_SYNC, 0, at + x->wait_ns, at + x->sync_ns);
+	else if (i % 20 == 19)
+		ev = stage_call(s, v, OP_CUDA_STREAM_SYNC, 0, t + 9 * MS, t + 9 * MS + 100 * US);
+	else
+		ev = NULL;
+	if (ev)
+		ev->stack = place_of(s, "read_loss", 60);
+	ev = stage_offcpu(s, v, 0, at + (x->paced ? rest : 0), at + x->wait_ns, 0, 0);
+	stage_set(ev, COL_OBJECT_KIND, x->kind);
+	ev->stack = place_of(s, "fetch", 31);
+	if (!x->worker)
+		return;
+	stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
+	stage_set(ev, COL_WAKER, worker.thread);
+	/* between two of its own */
+	ev = stage_offcpu(s, worker, 1, at + x->wait_ns + 100 * US, t + STEP, 0, 0);
+	stage_set(ev, COL_OBJECT_KIND, OBJECT_FD);
+}
+
+static void try_shape(struct stage *s, struct actor v, struct actor worker, const struct shape *x)
+{
+	const struct finding *found = NULL;
+	struct kinds_run p;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < STEPS; i++)
+		step(s, v, worker, x, i);
+	analyze(s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		if (!bytes_equal(p.list.v.v[i].kind, bytes_of("step-wait")))
+			continue;
+		found = &p.list.v.v[i];
+		n++;
+	}
+	is_u64(n, x->says != NULL, "%s: step-wait", x->name);
+	if (x->says && found) {
+		double of = (double)found->lost_ns / (double)(STEPS * x->wait_ns);
+
+		like(found->summary.p, x->says, "it says what");
+		ok(of > 0.98 && of < 1.01, "all of it is told: %.3f", of);
+		is_u64(found->severity, x->severity, "as bad as it is");
+	} else {
+		for (size_t i = 0; i < p.list.v.n; i++)
+			printf("# %s\n", p.list.v.v[i].summary.p);
+	}
+	chain_list_free(&p.list);
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		struct stage s = stage_new();
+		struct actor v, worker;
+
+		v = stage_actor(&s, 100, 100, 1, "train");
+		worker = stage_actor(&s, 200, 200, 1, "loader");
+		try_shape(&s, v, worker, &shapes[i]);
+		stage_free(&s);
+	}
+	return tap_done();
+}
