@@ -71,6 +71,9 @@ static void fill_culprit(const struct loss_view *f, const struct loss_detector *
 	to->culprit.kind = bytes_of(who ? kinds[who->kind] : d->nobody ? "none" : "several");
 	to->culprit.text = finding_copy(to, bytes_of(f->culprit));
 	to->culprit.pid = p ? p->tgid : 0;
+	/* The first one of them may be the victim, which is left out of the list. */
+	if (who && who->kind == CULPRIT_TASK && who->npids)
+		to->culprit.pid = who->pids[0];
 	fill_culprit_tasks(who, to);
 	list_holders(f, to);
 	if (!who)
