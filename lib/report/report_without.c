@@ -83,24 +83,62 @@ static unsigned count_findings(const struct report *r, struct json process)
 	return n;
 }
 
+static bool is_main(struct json t)
+{
+	return report_number(t, "tid") == report_number(t, "pid");
+}
+
+static bool is_same_process(struct json a, struct json b)
+{
+	struct json x = json_get(a, "node"), y = json_get(b, "node");
+	bool is = report_number(a, "pid") == report_number(b, "pid") &&
+		  bytes_equal(json_bytes(x), json_bytes(y));
+
+	json_free(x);
+	json_free(y);
+	return is;
+}
+
+/* Whether the main thread of its process is one of all, besides. */
+static bool has_main(struct json all, struct json t)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < json_length(all) && !has; i++) {
+		struct json other = json_at(all, i);
+
+		has = is_main(other) && is_same_process(other, t);
+		json_free(other);
+	}
+	return has;
+}
+
+static void print_all(struct buf *out, struct json t)
+{
+	struct json comm = json_get(t, "comm");
+
+	buf_puts(out, "\nWithout all that took from its steps at once, an average step of ");
+	fmt_safe(out, json_bytes(comm));
+	buf_printf(out, " (pid %.0f", report_number(t, "pid"));
+	if (!is_main(t))
+		buf_printf(out, ", thread %.0f", report_number(t, "tid"));
+	buf_puts(out, ") takes ");
+	print_interval(out, (uint64_t)report_number(t, "low_ns"),
+		       (uint64_t)report_number(t, "high_ns"),
+		       (uint64_t)report_number(t, "from_ns"));
+	buf_puts(out, ", with its own work as it is.\n");
+	json_free(comm);
+}
+
 void report_without_all(struct buf *out, const struct report *r)
 {
 	struct json all = json_get(r->chains->analysis, "without_all");
 
 	for (size_t i = 0; i < json_length(all); i++) {
-		struct json t = json_at(all, i), comm = json_get(t, "comm");
+		struct json t = json_at(all, i);
 
-		if (count_findings(r, t) > 1) {
-			buf_puts(out, "\nWithout all that took from its steps at once, an average "
-				      "step of ");
-			fmt_safe(out, json_bytes(comm));
-			buf_printf(out, " (pid %.0f) takes ", report_number(t, "pid"));
-			print_interval(out, (uint64_t)report_number(t, "low_ns"),
-				       (uint64_t)report_number(t, "high_ns"),
-				       (uint64_t)report_number(t, "from_ns"));
-			buf_puts(out, ", with its own work as it is.\n");
-		}
-		json_free(comm);
+		if (count_findings(r, t) > 1 && (is_main(t) || !has_main(all, t)))
+			print_all(out, t);
 		json_free(t);
 	}
 	json_free(all);
