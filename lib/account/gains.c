@@ -21,11 +21,12 @@ static bool is_worth(const struct loss *x)
 	       !(x->family == LOSS_IDLE && x->of.idle.unended_ns > x->ns / 2);
 }
 
-/* What the program computes itself can be done meanwhile, but not left out. */
+/* What the program computes itself can be done meanwhile, but not left out; what Python does
+ * besides can. */
 static bool is_own_work(const struct loss *x)
 {
 	return x->family == LOSS_IDLE && !(x->sort & LOSS_BESIDE) &&
-	       (x->sort & LOSS_STATE) == PART_SELF;
+	       (x->sort & LOSS_STATE) == PART_SELF && !(x->sort >> LOSS_WORK_SHIFT);
 }
 
 static bool choose_losses(struct gains *g, const struct lost_time *l)

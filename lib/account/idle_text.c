@@ -18,6 +18,11 @@ enum part idle_state(const struct loss *x)
 	return (enum part)(x->sort & LOSS_STATE);
 }
 
+enum python_work idle_work(const struct loss *x)
+{
+	return (enum python_work)(x->sort >> LOSS_WORK_SHIFT);
+}
+
 bool idle_is_own_code(const struct loss *x)
 {
 	return idle_state(x) == PART_SELF && !(x->sort & LOSS_BESIDE);
@@ -97,6 +102,10 @@ struct idle_line idle_line_find(const struct loss_view *f)
 
 static const char *doing_text(const struct loss *x)
 {
+	static const char *const works[] = { [PYTHON_WORK_COLLECTS] = "collecting garbage",
+					     [PYTHON_WORK_IMPORTS] = "importing",
+					     [PYTHON_WORK_COMPILES] = "compiling",
+					     [PYTHON_WORK_LOADS] = NULL };
 	static const char *const texts[PART_COUNT] = {
 		[PART_SELF] = "its own code",
 		[PART_SLEEP] = "a sleep",
@@ -108,6 +117,8 @@ static const char *doing_text(const struct loss *x)
 	};
 	enum part part = idle_state(x);
 
+	if (works[idle_work(x)])
+		return works[idle_work(x)];
 	if (x->sort & LOSS_EVENT_LOOP)
 		return x->sort & LOSS_RAN_OUT || part == PART_SLEEP
 			       ? "its event loop waiting for a timer"

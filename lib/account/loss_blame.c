@@ -7,6 +7,7 @@
 
 #include "lib/account/loss_behind.h"
 #include "lib/event/syscall.h"
+#include "lib/world/python_work.h"
 
 /* Whether the main thread of the process is recorded. */
 static bool has_main(const struct cause *c, uint32_t process)
@@ -265,6 +266,17 @@ static bool is_outside(const struct cause *c, const struct track_part *p)
 	return path_unended_is_outside(&u);
 }
 
+/* What Python does for its own code besides. */
+static enum python_work python_work_for(const struct cause *c, uint32_t anchor,
+					const struct track_part *p)
+{
+	enum python_work work = p->class == PATH_OWN && p->leaf == anchor && p->inner
+					? python_work_of_frame(c->w, p->inner)
+					: PYTHON_WORK_OTHER;
+
+	return work == PYTHON_WORK_LOADS ? PYTHON_WORK_OTHER : work;
+}
+
 struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct track_part *p)
 {
 	const struct world_process *v = world_get_process(c->w, cause_process_of(c, anchor));
@@ -276,6 +288,7 @@ struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct
 	if (state == PART_COUNT || p->lock)
 		return (struct loss_blame){ .family = LOSS_FAMILIES };
 	b.culprit = idle_culprit(c, anchor, p);
+	b.sort |= (unsigned)python_work_for(c, anchor, p) << LOSS_WORK_SHIFT;
 	b.sort |= beside ? LOSS_BESIDE : 0;
 	b.sort |= p->ran_out && !b.culprit ? LOSS_RAN_OUT : 0;
 	b.sort |= is_outside(c, p) ? LOSS_OUTSIDE : 0;
@@ -287,10 +300,12 @@ struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct
 	return b;
 }
 
-bool loss_is_step_wait(const struct cause *c, uint32_t anchor, const struct track_part *p)
+bool loss_is_step_stall(const struct cause *c, uint32_t anchor, const struct track_part *p)
 {
 	if (loss_is_told_there(c, anchor, p))
 		return false;
+	if (python_work_for(c, anchor, p) != PYTHON_WORK_OTHER)
+		return true;
 	switch (p->class) {
 	case PATH_OWN:
 	case PATH_CALL:

@@ -33,8 +33,9 @@ struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct t
 /* Of what of it lies in gaps of the device: it is a loss if no other kind has it. */
 struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct track_part *p);
 
-/* Whether a step loses it for certain, whatever the device did: a wait that is no work of the job,
- * keeps no pace and is for somebody who was asked (as path_cause_severity of the path's causes). */
-bool loss_is_step_wait(const struct cause *c, uint32_t anchor, const struct track_part *p);
+/* Whether a step loses it, whatever the device did meanwhile: a wait that is no work of the job,
+ * keeps no pace, and is for somebody who was asked (like path_cause_severity), or what Python does
+ * besides. */
+bool loss_is_step_stall(const struct cause *c, uint32_t anchor, const struct track_part *p);
 
 #endif

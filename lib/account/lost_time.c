@@ -264,7 +264,7 @@ static bool idle_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 	struct track_part in = *p;
 
 	b.whole = l->in_steps && l->pane == INT64_MAX &&
-		  step_waits_are_lost(&l->step_waits, c, anchor, &b, p);
+		  step_stalls_are_lost(&l->step_stalls, c, anchor, &b, p);
 	if (b.whole && at_most)
 		return true;
 	b.sort |= at_most ? LOSS_AT_MOST : 0;
@@ -274,6 +274,7 @@ static bool idle_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 		gaps->ns[at_most] += in.ns;
 	if (b.whole) {
 		in.ns = p->ns;
+		in.waits = p->class == PATH_OWN && p->leaf == anchor ? p->pieces : p->waits;
 	} else {
 		in.waits = p->gaps;
 		/* What lies beside gaps for the most part is no cause of them. */
@@ -298,7 +299,8 @@ static bool part_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 		return true;
 	if (!vec_reach(&l->processes, process))
 		return false;
-	if ((l->processes.v[process].gaps || l->step_waits.v.n) && !loss_is_crowded(c, anchor, p) &&
+	if ((l->processes.v[process].gaps || l->step_stalls.v.n) &&
+	    !loss_is_crowded(c, anchor, p) &&
 	    (!idle_add(l, c, anchor, p, false, only_outside) ||
 	     !idle_add(l, c, anchor, p, true, only_outside)))
 		return false;
@@ -478,7 +480,7 @@ bool lost_time_finish(struct lost_time *l, struct cause *c)
 		mark_dropped(l, c) && loss_behind_sum(l, c, &parts) && loss_crowd_sum(l, c, &parts);
 
 	l->pane = INT64_MAX;
-	ok = ok && step_waits_sum(&l->step_waits, c, &parts);
+	ok = ok && step_stalls_sum(&l->step_stalls, c, &parts);
 	if (ok)
 		clear_sums(l);
 	for (size_t i = 0; ok && i < path_tracks_count(c->tracks); i++)
@@ -564,7 +566,7 @@ void lost_time_free(struct lost_time *l)
 	loss_free(&l->several);
 	vec_free(&l->marks);
 	loss_crowds_free(l);
-	step_waits_free(&l->step_waits);
+	step_stalls_free(&l->step_stalls);
 	vec_free(&l->v);
 	vec_free(&l->unused);
 	vec_free(&l->processes);

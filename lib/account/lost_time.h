@@ -12,7 +12,7 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/account/loss_crowd.h"
-#include "lib/account/step_waits.h"
+#include "lib/account/step_stalls.h"
 #include "lib/account/thread_ledger.h"
 #include "lib/account/where.h"
 #include "lib/tracks/track.h"
@@ -43,6 +43,9 @@ enum loss_family {
 	0x1000 /* a wait for a socket or descriptors: whether somebody was asked is not known */
 #define LOSS_PACED	0x2000 /* sleeps that make up for the work between them */
 #define LOSS_EVENT_LOOP 0x4000 /* an event loop had nothing to do; the place is the task's next */
+
+/* Of the thread's own code: what Python did for it, as enum python_work. */
+#define LOSS_WORK_SHIFT 16
 
 /* Of LOSS_CPU: threads of the program that the path needs had the CPU (loss_crowd.h). */
 #define LOSS_TURNS 0x4000
@@ -100,7 +103,7 @@ struct loss {
 			uint64_t unended_ns; /* of it, in a gap to the end */
 			int64_t unended_since_ns;
 			uint64_t added_ns; /* of sleeps: known to be added to the work */
-			/* It is all of these waits of its steps, as for the most part it is not
+			/* It is all of these stalls of its steps, as for the most part it is not
 			 * known whether a device had work meanwhile; idle_ns: when it had none. Of
 			 * the end. */
 			bool whole;
@@ -167,13 +170,13 @@ struct lost_time {
 	VEC(uint32_t) unused; /* positions */
 	VEC(struct loss_process) processes;
 	struct map by;
-	struct map ran, awaited;       /* world thread id -> ns (loss_behind.h) */
-	struct where where;	       /* by position */
-	int64_t pane;		       /* that what grows is counted in */
-	struct loss several;	       /* lost_several.h */
-	VEC(struct loss_mark) marks;   /* of the end */
-	VEC(struct loss_crowd) crowds; /* the same */
-	struct step_waits step_waits;  /* the same */
+	struct map ran, awaited;	/* world thread id -> ns (loss_behind.h) */
+	struct where where;		/* by position */
+	int64_t pane;			/* that what grows is counted in */
+	struct loss several;		/* lost_several.h */
+	VEC(struct loss_mark) marks;	/* of the end */
+	VEC(struct loss_crowd) crowds;	/* the same */
+	struct step_stalls step_stalls; /* the same */
 };
 
 struct cause;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step-wait: the steps of a loop waited for something that is no work of the job, and for the most
+ * step-stall: the steps of a loop waited for something that is no work of the job, and for the most
  * part it is not known whether the device had work meanwhile. gpu-idle: the device had nothing to
  * do, because the thread that would have given it work computed, slept, or waited for somebody.
  * Reports those intervals of a track that lie in gaps of the device (lib/gpustate/gaps.h) and
@@ -24,8 +24,7 @@
 #include "lib/account/sampling.h"
 #include "lib/account/waiter_call.h"
 #include "lib/stat/pace.h"
-#include "lib/tracks/track_names.h"
-#include "lib/world/event_loop.h"
+#include "lib/world/python_work.h"
 
 /* Of the time without work: what has less is one of many small things. */
 #define MIN_OF_IDLE    0.20
@@ -37,8 +36,9 @@
 #define MIN_SHARE_SHORT 0.05
 #define MIN_STALL_NS	1000000000 /* shorter ones are a step that the recording cut off */
 /* Waits in steps, whatever the device did: of the steps, and what a replay without them gains. */
-#define MIN_STEP_WAIT 0.05
-#define MIN_GAIN      0.2
+#define MIN_STEP_STALL 0.05
+#define MIN_GAIN       0.2
+#define START_SHARE    0.2 /* of the steps, in time: all of it at once */
 /* No turn of a loop that waits for the next one by a clock takes so long. */
 #define LONG_TURN_NS 1000000000
 
@@ -88,6 +88,14 @@ static bool is_gained(const struct cause *c, const struct loss *x)
 	return (double)most >= MIN_GAIN * (double)g->of.spans_path_ns;
 }
 
+/* What Python does besides in the first steps, as compiling: no step behind them has it. */
+static bool is_of_the_start(const struct cause *c, const struct loss *x)
+{
+	uint64_t span = lost_time_process(&c->lost_time, x->process)->span_ns;
+
+	return idle_work(x) && (double)(x->last_ns - x->first_ns) < START_SHARE * (double)span;
+}
+
 static bool is_significant(const struct cause *c, const struct loss *x, uint64_t count,
 			   double share)
 {
@@ -95,7 +103,8 @@ static bool is_significant(const struct cause *c, const struct loss *x, uint64_t
 	bool at_most = x->sort & LOSS_AT_MOST;
 
 	if (x->of.idle.whole)
-		return share >= MIN_STEP_WAIT && get_severity(x, share) > 1 && is_gained(c, x);
+		return share >= MIN_STEP_STALL && get_severity(x, share) > 1 && is_gained(c, x) &&
+		       !is_of_the_start(c, x);
 	if (share < min_share(x) || (double)x->ns < MIN_OF_IDLE * (double)p->ns[at_most])
 		return false;
 	/* Whether nobody ever waits for the device is known in the end, and what the program
@@ -154,7 +163,7 @@ static void print_summary(const struct loss_view *f, struct buf *out)
 	struct idle_line line = idle_line_find(f);
 
 	if (f->loss->of.idle.whole)
-		buf_printf(out, "%s waited ", f->victim);
+		buf_printf(out, "%s %s ", f->victim, idle_work(f->loss) ? "spent" : "waited");
 	else
 		buf_printf(out, "%s left %s without work for ", f->victim,
 			   p->gpus ? "its GPUs" : "the GPU");
@@ -191,23 +200,49 @@ static void add_evidence(const struct loss_view *f, struct finding *to)
 
 #define ONLY_SHOWS "it only shows what to look at"
 
+#define MEANWHILE                                                                              \
+	"Do it while the device works: in worker processes or another thread, or between the " \
+	"launches of a step and its wait"
+#define PYTHON_CODE \
+	"future = pool.submit(prepare, next_batch); step(batch); batch = future.result()"
+#define NATIVE_CODE "launch(now, stream); prepare(next); cudaStreamSynchronize(stream);"
+
+/* code NULL: by the program's language. */
+static const struct {
+	const char *action, *code;
+} advices[] = {
+	[PYTHON_WORK_OTHER] = { MEANWHILE, NULL },
+	[PYTHON_WORK_COLLECTS] = { "Collect garbage less often, and of fewer objects: freeze those "
+				   "that stay, and keep fewer containers (lists, dicts) alive",
+				   "gc.collect(); gc.freeze(); gc.set_threshold(100000, 50, "
+				   "1000)" },
+	[PYTHON_WORK_IMPORTS] = { "Import it before the first step", "import NAME" },
+	[PYTHON_WORK_COMPILES] = { "Compile before the first step, and not again: pad to a few "
+				   "shapes, or mark those that change; TORCH_LOGS=recompiles says "
+				   "why it does",
+				   "torch.compile(model, dynamic=True)" },
+	[PYTHON_WORK_LOADS] = { MEANWHILE, "DataLoader(..., num_workers=4, pin_memory=True, "
+					   "prefetch_factor=4)" },
+};
+
 static void recommend_code(const struct loss_view *f, struct finding *to,
 			   const struct idle_line *line)
 {
+	const __typeof__(advices[0]) *advice;
+
 	if (idle_is_unknown(f, line)) {
 		detect_recommend(f, to, "Record what threads wait for, too: it takes root",
 				 details_print(to, "sudo ingero-record -p %" PRIu32, f->victim_pid),
 				 0, "from nothing to all of the gaps");
 		return;
 	}
-	detect_recommend_code(
-		f, to,
-		"Do it while the device works: in worker processes or another thread, or between "
-		"the launches of a step and its wait",
-		name_python(f->c->w, line->stack)
-			? "DataLoader(..., num_workers=4, pin_memory=True, prefetch_factor=4)"
-			: "launch(now, stream); prepare(next); cudaStreamSynchronize(stream);",
-		"from nothing, if the device's work depends on it, to all of the gaps");
+	advice = &advices[python_work_of(f->c->w, line->stack)];
+	detect_recommend_code(f, to, advice->action,
+			      advice->code			  ? advice->code
+			      : name_python(f->c->w, line->stack) ? PYTHON_CODE
+								  : NATIVE_CODE,
+			      "from nothing, if the device's work depends on it, to all of the "
+			      "gaps");
 	if (!line->sampled)
 		details_add_fix(to, "See which lines they are: sample where it computes", "shell",
 				sampling_command(f->c, f->victim_pid, to), 0, 0, ONLY_SHOWS);
@@ -379,8 +414,8 @@ static bool is_whole(const struct cause *c, const struct loss *x)
 	return x->of.idle.whole;
 }
 
-const struct loss_detector detect_step_wait = {
-	.kind = "step-wait",
+const struct loss_detector detect_step_stall = {
+	.kind = "step-stall",
 	.family = LOSS_IDLE,
 	.is = is_whole,
 	.summary = print_summary,
@@ -389,7 +424,8 @@ const struct loss_detector detect_step_wait = {
 	.matters = is_significant,
 	.severity = get_severity,
 	.nobody = "its own code",
-	.moment = "a step waited",
+	.moment = "a step stood still",
+	.counted = "stretches",
 };
 
 const struct loss_detector detect_gpu_idle = {

@@ -10,7 +10,7 @@ static const struct loss_detector *const detectors[] = {
 	&detect_cpu_oversubscribed, &detect_noisy_neighbour, &detect_cpu_contended,
 	&detect_cpu_preempted,	    &detect_cpu_throttled,   &detect_lock_wait,
 	&detect_disk_stall,	    &detect_stopped,	     &detect_memory_pressure,
-	&detect_file_pages,	    &detect_step_wait,	     &detect_gpu_idle,
+	&detect_file_pages,	    &detect_step_stall,	     &detect_gpu_idle,
 };
 #define NDETECTORS (sizeof(detectors) / sizeof(detectors[0]))
 

@@ -10,7 +10,7 @@
 extern const struct loss_detector detect_cpu_oversubscribed, detect_cpu_preempted,
 	detect_cpu_contended, detect_cpu_throttled, detect_lock_wait, detect_disk_stall,
 	detect_noisy_neighbour, detect_stopped, detect_memory_pressure, detect_file_pages,
-	detect_step_wait, detect_gpu_idle;
+	detect_step_stall, detect_gpu_idle;
 
 /* NULL: none */
 const struct loss_detector *detect_for(const struct cause *c, const struct loss *x);

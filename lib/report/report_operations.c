@@ -13,16 +13,6 @@
 
 #define NAMES_SHOWN 4
 
-static bool is_of_process(const struct op_totals_row *row, struct json process)
-{
-	struct json node = json_get(process, "node");
-	bool is = row->pid == report_number(process, "pid") &&
-		  bytes_equal(row->node, json_bytes(node));
-
-	json_free(node);
-	return is;
-}
-
 void report_operations(struct buf *out, const struct report *r, struct json process, bool color)
 {
 	static const char *const headers[] = { "operation", ">calls", ">p50",	">p95",
@@ -33,7 +23,7 @@ void report_operations(struct buf *out, const struct report *r, struct json proc
 	for (size_t i = 0; r->operations && i < r->operations->rows.n; i++) {
 		const struct op_totals_row *row = &r->operations->rows.v[i];
 
-		if (!is_of_process(row, process))
+		if (!report_is_process(process, row->pid, row->node))
 			continue;
 		t = t ? t : table_new(headers);
 		if (!t)

@@ -105,14 +105,44 @@ bool report_selects(const struct report *r, const struct finding *c)
 	return c->victim.known ? !c->victim.pid || report_is_pid(r, c->victim.pid) : !r->npids;
 }
 
-bool report_is_of(const struct finding *c, struct json process)
+bool report_is_process(struct json process, double pid, struct bytes name)
 {
 	struct json node = json_get(process, "node");
-	bool is = c->victim.pid == report_number(process, "pid") &&
-		  bytes_equal(c->node, json_bytes(node));
+	bool is = pid == report_number(process, "pid") && bytes_equal(name, json_bytes(node));
 
 	json_free(node);
 	return is;
+}
+
+bool report_is_of(const struct finding *c, struct json process)
+{
+	return report_is_process(process, c->victim.pid, c->node);
+}
+
+bool report_same_process(struct json a, struct json b)
+{
+	struct json node = json_get(a, "node");
+	bool is = report_is_process(b, report_number(a, "pid"), json_bytes(node));
+
+	json_free(node);
+	return is;
+}
+
+void report_process_heading(struct buf *out, struct json p, const char *of, bool color)
+{
+	struct json node = json_get(p, "node");
+
+	report_style(out, color, "1");
+	buf_printf(out, "== %s", of);
+	report_member(out, p, "comm", "?");
+	buf_printf(out, " (pid %.0f", report_number(p, "pid"));
+	if (report_number(p, "tid") > 0)
+		buf_printf(out, ", tid %.0f", report_number(p, "tid"));
+	buf_puts(out, json_bytes(node).n ? ") on " : ")");
+	fmt_safe(out, json_bytes(node));
+	report_style(out, color, "0");
+	buf_putc(out, '\n');
+	json_free(node);
 }
 
 /* Whether what says it is of that machine is not of the other one. */

@@ -33,8 +33,13 @@ bool report_is_pid(const struct report *r, double pid);
 /* Whether an object about a process (with its "pid") is to be shown (-p). */
 bool report_shows(const struct report *r, struct json process);
 
-/* Whether the victim of a chain is that process: its number, and its machine. */
+/* Whether an object's "pid" and "node" are those of a chain's victim, these, another object's. */
 bool report_is_of(const struct finding *c, struct json process);
+bool report_is_process(struct json process, double pid, struct bytes name);
+bool report_same_process(struct json a, struct json b);
+
+/* A line "== python3 train.py (pid 7) on node0"; of: in front of the name. */
+void report_process_heading(struct buf *out, struct json p, const char *of, bool color);
 
 /* Whether a process or a cause is of another machine than that. */
 bool report_others(const struct report *r, struct bytes name);

@@ -168,18 +168,16 @@ void report_paused_lines(struct buf *out, const struct report *r, const char *be
 	struct json all = json_get(r->chains->analysis, "paused");
 
 	for (size_t i = 0; i < json_length(all); i++) {
-		struct json p = json_at(all, i), tier = json_get(p, "tier"),
-			    node = json_get(p, "node");
+		struct json p = json_at(all, i), tier = json_get(p, "tier");
 		char reason[80];
 
 		copy_member(p, "reason", reason, sizeof(reason));
 		buf_puts(out, before);
 		paused_text(out, tier_of(json_bytes(tier)), report_number(p, "covered"), false,
 			    reason);
-		report_on_node(out, r, json_bytes(node));
+		report_on(out, r, p);
 		buf_putc(out, '\n');
 		json_free(tier);
-		json_free(node);
 		json_free(p);
 	}
 	json_free(all);

@@ -56,11 +56,6 @@ static bool same_frames(struct json a, struct json b)
 	return is;
 }
 
-static bool same_process(struct json a, struct json b)
-{
-	return report_number(a, "pid") == report_number(b, "pid") && has_same_text(a, b, "node");
-}
-
 bool report_stands(const struct report *r, struct json process)
 {
 	struct json all = json_get(r->chains->analysis, "standing");
@@ -69,7 +64,7 @@ bool report_stands(const struct report *r, struct json process)
 	for (size_t i = 0; i < json_length(all); i++) {
 		struct json wait = json_at(all, i);
 
-		sum += same_process(wait, process) ? report_number(wait, "sum_ns") : 0;
+		sum += report_same_process(wait, process) ? report_number(wait, "sum_ns") : 0;
 		json_free(wait);
 	}
 	json_free(all);
@@ -126,7 +121,7 @@ struct processes {
 static bool is_among(const struct processes *still, struct json wait)
 {
 	for (size_t i = 0; i < still->n; i++)
-		if (same_process(wait, still->v[i]))
+		if (report_same_process(wait, still->v[i]))
 			return true;
 	return false;
 }
@@ -165,7 +160,7 @@ static bool is_bystander(const struct report *r, struct json process, struct jso
 
 	for (size_t i = 0; is && i < json_length(waits); i++) {
 		struct json wait = json_at(waits, i), so = json_get(wait, "bystander");
-		bool its = same_process(wait, process);
+		bool its = report_same_process(wait, process);
 
 		own += its;
 		is = !its || json_is_true(so);

@@ -12,23 +12,6 @@
 #define PARTS_SHOWN 8
 #define PART_LEAST  0.01 /* of an average step */
 
-static void print_heading(struct buf *out, struct json s, bool color)
-{
-	struct json node = json_get(s, "node");
-
-	report_style(out, color, "1");
-	buf_puts(out, "== Steps of ");
-	report_member(out, s, "comm", "?");
-	buf_printf(out, " (pid %.0f, tid %.0f)", report_number(s, "pid"), report_number(s, "tid"));
-	if (json_bytes(node).n) {
-		buf_puts(out, " on ");
-		fmt_safe(out, json_bytes(node));
-	}
-	report_style(out, color, "0");
-	buf_putc(out, '\n');
-	json_free(node);
-}
-
 /* How many there were, with those that were not seen one by one. */
 static double count_of(struct json s)
 {
@@ -190,7 +173,7 @@ void report_view_steps(struct buf *out, const struct report *r, bool color)
 		if (report_shows(r, s)) {
 			if (shown++)
 				buf_putc(out, '\n');
-			print_heading(out, s, color);
+			report_process_heading(out, s, "Steps of ", color);
 			print_average(out, s);
 			print_slow(out, r, s);
 		}

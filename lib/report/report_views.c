@@ -50,28 +50,6 @@ void report_view_chains(struct buf *out, const struct report *r, bool color)
 	table_free(t);
 }
 
-static bool of_machine(const struct finding *c)
-{
-	return c->victim.pid == 0;
-}
-
-static void print_heading(struct buf *out, bool color, struct json p)
-{
-	struct json node = json_get(p, "node");
-
-	report_style(out, color, "1");
-	buf_puts(out, "== ");
-	report_member(out, p, "comm", "?");
-	buf_printf(out, " (pid %.0f)", report_number(p, "pid"));
-	if (json_bytes(node).n) {
-		buf_puts(out, " on ");
-		fmt_safe(out, json_bytes(node));
-	}
-	report_style(out, color, "0");
-	buf_putc(out, '\n');
-	json_free(node);
-}
-
 void report_view_processes(struct buf *out, const struct report *r, bool color)
 {
 	struct json all = json_get(r->chains->analysis, "processes");
@@ -85,7 +63,7 @@ void report_view_processes(struct buf *out, const struct report *r, bool color)
 		if (report_shows(r, p)) {
 			if (out->n)
 				buf_putc(out, '\n');
-			print_heading(out, color, p);
+			report_process_heading(out, p, "", color);
 			for (size_t k = 0; k < r->chains->v.n; k++) {
 				if (!r->chains->v.v[k].hidden &&
 				    report_is_of(&r->chains->v.v[k], p) &&
@@ -101,7 +79,7 @@ void report_view_processes(struct buf *out, const struct report *r, bool color)
 		json_free(p);
 	}
 	for (size_t k = 0; k < r->chains->v.n; k++) {
-		if (r->chains->v.v[k].hidden || !of_machine(&r->chains->v.v[k]))
+		if (r->chains->v.v[k].hidden || r->chains->v.v[k].victim.pid != 0)
 			continue;
 		if (machine++ == 0)
 			buf_puts(out, "\n== The machine\n");

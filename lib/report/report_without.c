@@ -88,17 +88,6 @@ static bool is_main(struct json t)
 	return report_number(t, "tid") == report_number(t, "pid");
 }
 
-static bool is_same_process(struct json a, struct json b)
-{
-	struct json x = json_get(a, "node"), y = json_get(b, "node");
-	bool is = report_number(a, "pid") == report_number(b, "pid") &&
-		  bytes_equal(json_bytes(x), json_bytes(y));
-
-	json_free(x);
-	json_free(y);
-	return is;
-}
-
 /* Whether the main thread of its process is one of all, besides. */
 static bool has_main(struct json all, struct json t)
 {
@@ -107,7 +96,7 @@ static bool has_main(struct json all, struct json t)
 	for (size_t i = 0; i < json_length(all) && !has; i++) {
 		struct json other = json_at(all, i);
 
-		has = is_main(other) && is_same_process(other, t);
+		has = is_main(other) && report_same_process(other, t);
 		json_free(other);
 	}
 	return has;

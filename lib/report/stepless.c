@@ -18,12 +18,10 @@ double stepless_count_calls(const struct report *r, const struct paths_track *tr
 	double calls = 0;
 
 	for (size_t i = 0; i < json_length(all); i++) {
-		struct json p = json_at(all, i), node = json_get(p, "node");
+		struct json p = json_at(all, i);
 
-		if (report_number(p, "pid") == track->pid &&
-		    bytes_equal(json_bytes(node), track->node))
+		if (report_is_process(p, track->pid, track->node))
 			calls = report_number(p, "calls");
-		json_free(node);
 		json_free(p);
 	}
 	json_free(all);

@@ -299,7 +299,7 @@ static void set_line(struct track_part *p, struct track_names *names, uint32_t s
 	if (other)
 		p->line = at.frame;
 	if (p->line == at.frame)
-		p->inner = at.inner;
+		p->inner = track_names_function(names, at.inner) & ~FRAME_FUNCTION;
 }
 
 /* The line of what a task awaited is its own, not that of what it called next. */

@@ -11,6 +11,7 @@
 #include "lib/world/call_site.h"
 #include "lib/world/frame_parts.h"
 #include "lib/world/module_owner.h"
+#include "lib/world/python_work.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -76,6 +77,7 @@ struct own_site own_site_of(const struct world *w, uint32_t stack)
 	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
 	const struct world_frame *f;
 	struct own_site site = { 0 };
+	uint32_t work;
 
 	at = call_site_find(w, frames, n);
 	if (at >= n)
@@ -84,6 +86,9 @@ struct own_site own_site_of(const struct world *w, uint32_t stack)
 	own = f && f->kind != FRAME_PYTHON ? find_own(w, frames, n) : n;
 	at = own < n ? own : at;
 	site.frame = frames[at];
+	work = python_work_find(w, frames, at);
+	if (work && python_work_of_frame(w, work) != PYTHON_WORK_LOADS)
+		site.inner = work;
 	for (unsigned i = 0; i < at && !site.inner; i++)
 		site.inner = says_more(w, frames[i]) ? frames[i] : 0;
 	return site;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step-wait: what the steps of a loop wait for, where it is not known for the most part whether the
- * device had work meanwhile. 400 steps of 10 ms, of which every twentieth waits for the device.
+ * step-stall: what the steps of a loop wait for, where it is not known for the most part whether
+ * the device had work meanwhile. 400 steps of 10 ms, of which every twentieth waits for the device.
  */
 #include "tests/tap.h"
 
@@ -33,7 +33,7 @@ struct shape {
 	bool paced;	  /* the wait makes up for the work before it, which varies */
 	bool worker;	  /* the worker ends it, which computes until then */
 	int64_t sync_ns;  /* in each step: the device has work for so long */
-	const char *says; /* NULL: it is no step-wait */
+	const char *says; /* NULL: it is no step-stall */
 	uint32_t severity;
 };
 
@@ -91,12 +91,12 @@ static void try_shape(struct stage *s, struct actor v, struct actor worker, cons
 		step(s, v, worker, x, i);
 	analyze(s, &p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		if (!bytes_equal(p.list.v.v[i].kind, bytes_of("step-wait")))
+		if (!bytes_equal(p.list.v.v[i].kind, bytes_of("step-stall")))
 			continue;
 		found = &p.list.v.v[i];
 		n++;
 	}
-	is_u64(n, x->says != NULL, "%s: step-wait", x->name);
+	is_u64(n, x->says != NULL, "%s: step-stall", x->name);
 	if (x->says && found) {
 		double of = (double)found->lost_ns / (double)(STEPS * x->wait_ns);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums waits in steps, and what of them lies in gaps of a device. */
-#include "lib/account/step_waits.h"
+#include "lib/account/step_stalls.h"
 
 #include "lib/account/analysis_state.h"
 #include "lib/account/loss_blame.h"
@@ -26,7 +26,7 @@ static uint64_t waited_for(const struct cause *c, uint32_t anchor, const struct 
 
 /* The main thread waits for the same: another one that waits for it besides, as one that waits for
  * work, loses nothing more. */
-static bool is_mains(const struct step_waits *s, const struct cause *c, uint32_t anchor,
+static bool is_mains(const struct step_stalls *s, const struct cause *c, uint32_t anchor,
 		     const struct track_part *p)
 {
 	uint64_t is;
@@ -35,19 +35,19 @@ static bool is_mains(const struct step_waits *s, const struct cause *c, uint32_t
 	       map_get(&s->main, waited_for(c, anchor, p), &is);
 }
 
-static bool add_part(struct step_waits *s, struct cause *c, uint32_t anchor,
+static bool add_part(struct step_stalls *s, struct cause *c, uint32_t anchor,
 		     const struct track_part *p)
 {
 	struct loss_blame b = loss_blame_idle(c, anchor, p);
 	uint64_t key, at;
 
-	if (b.family == LOSS_FAMILIES || !loss_is_step_wait(c, anchor, p) ||
+	if (b.family == LOSS_FAMILIES || !loss_is_step_stall(c, anchor, p) ||
 	    loss_is_elsewhere(c, cause_process_of(c, anchor), p) || loss_is_crowded(c, anchor, p))
 		return true;
 	key = key_of(c, anchor, &b);
 	if (!map_get(&s->of, key, &at)) {
 		at = s->v.n;
-		if (!vec_push(&s->v, (struct step_wait){ 0 }) || !map_put(&s->of, key, at))
+		if (!vec_push(&s->v, (struct step_stall){ 0 }) || !map_put(&s->of, key, at))
 			return false;
 	}
 	s->v.v[at].ns += p->ns;
@@ -55,9 +55,9 @@ static bool add_part(struct step_waits *s, struct cause *c, uint32_t anchor,
 	return !cause_is_main(c, anchor) || map_put(&s->main, waited_for(c, anchor, p), 1);
 }
 
-bool step_waits_sum(struct step_waits *s, struct cause *c, struct track_parts *parts)
+bool step_stalls_sum(struct step_stalls *s, struct cause *c, struct track_parts *parts)
 {
-	step_waits_free(s);
+	step_stalls_free(s);
 	for (size_t i = 0; i < path_tracks_count(c->tracks); i++) {
 		struct track t = path_tracks_get(c->tracks, i);
 
@@ -72,17 +72,17 @@ bool step_waits_sum(struct step_waits *s, struct cause *c, struct track_parts *p
 	return true;
 }
 
-bool step_waits_are_lost(const struct step_waits *s, const struct cause *c, uint32_t anchor,
-			 const struct loss_blame *b, const struct track_part *p)
+bool step_stalls_are_lost(const struct step_stalls *s, const struct cause *c, uint32_t anchor,
+			  const struct loss_blame *b, const struct track_part *p)
 {
 	uint64_t at;
 
-	return b->family != LOSS_FAMILIES && loss_is_step_wait(c, anchor, p) &&
+	return b->family != LOSS_FAMILIES && loss_is_step_stall(c, anchor, p) &&
 	       !is_mains(s, c, anchor, p) && map_get(&s->of, key_of(c, anchor, b), &at) &&
 	       (double)s->v.v[at].gap_ns < GAPS_SHARE * (double)s->v.v[at].ns;
 }
 
-void step_waits_free(struct step_waits *s)
+void step_stalls_free(struct step_stalls *s)
 {
 	map_free(&s->of);
 	map_free(&s->main);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waits in the steps of a loop, and what Python does in them besides: those of one kind, for one
+ * culprit, in one process are lost as a whole where it is not known for the most part whether a
+ * device had work meanwhile (gaps.h proves that it had none, and calls that wait for it are few in
+ * many loops).
+ */
+#ifndef INGERO_ACCOUNT_STEP_STALLS_H
+#define INGERO_ACCOUNT_STEP_STALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/tracks/track_part.h"
+
+struct cause;
+struct loss_blame;
+
+/* gap_ns: in gaps of a device. */
+struct step_stall {
+	uint64_t ns, gap_ns;
+};
+
+/* Zero-initialised is empty. */
+struct step_stalls {
+	struct map of;	 /* loss_key -> position */
+	struct map main; /* process and thread that the main thread waited for -> 1 */
+	VEC(struct step_stall) v;
+};
+
+/* Of all threads whose steps are known. False: out of memory. */
+bool step_stalls_sum(struct step_stalls *s, struct cause *c, struct track_parts *parts);
+
+/* Whether this part of a thread's steps, which b is to blame for (loss_blame_idle), is lost as a
+ * whole. */
+bool step_stalls_are_lost(const struct step_stalls *s, const struct cause *c, uint32_t anchor,
+			  const struct loss_blame *b, const struct track_part *p);
+
+void step_stalls_free(struct step_stalls *s);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions that begin such work: CPython's Modules/gcmodule.c and, since 3.12, Python/gc.c;
+ * Lib/importlib/_bootstrap.py; torch/_dynamo/convert_frame.py and triton/compiler/compiler.py,
+ * which are on no stack of code that is compiled; torch/utils/data.
+ */
+#include "lib/world/python_work.h"
+
+#include <string.h>
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static const struct {
+	const char *file; /* a part of it */
+	enum python_work work;
+} files[] = {
+	{ "<frozen importlib._bootstrap>", PYTHON_WORK_IMPORTS },
+	{ "/torch/_dynamo/convert_frame.py", PYTHON_WORK_COMPILES },
+	{ "/triton/compiler/compiler.py", PYTHON_WORK_COMPILES },
+	{ "/torch/utils/data/", PYTHON_WORK_LOADS },
+};
+
+/* Names begin so; a compiler may have given them an ending. */
+static const char *const collectors[] = { "gc_collect_", "_PyGC_Collect", "PyGC_Collect" };
+
+static bool has_part(struct bytes text, const char *part)
+{
+	return text.n && memmem(text.p, text.n, part, strlen(part)) != NULL;
+}
+
+static bool begins_with(struct bytes text, const char *start)
+{
+	size_t n = strlen(start);
+
+	return text.n >= n && memcmp(text.p, start, n) == 0;
+}
+
+enum python_work python_work_of_frame(const struct world *w, uint32_t frame)
+{
+	const struct world_frame *f = world_get_frame(w, frame);
+	const struct world_symbol *s = world_get_symbol(w, frame);
+
+	if (f && f->kind == FRAME_PYTHON)
+		for (size_t i = 0; i < COUNT(files); i++)
+			if (has_part(world_text(w, f->file), files[i].file))
+				return files[i].work;
+	if (f && f->kind == FRAME_NATIVE && s)
+		for (size_t i = 0; i < COUNT(collectors); i++)
+			if (begins_with(world_text(w, s->name), collectors[i]))
+				return PYTHON_WORK_COLLECTS;
+	return PYTHON_WORK_OTHER;
+}
+
+uint32_t python_work_find(const struct world *w, const uint32_t *frames, unsigned n)
+{
+	while (n-- > 0)
+		if (python_work_of_frame(w, frames[n]) != PYTHON_WORK_OTHER)
+			return frames[n];
+	return 0;
+}
+
+enum python_work python_work_of(const struct world *w, uint32_t stack)
+{
+	unsigned n;
+	const uint32_t *frames = world_get_stack(w, stack, &n);
+	uint32_t frame = frames ? python_work_find(w, frames, n) : 0;
+
+	return frame ? python_work_of_frame(w, frame) : PYTHON_WORK_OTHER;
+}

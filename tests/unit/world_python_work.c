@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What Python does for a line besides, and that a place of own code names it. */
+#include "tests/tap.h"
+
+#include "lib/world/own_site.h"
+#include "lib/world/python_work.h"
+
+/* Frames innermost first: a function of CPython, or of Python in a file. */
+struct row {
+	const char *name;
+	struct {
+		const char *function, *file;
+	} frames[5];
+	enum python_work want;
+	const char *inner; /* of the place that a person would change; NULL: the innermost */
+};
+
+#define MAIN                            \
+	{                               \
+		"main", "/srv/train.py" \
+	}
+
+static const struct row rows[] = {
+	{ "collecting garbage",
+	  { { "visit_decref", NULL },
+	    { "gc_collect_main", NULL },
+	    { "_PyObject_GC_Link", NULL },
+	    { "PyDict_New", NULL },
+	    MAIN },
+	  PYTHON_WORK_COLLECTS,
+	  "gc_collect_main" },
+	{ "the same, built with link-time optimization",
+	  { { "gc_collect_main.constprop.0", NULL }, MAIN },
+	  PYTHON_WORK_COLLECTS,
+	  "gc_collect_main.constprop.0" },
+	{ "a new object", { { "_PyObject_GC_Link", NULL }, MAIN }, PYTHON_WORK_OTHER, "" },
+	{ "importing",
+	  { { "exec_module", "<frozen importlib._bootstrap_external>" },
+	    { "_find_and_load", "<frozen importlib._bootstrap>" },
+	    MAIN },
+	  PYTHON_WORK_IMPORTS,
+	  "_find_and_load" },
+	{ "compiling",
+	  { { "simplify", "/usr/lib/python3/dist-packages/sympy/core/expr.py" },
+	    { "_compile", "/usr/lib/python3/dist-packages/torch/_dynamo/convert_frame.py" },
+	    { "__call__", "/usr/lib/python3/dist-packages/torch/_dynamo/convert_frame.py" },
+	    MAIN },
+	  PYTHON_WORK_COMPILES,
+	  "__call__" },
+	{ "running what was compiled",
+	  { { "forward", "/tmp/torchinductor_root/abc/cabc.py" },
+	    { "_fn", "/usr/lib/python3/dist-packages/torch/_dynamo/eval_frame.py" },
+	    MAIN },
+	  PYTHON_WORK_OTHER,
+	  "forward" },
+	{ "loading a batch",
+	  { { "fetch", "/usr/lib/python3/dist-packages/torch/utils/data/_utils/fetch.py" },
+	    { "__next__", "/usr/lib/python3/dist-packages/torch/utils/data/dataloader.py" },
+	    MAIN },
+	  PYTHON_WORK_LOADS,
+	  "fetch" },
+};
+
+static uint32_t stack_of(struct world *w, const struct row *x, uint32_t frames[5])
+{
+	struct world_module m = { .path = world_string(w,
+						       bytes_of("/usr/lib/libpython3.11.so.1.0")) };
+	uint32_t module = world_module(w, &m);
+	unsigned n = 0;
+
+	for (; n < 5 && x->frames[n].function; n++) {
+		uint32_t name = world_string(w, bytes_of(x->frames[n].function));
+
+		if (x->frames[n].file) {
+			frames[n] = world_frame(
+				w, &(struct world_frame){
+					   .kind = FRAME_PYTHON,
+					   .offset = 7,
+					   .file = world_string(w, bytes_of(x->frames[n].file)),
+					   .name = name });
+			continue;
+		}
+		frames[n] = world_frame(w, &(struct world_frame){ .kind = FRAME_NATIVE,
+								  .module = module,
+								  .offset = 0x1000 + n });
+		world_symbol(w, frames[n], &(struct world_symbol){ .name = name });
+	}
+	return world_stack(w, frames, n);
+}
+
+static struct bytes name_of(const struct world *w, uint32_t frame)
+{
+	const struct world_frame *f = frame ? world_get_frame(w, frame) : NULL;
+	const struct world_symbol *s = frame ? world_get_symbol(w, frame) : NULL;
+
+	return f && f->kind == FRAME_PYTHON ? world_text(w, f->name)
+	       : s			    ? world_text(w, s->name)
+					    : bytes_of("");
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct world *w = world_new();
+		uint32_t frames[5], stack = stack_of(w, &rows[i], frames);
+		struct own_site site = own_site_of(w, stack);
+		struct bytes inner = name_of(w, site.inner);
+
+		is_u64(python_work_of(w, stack), rows[i].want, "%s", rows[i].name);
+		ok(bytes_equal(inner, bytes_of(rows[i].inner)), "%s: %.*s", rows[i].name,
+		   (int)inner.n, inner.p);
+		world_free(w);
+	}
+	return tap_done();
+}
