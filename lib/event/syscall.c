@@ -106,6 +106,17 @@ const char *syscall_name(enum syscall_arch arch, uint64_t number)
 	return NULL;
 }
 
+bool syscall_syncs(uint64_t number)
+{
+	/* x86-64, then arm64: msync, fsync, fdatasync, sync, sync_file_range, syncfs */
+	static const uint16_t numbers[] = { 26, 74, 75, 162, 277, 306, 227, 82, 83, 81, 84, 267 };
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (numbers[i] == number)
+			return true;
+	return false;
+}
+
 bool syscall_reaps(uint64_t number)
 {
 	static const char *const names[] = { "io_getevents", "io_pgetevents", "io_uring_enter" };

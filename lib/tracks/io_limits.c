@@ -11,17 +11,31 @@
 
 #include "lib/base/fmt.h"
 #include "lib/base/timetext.h"
+#include "lib/event/syscall.h"
 #include "lib/world/who.h"
+
+static bool syncs(const struct io_limits *l, const struct event *ev)
+{
+	uint64_t number;
+
+	return event_get(ev, world_op(l->w, ev->op), COL_SYSCALL, &number) && syscall_syncs(number);
+}
 
 bool io_limits_event(struct io_limits *l, const struct event *ev)
 {
-	const struct world_ctx *ctx = ev->op == OP_IO_BLOCK ? world_get_ctx(l->w, ev->ctx) : NULL;
+	bool file = ev->op == OP_IO_FILE && syncs(l, ev);
+	const struct world_ctx *ctx =
+		file || ev->op == OP_IO_BLOCK ? world_get_ctx(l->w, ev->ctx) : NULL;
 	const struct world_thread *t = ctx ? world_get_thread(l->w, ctx->thread) : NULL;
 
 	if (!t)
 		return true;
 	if (!vec_reach(&l->uses, t->process))
 		return false;
+	if (file) {
+		l->uses.v[t->process].sync_ns += ev->dur_ns;
+		return true;
+	}
 	l->uses.v[t->process].requests++;
 	l->uses.v[t->process].ns += ev->dur_ns;
 	return true;
@@ -38,14 +52,16 @@ void io_limits_free(struct io_limits *l)
 	vec_free(&l->uses);
 }
 
-/* Without requests for its waits (a network file system) nothing is known. A fault is two pieces or
+/* Without requests for its waits (a network file system) nothing is known, nor where it waited for
+ * other requests than its own. A fault is two pieces or
  * three: what it does on the CPU, and the wait. */
 static void find_device(const struct io_limits *l, uint32_t process, uint64_t pieces,
 			struct io_limit *limit)
 {
 	const struct io_use *use = process < l->uses.n ? &l->uses.v[process] : NULL;
 
-	if (!use || use->requests < pieces / 4 || !use->requests)
+	if (!use || use->requests < pieces / 4 || !use->requests ||
+	    (double)use->sync_ns > IO_LIMIT_DEVICE * (double)limit->ns)
 		return;
 	limit->device_ns = use->ns;
 	limit->before_device = (double)use->ns < IO_LIMIT_DEVICE * (double)limit->ns;

@@ -19,6 +19,7 @@
 /* Block requests of a process. */
 struct io_use {
 	uint64_t requests, ns; /* at the device and in its queue, added up */
+	uint64_t sync_ns;      /* in system calls that wait for the journal's requests, too */
 };
 
 /* Zero-initialised but for w is empty. */

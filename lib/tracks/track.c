@@ -482,7 +482,7 @@ static bool feed_facts(struct path_tracks *t, const struct stream_item *item)
 		const struct event *ev = &item->events[i];
 		bool ok = true;
 
-		if (ev->op == OP_IO_BLOCK)
+		if (ev->op == OP_IO_BLOCK || ev->op == OP_IO_FILE)
 			ok = io_limits_event(&t->limits, ev);
 		else if (ev->op == OP_PROC_FORK)
 			ok = new_processes_event(&t->forks, ev);

@@ -46,6 +46,7 @@ static void before_device(void)
 	struct io_limits l;
 	struct io_limit found;
 	struct buf out = { 0 };
+	struct event *sync;
 
 	for (int64_t i = 0; i < 1000; i++)
 		block(&s, a, i * MS + 900 * US, i * MS + 950 * US);
@@ -65,6 +66,14 @@ static void before_device(void)
 	ok(!io_limits_of(&l, &c, a.thread, 100 * MS).before_device, "the disk took half of it");
 	c.ns = 1000 * MS;
 	ok(!io_limits_of(&l, &c, a.thread, 100000 * MS).before_device, "a small part of the phase");
+	c.class = PATH_DISK;
+	ok(io_limits_of(&l, &c, a.thread, 2000 * MS).before_device, "reads that are held back");
+	sync = stage_event(&s, OP_IO_FILE, a.ctx, 0, 0, 600 * MS);
+	stage_set(sync, COL_SYSCALL, 74);
+	if (!io_limits_event(&l, sync))
+		abort();
+	ok(!io_limits_of(&l, &c, a.thread, 2000 * MS).before_device,
+	   "nor where most of it was for what the file system writes");
 	c.class = PATH_SLEEP;
 	ok(!io_limits_of(&l, &c, a.thread, 2000 * MS).before_device, "no wait for a file");
 	buf_free(&out);
