@@ -81,7 +81,8 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
 	static const char *const actions[2][2] = {
 		{ "Read ahead in worker threads, keep the files in memory, or use a faster device",
-		  "Write checkpoints from another thread or process, or to a faster device" },
+		  "Write and sync less often, from another thread or process, or to a faster "
+		  "device" },
 		{ "Read further ahead or with more such threads, keep the files in memory, or use "
 		  "a "
 		  "faster device",

@@ -307,9 +307,40 @@ static void recommend_socket(const struct loss_view *f, struct finding *to,
 				sampling_command_elsewhere(f->c, server, to), 0, 0, ONLY_SHOWS);
 }
 
+/* Whether a thread of the same process that it waits for holds the interpreter's lock, too: more
+ * threads would take turns. */
+static bool has_interpreter(const struct loss_view *f)
+{
+	const struct loss_process *p = lost_time_process(&f->c->lost_time, f->loss->process);
+
+	if (!f->who || f->who->process != f->loss->process)
+		return false;
+	for (size_t i = 0; i < p->at.n; i++) {
+		const struct loss *x = &f->c->lost_time.v.v[p->at.v[i]];
+		const struct line_culprit *holder = culprit_get(f->c->tally.culprits, x->culprit);
+
+		if (x->family == LOSS_LOCK && x->ns && holder && holder->gil &&
+		    holder->thread == f->who->thread)
+			return true;
+	}
+	return false;
+}
+
 static void recommend_workers(const struct loss_view *f, struct finding *to,
 			      const struct idle_line *line, uint32_t worker)
 {
+	if (has_interpreter(f)) {
+		detect_recommend(
+			f, to,
+			details_print(to,
+				      "Let %s work in a process of its own: threads of one "
+				      "interpreter take turns, and more of them gain nothing",
+				      f->culprit),
+			sampling_command(f->c, f->victim_pid, to), 0,
+			"from nothing, if the thread has to wait for its result, to all of "
+			"the wait; the command shows its lines");
+		return;
+	}
 	detect_recommend(f, to, waiter_call_advice(waiter_call_of(f->c->w, line->stack)),
 			 worker ? sampling_command(f->c, worker, to)
 				: details_print(to, "sudo cat /proc/%" PRIu32 "/stack",
@@ -336,26 +367,33 @@ static void recommend_write(const struct loss_view *f, struct finding *to)
 			"wait; the command shows where it goes");
 }
 
-static void recommend_sleep(const struct loss_view *f, struct finding *to, uint32_t pid)
+/* line: where it sleeps, if that is known. */
+static void recommend_sleep(const struct loss_view *f, struct finding *to,
+			    const struct idle_line *line, uint32_t pid)
 {
-	const char *command = details_print(
-		to, "sudo strace -f -k -e trace=nanosleep,clock_nanosleep -p %" PRIu32, pid);
+	bool paced = f->loss->sort & LOSS_PACED, beside = f->loss->sort & LOSS_BESIDE;
+	const char *action =
+		paced ? "Raise its rate, or leave it where something outside asks for it: whatever "
+			"else gets faster, it only sleeps longer"
+		: beside ? "Let it do its work when there is some, instead of sleeping"
+			 : "Wait for what the sleep waits for, instead of sleeping";
+	const char *basis = paced ? "nothing, if the pace is wanted"
+				  : "from nothing, if the sleep is wanted, to all of it";
 
-	if (f->loss->sort & LOSS_PACED)
-		detect_recommend(f, to,
-				 "Raise its rate, or leave it where something outside asks for it: "
-				 "whatever else gets faster, it only sleeps longer",
-				 command, 0,
-				 "nothing, if the pace is wanted; the command shows the sleeps");
+	if (beside ? f->loss->of.idle.line.frame : line->frame)
+		detect_recommend_code(f, to, action,
+				      name_python(f->c->w, line->stack)
+					      ? "ready.wait()  # a threading.Event; or queue.get()"
+					      : "pthread_cond_wait(&ready, &mutex);",
+				      basis);
 	else
 		detect_recommend(
-			f, to,
-			f->loss->sort & LOSS_BESIDE
-				? "Let it do its work when there is some, instead of sleeping"
-				: "Wait for what the sleep waits for, instead of sleeping",
-			command, 0,
-			"from nothing, if the sleep is wanted, to all of it; the command "
-			"shows who sleeps");
+			f, to, action,
+			details_print(to,
+				      "sudo strace -f -k -e trace=nanosleep,clock_nanosleep -p "
+				      "%" PRIu32,
+				      pid),
+			0, details_print(to, "%s; the command shows who sleeps", basis));
 }
 
 static void recommend_wait(const struct loss_view *f, struct finding *to,
@@ -367,7 +405,7 @@ static void recommend_wait(const struct loss_view *f, struct finding *to,
 
 	switch (idle_state(f->loss)) {
 	case PART_SLEEP:
-		recommend_sleep(f, to, pid);
+		recommend_sleep(f, to, line, pid);
 		break;
 	case PART_SOCKET:
 	case PART_POLL:

@@ -17,7 +17,7 @@ line=$(grep -n 'os.fsync(file' tests/real/work/troubles.py | cut -d: -f1)
 like "$out" "Checkpoint.save \\(troubles.py:$line\\)" "the report names the line that waits for the disk"
 like "$out" 'python train.py \(pid [0-9]+\): ~?[0-9]+ steps of Trainer.step \(train.py:[0-9]+-[0-9]+\)' "and says how long a step takes"
 like "$out" '(HIGH|MEDIUM) disk-stall' "as a stall by a disk"
-like "$out" 'Fix +Write checkpoints from another thread' "and says what to do"
+like "$out" 'Fix +Write and sync less often, from another thread' "and says what to do"
 verdict=$(python3 - "$BUILD" <<'PY'
 import json, subprocess, sys
 
