@@ -14,7 +14,7 @@
 #include "lib/event/syscall.h"
 #include "lib/world/who.h"
 
-static bool syncs(const struct io_limits *l, const struct event *ev)
+static bool is_sync(const struct io_limits *l, const struct event *ev)
 {
 	uint64_t number;
 
@@ -23,7 +23,7 @@ static bool syncs(const struct io_limits *l, const struct event *ev)
 
 bool io_limits_event(struct io_limits *l, const struct event *ev)
 {
-	bool file = ev->op == OP_IO_FILE && syncs(l, ev);
+	bool file = ev->op == OP_IO_FILE && is_sync(l, ev);
 	const struct world_ctx *ctx =
 		file || ev->op == OP_IO_BLOCK ? world_get_ctx(l->w, ev->ctx) : NULL;
 	const struct world_thread *t = ctx ? world_get_thread(l->w, ctx->thread) : NULL;
