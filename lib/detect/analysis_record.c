@@ -168,10 +168,34 @@ static void list_uncovered(struct cause *c, struct jsonw *j)
 		jsonw_key_u64(j, "uncovered_total", c->uncovered.v.n);
 }
 
+static const struct loop *longest_loop(const struct cause *c)
+{
+	const struct loop *longest = NULL;
+
+	for (size_t i = 0; i < path_tracks_count(c->tracks); i++) {
+		const struct loop *x = path_tracks_get(c->tracks, i).loop;
+
+		if (x && (!longest || x->ns > longest->ns))
+			longest = x;
+	}
+	return longest;
+}
+
+/* The start makes few calls, and is recorded as a whole. */
+static double covered_steps(const struct cause *c, const struct loop *loop,
+			    const struct paused_list *l)
+{
+	double all = (double)(loop->last_ns - loop->first_ns);
+	uint64_t ns = paused_ns(&c->paused, l->node, l->tier, loop->first_ns, loop->last_ns);
+
+	return all > 0 ? 1 - (double)ns / all : 0;
+}
+
 /* Calls of which tiers were recorded for how much of the time; nothing where it was all of it. */
 static void list_paused(struct cause *c, struct jsonw *j)
 {
 	int64_t from_ns = c->settled_ns - (int64_t)cause_wall_ns(c);
+	const struct loop *loop = longest_loop(c);
 	bool any = false;
 
 	for (size_t i = 0; i < c->paused.lists.n; i++) {
@@ -193,6 +217,8 @@ static void list_paused(struct cause *c, struct jsonw *j)
 		jsonw_key_str(j, "tier", op_tier_name(l->tier));
 		jsonw_key_u64(j, "ns", ns);
 		jsonw_key_double(j, "covered", 1 - (double)ns / (double)cause_wall_ns(c));
+		if (loop)
+			jsonw_key_double(j, "covered_steps", covered_steps(c, loop, l));
 		jsonw_key(j, "reason");
 		jsonw_bytes(j, bytes_of(l->reason));
 		jsonw_object_end(j);

@@ -232,10 +232,13 @@ const char *estimate_mark(const struct estimate *e)
 	return e->least ? ">=" : e->is ? "~" : "";
 }
 
-void paused_text(struct buf *out, unsigned tier, double covered, bool least, const char *reason)
+void paused_text(struct buf *out, unsigned tier, double covered, double in_steps, bool least,
+		 const char *reason)
 {
 	buf_printf(out, "%s were recorded %s of the time", op_tier_text(tier),
 		   fmt_percent(covered).s);
+	if (in_steps >= 0)
+		buf_printf(out, ", %s of that of the steps", fmt_percent(in_steps).s);
 	if (!strcmp(reason, "budget")) {
 		buf_puts(out, " (to stay within the budget)");
 	} else if (*reason) {

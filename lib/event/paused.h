@@ -79,7 +79,9 @@ uint64_t paused_any_ns(const struct paused *p, uint32_t node, unsigned tiers, in
 int64_t paused_first(const struct paused *p, uint32_t node, unsigned tiers);
 
 /* "kernel launches were recorded 24 % of the time (to stay within the budget): their counts are
- * estimates (~)". covered: that share, 0 to 1; least: none was recorded since the first pause. */
-void paused_text(struct buf *out, unsigned tier, double covered, bool least, const char *reason);
+ * estimates (~)". covered: that share, 0 to 1; in_steps: that of the time of the steps, below 0
+ * where none are known; least: none was recorded since the first pause. */
+void paused_text(struct buf *out, unsigned tier, double covered, double in_steps, bool least,
+		 const char *reason);
 
 #endif

@@ -119,7 +119,7 @@ static void paused_lines(struct buf *out, const struct world *w, const struct op
 		const struct ops_paused *p = &s->paused.v[i];
 
 		buf_puts(out, "coverage: ");
-		paused_text(out, p->tier, p->covered, p->least, p->reason);
+		paused_text(out, p->tier, p->covered, -1, p->least, p->reason);
 		view_on(out, w, p->node);
 		buf_putc(out, '\n');
 	}

@@ -168,16 +168,18 @@ void report_paused_lines(struct buf *out, const struct report *r, const char *be
 	struct json all = json_get(r->chains->analysis, "paused");
 
 	for (size_t i = 0; i < json_length(all); i++) {
-		struct json p = json_at(all, i), tier = json_get(p, "tier");
+		struct json p = json_at(all, i), tier = json_get(p, "tier"),
+			    steps = json_get(p, "covered_steps");
 		char reason[80];
 
 		copy_member(p, "reason", reason, sizeof(reason));
 		buf_puts(out, before);
-		paused_text(out, tier_of(json_bytes(tier)), report_number(p, "covered"), false,
-			    reason);
+		paused_text(out, tier_of(json_bytes(tier)), report_number(p, "covered"),
+			    json_double(steps, -1), false, reason);
 		report_on(out, r, p);
 		buf_putc(out, '\n');
 		json_free(tier);
+		json_free(steps);
 		json_free(p);
 	}
 	json_free(all);

@@ -5,6 +5,8 @@
  */
 #include "tests/tap.h"
 
+#include "lib/event/tier.h"
+#include "lib/report/report_parts.h"
 #include "tests/unit/kinds.h"
 
 #define STEP   (10 * MS)
@@ -110,8 +112,44 @@ static void try_shape(struct stage *s, struct actor v, struct actor worker, cons
 	chain_list_free(&p.list);
 }
 
+/* Launches are not recorded in the second half of the steps, which is a quarter of the time. */
+static void paused_steps(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train");
+	struct record *r = stage_record(&s, RECORD_PAUSED);
+	struct json paused, of;
+	struct kinds_run p;
+	double all, in_steps;
+
+	REC_SET(r, PAUSED, since_ns, LENGTH / 2);
+	REC_SET(r, PAUSED, until_ns, LENGTH);
+	REC_SET(r, PAUSED, tier, TIER_LAUNCHES);
+	REC_SET(r, PAUSED, reason, bytes_of("budget"));
+	for (unsigned i = 0; i < STEPS; i++) {
+		if (i < STEPS / 2)
+			stage_call(&s, v, OP_CUDA_LAUNCH, 0, i * STEP, i * STEP + 10 * US)->stack =
+				place_of(&s, "forward", 10);
+		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, i * STEP + MS, i * STEP + 9 * MS)->stack =
+			place_of(&s, "read_loss", 60);
+	}
+	stage_call(&s, v, OP_CUDA_MALLOC, 0, 2 * LENGTH, 2 * LENGTH + US);
+	analyze(&s, &p);
+	paused = json_get(p.list.analysis, "paused");
+	of = json_at(paused, 0);
+	all = report_number(of, "covered");
+	in_steps = report_number(of, "covered_steps");
+	ok(all > 0.74 && all < 0.76, "recorded for three quarters of the time: %.3f", all);
+	ok(in_steps > 0.49 && in_steps < 0.51, "and for half of that of the steps: %.3f", in_steps);
+	json_free(of);
+	json_free(paused);
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
 int main(void)
 {
+	paused_steps();
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		struct stage s = stage_new();
 		struct actor v, worker;
