@@ -12,6 +12,9 @@
 #define SHED_LEAST	   0.1	/* of the budget: a tier that costs less is not worth its loss */
 #define SMOOTH_NS	   1e9	/* rates outside windows are of about the newest second */
 #define JUMP_NS		   10e6 /* a load that lasts less is no reason to expect it again */
+/* From a burst to the first tier that is tried, and from one to the next; and four times as long
+ * behind one that costs too much. */
+#define TRIAL_NS 100000000
 
 /* Those whose loss costs least come first; TIER_KEPT is never paused. */
 static const enum op_tier order[] = { TIER_LAUNCHES, TIER_QUERIES, TIER_SUBMITS, TIER_ALLOCATIONS,
@@ -90,9 +93,11 @@ static void update_rates(struct record_budget *b, double ns, const double cost_n
 	double weight = ns < SMOOTH_NS ? ns / SMOOTH_NS : 1;
 
 	for (unsigned t = 0; t < TIERS; t++) {
+		double w = b->trial_gap_ns && t == b->tried ? ns / TRIAL_NS : weight;
+
 		if (b->shedding && b->shed[t])
 			continue; /* of the window as a whole */
-		b->rate[t] += weight * (cost_ns[t] / ns - b->rate[t]);
+		b->rate[t] += (w < 1 ? w : 1) * (cost_ns[t] / ns - b->rate[t]);
 	}
 	if (!b->in_window)
 		return;
@@ -111,6 +116,7 @@ static void end_window(struct record_budget *b)
 
 static void begin_window(struct record_budget *b, int64_t now_ns)
 {
+	b->trial_gap_ns = 0;
 	b->in_window = true;
 	b->window_ns = now_ns + (int64_t)window_length(b);
 	b->phase_ns = 0;
@@ -159,7 +165,36 @@ static void pay_back(struct record_budget *b, double ns, const double cost_ns[TI
 		end_window(b);
 	if (attached)
 		raise_rates(b, ns, cost_ns);
+	if (!b->shedding) {
+		b->trial_gap_ns = TRIAL_NS;
+		b->trial_ns = b->last_ns + TRIAL_NS;
+		b->tried = TIER_KEPT;
+	}
 	shed_more(b);
+}
+
+/* What waits, copies and allocations cost is known when they are attached. Launches and queries are
+ * left to windows. */
+static void try_tier(struct record_budget *b)
+{
+	bool failed = b->tried != TIER_KEPT && b->shed[b->tried];
+
+	if (failed)
+		b->trial_gap_ns *= 4;
+	else if (b->tried != TIER_KEPT)
+		b->trial_gap_ns = TRIAL_NS;
+	b->trial_ns = b->last_ns + (failed ? b->trial_gap_ns : TRIAL_NS);
+	b->tried = TIER_KEPT;
+	if (failed)
+		return;
+	for (size_t i = NORDER; i-- > 0 && order[i] != TIER_QUERIES;) {
+		if (!b->shed[order[i]])
+			continue;
+		b->tried = order[i];
+		b->shed[order[i]] = false;
+		b->rate[order[i]] = 0;
+		return;
+	}
 }
 
 void record_budget_look(struct record_budget *b, int64_t now_ns, const double cost_ns[TIERS],
@@ -187,6 +222,8 @@ void record_budget_look(struct record_budget *b, int64_t now_ns, const double co
 			begin_window(b, now_ns);
 		} else if (b->shedding && !b->in_window) {
 			shed_more(b); /* what has grown since leaves nothing for windows */
+			if (b->trial_gap_ns && now_ns >= b->trial_ns)
+				try_tier(b);
 		}
 	}
 	for (unsigned t = 0; t < TIERS; t++)

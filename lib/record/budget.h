@@ -4,6 +4,8 @@
  * used up, the tiers whose loss costs an analysis least are paused, as many as it takes, and
  * attached again in whole windows, for which credit is saved first. When the load falls, a window
  * stays open. The times and counts come from the caller: nothing here reads a clock.
+ * A burst, as a model that is made makes one, says little of what follows: behind it the tiers that
+ * most costs an analysis to lose are tried again one by one, before the first window.
  * Invariant: credit is never below minus what one look can spend plus one window's plan, so over
  * any time much longer than a window the probes cost no more than the budget.
  */
@@ -37,6 +39,9 @@ struct record_budget {
 			       second or window */
 	double others;	    /* the same of what cannot be paused */
 	double phase_ns, phase_cost[TIERS]; /* of this window so far */
+	int64_t trial_ns,
+		trial_gap_ns; /* behind a burst: when a tier is tried again; gap 0: none is */
+	enum op_tier tried;   /* the newest; TIER_KEPT: none */
 };
 
 void record_budget_start(struct record_budget *b, double share, int64_t now_ns);

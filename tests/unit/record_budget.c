@@ -113,6 +113,31 @@ static void check_text(void)
 	buf_free(&text);
 }
 
+/* A model is made, with all kinds of calls, and then trained: launches alone are too many, and the
+ * others are recorded again soon. */
+static void check_burst(void)
+{
+	static const double burst[TIERS] = {
+		[TIER_LAUNCHES] = 0.5, [TIER_SUBMITS] = 0.3, [TIER_ALLOCATIONS] = 0.3, [TIER_WAITS] = 0.4
+	};
+	struct load l = begin(0.02);
+
+	run(&l, 500, burst, 0.001);
+	ok(l.paused[TIER_WAITS] && l.paused[TIER_SUBMITS] && l.paused[TIER_ALLOCATIONS],
+	   "a burst: all of it is paused");
+	memset(l.attached_ns, 0, sizeof(l.attached_ns));
+	run(&l, 2000, eager, 0.001);
+	ok(l.attached_ns[TIER_WAITS] > 1500 * MS && l.attached_ns[TIER_SUBMITS] > 1300 * MS,
+	   "behind it waits (%lld ms of 2 s) and copies (%lld ms) are recorded again",
+	   (long long)(l.attached_ns[TIER_WAITS] / MS),
+	   (long long)(l.attached_ns[TIER_SUBMITS] / MS));
+	ok(l.attached_ns[TIER_LAUNCHES] < 500 * MS, "and launches are not");
+	l = begin(0.02);
+	run(&l, 20000, burst, 0.001);
+	ok(l.spent_ns / (20000.0 * MS) < 0.02 * 1.25, "a burst that goes on stays paid: %.4f",
+	   l.spent_ns / (20000.0 * MS));
+}
+
 int main(void)
 {
 	struct load l = begin(0.02);
@@ -132,6 +157,8 @@ int main(void)
 	ok(l.attached_ns[TIER_LAUNCHES] > 1000 * MS && l.attached_ns[TIER_LAUNCHES] < 6000 * MS,
 	   "and are attached in windows: %lld ms of 60 s",
 	   (long long)(l.attached_ns[TIER_LAUNCHES] / MS));
+
+	check_burst();
 
 	attached = l.attached_ns[TIER_LAUNCHES];
 	run(&l, 5000, calm, 0.001);
