@@ -200,7 +200,7 @@ static const char *const words[] = {
 	"evidence", "ex", "exception", "execve", "exit", "exit_group", "expandable_segments:True",
 	"expected_borrowed", "expected_ns", "explained", "export", "f", "failed", "fallen",
 	"fallocate", "fans", "far", "fastapi", "faster", "fault", "faults", "fd", "fdatasync",
-	"few", "fewer", "fifth", "file", "files", "fills", "finding", "fire", "first",
+	"few", "fewer", "fewest", "fifth", "file", "files", "fills", "finding", "fire", "first",
 	"first_line", "first_ns", "first_use", "fit", "fits", "fixed", "flash_attn", "flashinfer",
 	"flask", "flock", "for", "forbids", "forked", "format", "format=csv", "found",
 	"fragmentation", "frame", "frame-pointers", "frames", "free", "freed", "freeing",

@@ -74,12 +74,13 @@ struct loop {
 	uint32_t depth; /* Python frames around it */
 	uint64_t calls; /* in its steps, as recorded */
 	uint32_t first_line, last_line;
-	uint64_t count;	    /* steps reported */
-	uint64_t uncertain; /* of these */
-	uint64_t hidden;    /* steps that may be hidden in these, while the thread had no events */
-	uint64_t estimate;  /* steps, with the hidden ones */
-	bool least;	    /* a lower bound: too few are certain to estimate the hidden ones */
-	uint64_t ns;	    /* of all */
+	uint64_t count;	     /* steps reported */
+	uint64_t uncertain;  /* of these */
+	uint64_t hidden;     /* steps that may be hidden in these, while the thread had no events */
+	uint64_t estimate;   /* steps, with the hidden ones */
+	double fewest, most; /* as few and as many as these are by the lengths of certain ones */
+	bool least;	     /* a lower bound: too few are certain to estimate the hidden ones */
+	uint64_t ns;	     /* of all */
 	int64_t first_ns, last_ns; /* begin of the first, end of the last */
 	struct sketch dur;	   /* of the certain ones */
 	bool is_void;		   /* on_restart was called */

@@ -59,7 +59,8 @@ struct loops_calls {
 	int64_t resumed_ns; /* no step is open: when the first call after the last one began */
 	uint64_t calls;	    /* in the step */
 	int64_t told_ns;    /* end of the newest step */
-	struct loop_anchor anchor; /* the wait that each step makes once */
+	struct loop_lengths lengths; /* of its steps, as of late */
+	struct loop_anchor anchor;   /* the wait that each step makes once */
 	struct {
 		uint64_t key;
 		int loop; /* plus one; 0: none */

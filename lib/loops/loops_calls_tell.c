@@ -7,6 +7,8 @@
  */
 #include "lib/loops/loops_calls.h"
 
+#define LENGTHS_EVERY 64 /* steps that are not certain */
+
 /* Tiers of calls that are missing then, if that which tells steps is one of them; else 0. */
 static unsigned missing_tiers(const struct loops *l, const struct loops_calls *c, int64_t from_ns,
 			      int64_t to_ns)
@@ -40,6 +42,9 @@ static void count_step(struct loops *l, struct loops_calls *c, struct loop *loop
 		loop->hidden += (uint64_t)((double)ns / (double)mean + 0.5) - 1;
 	loop->least = (double)loop->dur.sum < LOOPS_CERTAIN_SHARE * (double)loop->ns;
 	loop->estimate = loop->count + (loop->least ? 0 : loop->hidden);
+	if (!s->certain && !counted && loop->uncertain % LENGTHS_EVERY == 1)
+		c->lengths = loop_lengths_of(loop);
+	loop_lengths_count(&c->lengths, loop, ns, s->certain || counted);
 }
 
 static void emit_step(struct loops *l, struct loops_calls *c, int64_t end_ns)

@@ -66,6 +66,11 @@ struct loops_task {
 	struct loop_level *levels; /* below the event loop; as many as that, or NULL */
 };
 
+/* Within which steps usually last; 0: not known. */
+struct loop_lengths {
+	uint64_t fast_ns, slow_ns;
+};
+
 struct loops_thread {
 	uint32_t id, node, process;
 	bool python;			   /* frames were seen of it */
@@ -103,12 +108,18 @@ struct loops_thread {
 	uint64_t idle_ns;   /* see LOOPS_IDLE_NS */
 	uint64_t waited_ns; /* between calls */
 	uint64_t sure,
-		sure_waited_ns; /* the current loop's certain steps, and what they waited so */
-	uint64_t median_ns;	/* of the current loop's steps, about; 0: not known */
+		sure_waited_ns;	     /* the current loop's certain steps, and what they waited so */
+	uint64_t median_ns;	     /* of the current loop's steps, about; 0: not known */
+	struct loop_lengths lengths; /* the same */
 	uint64_t hidden; /* iterations since the open step's begin that had no event, if any are
 			    missing */
 	bool nomem;
 };
+
+/* A stretch of so long, in which steps may be hidden, is counted as these. */
+void loop_lengths_count(const struct loop_lengths *x, struct loop *loop, uint64_t ns, bool counted);
+/* Of the steps that are certain; they must be MEDIAN_LEAST or more to say anything. */
+struct loop_lengths loop_lengths_of(const struct loop *loop);
 
 enum loops_kind {
 	LOOPS_UNSET,

@@ -103,11 +103,21 @@ struct paths_steps {
 	struct bytes call; /* from this one on */
 	uint64_t count;
 	bool estimated, at_least; /* of count */
+	uint64_t fewest, most;	  /* the same: as few and as many as there may be */
 	int64_t first_ns, last_ns;
 	uint64_t total_ns;
 	bool timed; /* the following are known: of steps that are known exactly */
 	uint64_t p50_ns, p99_ns, max_ns;
 };
+
+#define PATHS_RANGE_LEAST 1.15 /* from fewest to most: less is a number */
+
+/* Whether a number of steps alone would say more than is known. */
+static inline bool paths_steps_are_range(const struct paths_steps *s)
+{
+	return s->estimated && !s->at_least &&
+	       (double)s->most > PATHS_RANGE_LEAST * (double)s->fewest;
+}
 
 struct paths_track {
 	uint32_t pid;

@@ -112,6 +112,8 @@ static const struct jsonmap_member steps_members[] = {
 	MEMBER("count", U64, AS_IS, count),
 	MEMBER("estimated", BOOL, AS_IS, estimated),
 	MEMBER("at_least", BOOL, AS_IS, at_least),
+	MEMBER_IF(estimated, "fewest", U64, LEFT_OUT, fewest, NULL),
+	MEMBER_IF(estimated, "most", U64, LEFT_OUT, most, NULL),
 	MEMBER("first_ns", I64, AS_IS, first_ns),
 	MEMBER("last_ns", I64, AS_IS, last_ns),
 	MEMBER("total_ns", U64, AS_IS, total_ns),

@@ -24,21 +24,12 @@ static void put_text(struct buf *out, struct bytes text, const char *otherwise)
 	html_escape(out, text.n ? text : bytes_of(otherwise), TEXT_MOST);
 }
 
-static void put_loop(struct buf *out, const struct step_track *t)
+static void put_printed(struct buf *out, const struct step_track *t,
+			void (*print)(struct buf *out, const struct step_track *t))
 {
 	struct buf text = { 0 };
 
-	step_track_print_loop(&text, t);
-	html_escape(out, buf_bytes(&text), TEXT_MOST);
-	out->failed |= text.failed;
-	buf_free(&text);
-}
-
-static void put_count(struct buf *out, const struct step_track *t)
-{
-	struct buf text = { 0 };
-
-	step_track_print_count(&text, t);
+	print(&text, t);
 	html_escape(out, buf_bytes(&text), TEXT_MOST);
 	out->failed |= text.failed;
 	buf_free(&text);
@@ -59,10 +50,10 @@ void html_steps_facts(struct buf *out, const struct step_track *t)
 			   report_ns(text, sizeof(text), (double)s->p99_ns));
 	}
 	buf_puts(out, "</dd></div><div><dt>Steps</dt><dd>");
-	put_count(out, t);
+	put_printed(out, t, step_track_print_count);
 	buf_printf(out, " <small>in %s</small></dd></div><div><dt>Loop</dt><dd>",
 		   report_ns(text, sizeof(text), t->ns));
-	put_loop(out, t);
+	put_printed(out, t, step_track_print_loop);
 	buf_puts(out, "</dd></div></dl>\n");
 }
 
@@ -200,9 +191,9 @@ static void put_section(struct buf *out, const struct step_track *t, unsigned at
 		   t->track->steps.at_least ? "Steps" : "A step");
 	put_text(out, t->track->thread, "?");
 	buf_puts(out, "</h2>\n<p class=\"i\">");
-	put_count(out, t);
+	put_printed(out, t, step_track_print_count);
 	buf_puts(out, " of ");
-	put_loop(out, t);
+	put_printed(out, t, step_track_print_loop);
 	for (size_t i = 0; i < t->phase->lead.n; i++) {
 		buf_puts(out, i ? " &gt; " : ", by line, in ");
 		put_text(out, t->phase->lead.v[i], "?");

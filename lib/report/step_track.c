@@ -256,8 +256,14 @@ void step_track_print_count(struct buf *out, const struct step_track *t)
 {
 	const struct paths_steps *s = &t->track->steps;
 
-	buf_puts(out, s->at_least ? ">=" : s->estimated ? "~" : "");
-	buf_puts(out, fmt_count(s->count).s);
+	if (paths_steps_are_range(s))
+		buf_printf(out, "%s to %s", fmt_count(s->fewest).s, fmt_count(s->most).s);
+	else
+		buf_printf(out, "%s%s",
+			   s->at_least	  ? ">="
+			   : s->estimated ? "~"
+					  : "",
+			   fmt_count(s->count).s);
 }
 
 /* What a verdict names: the largest parts of a step, those that lead first. */
@@ -448,7 +454,8 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 	step_track_print_count(out, t);
 	buf_puts(out, " steps of ");
 	step_track_print_loop(out, t);
-	buf_printf(out, ", %s %s", report_ns(text, sizeof(text), step_track_per_step(t, t->ns)),
+	buf_printf(out, ", %s%s %s", paths_steps_are_range(&t->track->steps) ? "~" : "",
+		   report_ns(text, sizeof(text), step_track_per_step(t, t->ns)),
 		   t->track->steps.at_least ? "in all" : "each");
 	if (gaps)
 		print_beside(out, t, "between", "between steps", t->ns);

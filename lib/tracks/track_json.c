@@ -396,6 +396,8 @@ static void put_steps(struct writer *p, struct paths_track *to, const struct loo
 	s->count = l->estimate;
 	s->estimated = l->uncertain > 0;
 	s->at_least = l->least;
+	s->fewest = (uint64_t)l->fewest;
+	s->most = (uint64_t)(l->most + 0.5);
 	s->first_ns = l->first_ns - p->start_ns;
 	s->last_ns = l->last_ns - p->start_ns;
 	s->total_ns = l->ns;

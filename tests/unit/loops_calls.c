@@ -344,6 +344,8 @@ static void windows(void)
 	play_begin(&q);
 	l = in_windows(&q, 1u << TIER_SUBMITS | 1u << TIER_WAITS);
 	is_near((double)l->estimate, 3000, 60, "all in windows: within 2 %%");
+	ok(l->fewest <= 3000 && l->most >= 3000 && l->fewest > 2400 && l->most < 3600,
+	   "%.0f to %.0f", l->fewest, l->most);
 	ok(l->uncertain > 0, "not for certain");
 	is_u64(q.disorder, 0, "steps come in order");
 	play_free(&q);

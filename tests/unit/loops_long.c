@@ -142,6 +142,8 @@ static void pauses(void)
 	loop = loops_get(q.loops, (size_t)loops_main(q.loops, q.a.thread));
 	ok(loop->uncertain >= 10, "no call in each step: they are not certain");
 	is_near((double)loop->estimate, 3000, 150, "and their number is estimated");
+	ok(loop->fewest <= 3000 && loop->most >= 3000 && loop->fewest > 1800 && loop->most < 6000,
+	   "within %.0f to %.0f", loop->fewest, loop->most);
 	is_u64(loop->count, q.steps, "what was told is fewer");
 	play_free(&q);
 
@@ -151,6 +153,8 @@ static void pauses(void)
 		abort();
 	loop = loops_get(r.loops, (size_t)loops_main(r.loops, r.a.thread));
 	is_near((double)loop->estimate, 200, 15, "from few steps that are known, too");
+	ok(loop->fewest <= 200 && loop->most >= 200 && loop->most < 400, "%.0f to %.0f",
+	   loop->fewest, loop->most);
 	play_free(&r);
 }
 

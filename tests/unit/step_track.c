@@ -158,8 +158,34 @@ static void long_start(void)
 	}
 }
 
+/* How many steps there were, as far as that is known. */
+static void counts(void)
+{
+	static const struct {
+		struct paths_steps steps;
+		const char *want;
+	} rows[] = {
+		{ { .count = 1200 }, "1,200" },
+		{ { .count = 122, .estimated = true, .fewest = 100, .most = 167 }, "100 to 167" },
+		{ { .count = 150, .estimated = true, .fewest = 144, .most = 160 }, "~150" },
+		{ { .count = 58, .estimated = true, .at_least = true, .fewest = 58, .most = 90 },
+		  ">=58" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct paths_track track = { .steps = rows[i].steps };
+		struct step_track t = { .track = &track };
+		struct buf out = { 0 };
+
+		step_track_print_count(&out, &t);
+		is_str(buf_text(&out), rows[i].want, "%s", rows[i].want);
+		buf_free(&out);
+	}
+}
+
 int main(void)
 {
+	counts();
 	equal_work();
 	long_start();
 	expect("", 0, "none");
