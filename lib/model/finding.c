@@ -42,6 +42,20 @@ const char *finding_severity_name(uint32_t severity)
 	return severity >= FINDING_HIGH ? "HIGH" : severity == FINDING_MEDIUM ? "MEDIUM" : "LOW";
 }
 
+bool finding_is_loss(const struct finding *f)
+{
+	static const char *const kinds[] = {
+		"cpu-preempted", "cpu-contended",   "cpu-oversubscribed",
+		"cpu-throttled", "noisy-neighbour", "lock-wait",
+		"disk-stall",	 "memory-pressure", "stopped"
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (bytes_equal(f->kind, bytes_of(kinds[i])))
+			return true;
+	return false;
+}
+
 struct bytes finding_counted(const struct finding *f)
 {
 	return f->counted.n ? f->counted : bytes_of("waits");

@@ -176,6 +176,10 @@ void finding_free(struct finding *f);
 /* "LOW", "MEDIUM", "HIGH" */
 const char *finding_severity_name(uint32_t severity);
 
+/* Whether its kind names who took time from the steps. The others name work of them that is slow.
+ */
+bool finding_is_loss(const struct finding *f);
+
 /* What count counts, "waits" where it does not say. */
 struct bytes finding_counted(const struct finding *f);
 

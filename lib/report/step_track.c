@@ -46,30 +46,16 @@ static bool is_of(const struct finding *c, const struct paths_track *t)
 	return c->victim.pid == t->pid && bytes_equal(c->node, t->node);
 }
 
-/* Kinds that name who took time from the steps. The others name work of them that is slow. */
-static bool is_loss(struct bytes kind)
-{
-	static const char *const kinds[] = {
-		"cpu-preempted", "cpu-contended",   "cpu-oversubscribed",
-		"cpu-throttled", "noisy-neighbour", "lock-wait",
-		"disk-stall",	 "memory-pressure", "stopped"
-	};
-	size_t i = 0;
-
-	while (i < sizeof(kinds) / sizeof(kinds[0]) && !bytes_equal(kind, bytes_of(kinds[i])))
-		i++;
-	return i < sizeof(kinds) / sizeof(kinds[0]);
-}
-
 /* Whether the first finding of the track's process is of lost time. */
 static bool has_loss_first(const struct report *r, const struct paths_track *track)
 {
-	size_t i = 0;
+	for (size_t i = 0; i < r->chains->v.n; i++) {
+		const struct finding *c = &r->chains->v.v[i];
 
-	while (i < r->chains->v.n &&
-	       !(report_selects(r, &r->chains->v.v[i]) && is_of(&r->chains->v.v[i], track)))
-		i++;
-	return i < r->chains->v.n && is_loss(r->chains->v.v[i].kind);
+		if (report_selects(r, c) && is_of(c, track))
+			return finding_is_loss(c);
+	}
+	return false;
 }
 
 /* The i-th track, if it is to be shown and has steps. */
@@ -89,14 +75,36 @@ static bool get_track(const struct report *r, size_t i, struct step_track *t)
 	       t->ns > 0;
 }
 
-/* Whether another track of the same process stands for it: one before. */
-static bool is_second(const struct paths *all, size_t i)
+static bool is_of_same(const struct paths_track *a, const struct paths_track *b)
 {
-	for (size_t k = 0; k < i; k++)
-		if (all->tracks.v[k].has_steps && all->tracks.v[k].pid == all->tracks.v[i].pid &&
-		    bytes_equal(all->tracks.v[k].node, all->tracks.v[i].node))
+	return a->pid == b->pid && bytes_equal(a->node, b->node);
+}
+
+/* Whether it is at lines of its loop. One that is at none works for the loop of another, as a
+ * thread of autograd does, or waits for others that have it, as a server with worker threads. */
+static bool is_within(const struct paths_track *t)
+{
+	const struct paths_phase *phase = t->has_steps ? paths_find_phase(t, "steps") : NULL;
+
+	for (size_t k = 0; phase && k < phase->rows.n; k++)
+		if (phase->rows.v[k].line.n > 0)
 			return true;
 	return false;
+}
+
+/* Whether another track of the same process stands for it: the first one within its loop. */
+static bool is_second(const struct paths *all, size_t i)
+{
+	const struct paths_track *t = all->tracks.v;
+	size_t first = SIZE_MAX;
+
+	for (size_t k = 0; k < all->tracks.n; k++) {
+		if (!t[k].has_steps || !is_of_same(&t[k], &t[i]))
+			continue;
+		if (first == SIZE_MAX || (!is_within(&t[first]) && is_within(&t[k])))
+			first = k;
+	}
+	return first != i;
 }
 
 bool step_track_next(const struct report *r, size_t *at, struct step_track *t)
@@ -112,20 +120,10 @@ bool step_track_next(const struct report *r, size_t *at, struct step_track *t)
 	return false;
 }
 
-/* Another thread of a program whose loop it is in itself. One that is at none of the loop's lines
- * works for the loop of another, as a thread of autograd does. */
+/* Another thread of a program, whose loop it is in itself. */
 static bool is_own_second(const struct paths *all, size_t i, const struct step_track *t)
 {
-	bool within = false;
-
-	for (size_t k = 0; k < t->phase->rows.n; k++)
-		within |= t->phase->rows.v[k].line.n > 0;
-	return within && is_second(all, i);
-}
-
-static bool is_of_same(const struct paths_track *a, const struct paths_track *b)
-{
-	return a->pid == b->pid && bytes_equal(a->node, b->node);
+	return is_within(t->track) && is_second(all, i);
 }
 
 /* Behind those of its program that take longer; at the end, if none of it is shown: it is not asked

@@ -204,5 +204,11 @@ int main(void)
 	add(4, "d", 9000000);
 	expect("a b c", 3, "four");
 	paths_free(&chains.paths);
+	chains = (struct chain_list){ 0 };
+	add_at(1, "server", 9000000, "");
+	add(1, "worker", 5000000);
+	add(1, "worker2", 6000000);
+	expect("worker worker2", 0, "a main thread that waits for its workers");
+	paths_free(&chains.paths);
 	return tap_done();
 }
