@@ -24,7 +24,7 @@
 #include "lib/cli/term.h"
 #include "lib/cli/window.h"
 #include "lib/report/compare_text.h"
-#include "lib/report/live_page.h"
+#include "lib/live/live_page.h"
 #include "lib/report/ops_json.h"
 #include "lib/report/ops_text.h"
 #include "lib/event/section_rows.h"

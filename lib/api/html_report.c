@@ -10,7 +10,7 @@
 #include "lib/query/ops.h"
 #include "lib/query/report_query.h"
 #include "lib/query/sections.h"
-#include "lib/report/html_page.h"
+#include "lib/html/html_page.h"
 #include "lib/api/report_from_answer.h"
 
 struct state {

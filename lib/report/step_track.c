@@ -17,6 +17,7 @@
 #define STEPS_LEAST	8
 #define BETWEEN_SHARE	0.1  /* of the time in steps: it is in the verdict */
 #define NAMED_SHARE	0.8  /* of a phase beside the steps: its causes are named up to that */
+#define MEAN_UNLIKE	1.5  /* times the median */
 #define MAIN_LINE_SHARE 0.25 /* of such a phase: the line with so much of it is named */
 #define OUTSIDE_SHARE	0.1  /* of a finding's time: no more of it within the steps */
 
@@ -429,6 +430,17 @@ static void print_notes(struct buf *out, const struct step_track *t,
 	}
 }
 
+/* Where a few steps have much of the time, so that no step is like the mean. */
+static void print_median(struct buf *out, const struct step_track *t)
+{
+	double median = t->track->steps.timed ? (double)t->track->steps.p50_ns : 0;
+	char text[48];
+
+	if (median > 0 && !t->track->steps.at_least &&
+	    step_track_per_step(t, t->ns) > MEAN_UNLIKE * median)
+		buf_printf(out, " (median %s)", report_ns(text, sizeof(text), median));
+}
+
 void step_track_print_verdict(struct buf *out, const struct step_track *t)
 {
 	struct step_part best[VERDICT_PARTS] = { 0 };
@@ -455,6 +467,7 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 	buf_printf(out, ", %s%s %s", paths_steps_are_range(&t->track->steps) ? "~" : "",
 		   report_ns(text, sizeof(text), step_track_per_step(t, t->ns)),
 		   t->track->steps.at_least ? "in all" : "each");
+	print_median(out, t);
 	if (gaps)
 		print_beside(out, t, "between", "between steps", t->ns);
 	for (unsigned i = 0; i < VERDICT_PARTS; i++) {

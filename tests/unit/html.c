@@ -9,7 +9,7 @@
 #include "lib/base/marks.h"
 #include "lib/base/plot.h"
 #include "lib/base/table.h"
-#include "lib/report/html_text.h"
+#include "lib/html/html_text.h"
 #include "lib/stat/series.h"
 
 static const char *blocks(const char *text)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "lib/report/html_page.h"
+#include "lib/html/html_page.h"
 #include "tests/unit/paths_made.h"
 
 static struct chain_list list;

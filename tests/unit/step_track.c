@@ -183,9 +183,44 @@ static void counts(void)
 	}
 }
 
+/* A few steps that have much of the time are no mean. */
+static void medians(void)
+{
+	static const struct {
+		uint64_t p50_ns;
+		bool at_least;
+		const char *want;
+	} rows[] = {
+		{ 95000, false, "100 us each:" },
+		{ 20000, false, "100 us each (median 20.0 us):" },
+		{ 20000, true, "10.0 ms in all:" },
+		{ 0, false, "100 us each:" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct report r = { .chains = &chains };
+		struct step_track t;
+		struct buf out = { 0 };
+		size_t at = 0;
+
+		add(1, "main", 10000000);
+		chains.paths.tracks.v[0].steps.timed = rows[i].p50_ns > 0;
+		chains.paths.tracks.v[0].steps.p50_ns = rows[i].p50_ns;
+		chains.paths.tracks.v[0].steps.at_least = rows[i].at_least;
+		add_why(&chains.paths.tracks.v[0].phases.v[0].rows.v[0], "on the CPU", 9000000);
+		ok(step_track_next(&r, &at, &t), "a program with steps");
+		step_track_print_verdict(&out, &t);
+		like(buf_text(&out), rows[i].want, "%s", rows[i].want);
+		buf_free(&out);
+		paths_free(&chains.paths);
+		chains = (struct chain_list){ 0 };
+	}
+}
+
 int main(void)
 {
 	counts();
+	medians();
 	equal_work();
 	long_start();
 	expect("", 0, "none");

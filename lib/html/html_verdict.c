@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the verdict at the top of the HTML page. All values come from the finding; none is
  * computed here. */
-#include "lib/report/html_verdict.h"
+#include "lib/html/html_verdict.h"
 
 #include <string.h>
 
 #include "lib/base/fmt.h"
-#include "lib/report/html_course.h"
-#include "lib/report/html_steps.h"
-#include "lib/report/html_text.h"
+#include "lib/html/html_course.h"
+#include "lib/html/html_steps.h"
+#include "lib/html/html_text.h"
 #include "lib/report/report_breakdown.h"
 #include "lib/report/report_parts.h"
 #include "lib/report/report_verdict.h"

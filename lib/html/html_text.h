@@ -5,8 +5,8 @@
  * is made here is markup, and out of marks come nothing but numbers. Long texts and tables are cut,
  * and it is said that they were.
  */
-#ifndef INGERO_REPORT_HTML_TEXT_H
-#define INGERO_REPORT_HTML_TEXT_H
+#ifndef INGERO_HTML_HTML_TEXT_H
+#define INGERO_HTML_HTML_TEXT_H
 
 #include "lib/base/buf.h"
 #include "lib/base/fmt.h"

@@ -4,10 +4,10 @@
  * that ends it; or that nothing was found, and what that means. Below it every cause in a line,
  * with what it took as a bar.
  */
-#ifndef INGERO_REPORT_HTML_VERDICT_H
-#define INGERO_REPORT_HTML_VERDICT_H
+#ifndef INGERO_HTML_HTML_VERDICT_H
+#define INGERO_HTML_HTML_VERDICT_H
 
-#include "lib/report/html_page.h"
+#include "lib/html/html_page.h"
 
 /* As the page's title: text, cut to `most` bytes. */
 void html_title(struct buf *out, const struct html_page *p, size_t most);

@@ -4,10 +4,10 @@
  * below it on the same axis from when to when each cause was at work, the intervals that show it
  * best, and where events are missing.
  */
-#ifndef INGERO_REPORT_HTML_COURSE_H
-#define INGERO_REPORT_HTML_COURSE_H
+#ifndef INGERO_HTML_HTML_COURSE_H
+#define INGERO_HTML_HTML_COURSE_H
 
-#include "lib/report/html_page.h"
+#include "lib/html/html_page.h"
 
 #define HTML_LANES 20
 

@@ -4,8 +4,8 @@
  * Each colour is defined once; those of thread states can be distinguished in both. On a narrow
  * screen the rows of a table become blocks, each cell with its column's name.
  */
-#ifndef INGERO_REPORT_HTML_STYLE_H
-#define INGERO_REPORT_HTML_STYLE_H
+#ifndef INGERO_HTML_HTML_STYLE_H
+#define INGERO_HTML_HTML_STYLE_H
 
 /* clang-format off */
 #define HTML_STYLE \

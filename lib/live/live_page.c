@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the page of a growing recording for a terminal: one or two lines about the machine, then
  * the operations, then the findings, which stay visible at the bottom. */
-#include "lib/report/live_page.h"
+#include "lib/live/live_page.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
  * Steps of programs in the page: what a step's time goes to, by line of the loop, with bars, and
  * what is before, between and after the steps.
  */
-#ifndef INGERO_REPORT_HTML_STEPS_H
-#define INGERO_REPORT_HTML_STEPS_H
+#ifndef INGERO_HTML_HTML_STEPS_H
+#define INGERO_HTML_HTML_STEPS_H
 
 #include "lib/base/buf.h"
 #include "lib/report/step_track.h"

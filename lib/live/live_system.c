@@ -5,7 +5,7 @@
 
 #include "lib/base/fmt.h"
 #include "lib/base/table.h"
-#include "lib/report/live_page.h"
+#include "lib/live/live_page.h"
 #include "lib/report/view_lines.h"
 #include "lib/event/section_rows.h"
 

@@ -4,10 +4,10 @@
  * below it the causes of its time. Lengths are of one step, as in the text report
  * (lib/report/report_path.c).
  */
-#include "lib/report/html_steps.h"
+#include "lib/html/html_steps.h"
 
 #include "lib/base/fmt.h"
-#include "lib/report/html_text.h"
+#include "lib/html/html_text.h"
 #include "lib/report/path_lines.h"
 #include "lib/report/report_parts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Converts the text report into HTML, line by line. A forged mark, where a text from outside was
  * put in without fmt_safe, can make a table of it, and never markup. */
-#include "lib/report/html_text.h"
+#include "lib/html/html_text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * The summary of a recording that grows, as a page for a terminal (base/page.h): what matters at a
  * glance in lines that fit it, and behind a key each section as ingero-stat shows it.
  */
-#ifndef INGERO_REPORT_LIVE_PAGE_H
-#define INGERO_REPORT_LIVE_PAGE_H
+#ifndef INGERO_LIVE_LIVE_PAGE_H
+#define INGERO_LIVE_LIVE_PAGE_H
 
 #include "lib/base/page.h"
 #include "lib/report/style.h"

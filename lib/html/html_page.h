@@ -6,8 +6,8 @@
  * went, the operations, the machine, and what the recording covers. What the sections say is what
  * ingero-explain and ingero-stat say of the same recording: it is made by the same functions.
  */
-#ifndef INGERO_REPORT_HTML_PAGE_H
-#define INGERO_REPORT_HTML_PAGE_H
+#ifndef INGERO_HTML_HTML_PAGE_H
+#define INGERO_HTML_HTML_PAGE_H
 
 #include "lib/base/buf.h"
 #include "lib/base/vec.h"

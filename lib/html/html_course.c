@@ -4,12 +4,12 @@
  * axis and labels are text beside it. Times are in thousandths of the recording: the plot of a day
  * is as small as that of a second.
  */
-#include "lib/report/html_course.h"
+#include "lib/html/html_course.h"
 
 #include <string.h>
 
 #include "lib/base/fmt.h"
-#include "lib/report/html_text.h"
+#include "lib/html/html_text.h"
 #include "lib/report/report_parts.h"
 #include "lib/report/report_recording.h"
 #include "lib/event/part.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts the HTML page together: its sections in order, with the head above and the coverage
  * below. */
-#include "lib/report/html_page.h"
+#include "lib/html/html_page.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 #include "lib/base/marks.h"
 #include "lib/base/timetext.h"
 #include "lib/base/utf8.h"
-#include "lib/report/html_course.h"
-#include "lib/report/html_steps.h"
-#include "lib/report/html_style.h"
-#include "lib/report/html_text.h"
-#include "lib/report/html_verdict.h"
+#include "lib/html/html_course.h"
+#include "lib/html/html_steps.h"
+#include "lib/html/html_style.h"
+#include "lib/html/html_text.h"
+#include "lib/html/html_verdict.h"
 #include "lib/report/ops_coverage.h"
 #include "lib/report/ops_text.h"
 #include "lib/report/report_breakdown.h"
