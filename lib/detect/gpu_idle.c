@@ -39,6 +39,12 @@
 #define MIN_STEP_STALL 0.05
 #define MIN_GAIN       0.2
 #define START_SHARE    0.2 /* of the steps, in time: all of it at once */
+/* Of waits for an acknowledgement that TCP delays: so many, so long, and no longer on average or at
+ * most. */
+#define DELAYED_LEAST	10
+#define DELAYED_NS	40e6
+#define DELAYED_MOST	1.15
+#define DELAYED_LONGEST 1.5
 /* No turn of a loop that waits for the next one by a clock takes so long. */
 #define LONG_TURN_NS 1000000000
 
@@ -281,6 +287,16 @@ static void recommend_ended(const struct loss_view *f, struct finding *to)
 			"shows who waits");
 }
 
+/* Each of the waits is about as long as a receiver of TCP delays its acknowledgement at least
+ * (TCP_DELACK_MIN, 40 ms): a sender that has more to send waits for it (Nagle's algorithm). */
+static bool is_delayed_ack(const struct loss *x)
+{
+	double mean = x->count ? (double)x->ns / (double)x->count : 0;
+
+	return x->count >= DELAYED_LEAST && mean > DELAYED_NS && mean < DELAYED_MOST * DELAYED_NS &&
+	       (double)x->longest_ns < DELAYED_LONGEST * DELAYED_NS;
+}
+
 static void recommend_socket(const struct loss_view *f, struct finding *to,
 			     const struct idle_line *line, uint32_t pid)
 {
@@ -297,11 +313,21 @@ static void recommend_socket(const struct loss_view *f, struct finding *to,
 		shell_word(&command, bytes_of(peer));
 	else
 		buf_printf(&command, "%" PRIu32 ",", pid);
-	detect_recommend(
-		f, to,
-		"Ask for the data before the device runs out of work, several requests at a time",
-		details_text(to, &command), 0,
-		"from nothing, if each request depends on the device, to all of the wait");
+	if (is_delayed_ack(f->loss))
+		detect_recommend(
+			f, to,
+			"Set TCP_NODELAY where it is sent, or send each message in one write: "
+			"answers come 40 ms late, which is how long a receiver delays an "
+			"acknowledgement that the sender waits for (Nagle's algorithm)",
+			details_text(to, &command), 0,
+			"nearly all of it, if that is what it is; the command shows who sends");
+	else
+		detect_recommend(
+			f, to,
+			"Ask for the data before the device runs out of work, several requests at "
+			"a time",
+			details_text(to, &command), 0,
+			"from nothing, if each request depends on the device, to all of the wait");
 	if (server)
 		details_add_fix(to, "See what the server does meanwhile", "shell",
 				sampling_command_elsewhere(f->c, server, to), 0, 0, ONLY_SHOWS);

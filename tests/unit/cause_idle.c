@@ -211,6 +211,34 @@ static void writes(struct stage *s, struct actor v)
 	}
 }
 
+/* Answers that are as late as TCP delays acknowledgements, and those that are not. */
+static void late_answers(struct stage *s, struct actor v)
+{
+	static const struct {
+		int64_t ns;
+		const char *action;
+	} table[] = { { 42 * MS, "Set TCP_NODELAY" },
+		      { 30 * MS, "Ask for the data" },
+		      { 55 * MS, "Ask for the data" } };
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct kinds_run p;
+
+		for (int64_t t = 0; t < LENGTH; t += 9 * MS + table[i].ns) {
+			work(s, v, t, t + 8 * MS);
+			stage_set(blocked(s, v, t + 8 * MS + 50 * US, table[i].ns, OBJECT_SOCKET),
+				  COL_SYSCALL, 45);
+		}
+		analyze(s, &p);
+		ok(p.list.v.n > 0 && p.list.v.v[0].fixes.n > 0 &&
+			   memmem(p.list.v.v[0].fixes.v[0].action.p,
+				  p.list.v.v[0].fixes.v[0].action.n, table[i].action,
+				  strlen(table[i].action)),
+		   "answers after %u ms: %s", (unsigned)(table[i].ns / MS), table[i].action);
+		chain_list_free(&p.list);
+	}
+}
+
 /* It waits for a worker for ever: which was killed before, or ended well, or was another's. */
 static void worker_killed(struct stage *s, struct actor v)
 {
@@ -418,6 +446,7 @@ int main(void)
 	behind_in_pieces(&s, v, worker);
 	time_limits(&s, v, worker);
 	writes(&s, v);
+	late_answers(&s, v);
 	worker_killed(&s, v);
 	short_gaps(&s, v);
 	ended_by_a_copy(&s, v, other);
