@@ -258,7 +258,7 @@ static uint64_t lost_of(const struct verdict *v, struct bytes kind, bool *told)
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < v->list.v.n; i++) {
-		if (!bytes_equal(v->list.v.v[i].kind, kind))
+		if (!bytes_equal(law_kind(v->list.v.v[i].kind), law_kind(kind)))
 			continue;
 		ns += v->list.v.v[i].lost_ns;
 		*told = true;

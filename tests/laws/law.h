@@ -119,4 +119,10 @@ static inline void verdict_free(struct verdict *v)
 	chain_list_free(&v->list);
 }
 
+/* The same wait is gpu-idle where gaps of the device show most of it, and step-stall else. */
+static inline struct bytes law_kind(struct bytes kind)
+{
+	return bytes_equal(kind, bytes_of("step-stall")) ? bytes_of("gpu-idle") : kind;
+}
+
 #endif

@@ -25,7 +25,7 @@ static const struct windows all_windows[] = {
 static bool finds(const struct verdict *v, const struct finding *of)
 {
 	for (size_t i = 0; i < v->list.v.n; i++)
-		if (bytes_equal(v->list.v.v[i].kind, of->kind))
+		if (bytes_equal(v->list.v.v[i].kind, law_kind(of->kind)))
 			return true;
 	return false;
 }

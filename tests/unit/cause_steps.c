@@ -41,7 +41,8 @@ struct shape {
 
 static const struct shape shapes[] = {
 	{ "a sleep in each step", 6 * MS, OBJECT_TIMER, false, false, 0,
-	  "a sleep in fetch (train.py:31)", 2 }, /* which may be wanted */
+	  "a sleep in fetch (train.py:31)", 3 },
+	{ "a sleep that may keep a pace", 6 * MS, OBJECT_TIMER, false, false, 0, NULL, 0 },
 	{ "a child process", 6 * MS, OBJECT_CHILD, false, false, 0,
 	  "waiting for a child process in fetch (train.py:31)", 3 },
 	{ "another process that computes", 6 * MS, OBJECT_FD, false, true, 0,
@@ -56,7 +57,9 @@ static void step(struct stage *s, struct actor v, struct actor worker, const str
 		 unsigned i)
 {
 	static const char *const lines[] = { "forward", "forward", "forward", "backward" };
-	int64_t t = i * STEP, at, rest = (i * 3 % 7) * 400 * US;
+	bool alike = !x->says && x->wait_ns == 6 * MS && !x->paced;
+	int64_t t = i * STEP, at, rest = alike ? 0 : (i * i * 37 % 151) * 16 * US,
+		jitter = alike || x->paced ? 0 : (i * 5 % 11) * 3 * US;
 	struct event *ev;
 
 	for (unsigned k = 0; k < 4; k++)
@@ -71,7 +74,7 @@ static void step(struct stage *s, struct actor v, struct actor worker, const str
 		ev = NULL;
 	if (ev)
 		ev->stack = place_of(s, "read_loss", 60);
-	ev = stage_offcpu(s, v, 0, at + (x->paced ? rest : 0), at + x->wait_ns, 0, 0);
+	ev = stage_offcpu(s, v, 0, at + (x->paced ? rest : 0), at + x->wait_ns + jitter, 0, 0);
 	stage_set(ev, COL_OBJECT_KIND, x->kind);
 	ev->stack = place_of(s, "fetch", 31);
 	if (!x->worker)
