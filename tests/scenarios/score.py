@@ -245,6 +245,11 @@ def one(row, dose, seed, seconds, keep):
 
 # ---- the verdict against the truth ------------------------------------------------------------------------------------------------
 
+def kind_of(chain):
+    """The same wait is gpu-idle where gaps of the device show most of it, and step-stall else."""
+    return "gpu-idle" if chain["kind"] == "step-stall" else chain["kind"]
+
+
 def same_culprit(chain, run):
     field, _, value = run.row.culprit.partition(":")
     who = chain["culprit"]
@@ -306,16 +311,16 @@ def confirmed(chain, run, cpu_left, told):
 def besides(chain, run, told):
     """Whether the plant did this too, by the workload's own clock: its system calls are its own code while the device idles."""
     who = chain["victim"]
-    if run.dose > 0 and chain["kind"] == "gpu-idle" and who["pid"] == run.victim_pid and "asked_ns" in run.truth:
+    if run.dose > 0 and kind_of(chain) == "gpu-idle" and who["pid"] == run.victim_pid and "asked_ns" in run.truth:
         return chain["lost_ns"] <= run.truth["asked_ns"] * 1.05 + 1e6  # until who stops it, or takes the lock, has come to it and has answered
-    if run.dose > 0 and chain["kind"] == "gpu-idle" and who["pid"] == run.victim_pid and "lossy_ns" in run.truth and set(chain["lost"]) == {"socket"}:
+    if run.dose > 0 and kind_of(chain) == "gpu-idle" and who["pid"] == run.victim_pid and "lossy_ns" in run.truth and set(chain["lost"]) == {"socket"}:
         # Answers of which nothing was lost, and what is left of those of which something was.
         return chain["lost_ns"] + (told["lost_ns"] if told else 0) <= run.truth["in_recv_ns"] * 1.05 + 1e6
-    if run.dose > 0 and chain["kind"] == "gpu-idle" and who["comm"] == run.facts.get("asleep"):
+    if run.dose > 0 and kind_of(chain) == "gpu-idle" and who["comm"] == run.facts.get("asleep"):
         return True  # it gives the device nothing to do for the rest of the time
-    if run.dose > 0 and chain["kind"] == "gpu-idle" and "rank" in run.facts and who["pid"] == run.victim_pid:
+    if run.dose > 0 and kind_of(chain) == "gpu-idle" and "rank" in run.facts and who["pid"] == run.victim_pid:
         return chain["lost_ns"] <= run.truth["gap_ns"] * 1.05 + 1e6  # the device of a rank that is late idles
-    return (run.dose > 0 and chain["kind"] == "gpu-idle" and chain["victim"]["pid"] == run.victim_pid and set(chain["lost"]) == {"self"} and
+    return (run.dose > 0 and kind_of(chain) == "gpu-idle" and chain["victim"]["pid"] == run.victim_pid and set(chain["lost"]) == {"self"} and
             chain["lost_ns"] <= run.truth.get("gap_cpu_ns", 0) * 1.05 + 1e6)
 
 
@@ -325,7 +330,7 @@ def judge(run, report):
     truth = true_ns(run) if planted and row.account != "-" else None
     told, rank = None, 0
     for n, chain in enumerate(chains, 1):
-        if planted and chain["kind"] in row.kinds and same_culprit(chain, run):
+        if planted and kind_of(chain) in row.kinds and same_culprit(chain, run):
             told, rank = chain, n
             break
     delay = waited_for_cpus(run.truth)
