@@ -31,6 +31,21 @@ static struct bytes plain_name(struct bytes name)
 	return name;
 }
 
+/* Innermost first: SQLite sleeps below the function that it calls while a database is locked. */
+static bool retries(const struct world *w, const uint32_t *frames, unsigned n)
+{
+	static const char handler[] = "InvokeBusyHandler";
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct world_symbol *s = world_get_symbol(w, frames[i]);
+		struct bytes name = s ? world_text(w, s->name) : (struct bytes){ 0 };
+
+		if (name.n && memmem(name.p, name.n, handler, sizeof(handler) - 1))
+			return true;
+	}
+	return false;
+}
+
 enum waiter_call waiter_call_of(const struct world *w, uint32_t stack)
 {
 	unsigned n;
@@ -44,7 +59,7 @@ enum waiter_call waiter_call_of(const struct world *w, uint32_t stack)
 			if (bytes_equal(name, bytes_of(calls[k].name)))
 				return calls[k].call;
 	}
-	return WAITER_OTHER;
+	return frames && retries(w, frames, n) ? WAITER_RETRIES : WAITER_OTHER;
 }
 
 const char *waiter_call_advice(enum waiter_call call)
@@ -56,6 +71,9 @@ const char *waiter_call_advice(enum waiter_call call)
 	case WAITER_REAPS:
 		return "Start that program once and keep it, or do not wait in the step until it "
 		       "has ended";
+	case WAITER_RETRIES:
+		return "Commit sooner where the database is locked, or let readers not wait for "
+		       "the writer (PRAGMA journal_mode=WAL)";
 	default:
 		return "Give more workers to what it waits for, or let them work further ahead";
 	}

@@ -12,6 +12,7 @@ enum waiter_call {
 	WAITER_OTHER,
 	WAITER_MAPS,  /* it changes what is mapped, which one thread of a process does at a time */
 	WAITER_REAPS, /* until a child process has ended */
+	WAITER_RETRIES, /* it sleeps until it tries again to get SQLite's lock of a database */
 };
 
 enum waiter_call waiter_call_of(const struct world *w, uint32_t stack);

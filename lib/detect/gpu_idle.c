@@ -398,9 +398,11 @@ static void recommend_sleep(const struct loss_view *f, struct finding *to,
 			    const struct idle_line *line, uint32_t pid)
 {
 	bool paced = f->loss->sort & LOSS_PACED, beside = f->loss->sort & LOSS_BESIDE;
+	enum waiter_call call = waiter_call_of(f->c->w, line->stack);
 	const char *action =
 		paced ? "Raise its rate, or leave it where something outside asks for it: whatever "
 			"else gets faster, it only sleeps longer"
+		: call == WAITER_RETRIES ? waiter_call_advice(call)
 		: beside ? "Let it do its work when there is some, instead of sleeping"
 			 : "Wait for what the sleep waits for, instead of sleeping";
 	const char *basis = paced ? "nothing, if the pace is wanted"
@@ -408,7 +410,8 @@ static void recommend_sleep(const struct loss_view *f, struct finding *to,
 
 	if (beside ? f->loss->of.idle.line.frame : line->frame)
 		detect_recommend_code(f, to, action,
-				      name_python(f->c->w, line->stack)
+				      call == WAITER_RETRIES ? "PRAGMA journal_mode=WAL;"
+				      : name_python(f->c->w, line->stack)
 					      ? "ready.wait()  # a threading.Event; or queue.get()"
 					      : "pthread_cond_wait(&ready, &mutex);",
 				      basis);

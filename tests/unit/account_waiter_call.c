@@ -31,6 +31,8 @@ int main(void)
 		{ libc, "read", "main", WAITER_OTHER },
 		{ libc, "pthread_mutex_lock", "munmap", WAITER_OTHER },
 		{ "/app/train", "wait", "main", WAITER_OTHER },
+		{ libc, "usleep", "sqlite3InvokeBusyHandler", WAITER_RETRIES },
+		{ libc, "usleep", "btreeInvokeBusyHandler", WAITER_RETRIES },
 	};
 	struct world *w = world_new();
 
