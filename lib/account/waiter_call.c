@@ -32,7 +32,7 @@ static struct bytes plain_name(struct bytes name)
 }
 
 /* Innermost first: SQLite sleeps below the function that it calls while a database is locked. */
-static bool retries(const struct world *w, const uint32_t *frames, unsigned n)
+static bool is_retry(const struct world *w, const uint32_t *frames, unsigned n)
 {
 	static const char handler[] = "InvokeBusyHandler";
 
@@ -59,7 +59,7 @@ enum waiter_call waiter_call_of(const struct world *w, uint32_t stack)
 			if (bytes_equal(name, bytes_of(calls[k].name)))
 				return calls[k].call;
 	}
-	return frames && retries(w, frames, n) ? WAITER_RETRIES : WAITER_OTHER;
+	return frames && is_retry(w, frames, n) ? WAITER_RETRIES : WAITER_OTHER;
 }
 
 const char *waiter_call_advice(enum waiter_call call)

@@ -108,6 +108,9 @@ static bool is_significant(const struct cause *c, const struct loss *x, uint64_t
 	const struct loss_gaps *p = loss_gaps_of(c, x->process);
 	bool at_most = x->sort & LOSS_AT_MOST;
 
+	/* A device that nobody waits for may work meanwhile. */
+	if (x->of.idle.whole && p->ns[1] && !p->ns[0])
+		return false;
 	if (x->of.idle.whole)
 		return share >= MIN_STEP_STALL && get_severity(x, share) > 1 && is_gained(c, x) &&
 		       !is_of_the_start(c, x);
