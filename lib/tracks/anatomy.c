@@ -237,7 +237,7 @@ static bool has_row(const struct anatomy *a, uint32_t frame)
 
 static uint32_t site_of(struct track_names *names, const struct track_part *p)
 {
-	return track_names_site(names, p->stack, p->met);
+	return p->place ? p->place : track_names_site(names, p->stack, p->met);
 }
 
 /* The call site of most of a row, where that is further in than the row's own line. */

@@ -327,7 +327,8 @@ bool path_causes_make(struct path_causes *c, struct track_names *names, uint32_t
 	for (size_t i = 0; v && i < n; i++) {
 		v[i].p = parts->v.v[i];
 		if (v[i].p.stack)
-			v[i].at = track_names_site(names, v[i].p.stack, v[i].p.met);
+			v[i].at = v[i].p.place ? v[i].p.place
+					       : track_names_site(names, v[i].p.stack, v[i].p.met);
 		if (v[i].p.line_met)
 			v[i].p.line = track_names_function(names, v[i].p.line);
 		c->ns += v[i].p.ns;

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "lib/tracks/loop_place.h"
 #include "lib/tracks/loop_text.h"
 #include "lib/tracks/reason.h"
 #include "lib/tracks/track_json.h"
@@ -119,8 +120,10 @@ static bool put_slow(struct steps_writer *p, const struct slow_step *s, uint64_t
 	uint64_t ns = (uint64_t)(s->end_ns - s->begin_ns);
 	double average = (double)p->track.loop->ns / (double)p->track.loop->estimate;
 
-	if (!path_tracks_slow_parts(p->t, p->at, s, &p->parts) ||
-	    !path_causes_make(&p->one, p->names, p->track.anchor, &p->parts))
+	if (!path_tracks_slow_parts(p->t, p->at, s, &p->parts))
+		return false;
+	loop_place_parts(p->names->w, p->track.loop, p->track.anchor, &p->parts);
+	if (!path_causes_make(&p->one, p->names, p->track.anchor, &p->parts))
 		return false;
 	if (ns <= slow_ns + recorder_ns(&p->one) || *told >= SLOW_TOLD)
 		return true;
@@ -195,8 +198,10 @@ static bool put_track(struct steps_writer *p, const struct step_stats *stats)
 	uint64_t median = sketch_quantile(&l->dur, 0.5);
 	bool ok;
 
-	if (!path_tracks_parts(p->t, p->at, WINDOW_STEPS, &p->parts) ||
-	    !path_causes_make(&p->all, p->names, p->track.anchor, &p->parts))
+	if (!path_tracks_parts(p->t, p->at, WINDOW_STEPS, &p->parts))
+		return false;
+	loop_place_parts(p->names->w, l, p->track.anchor, &p->parts);
+	if (!path_causes_make(&p->all, p->names, p->track.anchor, &p->parts))
 		return false;
 	jsonw_object_begin(p->j);
 	put_who(p);

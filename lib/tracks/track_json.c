@@ -10,6 +10,7 @@
 #include "lib/tracks/binding.h"
 #include "lib/tracks/io_limits.h"
 #include "lib/tracks/loop_caller.h"
+#include "lib/tracks/loop_place.h"
 #include "lib/tracks/loop_text.h"
 #include "lib/tracks/single_stall.h"
 #include "lib/tracks/reason.h"
@@ -321,8 +322,10 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 
 	if (t->loop && phase->window == WINDOW_STEPS)
 		root = (struct anatomy_root){ t->loop->frame, t->loop->depth };
-	ok = path_tracks_parts(p->t, i, phase->window, &parts) &&
-	     path_causes_make(&causes, p->names, t->anchor, &parts) &&
+	ok = path_tracks_parts(p->t, i, phase->window, &parts);
+	if (ok && root.frame)
+		loop_place_parts(p->names->w, t->loop, t->anchor, &parts);
+	ok = ok && path_causes_make(&causes, p->names, t->anchor, &parts) &&
 	     anatomy_make(&a, p->names, t->anchor, &root, &parts) &&
 	     binding_find(&bound, path_tracks_allowed(p->t), p->names, t->anchor, &parts,
 			  phase->to_ns);

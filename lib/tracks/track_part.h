@@ -20,6 +20,8 @@ struct track_part {
 	uint32_t number; /* of what it is of the track: for path_tracks_replay_mark */
 	uint32_t stack;	 /* world stack id: the anchor's own, of its call, wait or CPU sample; 0 not
 			    known */
+	uint32_t place; /* world frame id: the anchor's in its loop (loop_place.h); 0: its call site
+			 */
 	enum path_class class;
 	uint32_t culprit; /* path_culprits.h; 0: the anchor itself, or none */
 	uint32_t thread;  /* world thread id: which of the culprit's it was; 0 not known */
