@@ -37,6 +37,7 @@
 #define MIN_STALL_NS	1000000000 /* shorter ones are a step that the recording cut off */
 /* Waits in steps, whatever the device did: of the steps, and what a replay without them gains. */
 #define MIN_STEP_STALL 0.05
+#define MIN_ONCE       0.1
 #define MIN_GAIN       0.2
 #define START_SHARE    0.2 /* of the steps, in time: all of it at once */
 /* Of waits for an acknowledgement that TCP delays: so many, so long, and no longer on average or at
@@ -102,6 +103,14 @@ static bool is_of_the_start(const struct cause *c, const struct loss *x)
 	return idle_work(x) && (double)(x->last_ns - x->first_ns) < START_SHARE * (double)span;
 }
 
+/* What is imported or compiled is so once: a tenth of a short run's steps may be of its first. */
+static double min_stall(const struct loss *x)
+{
+	return idle_work(x) == PYTHON_WORK_IMPORTS || idle_work(x) == PYTHON_WORK_COMPILES
+		       ? MIN_ONCE
+		       : MIN_STEP_STALL;
+}
+
 static bool is_significant(const struct cause *c, const struct loss *x, uint64_t count,
 			   double share)
 {
@@ -112,7 +121,7 @@ static bool is_significant(const struct cause *c, const struct loss *x, uint64_t
 	if (x->of.idle.whole && p->ns[1] && !p->ns[0])
 		return false;
 	if (x->of.idle.whole)
-		return share >= MIN_STEP_STALL && get_severity(x, share) > 1 && is_gained(c, x) &&
+		return share >= min_stall(x) && get_severity(x, share) > 1 && is_gained(c, x) &&
 		       !is_of_the_start(c, x);
 	if (share < min_share(x) || (double)x->ns < MIN_OF_IDLE * (double)p->ns[at_most])
 		return false;
