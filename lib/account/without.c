@@ -12,8 +12,9 @@
 /* How far second runs of the scenarios (tests/scenarios, doses of 20 and 50 %, seed 1) were beyond
  * both calculations, of the time that remains: below them by up to 7.5 % (what runs beside a hog
  * being slower by itself), above by up to 1.4 %. Held against seed 2 and rows that were not used.
- * And what the program does for its trouble besides waiting, of what is gained: two questions that
- * take 66 % of a step (tests/live/without.t) took 4 to 5.5 % more of it than their answers' sleeps.
+ * And of what is gained, what goes with it besides: without two questions that take 66 % of a step
+ * (tests/live/without.t) a second run was 4 to 5.5 % of that below. It is what the program does for
+ * its trouble on the CPU, and what probes cost there, as the second run was not recorded.
  */
 #define FASTER	0.08
 #define SLOWER	0.02
