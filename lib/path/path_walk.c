@@ -180,8 +180,7 @@ static void walk_life(const struct walk *w, struct path_thread *th, const struct
 }
 
 /* Where the wake-up arrived later than the releaser acted: it did not if it was asleep for long. */
-int64_t path_walk_act(const struct path_thread *releaser, const struct segment *wait,
-		      int64_t start_ns)
+int64_t path_walk_act(struct path_thread *releaser, const struct segment *wait, int64_t start_ns)
 {
 	int64_t arrived = wait->end_ns, slept;
 	size_t i = segment_log_find(&releaser->log, arrived - 1);

@@ -21,8 +21,7 @@ void path_walk_life(struct path *p, uint32_t track, struct path_thread *th, int6
 
 /* When the thread that ended a wait, which is [start_ns, wait->end_ns), acted; INT64_MIN: it did
  * not. */
-int64_t path_walk_act(const struct path_thread *releaser, const struct segment *wait,
-		      int64_t start_ns);
+int64_t path_walk_act(struct path_thread *releaser, const struct segment *wait, int64_t start_ns);
 
 /* Pieces that have waited for too long are resolved with what is known now. */
 void path_walk_expired(struct path *p);

@@ -22,26 +22,41 @@ bool segment_log_push(struct segment_log *l, const struct segment *s)
 	return key && vec_push(&l->v, (struct segment_entry){ s->end_ns, key });
 }
 
-/* Most are asked for near the end: steps back from there get longer until one is passed over. */
-size_t segment_log_find(const struct segment_log *l, int64_t at_ns)
+static inline bool ends_behind(const struct segment_log *l, size_t i, int64_t at_ns)
 {
-	size_t to = l->v.n, from = to, step = 1;
+	return l->v.v[i].end_ns > at_ns;
+}
 
-	while (from && l->v.v[from - 1].end_ns > at_ns) {
-		to = from - 1;
-		from = from > step ? from - step : 0;
-		step *= 2;
+/* Most are asked for near the one before, or near the end: steps from there get longer until one
+ * is passed over. */
+size_t segment_log_find(struct segment_log *l, int64_t at_ns)
+{
+	const size_t n = l->v.n;
+	size_t from = l->found < n ? l->found : n, to = from, step = 1;
+
+	if (from == n || ends_behind(l, from, at_ns)) {
+		while (from && ends_behind(l, from - 1, at_ns)) {
+			to = from - 1;
+			from = from > step ? from - step : 0;
+			step *= 2;
+		}
+	} else {
+		while (to < n && !ends_behind(l, to, at_ns)) {
+			from = to + 1;
+			to = n - to > step ? to + step : n;
+			step *= 2;
+		}
 	}
 	/* All before from end by then, and none from to on. */
 	while (from < to) {
 		size_t half = from + (to - from) / 2;
 
-		if (l->v.v[half].end_ns > at_ns)
+		if (ends_behind(l, half, at_ns))
 			to = half;
 		else
 			from = half + 1;
 	}
-	return from;
+	return l->found = from;
 }
 
 static bool is_own(const struct segment_log *l, size_t i)

@@ -24,6 +24,7 @@ struct segment_log {
 	VEC(struct segment_entry) v;
 	struct segment_keys *keys; /* of all threads */
 	int64_t begin_ns;	   /* where the first one begins; valid when begun */
+	size_t found;		   /* what segment_log_find was asked for last */
 	uint32_t thread;	   /* world thread id */
 	bool begun;
 };
@@ -70,7 +71,7 @@ static inline bool segment_log_is_mix(const struct segment_log *l, size_t i)
 bool segment_log_push(struct segment_log *l, const struct segment *s);
 
 /* The first that ends after then; v.n: none. */
-size_t segment_log_find(const struct segment_log *l, int64_t at_ns);
+size_t segment_log_find(struct segment_log *l, int64_t at_ns);
 
 /* What was on a CPU in [from, to) outside of calls was in this state, what was blocked was so for
  * that (segment_mark_memory). False: out of memory. */

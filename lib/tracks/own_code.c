@@ -78,42 +78,120 @@ static struct track_part share_of(const struct track_part *part, const struct tr
 	return share;
 }
 
-/* [first, sampled) of parts without a sample, [sampled, end) with one. */
-static bool distribute_parts(struct track_parts *to, const struct track_part *v, size_t first,
-			     size_t sampled, size_t end, double period_ns)
+/* Parts of one place: [first, sampled) without a sample, [sampled, end) with one. */
+struct place {
+	const struct track_part *v;
+	size_t first, sampled, end;
+	double period_ns, weight; /* of all that have a sample */
+	uint64_t ns;		  /* of all that have none and can be placed */
+};
+
+static bool is_placeable(const struct track_part *p)
 {
-	double all = 0;
-	uint64_t samples = 0;
-	size_t last = end;
+	return p->before != 0;
+}
 
-	for (size_t i = sampled; i < end; i++) {
-		all += weight_of(&v[i], period_ns);
-		samples += v[i].pieces;
-		last = weight_of(&v[i], period_ns) > 0 ? i : last;
-	}
-	for (size_t i = first; i < sampled; i++) {
-		uint64_t left = v[i].ns;
+/* So small a part of a place does not get shares of all its lines: where a worker's own code is
+ * waited for at hundreds of lines and found at hundreds, there would be a part for each pair. */
+#define SPLIT_PARTS 64
 
-		if (!v[i].before || last == end || samples < OWN_CODE_SAMPLES) {
-			if (!vec_push(&to->v, v[i]))
-				return false;
-			continue;
-		}
-		for (size_t k = sampled; k < end && left; k++) {
-			uint64_t ns =
-				(uint64_t)((double)v[i].ns * weight_of(&v[k], period_ns) / all);
+static bool is_split(const struct place *at, const struct track_part *p)
+{
+	return p->ns >= at->ns / SPLIT_PARTS;
+}
 
-			ns = k == last || ns > left ? left : ns;
-			left -= ns;
-			if (ns &&
-			    !vec_push(&to->v, share_of(&v[i], &v[k], ns, left + ns == v[i].ns)))
-				return false;
-		}
-	}
-	for (size_t i = sampled; i < end; i++)
-		if (!vec_push(&to->v, v[i]))
+static size_t next_weighted(const struct place *at, size_t k)
+{
+	while (k < at->end && weight_of(&at->v[k], at->period_ns) <= 0)
+		k++;
+	return k;
+}
+
+/* A share for each line, as long as something is left. */
+static bool split_part(struct track_parts *to, const struct place *at, const struct track_part *p)
+{
+	uint64_t left = p->ns;
+
+	for (size_t k = next_weighted(at, at->sampled), next; k < at->end && left; k = next) {
+		double share = weight_of(&at->v[k], at->period_ns) / at->weight;
+		uint64_t ns = (uint64_t)((double)p->ns * share);
+
+		next = next_weighted(at, k + 1);
+		ns = next == at->end || ns > left ? left : ns;
+		left -= ns;
+		if (ns && !vec_push(&to->v, share_of(p, &at->v[k], ns, left + ns == p->ns)))
 			return false;
+	}
 	return true;
+}
+
+/* Small parts take turns: one after the other gets the line whose share is not used up yet, so
+ * that all of them together have shares of all lines, and each of them one or two. */
+struct turn {
+	size_t line;
+	uint64_t left;
+};
+
+static void next_turn(struct turn *turn, const struct place *at, size_t line, uint64_t ns)
+{
+	turn->line = line;
+	turn->left = next_weighted(at, line + 1) == at->end
+			     ? UINT64_MAX
+			     : (uint64_t)((double)ns * weight_of(&at->v[line], at->period_ns) /
+					  at->weight);
+}
+
+static bool take_turns(struct track_parts *to, const struct place *at, uint64_t small_ns)
+{
+	struct turn turn;
+
+	next_turn(&turn, at, next_weighted(at, at->sampled), small_ns);
+	for (size_t i = at->first; i < at->sampled; i++) {
+		const struct track_part *p = &at->v[i];
+		uint64_t left = p->ns;
+
+		while (left && is_placeable(p) && !is_split(at, p)) {
+			uint64_t ns = left < turn.left ? left : turn.left;
+
+			if (ns &&
+			    !vec_push(&to->v, share_of(p, &at->v[turn.line], ns, left == p->ns)))
+				return false;
+			left -= ns;
+			turn.left -= ns;
+			if (!turn.left)
+				next_turn(&turn, at, next_weighted(at, turn.line + 1), small_ns);
+		}
+	}
+	return true;
+}
+
+static bool place_parts(struct track_parts *to, struct place *at)
+{
+	uint64_t samples = 0, small_ns = 0;
+	bool known, ok = true;
+
+	for (size_t i = at->sampled; i < at->end; i++) {
+		at->weight += weight_of(&at->v[i], at->period_ns);
+		samples += at->v[i].pieces;
+	}
+	known = at->weight > 0 && samples >= OWN_CODE_SAMPLES;
+	for (size_t i = at->first; i < at->sampled; i++)
+		at->ns += is_placeable(&at->v[i]) ? at->v[i].ns : 0;
+	for (size_t i = at->first; ok && i < at->sampled; i++) {
+		const struct track_part *p = &at->v[i];
+
+		if (!known || !is_placeable(p))
+			ok = vec_push(&to->v, *p);
+		else if (is_split(at, p))
+			ok = split_part(to, at, p);
+		else
+			small_ns += p->ns;
+	}
+	if (ok && small_ns)
+		ok = take_turns(to, at, small_ns);
+	for (size_t i = at->sampled; ok && i < at->end; i++)
+		ok = vec_push(&to->v, at->v[i]);
+	return ok;
 }
 
 bool own_code_place(struct track_parts *parts, uint32_t hz)
@@ -127,12 +205,12 @@ bool own_code_place(struct track_parts *parts, uint32_t hz)
 		qsort(parts->v.v, n, sizeof(parts->v.v[0]), compare_parts);
 	for (size_t i = 0, k; ok && i < n; i = k) {
 		const struct track_part *v = parts->v.v;
-		size_t sampled = i;
+		struct place at = { .v = v, .first = i, .sampled = i, .period_ns = period_ns };
 
 		for (k = i; k < n && compare_place(&v[i], &v[k]) == 0; k++)
-			sampled += !v[k].sampled;
-		ok = distribute_parts(&placed, v, i, v[i].class == PATH_OWN ? sampled : i, k,
-				      period_ns);
+			at.sampled += v[i].class == PATH_OWN && !v[k].sampled;
+		at.end = k;
+		ok = place_parts(&placed, &at);
 	}
 	if (!ok) {
 		vec_free(&placed.v);

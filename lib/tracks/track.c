@@ -202,13 +202,16 @@ static void sum_until(struct path_tracks *t, struct track_state *s, int64_t sett
 	add_phase(s, &in);
 	if (stats && !step_stats_count(stats, last_ns < settled_ns ? last_ns : settled_ns))
 		t->nomem = true;
+	t->held -= s->held.n - keep;
 	s->held.n = keep;
+	if (s->held.cap > 2 * (keep + SETTLE_PIECES))
+		vec_fit(&s->held);
 	if (keep)
 		device_gaps_forget(&t->gaps, s->anchor, s->held.v[0].from_ns);
 	s->settle_at = keep + SETTLE_PIECES;
 }
 
-/* Up to the end of the newest step; beyond TRACK_PIECES_MAX whatever is held. */
+/* Up to the end of the newest step; whatever is held, where that is too much. */
 static void sum_some(struct path_tracks *t, struct track_state *s)
 {
 	int loop = path_tracks_loop(t, s);
@@ -216,7 +219,7 @@ static void sum_some(struct path_tracks *t, struct track_state *s)
 
 	if (runs && runs->v.n)
 		sum_until(t, s, runs->v.v[runs->v.n - 1].end_ns);
-	if (s->held.n >= TRACK_PIECES_MAX)
+	if (s->held.n >= TRACK_PIECES_MAX || t->held >= TRACKS_PIECES_MAX)
 		sum_until(t, s, INT64_MAX);
 	s->settle_at = s->held.n + SETTLE_PIECES;
 }
@@ -261,7 +264,8 @@ NOINLINE static uint32_t find_number(struct path_tracks *t, struct track_state *
 
 	number = track_sums_number(&s->sums, &t->names, p);
 	if (own && number && vec_reach(&t->by_key, p->key))
-		t->by_key.v[p->key] = (struct key_sum){ s->anchor, number, is_off(p->s) };
+		t->by_key.v[p->key] = (struct key_sum){ s->anchor, number, is_off(p->s),
+							p->s->state == SEGMENT_OWN };
 	return number;
 }
 
@@ -284,11 +288,11 @@ static bool list_grown(struct path_tracks *t, struct track_state *s)
 
 /* Time that may be a loss is queried while the stream goes on: counts it as growth. */
 static bool add_growth(struct path_tracks *t, struct track_state *s, const struct held_piece *p,
-		       bool off)
+		       bool off, bool own)
 {
 	struct track_add add = { p->from_ns, p->to_ns, 0, p->wait,
 				 device_gaps_within(&t->gaps, s->anchor, p->from_ns, p->to_ns,
-						    is_own(s, p->number)) };
+						    own) };
 
 	return (!off && !add.gap.number) ||
 	       (list_grown(t, s) && track_sums_grow(&s->sums, p->number, &add));
@@ -360,9 +364,11 @@ static void on_piece(struct path_listener *l, const struct path_piece *p)
 	held.number = find_number(t, s, p);
 	off = p->via || p->occupant || is_off(p->s);
 	held.wait = wait_of(s, off);
-	if (!held.number || !vec_push(&s->held, held) || !add_growth(t, s, &held, off))
+	if (!held.number || !vec_push(&s->held, held) ||
+	    !add_growth(t, s, &held, off, !p->via && p->s->state == SEGMENT_OWN))
 		t->nomem = true;
-	else if (s->held.n >= s->settle_at)
+	t->held++;
+	if (s->held.n >= s->settle_at && !t->nomem)
 		sum_some(t, s);
 }
 
@@ -383,16 +389,16 @@ static void on_own(struct path_listener *l, uint32_t anchor, int64_t from_ns,
 	put = s->held.v + s->held.n;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t key = v[i].key;
-		bool off;
+		const struct key_sum *known;
 
 		if (key >= t->by_key.n || t->by_key.v[key].anchor != anchor) {
 			if (!learn_key(t, s, key))
 				return;
 		}
-		off = t->by_key.v[key].off;
-		*put = (struct held_piece){ from_ns, v[i].end_ns, t->by_key.v[key].number,
-					    wait_of(s, off) };
-		if (!add_growth(t, s, put, off)) {
+		known = &t->by_key.v[key];
+		*put = (struct held_piece){ from_ns, v[i].end_ns, known->number,
+					    wait_of(s, known->off) };
+		if (!add_growth(t, s, put, known->off, known->own)) {
 			t->nomem = true;
 			return;
 		}
@@ -400,6 +406,7 @@ static void on_own(struct path_listener *l, uint32_t anchor, int64_t from_ns,
 		from_ns = v[i].end_ns;
 	}
 	s->held.n += n;
+	t->held += n;
 	if (s->held.n >= s->settle_at)
 		sum_some(t, s);
 }

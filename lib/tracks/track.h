@@ -22,6 +22,8 @@
 
 /* Pieces of one anchor that wait until it is known whether they lie in a step: 24 bytes each. */
 #define TRACK_PIECES_MAX 524288
+/* Of all anchors together: beyond it, who has got many more is summed. */
+#define TRACKS_PIECES_MAX 2097152
 
 /* Tracks of ended threads that are kept: those with the longest lives. No more tracks are
  * reported. */

@@ -37,6 +37,7 @@ struct key_sum {
 	uint32_t anchor;
 	uint32_t number; /* of its sum; 0: none */
 	bool off;	 /* the thread is off its CPU in it */
+	bool own;	 /* it is in its own code */
 };
 
 struct path_tracks {
@@ -64,6 +65,7 @@ struct path_tracks {
 	VEC(struct step_runs) runs;	/* by loop */
 	VEC(struct step_stats *) stats; /* the same; NULL: none, or nobody needs them any more */
 	size_t prune_at;		/* tracks */
+	size_t held;			/* pieces of all tracks */
 	uint32_t cpu_samples_hz;	/* of the first session that says so; 0: none did */
 	bool nomem;
 };

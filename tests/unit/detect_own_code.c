@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Own code that no sample met, over the lines at which samples met the rest. */
+#include <math.h>
+
 #include "tests/tap.h"
 
 #include "lib/tracks/own_code.h"
@@ -90,6 +92,39 @@ static void place_inner(void)
 	is_u64(wrong, 0, "each line is in what its samples were in");
 }
 
+/* One anchor waits at 300 lines for a thread whose own code samples met at 200 lines. */
+static void place_many(void)
+{
+	uint64_t all, kept = 0;
+	size_t off = 0;
+
+	parts.v.n = 0;
+	for (uint32_t i = 0; i < 300; i++) {
+		add(PATH_OWN, 5, 0, 20, (20 + i % 7) * MS);
+		parts.v.v[parts.v.n - 1].stack = 1000 + i;
+	}
+	for (uint32_t i = 0; i < 200; i++)
+		add(PATH_OWN, 5, 2000 + i, 10, 10 * MS);
+	all = sum();
+	ok(own_code_place(&parts, 99), "placed");
+	is_u64(sum(), all, "to the nanosecond it is what it was");
+	ok(parts.v.n <= 700, "%zu parts, not one for each pair", parts.v.n);
+	for (uint32_t i = 0; i < 300; i++) {
+		uint64_t ns = 0;
+
+		for (size_t k = 0; k < parts.v.n; k++)
+			ns += parts.v.v[k].stack == 1000 + i ? parts.v.v[k].ns : 0;
+		kept += ns == (20 + i % 7) * MS;
+	}
+	is_u64(kept, 300, "each line of the anchor has what it had");
+	for (uint32_t i = 0; i < 200; i++) {
+		double share = (double)(all - 2000 * MS) / 200;
+
+		off += fabs((double)ns_of(2000 + i, true) - 10.0 * (double)MS - share) > 1000;
+	}
+	is_u64(off, 0, "each line of the thread has its share");
+}
+
 int main(void)
 {
 	uint64_t all;
@@ -117,6 +152,7 @@ int main(void)
 	is_u64(ns_of(6, false), 70 * MS, "seven samples place nothing");
 	rates();
 	place_inner();
+	place_many();
 	vec_free(&parts.v);
 	return tap_done();
 }

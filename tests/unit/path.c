@@ -530,8 +530,40 @@ static void cuts(void)
 	segment_keys_free(&keys);
 }
 
+/* Whatever was asked for before, the first segment that ends behind is found. */
+static void found(void)
+{
+	struct segment_keys keys = { 0 };
+	struct segment_log log = { .keys = &keys, .thread = 7 };
+	size_t wrong = 0;
+
+	segment_log_begin(&log, 0);
+	is_u64(segment_log_find(&log, 5), 0, "in an empty log nothing is");
+	for (uint32_t i = 0; i < 1000; i++) {
+		const struct segment s = { .state = SEGMENT_CALL,
+					   .line = i % 3,
+					   .end_ns = 10 * (int64_t)(i + 1) };
+
+		if (!segment_log_push(&log, &s))
+			abort();
+	}
+	for (int64_t i = 0; i < 100000; i++) {
+		int64_t at = i * 7919 % 10100;
+		size_t right = at < 10000 ? (size_t)at / 10 : 1000;
+
+		wrong += segment_log_find(&log, at) != right;
+	}
+	is_u64(wrong, 0, "the segment of each time, in any order");
+	log.v.n = 3; /* the rest was folded */
+	is_u64(segment_log_find(&log, 5000), 3, "behind the end of a log that has become shorter");
+	is_u64(segment_log_find(&log, 15), 1, "and in it");
+	segment_log_free(&log);
+	segment_keys_free(&keys);
+}
+
 int main(void)
 {
+	found();
 	chain();
 	in_flight(100 * US);
 	in_flight(400 * US);
