@@ -10,6 +10,7 @@
 #include "lib/account/analysis_state.h"
 #include "lib/account/loss_behind.h"
 #include "lib/account/loss_blame.h"
+#include "lib/account/loss_early.h"
 #include "lib/account/loss_gaps.h"
 
 /* ---- losses ---- */
@@ -485,6 +486,7 @@ bool lost_time_finish(struct lost_time *l, struct cause *c)
 		clear_sums(l);
 	for (size_t i = 0; ok && i < path_tracks_count(c->tracks); i++)
 		ok = add_track(l, c, i, false, &parts);
+	ok = ok && loss_early_sum(l, c, &parts);
 	for (size_t i = 0; i < l->v.n; i++)
 		l->v.v[i].outside = l->v.v[i].revision && !l->v.v[i].ns;
 	for (size_t i = 0; ok && i < path_tracks_count(c->tracks); i++)

@@ -102,6 +102,8 @@ struct loss {
 		struct {
 			uint64_t unended_ns; /* of it, in a gap to the end */
 			int64_t unended_since_ns;
+			uint64_t early_ns; /* of what Python does besides: in the first steps
+					      (loss_early.h) */
 			uint64_t added_ns; /* of sleeps: known to be added to the work */
 			/* It is all of these stalls of its steps, as for the most part it is not
 			 * known whether a device had work meanwhile; idle_ns: when it had none. Of

@@ -18,6 +18,7 @@
 #include "lib/base/shell.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/idle_text.h"
+#include "lib/account/loss_early.h"
 #include "lib/account/loss_gaps.h"
 #include "lib/account/loss_places.h"
 #include "lib/account/names.h"
@@ -39,7 +40,6 @@
 #define MIN_STEP_STALL 0.05
 #define MIN_ONCE       0.1
 #define MIN_GAIN       0.2
-#define START_SHARE    0.2 /* of the steps, in time: all of it at once */
 /* Of waits for an acknowledgement that TCP delays: so many, so long, and no longer on average or at
  * most. */
 #define DELAYED_LEAST	10
@@ -70,7 +70,7 @@ static double min_share(const struct loss *x)
 static uint32_t get_severity(const struct loss *x, double share)
 {
 	bool beside = x->sort & LOSS_BESIDE;
-	uint32_t all = cause_severity(share), added;
+	uint32_t all = cause_severity(share * loss_later_share(x)), added;
 
 	if (x->sort & LOSS_PACED || (x->sort & LOSS_OUTSIDE && !beside))
 		return 1;
@@ -95,14 +95,6 @@ static bool is_gained(const struct cause *c, const struct loss *x)
 	return (double)most >= MIN_GAIN * (double)g->of.spans_path_ns;
 }
 
-/* What Python does besides in the first steps, as compiling: no step behind them has it. */
-static bool is_of_the_start(const struct cause *c, const struct loss *x)
-{
-	uint64_t span = lost_time_process(&c->lost_time, x->process)->span_ns;
-
-	return idle_work(x) && (double)(x->last_ns - x->first_ns) < START_SHARE * (double)span;
-}
-
 /* What is imported or compiled is so once: a tenth of a short run's steps may be of its first. */
 static double min_stall(const struct loss *x)
 {
@@ -120,9 +112,10 @@ static bool is_significant(const struct cause *c, const struct loss *x, uint64_t
 	/* A device that nobody waits for may work meanwhile. */
 	if (x->of.idle.whole && p->ns[1] && !p->ns[0])
 		return false;
+	if (c->ended)
+		share *= loss_later_share(x);
 	if (x->of.idle.whole)
-		return share >= min_stall(x) && get_severity(x, share) > 1 && is_gained(c, x) &&
-		       !is_of_the_start(c, x);
+		return share >= min_stall(x) && get_severity(x, share) > 1 && is_gained(c, x);
 	if (share < min_share(x) || (double)x->ns < MIN_OF_IDLE * (double)p->ns[at_most])
 		return false;
 	/* Whether nobody ever waits for the device is known in the end, and what the program

@@ -150,9 +150,78 @@ static void paused_steps(void)
 	stage_free(&s);
 }
 
+#define COMPILER "/usr/lib/python3/site-packages/torch/_dynamo/convert_frame.py"
+
+/* Called from that line of the loop. */
+static uint32_t call_from(struct stage *s, unsigned line, const char *file, const char *function)
+{
+	uint32_t frames[2];
+
+	for (unsigned i = 0; i < 2; i++)
+		frames[i] = world_frame(
+			s->w,
+			&(struct world_frame){
+				.kind = FRAME_PYTHON,
+				.offset = i ? line : 20,
+				.file = world_string(s->w, bytes_of(i ? "/srv/train.py" : file)),
+				.name = world_string(s->w, bytes_of(i ? "main" : function)) });
+	return world_stack(s->w, frames, 2);
+}
+
+/* A second of it. Now and then something is tried on the device. */
+static int64_t compile_second(struct stage *s, struct actor v, uint32_t stack, int64_t t)
+{
+	for (unsigned i = 0; i < 4; i++, t += 250 * MS) {
+		for (unsigned k = 0; k < 24; k++)
+			stage_event(s, OP_CPU_SAMPLE, v.ctx, 0, t + k * 10 * MS, t + k * 10 * MS)
+				->stack = stack;
+		stage_call(s, v, OP_CUDA_LAUNCH, 0, t + 241 * MS, t + 242 * MS)->stack = stack;
+		stage_call(s, v, OP_CUDA_STREAM_SYNC, 0, t + 242 * MS, t + 243 * MS)->stack = stack;
+	}
+	return t;
+}
+
+/* Ten seconds in all, in the first step or one in every tenth; 100 steps, each of which waits for
+ * the device. */
+static void compile_steps(bool each, uint32_t severity)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train");
+	uint32_t stack = call_from(&s, 91, COMPILER, "call"), worst = 0;
+	struct kinds_run p;
+	int64_t t = 0;
+
+	for (unsigned i = 0; i < 100; i++) {
+		stage_call(&s, v, OP_CUDA_MEMCPY_ASYNC, 0, t, t + 10 * US)->stack =
+			call_from(&s, 90, "/srv/data.py", "fetch");
+		t += 100 * US;
+		for (unsigned k = 0; k < (each ? i % 10 == 5 : i ? 0 : 10); k++)
+			t = compile_second(&s, v, stack, t);
+		for (unsigned k = 0; k < 4; k++, t += 100 * US)
+			stage_call(&s, v, OP_CUDA_LAUNCH, 0, t, t + 10 * US)->stack =
+				call_from(&s, 91, "/srv/model.py", "forward");
+		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t, t + 9 * MS)->stack =
+			call_from(&s, 92, "/srv/model.py", "read_loss");
+		t += 9 * MS + 100 * US;
+	}
+	analyze(&s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		struct bytes text = bytes_of(p.list.v.v[i].summary.p);
+
+		if (memmem(text.p, text.n, "compiling", 9))
+			worst = p.list.v.v[i].severity;
+		printf("# %s\n", p.list.v.v[i].summary.p);
+	}
+	is_u64(worst, severity, "compiled in %s", each ? "every tenth step" : "the first step");
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
 int main(void)
 {
 	paused_steps();
+	compile_steps(false, 0);
+	compile_steps(true, 3);
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		struct stage s = stage_new();
 		struct actor v, worker;
