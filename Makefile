@@ -167,7 +167,7 @@ cmd_src := $(wildcard cmd/*.c)
 bpf_src := $(wildcard bpf/*.bpf.c)
 unit_src := $(wildcard tests/unit/*.c tests/laws/*.c)
 ifndef HAVE_SQLITE
-lib_src := $(filter-out lib/archive/%,$(lib_src))
+lib_src := $(filter-out $(filter-out lib/archive/answer.c lib/compat/agent_options.c,$(wildcard lib/archive/*.c lib/compat/*.c)),$(lib_src))
 cmd_src := $(filter-out cmd/ingero-query.c,$(cmd_src))
 unit_src := $(filter-out tests/unit/archive_%.c tests/laws/archive_%.c,$(unit_src))
 endif

@@ -27,7 +27,7 @@
 #include "lib/ige/reader.h"
 #include "lib/ige/writer.h"
 #include "lib/input/input.h"
-#include "lib/input/older.h"
+#include "lib/input/database_input.h"
 
 static struct values {
 	const char *output;
@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 	int status, rc = 0;
 
 	cli_start();
-	input_older_watch(cli_preparing);
+	database_input_watch(cli_preparing);
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status != CLI_GO)
 		return status;

@@ -26,7 +26,7 @@
 #include "lib/report/report.h"
 #include "lib/host/clock.h"
 #include "lib/input/input.h"
-#include "lib/input/older.h"
+#include "lib/input/database_input.h"
 #include "lib/input/resolve.h"
 #include "lib/filter/cut.h"
 #include "lib/filter/filter.h"
@@ -538,7 +538,7 @@ int main(int argc, char **argv)
 	int status;
 
 	cli_start();
-	input_older_watch(cli_preparing);
+	database_input_watch(cli_preparing);
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status == CLI_GO)
 		status = parse_pids(&asked);

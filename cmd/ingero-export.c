@@ -29,7 +29,7 @@
 #include "lib/event/chain.h"
 #include "lib/export/format.h"
 #include "lib/input/input.h"
-#include "lib/input/older.h"
+#include "lib/input/database_input.h"
 #include "lib/input/resolve.h"
 #include "lib/filter/cut.h"
 #include "lib/filter/pick.h"
@@ -570,7 +570,7 @@ int main(int argc, char **argv)
 	int rc, status;
 
 	cli_start();
-	input_older_watch(cli_preparing);
+	database_input_watch(cli_preparing);
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status != CLI_GO)
 		return status;

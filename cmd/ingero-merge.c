@@ -20,7 +20,7 @@
 #include "lib/cli/signals.h"
 #include "lib/cli/window.h"
 #include "lib/input/merge.h"
-#include "lib/input/older.h"
+#include "lib/input/database_input.h"
 #include "lib/input/operand.h"
 #include "lib/input/outputs.h"
 #include "lib/input/pass.h"
@@ -339,7 +339,7 @@ static int run_merge(const struct cli_operands *operands, struct filter *sel, in
 	o.target.interrupted = interrupted_merge;
 	if (!rc)
 		rc = merge_name_nodes(masked ? masked : w, &opt, e);
-	input_older_name(values.force_node);
+	database_input_name(values.force_node);
 	snprintf(tool, sizeof(tool), "%s %s", program.name, cli_version());
 	if (to_database())
 		opt.database = &archive;
@@ -377,7 +377,7 @@ int main(int argc, char **argv)
 	int rc, status;
 
 	cli_start();
-	input_older_watch(cli_preparing);
+	database_input_watch(cli_preparing);
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status != CLI_GO)
 		return status;

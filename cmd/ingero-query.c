@@ -31,7 +31,7 @@
 #include "lib/report/ops_text.h"
 #include "lib/event/section_rows.h"
 #include "lib/input/input.h"
-#include "lib/input/older.h"
+#include "lib/input/database_input.h"
 #include "lib/input/resolve.h"
 #include "lib/filter/confined.h"
 #include "lib/filter/pick.h"
@@ -273,7 +273,7 @@ static int build_archive(struct query *q, const struct cli_operands *operands, i
 static bool is_database(const char *path)
 {
 	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-	bool is = fd >= 0 && input_older_looks_so(fd);
+	bool is = fd >= 0 && database_input_looks_so(fd);
 
 	if (fd >= 0)
 		close(fd);
@@ -540,7 +540,7 @@ int main(int argc, char **argv)
 	int rc, status;
 
 	cli_start();
-	input_older_watch(cli_preparing);
+	database_input_watch(cli_preparing);
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status != CLI_GO)
 		return status;

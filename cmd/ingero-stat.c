@@ -28,7 +28,7 @@
 #include "lib/report/ops_json.h"
 #include "lib/report/ops_text.h"
 #include "lib/event/section_rows.h"
-#include "lib/input/older.h"
+#include "lib/input/database_input.h"
 
 static struct values {
 	bool json, brief, exact, compare, quit_ends;
@@ -510,7 +510,7 @@ int main(int argc, char **argv)
 	int status;
 
 	cli_start();
-	input_older_watch(cli_preparing);
+	database_input_watch(cli_preparing);
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status != CLI_GO)
 		return status;

@@ -18,6 +18,7 @@
 #include "lib/base/vec.h"
 #include "lib/cli/defaults.h"
 #include "lib/cli/door.h"
+#include "lib/compat/agent_options.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
@@ -106,7 +107,7 @@ static bool put_first(struct cli_list *words, const char *option, const char *va
 	return true;
 }
 
-static int run_program(const char *name, const struct door_command *c, struct door_plan *plan)
+static int run_program(const char *name, const struct door_command *c, struct agent_plan *plan)
 {
 	struct buf own = { 0 }, path = { 0 }, folder = { 0 };
 	struct err e = { 0 };
@@ -193,7 +194,7 @@ struct row {
 };
 
 /* The exporters that serve metrics and print single events while recording. */
-static bool fill_readers(struct row *r, const struct door_plan *plan)
+static bool fill_readers(struct row *r, const struct agent_plan *plan)
 {
 	bool good = true;
 
@@ -226,7 +227,7 @@ static bool fill_readers(struct row *r, const struct door_plan *plan)
 	       (!r->events.n || vec_push(&r->events, NULL));
 }
 
-static bool fill_row(struct row *r, const struct door_plan *plan)
+static bool fill_row(struct row *r, const struct agent_plan *plan)
 {
 	bool good = vec_push(&r->record, "ingero-record") &&
 		    vec_push(&r->correlate, "ingero-correlate") &&
@@ -445,10 +446,10 @@ static void trace_help(struct buf *out)
 		"  --debug: the same with the stack of each event below it, and what the recorder "
 		"does\n"
 		"  --json: single events, a line of JSON each (ingero export)\n");
-	door_old_options(out, "trace");
+	agent_options_help(out, "trace");
 }
 
-static int run_trace(struct door_plan *plan)
+static int run_trace(struct agent_plan *plan)
 {
 	struct row r = { 0 };
 	struct err e = { 0 };
@@ -509,7 +510,7 @@ static int run_help(const char *name, char **ask_help)
 	const struct door_command *c = name ? door_find(name) : NULL;
 	struct buf page = { 0 }, own = { 0 };
 	struct cli_operands none = { 0 };
-	struct door_plan plan = { 0 };
+	struct agent_plan plan = { 0 };
 	struct cli_list words = { 0 };
 	struct err e = { 0 };
 	int status;
@@ -530,7 +531,7 @@ static int run_help(const char *name, char **ask_help)
 		plan.has_db = true;
 		status = run_program(name, c, &plan);
 	}
-	door_plan_free(&plan);
+	agent_plan_free(&plan);
 	cli_list_free(&words);
 	buf_free(&page);
 	buf_free(&own);
@@ -552,16 +553,17 @@ static int run_command(const struct cli_operands *operands, struct err *e)
 	/* Another program of ours, or of anyone who calls one ingero-NAME, is as good as a row of
 	 * the table. */
 	const struct door_command unknown = { .name = name };
-	struct door_plan plan = { 0 };
+	struct agent_plan plan = { 0 };
 	int status;
 
-	if (door_translate(c ? c : &unknown, (int)operands->n - 1, operands->v + 1, &plan, e)) {
+	if (agent_options_translate(c ? c : &unknown, (int)operands->n - 1, operands->v + 1, &plan,
+				    e)) {
 		status = cli_fail(e);
 	} else {
 		cli_settings.quiet |= wants_quiet(&plan.words);
 		status = c && !c->program ? run_trace(&plan) : run_program(name, c, &plan);
 	}
-	door_plan_free(&plan);
+	agent_plan_free(&plan);
 	return status;
 }
 
@@ -577,6 +579,7 @@ int main(int argc, char **argv)
 	append_overview(&commands);
 	program.footer = buf_text(&commands);
 	door_complete(&more);
+	agent_options_complete(&more);
 	program.more = buf_text(&more);
 	status = argc > 1 ? cli_parse(&program, NULL, argc, argv, &operands) : CLI_GO;
 	if (status == CLI_GO && operands.n == 0)

@@ -268,7 +268,7 @@ static const char *const derived[] = {
 	"   summary, CASE WHEN json_valid(body) THEN body END body FROM chain_records WHERE id IS "
 	"NOT NULL AND kind IS NOT 'go-agent') GROUP BY id)",
 
-	/* Those of the Go agent, as it had them (legacy.h). */
+	/* Those of the Go agent, as it had them (lib/compat). */
 	"INSERT OR IGNORE INTO causal_chains SELECT coalesce(json_extract(body, '$.id'), id),"
 	" time_ns + ?1, coalesce(json_extract(body, '$.severity'), ''), coalesce(summary, ''),"
 	" coalesce(json_extract(body, '$.root_cause'), ''),"

@@ -31,7 +31,7 @@ void cli_progress_tick(struct cli_progress *p);
 /* Clears the line on a terminal; with --progress says what it came to. */
 void cli_progress_end(struct cli_progress *p);
 
-/* While something is prepared that takes long where it is large, as input_older_look: shows what
+/* While something is prepared that takes long where it is large, as database_input_look: shows what
  * and how far, and is true once a signal came. */
 bool cli_preparing(const char *what, uint64_t events, bool over);
 

@@ -19,7 +19,7 @@
 #include "lib/ige/merge_columns.h"
 #include "lib/input/inside.h"
 #include "lib/input/join.h"
-#include "lib/input/older.h"
+#include "lib/input/database_input.h"
 #include "lib/input/opened.h"
 #include "lib/input/operand.h"
 
@@ -52,10 +52,10 @@ static int open_one(struct input *in, struct one *o, const char *name, struct er
 		if (rc)
 			return rc;
 	}
-	if (input_older_looks_so(fd)) {
+	if (database_input_looks_so(fd)) {
 		close(fd);
 		ours = false;
-		rc = input_older_open(&fd, name, &in->notes, &o->holds, e);
+		rc = database_input_open(&fd, name, &in->notes, &o->holds, e);
 		if (rc)
 			return rc;
 	}

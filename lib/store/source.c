@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/input/older.h"
+#include "lib/input/database_input.h"
 #include "lib/input/operand.h"
 #include "lib/store/source_counting.h"
 #include "lib/store/source_growing.h"
@@ -27,7 +27,7 @@
 static bool is_database(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool is = fd >= 0 && input_older_looks_so(fd);
+	bool is = fd >= 0 && database_input_looks_so(fd);
 
 	if (fd >= 0)
 		close(fd);

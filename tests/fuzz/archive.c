@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/archive/legacy.h"
+#include "lib/compat/agent_recording.h"
 #include "lib/archive/read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
 	char path[] = "/tmp/ingero-fuzz-XXXXXX";
 	struct archive_reader *archive = NULL;
-	struct archive_legacy *legacy = NULL;
+	struct agent_recording *agent = NULL;
 	struct world *w = world_new();
 	struct err e = { 0 };
 	int fd = mkstemp(path), rc;
@@ -67,9 +67,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	if (archive)
 		read_all(w, archive_reader_stream(archive));
 	archive_reader_free(archive);
-	if (!rc && !archive && !archive_legacy_open(&legacy, w, path, NULL, &e))
-		read_all(w, archive_legacy_stream(legacy));
-	archive_legacy_free(legacy);
+	if (!rc && !archive && !agent_recording_open(&agent, w, path, NULL, &e))
+		read_all(w, agent_recording_stream(agent));
+	agent_recording_free(agent);
 	world_free(w);
 	unlink(path);
 	return 0;

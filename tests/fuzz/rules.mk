@@ -9,7 +9,7 @@ fuzz_lib := $(wildcard lib/base/*.c lib/model/*.c lib/event/*.c lib/world/*.c li
 	$(wildcard lib/loops/*.c lib/attrib/*.c lib/gpustate/*.c) \
 	$(addprefix lib/tracks/,loop_text.c loop_caller.c) \
 	$(filter-out lib/mcp/mcp_http.c lib/mcp/mcp_headers.c,$(wildcard lib/mcp/mcp*.c)) \
-	$(if $(HAVE_SQLITE),$(wildcard lib/archive/*.c))
+	$(if $(HAVE_SQLITE),$(filter-out lib/compat/agent_options.c,$(wildcard lib/archive/*.c lib/compat/*.c)))
 fuzz_flags := -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=all $(ALL_CPPFLAGS)
 

@@ -26,6 +26,8 @@ ROOMS = {
     "host": ["world"],
     "filter": ["world"],
     "archive": ["world"],
+    # cli: an older command line is said to the front door
+    "compat": ["archive", "cli"],
     "bundle": ["base"],
     # bpf: bytes as the kernel side writes them; symbols: lines of Python code
     "decode": ["bpf", "symbols"],
@@ -36,7 +38,8 @@ ROOMS = {
     "sim": ["world", "stat"],
     "clock": ["ige", "stat"],
     # symbols: names for frames, from the symbol tables in a bundle
-    "input": ["clock", "archive", "bundle", "filter", "symbols"],
+    # compat: recordings of the older agent, as such
+    "input": ["clock", "archive", "compat", "bundle", "filter", "symbols"],
     "attrib": ["world", "stat"],
     "gpustate": ["attrib"],
     "loops": ["attrib"],

@@ -11,7 +11,7 @@
 #include "lib/archive/pages.h"
 #include "lib/archive/write.h"
 #include "lib/base/io.h"
-#include "lib/input/older.h"
+#include "lib/input/database_input.h"
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
 
@@ -319,16 +319,16 @@ static void check_watched(const struct fixture *f)
 	int fd;
 
 	make(f, 5000, 1000, 0);
-	input_older_watch(watch);
-	is_int(input_older_open(&fd, path, &notes, &holds, &e), 0, "read to its end");
+	database_input_watch(watch);
+	is_int(database_input_open(&fd, path, &notes, &holds, &e), 0, "read to its end");
 	ok(watched.looks > 2 && watched.ends == 1 && watched.events == 5000, "and told of it");
 	close(fd);
 	watched.stop = true;
 	watched.looks = watched.ends = 0;
-	is_int(input_older_open(&fd, path, &notes, &holds, &e), ERR_INTERRUPTED, "given up");
+	is_int(database_input_open(&fd, path, &notes, &holds, &e), ERR_INTERRUPTED, "given up");
 	ok(fd < 0 && watched.looks == 2 && watched.ends == 1 && e.code == ERR_INTERRUPTED,
 	   "at once");
-	input_older_watch(NULL);
+	database_input_watch(NULL);
 	buf_free(&notes);
 	buf_free(&holds);
 }

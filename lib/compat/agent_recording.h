@@ -14,8 +14,8 @@
  * default slack of timers and as long again, four times in a row of the same length, which chance
  * does once in ten thousand, with work in between. All other waits stay without a reason.
  */
-#ifndef INGERO_ARCHIVE_LEGACY_H
-#define INGERO_ARCHIVE_LEGACY_H
+#ifndef INGERO_COMPAT_AGENT_RECORDING_H
+#define INGERO_COMPAT_AGENT_RECORDING_H
 
 #include <stdint.h>
 
@@ -25,12 +25,12 @@
 
 /* Kind of the CHAIN records that say what the agent itself took for a cause: findings of nobody
  * here. Their body is its row, by the names of its columns. */
-#define ARCHIVE_LEGACY_CHAIN "go-agent"
+#define AGENT_CHAIN "go-agent"
 
-struct archive_legacy;
+struct agent_recording;
 
 /* Who recorded it, and what was left out of it in reading. */
-struct archive_legacy_told {
+struct agent_recording_facts {
 	uint8_t node_uuid[16];
 	uint64_t boot;	     /* made up: the agent does not say */
 	uint64_t salt;	     /* differs between recordings */
@@ -41,12 +41,12 @@ struct archive_legacy_told {
 
 /* The file stays as it is. machine: what its machine is called where it does not say, borrowed;
  * NULL: "unknown". ERR_CANNOT: a database of something else; ERR_DAMAGED. */
-int archive_legacy_open(struct archive_legacy **out, struct world *w, const char *path,
-			const char *machine, struct err *e);
-void archive_legacy_free(struct archive_legacy *l);
+int agent_recording_open(struct agent_recording **out, struct world *w, const char *path,
+			 const char *machine, struct err *e);
+void agent_recording_free(struct agent_recording *l);
 
 /* Owned by the recording, read once. Damage met on the way is its error. */
-struct event_stream *archive_legacy_stream(struct archive_legacy *l);
-const struct archive_legacy_told *archive_legacy_told(const struct archive_legacy *l);
+struct event_stream *agent_recording_stream(struct agent_recording *l);
+const struct agent_recording_facts *agent_recording_facts(const struct agent_recording *l);
 
 #endif

@@ -4,12 +4,12 @@
  * stored: calls by their beginning, kernel events by their end. A call waits in a heap until no
  * event can end before it, so memory grows with calls that overlap, not with rows.
  */
-#include "lib/archive/legacy.h"
+#include "lib/compat/agent_recording.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/archive/legacy_state.h"
+#include "lib/compat/agent_internal.h"
 
 #define BATCH	 1024
 #define HEAP_MAX (1 << 18) /* calls that overlap: more of them come late */
@@ -21,7 +21,7 @@ static bool is_before(const struct event *a, const struct event *b)
 	return a->end_ns != b->end_ns ? a->end_ns < b->end_ns : a->depth > b->depth;
 }
 
-static bool heap_push(struct archive_legacy *l, const struct event *ev)
+static bool heap_push(struct agent_recording *l, const struct event *ev)
 {
 	size_t at = l->heap.n;
 
@@ -37,7 +37,7 @@ static bool heap_push(struct archive_legacy *l, const struct event *ev)
 	return true;
 }
 
-static struct event heap_pop(struct archive_legacy *l)
+static struct event heap_pop(struct agent_recording *l)
 {
 	struct event *h = l->heap.v, top = h[0];
 	size_t n = --l->heap.n;
@@ -60,7 +60,7 @@ static struct event heap_pop(struct archive_legacy *l)
 }
 
 /* Reads calls until all that begin by ns have begun. */
-static int read_calls(struct archive_legacy *l, int64_t ns, struct err *e)
+static int read_calls(struct agent_recording *l, int64_t ns, struct err *e)
 {
 	struct event ev;
 	int rc;
@@ -72,7 +72,7 @@ static int read_calls(struct archive_legacy *l, int64_t ns, struct err *e)
 		l->calls_end = rc == 0;
 		if (rc == 0)
 			break;
-		rc = legacy_event(l, l->calls, &ev, e);
+		rc = agent_event(l, l->calls, &ev, e);
 		if (rc < 0)
 			return rc;
 		if (rc == 0)
@@ -84,7 +84,7 @@ static int read_calls(struct archive_legacy *l, int64_t ns, struct err *e)
 	return 0;
 }
 
-static int read_host(struct archive_legacy *l, struct err *e)
+static int read_host(struct agent_recording *l, struct err *e)
 {
 	int rc = 0;
 
@@ -96,9 +96,9 @@ static int read_host(struct archive_legacy *l, struct err *e)
 		if (rc == 0)
 			break;
 		/* A wait lies in calls that begin before its end. */
-		rc = read_calls(l, sqlite3_column_int64(l->host, LEGACY_TIME), e);
+		rc = read_calls(l, sqlite3_column_int64(l->host, AGENT_TIME), e);
 		if (rc == 0)
-			rc = legacy_event(l, l->host, &l->next_host, e);
+			rc = agent_event(l, l->host, &l->next_host, e);
 		if (rc < 0)
 			return rc;
 		l->has_host = rc > 0;
@@ -107,7 +107,7 @@ static int read_host(struct archive_legacy *l, struct err *e)
 }
 
 /* 1: the next event; 0: no more. */
-static int next_event(struct archive_legacy *l, struct event *ev, struct err *e)
+static int next_event(struct agent_recording *l, struct event *ev, struct err *e)
 {
 	int rc;
 
@@ -136,9 +136,9 @@ static int next_event(struct archive_legacy *l, struct event *ev, struct err *e)
 
 static int stream_next(struct event_stream *s, struct stream_item *item, struct err *e)
 {
-	struct archive_legacy *l = (struct archive_legacy *)s;
+	struct agent_recording *l = (struct agent_recording *)s;
 	struct event ev;
-	int rc = legacy_facts_before(l, item, e);
+	int rc = agent_facts_before(l, item, e);
 
 	if (rc || l->ended)
 		return rc;
@@ -160,7 +160,7 @@ static int stream_next(struct event_stream *s, struct stream_item *item, struct 
 		return rc;
 	if (l->batch.n == 0) {
 		l->ended = true;
-		legacy_facts_end(l, item);
+		agent_facts_end(l, item);
 		return 1;
 	}
 	item->events = l->batch.v;
@@ -174,9 +174,9 @@ static void stream_close(struct event_stream *s)
 	/* The recording's own. */
 }
 
-static int prepare_statements(struct archive_legacy *l, struct err *e)
+static int prepare_statements(struct agent_recording *l, struct err *e)
 {
-	static const char *const row[LEGACY_COLUMNS] = {
+	static const char *const row[AGENT_COLUMNS] = {
 		"timestamp", "pid",	 "tid",	       "source",    "op",   "duration", "arg0",
 		"arg1",	     "ret_code", "stack_hash", "cgroup_id", "node", "comm"
 	};
@@ -199,16 +199,15 @@ static int prepare_statements(struct archive_legacy *l, struct err *e)
 				l->path, needed[i]);
 	}
 	/* By the index of times, where there is one: the plus keeps other indices out. */
-	rc = archive_database_select(l->db, l->path, &l->calls, "events", row, LEGACY_COLUMNS,
+	rc = archive_database_select(l->db, l->path, &l->calls, "events", row, AGENT_COLUMNS,
 				     "WHERE +source IN (1, 4, 8) ORDER BY timestamp, duration DESC",
 				     e);
 	if (rc == 0)
-		rc = archive_database_select(l->db, l->path, &l->host, "events", row,
-					     LEGACY_COLUMNS,
+		rc = archive_database_select(l->db, l->path, &l->host, "events", row, AGENT_COLUMNS,
 					     "WHERE +source NOT IN (1, 4, 8) ORDER BY timestamp",
 					     e);
 	if (rc == 0)
-		rc = legacy_stacks_open(l, e);
+		rc = agent_stacks_open(l, e);
 	if (rc == 0)
 		rc = archive_database_select(l->db, l->path, &l->name_of, "process_names", name, 1,
 					     "WHERE pid = ?1", e);
@@ -227,10 +226,10 @@ static int prepare_statements(struct archive_legacy *l, struct err *e)
 	return rc;
 }
 
-int archive_legacy_open(struct archive_legacy **out, struct world *w, const char *path,
-			const char *machine, struct err *e)
+int agent_recording_open(struct agent_recording **out, struct world *w, const char *path,
+			 const char *machine, struct err *e)
 {
-	struct archive_legacy *l = calloc(1, sizeof(*l));
+	struct agent_recording *l = calloc(1, sizeof(*l));
 	const struct world_node *node;
 	int rc = l && (l->path = strdup(path)) ? 0 : err_nomem(e);
 
@@ -247,13 +246,13 @@ int archive_legacy_open(struct archive_legacy **out, struct world *w, const char
 	if (rc == 0)
 		rc = prepare_statements(l, e);
 	if (rc == 0)
-		rc = legacy_facts_open(l, e);
+		rc = agent_facts_open(l, e);
 	if (rc == 0)
-		rc = legacy_owners(l, e);
+		rc = agent_owners(l, e);
 	if (rc == 0 && world_failed(w))
 		rc = err_nomem(e);
 	if (rc) {
-		archive_legacy_free(l);
+		agent_recording_free(l);
 		return rc;
 	}
 	node = world_get_node(w, l->node);
@@ -263,11 +262,11 @@ int archive_legacy_open(struct archive_legacy **out, struct world *w, const char
 	return 0;
 }
 
-void archive_legacy_free(struct archive_legacy *l)
+void agent_recording_free(struct agent_recording *l)
 {
 	if (!l)
 		return;
-	legacy_facts_close(l);
+	agent_facts_close(l);
 	sqlite3_finalize(l->calls);
 	sqlite3_finalize(l->host);
 	sqlite3_finalize(l->stack_of);
@@ -286,12 +285,12 @@ void archive_legacy_free(struct archive_legacy *l)
 	free(l);
 }
 
-struct event_stream *archive_legacy_stream(struct archive_legacy *l)
+struct event_stream *agent_recording_stream(struct agent_recording *l)
 {
 	return &l->stream;
 }
 
-const struct archive_legacy_told *archive_legacy_told(const struct archive_legacy *l)
+const struct agent_recording_facts *agent_recording_facts(const struct agent_recording *l)
 {
 	return &l->told;
 }

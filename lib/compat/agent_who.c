@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/archive/legacy_state.h"
+#include "lib/compat/agent_internal.h"
 #include "lib/base/demangle.h"
 #include "lib/base/hash.h"
 
 #define FRAMES_MAX 128
 
-bool legacy_is_call(int64_t source)
+bool agent_is_call(int64_t source)
 {
 	return source == 1 || source == 4 || source == 8;
 }
 
-uint16_t legacy_op(int64_t source, int64_t op)
+uint16_t agent_op(int64_t source, int64_t op)
 {
 	/* The agent's numbers; those of library calls that both know are ours. */
 	static const struct {
@@ -52,7 +52,7 @@ uint16_t legacy_op(int64_t source, int64_t op)
 	return 0;
 }
 
-uint32_t legacy_node(struct archive_legacy *l, struct bytes name)
+uint32_t agent_node(struct agent_recording *l, struct bytes name)
 {
 	struct world_node node = { .boot = 1, .name = world_string(l->w, name) };
 	uint64_t h[2] = { hash_bytes(name.p, name.n, 1), hash_bytes(name.p, name.n, 2) };
@@ -75,41 +75,41 @@ static struct bytes looked_up(sqlite3_stmt *s, int64_t key)
 	return text;
 }
 
-static uint32_t process_of(struct archive_legacy *l, uint32_t node, uint32_t tgid)
+static uint32_t process_of(struct agent_recording *l, uint32_t node, uint32_t tgid)
 {
 	return world_process(l->w, &(struct world_process){ .node = node, .tgid = tgid });
 }
 
 /* The machine of a row; the session's, where it does not say. */
-static uint32_t node_at(struct archive_legacy *l, sqlite3_stmt *row, int column)
+static uint32_t node_at(struct agent_recording *l, sqlite3_stmt *row, int column)
 {
 	struct bytes name = archive_database_text(row, column);
 
-	return name.n ? legacy_node(l, name) : l->node;
+	return name.n ? agent_node(l, name) : l->node;
 }
 
-uint32_t legacy_thread_id(struct archive_legacy *l, uint32_t node, uint32_t tid)
+uint32_t agent_thread_id(struct agent_recording *l, uint32_t node, uint32_t tid)
 {
 	uint64_t owner = tid;
 
-	map_get(&l->owner_by, legacy_thread_key(node, tid), &owner);
+	map_get(&l->owner_by, agent_thread_key(node, tid), &owner);
 	return world_thread(l->w,
 			    &(struct world_thread){ .process = process_of(l, node, (uint32_t)owner),
 						    .tid = tid });
 }
 
-uint32_t legacy_ctx(struct archive_legacy *l, sqlite3_stmt *row, bool with_cgroup)
+uint32_t agent_ctx(struct agent_recording *l, sqlite3_stmt *row, bool with_cgroup)
 {
-	struct bytes comm = archive_database_text(row, LEGACY_COMM);
-	uint64_t tid = (uint64_t)sqlite3_column_int64(row, LEGACY_TID),
-		 pid = (uint64_t)sqlite3_column_int64(row, LEGACY_PID),
-		 cgroup = (uint64_t)sqlite3_column_int64(row, LEGACY_CGROUP);
-	struct world_ctx ctx = { .node = node_at(l, row, LEGACY_NODE) };
+	struct bytes comm = archive_database_text(row, AGENT_COMM);
+	uint64_t tid = (uint64_t)sqlite3_column_int64(row, AGENT_TID),
+		 pid = (uint64_t)sqlite3_column_int64(row, AGENT_PID),
+		 cgroup = (uint64_t)sqlite3_column_int64(row, AGENT_CGROUP);
+	struct world_ctx ctx = { .node = node_at(l, row, AGENT_NODE) };
 	struct world_image image = { 0 };
 
 	/* The kernel's side of the agent knows threads by their own number only. */
 	if (pid == tid)
-		map_get(&l->owner_by, legacy_thread_key(ctx.node, tid), &pid);
+		map_get(&l->owner_by, agent_thread_key(ctx.node, tid), &pid);
 	image.process = process_of(l, ctx.node, (uint32_t)pid);
 	if (!comm.n)
 		comm = looked_up(l->name_of, (int64_t)pid);
@@ -132,7 +132,7 @@ uint32_t legacy_ctx(struct archive_legacy *l, sqlite3_stmt *row, bool with_cgrou
 	return world_ctx(l->w, &ctx);
 }
 
-int legacy_owners(struct archive_legacy *l, struct err *e)
+int agent_owners(struct agent_recording *l, struct err *e)
 {
 	static const char *const columns[] = { "pid", "tid", "node" };
 	sqlite3_stmt *s;
@@ -141,8 +141,8 @@ int legacy_owners(struct archive_legacy *l, struct err *e)
 
 	while (rc == 0 && (rc = archive_database_next(l->db, l->path, s, e)) > 0)
 		rc = map_put(&l->owner_by,
-			     legacy_thread_key(node_at(l, s, 2),
-					       (uint64_t)sqlite3_column_int64(s, 1)),
+			     agent_thread_key(node_at(l, s, 2),
+					      (uint64_t)sqlite3_column_int64(s, 1)),
 			     (uint64_t)sqlite3_column_int64(s, 0))
 			     ? 0
 			     : err_nomem(e);
@@ -154,7 +154,7 @@ int legacy_owners(struct archive_legacy *l, struct err *e)
 
 enum { F_SYMBOL, F_FILE, F_ADDRESS, F_PY_FUNCTION, F_PY_FILE, F_PY_LINE, F_COLUMNS };
 
-int legacy_stacks_open(struct archive_legacy *l, struct err *e)
+int agent_stacks_open(struct agent_recording *l, struct err *e)
 {
 	static const char sql[] =
 		"SELECT json_extract(f.value, '$.s'), json_extract(f.value, '$.f'),"
@@ -170,14 +170,14 @@ int legacy_stacks_open(struct archive_legacy *l, struct err *e)
 	return 0;
 }
 
-static uint32_t text_of(struct archive_legacy *l, int column)
+static uint32_t text_of(struct agent_recording *l, int column)
 {
 	struct bytes text = archive_database_text(l->stack_of, column);
 
 	return text.n ? world_string(l->w, text) : 0;
 }
 
-static uint32_t python_frame(struct archive_legacy *l)
+static uint32_t python_frame(struct agent_recording *l)
 {
 	int64_t line = sqlite3_column_int64(l->stack_of, F_PY_LINE);
 
@@ -190,7 +190,7 @@ static uint32_t python_frame(struct archive_legacy *l)
 }
 
 /* "name+0x12": the agent recorded no offsets in files, so the text identifies a frame. */
-static uint32_t named_frame(struct archive_legacy *l, uint32_t module, struct bytes symbol)
+static uint32_t named_frame(struct agent_recording *l, uint32_t module, struct bytes symbol)
 {
 	struct world_symbol to = { 0 };
 	struct buf text = { 0 }, name = { 0 };
@@ -215,7 +215,7 @@ static uint32_t named_frame(struct archive_legacy *l, uint32_t module, struct by
 	return id;
 }
 
-static uint32_t frame_of(struct archive_legacy *l)
+static uint32_t frame_of(struct agent_recording *l)
 {
 	struct bytes symbol = archive_database_text(l->stack_of, F_SYMBOL),
 		     address = archive_database_text(l->stack_of, F_ADDRESS);
@@ -232,7 +232,7 @@ static uint32_t frame_of(struct archive_legacy *l)
 	return world_frame(l->w, &raw);
 }
 
-uint32_t legacy_stack(struct archive_legacy *l, int64_t hash)
+uint32_t agent_stack(struct agent_recording *l, int64_t hash)
 {
 	uint32_t frames[FRAMES_MAX];
 	uint64_t stack = 0;

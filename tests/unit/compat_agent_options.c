@@ -2,7 +2,7 @@
 /*
  * Command lines of the older agent, and what the front door makes of them.
  */
-#include "lib/cli/door.h"
+#include "lib/compat/agent_options.h"
 
 #include <string.h>
 
@@ -70,15 +70,15 @@ static unsigned split(char *text, char **argv)
 static void one(const struct row *r)
 {
 	char line[128], *argv[16];
-	struct door_plan plan = { 0 };
+	struct agent_plan plan = { 0 };
 	struct buf words = { 0 };
 	struct err e = { 0 };
 	unsigned n;
 
 	snprintf(line, sizeof(line), "%s", r->line);
 	n = split(line, argv);
-	is_int(door_translate(door_find(argv[0]), (int)n - 1, argv + 1, &plan, &e), r->rc, "%s",
-	       r->line);
+	is_int(agent_options_translate(door_find(argv[0]), (int)n - 1, argv + 1, &plan, &e), r->rc,
+	       "%s", r->line);
 	for (size_t i = 0; i < plan.words.n; i++)
 		buf_printf(&words, "%s%s", i ? " " : "", plan.words.v[i]);
 	if (r->rc == 0) {
@@ -99,16 +99,16 @@ static void one(const struct row *r)
 		   "%s: what the front door does itself", r->line);
 	}
 	buf_free(&words);
-	door_plan_free(&plan);
+	agent_plan_free(&plan);
 }
 
 int main(void)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		one(&rows[i]);
-	for (const struct door_option *o = door_options; o->command; o++) {
+	for (const struct agent_option *o = agent_options; o->command; o++) {
 		ok(door_find(o->command) != NULL, "%s --%s is of a command", o->command, o->name);
-		ok(o->now || o->now_off || o->note || o->takes == DOOR_SWITCH,
+		ok(o->now || o->now_off || o->note || o->takes == AGENT_SWITCH,
 		   "%s --%s becomes something, or it is said that it does not", o->command,
 		   o->name);
 	}

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/archive/legacy_state.h"
+#include "lib/compat/agent_internal.h"
 #include "lib/base/hash.h"
 #include "lib/base/jsonw.h"
 
@@ -35,7 +35,7 @@ static const char *const chain_columns[] = {
 };
 #define CHAIN_COLUMNS (sizeof(chain_columns) / sizeof(chain_columns[0]))
 
-static void copy_text(struct archive_legacy *l, unsigned i, const char *before, struct bytes text,
+static void copy_text(struct agent_recording *l, unsigned i, const char *before, struct bytes text,
 		      struct bytes *out)
 {
 	buf_reset(&l->text[i]);
@@ -46,7 +46,7 @@ static void copy_text(struct archive_legacy *l, unsigned i, const char *before, 
 
 /* Rows are numbered as they are stored, per node: numbers that are missing are rows that were taken
  * out again, or whose storing failed. */
-static int open_holes(struct archive_legacy *l, struct err *e)
+static int open_holes(struct agent_recording *l, struct err *e)
 {
 	static const char sql[] =
 		"SELECT coalesce(since, 0), until, n, since IS NULL FROM"
@@ -84,7 +84,7 @@ out:
 	return rc < 0 ? rc : 0;
 }
 
-int legacy_facts_open(struct archive_legacy *l, struct err *e)
+int agent_facts_open(struct agent_recording *l, struct err *e)
 {
 	static const char *const session[S_COLUMNS] = { "started_at", "stopped_at", "cpu_cores",
 							"mem_total",  "kernel",	    "ingero_ver",
@@ -142,12 +142,12 @@ int legacy_facts_open(struct archive_legacy *l, struct err *e)
 	}
 	if (!name.n)
 		name = bytes_of(l->machine);
-	l->node = legacy_node(l, name);
+	l->node = agent_node(l, name);
 	l->told.salt = (uint64_t)l->start_ns;
 	return open_holes(l, e);
 }
 
-void legacy_facts_close(struct archive_legacy *l)
+void agent_facts_close(struct agent_recording *l)
 {
 	sqlite3_finalize(l->sessions);
 	sqlite3_finalize(l->holes);
@@ -159,7 +159,7 @@ void legacy_facts_close(struct archive_legacy *l)
 		buf_free(&l->text[i]);
 }
 
-static void clock_record(struct archive_legacy *l, int64_t ns, const char *source)
+static void clock_record(struct agent_recording *l, int64_t ns, const char *source)
 {
 	struct record *r = &l->record;
 
@@ -169,7 +169,7 @@ static void clock_record(struct archive_legacy *l, int64_t ns, const char *sourc
 	REC_SET(r, CLOCK, source, bytes_of(source));
 }
 
-static void session_record(struct archive_legacy *l)
+static void session_record(struct agent_recording *l)
 {
 	struct record *r = &l->record;
 	struct bytes text, pids = archive_database_text(l->sessions, S_PIDS);
@@ -185,7 +185,7 @@ static void session_record(struct archive_legacy *l)
 	REC_SET(r, SESSION, off_cpu, l->off_cpu);
 }
 
-static void node_record(struct archive_legacy *l)
+static void node_record(struct agent_recording *l)
 {
 	struct record *r = &l->record;
 	const struct world_node *node = world_get_node(l->w, l->node);
@@ -204,7 +204,7 @@ static void node_record(struct archive_legacy *l)
 }
 
 /* A LOSS record with count 0 for the time between two sessions, which was not recorded. */
-static int read_pause(struct archive_legacy *l, bool *has, struct err *e)
+static int read_pause(struct agent_recording *l, bool *has, struct err *e)
 {
 	struct record *r = &l->record;
 	int rc = archive_database_next(l->db, l->path, l->pauses, e);
@@ -220,7 +220,7 @@ static int read_pause(struct archive_legacy *l, bool *has, struct err *e)
 	return 0;
 }
 
-static int read_loss(struct archive_legacy *l, bool *has, struct err *e)
+static int read_loss(struct agent_recording *l, bool *has, struct err *e)
 {
 	struct record *r = &l->record;
 	int64_t since, until;
@@ -244,7 +244,7 @@ static int read_loss(struct archive_legacy *l, bool *has, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
-static int read_sampled(struct archive_legacy *l, bool *has, struct err *e)
+static int read_sampled(struct agent_recording *l, bool *has, struct err *e)
 {
 	struct record *r = &l->record;
 	int rc;
@@ -253,8 +253,8 @@ static int read_sampled(struct archive_legacy *l, bool *has, struct err *e)
 	while ((rc = archive_database_next(l->db, l->path, l->aggregates, e)) > 0) {
 		int64_t bucket = sqlite3_column_int64(l->aggregates, 0),
 			n = sqlite3_column_int64(l->aggregates, 3), until;
-		uint16_t op = legacy_op(sqlite3_column_int64(l->aggregates, 1),
-					sqlite3_column_int64(l->aggregates, 2));
+		uint16_t op = agent_op(sqlite3_column_int64(l->aggregates, 1),
+				       sqlite3_column_int64(l->aggregates, 2));
 
 		if (n <= 0 || !op || bucket < 0 || bucket > INT64_MAX - MINUTE_NS)
 			continue;
@@ -274,7 +274,7 @@ static int read_sampled(struct archive_legacy *l, bool *has, struct err *e)
 }
 
 /* The row as JSON, which holds all of it. */
-static void chain_body(struct archive_legacy *l, struct buf *out)
+static void chain_body(struct agent_recording *l, struct buf *out)
 {
 	struct jsonw w;
 
@@ -302,7 +302,7 @@ static void chain_body(struct archive_legacy *l, struct buf *out)
 }
 
 /* A cause that the older agent found: kept under a kind of its own, as it is no finding of ours. */
-static int read_chain(struct archive_legacy *l, bool *has, struct err *e)
+static int read_chain(struct agent_recording *l, bool *has, struct err *e)
 {
 	struct record *r = &l->record;
 	int rc = archive_database_next(l->db, l->path, l->chains, e);
@@ -323,7 +323,7 @@ static int read_chain(struct archive_legacy *l, bool *has, struct err *e)
 	REC_SET(r, CHAIN, id, text);
 	REC_SET(r, CHAIN, match, text);
 	REC_SET(r, CHAIN, revision, 1);
-	REC_SET(r, CHAIN, kind, bytes_of(ARCHIVE_LEGACY_CHAIN));
+	REC_SET(r, CHAIN, kind, bytes_of(AGENT_CHAIN));
 	REC_SET(r, CHAIN, severity,
 		bytes_equal(severity, bytes_of("HIGH"))	    ? 3
 		: bytes_equal(severity, bytes_of("MEDIUM")) ? 2
@@ -347,13 +347,13 @@ struct sampled {
 
 /* A metric is unknown if an older version has no column for it, or if it is a share of the memory
  * and the memory's size is unknown. */
-static bool is_known(const struct archive_legacy *l, const struct sampled *m, uint32_t node)
+static bool is_known(const struct agent_recording *l, const struct sampled *m, uint32_t node)
 {
 	return sqlite3_column_type(l->samples, m->column) != SQLITE_NULL &&
 	       (m->unit > 0 || (l->memory_bytes > 0 && node == l->node));
 }
 
-static int read_sample(struct archive_legacy *l, bool *has, struct err *e)
+static int read_sample(struct agent_recording *l, bool *has, struct err *e)
 {
 	static const struct sampled metrics[] = { { METRIC_CPU_BUSY, 1, 1 },
 						  { METRIC_MEM_USED, 2, 0 },
@@ -377,7 +377,7 @@ static int read_sample(struct archive_legacy *l, bool *has, struct err *e)
 		}
 		l->metric++;
 		name = archive_database_text(l->samples, 6);
-		node = name.n ? legacy_node(l, name) : l->node;
+		node = name.n ? agent_node(l, name) : l->node;
 	} while (!is_known(l, &metrics[i], node));
 	r->kind = RECORD_SAMPLE;
 	REC_SET(r, SAMPLE, time_ns, sqlite3_column_int64(l->samples, 0));
@@ -391,7 +391,7 @@ static int read_sample(struct archive_legacy *l, bool *has, struct err *e)
 	return 0;
 }
 
-int legacy_facts_before(struct archive_legacy *l, struct stream_item *item, struct err *e)
+int agent_facts_before(struct agent_recording *l, struct stream_item *item, struct err *e)
 {
 	bool has = false;
 	int rc = 0;
@@ -447,7 +447,7 @@ int legacy_facts_before(struct archive_legacy *l, struct stream_item *item, stru
 	return 1;
 }
 
-void legacy_facts_end(struct archive_legacy *l, struct stream_item *item)
+void agent_facts_end(struct agent_recording *l, struct stream_item *item)
 {
 	memset(&l->record, 0, sizeof(l->record));
 	if (l->emitted_ns > l->latest_ns)

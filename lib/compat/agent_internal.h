@@ -1,53 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What reading an older recording keeps, for the files of this room that do it: the order of events
- * (legacy.c), rows (legacy_row.c), waits (legacy_waits.c), who and where (legacy_who.c), and
- * records (legacy_facts.c).
+ * (agent_recording.c), rows (agent_row.c), waits (agent_waits.c), who and where (agent_who.c), and
+ * records (agent_facts.c).
  */
-#ifndef INGERO_ARCHIVE_LEGACY_STATE_H
-#define INGERO_ARCHIVE_LEGACY_STATE_H
+#ifndef INGERO_COMPAT_AGENT_INTERNAL_H
+#define INGERO_COMPAT_AGENT_INTERNAL_H
 
 #include "lib/archive/database.h"
-#include "lib/archive/legacy.h"
+#include "lib/compat/agent_recording.h"
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 
 /* Columns of a row of events, in this order. */
-enum legacy_column {
-	LEGACY_TIME,
-	LEGACY_PID,
-	LEGACY_TID,
-	LEGACY_SOURCE,
-	LEGACY_OP,
-	LEGACY_DURATION,
-	LEGACY_ARG0,
-	LEGACY_ARG1,
-	LEGACY_RET,
-	LEGACY_STACK,
-	LEGACY_CGROUP,
-	LEGACY_NODE,
-	LEGACY_COMM,
-	LEGACY_COLUMNS
+enum agent_column {
+	AGENT_TIME,
+	AGENT_PID,
+	AGENT_TID,
+	AGENT_SOURCE,
+	AGENT_OP,
+	AGENT_DURATION,
+	AGENT_ARG0,
+	AGENT_ARG1,
+	AGENT_RET,
+	AGENT_STACK,
+	AGENT_CGROUP,
+	AGENT_NODE,
+	AGENT_COMM,
+	AGENT_COLUMNS
 };
 
-struct legacy_span {
+struct agent_span {
 	int64_t start_ns, end_ns;
 };
 
 /* Calls of a thread that later rows may lie in, and its newest request to a disk. */
-struct legacy_thread {
-	VEC(struct legacy_span) calls;
-	struct legacy_span request;
+struct agent_thread {
+	VEC(struct agent_span) calls;
+	struct agent_span request;
 	/* Its newest wait outside calls: when it ended, its whole milliseconds, and how many in a
 	 * row were as long. */
 	int64_t waited_ns, wait_ms;
 	unsigned alike;
 };
 
-struct archive_legacy {
+struct agent_recording {
 	struct event_stream stream;
-	struct archive_legacy_told told;
+	struct agent_recording_facts told;
 	struct world *w;
 	sqlite3 *db;
 	char *path;
@@ -59,7 +59,7 @@ struct archive_legacy {
 	struct event next_host;
 	bool has_host;
 	VEC(struct event) heap; /* calls that have begun, the one that ends first on top */
-	VEC(struct legacy_thread) threads;
+	VEC(struct agent_thread) threads;
 	struct map thread_by, owner_by,
 		stack_by; /* thread to its place, to its process; stored stacks */
 	VEC(struct event) batch;
@@ -82,43 +82,43 @@ struct archive_legacy {
 	unsigned metric; /* of the sample at hand */
 };
 
-/* ---- legacy_row.c ---- */
+/* ---- agent_row.c ---- */
 
 /* 1: *ev is the row's; 0: it has none here. */
-int legacy_event(struct archive_legacy *l, sqlite3_stmt *row, struct event *ev, struct err *e);
+int agent_event(struct agent_recording *l, sqlite3_stmt *row, struct event *ev, struct err *e);
 
-/* ---- legacy_waits.c ---- */
+/* ---- agent_waits.c ---- */
 
 /* OBJECT_ of a wait that the thread has just ended; 0: not known. */
-int legacy_waited_for(struct legacy_thread *th, const struct event *ev);
+int agent_waited_for(struct agent_thread *th, const struct event *ev);
 
-/* ---- legacy_who.c ---- */
+/* ---- agent_who.c ---- */
 
 /* Our op for the agent's, 0: none. */
-uint16_t legacy_op(int64_t source, int64_t op);
-bool legacy_is_call(int64_t source);
+uint16_t agent_op(int64_t source, int64_t op);
+bool agent_is_call(int64_t source);
 
-uint32_t legacy_node(struct archive_legacy *l, struct bytes name);
+uint32_t agent_node(struct agent_recording *l, struct bytes name);
 /* Threads of several machines may have one number. */
-static inline uint64_t legacy_thread_key(uint32_t node, uint64_t tid)
+static inline uint64_t agent_thread_key(uint32_t node, uint64_t tid)
 {
 	return (uint64_t)node << 32 ^ tid;
 }
 /* ctx of a row: its thread, and the cgroup where the agent recorded the right one. */
-uint32_t legacy_ctx(struct archive_legacy *l, sqlite3_stmt *row, bool with_cgroup);
-uint32_t legacy_thread_id(struct archive_legacy *l, uint32_t node, uint32_t tid);
-int legacy_stacks_open(struct archive_legacy *l, struct err *e);
-uint32_t legacy_stack(struct archive_legacy *l, int64_t hash);
+uint32_t agent_ctx(struct agent_recording *l, sqlite3_stmt *row, bool with_cgroup);
+uint32_t agent_thread_id(struct agent_recording *l, uint32_t node, uint32_t tid);
+int agent_stacks_open(struct agent_recording *l, struct err *e);
+uint32_t agent_stack(struct agent_recording *l, int64_t hash);
 /* Which process a thread belongs to, where the rows say so. */
-int legacy_owners(struct archive_legacy *l, struct err *e);
+int agent_owners(struct agent_recording *l, struct err *e);
 
-/* ---- legacy_facts.c ---- */
+/* ---- agent_facts.c ---- */
 
-int legacy_facts_open(struct archive_legacy *l, struct err *e);
-void legacy_facts_close(struct archive_legacy *l);
+int agent_facts_open(struct agent_recording *l, struct err *e);
+void agent_facts_close(struct agent_recording *l);
 /* 1: *item is the next record that stands before the events; 0: no more. */
-int legacy_facts_before(struct archive_legacy *l, struct stream_item *item, struct err *e);
+int agent_facts_before(struct agent_recording *l, struct stream_item *item, struct err *e);
 /* The reading of the clock at the end. */
-void legacy_facts_end(struct archive_legacy *l, struct stream_item *item);
+void agent_facts_end(struct agent_recording *l, struct stream_item *item);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Rewritten in a world of its own: what is read from the new file is interned like any recording's.
  */
-#include "lib/input/older.h"
+#include "lib/input/database_input.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -11,20 +11,20 @@
 #include "lib/base/io.h"
 #include "lib/ige/writer.h"
 
-static input_older_look *watcher;
+static database_input_look *watcher;
 static const char *named;
 
-void input_older_watch(input_older_look *look)
+void database_input_watch(database_input_look *look)
 {
 	watcher = look;
 }
 
-void input_older_name(const char *machine)
+void database_input_name(const char *machine)
 {
 	named = machine;
 }
 
-bool input_older_looks_so(int fd)
+bool database_input_looks_so(int fd)
 {
 	static const char magic[16] = "SQLite format 3"; /* with its NUL */
 	char head[sizeof(magic)];
@@ -35,7 +35,8 @@ bool input_older_looks_so(int fd)
 
 #ifndef INGERO_HAVE_SQLITE
 
-int input_older_open(int *fd, const char *path, struct buf *notes, struct buf *holds, struct err *e)
+int database_input_open(int *fd, const char *path, struct buf *notes, struct buf *holds,
+			struct err *e)
 {
 	*fd = -1;
 	return err_set(e, ERR_CANNOT,
@@ -46,28 +47,28 @@ int input_older_open(int *fd, const char *path, struct buf *notes, struct buf *h
 
 #else
 
-#include "lib/archive/legacy.h"
+#include "lib/compat/agent_recording.h"
 #include "lib/archive/read.h"
 
 /* One of the two, and what its header says. */
-struct older {
-	struct archive_reader *ours;
-	struct archive_legacy *theirs;
+struct database {
+	struct archive_reader *archive;
+	struct agent_recording *agents;
 	struct event_stream *stream;
 	struct ige_writer_options opt;
 	bool complete;
 };
 
-static int open_one(struct older *o, struct world *w, const char *path, struct err *e)
+static int open_one(struct database *o, struct world *w, const char *path, struct err *e)
 {
-	int rc = archive_reader_open(&o->ours, w, path, e);
+	int rc = archive_reader_open(&o->archive, w, path, e);
 
 	o->complete = true;
 	o->opt.index = true;
-	if (!rc && o->ours) {
-		const struct archive_reader_told *told = archive_reader_told(o->ours);
+	if (!rc && o->archive) {
+		const struct archive_reader_told *told = archive_reader_told(o->archive);
 
-		o->stream = archive_reader_stream(o->ours);
+		o->stream = archive_reader_stream(o->archive);
 		memcpy(o->opt.node_uuid, told->node_uuid, sizeof(o->opt.node_uuid));
 		o->opt.boot = told->boot;
 		o->opt.salt = told->salt;
@@ -76,11 +77,11 @@ static int open_one(struct older *o, struct world *w, const char *path, struct e
 		o->complete = told->complete;
 		return 0;
 	}
-	rc = rc ? rc : archive_legacy_open(&o->theirs, w, path, named, e);
+	rc = rc ? rc : agent_recording_open(&o->agents, w, path, named, e);
 	if (!rc) {
-		const struct archive_legacy_told *told = archive_legacy_told(o->theirs);
+		const struct agent_recording_facts *told = agent_recording_facts(o->agents);
 
-		o->stream = archive_legacy_stream(o->theirs);
+		o->stream = agent_recording_stream(o->agents);
 		memcpy(o->opt.node_uuid, told->node_uuid, sizeof(o->opt.node_uuid));
 		o->opt.boot = told->boot;
 		o->opt.salt = told->salt;
@@ -96,7 +97,8 @@ static int report_progress(const char *path, uint64_t events, bool over, struct 
 	return 0;
 }
 
-static int rewrite_as_ige(int fd, struct older *o, const char *path, struct world *w, struct err *e)
+static int rewrite_as_ige(int fd, struct database *o, const char *path, struct world *w,
+			  struct err *e)
 {
 	struct event_stream *s = o->stream;
 	struct ige_writer *wr = NULL;
@@ -124,45 +126,46 @@ static int rewrite_as_ige(int fd, struct older *o, const char *path, struct worl
 	if (report_progress(path, events, true, rc ? NULL : e))
 		rc = rc ? rc : ERR_INTERRUPTED;
 	if (rc == 0 && lseek(fd, 0, SEEK_SET) < 0)
-		rc = err_sys(e, "cannot read an older recording");
+		rc = err_sys(e, "cannot read an SQLite recording");
 	return rc;
 }
 
-static void append_left_out(struct older *o, const char *path, struct buf *notes)
+static void append_left_out(struct database *o, const char *path, struct buf *notes)
 {
 	uint64_t unmapped, impossible;
 
-	if (o->ours) {
-		unmapped = archive_reader_told(o->ours)->unmapped;
-		impossible = archive_reader_told(o->ours)->impossible;
+	if (o->archive) {
+		unmapped = archive_reader_told(o->archive)->unmapped;
+		impossible = archive_reader_told(o->archive)->impossible;
 	} else {
-		unmapped = archive_legacy_told(o->theirs)->unmapped;
-		impossible = archive_legacy_told(o->theirs)->impossible;
+		unmapped = agent_recording_facts(o->agents)->unmapped;
+		impossible = agent_recording_facts(o->agents)->impossible;
 	}
-	if (o->ours && archive_reader_told(o->ours)->left_out)
+	if (o->archive && archive_reader_told(o->archive)->left_out)
 		buf_printf(notes,
 			   "%s: %" PRIu64 " of its events were left out when it was made: there "
 			   "was no room for them (--max-db)\n",
-			   path, archive_reader_told(o->ours)->left_out);
+			   path, archive_reader_told(o->archive)->left_out);
 	if (unmapped)
 		buf_printf(notes,
 			   "%s: %" PRIu64
 			   " of its events are of kinds that are not known here: left out\n",
 			   path, unmapped);
-	if (o->theirs && archive_legacy_told(o->theirs)->pauses)
+	if (o->agents && agent_recording_facts(o->agents)->pauses)
 		buf_printf(notes,
 			   "%s: holds several sessions: of the %" PRIu64
 			   " pauses between them nothing is known\n",
-			   path, archive_legacy_told(o->theirs)->pauses);
+			   path, agent_recording_facts(o->agents)->pauses);
 	if (impossible)
 		buf_printf(notes, "%s: %" PRIu64 " of its events have impossible times: left out\n",
 			   path, impossible);
 }
 
-int input_older_open(int *fd, const char *path, struct buf *notes, struct buf *holds, struct err *e)
+int database_input_open(int *fd, const char *path, struct buf *notes, struct buf *holds,
+			struct err *e)
 {
 	struct world *w = world_new();
-	struct older o = { 0 };
+	struct database o = { 0 };
 	int rc = w ? open_one(&o, w, path, e) : err_nomem(e);
 
 	*fd = -1;
@@ -172,10 +175,10 @@ int input_older_open(int *fd, const char *path, struct buf *notes, struct buf *h
 	}
 	if (rc == 0)
 		append_left_out(&o, path, notes);
-	if (rc == 0 && o.ours)
-		buf_puts(holds, archive_reader_told(o.ours)->recordings);
-	archive_reader_free(o.ours);
-	archive_legacy_free(o.theirs);
+	if (rc == 0 && o.archive)
+		buf_puts(holds, archive_reader_told(o.archive)->recordings);
+	archive_reader_free(o.archive);
+	agent_recording_free(o.agents);
 	world_free(w);
 	if (rc && *fd >= 0) {
 		close(*fd);

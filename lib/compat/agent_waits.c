@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Infers what a thread waited for, where the rows prove it; legacy.h has the rules. Each rule
- * follows from the kernel's behaviour or from probability, not from samples of recordings.
+ * Infers what a thread waited for, where the rows prove it; agent_recording.h has the rules. Each
+ * rule follows from the kernel's behaviour or from probability, not from samples of recordings.
  */
-#include "lib/archive/legacy_state.h"
+#include "lib/compat/agent_internal.h"
 
 /* The longest a thread that was woken is kept from its CPU by another that has used up its turn:
  * one tick of the clock, at 250 Hz, which distributions choose. */
@@ -19,7 +19,7 @@
 
 /* It slept until its own request was done: most of the wait lies under the request, and it ran
  * again soon after. */
-static bool until_request(const struct legacy_span *request, const struct event *ev)
+static bool until_request(const struct agent_span *request, const struct event *ev)
 {
 	int64_t start = event_start(ev),
 		from = request->start_ns > start ? request->start_ns : start;
@@ -32,7 +32,7 @@ static bool until_request(const struct legacy_span *request, const struct event 
 /* It slept by the clock: whole milliseconds and what a timer is late, several in a row of the same
  * length, with work in between. One that runs out and is taken up again at once is a wait for
  * something else, with a timeout. */
-static bool by_clock(struct legacy_thread *th, const struct event *ev)
+static bool by_clock(struct agent_thread *th, const struct event *ev)
 {
 	int64_t ran = event_start(ev) - th->waited_ns, whole = (int64_t)(ev->dur_ns / MS);
 	bool late = ev->dur_ns % MS <= TIMER_LATE_NS;
@@ -46,7 +46,7 @@ static bool by_clock(struct legacy_thread *th, const struct event *ev)
 	return th->alike >= ALIKE;
 }
 
-int legacy_waited_for(struct legacy_thread *th, const struct event *ev)
+int agent_waited_for(struct agent_thread *th, const struct event *ev)
 {
 	if (until_request(&th->request, ev))
 		return OBJECT_DISK;
