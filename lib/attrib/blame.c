@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "lib/event/syscall.h"
+
 /* Futex commands, linux/futex.h. */
 enum { FUTEX_CMD_WAIT = 0, FUTEX_CMD_LOCK_PI = 6, FUTEX_CMD_LOCK_PI2 = 13 };
 
@@ -197,6 +199,13 @@ static bool is_mutex(const struct event *ev, const struct op_def *def)
 	return val == 2 || (val >> 31 && (val & 0x3fffffff));
 }
 
+static bool is_file_lock(const struct event *ev, const struct op_def *def)
+{
+	uint64_t number;
+
+	return event_get(ev, def, COL_SYSCALL, &number) && syscall_locks(number);
+}
+
 enum part blame_blocked(const struct event *ev, const struct op_def *def)
 {
 	switch (event_get_or(ev, def, COL_OBJECT_KIND, OBJECT_NONE)) {
@@ -205,7 +214,7 @@ enum part blame_blocked(const struct event *ev, const struct op_def *def)
 	case OBJECT_GIL:
 		return PART_LOCK;
 	case OBJECT_FD:
-		return PART_FD;
+		return is_file_lock(ev, def) ? PART_LOCK : PART_FD;
 	case OBJECT_TIMER:
 		return PART_SLEEP;
 	case OBJECT_DISK:

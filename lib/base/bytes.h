@@ -26,6 +26,26 @@ static inline bool bytes_equal(struct bytes a, struct bytes b)
 	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
+static inline bool bytes_begin_with(struct bytes text, const char *start)
+{
+	size_t n = strlen(start);
+
+	return text.n >= n && (n == 0 || memcmp(text.p, start, n) == 0);
+}
+
+static inline bool bytes_end_with(struct bytes text, const char *end)
+{
+	size_t n = strlen(end);
+
+	return text.n >= n && (n == 0 || memcmp(text.p + text.n - n, end, n) == 0);
+}
+
+/* Whether part is somewhere in it. */
+static inline bool bytes_have(struct bytes text, const char *part)
+{
+	return text.n && memmem(text.p, text.n, part, strlen(part)) != NULL;
+}
+
 /* "loader-12" and "loader-3" are "loader-": members of a pool bear numbers. */
 static inline struct bytes bytes_without_number(struct bytes name)
 {

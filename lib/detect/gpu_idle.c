@@ -27,7 +27,7 @@
 #include "lib/stat/pace.h"
 #include "lib/world/python_work.h"
 
-/* Of the time without work: what has less is one of many small things. */
+/* Of the time without work: what has less may be one of many small things. */
 #define MIN_OF_IDLE    0.20
 #define MIN_SHARE_SELF 0.02 /* what a step has to do between two others is less */
 /* Gaps this short on average are those few lines, too, on a CPU whose caches others use: measured,
@@ -103,6 +103,13 @@ static double min_stall(const struct loss *x)
 		       : MIN_STEP_STALL;
 }
 
+/* A wait that is a good part of the steps is worth a look beside a larger one. What a step computes
+ * besides is so as a large part of what is idle only. */
+static bool is_one_of_many(const struct loss *x, double share)
+{
+	return share < MIN_STEP_STALL || idle_is_own_code(x);
+}
+
 static bool is_significant(const struct cause *c, const struct loss *x, uint64_t count,
 			   double share)
 {
@@ -116,7 +123,8 @@ static bool is_significant(const struct cause *c, const struct loss *x, uint64_t
 		share *= loss_later_share(x);
 	if (x->of.idle.whole)
 		return share >= min_stall(x) && get_severity(x, share) > 1 && is_gained(c, x);
-	if (share < min_share(x) || (double)x->ns < MIN_OF_IDLE * (double)p->ns[at_most])
+	if (share < min_share(x) ||
+	    (is_one_of_many(x, share) && (double)x->ns < MIN_OF_IDLE * (double)p->ns[at_most]))
 		return false;
 	/* Whether nobody ever waits for the device is known in the end, and what the program
 	 * computes meanwhile says nothing then: the device works. */

@@ -130,6 +130,19 @@ bool syscall_reaps(uint64_t number)
 	return false;
 }
 
+bool syscall_locks(uint64_t number)
+{
+	switch (number) {
+	case 72: /* x86-64: fcntl, flock */
+	case 73:
+	case 25: /* arm64 */
+	case 32:
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool syscall_yields(uint64_t number)
 {
 	enum { YIELD_X86_64 = 24, YIELD_AARCH64 = 124 };

@@ -28,6 +28,10 @@ bool syscall_syncs(uint64_t number);
  * handed to the kernel before (io_uring, AIO). The numbers of all machines: each is no other such
  * call's elsewhere. */
 bool syscall_reaps(uint64_t number);
+/* Whether it waits for a lock on a file (flock; fcntl, which does not sleep for anything else),
+ * where what it waits for is a descriptor. The numbers of all machines: elsewhere they wait for
+ * several (OBJECT_POLL) or never sleep. */
+bool syscall_locks(uint64_t number);
 /* Whether it is sched_yield, of any machine: each number is elsewhere a call that never sleeps. */
 bool syscall_yields(uint64_t number);
 

@@ -27,9 +27,15 @@ static bool may_be_slow(const struct path_cause *c)
 	}
 }
 
+/* Several that are as long as the longest of them: it did not come once. */
+static bool are_alike(const struct path_cause *c)
+{
+	return c->nlongs > 1 && c->longs.ns / c->nlongs >= c->longest_ns / 2;
+}
+
 bool once_is_told(const struct path_cause *c, uint64_t of_ns, uint64_t usual_ns)
 {
-	return may_be_slow(c) && usual_ns && c->longest_ns >= ONCE_NS &&
+	return may_be_slow(c) && usual_ns && c->longest_ns >= ONCE_NS && !are_alike(c) &&
 	       (double)c->longest_ns >= ONCE_SHARE * (double)of_ns &&
 	       c->longest_ns / ONCE_TIMES >= usual_ns;
 }
@@ -59,7 +65,7 @@ bool repeated_is_told(const struct path_cause *c, uint64_t of_ns, uint64_t usual
 {
 	uint64_t each = c->nlongs ? c->longs.ns / c->nlongs : 0;
 
-	return may_be_slow(c) && usual_ns && c->nlongs >= REPEATED_LEAST &&
+	return may_be_slow(c) && usual_ns && (c->nlongs >= REPEATED_LEAST || are_alike(c)) &&
 	       (double)c->longs.ns >= ONCE_SHARE * (double)of_ns && each / ONCE_TIMES >= usual_ns &&
 	       !once_is_told(c, of_ns, usual_ns);
 }

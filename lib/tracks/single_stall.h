@@ -17,8 +17,8 @@
 #define ONCE_SHARE 0.05
 #define ONCE_TIMES 10
 
-/* From so many stretches at one line on, they are reported by their number, if all of them together
- * and each of them are long enough. */
+/* From so many stretches at one line on, or from two on that are alike, they are reported by their
+ * number, if all of them together and each of them are long enough. */
 #define REPEATED_LEAST 4
 
 /* of_ns: what it has to be a part of. usual_ns: of a step or, where there are none, of a piece; 0:

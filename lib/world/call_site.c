@@ -78,8 +78,20 @@ static bool next_frame(struct walk *k)
 	return true;
 }
 
+/* Where a process of multiprocessing begins: "BaseProcess._bootstrap" of process.py, without its
+ * class up to Python 3.10. */
+static bool begins_process(const struct world *w, const struct world_frame *f)
+{
+	return f && bytes_end_with(world_text(w, f->name), "_bootstrap") &&
+	       bytes_end_with(world_text(w, f->file), "/multiprocessing/process.py");
+}
+
+/* What lies further out than the begin of the process was its parent's when it forked. */
 static struct walk begin_walk(const struct world *w, const uint32_t *frames, unsigned n)
 {
+	for (unsigned i = 0; i < n; i++)
+		if (begins_process(w, python_frame(w, frames[i])))
+			n = i + 1;
 	return (struct walk){ .w = w, .frames = frames, .n = n, .next = n };
 }
 

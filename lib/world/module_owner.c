@@ -11,18 +11,6 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-static bool begins_with(struct bytes text, const char *start)
-{
-	size_t n = strlen(start);
-
-	return text.n >= n && memcmp(text.p, start, n) == 0;
-}
-
-static bool has_part(struct bytes text, const char *part)
-{
-	return text.n && memmem(text.p, text.n, part, strlen(part));
-}
-
 bool module_is_shared(struct bytes path)
 {
 	static const char *const folders[] = { "/lib/", "/lib32/", "/lib64/", "/usr/", "/opt/",
@@ -33,16 +21,16 @@ bool module_is_shared(struct bytes path)
 						    "perl",   "ruby",	   "julia",    "Rscript",
 						    "[vdso]", "bash",	   "libjvm.so" };
 	struct bytes name = place_base(path);
-	bool library = has_part(name, ".so");
+	bool library = bytes_have(name, ".so");
 
 	for (size_t i = 0; i < COUNT(interpreters); i++)
-		if (begins_with(name, interpreters[i]))
+		if (bytes_begin_with(name, interpreters[i]))
 			return true;
 	for (size_t i = 0; library && i < COUNT(folders); i++)
-		if (begins_with(path, folders[i]))
+		if (bytes_begin_with(path, folders[i]))
 			return true;
 	for (size_t i = 0; library && i < COUNT(parts); i++)
-		if (has_part(path, parts[i]))
+		if (bytes_have(path, parts[i]))
 			return true;
 	return !path.n;
 }

@@ -15,13 +15,6 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-static bool begins_with(struct bytes text, const char *start)
-{
-	size_t n = strlen(start);
-
-	return text.n >= n && memcmp(text.p, start, n) == 0;
-}
-
 static struct bytes module_path(const struct world *w, const struct world_frame *f)
 {
 	const struct world_module *m = world_get_module(w, f->module);
@@ -38,7 +31,7 @@ bool own_site_is_loader(const struct world *w, uint32_t frame)
 	if (f && f->kind == FRAME_NATIVE)
 		name = place_base(module_path(w, f));
 	for (size_t i = 0; i < COUNT(names); i++)
-		if (begins_with(name, names[i]))
+		if (bytes_begin_with(name, names[i]))
 			return true;
 	return false;
 }
@@ -67,8 +60,8 @@ static bool says_more(const struct world *w, uint32_t frame)
 	if (f->kind == FRAME_PYTHON)
 		return true;
 	name = place_base(module_path(w, f));
-	return world_get_symbol(w, frame) && !begins_with(name, "python") &&
-	       !begins_with(name, "libpython");
+	return world_get_symbol(w, frame) && !bytes_begin_with(name, "python") &&
+	       !bytes_begin_with(name, "libpython");
 }
 
 struct own_site own_site_of(const struct world *w, uint32_t stack)

@@ -121,19 +121,13 @@ static const char *const typed[] = {
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-static bool begins_with(struct bytes text, const char *start)
-{
-	size_t n = strlen(start);
-
-	return text.n >= n && memcmp(text.p, start, n) == 0;
-}
-
 /* Whether a path relative to its folder of modules is that module or lies in that package. */
 static bool is_within(struct bytes path, const char *module)
 {
 	size_t n = strlen(module);
 
-	return begins_with(path, module) && (path.n == n || path.p[n] == '/' || path.p[n] == '.');
+	return bytes_begin_with(path, module) &&
+	       (path.n == n || path.p[n] == '/' || path.p[n] == '.');
 }
 
 static bool is_within_any(struct bytes path, const char *const *modules, size_t n)
@@ -173,7 +167,7 @@ static struct bytes below_stdlib(struct bytes path)
 		while (rest.n && ((rest.p[0] >= '0' && rest.p[0] <= '9') || rest.p[0] == '.' ||
 				  rest.p[0] == 't'))
 			rest = skip_bytes(rest, 1);
-		if (begins_with(rest, "zip"))
+		if (bytes_begin_with(rest, "zip"))
 			rest = skip_bytes(rest, 3);
 		if (rest.n && rest.p[0] == '/')
 			return skip_bytes(rest, 1);
@@ -238,7 +232,7 @@ static enum python_code_kind kind_of_bracketed(struct bytes file)
 	if (bytes_equal(file, bytes_of("<string>")) || bytes_equal(file, bytes_of("<stdin>")))
 		return PYTHON_ENTRY;
 	for (size_t i = 0; i < COUNT(typed); i++)
-		if (begins_with(file, typed[i]))
+		if (bytes_begin_with(file, typed[i]))
 			return PYTHON_OWN;
 	return PYTHON_GENERATED;
 }

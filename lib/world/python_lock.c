@@ -8,27 +8,13 @@
 
 #include <string.h>
 
-static bool begins_with(struct bytes name, const char *text)
-{
-	size_t n = strlen(text);
-
-	return name.n >= n && memcmp(name.p, text, n) == 0;
-}
-
-static bool ends_with(struct bytes name, const char *text)
-{
-	size_t n = strlen(text);
-
-	return name.n >= n && memcmp(name.p + name.n - n, text, n) == 0;
-}
-
 static bool takes_lock(const struct world *w, uint32_t frame)
 {
 	const struct world_symbol *s = world_get_symbol(w, frame);
 	struct bytes name = s ? world_text(w, s->name) : (struct bytes){ 0 };
 
-	return begins_with(name, "lock_PyThread_acquire_lock") ||
-	       begins_with(name, "rlock_acquire");
+	return bytes_begin_with(name, "lock_PyThread_acquire_lock") ||
+	       bytes_begin_with(name, "rlock_acquire");
 }
 
 bool python_lock_waits(const struct world *w, uint32_t stack)
@@ -43,8 +29,8 @@ bool python_lock_waits(const struct world *w, uint32_t stack)
 		if (!f)
 			continue;
 		if (f->kind == FRAME_PYTHON)
-			return takes && (!ends_with(world_text(w, f->file), "/threading.py") ||
-					 ends_with(world_text(w, f->name), "__enter__"));
+			return takes && (!bytes_end_with(world_text(w, f->file), "/threading.py") ||
+					 bytes_end_with(world_text(w, f->name), "__enter__"));
 		takes |= takes_lock(w, frames[i]);
 	}
 	return false;

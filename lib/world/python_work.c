@@ -23,18 +23,6 @@ static const struct {
 /* Names begin so; a compiler may have given them an ending. */
 static const char *const collectors[] = { "gc_collect_", "_PyGC_Collect", "PyGC_Collect" };
 
-static bool has_part(struct bytes text, const char *part)
-{
-	return text.n && memmem(text.p, text.n, part, strlen(part)) != NULL;
-}
-
-static bool begins_with(struct bytes text, const char *start)
-{
-	size_t n = strlen(start);
-
-	return text.n >= n && memcmp(text.p, start, n) == 0;
-}
-
 enum python_work python_work_of_frame(const struct world *w, uint32_t frame)
 {
 	const struct world_frame *f = world_get_frame(w, frame);
@@ -42,11 +30,11 @@ enum python_work python_work_of_frame(const struct world *w, uint32_t frame)
 
 	if (f && f->kind == FRAME_PYTHON)
 		for (size_t i = 0; i < COUNT(files); i++)
-			if (has_part(world_text(w, f->file), files[i].file))
+			if (bytes_have(world_text(w, f->file), files[i].file))
 				return files[i].work;
 	if (f && f->kind == FRAME_NATIVE && s)
 		for (size_t i = 0; i < COUNT(collectors); i++)
-			if (begins_with(world_text(w, s->name), collectors[i]))
+			if (bytes_begin_with(world_text(w, s->name), collectors[i]))
 				return PYTHON_WORK_COLLECTS;
 	return PYTHON_WORK_OTHER;
 }

@@ -465,21 +465,6 @@ static void first_launch(void)
 	stage_free(&s);
 }
 
-/* What is usual decides whether a stretch is slow. */
-static void slow_once(void)
-{
-	struct path_cause c = { .class = PATH_CALL, .longest_ns = 250 * MS };
-
-	ok(once_is_told(&c, 2000 * MS, 2 * MS), "250 ms of 2 s, a step takes 2 ms");
-	ok(!once_is_told(&c, 20000 * MS, 2 * MS), "but not of 20 s");
-	ok(!once_is_told(&c, 2000 * MS, 30 * MS), "nor where a step takes 30 ms");
-	ok(!once_is_told(&c, 2000 * MS, 0), "nor where it is not known what is usual");
-	c.longest_ns = 9 * MS;
-	ok(!once_is_told(&c, 90 * MS, 10 * US), "nor 9 ms");
-	c = (struct path_cause){ .class = PATH_DEMAND, .longest_ns = 250 * MS };
-	ok(!once_is_told(&c, 2000 * MS, 2 * MS), "nor time in which nobody asked");
-}
-
 /* Of calls that are slow in a program without steps. */
 static bool is_repeated(struct path_tracks *t, uint32_t thread, struct buf *out)
 {
@@ -532,20 +517,12 @@ static void loads(unsigned n, int64_t ns, const char *want)
 
 static void repeated(void)
 {
-	struct path_cause c = { .class = PATH_CALL, .nlongs = 16, .longest_ns = 30 * MS };
-
 	loads(16, 20 * MS,
 	      "16 times 20.0 ms on the CPU in cuModuleLoadData called from compile (run.py:10), "
 	      "320 ms "
 	      "in all");
 	loads(16, 9 * MS, NULL);
 	loads(3, 40 * MS, NULL);
-	c.longs.ns = 320 * MS;
-	ok(repeated_is_told(&c, 4000 * MS, 1 * MS), "320 ms of 4 s");
-	ok(!repeated_is_told(&c, 7000 * MS, 1 * MS), "but not of 7 s");
-	ok(!repeated_is_told(&c, 4000 * MS, 3 * MS), "nor where a piece takes 3 ms");
-	c.longest_ns = 220 * MS;
-	ok(!repeated_is_told(&c, 4000 * MS, 1 * MS), "nor where one of them is told");
 }
 
 /* Iterations of an inner loop are taken for steps until the outer loop is known. */
@@ -583,7 +560,6 @@ static void restarted(void)
 
 int main(void)
 {
-	slow_once();
 	repeated();
 	restarted();
 	first_launch();

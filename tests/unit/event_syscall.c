@@ -60,6 +60,9 @@ int main(void)
 	is_str(syscall_name(SYSCALL_AARCH64, 124), "sched_yield", "124 on arm64");
 	ok(!syscall_yields(202) && !syscall_yields(98) && !syscall_yields(UINT64_MAX),
 	   "no other does");
+	is_str(syscall_name(SYSCALL_X86_64, 73), "flock", "73 on x86-64");
+	is_str(syscall_name(SYSCALL_AARCH64, 32), "flock", "32 on arm64");
+	ok(syscall_locks(73) && syscall_locks(32) && !syscall_locks(0), "it locks, read does not");
 	held_to("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", SYSCALL_X86_64, 50);
 	held_to("/usr/include/asm-generic/unistd.h", SYSCALL_AARCH64, 40);
 	return tap_done();
