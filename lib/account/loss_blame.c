@@ -74,7 +74,7 @@ static struct loss_blame blame_cpu(struct cause *c, uint32_t anchor, const struc
 	uint32_t cgroup = learn_cgroup(c, anchor);
 
 	return (struct loss_blame){ LOSS_CPU, p->woken ? PART_RUNQ : PART_PREEMPTED,
-				    culprit_task(c->tally.culprits, p->thread, anchor,
+				    culprit_task(c->tally.culprits, p->thread,
 						 cause_process_of(c, anchor), cgroup) };
 }
 
@@ -109,8 +109,7 @@ static struct loss_blame blame_stop(struct cause *c, uint32_t anchor, const stru
 	if (p->leaf == anchor && !cause_is_main(c, anchor) && has_main(c, process))
 		return (struct loss_blame){ .family = LOSS_FAMILIES };
 	return (struct loss_blame){ LOSS_STOPPED, PART_STOPPED,
-				    by ? culprit_task(c->tally.culprits, by, anchor, process, 0)
-				       : 0 };
+				    by ? culprit_task(c->tally.culprits, by, process, 0) : 0 };
 }
 
 /* If the cgroup stands at its memory limit, pages of a file are read again because of that. What
@@ -252,7 +251,7 @@ static uint32_t idle_culprit(struct cause *c, uint32_t anchor, const struct trac
 		return 0;
 	if (cause_process_of(c, thread) == cause_process_of(c, anchor))
 		return culprit_holder(c->tally.culprits, thread, false);
-	return culprit_task(c->tally.culprits, thread, anchor, cause_process_of(c, anchor), 0);
+	return culprit_task(c->tally.culprits, thread, cause_process_of(c, anchor), 0);
 }
 
 /* Nobody asked, or an answer did not come. */

@@ -28,7 +28,7 @@ bool loss_is_turn(struct cause *c, uint32_t anchor, const struct track_part *p)
 	if (cause_process_of(c, p->occupant) == process)
 		return true;
 	who = culprit_get(c->tally.culprits,
-			  culprit_task(c->tally.culprits, p->occupant, anchor, process, 0));
+			  culprit_task(c->tally.culprits, p->occupant, process, 0));
 	return who && who->related;
 }
 

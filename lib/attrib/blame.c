@@ -97,8 +97,7 @@ static void charge_occupants(const struct blame *b, uint32_t victim_process, uin
 			continue;
 		}
 		who = itself ? 0
-			     : culprit_task(b->culprits, ans->v[i].thread, victim, victim_process,
-					    cgroup);
+			     : culprit_task(b->culprits, ans->v[i].thread, victim_process, cgroup);
 		if (who && via)
 			who = culprit_via(b->culprits, who, via);
 		fold_culprit(takers, &ntakers, who, who ? part : PART_WAIT_UNKNOWN, share);

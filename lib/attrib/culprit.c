@@ -144,24 +144,32 @@ static struct bytes kworker_name(const struct world_process *p, struct bytes nam
 	return name;
 }
 
+/* Both execute the same program, whatever their threads call themselves. */
+static bool is_same_program(const struct world *w, uint32_t a, uint32_t b)
+{
+	uint32_t x = world_process_name(w, a, 0, INT64_MAX),
+		 y = world_process_name(w, b, 0, INT64_MAX);
+
+	return x == y || bytes_equal(bytes_without_number(world_text(w, x)),
+				     bytes_without_number(world_text(w, y)));
+}
+
 /* The program that the thread belongs to as the victim sees it: the pid of the process that started
  * all of it; 0: it is none of the victim's. */
-static uint32_t family_of(const struct culprits *c, const struct world_thread *t, uint32_t victim,
+static uint32_t family_of(const struct culprits *c, const struct world_thread *t,
 			  uint32_t victim_process)
 {
 	const struct world_process *p = world_get_process(c->w, t->process),
 				   *v = world_get_process(c->w, victim_process);
-	const struct world_thread *vt = world_get_thread(c->w, victim);
 
-	if (!p || !v || !vt || p->node != v->node)
+	if (!p || !v || p->node != v->node)
 		return 0;
 	if (p->parent == v->tgid)
 		return v->tgid;
 	if (v->parent <= 1)
 		return 0;
-	return v->parent == p->tgid ||
-			       (p->parent == v->parent &&
-				bytes_equal(world_text(c->w, t->comm), world_text(c->w, vt->comm)))
+	return v->parent == p->tgid || (p->parent == v->parent &&
+					is_same_program(c->w, t->process, victim_process))
 		       ? v->parent
 		       : 0;
 }
@@ -309,7 +317,7 @@ static bool is_same_process(const struct world *w, uint32_t a, uint32_t b)
 	       (x->start_ns == 0 || y->start_ns == 0);
 }
 
-uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim, uint32_t victim_process,
+uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_process,
 		      uint32_t victim_cgroup)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
@@ -319,7 +327,7 @@ uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim, uint
 		return 0;
 	if (is_same_process(c->w, t->process, victim_process))
 		return task_mint(c, thread, true, who_has_own_name(c->w, thread), 0);
-	family = family_of(c, t, victim, victim_process);
+	family = family_of(c, t, victim_process);
 	if (family)
 		return task_mint(c, thread, false, false, family);
 	if (!vec_reach(&c->by_thread, thread))

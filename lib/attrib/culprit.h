@@ -104,7 +104,7 @@ bool culprits_is_recorder(const struct culprits *c, const struct world_process *
 bool culprits_is_command(const struct culprits *c, const struct world_process *p);
 
 /* All return 0 when memory is exhausted or the subject is unknown. */
-uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim, uint32_t victim_process,
+uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_process,
 		      uint32_t victim_cgroup);
 /* Threads of the victim's process, whatever their names. */
 uint32_t culprit_own(struct culprits *c, uint32_t thread);

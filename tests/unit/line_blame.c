@@ -493,7 +493,7 @@ static void many(void)
 	stage_offcpu(&s, v, 0, 0, at, (uint64_t)at, 0);
 	l = play(&s, &t);
 	who = culprit_task(line_culprits(l), stage_actor(&s, 1000, 1000, 50, "cc1").thread,
-			   v.thread, v.process, 0);
+			   v.process, 0);
 	is_u64(parts_get(&t.off_parts[0], PART_PREEMPTED), (uint64_t)at, "all of it by somebody");
 	is_u64(taken(&t.off_parts[0], PART_PREEMPTED, who), 800,
 	       "most by one command, in 200 processes");

@@ -17,11 +17,11 @@ static void workers(void)
 		     second = stage_actor(&s, 300, 300, 100, "python3"),
 		     ptxas = stage_actor(&s, 400, 400, 100, "ptxas");
 	struct culprits c = { .w = s.w };
-	uint32_t who = culprit_task(&c, first.thread, v.thread, v.process, 0);
+	uint32_t who = culprit_task(&c, first.thread, v.process, 0);
 
-	is_u64(culprit_task(&c, pool.thread, v.thread, v.process, 0), who, "a thread of a worker");
-	is_u64(culprit_task(&c, second.thread, v.thread, v.process, 0), who, "another worker");
-	ok(culprit_task(&c, ptxas.thread, v.thread, v.process, 0) != who, "another program");
+	is_u64(culprit_task(&c, pool.thread, v.process, 0), who, "a thread of a worker");
+	is_u64(culprit_task(&c, second.thread, v.process, 0), who, "another worker");
+	ok(culprit_task(&c, ptxas.thread, v.process, 0) != who, "another program");
 	is_u64(culprit_get(&c, who)->npids, 2, "two processes");
 	culprits_free(&c);
 	stage_free(&s);
@@ -46,7 +46,7 @@ static void own(void)
 	for (uint32_t i = 0; i < 5; i++) {
 		struct actor t = stage_actor(&s, 100, 101 + i, 1, all[i].name);
 
-		who[i] = culprit_task(&c, t.thread, v.thread, v.process, 0);
+		who[i] = culprit_task(&c, t.thread, v.process, 0);
 		folded = culprit_own(&c, t.thread);
 		is_u64(who[i], who[all[i].like], "%s: culprit", all[i].name);
 		is_int(culprit_get(&c, who[i])->named, all[i].named, "%s: by its name",
@@ -75,7 +75,7 @@ static void renamed(void)
 
 		world_rename(s.w, p.thread, 5, name);
 		world_rename(s.w, t.thread, 5, name);
-		worker[i] = culprit_task(&c, p.thread, v.thread, v.process, 0);
+		worker[i] = culprit_task(&c, p.thread, v.process, 0);
 		holder[i] = culprit_holder(&c, t.thread, false);
 	}
 	is_u64(worker[1], worker[0], "two readers are one culprit");
@@ -87,8 +87,30 @@ static void renamed(void)
 	stage_free(&s);
 }
 
+/* Ranks that an agent started: whatever their threads are called, they are of one program, and
+ * another script that the same shell started is not. */
+static void ranks(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 50, "python"),
+		     autograd = stage_actor(&s, 100, 101, 50, "pt_autograd_0"),
+		     rank = stage_actor(&s, 200, 200, 50, "python"),
+		     loop = stage_actor(&s, 200, 201, 50, "pt_elastic"),
+		     other = stage_actor(&s, 300, 300, 50, "ruby");
+	struct culprits c = { .w = s.w };
+	uint32_t who = culprit_task(&c, rank.thread, v.process, 0);
+
+	is_u64(culprit_task(&c, loop.thread, autograd.process, 0), who, "threads of another rank");
+	ok(culprit_get(&c, who)->related, "which is of the victim's program");
+	ok(!culprit_get(&c, culprit_task(&c, other.thread, v.process, 0))->related,
+	   "another program is not");
+	culprits_free(&c);
+	stage_free(&s);
+}
+
 int main(void)
 {
+	ranks();
 	workers();
 	renamed();
 	own();
