@@ -114,6 +114,58 @@ static void without_victim(struct line_culprit *who, uint32_t victim_pid)
 	who->npids -= n - left;
 }
 
+/* How much of the loss one of the culprit's processes has. */
+static uint64_t taken_by(const struct cause *c, const struct loss *x, uint32_t pid)
+{
+	for (size_t i = 0; i < x->elsewhere.of.n; i++) {
+		const struct loss_amount *s = &x->elsewhere.of.v[i];
+		const struct world_process *p = world_get_process(c->w, s->id);
+
+		if (p && p->tgid == pid)
+			return s->ns;
+	}
+	return 0;
+}
+
+/* The first of its processes, of which commands are, is the one that was waited for longest. */
+static void longest_first(const struct cause *c, const struct loss *x, struct line_culprit *who)
+{
+	uint32_t n = who->npids < CULPRIT_PIDS ? who->npids : CULPRIT_PIDS;
+
+	for (uint32_t i = 1; i < n; i++)
+		for (uint32_t k = i;
+		     k && taken_by(c, x, who->pids[k]) > taken_by(c, x, who->pids[k - 1]); k--) {
+			uint32_t pid = who->pids[k];
+
+			who->pids[k] = who->pids[k - 1];
+			who->pids[k - 1] = pid;
+		}
+	for (size_t i = 0; i < x->elsewhere.of.n; i++) {
+		const struct world_process *p = world_get_process(c->w, x->elsewhere.of.v[i].id);
+
+		if (!p || !n || p->tgid != who->pids[0])
+			continue;
+		who->process = x->elsewhere.of.v[i].id;
+		if (x->leaf && cause_process_of(c, x->leaf) == who->process)
+			who->thread = x->leaf;
+	}
+}
+
+/* One of several like it that has nearly all of what they took. */
+#define ONE_OF_THEM 0.8
+
+static bool is_one_of_them(const struct loss_view *f)
+{
+	uint64_t all = 0;
+
+	if (!f->who || f->who->kind != CULPRIT_TASK || f->loss->family != LOSS_IDLE ||
+	    f->who->npids < 2)
+		return false;
+	for (size_t i = 0; i < f->loss->elsewhere.of.n; i++)
+		all += f->loss->elsewhere.of.v[i].ns;
+	return all && (double)taken_by(f->c, f->loss, f->who->pids[0]) >= ONE_OF_THEM * (double)all;
+}
+
 /* Of several: who took most. */
 static const struct line_culprit *lead_of(const struct cause *c, const struct loss *x)
 {
@@ -124,7 +176,15 @@ static void name_taker(const struct loss_view *f, const struct line_culprit *who
 {
 	const struct cause *c = f->c;
 	size_t others = f->who || !f->loss->takers.of.n ? 0 : f->loss->takers.of.n - 1;
+	struct line_culprit one;
 
+	if (is_one_of_them(f)) {
+		one = *who;
+		one.npids = 1;
+		name_culprit_full(out, c->w, &c->tally, &one);
+		buf_printf(out, " and %" PRIu32 " more like it", who->npids - 1);
+		return;
+	}
 	name_culprit_full(out, c->w, &c->tally, who);
 	if (others)
 		buf_printf(out, " and %zu other%s", others, others == 1 ? "" : "s");
@@ -170,6 +230,10 @@ int loss_tell(struct cause *c, const struct loss *x, const struct loss_detector 
 		f.who = &who;
 	}
 	make_ids(&f, d->kind, id, match);
+	if (x->family == LOSS_IDLE && f.who && f.who->kind == CULPRIT_TASK) {
+		longest_first(c, x, &who);
+		f.who = &who;
+	}
 	if (x->family >= LOSS_STOPPED && f.who && f.who->npids == 1) {
 		/* What it calls itself now, which is no part of its identity. */
 		who = *f.who;

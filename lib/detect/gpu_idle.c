@@ -410,7 +410,8 @@ static void recommend_write(const struct loss_view *f, struct finding *to)
 static void recommend_sleep(const struct loss_view *f, struct finding *to,
 			    const struct idle_line *line, uint32_t pid)
 {
-	bool paced = f->loss->sort & LOSS_PACED, beside = f->loss->sort & LOSS_BESIDE;
+	bool paced = f->loss->sort & LOSS_PACED, beside = f->loss->sort & LOSS_BESIDE,
+	     elsewhere = f->who && f->who->process != f->loss->process;
 	enum waiter_call call = waiter_call_of(f->c->w, line->stack);
 	const char *action =
 		paced ? "Raise its rate, or leave it where something outside asks for it: whatever "
@@ -425,7 +426,10 @@ static void recommend_sleep(const struct loss_view *f, struct finding *to,
 		detect_recommend_code(f, to, action,
 				      call == WAITER_RETRIES ? "PRAGMA journal_mode=WAL;"
 				      : name_python(f->c->w, line->stack)
-					      ? "ready.wait()  # a threading.Event; or queue.get()"
+					      ? elsewhere ? "ready.wait()  # a "
+							    "multiprocessing.Event; or queue.get()"
+							  : "ready.wait()  # a threading.Event; or "
+							    "queue.get()"
 					      : "pthread_cond_wait(&ready, &mutex);",
 				      basis);
 	else
