@@ -17,6 +17,10 @@
 #define UNLIKE	   2   /* times the median or more are steps that do something else besides */
 #define LONG_STEPS 16  /* medians that a stretch lasts which is worth a newer range */
 
+/* Times the median: where more than one step in twenty takes so long, these may be two. */
+#define DOUBLE	     1.75
+#define DOUBLE_SHARE 0.95
+
 uint8_t loops_missing(const struct loops *l, uint32_t node, int64_t from_ns, int64_t to_ns)
 {
 	if (from_ns < l->lost_until_ns && l->lost_since_ns < to_ns)
@@ -88,6 +92,14 @@ static bool is_certain(const struct loops_thread *th, const struct loop_begin *n
 	return *counted && (exact || th->step.anchored == next->anchored);
 }
 
+/* A thread that makes no calls is seen where it waits, and where it is sampled: an iteration
+ * without either leaves no trace, but that another one seems to take as long as two. */
+static bool may_hide_more(const struct loop *loop)
+{
+	return !loop->calls &&
+	       (double)sketch_quantile(&loop->dur, DOUBLE_SHARE) > DOUBLE * (double)median_of(loop);
+}
+
 /* What is known of steps is worth nothing where it is known of few. hidden: iterations that may be
  * in the step besides. */
 static void update_estimate(const struct loop_row *row, struct loop *loop, uint64_t hidden)
@@ -95,7 +107,8 @@ static void update_estimate(const struct loop_row *row, struct loop *loop, uint6
 	uint64_t all;
 
 	loop->hidden += hidden;
-	loop->least = (double)loop->dur.sum < LOOPS_CERTAIN_SHARE * (double)loop->ns;
+	loop->least = may_hide_more(loop) ||
+		      (double)loop->dur.sum < LOOPS_CERTAIN_SHARE * (double)loop->ns;
 	loop->estimate = loop->count;
 	if (loop->least)
 		return;

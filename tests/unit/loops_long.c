@@ -234,8 +234,40 @@ static void bound(void)
 	play_free(&p);
 }
 
+/* A thread that makes no calls waits in each iteration, or in two of three: nothing is seen of the
+ * others, but that the one before takes as long as two. */
+static void waits_without_calls(bool each)
+{
+	struct play p = play_new();
+	const struct loop *loop;
+
+	p.loops = loops_new(p.s.w, &p.listener);
+	if (!p.loops)
+		abort();
+	for (int i = 0; i < 300; i++) {
+		if (each || i % 3 != 0) {
+			add_event(&p, p.a, OP_SCHED_OFFCPU, "main:11");
+			add_event(&p, p.a, OP_SCHED_OFFCPU, "main:12");
+		} else {
+			p.now += 2 * p.step_ns;
+		}
+	}
+	if (loops_finish(p.loops, NULL))
+		abort();
+	loop = loops_get(p.loops, (size_t)loops_main(p.loops, p.a.thread));
+	ok(loop->count >= (each ? 298 : 198) && loop->count <= (each ? 300 : 200),
+	   "%" PRIu64 " steps are seen", loop->count);
+	is_int(loop->least, !each, "there %s be more", each ? "cannot" : "may");
+	loops_free(p.loops);
+	vec_free(&p.phases);
+	buf_free(&p.text);
+	stage_free(&p.s);
+}
+
 int main(void)
 {
+	waits_without_calls(true);
+	waits_without_calls(false);
 	phases();
 	threads();
 	pauses();
