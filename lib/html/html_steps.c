@@ -103,6 +103,9 @@ static void put_row(struct buf *out, const struct step_track *t, const struct pa
 		buf_printf(out, "<p class=\"i\"><b>%s</b> ",
 			   report_ns(text, sizeof(text), step_track_per_step(t, part)));
 		put_text(out, row->why.v[i].text, "?");
+		if (row->why.v[i].course.n)
+			buf_puts(out, ", ");
+		put_text(out, row->why.v[i].course, "");
 		buf_puts(out, "</p>");
 	}
 	buf_puts(out, "</span></div>\n");

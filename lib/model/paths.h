@@ -48,7 +48,9 @@ struct paths_cause {
 	uint32_t severity; /* 0: no loss; else enum finding_severity */
 	uint64_t pieces, longest_ns;
 	int64_t longest_at_ns;
-	struct bytes once; /* what that was, as a phrase, where it is slow by itself */
+	struct bytes once;   /* what that was, as a phrase, where it is slow by itself */
+	struct bytes course; /* how it runs over the steps: "from about step 101 on"; p NULL: no
+				word of it */
 	LIST(struct paths_line) lines;
 };
 
@@ -57,6 +59,7 @@ struct paths_why {
 	struct bytes text;
 	uint64_t ns;
 	uint32_t severity;
+	struct bytes course; /* as of a cause */
 };
 
 /* A line of the loop. */

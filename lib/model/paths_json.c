@@ -43,6 +43,7 @@ static const struct jsonmap_member cause_members[] = {
 	MEMBER("longest_ns", U64, AS_IS, longest_ns),
 	MEMBER("longest_at_ns", I64, AS_IS, longest_at_ns),
 	MEMBER("once", TEXT, LEFT_OUT, once),
+	MEMBER("course", TEXT, LEFT_OUT, course),
 	MEMBER_OF("lines", OBJECTS, lines, line_map),
 };
 MAP(cause_map, cause_members);
@@ -72,6 +73,7 @@ static const struct jsonmap_member why_members[] = {
 	MEMBER("text", TEXT, AS_IS, text),
 	MEMBER("ns", U64, AS_IS, ns),
 	MEMBER("severity", U32, AS_IS, severity),
+	MEMBER("course", TEXT, LEFT_OUT, course),
 };
 MAP(why_map, why_members);
 #undef S

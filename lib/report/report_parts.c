@@ -50,6 +50,14 @@ void report_print_text(struct buf *out, struct bytes text, const char *otherwise
 	fmt_safe(out, text.n ? text : bytes_of(otherwise));
 }
 
+void report_print_course(struct buf *out, struct bytes course)
+{
+	if (!course.n)
+		return;
+	buf_puts(out, ", ");
+	fmt_safe(out, course);
+}
+
 void report_member(struct buf *out, struct json object, const char *key, const char *otherwise)
 {
 	struct json v = json_get(object, key);

@@ -24,6 +24,9 @@ const char *report_ns(char *out, size_t size, double ns);
 /* The text, made harmless, or another one where it is empty. */
 void report_print_text(struct buf *out, struct bytes text, const char *otherwise);
 
+/* ", from about step 101 on"; nothing where it is empty. */
+void report_print_course(struct buf *out, struct bytes course);
+
 /* Members of an object: 0, or the text otherwise, when it is missing. The text is made harmless. */
 double report_number(struct json object, const char *key);
 void report_member(struct buf *out, struct json object, const char *key, const char *otherwise);

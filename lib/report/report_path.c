@@ -35,6 +35,7 @@ static void put_row(struct buf *out, const struct step_track *t, const struct pa
 		buf_printf(out, "            %9s    ",
 			   report_ns(text, sizeof(text), step_track_per_step(t, part)));
 		report_print_text(out, row->why.v[i].text, "?");
+		report_print_course(out, row->why.v[i].course);
 		buf_putc(out, '\n');
 	}
 }

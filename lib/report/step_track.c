@@ -269,7 +269,7 @@ void step_track_print_count(struct buf *out, const struct step_track *t)
 struct step_part {
 	bool leads;
 	uint64_t ns;
-	struct bytes text;
+	struct bytes text, course;
 };
 
 static bool is_before(const struct step_part *a, const struct step_part *b)
@@ -300,7 +300,7 @@ static void keep_losses(const struct step_track *t, struct step_part best[VERDIC
 		if (c->severity)
 			keep_part(best,
 				  &(struct step_part){ t->loss_leads && c->severity >= FINDING_HIGH,
-						       c->ns, c->text });
+						       c->ns, c->text, c->course });
 	}
 }
 
@@ -335,6 +335,8 @@ static void keep_work(const struct step_track *t, struct step_part best[VERDICT_
 			if (row->why.v[k].severity)
 				continue;
 			part.ns = sum_of_rows(t, i, part.text);
+			if (part.ns == row->why.v[k].ns)
+				part.course = row->why.v[k].course;
 			if (part.ns)
 				keep_part(best, &part);
 		}
@@ -482,6 +484,7 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 			   report_ns(text, sizeof(text), step_track_per_step(t, ns)),
 			   ns / t->ns * 100);
 		fmt_safe(out, best[i].text);
+		report_print_course(out, best[i].course);
 	}
 	print_once(out, t, best, n);
 	print_notes(out, t, t->phase);

@@ -268,7 +268,7 @@ static uint32_t main_site(struct track_names *names, const struct track_parts *p
 static bool fill_row(const struct work *k, struct anatomy *a, struct track_names *names,
 		     uint32_t anchor, struct anatomy_row *row)
 {
-	struct track_parts own = { 0 };
+	struct track_parts own = { .grid = k->parts->grid };
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < k->parts->v.n; i++) {

@@ -167,7 +167,8 @@ static bool find_threads(struct path_cause *c, const struct placed_part *v, size
 }
 
 /* The cause of the n parts, which are in order of their lines. */
-static struct path_cause cause_of(const struct placed_part *v, size_t n)
+static struct path_cause cause_of(const struct placed_part *v, size_t n,
+				  const struct course_grid *grid)
 {
 	struct path_cause c = { .class = v->p.class,
 				.culprit = v->p.culprit,
@@ -201,6 +202,8 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n)
 			long_ns += v[k].p.long_ns;
 			longs += v[k].p.longs;
 			add_part(&c, &v[k]);
+			if (v[k].p.course)
+				course_spread(v[k].p.course, grid, v[k].p.ns, c.course);
 		}
 		if ((double)most_ns < INNER_SHARE * (double)line.ns)
 			line.inner = 0;
@@ -241,6 +244,8 @@ static void merge_lines(struct path_cause *into, const struct path_cause *from)
 
 static void merge_cause(struct path_cause *into, const struct path_cause *from)
 {
+	for (unsigned i = 0; i < COURSE_PARTS; i++)
+		into->course[i] += from->course[i];
 	into->ns += from->ns;
 	into->pieces += from->pieces;
 	into->threads += from->threads;
@@ -340,7 +345,7 @@ bool path_causes_make(struct path_causes *c, struct track_names *names, uint32_t
 
 		for (k = i; k < n && compare_causes(&v[i].p, &v[k].p) == 0;)
 			k++;
-		one = cause_of(v + i, k - i);
+		one = cause_of(v + i, k - i, &parts->grid);
 		ok = find_threads(&one, v + i, k - i);
 		one.other_process = is_other_process(names, anchor, one.lead);
 		ok = ok && vec_push(&c->v, one);

@@ -46,6 +46,7 @@ struct path_cause {
 	uint64_t nlongs; /* how many stretches these are */
 	struct path_cause_line lines[PATH_CAUSE_LINES]; /* most time first */
 	unsigned nlines;				/* at most PATH_CAUSE_LINES */
+	float course[COURSE_PARTS]; /* ns in each part of the steps, where it is of these */
 };
 
 struct path_causes {

@@ -65,6 +65,7 @@ static struct track_part share_of(const struct track_part *part, const struct tr
 	share.inner = like->inner;
 	share.op = like->op;
 	share.sampled = true;
+	share.course = like->course;
 	share.ns = ns;
 	share.idle_ns = scale_share(part->idle_ns, ns, part->ns);
 	share.gap_ns = scale_share(part->gap_ns, ns, part->ns);

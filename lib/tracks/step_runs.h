@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "lib/base/vec.h"
+#include "lib/tracks/course.h"
 #include "lib/loops/loops.h"
 
 struct step_run {
@@ -20,6 +21,7 @@ struct step_runs {
 	uint32_t thread; /* world id */
 	uint64_t steps;
 	VEC(struct step_run) v;
+	struct course course; /* of its steps, 1 for each */
 };
 
 /* More runs than this become one with what lies between them. */

@@ -36,6 +36,7 @@ static void on_step(struct loop_listener *l, const struct loop_step *s)
 		return;
 	}
 	t->runs.v[s->loop].thread = s->thread;
+	course_add(&t->runs.v[s->loop].course, s->begin_ns, s->end_ns, 1);
 	if (!step_runs_add(&t->runs.v[s->loop], s->begin_ns, s->end_ns) ||
 	    !add_stats(&t->stats.v[s->loop], s))
 		t->nomem = true;
@@ -43,7 +44,7 @@ static void on_step(struct loop_listener *l, const struct loop_step *s)
 
 static void move_phase(struct track_state *s, enum track_window from, enum track_window to)
 {
-	struct track_phase *p = &s->phases[from], *q = &s->phases[to];
+	struct track_span *p = &s->phases[from], *q = &s->phases[to];
 
 	if (p->ns && (!q->ns || p->from_ns < q->from_ns))
 		q->from_ns = p->from_ns;
@@ -67,6 +68,7 @@ static void on_restart(struct loop_listener *l, uint32_t thread, uint32_t loop)
 	if (loop < t->runs.n) {
 		t->runs.v[loop].v.n = 0;
 		t->runs.v[loop].steps = 0;
+		t->runs.v[loop].course = (struct course){ 0 };
 		path_tracks_free_stats(t, loop);
 	}
 }
@@ -98,12 +100,12 @@ static uint64_t idle_ns(struct path_tracks *t, const struct track_state *s, uint
 struct stretch {
 	int64_t from_ns, until_ns;
 	enum track_window window;
-	struct track_phase sum; /* of pieces that lie there one after the other */
+	struct track_span sum; /* of pieces that lie there one after the other */
 };
 
 static void add_phase(struct track_state *s, const struct stretch *in)
 {
-	struct track_phase *p = &s->phases[in->window];
+	struct track_span *p = &s->phases[in->window];
 
 	if (!in->sum.ns)
 		return;
@@ -155,7 +157,10 @@ static void sum_piece(struct path_tracks *t, struct track_state *s, const struct
 					  device_gaps_within(&t->gaps, s->anchor, at, until,
 							     is_own(s, p->number)) };
 		track_sums_add(&s->sums, p->number, in->window, &add);
-		if (stats && in->window == WINDOW_STEPS)
+		if (in->window != WINDOW_STEPS)
+			continue;
+		t->nomem |= !track_sums_course(&s->sums, p->number, &add);
+		if (stats)
 			path_tracks_add_piece(t, s, stats, p->number, &add);
 	}
 }
@@ -238,8 +243,6 @@ NOINLINE static struct track_state *find_state(struct path_tracks *t, uint32_t a
 	if (t->v.n >= t->prune_at)
 		path_tracks_prune(t);
 	at = t->v.n;
-	for (unsigned i = 0; i < TRACK_WINDOWS; i++)
-		fresh.phases[i].window = (enum track_window)i;
 	if (!vec_push(&t->v, fresh))
 		return NULL;
 	if (map_put(&t->by_anchor, anchor, at))

@@ -34,6 +34,13 @@ int64_t path_tracks_known_ns(const struct path_tracks *t, uint32_t anchor)
 	return path_is_finished(t->path) ? INT64_MAX : path_known_ns(t->path, anchor);
 }
 
+static struct track_phase phase_of(const struct track_state *s, enum track_window window)
+{
+	const struct track_span *in = &s->phases[window];
+
+	return (struct track_phase){ window, in->from_ns, in->to_ns, in->ns };
+}
+
 struct track path_tracks_get(const struct path_tracks *t, size_t i)
 {
 	struct path_anchor a = path_anchor(t->path, i);
@@ -47,7 +54,7 @@ struct track path_tracks_get(const struct path_tracks *t, size_t i)
 	track.loop = loop < 0 ? NULL : loops_get(t->loops, (size_t)loop);
 	for (unsigned k = 0; k < TRACK_WINDOWS; k++)
 		if (t->v.v[at].phases[k].ns)
-			track.phases[track.nphases++] = t->v.v[at].phases[k];
+			track.phases[track.nphases++] = phase_of(&t->v.v[at], k);
 	return track;
 }
 
@@ -104,15 +111,22 @@ bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window
 {
 	struct path_anchor a = path_anchor(t->path, i);
 	uint64_t at;
+	int loop;
 
 	out->v.n = 0;
+	out->grid = (struct course_grid){ { 0 } };
 	if (!map_get(&t->by_anchor, a.thread, &at))
 		return true;
 	if (!track_sums_parts(&t->v.v[at].sums, window, a.thread, t->path, &t->names, out))
 		return false;
 	for (size_t k = 0; k < out->v.n; k++)
 		path_tracks_mark_pace(t, &out->v.v[k]);
-	return own_code_place(out, t->cpu_samples_hz);
+	if (!own_code_place(out, t->cpu_samples_hz))
+		return false;
+	loop = path_tracks_loop(t, &t->v.v[at]);
+	if (window == WINDOW_STEPS && loop >= 0)
+		out->grid = course_grid_of(&t->runs.v[loop].course);
+	return true;
 }
 
 void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct path_unended *out)

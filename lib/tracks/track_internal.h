@@ -18,6 +18,12 @@ struct held_piece {
 	uint32_t wait;	 /* number of the anchor's time off its CPU that it is of */
 };
 
+/* Of the pieces in a window: from the first to the last, and their time. */
+struct track_span {
+	int64_t from_ns, to_ns;
+	uint64_t ns;
+};
+
 struct track_state {
 	uint32_t anchor, process;
 	struct track_sums sums;
@@ -29,7 +35,7 @@ struct track_state {
 	bool off;	  /* the newest piece is of one */
 	bool grown;	  /* it is in the list of those */
 	bool dropped;	  /* it ended, and others lived longer: nothing more is kept of it */
-	struct track_phase phases[TRACK_WINDOWS];
+	struct track_span phases[TRACK_WINDOWS];
 };
 
 /* Keys of anchors that were forgotten are used again, for others. */

@@ -24,7 +24,8 @@
 /* Causes told of each row of lines: the largest. */
 #define ROW_CAUSES 3
 
-#define NOTE_SHARE 0.05 /* of the steps; of what is not in them: of the life */
+#define COURSE_SHARE 0.1  /* of the steps: less is not worth a word */
+#define NOTE_SHARE   0.05 /* of the steps; of what is not in them: of the life */
 
 struct writer {
 	struct path_tracks *t;
@@ -113,8 +114,29 @@ struct window {
 	uint32_t anchor;
 	uint64_t ns;
 	uint64_t of_ns, usual_ns; /* as of once_is_told */
+	uint64_t steps;		  /* in it; 0: it is none of steps */
+	struct course_grid grid;  /* of these */
+	bool cut;		  /* calls are missing in some of them */
 	bool hidden_steps;
 };
+
+/* How a cause that is a good part of the steps runs over them. Where calls were recorded in windows
+ * only, what was at work has another name outside of these. */
+static struct bytes print_course(struct writer *p, const struct path_cause *c,
+				 const struct window *in)
+{
+	bool at_work = c->class == PATH_OWN || c->class == PATH_CALL || c->class == PATH_DEVICE;
+
+	if ((in->cut && at_work) || c->class == PATH_RECORDER ||
+	    (double)c->ns < COURSE_SHARE * (double)in->ns)
+		return (struct bytes){ 0 };
+	course_print(&p->text, &(struct course_of){ .parts = c->course,
+						    .grid = &in->grid,
+						    .ns = c->ns,
+						    .pieces = c->pieces,
+						    .steps = in->steps });
+	return p->text.n ? take_text(p) : (struct bytes){ 0 };
+}
 
 /* What is known of the sleeps of a cause. */
 static const char *const paces[] = { [PACE_KEPT] = "kept", [PACE_ADDED] = "added" };
@@ -127,6 +149,7 @@ static void put_cause(struct writer *p, struct paths_phase *phase, const struct 
 	if (!to)
 		return;
 	to->text = print_reason(p, c);
+	to->course = print_course(p, c, in);
 	to->ns = c->ns;
 	to->class = bytes_of(path_class_text(c->class));
 	to->pace = bytes_of(paces[c->pace]);
@@ -261,7 +284,8 @@ static void put_new_processes(struct writer *p, struct paths_phase *phase,
 
 /* ---- lines of the loop ---- */
 
-static void put_row(struct writer *p, struct paths_phase *phase, const struct anatomy_row *r)
+static void put_row(struct writer *p, struct paths_phase *phase, const struct anatomy_row *r,
+		    const struct window *in)
 {
 	struct paths_row *row = paths_add(p->out, &phase->rows);
 
@@ -280,10 +304,12 @@ static void put_row(struct writer *p, struct paths_phase *phase, const struct an
 		why->text = print_reason(p, c);
 		why->ns = c->ns;
 		why->severity = severity_of(p, c, r->why.ns);
+		why->course = print_course(p, c, in);
 	}
 }
 
-static void put_anatomy(struct writer *p, struct paths_phase *phase, const struct anatomy *a)
+static void put_anatomy(struct writer *p, struct paths_phase *phase, const struct anatomy *a,
+			const struct window *in)
 {
 	for (unsigned i = 0; i < a->nlead; i++) {
 		struct bytes *lead = paths_add(p->out, &phase->lead);
@@ -293,7 +319,7 @@ static void put_anatomy(struct writer *p, struct paths_phase *phase, const struc
 			*lead = take_text(p);
 	}
 	for (size_t i = 0; i < a->rows.n; i++)
-		put_row(p, phase, &a->rows.v[i]);
+		put_row(p, phase, &a->rows.v[i], in);
 }
 
 /* ---- tracks ---- */
@@ -341,6 +367,9 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 		in.of_ns = t->loop && phase->window != WINDOW_STEPS
 				   ? (uint64_t)(t->end_ns - t->begin_ns)
 				   : causes.ns;
+		in.grid = parts.grid;
+		in.cut = t->loop && t->loop->uncertain;
+		in.steps = t->loop && phase->window == WINDOW_STEPS ? t->loop->estimate : 0;
 		in.usual_ns = usual_ns(&causes, phase->window == WINDOW_STEPS ? t->loop : NULL);
 		put_causes(p, to, &causes, &in);
 		if (!t->loop || phase->window == WINDOW_STEPS)
@@ -348,7 +377,7 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 		put_binding(p, to, &bound, &in);
 		put_limits(p, to, &causes, &in);
 		put_new_processes(p, to, &fresh);
-		put_anatomy(p, to, &a);
+		put_anatomy(p, to, &a, &in);
 	}
 	anatomy_free(&a);
 	path_causes_free(&causes);

@@ -12,6 +12,7 @@
 #include "lib/base/vec.h"
 #include "lib/path/path_class.h"
 #include "lib/stat/pace.h"
+#include "lib/tracks/course.h"
 
 /* A stretch of so long is counted by itself. */
 #define TRACK_LONG_NS 10000000
@@ -75,11 +76,13 @@ struct track_part {
 	uint64_t long_ns;    /* in stretches of TRACK_LONG_NS and more */
 	uint32_t longs;	     /* how many these are */
 	int64_t longest_from_ns;
-	int64_t first_ns, last_ns; /* from the first piece's begin to the last one's end */
+	int64_t first_ns, last_ns;   /* from the first piece's begin to the last one's end */
+	const struct course *course; /* of what it is of, over the steps; NULL: not known */
 };
 
 struct track_parts {
 	VEC(struct track_part) v;
+	struct course_grid grid; /* of the steps that they are of */
 };
 
 #endif

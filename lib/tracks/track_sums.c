@@ -190,6 +190,15 @@ void track_sums_add(struct track_sums *s, uint32_t number, enum track_window win
 		count_long(sum, window, s->run.ns, ns);
 }
 
+bool track_sums_course(struct track_sums *s, uint32_t number, const struct track_add *add)
+{
+	if (!vec_reach(&s->courses, number - 1))
+		return false;
+	course_add(&s->courses.v[number - 1], add->from_ns, add->to_ns,
+		   (double)(add->to_ns - add->from_ns));
+	return true;
+}
+
 static void move_total(struct track_total *from, struct track_total *to)
 {
 	const struct track_total moved = *from, kept = *to;
@@ -422,6 +431,8 @@ bool track_sums_parts(const struct track_sums *s, enum track_window window, uint
 		out->v.v[out->v.n - 1].number = (uint32_t)i + 1;
 		out->v.v[out->v.n - 1].longs = sum->longs[window];
 		out->v.v[out->v.n - 1].long_ns = sum->long_ns[window];
+		if (window == WINDOW_STEPS && i < s->courses.n)
+			out->v.v[out->v.n - 1].course = &s->courses.v[i];
 	}
 	return true;
 }
@@ -455,6 +466,7 @@ bool track_sums_grown(struct track_sums *s, uint32_t anchor, struct path *path,
 void track_sums_free(struct track_sums *s)
 {
 	vec_free(&s->grown);
+	vec_free(&s->courses);
 	vec_free(&s->v);
 	map_free(&s->by_hash);
 }

@@ -78,9 +78,10 @@ struct track_run {
 
 /* Zero-initialised is empty. */
 struct track_sums {
-	VEC(struct track_sum) v; /* number 1 is v[0] */
-	struct map by_hash;	 /* hash of the key -> number of the first */
-	VEC(uint32_t) grown;	 /* numbers of those that have more */
+	VEC(struct track_sum) v;    /* number 1 is v[0] */
+	struct map by_hash;	    /* hash of the key -> number of the first */
+	VEC(uint32_t) grown;	    /* numbers of those that have more */
+	VEC(struct course) courses; /* by number - 1, in WINDOW_STEPS */
 	struct track_run run;
 };
 
@@ -97,6 +98,8 @@ struct track_add {
 /* The next piece, in order of time: else it begins a stretch of its own. */
 void track_sums_add(struct track_sums *s, uint32_t number, enum track_window window,
 		    const struct track_add *add);
+/* It lies in a step: how it runs over them. False: out of memory. */
+bool track_sums_course(struct track_sums *s, uint32_t number, const struct track_add *add);
 /* Without stretches: its longest is the longest piece. */
 void track_total_add(struct track_total *t, const struct track_add *add);
 /* What was summed in one window is of another one. */
