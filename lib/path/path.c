@@ -254,8 +254,6 @@ static void on_offcpu(struct path *p, struct path_thread *th, const struct event
 {
 	struct offcpu_segments *o = &p->offcpu;
 	struct segment *wait;
-	enum timed_end end;
-	int64_t since = 0;
 
 	if (!offcpu_segments(p->w, &p->occupancy, &p->losses, th, ev, def, o)) {
 		p->nomem = true;
@@ -277,9 +275,8 @@ static void on_offcpu(struct path *p, struct path_thread *th, const struct event
 		note_release(p, th, wait);
 		path_gave_way(p, th, ev, wait);
 	}
-	end = timed_waits_next(&th->timed, &p->losses, ev, def, wait, &since);
-	path_timed_ended(p, th, end, since, wait ? wait->who : 0);
 	path_tasks_wait(p, th, ev, wait);
+	path_timed_next(p, th, ev, def, wait);
 	if (!path_thread_add(th, &p->losses, ev->depth, event_start(ev), o->v.v, o->v.n))
 		p->nomem = true;
 }
@@ -498,8 +495,11 @@ NOINLINE static int any_event(struct path *p, const struct event *ev, const stru
 	th = thread_of_event(p, ev);
 	if (!th)
 		return p->nomem ? err_nomem(e) : 0;
-	if (th->timed.open && ev->op != OP_SCHED_OFFCPU && ev->op != OP_SCHED_MIGRATE)
+	if (th->timed.open && ev->op != OP_SCHED_OFFCPU && ev->op != OP_SCHED_MIGRATE) {
 		path_timed_ran(p, th, ev->end_ns);
+		if (o->kind == PATH_OP_CALL || o->kind == PATH_OP_SYNC)
+			timed_waits_called(&th->timed);
+	}
 	if (th->awaits && ev->stack)
 		path_tasks_event(p, th, ev);
 	if (o->kind == PATH_OP_THREAD)

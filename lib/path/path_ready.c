@@ -25,9 +25,12 @@ int path_ready(struct path *p, uint32_t thread, uint64_t socket, int64_t time_ns
 		return 0;
 	if (th && th->polled_ns == time_ns && th->awaits)
 		flag &= ~(uint64_t)SEGMENT_DEMAND;
-	if (th && th->polled_ns == time_ns)
-		return path_thread_flag_wait(th, INT64_MIN, (uint16_t)flag, &done) ? 0
-										   : err_nomem(e);
+	if (th && th->polled_ns == time_ns) {
+		path_timed_ready(p, th, (uint16_t)flag);
+		return path_thread_flag_wait(th, INT64_MIN, (uint16_t)flag, &done) && !p->nomem
+			       ? 0
+			       : err_nomem(e);
+	}
 	if (!map_get(&p->readies, key, &known) && p->readies.n >= READIES_MAX)
 		map_clear(&p->readies);
 	return map_put(&p->readies, key, known | flag) ? 0 : err_nomem(e);

@@ -121,6 +121,11 @@ void path_tasks_event(struct path *p, struct path_thread *th, const struct event
 /* path_timed.c. What became of the thread's waits that ran into their time-out. */
 void path_timed_ended(struct path *p, struct path_thread *th, enum timed_end end, int64_t since_ns,
 		      uint32_t who);
+/* The thread's next off-CPU interval, and its wait (NULL: it was preempted). */
+void path_timed_next(struct path *p, struct path_thread *th, const struct event *ev,
+		     const struct op_def *def, const struct segment *wait);
+/* The thread's newest wait for several descriptors ended as a socket was ready. */
+void path_timed_ready(struct path *p, struct path_thread *th, uint16_t flags);
 /* The thread is on its CPU at that time. */
 void path_timed_ran(struct path *p, struct path_thread *th, int64_t at_ns);
 /* The thread waited for the interpreter's lock until another had it, to which it gave way? */

@@ -278,17 +278,32 @@ bool path_thread_sample(struct path_thread *th, const struct losses *losses, int
 	return true;
 }
 
-static bool restate_timed(struct segment *s, enum segment_state state, uint32_t who)
+/* What waits are restated as that ran into their time-out. */
+struct restated {
+	enum segment_state state;
+	uint32_t who;
+	uint16_t flags; /* more of them */
+	bool again;	/* these were restated before: they get the flags alone */
+};
+
+#define RAN_OUT (SEGMENT_TIMED | SEGMENT_RAN_OUT)
+
+static bool restate_wait(struct segment *s, const struct restated *as)
 {
-	if (s->state != SEGMENT_BLOCKED || !(s->flags & SEGMENT_TIMED))
+	if (!segment_blocked(s) || !(s->flags & (as->again ? SEGMENT_RETRIED : RAN_OUT)))
 		return false;
-	s->state = (uint8_t)state;
-	s->who = who;
+	s->flags |= as->flags;
+	if (as->again)
+		return true;
+	s->flags &= (uint16_t)~RAN_OUT;
+	s->flags |= SEGMENT_RETRIED;
+	s->state = (uint8_t)as->state;
+	s->who = as->who;
 	return true;
 }
 
-bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum segment_state state,
-			       uint32_t who)
+/* Those that began since then. */
+static bool restate_waits(struct path_thread *th, int64_t since_ns, const struct restated *as)
 {
 	for (size_t i = th->log.v.n; i && segment_log_start(&th->log, i - 1) >= since_ns; i--) {
 		struct segment s;
@@ -296,15 +311,28 @@ bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum se
 		if (segment_log_is_mix(&th->log, i - 1))
 			continue;
 		s = *segment_log_what(&th->log, i - 1);
-		if (!restate_timed(&s, state, who))
+		if (!restate_wait(&s, as))
 			continue;
 		th->log.v.v[i - 1].key = segment_key(th->log.keys, th->id, &s);
 		if (!th->log.v.v[i - 1].key)
 			return false;
 	}
 	for (size_t i = th->tail.n; i && th->tail.v[i - 1].start_ns >= since_ns; i--)
-		restate_timed(&th->tail.v[i - 1].s, state, who);
+		restate_wait(&th->tail.v[i - 1].s, as);
 	return true;
+}
+
+bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum segment_state state,
+			       uint32_t who, uint16_t flags)
+{
+	return restate_waits(th, since_ns,
+			     &(const struct restated){ state, who, flags, .again = false });
+}
+
+bool path_thread_flag_retried(struct path_thread *th, uint16_t flags)
+{
+	return restate_waits(th, th->timed.start_ns,
+			     &(const struct restated){ .flags = flags, .again = true });
 }
 
 /* Waits are long past where so many segments are behind them. */

@@ -165,9 +165,13 @@ bool path_thread_section(struct path_thread *th, const struct losses *losses, un
 bool path_thread_sample(struct path_thread *th, const struct losses *losses, int64_t at_ns,
 			uint32_t line, const struct stack_call *in);
 
-/* Waits since then that ran into their time-out are of this state, WAITING for who or UNKNOWN. */
+/* Waits since then that ran into their time-out are of this state, which is that of the wait that
+ * followed, or UNKNOWN; flags: more of them. */
 bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum segment_state state,
-			       uint32_t who);
+			       uint32_t who, uint16_t flags);
+
+/* Such waits that are one with the thread's newest for several descriptors get these flags, too. */
+bool path_thread_flag_retried(struct path_thread *th, uint16_t flags);
 
 /* The wait that began then gets these flags; since_ns INT64_MIN: the last one for several
  * descriptors. *done: there is one. */

@@ -13,10 +13,33 @@ void path_timed_ended(struct path *p, struct path_thread *th, enum timed_end end
 	bool done = true;
 
 	if (end == TIMED_RELEASED)
-		done = path_thread_restate_timed(th, since_ns, SEGMENT_WAITING, who);
+		done = path_thread_restate_timed(th, since_ns, SEGMENT_WAITING, who, 0);
 	else if (end == TIMED_LOST)
-		done = path_thread_restate_timed(th, since_ns, SEGMENT_UNKNOWN, 0);
+		done = path_thread_restate_timed(th, since_ns, SEGMENT_UNKNOWN, 0, 0);
 	p->nomem |= !done;
+}
+
+void path_timed_next(struct path *p, struct path_thread *th, const struct event *ev,
+		     const struct op_def *def, const struct segment *wait)
+{
+	/* An event loop waits for whichever of its tasks can go on, and its timers. */
+	bool tasks = th->awaits && th->awaits_ns == event_start(ev);
+	int64_t since = 0;
+	enum timed_end end = timed_waits_next(&th->timed, &p->losses, ev, def,
+					      tasks ? 0 : ev->stack, wait, &since);
+
+	if (end == TIMED_ENDED && wait)
+		p->nomem |=
+			!path_thread_restate_timed(th, since, SEGMENT_BLOCKED, wait->who,
+						   wait->flags & (SEGMENT_DEMAND | SEGMENT_REPLY));
+	else
+		path_timed_ended(p, th, end, since, wait ? wait->who : 0);
+}
+
+void path_timed_ready(struct path *p, struct path_thread *th, uint16_t flags)
+{
+	if (th->timed.joined && th->timed.end_ns == th->polled_ns)
+		p->nomem |= !path_thread_flag_retried(th, flags);
 }
 
 /* The thread is on its CPU at that time. */

@@ -64,6 +64,9 @@ enum segment_flag {
 	/* Blocked: an event loop had nothing to do. line is where the task stood that went on
 	 * first. */
 	SEGMENT_EVENT_LOOP = 1 << 14,
+	/* Blocked: its time ran out, and the thread waited again at once: what ended that wait
+	 * ended this one. Instead of TIMED and RAN_OUT. */
+	SEGMENT_RETRIED = 1 << 15,
 };
 
 struct segment {

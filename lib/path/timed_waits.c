@@ -6,26 +6,54 @@
  */
 #include "lib/path/timed_waits.h"
 
-/* The interpreter's lock is one, whichever of its addresses is waited on. */
-static bool is_same_object(const struct timed_waits *w, const struct segment *wait, uint64_t object)
+/* So long the thread may still be on its CPU before it waits again. */
+static int64_t again_within(const struct timed_waits *w)
 {
+	int64_t tenth = (w->timed_ns - w->last_ns) / 10;
+
 	if (w->gil)
-		return wait->object == OBJECT_GIL;
-	return wait->object == OBJECT_FUTEX && object == w->object;
+		return TIMED_AGAIN_GIL_NS;
+	if (!w->line || tenth < TIMED_AGAIN_NS)
+		return TIMED_AGAIN_NS - w->own_us * 1000;
+	return (tenth < TIMED_AGAIN_LINE_NS ? tenth : TIMED_AGAIN_LINE_NS) - w->own_us * 1000;
 }
 
-static bool ran_out(const struct event *ev, const struct op_def *def, const struct segment *wait)
+/* The interpreter's lock is one, whichever of its addresses is waited on. A condition may have a
+ * new address each time, and several descriptors have none: these are known by the line. */
+static bool is_again(const struct timed_waits *w, const struct segment *wait, uint64_t object,
+		     uint32_t line, int64_t start_ns)
 {
-	return wait->state == SEGMENT_BLOCKED &&
-	       (wait->object == OBJECT_FUTEX || wait->object == OBJECT_GIL) &&
-	       event_get_or(ev, def, COL_WAKER_KIND, 0) == WAKER_TIMER;
+	if (w->gil || wait->object == OBJECT_GIL)
+		return w->gil && wait->object == OBJECT_GIL;
+	if (wait->object != w->kind)
+		return false;
+	return (line && line == w->line) ||
+	       (object && object == w->object &&
+		w->own_us * 1000 + start_ns - w->end_ns <= TIMED_AGAIN_NS);
+}
+
+static bool is_told_by_object(const struct timed_waits *w, const struct segment *wait,
+			      uint64_t object)
+{
+	return wait->object == OBJECT_GIL || (object && object == w->object);
+}
+
+/* The number of a descriptor does not say what it is. */
+static bool is_futex(const struct segment *wait)
+{
+	return wait->object == OBJECT_FUTEX || wait->object == OBJECT_GIL;
+}
+
+static bool ran_out(const struct segment *wait)
+{
+	return wait->state == SEGMENT_BLOCKED && wait->flags & (SEGMENT_TIMED | SEGMENT_RAN_OUT);
 }
 
 /* They are over: no thread ended them, or the event that says so was lost. */
 static enum timed_end close_waits(struct timed_waits *w, const struct losses *losses, int64_t at_ns,
 				  int64_t *since_ns)
 {
-	bool lost = w->open && losses_within(losses, w->end_ns, at_ns);
+	bool lost = w->open && w->object && losses_within(losses, w->end_ns, at_ns);
 
 	w->open = false;
 	w->asked &= !lost;
@@ -36,7 +64,7 @@ static enum timed_end close_waits(struct timed_waits *w, const struct losses *lo
 enum timed_end timed_waits_ran(struct timed_waits *w, const struct losses *losses, int64_t at_ns,
 			       int64_t *since_ns)
 {
-	if (!w->open || at_ns <= w->end_ns + (w->gil ? TIMED_AGAIN_GIL_NS : TIMED_AGAIN_NS))
+	if (!w->open || at_ns <= w->end_ns + again_within(w))
 		return TIMED_OPEN;
 	return close_waits(w, losses, at_ns, since_ns);
 }
@@ -49,22 +77,61 @@ static enum timed_end release_waits(struct timed_waits *w, int64_t *since_ns)
 	return TIMED_RELEASED;
 }
 
+/* …with one more, which is over. */
+static enum timed_end join_wait(struct timed_waits *w, const struct event *ev,
+				const struct segment *wait, int64_t *since_ns)
+{
+	release_waits(w, since_ns);
+	w->joined = true;
+	w->end_ns = ev->end_ns;
+	return wait->state == SEGMENT_WAITING ? TIMED_RELEASED : TIMED_ENDED;
+}
+
+static void add_own(struct timed_waits *w, int64_t ns)
+{
+	int64_t us = w->own_us + ns / 1000;
+
+	w->own_us = us < UINT16_MAX ? (uint16_t)us : UINT16_MAX;
+}
+
 /* The thread would have tried again at once. */
 static void join_preempted(struct timed_waits *w, const struct event *ev)
 {
 	if (!w->open)
 		return;
+	add_own(w, event_start(ev) - w->end_ns);
 	w->end_ns = ev->end_ns;
 	if (event_start(ev) <= w->awake_ns + TIMED_GAVE_WAY_NS)
 		w->awake_ns = ev->end_ns;
 }
 
+/* One more of them, or the first. */
+static void add_wait(struct timed_waits *w, const struct segment *wait, const struct event *ev,
+		     uint64_t object, uint32_t line, bool again)
+{
+	bool together = again && ev->end_ns - w->start_ns <= TIMED_TOGETHER_NS;
+
+	w->idle = again && (w->idle || (!together && !is_told_by_object(w, wait, object)));
+	if (!together || w->idle)
+		w->start_ns = event_start(ev);
+	w->gil = wait->object == OBJECT_GIL;
+	w->kind = wait->object;
+	w->object = object;
+	w->line = line;
+	w->own_us = 0;
+	w->joined = false;
+	w->open = w->gil || object || line;
+	w->asked = w->gil;
+	w->last_ns = event_start(ev);
+	w->end_ns = w->timed_ns = w->awake_ns = ev->end_ns;
+}
+
 enum timed_end timed_waits_next(struct timed_waits *w, const struct losses *losses,
-				const struct event *ev, const struct op_def *def,
+				const struct event *ev, const struct op_def *def, uint32_t line,
 				const struct segment *wait, int64_t *since_ns)
 {
 	int64_t start = event_start(ev);
-	uint64_t object = event_get_or(ev, def, COL_OBJECT, 0);
+	uint64_t object = wait && is_futex(wait) ? event_get_or(ev, def, COL_OBJECT, 0) : 0;
 	enum timed_end end = timed_waits_ran(w, losses, start, since_ns);
 	bool again;
 
@@ -75,22 +142,15 @@ enum timed_end timed_waits_next(struct timed_waits *w, const struct losses *loss
 		join_preempted(w, ev);
 		return end;
 	}
-	again = w->open && is_same_object(w, wait, object);
-	if (again && wait->state == SEGMENT_WAITING)
-		return release_waits(w, since_ns);
-	if (!ran_out(ev, def, wait)) {
-		w->open = false;
+	again = w->open && is_again(w, wait, object, line, start);
+	if (ran_out(wait)) {
+		add_wait(w, wait, ev, object, line, again);
 		return end;
 	}
-	if (!again || ev->end_ns - w->start_ns > TIMED_TOGETHER_NS) {
-		w->start_ns = start;
-		w->object = object;
-		w->gil = wait->object == OBJECT_GIL;
-	}
-	w->open = true;
-	w->asked = w->gil;
-	w->last_ns = start;
-	w->end_ns = w->timed_ns = w->awake_ns = ev->end_ns;
+	if (again && !w->idle &&
+	    (wait->state == SEGMENT_WAITING || (wait->state == SEGMENT_BLOCKED && !w->gil)))
+		return join_wait(w, ev, wait, since_ns);
+	w->open = false;
 	return end;
 }
 

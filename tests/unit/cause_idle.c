@@ -123,16 +123,19 @@ static void behind_in_pieces(struct stage *s, struct actor v, struct actor worke
 	}
 }
 
-/* Waits with a time limit: those that nobody ended, and those that somebody did, are told apart. */
+/* Waits with a time limit: those that nobody ended, and those that somebody did, are told apart,
+ * unless they follow each other at one line. */
 static void time_limits(struct stage *s, struct actor v, struct actor worker)
 {
 	struct world_frame f = { .kind = FRAME_PYTHON, .offset = 31 };
 	struct kinds_run p;
-	uint32_t frame;
+	uint32_t frame, other;
 
 	f.name = world_string(s->w, bytes_of("fetch"));
 	frame = world_frame(s->w, &f);
-	for (unsigned answered = 0; answered < 2; answered++) {
+	f.offset = 32;
+	other = world_frame(s->w, &f);
+	for (unsigned answered = 0; answered < 3; answered++) {
 		for_steps(t)
 		{
 			work(s, v, t, t + 8 * MS);
@@ -142,7 +145,8 @@ static void time_limits(struct stage *s, struct actor v, struct actor worker)
 					blocked(s, v, t + 8 * MS + 50 * US + i * 600 * US, 590 * US,
 						OBJECT_POLL);
 
-				ev->stack = world_stack(s->w, &frame, 1);
+				ev->stack = world_stack(s->w,
+							last && answered == 2 ? &other : &frame, 1);
 				stage_set(ev, COL_WAKER_KIND, last ? WAKER_TASK : WAKER_TIMER);
 				if (last)
 					stage_set(ev, COL_WAKER, worker.thread);
@@ -150,6 +154,11 @@ static void time_limits(struct stage *s, struct actor v, struct actor worker)
 		}
 		if (!answered) {
 			tells(s, "gpu-idle", "waiting in poll, until its time ran out, in fetch (",
+			      GAPS * 3 * 590 * US);
+			continue;
+		}
+		if (answered == 1) {
+			tells(s, "gpu-idle", "waiting in poll, ended by loader, in fetch (",
 			      GAPS * 3 * 590 * US);
 			continue;
 		}
