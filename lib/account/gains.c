@@ -29,6 +29,13 @@ static bool is_own_work(const struct loss *x)
 	       (x->sort & LOSS_STATE) == PART_SELF && !(x->sort >> LOSS_WORK_SHIFT);
 }
 
+/* Not of what goes when all losses go at once. How long a poll would be without its sleeps, no
+ * replay knows. */
+static bool is_kept_at_once(const struct loss *x)
+{
+	return is_own_work(x) || loss_polls(x);
+}
+
 static bool choose_losses(struct gains *g, const struct lost_time *l)
 {
 	g->v.n = 0;
@@ -62,7 +69,7 @@ static bool mark_parts(const struct gains *g, struct cause *c, struct replay *r)
 			if (g->v.v[lane].loss == l->marks.v[i].loss &&
 			    !path_tracks_replay_mark(c->tracks, r, l->marks.v[i].anchor,
 						     l->marks.v[i].number, lane,
-						     is_own_work(&l->v.v[g->v.v[lane].loss])))
+						     is_kept_at_once(&l->v.v[g->v.v[lane].loss])))
 				return false;
 	return true;
 }
@@ -92,7 +99,7 @@ static bool add_anchor(struct gains *g, const struct cause *c, uint32_t anchor,
 	for (size_t i = 0; i < g->v.n; i++) {
 		const struct loss *x = &c->lost_time.v.v[g->v.v[i].loss];
 
-		for (size_t k = 0; k < x->threads.n && !is_own_work(x); k++) {
+		for (size_t k = 0; k < x->threads.n && !is_kept_at_once(x); k++) {
 			if (x->threads.v[k].anchor != anchor || !x->threads.v[k].step_ns)
 				continue;
 			a.step_ns += x->threads.v[k].step_ns;

@@ -4,7 +4,9 @@
 
 #include "lib/account/loss_gaps.h"
 #include "lib/account/loss_places.h"
+#include "lib/account/meanwhile.h"
 #include "lib/account/names.h"
+#include "lib/tracks/reason.h"
 #include "lib/tracks/track_names.h"
 #include "lib/world/event_loop.h"
 
@@ -119,6 +121,8 @@ static const char *doing_text(const struct loss *x)
 
 	if (works[idle_work(x)])
 		return works[idle_work(x)];
+	if (loss_polls(x))
+		return "polling";
 	if (x->sort & LOSS_EVENT_LOOP)
 		return x->sort & LOSS_RAN_OUT || part == PART_SLEEP
 			       ? "its event loop waiting for a timer"
@@ -150,7 +154,7 @@ static void print_share(const struct idle_line *line, struct buf *out)
 static void print_beside(const struct loss_view *f, const struct idle_line *line, struct buf *out)
 {
 	const struct loss *x = f->loss;
-	const char *was = detect_was(idle_state(x));
+	const char *was = loss_polls(x) ? "polled" : detect_was(idle_state(x));
 
 	buf_puts(out, "waiting ");
 	if (line->frame) {
@@ -226,6 +230,11 @@ void idle_text_print(const struct loss_view *f, const struct idle_line *line, st
 		buf_puts(out, "what its thread did then is not recorded");
 	else
 		print_own(f, line, out);
+	if (loss_polls(f->loss)) {
+		reason_print_poll(out, &f->loss->of.idle.poll);
+		buf_puts(out, ", for what is not known");
+		meanwhile_print(f->c, f->loss, out);
+	}
 	if (f->loss->sort & LOSS_PACED)
 		buf_puts(out, beside ? ", to keep a pace" : ", which keeps a pace");
 	if (f->loss->sort & LOSS_OUTSIDE && !f->who)

@@ -6,6 +6,7 @@
 #include "lib/account/loss_blame.h"
 
 #include "lib/account/loss_behind.h"
+#include "lib/account/waiter_call.h"
 #include "lib/event/syscall.h"
 #include "lib/world/python_work.h"
 
@@ -276,6 +277,12 @@ static enum python_work python_work_for(const struct cause *c, uint32_t anchor,
 	return work == PYTHON_WORK_LOADS ? PYTHON_WORK_OTHER : work;
 }
 
+/* A database that tries again does so for its lock: what the lock took is gained without it. */
+static bool polls_for_unknown(const struct cause *c, const struct track_part *p)
+{
+	return p->poll.interval_us && waiter_call_of(c->w, p->stack) != WAITER_RETRIES;
+}
+
 struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct track_part *p)
 {
 	const struct world_process *v = world_get_process(c->w, cause_process_of(c, anchor));
@@ -293,6 +300,7 @@ struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct
 	b.sort |= is_outside(c, p) ? LOSS_OUTSIDE : 0;
 	b.sort |= p->pace == PACE_KEPT ? LOSS_PACED : 0;
 	b.sort |= p->event_loop && !b.culprit ? LOSS_EVENT_LOOP : 0;
+	b.sort |= state == PART_SLEEP && polls_for_unknown(c, p) ? LOSS_POLLS : 0;
 	if (p->syscall &&
 	    syscall_writes(cause_nodes_arch(&c->nodes, v ? v->node : 0), p->syscall - 1u))
 		b.sort |= LOSS_WRITES;

@@ -22,6 +22,7 @@ static void add_fix(const struct loss_view *f, struct finding *to, const char *a
 	uint64_t most = loss_worst_ns(f->loss, INT64_MAX);
 
 	most = most && most < f->lost_ns ? most : f->lost_ns;
+	most = (uint64_t)((double)most * loss_gain_share(f->loss));
 	details_add_fix(to, action, kind, command, (uint64_t)((double)most * keep * (1 - others)),
 			most, basis);
 }

@@ -183,6 +183,8 @@ static void idle_details(struct loss *x, const struct loss_blame *b, const struc
 		x->of.idle.unended_since_ns = p->longest_from_ns;
 	}
 	x->of.idle.added_ns += p->pace == PACE_ADDED ? p->ns : 0;
+	if (p->poll.interval_us && 2 * p->ns >= x->ns)
+		x->of.idle.poll = p->poll;
 	x->of.idle.whole |= b->whole;
 	if (!(x->sort & LOSS_BESIDE) || !p->line)
 		return;

@@ -43,6 +43,7 @@ enum loss_family {
 	0x1000 /* a wait for a socket or descriptors: whether somebody was asked is not known */
 #define LOSS_PACED	0x2000 /* sleeps that make up for the work between them */
 #define LOSS_EVENT_LOOP 0x4000 /* an event loop had nothing to do; the place is the task's next */
+#define LOSS_POLLS	0x8000 /* sleeps until what is polled for has come */
 
 /* Of the thread's own code: what Python did for it, as enum python_work. */
 #define LOSS_WORK_SHIFT 16
@@ -105,6 +106,7 @@ struct loss {
 			uint64_t early_ns; /* of what Python does besides: in the first steps
 					      (loss_early.h) */
 			uint64_t added_ns; /* of sleeps: known to be added to the work */
+			struct poll poll;  /* LOSS_POLLS: of most of it */
 			/* It is all of these stalls of its steps, as for the most part it is not
 			 * known whether a device had work meanwhile; idle_ns: when it had none. Of
 			 * the end. */
@@ -143,6 +145,17 @@ static inline uint64_t loss_part_ns(const struct loss *x, enum part part)
 	return x->states[0].part == part   ? x->states[0].ns
 	       : x->states[1].part == part ? x->states[1].ns
 					   : 0;
+}
+
+static inline bool loss_polls(const struct loss *x)
+{
+	return x->family == LOSS_IDLE && x->sort & LOSS_POLLS;
+}
+
+/* How much of it is gained at most without it: what is polled for comes no sooner. */
+static inline double loss_gain_share(const struct loss *x)
+{
+	return loss_polls(x) ? poll_gain(&x->of.idle.poll) : 1;
 }
 
 struct loss_gaps;

@@ -136,18 +136,20 @@ static void fill_replayed(const struct loss_gain *g, const struct loss_thread *w
 		add_without(to, "wall", wall, all.most, all.least, true);
 }
 
+/* share: of what is lost, gained at most. */
 static void fill_subtracted(const struct loss_thread *worst, const struct loop *loop, double keep,
-			    double wall, struct finding *to)
+			    double share, double wall, struct finding *to)
 {
 	if (loop && loop->estimate && (double)worst->step_ns >= STEP_SHARE * (double)loop->ns) {
 		double steps = (double)loop->estimate;
 
-		add_without(to, "step", (double)loop->ns / steps, (double)worst->step_ns / steps,
+		add_without(to, "step", (double)loop->ns / steps,
+			    (double)worst->step_ns * share / steps,
 			    (double)worst->step_idle_ns * keep / steps, false);
 	}
 	if (wall > 0)
-		add_without(to, "wall", wall, (double)worst->ns, (double)worst->idle_ns * keep,
-			    false);
+		add_without(to, "wall", wall, (double)worst->ns * share,
+			    (double)worst->idle_ns * keep, false);
 }
 
 /* Threads that take turns on too few CPUs: what they do is needed, and how much of it is waiting
@@ -180,12 +182,16 @@ void without_fill_loss(const struct loss_view *f, struct finding *to)
 
 	if (!worst || (f->loss->family == LOSS_IDLE && is_no_gain(f->loss)))
 		return;
+	if (loss_polls(f->loss)) {
+		keep = 0;
+		gain = NULL;
+	}
 	if (f->loss->sort & LOSS_TURNS && f->loss->family == LOSS_CPU)
 		fill_turns(worst, loop, wall, to);
 	else if (gain)
 		fill_replayed(gain, worst, loop, wall, to);
 	else
-		fill_subtracted(worst, loop, keep, wall, to);
+		fill_subtracted(worst, loop, keep, loss_gain_share(f->loss), wall, to);
 }
 
 void without_fill_fact(const struct cause *c, const struct fact *f, struct finding *to)

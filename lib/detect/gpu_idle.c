@@ -21,6 +21,7 @@
 #include "lib/account/loss_early.h"
 #include "lib/account/loss_gaps.h"
 #include "lib/account/loss_places.h"
+#include "lib/account/meanwhile.h"
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
 #include "lib/account/waiter_call.h"
@@ -411,20 +412,30 @@ static void recommend_sleep(const struct loss_view *f, struct finding *to,
 			    const struct idle_line *line, uint32_t pid)
 {
 	bool paced = f->loss->sort & LOSS_PACED, beside = f->loss->sort & LOSS_BESIDE,
-	     elsewhere = f->who && f->who->process != f->loss->process;
+	     elsewhere = f->who && f->who->process != f->loss->process, polls = loss_polls(f->loss);
 	enum waiter_call call = waiter_call_of(f->c->w, line->stack);
 	const char *action =
 		paced ? "Raise its rate, or leave it where something outside asks for it: whatever "
 			"else gets faster, it only sleeps longer"
 		: call == WAITER_RETRIES ? waiter_call_advice(call)
+		: polls	 ? "Make what it polls for faster; and be woken by it instead of sleeping: "
+			   "by "
+			   "a pipe or a socket, of files by inotify"
 		: beside ? "Let it do its work when there is some, instead of sleeping"
 			 : "Wait for what the sleep waits for, instead of sleeping";
-	const char *basis = paced ? "nothing, if the pace is wanted"
-				  : "from nothing, if the sleep is wanted, to all of it";
+	const char *basis =
+		paced	? "nothing, if the pace is wanted"
+		: polls ? "from nothing to the last sleep of each poll: what it polls for "
+			  "comes no sooner by that"
+			: "from nothing, if the sleep is wanted, to all of it";
 
 	if (beside ? f->loss->of.idle.line.frame : line->frame)
 		detect_recommend_code(f, to, action,
 				      call == WAITER_RETRIES ? "PRAGMA journal_mode=WAL;"
+				      : polls		     ? name_python(f->c->w, line->stack)
+								       ? "os.read(ready, 1)  # a pipe that "
+									 "the other one writes to"
+								       : "poll(&ready, 1, -1);"
 				      : name_python(f->c->w, line->stack)
 					      ? elsewhere ? "ready.wait()  # a "
 							    "multiprocessing.Event; or queue.get()"
@@ -442,6 +453,16 @@ static void recommend_sleep(const struct loss_view *f, struct finding *to,
 			0, details_print(to, "%s; the command shows who sleeps", basis));
 }
 
+/* Who was busy while it polled. */
+static void recommend_meanwhile(const struct loss_view *f, struct finding *to)
+{
+	uint32_t busy = loss_polls(f->loss) ? meanwhile_pid(f->c, f->loss) : 0;
+
+	if (busy)
+		details_add_fix(to, "See what the process does that was busy meanwhile", "shell",
+				sampling_command(f->c, busy, to), 0, 0, ONLY_SHOWS);
+}
+
 static void recommend_wait(const struct loss_view *f, struct finding *to,
 			   const struct idle_line *line)
 {
@@ -452,6 +473,7 @@ static void recommend_wait(const struct loss_view *f, struct finding *to,
 	switch (idle_state(f->loss)) {
 	case PART_SLEEP:
 		recommend_sleep(f, to, line, pid);
+		recommend_meanwhile(f, to);
 		break;
 	case PART_SOCKET:
 	case PART_POLL:

@@ -57,6 +57,8 @@ static int compare_causes(const struct track_part *a, const struct track_part *b
 	if (!by)
 		by = compare_u64(a->pace, b->pace);
 	if (!by)
+		by = compare_u64(a->poll.interval_us > 0, b->poll.interval_us > 0);
+	if (!by)
 		by = compare_u64(timed_out(a), timed_out(b));
 	if (!by)
 		by = compare_u64(a->event_loop, b->event_loop);
@@ -181,6 +183,7 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n,
 				.exclusion = v->p.exclusion,
 				.holder = v->p.holder,
 				.resumed = v->p.resumed };
+	uint64_t poll_ns = 0;
 
 	for (size_t i = 0, k; i < n; i = k) {
 		struct path_cause_line line = { .at = v[i].at,
@@ -204,6 +207,10 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n,
 			add_part(&c, &v[k]);
 			if (v[k].p.course)
 				course_spread(v[k].p.course, grid, v[k].p.ns, c.course);
+			if (v[k].p.ns > poll_ns) {
+				poll_ns = v[k].p.ns;
+				c.poll = v[k].p.poll;
+			}
 		}
 		if ((double)most_ns < INNER_SHARE * (double)line.ns)
 			line.inner = 0;
@@ -290,11 +297,11 @@ static bool is_of_pool(const struct track_names *names, const struct path_cause 
 		       const struct path_cause *c)
 {
 	return c->class == pool->class && c->device == pool->device && c->object == pool->object &&
-	       c->pace == pool->pace && c->timed_out == pool->timed_out &&
-	       c->event_loop == pool->event_loop && c->occupied == pool->occupied &&
-	       c->exclusion == pool->exclusion && c->resumed == pool->resumed &&
-	       c->holder == pool->holder && c->nlines && pool->nlines && c->lines[0].line &&
-	       c->lines[0].line == pool->lines[0].line &&
+	       c->pace == pool->pace && !c->poll.interval_us == !pool->poll.interval_us &&
+	       c->timed_out == pool->timed_out && c->event_loop == pool->event_loop &&
+	       c->occupied == pool->occupied && c->exclusion == pool->exclusion &&
+	       c->resumed == pool->resumed && c->holder == pool->holder && c->nlines &&
+	       pool->nlines && c->lines[0].line && c->lines[0].line == pool->lines[0].line &&
 	       path_culprit_is_nameless(&names->culprits, c->lead) &&
 	       path_culprit_is_nameless(&names->culprits, pool->lead) &&
 	       world_thread_process_id(names->w, c->lead) ==

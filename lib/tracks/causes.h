@@ -29,6 +29,7 @@ struct path_cause {
 	bool exclusion, resumed;  /* as in struct track_part */
 	uint8_t object;		  /* the same */
 	enum pace pace;		  /* the same */
+	struct poll poll;	  /* the same, of the largest part */
 	bool occupied;	    /* the culprit, whom the path needs, had the CPU that was waited for */
 	bool timed_out;	    /* a wait that nobody ended: its time ran out (track_part.ran_out) */
 	bool event_loop;    /* as in struct track_part */

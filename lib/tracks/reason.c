@@ -235,11 +235,22 @@ static void print_doing(struct buf *out, const struct path_cause *c, bool past)
 {
 	if (c->class == PATH_SLEEP && c->pace == PACE_KEPT)
 		buf_puts(out, past ? "idled, paced by a sleep" : "idles, paced by a sleep");
+	else if (c->poll.interval_us)
+		buf_puts(out, past ? "polled" : "polls");
 	else if (c->event_loop && c->class == PATH_OUTSIDE)
 		buf_printf(out, "%s in its event loop for a %s", past ? "waited" : "waits",
 			   c->timed_out ? "timer" : "socket or descriptors");
 	else
 		buf_puts(out, past ? phrases[c->class].other : phrases[c->class].own);
+}
+
+void reason_print_poll(struct buf *out, const struct poll *poll)
+{
+	char text[48];
+
+	buf_printf(out, " every %s, about %.0f times in a row",
+		   duration_text(text, sizeof(text), poll->interval_us * UINT64_C(1000)),
+		   (double)poll->times);
 }
 
 /* What happened, from the verb on. */
@@ -277,6 +288,8 @@ static void print_phrase(struct buf *out, const struct track_names *names,
 		print_line(out, names->w, c, line);
 	if (line && share < MAIN_SHARE)
 		buf_printf(out, " (%.0f%%) and elsewhere", share * 100);
+	if (c->poll.interval_us)
+		reason_print_poll(out, &c->poll);
 	if (line && is_one_piece(c, line))
 		buf_printf(out, ", %s of it at once",
 			   duration_text(text, sizeof(text), c->longest_ns));

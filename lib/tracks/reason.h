@@ -17,6 +17,9 @@ void reason_print(struct buf *out, const struct track_names *names, const struct
 void reason_print_past(struct buf *out, const struct track_names *names,
 		       const struct path_cause *c);
 
+/* Appends how it polls: " every 2.1 ms, about 9 times in a row". */
+void reason_print_poll(struct buf *out, const struct poll *poll);
+
 /* Appends who the culprit is: "loader (pid 4711) and 3 more", "disk 254:0"; nothing where it is the
  * anchor itself. */
 void reason_print_culprit(struct buf *out, const struct track_names *names,

@@ -6,6 +6,7 @@
 #include "lib/tracks/sleep_sites.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/world/event_loop.h"
 
@@ -32,6 +33,7 @@ static bool drop_oldest(struct sleep_sites *s)
 	for (size_t i = keep; i < s->v.n; i++)
 		free(s->v.v[i]);
 	s->v.n = keep;
+	memset(s->newest, 0, sizeof(s->newest));
 	map_clear(&s->by);
 	for (size_t i = 0; ok && i < keep; i++)
 		ok = map_put(&s->by, key_of(s->v.v[i]->thread, s->v.v[i]->frame), i);
@@ -94,16 +96,36 @@ static int64_t find_begin(const struct sleep_sites *s, uint32_t thread, int64_t 
 		       : start_ns;
 }
 
-static void note_preemption(struct sleep_sites *s, const struct event *ev)
+/* What is no sleep. Without its CPU, or the interpreter's lock, it does nothing else. */
+static void note_interval(struct sleep_sites *s, const struct event *ev)
 {
 	const struct world_ctx *ctx = world_get_ctx(s->w, ev->ctx);
+	struct sleep_newest *newest = &s->newest[ev->ctx % SLEEP_SITES_PREEMPTED];
 	uint64_t object = 0, wait = 0;
+	bool preempted;
 
 	event_get(ev, s->op, COL_OBJECT_KIND, &object);
 	event_get(ev, s->op, COL_WAIT_NS, &wait);
-	if (object == OBJECT_NONE && wait >= ev->dur_ns && ctx && ctx->thread)
+	preempted = object == OBJECT_NONE && wait >= ev->dur_ns;
+	if (preempted && ctx && ctx->thread)
 		s->preempted[ctx->thread % SLEEP_SITES_PREEMPTED] =
 			(struct sleep_preempted){ ctx->thread, event_start(ev), ev->end_ns };
+	if (newest->ctx != ev->ctx || !newest->site)
+		return;
+	if (preempted || object == OBJECT_GIL)
+		polls_extend(&newest->site->polls, ev->end_ns);
+	else
+		newest->site = NULL;
+}
+
+/* A sleep at the site: whether the thread did something else since the one before. */
+static bool note_sleep(struct sleep_sites *s, struct sleep_site *site, const struct event *ev)
+{
+	struct sleep_newest *newest = &s->newest[ev->ctx % SLEEP_SITES_PREEMPTED];
+	bool other = newest->ctx != ev->ctx || newest->site != site;
+
+	*newest = (struct sleep_newest){ ev->ctx, site };
+	return other;
 }
 
 static uint32_t frame_of(const struct sleep_sites *s, struct site_frames *frames, uint32_t stack,
@@ -126,7 +148,7 @@ bool sleep_sites_interval(struct sleep_sites *s, struct site_frames *frames, con
 	if (!s->op)
 		return true;
 	if (!find_wake_up(ev, s->op, &woke_ns, &grain_ns)) {
-		note_preemption(s, ev);
+		note_interval(s, ev);
 		return true;
 	}
 	ctx = world_get_ctx(s->w, ev->ctx);
@@ -135,10 +157,11 @@ bool sleep_sites_interval(struct sleep_sites *s, struct site_frames *frames, con
 	site = find_site(s, ctx->thread, frame_of(s, frames, ev->stack, grain_ns > 0));
 	if (site && grain_ns > site->sums.grain_ns)
 		site->sums.grain_ns = grain_ns;
-	if (site)
-		pace_add(&site->sums, find_begin(s, ctx->thread, event_start(ev)), woke_ns,
-			 ev->end_ns);
-	return site != NULL;
+	if (!site)
+		return false;
+	pace_add(&site->sums, find_begin(s, ctx->thread, event_start(ev)), woke_ns, ev->end_ns);
+	polls_add(&site->polls, event_start(ev), woke_ns, ev->end_ns, note_sleep(s, site, ev));
+	return true;
 }
 
 enum pace sleep_sites_pace(const struct sleep_sites *s, uint32_t thread, uint32_t frame)
@@ -147,6 +170,14 @@ enum pace sleep_sites_pace(const struct sleep_sites *s, uint32_t thread, uint32_
 
 	return map_get(&s->by, key_of(thread, frame), &at) ? pace_verdict(&s->v.v[at]->sums)
 							   : PACE_UNKNOWN;
+}
+
+struct poll sleep_sites_poll(const struct sleep_sites *s, uint32_t thread, uint32_t frame)
+{
+	uint64_t at;
+
+	return map_get(&s->by, key_of(thread, frame), &at) ? polls_verdict(&s->v.v[at]->polls)
+							   : (struct poll){ 0 };
 }
 
 void sleep_sites_free(struct sleep_sites *s)

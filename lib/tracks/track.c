@@ -500,6 +500,8 @@ static bool feed_facts(struct path_tracks *t, const struct stream_item *item)
 			ok = sleep_sites_interval(&t->sleeps, &t->names.frames, ev);
 		else
 			ok = first_calls_event(&t->firsts, ev);
+		if (ev->op != OP_SCHED_OFFCPU)
+			sleep_sites_event(&t->sleeps, ev);
 		if (!ok)
 			return false;
 	}

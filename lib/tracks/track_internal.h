@@ -89,6 +89,8 @@ static inline void path_tracks_mark_pace(const struct path_tracks *t, struct tra
 		return;
 	p->pace = sleep_sites_pace(&t->sleeps, p->leaf,
 				   p->event_loop ? SLEEP_SITES_EVENT_LOOP : p->site);
+	if (!ran_out && p->pace != PACE_KEPT && !p->event_loop)
+		p->poll = sleep_sites_poll(&t->sleeps, p->leaf, p->site);
 	if (!ran_out)
 		return;
 	if (p->pace != PACE_KEPT) {

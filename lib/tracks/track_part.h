@@ -13,6 +13,7 @@
 #include "lib/path/path_class.h"
 #include "lib/stat/pace.h"
 #include "lib/tracks/course.h"
+#include "lib/stat/polls.h"
 
 /* A stretch of so long is counted by itself. */
 #define TRACK_LONG_NS 10000000
@@ -45,6 +46,7 @@ struct track_part {
 	bool file_page;	    /* PATH_FAULT: known to be of a file */
 	bool swapped;	    /* PATH_FAULT: known to be of what had been swapped out */
 	enum pace pace;	    /* PATH_SLEEP: what the sleeps at that line are */
+	struct poll poll;   /* PATH_SLEEP: what they poll for comes so late; 0: they do not */
 	bool asleep;	    /* blocked in it, not on the CPU */
 	uint8_t blocked_on; /* enum object_kind of what is asleep */
 	bool ran_out;	    /* the same: nobody ended it, its time ran out */

@@ -112,6 +112,11 @@ def record(what):
     found = {mark: c["severity"] for c in report["chains"] if c["kind"] == "gpu-idle" for at, mark in marks.items() if f"({at})" in c["summary"]}
     causes = [c for t in report["paths"] if t.get("steps") for ph in t["phases"] if ph["name"] == "steps" for c in ph["causes"]]
     sleeps = {mark: (c.get("pace"), c["severity"]) for c in causes if c["class"] == "sleep" for at, mark in marks.items() if f"({at})" in c["text"]}
+    polls = [c for c in report["chains"] if c["kind"] == "gpu-idle" and "polling in " in c["summary"]]
+    tap.ok(len(polls) == (what == "poll"), f"{what}: which sleeps are a poll", str([c["summary"] for c in polls]))
+    for c in polls:
+        left = [w["low_ns"] / w["from_ns"] for w in c["counterfactual"]]
+        tap.ok(left and min(left) > 0.8, f"{what}: what is polled for comes no sooner without its sleeps", str(c["counterfactual"]))
     return found, sleeps
 
 

@@ -76,6 +76,7 @@ struct wanted {
 	enum finding_severity severity;
 	const char *text, *not ; /* of the gravest; NULL: nothing */
 	bool gain;		 /* what would be without it is told */
+	double least;		 /* share that remains of each at least; 0: any */
 };
 
 static void judge(const char *name, const struct wanted *w)
@@ -97,6 +98,12 @@ static void judge(const char *name, const struct wanted *w)
 	ok(!worst || !w->not || !strstr(worst->summary.p, w->not ), "%s: not \"%s\"", name,
 	   w->not ? w->not : "");
 	is_u64(worst && worst->without.n > 0, w->gain, "%s: whether it says what is gained", name);
+	for (size_t i = 0; worst && w->least > 0 && i < worst->without.n; i++) {
+		const struct finding_without *f = &worst->without.v[i];
+
+		ok((double)f->low_ns >= w->least * (double)f->from_ns, "%s: %.2f of a %.*s remains",
+		   name, (double)f->low_ns / (double)f->from_ns, (int)f->what.n, f->what.p);
+	}
 	chain_list_free(&p.list);
 }
 
@@ -140,6 +147,39 @@ static void beside(const char *name, sleep_fn *sleep, struct wanted w)
 	judge(name, &w);
 }
 
+/* The step looks now and then whether something is there, which another process makes. looks: how
+ * often, of step i. */
+static void poll_steps(const char *name, unsigned (*looks)(unsigned), bool calls, struct wanted w)
+{
+	int64_t t = 0, from = 0;
+
+	for (unsigned i = 0; t < LENGTH; i++) {
+		t = work(t, i);
+		for (unsigned k = 0; k < looks(i); k++) {
+			if (calls)
+				stage_call(&s, v, OP_CUDA_EVENT_QUERY, 0, t + 5 * US, t + 8 * US);
+			asleep(v, t + 20 * US, t + 2 * MS + 20 * US);
+			t += 2 * MS + 20 * US;
+		}
+		/* It is made meanwhile, on the CPU, and written for a while. */
+		stage_set(stage_offcpu(&s, other, 0, from + 3 * MS, from + 4 * MS, 0, 0),
+			  COL_OBJECT_KIND, OBJECT_DISK);
+		from = t;
+	}
+	judge(name, &w);
+}
+
+static unsigned any_times(unsigned step)
+{
+	return 3 + step * 7919 % 5;
+}
+
+static unsigned three_times(unsigned step)
+{
+	(void)step;
+	return 3;
+}
+
 int main(void)
 {
 	s = stage_new();
@@ -159,6 +199,15 @@ int main(void)
 	       (struct wanted){ 1, FINDING_HIGH, "which slept", "pace", true });
 	beside("another thread's sleeps of any length", any,
 	       (struct wanted){ 1, FINDING_HIGH, "which slept", "pace", true });
+	poll_steps("polls by sleeping", any_times, false,
+		   (struct wanted){ 1, FINDING_HIGH,
+				    "polling every 2.02 ms, about 5 times in a row, for what is "
+				    "not known; meanwhile loader (pid 200) was busy or blocked",
+				    "sleep", true, 0.8 });
+	poll_steps("sleeps three times a step", three_times, false,
+		   (struct wanted){ 1, FINDING_HIGH, "a sleep", "poll", true });
+	poll_steps("asks the device between its sleeps", any_times, true,
+		   (struct wanted){ 1, FINDING_HIGH, "a sleep", "poll", true });
 	object = OBJECT_POLL;
 	own("an event loop waits to its next tick", until_tick, UINT32_MAX,
 	    (struct wanted){ 1, FINDING_LOW, "which keeps a pace", NULL, false });

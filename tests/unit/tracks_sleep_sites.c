@@ -31,7 +31,10 @@ static void put(struct stage *s, struct sleep_sites *sites, struct site_frames *
 
 	event_set(ev, op, COL_WAIT_NS, object ? 0 : ev->dur_ns);
 	event_set(ev, op, COL_OBJECT_KIND, object);
-	event_set(ev, op, COL_WAKER_KIND, object ? WAKER_TIMER : WAKER_NONE);
+	event_set(ev, op, COL_WAKER_KIND,
+		  object == OBJECT_TIMER ? WAKER_TIMER
+		  : object		 ? WAKER_HARDIRQ
+					 : WAKER_NONE);
 	if (!sleep_sites_interval(sites, frames, ev))
 		abort();
 }
@@ -69,9 +72,54 @@ static enum pace pace_of(const struct row *r)
 	return pace;
 }
 
+/* Runs of four to eight sleeps, with something between two of them. */
+static const struct {
+	const char *name;
+	unsigned object;
+	bool call, polls;
+} between[] = {
+	{ "its CPU is taken between two sleeps", OBJECT_NONE, false, true },
+	{ "it waits for the interpreter between two sleeps", OBJECT_GIL, false, true },
+	{ "it waits for a disk between two sleeps", OBJECT_DISK, false, false },
+	{ "it makes a call between two sleeps", OBJECT_NONE, true, false },
+};
+
+static void check_between(size_t row)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 100, 100, 0, "loop");
+	struct sleep_sites *sites = calloc(1, sizeof(*sites));
+	struct site_frames frames = { 0 };
+	int64_t now = 1000 * MS;
+	struct poll poll;
+
+	sites->w = s.w;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		for (unsigned k = 0; k < 4 + i * 7 % 5; k++) {
+			put(&s, sites, &frames, a, now, now + 2 * MS, OBJECT_TIMER);
+			now += 2 * MS + 10 * US;
+			if (between[row].call)
+				sleep_sites_event(sites, stage_call(&s, a, OP_CUDA_LAUNCH, 0, now,
+								    now + 5 * US));
+			else
+				put(&s, sites, &frames, a, now, now + MS, between[row].object);
+			now += between[row].call ? 20 * US : MS + 10 * US;
+		}
+		now += 10 * MS;
+	}
+	poll = sleep_sites_poll(sites, a.thread, 0);
+	is_u64(poll.interval_us, between[row].polls ? 3020 : 0, "%s: %s", between[row].name,
+	       between[row].polls ? "it polls" : "it does not poll");
+	sleep_sites_free(sites);
+	free(sites);
+	stage_free(&s);
+}
+
 int main(void)
 {
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		is_int(pace_of(&rows[i]), rows[i].pace, "%s", rows[i].name);
+	for (size_t i = 0; i < sizeof(between) / sizeof(between[0]); i++)
+		check_between(i);
 	return tap_done();
 }
