@@ -15,12 +15,11 @@
 #include "bpf/waited.h"
 #include "bpf/waker.h"
 
-#define OUTSIDERS	   256		  /* a power of two */
-#define OUTSIDE_RELEASES   3		  /* one or two wake-ups are chance: a shell, a tool */
-#define OUTSIDE_COUNT_NS   1000000000ull  /* how long a thread not yet followed keeps its slot */
-#define OUTSIDE_REST_NS	   30000000000ull /* and a followed one after its last release */
-#define OUTSIDE_LEAST_NS   10000ull	  /* shorter intervals are not sent: they explain nothing */
-#define FLAG_KERNEL_THREAD 0x200000	  /* PF_KTHREAD */
+#define OUTSIDERS	 256		/* a power of two */
+#define OUTSIDE_RELEASES 3		/* one or two wake-ups are chance: a shell, a tool */
+#define OUTSIDE_COUNT_NS 1000000000ull	/* how long a thread not yet followed keeps its slot */
+#define OUTSIDE_REST_NS	 30000000000ull /* and a followed one after its last release */
+#define OUTSIDE_LEAST_NS 10000ull	/* shorter intervals are not sent: they explain nothing */
 
 struct outsider {
 	u32 tid;

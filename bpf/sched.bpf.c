@@ -289,12 +289,20 @@ int sched_switch(u64 *ctx)
 	return 0;
 }
 
+/* A target that a soft interrupt came on top of, and which may have sent what that brought. */
+static __always_inline bool may_have_sent(struct task_struct *current)
+{
+	struct task_state *st = task_state_of(current);
+
+	return st && current_on_socket() && task_announce(current, st);
+}
+
 /* target: task is one. */
 static __always_inline void remember_waker(struct sched_state *s, struct task_struct *task,
 					   bool target, u64 now)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
-	u32 kind = waker_context(current);
+	u32 kind = waker_context(current), waker = current->pid;
 
 	if (kind == WAKER_TASK) {
 		struct task_state *st = task_state_of(current);
@@ -306,8 +314,10 @@ static __always_inline void remember_waker(struct sched_state *s, struct task_st
 			kind = WAKER_NONE;
 		else if (!st && target)
 			outsider_releases(current, now);
+	} else if (!target || current == task || kind != WAKER_SOFTIRQ || !may_have_sent(current)) {
+		waker = 0;
 	}
-	s->waker = current->pid;
+	s->waker = waker;
 	s->waker_kind = kind;
 	s->waking_ns = now;
 }

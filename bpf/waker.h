@@ -10,6 +10,9 @@
 #define INGERO_BPF_WAKER_H
 
 #include "bpf/maps.h"
+#include "bpf/object.h"
+
+#define FLAG_KERNEL_THREAD 0x200000 /* PF_KTHREAD */
 
 enum { WAKER_NONE, WAKER_TASK, WAKER_HARDIRQ, WAKER_SOFTIRQ, WAKER_TIMER, WAKER_SELF };
 
@@ -76,6 +79,23 @@ static __always_inline u32 waker_context(struct task_struct *current)
 	if (count & SOFTIRQ_SERVING)
 		return timer_running(rq) || hrtimer_running(rq, 4) ? WAKER_TIMER : WAKER_SOFTIRQ;
 	return WAKER_TASK;
+}
+
+/* Whether the current task is in a call on a socket. What one process of this machine sends to
+ * another is received in a soft interrupt on top of the sender; a thread that computes, or is in
+ * any other call, was only interrupted. A function of its own, which the verifier checks once. */
+__weak __noinline u32 current_on_socket(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs;
+	u32 dev;
+
+	if (!task->pid || task->flags & FLAG_KERNEL_THREAD)
+		return 0;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (!regs || call_class(SYSCALL_NUMBER(regs)) != CALL_FD)
+		return 0;
+	return object_of_fd(task, SYSCALL_ARG0(regs), &dev) == OBJECT_SOCKET;
 }
 
 #endif

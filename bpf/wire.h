@@ -278,7 +278,7 @@ struct wire_offcpu {
 	__u64 occupied_ns; /* up to the end of the interval; 0: no slice */
 	__u64 own_ns;	/* the end of the slice in which the CPU was given to the thread already */
 	__u32 occupant; /* tid, 0: the CPU was idle */
-	__u32 waker;	/* tid */
+	__u32 waker;	/* tid; of a soft interrupt: who may have sent what it brought, 0 nobody */
 	__u32 stack;
 	__u32 lost;
 	__u32 futex_val;

@@ -103,6 +103,18 @@ static bool emit_behind(struct wire_decoder *wire, const struct wire_offcpu *o)
 	       (!own || emit_occupied(wire, o->cpu_in, o->tid, o->end_ns, own));
 }
 
+/* Who woke it, or, where a soft interrupt ended a wait for what is sent, may have sent that. NULL:
+ * nobody is known. */
+static const struct decode_thread *waker_of(struct wire_decoder *wire, const struct wire_offcpu *o)
+{
+	bool sent = o->waker_kind == WAKER_SOFTIRQ &&
+		    (o->object_kind == OBJECT_SOCKET || o->object_kind == OBJECT_POLL);
+
+	return o->waker_kind == WAKER_TASK || (sent && o->waker)
+		       ? wire_decoder_thread(wire, o->waker)
+		       : NULL;
+}
+
 static bool decode_outside(struct wire_decoder *wire, const struct wire_offcpu *o)
 {
 	const struct decode_thread *t = wire_decoder_thread(wire, o->tid), *waker;
@@ -176,11 +188,9 @@ static bool decode_offcpu(struct wire_decoder *wire, const struct wire_offcpu *o
 		set_column(&ev, X_OBJECT, o->object);
 	if (o->waker_kind != WAKER_NONE)
 		set_column(&ev, X_WAKER_KIND, o->waker_kind);
-	if (o->waker_kind == WAKER_TASK) {
-		waker = wire_decoder_thread(wire, o->waker);
-		if (waker)
-			set_column(&ev, X_WAKER, waker->thread);
-	}
+	waker = waker_of(wire, o);
+	if (waker)
+		set_column(&ev, X_WAKER, waker->thread);
 	if (o->flags & OFFCPU_WAKING)
 		set_column(&ev, X_WAKING, o->waking_ns);
 	set_column(&ev, X_CPU_OUT, o->cpu_out);

@@ -107,8 +107,8 @@ enum event_waker {
 	WAKER_NONE = 0,
 	WAKER_TASK = 1, /* the waker column names the thread */
 	WAKER_HARDIRQ = 2,
-	WAKER_SOFTIRQ = 3,
-	WAKER_TIMER = 4, /* timeout expired */
+	WAKER_SOFTIRQ = 3, /* the waker column, where there is one, names who may have sent */
+	WAKER_TIMER = 4,   /* timeout expired */
 	WAKER_SELF = 5,
 };
 

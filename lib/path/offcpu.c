@@ -40,6 +40,25 @@ static uint16_t wait_flags(const struct event *ev, const struct op_def *def, uin
 	return flags;
 }
 
+uint32_t offcpu_sender(const struct event *ev, const struct op_def *def)
+{
+	uint64_t object = event_get_or(ev, def, COL_OBJECT_KIND, OBJECT_NONE);
+
+	if (event_get_or(ev, def, COL_WAKER_KIND, WAKER_NONE) != WAKER_SOFTIRQ ||
+	    (object != OBJECT_SOCKET && object != OBJECT_POLL))
+		return 0;
+	return (uint32_t)event_get_or(ev, def, COL_WAKER, 0);
+}
+
+/* From when somebody acted to when the wait was over. */
+static int64_t waking_of(const struct event *ev, const struct op_def *def, int64_t ready_ns)
+{
+	uint64_t waking = event_get_or(ev, def, COL_WAKING_NS, 0),
+		 most = (uint64_t)(ready_ns - event_start(ev));
+
+	return (int64_t)(waking < most ? waking : most);
+}
+
 static bool is_unended(const struct event *ev, const struct op_def *def)
 {
 	uint64_t cpu;
@@ -51,7 +70,8 @@ static bool is_unended(const struct event *ev, const struct op_def *def)
 static bool add_blocked(const struct path_thread *th, const struct event *ev,
 			const struct op_def *def, int64_t ready_ns, struct offcpu_segments *out)
 {
-	uint64_t object = event_get_or(ev, def, COL_OBJECT_KIND, OBJECT_NONE), waking = 0, syscall;
+	uint64_t object = event_get_or(ev, def, COL_OBJECT_KIND, OBJECT_NONE), syscall;
+	int64_t waking = 0;
 	uint64_t waker = event_get_or(ev, def, COL_WAKER_KIND, WAKER_NONE);
 	bool by_task = waker == WAKER_TASK;
 	struct segment s = { .end_ns = ready_ns,
@@ -77,12 +97,13 @@ static bool add_blocked(const struct path_thread *th, const struct event *ev,
 		s.state = SEGMENT_UNENDED;
 	} else if (by_task && s.who && s.who != th->id && !ends_by_itself(object)) {
 		s.state = SEGMENT_WAITING;
-		if (!event_get(ev, def, COL_WAKING_NS, &waking))
+		waking = waking_of(ev, def, ready_ns);
+		if (!event_get(ev, def, COL_WAKING_NS, &syscall))
 			s.flags |= SEGMENT_ACT_UNKNOWN;
-		else if (waking > (uint64_t)(ready_ns - event_start(ev)))
-			waking = (uint64_t)(ready_ns - event_start(ev));
-		s.end_ns = ready_ns - (int64_t)waking;
+	} else if (offcpu_sender(ev, def)) { /* whether it did is found out later */
+		waking = waking_of(ev, def, ready_ns);
 	}
+	s.end_ns = ready_ns - waking;
 	return vec_push(&out->v, s) && (!waking || add_segment(out, ready_ns, SEGMENT_WAKE_UP, 0));
 }
 

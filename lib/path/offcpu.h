@@ -22,4 +22,8 @@ bool offcpu_segments(const struct world *w, const struct occupancy *o, const str
 		     struct path_thread *th, const struct event *ev, const struct op_def *def,
 		     struct offcpu_segments *out);
 
+/* The thread that may have sent what ended a wait for sockets, where an interrupt did; 0: none is
+ * known. */
+uint32_t offcpu_sender(const struct event *ev, const struct op_def *def);
+
 #endif

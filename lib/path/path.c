@@ -64,7 +64,9 @@ void path_free(struct path *p)
 	stack_calls_free(&p->stack_calls);
 	vec_free(&p->disks.v);
 	map_free(&p->sockets);
+	map_free(&p->peers);
 	map_free(&p->readies);
+	map_free(&p->ready_sockets);
 	vec_free(&p->event_loops);
 	vec_free(&p->python_locks);
 	free(p);
@@ -143,29 +145,6 @@ COLD_CALL static void add_submitter(struct path *p, struct path_thread *th)
 		return;
 	p->submitters.v[th->process]++;
 	add_track(p, th);
-}
-
-/* ---- sockets ---- */
-
-int path_socket(struct path *p, uint64_t id, bool demand, struct err *e)
-{
-	return map_put(&p->sockets, id, demand ? SEGMENT_DEMAND : SEGMENT_REPLY) ? 0 : err_nomem(e);
-}
-
-/* A wait for a socket: its interval comes before this, or behind it. */
-static bool on_socket(struct path *p, struct path_thread *th, const struct event *ev,
-		      const struct op_def *def)
-{
-	uint64_t id, flag;
-	bool done;
-
-	if (!event_get(ev, def, COL_SOCKET, &id) || !map_get(&p->sockets, id, &flag))
-		return true;
-	if (!path_thread_flag_wait(th, event_start(ev), (uint8_t)flag, &done))
-		return false;
-	th->socket_since_ns = event_start(ev);
-	th->socket_flag = done ? 0 : (uint8_t)flag;
-	return true;
 }
 
 /* ---- events ---- */
@@ -265,11 +244,10 @@ static void on_offcpu(struct path *p, struct path_thread *th, const struct event
 		return;
 	}
 	wait = o->v.n && segment_blocked(&o->v.v[0]) ? &o->v.v[0] : NULL;
-	if (wait && th->socket_flag && th->socket_since_ns == event_start(ev))
-		wait->flags |= th->socket_flag;
-	if (wait && wait->object == OBJECT_POLL)
-		path_ready_take(p, th, ev->end_ns, wait);
 	if (wait) {
+		path_sockets_take(p, th, ev, def, wait);
+		if (wait->object == OBJECT_POLL)
+			path_ready_take(p, th, ev->end_ns, wait);
 		disk_requests_place(&p->disks, th->process, ev, def, wait);
 		path_locks_note(p, ev->stack, wait);
 		note_release(p, th, wait);
@@ -405,7 +383,7 @@ NOINLINE static void on_thread(struct path *p, struct path_thread *th, const str
 		done = disk_requests_add(&p->disks, th->process, ev, def);
 		break;
 	case OP_NET_SOCKET:
-		done = on_socket(p, th, ev, def);
+		done = path_sockets_wait(p, th, ev, def);
 		break;
 	case OP_PROC_FORK:
 		on_fork(p, th, ev, def);

@@ -88,6 +88,13 @@ int path_event(struct path *p, const struct event *ev, struct err *e);
 /* What a socket is for, before or behind waits for it: somebody who asks, or else an answer. */
 int path_socket(struct path *p, uint64_t id, bool demand, struct err *e);
 
+/* Its ends as "192.0.2.1:8080" or "[2001:db8::1]:443". */
+int path_socket_ends(struct path *p, uint64_t id, struct bytes local, struct bytes remote,
+		     struct err *e);
+
+/* This process of the same machine has its other end. */
+int path_peer(struct path *p, uint64_t id, uint32_t pid, struct err *e);
+
 /* This socket was ready when the thread's wait for several descriptors ended, at time_ns: before or
  * behind its interval. */
 int path_ready(struct path *p, uint32_t thread, uint64_t socket, int64_t time_ns, struct err *e);

@@ -74,7 +74,11 @@ static int feed_socket(struct path_feed *f, const struct record *r, struct err *
 	enum unended_role role =
 		REC_HAS(r, SOCKET, role) ? unended_role_of(r->u.SOCKET.role) : UNENDED_ROLE_UNKNOWN;
 
-	return role ? path_socket(f->path, r->u.SOCKET.id, role == UNENDED_ROLE_DEMAND, e) : 0;
+	int rc = role ? path_socket(f->path, r->u.SOCKET.id, role == UNENDED_ROLE_DEMAND, e) : 0;
+
+	if (rc || !REC_HAS(r, SOCKET, local) || !REC_HAS(r, SOCKET, remote))
+		return rc;
+	return path_socket_ends(f->path, r->u.SOCKET.id, r->u.SOCKET.local, r->u.SOCKET.remote, e);
 }
 
 /* The recording of a machine ended: its last sleeps came as intervals. node 0: the only machine. */
@@ -111,6 +115,8 @@ static int feed_record(struct path_feed *f, const struct record *r, struct err *
 		return open_calls_add(&f->open, &r->u.OPEN) ? 0 : err_nomem(e);
 	case RECORD_SOCKET:
 		return feed_socket(f, r, e);
+	case RECORD_PEER:
+		return path_peer(f->path, r->u.PEER.socket, r->u.PEER.pid, e);
 	case RECORD_READY:
 		if (!REC_HAS(r, READY, socket))
 			return 0;

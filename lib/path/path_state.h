@@ -56,10 +56,11 @@ struct path {
 	struct stack_calls stack_calls;
 	struct offcpu_segments offcpu; /* scratch */
 	struct disk_requests disks;
-	struct map sockets;	   /* id -> flag of waits for it */
-	struct map readies;	   /* waits whose interval is to come -> flags (path_ready.c) */
-	VEC(uint8_t) event_loops;  /* by world stack id, see path_tasks.c */
-	VEC(uint8_t) python_locks; /* the same, see path_locks.c */
+	struct map sockets;		   /* id -> what is known of it (path_sockets.c) */
+	struct map peers;		   /* id -> pid at the other end, 0: several were named */
+	struct map readies, ready_sockets; /* of waits whose interval is to come (path_ready.c) */
+	VEC(uint8_t) event_loops;	   /* by world stack id, see path_tasks.c */
+	VEC(uint8_t) python_locks;	   /* the same, see path_locks.c */
 	VEC(uint32_t) ended;	/* threads that are to be forgotten, as they ended (path_ended.h) */
 	VEC(uint8_t) forgotten; /* by world thread id: enum path_forgotten */
 	size_t forget_at;	/* ended threads that make it worth while to look at them */
@@ -104,8 +105,25 @@ static inline int64_t path_settled(const struct path *p, const struct path_threa
 	return end < p->now_ns - PATH_LAG_NS ? end : p->now_ns - PATH_LAG_NS;
 }
 
-/* path_ready.c. The wait of the thread for several descriptors that ends then gets the flags of
- * those that were ready. */
+/* path_sockets.c. SEGMENT_DEMAND or SEGMENT_REPLY; 0: not known. */
+uint16_t path_socket_role(const struct path *p, uint64_t id);
+/* Whether th->sender sent what ended the wait of th for that socket. */
+bool path_sent(const struct path *p, const struct path_thread *th, uint64_t id);
+/* The newest wait of th is for that socket: its flags, and that it was until th->sender acted. */
+void path_sockets_sent(const struct path *p, const struct path_thread *th, uint64_t id,
+		       struct segment *wait);
+/* A wait, and who may have sent what ended it: th->sender. */
+void path_sockets_take(struct path *p, struct path_thread *th, const struct event *ev,
+		       const struct op_def *def, struct segment *wait);
+/* The same of one that is in the log: path_thread_mark_wait. */
+bool path_sockets_mark(struct path *p, struct path_thread *th, int64_t since_ns, uint16_t flags,
+		       bool sent, bool *done);
+/* An event of a wait for a socket. Both false: out of memory. */
+bool path_sockets_wait(struct path *p, struct path_thread *th, const struct event *ev,
+		       const struct op_def *def);
+
+/* path_ready.c. path_sockets_sent for the wait of the thread for several descriptors that ends
+ * then, and each socket of them that was ready. */
 void path_ready_take(struct path *p, struct path_thread *th, int64_t end_ns, struct segment *wait);
 
 /* wait: at this stack. */

@@ -347,14 +347,24 @@ static bool is_wait(const struct segment *s, int64_t start_ns, int64_t since_ns)
 	return since_ns == INT64_MIN ? s->object == OBJECT_POLL : start_ns == since_ns;
 }
 
-bool path_thread_flag_wait(struct path_thread *th, int64_t since_ns, uint16_t flags, bool *done)
+static void mark_wait(struct segment *s, uint16_t flags, uint32_t who)
+{
+	s->flags |= flags;
+	if (!who || s->state != SEGMENT_BLOCKED)
+		return;
+	s->state = SEGMENT_WAITING;
+	s->who = who;
+}
+
+bool path_thread_mark_wait(struct path_thread *th, int64_t since_ns, uint16_t flags, uint32_t who,
+			   bool *done)
 {
 	*done = true;
 	for (size_t i = th->tail.n; i && th->tail.n - i < FLAG_BACK; i--) {
 		struct tail_part *part = &th->tail.v[i - 1];
 
 		if (is_wait(&part->s, part->start_ns, since_ns)) {
-			part->s.flags |= flags;
+			mark_wait(&part->s, flags, who);
 			return true;
 		}
 	}
@@ -366,7 +376,7 @@ bool path_thread_flag_wait(struct path_thread *th, int64_t since_ns, uint16_t fl
 		s = *segment_log_what(&th->log, i - 1);
 		if (!is_wait(&s, segment_log_start(&th->log, i - 1), since_ns))
 			continue;
-		s.flags |= flags;
+		mark_wait(&s, flags, who);
 		th->log.v.v[i - 1].key = segment_key(th->log.keys, th->id, &s);
 		return th->log.v.v[i - 1].key != 0;
 	}

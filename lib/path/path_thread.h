@@ -51,10 +51,13 @@ struct path_thread {
 	VEC(struct tail_part) tail; /* in order, without overlap, none before the log's end */
 	VEC(struct pending_piece) pending; /* that wait for this thread */
 	int64_t pending_ns;		   /* the least need_ns of them */
-	int64_t socket_since_ns; /* a wait that begins then is for a socket: socket_flag */
-	uint8_t socket_flag;	 /* 0: there is none */
-	uint32_t process, node;	 /* world ids */
-	uint32_t creator;	 /* the thread that made it where its log begins; 0 not known */
+	int64_t socket_since_ns; /* a wait that begins then, and is to come, is for `socket` */
+	uint64_t socket;	 /* its id; 0: there is none */
+	/* Of the newest wait: who may have sent what ended it, 0 nobody (path_sockets.c). */
+	int64_t sender_start_ns, sender_end_ns;
+	uint32_t sender;
+	uint32_t process, node; /* world ids */
+	uint32_t creator;	/* the thread that made it where its log begins; 0 not known */
 	bool yielded;
 	bool exited, outside; /* outside: of no recorded process */
 	bool over;	      /* it is about to be forgotten */
@@ -174,8 +177,9 @@ bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum se
 bool path_thread_flag_retried(struct path_thread *th, uint16_t flags);
 
 /* The wait that began then gets these flags; since_ns INT64_MIN: the last one for several
- * descriptors. *done: there is one. */
-bool path_thread_flag_wait(struct path_thread *th, int64_t since_ns, uint16_t flags, bool *done);
+ * descriptors. who: it was until that thread acted; 0: it stays as it is. *done: there is one. */
+bool path_thread_mark_wait(struct path_thread *th, int64_t since_ns, uint16_t flags, uint32_t who,
+			   bool *done);
 
 /* A task of its event loop, which waited until then, goes on with that stack. */
 bool path_thread_goes_on(struct path_thread *th, uint32_t stack);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Who is slow to answer: a program whose device waits for a socket is told the address and the process behind it, over IPv4, IPv6,
 # and IPv4 to a server of both; with a timeout (poll) or without; in another network namespace of the same addresses nobody of this one is
-# taken for it.
+# taken for it. A server that is recorded, too, is followed to its line instead.
 import json
 import os
 import shutil
@@ -28,22 +28,30 @@ while True:
         one.send(b"x")
 """
 CLIENT = r"""
-import ctypes, socket, sys
+import ctypes, select, socket, sys
 c = ctypes.CDLL("libcudart.so.13")
 p, s = ctypes.c_void_p(), ctypes.c_void_p()
 c.cudaMalloc(ctypes.byref(p), 1 << 20)
 c.cudaStreamCreate(ctypes.byref(s))
 server = socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=float(sys.argv[3]) or None,
                                   source_address=("", int(sys.argv[4])) if int(sys.argv[4]) else None)
+ready = select.epoll()
+ready.register(server, select.EPOLLIN)
 def fetch():
     server.send(b"x")
+    if len(sys.argv) > 5:
+        ready.poll()
     server.recv(1)
 for _ in range(100):
     fetch()
     c.cudaMemsetAsync(p, 0, 1 << 16, s)
     c.cudaStreamSynchronize(s)
 """
-LINE = 1 + next(i for i, line in enumerate(CLIENT.splitlines()) if "server.recv" in line)
+def line_of(text, what):
+    return 1 + next(i for i, line in enumerate(text.splitlines()) if what in line)
+
+
+LINE, SLEEPS = line_of(CLIENT, "server.recv"), line_of(SERVER, "time.sleep")
 paths = {}
 for name, text in (("server", SERVER), ("client", CLIENT)):
     paths[name] = rec.path(name + ".py")
@@ -54,7 +62,7 @@ for name, text in (("server", SERVER), ("client", CLIENT)):
 ends, rows, text = {}, {}, {}  # of each recording: what events and tables say of the far ends of sockets
 
 
-def cause(name, *command):
+def record(name, *command):
     ige = rec.path("peer.ige")
     p = rec.run("-o", ige, "--", *command)
     got = json.loads(subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-explain"), "--json", ige], capture_output=True,
@@ -64,8 +72,13 @@ def cause(name, *command):
     ends[name] = {(e["remote"], e.get("remote_process"), e.get("remote_pid")) for e in map(json.loads, ends[name]) if e.get("op") == "socket" and "remote" in e}
     rows[name] = json.loads(subprocess.run([rec.STAT, "--json", ige], capture_output=True, text=True).stdout)["sockets"]
     text[name] = subprocess.run([rec.STAT, ige], capture_output=True, text=True).stdout
-    idle = [c for c in got["chains"] if c["kind"] == "gpu-idle" and "socket" in c["lost"]]
-    tap.ok(idle, f"{name}: the device waits for the socket", p.stderr)
+    return [c for c in got["chains"] if c["kind"] == "gpu-idle"], p.stderr
+
+
+def cause(name, *command):
+    idle, said = record(name, *command)
+    idle = [c for c in idle if "socket" in c["lost"]]
+    tap.ok(idle, f"{name}: the device waits for the socket", said)
     return idle[0]["culprit"]["text"] if idle else ""
 
 
@@ -98,6 +111,37 @@ for name, listens, to, timeout in (("IPv4", "127.0.0.1", "127.0.0.1", 0), ("with
     p.kill()
     p.wait()
 
+
+def follows(name, pid_of, *command):
+    """The verdict names the line of the recorded server; where it is, is not said."""
+    idle, said = record(name, *command)
+    pid = pid_of()
+    tap.ok([c for c in idle if f"pid {pid})" in c["culprit"]["text"] and f"(server.py:{SLEEPS})" in c["culprit"]["text"]],
+           f"{name}: the server's line", f"{pid} {[(c['lost'], c['culprit']['text']) for c in idle]} {said}")
+    return pid
+
+
+BOTH = f"""
+: > "$1"
+"{sys.executable}" "{paths['server']}" 127.0.0.1 $3 > "$1" &
+until [ -s "$1" ]; do :; done
+"{sys.executable}" "{paths['client']}" 127.0.0.1 $(cat "$1") $2 $4 $5
+echo $! > "$1.pid"
+kill $!
+"""
+both, far = rec.path("both.sh"), rec.path("far")
+with open(both, "w") as f:
+    f.write(BOTH)
+
+
+def pid_of_server():
+    with open(far + ".pid") as f:
+        return int(f.read())
+
+
+for name, timeout, more in (("recorded, too", 0, ()), ("recorded, with a timeout", 60, ()), ("recorded, with epoll", 0, ("epoll",))):
+    follows(name, pid_of_server, "sh", both, far, timeout, 0, 0, *more)
+
 # A connection of the same addresses and ports as the recorded one has, in another network namespace.
 HOLD = r"""
 import socket, sys
@@ -113,20 +157,10 @@ if not shutil.which("ip") or subprocess.run(["unshare", "--net", "ip", "link", "
 else:
     hold = subprocess.Popen([sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     port, source = hold.stdout.readline().split()
-    both = rec.path("both.sh")
     with open(both, "w") as f:
-        f.write(f"""ip link set lo up
-"{sys.executable}" "{paths['server']}" 127.0.0.1 {port} > "$1" &
-until [ -s "$1" ]; do :; done
-"{sys.executable}" "{paths['client']}" 127.0.0.1 {port} 0 {source}
-echo $! > "$1.pid"
-kill $!
-""")
-    far = rec.path("far")
-    said = cause("another namespace", "unshare", "--net", "sh", both, far)
-    with open(far + ".pid") as f:
-        pid = int(f.read())
-    told(said, f"to 127.0.0.1:{port} (", "another namespace: the address")
-    told(said, f", pid {pid})", "not who has it in this one")
+        f.write("ip link set lo up\n" + BOTH)
+    pid = follows("another namespace", pid_of_server, "unshare", "--net", "sh", both, far, 0, port, source)
+    got = {one[2] for one in ends["another namespace"] if one[0] == f"127.0.0.1:{port}"}
+    tap.same(got, {pid}, "another namespace: not who has it in this one")
     hold.communicate()
 tap.done_testing()

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waits for sockets that a soft interrupt ended: which thread it came on top of is followed where
+ * that one has sent, and is nobody where it was only interrupted.
+ */
+#include "tests/tap.h"
+
+#include "lib/path/path.h"
+#include "tests/unit/path_run.h"
+
+enum ends { UNTOLD, LOOPBACK, OWN_ADDRESS, OWN_IPV6, FAR };
+enum peer { NOBODY, SENDER, SOMEBODY, WAITER, TWO };
+
+static const struct {
+	const char *local, *remote;
+} addresses[] = {
+	[UNTOLD] = { NULL, NULL },
+	[LOOPBACK] = { "127.0.0.1:80", "127.0.0.1:4000" },
+	[OWN_ADDRESS] = { "192.0.2.1:80", "192.0.2.1:4000" },
+	[OWN_IPV6] = { "[2001:db8::1]:80", "[2001:db8::1]:4000" },
+	[FAR] = { "192.0.2.1:80", "192.0.2.2:80" },
+};
+
+static const struct sent_case {
+	const char *name;
+	bool followed;
+	enum ends ends;
+	enum peer peer;
+	bool demand;  /* for somebody who asks; else for an answer */
+	bool outside; /* the candidate is of no recorded process */
+	bool untold;  /* there is no candidate: an older recording */
+	unsigned kind;
+} cases[] = {
+	{ .name = "loopback", .followed = true, .ends = LOOPBACK },
+	{ .name = "the machine's own address", .followed = true, .ends = OWN_ADDRESS },
+	{ .name = "and of IPv6", .followed = true, .ends = OWN_IPV6 },
+	{ .name = "another machine's packet on top of a thread that sends", .ends = FAR },
+	{ .name = "ends that are not told", .ends = UNTOLD },
+	{ .name = "who has the other end", .followed = true, .ends = FAR, .peer = SENDER },
+	{ .name = "not who has it", .ends = LOOPBACK, .peer = SOMEBODY },
+	{ .name = "named is the waiter", .followed = true, .ends = LOOPBACK, .peer = WAITER },
+	{ .name = "that one, of another machine", .ends = FAR, .peer = WAITER },
+	{ .name = "two are named", .followed = true, .ends = LOOPBACK, .peer = TWO },
+	{ .name = "two, and another machine's address", .ends = FAR, .peer = TWO },
+	{ .name = "a request", .followed = true, .ends = LOOPBACK, .demand = true },
+	{ .name = "of a process that is not recorded",
+	  .ends = LOOPBACK,
+	  .peer = SENDER,
+	  .outside = true },
+	{ .name = "no candidate", .ends = LOOPBACK, .peer = SENDER, .untold = true },
+	{ .name = "a wait for a disk", .ends = LOOPBACK, .peer = SENDER, .kind = OBJECT_DISK },
+};
+
+/* When it is told which socket the wait is for. */
+enum told { BEFORE, BEHIND, READY_BEFORE, READY_BEHIND, TOLD };
+
+static void tell_socket(struct path *p, const struct sent_case *k)
+{
+	const char *local = addresses[k->ends].local, *remote = addresses[k->ends].remote;
+
+	if (path_socket(p, 1, k->demand, NULL) ||
+	    (remote && path_socket_ends(p, 1, bytes_of(local), bytes_of(remote), NULL)) ||
+	    ((k->peer == SENDER || k->peer == TWO) && path_peer(p, 1, 20, NULL)) ||
+	    ((k->peer == SOMEBODY || k->peer == TWO) && path_peer(p, 1, 30, NULL)) ||
+	    (k->peer == WAITER && path_peer(p, 1, 10, NULL)))
+		abort();
+}
+
+static void give(struct path *p, const struct event *ev)
+{
+	if (path_event(p, ev, NULL))
+		abort();
+}
+
+/* [10, 30) ms of main, which ends 2 ms after somebody acted. The other thread computes from 20 ms
+ * on. */
+static void wait_and_follow(const struct sent_case *k, enum told told)
+{
+	static const char *const when[] = { "before", "behind", "ready, before", "ready, behind" };
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 20, 20, 1, "send");
+	struct path_parts parts;
+	struct event sleep, wait, net;
+	struct outcome t;
+
+	sleep_for(&s, a, 0, 1 * MS);
+	sleep = s.ev.v[0];
+	wait = *stage_offcpu(&s, a, 0, 10 * MS, 30 * MS, 0, 0);
+	stage_set(&wait, COL_OBJECT_KIND,
+		  k->kind		 ? k->kind
+		  : told >= READY_BEFORE ? OBJECT_POLL
+					 : OBJECT_SOCKET);
+	stage_set(&wait, COL_WAKER_KIND, WAKER_SOFTIRQ);
+	stage_set(&wait, COL_WAKING_NS, 2 * MS);
+	if (!k->untold)
+		stage_set(&wait, COL_WAKER, b.thread);
+	net = *stage_event(&s, OP_NET_SOCKET, a.ctx, 0, 10 * MS, 30 * MS);
+	stage_set(&net, COL_SOCKET, 1);
+	path_parts_init(&parts, s.w, NULL, NULL);
+	t.path = parts.path;
+	tell_socket(t.path, k);
+	give(t.path, &sleep);
+	if (k->outside) {
+		struct event *ev = stage_event(&s, OP_SCHED_OUTSIDE, 0, 0, 0, 20 * MS);
+
+		stage_set(ev, COL_RELEASER, b.thread);
+		stage_set(ev, COL_OBJECT_KIND, OBJECT_TIMER);
+		give(t.path, ev);
+	} else {
+		sleep_for(&s, b, 0, 20 * MS);
+		give(t.path, &s.ev.v[s.ev.n - 1]);
+	}
+	if (told == BEFORE)
+		give(t.path, &net);
+	if (told == READY_BEFORE && path_ready(t.path, a.thread, 1, 30 * MS, NULL))
+		abort();
+	give(t.path, &wait);
+	if (told == BEHIND)
+		give(t.path, &net);
+	if (told == READY_BEHIND && path_ready(t.path, a.thread, 1, 30 * MS, NULL))
+		abort();
+	if (path_finish(t.path, 100 * MS, NULL))
+		abort();
+	path_parts_of(&parts, a.thread);
+	t.parts = parts;
+	is_u64(ns_of(&t, PATH_OWN, b.thread) + ns_of(&t, PATH_SLEEP, b.thread),
+	       k->followed ? 18 * MS : 0, "%s (%s): %s", k->name, when[told],
+	       k->followed ? "is followed" : "is nobody's");
+	if (!k->followed && !k->kind)
+		is_u64(ns_of(&t, PATH_DEMAND, 0) + ns_of(&t, PATH_REPLY, 0),
+		       k->untold ? 20 * MS : 18 * MS, "from outside, as before");
+	is_u64(path_parts_ns(&parts.list), 100 * MS, "the sum is the life");
+	outcome_free(&t);
+	stage_free(&s);
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (unsigned told = BEFORE; told < TOLD; told++)
+			wait_and_follow(&cases[i], (enum told)told);
+	}
+	return tap_done();
+}
