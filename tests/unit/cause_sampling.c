@@ -26,7 +26,27 @@ static void steps(struct stage *s, struct actor v)
 	}
 }
 
-static void advises_to(const char *name, int hz, const char *command)
+/* In that time it waits for an answer of another process, which may be recorded, too. */
+static void asks_server(struct stage *s, struct actor v, bool recorded)
+{
+	struct actor server = stage_actor(s, 200, 200, 1, "serve");
+
+	stage_socket(s, 5, "127.0.0.1:80");
+	stage_peer(s, 5, 200, "serve");
+	if (recorded)
+		stage_offcpu(s, server, 0, 0, 1 * MS, 0, 0);
+	for (int64_t t = 8 * MS; t < STEPS * STEP; t += STEP) {
+		struct event *ev = stage_offcpu(s, v, 0, t + 100 * US, t + 1900 * US, 0, 0);
+
+		stage_set(ev, COL_OBJECT_KIND, OBJECT_SOCKET);
+		stage_set(stage_event(s, OP_NET_SOCKET, v.ctx, 0, t + 100 * US, t + 1900 * US),
+			  COL_SOCKET, 5);
+	}
+}
+
+enum server { NO_SERVER, SERVER_OUTSIDE, SERVER_RECORDED };
+
+static void advises_to(const char *name, int hz, enum server server, const char *command)
 {
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train");
@@ -38,6 +58,8 @@ static void advises_to(const char *name, int hz, const char *command)
 	if (hz >= 0)
 		REC_SET(r, SESSION, cpu_samples_hz, (uint64_t)hz);
 	steps(&s, v);
+	if (server)
+		asks_server(&s, v, server == SERVER_RECORDED);
 	analyze(&s, &p);
 	is_u64(p.list.v.n, 1, "%s: one finding", name);
 	for (size_t i = 0; i < p.list.v.n; i++) {
@@ -53,8 +75,12 @@ static void advises_to(const char *name, int hz, const char *command)
 
 int main(void)
 {
-	advises_to("samples", 99, "ingero-stat -e sample --by line -p 100 run.ige");
-	advises_to("none, on purpose", 0, "sudo ingero-record -F 99 -p 100 --duration 10s");
-	advises_to("not said", -1, "sudo ingero-record -F 99 -p 100 --duration 10s");
+	advises_to("samples", 99, NO_SERVER, "ingero-stat -e sample --by line -p 100 run.ige");
+	advises_to("none, on purpose", 0, NO_SERVER,
+		   "sudo ingero-record -F 99 -p 100 --duration 10s");
+	advises_to("not said", -1, NO_SERVER, "sudo ingero-record -F 99 -p 100 --duration 10s");
+	advises_to("a server", 99, SERVER_OUTSIDE, "sudo ingero-record -p 200 --duration 10s");
+	advises_to("a server that is recorded", 99, SERVER_RECORDED,
+		   "ingero-stat -e sample --by line -p 200 run.ige");
 	return tap_done();
 }
