@@ -379,13 +379,16 @@ static __always_inline u64 socket_tuple(const struct wire_socket *s, struct sock
 	return key;
 }
 
-/* Connections, as their other end has them, to their number: who has that end is to be found. 0: it
- * was. */
+/* Connections, as their other end has them: who has which end is to be found. */
+struct peer_wanted {
+	u32 number;    /* of the near end */
+	u32 far, near; /* the look that told who has that end; 0: none did */
+};
 __weak struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
 	__type(key, u64);
-	__type(value, u32);
+	__type(value, struct peer_wanted);
 } peers SEC(".maps");
 __weak __u32 peers_wanted SEC(".bss"); /* how many have come into it */
 
@@ -394,13 +397,24 @@ static __always_inline u64 unix_key(u64 sk)
 	return mix(17, sk);
 }
 
+/* An end as peers has it, and the end at the other side of it. */
+static __always_inline u64 near_key(const struct wire_socket *s, struct sock *sk)
+{
+	return s->family == UNIX ? unix_key((u64)sk) : socket_tuple(s, sk, 0);
+}
+
+static __always_inline u64 far_key(const struct wire_socket *s, struct sock *sk)
+{
+	return s->family == UNIX ? unix_key((u64)BPF_CORE_READ((struct unix_sock *)sk, peer))
+				 : socket_tuple(s, sk, 1);
+}
+
 static __always_inline void want_peer(const struct wire_socket *s, struct sock *sk)
 {
-	u64 key = s->family == UNIX ? unix_key((u64)BPF_CORE_READ((struct unix_sock *)sk, peer))
-				    : socket_tuple(s, sk, 1);
-	u32 number = s->number;
+	struct peer_wanted wanted = { .number = s->number };
+	u64 key = far_key(s, sk);
 
-	if (!bpf_map_update_elem(&peers, &key, &number, BPF_ANY))
+	if (!bpf_map_update_elem(&peers, &key, &wanted, BPF_ANY))
 		__sync_fetch_and_add(&peers_wanted, 1);
 }
 

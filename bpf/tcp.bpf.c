@@ -157,7 +157,49 @@ int host_tcp_adopt(struct bpf_iter__task_file *ctx)
 	return 0;
 }
 
-/* Run by the recorder when peers are wanted: who of the whole machine has them open. */
+__u32 peers_look SEC(".bss"); /* number of the look that the recorder takes */
+
+/* leader: address of the main thread of the process that has it. */
+static __always_inline void send_peer(u32 number, u32 near, u64 leader)
+{
+	struct wire_peer *w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+	struct task_struct *task = (void *)leader;
+
+	if (!w)
+		return;
+	__builtin_memset(w, 0, sizeof(*w));
+	w->kind = WIRE_PEER;
+	w->near = near;
+	w->number = number;
+	if (leader) {
+		w->tgid = BPF_CORE_READ(task, tgid);
+		BPF_CORE_READ_STR_INTO(&w->comm, task, comm);
+	}
+	bpf_ringbuf_submit(w, ring_flags());
+}
+
+/* A process has an end of the connection of this key. A function of its own, which the verifier
+ * checks once. */
+__weak __noinline int send_holder(u64 key, u32 near, u64 leader)
+{
+	struct peer_wanted *wanted = bpf_map_lookup_elem(&peers, &key);
+	u32 look;
+
+	if (!wanted)
+		return 0;
+	look = near ? wanted->near : wanted->far;
+	if (look && look != peers_look)
+		return 0;
+	if (near)
+		wanted->near = peers_look;
+	else
+		wanted->far = peers_look;
+	send_peer(wanted->number, near, leader);
+	return 0;
+}
+
+/* Run by the recorder when peers are wanted: who of the whole machine has them open. After a fork
+ * those are several, and some have both ends. */
 SEC("iter/task_file")
 int host_tcp_peers(struct bpf_iter__task_file *ctx)
 {
@@ -165,12 +207,14 @@ int host_tcp_peers(struct bpf_iter__task_file *ctx)
 	struct file *file = ctx->file;
 	struct wire_socket s = { 0 };
 	struct socket *socket;
-	struct wire_peer *w;
 	struct sock *sk;
-	u32 *number;
-	u64 key;
+	u64 leader;
 
-	if (!task || !file || (BPF_CORE_READ(file, f_inode, i_mode) & 0170000) != 0140000)
+	if (!task || !file) { /* behind the last */
+		send_peer(0, 0, 0);
+		return 0;
+	}
+	if ((BPF_CORE_READ(file, f_inode, i_mode) & 0170000) != 0140000)
 		return 0;
 	socket = BPF_CORE_READ(file, private_data);
 	sk = BPF_CORE_READ(socket, sk);
@@ -179,20 +223,9 @@ int host_tcp_peers(struct bpf_iter__task_file *ctx)
 	socket_ends(&s, sk);
 	if (s.family != UNIX && (!s.remote_port || BPF_CORE_READ(sk, sk_protocol) != TCP))
 		return 0;
-	key = s.family == UNIX ? unix_key((u64)sk) : socket_tuple(&s, sk, 0);
-	number = bpf_map_lookup_elem(&peers, &key);
-	if (!number || !*number)
-		return 0;
-	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
-	if (!w)
-		return 0; /* found again in the next run */
-	__builtin_memset(w, 0, sizeof(*w));
-	w->kind = WIRE_PEER;
-	w->number = *number;
-	w->tgid = task->tgid;
-	BPF_CORE_READ_STR_INTO(&w->comm, task, group_leader, comm);
-	bpf_ringbuf_submit(w, ring_flags());
-	*number = 0;
+	leader = (u64)BPF_CORE_READ(task, group_leader);
+	send_holder(near_key(&s, sk), 0, leader);
+	send_holder(far_key(&s, sk), 1, leader);
 	return 0;
 }
 

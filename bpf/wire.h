@@ -38,7 +38,7 @@ enum wire_kind {
 	WIRE_ALLOWED = 23, /* struct wire_allowed */
 	WIRE_FILE = 24,	   /* what a file number means */
 	WIRE_SOCKET = 25,
-	WIRE_PEER = 26,	 /* who has the other end of a socket */
+	WIRE_PEER = 26,	 /* who has an end of a socket */
 	WIRE_READY = 27, /* struct wire_ready */
 	WIRE_FORK = 32,	 /* life ring */
 	WIRE_EXEC = 33,
@@ -441,11 +441,12 @@ struct wire_ready {
 };
 #define WIRE_READY_HEAD 16
 
-/* A process of this machine, whoever it belongs to. */
+/* A process of this machine, whoever it belongs to, has an end of that socket's connection open. */
 struct wire_peer {
 	__u8 kind;
-	__u8 pad[3];
-	__u32 number; /* of a WIRE_SOCKET before it */
+	__u8 near; /* the socket itself; else the other end */
+	__u8 pad[2];
+	__u32 number; /* of a WIRE_SOCKET before it; 0: none is left to be found */
 	__u32 tgid;
 	__u32 pad2;
 	char comm[16];

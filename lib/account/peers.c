@@ -27,8 +27,10 @@ bool cause_peers_event(struct cause_peers *p, const struct world *w, const struc
 	const struct op_def *op = world_op(w, ev->op);
 	struct cause_peer_wait fresh = { .process = world_ctx_process_id(w, ev->ctx),
 					 .peer = UNKNOWN };
+	const struct world_process *own = world_get_process(w, fresh.process);
 	uint64_t id = 0, key, at;
 
+	fresh.pid = own ? own->tgid : 0;
 	if (op)
 		event_get(ev, op, COL_SOCKET, &id);
 	if (map_get(&p->sockets, id, &at))
@@ -143,6 +145,9 @@ static bool find_peer(const struct cause_peers *p, const struct cause_peer_wait 
 		if (!map_get(&p->peer_by, v->socket[i], &at))
 			return false;
 		x = &p->peer.v[at];
+		/* It has both ends, perhaps since a fork: who uses the other one is not known. */
+		if (x->pid && x->pid == v->pid)
+			return false;
 		if (i == 0)
 			*out = *x;
 		if (x->pid != out->pid)

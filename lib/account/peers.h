@@ -22,6 +22,7 @@
 struct cause_peer_wait {
 	uint32_t process, frame; /* lib/world/site_frames.h */
 	uint32_t peer;		 /* position in name; UINT32_MAX: not known */
+	uint32_t pid;		 /* of the process */
 	uint64_t ns;
 	/* Its connections, the first that were met: one address is not one process, on other nodes
 	 * and in other network namespaces. */

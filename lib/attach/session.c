@@ -196,6 +196,7 @@ bool probe_session_find_peers(struct probe_session *s)
 	if (wanted == s->peers_looked)
 		return false;
 	s->peers_looked = wanted;
+	s->bpf->bss->peers_look++;
 	run_iterator(s->peers_link, "peers", &ignored);
 	return true;
 }

@@ -180,8 +180,14 @@ static bool decode_socket(struct wire_decoder *wire, const struct wire_socket *s
 
 static bool decode_peer(struct wire_decoder *wire, const struct wire_peer *p)
 {
-	return wire_decoder_peer(wire, p->number, p->tgid, p->comm) ||
-	       kernel_id_names_forgotten(wire_decoder_numbers(wire), p->number);
+	struct kernel_id_names *numbers = wire_decoder_numbers(wire);
+
+	if (!p->number) {
+		wire_decoder_peers(wire);
+		return true;
+	}
+	return kernel_id_names_holder(numbers, p->number, p->near, p->tgid, p->comm) ||
+	       kernel_id_names_forgotten(numbers, p->number);
 }
 
 /* What a descriptor is that is no socket. The kernel has a name for those without a file:

@@ -59,21 +59,38 @@ bool kernel_id_names_put(struct kernel_id_names *n, uint32_t number, uint64_t id
 		return false;
 	at = &n->v.v[number % KERNEL_ID_NAMES];
 	free(at->texts);
+	free(at->holders);
 	*at = name;
 	n->newest = number > n->newest ? number : n->newest;
 	return true;
 }
 
-static void emit_peer(const struct decode_number *at, decode_number_fn *say, void *ctx)
+static bool has_near(const struct decode_holders *h, uint32_t pid)
 {
-	struct bytes comm = { at->comm, strnlen(at->comm, sizeof(at->comm)) };
-	struct record r = { .kind = RECORD_PEER };
+	for (unsigned i = 0; i < h->nnear; i++) {
+		if (h->near[i] == pid)
+			return true;
+	}
+	return false;
+}
 
-	REC_SET(&r, PEER, socket, at->id);
-	REC_SET(&r, PEER, pid, at->peer);
-	if (comm.n)
-		REC_SET(&r, PEER, comm, comm);
-	say(ctx, &r);
+static void emit_peers(const struct decode_number *at, decode_number_fn *say, void *ctx)
+{
+	const struct decode_holders *h = at->holders;
+
+	for (unsigned i = 0; h && h->whole && !h->more && i < h->nfar; i++) {
+		const struct decode_holder *peer = &h->far[i];
+		struct bytes comm = { peer->comm, strnlen(peer->comm, sizeof(peer->comm)) };
+		struct record r = { .kind = RECORD_PEER };
+
+		if (has_near(h, peer->pid))
+			continue;
+		REC_SET(&r, PEER, socket, at->id);
+		REC_SET(&r, PEER, pid, peer->pid);
+		if (comm.n)
+			REC_SET(&r, PEER, comm, comm);
+		say(ctx, &r);
+	}
 }
 
 /* Emits the record once in each file. */
@@ -85,8 +102,7 @@ static void emit_once(struct kernel_id_names *n, struct decode_number *at, decod
 	if (map_get(&n->said, as, NULL) || !map_put(&n->said, as, 1))
 		return;
 	say(ctx, &at->record);
-	if (at->peer)
-		emit_peer(at, say, ctx);
+	emit_peers(at, say, ctx);
 }
 
 /* NULL: the number is unknown. */
@@ -112,18 +128,57 @@ bool kernel_id_names_use(struct kernel_id_names *n, uint32_t number, int64_t end
 	return true;
 }
 
-bool kernel_id_names_peer(struct kernel_id_names *n, uint32_t number, uint32_t tgid,
-			  const char comm[16], decode_number_fn *say, void *ctx)
+static void add_holder(struct decode_holders *h, bool near, uint32_t tgid, const char comm[16])
+{
+	if (near && has_near(h, tgid))
+		return;
+	for (unsigned i = 0; !near && i < h->nfar; i++) {
+		if (h->far[i].pid == tgid)
+			return;
+	}
+	if ((near ? h->nnear : h->nfar) == KERNEL_ID_HOLDERS) {
+		h->more = true;
+	} else if (near) {
+		h->near[h->nnear++] = tgid;
+	} else {
+		h->far[h->nfar].pid = tgid;
+		memcpy(h->far[h->nfar++].comm, comm, sizeof(h->far[0].comm));
+	}
+}
+
+bool kernel_id_names_holder(struct kernel_id_names *n, uint32_t number, bool near, uint32_t tgid,
+			    const char comm[16])
 {
 	struct decode_number *at = find_number(n, number);
-	uint64_t id;
 
-	if (!kernel_id_names_use(n, number, 0, &id, say, ctx))
+	if (!at)
 		return false;
-	at->peer = tgid;
-	memcpy(at->comm, comm, sizeof(at->comm));
-	emit_peer(at, say, ctx);
+	if ((!at->holders || at->holders->whole) && !vec_push(&n->looked, number))
+		return false;
+	if (!at->holders)
+		at->holders = calloc(1, sizeof(*at->holders));
+	if (!at->holders)
+		return false;
+	at->holders->whole = false;
+	add_holder(at->holders, near, tgid, comm);
 	return true;
+}
+
+void kernel_id_names_peers(struct kernel_id_names *n, decode_number_fn *say, void *ctx)
+{
+	for (size_t i = 0; i < n->looked.n; i++) {
+		struct decode_number *at = find_number(n, n->looked.v[i]);
+		uint64_t id;
+
+		if (!at || !at->holders || at->holders->whole)
+			continue;
+		at->holders->whole = true;
+		if (map_get(&n->said, said_as(at->id, &at->record), NULL))
+			emit_peers(at, say, ctx);
+		else if (at->holders->nfar)
+			kernel_id_names_use(n, at->number, 0, &id, say, ctx);
+	}
+	n->looked.n = 0;
 }
 
 void kernel_id_names_again(struct kernel_id_names *n, int64_t since_ns, decode_number_fn *say,
@@ -148,8 +203,11 @@ bool kernel_id_names_many(struct kernel_id_names *n)
 
 void kernel_id_names_free(struct kernel_id_names *n)
 {
-	for (size_t i = 0; i < n->v.n; i++)
+	for (size_t i = 0; i < n->v.n; i++) {
 		free(n->v.v[i].texts);
+		free(n->v.v[i].holders);
+	}
 	vec_free(&n->v);
+	vec_free(&n->looked);
 	map_free(&n->said);
 }

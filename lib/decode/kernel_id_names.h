@@ -20,18 +20,32 @@
 
 struct decode_number {
 	uint32_t number; /* from 1 on; 0: free */
-	uint32_t peer;	 /* process that has the other end of the socket, 0 unknown */
 	uint64_t id;
 	int64_t used_ns; /* end of the latest event that names it */
 	struct record record;
-	char *texts;   /* of the record */
-	char comm[16]; /* of the peer */
+	char *texts;			/* of the record */
+	struct decode_holders *holders; /* of a connection's ends; NULL: none are known */
+};
+
+/* Processes that have the ends of a connection open. After a fork they are several, and whoever has
+ * both is nobody's peer. */
+#define KERNEL_ID_HOLDERS 8
+struct decode_holders {
+	struct decode_holder {
+		uint32_t pid;
+		char comm[16];
+	} far[KERNEL_ID_HOLDERS];
+	uint32_t near[KERNEL_ID_HOLDERS];
+	uint8_t nfar, nnear;
+	bool more;  /* than have room: who has both is not known */
+	bool whole; /* all that were found are here */
 };
 
 /* Zero-initialised knows none. */
 struct kernel_id_names {
 	VEC(struct decode_number) v; /* number % KERNEL_ID_NAMES */
 	struct map said;	     /* ids, in this file of the recording */
+	VEC(uint32_t) looked;	     /* numbers whose holders are looked for */
 	uint32_t newest, renewed;    /* numbers */
 };
 
@@ -47,10 +61,14 @@ typedef void decode_number_fn(void *ctx, struct record *r);
 bool kernel_id_names_use(struct kernel_id_names *n, uint32_t number, int64_t end_ns, uint64_t *id,
 			 decode_number_fn *say, void *ctx);
 
-/* A process of this machine has the other end of the socket: said, now and in each file that names
- * the socket. False as above. */
-bool kernel_id_names_peer(struct kernel_id_names *n, uint32_t number, uint32_t tgid,
-			  const char comm[16], decode_number_fn *say, void *ctx);
+/* A process of this machine has the socket open (near), or its other end. False: the number was
+ * never told, or long ago, or memory is exhausted. */
+bool kernel_id_names_holder(struct kernel_id_names *n, uint32_t number, bool near, uint32_t tgid,
+			    const char comm[16]);
+
+/* All holders were found that can be: who has the other end alone is said, now and in each file
+ * that names the socket. Of several, each. */
+void kernel_id_names_peers(struct kernel_id_names *n, decode_number_fn *say, void *ctx);
 
 /* The number was given out, and its record has probably been dropped since. */
 static inline bool kernel_id_names_forgotten(const struct kernel_id_names *n, uint32_t number)

@@ -400,10 +400,9 @@ bool wire_decoder_numbered(struct wire_decoder *wire, uint32_t number, int64_t e
 	return kernel_id_names_use(&wire->numbers, number, end_ns, id, emit_record, wire);
 }
 
-bool wire_decoder_peer(struct wire_decoder *wire, uint32_t number, uint32_t tgid,
-		       const char comm[16])
+void wire_decoder_peers(struct wire_decoder *wire)
 {
-	return kernel_id_names_peer(&wire->numbers, number, tgid, comm, emit_record, wire);
+	kernel_id_names_peers(&wire->numbers, emit_record, wire);
 }
 
 void wire_decoder_allowed(struct wire_decoder *wire, const struct wire_allowed *a,

@@ -180,10 +180,9 @@ struct kernel_handles *wire_decoder_handles(struct wire_decoder *wire);
  * recording does not have it. False: never told, or long ago. */
 bool wire_decoder_numbered(struct wire_decoder *wire, uint32_t number, int64_t end_ns,
 			   uint64_t *id);
-/* A process of this machine has the other end of a socket: said, and again where the socket is.
- * False as above. */
-bool wire_decoder_peer(struct wire_decoder *wire, uint32_t number, uint32_t tgid,
-		       const char comm[16]);
+/* Who has the other ends of the sockets whose holders are known (kernel_id_names_holder) is said,
+ * and again where the socket is. */
+void wire_decoder_peers(struct wire_decoder *wire);
 void wire_decoder_say(struct wire_decoder *wire, struct record *r);	       /* hand it on */
 uint32_t wire_decoder_socket_owner(struct wire_decoder *wire, uint64_t inode); /* ctx, 0 nobody */
 uint32_t wire_decoder_process(const struct wire_decoder *wire,

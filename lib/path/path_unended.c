@@ -215,7 +215,7 @@ static struct next next_peer(const struct unended_facts *f, const struct unended
 	uint64_t pid;
 
 	if (th->socket_since_ns != th->since_ns || !th->newest_socket ||
-	    !map_get(&f->peers, th->newest_socket, &pid))
+	    !map_get(&f->peers, th->newest_socket, &pid) || !pid || pid == pid_of(f, th->process))
 		return next;
 	next.pid = (uint32_t)pid;
 	find_in_process(f, th, &next);

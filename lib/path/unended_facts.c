@@ -359,6 +359,16 @@ static bool add_socket(struct unended_facts *f, const struct record *r)
 	return !role || put_fact(&f->roles, r->u.SOCKET.id, role);
 }
 
+/* Of several nobody is known to be it. */
+static bool add_peer(struct unended_facts *f, const struct rec_PEER *said)
+{
+	uint64_t before;
+
+	return put_fact(
+		&f->peers, said->socket,
+		map_get(&f->peers, said->socket, &before) && before != said->pid ? 0 : said->pid);
+}
+
 static bool add_ready(struct unended_facts *f, const struct record *r)
 {
 	struct unended_thread *th;
@@ -389,7 +399,7 @@ bool unended_record(struct unended_facts *f, const struct record *r)
 	case RECORD_PIPE:
 		return add_pipe(f, r);
 	case RECORD_PEER:
-		return put_fact(&f->peers, r->u.PEER.socket, r->u.PEER.pid);
+		return add_peer(f, &r->u.PEER);
 	default:
 		return true;
 	}

@@ -51,9 +51,35 @@ def line_of(text, what):
     return 1 + next(i for i, line in enumerate(text.splitlines()) if what in line)
 
 
-LINE, SLEEPS = line_of(CLIENT, "server.recv"), line_of(SERVER, "time.sleep")
+# Both have both ends.
+FORKED = r"""
+import ctypes, os, socket, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+near = socket.create_connection(listener.getsockname())
+far = listener.accept()[0]
+child = os.fork()
+while not child and far.recv(1):
+    time.sleep(0.01)
+    far.send(b"x")
+if not child:
+    os._exit(0)
+with open(sys.argv[1], "w") as f:
+    f.write(str(child))
+c = ctypes.CDLL("libcudart.so.13")
+p, s = ctypes.c_void_p(), ctypes.c_void_p()
+c.cudaMalloc(ctypes.byref(p), 1 << 20)
+c.cudaStreamCreate(ctypes.byref(s))
+for _ in range(150):
+    near.send(b"x")
+    near.recv(1)
+    c.cudaMemsetAsync(p, 0, 1 << 16, s)
+    c.cudaStreamSynchronize(s)
+near.shutdown(socket.SHUT_RDWR)
+os.wait()
+"""
+LINE = line_of(CLIENT, "server.recv")
 paths = {}
-for name, text in (("server", SERVER), ("client", CLIENT)):
+for name, text in (("server", SERVER), ("client", CLIENT), ("forked", FORKED)):
     paths[name] = rec.path(name + ".py")
     with open(paths[name], "w") as f:
         f.write(text)
@@ -112,11 +138,12 @@ for name, listens, to, timeout in (("IPv4", "127.0.0.1", "127.0.0.1", 0), ("with
     p.wait()
 
 
-def follows(name, pid_of, *command):
-    """The verdict names the line of the recorded server; where it is, is not said."""
+def follows(name, pid_in, place, *command):
+    """The verdict names the line of the recorded server, whose number is in that file then."""
     idle, said = record(name, *command)
-    pid = pid_of()
-    tap.ok([c for c in idle if f"pid {pid})" in c["culprit"]["text"] and f"(server.py:{SLEEPS})" in c["culprit"]["text"]],
+    with open(pid_in) as f:
+        pid = int(f.read())
+    tap.ok([c for c in idle if f"pid {pid})" in c["culprit"]["text"] and f"({place})" in c["culprit"]["text"]],
            f"{name}: the server's line", f"{pid} {[(c['lost'], c['culprit']['text']) for c in idle]} {said}")
     return pid
 
@@ -132,15 +159,12 @@ kill $!
 both, far = rec.path("both.sh"), rec.path("far")
 with open(both, "w") as f:
     f.write(BOTH)
-
-
-def pid_of_server():
-    with open(far + ".pid") as f:
-        return int(f.read())
-
-
+SLEEPS = f"server.py:{line_of(SERVER, 'time.sleep')}"
 for name, timeout, more in (("recorded, too", 0, ()), ("recorded, with a timeout", 60, ()), ("recorded, with epoll", 0, ("epoll",))):
-    follows(name, pid_of_server, "sh", both, far, timeout, 0, 0, *more)
+    follows(name, far + ".pid", SLEEPS, "sh", both, far, timeout, 0, 0, *more)
+
+follows("after a fork", far, f"forked.py:{line_of(FORKED, 'time.sleep')}", sys.executable, paths["forked"], far)
+tap.same({one[2] for one in ends["after a fork"]}, {None}, "after a fork: nobody is said to have the other end alone")
 
 # A connection of the same addresses and ports as the recorded one has, in another network namespace.
 HOLD = r"""
@@ -159,7 +183,7 @@ else:
     port, source = hold.stdout.readline().split()
     with open(both, "w") as f:
         f.write("ip link set lo up\n" + BOTH)
-    pid = follows("another namespace", pid_of_server, "unshare", "--net", "sh", both, far, 0, port, source)
+    pid = follows("another namespace", far + ".pid", SLEEPS, "unshare", "--net", "sh", both, far, 0, port, source)
     got = {one[2] for one in ends["another namespace"] if one[0] == f"127.0.0.1:{port}"}
     tap.same(got, {pid}, "another namespace: not who has it in this one")
     hold.communicate()

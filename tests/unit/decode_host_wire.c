@@ -44,6 +44,15 @@ static void add_kind(const struct record *r)
 		 r->u.READY.kind.n ? r->u.READY.kind.p : "", r->u.READY.more ? "+" : "");
 }
 
+static char told[64];
+
+static void add_peer(const struct record *r)
+{
+	size_t n = strlen(told);
+
+	snprintf(told + n, sizeof(told) - n, "%s%u", n ? " " : "", r->u.PEER.pid);
+}
+
 static void on_record(void *ctx, struct record *r)
 {
 	(void)ctx;
@@ -55,6 +64,8 @@ static void on_record(void *ctx, struct record *r)
 	else if (r->kind == RECORD_READY)
 		add_kind(r);
 	records++;
+	if (r->kind == RECORD_PEER)
+		add_peer(r);
 	peers += r->kind == RECORD_PEER && r->u.PEER.pid == 77 &&
 		 bytes_equal(r->u.PEER.comm, bytes_of("server"));
 }
@@ -136,10 +147,14 @@ static void owners(struct wire_decoder *wire, struct world *w)
 /* Who is at the other end is found out once, and said in each file that names the socket. */
 static void far_ends(struct wire_decoder *wire)
 {
+	const struct wire_peer end = { .kind = WIRE_PEER };
 	struct wire_peer p = { .kind = WIRE_PEER, .number = 9, .tgid = 77, .comm = "server" };
 	uint64_t refused = wire_decoder_refused(wire);
 
 	wire_decoder_record(wire, &p, sizeof(p));
+	wire_decoder_record(wire, &p, sizeof(p));
+	is_u64(peers, 0, "as long as others are looked for it is not told");
+	wire_decoder_record(wire, &end, sizeof(end));
 	is_u64(peers, 1, "a process at the other end");
 	wire_decoder_again(wire, 9000);
 	is_u64(peers, 1, "is not told where the socket is not");
@@ -150,6 +165,53 @@ static void far_ends(struct wire_decoder *wire)
 	wire_decoder_record(wire, &p, sizeof(p));
 	is_u64(wire_decoder_refused(wire), refused + 1,
 	       "of a socket that nobody told of it is refused");
+}
+
+/* After a fork several processes have an end. Who has the near one is no peer. */
+static void holders(struct wire_decoder *wire)
+{
+	static const struct {
+		const char *name;
+		uint32_t far[10], near[10];
+		const char *told;
+	} cases[] = {
+		{ "one at each end", { 20 }, { 10 }, "20" },
+		{ "a parent that has both, and its child", { 10, 20 }, { 10 }, "20" },
+		{ "both have both", { 10, 20 }, { 10, 20 }, "" },
+		{ "two that share the other end", { 20, 21 }, { 10 }, "20 21" },
+		{ "one that has it twice", { 20, 20 }, { 10, 10 }, "20" },
+		{ "nobody of this machine", { 0 }, { 10 }, "" },
+		{ "more than are kept", { 20 }, { 30, 31, 32, 33, 34, 35, 36, 37, 38 }, "" },
+	};
+	const struct wire_peer end = { .kind = WIRE_PEER };
+
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+		const __typeof__(cases[0]) *k = &cases[i / 2];
+		bool near_first = i % 2;
+		struct wire_socket s = { .kind = WIRE_SOCKET,
+					 .family = AF_INET,
+					 .protocol = IPPROTO_TCP,
+					 .number = 20 + (uint32_t)i,
+					 .local_port = (uint16_t)(5000 + i),
+					 .remote_port = 80,
+					 .local = { 127, 0, 0, 1 },
+					 .remote = { 127, 0, 0, 1 } };
+
+		wire_decoder_record(wire, &s, sizeof(s));
+		told[0] = 0;
+		for (unsigned n = 0; n < 20; n++) {
+			bool near = (n >= 10) != near_first;
+			struct wire_peer p = { .kind = WIRE_PEER,
+					       .near = near,
+					       .number = s.number,
+					       .tgid = (near ? k->near : k->far)[n % 10] };
+
+			if (p.tgid)
+				wire_decoder_record(wire, &p, sizeof(p));
+		}
+		wire_decoder_record(wire, &end, sizeof(end));
+		is_str(told, k->told, "%s%s", k->name, near_first ? ", the other way round" : "");
+	}
 }
 
 /* So many that the first is forgotten. */
@@ -331,6 +393,7 @@ int main(void)
 		return 1;
 	owners(wire, w);
 	far_ends(wire);
+	holders(wire);
 	files(wire);
 	ready(wire);
 	threads(wire);

@@ -232,6 +232,19 @@ static void hand_offs(void)
 	stage_peer(&c.s, 99, 20, "child");
 	is_chain(&c, 2, c.child.thread, PATH_PROVEN, PATH_BY_PEER, PATH_ENDS_RUNS, "a socket");
 
+	for (unsigned own = 0; own < 2; own++) {
+		open_cast(&c);
+		hang(&c, c.main, OBJECT_SOCKET, 4);
+		stage_set(stage_event(&c.s, OP_NET_SOCKET, c.main.ctx, 0, 50 * MS, 100 * MS),
+			  COL_SOCKET, 99);
+		stage_peer(&c.s, 99, own ? 10 : 20, "child");
+		if (!own)
+			stage_peer(&c.s, 99, 30, "third");
+		is_chain(&c, 1, 0, 0, 0, PATH_ENDS_UNKNOWN,
+			 own ? "a socket whose other end it has itself"
+			     : "a socket whose other end two have");
+	}
+
 	open_cast(&c);
 	hang(&c, c.main, OBJECT_FD, 4);
 	waited(&c, c.main, OBJECT_FD, 4, c.work);
