@@ -10,7 +10,7 @@
 #define INGERO_BPF_WAKER_H
 
 #include "bpf/maps.h"
-#include "bpf/object.h"
+#include "bpf/ready.h"
 
 #define FLAG_KERNEL_THREAD 0x200000 /* PF_KTHREAD */
 
@@ -83,19 +83,21 @@ static __always_inline u32 waker_context(struct task_struct *current)
 
 /* Whether the current task is in a call on a socket. What one process of this machine sends to
  * another is received in a soft interrupt on top of the sender; a thread that computes, or is in
- * any other call, was only interrupted. A function of its own, which the verifier checks once. */
+ * any other call, was only interrupted. A function of its own, which the verifier checks once:
+ * without kernel functions, which old kernels have to be rid of (lib/attach/session_kfunc.c). */
 __weak __noinline u32 current_on_socket(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs;
-	u32 dev;
+	struct file *file;
 
 	if (!task->pid || task->flags & FLAG_KERNEL_THREAD)
 		return 0;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	if (!regs || call_class(SYSCALL_NUMBER(regs)) != CALL_FD)
 		return 0;
-	return object_of_fd(task, SYSCALL_ARG0(regs), &dev) == OBJECT_SOCKET;
+	file = (void *)file_of(task, SYSCALL_ARG0(regs));
+	return file && (BPF_CORE_READ(file, f_inode, i_mode) & MODE_TYPE) == MODE_SOCKET;
 }
 
 #endif
