@@ -14,4 +14,8 @@ const char *sampling_command(const struct cause *c, uint32_t pid, struct finding
 /* For one whose calls nobody recorded. */
 const char *sampling_command_elsewhere(const struct cause *c, uint32_t pid, struct finding *to);
 
+/* For one on the victim's machine (world process id): of the recording or not. */
+const char *sampling_command_peer(const struct cause *c, uint32_t victim, uint32_t pid,
+				  struct finding *to);
+
 #endif

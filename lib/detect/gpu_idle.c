@@ -311,21 +311,6 @@ static bool is_delayed_ack(const struct loss *x)
 	       (double)x->longest_ns < DELAYED_LONGEST * DELAYED_NS;
 }
 
-/* Whether a process of the victim's machine is in this recording, too. */
-static bool is_recorded(const struct cause *c, uint32_t victim, uint32_t pid)
-{
-	const struct world_process *v = world_get_process(c->w, victim);
-
-	for (size_t i = 0; i < path_tracks_count(c->tracks); i++) {
-		const struct world_process *p =
-			world_thread_process(c->w, path_tracks_get(c->tracks, i).anchor);
-
-		if (p && v && p->tgid == pid && p->node == v->node)
-			return true;
-	}
-	return false;
-}
-
 static void recommend_socket(const struct loss_view *f, struct finding *to,
 			     const struct idle_line *line, uint32_t pid)
 {
@@ -359,10 +344,8 @@ static void recommend_socket(const struct loss_view *f, struct finding *to,
 			"from nothing, if each request depends on the device, to all of the wait");
 	if (server)
 		details_add_fix(to, "See what the server does meanwhile", "shell",
-				is_recorded(f->c, f->loss->process, server)
-					? sampling_command(f->c, server, to)
-					: sampling_command_elsewhere(f->c, server, to),
-				0, 0, ONLY_SHOWS);
+				sampling_command_peer(f->c, f->loss->process, server, to), 0, 0,
+				ONLY_SHOWS);
 }
 
 /* Whether a thread of the same process that it waits for holds the interpreter's lock, too: more
