@@ -33,15 +33,13 @@ int path_ready(struct path *p, uint32_t thread, uint64_t socket, int64_t time_ns
 
 	if (th && th->polled_ns == time_ns && th->awaits)
 		flag &= (uint16_t)~SEGMENT_DEMAND;
-	if (th && th->polled_ns == time_ns) {
-		path_timed_ready(p, th, flag);
-		return path_sockets_mark(p, th, INT64_MIN, flag,
+	if (th && th->polled_ns == time_ns)
+		return path_sockets_mark(p, th, INT64_MIN, time_ns, flag,
 					 th->sender_end_ns == time_ns && path_sent(p, th, socket),
 					 &done) &&
 				       !p->nomem
 			       ? 0
 			       : err_nomem(e);
-	}
 	if (!map_get(&p->readies, key, &known) && p->readies.n >= READIES_MAX) {
 		map_clear(&p->readies);
 		map_clear(&p->ready_sockets);

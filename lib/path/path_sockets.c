@@ -109,11 +109,12 @@ void path_sockets_take(struct path *p, struct path_thread *th, const struct even
 		path_sockets_sent(p, th, th->socket, wait);
 }
 
-bool path_sockets_mark(struct path *p, struct path_thread *th, int64_t since_ns, uint16_t flags,
-		       bool sent, bool *done)
+bool path_sockets_mark(struct path *p, struct path_thread *th, int64_t since_ns, int64_t end_ns,
+		       uint16_t flags, bool sent, bool *done)
 {
 	uint32_t who = sent ? th->sender : 0;
 
+	path_timed_mark(p, th, end_ns, flags, who);
 	return path_thread_mark_wait(th, since_ns, flags, who, done) &&
 	       (!who || !*done || releases_add(&p->releases, th->id, who));
 }
@@ -127,7 +128,7 @@ bool path_sockets_wait(struct path *p, struct path_thread *th, const struct even
 
 	if (!event_get(ev, def, COL_SOCKET, &id))
 		return true;
-	if (!path_sockets_mark(p, th, event_start(ev), path_socket_role(p, id),
+	if (!path_sockets_mark(p, th, event_start(ev), ev->end_ns, path_socket_role(p, id),
 			       th->sender_start_ns == event_start(ev) && path_sent(p, th, id),
 			       &done))
 		return false;

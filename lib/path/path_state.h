@@ -115,9 +115,9 @@ void path_sockets_sent(const struct path *p, const struct path_thread *th, uint6
 /* A wait, and who may have sent what ended it: th->sender. */
 void path_sockets_take(struct path *p, struct path_thread *th, const struct event *ev,
 		       const struct op_def *def, struct segment *wait);
-/* The same of one that is in the log: path_thread_mark_wait. */
-bool path_sockets_mark(struct path *p, struct path_thread *th, int64_t since_ns, uint16_t flags,
-		       bool sent, bool *done);
+/* The same of one that is in the log, up to end_ns: path_thread_mark_wait. */
+bool path_sockets_mark(struct path *p, struct path_thread *th, int64_t since_ns, int64_t end_ns,
+		       uint16_t flags, bool sent, bool *done);
 /* An event of a wait for a socket. Both false: out of memory. */
 bool path_sockets_wait(struct path *p, struct path_thread *th, const struct event *ev,
 		       const struct op_def *def);
@@ -142,8 +142,10 @@ void path_timed_ended(struct path *p, struct path_thread *th, enum timed_end end
 /* The thread's next off-CPU interval, and its wait (NULL: it was preempted). */
 void path_timed_next(struct path *p, struct path_thread *th, const struct event *ev,
 		     const struct op_def *def, const struct segment *wait);
-/* The thread's newest wait for several descriptors ended as a socket was ready. */
-void path_timed_ready(struct path *p, struct path_thread *th, uint16_t flags);
+/* If the thread's newest wait, which ended then, is one with others before it, those are marked,
+ * too (path_thread_mark_wait). */
+void path_timed_mark(struct path *p, struct path_thread *th, int64_t end_ns, uint16_t flags,
+		     uint32_t who);
 /* The thread is on its CPU at that time. */
 void path_timed_ran(struct path *p, struct path_thread *th, int64_t at_ns);
 /* The thread waited for the interpreter's lock until another had it, to which it gave way? */

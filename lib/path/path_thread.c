@@ -283,18 +283,29 @@ struct restated {
 	enum segment_state state;
 	uint32_t who;
 	uint16_t flags; /* more of them */
-	bool again;	/* these were restated before: they get the flags alone */
+	bool again;	/* these were restated before: they get the flags, and who, if any */
 };
 
 #define RAN_OUT (SEGMENT_TIMED | SEGMENT_RAN_OUT)
+
+static void mark_wait(struct segment *s, uint16_t flags, uint32_t who)
+{
+	s->flags |= flags;
+	if (!who || s->state != SEGMENT_BLOCKED)
+		return;
+	s->state = SEGMENT_WAITING;
+	s->who = who;
+}
 
 static bool restate_wait(struct segment *s, const struct restated *as)
 {
 	if (!segment_blocked(s) || !(s->flags & (as->again ? SEGMENT_RETRIED : RAN_OUT)))
 		return false;
-	s->flags |= as->flags;
-	if (as->again)
+	if (as->again) {
+		mark_wait(s, as->flags, as->who);
 		return true;
+	}
+	s->flags |= as->flags;
 	s->flags &= (uint16_t)~RAN_OUT;
 	s->flags |= SEGMENT_RETRIED;
 	s->state = (uint8_t)as->state;
@@ -329,10 +340,10 @@ bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum se
 			     &(const struct restated){ state, who, flags, .again = false });
 }
 
-bool path_thread_flag_retried(struct path_thread *th, uint16_t flags)
+bool path_thread_mark_retried(struct path_thread *th, uint16_t flags, uint32_t who)
 {
 	return restate_waits(th, th->timed.start_ns,
-			     &(const struct restated){ .flags = flags, .again = true });
+			     &(const struct restated){ .who = who, .flags = flags, .again = true });
 }
 
 /* Waits are long past where so many segments are behind them. */
@@ -345,15 +356,6 @@ static bool is_wait(const struct segment *s, int64_t start_ns, int64_t since_ns)
 	if (!segment_blocked(s))
 		return false;
 	return since_ns == INT64_MIN ? s->object == OBJECT_POLL : start_ns == since_ns;
-}
-
-static void mark_wait(struct segment *s, uint16_t flags, uint32_t who)
-{
-	s->flags |= flags;
-	if (!who || s->state != SEGMENT_BLOCKED)
-		return;
-	s->state = SEGMENT_WAITING;
-	s->who = who;
 }
 
 bool path_thread_mark_wait(struct path_thread *th, int64_t since_ns, uint16_t flags, uint32_t who,

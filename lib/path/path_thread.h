@@ -173,8 +173,9 @@ bool path_thread_sample(struct path_thread *th, const struct losses *losses, int
 bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum segment_state state,
 			       uint32_t who, uint16_t flags);
 
-/* Such waits that are one with the thread's newest for several descriptors get these flags, too. */
-bool path_thread_flag_retried(struct path_thread *th, uint16_t flags);
+/* Such waits that are one with the thread's newest are marked as that one is
+ * (path_thread_mark_wait). */
+bool path_thread_mark_retried(struct path_thread *th, uint16_t flags, uint32_t who);
 
 /* The wait that began then gets these flags; since_ns INT64_MIN: the last one for several
  * descriptors. who: it was until that thread acted; 0: it stays as it is. *done: there is one. */

@@ -36,10 +36,11 @@ void path_timed_next(struct path *p, struct path_thread *th, const struct event 
 		path_timed_ended(p, th, end, since, wait ? wait->who : 0);
 }
 
-void path_timed_ready(struct path *p, struct path_thread *th, uint16_t flags)
+void path_timed_mark(struct path *p, struct path_thread *th, int64_t end_ns, uint16_t flags,
+		     uint32_t who)
 {
-	if (th->timed.joined && th->timed.end_ns == th->polled_ns)
-		p->nomem |= !path_thread_flag_retried(th, flags);
+	if (th->timed.joined && th->timed.end_ns == end_ns)
+		p->nomem |= !path_thread_mark_retried(th, flags, who);
 }
 
 /* The thread is on its CPU at that time. */

@@ -12,7 +12,7 @@
 #define WAIT  (4 * MS)
 #define LAST  (2 * MS)
 
-enum ends { BY_THREAD, BY_REPLY, BY_REPLY_LATE, BY_TIMER };
+enum ends { BY_THREAD, BY_SENDER, BY_SENDER_LATE, BY_REPLY, BY_REPLY_LATE, BY_TIMER };
 
 /* POLLS waits of the main thread and a last one that is ended so, gap_ns between each. */
 struct retries {
@@ -41,6 +41,8 @@ static const struct retries cases[] = {
 	{ "a receive with a time-out", OBJECT_SOCKET, 100 * US, BY_THREAD, true },
 	{ "an answer over a socket", OBJECT_POLL, 100 * US, BY_REPLY, true },
 	{ "an answer that is told later", OBJECT_POLL, 100 * US, BY_REPLY_LATE, true },
+	{ "who sent the answer", OBJECT_POLL, 100 * US, BY_SENDER, true },
+	{ "who sent it, told later", OBJECT_POLL, 100 * US, BY_SENDER_LATE, true },
 	{ "the last ran out, too", OBJECT_POLL, 100 * US, BY_TIMER, false },
 	{ "idle for eleven seconds before", OBJECT_POLL, 100 * US, BY_THREAD, false, .more = 11 },
 	{ "for nine seconds before", OBJECT_POLL, 100 * US, BY_THREAD, true, .more = 9 },
@@ -94,7 +96,7 @@ static void end_last(struct outcome_of *o, const struct retries *r, struct event
 	if (r->ends == BY_TIMER)
 		return;
 	stage_set(ev, COL_WAKER_KIND, r->ends == BY_THREAD ? WAKER_TASK : WAKER_SOFTIRQ);
-	if (r->ends != BY_THREAD)
+	if (r->ends > BY_SENDER_LATE)
 		return;
 	stage_set(ev, COL_WAKER, o->b.thread);
 	stage_set(ev, COL_WAKING_NS, 0);
@@ -108,13 +110,15 @@ static void run_events(struct outcome_of *o, const struct retries *r, int64_t la
 	path_parts_init(&o->parts, o->s.w, NULL, NULL);
 	p = o->parts.path;
 	if (path_socket(p, 1, false, NULL) ||
-	    (r->ends == BY_REPLY && path_ready(p, o->a.thread, 1, last_ns, NULL)))
+	    path_socket_ends(p, 1, bytes_of("127.0.0.1:80"), bytes_of("127.0.0.1:4000"), NULL) ||
+	    ((r->ends == BY_REPLY || r->ends == BY_SENDER) &&
+	     path_ready(p, o->a.thread, 1, last_ns, NULL)))
 		abort();
 	for (size_t i = 0; i < o->s.ev.n; i++) {
 		if (path_event(p, &o->s.ev.v[i], NULL))
 			abort();
-		if (r->ends == BY_REPLY_LATE && o->s.ev.v[i].end_ns == last_ns &&
-		    path_ready(p, o->a.thread, 1, last_ns, NULL))
+		if ((r->ends == BY_REPLY_LATE || r->ends == BY_SENDER_LATE) &&
+		    o->s.ev.v[i].end_ns == last_ns && path_ready(p, o->a.thread, 1, last_ns, NULL))
 			abort();
 	}
 	if (path_finish(p, o->at_ns + 100 * MS, NULL))
@@ -123,9 +127,9 @@ static void run_events(struct outcome_of *o, const struct retries *r, int64_t la
 
 static uint64_t ns_of_class(const struct track_parts *list, const struct retries *r)
 {
-	enum path_class class = r->ends == BY_THREAD  ? PATH_OWN
-				: r->ends == BY_TIMER ? PATH_OUTSIDE
-						      : PATH_REPLY;
+	enum path_class class = r->ends <= BY_SENDER_LATE ? PATH_OWN
+				: r->ends == BY_TIMER	  ? PATH_OUTSIDE
+							  : PATH_REPLY;
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < list->v.n; i++)
