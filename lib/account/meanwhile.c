@@ -5,7 +5,9 @@
  */
 #include "lib/account/meanwhile.h"
 
+#include "lib/account/finding_details.h"
 #include "lib/account/names.h"
+#include "lib/account/sampling.h"
 #include "lib/tracks/reason.h"
 
 /* Of its time: who is busy for less is not what is waited for. */
@@ -122,11 +124,14 @@ void meanwhile_print(struct cause *c, const struct loss *x, struct buf *out)
 	vec_free(&b.parts.v);
 }
 
-uint32_t meanwhile_pid(struct cause *c, const struct loss *x)
+void meanwhile_recommend(const struct loss_view *f, struct finding *to)
 {
-	struct busy_process b = find_busiest(c, x);
-	const struct world_process *p = b.process ? world_get_process(c->w, b.process) : NULL;
+	struct busy_process b = find_busiest(f->c, f->loss);
+	const struct world_process *p = b.process ? world_get_process(f->c->w, b.process) : NULL;
 
+	if (p)
+		details_add_fix(to, "See what the process does that was busy meanwhile", "shell",
+				sampling_command(f->c, p->tgid, to), 0, 0,
+				"it only shows what to look at");
 	vec_free(&b.parts.v);
-	return p ? p->tgid : 0;
 }

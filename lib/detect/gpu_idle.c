@@ -408,20 +408,40 @@ static void recommend_write(const struct loss_view *f, struct finding *to)
 			"wait; the command shows where it goes");
 }
 
+/* What to write instead of the sleep. */
+static const char *code_instead(const struct loss_view *f, const struct idle_line *line,
+				enum waiter_call call)
+{
+	bool python = name_python(f->c->w, line->stack),
+	     elsewhere = f->who && f->who->process != f->loss->process;
+
+	if (call == WAITER_RETRIES)
+		return "PRAGMA journal_mode=WAL;";
+	if (loss_polls(f->loss))
+		return python ? "os.read(ready, 1)  # a pipe that the other one writes to"
+			      : "poll(&ready, 1, -1);";
+	if (!python)
+		return "pthread_cond_wait(&ready, &mutex);";
+	return elsewhere ? "ready.wait()  # a multiprocessing.Event; or queue.get()"
+			 : "ready.wait()  # a threading.Event; or queue.get()";
+}
+
+#define WOKEN_INSTEAD                                                                       \
+	"Make what it polls for faster; and be woken by it instead of sleeping: by a pipe " \
+	"or a socket, of files by inotify"
+
 /* line: where it sleeps, if that is known. */
 static void recommend_sleep(const struct loss_view *f, struct finding *to,
 			    const struct idle_line *line, uint32_t pid)
 {
 	bool paced = f->loss->sort & LOSS_PACED, beside = f->loss->sort & LOSS_BESIDE,
-	     elsewhere = f->who && f->who->process != f->loss->process, polls = loss_polls(f->loss);
+	     polls = loss_polls(f->loss);
 	enum waiter_call call = waiter_call_of(f->c->w, line->stack);
 	const char *action =
 		paced ? "Raise its rate, or leave it where something outside asks for it: whatever "
 			"else gets faster, it only sleeps longer"
 		: call == WAITER_RETRIES ? waiter_call_advice(call)
-		: polls	 ? "Make what it polls for faster; and be woken by it instead of sleeping: "
-			   "by "
-			   "a pipe or a socket, of files by inotify"
+		: polls			 ? WOKEN_INSTEAD
 		: beside ? "Let it do its work when there is some, instead of sleeping"
 			 : "Wait for what the sleep waits for, instead of sleeping";
 	const char *basis =
@@ -431,19 +451,7 @@ static void recommend_sleep(const struct loss_view *f, struct finding *to,
 			: "from nothing, if the sleep is wanted, to all of it";
 
 	if (beside ? f->loss->of.idle.line.frame : line->frame)
-		detect_recommend_code(f, to, action,
-				      call == WAITER_RETRIES ? "PRAGMA journal_mode=WAL;"
-				      : polls		     ? name_python(f->c->w, line->stack)
-								       ? "os.read(ready, 1)  # a pipe that "
-									 "the other one writes to"
-								       : "poll(&ready, 1, -1);"
-				      : name_python(f->c->w, line->stack)
-					      ? elsewhere ? "ready.wait()  # a "
-							    "multiprocessing.Event; or queue.get()"
-							  : "ready.wait()  # a threading.Event; or "
-							    "queue.get()"
-					      : "pthread_cond_wait(&ready, &mutex);",
-				      basis);
+		detect_recommend_code(f, to, action, code_instead(f, line, call), basis);
 	else
 		detect_recommend(
 			f, to, action,
@@ -452,16 +460,6 @@ static void recommend_sleep(const struct loss_view *f, struct finding *to,
 				      "%" PRIu32,
 				      pid),
 			0, details_print(to, "%s; the command shows who sleeps", basis));
-}
-
-/* Who was busy while it polled. */
-static void recommend_meanwhile(const struct loss_view *f, struct finding *to)
-{
-	uint32_t busy = loss_polls(f->loss) ? meanwhile_pid(f->c, f->loss) : 0;
-
-	if (busy)
-		details_add_fix(to, "See what the process does that was busy meanwhile", "shell",
-				sampling_command(f->c, busy, to), 0, 0, ONLY_SHOWS);
 }
 
 static void recommend_wait(const struct loss_view *f, struct finding *to,
@@ -474,7 +472,8 @@ static void recommend_wait(const struct loss_view *f, struct finding *to,
 	switch (idle_state(f->loss)) {
 	case PART_SLEEP:
 		recommend_sleep(f, to, line, pid);
-		recommend_meanwhile(f, to);
+		if (loss_polls(f->loss))
+			meanwhile_recommend(f, to);
 		break;
 	case PART_SOCKET:
 	case PART_POLL:
