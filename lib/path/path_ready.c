@@ -35,7 +35,8 @@ int path_ready(struct path *p, uint32_t thread, uint64_t socket, int64_t time_ns
 		flag &= (uint16_t)~SEGMENT_DEMAND;
 	if (th && th->polled_ns == time_ns)
 		return path_sockets_mark(p, th, INT64_MIN, time_ns, flag,
-					 th->sender_end_ns == time_ns && path_sent(p, th, socket),
+					 th->sender_end == (uint32_t)time_ns &&
+						 path_sent(p, th, socket),
 					 &done) &&
 				       !p->nomem
 			       ? 0

@@ -103,8 +103,8 @@ void path_sockets_take(struct path *p, struct path_thread *th, const struct even
 	th->sender = wait->state == SEGMENT_BLOCKED ? offcpu_sender(ev, def) : 0;
 	if (th->sender == th->id)
 		th->sender = 0;
-	th->sender_start_ns = event_start(ev);
-	th->sender_end_ns = ev->end_ns;
+	th->sender_start = (uint32_t)event_start(ev);
+	th->sender_end = (uint32_t)ev->end_ns;
 	if (th->socket && th->socket_since_ns == event_start(ev))
 		path_sockets_sent(p, th, th->socket, wait);
 }
@@ -128,9 +128,9 @@ bool path_sockets_wait(struct path *p, struct path_thread *th, const struct even
 
 	if (!event_get(ev, def, COL_SOCKET, &id))
 		return true;
-	if (!path_sockets_mark(p, th, event_start(ev), ev->end_ns, path_socket_role(p, id),
-			       th->sender_start_ns == event_start(ev) && path_sent(p, th, id),
-			       &done))
+	if (!path_sockets_mark(
+		    p, th, event_start(ev), ev->end_ns, path_socket_role(p, id),
+		    th->sender_start == (uint32_t)event_start(ev) && path_sent(p, th, id), &done))
 		return false;
 	th->socket_since_ns = event_start(ev);
 	th->socket = done ? 0 : id;

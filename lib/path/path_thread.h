@@ -44,18 +44,20 @@ struct path_thread {
 	uint32_t track;	 /* number of its track, plus one; 0: it is no anchor */
 	size_t walk_at;	 /* segments of the log that make it worth while to walk the track */
 	struct timed_waits timed; /* not known yet who ended them */
-	uint32_t awaits;   /* stack of a wait of its event loop that is the newest, and it is not
-			      known which task goes on; 0: there is none */
-	int64_t awaits_ns; /* when that began */
-	int64_t polled_ns; /* end of its newest wait for several descriptors */
+	uint32_t sender; /* who may have sent what ended its newest wait (path_sockets.c); 0 nobody
+			  */
+	uint32_t awaits; /* stack of a wait of its event loop that is the newest, and it is not
+			    known which task goes on; 0: there is none */
+	int64_t awaits_ns;	    /* when that began */
+	int64_t polled_ns;	    /* end of its newest wait for several descriptors */
 	VEC(struct tail_part) tail; /* in order, without overlap, none before the log's end */
 	VEC(struct pending_piece) pending; /* that wait for this thread */
 	int64_t pending_ns;		   /* the least need_ns of them */
 	int64_t socket_since_ns; /* a wait that begins then, and is to come, is for `socket` */
 	uint64_t socket;	 /* its id; 0: there is none */
-	/* Of the newest wait: who may have sent what ended it, 0 nobody (path_sockets.c). */
-	int64_t sender_start_ns, sender_end_ns;
-	uint32_t sender;
+	/* When the wait that `sender` may have ended began and ended: lower halves of its times, as
+	 * there are many threads. */
+	uint32_t sender_start, sender_end;
 	uint32_t process, node; /* world ids */
 	uint32_t creator;	/* the thread that made it where its log begins; 0 not known */
 	bool yielded;

@@ -56,7 +56,8 @@ size_t segment_log_find(struct segment_log *l, int64_t at_ns)
 		else
 			from = half + 1;
 	}
-	return l->found = from;
+	l->found = from & INT32_MAX; /* where it does not fit, the search takes longer */
+	return from;
 }
 
 static bool is_own(const struct segment_log *l, size_t i)

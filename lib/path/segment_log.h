@@ -24,9 +24,9 @@ struct segment_log {
 	VEC(struct segment_entry) v;
 	struct segment_keys *keys; /* of all threads */
 	int64_t begin_ns;	   /* where the first one begins; valid when begun */
-	size_t found;		   /* what segment_log_find was asked for last */
 	uint32_t thread;	   /* world thread id */
-	bool begun;
+	uint32_t found : 31;	   /* what segment_log_find was asked for last */
+	bool begun : 1;
 };
 
 static inline void segment_log_free(struct segment_log *l)
