@@ -13,7 +13,9 @@
 #define STEPS  400
 #define LENGTH (STEPS * STEP)
 
-static uint32_t place_of(struct stage *s, const char *function, unsigned line)
+/* At a line of a function that main calls from that line of its own. */
+static uint32_t call_from(struct stage *s, unsigned main_line, const char *file,
+			  const char *function, unsigned line)
 {
 	uint32_t frames[2];
 
@@ -22,10 +24,15 @@ static uint32_t place_of(struct stage *s, const char *function, unsigned line)
 			s->w,
 			&(struct world_frame){
 				.kind = FRAME_PYTHON,
-				.offset = i ? 90 : line,
-				.file = world_string(s->w, bytes_of("/srv/train.py")),
+				.offset = i ? main_line : line,
+				.file = world_string(s->w, bytes_of(i ? "/srv/train.py" : file)),
 				.name = world_string(s->w, bytes_of(i ? "main" : function)) });
 	return world_stack(s->w, frames, 2);
+}
+
+static uint32_t place_of(struct stage *s, const char *function, unsigned line)
+{
+	return call_from(s, 90, "/srv/train.py", function, line);
 }
 
 struct shape {
@@ -157,22 +164,6 @@ static void paused_steps(void)
 
 #define COMPILER "/usr/lib/python3/site-packages/torch/_dynamo/convert_frame.py"
 
-/* Called from that line of the loop. */
-static uint32_t call_from(struct stage *s, unsigned line, const char *file, const char *function)
-{
-	uint32_t frames[2];
-
-	for (unsigned i = 0; i < 2; i++)
-		frames[i] = world_frame(
-			s->w,
-			&(struct world_frame){
-				.kind = FRAME_PYTHON,
-				.offset = i ? line : 20,
-				.file = world_string(s->w, bytes_of(i ? "/srv/train.py" : file)),
-				.name = world_string(s->w, bytes_of(i ? "main" : function)) });
-	return world_stack(s->w, frames, 2);
-}
-
 /* A second of it. Now and then something is tried on the device. */
 static int64_t compile_second(struct stage *s, struct actor v, uint32_t stack, int64_t t)
 {
@@ -192,21 +183,21 @@ static void compile_steps(bool each, uint32_t severity)
 {
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train");
-	uint32_t stack = call_from(&s, 91, COMPILER, "call"), worst = 0;
+	uint32_t stack = call_from(&s, 91, COMPILER, "call", 20), worst = 0;
 	struct kinds_run p;
 	int64_t t = 0;
 
 	for (unsigned i = 0; i < 100; i++) {
 		stage_call(&s, v, OP_CUDA_MEMCPY_ASYNC, 0, t, t + 10 * US)->stack =
-			call_from(&s, 90, "/srv/data.py", "fetch");
+			call_from(&s, 90, "/srv/data.py", "fetch", 20);
 		t += 100 * US;
 		for (unsigned k = 0; k < (each ? i % 10 == 5 : i ? 0 : 10); k++)
 			t = compile_second(&s, v, stack, t);
 		for (unsigned k = 0; k < 4; k++, t += 100 * US)
 			stage_call(&s, v, OP_CUDA_LAUNCH, 0, t, t + 10 * US)->stack =
-				call_from(&s, 91, "/srv/model.py", "forward");
+				call_from(&s, 91, "/srv/model.py", "forward", 20);
 		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t, t + 9 * MS)->stack =
-			call_from(&s, 92, "/srv/model.py", "read_loss");
+			call_from(&s, 92, "/srv/model.py", "read_loss", 20);
 		t += 9 * MS + 100 * US;
 	}
 	analyze(&s, &p);
