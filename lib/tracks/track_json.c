@@ -114,7 +114,7 @@ struct window {
 	uint32_t anchor;
 	uint64_t ns;
 	uint64_t of_ns, usual_ns; /* as of once_is_told */
-	uint64_t steps;		  /* in it; 0: it is none of steps */
+	uint64_t steps;		  /* in it; 0: it is none of steps, or more than are known */
 	struct course_grid grid;  /* of these */
 	bool cut;		  /* calls are missing in some of them */
 	bool hidden_steps;
@@ -369,7 +369,9 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 				   : causes.ns;
 		in.grid = parts.grid;
 		in.cut = t->loop && t->loop->uncertain;
-		in.steps = t->loop && phase->window == WINDOW_STEPS ? t->loop->estimate : 0;
+		in.steps = t->loop && phase->window == WINDOW_STEPS && !t->loop->least
+				   ? t->loop->estimate
+				   : 0;
 		in.usual_ns = usual_ns(&causes, phase->window == WINDOW_STEPS ? t->loop : NULL);
 		put_causes(p, to, &causes, &in);
 		if (!t->loop || phase->window == WINDOW_STEPS)
