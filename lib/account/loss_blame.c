@@ -309,7 +309,8 @@ struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct
 
 bool loss_is_step_stall(const struct cause *c, uint32_t anchor, const struct track_part *p)
 {
-	if (loss_is_told_there(c, anchor, p))
+	/* It waited for a CPU, which somebody had that it needs, too. */
+	if (loss_is_told_there(c, anchor, p) || p->occupant)
 		return false;
 	if (python_work_for(c, anchor, p) != PYTHON_WORK_OTHER)
 		return true;
