@@ -10,8 +10,9 @@ fuzz_lib := $(wildcard lib/base/*.c lib/model/*.c lib/event/*.c lib/world/*.c li
 	$(addprefix lib/tracks/,loop_text.c loop_caller.c) \
 	$(filter-out lib/mcp/mcp_http.c lib/mcp/mcp_headers.c,$(wildcard lib/mcp/mcp*.c)) \
 	$(if $(HAVE_SQLITE),$(filter-out lib/compat/agent_options.c,$(wildcard lib/archive/*.c lib/compat/*.c)))
-fuzz_flags := -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
+fuzz_flags := -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
 	-fno-sanitize-recover=all $(ALL_CPPFLAGS)
+fuzz_clang = $(if $(ccache),ccache )$(CLANG) $(fuzz_flags)
 
 fuzz_libs := -lelf -lz -ljq -lm -ldl
 
@@ -20,8 +21,6 @@ fuzz_net := $(filter-out $(if $(HAVE_CURL),lib/net/client_none.c,$(addprefix lib
 	$(if $(HAVE_MICROHTTPD),lib/net/server_none.c,$(addprefix lib/net/,server.c server_parse.c server_answer.c)) \
 	$(if $(HAVE_GNUTLS),lib/net/cert_none.c,lib/net/cert.c),$(wildcard lib/net/*.c)) \
 	lib/mcp/mcp_http.c lib/mcp/mcp_headers.c lib/mcp/sanitize_text.c lib/store/sketch_json.c lib/store/machine.c $(wildcard lib/fleet/fleet*.c)
-$(addprefix $(BUILD)/fuzz/,http fleet): fuzz_more = $(fuzz_net) $(net_libs)
-$(addprefix $(BUILD)/fuzz/,http fleet): $(fuzz_net)
 
 # All of them, one after the other; each says how many inputs it tried, and ends at the first finding, which it keeps.
 FUZZ_SECONDS ?= 600
@@ -58,11 +57,20 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/once.h $(fuzz_lib:%.c=$(BUILD)/
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) -include tests/fuzz/once.h $< $(fuzz_lib:%.c=$(BUILD)/%.o) $(fuzz_more) $(ALL_LDFLAGS) \
 		$(if $(HAVE_SQLITE),-lsqlite3) $(fuzz_libs) -o $@
 
-.PRECIOUS: $(BUILD)/fuzz/%
+.PRECIOUS: $(BUILD)/fuzz/% $(BUILD)/fuzz/objects/%.o
 fuzz-%: $(BUILD)/fuzz/%
 	@echo "mkdir -p $(BUILD)/fuzz/corpus-$*; $(BUILD)/fuzz/$* -max_len=$(or $(fuzz_len_$*),$(fuzz_len)) -max_total_time=300 $(BUILD)/fuzz/corpus-$*"
 
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(fuzz_lib) $(if $(HAVE_SQLITE),$(BUILD)/formats/archive.sql.h)
+# What the targets share is compiled once.
+$(BUILD)/fuzz/objects/%.o: %.c $(if $(HAVE_SQLITE),$(BUILD)/formats/archive.sql.h)
 	@mkdir -p $(@D)
 	$(say) FUZZ $@
-	$(Q)$(CLANG) $(fuzz_flags) $< $(fuzz_lib) $(fuzz_more) $(if $(HAVE_SQLITE),-lsqlite3) $(fuzz_libs) -o $@
+	$(Q)$(fuzz_clang) -MMD -MP -c $< -o $@
+
+$(addprefix $(BUILD)/fuzz/,http fleet): fuzz_also = $(net_libs)
+$(addprefix $(BUILD)/fuzz/,http fleet): $(fuzz_net:%.c=$(BUILD)/fuzz/objects/%.o)
+fuzz_objects := $(fuzz_lib:%.c=$(BUILD)/fuzz/objects/%.o)
+-include $(wildcard $(fuzz_objects:.o=.d))
+$(BUILD)/fuzz/%: $(BUILD)/fuzz/objects/tests/fuzz/%.o $(fuzz_objects)
+	$(say) LINK $@
+	$(Q)$(CLANG) -fsanitize=fuzzer,address,undefined $^ $(fuzz_also) $(if $(HAVE_SQLITE),-lsqlite3) $(fuzz_libs) -o $@
