@@ -184,10 +184,13 @@ static bool share_list(struct probe_unwinds *u, uint32_t slot)
 	return true;
 }
 
-/* Publishes the list that was read for the process in that slot. False: no memory. */
+/* Publishes the list that was read for the process in that slot. Where something was removed while
+ * it was read, that may show what was mapped only later: it holds for no number of removals. False:
+ * no memory. */
 static bool set_list(struct probe_unwinds *u, uint32_t slot, uint32_t changes, uint32_t removals)
 {
 	struct unwind_process *p = &u->maps.processes[slot];
+	bool holds = __atomic_load_n(&p->removals, __ATOMIC_SEQ_CST) == removals;
 	uint64_t before = u->slots[slot].list, list;
 	bool is_new;
 
@@ -203,7 +206,8 @@ static bool set_list(struct probe_unwinds *u, uint32_t slot, uint32_t changes, u
 	__atomic_store_n(&p->kept, ~removals, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->list, list, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->looked, changes, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&p->kept, removals, __ATOMIC_SEQ_CST);
+	if (holds)
+		__atomic_store_n(&p->kept, removals, __ATOMIC_SEQ_CST);
 	u->slots[slot].list = list;
 	drop_list(u, before);
 	return true;
@@ -467,17 +471,27 @@ bool probe_unwinds_file(struct probe_unwinds *u, uint32_t list, uint64_t address
 	return u && list && unwind_files_find(&u->files, list, address, out);
 }
 
+/* The list of a process that holds for so many removals; 0: there is none now. Asked before and
+ * behind it: another list may be published meanwhile. */
+static uint32_t list_for(const struct unwind_process *p, uint32_t removals)
+{
+	bool holds = __atomic_load_n(&p->kept, __ATOMIC_SEQ_CST) == removals;
+	uint64_t list = __atomic_load_n(&p->list, __ATOMIC_SEQ_CST);
+
+	return holds && __atomic_load_n(&p->kept, __ATOMIC_SEQ_CST) == removals
+		       ? UNWIND_LIST_GENERATION(list)
+		       : 0;
+}
+
 bool probe_unwinds_confirm(struct probe_unwinds *u, const struct wire_stack *s)
 {
-	struct unwind_process *p;
 	uint32_t slot, list;
 
 	if (!u || !probe_session_unwind_slot(u->session, s->tgid, &slot) ||
 	    slot >= UNWIND_PROCESSES)
 		return false;
-	p = &u->maps.processes[slot];
-	list = UNWIND_LIST_GENERATION(__atomic_load_n(&p->list, __ATOMIC_SEQ_CST));
-	if (__atomic_load_n(&p->kept, __ATOMIC_SEQ_CST) != s->removals || !list)
+	list = list_for(&u->maps.processes[slot], s->removals);
+	if (!list)
 		return false;
 	for (unsigned i = 0; i < s->n; i++)
 		if (!unwind_files_agree(&u->files, s->list, list, s->ip[i] - 1))
