@@ -244,11 +244,12 @@ static bool read_u32(struct jsonr *r, uint32_t *to)
 
 	if (!jsonr_u64(r, &x))
 		return false;
+	if (x > UINT32_MAX) {
+		*r = before;
+		return false;
+	}
 	*to = (uint32_t)x;
-	if (x <= UINT32_MAX)
-		return true;
-	*r = before;
-	return false;
+	return true;
 }
 
 static void read_numbers(struct reading *in, struct jsonmap_numbers *list)
@@ -293,14 +294,17 @@ static bool read_i64_text(struct jsonr *r, int64_t *to)
 {
 	struct jsonr before = *r, inside;
 	struct bytes text;
+	int64_t x;
 
 	if (!jsonr_text(r, &text))
 		return false;
 	jsonr_init(&inside, text, r->memory);
-	if (text.n && jsonr_i64(&inside, to) && inside.p == inside.end)
-		return true;
-	*r = before;
-	return false;
+	if (!text.n || !jsonr_i64(&inside, &x) || inside.p != inside.end) {
+		*r = before;
+		return false;
+	}
+	*to = x;
+	return true;
 }
 
 /* False: the next value is not of the member's type. */

@@ -195,12 +195,14 @@ bool jsonr_double(struct jsonr *r, double *out)
 {
 	char text[NUMBER_MAX + 1];
 	const char *past;
+	double x;
 
 	if (!number_text(r, text, &past))
 		return false;
-	*out = strtod(text, NULL);
-	if (!isfinite(*out))
+	x = strtod(text, NULL);
+	if (!isfinite(x))
 		return false;
+	*out = x;
 	r->p = past;
 	return true;
 }
@@ -209,15 +211,17 @@ bool jsonr_u64(struct jsonr *r, uint64_t *out)
 {
 	char text[NUMBER_MAX + 1];
 	const char *past;
+	uint64_t whole;
 	double x;
 
 	if (!number_text(r, text, &past))
 		return false;
 	errno = 0;
 	if (strspn(text, "0123456789") == strlen(text)) {
-		*out = strtoull(text, NULL, 10);
+		whole = strtoull(text, NULL, 10);
 		if (errno)
 			return false;
+		*out = whole;
 	} else { /* 1e9, 3.0 */
 		x = strtod(text, NULL);
 		if (!(x >= 0 && x < 0x1p64) || x != floor(x))
@@ -232,15 +236,17 @@ bool jsonr_i64(struct jsonr *r, int64_t *out)
 {
 	char text[NUMBER_MAX + 1];
 	const char *past;
+	int64_t whole;
 	double x;
 
 	if (!number_text(r, text, &past))
 		return false;
 	errno = 0;
 	if (strspn(text, "-0123456789") == strlen(text)) {
-		*out = strtoll(text, NULL, 10);
+		whole = strtoll(text, NULL, 10);
 		if (errno)
 			return false;
+		*out = whole;
 	} else {
 		x = strtod(text, NULL);
 		if (!(x >= -0x1p63 && x < 0x1p63) || x != floor(x))
@@ -263,8 +269,12 @@ static bool read_word(struct jsonr *r, const char *word)
 
 bool jsonr_bool(struct jsonr *r, bool *out)
 {
-	*out = read_word(r, "true");
-	return *out || read_word(r, "false");
+	bool is_true = read_word(r, "true");
+
+	if (!is_true && !read_word(r, "false"))
+		return false;
+	*out = is_true;
+	return true;
 }
 
 bool jsonr_null(struct jsonr *r)

@@ -35,7 +35,8 @@ bool jsonr_array(struct jsonr *r);
 bool jsonr_member(struct jsonr *r, struct bytes *key);
 bool jsonr_element(struct jsonr *r);
 
-/* The next value, if it is one of that kind and size; false: it is not, and is still the next. */
+/* The next value, if it is one of that kind and size; false: it is not, and is still the next, and
+ * what is pointed to is as it was. */
 bool jsonr_text(struct jsonr *r, struct bytes *out);
 bool jsonr_u64(struct jsonr *r, uint64_t *out);
 bool jsonr_i64(struct jsonr *r, int64_t *out);

@@ -9,6 +9,7 @@
 #include "lib/base/deflate.h"
 #include "lib/base/json.h"
 #include "lib/base/jsoncheck.h"
+#include "lib/base/jsonr.h"
 #include "lib/base/jsonw.h"
 #include "tests/tap.h"
 
@@ -281,6 +282,31 @@ static void compression(void)
 	buf_free(&out);
 }
 
+/* A value of another kind or size is refused, and leaves what is there. */
+static void refusing(void)
+{
+	static const char *const texts[] = {
+		"1e999", "18446744073709551616", "-9223372036854775809", "1.5", "null", "\"1\"",
+		"[]"
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct jsonr r;
+		double x = 7;
+		uint64_t u = 7;
+		int64_t s = 7;
+		bool b = true;
+		bool whole = i == 1 || i == 2;
+
+		jsonr_init(&r, bytes_of(texts[i]), NULL);
+		ok(!jsonr_u64(&r, &u) && u == 7, "%s is no u64", texts[i]);
+		ok(!jsonr_i64(&r, &s) && s == 7, "nor an i64");
+		ok(!jsonr_bool(&r, &b) && b, "nor a bool");
+		ok(jsonr_double(&r, &x) == (whole || i == 3) && (x == 7) == !(whole || i == 3),
+		   "and a double where that holds it");
+	}
+}
+
 int main(void)
 {
 	values();
@@ -288,5 +314,6 @@ int main(void)
 	parsing();
 	writing();
 	compression();
+	refusing();
 	return tap_done();
 }
