@@ -16,6 +16,7 @@
 #include "lib/account/ended.h"
 #include "lib/account/files.h"
 #include "lib/account/gains.h"
+#include "lib/account/gpu_memory.h"
 #include "lib/account/killed.h"
 #include "lib/account/lost_time.h"
 #include "lib/account/lossy.h"
@@ -53,8 +54,9 @@ struct cause {
 	struct live *live;
 	struct graphs *graphs;
 	struct path_tracks *tracks;
-	struct clocks
-		clocks; /* lib/gpustate/clocks.h: of nodes, as collective-straggler learns them */
+	/* As collective-straggler learns them, which all calls of NCCL come to. */
+	struct collectives collectives;
+	struct clocks clocks;	/* of nodes */
 	struct open_calls open; /* when the recording ended */
 	struct uncovered uncovered;
 	struct paused paused;
@@ -64,6 +66,7 @@ struct cause {
 	struct cause_asleep asleep;
 	struct cause_leaving leaving;
 	struct cause_nodes nodes;
+	struct gpu_memory gpu_memory;
 	struct cause_killed killed;
 	bool has_start, has_session, has_pane, off_cpu;
 	bool sampled;	     /* a session took CPU samples */
@@ -149,9 +152,7 @@ static inline int64_t cause_node_end(const struct cause *c, uint32_t node)
 
 static inline int64_t cause_process_end(const struct cause *c, uint32_t process)
 {
-	const struct world_process *p = world_get_process(c->w, process);
-
-	return cause_node_end(c, p ? p->node : 0);
+	return cause_node_end(c, world_process_node(c->w, process));
 }
 
 /* Whether probes of any of these tiers (1 << enum op_tier, or-ed) were detached in that time on the
@@ -185,14 +186,13 @@ static inline bool cause_uncounted(const struct cause *c, uint32_t process, int6
 static inline bool cause_silent(const struct cause *c, uint32_t process, int64_t since_ns,
 				int64_t ns)
 {
-	const struct world_process *p = world_get_process(c->w, process);
 	int64_t end_ns = cause_process_end(c, process), paused = 0;
 
 	if (end_ns <= since_ns)
 		return false;
 	if (c->paused.lists.n)
-		paused = (int64_t)paused_any_ns(&c->paused, p ? p->node : 0, TIERS_ALL, since_ns,
-						end_ns);
+		paused = (int64_t)paused_any_ns(&c->paused, world_process_node(c->w, process),
+						TIERS_ALL, since_ns, end_ns);
 	return end_ns - since_ns - paused > ns && !cause_uncovered(c, process, 0, since_ns, end_ns);
 }
 
@@ -212,6 +212,14 @@ static inline uint64_t cause_wall_ns(const struct cause *c)
 {
 	return c->has_start && c->settled_ns > c->start_ns ? (uint64_t)(c->settled_ns - c->start_ns)
 							   : 0;
+}
+
+/* Share of the wall time; 0 while there is none. */
+static inline double cause_share(const struct cause *c, uint64_t ns)
+{
+	uint64_t wall = cause_wall_ns(c);
+
+	return wall ? (double)ns / (double)wall : 0;
 }
 
 /* The analysis record's body. */

@@ -16,6 +16,7 @@
 #include "lib/gpustate/allocations.h"
 
 struct cause;
+struct tolls_def;
 
 /* What a detector receives of an op, or-ed. */
 enum subscription {
@@ -36,9 +37,13 @@ enum subscription {
 
 typedef bool detector_on_span(void *state, struct cause *c, const struct line_piece *p);
 
+#define DETECTOR_TOLLS 3
+
 struct detector {
-	const char *name;
 	size_t size; /* of its state, which begins zeroed */
+	/* Kinds of findings that it adds up row by row: its state begins with a struct tolls for
+	 * each of them, which are reported, given up and freed after the functions below. */
+	const struct tolls_def *tolls[DETECTOR_TOLLS];
 	/* op NULL: spans outside calls. Called once per op; the answer never changes. */
 	unsigned (*subscribe_op)(const struct op_def *op);
 	/* All may be NULL. False: out of memory. Arguments are borrowed until the function

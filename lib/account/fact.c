@@ -139,6 +139,45 @@ const char *fact_blame_place(const struct cause *c, struct fact *f)
 	return f->culprit.text;
 }
 
+/* "GPU 1 NVIDIA H200 (GPU-5f0c…)"; "a GPU" when it is not known. */
+static void print_gpu(const struct cause *c, const struct world_gpu *g, struct bytes uuid,
+		      struct buf *out)
+{
+	struct bytes name = g ? world_text(c->w, g->name) : (struct bytes){ 0 };
+
+	if (g)
+		buf_printf(out, "GPU %u", g->index);
+	else
+		buf_puts(out, "a GPU");
+	if (name.n)
+		buf_printf(out, " %.*s", (int)name.n, name.p);
+	if (uuid.n)
+		buf_printf(out, " (%.*s)", (int)uuid.n, uuid.p);
+}
+
+void fact_blame_gpu(const struct cause *c, struct fact *f, uint32_t gpu, const char *what)
+{
+	const struct world_gpu *g = world_get_gpu(c->w, gpu);
+	struct bytes uuid = g ? world_text(c->w, g->uuid) : (struct bytes){ 0 };
+	struct buf who = { 0 };
+
+	print_gpu(c, g, uuid, &who);
+	f->node = g ? g->node : 0;
+	f->identity = details_print(&f->found, "%.*s %s", (int)uuid.n, uuid.n ? uuid.p : "", what);
+	f->culprit.kind = "gpu";
+	f->culprit.text = details_text(&f->found, &who);
+}
+
+void fact_blame_process(const struct cause *c, struct fact *f, uint32_t process)
+{
+	struct buf who = { 0 };
+
+	name_victim(&who, c->w, &c->tally, process);
+	f->culprit.kind = "process";
+	f->culprit.pid = world_process_pid(c->w, process);
+	f->culprit.text = details_text(&f->found, &who);
+}
+
 bool fact_due_count(const struct cause *c, const struct fact_told *told, uint64_t count)
 {
 	return count && (c->ended || told->revision == 0 || count >= 2 * told->count);

@@ -120,6 +120,13 @@ void fact_blame_site(const struct cause *c, struct fact *f, const char *otherwis
 /* The same as a place: "in cudaMemcpy called from load (data.py:41)". It is returned, too. */
 const char *fact_blame_place(const struct cause *c, struct fact *f);
 
+/* The culprit is that GPU, on whose node it is found; what tells it apart from other findings about
+ * the GPU. */
+void fact_blame_gpu(const struct cause *c, struct fact *f, uint32_t gpu, const char *what);
+
+/* The culprit is that process, as name_victim has it. */
+void fact_blame_process(const struct cause *c, struct fact *f, uint32_t process);
+
 /* Whether a detector must report now: for the first time, after the loss doubled or grew more
  * severe, or at the end. A reported fact is reported again at the end, with shares of the whole. */
 bool fact_due(const struct cause *c, const struct fact_told *told, uint64_t lost_ns, double share);

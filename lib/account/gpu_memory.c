@@ -9,6 +9,9 @@ void gpu_memory_record(struct gpu_memory *m, const struct record *r)
 	const struct rec_SAMPLE *s = &r->u.SAMPLE;
 	struct gpu_memory_device *d = NULL;
 
+	if (r->kind == RECORD_SAMPLE && s->metric == METRIC_GPU_MEM_USED &&
+	    s->value > (double)m->used_most)
+		m->used_most = (uint64_t)s->value;
 	if (r->kind != RECORD_SAMPLE || !REC_HAS(r, SAMPLE, gpu) || REC_HAS(r, SAMPLE, process) ||
 	    (s->metric != METRIC_GPU_MEM_USED && s->metric != METRIC_GPU_MEM_TOTAL) || s->value < 0)
 		return;

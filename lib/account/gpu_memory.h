@@ -15,6 +15,7 @@
 
 /* Zero-initialised is empty. */
 struct gpu_memory {
+	uint64_t used_most; /* of a device, by everybody, whenever it was sampled */
 	unsigned n;
 	struct gpu_memory_device {
 		uint32_t gpu; /* world id */

@@ -193,7 +193,6 @@ static void name_taker(const struct loss_view *f, const struct line_culprit *who
 int loss_tell(struct cause *c, const struct loss *x, const struct loss_detector *d,
 	      const struct loss_share *share, struct err *e)
 {
-	const struct world_process *v = world_get_process(c->w, x->process);
 	struct buf victim = { 0 }, culprit = { 0 }, where = { 0 }, summary = { 0 };
 	struct loss_view f = { .c = c,
 			       .loss = x,
@@ -203,7 +202,7 @@ int loss_tell(struct cause *c, const struct loss *x, const struct loss_detector 
 			       .share = share->share,
 			       .of = share->steps ? "its steps" : "wall time",
 			       .others = others_rate(c, x),
-			       .victim_pid = v ? v->tgid : 0 };
+			       .victim_pid = world_process_pid(c->w, x->process) };
 	struct finding found = { .time_ns = c->settled_ns,
 				 .revision = x->revision,
 				 .kind = bytes_of(d->kind),

@@ -155,9 +155,7 @@ static bool waits_on(const struct loss_view *f, unsigned cpu)
 
 static uint32_t cpus_of(const struct loss_view *f)
 {
-	const struct world_process *v = world_get_process(f->c->w, f->loss->process);
-
-	return cause_nodes_cpus(&f->c->nodes, v ? v->node : 0);
+	return cause_nodes_cpus(&f->c->nodes, world_process_node(f->c->w, f->loss->process));
 }
 
 void detect_other_cpus(const struct loss_view *f, struct buf *out)

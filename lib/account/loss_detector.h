@@ -68,6 +68,13 @@ const char *detect_was(enum part part);
 /* Whether the culprit is the victim's own other threads. */
 bool detect_own(const struct loss_view *f);
 
+/* Whether most of it was lost by threads that the victim waited for: what one would move to such a
+ * thread is there. */
+static inline bool detect_beside(const struct loss_view *f)
+{
+	return f->loss->beside_ns > f->loss->ns / 2;
+}
+
 /* "1.51 s (14.8% of wall time, 312 times)"; where it is the sum of several threads' time,
  * "9.89 s in 9 threads (at most 22.0% of wall time in one, 312 times)" */
 void detect_amount(const struct loss_view *f, struct buf *out);

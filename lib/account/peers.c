@@ -27,10 +27,9 @@ bool cause_peers_event(struct cause_peers *p, const struct world *w, const struc
 	const struct op_def *op = world_op(w, ev->op);
 	struct cause_peer_wait fresh = { .process = world_ctx_process_id(w, ev->ctx),
 					 .peer = UNKNOWN };
-	const struct world_process *own = world_get_process(w, fresh.process);
 	uint64_t id = 0, key, at;
 
-	fresh.pid = own ? own->tgid : 0;
+	fresh.pid = world_process_pid(w, fresh.process);
 	if (op)
 		event_get(ev, op, COL_SOCKET, &id);
 	if (map_get(&p->sockets, id, &at))

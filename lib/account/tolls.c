@@ -7,20 +7,18 @@
 
 #include <stdlib.h>
 
-void *tolls_row_keyed(struct tolls *t, const struct tolls_def *def, uint32_t process, uint64_t key,
-		      bool *nomem)
+void *tolls_row_keyed(struct tolls *t, uint32_t process, uint64_t key, bool *nomem)
 {
 	struct toll_row *r;
 	uint64_t at;
 
-	t->def = def;
 	if (nomem)
 		*nomem = false;
 	if (map_get(&t->by, key, &at))
 		return t->v.v[at];
-	if (def->most && t->v.n - t->unused.n >= def->most)
+	if (t->def->most && t->v.n - t->unused.n >= t->def->most)
 		return NULL;
-	r = calloc(1, def->row);
+	r = calloc(1, t->def->row);
 	at = t->unused.n ? t->unused.v[t->unused.n - 1] : t->v.n;
 	if (!r || !vec_reserve(&t->v, 1) || !map_put(&t->by, key, at)) {
 		free(r);
@@ -37,7 +35,7 @@ void *tolls_row_keyed(struct tolls *t, const struct tolls_def *def, uint32_t pro
 	r->of = (uint32_t)key;
 	r->key = key;
 	r->at = (uint32_t)at;
-	r->toll.lanes = def->one_lane;
+	r->toll.lanes = t->def->one_lane;
 	return r;
 }
 
@@ -65,7 +63,7 @@ static int report_row(struct tolls *t, struct cause *c, struct toll_row *r, doub
 	f.op = f.nsites ? f.sites[0].op : 0;
 	if (def->blamed)
 		fact_blame_site(c, &f, def->blamed);
-	def->tell(t, c, r, &f);
+	def->tell(t->state, c, r, &f);
 	return fact_tell(c, &f, &r->toll.told, e);
 }
 
@@ -84,9 +82,8 @@ bool tolls_due_count(const struct cause *c, const struct toll_row *r, int64_t pa
 	return fact_due_count(c, &r->toll.told, r->toll.count);
 }
 
-int tolls_settle(void *state, struct cause *c, int64_t pane, struct err *e)
+int tolls_settle(struct tolls *t, struct cause *c, int64_t pane, struct err *e)
 {
-	struct tolls *t = state;
 	double share = 0;
 	int rc = 0;
 
@@ -112,11 +109,9 @@ static void row_free(struct toll_row *r)
 }
 
 /* Keeps rows that were reported: they are reported again at the end. */
-bool tolls_forget(void *state, struct cause *c, uint32_t process)
+bool tolls_forget(struct tolls *t, uint32_t process)
 {
-	struct tolls *t = state;
-
-	for (uint32_t i = 0; i < t->v.n; i++) {
+	for (uint32_t i = 0; i < t->v.n && !t->def->stays; i++) {
 		struct toll_row *r = t->v.v[i];
 
 		if (!r || r->process != process || r->toll.told.revision)
@@ -130,10 +125,8 @@ bool tolls_forget(void *state, struct cause *c, uint32_t process)
 	return true;
 }
 
-void tolls_free(void *state)
+void tolls_free(struct tolls *t)
 {
-	struct tolls *t = state;
-
 	for (size_t i = 0; i < t->v.n; i++)
 		row_free(t->v.v[i]);
 	vec_free(&t->v);

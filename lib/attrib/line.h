@@ -44,6 +44,15 @@ static inline bool line_unended(const struct line_piece *p)
 	       !event_get(p->ev, p->op, COL_CPU_IN, &cpu);
 }
 
+/* What the call took itself, without what the host took of it, or of these parts (1 << enum part,
+ * or-ed). */
+static inline uint64_t line_own_ns(const struct line_piece *p, uint32_t besides)
+{
+	uint64_t other = parts_sum(p->parts, PARTS_NOT_OWN | 1u << PART_UNKNOWN | besides);
+
+	return p->ev->dur_ns > other ? p->ev->dur_ns - other : 0;
+}
+
 /* The listener. Spans come in the order in which they ended; borrowed until the function
  * returns. */
 struct line_sink {

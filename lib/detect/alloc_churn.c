@@ -5,7 +5,7 @@
  * of the site freed: a cache that looks for room of many sizes is not this, nor is a pool of which
  * a part is given back; one that is given back whole, each time, is. Lost: the two calls.
  */
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 
 #include "lib/base/fmt.h"
 #include "lib/account/names.h"
@@ -68,8 +68,7 @@ static void add_fixes(struct fact *f, const struct churn *k, bool python)
 	fact_fix_code(f, k->row.of ? "Pin once and reuse" : "Allocate once and reuse", once,
 		      (uint64_t)((double)sure * (1 - 1 / n)), k->row.toll.ns,
 		      "all pairs but the first are saved; of freeings what the shortest takes, as "
-		      "the "
-		      "others may have waited for work that has to be waited for anyway");
+		      "the others may have waited for work that has to be waited for anyway");
 	if (k->row.of)
 		return;
 	(python ? fact_fix : fact_fix_code)(
@@ -130,8 +129,7 @@ static bool add_pair(struct state *s, const struct cause *c, const struct live_t
 {
 	const struct live_site *site = &c->live->sites.v[t->site];
 	uint64_t ns = (uint64_t)(pair->end_ns - pair->start_ns), lost = ns + pair->alloc_ns;
-	struct churn *k =
-		tolls_row(&s->tolls, &churn, t->call->process, site->kind == LIVE_PINNED, NULL);
+	struct churn *k = tolls_row(&s->tolls, t->call->process, site->kind == LIVE_PINNED, NULL);
 	struct where_place *place =
 		k ? where_at(&s->tolls.where, k->row.at, site->op, site->stack) : NULL;
 
@@ -212,12 +210,9 @@ static void free_state(void *state)
 	for (size_t i = 0; i < s->sites.n; i++)
 		vec_free(&s->sites.v[i].pool);
 	vec_free(&s->sites);
-	tolls_free(state);
 }
 
-const struct detector detector_alloc_churn = { .name = "alloc-churn",
-					       .size = sizeof(struct state),
+const struct detector detector_alloc_churn = { .size = sizeof(struct state),
+					       .tolls = { &churn },
 					       .on_memory = on_memory,
-					       .flush_window = tolls_settle,
-					       .forget_process = tolls_forget,
 					       .free = free_state };

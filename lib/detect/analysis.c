@@ -10,7 +10,7 @@
 
 #include "lib/base/compiler.h"
 #include "lib/account/analysis_state.h"
-#include "lib/detect/dispatch.h"
+#include "lib/detect/detect_internal.h"
 
 struct cause *cause_new(struct world *w, const struct cause_options *opt, struct cause_sink *sink)
 {
@@ -64,6 +64,7 @@ void cause_free(struct cause *c)
 	graphs_free(c->graphs);
 	path_tracks_free(c->tracks);
 	gains_free(&c->gains);
+	collectives_free(&c->collectives);
 	clocks_free(&c->clocks);
 	open_calls_free(&c->open);
 	uncovered_free(&c->uncovered);
@@ -316,6 +317,7 @@ static int handle_record(struct cause *c, const struct record *r, struct err *e)
 		ok &= cause_asleep_record(&c->asleep, c->w, r, calls_of(c, r->u.ASLEEP.thread));
 		break;
 	case RECORD_SAMPLE:
+		gpu_memory_record(&c->gpu_memory, r);
 		ok &= cause_cgroups_record(&c->cgroups, r) &&
 		      cause_nodes_record(&c->nodes, c->w, r);
 		break;
@@ -407,8 +409,8 @@ static int still_open(struct cause *c, struct err *e)
 	for (size_t i = 0; i < c->open.v.n && rc == 0; i++) {
 		const struct rec_OPEN *call = &c->open.v.v[i];
 		const struct world_thread *th = world_get_thread(c->w, call->thread);
-		const struct world_process *p = th ? world_get_process(c->w, th->process) : NULL;
-		struct cause_open o = { call, p ? p->tgid : 0, th ? th->tid : 0 };
+		struct cause_open o = { call, th ? world_process_pid(c->w, th->process) : 0,
+					th ? th->tid : 0 };
 
 		if (open_calls_named(&c->open, call) &&
 		    !line_went_on(c->line, call->thread, call->time_ns) && !vec_push(&all, o))

@@ -17,8 +17,8 @@
 
 #include "lib/base/hash.h"
 #include "lib/base/fmt.h"
-#include "lib/detect/hung.h"
-#include "lib/detect/detectors.h"
+#include "lib/detect/hung_internal.h"
+#include "lib/detect/detect_internal.h"
 #include "lib/account/finding_details.h"
 
 static const char collective_hang[] = "collective-hang";
@@ -78,8 +78,6 @@ static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct hung *h = state;
 	struct hung_process *of;
-	struct collective_pending *done;
-	struct collective_comm *comm;
 
 	if (p->open)
 		return true;
@@ -96,8 +94,7 @@ static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 		of->collective = true;
 		hung_rank_entered(of, c, p);
 	}
-	return p->op->source != SOURCE_NCCL ||
-	       collectives_event(&h->all, p->ev, p->op, p->process, p->thread, &comm, &done);
+	return true;
 }
 
 /* A thread ended: what was open in it does not return. A process did: of a rank that is why it
@@ -308,12 +305,10 @@ static bool sum_up(struct cause *c, struct hung *h, uint32_t process, int64_t no
 static void add_fixes(const struct cause *c, const struct hung *h, uint32_t process,
 		      const struct hung_sum *s, struct fact *f)
 {
-	const struct world_process *v =
-		world_get_process(c->w, s->late ? s->late->process : process);
 	static const char basis[] = "a hang has no usual length: the work goes on when it ends";
 	const char *stacks =
 		details_print(&f->found, "sudo gdb -batch -p %" PRIu32 " -ex 'thread apply all bt'",
-			      v ? v->tgid : 0);
+			      world_process_pid(c->w, s->late ? s->late->process : process));
 
 	if (hung_rank_ended(h, s->late))
 		fact_fix(f,
@@ -347,7 +342,6 @@ static int report_finding(struct cause *c, struct hung *h, uint32_t process,
 {
 	struct hung_process *of = &h->processes.v[process];
 	const struct op_def *op = world_op(c->w, (uint16_t)s->longest->open.op);
-	uint64_t wall = cause_wall_ns(c);
 	int64_t until_ns = s->longest->open.start_ns + (int64_t)s->longest_ns;
 	const char *place;
 	struct fact f = { .process = process,
@@ -356,7 +350,7 @@ static int report_finding(struct cause *c, struct hung *h, uint32_t process,
 			  .lost_ns = s->longest_ns,
 			  .count = s->late ? s->ranks : s->threads,
 			  .counted = s->late ? "ranks" : "threads",
-			  .share = wall ? (double)s->longest_ns / (double)wall : 0,
+			  .share = cause_share(c, s->longest_ns),
 			  .severity = 3, /* work stopped */
 			  .gain = FACT_GAIN_NOTHING,
 			  .op = (uint16_t)s->longest->open.op };
@@ -391,9 +385,8 @@ static int report_finding(struct cause *c, struct hung *h, uint32_t process,
 			   s->differs_at);
 	else if (of->kind == collective_hang && !s->late)
 		buf_printf(&f.summary,
-			   "; every %s has entered the collective it waits "
-			   "for: look at the ranks that were not recorded, the "
-			   "network and the devices",
+			   "; every %s has entered the collective it waits for: look at the ranks "
+			   "that were not recorded, the network and the devices",
 			   s->unseen ? "rank that was recorded until then" : "recorded rank");
 	if (!s->longest->open.at_end && s->longest->ended_ns != INT64_MAX)
 		end_text(of, &f.summary);
@@ -561,7 +554,6 @@ static void free_state(void *state)
 {
 	struct hung *h = state;
 
-	collectives_free(&h->all);
 	map_free(&h->at);
 	map_free(&h->threads);
 	map_free(&h->unlooked);
@@ -570,7 +562,6 @@ static void free_state(void *state)
 }
 
 const struct detector detector_call_hung = {
-	.name = "call-hung",
 	.size = sizeof(struct hung),
 	.subscribe_op = subscribe_op,
 	.on_span = on_call,

@@ -7,7 +7,7 @@
  * findings across nodes use the fitted clocks.
  */
 #include "lib/base/fmt.h"
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/fact.h"
 #include "lib/gpustate/clocks.h"
@@ -20,8 +20,7 @@ struct state {
 
 static const char *name_of(const struct cause *c, uint32_t node, struct fact *f)
 {
-	const struct world_node *n = world_get_node(c->w, node);
-	struct bytes name = n ? world_text(c->w, n->name) : (struct bytes){ 0 };
+	struct bytes name = world_node_name(c->w, node);
 
 	return name.n ? details_print(&f->found, "%.*s", (int)name.n, name.p) : "a node";
 }
@@ -77,6 +76,5 @@ static int flush_window(void *state, struct cause *c, int64_t pane, struct err *
 	return rc;
 }
 
-const struct detector detector_clock_skew = { .name = "clock-skew",
-					      .size = sizeof(struct state),
+const struct detector detector_clock_skew = { .size = sizeof(struct state),
 					      .flush_window = flush_window };

@@ -11,7 +11,7 @@
 
 #include "lib/base/fmt.h"
 #include "lib/base/compiler.h"
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 #include "lib/account/names.h"
 #include "lib/account/toll.h"
 
@@ -93,9 +93,6 @@ COLD_CALL static struct beginning *beginning_of(struct cold *s, const struct cau
 static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct cold *s = state;
-	uint32_t not_own = PARTS_NOT_OWN | 1u << PART_UNKNOWN |
-			   (p->op->flags & OP_SYNC ? 1u << PART_DEVICE : 0);
-	uint64_t other = parts_sum(p->parts, not_own);
 	bool nomem;
 	struct beginning *b = beginning_of(s, c, p->process, &nomem);
 
@@ -106,13 +103,13 @@ static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 	}
 	return vec_push(
 		&b->calls,
-		(struct first_call){ .end_ns = p->end_ns,
-				     .dur_ns = p->ev->dur_ns,
-				     .own_ns = p->ev->dur_ns -
-					       (other < p->ev->dur_ns ? other : p->ev->dur_ns),
-				     .thread = p->thread,
-				     .stack = p->ev->stack,
-				     .op = p->ev->op });
+		(struct first_call){
+			.end_ns = p->end_ns,
+			.dur_ns = p->ev->dur_ns,
+			.own_ns = line_own_ns(p, p->op->flags & OP_SYNC ? 1u << PART_DEVICE : 0),
+			.thread = p->thread,
+			.stack = p->ev->stack,
+			.op = p->ev->op });
 }
 
 /* What calls of an op take later on. */
@@ -296,8 +293,7 @@ static void free_state(void *state)
 	vec_free(&s->by_process);
 }
 
-const struct detector detector_cold_start = { .name = "cold-start",
-					      .size = sizeof(struct cold),
+const struct detector detector_cold_start = { .size = sizeof(struct cold),
 					      .subscribe_op = subscribe_op,
 					      .on_span = on_call,
 					      .flush_window = flush_window,

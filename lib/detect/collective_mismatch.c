@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Detector for collective-mismatch: of the ranks in the collective of a number, the smaller group
- * is odd; of equal groups, the one that does not do what all did before.
+ * collective-mismatch: ranks of a communicator whose collectives of the same number are not the
+ * same. Of the ranks in the collective of a number, the smaller group is odd; of equal groups, the
+ * one that does not do what all did before.
  */
-#include "lib/detect/collective_mismatch.h"
+#include "lib/detect/detect_internal.h"
 
 #include <inttypes.h>
 
 #include "lib/base/fmt.h"
+#include "lib/account/fact.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 
@@ -115,7 +117,6 @@ static int report_ranks(struct cause *c, const struct collective_comm *comm, con
 			const struct way *most, struct fact_told *told, struct err *e)
 {
 	const struct collective_rank *m = &comm->members.v[odd->member];
-	const struct world_process *p = world_get_process(c->w, m->process);
 	bool first = odd->e->return_ns <= most->e->return_ns;
 	struct fact f = { .kind = "collective-mismatch",
 			  .process = m->process,
@@ -131,7 +132,7 @@ static int report_ranks(struct cause *c, const struct collective_comm *comm, con
 	add_site(&f, odd);
 	add_site(&f, most);
 	fact_blame_site(c, &f, "a collective");
-	f.culprit.pid = p ? p->tgid : 0;
+	f.culprit.pid = world_process_pid(c->w, m->process);
 	buf_printf(&f.summary, "Collective number %" PRIu64 " is not the same on all ranks: ",
 		   comm->differs_at);
 	print_way(c, comm, odd, &f.summary);
@@ -153,13 +154,18 @@ static int report_ranks(struct cause *c, const struct collective_comm *comm, con
 	return fact_tell(c, &f, told, e);
 }
 
-int collective_mismatches_tell(struct collective_mismatches *m, struct cause *c,
-			       const struct collectives *all, struct err *e)
+/* What was reported, by the number of the communicator. */
+struct mismatches {
+	VEC(struct fact_told) told;
+};
+
+static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
+	struct mismatches *m = state;
 	int rc = 0;
 
-	for (size_t i = 0; i < all->comms.n && rc == 0; i++) {
-		const struct collective_comm *comm = all->comms.v[i];
+	for (size_t i = 0; i < c->collectives.comms.n && rc == 0; i++) {
+		const struct collective_comm *comm = c->collectives.comms.v[i];
 		struct way odd, most;
 
 		if (!comm->differs || comm->pairs || !find_ways(comm, &odd, &most) ||
@@ -172,3 +178,12 @@ int collective_mismatches_tell(struct collective_mismatches *m, struct cause *c,
 	}
 	return rc;
 }
+
+static void free_state(void *state)
+{
+	vec_free(&((struct mismatches *)state)->told);
+}
+
+const struct detector detector_collective_mismatch = { .size = sizeof(struct mismatches),
+						       .flush_window = flush_window,
+						       .free = free_state };

@@ -10,9 +10,7 @@
 #include <stdlib.h>
 
 #include "lib/base/fmt.h"
-#include "lib/detect/collective_late.h"
-#include "lib/detect/collective_mismatch.h"
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/fact.h"
 #include "lib/account/names.h"
@@ -34,6 +32,12 @@
 #define REASON_LINES 3 /* among the evidence */
 /* Less of it is gained for certain: others would still be late. */
 #define ALONE 0.9
+
+/* All times on one clock. */
+struct arrival {
+	int64_t at_ns;
+	uint32_t member;
+};
 
 struct late_rank {
 	struct collective_comm *comm;
@@ -68,22 +72,49 @@ struct late_amount {
 /* The ways of the ranks to a collective: the late one's first, then those of ranks that were not
  * late. */
 struct late_windows {
-	size_t late; /* index of the late_rank */
-	size_t n;
+	size_t late, n; /* late: index of the late_rank; n: how many ways */
 	struct track_window_of *v;
 };
 
 struct straggler {
-	struct collectives all;
 	VEC(struct late_rank) late;
 	VEC(struct arrival) order;	  /* scratch */
 	VEC(struct late_windows) waiting; /* oldest first */
 	size_t windows;			  /* in all of them */
 	VEC(struct late_time) times;	  /* LATE_TIMES at most */
 	bool untimed;			  /* there were more */
-	uint64_t joined;		  /* sequences all members entered */
-	struct collective_mismatches mismatches;
 };
+
+static int compare_arrivals(const void *a, const void *b)
+{
+	const struct arrival *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	/* At the same time the first is the last. */
+	return x->member > y->member ? -1 : x->member < y->member;
+}
+
+/* Sorts the n arrivals, at least 2 of them; the last ones, as many as it returns, are the late
+ * ranks: those behind the widest gap between two arrivals, at most half of all. Two that arrive
+ * together would hide each other if only the last one counted. */
+static size_t find_late(struct arrival *v, size_t n)
+{
+	int64_t widest = 0;
+	size_t late = 1;
+
+	qsort(v, n, sizeof(*v), compare_arrivals);
+	for (size_t k = 1; k <= n / 2; k++) {
+		int64_t gap = v[n - k].at_ns - v[n - k - 1].at_ns,
+			spread = v[n - 1].at_ns - v[n - k].at_ns;
+
+		if (gap > widest && (k == 1 || spread < gap)) {
+			widest = gap;
+			late = k;
+		}
+	}
+	return late;
+}
 
 static unsigned subscribe_op(const struct op_def *op)
 {
@@ -155,13 +186,6 @@ static uint64_t waited_ns(const struct straggler *s, size_t in_time, uint32_t me
 	return ns > own ? ns - own : 0;
 }
 
-static uint32_t node_of(const struct cause *c, const struct collective_comm *comm, uint32_t member)
-{
-	const struct world_process *p = world_get_process(c->w, comm->members.v[member].process);
-
-	return p ? p->node : 0;
-}
-
 /* The way of a member to this collective: from the one before, if that is known, or from when it
  * joined. */
 static struct track_window_of window_of(const struct collective_comm *comm,
@@ -215,17 +239,17 @@ static bool find_order(struct straggler *s, const struct cause *c,
 		       const struct collective_comm *comm, const struct collective_pending *p,
 		       size_t *late)
 {
-	uint32_t reference = node_of(c, comm, 0);
+	uint32_t reference = world_process_node(c->w, comm->members.v[0].process);
 
 	s->order.n = 0;
-	for (uint32_t i = 0; i < comm->members.n; i++)
-		if (!vec_push(&s->order,
-			      (struct arrival){ p->entries[i].enter_ns -
-							clocks_ahead(&c->clocks, reference,
-								     node_of(c, comm, i)),
-						i }))
+	for (uint32_t i = 0; i < comm->members.n; i++) {
+		uint32_t node = world_process_node(c->w, comm->members.v[i].process);
+		int64_t ahead_ns = clocks_ahead(&c->clocks, reference, node);
+
+		if (!vec_push(&s->order, (struct arrival){ p->entries[i].enter_ns - ahead_ns, i }))
 			return false;
-	*late = collective_late_find(s->order.v, s->order.n);
+	}
+	*late = find_late(s->order.v, s->order.n);
 	return true;
 }
 
@@ -270,15 +294,15 @@ static bool add_late(struct straggler *s, struct collective_comm *comm, size_t i
 	return add_time(s, l, own->enter_ns, ns) && keep_windows(s, l, in_time, p, ns);
 }
 
-/* All ranks entered `p`; what followed it is known up to `done`. */
+/* All ranks entered `done`: what followed the collective before it is known. */
 static bool add_late_ranks(struct straggler *s, const struct cause *c, struct collective_comm *comm,
-			   const struct collective_pending *p,
 			   const struct collective_pending *done)
 {
+	const struct collective_pending *p = collectives_before(comm, done);
 	size_t late, n;
 
-	if (!find_order(s, c, comm, p, &late))
-		return false;
+	if (!p || !find_order(s, c, comm, p, &late))
+		return !p;
 	reset_late_ranks(s, comm);
 	n = s->order.n;
 	for (size_t i = n - late; i < n; i++)
@@ -300,31 +324,25 @@ static bool on_span(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct straggler *s = state;
 	struct collective_pending *done = NULL;
-	const struct collective_pending *before;
 	struct collective_comm *comm;
 
 	if (p->ev && p->op->source == SOURCE_NCCL && !p->open) {
 		/* Until now there was no communicator that other calls could matter to. */
 		detectors_wake(&c->detectors, s);
-		if (!collectives_event(&s->all, p->ev, p->op, p->process, p->thread, &comm,
+		if (!collectives_event(&c->collectives, p->ev, p->op, p->process, p->thread, &comm,
 				       &done) ||
 		    (!cause_uncounted(c, p->process, p->end_ns) &&
-		     !clocks_entered(&c->clocks, &s->all, p)))
+		     !clocks_entered(&c->clocks, &c->collectives, p)))
 			return false;
 	}
 	if (p->depth == 0 && p->ev && p->op->flags & OP_CALL)
 		clocks_call(&c->clocks, c->w, p);
-	if (done && comm->members.n > 1 && !comm->differs && all_counted(c, comm, p->end_ns)) {
-		s->joined++;
-		before = collectives_before(comm, done);
-		if (before && !add_late_ranks(s, c, comm, before, done))
-			return false;
-	}
+	if (done && comm->members.n > 1 && !comm->differs && all_counted(c, comm, p->end_ns) &&
+	    !add_late_ranks(s, c, comm, done))
+		return false;
 	return p->depth > 0 ||
-	       collectives_waited(&s->all, p->thread, parts_get(p->parts, PART_DEVICE));
+	       collectives_waited(&c->collectives, p->thread, parts_get(p->parts, PART_DEVICE));
 }
-
-/* ---- why ---- */
 
 /* Whether all of these are. known: up to when each thread's path is, as far as it was asked for. */
 static bool are_known(const struct cause *c, const struct late_windows *w, struct map *known)
@@ -416,8 +434,6 @@ static void add_fixes(const struct cause *c, const struct path_causes *why, stru
 			 "of the time by which it entered after the ranks that were not late");
 }
 
-/* ---- findings ---- */
-
 static void add_evidence(const struct cause *c, const struct late_rank *l,
 			 const struct path_causes *why, struct fact *f)
 {
@@ -457,8 +473,6 @@ static int report_with_causes(struct cause *c, struct late_rank *l, const struct
 			      const struct late_amount *lost, struct err *e)
 {
 	const struct collective_rank *m = &l->comm->members.v[l->member];
-	const struct world_process *p = world_get_process(c->w, m->process);
-	struct buf who = { 0 };
 	struct fact f = { .kind = "collective-straggler",
 			  .process = m->process,
 			  .first_ns = l->first_ns,
@@ -474,12 +488,9 @@ static int report_with_causes(struct cause *c, struct late_rank *l, const struct
 			  .nsites = 1,
 			  .nmoments = 1 };
 
-	fact_victim(&f, c, &who);
 	f.identity =
 		details_print(&f.found, "rank %" PRIu32 " of %" PRIu32, m->rank, l->comm->ranks);
-	f.culprit.kind = "process";
-	f.culprit.text = details_text(&f.found, &who);
-	f.culprit.pid = p ? p->tgid : 0;
+	fact_blame_process(c, &f, m->process);
 	f.sites[0] = (struct where_place){
 		.op = l->op, .stack = l->stack, .lost_ns = l->lost_ns, .affected = l->count
 	};
@@ -523,10 +534,10 @@ static struct late_amount amount_of(const struct straggler *s, const struct caus
 				    const struct late_rank *l)
 {
 	uint32_t process = l->comm->members.v[l->member].process;
-	uint64_t span = lost_time_process(&c->lost_time, process)->span_ns, wall = cause_wall_ns(c);
-	struct late_amount in = { .of_steps = true }, all = { .ns = l->lost_ns, .count = l->count };
+	uint64_t span = lost_time_process(&c->lost_time, process)->span_ns;
+	struct late_amount in = { .of_steps = true },
+			   all = { l->lost_ns, l->count, cause_share(c, l->lost_ns), false };
 
-	all.share = wall ? (double)all.ns / (double)wall : 0;
 	for (size_t i = 0; i < s->times.n && span && !s->untimed; i++) {
 		const struct late_time *at = &s->times.v[i];
 
@@ -544,10 +555,8 @@ static struct late_amount amount_of(const struct straggler *s, const struct caus
 static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct straggler *s = state;
-	int rc = collective_mismatches_tell(&s->mismatches, c, &s->all, e);
+	int rc = explain_some(s, c, e);
 
-	if (rc == 0)
-		rc = explain_some(s, c, e);
 	for (size_t i = 0; i < s->late.n && rc == 0; i++) {
 		struct late_rank *l = &s->late.v[i];
 		struct late_amount of = { .ns = l->lost_ns, .count = l->count };
@@ -573,19 +582,16 @@ static void free_state(void *state)
 {
 	struct straggler *s = state;
 
-	collectives_free(&s->all);
 	drop_windows(s, s->waiting.n);
 	vec_free(&s->waiting);
 	vec_free(&s->order);
 	vec_free(&s->times);
 	for (size_t i = 0; i < s->late.n; i++)
 		track_excess_free(&s->late.v[i].more);
-	vec_free(&s->mismatches.told);
 	vec_free(&s->late);
 }
 
 const struct detector detector_collective_straggler = {
-	.name = "collective-straggler",
 	.size = sizeof(struct straggler),
 	.subscribe_op = subscribe_op,
 	.on_span = on_span,

@@ -5,7 +5,7 @@
  * with nothing to wait for take for so many bytes. Asynchronous copies that return at once are no
  * lost time, however many bytes they move.
  */
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 
 #include <inttypes.h>
 
@@ -54,8 +54,6 @@ struct state {
 	VEC(struct per_process) by_process; /* by world id */
 };
 
-static const struct tolls_def copying;
-
 static bool is_pinning_op(uint16_t op)
 {
 	return op == OP_CUDA_MALLOC_HOST || op == OP_CUDA_HOST_REGISTER ||
@@ -90,7 +88,7 @@ static struct copies *copies_of(struct state *s, struct per_process *pp, uint32_
 	uint32_t of = direction < ANY ? (uint32_t)direction : ANY;
 
 	if (!pp->copies[of])
-		pp->copies[of] = tolls_row(&s->tolls, &copying, process, of, NULL);
+		pp->copies[of] = tolls_row(&s->tolls, process, of, NULL);
 	return pp->copies[of];
 }
 
@@ -106,8 +104,7 @@ static bool is_pure(const struct cause *c, const struct per_process *pp,
 static bool account_copy(struct state *s, const struct cause *cause, struct per_process *pp,
 			 const struct tally_process *books, const struct line_piece *p)
 {
-	uint64_t bytes = 0, direction = ANY,
-		 host = parts_sum(p->parts, PARTS_NOT_OWN | 1u << PART_UNKNOWN), lost;
+	uint64_t bytes = 0, direction = ANY, lost = line_own_ns(p, 0);
 	bool sync = p->op->flags & OP_SYNC;
 	struct where_place *place;
 	struct copies *c;
@@ -121,7 +118,6 @@ static bool account_copy(struct state *s, const struct cause *cause, struct per_
 	c = copies_of(s, pp, p->process, direction);
 	if (!c)
 		return false;
-	lost = p->ev->dur_ns > host ? p->ev->dur_ns - host : 0;
 	if (!sync && (lost < RETURNS_AT_ONCE_NS ||
 		      (books && books->launches &&
 		       lost < LIKE_LAUNCHES * books->launches_ns / books->launches))) {
@@ -178,13 +174,12 @@ static void add_fixes(struct fact *f, const struct cause *c, const struct copies
 	uint64_t each = k->bytes / k->row.toll.count;
 
 	if (each < SMALL_BYTES)
-		fact_fix_code(
-			f, "Copy what belongs together as one piece",
-			python ? "torch.stack(parts).to(\"cuda\", non_blocking=True)"
-			       : "cudaMemcpyAsync(dst, staged, all_bytes, kind, stream)",
-			0, f->lost_ns,
-			"a copy so small is the cost of the call: fewer calls cost less, down to "
-			"what the bytes take");
+		fact_fix_code(f, "Copy what belongs together as one piece",
+			      python ? "torch.stack(parts).to(\"cuda\", non_blocking=True)"
+				     : "cudaMemcpyAsync(dst, staged, all_bytes, kind, stream)",
+			      0, f->lost_ns,
+			      "a copy so small is the cost of the call: fewer calls cost less, "
+			      "down to what the bytes take");
 	if (k->row.of == FROM_DEVICE)
 		fact_fix_code(
 			f,
@@ -192,8 +187,7 @@ static void add_fixes(struct fact *f, const struct cause *c, const struct copies
 			python ? "host = torch.empty_like(x, device=\"cpu\", pin_memory=True); "
 				 "host.copy_(x, non_blocking=True)"
 			       : "cudaMallocHost(&host, bytes); cudaMemcpyAsync(host, device, "
-				 "bytes, "
-				 "cudaMemcpyDeviceToHost, stream)",
+				 "bytes, cudaMemcpyDeviceToHost, stream)",
 			0, f->lost_ns,
 			"from nothing, if the next step needs the result, to all of the wait");
 	else if (k->row.of == ON_DEVICE)
@@ -202,16 +196,14 @@ static void add_fixes(struct fact *f, const struct cause *c, const struct copies
 			      0, f->lost_ns,
 			      "from nothing, if the next kernel needs it, to all of the wait");
 	else
-		fact_fix_code(
-			f, "Copy from pinned memory, without waiting, while kernels run",
-			python ? "DataLoader(..., pin_memory=True); batch.to(\"cuda\", "
-				 "non_blocking=True)"
-			       : "cudaMallocHost(&host, bytes); cudaMemcpyAsync(device, host, "
-				 "bytes, "
-				 "cudaMemcpyHostToDevice, stream)",
-			0, f->lost_ns,
-			"from nothing, if the link is busy all the time anyway, to all of the "
-			"wait");
+		fact_fix_code(f, "Copy from pinned memory, without waiting, while kernels run",
+			      python ? "DataLoader(..., pin_memory=True); batch.to(\"cuda\", "
+				       "non_blocking=True)"
+				     : "cudaMallocHost(&host, bytes); cudaMemcpyAsync(device, "
+				       "host, bytes, cudaMemcpyHostToDevice, stream)",
+			      0, f->lost_ns,
+			      "from nothing, if the link is busy all the time anyway, to all of "
+			      "the wait");
 }
 
 static const char *memory_kind_text(const struct copies *k, uint32_t pinned)
@@ -265,19 +257,17 @@ static bool forget_process(void *state, struct cause *c, uint32_t process)
 
 	for (unsigned i = 0; process < s->by_process.n && i < DIRECTIONS; i++)
 		s->by_process.v[process].copies[i] = NULL;
-	return tolls_forget(state, c, process);
+	return true;
 }
 
 static void free_state(void *state)
 {
 	vec_free(&((struct state *)state)->by_process);
-	tolls_free(state);
 }
 
-const struct detector detector_copy_bound = { .name = "copy-bound",
-					      .size = sizeof(struct state),
+const struct detector detector_copy_bound = { .size = sizeof(struct state),
+					      .tolls = { &copying },
 					      .subscribe_op = subscribe_op,
 					      .on_span = on_call,
-					      .flush_window = tolls_settle,
 					      .forget_process = forget_process,
 					      .free = free_state };

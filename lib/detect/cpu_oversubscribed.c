@@ -11,7 +11,7 @@
 
 #include "lib/account/finding_details.h"
 #include "lib/account/names.h"
-#include "lib/detect/kinds.h"
+#include "lib/detect/detect_internal.h"
 
 #define NAMES_TOLD 3
 
@@ -153,9 +153,8 @@ static void recommend_openmp(const struct loss_view *f, struct finding *to, unsi
 static void recommend_workers(const struct loss_view *f, struct finding *to, unsigned cpus,
 			      bool loader)
 {
-	static const char *const basis =
-		"from nothing, since the work of the workers has to be done somewhere, to all of "
-		"the waiting";
+	static const char *const basis = "from nothing, since the work of the workers has to be "
+					 "done somewhere, to all of the waiting";
 
 	if (loader)
 		detect_recommend_code(f, to, "Start no more workers than there are CPUs",
@@ -172,16 +171,16 @@ static void recommend_workers(const struct loss_view *f, struct finding *to, uns
 
 static void recommend_cpus(const struct loss_view *f, struct finding *to, unsigned cpus)
 {
-	const struct world_process *v = world_get_process(f->c->w, f->loss->process);
-	uint32_t machine = cause_nodes_cpus(&f->c->nodes, v ? v->node : 0);
+	uint32_t machine =
+		cause_nodes_cpus(&f->c->nodes, world_process_node(f->c->w, f->loss->process));
 
 	if (machine > cpus)
-		detect_recommend(
-			f, to, "Let the program use more CPUs",
-			details_print(to, "taskset -a -c -p 0-%u %u", machine - 1, f->victim_pid),
-			0,
-			"from nothing, if the other CPUs are busy or a cpuset forbids them, to all "
-			"of the waiting");
+		detect_recommend(f, to, "Let the program use more CPUs",
+				 details_print(to, "taskset -a -c -p 0-%u %u", machine - 1,
+					       f->victim_pid),
+				 0,
+				 "from nothing, if the other CPUs are busy or a cpuset forbids "
+				 "them, to all of the waiting");
 }
 
 static void add_recommendations(const struct loss_view *f, struct finding *to)

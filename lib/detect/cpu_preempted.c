@@ -7,7 +7,7 @@
  * threads that ran there. Not this: waking up on an idle CPU, or being taken off the CPU while
  * running (cpu-preempted).
  */
-#include "lib/detect/kinds.h"
+#include "lib/detect/detect_internal.h"
 
 static bool is_woken(const struct cause *c, const struct loss *x)
 {

@@ -4,7 +4,7 @@
  * next period. Proven by the kernel's own throttle marks on the waits; never inferred from periods,
  * so that a hog beside the quota is not mistaken for it.
  */
-#include "lib/detect/kinds.h"
+#include "lib/detect/detect_internal.h"
 
 #include <inttypes.h>
 
@@ -20,9 +20,7 @@ static void print_summary(const struct loss_view *f, struct buf *out)
 
 static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
-	const struct world_cgroup *g =
-		f->who ? world_get_cgroup(f->c->w, (uint32_t)f->who->object) : NULL;
-	struct bytes path = g ? world_text(f->c->w, g->path) : (struct bytes){ 0 };
+	struct bytes path = world_cgroup_path(f->c->w, f->who ? (uint32_t)f->who->object : 0);
 	struct buf command = { 0 };
 
 	if (path.n) {

@@ -4,14 +4,11 @@
  * fewer lanes than both sides have, each as the driver states it. A slower link generation is no
  * fault while the device is idle: links save power then.
  */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "lib/base/fmt.h"
-#include "lib/detect/detectors.h"
-#include "lib/account/finding_details.h"
+#include "lib/detect/detect_internal.h"
 #include "lib/account/fact.h"
-#include "lib/account/gpu_names.h"
 
 #define BUSY_PERCENT  10.0
 #define XIDS	      8 /* different ones kept of a device */
@@ -161,11 +158,7 @@ struct fault {
 static int report_finding(struct cause *c, uint32_t gpu, const struct fault *k,
 			  struct fact_told *told, struct err *e)
 {
-	const struct world_gpu *wg = world_get_gpu(c->w, gpu);
-	struct bytes uuid = gpu_uuid(c->w, gpu);
-	struct buf who = { 0 };
 	struct fact f = { .kind = "device-fault",
-			  .node = wg ? wg->node : 0,
 			  .first_ns = k->first_ns,
 			  .last_ns = k->last_ns,
 			  .count = k->count,
@@ -174,10 +167,7 @@ static int report_finding(struct cause *c, uint32_t gpu, const struct fault *k,
 
 	if (!c->ended && told->revision && told->count == k->count)
 		return 0;
-	gpu_text(c->w, gpu, &who);
-	f.identity = details_print(&f.found, "%.*s %s", (int)uuid.n, uuid.p, k->what);
-	f.culprit.kind = "gpu";
-	f.culprit.text = details_text(&f.found, &who);
+	fact_blame_gpu(c, &f, gpu, k->what);
 	buf_printf(&f.summary, "%s: %s: %s", f.culprit.text, k->what, k->text);
 	f.moments[f.nmoments++] = (struct fact_moment){ .end_ns = k->first_ns, .text = k->what };
 	fact_fix(&f, k->fix, k->command, 0, 0, "the time that is lost is not known from here");
@@ -276,7 +266,6 @@ static void free_state(void *state)
 }
 
 const struct detector detector_device_fault = {
-	.name = "device-fault",
 	.size = sizeof(struct faults),
 	.on_record = on_record,
 	.flush_window = flush_window,

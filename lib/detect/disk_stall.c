@@ -4,7 +4,7 @@
  * interval or, of waits for io_uring and AIO, by a request that ends with it; the process's block
  * requests on the device tell reads from writes. Not this: waits for sockets, pipes or terminals.
  */
-#include "lib/detect/kinds.h"
+#include "lib/detect/detect_internal.h"
 
 #include <inttypes.h>
 
@@ -71,12 +71,6 @@ static void print_summary(const struct loss_view *f, struct buf *out)
 	print_slowest_file(f, out);
 }
 
-/* Most of it in threads that the victim's waits for: what one would move there is there. */
-static bool is_mostly_beside(const struct loss_view *f)
-{
-	return f->loss->beside_ns > f->loss->ns / 2;
-}
-
 static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
 	static const char *const actions[2][2] = {
@@ -84,15 +78,13 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 		  "Write and sync less often, from another thread or process, or to a faster "
 		  "device" },
 		{ "Read further ahead or with more such threads, keep the files in memory, or use "
-		  "a "
-		  "faster device",
+		  "a faster device",
 		  "Write and sync less often or less at a time, or to a faster device: the thread "
-		  "that "
-		  "waits is one beside those that give the device work" }
+		  "that waits is one beside those that give the device work" }
 	};
 	struct cause_disk io = io_of(f);
 
-	detect_recommend(f, to, actions[is_mostly_beside(f)][io.write_bytes > io.read_bytes],
+	detect_recommend(f, to, actions[detect_beside(f)][io.write_bytes > io.read_bytes],
 			 "lsblk -o NAME,MAJ:MIN,ROTA,MOUNTPOINT", 0,
 			 "from nothing, if the step must wait for the data, to all of the wait");
 }

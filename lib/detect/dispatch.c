@@ -4,7 +4,7 @@
  * outermost call of a known thread with no host time skips every lookup whose result is already
  * known.
  */
-#include "lib/detect/dispatch.h"
+#include "lib/detect/detect_internal.h"
 
 #include "lib/base/compiler.h"
 #include "lib/account/class_add.h"

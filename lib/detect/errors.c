@@ -6,7 +6,7 @@
  * library's business. Not errors: "not ready" of queries, and what programs ask for in order to
  * find out. Allocations that do not fit are gpu-oom, captures that break are graph-capture-failed.
  */
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 
 #include "lib/base/hash.h"
 #include "lib/base/fmt.h"
@@ -56,8 +56,6 @@ struct state {
 	libraries;     /* LIBRARIES_MAX at most: then those of ended processes make room */
 	size_t looked; /* for one that may go */
 };
-
-static const struct tolls_def failing;
 
 static unsigned subscribe_op(const struct op_def *op)
 {
@@ -112,7 +110,7 @@ COLD_CALL static bool add_error(struct state *s, const struct before *b, const s
 	struct code *k;
 	bool nomem;
 
-	k = tolls_row(&s->tolls, &failing, p->process, (uint32_t)p->ev->ret << 1 | nccl, &nomem);
+	k = tolls_row(&s->tolls, p->process, (uint32_t)p->ev->ret << 1 | nccl, &nomem);
 	if (!k)
 		return !nomem;
 	if (k->row.toll.count == 0) {
@@ -248,11 +246,9 @@ static void add_fixes(struct fact *f, const struct cause *c, const struct code *
 	if (is_library_mismatch(k))
 		fact_fix(f,
 			 "Use libraries that fit: a driver at least as new as the runtime, built "
-			 "for "
-			 "this device",
+			 "for this device",
 			 "nvidia-smi --query-gpu=driver_version,compute_cap --format=csv; ldconfig "
-			 "-p "
-			 "| grep -E 'libcuda|libcudart'",
+			 "-p | grep -E 'libcuda|libcudart'",
 			 0, 0, "without that nothing runs on the device");
 	else if (is_sticky(k))
 		fact_fix(f, "Find the kernel: it ran before the call that told of it",
@@ -332,14 +328,12 @@ static void free_state(void *state)
 		free(s->libraries.v[i].text);
 	vec_free(&s->libraries);
 	vec_free(&s->by_thread);
-	tolls_free(state);
 }
 
-const struct detector detector_errors = { .name = "errors",
-					  .size = sizeof(struct state),
+const struct detector detector_errors = { .size = sizeof(struct state),
+					  .tolls = { &failing },
 					  .subscribe_op = subscribe_op,
 					  .on_event = on_event,
 					  .on_span = on_call,
 					  .on_record = on_record,
-					  .flush_window = tolls_settle,
 					  .free = free_state };

@@ -9,7 +9,7 @@
  * somebody to ask for something, processes that never submit work, and a device that is never seen
  * without work.
  */
-#include "lib/detect/kinds.h"
+#include "lib/detect/detect_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -257,12 +257,12 @@ static void recommend_code(const struct loss_view *f, struct finding *to,
 		return;
 	}
 	advice = &advices[python_work_of(f->c->w, line->stack)];
-	detect_recommend_code(f, to, advice->action,
-			      advice->code			  ? advice->code
-			      : name_python(f->c->w, line->stack) ? PYTHON_CODE
-								  : NATIVE_CODE,
-			      "from nothing, if the device's work depends on it, to all of the "
-			      "gaps");
+	detect_recommend_code(
+		f, to, advice->action,
+		advice->code			    ? advice->code
+		: name_python(f->c->w, line->stack) ? PYTHON_CODE
+						    : NATIVE_CODE,
+		"from nothing, if the device's work depends on it, to all of the gaps");
 	if (!line->sampled)
 		details_add_fix(to, "See which lines they are: sample where it computes", "shell",
 				sampling_command(f->c, f->victim_pid, to), 0, 0, ONLY_SHOWS);
@@ -291,11 +291,10 @@ static void recommend_ended(const struct loss_view *f, struct finding *to)
 			f, to,
 			"Find out who was to end that wait: nobody did before its time ran out. If "
 			"it only keeps a pace, it is a sleep",
-			details_print(
-				to,
-				"sudo strace -f -k -e trace=futex,poll,ppoll,select,epoll_wait "
-				"-p %" PRIu32,
-				f->victim_pid),
+			details_print(to,
+				      "sudo strace -f -k -e "
+				      "trace=futex,poll,ppoll,select,epoll_wait -p %" PRIu32,
+				      f->victim_pid),
 			0,
 			"from nothing, if the pace is wanted, to all of the wait; the command "
 			"shows who waits");
@@ -378,8 +377,8 @@ static void recommend_workers(const struct loss_view *f, struct finding *to,
 				      "interpreter take turns, and more of them gain nothing",
 				      f->culprit),
 			sampling_command(f->c, f->victim_pid, to), 0,
-			"from nothing, if the thread has to wait for its result, to all of "
-			"the wait; the command shows its lines");
+			"from nothing, if the thread has to wait for its result, to all of the "
+			"wait; the command shows its lines");
 		return;
 	}
 	detect_recommend(f, to, waiter_call_advice(waiter_call_of(f->c->w, line->stack)),
@@ -404,8 +403,8 @@ static void recommend_write(const struct loss_view *f, struct finding *to)
 			"Write less, or from another thread: who reads it (a terminal, a pipe, a "
 			"log shipper) does not keep up",
 			details_print(to, "sudo ls -l /proc/%" PRIu32 "/fd", f->victim_pid), 0,
-			"from nothing, if it must be out before the next step, to all of the "
-			"wait; the command shows where it goes");
+			"from nothing, if it must be out before the next step, to all of the wait; "
+			"the command shows where it goes");
 }
 
 /* What to write instead of the sleep. */
@@ -437,36 +436,34 @@ static void recommend_sleep(const struct loss_view *f, struct finding *to,
 	bool paced = f->loss->sort & LOSS_PACED, beside = f->loss->sort & LOSS_BESIDE,
 	     polls = loss_polls(f->loss);
 	enum waiter_call call = waiter_call_of(f->c->w, line->stack);
-	const char *action =
-		paced ? "Raise its rate, or leave it where something outside asks for it: whatever "
-			"else gets faster, it only sleeps longer"
-		: call == WAITER_RETRIES ? waiter_call_advice(call)
-		: polls			 ? WOKEN_INSTEAD
-		: beside ? "Let it do its work when there is some, instead of sleeping"
-			 : "Wait for what the sleep waits for, instead of sleeping";
-	const char *basis =
-		paced	? "nothing, if the pace is wanted"
-		: polls ? "from nothing to the last sleep of each poll: what it polls for "
-			  "comes no sooner by that"
-			: "from nothing, if the sleep is wanted, to all of it";
+	const char *action = paced ? "Raise its rate, or leave it where something outside asks for "
+				     "it: whatever else gets faster, it only sleeps longer"
+			     : call == WAITER_RETRIES ? waiter_call_advice(call)
+			     : polls		      ? WOKEN_INSTEAD
+			     : beside ? "Let it do its work when there is some, instead of sleeping"
+				      : "Wait for what the sleep waits for, instead of sleeping";
+	const char *basis = paced   ? "nothing, if the pace is wanted"
+			    : polls ? "from nothing to the last sleep of each poll: what it polls "
+				      "for comes no sooner by that"
+				    : "from nothing, if the sleep is wanted, to all of it";
 
 	if (beside ? f->loss->of.idle.line.frame : line->frame)
 		detect_recommend_code(f, to, action, code_instead(f, line, call), basis);
 	else
 		detect_recommend(
 			f, to, action,
-			details_print(to,
-				      "sudo strace -f -k -e trace=nanosleep,clock_nanosleep -p "
-				      "%" PRIu32,
-				      pid),
+			details_print(
+				to,
+				"sudo strace -f -k -e trace=nanosleep,clock_nanosleep -p %" PRIu32,
+				pid),
 			0, details_print(to, "%s; the command shows who sleeps", basis));
 }
 
 static void recommend_wait(const struct loss_view *f, struct finding *to,
 			   const struct idle_line *line)
 {
-	const struct world_process *w = f->who ? world_get_process(f->c->w, f->who->process) : NULL;
-	uint32_t worker = w ? w->tgid : 0, pid = worker ? worker : f->victim_pid;
+	uint32_t worker = f->who ? world_process_pid(f->c->w, f->who->process) : 0,
+		 pid = worker ? worker : f->victim_pid;
 	bool beside = f->loss->sort & LOSS_BESIDE;
 
 	switch (idle_state(f->loss)) {
@@ -520,29 +517,15 @@ static bool is_whole(const struct cause *c, const struct loss *x)
 	return x->of.idle.whole;
 }
 
+#define IDLE                                                                             \
+	.family = LOSS_IDLE, .summary = print_summary, .recommend = add_recommendations, \
+	.evidence = add_evidence, .matters = is_significant, .severity = get_severity,   \
+	.nobody = "its own code", .counted = "stretches"
+
 const struct loss_detector detect_step_stall = {
-	.kind = "step-stall",
-	.family = LOSS_IDLE,
-	.is = is_whole,
-	.summary = print_summary,
-	.recommend = add_recommendations,
-	.evidence = add_evidence,
-	.matters = is_significant,
-	.severity = get_severity,
-	.nobody = "its own code",
-	.moment = "a step stood still",
-	.counted = "stretches",
+	.kind = "step-stall", IDLE, .is = is_whole, .moment = "a step stood still"
 };
 
-const struct loss_detector detect_gpu_idle = {
-	.kind = "gpu-idle",
-	.family = LOSS_IDLE,
-	.summary = print_summary,
-	.recommend = add_recommendations,
-	.evidence = add_evidence,
-	.matters = is_significant,
-	.severity = get_severity,
-	.nobody = "its own code",
-	.moment = "the device had nothing to do",
-	.counted = "stretches",
-};
+const struct loss_detector detect_gpu_idle = { .kind = "gpu-idle",
+					       IDLE,
+					       .moment = "the device had nothing to do" };

@@ -11,10 +11,9 @@
  * nearly none of what it allocated was freed in the windows, and free calls for unrecorded blocks,
  * which come as often as unrecorded free calls for recorded ones, speak against it.
  */
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 
 #include "lib/base/fmt.h"
-#include "lib/account/gpu_memory.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
 #include "lib/event/chain.h"
@@ -51,13 +50,6 @@ struct leak {
 	struct where_place sites[FACT_SITES];
 	unsigned nsites;
 };
-
-struct state {
-	struct tolls leaks;
-	struct gpu_memory devices;
-};
-
-static const struct tolls_def leaking;
 
 static uint64_t unrecorded_ns(const struct cause *c, const struct live_process *p, int64_t from_ns,
 			      int64_t to_ns)
@@ -204,10 +196,10 @@ static int64_t judged_to(const struct live_process *p, int64_t now_ns, bool ende
 }
 
 /* ended: it holds nothing more after this, or nothing more is known. */
-static bool update_leak(struct state *s, struct cause *c, const struct live_process *p,
+static bool update_leak(struct tolls *leaks, struct cause *c, const struct live_process *p,
 			int64_t now_ns, bool ended)
 {
-	struct leak *k = tolls_row(&s->leaks, &leaking, p->process, 0, NULL);
+	struct leak *k = tolls_row(leaks, p->process, 0, NULL);
 	struct leak was;
 	uint64_t calls, kept;
 
@@ -243,16 +235,10 @@ static bool on_memory(void *state, struct cause *c, const struct live_told *t)
 	return t->what != LIVE_ENDED || update_leak(state, c, t->process, t->call->ev.end_ns, true);
 }
 
-static bool on_record(void *state, struct cause *c, const struct record *r)
-{
-	gpu_memory_record(&((struct state *)state)->devices, r);
-	return true;
-}
-
 /* How long until the device is full at this rate; 0: not known. */
-static double full_ns(const struct state *s, double bytes_per_ns)
+static double full_ns(const struct cause *c, double bytes_per_ns)
 {
-	const struct gpu_memory_device *d = gpu_memory_of(&s->devices, 0);
+	const struct gpu_memory_device *d = gpu_memory_of(&c->gpu_memory, 0);
 
 	return d && d->has_used && d->has_total && d->total > d->used
 		       ? (double)(d->total - d->used) / bytes_per_ns
@@ -282,7 +268,7 @@ static uint32_t severity_of(const struct leak *k, double full)
 static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
 	const struct leak *k = (struct leak *)r;
-	double rate = (double)(k->to - k->from) / k->ns, full = full_ns(state, rate);
+	double rate = (double)(k->to - k->from) / k->ns, full = full_ns(c, rate);
 	bool python = k->nsites && name_python(c->w, k->sites[0].stack);
 
 	f->count = k->blocks;
@@ -327,8 +313,6 @@ static const struct tolls_def leaking = { .kind = "gpu-leak",
 
 static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
-	struct state *s = state;
-
 	if (!c->ended && pane % EVERY_PANES)
 		return 0;
 	for (size_t i = 0; i < c->live->processes.n; i++) {
@@ -338,16 +322,13 @@ static int flush_window(void *state, struct cause *c, int64_t pane, struct err *
 
 		if (!p->ended && h->n &&
 		    (c->ended || now - h->first_span * h->span_ns >= WHILE_RUNS_NS) &&
-		    !update_leak(s, c, p, now, c->ended))
+		    !update_leak(state, c, p, now, c->ended))
 			return err_nomem(e);
 	}
-	return tolls_settle(&s->leaks, c, pane, e);
+	return 0;
 }
 
-const struct detector detector_gpu_leak = { .name = "gpu-leak",
-					    .size = sizeof(struct state),
+const struct detector detector_gpu_leak = { .size = sizeof(struct tolls),
+					    .tolls = { &leaking },
 					    .on_memory = on_memory,
-					    .on_record = on_record,
-					    .flush_window = flush_window,
-					    .forget_process = tolls_forget,
-					    .free = tolls_free };
+					    .flush_window = flush_window };

@@ -7,10 +7,9 @@
  * An allocator that frees what it has cached and asks again goes on: that is no end, but time
  * between the refusal and what it got.
  */
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 
 #include "lib/base/fmt.h"
-#include "lib/account/gpu_memory.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/memory_members.h"
 #include "lib/account/names.h"
@@ -60,16 +59,13 @@ struct state {
 	struct tolls refused; /* first; of struct victim, each process's */
 	struct tolls broken;
 	VEC(struct refusal) open;
-	struct gpu_memory devices;
 	uint64_t live_sampled; /* bytes that all recorded processes held when a device was last
 				  sampled */
 };
 
-static const struct tolls_def refusing, breaking;
-
 static struct victim *victim_of(struct state *s, uint32_t process)
 {
-	return tolls_row(&s->refused, &refusing, process, 0, NULL);
+	return tolls_row(&s->refused, process, 0, NULL);
 }
 
 /* It stays refused, or was granted later without anything telling. */
@@ -94,7 +90,7 @@ static bool count_refused(struct state *s, const struct refusal *r, bool recover
 static bool count_pieces(struct state *s, const struct cause *c, const struct refusal *r,
 			 int64_t end_ns, bool by_sample)
 {
-	struct broken *k = tolls_row(&s->broken, &breaking, r->process, 0, NULL);
+	struct broken *k = tolls_row(&s->broken, r->process, 0, NULL);
 	uint64_t lost = (uint64_t)(end_ns - r->start_ns);
 
 	if (!k)
@@ -168,7 +164,7 @@ static bool enough_was_free(const struct state *s, const struct cause *c, const 
 			    struct victim *v)
 {
 	const struct world_ctx *ctx = world_get_ctx(c->w, t->call->ev.ctx);
-	const struct gpu_memory_device *d = gpu_memory_of(&s->devices, ctx ? ctx->gpu : 0);
+	const struct gpu_memory_device *d = gpu_memory_of(&c->gpu_memory, ctx ? ctx->gpu : 0);
 	uint64_t used, kept;
 
 	v->used = v->total = 0;
@@ -251,7 +247,6 @@ static bool on_record(void *state, struct cause *c, const struct record *r)
 {
 	struct state *s = state;
 
-	gpu_memory_record(&s->devices, r);
 	if (r->kind == RECORD_SAMPLE && r->u.SAMPLE.metric == METRIC_GPU_MEM_USED)
 		s->live_sampled = live_of_all(c);
 	return true;
@@ -304,10 +299,8 @@ static bool has_stopped(const struct cause *c, const struct victim *v)
 /* Whether what getting the memory in the end took is worth a word: as lost time. */
 static bool is_lost(const struct cause *c, const struct toll *retries)
 {
-	uint64_t wall = cause_wall_ns(c);
-
-	return wall && (double)retries->worst_ns / (double)wall >= c->opt.min_share &&
-	       fact_material(c, retries->ns, retries->count, wall);
+	return cause_share(c, retries->worst_ns) >= c->opt.min_share &&
+	       fact_material(c, retries->ns, retries->count, cause_wall_ns(c));
 }
 
 static uint32_t severity_of(const struct victim *v, bool stops, bool lost)
@@ -365,7 +358,7 @@ static void fill_refused(void *state, const struct cause *c, struct toll_row *r,
 	struct buf holder = { 0 };
 
 	if (lost)
-		f->share = (double)r->toll.worst_ns / (double)cause_wall_ns(c);
+		f->share = cause_share(c, r->toll.worst_ns);
 	else
 		fill_refusals(v, f);
 	f->severity = severity_of(v, stops, lost);
@@ -397,15 +390,14 @@ static void fill_refused(void *state, const struct cause *c, struct toll_row *r,
 static const struct tolls_def refusing = { .kind = "gpu-oom",
 					   .counted = "refused allocations",
 					   .row = sizeof(struct victim),
+					   .stays = true,
 					   .blamed = "an allocation",
 					   .due = is_refused,
 					   .tell = fill_refused };
 
 static bool is_broken(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
-	uint64_t wall = cause_wall_ns(c);
-
-	*share = wall ? (double)r->toll.worst_ns / (double)wall : 0;
+	*share = cause_share(c, r->toll.worst_ns);
 	return fact_due_count(c, &r->toll.told, r->toll.count);
 }
 
@@ -447,7 +439,6 @@ static const struct tolls_def breaking = { .kind = "fragmentation",
 static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct state *s = state;
-	int rc;
 
 	for (size_t i = 0; i < s->open.n;) {
 		if (c->ended || c->settled_ns - s->open.v[i].end_ns > GIVEN_UP_NS) {
@@ -458,21 +449,16 @@ static int flush_window(void *state, struct cause *c, int64_t pane, struct err *
 			i++;
 		}
 	}
-	rc = tolls_settle(&s->refused, c, pane, e);
-	return rc ? rc : tolls_settle(&s->broken, c, pane, e);
+	return 0;
 }
 
 static void free_state(void *state)
 {
-	struct state *s = state;
-
-	tolls_free(&s->refused);
-	tolls_free(&s->broken);
-	vec_free(&s->open);
+	vec_free(&((struct state *)state)->open);
 }
 
-const struct detector detector_gpu_oom = { .name = "gpu-oom",
-					   .size = sizeof(struct state),
+const struct detector detector_gpu_oom = { .size = sizeof(struct state),
+					   .tolls = { &refusing, &breaking },
 					   .subscribe_op = subscribe_op,
 					   .on_event = on_event,
 					   .on_memory = on_memory,

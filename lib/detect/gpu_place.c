@@ -3,16 +3,16 @@
  * Places in a program that have to do with a device: looked up by device, line and op, and named as
  * what is to blame.
  */
-#include "lib/detect/gpu_work.h"
+#include "lib/detect/gpu_work_internal.h"
 
 #include "lib/base/hash.h"
 
-void *gpu_place_of(struct gpu_kind *k, const struct tolls_def *def, struct gpu_place place,
+void *gpu_place_of(const struct gpu_work *g, struct tolls *kind, struct gpu_place place,
 		   uint32_t line, bool *nomem)
 {
 	uint64_t key = hash_u64(((uint64_t)place.device << 32 | line) ^ hash_u64(place.op));
-	struct gpu_place *at = tolls_row_keyed(
-		&k->tolls, def, gaps_device(k->work->gaps, place.device)->process, key, nomem);
+	struct gpu_place *at =
+		tolls_row_keyed(kind, gaps_device(g->gaps, place.device)->process, key, nomem);
 
 	if (at && !at->known) {
 		place.row = at->row;

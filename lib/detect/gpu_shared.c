@@ -10,14 +10,12 @@
 
 #include "lib/base/hash.h"
 #include "lib/base/fmt.h"
-#include "lib/detect/gpu_work.h"
+#include "lib/detect/gpu_work_internal.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 
 #define ENOUGH 30   /* waits alone */
 #define SLOWER 1.05 /* beside others than alone */
-
-static const struct tolls_def gpu_shared;
 
 /* Threads that wait there lose side by side. */
 static bool thread_met(struct gpu_work *g, struct shared_wait *x, uint32_t thread)
@@ -78,7 +76,7 @@ bool gpu_shared_wait(struct gpu_work *g, const struct gap_wait *w)
 
 	if (!gaps_shared(g->gaps, w->device))
 		return true;
-	x = gpu_place_of(&g->shared, &gpu_shared, place, w->stack, &nomem);
+	x = gpu_place_of(g, &g->shared, place, w->stack, &nomem);
 	if (!x)
 		return !nomem;
 	ns -= w->host_ns < ns ? w->host_ns : ns;
@@ -120,7 +118,6 @@ static bool is_due(const struct cause *c, const struct toll_row *r, int64_t pane
 static void set_culprit(const struct cause *c, struct shared_wait *x, uint32_t process,
 			struct fact *f)
 {
-	const struct world_process *other = world_get_process(c->w, process);
 	struct bytes comm = name_process(c->w, &c->tally, process), first;
 
 	if (!x->at.row.toll.told.revision)
@@ -128,7 +125,7 @@ static void set_culprit(const struct cause *c, struct shared_wait *x, uint32_t p
 	first = name_process_first(c->w, &c->tally, x->told_as);
 	f->identity = details_print(&f->found, "%.*s", (int)first.n, first.p ? first.p : "");
 	f->culprit.kind = "process";
-	f->culprit.pid = other ? other->tgid : 0;
+	f->culprit.pid = world_process_pid(c->w, process);
 	f->culprit.comm = details_print(&f->found, "%.*s", (int)comm.n, comm.p ? comm.p : "");
 	f->culprit.text =
 		details_print(&f->found, "%s (pid %" PRIu32 ")", f->culprit.comm, f->culprit.pid);
@@ -136,7 +133,7 @@ static void set_culprit(const struct cause *c, struct shared_wait *x, uint32_t p
 
 static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
-	const struct gpu_work *g = ((const struct gpu_kind *)state)->work;
+	const struct gpu_work *g = state;
 	struct shared_wait *x = (struct shared_wait *)r;
 	const struct shared_other *by = find_worst_other(x);
 	double alone = (double)x->alone_ns / (double)x->alone,
@@ -171,11 +168,11 @@ static void fill_finding(void *state, const struct cause *c, struct toll_row *r,
 		 "from nothing, if no other GPU is free, to all of it");
 }
 
-static const struct tolls_def gpu_shared = { .kind = "gpu-shared",
-					     .counted = "waits",
-					     .row = sizeof(struct shared_wait),
-					     .most = GPU_CAUSES_MAX,
-					     .one_lane = true,
-					     .moment = "beside another process on the GPU",
-					     .due = is_due,
-					     .tell = fill_finding };
+const struct tolls_def gpu_shared = { .kind = "gpu-shared",
+				      .counted = "waits",
+				      .row = sizeof(struct shared_wait),
+				      .most = GPU_CAUSES_MAX,
+				      .one_lane = true,
+				      .moment = "beside another process on the GPU",
+				      .due = is_due,
+				      .tell = fill_finding };

@@ -2,10 +2,10 @@
 /*
  * Passes spans to lib/gpustate/gaps.h, and its gaps, runs and waits to the kinds of findings.
  */
-#include "lib/detect/gpu_work.h"
+#include "lib/detect/gpu_work_internal.h"
 
 #include "lib/base/compiler.h"
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 #include "lib/account/loss_gaps.h"
 
 static unsigned subscribe_op(const struct op_def *op)
@@ -20,7 +20,10 @@ static unsigned subscribe_op(const struct op_def *op)
 	return SUBSCRIBE_CALLS | (device_act_of(op) != DEVICE_NOTHING ? SUBSCRIBE_INNER_CALLS : 0);
 }
 
-#define work_of(sink) ((struct gpu_work *)(sink)) /* the first member */
+static struct gpu_work *work_of(struct gap_sink *sink)
+{
+	return (struct gpu_work *)((char *)sink - offsetof(struct gpu_work, sink));
+}
 
 static bool on_idle_gap(struct gap_sink *sink, const struct gap *gap)
 {
@@ -38,7 +41,7 @@ static bool on_idle_gap(struct gap_sink *sink, const struct gap *gap)
 	    cause_uncovered(g->c, gaps_device(g->gaps, gap->device)->process, TIERS_ALL,
 			    gap->start_ns, gap->end_ns))
 		return true;
-	wait = gpu_place_of(&g->waits, &sync_storm, from,
+	wait = gpu_place_of(g, &g->waits, from,
 			    site_frames_get(&g->frames, g->c->w, gap->since_stack), &nomem);
 	if (!vec_reach(&g->idle_ns, gap->device))
 		return false;
@@ -67,7 +70,6 @@ COLD_CALL static bool start_gaps(struct gpu_work *g, struct cause *c)
 		g->c = c;
 		g->sink = (struct gap_sink){ on_idle_gap, on_issue_run, on_device_wait };
 		g->gaps = gaps_new(c->w, &c->paused, &g->sink);
-		g->waits.work = g->issue.work = g->shared.work = g;
 	}
 	return g->gaps != NULL;
 }
@@ -120,14 +122,10 @@ static bool on_offcpu(void *state, struct cause *c, const struct line_piece *p)
 static int flush_window(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct gpu_work *g = state;
-	int rc;
 
-	if (g->gaps && !gaps_settle(g->gaps, c->ended ? INT64_MAX : c->settled_ns))
-		return err_nomem(e);
-	rc = tolls_settle(&g->waits, c, pane, e);
-	if (rc == 0)
-		rc = tolls_settle(&g->issue, c, pane, e);
-	return rc ? rc : tolls_settle(&g->shared, c, pane, e);
+	return !g->gaps || gaps_settle(g->gaps, c->ended ? INT64_MAX : c->settled_ns)
+		       ? 0
+		       : err_nomem(e);
 }
 
 /* Gaps that last to the end are handed out before the losses are summed. */
@@ -143,28 +141,21 @@ static bool forget_process(void *state, struct cause *c, uint32_t process)
 	const struct tally_process *p = tally_process_known(&c->tally, process);
 	struct gpu_work *g = state;
 
-	if (!g->gaps || !p)
-		return true;
-	return tolls_forget(&g->waits, c, process) && tolls_forget(&g->issue, c, process) &&
-	       tolls_forget(&g->shared, c, process) &&
-	       gaps_forget(g->gaps, process, p->threads.v, p->threads.n);
+	return !g->gaps || !p || gaps_forget(g->gaps, process, p->threads.v, p->threads.n);
 }
 
 static void free_state(void *state)
 {
 	struct gpu_work *g = state;
 
-	tolls_free(&g->waits);
-	tolls_free(&g->issue);
-	tolls_free(&g->shared);
 	gaps_free(g->gaps);
 	vec_free(&g->idle_ns);
 	map_free(&g->frames.by);
 	map_free(&g->shared_threads);
 }
 
-const struct detector detector_gpu_work = { .name = "gpu-work",
-					    .size = sizeof(struct gpu_work),
+const struct detector detector_gpu_work = { .size = sizeof(struct gpu_work),
+					    .tolls = { &sync_storm, &launch_bound, &gpu_shared },
 					    .subscribe_op = subscribe_op,
 					    .on_span = on_gap,
 					    .on_call = on_outer_call,

@@ -4,7 +4,7 @@
  * it is the first call that returned an error while it was open, on its own thread or (as captures
  * are global unless told otherwise) another of its process. One fact for each code of a process.
  */
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 
 #include "lib/base/fmt.h"
 #include "lib/account/tolls.h"
@@ -40,8 +40,6 @@ struct state {
 	VEC(struct open) open;
 	struct where ends; /* by row */
 };
-
-static const struct tolls_def failing;
 
 static unsigned subscribe_op(const struct op_def *op)
 {
@@ -81,7 +79,7 @@ static bool count_failure(struct state *s, const struct open *o, const struct gr
 	struct failed *k;
 	bool nomem;
 
-	k = tolls_row(&s->tolls, &failing, t->call->process, (uint32_t)ev->ret, &nomem);
+	k = tolls_row(&s->tolls, t->call->process, (uint32_t)ev->ret, &nomem);
 	if (!k)
 		return !nomem;
 	if (k->row.toll.count == 0) {
@@ -163,14 +161,13 @@ static void fill_finding(void *state, const struct cause *c, struct toll_row *r,
 			fact_evidence_text(f, "that is", broke);
 	}
 	fact_evidence(f, "calls captured before that", (double)k->calls / (double)count, "");
-	fact_fix_code(
-		f,
-		f->nsites > 1 ? "Keep that call out of the capture"
-			      : "Keep calls that wait, allocate or copy pageable memory out of the "
-				"capture",
-		"with torch.cuda.graph(g):  # after a warm-up on a side stream; nothing in it may "
-		"wait or call .item()",
-		0, 0, "what a graph would save is not known before there is one");
+	fact_fix_code(f,
+		      f->nsites > 1 ? "Keep that call out of the capture"
+				    : "Keep calls that wait, allocate or copy pageable memory out "
+				      "of the capture",
+		      "with torch.cuda.graph(g):  # after a warm-up on a side stream; nothing in "
+		      "it may wait or call .item()",
+		      0, 0, "what a graph would save is not known before there is one");
 }
 
 static const struct tolls_def failing = { .kind = "graph-capture-failed",
@@ -186,13 +183,11 @@ static void free_state(void *state)
 
 	vec_free(&s->open);
 	where_free(&s->ends);
-	tolls_free(state);
 }
 
-const struct detector detector_graph_capture_failed = { .name = "graph-capture-failed",
-							.size = sizeof(struct state),
+const struct detector detector_graph_capture_failed = { .size = sizeof(struct state),
+							.tolls = { &failing },
 							.subscribe_op = subscribe_op,
 							.on_graph = on_graph,
 							.on_span = on_call,
-							.flush_window = tolls_settle,
 							.free = free_state };

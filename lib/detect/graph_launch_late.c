@@ -5,7 +5,7 @@
  * before, or it was not uploaded. Time that the host took from the call (a CPU, a lock) belongs to
  * other kinds and is not counted here. A first launch is not late: it uploads the graph.
  */
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 
 #include <stdlib.h>
 
@@ -35,8 +35,6 @@ struct state {
 
 #define SEEN_MAX 65536
 
-static const struct tolls_def late;
-
 static unsigned subscribe_op(const struct op_def *op)
 {
 	if (!op)
@@ -48,8 +46,8 @@ static unsigned subscribe_op(const struct op_def *op)
 
 static bool add_launch(struct state *s, const struct cause *c, const struct line_piece *p)
 {
-	struct launches *k = tolls_row(&s->tolls, &late, p->process, 0, NULL);
-	uint64_t handle = 0, key, before, host, own;
+	struct launches *k = tolls_row(&s->tolls, p->process, 0, NULL);
+	uint64_t handle = 0, key, before, own;
 	bool first;
 
 	event_get(p->ev, p->op, COL_EXEC, &handle);
@@ -62,8 +60,7 @@ static bool add_launch(struct state *s, const struct cause *c, const struct line
 		return false;
 	if (first || !p->sound || p->open || p->ev->ret != 0)
 		return true;
-	host = parts_sum(p->parts, PARTS_NOT_OWN | 1u << PART_UNKNOWN);
-	own = p->ev->dur_ns > host ? p->ev->dur_ns - host : 0;
+	own = line_own_ns(p, 0);
 	hist_add(&k->own, own);
 	if (k->own.n < KNOWN_AFTER)
 		return true;
@@ -141,13 +138,10 @@ static void free_state(void *state)
 
 	vec_free(&s->waited_ns);
 	map_free(&s->last_ns);
-	tolls_free(state);
 }
 
-const struct detector detector_graph_launch_late = { .name = "graph-launch-late",
-						     .size = sizeof(struct state),
+const struct detector detector_graph_launch_late = { .size = sizeof(struct state),
+						     .tolls = { &late },
 						     .subscribe_op = subscribe_op,
 						     .on_span = on_call,
-						     .flush_window = tolls_settle,
-						     .forget_process = tolls_forget,
 						     .free = free_state };

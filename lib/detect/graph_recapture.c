@@ -5,7 +5,7 @@
  * capturing and instantiating them takes. Graphs that are made before the first of them is
  * launched, for many sizes at the start of a server say, are not this, however many they are.
  */
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 
 #include "lib/base/fmt.h"
 #include "lib/account/names.h"
@@ -68,15 +68,12 @@ static bool on_graph(void *state, struct cause *c, const struct graph_told *t)
 
 	if (t->what != GRAPH_CREATED || !t->again)
 		return true;
-	r = tolls_row(state, &remaking, c->graphs->sites.v[t->site].process, t->site, NULL);
+	r = tolls_row(state, c->graphs->sites.v[t->site].process, t->site, NULL);
 	return r &&
 	       toll_add(c, &r->toll, t->call->thread, t->call->ev.op,
 			t->call->ev.end_ns - (int64_t)t->cost_ns, t->call->ev.end_ns, t->cost_ns);
 }
 
-const struct detector detector_graph_recapture = { .name = "graph-recapture",
-						   .size = sizeof(struct tolls),
-						   .on_graph = on_graph,
-						   .flush_window = tolls_settle,
-						   .forget_process = tolls_forget,
-						   .free = tolls_free };
+const struct detector detector_graph_recapture = { .size = sizeof(struct tolls),
+						   .tolls = { &remaking },
+						   .on_graph = on_graph };

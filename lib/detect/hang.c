@@ -8,8 +8,7 @@
 #include <inttypes.h>
 
 #include "lib/base/fmt.h"
-#include "lib/detect/hang.h"
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/fact.h"
 #include "lib/account/names.h"
@@ -46,8 +45,7 @@ static void set_culprit(const struct cause *c, const struct hang *h, struct fact
 
 static void add_fix(const struct cause *c, const struct hang *h, struct fact *f)
 {
-	const struct world_process *p = world_get_process(c->w, f->process);
-	uint32_t pid = f->culprit.pid ? f->culprit.pid : p ? p->tgid : 0;
+	uint32_t pid = f->culprit.pid ? f->culprit.pid : world_process_pid(c->w, f->process);
 	static const char basis[] = "a hang has no usual length: the work goes on when it ends";
 
 	if (h->wait.chain.ends == PATH_ENDS_EXITED || h->wait.chain.ends == PATH_ENDS_GONE) {
@@ -84,7 +82,6 @@ static void print_summary(const struct cause *c, const struct hang *h, struct fa
 
 static int report_hang(struct cause *c, const struct hang *h, struct err *e)
 {
-	uint64_t wall = cause_wall_ns(c);
 	struct fact_told told = { 0 };
 	struct fact f = { .kind = "hang",
 			  .process = cause_process_of(c, h->track.anchor),
@@ -94,7 +91,7 @@ static int report_hang(struct cause *c, const struct hang *h, struct err *e)
 			  .lost_ns = h->wait.cause.longest_ns,
 			  .count = 1,
 			  .counted = "waits",
-			  .share = wall ? (double)h->wait.cause.longest_ns / (double)wall : 0,
+			  .share = cause_share(c, h->wait.cause.longest_ns),
 			  .severity = FINDING_HIGH, /* work stopped */
 			  .gain = FACT_GAIN_NOTHING,
 			  .nsites = 1,
@@ -214,4 +211,4 @@ static int flush_window(void *state, struct cause *c, int64_t pane, struct err *
 	return rc;
 }
 
-const struct detector detector_hang = { .name = "hang", .flush_window = flush_window };
+const struct detector detector_hang = { .flush_window = flush_window };

@@ -4,7 +4,7 @@
  * difference in its thread's ledger since its last collective shows what a rank that is behind did
  * instead: whether to look at its code, its disk or its own wait.
  */
-#include "lib/detect/hung.h"
+#include "lib/detect/hung_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -53,8 +53,8 @@ static bool is_unseen(const struct hung *h, const struct cause *c, const struct 
 const struct collective_rank *hung_rank_behind(const struct hung *h, const struct cause *c,
 					       uint32_t process, struct hung_sum *s)
 {
-	for (size_t i = 0; i < h->all.comms.n; i++) {
-		const struct collective_comm *comm = h->all.comms.v[i];
+	for (size_t i = 0; i < c->collectives.comms.n; i++) {
+		const struct collective_comm *comm = c->collectives.comms.v[i];
 		const struct collective_rank *least = NULL;
 
 		s->own = rank_of(comm, process);
@@ -173,15 +173,10 @@ void hung_rank_text(const struct cause *c, const struct hung *h, const struct hu
 		    struct fact *f)
 {
 	const struct collective_rank *late = s->late;
-	const struct world_process *v = world_get_process(c->w, late->process);
 	const struct hung_process *of =
 		late->process < h->processes.n ? &h->processes.v[late->process] : NULL;
-	struct buf victim = { 0 };
 
-	name_victim(&victim, c->w, &c->tally, late->process);
-	f->culprit.kind = "process";
-	f->culprit.pid = v ? v->tgid : 0;
-	f->culprit.text = details_text(&f->found, &victim);
+	fact_blame_process(c, f, late->process);
 	buf_printf(&f->summary, "Rank %" PRIu32 ", %s, ", late->rank, f->culprit.text);
 	if (hung_rank_ended(h, late)) {
 		buf_printf(&f->summary, "ended %s before the end, ",

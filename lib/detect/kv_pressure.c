@@ -7,10 +7,9 @@
  * to nothing, nor a cache that is emptied while the device has room (torch.cuda.empty_cache()):
  * what is then allocated again is alloc-churn.
  */
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 
 #include "lib/base/fmt.h"
-#include "lib/account/gpu_memory.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
 
@@ -35,35 +34,17 @@ struct pressure {
 	uint64_t refill;     /* bytes still to be got again */
 };
 
-struct state {
-	struct tolls tolls; /* first */
-	struct gpu_memory devices;
-	uint64_t used_most; /* of a device, by everybody, whenever it was sampled */
-};
-
-static bool on_record(void *state, struct cause *c, const struct record *r)
-{
-	struct state *s = state;
-
-	gpu_memory_record(&s->devices, r);
-	if (r->kind == RECORD_SAMPLE && r->u.SAMPLE.metric == METRIC_GPU_MEM_USED &&
-	    r->u.SAMPLE.value > (double)s->used_most)
-		s->used_most = (uint64_t)r->u.SAMPLE.value;
-	return true;
-}
-
 /* So far the device had room for as much again as is held. */
-static bool has_room(const struct state *s, const struct cause *c, const struct live_told *t,
-		     uint64_t held)
+static bool has_room(const struct cause *c, const struct live_told *t, uint64_t held)
 {
 	const struct world_ctx *ctx = world_get_ctx(c->w, t->call->ev.ctx);
-	const struct gpu_memory_device *d = gpu_memory_of(&s->devices, ctx ? ctx->gpu : 0);
-	uint64_t used = s->used_most > held ? s->used_most : held;
+	const struct gpu_memory_device *d = gpu_memory_of(&c->gpu_memory, ctx ? ctx->gpu : 0);
+	uint64_t most = c->gpu_memory.used_most, used = most > held ? most : held;
 
 	return d && d->has_total && (double)used < (1 - ROOM_SHARE) * (double)d->total;
 }
 
-static bool account_free(const struct cause *c, struct state *s, struct pressure *k,
+static bool account_free(const struct cause *c, struct tolls *tolls, struct pressure *k,
 			 const struct live_told *t)
 {
 	const struct event *ev = &t->call->ev;
@@ -83,7 +64,7 @@ static bool account_free(const struct cause *c, struct state *s, struct pressure
 		if (k->refused || k->frees < BURST_FREES ||
 		    (double)k->bytes < BURST_SHARE * (double)k->held ||
 		    (double)k->held < CEILING_SHARE * (double)t->process->peak_bytes ||
-		    has_room(s, c, t, k->held))
+		    has_room(c, t, k->held))
 			return true;
 		k->burst = true;
 		k->bursts++;
@@ -95,7 +76,7 @@ static bool account_free(const struct cause *c, struct state *s, struct pressure
 	}
 	k->given += t->bytes;
 	k->refill += t->bytes;
-	return tolls_add(c, &s->tolls, &k->row, t->call->thread, ev, ns);
+	return tolls_add(c, tolls, &k->row, t->call->thread, ev, ns);
 }
 
 static bool is_due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
@@ -135,11 +116,10 @@ static const struct tolls_def pressure = { .kind = "kv-pressure",
 
 static bool on_memory(void *state, struct cause *c, const struct live_told *t)
 {
-	struct state *s = state;
 	struct pressure *k;
 
 	if (t->what == LIVE_FAILED) {
-		k = tolls_row(&s->tolls, &pressure, t->call->process, 0, NULL);
+		k = tolls_row(state, t->call->process, 0, NULL);
 		if (k)
 			k->refused_ns = t->call->ev.end_ns;
 		return k != NULL;
@@ -150,22 +130,18 @@ static bool on_memory(void *state, struct cause *c, const struct live_told *t)
 	    cause_paused(c, t->call->process, 1u << TIER_ALLOCATIONS, INT64_MIN,
 			 t->call->ev.end_ns))
 		return true;
-	k = tolls_row(&s->tolls, &pressure, t->call->process, 0, NULL);
+	k = tolls_row(state, t->call->process, 0, NULL);
 	if (!k)
 		return false;
 	if (t->what == LIVE_FREED)
-		return account_free(c, s, k, t);
+		return account_free(c, state, k, t);
 	k->frees = 0;
 	if (k->refill == 0)
 		return true;
 	k->refill -= t->bytes < k->refill ? t->bytes : k->refill;
-	return tolls_add(c, &s->tolls, &k->row, t->call->thread, &t->call->ev, t->call->ev.dur_ns);
+	return tolls_add(c, state, &k->row, t->call->thread, &t->call->ev, t->call->ev.dur_ns);
 }
 
-const struct detector detector_kv_pressure = { .name = "kv-pressure",
-					       .size = sizeof(struct state),
-					       .on_record = on_record,
-					       .on_memory = on_memory,
-					       .flush_window = tolls_settle,
-					       .forget_process = tolls_forget,
-					       .free = tolls_free };
+const struct detector detector_kv_pressure = { .size = sizeof(struct tolls),
+					       .tolls = { &pressure },
+					       .on_memory = on_memory };

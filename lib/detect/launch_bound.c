@@ -7,7 +7,7 @@
  * not keep up with, and work of the program between them.
  */
 #include "lib/base/fmt.h"
-#include "lib/detect/gpu_work.h"
+#include "lib/detect/gpu_work_internal.h"
 #include "lib/account/names.h"
 
 #define MANY_LAUNCHES 16
@@ -23,8 +23,6 @@ struct issue {
 	uint64_t launches;
 };
 
-static const struct tolls_def launch_bound;
-
 bool launch_bound_run(struct gpu_work *g, const struct gap_run *run)
 {
 	uint64_t all = run->wait_ns > run->start_ns ? (uint64_t)(run->wait_ns - run->start_ns) : 0,
@@ -36,7 +34,7 @@ bool launch_bound_run(struct gpu_work *g, const struct gap_run *run)
 	if (run->launches < MANY_LAUNCHES || (double)issue < MOST * (double)all ||
 	    (run->device_ns > DONE_NS && (double)run->device_ns > DONE_SHARE * (double)all))
 		return true;
-	x = gpu_place_of(&g->issue, &launch_bound, place, run->stack, &nomem);
+	x = gpu_place_of(g, &g->issue, place, run->stack, &nomem);
 	if (!x)
 		return !nomem;
 	x->launches += run->launches;
@@ -79,7 +77,7 @@ static void fill_finding(void *state, const struct cause *c, struct toll_row *r,
 		      "per graph");
 }
 
-static const struct tolls_def launch_bound = {
+const struct tolls_def launch_bound = {
 	.kind = "launch-bound",
 	.counted = "bursts",
 	.row = sizeof(struct issue),

@@ -7,7 +7,7 @@
  * the interpreter while the thread that feeds the device has it. What a holder waits for that is
  * neither a disk, a page nor another lock is its own affair, and told with it.
  */
-#include "lib/detect/kinds.h"
+#include "lib/detect/detect_internal.h"
 
 #include <inttypes.h>
 
@@ -101,29 +101,27 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 	bool waits = held_in(f).part != PART_SELF;
 
 	if (f->who && f->who->gil)
-		detect_recommend(
-			f, to,
-			details_print(
-				to,
-				"Let %s work in a process of its own, or in code that lets go of "
-				"the interpreter",
-				f->culprit),
-			sampling_command(f->c, f->victim_pid, to), 0,
-			"from nothing, if the thread has to wait for its result, to all of the "
-			"wait; the command shows the holder's lines");
+		detect_recommend(f, to,
+				 details_print(to,
+					       "Let %s work in a process of its own, or in code "
+					       "that lets go of the interpreter",
+					       f->culprit),
+				 sampling_command(f->c, f->victim_pid, to), 0,
+				 "from nothing, if the thread has to wait for its result, to all "
+				 "of the wait; the command shows the holder's lines");
 	else
-		detect_recommend(
-			f, to,
-			details_print(to,
-				      "Hold the lock for less time in %s: move its %s out of the "
-				      "critical section",
-				      f->culprit, waits ? "waiting" : "work"),
-			details_print(to,
-				      "sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
-				      f->victim_pid),
-			0,
-			"from nothing, if the work must stay inside, to all of the wait; the "
-			"command shows what the holder does");
+		detect_recommend(f, to,
+				 details_print(to,
+					       "Hold the lock for less time in %s: move its %s out "
+					       "of the critical section",
+					       f->culprit, waits ? "waiting" : "work"),
+				 details_print(to,
+					       "sudo gdb -p %" PRIu32
+					       " -batch -ex 'thread apply all bt'",
+					       f->victim_pid),
+				 0,
+				 "from nothing, if the work must stay inside, to all of the wait; "
+				 "the command shows what the holder does");
 }
 
 const struct loss_detector detect_lock_wait = { .kind = "lock-wait",

@@ -6,11 +6,10 @@
  * waits for its own faults is not seen. Memory that is prefetched once is not this, nor is one
  * whose prefetches cost next to nothing: it is there already.
  */
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 
 #include "lib/base/hash.h"
 #include "lib/base/fmt.h"
-#include "lib/account/gpu_memory.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
 
@@ -36,10 +35,7 @@ struct state {
 	uint64_t allocated; /* ranges ever */
 	struct map
 		prefetched; /* parts of ranges, by where they begin: a large range goes in pieces */
-	struct gpu_memory devices;
 };
-
-static const struct tolls_def thrashing;
 
 static bool is_prefetch(uint16_t op)
 {
@@ -110,9 +106,7 @@ static bool is_first(struct state *s, const struct range *r, uint64_t address, b
 static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
-	uint64_t address = 0, bytes = 0,
-		 host = parts_sum(p->parts, PARTS_NOT_OWN | 1u << PART_UNKNOWN),
-		 own = p->ev->dur_ns > host ? p->ev->dur_ns - host : 0;
+	uint64_t address = 0, bytes = 0;
 	struct range *r;
 	struct thrash *k;
 	bool first;
@@ -120,7 +114,7 @@ static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 	if (p->ev->ret != 0 || p->open || !event_get(p->ev, p->op, COL_PTR, &address))
 		return true;
 	r = range_at(s, p->process, address);
-	k = r ? tolls_row(&s->tolls, &thrashing, p->process, 0, NULL) : NULL;
+	k = r ? tolls_row(&s->tolls, p->process, 0, NULL) : NULL;
 	if (!r || !k)
 		return !r;
 	if (!is_first(s, r, address, &first))
@@ -131,7 +125,7 @@ static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 		return true;
 	event_get(p->ev, p->op, COL_BYTES, &bytes);
 	k->bytes += bytes;
-	return tolls_add(c, &s->tolls, &k->row, p->thread, p->ev, own);
+	return tolls_add(c, &s->tolls, &k->row, p->thread, p->ev, line_own_ns(p, 0));
 }
 
 /* A page of it had to be brought to the host. */
@@ -145,7 +139,7 @@ static bool on_event(void *state, struct cause *c, const struct event *ev, const
 
 	if (!t || !event_get(ev, op, COL_ADDRESS, &address) || !range_at(s, t->process, address))
 		return true;
-	k = tolls_row(&s->tolls, &thrashing, t->process, 0, NULL);
+	k = tolls_row(&s->tolls, t->process, 0, NULL);
 	if (!k)
 		return false;
 	k->faults++;
@@ -153,12 +147,6 @@ static bool on_event(void *state, struct cause *c, const struct event *ev, const
 	return where_add(&s->tolls.where, k->row.at, 0, ev->stack, ev->dur_ns, ev->dur_ns) &&
 	       toll_add(c, &k->row.toll, ctx->thread, ev->op, event_start(ev), ev->end_ns,
 			ev->dur_ns);
-}
-
-static bool on_record(void *state, struct cause *c, const struct record *r)
-{
-	gpu_memory_record(&((struct state *)state)->devices, r);
-	return true;
 }
 
 /* A range that moves now and then is nothing to speak of. */
@@ -172,10 +160,9 @@ static bool is_due(const struct cause *c, const struct toll_row *r, int64_t pane
 
 static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
-	const struct state *s = state;
 	const struct thrash *k = (struct thrash *)r;
 	const struct live_process *p = live_of(c->live, r->process);
-	const struct gpu_memory_device *d = gpu_memory_of(&s->devices, 0);
+	const struct gpu_memory_device *d = gpu_memory_of(&c->gpu_memory, 0);
 	uint64_t managed = p ? p->bytes[LIVE_MANAGED] : 0;
 
 	fact_lost(f, c, " moves the same managed memory again and again, for ");
@@ -191,12 +178,11 @@ static void fill_finding(void *state, const struct cause *c, struct toll_row *r,
 		fact_evidence(f, "what these took", (double)k->faults_ns, "ns");
 	if (d && d->has_total && managed > d->total)
 		fact_evidence(f, "memory of the device, which is less", (double)d->total, "B");
-	fact_fix_code(
-		f,
-		"Keep what the device works on there; use ordinary memory and copies where both "
-		"sides need it",
-		"cudaMemAdvise(ptr, bytes, cudaMemAdviseSetPreferredLocation, device)", 0,
-		r->toll.ns, "from nothing, if it does not fit, to all of it");
+	fact_fix_code(f,
+		      "Keep what the device works on there; use ordinary memory and copies where "
+		      "both sides need it",
+		      "cudaMemAdvise(ptr, bytes, cudaMemAdviseSetPreferredLocation, device)", 0,
+		      r->toll.ns, "from nothing, if it does not fit, to all of it");
 }
 
 static const struct tolls_def thrashing = { .kind = "managed-thrash",
@@ -210,16 +196,12 @@ static void free_state(void *state)
 {
 	map_free(&((struct state *)state)->prefetched);
 	vec_free(&((struct state *)state)->ranges);
-	tolls_free(state);
 }
 
-const struct detector detector_managed_thrash = { .name = "managed-thrash",
-						  .size = sizeof(struct state),
+const struct detector detector_managed_thrash = { .size = sizeof(struct state),
+						  .tolls = { &thrashing },
 						  .subscribe_op = subscribe_op,
 						  .on_event = on_event,
 						  .on_span = on_call,
 						  .on_memory = on_memory,
-						  .on_record = on_record,
-						  .flush_window = tolls_settle,
-						  .forget_process = tolls_forget,
 						  .free = free_state };

@@ -5,7 +5,7 @@
  * mapped file are a disk-stall, as what they wait for is the file and more memory need not help,
  * unless the cgroup stands at its limit: then pages that were dropped are read again.
  */
-#include "lib/detect/kinds.h"
+#include "lib/detect/detect_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -61,11 +61,9 @@ static struct limit limit_of(const struct loss_view *f)
 	uint32_t cgroup =
 		cause_cgroups_limit(&c->cgroups, f->loss->process,
 				    lost_time_process(&c->lost_time, f->loss->process)->cgroup);
-	const struct world_cgroup *cg = world_get_cgroup(c->w, cgroup);
-	struct limit l = { .g = cause_cgroup(&c->cgroups, cgroup) };
+	struct limit l = { .g = cause_cgroup(&c->cgroups, cgroup),
+			   .path = world_cgroup_path(c->w, cgroup) };
 
-	if (cg)
-		l.path = world_text(c->w, cg->path);
 	l.reached = l.g && l.g->limit > 0 && cause_counted(&l.g->limit_hits) > 0;
 	l.high = l.g && !l.reached ? cause_counted(&l.g->high_hits) : 0;
 	return l;
@@ -93,8 +91,8 @@ static void print_pressure(const struct loss_view *f, struct buf *out)
 static void add_growth(const struct loss_view *f, struct finding *to, enum metric_id metric,
 		       const char *what, double scale, const char *unit)
 {
-	const struct world_process *p = world_get_process(f->c->w, f->loss->process);
-	const struct cause_metric *m = cause_nodes_metric(&f->c->nodes, p ? p->node : 0, metric);
+	const struct cause_metric *m = cause_nodes_metric(
+		&f->c->nodes, world_process_node(f->c->w, f->loss->process), metric);
 
 	if (m->n > 1 && m->last > m->first)
 		details_add_number(to, what, (m->last - m->first) * scale, unit);

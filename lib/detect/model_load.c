@@ -6,7 +6,7 @@
  * converting), copies and allocations; idle waiting is not loading. Only loads slower than one disk
  * of a server delivers are reported.
  */
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 
 #include "lib/base/fmt.h"
 #include "lib/base/compiler.h"
@@ -42,8 +42,6 @@ struct state {
 	struct tolls models;
 	VEC(struct loading *) by_thread; /* by world id; NULL: nothing is known of it */
 };
-
-static const struct tolls_def model_load;
 
 static unsigned subscribe_op(const struct op_def *op)
 {
@@ -127,7 +125,7 @@ NOINLINE static bool finish_load(struct state *s, struct cause *c, uint32_t thre
 	all = disk + self + device;
 	if ((double)was.copied > SLOW_PER_NS * (double)all)
 		return true;
-	m = tolls_row(&s->models, &model_load, t->process, 0, NULL);
+	m = tolls_row(&s->models, t->process, 0, NULL);
 	if (!m)
 		return false;
 	m->bytes += was.copied;
@@ -207,11 +205,9 @@ static bool on_memory(void *state, struct cause *c, const struct live_told *t)
 /* A load is rare: it need not come often, but must weigh something in the whole. */
 static bool is_due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
-	double wall = (double)cause_wall_ns(c);
-
-	*share = wall > 0 ? (double)r->toll.worst_ns / wall : 0;
-	return c->ended && wall > 0 && r->toll.ns >= c->opt.min_lost_ns &&
-	       (double)r->toll.ns / wall >= c->opt.min_share;
+	*share = cause_share(c, r->toll.worst_ns);
+	return c->ended && r->toll.ns >= c->opt.min_lost_ns &&
+	       cause_share(c, r->toll.ns) >= c->opt.min_share;
 }
 
 static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
@@ -258,6 +254,7 @@ static void fill_finding(void *state, const struct cause *c, struct toll_row *r,
 
 static const struct tolls_def model_load = { .kind = "model-load",
 					     .counted = "loads",
+					     .stays = true, /* few: told in the end */
 					     .row = sizeof(struct model),
 					     .moment = "a model is loaded",
 					     .blamed = "its own loading",
@@ -273,10 +270,9 @@ static int flush_window(void *state, struct cause *c, int64_t pane, struct err *
 		    !finish_load(s, c, i, s->by_thread.v[i], c->end_ns))
 			return err_nomem(e);
 	}
-	return tolls_settle(&s->models, c, pane, e);
+	return 0;
 }
 
-/* Its loads stay, which are few. */
 static bool forget_process(void *state, struct cause *c, uint32_t process)
 {
 	const struct tally_process *p = tally_process_known(&c->tally, process);
@@ -299,11 +295,10 @@ static void free_state(void *state)
 	for (size_t i = 0; i < s->by_thread.n; i++)
 		free(s->by_thread.v[i]);
 	vec_free(&s->by_thread);
-	tolls_free(&s->models);
 }
 
-const struct detector detector_model_load = { .name = "model-load",
-					      .size = sizeof(struct state),
+const struct detector detector_model_load = { .size = sizeof(struct state),
+					      .tolls = { &model_load },
 					      .subscribe_op = subscribe_op,
 					      .on_span = on_call,
 					      .on_memory = on_memory,

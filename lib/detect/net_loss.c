@@ -9,7 +9,7 @@
 
 #include "lib/base/fmt.h"
 #include "lib/base/shell.h"
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/tolls.h"
 
@@ -33,8 +33,6 @@ struct net_loss {
 	struct map by; /* socket id -> position */
 	VEC(struct connection) sockets;
 };
-
-static const struct tolls_def losing;
 
 static unsigned subscribe_op(const struct op_def *op)
 {
@@ -71,7 +69,7 @@ static bool add_retransmit(struct net_loss *s, struct connection *k, const struc
 			   const struct op_def *op, uint32_t process)
 {
 	uint64_t segments = 1;
-	struct lossy *l = tolls_row(&s->tolls, &losing, process, 0, NULL);
+	struct lossy *l = tolls_row(&s->tolls, process, 0, NULL);
 
 	if (!l)
 		return false;
@@ -92,7 +90,7 @@ static bool add_wait(struct net_loss *s, struct cause *c, const struct connectio
 		within += k->at[i] >= start && k->at[i] <= ev->end_ns;
 	if (within == 0)
 		return true;
-	l = tolls_row(&s->tolls, &losing, process, 0, NULL);
+	l = tolls_row(&s->tolls, process, 0, NULL);
 	if (!l)
 		return false;
 	if (ev->dur_ns > l->worst_ns) {
@@ -167,15 +165,12 @@ static void free_state(void *state)
 
 	map_free(&s->by);
 	vec_free(&s->sockets);
-	tolls_free(state);
 }
 
 const struct detector detector_net_loss = {
-	.name = "net-loss",
 	.size = sizeof(struct net_loss),
+	.tolls = { &losing },
 	.subscribe_op = subscribe_op,
 	.on_event = on_event,
-	.flush_window = tolls_settle,
-	.forget_process = tolls_forget,
 	.free = free_state,
 };

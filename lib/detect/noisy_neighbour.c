@@ -6,7 +6,7 @@
  * of its commands are one culprit. Not this: commands of the victim's own cgroup or of one above or
  * below it, kernel threads, and recordings that do not say in which cgroup others ran.
  */
-#include "lib/detect/kinds.h"
+#include "lib/detect/detect_internal.h"
 
 #include "lib/base/fmt.h"
 #include "lib/account/finding_details.h"
@@ -90,8 +90,7 @@ static void add_evidence(const struct loss_view *f, struct finding *to)
 
 static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
-	const struct world_cgroup *g = world_get_cgroup(f->c->w, (uint32_t)f->who->object);
-	struct bytes path = g ? world_text(f->c->w, g->path) : (struct bytes){ 0 };
+	struct bytes path = world_cgroup_path(f->c->w, (uint32_t)f->who->object);
 	struct buf command = { 0 }, cpus = { 0 };
 	bool v1 = name_cgroup_v1(path);
 

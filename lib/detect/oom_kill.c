@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 #include "lib/base/fmt.h"
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
@@ -21,8 +21,6 @@ struct kill {
 	uint32_t trigger, cgroup;
 	double available, used, swap; /* bytes; below 0: not sampled before */
 };
-
-static const struct tolls_def oom_kill;
 
 static unsigned subscribe_op(const struct op_def *op)
 {
@@ -46,7 +44,7 @@ static bool on_event(void *state, struct cause *c, const struct event *ev, const
 
 	if (!process)
 		return true;
-	k = tolls_row(state, &oom_kill, process, 0, &nomem);
+	k = tolls_row(state, process, 0, &nomem);
 	if (!k || k->row.toll.count) /* two recorders report it */
 		return k || !nomem;
 	event_get(ev, op, COL_TRIGGER, &trigger);
@@ -95,9 +93,8 @@ static void fill_finding(void *state, const struct cause *c, struct toll_row *r,
 	 */
 	uint32_t of = cause_cgroups_limit(&c->cgroups, r->process, k->cgroup);
 	const struct cause_cgroup *g = cause_cgroup(&c->cgroups, of);
-	const struct world_cgroup *cg = world_get_cgroup(c->w, of);
 	const struct world_thread *by = world_get_thread(c->w, k->trigger);
-	struct bytes path = cg ? world_text(c->w, cg->path) : (struct bytes){ 0 };
+	struct bytes path = world_cgroup_path(c->w, of);
 	bool hit = g && g->limit > 0 && cause_counted(&g->limit_hits) > 0,
 	     limit = hit && !is_memory_low(k);
 	const char *cgroup = details_print(&f->found, "%.*s", (int)path.n, path.p ? path.p : "");
@@ -150,10 +147,8 @@ static const struct tolls_def oom_kill = { .kind = "oom-kill",
 					   .tell = fill_finding };
 
 const struct detector detector_oom_kill = {
-	.name = "oom-kill",
 	.size = sizeof(struct tolls),
+	.tolls = { &oom_kill },
 	.subscribe_op = subscribe_op,
 	.on_event = on_event,
-	.flush_window = tolls_settle,
-	.free = tolls_free,
 };

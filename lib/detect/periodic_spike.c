@@ -12,7 +12,7 @@
 
 #include "lib/base/fmt.h"
 #include "lib/base/compiler.h"
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 #include "lib/account/hist.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
@@ -55,8 +55,6 @@ struct spikes {
 	VEC(uint32_t) by;     /* site among the classes -> position + 1 */
 	struct hists hists;
 };
-
-static const struct tolls_def spiking;
 
 static unsigned subscribe_op(const struct op_def *op)
 {
@@ -107,8 +105,7 @@ COLD_CALL static bool add_spike(struct spikes *s, struct site *x, const struct c
 		x->last_n = 0;
 
 	if (!x->slow)
-		x->slow =
-			tolls_row(&s->slow, &spiking, p->process, (uint32_t)(x - s->sites.v), NULL);
+		x->slow = tolls_row(&s->slow, p->process, (uint32_t)(x - s->sites.v), NULL);
 	slow = x->slow;
 	if (!slow)
 		return false;
@@ -137,18 +134,17 @@ static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct spikes *s = state;
 	struct cause_site *among = &c->classes.sites.v[c->of.site_id];
-	uint64_t own = p->ev->dur_ns, other, n;
+	uint64_t own, n;
 
 	if (among->no_own)
 		return true;
 	if (!among->own && (!site_new(s, &c->of, p, among) || !among->own))
 		return among->no_own;
-	other = parts_sum(p->parts, PARTS_NOT_OWN | 1u << PART_DEVICE | 1u << PART_UNKNOWN);
-	own -= other < own ? other : own;
+	own = line_own_ns(p, 1u << PART_DEVICE);
 	n = among->n + 1;
 	if (n >= WARM && (n & (n - 1)) == 0)
 		set_slow_limit(&s->sites.v[s->by.v[c->of.site_id] - 1], among);
-	hist_kept_add_at(among->own, own, other ? hist_place(own) : c->ahead.cell);
+	hist_kept_add_at(among->own, own, own < p->ev->dur_ns ? hist_place(own) : c->ahead.cell);
 	if (own > among->slow_ns && n > WARM)
 		return add_spike(s, &s->sites.v[s->by.v[c->of.site_id] - 1], c, p, own, n);
 	return true;
@@ -253,24 +249,22 @@ static bool forget_process(void *state, struct cause *c, uint32_t process)
 		if (!vec_push(&s->unused, i))
 			return false;
 	}
-	return tolls_forget(&s->slow, c, process);
+	return true;
 }
 
 static void free_state(void *state)
 {
 	struct spikes *s = state;
 
-	tolls_free(&s->slow);
 	vec_free(&s->unused);
 	hists_free(&s->hists);
 	vec_free(&s->sites);
 	vec_free(&s->by);
 }
 
-const struct detector detector_periodic_spike = { .name = "periodic-spike",
-						  .size = sizeof(struct spikes),
+const struct detector detector_periodic_spike = { .size = sizeof(struct spikes),
+						  .tolls = { &spiking },
 						  .subscribe_op = subscribe_op,
 						  .on_span = on_call,
-						  .flush_window = tolls_settle,
 						  .forget_process = forget_process,
 						  .free = free_state };

@@ -7,12 +7,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/detect/hang.h"
-#include "lib/detect/kinds.h"
+#include "lib/detect/detect_internal.h"
 #include "lib/account/analysis_state.h"
 #include "lib/account/loss_chain.h"
 #include "lib/account/lost_several.h"
 #include "lib/account/loss_gaps.h"
+
+static const struct loss_detector *const kinds[] = {
+#define DETECTOR(name) &detect_##name,
+	LOSS_DETECTORS(DETECTOR)
+#undef DETECTOR
+};
+#define NKINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* Which kind the loss is of; NULL: none. */
+static const struct loss_detector *detect_for(const struct cause *c, const struct loss *x)
+{
+	for (unsigned i = 0; i < NKINDS; i++)
+		if (kinds[i]->family == x->family && (!kinds[i]->is || kinds[i]->is(c, x)))
+			return kinds[i];
+	return NULL;
+}
+
+/* The kind that it was reported as; NULL: it was not. */
+static const struct loss_detector *detect_named(const struct loss *x)
+{
+	for (unsigned i = 0; i < NKINDS && x->kind; i++)
+		if (kinds[i]->family == x->family && strcmp(kinds[i]->kind, x->kind) == 0)
+			return kinds[i];
+	return NULL;
+}
 
 /* Many small takers are only a finding of their own when together they take this much: one that is
  * MEDIUM. */
@@ -96,8 +120,7 @@ static double worst_share(const struct cause *c, const struct loss *x, double sh
 
 static int report_loss(struct cause *c, struct loss *x, struct err *e)
 {
-	const struct loss_detector *d =
-		x->kind ? detect_named(x->kind, x->family) : detect_for(c, x);
+	const struct loss_detector *d = x->kind ? detect_named(x) : detect_for(c, x);
 	struct measure m = measure_of(c, x, INT64_MAX);
 	double worst_ns = loss_gaps_estimate(c, x).ns_factor * (double)m.worst;
 	double share = m.wall ? worst_ns / (double)m.wall : 0;
@@ -133,7 +156,7 @@ static int flush_window(struct cause *c, struct loss *x, int64_t pane, struct er
 	if (loss_is_small(c, x, share))
 		return 0;
 	if (x->revision && x->ns < 2 * x->told_ns &&
-	    severity_of(x, detect_named(x->kind, x->family), x->worst_share) <= x->severity)
+	    severity_of(x, detect_named(x), x->worst_share) <= x->severity)
 		return 0;
 	return report_loss(c, x, e);
 }

@@ -5,22 +5,16 @@
  * Proven by the kernel's state of its threads, and by who woke them from it. Not this: the
  * recorder's own stops of programs that it attaches to as they start.
  */
-#include "lib/detect/kinds.h"
+#include "lib/detect/detect_internal.h"
 
 #include <inttypes.h>
 
 #include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 
-/* Most of it in threads that it waited for. */
-static bool is_beside(const struct loss_view *f)
-{
-	return f->loss->beside_ns > f->loss->ns / 2;
-}
-
 static void print_summary(const struct loss_view *f, struct buf *out)
 {
-	if (is_beside(f)) {
+	if (detect_beside(f)) {
 		buf_printf(out, "%s waited for ", f->victim);
 		name_thread_full(out, f->c->w, &f->c->tally, f->loss->leaf);
 		buf_puts(out, ", which was stopped for ");
@@ -39,17 +33,15 @@ static void add_evidence(const struct loss_view *f, struct finding *to)
 
 static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
-	const struct world_thread *t = world_get_thread(f->c->w, f->loss->leaf);
-	const struct world_process *p = t ? world_get_process(f->c->w, t->process) : NULL;
+	const struct world_process *p = world_thread_process(f->c->w, f->loss->leaf);
 
-	detect_recommend(
-		f, to,
-		"Find out who sends it SIGSTOP or freezes its cgroup (a batch system that "
-		"suspends jobs, a paused container, a shell) or attaches to it (a debugger, "
-		"strace, a profiler that stops what it looks at)",
-		details_print(to, "grep -E 'State|TracerPid' /proc/%" PRIu32 "/status",
-			      p ? p->tgid : f->victim_pid),
-		1, "while it is stopped it does nothing at all");
+	detect_recommend(f, to,
+			 "Find out who sends it SIGSTOP or freezes its cgroup (a batch system that "
+			 "suspends jobs, a paused container, a shell) or attaches to it (a "
+			 "debugger, strace, a profiler that stops what it looks at)",
+			 details_print(to, "grep -E 'State|TracerPid' /proc/%" PRIu32 "/status",
+				       p ? p->tgid : f->victim_pid),
+			 1, "while it is stopped it does nothing at all");
 }
 
 const struct loss_detector detect_stopped = {

@@ -7,8 +7,9 @@
 
 #include <stdlib.h>
 
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 #include "lib/account/analysis_state.h"
+#include "lib/account/tolls.h"
 
 static const struct detector *const defs[] = {
 #define DETECTOR(name) &detector_##name,
@@ -17,12 +18,22 @@ static const struct detector *const defs[] = {
 		NULL /* ends the table */
 };
 
+/* The k-th tolls of detector i. NULL: it has no more. */
+static struct tolls *tolls_of(const struct detectors *w, unsigned i, unsigned k)
+{
+	return k < DETECTOR_TOLLS && defs[i]->tolls[k] ? (struct tolls *)w->state[i] + k : NULL;
+}
+
 bool detectors_start(struct detectors *w)
 {
 	for (unsigned i = 0; defs[i]; i++) {
+		struct tolls *t;
+
 		w->state[i] = calloc(1, defs[i]->size ? defs[i]->size : 1);
 		if (!w->state[i])
 			return false;
+		for (unsigned k = 0; (t = tolls_of(w, i, k)); k++)
+			*t = (struct tolls){ .def = defs[i]->tolls[k], .state = w->state[i] };
 	}
 	w->ops = calloc(1 << 16, sizeof(*w->ops));
 	return w->ops != NULL;
@@ -30,9 +41,13 @@ bool detectors_start(struct detectors *w)
 
 void detectors_free(struct detectors *w)
 {
-	for (unsigned i = 0; defs[i]; i++) {
-		if (w->state[i] && defs[i]->free)
+	for (unsigned i = 0; defs[i] && w->state[i]; i++) {
+		struct tolls *t;
+
+		if (defs[i]->free)
 			defs[i]->free(w->state[i]);
+		for (unsigned k = 0; (t = tolls_of(w, i, k)); k++)
+			tolls_free(t);
 		free(w->state[i]);
 	}
 	free(w->ops);
@@ -149,7 +164,18 @@ bool detectors_end(struct cause *c)
 
 bool detectors_forget_process(struct cause *c, uint32_t process)
 {
-	CALL_ALL(c, forget_process, c, process);
+	struct detectors *w = &c->detectors;
+
+	for (unsigned i = 0; defs[i]; i++) {
+		struct tolls *t;
+
+		if (defs[i]->forget_process && !defs[i]->forget_process(w->state[i], c, process))
+			return false;
+		for (unsigned k = 0; (t = tolls_of(w, i, k)); k++)
+			if (!tolls_forget(t, process))
+				return false;
+	}
+	return true;
 }
 
 int detectors_flush_window(struct cause *c, int64_t pane, struct err *e)
@@ -160,8 +186,12 @@ int detectors_flush_window(struct cause *c, int64_t pane, struct err *e)
 			 : err_nomem(e);
 
 	for (unsigned i = 0; defs[i] && rc == 0; i++) {
+		struct tolls *t;
+
 		if (defs[i]->flush_window)
 			rc = defs[i]->flush_window(c->detectors.state[i], c, pane, e);
+		for (unsigned k = 0; rc == 0 && (t = tolls_of(&c->detectors, i, k)); k++)
+			rc = tolls_settle(t, c, pane, e);
 	}
 	return rc;
 }

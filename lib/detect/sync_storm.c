@@ -7,7 +7,7 @@
  * waits or computes for long (gpu-idle).
  */
 #include "lib/base/fmt.h"
-#include "lib/detect/gpu_work.h"
+#include "lib/detect/gpu_work_internal.h"
 #include "lib/account/names.h"
 
 /* Launching takes 5 to 20 us; a gap of ten times that has another reason. */
@@ -54,7 +54,7 @@ static bool is_due(const struct cause *c, const struct toll_row *r, int64_t pane
 
 static void fill_finding(void *state, const struct cause *c, struct toll_row *r, struct fact *f)
 {
-	const struct gpu_work *g = ((const struct gpu_kind *)state)->work;
+	const struct gpu_work *g = state;
 	struct gpu_wait *w = (struct gpu_wait *)r;
 	double launches = (double)w->launches / (double)w->waits;
 

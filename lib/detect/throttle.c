@@ -6,13 +6,11 @@
  * not clocks an application asked for. Lost is the work that the missing share of the clock would
  * have done: an upper bound, as kernels that wait for memory lose less.
  */
-#include <inttypes.h>
+#include <stdio.h>
 
 #include "lib/base/fmt.h"
-#include "lib/detect/detectors.h"
-#include "lib/account/finding_details.h"
+#include "lib/detect/detect_internal.h"
 #include "lib/account/fact.h"
-#include "lib/account/gpu_names.h"
 
 /* nvmlClocksEventReasons, nvml.h */
 #define REASON_POWER_CAP	0x4u
@@ -134,11 +132,8 @@ static bool on_record(void *state, struct cause *c, const struct record *r)
 static int report_finding(struct cause *c, struct limited_gpu *g, uint32_t gpu, unsigned i,
 			  double share, struct err *e)
 {
-	const struct world_gpu *wg = world_get_gpu(c->w, gpu);
-	struct buf who = { 0 };
-	struct bytes uuid = gpu_uuid(c->w, gpu);
+	char reason[16];
 	struct fact f = { .kind = "throttle",
-			  .node = wg ? wg->node : 0,
 			  .first_ns = g->first_ns[i],
 			  .last_ns = g->last_ns[i],
 			  .lost_ns = g->lost_ns[i],
@@ -147,10 +142,8 @@ static int report_finding(struct cause *c, struct limited_gpu *g, uint32_t gpu, 
 			  .upper_bound = true,
 			  .share = share };
 
-	gpu_text(c->w, gpu, &who);
-	f.identity = details_print(&f.found, "%.*s %u", (int)uuid.n, uuid.p, reasons[i].bit);
-	f.culprit.kind = "gpu";
-	f.culprit.text = details_text(&f.found, &who);
+	snprintf(reason, sizeof(reason), "%u", reasons[i].bit);
+	fact_blame_gpu(c, &f, gpu, reason);
 	buf_printf(&f.summary, "%s ran below its clock for %s while it had work: %s; lost ",
 		   f.culprit.text, fmt_ns(g->reason_ns[i]).s, reasons[i].what);
 	fact_amount(&f, &f.summary);
@@ -183,10 +176,9 @@ static int flush_window(void *state, struct cause *c, int64_t pane, struct err *
 		if (c->ended && g->seen)
 			account_sample(g, cause_node_end(c, wg ? wg->node : 0));
 		for (unsigned k = 0; k < NREASONS && g->seen && rc == 0; k++) {
-			uint64_t wall = cause_wall_ns(c);
-			double share = wall ? (double)g->lost_ns[k] / (double)wall : 0;
+			double share = cause_share(c, g->lost_ns[k]);
 
-			if ((fact_material(c, g->lost_ns[k], g->count[k], wall) ||
+			if ((fact_material(c, g->lost_ns[k], g->count[k], cause_wall_ns(c)) ||
 			     (c->ended && g->told[k].revision)) &&
 			    fact_due(c, &g->told[k], g->lost_ns[k], share))
 				rc = report_finding(c, g, i, k, share, e);
@@ -201,7 +193,6 @@ static void free_state(void *state)
 }
 
 const struct detector detector_throttle = {
-	.name = "throttle",
 	.size = sizeof(struct throttle),
 	.on_record = on_record,
 	.flush_window = flush_window,

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 #include "lib/base/fmt.h"
-#include "lib/detect/detectors.h"
+#include "lib/detect/detect_internal.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
@@ -120,7 +120,6 @@ static bool by_device(const struct slower *x)
 static int report_finding(struct cause *c, const struct track *t, const struct step_series *series,
 			  const struct slower *x, struct err *e)
 {
-	uint64_t wall = cause_wall_ns(c);
 	int64_t from = changed_ns(series, x);
 	bool device = by_device(x);
 	struct fact_told told = { 0 };
@@ -134,9 +133,8 @@ static int report_finding(struct cause *c, const struct track *t, const struct s
 			  .gain = FACT_GAIN_ALL,
 			  .culprit.kind = device ? "gpu" : "code",
 			  .culprit.text = device ? "the GPU" : "its own code",
-			  .share = wall ? (double)x->lost_ns / (double)wall : 0,
+			  .share = cause_share(c, x->lost_ns),
 			  .op = t->loop->op };
-	const struct world_process *v = world_get_process(c->w, f.process);
 	struct buf place = { 0 };
 
 	/* A loop that was found by its calls has one that tells its steps; of Python it has a
@@ -167,7 +165,7 @@ static int report_finding(struct cause *c, const struct track *t, const struct s
 		 device ? "Look at the device's clocks, temperature and other users at that moment"
 			: "Look at what the program began to do at that moment",
 		 device ? "nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE"
-			: sampling_command(c, v ? v->tgid : 0, &f.found),
+			: sampling_command(c, world_process_pid(c->w, f.process), &f.found),
 		 0, x->lost_ns, "from nothing, if it is meant to do more, to all of it");
 	return fact_tell(c, &f, &told, e);
 }
@@ -206,5 +204,4 @@ static int flush_window(void *state, struct cause *c, int64_t pane, struct err *
 	return rc;
 }
 
-const struct detector detector_throughput_drop = { .name = "throughput-drop",
-						   .flush_window = flush_window };
+const struct detector detector_throughput_drop = { .flush_window = flush_window };

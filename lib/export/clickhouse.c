@@ -139,10 +139,7 @@ static void append_event(struct clickhouse *c, const struct event *ev)
 /* What names no machine is of the only one. */
 static struct bytes node_name(const struct world *w, uint32_t node)
 {
-	const struct world_node *n =
-		world_get_node(w, node ? node : world_count(w, WORLD_NODE) == 1);
-
-	return n ? world_text(w, n->name) : (struct bytes){ 0 };
+	return world_node_name(w, node ? node : world_count(w, WORLD_NODE) == 1);
 }
 
 static void append_sample(const struct clickhouse *c, const struct rec_SAMPLE *r)

@@ -115,9 +115,8 @@ static void add_collective(struct clocks *c, const struct world *w,
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < comm->members.n; i++) {
-		const struct world_process *v = world_get_process(w, comm->members.v[i].process);
 		const struct collective_entry *e = &p->entries[i];
-		uint32_t node = v ? v->node : 0;
+		uint32_t node = world_process_node(w, comm->members.v[i].process);
 		unsigned k = 0;
 
 		while (k < n && side[k].node != node)

@@ -164,10 +164,9 @@ NOINLINE static bool device_look_up(struct gaps *g, struct gap_thread *th,
 	if (at == GAPS_NONE)
 		return false;
 	while (g->side.n <= at) {
-		const struct world_process *of = world_get_process(g->w, p->process);
-
-		if (!vec_push(&g->side, (struct gap_side){ .node = of ? of->node : 0,
-							   .seen_ns = p->start_ns }))
+		if (!vec_push(&g->side,
+			      (struct gap_side){ .node = world_process_node(g->w, p->process),
+						 .seen_ns = p->start_ns }))
 			return false;
 		if (!gpu_use_add(&g->use, gpu))
 			return false;

@@ -142,13 +142,12 @@ static void print_processes(struct buf *out, const struct world *w, const struct
 					     NULL });
 	for (size_t i = 0; t && i < n; i++) {
 		const struct ops_process *p = &s->processes.v[i];
-		const struct world_process *id = world_get_process(w, p->process);
 		struct bytes name =
 			world_text(w, world_process_name(w, p->process, p->image, INT64_MAX));
 		double wall = (double)(s->end_ns - s->start_ns);
 
 		table_cell(t, "%.*s", (int)name.n, name.n ? name.p : "");
-		table_cell(t, "%u", id ? id->tgid : 0);
+		table_cell(t, "%u", world_process_pid(w, p->process));
 		table_cell(t, "%s", fmt_count(p->threads).s);
 		table_cell(t, "%s%s", estimate_mark(&p->all), fmt_count(p->all.count).s);
 		cell_share_about(t, p->all.total_ns, wall, estimate_mark(&p->all));

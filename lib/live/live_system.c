@@ -133,9 +133,7 @@ void report_live_system(struct buf *out, const struct world *w, const struct ops
 		node = x->node;
 		shown++;
 		if (s->nodes > 1) {
-			const struct world_node *n = world_get_node(w, node);
-
-			fmt_safe(out, n ? world_text(w, n->name) : (struct bytes){ 0 });
+			fmt_safe(out, world_node_name(w, node));
 			buf_puts(out, ": ");
 		}
 		load_line(out, s, node, st);

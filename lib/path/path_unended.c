@@ -75,9 +75,7 @@ static const struct unended_process *process_get(const struct unended_facts *f, 
 
 static uint32_t pid_of(const struct unended_facts *f, uint32_t process)
 {
-	const struct world_process *p = world_get_process(f->w, process);
-
-	return p ? p->tgid : 0;
+	return world_process_pid(f->w, process);
 }
 
 /* The newest process of that pid on the node of th. */

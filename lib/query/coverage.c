@@ -125,7 +125,6 @@ int64_t coverage_since(const struct coverage *c)
 static double scale_of(const struct coverage *c, const struct world *w, uint32_t process,
 		       unsigned tier)
 {
-	const struct world_process *p = world_get_process(w, process);
 	int64_t from_ns = coverage_since(c), to_ns = c->to_ns;
 
 	if (process && process < c->lives.n) {
@@ -134,7 +133,8 @@ static double scale_of(const struct coverage *c, const struct world *w, uint32_t
 		from_ns = life->from_ns == INT64_MAX ? from_ns : max_ns(from_ns, life->from_ns);
 		to_ns = life->to_ns < to_ns ? life->to_ns : to_ns;
 	}
-	return paused_scale(&c->paused, p ? p->node : 0, (enum op_tier)tier, from_ns, to_ns);
+	return paused_scale(&c->paused, world_process_node(w, process), (enum op_tier)tier, from_ns,
+			    to_ns);
 }
 
 static bool is_known(double scale, uint64_t count)

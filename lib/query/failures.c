@@ -59,7 +59,6 @@ static struct failure *row_of(struct query_failures *a, const struct event *ev,
 			      const struct op_def *op, bool *full)
 {
 	uint32_t process = world_ctx_process_id(a->world, ev->ctx);
-	const struct world_process *p = world_get_process(a->world, process);
 	struct failures *f = &a->answer;
 
 	for (size_t k = 0; k < f->v.n; k++) {
@@ -75,7 +74,7 @@ static struct failure *row_of(struct query_failures *a, const struct event *ev,
 	if (*full || !vec_push(&f->v, (struct failure){ .op = op,
 							.ret = ev->ret,
 							.process = process,
-							.pid = p ? p->tgid : 0,
+							.pid = world_process_pid(a->world, process),
 							.comm = comm_of(a->world, ev),
 							.node = node_of(a->world, ev),
 							.first_ns = ev->end_ns,

@@ -95,9 +95,7 @@ int process_ops_item(struct process_ops *a, const struct stream_item *item, stru
 
 static struct bytes node_name(const struct world *w, uint32_t node)
 {
-	const struct world_node *n = world_get_node(w, node);
-
-	return n ? world_text(w, n->name) : (struct bytes){ 0 };
+	return world_node_name(w, node);
 }
 
 static struct op_totals_row row_of(const struct process_ops *a, const struct pair *p)

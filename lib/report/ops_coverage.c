@@ -85,7 +85,6 @@ static void uncovered_lines(struct buf *out, const struct world *w, const struct
 
 	for (size_t i = 0; i < s->uncovered.v.n; i++) {
 		const struct uncovered_row *u = &s->uncovered.v.v[i];
-		const struct world_process *p = world_get_process(w, u->process);
 
 		if (!u->layer[0]) {
 			unseen++;
@@ -94,7 +93,7 @@ static void uncovered_lines(struct buf *out, const struct world *w, const struct
 		if (said++ >= UNCOVERED_SHOWN)
 			continue;
 		buf_puts(out, "coverage: ");
-		uncovered_text(out, u, p ? p->tgid : 0, comm_of(w, s, u->process));
+		uncovered_text(out, u, world_process_pid(w, u->process), comm_of(w, s, u->process));
 		buf_putc(out, '\n');
 	}
 	if (said > UNCOVERED_SHOWN)

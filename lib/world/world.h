@@ -161,7 +161,33 @@ static inline uint32_t world_thread_process_id(const struct world *w, uint32_t i
 
 	return t ? t->process : 0;
 }
+/* The process's pid, and its node; 0: not known. */
+static inline uint32_t world_process_pid(const struct world *w, uint32_t id)
+{
+	const struct world_process *p = world_get_process(w, id);
+
+	return p ? p->tgid : 0;
+}
+static inline uint32_t world_process_node(const struct world *w, uint32_t id)
+{
+	const struct world_process *p = world_get_process(w, id);
+
+	return p ? p->node : 0;
+}
 const struct world_cgroup *world_get_cgroup(const struct world *w, uint32_t id);
+/* Names of a node and of a cgroup; none: not known. */
+static inline struct bytes world_node_name(const struct world *w, uint32_t id)
+{
+	const struct world_node *n = world_get_node(w, id);
+
+	return n ? world_text(w, n->name) : (struct bytes){ 0 };
+}
+static inline struct bytes world_cgroup_path(const struct world *w, uint32_t id)
+{
+	const struct world_cgroup *g = world_get_cgroup(w, id);
+
+	return g ? world_text(w, g->path) : (struct bytes){ 0 };
+}
 const struct world_gpu *world_get_gpu(const struct world *w, uint32_t id);
 const struct world_module *world_get_module(const struct world *w, uint32_t id);
 const struct world_frame *world_get_frame(const struct world *w, uint32_t id);

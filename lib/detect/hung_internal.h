@@ -3,8 +3,8 @@
  * Calls that do not return: what call-hung (call_hung.c) and collective-hang (hung_ranks.c) know of
  * them.
  */
-#ifndef INGERO_DETECT_HUNG_H
-#define INGERO_DETECT_HUNG_H
+#ifndef INGERO_DETECT_HUNG_INTERNAL_H
+#define INGERO_DETECT_HUNG_INTERNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,7 +39,6 @@ struct hung_process {
 };
 
 struct hung {
-	struct collectives all;
 	/* from when a call counts as hung, an option of the recorder; 0: it did not say */
 	uint64_t limit_ns;
 	struct map at;	    /* hash of thread, op, start -> position */

@@ -5,8 +5,8 @@
  * them: sync-storm has the short gaps after waits that follow every few launches, gpu-idle all
  * other gaps, launch-bound the time in which work is issued.
  */
-#ifndef INGERO_DETECT_GPU_WORK_H
-#define INGERO_DETECT_GPU_WORK_H
+#ifndef INGERO_DETECT_GPU_WORK_INTERNAL_H
+#define INGERO_DETECT_GPU_WORK_INTERNAL_H
 
 #include "lib/world/site_frames.h"
 #include "lib/account/tolls.h"
@@ -46,28 +46,19 @@ struct shared_wait {
 	uint32_t thread, threads; /* that wait there: the first one met, and how many */
 };
 
-struct gpu_work;
-
-/* The findings of a kind, by place. */
-struct gpu_kind {
-	struct tolls tolls;
-	struct gpu_work *work;
-};
-
 struct gpu_work {
+	struct tolls waits, issue, shared; /* struct gpu_wait, gpu_place, shared_wait */
 	struct gap_sink sink;
 	struct gaps *gaps;
 	struct cause *c;
 	VEC(uint64_t) idle_ns; /* by device: all of its gaps, but those that nobody bounds */
 	struct site_frames frames;
 	struct map shared_threads;
-	struct gpu_kind waits, issue, shared; /* struct gpu_wait, gpu_place, shared_wait */
 };
 
-/* The place of that kind, which is line with this op: its own where line is a stack, else its
- * frame's. NULL: out of memory, or
- * (*nomem unset) there are too many. */
-void *gpu_place_of(struct gpu_kind *k, const struct tolls_def *def, struct gpu_place place,
+/* The place among these, which is line with this op: its own where line is a stack, else its
+ * frame's. NULL: out of memory, or (*nomem unset) there are too many. */
+void *gpu_place_of(const struct gpu_work *g, struct tolls *kind, struct gpu_place place,
 		   uint32_t line, bool *nomem);
 
 /* One site, which is to blame: "in cudaStreamSynchronize called from ...". */
@@ -78,7 +69,7 @@ const char *gpu_place_blame(const struct cause *c, const struct gpu_place *at, s
 bool gpu_wait_storms(const struct gpu_wait *w);
 
 /* All return false when out of memory. */
-extern const struct tolls_def sync_storm;
+extern const struct tolls_def sync_storm, launch_bound, gpu_shared;
 bool sync_storm_gap(const struct cause *c, struct gpu_wait *w, const struct gap *gap);
 bool launch_bound_run(struct gpu_work *g, const struct gap_run *run);
 bool gpu_shared_wait(struct gpu_work *g, const struct gap_wait *wait);
