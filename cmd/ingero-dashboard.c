@@ -18,6 +18,7 @@
 #include "lib/api/api.h"
 #include "lib/store/server_rights.h"
 #include "lib/api/listeners.h"
+#include "lib/compat/api/agent_api.h"
 
 static struct values {
 	const char *addr, *tls_cert, *tls_key, *token_file;
@@ -70,7 +71,7 @@ static void wait_for_signal(void)
 /* printed: the token goes with the address, behind what a browser keeps to itself. */
 static int serve_source(struct store_source *source, const char *token, bool printed, struct err *e)
 {
-	struct api *api = api_new(source, cli_version());
+	struct api *api = api_new(source, cli_version(), agent_routes);
 	struct api_listen_options listen = { .address = values.addr,
 					     .tls_cert = values.tls_cert,
 					     .tls_key = values.tls_key,

@@ -18,19 +18,9 @@
 	"require-trusted-types-"                                                                \
 	"for 'script'"
 
-static const struct endpoint {
-	const char *path, *methods;
-	api_endpoint *answer;
-	const char *type; /* NULL: JSON */
-} endpoints[] = {
+static const struct api_route routes[] = {
 	{ "/api/v1/about", "GET, HEAD", api_about, NULL },
-	{ "/api/v1/overview", "GET, HEAD", api_overview, NULL },
-	{ "/api/v1/ops", "GET, HEAD", api_ops, NULL },
-	{ "/api/v1/chains", "GET, HEAD", api_chains, NULL },
-	{ "/api/v1/snapshots", "GET, HEAD", api_snapshots, NULL },
 	{ "/api/v1/capabilities", "GET, HEAD", api_capabilities, NULL },
-	{ "/api/v1/graph-metrics", "GET, HEAD", api_graph_metrics, NULL },
-	{ "/api/v1/graph-events", "GET, HEAD", api_graph_events, NULL },
 	{ "/api/v1/time", "GET, HEAD", api_time, NULL },
 	{ "/api/v1/nodes", "GET, HEAD", api_nodes, NULL },
 	{ "/api/v1/query", "POST", api_query, NULL },
@@ -40,14 +30,22 @@ static const struct endpoint {
 	{ "/api/v1/recording", "GET", api_recording, "application/octet-stream" },
 	{ "/api/v1/live", "GET", api_live, "text/event-stream" },
 	{ "/metrics", "GET, HEAD", api_metrics, "text/plain; version=0.0.4; charset=utf-8" },
+	{ 0 },
 };
+
+static const struct api_route *find_route(const struct api_route *r, const char *path)
+{
+	while (r->path && strcmp(path, r->path) != 0)
+		r++;
+	return r->path ? r : NULL;
+}
 
 void api_set_machine(struct api *a, const uint8_t uuid[16], uint64_t boot)
 {
 	store_machine_text(a->machine, uuid, boot);
 }
 
-struct api *api_new(struct store_source *source, const char *version)
+struct api *api_new(struct store_source *source, const char *version, const struct api_route *more)
 {
 	struct api *a = calloc(1, sizeof(*a));
 
@@ -55,6 +53,7 @@ struct api *api_new(struct store_source *source, const char *version)
 		return NULL;
 	a->source = source;
 	a->version = version;
+	a->more = more;
 	pthread_mutex_init(&a->lock, NULL);
 	return a;
 }
@@ -104,7 +103,7 @@ static void reply_error(struct net_reply *reply, unsigned status, const char *te
 	jsonw_object_end(&j);
 }
 
-static void answer_endpoint(struct api *a, const struct endpoint *p, const struct net_call *call,
+static void answer_endpoint(struct api *a, const struct api_route *p, const struct net_call *call,
 			    struct net_reply *reply)
 {
 	struct api_request q = {
@@ -150,21 +149,20 @@ static void answer_file(const struct page_file *f, const struct net_call *call,
 void api_answer(void *ctx, const struct net_call *call, struct net_reply *reply)
 {
 	const struct page_file *f = page_find_file(call->path);
+	const struct api_route *r = find_route(routes, call->path);
 
 	net_reply_header(reply, "Content-Security-Policy", POLICY);
 	net_reply_header(reply, "X-Frame-Options", "DENY");
 	net_reply_header(reply, "Referrer-Policy", "no-referrer");
 	net_reply_header(reply, "Cross-Origin-Resource-Policy", "same-origin");
-	if (f) {
+	if (!r)
+		r = find_route(((const struct api *)ctx)->more, call->path);
+	if (f)
 		answer_file(f, call, reply);
-		return;
-	}
-	for (size_t i = 0; i < sizeof(endpoints) / sizeof(*endpoints); i++) {
-		if (!strcmp(call->path, endpoints[i].path)) {
-			answer_endpoint(ctx, &endpoints[i], call, reply);
-			return;
-		}
-	}
-	reply_error(reply, 404,
-		    "there is nothing of that name; the page is at /, the data under /api/v1/");
+	else if (r)
+		answer_endpoint(ctx, r, call, reply);
+	else
+		reply_error(
+			reply, 404,
+			"there is nothing of that name; the page is at /, the data under /api/v1/");
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The dashboard's server: one page, what it draws as JSON under /api/v1/ (man/ingero-dashboard.1
- * has the list; endpoints and shapes of the older agent among them), and /metrics. Answers come
- * from a source and change nothing.
+ * has the list), and /metrics. Answers come from a source and change nothing.
  */
 #ifndef INGERO_API_API_H
 #define INGERO_API_API_H
@@ -11,9 +10,11 @@
 #include "lib/store/source.h"
 
 struct api;
+struct api_route;
 
-/* source is borrowed; version: of the program. NULL: out of memory. */
-struct api *api_new(struct store_source *source, const char *version);
+/* source is borrowed; version: of the program; more: further routes (lib/compat/api), up to one
+ * without a path. NULL: out of memory. */
+struct api *api_new(struct store_source *source, const char *version, const struct api_route *more);
 /* Sets the machine it runs on, as recordings name theirs: answers name it for those that compare
  * clocks. To be called before the first request. */
 void api_set_machine(struct api *a, const uint8_t uuid[16], uint64_t boot);

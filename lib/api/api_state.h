@@ -15,6 +15,7 @@
 struct api {
 	struct store_source *source;
 	const char *version;
+	const struct api_route *more;
 	char machine[STORE_MACHINE_TEXT];
 	pthread_mutex_t lock; /* of what follows */
 	char *metrics_state;  /* of the recordings when metrics were made; NULL: never */
@@ -30,20 +31,22 @@ struct api_request {
 	struct jsonw j;		   /* into reply->body */
 	struct filter_words words; /* of ?since=, ?until=, ?last= */
 	bool streamed;		   /* the answer went out already */
-	uint8_t graph_source;	   /* found out by graph-events for itself */
 };
 
 typedef int api_endpoint(struct api_request *q, struct err *e);
+
+struct api_route {
+	const char *path, *methods;
+	api_endpoint *answer;
+	const char *type; /* NULL: JSON */
+};
 
 /* All there is about the chosen time, as one answer that is kept: what most endpoints show a part
  * of. */
 int api_query_stat(struct api_request *q, store_stat_fn *use, struct err *e);
 
-api_endpoint api_overview, api_ops, api_snapshots; /* api_numbers.c */
-api_endpoint api_chains;			   /* api_chains.c */
-api_endpoint api_graph_metrics, api_graph_events;  /* api_graphs.c */
-api_endpoint api_capabilities;			   /* api_capabilities.c */
-api_endpoint api_query;				   /* api_query.c */
+api_endpoint api_capabilities; /* api_capabilities.c */
+api_endpoint api_query;	       /* api_query.c */
 api_endpoint api_about, api_stat_whole, api_report, api_call, api_live, api_time,
 	api_nodes;	    /* api_page.c */
 api_endpoint api_metrics;   /* api_metrics.c */
@@ -53,15 +56,6 @@ void api_counter_free(struct api_counter *t);
 
 /* "nodes": names of the machines that the recordings are of, each once. */
 void api_write_node_names(struct jsonw *j, const struct world *w);
-
-/* "system": what the machine was like at the end of the time looked at; nothing when it was not
- * sampled. */
-void api_write_system(struct jsonw *j, const struct store_stat *st);
-
-/* A member of a chain's body as text; "" when there is none. Appended. */
-struct finding;
-void api_write_chain_members(struct jsonw *j, const struct query_chains *a,
-			     const struct finding *c);
 
 /* A file of the page; NULL: there is none of that path. */
 struct page_file {

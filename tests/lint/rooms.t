@@ -60,6 +60,7 @@ ROOMS = {
     # export: answers are kept as formats write them; host: rights are given away before anybody asks
     "store": ["query", "export", "archive", "cli", "host"],
     "api": ["store", "html", "net"],
+    "compat/api": ["api"],  # a room in the other one's folder: what is there for the older agent goes away together
     "fleet": ["store", "net"],
     # sim: a generated recording is one that nobody had to bring
     "mcp": ["fleet", "report", "sim"],
@@ -132,11 +133,17 @@ def owner_of(header):
     return None
 
 
+def room_of(parts):
+    below = "/".join(parts[1:3])
+    return below if below in ROOMS else parts[1]
+
+
 def rooms_of(path):
     """(own room, rooms it may include); None: any room."""
     parts = path.split("/")
     if parts[0] == "lib":
-        return parts[1], REACH.get(parts[1], set()) | {parts[1]}
+        room = room_of(parts)
+        return room, REACH.get(room, set()) | {room}
     if parts[0] == "bpf":
         return "bpf", {"bpf", "formats"}
     if parts[0] == "cmd":
@@ -161,7 +168,7 @@ def check(path, where, kind, header, broken, unknown, owners):
         return
     own, allowed = rooms_of(path)
     parts = header.split("/")
-    target = parts[1] if parts[0] == "lib" else parts[0]
+    target = room_of(parts) if parts[0] == "lib" else parts[0]
     if own != "tests" and target == "tests":
         broken.append(f"{where}: product code includes {header}")
     elif target == "cmd":

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/base/timetext.h"
-#include "lib/api/api_state.h"
+#include "lib/compat/api/agent_api.h"
 
 static void put_text(struct jsonw *j, const char *key, struct bytes text)
 {
@@ -60,7 +60,7 @@ static void put_symptom(struct jsonw *j, const struct finding *c)
 	jsonw_key_double(j, "tail_ratio", p50 > 0 ? p99 / p50 : 0);
 }
 
-void api_write_chain_members(struct jsonw *j, const struct query_chains *a, const struct finding *c)
+void agent_write_chain(struct jsonw *j, const struct query_chains *a, const struct finding *c)
 {
 	char iso[48];
 
@@ -105,7 +105,7 @@ static int write_answer(void *ctx, const struct store_chains *c, struct err *e)
 	jsonw_key_array(&q->j, "chains");
 	for (size_t i = 0; i < c->answer->list.v.n; i++) {
 		jsonw_object_begin(&q->j);
-		api_write_chain_members(&q->j, c->answer, order[i]);
+		agent_write_chain(&q->j, c->answer, order[i]);
 		jsonw_object_end(&q->j);
 	}
 	jsonw_array_end(&q->j);
@@ -116,7 +116,7 @@ static int write_answer(void *ctx, const struct store_chains *c, struct err *e)
 	return 0;
 }
 
-int api_chains(struct api_request *q, struct err *e)
+int agent_chains(struct api_request *q, struct err *e)
 {
 	return store_source_chains(q->api->source, &q->rctx, &q->words, false, write_answer, q, e);
 }

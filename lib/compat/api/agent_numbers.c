@@ -11,7 +11,7 @@
 #include "lib/report/view_lines.h"
 #include "lib/event/record.h"
 #include "lib/event/section_rows.h"
-#include "lib/api/api_state.h"
+#include "lib/compat/api/agent_api.h"
 #include "lib/store/sketch_json.h"
 #include "lib/stat/series.h"
 
@@ -58,7 +58,9 @@ static double last_of(const struct view_metric *m)
 	return m ? m->last : NAN;
 }
 
-void api_write_system(struct jsonw *j, const struct store_stat *st)
+/* "system": what the machine was like at the end of the time looked at; nothing when it was not
+ * sampled. */
+static void write_system(struct jsonw *j, const struct store_stat *st)
 {
 	const struct view *v = st->ops->view;
 	const struct view_metric *cpu = node_metric(v, METRIC_CPU_BUSY);
@@ -130,7 +132,7 @@ static int use_snapshots(void *ctx, const struct store_stat *st, struct err *e)
 	return 0;
 }
 
-int api_snapshots(struct api_request *q, struct err *e)
+static int answer_snapshots(struct api_request *q, struct err *e)
 {
 	if (!q->words.since && !q->words.until && !q->words.last_given)
 		q->words.since = "60s";
@@ -175,13 +177,13 @@ static int use_ops(void *ctx, const struct store_stat *st, struct err *e)
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);
-	api_write_system(j, st);
+	write_system(j, st);
 	jsonw_key_bool(j, "partial", store_quality_partial(&st->quality));
 	jsonw_object_end(j);
 	return 0;
 }
 
-int api_ops(struct api_request *q, struct err *e)
+static int answer_ops(struct api_request *q, struct err *e)
 {
 	return api_query_stat(q, use_ops, e);
 }
@@ -215,7 +217,7 @@ static int use_overview_stat(void *ctx, const struct store_stat *st, struct err 
 	store_source_names(q->api->source, &names);
 	jsonw_key_u64(&q->j, "event_count", st->ops->events);
 	jsonw_key_u64(&q->j, "session_count", names);
-	api_write_system(&q->j, st);
+	write_system(&q->j, st);
 	put_gpu(&q->j, st->w);
 	jsonw_key_i64(&q->j, "duration_ns", st->ops->end_ns - st->ops->start_ns);
 	jsonw_key_u64(&q->j, "lost_events", st->ops->lost);
@@ -232,12 +234,12 @@ static int use_overview_chains(void *ctx, const struct store_chains *c, struct e
 	if (!c->answer->list.v.n)
 		return 0;
 	jsonw_key_object(&q->j, "top_chain");
-	api_write_chain_members(&q->j, c->answer, &c->answer->list.v.v[0]);
+	agent_write_chain(&q->j, c->answer, &c->answer->list.v.v[0]);
 	jsonw_object_end(&q->j);
 	return 0;
 }
 
-int api_overview(struct api_request *q, struct err *e)
+static int answer_overview(struct api_request *q, struct err *e)
 {
 	int rc;
 
@@ -249,3 +251,13 @@ int api_overview(struct api_request *q, struct err *e)
 	jsonw_object_end(&q->j);
 	return rc;
 }
+
+const struct api_route agent_routes[] = {
+	{ "/api/v1/overview", "GET, HEAD", answer_overview, NULL },
+	{ "/api/v1/ops", "GET, HEAD", answer_ops, NULL },
+	{ "/api/v1/chains", "GET, HEAD", agent_chains, NULL },
+	{ "/api/v1/snapshots", "GET, HEAD", answer_snapshots, NULL },
+	{ "/api/v1/graph-metrics", "GET, HEAD", agent_graph_metrics, NULL },
+	{ "/api/v1/graph-events", "GET, HEAD", agent_graph_events, NULL },
+	{ 0 },
+};

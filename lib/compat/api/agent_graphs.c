@@ -9,7 +9,7 @@
 
 #include "lib/base/timetext.h"
 #include "lib/event/section_rows.h"
-#include "lib/api/api_state.h"
+#include "lib/compat/api/agent_api.h"
 #include "lib/world/who.h"
 
 #define NEWEST 100
@@ -86,7 +86,7 @@ static int use_metrics(void *ctx, const struct store_stat *st, struct err *e)
 	return 0;
 }
 
-int api_graph_metrics(struct api_request *q, struct err *e)
+int agent_graph_metrics(struct api_request *q, struct err *e)
 {
 	return api_query_stat(q, use_metrics, e);
 }
@@ -102,9 +102,7 @@ struct newest {
 
 static int use_source(void *ctx, const struct store_stat *st, struct err *e)
 {
-	struct api_request *q = ctx;
-
-	q->graph_source = graph_source(st->ops);
+	((struct newest *)ctx)->source = graph_source(st->ops);
 	return 0;
 }
 
@@ -168,16 +166,15 @@ static int on_item(void *ctx, const struct store_items *from, const struct strea
 	return 0;
 }
 
-int api_graph_events(struct api_request *q, struct err *e)
+int agent_graph_events(struct api_request *q, struct err *e)
 {
 	const struct store_stat_request want = { .words = q->words, .sections = VIEW_ALL };
 	struct newest *v = calloc(1, sizeof(*v));
-	int rc = v ? store_source_stat(q->api->source, &q->rctx, &want, use_source, q, e)
+	int rc = v ? store_source_stat(q->api->source, &q->rctx, &want, use_source, v, e)
 		   : err_nomem(e);
 
 	if (!rc) {
 		v->q = q;
-		v->source = q->graph_source;
 		jsonw_array_begin(&q->j);
 		if (v->source)
 			rc = store_source_each_item(q->api->source, &q->rctx, &q->words, on_item, v,
