@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/archive/state.h"
+#include "lib/archive/archive_internal.h"
 #include "lib/base/jsonw.h"
 
 #define FNV_BASIS 0xcbf29ce484222325

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/archive/event_columns.h"
-#include "lib/archive/state.h"
+#include "lib/archive/archive_internal.h"
 #include "lib/base/io.h"
 #include "lib/base/utf8.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/archive/state.h"
+#include "lib/archive/archive_internal.h"
 
 #define MIB 1048576.0
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/archive/state.h"
+#include "lib/archive/archive_internal.h"
 #include "lib/base/io.h"
 
 /* ---- one order, one index ---- */

@@ -10,7 +10,7 @@
 
 #include "lib/archive/codes.h"
 #include "lib/archive/event_columns.h"
-#include "lib/archive/read_state.h"
+#include "lib/archive/read_internal.h"
 #include "lib/base/buf.h"
 
 #define BATCH	1024

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/archive/read_state.h"
+#include "lib/archive/read_internal.h"
 
 int read_records_pass(struct archive_reader *r, struct read_cursor *c, struct err *e)
 {

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "lib/archive/state.h"
+#include "lib/archive/archive_internal.h"
 
 int archive_sessions_add(struct archive_writer *a, const struct record *r, struct err *e)
 {

@@ -3,7 +3,7 @@
  * Runs SQL statements while an archive is made: maps SQLite's errors to ours and binds text in a
  * form that any reader can read.
  */
-#include "lib/archive/state.h"
+#include "lib/archive/archive_internal.h"
 #include "lib/base/oom_flag.h"
 #include "lib/base/utf8.h"
 

@@ -9,7 +9,7 @@
 #include "lib/archive/ask.h"
 #include "lib/archive/database.h"
 #include "lib/archive/event_columns.h"
-#include "lib/archive/state.h"
+#include "lib/archive/archive_internal.h"
 
 /* ---- names, before anything else ---- */
 

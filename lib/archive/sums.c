@@ -3,7 +3,7 @@
  * Writes event_aggregates: sums per minute, op and process. Sums are kept per minute of the event's
  * end, too, until it is known which minutes are left out.
  */
-#include "lib/archive/state.h"
+#include "lib/archive/archive_internal.h"
 #include "lib/base/hash.h"
 
 static struct archive_sum *find_sum(struct archive_writer *a, int64_t end_minute, int64_t minute,

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "lib/archive/sqlite_memory.h"
-#include "lib/archive/state.h"
+#include "lib/archive/archive_internal.h"
 
 int archive_writer_new(struct archive_writer **out, struct world *w, int fd,
 		       const struct archive_options *opt, struct err *e)

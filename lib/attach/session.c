@@ -3,7 +3,7 @@
  * From loaded programs to a recording: rings and counters mapped, tracepoints attached, targets
  * named. Invariant: what probe_session_open returns is loaded whole or not at all.
  */
-#include "lib/attach/session_state.h"
+#include "lib/attach/session_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

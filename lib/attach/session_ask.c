@@ -3,7 +3,7 @@
  * What the kernel side has counted: losses, calls left out, I/O of others; the calls that are open
  * now; what is mapped.
  */
-#include "lib/attach/session_state.h"
+#include "lib/attach/session_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

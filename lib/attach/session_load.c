@@ -4,7 +4,7 @@
  * the real programs and putting them on a function of our own, never inferred from version numbers
  * or symbols.
  */
-#include "lib/attach/session_state.h"
+#include "lib/attach/session_internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/attach/session_state.h"
+#include "lib/attach/session_internal.h"
 
 static size_t whole_pages(size_t bytes)
 {

@@ -4,7 +4,7 @@
  * tables. They meet in two lists under one lock. A module's file is opened when the module is first
  * seen, so that its symbols stay readable after the process and even the file are gone.
  */
-#include "lib/attach/stacks_state.h"
+#include "lib/attach/stacks_internal.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Reads what lay at an address of a process: from its memory, or from the file that was mapped
  * there.
  */
-#include "lib/attach/stacks_state.h"
+#include "lib/attach/stacks_internal.h"
 
 #include <sys/uio.h>
 #include <unistd.h>

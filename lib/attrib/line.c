@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/base/compiler.h"
-#include "lib/attrib/line_state.h"
+#include "lib/attrib/line_internal.h"
 #include "lib/attrib/locks.h"
 
 static int emit_slow_path(struct line_sink *s, const struct line_piece *p)

@@ -2,7 +2,7 @@
 /*
  * Answers questions about threads, open calls and spans without changing any state.
  */
-#include "lib/attrib/line_state.h"
+#include "lib/attrib/line_internal.h"
 
 struct culprits *line_culprits(struct line *l)
 {

@@ -4,7 +4,7 @@
  * to a program goes with its process. Bounded by those that live, and by the machine's numbers of
  * threads for those who are no targets, whose end nobody tells.
  */
-#include "lib/decode/wire_state.h"
+#include "lib/decode/wire_internal.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Tables by tid, stack number and process. Kernel numbers are reused: an announcement is about a
  * thread from then on, never about events before it.
  */
-#include "lib/decode/wire_state.h"
+#include "lib/decode/wire_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

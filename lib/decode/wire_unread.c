@@ -4,7 +4,7 @@
  * that crossed the ring instead, and counted as late or as lost. Of NVTX texts no more is taken
  * than a probe takes.
  */
-#include "lib/decode/wire_state.h"
+#include "lib/decode/wire_internal.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Writes events and records as rows of JSON for ClickHouse. Keys without a value are left out: the
  * column's default means unknown.
  */
-#include "lib/export/clickhouse_found.h"
+#include "lib/export/clickhouse_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

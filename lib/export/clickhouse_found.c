@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "lib/export/clickhouse_found.h"
+#include "lib/export/clickhouse_internal.h"
 #include "lib/event/chain.h"
 #include "lib/event/part.h"
 #include "lib/model/body.h"

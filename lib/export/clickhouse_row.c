@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the beginning of every ClickHouse row: which machine, which job and which rank. */
-#include "lib/export/clickhouse_row.h"
+#include "lib/export/clickhouse_internal.h"
 
 int64_t clickhouse_time(const struct clickhouse *c, int64_t ns)
 {

@@ -3,7 +3,7 @@
  * Remembers the job and rank of each process from PLACE records. When a process executes another
  * program, the newest record is about that program.
  */
-#include "lib/export/process_place.h"
+#include "lib/export/clickhouse_internal.h"
 
 static const struct process_place_row nothing = { 0, 0, -1 };
 

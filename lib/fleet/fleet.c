@@ -13,7 +13,7 @@
 #include "lib/base/io.h"
 #include "lib/base/jsoncheck.h"
 #include "lib/base/timetext.h"
-#include "lib/fleet/fleet_state.h"
+#include "lib/fleet/fleet_internal.h"
 
 /* A machine that is not there is known soon; one that is there may have a long recording to read
  * first. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "lib/base/fmt.h"
-#include "lib/fleet/fleet_state.h"
+#include "lib/fleet/fleet_internal.h"
 
 #define PROBES	6
 #define AT_ONCE 8 /* so that answers do not wait for each other */

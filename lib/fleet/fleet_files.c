@@ -16,7 +16,7 @@
 #include "lib/base/timetext.h"
 #include "lib/ige/block.h"
 #include "lib/input/operand.h"
-#include "lib/fleet/fleet_state.h"
+#include "lib/fleet/fleet_internal.h"
 
 #define AT_ONCE 16 /* recordings that come at the same time */
 #define NAME	"/proc/self/fd/"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/fleet/fleet_state.h"
+#include "lib/fleet/fleet_internal.h"
 #include "lib/store/sketch_json.h"
 
 #define OPS_MAX	 4096 /* of one node, and of all */

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "lib/base/jsonw.h"
-#include "lib/fleet/fleet_state.h"
+#include "lib/fleet/fleet_internal.h"
 
 #define COLUMNS_MAX 2000
 #define CHAINS_MAX  100000 /* of all nodes */

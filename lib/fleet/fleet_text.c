@@ -10,7 +10,7 @@
 #include "lib/base/fmt.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/table.h"
-#include "lib/fleet/fleet_state.h"
+#include "lib/fleet/fleet_internal.h"
 
 #define EXACT 9007199254740992.0 /* 2^53: up to it a double has every whole number */
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "lib/base/compiler.h"
-#include "lib/gpustate/gaps_state.h"
+#include "lib/gpustate/gaps_internal.h"
 
 #define GAPS_THREADS 1024 /* of one device */
 

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "lib/gpustate/gaps_state.h"
+#include "lib/gpustate/gaps_internal.h"
 
 /* So much of a gap is more than a little. */
 static bool much_of(const struct gap *gap, int64_t ns)

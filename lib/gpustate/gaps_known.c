@@ -2,7 +2,7 @@
 /*
  * What others ask about a device, and what becomes of it when its calls are recorded again.
  */
-#include "lib/gpustate/gaps_state.h"
+#include "lib/gpustate/gaps_internal.h"
 
 uint32_t gaps_device_of(const struct gaps *g, uint32_t process, uint32_t gpu)
 {

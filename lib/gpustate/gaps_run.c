@@ -3,7 +3,7 @@
  * Runs: the cost of issuing work from the first submission after a gap to the wait that covers it
  * all.
  */
-#include "lib/gpustate/gaps_state.h"
+#include "lib/gpustate/gaps_internal.h"
 
 bool gaps_run_end(struct gaps *g, uint32_t device, const struct line_piece *p)
 {

@@ -3,7 +3,7 @@
  * The library by dlopen, its GPUs and the slices of them, its functions: one that is not there is
  * not called.
  */
-#include "lib/host/nvml_state.h"
+#include "lib/host/nvml_internal.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

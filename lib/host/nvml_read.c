@@ -4,7 +4,7 @@
  * a row, and a METRIC in formats/records.def. Invariant: a function that answered "not supported"
  * for a GPU is not called for it again.
  */
-#include "lib/host/nvml_state.h"
+#include "lib/host/nvml_internal.h"
 
 #include "lib/event/record.h"
 

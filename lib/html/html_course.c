@@ -4,7 +4,7 @@
  * axis and labels are text beside it. Times are in thousandths of the recording: the plot of a day
  * is as small as that of a second.
  */
-#include "lib/html/html_course.h"
+#include "lib/html/html_internal.h"
 
 #include <string.h>
 

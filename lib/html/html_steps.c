@@ -4,7 +4,7 @@
  * below it the causes of its time. Lengths are of one step, as in the text report
  * (lib/report/report_path.c).
  */
-#include "lib/html/html_steps.h"
+#include "lib/html/html_internal.h"
 
 #include "lib/base/fmt.h"
 #include "lib/html/html_text.h"

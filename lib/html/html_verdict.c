@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the verdict at the top of the HTML page. All values come from the finding; none is
  * computed here. */
-#include "lib/html/html_verdict.h"
+#include "lib/html/html_internal.h"
 
 #include <string.h>
 
 #include "lib/base/fmt.h"
-#include "lib/html/html_course.h"
-#include "lib/html/html_steps.h"
 #include "lib/html/html_text.h"
 #include "lib/report/report_breakdown.h"
 #include "lib/report/report_parts.h"

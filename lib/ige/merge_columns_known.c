@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lib/base/cpu.h"
-#include "lib/ige/merge_columns_state.h"
+#include "lib/ige/merge_columns_internal.h"
 
 void ige_column_merger_free(struct ige_column_merger *v)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/base/cpu.h"
-#include "lib/ige/merge_columns_state.h"
+#include "lib/ige/merge_columns_internal.h"
 
 /* The earliest start of rows, or what was before. */
 static inline __attribute__((always_inline)) int64_t start(const uint64_t *end, const uint64_t *dur,

@@ -3,7 +3,7 @@
  * Reads a recording block by block through a window that slides over the input. Damage inside a
  * block costs that block, or a column of it, and is counted; it never stops the reading.
  */
-#include "lib/ige/reader_state.h"
+#include "lib/ige/reader_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

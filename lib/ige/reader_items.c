@@ -3,7 +3,7 @@
  * Returns the events and records of the block read last, batch by batch and record by record; and
  * the whole input as a stream.
  */
-#include "lib/ige/reader_state.h"
+#include "lib/ige/reader_internal.h"
 
 #include <stddef.h>
 

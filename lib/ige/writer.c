@@ -3,7 +3,7 @@
  * Writes events and records as .ige segments. Events wait in `pending` until the watermark passes
  * them, are sorted, and fill the open block, which writer_seal.c writes.
  */
-#include "lib/ige/writer_state.h"
+#include "lib/ige/writer_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "lib/ige/writer_state.h"
+#include "lib/ige/writer_internal.h"
 
 static int put_now(struct ige_writer *wr, enum ige_put_kind kind, struct buf *out, uint32_t events,
 		   uint64_t ops, struct err *e)

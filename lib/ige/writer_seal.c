@@ -3,7 +3,7 @@
  * Seals a writer's open block: writes, in this order, definitions that were not in the file yet,
  * records, events. A segment ends between blocks; the next one starts with empty dictionaries.
  */
-#include "lib/ige/writer_state.h"
+#include "lib/ige/writer_internal.h"
 
 #include <string.h>
 

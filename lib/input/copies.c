@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes are compared only of files that begin with the same header, which is mostly none. */
-#include "lib/input/copies.h"
+#include "lib/input/input_internal.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists the device memory that processes held at the end of an archive; there it stands as words:
  * the id in hexadecimal, a slash, the bytes; 0 where the size is unknown. */
-#include "lib/input/held.h"
+#include "lib/input/input_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

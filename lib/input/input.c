@@ -14,13 +14,10 @@
 
 #include "lib/base/io.h"
 #include "lib/input/bundle.h"
-#include "lib/input/copies.h"
-#include "lib/input/held.h"
+#include "lib/input/input_internal.h"
 #include "lib/ige/merge_columns.h"
-#include "lib/input/inside.h"
 #include "lib/input/join.h"
 #include "lib/input/database_input.h"
-#include "lib/input/opened.h"
 #include "lib/input/operand.h"
 
 static int open_one(struct input *in, struct one *o, const char *name, struct err *e)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lib/base/fmt.h"
-#include "lib/input/inside.h"
+#include "lib/input/input_internal.h"
 
 static bool one_recording(const struct one *a, const struct one *b)
 {

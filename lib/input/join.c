@@ -5,7 +5,7 @@
  * again only when its item is used up, so that the cost of an event grows with the logarithm of
  * the number of inputs and not with their number.
  */
-#include "lib/input/join_state.h"
+#include "lib/input/join_internal.h"
 
 #include <stdlib.h>
 

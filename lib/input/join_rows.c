@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "lib/input/join_state.h"
+#include "lib/input/join_internal.h"
 #include "lib/world/event_order.h"
 
 #define LANE_BITS 6 /* INPUT_KWAY_MERGE lanes */

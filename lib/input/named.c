@@ -3,7 +3,7 @@
  * /var/tmp is everybody's: what is removed there is ours by its owner and mode, is no link,
  * nobody's lock is on it, and in it only files with names as given here.
  */
-#include "lib/input/named.h"
+#include "lib/input/input_internal.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * so an event of the call's depth or less that ends after the OPEN record shows that the call has
  * returned. Calls that return after the part are read with it, since they began before its end.
  */
-#include "lib/input/opened.h"
+#include "lib/input/input_internal.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #ifndef INGERO_LOOPS_LOOP_NEXT_H
 #define INGERO_LOOPS_LOOP_NEXT_H
 
-#include "lib/loops/loops_state.h"
+#include "lib/loops/loops_internal.h"
 
 /* The level's function jumps back from its line to that one, between two calls, before the row
  * counts that. */

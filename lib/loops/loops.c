@@ -7,7 +7,7 @@
 
 #include "lib/base/compiler.h"
 #include "lib/event/tier.h"
-#include "lib/loops/loops_state.h"
+#include "lib/loops/loops_internal.h"
 
 #define WAITS_TOLD  2	/* of one call: more than one is no anchor */
 #define FORGET_MORE 256 /* threads, and twice as many as were left: it is looked which are over */

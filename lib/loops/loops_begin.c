@@ -4,7 +4,7 @@
  * and the beginnings of their iterations. Where events may be missing, an iteration also begins
  * when the call that each makes once is made again.
  */
-#include "lib/loops/loops_state.h"
+#include "lib/loops/loops_internal.h"
 
 static void fill_slots(struct loops_thread *th)
 {

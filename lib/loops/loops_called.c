@@ -7,7 +7,7 @@
  * What the caller does between two calls is of its loop, unless it goes on behind it: for long, to
  * lines that are never seen between two iterations that follow each other soon.
  */
-#include "lib/loops/loops_state.h"
+#include "lib/loops/loops_internal.h"
 #include "lib/world/python_code.h"
 
 #define STAYS_LEAST  4 /* times that the function was left */

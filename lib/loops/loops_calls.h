@@ -7,7 +7,7 @@
 #define INGERO_LOOPS_LOOPS_CALLS_H
 
 #include "lib/event/tier.h"
-#include "lib/loops/loops_state.h"
+#include "lib/loops/loops_internal.h"
 
 #define LOOPS_CALLS_HELD  4096 /* while no period is known */
 #define LOOPS_CALLS_KNOWN 4    /* loops of a process that are found again */

@@ -4,7 +4,7 @@
  * outermost that has been iterated often enough. While a function around it has jumped back, too,
  * and may turn out to be that one, the choice waits.
  */
-#include "lib/loops/loops_state.h"
+#include "lib/loops/loops_internal.h"
 
 /* Shares of the thread's calls that loops hold are equal if they differ by no more. */
 #define SPAN_SHARE 0.03

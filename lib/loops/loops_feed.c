@@ -2,7 +2,7 @@
 /* Reads what a stream's items mean for loops. Events that came too late count as lost. */
 #include "lib/loops/loops_feed.h"
 
-#include "lib/loops/loops_state.h"
+#include "lib/loops/loops_internal.h"
 
 static int feed_events(struct loops_feed *f, const struct stream_item *item, struct err *e)
 {

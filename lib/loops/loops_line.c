@@ -5,7 +5,7 @@
  * between them or a wait for the device may be those of one long call into a library, and are no
  * loop.
  */
-#include "lib/loops/loops_state.h"
+#include "lib/loops/loops_internal.h"
 
 /* The first iteration began when what begins the second one was called before. */
 static void begin_first(struct loops *l, struct loops_thread *th, struct loop_row *row, unsigned to,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/loops/loops_state.h"
+#include "lib/loops/loops_internal.h"
 
 /* NULL: they are not known. */
 static struct loops_task *find_task(const struct loops_thread *th, uint32_t function)

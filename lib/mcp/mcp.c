@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-#include "lib/mcp/mcp_call.h"
-#include "lib/mcp/mcp_lists.h"
+#include "lib/mcp/mcp_internal.h"
 
 /* How long what does not change while the server runs may be kept. */
 #define KEEP_MS 300000

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls tools, prompts and resources of the catalog. Arguments are checked before; answers are
  * written as the client's revision of the protocol has them. */
-#include "lib/mcp/mcp_call.h"
+#include "lib/mcp/mcp_internal.h"
 
 #include <string.h>
 
 #include "lib/mcp/mcp_request_ctx.h"
-#include "lib/mcp/mcp_schema.h"
-#include "lib/mcp/mcp_uri.h"
 
 #define COMPLETIONS_MAX 100 /* the protocol's own limit */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mcp-Method and Mcp-Name against the body; values that no header can carry come as base64. */
-#include "lib/mcp/mcp_headers.h"
+#include "lib/mcp/mcp_internal.h"
 
 #include <string.h>
 

@@ -13,8 +13,7 @@
 #include <strings.h>
 
 #include "lib/mcp/mcp.h"
-#include "lib/mcp/mcp_headers.h"
-#include "lib/mcp/mcp_sessions.h"
+#include "lib/mcp/mcp_internal.h"
 
 #define JSON_TYPE   "application/json"
 #define EVENTS_TYPE "text/event-stream"

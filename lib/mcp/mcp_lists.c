@@ -4,7 +4,7 @@
  * time: they are short, and JSON values must not be shared by threads. A cursor is the index that
  * comes next, valid as long as the server runs.
  */
-#include "lib/mcp/mcp_lists.h"
+#include "lib/mcp/mcp_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-#include "lib/mcp/mcp_request.h"
+#include "lib/mcp/mcp_internal.h"
 
 struct mcp_request_ctx {
 	struct request_ctx rctx; /* passed to the catalog's functions; first member */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A walk over a schema and a value side by side; the path grows and shrinks with it. */
-#include "lib/mcp/mcp_schema.h"
+#include "lib/mcp/mcp_internal.h"
 
 #include <math.h>
 #include <string.h>

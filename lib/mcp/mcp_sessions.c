@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A table that is searched from its front: a thousand short ids are compared sooner than a request
  * is parsed. */
-#include "lib/mcp/mcp_sessions.h"
+#include "lib/mcp/mcp_internal.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matching takes as much as it can for a variable and gives back from the end: addresses are short.
  */
-#include "lib/mcp/mcp_uri.h"
+#include "lib/mcp/mcp_internal.h"
 
 #include <string.h>
 

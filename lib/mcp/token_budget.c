@@ -6,8 +6,7 @@
 #include "lib/mcp/token_budget.h"
 
 #include "lib/mcp/sanitize_text.h"
-#include "lib/mcp/token_budget_parts.h"
-#include "lib/mcp/token_budget_rows.h"
+#include "lib/mcp/token_budget_internal.h"
 
 #define JSON_TOKENS 70 /* a note as JSON */
 

@@ -6,7 +6,7 @@
 
 #include "lib/filter/confined.h"
 #include "lib/mcp/sanitize_text.h"
-#include "lib/mcp/token_budget_parts.h"
+#include "lib/mcp/token_budget_internal.h"
 
 #define JQ_SECONDS    2
 #define JQ_BYTES      (256u << 20)

@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "lib/mcp/token_budget_parts.h"
+#include "lib/mcp/token_budget_internal.h"
 
 void token_budget_add_note(struct json *notes, const struct answer_list *l, size_t rows,
 			   bool by_budget, uint64_t budget)

@@ -2,14 +2,12 @@
 /*
  * Columns are looked through once before the first row is written.
  */
-#include "lib/mcp/token_budget_rows.h"
+#include "lib/mcp/token_budget_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "lib/mcp/token_budget_words.h"
 
 #define SAME_ROWS 3 /* fewer are not worth a line of their own */
 #define LONG \

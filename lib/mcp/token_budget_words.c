@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A mark is given when its value is written, so that what is cut from the end of a table takes no
  * marks with it. */
-#include "lib/mcp/token_budget_words.h"
+#include "lib/mcp/token_budget_internal.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 
 #include "lib/net/cert_tls.h"
 #include "lib/net/listen.h"
-#include "lib/net/server_state.h"
+#include "lib/net/server_internal.h"
 
 #define REFUSED_MAX 1048576 /* bytes of a refused request's body that are read before the answer */
 #define STOP_NS	    INT64_C(3000000000) /* to send finished answers when the server stops */

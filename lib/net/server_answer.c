@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sends answers to libmicrohttpd: complete ones, and those streamed in pieces. */
-#include "lib/net/server_state.h"
+#include "lib/net/server_internal.h"
 
 #define SLOWEST	     4096 /* bytes a second in which an answer has to be taken at least */
 #define STREAM_PIECE 16384

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "lib/base/utf8.h"
-#include "lib/net/server_state.h"
+#include "lib/net/server_internal.h"
 
 int net_coming_socket(struct MHD_Connection *m)
 {

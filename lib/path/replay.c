@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "lib/path/path_walk.h"
-#include "lib/path/replay_state.h"
+#include "lib/path/replay_internal.h"
 
 #define DEPTH	     64 /* threads whose segments end at the same instant because of each other */
 #define NEEDED_GIVES 3	/* one or two hand-offs are chance */

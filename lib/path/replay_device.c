@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/path/replay_state.h"
+#include "lib/path/replay_internal.h"
 
 /* A call that does not sleep and returns within twice what the shortest one took found the device
  * done, unless it took longer than this: 5 to 70 us it takes to look, traced, on the machines that

@@ -4,7 +4,7 @@
  * of sleeps whether they keep a pace (lib/stat/pace.h). A pace is held against the clock, so that
  * time gained before it is waited for again.
  */
-#include "lib/path/replay_state.h"
+#include "lib/path/replay_internal.h"
 
 static enum replay_act act_of(const struct path *p, const struct segment *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A handle that is destroyed and given out again is a new communicator's: the rank said last holds.
  */
-#include "lib/query/comms.h"
+#include "lib/query/sections_internal.h"
 
 #include "lib/base/hash.h"
 

@@ -3,7 +3,7 @@
  * Collects sampled metrics of nodes, GPUs and block devices, with their course over time. The
  * growth of a counter between two samples counts at the second one, as a rate.
  */
-#include "lib/query/cpu_sample_rows.h"
+#include "lib/query/sections_internal.h"
 
 #include <stdlib.h>
 

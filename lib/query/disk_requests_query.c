@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Machines have few devices: they are looked for one after the other. */
-#include "lib/query/disk_requests_query.h"
+#include "lib/query/sections_internal.h"
 
 #define DISKS_MAX      1024
 #define DISK_FILES_MAX 65536

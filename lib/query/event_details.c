@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counts and names the objects of host operations (tasks, locks, files, sockets) for reports. */
-#include "lib/query/event_details.h"
+#include "lib/query/sections_internal.h"
 
 #include "lib/query/resource_labels.h"
 #include "lib/base/hash.h"

@@ -2,7 +2,7 @@
 /*
  * There are few: found by walking the list.
  */
-#include "lib/query/findings.h"
+#include "lib/query/ops_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

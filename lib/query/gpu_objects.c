@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists what lives in a device between calls: memory by call site and executable graphs. */
-#include "lib/query/gpu_objects.h"
+#include "lib/query/sections_internal.h"
 
 #include "lib/account/names.h"
 

@@ -2,7 +2,7 @@
 /*
  * Counted by handle, put together by name when asked: a name may come after the first launch.
  */
-#include "lib/query/kernels.h"
+#include "lib/query/ops_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spreads lost time over spans: where in an interval a state lay is unknown, so that each is spread
  * evenly over all of it. */
-#include "lib/query/loss_series.h"
+#include "lib/query/sections_internal.h"
 
 #include <stdlib.h>
 

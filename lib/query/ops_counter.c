@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Machines have few GPUs: those of a row are looked for one after the other. */
-#include "lib/query/ops_counter.h"
+#include "lib/query/ops_internal.h"
 
 #include "lib/query/exact.h"
 

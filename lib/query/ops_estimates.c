@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Estimates in an answer about ops, from the parts that its rows keep (query/coverage.h). */
-#include "lib/query/ops_estimates.h"
+#include "lib/query/ops_internal.h"
 
 /* Counted without processes: the machine's time stands for theirs. */
 static struct estimate estimate_brief(const struct coverage *c, uint16_t op, struct estimate all)

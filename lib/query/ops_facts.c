@@ -3,7 +3,7 @@
  * Collects facts about a recording (coverage, losses, metrics) from its records. Samples of a
  * process, a cgroup, a GPU, a device or one CPU are not the node's and are passed over.
  */
-#include "lib/query/ops_facts.h"
+#include "lib/query/ops_internal.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sorts the rows of a summary, with ties broken by ids: a recording always prints the same. */
-#include "lib/query/ops_rows.h"
+#include "lib/query/ops_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

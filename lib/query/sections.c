@@ -4,15 +4,7 @@
 
 #include <stdlib.h>
 
-#include "lib/query/comms.h"
-#include "lib/query/loss_series.h"
-#include "lib/query/event_details.h"
-#include "lib/query/disk_requests_query.h"
-#include "lib/query/time_buckets.h"
-#include "lib/query/gpu_objects.h"
-#include "lib/query/cpu_sample_rows.h"
-#include "lib/query/sockets.h"
-#include "lib/query/thread_time.h"
+#include "lib/query/sections_internal.h"
 #include "lib/stat/series.h"
 #include "lib/world/late_names.h"
 

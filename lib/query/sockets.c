@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counts waits for sockets and retransmitted segments by remote end, when rows are asked for. */
-#include "lib/query/sockets.h"
+#include "lib/query/sections_internal.h"
 
 #define SOCKETS_MAX  65536
 #define SOCKETS_TOLD 64

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adds up the states of threads that make calls. A thread may make its first call late, so that the
  * time of every thread is stored, and shown once it has made one. */
-#include "lib/query/thread_time.h"
+#include "lib/query/sections_internal.h"
 
 #include "lib/base/map.h"
 

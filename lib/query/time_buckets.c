@@ -4,7 +4,7 @@
  * anything. Durations are counted by 16 buckets per doubling: a quantile is off by at most 1/32 of
  * its value.
  */
-#include "lib/query/time_buckets.h"
+#include "lib/query/sections_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

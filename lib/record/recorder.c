@@ -5,7 +5,7 @@
  * beside it. Time runs on CLOCK_MONOTONIC, as in the kernel side. Invariant: the watermark given to
  * the writer lies behind everything that can still come out of the rings.
  */
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

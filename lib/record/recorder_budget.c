@@ -4,7 +4,7 @@
  * writes PAUSED records, and compares the programs' progress with and without probes (progress.h),
  * which is what a call is taken to cost.
  */
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #include <string.h>
 

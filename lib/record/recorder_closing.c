@@ -3,7 +3,7 @@
  * The last words of a recorder: what the recording holds, what is missing from it, what it has
  * cost. Unknown is said to be unknown.
  */
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #include <string.h>
 

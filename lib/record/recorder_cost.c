@@ -3,7 +3,7 @@
  * What the recording costs, in COST records and to the person who records. What is left out because
  * somebody asked, and what is folded, is counted exactly by the kernel side.
  */
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #include <stdio.h>
 #include <string.h>

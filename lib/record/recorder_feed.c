@@ -4,7 +4,7 @@
  * process). The first error of the writer is kept and told at the end of the turn: callbacks cannot
  * fail.
  */
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #include <stdio.h>
 #include <string.h>

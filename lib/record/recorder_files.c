@@ -5,7 +5,7 @@
  * own: it begins with what is true of all of them. Coverage counts from the beginning of the
  * recording, not of the file.
  */
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #include <stdio.h>
 #include <string.h>

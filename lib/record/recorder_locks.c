@@ -6,7 +6,7 @@
  */
 #include "lib/host/clock.h"
 #include "lib/record/lock_owner.h"
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #define LOCKS_MAX 256 /* read in one look: each takes a few files of /proc */
 

@@ -3,7 +3,7 @@
  * What the recorder could not keep, into the recording once a second, and to the person who
  * records: which events, why, how many, and what to change, at most every few seconds.
  */
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #include "lib/base/fmt.h"
 #include "lib/host/clock.h"

@@ -2,7 +2,7 @@
 /*
  * How the recording goes, for a person: notices, kept in order until the program takes them.
  */
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * memory does not keep: the recording goes on, and gets these calls and waits whole when they end.
  * During a recording, records name the threads that sleep for long.
  */
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #define LOCKED_NS 1000000000 /* who has slept so long for a lock: its owner is read */
 

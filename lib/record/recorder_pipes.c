@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 
 #include "lib/host/clock.h"
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #define PIPE_NS 100000000 /* a wait of so long: who has the other end is wanted */
 

@@ -4,7 +4,7 @@
  * their last records. Invariant: a process is dropped only when all of its events are written and
  * its coverage is in the same file.
  */
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #include "lib/decode/kernel_handles.h"
 #include "lib/host/proc.h"

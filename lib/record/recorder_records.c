@@ -3,7 +3,7 @@
  * What every file of a recording says of the recording: whose it is, where probes are, which
  * samples were left out on purpose. Files end and begin; this is said again in each.
  */
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #include "lib/record/host_records.h"
 

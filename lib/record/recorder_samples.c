@@ -3,7 +3,7 @@
  * A recording without probes: the machine, its GPUs, the processes and where they belong, once a
  * second. Needs no right that the person who records does not have; holds no calls.
  */
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #include <poll.h>
 #include <string.h>

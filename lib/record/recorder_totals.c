@@ -2,7 +2,7 @@
 /*
  * Sums up a recording in numbers (events, losses, bytes) at any time.
  */
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #include <sys/resource.h>
 

@@ -4,7 +4,7 @@
  * that have none. A record is written in the turn in which the scan found it; those without an end
  * are repeated at the start of each file.
  */
-#include "lib/record/recorder_state.h"
+#include "lib/record/recorder_internal.h"
 
 #include <string.h>
 

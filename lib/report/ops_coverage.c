@@ -4,7 +4,7 @@
 
 #include "lib/base/fmt.h"
 #include "lib/report/table_cells.h"
-#include "lib/report/unwind_coverage.h"
+#include "lib/report/report_internal.h"
 #include "lib/report/view_lines.h"
 #include "lib/event/missing.h"
 #include "lib/event/record.h"

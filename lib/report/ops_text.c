@@ -8,12 +8,9 @@
 #include "lib/report/group_by_text.h"
 #include "lib/report/ops_coverage.h"
 #include "lib/report/ops_tables.h"
-#include "lib/report/view_gpu.h"
-#include "lib/report/view_io.h"
+#include "lib/report/report_internal.h"
 #include "lib/report/view_lines.h"
-#include "lib/report/view_lives.h"
 #include "lib/report/view_system.h"
-#include "lib/report/view_time.h"
 #include "lib/event/chain.h"
 
 #define PROCESSES_SHOWN 16

@@ -10,7 +10,7 @@
 #include "lib/base/plot.h"
 #include "lib/report/report_parts.h"
 #include "lib/report/report_recording.h"
-#include "lib/report/view_time.h"
+#include "lib/report/report_internal.h"
 #include "lib/event/part.h"
 
 #define BAR_WIDTH  24

@@ -11,7 +11,7 @@
 #include "lib/base/shorten.h"
 #include "lib/base/table.h"
 #include "lib/base/timetext.h"
-#include "lib/report/report_moments.h"
+#include "lib/report/report_internal.h"
 #include "lib/report/report_parts.h"
 #include "lib/report/report_without.h"
 #include "lib/report/report_recording.h"

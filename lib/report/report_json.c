@@ -6,7 +6,7 @@
 #include "lib/base/timetext.h"
 #include "lib/report/report_failures.h"
 #include "lib/report/report_oncpu.h"
-#include "lib/report/report_operations.h"
+#include "lib/report/report_internal.h"
 #include "lib/report/report_parts.h"
 #include "lib/report/step_track.h"
 #include "lib/report/stepless.h"

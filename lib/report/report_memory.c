@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the device memory of each process: a heading, and a table of the call sites that allocated
  * it. */
-#include "lib/report/report_memory.h"
+#include "lib/report/report_internal.h"
 
 #include "lib/base/fmt.h"
 #include "lib/base/table.h"

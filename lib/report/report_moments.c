@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the intervals that show a finding best: on a terminal with aligned times, elsewhere as a
  * table. */
-#include "lib/report/report_moments.h"
+#include "lib/report/report_internal.h"
 
 #include <stdio.h>
 #include <string.h>

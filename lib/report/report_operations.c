@@ -3,7 +3,7 @@
  * Prints the functions that a process called with the quantiles of their durations, and the GPUs
  * that several processes use: where they take turns, a kernel of one waits for those of the others.
  */
-#include "lib/report/report_operations.h"
+#include "lib/report/report_internal.h"
 
 #include "lib/base/fmt.h"
 #include "lib/base/table.h"

@@ -3,7 +3,7 @@
  * The table of steps for a terminal: per line of the loop its share, its time in a step, and why;
  * then a line each for what is before, between and after the steps.
  */
-#include "lib/report/report_path.h"
+#include "lib/report/report_internal.h"
 
 #include "lib/base/fmt.h"
 #include "lib/report/path_lines.h"

@@ -3,7 +3,7 @@
  * The view of steps: of each program how long they take, what an average one consists of, and the
  * slow ones, each with what it has more of than the average one.
  */
-#include "lib/report/report_step_table.h"
+#include "lib/report/report_internal.h"
 
 #include "lib/base/fmt.h"
 #include "lib/base/table.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes which threads wait without an end: that of a program whose steps stopped, then those of
  * other processes that fell asleep at about the same time, since the program may wait for them. */
-#include "lib/report/report_stuck.h"
+#include "lib/report/report_internal.h"
 
 #include <string.h>
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the findings of each process below each other. A finding belongs to its victim; one
  * without a victim belongs to the machine. */
-#include "lib/report/report_views.h"
+#include "lib/report/report_internal.h"
 
 #include "lib/base/fmt.h"
 #include "lib/base/table.h"
 #include "lib/report/report_breakdown.h"
 #include "lib/report/report_chain.h"
-#include "lib/report/report_operations.h"
 #include "lib/report/report_parts.h"
 #include "lib/report/report_recording.h"
 

@@ -9,7 +9,7 @@
 #include "lib/base/fmt.h"
 #include "lib/report/path_lines.h"
 #include "lib/report/report_parts.h"
-#include "lib/report/report_stuck.h"
+#include "lib/report/report_internal.h"
 #include "lib/report/stepless.h"
 
 #define VERDICT_PARTS	3

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the coverage of unwind tables as text and as JSON. */
-#include "lib/report/unwind_coverage.h"
+#include "lib/report/report_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the section of GPUs of ingero-stat. A metric that was not sampled has no line. */
-#include "lib/report/view_gpu.h"
+#include "lib/report/report_internal.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the sections of block I/O and of sockets of ingero-stat. Rows with most time come
  * first. */
-#include "lib/report/view_io.h"
+#include "lib/report/report_internal.h"
 
 #include "lib/base/fmt.h"
 #include "lib/base/table.h"

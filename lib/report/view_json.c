@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the sections of ingero-stat as JSON. Types are fixed per field: identifiers are strings; a
  * value that does not exist is null, never zero. */
-#include "lib/report/view_json.h"
+#include "lib/report/report_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "lib/report/view_json_lives.h"
 #include "lib/report/view_json_parts.h"
-#include "lib/report/view_json_time.h"
 #include "lib/event/record.h"
 
 static void append_device(struct jsonw *j, uint64_t value)

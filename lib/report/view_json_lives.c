@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes device memory, graphs and communicators as JSON. Handles are strings, because they do not
  * fit a JSON number. */
-#include "lib/report/view_json_lives.h"
+#include "lib/report/report_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

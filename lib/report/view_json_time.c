@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes time series and breakdowns of time as JSON. Arrays that belong together begin at the same
  * time and have equal spans; a span in which nothing was counted is null. */
-#include "lib/report/view_json_time.h"
+#include "lib/report/report_internal.h"
 
 #include <stddef.h>
 #include <string.h>

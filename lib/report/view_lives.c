@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the tables of device memory, graphs and communicators. Names of code are cut here and
  * whole in the JSON. */
-#include "lib/report/view_lives.h"
+#include "lib/report/report_internal.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the table of where each process's time went; shares add up to all of its time. */
-#include "lib/report/view_time.h"
+#include "lib/report/report_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * answered: a library's symbols take no memory in between.
  */
 #include "lib/base/io.h"
-#include "lib/symbols/elf_state.h"
+#include "lib/symbols/elf_internal.h"
 
 #include <pthread.h>
 #include <fcntl.h>

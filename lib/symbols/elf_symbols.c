@@ -3,7 +3,7 @@
  * The symbols of an ELF file, one after the other, and which one the loader binds a slot to. What
  * libelf has read for it is given back at the end: a library's symbols take no memory in between.
  */
-#include "lib/symbols/elf_state.h"
+#include "lib/symbols/elf_internal.h"
 
 #include <string.h>
 

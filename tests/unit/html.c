@@ -5,7 +5,7 @@
  */
 #include "tests/tap.h"
 
-#include "lib/query/loss_series.h"
+#include "lib/query/sections_internal.h"
 #include "lib/base/marks.h"
 #include "lib/base/plot.h"
 #include "lib/base/table.h"

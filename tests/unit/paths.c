@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lib/detect/analysis.h"
-#include "lib/report/report_path.h"
+#include "lib/report/report_internal.h"
 #include "lib/report/step_track.h"
 #include "lib/report/stepless.h"
 #include "lib/input/input.h"

@@ -3,7 +3,7 @@
  * Launches counted by kernel: handles mean something in their process only, names put them
  * together, and may come late.
  */
-#include "lib/query/kernels.h"
+#include "lib/query/ops_internal.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "lib/report/report_path.h"
+#include "lib/report/report_internal.h"
 #include "tests/tap.h"
 
 static struct chain_list chains;
