@@ -7,16 +7,94 @@
 #include "lib/export/profile.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/hash.h"
-#include "lib/export/copied_bytes.h"
 #include "lib/export/own_time.h"
 #include "lib/model/body.h"
 #include "lib/model/finding_json.h"
 #include "lib/world/frame_parts.h"
 #include "lib/world/who.h"
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/event/event.h"
+
+/*
+ * Bytes that calls moved, once each: what a call inside another one moves is what that one moves.
+ * Events come in the order of their ends, inner calls before outer ones; whether there is an outer
+ * one is known when it comes, if it does.
+ */
+
+/* Calls of a thread whose enclosing call is still open: beyond this the older ones count as having
+ * none. */
+#define COPIED_BYTES_HELD 4096
+
+struct copied_bytes_call {
+	int64_t start_ns;
+	uint64_t bytes;
+	uint32_t row; /* the caller's */
+	uint16_t depth;
+};
+
+struct copied_bytes_thread {
+	VEC(struct copied_bytes_call) v;
+};
+
+/* Zero-initialised is ready. */
+struct copied_bytes {
+	struct map threads; /* world thread -> index + 1 */
+	VEC(struct copied_bytes_thread) v;
+};
+
+/* One more call of a thread that moved bytes, in stream order. Afterwards *inside are the *n calls
+ * that were inside it, borrowed until the next call. False: out of memory. */
+static bool copied_bytes_add(struct copied_bytes *m, uint32_t thread, const struct event *ev,
+			     uint32_t row, uint64_t bytes, const struct copied_bytes_call **inside,
+			     size_t *n)
+{
+	const struct copied_bytes_call call = { event_start(ev), bytes, row, ev->depth };
+	struct copied_bytes_thread *t;
+	uint64_t at;
+
+	*n = 0;
+	if (!map_get(&m->threads, thread, &at)) {
+		if (!vec_push(&m->v, (struct copied_bytes_thread){ { 0 } }) ||
+		    !map_put(&m->threads, thread, m->v.n))
+			return false;
+		at = m->v.n;
+	}
+	t = &m->v.v[at - 1];
+	if (t->v.n >= COPIED_BYTES_HELD) {
+		t->v.n -= COPIED_BYTES_HELD / 2;
+		memmove(t->v.v, t->v.v + COPIED_BYTES_HELD / 2, t->v.n * sizeof(*t->v.v));
+	}
+	/* Those inside it stand behind it then. */
+	if (!vec_reserve(&t->v, 1))
+		return false;
+	while (t->v.n && t->v.v[t->v.n - 1].depth > call.depth &&
+	       t->v.v[t->v.n - 1].start_ns >= call.start_ns) {
+		t->v.n--;
+		++*n;
+	}
+	memmove(t->v.v + t->v.n + 1, t->v.v + t->v.n, *n * sizeof(*t->v.v));
+	*inside = t->v.v + t->v.n + 1;
+	t->v.v[t->v.n++] = call;
+	/* Nothing is around the outermost. */
+	if (!call.depth)
+		t->v.n = 0;
+	return true;
+}
+
+static void copied_bytes_free(struct copied_bytes *m)
+{
+	for (size_t i = 0; i < m->v.n; i++)
+		vec_free(&m->v.v[i].v);
+	map_free(&m->threads);
+	vec_free(&m->v);
+}
 
 struct row {
 	uint32_t process, name, stack; /* world ids */

@@ -2,10 +2,63 @@
 /* Counts and names the objects of host operations (tasks, locks, files, sockets) for reports. */
 #include "lib/query/sections_internal.h"
 
-#include "lib/query/resource_labels.h"
+#include <inttypes.h>
+#include <stdint.h>
+
 #include "lib/base/hash.h"
 #include "lib/account/names.h"
 #include "lib/world/who.h"
+#include "lib/base/buf.h"
+#include "lib/world/late_names.h"
+
+/* What is not known is left out; of whom nothing is known there is a question mark. */
+
+static void append_text(struct buf *out, const char *before, struct bytes text)
+{
+	if (text.n) {
+		buf_puts(out, before);
+		buf_add(out, text.p, text.n);
+	}
+}
+
+/* "/mnt/x (nfs4, server:/export)", "tcp 192.0.2.1:80", "tcp 127.0.0.1:6379 (redis-server, pid
+ * 812)"; "?" when the recording has no name. */
+static void query_append_file_label(const struct late_names *t, const struct world *w, uint64_t id,
+				    struct buf *out)
+{
+	const struct late_names_file *f = late_names_file(t, id);
+
+	if (!f || !f->path) {
+		buf_putc(out, '?');
+		return;
+	}
+	append_text(out, "", world_text(w, f->path));
+	append_text(out, " (", world_text(w, f->fstype));
+	if (f->fstype) {
+		append_text(out, ", ", world_text(w, f->origin));
+		buf_putc(out, ')');
+	}
+}
+
+static void query_append_socket_label(const struct late_names *t, const struct world *w,
+				      uint64_t id, struct buf *out)
+{
+	const struct late_names_socket *s = late_names_socket(t, id);
+	const struct late_names_peer *p = late_names_peer(t, id);
+
+	if (!s || !s->protocol) {
+		buf_putc(out, '?');
+		return;
+	}
+	append_text(out, "", world_text(w, s->protocol));
+	append_text(out, " ", world_text(w, s->remote ? s->remote : s->local));
+	if (!p || (!p->pid && !p->comm))
+		return;
+	append_text(out, " (", p->comm ? world_text(w, p->comm) : bytes_of("?"));
+	if (p->pid)
+		buf_printf(out, ", pid %" PRIu32, p->pid);
+	buf_putc(out, ')');
+}
 
 #define DETAILS_MAX  65536
 #define DETAILS_TOLD 64 /* of one operation */
