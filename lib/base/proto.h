@@ -2,8 +2,9 @@
 /*
  * Protobuf messages as bytes: enough of the wire format to write some by hand. A field is a tag
  * (its number and how it is encoded) and a value; a message inside a message stands behind its
- * length, so that it is built first. Two forms: into a buffer, and, for what is written millions of
- * times, to an address with room enough.
+ * length. Two forms: into a buffer, and, for what is written millions of times, to an address with
+ * room enough. The caller knows the schema; proto3's rule that zero is the same as absent is the
+ * caller's to use.
  */
 #ifndef INGERO_BASE_PROTO_H
 #define INGERO_BASE_PROTO_H
@@ -61,5 +62,9 @@ static inline void proto_bytes(struct buf *b, unsigned field, struct bytes v)
 	varint_put(b, v.n);
 	buf_add(b, v.p, v.n);
 }
+
+/* A message as a field: what is added between the two is its content. Returns where it begins. */
+size_t proto_begin(struct buf *out, unsigned field);
+void proto_end(struct buf *out, size_t begin);
 
 #endif

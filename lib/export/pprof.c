@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "lib/base/deflate.h"
-#include "lib/base/protow.h"
+#include "lib/base/proto.h"
 #include "lib/export/profile_format.h"
 
 enum {
@@ -59,7 +59,7 @@ static uint64_t intern_text(struct strings *s, const char *text)
 
 	if (!map_get(&s->ids, id, &at)) {
 		at = s->n++;
-		proto_text(&s->out, PROFILE_STRING, text);
+		proto_bytes(&s->out, PROFILE_STRING, bytes_of(text));
 		s->out.failed |= !map_put(&s->ids, id, at);
 	}
 	return at;
@@ -94,12 +94,12 @@ static void append_sample(struct buf *out, struct strings *s, const struct profi
 	       label;
 
 	for (uint32_t k = st->n; k-- > 1;)
-		proto_varint(out, p->path.v[st->at + k] + 1);
+		varint_put(out, p->path.v[st->at + k] + 1);
 	proto_end(out, packed);
 	packed = proto_begin(out, SAMPLE_VALUE);
-	proto_varint(out, st->calls);
+	varint_put(out, st->calls);
 	if (weight)
-		proto_varint(out, st->weight);
+		varint_put(out, st->weight);
 	proto_end(out, packed);
 	label = proto_begin(out, SAMPLE_LABEL);
 	proto_u64(out, LABEL_KEY, intern_text(s, "process"));
@@ -189,9 +189,10 @@ static void write_times(struct buf *out, struct strings *s, const struct export_
 			const struct profile *p)
 {
 	if (em->told->has_real && p->first_ns <= p->last_ns)
-		proto_i64(out, PROFILE_TIME, p->first_ns + em->told->real_minus_mono_ns);
+		proto_u64(out, PROFILE_TIME,
+			  (uint64_t)(p->first_ns + em->told->real_minus_mono_ns));
 	if (p->first_ns <= p->last_ns)
-		proto_i64(out, PROFILE_DURATION, p->last_ns - p->first_ns);
+		proto_u64(out, PROFILE_DURATION, (uint64_t)(p->last_ns - p->first_ns));
 	proto_u64(out, PROFILE_DEFAULT_TYPE, intern_text(s, profile_weight_name(em->opt.weight)));
 }
 
