@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "lib/base/number.h"
 #include "lib/base/io.h"
 #include "lib/host/cgroup.h"
 #include "lib/host/text.h"
@@ -46,24 +47,10 @@ enum host_lockdown host_lockdown_parse(struct bytes text)
 bool host_capabilities_parse(struct bytes status, uint64_t *effective)
 {
 	struct bytes line = host_text_line(status, "CapEff:");
-	uint64_t v = 0;
-	unsigned n = 0;
 
-	for (size_t i = 0; i < line.n; i++) {
-		char c = line.p[i];
-
-		if (c == ' ' || c == '\t')
-			continue;
-		if (c >= '0' && c <= '9')
-			v = v << 4 | (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			v = v << 4 | (uint64_t)(c - 'a' + 10);
-		else
-			return false;
-		n++;
-	}
-	*effective = v;
-	return n > 0 && n <= 16;
+	while (line.n && (*line.p == ' ' || *line.p == '\t'))
+		line = (struct bytes){ line.p + 1, line.n - 1 };
+	return line.n <= 16 && number_parse(line, 16, UINT64_MAX, effective);
 }
 
 static bool read_small(const char *path, struct buf *out)

@@ -12,33 +12,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/number.h"
 #include "lib/base/io.h"
 
 #define MAPS_MAX (64u << 20) /* 65,530 mappings of long paths and room to spare */
 
+#define DIGITS_MOST 24 /* looked at: a zero byte ends them, too */
+
 /* Digits of the base from *p, followed by the character after; moves *p behind it. */
 static bool parse_number(char **p, unsigned base, char after, uint64_t *out)
 {
-	uint64_t v = 0;
-	unsigned n = 0;
+	const char *at = *p;
 
-	for (;; n++, (*p)++) {
-		char c = **p;
-		unsigned digit = c >= '0' && c <= '9'	? (unsigned)(c - '0')
-				 : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-							: 99;
-
-		if (digit >= base)
-			break;
-		if (n == (base == 16 ? 16u : 19u))
-			return false;
-		v = v * base + digit;
-	}
-	if (n == 0 || (after && **p != after))
+	if (!number_scan(&at, at + DIGITS_MOST, base, UINT64_MAX, out) || (after && *at != after))
 		return false;
-	if (after)
-		(*p)++;
-	*out = v;
+	*p += at - *p + (after != 0);
 	return true;
 }
 

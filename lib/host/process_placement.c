@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/number.h"
 #include "lib/base/buf.h"
 #include "lib/base/io.h"
 #include "lib/host/proc.h"
@@ -208,16 +209,9 @@ struct bytes host_environ_variable(struct bytes text, const char *name)
 static uint32_t count_of(struct bytes text, const char *name)
 {
 	struct bytes v = host_environ_variable(text, name);
-	uint64_t n = 0;
+	uint64_t n;
 
-	if (v.n == 0 || v.n > 9)
-		return HOST_RANK_UNKNOWN;
-	for (size_t i = 0; i < v.n; i++) {
-		if (!isdigit((unsigned char)v.p[i]))
-			return HOST_RANK_UNKNOWN;
-		n = n * 10 + (uint64_t)(v.p[i] - '0');
-	}
-	return (uint32_t)n;
+	return v.n <= 9 && number_parse(v, 10, UINT32_MAX, &n) ? (uint32_t)n : HOST_RANK_UNKNOWN;
 }
 
 /* In the order of trust: what a launcher of workers set lies inside what a scheduler set. Size

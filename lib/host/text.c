@@ -4,24 +4,21 @@
  */
 #include "lib/host/text.h"
 
+#include "lib/base/number.h"
+
 bool host_text_number(const char **p, const char *end, uint64_t *out)
 {
-	uint64_t v = 0;
-	bool minus = false, any = false;
+	bool minus;
 
 	while (*p < end && (**p == ' ' || **p == '\t'))
 		(*p)++;
-	if (*p < end && **p == '-') {
-		minus = true;
-		(*p)++;
-	}
-	for (; *p < end && **p >= '0' && **p <= '9'; (*p)++, any = true)
-		if (__builtin_mul_overflow(v, 10, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)(**p - '0'), &v))
-			return false;
-	if (any)
-		*out = minus ? 0 : v;
-	return any;
+	minus = *p < end && **p == '-';
+	*p += minus;
+	if (!number_scan(p, end, 10, UINT64_MAX, out))
+		return false;
+	if (minus)
+		*out = 0;
+	return true;
 }
 
 struct bytes host_text_line(struct bytes text, const char *name)

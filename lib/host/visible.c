@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/number.h"
 #include "lib/base/io.h"
 #include "lib/host/process_placement.h"
 
@@ -37,19 +38,16 @@ bool host_visible_read(struct host_visible *v, uint32_t pid)
 
 static enum host_visible_kind parse_entry(struct bytes text, uint32_t *index, struct bytes *uuid)
 {
-	uint32_t n = 0;
+	uint64_t n;
 
 	if (text.n > 4 && (memcmp(text.p, "GPU-", 4) == 0 || memcmp(text.p, "MIG-", 4) == 0)) {
 		*uuid = text;
 		return HOST_VISIBLE_UUID;
 	}
-	for (size_t i = 0; i < text.n; i++) {
-		if (text.p[i] < '0' || text.p[i] > '9' || n > INDEX_MAX)
-			return HOST_VISIBLE_NONE;
-		n = n * 10 + (uint32_t)(text.p[i] - '0');
-	}
-	*index = n;
-	return text.n && n <= INDEX_MAX ? HOST_VISIBLE_INDEX : HOST_VISIBLE_NONE;
+	if (!number_parse(text, 10, INDEX_MAX, &n))
+		return HOST_VISIBLE_NONE;
+	*index = (uint32_t)n;
+	return HOST_VISIBLE_INDEX;
 }
 
 enum host_visible_kind host_visible_device(const struct host_visible *v, uint32_t ordinal,

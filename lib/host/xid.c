@@ -12,28 +12,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/number.h"
+
 #define LOG  "/dev/kmsg"
 #define GPUS "/proc/driver/nvidia/gpus"
 
 /* The number in the digits of base 10 or 16 at *p, which ends behind them; at most 8 digits. */
 static bool parse_number(const char **p, const char *end, unsigned base, uint32_t *out)
 {
-	uint64_t n = 0;
-	unsigned count = 0;
+	const char *begin = *p;
+	uint64_t n;
 
-	for (; *p < end && count < 9; (*p)++, count++) {
-		char c = **p;
-		unsigned d = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-			     : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-			     : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
-						    : 16;
-
-		if (d >= base)
-			break;
-		n = n * base + d;
-	}
+	if (!number_scan(p, end, base, UINT32_MAX, &n) || *p - begin > 8)
+		return false;
 	*out = (uint32_t)n;
-	return count > 0 && count < 9;
+	return true;
 }
 
 static bool skip_text(const char **p, const char *end, const char *text)

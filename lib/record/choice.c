@@ -2,13 +2,13 @@
 /* One kind of target at a time: who wants two wants two recorders. */
 #include "lib/record/choice.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/number.h"
 #include "lib/host/proc.h"
 
 #define SAMPLES_HZ 99 /* in step with nothing, and a tenth of a second has ten */
@@ -17,14 +17,9 @@
 
 int64_t decode_number(const char *text, int64_t max)
 {
-	char *end;
-	long long n;
+	uint64_t n;
 
-	errno = 0;
-	n = strtoll(text, &end, 10);
-	if (errno || *end || end == text || text[0] < '0' || text[0] > '9' || n > max)
-		return -1;
-	return n;
+	return number_parse(bytes_of(text), 10, (uint64_t)max, &n) ? (int64_t)n : -1;
 }
 
 bool record_percent(const char *text, double *share)

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "lib/base/number.h"
 #include "lib/base/io.h"
 #include "lib/host/proc.h"
 #include "lib/host/text.h"
@@ -90,21 +91,20 @@ static uint32_t inner_of(uint32_t tgid, uint32_t tid)
 	struct buf text = { 0 };
 	struct err ignored = { 0 };
 	struct bytes line;
-	uint32_t inner = 0;
+	uint64_t inner = 0;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/status", tgid, tid);
 	if (read_file(path, &text, PROC_MAX, &ignored) == 0) {
-		size_t at;
+		const char *at;
 
 		line = host_text_line(buf_bytes(&text), "NSpid:");
-		for (at = line.n; at > 0 && line.p[at - 1] != '\t';)
-			at--;
-		while (at < line.n && line.p[at] >= '0' && line.p[at] <= '9')
-			inner = inner * 10 + (uint32_t)(line.p[at++] - '0');
+		at = line.n ? memrchr(line.p, '\t', line.n) : NULL;
+		at = at ? at + 1 : line.p;
+		number_scan(&at, line.p + line.n, 10, UINT32_MAX, &inner);
 	}
 	buf_free(&text);
-	return inner;
+	return (uint32_t)inner;
 }
 
 /* The thread of the process that has this number inside; 0: none. Most often it is the same

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/number.h"
+
 void sketch_json_write(struct jsonw *j, const struct sketch *s)
 {
 	char sum[24];
@@ -38,16 +40,8 @@ static bool parse_whole(struct json v, double most, double *out)
 
 static bool sum_of(struct json v, uint64_t *out)
 {
-	struct bytes text = json_bytes(v);
-	char digits[24];
-	char *end;
-	bool is = text.n > 0 && text.n < sizeof(digits) && text.p[0] != '-' && text.p[0] != ' ';
+	bool is = number_parse(json_bytes(v), 10, UINT64_MAX, out);
 
-	if (is) {
-		snprintf(digits, sizeof(digits), "%.*s", (int)text.n, (const char *)text.p);
-		*out = strtoull(digits, &end, 10);
-		is = !*end;
-	}
 	json_free(v);
 	return is;
 }

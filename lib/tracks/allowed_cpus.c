@@ -7,17 +7,20 @@
 
 #include <string.h>
 
+#include "lib/base/number.h"
+
 /* ---- lists of CPUs ---- */
 
 static bool read_number(struct bytes *text, uint32_t *number)
 {
-	size_t n = 0;
+	const char *p = text->p, *end = p + text->n;
+	uint64_t n;
 
-	for (*number = 0; n < text->n && text->p[n] >= '0' && text->p[n] <= '9' && n < 6; n++)
-		*number = *number * 10 + (uint32_t)(text->p[n] - '0');
-	text->p += n;
-	text->n -= n;
-	return n > 0;
+	if (!text->n || !number_scan(&p, end, 10, 999999, &n))
+		return false;
+	*text = (struct bytes){ p, (size_t)(end - p) };
+	*number = (uint32_t)n;
+	return true;
 }
 
 /* The next range of a list. False: there is none. */
