@@ -20,31 +20,14 @@ enum { E_SEQ, E_END, E_DURATION, E_SOURCE, E_OP, E_DEPTH, E_RET, E_CTX, E_STACK,
 
 /* ---- one row ---- */
 
-static enum world_kind kind_of(enum column_role role)
-{
-	switch (role) {
-	case ROLE_THREAD:
-		return WORLD_THREAD;
-	case ROLE_PROCESS:
-		return WORLD_PROCESS;
-	case ROLE_CGROUP:
-		return WORLD_CGROUP;
-	case ROLE_GPU:
-		return WORLD_GPU;
-	case ROLE_STACK:
-		return WORLD_STACK;
-	default:
-		return WORLD_KINDS;
-	}
-}
-
 static void set_column(struct archive_reader *r, struct event *ev, const struct op_def *def,
 		       uint16_t id, int64_t value)
 {
 	const struct column_def *c = world_column(r->w, id);
-	enum world_kind kind = c ? kind_of(c->role) : WORLD_KINDS;
+	int kind = c ? world_kind_of_role(c->role) : -1;
 
-	event_set(ev, def, id, kind == WORLD_KINDS ? (uint64_t)value : read_id(r, kind, value));
+	event_set(ev, def, id,
+		  kind < 0 ? (uint64_t)value : read_id(r, (enum world_kind)kind, value));
 }
 
 /* Sets the event's values that are in event_values, not in the row. */

@@ -161,32 +161,31 @@ out:
 	return rc;
 }
 
-int host_proc_thread(uint32_t tgid, uint32_t tid, struct host_stat *out, struct err *e)
+/* A file of a thread: as its scheduling statistics where stat is NULL. */
+static int read_thread(uint32_t tgid, uint32_t tid, struct host_stat *stat,
+		       struct host_schedstat *sched, struct err *e)
 {
 	struct buf text = { 0 };
 	char file[64];
 	int rc;
 
-	snprintf(file, sizeof(file), "task/%" PRIu32 "/stat", tid);
+	snprintf(file, sizeof(file), "task/%" PRIu32 "/%s", tid, stat ? "stat" : "schedstat");
 	rc = read_of(tgid, file, &text, STAT_MAX, e);
-	if (rc == 0 && !host_stat_parse(buf_bytes(&text), out))
+	if (rc == 0 && !(stat ? host_stat_parse(buf_bytes(&text), stat)
+			      : host_schedstat_parse(buf_bytes(&text), sched)))
 		rc = err_set(e, ERR_DAMAGED, "/proc/%" PRIu32 "/%s is not understood", tgid, file);
 	buf_free(&text);
 	return rc;
 }
 
+int host_proc_thread(uint32_t tgid, uint32_t tid, struct host_stat *out, struct err *e)
+{
+	return read_thread(tgid, tid, out, NULL, e);
+}
+
 int host_proc_schedstat(uint32_t tgid, uint32_t tid, struct host_schedstat *out, struct err *e)
 {
-	struct buf text = { 0 };
-	char file[64];
-	int rc;
-
-	snprintf(file, sizeof(file), "task/%" PRIu32 "/schedstat", tid);
-	rc = read_of(tgid, file, &text, STAT_MAX, e);
-	if (rc == 0 && !host_schedstat_parse(buf_bytes(&text), out))
-		rc = err_set(e, ERR_DAMAGED, "/proc/%" PRIu32 "/%s is not understood", tgid, file);
-	buf_free(&text);
-	return rc;
+	return read_thread(tgid, tid, NULL, out, e);
 }
 
 /* Whether a process without an executable is a zombie; else it is a kernel thread. */

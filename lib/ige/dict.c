@@ -4,24 +4,6 @@
 
 #include "lib/world/world.h"
 
-int ige_role_kind(enum column_role role)
-{
-	switch (role) {
-	case ROLE_THREAD:
-		return WORLD_THREAD;
-	case ROLE_PROCESS:
-		return WORLD_PROCESS;
-	case ROLE_CGROUP:
-		return WORLD_CGROUP;
-	case ROLE_GPU:
-		return WORLD_GPU;
-	case ROLE_STACK:
-		return WORLD_STACK;
-	default:
-		return -1;
-	}
-}
-
 int ige_record_role_kind(enum record_role role)
 {
 	switch (role) {

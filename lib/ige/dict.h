@@ -33,8 +33,7 @@ enum ige_dict_kind {
 #define IGE_SITE_ARGS_MAX \
 	65536 /* sites with arguments per segment; beyond it arguments are columns */
 
-/* World kind a column role or a record role refers to, or -1. */
-int ige_role_kind(enum column_role role);
+/* World kind that a record role refers to, or -1. */
 int ige_record_role_kind(enum record_role role);
 
 #endif

@@ -318,7 +318,7 @@ static bool learn_op(struct ige_dict_reader *d, const struct op_def *in_file)
 		if (!column || column->role > ROLE_STACK)
 			op.to[i] = -1;
 		else
-			op.kind[i] = (int8_t)ige_role_kind(column->role);
+			op.kind[i] = (int8_t)world_kind_of_role(column->role);
 	}
 	return vec_push(&d->ops, op) && map_put(&d->op_index, op.id, d->ops.n);
 }

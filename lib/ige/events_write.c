@@ -77,7 +77,7 @@ static bool add_extras(struct ige_rows *r, const struct event *ev, const struct 
 		if (there) {
 			const struct column_def *column =
 				world_column(r->dict->world, def->cols[i]);
-			int kind = column ? ige_role_kind(column->role) : -1;
+			int kind = column ? world_kind_of_role(column->role) : -1;
 			uint64_t value = ev->x[i];
 
 			if (kind >= 0)

@@ -240,7 +240,7 @@ void ige_column_merger_learn(struct ige_writer *wr, struct ige_woven *in, uint64
 			op->left[op->n] = (struct ige_woven_left){
 				.slot = wr->weaver.classes.v[class].slot[op->n],
 				.column = (uint8_t)i,
-				.to = (int8_t)(column ? ige_role_kind(column->role) : -1),
+				.to = (int8_t)(column ? world_kind_of_role(column->role) : -1),
 			};
 			op->n++;
 		}

@@ -242,7 +242,7 @@ static void mask_event(struct input_anonymize *m, struct event *ev)
 		if (!(ev->present >> i & 1))
 			continue;
 		c = def && i < def->ncols ? column_builtin(def->cols[i]) : NULL;
-		kind = c ? ige_role_kind(c->role) : -1;
+		kind = c ? world_kind_of_role(c->role) : -1;
 		if (!c)
 			ev->present &= ~(1u << i);
 		else if (kind >= 0)

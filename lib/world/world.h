@@ -265,6 +265,25 @@ enum world_kind {
 	WORLD_CTX,
 	WORLD_KINDS
 };
+
+/* What values of a column with that role are ids of; -1: of nothing. */
+static inline int world_kind_of_role(enum column_role role)
+{
+	switch (role) {
+	case ROLE_THREAD:
+		return WORLD_THREAD;
+	case ROLE_PROCESS:
+		return WORLD_PROCESS;
+	case ROLE_CGROUP:
+		return WORLD_CGROUP;
+	case ROLE_GPU:
+		return WORLD_GPU;
+	case ROLE_STACK:
+		return WORLD_STACK;
+	default:
+		return -1;
+	}
+}
 uint32_t world_count(const struct world *w, enum world_kind kind); /* ids run 1..count */
 
 #endif

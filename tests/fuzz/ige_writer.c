@@ -31,7 +31,7 @@ static struct event make(const struct fixture *f, const uint8_t *p)
 			    .dur_ns = p[6] ? seed >> (p[6] & 63) >> 3 : 0 };
 
 	for (unsigned i = 0; i < def->ncols; i++) {
-		int kind = ige_role_kind(column_builtin(def->cols[i])->role);
+		int kind = world_kind_of_role(column_builtin(def->cols[i])->role);
 
 		if (!(p[3] >> i % 8 & 1))
 			continue;

@@ -127,7 +127,7 @@ static struct event mixed_event(struct world *own, int64_t end)
 			    .stack = any() % 2 ? subject(own, WORLD_STACK) : 0 };
 
 	for (unsigned i = 0; i < op->ncols; i++) {
-		int kind = ige_role_kind(world_column(own, op->cols[i])->role);
+		int kind = world_kind_of_role(world_column(own, op->cols[i])->role);
 
 		if (any() % 3)
 			event_set(&ev, op, op->cols[i],
