@@ -357,7 +357,7 @@ $(filter $(BUILD)/lib/attach/% $(BUILD)/lib/record/% $(BUILD)/cmd/% $(BUILD)/tes
 
 # ---- tests -----------------------------------------------------------------------------------------
 
-.PHONY: tests check check-kernels check-asan check-ubsan check-tsan check-valgrind lint bench
+.PHONY: tests check check-all check-kernels check-asan check-ubsan check-tsan check-valgrind lint bench
 include $(wildcard tests/*/rules.mk) formats/packaging/rules.mk
 
 tests: all $(unit_tests) $(test_programs) double double-real
@@ -367,29 +367,37 @@ tests: all $(unit_tests) $(test_programs) double double-real
 computing_suites := lint laws double bench
 suite = $(foreach s,$(1),$(sort $(wildcard tests/$(s)/*.t)))
 alone_tests := $(shell grep -l '^\# Alone: ' $(call suite,live))
+# Those that take minutes, and have a lighter form among the others, say so in a line "# Heavy: why".
+heavy_tests := $(shell grep -l '^\# Heavy: ' $(call suite,live kernels))
 
 # The longest first, so that at the end no core waits for one that began late.
-long_tests := $(addprefix $(BUILD)/tests/laws/,bounds.t bad_input.t pauses.t path_leaf.t waits.t) $(addprefix tests/,scenarios/quick.t kernels/ubuntu-5.15.t live/python_debian.t live/count.t live/record.t live/hangs.t live/modes.t live/seeds.t \
+long_tests := $(addprefix $(BUILD)/tests/laws/,bounds.t bad_input.t pauses.t path_leaf.t waits.t) $(addprefix tests/,scenarios/quick.t kernels/oldest.t live/count.t live/record.t live/hangs.t live/modes.t live/seeds.t \
 	laws/kinds.t live/hostile.t real/torch_attached.t real/torch_crash.t fault/record.t live/capabilities.t live/python.t live/cpu_samples.t live/attach.t live/args.t live/gpu.t laws/second_reader.t live/rotate.t)
 longest_first = $(filter $(1),$(long_tests)) $(filter-out $(long_tests),$(1))
 
 run_tests = BUILD=$(BUILD) INGERO_COMPILE=$(call quote,$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS)) PYTHONDONTWRITEBYTECODE=1 \
 	tests/run $(if $(V),-v) $(1)
 
-# Kernels take minutes to boot: the oldest one is enough beside the machine's own, the others are left to check-kernels.
-slow_kernels := $(filter-out tests/kernels/ubuntu-5.15.t,$(filter tests/kernels/arm64-% tests/kernels/debian-% tests/kernels/ubuntu-%,$(call suite,kernels)))
-
 ifdef ARCH
 # What needs no kernel of its own, run by an emulator; host_live looks at its own process, which there is the emulator.
 check: tests
 	$(Q)tests/emulated $(machine) $(SYSROOT) env $(call run_tests,-r $(BUILD)/test-report.json $(filter-out %/host_live.t,$(unit_tests)))
 else
-check: real-quick tests double-real $(real_clients) deps-check
-	$(Q)REAL=$(abspath $(REAL)) $(call run_tests,-r $(BUILD)/test-report.json \
-		$(call longest_first,$(call suite,scenarios) $(filter-out $(slow_kernels),$(call suite,kernels)) $(real_quick) \
-			$(filter-out $(alone_tests),$(call suite,live)) $(call suite,fault cli)) \
-		--beside $(call longest_first,$(unit_tests) $(call suite,$(computing_suites))) \
-		-- $(alone_tests))
+# $(1): tests to leave out, $(2): more of them
+check_tests = REAL=$(abspath $(REAL)) $(call run_tests,-r $(BUILD)/test-report.json \
+	$(filter-out $(1),$(call longest_first,$(call suite,scenarios kernels) $(real_quick) $(filter-out $(alone_tests),$(call suite,live)) \
+		$(call suite,fault cli))) $(2) \
+	--beside $(call longest_first,$(unit_tests) $(call suite,$(computing_suites))) \
+	-- $(alone_tests))
+checked := real-quick tests double-real $(real_clients) deps-check
+check: $(checked)
+	$(Q)$(call check_tests,$(heavy_tests))
+
+# And what takes minutes: every kernel, every dose, and what other programs say of what is written for them. The sanitizers' builds
+# (check-asan, check-ubsan, check-tsan, check-valgrind), check-real-all and check-packaging stay by themselves.
+check-all: $(checked)
+	$(Q)[ "$(INSTALL)" = no ] || ( $(call install_packages,$(deps_kernel_packages)) ) || true
+	$(Q)CHECK=all CHECKERS=$(CHECKERS) $(call check_tests,tests/kernels/oldest.t,$(call suite,consumers))
 endif
 
 # Every kernel there is a test for, those of another machine too, with programs built for it.
@@ -546,8 +554,10 @@ help:
 		'make demo-torch   the same with real PyTorch, which it installs into REAL=$(REAL): 530 MB of downloads, no GPU' \
 		'make check        build everything, run all tests; ends with "N passed, N failed"' \
 		'make check-real   PyTorch and llama.cpp under the recorder, installed into REAL; check-real-all: vLLM, too' \
+		'make check-all    this and what takes minutes: every kernel, every dose, check-consumers; after it check-asan, check-ubsan,' \
+		'                  check-tsan, check-valgrind, check-real-all and check-packaging are left' \
 		'make check-kernels' \
-		'                  recording on every kernel that QEMU boots here, arm64 too; some of them are in make check' \
+		'                  recording on every kernel that QEMU boots here, arm64 too; the oldest of them is in make check' \
 		'make lint         only the rules of the house; make format applies .clang-format' \
 		'make analyze      clang-tidy and cppcheck over lib, cmd and bpf; what is asked: tests/lint/analyze.checks' \
 		'make score        causes planted for real: found? SCORE=quick is what make check runs of it' \

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # A backported kernel with multi links; it has the session symbol and refuses the program all the same.
+#
+# Heavy: a kernel takes minutes to boot and to check each program; kernels/oldest.t tries the oldest.
 import sys
 
 sys.path.insert(0, "tests/kernels")

@@ -3,6 +3,8 @@
 # Python frames are the truth (pythons.py) also for interpreters that this machine does not have: those of Debian's next
 # releases, each in a root of its own as in a container; as an executable, as a library, with machine code made at
 # run time, with debugging compiled in.
+#
+# Heavy: each is fetched, and made to be found by every way to it; live/python.t does the same with those that are here.
 import os
 import shlex
 import shutil
