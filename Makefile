@@ -238,6 +238,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | required
 $(addprefix $(BUILD)/lib/,$(addprefix ige/,column.o forpack.o forpack_put.o rowcheck.o merge_columns_known.o merge_columns_write.o) \
 	input/join_rows.o input/kway_merge.o): ALL_CPPFLAGS += $(if $(filter -O2,$(CFLAGS)),-O3)
 
+# Unit tests check what the library does, and take longer to compile than to run; laws compute.
+$(patsubst %.c,$(BUILD)/%.o,$(filter tests/unit/%,$(unit_src))): ALL_CPPFLAGS += $(if $(filter -O2,$(CFLAGS)),-O0 -U_FORTIFY_SOURCE)
+
 # Who has to know whether there is a kernel side.
 bpf_knowing := $(addprefix $(BUILD)/,lib/attach/session_none.o cmd/ingero-check.o)
 $(bpf_knowing): ALL_CPPFLAGS += $(bpf_flags)
