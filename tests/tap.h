@@ -17,6 +17,14 @@
 
 static unsigned tap_count, tap_failed;
 
+/* Whether this is make check-all: everything, however long it takes. */
+__attribute__((unused)) static bool tap_all(void)
+{
+	const char *check = getenv("CHECK");
+
+	return check && !strcmp(check, "all");
+}
+
 /* name is printf-like, so that table-driven tests can say which row it was. */
 #define ok(condition, ...) tap_ok((condition), #condition, __FILE__, __LINE__, __VA_ARGS__)
 #define is_u64(got, want, ...) \

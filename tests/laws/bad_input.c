@@ -402,8 +402,11 @@ int main(void)
 		o.seed = 31 + i;
 		law_open(&l, &o);
 		law_analyze(&l, 0, &whole);
-		for (unsigned k = 0; k < sizeof(all) / sizeof(all[0]); k++)
-			check(&l, &whole, scenarios[i], &all[k]);
+		/* Every other wrong of one scenario, the others of the next. */
+		for (unsigned k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
+			if (k % 2 == i % 2 || tap_all())
+				check(&l, &whole, scenarios[i], &all[k]);
+		}
 		verdict_free(&whole);
 		law_close(&l);
 	}
