@@ -34,7 +34,7 @@ SECONDS = 300  # until what does not come is given up
 
 
 def loop():
-    return subprocess.Popen([rec.work("train"), "--seconds", "6000", "--step-us", "500"], env=rec.environment(), stdout=subprocess.DEVNULL)
+    return subprocess.Popen([rec.work("train"), "--seconds", "6000", "--step-us", "0", "--device-us", "5000"], env=rec.environment(), stdout=subprocess.DEVNULL)
 
 
 loops = [loop(), loop()]
