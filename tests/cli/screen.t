@@ -210,13 +210,9 @@ while out.count(b"\n") < 2 and sent < len(one):
     sent += 8192
     if select.select([p.stdout], [], [], 0.02)[0]:
         out += os.read(p.stdout.fileno(), 65536)
-p.stdin.close()
-rest = p.stdout.read()
+rest = p.communicate(one[sent:])[0]
 lines = (out + rest).decode().splitlines()
 tap.ok(all(re.search(r" events, [\d.]+/s, 0 lost, window ", line) for line in lines[:2]), "elsewhere a line per interval", lines[:2])
 tap.ok(b"\033" not in out + rest, "without a single sequence for terminals")
 tap.ok("Runtime API" in "\n".join(lines), "and the whole at the end")
-p.wait()
-p.stdout.close()
-p.stderr.close()
 tap.done_testing()
