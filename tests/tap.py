@@ -7,13 +7,18 @@
 # runs in the repository root, and ends with tap.done_testing(). A test without a check fails.
 
 import contextlib
+import gc
 import os
 import signal
 import sys
 import tempfile
 
+# Lists and tables of a whole recording would be gone over again and again for cycles that they do not have.
+gc.disable()
+
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 BIN = os.path.join(BUILD, "bin")
+ALL = os.environ.get("CHECK") == "all"  # make check-all: everything, however long it takes
 
 # Whoever runs a test may ignore signals, as nohup and background jobs of a shell do; what it starts would ignore them too.
 for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL), (signal.SIGTERM, signal.SIG_DFL)):
