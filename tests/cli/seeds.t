@@ -26,7 +26,7 @@ here = tmp.name
 db = os.path.join(here, "runs")
 os.makedirs(db)
 run = os.path.join(db, "run-20260101-000000-7.ige")
-subprocess.run([os.path.join(tap.BIN, "ingero-demo"), "incident", "--duration", "10s", "-o", run], check=True)
+subprocess.run([os.path.join(tap.BIN, "ingero-demo"), "incident", "--duration", "5s", "-o", run], check=True)
 subprocess.run([os.path.join(tap.BIN, "ingero-export"), "-q", "-o", os.path.join(here, "old.db"), run], check=True)
 for name in ("node-a.db", "node-b.db", "node-c.db"):
     shutil.copy(os.path.join(here, "old.db"), os.path.join(here, name))
