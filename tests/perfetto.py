@@ -3,38 +3,45 @@
 import struct
 import zlib
 from collections import defaultdict
+from functools import partial
+
+
+def varint(data, at):
+    """The value, and where it ends."""
+    v = shift = 0
+    while True:
+        b = data[at]
+        at += 1
+        v |= (b & 127) << shift
+        shift += 7
+        if b < 128:
+            return v, at
 
 
 def fields(data):
-    """(number, value) of a message: integers, or bytes."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        v = shift = 0
-        while True:
-            b = data[at]
-            at += 1
-            v |= (b & 127) << shift
-            shift += 7
-            if b < 128:
-                return v
-
-    while at < len(data):
-        tag = varint()
+    """(number, value) of a message: integers, or bytes. Most tags, lengths and values are one byte."""
+    found, at, end = [], 0, len(data)
+    while at < end:
+        tag = data[at]
+        at += 1
+        if tag > 127:
+            tag, at = varint(data, at - 1)
         kind = tag & 7
-        if kind == 0:
-            yield tag >> 3, varint()
-        elif kind == 1:
-            yield tag >> 3, struct.unpack_from("<Q", data, at)[0]
+        if kind == 1:
+            v = int.from_bytes(data[at:at + 8], "little")
             at += 8
-        elif kind == 2:
-            n = varint()
-            assert at + n <= len(data), "a length beyond the message"
-            yield tag >> 3, bytes(data[at:at + n])
-            at += n
+        elif kind in (0, 2):
+            v = data[at]
+            at += 1
+            if v > 127:
+                v, at = varint(data, at - 1)
+            if kind == 2:
+                at, v = at + v, data[at:at + v]
         else:
             raise AssertionError(f"wire type {kind}")
+        found.append((tag >> 3, v))
+    assert at == end, "a length beyond the message"
+    return found
 
 
 def message(data):
@@ -54,12 +61,13 @@ def double(bits):
 
 
 def packets(data):
-    """Each packet, those that stand compressed in another one too."""
+    """Fields of each packet, those that stand compressed in another one too."""
     for number, body in fields(data):
         assert number == 1, "not a packet"
-        compressed = one(message(body), 50)
+        packet = message(body)
+        compressed = one(packet, 50)
         if compressed is None:
-            yield body
+            yield packet
         else:
             yield from packets(zlib.decompress(compressed))
 
@@ -70,6 +78,20 @@ class Sequence:
         self.now = self.line = None
 
 
+class Slice(dict):
+    """What an event says beside its name is read when somebody asks."""
+
+    def __init__(self, args, **members):
+        super().__init__(members)
+        self.read_args = args
+
+    def __missing__(self, key):
+        if key != "args":
+            raise KeyError(key)
+        self[key] = self.read_args()
+        return self[key]
+
+
 class Trace:
     """lines: uuid -> {name, parent, pid, tid, kind}; slices: {line, name, category, ts, dur, depth, args, flows};
     values: (line, ts, value); clocks: {id: ns}; complaints: what is wrong with it."""
@@ -77,9 +99,8 @@ class Trace:
     def __init__(self, data):
         self.lines, self.values, self.clocks, self.complaints = {}, [], [], []
         self.packets, events, sequences = 0, [], {}
-        for body in packets(data):
+        for p in packets(data):
             self.packets += 1
-            p = message(body)
             seq = one(p, 10, 0)
             if one(p, 13, 0) & 1:
                 sequences[seq] = Sequence()
@@ -170,8 +191,8 @@ class Trace:
                 continue
             name = one(ev, 23) or one(s.texts[2][one(ev, 10)], 2)
             category = one(ev, 22) or one(s.texts[1][one(ev, 3)], 2) if 22 in ev or 3 in ev else b""
-            new = {"line": line, "name": name.decode(), "category": category.decode(), "ts": at, "dur": 0 if kind == 3 else None,
-                   "depth": len(stack), "args": self._args(s, ev), "instant": kind == 3}
+            new = Slice(partial(self._args, s, ev), line=line, name=name.decode(), category=category.decode(), ts=at, dur=0 if kind == 3 else None,
+                        depth=len(stack), instant=kind == 3)
             self.slices.append(new)
             if kind == 1:
                 stack.append(new)

@@ -122,7 +122,7 @@ SERVED = (
     ("export --nodes -f chrome", served(lambda _, at: in_chrome("--nodes", at))),
     ("export --nodes -f clickhouse", served(lambda _, at: in_clickhouse("--nodes", at))),
 )
-incident, errors, straggler = (made(f"{s}.ige", "demo", s, "--duration", "3s", "-n", f"node-{s}") for s in ("incident", "errors", "straggler"))
+incident, errors, straggler = (made(f"{s}.ige", "demo", s, "--duration", "1s", "-n", f"node-{s}") for s in ("incident", "errors", "straggler"))
 found = [made(f"{os.path.basename(f)}.found", "correlate", f) for f in (incident, errors)]
 RECORDINGS = (
     ("nobody analyzed it", [incident], "cpu-preempted"),

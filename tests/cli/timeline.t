@@ -82,6 +82,8 @@ def check(what, data):
     everything = [json.loads(x) for x in run("--records", data=data)[1].splitlines()]
     events = [e for e in everything if "record" not in e]
     trace = perfetto.Trace(out)
+    for s in trace.slices:
+        assert s["args"] is not None  # read, so that all are known to be readable
     slices = [s for s in trace.slices if s["category"] not in ("causal_chain", "step")]
     still = [r for r in everything if r.get("record") == "open" and r.get("at_end")]
     closed = [s for s in slices if s["dur"] is not None]
