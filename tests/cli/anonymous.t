@@ -71,7 +71,7 @@ def hostile_demo():
 def named_in(data):
     if isinstance(data, str):
         data = data.encode()
-    return sorted(n for n in ORIGINALS if n.encode() in data or json.dumps(n)[1:-1].encode() in data)
+    return sorted(n for n in ORIGINALS if any(form.encode() in data for form in {n, json.dumps(n)[1:-1]}))
 
 
 def found(name):
