@@ -556,9 +556,9 @@ help:
 		'make demo         record a real stall on this machine and explain it' \
 		'make demo-torch   the same with real PyTorch, which it installs into REAL=$(REAL): 530 MB of downloads, no GPU' \
 		'make check        build everything, run all tests; ends with "N passed, N failed"' \
-		'make check-real   PyTorch and llama.cpp under the recorder, installed into REAL; check-real-all: vLLM, too' \
 		'make check-all    this and what takes minutes: every kernel, every dose, check-consumers; after it check-asan, check-ubsan,' \
 		'                  check-tsan, check-valgrind, check-real-all and check-packaging are left' \
+		'make check-real   PyTorch and llama.cpp under the recorder, installed into REAL; check-real-all: vLLM, too' \
 		'make check-kernels' \
 		'                  recording on every kernel that QEMU boots here, arm64 too; the oldest of them is in make check' \
 		'make lint         only the rules of the house; make format applies .clang-format' \
