@@ -3,7 +3,8 @@
  * Counts the backward jumps of a function by where they come from and land, to find iterations. The
  * order of a thread's calls is exact, so that jumps between calls are classified by what follows
  * them; waits and samples are anywhere, and begin an iteration where they land at the first line or
- * before it. Where there are no calls, the first line is one where waits land again and again: a
+ * before it. A jump that one of these shows is one between calls once the next call is known. Where
+ * there are no calls, the first line is one where waits land again and again: a
  * single sample at the head of a loop says nothing.
  */
 #include "lib/loops/loop_row.h"
@@ -143,33 +144,53 @@ static void add_landing(struct loop_row *r, uint32_t line)
 		r->waits[i].n++;
 }
 
+/* A jump between calls. False: there is no room for its kind. */
+static bool count_jump(struct loop_row *r, uint32_t from, uint32_t to)
+{
+	int at = jump_index(r, from, to);
+
+	if (at < 0 && r->njumps < LOOP_JUMPS) {
+		at = (int)r->njumps++;
+		r->jumps[at] = (struct loop_jump){ .from = from, .to = to };
+	}
+	if (at < 0)
+		return false;
+	r->jumps[at].n++;
+	r->jumps[at].open++;
+	r->total++;
+	r->last = at;
+	return true;
+}
+
 void loop_row_add_jump(struct loop_row *r, uint32_t from, enum loop_seen from_seen, uint32_t to,
 		       enum loop_seen to_seen)
 {
-	bool loose = from_seen != LOOP_SEEN_CALL || to_seen != LOOP_SEEN_CALL;
-	int at = loose ? -1 : jump_index(r, from, to);
+	bool loose = from_seen != LOOP_SEEN_CALL || to_seen != LOOP_SEEN_CALL, counted;
 
 	r->last = -1;
 	if (r->first && to <= r->first)
 		close_jumps(r);
-	if (at < 0 && !loose && r->njumps < LOOP_JUMPS) {
-		at = (int)r->njumps++;
-		r->jumps[at] = (struct loop_jump){ .from = from, .to = to };
-	}
 	if (to_seen == LOOP_SEEN_WAIT || (loose && to_seen == LOOP_SEEN_CALL))
 		add_landing(r, to);
-	if (at < 0) {
-		if (!r->loose_first || to < r->loose_first)
-			r->loose_first = to;
-	} else {
-		r->jumps[at].n++;
-		r->jumps[at].open++;
-		r->total++;
-		r->last = at;
-	}
+	counted = !loose && count_jump(r, from, to);
+	if (!counted && (!r->loose_first || to < r->loose_first))
+		r->loose_first = to;
 	r->shown += from_seen != LOOP_SEEN_SAMPLE && to_seen != LOOP_SEEN_SAMPLE;
 	loop_row_find_first(r);
-	r->loose += at < 0 && to <= r->first;
+	r->loose += !counted && to <= r->first;
+	r->loose_from = from_seen == LOOP_SEEN_CALL && loose ? from : 0;
+	r->loose_counts = to <= r->first;
+}
+
+void loop_row_confirm_jump(struct loop_row *r, uint32_t to)
+{
+	uint32_t from = r->loose_from;
+
+	r->loose_from = 0;
+	if (to >= from || !count_jump(r, from, to))
+		return;
+	r->loose -= r->loose_counts;
+	loop_row_find_first(r);
 }
 
 void loop_row_add_line(struct loop_row *r, uint32_t line, enum loop_seen seen)
@@ -198,7 +219,7 @@ void loop_row_forget_jumps(struct loop_row *r)
 	r->next = 0;
 	r->is_next = false;
 	r->last = -1;
-	r->first = r->beyond = r->loose_first = 0;
+	r->first = r->beyond = r->loose_first = r->loose_from = 0;
 }
 
 /* Whether lines of a statement that ends at its first line lie between. */

@@ -98,6 +98,10 @@ struct loop_row {
 	uint64_t loose, entries, anchored;
 	uint64_t strange; /* of the entries, those from another line than before */
 	bool reentered;	  /* it did not jump back, but began again when it was called again */
+	/* A wait or a sample showed the newest jump, whose line had made calls: that line, and
+	 * whether the jump counts in loose. 0: no jump, or a call came since. */
+	bool loose_counts;
+	uint32_t loose_from;
 	/* Counts of the iterations between two times that it was left, if none may be missing:
 	 * times that the count was known, that it was one, and that it differed from the one
 	 * before. */
@@ -129,6 +133,9 @@ void loop_row_free(struct loop_row *r);
 /* The line went from there back to there. */
 void loop_row_add_jump(struct loop_row *r, uint32_t from, enum loop_seen from_seen, uint32_t to,
 		       enum loop_seen to_seen);
+/* A call is made at that line, the first one since a wait or a sample showed a jump: what is
+ * between calls is a jump, too, if the line is before that of the call before. */
+void loop_row_confirm_jump(struct loop_row *r, uint32_t to);
 /* It went on to that line. */
 void loop_row_add_line(struct loop_row *r, uint32_t line, enum loop_seen seen);
 /* Finds anew at which line iterations begin. */

@@ -181,6 +181,7 @@ void loops_enter_row(struct loops *l, struct loops_thread *th, struct loop_row *
 		row->stay_cut = true;
 	row->left_ns = LOOPS_NEVER;
 	row->beyond_ns = 0;
+	row->loose_from = 0;
 	loops_begin(l, th, row, b);
 }
 

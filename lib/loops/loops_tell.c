@@ -350,6 +350,7 @@ void loops_move_on(struct loops *l, struct loops_thread *th, struct loop_row *ro
 	row->begins.n = 0;
 	row->dropped = 0;
 	row->loose = row->entries = row->anchored = 0;
+	row->loose_from = 0;
 	row->first_calls = th->calls;
 	loop_next_take(row);
 	loop_row_find_first(row);

@@ -3,6 +3,7 @@
  * Walks from a thread's newest stack to its next one: down to the frame that differs, where the
  * line of a function went on or jumped back, and from there into functions that were entered.
  */
+#include "lib/base/compiler.h"
 #include "lib/loops/loop_next.h"
 
 /* It came to its line from another one. */
@@ -107,6 +108,7 @@ static void add_jump(struct loops *l, struct loops_thread *th, struct loop_row *
 {
 	bool calls = level->seen == LOOP_SEEN_CALL && seen == LOOP_SEEN_CALL;
 
+	th->loose_jump |= level->seen == LOOP_SEEN_CALL && !calls;
 	if (calls)
 		loop_next_note(row, level, to, ns, th->calls);
 	if (!row->next)
@@ -313,6 +315,19 @@ static unsigned find_change(const struct loops_thread *th, const struct python_l
 	return at;
 }
 
+/* A call is made: a jump that a wait or a sample showed before it is one between calls, unless its
+ * function was left since. */
+NOINLINE static void confirm_jumps(struct loops_thread *th)
+{
+	th->loose_jump = false;
+	for (unsigned i = 0; i < th->nlevels; i++) {
+		struct loop_level *level = &th->levels[i];
+
+		if (level->row >= 0 && th->rows[level->row].loose_from)
+			loop_row_confirm_jump(&th->rows[level->row], level->line);
+	}
+}
+
 void loops_walk(struct loops *l, struct loops_thread *th, const struct python_line *lines,
 		unsigned n, unsigned task, int64_t ns, enum loop_seen seen)
 {
@@ -345,11 +360,15 @@ void loops_walk(struct loops *l, struct loops_thread *th, const struct python_li
 	else if (th->ncalled >= at)
 		th->ncalled = at ? at - 1 : 0;
 	find_watched(th);
+	if (th->loose_jump && seen == LOOP_SEEN_CALL)
+		confirm_jumps(th);
 }
 
 void loops_walk_leaf(struct loops *l, struct loops_thread *th, int64_t ns, uint32_t callee)
 {
 	call_lines(l, th, th->nlevels - 1, ns, callee);
+	if (th->loose_jump)
+		confirm_jumps(th);
 	if (th->has_line_rows)
 		find_watched(th);
 }

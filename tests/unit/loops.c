@@ -252,6 +252,20 @@ static void sample_before_waits(struct play *p)
 	}
 }
 
+/* The batch is read before the first call of each step, which a sample always sees; the line before
+ * it, once. */
+static void samples_before_calls(struct play *p)
+{
+	for (int i = 0; i < 100; i++) {
+		if (i == 70)
+			add_event(p, p->a, OP_CPU_SAMPLE, "main:17");
+		add_event(p, p->a, OP_CPU_SAMPLE, "main:18 read:12");
+		call(p, "main:18 read:13");
+		call(p, "main:19 train:24");
+		call(p, "main:19 train:26");
+	}
+}
+
 /* train(); publish(), which makes no call and waits each time: a sample at the loop's head is seen
  * once. */
 static void waits_behind_calls(struct play *p)
@@ -408,6 +422,8 @@ static const struct row {
 	{ "with CPU samples in between", sampled, "400 steps of main:10-15" },
 	{ "waits alone, samples at the head", waits_alone, "300 steps of main:11-12" },
 	{ "waits alone, a sample first", sample_before_waits, "300 steps of main:11-12" },
+	{ "samples before the first call, one at the head", samples_before_calls,
+	  "100 steps of main:18-19" },
 	{ "a wait behind the calls, a sample at the head", waits_behind_calls,
 	  "150 steps of main:12-15" },
 	{ "a wait before the calls, one call at the head", call_at_the_end,
