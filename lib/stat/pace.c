@@ -3,7 +3,8 @@
  * The slope of a line through (time awake, sleep after it), in windows of PACE_WINDOW sleeps, whose
  * slopes are averaged by how certain each is. Long pauses and steps of several kinds, which take
  * turns, are groups of their own in a window, apart from each other by a gap: a line through two
- * groups would say what their sleeps happen to be. Late wake-ups are left out.
+ * groups would say what their sleeps happen to be. So are sleeps of several lengths, as a retry's
+ * back-off has, whatever the work before them: a pace has any length. Late wake-ups are left out.
  *
  * Wake-ups on a grid would show a pace, too, but not only: fixed sleeps between steps that take
  * turns come back to a line after each round, and a pace that counts from its last wake-up drifts
@@ -20,6 +21,7 @@
 
 #define WINDOWS_MOST 64	  /* then the older ones count half: the newest 4,096 sleeps decide */
 #define GAP_SHARE    0.25 /* of the range of times awake: more between two is a gap */
+#define GAP_GRAINS   4
 #define GROUP_LEAST  8
 #define USED_LEAST   16	   /* of a window: fewer say nothing */
 #define FAR_OFF	     6	   /* median deviations from the median: no part of the group's spread */
@@ -49,6 +51,13 @@ struct fit {
 static int compare_awake(const void *a, const void *b)
 {
 	double x = ((const struct pair *)a)->awake, y = ((const struct pair *)b)->awake;
+
+	return (x > y) - (x < y);
+}
+
+static int compare_asleep(const void *a, const void *b)
+{
+	double x = ((const struct pair *)a)->asleep, y = ((const struct pair *)b)->asleep;
 
 	return (x > y) - (x < y);
 }
@@ -122,26 +131,48 @@ static void fit_group(struct fit *f, struct pair *v, unsigned n)
 	f->groups++;
 }
 
-/* Of pairs in order of their time awake: each group by itself. */
-static void fit_groups(struct fit *f, struct pair *v, unsigned n)
-{
-	double range, widest;
-	unsigned at;
+enum group_by { BY_AWAKE, BY_ASLEEP };
 
+static double value_by(const struct pair *v, enum group_by by)
+{
+	return by == BY_AWAKE ? v->awake : v->asleep;
+}
+
+/* Of pairs in order of that value: how many lie before the widest gap; 0: none is wide. Between
+ * sleeps that are rounded there are gaps of what they are rounded to. */
+static unsigned find_gap(const struct pair *v, unsigned n, enum group_by by, double grain_ns)
+{
+	double range = value_by(&v[n - 1], by) - value_by(&v[0], by),
+	       widest = fmax(GAP_SHARE * range, by == BY_ASLEEP ? GAP_GRAINS * grain_ns : 0);
+	unsigned at = 0;
+
+	for (unsigned i = 1; i < n; i++) {
+		double gap = value_by(&v[i], by) - value_by(&v[i - 1], by);
+
+		if (gap > widest) {
+			widest = gap;
+			at = i;
+		}
+	}
+	return at;
+}
+
+/* Each group by itself: those of times awake, and in each those of sleeps. */
+static void fit_groups(struct fit *f, struct pair *v, unsigned n, enum group_by by)
+{
+	qsort(v, n, sizeof(*v), by == BY_AWAKE ? compare_awake : compare_asleep);
 	while (n >= GROUP_LEAST) {
-		range = v[n - 1].awake - v[0].awake;
-		widest = 0;
-		at = 0;
-		for (unsigned i = 1; i < n; i++)
-			if (v[i].awake - v[i - 1].awake > widest) {
-				widest = v[i].awake - v[i - 1].awake;
-				at = i;
-			}
-		if (widest <= GAP_SHARE * range) {
+		unsigned at = find_gap(v, n, by, f->grain_ns);
+
+		if (!at && by == BY_AWAKE) {
+			fit_groups(f, v, n, BY_ASLEEP);
+			return;
+		}
+		if (!at) {
 			fit_group(f, v, n);
 			return;
 		}
-		fit_groups(f, v, at);
+		fit_groups(f, v, at, by);
 		v += at;
 		n -= at;
 	}
@@ -156,8 +187,7 @@ static void judge_window(const struct pace_sums *p, enum pace_since since, struc
 
 	for (unsigned i = 0; i < p->n; i++)
 		v[i] = (struct pair){ (double)p->awake_ns[since][i], (double)p->asleep_ns[i] };
-	qsort(v, p->n, sizeof(*v), compare_awake);
-	fit_groups(&f, v, p->n);
+	fit_groups(&f, v, p->n, BY_AWAKE);
 	if (f.n < USED_LEAST || f.aa < (double)f.n * CLOCK_NS * CLOCK_NS)
 		return;
 	rest = fmax(f.ss - f.as * f.as / f.aa, 0);

@@ -76,6 +76,12 @@ static double work_looks(unsigned i)
 	return (i % 12 ? 10 * US : 160 * US) + entry;
 }
 
+/* Now the rest of several steps, now a line for the log, on a busy machine. */
+static double work_retries(unsigned i)
+{
+	return (i % 2 ? 2 : 12) * MS - 12 * MS * log(draw());
+}
+
 static double work_two_sleeps(unsigned i)
 {
 	return i % 2 ? 1 * MS : 4 * MS;
@@ -159,6 +165,15 @@ static double sleep_in_turn(struct sleeper *s, double ran, double now, unsigned 
 	return i % 2 ? 4 * MS : 1 * MS;
 }
 
+/* The second try waits for longer than the first. */
+static double sleep_back_off(struct sleeper *s, double ran, double now, unsigned i)
+{
+	(void)s;
+	(void)ran;
+	(void)now;
+	return i % 2 ? 30 * MS : 15 * MS;
+}
+
 /* Twice as long each time, until it is ready. */
 static double sleep_longer(struct sleeper *s, double ran, double now, unsigned i)
 {
@@ -210,6 +225,8 @@ static const struct row rows[] = {
 	  200 },
 	{ "as long as it worked", work_differs, sleep_as_long, 50 * US, 20 * US, PACE_ADDED, 64 },
 	{ "two sleeps in turn", work_two_sleeps, sleep_in_turn, 50 * US, 20 * US, PACE_ADDED, 64 },
+	{ "a retry's back-off", work_retries, sleep_back_off, 50 * US, 50 * US, PACE_ADDED, 128 },
+	{ "twice as long each time", work_polls, sleep_longer, 10 * US, 10 * US, PACE_ADDED, 400 },
 	{ "at random, work that differs", work_differs, sleep_at_random, 50 * US, 20 * US,
 	  PACE_ADDED, 4096 },
 	{ "to the next tick of a grid, queued", work_differs, sleep_to_grid, 50 * US, 20 * US,
@@ -225,8 +242,6 @@ static const struct row rows[] = {
 	  PACE_UNKNOWN, 200, 0.1 },
 	/* It may be a limit of something that differs: nobody knows. */
 	{ "at random", work_same, sleep_at_random, 50 * US, 20 * US, PACE_UNKNOWN, 200 },
-	{ "twice as long each time", work_polls, sleep_longer, 10 * US, 10 * US, PACE_UNKNOWN,
-	  200 },
 	/* Timers that are ended together make up for so little. */
 	{ "to the next tick, next to no work", work_polls, sleep_to_grid, 10 * US, 10 * US,
 	  PACE_UNKNOWN, 200 },
