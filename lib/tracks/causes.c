@@ -292,24 +292,58 @@ static void merge_takers(struct path_causes *c)
 	c->v.n = keep;
 }
 
-/* Threads without a name that do the same for the anchor, at the same line: a pool. */
-static bool is_of_pool(const struct track_names *names, const struct path_cause *pool,
-		       const struct path_cause *c)
+/* Whether both say the same of the anchor, but for whom. */
+static bool is_same_wait(const struct path_cause *a, const struct path_cause *b)
 {
-	return c->class == pool->class && c->device == pool->device && c->object == pool->object &&
-	       c->pace == pool->pace && !c->poll.interval_us == !pool->poll.interval_us &&
-	       c->timed_out == pool->timed_out && c->event_loop == pool->event_loop &&
-	       c->occupied == pool->occupied && c->exclusion == pool->exclusion &&
-	       c->resumed == pool->resumed && c->holder == pool->holder && c->nlines &&
-	       pool->nlines && c->lines[0].line && c->lines[0].line == pool->lines[0].line &&
-	       path_culprit_is_nameless(&names->culprits, c->lead) &&
-	       path_culprit_is_nameless(&names->culprits, pool->lead) &&
-	       world_thread_process_id(names->w, c->lead) ==
-		       world_thread_process_id(names->w, pool->lead);
+	return a->class == b->class && a->device == b->device && a->object == b->object &&
+	       a->pace == b->pace && !a->poll.interval_us == !b->poll.interval_us &&
+	       a->timed_out == b->timed_out && a->event_loop == b->event_loop &&
+	       a->occupied == b->occupied && a->exclusion == b->exclusion &&
+	       a->resumed == b->resumed && a->holder == b->holder && a->nlines && b->nlines;
+}
+
+/* Threads without a name that do the same for the anchor, at the same line: a pool. */
+static bool is_of_pool(const struct track_names *names, const struct path_cause *a,
+		       const struct path_cause *b)
+{
+	return a->lines[0].line && a->lines[0].line == b->lines[0].line &&
+	       path_culprit_is_nameless(&names->culprits, a->lead) &&
+	       path_culprit_is_nameless(&names->culprits, b->lead) &&
+	       world_thread_process_id(names->w, a->lead) ==
+		       world_thread_process_id(names->w, b->lead);
+}
+
+/* World string: the name of the process whose first thread it is; 0: it is none, or not known. */
+static uint32_t first_thread_name(const struct world *w, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(w, thread);
+	const struct world_process *p = t ? world_get_process(w, t->process) : NULL;
+
+	return p && p->tgid == t->tid ? world_process_name(w, t->process, 0, INT64_MAX) : 0;
+}
+
+/* Processes of one name that the anchor waits for at the same line, such as what the script that it
+ * runs there starts anew each time. */
+static bool is_of_command(const struct track_names *names, const struct path_cause *a,
+			  const struct path_cause *b)
+{
+	uint32_t name;
+
+	if (!a->other_process || !b->other_process || !a->lines[0].at ||
+	    a->lines[0].at != b->lines[0].at)
+		return false;
+	name = first_thread_name(names->w, a->lead);
+	return name && name == first_thread_name(names->w, b->lead);
+}
+
+static bool is_alike(const struct track_names *names, const struct path_cause *a,
+		     const struct path_cause *b)
+{
+	return is_same_wait(a, b) && (is_of_pool(names, a, b) || is_of_command(names, a, b));
 }
 
 /* In order of time. */
-static void merge_pools(struct path_causes *c, const struct track_names *names)
+static void merge_alike(struct path_causes *c, const struct track_names *names)
 {
 	size_t keep = 0;
 
@@ -317,7 +351,7 @@ static void merge_pools(struct path_causes *c, const struct track_names *names)
 		const struct path_cause one = c->v.v[i];
 		size_t pool = one.culprit && one.class != PATH_TAKEN ? 0 : keep;
 
-		while (pool < keep && !is_of_pool(names, &c->v.v[pool], &one))
+		while (pool < keep && !is_alike(names, &c->v.v[pool], &one))
 			pool++;
 		if (pool < keep)
 			merge_cause(&c->v.v[pool], &one);
@@ -359,7 +393,7 @@ bool path_causes_make(struct path_causes *c, struct track_names *names, uint32_t
 	}
 	sort_causes(c);
 	merge_takers(c);
-	merge_pools(c, names);
+	merge_alike(c, names);
 	sort_causes(c);
 	free(v);
 	return ok;

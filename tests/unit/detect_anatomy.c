@@ -107,6 +107,35 @@ static void check_pools(uint32_t own)
 	path_causes_free(&causes);
 }
 
+/* Each is the child of another script, and so a culprit of its own. */
+static void check_commands(uint32_t own)
+{
+	static const struct {
+		uint32_t pid;
+		const char *name;
+		unsigned line;
+		uint64_t ns;
+	} processes[] = {
+		{ 101, "sleep", 21, 90 }, { 102, "sleep", 21, 80 }, { 103, "curl", 21, 75 },
+		{ 104, "sleep", 22, 70 }, { 105, "sleep", 21, 60 },
+	};
+	struct path_causes causes = { 0 };
+
+	parts.v.n = 0;
+	for (size_t i = 0; i < sizeof(processes) / sizeof(processes[0]); i++) {
+		uint32_t pid = processes[i].pid,
+			 id = culprit_thread = thread(pid, pid, processes[i].name);
+
+		add(PATH_SLEEP, stack(21, processes[i].line, NULL, 0),
+		    path_culprit_of(&names.culprits, id), 0, processes[i].ns);
+	}
+	ok(path_causes_make(&causes, &names, own, &parts) && causes.ns == 375 && causes.v.n == 3 &&
+		   causes.v.v[0].ns == 230 && causes.v.v[0].pieces == 3,
+	   "processes of one command at one line are one cause");
+	is_reason(&causes.v.v[0], "waits for sleep (pid 101) and 2 more like it, which slept");
+	path_causes_free(&causes);
+}
+
 /* One line of the loop has nearly all; another one has a tenth, which keeps its line. */
 static void check_left(uint32_t own)
 {
@@ -294,6 +323,7 @@ int main(void)
 
 	check_left(own);
 	check_pools(own);
+	check_commands(own);
 	check_native(own);
 	path_causes_free(&causes);
 	vec_free(&parts.v);
