@@ -61,36 +61,75 @@ static bool is_in_loader(const struct world *w, uint32_t stack)
 	return false;
 }
 
-/* How long the path waited there for each process, by its id. */
-static bool sum_waits(const struct new_processes *p, const struct track_parts *parts,
-		      struct map *ns_of)
+#define DEPTH_MOST 64 /* processes from one to the one that is looked for */
+
+/* The processes that one of them started, and how long its path waited for each. */
+struct children {
+	const struct world *w;
+	uint32_t of;	      /* world process id */
+	struct map parent_of; /* by world process id */
+	struct map ns_of;     /* the same */
+};
+
+/* Of its children the one that the thread's process is, or descends from; 0: none. */
+static uint32_t find_child(const struct children *c, uint32_t thread)
+{
+	uint32_t process = world_thread_process_id(c->w, thread);
+	uint64_t parent;
+
+	for (unsigned i = 0; i < DEPTH_MOST && map_get(&c->parent_of, process, &parent); i++) {
+		if (parent == c->of)
+			return process;
+		process = (uint32_t)parent;
+	}
+	return 0;
+}
+
+/* The child that the path waited for in that part, whatever that one, or what it started itself,
+ * did or had to wait for; else the one that had a CPU meanwhile. *thread: which of its own. */
+static uint32_t find_waited(const struct children *c, const struct track_part *part,
+			    uint32_t *thread)
+{
+	uint32_t child = find_child(c, part->leaf);
+
+	*thread = child ? part->leaf : part->thread;
+	return child ? child : find_child(c, part->thread);
+}
+
+static bool sum_waits(struct children *c, const struct new_processes *p,
+		      const struct track_parts *parts)
 {
 	bool ok = true;
 
+	for (size_t i = 0; ok && i < p->v.n; i++)
+		ok = map_put(&c->parent_of, p->v.v[i].process, p->v.v[i].parent);
 	for (size_t i = 0; ok && i < parts->v.n; i++) {
-		uint32_t process = world_thread_process_id(p->w, parts->v.v[i].thread);
+		uint32_t thread, child = find_waited(c, &parts->v.v[i], &thread);
 		uint64_t ns = 0;
 
-		if (!process)
+		if (!child)
 			continue;
-		map_get(ns_of, process, &ns);
-		ok = map_put(ns_of, process, ns + parts->v.v[i].ns);
+		map_get(&c->ns_of, child, &ns);
+		ok = map_put(&c->ns_of, child, ns + parts->v.v[i].ns);
 	}
 	return ok;
 }
 
-/* The thread that the path waited for in that process, and what is known of it. */
-static void name_process(const struct new_processes *p, const struct track_parts *parts,
-			 uint32_t process, struct new_between *out)
+/* The thread that the path waited for in that child, or in what it started, and what is known of
+ * it. */
+static void name_process(const struct children *c, const struct track_parts *parts, uint32_t child,
+			 struct new_between *out)
 {
 	for (size_t i = 0; i < parts->v.n; i++) {
 		const struct track_part *part = &parts->v.v[i];
+		uint32_t thread;
 
-		if (world_thread_process_id(p->w, part->thread) != process)
+		if (find_waited(c, part, &thread) != child)
 			continue;
-		out->thread = part->thread;
-		out->loader = out->loader || is_in_loader(p->w, part->stack) ||
-			      is_loader(p->w, part->thread);
+		if (!out->thread || world_thread_process_id(c->w, thread) == child)
+			out->thread = thread;
+		out->loader =
+			out->loader || is_in_loader(c->w, part->stack) || is_loader(c->w, thread);
 	}
 }
 
@@ -116,9 +155,10 @@ bool new_processes_between(const struct new_processes *p, uint32_t process,
 			   const struct track_parts *parts, struct new_between *out)
 {
 	int64_t until, last = INT64_MIN;
-	struct map ns_of = { 0 };
+	struct children c = { .w = p->w, .of = process };
 	uint64_t most = 0, ns;
-	bool ok = sum_waits(p, parts, &ns_of);
+	uint32_t longest = 0;
+	bool ok = sum_waits(&c, p, parts);
 
 	*out = (struct new_between){ .within = within,
 				     .gaps = within	 ? (uint32_t)runs->steps
@@ -127,7 +167,7 @@ bool new_processes_between(const struct new_processes *p, uint32_t process,
 	for (size_t i = 0; ok && i < p->v.n; i++) {
 		const struct new_process *child = &p->v.v[i];
 
-		if (child->parent != process || !map_get(&ns_of, child->process, &ns) ||
+		if (child->parent != process || !map_get(&c.ns_of, child->process, &ns) ||
 		    !find_place(runs, within, child->time_ns, &until))
 			continue;
 		out->n++;
@@ -137,9 +177,12 @@ bool new_processes_between(const struct new_processes *p, uint32_t process,
 		if (ns <= most)
 			continue;
 		most = ns;
-		name_process(p, parts, child->process, out);
+		longest = child->process;
 	}
-	map_free(&ns_of);
+	if (longest)
+		name_process(&c, parts, longest, out);
+	map_free(&c.parent_of);
+	map_free(&c.ns_of);
 	return ok;
 }
 
@@ -167,5 +210,5 @@ void new_between_print(struct buf *out, const struct track_names *names,
 	buf_printf(out, ", and for %s the program waited %s for them: ",
 		   duration_text(text, sizeof(text), b->ns), b->within ? "in all" : "there");
 	buf_puts(out, b->loader ? "DataLoader(persistent_workers=True) keeps them"
-				: "keep them from one to the next");
+				: "keep them, or their results, from one to the next");
 }

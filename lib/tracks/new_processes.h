@@ -41,7 +41,7 @@ void new_processes_free(struct new_processes *p);
 struct new_between {
 	bool within;		     /* in the steps: these are what gaps counts */
 	uint32_t n, gaps, gaps_with; /* gaps: between steps, and those in which some began */
-	uint64_t ns;		     /* so long its path waited there for what they did */
+	uint64_t ns;	 /* so long its path waited there for them, and for what they started */
 	uint32_t thread; /* world thread id: of the one that it waited for longest; 0 none */
 	bool loader;	 /* they are workers of torch's DataLoader */
 };

@@ -33,7 +33,8 @@ static void fork_at(struct stage *s, struct new_processes *p, struct actor a, st
 
 static void wait_for(struct track_parts *parts, struct actor whom, uint64_t ns)
 {
-	if (!vec_push(&parts->v, ((struct track_part){ .thread = whom.thread, .ns = ns })))
+	if (!vec_push(&parts->v, ((struct track_part){
+					 .leaf = whom.thread, .thread = whom.thread, .ns = ns })))
 		abort();
 }
 
@@ -66,6 +67,43 @@ static struct new_between play(struct stage *s, const char *name, bool each, int
 	vec_free(&runs.v);
 	vec_free(&parts.v);
 	return found;
+}
+
+/* A script in each step, which others keep from the CPU for 3 of 4 ms and which has a child of its
+ * own do what takes 90. */
+static void scripts(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"),
+		     other = stage_actor(&s, 90, 90, 1, "cc1");
+	struct new_processes p = { .w = s.w };
+	struct step_runs runs = make_runs();
+	struct track_parts parts = { 0 };
+	struct new_between found;
+	struct actor first = { 0 };
+
+	for (uint32_t i = 0; i < EPOCHS; i++) {
+		struct actor sh = stage_actor(&s, 100 + 2 * i, 100 + 2 * i, 10, "sh"),
+			     child = stage_actor(&s, 101 + 2 * i, 101 + 2 * i, 100 + 2 * i,
+						 "sleep");
+
+		first = i ? first : sh;
+		fork_at(&s, &p, a, sh, (110 + 150 * i) * MS);
+		fork_at(&s, &p, sh, child, (111 + 150 * i) * MS);
+		wait_for(&parts, sh, 1 * MS);
+		wait_for(&parts, sh, 3 * MS);
+		parts.v.v[parts.v.n - 1].thread = other.thread;
+		wait_for(&parts, child, 90 * MS);
+	}
+	if (!new_processes_between(&p, a.process, &runs, true, &parts, &found))
+		abort();
+	is_u64(found.n, EPOCHS, "a script in each step");
+	is_u64(found.ns, EPOCHS * 94 * MS, "waited for it, what kept it, and what it started");
+	is_u64(world_thread_process_id(s.w, found.thread), first.process, "named by the script");
+	new_processes_free(&p);
+	vec_free(&runs.v);
+	vec_free(&parts.v);
+	stage_free(&s);
 }
 
 int main(void)
@@ -108,8 +146,10 @@ int main(void)
 	stage_free(&s);
 	s = stage_new();
 	play(&s, "loader", true, 210 * MS, false, &text);
-	like(buf_text(&text), "for them: keep them from one to the next", "anybody else's");
+	like(buf_text(&text), "for them: keep them, or their results, from one to the next",
+	     "anybody else's");
 	buf_free(&text);
 	stage_free(&s);
+	scripts();
 	return done_testing();
 }
