@@ -150,23 +150,27 @@ static void recommend_openmp(const struct loss_view *f, struct finding *to, unsi
 		"other else, and for long when somebody takes one of these");
 }
 
-static void recommend_workers(const struct loss_view *f, struct finding *to, unsigned cpus,
-			      bool loader)
+static void recommend_workers(const struct loss_view *f, struct finding *to, unsigned cpus)
 {
-	static const char *const basis = "from nothing, since the work of the workers has to be "
-					 "done somewhere, to all of the waiting";
+	detect_recommend_code(f, to, "Start no more workers than there are CPUs",
+			      details_print(to, "DataLoader(..., num_workers=%u)", cpus),
+			      "from nothing, since the work of the workers has to be done "
+			      "somewhere, to all of the waiting");
+}
 
-	if (loader)
-		detect_recommend_code(f, to, "Start no more workers than there are CPUs",
-				      details_print(to, "DataLoader(..., num_workers=%u)", cpus),
-				      basis);
-	else
-		detect_recommend(f, to,
-				 details_print(to, "Start no more workers than there are CPUs: %u",
-					       cpus),
-				 details_print(to, "ps -L -o pid,tid,psr,pcpu,comm --ppid %u",
-					       f->victim_pid),
-				 0, basis);
+static void recommend_threads(const struct loss_view *f, struct finding *to)
+{
+	uint32_t n = detect_own(f) ? 0 : f->who->npids;
+	struct buf command = { 0 };
+
+	buf_printf(&command, "ps -L -o %stid,psr,pcpu,comm -p %" PRIu32, n ? "pid," : "",
+		   f->victim_pid);
+	for (uint32_t i = 0; i < n && i < CULPRIT_PIDS; i++)
+		buf_printf(&command, ",%" PRIu32, f->who->pids[i]);
+	detect_recommend(f, to, "Run no more busy threads than the program has CPUs",
+			 details_text(to, &command), 0,
+			 "from nothing, since their work has to be done somewhere, to all of the "
+			 "waiting; the command shows them");
 }
 
 static void recommend_cpus(const struct loss_view *f, struct finding *to, unsigned cpus)
@@ -191,14 +195,10 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 
 	if (o.openmp)
 		recommend_openmp(f, to, detect_own(f) ? cpus : share_of(cpus, f->who->npids + 1));
-	if (!detect_own(f))
-		recommend_workers(f, to, cpus, o.loader);
+	if (o.loader && !detect_own(f) && f->who->npids > cpus)
+		recommend_workers(f, to, cpus);
 	else if (!o.openmp)
-		detect_recommend(
-			f, to, "Run no more busy threads than the program has CPUs",
-			details_print(to, "ps -L -o tid,psr,pcpu,comm -p %u", f->victim_pid), 0,
-			"from nothing, since their work has to be done somewhere, to all of the "
-			"waiting; the command shows them");
+		recommend_threads(f, to);
 	recommend_cpus(f, to, cpus);
 }
 

@@ -199,11 +199,43 @@ static void processes(void)
 	stage_free(&s);
 }
 
+/* Two of its own threads and one worker: it would be told to start another. */
+static void one_worker(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"), w[MANY];
+	struct kinds_run p;
+	unsigned n = 0;
+
+	workers(&s, w, false, "train");
+	w[0] = stage_actor(&s, 101, 101, 100, "pt_data_worker");
+	machine(&s, v, 2, "");
+	play(&s, v, w, MANY, false, 0);
+	analyze(&s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		const struct finding *f = &p.list.v.v[i];
+
+		if (!strstr(f->summary.p, "processes run"))
+			continue;
+		n++;
+		ok(bytes_equal(f->fixes.v[0].action,
+			       bytes_of("Run no more busy threads than the program has CPUs")),
+		   "its threads");
+		ok(bytes_equal(f->fixes.v[0].command,
+			       bytes_of("ps -L -o pid,tid,psr,pcpu,comm -p 100,101")),
+		   "of all its processes");
+	}
+	ok(n == 1, "one worker on two CPUs");
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
 int main(void)
 {
 	others();
 	threads();
 	openmp();
 	processes();
+	one_worker();
 	return done_testing();
 }
