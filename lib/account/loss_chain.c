@@ -218,17 +218,19 @@ int loss_tell(struct cause *c, const struct loss *x, const struct loss_detector 
 	f.estimate = loss_gaps_estimate(c, x);
 	f.lost_ns = found.lost_ns = (uint64_t)((double)x->ns * f.estimate.ns_factor + 0.5);
 	f.count = found.count = (uint64_t)((double)x->count * f.estimate.count_factor + 0.5);
-	if (f.who && f.who->kind == CULPRIT_CGROUP) {
-		/* The events say in which cgroup a thread is, samples whose quota it uses up. */
-		who = *f.who;
-		who.object = cause_cgroups_quota(&c->cgroups, x->process, (uint32_t)who.object);
-		f.who = &who;
-	} else if (f.who && f.who->kind == CULPRIT_TASK) {
+	if (f.who && f.who->kind == CULPRIT_TASK) {
 		who = *f.who;
 		without_victim(&who, f.victim_pid);
 		f.who = &who;
 	}
 	make_ids(&f, d->kind, id, match);
+	if (f.who && f.who->kind == CULPRIT_CGROUP) {
+		/* The events say in which cgroup a thread is, samples, which may come later, whose
+		 * quota it uses up: that is no part of its identity. */
+		who = *f.who;
+		who.object = cause_cgroups_quota(&c->cgroups, x->process, (uint32_t)who.object);
+		f.who = &who;
+	}
 	if (x->family == LOSS_IDLE && f.who && f.who->kind == CULPRIT_TASK) {
 		longest_first(c, x, &who);
 		f.who = &who;

@@ -136,7 +136,7 @@ void name_culprit(struct buf *out, const struct world *w, const struct tally *t,
 	case CULPRIT_NEIGHBOUR:
 		g = world_get_cgroup(w, (uint32_t)c->object);
 		name = g ? world_text(w, g->path) : (struct bytes){ 0 };
-		if (name.n)
+		if (name.n && !(c->kind == CULPRIT_CGROUP && name_cgroup_is_root(name)))
 			buf_add(out, name.p, name.n);
 		else
 			buf_puts(out, "its cgroup");
@@ -229,6 +229,11 @@ void name_culprit_full(struct buf *out, const struct world *w, const struct tall
 bool name_cgroup_v1(struct bytes path)
 {
 	return path.n && path.p[0] != '/';
+}
+
+bool name_cgroup_is_root(struct bytes path)
+{
+	return path.n && path.p[path.n - 1] == '/';
 }
 
 void name_cgroup_file(struct buf *out, struct bytes path, const char *file)

@@ -76,6 +76,9 @@ void name_cgroup_file(struct buf *out, struct bytes path, const char *file);
 
 /* Whether a cgroup's path ("cpu:/job", "memory:/job") is one of version 1. */
 bool name_cgroup_v1(struct bytes path);
+/* Whether it is the root of a hierarchy, which has no quota: that of a thread whose quota is set in
+ * another hierarchy (version 1), or that was moved since. */
+bool name_cgroup_is_root(struct bytes path);
 
 /* "cudaLaunchKernel", "between CUDA calls" (op 0) or "op 0x1234". */
 void name_op(struct buf *out, const struct world *w, uint16_t op);

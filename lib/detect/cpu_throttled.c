@@ -23,7 +23,7 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 	struct bytes path = world_cgroup_path(f->c->w, f->who ? (uint32_t)f->who->object : 0);
 	struct buf command = { 0 };
 
-	if (path.n) {
+	if (path.n && !name_cgroup_is_root(path)) {
 		bool v1 = name_cgroup_v1(path);
 
 		buf_printf(&command, "echo %s | sudo tee ", v1 ? "-1" : "max");

@@ -306,6 +306,10 @@ int main(void)
 		"echo max | sudo tee '/sys/fs/cgroup/machine.slice/machine\\x2dgpu.scope/cpu.max'");
 	throttled(&s, "cpu:/job", 79);
 	proposes(&s, "cpu-throttled", "echo -1 | sudo tee /sys/fs/cgroup/cpu/job/cpu.cfs_quota_us");
+	throttled(&s, "/", 80);
+	proposes(&s, "cpu-throttled", "cat /proc/100/cgroup");
+	throttled(&s, "/", 80);
+	told_among(&s, "cpu-throttled", "the CPU quota of its cgroup stopped train", LENGTH / 10);
 	killed(&s, v, "memory:/pods/a b");
 	proposes(&s, "oom-kill", "cat '/sys/fs/cgroup/memory/pods/a b/memory.oom_control'");
 

@@ -184,6 +184,7 @@ static void quota(struct stage *s, struct actor v, const char *path, uint64_t id
 		REC_SET(&r, SAMPLE, metric, i ? METRIC_CGROUP_THROTTLED_NS : METRIC_CGROUP_PERIODS);
 		REC_SET(&r, SAMPLE, value, said[i]);
 		REC_SET(&r, SAMPLE, cgroup, cgroup);
+		REC_SET(&r, SAMPLE, time_ns, LENGTH / 2);
 		if (i == 0)
 			REC_SET(&r, SAMPLE, process, v.process);
 		if (!vec_push(&s->rec, r))
