@@ -28,7 +28,8 @@ struct disk_requests {
 bool disk_requests_add(struct disk_requests *d, uint32_t process, const struct event *ev,
 		       const struct op_def *def);
 
-/* Turns the wait, of the off-CPU interval ev, into one for a disk if it was one. */
+/* Turns the wait, of the off-CPU interval ev, into one for a disk if it was one; of one for a disk
+ * that is not known, says which. */
 void disk_requests_place(const struct disk_requests *d, uint32_t process, const struct event *ev,
 			 const struct op_def *def, struct segment *wait);
 

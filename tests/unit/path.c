@@ -180,6 +180,8 @@ static void by_request(void)
 		{ 426, WAKER_TIMER, 30 * MS - 10 * US, PATH_OUTSIDE, "a time-out" },
 		{ 426, WAKER_HARDIRQ, 20 * MS, PATH_OUTSIDE, "a request that ended before" },
 		{ 426, WAKER_HARDIRQ, 0, PATH_OUTSIDE, "no request" },
+		{ 82, WAKER_SOFTIRQ, 30 * MS - 10 * US, PATH_DISK, "rename" },
+		{ 82, WAKER_SOFTIRQ, 20 * MS, PATH_DISK, "rename, of a disk that is not known" },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
@@ -190,7 +192,7 @@ static void by_request(void)
 		struct event *ev = stage_offcpu(&s, a, 0, 10 * MS, 30 * MS, 0, 0);
 		struct outcome t;
 
-		stage_set(ev, COL_OBJECT_KIND, OBJECT_POLL);
+		stage_set(ev, COL_OBJECT_KIND, all[i].syscall == 82 ? OBJECT_DISK : OBJECT_POLL);
 		stage_set(ev, COL_SYSCALL, all[i].syscall);
 		stage_set(ev, COL_WAKER_KIND, all[i].waker);
 		ev = stage_event(&s, OP_IO_BLOCK, all[i].request_ns ? b.ctx : other.ctx, 0, 9 * MS,
@@ -198,6 +200,9 @@ static void by_request(void)
 		stage_set(ev, COL_DEVICE, 254 << 20);
 		t = run(&s, a.thread, 40 * MS);
 		is_u64(ns_of(&t, all[i].class, 0), 20 * MS, "a wait for requests: %s", all[i].what);
+		is_u64(disk_of(&t),
+		       all[i].class == PATH_DISK && all[i].request_ns > 20 * MS ? 254 << 20 : 0,
+		       "which disk");
 		outcome_free(&t);
 		stage_free(&s);
 	}

@@ -53,6 +53,16 @@ static inline uint64_t ns_of(const struct outcome *t, enum path_class class, uin
 	return ns;
 }
 
+/* The device that is waited for; 0: none, or not known. */
+static inline uint32_t disk_of(const struct outcome *t)
+{
+	uint32_t device = 0;
+
+	for (size_t i = 0; i < t->parts.list.v.n; i++)
+		device |= t->parts.list.v.v[i].device;
+	return device;
+}
+
 static inline struct event *wait_for(struct stage *s, struct actor a, unsigned object,
 				     int64_t start, int64_t ready, int64_t end, struct actor waker)
 {
