@@ -106,7 +106,7 @@ static double room_of(const struct loss_gain *g)
 static bool step_without(const struct loss_gain *g, double lost_ns, const struct loop *loop,
 			 struct finding_without *to)
 {
-	double steps = (double)loop->estimate, from = (double)loop->ns / steps;
+	double steps = (double)track_mean_count(loop), from = (double)loop->ns / steps;
 	struct gain step =
 		gain_of(lost_ns, g->of.spans_ns, g->step_scale, room_of(g) * g->step_scale);
 
@@ -126,7 +126,8 @@ static void fill_replayed(const struct loss_gain *g, const struct loss_thread *w
 		gain_of((double)worst->ns, g->of.whole_ns, g->scale, room_of(g) * g->scale);
 	struct finding_without step, *w;
 
-	if (loop && loop->estimate && step_without(g, (double)worst->step_ns, loop, &step)) {
+	if (loop && track_mean_count(loop) &&
+	    step_without(g, (double)worst->step_ns, loop, &step)) {
 		w = finding_add(to, without);
 		if (w)
 			*w = step;
@@ -140,8 +141,10 @@ static void fill_replayed(const struct loss_gain *g, const struct loss_thread *w
 static void fill_subtracted(const struct loss_thread *worst, const struct loop *loop, double keep,
 			    double share, double wall, struct finding *to)
 {
-	if (loop && loop->estimate && (double)worst->step_ns >= STEP_SHARE * (double)loop->ns) {
-		double steps = (double)loop->estimate;
+	uint64_t count = loop ? track_mean_count(loop) : 0;
+
+	if (count && (double)worst->step_ns >= STEP_SHARE * (double)loop->ns) {
+		double steps = (double)count;
 
 		add_without(to, "step", (double)loop->ns / steps,
 			    (double)worst->step_ns * share / steps,
@@ -159,8 +162,8 @@ static void fill_turns(const struct loss_thread *worst, const struct loop *loop,
 {
 	double most = (double)worst->step_ns, from, steps;
 
-	if (loop && loop->estimate && most >= STEP_SHARE * (double)loop->ns) {
-		steps = (double)loop->estimate;
+	if (loop && track_mean_count(loop) && most >= STEP_SHARE * (double)loop->ns) {
+		steps = (double)track_mean_count(loop);
 		from = (double)loop->ns / steps;
 		most = widen_gain((struct gain){ 0, most / steps }, from).most;
 		add_without(to, "step", from, most, 0, false);

@@ -41,9 +41,9 @@ void html_steps_facts(struct buf *out, const struct step_track *t)
 	char text[48];
 
 	buf_printf(out, "<dl class=\"key\"><div><dt>%s</dt><dd>%s",
-		   s->at_least ? "All steps" : "A step",
+		   paths_steps_have_mean(s) ? "A step" : "All steps",
 		   report_ns(text, sizeof(text), step_track_per_step(t, t->ns)));
-	if (s->p50_ns && !s->at_least) {
+	if (s->p50_ns && paths_steps_have_mean(s)) {
 		buf_printf(out, " <small>median %s",
 			   report_ns(text, sizeof(text), (double)s->p50_ns));
 		buf_printf(out, ", p99 %s</small>",
@@ -191,7 +191,7 @@ static void put_phase(struct buf *out, const struct step_track *t, const char *n
 static void put_section(struct buf *out, const struct step_track *t, unsigned at)
 {
 	buf_printf(out, "<section id=\"step-%u\"><h2>%s of ", at,
-		   t->track->steps.at_least ? "Steps" : "A step");
+		   paths_steps_have_mean(&t->track->steps) ? "A step" : "Steps");
 	put_text(out, t->track->thread, "?");
 	buf_puts(out, "</h2>\n<p class=\"i\">");
 	put_printed(out, t, step_track_print_count);

@@ -114,12 +114,21 @@ struct paths_steps {
 };
 
 #define PATHS_RANGE_LEAST 1.15 /* from fewest to most: less is a number */
+#define PATHS_MEAN_RANGE  4    /* and with more no mean is known */
 
 /* Whether a number of steps alone would say more than is known. */
 static inline bool paths_steps_are_range(const struct paths_steps *s)
 {
 	return s->estimated && !s->at_least &&
 	       (double)s->most > PATHS_RANGE_LEAST * (double)s->fewest;
+}
+
+/* Whether there is a mean step: not where only a lower bound of their number is known, or as good
+ * as that. */
+static inline bool paths_steps_have_mean(const struct paths_steps *s)
+{
+	return !s->at_least &&
+	       (!s->estimated || (double)s->most <= PATHS_MEAN_RANGE * (double)s->fewest);
 }
 
 struct paths_track {

@@ -90,7 +90,7 @@ static void put_track(struct buf *out, const struct report *r, const struct step
 	char text[48];
 
 	report_style(out, color, "1");
-	buf_puts(out, "\nA step of ");
+	buf_puts(out, paths_steps_have_mean(s) ? "\nA step of " : "\nSteps of ");
 	report_print_text(out, t->track->thread, "?");
 	report_on_node(out, r, t->track->node);
 	report_style(out, color, "0");
@@ -99,7 +99,7 @@ static void put_track(struct buf *out, const struct report *r, const struct step
 	buf_puts(out, " of ");
 	step_track_print_loop(out, t);
 	buf_printf(out, " in %s", report_ns(text, sizeof(text), t->ns));
-	if (s->p50_ns && !s->at_least) {
+	if (s->p50_ns && paths_steps_have_mean(s)) {
 		buf_printf(out, ", median %s", report_ns(text, sizeof(text), (double)s->p50_ns));
 		buf_printf(out, ", p99 %s", report_ns(text, sizeof(text), (double)s->p99_ns));
 	}

@@ -248,7 +248,7 @@ void step_track_print_loop(struct buf *out, const struct step_track *t)
 
 double step_track_per_step(const struct step_track *t, double ns)
 {
-	return t->track->steps.at_least ? ns : ns / t->count;
+	return paths_steps_have_mean(&t->track->steps) ? ns / t->count : ns;
 }
 
 void step_track_print_count(struct buf *out, const struct step_track *t)
@@ -438,7 +438,7 @@ static void print_median(struct buf *out, const struct step_track *t)
 	double median = t->track->steps.timed ? (double)t->track->steps.p50_ns : 0;
 	char text[48];
 
-	if (median > 0 && !t->track->steps.at_least &&
+	if (median > 0 && paths_steps_have_mean(&t->track->steps) &&
 	    step_track_per_step(t, t->ns) > MEAN_UNLIKE * median)
 		buf_printf(out, " (median %s)", report_ns(text, sizeof(text), median));
 }
@@ -447,6 +447,7 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 {
 	struct step_part best[VERDICT_PARTS] = { 0 };
 	double between = phase_ns(t, "between");
+	bool mean = paths_steps_have_mean(&t->track->steps);
 	bool gaps = between > t->ns; /* and not the steps are what the program is at */
 	char text[48];
 	unsigned n = 0;
@@ -466,9 +467,9 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 	step_track_print_count(out, t);
 	buf_puts(out, " steps of ");
 	step_track_print_loop(out, t);
-	buf_printf(out, ", %s%s %s", paths_steps_are_range(&t->track->steps) ? "~" : "",
+	buf_printf(out, ", %s%s %s", mean && paths_steps_are_range(&t->track->steps) ? "~" : "",
 		   report_ns(text, sizeof(text), step_track_per_step(t, t->ns)),
-		   t->track->steps.at_least ? "in all" : "each");
+		   mean ? "each" : "in all");
 	print_median(out, t);
 	if (gaps)
 		print_beside(out, t, "between", "between steps", t->ns);

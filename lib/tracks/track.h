@@ -17,6 +17,7 @@
 #include "lib/tracks/track_sums.h"
 #include "lib/event/stream.h"
 #include "lib/loops/loops.h"
+#include "lib/model/paths.h"
 #include "lib/path/path_unended.h"
 #include "lib/path/replay.h"
 
@@ -69,6 +70,17 @@ struct track {
 	struct track_phase phases[TRACK_WINDOWS]; /* in order, those that are not empty */
 	unsigned nphases;
 };
+
+/* How many steps a mean is to be taken of; 0: that is not known well enough. */
+static inline uint64_t track_mean_count(const struct loop *l)
+{
+	const struct paths_steps s = { .estimated = l->uncertain,
+				       .at_least = l->least,
+				       .fewest = (uint64_t)l->fewest,
+				       .most = (uint64_t)(l->most + 0.5) };
+
+	return paths_steps_have_mean(&s) ? l->estimate : 0;
+}
 
 /* Whether what is lost in it counts: its steps and what is between them do, and all of it without a
  * loop. */

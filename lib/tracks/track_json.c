@@ -369,9 +369,7 @@ static bool put_phase(struct writer *p, struct paths_phase *to, size_t i, const 
 				   : causes.ns;
 		in.grid = parts.grid;
 		in.cut = t->loop && t->loop->uncertain;
-		in.steps = t->loop && phase->window == WINDOW_STEPS && !t->loop->least
-				   ? t->loop->estimate
-				   : 0;
+		in.steps = t->loop && phase->window == WINDOW_STEPS ? track_mean_count(t->loop) : 0;
 		in.usual_ns = usual_ns(&causes, phase->window == WINDOW_STEPS ? t->loop : NULL);
 		put_causes(p, to, &causes, &in);
 		if (!t->loop || phase->window == WINDOW_STEPS)

@@ -189,12 +189,16 @@ static void medians(void)
 	static const struct {
 		uint64_t p50_ns;
 		bool at_least;
+		uint64_t most; /* 0: they are known */
 		const char *want;
 	} rows[] = {
-		{ 95000, false, "100 us each:" },
-		{ 20000, false, "100 us each (median 20.0 us):" },
-		{ 20000, true, "10.0 ms in all:" },
-		{ 0, false, "100 us each:" },
+		{ 95000, false, 0, "100 us each:" },
+		{ 20000, false, 0, "100 us each (median 20.0 us):" },
+		{ 20000, true, 0, "10.0 ms in all:" },
+		{ 0, false, 0, "100 us each:" },
+		{ 95000, false, 150, "100 to 150 steps of run (lib.so:0), ~100 us each:" },
+		{ 20000, false, 1800,
+		  "100 to 1,800 steps of run (lib.so:0), 10.0 ms in all: 9.00 ms" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -207,6 +211,9 @@ static void medians(void)
 		chains.paths.tracks.v[0].steps.timed = rows[i].p50_ns > 0;
 		chains.paths.tracks.v[0].steps.p50_ns = rows[i].p50_ns;
 		chains.paths.tracks.v[0].steps.at_least = rows[i].at_least;
+		chains.paths.tracks.v[0].steps.estimated = rows[i].most > 0;
+		chains.paths.tracks.v[0].steps.fewest = 100;
+		chains.paths.tracks.v[0].steps.most = rows[i].most;
 		add_why(&chains.paths.tracks.v[0].phases.v[0].rows.v[0], "on the CPU", 9000000);
 		ok(step_track_next(&r, &at, &t), "a program with steps");
 		step_track_print_verdict(&out, &t);

@@ -15,8 +15,11 @@ export function stepped(report) {
 	return phase?.ns > 0 ? { path, phase } : null;
 }
 
+// Whether there is a mean step: not where only a lower bound of their number is known, or as good as that.
+export const hasMean = (s) => !s.at_least && !(s.estimated && s.most > 4 * s.fewest);
+
 // Of a step where their number is known, else of all of them.
-export const perStep = ({ path }, x) => ns(path.steps.at_least ? x : x / path.steps.count);
+export const perStep = ({ path }, x) => ns(hasMean(path.steps) ? x / path.steps.count : x);
 
 function row(of, r) {
 	const why = r.why.filter((c) => c.ns >= WHY_LEAST * of.phase.ns).slice(0, WHY);
@@ -34,7 +37,7 @@ export function steps(of) {
 
 	if (more > 0)
 		rows.push({ name: `${rest.length} more lines`, v: more, text: `${((100 * more) / of.phase.ns).toFixed(1)} %, ${perStep(of, more)}`, of: "low" });
-	return [h("h3", {}, of.path.steps.at_least ? "Where the steps go, by line" : "Where a step goes, by line"), of.phase.lead.length > 0 && h("p", { class: "note" }, `in ${of.phase.lead.join(" > ")}`),
+	return [h("h3", {}, hasMean(of.path.steps) ? "Where a step goes, by line" : "Where the steps go, by line"), of.phase.lead.length > 0 && h("p", { class: "note" }, `in ${of.phase.lead.join(" > ")}`),
 		bars(rows, of.phase.ns),
 		h("p", { class: "note" }, of.path.phases.filter((p) => PHASES[p.name] && p.ns > 0).map((p) => h("span", { class: "phase" }, `${PHASES[p.name]}: ${ns(p.ns)}. `)))];
 }

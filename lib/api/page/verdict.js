@@ -4,7 +4,7 @@
 import { byId, command, h, put, severity } from "./dom.js";
 import { parts } from "./chart.js";
 import { about, count, kindName, ns, of, percent } from "./format.js";
-import { perStep, stepped, steps } from "./steps.js";
+import { hasMean, perStep, stepped, steps } from "./steps.js";
 
 const fact = (name, ...value) => [h("dt", {}, name), ...value];
 
@@ -50,7 +50,7 @@ function stalled(report, words) {
 function stepping(report, of_) {
 	const { path } = of_, x = path.steps, facts = [];
 
-	facts.push(h("div", {}, fact(x.at_least ? "All steps" : "A step", h("dd", { class: "big num" }, perStep(of_, of_.phase.ns), x.p50_ns > 0 && !x.at_least && h("small", {}, `median ${ns(x.p50_ns)}, p99 ${ns(x.p99_ns)}`)))));
+	facts.push(h("div", {}, fact(hasMean(x) ? "A step" : "All steps", h("dd", { class: "big num" }, perStep(of_, of_.phase.ns), x.p50_ns > 0 && hasMean(x) && h("small", {}, `median ${ns(x.p50_ns)}, p99 ${ns(x.p99_ns)}`)))));
 	facts.push(h("div", {}, fact("Steps", h("dd", { class: "num" }, `${x.at_least ? "≥" : x.estimated ? "~" : ""}${count(x.count)}`, h("small", {}, `in ${ns(of_.phase.ns)}`)))));
 	facts.push(h("div", {}, fact("Loop", h("dd", {}, x.function || "?", h("small", {}, `${(x.file || "").split("/").pop()}:${x.first_line}${x.last_line > x.first_line ? `-${x.last_line}` : ""}`)))));
 	return h("div", { class: `card ${["LOW", "LOW", "MEDIUM", "HIGH"][report.step_verdict.severity] || "LOW"}` }, h("h1", {}, report.step_verdict.text), h("dl", { class: "facts" }, facts), steps(of_),
