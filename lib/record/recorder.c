@@ -438,12 +438,14 @@ static void stop_probes(struct recorder *r)
 	bool detached;
 
 	find_peers(r, r->waits.next_peers);
+	host_clock_record(&r->end, "end");
+	r->stop_ns = r->end.u.CLOCK.mono_ns;
 	probe_session_stop(r->session);
 	detached = library_instances_detach(r->copies);
 	recorder_tell_detached(r, host_clock_mono() - began, detached);
 	probe_targets_close(r->targets);
 	recorder_drain_rest(r);
-	recorder_say_asleep(r, INT64_MAX, &ignored);
+	recorder_say_asleep(r, r->stop_ns, &ignored);
 	record_cost_look(&r->spent.cost, r->session, began, r->calls, true);
 	recorder_tell_copies(r);
 	recorder_tell_pythons(r);
@@ -482,13 +484,15 @@ int recorder_finish(struct recorder *r, struct err *e)
 	if (rc == 0)
 		rc = recorder_say_cost(r, now, e);
 	if (rc == 0)
-		rc = check_open_calls(r, now, true, e);
+		rc = check_open_calls(r, r->stop_ns, true, e);
 	if (rc == 0 && r->session)
 		rc = recorder_say_uncovered(r, e);
 	if (rc == 0)
 		rc = recorder_say_coverage(r, now, e);
+	if (!r->end.kind)
+		host_clock_record(&r->end, "end");
 	if (rc == 0)
-		rc = metadata_write_clock(r->writer, "end", e);
+		rc = ige_writer_record(r->writer, &r->end, e);
 	if (rc == 0)
 		rc = ige_writer_finish(r->writer, e);
 	return rc;

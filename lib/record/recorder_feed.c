@@ -27,6 +27,8 @@ static void on_event(void *ctx, const struct event *ev)
 		asleep_add(r->waits.record, ev, of ? of->thread : 0);
 		return;
 	}
+	if (after_stop_drops(r->stop_ns, ev))
+		return;
 	if (!r->event_error.code)
 		ige_writer_event(r->writer, ev, &r->event_error);
 	if (r->at_tail) /* it comes again, whole */

@@ -13,6 +13,7 @@
 #include "lib/host/kubelet.h"
 #include "lib/ige/writer.h"
 #include "lib/decode/python_codes.h"
+#include "lib/record/after_stop.h"
 #include "lib/record/cost.h"
 #include "lib/decode/ended_processes.h"
 #include "lib/record/flight.h"
@@ -190,7 +191,9 @@ struct recorder {
 
 	bool at_tail; /* decoded waits have not ended; each comes again when it has */
 	bool finished;
-	int64_t news_ns; /* when a thread or a library last came or went */
+	int64_t stop_ns;   /* probes are being detached since then; 0: they are in place */
+	struct record end; /* the clock at the end of what is recorded; kind 0: it goes on */
+	int64_t news_ns;   /* when a thread or a library last came or went */
 	int64_t start_ns, next_flush, next_second, next_clock, next_gpus, watermark, floor;
 	uint64_t events, calls;
 	double start_cpu;	/* seconds of CPU spent before the recording began */
