@@ -16,6 +16,7 @@
 #define CORRECT_SHARE  0.9 /* of that one's calls are in it */
 #define COUNT_AT_END   8   /* iterations of a loop that a recording's end cuts short, */
 #define COUNT_LEAST    5   /* or else this */
+#define PARTS_SHARE    0.1 /* of their span take so few parts of an outer iteration */
 #define CALLS_PER_STEP 0.5 /* a loop that makes fewer is none of the program's steps */
 
 static uint64_t span_of(const struct loop_row *r)
@@ -120,6 +121,22 @@ static void choose_row(struct loops *l, struct loops_thread *th, struct loop_row
 	loops_tell_row(l, th, r);
 }
 
+/* Whether few iterations are made in bursts, and what is around them began anew several times: they
+ * are parts of what was done too few times to be steps, as the layers are that a server runs for
+ * each of four requests. */
+static bool is_part_of_few(struct loops *l, const struct loops_thread *th, const struct loop_row *r)
+{
+	int64_t span_ns = r->newest_ns - r->begins.v[0].ns;
+	bool bursts = (double)loops_median_interval(l, r) * (double)r->begins.n <
+		      PARTS_SHARE * (double)span_ns;
+
+	for (unsigned i = 0; bursts && i < LOOPS_ALL; i++)
+		if (th->rows[i].path && loop_row_is_inside(r, &th->rows[i]) &&
+		    loop_row_count(&th->rows[i]) >= 2)
+			return true;
+	return false;
+}
+
 void loops_choose(struct loops *l, struct loops_thread *th, bool finish)
 {
 	struct loop_row *r = find_widest(l, th, LOOPS_DECIDE);
@@ -129,6 +146,8 @@ void loops_choose(struct loops *l, struct loops_thread *th, bool finish)
 		struct loop_row *few = find_widest(l, th, COUNT_AT_END);
 
 		r = few ? few : find_widest(l, th, COUNT_LEAST);
+		if (r && is_part_of_few(l, th, r))
+			r = NULL;
 	}
 	if (r && (finish || !has_to_wait(l, th, r)))
 		choose_row(l, th, r);

@@ -308,8 +308,7 @@ static int compare_ns(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* Of the times from one beginning to the next; 0: there is none, or no memory. */
-static int64_t median_interval(struct loops *l, const struct loop_row *row)
+int64_t loops_median_interval(struct loops *l, const struct loop_row *row)
 {
 	size_t n = row->begins.n ? row->begins.n - 1 : 0;
 	int64_t *v = malloc((n + 1) * sizeof(*v)), median;
@@ -335,7 +334,7 @@ static void begin_caller(struct loops *l, struct loops_thread *th, struct loop_r
 	if (row->caller < 0)
 		return;
 	name_loop(l, row);
-	most_ns = LOOPS_PAUSE_STEPS * median_interval(l, row);
+	most_ns = LOOPS_PAUSE_STEPS * loops_median_interval(l, row);
 	for (size_t i = 0; i < row->begins.n; i++)
 		loops_called_add_near(row, &row->begins.v[i], most_ns);
 	if (fresh && !loops_called_add_earlier(th, row))

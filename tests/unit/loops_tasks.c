@@ -145,6 +145,31 @@ static void nothing(struct play *p)
 	}
 }
 
+/* Requests that come seldom, and are answered by a model of two layers. */
+static void answers(struct play *p, int requests)
+{
+	for (int i = 0; i < requests; i++) {
+		idle(p);
+		p->now += 3000 * MS;
+		call(p, TURN "handle:9 infer:19");
+		for (int k = 0; k < 4; k++) {
+			call(p, TURN "handle:9 infer:20 forward:11 layer:952");
+			call(p, TURN "handle:9 infer:20 forward:11 layer:956");
+		}
+		call(p, TURN "handle:9 infer:20 forward:12");
+	}
+}
+
+static void answers_four(struct play *p)
+{
+	answers(p, 4);
+}
+
+static void answers_twelve(struct play *p)
+{
+	answers(p, 12);
+}
+
 /* A program that waits in a selector of its own. */
 static void selects(struct play *p)
 {
@@ -168,6 +193,8 @@ static const struct {
 	{ "a handler in a framework", handles, "400 steps of predict:51-69", NULL },
 	{ "the same on a busy machine", is_preempted, "400 steps of predict:69-70", NULL },
 	{ "an event loop without work", nothing, "", "[]" },
+	{ "a server of four requests", answers_four, "", "[]" },
+	{ "and of twelve", answers_twelve, "12 steps of infer:19-20", NULL },
 	{ "a selector without an event loop", selects, "200 steps of wait:11-12", "[wait 200]" },
 };
 
