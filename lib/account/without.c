@@ -86,11 +86,13 @@ static const struct loop *loop_of(const struct cause *c, uint32_t anchor)
 	return NULL;
 }
 
-/* A wait that had not ended: how long it would have lasted is not known; or a sleep that keeps a
- * pace. */
+/* A wait that had not ended: how long it would have lasted is not known; a sleep that keeps a pace;
+ * or a wait for what comes from outside, which may be that nobody asks for anything. */
 static bool is_no_gain(const struct loss *x)
 {
-	return x->of.idle.unended_ns > x->ns / 2 || x->sort & LOSS_PACED;
+	bool outside = x->sort & LOSS_OUTSIDE && !(x->sort & (LOSS_BESIDE | LOSS_WRITES));
+
+	return x->of.idle.unended_ns > x->ns / 2 || x->sort & LOSS_PACED || outside;
 }
 
 /* How much of the replayed time is neither work of a thread that the path needs, nor work of a

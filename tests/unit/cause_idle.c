@@ -195,6 +195,7 @@ static void writes(struct stage *s, struct actor v)
 
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct record *r = stage_record(s, RECORD_NODE);
+		bool asks = table[i].kind == OBJECT_SOCKET && table[i].syscall == 45;
 		struct kinds_run p;
 
 		REC_SET(r, NODE, node, s->node);
@@ -215,6 +216,8 @@ static void writes(struct stage *s, struct actor v)
 			like(p.list.v.v[0].summary.p, table[i].says, "%s", table[i].says);
 			ok(memmem(action.p, action.n, table[i].action, strlen(table[i].action)),
 			   "%s", table[i].action);
+			ok((p.list.v.v[0].without.n > 0) == !asks, "what is gained without it: %s",
+			   asks ? "unknown, as nobody may have been asked" : "told");
 		}
 		chain_list_free(&p.list);
 	}

@@ -214,7 +214,7 @@ int main(void)
 	own("an event loop waits to it by milliseconds", until_rounded, UINT32_MAX,
 	    (struct wanted){ 1, FINDING_LOW, "which keeps a pace", NULL, false });
 	own("an event loop waits for somebody, so long each time", fixed, UINT32_MAX,
-	    (struct wanted){ 1, FINDING_LOW, "time ran out", "pace", true });
+	    (struct wanted){ 1, FINDING_LOW, "time ran out", "pace", false });
 	beside("the loop of another thread waits to its next tick", until_tick,
 	       (struct wanted){ 1, FINDING_LOW, "to keep a pace", NULL, false });
 	object = OBJECT_FUTEX;
