@@ -298,9 +298,9 @@ void loops_correct(struct loops *l, struct loops_thread *th, struct loop_row *ro
 void loops_tell(struct loops *l, struct loops_thread *th, struct loop_begin b);
 /* Steps of loops inside of that row are void: it is the loop. */
 void loops_void_inside(struct loops *l, struct loops_thread *th, const struct loop_row *row);
-/* The row is the thread's current loop from now on: reports the steps that it began. */
 /* Of the times from one beginning to the next that are kept; 0: there is none, or no memory. */
 int64_t loops_median_interval(struct loops *l, const struct loop_row *row);
+/* The row is the thread's current loop from now on: reports the steps that it began. */
 void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *row);
 /* The row was reported as a loop, but now is another one of its function, which is to be chosen
  * anew. */
