@@ -34,15 +34,6 @@ struct place place_of(const struct world *w, uint32_t frame)
 	return p;
 }
 
-struct bytes place_base(struct bytes path)
-{
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-
-	if (!slash)
-		return path;
-	return (struct bytes){ slash + 1, (size_t)(path.p + path.n - slash - 1) };
-}
-
 void place_name(struct buf *out, const struct place *p)
 {
 	struct bytes module;

@@ -7,6 +7,7 @@
 #define INGERO_WORLD_FRAME_PARTS_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/bytes.h"
@@ -23,7 +24,14 @@ struct place {
 struct place place_of(const struct world *w, uint32_t frame);
 
 /* The last part of a path. */
-struct bytes place_base(struct bytes path);
+static inline struct bytes place_base(struct bytes path)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+
+	if (!slash)
+		return path;
+	return (struct bytes){ slash + 1, (size_t)(path.p + path.n - slash - 1) };
+}
 
 /* A name for it whatever is known: "train_step", "libfoo.so+0x1c20", "0x7f12…", "(frames are
  * missing: why)". */

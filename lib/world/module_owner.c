@@ -34,10 +34,3 @@ bool module_is_shared(struct bytes path)
 			return true;
 	return !path.n;
 }
-
-bool module_is_own(const struct world *w, const struct world_frame *frame)
-{
-	const struct world_module *m = world_get_module(w, frame->module);
-
-	return frame->kind == FRAME_NATIVE && m && !module_is_shared(world_text(w, m->path));
-}

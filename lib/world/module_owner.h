@@ -16,6 +16,11 @@
 bool module_is_shared(struct bytes path);
 
 /* Whether the frame is native and its module is known to be the program's own. */
-bool module_is_own(const struct world *w, const struct world_frame *frame);
+static inline bool module_is_own(const struct world *w, const struct world_frame *frame)
+{
+	const struct world_module *m = world_get_module(w, frame->module);
+
+	return frame->kind == FRAME_NATIVE && m && !m->shared;
+}
 
 #endif

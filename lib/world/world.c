@@ -15,6 +15,7 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/world/intern.h"
+#include "lib/world/module_owner.h"
 #include "lib/world/program_name.h"
 #include "lib/world/renames.h"
 
@@ -302,15 +303,18 @@ static uint32_t find_or_add(struct world *w, enum world_kind kind, key_of *of, c
 	return id;
 }
 
-#define SUBJECT(lower, upper)                                                             \
-	uint32_t world_##lower(struct world *w, const struct world_##lower *v)            \
-	{                                                                                 \
-		return find_or_add(w, WORLD_##upper, lower##_key, v);                     \
-	}                                                                                 \
+#define GETTER(lower, upper)                                                              \
 	const struct world_##lower *world_get_##lower(const struct world *w, uint32_t id) \
 	{                                                                                 \
 		return intern_at(&w->tables[WORLD_##upper], id);                          \
 	}
+
+#define SUBJECT(lower, upper)                                                  \
+	uint32_t world_##lower(struct world *w, const struct world_##lower *v) \
+	{                                                                      \
+		return find_or_add(w, WORLD_##upper, lower##_key, v);          \
+	}                                                                      \
+	GETTER(lower, upper)
 
 SUBJECT(node, NODE)
 SUBJECT(process, PROCESS)
@@ -318,9 +322,17 @@ SUBJECT(image, IMAGE)
 SUBJECT(thread, THREAD)
 SUBJECT(cgroup, CGROUP)
 SUBJECT(gpu, GPU)
-SUBJECT(module, MODULE)
+GETTER(module, MODULE)
 SUBJECT(frame, FRAME)
 SUBJECT(ctx, CTX)
+
+uint32_t world_module(struct world *w, const struct world_module *v)
+{
+	struct world_module m = *v;
+
+	m.shared = module_is_shared(world_text(w, v->path));
+	return find_or_add(w, WORLD_MODULE, module_key, &m);
+}
 
 /* ---- late names ---- */
 

@@ -77,6 +77,7 @@ struct world_gpu {
 struct world_module {
 	uint32_t path;
 	uint32_t build_id; /* string of hex digits, 0 unknown */
+	bool shared;	   /* by programs (module_owner.h), as world_module finds out */
 };
 enum world_frame_kind {
 	FRAME_NATIVE = 1,
