@@ -167,6 +167,7 @@ uint32_t segment_key_bare(struct segment_keys *k, uint32_t key)
 	return k->bare.v[index];
 }
 
+/* Twice as many places, where calls are learned anew. */
 COLD_CALL static bool grow_calls(struct segment_keys *k)
 {
 	size_t n = k->ncalls ? k->ncalls * 2 : 1024;
@@ -174,8 +175,6 @@ COLD_CALL static bool grow_calls(struct segment_keys *k)
 
 	if (!calls)
 		return false;
-	if (k->ncalls)
-		memcpy(calls, k->calls, k->ncalls * sizeof(*calls));
 	free(k->calls);
 	k->calls = calls;
 	k->ncalls = n;
@@ -199,6 +198,15 @@ NOINLINE const struct segment_call *segment_call_learn(struct segment_keys *k, u
 			return NULL;
 	}
 	at = segment_call_at(k, thread, s->line, site);
+	/* A free place or, if none is near, that of another call. */
+	for (unsigned i = 0; i < SEGMENT_CALLS_NEAR; i++) {
+		size_t near = (at + i) & (k->ncalls - 1);
+
+		if (!k->calls[near].call) {
+			at = near;
+			break;
+		}
+	}
 	k->calls[at] = c;
 	return &k->calls[at];
 }

@@ -16,8 +16,9 @@
 /* Once there are so many, segments that are new get keys without a line: 26 MiB. */
 #define SEGMENT_KEYS_MAX 524288
 
-/* Calls whose keys are found at once: 24 B each. */
-#define SEGMENT_CALLS_MAX 262144
+/* Calls whose keys are found at once: 24 B each. One stands at its place or shortly behind it. */
+#define SEGMENT_CALLS_MAX  262144
+#define SEGMENT_CALLS_NEAR 8
 
 /* What has to be looked at more closely says so in its number. */
 #define SEGMENT_KEY_WAITING  (UINT32_C(1) << 30)
@@ -30,7 +31,7 @@ struct segment_key {
 	uint32_t thread;  /* world thread id; 0: the key is free */
 };
 
-/* The call that was met last of those that have their place here. */
+/* A call that has its place here, or shortly before. */
 struct segment_call {
 	uint64_t place; /* thread and line */
 	uint32_t call;	/* its key; 0: none was met */
@@ -96,13 +97,17 @@ const struct segment_call *segment_call_learn(struct segment_keys *k, uint32_t t
 static inline const struct segment_call *segment_call(struct segment_keys *k, uint32_t thread,
 						      const struct segment *s, uint32_t site)
 {
+	const uint64_t place = (uint64_t)thread << 32 | s->line;
 	const struct segment_call *c;
+	size_t at = k->ncalls ? segment_call_at(k, thread, s->line, site) : 0;
 
-	if (!k->ncalls)
-		return segment_call_learn(k, thread, s, site);
-	c = &k->calls[segment_call_at(k, thread, s->line, site)];
-	if (c->place == ((uint64_t)thread << 32 | s->line) && c->op == s->op && c->call)
-		return c;
+	for (unsigned i = 0; i < SEGMENT_CALLS_NEAR && k->ncalls; i++) {
+		c = &k->calls[(at + i) & (k->ncalls - 1)];
+		if (c->place == place && c->op == s->op && c->call)
+			return c;
+		if (!c->call)
+			break;
+	}
 	return segment_call_learn(k, thread, s, site);
 }
 

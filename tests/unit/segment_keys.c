@@ -69,6 +69,20 @@ static void sites(void)
 	segment_keys_free(&k);
 }
 
+/* Threads that execute the same program, whose calls have one place. */
+static void shared_place(void)
+{
+	struct segment_keys k = { 0 };
+	const struct segment s = { .state = SEGMENT_CALL, .line = 3, .op = 1 },
+			     other = { .state = SEGMENT_CALL, .line = 4, .op = 1 };
+	const struct segment_call *c = segment_call(&k, 1, &s, 9);
+	uint32_t key = c->call, same = segment_call(&k, 1, &other, 9)->call;
+
+	ok(key != same && c->call == key && segment_call(&k, 1, &s, 9) == c,
+	   "two calls of one place are both found without being learned again");
+	segment_keys_free(&k);
+}
+
 static void too_many(void)
 {
 	struct segment_keys k = { 0 };
@@ -131,6 +145,7 @@ int main(void)
 	given_back();
 	numbers();
 	sites();
+	shared_place();
 	too_many();
 	return tap_done();
 }
