@@ -232,12 +232,19 @@ static void end_latency(struct replay_thread *t, uint16_t mask, int64_t ns)
 				t->d.ns[e][i] += ns;
 }
 
+static bool is_recorded(const struct replay *r, uint32_t thread)
+{
+	const struct path_thread *th = path_thread_known(r->p, thread);
+
+	return th && th->log.begun;
+}
+
 static void end_runnable(struct replay *r, struct replay_thread *t, const struct segment *s,
 			 const struct replay_key *k, int64_t from_ns)
 {
 	if (!(s->flags & SEGMENT_WOKEN))
 		t->gone[REPLAY_CAUTIOUS] = t->gone[REPLAY_HOPEFUL] = 0;
-	if (!k->mask && s->who && replay_thread_of(r, s->who))
+	if (!k->mask && is_recorded(r, s->who))
 		leave_shift(r, t, from_ns, s->end_ns);
 	end_latency(t, k->mask, s->end_ns - from_ns);
 }
@@ -384,7 +391,7 @@ static bool add_thread(struct replay *r, struct path_thread *th)
 {
 	struct replay_thread t = { .th = th };
 
-	if (!th || !th->log.begun)
+	if (!th || !th->log.begun || !replay_groups_has(r, r->anchor, th->id))
 		return true;
 	if (!vec_reach(&r->by_thread, th->id) || !vec_push(&r->threads, t))
 		return false;
@@ -394,7 +401,7 @@ static bool add_thread(struct replay *r, struct path_thread *th)
 
 static bool start_replay(struct replay *r)
 {
-	r->turns.n = r->threads.n = 0;
+	r->turns.n = r->threads.n = r->by_thread.n = 0;
 	for (size_t i = 0; i < r->p->threads.n; i++)
 		if (!add_thread(r, r->p->threads.v[i]))
 			return false;
@@ -511,7 +518,7 @@ bool replay_run(struct replay *r, uint32_t anchor, const struct replay_span *spa
 	for (size_t i = 0; i < r->devices.n; i++)
 		if (r->devices.v[i])
 			*r->devices.v[i] = (struct replay_device){ 0 };
-	if (!r->ready && !replay_keys_make(r))
+	if (!r->ready && (!replay_keys_make(r) || !replay_groups_make(r)))
 		return false;
 	r->ready = true;
 	if (!set_spans(r, &th->log, spans, n))
@@ -549,6 +556,7 @@ void replay_free(struct replay *r)
 		free(r->devices.v[i]);
 	vec_free(&r->devices);
 	vec_free(&r->submitters);
+	vec_free(&r->groups);
 	vec_free(&r->keys);
 	vec_free(&r->sleeps);
 	map_free(&r->sleeps_by);

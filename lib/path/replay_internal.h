@@ -100,6 +100,7 @@ struct replay {
 	VEC(struct replay_thread) threads;
 	VEC(uint32_t) by_thread;	     /* world thread id -> position plus one */
 	VEC(struct replay_device *) devices; /* by thread */
+	VEC(uint32_t) groups;		     /* by thread: replay_groups.c */
 	VEC(uint32_t) submitters;	     /* by process: the thread that submitted last */
 	VEC(struct replay_turn) turns;	     /* a heap: whose next segment ends first */
 	uint32_t anchor, track;
@@ -111,7 +112,7 @@ struct replay {
 	struct replay_gains *out;
 	uint64_t removed_ns[REPLAY_LANES]; /* of the window that is walked */
 	unsigned depth;
-	bool ready; /* keys is made */
+	bool ready; /* keys and groups are made */
 	bool nomem;
 };
 
@@ -131,6 +132,11 @@ static inline const struct replay_key *replay_key_of(const struct replay *r, uin
 	key &= ~SEGMENT_KEY_KIND;
 	return key < r->keys.n ? &r->keys.v[key] : &none;
 }
+
+/* replay_groups.c: which threads have to do with each other. False: out of memory. */
+bool replay_groups_make(struct replay *r);
+/* Whether what the thread does may make the anchor earlier. */
+bool replay_groups_has(struct replay *r, uint32_t anchor, uint32_t thread);
 
 /* replay_device.c. The thread submits work from ns on; a segment of it is inside a call that waits
  * for the device; the last of them ends. */
