@@ -19,7 +19,7 @@
 
 #define FIRST_CALLS_SLOW_NS 10000000 /* shorter ones are not kept */
 #define FIRST_CALLS_MAX	    4096     /* kept; the oldest: what is loaded lazily is loaded early */
-#define FIRST_CALLS_RECENT  1024     /* kinds that are known without a lookup: 2 to the 10th */
+#define FIRST_CALLS_RECENT  8192     /* kinds that are known without a lookup: 2 to the 13th */
 
 struct slow_first {
 	uint32_t thread, process;
@@ -63,9 +63,9 @@ static inline bool first_calls_event(struct first_calls *f, const struct event *
 		return op != FIRST_OP_UNKNOWN;
 	func = op >= FIRST_OP_LAUNCH ? ev->x[op - FIRST_OP_LAUNCH] : 0;
 	kind = (func ^ (uint64_t)ev->ctx << 40 ^ (uint64_t)ev->op << 24) * 0x9e3779b97f4a7c15u;
-	if (f->recent[kind >> 54] == kind)
+	if (f->recent[kind >> 51] == kind)
 		return true;
-	f->recent[kind >> 54] = kind;
+	f->recent[kind >> 51] = kind;
 	return first_calls_look(f, ev, func);
 }
 /* A KERNEL record. False: out of memory. */
