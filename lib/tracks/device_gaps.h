@@ -43,6 +43,20 @@ struct gap_overlap {
 /* What of it lies behind the one before. False: out of memory. */
 bool device_gaps_add(struct device_gaps *g, uint32_t thread, struct device_gap gap);
 
+/* Whether any of [from_ns, to_ns) may lie in them: most lies between two, or behind all. */
+static inline bool device_gaps_meet(const struct device_gaps *g, uint32_t thread, int64_t from_ns,
+				    int64_t to_ns)
+{
+	const struct device_gaps_thread *th = thread < g->v.n ? g->v.v[thread] : NULL;
+	const struct device_gap *gap;
+
+	if (!th || !th->v.n || th->v.v[th->v.n - 1].to_ns <= from_ns)
+		return false;
+	gap = &th->v.v[th->at < th->v.n ? th->at : 0];
+	return gap->from_ns < to_ns || gap->to_ns <= from_ns ||
+	       (gap != th->v.v && gap[-1].to_ns > from_ns);
+}
+
 /* What of [from_ns, to_ns) of the thread's time, on its CPU or not, lies in them. */
 struct gap_overlap device_gaps_within(struct device_gaps *g, uint32_t thread, int64_t from_ns,
 				      int64_t to_ns, bool on_cpu);

@@ -75,7 +75,8 @@ static void on_restart(struct loop_listener *l, uint32_t thread, uint32_t loop)
 
 /* ---- pieces ---- */
 
-/* Of the time of a piece, while the device had nothing to do: of losses alone. */
+/* Of the time of a piece that is a loss (its sum is none of what works), while the device had
+ * nothing to do. */
 static uint64_t idle_ns(struct path_tracks *t, const struct track_state *s, uint32_t number,
 			int64_t from_ns, int64_t to_ns)
 {
@@ -87,9 +88,6 @@ static uint64_t idle_ns(struct path_tracks *t, const struct track_state *s, uint
 	if ((via ? via->state : key->state) == SEGMENT_RUNNABLE && flags & SEGMENT_WOKEN &&
 	    flags & SEGMENT_IN_SYNC)
 		return (uint64_t)(to_ns - from_ns);
-	if (!key->via &&
-	    (key->state == SEGMENT_OWN || key->state == SEGMENT_CALL || key->state == SEGMENT_SYNC))
-		return 0;
 	if (device_use_known(&t->device_of_thread, s->anchor))
 		return device_use_idle_ns(&t->device_of_thread, s->anchor, s->process, from_ns,
 					  to_ns);
@@ -129,20 +127,15 @@ static struct stretch find_stretch(const struct step_runs *runs, int64_t ns)
 	return at;
 }
 
-/* The anchor was in its own code, on its CPU. */
-static bool is_own(const struct track_state *s, uint32_t number)
-{
-	const struct track_key *k = &s->sums.v.v[number - 1].key;
-
-	return !k->via && k->state == SEGMENT_OWN;
-}
-
 static void sum_piece(struct path_tracks *t, struct track_state *s, const struct step_runs *runs,
 		      struct step_stats *stats, struct stretch *in, const struct held_piece *p)
 {
-	struct track_add add;
+	const struct track_sum *sum = &s->sums.v.v[p->number - 1];
+	const bool own = sum->own, works = sum->works;
 
 	for (int64_t at = p->from_ns, until; at < p->to_ns; at = until) {
+		struct track_add add = { .from_ns = at, .wait = p->wait };
+
 		if (at < in->from_ns || at >= in->until_ns) {
 			add_phase(s, in);
 			*in = find_stretch(runs, at);
@@ -153,9 +146,11 @@ static void sum_piece(struct path_tracks *t, struct track_state *s, const struct
 		if (until > in->sum.to_ns)
 			in->sum.to_ns = until;
 		in->sum.ns += (uint64_t)(until - at);
-		add = (struct track_add){ at, until, idle_ns(t, s, p->number, at, until), p->wait,
-					  device_gaps_within(&t->gaps, s->anchor, at, until,
-							     is_own(s, p->number)) };
+		add.to_ns = until;
+		if (!works)
+			add.idle_ns = idle_ns(t, s, p->number, at, until);
+		if (device_gaps_meet(&t->gaps, s->anchor, at, until))
+			add.gap = device_gaps_within(&t->gaps, s->anchor, at, until, own);
 		track_sums_add(&s->sums, p->number, in->window, &add);
 		if (in->window != WINDOW_STEPS)
 			continue;
@@ -290,8 +285,8 @@ static bool list_grown(struct path_tracks *t, struct track_state *s)
 }
 
 /* Time that may be a loss is queried while the stream goes on: counts it as growth. */
-static bool add_growth(struct path_tracks *t, struct track_state *s, const struct held_piece *p,
-		       bool off, bool own)
+NOINLINE static bool count_growth(struct path_tracks *t, struct track_state *s,
+				  const struct held_piece *p, bool off, bool own)
 {
 	struct track_add add = { p->from_ns, p->to_ns, 0, p->wait,
 				 device_gaps_within(&t->gaps, s->anchor, p->from_ns, p->to_ns,
@@ -299,6 +294,13 @@ static bool add_growth(struct path_tracks *t, struct track_state *s, const struc
 
 	return (!off && !add.gap.number) ||
 	       (list_grown(t, s) && track_sums_grow(&s->sums, p->number, &add));
+}
+
+ALWAYS_INLINE bool add_growth(struct path_tracks *t, struct track_state *s,
+			      const struct held_piece *p, bool off, bool own)
+{
+	return (!off && !device_gaps_meet(&t->gaps, s->anchor, p->from_ns, p->to_ns)) ||
+	       count_growth(t, s, p, off, own);
 }
 
 /* Pieces come a little out of order: so many before a gap, and there are no more in it. */
@@ -323,7 +325,7 @@ bool path_tracks_gap(struct path_tracks *t, uint32_t thread, struct device_gap g
 			to = p->to_ns < gap.to_ns ? p->to_ns : gap.to_ns;
 
 		before += p->to_ns <= gap.from_ns;
-		if (from >= to || (gap.brief && is_own(s, p->number)))
+		if (from >= to || (gap.brief && s->sums.v.v[p->number - 1].own))
 			continue;
 		in.ns = gap.at_most ? 0 : (uint64_t)(to - from);
 		in.at_most_ns = gap.at_most ? (uint64_t)(to - from) : 0;

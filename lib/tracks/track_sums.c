@@ -58,7 +58,11 @@ static bool is_waiting(const struct track_key *k)
 static uint32_t find_number(struct track_sums *s, struct track_names *names,
 			    const struct track_key *key, size_t max)
 {
-	struct track_sum fresh = { .key = *key, .awaits = is_waiting(key) };
+	bool own = !key->via && key->state == SEGMENT_OWN,
+	     call = !key->via && (key->state == SEGMENT_CALL || key->state == SEGMENT_SYNC);
+	struct track_sum fresh = {
+		.key = *key, .awaits = is_waiting(key), .own = own, .works = own || call
+	};
 	uint64_t hash = hash_bytes(key, sizeof(*key), 0), first = 0;
 
 	map_get(&s->by_hash, hash, &first);
@@ -154,7 +158,7 @@ static void gap_add(struct track_total *t, const struct gap_overlap *gap)
 		t->last_gap = gap->number;
 }
 
-static void add_total(struct track_total *t, const struct track_add *add)
+ALWAYS_INLINE void add_total(struct track_total *t, const struct track_add *add)
 {
 	if (!t->pieces || add->from_ns < t->first_ns)
 		t->first_ns = add->from_ns;

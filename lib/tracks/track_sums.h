@@ -58,6 +58,8 @@ struct track_sum {
 	uint32_t next;	/* of the same hash: its number, 0 none */
 	bool awaits;	/* a CPU: what the anchor did before goes on behind it */
 	bool grown;	/* it is in the list of those */
+	bool own;	/* the anchor was in its own code, on its CPU */
+	bool works;	/* the same, or in a call: no loss */
 	uint64_t place; /* equal: the same call at the same line, or own code of one function */
 	struct track_total total[TRACK_WINDOWS];
 	struct track_total
