@@ -335,6 +335,34 @@ static void handle_wait_in_lines(struct loops *l, struct loops_thread *th, const
 	loops_begin_left(l, th, ev->op, event_start(ev));
 }
 
+/* Whether the stack is known to have no Python frames. */
+static inline bool has_no_lines(const struct loops *l, uint32_t stack)
+{
+	return stack < l->lines.stacks.n && l->lines.stacks.v[stack].decoded &&
+	       !l->lines.stacks.v[stack].n;
+}
+
+/* A call of a thread that never had Python frames, nor has now: without rows, nothing begins. */
+ALWAYS_INLINE void handle_native_call(struct loops *l, struct loops_thread *th,
+				      const struct event *ev, enum loops_kind kind)
+{
+	const int64_t start = event_start(ev), gap = start - th->free_ns;
+
+	if (ev->stack != th->stack)
+		th->callee = callee_of(l, ev, kind);
+	th->stack = ev->stack;
+	th->calls++;
+	th->idle_ns += gap >= LOOPS_IDLE_NS ? (uint64_t)gap : 0;
+	th->before_ns = th->last_ns;
+	th->last_ns = ev->end_ns;
+	th->unended_ns = LOOPS_NEVER;
+	if (ev->end_ns > th->free_ns)
+		th->free_ns = ev->end_ns;
+	th->waits_inside = 0;
+	if (l->kinds[ev->op] & LOOPS_TRIP)
+		loops_calls_add(l, th, ev);
+}
+
 static int handle_event(struct loops *l, struct loops_thread *th, const struct event *ev,
 			enum loops_kind kind)
 {
@@ -400,6 +428,11 @@ int loops_event(struct loops *l, const struct event *ev, struct err *e)
 		finish_thread(l, th);
 		if (l->threads.n >= l->forget_at)
 			forget_threads(l);
+		return l->nomem ? err_nomem(e) : 0;
+	}
+	if (kind <= LOOPS_CALL && !th->python && !th->rows && th->first_ns &&
+	    has_no_lines(l, ev->stack)) {
+		handle_native_call(l, th, ev, kind);
 		return l->nomem ? err_nomem(e) : 0;
 	}
 	return handle_event(l, th, ev, kind) ? err_nomem(e) : 0;
