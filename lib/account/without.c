@@ -87,7 +87,7 @@ static const struct loop *loop_of(const struct cause *c, uint32_t anchor)
 }
 
 /* A wait that had not ended: how long it would have lasted is not known; a sleep that keeps a pace;
- * or a wait for what comes from outside, which may be that nobody asks for anything. */
+ * or a wait for what comes from outside: there may have been nothing to do. */
 static bool is_no_gain(const struct loss *x)
 {
 	bool outside = x->sort & LOSS_OUTSIDE && !(x->sort & (LOSS_BESIDE | LOSS_WRITES));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The end of a recording while the program goes on: no new call is heeded from one moment on, and
- * all other probes are detached after it, which takes up to a second. What began meanwhile would be
- * told as what the program did instead of making calls. Calls that are open still return, and what
- * they wait for belongs to them. What has not ended ends with that moment: that a thread woke up
- * later is not seen once the scheduler's probes are gone.
+ * all other probes are detached after it, which takes up to a second. What began meanwhile would
+ * look like what the program did instead of making calls. Calls that are open still return, and
+ * what they wait for belongs to them. What has not ended ends with that moment: that a thread woke
+ * up later is not seen once the scheduler's probes are gone.
  */
 #ifndef INGERO_RECORD_AFTER_STOP_H
 #define INGERO_RECORD_AFTER_STOP_H

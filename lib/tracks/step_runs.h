@@ -36,7 +36,8 @@ enum step_place step_runs_find(const struct step_runs *r, int64_t ns, int64_t *u
 
 /* The loop by whose steps a thread's time is split: its own, unless that is next to nothing of the
  * time of another one; else the one of its process that took longest, of those that make calls: a
- * loop of another thread without calls is no step of the program. v: the n loops' runs. -1: none. */
+ * loop of another thread without calls is no step of the program. v: the n loops' runs. -1: there
+ * is none. */
 int step_runs_choose(const struct step_runs *v, size_t n, const struct world *w,
 		     const struct loops *l, uint32_t thread, uint32_t process);
 

@@ -9,7 +9,7 @@
 #include "lib/tracks/single_stall.h"
 #include "lib/tracks/reason.h"
 #include "lib/tracks/track.h"
-#include "tests/unit/events.h"
+#include "tests/unit/tracks_play.h"
 
 static uint32_t stack_at(struct stage *s, const char *function, unsigned line)
 {
@@ -22,25 +22,6 @@ static uint32_t stack_at(struct stage *s, const char *function, unsigned line)
 	return world_stack(s->w, &frame, 1);
 }
 
-/* main() at that line, and in it another function, where its line is not 0. */
-static uint32_t stage_python(struct stage *s, unsigned line, unsigned inner)
-{
-	struct world_frame f = { .kind = FRAME_PYTHON,
-				 .file = world_string(s->w, bytes_of("train.py")) };
-	uint32_t frames[2];
-	unsigned n = 0;
-
-	if (inner) {
-		f.name = world_string(s->w, bytes_of("forward"));
-		f.offset = inner;
-		frames[n++] = world_frame(s->w, &f);
-	}
-	f.name = world_string(s->w, bytes_of("main"));
-	f.offset = line;
-	frames[n++] = world_frame(s->w, &f);
-	return world_stack(s->w, frames, n);
-}
-
 static struct event *wait_for(struct stage *s, struct actor a, unsigned object, int64_t start,
 			      int64_t end, struct actor waker)
 {
@@ -50,54 +31,6 @@ static struct event *wait_for(struct stage *s, struct actor a, unsigned object, 
 	stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
 	stage_set(ev, COL_WAKER, waker.thread);
 	return ev;
-}
-
-#define BATCH 4096 /* events that come at once */
-
-static struct path_tracks *play(struct stage *s)
-{
-	struct path_tracks *t = path_tracks_new(s->w);
-	struct stream_item item = { .kind = STREAM_EVENTS };
-
-	stage_sort(s);
-	for (size_t i = 0; i < s->ev.n; i += item.n) {
-		item.events = s->ev.v + i;
-		item.n = s->ev.n - i < BATCH ? s->ev.n - i : BATCH;
-		if (!t || path_tracks_item(t, &item, NULL))
-			abort();
-	}
-	if (!t || path_tracks_finish(t, NULL))
-		abort();
-	return t;
-}
-
-static size_t track_of(const struct path_tracks *t, uint32_t thread)
-{
-	size_t i = 0;
-
-	while (i < path_tracks_count(t) && path_tracks_get(t, i).anchor != thread)
-		i++;
-	return i;
-}
-
-/* The phrase of the cause of that class in a window. */
-static void has_reason(struct path_tracks *t, uint32_t thread, enum track_window window,
-		       enum path_class class, const char *want)
-{
-	struct track_parts parts = { 0 };
-	struct path_causes causes = { 0 };
-	struct buf out = { 0 };
-
-	if (!path_tracks_parts(t, track_of(t, thread), window, &parts) ||
-	    !path_causes_make(&causes, path_tracks_names(t), thread, &parts))
-		abort();
-	for (size_t i = 0; i < causes.v.n && !out.n; i++)
-		if (causes.v.v[i].class == class)
-			reason_print(&out, path_tracks_names(t), &causes.v.v[i]);
-	is_str(buf_text(&out), want, "%s", want);
-	buf_free(&out);
-	path_causes_free(&causes);
-	vec_free(&parts.v);
 }
 
 /* There is a cause of another thread with that phrase and time. */
@@ -558,37 +491,8 @@ static void restarted(void)
 	stage_free(&s);
 }
 
-/* The main thread moves a model to the device, line after line, and then another one serves it: for
- * ratio times as long. */
-static void loaded_before(int64_t ratio, bool served)
-{
-	struct stage s = stage_new();
-	struct actor a = stage_actor(&s, 10, 10, 1, "main"),
-		     b = stage_actor(&s, 10, 11, 1, "worker");
-	uint32_t load[] = { stage_python(&s, 2, 0), stage_python(&s, 3, 0) },
-		 serve[] = { stage_python(&s, 12, 0), stage_python(&s, 13, 0) };
-	int64_t t = 1000 * MS, step = 40 * 10 * US * ratio / 200;
-	struct path_tracks *tracks;
-	struct track track;
-
-	for (int i = 0; i < 40; i++, t += 10 * US)
-		stage_call(&s, a, OP_CUDA_MEMCPY_ASYNC, 0, t, t + 2 * US)->stack = load[i % 2];
-	stage_offcpu(&s, a, 0, t, t + 200 * step, 0, 0);
-	for (int i = 0; i < 400; i++, t += step / 2)
-		stage_call(&s, b, OP_CUDA_LAUNCH, 0, t, t + 2 * US)->stack = serve[i % 2];
-	tracks = play(&s);
-	track = path_tracks_get(tracks, track_of(tracks, a.thread));
-	ok(track.loop && (track.loop->thread == b.thread) == served,
-	   "steps of %s, where another thread's take %d times as long", served ? "that" : "its own",
-	   (int)ratio);
-	path_tracks_free(tracks);
-	stage_free(&s);
-}
-
 int main(void)
 {
-	loaded_before(1000, true);
-	loaded_before(20, false);
 	repeated();
 	restarted();
 	first_launch();
