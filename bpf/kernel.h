@@ -71,6 +71,9 @@ struct kernfs_node {
 struct cgroup {
 	struct kernfs_node *kn;
 };
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
 struct css_set {
 	struct cgroup *dfl_cgrp;
 };
@@ -110,8 +113,14 @@ struct sched_info {
 	u64 last_arrival; /* when it got the CPU last */
 	u64 last_queued;  /* waits since then; 0 while it runs or sleeps */
 };
+struct autogroup {
+	unsigned long id;
+	int nice;
+};
 struct task_group {
+	struct cgroup_subsys_state css; /* of an autogroup: none */
 	struct cfs_rq **cfs_rq;
+	struct autogroup *autogroup; /* with CONFIG_SCHED_AUTOGROUP */
 };
 struct thread_info {
 	u32 cpu;
@@ -214,6 +223,8 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	int on_cpu, on_rq;
+	int static_prio;
+	unsigned int policy;
 	struct sched_entity se;
 	struct task_group *sched_task_group;
 	struct sched_info sched_info;

@@ -360,6 +360,32 @@ static __always_inline u32 task_inner_id(struct pid *pid)
 	return BPF_CORE_READ(inner, nr);
 }
 
+#define ROOT_CGROUP 1	/* id of the root of each hierarchy */
+#define NICE_0	    120 /* static_prio of a thread at nice 0 */
+
+/* With what priority the scheduler runs it, and within which group that counts. */
+static __always_inline void task_priority(struct wire_thread *w, struct task_struct *task)
+{
+	struct task_group *group;
+	struct autogroup *autogroup = 0;
+
+	w->policy = BPF_CORE_READ(task, policy);
+	w->nice = BPF_CORE_READ(task, static_prio) - NICE_0;
+	w->autogroup_nice = 0;
+	w->autogroup = 0;
+	w->cpu_cgroup = ROOT_CGROUP;
+	if (!bpf_core_field_exists(task->sched_task_group))
+		return; /* a kernel without groups */
+	group = BPF_CORE_READ(task, sched_task_group);
+	if (bpf_core_field_exists(group->autogroup))
+		autogroup = BPF_CORE_READ(group, autogroup);
+	if (autogroup) {
+		w->autogroup = BPF_CORE_READ(autogroup, id);
+		w->autogroup_nice = BPF_CORE_READ(autogroup, nice);
+	}
+	w->cpu_cgroup = autogroup ? 0 : BPF_CORE_READ(group, css.cgroup, kn, id);
+}
+
 /* Everything about a thread that its records are read with. */
 static __always_inline void task_identity(struct wire_thread *w, struct task_struct *task)
 {
@@ -367,7 +393,7 @@ static __always_inline void task_identity(struct wire_thread *w, struct task_str
 	struct target *t = bpf_map_lookup_elem(&targets, &tgid);
 
 	w->kind = WIRE_THREAD;
-	w->pad[0] = w->pad[1] = w->pad[2] = 0;
+	task_priority(w, task);
 	w->tid = BPF_CORE_READ(task, pid);
 	w->tgid = tgid;
 	w->parent = BPF_CORE_READ(task, real_parent, tgid);

@@ -157,7 +157,9 @@ struct wire_nvtx {
 
 struct wire_thread {
 	__u8 kind;
-	__u8 pad[3];
+	__u8 policy; /* SCHED_OTHER ... */
+	__s8 nice;
+	__s8 autogroup_nice;
 	__u32 tid;
 	__u32 tgid;
 	__u32 parent;  /* tgid */
@@ -168,6 +170,8 @@ struct wire_thread {
 	__u64 start_ns;	     /* of the thread, CLOCK_BOOTTIME */
 	__u64 tgid_start_ns; /* of the process */
 	__u64 cgroup;
+	__u64 autogroup; /* number of the autogroup that its share of a CPU is part of, or 0 and: */
+	__u64 cpu_cgroup; /* id of the cgroup of the CPU controller; both 0: not known */
 	char comm[16];
 };
 

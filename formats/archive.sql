@@ -655,6 +655,18 @@ CREATE TABLE owner_records (
 	"shared" INTEGER
 );
 
+CREATE TABLE priority_records (
+	n INTEGER PRIMARY KEY,
+	after_seq INTEGER NOT NULL,
+	"time_ns" INTEGER,
+	"thread" INTEGER, -- threads.id
+	"nice" INTEGER,
+	"policy" INTEGER,
+	"autogroup" INTEGER,
+	"autogroup_nice" INTEGER,
+	"cgroup" INTEGER
+);
+
 CREATE TABLE thinned_records (
 	n INTEGER PRIMARY KEY,
 	after_seq INTEGER NOT NULL,

@@ -7,6 +7,7 @@
 
 #include "lib/event/op.h"
 #include "lib/decode/host_wire.h"
+#include "lib/decode/wire_internal.h"
 
 /* Columns of SCHED_OFFCPU. */
 enum {
@@ -67,6 +68,27 @@ static uint32_t nobodys_ctx(struct wire_decoder *wire, const struct decode_threa
 					      .cgroup = t ? t->cgroup : 0 });
 }
 
+/* Its priority, unless this file says it already: before an event that it counts for. */
+static void emit_priority(struct wire_decoder *wire, const struct decode_thread *t)
+{
+	struct record r = { .kind = RECORD_PRIORITY };
+
+	if ((!t->autogroup && !t->cpu_cgroup) || t->file == wire->file + 1)
+		return;
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is one of them */
+	wire->threads.v[t - wire->threads.v].file = wire->file + 1;
+	REC_SET(&r, PRIORITY, thread, t->thread);
+	REC_SET(&r, PRIORITY, nice, t->nice);
+	REC_SET(&r, PRIORITY, policy, t->policy);
+	if (t->autogroup) {
+		REC_SET(&r, PRIORITY, autogroup, t->autogroup);
+		REC_SET(&r, PRIORITY, autogroup_nice, t->autogroup_nice);
+	} else {
+		REC_SET(&r, PRIORITY, cgroup, t->cpu_cgroup);
+	}
+	wire_decoder_say(wire, &r);
+}
+
 static bool emit_occupied(struct wire_decoder *wire, uint32_t cpu, uint32_t tid, uint64_t end_ns,
 			  uint64_t dur_ns)
 {
@@ -75,6 +97,8 @@ static bool emit_occupied(struct wire_decoder *wire, uint32_t cpu, uint32_t tid,
 
 	if (tid && !t)
 		return false;
+	if (t)
+		emit_priority(wire, t);
 	ev.end_ns = (int64_t)end_ns;
 	ev.dur_ns = dur_ns;
 	ev.ctx = nobodys_ctx(wire, t);
@@ -165,6 +189,7 @@ static bool decode_offcpu(struct wire_decoder *wire, const struct wire_offcpu *o
 		return false;
 	if (!(o->flags & OFFCPU_UNENDED)) /* that is printed, by nobody who counts */
 		wire_decoder_lost(wire, o->lost);
+	emit_priority(wire, t);
 	whole = !o->occupied_ns || emit_behind(wire, o);
 	ev.end_ns = (int64_t)o->end_ns;
 	ev.dur_ns = o->dur_ns;

@@ -40,6 +40,7 @@ struct wire_decoder {
 	struct map cgroups; /* kernel id -> world id, of those that are no targets */
 	struct kernel_id_names numbers;
 	struct cpu_masks allowed;
+	uint32_t file;		      /* of the recording, counted from 0 */
 	struct cuda_devices *devices; /* NULL: not followed */
 	uint32_t lost_seen;
 	bool lost_known;

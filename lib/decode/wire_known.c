@@ -99,9 +99,20 @@ static uint32_t image_of(struct wire_decoder *wire, const struct wire_thread *w,
 	return (uint32_t)image;
 }
 
+static struct decode_thread thread_of(const struct wire_thread *w)
+{
+	return (struct decode_thread){ .tid = w->tid,
+				       .tgid = w->tgid,
+				       .nice = w->nice,
+				       .autogroup_nice = w->autogroup_nice,
+				       .policy = w->policy,
+				       .autogroup = w->autogroup,
+				       .cpu_cgroup = w->cpu_cgroup };
+}
+
 struct decode_thread wire_decoder_make(struct wire_decoder *wire, const struct wire_thread *w)
 {
-	struct decode_thread t = { .tid = w->tid, .tgid = w->tgid };
+	struct decode_thread t = thread_of(w);
 	uint32_t image, path;
 
 	t.process = world_process(
@@ -188,7 +199,7 @@ void wire_decoder_announce_occupant(struct wire_decoder *wire, const struct wire
 					 .parent = w->parent,
 					 .ns_tgid = w->ns_tgid,
 					 .uid = w->uid };
-	struct decode_thread t = { .tid = w->tid, .tgid = w->tgid };
+	struct decode_thread t = thread_of(w);
 	struct world_thread thread = { .tid = w->tid, .start_ns = decode_start(w->start_ns) };
 	const struct decode_thread *known = wire_decoder_thread(wire, w->tid);
 	const struct world_thread *was =
@@ -434,6 +445,7 @@ void wire_decoder_again(struct wire_decoder *wire, int64_t since_ns)
 {
 	kernel_id_names_again(&wire->numbers, since_ns, emit_record, wire);
 	cpu_masks_again(&wire->allowed, since_ns, emit_record, wire);
+	wire->file++;
 	kernel_handles_again(wire->handles, emit_kernel, wire);
 }
 

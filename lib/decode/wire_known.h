@@ -32,6 +32,11 @@ static inline uint64_t decode_start(uint64_t boot_ns)
 struct decode_thread {
 	uint32_t tid, tgid;
 	uint32_t process, thread, ctx, cgroup; /* world ids */
+	/* As in struct wire_thread. */
+	int8_t nice, autogroup_nice;
+	uint8_t policy;
+	uint64_t autogroup, cpu_cgroup;
+	uint32_t file; /* that said so last, counted from 1 */
 };
 
 /* What a process executes: strings of the world, 0 unknown. */
@@ -82,7 +87,7 @@ struct wire_decoder_owner {
 	 * of the ring. */
 	void (*asleep)(void *ctx, const struct wire_asleep *a);
 	/* A FILE or SOCKET record, borrowed; before the first event of each file that names it. Or
-	 * a PEER record; or an ALLOWED record, which alone has its time. */
+	 * a PEER or PRIORITY record; or an ALLOWED record, which alone has its time. */
 	void (*record)(void *ctx, struct record *r);
 	/* An NVTX call of a thread; n bytes. False: not understood. */
 	bool (*nvtx)(void *ctx, const struct decode_thread *t, const struct wire_nvtx *w, size_t n);

@@ -235,6 +235,8 @@ static void on_named(void *ctx, struct record *rec)
 		REC_SET(rec, SOCKET, time_ns, host_clock_mono());
 	else if (rec->kind == RECORD_PEER)
 		REC_SET(rec, PEER, time_ns, host_clock_mono());
+	else if (rec->kind == RECORD_PRIORITY)
+		REC_SET(rec, PRIORITY, time_ns, host_clock_mono());
 	if (!r->event_error.code)
 		ige_writer_record(r->writer, rec, &r->event_error);
 }

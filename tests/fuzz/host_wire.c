@@ -37,10 +37,11 @@ static void fuzz_record(void *ctx, struct record *r)
 	struct fuzz_owner *o = ctx;
 
 	/* Ids stand for what is said: told once, and never without. */
-	if (r->kind == RECORD_FILE     ? !REC_HAS(r, FILE, id)
-	    : r->kind == RECORD_SOCKET ? !REC_HAS(r, SOCKET, id)
-	    : r->kind == RECORD_READY  ? !REC_HAS(r, READY, thread)
-				       : r->kind != RECORD_PEER || !REC_HAS(r, PEER, socket))
+	if (r->kind == RECORD_FILE	 ? !REC_HAS(r, FILE, id)
+	    : r->kind == RECORD_SOCKET	 ? !REC_HAS(r, SOCKET, id)
+	    : r->kind == RECORD_READY	 ? !REC_HAS(r, READY, thread)
+	    : r->kind == RECORD_PRIORITY ? !REC_HAS(r, PRIORITY, nice)
+					 : r->kind != RECORD_PEER || !REC_HAS(r, PEER, socket))
 		abort();
 	o->records++;
 }

@@ -203,7 +203,7 @@ static void test_future(const struct buf *file)
 	ok(o.rc == 0 && o.events == 120 && o.report.unknown_blocks == 1 && !o.report.damaged_blocks,
 	   "times in an unknown encoding are not damage");
 	FRESH();
-	d.id = 40 << 8 | 1;
+	d.id = 200 << 8 | 1;
 	ige_builder_column(&b, d, "x", 1);
 	put_block(&copy, &b, IGE_RECORDS, 0, 1);
 	o = outcome_of(&copy);
