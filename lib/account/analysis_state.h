@@ -22,6 +22,7 @@
 #include "lib/account/lossy.h"
 #include "lib/account/nodes.h"
 #include "lib/account/peers.h"
+#include "lib/account/priorities.h"
 #include "lib/account/thread_ledger.h"
 #include "lib/account/detector.h"
 #include "lib/account/where.h"
@@ -48,6 +49,7 @@ struct cause {
 	struct cause_disks disks;
 	struct cause_files files;
 	struct cause_peers peers;
+	struct priorities priorities;
 	struct cause_cgroups cgroups;
 	struct where standing; /* lib/account/standing.h */
 	struct detectors detectors;

@@ -153,9 +153,14 @@ static bool waits_on(const struct loss_view *f, unsigned cpu)
 	return cpu < p->cpu_us.n && (double)p->cpu_us.v[cpu] > CPU_SHARE * (double)p->queued_us;
 }
 
+static uint32_t node_of(const struct loss_view *f)
+{
+	return world_process_node(f->c->w, f->loss->process);
+}
+
 static uint32_t cpus_of(const struct loss_view *f)
 {
-	return cause_nodes_cpus(&f->c->nodes, world_process_node(f->c->w, f->loss->process));
+	return cause_nodes_cpus(&f->c->nodes, node_of(f));
 }
 
 void detect_other_cpus(const struct loss_view *f, struct buf *out)
@@ -173,17 +178,13 @@ void detect_other_cpus(const struct loss_view *f, struct buf *out)
 	}
 }
 
-/* Of all threads of these processes: renice changes the priority of one thread, not of the process
- * that it is the first of. A higher one only root may give. */
-static const char *print_renice(int nice, const char *processes, struct finding *to)
+/* A command of which the middle is each of these processes. */
+static const char *print_each(const char *processes, const char *before, const char *behind,
+			      struct finding *to)
 {
-	const char *as = nice < 0 ? "sudo " : "";
-
 	if (strspn(processes, "0123456789") == strlen(processes))
-		return details_print(to, "%srenice -n %d -p $(ls /proc/%s/task)", as, nice,
-				     processes);
-	return details_print(to, "for p in %s; do %srenice -n %d -p $(ls /proc/$p/task); done",
-			     processes, as, nice);
+		return details_print(to, "%s%s%s", before, processes, behind);
+	return details_print(to, "for p in %s; do %s$p%s; done", processes, before, behind);
 }
 
 static const char *print_pids(const struct line_culprit *who, const char *between,
@@ -253,6 +254,75 @@ static void recommend_fewer(const struct loss_view *f, struct finding *to, const
 			"its threads no longer wait for each other, where the other CPUs are free");
 }
 
+/* What helps against all processes of the culprit that are known by number, and one of them.
+ * PRIORITY_UNKNOWN: not known, or not the same for all. */
+static enum priority_remedy remedy_of(const struct loss_view *f, const struct priority *victim,
+				      const struct priority **culprit)
+{
+	enum priority_remedy remedy = PRIORITY_UNKNOWN;
+
+	for (uint32_t i = 0; i < f->who->npids && i < CULPRIT_PIDS; i++) {
+		const struct priority *p =
+			priorities_of(&f->c->priorities, f->who->node, f->who->pids[i]);
+		enum priority_remedy of = priorities_remedy(p, victim);
+
+		if (i && of != remedy)
+			return PRIORITY_UNKNOWN;
+		remedy = of;
+		*culprit = p;
+	}
+	return remedy;
+}
+
+/* Of all threads: renice changes the priority of one thread, not of the process that it is the
+ * first of. */
+#define RENICE "renice -n 19 -p $(ls /proc/", "/task)"
+#define WEIGHT(text) \
+	"echo " text " | sudo tee /sys/fs/cgroup$(sed -n s/^0:://p /proc/", "/cgroup)/cpu.weight"
+
+static void recommend_priority(const struct loss_view *f, struct finding *to, const char *all)
+{
+	static const struct {
+		const char *before, *behind; /* of the process in the command */
+		unsigned weight;	     /* that it has then; 0: not known */
+		const char *basis;
+	} remedies[] = {
+		[PRIORITY_UNKNOWN] = { RENICE, 0,
+				       "nothing where they are of different autogroups or "
+				       "cgroups; else nice 19 has weight 15 against 1024 in the "
+				       "kernel's scheduler" },
+		[PRIORITY_RENICE] = { RENICE, 15,
+				      "nice 19 has weight 15 in the kernel's scheduler" },
+		[PRIORITY_AUTOGROUP] = { "echo 19 > /proc/", "/autogroup", 15,
+					 "they are of different sessions, between which only the "
+					 "niceness of their autogroups counts: 19 has weight 15" },
+		[PRIORITY_CGROUP] = { WEIGHT("1"), 0,
+				      "they are of different cgroups, between which only the "
+				      "weights of these count" },
+		[PRIORITY_NORMAL] = { "chrt -a -o -p 0 ", "", 0,
+				      "it has a real-time priority, to which nice does not apply" },
+		[PRIORITY_IDLE] = { "chrt -a -i -p 0 ", "", 3,
+				    "it has nice 19 already; the idle class has weight 3" },
+		[PRIORITY_LOWEST] = { "ps -L -o pid,tid,psr,cls,ni,pcpu,args -p ", "", 0,
+				      "it has the lowest priority already" },
+	};
+	const struct priority *victim = priorities_of(&f->c->priorities, node_of(f), f->victim_pid),
+			      *culprit = NULL;
+	enum priority_remedy remedy = remedy_of(f, victim, &culprit);
+	unsigned then = remedies[remedy].weight,
+		 weight = then && culprit ? priorities_victim_weight(culprit, victim) : 0;
+
+	detect_recommend(f, to,
+			 remedy == PRIORITY_LOWEST
+				 ? details_print(to, "Run %s at another time, or elsewhere",
+						 f->culprit)
+				 : details_print(to, "Lower the priority of %s", f->culprit),
+			 print_each(all, remedies[remedy].before, remedies[remedy].behind, to),
+			 weight > then ? 1 - 2.0 * then / (weight + then) : 0,
+			 weight ? details_print(to, "%s against %u", remedies[remedy].basis, weight)
+				: remedies[remedy].basis);
+}
+
 /* Somebody else. */
 static void recommend_apart(const struct loss_view *f, struct finding *to, const char *cpus)
 {
@@ -270,9 +340,38 @@ static void recommend_apart(const struct loss_view *f, struct finding *to, const
 				: details_print(to, "for p in %s; do taskset -a -c -p %s $p; done",
 						all, cpus),
 			1, "the time regained meets the remaining causes at their present rate");
-	detect_recommend(f, to, details_print(to, "Lower the priority of %s", f->culprit),
-			 print_renice(19, all, to), 1 - 2 * 15.0 / (1024 + 15),
-			 "nice 19 has weight 15 against 1024 in the kernel's scheduler");
+	recommend_priority(f, to, all);
+}
+
+/* A higher priority only root may give. */
+static void recommend_more(const struct loss_view *f, struct finding *to)
+{
+	const struct priority *v = priorities_of(&f->c->priorities, node_of(f), f->victim_pid);
+	const char *pid = details_print(to, "%" PRIu32, f->victim_pid);
+	const char *command =
+		v && v->autogroup ? print_each(pid, "echo -10 | sudo tee /proc/", "/autogroup", to)
+		: priorities_in_cgroup(v)
+			? print_each(pid, WEIGHT("10000"), to)
+			: print_each(pid, "sudo renice -n -10 -p $(ls /proc/", "/task)", to);
+	const char *basis =
+		!v ? "nothing against commands of other autogroups and cgroups; else nice -10 has "
+		     "weight 9548 against 1024 in the kernel's scheduler"
+		: v->autogroup
+			? "an autogroup at nice -10 has weight 9548 against 1024; nothing against "
+			  "commands of its own session"
+		: priorities_in_cgroup(v) ? "a cgroup has weight 100 by default; nothing against "
+					    "commands of its own cgroup"
+					  : "nice -10 has weight 9548 against 1024 in the kernel's "
+					    "scheduler";
+
+	detect_recommend(f, to,
+			 "Give the process more weight, or CPUs of its own: too many commands "
+			 "share its CPUs",
+			 command, 0,
+			 details_print(to,
+				       "%s; how much that is depends on which of them keep "
+				       "running",
+				       basis));
 }
 
 void detect_recommend_cpu(const struct loss_view *f, struct finding *to)
@@ -280,13 +379,7 @@ void detect_recommend_cpu(const struct loss_view *f, struct finding *to)
 	struct buf cpus = { 0 };
 
 	if (!f->who) { /* nobody is to be kept away alone */
-		detect_recommend(
-			f, to,
-			"Give the process more weight, or CPUs of its own: too many commands share "
-			"its CPUs",
-			print_renice(-10, details_print(to, "%" PRIu32, f->victim_pid), to), 0,
-			"nice -10 has weight 9548 against 1024 in the kernel's scheduler; how much "
-			"that is depends on which of them keep running");
+		recommend_more(f, to);
 	} else if (f->who->related) {
 		detect_recommend(f, to,
 				 "Start fewer workers, or give the program more CPUs: its own "

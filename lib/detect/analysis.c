@@ -58,6 +58,7 @@ void cause_free(struct cause *c)
 	cause_peers_free(&c->peers);
 	cause_cgroups_free(&c->cgroups);
 	cause_nodes_free(&c->nodes);
+	priorities_free(&c->priorities);
 	where_free(&c->standing);
 	detectors_free(&c->detectors);
 	live_free(c->live);
@@ -281,8 +282,8 @@ static int handle_record(struct cause *c, const struct record *r, struct err *e)
 	case RECORD_PEER:
 		ok &= cause_peers_record(&c->peers, r);
 		break;
-	case RECORD_NODE:
-		ok &= cause_nodes_record(&c->nodes, c->w, r);
+	case RECORD_PRIORITY:
+		ok &= priorities_record(&c->priorities, c->w, r);
 		break;
 	case RECORD_LOSS:
 		c->lost_by_record += r->u.LOSS.count;
@@ -316,6 +317,7 @@ static int handle_record(struct cause *c, const struct record *r, struct err *e)
 	case RECORD_ASLEEP:
 		ok &= cause_asleep_record(&c->asleep, c->w, r, calls_of(c, r->u.ASLEEP.thread));
 		break;
+	case RECORD_NODE:
 	case RECORD_SAMPLE:
 		gpu_memory_record(&c->gpu_memory, r);
 		ok &= cause_cgroups_record(&c->cgroups, r) &&

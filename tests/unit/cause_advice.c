@@ -99,6 +99,108 @@ static void keeps_holder(struct stage *s, struct actor v)
 	}
 }
 
+/* What the victim (pid 100) and a hog (pid 500) are to the scheduler, and what helps then. */
+static const struct {
+	const char *name;
+	struct scheduled {
+		int nice;
+		unsigned policy, autogroup, cgroup;
+		int autogroup_nice;
+	} victim, hog;
+	const char *command;
+	uint64_t least_ns; /* that it gains */
+} priorities[] = {
+	{ .name = "one session",
+	  .victim = { .autogroup = 3 },
+	  .hog = { .autogroup = 3 },
+	  .command = "renice -n 19 -p $(ls /proc/500/task)",
+	  .least_ns = 485563041 },
+	{ .name = "one session, nice 19 already",
+	  .victim = { .autogroup = 3 },
+	  .hog = { .autogroup = 3, .nice = 19 },
+	  .command = "chrt -a -i -p 0 500",
+	  .least_ns = 497078870 },
+	{ .name = "one session, the idle class already",
+	  .victim = { .autogroup = 3 },
+	  .hog = { .autogroup = 3, .policy = 5 },
+	  .command = "ps -L -o pid,tid,psr,cls,ni,pcpu,args -p 500" },
+	{ .name = "two sessions",
+	  .victim = { .autogroup = 3 },
+	  .hog = { .autogroup = 4, .nice = 19 },
+	  .command = "echo 19 > /proc/500/autogroup",
+	  .least_ns = 485563041 },
+	{ .name = "two sessions, the victim's is low",
+	  .victim = { .autogroup = 3, .autogroup_nice = 19 },
+	  .hog = { .autogroup = 4 },
+	  .command = "echo 19 > /proc/500/autogroup" },
+	{ .name = "two sessions, the hog's has nice 19 already",
+	  .victim = { .autogroup = 3 },
+	  .hog = { .autogroup = 4, .autogroup_nice = 19 },
+	  .command = "ps -L -o pid,tid,psr,cls,ni,pcpu,args -p 500" },
+	{ .name = "two cgroups",
+	  .victim = { .cgroup = 70 },
+	  .hog = { .cgroup = 71, .nice = 5 },
+	  .command = "echo 1 | sudo tee /sys/fs/cgroup$(sed -n s/^0:://p "
+		     "/proc/500/cgroup)/cpu.weight" },
+	{ .name = "a kernel thread against a session",
+	  .victim = { .autogroup = 3 },
+	  .hog = { .cgroup = 1 },
+	  .command = "renice -n 19 -p $(ls /proc/500/task)",
+	  .least_ns = 485563041 },
+	{ .name = "a real-time priority",
+	  .victim = { .cgroup = 1 },
+	  .hog = { .cgroup = 1, .policy = 1 },
+	  .command = "chrt -a -o -p 0 500" },
+	{ .name = "not known",
+	  .victim = { .cgroup = 0 },
+	  .hog = { .cgroup = 0 },
+	  .command = "renice -n 19 -p $(ls /proc/500/task)" },
+};
+
+static void set_priority(struct stage *s, struct actor a, const struct scheduled *of)
+{
+	struct record *r;
+
+	if (!of->autogroup && !of->cgroup)
+		return;
+	r = stage_record(s, RECORD_PRIORITY);
+	REC_SET(r, PRIORITY, thread, a.thread);
+	REC_SET(r, PRIORITY, nice, of->nice);
+	REC_SET(r, PRIORITY, policy, of->policy);
+	if (of->autogroup) {
+		REC_SET(r, PRIORITY, autogroup, of->autogroup);
+		REC_SET(r, PRIORITY, autogroup_nice, of->autogroup_nice);
+	} else {
+		REC_SET(r, PRIORITY, cgroup, of->cgroup);
+	}
+}
+
+static void check_priority(struct stage *s, struct actor v, size_t row)
+{
+	const __typeof__(priorities[0]) *k = &priorities[row];
+	struct kinds_run p;
+	unsigned found = 0;
+	uint64_t least = 0;
+
+	hogs(s, v, "hog", 500, 1, NULL);
+	set_priority(s, v, &k->victim);
+	set_priority(s, stage_actor(s, 500, 500, 50, "hog"), &k->hog);
+	analyze(s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		const struct finding *f = &p.list.v.v[i];
+
+		for (size_t n = 0; n < f->fixes.n; n++) {
+			if (!bytes_equal(f->fixes.v[n].command, bytes_of(k->command)))
+				continue;
+			found++;
+			least = f->fixes.v[n].gain_low_ns;
+		}
+	}
+	is_u64(found, 1, "%s: %s", k->name, k->command);
+	is_u64(least, k->least_ns, "%s: what it gains at least", k->name);
+	chain_list_free(&p.list);
+}
+
 /* As many names as there are hogs: nobody alone. */
 static void crowd(struct stage *s, struct actor v)
 {
@@ -260,6 +362,12 @@ int main(void)
 		 "/proc/$p/task); done");
 	crowd(&s, v);
 	proposes(&s, "cpu-preempted", "sudo renice -n -10 -p $(ls /proc/100/task)");
+
+	for (size_t i = 0; i < sizeof(priorities) / sizeof(priorities[0]); i++)
+		check_priority(&s, v, i);
+	crowd(&s, v);
+	set_priority(&s, v, &priorities[0].hog);
+	proposes(&s, "cpu-preempted", "echo -10 | sudo tee /proc/100/autogroup");
 
 	own_hog(&s, v, 190, "train", "/usr/lib/libz.so.1");
 	proposes(&s, "cpu-preempted", "ps -L -o tid,psr,pcpu,comm -p 100");
