@@ -64,6 +64,9 @@ static struct sleep_site *find_site(struct sleep_sites *s, uint32_t thread, uint
 /* poll and epoll_wait wait for whole milliseconds. */
 #define POLL_NS 1000000
 
+/* On its CPU, to look at what it waits for before it waits again. */
+#define AGAIN_NS 200000
+
 /* When the sleep was over. False: it is none, or somebody ended it. */
 static bool find_wake_up(const struct event *ev, const struct op_def *def, int64_t *woke_ns,
 			 double *grain_ns)
@@ -94,6 +97,50 @@ static int64_t find_begin(const struct sleep_sites *s, uint32_t thread, int64_t 
 			       start_ns - p->until_ns < PACE_ENTRY_NS
 		       ? p->from_ns
 		       : start_ns;
+}
+
+/* The same of a wait: with those before it that it goes on with. */
+static int64_t find_first(const struct sleep_sites *s, uint32_t thread, uint32_t frame,
+			  int64_t start_ns)
+{
+	const struct sleep_interrupted *i = &s->interrupted[thread % SLEEP_SITES_PREEMPTED];
+
+	return frame && i->thread == thread && i->frame == frame && start_ns >= i->until_ns &&
+			       start_ns - i->until_ns < AGAIN_NS
+		       ? i->from_ns
+		       : find_begin(s, thread, start_ns);
+}
+
+static uint32_t frame_of(const struct sleep_sites *s, struct site_frames *frames, uint32_t stack,
+			 bool polls)
+{
+	if (polls && event_loop_waits(s->w, stack))
+		return SLEEP_SITES_EVENT_LOOP;
+	return stack ? site_frames_get(frames, s->w, stack) : 0;
+}
+
+static void note_interrupted(struct sleep_sites *s, struct site_frames *frames,
+			     const struct event *ev, uint32_t thread)
+{
+	struct sleep_interrupted *i = &s->interrupted[thread % SLEEP_SITES_PREEMPTED];
+	uint64_t object = 0, wait = 0;
+	uint32_t frame;
+
+	event_get(ev, s->op, COL_OBJECT_KIND, &object);
+	event_get(ev, s->op, COL_WAIT_NS, &wait);
+	if (object == OBJECT_NONE && wait >= ev->dur_ns) { /* preempted */
+		if (i->thread == thread && event_start(ev) - i->until_ns < AGAIN_NS)
+			i->until_ns = ev->end_ns;
+		return;
+	}
+	if (object != OBJECT_FUTEX) {
+		i->thread = 0;
+		return;
+	}
+	frame = frame_of(s, frames, ev->stack, false);
+	*i = (struct sleep_interrupted){ thread, frame,
+					 find_first(s, thread, frame, event_start(ev)),
+					 ev->end_ns };
 }
 
 /* What is no sleep. Without its CPU, or the interpreter's lock, it does nothing else. */
@@ -128,18 +175,11 @@ static bool note_sleep(struct sleep_sites *s, struct sleep_site *site, const str
 	return other;
 }
 
-static uint32_t frame_of(const struct sleep_sites *s, struct site_frames *frames, uint32_t stack,
-			 bool polls)
-{
-	if (polls && event_loop_waits(s->w, stack))
-		return SLEEP_SITES_EVENT_LOOP;
-	return stack ? site_frames_get(frames, s->w, stack) : 0;
-}
-
 bool sleep_sites_interval(struct sleep_sites *s, struct site_frames *frames, const struct event *ev)
 {
 	const struct world_ctx *ctx;
 	struct sleep_site *site;
+	uint32_t frame;
 	int64_t woke_ns;
 	double grain_ns;
 
@@ -147,19 +187,24 @@ bool sleep_sites_interval(struct sleep_sites *s, struct site_frames *frames, con
 		s->op = world_op(s->w, OP_SCHED_OFFCPU);
 	if (!s->op)
 		return true;
+	ctx = world_get_ctx(s->w, ev->ctx);
 	if (!find_wake_up(ev, s->op, &woke_ns, &grain_ns)) {
 		note_interval(s, ev);
+		if (ctx && ctx->thread)
+			note_interrupted(s, frames, ev, ctx->thread);
 		return true;
 	}
-	ctx = world_get_ctx(s->w, ev->ctx);
 	if (!ctx || !ctx->thread)
 		return true;
-	site = find_site(s, ctx->thread, frame_of(s, frames, ev->stack, grain_ns > 0));
+	frame = frame_of(s, frames, ev->stack, grain_ns > 0);
+	site = find_site(s, ctx->thread, frame);
 	if (site && grain_ns > site->sums.grain_ns)
 		site->sums.grain_ns = grain_ns;
 	if (!site)
 		return false;
-	pace_add(&site->sums, find_begin(s, ctx->thread, event_start(ev)), woke_ns, ev->end_ns);
+	pace_add(&site->sums, find_first(s, ctx->thread, frame, event_start(ev)), woke_ns,
+		 ev->end_ns);
+	s->interrupted[ctx->thread % SLEEP_SITES_PREEMPTED].thread = 0;
 	polls_add(&site->polls, event_start(ev), woke_ns, ev->end_ns, note_sleep(s, site, ev));
 	return true;
 }

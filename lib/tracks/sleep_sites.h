@@ -33,6 +33,13 @@ struct sleep_preempted {
 	int64_t from_ns, until_ns;
 };
 
+/* The newest wait of a thread that another one ended, kept in the same way: a wait on a condition
+ * until a time goes on after each wake-up that was not what it waits for, up to the same time. */
+struct sleep_interrupted {
+	uint32_t thread, frame;
+	int64_t from_ns, until_ns; /* with those before it at that place */
+};
+
 /* The newest sleep in a context, kept in the same way. */
 struct sleep_newest {
 	uint32_t ctx;
@@ -47,6 +54,7 @@ struct sleep_sites {
 	struct map by; /* thread and frame -> position */
 	struct sleep_preempted preempted[SLEEP_SITES_PREEMPTED];
 	struct sleep_newest newest[SLEEP_SITES_PREEMPTED];
+	struct sleep_interrupted interrupted[SLEEP_SITES_PREEMPTED];
 };
 
 /* The next off-CPU interval in stream order. False: out of memory. */

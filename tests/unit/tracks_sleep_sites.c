@@ -15,13 +15,19 @@ static const struct row {
 	const char *name;
 	bool until;	/* the end is worked out when the work begins, not when it is done */
 	bool preempted; /* every other time, for some milliseconds, between that and the sleep */
+	bool woken;	/* several times, for what it does not wait for, and waits on */
 	enum pace pace;
 } rows[] = {
-	{ "sleeps of one length", false, false, PACE_ADDED },
-	{ "of which preemptions take a part", false, true, PACE_ADDED },
-	{ "sleeps until the next turn", true, false, PACE_KEPT },
-	{ "and preempted before", true, true, PACE_KEPT },
+	{ "sleeps of one length", false, false, false, PACE_ADDED },
+	{ "of which preemptions take a part", false, true, false, PACE_ADDED },
+	{ "sleeps until the next turn", true, false, false, PACE_KEPT },
+	{ "and preempted before", true, true, false, PACE_KEPT },
+	{ "waits of one length on a condition", false, false, true, PACE_ADDED },
+	{ "until the next turn", true, false, true, PACE_KEPT },
 };
+
+/* The stack of all sleeps, and its line. */
+static uint32_t stack, line;
 
 static void put(struct stage *s, struct sleep_sites *sites, struct site_frames *frames,
 		struct actor a, int64_t from, int64_t until, unsigned object)
@@ -29,12 +35,14 @@ static void put(struct stage *s, struct sleep_sites *sites, struct site_frames *
 	const struct op_def *op = op_builtin(OP_SCHED_OFFCPU);
 	struct event *ev = stage_event(s, OP_SCHED_OFFCPU, a.ctx, 0, from, until);
 
+	ev->stack = stack;
 	event_set(ev, op, COL_WAIT_NS, object ? 0 : ev->dur_ns);
 	event_set(ev, op, COL_OBJECT_KIND, object);
 	event_set(ev, op, COL_WAKER_KIND,
-		  object == OBJECT_TIMER ? WAKER_TIMER
-		  : object		 ? WAKER_HARDIRQ
-					 : WAKER_NONE);
+		  object == OBJECT_TIMER   ? WAKER_TIMER
+		  : object == OBJECT_FUTEX ? WAKER_TASK
+		  : object		   ? WAKER_HARDIRQ
+					   : WAKER_NONE);
 	if (!sleep_sites_interval(sites, frames, ev))
 		abort();
 }
@@ -50,6 +58,8 @@ static enum pace pace_of(const struct row *r)
 	enum pace pace;
 
 	sites->w = s.w;
+	line = world_frame(s.w, &(struct world_frame){ .kind = FRAME_UNKNOWN, .offset = 1 });
+	stack = world_stack(s.w, &line, 1);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		int64_t began = now, end;
 
@@ -62,10 +72,16 @@ static enum pace pace_of(const struct row *r)
 			put(&s, sites, &frames, a, now, now + kept, OBJECT_NONE);
 			now += kept + 12 * US;
 		}
+		for (unsigned k = 0; r->woken && k < 3; k++) {
+			int64_t until = now + (chance >> (8 + 4 * k)) % 2000 * US;
+
+			put(&s, sites, &frames, a, now, until, OBJECT_FUTEX);
+			now = until + 20 * US;
+		}
 		put(&s, sites, &frames, a, now, end, OBJECT_TIMER);
 		now = end;
 	}
-	pace = sleep_sites_pace(sites, a.thread, 0);
+	pace = sleep_sites_pace(sites, a.thread, line);
 	sleep_sites_free(sites);
 	free(sites);
 	stage_free(&s);
@@ -94,6 +110,7 @@ static void check_between(size_t row)
 	struct poll poll;
 
 	sites->w = s.w;
+	stack = 0;
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		for (unsigned k = 0; k < 4 + i * 7 % 5; k++) {
 			put(&s, sites, &frames, a, now, now + 2 * MS, OBJECT_TIMER);
