@@ -170,6 +170,7 @@ struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct t
 	case PATH_CHILD:
 	case PATH_DEMAND:
 	case PATH_REPLY:
+	case PATH_SEND:
 	case PATH_OUTSIDE:
 	case PATH_BLOCKED:
 		if (!p->lock || moves_on(c, anchor, p))
@@ -233,6 +234,7 @@ static enum part state_of(const struct track_part *p, bool beside)
 	case PATH_SLEEP:
 	case PATH_CHILD:
 	case PATH_REPLY:
+	case PATH_SEND:
 	case PATH_OUTSIDE:
 	case PATH_BLOCKED:
 	case PATH_UNENDED:
@@ -324,6 +326,7 @@ bool loss_is_step_stall(const struct cause *c, uint32_t anchor, const struct tra
 	case PATH_LOCK:
 	case PATH_CHILD:
 	case PATH_REPLY:
+	case PATH_SEND:
 	case PATH_BLOCKED:
 		return true;
 	default:

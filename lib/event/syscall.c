@@ -150,6 +150,11 @@ bool syscall_yields(uint64_t number)
 	return number == YIELD_X86_64 || number == YIELD_AARCH64;
 }
 
+bool syscall_sends(uint64_t number)
+{
+	return syscall_writes(SYSCALL_X86_64, number) || syscall_writes(SYSCALL_AARCH64, number);
+}
+
 bool syscall_writes(enum syscall_arch arch, uint64_t number)
 {
 	static const char *const names[] = { "write",  "writev",  "pwrite64", "pwritev", "pwritev2",

@@ -20,6 +20,9 @@ const char *syscall_name(enum syscall_arch arch, uint64_t number);
 /* Whether it hands bytes out, so that a wait in it is for who takes them; false where that is not
  * known. */
 bool syscall_writes(enum syscall_arch arch, uint64_t number);
+/* Of those that wait for a socket (OBJECT_SOCKET): whether it hands bytes to it. The numbers of all
+ * machines: each is elsewhere a call that waits for no socket. */
+bool syscall_sends(uint64_t number);
 /* Whether it waits until a file, or its name, is on the disk: for requests that others make, too,
  * as the file system's journal does. The numbers of all machines: elsewhere they change names of
  * files, which may wait for the same, or never sleep. */

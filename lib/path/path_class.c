@@ -3,6 +3,7 @@
 #include "lib/path/path_class.h"
 
 #include "lib/event/event.h"
+#include "lib/event/syscall.h"
 
 static const char *const texts[PATH_CLASSES] = {
 	[PATH_UNKNOWN] = "unknown",
@@ -25,6 +26,7 @@ static const char *const texts[PATH_CLASSES] = {
 	[PATH_FROZEN] = "frozen",
 	[PATH_DEMAND] = "nothing asked",
 	[PATH_REPLY] = "waiting for a reply",
+	[PATH_SEND] = "sending",
 	[PATH_OUTSIDE] = "outside (socket or poll)",
 	[PATH_BLOCKED] = "blocked",
 	[PATH_YIELD] = "yielding its CPU",
@@ -42,6 +44,8 @@ static enum path_class class_outside(const struct segment *s)
 {
 	if (s->flags & SEGMENT_IN_SYNC)
 		return PATH_DEVICE;
+	if (s->object == OBJECT_SOCKET && s->syscall && syscall_sends(s->syscall - 1u))
+		return PATH_SEND;
 	switch (s->flags & (SEGMENT_DEMAND | SEGMENT_REPLY)) {
 	case SEGMENT_DEMAND:
 		return PATH_DEMAND;

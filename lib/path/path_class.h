@@ -30,6 +30,7 @@ enum path_class {
 	PATH_FROZEN,
 	PATH_DEMAND,  /* no request came: a socket that was accepted, or is listened on */
 	PATH_REPLY,   /* no answer came: a socket that was connected */
+	PATH_SEND,    /* the other end of a socket did not take what was sent */
 	PATH_OUTSIDE, /* another socket, or several descriptors */
 	PATH_BLOCKED,
 	PATH_RECORDER, /* the recorder stopped it to attach, or had its CPU */

@@ -44,6 +44,8 @@ static const struct {
 	[PATH_DEMAND] = { "waits for somebody to ask", "waited for somebody to ask" },
 	[PATH_REPLY] = { "waits for an answer over a socket",
 			 "waited for an answer over a socket" },
+	[PATH_SEND] = { "waits until the other end of a socket takes what it sends",
+			"waited until the other end of a socket took what it sent" },
 	[PATH_RECORDER] = { "is stopped by the recorder", "was stopped by the recorder" },
 	[PATH_OUTSIDE] = { "waits for a socket or descriptors",
 			   "waited for a socket or descriptors" },

@@ -55,6 +55,9 @@ int main(void)
 	ok(!syscall_name(SYSCALL_X86_64, 100000), "no such call");
 	ok(!syscall_name(SYSCALL_X86_64, UINT64_MAX), "no call at all");
 	ok(!syscall_name(SYSCALL_AARCH64, UINT16_MAX), "what a machine does not have is not found");
+	ok(syscall_sends(44) && syscall_sends(206) && syscall_sends(1) && !syscall_sends(45) &&
+		   !syscall_sends(0),
+	   "sendto and write send, of both machines, recvfrom and read do not");
 	ok(syscall_yields(24) && syscall_yields(124), "sched_yield, of both machines");
 	is_str(syscall_name(SYSCALL_X86_64, 24), "sched_yield", "24 on x86-64");
 	is_str(syscall_name(SYSCALL_AARCH64, 124), "sched_yield", "124 on arm64");
