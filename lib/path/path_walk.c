@@ -7,6 +7,10 @@
 #include "lib/path/path_walk.h"
 
 #include "lib/base/compiler.h"
+#include "lib/event/event.h"
+#include "lib/path/path_class.h"
+
+struct window;
 
 /* Where a walk stands: whose life, through how many threads, behind whose use of a CPU. */
 struct walk {
@@ -17,11 +21,14 @@ struct walk {
 	unsigned depth;
 	unsigned generations; /* creators gone through for the thread at hand */
 	bool late;	      /* resolve with what is known now: wait for no thread */
+	/* The wait that led to the thread at hand, if it is for an answer over a socket, and where
+	 * the walk stood then. */
+	const struct walk *asker;
+	const struct window *asked;
 };
 
 static void walk_thread(const struct walk *w, struct path_thread *th, int64_t from, int64_t to);
 
-struct window;
 static void walk_life(const struct walk *w, struct path_thread *th, const struct window *win);
 
 static void emit_piece(const struct walk *w, const struct path_thread *th, int64_t from, int64_t to,
@@ -159,6 +166,26 @@ static void walk_before(const struct walk *w, const struct path_thread *th,
 	}
 }
 
+static bool is_for_answer(const struct segment *wait)
+{
+	return (wait->object == OBJECT_SOCKET || wait->object == OBJECT_POLL) &&
+	       (wait->flags & (SEGMENT_DEMAND | SEGMENT_REPLY)) == SEGMENT_REPLY;
+}
+
+/* Who is asked waits to be asked: what was sent, or the answer, is on its way. It is the asker's
+ * wait, and nobody's idling. */
+static bool walk_under_way(const struct walk *w, int64_t from, int64_t to, const struct segment *s)
+{
+	struct segment wait;
+
+	if (!w->asked || s->state != SEGMENT_BLOCKED || path_class_of(s) != PATH_DEMAND)
+		return false;
+	wait = *w->asked->s;
+	wait.who = 0;
+	emit_blocked(w->asker, w->asked->th, from, to, &wait);
+	return true;
+}
+
 /* What th did in [win->from, win->to), one thread further from the anchor. */
 static void walk_life(const struct walk *w, struct path_thread *th, const struct window *win)
 {
@@ -176,6 +203,8 @@ static void walk_life(const struct walk *w, struct path_thread *th, const struct
 	deeper.generations = 0;
 	deeper.holder = holder_behind(w, win);
 	deeper.via = via_wait(w, win->key);
+	deeper.asker = w;
+	deeper.asked = is_for_answer(win->s) ? win : NULL;
 	walk_thread(&deeper, th, part.from_ns, win->to_ns);
 }
 
@@ -247,6 +276,7 @@ static void walk_occupied(const struct walk *w, const struct window *win)
 	}
 	behind.occupant = occupant->id;
 	behind.depth++;
+	behind.asked = NULL;
 	behind.via = via_wait(w, win->key);
 	walk_thread(&behind, occupant, win->from_ns, win->to_ns);
 }
@@ -277,7 +307,7 @@ static void emit_mixed(void *ctx, int64_t from, int64_t to, uint32_t key)
 		behind.via = via_wait(m->w, key);
 		rough = (struct segment){ .state = SEGMENT_OWN, .flags = SEGMENT_ROUGH };
 		emit_piece(&behind, path_thread_known(behind.p, s->who), from, to, &rough);
-	} else {
+	} else if (!walk_under_way(m->w, from, to, &rough)) {
 		emit_piece(m->w, m->th, from, to, &rough);
 	}
 }
@@ -355,9 +385,11 @@ static void walk_thread(const struct walk *w, struct path_thread *th, int64_t fr
 			break;
 		entry = th->log.v.v[i];
 		until = to < entry.end_ns ? to : entry.end_ns;
-		if (entry.key < SEGMENT_KEY_WAITING)
-			emit_plain(w, th, from, until, entry.key);
-		else if (entry.key < SEGMENT_KEY_MIXED)
+		if (entry.key < SEGMENT_KEY_WAITING) {
+			if (!walk_under_way(w, from, until,
+					    &segment_key_get(&w->p->keys, entry.key)->s))
+				emit_plain(w, th, from, until, entry.key);
+		} else if (entry.key < SEGMENT_KEY_MIXED)
 			walk_other(w, th, i, from, until);
 		else
 			walk_mixed(w, th, i, from, until);

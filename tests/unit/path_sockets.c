@@ -134,8 +134,81 @@ static void wait_and_follow(const struct sent_case *k, enum told told)
 	stage_free(&s);
 }
 
+/* main sends to a server of this machine and waits for its answer, while that waits to be asked,
+ * from 10 to 20 ms: main's wait. What the server does then is the server's. */
+static void under_way(bool asked)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"),
+		     b = stage_actor(&s, 20, 20, 1, "serve");
+	struct path_parts parts;
+	struct outcome t;
+
+	path_parts_init(&parts, s.w, NULL, NULL);
+	t.path = parts.path;
+	if (path_socket(t.path, 1, !asked, NULL) || path_socket(t.path, 2, true, NULL))
+		abort();
+	for (unsigned i = 0; i < 2; i++) {
+		struct actor who = i ? a : b;
+		int64_t from = i ? 10 * MS : 5 * MS, to = i ? 30 * MS : 20 * MS;
+		struct event *ev;
+
+		sleep_for(&s, who, 0, 1 * MS);
+		give(t.path, &s.ev.v[s.ev.n - 1]);
+		ev = stage_event(&s, OP_NET_SOCKET, who.ctx, 0, from, to);
+		stage_set(ev, COL_SOCKET, i ? 1 : 2);
+		give(t.path, ev);
+		ev = stage_offcpu(&s, who, 0, from, to, 0, 0);
+		stage_set(ev, COL_OBJECT_KIND, OBJECT_SOCKET);
+		stage_set(ev, COL_WAKER_KIND, i ? WAKER_TASK : WAKER_SOFTIRQ);
+		if (i) {
+			stage_set(ev, COL_WAKER, b.thread);
+			stage_set(ev, COL_WAKING_NS, 0);
+		}
+		give(t.path, ev);
+	}
+	if (path_finish(t.path, 100 * MS, NULL))
+		abort();
+	path_parts_of(&parts, a.thread);
+	t.parts = parts;
+	is_u64(ns_of(&t, PATH_REPLY, 0), asked ? 10 * MS : 0, "an answer is waited for");
+	is_u64(ns_of(&t, PATH_DEMAND, b.thread), asked ? 0 : 10 * MS,
+	       asked ? "nobody who is asked waits for that" : "who is not asked may idle");
+	is_u64(ns_of(&t, PATH_OWN, b.thread), 10 * MS, "then the server works");
+	is_u64(path_parts_ns(&parts.list), 100 * MS, "the sum is the life");
+	outcome_free(&t);
+	stage_free(&s);
+}
+
+/* A wait in sendto, of either machine, or in recvfrom, on a socket that was accepted. */
+static void sending(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t number;
+		enum path_class class;
+	} rows[] = {
+		{ "sendto of x86-64", 44, PATH_SEND },
+		{ "sendto of arm64", 206, PATH_SEND },
+		{ "recvfrom of x86-64", 45, PATH_DEMAND },
+		{ "recvfrom of arm64", 207, PATH_DEMAND },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct segment wait = { .state = SEGMENT_BLOCKED,
+					.object = OBJECT_SOCKET,
+					.flags = SEGMENT_DEMAND,
+					.syscall = (uint16_t)(rows[i].number + 1) };
+
+		is_int(path_class_of(&wait), rows[i].class, "%s", rows[i].name);
+	}
+}
+
 int main(void)
 {
+	under_way(true);
+	under_way(false);
+	sending();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		for (unsigned told = BEFORE; told < TOLD; told++)
 			wait_and_follow(&cases[i], (enum told)told);
