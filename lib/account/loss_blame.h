@@ -13,6 +13,7 @@ struct loss_blame {
 	uint32_t culprit; /* culprit id; 0: nobody to name */
 	unsigned sort;	  /* as of struct loss */
 	bool whole;	  /* LOSS_IDLE: as of struct loss */
+	uint64_t waits;	  /* the same: of the anchor, whatever they are counted as */
 };
 
 /* If any program makes calls, a program that makes none has no losses of its own: the programs that

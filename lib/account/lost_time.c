@@ -186,6 +186,7 @@ static void idle_details(struct loss *x, const struct loss_blame *b, const struc
 	if (p->poll.interval_us && 2 * p->ns >= x->ns)
 		x->of.idle.poll = p->poll;
 	x->of.idle.whole |= b->whole;
+	x->of.idle.waits += b->waits;
 	if (!(x->sort & LOSS_BESIDE) || !p->line)
 		return;
 	if (x->of.idle.line.frame == p->line) {
@@ -271,6 +272,7 @@ static bool idle_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 	if (b.whole && at_most)
 		return true;
 	b.sort |= at_most ? LOSS_AT_MOST : 0;
+	b.waits = p->waits;
 	in.ns = at_most ? p->at_most_ns : p->gap_ns;
 	in.idle_ns = at_most ? 0 : in.ns;
 	if (!only_outside && in.ns && gaps)

@@ -101,6 +101,7 @@ struct loss {
 			uint64_t compact_ns, swap_ns, file_ns; /* of it */
 		} memory;				       /* LOSS_MEMORY */
 		struct {
+			uint64_t waits;	     /* of the anchor's; count: stretches */
 			uint64_t unended_ns; /* of it, in a gap to the end */
 			int64_t unended_since_ns;
 			uint64_t early_ns; /* of what Python does besides: in the first steps

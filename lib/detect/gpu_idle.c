@@ -25,7 +25,7 @@
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
 #include "lib/account/waiter_call.h"
-#include "lib/stat/pace.h"
+#include "lib/world/event_loop.h"
 #include "lib/world/python_work.h"
 
 /* Of the time without work: what has less may be one of many small things. */
@@ -232,8 +232,8 @@ static const struct {
 	const char *action, *code;
 } advices[] = {
 	[PYTHON_WORK_OTHER] = { MEANWHILE, NULL },
-	[PYTHON_WORK_COLLECTS] = { "Collect garbage less often, and of fewer objects: freeze those "
-				   "that stay, and keep fewer containers (lists, dicts) alive",
+	[PYTHON_WORK_COLLECTS] = { "Leave out calls of gc.collect(); collect less often, and fewer "
+				   "objects: freeze those that stay, keep fewer lists and dicts",
 				   "gc.collect(); gc.freeze(); gc.set_threshold(100000, 50, "
 				   "1000)" },
 	[PYTHON_WORK_IMPORTS] = { "Import it before the first step", "import NAME" },
@@ -304,9 +304,9 @@ static void recommend_ended(const struct loss_view *f, struct finding *to)
  * (TCP_DELACK_MIN, 40 ms): a sender that has more to send waits for it (Nagle's algorithm). */
 static bool is_delayed_ack(const struct loss *x)
 {
-	double mean = x->count ? (double)x->ns / (double)x->count : 0;
+	double n = (double)x->of.idle.waits, mean = n > 0 ? (double)x->ns / n : 0;
 
-	return x->count >= DELAYED_LEAST && mean > DELAYED_NS && mean < DELAYED_MOST * DELAYED_NS &&
+	return n >= DELAYED_LEAST && mean > DELAYED_NS && mean < DELAYED_MOST * DELAYED_NS &&
 	       (double)x->longest_ns < DELAYED_LONGEST * DELAYED_NS;
 }
 
@@ -319,6 +319,7 @@ static void recommend_socket(const struct loss_view *f, struct finding *to,
 	const char *peer = idle_state(f->loss) == PART_SOCKET
 				   ? cause_peers_top(&f->c->peers, process, frame, &server)
 				   : NULL;
+	bool delayed = is_delayed_ack(f->loss);
 	struct buf command = { 0 };
 
 	buf_puts(&command, peer ? "ss -tunpi dst " : "ss -tunpi | grep pid=");
@@ -326,21 +327,17 @@ static void recommend_socket(const struct loss_view *f, struct finding *to,
 		shell_word(&command, bytes_of(peer));
 	else
 		buf_printf(&command, "%" PRIu32 ",", pid);
-	if (is_delayed_ack(f->loss))
-		detect_recommend(
-			f, to,
-			"Set TCP_NODELAY where it is sent, or send each message in one write: "
-			"answers come 40 ms late, which is how long a receiver delays an "
-			"acknowledgement that the sender waits for (Nagle's algorithm)",
-			details_text(to, &command), 0,
-			"nearly all of it, if that is what it is; the command shows who sends");
-	else
-		detect_recommend(
-			f, to,
-			"Ask for the data before the device runs out of work, several requests at "
-			"a time",
-			details_text(to, &command), 0,
-			"from nothing, if each request depends on the device, to all of the wait");
+	detect_recommend(
+		f, to,
+		delayed ? "Set TCP_NODELAY where it is sent, or send each message in one write: "
+			  "answers come 40 ms late, as long as an acknowledgement is delayed that "
+			  "the sender waits for (Nagle's algorithm)"
+			: "Ask for the data before the device runs out of work, several requests "
+			  "at a time",
+		details_text(to, &command), 0,
+		delayed ? "nearly all of it, if that is what it is; the command shows who sends"
+			: "from nothing, if each request depends on the device, to all of the "
+			  "wait");
 	if (server)
 		details_add_fix(to, "See what the server does meanwhile", "shell",
 				sampling_command_peer(f->c, f->loss->process, server, to), 0, 0,
@@ -390,29 +387,26 @@ static void recommend_workers(const struct loss_view *f, struct finding *to,
 
 static void recommend_write(const struct loss_view *f, struct finding *to)
 {
-	if (idle_state(f->loss) == PART_SOCKET)
-		detect_recommend(
-			f, to, "Send less, or from another thread: who receives does not keep up",
-			details_print(to, "ss -tnpim | grep -A1 pid=%" PRIu32 ",", f->victim_pid),
-			0,
-			"from nothing, if it must be there before the next step, to all of the "
-			"wait; the command shows what is not taken yet");
-	else
-		detect_recommend(
-			f, to,
-			"Write less, or from another thread: who reads it (a terminal, a pipe, a "
-			"log shipper) does not keep up",
-			details_print(to, "sudo ls -l /proc/%" PRIu32 "/fd", f->victim_pid), 0,
-			"from nothing, if it must be out before the next step, to all of the wait; "
-			"the command shows where it goes");
+	bool socket = idle_state(f->loss) == PART_SOCKET;
+
+	detect_recommend(
+		f, to,
+		socket ? "Send less, or from a thread and a queue of its own: it is taken slowly"
+		       : "Write less, or from another thread: who reads it does not keep up",
+		details_print(to,
+			      socket ? "ss -tnpim | grep -A1 pid=%" PRIu32 ","
+				     : "sudo ls -l /proc/%" PRIu32 "/fd",
+			      f->victim_pid),
+		0,
+		"from nothing, if it must be out before the next step, to all of the wait; the "
+		"command shows where it goes");
 }
 
 /* What to write instead of the sleep. */
 static const char *code_instead(const struct loss_view *f, const struct idle_line *line,
-				enum waiter_call call)
+				enum waiter_call call, bool elsewhere)
 {
-	bool python = name_python(f->c->w, line->stack),
-	     elsewhere = f->who && f->who->process != f->loss->process;
+	bool python = name_python(f->c->w, line->stack);
 
 	if (call == WAITER_RETRIES)
 		return "PRAGMA journal_mode=WAL;";
@@ -421,8 +415,7 @@ static const char *code_instead(const struct loss_view *f, const struct idle_lin
 			      : "poll(&ready, 1, -1);";
 	if (!python)
 		return "pthread_cond_wait(&ready, &mutex);";
-	return elsewhere ? "ready.wait()  # a multiprocessing.Event; or queue.get()"
-			 : "ready.wait()  # a threading.Event; or queue.get()";
+	return elsewhere ? PYTHON_CODE : "ready.wait()  # a threading.Event; or queue.get()";
 }
 
 #define WOKEN_INSTEAD                                                                       \
@@ -434,21 +427,25 @@ static void recommend_sleep(const struct loss_view *f, struct finding *to,
 			    const struct idle_line *line, uint32_t pid)
 {
 	bool paced = f->loss->sort & LOSS_PACED, beside = f->loss->sort & LOSS_BESIDE,
-	     polls = loss_polls(f->loss);
+	     polls = loss_polls(f->loss), elsewhere = f->who && f->who->process != f->loss->process;
 	enum waiter_call call = waiter_call_of(f->c->w, line->stack);
-	const char *action = paced ? "Raise its rate, or leave it where something outside asks for "
-				     "it: whatever else gets faster, it only sleeps longer"
-			     : call == WAITER_RETRIES ? waiter_call_advice(call)
-			     : polls		      ? WOKEN_INSTEAD
-			     : beside ? "Let it do its work when there is some, instead of sleeping"
-				      : "Wait for what the sleep waits for, instead of sleeping";
-	const char *basis = paced   ? "nothing, if the pace is wanted"
-			    : polls ? "from nothing to the last sleep of each poll: what it polls "
-				      "for comes no sooner by that"
-				    : "from nothing, if the sleep is wanted, to all of it";
+	const char *action =
+		paced ? "Raise its rate, or leave it where something outside asks for it: whatever "
+			"else gets faster, it only sleeps longer"
+		: call == WAITER_RETRIES ? waiter_call_advice(call)
+		: polls			 ? WOKEN_INSTEAD
+		: beside && elsewhere
+			? "Ask it ahead, from another thread, or let it answer without sleeping"
+		: beside ? "Let it do its work when there is some, instead of sleeping"
+			 : "Wait for what the sleep waits for, instead of sleeping";
+	const char *basis =
+		paced	? "nothing, if the pace is wanted"
+		: polls ? "from nothing to the last sleep of each poll: what it polls for "
+			  "comes no sooner by that"
+			: "from nothing, if the sleep is wanted, to all of it";
 
 	if (beside ? f->loss->of.idle.line.frame : line->frame)
-		detect_recommend_code(f, to, action, code_instead(f, line, call), basis);
+		detect_recommend_code(f, to, action, code_instead(f, line, call, elsewhere), basis);
 	else
 		detect_recommend(
 			f, to, action,
@@ -507,6 +504,10 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 		recommend_ended(f, to);
 	else if (f->loss->sort & LOSS_WRITES)
 		recommend_write(f, to);
+	else if (event_loop_task(f->c->w, line.stack) && !(f->loss->sort & LOSS_EVENT_LOOP))
+		detect_recommend_code(f, to, "Await it: all tasks of the event loop wait for it",
+				      "await asyncio.to_thread(ask)  # or an asynchronous client",
+				      "from nothing, if there are no other tasks, to all of it");
 	else
 		recommend_wait(f, to, &line);
 }

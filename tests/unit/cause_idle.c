@@ -228,18 +228,23 @@ static void late_answers(struct stage *s, struct actor v)
 {
 	static const struct {
 		int64_t ns;
+		unsigned n; /* in a step, one behind the other */
 		const char *action;
-	} table[] = { { 42 * MS, "Set TCP_NODELAY" },
-		      { 30 * MS, "Ask for the data" },
-		      { 55 * MS, "Ask for the data" } };
+	} table[] = { { 42 * MS, 1, "Set TCP_NODELAY" },
+		      { 30 * MS, 1, "Ask for the data" },
+		      { 55 * MS, 1, "Ask for the data" },
+		      { 42 * MS, 3, "Set TCP_NODELAY" } };
 
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		int64_t each = table[i].ns + 50 * US;
 		struct kinds_run p;
 
-		for (int64_t t = 0; t < LENGTH; t += 9 * MS + table[i].ns) {
+		for (int64_t t = 0; t < LENGTH; t += 9 * MS + table[i].n * each) {
 			work(s, v, t, t + 8 * MS);
-			stage_set(blocked(s, v, t + 8 * MS + 50 * US, table[i].ns, OBJECT_SOCKET),
-				  COL_SYSCALL, 45);
+			for (unsigned k = 0; k < table[i].n; k++)
+				stage_set(blocked(s, v, t + 8 * MS + 50 * US + k * each,
+						  table[i].ns, OBJECT_SOCKET),
+					  COL_SYSCALL, 45);
 		}
 		analyze(s, &p);
 		ok(p.list.v.n > 0 && p.list.v.v[0].fixes.n > 0 &&
