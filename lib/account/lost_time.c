@@ -87,6 +87,8 @@ void loss_state_add(struct loss *x, enum part part, uint64_t ns)
 {
 	struct loss_state *s = &x->states[x->states[0].ns && x->states[0].part != part];
 
+	if (!ns)
+		return;
 	s->part = part;
 	s->ns += ns;
 }
