@@ -203,13 +203,18 @@ static void place_runnable(struct path_thread *th, const struct event *ev,
 			   struct offcpu_segments *o)
 {
 	uint32_t line = ev->stack ? ev->stack : path_thread_line(th);
+	bool woken = o->v.n && segment_blocked(&o->v.v[0]);
 
 	for (size_t i = 0; i < o->v.n; i++) {
-		if (segment_yields(&o->v.v[i]) && !ev->stack) {
-			o->v.v[i].line = th->yields;
+		struct segment *s = &o->v.v[i];
+
+		if (segment_yields(s) && !ev->stack) {
+			s->line = th->yields;
 			th->yielded = true;
-		} else if (!segment_blocked(&o->v.v[i])) {
-			o->v.v[i].line = line;
+		} else if (!segment_blocked(s)) {
+			s->line = line;
+			if (!woken && (ev->stack || path_thread_is_sampled(th)))
+				s->flags |= SEGMENT_SAMPLED;
 		}
 	}
 }

@@ -116,6 +116,12 @@ uint32_t path_thread_line(const struct path_thread *th)
 	return th->own ? segment_key_get(th->log.keys, th->own)->s.line : 0;
 }
 
+bool path_thread_is_sampled(const struct path_thread *th)
+{
+	return th->sample ||
+	       (th->own && segment_key_get(th->log.keys, th->own)->s.flags & SEGMENT_SAMPLED);
+}
+
 /* Behind a wait the thread goes on where it waited; behind what took its CPU where a sample found
  * it. */
 static bool keep_place(struct path_thread *th, uint32_t sample, const struct segment *s, size_t n)

@@ -74,6 +74,9 @@ int64_t path_thread_end(const struct path_thread *th);
 /* Stack of the newest CPU sample or, before one, of the newest outermost call; 0: neither. */
 uint32_t path_thread_line(const struct path_thread *th);
 
+/* Whether that is a sample's. */
+bool path_thread_is_sampled(const struct path_thread *th);
+
 /* An interval outside of calls, or in depth of them, made of n segments in order, the first from
  * start_ns on. False: out of memory; so do the others return. */
 bool path_thread_add(struct path_thread *th, const struct losses *losses, unsigned depth,

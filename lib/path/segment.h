@@ -36,7 +36,8 @@ enum segment_flag {
 	/* Inside a call that waits for the device. */
 	SEGMENT_IN_SYNC = 1 << 0,
 	/* OWN: line is where a CPU sample found it. Else line and op are those of the call
-	 * before. */
+	 * before. Runnable, and had not been woken: line is where it stood, or was found last,
+	 * when its CPU was taken from it. Else it is that of the call or wait before. */
 	SEGMENT_SAMPLED = 1 << 1,
 	/* WAITING: the end is the wake-up; the other thread acted a little earlier. */
 	SEGMENT_ACT_UNKNOWN = 1 << 2,

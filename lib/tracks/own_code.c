@@ -3,6 +3,9 @@
  * A stretch of own code that takes d of the time T between two samples is met with the chance d /
  * T. Of the lines at which n stretches of d were met there are n T / d in all, of which n (T - d) /
  * d were not: n (T - d) of time without a sample. One that is longer than T is met each time.
+ *
+ * A thread loses its CPU where it uses it: what others took behind a call is shared as its own code
+ * behind that call is.
  */
 #include "lib/tracks/own_code.h"
 
@@ -16,10 +19,11 @@ static int compare_u32(uint32_t a, uint32_t b)
 }
 
 /* Own code of one thread behind one call, reached in the same way. */
-static int compare_place(const struct track_part *a, const struct track_part *b)
+static int compare_place(const struct track_part *a, const struct track_part *b, uint32_t anchor)
 {
 	int by = compare_u32(a->class, b->class);
 
+	(void)anchor;
 	if (!by)
 		by = compare_u32(a->leaf, b->leaf);
 	if (!by)
@@ -29,16 +33,12 @@ static int compare_place(const struct track_part *a, const struct track_part *b)
 	return by ? by : compare_u32(a->culprit, b->culprit);
 }
 
-/* What no sample met comes first. */
-static int compare_parts(const void *x, const void *y)
+static bool is_unsampled(const struct track_part *p)
 {
-	const struct track_part *a = x, *b = y;
-	int by = compare_place(a, b);
-
-	return by ? by : (int)a->sampled - (int)b->sampled;
+	return p->class == PATH_OWN && !p->sampled;
 }
 
-static double weight_of(const struct track_part *p, double period_ns)
+static double weigh_missed(const struct track_part *p, double period_ns)
 {
 	double length = p->pieces ? (double)p->ns / (double)p->pieces : period_ns;
 
@@ -50,9 +50,10 @@ static uint64_t scale_share(uint64_t of, uint64_t ns, uint64_t all)
 	return all ? (uint64_t)((double)of * (double)ns / (double)all) : 0;
 }
 
-/* The share of a part that is like the sampled one. What is counted is the first one's. */
+/* The share [from_ns, from_ns + ns) of a part that is like the placed one. What is counted is the
+ * first one's, but for how often it was. */
 static struct track_part share_of(const struct track_part *part, const struct track_part *like,
-				  uint64_t ns, bool is_first)
+				  uint64_t from_ns, uint64_t ns)
 {
 	struct track_part share = *part;
 
@@ -60,32 +61,56 @@ static struct track_part share_of(const struct track_part *part, const struct tr
 		share.stack = like->stack;
 		share.met = like->met;
 	}
-	share.line = like->line;
-	share.line_met = like->line_met;
-	share.inner = like->inner;
-	share.op = like->op;
-	share.sampled = true;
-	share.course = like->course;
+	if (!part->unplaced) {
+		share.op = like->op;
+		share.sampled = true;
+		share.course = like->course;
+	}
+	if (!part->unplaced || (part->line && part->leaf == like->leaf)) {
+		share.line = like->line;
+		share.line_met = like->line_met;
+		share.inner = like->inner;
+	}
+	share.unplaced = false;
 	share.ns = ns;
 	share.idle_ns = scale_share(part->idle_ns, ns, part->ns);
 	share.gap_ns = scale_share(part->gap_ns, ns, part->ns);
 	share.at_most_ns = scale_share(part->at_most_ns, ns, part->ns);
 	share.unended_ns = scale_share(part->unended_ns, ns, part->ns);
 	share.longest_ns = part->longest_ns < ns ? part->longest_ns : ns;
-	if (!is_first) {
-		share.pieces = share.waits = share.gaps = share.long_ns = 0;
+	if (from_ns) {
+		share.pieces = share.gaps = share.long_ns = 0;
 		share.longs = 0;
 	}
+	share.waits = scale_share(part->waits, from_ns + ns, part->ns) -
+		      scale_share(part->waits, from_ns, part->ns);
 	return share;
 }
 
-/* Parts of one place: [first, sampled) without a sample, [sampled, end) with one. */
+/* Which parts are of an unknown place, and what places them. */
+struct placing {
+	uint32_t anchor;
+	double period_ns;
+	/* Equal are those of one place. */
+	int (*compare)(const struct track_part *a, const struct track_part *b, uint32_t anchor);
+	bool (*is_unknown)(const struct track_part *p);
+	double (*weigh)(const struct track_part *p, double period_ns); /* of known ones */
+	uint64_t least; /* pieces of known ones: fewer place nothing */
+};
+
+/* Parts of one place: [first, known) of which no more is known, [known, end) of which it is. */
 struct place {
 	const struct track_part *v;
-	size_t first, sampled, end;
-	double period_ns, weight; /* of all that have a sample */
-	uint64_t ns;		  /* of all that have none and can be placed */
+	size_t first, known, end;
+	const struct placing *by;
+	double weight; /* of all known ones */
+	uint64_t ns;   /* of all others that can be placed */
 };
+
+static double weight_at(const struct place *at, size_t k)
+{
+	return at->by->weigh(&at->v[k], at->by->period_ns);
+}
 
 static bool is_placeable(const struct track_part *p)
 {
@@ -103,7 +128,7 @@ static bool is_split(const struct place *at, const struct track_part *p)
 
 static size_t next_weighted(const struct place *at, size_t k)
 {
-	while (k < at->end && weight_of(&at->v[k], at->period_ns) <= 0)
+	while (k < at->end && weight_at(at, k) <= 0)
 		k++;
 	return k;
 }
@@ -113,14 +138,14 @@ static bool split_part(struct track_parts *to, const struct place *at, const str
 {
 	uint64_t left = p->ns;
 
-	for (size_t k = next_weighted(at, at->sampled), next; k < at->end && left; k = next) {
-		double share = weight_of(&at->v[k], at->period_ns) / at->weight;
+	for (size_t k = next_weighted(at, at->known), next; k < at->end && left; k = next) {
+		double share = weight_at(at, k) / at->weight;
 		uint64_t ns = (uint64_t)((double)p->ns * share);
 
 		next = next_weighted(at, k + 1);
 		ns = next == at->end || ns > left ? left : ns;
 		left -= ns;
-		if (ns && !vec_push(&to->v, share_of(p, &at->v[k], ns, left + ns == p->ns)))
+		if (ns && !vec_push(&to->v, share_of(p, &at->v[k], p->ns - left - ns, ns)))
 			return false;
 	}
 	return true;
@@ -138,16 +163,15 @@ static void next_turn(struct turn *turn, const struct place *at, size_t line, ui
 	turn->line = line;
 	turn->left = next_weighted(at, line + 1) == at->end
 			     ? UINT64_MAX
-			     : (uint64_t)((double)ns * weight_of(&at->v[line], at->period_ns) /
-					  at->weight);
+			     : (uint64_t)((double)ns * weight_at(at, line) / at->weight);
 }
 
 static bool take_turns(struct track_parts *to, const struct place *at, uint64_t small_ns)
 {
 	struct turn turn;
 
-	next_turn(&turn, at, next_weighted(at, at->sampled), small_ns);
-	for (size_t i = at->first; i < at->sampled; i++) {
+	next_turn(&turn, at, next_weighted(at, at->known), small_ns);
+	for (size_t i = at->first; i < at->known; i++) {
 		const struct track_part *p = &at->v[i];
 		uint64_t left = p->ns;
 
@@ -155,7 +179,7 @@ static bool take_turns(struct track_parts *to, const struct place *at, uint64_t 
 			uint64_t ns = left < turn.left ? left : turn.left;
 
 			if (ns &&
-			    !vec_push(&to->v, share_of(p, &at->v[turn.line], ns, left == p->ns)))
+			    !vec_push(&to->v, share_of(p, &at->v[turn.line], p->ns - left, ns)))
 				return false;
 			left -= ns;
 			turn.left -= ns;
@@ -171,14 +195,14 @@ static bool place_parts(struct track_parts *to, struct place *at)
 	uint64_t samples = 0, small_ns = 0;
 	bool known, ok = true;
 
-	for (size_t i = at->sampled; i < at->end; i++) {
-		at->weight += weight_of(&at->v[i], at->period_ns);
+	for (size_t i = at->known; i < at->end; i++) {
+		at->weight += weight_at(at, i);
 		samples += at->v[i].pieces;
 	}
-	known = at->weight > 0 && samples >= OWN_CODE_SAMPLES;
-	for (size_t i = at->first; i < at->sampled; i++)
+	known = at->weight > 0 && samples >= at->by->least;
+	for (size_t i = at->first; i < at->known; i++)
 		at->ns += is_placeable(&at->v[i]) ? at->v[i].ns : 0;
-	for (size_t i = at->first; ok && i < at->sampled; i++) {
+	for (size_t i = at->first; ok && i < at->known; i++) {
 		const struct track_part *p = &at->v[i];
 
 		if (!known || !is_placeable(p))
@@ -190,26 +214,35 @@ static bool place_parts(struct track_parts *to, struct place *at)
 	}
 	if (ok && small_ns)
 		ok = take_turns(to, at, small_ns);
-	for (size_t i = at->sampled; ok && i < at->end; i++)
+	for (size_t i = at->known; ok && i < at->end; i++)
 		ok = vec_push(&to->v, at->v[i]);
 	return ok;
 }
 
-bool own_code_place(struct track_parts *parts, uint32_t hz)
+/* In order of their places, what is unknown first. */
+static int compare_parts(const void *x, const void *y, void *ctx)
 {
-	double period_ns = 1e9 / (hz ? hz : DEFAULT_HZ);
-	struct track_parts placed = { 0 };
+	const struct track_part *a = x, *b = y;
+	const struct placing *by = ctx;
+	int order = by->compare(a, b, by->anchor);
+
+	return order ? order : (int)by->is_unknown(b) - (int)by->is_unknown(a);
+}
+
+static bool place_all(struct track_parts *parts, struct placing *by)
+{
+	struct track_parts placed = { .grid = parts->grid };
 	bool ok = true;
 	size_t n = parts->v.n;
 
 	if (n)
-		qsort(parts->v.v, n, sizeof(parts->v.v[0]), compare_parts);
+		qsort_r(parts->v.v, n, sizeof(parts->v.v[0]), compare_parts, by);
 	for (size_t i = 0, k; ok && i < n; i = k) {
 		const struct track_part *v = parts->v.v;
-		struct place at = { .v = v, .first = i, .sampled = i, .period_ns = period_ns };
+		struct place at = { .v = v, .first = i, .known = i, .by = by };
 
-		for (k = i; k < n && compare_place(&v[i], &v[k]) == 0; k++)
-			at.sampled += v[i].class == PATH_OWN && !v[k].sampled;
+		for (k = i; k < n && by->compare(&v[i], &v[k], by->anchor) == 0; k++)
+			at.known += by->is_unknown(&v[k]);
 		at.end = k;
 		ok = place_parts(&placed, &at);
 	}
@@ -220,4 +253,42 @@ bool own_code_place(struct track_parts *parts, uint32_t hz)
 	vec_free(&parts->v);
 	*parts = placed;
 	return true;
+}
+
+/* What the anchor was behind when its CPU was taken, or in its own code; 0: neither. */
+static uint32_t behind_of(const struct track_part *p, uint32_t anchor)
+{
+	return p->unplaced || (p->class == PATH_OWN && p->leaf == anchor) ? p->before : 0;
+}
+
+static int compare_behind(const struct track_part *a, const struct track_part *b, uint32_t anchor)
+{
+	return compare_u32(behind_of(a, anchor), behind_of(b, anchor));
+}
+
+static bool is_unplaced(const struct track_part *p)
+{
+	return p->unplaced && p->before;
+}
+
+static double weigh_own(const struct track_part *p, double period_ns)
+{
+	(void)period_ns;
+	return p->class == PATH_OWN ? (double)p->ns : 0;
+}
+
+bool own_code_place(struct track_parts *parts, uint32_t anchor, uint32_t hz)
+{
+	struct placing missed = { .anchor = anchor,
+				  .period_ns = 1e9 / (hz ? hz : DEFAULT_HZ),
+				  .compare = compare_place,
+				  .is_unknown = is_unsampled,
+				  .weigh = weigh_missed,
+				  .least = OWN_CODE_SAMPLES };
+	struct placing taken = { .anchor = anchor,
+				 .compare = compare_behind,
+				 .is_unknown = is_unplaced,
+				 .weigh = weigh_own };
+
+	return place_all(parts, &missed) && place_all(parts, &taken);
 }

@@ -121,7 +121,7 @@ bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window
 		return false;
 	for (size_t k = 0; k < out->v.n; k++)
 		path_tracks_mark_pace(t, &out->v.v[k]);
-	if (!own_code_place(out, t->cpu_samples_hz))
+	if (!own_code_place(out, a.thread, t->cpu_samples_hz))
 		return false;
 	loop = path_tracks_loop(t, &t->v.v[at]);
 	if (window == WINDOW_STEPS && loop >= 0)

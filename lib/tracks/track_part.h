@@ -65,7 +65,10 @@ struct track_part {
 		     had to wait for a page, and made no call */
 	bool line_met;	 /* the same of line: a CPU sample's innermost frame */
 	bool sampled;	 /* PATH_OWN, PATH_YIELD: line is where CPU samples found it */
-	uint32_t before; /* PATH_OWN: world stack id of the call or wait before; 0 not known */
+	uint32_t before; /* PATH_OWN, unplaced: world stack id of the call or wait before; 0 not
+			    known */
+	bool unplaced;	 /* the anchor's CPU was taken from it in its own code, it is not known
+			    where: stack is before */
 	uint64_t ns, pieces;
 	uint64_t waits;	  /* the anchor's times off its CPU, or at work for its memory, in which it
 			     was met */

@@ -297,8 +297,15 @@ static bool is_met(const struct segment *s)
 	if (s->state == SEGMENT_OWN)
 		return s->flags & SEGMENT_SAMPLED;
 	if (s->state == SEGMENT_RUNNABLE)
-		return !(s->flags & SEGMENT_WOKEN);
+		return s->flags & SEGMENT_SAMPLED;
 	return segment_blocked(s) && s->object == OBJECT_FAULT;
+}
+
+/* Whether the thread lost its CPU somewhere behind the call or wait that stands for its place. */
+static bool is_unplaced(const struct segment *s)
+{
+	return (s->state == SEGMENT_RUNNABLE || s->state == SEGMENT_THROTTLED) && !s->op &&
+	       !segment_yields(s) && !(s->flags & (SEGMENT_WOKEN | SEGMENT_SAMPLED));
 }
 
 /* Of another thread, the line that a person would change; of the anchor, its call site, with what
@@ -340,6 +347,7 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	bool taken = k->occupant && !path_is_partner(path, anchor, k->occupant);
 	struct segment s = track_key_segment(k);
 	bool met = !via && is_met(&s);
+	bool unplaced = via ? is_unplaced(via) : k->thread == anchor && is_unplaced(&s);
 	uint32_t thread;
 
 	if (taken)
@@ -347,6 +355,7 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	*out = (struct track_part){ .class = path_class_of(&s),
 				    .stack = via ? via->line : k->line,
 				    .met = met,
+				    .unplaced = unplaced,
 				    .occupant = taken ? 0 : k->occupant,
 				    .ns = t->ns,
 				    .pieces = t->pieces,
@@ -398,9 +407,12 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 		out->inner = 0; /* it has left the call before, which is all that is known */
 	if (out->event_loop)
 		set_task(out, names->w, s.line);
-	out->sampled = s.flags & SEGMENT_SAMPLED || (out->class == PATH_YIELD && s.line);
+	out->sampled = (s.state == SEGMENT_OWN && s.flags & SEGMENT_SAMPLED) ||
+		       (out->class == PATH_YIELD && s.line);
 	if (s.state == SEGMENT_OWN)
 		out->before = out->sampled ? s.who : s.line;
+	if (unplaced)
+		out->before = out->stack;
 	out->op = s.op;
 	if (out->class == PATH_LOCK) {
 		out->gil = s.object == OBJECT_GIL;

@@ -52,7 +52,7 @@ static void place_at(uint32_t hz)
 	add(PATH_OWN, 5, 0, 600, 1000 * MS);
 	add(PATH_OWN, 5, 50, 100, 100 * MS);
 	add(PATH_OWN, 5, 51, 10, 50 * MS);
-	ok(own_code_place(&parts, hz), "placed at %u Hz", hz);
+	ok(own_code_place(&parts, 1, hz), "placed at %u Hz", hz);
 }
 
 /* How far samples are apart decides what they miss. */
@@ -86,7 +86,7 @@ static void place_inner(void)
 	add(PATH_OWN, 5, 50, 40, 40 * MS);
 	add(PATH_OWN, 5, 51, 20, 60 * MS);
 	parts.v.v[2].inner = 8;
-	ok(own_code_place(&parts, 99), "placed");
+	ok(own_code_place(&parts, 1, 99), "placed");
 	for (size_t i = 0; i < parts.v.n; i++)
 		wrong += parts.v.v[i].inner != (parts.v.v[i].line == 51 ? 8 : 0);
 	is_u64(wrong, 0, "each line is in what its samples were in");
@@ -106,7 +106,7 @@ static void place_many(void)
 	for (uint32_t i = 0; i < 200; i++)
 		add(PATH_OWN, 5, 2000 + i, 10, 10 * MS);
 	all = sum();
-	ok(own_code_place(&parts, 99), "placed");
+	ok(own_code_place(&parts, 1, 99), "placed");
 	is_u64(sum(), all, "to the nanosecond it is what it was");
 	ok(parts.v.n <= 700, "%zu parts, not one for each pair", parts.v.n);
 	for (uint32_t i = 0; i < 300; i++) {
@@ -125,6 +125,47 @@ static void place_many(void)
 	is_u64(off, 0, "each line of the thread has its share");
 }
 
+/* Another thread had the anchor's CPU, 40 times: behind that call, no more is known. */
+static void add_taken(uint32_t before, uint64_t ns)
+{
+	add(PATH_TAKEN, before, 0, 40, ns);
+	parts.v.v[parts.v.n - 1].culprit = 9;
+	parts.v.v[parts.v.n - 1].waits = 40;
+	parts.v.v[parts.v.n - 1].unplaced = true;
+}
+
+/* A thread loses its CPU where it uses it, which is seldom right behind the call before. */
+static void place_taken(void)
+{
+	uint64_t all, waits = 0, unplaced = 0;
+
+	parts.v.n = 0;
+	add(PATH_OWN, 5, 0, 100, 1 * MS);
+	add(PATH_OWN, 5, 50, 20, 60 * MS);
+	add(PATH_OWN, 5, 51, 4, 20 * MS);
+	add(PATH_OWN, 6, 0, 100, 100 * MS);
+	add_taken(5, 810 * MS);
+	add_taken(6, 30 * MS);
+	add_taken(7, 20 * MS);
+	add(PATH_TAKEN, 0, 5, 10, 7 * MS);
+	all = sum();
+	ok(own_code_place(&parts, 1, 99), "placed");
+	is_u64(sum(), all, "to the nanosecond it is what it was");
+	is_near((double)ns_of(50, false), 608 * (double)MS, 2 * (double)MS,
+		"what others took behind a call is where the thread computed behind it");
+	is_near((double)ns_of(51, false), 202 * (double)MS, 2 * (double)MS, "line by line");
+	is_u64(ns_of(5, false), 0, "and not at the call itself");
+	is_u64(ns_of(6, false), 130 * MS, "where own code has no other place, it has none either");
+	is_u64(ns_of(7, false), 20 * MS, "nor where there is no own code");
+	is_u64(ns_of(5, true), 7 * MS, "what has a place stays there");
+	for (size_t i = 0; i < parts.v.n; i++) {
+		waits += parts.v.v[i].waits;
+		unplaced += parts.v.v[i].unplaced ? parts.v.v[i].ns : 0;
+	}
+	is_u64(waits, 120, "as often as it was");
+	is_u64(unplaced, 20 * MS, "all of it has a place but what has no own code");
+}
+
 int main(void)
 {
 	uint64_t all;
@@ -139,7 +180,7 @@ int main(void)
 	add(PATH_OWN, 6, 60, 7, 7 * MS);
 	add(PATH_CALL, 5, 0, 10, 11 * MS);
 	all = sum();
-	ok(own_code_place(&parts, 0), "placed");
+	ok(own_code_place(&parts, 1, 0), "placed");
 	is_u64(sum(), all, "to the nanosecond it is what it was");
 	is_u64(ns_of(5, false), 11 * MS,
 	       "nothing of call 5 is without a place but the call itself");
@@ -153,6 +194,7 @@ int main(void)
 	rates();
 	place_inner();
 	place_many();
+	place_taken();
 	vec_free(&parts.v);
 	return tap_done();
 }

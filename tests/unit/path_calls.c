@@ -78,8 +78,59 @@ static void calls_without_events(void)
 	stage_free(&s);
 }
 
+/* ns of what took the CPU at this place; unplaced: somewhere behind it. */
+static uint64_t taken_at(const struct outcome *t, uint32_t stack, bool unplaced)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < t->parts.list.v.n; i++) {
+		const struct track_part *p = &t->parts.list.v.v[i];
+
+		if (p->class == PATH_TAKEN && p->stack == stack && p->unplaced == unplaced &&
+		    p->before == (unplaced ? stack : 0) && p->met == !unplaced)
+			ns += p->ns;
+	}
+	return ns;
+}
+
+/* Where a thread was when its CPU was taken from it: nobody knows behind a call, but a sample, or
+ * the interval's own stack, says so. */
+static void lost_its_cpu(void)
+{
+	static const char *const names[][2] = { { "py:launch", "py:main" },
+						{ "py:encode", "py:main" },
+						{ "py:decode", "py:main" } };
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 20, 20, 1, "hog");
+	uint32_t call = stack_of(&s, names[0], 2), sampled = stack_of(&s, names[1], 2),
+		 own = stack_of(&s, names[2], 2);
+	struct outcome t;
+
+	stage_call(&s, a, OP_CUDA_LAUNCH, 0, 1 * MS, 2 * MS)->stack = call;
+	stage_offcpu(&s, a, 0, 5 * MS, 15 * MS, 10 * MS, 0);
+	stage_event(&s, OP_CPU_SAMPLE, a.ctx, 0, 16 * MS, 16 * MS)->stack = sampled;
+	stage_offcpu(&s, a, 0, 17 * MS, 19 * MS, 2 * MS, 0);
+	stage_offcpu(&s, a, 0, 20 * MS, 23 * MS, 3 * MS, 0);
+	stage_call(&s, a, OP_CUDA_LAUNCH, 0, 24 * MS, 25 * MS)->stack = call;
+	stage_offcpu(&s, a, 0, 30 * MS, 37 * MS, 7 * MS, 0)->stack = own;
+	stage_offcpu(&s, a, 0, 38 * MS, 39 * MS, 1 * MS, 0);
+	stage_occupied(&s, b, 0, 5 * MS, 15 * MS);
+	stage_occupied(&s, b, 0, 17 * MS, 19 * MS);
+	stage_occupied(&s, b, 0, 20 * MS, 23 * MS);
+	stage_occupied(&s, b, 0, 30 * MS, 37 * MS);
+	stage_occupied(&s, b, 0, 38 * MS, 39 * MS);
+	t = run(&s, a.thread, 40 * MS);
+	is_u64(taken_at(&t, call, true), 11 * MS, "CPU taken behind a call: somewhere");
+	is_u64(taken_at(&t, sampled, false), 5 * MS, "behind a sample: there");
+	is_u64(taken_at(&t, own, false), 7 * MS, "with a stack of its own: there");
+	is_u64(ns_of(&t, PATH_OWN, 0), 14 * MS, "own code is the rest");
+	outcome_free(&t);
+	stage_free(&s);
+}
+
 int main(void)
 {
 	calls_without_events();
+	lost_its_cpu();
 	return tap_done();
 }
