@@ -104,6 +104,7 @@ struct rq {
 };
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
+	u64 sum_exec_runtime;	     /* CPU time of a thread, of whatever scheduling class */
 	unsigned char sched_delayed; /* 6.12: asleep, though still on its run queue */
 };
 struct sched_info {

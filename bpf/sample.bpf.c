@@ -11,25 +11,6 @@
 
 #define SOURCE_CPU 18
 
-/* Where the thread was in its own code, as a return address: behind the current instruction. */
-static __always_inline u32 stack_of_sample(void *ctx, struct task_struct *task,
-					   struct task_state *st)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	struct walk *w;
-	u32 zero = 0;
-
-	w = bpf_map_lookup_elem(&cpu_walks, &zero);
-	if (!w || !regs || config_walker == WALKER_NONE)
-		return 0;
-	w->limit = 0; /* another thread's */
-	w->slot_epoch = unwind_epoch - 1;
-	if (st->ncalls)
-		caller_learn(task->utask, st);
-	return stack_number_of(ctx, w, REGS_IP(regs) + 1, REGS_SP(regs), REGS_FP(regs),
-			       REGS_LINK(regs), task, st, ROOM_OF_CPU, 0);
-}
-
 SEC("perf_event")
 int host_cpu_sample(struct bpf_perf_event_data *ctx)
 {
@@ -44,7 +25,7 @@ int host_cpu_sample(struct bpf_perf_event_data *ctx)
 	now = bpf_ktime_get_ns();
 	if (!task_announce(task, st))
 		goto lost;
-	stack = stack_of_sample(ctx, task, st);
+	stack = stack_of_interrupted(ctx, task, st);
 	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
 	if (!w)
 		goto lost;

@@ -65,6 +65,25 @@ static __always_inline void stack_of_sleep(void *ctx, struct task_struct *task,
 		st->sched.stack = stack;
 }
 
+/* Where a thread was when its CPU was taken from it, outside of calls: once in so much of its CPU
+ * time, as there may be very many switches, and it will not have come far. */
+#define PLACE_NS 4000000
+
+static __always_inline void stack_of_preempted(void *ctx, struct task_struct *task,
+					       struct task_state *st)
+{
+	u64 ran;
+
+	if (st->ncalls || is_yield(st->sched.syscall) ||
+	    !bpf_core_field_exists(task->se.sum_exec_runtime))
+		return;
+	ran = task->se.sum_exec_runtime;
+	if (ran - st->sched.placed_ns < PLACE_NS)
+		return;
+	st->sched.placed_ns = ran;
+	st->sched.stack = stack_of_interrupted(ctx, task, st);
+}
+
 static __always_inline void switched_out(void *ctx, struct task_struct *task, struct task_state *st,
 					 struct cpu_track *track, u32 cpu, bool preempt, u64 now)
 {
@@ -93,6 +112,7 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 		s->object_kind = OBJECT_NONE;
 		throttle_begins(s, task);
 		wait_begins(s, track, cpu, now);
+		stack_of_preempted(ctx, task, st);
 		return;
 	}
 	s->ready_ns = 0;

@@ -272,6 +272,26 @@ static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u6
 	return id;
 }
 
+/* Where the thread was in its own code, as a return address: behind the current instruction. It may
+ * be in the middle of anything, of our own programs too, so the walk's buffer is the CPU's. */
+static __always_inline u32 stack_of_interrupted(void *ctx, struct task_struct *task,
+						struct task_state *st)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct walk *w;
+	u32 zero = 0;
+
+	w = bpf_map_lookup_elem(&cpu_walks, &zero);
+	if (!w || !regs || config_walker == WALKER_NONE)
+		return 0;
+	w->limit = 0; /* another thread's */
+	w->slot_epoch = unwind_epoch - 1;
+	if (st->ncalls)
+		caller_learn(task->utask, st);
+	return stack_number_of(ctx, w, REGS_IP(regs) + 1, REGS_SP(regs), REGS_FP(regs),
+			       REGS_LINK(regs), task, st, ROOM_OF_CPU, 0);
+}
+
 /* At a return; the call itself is no longer among the open ones. */
 static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_struct *task,
 					   struct task_state *st)

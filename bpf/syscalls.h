@@ -131,4 +131,13 @@ static __always_inline bool is_epoll_wait(s16 nr)
 #endif
 }
 
+static __always_inline bool is_yield(s16 nr)
+{
+#if defined(__TARGET_ARCH_x86)
+	return nr == 24;
+#else
+	return nr == 124;
+#endif
+}
+
 #endif

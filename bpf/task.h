@@ -48,7 +48,8 @@ struct sched_state {
 	u64 steal_at;	  /* and when that was */
 	u64 stolen_ns;	  /* on run queues left behind during this wait */
 	u64 object;
-	u64 allowed; /* hash of the CPUs that it may run on, as sent last; 0: never sent */
+	u64 placed_ns; /* its CPU time when its stack was read last where it was preempted */
+	u64 allowed;   /* hash of the CPUs that it may run on, as sent last; 0: never sent */
 	/* Of the newest wake-up: written by the waker, read at switch-in. */
 	u64 waking_ns;
 	u32 waker;

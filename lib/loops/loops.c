@@ -424,6 +424,9 @@ int loops_event(struct loops *l, const struct event *ev, struct err *e)
 		handle_wait(th, ev);
 		return 0;
 	}
+	/* Without a CPU it was at that place by chance. */
+	if (kind == LOOPS_WAIT && !is_asleep(ev))
+		kind = LOOPS_SAMPLE;
 	if (kind == LOOPS_EXIT) {
 		finish_thread(l, th);
 		if (l->threads.n >= l->forget_at)

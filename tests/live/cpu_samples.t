@@ -112,6 +112,27 @@ def compare(name, said, samples, taken):
                  f"{name}: each is of an instant, on a CPU, in the kernel or not")
 
 
+def preempted(name, *command):
+    """Where threads are when another one takes their CPU is where they use it."""
+    cpu = str(min(os.sched_getaffinity(0)))
+    with subprocess.Popen(["taskset", "-c", cpu, burn, "60"], stdout=subprocess.DEVNULL) as other:
+        said, _, _, _ = record(name, "taskset", "-c", cpu, *command)
+        other.kill()
+    taken = [e for e in rec.dump(ige)[0] if (e["source"], e["op"]) == ("sched", "offcpu") and e["dur"] == e["x"]["wait_ns"]]
+    for truth in said or ():
+        mine = [e for e in taken if e["tid"] == truth["tid"] and truth["begin"] <= e["end"] <= truth["end"]]
+        found = [function_of(e) for e in mine if e["stack"]]
+        known = [f for f in found if f]
+        tap.ok(len(found) >= 20 and len(known) >= 0.9 * len(found),
+               f"{name}: preempted {len(mine)} times, {len(found)} with a stack, {len(known)} in one of the two functions")
+        share = truth["burn_a"] / (truth["burn_a"] + truth["burn_b"])
+        got = known.count("burn_a") / max(len(known), 1)
+        allowed = SIGMAS * math.sqrt(share * (1 - share) / max(len(known), 1))
+        tap.ok(abs(got - share) <= allowed, f"{name}: {got:.1%} in one of them, {share:.1%} +- {allowed:.1%} by its own clock")
+        ran = truth["cpu"] / 1e6
+        tap.ok(len(found) <= ran / 4 + 1, f"{name}: at most once in 4 ms of its {ran:.0f} ms of CPU")
+
+
 def reports(name, said):
     """What the programs for people make of the recording that was made last."""
     explain = os.path.join(rec.BUILD, "bin", "ingero-explain")
@@ -154,6 +175,8 @@ for name, options in (("C", ()), ("C, without host tracks", ("--no-sched",)), ("
         if name == "C":
             reports(name, said)
 
+preempted("C, preempted", burn, 2)
+
 VERSION = "import sys; print(*sys.version_info[:2])"
 pythons = {}
 for path in [sys.executable, "/usr/bin/python3", *sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python")))]:
@@ -166,7 +189,7 @@ for version, path in sorted(pythons.items()):
     said, samples, records, taken = record(name, path, os.path.abspath(__file__), "spend", 1.5)
     if said:
         compare(name, said, samples, taken)
-
+preempted("CPython, preempted", sys.executable, os.path.abspath(__file__), "spend", 1.5)
 
 
 def sampled(name, *options, hz=None, command=(burn, 0.3), before=()):
