@@ -196,6 +196,8 @@ static void print_between(const struct loss_view *f, const struct idle_line *lin
  * "waiting for a socket to 192.0.2.1:80 in ..." */
 static void print_own(const struct loss_view *f, const struct idle_line *line, struct buf *out)
 {
+	bool before;
+
 	buf_puts(out, doing_text(f->loss));
 	if (idle_state(f->loss) == PART_SOCKET)
 		cause_peers_text(&f->c->peers, f->loss->process, line->frame, out);
@@ -212,7 +214,8 @@ static void print_own(const struct loss_view *f, const struct idle_line *line, s
 		print_between(f, line, out);
 		return;
 	}
-	buf_puts(out, f->loss->sort & LOSS_EVENT_LOOP ? " before " : " in ");
+	before = f->loss->sort & LOSS_EVENT_LOOP && event_loop_task(f->c->w, line->stack);
+	buf_puts(out, before ? " before " : " in ");
 	if (line->sampled)
 		track_names_print_met(out, f->c->w, line->stack, line->frame);
 	else

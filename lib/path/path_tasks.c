@@ -7,7 +7,7 @@
 #include "lib/path/path_state.h"
 #include "lib/world/event_loop.h"
 
-enum path_event_loop { EVENT_LOOP_NEW, EVENT_LOOP_NO, EVENT_LOOP_WAITS };
+enum path_event_loop { STACK_NEW, STACK_OTHER, STACK_EVENT_LOOP };
 
 static bool is_event_loop(struct path *p, uint32_t stack)
 {
@@ -18,9 +18,9 @@ static bool is_event_loop(struct path *p, uint32_t stack)
 		return false;
 	}
 	known = &p->event_loops.v[stack];
-	if (*known == EVENT_LOOP_NEW)
-		*known = event_loop_waits(p->w, stack) ? EVENT_LOOP_WAITS : EVENT_LOOP_NO;
-	return *known == EVENT_LOOP_WAITS;
+	if (*known == STACK_NEW)
+		*known = event_loop_waits(p->w, stack) ? STACK_EVENT_LOOP : STACK_OTHER;
+	return *known == STACK_EVENT_LOOP;
 }
 
 void path_tasks_wait(struct path *p, struct path_thread *th, const struct event *ev,
@@ -30,6 +30,7 @@ void path_tasks_wait(struct path *p, struct path_thread *th, const struct event 
 		return;
 	/* The next request may come while others are not answered yet. */
 	wait->flags &= (uint16_t)~SEGMENT_DEMAND;
+	wait->flags |= segment_blocked(wait) ? SEGMENT_EVENT_LOOP : 0;
 	th->awaits = ev->stack;
 	th->awaits_ns = event_start(ev);
 }

@@ -407,7 +407,6 @@ bool path_thread_goes_on(struct path_thread *th, uint32_t stack)
 		if (s.line != from || s.state == SEGMENT_UNENDED || s.state == SEGMENT_OWN)
 			continue;
 		s.line = stack;
-		s.flags |= segment_blocked(&s) ? SEGMENT_EVENT_LOOP : 0;
 		th->log.v.v[i - 1].key = segment_key(th->log.keys, th->id, &s);
 		if (!th->log.v.v[i - 1].key)
 			return false;

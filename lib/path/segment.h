@@ -63,7 +63,7 @@ enum segment_flag {
 	/* Blocked on something else than a futex (TIMED): nobody ended it, its time ran out. */
 	SEGMENT_RAN_OUT = 1 << 13,
 	/* Blocked: an event loop had nothing to do. line is where the task stood that went on
-	 * first. */
+	 * first, or the event loop where no task was seen before it waited again. */
 	SEGMENT_EVENT_LOOP = 1 << 14,
 	/* Blocked: its time ran out, and the thread waited again at once: what ended that wait
 	 * ended this one. Instead of TIMED and RAN_OUT. */

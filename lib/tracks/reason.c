@@ -160,7 +160,7 @@ static void print_line(struct buf *out, const struct world *w, const struct path
 	} else if (op) {
 		buf_printf(out, line->line ? " in %s called from " : " in %s", op->name);
 	} else if (line->line) {
-		buf_puts(out, c->event_loop ? " before " : " in ");
+		buf_puts(out, c->event_loop == EVENT_LOOP_BEFORE_TASK ? " before " : " in ");
 	}
 	if (line->line)
 		print_frame(out, w, line->line);

@@ -18,6 +18,10 @@
 /* A stretch of so long is counted by itself. */
 #define TRACK_LONG_NS 10000000
 
+/* An event loop had nothing to do: until the task at the part's line went on, or until it waited
+ * again with no task seen between. */
+enum event_loop_wait { EVENT_LOOP_NO, EVENT_LOOP_BEFORE_TASK, EVENT_LOOP_AGAIN };
+
 struct track_part {
 	uint32_t number; /* of what it is of the track: for path_tracks_replay_mark */
 	uint32_t stack;	 /* world stack id: the anchor's own, of its call, wait or CPU sample; 0 not
@@ -50,15 +54,14 @@ struct track_part {
 	bool asleep;	    /* blocked in it, not on the CPU */
 	uint8_t blocked_on; /* enum object_kind of what is asleep */
 	bool ran_out;	    /* the same: nobody ended it, its time ran out */
-	bool event_loop;    /* the same: an event loop had nothing to do until a task went on at
-			       stack */
-	uint16_t syscall;   /* asleep on a pipe, file or socket: its number + 1; 0 not known */
-	bool resumed;	    /* the culprit did no more than let the anchor go on that was stopped or
-			       frozen */
-	bool exclusion;	    /* the anchor waited for a thread to leave: a lock, the GIL */
-	bool lock;	    /* of these, what is known to be one */
-	bool gil;	    /* of these, the lock of a CPython interpreter */
-	bool woken;	    /* PATH_TAKEN: it had been woken; else it was on the CPU */
+	enum event_loop_wait event_loop; /* the same */
+	uint16_t syscall; /* asleep on a pipe, file or socket: its number + 1; 0 not known */
+	bool resumed;	  /* the culprit did no more than let the anchor go on that was stopped or
+			     frozen */
+	bool exclusion;	  /* the anchor waited for a thread to leave: a lock, the GIL */
+	bool lock;	  /* of these, what is known to be one */
+	bool gil;	  /* of these, the lock of a CPython interpreter */
+	bool woken;	  /* PATH_TAKEN: it had been woken; else it was on the CPU */
 	uint16_t op;	/* of the call at that line; PATH_OWN without a sample: of the one before */
 	uint16_t at_op; /* of the anchor's own call around it; 0 none */
 	bool met; /* the anchor was met at stack's innermost frame: it ran there, was preempted or

@@ -327,10 +327,10 @@ static void set_task(struct track_part *p, const struct world *w, uint32_t stack
 {
 	uint32_t task = event_loop_task(w, stack);
 
-	if (!task)
-		return;
-	p->site = p->line = task;
+	p->event_loop = task ? EVENT_LOOP_BEFORE_TASK : EVENT_LOOP_AGAIN;
 	p->inner = 0;
+	if (task)
+		p->site = p->line = task;
 }
 
 /* A thread of the anchor's own process, which is known by its name. */
@@ -393,7 +393,6 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	out->blocked_on = out->asleep ? s.object : 0;
 	out->syscall = s.syscall;
 	out->ran_out = s.flags & (SEGMENT_RAN_OUT | SEGMENT_TIMED);
-	out->event_loop = s.flags & SEGMENT_EVENT_LOOP;
 	if (out->class == PATH_STOPPED || out->class == PATH_FROZEN) {
 		out->resumed_by = s.who;
 		if (path_is_recorder(names->w, path, s.who))
@@ -405,7 +404,7 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 		out->line_met = track_names_is_innermost(names->w, s.line, out->line);
 	if (s.state == SEGMENT_OWN && !(s.flags & SEGMENT_SAMPLED))
 		out->inner = 0; /* it has left the call before, which is all that is known */
-	if (out->event_loop)
+	if (s.flags & SEGMENT_EVENT_LOOP)
 		set_task(out, names->w, s.line);
 	out->sampled = (s.state == SEGMENT_OWN && s.flags & SEGMENT_SAMPLED) ||
 		       (out->class == PATH_YIELD && s.line);
