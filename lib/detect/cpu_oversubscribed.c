@@ -163,8 +163,8 @@ static void recommend_threads(const struct loss_view *f, struct finding *to)
 	uint32_t n = detect_own(f) ? 0 : f->who->npids;
 	struct buf command = { 0 };
 
-	buf_printf(&command, "ps -L -o %stid,psr,pcpu,comm -p %" PRIu32, n ? "pid," : "",
-		   f->victim_pid);
+	buf_puts(&command, n ? "ps -L -o pid,tid,psr,pcpu,comm" : "ps -L -o tid,psr,pcpu,comm");
+	buf_printf(&command, " -p %" PRIu32, f->victim_pid);
 	for (uint32_t i = 0; i < n && i < CULPRIT_PIDS; i++)
 		buf_printf(&command, ",%" PRIu32, f->who->pids[i]);
 	detect_recommend(f, to, "Run no more busy threads than the program has CPUs",
