@@ -20,18 +20,32 @@
 /* Whichever thread a signal comes to, another one looks. */
 static atomic_int received;
 static _Atomic int64_t received_ns;
+static atomic_bool received_from_parent, received_both;
 static int wake[2] = { -1, -1 };
 
-static void on_signal(int number)
+/* Whether it is the one that was received: soon after it, or once more by way of our parent, which
+ * is in the group and passes it on, however late that comes to the CPU. */
+static bool is_same(int number, int64_t now_ns, bool from_parent)
 {
+	if (received != number)
+		return false;
+	if (now_ns - received_ns < SAME_NS)
+		return true;
+	return from_parent != received_from_parent && !atomic_exchange(&received_both, true);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	bool from_parent = info->si_code == SI_USER && info->si_pid == getppid();
 	struct timespec now = { 0 };
 	int64_t now_ns;
 	int saved = errno;
 	ssize_t done;
 
+	(void)context;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-	if (received == number && now_ns - received_ns < SAME_NS) {
+	if (is_same(number, now_ns, from_parent)) {
 		errno = saved;
 		return;
 	}
@@ -39,6 +53,7 @@ static void on_signal(int number)
 		_exit(128 + number);
 	received = number;
 	received_ns = now_ns;
+	received_from_parent = from_parent;
 	done = write(wake[1], "", 1);
 	(void)done;
 	errno = saved;
@@ -47,7 +62,8 @@ static void on_signal(int number)
 int cli_signals_catch(struct err *e)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	struct sigaction action = { .sa_sigaction = on_signal,
+				    .sa_flags = SA_SIGINFO | SA_RESTART };
 	struct sigaction before;
 	size_t i;
 

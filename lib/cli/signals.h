@@ -12,7 +12,7 @@
 #include "lib/base/err.h"
 
 /* The first signal is remembered, the second ends the process at once (status 128 + signal). The
- * same one again within 250 ms is the first one. */
+ * same one again within 250 ms is the first one, and so is one that our parent passes on. */
 int cli_signals_catch(struct err *e);
 
 /* SIGUSR1 asks for something: whether it came since the last call. Without the first call it ends

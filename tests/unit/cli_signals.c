@@ -67,6 +67,37 @@ static void second(void)
 	raise(SIGTERM);
 }
 
+/* Sent to a group: to this process, and late once more by way of the parent that is in it, too.
+ * Returns what it came to: 7, or as it ends at once. more: another one behind both. */
+static int passed_on(bool more)
+{
+	int ready[2], sent[2], status = -1;
+	char byte = 0;
+	pid_t pid;
+
+	if (pipe(ready) < 0 || pipe(sent) < 0)
+		return -1;
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		cli_signals_catch(NULL);
+		kill(getpid(), SIGINT);
+		usleep(300000); /* longer than one and the same may take to come twice */
+		if (write(ready[1], "", 1) != 1 || read(sent[0], &byte, 1) != 1)
+			_exit(1);
+		if (more)
+			kill(getpid(), SIGINT);
+		_exit(7);
+	}
+	if (read(ready[0], &byte, 1) == 1) {
+		kill(pid, SIGINT);
+		if (write(sent[1], "", 1) != 1)
+			kill(pid, SIGKILL);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 static void nohup(void)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -159,6 +190,8 @@ int main(void)
 	is_int(in_child(first), 0, "each first signal is remembered and readable");
 	status = in_child(second);
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM, "the second ends at once");
+	is_int(passed_on(false), 7, "one that the parent passes on late is the first");
+	is_int(passed_on(true), 128 + SIGINT, "and the next one is the second");
 	is_int(in_child(nohup), 0, "a hangup ignored by the parent stays ignored");
 	status = in_child(pipe_first);
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == 7,
