@@ -7,10 +7,11 @@
 #include "lib/base/wirebytes.h"
 #include "lib/ige/forpack.h"
 #include "lib/ige/byte_shuffle.h"
+#include "lib/ige/block.h"
 
 #if CPU_X86
 #include <immintrin.h>
-#include "lib/ige/block.h"
+#endif
 
 /*
  * Compresses columns for the archive level: every encoding is tried on the first rows, and the best
@@ -83,7 +84,6 @@ static int ige_archive_codec_integers(struct ige_builder *b, const uint64_t *v, 
 	*bytes = b->deflated.n;
 	return 0;
 }
-#endif
 
 static unsigned width_of(uint64_t all_bits)
 {
