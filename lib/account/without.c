@@ -87,10 +87,11 @@ static const struct loop *loop_of(const struct cause *c, uint32_t anchor)
 }
 
 /* A wait that had not ended: how long it would have lasted is not known; a sleep that keeps a pace;
- * or a wait for what comes from outside: there may have been nothing to do. */
-static bool is_no_gain(const struct loss *x)
+ * or, of a program that makes no steps, a wait for what comes from outside: there may have been
+ * nothing to do. */
+static bool is_no_gain(const struct loss *x, const struct loop *loop)
 {
-	bool outside = x->sort & LOSS_OUTSIDE && !(x->sort & (LOSS_BESIDE | LOSS_WRITES));
+	bool outside = x->sort & LOSS_OUTSIDE && !(x->sort & (LOSS_BESIDE | LOSS_WRITES)) && !loop;
 
 	return x->of.idle.unended_ns > x->ns / 2 || x->sort & LOSS_PACED || outside;
 }
@@ -185,7 +186,7 @@ void without_fill_loss(const struct loss_view *f, struct finding *to)
 	double keep = 1 - (f->others < 0 ? 0 : f->others > 1 ? 1 : f->others);
 	double wall = (double)cause_wall_ns(f->c);
 
-	if (!worst || (f->loss->family == LOSS_IDLE && is_no_gain(f->loss)))
+	if (!worst || (f->loss->family == LOSS_IDLE && is_no_gain(f->loss, loop)))
 		return;
 	if (loss_polls(f->loss)) {
 		keep = 0;
