@@ -112,7 +112,7 @@ static enum python_code_kind kind_of(const struct loops *l, uint32_t function)
 	const struct world_frame *f =
 		world_get_frame(l->w, python_lines_frame(&l->lines, function));
 
-	return python_code_of(f ? world_text(l->w, f->file) : (struct bytes){ 0 }).kind;
+	return f ? f->code : PYTHON_GENERATED;
 }
 
 /* What runs other people's functions is no loop of theirs. */

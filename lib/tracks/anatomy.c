@@ -44,11 +44,11 @@ static bool is_same_function(const struct world *w, uint32_t a, uint32_t b)
 	return x && y && x->kind == y->kind && x->name == y->name && x->file == y->file;
 }
 
-static struct python_code code_of(const struct world *w, uint32_t frame)
+static struct bytes package_of(const struct world *w, uint32_t frame)
 {
 	const struct world_frame *f = world_get_frame(w, frame);
 
-	return python_code_of(f ? world_text(w, f->file) : (struct bytes){ 0 });
+	return python_package_of(f ? world_text(w, f->file) : (struct bytes){ 0 });
 }
 
 /* How far in the frames of a stack are shown: as far as a person's own code goes or, of a loop in
@@ -56,12 +56,12 @@ static struct python_code code_of(const struct world *w, uint32_t frame)
 static unsigned find_innermost(const struct world *w, const struct anatomy_root *root,
 			       const uint32_t *frames, unsigned n)
 {
-	struct python_code of = code_of(w, root->frame);
+	struct bytes of = package_of(w, root->frame);
 
-	if (!of.package.n)
+	if (!of.n)
 		return call_site_find(w, frames, n);
 	for (unsigned i = 0; i < n; i++)
-		if (bytes_equal(code_of(w, frames[i]).package, of.package))
+		if (bytes_equal(package_of(w, frames[i]), of))
 			return i;
 	return n;
 }

@@ -9,7 +9,7 @@ static struct bytes package_of(const struct world *w, uint32_t frame)
 {
 	const struct world_frame *f = world_get_frame(w, frame);
 
-	return f && f->kind == FRAME_PYTHON ? python_code_of(world_text(w, f->file)).package
+	return f && f->kind == FRAME_PYTHON ? python_package_of(world_text(w, f->file))
 					    : (struct bytes){ 0 };
 }
 

@@ -24,8 +24,8 @@ struct walk {
 	unsigned n, next; /* frames before this place are yet to come */
 	unsigned at;	  /* place of the current one */
 	const struct world_frame *frame;
-	struct python_code code;
-	bool in_others; /* code that is neither own nor Python's lies further out */
+	enum python_code_kind kind; /* of the current one */
+	bool in_others;		    /* code that is neither own nor Python's lies further out */
 };
 
 static const struct world_frame *python_frame(const struct world *w, uint32_t id)
@@ -40,7 +40,6 @@ static const struct world_frame *python_frame(const struct world *w, uint32_t id
 static bool only_enters(const struct walk *k)
 {
 	const struct world_frame *inner = NULL;
-	struct python_code code;
 
 	if (!bytes_equal(world_text(k->w, k->frame->name), bytes_of("<module>")))
 		return false;
@@ -48,9 +47,8 @@ static bool only_enters(const struct walk *k)
 		inner = python_frame(k->w, k->frames[i]);
 	if (!inner)
 		return false;
-	code = python_code_of(world_text(k->w, inner->file));
-	return code.kind == PYTHON_PACKAGE || code.kind == PYTHON_RUNNER ||
-	       code.kind == PYTHON_STARTER;
+	return inner->code == PYTHON_PACKAGE || inner->code == PYTHON_RUNNER ||
+	       inner->code == PYTHON_STARTER;
 }
 
 /* Text that was compiled inside other code is a program's work; else it is what a person typed. */
@@ -69,11 +67,11 @@ static bool next_frame(struct walk *k)
 	if (!k->frame)
 		return false;
 	k->at = k->next;
-	k->code = python_code_of(world_text(k->w, k->frame->file));
-	if (k->code.kind == PYTHON_ENTRY)
-		k->code.kind = kind_of_entry(k);
-	else if (k->code.kind != PYTHON_STDLIB && k->code.kind != PYTHON_STARTER &&
-		 k->code.kind != PYTHON_GENERATED)
+	k->kind = k->frame->code;
+	if (k->kind == PYTHON_ENTRY)
+		k->kind = kind_of_entry(k);
+	else if (k->kind != PYTHON_STDLIB && k->kind != PYTHON_STARTER &&
+		 k->kind != PYTHON_GENERATED)
 		k->in_others = true;
 	return true;
 }
@@ -95,6 +93,13 @@ static struct walk begin_walk(const struct world *w, const uint32_t *frames, uns
 	return (struct walk){ .w = w, .frames = frames, .n = n, .next = n };
 }
 
+static struct bytes package_of(const struct walk *k)
+{
+	return k->kind == PYTHON_PACKAGE || k->kind == PYTHON_LIBRARY
+		       ? python_package_of(world_text(k->w, k->frame->file))
+		       : (struct bytes){ 0 };
+}
+
 /* The best standing that any frame has, of packages the outermost one's. False: no Python on this
  * stack. */
 static bool find_standing(const struct world *w, const uint32_t *frames, unsigned n,
@@ -109,8 +114,8 @@ static bool find_standing(const struct world *w, const uint32_t *frames, unsigne
 
 	while (next_frame(&k))
 		for (unsigned i = 0; i < best; i++)
-			if (ranks[i] == k.code.kind) {
-				*out = (struct standing){ k.code.kind, k.code.package };
+			if (ranks[i] == k.kind) {
+				*out = (struct standing){ k.kind, package_of(&k) };
 				best = i;
 			}
 	return best < sizeof(ranks) / sizeof(ranks[0]);
@@ -118,8 +123,7 @@ static bool find_standing(const struct world *w, const uint32_t *frames, unsigne
 
 static bool has_standing(const struct walk *k, const struct standing *s)
 {
-	return k->code.kind == s->kind &&
-	       (s->kind == PYTHON_RUNNER || bytes_equal(k->code.package, s->package));
+	return k->kind == s->kind && bytes_equal(package_of(k), s->package);
 }
 
 static unsigned find_python(const struct world *w, const uint32_t *frames, unsigned n)

@@ -76,7 +76,7 @@ uint32_t event_loop_task(const struct world *w, uint32_t stack)
 			continue;
 		if (event_loop_has_frame(w, frames[i], inside))
 			inside = true;
-		else if (inside && python_code_of(world_text(w, f->file)).kind == PYTHON_OWN)
+		else if (inside && f->code == PYTHON_OWN)
 			return frames[i];
 	}
 	return 0;

@@ -211,20 +211,32 @@ static bool is_console_script(struct bytes path)
 	       !memchr(name.p, '.', name.n);
 }
 
-static struct python_code code_of_package(struct bytes path)
+/* The same for a folder of packages. */
+static struct bytes below_packages(struct bytes path)
 {
-	struct python_code code = { .kind = PYTHON_PACKAGE, .package = path };
-	const char *slash = memchr(path.p, '/', path.n);
+	struct bytes below = below_folder(path, "/site-packages/");
+
+	return below.n ? below : below_folder(path, "/dist-packages/");
+}
+
+struct bytes python_package_of(struct bytes file)
+{
+	bool bracketed = file.n && file.p[0] == '<';
+	struct bytes package = bracketed ? (struct bytes){ 0 } : below_packages(file);
+	const char *slash = package.n ? memchr(package.p, '/', package.n) : NULL;
 
 	if (slash)
-		code.package.n = (size_t)(slash - path.p);
-	else if (path.n > 3 && memcmp(path.p + path.n - 3, ".py", 3) == 0)
-		code.package.n = path.n - 3;
+		package.n = (size_t)(slash - package.p);
+	else if (package.n > 3 && memcmp(package.p + package.n - 3, ".py", 3) == 0)
+		package.n -= 3;
+	return package;
+}
+
+static enum python_code_kind kind_of_package(struct bytes path)
+{
 	if (is_within_any(path, runners, COUNT(runners)))
-		code.kind = PYTHON_RUNNER;
-	else if (is_within_any(path, libraries, COUNT(libraries)))
-		code.kind = PYTHON_LIBRARY;
-	return code;
+		return PYTHON_RUNNER;
+	return is_within_any(path, libraries, COUNT(libraries)) ? PYTHON_LIBRARY : PYTHON_PACKAGE;
 }
 
 static enum python_code_kind kind_of_bracketed(struct bytes file)
@@ -237,25 +249,22 @@ static enum python_code_kind kind_of_bracketed(struct bytes file)
 	return PYTHON_GENERATED;
 }
 
-struct python_code python_code_of(struct bytes file)
+enum python_code_kind python_code_of(struct bytes file)
 {
 	struct bytes below;
 
 	if (!file.n)
-		return (struct python_code){ .kind = PYTHON_GENERATED };
+		return PYTHON_GENERATED;
 	if (file.p[0] == '<')
-		return (struct python_code){ .kind = kind_of_bracketed(file) };
-	below = below_folder(file, "/site-packages/");
-	if (!below.n)
-		below = below_folder(file, "/dist-packages/");
+		return kind_of_bracketed(file);
+	below = below_packages(file);
 	if (below.n)
-		return code_of_package(below);
+		return kind_of_package(below);
 	if (is_compiled(file))
-		return (struct python_code){ .kind = PYTHON_GENERATED };
+		return PYTHON_GENERATED;
 	below = below_stdlib(file);
 	if (below.n)
-		return (struct python_code){ .kind = is_within_any(below, starters, COUNT(starters))
-							     ? PYTHON_STARTER
-							     : PYTHON_STDLIB };
-	return (struct python_code){ .kind = is_console_script(file) ? PYTHON_ENTRY : PYTHON_OWN };
+		return is_within_any(below, starters, COUNT(starters)) ? PYTHON_STARTER
+								       : PYTHON_STDLIB;
+	return is_console_script(file) ? PYTHON_ENTRY : PYTHON_OWN;
 }

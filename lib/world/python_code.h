@@ -22,11 +22,8 @@ enum python_code_kind {
 	PYTHON_GENERATED, /* written by a program: frozen modules, dataclasses, compiled graphs */
 };
 
-struct python_code {
-	enum python_code_kind kind;
-	struct bytes package; /* "vllm", borrowed from the file name; empty where there is none */
-};
-
-struct python_code python_code_of(struct bytes file);
+enum python_code_kind python_code_of(struct bytes file);
+/* "vllm", borrowed from the file name; empty where there is none. */
+struct bytes python_package_of(struct bytes file);
 
 #endif

@@ -17,6 +17,7 @@
 #include "lib/world/intern.h"
 #include "lib/world/module_owner.h"
 #include "lib/world/program_name.h"
+#include "lib/world/python_code.h"
 #include "lib/world/renames.h"
 
 #define KEY_WORDS 3
@@ -287,6 +288,17 @@ static bool key_equal(const void *e, const void *wanted)
 	return memcmp(key, want->key, sizeof(key)) == 0;
 }
 
+static void note_names(const struct world *w, enum world_kind kind, void *e)
+{
+	struct world_module *module = e;
+	struct world_frame *frame = e;
+
+	if (e && kind == WORLD_MODULE)
+		module->shared = module_is_shared(world_text(w, module->path));
+	else if (e && kind == WORLD_FRAME && frame->kind == FRAME_PYTHON)
+		frame->code = (uint8_t)python_code_of(world_text(w, frame->file));
+}
+
 static uint32_t find_or_add(struct world *w, enum world_kind kind, key_of *of, const void *v)
 {
 	struct wanted want = { .of = of };
@@ -298,23 +310,21 @@ static uint32_t find_or_add(struct world *w, enum world_kind kind, key_of *of, c
 	id = intern_find(&w->tables[kind], hash, key_equal, &want);
 	if (!id) {
 		id = intern_add(&w->tables[kind], hash, v);
+		note_names(w, kind, intern_at(&w->tables[kind], id));
 		w->failed |= !id;
 	}
 	return id;
 }
 
-#define GETTER(lower, upper)                                                              \
+#define SUBJECT(lower, upper)                                                             \
+	uint32_t world_##lower(struct world *w, const struct world_##lower *v)            \
+	{                                                                                 \
+		return find_or_add(w, WORLD_##upper, lower##_key, v);                     \
+	}                                                                                 \
 	const struct world_##lower *world_get_##lower(const struct world *w, uint32_t id) \
 	{                                                                                 \
 		return intern_at(&w->tables[WORLD_##upper], id);                          \
 	}
-
-#define SUBJECT(lower, upper)                                                  \
-	uint32_t world_##lower(struct world *w, const struct world_##lower *v) \
-	{                                                                      \
-		return find_or_add(w, WORLD_##upper, lower##_key, v);          \
-	}                                                                      \
-	GETTER(lower, upper)
 
 SUBJECT(node, NODE)
 SUBJECT(process, PROCESS)
@@ -322,17 +332,9 @@ SUBJECT(image, IMAGE)
 SUBJECT(thread, THREAD)
 SUBJECT(cgroup, CGROUP)
 SUBJECT(gpu, GPU)
-GETTER(module, MODULE)
+SUBJECT(module, MODULE)
 SUBJECT(frame, FRAME)
 SUBJECT(ctx, CTX)
-
-uint32_t world_module(struct world *w, const struct world_module *v)
-{
-	struct world_module m = *v;
-
-	m.shared = module_is_shared(world_text(w, v->path));
-	return find_or_add(w, WORLD_MODULE, module_key, &m);
-}
 
 /* ---- late names ---- */
 

@@ -77,7 +77,7 @@ struct world_gpu {
 struct world_module {
 	uint32_t path;
 	uint32_t build_id; /* string of hex digits, 0 unknown */
-	bool shared;	   /* by programs (module_owner.h), as world_module finds out */
+	bool shared;	   /* by programs (module_owner.h), as the world finds out */
 };
 enum world_frame_kind {
 	FRAME_NATIVE = 1,
@@ -86,11 +86,12 @@ enum world_frame_kind {
 	FRAME_UNKNOWN = 4,
 	FRAME_GAP = 5
 };
-/* One place in code. Key: all of it. NATIVE: module + file offset; UNKNOWN: raw address in offset;
- * PYTHON: module = 0, offset = line (0 unknown), name and file given at once; GAP: frames are
- * missing here, name says why. */
+/* One place in code. Key: all of it but code. NATIVE: module + file offset; UNKNOWN: raw address in
+ * offset; PYTHON: module = 0, offset = line (0 unknown), name and file given at once; GAP: frames
+ * are missing here, name says why. */
 struct world_frame {
 	uint8_t kind;
+	uint8_t code; /* PYTHON: enum python_code_kind, as the world finds out */
 	uint32_t module;
 	uint64_t offset;
 	uint32_t name; /* string; PYTHON and GAP only */
