@@ -3,8 +3,10 @@
  * The analysis over the launch-heavy corpus, with all detectors. ingero-correlate: events per
  * second of CPU, with the events passed on and without. The verdict: CPU seconds that a recording
  * of 1 GB takes, and the largest resident size, of ingero-explain alone and of ingero-correlate in
- * front of it. Scaled from a smaller one unless EVENTS asks for all of it (EVENTS=160000000):
- * memory is bounded by processes and call sites, which are all there within the first seconds.
+ * front of it; and how many steps of the calibration an event of it takes, as many on a slow
+ * machine as on a fast one. Scaled from a smaller one unless EVENTS asks for all of it
+ * (EVENTS=160000000): memory is bounded by processes and call sites, which are all there within the
+ * first seconds.
  */
 #include <fcntl.h>
 
@@ -71,6 +73,7 @@ static bool verdict(const char *bin, char *path)
 	if (alone_s < 0 || piped_s < 0)
 		return false;
 	bench_say("verdict.gb_cpu_s", alone_s * scale, "s");
+	bench_say("verdict.event_steps", alone_s * 1e9 / (double)n / bench_calibrate_ns(), "x");
 	bench_say("verdict.rss_mb", alone_mb, "MB");
 	bench_say("verdict.gb_piped_cpu_s", piped_s * scale, "s");
 	bench_say("verdict.piped_rss_mb", piped_mb, "MB");
@@ -90,9 +93,9 @@ int main(void)
 	if (well && (bench_wanted("correlate.mevps") || bench_wanted("correlate.pass_mevps") ||
 		     bench_wanted("correlate.rss_mb")))
 		well = analysis(bin, path);
-	if (well &&
-	    (bench_wanted("verdict.gb_cpu_s") || bench_wanted("verdict.rss_mb") ||
-	     bench_wanted("verdict.gb_piped_cpu_s") || bench_wanted("verdict.piped_rss_mb")))
+	if (well && (bench_wanted("verdict.gb_cpu_s") || bench_wanted("verdict.event_steps") ||
+		     bench_wanted("verdict.rss_mb") || bench_wanted("verdict.gb_piped_cpu_s") ||
+		     bench_wanted("verdict.piped_rss_mb")))
 		well = verdict(bin, path);
 	if (fd >= 0)
 		unlink(path);
