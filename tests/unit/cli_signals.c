@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/cli/output.h"
@@ -71,6 +72,8 @@ static void second(void)
  * Returns what it came to: 7, or as it ends at once. more: another one behind both. */
 static int passed_on(bool more)
 {
+	/* Longer than one and the same may take to come twice. */
+	const struct timespec late = { .tv_nsec = 300000000 };
 	int ready[2], sent[2], status = -1;
 	char byte = 0;
 	pid_t pid;
@@ -82,7 +85,7 @@ static int passed_on(bool more)
 	if (pid == 0) {
 		cli_signals_catch(NULL);
 		kill(getpid(), SIGINT);
-		usleep(300000); /* longer than one and the same may take to come twice */
+		nanosleep(&late, NULL);
 		if (write(ready[1], "", 1) != 1 || read(sent[0], &byte, 1) != 1)
 			_exit(1);
 		if (more)
