@@ -65,16 +65,19 @@ def thread_for_each_request():
 
 def other_order():
     a, b = threading.Lock(), threading.Lock()
-    began = time.monotonic()
+    has_b, has_a = [], []
     def save():
         time.sleep(1)
         with b:
-            time.sleep(0.05)
+            has_b.append(True)
+            while not has_a:
+                time.sleep(0.005)
             a.acquire()
     threading.Thread(target=save, daemon=True).start()
     while True:
         with a:
-            if time.monotonic() - began > 1.03:
+            if has_b:
+                has_a.append(True)
                 b.acquire()
             step()
 
