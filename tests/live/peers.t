@@ -185,6 +185,6 @@ else:
         f.write("ip link set lo up\n" + BOTH)
     pid = follows("another namespace", far + ".pid", SLEEPS, "unshare", "--net", "sh", both, far, 0, port, source)
     got = {one[2] for one in ends["another namespace"] if one[0] == f"127.0.0.1:{port}"}
-    tap.same(got, {pid}, "another namespace: not who has it in this one")
+    tap.same(got - {None}, {pid}, "another namespace: not who has it in this one")
     hold.communicate()
 tap.done_testing()
