@@ -216,9 +216,9 @@ static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own, bool na
 
 	if (!p)
 		return 0;
-	v.name = named	  ? world_thread_name(c->w, thread, INT64_MAX)
-		 : family ? first_name(c, t)
-			  : t->comm;
+	v.name = own && !named ? t->comm
+		 : family      ? first_name(c, t)
+			       : world_thread_name(c->w, thread, INT64_MAX);
 	name = kworker_name(p, world_text(c->w, v.name));
 	name = named ? bytes_without_number(name) : name;
 	v.node = p->node;
@@ -317,11 +317,25 @@ static bool is_same_process(const struct world *w, uint32_t a, uint32_t b)
 	       (x->start_ns == 0 || y->start_ns == 0);
 }
 
+/* A task of another program, by the name it has: a shell is not to blame for what it became. */
+static uint32_t foreign_task(struct culprits *c, uint32_t thread)
+{
+	uint32_t name = world_thread_name(c->w, thread, INT64_MAX);
+	struct culprit_named *known;
+
+	if (!vec_reach(&c->by_thread, thread))
+		return 0;
+	known = &c->by_thread.v[thread];
+	if (!known->id || known->name != name)
+		*known = (struct culprit_named){ task_mint(c, thread, false, false, 0), name };
+	return known->id;
+}
+
 uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_process,
 		      uint32_t victim_cgroup)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
-	uint32_t family;
+	uint32_t family, task;
 
 	if (!t)
 		return 0;
@@ -330,13 +344,10 @@ uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_proce
 	family = family_of(c, t, victim_process);
 	if (family)
 		return task_mint(c, thread, false, false, family);
-	if (!vec_reach(&c->by_thread, thread))
-		return 0;
-	if (c->by_thread.v[thread] == 0)
-		c->by_thread.v[thread] = task_mint(c, thread, false, false, 0);
-	return thread < c->cgroup_of.n ? in_neighbour(c, c->by_thread.v[thread], t->process,
-						      c->cgroup_of.v[thread], victim_cgroup)
-				       : c->by_thread.v[thread];
+	task = foreign_task(c, thread);
+	return thread < c->cgroup_of.n
+		       ? in_neighbour(c, task, t->process, c->cgroup_of.v[thread], victim_cgroup)
+		       : task;
 }
 
 uint32_t culprit_own(struct culprits *c, uint32_t thread)

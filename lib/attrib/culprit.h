@@ -84,7 +84,12 @@ struct culprits {
 	struct map seen_pids;	    /* hash of (culprit, process or thread) -> 1 */
 	struct map first_names;	    /* process of a family -> string */
 	VEC(struct line_culprit) v; /* id 1 is v[0] */
-	VEC(uint32_t) by_thread;    /* cache: culprit of a foreign task */
+	/* Cache, by world thread: the culprit of a foreign task, under the name it then had. */
+	VEC(struct culprit_named {
+		uint32_t id; /* 0: not asked for yet */
+		uint32_t name;
+	})
+	by_thread;
 	VEC(uint32_t) cgroup_of; /* world cgroup a task was last seen to run in, by world thread */
 };
 

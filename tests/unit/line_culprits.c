@@ -108,8 +108,28 @@ static void ranks(void)
 	stage_free(&s);
 }
 
+/* A shell that executes another program is not what took the CPU since. */
+static void executed(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     other = stage_actor(&s, 200, 200, 1, "sh");
+	struct culprits c = { .w = s.w };
+	uint32_t before = culprit_task(&c, other.thread, v.process, 0), after;
+
+	world_rename(s.w, other.thread, 5, world_string(s.w, bytes_of("burner")));
+	after = culprit_task(&c, other.thread, v.process, 0);
+	ok(after != before, "another culprit since");
+	is_u64(culprit_task(&c, other.thread, v.process, 0), after, "and stays it");
+	ok(bytes_equal(world_text(s.w, culprit_get(&c, after)->name), bytes_of("burner")),
+	   "by the name that it has");
+	culprits_free(&c);
+	stage_free(&s);
+}
+
 int main(void)
 {
+	executed();
 	ranks();
 	workers();
 	renamed();
