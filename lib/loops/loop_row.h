@@ -119,8 +119,8 @@ struct loop_row {
 	uint32_t near_first, near_last; /* the lines that one comes to between two calls */
 	bool awaited;			/* entered above its first line */
 	int64_t left_ns;		/* when a stack did not contain it any more */
-	int64_t beyond_ns; /* when it went on to a line behind the loop; 0: it did not */
-	int64_t newest_ns; /* of the newest beginning */
+	int64_t beyond_ns;	     /* when it went on to a line behind the loop; 0: it did not */
+	int64_t first_ns, newest_ns; /* of the first and the newest beginning */
 	uint64_t first_calls, last_calls; /* of the thread, at the first and newest beginning */
 	VEC(struct loop_begin) begins;
 	uint64_t dropped; /* beginnings that found no room */

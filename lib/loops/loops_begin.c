@@ -142,8 +142,10 @@ void loops_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
 	row->anchored += b.anchored;
 	if (now && may_be_called(th, row))
 		loops_called_count(th, row, &b, is_first);
-	if (is_first)
+	if (is_first) {
 		row->first_calls = th->calls;
+		row->first_ns = b.ns;
+	}
 	if (now) {
 		if (is_first || (b.left_ns != LOOPS_NEVER && !b.stayed))
 			loop_anchor_skip(&row->anchor, b.ns);

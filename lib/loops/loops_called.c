@@ -19,7 +19,7 @@
 #define UNEVEN_SHARE 0.5 /* of these after another number of iterations than the time before */
 #define CALLER_LEAST 3	 /* times the caller was there, and nothing below it */
 #define CALLER_SHARE 0.4
-#define MORE_SHARE   0.02 /* of a loop's iterations: if there are so many more, it lacks some */
+#define MORE_SHARE   0.02 /* of a loop's iterations: if others make so many more, it lacks some */
 #define CALLS_SHARE  0.5  /* of its jumps are between calls: they are no chance */
 #define FAR_SHARE    0.1  /* of the times that it was left: its caller's loop was left, too */
 #define SELDOM_TIMES 8 /* iterations of a function in one of its caller, which is no step then, */
@@ -180,6 +180,28 @@ static bool is_chance(const struct loops_thread *th, const struct loop_row *row)
 	return false;
 }
 
+/* How many of its iterations began before that. */
+static uint64_t count_before(const struct loop_row *row, int64_t ns)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < row->begins.n && row->begins.v[i].ns < ns; i++) {
+		const struct loop_begin *b = &row->begins.v[i];
+
+		n += b->anchored || !b->from || loop_row_begins(row, b->from, b->to, b->loose);
+	}
+	return n;
+}
+
+/* Whether the inner row makes more iterations than the outer one since it was first met. */
+static bool has_more(const struct loop_row *inner, const struct loop_row *outer)
+{
+	uint64_t n = loop_row_count(outer), before = count_before(outer, inner->first_ns);
+
+	return (double)loop_row_count(inner) >
+	       (1 + MORE_SHARE) * (double)(before < n ? n - before : n);
+}
+
 bool loops_called_is_glimpse(const struct loops *l, const struct loops_thread *th,
 			     const struct loop_row *row)
 {
@@ -192,8 +214,7 @@ bool loops_called_is_glimpse(const struct loops *l, const struct loops_thread *t
 		struct loop_row *r = &th->rows[__builtin_ctzll(left)];
 
 		if (r->stays < STAYS_LEAST || r->depth < row->depth ||
-		    r->above[row->depth].path != row->path ||
-		    (double)loop_row_count(r) <= (1 + MORE_SHARE) * (double)loop_row_count(row))
+		    r->above[row->depth].path != row->path || !has_more(r, row))
 			continue;
 		loops_called_find(l, r);
 		if (r->caller >= 0 && r->caller <= (int)row->depth &&

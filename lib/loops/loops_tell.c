@@ -351,6 +351,7 @@ void loops_move_on(struct loops *l, struct loops_thread *th, struct loop_row *ro
 	row->loose = row->entries = row->anchored = 0;
 	row->loose_from = 0;
 	row->first_calls = th->calls;
+	row->first_ns = ns;
 	loop_next_take(row);
 	loop_row_find_first(row);
 }

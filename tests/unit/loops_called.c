@@ -65,6 +65,19 @@ static void decodes(struct play *p)
 	}
 }
 
+/* All calls on one line; what follows on another is mostly seen by a sample, at first each time. */
+static void encodes(struct play *p)
+{
+	p->step_ns = 10 * MS;
+	for (int i = 0; i < 182; i++) {
+		call(p, "main:15 infer:19");
+		for (int k = 0; k < 6; k++)
+			call(p, "main:15 infer:20 forward:10");
+		if (i < 10 || i % 7 < 6)
+			add_event(p, p->a, OP_CPU_SAMPLE, "main:18 encode:5");
+	}
+}
+
 /* The loader is slow at every second batch and at some others: few iterations between, seldom a
  * single one. What came before the first wait is one more. */
 static void slow_worker(struct play *p)
@@ -223,6 +236,8 @@ static const struct row {
 	  "[engine 300]" },
 	{ "samples in another function of the line, and layers", decodes, "150 steps of main:17-17",
 	  "[main 150]" },
+	{ "samples of another line, in most iterations", encodes, "182 steps of main:15-18",
+	  "[main 182]" },
 	{ "waits before every second call and a few more", slow_worker, "301 steps of main:19-20",
 	  NULL },
 	{ "calls of another function every so often", saves, "800 steps of step:473-485", NULL },
