@@ -10,11 +10,12 @@
 #include "lib/report/path_lines.h"
 #include "lib/report/report_parts.h"
 #include "lib/report/report_internal.h"
+#include "lib/report/step_parts.h"
 #include "lib/report/stepless.h"
 
-#define VERDICT_PARTS	3
 #define VERDICT_SHARE	0.1
 #define STEPS_LEAST	8
+#define OTHERWISE_SHARE 0.1  /* of a part: it is told */
 #define BETWEEN_SHARE	0.1  /* of the time in steps: it is in the verdict */
 #define NAMED_SHARE	0.8  /* of a phase beside the steps: its causes are named up to that */
 #define MEAN_UNLIKE	1.5  /* times the median */
@@ -265,84 +266,6 @@ void step_track_print_count(struct buf *out, const struct step_track *t)
 			   fmt_count(s->count).s);
 }
 
-/* What a verdict names: the largest parts of a step, those that lead first. */
-struct step_part {
-	bool leads;
-	uint64_t ns;
-	struct bytes text, course;
-};
-
-static bool is_before(const struct step_part *a, const struct step_part *b)
-{
-	return a->leads != b->leads ? a->leads : a->ns > b->ns;
-}
-
-static void keep_part(struct step_part best[VERDICT_PARTS], const struct step_part *part)
-{
-	unsigned at = VERDICT_PARTS;
-
-	while (at > 0 && is_before(part, &best[at - 1]))
-		at--;
-	if (at == VERDICT_PARTS)
-		return;
-	for (unsigned k = VERDICT_PARTS - 1; k > at; k--)
-		best[k] = best[k - 1];
-	best[at] = *part;
-}
-
-/* Losses, wherever in a step they happen. A severe one comes before work that is not slow, as it
- * does among the findings. */
-static void keep_losses(const struct step_track *t, struct step_part best[VERDICT_PARTS])
-{
-	for (size_t i = 0; i < t->phase->causes.n; i++) {
-		const struct paths_cause *c = &t->phase->causes.v[i];
-
-		if (c->severity)
-			keep_part(best,
-				  &(struct step_part){ t->loss_leads && c->severity >= FINDING_HIGH,
-						       c->ns, c->text, c->course });
-	}
-}
-
-/* The time of a text in all lines from the i-th on, ns; 0: an earlier line has it, too. */
-static uint64_t sum_of_rows(const struct step_track *t, size_t i, struct bytes text)
-{
-	uint64_t ns = 0;
-
-	for (size_t r = 0; r < t->phase->rows.n; r++) {
-		const struct paths_row *row = &t->phase->rows.v[r];
-
-		for (size_t k = 0; k < row->why.n; k++) {
-			if (row->why.v[k].severity || !bytes_equal(row->why.v[k].text, text))
-				continue;
-			if (r < i)
-				return 0;
-			ns += row->why.v[k].ns;
-		}
-	}
-	return ns;
-}
-
-/* Work, by the line of the loop that does it. Lines that wait for the same thing count as one. */
-static void keep_work(const struct step_track *t, struct step_part best[VERDICT_PARTS])
-{
-	for (size_t i = 0; i < t->phase->rows.n; i++) {
-		const struct paths_row *row = &t->phase->rows.v[i];
-
-		for (size_t k = 0; k < row->why.n; k++) {
-			struct step_part part = { .text = row->why.v[k].text };
-
-			if (row->why.v[k].severity)
-				continue;
-			part.ns = sum_of_rows(t, i, part.text);
-			if (part.ns == row->why.v[k].ns)
-				part.course = row->why.v[k].course;
-			if (part.ns)
-				keep_part(best, &part);
-		}
-	}
-}
-
 static double phase_ns(const struct step_track *t, const char *name)
 {
 	const struct paths_phase *phase = paths_find_phase(t->track, name);
@@ -445,15 +368,14 @@ static void print_median(struct buf *out, const struct step_track *t)
 
 void step_track_print_verdict(struct buf *out, const struct step_track *t)
 {
-	struct step_part best[VERDICT_PARTS] = { 0 };
+	struct step_part best[VERDICT_PARTS];
 	double between = phase_ns(t, "between");
 	bool mean = paths_steps_have_mean(&t->track->steps);
 	bool gaps = between > t->ns; /* and not the steps are what the program is at */
 	char text[48];
 	unsigned n = 0;
 
-	keep_losses(t, best);
-	keep_work(t, best);
+	step_parts_find(t, best);
 	if (report_stuck_put(out, t->all, t->track, t->differs)) {
 		if (t->mismatch) {
 			buf_puts(out, ". ");
@@ -485,6 +407,10 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 			   report_ns(text, sizeof(text), step_track_per_step(t, ns)),
 			   ns / t->ns * 100);
 		fmt_safe(out, best[i].text);
+		if ((double)best[i].otherwise_ns >= OTHERWISE_SHARE * ns)
+			buf_printf(out, ", with %s for the same thread in other ways",
+				   report_ns(text, sizeof(text),
+					     step_track_per_step(t, (double)best[i].otherwise_ns)));
 		report_print_course(out, best[i].course);
 	}
 	print_once(out, t, best, n);

@@ -103,6 +103,62 @@ static void add_cause(struct paths_phase *phase, const char *text, uint64_t ns, 
 	};
 }
 
+static void add_wait(struct paths_phase *phase, const char *text, uint32_t tid, uint64_t ns,
+		     unsigned severity)
+{
+	struct paths_cause *c;
+
+	add_cause(phase, text, ns, severity);
+	c = &phase->causes.v[phase->causes.n - 1];
+	c->has_culprit = true;
+	c->culprit = (struct paths_culprit){ .known = true, .pid = 1, .tid = tid, .threads = 1 };
+	if (!severity)
+		add_why(&phase->rows.v[0], text, ns);
+}
+
+/* A thread that holds a lock, has the CPU and is waited for is one part. */
+static void one_thread(void)
+{
+	static const struct {
+		const char *what, *want;
+		unsigned held; /* severity of the lock */
+		uint32_t tid;  /* of who has the CPU */
+	} rows[] = {
+		{ "work and a loss",
+		  "each: 24.0 us (24.0%) waits for a CPU of parser, with 15.0 us for the same "
+		  "thread in other ways; 20.0 us (20.0%) on the CPU",
+		  2, 2 },
+		{ "work alone",
+		  "each: 24.0 us (24.0%) waits for a CPU of parser, with 15.0 us for the same "
+		  "thread in other ways; 20.0 us (20.0%) on the CPU",
+		  0, 2 },
+		{ "of two threads",
+		  "each: 20.0 us (20.0%) on the CPU; 15.0 us (15.0%) waits for parser, with 7.00",
+		  2, 3 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct report r = { .chains = &chains };
+		struct paths_phase *phase;
+		struct step_track t;
+		struct buf out = { 0 };
+		size_t at = 0;
+
+		add(1, "main", 10000000);
+		phase = &chains.paths.tracks.v[0].phases.v[0];
+		add_why(&phase->rows.v[0], "on the CPU", 2000000);
+		add_wait(phase, "waits for a CPU of parser", rows[i].tid, 900000, 0);
+		add_wait(phase, "waits for parser", 2, 800000, 0);
+		add_wait(phase, "waits for a lock of parser", 2, 700000, rows[i].held);
+		ok(step_track_next(&r, &at, &t), "a program with steps");
+		step_track_print_verdict(&out, &t);
+		like(buf_text(&out), rows[i].want, "%s", rows[i].what);
+		buf_free(&out);
+		paths_free(&chains.paths);
+		chains = (struct chain_list){ 0 };
+	}
+}
+
 /* What a long start was: work as well as losses, the largest until they are most of it, and the
  * line with much of it. */
 static void long_start(void)
@@ -229,6 +285,7 @@ int main(void)
 	counts();
 	medians();
 	equal_work();
+	one_thread();
 	long_start();
 	expect("", 0, "none");
 	add(1, "a", 5000000);
