@@ -53,12 +53,14 @@ static int write_record(struct recorder *r, const struct probe_uncovered *u, str
 }
 
 /* Warns the user of calls that were not recorded. No warning for a library without any probe, whose
- * notice comes with the copy, nor for a process that ended before its libraries could be read. */
+ * notice comes with the copy, nor for a process that has ended, as a child does that lives between
+ * fork and exec while a program is attached to. */
 static void notify_person(struct recorder *r, const struct probe_uncovered *u)
 {
 	const struct library_instance *copy = copy_of(r, u);
 
-	if (!copy || u->until_ns == PROBE_NEVER || r->notices.uncovered_told >= NOTICES_MAX)
+	if (!copy || u->until_ns == PROBE_NEVER || r->notices.uncovered_told >= NOTICES_MAX ||
+	    host_proc_sight(u->tgid) == HOST_GONE)
 		return;
 	/* A process loads its libraries one after the other: one notice is enough. */
 	if (u->tgid == r->notices.uncovered_last)
