@@ -111,6 +111,8 @@ struct paths_steps {
 	uint64_t total_ns;
 	bool timed; /* the following are known: of steps that are known exactly */
 	uint64_t p50_ns, p99_ns, max_ns;
+	uint64_t every;	   /* one step in so many is slow, in equal distances; 0: none is */
+	uint64_t every_ns; /* about what it takes */
 };
 
 #define PATHS_RANGE_LEAST 1.15 /* from fewest to most: less is a number */

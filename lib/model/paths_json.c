@@ -122,6 +122,8 @@ static const struct jsonmap_member steps_members[] = {
 	MEMBER_IF(timed, "p50_ns", U64, LEFT_OUT, p50_ns, NULL),
 	MEMBER_IF(timed, "p99_ns", U64, LEFT_OUT, p99_ns, NULL),
 	MEMBER_IF(timed, "max_ns", U64, LEFT_OUT, max_ns, NULL),
+	MEMBER("every", U64, LEFT_OUT, every),
+	MEMBER("every_ns", U64, LEFT_OUT, every_ns),
 };
 MAP(steps_map, steps_members);
 #undef S

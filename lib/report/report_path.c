@@ -102,6 +102,7 @@ static void put_track(struct buf *out, const struct report *r, const struct step
 	if (s->p50_ns && paths_steps_have_mean(s)) {
 		buf_printf(out, ", median %s", report_ns(text, sizeof(text), (double)s->p50_ns));
 		buf_printf(out, ", p99 %s", report_ns(text, sizeof(text), (double)s->p99_ns));
+		step_track_print_every(out, t);
 	}
 	buf_putc(out, '\n');
 	for (size_t i = 0; i < t->phase->lead.n; i++) {

@@ -355,15 +355,33 @@ static void print_notes(struct buf *out, const struct step_track *t,
 	}
 }
 
+void step_track_print_every(struct buf *out, const struct step_track *t)
+{
+	const struct paths_steps *s = &t->track->steps;
+	const char *end = s->every % 10 == 2 && s->every % 100 != 12   ? "nd"
+			  : s->every % 10 == 3 && s->every % 100 != 13 ? "rd"
+			  : s->every % 10 == 1 && s->every % 100 != 11 ? "st"
+								       : "th";
+	char text[48];
+
+	if (s->every)
+		buf_printf(out, ", every %s%s about %s", fmt_count(s->every).s, end,
+			   report_ns(text, sizeof(text), (double)s->every_ns));
+}
+
 /* Where a few steps have much of the time, so that no step is like the mean. */
 static void print_median(struct buf *out, const struct step_track *t)
 {
 	double median = t->track->steps.timed ? (double)t->track->steps.p50_ns : 0;
+	bool unlike = step_track_per_step(t, t->ns) > MEAN_UNLIKE * median;
 	char text[48];
 
-	if (median > 0 && paths_steps_have_mean(&t->track->steps) &&
-	    step_track_per_step(t, t->ns) > MEAN_UNLIKE * median)
-		buf_printf(out, " (median %s)", report_ns(text, sizeof(text), median));
+	if (median <= 0 || !paths_steps_have_mean(&t->track->steps) ||
+	    (!unlike && !t->track->steps.every))
+		return;
+	buf_printf(out, " (median %s", report_ns(text, sizeof(text), median));
+	step_track_print_every(out, t);
+	buf_putc(out, ')');
 }
 
 void step_track_print_verdict(struct buf *out, const struct step_track *t)

@@ -44,6 +44,8 @@ double step_track_per_step(const struct step_track *t, double ns);
 /* "300", "~300", ">=300"; "Trainer.step (train.py:199-209)". */
 void step_track_print_count(struct buf *out, const struct step_track *t);
 void step_track_print_loop(struct buf *out, const struct step_track *t);
+/* ", every 10th about 301 ms"; nothing where slow steps do not come in equal distances. */
+void step_track_print_every(struct buf *out, const struct step_track *t);
 
 /* Without a full stop: how long a step takes, and what most of it is lost to or spent on. */
 void step_track_print_verdict(struct buf *out, const struct step_track *t);

@@ -13,6 +13,7 @@
 #include "lib/tracks/loop_place.h"
 #include "lib/tracks/loop_text.h"
 #include "lib/tracks/single_stall.h"
+#include "lib/tracks/slow_period.h"
 #include "lib/tracks/reason.h"
 #include "lib/tracks/track_hang.h"
 #include "lib/tracks/unended_text.h"
@@ -414,8 +415,9 @@ static void put_calls(struct writer *p, struct paths_steps *s, const struct loop
 	s->call = take_text(p);
 }
 
-static void put_steps(struct writer *p, struct paths_track *to, const struct loop *l)
+static void put_steps(struct writer *p, struct paths_track *to, size_t i, const struct loop *l)
 {
+	const struct step_stats *stats = path_tracks_steps(p->t, i);
 	struct paths_steps *s = &to->steps;
 
 	if (!l)
@@ -438,6 +440,12 @@ static void put_steps(struct writer *p, struct paths_track *to, const struct loo
 		s->p50_ns = sketch_quantile(&l->dur, 0.5);
 		s->p99_ns = sketch_quantile(&l->dur, 0.99);
 		s->max_ns = l->dur.max;
+	}
+	if (s->timed && stats && !l->uncertain && !l->least) {
+		struct slow_period slow = slow_period_of(stats, l);
+
+		s->every = slow.every;
+		s->every_ns = slow.ns;
 	}
 }
 
@@ -473,7 +481,7 @@ static bool put_track(struct writer *p, size_t i, const struct track *t)
 	put_who(p, to, t);
 	to->from_ns = t->begin_ns - p->start_ns;
 	to->to_ns = t->end_ns - p->start_ns;
-	put_steps(p, to, t->loop);
+	put_steps(p, to, i, t->loop);
 	ok = track_hang_find(p->t, i, &p->hang, &p->hangs);
 	for (unsigned k = 0; ok && k < t->nphases; k++) {
 		struct paths_phase *phase = paths_add(p->out, &to->phases);
