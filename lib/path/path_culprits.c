@@ -95,13 +95,27 @@ uint32_t path_culprit_of(struct path_culprits *c, uint32_t thread)
 	return id && map_put(&c->by_thread, thread, id) ? (uint32_t)id : 0;
 }
 
+/* Whether the thread is the one that stands for its process, under a name that it has since then:
+ * it executed another program. */
+static bool is_renamed(const struct path_culprits *c, uint64_t stands, uint32_t thread)
+{
+	const struct world_thread *was = world_get_thread(c->w, (uint32_t)stands),
+				  *is = world_get_thread(c->w, thread);
+
+	return was && is && was->tid == is->tid && was->start_ns < is->start_ns;
+}
+
 uint32_t path_culprit_of_process(struct path_culprits *c, uint32_t *thread)
 {
 	const struct world_thread *t = world_get_thread(c->w, *thread);
 	uint64_t stands = *thread, id, key;
+	bool known = t && map_get(&c->by_process, t->process, &stands);
 
-	if (t && !map_get(&c->by_process, t->process, &stands) &&
-	    !map_put(&c->by_process, t->process, stands))
+	if (known && is_renamed(c, stands, *thread)) {
+		stands = *thread;
+		known = false;
+	}
+	if (t && !known && !map_put(&c->by_process, t->process, stands))
 		return 0;
 	*thread = (uint32_t)stands;
 	if (map_get(&c->by_thread, stands << 32, &id))

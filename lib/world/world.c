@@ -410,8 +410,7 @@ uint32_t world_symbol_frame(const struct world *w, uint32_t i)
 	return named ? named->frame : 0;
 }
 
-/* ---- names of threads and processes -------------------------------------------------------------
- */
+/* ---- names of threads and processes ---- */
 
 void world_rename(struct world *w, uint32_t thread, int64_t since_ns, uint32_t name)
 {
@@ -434,7 +433,7 @@ uint32_t world_thread_name(const struct world *w, uint32_t thread, int64_t at_ns
 }
 
 /* Enters the images and threads added since the last question: the newest named image of each
- * process, and its first named thread. */
+ * process, and its main thread, as it was called last, or else its first named one. */
 static void index_names(struct world *w)
 {
 	struct named_of *n = &w->named;
@@ -447,9 +446,10 @@ static void index_names(struct world *w)
 	}
 	while (n->threads < world_count(w, WORLD_THREAD)) {
 		const struct world_thread *t = world_get_thread(w, ++n->threads);
+		const struct world_process *p = world_get_process(w, t->process);
+		bool one = (p && p->tgid == t->tid) || !map_get(&n->thread, t->process, &known);
 
-		w->failed |= t->comm && !map_get(&n->thread, t->process, &known) &&
-			     !map_put(&n->thread, t->process, n->threads);
+		w->failed |= t->comm && one && !map_put(&n->thread, t->process, n->threads);
 	}
 }
 

@@ -157,6 +157,12 @@ static void silent_ones(void)
 	is_u64(world_process_name(w, p, 0, 1), 0, "nothing is known of it");
 	thread_of(p, 13, "kworker");
 	is_str(text(world_process_name(w, p, 0, 1)), "kworker", "a thread of it");
+	thread_of(p, 12, "timeout");
+	is_str(text(world_process_name(w, p, 0, 1)), "timeout", "its main thread");
+	world_thread(w,
+		     &(struct world_thread){
+			     .process = p, .tid = 12, .start_ns = 13, .comm = string("burner") });
+	is_str(text(world_process_name(w, p, 0, 1)), "burner", "which executed another program");
 	world_rename(w, 999, 1, string("x"));
 	world_rename(w, 1, 1, 0);
 	ok(!world_failed(w), "what names nobody, or nothing, is passed over");
