@@ -207,6 +207,8 @@ void wire_decoder_announce_occupant(struct wire_decoder *wire, const struct wire
 
 	t.process = thread.process = world_process(wire->world, &process);
 	thread.comm = world_string(wire->world, decode_comm(w->comm));
+	if (wire->owner.program && w->tid == w->tgid)
+		thread.comm = wire->owner.program(wire->owner.ctx, w->tgid, thread.comm);
 	if (was && was->process == thread.process &&
 	    decode_start(was->start_ns) == thread.start_ns) {
 		if (known->ctx || was->comm == thread.comm)

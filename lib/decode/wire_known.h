@@ -77,6 +77,9 @@ struct wire_decoder_owner {
 	/* The path of the cgroup that tgid is in, a string of the world, 0 unknown; called once per
 	 * cgroup of those that are no targets. */
 	uint32_t (*cgroup)(void *ctx, uint32_t tgid);
+	/* What tgid, which is no target and which the kernel calls comm, is called (both strings of
+	 * the world): "python backup.py". Called when it is announced. */
+	uint32_t (*program)(void *ctx, uint32_t tgid, uint32_t comm);
 	/* The world stack of its addresses, 0 for none; called once per distinct stack. */
 	uint32_t (*stack)(void *ctx, const struct wire_stack *s,
 			  const struct decode_python_frames *python);

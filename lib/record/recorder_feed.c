@@ -14,6 +14,7 @@
 #include "lib/host/clock.h"
 #include "lib/host/proc.h"
 #include "lib/attach/remote_stack.h"
+#include "lib/world/program_name.h"
 
 #define GPUS_NS 10000000 /* between two looks whether the GPUs have been read by now */
 
@@ -150,6 +151,24 @@ static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct decode_exe *
 	if (map_get(&r->lives.processes, tgid, &process) && !r->event_error.code)
 		metadata_write_place(r->writer, r->world, host_clock_mono(), tgid,
 				     (uint32_t)process, &r->kubelet.pods, &r->event_error);
+}
+
+/* A neighbour's arguments are its own: no more than the name of what an interpreter runs is kept. */
+static uint32_t on_program(void *ctx, uint32_t tgid, uint32_t comm)
+{
+	struct recorder *r = ctx;
+	struct bytes known = world_text(r->world, comm);
+	struct buf arguments = { 0 }, name = { 0 };
+	struct err ignored = { 0 };
+
+	if (program_is_interpreter(known) && !host_proc_cmdline(tgid, &arguments, &ignored)) {
+		program_name(&name, known, buf_bytes(&arguments));
+		if (name.n && !name.failed)
+			comm = world_string(r->world, buf_bytes(&name));
+	}
+	buf_free(&arguments);
+	buf_free(&name);
+	return comm;
 }
 
 static uint32_t on_cgroup(void *ctx, uint32_t tgid)
@@ -423,6 +442,7 @@ const struct wire_decoder_owner recorder_owner = { .event = on_event,
 						   .lost = on_lost,
 						   .exe = on_exe,
 						   .cgroup = on_cgroup,
+						   .program = on_program,
 						   .stack = on_stack,
 						   .code = on_code,
 						   .lines = on_lines,

@@ -6,7 +6,6 @@
  */
 #include "lib/world/program_name.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -149,6 +148,11 @@ static void add_program(struct buf *out, const struct interpreter *in, struct by
 		if (is_listed(in->valued, word))
 			next_word(&rest);
 	}
+}
+
+bool program_is_interpreter(struct bytes comm)
+{
+	return bytes_equal(comm, bytes_of(torch_main)) || interpreter_of(comm);
 }
 
 void program_name(struct buf *out, struct bytes comm, struct bytes cmdline)
