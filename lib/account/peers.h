@@ -33,7 +33,7 @@ struct cause_peer_wait {
 /* Who has a socket's other end. */
 struct cause_peer {
 	uint32_t pid;
-	char comm[16];
+	char comm[60]; /* with the name of what an interpreter runs; a longer one is cut */
 };
 
 /* Zero-initialised is empty. */

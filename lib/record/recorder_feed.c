@@ -244,6 +244,16 @@ static bool on_lines(void *ctx, const struct wire_lines *w, size_t n)
 	return python_codes_more(r->codes, w, n);
 }
 
+static void name_peer(struct recorder *r, struct record *rec)
+{
+	uint32_t comm = world_string(r->world, rec->u.PEER.comm);
+
+	REC_SET(rec, PEER, time_ns, host_clock_mono());
+	if (REC_HAS(rec, PEER, comm))
+		REC_SET(rec, PEER, comm,
+			world_text(r->world, on_program(r, rec->u.PEER.pid, comm)));
+}
+
 static void on_named(void *ctx, struct record *rec)
 {
 	struct recorder *r = ctx;
@@ -253,7 +263,7 @@ static void on_named(void *ctx, struct record *rec)
 	else if (rec->kind == RECORD_SOCKET)
 		REC_SET(rec, SOCKET, time_ns, host_clock_mono());
 	else if (rec->kind == RECORD_PEER)
-		REC_SET(rec, PEER, time_ns, host_clock_mono());
+		name_peer(r, rec);
 	else if (rec->kind == RECORD_PRIORITY)
 		REC_SET(rec, PRIORITY, time_ns, host_clock_mono());
 	if (!r->event_error.code)

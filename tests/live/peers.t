@@ -108,9 +108,9 @@ def cause(name, *command):
     return idle[0]["culprit"]["text"] if idle else ""
 
 
-def comm(pid):
+def program(pid):
     with open(f"/proc/{pid}/comm") as f:
-        return f.read().strip()
+        return f"{f.read().strip()} server.py"
 
 
 def where(to, port):
@@ -128,9 +128,9 @@ for name, listens, to, timeout in (("IPv4", "127.0.0.1", "127.0.0.1", 0), ("with
         continue
     p = subprocess.Popen([sys.executable, paths["server"], listens, "0"], stdout=subprocess.PIPE, text=True)
     port = int(p.stdout.readline())
-    told(cause(name, sys.executable, paths["client"], to, port, timeout, 0), f"to {where(to, port)} ({comm(p.pid)}, pid {p.pid}) in fetch"
+    told(cause(name, sys.executable, paths["client"], to, port, timeout, 0), f"to {where(to, port)} ({program(p.pid)}, pid {p.pid}) in fetch"
          f" (client.py:{LINE})", f"{name}: which address, which process, and the line")
-    far = where(to, port), comm(p.pid), p.pid
+    far = where(to, port), program(p.pid), p.pid
     tap.ok(far in ends[name], f"{name}: the events say who it is", f"{far} {ends[name]}")
     tap.ok(far in [(r["remote"], r["remote_process"], r["remote_pid"]) for r in rows[name]], f"{name}: and the table of sockets", rows[name])
     told(text[name], f"{far[1]} (pid {far[2]})", f"{name}: as text, too")
