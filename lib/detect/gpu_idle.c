@@ -243,6 +243,9 @@ static const struct {
 				   "torch.compile(model, dynamic=True)" },
 	[PYTHON_WORK_LOADS] = { MEANWHILE, "DataLoader(..., num_workers=4, pin_memory=True, "
 					   "prefetch_factor=4)" },
+	[PYTHON_WORK_SPINS] = { "Look at what it waits for: by its name it does so without "
+				"sleeping, and takes a CPU from whoever works",
+				"flag.wait(old);  // or a condition variable, instead of a loop" },
 };
 
 static void recommend_code(const struct loss_view *f, struct finding *to,

@@ -7,6 +7,7 @@
 #include "lib/world/python_work.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -47,11 +48,73 @@ uint32_t python_work_find(const struct world *w, const uint32_t *frames, unsigne
 	return 0;
 }
 
+/* Words of a name that say what a function without a sleep waits for; of "lock_free" the first one
+ * does not. */
+static bool is_waiting_word(struct bytes word, struct bytes rest)
+{
+	static const char *const words[] = { "spin", "wait", "yield", "backoff",
+					     "lock", "busy", "poll",  "acquire" };
+
+	for (size_t i = 0; i < COUNT(words); i++)
+		if (word.n == strlen(words[i]) && !strncasecmp(word.p, words[i], word.n))
+			return !bytes_begin_with(rest, "_free") && !bytes_begin_with(rest, "Free");
+	return false;
+}
+
+/* "ns::Ring<int>::pop_wait(long)": pop_wait. */
+static struct bytes last_name(struct bytes name)
+{
+	size_t from = 0, n = 0;
+	unsigned within = 0; /* arguments of a template */
+
+	for (; n < name.n && (within || name.p[n] != '('); n++) {
+		within += name.p[n] == '<';
+		within -= within && name.p[n] == '>';
+		if (!within && n && name.p[n] == ':' && name.p[n - 1] == ':')
+			from = n + 1;
+	}
+	return (struct bytes){ name.p + from, n - from };
+}
+
+static bool is_upper(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+static bool says_wait(struct bytes whole)
+{
+	struct bytes name = last_name(whole);
+
+	for (size_t i = 0, from = 0; i < name.n; i++) {
+		bool last = i + 1 == name.n || name.p[i + 1] == '_' || name.p[i + 1] == '<' ||
+			    (is_upper(name.p[i + 1]) && !is_upper(name.p[i]));
+
+		if (name.p[i] == '_')
+			from = i + 1;
+		else if (last && is_waiting_word((struct bytes){ name.p + from, i + 1 - from },
+						 (struct bytes){ name.p + i + 1, name.n - i - 1 }))
+			return true;
+		else if (last)
+			from = i + 1;
+	}
+	return false;
+}
+
+static bool is_spinning(const struct world *w, uint32_t frame)
+{
+	const struct world_frame *f = world_get_frame(w, frame);
+	const struct world_symbol *s = world_get_symbol(w, frame);
+
+	return f && f->kind == FRAME_NATIVE && s && says_wait(world_text(w, s->name));
+}
+
 enum python_work python_work_of(const struct world *w, uint32_t stack)
 {
 	unsigned n;
 	const uint32_t *frames = world_get_stack(w, stack, &n);
 	uint32_t frame = frames ? python_work_find(w, frames, n) : 0;
 
+	if (!frame && frames && n && is_spinning(w, frames[0]))
+		return PYTHON_WORK_SPINS;
 	return frame ? python_work_of_frame(w, frame) : PYTHON_WORK_OTHER;
 }

@@ -59,6 +59,19 @@ static const struct row rows[] = {
 	    MAIN },
 	  PYTHON_WORK_LOADS,
 	  "fetch" },
+	{ "a ring that is empty",
+	  { { "Ring<float>::pop_wait(long)", NULL } },
+	  PYTHON_WORK_SPINS,
+	  "" },
+	{ "a lock that is held", { { "SpinLock::lock()", NULL } }, PYTHON_WORK_SPINS, "" },
+	{ "a flag", { { "spinUntilReady", NULL } }, PYTHON_WORK_SPINS, "" },
+	{ "a barrier", { { "gomp_team_barrier_wait_end", NULL } }, PYTHON_WORK_SPINS, "" },
+	{ "a queue without locks", { { "lock_free_push", NULL } }, PYTHON_WORK_OTHER, "" },
+	{ "a block", { { "Block::forward(WaitList&)", NULL } }, PYTHON_WORK_OTHER, "" },
+	{ "called by one that waits",
+	  { { "compute", NULL }, { "wait_for_work", NULL } },
+	  PYTHON_WORK_OTHER,
+	  "" },
 };
 
 static uint32_t stack_of(struct world *w, const struct row *x, uint32_t frames[5])
