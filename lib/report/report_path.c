@@ -10,9 +10,10 @@
 #include "lib/report/report_parts.h"
 #include "lib/report/step_track.h"
 
-#define ROWS_SHOWN  8
-#define START_PARTS 3
-#define START_SHARE 0.05 /* of the start or the end */
+#define LONGEST_TIMES 2 /* times the 99th of a hundred: a stall, which that hides */
+#define ROWS_SHOWN    8
+#define START_PARTS   3
+#define START_SHARE   0.05 /* of the start or the end */
 
 static void put_row(struct buf *out, const struct step_track *t, const struct paths_row *row)
 {
@@ -102,6 +103,9 @@ static void put_track(struct buf *out, const struct report *r, const struct step
 	if (s->p50_ns && paths_steps_have_mean(s)) {
 		buf_printf(out, ", median %s", report_ns(text, sizeof(text), (double)s->p50_ns));
 		buf_printf(out, ", p99 %s", report_ns(text, sizeof(text), (double)s->p99_ns));
+		if (s->max_ns > LONGEST_TIMES * s->p99_ns)
+			buf_printf(out, ", longest %s",
+				   report_ns(text, sizeof(text), (double)s->max_ns));
 		step_track_print_every(out, t);
 	}
 	buf_putc(out, '\n');
