@@ -17,8 +17,9 @@
 #include "lib/account/sampling.h"
 #include "lib/world/own_site.h"
 
-/* Most of the waiting: what a holder waits for now and then does not say why it holds the lock. */
-#define MOST 0.5
+#define MOST \
+	0.5 /* of the waiting: what a holder waits for now and then does not say why it holds */
+#define SEEN 0.1 /* the same of what it computes: samples of a moment do not */
 
 /* Where the holder was most while others waited, in which state, and for how much of it. */
 struct held {
@@ -47,9 +48,8 @@ static struct held held_in(const struct loss_view *f)
 			    own_site_of(f->c->w, same->stack).frame == x.frame)
 				x.ns += same->ns;
 		}
-		if (x.part == PART_SELF ? !x.frame : (double)x.ns < MOST * (double)f->lost_ns)
-			continue;
-		if (at->ns && x.ns > best.ns)
+		if (at->ns && x.ns > best.ns && (x.frame || x.part != PART_SELF) &&
+		    (double)x.ns >= (x.part == PART_SELF ? SEEN : MOST) * (double)f->lost_ns)
 			best = x;
 	}
 	return best;
@@ -98,7 +98,8 @@ static void add_evidence(const struct loss_view *f, struct finding *to)
 
 static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
-	bool waits = held_in(f).part != PART_SELF;
+	const struct world_process *holder =
+		world_get_process(f->c->w, f->who ? f->who->process : f->loss->process);
 
 	if (f->who && f->who->gil)
 		detect_recommend(f, to,
@@ -114,11 +115,12 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 				 details_print(to,
 					       "Hold the lock for less time in %s: move its %s out "
 					       "of the critical section",
-					       f->culprit, waits ? "waiting" : "work"),
+					       f->culprit,
+					       held_in(f).part != PART_SELF ? "waiting" : "work"),
 				 details_print(to,
 					       "sudo gdb -p %" PRIu32
 					       " -batch -ex 'thread apply all bt'",
-					       f->victim_pid),
+					       holder ? holder->tgid : f->victim_pid),
 				 0,
 				 "from nothing, if the work must stay inside, to all of the wait; "
 				 "the command shows what the holder does");

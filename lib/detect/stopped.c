@@ -44,12 +44,10 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 			 1, "while it is stopped it does nothing at all");
 }
 
-const struct loss_detector detect_stopped = {
-	.kind = "stopped",
-	.family = LOSS_STOPPED,
-	.summary = print_summary,
-	.recommend = add_recommendations,
-	.evidence = add_evidence,
-	.nobody = "who stopped it is not recorded",
-	.counted = "times",
-};
+const struct loss_detector detect_stopped = { .kind = "stopped",
+					      .family = LOSS_STOPPED,
+					      .summary = print_summary,
+					      .recommend = add_recommendations,
+					      .evidence = add_evidence,
+					      .nobody = "who stopped it is not recorded",
+					      .counted = "times" };
