@@ -139,6 +139,15 @@ bool loss_is_crowded(struct cause *c, uint32_t anchor, const struct track_part *
 	       loss_is_turn(c, anchor, p);
 }
 
+/* A process that the holder of a lock waits for has no lock of the victim's. */
+static uint32_t holder_of(const struct cause *c, uint32_t anchor, const struct track_part *p)
+{
+	return p->holder && cause_process_of(c, p->holder) == cause_process_of(c, anchor) &&
+			       cause_process_of(c, p->thread) != cause_process_of(c, anchor)
+		       ? p->holder
+		       : p->thread;
+}
+
 struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct track_part *p)
 {
 	struct loss_blame none = { .family = LOSS_FAMILIES };
@@ -157,12 +166,6 @@ struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct t
 	case PATH_DISK:
 		return blame_disk(c, anchor, p);
 	case PATH_LOCK:
-		if (moves_on(c, anchor, p))
-			return none;
-		return (struct loss_blame){
-			LOSS_LOCK, PART_LOCK,
-			p->thread ? culprit_holder(c->tally.culprits, p->thread, p->gil) : 0
-		};
 	case PATH_OWN:
 	case PATH_CALL:
 	case PATH_DEVICE:
@@ -176,7 +179,8 @@ struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct t
 		if (!p->lock || moves_on(c, anchor, p))
 			return none;
 		return (struct loss_blame){ LOSS_LOCK, PART_LOCK,
-					    culprit_holder(c->tally.culprits, p->thread, p->gil) };
+					    culprit_holder(c->tally.culprits,
+							   holder_of(c, anchor, p), p->gil) };
 	case PATH_STOPPED:
 	case PATH_FROZEN:
 		return blame_stop(c, anchor, p);

@@ -68,7 +68,7 @@ void path_free(struct path *p)
 	map_free(&p->readies);
 	map_free(&p->ready_sockets);
 	vec_free(&p->event_loops);
-	vec_free(&p->python_locks);
+	vec_free(&p->lock_stacks);
 	free(p);
 }
 

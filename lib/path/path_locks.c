@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits for locks of Python programs, which the kernel does not know as such. */
+/* Waits for locks that the kernel does not know as such. */
 #include "lib/path/path_state.h"
-#include "lib/world/python_lock.h"
+#include "lib/world/lock_stack.h"
 
-enum path_python_lock { PYTHON_LOCK_NEW, PYTHON_LOCK_NO, PYTHON_LOCK_WAITS };
+enum path_lock_stack { LOCK_STACK_NEW, LOCK_STACK_NO, LOCK_STACK_WAITS };
 
 void path_locks_note(struct path *p, uint32_t stack, struct segment *wait)
 {
@@ -11,13 +11,13 @@ void path_locks_note(struct path *p, uint32_t stack, struct segment *wait)
 
 	if (wait->object != OBJECT_FUTEX || wait->flags & SEGMENT_EXCLUSION || !stack)
 		return;
-	if (!vec_reach(&p->python_locks, stack)) {
+	if (!vec_reach(&p->lock_stacks, stack)) {
 		p->nomem = true;
 		return;
 	}
-	known = &p->python_locks.v[stack];
-	if (*known == PYTHON_LOCK_NEW)
-		*known = python_lock_waits(p->w, stack) ? PYTHON_LOCK_WAITS : PYTHON_LOCK_NO;
-	if (*known == PYTHON_LOCK_WAITS)
+	known = &p->lock_stacks.v[stack];
+	if (*known == LOCK_STACK_NEW)
+		*known = lock_stack_waits(p->w, stack) ? LOCK_STACK_WAITS : LOCK_STACK_NO;
+	if (*known == LOCK_STACK_WAITS)
 		wait->flags |= SEGMENT_EXCLUSION | SEGMENT_LOCK;
 }

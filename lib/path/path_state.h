@@ -60,7 +60,7 @@ struct path {
 	struct map peers;		   /* id -> pid at the other end, 0: several were named */
 	struct map readies, ready_sockets; /* of waits whose interval is to come (path_ready.c) */
 	VEC(uint8_t) event_loops;	   /* by world stack id, see path_tasks.c */
-	VEC(uint8_t) python_locks;	   /* the same, see path_locks.c */
+	VEC(uint8_t) lock_stacks;	   /* the same, see path_locks.c */
 	VEC(uint32_t) ended;	/* threads that are to be forgotten, as they ended (path_ended.h) */
 	VEC(uint8_t) forgotten; /* by world thread id: enum path_forgotten */
 	size_t forget_at;	/* ended threads that make it worth while to look at them */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which waits of Python programs are for a lock that another thread has. */
+/* Which waits are for a lock that another thread has, of Python and of POSIX threads. */
 #include "tests/tap.h"
 
-#include "lib/world/python_lock.h"
+#include "lib/world/lock_stack.h"
 
 struct row {
 	const char *name;
@@ -47,6 +47,13 @@ static const struct row rows[] = {
 	  "_worker",
 	  "/usr/lib/python3.11/concurrent/futures/thread.py",
 	  false },
+	{ "a read-write lock", { "pthread_rwlock_wrlock" }, "main", "/srv/train.py", true },
+	{ "the same, to read",
+	  { "__pthread_rwlock_rdlock_full64", "pthread_rwlock_rdlock@@GLIBC_2.34" },
+	  "main",
+	  "/srv/train.py",
+	  true },
+	{ "who lets go of it", { "pthread_rwlock_unlock" }, "main", "/srv/train.py", false },
 	{ "functions without names", { NULL }, "main", "/srv/train.py", false },
 	{ "a lock of a library below Python",
 	  { "pthread_mutex_lock" },
@@ -80,7 +87,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct world *w = world_new();
 
-		ok(python_lock_waits(w, stack_of(w, &rows[i])) == rows[i].want, "%s", rows[i].name);
+		ok(lock_stack_waits(w, stack_of(w, &rows[i])) == rows[i].want, "%s", rows[i].name);
 		world_free(w);
 	}
 	return tap_done();

@@ -4,7 +4,7 @@
  * ending. Lib/threading.py makes conditions, events and semaphores of locks: there a thread waits
  * for others to do something, but for `with` of a condition, which takes its lock.
  */
-#include "lib/world/python_lock.h"
+#include "lib/world/lock_stack.h"
 
 #include <string.h>
 
@@ -17,7 +17,21 @@ static bool takes_lock(const struct world *w, uint32_t frame)
 	       bytes_begin_with(name, "rlock_acquire");
 }
 
-bool python_lock_waits(const struct world *w, uint32_t stack)
+/* The functions that one calls; the C library's own names may have an ending. */
+static bool takes_rwlock(const struct world *w, uint32_t frame)
+{
+	static const char *const begins[] = { "pthread_rwlock_", "__pthread_rwlock_" };
+	static const char *const ends[] = { "rdlock", "wrlock" };
+	const struct world_symbol *s = world_get_symbol(w, frame);
+	struct bytes name = s ? world_text(w, s->name) : (struct bytes){ 0 };
+
+	for (unsigned i = 0; i < 2; i++)
+		if (bytes_begin_with(name, begins[i]))
+			return bytes_have(name, ends[0]) || bytes_have(name, ends[1]);
+	return false;
+}
+
+bool lock_stack_waits(const struct world *w, uint32_t stack)
 {
 	unsigned n;
 	const uint32_t *frames = world_get_stack(w, stack, &n);
@@ -31,6 +45,8 @@ bool python_lock_waits(const struct world *w, uint32_t stack)
 		if (f->kind == FRAME_PYTHON)
 			return takes && (!bytes_end_with(world_text(w, f->file), "/threading.py") ||
 					 bytes_end_with(world_text(w, f->name), "__enter__"));
+		if (takes_rwlock(w, frames[i]))
+			return true;
 		takes |= takes_lock(w, frames[i]);
 	}
 	return false;
