@@ -25,6 +25,7 @@
 #define SELDOM_TIMES 8 /* iterations of a function in one of its caller, which is no step then, */
 #define UNEVEN_TIMES 2 /* the same where these differ in number each time */
 #define SELDOM_SHARE 0.33 /* if no more of the calls are its caller's or of others */
+#define JUMPS_SHARE  0.9  /* of the times that a line was come to from another one */
 #define AWAY_SHARE   0.03 /* of a loop's calls may be made outside of a function that has all */
 
 /* Longer than the iterations before it, as many as end a loop. */
@@ -202,6 +203,29 @@ static bool has_more(const struct loop_row *inner, const struct loop_row *outer)
 	       (1 + MORE_SHARE) * (double)(before < n ? n - before : n);
 }
 
+bool loops_called_is_doubtful(const struct loops_thread *th, const struct loop_row *row)
+{
+	int at = row->line ? loops_find_row(th, row->above[row->depth].path) : -1;
+
+	return loop_row_is_doubtful(row) && (at < 0 || (double)loop_row_count(&th->rows[at]) <
+							       JUMPS_SHARE * (double)row->strange);
+}
+
+/* Whether the row is one line of the outer row's function, which makes most of its calls and more
+ * iterations. */
+static bool is_its_line(const struct loops_thread *th, const struct loop_row *r,
+			const struct loop_row *outer)
+{
+	uint64_t span = r->last_calls - r->first_calls;
+
+	return r->path && r->line && r->depth == outer->depth &&
+	       r->above[r->depth].path == outer->path && has_more(r, outer) &&
+	       (double)r->away_calls <= SELDOM_SHARE * (double)span &&
+	       (double)span >=
+		       (1 - AWAY_SHARE) * (double)(outer->last_calls - outer->first_calls) &&
+	       !loops_called_is_doubtful(th, r);
+}
+
 bool loops_called_is_glimpse(const struct loops *l, const struct loops_thread *th,
 			     const struct loop_row *row)
 {
@@ -221,6 +245,9 @@ bool loops_called_is_glimpse(const struct loops *l, const struct loops_thread *t
 		    (double)calls_away(r) <= AWAY_SHARE * (double)(r->last_calls - r->first_calls))
 			return true;
 	}
+	for (unsigned i = LOOPS_ROWS; by_chance && i < LOOPS_ALL; i++)
+		if (is_its_line(th, &th->rows[i], row))
+			return true;
 	for (unsigned i = 0; !row->line && i < LOOPS_ROWS; i++) {
 		if (th->rows[i].path && is_seldom(row, &th->rows[i]))
 			return true;

@@ -39,7 +39,7 @@ static bool is_candidate(const struct loops *l, const struct loops_thread *th,
 {
 	uint64_t n = r->path && r->begins.n ? loop_row_count(r) : 0;
 
-	return n + 1 >= least && n >= 2 && !loop_row_is_doubtful(r) &&
+	return n + 1 >= least && n >= 2 && !loops_called_is_doubtful(th, r) &&
 	       (!th->calls || (double)span_of(r) >= CALLS_PER_STEP * (double)n) &&
 	       !loops_called_is_glimpse(l, th, r);
 }

@@ -276,8 +276,11 @@ void loops_called_count(struct loops_thread *th, struct loop_row *row, const str
 			bool is_first);
 /* Finds the row's caller, if the loop is that one's. */
 void loops_called_find(const struct loops *l, struct loop_row *row);
-/* Whether the row is only seen now and then to jump back, and a function that it calls tells the
- * iterations of its loop. */
+/* Whether nothing tells its iterations from calls from here and there (loop_row.h), and its
+ * function does not jump back as often as it comes to the row's line. */
+bool loops_called_is_doubtful(const struct loops_thread *th, const struct loop_row *row);
+/* Whether the row is only seen now and then to jump back, and a function that it calls, or what one
+ * of its lines calls, tells the iterations of its loop. */
 bool loops_called_is_glimpse(const struct loops *l, const struct loops_thread *th,
 			     const struct loop_row *row);
 /* Adds what the caller's loop began before the row did. False: out of memory. */

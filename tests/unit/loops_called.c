@@ -78,6 +78,49 @@ static void encodes(struct play *p)
 	}
 }
 
+/* All calls of a step in one statement, some in layers; the loader's line is met where it waits. */
+static void statement(struct play *p, unsigned seen)
+{
+	for (unsigned i = 0; i < 650; i++) {
+		if (i && i * 7919 % 101 < seen)
+			wait_for(p, "main:10 next:50 data:55 get:60", 20 * MS);
+		call(p, "main:13");
+		for (int k = 0; k < 4; k++) {
+			call(p, "main:13 model:7 forward:9 module:7 layer:3");
+			call(p, "main:13 model:7 forward:9");
+			call(p, "main:13 model:7 forward:9");
+		}
+		call(p, "main:13");
+		call(p, "main:13");
+		for (int k = 0; k < 3; k++)
+			call(p, "main:13 wrapper:70 step:90");
+	}
+}
+
+static void often_seen(struct play *p)
+{
+	statement(p, 60);
+}
+
+static void seldom_seen(struct play *p)
+{
+	statement(p, 14);
+}
+
+/* Two of the calls of a step on one line, the others on the next. */
+static void two_copies(struct play *p)
+{
+	p->step_ns = 2 * MS;
+	for (int i = 0; i < 400; i++) {
+		if (i % 10)
+			wait_for(p, "main:15", 3 * MS);
+		call(p, "main:16");
+		call(p, "main:16");
+		for (int k = 0; k < 20; k++)
+			call(p, "main:17 step:70");
+	}
+}
+
 /* The loader is slow at every second batch and at some others: few iterations between, seldom a
  * single one. What came before the first wait is one more. */
 static void slow_worker(struct play *p)
@@ -238,6 +281,11 @@ static const struct row {
 	  "[main 150]" },
 	{ "samples of another line, in most iterations", encodes, "182 steps of main:15-18",
 	  "[main 182]" },
+	{ "one statement, waits before most", often_seen, "650 steps of main:10-13", "[main 650]" },
+	{ "one statement, waits before a few", seldom_seen, "650 steps of main:10-13",
+	  "[main 650]" },
+	{ "two equal calls on one line of two", two_copies, "400 steps of main:16-17",
+	  "[main 400]" },
 	{ "waits before every second call and a few more", slow_worker, "301 steps of main:19-20",
 	  NULL },
 	{ "calls of another function every so often", saves, "800 steps of step:473-485", NULL },
