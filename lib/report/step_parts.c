@@ -27,12 +27,12 @@ static void keep_part(struct step_part best[VERDICT_PARTS], const struct step_pa
 	best[at] = *part;
 }
 
-/* For one thread, whether it was waited for, held a lock or had the CPU. */
+/* For one thread that did the same, whether it was waited for, held a lock or had the CPU. */
 static bool is_same_thread(const struct paths_cause *a, const struct paths_cause *b)
 {
-	return a != b && a->has_culprit && b->has_culprit && a->culprit.known && b->culprit.known &&
-	       a->culprit.pid == b->culprit.pid && a->culprit.tid == b->culprit.tid &&
-	       a->culprit.threads == b->culprit.threads;
+	return a != b && bytes_equal(a->class, b->class) && a->has_culprit && b->has_culprit &&
+	       a->culprit.known && b->culprit.known && a->culprit.pid == b->culprit.pid &&
+	       a->culprit.tid == b->culprit.tid && a->culprit.threads == b->culprit.threads;
 }
 
 /* Losses, wherever in a step they happen, with all that is for the same thread. A severe one comes

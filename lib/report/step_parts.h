@@ -16,8 +16,8 @@ struct step_part {
 	struct bytes text, course; /* borrowed, as in lib/model/paths.h */
 };
 
-/* What is waited for one thread is one part, whether it was waited for, held a lock or had the CPU.
- */
+/* Waits for one thread that did the same meanwhile are one part: whether it was waited for, held a
+ * lock or had the CPU. */
 void step_parts_find(const struct step_track *t, struct step_part best[VERDICT_PARTS]);
 
 #endif
