@@ -13,6 +13,7 @@
 #include "lib/world/call_site.h"
 #include "lib/world/module_owner.h"
 #include "lib/world/python_code.h"
+#include "lib/world/standard_name.h"
 
 /* Of one part: its frames at the levels below the root, the root's first. */
 struct descent {
@@ -104,7 +105,7 @@ static bool is_own_function(const struct world *w, uint32_t frame, bool named)
 	const struct world_frame *f = world_get_frame(w, frame);
 	const struct world_symbol *s = world_get_symbol(w, frame);
 
-	return f && module_is_own(w, f) && !named == !s &&
+	return f && module_is_own(w, f) && !named == !s && !standard_frame(w, frame) &&
 	       !(s && bytes_equal(world_text(w, s->name), bytes_of("_start")));
 }
 

@@ -10,6 +10,7 @@
 
 #include "lib/world/module_owner.h"
 #include "lib/world/python_code.h"
+#include "lib/world/standard_name.h"
 
 /* What the lines of a chain have in common. */
 struct standing {
@@ -200,7 +201,7 @@ static unsigned find_native(const struct world *w, const uint32_t *frames, unsig
 				nameless = i;
 			continue;
 		}
-		if (!passes_on(w, f))
+		if (!passes_on(w, f) && !standard_frame(w, frames[i]))
 			return i;
 		if (named == n)
 			named = i;

@@ -12,6 +12,7 @@
 #include "lib/world/frame_parts.h"
 #include "lib/world/module_owner.h"
 #include "lib/world/python_work.h"
+#include "lib/world/standard_name.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -36,16 +37,23 @@ bool own_site_is_loader(const struct world *w, uint32_t frame)
 	return false;
 }
 
-/* The innermost native frame with a name of the program's own; n: there is none. */
+/* The innermost native frame with a name of the program's own, before one of the standard library's
+ * templates; n: there is none. */
 static unsigned find_own(const struct world *w, const uint32_t *frames, unsigned n)
 {
+	unsigned standard = n;
+
 	for (unsigned i = 0; i < n; i++) {
 		const struct world_frame *f = world_get_frame(w, frames[i]);
 
-		if (f && world_get_symbol(w, frames[i]) && module_is_own(w, f))
+		if (!f || !world_get_symbol(w, frames[i]) || !module_is_own(w, f))
+			continue;
+		if (!standard_frame(w, frames[i]))
 			return i;
+		if (standard == n)
+			standard = i;
 	}
-	return n;
+	return standard;
 }
 
 /* Whether the frame has a name that says more than its caller's line: what interprets a program's
