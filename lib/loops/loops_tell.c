@@ -142,8 +142,34 @@ static uint64_t count_hidden(const struct loops_thread *th, const struct loop_be
 	return unseen > th->hidden ? unseen : th->hidden;
 }
 
-static void put_lines(const struct loop_row *row, struct loop *loop)
+/* The loop that the row's line is in, its function's; NULL: that does not jump back around it, or
+ * the loop is its caller's. */
+static const struct loop_row *loop_around(const struct loops_thread *th, const struct loop_row *row)
 {
+	bool own = row->line && (row->caller < 0 || row->caller == (int)row->depth);
+	int at = own ? loops_find_row(th, row->above[row->depth].path) : -1;
+	const struct loop_row *f = at >= 0 ? &th->rows[at] : NULL;
+
+	return f && f->first && row->line >= f->first && row->line <= f->beyond ? f : NULL;
+}
+
+/* Whether these lines are of that loop. */
+static bool is_in_loop(const struct loops_thread *th, const struct loop_row *row, uint32_t first,
+		       uint32_t last)
+{
+	const struct loop_row *f = loop_around(th, row);
+
+	return f && first >= f->first && last <= f->beyond;
+}
+
+static void put_lines(const struct loops_thread *th, const struct loop_row *row, struct loop *loop)
+{
+	const struct loop_row *around = loop_around(th, row);
+
+	if (around) {
+		loop_row_lines(around, &loop->first_line, &loop->last_line);
+		return;
+	}
 	if (row->caller < 0) {
 		loop_row_lines(row, &loop->first_line, &loop->last_line);
 		return;
@@ -173,7 +199,7 @@ static void emit_step(struct loops *l, struct loops_thread *th, const struct loo
 	loop->last_ns = s.end_ns;
 	loop->ns += ns;
 	loop->calls += next->calls - th->step.calls;
-	put_lines(row, loop);
+	put_lines(th, row, loop);
 	if (s.certain && !sketch_add(&loop->dur, ns))
 		l->nomem = true;
 	if (s.certain) {
@@ -204,9 +230,11 @@ static void name_loop(struct loops *l, const struct loop_row *row)
 }
 
 /* When the loop was left before the row was called again, if it is the caller's; else left_ns. */
-static int64_t left_of_caller(struct loops *l, struct loop_row *row, const struct loop_begin *b,
-			      int64_t left_ns)
+static int64_t left_of_caller(struct loops *l, struct loops_thread *th, struct loop_row *row,
+			      const struct loop_begin *b, int64_t left_ns)
 {
+	if (b->level == row->depth && is_in_loop(th, row, b->gap_first, b->gap_last))
+		return LOOPS_NEVER;
 	if (row->caller < 0) {
 		loops_called_find(l, row);
 		if (row->caller < 0)
@@ -224,7 +252,7 @@ void loops_tell(struct loops *l, struct loops_thread *th, struct loop_begin b)
 	int64_t left = b.left_ns < th->beyond_ns ? b.left_ns : th->beyond_ns;
 
 	if (b.left_ns != LOOPS_NEVER)
-		left = left_of_caller(l, row, &b, left);
+		left = left_of_caller(l, th, row, &b, left);
 
 	/* Of events that overlap each other, the order is that of their ends. */
 	if (b.ns < th->told_ns || (th->open && b.ns < th->step.ns))
@@ -425,8 +453,12 @@ int64_t loops_left_ns(const struct loops_thread *th)
 {
 	const struct loop_row *row = &th->rows[th->current];
 	int64_t left = row->left_ns, task = loops_tasks_left_ns(th, row);
+	const struct loop_level *level = &th->levels[row->depth];
 
-	if (row->caller >= 0)
+	if (row->line && th->nlevels > row->depth && level->path == row->above[row->depth].path &&
+	    is_in_loop(th, row, level->gap_first, level->gap_last))
+		left = LOOPS_NEVER;
+	else if (row->caller >= 0)
 		left = loops_called_left_now(th, row);
 	else if (th->beyond_ns < left)
 		left = th->beyond_ns;

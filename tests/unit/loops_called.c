@@ -78,22 +78,31 @@ static void encodes(struct play *p)
 	}
 }
 
+static void one_statement(struct play *p, const char *line)
+{
+	static const char *const within[] = { " model:7 forward:9 module:7 layer:3",
+					      " model:7 forward:9", " model:7 forward:9" };
+	char text[100];
+
+	call(p, line);
+	for (unsigned k = 0; k < 12; k++) {
+		snprintf(text, sizeof(text), "%s%s", line, within[k % 3]);
+		call(p, text);
+	}
+	call(p, line);
+	call(p, line);
+	snprintf(text, sizeof(text), "%s wrapper:70 step:90", line);
+	for (unsigned k = 0; k < 3; k++)
+		call(p, text);
+}
+
 /* All calls of a step in one statement, some in layers; the loader's line is met where it waits. */
 static void statement(struct play *p, unsigned seen)
 {
 	for (unsigned i = 0; i < 650; i++) {
 		if (i && i * 7919 % 101 < seen)
 			wait_for(p, "main:10 next:50 data:55 get:60", 20 * MS);
-		call(p, "main:13");
-		for (int k = 0; k < 4; k++) {
-			call(p, "main:13 model:7 forward:9 module:7 layer:3");
-			call(p, "main:13 model:7 forward:9");
-			call(p, "main:13 model:7 forward:9");
-		}
-		call(p, "main:13");
-		call(p, "main:13");
-		for (int k = 0; k < 3; k++)
-			call(p, "main:13 wrapper:70 step:90");
+		one_statement(p, "main:13");
 	}
 }
 
@@ -105,6 +114,16 @@ static void often_seen(struct play *p)
 static void seldom_seen(struct play *p)
 {
 	statement(p, 14);
+}
+
+/* The same, and a bar on the next line, whose terminal is slow every 40 steps. */
+static void slow_terminal(struct play *p)
+{
+	for (int i = 0; i < 800; i++) {
+		one_statement(p, "main:10");
+		if (i % 40 == 20)
+			wait_for(p, "main:11 update:7", 400 * MS);
+	}
 }
 
 /* Two of the calls of a step on one line, the others on the next. */
@@ -284,6 +303,8 @@ static const struct row {
 	{ "one statement, waits before most", often_seen, "650 steps of main:10-13", "[main 650]" },
 	{ "one statement, waits before a few", seldom_seen, "650 steps of main:10-13",
 	  "[main 650]" },
+	{ "a line that is slow now and then", slow_terminal, "800 steps of main:10-11",
+	  "[main 800]" },
 	{ "two equal calls on one line of two", two_copies, "400 steps of main:16-17",
 	  "[main 400]" },
 	{ "waits before every second call and a few more", slow_worker, "301 steps of main:19-20",
