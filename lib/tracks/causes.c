@@ -163,6 +163,7 @@ static bool find_threads(struct path_cause *c, const struct placed_part *v, size
 			continue;
 		most = ns;
 		c->lead = (uint32_t)thread;
+		c->lead_ns = ns;
 	}
 	map_free(&ns_of);
 	return ok;

@@ -36,6 +36,7 @@ struct path_cause {
 	uint32_t holder;		 /* as in struct track_part */
 	uint32_t lead;	    /* world thread id: the culprit's with most time in it; 0 none */
 	uint32_t threads;   /* different ones in it */
+	uint64_t lead_ns;   /* of ns, lead's */
 	bool other_process; /* lead is of another process than the anchor */
 	uint32_t alike;	    /* other culprits in it, each with less time than this one */
 	uint64_t ns, pieces, longest_ns;

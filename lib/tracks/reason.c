@@ -14,6 +14,11 @@
 #include "lib/world/frame_parts.h"
 #include "lib/world/who.h"
 
+/* One of several that do the same is a straggler: of their time, and times an equal share of it. */
+#define LEAD_SHARE 0.5
+#define LEAD_TIMES 1.5
+#define NEARLY_ALL 0.95 /* the others are not worth a word */
+
 /* Of the anchor, and of another thread that it waits for. */
 static const struct {
 	const char *own, *other;
@@ -62,6 +67,18 @@ static void print_disk(struct buf *out, uint32_t device)
 		buf_puts(out, "a disk");
 }
 
+/* Those that did the same; a straggler among them is told by its share. */
+static void print_like(struct buf *out, const struct path_cause *c)
+{
+	double share = c->ns ? (double)c->lead_ns / (double)c->ns : 0;
+
+	if (share >= NEARLY_ALL)
+		return;
+	if (share >= LEAD_SHARE && share * c->threads >= LEAD_TIMES)
+		buf_printf(out, " (%.0f%%)", share * 100);
+	buf_printf(out, " and %" PRIu32 " more like it", c->threads - 1);
+}
+
 void reason_print_culprit(struct buf *out, const struct track_names *names,
 			  const struct path_cause *c)
 {
@@ -81,7 +98,7 @@ void reason_print_culprit(struct buf *out, const struct track_names *names,
 			buf_printf(out, " and %" PRIu32 " %s", c->threads - 1,
 				   c->threads == 2 ? "other" : "others");
 		else if (c->threads > 1)
-			buf_printf(out, " and %" PRIu32 " more like it", c->threads - 1);
+			print_like(out, c);
 	} else if (c->class == PATH_DISK && c->device) {
 		print_disk(out, c->device);
 	}

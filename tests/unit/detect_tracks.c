@@ -183,7 +183,7 @@ static void ranks(void)
 	t = play(&s);
 	has_reason(t, b.thread, WINDOW_START, PATH_OWN, "on the CPU");
 	has_reason(t, a.thread, WINDOW_START, PATH_OWN,
-		   "waits for rank (pid 12) and 1 more like it, which was on the CPU");
+		   "waits for rank (pid 12) (83%) and 1 more like it, which was on the CPU");
 	path_tracks_free(t);
 	stage_free(&s);
 }
