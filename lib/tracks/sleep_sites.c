@@ -165,11 +165,30 @@ static void note_interval(struct sleep_sites *s, const struct event *ev)
 		newest->site = NULL;
 }
 
+/* Whoever ended this wait for a descriptor sent something. */
+static void note_sent(struct sleep_sites *s, const struct event *ev)
+{
+	uint64_t object = 0, kind = WAKER_NONE, waker = 0, wait = 0;
+
+	event_get(ev, s->op, COL_OBJECT_KIND, &object);
+	event_get(ev, s->op, COL_WAKER_KIND, &kind);
+	event_get(ev, s->op, COL_WAKER, &waker);
+	event_get(ev, s->op, COL_WAIT_NS, &wait);
+	if ((kind == WAKER_TASK || kind == WAKER_SOFTIRQ) && waker &&
+	    (object == OBJECT_SOCKET || object == OBJECT_FD || object == OBJECT_POLL))
+		s->sent[waker % SLEEP_SITES_PREEMPTED] = (struct sleep_sent){
+			(uint32_t)waker,
+			ev->end_ns - (int64_t)(wait < ev->dur_ns ? wait : ev->dur_ns)
+		};
+}
+
 /* A sleep at the site: whether the thread did something else since the one before. */
 static bool note_sleep(struct sleep_sites *s, struct sleep_site *site, const struct event *ev)
 {
+	const struct sleep_sent *sent = &s->sent[site->thread % SLEEP_SITES_PREEMPTED];
 	struct sleep_newest *newest = &s->newest[ev->ctx % SLEEP_SITES_PREEMPTED];
-	bool other = newest->ctx != ev->ctx || newest->site != site;
+	bool other = newest->ctx != ev->ctx || newest->site != site ||
+		     (sent->thread == site->thread && sent->ns > site->polls.from_ns);
 
 	*newest = (struct sleep_newest){ ev->ctx, site };
 	return other;
@@ -187,6 +206,7 @@ bool sleep_sites_interval(struct sleep_sites *s, struct site_frames *frames, con
 		s->op = world_op(s->w, OP_SCHED_OFFCPU);
 	if (!s->op)
 		return true;
+	note_sent(s, ev);
 	ctx = world_get_ctx(s->w, ev->ctx);
 	if (!find_wake_up(ev, s->op, &woke_ns, &grain_ns)) {
 		note_interval(s, ev);

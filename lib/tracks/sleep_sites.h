@@ -46,6 +46,13 @@ struct sleep_newest {
 	struct sleep_site *site; /* NULL: it has done something else since */
 };
 
+/* When a thread last woke one that waited for a descriptor, kept in the same way: it sent
+ * something, which is more than a look. */
+struct sleep_sent {
+	uint32_t thread;
+	int64_t ns;
+};
+
 /* Zero-initialised but for w is empty. */
 struct sleep_sites {
 	const struct world *w;
@@ -55,6 +62,7 @@ struct sleep_sites {
 	struct sleep_preempted preempted[SLEEP_SITES_PREEMPTED];
 	struct sleep_newest newest[SLEEP_SITES_PREEMPTED];
 	struct sleep_interrupted interrupted[SLEEP_SITES_PREEMPTED];
+	struct sleep_sent sent[SLEEP_SITES_PREEMPTED];
 };
 
 /* The next off-CPU interval in stream order. False: out of memory. */

@@ -93,17 +93,35 @@ static const struct {
 	const char *name;
 	unsigned object;
 	bool call, polls;
+	unsigned answers; /* what another thread waits for that it wakes in each */
 } between[] = {
 	{ "its CPU is taken between two sleeps", OBJECT_NONE, false, true },
 	{ "it waits for the interpreter between two sleeps", OBJECT_GIL, false, true },
 	{ "it waits for a disk between two sleeps", OBJECT_DISK, false, false },
 	{ "it makes a call between two sleeps", OBJECT_NONE, true, false },
+	{ "it answers somebody between two sleeps", OBJECT_NONE, false, false, OBJECT_SOCKET },
+	{ "it lets go of a lock between two sleeps", OBJECT_NONE, false, true, OBJECT_FUTEX },
 };
+
+/* The other one is woken by the thread, at that time. */
+static void answer(struct stage *s, struct sleep_sites *sites, struct site_frames *frames,
+		   struct actor client, uint32_t by, int64_t now, unsigned object)
+{
+	const struct op_def *op = op_builtin(OP_SCHED_OFFCPU);
+	struct event *ev = stage_event(s, OP_SCHED_OFFCPU, client.ctx, 0, now - 2 * MS, now);
+
+	event_set(ev, op, COL_OBJECT_KIND, object);
+	event_set(ev, op, COL_WAKER_KIND, WAKER_TASK);
+	event_set(ev, op, COL_WAKER, by);
+	if (!sleep_sites_interval(sites, frames, ev))
+		abort();
+}
 
 static void check_between(size_t row)
 {
 	struct stage s = stage_new();
-	struct actor a = stage_actor(&s, 100, 100, 0, "loop");
+	struct actor a = stage_actor(&s, 100, 100, 0, "loop"),
+		     client = stage_actor(&s, 200, 200, 0, "client");
 	struct sleep_sites *sites = calloc(1, sizeof(*sites));
 	struct site_frames frames = { 0 };
 	int64_t now = 1000 * MS;
@@ -115,6 +133,9 @@ static void check_between(size_t row)
 		for (unsigned k = 0; k < 4 + i * 7 % 5; k++) {
 			put(&s, sites, &frames, a, now, now + 2 * MS, OBJECT_TIMER);
 			now += 2 * MS + 10 * US;
+			if (between[row].answers)
+				answer(&s, sites, &frames, client, a.thread, now,
+				       between[row].answers);
 			if (between[row].call)
 				sleep_sites_event(sites, stage_call(&s, a, OP_CUDA_LAUNCH, 0, now,
 								    now + 5 * US));
