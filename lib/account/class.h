@@ -16,7 +16,7 @@
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
-#include "lib/account/hist.h"
+#include "lib/stat/hist.h"
 #include "lib/account/launched.h"
 #include "lib/event/event.h"
 

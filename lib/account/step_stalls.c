@@ -41,6 +41,9 @@ static bool add_part(struct step_stalls *s, struct cause *c, uint32_t anchor,
 	struct loss_blame b = loss_blame_idle(c, anchor, p);
 	uint64_t key, at;
 
+	if (p->leaf != anchor && cause_is_main(c, anchor) &&
+	    !map_put(&s->main, waited_for(c, anchor, p), 1))
+		return false;
 	if (b.family == LOSS_FAMILIES || !loss_is_step_stall(c, anchor, p) ||
 	    loss_is_elsewhere(c, cause_process_of(c, anchor), p) || loss_is_crowded(c, anchor, p))
 		return true;
@@ -52,7 +55,7 @@ static bool add_part(struct step_stalls *s, struct cause *c, uint32_t anchor,
 	}
 	s->v.v[at].ns += p->ns;
 	s->v.v[at].gap_ns += p->gap_ns + p->at_most_ns;
-	return !cause_is_main(c, anchor) || map_put(&s->main, waited_for(c, anchor, p), 1);
+	return true;
 }
 
 bool step_stalls_sum(struct step_stalls *s, struct cause *c, struct track_parts *parts)

@@ -96,12 +96,11 @@ static bool is_gained(const struct cause *c, const struct loss *x)
 	return (double)most >= MIN_GAIN * (double)g->of.spans_path_ns;
 }
 
-/* What is imported or compiled is so once: a tenth of a short run's steps may be of its first. */
+/* What is imported or compiled is so once; and a tenth of a step any program computes besides. */
 static double min_stall(const struct loss *x)
 {
-	return idle_work(x) == PYTHON_WORK_IMPORTS || idle_work(x) == PYTHON_WORK_COMPILES
-		       ? MIN_ONCE
-		       : MIN_STEP_STALL;
+	return idle_is_own_code(x) && idle_work(x) != PYTHON_WORK_COLLECTS ? MIN_ONCE
+									   : MIN_STEP_STALL;
 }
 
 /* A wait that is a good part of the steps is worth a look beside a larger one. What a step computes
@@ -183,7 +182,8 @@ static void print_summary(const struct loss_view *f, struct buf *out)
 	struct idle_line line = idle_line_find(f);
 
 	if (f->loss->of.idle.whole)
-		buf_printf(out, "%s %s ", f->victim, idle_work(f->loss) ? "spent" : "waited");
+		buf_printf(out, "%s %s ", f->victim,
+			   idle_is_own_code(f->loss) ? "spent" : "waited");
 	else
 		buf_printf(out, "%s left %s without work for ", f->victim,
 			   p->gpus ? "its GPUs" : "the GPU");

@@ -13,7 +13,7 @@
 #include "lib/base/fmt.h"
 #include "lib/base/compiler.h"
 #include "lib/detect/detect_internal.h"
-#include "lib/account/hist.h"
+#include "lib/stat/hist.h"
 #include "lib/account/names.h"
 #include "lib/account/tolls.h"
 #include "lib/stat/period.h"

@@ -6,8 +6,8 @@
  * or site, share blocks: cells of one power of two stand side by side, so that what most of them
  * never use is no page of memory, and what all of them use is few.
  */
-#ifndef INGERO_ACCOUNT_HIST_H
-#define INGERO_ACCOUNT_HIST_H
+#ifndef INGERO_STAT_HIST_H
+#define INGERO_STAT_HIST_H
 
 #include <stddef.h>
 #include <stdint.h>

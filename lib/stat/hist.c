@@ -2,7 +2,7 @@
 /*
  * Keeping and reading histograms of durations.
  */
-#include "lib/account/hist.h"
+#include "lib/stat/hist.h"
 
 #include <stdlib.h>
 
