@@ -40,6 +40,7 @@
 /* Waits in steps, whatever the device did: of the steps, and what a replay without them gains. */
 #define MIN_STEP_STALL 0.05
 #define MIN_ONCE       0.1
+#define MIN_OWN	       0.5
 #define MIN_GAIN       0.2
 /* Of waits for an acknowledgement that TCP delays: so many, so long, and no longer on average or at
  * most. */
@@ -86,21 +87,19 @@ static uint32_t get_severity(const struct loss *x, double share)
 static bool is_gained(const struct cause *c, const struct loss *x)
 {
 	const struct loss_gain *g = gains_of(c, x);
-	int64_t most;
+	const int64_t *ns = g ? g->of.spans_ns : NULL;
+	double least = g ? MIN_GAIN * (double)g->of.spans_path_ns : 0;
 
-	if (!g)
-		return true;
-	most = g->of.spans_ns[REPLAY_CAUTIOUS] > g->of.spans_ns[REPLAY_HOPEFUL]
-		       ? g->of.spans_ns[REPLAY_CAUTIOUS]
-		       : g->of.spans_ns[REPLAY_HOPEFUL];
-	return (double)most >= MIN_GAIN * (double)g->of.spans_path_ns;
+	return !g || (double)ns[REPLAY_CAUTIOUS] >= least || (double)ns[REPLAY_HOPEFUL] >= least;
 }
 
-/* What is imported or compiled is so once; and a tenth of a step any program computes besides. */
+/* What is imported or compiled is so once. Code of its own may be any part of a good step. */
 static double min_stall(const struct loss *x)
 {
-	return idle_is_own_code(x) && idle_work(x) != PYTHON_WORK_COLLECTS ? MIN_ONCE
-									   : MIN_STEP_STALL;
+	return idle_work(x) == PYTHON_WORK_IMPORTS || idle_work(x) == PYTHON_WORK_COMPILES
+		       ? MIN_ONCE
+	       : idle_is_own_code(x) && !idle_work(x) ? MIN_OWN
+						      : MIN_STEP_STALL;
 }
 
 /* A wait that is a good part of the steps is worth a look beside a larger one. What a step computes
