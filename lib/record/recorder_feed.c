@@ -153,7 +153,7 @@ static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct decode_exe *
 				     (uint32_t)process, &r->kubelet.pods, &r->event_error);
 }
 
-/* A neighbour's arguments are its own: no more than the name of what an interpreter runs is kept. */
+/* Of a neighbour's arguments only the name of what an interpreter runs is kept. */
 static uint32_t on_program(void *ctx, uint32_t tgid, uint32_t comm)
 {
 	struct recorder *r = ctx;

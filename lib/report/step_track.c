@@ -15,7 +15,7 @@
 
 #define VERDICT_SHARE	0.1
 #define STEPS_LEAST	8
-#define OTHERWISE_SHARE 0.1  /* of a part: it is told */
+#define OTHERWISE_SHARE 0.1  /* of a part: less is not worth a word */
 #define BETWEEN_SHARE	0.1  /* of the time in steps: it is in the verdict */
 #define NAMED_SHARE	0.8  /* of a phase beside the steps: its causes are named up to that */
 #define MEAN_UNLIKE	1.5  /* times the median */

@@ -67,7 +67,7 @@ static void print_disk(struct buf *out, uint32_t device)
 		buf_puts(out, "a disk");
 }
 
-/* Those that did the same; a straggler among them is told by its share. */
+/* Those that did the same, with its share where one of them is a straggler. */
 static void print_like(struct buf *out, const struct path_cause *c)
 {
 	double share = c->ns ? (double)c->lead_ns / (double)c->ns : 0;

@@ -59,7 +59,7 @@ static unsigned take_apart(struct slow *v, unsigned n, unsigned at, uint64_t eve
 	return in;
 }
 
-/* Whether they come every so many steps. all: these are all that are slow, not the slowest alone. */
+/* Whether they come every so many steps. all: no other steps are slow. */
 static bool is_period(const struct slow *v, unsigned n, uint64_t every, bool all)
 {
 	for (unsigned at = 0; at <= n / OTHERS; at++) {

@@ -41,15 +41,6 @@ static uint32_t on_cgroup(void *ctx, uint32_t tgid)
 	return world_string(w, bytes_of(path));
 }
 
-static uint32_t on_program(void *ctx, uint32_t tgid, uint32_t comm)
-{
-	(void)ctx;
-	(void)tgid;
-	return bytes_equal(world_text(w, comm), bytes_of("python"))
-		       ? world_string(w, bytes_of("python backup.py"))
-		       : comm;
-}
-
 static bool on_gil(void *ctx, uint32_t tgid, uint64_t address)
 {
 	(void)ctx;
@@ -58,9 +49,7 @@ static bool on_gil(void *ctx, uint32_t tgid, uint64_t address)
 
 static struct wire_decoder *new_wire(void)
 {
-	struct wire_decoder_owner owner = {
-		.event = on_event, .cgroup = on_cgroup, .program = on_program, .gil = on_gil
-	};
+	struct wire_decoder_owner owner = { .event = on_event, .cgroup = on_cgroup, .gil = on_gil };
 	struct wire_decoder *wire = NULL;
 	struct err e;
 
@@ -228,18 +217,13 @@ static void test_others(void)
 	is_int(world_get_thread(w, (uint32_t)hog)->process,
 	       world_get_thread(w, (uint32_t)shell)->process, "and process");
 
-	announce(wire, WIRE_OCCUPANT, 9, "python");
-	wire_decoder_record(wire, &o, sizeof(o));
-	is_str(who(column(&got[2], COL_OCCUPANT, 0)), "python backup.py",
-	       "what an interpreter runs");
-
 	announce(wire, WIRE_OCCUPANT, 7, "work");
 	wire_decoder_record(wire, &m, sizeof(m));
-	ok(world_get_ctx(w, got[3].ctx) && world_get_ctx(w, got[3].ctx)->thread,
+	ok(world_get_ctx(w, got[2].ctx) && world_get_ctx(w, got[2].ctx)->thread,
 	   "a target met as an occupant stays a target");
 	o.tid = 0;
 	wire_decoder_record(wire, &o, sizeof(o));
-	is_str(who(column(&got[4], COL_OCCUPANT, 0)), "swapper", "nobody: the idle task");
+	is_str(who(column(&got[3], COL_OCCUPANT, 0)), "swapper", "nobody: the idle task");
 	wire_decoder_free(wire);
 	world_free(w);
 }
