@@ -72,8 +72,8 @@ const char *waiter_call_advice(enum waiter_call call)
 		return "Start that program once and keep it, or do not wait in the step until it "
 		       "has ended";
 	case WAITER_RETRIES:
-		return "Commit sooner where the database is locked, or let readers not wait for "
-		       "the writer (PRAGMA journal_mode=WAL)";
+		return "Commit sooner where the database is locked; what only reads does not wait "
+		       "for the writer with PRAGMA journal_mode=WAL";
 	default:
 		return "Give more workers to what it waits for, or let them work further ahead";
 	}

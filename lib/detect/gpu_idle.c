@@ -205,7 +205,7 @@ static void add_evidence(const struct loss_view *f, struct finding *to)
 	if (!f->who)
 		to->culprit.kind = bytes_of(idle_is_unknown(f, &line) ? "none" : "code");
 	details_add_number(to, "longest stretch", (double)f->loss->longest_ns, "ns");
-	if (f->loss->of.idle.whole)
+	if (f->loss->of.idle.whole && f->loss->idle_ns)
 		details_add_number(to, "of it, while the GPU is known to have had no work",
 				   (double)f->loss->idle_ns, "ns");
 	details_add_number(to, "time without work in all",

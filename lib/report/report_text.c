@@ -126,6 +126,8 @@ void report_text(struct buf *out, const struct report *r, bool color)
 	}
 	if (selected || !stepless)
 		put_verdict(out, r, selected, steps, stepless, color);
+	if (selected == 0 && steps && !hidden)
+		report_verdict_none(out, r);
 	put_counts(out, r);
 	report_path_text(out, r, color);
 	outside = steps ? step_track_count_outside(r) : 0;
