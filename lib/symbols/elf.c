@@ -80,6 +80,20 @@ bool sym_elf_place(const struct sym_elf *f, uint64_t address, uint64_t *offset)
 	return false;
 }
 
+bool sym_elf_address(const struct sym_elf *f, uint64_t offset, uint64_t *address)
+{
+	for (unsigned i = 0; i < f->nsegments; i++) {
+		const Elf64_Phdr *s = &f->segments[i];
+
+		if (s->p_type != PT_LOAD || offset < s->p_offset ||
+		    offset - s->p_offset >= s->p_filesz)
+			continue;
+		*address = s->p_vaddr + (offset - s->p_offset);
+		return true;
+	}
+	return false;
+}
+
 bool sym_elf_segment(const struct sym_elf *f, unsigned i, struct sym_elf_part *out)
 {
 	const Elf64_Phdr *s;
@@ -100,7 +114,9 @@ bool sym_elf_section(const struct sym_elf *f, unsigned i, struct sym_elf_part *o
 	if (i >= f->nsections)
 		return false;
 	s = &f->sections[i];
-	*out = (struct sym_elf_part){ s->sh_type, 0, s->sh_offset, s->sh_addr, s->sh_size, 0 };
+	*out = (struct sym_elf_part){ s->sh_type,   (uint32_t)s->sh_flags,
+				      s->sh_offset, s->sh_addr,
+				      s->sh_size,   0 };
 	if (f->head.e_shstrndx < f->nsections)
 		out->name = f->sections[f->head.e_shstrndx].sh_offset + s->sh_name;
 	return true;

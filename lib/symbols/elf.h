@@ -49,11 +49,13 @@ uint64_t sym_elf_size(const struct sym_elf *f);
 
 /* Where a linked address stands in the file; false: nowhere (bss, or no address of this file). */
 bool sym_elf_place(const struct sym_elf *f, uint64_t address, uint64_t *offset);
+/* The linked address of what stands at offset in the file; false: it is loaded nowhere. */
+bool sym_elf_address(const struct sym_elf *f, uint64_t offset, uint64_t *address);
 
 /* The i-th program header, and the i-th section; false: there are no more. name: where in the file
  * its name stands, 0 for a segment. */
 struct sym_elf_part {
-	uint32_t type, flags; /* PF_X …; 0 of a section */
+	uint32_t type, flags; /* PF_X … of a segment, SHF_COMPRESSED … of a section */
 	uint64_t offset, address, size, name;
 };
 bool sym_elf_segment(const struct sym_elf *f, unsigned i, struct sym_elf_part *out);

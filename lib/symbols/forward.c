@@ -75,20 +75,6 @@ bool sym_forward_step(const uint8_t *code, size_t n, uint16_t machine, size_t *a
 	return machine == EM_AARCH64 && step_arm64(code, n, at, distance);
 }
 
-/* The linked address of what stands at offset in the file. */
-static bool address_of(const struct sym_elf *f, uint64_t offset, uint64_t *address)
-{
-	struct sym_elf_part s;
-
-	for (unsigned i = 0; sym_elf_segment(f, i, &s); i++) {
-		if (s.type != PT_LOAD || offset < s.offset || offset - s.offset >= s.size)
-			continue;
-		*address = s.address + (offset - s.offset);
-		return true;
-	}
-	return false;
-}
-
 /* The slot, as a linked address, that the PLT entry at this address jumps by. */
 static bool slot_x86(const uint8_t *code, size_t n, uint64_t address, uint64_t *slot)
 {
@@ -134,7 +120,7 @@ static bool through_plt(const struct sym_elf *f, uint64_t offset, struct sym_for
 	uint8_t code[16];
 	size_t n = sym_elf_bytes(f, offset, code, sizeof(code));
 
-	if (!address_of(f, offset, &address))
+	if (!sym_elf_address(f, offset, &address))
 		return false;
 	if (sym_elf_machine(f) == EM_X86_64 ? !slot_x86(code, n, address, &slot)
 					    : !slot_arm64(code, n, address, &slot))

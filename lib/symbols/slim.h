@@ -2,7 +2,8 @@
 /*
  * The names of a file's functions without the file: a small ELF file with its build-id, its
  * loadable segments' headers and one symbol table, so that sym_symbols_find has the same results as
- * with the whole file. It contains no code or data.
+ * with the whole file. It contains no code, data or source lines: a recording has the lines of what
+ * was named where it was made.
  */
 #ifndef INGERO_SYMBOLS_SLIM_H
 #define INGERO_SYMBOLS_SLIM_H

@@ -11,6 +11,7 @@
 
 #include "lib/base/vec.h"
 #include "lib/base/demangle.h"
+#include "lib/symbols/line_table.h"
 
 #define FUNCTIONS_MAX (8u << 20)
 #define NEAREST_MAX   65536 /* bytes behind a function where its name is still a hint */
@@ -28,6 +29,8 @@ struct sym_symbols {
 	VEC(struct function) v;
 	uint64_t names_place;
 	bool nomem;
+	bool asked_lines;
+	struct line_table *lines; /* NULL: not read yet, or no memory for them */
 };
 
 static bool on_symbol(void *ctx, const struct sym_elf_symbol *s)
@@ -152,6 +155,7 @@ void sym_symbols_free(struct sym_symbols *t)
 {
 	if (!t)
 		return;
+	line_table_free(t->lines);
 	sym_elf_free(t->file);
 	vec_free(&t->v);
 	free(t);
@@ -233,4 +237,16 @@ enum sym_match sym_symbols_find(const struct sym_symbols *t, uint64_t offset, st
 	*delta = offset - t->v.v[nearest].offset;
 	/* Without a size a function reaches to the next one. */
 	return t->v.v[nearest].size == 0 ? SYM_INSIDE : SYM_NEAREST;
+}
+
+bool sym_symbols_line(struct sym_symbols *t, uint64_t offset, struct buf *file, uint32_t *line)
+{
+	struct err ignored = { 0 };
+	uint64_t address;
+
+	if (!t->asked_lines && line_table_new(&t->lines, t->file, &ignored))
+		t->lines = NULL;
+	t->asked_lines = true;
+	return t->lines && sym_elf_address(t->file, offset, &address) &&
+	       line_table_find(t->lines, address, file, line);
 }

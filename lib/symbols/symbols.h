@@ -2,7 +2,8 @@
 /*
  * Function names of one file by file offset. The table holds 16 bytes per function and no names:
  * those are read from the file, which is kept open, when somebody asks. .symtab where there is one,
- * else what is exported. One thread at a time per table.
+ * else what is exported. Source lines are those of lib/symbols/line_table.h. One thread at a time
+ * per table.
  */
 #ifndef INGERO_SYMBOLS_SYMBOLS_H
 #define INGERO_SYMBOLS_SYMBOLS_H
@@ -36,5 +37,9 @@ enum sym_match {
  * return address belongs to the instruction before it: callers pass it less 1. */
 enum sym_match sym_symbols_find(const struct sym_symbols *t, uint64_t offset, struct buf *name,
 				uint64_t *delta);
+
+/* Appends the path of the source file of what stands at the file offset. False: the file was built
+ * without -g, or no line is known of it. The first question reads the table of lines. */
+bool sym_symbols_line(struct sym_symbols *t, uint64_t offset, struct buf *file, uint32_t *line);
 
 #endif

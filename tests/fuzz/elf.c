@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libFuzzer target: an ELF file that a target process maps, and that anybody may have written. Its
- * head, sections and symbols are read, and of each function whether it only enters another one.
+ * head, sections and symbols are read, of each function whether it only enters another one, and the
+ * source lines of addresses in its code.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@
 
 #include "lib/symbols/elf.h"
 #include "lib/symbols/forward.h"
+#include "lib/symbols/line_table.h"
 
 #define FORWARDS_MAX 64 /* each reads all relocations */
 
@@ -38,6 +40,32 @@ static bool check_symbol(void *ctx, const struct sym_elf_symbol *s)
 	return true;
 }
 
+#define ADDRESSES 64 /* asked for in each segment */
+
+static void check_lines(const struct sym_elf *file)
+{
+	struct sym_elf_part part;
+	struct line_table *t;
+	struct buf path = { 0 };
+	struct err e = { 0 };
+	uint32_t line;
+
+	if (line_table_new(&t, file, &e))
+		return;
+	for (unsigned i = 0; i < ADDRESSES && sym_elf_segment(file, i, &part); i++)
+		for (unsigned k = 0; k < ADDRESSES; k++) {
+			buf_reset(&path);
+			line = 0;
+			if (line_table_find(t, part.address + k * (part.size / ADDRESSES), &path,
+					    &line)
+				    ? line == 0 || path.n == 0
+				    : path.n != 0)
+				abort();
+		}
+	buf_free(&path);
+	line_table_free(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
@@ -57,6 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 				abort();
 		for (unsigned i = 0; i < sizeof(walks) / sizeof(walks[0]); i++)
 			sym_elf_symbols(file, walks[i], check_symbol, &f, &e);
+		check_lines(file);
 		sym_elf_free(file);
 	}
 	close(fd);
