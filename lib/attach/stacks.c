@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two sides: the drain side owns the world, the maps and the modules; the naming thread owns symbol
- * tables. They meet in two lists under one lock. A module's file is opened when the module is first
- * seen, so that its symbols stay readable after the process and even the file are gone.
+ * Two sides: the drain side owns the world, the maps and the modules; the naming thread
+ * (stacks_names.c) owns symbol tables. They meet in two lists under one lock. A module's file is
+ * opened when the module is first seen, so that its symbols stay readable after the process and
+ * even the file are gone.
  */
 #include "lib/attach/stacks_internal.h"
 
@@ -14,13 +15,9 @@
 
 #include "bpf/unwind_rule.h"
 #include "lib/host/clock.h"
-#include "lib/host/rights.h"
-#include "lib/symbols/registered.h"
-#include "lib/symbols/symbols.h"
 
-#define NAMED_AT_ONCE 64
-#define GAPS_MAX      2		   /* frames that say that native ones are missing, and Python's */
-#define FORMER_NS     2000000000ll /* what was mapped until then may still be asked for */
+#define GAPS_MAX  2	       /* frames that say that native ones are missing, and Python's */
+#define FORMER_NS 2000000000ll /* what was mapped until then may still be asked for */
 
 _Static_assert((int)UNWIND_ENDS == (int)STACK_AT_START && (int)UNWIND_CUT == (int)STACK_CUT &&
 		       (int)UNWIND_GUESSED == (int)STACK_GUESSED &&
@@ -31,91 +28,6 @@ _Static_assert((int)UNWIND_ENDS == (int)STACK_AT_START && (int)UNWIND_CUT == (in
 		       (int)UNWIND_CHANGING == (int)STACK_CHANGING &&
 		       (int)UNWIND_BY_POINTERS == (int)STACK_FRAME_POINTERS,
 	       "what the kernel side says is what files say");
-
-/* Yours to free; NULL: unknown. */
-static char *name_of(struct module *m, uint64_t offset, uint64_t *delta)
-{
-	struct err ignored = { 0 };
-	struct sym_elf *file;
-	struct buf name = { 0 };
-
-	if (!m->named) {
-		m->named = true;
-		if (sym_elf_open_fd(&file, m->fd, m->path, &ignored) ||
-		    sym_symbols_new(&m->names, file, &ignored))
-			m->names = NULL;
-	}
-	if (!m->names || sym_symbols_find(m->names, offset, &name, delta) != SYM_INSIDE) {
-		buf_free(&name);
-		return NULL;
-	}
-	buf_putc(&name, 0);
-	return name.p;
-}
-
-/* The same for a kernel whose host function begins there. */
-static char *name_of_kernel(struct module *m, uint64_t offset)
-{
-	struct err ignored = { 0 };
-	struct buf name = { 0 };
-	uint64_t delta = 0;
-	char *symbol = name_of(m, offset, &delta);
-
-	if (symbol && delta == 0)
-		return symbol;
-	free(symbol);
-	if (!m->names)
-		return NULL;
-	if (!m->registered) {
-		m->registered = true;
-		if (sym_registered_new(&m->kernels, sym_symbols_file(m->names), &ignored))
-			m->kernels = NULL;
-	}
-	if (!m->kernels || !sym_registered_find(m->kernels, offset, &name)) {
-		buf_free(&name);
-		return NULL;
-	}
-	buf_putc(&name, 0);
-	return name.p;
-}
-
-static void fill_answer(const struct question *q, struct answer *a)
-{
-	*a = (struct answer){ .frame = q->frame, .stub = q->stub };
-	a->name = q->frame ? name_of(q->module, q->offset, &a->delta)
-			   : name_of_kernel(q->module, q->offset);
-}
-
-static void *name_loop(void *arg)
-{
-	struct probe_stacks *s = arg;
-
-	(void)host_rights_keep(HOST_RIGHTS_NONE); /* it reads what is open */
-	pthread_mutex_lock(&s->lock);
-	while (!s->finish) {
-		struct question q[NAMED_AT_ONCE];
-		struct answer a[NAMED_AT_ONCE];
-		size_t n = 0;
-
-		while (n < NAMED_AT_ONCE && s->questions.n > 0)
-			q[n++] = s->questions.v[--s->questions.n];
-		if (n == 0) {
-			pthread_cond_wait(&s->changed, &s->lock);
-			continue;
-		}
-		pthread_mutex_unlock(&s->lock);
-		for (size_t i = 0; i < n; i++)
-			fill_answer(&q[i], &a[i]);
-		pthread_mutex_lock(&s->lock);
-		s->outstanding -= n;
-		for (size_t i = 0; i < n; i++)
-			if (a[i].name && !vec_push(&s->answers, a[i]))
-				free(a[i].name);
-		pthread_cond_broadcast(&s->changed);
-	}
-	pthread_mutex_unlock(&s->lock);
-	return NULL;
-}
 
 int probe_stacks_new(struct probe_stacks **out, struct world *w, struct err *e)
 {
@@ -129,7 +41,7 @@ int probe_stacks_new(struct probe_stacks **out, struct world *w, struct err *e)
 	s->round = 1;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
-	rc = pthread_create(&s->thread, NULL, name_loop, s);
+	rc = pthread_create(&s->thread, NULL, probe_stacks_name_loop, s);
 	if (rc)
 		return err_set(e, ERR_SYS, "cannot start a thread: %s", strerror(rc));
 	s->running = true;
@@ -150,7 +62,7 @@ void probe_stacks_free(struct probe_stacks *s)
 		pthread_join(s->thread, NULL);
 	}
 	for (size_t i = 0; i < s->answers.n; i++)
-		free(s->answers.v[i].name);
+		probe_stacks_free_answer(&s->answers.v[i]);
 	for (size_t i = 0; i < s->modules.n; i++) {
 		sym_registered_free(s->modules.v[i]->kernels);
 		sym_symbols_free(s->modules.v[i]->names);
@@ -587,13 +499,17 @@ void probe_stacks_collect(struct probe_stacks *s, bool wait, probe_stub_fn *fn, 
 		struct answer *a = &s->answers.v[i];
 
 		if (a->frame)
-			world_symbol(s->world, a->frame,
-				     &(struct world_symbol){
-					     .name = world_string(s->world, bytes_of(a->name)),
-					     .delta = a->delta });
+			world_symbol(
+				s->world, a->frame,
+				&(struct world_symbol){
+					.name = world_string(s->world, bytes_of(a->name)),
+					.file = a->file ? world_string(s->world, bytes_of(a->file))
+							: 0,
+					.line = a->line,
+					.delta = a->delta });
 		else if (fn)
 			fn(ctx, &a->stub, bytes_of(a->name));
-		free(a->name);
+		probe_stacks_free_answer(a);
 	}
 	s->answers.n = 0;
 	pthread_mutex_unlock(&s->lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stacks.c, which names frames, and stacks_bytes.c, which reads memory, know of processes and
- * their files. Nobody else includes this.
+ * What stacks.c, which resolves stacks, stacks_names.c, which names frames, and stacks_bytes.c,
+ * which reads memory, know of processes and their files. Nobody else includes this.
  */
 #ifndef INGERO_ATTACH_STACKS_INTERNAL_H
 #define INGERO_ATTACH_STACKS_INTERNAL_H
@@ -55,8 +55,9 @@ struct question {
 struct answer {
 	uint32_t frame;
 	struct probe_stub stub;
-	char *name;
+	char *name, *file; /* file: NULL, its line is not known */
 	uint64_t delta;
+	uint32_t line;
 };
 
 struct probe_stacks {
@@ -78,6 +79,10 @@ struct probe_stacks {
 	size_t outstanding;
 	bool finish;
 };
+
+/* The naming thread; arg: struct probe_stacks. */
+void *probe_stacks_name_loop(void *arg);
+void probe_stacks_free_answer(struct answer *a);
 
 /* NULL: nothing is known of it. */
 struct process_maps *probe_stacks_maps_of(const struct probe_stacks *s, uint32_t tgid);

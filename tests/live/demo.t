@@ -37,7 +37,8 @@ if python3 -c 'import sys; sys.exit(sys.implementation.name != "cpython" or not 
 else
 	skip "python: the demonstration" "optional: no CPython 3.8 to 3.15 here"
 fi
-demonstrated c train 'launch\+0x[0-9a-f]+ \(train\)'
+line=$(grep -n 'cudaLaunchKernel(' tests/double/work/train.c | head -1 | cut -d: -f1)
+demonstrated c train "launch \\(train.c:$line\\)"
 
 run setpriv --bounding-set=-bpf,-sys_admin,-perfmon tests/scenarios/demo.sh
 is "$status" 0 "without the right to use BPF the demonstration still succeeds"
