@@ -58,9 +58,11 @@ static uint32_t find_in(const struct world *w, uint32_t stack, uint32_t frame)
 	return 0;
 }
 
+/* Lines of what was inlined from another file are no part of a range. */
 static bool add_line(struct loop_caller *c, const struct world *w, uint32_t frame)
 {
-	uint64_t line = place_of(w, frame).line;
+	struct place p = place_of(w, frame);
+	uint64_t line = bytes_equal(p.file, place_of(w, c->frame).file) ? p.line : 0;
 
 	if (line && (!c->first_line || line < c->first_line))
 		c->first_line = line;

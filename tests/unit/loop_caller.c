@@ -6,7 +6,8 @@
 #include "lib/world/frame_parts.h"
 #include "tests/unit/events.h"
 
-/* "main:31": a frame of a function whose call stands in that line; "*": of a library. */
+/* "main:31": a frame of a function whose call stands in that line, "main:h7": in one of a header
+ * that was inlined; "*": of a library. */
 static uint32_t frame_of(struct world *w, const char *text, size_t n)
 {
 	struct world_module m = { 0 };
@@ -20,8 +21,9 @@ static uint32_t frame_of(struct world *w, const char *text, size_t n)
 		f.offset = f.offset * 131 + (uint64_t)text[i];
 	s.name = world_string(w, (struct bytes){ text, name });
 	if (text[name] == ':') {
-		s.file = world_string(w, bytes_of("main.cpp"));
-		s.line = (uint32_t)strtoul(text + name + 1, NULL, 10);
+		name += 1 + (text[name + 1] == 'h');
+		s.file = world_string(w, bytes_of(text[name - 1] == 'h' ? "one.h" : "main.cpp"));
+		s.line = (uint32_t)strtoul(text + name, NULL, 10);
 	}
 	world_symbol(w, world_frame(w, &f), &s);
 	return world_frame(w, &f);
@@ -52,6 +54,9 @@ static const struct row {
 	{ "the library that is called",
 	  { "*:1 read:80 main:9", "*:1 read:80 main:9" },
 	  "read 80-80" },
+	{ "lines of what was inlined from another file",
+	  { "generate:31 main:9", "generate:h7 main:9", "generate:33 main:9" },
+	  "generate 31-33" },
 	{ "no lines", { "copy step main", "wait step main" }, "step 0-0" },
 	{ "nothing in common", { "copy:5", "wait:7" }, "" },
 	{ "what starts every thread", { "copy:5 start_thread", "wait:7 start_thread" }, "" },
