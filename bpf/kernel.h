@@ -218,6 +218,9 @@ struct cpumask {
 struct thread_struct {
 	unsigned long fsbase; /* x86 */
 };
+struct mm_struct {
+	struct file *exe_file;
+};
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int cpu; /* before 5.16 */
@@ -236,6 +239,7 @@ struct task_struct {
 	struct cpumask cpus_mask; /* 5.3; cpus_ptr is another one while it must not leave its CPU */
 	struct nameidata *nameidata;
 	struct files_struct *files;
+	struct mm_struct *mm;
 	struct bpf_local_storage *bpf_storage;
 	struct uprobe_task *utask;
 	int pid;

@@ -4,6 +4,7 @@
  * their first instruction. Life has its own ring: losing an exec to a burst of calls would mean
  * missing what comes after.
  */
+#include "bpf/known.h"
 #include "bpf/python.h"
 
 /* Targets that have ended: the last of their threads to be done with is not the last to come here.
@@ -58,6 +59,36 @@ int life_fork(u64 *ctx)
 	return 0;
 }
 
+static long start_file_at(struct task_struct *task, struct vm_area_struct *vma, void *ctx)
+{
+	struct file_number *n = ctx;
+	struct file *file = BPF_CORE_READ(vma, vm_file);
+
+	if (file)
+		read_file_number(n, file);
+	return 0;
+}
+
+/* Whether neither the program that begins nor its loader, where it has one, is to be probed: it
+ * begins in one of the two. */
+static __always_inline bool is_program_known(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct file_number program = {}, start = {};
+	struct known_state *known;
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma) || !regs)
+		return 0;
+	read_file_number(&program, BPF_CORE_READ(task, mm, exe_file));
+	known = known_state_of(&program);
+	if (!known || known->probed || !known->starts)
+		return 0;
+	if (bpf_find_vma(task, REGS_IP(regs), start_file_at, &start, 0))
+		return 0;
+	known = known_state_of(&start);
+	return known && !known->probed && known->starts;
+}
+
 SEC("tp_btf/sched_process_exec")
 int life_exec(u64 *ctx)
 {
@@ -84,8 +115,9 @@ int life_exec(u64 *ctx)
 	w = life_begin(WIRE_EXEC, task);
 	if (!w)
 		return 0;
+	w->known = (t->flags & TARGET_STOP) && is_program_known(bpf_get_current_task_btf());
 	/* The signal before the message: whoever reads the message sends SIGCONT. */
-	w->stopped = (t->flags & TARGET_STOP) && bpf_send_signal(19) == 0;
+	w->stopped = !w->known && (t->flags & TARGET_STOP) && bpf_send_signal(19) == 0;
 	bpf_ringbuf_submit(w, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

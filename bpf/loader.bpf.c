@@ -7,13 +7,7 @@
  * for each. That is known of a file by its name, or as the recorder has looked at it before. Before
  * such a library is removed its process is stopped: what it said may be read in its file.
  */
-#include "bpf/maps.h"
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct vm_area_struct {
-	struct file *vm_file;
-};
-#pragma clang attribute pop
+#include "bpf/known.h"
 
 /* r_state of struct r_debug: the change is done; libraries are taken away. */
 #define LOADER_CONSISTENT 0
@@ -26,19 +20,10 @@ struct vm_area_struct {
 
 #define ENTRIES_MAX 1024 /* looked at in one call; with more new ones the process is stopped */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, struct known_file);
-	__type(value, struct known_state);
-} known_files SEC(".maps");
-
 #define NAME_BYTES 8
 
 struct entry_file {
-	struct known_file file;
-	u32 generation;
+	struct file_number number;
 	u32 mapped;
 	char name[NAME_BYTES]; /* its beginning */
 };
@@ -51,12 +36,10 @@ static long file_of_entry(struct task_struct *task, struct vm_area_struct *vma, 
 	at->mapped = 1;
 	if (!file)
 		return 0;
-	at->file.inode = BPF_CORE_READ(file, f_inode, i_ino);
-	at->file.device = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
-	at->generation = BPF_CORE_READ(file, f_inode, i_generation);
+	read_file_number(&at->number, file);
 	if (bpf_probe_read_kernel_str(at->name, sizeof(at->name),
 				      BPF_CORE_READ(file, f_path.dentry, d_name.name)) <= 0)
-		at->file.inode = at->mapped = 0;
+		at->number.file.inode = at->mapped = 0;
 	return 0;
 }
 
@@ -83,14 +66,10 @@ static __always_inline bool is_known(u64 dynamic)
 
 	if (bpf_find_vma(bpf_get_current_task_btf(), dynamic, file_of_entry, &at, 0) || !at.mapped)
 		return 0;
-	if (!at.file.inode)
+	if (!at.number.file.inode)
 		return 1;
-	known = bpf_map_lookup_elem(&known_files, &at.file);
-	if (known && !known->generation)
-		known->generation = at.generation;
-	if (!known || known->generation != at.generation)
-		return !may_hold_probes(at.name);
-	return !known->probed;
+	known = known_state_of(&at.number);
+	return known ? !known->probed : !may_hold_probes(at.name);
 }
 
 static long look_at_entry(u32 i, void *ctx)

@@ -497,8 +497,8 @@ struct wire_life {
 	__u8 stopped; /* the process was sent SIGSTOP: attach, then send SIGCONT */
 	__u8 process; /* fork: a new process, not a thread; exit: the last thread of the process;
 		       * loader: enum loader_change */
-	__u8 known;   /* loader: what is new is known and holds nothing to probe: not stopped */
-	__u32 child;  /* fork */
+	__u8 known; /* exec, loader: what is new is known and holds nothing to probe: not stopped */
+	__u32 child; /* fork */
 	__u32 child_tgid;
 	__s32 status; /* exit code as wait(2) gives it */
 	__u64 time_ns;
@@ -536,6 +536,7 @@ struct known_file {
 struct known_state {
 	__u32 generation; /* of the inode, as first met again: numbers are reused; 0: not yet */
 	__u32 probed;	  /* it has probes, or shows Python: processes that load it are checked */
+	__u32 starts; /* it was looked at as an executable or as a loader, for what those hold */
 };
 
 /* Losses: one slot per CPU, indexed by event source and enum loss_reason (event/record.h). Source

@@ -40,7 +40,8 @@ struct library_instances {
 	struct file_users uses;
 	VEC(struct probe_uncovered) uncovered;
 	VEC(struct seen) executables, loaders;
-	struct map known; /* hash of device and inode -> 1: files that the kernel side knows */
+	struct map known; /* hash of device and inode -> whether it starts processes: files that the
+			   * kernel side knows */
 	struct probe_fds marks, hooks;
 	struct probe_tiers tiers;
 	bool hooked;
@@ -128,6 +129,19 @@ static bool on_symbol(void *ctx, const struct sym_elf_symbol *s)
 
 #define R_STATE_OFFSET 24 /* of r_state in struct r_debug, <link.h> on 64-bit */
 
+static bool is_seen(const struct seen *s, const struct host_mapping *m)
+{
+	return s->inode == m->inode && s->major == m->major && s->minor == m->minor;
+}
+
+static bool is_loader_seen(const struct library_instances *c, const struct host_mapping *m)
+{
+	for (size_t i = 0; i < c->loaders.n; i++)
+		if (is_seen(&c->loaders.v[i], m))
+			return true;
+	return false;
+}
+
 static void hook_loader(struct library_instances *c, uint32_t tgid, const struct host_mapping *m)
 {
 	struct hook_symbols h = { 0 };
@@ -137,10 +151,8 @@ static void hook_loader(struct library_instances *c, uint32_t tgid, const struct
 	char path[4400];
 	bool failed = false;
 
-	for (size_t i = 0; i < c->loaders.n; i++)
-		if (c->loaders.v[i].inode == m->inode && c->loaders.v[i].major == m->major &&
-		    c->loaders.v[i].minor == m->minor)
-			return;
+	if (is_loader_seen(c, m))
+		return;
 	host_maps_path(tgid, m, path, sizeof(path));
 	if (sym_elf_open(&file, path, &e) == 0) {
 		/* Exported by most loaders; local in some. */
@@ -446,14 +458,10 @@ struct scanning {
 	uint64_t exe_inode; /* as /proc shows it */
 	struct seen last;
 	bool last_probed; /* there are probes in that file */
+	bool last_starts; /* it is an executable or a loader, and was looked at as such */
 	bool exe_done;	  /* the executable has been met */
 	struct file_mappings mapped;
 };
-
-static bool is_seen(const struct seen *s, const struct host_mapping *m)
-{
-	return s->inode == m->inode && s->major == m->major && s->minor == m->minor;
-}
 
 static bool is_known(const struct library_instances *c, const struct host_mapping *m)
 {
@@ -463,15 +471,18 @@ static bool is_known(const struct library_instances *c, const struct host_mappin
 	return false;
 }
 
-/* Who loads it later is not stopped for it, where it holds nothing for us. */
-static void note_known(struct library_instances *c, const struct host_mapping *m, bool probed)
+/* Who loads it later is not stopped for it, where it holds nothing for us. starts: nor who is
+ * executed, or begins in it. */
+static void note_known(struct library_instances *c, const struct host_mapping *m, bool probed,
+		       bool starts)
 {
 	const uint64_t file[2] = { m->inode, (uint64_t)m->major << 32 | m->minor };
-	uint64_t key = hash_bytes(file, sizeof(file), 2);
+	uint64_t key = hash_bytes(file, sizeof(file), 2), before = false;
+	bool known = map_get(&c->known, key, &before);
 
-	if (!m->executable || map_get(&c->known, key, NULL) || !map_put(&c->known, key, 1))
+	if (!m->executable || (known && before >= starts) || !map_put(&c->known, key, starts))
 		return;
-	probe_session_known(c->session, m->major << 20 | m->minor, m->inode, probed);
+	probe_session_known(c->session, m->major << 20 | m->minor, m->inode, probed, starts);
 }
 
 static bool scan_mapping(void *ctx, const struct host_mapping *shown)
@@ -491,7 +502,7 @@ static bool scan_mapping(void *ctx, const struct host_mapping *shown)
 	if (m->inode == 0)
 		return true;
 	if (is_seen(&s->last, m)) {
-		note_known(s->c, m, s->last_probed || python);
+		note_known(s->c, m, s->last_probed || python, s->last_starts);
 		return true;
 	}
 	s->last = (struct seen){ m->major, m->minor, m->inode };
@@ -512,7 +523,9 @@ static bool scan_mapping(void *ctx, const struct host_mapping *shown)
 			vec_push(&s->c->executables, s->last);
 	}
 	s->last_probed = copy >= 0 && !s->c->copies.v[copy].stripped;
-	note_known(s->c, m, s->last_probed || python);
+	s->last_starts = copy < 0 && (is_loader(m->path.p) ? is_loader_seen(s->c, m)
+							   : exe && is_known(s->c, m));
+	note_known(s->c, m, s->last_probed || python, s->last_starts);
 	if (copy >= 0) {
 		add_use(s->c, s->tgid, copy, s->since_ns);
 		s->found += s->last_probed && s->c->copies.v[copy].plan.library != PROBE_NVTX;

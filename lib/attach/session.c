@@ -316,12 +316,13 @@ bool probe_session_python_of(const struct probe_session *s, uint32_t tgid,
 	return bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.pythons), &tgid, out) == 0;
 }
 
-void probe_session_known(struct probe_session *s, uint32_t device, uint64_t inode, bool probed)
+void probe_session_known(struct probe_session *s, uint32_t device, uint64_t inode, bool probed,
+			 bool starts)
 {
 	struct known_file file = { .inode = inode, .device = device };
-	struct known_state state = { .probed = probed };
+	struct known_state state = { .probed = probed, .starts = starts };
 
-	/* Where there is no room for it, who loads it is stopped. */
+	/* Where there is no room for it, who executes or loads it is stopped. */
 	bpf_map_update_elem(bpf_map__fd(s->bpf->maps.known_files), &file, &state, BPF_ANY);
 }
 

@@ -87,8 +87,9 @@ bool probe_session_find_peers(struct probe_session *s);
  * it knows of the old numbers. */
 void probe_session_number_anew(struct probe_session *s);
 /* That file has been read: a process that loads it is not stopped for it, unless it is probed (or
- * is a Python runtime). By the kernel's numbers. */
-void probe_session_known(struct probe_session *s, uint32_t device, uint64_t inode, bool probed);
+ * is a Python runtime); starts: nor one that executes it or begins in it. By the kernel's numbers. */
+void probe_session_known(struct probe_session *s, uint32_t device, uint64_t inode, bool probed,
+			 bool starts);
 bool probe_session_is_target(const struct probe_session *s, uint32_t tgid);
 
 /* Wait until the life ring has something, the event ring is filling up, or timeout. < 0 only for
@@ -102,6 +103,8 @@ uint64_t probe_session_left_out(const struct probe_session *s, uint16_t op);
 
 /* Launches of the driver that had no event because the runtime's around them has, so far, by op. */
 uint64_t probe_session_folded(const struct probe_session *s, uint16_t op);
+/* All of them by tier, in one pass: asked at each turn. */
+void probe_session_folded_by_tier(const struct probe_session *s, uint64_t folded[SPEC_TIERS]);
 /* Entries of the tier are heeded from here on, or not any more: then those open calls of it whose
  * return will not be probed are forgotten. Its links are the caller's to attach before and to
  * detach behind this. Returns since when it holds, CLOCK_MONOTONIC. */

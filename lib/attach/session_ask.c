@@ -50,6 +50,16 @@ uint64_t probe_session_folded(const struct probe_session *s, uint16_t op)
 	return n;
 }
 
+void probe_session_folded_by_tier(const struct probe_session *s, uint64_t folded[SPEC_TIERS])
+{
+	const volatile struct spec_passed *p = s->passed;
+
+	memset(folded, 0, SPEC_TIERS * sizeof(*folded));
+	for (size_t i = 0; i < s->nspecs; i++)
+		if (!(s->specs[i].flags & SPEC_SILENT))
+			folded[s->specs[i].tier % SPEC_TIERS] += p[i].folded;
+}
+
 void probe_session_losses(const struct probe_session *s, struct loss_slot *sum)
 {
 	const volatile __u64 *from;

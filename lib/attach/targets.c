@@ -135,23 +135,27 @@ static void note_growth(struct probe_targets *t, uint32_t tgid)
 	t->grew = true;
 }
 
-static void scan_grown(struct probe_targets *t)
+/* A process that runs on while it is looked at: what holds something to probe would stop it, and
+ * its message comes. One that has ended keeps what was read before. m: NULL, no memory. */
+static void scan_known(struct probe_targets *t, struct member *m, uint32_t tgid)
 {
 	struct err ignored = { 0 };
+	int found = library_instances_scan(t->copies, tgid, PROBE_STOPPED, &ignored);
 
+	if (found >= 0)
+		note_copies(t, m, found);
+}
+
+static void scan_grown(struct probe_targets *t)
+{
 	t->grew = false;
 	for (size_t i = 0; i < t->members.n; i++) {
 		struct member *m = &t->members.v[i];
-		int found;
 
 		if (!m->grew)
 			continue;
 		m->grew = false;
-		/* Who loads something to probe meanwhile is stopped, and its message comes. */
-		found = library_instances_scan(t->copies, m->tgid, PROBE_STOPPED, &ignored);
-		/* One that has ended keeps what was read before. */
-		if (found >= 0)
-			note_copies(t, m, found);
+		scan_known(t, m, m->tgid);
 	}
 }
 
@@ -390,7 +394,10 @@ void probe_targets_life(struct probe_targets *t, const struct wire_life *l)
 		break;
 	case WIRE_EXEC:
 		probe_stacks_executed(t->stacks, tgid, (int64_t)l->time_ns);
-		scan_process(t, tgid, since_ns);
+		if (l->known)
+			scan_known(t, member_make(t, tgid), tgid);
+		else
+			scan_process(t, tgid, since_ns);
 		break;
 	case WIRE_LOADER:
 		if (l->process == LOADER_REMOVING) {

@@ -86,25 +86,14 @@ double recorder_budget_factor(const struct recorder_budget *b)
 					     : p.factor;
 }
 
-static void count_folded(const struct recorder *r, uint64_t folded[TIERS])
-{
-	memset(folded, 0, TIERS * sizeof(*folded));
-	for (size_t i = 0; i < r->sampled.n; i++) {
-		uint16_t op = r->sampled.v[i].op;
-
-		folded[r->spent.budget.tier_of[op % OPS_COUNTED]] +=
-			probe_session_folded(r->session, op);
-	}
-}
-
 /* What calls since the last look cost the busiest process, by tier and by calibration. */
 static void measure_costs(struct recorder *r, double cost_ns[TIERS])
 {
 	struct recorder_budget *b = &r->spent.budget;
 	double call_ns = record_cost_call(&r->spent.cost);
-	uint64_t folded[TIERS];
+	uint64_t folded[SPEC_TIERS];
 
-	count_folded(r, folded);
+	probe_session_folded_by_tier(r->session, folded);
 	for (unsigned t = 0; t < TIERS; t++) {
 		cost_ns[t] = (double)(b->calls[t] - b->seen[t]) * call_ns +
 			     (double)(folded[t] - b->folded_seen[t]) *

@@ -237,6 +237,12 @@ def every_call(name, arguments, *command, minimum=0):
     return truth(p.stdout)
 
 
+def has_find_vma():
+    """Whether the kernel can tell the files of a new process's list without stopping it."""
+    with open("/proc/kallsyms", encoding="ascii") as f:
+        return any("__find_vma" in line or " bpf_find_vma" in line for line in f)
+
+
 def libraries(records):
     """What the records say of the attachment of CUDA's libraries; other layers name files for other reasons."""
     return [r for r in records if r["record"] == "coverage" and "path" in r and r["layer"] in ("runtime", "driver", "nccl")]

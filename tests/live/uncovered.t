@@ -201,12 +201,23 @@ def stops_of(times, script):
 
 one, _, _ = stops_of(1, LIBRARIES)
 three, _, _ = stops_of(3, LIBRARIES)
-if any("__find_vma" in line or " bpf_find_vma" in line for line in open("/proc/kallsyms", encoding="ascii")):
+if rec.has_find_vma():
     tap.ok(0 < one < 10 and three <= 3 * one, "more than ten libraries that hold nothing: stopped for none of them", f"{one} {three}")
 else:
     tap.skip("known libraries", "this kernel has no bpf_find_vma")
 stops, calls, missing = stops_of(3, LIBRARIES + CALLS)
 tap.same((calls, missing), (150, 0), "and each of their calls is there")
+p = rec.run("-o", ige, "--", "sh", "-c", "for i in $(seq 40); do cat /dev/null | tr a b; done; \"$0\" --children 5 --count 20 --exec", rec.work("forker"))
+want = rec.truth(p.stdout)[0]
+events, records, _ = rec.dump(ige)
+if rec.has_find_vma():
+    stops = sum(x["stops"] for x in records if x["record"] == "cost")
+    tap.ok(0 < stops < 40, "eighty helpers that hold nothing: stopped for the first of each", str(stops))
+else:
+    tap.skip("known programs", "this kernel has no bpf_find_vma")
+tap.same({op: sum(e["op"] == op and e["source"] == "cuda" for e in events) for op in want["ops"]}, want["ops"],
+         "a program executed again and again: every call of each")
+tap.same(uncovered(records), [], "and nothing is missing")
 
 # ---- a runtime inside a library, without symbols; the same that loads the shared one has none inside
 source = rec.path("blas.c")
