@@ -8,6 +8,7 @@
 #define INGERO_BPF_OBJECT_H
 
 #include "bpf/maps.h"
+#include "bpf/regs.h"
 #include "bpf/syscalls.h"
 
 enum {
@@ -24,6 +25,7 @@ enum {
 	OBJECT_SOCKET,
 	OBJECT_GIL, /* by the recorder, which knows the address */
 	OBJECT_FREEZER,
+	OBJECT_PROBE,
 };
 
 /* Majors of the character devices of the GPU driver; 0 where there is none. */
@@ -270,8 +272,8 @@ static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
 	}
 	if (s->syscall < 0) {
 		/* Not in a system call and not stopped: what sleeps on the way there and back are
-		 * faults. */
-		s->object_kind = OBJECT_FAULT;
+		 * faults, and probes that wait for the memory map to be found in it. */
+		s->object_kind = current && is_at_breakpoint(regs) ? OBJECT_PROBE : OBJECT_FAULT;
 		return SLEEP_NOWHERE;
 	}
 	class = call_class(s->syscall);

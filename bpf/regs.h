@@ -44,6 +44,16 @@ static __always_inline u64 call_caller(struct pt_regs *ctx)
 	return v;
 }
 
+/* The thread is at a breakpoint, such as a probe is. */
+static __always_inline bool is_at_breakpoint(struct pt_regs *regs)
+{
+	u8 code[2] = {};
+
+	/* int3, behind which it goes on until the kernel has set it back. */
+	return regs && !bpf_probe_read_user(code, sizeof(code), (void *)(regs->ip - 1)) &&
+	       (code[0] == 0xcc || code[1] == 0xcc);
+}
+
 /* The thread was interrupted there, or faulted; otherwise it is behind a system call. */
 #define REGS_INTERRUPTED(regs) ((s64)(regs)->orig_ax < 0)
 
@@ -74,6 +84,15 @@ static __always_inline void call_stack_words(struct pt_regs *ctx, u64 *word)
 static __always_inline u64 call_caller(struct pt_regs *ctx)
 {
 	return CODE_ADDRESS(ctx->regs[30]);
+}
+
+static __always_inline bool is_at_breakpoint(struct pt_regs *regs)
+{
+	u32 word = 0;
+
+	/* The kernel's own, UPROBES_BRK_IMM of arch/arm64/include/asm/brk-imm.h. */
+	return regs && !bpf_probe_read_user(&word, sizeof(word), (void *)regs->pc) &&
+	       word == 0xd42000a0;
 }
 
 #endif

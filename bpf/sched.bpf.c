@@ -51,6 +51,8 @@ static __always_inline void stack_of_sleep(void *ctx, struct task_struct *task,
 					   struct task_state *st, struct pt_regs *regs)
 {
 	struct call_open *call = &st->open[(st->ncalls - 1) & (CALLS_OPEN_MAX - 1)];
+	/* What stands at a breakpoint has not been executed, though it is in front of ip. */
+	bool exact = REGS_INTERRUPTED(regs) && st->sched.object_kind != OBJECT_PROBE;
 	u32 stack;
 
 	if (config_walker == WALKER_NONE || (st->ncalls && call->stack))
@@ -58,7 +60,7 @@ static __always_inline void stack_of_sleep(void *ctx, struct task_struct *task,
 	if (st->ncalls)
 		caller_learn(untrusted(task)->utask, st);
 	stack = stack_number_of(ctx, &st->walk, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs),
-				REGS_LINK(regs), task, st, ROOM_HAVE, REGS_INTERRUPTED(regs));
+				REGS_LINK(regs), task, st, ROOM_HAVE, exact);
 	if (st->ncalls)
 		call->stack = stack;
 	else

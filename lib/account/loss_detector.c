@@ -50,7 +50,7 @@ const char *detect_was(enum part part)
 		[PART_LOCK] = "waited for a lock",
 		[PART_FAULT] = "was blocked in a page fault",
 		[PART_STOPPED] = "was stopped",
-		[PART_ATTACH] = "was held up by ingero-record attaching probes",
+		[PART_ATTACH] = "was held up by ingero-record's probes",
 		[PART_RECORDER] = "was ready to run, but ingero-record had the CPU",
 		[PART_SLEEP] = "slept",
 		[PART_SOCKET] = "waited for a socket",

@@ -20,15 +20,10 @@
 #include "lib/host/maps.h"
 #include "lib/host/proc.h"
 #include "lib/attach/file_mappings.h"
+#include "lib/attach/loader_hooks.h"
 #include "lib/attach/nvtx_rows.h"
 #include "lib/attach/static_runtime.h"
 #include "lib/symbols/elf.h"
-
-/* Files looked at that hold nothing for us, or a loader. */
-struct seen {
-	uint32_t major, minor;
-	uint64_t inode;
-};
 
 struct library_instances {
 	struct probe_session *session;
@@ -39,13 +34,12 @@ struct library_instances {
 	VEC(struct library_instance) copies;
 	struct file_users uses;
 	VEC(struct probe_uncovered) uncovered;
-	VEC(struct seen) executables, loaders;
+	VEC(struct mapped_file) executables; /* looked at, and without a runtime */
+	struct loader_hooks hooks;
 	struct map known; /* hash of device and inode -> whether it starts processes: files that the
 			   * kernel side knows */
-	struct probe_fds marks, hooks;
+	struct probe_fds marks;
 	struct probe_tiers tiers;
-	bool hooked;
-	struct err hook_error;
 };
 
 int library_instances_new(struct library_instances **out, struct probe_session *session,
@@ -55,7 +49,7 @@ int library_instances_new(struct library_instances **out, struct probe_session *
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return err_nomem(e);
-	(*out)->session = (*out)->tiers.session = session;
+	(*out)->session = (*out)->tiers.session = (*out)->hooks.session = session;
 	(*out)->stacks = stacks;
 	(*out)->pythons = pythons;
 	(*out)->unwinds = unwinds;
@@ -67,11 +61,11 @@ bool library_instances_detach(struct library_instances *c)
 	bool all = probe_tiers_detach(&c->tiers);
 
 	if (probe_session_programs(c->session)->link == PROBE_LINK_PERF) {
-		probe_link_silence(&c->hooks);
+		probe_link_silence(&c->hooks.fds);
 		probe_link_silence(&c->marks);
 		return true;
 	}
-	all = probe_link_detach(&c->hooks) && all;
+	all = probe_link_detach(&c->hooks.fds) && all;
 	return probe_link_detach(&c->marks) && all;
 }
 
@@ -85,7 +79,7 @@ void library_instances_free(struct library_instances *c)
 	if (!c)
 		return;
 	library_instances_detach(c);
-	probe_link_abandon(&c->hooks);
+	probe_link_abandon(&c->hooks.fds);
 	probe_link_abandon(&c->marks);
 	probe_tiers_free(&c->tiers);
 	for (size_t i = 0; i < c->copies.n; i++) {
@@ -97,85 +91,8 @@ void library_instances_free(struct library_instances *c)
 	vec_free(&c->uncovered);
 	vec_free(&c->executables);
 	map_free(&c->known);
-	vec_free(&c->loaders);
+	vec_free(&c->hooks.files);
 	free(c);
-}
-
-static bool is_loader(const char *path)
-{
-	const char *name = strrchr(path, '/');
-
-	name = name ? name + 1 : path;
-	return strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-musl", 7) == 0 ||
-	       strncmp(name, "ld-2.", 5) == 0 || strncmp(name, "ld64.so", 7) == 0;
-}
-
-struct hook_symbols {
-	uint64_t hook_offset, hook_value, debug_value;
-};
-
-static bool on_symbol(void *ctx, const struct sym_elf_symbol *s)
-{
-	struct hook_symbols *h = ctx;
-
-	if (strcmp(s->name, "_dl_debug_state") == 0) {
-		h->hook_offset = s->offset;
-		h->hook_value = s->value;
-	} else if (strcmp(s->name, "_r_debug") == 0) {
-		h->debug_value = s->value;
-	}
-	return true;
-}
-
-#define R_STATE_OFFSET 24 /* of r_state in struct r_debug, <link.h> on 64-bit */
-
-static bool is_seen(const struct seen *s, const struct host_mapping *m)
-{
-	return s->inode == m->inode && s->major == m->major && s->minor == m->minor;
-}
-
-static bool is_loader_seen(const struct library_instances *c, const struct host_mapping *m)
-{
-	for (size_t i = 0; i < c->loaders.n; i++)
-		if (is_seen(&c->loaders.v[i], m))
-			return true;
-	return false;
-}
-
-static void hook_loader(struct library_instances *c, uint32_t tgid, const struct host_mapping *m)
-{
-	struct hook_symbols h = { 0 };
-	struct sym_elf *file;
-	struct probe_site site;
-	struct err e = { 0 };
-	char path[4400];
-	bool failed = false;
-
-	if (is_loader_seen(c, m))
-		return;
-	host_maps_path(tgid, m, path, sizeof(path));
-	if (sym_elf_open(&file, path, &e) == 0) {
-		/* Exported by most loaders; local in some. */
-		if (sym_elf_symbols(file, SYM_NAMES, on_symbol, &h, &e) == 0 && !h.hook_offset)
-			sym_elf_symbols(file, SYM_NAMES | SYM_FULL, on_symbol, &h, &e);
-		sym_elf_free(file);
-	}
-	if (!h.hook_offset) {
-		if (!e.code)
-			err_set(&e, ERR_CANNOT, "%s has no debug hook", m->path.p);
-	} else {
-		site.offset = h.hook_offset;
-		site.cookie = h.debug_value ? h.debug_value + R_STATE_OFFSET - h.hook_value : 0;
-		if (probe_link_attach(probe_session_hook(c->session), path, m->path.p, &site, 1,
-				      &failed, &c->hooks, &e) == 1)
-			c->hooked = true;
-	}
-	/* Of a process that has ended its file cannot be had any more: the next one has it, too. */
-	if (e.code && host_proc_sight(tgid) == HOST_GONE)
-		return;
-	vec_push(&c->loaders, (struct seen){ m->major, m->minor, m->inode });
-	if (e.code && !c->hook_error.code)
-		c->hook_error = e;
 }
 
 /* Returns are probed only where a function returns what the rest is known by. */
@@ -387,7 +304,7 @@ int library_instances_inherit(struct library_instances *c, uint32_t parent, uint
 	uint32_t newest = file_users_newest(&c->uses, parent);
 	int found = 0;
 
-	if (!c->hooked || !probe_stacks_inherit(c->stacks, parent, child))
+	if (!c->hooks.any || !probe_stacks_inherit(c->stacks, parent, child))
 		return -1;
 	probe_pythons_inherit(c->pythons, parent, child);
 	probe_unwinds_look(c->unwinds, child, false);
@@ -456,7 +373,7 @@ struct scanning {
 	bool any; /* it maps something: it has not ended */
 	int found;
 	uint64_t exe_inode; /* as /proc shows it */
-	struct seen last;
+	struct mapped_file last;
 	bool last_probed; /* there are probes in that file */
 	bool last_starts; /* it is an executable or a loader, and was looked at as such */
 	bool exe_done;	  /* the executable has been met */
@@ -466,7 +383,7 @@ struct scanning {
 static bool is_known(const struct library_instances *c, const struct host_mapping *m)
 {
 	for (size_t i = 0; i < c->executables.n; i++)
-		if (is_seen(&c->executables.v[i], m))
+		if (mapped_file_is(&c->executables.v[i], m))
 			return true;
 	return false;
 }
@@ -501,16 +418,16 @@ static bool scan_mapping(void *ctx, const struct host_mapping *shown)
 	python = probe_pythons_mapping(s->c->pythons, m, exe);
 	if (m->inode == 0)
 		return true;
-	if (is_seen(&s->last, m)) {
+	if (mapped_file_is(&s->last, m)) {
 		note_known(s->c, m, s->last_probed || python, s->last_starts);
 		return true;
 	}
-	s->last = (struct seen){ m->major, m->minor, m->inode };
+	s->last = (struct mapped_file){ m->major, m->minor, m->inode };
 	library = probe_library_of(m->path.p);
 	inside = (exe && !s->exe_done) ||
 		 (library == PROBE_LIBRARIES && static_runtime_usual(m->path.p));
-	if (is_loader(m->path.p))
-		hook_loader(s->c, s->tgid, m);
+	if (loader_hooks_is_loader(m->path.p))
+		loader_hooks_add(&s->c->hooks, s->tgid, m);
 	else if (probe_nvtx_library(m->path.p))
 		copy = copy_of(s->c, s->tgid, m, PROBE_NVTX, false);
 	else if (library != PROBE_LIBRARIES)
@@ -523,8 +440,9 @@ static bool scan_mapping(void *ctx, const struct host_mapping *shown)
 			vec_push(&s->c->executables, s->last);
 	}
 	s->last_probed = copy >= 0 && !s->c->copies.v[copy].stripped;
-	s->last_starts = copy < 0 && (is_loader(m->path.p) ? is_loader_seen(s->c, m)
-							   : exe && is_known(s->c, m));
+	s->last_starts =
+		copy < 0 && (loader_hooks_is_loader(m->path.p) ? loader_hooks_has(&s->c->hooks, m)
+							       : exe && is_known(s->c, m));
 	note_known(s->c, m, s->last_probed || python, s->last_starts);
 	if (copy >= 0) {
 		add_use(s->c, s->tgid, copy, s->since_ns);
@@ -546,7 +464,7 @@ int library_instances_scan(struct library_instances *c, uint32_t tgid, int64_t s
 			   struct err *e)
 {
 	struct scanning s = { .c = c, .tgid = tgid, .since_ns = since_ns };
-	size_t loaders = c->loaders.n;
+	size_t loaders = c->hooks.files.n;
 	int rc;
 
 	s.exe_inode = exe_inode(tgid);
@@ -560,7 +478,7 @@ int library_instances_scan(struct library_instances *c, uint32_t tgid, int64_t s
 	if (rc == 0 && probe_pythons_end(c->pythons))
 		c->new_python = true;
 	/* Libraries loaded after the mappings were read and before the hook was set were missed. */
-	if (rc == 0 && since_ns != PROBE_STOPPED && c->loaders.n > loaders)
+	if (rc == 0 && since_ns != PROBE_STOPPED && c->hooks.files.n > loaders)
 		return library_instances_scan(c, tgid, since_ns, e);
 	if (rc == 0 && !s.any)
 		return err_set(e, ERR_CANNOT, "process %u has ended", tgid);
@@ -605,6 +523,6 @@ const struct file_users *library_instances_uses(const struct library_instances *
 
 bool library_instances_hooked(const struct library_instances *c, struct err *why)
 {
-	*why = c->hook_error;
-	return c->hooked;
+	*why = c->hooks.error;
+	return c->hooks.any;
 }

@@ -87,7 +87,7 @@ bool probe_session_find_peers(struct probe_session *s);
  * it knows of the old numbers. */
 void probe_session_number_anew(struct probe_session *s);
 /* That file has been read: a process that loads it is not stopped for it, unless it is probed (or
- * is a Python runtime); starts: nor one that executes it or begins in it. By the kernel's numbers. */
+ * is a Python runtime); starts: nor one that executes it. By the kernel's numbers. */
 void probe_session_known(struct probe_session *s, uint32_t device, uint64_t inode, bool probed,
 			 bool starts);
 bool probe_session_is_target(const struct probe_session *s, uint32_t tgid);

@@ -226,6 +226,8 @@ enum part blame_blocked(const struct event *ev, const struct op_def *def)
 		return PART_CHILD;
 	case OBJECT_STOP:
 		return PART_STOPPED;
+	case OBJECT_PROBE:
+		return PART_ATTACH;
 	case OBJECT_POLL:
 		return PART_POLL;
 	case OBJECT_SOCKET:

@@ -101,6 +101,7 @@ enum event_object {
 	OBJECT_SOCKET = 10,
 	OBJECT_GIL = 11,     /* a futex in the lock of CPython's interpreter; object = address */
 	OBJECT_FREEZER = 12, /* frozen by its cgroup, or with the whole system */
+	OBJECT_PROBE = 13,   /* at a probe of the recorder, for the process's memory map */
 };
 
 enum event_waker {

@@ -20,7 +20,7 @@ static const struct {
 	[PART_LOCK] = { "lock", "blocked on a lock" },
 	[PART_FAULT] = { "fault", "blocked in a page fault" },
 	[PART_STOPPED] = { "stopped", "stopped or traced" },
-	[PART_ATTACH] = { "attach", "ingero-record attaching probes" },
+	[PART_ATTACH] = { "attach", "held up by ingero-record's probes" },
 	[PART_RECORDER] = { "recorder", "ingero-record had the CPU" },
 	[PART_SLEEP] = { "sleep", "sleeping on its own request" },
 	[PART_IDLE] = { "idle", "waiting for work (condition, semaphore)" },

@@ -21,7 +21,7 @@ enum part {
 	PART_LOCK,	   /* blocked on a mutex until its holder released it */
 	PART_FAULT,	   /* blocked in a page fault */
 	PART_STOPPED,	   /* stopped or traced */
-	PART_ATTACH,	   /* the recorder stopped it, or held it up, to attach its probes */
+	PART_ATTACH,	   /* the recorder stopped it to attach its probes, or these held it up */
 	PART_RECORDER,	   /* runnable, the recorder itself had the CPU */
 	PART_SLEEP,	   /* asked for a sleep */
 	PART_IDLE, /* waiting on a condition, semaphore or barrier: for work, not for a lock */

@@ -205,13 +205,14 @@ static bool is_asleep(const struct event *ev)
 }
 
 /* A program always waits at the same places for whom it waits for; for the interpreter's lock, a
- * page or a CPU it may wait anywhere. */
+ * page, at a probe or for a CPU it may wait anywhere. */
 static bool is_own_wait(const struct event *ev)
 {
 	uint64_t object = OBJECT_NONE;
 
 	event_get(ev, op_builtin(OP_SCHED_OFFCPU), COL_OBJECT_KIND, &object);
-	return is_asleep(ev) && object != OBJECT_GIL && object != OBJECT_FAULT;
+	return is_asleep(ev) && object != OBJECT_GIL && object != OBJECT_FAULT &&
+	       object != OBJECT_PROBE;
 }
 
 static enum loop_seen seen_by(const struct event *ev, enum loops_kind kind)

@@ -252,7 +252,7 @@ void loops_calls_wait(struct loops *l, const struct loops_thread *th, const stru
 	enum part part = blame_blocked(ev, def);
 	uint64_t ns = 0;
 
-	if (part == PART_LOCK || part == PART_FAULT)
+	if (part == PART_LOCK || part == PART_FAULT || part == PART_ATTACH)
 		ns = ev->dur_ns;
 	else
 		event_get(ev, def, COL_WAIT_NS, &ns);

@@ -22,7 +22,7 @@ static bool add_segment(struct offcpu_segments *out, int64_t end_ns, enum segmen
 static bool ends_by_itself(uint64_t object)
 {
 	return object == OBJECT_STOP || object == OBJECT_FREEZER || object == OBJECT_GPU ||
-	       object == OBJECT_DISK;
+	       object == OBJECT_DISK || object == OBJECT_PROBE;
 }
 
 static uint16_t wait_flags(const struct event *ev, const struct op_def *def, uint64_t object)

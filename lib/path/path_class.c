@@ -77,6 +77,8 @@ static enum path_class class_blocked(const struct segment *s)
 		return PATH_STOPPED;
 	case OBJECT_FREEZER:
 		return PATH_FROZEN;
+	case OBJECT_PROBE:
+		return PATH_RECORDER;
 	case OBJECT_POLL:
 	case OBJECT_SOCKET:
 		return class_outside(s);

@@ -33,7 +33,7 @@ enum path_class {
 	PATH_SEND,    /* the other end of a socket did not take what was sent */
 	PATH_OUTSIDE, /* another socket, or several descriptors */
 	PATH_BLOCKED,
-	PATH_RECORDER, /* the recorder stopped it to attach, or had its CPU */
+	PATH_RECORDER, /* the recorder stopped it to attach, held it at a probe, or had its CPU */
 	PATH_UNENDED,
 	PATH_TOO_DEEP,
 	PATH_CLASSES

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "lib/event/op.h"
+
 enum segment_state {
 	SEGMENT_UNKNOWN, /* events were lost, or contradict each other */
 	/* On a CPU. */
@@ -98,6 +100,12 @@ static inline int segment_yields(const struct segment *s)
 static inline int segment_blocked(const struct segment *s)
 {
 	return s->state >= SEGMENT_BLOCKED && s->state <= SEGMENT_UNENDED;
+}
+
+/* At a probe of the recorder: without it there would be no such wait. */
+static inline int segment_at_probe(const struct segment *s)
+{
+	return segment_blocked(s) && s->object == OBJECT_PROBE;
 }
 
 #define SEGMENT_MEMORY_FLAGS (SEGMENT_GETS_MEMORY | SEGMENT_FILE_PAGE | SEGMENT_SWAPPED)

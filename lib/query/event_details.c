@@ -213,9 +213,10 @@ static void syscall_text(const struct query_details *d, const struct query_detai
 	const char *name = syscall_name(d->arch, x->id);
 
 	if (x->id == NO_SYSCALL)
-		buf_puts(out, x->more == OBJECT_FAULT  ? "page fault"
-			      : x->more == OBJECT_STOP ? "stopped"
-						       : "cause not recorded");
+		buf_puts(out, x->more == OBJECT_FAULT	? "page fault"
+			      : x->more == OBJECT_STOP	? "stopped"
+			      : x->more == OBJECT_PROBE ? "ingero-record's probe"
+							: "cause not recorded");
 	else if (name)
 		buf_puts(out, name);
 	else

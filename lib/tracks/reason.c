@@ -225,6 +225,7 @@ static const char *const objects[] = {
 	[OBJECT_POLL] = " for a socket or descriptors",
 	[OBJECT_SOCKET] = " for a socket or descriptors",
 	[OBJECT_FREEZER] = ", frozen with its cgroup",
+	[OBJECT_PROBE] = " at a probe for the memory map",
 };
 
 /* What a wait that has not ended is for. */
@@ -239,7 +240,10 @@ static bool print_taken(struct buf *out, const struct track_names *names,
 			const struct path_cause *c)
 {
 	if (c->class == PATH_RECORDER) {
-		buf_puts(out, "ingero-record had the CPU, or stopped it to attach");
+		buf_puts(out,
+			 c->object == OBJECT_PROBE
+				 ? "a probe of ingero-record waits for the memory map (mmap_lock)"
+				 : "ingero-record had the CPU, or stopped it to attach");
 		return true;
 	}
 	if (c->class != PATH_TAKEN)

@@ -298,7 +298,7 @@ static bool is_met(const struct segment *s)
 		return s->flags & SEGMENT_SAMPLED;
 	if (s->state == SEGMENT_RUNNABLE)
 		return s->flags & SEGMENT_SAMPLED;
-	return segment_blocked(s) && s->object == OBJECT_FAULT;
+	return segment_blocked(s) && (s->object == OBJECT_FAULT || s->object == OBJECT_PROBE);
 }
 
 /* Whether the thread lost its CPU somewhere behind the call or wait that stands for its place. */
@@ -425,7 +425,7 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 		out->device = s.who;
 	if (out->class == PATH_THROTTLED)
 		out->cgroup = s.who;
-	if (out->class == PATH_UNENDED)
+	if (out->class == PATH_UNENDED || segment_at_probe(&s))
 		out->object = s.object;
 	return !thread || out->culprit;
 }

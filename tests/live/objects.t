@@ -186,6 +186,45 @@ if tap.ok(p.returncode == 0 and said, "a program that sleeps between its calls",
     tap.ok(len(naps) >= 20, "its sleeps", len(naps))
     tap.none([e["stack"] for e in naps if [f[0] for f in e["stack"] if f[0] != "work_sleep_until"][1:3] != ["doze", "main"]], "where it sleeps")
 
+# A probe is looked for in the process's memory map: a thread that calls waits while another one changes that.
+MAPS = """
+import ctypes, mmap, os, sys, threading, time
+sys.path.insert(0, %r)
+import cuda
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+SIZE = 256 << 20
+area = mmap.mmap(-1, SIZE)
+for at in range(0, SIZE, 4096):
+    area[at] = 1
+address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+c = cuda.Cuda()
+over = False
+def protect():
+    while not over:
+        libc.mprotect(address, SIZE, 1)
+        libc.mprotect(address, SIZE, 3)
+t = threading.Thread(target=protect)
+t.start()
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    c.cudaLaunchKernel(0x1000, cuda.ONE, cuda.ONE, None, 0, None)
+over = True
+t.join()
+print(os.getpid())
+""" % os.path.join(rec.ROOT, "tests", "double", "work")
+with open(script, "w", encoding="utf-8") as f:
+    f.write(MAPS)
+p = rec.run("-o", ige, "--", sys.executable, script)
+slept = [e for e in tracks.sched(rec.dump(ige)[0], "offcpu") if e["dur"] > e["x"]["wait_ns"] and e["stack"]]
+at_probe = [e for e in slept if e["x"].get("object_kind") == tracks.PROBE]
+tap.ok(p.returncode == 0 and at_probe, "waits at a probe for the memory map", p.stderr)
+tap.none([e["stack"] for e in slept if e["stack"][0][0].startswith("cudaLaunchKernel") and e["x"].get("object_kind") == tracks.FAULT],
+         "none of them is a page fault")
+tap.none([e["stack"] for e in at_probe if not e["stack"][0][0].startswith("cuda") or len(e["stack"]) < 3], "they have their callers")
+text = subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-explain"), ige], capture_output=True, text=True, check=True).stdout
+tap.ok("held up by ingero-record's probes" in text, "and are the recorder's", text[-1500:])
+
 # Two that only compute, thrown from CPU to CPU while they wait for each other.
 cpus = sorted(os.sched_getaffinity(0))
 if len(cpus) < 2:

@@ -165,7 +165,7 @@ parts = [x["parts"] for x in said["breakdown"] if x["calls"]]
 tap.ok(parts and all(x.get("stopped", 0) == 0 and x.get("attach", 0) > 0 for x in parts), "its stops are the recorder's", parts)
 tap.ok(said["coverage"]["recorder"] and said["coverage"]["recorder"]["stops_ns"] > 0, "in the cost", said["coverage"]["recorder"])
 text = tool("explain")
-tap.ok("Recorder: " in text and "ingero-record attaching probes" in text and "stopped or traced" not in text, "in words", text[-800:])
+tap.ok("Recorder: " in text and "held up by ingero-record's probes" in text and "stopped or traced" not in text, "in words", text[-800:])
 tap.ok(not any(pid in x["culprit"]["pids"] or x["culprit"]["pid"] == pid for x in said["chains"]), "no culprit", said["chains"])
 
 # ---- a hundred short-lived children, and a library that is closed and opened again

@@ -139,12 +139,13 @@ static void by_object(void)
 	static const struct {
 		unsigned object;
 		enum path_class class;
-	} all[] = { { OBJECT_TIMER, PATH_SLEEP },  { OBJECT_DISK, PATH_DISK },
-		    { OBJECT_FAULT, PATH_FAULT },  { OBJECT_GPU, PATH_DEVICE },
-		    { OBJECT_CHILD, PATH_CHILD },  { OBJECT_STOP, PATH_STOPPED },
-		    { OBJECT_POLL, PATH_OUTSIDE }, { OBJECT_SOCKET, PATH_OUTSIDE },
-		    { OBJECT_GIL, PATH_LOCK },	   { OBJECT_FREEZER, PATH_FROZEN },
-		    { OBJECT_FD, PATH_BLOCKED },   { OBJECT_NONE, PATH_BLOCKED } };
+	} all[] = { { OBJECT_TIMER, PATH_SLEEP },    { OBJECT_DISK, PATH_DISK },
+		    { OBJECT_FAULT, PATH_FAULT },    { OBJECT_GPU, PATH_DEVICE },
+		    { OBJECT_CHILD, PATH_CHILD },    { OBJECT_STOP, PATH_STOPPED },
+		    { OBJECT_POLL, PATH_OUTSIDE },   { OBJECT_SOCKET, PATH_OUTSIDE },
+		    { OBJECT_GIL, PATH_LOCK },	     { OBJECT_FREEZER, PATH_FROZEN },
+		    { OBJECT_PROBE, PATH_RECORDER }, { OBJECT_FD, PATH_BLOCKED },
+		    { OBJECT_NONE, PATH_BLOCKED } };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct stage s = stage_new();
