@@ -223,6 +223,7 @@ struct mm_struct {
 };
 struct task_struct {
 	struct thread_info thread_info;
+	void *stack;
 	unsigned int cpu; /* before 5.16 */
 	unsigned int __state;
 	unsigned int flags;

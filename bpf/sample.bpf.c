@@ -8,8 +8,25 @@
  */
 #include "bpf/host.h"
 #include "bpf/stack.h"
+#include "bpf/syscalls.h"
 
 #define SOURCE_CPU 18
+
+#define STACK_BYTES 65536 /* a kernel stack at most, THREAD_SIZE: of arm64 with large pages */
+
+/* Kernel code on the thread's own stack, where it is in no system call and at no breakpoint,
+ * handles a fault of the thread's; interrupts have stacks of their own. */
+static __always_inline u8 sample_mode(struct task_struct *task, struct pt_regs *now)
+{
+	struct pt_regs *entered = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	if (!REGS_IN_KERNEL(now))
+		return SAMPLE_IN_PROGRAM;
+	if (!entered || SYSCALL_NUMBER(entered) >= 0 || is_at_breakpoint(entered) ||
+	    REGS_SP(now) - (u64)task->stack >= STACK_BYTES)
+		return SAMPLE_IN_KERNEL;
+	return SAMPLE_IN_FAULT;
+}
 
 SEC("perf_event")
 int host_cpu_sample(struct bpf_perf_event_data *ctx)
@@ -31,7 +48,7 @@ int host_cpu_sample(struct bpf_perf_event_data *ctx)
 		goto lost;
 	w->kind = WIRE_SAMPLE;
 	w->depth = calls_attached(st);
-	w->in_kernel = REGS_IN_KERNEL(&ctx->regs);
+	w->in_kernel = sample_mode(task, &ctx->regs);
 	w->pad = 0;
 	w->tid = task->pid;
 	w->time_ns = now;

@@ -467,11 +467,17 @@ struct wire_occupied {
 	__u32 pad2;
 };
 
+/* Where it was, as column in_kernel of files says it. */
+enum sample_mode {
+	SAMPLE_IN_PROGRAM,
+	SAMPLE_IN_KERNEL,
+	SAMPLE_IN_FAULT, /* the kernel handles a fault of its */
+};
 /* A target's thread had the CPU when that CPU was looked at. */
 struct wire_sample {
 	__u8 kind;
-	__u8 depth; /* calls open then */
-	__u8 in_kernel;
+	__u8 depth;	/* calls open then */
+	__u8 in_kernel; /* enum sample_mode */
 	__u8 pad;
 	__u32 tid;
 	__u64 time_ns;

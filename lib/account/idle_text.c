@@ -107,7 +107,7 @@ static const char *doing_text(const struct loss *x)
 	static const char *const works[] = { [PYTHON_WORK_COLLECTS] = "collecting garbage",
 					     [PYTHON_WORK_IMPORTS] = "importing",
 					     [PYTHON_WORK_COMPILES] = "compiling",
-					     [PYTHON_WORK_LOADS] = NULL };
+					     [PYTHON_WORK_FAULTS] = "page faults" };
 	static const char *const texts[PART_COUNT] = {
 		[PART_SELF] = "its own code",
 		[PART_SLEEP] = "a sleep",

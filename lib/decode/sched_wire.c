@@ -3,6 +3,7 @@
  * Columns are set by position, in the order in which formats/ops.def lists them for the op; the
  * unit test reads every one back by its name. What the kernel did not say is absent, never zero.
  */
+#include "lib/world/fault_stack.h"
 #include "lib/decode/sched_wire.h"
 
 #include "lib/event/op.h"
@@ -276,6 +277,8 @@ static bool decode_sample(struct wire_decoder *wire, const struct wire_sample *s
 	ev.depth = s->depth;
 	ev.ctx = t->ctx;
 	ev.stack = wire_decoder_stack(wire, s->stack);
+	if (s->in_kernel == SAMPLE_IN_FAULT)
+		ev.stack = world_fault_stack(wire_decoder_world(wire), ev.stack);
 	set_column(&ev, 0, s->cpu);
 	set_column(&ev, 1, s->in_kernel);
 	wire_decoder_emit(wire, &ev);

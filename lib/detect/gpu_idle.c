@@ -233,18 +233,19 @@ static const struct {
 	[PYTHON_WORK_OTHER] = { MEANWHILE, NULL },
 	[PYTHON_WORK_COLLECTS] = { "Leave out calls of gc.collect(); collect less often, and fewer "
 				   "objects: freeze those that stay, keep fewer lists and dicts",
-				   "gc.collect(); gc.freeze(); gc.set_threshold(100000, 50, "
-				   "1000)" },
+				   "gc.freeze(); gc.set_threshold(100000, 50, 1000)" },
 	[PYTHON_WORK_IMPORTS] = { "Import it before the first step", "import NAME" },
 	[PYTHON_WORK_COMPILES] = { "Compile before the first step, and not again: pad to a few "
 				   "shapes, or mark those that change; TORCH_LOGS=recompiles says "
-				   "why it does",
+				   "why",
 				   "torch.compile(model, dynamic=True)" },
 	[PYTHON_WORK_LOADS] = { MEANWHILE, "DataLoader(..., num_workers=4, pin_memory=True, "
 					   "prefetch_factor=4)" },
 	[PYTHON_WORK_SPINS] = { "Look at what it waits for: by its name it does so without "
 				"sleeping, and takes a CPU from whoever works",
 				"flag.wait(old);  // or a condition variable, instead of a loop" },
+	[PYTHON_WORK_FAULTS] = { "Keep the memory, and fill it again: what is new is cleared first",
+				 "numpy.add(a, b, out=kept); torch.add(a, b, out=kept)" },
 };
 
 static void recommend_code(const struct loss_view *f, struct finding *to,

@@ -11,6 +11,7 @@
 #include "lib/base/timetext.h"
 #include "lib/event/op.h"
 #include "lib/world/call_site.h"
+#include "lib/world/fault_stack.h"
 #include "lib/world/frame_parts.h"
 #include "lib/world/who.h"
 
@@ -151,6 +152,10 @@ static void print_inner(struct buf *out, const struct world *w, uint32_t frame)
 	struct place p = place_of(w, frame);
 	const char *version = p.function.n ? memchr(p.function.p, '@', p.function.n) : NULL;
 
+	if (world_is_fault(w, frame)) {
+		buf_puts(out, ", in page faults");
+		return;
+	}
 	if (p.kind != FRAME_NATIVE) {
 		buf_puts(out, ", in ");
 		print_frame(out, w, frame);

@@ -5,6 +5,7 @@
  */
 #include "lib/tracks/track_names.h"
 
+#include "lib/world/fault_stack.h"
 #include "lib/world/frame_parts.h"
 
 uint32_t track_names_function(struct track_names *n, uint32_t frame)
@@ -25,8 +26,9 @@ bool track_names_is_innermost(const struct world *w, uint32_t stack, uint32_t fr
 {
 	unsigned n = 0;
 	const uint32_t *frames = world_get_stack(w, stack, &n);
+	unsigned at = n && world_is_fault(w, frames[0]);
 
-	return frames && n && frames[0] == frame;
+	return at < n && frames[at] == frame;
 }
 
 uint32_t track_names_site(struct track_names *n, uint32_t stack, bool met)

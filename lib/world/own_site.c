@@ -9,6 +9,7 @@
 
 #include "lib/base/bytes.h"
 #include "lib/world/call_site.h"
+#include "lib/world/fault_stack.h"
 #include "lib/world/frame_parts.h"
 #include "lib/world/module_owner.h"
 #include "lib/world/python_work.h"
@@ -46,7 +47,8 @@ static unsigned find_own(const struct world *w, const uint32_t *frames, unsigned
 	for (unsigned i = 0; i < n; i++) {
 		const struct world_frame *f = world_get_frame(w, frames[i]);
 
-		if (!f || !world_get_symbol(w, frames[i]) || !module_is_own(w, f))
+		if (!f || f->kind == FRAME_KERNEL || !world_get_symbol(w, frames[i]) ||
+		    !module_is_own(w, f))
 			continue;
 		if (!standard_frame(w, frames[i]))
 			return i;
@@ -63,9 +65,9 @@ static bool says_more(const struct world *w, uint32_t frame)
 	const struct world_frame *f = world_get_frame(w, frame);
 	struct bytes name;
 
-	if (!f || f->kind == FRAME_KERNEL || f->kind == FRAME_GAP)
+	if (!f || f->kind == FRAME_GAP)
 		return false;
-	if (f->kind == FRAME_PYTHON)
+	if (f->kind == FRAME_PYTHON || world_is_fault(w, frame))
 		return true;
 	name = place_base(module_path(w, f));
 	return world_get_symbol(w, frame) && !bytes_begin_with(name, "python") &&

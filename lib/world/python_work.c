@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lib/world/fault_stack.h"
+
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 static const struct {
@@ -37,7 +39,7 @@ enum python_work python_work_of_frame(const struct world *w, uint32_t frame)
 		for (size_t i = 0; i < COUNT(collectors); i++)
 			if (bytes_begin_with(world_text(w, s->name), collectors[i]))
 				return PYTHON_WORK_COLLECTS;
-	return PYTHON_WORK_OTHER;
+	return world_is_fault(w, frame) ? PYTHON_WORK_FAULTS : PYTHON_WORK_OTHER;
 }
 
 uint32_t python_work_find(const struct world *w, const uint32_t *frames, unsigned n)

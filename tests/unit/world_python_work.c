@@ -2,6 +2,7 @@
 /* What Python does for a line besides, and that a place of own code names it. */
 #include "tests/tap.h"
 
+#include "lib/world/fault_stack.h"
 #include "lib/world/own_site.h"
 #include "lib/world/python_work.h"
 
@@ -111,8 +112,30 @@ static struct bytes name_of(const struct world *w, uint32_t frame)
 					    : bytes_of("");
 }
 
+/* The kernel clears memory that is touched for the first time. */
+static void test_fault(void)
+{
+	const struct row x = { "", { { "memset", NULL }, MAIN } };
+	const struct row collects = { "",
+				      { { "memset", NULL }, { "gc_collect_main", NULL }, MAIN } };
+	struct world *w = world_new();
+	uint32_t frames[5], met = stack_of(w, &x, frames), stack = world_fault_stack(w, met), n;
+	struct own_site site = own_site_of(w, stack);
+
+	is_u64(python_work_of(w, stack), PYTHON_WORK_FAULTS, "a page fault");
+	ok(world_is_fault(w, site.inner) && site.frame == own_site_of(w, met).frame,
+	   "the place is the program's, the fault what it was in there");
+	is_u64(python_work_of(w, world_fault_stack(w, stack_of(w, &collects, frames))),
+	       PYTHON_WORK_COLLECTS, "what collects garbage may have faults, too");
+	is_u64(world_fault_stack(w, met), stack, "one frame for all of them");
+	ok(world_get_stack(w, stack, &n) && n == 3 && world_fault_stack(w, 0) == 0,
+	   "on top of the others; without a stack there is none");
+	world_free(w);
+}
+
 int main(void)
 {
+	test_fault();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct world *w = world_new();
 		uint32_t frames[5], stack = stack_of(w, &rows[i], frames);
