@@ -19,7 +19,7 @@
 /* Lines "195 nvidia-frontend" of the first part, which lists character devices. */
 void probe_gpu_majors(struct bytes text, uint32_t out[PROBE_GPU_MAJORS])
 {
-	const char *p = text.p, *end = text.p + text.n;
+	const char *p = text.p, *end = bytes_end(text);
 	unsigned n = 0;
 
 	memset(out, 0, PROBE_GPU_MAJORS * sizeof(out[0]));
@@ -51,7 +51,7 @@ static void any_steal(void *ctx, const struct host_cpu *cpu)
 enum probe_steal probe_steal_of(struct bytes stat, struct bytes cpuinfo)
 {
 	const char *flags = cpuinfo.n ? memmem(cpuinfo.p, cpuinfo.n, "\nflags", 6) : NULL;
-	const char *end = cpuinfo.p + cpuinfo.n, *eol;
+	const char *end = bytes_end(cpuinfo), *eol;
 	uint64_t running;
 	bool any = false;
 

@@ -20,6 +20,12 @@ static inline struct bytes bytes_of(const char *text)
 	return (struct bytes){ text, text ? strlen(text) : 0 };
 }
 
+/* Behind the last one: of none, which may have no address, where they begin. */
+static inline const char *bytes_end(struct bytes b)
+{
+	return b.n ? b.p + b.n : b.p;
+}
+
 static inline bool bytes_equal(struct bytes a, struct bytes b)
 {
 	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): without a text n is 0 */

@@ -211,7 +211,7 @@ int json_check(struct bytes value, unsigned depth_max, struct err *e)
 int json_check_size(struct bytes value, unsigned depth_max, size_t size_max, size_t *size,
 		    struct err *e)
 {
-	struct scan s = { .p = value.p, .begin = value.p, .end = value.p + value.n };
+	struct scan s = { .p = value.p, .begin = value.p, .end = bytes_end(value) };
 	struct levels l = { .n = 0 };
 
 	do {

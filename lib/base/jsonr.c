@@ -16,7 +16,7 @@
 
 void jsonr_init(struct jsonr *r, struct bytes text, struct arena *memory)
 {
-	*r = (struct jsonr){ .p = text.p, .end = text.p + text.n, .memory = memory };
+	*r = (struct jsonr){ .p = text.p, .end = bytes_end(text), .memory = memory };
 }
 
 /* The first character of what comes next, which blanks and the given character do not count to; 0:
@@ -141,7 +141,7 @@ static unsigned read_character(const char **p, const char *end)
 static size_t unescape_text(struct bytes raw, char *to)
 {
 	static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
-	const char *p = raw.p, *end = raw.p + raw.n;
+	const char *p = raw.p, *end = bytes_end(raw);
 	char *from = to;
 
 	while (p < end) {

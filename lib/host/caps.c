@@ -18,7 +18,7 @@
 
 bool host_kernel_parse(struct bytes release, unsigned *major, unsigned *minor)
 {
-	const char *p = release.p, *end = release.p + release.n;
+	const char *p = release.p, *end = bytes_end(release);
 	uint64_t a, b;
 
 	if (!p || !host_text_number(&p, end, &a) || p >= end || *p++ != '.' ||

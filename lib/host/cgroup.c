@@ -34,7 +34,7 @@ static struct bytes next_word(const char **p, const char *end)
 /* Is name one of the comma-separated words? */
 static bool has_word(struct bytes list, const char *name)
 {
-	const char *p = list.p, *end = list.p + list.n;
+	const char *p = list.p, *end = bytes_end(list);
 	size_t n = strlen(name);
 
 	while (p < end) {
@@ -97,7 +97,7 @@ static void mount_line(const char *p, const char *end, struct host_cgroup_trees 
 
 void host_cgroup_mounts_parse(struct bytes text, struct host_cgroup_trees *out)
 {
-	const char *p = text.p, *end = text.p + text.n;
+	const char *p = text.p, *end = bytes_end(text);
 
 	memset(out, 0, sizeof(*out));
 	while (p && p < end) {
@@ -121,7 +121,7 @@ int host_cgroup_mounts(struct host_cgroup_trees *out, struct err *e)
 
 void host_cgroup_places_parse(struct bytes text, struct host_cgroup_places *out)
 {
-	const char *p = text.p, *end = text.p + text.n;
+	const char *p = text.p, *end = bytes_end(text);
 
 	memset(out, 0, sizeof(*out));
 	while (p && p < end) {

@@ -28,7 +28,7 @@
 
 bool host_stat_parse(struct bytes text, struct host_stat *out)
 {
-	const char *p = text.p, *end = text.p + text.n, *left, *right;
+	const char *p = text.p, *end = bytes_end(text), *left, *right;
 	uint64_t field[40] = { 0 }, pid;
 	size_t n;
 
@@ -102,7 +102,7 @@ bool host_status_parse(struct bytes text, struct host_status *out)
 
 bool host_schedstat_parse(struct bytes text, struct host_schedstat *out)
 {
-	const char *p = text.p, *end = text.p + text.n;
+	const char *p = text.p, *end = bytes_end(text);
 
 	*out = (struct host_schedstat){ 0 };
 	return p && host_text_number(&p, end, &out->run_ns) &&

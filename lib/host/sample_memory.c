@@ -21,7 +21,7 @@ static bool has_prefix(const char *p, const char *end, const char *with)
 
 bool host_vm_parse(struct bytes text, struct host_vm *out)
 {
-	const char *p = text.p, *end = text.p + text.n;
+	const char *p = text.p, *end = bytes_end(text);
 	bool any = false;
 
 	*out = (struct host_vm){ 0 };
@@ -59,7 +59,7 @@ bool host_faults_parse(struct bytes text, uint64_t *minor, uint64_t *major)
 {
 	/* A name may hold anything, also brackets: the last one ends it. "R ppid pgrp session tty
 	 * tpgid flags minflt cminflt majflt" follow. */
-	const char *p = text.n ? memrchr(text.p, ')', text.n) : NULL, *end = text.p + text.n;
+	const char *p = text.n ? memrchr(text.p, ')', text.n) : NULL, *end = bytes_end(text);
 
 	for (unsigned field = 0; p && field < 10; field++) {
 		while (p < end && *p != ' ')

@@ -32,7 +32,7 @@ static bool cpu_line(const char *p, const char *end, struct host_cpu *out)
 
 bool host_cpus_parse(struct bytes text, host_cpu_fn *fn, void *ctx, uint64_t *running)
 {
-	const char *p = text.p, *end = text.p + text.n;
+	const char *p = text.p, *end = bytes_end(text);
 	bool any = false;
 
 	*running = 0;
@@ -69,7 +69,7 @@ bool host_memory_parse(struct bytes text, struct host_memory *out)
 
 bool host_load_parse(struct bytes text, double *one_minute)
 {
-	const char *p = text.p, *end = text.p + text.n;
+	const char *p = text.p, *end = bytes_end(text);
 	uint64_t whole, hundredths;
 
 	if (!p || !host_text_number(&p, end, &whole) || p >= end || *p != '.')

@@ -24,7 +24,7 @@ bool host_text_number(const char **p, const char *end, uint64_t *out)
 struct bytes host_text_line(struct bytes text, const char *name)
 {
 	size_t n = strlen(name);
-	const char *p = text.p, *end = text.p + text.n;
+	const char *p = text.p, *end = bytes_end(text);
 
 	while (p && p < end) {
 		const char *newline = memchr(p, '\n', (size_t)(end - p)),

@@ -43,7 +43,7 @@ bool host_xid_parse(struct bytes line, struct host_xid *out)
 {
 	static const char head[] = "NVRM: Xid (";
 	const char *p = line.n ? memmem(line.p, line.n, head, sizeof(head) - 1) : NULL;
-	const char *end = line.p + line.n, *pid, *start = line.p;
+	const char *end = bytes_end(line), *pid, *start = line.p;
 	uint32_t priority;
 
 	*out = (struct host_xid){ 0 };

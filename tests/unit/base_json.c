@@ -98,6 +98,7 @@ static void checking(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		is_int(json_check(bytes_of(cases[i].text), 8, &e), cases[i].code, "%s",
 		       cases[i].code ? "no JSON, or too deep" : "JSON");
+	is_int(json_check((struct bytes){ 0 }, 8, &e), ERR_DAMAGED, "nothing, without an address");
 	for (int i = 0; i < 401; i++)
 		buf_putc(&digits, '1');
 	is_int(json_check(buf_bytes(&digits), 8, &e), ERR_DAMAGED, "a number without end");
