@@ -5,6 +5,7 @@
  */
 #include "lib/account/loss_blame.h"
 
+#include "lib/account/loss_background.h"
 #include "lib/account/loss_behind.h"
 #include "lib/account/waiter_call.h"
 #include "lib/event/syscall.h"
@@ -301,7 +302,8 @@ struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct
 	struct loss_blame b = { LOSS_IDLE, state, 0, state };
 
 	/* A lock that others want is reported as lock-wait. */
-	if (state == PART_COUNT || p->lock)
+	if (state == PART_COUNT || p->lock ||
+	    (state == PART_SLEEP && !beside && loss_is_background(&c->lost_time, c, anchor)))
 		return (struct loss_blame){ .family = LOSS_FAMILIES };
 	b.culprit = idle_culprit(c, anchor, p);
 	b.sort |= (unsigned)python_work_for(c, anchor, p) << LOSS_WORK_SHIFT;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/account/analysis_state.h"
+#include "lib/account/loss_background.h"
 #include "lib/account/loss_behind.h"
 #include "lib/account/loss_blame.h"
 #include "lib/account/loss_early.h"
@@ -483,8 +484,8 @@ static bool add_track(struct lost_time *l, struct cause *c, size_t i, bool only_
 bool lost_time_finish(struct lost_time *l, struct cause *c)
 {
 	struct track_parts parts = { 0 };
-	bool ok =
-		mark_dropped(l, c) && loss_behind_sum(l, c, &parts) && loss_crowd_sum(l, c, &parts);
+	bool ok = mark_dropped(l, c) && loss_behind_sum(l, c, &parts) &&
+		  loss_crowd_sum(l, c, &parts) && loss_background_find(l, c, &parts);
 
 	l->pane = INT64_MAX;
 	ok = ok && step_stalls_sum(&l->step_stalls, c, &parts);
@@ -581,5 +582,6 @@ void lost_time_free(struct lost_time *l)
 	map_free(&l->by);
 	map_free(&l->ran);
 	map_free(&l->awaited);
+	map_free(&l->background);
 	where_free(&l->where);
 }

@@ -187,6 +187,7 @@ struct lost_time {
 	VEC(struct loss_process) processes;
 	struct map by;
 	struct map ran, awaited;	/* world thread id -> ns (loss_behind.h) */
+	struct map background;		/* world thread ids (loss_background.h) */
 	struct where where;		/* by position */
 	int64_t pane;			/* that what grows is counted in */
 	struct loss several;		/* lost_several.h */
