@@ -7,9 +7,9 @@
 
 #include "lib/account/loss_background.h"
 #include "lib/account/loss_behind.h"
-#include "lib/account/waiter_call.h"
 #include "lib/event/syscall.h"
 #include "lib/world/python_work.h"
+#include "lib/world/waiter_call.h"
 
 /* What a model that launches kernels computes between two calls takes less, 30 to 60 us in
  * PyTorch's eager mode. What no sample shows may be anything. */

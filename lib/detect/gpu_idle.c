@@ -24,9 +24,9 @@
 #include "lib/account/meanwhile.h"
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
-#include "lib/account/waiter_call.h"
 #include "lib/world/event_loop.h"
 #include "lib/world/python_work.h"
+#include "lib/world/waiter_call.h"
 
 /* Of the time without work: what has less may be one of many small things. */
 #define MIN_OF_IDLE    0.20

@@ -3,8 +3,8 @@
  * In which call of the C library a thread waits for another one, by the innermost frames of its
  * stack: what is to be changed depends on that more than on what the other one does.
  */
-#ifndef INGERO_ACCOUNT_WAITER_CALL_H
-#define INGERO_ACCOUNT_WAITER_CALL_H
+#ifndef INGERO_WORLD_WAITER_CALL_H
+#define INGERO_WORLD_WAITER_CALL_H
 
 #include "lib/world/world.h"
 

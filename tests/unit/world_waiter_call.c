@@ -2,7 +2,7 @@
 /* In which call of the C library a thread waits, by its stack. */
 #include "tests/tap.h"
 
-#include "lib/account/waiter_call.h"
+#include "lib/world/waiter_call.h"
 
 static uint32_t frame(struct world *w, const char *file, const char *name, uint64_t offset)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Only frames that pass calls on are looked at: a program's own function may have any name. */
-#include "lib/account/waiter_call.h"
+#include "lib/world/waiter_call.h"
 
 #include <string.h>
 
