@@ -22,7 +22,7 @@
 #include "lib/account/lossy.h"
 #include "lib/account/nodes.h"
 #include "lib/account/peers.h"
-#include "lib/account/priorities.h"
+#include "lib/attrib/priorities.h"
 #include "lib/account/thread_ledger.h"
 #include "lib/account/detector.h"
 #include "lib/account/where.h"

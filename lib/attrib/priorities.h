@@ -4,8 +4,8 @@
  * what follows for one that keeps another from the CPU: niceness counts only between threads of one
  * autogroup or cgroup.
  */
-#ifndef INGERO_ACCOUNT_PRIORITIES_H
-#define INGERO_ACCOUNT_PRIORITIES_H
+#ifndef INGERO_ATTRIB_PRIORITIES_H
+#define INGERO_ATTRIB_PRIORITIES_H
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"

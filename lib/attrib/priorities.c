@@ -4,7 +4,7 @@
  * scheduler: within a group threads compete by nice, and where groups differ it is the groups that
  * compete. Threads of the root group compete with all autogroups by themselves.
  */
-#include "lib/account/priorities.h"
+#include "lib/attrib/priorities.h"
 
 #define NICE_MIN    (-20)
 #define NICE_MAX    19
