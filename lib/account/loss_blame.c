@@ -319,6 +319,17 @@ struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct
 	return b;
 }
 
+uint64_t loss_blame_key(const struct cause *c, uint32_t anchor, const struct loss_blame *b)
+{
+	const struct line_culprit *who = culprit_get(c->tally.culprits, b->culprit);
+	struct loss x = { .process = cause_process_of(c, anchor),
+			  .culprit = who ? who->base : 0,
+			  .family = b->family,
+			  .sort = b->sort };
+
+	return loss_key(&x);
+}
+
 bool loss_is_step_stall(const struct cause *c, uint32_t anchor, const struct track_part *p)
 {
 	/* It waited for a CPU, which somebody had that it needs, too. */

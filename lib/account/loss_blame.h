@@ -14,6 +14,7 @@ struct loss_blame {
 	unsigned sort;	  /* as of struct loss */
 	bool whole;	  /* LOSS_IDLE: as of struct loss */
 	uint64_t waits;	  /* the same: of the anchor, whatever they are counted as */
+	uint64_t measured_ns;
 };
 
 /* If any program makes calls, a program that makes none has no losses of its own: the programs that
@@ -33,6 +34,9 @@ struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct t
 
 /* Of what of it lies in gaps of the device: it is a loss if no other kind has it. */
 struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct track_part *p);
+
+/* What tells the loss it is of apart (loss_key). */
+uint64_t loss_blame_key(const struct cause *c, uint32_t anchor, const struct loss_blame *b);
 
 /* Whether a step loses it, whatever the device did meanwhile: a wait that is no work of the job,
  * keeps no pace, and is for somebody who was asked (like path_cause_severity), or what Python does

@@ -270,7 +270,8 @@ void loss_fill_details(const struct loss_view *f, const struct loss_detector *d,
 	to->estimate = f->estimate.is;
 	to->at_least = f->estimate.is && f->estimate.least;
 	to->covered = f->estimate.covered;
-	to->measured_lost_ns = f->loss->ns;
+	to->measured_lost_ns =
+		f->loss->family == LOSS_IDLE ? f->loss->of.idle.measured_ns : f->loss->ns;
 	to->measured_count = f->loss->count;
 	to->explained = p->ns ? (double)f->loss->ns / (double)p->ns : 0;
 	to->unexplained = p->ns ? (double)p->unnamed_ns / (double)p->ns : 0;

@@ -81,11 +81,30 @@ const struct loss_gaps *loss_gaps_of(const struct cause *c, uint32_t process)
 	return p->gaps ? p->gaps : &none;
 }
 
+double loss_gaps_factor(const struct cause *c, uint32_t process)
+{
+	const struct loss_gaps *p = loss_gaps_of(c, process);
+	struct cause_estimate e = cause_found_estimate(&p->found, c, p->found_ns, p->found_count);
+
+	if (!e.is || e.ns_factor > 1)
+		return e.ns_factor;
+	return paused_is_known(e.covered, 1, 0) && p->found_count >= PAUSED_OFTEN ? 1 / e.covered
+										  : 1;
+}
+
 struct cause_estimate loss_gaps_estimate(const struct cause *c, const struct loss *x)
 {
 	const struct loss_gaps *p = loss_gaps_of(c, x->process);
+	struct cause_estimate e = { .ns_factor = 1, .count_factor = 1, .covered = 1 };
 
 	if (x->family != LOSS_IDLE || x->of.idle.whole)
-		return (struct cause_estimate){ .ns_factor = 1, .count_factor = 1, .covered = 1 };
-	return cause_found_estimate(&p->found, c, p->found_ns, p->found_count);
+		return e;
+	e = cause_found_estimate(&p->found, c, p->found_ns, p->found_count);
+	if (e.is && c->lost_time.pane == INT64_MAX &&
+	    !lost_time_process(&c->lost_time, x->process)->dropped &&
+	    loss_gaps_factor(c, x->process) > 1) {
+		e.ns_factor = e.count_factor = 1;
+		e.least = false;
+	}
+	return e;
 }

@@ -33,7 +33,11 @@ bool loss_gaps_add(struct cause *c, const struct device *d, const struct gap *ga
 /* All zero where it has none. */
 const struct loss_gaps *loss_gaps_of(const struct cause *c, uint32_t process);
 
-/* What a loss stands for in all of the recording. */
+/* How many times as much its gaps stand for as they are, in a recording with its calls in windows,
+ * or up to some time; 1: no more, or nothing is known of the rest. */
+double loss_gaps_factor(const struct cause *c, uint32_t process);
+
+/* What a loss stands for in all of the recording. In the end it is of all of it (idle_shares.h). */
 struct cause_estimate loss_gaps_estimate(const struct cause *c, const struct loss *x);
 
 #endif

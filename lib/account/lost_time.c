@@ -190,6 +190,7 @@ static void idle_details(struct loss *x, const struct loss_blame *b, const struc
 		x->of.idle.poll = p->poll;
 	x->of.idle.whole |= b->whole;
 	x->of.idle.waits += b->waits;
+	x->of.idle.measured_ns += b->whole ? p->ns : b->measured_ns;
 	if (!(x->sort & LOSS_BESIDE) || !p->line)
 		return;
 	if (x->of.idle.line.frame == p->line) {
@@ -276,7 +277,8 @@ static bool idle_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 		return true;
 	b.sort |= at_most ? LOSS_AT_MOST : 0;
 	b.waits = p->waits;
-	in.ns = at_most ? p->at_most_ns : p->gap_ns;
+	in.ns = idle_shares_gap_ns(&l->idle_shares, c, anchor, &b, p, at_most);
+	b.measured_ns = at_most ? p->at_most_ns : p->gap_ns;
 	in.idle_ns = at_most ? 0 : in.ns;
 	if (!only_outside && in.ns && gaps)
 		gaps->ns[at_most] += in.ns;
@@ -488,7 +490,8 @@ bool lost_time_finish(struct lost_time *l, struct cause *c)
 		  loss_crowd_sum(l, c, &parts) && loss_background_find(l, c, &parts);
 
 	l->pane = INT64_MAX;
-	ok = ok && step_stalls_sum(&l->step_stalls, c, &parts);
+	ok = ok && idle_shares_sum(&l->idle_shares, c, &parts) &&
+	     step_stalls_sum(&l->step_stalls, c, &parts);
 	if (ok)
 		clear_sums(l);
 	for (size_t i = 0; ok && i < path_tracks_count(c->tracks); i++)
@@ -575,6 +578,7 @@ void lost_time_free(struct lost_time *l)
 	loss_free(&l->several);
 	vec_free(&l->marks);
 	loss_crowds_free(l);
+	idle_shares_free(&l->idle_shares);
 	step_stalls_free(&l->step_stalls);
 	vec_free(&l->v);
 	vec_free(&l->unused);

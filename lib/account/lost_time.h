@@ -11,6 +11,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
+#include "lib/account/idle_shares.h"
 #include "lib/account/loss_crowd.h"
 #include "lib/account/step_stalls.h"
 #include "lib/account/thread_ledger.h"
@@ -101,8 +102,9 @@ struct loss {
 			uint64_t compact_ns, swap_ns, file_ns; /* of it */
 		} memory;				       /* LOSS_MEMORY */
 		struct {
-			uint64_t waits;	     /* of the anchor's; count: stretches */
-			uint64_t unended_ns; /* of it, in a gap to the end */
+			uint64_t waits;	      /* of the anchor's; count: stretches */
+			uint64_t measured_ns; /* of it, in gaps that were seen */
+			uint64_t unended_ns;  /* of it, in a gap to the end */
 			int64_t unended_since_ns;
 			uint64_t early_ns; /* of what Python does besides: in the first steps
 					      (loss_early.h) */
@@ -193,6 +195,7 @@ struct lost_time {
 	struct loss several;		/* lost_several.h */
 	VEC(struct loss_mark) marks;	/* of the end */
 	VEC(struct loss_crowd) crowds;	/* the same */
+	struct idle_shares idle_shares; /* the same */
 	struct step_stalls step_stalls; /* the same */
 };
 

@@ -8,17 +8,6 @@
 
 #define GAPS_SHARE 0.5 /* of them in gaps: then these are what is lost */
 
-static uint64_t key_of(const struct cause *c, uint32_t anchor, const struct loss_blame *b)
-{
-	const struct line_culprit *who = culprit_get(c->tally.culprits, b->culprit);
-	struct loss x = { .process = cause_process_of(c, anchor),
-			  .culprit = who ? who->base : 0,
-			  .family = b->family,
-			  .sort = b->sort };
-
-	return loss_key(&x);
-}
-
 static uint64_t waited_for(const struct cause *c, uint32_t anchor, const struct track_part *p)
 {
 	return (uint64_t)cause_process_of(c, anchor) << 32 | p->leaf;
@@ -47,14 +36,16 @@ static bool add_part(struct step_stalls *s, struct cause *c, uint32_t anchor,
 	if (b.family == LOSS_FAMILIES || !loss_is_step_stall(c, anchor, p) ||
 	    loss_is_elsewhere(c, cause_process_of(c, anchor), p) || loss_is_crowded(c, anchor, p))
 		return true;
-	key = key_of(c, anchor, &b);
+	key = loss_blame_key(c, anchor, &b);
 	if (!map_get(&s->of, key, &at)) {
 		at = s->v.n;
 		if (!vec_push(&s->v, (struct step_stall){ 0 }) || !map_put(&s->of, key, at))
 			return false;
 	}
 	s->v.v[at].ns += p->ns;
-	s->v.v[at].gap_ns += p->gap_ns + p->at_most_ns;
+	s->v.v[at].gap_ns +=
+		idle_shares_gap_ns(&c->lost_time.idle_shares, c, anchor, &b, p, false) +
+		idle_shares_gap_ns(&c->lost_time.idle_shares, c, anchor, &b, p, true);
 	return true;
 }
 
@@ -81,7 +72,7 @@ bool step_stalls_are_lost(const struct step_stalls *s, const struct cause *c, ui
 	uint64_t at;
 
 	return b->family != LOSS_FAMILIES && loss_is_step_stall(c, anchor, p) &&
-	       !is_mains(s, c, anchor, p) && map_get(&s->of, key_of(c, anchor, b), &at) &&
+	       !is_mains(s, c, anchor, p) && map_get(&s->of, loss_blame_key(c, anchor, b), &at) &&
 	       (double)s->v.v[at].gap_ns < GAPS_SHARE * (double)s->v.v[at].ns;
 }
 
