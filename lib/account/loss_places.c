@@ -91,6 +91,9 @@ unsigned loss_places(const struct cause *c, const struct loss *x, struct where_p
 		v[k].count += v[i].count;
 		v[k].sampled_ns += v[i].sampled_ns;
 	}
+	/* Stacks of one line may share a step, or a wait. */
+	for (unsigned i = 0; i < kept && x->count; i++)
+		v[i].affected = v[i].affected < x->count ? v[i].affected : x->count;
 	if (kept)
 		qsort(v, kept, sizeof(*v), by_lost);
 	return kept;

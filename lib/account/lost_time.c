@@ -13,6 +13,7 @@
 #include "lib/account/loss_blame.h"
 #include "lib/account/loss_early.h"
 #include "lib/account/loss_gaps.h"
+#include "lib/account/loss_times.h"
 
 /* ---- losses ---- */
 
@@ -132,13 +133,6 @@ static bool via_add(struct loss *x, uint32_t thread)
 	return i < x->via.n || i == LOSS_VIA || vec_push(&x->via, thread);
 }
 
-/* How often it was met. What the kernel does for a thread's memory it does on the CPU, too, when it
- * sleeps in it. */
-static uint64_t times_of(const struct loss_blame *b, const struct track_part *p)
-{
-	return (b->family == LOSS_MEMORY || b->family == LOSS_PAGES) && p->asleep ? 0 : p->waits;
-}
-
 static bool place_add(struct lost_time *l, const struct loss *x, const struct track_part *p,
 		      uint64_t n)
 {
@@ -179,7 +173,8 @@ static void longest_add(struct loss *x, const struct loss_blame *b, const struct
 }
 
 /* A line outvotes the others. */
-static void idle_details(struct loss *x, const struct loss_blame *b, const struct track_part *p)
+static void idle_details(struct loss *x, const struct loss_blame *b, const struct track_part *p,
+			 uint64_t n)
 {
 	if (p->unended_ns) {
 		x->of.idle.unended_ns += p->unended_ns < p->ns ? p->unended_ns : p->ns;
@@ -189,7 +184,7 @@ static void idle_details(struct loss *x, const struct loss_blame *b, const struc
 	if (p->poll.interval_us && 2 * p->ns >= x->ns)
 		x->of.idle.poll = p->poll;
 	x->of.idle.whole |= b->whole;
-	x->of.idle.waits += b->waits;
+	x->of.idle.waits += p->times ? n : b->waits;
 	x->of.idle.measured_ns += b->whole ? p->ns : b->measured_ns;
 	if (!(x->sort & LOSS_BESIDE) || !p->line)
 		return;
@@ -208,8 +203,9 @@ static bool loss_add(struct lost_time *l, struct cause *c, struct loss *x, uint3
 {
 	struct loss_thread *th = loss_thread_of(x, anchor);
 	uint32_t kept = p->exclusion ? kept_holder(p) : 0;
+	struct loss_times n = { 0 };
 
-	if (!th)
+	if (!th || !loss_times_add(l, x, b, anchor, p, &n))
 		return false;
 	if (x->ns == 0 || p->first_ns < x->first_ns)
 		x->first_ns = p->first_ns;
@@ -219,17 +215,17 @@ static bool loss_add(struct lost_time *l, struct cause *c, struct loss *x, uint3
 	th->idle_ns += p->idle_ns;
 	th->step_ns += l->in_steps ? p->ns : 0;
 	th->step_idle_ns += l->in_steps ? p->idle_ns : 0;
-	if (l->pane != INT64_MAX && !pane_add(th, l->pane, p, times_of(b, p)))
+	if (l->pane != INT64_MAX && !pane_add(th, l->pane, p, n.all))
 		return false;
 	x->ns += p->ns;
-	x->count += times_of(b, p);
+	x->count += n.all;
 	if (b->family == LOSS_MEMORY) {
 		x->of.memory.compact_ns += p->class == PATH_COMPACT ? p->ns : 0;
 		x->of.memory.swap_ns += p->class == PATH_FAULT && p->swapped ? p->ns : 0;
 		x->of.memory.file_ns += p->class == PATH_FAULT && !p->swapped ? p->ns : 0;
 	}
 	if (b->family == LOSS_IDLE)
-		idle_details(x, b, p);
+		idle_details(x, b, p, n.all);
 	x->idle_ns += p->idle_ns;
 	loss_state_add(x, b->part, p->ns);
 	x->beside_ns += p->leaf != anchor ? p->ns : 0;
@@ -238,7 +234,7 @@ static bool loss_add(struct lost_time *l, struct cause *c, struct loss *x, uint3
 	if (b->family >= LOSS_STOPPED)
 		longest_add(x, b, p);
 	return loss_amount_add(&x->takers, b->culprit, p->ns) && elsewhere_add(x, c, p) &&
-	       place_add(l, x, p, times_of(b, p));
+	       place_add(l, x, p, n.there);
 }
 
 /* only_outside: of losses that are not in the steps. */
@@ -270,6 +266,7 @@ static bool idle_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 	struct loss_blame b = loss_blame_idle(c, anchor, p);
 	struct loss_gaps *gaps = l->processes.v[process].gaps;
 	struct track_part in = *p;
+	bool own = loss_is_own_code(anchor, p);
 
 	b.whole = l->in_steps && l->pane == INT64_MAX &&
 		  step_stalls_are_lost(&l->step_stalls, c, anchor, &b, p);
@@ -284,9 +281,9 @@ static bool idle_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 		gaps->ns[at_most] += in.ns;
 	if (b.whole) {
 		in.ns = p->ns;
-		in.waits = p->class == PATH_OWN && p->leaf == anchor ? p->pieces : p->waits;
+		in.waits = own ? p->pieces : p->waits;
 	} else {
-		in.waits = p->gaps;
+		in.waits = in.ns == b.measured_ns ? p->gaps : own ? p->pieces : p->waits;
 		/* What lies beside gaps for the most part is no cause of them. */
 		in.number = 2 * in.ns > p->ns ? p->number : 0;
 	}
@@ -452,6 +449,8 @@ static bool add_window(struct lost_time *l, struct cause *c, size_t i, const str
 		       enum track_window window, bool only_outside, struct track_parts *parts)
 {
 	l->in_steps = window == WINDOW_STEPS;
+	l->window = window;
+	l->steps = l->in_steps && t->loop ? t->loop->estimate : 0;
 	if (!path_tracks_parts(c->tracks, i, window, parts))
 		return false;
 	for (size_t k = 0; k < parts->v.n; k++)
@@ -492,6 +491,7 @@ bool lost_time_finish(struct lost_time *l, struct cause *c)
 	l->pane = INT64_MAX;
 	ok = ok && idle_shares_sum(&l->idle_shares, c, &parts) &&
 	     step_stalls_sum(&l->step_stalls, c, &parts);
+	map_clear(&l->counted);
 	if (ok)
 		clear_sums(l);
 	for (size_t i = 0; ok && i < path_tracks_count(c->tracks); i++)
@@ -586,6 +586,7 @@ void lost_time_free(struct lost_time *l)
 	map_free(&l->by);
 	map_free(&l->ran);
 	map_free(&l->awaited);
+	map_free(&l->counted);
 	map_free(&l->background);
 	where_free(&l->where);
 }

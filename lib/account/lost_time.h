@@ -182,8 +182,10 @@ struct loss_mark {
 
 /* Zero-initialised is empty. */
 struct lost_time {
-	bool in_steps; /* what is added now */
-	bool partial;  /* calls that give devices work were left out: gaps are such at most */
+	bool in_steps;	 /* what is added now */
+	unsigned window; /* the same: enum track_window */
+	uint64_t steps;	 /* the same: so many; 0: not in steps, or not known */
+	bool partial;	 /* calls that give devices work were left out: gaps are such at most */
 	VEC(struct loss) v;
 	VEC(uint32_t) unused; /* positions */
 	VEC(struct loss_process) processes;
@@ -195,6 +197,7 @@ struct lost_time {
 	struct loss several;		/* lost_several.h */
 	VEC(struct loss_mark) marks;	/* of the end */
 	VEC(struct loss_crowd) crowds;	/* the same */
+	struct map counted;		/* the same: in one wait, or in steps (loss_times.h) */
 	struct idle_shares idle_shares; /* the same */
 	struct step_stalls step_stalls; /* the same */
 };

@@ -75,6 +75,8 @@ struct track_part {
 	uint64_t ns, pieces;
 	uint64_t waits;	  /* the anchor's times off its CPU, or at work for its memory, in which it
 			     was met */
+	uint32_t via;	  /* what tells the anchor's wait apart, in which it was met; 0: none */
+	uint64_t times;	  /* off its CPU in that wait, whatever was met in it; of a window */
 	uint64_t idle_ns; /* of ns, while the device had nothing to do */
 	uint64_t gap_ns;  /* of ns, in gaps of the device, which are over (device_gaps.h) */
 	uint64_t at_most_ns; /* the same of a device that may have had work */

@@ -13,6 +13,8 @@
 #include "lib/world/event_loop.h"
 #include "lib/world/who.h"
 
+#define MAX_NUMBER ((1u << 28) - 1) /* of the first one */
+
 static struct track_key key_of(const struct path_piece *p)
 {
 	return (struct track_key){ .thread = p->thread,
@@ -54,6 +56,18 @@ static bool is_waiting(const struct track_key *k)
 	return k->occupant || (k->state >= SEGMENT_STOLEN && k->state <= SEGMENT_RUNNABLE);
 }
 
+/* The number of the first sum that the anchor's wait is of; one that is made becomes it if there is
+ * none. 0: out of memory. */
+static uint32_t find_first(struct track_sums *s, uint32_t via, uint32_t fresh)
+{
+	const struct track_key key = { .via = via };
+	uint64_t hash = hash_bytes(&key, sizeof(key), 1), number = fresh;
+
+	if (!map_get(&s->by_hash, hash, &number) && !map_put(&s->by_hash, hash, fresh))
+		return 0;
+	return (uint32_t)number;
+}
+
 /* The number of the key, made if there is none and there are fewer than max. 0: neither. */
 static uint32_t find_number(struct track_sums *s, struct track_names *names,
 			    const struct track_key *key, size_t max)
@@ -70,6 +84,11 @@ static uint32_t find_number(struct track_sums *s, struct track_names *names,
 		if (memcmp(&s->v.v[at - 1].key, key, sizeof(*key)) == 0)
 			return (uint32_t)at;
 	fresh.next = (uint32_t)first;
+	if (key->via) {
+		fresh.first = find_first(s, key->via, (uint32_t)s->v.n + 1) & MAX_NUMBER;
+		if (!fresh.first)
+			return 0;
+	}
 	fresh.place = place_of(names, key);
 	if (s->v.n >= max || !vec_push(&s->v, fresh))
 		return 0;
@@ -168,9 +187,16 @@ ALWAYS_INLINE void add_total(struct track_total *t, const struct track_add *add)
 	t->idle_ns += add->idle_ns;
 	if (add->gap.number)
 		gap_add(t, &add->gap);
-	t->pieces++;
+	t->pieces += t->pieces < UINT32_MAX;
 	t->waits += !t->waits || add->wait != t->last_wait;
 	t->last_wait = add->wait;
+}
+
+/* What the anchor waits for meanwhile is of many kinds, the wait is one. */
+static void count_wait(struct track_sum *first, enum track_window window, uint32_t wait)
+{
+	first->total[window].times += wait != first->more.times;
+	first->more.times = wait;
 }
 
 void track_sums_add(struct track_sums *s, uint32_t number, enum track_window window,
@@ -181,6 +207,8 @@ void track_sums_add(struct track_sums *s, uint32_t number, enum track_window win
 	uint64_t ns = (uint64_t)(add->to_ns - add->from_ns);
 
 	add_total(t, add);
+	if (sum->first)
+		count_wait(&s->v.v[sum->first - 1], window, add->wait);
 	if (sum->awaits) {
 		keep_longest(t, ns, add->from_ns);
 		if (ns >= TRACK_LONG_NS)
@@ -208,11 +236,13 @@ static void move_total(struct track_total *from, struct track_total *to)
 	const struct track_total moved = *from, kept = *to;
 
 	*from = (struct track_total){ 0 };
+	to->times += moved.times;
 	if (!moved.pieces)
 		return;
 	*to = moved;
+	to->times += kept.times;
 	to->ns += kept.ns;
-	to->pieces += kept.pieces;
+	to->pieces += kept.pieces < UINT32_MAX - to->pieces ? kept.pieces : UINT32_MAX - to->pieces;
 	to->idle_ns += kept.idle_ns;
 	to->gap_ns += kept.gap_ns;
 	to->at_most_ns += kept.at_most_ns;
@@ -361,6 +391,7 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 				    .pieces = t->pieces,
 				    .waits = t->waits,
 				    .leaf = k->thread,
+				    .via = k->via,
 				    .idle_ns = t->idle_ns,
 				    .gap_ns = t->gap_ns,
 				    .at_most_ns = t->at_most_ns,
@@ -444,6 +475,8 @@ bool track_sums_parts(const struct track_sums *s, enum track_window window, uint
 		    !vec_push(&out->v, part))
 			return false;
 		out->v.v[out->v.n - 1].number = (uint32_t)i + 1;
+		if (sum->first)
+			out->v.v[out->v.n - 1].times = s->v.v[sum->first - 1].total[window].times;
 		out->v.v[out->v.n - 1].longs = sum->longs[window];
 		out->v.v[out->v.n - 1].long_ns = sum->long_ns[window];
 		if (window == WINDOW_STEPS && i < s->courses.n)
@@ -470,7 +503,8 @@ bool track_sums_grown(struct track_sums *s, uint32_t anchor, struct path *path,
 		if (!part_of(&sum->key, &sum->more, anchor, path, names, &part) ||
 		    !vec_push(&out->v, part))
 			return false;
-		sum->more = (struct track_total){ .last_wait = sum->more.last_wait,
+		sum->more = (struct track_total){ .times = sum->more.times,
+						  .last_wait = sum->more.last_wait,
 						  .last_gap = sum->more.last_gap };
 		sum->grown = false;
 	}

@@ -42,28 +42,32 @@ static inline struct segment track_key_segment(const struct track_key *k)
 }
 
 struct track_total {
-	uint64_t ns, pieces, longest_ns;	 /* the longest: of a stretch (struct track_run) */
+	uint64_t ns, longest_ns;		 /* the longest: of a stretch (struct track_run) */
 	uint64_t idle_ns;			 /* of ns, while the device had nothing to do */
 	uint64_t gap_ns, at_most_ns, unended_ns; /* of ns, in gaps of the device (device_gaps.h) */
-	uint32_t gaps;				 /* in which it was met */
-	uint32_t last_gap;			 /* number of the newest of them */
-	uint32_t waits;				 /* times off its CPU in which it was met */
-	uint32_t last_wait;			 /* number of the newest of them */
+	uint32_t pieces;
+	uint32_t times;	   /* of the first sum of a wait of the anchor: how many there were of it */
+	uint32_t gaps;	   /* in which it was met */
+	uint32_t last_gap; /* number of the newest of them */
+	uint32_t waits;	   /* times off its CPU in which it was met */
+	uint32_t last_wait; /* number of the newest of them */
 	int64_t longest_from_ns;
 	int64_t first_ns, last_ns; /* from the first piece's begin to the last one's end */
 };
 
 struct track_sum {
 	struct track_key key;
-	uint32_t next;	/* of the same hash: its number, 0 none */
-	bool awaits;	/* a CPU: what the anchor did before goes on behind it */
-	bool grown;	/* it is in the list of those */
-	bool own;	/* the anchor was in its own code, on its CPU */
-	bool works;	/* the same, or in a call: no loss */
+	uint32_t next;	     /* of the same hash: its number, 0 none */
+	uint32_t first : 28; /* number of the first one of the same wait of the anchor; 0: none */
+	bool awaits : 1;     /* a CPU: what the anchor did before goes on behind it */
+	bool grown : 1;	     /* it is in the list of those */
+	bool own : 1;	     /* the anchor was in its own code, on its CPU */
+	bool works : 1;	     /* the same, or in a call: no loss */
 	uint64_t place; /* equal: the same call at the same line, or own code of one function */
 	struct track_total total[TRACK_WINDOWS];
-	struct track_total
-		more; /* since it was asked for, in whichever window; its pieces' longest */
+	/* Since it was asked for, in whichever window; its pieces' longest. times: the number of
+	 * the newest one. */
+	struct track_total more;
 	/* Stretches of TRACK_LONG_NS and more: their time, and how many they are. */
 	uint64_t long_ns[TRACK_WINDOWS];
 	uint32_t longs[TRACK_WINDOWS];

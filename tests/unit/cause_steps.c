@@ -58,7 +58,7 @@ static const struct shape shapes[] = {
 	{ "nearly always the same of two", 6 * MS, OBJECT_FD, false, 2, 0,
 	  "in fetch (train.py:31) for loader (pid 200) and 1 more like it, which ran", 3 },
 	{ "what it computes, where samples show it", 9680 * US, OBJECT_NONE, false, 0, 0,
-	  "spent 3.87 s (96.8% of wall time, 819 times): its own code in fetch (train.py:31)", 3 },
+	  "spent 3.87 s (96.8% of wall time, 400 times): its own code in fetch (train.py:31)", 3 },
 	{ "a sleep of 3 % of each step", 300 * US, OBJECT_TIMER, false, 0, 0, NULL, 0 },
 	{ "a sleep that keeps a pace", 6 * MS, OBJECT_TIMER, true, 0, 0, NULL, 0 },
 	{ "a wait while the device works for longer", 3 * MS, OBJECT_CHILD, false, 0, 6 * MS, NULL,
