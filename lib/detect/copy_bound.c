@@ -168,7 +168,8 @@ static bool on_call(void *state, struct cause *c, const struct line_piece *p)
 	return true;
 }
 
-static void add_fixes(struct fact *f, const struct cause *c, const struct copies *k, uint32_t stack)
+static void add_fixes(struct fact *f, const struct cause *c, const struct copies *k, uint32_t stack,
+		      bool pinned)
 {
 	bool python = name_python(c->w, stack);
 	uint64_t each = k->bytes / k->row.toll.count;
@@ -196,14 +197,20 @@ static void add_fixes(struct fact *f, const struct cause *c, const struct copies
 			      0, f->lost_ns,
 			      "from nothing, if the next kernel needs it, to all of the wait");
 	else
-		fact_fix_code(f, "Copy from pinned memory, without waiting, while kernels run",
-			      python ? "DataLoader(..., pin_memory=True); batch.to(\"cuda\", "
-				       "non_blocking=True)"
-				     : "cudaMallocHost(&host, bytes); cudaMemcpyAsync(device, "
-				       "host, bytes, cudaMemcpyHostToDevice, stream)",
-			      0, f->lost_ns,
-			      "from nothing, if the link is busy all the time anyway, to all of "
-			      "the wait");
+		fact_fix_code(
+			f,
+			pinned ? "Look whether these bytes lie in pinned memory: it has "
+				 "some, but the copies wait; copy without waiting"
+			       : "Copy from pinned memory, without waiting, while kernels run",
+			python && pinned ? "print(batch.is_pinned()); batch.to(\"cuda\", "
+					   "non_blocking=True)"
+			: python	 ? "DataLoader(..., pin_memory=True); batch.to(\"cuda\", "
+					   "non_blocking=True)"
+					 : "cudaMallocHost(&host, bytes); cudaMemcpyAsync(device, "
+					   "host, bytes, cudaMemcpyHostToDevice, stream)",
+			0, f->lost_ns,
+			"from nothing, if the link is busy all the time anyway, to all of "
+			"the wait");
 }
 
 static const char *memory_kind_text(const struct copies *k, uint32_t pinned)
@@ -211,8 +218,10 @@ static const char *memory_kind_text(const struct copies *k, uint32_t pinned)
 	if (k->row.of != TO_DEVICE && k->row.of != FROM_DEVICE && k->row.of != ANY)
 		return NULL;
 	if (k->blocked * 2 > k->row.toll.count)
-		return "pageable: asynchronous copies of it did not return until the bytes were "
-		       "moved";
+		return pinned ? "asynchronous copies of it did not return until the bytes were "
+				"moved, though the process has pinned memory"
+			      : "pageable: asynchronous copies of it did not return until the "
+				"bytes were moved, and the process pinned none";
 	return pinned ? "the process has pinned memory, but these calls wait for the bytes"
 		      : "the process pinned no memory while it was recorded";
 }
@@ -243,7 +252,7 @@ static void fill_finding(void *state, const struct cause *c, struct toll_row *r,
 			      (double)k->waited_ns, "ns");
 	if (memory)
 		fact_evidence_text(f, "host memory", memory);
-	add_fixes(f, c, k, f->nsites ? f->sites[0].stack : 0);
+	add_fixes(f, c, k, f->nsites ? f->sites[0].stack : 0, s->by_process.v[r->process].pinned);
 }
 
 static const struct tolls_def copying = { .kind = "copy-bound",

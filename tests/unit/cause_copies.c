@@ -18,6 +18,40 @@ static void copy(uint16_t op, int64_t start, int64_t ns, uint64_t bytes, uint64_
 	stage_set(ev, COL_DIRECTION, direction);
 }
 
+/* Copies that return when the bytes have been moved: what is said of their memory. */
+static void memory_kind(bool pins, const char *says, const char *action)
+{
+	struct kinds_run p;
+	unsigned n = 0;
+
+	if (pins)
+		stage_call(&s, v, OP_CUDA_MALLOC_HOST, 0, 0, 50 * US);
+	for (int64_t t = MS; t < STEPS * EVERY; t += EVERY) {
+		copy(OP_CUDA_MEMCPY_ASYNC, t, 3 * MS, 16 << 20, 1);
+		stage_call(&s, v, OP_CUDA_LAUNCH, 0, t + 4 * MS, t + 4 * MS + 5 * US);
+		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 5 * MS, t + EVERY - MS);
+	}
+	analyze(&s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		const struct finding *f = &p.list.v.v[i];
+		struct bytes text = { 0 };
+
+		if (!bytes_equal(f->kind, bytes_of("copy-bound")))
+			continue;
+		n++;
+		for (size_t k = 0; k < f->evidence.n; k++)
+			if (bytes_equal(f->evidence.v[k].what, bytes_of("host memory")))
+				text = f->evidence.v[k].text;
+		ok(text.p && memmem(text.p, text.n, says, strlen(says)), "\"%s\", not \"%.*s\"",
+		   says, (int)text.n, text.p ? text.p : "");
+		text = f->fixes.n ? f->fixes.v[0].action : (struct bytes){ 0 };
+		ok(text.p && memmem(text.p, text.n, action, strlen(action)), "\"%s\": %.*s", action,
+		   (int)text.n, text.p ? text.p : "");
+	}
+	is_u64(n, 1, "%s pinned memory: copy-bound", pins ? "with" : "without");
+	chain_list_free(&p.list);
+}
+
 static void kernel(int64_t start)
 {
 	stage_call(&s, v, OP_CUDA_LAUNCH, 0, start, start + 5 * US);
@@ -80,6 +114,8 @@ int main(void)
 		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 4 * MS, t + EVERY);
 	}
 	silent(&s, "where every submission is slow, copies are too");
+	memory_kind(false, "pageable", "Copy from pinned memory");
+	memory_kind(true, "though the process has pinned memory", "Look whether these bytes");
 	stage_free(&s);
 	return tap_done();
 }
