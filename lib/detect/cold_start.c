@@ -171,6 +171,22 @@ static bool add_covered(struct start *s, int64_t start_ns, int64_t end_ns)
 	return vec_push(&s->spans, (struct span){ start_ns, end_ns });
 }
 
+/* Calls of its line go on to take as long: this is not what the first ones take. */
+static bool goes_on(const struct beginning *b, size_t at)
+{
+	const struct first_call *call = &b->calls.v[at];
+	unsigned n = 0, slow = 0;
+
+	for (size_t i = at + 1; i < b->calls.n; i++) {
+		const struct first_call *later = &b->calls.v[i];
+		bool same = later->op == call->op && later->stack == call->stack;
+
+		n += same;
+		slow += same && later->own_ns > call->own_ns / SLOW_TIMES;
+	}
+	return n >= LATER && slow * 2 > n;
+}
+
 /* Add up the start's slow calls. False: out of memory. */
 static bool add_up(const struct cause *c, const struct beginning *b, struct start *s)
 {
@@ -182,7 +198,8 @@ static bool add_up(const struct cause *c, const struct beginning *b, struct star
 			usual_of(c, b->process, call->op, s->usual, &s->nusual, &s->scratch);
 		uint64_t expected = u->known ? u->ns : i == 0 ? 0 : call->own_ns;
 
-		if (call->own_ns < SLOW_TIMES * expected || call->own_ns < expected + SLOW_NS) {
+		if (call->own_ns < SLOW_TIMES * expected || call->own_ns < expected + SLOW_NS ||
+		    goes_on(b, i)) {
 			warm++;
 			continue;
 		}

@@ -80,6 +80,19 @@ int main(void)
 	calls(calls(t, 1, OP_CUDA_MALLOC_HOST, 400 * MS), WARM, LAUNCH, ALWAYS_INLINE);
 	silent(&s, "a call that is made once");
 
+	/* Small ones between are a line of their own. */
+	began_before(true);
+	t = calls(MS, 1, LAUNCH, SLOW);
+	for (unsigned i = 0; i < 300; i++) {
+		stage_call(&s, v, LAUNCH, 0, t, t + 5 * MS)->stack = world_stack(
+			s.w,
+			(uint32_t[]){ world_frame(s.w, &(struct world_frame){ .kind = FRAME_PYTHON,
+									      .offset = 15 }) },
+			1);
+		t = calls(t + 6 * MS, 2, LAUNCH, ALWAYS_INLINE);
+	}
+	not_told(&s, "cold-start", "calls of a line of which later ones are as slow");
+
 	began_before(true);
 	t = calls(MS, SLOWS, LAUNCH, SLOW);
 	for (unsigned i = 0; i < SLOWS; i++) {
