@@ -243,3 +243,18 @@ void idle_text_print(const struct loss_view *f, const struct idle_line *line, st
 	if (f->loss->sort & LOSS_OUTSIDE && !f->who)
 		buf_puts(out, ", from outside; whether it had asked is not known");
 }
+
+/* Of waits for an acknowledgement that TCP delays: so many, so long, and no longer on average or at
+ * most. */
+#define DELAYED_LEAST	10
+#define DELAYED_NS	40e6
+#define DELAYED_MOST	1.15
+#define DELAYED_LONGEST 1.5
+
+bool idle_is_delayed_ack(const struct loss *x)
+{
+	double n = (double)x->of.idle.waits, mean = n > 0 ? (double)x->ns / n : 0;
+
+	return n >= DELAYED_LEAST && mean > DELAYED_NS && mean < DELAYED_MOST * DELAYED_NS &&
+	       (double)x->longest_ns < DELAYED_LONGEST * DELAYED_NS;
+}

@@ -31,4 +31,8 @@ bool idle_is_unknown(const struct loss_view *f, const struct idle_line *line);
  * (train.py:31)" */
 void idle_text_print(const struct loss_view *f, const struct idle_line *line, struct buf *out);
 
+/* Each of the waits is about as long as a receiver of TCP delays its acknowledgement at least
+ * (TCP_DELACK_MIN, 40 ms): a sender that has more to send waits for it (Nagle's algorithm). */
+bool idle_is_delayed_ack(const struct loss *x);
+
 #endif

@@ -12,6 +12,7 @@
 #include "lib/account/finding_details.h"
 #include "lib/account/loss_crowd.h"
 #include "lib/account/names.h"
+#include "lib/account/sampling.h"
 
 static void add_fix(const struct loss_view *f, struct finding *to, const char *action,
 		    const char *kind, const char *command, double keep, const char *basis)
@@ -394,4 +395,43 @@ void detect_recommend_cpu(const struct loss_view *f, struct finding *to)
 		(f->who->kind == CULPRIT_OWN ? recommend_fewer
 					     : recommend_apart)(f, to, details_text(to, &cpus));
 	}
+}
+
+/* Threads of PyTorch's, which no program can move. */
+static const struct {
+	const char *name, *action, *code;
+} torch_threads[] = {
+	{ "pt_data_pin",
+	  "Pin less: larger batches, or fewer, or none where copies wait for the bytes anyway; the "
+	  "thread is DataLoader's own",
+	  "DataLoader(..., pin_memory=False)" },
+	{ "pt_autograd",
+	  "Leave Python out of the backward pass: hooks, and functions of its own that wait; the "
+	  "thread is PyTorch's own",
+	  "torch.compile(model)" },
+};
+
+void detect_recommend_interpreter(const struct loss_view *f, struct finding *to)
+{
+	struct bytes name = f->who ? world_text(f->c->w, f->who->name) : (struct bytes){ 0 };
+
+	for (unsigned i = 0; i < sizeof(torch_threads) / sizeof(torch_threads[0]); i++) {
+		size_t n = strlen(torch_threads[i].name);
+
+		if (name.n < n || memcmp(name.p, torch_threads[i].name, n) != 0)
+			continue;
+		detect_recommend_code(f, to, torch_threads[i].action, torch_threads[i].code,
+				      "from nothing, if it has to be done before the next step, to "
+				      "all of the wait");
+		return;
+	}
+	detect_recommend(
+		f, to,
+		details_print(to,
+			      "Let %s work in a process of its own, or in code that lets go of the "
+			      "interpreter: its threads take turns, and more of them gain nothing",
+			      f->culprit),
+		sampling_command(f->c, f->victim_pid, to), 0,
+		"from nothing, if the thread has to wait for its result, to all of the wait; the "
+		"command shows the holder's lines");
 }

@@ -87,6 +87,9 @@ void detect_where(const struct loss_view *f, struct buf *out);
  * none. */
 void detect_other_cpus(const struct loss_view *f, struct buf *out);
 
+/* Against a thread of the victim's interpreter, whose turns it waits for. */
+void detect_recommend_interpreter(const struct loss_view *f, struct finding *to);
+
 /* What keeps tasks off each other's CPUs: shared by the two kinds about that. */
 void detect_recommend_cpu(const struct loss_view *f, struct finding *to);
 

@@ -42,12 +42,6 @@
 #define MIN_ONCE       0.1
 #define MIN_OWN	       0.5
 #define MIN_GAIN       0.2
-/* Of waits for an acknowledgement that TCP delays: so many, so long, and no longer on average or at
- * most. */
-#define DELAYED_LEAST	10
-#define DELAYED_NS	40e6
-#define DELAYED_MOST	1.15
-#define DELAYED_LONGEST 1.5
 /* No turn of a loop that waits for the next one by a clock takes so long. */
 #define LONG_TURN_NS 1000000000
 
@@ -303,16 +297,6 @@ static void recommend_ended(const struct loss_view *f, struct finding *to)
 			"shows who waits");
 }
 
-/* Each of the waits is about as long as a receiver of TCP delays its acknowledgement at least
- * (TCP_DELACK_MIN, 40 ms): a sender that has more to send waits for it (Nagle's algorithm). */
-static bool is_delayed_ack(const struct loss *x)
-{
-	double n = (double)x->of.idle.waits, mean = n > 0 ? (double)x->ns / n : 0;
-
-	return n >= DELAYED_LEAST && mean > DELAYED_NS && mean < DELAYED_MOST * DELAYED_NS &&
-	       (double)x->longest_ns < DELAYED_LONGEST * DELAYED_NS;
-}
-
 static void recommend_socket(const struct loss_view *f, struct finding *to,
 			     const struct idle_line *line, uint32_t pid)
 {
@@ -322,7 +306,7 @@ static void recommend_socket(const struct loss_view *f, struct finding *to,
 	const char *peer = idle_state(f->loss) == PART_SOCKET
 				   ? cause_peers_top(&f->c->peers, process, frame, &server)
 				   : NULL;
-	bool delayed = is_delayed_ack(f->loss);
+	bool delayed = idle_is_delayed_ack(f->loss);
 	struct buf command = { 0 };
 
 	buf_puts(&command, peer ? "ss -tunpi dst " : "ss -tunpi | grep pid=");
@@ -370,15 +354,7 @@ static void recommend_workers(const struct loss_view *f, struct finding *to,
 			      const struct idle_line *line, uint32_t worker)
 {
 	if (has_interpreter(f)) {
-		detect_recommend(
-			f, to,
-			details_print(to,
-				      "Let %s work in a process of its own: threads of one "
-				      "interpreter take turns, and more of them gain nothing",
-				      f->culprit),
-			sampling_command(f->c, f->victim_pid, to), 0,
-			"from nothing, if the thread has to wait for its result, to all of the "
-			"wait; the command shows its lines");
+		detect_recommend_interpreter(f, to);
 		return;
 	}
 	detect_recommend(f, to, waiter_call_advice(waiter_call_of(f->c->w, line->stack)),

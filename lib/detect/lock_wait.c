@@ -14,7 +14,6 @@
 #include "lib/base/fmt.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/names.h"
-#include "lib/account/sampling.h"
 #include "lib/world/own_site.h"
 
 #define MOST \
@@ -102,14 +101,7 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 		world_get_process(f->c->w, f->who ? f->who->process : f->loss->process);
 
 	if (f->who && f->who->gil)
-		detect_recommend(f, to,
-				 details_print(to,
-					       "Let %s work in a process of its own, or in code "
-					       "that lets go of the interpreter",
-					       f->culprit),
-				 sampling_command(f->c, f->victim_pid, to), 0,
-				 "from nothing, if the thread has to wait for its result, to all "
-				 "of the wait; the command shows the holder's lines");
+		detect_recommend_interpreter(f, to);
 	else
 		detect_recommend(f, to,
 				 details_print(to,
