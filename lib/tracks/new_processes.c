@@ -71,10 +71,9 @@ struct children {
 	struct map ns_of;     /* the same */
 };
 
-/* Of its children the one that the thread's process is, or descends from; 0: none. */
-static uint32_t find_child(const struct children *c, uint32_t thread)
+/* Of its children the one that the process is, or descends from; 0: none. */
+static uint32_t find_child_of(const struct children *c, uint32_t process)
 {
-	uint32_t process = world_thread_process_id(c->w, thread);
 	uint64_t parent;
 
 	for (unsigned i = 0; i < DEPTH_MOST && map_get(&c->parent_of, process, &parent); i++) {
@@ -83,6 +82,11 @@ static uint32_t find_child(const struct children *c, uint32_t thread)
 		process = (uint32_t)parent;
 	}
 	return 0;
+}
+
+static uint32_t find_child(const struct children *c, uint32_t thread)
+{
+	return find_child_of(c, world_thread_process_id(c->w, thread));
 }
 
 /* The child that the path waited for in that part, whatever that one, or what it started itself,
@@ -159,18 +163,24 @@ bool new_processes_between(const struct new_processes *p, uint32_t process,
 	uint64_t most = 0, ns;
 	uint32_t longest = 0;
 	bool ok = sum_waits(&c, p, parts);
+	uint64_t all_ns = 0;
 
+	for (size_t i = 0; i < parts->v.n; i++)
+		all_ns += parts->v.v[i].ns;
 	*out = (struct new_between){ .within = within,
+				     .all_ns = all_ns,
 				     .gaps = within	 ? (uint32_t)runs->steps
 					     : runs->v.n ? (uint32_t)runs->v.n - 1
 							 : 0 };
 	for (size_t i = 0; ok && i < p->v.n; i++) {
 		const struct new_process *child = &p->v.v[i];
 
-		if (child->parent != process || !map_get(&c.ns_of, child->process, &ns) ||
+		if (!map_get(&c.ns_of, find_child_of(&c, child->process), &ns) ||
 		    !find_place(runs, within, child->time_ns, &until))
 			continue;
 		out->n++;
+		if (child->parent != process)
+			continue;
 		out->ns += ns;
 		out->gaps_with += within ? out->gaps_with < out->gaps : until != last;
 		last = until;
@@ -190,6 +200,10 @@ bool new_between_is_told(const struct new_between *b)
 {
 	double least = b->within ? NEW_PROCESSES_STEPS : NEW_PROCESSES_GAPS;
 
+	/* Epochs whose loop is left in a step are few among the steps. */
+	if (b->within && b->n >= NEW_PROCESSES_OFTEN &&
+	    (double)b->ns >= NEW_PROCESSES_SHARE * (double)b->all_ns)
+		return true;
 	return b->n > 1 && b->ns && b->gaps_with >= least * b->gaps;
 }
 

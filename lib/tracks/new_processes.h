@@ -21,6 +21,9 @@
 #define NEW_PROCESSES_MAX   65536 /* of all programs; later ones are passed over */
 #define NEW_PROCESSES_GAPS  0.5	  /* of the gaps between steps: else it is no habit */
 #define NEW_PROCESSES_STEPS 0.25  /* the same of the steps, whose number may be an estimate */
+/* In steps, so many that were waited for so long are worth a word in however few they began. */
+#define NEW_PROCESSES_OFTEN 8
+#define NEW_PROCESSES_SHARE 0.05
 
 struct new_process {
 	uint32_t parent, process; /* world process ids */
@@ -39,8 +42,10 @@ void new_processes_free(struct new_processes *p);
 
 /* Those that a process started between its steps, or in them. */
 struct new_between {
-	bool within;		     /* in the steps: these are what gaps counts */
-	uint32_t n, gaps, gaps_with; /* gaps: between steps, and those in which some began */
+	bool within; /* in the steps: these are what gaps counts */
+	/* n: with those that these started. gaps: between steps, and those in which some began */
+	uint32_t n, gaps, gaps_with;
+	uint64_t all_ns; /* of the steps, or of what is between them */
 	uint64_t ns;	 /* so long its path waited there for them, and for what they started */
 	uint32_t thread; /* world thread id: of the one that it waited for longest; 0 none */
 	bool loader;	 /* they are workers of torch's DataLoader */

@@ -97,13 +97,49 @@ static void scripts(void)
 	}
 	if (!new_processes_between(&p, a.process, &runs, true, &parts, &found))
 		abort();
-	is_u64(found.n, EPOCHS, "a script in each step");
+	is_u64(found.n, 2 * EPOCHS, "a script in each step, and its child");
 	is_u64(found.ns, EPOCHS * 94 * MS, "waited for it, what kept it, and what it started");
 	is_u64(world_thread_process_id(s.w, found.thread), first.process, "named by the script");
 	new_processes_free(&p);
 	vec_free(&runs.v);
 	vec_free(&parts.v);
 	stage_free(&s);
+}
+
+/* In a few of many steps. */
+static void epochs_in_steps(void)
+{
+	static const struct {
+		struct new_between b;
+		bool told;
+	} cases[] = {
+		{ { .within = true,
+		    .n = 62,
+		    .gaps = 720,
+		    .gaps_with = 62,
+		    .ns = 4200 * MS,
+		    .all_ns = 6630 * MS },
+		  true },
+		{ { .within = true,
+		    .n = 62,
+		    .gaps = 720,
+		    .gaps_with = 62,
+		    .ns = 200 * MS,
+		    .all_ns = 6630 * MS },
+		  false },
+		{ { .within = true,
+		    .n = 2,
+		    .gaps = 720,
+		    .gaps_with = 2,
+		    .ns = 4200 * MS,
+		    .all_ns = 6630 * MS },
+		  false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		ok(new_between_is_told(&cases[i].b) == cases[i].told,
+		   "%u processes in 720 steps, waited for for %.1f s", cases[i].b.n,
+		   (double)cases[i].b.ns / 1e9);
 }
 
 int main(void)
@@ -151,5 +187,6 @@ int main(void)
 	buf_free(&text);
 	stage_free(&s);
 	scripts();
+	epochs_in_steps();
 	return done_testing();
 }
