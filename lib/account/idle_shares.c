@@ -7,7 +7,7 @@
 #include "lib/account/loss_blame.h"
 #include "lib/account/loss_gaps.h"
 
-/* Of its own code the lines of its loop are told apart: while it launches, the device works. */
+/* Of its own code each line of its loop counts for itself: while it launches, the device works. */
 static uint64_t key_of(const struct cause *c, uint32_t anchor, const struct loss_blame *b,
 		       const struct track_part *p)
 {

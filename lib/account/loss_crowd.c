@@ -129,6 +129,20 @@ static bool add_window(struct lost_time *l, struct cause *c, const struct track 
 	return true;
 }
 
+static void add_device(struct lost_time *l, const struct cause *c, const struct track *t,
+		       const struct track_parts *parts)
+{
+	uint32_t process = cause_process_of(c, t->anchor);
+
+	for (size_t i = 0; i < l->crowds.n; i++)
+		for (size_t k = 0; l->crowds.v[i].process == process && k < parts->v.n; k++) {
+			const struct track_part *p = &parts->v.v[k];
+
+			l->crowds.v[i].steps_ns += p->ns;
+			l->crowds.v[i].device_ns += p->class == PATH_DEVICE ? p->ns : 0;
+		}
+}
+
 struct bound {
 	int64_t ns;
 	int step;
@@ -184,6 +198,8 @@ bool loss_crowd_sum(struct lost_time *l, struct cause *c, struct track_parts *pa
 			if (!path_tracks_parts(c->tracks, i, t.phases[k].window, parts) ||
 			    !add_window(l, c, &t, parts))
 				return false;
+			if (t.loop && t.phases[k].window == WINDOW_STEPS)
+				add_device(l, c, &t, parts);
 		}
 	}
 	for (size_t i = 0; i < l->crowds.n; i++)
@@ -198,7 +214,9 @@ const struct loss_crowd *loss_crowd_of(const struct lost_time *l, uint32_t proce
 		const struct loss_crowd *x = &l->crowds.v[i];
 
 		if (x->process == process)
-			return x->cpus && x->busy > x->cpus ? x : NULL;
+			return x->cpus && x->busy > x->cpus && 2 * x->device_ns <= x->steps_ns
+				       ? x
+				       : NULL;
 	}
 	return NULL;
 }

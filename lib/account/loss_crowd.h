@@ -33,6 +33,7 @@ struct loss_crowd {
 	uint32_t process; /* world id */
 	unsigned cpus;	  /* that its threads may run on; 0 not known */
 	unsigned busy;	  /* threads that wanted one at the same time, with the waiting one */
+	uint64_t steps_ns, device_ns; /* of its steps; device_ns: the device was waited for */
 	VEC(struct crowd_thread) threads;
 };
 
@@ -43,7 +44,8 @@ bool loss_is_turn(struct cause *c, uint32_t anchor, const struct track_part *p);
 /* Sums the tracks, which are finished. parts: room. False: out of memory. */
 bool loss_crowd_sum(struct lost_time *l, struct cause *c, struct track_parts *parts);
 
-/* NULL: as far as is known its busy threads are no more than its CPUs. */
+/* NULL: as far as is known its busy threads are no more than its CPUs, or its steps wait for the
+ * device for most of their time: they would wait longer for it. */
 const struct loss_crowd *loss_crowd_of(const struct lost_time *l, uint32_t process);
 
 /* Whether some thread was seen in an OpenMP runtime. */

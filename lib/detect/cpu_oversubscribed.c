@@ -109,8 +109,8 @@ static void print_summary(const struct loss_view *f, struct buf *out)
 	struct others o = others_of(f);
 
 	if (x)
-		buf_printf(out, "%s%s %u busy threads on %u CPU%s: ", f->victim,
-			   detect_own(f) ? " runs" : " and its processes run", x->busy, x->cpus,
+		buf_printf(out, "%s%s up to %u threads take turns on %u CPU%s: ", f->victim,
+			   detect_own(f) ? " has" : " and its processes have", x->busy, x->cpus,
 			   x->cpus == 1 ? "" : "s");
 	print_others(f, &o, out);
 	buf_printf(out, " had the CPU that %s waited for, for ", detect_own(f) ? "it" : f->victim);
@@ -125,7 +125,7 @@ static void add_evidence(const struct loss_view *f, struct finding *to)
 	if (!x)
 		return;
 	details_add_number(to, "CPUs that it may use", x->cpus, "");
-	details_add_number(to, "threads that wanted one at the same time", x->busy, "");
+	details_add_number(to, "threads that took turns, at most", x->busy, "");
 }
 
 /* CPUs that are left for each of so many processes: one at least. */
