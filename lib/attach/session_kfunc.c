@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removes calls of kernel functions that this kernel does not have. Only the relocations of the
- * object file show which instructions call them, and libbpf does not expose these. */
+/* Removes calls of kernel functions that this kernel does not have, in the object file: only its
+ * relocations show which instructions call them, and libbpf exposes neither these nor the functions
+ * that several programs share. */
 #include "lib/attach/session_kfunc.h"
 
 #include <bpf/btf.h>
-#include <bpf/libbpf.h>
 #include <elf.h>
-#include <errno.h>
 #include <linux/bpf.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,85 +18,50 @@ bool probe_kfunc_heard(const char *words)
 	return strstr(words, "kernel btf_id 0 is not a function") != NULL;
 }
 
-struct calls {
-	struct bpf_object *obj;
-	const char *elf;
+struct object {
+	char *elf;
 	const char *function;
 	Elf64_Shdr symbols, names;
 };
 
 /* What stands at a place of the file need not be aligned. */
-#define READ(c, at, type)                                       \
+#define READ(o, at, type)                                       \
 	({                                                      \
 		type read_;                                     \
-		memcpy(&read_, (c)->elf + (at), sizeof(read_)); \
+		memcpy(&read_, (o)->elf + (at), sizeof(read_)); \
 		read_;                                          \
 	})
 
-static Elf64_Sym read_symbol(const struct calls *c, uint64_t i)
+static bool calls_it(const struct object *o, const Elf64_Rel *rel)
 {
-	return READ(c, c->symbols.sh_offset + i * sizeof(Elf64_Sym), Elf64_Sym);
+	Elf64_Sym sym =
+		READ(o, o->symbols.sh_offset + ELF64_R_SYM(rel->r_info) * sizeof(sym), Elf64_Sym);
+
+	return ELF64_R_TYPE(rel->r_info) == R_BPF_64_32 &&
+	       strcmp(o->elf + o->names.sh_offset + sym.st_name, o->function) == 0;
 }
 
-static const char *name_of(const struct calls *c, const Elf64_Sym *sym)
+/* Replaces the calls by moves, and takes their relocations out of the section. */
+static void drop_calls(struct object *o, uint64_t at_section)
 {
-	return c->elf + c->names.sh_offset + sym->st_name;
-}
+	const struct bpf_insn move = { .code = BPF_ALU64 | BPF_MOV | BPF_K };
+	Elf64_Shdr section = READ(o, at_section, Elf64_Shdr), code;
+	Elf64_Ehdr head = READ(o, 0, Elf64_Ehdr);
+	uint64_t kept = 0;
 
-/* The program that the byte at offset of the section is in, and where it begins. */
-static struct bpf_program *program_at(const struct calls *c, uint32_t section, uint64_t offset,
-				      uint64_t *begin)
-{
-	for (uint64_t i = 0; i < c->symbols.sh_size / sizeof(Elf64_Sym); i++) {
-		Elf64_Sym sym = read_symbol(c, i);
+	code = READ(o, head.e_shoff + section.sh_info * sizeof(code), Elf64_Shdr);
+	for (uint64_t at = 0; at < section.sh_size; at += sizeof(Elf64_Rel)) {
+		Elf64_Rel rel = READ(o, section.sh_offset + at, Elf64_Rel);
 
-		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || sym.st_shndx != section ||
-		    offset < sym.st_value || offset - sym.st_value >= sym.st_size)
+		if (calls_it(o, &rel)) {
+			memcpy(o->elf + code.sh_offset + rel.r_offset, &move, sizeof(move));
 			continue;
-		*begin = sym.st_value;
-		return bpf_object__find_program_by_name(c->obj, name_of(c, &sym));
+		}
+		memcpy(o->elf + section.sh_offset + kept, &rel, sizeof(rel));
+		kept += sizeof(rel);
 	}
-	return NULL;
-}
-
-/* Replaces the call by a move. libbpf later writes a kind of call, 2, into the field of the source
- * register, so the move is from r2; any register would do. */
-static int drop_call(struct bpf_program *p, size_t at)
-{
-	size_t n = bpf_program__insn_cnt(p);
-	struct bpf_insn *insns;
-	int rc;
-
-	if (at >= n)
-		return -EINVAL;
-	insns = malloc(n * sizeof(*insns));
-	if (!insns)
-		return -ENOMEM;
-	memcpy(insns, bpf_program__insns(p), n * sizeof(*insns));
-	insns[at] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X, .src_reg = BPF_REG_2 };
-	rc = bpf_program__set_insns(p, insns, n);
-	free(insns);
-	return rc;
-}
-
-static int drop_in(const struct calls *c, const Elf64_Shdr *section)
-{
-	for (uint64_t at = 0; at < section->sh_size; at += sizeof(Elf64_Rel)) {
-		Elf64_Rel rel = READ(c, section->sh_offset + at, Elf64_Rel);
-		Elf64_Sym sym = read_symbol(c, ELF64_R_SYM(rel.r_info));
-		struct bpf_program *p;
-		uint64_t begin;
-		int rc;
-
-		if (ELF64_R_TYPE(rel.r_info) != R_BPF_64_32 ||
-		    strcmp(name_of(c, &sym), c->function) != 0)
-			continue;
-		p = program_at(c, section->sh_info, rel.r_offset, &begin);
-		rc = p ? drop_call(p, (rel.r_offset - begin) / sizeof(struct bpf_insn)) : -ESRCH;
-		if (rc)
-			return rc;
-	}
-	return 0;
+	section.sh_size = kept;
+	memcpy(o->elf + at_section, &section, sizeof(section));
 }
 
 static bool kernel_has(const char *function)
@@ -109,25 +73,29 @@ static bool kernel_has(const char *function)
 	return has;
 }
 
-int probe_kfunc_drop(struct bpf_object *obj, const void *elf, const char *function)
+void *probe_kfunc_drop(const void *elf, size_t size, const char *function)
 {
-	struct calls c = { .obj = obj, .elf = elf, .function = function };
-	Elf64_Ehdr head = READ(&c, 0, Elf64_Ehdr);
+	struct object o = { .function = function };
 	Elf64_Shdr section;
-	int rc = 0;
+	Elf64_Ehdr head;
 
 	if (kernel_has(function))
-		return 0;
+		return NULL;
+	o.elf = malloc(size);
+	if (!o.elf)
+		return NULL;
+	memcpy(o.elf, elf, size);
+	head = READ(&o, 0, Elf64_Ehdr);
 	for (uint64_t i = 0; i < head.e_shnum; i++) {
-		section = READ(&c, head.e_shoff + i * sizeof(section), Elf64_Shdr);
+		section = READ(&o, head.e_shoff + i * sizeof(section), Elf64_Shdr);
 		if (section.sh_type == SHT_SYMTAB)
-			c.symbols = section;
+			o.symbols = section;
 	}
-	c.names = READ(&c, head.e_shoff + c.symbols.sh_link * sizeof(section), Elf64_Shdr);
-	for (uint64_t i = 0; rc == 0 && i < head.e_shnum; i++) {
-		section = READ(&c, head.e_shoff + i * sizeof(section), Elf64_Shdr);
+	o.names = READ(&o, head.e_shoff + o.symbols.sh_link * sizeof(section), Elf64_Shdr);
+	for (uint64_t i = 0; i < head.e_shnum; i++) {
+		section = READ(&o, head.e_shoff + i * sizeof(section), Elf64_Shdr);
 		if (section.sh_type == SHT_REL)
-			rc = drop_in(&c, &section);
+			drop_calls(&o, head.e_shoff + i * sizeof(section));
 	}
-	return rc;
+	return o.elf;
 }

@@ -8,15 +8,13 @@
 #define INGERO_ATTACH_SESSION_KFUNC_H
 
 #include <stdbool.h>
-
-struct bpf_object;
+#include <stddef.h>
 
 /* libbpf's words while loading are of such a refusal. */
 bool probe_kfunc_heard(const char *words);
 
-/* Where this kernel has no `function`, its calls in the programs of obj, opened and not loaded,
- * become moves, which are never reached. elf: the object file that obj was opened from, trusted.
- * < 0: -errno. */
-int probe_kfunc_drop(struct bpf_object *obj, const void *elf, const char *function);
+/* A copy of the object file, trusted, in which the calls of `function` are moves, which are never
+ * reached; the caller's to free. NULL: this kernel has it, or no memory. */
+void *probe_kfunc_drop(const void *elf, size_t size, const char *function);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -116,11 +117,36 @@ static bool takes_one_task(void)
 #define UNWINDS 0
 #endif
 
+/* NULL: errno says why. */
+static struct ingero_bpf *open_programs(const struct bpf_object_open_opts *how)
+{
+	struct ingero_bpf *b;
+	void *copy = NULL;
+	int rc;
+
+	if (!no_kfuncs)
+		return ingero_bpf__open_opts(how);
+	b = calloc(1, sizeof(*b));
+	rc = b ? ingero_bpf__create_skeleton(b) : -ENOMEM;
+	if (rc == 0) {
+		copy = probe_kfunc_drop(b->skeleton->data, b->skeleton->data_sz, "bpf_rdonly_cast");
+		b->skeleton->data = copy ? copy : b->skeleton->data;
+		rc = bpf_object__open_skeleton(b->skeleton, how);
+	}
+	free(copy);
+	if (rc) {
+		ingero_bpf__destroy(b);
+		b = NULL;
+		errno = -rc;
+	}
+	return b;
+}
+
 static int load_once(struct probe_session *s, enum probe_link link, int walker,
 		     const struct probe_options *opt)
 {
 	const struct bpf_object_open_opts how = { .sz = sizeof(how), .btf_custom_path = opt->btf };
-	struct ingero_bpf *b = ingero_bpf__open_opts(opt->btf ? &how : NULL);
+	struct ingero_bpf *b = open_programs(opt->btf ? &how : NULL);
 	struct probe_site site = { 0 };
 	struct probe_place place;
 	struct probe_fds fds = { 0 };
@@ -155,9 +181,7 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 		bpf_map__set_max_entries(b->maps.unwind_processes, 1);
 	}
 	configure_sched(b, &s->sched, s->ncpu);
-	rc = no_kfuncs ? probe_kfunc_drop(b->obj, b->skeleton->data, "bpf_rdonly_cast") : 0;
-	if (rc == 0)
-		rc = ingero_bpf__load(b);
+	rc = ingero_bpf__load(b);
 	if (rc) {
 		ingero_bpf__destroy(b);
 		return rc;
