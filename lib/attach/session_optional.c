@@ -5,6 +5,7 @@
  */
 #include "lib/attach/session_optional.h"
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -76,7 +77,9 @@ struct probe_optional *probe_optional_of(struct probe_optionals *o, const struct
 	return &o->v[o->n++];
 }
 
-static void place_of(struct probe_optional *v, const struct btf *kernel, const char *section)
+/* *function: the kernel function that it is put at, if there is one. */
+static void place_of(struct probe_optional *v, const struct btf *kernel, const char *section,
+		     int32_t *function)
 {
 	const char *slash = strchr(section, '/'), *at = slash ? slash + 1 : section;
 	const char *what = "tracepoint";
@@ -88,7 +91,10 @@ static void place_of(struct probe_optional *v, const struct btf *kernel, const c
 		found = btf__find_by_name_kind(kernel, name, BTF_KIND_TYPEDEF) > 0;
 	}
 	if (strncmp(section, "fentry/", 7) == 0) {
-		found = btf__find_by_name_kind(kernel, at, BTF_KIND_FUNC) > 0;
+		int32_t id = btf__find_by_name_kind(kernel, at, BTF_KIND_FUNC);
+
+		found = id > 0;
+		*function = found ? id : *function;
 		what = "function";
 	}
 	if (found)
@@ -98,29 +104,78 @@ static void place_of(struct probe_optional *v, const struct btf *kernel, const c
 		snprintf(v->reason, sizeof(v->reason), "this kernel has no %s %s", what, at);
 }
 
+static bool in_function(const struct probe_optional *v)
+{
+	return strcmp(v->form, "fentry") == 0 || strcmp(v->form, "fexit") == 0;
+}
+
+/* Marks all programs at kernel functions as refused. A kernel that refuses them would do so for
+ * each, after a load for each. Tracepoints need the same rights: where those load, no right is
+ * missing. */
+static void refuse_functions(struct probe_optionals *o)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		struct probe_optional *v = &o->v[i];
+
+		if (!in_function(v))
+			continue;
+		v->refused = true;
+		snprintf(v->reason, sizeof(v->reason),
+			 "this kernel refuses all programs at its functions (%s), whatever the "
+			 "rights",
+			 v->form);
+	}
+}
+
+/* False: this kernel refuses programs at its functions, as this one that does nothing at that one.
+ * Asked once, since loading all programs in vain takes a hundred times as long. */
+static bool takes_functions(int32_t function)
+{
+	const struct bpf_insn nothing[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K },
+					    { .code = BPF_JMP | BPF_EXIT } };
+	LIBBPF_OPTS(bpf_prog_load_opts, how, .expected_attach_type = BPF_TRACE_FENTRY,
+		    .attach_btf_id = (uint32_t)function);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, NULL, "Dual BSD/GPL", nothing, 2, &how);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || errno != EPERM;
+}
+
 void probe_optional_choose(struct probe_optionals *o, struct bpf_object *obj, bool host,
 			   uint32_t cpu_hz)
 {
 	struct btf *kernel = host && o->n == 0 ? btf__load_vmlinux_btf() : NULL;
 	struct bpf_program *p;
+	int32_t function = 0;
 
 	o->cpu_hz = cpu_hz;
 	bpf_object__for_each_program(p, obj)
 	{
 		const char *name = bpf_program__name(p);
 		bool wanted = strcmp(name, PROBE_OPTIONAL_SAMPLE) == 0 ? cpu_hz > 0 : host;
-		struct probe_optional *v;
 		size_t n = o->n;
+		struct probe_optional *v;
 
 		if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) != 0)
 			continue;
 		v = wanted ? probe_optional_of(o, p) : NULL;
 		if (v && o->n > n && kernel)
-			place_of(v, kernel, bpf_program__section_name(p));
-		if (!v || v->refused)
+			place_of(v, kernel, bpf_program__section_name(p), &function);
+		if (!v)
 			bpf_program__set_autoload(p, false);
 	}
 	btf__free(kernel);
+	if (function && !takes_functions(function))
+		refuse_functions(o);
+	bpf_object__for_each_program(p, obj)
+	{
+		struct probe_optional *v =
+			bpf_program__autoload(p) ? probe_optional_of(o, p) : NULL;
+
+		if (v && v->refused)
+			bpf_program__set_autoload(p, false);
+	}
 }
 
 /* Whether the second is the first way to the place that v is another way to. */
@@ -148,29 +203,6 @@ static bool has_way(const struct probe_optionals *o, const struct probe_optional
 		if (o->v[i].attached && (&o->v[i] == first || is_first_way(&o->v[i], first)))
 			return true;
 	return false;
-}
-
-static bool in_function(const struct probe_optional *v)
-{
-	return strcmp(v->form, "fentry") == 0 || strcmp(v->form, "fexit") == 0;
-}
-
-/* Marks all programs at kernel functions as refused. A kernel that refuses them would do so for
- * each, after a load for each. Tracepoints need the same rights: where those load, no right is
- * missing. */
-static void refuse_functions(struct probe_optionals *o)
-{
-	for (size_t i = 0; i < o->n; i++) {
-		struct probe_optional *v = &o->v[i];
-
-		if (!in_function(v))
-			continue;
-		v->refused = true;
-		snprintf(v->reason, sizeof(v->reason),
-			 "this kernel refuses all programs at its functions (%s), whatever the "
-			 "rights",
-			 v->form);
-	}
 }
 
 void probe_optional_heard(struct probe_optionals *o, const char *words)
