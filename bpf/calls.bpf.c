@@ -47,30 +47,41 @@ __u32 session_asks SEC(".bss"); /* the short way to tell entry from return does 
  * calls that were open at the end, which are not lost. */
 __u32 calls_over SEC(".bss");
 
-/* Number of open calls after dropping those whose frames are gone (the stack has been unwound past
- * them) and, innermost first, those whose return is not probed any more. */
-__noinline int calls_heal(struct task_state *st, u64 sp, u32 chained)
+/* One step of calls_heal: drops the innermost open call if it is not open any more. 0: it is, or
+ * there is none. */
+__noinline int call_drop(struct task_state *st, u64 sp, u32 chained)
 {
-	u32 n, k;
+	struct call_open *top;
+	u32 n;
 
 	if (!st)
 		return 0;
 	n = st->ncalls;
-	for (k = 0; k < CALLS_OPEN_MAX; k++) {
-		struct call_open *top;
-
-		if (n == 0 || n > CALLS_OPEN_MAX)
-			break;
-		top = &st->open[(n - 1) & (CALLS_OPEN_MAX - 1)];
-		if (!call_detached(top)) {
-			if (top->sp > sp || (top->sp == sp && chained))
-				break;
-			if (!calls_over)
-				count_loss(top->op >> 8, WIRE_LOST_RETURN);
-		}
-		n--;
+	if (n == 0 || n > CALLS_OPEN_MAX)
+		return 0;
+	top = &st->open[(n - 1) & (CALLS_OPEN_MAX - 1)];
+	if (!call_detached(top)) {
+		if (top->sp > sp || (top->sp == sp && chained))
+			return 0;
+		if (!calls_over)
+			count_loss(top->op >> 8, WIRE_LOST_RETURN);
 	}
-	return n;
+	st->ncalls = n - 1;
+	return 1;
+}
+
+/* Drops open calls whose frames are gone (the stack has been unwound past them) and, innermost
+ * first, those whose return is not probed any more. Returns how many are left. */
+__noinline int calls_heal(struct task_state *st, u64 sp, u32 chained)
+{
+	u32 k;
+
+	if (!st)
+		return 0;
+	for (k = 0; k < CALLS_OPEN_MAX; k++)
+		if (!call_drop(st, sp, chained))
+			break;
+	return st->ncalls;
 }
 
 static __always_inline u64 cookie_of(struct pt_regs *ctx, struct uprobe_task *utask,
@@ -255,7 +266,6 @@ static __always_inline int call_return(struct pt_regs *ctx, struct task_struct *
 	call = &st->open[(n - 1) & (CALLS_OPEN_MAX - 1)];
 	if (call->sp != sp) {
 		n = calls_heal(st, sp, 1);
-		st->ncalls = n;
 		call = &st->open[(n - 1) & (CALLS_OPEN_MAX - 1)];
 		if (n == 0 || call->sp != sp)
 			return 0; /* its entry was not followed */
@@ -276,7 +286,7 @@ static __always_inline int call_return(struct pt_regs *ctx, struct task_struct *
 	if (config_sched)
 		steal_tell(task, st, bpf_get_smp_processor_id(), n, STEAL_LEAST_NS, now);
 	if (config_walker != WALKER_NONE)
-		stack = stack_at_return(ctx, task, st);
+		stack = stack_at_return(ctx, st);
 	if (present >> WIRE_WIDE_COLUMNS) {
 		wide = bpf_ringbuf_reserve(&ring, sizeof(*wide), 0);
 		if (!wide)

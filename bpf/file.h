@@ -96,39 +96,48 @@ __weak struct {
 
 #define FILE_STEPS 26 /* names and mount points on the way up */
 
-/* One step towards the root: over a mount point, or past a name. */
-static __always_inline void file_step(struct file_room *room)
+/* One step towards the root: over a mount point, or past a name. The verifier checks it once, not
+ * for each step. */
+__weak __noinline int file_step(struct file_room *room)
 {
-	struct dentry *dentry = (void *)room->dentry;
-	struct mount *mnt = (void *)room->mnt;
-	u64 root = (u64)BPF_CORE_READ(mnt, mnt.mnt_root),
-	    above = (u64)BPF_CORE_READ(mnt, mnt_parent);
-	u32 n = room->n;
+	struct dentry *dentry;
+	struct mount *mnt;
+	u64 root, above;
 	void *name;
+	u32 n;
+
+	if (!room)
+		return 0;
+	dentry = (void *)room->dentry;
+	mnt = (void *)room->mnt;
+	root = (u64)BPF_CORE_READ(mnt, mnt.mnt_root);
+	above = (u64)BPF_CORE_READ(mnt, mnt_parent);
+	n = room->n;
 
 	if (room->dentry == root) {
 		if (!room->mounted)
 			room->mounted = n + 1;
 		if (above == room->mnt || !above) {
 			room->done = 1;
-			return;
+			return 0;
 		}
 		room->dentry = (u64)BPF_CORE_READ(mnt, mnt_mountpoint);
 		room->mnt = above;
-		return;
+		return 0;
 	}
 	above = (u64)BPF_CORE_READ(dentry, d_parent);
 	if (above == room->dentry || !above) {
 		room->done = 1;
-		return;
+		return 0;
 	}
 	if (n >= WIRE_FILE_NAMES)
-		return;
+		return 0;
 	name = (void *)BPF_CORE_READ(dentry, d_name.name);
 	if (bpf_probe_read_kernel_str(room->record.name[n], WIRE_FILE_NAME, name) < 0)
 		room->record.name[n][0] = 0;
 	room->n = n + 1;
 	room->dentry = above;
+	return 0;
 }
 
 /* last: the name behind dentry, which has no dentry of its own yet; 0 none. */

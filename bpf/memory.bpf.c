@@ -18,23 +18,21 @@ struct vm_area_struct {
 #define STACK_NS 5000 /* about what walking the stack of a Python program takes */
 
 /* Within a call, the call's own stack is enough. */
-static __always_inline u32 stack_of_memory(void *ctx, struct task_struct *task,
-					   struct task_state *st, u64 ns)
+static __always_inline u32 stack_of_memory(struct task_struct *task, struct task_state *st, u64 ns)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
 	if (config_walker == WALKER_NONE || st->ncalls || ns < STACK_NS || !regs)
 		return 0;
-	return stack_number_of(ctx, &st->walk, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs),
-			       REGS_LINK(regs), task, st, ROOM_HAVE, REGS_INTERRUPTED(regs));
+	return stack_number_of(&st->walk, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs),
+			       REGS_LINK(regs), st, ROOM_HAVE, REGS_INTERRUPTED(regs));
 }
 
-static __always_inline void send_memory_event(void *ctx, struct task_struct *task,
-					      struct task_state *st, u8 kind, u64 start, u64 got,
-					      s32 order)
+static __always_inline void send_memory_event(struct task_struct *task, struct task_state *st,
+					      u8 kind, u64 start, u64 got, s32 order)
 {
 	u64 now = bpf_ktime_get_ns();
-	u32 stack = stack_of_memory(ctx, task, st, now - start);
+	u32 stack = stack_of_memory(task, st, now - start);
 	struct wire_host *w;
 
 	if (!task_announce(task, st)) {
@@ -68,7 +66,7 @@ static __always_inline int reclaim_begins(s32 order)
 	return 0;
 }
 
-static __always_inline int reclaim_ends(void *ctx, u64 got)
+static __always_inline int reclaim_ends(u64 got)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *st = task_state_of(task);
@@ -78,7 +76,7 @@ static __always_inline int reclaim_ends(void *ctx, u64 got)
 		return 0;
 	start = st->host.reclaim_ns;
 	st->host.reclaim_ns = 0;
-	send_memory_event(ctx, task, st, WIRE_RECLAIM, start, got, st->host.order);
+	send_memory_event(task, st, WIRE_RECLAIM, start, got, st->host.order);
 	return 0;
 }
 
@@ -91,7 +89,7 @@ int host_memory_reclaim_begin(u64 *ctx)
 SEC("tp_btf/mm_vmscan_direct_reclaim_end")
 int host_memory_reclaim_end(u64 *ctx)
 {
-	return reclaim_ends(ctx, ctx[0]);
+	return reclaim_ends(ctx[0]);
 }
 
 SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
@@ -103,7 +101,7 @@ int host_memory_group_begin(u64 *ctx)
 SEC("tp_btf/mm_vmscan_memcg_reclaim_end")
 int host_memory_group_end(u64 *ctx)
 {
-	return reclaim_ends(ctx, ctx[0]);
+	return reclaim_ends(ctx[0]);
 }
 
 SEC("tp_btf/mm_compaction_begin")
@@ -127,7 +125,7 @@ int host_memory_compact_end(u64 *ctx)
 		return 0;
 	start = st->host.compact_ns;
 	st->host.compact_ns = 0;
-	send_memory_event(ctx, task, st, WIRE_COMPACT, start, 0, -1);
+	send_memory_event(task, st, WIRE_COMPACT, start, 0, -1);
 	return 0;
 }
 

@@ -101,22 +101,20 @@ static __always_inline bool send_wide_text(struct task_struct *task, const struc
 		return 0;
 	nvtx_fill(w, task, c);
 	to = (u32 *)w->name;
-	w->cut = NVTX_CUT; /* until its end is met */
+	w->cut = 0;
+	__builtin_memset(w->name, 0, sizeof(w->name));
 	/* Unrolled: kernels up to 6.1 refuse the loop for the order in which its blocks come. */
 #pragma clang loop unroll(full)
 	for (i = 0; i < NVTX_LONG / 4; i++) {
-		to[i] = 0;
-		if (w->cut != NVTX_CUT)
-			continue;
-		if (bpf_probe_read_user(&to[i], 4, (void *)(c->address + 4 * i)))
-			w->cut = NVTX_UNREAD;
-		else if (!to[i])
-			w->cut = 0;
+		if (bpf_probe_read_user(&to[i], 4, (void *)(c->address + 4 * i))) {
+			nvtx_pass_on(w, c);
+			goto out;
+		}
+		if (!to[i])
+			goto out;
 	}
-	if (w->cut == NVTX_CUT)
-		w->cut = goes_on(c->address + NVTX_LONG, 4);
-	if (w->cut == NVTX_UNREAD)
-		nvtx_pass_on(w, c);
+	w->cut = goes_on(c->address + NVTX_LONG, 4);
+out:
 	bpf_ringbuf_submit(w, ring_flags());
 	return 1;
 }

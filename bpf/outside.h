@@ -161,21 +161,22 @@ static __always_inline void outsider_came_unseen(struct outsider *o, struct task
 	outsider_end(o, task, cpu, came < o->sched.out_ns ? o->sched.out_ns : came);
 }
 
-/* A thread outside leaves its CPU. */
-static __always_inline void outsider_left(struct task_struct *task, u32 cpu, bool preempt, u64 now)
+/* The current task, a thread outside, leaves its CPU. Verified once, as switched_out is. */
+__noinline int outsider_left(u32 cpu, u32 preempt, u64 now)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct outsider *o = outsider_of(task);
 	u32 state = task->__state;
 	struct sched_state *s;
 	struct pt_regs *regs;
 
 	if (!o)
-		return;
+		return 0;
 	if (o->sched.out_ns)
 		outsider_came_unseen(o, task, cpu, now);
 	if (state & STATE_DEAD || now - o->released_ns > OUTSIDE_REST_NS) {
 		outsider_forget(o);
-		return;
+		return 0;
 	}
 	s = &o->sched;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -190,6 +191,7 @@ static __always_inline void outsider_left(struct task_struct *task, u32 cpu, boo
 	if (!s->preempted && regs)
 		object_of_sleep(s, task, &o->host, regs, state, 1);
 	s->out_ns = now;
+	return 0;
 }
 
 #endif

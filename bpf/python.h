@@ -218,6 +218,31 @@ static __always_inline void python_read(struct python_process *p, struct python_
 	}
 }
 
+/* As python_walk, for the thread that w describes. A function of its own, whose room on the stack
+ * is free again when what was found is sent. */
+__weak int py_walk(struct python_process *p, struct python_walk *w)
+{
+	if (!p || !w)
+		return 0;
+	w->n = 0;
+	w->base = 0;
+	/* Before anything is read: what is freed from now on is not on this stack. */
+	w->hash = mix(mix(w->seed, *(volatile u64 *)&p->freed), bpf_jiffies64() >> PY_AGE_SHIFT);
+	w->flags = PYTHON_PROCESS;
+	if (!py_thread(p, w)) {
+		w->flags |= PYTHON_NO_THREAD;
+	} else {
+		/* Memory of an interpreter that is gone is given back without a word about what is
+		 * in it. */
+		w->hash = mix(mix(w->hash, w->interpreters[0]), w->interpreters[2]);
+		w->frame = py_executes(p, w);
+		if (!(w->flags & PYTHON_SEVERAL))
+			py_frames(p, w);
+	}
+	w->hash = mix(w->hash, w->flags);
+	return 0;
+}
+
 /* Walks the thread's Python stack; its hash is by addresses. NULL: no Python here, or no memory. */
 static __always_inline struct python_walk *python_walk(struct task_struct *task,
 						       struct python_process *p, u64 seed,
@@ -239,22 +264,7 @@ static __always_inline struct python_walk *python_walk(struct task_struct *task,
 	w->pointer = 0;
 	w->self = task_inner_id(BPF_CORE_READ(task, thread_pid));
 #endif
-	w->n = 0;
-	w->base = 0;
-	/* Before anything is read: what is freed from now on is not on this stack. */
-	w->hash = mix(mix(seed, *(volatile u64 *)&p->freed), bpf_jiffies64() >> PY_AGE_SHIFT);
-	w->flags = PYTHON_PROCESS;
-	if (!py_thread(p, w)) {
-		w->flags |= PYTHON_NO_THREAD;
-	} else {
-		/* Memory of an interpreter that is gone is given back without a word about what is
-		 * in it. */
-		w->hash = mix(mix(w->hash, w->interpreters[0]), w->interpreters[2]);
-		w->frame = py_executes(p, w);
-		if (!(w->flags & PYTHON_SEVERAL))
-			py_frames(p, w);
-	}
-	w->hash = mix(w->hash, w->flags);
+	py_walk(p, w);
 	return w;
 }
 

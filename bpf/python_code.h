@@ -49,18 +49,19 @@ static __always_inline u32 py_text(struct python_layout *l, u64 str, char *out, 
 	return bytes;
 }
 
-/* One more piece of the line table, to be found at from. 0: sent. */
-__weak int py_lines(struct python_walk *w, u64 from, u32 id, u32 offset, u32 bytes)
+/* One more piece of the line table. 0: sent. */
+__weak int py_lines(struct python_walk *w, u32 id, u32 offset)
 {
 	u64 n;
 
-	if (!w || offset >= bytes)
+	if (!w || offset >= w->lines_length)
 		return 1;
-	n = bytes - offset;
+	n = w->lines_length - offset;
 	if (n > WIRE_LINES_MAX)
 		n = WIRE_LINES_MAX;
 	__asm__ volatile("" : "+r"(n));
-	if (n > WIRE_LINES_MAX || bpf_probe_read_user(w->lines.data, n, (void *)(from + offset)))
+	if (n > WIRE_LINES_MAX ||
+	    bpf_probe_read_user(w->lines.data, n, (void *)(w->code_lines + offset)))
 		return 1;
 	w->lines.kind = WIRE_LINES;
 	w->lines.pad[0] = w->lines.pad[1] = w->lines.pad[2] = 0;
@@ -73,9 +74,9 @@ __weak int py_lines(struct python_walk *w, u64 from, u32 id, u32 offset, u32 byt
 }
 
 /* Number of frame i's code; 0: it could not be read or sent. */
-__weak int py_code(struct python_process *p, struct python_walk *w, u32 i, u32 tgid)
+static __always_inline u32 py_code(struct python_process *p, struct python_walk *w, u32 i, u32 tgid)
 {
-	u64 code, print, file = 0, name = 0, lines = 0, length = 0, n;
+	u64 code, print, n;
 	struct python_layout *l;
 	u32 *known, id, k;
 	u8 width;
@@ -88,28 +89,28 @@ __weak int py_code(struct python_process *p, struct python_walk *w, u32 i, u32 t
 	known = bpf_map_lookup_elem(&codes, &print);
 	if (known)
 		return *known;
-	if (bpf_probe_read_user(&file, 8, (void *)(code + l->code_file)) ||
-	    bpf_probe_read_user(&name, 8, (void *)(code + l->code_name)) ||
-	    bpf_probe_read_user(&lines, 8, (void *)(code + l->code_lines)) ||
+	if (bpf_probe_read_user(&w->code_file, 8, (void *)(code + l->code_file)) ||
+	    bpf_probe_read_user(&w->code_name, 8, (void *)(code + l->code_name)) ||
+	    bpf_probe_read_user(&w->code_lines, 8, (void *)(code + l->code_lines)) ||
 	    bpf_probe_read_user(&w->code.first_line, 4, (void *)(code + l->code_line)) ||
-	    bpf_probe_read_user(&length, 8, (void *)(lines + l->bytes_length)))
+	    bpf_probe_read_user(&w->lines_length, 8, (void *)(w->code_lines + l->bytes_length)))
 		return 0;
-	if (length > WIRE_CODE_LINES_MAX)
-		length = WIRE_CODE_LINES_MAX;
-	lines += l->bytes_data;
+	if (w->lines_length > WIRE_CODE_LINES_MAX)
+		w->lines_length = WIRE_CODE_LINES_MAX;
+	w->code_lines += l->bytes_data;
 	id = __sync_fetch_and_add(&code_number, 1) + 1;
 	w->code.kind = WIRE_CODE;
 	w->code.minor = l->minor;
 	w->code.id = id;
 	w->code.tgid = tgid;
-	w->code.lines_bytes = length;
-	w->code.file_bytes = py_text(l, file, w->code.file, WIRE_FILE_MAX, 1, &width);
+	w->code.lines_bytes = w->lines_length;
+	w->code.file_bytes = py_text(l, w->code_file, w->code.file, WIRE_FILE_MAX, 1, &width);
 	w->code.file_width = width;
-	w->code.name_bytes = py_text(l, name, w->code.name, WIRE_NAME_MAX, 0, &width);
+	w->code.name_bytes = py_text(l, w->code_name, w->code.name, WIRE_NAME_MAX, 0, &width);
 	w->code.name_width = width;
-	n = length < WIRE_LINES_MAX ? length : WIRE_LINES_MAX;
+	n = w->lines_length < WIRE_LINES_MAX ? w->lines_length : WIRE_LINES_MAX;
 	__asm__ volatile("" : "+r"(n));
-	if (n > WIRE_LINES_MAX || bpf_probe_read_user(w->code.lines, n, (void *)lines))
+	if (n > WIRE_LINES_MAX || bpf_probe_read_user(w->code.lines, n, (void *)w->code_lines))
 		return 0;
 	n += WIRE_CODE_HEAD;
 	if (n > sizeof(w->code))
@@ -118,9 +119,9 @@ __weak int py_code(struct python_process *p, struct python_walk *w, u32 i, u32 t
 	if (w->lost)
 		return 0;
 	for (k = 1; k < WIRE_CODE_LINES_MAX / WIRE_LINES_MAX; k++) {
-		if (k * WIRE_LINES_MAX >= length)
+		if (k * WIRE_LINES_MAX >= w->lines_length)
 			break;
-		if (py_lines(w, lines, id, k * WIRE_LINES_MAX, length))
+		if (py_lines(w, id, k * WIRE_LINES_MAX))
 			return 0;
 	}
 	bpf_map_update_elem(&codes, &print, &id, BPF_ANY);
@@ -145,25 +146,15 @@ __weak int py_tell(struct python_process *p, struct python_walk *w, u32 i, u32 t
 	return 0;
 }
 
-/* The frames from this one on. 1: as py_tell. */
-__weak int py_tell_stretch(struct python_process *p, struct python_walk *w, u32 from, u32 tgid)
-{
-	u32 i;
-
-	for (i = 0; i < PY_STRETCH; i++)
-		if (py_tell(p, w, from + i, tgid))
-			return 1;
-	return 0;
-}
-
 __weak int py_tell_all(struct python_process *p, struct python_walk *w, u32 tgid)
 {
 	u32 i;
 
 	if (!p || !w)
 		return 0;
-	for (i = 0; i < PYTHON_FRAMES_MAX; i += PY_STRETCH)
-		if (py_tell_stretch(p, w, i, tgid))
+	/* Not in stretches: one function more would need more stack than there is. */
+	for (i = 0; i < PYTHON_FRAMES_MAX; i++)
+		if (py_tell(p, w, i, tgid))
 			break;
 	return 0;
 }

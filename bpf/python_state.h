@@ -71,6 +71,9 @@ struct python_walk {
 	u32 every;   /* the search is for all states of this thread that execute something: 1 + how
 			many */
 	u32 lost;    /* what was sent last did not fit the ring */
+	/* Of the code object being sent, where the string of its file, of its name and its line
+	 * table stand, and how long that is. */
+	u64 code_file, code_name, code_lines, lines_length;
 	union {
 		u64 mem[PY_WORDS];
 		struct wire_code code;

@@ -42,7 +42,7 @@ int host_cpu_sample(struct bpf_perf_event_data *ctx)
 	now = bpf_ktime_get_ns();
 	if (!task_announce(task, st))
 		goto lost;
-	stack = stack_of_interrupted(ctx, task, st);
+	stack = stack_of_interrupted(task, st);
 	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
 	if (!w)
 		goto lost;

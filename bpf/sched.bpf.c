@@ -47,8 +47,8 @@ lost:
 
 /* Where a thread goes to sleep: of every sleep outside calls, and of the first inside a call, so
  * that a call that never returns has its stack. regs are those it entered the kernel with. */
-static __always_inline void stack_of_sleep(void *ctx, struct task_struct *task,
-					   struct task_state *st, struct pt_regs *regs)
+static __always_inline void stack_of_sleep(struct task_struct *task, struct task_state *st,
+					   struct pt_regs *regs)
 {
 	struct call_open *call = &st->open[(st->ncalls - 1) & (CALLS_OPEN_MAX - 1)];
 	/* What stands at a breakpoint has not been executed, though it is in front of ip. */
@@ -59,8 +59,8 @@ static __always_inline void stack_of_sleep(void *ctx, struct task_struct *task,
 		return;
 	if (st->ncalls)
 		caller_learn(untrusted(task)->utask, st);
-	stack = stack_number_of(ctx, &st->walk, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs),
-				REGS_LINK(regs), task, st, ROOM_HAVE, exact);
+	stack = stack_number_of(&st->walk, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs),
+				REGS_LINK(regs), st, ROOM_HAVE, exact);
 	if (st->ncalls)
 		call->stack = stack;
 	else
@@ -71,8 +71,7 @@ static __always_inline void stack_of_sleep(void *ctx, struct task_struct *task,
  * time, as there may be very many switches, and it will not have come far. */
 #define PLACE_NS 4000000
 
-static __always_inline void stack_of_preempted(void *ctx, struct task_struct *task,
-					       struct task_state *st)
+static __always_inline void stack_of_preempted(struct task_struct *task, struct task_state *st)
 {
 	u64 ran;
 
@@ -83,16 +82,37 @@ static __always_inline void stack_of_preempted(void *ctx, struct task_struct *ta
 	if (ran - st->sched.placed_ns < PLACE_NS)
 		return;
 	st->sched.placed_ns = ran;
-	st->sched.stack = stack_of_interrupted(ctx, task, st);
+	st->sched.stack = stack_of_interrupted(task, st);
 }
 
-static __always_inline void switched_out(void *ctx, struct task_struct *task, struct task_state *st,
-					 struct cpu_track *track, u32 cpu, bool preempt, u64 now)
+/* This and the next two are functions of their own that the verifier checks once, and not for each
+ * combination of where the two threads' states stand. */
+__noinline int switched_stack(struct task_state *st)
 {
-	struct sched_state *s = &st->sched;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	if (!st)
+		return 0;
+	if (st->sched.preempted)
+		stack_of_preempted(task, st);
+	else if (regs)
+		stack_of_sleep(task, st, regs);
+	return 0;
+}
+
+/* The current task leaves its CPU. */
+__noinline int switched_out(struct task_state *st, struct cpu_track *track, u32 cpu, u32 preempt,
+			    u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	u32 state = task->__state;
+	struct sched_state *s;
 
+	if (!st || !track)
+		return 0;
+	s = &st->sched;
 	if (st->ncalls)
 		st->ncalls = calls_attached(st);
 	s->syscall = regs ? SYSCALL_NUMBER(regs) : -1;
@@ -114,8 +134,7 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 		s->object_kind = OBJECT_NONE;
 		throttle_begins(s, task);
 		wait_begins(s, track, cpu, now);
-		stack_of_preempted(ctx, task, st);
-		return;
+		return 0;
 	}
 	s->ready_ns = 0;
 	s->throttled = 0;
@@ -134,8 +153,8 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 			s->number = number_of_path(st->host.stat_dentry, st->host.stat_mnt, 0);
 		else if (s->object_kind == OBJECT_FAULT)
 			fault_sleeps(task, &st->host, REGS_IP(regs), now);
-		stack_of_sleep(ctx, task, st, regs);
 	}
+	return 0;
 }
 
 /* The interval ends. from: who made way, with its state if it is followed; NULL: its slice has been
@@ -218,7 +237,7 @@ lost:
 static __always_inline void steal_moves(struct sched_state *s, struct task_struct *task, u32 cpu,
 					u64 now)
 {
-	struct cfs_rq **queues = task->sched_task_group->cfs_rq, *q;
+	struct cfs_rq **queues = untrusted(task)->sched_task_group->cfs_rq, *q;
 	struct rq *rq;
 
 	if (!s->steal_known)
@@ -241,23 +260,28 @@ static __always_inline void woken_unseen(struct task_struct *task, struct sched_
 	wait_begins(s, track, cpu, s->ready_ns);
 }
 
-/* prev leaves a CPU that it was not seen to get: `to` was. */
-static __always_inline void came_unseen(struct task_struct *prev, struct task_state *st,
-					struct cpu_track *track, u32 cpu, struct task_struct *to,
-					u32 to_tid, u64 now)
+/* The current task leaves a CPU that it was not seen to get: `to` was. */
+__noinline int came_unseen(struct task_state *st, struct cpu_track *track, u64 to, u32 to_tid,
+			   u64 now)
 {
-	u64 came = arrived(prev, now);
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 cpu = bpf_get_smp_processor_id();
+	u64 came = arrived(task, now);
+
+	if (!track)
+		return 0;
 
 	if (st && st->sched.out_ns) {
 		if (came < st->sched.out_ns)
 			came = st->sched.out_ns;
 		if (!st->sched.ready_ns)
-			woken_unseen(prev, &st->sched, track, cpu, came);
+			woken_unseen(task, &st->sched, track, cpu, came);
 	}
 	if (track->waiters > 0)
-		send_occupied(track, cpu, to, to_tid, 0, came);
+		send_occupied(track, cpu, (struct task_struct *)to, to_tid, 0, came);
 	if (st && st->sched.out_ns)
-		switched_in(prev, st, cpu, came, track, 0, 0);
+		switched_in(task, st, cpu, came, track, 0, 0);
+	return 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -267,14 +291,13 @@ int sched_switch(u64 *ctx)
 	u32 cpu = bpf_get_smp_processor_id(), given;
 	struct cpu_track *track = cpu_track(cpu);
 	struct task_state *out, *in;
-	struct task_struct *to;
 	bool left, came;
-	u64 now;
+	u64 now, to;
 
 	if (!track)
 		return 0;
 	given = track->runs_tid;
-	to = (void *)track->runs;
+	to = track->runs;
 	track->runs_tid = next->pid;
 	track->runs = (u64)next;
 	out = task_state_of(prev);
@@ -289,13 +312,13 @@ int sched_switch(u64 *ctx)
 	}
 	now = bpf_ktime_get_ns();
 	if (left && !out)
-		outsider_left(prev, cpu, ctx[0], now);
+		outsider_left(cpu, !!ctx[0], now);
 	if (came && !in)
 		outsider_came(next, cpu, now);
 	if (in && in->sched.out_ns && !in->sched.ready_ns)
 		woken_unseen(next, &in->sched, track, cpu, now);
 	if (to && given != prev->pid)
-		came_unseen(prev, out, track, cpu, to, given, now);
+		came_unseen(out, track, to, given, now);
 	/* Asked of the pointer itself, see stack_tell. */
 	__asm__ volatile("" : "+r"(in));
 	if (in && in->sched.out_ns) {
@@ -304,7 +327,8 @@ int sched_switch(u64 *ctx)
 	} else if (track->waiters > 0)
 		send_occupied(track, cpu, prev, prev->pid, out, now);
 	if (out) {
-		switched_out(ctx, prev, out, track, cpu, ctx[0], now);
+		switched_out(out, track, cpu, !!ctx[0], now);
+		switched_stack(out);
 		if (prev->__state & STATE_DEAD)
 			task_state_end(prev);
 	}
@@ -440,7 +464,7 @@ int sched_migrate_task(u64 *ctx)
 	left = cpu_track(from);
 	entered = cpu_track(to);
 	if (s->counted && left && entered) {
-		struct task_struct *runs = task->se.cfs_rq->rq->curr;
+		struct task_struct *runs = task_queue(task)->rq->curr;
 
 		/* The task it waited behind must be sent before the interval, which may end
 		 * elsewhere at once. The verifier rejects looking up the state of a task found this

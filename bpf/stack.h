@@ -3,8 +3,8 @@
  * Stack of a call that just returned, native by frame pointers and Python's (python.h), as a
  * number: what stands in it crosses the ring once per distinct stack. Own walk: the user stack is
  * copied in windows of 4 KB and followed inside the copy (about 4 ns a frame, against 35 ns for a
- * guarded read each). Where the kernel has no bpf_loop, its own bpf_get_stack does it. Either way
- * the trampoline addresses that return probes leave in the frames of outer probed calls are
+ * guarded read each). Where the kernel has no bpf_loop, its own bpf_get_task_stack does it. Either
+ * way the trampoline addresses that return probes leave in the frames of outer probed calls are
  * replaced by the callers remembered at their entry.
  */
 #ifndef INGERO_BPF_STACK_H
@@ -116,9 +116,10 @@ out:
 #define HELPER_MOST 127
 
 /* Kernels without bpf_loop. */
-static __always_inline void walk_helper(void *ctx, struct walk *w, struct task_state *st)
+static __always_inline void walk_helper(struct task_struct *task, struct walk *w,
+					struct task_state *st)
 {
-	long bytes = bpf_get_stack(ctx, w->record.ip, HELPER_MOST * 8, BPF_F_USER_STACK);
+	long bytes = bpf_get_task_stack(task, w->record.ip, HELPER_MOST * 8, BPF_F_USER_STACK);
 	u32 i;
 
 	w->n = bytes > 0 ? (u64)bytes >> 3 : 0;
@@ -214,32 +215,33 @@ lost:
 	return 0;
 }
 
-/* Number of the stack with these registers; 0: none. ctx: what the program was given. All
- * st->ncalls open calls are somewhere on it. link: 0 where the innermost function has called
- * another, and so has a frame. */
-static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u64 sp, u64 bp,
-					   u64 link, struct task_struct *task,
-					   struct task_state *st, enum walk_room room, bool exact)
+/* Number of the current thread's stack from the registers in w, see stack_number_of. A function of
+ * its own that the verifier checks once: it takes the greater part of checking a program. */
+__weak __noinline u32 stack_walk(struct walk *w, struct task_state *st, u32 room, u32 exact)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct python_walk *python;
 	struct python_process *process;
 	u32 id, tgid = task->tgid;
 	u64 quick = 0;
 
+	if (!w || !st)
+		return 0;
 	w->outer = st->ncalls;
 	w->hash = st->seed;
 	w->ends = 0;
 	w->list = 0;
-	if (config_unwind && unwind_walk(w, st, tgid, ip, sp, bp, exact)) {
+	if (config_unwind && unwind_walk(w, st, tgid, exact)) {
 		/* done */
 	} else if (config_walker == WALKER_LOOP) {
 		struct walk_at at = { .w = w, .st = st };
+		u64 bp = w->bp, sp = w->sp;
 
-		w->record.ip[0] = ip;
-		w->hash = mix(w->hash, ip);
+		w->record.ip[0] = w->ip;
+		w->hash = mix(w->hash, w->ip);
 		w->n = 1;
-		if (config_unwind && link)
-			bp = unwind_first(w, st, tgid, ip, sp, bp, link);
+		if (config_unwind && w->link)
+			bp = unwind_first(w, st, tgid, w->ip, sp, bp, w->link);
 		w->bp = bp;
 		w->base = bp + 8; /* nothing copied yet */
 		w->most = 0;
@@ -248,7 +250,7 @@ static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u6
 		if (!(bp & 7) && bp >= sp && bp - sp <= FRAME_STEP_MAX)
 			bpf_loop(WIRE_STACK_MAX, walk_steps, &at, 0);
 	} else {
-		walk_helper(ctx, w, st);
+		walk_helper(task, w, st);
 	}
 	if (w->n == 0 || w->n > WIRE_STACK_MAX)
 		return 0;
@@ -272,10 +274,21 @@ static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u6
 	return id;
 }
 
+/* Number of the current thread's stack with these registers; 0: none. All st->ncalls open calls are
+ * somewhere on it. link: 0 where the innermost function has called another, and so has a frame. */
+static __always_inline u32 stack_number_of(struct walk *w, u64 ip, u64 sp, u64 bp, u64 link,
+					   struct task_state *st, enum walk_room room, bool exact)
+{
+	w->ip = ip;
+	w->sp = sp;
+	w->bp = bp;
+	w->link = link;
+	return stack_walk(w, st, room, exact);
+}
+
 /* Where the thread was in its own code, as a return address: behind the current instruction. It may
  * be in the middle of anything, of our own programs too, so the walk's buffer is the CPU's. */
-static __always_inline u32 stack_of_interrupted(void *ctx, struct task_struct *task,
-						struct task_state *st)
+static __always_inline u32 stack_of_interrupted(struct task_struct *task, struct task_state *st)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct walk *w;
@@ -288,16 +301,15 @@ static __always_inline u32 stack_of_interrupted(void *ctx, struct task_struct *t
 	w->slot_epoch = unwind_epoch - 1;
 	if (st->ncalls)
 		caller_learn(task->utask, st);
-	return stack_number_of(ctx, w, REGS_IP(regs) + 1, REGS_SP(regs), REGS_FP(regs),
-			       REGS_LINK(regs), task, st, ROOM_OF_CPU, 0);
+	return stack_number_of(w, REGS_IP(regs) + 1, REGS_SP(regs), REGS_FP(regs), REGS_LINK(regs),
+			       st, ROOM_OF_CPU, 0);
 }
 
 /* At a return; the call itself is no longer among the open ones. */
-static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_struct *task,
-					   struct task_state *st)
+static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_state *st)
 {
-	return stack_number_of(ctx, &st->walk, REGS_IP(ctx), REGS_SP(ctx), REGS_FP(ctx), 0, task,
-			       st, ROOM_MAKE, 0);
+	return stack_number_of(&st->walk, REGS_IP(ctx), REGS_SP(ctx), REGS_FP(ctx), 0, st,
+			       ROOM_MAKE, 0);
 }
 
 #endif

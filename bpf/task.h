@@ -107,7 +107,7 @@ struct walk {
 	 * distinguish the iterations. */
 	u64 base; /* user address of window[0] */
 	u64 most; /* pairs of words begin there at most, in bytes from base */
-	u64 ip, sp, bp;
+	u64 ip, sp, bp, link;
 	u64 hash;
 	u32 n;
 	u32 ends;	/* enum unwind_end */

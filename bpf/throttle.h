@@ -60,7 +60,7 @@ static __always_inline void throttle_begins(struct sched_state *s, struct task_s
 /* The waiting task is put on another CPU's run queue: its group has another clock there. */
 static __always_inline void throttle_moves(struct sched_state *s, struct task_struct *task, u32 cpu)
 {
-	struct cfs_rq **queues = task->sched_task_group->cfs_rq, *q;
+	struct cfs_rq **queues = untrusted(task)->sched_task_group->cfs_rq, *q;
 
 	if (!s->throttled)
 		return;

@@ -122,14 +122,16 @@ static __always_inline u64 rule_in_table(u32 chunk, u32 begin, u32 serial, u64 a
 	hi = table_word(table, begin, page + 1);
 #pragma unroll
 	for (k = 0; k < ROW_STEPS; k++) {
-		u32 mid = (lo + hi) >> 1;
+		u32 mid = (lo + hi) >> 1, above;
 
 		if (hi - lo <= 1)
 			break;
-		if ((table_word(table, begin, rows + mid) & 0xffff) <= low)
-			lo = mid;
-		else
-			hi = mid;
+		/* All ones or none. Without a branch, as either is as likely: the processor would
+		 * guess wrong, and the verifier would follow both. */
+		above = (s32)(low - (table_word(table, begin, rows + mid) & 0xffff)) >> 31;
+		__asm__ volatile("" : "+r"(above));
+		lo = mid + ((lo - mid) & above);
+		hi = mid + ((hi - mid) & ~above);
 	}
 	number = table_word(table, begin, rows + lo) >> 16;
 	rule = bpf_map_lookup_elem(&unwind_rules, &number);
@@ -264,8 +266,7 @@ static __always_inline u64 unwind_first(struct walk *w, struct task_state *st, u
 }
 
 /* False: stacks are walked by frame pointers. */
-static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u32 tgid, u64 ip,
-					u64 sp, u64 bp, u32 exact)
+static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u32 tgid, u32 exact)
 {
 	return 0;
 }
@@ -363,6 +364,14 @@ static __always_inline u64 unwind_rule_at(struct walk *w, u64 look)
 	return rule;
 }
 
+/* The same value, by way of memory: what the verifier knows of it would make it follow each frame
+ * anew. */
+static __always_inline u64 forgotten(u64 *at, u64 v)
+{
+	*(volatile u64 *)at = v;
+	return *(volatile u64 *)at;
+}
+
 /* A few frames more. 1: the walk is over, and w->ends says why. A function that is verified once,
  * called in a plain loop: on kernels that hide from speculation it is faster than bpf_loop, and
  * older ones have none. */
@@ -446,6 +455,8 @@ __weak __noinline int unwind_frames(struct walk *w, struct task_state *st)
 		w->record.ip[n & (WIRE_STACK_MAX - 1)] = ip;
 		hash = mix(hash, ip);
 		n++;
+		sp = forgotten(&w->sp, sp);
+		bp = forgotten(&w->bp, bp);
 	}
 	w->ends |= ends;
 	w->ip = ip;
@@ -468,10 +479,9 @@ static __always_inline u64 unwind_first(struct walk *w, struct task_state *st, u
 	return bp;
 }
 
-/* Into w->record.ip, w->n, w->hash and w->ends. False: this process has no tables. exact: ip is
- * where it was. */
-static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u32 tgid, u64 ip,
-					u64 sp, u64 bp, u32 exact)
+/* From w->ip, w->sp, w->bp into w->record.ip, w->n, w->hash and w->ends. False: this process has no
+ * tables. exact: ip is where it was. */
+static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u32 tgid, u32 exact)
 {
 	volatile struct unwind_process *p = unwind_process_of(w, tgid);
 	struct unwind_counts *counts;
@@ -486,12 +496,9 @@ static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u
 		return 0;
 	w->searched = 0;
 	w->ends = 0;
-	w->record.ip[0] = ip;
-	w->hash = mix(w->hash, ip);
+	w->record.ip[0] = w->ip;
+	w->hash = mix(w->hash, w->ip);
 	w->n = 1;
-	w->ip = ip;
-	w->sp = sp;
-	w->bp = bp;
 	w->exact = exact;
 	w->base = ~0ull; /* nothing copied yet */
 	w->most = 0;
