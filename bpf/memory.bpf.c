@@ -61,22 +61,9 @@ static __always_inline int reclaim_begins(s32 order)
 
 	if (st) {
 		st->host.reclaim_ns = bpf_ktime_get_ns();
+		st->host.compact_ns = 0;
 		st->host.order = order;
 	}
-	return 0;
-}
-
-static __always_inline int reclaim_ends(u64 got)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = task_state_of(task);
-	u64 start;
-
-	if (!st || !st->host.reclaim_ns)
-		return 0;
-	start = st->host.reclaim_ns;
-	st->host.reclaim_ns = 0;
-	send_memory_event(task, st, WIRE_RECLAIM, start, got, st->host.order);
 	return 0;
 }
 
@@ -86,22 +73,10 @@ int host_memory_reclaim_begin(u64 *ctx)
 	return reclaim_begins((s32)ctx[0]);
 }
 
-SEC("tp_btf/mm_vmscan_direct_reclaim_end")
-int host_memory_reclaim_end(u64 *ctx)
-{
-	return reclaim_ends(ctx[0]);
-}
-
 SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
 int host_memory_group_begin(u64 *ctx)
 {
 	return reclaim_begins(-1);
-}
-
-SEC("tp_btf/mm_vmscan_memcg_reclaim_end")
-int host_memory_group_end(u64 *ctx)
-{
-	return reclaim_ends(ctx[0]);
 }
 
 SEC("tp_btf/mm_compaction_begin")
@@ -109,23 +84,32 @@ int host_memory_compact_begin(u64 *ctx)
 {
 	struct task_state *st = task_state_of(bpf_get_current_task_btf());
 
-	if (st)
+	if (st) {
 		st->host.compact_ns = bpf_ktime_get_ns();
+		st->host.reclaim_ns = 0;
+	}
 	return 0;
 }
 
-SEC("tp_btf/mm_compaction_end")
-int host_memory_compact_end(u64 *ctx)
+/* On the ends of all three: raw, so that it is verified once. Memory is reclaimed or compacted, one
+ * of them at a time: neither allocates what would begin the other. */
+SEC("raw_tp")
+int host_memory_end(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *st = task_state_of(task);
-	u64 start;
+	u64 reclaim, compact;
 
-	if (!st || !st->host.compact_ns)
+	if (!st)
 		return 0;
-	start = st->host.compact_ns;
+	reclaim = st->host.reclaim_ns;
+	compact = st->host.compact_ns;
+	st->host.reclaim_ns = 0;
 	st->host.compact_ns = 0;
-	send_memory_event(task, st, WIRE_COMPACT, start, 0, -1);
+	if (reclaim)
+		send_memory_event(task, st, WIRE_RECLAIM, reclaim, ctx->args[0], st->host.order);
+	else if (compact)
+		send_memory_event(task, st, WIRE_COMPACT, compact, 0, -1);
 	return 0;
 }
 

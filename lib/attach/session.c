@@ -112,7 +112,7 @@ int probe_session_start(struct probe_session *s, struct err *e)
 		optional = probe_optional_of(&s->optional, p);
 		if (strncmp(bpf_program__section_name(p), "tp_btf/", 7) != 0 && !optional)
 			continue;
-		if (!vec_reserve(&s->links, s->ncpu))
+		if (!vec_reserve(&s->links, s->ncpu + PROBE_OPTIONAL_LINKS))
 			return err_nomem(e);
 		if (optional) {
 			struct bpf_link **at = s->links.v + s->links.n;

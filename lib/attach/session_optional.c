@@ -24,6 +24,12 @@ static const char *const others[] = { "_kprobe", "_traced" };
 /* What another program of the source sees too, where this one's place is missing. */
 static const char *const stand_ins[] = { "host_block_start" };
 
+/* Where the one program without a place of its own goes, as far as the kernel has them: whose begin
+ * is missing has a program that says so. */
+#define ENDS "host_memory_end"
+static const char *const ends[] = { "mm_vmscan_direct_reclaim_end", "mm_vmscan_memcg_reclaim_end",
+				    "mm_compaction_end" };
+
 /* The bytes of the name that all ways to one place share; *other: it is not the first of these
  * ways. */
 static size_t place_length(const char *name, bool *other)
@@ -48,7 +54,8 @@ static const char *form_of(const char *section)
 	static const struct {
 		const char *start, *form;
 	} forms[] = {
-		{ "tp_btf/", "tracepoint" }, { "fentry/", "fentry" },	    { "fexit/", "fexit" },
+		{ "tp_btf/", "tracepoint" }, { "raw_tp", "tracepoint" },
+		{ "fentry/", "fentry" },     { "fexit/", "fexit" },
 		{ "kprobe/", "kprobe" },     { "kretprobe/", "kretprobe" },
 	};
 
@@ -284,6 +291,25 @@ static size_t attach_event(struct perf_event_attr attr, const struct bpf_program
 	return n;
 }
 
+/* As attach_event, on each of them that is there. */
+static size_t attach_ends(const struct bpf_program *p, struct bpf_link **links, size_t *failed)
+{
+	int first = ENOENT;
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		links[n] = bpf_program__attach_raw_tracepoint(p, ends[i]);
+		if (links[n]) {
+			n++;
+		} else if (errno != ENOENT) {
+			first = errno;
+			++*failed;
+		}
+	}
+	errno = first;
+	return n;
+}
+
 /* Why the other way is none either. A kernel without kprobes has no kind of event for them. */
 static void add_reason(struct probe_optional *first, const struct probe_optional *v, int why)
 {
@@ -307,13 +333,15 @@ size_t probe_optional_attach(struct probe_optionals *o, struct probe_optional *v
 	errno = 0;
 	if (bpf_program__type(p) == BPF_PROG_TYPE_PERF_EVENT)
 		n = attach_event(event_of(o, v), p, links, ncpu, &failed);
+	else if (strcmp(v->name, ENDS) == 0)
+		n = attach_ends(p, links, &failed);
 	else
 		links[0] = bpf_program__attach(p);
 	v->attached = n && links[0];
 	v->partly = v->attached && failed;
 	if (v->partly)
-		snprintf(v->reason, sizeof(v->reason), "on %zu of %zu CPUs only: %s", n, n + failed,
-			 strerror(errno));
+		snprintf(v->reason, sizeof(v->reason), "on %zu of %zu %s only: %s", n, n + failed,
+			 strcmp(v->name, ENDS) == 0 ? "tracepoints" : "CPUs", strerror(errno));
 	else if (!v->attached)
 		snprintf(v->reason, sizeof(v->reason), "%s",
 			 errno == ENOTSUPP ? "this kernel has no way to attach to a function"

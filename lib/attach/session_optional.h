@@ -21,8 +21,9 @@ struct bpf_program;
 
 struct probe_optional {
 	char name[40];
-	bool attached, partly; /* partly: on some CPUs only, of those that are on */
-	char reason[200];      /* why not; "" it is, or has a stand-in that is */
+	bool attached,
+		partly;	  /* partly: on some CPUs only, of those that are on, or at some places */
+	char reason[200]; /* why not; "" it is, or has a stand-in that is */
 	bool refused, stands_in;
 	const char *form; /* "tracepoint", "fentry", "kprobe" ...; "" otherwise */
 };
@@ -49,9 +50,11 @@ bool probe_optional_again(const struct probe_optionals *o, size_t *refused_befor
 /* NULL: not one of these. */
 struct probe_optional *probe_optional_of(struct probe_optionals *o, const struct bpf_program *p);
 
-/* Up to ncpu links at links, the caller's to destroy: how many. What fails is in v. In the order of
+/* Up to ncpu links at links, or PROBE_OPTIONAL_LINKS where that is more, the caller's to destroy:
+ * how many. What fails is in v. In the order of
  * the object: other ways to a place (NAME_kprobe, NAME_traced) are tried after the program NAME,
  * and where one is attached the next is not. */
+#define PROBE_OPTIONAL_LINKS 3
 struct bpf_link;
 size_t probe_optional_attach(struct probe_optionals *o, struct probe_optional *v,
 			     const struct bpf_program *p, struct bpf_link **links, size_t ncpu);
