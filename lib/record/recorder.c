@@ -32,7 +32,7 @@
 
 #define ROUNDS	  12
 #define PERIOD_NS 50000
-#define WORK	  500000 /* additions: a few periods */
+#define WORK	  150000 /* additions: a few periods */
 
 static int64_t work_ns(void)
 {
