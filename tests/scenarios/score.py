@@ -4,7 +4,8 @@
 against what the kernel's accounting and the workload's own clock say of it.
 
 A chain that no scenario asked for is a false one, unless the kernel's own accounting of the victim shows the same loss: this
-machine may have work of its own. A run in which others took the scenario's CPU is made again, at most six times in all."""
+machine may have work of its own. A run in which others took the scenario's CPU is made again, at most six times in all; of the
+quick ones, beside which other tests run, one that is right is made twice at most."""
 import argparse
 import contextlib
 import glob
@@ -27,7 +28,7 @@ import generated
 import plants
 
 BIN = os.path.join(plants.BUILD, "bin")
-TRIES = 6
+TRIES, QUICK_TRIES = 6, 2
 DISTURBED = 0.03  # of the true loss: more than this taken by others, and it is done again
 CPU_KINDS = ("cpu-preempted", "cpu-contended")
 PATIENCE = 270  # s: far more than anything takes, if a busy machine is slow
@@ -388,7 +389,7 @@ def disturbed(r):
     return bool(r["disturbances"])
 
 
-def scored(row, dose, seed, seconds, keep):
+def scored(row, dose, seed, seconds, keep, quick=False):
     """The result, after as many tries as it takes to be left alone."""
     begin, tries, best = time.monotonic(), 0, None
     while tries < TRIES:
@@ -402,10 +403,14 @@ def scored(row, dose, seed, seconds, keep):
         r["tries"] = tries
         if best is None or "failed" in best or ("failed" not in r and width(r) < width(best)):
             best = r
-        if "failed" not in r and not disturbed(r):
+        if "failed" not in r and (not disturbed(r) or (quick and tries >= QUICK_TRIES and right(best))):
             break
     best["seconds"] = round(time.monotonic() - begin, 1)
     return best
+
+
+def right(r):
+    return (r["found"] or not r["expected"]["kinds"]) and not r["false"] and abs(r.get("error", 0)) <= 0.05
 
 
 def width(r):
@@ -576,7 +581,7 @@ def run_all(quick, only, seconds, keep=None, tell=print, with_generated=True, sh
             for dose, seed in row.runs(quick):
                 if only and not re.search(only, f"{row.name}/{dose}/{seed}") or not shard.has(row.name, dose, seed):
                     continue
-                r = scored(row, dose, seed, seconds, keep)
+                r = scored(row, dose, seed, seconds, keep, quick)
                 r.setdefault("made", "real")
                 add(r)
     for r in generated.results(quick, only, shard.has) if with_generated else ():
