@@ -7,13 +7,15 @@
 #include "lib/account/loss_blame.h"
 #include "lib/account/loss_gaps.h"
 
-/* Of its own code each line of its loop counts for itself: while it launches, the device works. */
+/* Of its own code each line of its loop counts for itself, or what it did behind each call: while
+ * it launches, the device works. */
 static uint64_t key_of(const struct cause *c, uint32_t anchor, const struct loss_blame *b,
 		       const struct track_part *p)
 {
 	bool own = p->class == PATH_OWN && p->leaf == anchor;
+	uint64_t place = p->sampled ? p->place : (uint64_t)p->line << 32 | p->op;
 
-	return loss_blame_key(c, anchor, b) ^ (own ? hash_u64(p->place) : 0);
+	return loss_blame_key(c, anchor, b) ^ (own ? hash_u64(place) : 0);
 }
 
 static bool add_part(struct idle_shares *s, struct cause *c, uint32_t anchor, double factor,
