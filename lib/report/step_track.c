@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/cpp_name.h"
 #include "lib/base/fmt.h"
 #include "lib/report/path_lines.h"
 #include "lib/report/report_parts.h"
@@ -226,6 +227,7 @@ void step_track_print_loop(struct buf *out, const struct step_track *t)
 {
 	const struct paths_steps *s = &t->track->steps;
 	struct bytes path = s->file;
+	struct buf name = { 0 };
 
 	for (size_t i = path.n; i > 0; i--)
 		if (path.p[i - 1] == '/') {
@@ -237,7 +239,11 @@ void step_track_print_loop(struct buf *out, const struct step_track *t)
 		fmt_safe(out, s->call);
 		return;
 	}
-	report_print_text(out, s->function, "?");
+	if (s->by_calls)
+		cpp_name_print(&name, s->function);
+	report_print_text(out, s->by_calls ? buf_bytes(&name) : s->function, "?");
+	out->failed |= name.failed;
+	buf_free(&name);
 	buf_puts(out, " (");
 	fmt_safe(out, path);
 	if (s->first_line || !s->by_calls)

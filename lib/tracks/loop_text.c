@@ -15,13 +15,17 @@
 static void print_lines(struct buf *out, const struct place *at, struct bytes path, uint64_t first,
 			uint64_t last)
 {
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	struct buf name = { 0 };
 
-	if (slash)
-		path = (struct bytes){ slash + 1, path.n - (size_t)(slash + 1 - path.p) };
-	fmt_safe(out, at->function.n ? at->function : bytes_of("?"));
+	if (at->function.n)
+		place_print_name(&name, at);
+	else
+		buf_puts(&name, "?");
+	fmt_safe(out, buf_bytes(&name));
+	out->failed |= name.failed;
+	buf_free(&name);
 	buf_puts(out, " (");
-	fmt_safe(out, path);
+	fmt_safe(out, place_base(path));
 	if (first)
 		buf_printf(out, ":%" PRIu64, first);
 	if (last > first)

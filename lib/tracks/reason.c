@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/cpp_name.h"
 #include "lib/base/shorten.h"
 #include "lib/base/timetext.h"
 #include "lib/event/op.h"
@@ -151,6 +152,7 @@ static void print_inner(struct buf *out, const struct world *w, uint32_t frame)
 {
 	struct place p = place_of(w, frame);
 	const char *version = p.function.n ? memchr(p.function.p, '@', p.function.n) : NULL;
+	struct buf name = { 0 };
 
 	if (world_is_fault(w, frame)) {
 		buf_puts(out, ", in page faults");
@@ -166,7 +168,10 @@ static void print_inner(struct buf *out, const struct world *w, uint32_t frame)
 	if (!p.function.n || is_waiting_function(p.function))
 		return;
 	buf_puts(out, ", in ");
-	shorten_one(out, p.function, NAME_MAX_BYTES);
+	cpp_name_print(&name, p.function);
+	shorten_one(out, buf_bytes(&name), NAME_MAX_BYTES);
+	out->failed |= name.failed;
+	buf_free(&name);
 	if (!call_site_passes_on(w, frame))
 		buf_printf(out, " (%.*s)", (int)place_base(p.module).n, place_base(p.module).p);
 }

@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/cpp_name.h"
+
 struct place place_of(const struct world *w, uint32_t frame)
 {
 	const struct world_frame *f = world_get_frame(w, frame);
@@ -58,6 +60,14 @@ void place_name(struct buf *out, const struct place *p)
 	}
 }
 
+void place_print_name(struct buf *out, const struct place *p)
+{
+	if (p->kind == FRAME_NATIVE && p->function.n)
+		cpp_name_print(out, p->function);
+	else
+		place_name(out, p);
+}
+
 void place_print_frame(struct buf *out, const struct world *w, uint32_t frame)
 {
 	const struct world_symbol *s = world_get_symbol(w, frame);
@@ -73,7 +83,7 @@ void place_print_frame(struct buf *out, const struct world *w, uint32_t frame)
 			buf_printf(out, ":%" PRIu64, p.line);
 		buf_putc(out, ')');
 	} else {
-		place_name(out, &p);
+		place_print_name(out, &p);
 		if (s && file.n && p.line)
 			buf_printf(out, " (%.*s:%" PRIu64 ")", (int)file.n, file.p, p.line);
 		else if (s && module.n)

@@ -37,7 +37,10 @@ static inline struct bytes place_base(struct bytes path)
  * missing: why)". */
 void place_name(struct buf *out, const struct place *p);
 
-/* Function and where it is: "train_step (train.py:41)", "launch+0x1c (libfoo.so)",
+/* The same as people say it: C++ without types (cpp_name.h). */
+void place_print_name(struct buf *out, const struct place *p);
+
+/* That and where it is: "train_step (train.py:41)", "launch+0x1c (libfoo.so)",
  * "libfoo.so+0x1c20", "?" of no frame. */
 void place_print_frame(struct buf *out, const struct world *w, uint32_t frame);
 
