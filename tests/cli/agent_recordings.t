@@ -97,7 +97,7 @@ text = run("explain", small)[1].decode()
 tap.ok("Calls: 4 of 6 were recorded (67 %)" in text, "the share of the calls is said", text)
 
 stacks = run("stat", "--json", "--by", "stack", small)[1].decode()
-tap.ok("app::step()" in stacks and "train.py" in stacks, "stacks have their names", stacks[:600])
+tap.ok("app::step" in stacks and "train.py" in stacks, "stacks have their names", stacks[:600])
 
 
 def parts(name):
