@@ -374,7 +374,7 @@ alone_tests := $(shell grep -l '^\# Alone: ' $(call suite,live))
 heavy_tests := $(shell grep -l '^\# Heavy: ' $(call suite,live kernels))
 
 # The longest first, so that at the end no core waits for one that began late.
-long_tests := $(addprefix $(BUILD)/tests/laws/,bounds.t bad_input.t pauses.t path_leaf.t waits.t) $(addprefix tests/,scenarios/quick.t kernels/oldest.t live/count.t live/record.t live/hangs.t live/modes.t live/seeds.t \
+long_tests := $(addprefix $(BUILD)/tests/laws/,bounds.t bad_input.t pauses.t path_leaf.t waits.t) $(addprefix tests/,scenarios/quick.t kernels/oldest.t kernels/debian-6.1.t live/count.t live/record.t live/hangs.t live/modes.t live/seeds.t \
 	laws/kinds.t live/hostile.t real/torch_attached.t real/torch_crash.t fault/record.t live/capabilities.t live/python.t live/cpu_samples.t live/attach.t live/args.t live/gpu.t laws/second_reader.t live/rotate.t)
 longest_first = $(filter $(1),$(long_tests)) $(filter-out $(long_tests),$(1))
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loading is trial: which link type and which stack walker a kernel takes is found out by loading
- * the real programs and putting them on a function of our own, never inferred from version numbers
- * or symbols.
+ * Loading is trial: which link type a kernel takes is found out by putting a program on a function
+ * of our own, which stack walker by loading the real programs; neither is inferred from version
+ * numbers or symbols.
  */
 #include "lib/attach/session_internal.h"
 
@@ -142,16 +142,49 @@ static struct ingero_bpf *open_programs(const struct bpf_object_open_opts *how)
 	return b;
 }
 
+/* 0: the kernel puts programs on functions by such a link; -errno: why not. Two instructions tell
+ * as much as all programs, whose loading takes a tenth of a second. What does not load is left to
+ * them, which have words for it. */
+static int try_link(enum probe_link link)
+{
+	static const struct bpf_insn nothing[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, how,
+		    .expected_attach_type =
+			    (enum bpf_attach_type)(link == PROBE_LINK_SESSION ? PROBE_ATTACH_SESSION
+						   : link == PROBE_LINK_MULTI ? PROBE_ATTACH_MULTI
+									      : 0));
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "try_link", "GPL", nothing,
+			       sizeof(nothing) / sizeof(nothing[0]), &how);
+	const struct probe_programs p = { link, fd, link == PROBE_LINK_SESSION ? -1 : fd };
+	struct probe_site site = { 0 };
+	struct probe_fds fds = { 0 };
+	struct probe_place place;
+	struct err ignored = { 0 };
+	bool failed = false;
+	int rc = 0;
+
+	if (fd < 0)
+		return 0;
+	if (selftest_target_uncalled(&place) == 0) {
+		site.offset = place.offset;
+		errno = 0; /* earlier attempts have set it */
+		if (probe_link_attach(&p, place.path, place.path, &site, 1, &failed, &fds,
+				      &ignored) == 0)
+			rc = errno ? -errno : -EINVAL;
+		probe_link_abandon(&fds);
+	}
+	close(fd);
+	return rc;
+}
+
 static int load_once(struct probe_session *s, enum probe_link link, int walker,
 		     const struct probe_options *opt)
 {
 	const struct bpf_object_open_opts how = { .sz = sizeof(how), .btf_custom_path = opt->btf };
 	struct ingero_bpf *b = open_programs(opt->btf ? &how : NULL);
-	struct probe_site site = { 0 };
-	struct probe_place place;
-	struct probe_fds fds = { 0 };
-	struct err ignored = { 0 };
-	bool failed = false, found;
 	uint64_t bytes = opt->ring_bytes ? opt->ring_bytes : RING_BYTES_DEFAULT;
 	int rc;
 
@@ -200,18 +233,7 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	s->nvtx = s->hook;
 	s->nvtx.entry = bpf_program__fd(b->progs.nvtx_enter);
 	s->nvtx.exit = bpf_program__fd(b->progs.nvtx_return);
-	found = selftest_target_uncalled(&place) == 0;
-	site.offset = found ? place.offset : 0;
-	/* Clear errno, which earlier attempts have set. */
-	errno = 0;
-	if (found && probe_link_attach(&s->calls, place.path, place.path, &site, 1, &failed, &fds,
-				       &ignored) == 0) {
-		rc = errno ? -errno : -EINVAL;
-		ingero_bpf__destroy(b);
-		s->bpf = NULL;
-	}
-	probe_link_abandon(&fds);
-	return rc;
+	return 0;
 }
 
 /* The error for missing rights; names them as far as they are known. */
@@ -274,6 +296,9 @@ int probe_session_load(struct probe_session *s, const struct probe_options *opt,
 		s->optional = (struct probe_optionals){ 0 };
 		refused = 0;
 		for (enum probe_link link = from; link <= to; link++) {
+			rc = try_link(link);
+			if (rc)
+				continue;
 			loading = &s->optional;
 			do {
 				load_log[0] = 0; /* what was left out is not what failed */

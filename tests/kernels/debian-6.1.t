@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # Debian 12's own kernel: no uprobe links of any kind but perf events.
-#
-# Heavy: a kernel takes minutes to boot and to check each program; kernels/oldest.t tries the oldest.
 import sys
 
 sys.path.insert(0, "tests/kernels")
