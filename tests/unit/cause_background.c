@@ -11,19 +11,9 @@
 static struct stage s;
 static struct actor v, other;
 
-static uint32_t place(const char *name, unsigned line)
+static uint32_t place(const char *function, unsigned line)
 {
-	const char *names[] = { name, "main" };
-	uint32_t frames[2];
-
-	for (unsigned i = 0; i < 2; i++)
-		frames[i] = world_frame(
-			s.w,
-			&(struct world_frame){ .kind = FRAME_PYTHON,
-					       .offset = i ? 90 : line,
-					       .file = world_string(s.w, bytes_of("/srv/serve.py")),
-					       .name = world_string(s.w, bytes_of(names[i])) });
-	return world_stack(s.w, frames, 2);
+	return python_stack(&s, "/srv/serve.py", function, line);
 }
 
 enum waits { NOBODY, MAIN_WAITS, OUTSIDE };

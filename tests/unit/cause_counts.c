@@ -14,17 +14,7 @@ static struct actor v, holder;
 
 static uint32_t place(const char *function, unsigned line)
 {
-	const char *names[] = { function, "main" };
-	uint32_t frames[2];
-
-	for (unsigned i = 0; i < 2; i++)
-		frames[i] = world_frame(
-			s.w,
-			&(struct world_frame){ .kind = FRAME_PYTHON,
-					       .offset = i ? 90 : line,
-					       .file = world_string(s.w, bytes_of("/srv/train.py")),
-					       .name = world_string(s.w, bytes_of(names[i])) });
-	return world_stack(s.w, frames, 2);
+	return python_stack(&s, "/srv/train.py", function, line);
 }
 
 /* The holder of the lock computes at all of its lines, in turn, while it is waited for. */

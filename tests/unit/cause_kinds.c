@@ -86,19 +86,6 @@ static void short_loop(struct stage *s, struct actor v, struct actor hog, int64_
 	chain_list_free(&p.list);
 }
 
-static uint32_t python_stack(struct stage *s, const char *function, unsigned line)
-{
-	uint32_t file = world_string(s->w, bytes_of("/srv/train.py")),
-		 frame = world_frame(
-			 s->w,
-			 &(struct world_frame){ .kind = FRAME_PYTHON,
-						.offset = line,
-						.file = file,
-						.name = world_string(s->w, bytes_of(function)) });
-
-	return world_stack(s->w, &frame, 1);
-}
-
 /* The interpreter's lock: five ms until the clock asks for it, then until the other one lets go,
  * which wants it back at once. */
 static void interpreter(struct stage *s, struct actor waits, struct actor holds, int64_t t,
@@ -123,7 +110,7 @@ static void interpreter(struct stage *s, struct actor waits, struct actor holds,
 
 static void gil(struct stage *s, struct actor v, struct actor holder)
 {
-	uint32_t in = python_stack(s, "augment", 41);
+	uint32_t in = python_stack(s, "/srv/train.py", "augment", 41);
 	struct record name = { .kind = RECORD_NAME };
 	int64_t t;
 
@@ -224,7 +211,7 @@ static void held_while(struct stage *s, struct actor v, struct actor holder)
 		{ OBJECT_SOCKET, "; the holder waited for a socket in upload (train.py:12)" },
 		{ OBJECT_CHILD, "; the holder waited for a child process in upload (train.py:12)" },
 	};
-	uint32_t in = python_stack(s, "upload", 12);
+	uint32_t in = python_stack(s, "/srv/train.py", "upload", 12);
 
 	for (unsigned k = 0; k < sizeof(waits) / sizeof(waits[0]); k++) {
 		for (int64_t t = 0; t < 1000 * MS; t += 2 * MS) {
@@ -298,7 +285,7 @@ static void gil_kept(struct stage *s, struct actor v, struct actor holder, struc
 		{ MS, 6 * MS, 1200 * MS, 300 * MS },
 	};
 	static const char *kinds[] = { "cpu-preempted", "lock-wait" };
-	uint32_t in = python_stack(s, "augment", 41);
+	uint32_t in = python_stack(s, "/srv/train.py", "augment", 41);
 
 	for (unsigned i = 0; i < 2 * sizeof(kept) / sizeof(*kept); i++) {
 		int64_t from = kept[i / 2].from, to = kept[i / 2].to;

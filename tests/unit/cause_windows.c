@@ -14,21 +14,6 @@
 #define LENGTH (STEPS * STEP)
 #define WAIT   (6 * MS)
 
-static uint32_t place(struct stage *s, const char *function, unsigned line)
-{
-	const char *names[] = { function, "main" };
-	uint32_t frames[2];
-
-	for (unsigned i = 0; i < 2; i++)
-		frames[i] = world_frame(
-			s->w, &(struct world_frame){
-				      .kind = FRAME_PYTHON,
-				      .offset = i ? 90 : line,
-				      .file = world_string(s->w, bytes_of("/srv/train.py")),
-				      .name = world_string(s->w, bytes_of(names[i])) });
-	return world_stack(s->w, frames, 2);
-}
-
 static const struct shape {
 	const char *name;
 	int64_t first, every,
@@ -66,12 +51,12 @@ static void step(struct stage *s, struct actor v, struct actor worker, const str
 
 	for (unsigned k = 0; k < 4 && is_recorded(x, t); k++)
 		stage_call(s, v, OP_CUDA_LAUNCH, 0, t + k * 100 * US, t + k * 100 * US + 10 * US)
-			->stack = place(s, "forward", 10 + k);
+			->stack = python_stack(s, "/srv/train.py", "forward", 10 + k);
 	if (is_recorded(x, t))
 		stage_call(s, v, OP_CUDA_STREAM_SYNC, 0, t + 500 * US, t + 3 * MS)->stack =
-			place(s, "read_loss", 60);
+			python_stack(s, "/srv/train.py", "read_loss", 60);
 	ev = stage_offcpu(s, v, 0, t + 3100 * US, t + 3100 * US + WAIT, 0, 0);
-	ev->stack = place(s, "fetch", 31);
+	ev->stack = python_stack(s, "/srv/train.py", "fetch", 31);
 	stage_set(ev, COL_OBJECT_KIND, OBJECT_FD);
 	stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
 	stage_set(ev, COL_WAKER, worker.thread);

@@ -23,6 +23,23 @@ static int kinds_told(struct cause_sink *s, const struct record *r, struct err *
 	return chain_list_add(&((struct kinds_run *)s)->list, r, e);
 }
 
+/* A stack of two frames: the function's, called by main. */
+static inline uint32_t python_stack(struct stage *s, const char *file, const char *function,
+				    unsigned line)
+{
+	const char *names[] = { function, "main" };
+	uint32_t frames[2];
+
+	for (unsigned i = 0; i < 2; i++)
+		frames[i] =
+			world_frame(s->w, &(struct world_frame){
+						  .kind = FRAME_PYTHON,
+						  .offset = i ? 90 : line,
+						  .file = world_string(s->w, bytes_of(file)),
+						  .name = world_string(s->w, bytes_of(names[i])) });
+	return world_stack(s->w, frames, 2);
+}
+
 static inline void analyze(struct stage *s, struct kinds_run *p)
 {
 	struct cause *c;
