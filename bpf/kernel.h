@@ -218,8 +218,14 @@ struct cpumask {
 struct thread_struct {
 	unsigned long fsbase; /* x86 */
 };
+struct rw_semaphore {
+	struct {
+		s64 counter;
+	} count, owner; /* not where the kernel is PREEMPT_RT */
+};
 struct mm_struct {
 	struct file *exe_file;
+	struct rw_semaphore mmap_lock;
 };
 struct task_struct {
 	struct thread_info thread_info;

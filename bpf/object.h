@@ -26,6 +26,7 @@ enum {
 	OBJECT_GIL, /* by the recorder, which knows the address */
 	OBJECT_FREEZER,
 	OBJECT_PROBE,
+	OBJECT_MAP,
 };
 
 /* Majors of the character devices of the GPU driver; 0 where there is none. */
@@ -39,11 +40,15 @@ __weak const volatile __u32 config_gpu_majors[4] = { 195, 0, 0, 0 };
 #define MODE_FOLDER	0040000
 #define MODE_BLOCK	0060000
 #define MODE_CHAR	0020000
+#define STATE_DEEP	2  /* TASK_UNINTERRUPTIBLE, of TASK_KILLABLE, too */
 #define STATE_STOPPED	12 /* __TASK_STOPPED | __TASK_TRACED */
 #define STATE_DEAD	0x80
 #define STATE_FROZEN	0x8000	 /* TASK_FROZEN, since 6.1; not used before */
 #define FLAG_FROZEN	0x10000	 /* PF_FROZEN, up to 6.0; of kernel threads alone since then */
 #define JOB_TRAP_FREEZE 0x800000 /* JOBCTL_TRAP_FREEZE */
+/* kernel/locking/rwsem.c: RWSEM_FLAG_WAITERS, since 5.2; what the owner's address has below it. */
+#define RWSEM_WAITERS	  2
+#define RWSEM_OWNER_FLAGS 7ull
 
 /* A pointer in an array of them, for which any struct that is one pointer stands in. */
 static __always_inline struct file *object_file(struct file **slot)
@@ -249,6 +254,18 @@ static __always_inline bool is_frozen(struct task_struct *task, u32 state)
 	return BPF_CORE_READ_BITFIELD(task, frozen);
 }
 
+/* For the lock of its own memory map: it is taken, somebody waits for it, and this one does not
+ * hold it. */
+static __always_inline bool waits_for_map(struct task_struct *task, u32 state)
+{
+	struct mm_struct *mm = task->mm;
+
+	if (!(state & STATE_DEEP) || !mm || !bpf_core_field_exists(mm->mmap_lock.count))
+		return 0;
+	return mm->mmap_lock.count.counter & RWSEM_WAITERS &&
+	       (mm->mmap_lock.owner.counter & ~RWSEM_OWNER_FLAGS) != (u64)task;
+}
+
 /* The task is leaving the CPU and will not run until something wakes it, or has left it long ago.
  * current: its memory can be read still. */
 static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
@@ -273,7 +290,9 @@ static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
 	if (s->syscall < 0) {
 		/* Not in a system call and not stopped: what sleeps on the way there and back are
 		 * faults, and probes that wait for the memory map to be found in it. */
-		s->object_kind = current && is_at_breakpoint(regs) ? OBJECT_PROBE : OBJECT_FAULT;
+		s->object_kind = current && is_at_breakpoint(regs)     ? OBJECT_PROBE
+				 : !disk && waits_for_map(task, state) ? OBJECT_MAP
+								       : OBJECT_FAULT;
 		return SLEEP_NOWHERE;
 	}
 	class = call_class(s->syscall);
@@ -340,6 +359,8 @@ static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
 		s->object_kind = OBJECT_DISK;
 	if (disk)
 		s->object_kind = OBJECT_DISK;
+	else if (class == CALL_OTHER && waits_for_map(task, state))
+		s->object_kind = OBJECT_MAP;
 	return SLEEP_NOWHERE;
 }
 

@@ -65,6 +65,11 @@ static bool moves_on(const struct cause *c, uint32_t anchor, const struct track_
 		(cause_is_main(c, p->thread) && loss_is_behind(&c->lost_time, anchor)));
 }
 
+static enum lock_type lock_type_of(const struct track_part *p)
+{
+	return p->gil ? LOCK_GIL : p->object == OBJECT_MAP ? LOCK_MAP : LOCK_OTHER;
+}
+
 /* The one of its process, which is remembered. */
 static uint32_t learn_cgroup(struct cause *c, uint32_t anchor)
 {
@@ -183,9 +188,10 @@ struct loss_blame loss_blame_of(struct cause *c, uint32_t anchor, const struct t
 	case PATH_BLOCKED:
 		if (!p->lock || moves_on(c, anchor, p))
 			return none;
-		return (struct loss_blame){ LOSS_LOCK, PART_LOCK,
-					    culprit_holder(c->tally.culprits,
-							   holder_of(c, anchor, p), p->gil) };
+		return (struct loss_blame){
+			LOSS_LOCK, PART_LOCK,
+			culprit_holder(c->tally.culprits, holder_of(c, anchor, p), lock_type_of(p))
+		};
 	case PATH_STOPPED:
 	case PATH_FROZEN:
 		return blame_stop(c, anchor, p);
@@ -262,7 +268,7 @@ static uint32_t idle_culprit(struct cause *c, uint32_t anchor, const struct trac
 	if (!thread || (p->leaf == anchor && 2 * p->unended_ns > p->ns))
 		return 0;
 	if (cause_process_of(c, thread) == cause_process_of(c, anchor))
-		return culprit_holder(c->tally.culprits, thread, false);
+		return culprit_holder(c->tally.culprits, thread, LOCK_OTHER);
 	return culprit_task(c->tally.culprits, thread, cause_process_of(c, anchor), 0);
 }
 

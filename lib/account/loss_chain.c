@@ -42,8 +42,9 @@ static void make_ids(const struct loss_view *f, const char *kind, char id[17], c
 	a = chain_hash_victim(a, c, f->loss->process, 0);
 	if (f->who) {
 		a = chain_hash_u64(a, (uint64_t)f->who->kind);
-		if (f->who->gil || f->who->first)
-			a = chain_hash_u64(a, 2u * f->who->first + f->who->gil);
+		if (f->who->lock || f->who->first)
+			a = chain_hash_u64(a, 2u * f->who->first + (f->who->lock == LOCK_GIL) +
+						      8u * (f->who->lock == LOCK_MAP));
 		if (f->who->related)
 			a = chain_hash_u64(a, 4);
 		/* What would change with the next process of the same culprit is no part of its

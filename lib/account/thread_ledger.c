@@ -89,7 +89,7 @@ static bool is_counted(const struct tally *t, uint32_t process, const struct lin
  * another waits is not lost to it. */
 static bool moves_on(const struct tally *t, uint32_t thread, const struct line_culprit *holder)
 {
-	return holder && holder->kind == CULPRIT_HOLDER && holder->gil &&
+	return holder && holder->kind == CULPRIT_HOLDER && holder->lock == LOCK_GIL &&
 	       holder->thread < t->threads.n && t->threads.v[holder->thread].calls &&
 	       !(thread < t->threads.n && t->threads.v[thread].calls);
 }

@@ -119,10 +119,11 @@ static void charge_occupants(const struct blame *b, uint32_t victim_process, uin
 /* Blame of [a, b) of a lock wait that thread `holder` ended: what kept the holder, else the holder.
  */
 static void blame_holder(const struct blame *b, const struct line_thread *victim, uint32_t holder,
-			 bool gil, int64_t from, int64_t to, unsigned hops, struct parts *out)
+			 enum lock_type lock, int64_t from, int64_t to, unsigned hops,
+			 struct parts *out)
 {
 	const struct line_thread *h = threads_get(b->threads, holder);
-	uint32_t who = culprit_holder(b->culprits, holder, gil);
+	uint32_t who = culprit_holder(b->culprits, holder, lock);
 	uint64_t left = (uint64_t)(to - from);
 	const struct waker_interval *iv;
 	int64_t until = to; /* what is later is counted; two recorders may record it twice */
@@ -140,7 +141,7 @@ static void blame_holder(const struct blame *b, const struct line_thread *victim
 			if (iv->part == PART_LOCK && iv->waker &&
 			    !is_same_thread(b->w, iv->waker, holder) &&
 			    !is_same_thread(b->w, iv->waker, victim->id)) {
-				blame_holder(b, victim, iv->waker, iv->gil, ba, bb, hops + 1, out);
+				blame_holder(b, victim, iv->waker, iv->lock, ba, bb, hops + 1, out);
 				left -= ns;
 			} else if (iv->part == PART_ATTACH) {
 				parts_add(out, PART_ATTACH, 0, ns);
@@ -177,11 +178,11 @@ static void blame_holder(const struct blame *b, const struct line_thread *victim
 	parts_add(out, PART_LOCK, who, left);
 }
 
-void blame_lock_held(const struct blame *b, const struct line_thread *th, uint32_t holder, bool gil,
-		     int64_t from, int64_t to, struct parts *out)
+void blame_lock_held(const struct blame *b, const struct line_thread *th, uint32_t holder,
+		     enum lock_type lock, int64_t from, int64_t to, struct parts *out)
 {
 	if (to > from)
-		blame_holder(b, th, holder, gil, from, to, 0, out);
+		blame_holder(b, th, holder, lock, from, to, 0, out);
 }
 
 static bool is_mutex(const struct event *ev, const struct op_def *def)
@@ -205,12 +206,25 @@ static bool is_file_lock(const struct event *ev, const struct op_def *def)
 	return event_get(ev, def, COL_SYSCALL, &number) && syscall_locks(number);
 }
 
+static enum lock_type lock_type_of(const struct event *ev, const struct op_def *def)
+{
+	switch (event_get_or(ev, def, COL_OBJECT_KIND, OBJECT_NONE)) {
+	case OBJECT_GIL:
+		return LOCK_GIL;
+	case OBJECT_MAP:
+		return LOCK_MAP;
+	default:
+		return LOCK_OTHER;
+	}
+}
+
 enum part blame_blocked(const struct event *ev, const struct op_def *def)
 {
 	switch (event_get_or(ev, def, COL_OBJECT_KIND, OBJECT_NONE)) {
 	case OBJECT_FUTEX:
 		return is_mutex(ev, def) ? PART_LOCK : PART_IDLE;
 	case OBJECT_GIL:
+	case OBJECT_MAP:
 		return PART_LOCK;
 	case OBJECT_FD:
 		return is_file_lock(ev, def) ? PART_LOCK : PART_FD;
@@ -253,8 +267,8 @@ static void blame_lock(const struct blame *b, const struct line_thread *th, uint
 		r->lock_ns = ns;
 		return;
 	}
-	r->lock_holder = culprit_holder(b->culprits, r->iv.waker, r->iv.gil);
-	blame_holder(b, th, r->iv.waker, r->iv.gil, r->iv.start_ns, r->iv.ready_ns, 0, &r->parts);
+	r->lock_holder = culprit_holder(b->culprits, r->iv.waker, r->iv.lock);
+	blame_holder(b, th, r->iv.waker, r->iv.lock, r->iv.start_ns, r->iv.ready_ns, 0, &r->parts);
 }
 
 void blame_offcpu(const struct blame *b, struct line_thread *th, const struct event *ev,
@@ -285,8 +299,9 @@ void blame_offcpu(const struct blame *b, struct line_thread *th, const struct ev
 		iv->part = blame_blocked(ev, def);
 		if (b->culprits->recorders.n && is_attach(b, iv))
 			iv->part = PART_ATTACH;
-		iv->gil = event_get_or(ev, def, COL_OBJECT_KIND, OBJECT_NONE) == OBJECT_GIL;
-		r->lock_object = iv->gil ? BLAME_GIL : event_get_or(ev, def, COL_OBJECT, 0);
+		iv->lock = lock_type_of(ev, def);
+		r->lock_object =
+			iv->lock == LOCK_GIL ? BLAME_GIL : event_get_or(ev, def, COL_OBJECT, 0);
 		if (iv->part == PART_DISK) {
 			uint64_t device = event_get_or(ev, def, COL_OBJECT, 0);
 

@@ -47,7 +47,7 @@ void blame_offcpu(const struct blame *b, struct line_thread *th, const struct ev
 
 /* A wait of th for a lock, from..to, of which this thread is known now to have had it: into out,
  * whose it was. */
-void blame_lock_held(const struct blame *b, const struct line_thread *th, uint32_t holder, bool gil,
-		     int64_t from, int64_t to, struct parts *out);
+void blame_lock_held(const struct blame *b, const struct line_thread *th, uint32_t holder,
+		     enum lock_type lock, int64_t from, int64_t to, struct parts *out);
 
 #endif

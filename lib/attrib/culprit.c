@@ -355,11 +355,11 @@ uint32_t culprit_own(struct culprits *c, uint32_t thread)
 	return task_mint(c, thread, true, false, 0);
 }
 
-uint32_t culprit_holder(struct culprits *c, uint32_t thread, bool gil)
+uint32_t culprit_holder(struct culprits *c, uint32_t thread, enum lock_type lock)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
 	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
-	struct line_culprit v = { .kind = CULPRIT_HOLDER, .thread = thread, .gil = gil };
+	struct line_culprit v = { .kind = CULPRIT_HOLDER, .thread = thread, .lock = lock };
 	struct bytes name;
 	uint64_t key;
 	uint32_t id;
@@ -373,7 +373,8 @@ uint32_t culprit_holder(struct culprits *c, uint32_t thread, bool gil)
 	v.parent = p->parent;
 	key = mix_hash(mix_hash(hash_name(name, 2), p->tgid), mix_hash(p->start_ns, p->node));
 	v.first = t->tid == p->tgid;
-	id = get_or_add(c, mix_hash(key, v.kind + (gil ? 0x100 : 0) + (v.first ? 0x200 : 0)), &v);
+	id = get_or_add(c, mix_hash(key, v.kind + ((uint64_t)lock << 8) + (v.first ? 0x400 : 0)),
+			&v);
 	add_subject(c, id, thread, t->tid);
 	return id;
 }

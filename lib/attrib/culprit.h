@@ -53,7 +53,7 @@ struct line_culprit {
 	bool named;		     /* OWN: threads that gave themselves that name */
 	uint32_t ntids;		     /* OWN: distinct threads */
 	uint32_t tids[CULPRIT_TIDS]; /* OWN: the first of them */
-	bool gil;		     /* HOLDER: of the lock of a CPython interpreter */
+	enum lock_type lock : 8;     /* HOLDER */
 	bool first; /* HOLDER: the first thread of its process, which is none of its workers,
 		       whatever their names */
 	/* HOLDER: where it was while it held the lock, and in which state, of what was seen most;
@@ -113,7 +113,7 @@ uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_proce
 		      uint32_t victim_cgroup);
 /* Threads of the victim's process, whatever their names. */
 uint32_t culprit_own(struct culprits *c, uint32_t thread);
-uint32_t culprit_holder(struct culprits *c, uint32_t thread, bool gil);
+uint32_t culprit_holder(struct culprits *c, uint32_t thread, enum lock_type lock);
 uint32_t culprit_device(struct culprits *c, uint32_t node, uint64_t device);
 uint32_t culprit_cgroup(struct culprits *c, uint32_t cgroup);
 uint32_t culprit_via(struct culprits *c, uint32_t culprit, uint32_t via);

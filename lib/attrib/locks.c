@@ -69,7 +69,7 @@ static void check_reacquire(const struct blame *b, struct line_thread *th, uint3
 {
 	int64_t since = r->iv.start_ns - th->released_ns;
 
-	if (th->held && r->iv.gil && since < LOCK_AGAIN_NS && since > -LOCK_AGAIN_NS)
+	if (th->held && r->iv.lock == LOCK_GIL && since < LOCK_AGAIN_NS && since > -LOCK_AGAIN_NS)
 		culprit_held_at(b->culprits, th->held, PART_SELF, stack, th->held_ns);
 	if (!r->iv.preempted)
 		th->held = 0;
@@ -89,7 +89,8 @@ static void held_before(const struct blame *b, struct line_thread *th, struct bl
 	uint64_t span = (uint64_t)(th->lock_end_ns - th->lock_start_ns);
 
 	parts_clear(scratch);
-	blame_lock_held(b, th, r->iv.waker, r->iv.gil, th->lock_start_ns, th->lock_end_ns, scratch);
+	blame_lock_held(b, th, r->iv.waker, r->iv.lock, th->lock_start_ns, th->lock_end_ns,
+			scratch);
 	for (unsigned i = 0; i < scratch->nculprits; i++) {
 		const struct part_culprit *c = &scratch->c[i];
 
@@ -114,15 +115,15 @@ static void charge_yield(const struct blame *b, const struct line_thread *th, ui
 	uint32_t who;
 	uint64_t span;
 
-	if (!r->iv.gil || !v || v == th || v->process != th->process || !v->lock_ns ||
+	if (r->iv.lock != LOCK_GIL || !v || v == th || v->process != th->process || !v->lock_ns ||
 	    v->lock_object != BLAME_GIL || v->late ||
 	    (!is_right_behind(since_ns, v->lock_timed_ns) &&
 	     !is_right_behind(since_ns, v->lock_end_ns)))
 		return;
-	who = culprit_holder(b->culprits, th->id, true);
+	who = culprit_holder(b->culprits, th->id, LOCK_GIL);
 	span = (uint64_t)(v->lock_end_ns - v->lock_start_ns);
 	parts_clear(scratch);
-	blame_lock_held(b, v, th->id, true, v->lock_start_ns, v->lock_end_ns, scratch);
+	blame_lock_held(b, v, th->id, LOCK_GIL, v->lock_start_ns, v->lock_end_ns, scratch);
 	for (unsigned i = 0; i < scratch->nculprits; i++)
 		if (scratch->c[i].part == PART_LOCK && scratch->c[i].culprit == who) {
 			v->late = who;
@@ -137,9 +138,9 @@ static void charge_yield(const struct blame *b, const struct line_thread *th, ui
  * waits, which the clock ended, are charged. again: this wait continues them, and knows more. */
 static void charge_late(struct line_thread *th, struct blame_result *r, bool again)
 {
-	if (!again && r->iv.gil)
+	if (!again && r->iv.lock == LOCK_GIL)
 		parts_blame(&r->parts, PART_LOCK, th->late, th->late_ns);
-	if (again || r->iv.gil)
+	if (again || r->iv.lock == LOCK_GIL)
 		th->late = 0;
 }
 

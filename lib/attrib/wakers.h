@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "lib/attrib/parts.h"
+#include "lib/event/op.h"
 
 #define WAKERS_KEPT   256
 #define WAKERS_AGE_NS 30000000000
@@ -23,7 +24,7 @@ struct waker_interval {
 	uint32_t waker;			    /* thread that ended the blocked part, 0 none */
 	uint32_t cpu;			    /* of the runnable part */
 	uint32_t stack;			    /* where it went off its CPU, 0 not known */
-	bool gil;			    /* the lock is a Python interpreter's */
+	enum lock_type lock : 8;	    /* of PART_LOCK */
 	bool preempted;			    /* it was running before: nobody woke it */
 	bool placed;			    /* that CPU is known for the whole of it */
 };

@@ -253,10 +253,9 @@ static int flush_window(void *state, struct cause *c, int64_t pane, struct err *
 	struct faults *s = state;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < s->v.n && rc == 0; i++) {
+	for (uint32_t i = 0; i < s->v.n && rc == 0; i++)
 		if (s->v.v[i].seen)
 			rc = flush_gpu(&s->v.v[i], c, i, e);
-	}
 	return rc;
 }
 

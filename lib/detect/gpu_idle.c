@@ -343,7 +343,7 @@ static bool has_interpreter(const struct loss_view *f)
 		const struct loss *x = &f->c->lost_time.v.v[p->at.v[i]];
 		const struct line_culprit *holder = culprit_get(f->c->tally.culprits, x->culprit);
 
-		if (x->family == LOSS_LOCK && x->ns && holder && holder->gil &&
+		if (x->family == LOSS_LOCK && x->ns && holder && holder->lock == LOCK_GIL &&
 		    holder->thread == f->who->thread)
 			return true;
 	}

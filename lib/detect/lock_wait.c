@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lock-wait: threads wait for a mutex that another thread holds, or for the lock of a CPython
- * interpreter. Proven by the futex command and value, or by an address that is the interpreter's,
- * and by who released it. Not this: threads waiting for work on a condition, semaphore or barrier,
- * holders that were themselves kept from running (that is whoever kept them), and what waits for
- * the interpreter while the thread that feeds the device has it. What a holder waits for that is
- * neither a disk, a page nor another lock is its own affair, and told with it.
+ * lock-wait: threads wait for a mutex, for a CPython interpreter's lock or for that of the memory
+ * map, which another thread holds. Proven by the futex command and value, by the interpreter's
+ * address or by the kernel's own lock, and by who released it. Not this: threads waiting for work
+ * on a condition, semaphore or barrier, holders that were themselves kept from running (that is
+ * whoever kept them), and what waits for the interpreter while the thread that feeds the device has
+ * it. What a holder waits for that is neither a disk, a page nor another lock is its own affair,
+ * and told with it.
  */
 #include "lib/detect/detect_internal.h"
 
@@ -15,10 +16,12 @@
 #include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 #include "lib/world/own_site.h"
+#include "lib/world/waiter_call.h"
 
-#define MOST \
-	0.5 /* of the waiting: what a holder waits for now and then does not say why it holds */
-#define SEEN 0.1 /* the same of what it computes: samples of a moment do not */
+/* Of the waiting: what a holder waits for now and then does not say why it holds; nor do samples of
+ * a moment, of what it computes. */
+#define MOST 0.5
+#define SEEN 0.1
 
 /* Where the holder was most while others waited, in which state, and for how much of it. */
 struct held {
@@ -70,11 +73,13 @@ static void held_text(const struct loss_view *f, const struct held *x, struct bu
 
 static void print_summary(const struct loss_view *f, struct buf *out)
 {
-	bool gil = f->who && f->who->gil;
+	static const char *const locks[] = { [LOCK_OTHER] = "a lock",
+					     [LOCK_GIL] = "Python's interpreter lock (GIL)",
+					     [LOCK_MAP] = "the memory map's lock (mmap_lock)" };
 	struct held at = held_in(f);
 
 	buf_printf(out, "%s held %s that %s waited for, ", f->culprit,
-		   gil ? "Python's interpreter lock (GIL)" : "a lock", f->victim);
+		   locks[f->who ? f->who->lock : LOCK_OTHER], f->victim);
 	detect_amount(f, out);
 	detect_where(f, out);
 	if (at.ns) {
@@ -100,22 +105,25 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 	const struct world_process *holder =
 		world_get_process(f->c->w, f->who ? f->who->process : f->loss->process);
 
-	if (f->who && f->who->gil)
+	if (f->who && f->who->lock == LOCK_GIL)
 		detect_recommend_interpreter(f, to);
 	else
-		detect_recommend(f, to,
-				 details_print(to,
-					       "Hold the lock for less time in %s: move its %s out "
-					       "of the critical section",
-					       f->culprit,
-					       held_in(f).part != PART_SELF ? "waiting" : "work"),
-				 details_print(to,
-					       "sudo gdb -p %" PRIu32
-					       " -batch -ex 'thread apply all bt'",
-					       holder ? holder->tgid : f->victim_pid),
-				 0,
-				 "from nothing, if the work must stay inside, to all of the wait; "
-				 "the command shows what the holder does");
+		detect_recommend(
+			f, to,
+			f->who && f->who->lock == LOCK_MAP
+				? waiter_call_advice(WAITER_MAPS)
+				: details_print(
+					  to,
+					  "Hold the lock for less time in %s: move its %s out "
+					  "of the critical section",
+					  f->culprit,
+					  held_in(f).part != PART_SELF ? "waiting" : "work"),
+			details_print(to,
+				      "sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
+				      holder ? holder->tgid : f->victim_pid),
+			0,
+			"from nothing, if the work must stay inside, to all of the wait; "
+			"the command shows what the holder does");
 }
 
 const struct loss_detector detect_lock_wait = { .kind = "lock-wait",

@@ -170,7 +170,6 @@ static int flush_window(void *state, struct cause *c, int64_t pane, struct err *
 
 	for (uint32_t i = 0; i < s->v.n; i++) {
 		struct limited_gpu *g = &s->v.v[i];
-
 		const struct world_gpu *wg = world_get_gpu(c->w, i);
 
 		if (c->ended && g->seen)

@@ -102,6 +102,14 @@ enum event_object {
 	OBJECT_GIL = 11,     /* a futex in the lock of CPython's interpreter; object = address */
 	OBJECT_FREEZER = 12, /* frozen by its cgroup, or with the whole system */
 	OBJECT_PROBE = 13,   /* at a probe of the recorder, for the process's memory map */
+	OBJECT_MAP = 14,     /* the lock of the process's memory map (mmap_lock) */
+};
+
+/* What is known of a lock that a thread waits for. */
+enum lock_type {
+	LOCK_OTHER,
+	LOCK_GIL, /* of a CPython interpreter */
+	LOCK_MAP, /* of the process's memory map */
 };
 
 enum event_waker {

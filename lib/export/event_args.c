@@ -11,9 +11,10 @@
 #include "lib/world/who.h"
 
 /* In the order of enum event_object. */
-static const char *const objects[] = { "",	     "futex", "descriptor", "timer",   "disk",
-				       "page fault", "GPU",   "child",	    "stopped", "poll",
-				       "socket",     "GIL",   "freezer",    "probe" };
+static const char *const objects[] = {
+	"",	   "futex", "descriptor", "timer", "disk",    "page fault", "GPU",	 "child",
+	"stopped", "poll",  "socket",	  "GIL",   "freezer", "probe",	    "memory map"
+};
 
 static uint32_t string_of(const struct late_names *told, uint16_t column, uint64_t v)
 {

@@ -212,7 +212,7 @@ static bool is_own_wait(const struct event *ev)
 
 	event_get(ev, op_builtin(OP_SCHED_OFFCPU), COL_OBJECT_KIND, &object);
 	return is_asleep(ev) && object != OBJECT_GIL && object != OBJECT_FAULT &&
-	       object != OBJECT_PROBE;
+	       object != OBJECT_PROBE && object != OBJECT_MAP;
 }
 
 static enum loop_seen seen_by(const struct event *ev, enum loops_kind kind)

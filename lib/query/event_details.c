@@ -206,22 +206,24 @@ static void task_text(const struct query_detail *x, const struct world *w,
 static void syscall_text(const struct query_details *d, const struct query_detail *x,
 			 struct buf *out)
 {
-	static const char *const objects[] = { "",	   "",	       "",
-					       " (sleep)", " (disk)",  " (page fault)",
-					       " (GPU)",   "",	       " (stopped)",
-					       "",	   " (socket)" };
+	static const char *const objects[] = {
+		"",	  "", "",	    " (sleep)", " (disk)",   " (page fault)",
+		" (GPU)", "", " (stopped)", "",		" (socket)", [OBJECT_MAP] = " (memory map)"
+	};
 	const char *name = syscall_name(d->arch, x->id);
 
 	if (x->id == NO_SYSCALL)
 		buf_puts(out, x->more == OBJECT_FAULT	? "page fault"
 			      : x->more == OBJECT_STOP	? "stopped"
 			      : x->more == OBJECT_PROBE ? "ingero-record's probe"
+			      : x->more == OBJECT_MAP	? "page fault (memory map)"
 							: "cause not recorded");
 	else if (name)
 		buf_puts(out, name);
 	else
 		buf_printf(out, "system call %llu", (unsigned long long)x->id);
-	if (x->id != NO_SYSCALL && x->more < sizeof(objects) / sizeof(objects[0]))
+	if (x->id != NO_SYSCALL && x->more < sizeof(objects) / sizeof(objects[0]) &&
+	    objects[x->more])
 		buf_puts(out, objects[x->more]);
 }
 

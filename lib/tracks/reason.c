@@ -236,6 +236,7 @@ static const char *const objects[] = {
 	[OBJECT_SOCKET] = " for a socket or descriptors",
 	[OBJECT_FREEZER] = ", frozen with its cgroup",
 	[OBJECT_PROBE] = " at a probe for the memory map",
+	[OBJECT_MAP] = " for the lock of its memory map",
 };
 
 /* What a wait that has not ended is for. */
@@ -297,7 +298,9 @@ static void print_phrase(struct buf *out, const struct track_names *names,
 
 	if (other) {
 		buf_printf(out, "%s%s ", past ? "waited" : "waits",
-			   c->occupied	  ? " for a CPU of"
+			   c->occupied ? " for a CPU of"
+			   : c->exclusion && c->object == OBJECT_MAP
+				   ? " for the memory map's lock (mmap_lock) of"
 			   : c->exclusion ? " for a lock of"
 					  : " for");
 		if (c->holder && !c->occupied) {

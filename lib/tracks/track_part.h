@@ -36,7 +36,8 @@ struct track_part {
 	uint32_t occupant; /* of a thread that the path needs: it had the CPU meanwhile; 0 none */
 	uint32_t device;   /* PATH_DISK: device number */
 	uint32_t cgroup;   /* PATH_THROTTLED: world cgroup id; 0 not known */
-	uint8_t object;	   /* enum object_kind: PATH_UNENDED, that it waits for; or OBJECT_PROBE */
+	uint8_t object;	   /* enum object_kind: PATH_UNENDED, that it waits for; or OBJECT_PROBE,
+			      OBJECT_MAP */
 	uint32_t line; /* world frame id: where the culprit was, else where the anchor was; 0 not
 			  known */
 	uint32_t site; /* the call site there (call_site.h), which may lie in a library; 0 not known

@@ -413,6 +413,8 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 		out->exclusion = via && via->flags & SEGMENT_EXCLUSION;
 		out->lock = via && via->flags & SEGMENT_LOCK;
 		out->gil = out->lock && via->object == OBJECT_GIL;
+		if (via && via->object == OBJECT_MAP)
+			out->object = via->object;
 		if (out->exclusion && via->object != OBJECT_GIL && k->holder != thread)
 			out->holder = k->holder;
 		if (path_is_recorder(names->w, path, thread))
@@ -456,7 +458,7 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 		out->device = s.who;
 	if (out->class == PATH_THROTTLED)
 		out->cgroup = s.who;
-	if (out->class == PATH_UNENDED || segment_at_probe(&s))
+	if (out->class == PATH_UNENDED || segment_at_probe(&s) || s.object == OBJECT_MAP)
 		out->object = s.object;
 	return !thread || out->culprit;
 }

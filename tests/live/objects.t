@@ -4,6 +4,7 @@
 # down when, compared with its off-CPU intervals. Migration while waiting, threads older than the recording.
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -224,6 +225,20 @@ tap.none([e["stack"] for e in slept if e["stack"][0][0].startswith("cudaLaunchKe
 tap.none([e["stack"] for e in at_probe if not e["stack"][0][0].startswith("cuda") or len(e["stack"]) < 3], "they have their callers")
 text = subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-explain"), ige], capture_output=True, text=True, check=True).stdout
 tap.ok("held up by ingero-record's probes" in text, "and are the recorder's", text[-1500:])
+
+# The same lock as the program's own affair: memory that is filled while another thread changes the map.
+FILL = MAPS.replace("c.cudaLaunchKernel", "area2 = mmap.mmap(-1, 1 << 20); area2.write(b'x' * (1 << 20)); area2.close(); c.cudaLaunchKernel")
+with open(script, "w", encoding="utf-8") as f:
+    f.write(FILL)
+p = rec.run("-o", ige, "--", sys.executable, script)
+pid = int(p.stdout.split()[-1])
+slept = [e for e in tracks.sched(rec.dump(ige)[0], "offcpu") if e["x"].get("object_kind") == tracks.MAP]
+by_task = [e for e in slept if e["tid"] == pid and e["x"].get("waker_kind") == tracks.BY_TASK]
+tap.ok(p.returncode == 0 and len(slept) >= 20, "waits for the memory map's lock", (p.stderr, len(slept)))
+tap.ok(len(by_task) >= 10, "woken by who held it", by_task[:3])
+text = subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-explain"), ige], capture_output=True, text=True, check=True).stdout
+tap.ok(re.search(r"held the memory map's lock \(mmap_lock\) that .* waited for.* the holder was in protect ", text), "whose it was", text)
+tap.ok("instead of mapping it anew" in text, "what to change", text[-1500:])
 
 # Two that only compute, thrown from CPU to CPU while they wait for each other.
 cpus = sorted(os.sched_getaffinity(0))

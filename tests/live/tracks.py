@@ -6,7 +6,7 @@ import os
 from recording import tap
 
 # enum event_object and enum event_waker of lib/event/op.h
-NONE, FUTEX, FD, TIMER, DISK, FAULT, GPU, CHILD, STOP, POLL, SOCKET, GIL, FREEZER, PROBE = range(14)
+NONE, FUTEX, FD, TIMER, DISK, FAULT, GPU, CHILD, STOP, POLL, SOCKET, GIL, FREEZER, PROBE, MAP = range(15)
 NO_WAKER, BY_TASK, BY_HARDIRQ, BY_SOFTIRQ, BY_TIMER, BY_SELF = range(6)
 
 

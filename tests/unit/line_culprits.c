@@ -76,7 +76,7 @@ static void renamed(void)
 		world_rename(s.w, p.thread, 5, name);
 		world_rename(s.w, t.thread, 5, name);
 		worker[i] = culprit_task(&c, p.thread, v.process, 0);
-		holder[i] = culprit_holder(&c, t.thread, false);
+		holder[i] = culprit_holder(&c, t.thread, LOCK_OTHER);
 	}
 	is_u64(worker[1], worker[0], "two readers are one culprit");
 	ok(worker[2] != worker[0], "the tokenizer is another");
