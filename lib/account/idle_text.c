@@ -20,9 +20,9 @@ enum part idle_state(const struct loss *x)
 	return (enum part)(x->sort & LOSS_STATE);
 }
 
-enum python_work idle_work(const struct loss *x)
+enum known_work idle_work(const struct loss *x)
 {
-	return (enum python_work)(x->sort >> LOSS_WORK_SHIFT);
+	return (enum known_work)(x->sort >> LOSS_WORK_SHIFT);
 }
 
 bool idle_is_own_code(const struct loss *x)
@@ -104,10 +104,10 @@ struct idle_line idle_line_find(const struct loss_view *f)
 
 static const char *doing_text(const struct loss *x)
 {
-	static const char *const works[] = { [PYTHON_WORK_COLLECTS] = "collecting garbage",
-					     [PYTHON_WORK_IMPORTS] = "importing",
-					     [PYTHON_WORK_COMPILES] = "compiling",
-					     [PYTHON_WORK_FAULTS] = "page faults" };
+	static const char *const works[] = { [KNOWN_WORK_COLLECTS] = "collecting garbage",
+					     [KNOWN_WORK_IMPORTS] = "importing",
+					     [KNOWN_WORK_COMPILES] = "compiling",
+					     [KNOWN_WORK_FAULTS] = "page faults" };
 	static const char *const texts[PART_COUNT] = {
 		[PART_SELF] = "its own code",
 		[PART_SLEEP] = "a sleep",

@@ -7,12 +7,12 @@
 #define INGERO_ACCOUNT_IDLE_TEXT_H
 
 #include "lib/account/loss_detector.h"
-#include "lib/world/python_work.h"
+#include "lib/world/known_work.h"
 
 enum part idle_state(const struct loss *x);
 bool idle_is_own_code(const struct loss *x);
 /* Of its own code: what Python did for it. */
-enum python_work idle_work(const struct loss *x);
+enum known_work idle_work(const struct loss *x);
 /* Most of it lies in a wait that had not ended. */
 bool idle_is_unended(const struct loss *x);
 

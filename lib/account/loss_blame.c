@@ -8,7 +8,7 @@
 #include "lib/account/loss_background.h"
 #include "lib/account/loss_behind.h"
 #include "lib/event/syscall.h"
-#include "lib/world/python_work.h"
+#include "lib/world/known_work.h"
 #include "lib/world/waiter_call.h"
 
 /* What a model that launches kernels computes between two calls takes less, 30 to 60 us in
@@ -284,14 +284,14 @@ static bool is_outside(const struct cause *c, const struct track_part *p)
 }
 
 /* What Python does for its own code besides. */
-static enum python_work python_work_for(const struct cause *c, uint32_t anchor,
-					const struct track_part *p)
+static enum known_work known_work_for(const struct cause *c, uint32_t anchor,
+				      const struct track_part *p)
 {
-	enum python_work work = p->class == PATH_OWN && p->leaf == anchor && p->inner
-					? python_work_of_frame(c->w, p->inner)
-					: PYTHON_WORK_OTHER;
+	enum known_work work = p->class == PATH_OWN && p->leaf == anchor && p->inner
+				       ? known_work_of_frame(c->w, p->inner)
+				       : KNOWN_WORK_OTHER;
 
-	return work == PYTHON_WORK_LOADS ? PYTHON_WORK_OTHER : work;
+	return work == KNOWN_WORK_LOADS ? KNOWN_WORK_OTHER : work;
 }
 
 /* A database that tries again does so for its lock: what the lock took is gained without it. */
@@ -312,7 +312,7 @@ struct loss_blame loss_blame_idle(struct cause *c, uint32_t anchor, const struct
 	    (state == PART_SLEEP && !beside && loss_is_background(&c->lost_time, c, anchor)))
 		return (struct loss_blame){ .family = LOSS_FAMILIES };
 	b.culprit = idle_culprit(c, anchor, p);
-	b.sort |= (unsigned)python_work_for(c, anchor, p) << LOSS_WORK_SHIFT;
+	b.sort |= (unsigned)known_work_for(c, anchor, p) << LOSS_WORK_SHIFT;
 	b.sort |= beside ? LOSS_BESIDE : 0;
 	b.sort |= p->ran_out && !b.culprit ? LOSS_RAN_OUT : 0;
 	b.sort |= is_outside(c, p) ? LOSS_OUTSIDE : 0;
@@ -341,7 +341,7 @@ bool loss_is_step_stall(const struct cause *c, uint32_t anchor, const struct tra
 	/* It waited for a CPU, which somebody had that it needs, too. */
 	if (loss_is_told_there(c, anchor, p) || p->occupant)
 		return false;
-	if (python_work_for(c, anchor, p) != PYTHON_WORK_OTHER)
+	if (known_work_for(c, anchor, p) != KNOWN_WORK_OTHER)
 		return true;
 	if (p->class == PATH_OWN && p->leaf == anchor)
 		return p->sampled && p->pieces && p->ns / p->pieces >= LONG_OWN_NS;

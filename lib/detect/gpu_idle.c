@@ -25,7 +25,7 @@
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
 #include "lib/world/event_loop.h"
-#include "lib/world/python_work.h"
+#include "lib/world/known_work.h"
 #include "lib/world/waiter_call.h"
 
 /* Of the time without work: what has less may be one of many small things. */
@@ -90,9 +90,8 @@ static bool is_gained(const struct cause *c, const struct loss *x)
 /* What is imported or compiled is so once. Code of its own may be any part of a good step. */
 static double min_stall(const struct loss *x)
 {
-	return idle_work(x) == PYTHON_WORK_IMPORTS || idle_work(x) == PYTHON_WORK_COMPILES
-		       ? MIN_ONCE
-	       : idle_is_own_code(x) && !idle_work(x) ? MIN_OWN
+	return idle_work(x) == KNOWN_WORK_IMPORTS || idle_work(x) == KNOWN_WORK_COMPILES ? MIN_ONCE
+	       : idle_is_own_code(x) && !idle_work(x)					 ? MIN_OWN
 						      : MIN_STEP_STALL;
 }
 
@@ -224,22 +223,22 @@ static void add_evidence(const struct loss_view *f, struct finding *to)
 static const struct {
 	const char *action, *code;
 } advices[] = {
-	[PYTHON_WORK_OTHER] = { MEANWHILE, NULL },
-	[PYTHON_WORK_COLLECTS] = { "Leave out calls of gc.collect(); collect less often, and fewer "
-				   "objects: freeze those that stay, keep fewer lists and dicts",
-				   "gc.freeze(); gc.set_threshold(100000, 50, 1000)" },
-	[PYTHON_WORK_IMPORTS] = { "Import it before the first step", "import NAME" },
-	[PYTHON_WORK_COMPILES] = { "Compile before the first step, and not again: pad to a few "
-				   "shapes, or mark those that change; TORCH_LOGS=recompiles says "
-				   "why",
-				   "torch.compile(model, dynamic=True)" },
-	[PYTHON_WORK_LOADS] = { MEANWHILE, "DataLoader(..., num_workers=4, pin_memory=True, "
-					   "prefetch_factor=4)" },
-	[PYTHON_WORK_SPINS] = { "Look at what it waits for: by its name it does so without "
-				"sleeping, and takes a CPU from whoever works",
-				"flag.wait(old);  // or a condition variable, instead of a loop" },
-	[PYTHON_WORK_FAULTS] = { "Keep the memory, and fill it again: what is new is cleared first",
-				 "numpy.add(a, b, out=kept); torch.add(a, b, out=kept)" },
+	[KNOWN_WORK_OTHER] = { MEANWHILE, NULL },
+	[KNOWN_WORK_COLLECTS] = { "Leave out calls of gc.collect(); collect less often, and fewer "
+				  "objects: freeze those that stay, keep fewer lists and dicts",
+				  "gc.freeze(); gc.set_threshold(100000, 50, 1000)" },
+	[KNOWN_WORK_IMPORTS] = { "Import it before the first step", "import NAME" },
+	[KNOWN_WORK_COMPILES] = { "Compile before the first step, and not again: pad to a few "
+				  "shapes, or mark those that change; TORCH_LOGS=recompiles says "
+				  "why",
+				  "torch.compile(model, dynamic=True)" },
+	[KNOWN_WORK_LOADS] = { MEANWHILE, "DataLoader(..., num_workers=4, pin_memory=True, "
+					  "prefetch_factor=4)" },
+	[KNOWN_WORK_SPINS] = { "Look at what it waits for: by its name it does so without "
+			       "sleeping, and takes a CPU from whoever works",
+			       "flag.wait(old);  // or a condition variable, instead of a loop" },
+	[KNOWN_WORK_FAULTS] = { "Keep the memory, and fill it again: what is new is cleared first",
+				"numpy.add(a, b, out=kept); torch.add(a, b, out=kept)" },
 };
 
 static void recommend_code(const struct loss_view *f, struct finding *to,
@@ -253,7 +252,7 @@ static void recommend_code(const struct loss_view *f, struct finding *to,
 				 0, "from nothing to all of the gaps");
 		return;
 	}
-	advice = &advices[python_work_of(f->c->w, line->stack)];
+	advice = &advices[known_work_of(f->c->w, line->stack)];
 	detect_recommend_code(
 		f, to, advice->action,
 		advice->code			    ? advice->code

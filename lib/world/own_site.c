@@ -12,7 +12,7 @@
 #include "lib/world/fault_stack.h"
 #include "lib/world/frame_parts.h"
 #include "lib/world/module_owner.h"
-#include "lib/world/python_work.h"
+#include "lib/world/known_work.h"
 #include "lib/world/standard_name.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -89,8 +89,8 @@ struct own_site own_site_of(const struct world *w, uint32_t stack)
 	own = f && f->kind != FRAME_PYTHON ? find_own(w, frames, n) : n;
 	at = own < n ? own : at;
 	site.frame = frames[at];
-	work = python_work_find(w, frames, at);
-	if (work && python_work_of_frame(w, work) != PYTHON_WORK_LOADS)
+	work = known_work_find(w, frames, at);
+	if (work && known_work_of_frame(w, work) != KNOWN_WORK_LOADS)
 		site.inner = work;
 	for (unsigned i = 0; i < at && !site.inner; i++)
 		site.inner = says_more(w, frames[i]) ? frames[i] : 0;

@@ -401,8 +401,8 @@ static void uncovered(struct stage *s, struct actor v)
 }
 
 /* A launch and the wait for it, at two lines of Python. */
-static void python_work(struct stage *s, struct actor a, const char *function, int64_t t,
-			int64_t until)
+static void known_work(struct stage *s, struct actor a, const char *function, int64_t t,
+		       int64_t until)
 {
 	struct world_frame f = { .kind = FRAME_PYTHON };
 
@@ -429,15 +429,15 @@ static void before_the_steps(struct stage *s, struct actor v)
 	struct kinds_run p;
 
 	for (int64_t t = 0; t < 2100 * MS; t += 700 * MS) {
-		python_work(s, v, "make", t, t + 8 * MS);
+		known_work(s, v, "make", t, t + 8 * MS);
 		blocked(s, v, t + 9 * MS, 690 * MS, OBJECT_FD);
 	}
 	for_steps(t)
 	{
 		bool slow = t % (100 * MS) == 0;
 
-		python_work(s, v, "main", begin_ns + t,
-			    begin_ns + t + (slow ? 4 * MS : STEP - 20 * US));
+		known_work(s, v, "main", begin_ns + t,
+			   begin_ns + t + (slow ? 4 * MS : STEP - 20 * US));
 		if (slow)
 			blocked(s, v, begin_ns + t + 4100 * US, 5 * MS, OBJECT_FD);
 	}

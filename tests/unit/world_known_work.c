@@ -4,7 +4,7 @@
 
 #include "lib/world/fault_stack.h"
 #include "lib/world/own_site.h"
-#include "lib/world/python_work.h"
+#include "lib/world/known_work.h"
 
 /* Frames innermost first: a function of CPython, or of Python in a file. */
 struct row {
@@ -12,7 +12,7 @@ struct row {
 	struct {
 		const char *function, *file;
 	} frames[5];
-	enum python_work want;
+	enum known_work want;
 	const char *inner; /* of the place that a person would change; NULL: the innermost */
 };
 
@@ -28,50 +28,50 @@ static const struct row rows[] = {
 	    { "_PyObject_GC_Link", NULL },
 	    { "PyDict_New", NULL },
 	    MAIN },
-	  PYTHON_WORK_COLLECTS,
+	  KNOWN_WORK_COLLECTS,
 	  "gc_collect_main" },
 	{ "the same, built with link-time optimization",
 	  { { "gc_collect_main.constprop.0", NULL }, MAIN },
-	  PYTHON_WORK_COLLECTS,
+	  KNOWN_WORK_COLLECTS,
 	  "gc_collect_main.constprop.0" },
-	{ "a new object", { { "_PyObject_GC_Link", NULL }, MAIN }, PYTHON_WORK_OTHER, "" },
+	{ "a new object", { { "_PyObject_GC_Link", NULL }, MAIN }, KNOWN_WORK_OTHER, "" },
 	{ "importing",
 	  { { "exec_module", "<frozen importlib._bootstrap_external>" },
 	    { "_find_and_load", "<frozen importlib._bootstrap>" },
 	    MAIN },
-	  PYTHON_WORK_IMPORTS,
+	  KNOWN_WORK_IMPORTS,
 	  "_find_and_load" },
 	{ "compiling",
 	  { { "simplify", "/usr/lib/python3/dist-packages/sympy/core/expr.py" },
 	    { "_compile", "/usr/lib/python3/dist-packages/torch/_dynamo/convert_frame.py" },
 	    { "__call__", "/usr/lib/python3/dist-packages/torch/_dynamo/convert_frame.py" },
 	    MAIN },
-	  PYTHON_WORK_COMPILES,
+	  KNOWN_WORK_COMPILES,
 	  "__call__" },
 	{ "running what was compiled",
 	  { { "forward", "/tmp/torchinductor_root/abc/cabc.py" },
 	    { "_fn", "/usr/lib/python3/dist-packages/torch/_dynamo/eval_frame.py" },
 	    MAIN },
-	  PYTHON_WORK_OTHER,
+	  KNOWN_WORK_OTHER,
 	  "forward" },
 	{ "loading a batch",
 	  { { "fetch", "/usr/lib/python3/dist-packages/torch/utils/data/_utils/fetch.py" },
 	    { "__next__", "/usr/lib/python3/dist-packages/torch/utils/data/dataloader.py" },
 	    MAIN },
-	  PYTHON_WORK_LOADS,
+	  KNOWN_WORK_LOADS,
 	  "fetch" },
 	{ "a ring that is empty",
 	  { { "Ring<float>::pop_wait(long)", NULL } },
-	  PYTHON_WORK_SPINS,
+	  KNOWN_WORK_SPINS,
 	  "" },
-	{ "a lock that is held", { { "SpinLock::lock()", NULL } }, PYTHON_WORK_SPINS, "" },
-	{ "a flag", { { "spinUntilReady", NULL } }, PYTHON_WORK_SPINS, "" },
-	{ "a barrier", { { "gomp_team_barrier_wait_end", NULL } }, PYTHON_WORK_SPINS, "" },
-	{ "a queue without locks", { { "lock_free_push", NULL } }, PYTHON_WORK_OTHER, "" },
-	{ "a block", { { "Block::forward(WaitList&)", NULL } }, PYTHON_WORK_OTHER, "" },
+	{ "a lock that is held", { { "SpinLock::lock()", NULL } }, KNOWN_WORK_SPINS, "" },
+	{ "a flag", { { "spinUntilReady", NULL } }, KNOWN_WORK_SPINS, "" },
+	{ "a barrier", { { "gomp_team_barrier_wait_end", NULL } }, KNOWN_WORK_SPINS, "" },
+	{ "a queue without locks", { { "lock_free_push", NULL } }, KNOWN_WORK_OTHER, "" },
+	{ "a block", { { "Block::forward(WaitList&)", NULL } }, KNOWN_WORK_OTHER, "" },
 	{ "called by one that waits",
 	  { { "compute", NULL }, { "wait_for_work", NULL } },
-	  PYTHON_WORK_OTHER,
+	  KNOWN_WORK_OTHER,
 	  "" },
 };
 
@@ -122,11 +122,11 @@ static void test_fault(void)
 	uint32_t frames[5], met = stack_of(w, &x, frames), stack = world_fault_stack(w, met), n;
 	struct own_site site = own_site_of(w, stack);
 
-	is_u64(python_work_of(w, stack), PYTHON_WORK_FAULTS, "a page fault");
+	is_u64(known_work_of(w, stack), KNOWN_WORK_FAULTS, "a page fault");
 	ok(world_is_fault(w, site.inner) && site.frame == own_site_of(w, met).frame,
 	   "the place is the program's, the fault what it was in there");
-	is_u64(python_work_of(w, world_fault_stack(w, stack_of(w, &collects, frames))),
-	       PYTHON_WORK_COLLECTS, "what collects garbage may have faults, too");
+	is_u64(known_work_of(w, world_fault_stack(w, stack_of(w, &collects, frames))),
+	       KNOWN_WORK_COLLECTS, "what collects garbage may have faults, too");
 	is_u64(world_fault_stack(w, met), stack, "one frame for all of them");
 	ok(world_get_stack(w, stack, &n) && n == 3 && world_fault_stack(w, 0) == 0,
 	   "on top of the others; without a stack there is none");
@@ -142,7 +142,7 @@ int main(void)
 		struct own_site site = own_site_of(w, stack);
 		struct bytes inner = name_of(w, site.inner);
 
-		is_u64(python_work_of(w, stack), rows[i].want, "%s", rows[i].name);
+		is_u64(known_work_of(w, stack), rows[i].want, "%s", rows[i].name);
 		ok(bytes_equal(inner, bytes_of(rows[i].inner)), "%s: %.*s", rows[i].name,
 		   (int)inner.n, inner.p);
 		world_free(w);

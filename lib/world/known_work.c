@@ -4,7 +4,7 @@
  * Lib/importlib/_bootstrap.py; torch/_dynamo/convert_frame.py and triton/compiler/compiler.py,
  * which are on no stack of code that is compiled; torch/utils/data.
  */
-#include "lib/world/python_work.h"
+#include "lib/world/known_work.h"
 
 #include <string.h>
 #include <strings.h>
@@ -15,18 +15,18 @@
 
 static const struct {
 	const char *file; /* a part of it */
-	enum python_work work;
+	enum known_work work;
 } files[] = {
-	{ "<frozen importlib._bootstrap>", PYTHON_WORK_IMPORTS },
-	{ "/torch/_dynamo/convert_frame.py", PYTHON_WORK_COMPILES },
-	{ "/triton/compiler/compiler.py", PYTHON_WORK_COMPILES },
-	{ "/torch/utils/data/", PYTHON_WORK_LOADS },
+	{ "<frozen importlib._bootstrap>", KNOWN_WORK_IMPORTS },
+	{ "/torch/_dynamo/convert_frame.py", KNOWN_WORK_COMPILES },
+	{ "/triton/compiler/compiler.py", KNOWN_WORK_COMPILES },
+	{ "/torch/utils/data/", KNOWN_WORK_LOADS },
 };
 
 /* Names begin so; a compiler may have given them an ending. */
 static const char *const collectors[] = { "gc_collect_", "_PyGC_Collect", "PyGC_Collect" };
 
-enum python_work python_work_of_frame(const struct world *w, uint32_t frame)
+enum known_work known_work_of_frame(const struct world *w, uint32_t frame)
 {
 	const struct world_frame *f = world_get_frame(w, frame);
 	const struct world_symbol *s = world_get_symbol(w, frame);
@@ -38,14 +38,14 @@ enum python_work python_work_of_frame(const struct world *w, uint32_t frame)
 	if (f && f->kind == FRAME_NATIVE && s)
 		for (size_t i = 0; i < COUNT(collectors); i++)
 			if (bytes_begin_with(world_text(w, s->name), collectors[i]))
-				return PYTHON_WORK_COLLECTS;
-	return world_is_fault(w, frame) ? PYTHON_WORK_FAULTS : PYTHON_WORK_OTHER;
+				return KNOWN_WORK_COLLECTS;
+	return world_is_fault(w, frame) ? KNOWN_WORK_FAULTS : KNOWN_WORK_OTHER;
 }
 
-uint32_t python_work_find(const struct world *w, const uint32_t *frames, unsigned n)
+uint32_t known_work_find(const struct world *w, const uint32_t *frames, unsigned n)
 {
 	while (n-- > 0)
-		if (python_work_of_frame(w, frames[n]) != PYTHON_WORK_OTHER)
+		if (known_work_of_frame(w, frames[n]) != KNOWN_WORK_OTHER)
 			return frames[n];
 	return 0;
 }
@@ -110,13 +110,13 @@ static bool is_spinning(const struct world *w, uint32_t frame)
 	return f && f->kind == FRAME_NATIVE && s && says_wait(world_text(w, s->name));
 }
 
-enum python_work python_work_of(const struct world *w, uint32_t stack)
+enum known_work known_work_of(const struct world *w, uint32_t stack)
 {
 	unsigned n;
 	const uint32_t *frames = world_get_stack(w, stack, &n);
-	uint32_t frame = frames ? python_work_find(w, frames, n) : 0;
+	uint32_t frame = frames ? known_work_find(w, frames, n) : 0;
 
 	if (!frame && frames && n && is_spinning(w, frames[0]))
-		return PYTHON_WORK_SPINS;
-	return frame ? python_work_of_frame(w, frame) : PYTHON_WORK_OTHER;
+		return KNOWN_WORK_SPINS;
+	return frame ? known_work_of_frame(w, frame) : KNOWN_WORK_OTHER;
 }
