@@ -117,7 +117,7 @@ class Archive:
         """(op, function, line) -> calls whose innermost frame of that source file this is, and calls with no frame of it."""
         stacks = {}
         for number, frames in self.ask("SELECT hash, frames FROM stack_traces"):
-            own = [(f["pfn"], f["pl"]) for f in json.loads(frames) if f.get("pf") == file]
+            own = [(f["pfn"], f["pl"]) for f in json.loads(frames or "[]") if f.get("pf") == file]
             stacks[number] = own[0] if own else None
         found, elsewhere = {}, 0
         for name, stack, count in self.ask("""SELECT o.description, e.stack_hash, count(*) FROM events e
