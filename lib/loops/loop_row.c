@@ -162,6 +162,15 @@ static bool count_jump(struct loop_row *r, uint32_t from, uint32_t to)
 	return true;
 }
 
+void loop_row_enter(struct loop_row *r, uint32_t line)
+{
+	bool single = !r->awaited && !r->stay && !r->stay_cut;
+
+	if (single && r->reached && (!r->ends || r->reached < r->ends))
+		r->ends = r->reached;
+	r->reached = line;
+}
+
 void loop_row_add_jump(struct loop_row *r, uint32_t from, enum loop_seen from_seen, uint32_t to,
 		       enum loop_seen to_seen)
 {
@@ -195,6 +204,7 @@ void loop_row_confirm_jump(struct loop_row *r, uint32_t to)
 
 void loop_row_add_line(struct loop_row *r, uint32_t line, enum loop_seen seen)
 {
+	r->reached = line > r->reached ? line : r->reached;
 	if (seen != LOOP_SEEN_CALL) {
 		r->last = -1;
 		return;
@@ -234,26 +244,36 @@ static bool in_statement(const struct loop_row *r, uint32_t from, uint32_t to)
 	return false;
 }
 
-bool loop_row_begins(const struct loop_row *r, uint32_t from, uint32_t to, bool loose)
+/* Whether a function that a loop calls is not at its end there: it jumps back in a loop of its own.
+ */
+static bool is_midway(const struct loop_row *r, uint32_t from)
+{
+	return r->caller >= 0 && from < r->ends;
+}
+
+bool loop_row_begins(const struct loop_row *r, uint32_t from, uint32_t to, enum loop_seen seen)
 {
 	int at = jump_index(r, from, to);
 
-	if (is_before(r, to))
+	if (is_before(r, to) || (seen == LOOP_SEEN_SAMPLE && is_midway(r, from)))
 		return false;
 	if (at >= 0 ? is_statement(&r->jumps[at]) : in_statement(r, from, to))
 		return false;
 	if (to <= r->first)
 		return true;
-	return at >= 0 && !loose && !r->line && !is_inner(r, to) &&
+	return at >= 0 && seen == LOOP_SEEN_CALL && !r->line && !is_inner(r, to) &&
 	       count_landings(r, to) <= count_landings(r, r->first);
 }
 
 bool loop_row_may_be_inner(const struct loop_row *r, uint32_t from, uint32_t to)
 {
+	if (is_midway(r, from))
+		return true;
 	for (unsigned i = 0; i < r->njumps; i++) {
 		const struct loop_jump *j = &r->jumps[i];
 
-		if (to >= j->to && from <= j->from && !loop_row_begins(r, j->from, j->to, false))
+		if (to >= j->to && from <= j->from &&
+		    !loop_row_begins(r, j->from, j->to, LOOP_SEEN_CALL))
 			return true;
 	}
 	return false;
@@ -288,7 +308,7 @@ uint64_t loop_row_count(const struct loop_row *r)
 	for (unsigned i = 0; i < r->njumps; i++) {
 		const struct loop_jump *j = &r->jumps[i];
 
-		if (loop_row_begins(r, j->from, j->to, false))
+		if (loop_row_begins(r, j->from, j->to, LOOP_SEEN_CALL))
 			n += j->n;
 	}
 	return n + r->loose ? n + r->loose + r->entries : 0;

@@ -61,7 +61,7 @@ struct loop_begin {
 	uint64_t idle_ns;    /* LOOPS_IDLE_NS and longer without an event of it, until then */
 	uint64_t waited_ns;  /* that it waited between calls, until then */
 	uint32_t from, to;   /* lines; from 0: the loop was entered */
-	uint8_t loose;	     /* not between two calls */
+	uint8_t seen;	     /* enum loop_seen, as loop_row_begins() wants it */
 	uint8_t stayed;	     /* it was left, but the line that called it did not change */
 	uint8_t anchored;    /* known by its anchor alone */
 	uint8_t interrupted; /* events may be missing between the beginning before and this */
@@ -118,7 +118,9 @@ struct loop_row {
 	int caller; /* depth of the function whose loop calls it once per turn; -1: not known */
 	uint32_t near_first, near_last; /* the lines that one comes to between two calls */
 	bool awaited;			/* entered above its first line */
-	int64_t left_ns;		/* when a stack did not contain it any more */
+	uint32_t reached;		/* the last line it came to since it was entered */
+	uint32_t ends;	 /* the line that it came to, at least, before it was left after one call */
+	int64_t left_ns; /* when a stack did not contain it any more */
 	int64_t beyond_ns;	     /* when it went on to a line behind the loop; 0: it did not */
 	int64_t first_ns, newest_ns; /* of the first and the newest beginning */
 	uint64_t first_calls, last_calls; /* of the thread, at the first and newest beginning */
@@ -130,6 +132,8 @@ struct loop_row {
 
 void loop_row_free(struct loop_row *r);
 
+/* It was entered at that line. */
+void loop_row_enter(struct loop_row *r, uint32_t line);
 /* The line went from there back to there. */
 void loop_row_add_jump(struct loop_row *r, uint32_t from, enum loop_seen from_seen, uint32_t to,
 		       enum loop_seen to_seen);
@@ -143,8 +147,9 @@ void loop_row_find_first(struct loop_row *r);
 /* What was counted of jumps so far is of another time. */
 void loop_row_forget_jumps(struct loop_row *r);
 
-/* Whether such a jump begins an iteration, for all that is known. */
-bool loop_row_begins(const struct loop_row *r, uint32_t from, uint32_t to, bool loose);
+/* Whether such a jump begins an iteration, for all that is known. seen: what shows that it came to
+ * `to`; LOOP_SEEN_CALL only if calls show both lines. */
+bool loop_row_begins(const struct loop_row *r, uint32_t from, uint32_t to, enum loop_seen seen);
 
 /* Whether such a jump may be one of an inner loop, or within a statement. */
 bool loop_row_may_be_inner(const struct loop_row *r, uint32_t from, uint32_t to);

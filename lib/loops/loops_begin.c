@@ -136,7 +136,7 @@ void loops_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
 	b.idle_ns = th->idle_ns;
 	b.waited_ns = th->waited_ns;
 	b.interrupted = is_first ? 0 : loops_missing(l, th->node, row->newest_ns, b.ns);
-	now = b.anchored || !b.from || loop_row_begins(row, b.from, b.to, b.loose);
+	now = b.anchored || !b.from || loop_row_begins(row, b.from, b.to, b.seen);
 	row->entries += !b.anchored && !b.from && !is_first;
 	row->strange += !b.anchored && !b.from && !is_first && !b.stayed;
 	row->anchored += b.anchored;
@@ -173,6 +173,7 @@ void loops_enter_row(struct loops *l, struct loops_thread *th, struct loop_row *
 				.stayed = stayed,
 				.level = LOOP_NO_LEVEL };
 
+	loop_row_enter(row, line);
 	row->awaited = line < row->first;
 	row->preludes += row->awaited;
 	if (row->awaited || (row->caller < 0 && row->beyond && line > row->beyond))

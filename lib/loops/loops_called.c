@@ -189,7 +189,7 @@ static uint64_t count_before(const struct loop_row *row, int64_t ns)
 	for (size_t i = 0; i < row->begins.n && row->begins.v[i].ns < ns; i++) {
 		const struct loop_begin *b = &row->begins.v[i];
 
-		n += b->anchored || !b->from || loop_row_begins(row, b->from, b->to, b->loose);
+		n += b->anchored || !b->from || loop_row_begins(row, b->from, b->to, b->seen);
 	}
 	return n;
 }

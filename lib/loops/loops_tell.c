@@ -422,7 +422,7 @@ void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *r
 
 		if (b.ns < th->told_ns)
 			continue;
-		if (!b.anchored && b.from && !loop_row_begins(row, b.from, b.to, b.loose))
+		if (!b.anchored && b.from && !loop_row_begins(row, b.from, b.to, b.seen))
 			continue;
 		loops_tell(l, th, b);
 	}

@@ -148,8 +148,8 @@ static void jump_back(struct loops *l, struct loops_thread *th, unsigned at, uin
 						 .from = level->line,
 						 .to = to,
 						 .level = LOOP_NO_LEVEL,
-						 .loose = seen != LOOP_SEEN_CALL ||
-							  level->seen != LOOP_SEEN_CALL });
+						 .seen = seen || !level->seen ? (uint8_t)seen
+									      : LOOP_SEEN_WAIT });
 	}
 	level->line = to;
 	level->seen = seen;

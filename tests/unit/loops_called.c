@@ -78,6 +78,23 @@ static void encodes(struct play *p)
 	}
 }
 
+/* batch(); sleep(): a loop in the function that waits at one line, and is met at the line before it
+ * by a sample in some of the steps. */
+static void ingests(struct play *p)
+{
+	for (int i = 0; i < 132; i++) {
+		if (i % 3 == 0)
+			add_event(p, p->a, OP_SCHED_OFFCPU, "main:13 batch:6");
+		for (int k = 0; k < 20; k++) {
+			if (k == 10 && i % 12 > 6)
+				add_event(p, p->a, OP_CPU_SAMPLE, "main:13 batch:8 normalize:4");
+			add_event(p, p->a, OP_SCHED_OFFCPU, "main:13 batch:9");
+		}
+		add_event(p, p->a, OP_SCHED_OFFCPU, "main:13 batch:10");
+		add_event(p, p->a, OP_SCHED_OFFCPU, "main:14");
+	}
+}
+
 static void one_statement(struct play *p, const char *line)
 {
 	static const char *const within[] = { " model:7 forward:9 module:7 layer:3",
@@ -300,6 +317,8 @@ static const struct row {
 	  "[main 150]" },
 	{ "samples of another line, in most iterations", encodes, "182 steps of main:15-18",
 	  "[main 182]" },
+	{ "samples in a loop of the function, in some", ingests, "132 steps of main:13-14",
+	  "[main 132]" },
 	{ "one statement, waits before most", often_seen, "650 steps of main:10-13", "[main 650]" },
 	{ "one statement, waits before a few", seldom_seen, "650 steps of main:10-13",
 	  "[main 650]" },
