@@ -59,7 +59,9 @@ struct paths_why {
 	struct bytes text;
 	uint64_t ns;
 	uint32_t severity;
-	struct bytes course; /* as of a cause */
+	struct bytes class, course; /* as of a cause */
+	bool has_culprit;
+	struct paths_culprit culprit; /* the same */
 };
 
 /* A line of the loop. */

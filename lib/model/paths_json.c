@@ -73,7 +73,9 @@ static const struct jsonmap_member why_members[] = {
 	MEMBER("text", TEXT, AS_IS, text),
 	MEMBER("ns", U64, AS_IS, ns),
 	MEMBER("severity", U32, AS_IS, severity),
+	MEMBER("class", TEXT, LEFT_OUT, class),
 	MEMBER("course", TEXT, LEFT_OUT, course),
+	MEMBER_IF(has_culprit, "culprit", OBJECT, LEFT_OUT, culprit, &culprit_map),
 };
 MAP(why_map, why_members);
 #undef S

@@ -27,12 +27,13 @@ static void keep_part(struct step_part best[VERDICT_PARTS], const struct step_pa
 	best[at] = *part;
 }
 
-/* For one thread that did the same, whether it was waited for, held a lock or had the CPU. */
-static bool is_same_thread(const struct paths_cause *a, const struct paths_cause *b)
+/* Whether both are for one thread that did the same: it was waited for, held a lock or had the CPU.
+ */
+static bool is_for_same(struct bytes class, const struct paths_culprit *who,
+			struct bytes other_class, const struct paths_culprit *other)
 {
-	return a != b && bytes_equal(a->class, b->class) && a->has_culprit && b->has_culprit &&
-	       a->culprit.known && b->culprit.known && a->culprit.pid == b->culprit.pid &&
-	       a->culprit.tid == b->culprit.tid && a->culprit.threads == b->culprit.threads;
+	return bytes_equal(class, other_class) && who->known && other->known &&
+	       who->pid == other->pid && who->tid == other->tid && who->threads == other->threads;
 }
 
 /* Losses, wherever in a step they happen, with all that is for the same thread. A severe one comes
@@ -47,7 +48,8 @@ static void keep_losses(const struct step_track *t, struct step_part best[VERDIC
 		uint64_t most_ns = v[i].ns;
 
 		for (size_t k = 0; v[i].severity && k < t->phase->causes.n; k++) {
-			if (!is_same_thread(&v[i], &v[k]))
+			if (k == i ||
+			    !is_for_same(v[i].class, &v[i].culprit, v[k].class, &v[k].culprit))
 				continue;
 			told |= v[k].severity && k < i;
 			part.ns += v[k].ns;
@@ -63,19 +65,14 @@ static void keep_losses(const struct step_track *t, struct step_part best[VERDIC
 	}
 }
 
-static const struct paths_cause *cause_of(const struct step_track *t, struct bytes text)
+static bool is_told_as_loss(const struct step_track *t, const struct paths_why *why)
 {
-	for (size_t i = 0; i < t->phase->causes.n; i++)
-		if (bytes_equal(t->phase->causes.v[i].text, text))
-			return &t->phase->causes.v[i];
-	return NULL;
-}
+	for (size_t i = 0; i < t->phase->causes.n; i++) {
+		const struct paths_cause *c = &t->phase->causes.v[i];
 
-static bool is_told_as_loss(const struct step_track *t, const struct paths_cause *c)
-{
-	for (size_t i = 0; c && i < t->phase->causes.n; i++)
-		if (t->phase->causes.v[i].severity && is_same_thread(c, &t->phase->causes.v[i]))
+		if (c->severity && is_for_same(c->class, &c->culprit, why->class, &why->culprit))
 			return true;
+	}
 	return false;
 }
 
@@ -83,20 +80,19 @@ static bool is_told_as_loss(const struct step_track *t, const struct paths_cause
  * False: one before it tells that, too. */
 static bool sum_work(const struct step_track *t, size_t i, size_t k, struct step_part *part)
 {
-	const struct paths_cause *c = cause_of(t, part->text);
+	const struct paths_why *of = &t->phase->rows.v[i].why.v[k];
 
-	if (is_told_as_loss(t, c))
+	if (is_told_as_loss(t, of))
 		return false;
 	for (size_t r = 0; r < t->phase->rows.n; r++) {
 		const struct paths_row *row = &t->phase->rows.v[r];
 
 		for (size_t j = 0; j < row->why.n; j++) {
 			const struct paths_why *why = &row->why.v[j];
-			bool same = bytes_equal(why->text, part->text);
-			const struct paths_cause *other =
-				same || !c ? NULL : cause_of(t, why->text);
+			bool same = bytes_equal(why->text, of->text);
 
-			if (why->severity || (!same && !(other && is_same_thread(c, other))))
+			if (why->severity || (!same && !is_for_same(why->class, &why->culprit,
+								    of->class, &of->culprit)))
 				continue;
 			if (r < i || (r == i && j < k))
 				return false;

@@ -60,23 +60,24 @@ static struct bytes print_frame(struct writer *p, uint32_t frame)
 
 /* ---- causes ---- */
 
-static void put_culprit(struct writer *p, struct paths_cause *to, const struct path_cause *c)
+/* False: there is none. */
+static bool put_culprit(struct writer *p, struct paths_culprit *to, const struct path_cause *c)
 {
 	const struct path_culprit *who = path_culprit_get(&p->names->culprits, c->culprit);
 	struct track_who lead = track_who_of(p->names->w, c->lead);
 
 	if (!who && !c->device)
-		return;
-	to->has_culprit = true;
+		return false;
 	reason_print_culprit(&p->text, p->names, c);
-	to->culprit.text = take_text(p);
+	to->text = take_text(p);
 	if (who) {
-		to->culprit.known = true;
-		to->culprit.pid = lead.pid;
-		to->culprit.tid = lead.tid;
-		to->culprit.threads = c->threads;
-		to->culprit.other_process = c->other_process;
+		to->known = true;
+		to->pid = lead.pid;
+		to->tid = lead.tid;
+		to->threads = c->threads;
+		to->other_process = c->other_process;
 	}
+	return true;
 }
 
 static void put_lines(struct writer *p, struct paths_cause *to, const struct path_cause *c)
@@ -154,7 +155,7 @@ static void put_cause(struct writer *p, struct paths_phase *phase, const struct 
 	to->ns = c->ns;
 	to->class = bytes_of(path_class_text(c->class));
 	to->pace = bytes_of(paces[c->pace]);
-	put_culprit(p, to, c);
+	to->has_culprit = put_culprit(p, &to->culprit, c);
 	to->work = path_cause_is_work(c);
 	to->severity = severity_of(p, c, in->ns);
 	to->pieces = c->pieces;
@@ -305,7 +306,9 @@ static void put_row(struct writer *p, struct paths_phase *phase, const struct an
 		why->text = print_reason(p, c);
 		why->ns = c->ns;
 		why->severity = severity_of(p, c, r->why.ns);
+		why->class = bytes_of(path_class_text(c->class));
 		why->course = print_course(p, c, in);
+		why->has_culprit = put_culprit(p, &why->culprit, c);
 	}
 }
 

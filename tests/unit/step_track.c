@@ -59,11 +59,12 @@ static void expect(const char *names, unsigned more, const char *what)
 	buf_free(&table);
 }
 
-static void add_why(struct paths_row *row, const char *text, uint64_t ns)
+static struct paths_why *add_why(struct paths_row *row, const char *text, uint64_t ns)
 {
 	struct paths_why *why = paths_add(&chains.paths, &row->why);
 
 	*why = (struct paths_why){ .text = bytes_of(text), .ns = ns };
+	return why;
 }
 
 /* Two lines of a loop wait for the same thread: what they do together is told once. */
@@ -103,17 +104,22 @@ static void add_cause(struct paths_phase *phase, const char *text, uint64_t ns, 
 	};
 }
 
-static void add_wait(struct paths_phase *phase, const char *text, uint32_t tid, uint64_t ns,
-		     unsigned severity)
+/* line: what the line says of it, which knows where the other thread was while this one was there. */
+static void add_wait(struct paths_phase *phase, const char *text, const char *line, uint32_t tid,
+		     uint64_t ns, unsigned severity)
 {
 	struct paths_cause *c;
+	struct paths_why *why;
 
 	add_cause(phase, text, ns, severity);
 	c = &phase->causes.v[phase->causes.n - 1];
 	c->has_culprit = true;
 	c->culprit = (struct paths_culprit){ .known = true, .pid = 1, .tid = tid, .threads = 1 };
-	if (!severity)
-		add_why(&phase->rows.v[0], text, ns);
+	if (severity)
+		return;
+	why = add_why(&phase->rows.v[0], line, ns);
+	why->has_culprit = true;
+	why->culprit = c->culprit;
 }
 
 /* A thread that holds a lock, has the CPU and is waited for is one part. */
@@ -129,8 +135,8 @@ static void one_thread(void)
 		  "thread in other ways; 20.0 us (20.0%) on the CPU",
 		  2, 2 },
 		{ "work alone",
-		  "each: 24.0 us (24.0%) waits for a CPU of parser, with 15.0 us for the same "
-		  "thread in other ways; 20.0 us (20.0%) on the CPU",
+		  "each: 24.0 us (24.0%) waits for a CPU of parser (60%), with 15.0 us for the "
+		  "same thread in other ways; 20.0 us (20.0%) on the CPU",
 		  0, 2 },
 		{ "of two threads",
 		  "each: 20.0 us (20.0%) on the CPU; 15.0 us (15.0%) waits for parser, with 7.00",
@@ -147,9 +153,11 @@ static void one_thread(void)
 		add(1, "main", 10000000);
 		phase = &chains.paths.tracks.v[0].phases.v[0];
 		add_why(&phase->rows.v[0], "on the CPU", 2000000);
-		add_wait(phase, "waits for a CPU of parser", rows[i].tid, 900000, 0);
-		add_wait(phase, "waits for parser", 2, 800000, 0);
-		add_wait(phase, "waits for a lock of parser", 2, 700000, rows[i].held);
+		add_wait(phase, "waits for a CPU of parser", "waits for a CPU of parser (60%)",
+			 rows[i].tid, 900000, 0);
+		add_wait(phase, "waits for parser", "waits for parser", 2, 800000, 0);
+		add_wait(phase, "waits for a lock of parser", "waits for a lock of parser (70%)", 2,
+			 700000, rows[i].held);
 		ok(step_track_next(&r, &at, &t), "a program with steps");
 		step_track_print_verdict(&out, &t);
 		like(buf_text(&out), rows[i].want, "%s", rows[i].what);
