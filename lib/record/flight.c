@@ -63,7 +63,7 @@ uint64_t record_flight_filling(const struct record_flight *f)
 	return f->last ? f->last->text.n : 0;
 }
 
-void record_flight_cut(struct record_flight *f, int64_t now_ns)
+void record_flight_cut(struct record_flight *f, int64_t now_ns, int64_t want_ns)
 {
 	struct segment *last = f->last, *next;
 
@@ -71,7 +71,7 @@ void record_flight_cut(struct record_flight *f, int64_t now_ns)
 		return;
 	last->end_ns = now_ns;
 	/* A segment is needed as long as its end lies in the window. */
-	while (f->first != last && now_ns - f->first->end_ns > (int64_t)f->window_ns)
+	while (f->first != last && want_ns - f->first->end_ns > (int64_t)f->window_ns)
 		drop_oldest(f);
 	while (f->first != last && f->bytes > f->bytes_max) {
 		f->given_up_ns = f->first->end_ns;

@@ -27,8 +27,10 @@ void record_flight_free(struct record_flight *f);
  * go. */
 uint64_t record_flight_filling(const struct record_flight *f);
 
-/* The writer was cut at now_ns: the segment is whole. Lets go of what is not needed any more. */
-void record_flight_cut(struct record_flight *f, int64_t now_ns);
+/* The writer was cut at now_ns: the segment is whole. Lets go of what is not needed any more: of
+ * segments that are older than the window before want_ns, which is now, or when what is still to be
+ * written happened. */
+void record_flight_cut(struct record_flight *f, int64_t now_ns, int64_t want_ns);
 
 /* All that is kept, to a descriptor; it stays kept. *bytes: how much. */
 int record_flight_dump(const struct record_flight *f, int fd, uint64_t *bytes, struct err *e);

@@ -216,7 +216,8 @@ static int check_triggers(struct recorder *r, int64_t now, struct err *e)
 		r->trigger.fired = r->trigger.idle = r->trigger.dump_wanted = false;
 		r->trigger.hung_seen = r->opens.hung;
 	}
-	record_flight_cut(&r->flight, now);
+	/* What triggered and waits to be written stays, however long that takes. */
+	record_flight_cut(&r->flight, now, r->trigger.fired ? r->trigger.end_ns : now);
 	return go_on(r, e);
 }
 

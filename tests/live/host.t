@@ -688,7 +688,7 @@ if reader == 0:
     fd = os.open(path, os.O_RDONLY)
     while os.read(fd, 1 << 20):
         pass
-    time.sleep(1.2)
+    time.sleep(4)  # the recorder looks at its cgroup each second, or when it gets to it
     os._exit(0)
 os.waitpid(reader, 0)
 eater = os.fork()

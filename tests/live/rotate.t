@@ -219,7 +219,7 @@ found, text, _ = flight("slow", "--trigger", "cudaMalloc>50ms", *work, until="to
                         DOUBLE_NS_cudaMalloc="60000000:at=500")
 events, _, _ = rec.dump(found[0])
 slow = [e for e in events if e["op"] == "cudaMalloc" and e["dur"] > 50000000]
-tap.ok(slow, "a slow call triggers, and is in what is written", str(len(events)))
+tap.ok(slow, "a slow call triggers, and is in what is written", (len(events), found, text))
 
 found, text, _ = flight("failed", "--trigger", "error", *work, until="returned an error",
                         then=lambda p: p.send_signal(signal.SIGINT), DOUBLE_FAIL="cudaMemset:1:at=300")
