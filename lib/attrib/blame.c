@@ -255,8 +255,8 @@ enum part blame_blocked(const struct event *ev, const struct op_def *def)
  * into. What else a recorder wakes, such as who reads its output, it does not hold up. */
 static bool is_attach(const struct blame *b, const struct waker_interval *iv)
 {
-	return (1u << iv->part &
-		(1u << PART_STOPPED | 1u << PART_FAULT | 1u << PART_BLOCKED | 1u << PART_CHILD)) &&
+	return (1u << iv->part & (1u << PART_STOPPED | 1u << PART_FAULT | 1u << PART_BLOCKED |
+				  1u << PART_CHILD | 1u << PART_LOCK)) &&
 	       culprits_is_recorder(b->culprits, world_thread_process(b->w, iv->waker));
 }
 

@@ -417,8 +417,10 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 			out->object = via->object;
 		if (out->exclusion && via->object != OBJECT_GIL && k->holder != thread)
 			out->holder = k->holder;
-		if (path_is_recorder(names->w, path, thread))
+		if (path_is_recorder(names->w, path, thread)) {
 			out->class = PATH_RECORDER;
+			out->object = OBJECT_NONE;
+		}
 	}
 	out->file_page = s.flags & SEGMENT_FILE_PAGE;
 	out->swapped = s.flags & SEGMENT_SWAPPED;

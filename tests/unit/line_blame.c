@@ -512,7 +512,8 @@ static void recorder(void)
 	} blocked[] = {
 		{ OBJECT_STOP, true, PART_ATTACH },  { OBJECT_FAULT, true, PART_ATTACH },
 		{ OBJECT_FD, true, PART_FD },	     { OBJECT_STOP, false, PART_STOPPED },
-		{ OBJECT_FAULT, false, PART_FAULT },
+		{ OBJECT_FAULT, false, PART_FAULT }, { OBJECT_MAP, true, PART_ATTACH },
+		{ OBJECT_MAP, false, PART_LOCK },
 	};
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
@@ -549,6 +550,7 @@ static void recorder(void)
 		is_u64(parts_get(&t.off_parts[i + 1], blocked[i].part), 40, "%s, let go by %s: %s",
 		       blocked[i].object == OBJECT_STOP	   ? "stopped"
 		       : blocked[i].object == OBJECT_FAULT ? "in a fault"
+		       : blocked[i].object == OBJECT_MAP   ? "for its map"
 							   : "at a pipe",
 		       blocked[i].by_recorder ? "the recorder" : "another",
 		       part_name(blocked[i].part));
