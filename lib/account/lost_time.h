@@ -46,7 +46,7 @@ enum loss_family {
 #define LOSS_EVENT_LOOP 0x4000 /* an event loop had nothing to do; the place is the task's next */
 #define LOSS_POLLS	0x8000 /* sleeps until what is polled for has come */
 
-/* Of the thread's own code: what Python did for it, as enum known_work. */
+/* Of the own code of a thread: what it is known to do, as enum known_work. */
 #define LOSS_WORK_SHIFT 16
 
 /* Of LOSS_CPU: threads of the program that the path needs had the CPU (loss_crowd.h). */
