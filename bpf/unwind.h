@@ -513,8 +513,11 @@ static __always_inline bool unwind_walk(struct walk *w, struct task_state *st, u
 	/* It may have come into code that the list does not have yet. */
 	if (w->ends & UNWIND_UNKNOWN && (p->changes != w->changes || p->looked != w->changes))
 		w->ends |= UNWIND_CHANGING;
-	/* The same addresses are other code by another list. */
+	/* The same addresses are other code by another list. What is unsure is confirmed once for
+	 * all stacks of a number, so by what this process has removed until now. */
 	w->hash = mix(w->hash, (w->list >> 32 << 32) | w->ends);
+	if (w->ends & UNWIND_UNSURE)
+		w->hash = mix(w->hash, (u64)tgid << 32 | w->removals);
 	counts = bpf_map_lookup_elem(&unwind_counts, &zero);
 	if (counts) {
 		counts->walks++;

@@ -7,7 +7,6 @@
  */
 #include "lib/attach/file_mappings.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,15 +48,14 @@ static void see_here(struct probe_session *s, uint32_t tgid, struct host_mapping
 {
 	struct file_mappings own = { 0 };
 	const struct wire_mapped *real;
-	char path[4400];
 	struct stat st;
 	void *page = MAP_FAILED;
 	int fd;
 
-	fd = open(host_maps_path(tgid, m, path, sizeof(path)), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = host_maps_open(tgid, m);
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == m->inode)
+	if (fstat(fd, &st) == 0 && st.st_ino == m->inode)
 		page = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
 	close(fd);
 	if (page == MAP_FAILED)

@@ -161,7 +161,7 @@ static int open_file(uint32_t tgid, const struct host_mapping *m)
 	struct stat st;
 	int fd;
 
-	fd = open(host_maps_path(tgid, m, path, sizeof(path)), O_RDONLY | O_CLOEXEC);
+	fd = host_maps_open(tgid, m);
 	for (int k = 0; fd < 0 && k < 2; k++) {
 		if (k == 0)
 			snprintf(path, sizeof(path), "/proc/%u/root%s", tgid, m->path.p);

@@ -5,8 +5,10 @@
  */
 #include "lib/attach/pythons.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
@@ -96,21 +98,26 @@ static bool read_file_of(struct probe_pythons *p, struct probe_python_file *f,
 			 const struct host_mapping *m)
 {
 	struct err ignored = { 0 };
-	char path[4400];
+	int fd = host_maps_open(p->tgid, m);
+	char path[32];
 
-	if (sym_elf_open(&f->file, host_maps_path(p->tgid, m, path, sizeof(path)), &ignored))
+	if (fd < 0 || sym_elf_open_fd(&f->file, fd, m->path.p, &ignored)) {
+		close(fd);
 		return false;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	sym_python_read(&f->python, f->file, m->path.p);
 	if (f->python.kind != SYM_PYTHON_NONE)
 		f->path = strdup(m->path.p);
 	if (f->path) {
 		memcpy(f->build_id, sym_elf_build_id(f->file), SYM_BUILD_ID);
 		count_freed(p, f, path);
-		return true;
+	} else {
+		f->python.kind = SYM_PYTHON_NONE;
+		sym_elf_free(f->file);
+		f->file = NULL;
 	}
-	f->python.kind = SYM_PYTHON_NONE;
-	sym_elf_free(f->file);
-	f->file = NULL;
+	close(fd);
 	return true;
 }
 

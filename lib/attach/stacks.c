@@ -187,15 +187,6 @@ static bool is_module(const struct module *v, const struct host_mapping *m)
 }
 
 /* Index + 1 of the file's module, opened on first sight. */
-static int open_mapped(uint32_t tgid, const struct host_mapping *m)
-{
-	char path[4400];
-
-	/* Without O_NONBLOCK a FIFO in its place would hold us. */
-	return open(host_maps_path(tgid, m, path, sizeof(path)),
-		    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
 static uint32_t module_index(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m)
 {
 	struct module *v;
@@ -206,7 +197,7 @@ static uint32_t module_index(struct probe_stacks *s, uint32_t tgid, const struct
 			continue;
 		/* The process that had it first had ended; no name was asked for yet. */
 		if (v->fd < 0 && m->inode && !v->id)
-			v->fd = open_mapped(tgid, m);
+			v->fd = host_maps_open(tgid, m);
 		return (uint32_t)i;
 	}
 	v = calloc(1, sizeof(*v));
@@ -218,7 +209,7 @@ static uint32_t module_index(struct probe_stacks *s, uint32_t tgid, const struct
 			      .path = strdup(name_of_mapping(m)),
 			      .fd = -1 };
 	if (m->inode)
-		v->fd = open_mapped(tgid, m);
+		v->fd = host_maps_open(tgid, m);
 	if (!v->path || !vec_push(&s->modules, v)) {
 		close(v->fd);
 		free(v->path);

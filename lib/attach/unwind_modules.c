@@ -71,11 +71,9 @@ static int copy_vdso(uint32_t tgid, const struct host_mapping *h, uint64_t *hash
 	return fd;
 }
 
-/* Opens the mapped file, and says what it is known by. -1: it cannot be. A device is not opened:
- * that may do something. */
+/* Opens the mapped file, and says what it is known by. -1: it cannot be. */
 static int open_mapping(uint32_t tgid, const struct host_mapping *h, struct unwind_module *out)
 {
-	char path[4400];
 	struct stat st;
 	uint64_t hash = 0;
 	int fd;
@@ -85,12 +83,8 @@ static int open_mapping(uint32_t tgid, const struct host_mapping *h, struct unwi
 		out->changed_ns = (int64_t)hash;
 		return fd;
 	}
-	host_maps_path(tgid, h, path, sizeof(path));
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return -1;
-	/* Without O_NONBLOCK a FIFO that takes its place now would hold us. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+	fd = host_maps_open(tgid, h);
+	if (fd < 0 || fstat(fd, &st)) {
 		close(fd);
 		return -1;
 	}

@@ -7,9 +7,12 @@
  */
 #include "lib/host/maps.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/number.h"
@@ -113,12 +116,68 @@ int host_maps_read(uint32_t pid, host_mapping_fn *fn, void *ctx, struct err *e)
 	return rc;
 }
 
-char *host_maps_path(uint32_t pid, const struct host_mapping *m, char *out, size_t size)
+static char *mapped_path(uint32_t pid, const struct host_mapping *m, char *out, size_t size)
 {
 	snprintf(out, size, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
 		 m->end);
+	return out;
+}
+
+static char *named_path(uint32_t pid, const struct host_mapping *m, char *out, size_t size)
+{
+	snprintf(out, size, "/proc/%" PRIu32 "/root%s", pid, m->path.p ? m->path.p : "");
+	return out;
+}
+
+char *host_maps_path(uint32_t pid, const struct host_mapping *m, char *out, size_t size)
+{
+	mapped_path(pid, m, out, size);
 	/* The path of a deleted file leads to nothing, or to another file. */
 	if (access(out, R_OK) && !m->deleted)
-		snprintf(out, size, "/proc/%" PRIu32 "/root%s", pid, m->path.p ? m->path.p : "");
+		named_path(pid, m, out, size);
 	return out;
+}
+
+static int open_regular(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	/* Opening a device may do something. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return -1;
+	/* Without O_NONBLOCK a FIFO that takes its place now would hold us. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* On an overlay file system the line may show another inode than stat(2); then the name decides,
+ * which both have from the kernel. */
+static bool is_of_line(int fd, const struct host_mapping *m)
+{
+	char link[32], path[PATH_MAX + 16];
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) == 0 && st.st_ino == m->inode)
+		return true;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path));
+	return n > 0 && !m->deleted && bytes_equal((struct bytes){ path, (size_t)n }, m->path);
+}
+
+int host_maps_open(uint32_t pid, const struct host_mapping *m)
+{
+	char path[PATH_MAX + 64];
+	int fd = open_regular(mapped_path(pid, m, path, sizeof(path)));
+
+	if (fd >= 0 && is_of_line(fd, m))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return m->deleted ? -1 : open_regular(named_path(pid, m, path, sizeof(path)));
 }

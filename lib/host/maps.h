@@ -43,4 +43,9 @@ int host_maps_read(uint32_t pid, host_mapping_fn *fn, void *ctx, struct err *e);
  * that name is another one now. */
 char *host_maps_path(uint32_t pid, const struct host_mapping *m, char *out, size_t size);
 
+/* Opens the file of a line for reading; only what is a regular file, and without waiting. Another
+ * one that was mapped at the same addresses since the line was read is not taken for it. Returns a
+ * descriptor, which is the caller's, or -1. */
+int host_maps_open(uint32_t pid, const struct host_mapping *m);
+
 #endif

@@ -7,7 +7,8 @@
 //   mappings FILE LIBRARY FUNCTION MODE [PLUGIN...]
 //
 // swap: loads one plugin after the other to the same addresses, 200 times, a few calls at once and a few a moment later;
-// swap-attached: after a line on standard input.
+// swap-attached: after a line on standard input. swap-stopped: likewise; the line is the recorder's number, and one plugin takes the
+// other's place while the recorder is stopped, so that it never sees the other one.
 // late: loads all plugins, calls in each at once and for half a second. fork: children that call at once, 60 of them, some of which
 // load a plugin. hand: the code of one plugin over that of another, by mmap, without the loader; a call some seconds later. wait:
 // loads all, and calls at once after a line on standard input. exec: calls, then executes itself in mode late. many: 4,500 children
@@ -20,6 +21,7 @@
 #include <ctime>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <csignal>
 #include <map>
 #include <string>
 #include <sys/mman.h>
@@ -139,6 +141,37 @@ static void swap(char **plugins, int n)
 	printf("same %d\n", same);
 }
 
+static plugin_fn replace(void **handle, const char *by)
+{
+	dlclose(*handle);
+	return load(by, handle);
+}
+
+static void call_often(plugin_fn plugin)
+{
+	for (int n = 0; n < 20; n++)
+		call(plugin);
+}
+
+// The first plugin once more, which the recorder's list has, and then the other one at its place while the recorder looks at nothing.
+static void swap_unseen(char **plugins, pid_t recorder)
+{
+	for (int i = 0; i < 20; i++) {
+		void *handle;
+
+		load(plugins[0], &handle);
+		for (int k = 0; k < 2; k++) {
+			usleep(60000); // the list is made, and holds again
+			kill(recorder, k ? SIGSTOP : SIGCONT);
+			plugin_fn plugin = replace(&handle, plugins[k]);
+			usleep(i * 50); // the recorder is about to look
+			call_often(plugin);
+		}
+		kill(recorder, SIGCONT);
+		dlclose(handle);
+	}
+}
+
 static void late(char **plugins, int n)
 {
 	std::vector<plugin_fn> loaded;
@@ -176,7 +209,7 @@ static void fork_children(const char *out, char **plugins, int n)
 	}
 }
 
-static void wait_for_recorder()
+static pid_t wait_for_recorder()
 {
 	char line[80];
 
@@ -185,6 +218,7 @@ static void wait_for_recorder()
 	fflush(stdout);
 	if (!fgets(line, sizeof(line), stdin))
 		exit(1);
+	return atoi(line);
 }
 
 static void wait_and_call(char **plugins, int n)
@@ -298,7 +332,9 @@ int main(int argc, char **argv)
 	else if (mode == "swap-attached") {
 		wait_for_recorder();
 		swap(plugins, argc - 5);
-	} else if (mode == "exec")
+	} else if (mode == "swap-stopped")
+		swap_unseen(plugins, wait_for_recorder());
+	else if (mode == "exec")
 		execute(argv);
 	else if (mode == "many")
 		many_children(argv[1], plugins);

@@ -80,7 +80,7 @@ def attach(mode, *plugins):
                                stdout=subprocess.PIPE, text=True)
     recorder = rec.start("-o", ige, "--no-sched", "-e", OP, "--unwind-memory", "64m", "-p", program.stdout.readline().strip())
     rec.attached(recorder)
-    program.communicate("\n")
+    program.communicate(f"{recorder.pid}\n")
     error = recorder.communicate(timeout=rec.PATIENCE)[1]
     return compare(mode, recorder, ige, out, error)
 
@@ -108,6 +108,12 @@ calls, right, marked, other = attach("wait", *PLUGINS)
 tap.ok(calls == right == 200, "attached: the first call has its callers")
 calls, right, marked, other = attach("swap-attached", *PLUGINS[:2])
 tap.ok(right >= 400 and marked >= 400 and right + marked + other == calls, "attached: what may be other code by now is marked")
+# Of the same code, so that a stack of the one has the other's addresses.
+calls, right, marked, other = attach("swap-stopped", PLUGINS[0], shutil.copy(PLUGINS[0], rec.path("same.so")))
+events = [e for e in rec.dump(rec.path("attached.ige"))[0] if e["op"] == OP]
+wrong = [i for i, e in enumerate(events) if e["stack_end"] == AT_START and (rec.path("same.so") in (f[1] for f in e["stack"])) != (i // 20 % 2 == 1)]
+tap.ok(len(events) == 800 and not wrong, "swap-stopped: each by the library of its time", wrong)
+tap.ok(calls == 800 and right + marked + other == calls, "attached: what is confirmed of one removal says nothing of the next")
 
 # A file that claims to be large, and 500 of them.
 sparse = shutil.copy(PLUGINS[0], rec.path("sparse.so"))

@@ -182,6 +182,63 @@ static void deleted_mapping(void)
 	rmdir(folder);
 }
 
+/* A file of its own name with that byte in it, mapped at the place; NULL: somewhere. */
+static void *map_file(const char *folder, char mark, void *at)
+{
+	char path[100];
+	void *mapped;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%c", folder, mark);
+	fd = open(path, O_RDWR | O_CREAT, 0700);
+	if (fd < 0 || write(fd, &mark, 1) != 1 || ftruncate(fd, 4096))
+		return MAP_FAILED;
+	mapped = mmap(at, 4096, PROT_READ, MAP_PRIVATE | (at ? MAP_FIXED : 0), fd, 0);
+	close(fd);
+	return mapped;
+}
+
+/* What the file of the line begins with; 0: it cannot be opened. */
+static char mark_of(const struct host_mapping *m)
+{
+	int fd = host_maps_open((uint32_t)getpid(), m);
+	char mark = 0;
+
+	if (fd >= 0 && read(fd, &mark, 1) != 1)
+		mark = '?';
+	close(fd);
+	return mark;
+}
+
+/* Between the reading of a line and the opening of its file another one takes its place. */
+static void replaced_mapping(void)
+{
+	char folder[] = "/tmp/ingero-unit.XXXXXX", path[2][100];
+	struct looking l = { 0 };
+	struct err e = { 0 };
+
+	if (!mkdtemp(folder))
+		return;
+	for (int i = 0; i < 2; i++)
+		snprintf(path[i], sizeof(path[i]), "%s/%c", folder, "ab"[i]);
+	l.at = map_file(folder, 'a', NULL);
+	is_int(host_maps_read((uint32_t)getpid(), look, &l, &e), 0, "our own maps");
+	is_int(mark_of(&l.found), 'a', "the file of a line");
+	l.found.path = bytes_of(path[0]);
+	ok(map_file(folder, 'b', l.at) == l.at, "another file at its place");
+	is_int(mark_of(&l.found), 'a', "is not taken for it");
+	l.found.deleted = true;
+	is_int(mark_of(&l.found), 0, "nor where the first has no name any more");
+	l.found.deleted = false;
+	unlink(path[0]);
+	ok(mkfifo(path[0], 0700) == 0, "a FIFO has its name");
+	is_int(mark_of(&l.found), 0, "which nobody waits for");
+	munmap(l.at, 4096);
+	unlink(path[0]);
+	unlink(path[1]);
+	rmdir(folder);
+}
+
 static void clocks(void)
 {
 	int64_t mono = host_clock_mono(), real = host_clock_real();
@@ -342,6 +399,7 @@ int main(void)
 {
 	processes();
 	deleted_mapping();
+	replaced_mapping();
 	clocks();
 	node();
 	sampler();
