@@ -11,25 +11,40 @@
 #include "lib/base/timetext.h"
 #include "lib/world/who.h"
 
+static void note_end(struct new_processes *p, uint32_t thread, int64_t ns)
+{
+	const struct world_thread *t = world_get_thread(p->w, thread);
+	const struct world_process *of = t ? world_get_process(p->w, t->process) : NULL;
+	uint64_t at;
+
+	if (of && of->tgid == t->tid && map_get(&p->at, t->process, &at))
+		p->v.v[at].ended_ns = ns;
+}
+
 bool new_processes_event(struct new_processes *p, const struct event *ev)
 {
-	const struct world_ctx *ctx = ev->op == OP_PROC_FORK ? world_get_ctx(p->w, ev->ctx) : NULL;
-	struct new_process fresh = { .time_ns = ev->end_ns };
+	bool forks = ev->op == OP_PROC_FORK;
+	const struct world_ctx *ctx =
+		forks || ev->op == OP_PROC_EXIT ? world_get_ctx(p->w, ev->ctx) : NULL;
+	struct new_process fresh = { .time_ns = ev->end_ns, .ended_ns = INT64_MAX };
 	uint64_t child;
 
-	if (!ctx || !event_get(ev, world_op(p->w, ev->op), COL_CHILD, &child) ||
+	if (ctx && !forks)
+		note_end(p, ctx->thread, ev->end_ns);
+	if (!ctx || !forks || !event_get(ev, world_op(p->w, ev->op), COL_CHILD, &child) ||
 	    p->v.n >= NEW_PROCESSES_MAX)
 		return true;
 	fresh.parent = world_thread_process_id(p->w, ctx->thread);
 	fresh.process = world_thread_process_id(p->w, (uint32_t)child);
 	if (!fresh.process || fresh.process == fresh.parent)
 		return true;
-	return vec_push(&p->v, fresh);
+	return vec_push(&p->v, fresh) && map_put(&p->at, fresh.process, p->v.n - 1);
 }
 
 void new_processes_free(struct new_processes *p)
 {
 	vec_free(&p->v);
+	map_free(&p->at);
 }
 
 /* Torch names them so; the thread that starts them is in its loader's code. */
@@ -154,11 +169,21 @@ static bool find_place(const struct step_runs *runs, bool within, int64_t ns, in
 		      : find_gap(runs, ns, until_ns);
 }
 
+/* first_end_ns: of those that began together with the child; changed to hold for it, too. */
+static bool begins_anew(const struct new_process *child, int64_t *first_end_ns)
+{
+	bool anew = child->time_ns >= *first_end_ns;
+
+	if (anew || child->ended_ns < *first_end_ns)
+		*first_end_ns = child->ended_ns;
+	return anew;
+}
+
 bool new_processes_between(const struct new_processes *p, uint32_t process,
 			   const struct step_runs *runs, bool within,
 			   const struct track_parts *parts, struct new_between *out)
 {
-	int64_t until, last = INT64_MIN;
+	int64_t until, last = INT64_MIN, first_end = INT64_MIN;
 	struct children c = { .w = p->w, .of = process };
 	uint64_t most = 0, ns;
 	uint32_t longest = 0;
@@ -182,6 +207,7 @@ bool new_processes_between(const struct new_processes *p, uint32_t process,
 		if (child->parent != process)
 			continue;
 		out->ns += ns;
+		out->times += begins_anew(child, &first_end);
 		out->gaps_with += within ? out->gaps_with < out->gaps : until != last;
 		last = until;
 		if (ns <= most)
@@ -201,7 +227,7 @@ bool new_between_is_told(const struct new_between *b)
 	double least = b->within ? NEW_PROCESSES_STEPS : NEW_PROCESSES_GAPS;
 
 	/* Epochs whose loop is left in a step are few among the steps. */
-	if (b->within && b->n >= NEW_PROCESSES_OFTEN &&
+	if (b->within && b->times >= NEW_PROCESSES_TIMES &&
 	    (double)b->ns >= NEW_PROCESSES_SHARE * (double)b->all_ns)
 		return true;
 	return b->n > 1 && b->ns && b->gaps_with >= least * b->gaps;

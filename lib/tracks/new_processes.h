@@ -12,6 +12,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
+#include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/tracks/step_runs.h"
 #include "lib/tracks/track_names.h"
@@ -21,19 +22,21 @@
 #define NEW_PROCESSES_MAX   65536 /* of all programs; later ones are passed over */
 #define NEW_PROCESSES_GAPS  0.5	  /* of the gaps between steps: else it is no habit */
 #define NEW_PROCESSES_STEPS 0.25  /* the same of the steps, whose number may be an estimate */
-/* In steps, so many that were waited for so long are worth a word in however few they began. */
-#define NEW_PROCESSES_OFTEN 8
+/* In however few steps they began: when the one before had ended so often and new ones did, and
+ * they were waited for so long. A pool that begins once is kept. */
+#define NEW_PROCESSES_TIMES 3
 #define NEW_PROCESSES_SHARE 0.05
 
 struct new_process {
-	uint32_t parent, process; /* world process ids */
-	int64_t time_ns;
+	uint32_t parent, process;  /* world process ids */
+	int64_t time_ns, ended_ns; /* INT64_MAX: not seen to end */
 };
 
 /* Zero-initialised but for w is empty. */
 struct new_processes {
 	const struct world *w;
 	VEC(struct new_process) v; /* in order of time */
+	struct map at;		   /* world process id -> position */
 };
 
 /* An event of the stream. False: out of memory. */
@@ -45,6 +48,7 @@ struct new_between {
 	bool within; /* in the steps: these are what gaps counts */
 	/* n: with those that these started. gaps: between steps, and those in which some began */
 	uint32_t n, gaps, gaps_with;
+	uint32_t times;	 /* how often some began: again when one of those before had ended */
 	uint64_t all_ns; /* of the steps, or of what is between them */
 	uint64_t ns;	 /* so long its path waited there for them, and for what they started */
 	uint32_t thread; /* world thread id: of the one that it waited for longest; 0 none */

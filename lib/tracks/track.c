@@ -496,7 +496,7 @@ static bool feed_facts(struct path_tracks *t, const struct stream_item *item)
 
 		if (ev->op == OP_IO_BLOCK || ev->op == OP_IO_FILE)
 			ok = io_limits_event(&t->limits, ev);
-		else if (ev->op == OP_PROC_FORK)
+		else if (ev->op == OP_PROC_FORK || ev->op == OP_PROC_EXIT)
 			ok = new_processes_event(&t->forks, ev);
 		else if (ev->op == OP_SCHED_OFFCPU)
 			ok = sleep_sites_interval(&t->sleeps, &t->names.frames, ev);

@@ -31,6 +31,12 @@ static void fork_at(struct stage *s, struct new_processes *p, struct actor a, st
 		abort();
 }
 
+static void end_at(struct stage *s, struct new_processes *p, struct actor a, int64_t ns)
+{
+	if (!new_processes_event(p, stage_event(s, OP_PROC_EXIT, a.ctx, 0, ns, ns)))
+		abort();
+}
+
 static void wait_for(struct track_parts *parts, struct actor whom, uint64_t ns)
 {
 	if (!vec_push(&parts->v, ((struct track_part){
@@ -115,6 +121,7 @@ static void epochs_in_steps(void)
 	} cases[] = {
 		{ { .within = true,
 		    .n = 62,
+		    .times = 62,
 		    .gaps = 720,
 		    .gaps_with = 62,
 		    .ns = 4200 * MS,
@@ -122,6 +129,7 @@ static void epochs_in_steps(void)
 		  true },
 		{ { .within = true,
 		    .n = 62,
+		    .times = 62,
 		    .gaps = 720,
 		    .gaps_with = 62,
 		    .ns = 200 * MS,
@@ -129,17 +137,68 @@ static void epochs_in_steps(void)
 		  false },
 		{ { .within = true,
 		    .n = 2,
+		    .times = 2,
 		    .gaps = 720,
 		    .gaps_with = 2,
 		    .ns = 4200 * MS,
 		    .all_ns = 6630 * MS },
 		  false },
+		/* A pool of 16 begins once. */
+		{ { .within = true,
+		    .n = 16,
+		    .times = 1,
+		    .gaps = 720,
+		    .gaps_with = 16,
+		    .ns = 4200 * MS,
+		    .all_ns = 6630 * MS },
+		  false },
+		{ { .within = true,
+		    .n = 6,
+		    .times = 6,
+		    .gaps = 1601,
+		    .gaps_with = 6,
+		    .ns = 421 * MS,
+		    .all_ns = 2300 * MS },
+		  true },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		ok(new_between_is_told(&cases[i].b) == cases[i].told,
-		   "%u processes in 720 steps, waited for for %.1f s", cases[i].b.n,
-		   (double)cases[i].b.ns / 1e9);
+		   "%u processes %u times in %u steps, waited for for %.1f s", cases[i].b.n,
+		   cases[i].b.times, cases[i].b.gaps, (double)cases[i].b.ns / 1e9);
+}
+
+/* Two at a time in each of the first three steps, but one of the second pair stays until the end:
+ * the third pair begins anew all the same. */
+static void generations(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main");
+	struct new_processes p = { .w = s.w };
+	struct step_runs runs = make_runs();
+	struct track_parts parts = { 0 };
+	struct new_between found;
+
+	for (uint32_t i = 0; i < 6; i++) {
+		struct actor w = stage_actor(&s, 100 + i, 100 + i, 10, "loader"),
+			     thread = stage_actor(&s, 100 + i, 200 + i, 10, "thread");
+		int64_t at = (110 + 150 * (i / 2) + i % 2) * MS;
+
+		fork_at(&s, &p, a, w, at);
+		wait_for(&parts, w, 20 * MS);
+		/* A thread's end is none of its process. */
+		end_at(&s, &p, thread, at);
+		if (i != 3)
+			end_at(&s, &p, w, at + 60 * MS);
+	}
+	if (!new_processes_between(&p, a.process, &runs, true, &parts, &found))
+		abort();
+	is_u64(found.n, 6, "six processes");
+	is_u64(found.times, 3, "began three times");
+	new_processes_free(&p);
+	vec_free(&runs.v);
+	vec_free(&parts.v);
+	stage_free(&s);
 }
 
 int main(void)
@@ -187,6 +246,7 @@ int main(void)
 	buf_free(&text);
 	stage_free(&s);
 	scripts();
+	generations();
 	epochs_in_steps();
 	return done_testing();
 }
