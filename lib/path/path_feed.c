@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads what a stream's items mean for a path. Events that came too late to be sorted in count as
- * lost: their place is taken.
+ * Reads what a stream's items mean for a path.
  */
 #include "lib/path/path_feed.h"
 
@@ -33,8 +32,12 @@ static int feed_events(struct path_feed *f, const struct stream_item *item, stru
 		path_lost(f->path, previous,
 			  item->n && !item->late ? item->events[0].end_ns : item->watermark_ns,
 			  item->lost);
-	for (size_t i = 0; i < item->n && item->late; i++)
-		path_lost(f->path, item->events[i].end_ns, item->events[i].end_ns, 1);
+	for (size_t i = 0; i < item->n && item->late; i++) {
+		int rc = path_late(f->path, &item->events[i], e);
+
+		if (rc)
+			return rc;
+	}
 	for (size_t i = 0; i < item->n && !item->late; i++) {
 		const struct event *ev = &item->events[i];
 		int rc;
