@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads what a stream's items mean for loops. Events that came too late count as lost. */
+/* Reads what a stream's items mean for loops. Events that came too late are passed over. */
 #include "lib/loops/loops_feed.h"
 
 #include "lib/loops/loops_internal.h"
