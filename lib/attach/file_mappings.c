@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/bisect.h"
+
 #define MAPPED_MAX 65536u /* more than the kernel lets a process have, by default */
 
 static bool on_mapping(void *ctx, const struct wire_mapped *m)
@@ -25,14 +27,7 @@ static const struct wire_mapped *mapping_at(const struct file_mappings *p, uint6
 {
 	size_t lo = 0, hi = p->v.n;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (p->v.v[mid].start < start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	bisect(i, lo, hi, p->v.v[i].start < start);
 	return lo < p->v.n && p->v.v[lo].start == start ? &p->v.v[lo] : NULL;
 }
 

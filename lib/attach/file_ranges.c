@@ -5,6 +5,7 @@
  * in the order of addresses.
  */
 #include "lib/attach/file_ranges.h"
+#include "lib/base/bisect.h"
 
 #include <string.h>
 
@@ -78,18 +79,8 @@ static const struct file_range *find_now(const struct file_ranges *r, uint64_t a
 {
 	size_t low = 0, high = r->now.n;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct file_range *v = &r->now.v[middle];
-
-		if (address < v->start)
-			high = middle;
-		else if (address >= v->end)
-			low = middle + 1;
-		else
-			return v;
-	}
-	return NULL;
+	bisect(i, low, high, r->now.v[i].end <= address);
+	return low < r->now.n && r->now.v[low].start <= address ? &r->now.v[low] : NULL;
 }
 
 const struct file_range *file_ranges_find(const struct file_ranges *r, uint64_t address,

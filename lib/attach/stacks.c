@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "bpf/unwind_rule.h"
+#include "lib/base/bisect.h"
 #include "lib/host/clock.h"
 
 #define GAPS_MAX  2	       /* frames that say that native ones are missing, and Python's */
@@ -299,18 +300,8 @@ static const struct range *find_range(const struct process_maps *p, uint64_t ip)
 {
 	size_t lo = 0, hi = p ? p->ranges.n : 0;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		const struct range *r = &p->ranges.v[mid];
-
-		if (ip < r->start)
-			hi = mid;
-		else if (ip >= r->end)
-			lo = mid + 1;
-		else
-			return r;
-	}
-	return NULL;
+	bisect(i, lo, hi, p->ranges.v[i].end <= ip);
+	return p && lo < p->ranges.n && p->ranges.v[lo].start <= ip ? &p->ranges.v[lo] : NULL;
 }
 
 /* Questions go to the naming thread once a turn: waking it for each costs more than the name. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/bisect.h"
 #include "lib/base/hash.h"
 
 void unwind_files_init(struct unwind_files *f)
@@ -138,17 +139,8 @@ static const struct unwind_file_range *range_at(const struct unwind_file_list *l
 {
 	size_t lo = 0, hi = l->n;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (address < l->v[mid].start)
-			hi = mid;
-		else if (address >= l->v[mid].end)
-			lo = mid + 1;
-		else
-			return &l->v[mid];
-	}
-	return NULL;
+	bisect(i, lo, hi, l->v[i].end <= address);
+	return lo < l->n && l->v[lo].start <= address ? &l->v[lo] : NULL;
 }
 
 /* With the lock held. */

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "lib/base/bisect.h"
 #include "lib/base/compiler.h"
 #include "lib/account/analysis_state.h"
 #include "lib/detect/detect_internal.h"
@@ -337,14 +338,7 @@ static size_t same_pane(const struct stream_item *item)
 
 	if (item->late || item->events[high - 1].end_ns / TALLY_PANE_NS == pane)
 		return high;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (item->events[mid].end_ns / TALLY_PANE_NS == pane)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	bisect(i, low, high, item->events[i].end_ns / TALLY_PANE_NS == pane);
 	return low;
 }
 

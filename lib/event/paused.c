@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "lib/base/bisect.h"
 #include "lib/base/fmt.h"
 
 static struct paused_list *list_of(const struct paused *p, uint32_t node, uint32_t tier)
@@ -23,14 +24,7 @@ static size_t row_after(const struct paused_list *l, int64_t ns)
 {
 	size_t from = 0, to = l->v.n;
 
-	while (from < to) {
-		size_t middle = (from + to) / 2;
-
-		if (l->v.v[middle].until_ns > ns)
-			to = middle;
-		else
-			from = middle + 1;
-	}
+	bisect(i, from, to, l->v.v[i].until_ns <= ns);
 	return from;
 }
 

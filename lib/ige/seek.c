@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/bisect.h"
 #include "lib/ige/events.h"
 #include "lib/ige/block_index.h"
 #include "lib/ige/records.h"
@@ -117,15 +118,8 @@ static size_t first_block(const struct ige_seek *s, int64_t since)
 {
 	size_t from = 0, to = s->places.list.n;
 
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (s->places.list.v[middle].passed >= since &&
-		    s->places.list.v[middle].passed != INT64_MIN)
-			to = middle;
-		else
-			from = middle + 1;
-	}
+	bisect(i, from, to,
+	       s->places.list.v[i].passed < since || s->places.list.v[i].passed == INT64_MIN);
 	return from;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/input/join_internal.h"
+#include "lib/base/bisect.h"
 #include "lib/world/event_order.h"
 
 #define LANE_BITS 6 /* INPUT_KWAY_MERGE lanes */
@@ -45,14 +46,7 @@ static uint32_t before_time(const struct place *p, uint64_t until)
 {
 	uint32_t low = p->next, high = p->n;
 
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (p->base + p->end[middle] < until)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	bisect(i, low, high, p->base + p->end[i] < until);
 	return low - p->next;
 }
 

@@ -5,6 +5,7 @@
  * one makes calls; else these overlap, or a thread is awake meanwhile.
  */
 #include "lib/loops/call_period.h"
+#include "lib/base/bisect.h"
 #include "lib/loops/loops_calls.h"
 
 #define THREADS_COUNTED	 16
@@ -291,14 +292,7 @@ static size_t first_wait(const struct loops_calls *c, int64_t ns)
 {
 	size_t from = 0, to = c->waits.n;
 
-	while (from < to) {
-		size_t middle = (from + to) / 2;
-
-		if (c->waits.v[middle].end_ns > ns)
-			to = middle;
-		else
-			from = middle + 1;
-	}
+	bisect(i, from, to, c->waits.v[i].end_ns <= ns);
 	return from;
 }
 

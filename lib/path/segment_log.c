@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "lib/base/bisect.h"
+
 bool segment_log_push(struct segment_log *l, const struct segment *s)
 {
 	struct segment_entry *last = l->v.n ? &l->v.v[l->v.n - 1] : NULL;
@@ -48,14 +50,7 @@ size_t segment_log_find(struct segment_log *l, int64_t at_ns)
 		}
 	}
 	/* All before from end by then, and none from to on. */
-	while (from < to) {
-		size_t half = from + (to - from) / 2;
-
-		if (ends_behind(l, half, at_ns))
-			to = half;
-		else
-			from = half + 1;
-	}
+	bisect(i, from, to, !ends_behind(l, i, at_ns));
 	l->found = from & INT32_MAX; /* where it does not fit, the search takes longer */
 	return from;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/bisect.h"
 #include "lib/base/deflate.h"
 #include "lib/base/vec.h"
 #include "lib/symbols/line_program.h"
@@ -303,14 +304,7 @@ static const struct span *find_span(const struct line_table *t, uint64_t address
 {
 	size_t lo = 0, hi = t->spans.n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->spans.v[mid].start <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	bisect(i, lo, hi, t->spans.v[i].start <= address);
 	for (unsigned k = 0; k < BACK_MAX && lo > 0; k++) {
 		const struct span *s = &t->spans.v[--lo];
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/bisect.h"
 #include "lib/base/demangle.h"
 #include "lib/base/vec.h"
 
@@ -194,14 +195,7 @@ bool sym_registered_find(const struct sym_registered *t, uint64_t offset, struct
 	size_t low = 0, high = t->v.n;
 	char text[SYM_NAME_MAX];
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->v.v[middle].host < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	bisect(i, low, high, t->v.v[i].host < offset);
 	if (low == t->v.n || t->v.v[low].host != offset)
 		return false;
 	for (size_t i = low + 1; i < t->v.n && t->v.v[i].host == offset; i++)

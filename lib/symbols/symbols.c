@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/bisect.h"
 #include "lib/base/vec.h"
 #include "lib/base/demangle.h"
 #include "lib/symbols/line_table.h"
@@ -211,14 +212,7 @@ enum sym_match sym_symbols_find(const struct sym_symbols *t, uint64_t offset, st
 {
 	size_t lo = 0, hi = t->v.n, nearest;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->v.v[mid].offset <= offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	bisect(i, lo, hi, t->v.v[i].offset <= offset);
 	if (lo == 0)
 		return SYM_NONE;
 	nearest = lo - 1;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/bisect.h"
+
 static struct device_gaps_thread *find_thread(const struct device_gaps *g, uint32_t thread)
 {
 	return thread < g->v.n ? g->v.v[thread] : NULL;
@@ -46,14 +48,7 @@ static size_t find_gap(const struct device_gaps_thread *th, int64_t ns)
 {
 	size_t low = 0, high = th->v.n;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (th->v.v[mid].to_ns <= ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	bisect(i, low, high, th->v.v[i].to_ns <= ns);
 	return low;
 }
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/bisect.h"
+
 /* As long as three of four take at most: the others may have been held up themselves. */
 #define USUAL_QUANTILE 0.75
 #define USUAL_MIN      8 /* so many tell */
@@ -112,14 +114,7 @@ static size_t changes_until(const struct device_subject *p, int64_t ns)
 
 	if (high && p->v.v[high - 1].ns <= ns)
 		return high;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->v.v[mid].ns <= ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	bisect(i, low, high, p->v.v[i].ns <= ns);
 	return low;
 }
 

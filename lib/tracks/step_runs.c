@@ -2,6 +2,8 @@
 /* A step that begins where the one before ended goes on with its run. */
 #include "lib/tracks/step_runs.h"
 
+#include "lib/base/bisect.h"
+
 /* Of the time of another thread's steps: its own are no steps of the program if they take less, as
  * those do that move a model to the device before another thread serves it. */
 #define OWN_SHARE 0.01
@@ -23,14 +25,7 @@ enum step_place step_runs_find(const struct step_runs *r, int64_t ns, int64_t *u
 	size_t from = 0, to = r->v.n;
 
 	/* The first run that ends after that time. */
-	while (from < to) {
-		size_t middle = (from + to) / 2;
-
-		if (r->v.v[middle].end_ns > ns)
-			to = middle;
-		else
-			from = middle + 1;
-	}
+	bisect(i, from, to, r->v.v[i].end_ns <= ns);
 	*until_ns = INT64_MAX;
 	if (from == r->v.n)
 		return r->v.n ? STEP_BEHIND : STEP_BEFORE;
