@@ -99,8 +99,9 @@ int path_peer(struct path *p, uint64_t id, uint32_t pid, struct err *e);
  * behind its interval. */
 int path_ready(struct path *p, uint32_t thread, uint64_t socket, int64_t time_ns, struct err *e);
 
-/* An event that came behind others that ended after it. What its thread is already known to have
- * done meanwhile is unknown where the event contradicts it; nothing is of other threads. */
+/* An event that came behind others that ended after it. Its thread's own code in that time, if it
+ * is already part of the path, becomes unknown; else the event is taken like any other. Other
+ * threads are left as they are. */
 int path_late(struct path *p, const struct event *ev, struct err *e);
 
 /* Events that ended between these times are missing. */

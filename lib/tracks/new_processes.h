@@ -22,8 +22,9 @@
 #define NEW_PROCESSES_MAX   65536 /* of all programs; later ones are passed over */
 #define NEW_PROCESSES_GAPS  0.5	  /* of the gaps between steps: else it is no habit */
 #define NEW_PROCESSES_STEPS 0.25  /* the same of the steps, whose number may be an estimate */
-/* In however few steps they began: when the one before had ended so often and new ones did, and
- * they were waited for so long. A pool that begins once is kept. */
+/* In however few steps they began, they are worth a word if new ones did so often, the first time
+ * included, each time after one of those before had ended, and if the path waited so long for them.
+ * A pool that begins once is kept. */
 #define NEW_PROCESSES_TIMES 3
 #define NEW_PROCESSES_SHARE 0.05
 
