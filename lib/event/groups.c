@@ -16,11 +16,11 @@ const char *by_key_name(enum by_key key)
 	return names[key];
 }
 
+const char *const by_kinds[] = { "known", "none", "unknown", "other", NULL };
+
 const char *by_kind_name(enum by_kind kind)
 {
-	static const char *const kinds[] = { "known", "none", "unknown", "other" };
-
-	return kinds[kind];
+	return by_kinds[kind];
 }
 
 bool by_key_find(const char *name, enum by_key *key)

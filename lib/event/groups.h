@@ -71,7 +71,8 @@ struct by_table {
 
 /* "line" */
 const char *by_key_name(enum by_key key);
-/* "known", "none", "unknown", "other" */
+/* "known", "none", "unknown", "other"; all of them, ended by NULL. */
+extern const char *const by_kinds[];
 const char *by_kind_name(enum by_kind kind);
 /* False: no such key. */
 bool by_key_find(const char *name, enum by_key *key);

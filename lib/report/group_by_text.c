@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the table of ingero-stat --by as text and as JSON. Names of code can be very long: the
- * table cuts them, the JSON has them whole. */
+/* Writes the table of ingero-stat --by for people and as JSON. Names of code can be very long:
+ * people see them cut, the JSON has them whole. */
 #include "lib/report/group_by_text.h"
 
+#include "lib/report/report_columns.h"
 #include "lib/report/table_cells.h"
-#include "lib/report/view_json_parts.h"
 
 static void append_piece(struct buf *out, const char *before, struct bytes text, const char *after)
 {
@@ -36,6 +36,9 @@ void by_title(struct buf *out, enum by_key key, enum by_kind kind, struct bytes 
 		append_piece(out, " ", name, "");
 }
 
+#define OF_KEYS	 1u
+#define OF_STEPS 2u /* count and times are those of the steps */
+
 /* With that of calls that were not recorded. */
 static double own_of_calls(const struct by_row *r)
 {
@@ -43,79 +46,98 @@ static double own_of_calls(const struct by_row *r)
 			  : (double)r->calls_self_ns;
 }
 
-static void fill_row(struct table *t, struct buf *title, const struct by_row *r, double wall)
+static const char *kind_name(const void *row)
 {
-	const char *about = estimate_mark(&r->all);
+	const struct by_row *r = row;
 
-	cell_title(t, title);
-	table_cell(t, "%s%s", about, fmt_count(r->all.count).s);
-	cell_errors_about(t, r->all.errors, about);
-	if (r->timed) {
-		cell_quantiles(t, r->p50_ns, r->p95_ns, r->p99_ns, r->timed);
-		table_cell(t, "%s", fmt_ns(r->max_ns).s);
-	} else {
-		for (unsigned i = 0; i < 4; i++)
-			table_cell(t, "-");
-	}
-	table_cell(t, "%s%s", about, fmt_ns(r->all.total_ns).s);
-	table_cell(t, "%s%s", about, fmt_ns(r->all.self_ns).s);
-	cell_share_about(t, (uint64_t)own_of_calls(r), wall, about);
-	cell_lost_about(t, r->all.lost_ns, about);
+	return by_kind_name(r->kind);
 }
 
-/* A row of steps: count and times are theirs. */
-static void fill_row_steps(struct table *t, struct buf *title, const struct by_row *r, double wall)
+static bool is_no_key(const void *row)
 {
-	const char *about = estimate_mark(&r->all);
-	bool known = r->kind == BY_KNOWN;
+	const struct by_row *r = row;
 
-	cell_title(t, title);
-	if (known)
-		table_cell(t, "%s%s", about, fmt_count(r->all.count).s);
-	else
-		table_cell(t, "-");
-	if (r->timed) {
-		cell_quantiles(t, r->p50_ns, r->p95_ns, r->p99_ns, r->timed);
-		table_cell(t, "%s", fmt_ns(r->max_ns).s);
-	} else {
-		for (unsigned i = 0; i < 4; i++)
-			table_cell(t, "-");
-	}
-	table_cell(t, "%s", known ? fmt_ns(r->total_ns).s : "-");
-	table_cell(t, "%s", fmt_count(r->calls).s);
-	if (known && r->all.count && !r->all.least)
+	return r->kind != BY_KNOWN;
+}
+
+static void title_cell(struct table *t, const struct columns_with *with, const void *row)
+{
+	const struct world *w = with->w;
+	const struct by_row *r = row;
+	struct buf title = { 0 };
+
+	by_title(&title, with->s->by->key, r->kind, world_text(w, r->node), world_text(w, r->key),
+		 world_text(w, r->name));
+	cell_title(t, &title);
+	buf_free(&title);
+}
+
+static void each_cell(struct table *t, const struct columns_with *with, const void *row)
+{
+	const struct by_row *r = row;
+
+	(void)with;
+	if (r->kind == BY_KNOWN && r->all.count && !r->all.least)
 		table_cell(t, "%.1f", (double)r->calls / (double)r->all.count);
 	else
 		table_cell(t, "-");
-	cell_errors_about(t, r->errors, "");
-	table_cell(t, "%s", fmt_ns(r->self_ns).s);
-	cell_share_about(t, r->calls_self_ns, wall, "");
-	cell_lost_about(t, r->lost_ns, "");
 }
 
-static const char *const step_headers[] = { "step", ">count", ">p50",	">p95",	 ">p99",
-					    ">max", ">total", ">calls", ">each", ">errors",
-					    ">own", ">share", ">lost",	NULL };
+static void share_cell(struct table *t, const struct columns_with *with, const void *row)
+{
+	const struct by_row *r = row;
+
+	if (with->shown == OF_STEPS)
+		cell_share(t, r->calls_self_ns, columns_wall_ns(with));
+	else
+		cell_share_about(t, (uint64_t)own_of_calls(r), columns_wall_ns(with),
+				 estimate_mark(&r->all));
+}
+
+static void share_json(struct jsonw *j, const struct columns_with *with, const void *row)
+{
+	jsonw_double(j, columns_wall_ns(with) > 0 ? own_of_calls(row) / columns_wall_ns(with) : 0);
+}
+
+#define ROW by_row
+
+static const struct column rows[] = {
+	{ "kind", NULL, COLUMN_NAME, .name = kind_name, .names = by_kinds },
+	{ "key", "", COLUMN_STRING, AT(key), .cell = title_cell },
+	{ "name", NULL, COLUMN_STRING, AT(name) },
+	{ "node", NULL, COLUMN_STRING, AT(node) },
+	{ "count", ">count", COLUMN_COUNT, ALL(count), .when = OF_KEYS },
+	{ NULL, ">count", COLUMN_COUNT, ALL(count), .absent = is_no_key, .when = OF_STEPS },
+	{ "errors", ">errors", COLUMN_BAD, ALL(errors), .when = OF_KEYS },
+	{ .kind = COLUMN_ESTIMATE, AT(all), OF(count) },
+	{ "timed", NULL, COLUMN_COUNT, AT(timed) },
+	{ "p50_ns", ">p50", COLUMN_QUANTILE, AT(p50_ns), OF(timed) },
+	{ "p95_ns", ">p95", COLUMN_QUANTILE, AT(p95_ns), OF(timed) },
+	{ "p99_ns", ">p99", COLUMN_QUANTILE, AT(p99_ns), OF(timed) },
+	{ "max_ns", ">max", COLUMN_NS, AT(max_ns), OF(timed) },
+	{ "total_ns", ">total", COLUMN_NS, ALL(total_ns), .when = OF_KEYS },
+	{ NULL, ">total", COLUMN_NS, AT(total_ns), .absent = is_no_key, .when = OF_STEPS },
+	{ "calls", ">calls", COLUMN_COUNT, AT(calls), .when = OF_STEPS, .member = OF_STEPS },
+	{ NULL, ">each", .cell = each_cell, .when = OF_STEPS },
+	{ NULL, ">errors", COLUMN_BAD, AT(errors), .when = OF_STEPS },
+	{ "self_ns", ">own", COLUMN_NS, ALL(self_ns), .when = OF_KEYS },
+	{ NULL, ">own", COLUMN_NS, AT(self_ns), .when = OF_STEPS },
+	{ "share", ">share", COLUMN_REAL, .cell = share_cell, .json = share_json },
+	{ "lost_ns", ">lost", COLUMN_LOST, ALL(lost_ns), .when = OF_KEYS },
+	{ NULL, ">lost", COLUMN_LOST, AT(lost_ns), .when = OF_STEPS },
+};
+const struct columns columns_by = COLUMNS_ESTIMATED("rows", rows);
+
+static struct columns_with with_of(const struct world *w, const struct ops_summary *s)
+{
+	return (struct columns_with){ w, s, s->by->key == BY_STEP ? OF_STEPS : OF_KEYS };
+}
 
 bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s, unsigned top,
 	     bool color, unsigned columns)
 {
-	const char *headers[] = { by_key_name(s->by->key),
-				  ">count",
-				  ">errors",
-				  ">p50",
-				  ">p95",
-				  ">p99",
-				  ">max",
-				  ">total",
-				  ">own",
-				  ">share",
-				  ">lost",
-				  NULL };
-	double wall = (double)(s->end_ns - s->start_ns);
-	bool steps = s->by->key == BY_STEP;
-	struct table *t = table_new(steps ? step_headers : headers);
-	struct buf title = { 0 };
+	const struct columns_with with = with_of(w, s);
+	struct table *t = columns_table(&columns_by, &with, by_key_name(s->by->key));
 	size_t shown = 0, left = 0;
 	bool few = false, other = false;
 
@@ -130,11 +152,9 @@ bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s
 		}
 		shown++;
 		few |= r->timed && r->timed < CELL_FEW;
-		by_title(&title, s->by->key, r->kind, world_text(w, r->node), world_text(w, r->key),
-			 world_text(w, r->name));
-		(steps ? fill_row_steps : fill_row)(t, &title, r, wall);
+		columns_cells(t, &columns_by, &with, r);
 	}
-	out->failed |= !t || title.failed;
+	out->failed |= !t;
 	if (t && s->by->rows.n) {
 		buf_putc(out, '\n');
 		table_fold(out, t, 2, color, columns);
@@ -147,52 +167,17 @@ bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s
 	if (other)
 		buf_printf(out, "  other: whatever came after the first %s, counted together\n",
 			   fmt_count(BY_KEYS_MAX).s);
-	buf_free(&title);
 	table_free(t);
 	return few;
 }
 
-static void append_text(struct jsonw *j, const struct world *w, const char *key, uint32_t string)
-{
-	jsonw_key(j, key);
-	if (string)
-		jsonw_bytes(j, world_text(w, string));
-	else
-		jsonw_null(j);
-}
-
 void by_json(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
-	double wall = (double)(s->end_ns - s->start_ns);
+	const struct columns_with with = with_of(w, s);
 
 	jsonw_key_object(j, "by");
 	jsonw_key_str(j, "key", by_key_name(s->by->key));
 	jsonw_key_u64(j, "limit", BY_KEYS_MAX);
-	jsonw_key_array(j, "rows");
-	for (size_t i = 0; i < s->by->rows.n; i++) {
-		const struct by_row *r = &s->by->rows.v[i];
-
-		jsonw_object_begin(j);
-		jsonw_key_str(j, "kind", by_kind_name(r->kind));
-		append_text(j, w, "key", r->key);
-		append_text(j, w, "name", r->name);
-		append_text(j, w, "node", r->node);
-		jsonw_key_u64(j, "count", r->count);
-		jsonw_key_u64(j, "errors", r->errors);
-		view_json_estimate(j, r->count, &r->all);
-		if (s->by->key == BY_STEP)
-			jsonw_key_u64(j, "calls", r->calls);
-		jsonw_key_u64(j, "timed", r->timed);
-		jsonw_key_u64(j, "p50_ns", r->p50_ns);
-		jsonw_key_u64(j, "p95_ns", r->p95_ns);
-		jsonw_key_u64(j, "p99_ns", r->p99_ns);
-		jsonw_key_u64(j, "max_ns", r->max_ns);
-		jsonw_key_u64(j, "total_ns", r->total_ns);
-		jsonw_key_u64(j, "self_ns", r->self_ns);
-		jsonw_key_u64(j, "lost_ns", r->lost_ns);
-		jsonw_key_double(j, "share", wall > 0 ? own_of_calls(r) / wall : 0);
-		jsonw_object_end(j);
-	}
-	jsonw_array_end(j);
+	columns_json(j, &columns_by, &with, s->by->rows.v, s->by->rows.n);
 	jsonw_object_end(j);
 }

@@ -3,11 +3,9 @@
  * times are ISO text beside nanoseconds, and a value that does not exist is null, never zero. */
 #include "lib/report/ops_json.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "lib/base/jsonw.h"
 #include "lib/base/timetext.h"
+#include "lib/report/report_columns.h"
 #include "lib/report/group_by_text.h"
 #include "lib/report/report_internal.h"
 #include "lib/report/view_json_parts.h"
@@ -16,96 +14,6 @@
 #include "lib/event/record.h"
 #include "lib/event/section_rows.h"
 #include "lib/world/stack_ends.h"
-
-/* How many durations lie in each power of two, from the first that has any to the last. */
-static void append_durations(struct jsonw *j, const struct ops_row *r)
-{
-	unsigned from = 0, to = OPS_POWERS;
-
-	while (from < OPS_POWERS && r->powers[from] == 0)
-		from++;
-	while (to > from && r->powers[to - 1] == 0)
-		to--;
-	jsonw_key_object(j, "durations");
-	jsonw_key_u64(j, "from_ns", from && from < OPS_POWERS ? 1ull << (from - 1) : 0);
-	jsonw_key_array(j, "counts");
-	for (unsigned i = from; i < to; i++)
-		jsonw_u64(j, r->powers[i]);
-	jsonw_array_end(j);
-	jsonw_object_end(j);
-}
-
-static void append_devices(struct jsonw *j, const struct world *w, const struct ops_summary *s,
-			   const struct ops_row *r)
-{
-	jsonw_key(j, "devices");
-	if (s->brief || !(r->op->flags & OP_CALL)) {
-		jsonw_null(j);
-		return;
-	}
-	jsonw_array_begin(j);
-	for (unsigned i = 0; i < r->ndevices; i++) {
-		const struct world_gpu *g = world_get_gpu(w, r->devices[i].gpu);
-
-		jsonw_object_begin(j);
-		view_json_text(j, w, "gpu", g ? g->uuid : 0);
-		jsonw_key(j, "index");
-		if (g)
-			jsonw_u64(j, g->index);
-		else
-			jsonw_null(j);
-		jsonw_key_u64(j, "count", r->devices[i].count);
-		jsonw_key_u64(j, "errors", r->devices[i].errors);
-		jsonw_key_u64(j, "total_ns", r->devices[i].total_ns);
-		jsonw_object_end(j);
-	}
-	jsonw_array_end(j);
-}
-
-static void append_ops(struct jsonw *j, const struct world *w, const struct ops_summary *s,
-		       double wall)
-{
-	jsonw_key_array(j, "ops");
-	for (size_t i = 0; i < s->rows.n; i++) {
-		const struct ops_row *r = &s->rows.v[i];
-
-		jsonw_object_begin(j);
-		jsonw_key_str(j, "source", r->op->source_name);
-		jsonw_key_str(j, "op", r->op->name);
-		jsonw_key_str(j, "layer", source_layer(r->op->source));
-		jsonw_key_u64(j, "count", r->count);
-		jsonw_key_u64(j, "errors", r->errors);
-		view_json_estimate(j, r->count, &r->all);
-		jsonw_key_u64(j, "p50_ns", r->p50_ns);
-		jsonw_key_u64(j, "p95_ns", r->p95_ns);
-		jsonw_key_u64(j, "p99_ns", r->p99_ns);
-		jsonw_key_u64(j, "min_ns", r->min_ns);
-		jsonw_key_u64(j, "max_ns", r->max_ns);
-		jsonw_key_u64(j, "total_ns", r->total_ns);
-		if (s->brief) {
-			jsonw_key(j, "self_ns");
-			jsonw_null(j);
-			jsonw_key(j, "lost_ns");
-			jsonw_null(j);
-			jsonw_key(j, "share");
-			jsonw_null(j);
-		} else {
-			jsonw_key_u64(j, "self_ns", r->self_ns);
-			jsonw_key_u64(j, "lost_ns", r->lost_ns);
-			jsonw_key_double(j, "share", wall > 0 ? (double)r->all.self_ns / wall : 0);
-		}
-		jsonw_key_array(j, "flags");
-		if (ops_row_flags(r) & OPS_FLAG_TAIL)
-			jsonw_str(j, "tail");
-		if (ops_row_flags(r) & OPS_FLAG_ERRORS)
-			jsonw_str(j, "errors");
-		jsonw_array_end(j);
-		append_durations(j, r);
-		append_devices(j, w, s, r);
-		jsonw_object_end(j);
-	}
-	jsonw_array_end(j);
-}
 
 static void error_nodes(struct jsonw *j, const struct world *w, const struct ops_summary *s,
 			size_t error)
@@ -142,37 +50,6 @@ static void append_errors(struct jsonw *j, const struct world *w, const struct o
 		jsonw_key_str(j, "name", event_error_name(x->op->source, x->ret));
 		jsonw_key_u64(j, "count", x->count);
 		error_nodes(j, w, s, i);
-		jsonw_object_end(j);
-	}
-	jsonw_array_end(j);
-}
-
-static void append_kernels(struct jsonw *j, const struct world *w, const struct ops_summary *s)
-{
-	if (s->brief) {
-		jsonw_key(j, "kernels");
-		jsonw_null(j);
-		return;
-	}
-	jsonw_key_array(j, "kernels");
-	for (size_t i = 0; i < s->kernels.n; i++) {
-		const struct ops_kernel *k = &s->kernels.v[i];
-		char handle[24];
-
-		jsonw_object_begin(j);
-		jsonw_key_str(j, "source", k->op->source_name);
-		jsonw_key_str(j, "op", k->op->name);
-		view_json_text(j, w, "name", k->name);
-		view_json_process(j, w, k->process);
-		snprintf(handle, sizeof(handle), "0x%" PRIx64, k->func);
-		jsonw_key_str(j, "handle", k->func ? handle : NULL);
-		jsonw_key_u64(j, "count", k->count);
-		jsonw_key_u64(j, "errors", k->errors);
-		view_json_estimate(j, k->count, &k->all);
-		jsonw_key_u64(j, "p50_ns", k->p50_ns);
-		jsonw_key_u64(j, "p99_ns", k->p99_ns);
-		jsonw_key_u64(j, "max_ns", k->max_ns);
-		jsonw_key_u64(j, "total_ns", k->total_ns);
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);
@@ -418,16 +295,20 @@ static void append_causes(struct jsonw *j, const struct ops_summary *s)
 void ops_json(struct buf *out, const struct world *w, const struct ops_summary *s,
 	      const struct ops_input *in)
 {
+	const struct columns_with with = { .w = w, .s = s };
 	struct jsonw j;
 
 	jsonw_init(&j, out, true);
 	jsonw_object_begin(&j);
 	jsonw_key_str(&j, "schema", "ingero.stat/1");
 	jsonw_key_bool(&j, "exact", s->exact);
-	append_ops(&j, w, s, (double)(s->end_ns - s->start_ns));
+	columns_json(&j, &columns_ops, &with, s->rows.v, s->rows.n);
 	if (s->by)
 		by_json(&j, w, s);
-	append_kernels(&j, w, s);
+	if (s->brief)
+		jsonw_key_null(&j, "kernels");
+	else
+		columns_json(&j, &columns_kernels, &with, s->kernels.v, s->kernels.n);
 	append_errors(&j, w, s);
 	append_processes(&j, w, s);
 	append_coverage(&j, w, s, in);

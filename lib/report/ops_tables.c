@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the tables of ingero-stat: operations by layer, kernels, errors. Names from the recorded
- * programs go through fmt_safe or a table cell. */
+/* Writes the tables of ingero-stat: operations by layer, kernels, errors. Counts and times that
+ * people see are with those of calls that were not recorded, behind their mark; JSON has both. */
 #include "lib/report/ops_tables.h"
 
 #include <string.h>
 
 #include "lib/base/fmt.h"
 #include "lib/base/table.h"
+#include "lib/report/report_columns.h"
 #include "lib/report/table_cells.h"
+#include "lib/report/view_json_parts.h"
 #include "lib/report/view_lines.h"
 #include "lib/event/event.h"
 #include "lib/event/section_rows.h"
@@ -21,8 +23,44 @@
 #define DETAIL_CHARS	  32
 #define DETAIL_LEAST	  0.01 /* of its time */
 
-static void flags_cell(struct table *t, unsigned flags)
+/* Of which operations a table is, for columns_with.shown. */
+#define OF_CALLS 1u
+#define OF_HOST	 2u
+
+static bool is_instant(const void *row)
 {
+	const struct ops_row *r = row;
+
+	return r->op->track == TRACK_INSTANT;
+}
+
+static const char *layer_name(const void *row)
+{
+	const struct ops_row *r = row;
+
+	return source_layer(r->op->source);
+}
+
+static void share_cell(struct table *t, const struct columns_with *with, const void *row)
+{
+	const struct ops_row *r = row;
+
+	cell_share_about(t, r->all.self_ns, columns_wall_ns(with), estimate_mark(&r->all));
+}
+
+static void share_json(struct jsonw *j, const struct columns_with *with, const void *row)
+{
+	const struct ops_row *r = row;
+
+	jsonw_double(j, columns_wall_ns(with) > 0 ? (double)r->all.self_ns / columns_wall_ns(with)
+						  : 0);
+}
+
+static void flags_cell(struct table *t, const struct columns_with *with, const void *row)
+{
+	unsigned flags = ops_row_flags(row);
+
+	(void)with;
 	if (flags == 0)
 		table_cell(t, "-");
 	else
@@ -31,30 +69,15 @@ static void flags_cell(struct table *t, unsigned flags)
 				  flags & OPS_FLAG_ERRORS ? "errors" : "");
 }
 
-static void ops_cells(struct table *t, const struct ops_row *r, bool calls, bool brief, double wall)
+static void flags_json(struct jsonw *j, const struct columns_with *with, const void *row)
 {
-	const char *about = estimate_mark(&r->all);
-
-	table_cell(t, "%s", r->op->name);
-	table_cell(t, "%s%s", about, fmt_count(r->all.count).s);
-	if (calls)
-		cell_errors_about(t, r->all.errors, about);
-	if (r->op->track == TRACK_INSTANT) {
-		for (unsigned i = 0; i < 5; i++)
-			table_cell(t, "-");
-	} else {
-		cell_quantiles(t, r->p50_ns, r->p95_ns, r->p99_ns, r->count);
-		table_cell(t, "%s", fmt_ns(r->max_ns).s);
-		table_cell(t, "%s%s", about, fmt_ns(r->all.total_ns).s);
-	}
-	if (!brief && calls) {
-		table_cell(t, "%s%s", about, fmt_ns(r->all.self_ns).s);
-		cell_share_about(t, r->all.self_ns, wall, about);
-	}
-	if (!brief)
-		cell_lost_about(t, r->all.lost_ns, about);
-	if (calls)
-		flags_cell(t, ops_row_flags(r));
+	(void)with;
+	jsonw_array_begin(j);
+	if (ops_row_flags(row) & OPS_FLAG_TAIL)
+		jsonw_str(j, "tail");
+	if (ops_row_flags(row) & OPS_FLAG_ERRORS)
+		jsonw_str(j, "errors");
+	jsonw_array_end(j);
 }
 
 static uint64_t detail_amount(const struct ops_row *r, const struct view_detail *d)
@@ -90,22 +113,22 @@ static void append_cut(struct buf *out, struct bytes what, bool tail)
 }
 
 /* What most of its time was about, with the share of it. */
-static void detail_cell(struct table *t, const struct ops_summary *s, const struct world *w,
-			const struct ops_row *r)
+static void detail_cell(struct table *t, const struct columns_with *with, const void *row)
 {
+	const struct ops_row *r = row;
 	double all = (double)(r->total_ns ? r->total_ns : r->count);
-	const struct view *v = s->view;
+	const struct view *v = with->s->view;
 	struct buf text = { 0 }, one = { 0 };
 	unsigned shown = 0;
 
-	for (size_t i = 0; i < v->details.n && shown < DETAILS_SHOWN; i++) {
+	for (size_t i = 0; v && i < v->details.n && shown < DETAILS_SHOWN; i++) {
 		const struct view_detail *d = &v->details.v[i];
 		uint64_t sum = d->op == r->op ? all_of(v, r, d) : 0;
 
 		if (sum == 0 || (double)sum < DETAIL_LEAST * all)
 			continue;
 		/* Of a path its end says more. */
-		append_cut(&one, world_text(w, d->text), d->about == VIEW_ABOUT_FILE);
+		append_cut(&one, world_text(with->w, d->text), d->about == VIEW_ABOUT_FILE);
 		buf_printf(&one, " %s", fmt_percent((double)sum / all).s);
 		if (shown && text.n + 2 + one.n > DETAIL_COLUMNS)
 			break;
@@ -117,6 +140,99 @@ static void detail_cell(struct table *t, const struct ops_summary *s, const stru
 	buf_free(&text);
 	buf_free(&one);
 }
+
+/* How many durations lie in each power of two, from the first that has any to the last. */
+static void durations_json(struct jsonw *j, const struct columns_with *with, const void *row)
+{
+	const struct ops_row *r = row;
+	unsigned from = 0, to = OPS_POWERS;
+
+	(void)with;
+	while (from < OPS_POWERS && r->powers[from] == 0)
+		from++;
+	while (to > from && r->powers[to - 1] == 0)
+		to--;
+	jsonw_object_begin(j);
+	jsonw_key_u64(j, "from_ns", from && from < OPS_POWERS ? 1ull << (from - 1) : 0);
+	jsonw_key_array(j, "counts");
+	for (unsigned i = from; i < to; i++)
+		jsonw_u64(j, r->powers[i]);
+	jsonw_array_end(j);
+	jsonw_object_end(j);
+}
+
+static void devices_json(struct jsonw *j, const struct columns_with *with, const void *row)
+{
+	const struct ops_row *r = row;
+
+	if (!(r->op->flags & OP_CALL)) {
+		jsonw_null(j);
+		return;
+	}
+	jsonw_array_begin(j);
+	for (unsigned i = 0; i < r->ndevices; i++) {
+		const struct world_gpu *g = world_get_gpu(with->w, r->devices[i].gpu);
+
+		jsonw_object_begin(j);
+		view_json_text(j, with->w, "gpu", g ? g->uuid : 0);
+		jsonw_key(j, "index");
+		if (g)
+			jsonw_u64(j, g->index);
+		else
+			jsonw_null(j);
+		jsonw_key_u64(j, "count", r->devices[i].count);
+		jsonw_key_u64(j, "errors", r->devices[i].errors);
+		jsonw_key_u64(j, "total_ns", r->devices[i].total_ns);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+}
+
+#define ROW ops_row
+
+static const struct column ops[] = {
+	{ "source", NULL, COLUMN_SOURCE, AT(op) },
+	{ "op", "op", COLUMN_OP, AT(op) },
+	{ "layer", NULL, COLUMN_NAME, .name = layer_name, .maybe = true },
+	{ "count", ">count", COLUMN_COUNT, ALL(count) },
+	{ "errors", ">errors", COLUMN_BAD, ALL(errors), .when = OF_CALLS },
+	{ .kind = COLUMN_ESTIMATE, AT(all), OF(count) },
+	{ "p50_ns", ">p50", COLUMN_QUANTILE, AT(p50_ns), OF(count), .absent = is_instant },
+	{ "p95_ns", ">p95", COLUMN_QUANTILE, AT(p95_ns), OF(count), .absent = is_instant },
+	{ "p99_ns", ">p99", COLUMN_QUANTILE, AT(p99_ns), OF(count), .absent = is_instant },
+	{ "min_ns", NULL, COLUMN_NS, AT(min_ns) },
+	{ "max_ns", ">max", COLUMN_NS, AT(max_ns), .absent = is_instant },
+	{ "total_ns", ">total", COLUMN_NS, ALL(total_ns), .absent = is_instant },
+	{ "self_ns", ">own", COLUMN_NS, ALL(self_ns), .when = OF_CALLS, .events = true },
+	{ "share", ">share", COLUMN_REAL, .cell = share_cell, .json = share_json, .when = OF_CALLS,
+	  .events = true },
+	{ "lost_ns", ">lost", COLUMN_LOST, ALL(lost_ns), .events = true },
+	{ "flags", "flags", .cell = flags_cell, .json = flags_json, .when = OF_CALLS },
+	{ .head = "detail", .cell = detail_cell, .when = OF_HOST, .events = true },
+	{ "durations", .json = durations_json },
+	{ "devices", .json = devices_json, .events = true },
+};
+const struct columns columns_ops = COLUMNS_ESTIMATED("ops", ops);
+#undef ROW
+
+#define ROW ops_kernel
+
+static const struct column kernels[] = {
+	{ "source", NULL, COLUMN_SOURCE, AT(op) },
+	{ "name", "kernel", COLUMN_STRING, AT(name), .most = KERNEL_CHARS },
+	{ "op", "launched by", COLUMN_OP, AT(op) },
+	{ .kind = COLUMN_PROCESS, AT(process) },
+	{ "handle", NULL, COLUMN_HANDLE, AT(func), .maybe = true },
+	{ "count", ">count", COLUMN_COUNT, ALL(count) },
+	{ "errors", NULL, COLUMN_COUNT, AT(errors) },
+	{ .kind = COLUMN_ESTIMATE, AT(all), OF(count) },
+	{ "p50_ns", ">p50", COLUMN_QUANTILE, AT(p50_ns), OF(count) },
+	{ "p99_ns", ">p99", COLUMN_QUANTILE, AT(p99_ns), OF(count) },
+	{ "max_ns", ">max", COLUMN_NS, AT(max_ns) },
+	{ "total_ns", ">total", COLUMN_NS, ALL(total_ns) },
+};
+const struct columns columns_kernels = COLUMNS_ESTIMATED("kernels", kernels);
+#undef ROW
 
 static bool is_of(const struct ops_row *r, const char *layer)
 {
@@ -148,24 +264,12 @@ static const char *layer_heading(const char *layer)
 	return "Host";
 }
 
-#define COLUMNS_MOST 13 /* and the NULL behind them */
-
 /* head: above the names; NULL: what they are names of. *calls: of calls. NULL: there are none of
  * that layer, or no memory. */
 static struct table *layer_rows(const struct ops_summary *s, const struct world *w,
 				const char *layer, const char *head, bool *calls, bool *few)
 {
-	static const char *const call_headers[] = { "op",    ">count", ">errors", ">p50", ">p95",
-						    ">p99",  ">max",   ">total",  ">own", ">share",
-						    ">lost", "flags",  NULL };
-	static const char *const host_headers[] = { "event", ">count", ">p50",	">p95",	  ">p99",
-						    ">max",  ">total", ">lost", "detail", NULL };
-	static const char *const brief_calls[] = { "op",   ">count", ">errors", ">p50",	 ">p95",
-						   ">p99", ">max",   ">total",	"flags", NULL };
-	static const char *const brief_host[] = { "event", ">count", ">p50",   ">p95",
-						  ">p99",  ">max",   ">total", NULL };
-	double wall = (double)(s->end_ns - s->start_ns);
-	const char *headers[COLUMNS_MOST] = { 0 };
+	struct columns_with with = { .w = w, .s = s };
 	struct table *t = NULL;
 
 	for (size_t i = 0; i < s->rows.n; i++) {
@@ -174,23 +278,15 @@ static struct table *layer_rows(const struct ops_summary *s, const struct world 
 		if (!is_of(r, layer))
 			continue;
 		*calls = r->op->flags & OP_CALL;
-		if (!t) {
-			const char *const *from = s->brief ? (*calls ? brief_calls : brief_host)
-						  : *calls ? call_headers
-							   : host_headers;
-
-			for (unsigned k = 0; from[k]; k++)
-				headers[k] = from[k];
-			headers[0] = head ? head : headers[0];
-			t = table_new(headers);
-			if (!t)
-				return NULL;
-		}
-		ops_cells(t, r, *calls, s->brief, wall);
-		if (!*calls && !s->brief && s->view)
-			detail_cell(t, s, w, r);
-		else if (!*calls && !s->brief)
-			table_cell(t, "-");
+		with.shown = *calls ? OF_CALLS : OF_HOST;
+		if (!t)
+			t = columns_table(&columns_ops, &with,
+					  head	   ? head
+					  : *calls ? NULL
+						   : "event");
+		if (!t)
+			return NULL;
+		columns_cells(t, &columns_ops, &with, r);
 		*few |= r->count < CELL_FEW && r->op->track != TRACK_INSTANT;
 	}
 	return t;
@@ -255,10 +351,8 @@ void ops_layer_brief(struct buf *out, const struct ops_summary *s, const struct 
 bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct world *w,
 		      const struct report_text_style *st)
 {
-	static const char *const headers[] = { "kernel", "launched by", ">count", ">p50",
-					       ">p99",	 ">max",	">total", NULL };
-	struct table *t = table_new(headers);
-	struct fmt_text text;
+	const struct columns_with with = { .w = w, .s = s };
+	struct table *t = columns_table(&columns_kernels, &with, NULL);
 	unsigned shown = 0, any = 0;
 	uint64_t left = 0;
 
@@ -273,14 +367,7 @@ bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct
 			continue;
 		}
 		any++;
-		table_cell_long(t, world_text(w, k->name),
-				KERNEL_CHARS); /* templates have no end */
-		table_cell(t, "%s", k->op->name);
-		table_cell(t, "%s%s", estimate_mark(&k->all), fmt_count(k->all.count).s);
-		table_cell(t, "%s", cell_quantile(&text, k->p50_ns, k->count));
-		table_cell(t, "%s", cell_quantile(&text, k->p99_ns, k->count));
-		table_cell(t, "%s", fmt_ns(k->max_ns).s);
-		table_cell(t, "%s%s", estimate_mark(&k->all), fmt_ns(k->all.total_ns).s);
+		columns_cells(t, &columns_kernels, &with, k);
 	}
 	out->failed |= !t;
 	if (any) {

@@ -155,15 +155,6 @@ enum fmt_style view_part_style(enum part part);
 void view_json(struct jsonw *j, const struct world *w, const struct ops_summary *s);
 
 /*
- * Sections of ingero-stat's JSON value about what lives from one call to another: memory, graphs,
- * communicators.
- */
-
-void view_json_memory(struct jsonw *j, const struct world *w, const struct ops_summary *s);
-void view_json_graphs(struct jsonw *j, const struct world *w, const struct view *v);
-void view_json_comms(struct jsonw *j, const struct world *w, const struct view *v);
-
-/*
  * Sections of ingero-stat's JSON value that are about time: where it went, how many events when,
  * how long calls took when.
  */

@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the sections of block I/O and of sockets of ingero-stat. Rows with most time come
+/* Writes the sections of block I/O and of sockets of ingero-stat. Rows with most time come
  * first. */
 #include "lib/report/report_internal.h"
 
 #include "lib/base/fmt.h"
-#include "lib/base/table.h"
+#include "lib/report/report_columns.h"
 #include "lib/report/table_cells.h"
+#include "lib/report/view_json_parts.h"
 
 #define FILES_SHOWN   8
 #define SOCKETS_SHOWN 8
 
-static const char *way_text(unsigned way)
-{
-	static const char *const ways[] = { "read", "write", "flush", "discard" };
+#define ROW view_disk
 
-	return way < 4 ? ways[way] : "other";
+static const char *const ways[] = { "read", "write", "flush", "discard", "other", NULL };
+
+static const char *way_name(const void *row)
+{
+	const struct view_disk *d = row;
+
+	return ways[d->way < 4 ? d->way : 4];
 }
 
-/* named: of which machine is said. */
-static void device_cell(struct table *t, const struct world *w, const struct view_disk *d,
-			bool named)
+/* With its machine where there are several, and what is known to lie on it. */
+static void device_cell(struct table *t, const struct columns_with *with, const void *row)
 {
-	const struct world_node *n = named ? world_get_node(w, d->node) : NULL;
-	struct bytes node = n ? world_text(w, n->name) : (struct bytes){ 0 };
-	struct bytes origin = world_text(w, d->origin), mount = world_text(w, d->mount);
+	const struct view_disk *d = row;
+	const struct world_node *n = with->s->nodes > 1 ? world_get_node(with->w, d->node) : NULL;
+	struct bytes node = n ? world_text(with->w, n->name) : (struct bytes){ 0 };
+	struct bytes origin = world_text(with->w, d->origin), mount = world_text(with->w, d->mount);
 	struct buf text = { 0 };
 
 	if (node.n)
@@ -41,64 +46,100 @@ static void device_cell(struct table *t, const struct world *w, const struct vie
 	buf_free(&text);
 }
 
-static void print_disks(struct buf *out, const struct world *w, const struct ops_summary *s,
-			const struct report_text_style *st)
+static void device_json(struct jsonw *j, const struct columns_with *with, const void *row)
 {
-	const struct view *v = s->view;
-	static const char *const headers[] = { "device", "what", ">count", ">bytes",	 ">p50",
-					       ">p99",	 ">max", ">queue", ">at device", NULL };
-	struct table *t = table_new(headers);
-	struct fmt_text text;
+	const struct view_disk *d = row;
 
-	for (size_t i = 0; t && i < v->disks.n; i++) {
-		const struct view_disk *d = &v->disks.v[i];
-
-		device_cell(t, w, d, s->nodes > 1);
-		table_cell(t, "%s", way_text(d->way));
-		table_cell(t, "%s", fmt_count(d->count).s);
-		table_cell(t, "%s", fmt_bytes(d->bytes).s);
-		table_cell(t, "%s", cell_quantile(&text, d->p50_ns, d->count));
-		table_cell(t, "%s", cell_quantile(&text, d->p99_ns, d->count));
-		table_cell(t, "%s", fmt_ns(d->max_ns).s);
-		table_cell(t, "%s", d->queued ? fmt_ns(d->queue_ns).s : "-");
-		table_cell(t, "%s", d->queued ? fmt_ns(d->device_ns).s : "-");
-	}
-	out->failed |= !t;
-	if (t)
-		table_fold(out, t, 2, st->color, st->columns);
-	table_free(t);
+	(void)with;
+	view_json_device(j, d->device);
 }
 
-static void print_files(struct buf *out, const struct world *w, const struct view *v,
-			const struct report_text_style *st)
+static const struct column disk_columns[] = {
+	{ "node", NULL, COLUMN_NODE, AT(node) },
+	{ "device", "device", COLUMN_NAME, .cell = device_cell, .json = device_json },
+	{ "origin", NULL, COLUMN_STRING, AT(origin) },
+	{ "mount", NULL, COLUMN_STRING, AT(mount) },
+	{ "what", "what", COLUMN_NAME, .name = way_name, .names = ways },
+	{ "count", ">count", COLUMN_COUNT, AT(count) },
+	{ "bytes", ">bytes", COLUMN_BYTES, AT(bytes) },
+	{ "p50_ns", ">p50", COLUMN_QUANTILE, AT(p50_ns), OF(count) },
+	{ "p99_ns", ">p99", COLUMN_QUANTILE, AT(p99_ns), OF(count) },
+	{ "max_ns", ">max", COLUMN_NS, AT(max_ns) },
+	{ "queued", NULL, COLUMN_COUNT, AT(queued) },
+	{ "queue_ns", ">queue", COLUMN_NS, AT(queue_ns), OF(queued) },
+	{ "device_ns", ">at device", COLUMN_NS, AT(device_ns), OF(queued) },
+};
+const struct columns columns_disks = COLUMNS("disks", disk_columns);
+#undef ROW
+
+#define ROW view_file
+
+/* What it lies on. */
+static void place_cell(struct table *t, const struct columns_with *with, const void *row)
 {
-	static const char *const headers[] = {
-		"file waited for", ">waits", ">total", ">max", "on", NULL
-	};
-	struct table *t = table_new(headers);
+	const struct view_file *f = row;
+	struct bytes type = world_text(with->w, f->fstype), origin = world_text(with->w, f->origin);
+
+	table_cell(t, "%.*s%s%.*s", (int)type.n, type.n ? type.p : "",
+		   type.n && origin.n ? " " : "", (int)origin.n, origin.n ? origin.p : "");
+}
+
+static const struct column file_columns[] = {
+	{ "path", "file waited for", COLUMN_STRING, AT(path), .none = "?" },
+	{ "fstype", NULL, COLUMN_STRING, AT(fstype) },
+	{ "mount", NULL, COLUMN_STRING, AT(mount) },
+	{ "origin", NULL, COLUMN_STRING, AT(origin) },
+	{ "count", ">waits", COLUMN_COUNT, AT(count) },
+	{ "total_ns", ">total", COLUMN_NS, AT(ns) },
+	{ "max_ns", ">max", COLUMN_NS, AT(max_ns) },
+	{ .head = "on", .cell = place_cell },
+};
+const struct columns columns_files = COLUMNS("files", file_columns);
+#undef ROW
+
+#define ROW view_socket
+
+static void socket_cell(struct table *t, const struct columns_with *with, const void *row)
+{
+	const struct view_socket *x = row;
+	struct bytes protocol = world_text(with->w, x->protocol),
+		     end = world_text(with->w, x->remote ? x->remote : x->local);
 	struct buf text = { 0 };
 
-	for (size_t i = 0; t && i < v->files.n && (st->top == 0 || i < FILES_SHOWN); i++) {
-		const struct view_file *f = &v->files.v[i];
-		struct bytes path = world_text(w, f->path), type = world_text(w, f->fstype),
-			     origin = world_text(w, f->origin);
-
-		buf_printf(&text, "%.*s", path.n ? (int)path.n : 1, path.n ? path.p : "?");
-		cell_title(t, &text);
-		table_cell(t, "%s", fmt_count(f->count).s);
-		table_cell(t, "%s", fmt_ns(f->ns).s);
-		table_cell(t, "%s", fmt_ns(f->max_ns).s);
-		table_cell(t, "%.*s%s%.*s", (int)type.n, type.n ? type.p : "",
-			   type.n && origin.n ? " " : "", (int)origin.n, origin.n ? origin.p : "");
-	}
-	out->failed |= !t || text.failed;
-	if (t)
-		table_fold(out, t, 2, st->color, st->columns);
-	if (st->top && v->files.n > FILES_SHOWN)
-		cell_more(out, v->files.n - FILES_SHOWN, st->columns);
+	buf_printf(&text, "%.*s%s%.*s", protocol.n ? (int)protocol.n : 1,
+		   protocol.n ? protocol.p : "?", end.n ? (x->remote ? " to " : " at ") : "",
+		   (int)end.n, end.n ? end.p : "");
+	cell_title(t, &text);
 	buf_free(&text);
-	table_free(t);
 }
+
+/* Who has the other end. */
+static void peer_cell(struct table *t, const struct columns_with *with, const void *row)
+{
+	const struct view_socket *x = row;
+	struct bytes comm = world_text(with->w, x->peer_comm);
+
+	if (x->peer_pid)
+		table_cell(t, "%.*s (pid %u)", comm.n ? (int)comm.n : 1, comm.n ? comm.p : "?",
+			   x->peer_pid);
+	else
+		table_cell(t, "%.*s", (int)comm.n, comm.n ? comm.p : "");
+}
+
+static const struct column socket_columns[] = {
+	{ "protocol", "socket", COLUMN_STRING, AT(protocol), .cell = socket_cell },
+	{ "local", NULL, COLUMN_STRING, AT(local) },
+	{ "remote", NULL, COLUMN_STRING, AT(remote) },
+	{ "remote_pid", NULL, COLUMN_NUMBER32, AT(peer_pid) },
+	{ "remote_process", "process", COLUMN_STRING, AT(peer_comm), .cell = peer_cell },
+	{ "count", ">waits", COLUMN_COUNT, AT(count) },
+	{ "total_ns", ">total", COLUMN_NS, AT(ns), OF(count) },
+	{ "max_ns", ">max", COLUMN_NS, AT(max_ns), OF(count) },
+	{ "retransmits", ">sent again", COLUMN_BAD, AT(retransmits) },
+	{ "segments", ">segments", COLUMN_COUNT, AT(segments), OF(retransmits) },
+};
+const struct columns columns_sockets = COLUMNS("sockets", socket_columns);
+#undef ROW
 
 /* Requests of processes that are not recorded, which the devices serve too. */
 static bool print_other_requests(struct buf *out, const struct view *v)
@@ -121,71 +162,26 @@ static bool print_other_requests(struct buf *out, const struct view *v)
 bool view_io_text(struct buf *out, const struct world *w, const struct ops_summary *s,
 		  const struct report_text_style *st)
 {
+	const struct columns_with with = { .w = w, .s = s };
 	const struct view *v = s->view;
 	struct buf of_others = { 0 };
 	bool any = print_other_requests(&of_others, v) || v->disks.n || v->files.n;
 
 	if (any)
 		view_heading(out, st, "Block I/O and files");
-	if (v->disks.n)
-		print_disks(out, w, s, st);
+	columns_text(out, &columns_disks, &with, v->disks.v, v->disks.n, 0, 2, st);
 	buf_add(out, of_others.p, of_others.n);
-	if (v->files.n)
-		print_files(out, w, v, st);
+	columns_text(out, &columns_files, &with, v->files.v, v->files.n, st->top ? FILES_SHOWN : 0,
+		     2, st);
 	out->failed |= of_others.failed;
 	buf_free(&of_others);
 	return any;
 }
 
-/* Who has the other end. */
-static void peer_cell(struct table *t, const struct world *w, const struct view_socket *x)
-{
-	struct bytes comm = world_text(w, x->peer_comm);
-
-	if (x->peer_pid)
-		table_cell(t, "%.*s (pid %u)", comm.n ? (int)comm.n : 1, comm.n ? comm.p : "?",
-			   x->peer_pid);
-	else
-		table_cell(t, "%.*s", (int)comm.n, comm.n ? comm.p : "");
-}
-
-static void print_sockets(struct buf *out, const struct world *w, const struct view *v,
-			  const struct report_text_style *st)
-{
-	static const char *const headers[] = { "socket", "process",	">waits",    ">total",
-					       ">max",	 ">sent again", ">segments", NULL };
-	struct table *t = table_new(headers);
-	struct buf text = { 0 };
-
-	for (size_t i = 0; t && i < v->sockets.n && (st->top == 0 || i < SOCKETS_SHOWN); i++) {
-		const struct view_socket *x = &v->sockets.v[i];
-		struct bytes protocol = world_text(w, x->protocol),
-			     end = world_text(w, x->remote ? x->remote : x->local);
-
-		buf_printf(&text, "%.*s%s%.*s", protocol.n ? (int)protocol.n : 1,
-			   protocol.n ? protocol.p : "?",
-			   end.n ? (x->remote ? " to " : " at ") : "", (int)end.n,
-			   end.n ? end.p : "");
-		cell_title(t, &text);
-		peer_cell(t, w, x);
-		table_cell(t, "%s", fmt_count(x->count).s);
-		table_cell(t, "%s", x->count ? fmt_ns(x->ns).s : "-");
-		table_cell(t, "%s", x->count ? fmt_ns(x->max_ns).s : "-");
-		cell_errors(t, x->retransmits);
-		table_cell(t, "%s", x->retransmits ? fmt_count(x->segments).s : "-");
-	}
-	out->failed |= !t || text.failed;
-	if (t)
-		table_fold(out, t, 2, st->color, st->columns);
-	if (st->top && v->sockets.n > SOCKETS_SHOWN)
-		cell_more(out, v->sockets.n - SOCKETS_SHOWN, st->columns);
-	buf_free(&text);
-	table_free(t);
-}
-
 bool view_net_text(struct buf *out, const struct world *w, const struct ops_summary *s,
 		   const struct report_text_style *st)
 {
+	const struct columns_with with = { .w = w, .s = s };
 	const struct view *v = s->view;
 	double more = 0;
 
@@ -196,8 +192,8 @@ bool view_net_text(struct buf *out, const struct world *w, const struct ops_summ
 	if (v->sockets.n == 0 && more <= 0)
 		return false;
 	view_heading(out, st, "TCP and sockets");
-	if (v->sockets.n)
-		print_sockets(out, w, v, st);
+	columns_text(out, &columns_sockets, &with, v->sockets.v, v->sockets.n,
+		     st->top ? SOCKETS_SHOWN : 0, 2, st);
 	if (more > 0)
 		buf_printf(out, "  %.0f segments were sent again by other processes meanwhile\n",
 			   more);

@@ -3,19 +3,9 @@
  * value that does not exist is null, never zero. */
 #include "lib/report/report_internal.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
+#include "lib/report/report_columns.h"
 #include "lib/report/view_json_parts.h"
 #include "lib/event/record.h"
-
-static void append_device(struct jsonw *j, uint64_t value)
-{
-	char text[48];
-
-	snprintf(text, sizeof(text), "%" PRIu64 ":%" PRIu64, value >> 20, value & 0xfffff);
-	jsonw_key_str(j, "device", text);
-}
 
 static void append_gpu(struct jsonw *j, const struct world *w, uint32_t id)
 {
@@ -61,8 +51,10 @@ static void append_metrics(struct jsonw *j, const struct world *w, const struct 
 			append_gpu(j, w, (uint32_t)m->subject);
 		if (m->scope == VIEW_GPU_PROCESS)
 			view_json_process(j, w, m->process);
-		if (m->scope == VIEW_DEVICE)
-			append_device(j, m->subject);
+		if (m->scope == VIEW_DEVICE) {
+			jsonw_key(j, "device");
+			view_json_device(j, m->subject);
+		}
 		jsonw_key_u64(j, "samples", m->n);
 		jsonw_key_double(j, "first", m->first);
 		jsonw_key_double(j, "last", m->last);
@@ -143,77 +135,9 @@ static void append_details(struct jsonw *j, const struct world *w, const struct 
 	jsonw_array_end(j);
 }
 
-static void append_disks(struct jsonw *j, const struct world *w, const struct view *v)
-{
-	static const char *const ways[] = { "read", "write", "flush", "discard" };
-
-	jsonw_key_array(j, "disks");
-	for (size_t i = 0; i < v->disks.n; i++) {
-		const struct view_disk *d = &v->disks.v[i];
-		const struct world_node *n = world_get_node(w, d->node);
-
-		jsonw_object_begin(j);
-		view_json_text(j, w, "node", n ? n->name : 0);
-		append_device(j, d->device);
-		view_json_text(j, w, "origin", d->origin);
-		view_json_text(j, w, "mount", d->mount);
-		jsonw_key_str(j, "what", d->way < 4 ? ways[d->way] : "other");
-		jsonw_key_u64(j, "count", d->count);
-		jsonw_key_u64(j, "bytes", d->bytes);
-		jsonw_key_u64(j, "queued", d->queued);
-		jsonw_key_u64(j, "queue_ns", d->queue_ns);
-		jsonw_key_u64(j, "device_ns", d->device_ns);
-		jsonw_key_u64(j, "p50_ns", d->p50_ns);
-		jsonw_key_u64(j, "p99_ns", d->p99_ns);
-		jsonw_key_u64(j, "max_ns", d->max_ns);
-		jsonw_object_end(j);
-	}
-	jsonw_array_end(j);
-	jsonw_key_array(j, "files");
-	for (size_t i = 0; i < v->files.n; i++) {
-		const struct view_file *f = &v->files.v[i];
-
-		jsonw_object_begin(j);
-		view_json_text(j, w, "path", f->path);
-		view_json_text(j, w, "fstype", f->fstype);
-		view_json_text(j, w, "mount", f->mount);
-		view_json_text(j, w, "origin", f->origin);
-		jsonw_key_u64(j, "count", f->count);
-		jsonw_key_u64(j, "total_ns", f->ns);
-		jsonw_key_u64(j, "max_ns", f->max_ns);
-		jsonw_object_end(j);
-	}
-	jsonw_array_end(j);
-}
-
-static void append_sockets(struct jsonw *j, const struct world *w, const struct view *v)
-{
-	jsonw_key_array(j, "sockets");
-	for (size_t i = 0; i < v->sockets.n; i++) {
-		const struct view_socket *x = &v->sockets.v[i];
-
-		jsonw_object_begin(j);
-		view_json_text(j, w, "protocol", x->protocol);
-		view_json_text(j, w, "local", x->local);
-		view_json_text(j, w, "remote", x->remote);
-		jsonw_key(j, "remote_pid");
-		if (x->peer_pid)
-			jsonw_u64(j, x->peer_pid);
-		else
-			jsonw_null(j);
-		view_json_text(j, w, "remote_process", x->peer_comm);
-		jsonw_key_u64(j, "count", x->count);
-		jsonw_key_u64(j, "total_ns", x->ns);
-		jsonw_key_u64(j, "max_ns", x->max_ns);
-		jsonw_key_u64(j, "retransmits", x->retransmits);
-		jsonw_key_u64(j, "segments", x->segments);
-		jsonw_object_end(j);
-	}
-	jsonw_array_end(j);
-}
-
 void view_json(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
+	const struct columns_with with = { .w = w, .s = s };
 	const struct view *v = s->view;
 
 	if (v->sections & (VIEW_BIT(SYSTEM) | VIEW_BIT(GPU) | VIEW_BIT(IO)))
@@ -229,16 +153,18 @@ void view_json(struct jsonw *j, const struct world *w, const struct ops_summary 
 	}
 	if (v->sections & VIEW_BIT(HOST))
 		append_details(j, w, v);
-	if (v->sections & VIEW_BIT(IO))
-		append_disks(j, w, v);
+	if (v->sections & VIEW_BIT(IO)) {
+		columns_json(j, &columns_disks, &with, v->disks.v, v->disks.n);
+		columns_json(j, &columns_files, &with, v->files.v, v->files.n);
+	}
 	if (v->sections & VIEW_BIT(NET))
-		append_sockets(j, w, v);
+		columns_json(j, &columns_sockets, &with, v->sockets.v, v->sockets.n);
 	if (v->sections & VIEW_BIT(MEMORY))
-		view_json_memory(j, w, s);
+		columns_json(j, &columns_memory, &with, v->memory.v, v->memory.n);
 	if (v->sections & VIEW_BIT(GRAPHS))
-		view_json_graphs(j, w, v);
+		columns_json(j, &columns_graphs, &with, v->graphs.v, v->graphs.n);
 	if (v->sections & VIEW_BIT(NCCL))
-		view_json_comms(j, w, v);
+		columns_json(j, &columns_comms, &with, v->comms.v, v->comms.n);
 	if (v->sections & VIEW_BIT(RATES))
 		view_json_rates(j, s);
 	if (v->sections & VIEW_BIT(LATENCY))

@@ -3,6 +3,9 @@
  * strings; a value that does not exist is null, never zero. */
 #include "lib/report/view_json_parts.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "lib/base/timetext.h"
 
 void view_json_text(struct jsonw *j, const struct world *w, const char *key, uint32_t string)
@@ -12,6 +15,14 @@ void view_json_text(struct jsonw *j, const struct world *w, const char *key, uin
 		jsonw_bytes(j, world_text(w, string));
 	else
 		jsonw_null(j);
+}
+
+void view_json_device(struct jsonw *j, uint64_t device)
+{
+	char text[48];
+
+	snprintf(text, sizeof(text), "%" PRIu64 ":%" PRIu64, device >> 20, device & 0xfffff);
+	jsonw_str(j, text);
 }
 
 void view_json_process(struct jsonw *j, const struct world *w, uint32_t process)

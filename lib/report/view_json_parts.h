@@ -15,6 +15,8 @@
 void view_json_grew(struct jsonw *j, const struct metric_def *def, double grew);
 /* What there was of what was counted; nothing where all of it was recorded. */
 void view_json_estimate(struct jsonw *j, uint64_t counted, const struct estimate *all);
+/* A block device, "major:minor". */
+void view_json_device(struct jsonw *j, uint64_t device);
 /* "pid" and "node" of a process; null where it is not known. */
 void view_json_process(struct jsonw *j, const struct world *w, uint32_t process);
 /* A string of the world, or null. */

@@ -1,48 +1,142 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the tables of device memory, graphs and communicators. Names of code are cut here and
- * whole in the JSON. */
+/* Writes the tables of device memory, graphs and communicators. Names of code are cut for people
+ * and whole in the JSON. */
 #include "lib/report/report_internal.h"
-
-#include <inttypes.h>
 
 #include "lib/base/fmt.h"
 #include "lib/base/plot.h"
-#include "lib/base/table.h"
+#include "lib/report/report_columns.h"
 #include "lib/report/table_cells.h"
 
 #define PROCESSES_SHOWN 4
 #define GRAPHS_SHOWN	8
 #define COMMS_SHOWN	16
 
-static void text_cell(struct table *t, const struct world *w, uint32_t string, const char *none)
-{
-	struct bytes text = world_text(w, string);
-	struct buf b = { 0 };
+#define ROW view_site
 
-	if (text.n)
-		buf_add(&b, text.p, text.n);
+static const struct column site_columns[] = {
+	{ "bytes_at_peak", ">at most", COLUMN_BYTES, AT(at_peak_bytes) },
+	{ "live_bytes", ">at the end", COLUMN_BYTES, AT(bytes) },
+	{ "live", NULL, COLUMN_COUNT, AT(n) },
+	{ "allocations", ">allocations", COLUMN_COUNT, AT(allocations) },
+	{ "op", "call", COLUMN_OP, AT(op), .maybe = 1, .none = "?" },
+	{ "text", "from", COLUMN_STRING, AT(text), .none = "(no stack)" },
+};
+const struct columns columns_sites = COLUMNS("sites", site_columns);
+#undef ROW
+
+#define ROW view_memory
+
+static void peak_json(struct jsonw *j, const struct columns_with *with, const void *row)
+{
+	const struct view_memory *m = row;
+
+	jsonw_i64(j, m->peak_bytes ? m->peak_ns - with->s->start_ns : 0);
+}
+
+static void sites_json(struct jsonw *j, const struct columns_with *with, const void *row)
+{
+	const struct view_memory *m = row;
+
+	columns_array(j, &columns_sites, with, m->sites, m->nsites);
+}
+
+static const struct column memory_columns[] = {
+	{ .kind = COLUMN_PROCESS, AT(process) },
+	{ "live_bytes", NULL, COLUMN_BYTES, AT(live_bytes) },
+	{ "managed_bytes", NULL, COLUMN_BYTES, AT(managed_bytes) },
+	{ "pinned_bytes", NULL, COLUMN_BYTES, AT(pinned_bytes) },
+	{ "live", NULL, COLUMN_COUNT, AT(n) },
+	{ "peak_bytes", NULL, COLUMN_BYTES, AT(peak_bytes) },
+	{ "peak_ns", NULL, COLUMN_SIGNED, .json = peak_json },
+	{ "allocations", NULL, COLUMN_COUNT, AT(allocations) },
+	{ "frees", NULL, COLUMN_COUNT, AT(frees) },
+	{ "failed", NULL, COLUMN_COUNT, AT(failed) },
+	{ "unknown_frees", NULL, COLUMN_COUNT, AT(unknown_frees) },
+	{ "not_kept", NULL, COLUMN_COUNT, AT(beyond) },
+	{ "ended", NULL, COLUMN_BOOL, AT(ended) },
+	{ "sites", .rows = &columns_sites, .json = sites_json, .most = VIEW_SITES },
+};
+const struct columns columns_memory = COLUMNS("memory", memory_columns);
+#undef ROW
+
+#define ROW view_graph
+
+static void made_cell(struct table *t, const struct columns_with *with, const void *row)
+{
+	const struct view_graph *g = row;
+	struct bytes site = world_text(with->w, g->site);
+	struct buf title = { 0 };
+
+	if (site.n)
+		buf_add(&title, site.p, site.n);
 	else
-		buf_puts(&b, none);
-	cell_title(t, &b);
-	buf_free(&b);
+		buf_puts(&title, g->op ? g->op->name : "(no stack)");
+	cell_title(t, &title);
+	buf_free(&title);
 }
 
-static void process_cell(struct table *t, const struct world *w, uint32_t process)
+static const struct column graph_columns[] = {
+	{ "text", "graphs made in", COLUMN_STRING, AT(site), .cell = made_cell },
+	{ "op", NULL, COLUMN_OP, AT(op), .maybe = 1 },
+	{ "created", ">made", COLUMN_COUNT, AT(created) },
+	{ "again", ">again", COLUMN_COUNT, AT(again) },
+	{ "launches", ">launches", COLUMN_COUNT, AT(launches) },
+	{ "alive", ">alive", COLUMN_COUNT, AT(alive) },
+	{ "most_alive", ">at most", COLUMN_COUNT, AT(most_alive) },
+	{ NULL, "process", COLUMN_PROCESS, AT(process) },
+};
+const struct columns columns_graphs = COLUMNS("graphs", graph_columns);
+#undef ROW
+
+#define ROW view_comm
+
+static void rank_cell(struct table *t, const struct columns_with *with, const void *row)
 {
-	struct buf b = { 0 };
+	const struct view_comm *c = row;
 
-	view_process(&b, w, process);
-	cell_title(t, &b);
-	buf_free(&b);
+	(void)with;
+	if (c->has_rank && c->ranks)
+		table_cell(t, "%u of %u", c->rank, c->ranks);
+	else if (c->has_rank)
+		table_cell(t, "%u", c->rank);
+	else
+		table_cell(t, "?");
 }
 
-static void print_table(struct buf *out, struct table *t, const struct report_text_style *st)
+static void rank_json(struct jsonw *j, const struct columns_with *with, const void *row)
 {
-	out->failed |= !t;
-	if (t)
-		table_fold(out, t, 2, st->color, st->columns);
-	table_free(t);
+	const struct view_comm *c = row;
+
+	(void)with;
+	if (c->has_rank)
+		jsonw_u64(j, c->rank);
+	else
+		jsonw_null(j);
 }
+
+static void failed_cell(struct table *t, const struct columns_with *with, const void *row)
+{
+	const struct view_comm *c = row;
+
+	(void)with;
+	cell_errors(t, c->errors + c->async_errors);
+}
+
+static const struct column comm_columns[] = {
+	{ "handle", "communicator", COLUMN_HANDLE, AT(handle) },
+	{ "rank", "rank", COLUMN_COUNT32, .cell = rank_cell, .json = rank_json, .maybe = 1 },
+	{ "ranks", NULL, COLUMN_NUMBER32, AT(ranks) },
+	{ "calls", ">calls", COLUMN_COUNT, AT(calls) },
+	{ "bytes", ">bytes", COLUMN_BYTES, AT(bytes) },
+	{ "total_ns", ">total", COLUMN_NS, AT(ns) },
+	{ "max_ns", ">max", COLUMN_NS, AT(max_ns) },
+	{ "errors", ">errors", COLUMN_COUNT, AT(errors), .cell = failed_cell },
+	{ "async_errors", NULL, COLUMN_COUNT, AT(async_errors) },
+	{ NULL, "process", COLUMN_PROCESS, AT(process) },
+};
+const struct columns columns_comms = COLUMNS("communicators", comm_columns);
+#undef ROW
 
 static void memory_line(struct buf *out, const struct world *w, const struct view_memory *m,
 			const struct report_text_style *st)
@@ -84,14 +178,12 @@ static void memory_line(struct buf *out, const struct world *w, const struct vie
 bool view_memory_text(struct buf *out, const struct world *w, const struct ops_summary *s,
 		      const struct report_text_style *st)
 {
-	static const char *const headers[] = { ">at most", ">at the end", ">allocations",
-					       "call",	   "from",	  NULL };
+	const struct columns_with with = { .w = w, .s = s };
 	const struct view *v = s->view;
 	size_t shown = 0, left = 0;
 
 	for (size_t i = 0; i < v->memory.n; i++) {
 		const struct view_memory *m = &v->memory.v[i];
-		struct table *t;
 
 		if (!m->allocations && !m->failed)
 			continue;
@@ -103,20 +195,7 @@ bool view_memory_text(struct buf *out, const struct world *w, const struct ops_s
 			view_heading_counted(out, st, "Memory of devices", s,
 					     1u << TIER_ALLOCATIONS);
 		memory_line(out, w, m, st);
-		t = m->nsites ? table_new(headers) : NULL;
-		out->failed |= m->nsites && !t;
-		for (unsigned k = 0; t && k < m->nsites; k++) {
-			const struct view_site *x = &m->sites[k];
-
-			table_cell(t, "%s", fmt_bytes(x->at_peak_bytes).s);
-			table_cell(t, "%s", fmt_bytes(x->bytes).s);
-			table_cell(t, "%s", fmt_count(x->allocations).s);
-			table_cell(t, "%s", x->op ? x->op->name : "?");
-			text_cell(t, w, x->text, "(no stack)");
-		}
-		if (t)
-			table_fold(out, t, 4, st->color, st->columns);
-		table_free(t);
+		columns_text(out, &columns_sites, &with, m->sites, m->nsites, 0, 4, st);
 	}
 	if (left)
 		cell_more_of(out, left, "process", "es", st->columns);
@@ -126,66 +205,29 @@ bool view_memory_text(struct buf *out, const struct world *w, const struct ops_s
 bool view_graphs_text(struct buf *out, const struct world *w, const struct ops_summary *s,
 		      const struct report_text_style *st, bool heading)
 {
-	static const char *const headers[] = { "graphs made in", ">made",    ">again",	">launches",
-					       ">alive",	 ">at most", "process", NULL };
+	const struct columns_with with = { .w = w, .s = s };
 	const struct view *v = s->view;
-	struct table *t;
 
 	if (v->graphs.n == 0)
 		return false;
 	if (heading)
 		view_heading_counted(out, st, "Graphs", s, 1u << TIER_WAITS);
-	t = table_new(headers);
-	for (size_t i = 0; t && i < v->graphs.n && (st->top == 0 || i < GRAPHS_SHOWN); i++) {
-		const struct view_graph *g = &v->graphs.v[i];
-
-		text_cell(t, w, g->site, g->op ? g->op->name : "(no stack)");
-		table_cell(t, "%s", fmt_count(g->created).s);
-		table_cell(t, "%s", fmt_count(g->again).s);
-		table_cell(t, "%s", fmt_count(g->launches).s);
-		table_cell(t, "%s", fmt_count(g->alive).s);
-		table_cell(t, "%s", fmt_count(g->most_alive).s);
-		process_cell(t, w, g->process);
-	}
-	print_table(out, t, st);
-	if (st->top && v->graphs.n > GRAPHS_SHOWN)
-		cell_more(out, v->graphs.n - GRAPHS_SHOWN, st->columns);
+	columns_text(out, &columns_graphs, &with, v->graphs.v, v->graphs.n,
+		     st->top ? GRAPHS_SHOWN : 0, 2, st);
 	return true;
 }
 
 bool view_comms_text(struct buf *out, const struct world *w, const struct ops_summary *s,
 		     const struct report_text_style *st, bool heading)
 {
-	static const char *const headers[] = { "communicator", "rank",	  ">calls",
-					       ">bytes",       ">total",  ">max",
-					       ">errors",      "process", NULL };
+	const struct columns_with with = { .w = w, .s = s };
 	const struct view *v = s->view;
-	struct table *t;
 
 	if (v->comms.n == 0)
 		return false;
 	if (heading)
 		view_heading_counted(out, st, "NCCL", s, 1u << TIER_WAITS);
-	t = table_new(headers);
-	for (size_t i = 0; t && i < v->comms.n && (st->top == 0 || i < COMMS_SHOWN); i++) {
-		const struct view_comm *c = &v->comms.v[i];
-
-		table_cell(t, "0x%" PRIx64, c->handle);
-		if (c->has_rank && c->ranks)
-			table_cell(t, "%u of %u", c->rank, c->ranks);
-		else if (c->has_rank)
-			table_cell(t, "%u", c->rank);
-		else
-			table_cell(t, "?");
-		table_cell(t, "%s", fmt_count(c->calls).s);
-		table_cell(t, "%s", fmt_bytes(c->bytes).s);
-		table_cell(t, "%s", fmt_ns(c->ns).s);
-		table_cell(t, "%s", fmt_ns(c->max_ns).s);
-		cell_errors(t, c->errors + c->async_errors);
-		process_cell(t, w, c->process);
-	}
-	print_table(out, t, st);
-	if (st->top && v->comms.n > COMMS_SHOWN)
-		cell_more(out, v->comms.n - COMMS_SHOWN, st->columns);
+	columns_text(out, &columns_comms, &with, v->comms.v, v->comms.n, st->top ? COMMS_SHOWN : 0,
+		     2, st);
 	return true;
 }
