@@ -133,7 +133,7 @@ global("answer", async (what) => {
 	if (fails)
 		throw new Error("a limit");
 	return { about: { version: "1", recordings: [{ name: "run.ige" }], states: {} }, report: { chains: [], coverage: { partial: false } },
-		stat: { processes: [], coverage: { duration_ns: 1, growing } }, capabilities: [], "graph-metrics": {}, "graph-events": [] }[what];
+		stat: { processes: [], coverage: { duration_ns: 1, growing } }, capabilities: [] }[what];
 });
 const hears = async (version) => {
 	const before = reads;

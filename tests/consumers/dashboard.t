@@ -93,6 +93,10 @@ for scenario in ("graph-recapture", "straggler", "disk", "gpu-leak", "gpu-oom", 
         told = looks(d.url, scenario, "--size", "1280x900", "--full", "--eval", "document.querySelector('#verdict .severity')?.textContent ?? ''", "--eval",
                      "[...document.querySelectorAll('main *')].filter((e) => !e.children.length && /NaN|undefined|\\[object/.test(e.textContent)).length")
         tap.ok(("Nothing stalled" not in told[0] or scenario == "clean") and told[1] == 0, f"{scenario}: says {told[0]}", told)
+        if scenario == "graph-recapture":
+            counted = d.json("graph-metrics")[1]
+            told = looks(d.url, "graphs", "--eval", "[...document.querySelectorAll('#graphs dd')].slice(0, 3).map((x) => Number(x.textContent.replaceAll(',', '')))")
+            tap.same(told[-1], [counted[k] for k in ("captures", "instantiations", "launches")], "graphs are counted as the server counts them")
 
 # Whoever names a machine cannot make the page do anything.
 with dashboard.Dashboard(recording("names", "incident", "--duration", "2s", "-n", '<img src=x onerror="document.title=1"><script>document.title=2</script>')) as d:

@@ -5,7 +5,7 @@ import { byId, card, h, none, put, table, wide } from "./dom.js";
 import { bars, chart, parts } from "./chart.js";
 import { bytes, count, ns, of, percent, since, small } from "./format.js";
 
-const sorts = { steps: {}, graphs: {}, events: {}, comms: {}, host: {} };
+const sorts = { steps: {}, graphs: {}, comms: {}, host: {} };
 const who = (x) => `${x.comm || "?"} (pid ${x.pid ?? "?"})`;
 
 function process(p, words, partly) {
@@ -49,19 +49,35 @@ function processes(stat, report, words) {
 	put(at, list.length || stat.processes.length ? h("div", { class: "grid" }, list.slice(0, 8).map((p) => process(p, words, paused.length > 0)), loops.map((l) => loop(l, words)), (report.memory || []).slice(0, 8).map((m) => memory(m, to, paused.includes("allocations")))) : none("No process made a call."));
 }
 
-function graphs(stat, metrics, events) {
-	const at = byId("graphs").querySelector(".body"), rows = stat.graphs || [], again = () => graphs(stat, metrics, events);
+// What became of graphs, by the runtime's calls where there are any, else the driver's, which the runtime makes in turn, else
+// what the older agent has of them.
+function graphSteps(stat) {
+	const step = (o) => (/end_?capture/i.test(o.op) ? "captures" : /instantiate/i.test(o.op) ? "made" : /launch/i.test(o.op) ? "launches" : "others");
+	const ops = stat.ops.filter((o) => o.source === "graph" || /^cu.*(Graph(?!ics)|Stream(Begin|End)Capture)/.test(o.op));
+	const source = ["cuda", "driver", "graph"].find((name) => ops.some((o) => o.source === name)), steps = {};
 
-	if (!rows.length && !metrics?.total_events) {
+	for (const o of ops.filter((x) => x.source === source)) {
+		const sum = (steps[step(o)] ??= { count: 0, ns: 0 });
+
+		sum.count += o.count;
+		sum.ns += o.total_ns;
+	}
+	return source ? steps : null;
+}
+
+function graphs(stat) {
+	const at = byId("graphs").querySelector(".body"), rows = stat.graphs || [], steps = graphSteps(stat), again = () => graphs(stat);
+
+	if (!rows.length && !steps) {
 		put(at, none("No CUDA graph was captured, made or launched."));
 		return;
 	}
-	const fact = (name, value) => h("div", {}, h("dt", {}, name), h("dd", { class: "num" }, value));
+	const fact = (name, value) => h("div", {}, h("dt", {}, name), h("dd", { class: "num" }, value)), each = (name, x) => x && fact(name, ns(x.ns / x.count));
+	const seconds = stat.coverage.duration_ns / 1e9, { captures, made, launches } = steps || {};
 
 	put(at, h("div", { class: "card stack" },
-		metrics && h("dl", { class: "facts" }, fact("captures", count(metrics.captures)), fact("made executable", count(metrics.instantiations)), fact("launches", count(metrics.launches)),
-			metrics.avg_capture_dur_us !== undefined && fact("a capture takes", ns(metrics.avg_capture_dur_us * 1e3)), metrics.avg_instantiate_dur_us !== undefined && fact("making one executable takes", ns(metrics.avg_instantiate_dur_us * 1e3)),
-			metrics.launch_rate_per_sec !== undefined && fact("launches per second", small(Math.round(metrics.launch_rate_per_sec * 10) / 10))),
+		steps && h("dl", { class: "facts" }, fact("captures", count(captures?.count || 0)), fact("made executable", count(made?.count || 0)), fact("launches", count(launches?.count || 0)),
+			each("a capture takes", captures), each("making one executable takes", made), launches && seconds > 0 && fact("launches per second", small(Math.round(launches.count / seconds * 10) / 10))),
 		rows.length > 0 && table(rows, [
 			{ name: "made in", text: true, wrap: true, of: (x) => x.text || "no stack" },
 			{ name: "made", of: (x) => x.created, show: (x) => count(x.created) },
@@ -69,15 +85,7 @@ function graphs(stat, metrics, events) {
 			{ name: "launches", of: (x) => x.launches, show: (x) => count(x.launches) },
 			{ name: "launches of each", of: (x) => x.launches / (x.created || 1), show: (x) => (x.launches / (x.created || 1)).toFixed(1) },
 			{ name: "alive", of: (x) => x.alive, show: (x) => count(x.alive) },
-		], sorts.graphs, again, "graphs"),
-		events?.length > 0 && h("details", {}, h("summary", {}, `The last ${count(events.length)} graph operations`), table(events.slice(0, 100), [
-			{ name: "time", text: true, of: (x) => x.timestamp, show: (x) => x.timestamp.slice(11, 26) },
-			{ name: "operation", text: true, of: (x) => x.op },
-			{ name: "took", of: (x) => x.duration_us, show: (x) => ns(x.duration_us * 1e3) },
-			{ name: "graph", text: true, of: (x) => x.graph_handle || x.exec_handle || "", cls: "mono" },
-			{ name: "stream", text: true, of: (x) => x.stream_handle || "", cls: "mono" },
-			{ name: "result", of: (x) => x.ret_code },
-		], sorts.events, again, "events"))));
+		], sorts.graphs, again, "graphs")));
 }
 
 function nccl(stat, report) {
@@ -132,9 +140,9 @@ function host(stat, words) {
 	put(at, cards.length ? h("div", { class: "grid" }, cards) : none(stat.off_cpu_recorded === false ? "Where threads waited was not recorded." : "Nothing was waited for."));
 }
 
-export function machine(stat, report, words, graphMetrics, graphEvents) {
+export function machine(stat, report, words) {
 	processes(stat, report, words);
-	graphs(stat, graphMetrics, graphEvents);
+	graphs(stat);
 	nccl(stat, report);
 	host(stat, words);
 }

@@ -42,7 +42,7 @@ async function read() {
 	reading = true;
 	try {
 		const since = byId("since").value, about = await api("about");
-		const [report, stat, caps, graphMetrics, graphEvents] = await Promise.all([api("report", { since }), api("stat", { since }), api("capabilities"), api("graph-metrics", { since }), api("graph-events", { since })]);
+		const [report, stat, caps] = await Promise.all([api("report", { since }), api("stat", { since }), api("capabilities")]);
 		const now = JSON.stringify([since, report, stat, caps]);
 
 		words = about.states;
@@ -58,7 +58,7 @@ async function read() {
 			time(stat, report, words, open, reveal);
 			problems(report, words, open);
 			ops(stat, open);
-			machine(stat, report, words, graphMetrics, graphEvents);
+			machine(stat, report, words);
 			recorded(caps, stat);
 			call(stat, report, words);
 		}

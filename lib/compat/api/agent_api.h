@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the older agent's dashboard answers, in its shapes: times in microseconds, sizes in MiB. Its
- * clients ask for it, the page for graphs, and dashboards of other machines for overviews, ops and
- * chains, as these may be the older agent's.
+ * clients ask for it, and dashboards of other machines for overviews, ops and chains, as these may
+ * be the older agent's.
  */
 #ifndef INGERO_COMPAT_API_AGENT_API_H
 #define INGERO_COMPAT_API_AGENT_API_H
