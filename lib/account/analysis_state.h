@@ -19,7 +19,6 @@
 #include "lib/account/gpu_memory.h"
 #include "lib/account/killed.h"
 #include "lib/account/lost_time.h"
-#include "lib/account/lossy.h"
 #include "lib/account/nodes.h"
 #include "lib/account/peers.h"
 #include "lib/attrib/priorities.h"
@@ -45,7 +44,6 @@ struct cause {
 	struct tally tally;
 	struct lost_time lost_time;
 	struct gains gains;
-	struct cause_lossy lossy;
 	struct cause_disks disks;
 	struct cause_files files;
 	struct cause_peers peers;

@@ -37,6 +37,7 @@ static bool add_part(struct sleeps *s, uint32_t anchor, const struct track_part 
 	case PATH_DEMAND:
 	case PATH_REPLY:
 	case PATH_SEND:
+	case PATH_LOSSY:
 	case PATH_OUTSIDE:
 		return p->leaf != anchor || sum_add(&s->served, anchor, p->ns);
 	default:

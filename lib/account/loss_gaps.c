@@ -10,28 +10,6 @@
 /* A step has to do a little between two others, and so much it takes to launch anything. */
 #define MIN_SELF_NS 100000
 
-/* Leaves out waits for connections that lost segments: those are reported as net-loss. */
-static bool add_stretch(struct cause *c, const struct gap *gap, bool storm)
-{
-	int64_t from_ns = gap->alone_ns, until_ns, to_ns;
-
-	for (; from_ns < gap->end_ns; from_ns = to_ns) {
-		if (!cause_lossy_next(&c->lossy, gap->thread, from_ns, &until_ns, &to_ns) ||
-		    until_ns > gap->end_ns)
-			until_ns = to_ns = gap->end_ns;
-		if (until_ns > from_ns &&
-		    !path_tracks_gap(c->tracks, gap->thread,
-				     (struct device_gap){ .from_ns = from_ns,
-							  .to_ns = until_ns,
-							  .brief = storm ||
-								   gap->self_ns < MIN_SELF_NS,
-							  .unended = gap->unended,
-							  .at_most = gap->unbounded }))
-			return false;
-	}
-	return true;
-}
-
 static void between_add(struct loss_gaps *p, const struct gap *gap)
 {
 	uint64_t ns = gap->self_ns;
@@ -70,7 +48,13 @@ bool loss_gaps_add(struct cause *c, const struct device *d, const struct gap *ga
 	p->found_count++;
 	if (!storm)
 		between_add(p, gap);
-	return add_stretch(c, gap, storm);
+	return gap->end_ns <= gap->alone_ns ||
+	       path_tracks_gap(c->tracks, gap->thread,
+			       (struct device_gap){ .from_ns = gap->alone_ns,
+						    .to_ns = gap->end_ns,
+						    .brief = storm || gap->self_ns < MIN_SELF_NS,
+						    .unended = gap->unended,
+						    .at_most = gap->unbounded });
 }
 
 const struct loss_gaps *loss_gaps_of(const struct cause *c, uint32_t process)

@@ -53,7 +53,6 @@ void cause_free(struct cause *c)
 	lost_time_free(&c->lost_time);
 	vec_free(&c->leaving.v);
 	cause_asleep_free(&c->asleep);
-	cause_lossy_free(&c->lossy);
 	cause_disks_free(&c->disks);
 	cause_files_free(&c->files);
 	cause_peers_free(&c->peers);

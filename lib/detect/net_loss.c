@@ -97,8 +97,7 @@ static bool add_wait(struct net_loss *s, struct cause *c, const struct connectio
 		l->worst_ns = ev->dur_ns;
 		l->worst_socket = k->id;
 	}
-	return cause_lossy_add(&c->lossy, thread, start, ev->end_ns) &&
-	       where_add(&s->tolls.where, l->row.at, 0, ev->stack, ev->dur_ns, ev->dur_ns) &&
+	return where_add(&s->tolls.where, l->row.at, 0, ev->stack, ev->dur_ns, ev->dur_ns) &&
 	       toll_add(c, &l->row.toll, thread, ev->op, start, ev->end_ns, ev->dur_ns);
 }
 

@@ -64,6 +64,7 @@ void path_free(struct path *p)
 	stack_calls_free(&p->stack_calls);
 	vec_free(&p->disks.v);
 	map_free(&p->sockets);
+	map_free(&p->lossy);
 	map_free(&p->peers);
 	map_free(&p->readies);
 	map_free(&p->ready_sockets);
@@ -389,6 +390,9 @@ NOINLINE static void on_thread(struct path *p, struct path_thread *th, const str
 		break;
 	case OP_NET_SOCKET:
 		done = path_sockets_wait(p, th, ev, def);
+		break;
+	case OP_NET_RETRANSMIT:
+		done = path_sockets_lost(p, ev, def);
 		break;
 	case OP_PROC_FORK:
 		on_fork(p, th, ev, def);

@@ -27,6 +27,7 @@ static const char *const texts[PATH_CLASSES] = {
 	[PATH_DEMAND] = "nothing asked",
 	[PATH_REPLY] = "waiting for a reply",
 	[PATH_SEND] = "sending",
+	[PATH_LOSSY] = "lost segments",
 	[PATH_OUTSIDE] = "outside (socket or poll)",
 	[PATH_BLOCKED] = "blocked",
 	[PATH_YIELD] = "yielding its CPU",
@@ -44,6 +45,8 @@ static enum path_class class_outside(const struct segment *s)
 {
 	if (s->flags & SEGMENT_IN_SYNC)
 		return PATH_DEVICE;
+	if (s->object == OBJECT_SOCKET && s->flags & SEGMENT_LOSSY)
+		return PATH_LOSSY;
 	if (s->object == OBJECT_SOCKET && s->syscall && syscall_sends(s->syscall - 1u))
 		return PATH_SEND;
 	switch (s->flags & (SEGMENT_DEMAND | SEGMENT_REPLY)) {

@@ -31,6 +31,7 @@ enum path_class {
 	PATH_DEMAND,  /* no request came: a socket that was accepted, or is listened on */
 	PATH_REPLY,   /* no answer came: a socket that was connected */
 	PATH_SEND,    /* the other end of a socket did not take what was sent */
+	PATH_LOSSY,   /* a socket whose connection lost segments meanwhile */
 	PATH_OUTSIDE, /* another socket, or several descriptors */
 	PATH_BLOCKED,
 	PATH_RECORDER, /* the recorder stopped it to attach, held it at a probe, or had its CPU */

@@ -11,6 +11,7 @@
 
 #define SOCKET_ROLE (SEGMENT_DEMAND | SEGMENT_REPLY)
 #define SOCKET_HERE (UINT64_C(1) << 16) /* both ends are on this machine */
+#define LOSSY_MAX   65536 /* connections that lost segments; of more it is not known */
 
 static bool add_fact(struct path *p, uint64_t id, uint64_t fact, uint64_t instead_of)
 {
@@ -60,6 +61,27 @@ uint16_t path_socket_role(const struct path *p, uint64_t id)
 	return facts & SOCKET_ROLE;
 }
 
+/* ---- lost segments ---- */
+
+bool path_sockets_lost(struct path *p, const struct event *ev, const struct op_def *def)
+{
+	uint64_t id, before;
+
+	if (!event_get(ev, def, COL_SOCKET, &id) || !id ||
+	    (p->lossy.n >= LOSSY_MAX && !map_get(&p->lossy, id, &before)))
+		return true;
+	return map_put(&p->lossy, id, (uint64_t)ev->end_ns);
+}
+
+/* Whether that happened in a wait, which ended just now. */
+static bool is_lossy(const struct path *p, uint64_t id, const struct event *wait)
+{
+	uint64_t lost_ns;
+
+	return p->lossy.n && map_get(&p->lossy, id, &lost_ns) &&
+	       (int64_t)lost_ns >= event_start(wait) && (int64_t)lost_ns <= wait->end_ns;
+}
+
 /* ---- who sent ---- */
 
 /* The process at the other end; 0: not known, as where the waiting one has both. */
@@ -105,7 +127,11 @@ void path_sockets_take(struct path *p, struct path_thread *th, const struct even
 		th->sender = 0;
 	th->sender_start = (uint32_t)event_start(ev);
 	th->sender_end = (uint32_t)ev->end_ns;
-	if (th->socket && th->socket_since_ns == event_start(ev))
+	if (!th->socket || th->socket_since_ns != event_start(ev))
+		return;
+	if (is_lossy(p, th->socket, ev))
+		wait->flags |= path_socket_role(p, th->socket) | SEGMENT_LOSSY;
+	else
 		path_sockets_sent(p, th, th->socket, wait);
 }
 
@@ -123,14 +149,19 @@ bool path_sockets_mark(struct path *p, struct path_thread *th, int64_t since_ns,
 bool path_sockets_wait(struct path *p, struct path_thread *th, const struct event *ev,
 		       const struct op_def *def)
 {
+	bool done, lossy;
+	uint16_t flags;
 	uint64_t id;
-	bool done;
 
 	if (!event_get(ev, def, COL_SOCKET, &id))
 		return true;
-	if (!path_sockets_mark(
-		    p, th, event_start(ev), ev->end_ns, path_socket_role(p, id),
-		    th->sender_start == (uint32_t)event_start(ev) && path_sent(p, th, id), &done))
+	lossy = is_lossy(p, id, ev);
+	flags = path_socket_role(p, id) | (lossy ? SEGMENT_LOSSY : 0);
+	/* What ended it was sent again, by nobody's call. */
+	if (!path_sockets_mark(p, th, event_start(ev), ev->end_ns, flags,
+			       !lossy && th->sender_start == (uint32_t)event_start(ev) &&
+				       path_sent(p, th, id),
+			       &done))
 		return false;
 	th->socket_since_ns = event_start(ev);
 	th->socket = done ? 0 : id;

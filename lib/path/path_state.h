@@ -57,6 +57,7 @@ struct path {
 	struct offcpu_segments offcpu; /* scratch */
 	struct disk_requests disks;
 	struct map sockets;		   /* id -> what is known of it (path_sockets.c) */
+	struct map lossy; /* id -> when a segment of its connection was sent again last */
 	struct map peers;		   /* id -> pid at the other end, 0: several were named */
 	struct map readies, ready_sockets; /* of waits whose interval is to come (path_ready.c) */
 	VEC(uint8_t) event_loops;	   /* by world stack id, see path_tasks.c */
@@ -118,6 +119,8 @@ void path_sockets_take(struct path *p, struct path_thread *th, const struct even
 /* The same of one that is in the log, up to end_ns: path_thread_mark_wait. */
 bool path_sockets_mark(struct path *p, struct path_thread *th, int64_t since_ns, int64_t end_ns,
 		       uint16_t flags, bool sent, bool *done);
+/* A segment was sent again. False: out of memory. */
+bool path_sockets_lost(struct path *p, const struct event *ev, const struct op_def *def);
 /* An event of a wait for a socket. Both false: out of memory. */
 bool path_sockets_wait(struct path *p, struct path_thread *th, const struct event *ev,
 		       const struct op_def *def);

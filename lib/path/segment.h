@@ -55,6 +55,8 @@ enum segment_flag {
 	SEGMENT_REPLY = 1 << 7,
 	/* EXCLUSION: it is known to be one; else nothing is known of the futex. */
 	SEGMENT_LOCK = 1 << 8,
+	/* Blocked on a socket: segments of its connection were sent again meanwhile. */
+	SEGMENT_LOSSY = 1 << 8,
 	/* RUNNABLE: it had been woken; else the CPU was taken from it. */
 	SEGMENT_WOKEN = 1 << 9,
 	/* Blocked in what the kernel marks: getting memory (RECLAIM, COMPACT); reading in a page of

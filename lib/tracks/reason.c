@@ -53,6 +53,8 @@ static const struct {
 			 "waited for an answer over a socket" },
 	[PATH_SEND] = { "waits until the other end of a socket takes what it sends",
 			"waited until the other end of a socket took what it sent" },
+	[PATH_LOSSY] = { "waits for a connection that loses segments",
+			 "waited for a connection that loses segments" },
 	[PATH_RECORDER] = { "is stopped by the recorder", "was stopped by the recorder" },
 	[PATH_OUTSIDE] = { "waits for a socket or descriptors",
 			   "waited for a socket or descriptors" },

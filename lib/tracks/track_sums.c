@@ -411,7 +411,7 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 		out->thread = thread;
 		out->resumed = !via && (out->class == PATH_STOPPED || out->class == PATH_FROZEN);
 		out->exclusion = via && via->flags & SEGMENT_EXCLUSION;
-		out->lock = via && via->flags & SEGMENT_LOCK;
+		out->lock = out->exclusion && via->flags & SEGMENT_LOCK;
 		out->gil = out->lock && via->object == OBJECT_GIL;
 		if (via && via->object == OBJECT_MAP)
 			out->object = via->object;

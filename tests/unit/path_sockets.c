@@ -30,6 +30,7 @@ static const struct sent_case {
 	bool outside; /* the candidate is of no recorded process */
 	bool untold;  /* there is no candidate: an older recording */
 	unsigned kind;
+	int64_t lost_ns; /* a segment was sent again then; 0: none was */
 } cases[] = {
 	{ .name = "loopback", .followed = true, .ends = LOOPBACK },
 	{ .name = "the machine's own address", .followed = true, .ends = OWN_ADDRESS },
@@ -48,6 +49,11 @@ static const struct sent_case {
 	  .peer = SENDER,
 	  .outside = true },
 	{ .name = "no candidate", .ends = LOOPBACK, .peer = SENDER, .untold = true },
+	{ .name = "a segment sent again meanwhile",
+	  .followed = true,
+	  .ends = LOOPBACK,
+	  .lost_ns = 25 * MS },
+	{ .name = "one sent again before", .followed = true, .ends = LOOPBACK, .lost_ns = 9 * MS },
 	{ .name = "a wait for a disk", .ends = LOOPBACK, .peer = SENDER, .kind = OBJECT_DISK },
 };
 
@@ -80,6 +86,7 @@ static void wait_and_follow(const struct sent_case *k, enum told told)
 	struct stage s = stage_new();
 	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 20, 20, 1, "send");
 	struct path_parts parts;
+	bool lossy = k->lost_ns > 10 * MS && told < READY_BEFORE, followed = k->followed && !lossy;
 	struct event sleep, wait, net;
 	struct outcome t;
 
@@ -110,6 +117,13 @@ static void wait_and_follow(const struct sent_case *k, enum told told)
 		sleep_for(&s, b, 0, 20 * MS);
 		give(t.path, &s.ev.v[s.ev.n - 1]);
 	}
+	if (k->lost_ns) {
+		struct event *ev =
+			stage_event(&s, OP_NET_RETRANSMIT, a.ctx, 0, k->lost_ns, k->lost_ns);
+
+		stage_set(ev, COL_SOCKET, 1);
+		give(t.path, ev);
+	}
 	if (told == BEFORE)
 		give(t.path, &net);
 	if (told == READY_BEFORE && path_ready(t.path, a.thread, 1, 30 * MS, NULL))
@@ -124,9 +138,11 @@ static void wait_and_follow(const struct sent_case *k, enum told told)
 	path_parts_of(&parts, a.thread);
 	t.parts = parts;
 	is_u64(ns_of(&t, PATH_OWN, b.thread) + ns_of(&t, PATH_SLEEP, b.thread),
-	       k->followed ? 18 * MS : 0, "%s (%s): %s", k->name, when[told],
-	       k->followed ? "is followed" : "is nobody's");
-	if (!k->followed && !k->kind)
+	       followed ? 18 * MS : 0, "%s (%s): %s", k->name, when[told],
+	       followed ? "is followed" : "is nobody's");
+	is_u64(ns_of(&t, PATH_LOSSY, 0), lossy ? 18 * MS : 0, "%s",
+	       lossy ? "the network's" : "no segment was lost");
+	if (!followed && !k->kind && !lossy)
 		is_u64(ns_of(&t, PATH_DEMAND, 0) + ns_of(&t, PATH_REPLY, 0),
 		       k->untold ? 20 * MS : 18 * MS, "from outside, as before");
 	is_u64(path_parts_ns(&parts.list), 100 * MS, "the sum is the life");
