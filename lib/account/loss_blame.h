@@ -10,10 +10,10 @@
 struct loss_blame {
 	enum loss_family family; /* LOSS_FAMILIES: it is no loss */
 	enum part part;
-	uint32_t culprit; /* culprit id; 0: nobody to name */
-	unsigned sort;	  /* as of struct loss */
-	bool whole;	  /* LOSS_IDLE: as of struct loss */
-	uint64_t waits;	  /* the same: of the anchor, whatever they are counted as */
+	uint32_t culprit;   /* culprit id; 0: nobody to name */
+	unsigned sort;	    /* as of struct loss */
+	bool whole, partly; /* LOSS_IDLE: as of struct loss */
+	uint64_t waits;	    /* the same: of the anchor, whatever they are counted as */
 	uint64_t measured_ns;
 };
 

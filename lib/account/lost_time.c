@@ -184,6 +184,7 @@ static void idle_details(struct loss *x, const struct loss_blame *b, const struc
 	if (p->poll.interval_us && 2 * p->ns >= x->ns)
 		x->of.idle.poll = p->poll;
 	x->of.idle.whole |= b->whole;
+	x->of.idle.partly |= b->partly;
 	x->of.idle.waits += p->times ? n : b->waits;
 	x->of.idle.measured_ns += b->whole ? p->ns : b->measured_ns;
 	if (!(x->sort & LOSS_BESIDE) || !p->line)
@@ -268,8 +269,12 @@ static bool idle_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 	struct track_part in = *p;
 	bool own = loss_is_own_code(anchor, p);
 
-	b.whole = l->in_steps && l->pane == INT64_MAX &&
-		  step_stalls_are_lost(&l->step_stalls, c, anchor, &b, p);
+	if (l->in_steps && l->pane == INT64_MAX) {
+		enum step_stall_lost lost = step_stalls_lost(&l->step_stalls, c, anchor, &b, p);
+
+		b.whole = lost == STALL_WHOLE;
+		b.partly = lost == STALL_PARTLY;
+	}
 	if (b.whole && at_most)
 		return true;
 	b.sort |= at_most ? LOSS_AT_MOST : 0;

@@ -114,6 +114,7 @@ struct loss {
 			 * known whether a device had work meanwhile; idle_ns: when it had none. Of
 			 * the end. */
 			bool whole;
+			bool partly;	     /* code that for the most part lies beside gaps */
 			struct {	     /* LOSS_BESIDE: where the culprit was for most of it */
 				uint64_t ns; /* more than elsewhere */
 				uint32_t frame;

@@ -4,6 +4,7 @@
 
 #include "lib/account/analysis_state.h"
 #include "lib/account/loss_blame.h"
+#include "lib/account/loss_times.h"
 #include "lib/account/lost_time.h"
 
 #define GAPS_SHARE 0.5 /* of them in gaps: then these are what is lost */
@@ -24,8 +25,25 @@ static bool is_mains(const struct step_stalls *s, const struct cause *c, uint32_
 	       map_get(&s->main, waited_for(c, anchor, p), &is);
 }
 
+/* Whether it only computes, and does nothing that is known to be better done elsewhere. */
+static bool is_own(uint32_t anchor, const struct loss_blame *b, const struct track_part *p)
+{
+	return loss_is_own_code(anchor, p) && !(b->sort >> LOSS_WORK_SHIFT);
+}
+
+static void add_share(struct step_stall *x, uint32_t anchor, uint64_t ns, uint64_t steps_ns)
+{
+	double share;
+
+	x->anchor_ns = (x->anchor == anchor ? x->anchor_ns : 0) + ns;
+	x->anchor = anchor;
+	share = steps_ns ? (double)x->anchor_ns / (double)steps_ns : 1;
+	x->share = share > x->share ? share : x->share;
+}
+
+/* steps_ns: of all the anchor's steps. */
 static bool add_part(struct step_stalls *s, struct cause *c, uint32_t anchor,
-		     const struct track_part *p)
+		     const struct track_part *p, uint64_t steps_ns)
 {
 	struct loss_blame b = loss_blame_idle(c, anchor, p);
 	uint64_t key, at;
@@ -43,10 +61,19 @@ static bool add_part(struct step_stalls *s, struct cause *c, uint32_t anchor,
 			return false;
 	}
 	s->v.v[at].ns += p->ns;
+	add_share(&s->v.v[at], anchor, p->ns, steps_ns);
 	s->v.v[at].gap_ns +=
 		idle_shares_gap_ns(&c->lost_time.idle_shares, c, anchor, &b, p, false) +
 		idle_shares_gap_ns(&c->lost_time.idle_shares, c, anchor, &b, p, true);
 	return true;
+}
+
+static uint64_t steps_ns(const struct track *t)
+{
+	for (unsigned i = 0; i < t->nphases; i++)
+		if (t->phases[i].window == WINDOW_STEPS)
+			return t->phases[i].ns;
+	return 0;
 }
 
 bool step_stalls_sum(struct step_stalls *s, struct cause *c, struct track_parts *parts)
@@ -60,20 +87,26 @@ bool step_stalls_sum(struct step_stalls *s, struct cause *c, struct track_parts 
 		if (!path_tracks_parts(c->tracks, i, WINDOW_STEPS, parts))
 			return false;
 		for (size_t k = 0; k < parts->v.n; k++)
-			if (!add_part(s, c, t.anchor, &parts->v.v[k]))
+			if (!add_part(s, c, t.anchor, &parts->v.v[k], steps_ns(&t)))
 				return false;
 	}
 	return true;
 }
 
-bool step_stalls_are_lost(const struct step_stalls *s, const struct cause *c, uint32_t anchor,
-			  const struct loss_blame *b, const struct track_part *p)
+enum step_stall_lost step_stalls_lost(const struct step_stalls *s, const struct cause *c,
+				      uint32_t anchor, const struct loss_blame *b,
+				      const struct track_part *p)
 {
+	const struct step_stall *x;
 	uint64_t at;
 
-	return b->family != LOSS_FAMILIES && loss_is_step_stall(c, anchor, p) &&
-	       !is_mains(s, c, anchor, p) && map_get(&s->of, loss_blame_key(c, anchor, b), &at) &&
-	       (double)s->v.v[at].gap_ns < GAPS_SHARE * (double)s->v.v[at].ns;
+	if (b->family == LOSS_FAMILIES || !loss_is_step_stall(c, anchor, p) ||
+	    is_mains(s, c, anchor, p) || !map_get(&s->of, loss_blame_key(c, anchor, b), &at))
+		return STALL_IN_GAPS;
+	x = &s->v.v[at];
+	if ((double)x->gap_ns >= GAPS_SHARE * (double)x->ns)
+		return STALL_IN_GAPS;
+	return x->share < STEP_STALL_OWN && is_own(anchor, b, p) ? STALL_PARTLY : STALL_WHOLE;
 }
 
 void step_stalls_free(struct step_stalls *s)

@@ -40,7 +40,6 @@
 /* Waits in steps, whatever the device did: of the steps, and what a replay without them gains. */
 #define MIN_STEP_STALL 0.05
 #define MIN_ONCE       0.1
-#define MIN_OWN	       0.5
 #define MIN_GAIN       0.2
 /* No turn of a loop that waits for the next one by a clock takes so long. */
 #define LONG_TURN_NS 1000000000
@@ -60,9 +59,10 @@ static double min_share(const struct loss *x)
 	return x->ns < x->count * SHORT_SELF_NS ? MIN_SHARE_SHORT : MIN_SHARE_SELF;
 }
 
-/* Sleeps that are known to be added to the work count; those that may keep a pace are not grave,
- * unless they are another thread's that was waited for; those that do are no incident. Nor are
- * waits of which it is not known whether somebody was asked. */
+/* Code that a good step may have is not grave. Sleeps that are known to be added to the work count;
+ * those that may keep a pace are not grave, unless they are another thread's that was waited for;
+ * those that do are no incident. Nor are waits of which it is not known whether somebody was asked.
+ */
 static uint32_t get_severity(const struct loss *x, double share)
 {
 	bool beside = x->sort & LOSS_BESIDE;
@@ -70,6 +70,8 @@ static uint32_t get_severity(const struct loss *x, double share)
 
 	if (x->sort & LOSS_PACED || (x->sort & LOSS_OUTSIDE && !beside))
 		return 1;
+	if (x->of.idle.partly && all > 2)
+		return 2;
 	if (idle_state(x) != PART_SLEEP || beside || all <= 2)
 		return all;
 	added = x->ns ? cause_severity(share * (double)x->of.idle.added_ns / (double)x->ns) : 0;
@@ -91,7 +93,7 @@ static bool is_gained(const struct cause *c, const struct loss *x)
 static double min_stall(const struct loss *x)
 {
 	return idle_work(x) == KNOWN_WORK_IMPORTS || idle_work(x) == KNOWN_WORK_COMPILES ? MIN_ONCE
-	       : idle_is_own_code(x) && !idle_work(x)					 ? MIN_OWN
+	       : idle_is_own_code(x) && !idle_work(x) ? STEP_STALL_OWN
 						      : MIN_STEP_STALL;
 }
 

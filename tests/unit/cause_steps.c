@@ -221,9 +221,52 @@ static void compile_steps(bool each, uint32_t severity)
 	stage_free(&s);
 }
 
+/* A function computes 27 % of each step while the device works, and 15 % when that is done. */
+static void partly_idle(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train");
+	const struct finding *found = NULL;
+	struct kinds_run p;
+
+	for (unsigned i = 0; i < STEPS; i++) {
+		int64_t t = i * STEP;
+
+		for (unsigned k = 0; k < 4; k++)
+			stage_call(&s, v, OP_CUDA_LAUNCH, 0, t + k * 80 * US,
+				   t + k * 80 * US + 10 * US)
+				->stack = place_of(&s, "forward", 10);
+		for (unsigned k = 0; k < 3; k++)
+			stage_event(&s, OP_CPU_SAMPLE, v.ctx, 0, t + MS + k * 900 * US,
+				    t + MS + k * 900 * US)
+				->stack = place_of(&s, "fetch", 31);
+		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 3 * MS, t + 8500 * US)->stack =
+			place_of(&s, "read_loss", 60);
+		stage_event(&s, OP_CPU_SAMPLE, v.ctx, 0, t + 9 * MS, t + 9 * MS)->stack =
+			place_of(&s, "fetch", 31);
+	}
+	analyze(&s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		printf("# %s\n", p.list.v.v[i].summary.p);
+		if (bytes_equal(p.list.v.v[i].kind, bytes_of("gpu-idle")))
+			found = &p.list.v.v[i];
+	}
+	ok(found, "what of a function lies in gaps is told, however much of it does not");
+	if (found) {
+		double of = (double)found->lost_ns / (STEPS * 1500.0 * US);
+
+		like(found->summary.p, "its own code in fetch (train.py:31)", "it says what");
+		ok(of > 0.98 && of < 1.02, "so much of it: %.3f", of);
+		is_u64(found->severity, 2, "and it is not grave: a good step may have it");
+	}
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
 int main(void)
 {
 	paused_steps();
+	partly_idle();
 	compile_steps(false, 0);
 	compile_steps(true, 3);
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
