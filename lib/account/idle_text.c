@@ -107,6 +107,7 @@ static const char *doing_text(const struct loss *x)
 	static const char *const works[] = { [KNOWN_WORK_COLLECTS] = "collecting garbage",
 					     [KNOWN_WORK_IMPORTS] = "importing",
 					     [KNOWN_WORK_COMPILES] = "compiling",
+					     [KNOWN_WORK_PACKS] = "compression",
 					     [KNOWN_WORK_FAULTS] = "page faults" };
 	static const char *const texts[PART_COUNT] = {
 		[PART_SELF] = "its own code",

@@ -351,7 +351,9 @@ bool loss_is_step_stall(const struct cause *c, uint32_t anchor, const struct tra
 		return p->leaf != anchor && (p->exclusion || cause_process_of(c, p->leaf) !=
 								     cause_process_of(c, anchor));
 	case PATH_SLEEP: /* its own may be a pace, where that is not known */
-		return p->leaf == anchor ? p->pace == PACE_ADDED : p->pace != PACE_KEPT;
+		return p->leaf == anchor
+			       ? p->pace == PACE_ADDED || (p->seldom && p->pace != PACE_KEPT)
+			       : p->pace != PACE_KEPT;
 	case PATH_LOCK:
 	case PATH_CHILD:
 	case PATH_REPLY:

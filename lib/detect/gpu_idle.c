@@ -234,6 +234,10 @@ static const struct {
 				  "shapes, or mark those that change; TORCH_LOGS=recompiles says "
 				  "why",
 				  "torch.compile(model, dynamic=True)" },
+	[KNOWN_WORK_PACKS] = { "Do it ahead, in another thread or process while the device works: "
+			       "these libraries run beside Python; or once before, and keep what "
+			       "comes out; or choose a faster format or level",
+			       NULL },
 	[KNOWN_WORK_LOADS] = { MEANWHILE, "DataLoader(..., num_workers=4, pin_memory=True, "
 					  "prefetch_factor=4)" },
 	[KNOWN_WORK_SPINS] = { "Look at what it waits for: by its name it does so without "

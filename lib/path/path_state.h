@@ -56,9 +56,9 @@ struct path {
 	struct stack_calls stack_calls;
 	struct offcpu_segments offcpu; /* scratch */
 	struct disk_requests disks;
-	struct map sockets;		   /* id -> what is known of it (path_sockets.c) */
-	struct map lossy; /* id -> when a segment of its connection was sent again last */
-	struct map peers;		   /* id -> pid at the other end, 0: several were named */
+	struct map sockets; /* id -> what is known of it (path_sockets.c) */
+	struct map lossy;   /* id -> when a segment of its connection was sent again last */
+	struct map peers;   /* id -> pid at the other end, 0: several were named */
 	struct map readies, ready_sockets; /* of waits whose interval is to come (path_ready.c) */
 	VEC(uint8_t) event_loops;	   /* by world stack id, see path_tasks.c */
 	VEC(uint8_t) lock_stacks;	   /* the same, see path_locks.c */

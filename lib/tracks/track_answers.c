@@ -106,6 +106,13 @@ bool path_tracks_grown(struct path_tracks *t, path_tracks_hear *hear, void *ctx)
 	return ok;
 }
 
+static void mark_seldom(struct track_part *p, uint32_t anchor, const struct loop *l)
+{
+	double steps = l->least ? (double)l->count : l->uncertain ? l->fewest : (double)l->estimate;
+
+	p->seldom = p->class == PATH_SLEEP && p->leaf == anchor && 2 * (double)p->pieces < steps;
+}
+
 bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window,
 		       struct track_parts *out)
 {
@@ -119,11 +126,14 @@ bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window
 		return true;
 	if (!track_sums_parts(&t->v.v[at].sums, window, a.thread, t->path, &t->names, out))
 		return false;
-	for (size_t k = 0; k < out->v.n; k++)
+	loop = path_tracks_loop(t, &t->v.v[at]);
+	for (size_t k = 0; k < out->v.n; k++) {
 		path_tracks_mark_pace(t, &out->v.v[k]);
+		if (window == WINDOW_STEPS && loop >= 0)
+			mark_seldom(&out->v.v[k], a.thread, loops_get(t->loops, (size_t)loop));
+	}
 	if (!own_code_place(out, a.thread, t->cpu_samples_hz))
 		return false;
-	loop = path_tracks_loop(t, &t->v.v[at]);
 	if (window == WINDOW_STEPS && loop >= 0)
 		out->grid = course_grid_of(&t->runs.v[loop].course);
 	return true;

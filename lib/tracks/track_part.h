@@ -48,9 +48,11 @@ struct track_part {
 	/* of a stopped or frozen thread: world thread id of the one that continued it; 0 not
 	 * known */
 	uint32_t resumed_by;
-	bool file_page;	    /* PATH_FAULT: known to be of a file */
-	bool swapped;	    /* PATH_FAULT: known to be of what had been swapped out */
-	enum pace pace;	    /* PATH_SLEEP: what the sleeps at that line are */
+	bool file_page; /* PATH_FAULT: known to be of a file */
+	bool swapped;	/* PATH_FAULT: known to be of what had been swapped out */
+	enum pace pace; /* PATH_SLEEP: what the sleeps at that line are */
+	bool seldom;	/* PATH_SLEEP: the anchor's own, in fewer than half of its steps: no pace of
+			   these */
 	struct poll poll;   /* PATH_SLEEP: what they poll for comes so late; 0: they do not */
 	bool asleep;	    /* blocked in it, not on the CPU */
 	uint8_t blocked_on; /* enum object_kind of what is asleep */

@@ -2,7 +2,9 @@
 /*
  * The functions that begin such work: CPython's Modules/gcmodule.c and, since 3.12, Python/gc.c;
  * Lib/importlib/_bootstrap.py; torch/_dynamo/convert_frame.py and triton/compiler/compiler.py,
- * which are on no stack of code that is compiled; torch/utils/data.
+ * which are on no stack of code that is compiled; torch/utils/data; what libraries that compress
+ * and decode give to others: zlib.h, libdeflate.h, zstd.h, lz4.h, lzma.h, bzlib.h, brotli,
+ * snappy.h, jpeglib.h, turbojpeg.h, png.h, webp, libavcodec; Pillow's src/libImaging.
  */
 #include "lib/world/known_work.h"
 
@@ -26,6 +28,48 @@ static const struct {
 /* Names begin so; a compiler may have given them an ending. */
 static const char *const collectors[] = { "gc_collect_", "_PyGC_Collect", "PyGC_Collect" };
 
+/* The same. */
+static const char *const packers[] = {
+	"inflate",
+	"deflate",
+	"uncompress",
+	"compress2",
+	"libdeflate_",
+	"ZSTD_compress",
+	"ZSTD_decompress",
+	"LZ4_compress",
+	"LZ4_decompress",
+	"LZ4F_compress",
+	"LZ4F_decompress",
+	"lzma_code",
+	"BZ2_",
+	"BrotliEncoder",
+	"BrotliDecoder",
+	"snappy::",
+	"jpeg_read_",
+	"jpeg_write_",
+	"tjDecompress",
+	"tjCompress",
+	"tj3Decompress",
+	"tj3Compress",
+	"png_read_",
+	"png_write_",
+	"WebPDecode",
+	"WebPEncode",
+	"avcodec_send_",
+	"avcodec_receive_",
+	"ImagingJpegDecode",
+	"ImagingZipDecode",
+};
+
+static bool begins_with(struct bytes name, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bytes_begin_with(name, names[i]))
+			return true;
+	return false;
+}
+
 enum known_work known_work_of_frame(const struct world *w, uint32_t frame)
 {
 	const struct world_frame *f = world_get_frame(w, frame);
@@ -35,10 +79,12 @@ enum known_work known_work_of_frame(const struct world *w, uint32_t frame)
 		for (size_t i = 0; i < COUNT(files); i++)
 			if (bytes_have(world_text(w, f->file), files[i].file))
 				return files[i].work;
-	if (f && f->kind == FRAME_NATIVE && s)
-		for (size_t i = 0; i < COUNT(collectors); i++)
-			if (bytes_begin_with(world_text(w, s->name), collectors[i]))
-				return KNOWN_WORK_COLLECTS;
+	if (f && f->kind == FRAME_NATIVE && s) {
+		if (begins_with(world_text(w, s->name), collectors, COUNT(collectors)))
+			return KNOWN_WORK_COLLECTS;
+		if (begins_with(world_text(w, s->name), packers, COUNT(packers)))
+			return KNOWN_WORK_PACKS;
+	}
 	return world_is_fault(w, frame) ? KNOWN_WORK_FAULTS : KNOWN_WORK_OTHER;
 }
 

@@ -74,13 +74,25 @@ static bool says_more(const struct world *w, uint32_t frame)
 	       !bytes_begin_with(name, "libpython");
 }
 
+/* The outermost frame of work that its line does not show; 0: none is. A batch that is loaded is
+ * what the line says. */
+static uint32_t find_work(const struct world *w, const uint32_t *frames, unsigned n)
+{
+	while (n-- > 0) {
+		enum known_work work = known_work_of_frame(w, frames[n]);
+
+		if (work != KNOWN_WORK_OTHER && work != KNOWN_WORK_LOADS)
+			return frames[n];
+	}
+	return 0;
+}
+
 struct own_site own_site_of(const struct world *w, uint32_t stack)
 {
 	unsigned n = 0, at, own;
 	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
 	const struct world_frame *f;
 	struct own_site site = { 0 };
-	uint32_t work;
 
 	at = call_site_find(w, frames, n);
 	if (at >= n)
@@ -89,9 +101,7 @@ struct own_site own_site_of(const struct world *w, uint32_t stack)
 	own = f && f->kind != FRAME_PYTHON ? find_own(w, frames, n) : n;
 	at = own < n ? own : at;
 	site.frame = frames[at];
-	work = known_work_find(w, frames, at);
-	if (work && known_work_of_frame(w, work) != KNOWN_WORK_LOADS)
-		site.inner = work;
+	site.inner = find_work(w, frames, at);
 	for (unsigned i = 0; i < at && !site.inner; i++)
 		site.inner = says_more(w, frames[i]) ? frames[i] : 0;
 	return site;

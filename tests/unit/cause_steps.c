@@ -263,8 +263,47 @@ static void partly_idle(void)
 	stage_free(&s);
 }
 
+/* Every tenth step sleeps for 40 ms, which no pace of the steps is. */
+static void seldom_sleep(unsigned every)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train");
+	const struct finding *found = NULL;
+	struct kinds_run p;
+	int64_t t = 0;
+
+	for (unsigned i = 0; i < STEPS; i++) {
+		for (unsigned k = 0; k < 4; k++, t += 100 * US)
+			stage_call(&s, v, OP_CUDA_LAUNCH, 0, t, t + 10 * US)->stack =
+				place_of(&s, k < 3 ? "forward" : "backward", 10 + k);
+		t += 8 * MS;
+		if (i % 10 == 9) {
+			stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t, t + 100 * US)->stack =
+				place_of(&s, "read_loss", 60);
+			t += 200 * US;
+		}
+		if (i % every)
+			continue;
+		stage_offcpu(&s, v, 0, t, t + 40 * MS, 0, 0)->stack = place_of(&s, "track", 31);
+		stage_set(&s.ev.v[s.ev.n - 1], COL_OBJECT_KIND, OBJECT_TIMER);
+		t += 40 * MS;
+	}
+	analyze(&s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		printf("# %s\n", p.list.v.v[i].summary.p);
+		if (bytes_equal(p.list.v.v[i].kind, bytes_of("step-stall")))
+			found = &p.list.v.v[i];
+	}
+	is_int(found ? (int)found->severity : 0, every > 2 ? 2 : 0,
+	       "a sleep in every %u. step, of which no pace is known", every);
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
 int main(void)
 {
+	seldom_sleep(10);
+	seldom_sleep(1);
 	paused_steps();
 	partly_idle();
 	compile_steps(false, 0);

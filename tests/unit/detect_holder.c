@@ -69,7 +69,7 @@ static const struct {
 	{ "a library's call in a program",
 	  { "!deflate " LIBZ, "!compress2 " LIBZ, "!save " PROGRAM, "!main " PROGRAM },
 	  "save+0x0 (train)",
-	  "deflate+0x0 (libz.so.1)" },
+	  "compress2+0x0 (libz.so.1)" },
 	{ "libraries that call libraries",
 	  { "!fsync " LIBC, "!unixSync " SQLITE, "!sqlite3_exec " SQLITE, "!store " PROGRAM },
 	  "store+0x0 (train)",
