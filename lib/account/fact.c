@@ -84,11 +84,18 @@ void fact_amount(const struct fact *f, struct buf *out)
 	const char *counted = f->counted ? f->counted : "times";
 	/* An upper bound of what was recorded, which is the least there was, bounds nothing. */
 	bool recorded = f->upper_bound && f->estimate.least;
+	/* How grave it is follows from the time in which its calls were recorded. */
+	bool part = f->estimate.is && f->estimate.least && f->estimate.covered > 0 && !f->of_steps;
 
 	buf_printf(out, "%s%s%s%s (%.1f%% of %s, %s", f->upper_bound ? "up to " : "",
 		   recorded ? "" : precision_mark(f, true), fmt_ns(whole_ns(f, f->lost_ns)).s,
-		   recorded ? " in the time recorded" : "", f->share * 100,
-		   f->of_steps ? "its steps" : "wall time", precision_mark(f, false));
+		   recorded ? " in the time recorded" : "",
+		   100 * (part ? f->share / f->estimate.covered : f->share),
+		   f->of_steps ? "its steps"
+		   : !part     ? "wall time"
+		   : recorded  ? "that"
+			       : "the time recorded",
+		   precision_mark(f, false));
 	fmt_counted(out, whole_count(f, f->count), bytes_of(counted));
 	buf_putc(out, ')');
 }

@@ -78,7 +78,7 @@ with tempfile.TemporaryDirectory() as d:
     chain = json.loads(text)["chains"][0]
     tap.same((chain["kind"], chain.get("at_least"), chain["lost_ns"] - chain["measured_lost_ns"]), ("launch-bound", True, 0), "explain --json: lost time is a lower bound")
     tap.ok(0.18 < chain["covered"] < 0.20, "and the share of the time with probes is of the whole", chain["covered"])
-    tap.ok(re.search(r"limited by launching: >=[\d,]+ kernels.* up to [\d.]+ ms in the time recorded \(", out("explain", end)), "explain: marked", out("explain", end))
+    tap.ok(re.search(r"limited by launching: >=[\d,]+ kernels.* up to [\d.]+ ms in the time recorded \([\d.]+% of that, >=", out("explain", end)), "explain: marked", out("explain", end))
 
     # Steps: where copies are missing for a part of the time the waits still tell them; where all calls are, windows hold some of them.
     copies, calls = (os.path.join(d, n + ".ige") for n in ("copies", "calls"))
