@@ -168,6 +168,13 @@ const char *cause_peers_top(const struct cause_peers *p, uint32_t process, uint3
 	return top ? p->name.v[top->peer] : NULL;
 }
 
+bool cause_peers_is_name_server(const char *peer)
+{
+	const char *port = peer ? strrchr(peer, ':') : NULL;
+
+	return port && !strcmp(port, ":53");
+}
+
 void cause_peers_text(const struct cause_peers *p, uint32_t process, uint32_t frame,
 		      struct buf *out)
 {
@@ -177,7 +184,9 @@ void cause_peers_text(const struct cause_peers *p, uint32_t process, uint32_t fr
 
 	if (!top)
 		return;
-	buf_printf(out, share >= ALONE ? " to %s" : ", longest to %s", p->name.v[top->peer]);
+	buf_printf(out, "%s to %s%s", share >= ALONE ? "" : ", longest",
+		   cause_peers_is_name_server(p->name.v[top->peer]) ? "the name server " : "",
+		   p->name.v[top->peer]);
 	if (find_peer(p, top, &peer)) {
 		if (peer.pid)
 			buf_printf(out, " (%s, pid %" PRIu32 ")", peer.comm, peer.pid);

@@ -59,6 +59,9 @@ const char *cause_peers_name(const struct cause_peers *p, uint64_t socket);
 const char *cause_peers_top(const struct cause_peers *p, uint32_t process, uint32_t frame,
 			    uint32_t *pid);
 
+/* Whether it answers with addresses of names: DNS, RFC 1035. */
+bool cause_peers_is_name_server(const char *peer);
+
 /* " to 192.0.2.1:8080", where (nearly) all of it is for that one, ", longest to 192.0.2.1:8080,",
  * or nothing; and who that is: " to 127.0.0.1:6379 (redis-server, pid 812)". */
 void cause_peers_text(const struct cause_peers *p, uint32_t process, uint32_t frame,

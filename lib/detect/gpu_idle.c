@@ -319,6 +319,15 @@ static void recommend_socket(const struct loss_view *f, struct finding *to,
 		shell_word(&command, bytes_of(peer));
 	else
 		buf_printf(&command, "%" PRIu32 ",", pid);
+	if (cause_peers_is_name_server(peer)) {
+		detect_recommend(f, to,
+				 "Keep the connection, or the address: each time a name is looked "
+				 "up anew. Let this machine keep them (systemd-resolved, dnsmasq), "
+				 "and look at the name server: it answers late, or not",
+				 details_text(to, &command), 0,
+				 "nearly all of it, where names are kept");
+		return;
+	}
 	detect_recommend(
 		f, to,
 		delayed ? "Set TCP_NODELAY where it is sent, or send each message in one write: "

@@ -229,22 +229,31 @@ static void late_answers(struct stage *s, struct actor v)
 	static const struct {
 		int64_t ns;
 		unsigned n; /* in a step, one behind the other */
-		const char *action;
-	} table[] = { { 42 * MS, 1, "Set TCP_NODELAY" },
-		      { 30 * MS, 1, "Ask for the data" },
-		      { 55 * MS, 1, "Ask for the data" },
-		      { 42 * MS, 3, "Set TCP_NODELAY" } };
+		const char *action, *remote;
+	} table[] = { { 42 * MS, 1, "Set TCP_NODELAY", NULL },
+		      { 30 * MS, 1, "Ask for the data", "192.0.2.1:5353" },
+		      { 55 * MS, 1, "Ask for the data", NULL },
+		      { 42 * MS, 3, "Set TCP_NODELAY", NULL },
+		      { 30 * MS, 1, "Keep the connection, or the address", "[2001:db8::1]:53" } };
 
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		int64_t each = table[i].ns + 50 * US;
 		struct kinds_run p;
 
+		if (table[i].remote)
+			stage_socket(s, 5, table[i].remote);
 		for (int64_t t = 0; t < LENGTH; t += 9 * MS + table[i].n * each) {
 			work(s, v, t, t + 8 * MS);
-			for (unsigned k = 0; k < table[i].n; k++)
-				stage_set(blocked(s, v, t + 8 * MS + 50 * US + k * each,
-						  table[i].ns, OBJECT_SOCKET),
+			for (unsigned k = 0; k < table[i].n; k++) {
+				int64_t from = t + 8 * MS + 50 * US + k * each;
+
+				stage_set(blocked(s, v, from, table[i].ns, OBJECT_SOCKET),
 					  COL_SYSCALL, 45);
+				if (table[i].remote)
+					stage_set(stage_event(s, OP_NET_SOCKET, v.ctx, 0, from,
+							      from + table[i].ns),
+						  COL_SOCKET, 5);
+			}
 		}
 		analyze(s, &p);
 		ok(p.list.v.n > 0 && p.list.v.v[0].fixes.n > 0 &&
