@@ -213,11 +213,13 @@ static void feed(struct cause *c, struct world *w, const struct crowd *crowd)
 	}
 }
 
-#ifdef __SANITIZE_ADDRESS__ /* which lays something around whatever there is, and keeps for a \
-			       while what is freed: half as much again */
-#define CHECKER 2
+#ifdef __SANITIZE_ADDRESS__ /* which lays something around whatever there is, half as much again, \
+			       and keeps of what is freed so much for a while */
+#define CHECKER		 2
+#define CHECKER_KEEPS_KB (256 * 1024)
 #else
-#define CHECKER 1
+#define CHECKER		 1
+#define CHECKER_KEEPS_KB 0
 #endif
 
 /* What the analysis needs beyond what its world does, in KiB. */
@@ -275,9 +277,10 @@ int main(void)
 	nothing();
 	one_event();
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		uint64_t chains,
-			kb = needs_kb(&all[i], &chains),
-			limit = CHECKER * (all[i].mib * 1024 + all[i].n * all[i].bytes_each / 1024);
+		uint64_t chains, kb = needs_kb(&all[i], &chains),
+				 limit = CHECKER * (all[i].mib * 1024 +
+						    all[i].n * all[i].bytes_each / 1024) +
+					 CHECKER_KEEPS_KB;
 
 		printf("# %s: %" PRIu64 " MiB, %" PRIu64 " bytes each, %" PRIu64 " chains\n",
 		       all[i].name, kb / 1024, kb * 1024 / all[i].n, chains);

@@ -90,7 +90,6 @@ static void put_proofs(struct finding *f)
 static void make_whole(struct finding *f)
 {
 	*f = (struct finding){ .known = true,
-			       .node = copy(f, "gpu-1"),
 			       .first_after_ns = INT64_MIN,
 			       .last_after_ns = INT64_MAX,
 			       .share = 1 / 3.0,
@@ -102,6 +101,7 @@ static void make_whole(struct finding *f)
 			       .explained = 0,
 			       .unexplained = -1 };
 	f->victim = (struct finding_victim){ true, 4821, copy(f, "python3"), { 0 }, 17 };
+	f->node = copy(f, "gpu-1");
 	f->op = copy(f, "cudaMalloc");
 	f->counted = copy(f, "gaps");
 	f->coverage.upper_bound = true;

@@ -113,7 +113,7 @@ int main(void)
 	number = number_of(&sums, &names, shell, other, SEGMENT_OWN, 0, 1);
 	is_u64(sums.v.v[number - 1].key.thread, other.thread, "another program is another one");
 	track_sums_free(&sums);
-	path_culprits_free(&names.culprits);
+	track_names_free(&names);
 	check_lines(&s, shell);
 	stage_free(&s);
 	return tap_done();

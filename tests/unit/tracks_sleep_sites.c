@@ -83,6 +83,7 @@ static enum pace pace_of(const struct row *r)
 	}
 	pace = sleep_sites_pace(sites, a.thread, line);
 	sleep_sites_free(sites);
+	map_free(&frames.by);
 	free(sites);
 	stage_free(&s);
 	return pace;
@@ -149,6 +150,7 @@ static void check_between(size_t row)
 	is_u64(poll.interval_us, between[row].polls ? 3020 : 0, "%s: %s", between[row].name,
 	       between[row].polls ? "it polls" : "it does not poll");
 	sleep_sites_free(sites);
+	map_free(&frames.by);
 	free(sites);
 	stage_free(&s);
 }
