@@ -20,7 +20,7 @@
 #include "lib/account/killed.h"
 #include "lib/account/lost_time.h"
 #include "lib/account/nodes.h"
-#include "lib/account/peers.h"
+#include "lib/attrib/peers.h"
 #include "lib/attrib/priorities.h"
 #include "lib/account/thread_ledger.h"
 #include "lib/account/detector.h"

@@ -12,14 +12,21 @@
 #include "lib/event/record.h"
 #include "lib/world/world.h"
 
-#define CAUSE_FILES	65536
-#define CAUSE_FILE_WAYS 4
+#define CAUSE_FILES 65536
+
+/* What it waited in: reads, writes, waits for what was written; neither: opening it, asking for its
+ * state. */
+enum cause_file_way {
+	CAUSE_FILE_READS,
+	CAUSE_FILE_WRITES,
+	CAUSE_FILE_SYNCS,
+	CAUSE_FILE_OPENS,
+	CAUSE_FILE_WAYS
+};
 
 struct cause_file {
 	uint32_t process;
 	uint64_t id;
-	/* waited in reads, in writes, in waits for what was written, in neither: opening it, asking
-	 * for its state */
 	uint64_t ns[CAUSE_FILE_WAYS];
 	uint64_t waits;
 	uint64_t fault_ns; /* waited for pages of it that were mapped */

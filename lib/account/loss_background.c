@@ -135,3 +135,16 @@ bool loss_is_background(const struct lost_time *l, const struct cause *c, uint32
 
 	return l->pane == INT64_MAX ? map_get(&l->background, thread, &is) : may_be(c, thread);
 }
+
+uint64_t loss_paced_ns(const struct lost_time *l, uint32_t process)
+{
+	const struct loss_process *p = lost_time_process(l, process);
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < p->at.n; i++) {
+		const struct loss *x = &l->v.v[p->at.v[i]];
+
+		ns += x->family == LOSS_IDLE && x->sort & LOSS_PACED ? x->ns : 0;
+	}
+	return ns;
+}

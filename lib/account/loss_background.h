@@ -15,4 +15,7 @@ bool loss_background_find(struct lost_time *l, const struct cause *c, struct tra
  * calls. */
 bool loss_is_background(const struct lost_time *l, const struct cause *c, uint32_t thread);
 
+/* How long the process slept to keep a pace: what it does faster it sleeps longer. */
+uint64_t loss_paced_ns(const struct lost_time *l, uint32_t process);
+
 #endif

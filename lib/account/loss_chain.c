@@ -67,6 +67,9 @@ static void site_text(const struct cause *c, const struct where_place *p, struct
 		name_op(out, c->w, 0);
 }
 
+/* A call with less of a loss is not worth a word. */
+#define CALL_SHARE 0.01
+
 /* Where most of it was lost; when that is no call and has no stack, the call that lost most as
  * well. */
 static void where_text(const struct cause *c, const struct loss *x, struct buf *out)
@@ -82,6 +85,8 @@ static void where_text(const struct cause *c, const struct loss *x, struct buf *
 		site_text(c, &places[0], out);
 	}
 	for (unsigned i = 1; i < n && places[0].op == 0; i++) {
+		if ((double)places[i].lost_ns < CALL_SHARE * (double)x->ns)
+			break;
 		if (places[i].op == 0)
 			continue;
 		buf_printf(out, "; %s of it ",

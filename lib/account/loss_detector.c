@@ -411,6 +411,23 @@ static const struct {
 	  "torch.compile(model)" },
 };
 
+bool detect_has_interpreter(const struct loss_view *f)
+{
+	const struct loss_process *p = lost_time_process(&f->c->lost_time, f->loss->process);
+
+	if (!f->who || f->who->process != f->loss->process)
+		return false;
+	for (size_t i = 0; i < p->at.n; i++) {
+		const struct loss *x = &f->c->lost_time.v.v[p->at.v[i]];
+		const struct line_culprit *holder = culprit_get(f->c->tally.culprits, x->culprit);
+
+		if (x->family == LOSS_LOCK && x->ns && holder && holder->lock == LOCK_GIL &&
+		    holder->thread == f->who->thread)
+			return true;
+	}
+	return false;
+}
+
 void detect_recommend_interpreter(const struct loss_view *f, struct finding *to)
 {
 	struct bytes name = f->who ? world_text(f->c->w, f->who->name) : (struct bytes){ 0 };

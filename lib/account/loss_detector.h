@@ -87,6 +87,10 @@ void detect_where(const struct loss_view *f, struct buf *out);
  * none. */
 void detect_other_cpus(const struct loss_view *f, struct buf *out);
 
+/* Whether a thread of the same process that it waits for holds the interpreter's lock, too: more
+ * threads would take turns. */
+bool detect_has_interpreter(const struct loss_view *f);
+
 /* Against a thread of the victim's interpreter, whose turns it waits for. */
 void detect_recommend_interpreter(const struct loss_view *f, struct finding *to);
 

@@ -8,6 +8,9 @@
 
 #include <stdlib.h>
 
+#include "lib/base/hash.h"
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
 #include "lib/world/call_site.h"
 
 /* Its line, and the function that called it. 0: there is no stack. */
@@ -40,25 +43,43 @@ static bool is_part(const struct lost_time *l, const struct loss *x, const struc
 		       : of == x;
 }
 
-static unsigned insert_place(struct where_place *v, unsigned n, const struct where_place *p)
-{
-	unsigned at = n;
+/* Places of one call and line. */
+struct line_place {
+	struct where_place sum; /* with the stack that lost most of it */
+	uint64_t most_ns;	/* so much */
+};
+struct line_places {
+	struct map by; /* hash of call and line -> v */
+	VEC(struct line_place) v;
+};
 
-	while (at > 0 && p->lost_ns > v[at - 1].lost_ns)
-		at--;
-	if (at == LOSS_PLACES)
-		return n;
-	if (n < LOSS_PLACES)
-		n++;
-	for (unsigned k = n - 1; k > at; k--)
-		v[k] = v[k - 1];
-	v[at] = *p;
-	return n;
+static void add_place(struct line_places *l, const struct world *w, const struct where_place *p)
+{
+	uint64_t key = hash_u64(line_of(w, p->stack) ^ hash_u64(p->op)), at = l->v.n;
+	struct line_place *k;
+
+	if (!map_get(&l->by, key, &at)) {
+		/* What finds no memory is not listed. */
+		if (vec_push(&l->v, (struct line_place){ *p, p->lost_ns }) &&
+		    !map_put(&l->by, key, at))
+			l->v.n--;
+		return;
+	}
+	k = &l->v.v[at];
+	if (p->lost_ns > k->most_ns) {
+		k->most_ns = p->lost_ns;
+		k->sum.stack = p->stack;
+	}
+	k->sum.lost_ns += p->lost_ns;
+	k->sum.affected += p->affected;
+	k->sum.count += p->count;
+	k->sum.sampled_ns += p->sampled_ns;
 }
 
 static int by_lost(const void *a, const void *b)
 {
-	const struct where_place *x = a, *y = b;
+	const struct where_place *x = &((const struct line_place *)a)->sum,
+				 *y = &((const struct line_place *)b)->sum;
 
 	if (x->lost_ns != y->lost_ns)
 		return x->lost_ns > y->lost_ns ? -1 : 1;
@@ -69,34 +90,24 @@ static int by_lost(const void *a, const void *b)
 
 unsigned loss_places(const struct cause *c, const struct loss *x, struct where_place *v)
 {
-	uint64_t lines[LOSS_PLACES];
-	unsigned n = 0, kept = 0;
+	struct line_places all = { 0 };
+	unsigned n;
 
 	for (size_t i = 0; i < c->lost_time.where.v.n; i++)
 		if (is_part(&c->lost_time, x, &c->lost_time.where.v.v[i]))
-			n = insert_place(v, n, &c->lost_time.where.v.v[i]);
+			add_place(&all, c->w, &c->lost_time.where.v.v[i]);
+	if (all.v.n)
+		qsort(all.v.v, all.v.n, sizeof(*all.v.v), by_lost);
+	n = all.v.n < LOSS_PLACES ? (unsigned)all.v.n : LOSS_PLACES;
 	for (unsigned i = 0; i < n; i++) {
-		uint64_t line = line_of(c->w, v[i].stack);
-		unsigned k = 0;
-
-		while (k < kept && (lines[k] != line || v[k].op != v[i].op))
-			k++;
-		if (k == kept) {
-			lines[kept] = line;
-			v[kept++] = v[i];
-			continue;
-		}
-		v[k].lost_ns += v[i].lost_ns;
-		v[k].affected += v[i].affected;
-		v[k].count += v[i].count;
-		v[k].sampled_ns += v[i].sampled_ns;
+		v[i] = all.v.v[i].sum;
+		/* Stacks of one line may share a step, or a wait. */
+		if (x->count && v[i].affected > x->count)
+			v[i].affected = x->count;
 	}
-	/* Stacks of one line may share a step, or a wait. */
-	for (unsigned i = 0; i < kept && x->count; i++)
-		v[i].affected = v[i].affected < x->count ? v[i].affected : x->count;
-	if (kept)
-		qsort(v, kept, sizeof(*v), by_lost);
-	return kept;
+	map_free(&all.by);
+	vec_free(&all.v);
+	return n;
 }
 
 void loss_place_fill(const struct cause *c, uint32_t process, struct where_place *p)

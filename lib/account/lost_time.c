@@ -270,6 +270,8 @@ static bool idle_add(struct lost_time *l, struct cause *c, uint32_t anchor,
 	bool own = loss_is_own_code(anchor, p);
 
 	if (l->in_steps && l->pane == INT64_MAX) {
+		if (step_stalls_is_mains(&l->step_stalls, c, anchor, p))
+			return true;
 		enum step_stall_lost lost = step_stalls_lost(&l->step_stalls, c, anchor, &b, p);
 
 		b.whole = lost == STALL_WHOLE;

@@ -14,10 +14,8 @@ static uint64_t waited_for(const struct cause *c, uint32_t anchor, const struct 
 	return (uint64_t)cause_process_of(c, anchor) << 32 | p->leaf;
 }
 
-/* The main thread waits for the same: another one that waits for it besides, as one that waits for
- * work, loses nothing more. */
-static bool is_mains(const struct step_stalls *s, const struct cause *c, uint32_t anchor,
-		     const struct track_part *p)
+bool step_stalls_is_mains(const struct step_stalls *s, const struct cause *c, uint32_t anchor,
+			  const struct track_part *p)
 {
 	uint64_t is;
 
@@ -101,7 +99,8 @@ enum step_stall_lost step_stalls_lost(const struct step_stalls *s, const struct 
 	uint64_t at;
 
 	if (b->family == LOSS_FAMILIES || !loss_is_step_stall(c, anchor, p) ||
-	    is_mains(s, c, anchor, p) || !map_get(&s->of, loss_blame_key(c, anchor, b), &at))
+	    step_stalls_is_mains(s, c, anchor, p) ||
+	    !map_get(&s->of, loss_blame_key(c, anchor, b), &at))
 		return STALL_IN_GAPS;
 	x = &s->v.v[at];
 	if ((double)x->gap_ns >= GAPS_SHARE * (double)x->ns)

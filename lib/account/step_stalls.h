@@ -41,6 +41,11 @@ struct step_stalls {
 /* Of all threads whose steps are known. False: out of memory. */
 bool step_stalls_sum(struct step_stalls *s, struct cause *c, struct track_parts *parts);
 
+/* Whether the main thread of the anchor's process waits for the same: another one that waits for it
+ * besides, as one that waits for work, loses nothing more. */
+bool step_stalls_is_mains(const struct step_stalls *s, const struct cause *c, uint32_t anchor,
+			  const struct track_part *p);
+
 enum step_stall_lost {
 	STALL_IN_GAPS, /* what of it lies in gaps */
 	STALL_PARTLY,  /* the same, which is the smaller part: a good step may be like that */

@@ -29,22 +29,32 @@ static struct cause_disk io_of(const struct loss_view *f)
 	return sum;
 }
 
+/* The file that it waited for longest, and in what most; NULL: none is known. */
+static const char *slowest_file(const struct loss_view *f, enum cause_file_way *way, uint64_t *took)
+{
+	uint64_t device = f->who ? f->who->object : 0;
+	const uint64_t *ns;
+	const char *name = cause_files_top(&f->c->files, f->loss->process, device, &ns);
+
+	*way = CAUSE_FILE_READS;
+	for (unsigned i = 1; name && i < CAUSE_FILE_WAYS; i++)
+		*way = ns[i] > ns[*way] ? (enum cause_file_way)i : *way;
+	*took = name ? ns[*way] : 0;
+	return name;
+}
+
 /* "; slow reads of /mnt/nfs/x (nfs4, server:/export) took 1.51 s": the file that it waited for
  * longest. */
 static void print_slowest_file(const struct loss_view *f, struct buf *out)
 {
 	static const char *const ways[CAUSE_FILE_WAYS] = { "reads", "writes", "syncs",
 							   "opens and lookups" };
-	uint64_t device = f->who ? f->who->object : 0;
-	const uint64_t *ns;
-	const char *name = cause_files_top(&f->c->files, f->loss->process, device, &ns);
-	unsigned most = 0;
+	enum cause_file_way way;
+	uint64_t ns;
+	const char *name = slowest_file(f, &way, &ns);
 
-	if (!name)
-		return;
-	for (unsigned i = 1; i < CAUSE_FILE_WAYS; i++)
-		most = ns[i] > ns[most] ? i : most;
-	buf_printf(out, "; slow %s of %s took %s", ways[most], name, fmt_ns(ns[most]).s);
+	if (name)
+		buf_printf(out, "; slow %s of %s took %s", ways[way], name, fmt_ns(ns).s);
 }
 
 static void print_transfers(struct buf *out, uint64_t n, const char *what, uint64_t bytes)
@@ -83,8 +93,14 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 		  "that waits is one beside those that give the device work" }
 	};
 	struct cause_disk io = io_of(f);
+	bool writes = io.write_bytes > io.read_bytes;
+	enum cause_file_way way;
+	uint64_t ns;
 
-	detect_recommend(f, to, actions[detect_beside(f)][io.write_bytes > io.read_bytes],
+	/* What else it reads meanwhile, as its own libraries, is not what it waits for. */
+	if (slowest_file(f, &way, &ns))
+		writes = way == CAUSE_FILE_WRITES || way == CAUSE_FILE_SYNCS;
+	detect_recommend(f, to, actions[detect_beside(f)][writes],
 			 "lsblk -o NAME,MAJ:MIN,ROTA,MOUNTPOINT", 0,
 			 "from nothing, if the step must wait for the data, to all of the wait");
 }

@@ -24,7 +24,9 @@
 #include "lib/account/meanwhile.h"
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"
+#include "lib/account/work_advice.h"
 #include "lib/world/event_loop.h"
+#include "lib/world/forks.h"
 #include "lib/world/known_work.h"
 #include "lib/world/waiter_call.h"
 
@@ -214,43 +216,10 @@ static void add_evidence(const struct loss_view *f, struct finding *to)
 
 #define ONLY_SHOWS "it only shows what to look at"
 
-#define MEANWHILE                                                                              \
-	"Do it while the device works: in worker processes or another thread, or between the " \
-	"launches of a step and its wait"
-#define PYTHON_CODE \
-	"future = pool.submit(prepare, next_batch); step(batch); batch = future.result()"
-#define NATIVE_CODE "launch(now, stream); prepare(next); cudaStreamSynchronize(stream);"
-
-/* code NULL: by the program's language. */
-static const struct {
-	const char *action, *code;
-} advices[] = {
-	[KNOWN_WORK_OTHER] = { MEANWHILE, NULL },
-	[KNOWN_WORK_COLLECTS] = { "Leave out calls of gc.collect(); collect less often, and fewer "
-				  "objects: freeze those that stay, keep fewer lists and dicts",
-				  "gc.freeze(); gc.set_threshold(100000, 50, 1000)" },
-	[KNOWN_WORK_IMPORTS] = { "Import it before the first step", "import NAME" },
-	[KNOWN_WORK_COMPILES] = { "Compile before the first step, and not again: pad to a few "
-				  "shapes, or mark those that change; TORCH_LOGS=recompiles says "
-				  "why",
-				  "torch.compile(model, dynamic=True)" },
-	[KNOWN_WORK_PACKS] = { "Do it ahead, in another thread or process while the device works: "
-			       "these libraries run beside Python; or once before, and keep what "
-			       "comes out; or choose a faster format or level",
-			       NULL },
-	[KNOWN_WORK_LOADS] = { MEANWHILE, "DataLoader(..., num_workers=4, pin_memory=True, "
-					  "prefetch_factor=4)" },
-	[KNOWN_WORK_SPINS] = { "Look at what it waits for: by its name it does so without "
-			       "sleeping, and takes a CPU from whoever works",
-			       "flag.wait(old);  // or a condition variable, instead of a loop" },
-	[KNOWN_WORK_FAULTS] = { "Keep the memory, and fill it again: what is new is cleared first",
-				"numpy.add(a, b, out=kept); torch.add(a, b, out=kept)" },
-};
-
 static void recommend_code(const struct loss_view *f, struct finding *to,
 			   const struct idle_line *line)
 {
-	const __typeof__(advices[0]) *advice;
+	struct work_advice advice;
 
 	if (idle_is_unknown(f, line)) {
 		detect_recommend(f, to, "Record what threads wait for, too: it takes root",
@@ -258,12 +227,21 @@ static void recommend_code(const struct loss_view *f, struct finding *to,
 				 0, "from nothing to all of the gaps");
 		return;
 	}
-	advice = &advices[known_work_of(f->c->w, line->stack)];
+	if (idle_work(f->loss) == KNOWN_WORK_FAULTS && world_forks(f->c->w, f->loss->process)) {
+		detect_recommend(
+			f, to,
+			"It forks, and what it shares with a child is copied when it first writes "
+			"to it: fork less often, or from a small process that was started first "
+			"(multiprocessing: forkserver)",
+			details_print(to, "sudo ps --ppid %" PRIu32, f->victim_pid), 0,
+			"nearly all of it, if these faults are such copies; new memory that is "
+			"kept and filled again needs no clearing, either");
+		return;
+	}
+	advice = work_advice_of(known_work_of(f->c->w, line->stack),
+				name_python(f->c->w, line->stack));
 	detect_recommend_code(
-		f, to, advice->action,
-		advice->code			    ? advice->code
-		: name_python(f->c->w, line->stack) ? PYTHON_CODE
-						    : NATIVE_CODE,
+		f, to, advice.action, advice.code,
 		"from nothing, if the device's work depends on it, to all of the gaps");
 	if (!line->sampled)
 		details_add_fix(to, "See which lines they are: sample where it computes", "shell",
@@ -311,7 +289,6 @@ static void recommend_socket(const struct loss_view *f, struct finding *to,
 	const char *peer = idle_state(f->loss) == PART_SOCKET
 				   ? cause_peers_top(&f->c->peers, process, frame, &server)
 				   : NULL;
-	bool delayed = idle_is_delayed_ack(f->loss);
 	struct buf command = { 0 };
 
 	buf_puts(&command, peer ? "ss -tunpi dst " : "ss -tunpi | grep pid=");
@@ -319,55 +296,38 @@ static void recommend_socket(const struct loss_view *f, struct finding *to,
 		shell_word(&command, bytes_of(peer));
 	else
 		buf_printf(&command, "%" PRIu32 ",", pid);
-	if (cause_peers_is_name_server(peer)) {
-		detect_recommend(f, to,
-				 "Keep the connection, or the address: each time a name is looked "
-				 "up anew. Let this machine keep them (systemd-resolved, dnsmasq), "
-				 "and look at the name server: it answers late, or not",
-				 details_text(to, &command), 0,
-				 "nearly all of it, where names are kept");
-		return;
-	}
-	detect_recommend(
-		f, to,
-		delayed ? "Set TCP_NODELAY where it is sent, or send each message in one write: "
-			  "answers come 40 ms late, as long as an acknowledgement is delayed that "
-			  "the sender waits for (Nagle's algorithm)"
-			: "Ask for the data before the device runs out of work, several requests "
-			  "at a time",
-		details_text(to, &command), 0,
-		delayed ? "nearly all of it, if that is what it is; the command shows who sends"
-			: "from nothing, if each request depends on the device, to all of the "
-			  "wait");
+	if (cause_peers_is_name_server(peer))
+		detect_recommend(
+			f, to,
+			"Keep the connection, or the address: each time a name is looked up anew. "
+			"Let this machine keep them (systemd-resolved, dnsmasq), and look at the "
+			"name server: it answers late, or not",
+			details_text(to, &command), 0, "nearly all of it, where names are kept");
+	else if (idle_is_delayed_ack(f->loss))
+		detect_recommend(
+			f, to,
+			"Set TCP_NODELAY where it is sent, or send each message in one write: "
+			"answers come 40 ms late, as long as an acknowledgement is delayed that "
+			"the sender waits for (Nagle's algorithm)",
+			details_text(to, &command), 0,
+			"nearly all of it, if that is what it is; the command shows who sends");
+	else
+		detect_recommend(
+			f, to,
+			"Ask for the data before the device runs out of work, several requests "
+			"at a time",
+			details_text(to, &command), 0,
+			"from nothing, if each request depends on the device, to all of the wait");
 	if (server)
 		details_add_fix(to, "See what the server does meanwhile", "shell",
 				sampling_command_peer(f->c, f->loss->process, server, to), 0, 0,
 				ONLY_SHOWS);
 }
 
-/* Whether a thread of the same process that it waits for holds the interpreter's lock, too: more
- * threads would take turns. */
-static bool has_interpreter(const struct loss_view *f)
-{
-	const struct loss_process *p = lost_time_process(&f->c->lost_time, f->loss->process);
-
-	if (!f->who || f->who->process != f->loss->process)
-		return false;
-	for (size_t i = 0; i < p->at.n; i++) {
-		const struct loss *x = &f->c->lost_time.v.v[p->at.v[i]];
-		const struct line_culprit *holder = culprit_get(f->c->tally.culprits, x->culprit);
-
-		if (x->family == LOSS_LOCK && x->ns && holder && holder->lock == LOCK_GIL &&
-		    holder->thread == f->who->thread)
-			return true;
-	}
-	return false;
-}
-
 static void recommend_workers(const struct loss_view *f, struct finding *to,
 			      const struct idle_line *line, uint32_t worker)
 {
-	if (has_interpreter(f)) {
+	if (detect_has_interpreter(f)) {
 		detect_recommend_interpreter(f, to);
 		return;
 	}
@@ -408,7 +368,8 @@ static const char *code_instead(const struct loss_view *f, const struct idle_lin
 			      : "poll(&ready, 1, -1);";
 	if (!python)
 		return "pthread_cond_wait(&ready, &mutex);";
-	return elsewhere ? PYTHON_CODE : "ready.wait()  # a threading.Event; or queue.get()";
+	return elsewhere ? work_advice_of(KNOWN_WORK_OTHER, true).code
+			 : "ready.wait()  # a threading.Event; or queue.get()";
 }
 
 #define WOKEN_INSTEAD                                                                       \

@@ -8,6 +8,7 @@
  */
 #include "lib/base/fmt.h"
 #include "lib/detect/gpu_work_internal.h"
+#include "lib/account/loss_background.h"
 #include "lib/account/names.h"
 
 #define MANY_LAUNCHES 16
@@ -52,6 +53,7 @@ static void fill_finding(void *state, const struct cause *c, struct toll_row *r,
 {
 	const struct issue *x = (struct issue *)r;
 	double each = (double)r->toll.ns / (double)x->launches;
+	bool paced = loss_paced_ns(&c->lost_time, f->process) >= r->toll.ns;
 
 	f->upper_bound = true;
 	f->share = toll_share(c, &r->toll);
@@ -63,6 +65,11 @@ static void fill_finding(void *state, const struct cause *c, struct toll_row *r,
 		   fmt_ns((uint64_t)each).s);
 	fact_amount(f, &f->summary);
 	buf_printf(&f->summary, ", first %s", f->culprit.text);
+	if (paced) {
+		buf_puts(&f->summary, "; it keeps a pace, and has the time");
+		f->severity = 1;
+		f->gain = FACT_GAIN_NOTHING;
+	}
 	fact_evidence(f, "launches", (double)x->launches, "");
 	fact_evidence(f, "launches per burst", (double)x->launches / (double)r->toll.count, "");
 	fact_evidence(f, "launch rate in bursts", 1e9 / each, "/s");
@@ -72,7 +79,7 @@ static void fill_finding(void *state, const struct cause *c, struct toll_row *r,
 			      ? "step = torch.compile(step, mode='reduce-overhead')"
 			      : "cudaStreamBeginCapture(stream, mode); step(); "
 				"cudaStreamEndCapture(stream, &graph);",
-		      0, r->toll.ns,
+		      0, paced ? 0 : r->toll.ns,
 		      "from nothing, if the kernels take as long, to all but a few microseconds "
 		      "per graph");
 }

@@ -27,7 +27,7 @@
 struct held {
 	enum part part;
 	uint32_t frame, inner; /* of its own code, and what that called (own_site.h); 0 not known */
-	uint32_t site;	       /* frame of its call site, as account/peers.h has it */
+	uint32_t site;	       /* frame of its call site, as attrib/peers.h has it */
 	uint64_t ns;	       /* 0: nothing is known */
 	uint32_t process;
 };

@@ -128,9 +128,11 @@ uint32_t path_class_culprit(enum path_class class, const struct segment *s, uint
 		return s->who;
 	case PATH_YIELD: /* not whoever had the CPU */
 		return thread != anchor && thread != s->who ? thread : 0;
+	case PATH_CHILD:
 	case PATH_STOPPED:
 	case PATH_FROZEN:
-		/* Of a thread that the anchor waits for, who let it go on is not the culprit. */
+		/* Of a thread that the anchor waits for, who let it go on is not the culprit. Nor
+		 * is its child what waited for a child. */
 		return thread != anchor ? thread : s->who;
 	default:
 		if (s->state == SEGMENT_BLOCKED && s->object != OBJECT_DISK && s->who)

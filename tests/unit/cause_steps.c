@@ -300,8 +300,49 @@ static void seldom_sleep(unsigned every)
 	stage_free(&s);
 }
 
+/* In each step 100 launches, which the device is done with when it is waited for, and a sleep: up
+ * to the next 40 ms, or of 30 ms. */
+static void launches_and_sleep(bool paced)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "serve");
+	const struct finding *found = NULL;
+	struct kinds_run p;
+	int64_t t = 0;
+
+	for (unsigned i = 0; i < STEPS; i++) {
+		int64_t until = (int64_t)(i + 1) * 40 * MS, work = (i * i * 37 % 151) * 50 * US;
+
+		for (unsigned k = 0; k < 100; k++, t += 20 * US)
+			stage_call(&s, v, OP_CUDA_LAUNCH, 0, t, t + 10 * US)->stack =
+				place_of(&s, "forward", 10 + k % 4);
+		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t, t + 5 * US)->stack =
+			place_of(&s, "read_loss", 60);
+		t += work;
+		until = paced ? until : t + 30 * MS;
+		stage_offcpu(&s, v, 0, t, until, 0, 0)->stack = place_of(&s, "pace", 31);
+		stage_set(&s.ev.v[s.ev.n - 1], COL_OBJECT_KIND, OBJECT_TIMER);
+		t = until;
+	}
+	analyze(&s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		printf("# %s\n", p.list.v.v[i].summary.p);
+		if (bytes_equal(p.list.v.v[i].kind, bytes_of("launch-bound")))
+			found = &p.list.v.v[i];
+	}
+	ok(found && (found->severity == 1) == paced && (found->without.n == 0) == paced &&
+		   (found->fixes.v[0].gain_high_ns == 0) == paced,
+	   "launching slowly %s",
+	   paced ? "costs nothing where a pace leaves the time"
+		 : "costs what it takes where it does not");
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
 int main(void)
 {
+	launches_and_sleep(true);
+	launches_and_sleep(false);
 	seldom_sleep(10);
 	seldom_sleep(1);
 	paused_steps();

@@ -207,7 +207,7 @@ static bool sample_function(void *ctx, const struct sym_elf_symbol *f)
 	struct sample *s = ctx;
 
 	/* What a sanitizer adds has lines that addr2line does not print. */
-	if (!strncmp(f->name, "_sub_", 5))
+	if (f->name && !strncmp(f->name, "_sub_", 5))
 		return true;
 	/* Three places in every third function. */
 	for (uint64_t i = 1; f->size > 4 && s->met % 3 == 0 && i <= 3 && s->n < ASKED; i++)
@@ -264,7 +264,7 @@ static void as_addr2line(void)
 		skip("no addr2line here");
 		return;
 	}
-	sym_elf_symbols(f, SYM_FULL | SYM_FUNCTIONS, sample_function, &s, NULL);
+	sym_elf_symbols(f, SYM_FULL | SYM_FUNCTIONS | SYM_NAMES, sample_function, &s, NULL);
 	is_int(line_table_new(&t, f, NULL), 0, "our own executable is read");
 	snprintf(list, sizeof(list), "%s/addresses", directory);
 	p = fopen(list, "w");

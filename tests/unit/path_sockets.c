@@ -220,8 +220,31 @@ static void sending(void)
 	}
 }
 
+/* Of a blocked thread of its own the culprit is who ended that; of one that it waits for, whoever
+ * continued it or was its child is not. */
+static void ended_by(void)
+{
+	static const struct {
+		unsigned object;
+		uint32_t own, other;
+	} all[] = { { OBJECT_CHILD, 3, 2 }, { OBJECT_STOP, 3, 2 }, { OBJECT_FD, 3, 3 } };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		const struct segment s = { .state = SEGMENT_BLOCKED,
+					   .object = (uint8_t)all[i].object,
+					   .who = 3 };
+		enum path_class class = path_class_of(&s);
+
+		is_u64(path_class_culprit(class, &s, 1, 1), all[i].own, "%s: its own",
+		       path_class_text(class));
+		is_u64(path_class_culprit(class, &s, 1, 2), all[i].other, "%s: another's",
+		       path_class_text(class));
+	}
+}
+
 int main(void)
 {
+	ended_by();
 	under_way(true);
 	under_way(false);
 	sending();

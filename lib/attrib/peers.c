@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of peers by socket, and the waits for them. Names come in records before the first event
  * that needs them; many connections lead to one address. */
-#include "lib/account/peers.h"
+#include "lib/attrib/peers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Who is named as the other end of a socket that a process waits for: the one process that has it,
  * and nobody where several do, or the waiting one itself.
  */
-#include "lib/account/peers.h"
+#include "lib/attrib/peers.h"
 #include "tests/tap.h"
 #include "tests/unit/events.h"
 

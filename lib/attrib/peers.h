@@ -5,8 +5,8 @@
  * them, are kept apart; further waits count as waits for an unknown peer, as do those on sockets
  * without an address.
  */
-#ifndef INGERO_ACCOUNT_PEERS_H
-#define INGERO_ACCOUNT_PEERS_H
+#ifndef INGERO_ATTRIB_PEERS_H
+#define INGERO_ATTRIB_PEERS_H
 
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
