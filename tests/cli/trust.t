@@ -162,7 +162,10 @@ with dashboard.Dashboard(run) as board:
         most = max(most, resident_mb(board.p.pid))
         time.sleep(0.02)
     after = resident_mb(board.p.pid)
-    tap.ok(most > before + 50 and after < before + 64, "of large sorts nothing stays", f"{asked}: {before:.0f} MB, {most:.0f}, {after:.0f}")
+    if "-fsanitize" in os.environ.get("INGERO_COMPILE", ""):
+        tap.skip("of large sorts nothing stays", "a sanitizer keeps what is freed for a while")
+    else:
+        tap.ok(most > before + 50 and after < before + 64, "of large sorts nothing stays", f"{asked}: {before:.0f} MB, {most:.0f}, {after:.0f}")
 
 # Of a program that reads once a pipe stays an input.
 pipe = path_of("pipe")
