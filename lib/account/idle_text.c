@@ -9,6 +9,7 @@
 #include "lib/tracks/reason.h"
 #include "lib/tracks/track_names.h"
 #include "lib/world/event_loop.h"
+#include "lib/world/frame_parts.h"
 
 /* CPU samples of so much of its own code say where that is. */
 #define MIN_SAMPLED 0.1
@@ -36,20 +37,6 @@ bool idle_is_unended(const struct loss *x)
 }
 
 /* ---- where it was ---- */
-
-static bool is_same_function(const struct cause *c, uint32_t a, uint32_t b)
-{
-	const struct world_frame *x = world_get_frame(c->w, a), *y = world_get_frame(c->w, b);
-	const struct world_symbol *s = world_get_symbol(c->w, a), *t = world_get_symbol(c->w, b);
-
-	if (a == b)
-		return true;
-	if (!x || !y || x->kind != y->kind)
-		return false;
-	if (x->kind == FRAME_PYTHON)
-		return x->file == y->file && x->name == y->name;
-	return s && t && x->module == y->module && s->name == t->name;
-}
 
 static uint32_t frame_of(const struct loss_view *f, uint32_t stack)
 {
@@ -85,7 +72,7 @@ struct idle_line idle_line_find(const struct loss_view *f)
 			uint32_t other = frame_of(f, v[k].stack);
 			uint64_t more = weight_of(&v[k], best.sampled);
 
-			if (!other || !is_same_function(f->c, frame, other))
+			if (!other || !place_same_function(f->c->w, frame, other))
 				continue;
 			ns += more;
 			line = more > line ? more : line;

@@ -112,6 +112,8 @@ void reason_print_culprit(struct buf *out, const struct track_names *names,
 #define SAMPLED_SHARE 0.1
 /* A line with less of it is not the only one worth a look. */
 #define MAIN_SHARE 0.6
+/* Another function with so much of it is. */
+#define SECOND_SHARE 0.25
 /* A line with less of it does not say where it was: it has many, or most of it has none. */
 #define PLACE_SHARE 0.05
 /* A piece that is so much of a cause, and so long, is reported by itself: of several pieces it is
@@ -197,24 +199,70 @@ static void print_line(struct buf *out, const struct world *w, const struct path
 		print_inner(out, w, line->inner);
 }
 
-/* The line to name: of CPU samples the one with most of them, else the largest that is known.
- * share: its part of those that could have been named. NULL: none is known. */
-static const struct path_cause_line *main_line(const struct path_cause *c, double *share)
+static bool is_same_function(const struct world *w, const struct path_cause_line *a,
+			     const struct path_cause_line *b)
+{
+	return a == b ||
+	       (a->line && b->line &&
+		place_same_function(w, a->line & ~FRAME_FUNCTION, b->line & ~FRAME_FUNCTION));
+}
+
+/* Of lines of CPU samples, or (sampled false) of all that are known, those of the function with
+ * most; NULL: there is none. but: not those of its function. *ns: all of them. */
+static const struct path_cause_line *main_function(const struct path_cause *c,
+						   const struct world *w, bool sampled,
+						   const struct path_cause_line *but, uint64_t *ns)
 {
 	const struct path_cause_line *best = NULL;
-	uint64_t sampled = 0, of;
+
+	*ns = 0;
+	for (unsigned i = 0; i < c->nlines; i++) {
+		const struct path_cause_line *line = &c->lines[i];
+		uint64_t sum = 0;
+
+		if (sampled ? !line->sampled || !line->line : !line->line && !line->op)
+			continue;
+		if (but && is_same_function(w, line, but))
+			continue;
+		for (unsigned k = 0; k < c->nlines; k++)
+			if ((!sampled || c->lines[k].sampled) &&
+			    is_same_function(w, line, &c->lines[k]))
+				sum += c->lines[k].ns;
+		if (sum <= *ns)
+			continue;
+		*ns = sum;
+		best = line;
+	}
+	return best;
+}
+
+/* What to name: of CPU samples where there are some. */
+struct named_lines {
+	const struct path_cause_line *first, *second; /* NULL: none */
+	double first_share, second_share; /* of what could have been named; of all of a function */
+};
+
+static struct named_lines name_lines(const struct path_cause *c, const struct world *w)
+{
+	struct named_lines n = { 0 };
+	uint64_t sampled = 0, of, ns;
 
 	for (unsigned i = 0; i < c->nlines; i++)
 		sampled += c->lines[i].sampled && c->lines[i].line ? c->lines[i].ns : 0;
 	if ((double)sampled < SAMPLED_SHARE * (double)c->ns)
 		sampled = 0;
-	for (unsigned i = 0; i < c->nlines && !best; i++)
-		if (sampled ? c->lines[i].sampled && c->lines[i].line
-			    : c->lines[i].line || c->lines[i].op)
-			best = &c->lines[i];
 	of = sampled ? sampled : c->ns;
-	*share = best && of ? (double)best->ns / (double)of : 0;
-	return best;
+	n.first = main_function(c, w, sampled, NULL, &ns);
+	n.first_share = n.first && of ? (double)ns / (double)of : 0;
+	/* Of own code another function with much of it, as one that is called at several lines, or
+	 * by signals. */
+	if (!n.first || c->class != PATH_OWN || c->culprit)
+		return n;
+	n.second = main_function(c, w, sampled, n.first, &ns);
+	n.second_share = n.second && of ? (double)ns / (double)of : 0;
+	if (n.second_share < SECOND_SHARE)
+		n.second = NULL;
+	return n;
 }
 
 /* Whether most of it was one piece, which is then at the line that is named. */
@@ -295,8 +343,8 @@ static void print_phrase(struct buf *out, const struct track_names *names,
 {
 	bool other = c->culprit && !c->resumed;
 	const struct path_cause_line *line;
+	struct named_lines named;
 	char text[48];
-	double share;
 
 	if (other) {
 		buf_printf(out, "%s%s ", past ? "waited" : "waits",
@@ -319,13 +367,20 @@ static void print_phrase(struct buf *out, const struct track_names *names,
 		print_object(out, c->object);
 	if (c->class == PATH_DISK)
 		print_disk(out, c->device);
-	line = main_line(c, &share);
-	if (line && share < PLACE_SHARE)
-		line = NULL;
+	named = name_lines(c, names->w);
+	line = named.first_share < PLACE_SHARE ? NULL : named.first;
 	if (line)
 		print_line(out, names->w, c, line);
-	if (line && share < MAIN_SHARE)
-		buf_printf(out, " (%.0f%%) and elsewhere", share * 100);
+	if (line && named.first_share < MAIN_SHARE) {
+		buf_printf(out, " (%.0f%%)", named.first_share * 100);
+		if (named.second) {
+			buf_puts(out, ", ");
+			print_frame(out, names->w, named.second->line);
+			buf_printf(out, " (%.0f%%)", named.second_share * 100);
+		}
+		if (!named.second || named.first_share + named.second_share < NEARLY_ALL)
+			buf_puts(out, " and elsewhere");
+	}
 	if (c->poll.interval_us)
 		reason_print_poll(out, &c->poll);
 	if (line && is_one_piece(c, line))

@@ -90,3 +90,17 @@ void place_print_frame(struct buf *out, const struct world *w, uint32_t frame)
 			buf_printf(out, "+0x%" PRIx64 " (%.*s)", s->delta, (int)module.n, module.p);
 	}
 }
+
+bool place_same_function(const struct world *w, uint32_t a, uint32_t b)
+{
+	const struct world_frame *x = world_get_frame(w, a), *y = world_get_frame(w, b);
+	const struct world_symbol *s = world_get_symbol(w, a), *t = world_get_symbol(w, b);
+
+	if (a == b)
+		return true;
+	if (!x || !y || x->kind != y->kind)
+		return false;
+	if (x->kind == FRAME_PYTHON)
+		return x->file == y->file && x->name == y->name;
+	return s && t && x->module == y->module && s->name == t->name;
+}

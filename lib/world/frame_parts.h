@@ -44,4 +44,7 @@ void place_print_name(struct buf *out, const struct place *p);
  * "libfoo.so+0x1c20", "?" of no frame. */
 void place_print_frame(struct buf *out, const struct world *w, uint32_t frame);
 
+/* Whether two frames (world ids) are of one function. */
+bool place_same_function(const struct world *w, uint32_t a, uint32_t b);
+
 #endif

@@ -300,6 +300,23 @@ int main(void)
 	is_reason(&few, "on the CPU in compute (train.py:51) (50%) and elsewhere");
 	few.lines[0].ns = few.ns / 100;
 	is_reason(&few, "on the CPU");
+	/* A function that is called at several lines has more than each of them. */
+	few = causes.v.v[1];
+	few.nlines = 4;
+	few.lines[3] = few.lines[2] = few.lines[1] = few.lines[0];
+	few.lines[0].ns = few.ns * 4 / 10;
+	few.lines[1].ns = few.ns * 3 / 10;
+	few.lines[2].ns = few.ns * 2 / 10;
+	few.lines[3].ns = few.ns / 10;
+	few.lines[1].line = frame("on_alarm", 12);
+	few.lines[2].line = frame("on_alarm", 11);
+	few.lines[3].line = frame("step", 34);
+	is_reason(&few,
+		  "on the CPU in on_alarm (train.py:12) (50%), compute (train.py:51) (40%) and "
+		  "elsewhere");
+	few.lines[0].ns += few.lines[3].ns;
+	few.nlines = 3;
+	is_reason(&few, "on the CPU in compute (train.py:51) (50%), on_alarm (train.py:12) (50%)");
 	is_reason(&causes.v.v[2], "waits for the device in step (train.py:34)");
 	is_reason(&causes.v.v[3], "sleeps");
 	is_reason(&causes.v.v[4], "pt_data_worker (pid 8) had the CPU");
