@@ -50,7 +50,8 @@ static bool number_of(struct unwind_files *f, const struct host_mapping *m, uint
 	path = malloc(m->path.n + 1);
 	if (!path)
 		return false;
-	memcpy(path, m->path.p, m->path.n);
+	if (m->path.n)
+		memcpy(path, m->path.p, m->path.n);
 	path[m->path.n] = 0;
 	copy.path.p = path;
 	if (!vec_push(&f->files, copy)) {

@@ -160,10 +160,13 @@ static int opened_in(struct ige_seek *s, int64_t shift_ns, int64_t *from_ns, str
 	int rc = 0;
 
 	while (ige_seek_report(s)->unterminated && (rc = records->next(records, &item, e)) > 0) {
-		const struct rec_OPEN *call = &item.record->u.OPEN;
+		const struct rec_OPEN *call;
 		size_t left = 0;
 
-		if (item.kind != STREAM_RECORD || item.record->kind != RECORD_OPEN || call->at_end)
+		if (item.kind != STREAM_RECORD || item.record->kind != RECORD_OPEN)
+			continue;
+		call = &item.record->u.OPEN;
+		if (call->at_end)
 			continue;
 		for (size_t i = 0; i < calls.n; i++)
 			if (calls.v[i].thread != call->thread || calls.v[i].depth < call->depth)

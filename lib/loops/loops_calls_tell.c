@@ -127,9 +127,9 @@ void loops_calls_meet_wait(struct loops *l, struct loops_calls *c, const struct 
 
 bool loops_calls_follow(struct loops *l, struct loops_calls *c, const struct loops_call *call)
 {
-	int64_t gap = call->start_ns - c->end_ns - (int64_t)call->held_ns;
-
-	if (c->open && gap > patience_of(&l->v.v[c->loop]) &&
+	/* None is open before the first. */
+	if (c->open &&
+	    call->start_ns - c->end_ns - (int64_t)call->held_ns > patience_of(&l->v.v[c->loop]) &&
 	    !loops_missing(l, c->node, c->end_ns, call->start_ns))
 		loops_calls_close(l, c);
 	if (!c->open && c->resumed_ns == LOOPS_NEVER)

@@ -11,7 +11,7 @@
 
 static bool lies_in(struct bytes file, const char *folder)
 {
-	return memmem(file.p, file.n, folder, strlen(folder)) != NULL;
+	return bytes_have(file, folder);
 }
 
 static bool is_runner(struct bytes name)
