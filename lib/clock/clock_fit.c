@@ -173,7 +173,8 @@ int clock_fit(struct collective_time_list *m, struct clock_fit *fits, uint32_t m
 	}
 	for (size_t i = 0; i < (size_t)machines * machines; i++)
 		f.room[i] = UNKNOWN;
-	qsort(m->all.v, m->all.n, sizeof(m->all.v[0]), by_meeting);
+	if (m->all.n)
+		qsort(m->all.v, m->all.n, sizeof(m->all.v[0]), by_meeting);
 	for (size_t i = 0, next; i < m->all.n && !nomem; i = next) {
 		for (next = i + 1; next < m->all.n && m->all.v[next].comm == m->all.v[i].comm;
 		     next++)

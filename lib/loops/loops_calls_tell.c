@@ -127,8 +127,8 @@ void loops_calls_meet_wait(struct loops *l, struct loops_calls *c, const struct 
 
 bool loops_calls_follow(struct loops *l, struct loops_calls *c, const struct loops_call *call)
 {
-	/* None is open before the first. */
-	if (c->open &&
+	/* Before the first of them there is no gap. */
+	if (c->open && c->end_ns != INT64_MIN &&
 	    call->start_ns - c->end_ns - (int64_t)call->held_ns > patience_of(&l->v.v[c->loop]) &&
 	    !loops_missing(l, c->node, c->end_ns, call->start_ns))
 		loops_calls_close(l, c);

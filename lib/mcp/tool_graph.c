@@ -248,7 +248,8 @@ static struct json build_frequency(struct graphs *g, int64_t zero, double second
 	struct json o = json_object(), rows = json_array();
 	uint64_t median, hot = 0, never = 0;
 
-	qsort(g->v.v, g->v.n, sizeof(*g->v.v), by_launches);
+	if (g->v.n)
+		qsort(g->v.v, g->v.n, sizeof(*g->v.v), by_launches);
 	median = g->v.n ? g->v.v[g->v.n / 2].launches : 0;
 	for (size_t i = 0; i < g->v.n; i++) {
 		const struct graph *x = &g->v.v[i];

@@ -327,6 +327,45 @@ static void lossy(struct stage *s, struct actor v, const char *remote)
 	}
 }
 
+/* It waits for a disk in reads, or in syncs while more is read besides, as libraries are. */
+static void disk_waits(struct stage *s, struct actor v, bool syncs)
+{
+	const char *want = syncs ? "Write and sync less often" : "Read ahead in worker threads";
+	struct kinds_run p;
+	unsigned found = 0;
+	struct record *r;
+
+	calls(s, v);
+	r = stage_record(s, RECORD_FILE);
+	REC_SET(r, FILE, id, 9);
+	REC_SET(r, FILE, path, bytes_of("/data/state.pt"));
+	REC_SET(r, FILE, device, 8 << 20 | 16);
+	for (int64_t t = 0; t < LENGTH; t += EVERY) {
+		struct event *ev = stage_offcpu(s, v, 0, t, t + MS, 0, 0);
+
+		stage_set(ev, COL_OBJECT_KIND, OBJECT_DISK);
+		stage_set(ev, COL_OBJECT, 8 << 20 | 16);
+		ev = stage_event(s, OP_IO_FILE, v.ctx, 0, t, t + MS);
+		stage_set(ev, COL_FILE, 9);
+		stage_set(ev, COL_WRITE, syncs ? 2 : 0);
+		ev = stage_event(s, OP_IO_BLOCK, v.ctx, 0, t, t + MS);
+		stage_set(ev, COL_DEVICE, 8 << 20 | 16);
+		stage_set(ev, COL_BYTES, 1 << 20);
+		stage_set(ev, COL_WRITE, !syncs);
+	}
+	analyze(s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++)
+		for (size_t k = 0; k < p.list.v.v[i].fixes.n; k++) {
+			struct bytes action = p.list.v.v[i].fixes.v[k].action;
+
+			printf("# %.*s\n", (int)action.n, action.p);
+			found += bytes_begin_with(action, want);
+		}
+	is_u64(found, 1, "whatever is moved besides, a wait in %s: %s", syncs ? "syncs" : "reads",
+	       want);
+	chain_list_free(&p.list);
+}
+
 static void word(const char *from, const char *to)
 {
 	struct buf out = { 0 };
@@ -421,6 +460,8 @@ int main(void)
 	killed(&s, v, "memory:/pods/a b");
 	proposes(&s, "oom-kill", "cat '/sys/fs/cgroup/memory/pods/a b/memory.oom_control'");
 
+	disk_waits(&s, v, true);
+	disk_waits(&s, v, false);
 	lossy(&s, v, "[2001:db8::1]:443");
 	proposes(&s, "net-loss", "ss -tin dst '[2001:db8::1]:443'");
 	lossy(&s, v, NULL);

@@ -221,12 +221,25 @@ static void compile_steps(bool each, uint32_t severity)
 	stage_free(&s);
 }
 
+/* The finding of that kind; NULL: there is none. All are printed. */
+static const struct finding *told(const struct kinds_run *p, const char *kind)
+{
+	const struct finding *found = NULL;
+
+	for (size_t i = 0; i < p->list.v.n; i++) {
+		printf("# %s\n", p->list.v.v[i].summary.p);
+		if (bytes_equal(p->list.v.v[i].kind, bytes_of(kind)))
+			found = &p->list.v.v[i];
+	}
+	return found;
+}
+
 /* A function computes 27 % of each step while the device works, and 15 % when that is done. */
 static void partly_idle(void)
 {
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train");
-	const struct finding *found = NULL;
+	const struct finding *found;
 	struct kinds_run p;
 
 	for (unsigned i = 0; i < STEPS; i++) {
@@ -246,11 +259,7 @@ static void partly_idle(void)
 			place_of(&s, "fetch", 31);
 	}
 	analyze(&s, &p);
-	for (size_t i = 0; i < p.list.v.n; i++) {
-		printf("# %s\n", p.list.v.v[i].summary.p);
-		if (bytes_equal(p.list.v.v[i].kind, bytes_of("gpu-idle")))
-			found = &p.list.v.v[i];
-	}
+	found = told(&p, "gpu-idle");
 	ok(found, "what of a function lies in gaps is told, however much of it does not");
 	if (found) {
 		double of = (double)found->lost_ns / (STEPS * 1500.0 * US);
@@ -268,7 +277,7 @@ static void seldom_sleep(unsigned every)
 {
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train");
-	const struct finding *found = NULL;
+	const struct finding *found;
 	struct kinds_run p;
 	int64_t t = 0;
 
@@ -289,11 +298,7 @@ static void seldom_sleep(unsigned every)
 		t += 40 * MS;
 	}
 	analyze(&s, &p);
-	for (size_t i = 0; i < p.list.v.n; i++) {
-		printf("# %s\n", p.list.v.v[i].summary.p);
-		if (bytes_equal(p.list.v.v[i].kind, bytes_of("step-stall")))
-			found = &p.list.v.v[i];
-	}
+	found = told(&p, "step-stall");
 	is_int(found ? (int)found->severity : 0, every > 2 ? 2 : 0,
 	       "a sleep in every %u. step, of which no pace is known", every);
 	chain_list_free(&p.list);
@@ -306,7 +311,7 @@ static void launches_and_sleep(bool paced)
 {
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "serve");
-	const struct finding *found = NULL;
+	const struct finding *found;
 	struct kinds_run p;
 	int64_t t = 0;
 
@@ -325,11 +330,7 @@ static void launches_and_sleep(bool paced)
 		t = until;
 	}
 	analyze(&s, &p);
-	for (size_t i = 0; i < p.list.v.n; i++) {
-		printf("# %s\n", p.list.v.v[i].summary.p);
-		if (bytes_equal(p.list.v.v[i].kind, bytes_of("launch-bound")))
-			found = &p.list.v.v[i];
-	}
+	found = told(&p, "launch-bound");
 	ok(found && (found->severity == 1) == paced && (found->without.n == 0) == paced &&
 		   (found->fixes.v[0].gain_high_ns == 0) == paced,
 	   "launching slowly %s",
