@@ -92,6 +92,15 @@ static void meet_call(struct loops *l, struct loops_calls *c, const struct loops
 	c->since = 0;
 }
 
+/* A stretch of time without what lies in it and does not count; 0 where that is more, or the
+ * stretch none, as in damaged events. */
+static uint64_t time_less(int64_t from_ns, int64_t to_ns, uint64_t less_ns)
+{
+	uint64_t ns = to_ns > from_ns ? (uint64_t)to_ns - (uint64_t)from_ns : 0;
+
+	return ns > less_ns ? ns - less_ns : 0;
+}
+
 /* How long the loop may do something else before it is over for now. */
 static int64_t patience_of(const struct loop *loop)
 {
@@ -116,8 +125,8 @@ void loops_calls_meet_wait(struct loops *l, struct loops_calls *c, const struct 
 	if (!missing || !loop_anchor_times(&c->anchor, wait->key, &index) ||
 	    loop_anchor_choose(&c->anchor, missing, &exact) != (int)index)
 		return;
-	if (wait->start_ns - c->begin_ns - (int64_t)c->step_taken_ns <=
-	    patience_of(&l->v.v[c->loop]))
+	if (time_less(c->begin_ns, wait->start_ns, c->step_taken_ns) <=
+	    (uint64_t)patience_of(&l->v.v[c->loop]))
 		emit_step(l, c, wait->end_ns);
 	else
 		loop_anchor_skip(&c->anchor, wait->end_ns);
@@ -127,9 +136,9 @@ void loops_calls_meet_wait(struct loops *l, struct loops_calls *c, const struct 
 
 bool loops_calls_follow(struct loops *l, struct loops_calls *c, const struct loops_call *call)
 {
-	/* Before the first of them there is no gap. */
-	if (c->open && c->end_ns != INT64_MIN &&
-	    call->start_ns - c->end_ns - (int64_t)call->held_ns > patience_of(&l->v.v[c->loop]) &&
+	if (c->open &&
+	    time_less(c->end_ns, call->start_ns, call->held_ns) >
+		    (uint64_t)patience_of(&l->v.v[c->loop]) &&
 	    !loops_missing(l, c->node, c->end_ns, call->start_ns))
 		loops_calls_close(l, c);
 	if (!c->open && c->resumed_ns == LOOPS_NEVER)
