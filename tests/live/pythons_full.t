@@ -47,14 +47,16 @@ def batch(lines):
     bpftool("batch", "file", path)
 
 
-CALLS = 'import ctypes; c = ctypes.CDLL("libcudart.so.13"); c.cudaMalloc(ctypes.byref(ctypes.c_void_p()), 4096)'
+CALLS = 'import ctypes, sys; c = ctypes.CDLL("libcudart.so.13"); c.cudaMalloc(ctypes.byref(ctypes.c_void_p()), 4096); sys.stdin.read()'
 PARENT = f"""
 import subprocess, sys
 ran = sys.stdin.readline()
 while ran:
-    p = subprocess.Popen([sys.executable, "-c", {CALLS!r}])
-    p.wait()
+    p = subprocess.Popen([sys.executable, "-c", {CALLS!r}], stdin=subprocess.PIPE)
     print(p.pid, flush=True)
+    sys.stdin.readline()
+    p.communicate()
+    print(flush=True)
     ran = sys.stdin.readline()
 """
 if not BPFTOOL:
@@ -62,31 +64,43 @@ if not BPFTOOL:
 parent = subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=rec.environment())
 ige = rec.path("full.ige")
 r = rec.start("-o", ige, "-p", parent.pid)
-said = rec.attached(r)
+rec.attached(r)
 table = table_of(r.pid)
 
 
-def child():
+def turn():
     parent.stdin.write("\n")
     parent.stdin.flush()
-    return int(parent.stdout.readline())
+    return parent.stdout.readline()
+
+
+def in_table(pid):
+    return '"value"' in bpftool("map", "lookup", "id", table["id"], "key", *bytes_of(pid).split()).stdout
+
+
+def child(see):
+    """A Python that makes a call and lives until the recorder has seen to it, however busy the machine is; and what see() gave."""
+    pid = int(turn())
+    found = see(pid)
+    turn()
+    return pid, found
 
 
 empty = " ".join(["0"] * table["bytes_value"])
 fillers = range(NOT_A_PID, NOT_A_PID + ROOM)
 tap.same(table["max_entries"], ROOM, "the table's size is the one that is told")
 batch(f"map update id {table['id']} key {bytes_of(n)} value {empty}" for n in fillers)
-outside = child()
+outside, told = child(lambda pid: rec.said(r, f"process {pid}: "))
 batch(f"map delete id {table['id']} key {bytes_of(n)}" for n in fillers[:ROOM // 2])
-inside = child()
+inside, _ = child(lambda pid: rec.until(lambda: in_table(pid)))
 parent.stdin.close()
 parent.wait()
 r.send_signal(signal.SIGINT)
-said += r.communicate(timeout=rec.PATIENCE)[1]
+told += r.communicate(timeout=rec.PATIENCE)[1]
 lines = subprocess.run([sys.executable, "tests/ige_reader.py", ige], capture_output=True, text=True).stdout.splitlines()
 python = {x["process"]["pid"]: x for x in map(json.loads, lines) if x.get("record") == "coverage" and x["layer"] == "python"}
 tap.ok(python.get(outside, {}).get("failed") == 1 and "4096 processes" in python[outside].get("reason", ""), "one more Python than there is room for is told in the recording", python)
-tap.ok(f"process {outside}: " in said and "without Python's frames" in said, "and to the person who records", said)
+tap.ok(f"process {outside}: " in told and "without Python's frames" in told, "and to the person who records", told)
 tap.same((python.get(inside) or {}).get("attached"), 1, "when there is room again, one has its frames")
 
 # ---- a number that was a Python's, by what the table says, and is now that of a shell's child
