@@ -63,11 +63,13 @@ static const struct python_line *decode_frame(struct python_lines *p, uint32_t f
 /* An event loop that is in the stack has no lines, and what it runs is a task. */
 static void find_task(struct python_lines *p, struct python_stack *s)
 {
+	enum event_loop_place place = EVENT_LOOP_NONE;
+
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct python_line *line = &p->lines.v[s->first + i];
-		uint32_t frame = python_lines_frame(p, line->function);
 
-		if (event_loop_has_frame(p->w, frame, s->task)) {
+		place = event_loop_enter(p->w, python_lines_frame(p, line->function), place);
+		if (place) {
 			line->line = 0;
 			s->task = i + 1;
 		} else if (s->task) {

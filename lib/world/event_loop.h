@@ -11,8 +11,15 @@
 
 #include "lib/world/world.h"
 
-/* inside: the frame around this one is of an event loop. */
-bool event_loop_has_frame(const struct world *w, uint32_t frame, bool inside);
+enum event_loop_place {
+	EVENT_LOOP_NONE, /* what a task does, or there is no event loop */
+	EVENT_LOOP_RUNS, /* whoever stands below is a task */
+	EVENT_LOOP_TURNS, /* between two tasks: what stands below is the event loop's own */
+};
+
+/* Where a frame is, by where the one around it is; of a frame that is no Python, the latter. */
+enum event_loop_place event_loop_enter(const struct world *w, uint32_t frame,
+				       enum event_loop_place around);
 
 /* Whether the innermost Python frame of a stack is of an event loop. */
 bool event_loop_waits(const struct world *w, uint32_t stack);

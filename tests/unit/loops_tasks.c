@@ -46,6 +46,25 @@ static void takes_turns(struct play *p)
 	}
 }
 
+/* A sample meets what the event loop does between two of its tasks. */
+static void looks_at_the_time(struct play *p)
+{
+	for (int i = 0; i < 200; i++) {
+		call(p, TURN "serve:11 load:5");
+		if (i % 3 == 1)
+			add_event(p, p->a, OP_CPU_SAMPLE,
+				  LOOP "std.BaseEventLoop._run_once:1890 "
+				       "std.BaseEventLoop.time:707");
+		call(p, TURN "serve:12 load:5");
+		if (i % 7 == 2)
+			add_event(p, p->a, OP_CPU_SAMPLE,
+				  LOOP "std.BaseEventLoop._run_once:1887 "
+				       "std.select.EpollSelector.select:472 "
+				       "std.select.key:230");
+		call(p, TURN "serve:13 train:30");
+	}
+}
+
 /* A loop that runs an event loop in each step. */
 static void around(struct play *p)
 {
@@ -186,6 +205,7 @@ static const struct {
 } rows[] = {
 	{ "two awaits in a task", awaits, "200 steps of serve:11-13", NULL },
 	{ "and other tasks between them", takes_turns, "200 steps of serve:11-13", NULL },
+	{ "samples between two tasks", looks_at_the_time, "200 steps of serve:11-13", NULL },
 	{ "an event loop in each step", around, "200 steps of main:88-90", "[main 200]" },
 	{ "one task after the other", one_by_one, "300 steps of first:11-14",
 	  "[first 300][second 300]" },
