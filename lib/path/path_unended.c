@@ -7,6 +7,7 @@
 
 #include "lib/path/unended_facts.h"
 #include "lib/world/call_site.h"
+#include "lib/world/module_owner.h"
 
 static const char *const ends_texts[] = {
 	[PATH_ENDS_UNKNOWN] = "nothing tells whom it waits for",
@@ -416,13 +417,34 @@ static bool ends_at(const struct unended_thread *th, enum path_ends *ends)
 	return true;
 }
 
-/* Where it was last seen in code of its own: on its way out a thread passes lines of Python's. */
+/* How much a place says of what a thread does: lines of Python's and of the C library are passed on
+ * the way out of any. */
+static unsigned place_rank(const struct world *w, uint32_t stack)
+{
+	const struct world_frame *f = world_get_frame(w, call_site_frame(w, stack));
+
+	if (!f || call_site_is_starter(w, stack))
+		return 0;
+	if (f->kind == FRAME_PYTHON || module_is_own(w, f))
+		return 2;
+	return !call_site_passes_on(w, call_site_frame(w, stack));
+}
+
+/* Where it was last seen in code of its own. */
 static uint32_t last_place(const struct unended_facts *f, const struct unended_thread *th)
 {
-	for (unsigned i = 0; i < UNENDED_PLACES && th->places[i]; i++)
-		if (!call_site_is_starter(f->w, th->places[i]))
-			return th->places[i];
-	return th->places[0];
+	uint32_t best = th->places[0];
+	unsigned best_rank = 0;
+
+	for (unsigned i = 0; i < UNENDED_PLACES && th->places[i]; i++) {
+		unsigned rank = place_rank(f->w, th->places[i]);
+
+		if (rank > best_rank) {
+			best = th->places[i];
+			best_rank = rank;
+		}
+	}
+	return best;
 }
 
 static void add_step(const struct unended_facts *f, struct path_unended *out,

@@ -91,7 +91,7 @@ struct unended_wait {
 	uint64_t object_released, line_released; /* as in objects and lines; 0: nobody */
 };
 
-#define UNENDED_PLACES 4 /* a thread's way out takes two or three */
+#define UNENDED_PLACES 8 /* a thread's way out takes two or three, on a busy machine more */
 
 /* What a thread was seen to do last. */
 struct unended_thread {

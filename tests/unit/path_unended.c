@@ -312,11 +312,24 @@ static uint32_t python_stack(struct cast *c, const char *function, const char *f
 	return world_stack(c->s.w, &frame, 1);
 }
 
+static uint32_t native_stack(struct cast *c, const char *library)
+{
+	struct world_module m = { .path = world_string(c->s.w, bytes_of(library)) };
+	struct world_frame f = { .kind = FRAME_NATIVE, .offset = 0x89226 };
+	uint32_t frame;
+
+	f.module = world_module(c->s.w, &m);
+	frame = world_frame(c->s.w, &f);
+	return world_stack(c->s.w, &frame, 1);
+}
+
 /* Threads that mostly sleep may have no sample, or an old one. */
 static void last_places(void)
 {
 	static const char *const out[] = { "_wait_for_tstate_lock", "run", "_bootstrap_inner",
 					   "_delete", "_bootstrap" };
+	static const char *const libraries[] = { "/usr/lib/libpython3.11.so.1.0",
+						 "/usr/lib/x86_64-linux-gnu/libc.so.6" };
 	struct path_unended u;
 	struct cast c;
 	uint32_t own;
@@ -331,6 +344,9 @@ static void last_places(void)
 	for (unsigned i = 0; i < 3; i++)
 		stage_offcpu(&c.s, c.work, 0, (23 + i) * MS, (24 + i) * MS, 0, 0)->stack =
 			python_stack(&c, out[i], "/usr/lib/python3.11/threading.py");
+	for (unsigned i = 0; i < 2; i++)
+		stage_offcpu(&c.s, c.work, 0, (26 + i) * MS, (27 + i) * MS, 0, 0)->stack =
+			native_stack(&c, libraries[i]);
 	exits(&c, c.work, 30 * MS, 0);
 	finish_cast(&c);
 	path_unended_of(&c.f, c.main.thread, &u);
