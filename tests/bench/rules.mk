@@ -6,7 +6,7 @@
 bench_src := $(filter-out %.bpf.c $(if $(skeleton),,tests/bench/cost_%.c),$(wildcard tests/bench/*.c))
 bench_programs := $(bench_src:%.c=$(BUILD)/%)
 NAMES ?=
-export NAMES REAL
+export NAMES
 
 bench: $(bench_programs) $(if $(skeleton),double double-real)
 

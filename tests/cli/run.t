@@ -43,10 +43,12 @@ for bad in bad silent_bad dies killed short empty; do
 	like "$(last "unit/$bad")" '^[01] passed, 1 failed, status 1$' "$bad is one failure"
 done
 is "$(last unit/explains unit/bad)" "1 passed, 2 failed, status 1" "checks of two tests fail"
-is "$(tail -n 4 "$TMP/log")" "unit-bad.tap: not ok 2 - b
+is "$(tail -n 6 "$TMP/log")" "unit-bad.tap: not ok 2 - b
 unit-explains.tap: not ok 1 - a
 unit-explains.tap:   # got: 7
-1 passed, 2 failed" "what failed, and why, stands right above the sum"
+unit-bad.tap: not ok 2 - b
+unit-explains.tap: not ok 1 - a
+1 passed, 2 failed" "what failed, and why, and once more without, stands right above the sum"
 is "$(last unit/skips)" "1 passed, 0 failed, 1 skipped, status 0" "skipped checks are counted"
 like "$(cat "$TMP/log")" 'unit-skips.tap: ok 2 - b # SKIP no reason' "with their reason"
 is "$(last unit/good unit/skip_all)" "2 passed, 0 failed, 1 skipped, status 0" "a skipped test too"

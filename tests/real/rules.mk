@@ -5,6 +5,7 @@
 
 # Where the programs are installed: several builds and checkouts may share one folder.
 REAL ?= $(BUILD)/real
+export REAL
 real_quick := $(addprefix tests/real/,torch_attached.t torch_crash.t torch.t llama.t bad_input.t install.t)
 real_long := $(wildcard tests/real/vllm*.t)
 run_real = REAL=$(abspath $(REAL)) $(call run_tests,$(1))
