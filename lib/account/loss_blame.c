@@ -348,8 +348,9 @@ bool loss_is_step_stall(const struct cause *c, uint32_t anchor, const struct tra
 	switch (p->class) {
 	case PATH_OWN:
 	case PATH_CALL:
-		return p->leaf != anchor && (p->exclusion || cause_process_of(c, p->leaf) !=
-								     cause_process_of(c, anchor));
+		return p->leaf != anchor &&
+		       (p->exclusion || p->lock ||
+			cause_process_of(c, p->leaf) != cause_process_of(c, anchor));
 	case PATH_SLEEP: /* its own may be a pace, where that is not known */
 		return p->leaf == anchor
 			       ? p->pace == PACE_ADDED || (p->seldom && p->pace != PACE_KEPT)

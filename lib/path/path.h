@@ -43,8 +43,12 @@ struct path_piece {
 	unsigned depth; /* threads between the anchor and the leaf */
 	/* The anchor's own wait through which it was reached: path_segment_key; 0: none. */
 	uint32_t via;
-	/* Where that is a wait for a lock: the first thread behind it that waited for no lock, but
-	 * for the leaf or others; 0: there is none. */
+	/* The first wait for a lock on the way: the anchor's own, or that of a thread of its
+	 * process, which it waited for (waiter; 0: its own). */
+	enum segment_lock lock;
+	uint32_t waiter;
+	/* The first thread behind that one that waited for no lock, but for the leaf or others; 0:
+	 * there is none. */
 	uint32_t holder;
 	uint32_t key; /* of s in the leaf's log (segment_keys.h); 0: it is made for this piece */
 };
@@ -133,6 +137,9 @@ struct path_anchor {
 };
 size_t path_anchors(const struct path *p);
 struct path_anchor path_anchor(const struct path *p, size_t i);
+
+/* Whether the thread is one of them. */
+bool path_is_anchor(const struct path *p, uint32_t thread);
 
 /* Whether anything of this thread's own time was in the stream. */
 bool path_is_recorded(const struct path *p, uint32_t thread);

@@ -22,6 +22,13 @@ struct path_anchor path_anchor(const struct path *p, size_t i)
 				     t->begun ? t->resolved_ns : 0 };
 }
 
+bool path_is_anchor(const struct path *p, uint32_t thread)
+{
+	const struct path_thread *th = path_thread_known(p, thread);
+
+	return th && th->track;
+}
+
 bool path_is_recorded(const struct path *p, uint32_t thread)
 {
 	const struct path_thread *th = path_thread_known(p, thread);

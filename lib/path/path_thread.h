@@ -29,7 +29,8 @@ struct pending_piece {
 	int64_t need_ns;   /* so far the thread has to be known */
 	int64_t expire_ns; /* after this it is resolved with what is known by then */
 	uint32_t key;	   /* of s */
-	uint32_t track, thread, occupant, via, holder;
+	uint32_t track, thread, occupant, via, waiter, holder;
+	enum segment_lock lock;
 	unsigned depth;
 };
 

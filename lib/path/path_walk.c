@@ -17,7 +17,8 @@ struct walk {
 	struct path *p;
 	struct path_listener *listener;
 	uint32_t track, occupant, via;
-	uint32_t holder; /* as of a piece */
+	enum segment_lock lock; /* this and the next two as of a piece */
+	uint32_t waiter, holder;
 	unsigned depth;
 	unsigned generations; /* creators gone through for the thread at hand */
 	bool late;	      /* resolve with what is known now: wait for no thread */
@@ -42,6 +43,8 @@ static void emit_piece(const struct walk *w, const struct path_thread *th, int64
 				    .occupant = w->occupant,
 				    .depth = w->depth,
 				    .via = w->via,
+				    .lock = w->lock,
+				    .waiter = w->waiter,
 				    .holder = w->holder };
 
 	if (from < to)
@@ -61,6 +64,8 @@ static inline void emit_plain(const struct walk *w, const struct path_thread *th
 				    .key = key,
 				    .depth = w->depth,
 				    .via = w->via,
+				    .lock = w->lock,
+				    .waiter = w->waiter,
 				    .holder = w->holder };
 
 	w->listener->on_piece(w->listener, &piece);
@@ -101,14 +106,29 @@ static uint32_t via_wait(const struct walk *w, uint32_t key)
 	return w->via ? w->via : key;
 }
 
-/* Behind the anchor's wait for a lock, through this wait: a thread that waits for that lock, too,
- * does not hold it. */
+/* Goes through this wait, which is the first one for a lock if it is one of the anchor's process. */
+static void pass_lock(struct walk *w, const struct window *win)
+{
+	uint32_t anchor = w->p->tracks.v[w->track].thread;
+	enum segment_lock lock = segment_lock_of(win->s);
+
+	if (w->lock || !lock)
+		return;
+	if (!w->via) {
+		w->lock = lock;
+	} else if (lock > SEGMENT_LOCK_MAYBE &&
+		   world_thread_process_id(w->p->w, win->th->id) ==
+			   world_thread_process_id(w->p->w, anchor)) {
+		w->lock = lock;
+		w->waiter = win->th->id;
+	}
+}
+
+/* Behind a wait for a lock, through this wait: a thread that waits for that lock, too, does not
+ * hold it. */
 static uint32_t holder_behind(const struct walk *w, const struct window *win)
 {
-	if (w->holder || !w->via || win->s->flags & SEGMENT_EXCLUSION ||
-	    !(segment_key_get(&w->p->keys, w->via)->s.flags & SEGMENT_EXCLUSION))
-		return w->holder;
-	return win->th->id;
+	return w->holder || !w->lock || win->s->flags & SEGMENT_EXCLUSION ? w->holder : win->th->id;
 }
 
 /* Whether `on` is known up to need_ns, or never will be; else the window waits for that. */
@@ -126,6 +146,8 @@ static bool wait_until_known(const struct walk *w, struct path_thread *on, const
 				       .thread = win->th->id,
 				       .occupant = w->occupant,
 				       .via = w->via,
+				       .lock = w->lock,
+				       .waiter = w->waiter,
 				       .holder = w->holder,
 				       .depth = w->depth };
 
@@ -202,6 +224,7 @@ static void walk_life(const struct walk *w, struct path_thread *th, const struct
 	deeper.depth++;
 	deeper.generations = 0;
 	deeper.holder = holder_behind(w, win);
+	pass_lock(&deeper, win);
 	deeper.via = via_wait(w, win->key);
 	deeper.asker = w;
 	deeper.asked = is_for_answer(win->s) ? win : NULL;
@@ -436,6 +459,8 @@ static void resume_piece(struct path *p, const struct pending_piece *piece, bool
 			  .track = piece->track,
 			  .occupant = piece->occupant,
 			  .via = piece->via,
+			  .lock = piece->lock,
+			  .waiter = piece->waiter,
 			  .holder = piece->holder,
 			  .depth = piece->depth,
 			  .late = late };

@@ -23,11 +23,6 @@
 
 /* ---- what the path has of causes in a window ---- */
 
-static bool is_exclusion(const struct replay *r, uint32_t via)
-{
-	return via && segment_key_get(&r->p->keys, via)->s.flags & SEGMENT_EXCLUSION;
-}
-
 static void on_piece(struct path_listener *l, const struct path_piece *piece)
 {
 	struct replay *r = (struct replay *)l;
@@ -38,7 +33,7 @@ static void on_piece(struct path_listener *l, const struct path_piece *piece)
 	r->nomem |= !key;
 	if (piece->occupant && piece->occupant < r->takers.n)
 		mask |= r->takers.v[piece->occupant];
-	if (k->exclusion && is_exclusion(r, piece->via))
+	if (piece->lock)
 		mask |= k->exclusion;
 	for (unsigned i = 0; mask; i++, mask >>= 1)
 		if (mask & 1)

@@ -74,6 +74,15 @@ enum segment_flag {
 	SEGMENT_RETRIED = 1 << 15,
 };
 
+/* Of a wait with EXCLUSION. */
+enum segment_lock {
+	SEGMENT_LOCK_NONE,  /* it is none */
+	SEGMENT_LOCK_MAYBE, /* nothing is known of the futex */
+	SEGMENT_LOCK_OTHER,
+	SEGMENT_LOCK_GIL, /* CPython's interpreter lock */
+	SEGMENT_LOCK_MAP, /* that of the memory map */
+};
+
 struct segment {
 	int64_t end_ns;
 	uint32_t line; /* world stack id: where the call, the sample or the wait was; 0 not known */
@@ -116,6 +125,17 @@ static inline int segment_at_probe(const struct segment *s)
 static inline int segment_in_memory(const struct segment *s)
 {
 	return s->state >= SEGMENT_RECLAIM && s->state <= SEGMENT_FAULT_IN;
+}
+
+static inline enum segment_lock segment_lock_of(const struct segment *s)
+{
+	if (!segment_blocked(s) || !(s->flags & SEGMENT_EXCLUSION))
+		return SEGMENT_LOCK_NONE;
+	if (!(s->flags & SEGMENT_LOCK))
+		return SEGMENT_LOCK_MAYBE;
+	return s->object == OBJECT_GIL	 ? SEGMENT_LOCK_GIL
+	       : s->object == OBJECT_MAP ? SEGMENT_LOCK_MAP
+					 : SEGMENT_LOCK_OTHER;
 }
 
 /* The innermost section around a blocked segment says what it was blocked for. */

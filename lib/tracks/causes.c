@@ -67,6 +67,8 @@ static int compare_causes(const struct track_part *a, const struct track_part *b
 	if (!by)
 		by = compare_u64(a->exclusion, b->exclusion);
 	if (!by)
+		by = compare_u64(a->waiter, b->waiter);
+	if (!by)
 		by = compare_u64(a->resumed, b->resumed);
 	return by ? by : compare_u64(a->holder, b->holder);
 }
@@ -182,6 +184,7 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n,
 				.event_loop = v->p.event_loop,
 				.occupied = is_occupied(&v->p),
 				.exclusion = v->p.exclusion,
+				.waiter = v->p.waiter,
 				.holder = v->p.holder,
 				.resumed = v->p.resumed };
 	uint64_t poll_ns = 0;
@@ -300,7 +303,8 @@ static bool is_same_wait(const struct path_cause *a, const struct path_cause *b)
 	       a->pace == b->pace && !a->poll.interval_us == !b->poll.interval_us &&
 	       a->timed_out == b->timed_out && a->event_loop == b->event_loop &&
 	       a->occupied == b->occupied && a->exclusion == b->exclusion &&
-	       a->resumed == b->resumed && a->holder == b->holder && a->nlines && b->nlines;
+	       a->waiter == b->waiter && a->resumed == b->resumed &&
+	       a->holder == b->holder && a->nlines && b->nlines;
 }
 
 /* Threads without a name that do the same for the anchor, at the same line: a pool. */
@@ -414,7 +418,7 @@ bool path_cause_is_work(const struct path_cause *c)
 	case PATH_CALL:
 		/* A thread that computes for the anchor is as good as the anchor; one that holds a
 		 * lock is not, and another process is somebody's to speed up. */
-		return !c->exclusion && !c->other_process;
+		return !c->exclusion && !c->waiter && !c->other_process;
 	default:
 		return false;
 	}

@@ -33,7 +33,7 @@ struct path_cause {
 	bool occupied;	/* the culprit, whom the path needs, had the CPU that was waited for */
 	bool timed_out; /* a wait that nobody ended: its time ran out (track_part.ran_out) */
 	enum event_loop_wait event_loop; /* as in struct track_part */
-	uint32_t holder;		 /* as in struct track_part */
+	uint32_t waiter, holder;	 /* as in struct track_part */
 	uint32_t lead;	    /* world thread id: the culprit's with most time in it; 0 none */
 	uint32_t threads;   /* different ones in it */
 	uint64_t lead_ns;   /* of ns, lead's */

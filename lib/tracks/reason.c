@@ -347,11 +347,17 @@ static void print_phrase(struct buf *out, const struct track_names *names,
 	char text[48];
 
 	if (other) {
-		buf_printf(out, "%s%s ", past ? "waited" : "waits",
+		buf_puts(out, past ? "waited" : "waits");
+		if (c->waiter) {
+			buf_puts(out, " for ");
+			who_print_thread(out, names->w, c->waiter, INT64_MAX);
+			buf_puts(out, ", which waited");
+		}
+		buf_printf(out, "%s ",
 			   c->occupied ? " for a CPU of"
-			   : c->exclusion && c->object == OBJECT_MAP
+			   : (c->exclusion || c->waiter) && c->object == OBJECT_MAP
 				   ? " for the memory map's lock (mmap_lock) of"
-			   : c->exclusion ? " for a lock of"
+			   : c->exclusion || c->waiter ? " for a lock of"
 					  : " for");
 		if (c->holder && !c->occupied) {
 			who_print_thread(out, names->w, c->holder, INT64_MAX);

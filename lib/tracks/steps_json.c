@@ -55,7 +55,8 @@ static void put_parts(struct steps_writer *p, const struct path_causes *c)
 static bool is_same(const struct path_cause *a, const struct path_cause *b)
 {
 	return a->class == b->class && a->culprit == b->culprit && a->device == b->device &&
-	       a->object == b->object && a->exclusion == b->exclusion && a->resumed == b->resumed &&
+	       a->object == b->object && a->exclusion == b->exclusion &&
+	       a->waiter == b->waiter && a->resumed == b->resumed &&
 	       !a->poll.interval_us == !b->poll.interval_us;
 }
 

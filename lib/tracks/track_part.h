@@ -62,8 +62,10 @@ struct track_part {
 	bool resumed;	  /* the culprit did no more than let the anchor go on that was stopped or
 			     frozen */
 	bool exclusion;	  /* the anchor waited for a thread to leave: a lock, the GIL */
-	bool lock;	  /* of these, what is known to be one */
-	bool gil;	  /* of these, the lock of a CPython interpreter */
+	bool lock; /* known to be a lock; without exclusion, waiter waited for it */
+	bool gil;  /* of these, the lock of a CPython interpreter */
+	uint32_t waiter; /* world thread id: whom the anchor waited for, and that waited for a lock;
+			  * 0: the anchor itself, or there is none */
 	bool woken;	  /* PATH_TAKEN: it had been woken; else it was on the CPU */
 	uint16_t op;	/* of the call at that line; PATH_OWN without a sample: of the one before */
 	uint16_t at_op; /* of the anchor's own call around it; 0 none */

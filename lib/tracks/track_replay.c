@@ -30,7 +30,7 @@ bool path_tracks_replay_mark(struct path_tracks *t, struct replay *r, uint32_t a
 	m.thread = k->thread;
 	m.occupant =
 		k->occupant && !path_is_partner(t->path, anchor, k->occupant) ? k->occupant : 0;
-	m.exclusion = k->via && path_segment_key(t->path, k->via)->s.flags & SEGMENT_EXCLUSION;
+	m.exclusion = k->lock;
 	m.s = track_key_segment(k);
 	return replay_mark(r, &m);
 }

@@ -35,8 +35,7 @@ static enum step_piece_kind kind_of(struct path_tracks *t, const struct track_st
 		return STEP_PIECE_DEVICE;
 	case PATH_OWN:
 	case PATH_CALL:
-		if (via && (via->flags & SEGMENT_EXCLUSION ||
-			    world_thread_process_id(t->w, k->thread) != s->process))
+		if (via && (k->lock || world_thread_process_id(t->w, k->thread) != s->process))
 			return STEP_PIECE_LOST;
 		return STEP_PIECE_OWN;
 	default:

@@ -23,6 +23,8 @@ static struct track_key key_of(const struct path_piece *p)
 				   .line = p->s->line,
 				   .via = p->via,
 				   .holder = p->holder,
+				   .waiter = p->waiter,
+				   .lock = (uint32_t)p->lock,
 				   .op = p->s->op,
 				   .state = p->s->state,
 				   .object = p->s->object,
@@ -36,9 +38,13 @@ static uint64_t place_of(struct track_names *names, const struct track_key *k)
 	uint32_t frame = k->line ? site_frames_get(&names->frames, names->w, k->line) : 0;
 	const struct world_frame *f = frame ? world_get_frame(names->w, frame) : NULL;
 	struct {
-		uint32_t thread, who, via, name, file, frame;
+		uint32_t thread, who, via, waiter, holder, name, file, frame;
 		uint16_t op, state;
-	} of = { .thread = k->thread, .via = k->via, .state = k->state };
+	} of = { .thread = k->thread,
+		 .via = k->via,
+		 .waiter = k->waiter,
+		 .holder = k->holder,
+		 .state = k->state };
 
 	if (k->state != SEGMENT_OWN) {
 		of.who = k->who;
@@ -113,7 +119,7 @@ static void coarsen_key(struct track_names *names, struct track_key *k, uint32_t
 	bool who_is_thread = k->state == SEGMENT_WAITING || k->state == SEGMENT_RUNNABLE ||
 			     (k->state == SEGMENT_BLOCKED && k->object != OBJECT_DISK);
 
-	k->line = k->via = k->holder = 0;
+	k->line = k->via = k->waiter = k->holder = k->lock = 0;
 	k->op = 0;
 	k->who = k->state == SEGMENT_OWN ? 0
 		 : who_is_thread	 ? find_first_alike(names, k->who)
@@ -370,6 +376,13 @@ static bool is_named_own(const struct world *w, uint32_t anchor, uint32_t thread
 	       who_has_own_name(w, thread);
 }
 
+/* What a thread with a life of its own waits for is told there. */
+static enum segment_lock lock_of(const struct track_key *k, const struct path *path)
+{
+	return k->waiter && path_is_anchor(path, k->waiter) ? SEGMENT_LOCK_NONE
+							    : (enum segment_lock)k->lock;
+}
+
 static bool part_of(const struct track_key *k, const struct track_total *t, uint32_t anchor,
 		    struct path *path, struct track_names *names, struct track_part *out)
 {
@@ -378,6 +391,7 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	struct segment s = track_key_segment(k);
 	bool met = !via && is_met(&s);
 	bool unplaced = via ? is_unplaced(via) : k->thread == anchor && is_unplaced(&s);
+	enum segment_lock lock;
 	uint32_t thread;
 
 	if (taken)
@@ -411,11 +425,13 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 		out->thread = thread;
 		out->resumed = !via && (out->class == PATH_STOPPED || out->class == PATH_FROZEN);
 		out->exclusion = via && via->flags & SEGMENT_EXCLUSION;
-		out->lock = out->exclusion && via->flags & SEGMENT_LOCK;
-		out->gil = out->lock && via->object == OBJECT_GIL;
-		if (via && via->object == OBJECT_MAP)
-			out->object = via->object;
-		if (out->exclusion && via->object != OBJECT_GIL && k->holder != thread)
+		lock = lock_of(k, path);
+		out->lock = lock > SEGMENT_LOCK_MAYBE;
+		out->gil = lock == SEGMENT_LOCK_GIL;
+		out->waiter = lock ? k->waiter : 0;
+		if (lock == SEGMENT_LOCK_MAP)
+			out->object = OBJECT_MAP;
+		if (lock && lock != SEGMENT_LOCK_GIL && k->holder != thread)
 			out->holder = k->holder;
 		if (path_is_recorder(names->w, path, thread)) {
 			out->class = PATH_RECORDER;

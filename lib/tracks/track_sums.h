@@ -23,11 +23,12 @@ enum track_window { WINDOW_START, WINDOW_STEPS, WINDOW_BETWEEN, WINDOW_END, TRAC
 struct track_key {
 	uint32_t thread, occupant, who, line;
 	uint32_t via;	 /* the anchor's own wait: key of its segment; 0: its own time */
-	uint32_t holder; /* as of a piece */
+	uint32_t waiter, holder; /* this and lock as of a piece */
 	uint16_t op;
 	uint16_t flags;
 	uint8_t state, object;
 	uint16_t syscall;
+	uint32_t lock;
 };
 
 static inline struct segment track_key_segment(const struct track_key *k)

@@ -13,7 +13,8 @@ struct run_piece {
 	struct segment s;
 	uint32_t occupant;
 	unsigned depth;
-	uint32_t via, holder;
+	uint32_t via, waiter, holder;
+	enum segment_lock lock;
 };
 
 static inline struct run_piece run_piece_of(const struct path_piece *p)
@@ -26,6 +27,8 @@ static inline struct run_piece run_piece_of(const struct path_piece *p)
 				   .occupant = p->occupant,
 				   .depth = p->depth,
 				   .via = p->via,
+				   .lock = p->lock,
+				   .waiter = p->waiter,
 				   .holder = p->holder };
 }
 
@@ -40,6 +43,8 @@ static inline struct path_piece path_piece_of(const struct run_piece *p)
 				    .occupant = p->occupant,
 				    .depth = p->depth,
 				    .via = p->via,
+				    .lock = p->lock,
+				    .waiter = p->waiter,
 				    .holder = p->holder };
 }
 

@@ -26,6 +26,72 @@ static void asks(struct stage *s, struct actor v, struct actor holder, struct ac
 	}
 }
 
+/* What main waits for waits itself for the interpreter, in the middle of a chain: 8 of 10 ms. */
+static void chain(struct stage *s, struct actor v, struct actor worker, struct actor holder)
+{
+	for (int64_t t = 0; t < LENGTH; t += 10 * MS) {
+		struct event *ev = stage_lock(s, v, 0, t + 100 * US, t + 9 * MS, t + 9 * MS, worker,
+					      0x2000);
+
+		stage_set(ev, COL_FUTEX_OP, 9);
+		ev = stage_lock(s, worker, 0, t + 500 * US, t + 8500 * US, t + 8500 * US, holder,
+				0x7000);
+		stage_set(ev, COL_OBJECT_KIND, OBJECT_GIL);
+		stage_set(ev, COL_FUTEX_OP, 9);
+		stage_set(stage_offcpu(s, worker, 0, t + 9 * MS, t + 10 * MS, 0, 0), COL_OBJECT_KIND,
+			  OBJECT_TIMER);
+		stage_set(stage_offcpu(s, holder, 0, t + 8600 * US, t + 10 * MS, 0, 0),
+			  COL_OBJECT_KIND, OBJECT_TIMER);
+		stage_call(s, v, OP_CUDA_LAUNCH, 0, t + 9200 * US, t + 9210 * US);
+	}
+}
+
+static void in_a_chain(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t pid;
+		bool submits, told;
+	} rows[] = {
+		{ "a thread of its own", 100, false, true },
+		{ "a thread with calls has its own loss", 100, true, false },
+		{ "a lock of another process is none of its", 200, false, false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct stage s = stage_new();
+		struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+			     worker = stage_actor(&s, rows[i].pid, 101, 1, "worker"),
+			     holder = stage_actor(&s, rows[i].pid, 102, 1, "burner");
+		struct kinds_run p;
+		uint64_t ns = 0;
+
+		chain(&s, v, worker, holder);
+		for (int64_t t = 0; rows[i].submits && t < LENGTH; t += 10 * MS)
+			stage_call(&s, worker, OP_CUDA_LAUNCH, 0, t + 8600 * US, t + 8650 * US);
+		analyze(&s, &p);
+		for (size_t k = 0; k < p.list.v.n; k++) {
+			const struct finding *c = &p.list.v.v[k];
+
+			if (bytes_equal(c->kind, bytes_of("lock-wait")))
+				ns += (uint64_t)c->lost_ns;
+			else
+				ok(!bytes_have(c->summary, "burner") || !rows[i].told,
+				   "%s: told once: %.*s", rows[i].name, (int)c->summary.n,
+				   c->summary.p);
+			if (rows[i].told && bytes_equal(c->kind, bytes_of("lock-wait")))
+				like(c->summary.p,
+				     "thread burner (tid 102) held Python's interpreter lock (GIL) "
+				     "that train (pid 100) waited for, 8",
+				     "%s", rows[i].name);
+		}
+		ok(rows[i].told ? ns > 780 * MS && ns < 820 * MS : ns < 820 * MS,
+		   "%s: %" PRIu64 " ms", rows[i].name, (uint64_t)(ns / MS));
+		chain_list_free(&p.list);
+		stage_free(&s);
+	}
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -53,5 +119,6 @@ int main(void)
 	is_u64(n, 1, "one finding");
 	chain_list_free(&p.list);
 	stage_free(&s);
+	in_a_chain();
 	return tap_done();
 }
