@@ -12,7 +12,8 @@
 #include "lib/account/analysis_options.h"
 #include "lib/attrib/cgroups.h"
 #include "lib/account/class.h"
-#include "lib/account/disk_usage.h"
+#include "lib/attrib/disk_others.h"
+#include "lib/attrib/disk_usage.h"
 #include "lib/account/ended.h"
 #include "lib/account/files.h"
 #include "lib/account/gains.h"
@@ -45,6 +46,7 @@ struct cause {
 	struct lost_time lost_time;
 	struct gains gains;
 	struct cause_disks disks;
+	struct disk_others disk_others;
 	struct cause_files files;
 	struct cause_peers peers;
 	struct priorities priorities;

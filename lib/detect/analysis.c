@@ -54,6 +54,7 @@ void cause_free(struct cause *c)
 	vec_free(&c->leaving.v);
 	cause_asleep_free(&c->asleep);
 	cause_disks_free(&c->disks);
+	disk_others_free(&c->disk_others);
 	cause_files_free(&c->files);
 	cause_peers_free(&c->peers);
 	cause_cgroups_free(&c->cgroups);
@@ -321,7 +322,8 @@ static int handle_record(struct cause *c, const struct record *r, struct err *e)
 	case RECORD_SAMPLE:
 		gpu_memory_record(&c->gpu_memory, r);
 		ok &= cause_cgroups_record(&c->cgroups, r) &&
-		      cause_nodes_record(&c->nodes, c->w, r);
+		      cause_nodes_record(&c->nodes, c->w, r) &&
+		      disk_others_record(&c->disk_others, r);
 		break;
 	default:
 		break;

@@ -8,26 +8,8 @@
 
 #include <inttypes.h>
 
+#include "lib/account/disk_crowd.h"
 #include "lib/base/fmt.h"
-
-/* All block I/O of the victim on the culprit device (any device when that is not known). */
-static struct cause_disk io_of(const struct loss_view *f)
-{
-	struct cause_disk sum = { 0 };
-
-	for (size_t i = 0; i < f->c->disks.v.n; i++) {
-		const struct cause_disk *d = &f->c->disks.v.v[i];
-
-		if (d->process != f->loss->process ||
-		    (f->who && f->who->object && d->device != f->who->object))
-			continue;
-		sum.reads += d->reads;
-		sum.writes += d->writes;
-		sum.read_bytes += d->read_bytes;
-		sum.write_bytes += d->write_bytes;
-	}
-	return sum;
-}
 
 /* The file that it waited for longest, and in what most; NULL: none is known. */
 static const char *slowest_file(const struct loss_view *f, enum cause_file_way *way, uint64_t *took)
@@ -67,7 +49,7 @@ static void print_transfers(struct buf *out, uint64_t n, const char *what, uint6
 
 static void print_summary(const struct loss_view *f, struct buf *out)
 {
-	struct cause_disk io = io_of(f);
+	struct cause_disk io = disk_crowd_own(f);
 
 	buf_printf(out, "%s was blocked on %s for ", f->victim, f->culprit);
 	detect_amount(f, out);
@@ -79,6 +61,7 @@ static void print_summary(const struct loss_view *f, struct buf *out)
 	print_transfers(out, io.writes, "writes", io.write_bytes);
 	detect_where(f, out);
 	print_slowest_file(f, out);
+	disk_crowd_print(f, out);
 }
 
 static void add_recommendations(const struct loss_view *f, struct finding *to)
@@ -92,7 +75,7 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 		  "Write and sync less often or less at a time, or to a faster device: the thread "
 		  "that waits is one beside those that give the device work" }
 	};
-	struct cause_disk io = io_of(f);
+	struct cause_disk io = disk_crowd_own(f);
 	bool writes = io.write_bytes > io.read_bytes;
 	enum cause_file_way way;
 	uint64_t ns;
@@ -100,6 +83,7 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 	/* What else it reads meanwhile, as its own libraries, is not what it waits for. */
 	if (slowest_file(f, &way, &ns))
 		writes = way == CAUSE_FILE_WRITES || way == CAUSE_FILE_SYNCS;
+	disk_crowd_recommend(f, to);
 	detect_recommend(f, to, actions[detect_beside(f)][writes],
 			 "lsblk -o NAME,MAJ:MIN,ROTA,MOUNTPOINT", 0,
 			 "from nothing, if the step must wait for the data, to all of the wait");
@@ -108,4 +92,5 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 const struct loss_detector detect_disk_stall = { .kind = "disk-stall",
 						 .family = LOSS_DISK,
 						 .summary = print_summary,
-						 .recommend = add_recommendations };
+						 .recommend = add_recommendations,
+						 .evidence = disk_crowd_evidence };

@@ -12,13 +12,13 @@
 /* clang-format off */
 static const char *const words[] = {
 	"#s", "#x#", "/.triton/cache/", "/asyncio/", "/autogroup", "/bin/", "/cgroup",
-	"/cgroup)/cpu.weight", "/dist-packages/", "/fd", "/gnu/", "/lib#/", "/lib#/python#",
+	"/cgroup)/cpu.weight", "/dist-packages/", "/fd", "/gnu/", "/io", "/lib#/", "/lib#/python#",
 	"/lib/", "/lib/pypy#", "/lib/python#", "/libcuda", "/libcudart", "/libnccl",
 	"/multiprocessing/process.py", "/nix/", "/opt/", "/proc/", "/proc/#/cgroup", "/proc/#/fd",
 	"/proc/#/stack", "/proc/#/status", "/proc/#/task", "/proc/#/wchan", "/program", "/s",
-	"/selectors.py", "/site-packages/", "/snap/", "/stack", "/status", "/sys/fs/cgroup",
-	"/sys/fs/cgroup$(sed", "/task", "/threading.py", "/torch/_dynamo/convert_frame.py",
-	"/torch/utils/data/", "/torch_compile_cache/", "/torch_compile_debug/", "/torchinductor",
+	"/site-packages/", "/snap/", "/stack", "/status", "/sys/fs/cgroup", "/sys/fs/cgroup$(sed",
+	"/task", "/threading.py", "/torch/_dynamo/convert_frame.py", "/torch/utils/data/",
+	"/torch_compile_cache/", "/torch_compile_debug/", "/torchinductor",
 	"/triton/compiler/compiler.py", "/usr/", "/wchan", "A#", "Allocate", "Ask", "Await", "B",
 	"B/s", "BIOS", "BIOS's", "BZ#", "BrotliDecoder", "BrotliEncoder", "C", "CLOCK",
 	"CLOCK,PERFORMANCE,TEMPERATURE", "COMMAND", "CPU", "CPUs", "CUDA",
@@ -99,9 +99,9 @@ static const char *const words[] = {
 	"admit", "affected", "after", "again", "against", "ahead", "aiohttp", "airflow",
 	"algorithm", "alive", "all", "all_bytes", "alloc-churn", "allocate", "allocated",
 	"allocated_bytes", "allocates", "allocating", "allocation", "allocations", "allocator",
-	"allow", "alone", "already", "although", "an", "and", "anew", "anonymous", "another",
-	"answer", "answers", "any", "anybody", "anyio", "anyway", "apex", "application", "apply",
-	"are", "args", "as", "asgiref", "ask", "asked", "asks", "asynchronous",
+	"allow", "alone", "already", "although", "among", "an", "and", "anew", "anonymous",
+	"another", "answer", "answers", "any", "anybody", "anyio", "anyway", "apex", "application",
+	"apply", "are", "args", "as", "asgiref", "ask", "asked", "asks", "asynchronous",
 	"asyncio.to_thread(ask", "at", "at_least", "attach", "attaches", "autogroup", "autogroups",
 	"available", "avcodec_receive", "avcodec_send", "average", "avg_ns", "await", "b", "back",
 	"backend:cudaMallocAsync", "backoff", "backward", "bandwidth", "barrier", "bash", "basis",
@@ -357,9 +357,9 @@ static const char *const words[] = {
 	"weight", "weights", "were", "werkzeug", "what", "whatever", "when", "where", "whether",
 	"which", "while", "who", "whoever", "whole", "whom", "whose", "why", "with", "within",
 	"without", "without_all", "woke", "woken", "work", "worker", "workers", "works",
-	"worst_window_share", "would", "write", "writer", "writes", "writev", "writing", "wrlock",
-	"wrong", "x", "x#_#", "xformers", "xid", "xid|killed", "yield", "yielded", "yielding",
-	"yields", "zip",
+	"worst_window_share", "would", "write", "writer", "writes", "writev", "writing", "written",
+	"wrlock", "wrong", "wrote", "x", "x#_#", "xformers", "xid", "xid|killed", "yield",
+	"yielded", "yielding", "yields", "zip",
 };
 /* clang-format on */
 

@@ -106,7 +106,7 @@ static uint32_t via_wait(const struct walk *w, uint32_t key)
 	return w->via ? w->via : key;
 }
 
-/* Goes through this wait, which is the first one for a lock if it is one of the anchor's process. */
+/* Goes through this wait: whether it is the first one for a lock of the anchor's process. */
 static void pass_lock(struct walk *w, const struct window *win)
 {
 	uint32_t anchor = w->p->tracks.v[w->track].thread;

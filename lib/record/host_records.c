@@ -64,16 +64,18 @@ static int write_unowned(const struct saying *to, const struct decode_unowned *s
 
 int metadata_write_others(struct ige_writer *wr, const struct probe_session *s,
 			  const struct wire_decoder *wire, struct map *seen, struct deadband *thin,
-			  int64_t now_ns, struct err *e)
+			  int64_t now_ns, uint64_t *bytes, struct err *e)
 {
 	const struct saying to = { wr, thin, now_ns, e };
 	int rc = write_unowned(&to, wire_decoder_others(wire), seen);
 	struct block_others sum;
 	uint32_t device = 0;
 
+	*bytes = 0;
 	while (rc == 0 && probe_session_others(s, &device, &sum)) {
 		uint64_t before = 0;
 
+		*bytes += sum.read_bytes + sum.write_bytes;
 		map_get(seen, device, &before);
 		if (sum.requests == before)
 			continue;

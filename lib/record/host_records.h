@@ -22,9 +22,9 @@ int metadata_write_optional(struct ige_writer *wr, const struct probe_optionals 
 
 /* SAMPLEs of what others did: of devices where something happened since the last time, and of
  * segments sent again. seen: the caller's, of both; cleared, each is said again where anything
- * happened at all. */
+ * happened at all. *bytes: read and written by others on all devices so far. */
 int metadata_write_others(struct ige_writer *wr, const struct probe_session *s,
 			  const struct wire_decoder *wire, struct map *seen, struct deadband *thin,
-			  int64_t now_ns, struct err *e);
+			  int64_t now_ns, uint64_t *bytes, struct err *e);
 
 #endif

@@ -114,6 +114,20 @@ static int write_samples(struct recorder *r, int64_t now, struct err *e)
 	return record_samples_say(&r->samples, r->writer, now, e);
 }
 
+static bool is_target(void *ctx, uint32_t tgid)
+{
+	return probe_session_is_target(((const struct recorder *)ctx)->session, tgid);
+}
+
+static int write_others(struct recorder *r, int64_t now, struct err *e)
+{
+	uint64_t bytes;
+	int rc = metadata_write_others(r->writer, r->session, r->wire, &r->waits.others,
+				       &r->thinned.band, now, &bytes, e);
+
+	return rc ? rc : disk_users_say(&r->waits.disk_users, r->writer, bytes, now, r->finished, e);
+}
+
 static int each_second(struct recorder *r, int64_t now, struct err *e)
 {
 	int rc;
@@ -140,8 +154,7 @@ static int each_second(struct recorder *r, int64_t now, struct err *e)
 	recorder_tell_gpus(r);
 	recorder_tell_unsampled(r);
 	if (rc == 0 && r->session)
-		rc = metadata_write_others(r->writer, r->session, r->wire, &r->waits.others,
-					   &r->thinned.band, now, e);
+		rc = write_others(r, now, e);
 	if (rc == 0 && now >= r->next_clock) {
 		r->next_clock = now + CLOCK_NS;
 		rc = metadata_write_clock(r->writer, "tick", e);
@@ -332,6 +345,8 @@ int recorder_open(struct recorder **out, const struct recorder_options *opt, str
 	r->next_clock = r->start_ns + CLOCK_NS;
 	recorder_tell_probes(r);
 	recorder_tell_pods(r);
+	if (r->session)
+		disk_users_init(&r->waits.disk_users, r->world, is_target, recorder_process, r);
 	rc = opt->no_probes ? start_samples(r, e) : start_probes(r, e);
 	if (rc == 0 && opt->mark && r->session)
 		rc = probe_session_watch(r->session, r->marks.fd, e);
@@ -473,8 +488,7 @@ int recorder_finish(struct recorder *r, struct err *e)
 	if (rc == 0)
 		rc = record_gpus_say(&r->gpus, r->writer, e);
 	if (rc == 0 && r->session)
-		rc = metadata_write_others(r->writer, r->session, r->wire, &r->waits.others,
-					   &r->thinned.band, now, e);
+		rc = write_others(r, now, e);
 	if (rc == 0)
 		rc = record_gpus_say_xids(&r->gpus, r->writer, true, e);
 	if (rc == 0)
@@ -539,6 +553,7 @@ void recorder_free(struct recorder *r)
 	vec_free(&r->lives.names);
 	map_free(&r->lives.name_of);
 	map_free(&r->waits.others);
+	disk_users_free(&r->waits.disk_users);
 	socket_owners_free(&r->waits.sockets);
 	for (size_t i = 0; i < r->notices.v.n; i++)
 		free(r->notices.v.v[i].text);

@@ -29,6 +29,7 @@
 #include "lib/record/socket_owners.h"
 #include "lib/record/metadata_records.h"
 #include "lib/record/deadband_filter.h"
+#include "lib/record/disk_users.h"
 #include "lib/record/process_watch.h"
 #include "lib/decode/wire.h"
 #include "lib/world/stack_ends.h"
@@ -127,6 +128,7 @@ struct recorder_waits {
 	struct pipe_holders pipes;
 	int64_t next_peers; /* not looked for before */
 	struct map others;  /* see metadata_write_others */
+	struct disk_users disk_users;
 };
 
 /* Processes and threads from their first record to their last. Of recorder_feed.c and

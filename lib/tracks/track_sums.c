@@ -376,7 +376,7 @@ static bool is_named_own(const struct world *w, uint32_t anchor, uint32_t thread
 	       who_has_own_name(w, thread);
 }
 
-/* What a thread with a life of its own waits for is told there. */
+/* The wait of a thread that is an anchor itself is a part of its own track. */
 static enum segment_lock lock_of(const struct track_key *k, const struct path *path)
 {
 	return k->waiter && path_is_anchor(path, k->waiter) ? SEGMENT_LOCK_NONE

@@ -143,6 +143,9 @@ static void say_record(struct buf *b, const struct world *w, const struct record
 			buf_printf(b, "%u", *(const uint32_t *)at);
 		else
 			buf_printf(b, "%lld", (long long)*(const int64_t *)at);
+		if (f->role == RROLE_PROCESS && world_get_process(w, *(const uint32_t *)at))
+			buf_printf(b, ",\"pid\":%u",
+				   world_get_process(w, *(const uint32_t *)at)->tgid);
 		if (f->role == RROLE_CGROUP) {
 			buf_puts(b, ",\"path\":");
 			say_text(b,

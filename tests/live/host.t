@@ -110,7 +110,7 @@ def block_io(device):
     before, alone = disk_stat(device), {}
 
     def others():
-        direct_reads(device, 30, 65536)
+        direct_reads(device, 128, 65536)
         alone.update(disk_stat(device))
     truth, events, records = record("block", DIRECT, device, before=others)
     after = disk_stat(device)
@@ -130,6 +130,8 @@ def block_io(device):
     reads = alone["reads"] - before["reads"]
     tap.same({m: max(r["value"] for r in other if r["metric"] == m) for m in (41, 42)} if other else None,
              {41: reads, 42: alone["read_bytes"] - before["read_bytes"]}, "block: all of it, and nothing of the target's")
+    mine = [r["value"] for r in records if r["record"] == "sample" and r["metric"] == 24 and r.get("pid") == os.getpid()]
+    tap.ok(mine and max(mine) - min(mine) >= 128 * 65536, "block: who it was, and how much", mine)
 
 
 FILES = r'''

@@ -327,8 +327,39 @@ static void lossy(struct stage *s, struct actor v, const char *remote)
 	}
 }
 
+static void disk_sample(struct stage *s, uint32_t metric, int64_t ns, double bytes,
+			uint32_t process)
+{
+	struct record *r = stage_record(s, RECORD_SAMPLE);
+
+	REC_SET(r, SAMPLE, time_ns, ns);
+	REC_SET(r, SAMPLE, metric, metric);
+	REC_SET(r, SAMPLE, value, bytes);
+	if (process)
+		REC_SET(r, SAMPLE, process, process);
+	else
+		REC_SET(r, SAMPLE, device, 8 << 20 | 16);
+}
+
+/* What others move meanwhile: on the device, and of that one process. */
+struct disk_other {
+	const char *name;
+	double device_bytes, process_bytes;
+	const char *told; /* NULL: nothing is */
+};
+
+static void disk_others(struct stage *s, const struct disk_other *x, uint32_t process)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		int64_t ns = i ? LENGTH : 0;
+
+		disk_sample(s, METRIC_DISK_OTHERS_WRITTEN, ns, i * x->device_bytes, 0);
+		disk_sample(s, METRIC_PROC_WRITE_BYTES, ns, 7e9 + i * x->process_bytes, process);
+	}
+}
+
 /* It waits for a disk in reads, or in syncs while more is read besides, as libraries are. */
-static void disk_waits(struct stage *s, struct actor v, bool syncs)
+static void disk_waits(struct stage *s, struct actor v, bool syncs, const struct disk_other *x)
 {
 	const char *want = syncs ? "Write and sync less often" : "Read ahead in worker threads";
 	struct kinds_run p;
@@ -340,6 +371,8 @@ static void disk_waits(struct stage *s, struct actor v, bool syncs)
 	REC_SET(r, FILE, id, 9);
 	REC_SET(r, FILE, path, bytes_of("/data/state.pt"));
 	REC_SET(r, FILE, device, 8 << 20 | 16);
+	if (x)
+		disk_others(s, x, stage_actor(s, 5555, 5555, 1, "dd").process);
 	for (int64_t t = 0; t < LENGTH; t += EVERY) {
 		struct event *ev = stage_offcpu(s, v, 0, t, t + MS, 0, 0);
 
@@ -363,6 +396,17 @@ static void disk_waits(struct stage *s, struct actor v, bool syncs)
 		}
 	is_u64(found, 1, "whatever is moved besides, a wait in %s: %s", syncs ? "syncs" : "reads",
 	       want);
+	for (size_t i = 0; x && i < p.list.v.n; i++) {
+		struct bytes said = p.list.v.v[i].summary;
+
+		if (!bytes_equal(p.list.v.v[i].kind, bytes_of("disk-stall")))
+			continue;
+		ok(x->told ? bytes_have(said, x->told) : !bytes_have(said, "other processes"),
+		   "%s: %.*s", x->name, (int)said.n, said.p);
+		is_u64(bytes_begin_with(p.list.v.v[i].fixes.v[0].action, "Let dd (pid 5555) work"),
+		       x->told && strstr(x->told, "dd") != NULL, "%s: what to do about it",
+		       x->name);
+	}
 	chain_list_free(&p.list);
 }
 
@@ -377,6 +421,14 @@ static void word(const char *from, const char *to)
 
 int main(void)
 {
+	static const struct disk_other others[] = {
+		{ "a writer", 8e9, 7e9,
+		  "; other processes wrote 7.4 GiB there meanwhile, among them dd (pid 5555)" },
+		{ "nobody moved much by himself", 8e9, 1e9,
+		  "; other processes wrote 7.4 GiB there meanwhile" },
+		{ "less than its own", 1e8, 7e9, NULL },
+		{ "another device", 0, 7e9, NULL },
+	};
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train");
 
@@ -460,8 +512,10 @@ int main(void)
 	killed(&s, v, "memory:/pods/a b");
 	proposes(&s, "oom-kill", "cat '/sys/fs/cgroup/memory/pods/a b/memory.oom_control'");
 
-	disk_waits(&s, v, true);
-	disk_waits(&s, v, false);
+	disk_waits(&s, v, true, NULL);
+	disk_waits(&s, v, false, NULL);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		disk_waits(&s, v, true, &others[i]);
 	lossy(&s, v, "[2001:db8::1]:443");
 	proposes(&s, "net-loss", "ss -tin dst '[2001:db8::1]:443'");
 	lossy(&s, v, NULL);

@@ -3,8 +3,8 @@
  * What each process read from each device and wrote to it, and how long its requests waited in the
  * queue: whether a stall is the disk's or the work's.
  */
-#ifndef INGERO_ACCOUNT_DISK_USAGE_H
-#define INGERO_ACCOUNT_DISK_USAGE_H
+#ifndef INGERO_ATTRIB_DISK_USAGE_H
+#define INGERO_ATTRIB_DISK_USAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

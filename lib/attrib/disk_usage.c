@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums block requests by the process that issued them: the thread that waits may be another one. */
-#include "lib/account/disk_usage.h"
+#include "lib/attrib/disk_usage.h"
 
 #include "lib/base/hash.h"
 
