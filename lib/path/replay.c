@@ -23,6 +23,13 @@
 
 /* ---- what the path has of causes in a window ---- */
 
+/* Whoever has the lock could not leave it, for want of a CPU. */
+static bool is_kept_from_leaving(const struct path_piece *piece)
+{
+	return piece->lock && (piece->occupant || (piece->s->state >= SEGMENT_STOLEN &&
+						   piece->s->state <= SEGMENT_RUNNABLE));
+}
+
 static void on_piece(struct path_listener *l, const struct path_piece *piece)
 {
 	struct replay *r = (struct replay *)l;
@@ -33,8 +40,13 @@ static void on_piece(struct path_listener *l, const struct path_piece *piece)
 	r->nomem |= !key;
 	if (piece->occupant && piece->occupant < r->takers.n)
 		mask |= r->takers.v[piece->occupant];
-	if (piece->lock)
+	if (piece->lock) {
 		mask |= k->exclusion;
+		r->held |= k->exclusion;
+	}
+	if (is_kept_from_leaving(piece))
+		for (unsigned i = 0; i < REPLAY_LANES; i++)
+			r->kept_ns[i] += mask >> i & 1 ? 0 : piece->to_ns - piece->from_ns;
 	for (unsigned i = 0; mask; i++, mask >>= 1)
 		if (mask & 1)
 			r->removed_ns[i] += (uint64_t)(piece->to_ns - piece->from_ns);
@@ -43,6 +55,8 @@ static void on_piece(struct path_listener *l, const struct path_piece *piece)
 static void walk_life(struct replay *r, struct path_thread *th, int64_t from_ns, int64_t to_ns)
 {
 	memset(r->removed_ns, 0, sizeof(r->removed_ns));
+	memset(r->kept_ns, 0, sizeof(r->kept_ns));
+	r->held = 0;
 	path_walk_life(r->p, r->track, th, from_ns, to_ns, &r->listener);
 }
 
@@ -155,14 +169,20 @@ static void catch_up(struct replay *r, struct replay_thread *t, int64_t ns)
 	r->depth--;
 }
 
-/* The wait for somebody who leaves, or has the CPU: what causes took of it. */
+/* The wait for somebody who leaves, or has the CPU: what causes took of it. Where the cause is that
+ * a lock is held, the holder may not be kept from leaving it, either. */
 static void leave_shift(struct replay *r, struct replay_thread *t, int64_t from_ns, int64_t to_ns)
 {
 	walk_life(r, t->th, from_ns, to_ns);
-	for (enum replay_end e = 0; e < REPLAY_ENDS; e++)
-		for (unsigned i = 0; i < REPLAY_LANES; i++)
+	for (enum replay_end e = 0; e < REPLAY_ENDS; e++) {
+		for (unsigned i = 0; i < REPLAY_LANES; i++) {
+			bool kept = e == REPLAY_HOPEFUL && r->held >> i & 1;
+
 			if (!(t->gone[e] & 1u << i))
-				t->d.ns[e][i] += (int64_t)r->removed_ns[i];
+				t->d.ns[e][i] +=
+					(int64_t)r->removed_ns[i] + (kept ? r->kept_ns[i] : 0);
+		}
+	}
 }
 
 /* Nothing is left of the wait: what follows until the thread runs goes with it. */

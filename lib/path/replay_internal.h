@@ -111,6 +111,9 @@ struct replay {
 	struct replay_shift at_begin;
 	struct replay_gains *out;
 	uint64_t removed_ns[REPLAY_LANES]; /* of the window that is walked */
+	uint16_t held;		      /* lanes of which a holder of a lock was met in it */
+	int64_t kept_ns[REPLAY_LANES]; /* in which one was kept from leaving it, and not by the
+					  lane's cause */
 	unsigned depth;
 	bool ready; /* keys and groups are made */
 	bool nomem;
