@@ -324,12 +324,46 @@ static void recommend_priority(const struct loss_view *f, struct finding *to, co
 				: remedies[remedy].basis);
 }
 
+/* The victim itself was started at a low priority. culprit: one of its processes, or NULL. */
+static bool recommend_usual(const struct loss_view *f, struct finding *to,
+			    const struct priority *culprit)
+{
+	const struct priority *victim = priorities_of(&f->c->priorities, node_of(f), f->victim_pid);
+	enum priority_lowered how = priorities_lowered(culprit, victim);
+	const char *pid = details_print(to, "%" PRIu32, f->victim_pid), *command, *is;
+	unsigned weight, usual = priorities_weight(0);
+
+	if (how == PRIORITY_USUAL)
+		return false;
+	if (how == PRIORITY_NICE_ITSELF) {
+		command = print_each(pid, "sudo renice -n 0 -p $(ls /proc/", "/task)", to);
+		is = details_print(to, "nice %d", victim->nice);
+		weight = priorities_weight(victim->nice);
+	} else if (how == PRIORITY_NICE_GROUP) {
+		command = print_each(pid, "echo 0 | sudo tee /proc/", "/autogroup", to);
+		is = details_print(to, "nice %d for its whole session", victim->autogroup_nice);
+		weight = priorities_weight(victim->autogroup_nice);
+	} else {
+		command = print_each(pid, "sudo chrt -a -o -p 0 ", "", to);
+		is = "the idle class";
+		weight = 3;
+	}
+	detect_recommend(
+		f, to,
+		details_print(to, "Give %s its usual priority: it runs at %s", f->victim, is),
+		command, 1 - 2.0 * weight / usual > 0 ? 1 - 2.0 * weight / usual : 0,
+		details_print(to, "it has weight %u in the kernel's scheduler instead of %u",
+			      weight, usual));
+	return true;
+}
+
 /* Somebody else. */
 static void recommend_apart(const struct loss_view *f, struct finding *to, const char *cpus)
 {
 	bool listed = f->who->npids <= CULPRIT_PIDS;
 	const char *all = listed ? print_pids(f->who, " ", to)
 				 : processes_named(f, world_text(f->c->w, f->who->name), to);
+	const struct priority *culprit = NULL;
 
 	if (*cpus && listed)
 		detect_recommend(
@@ -341,6 +375,9 @@ static void recommend_apart(const struct loss_view *f, struct finding *to, const
 				: details_print(to, "for p in %s; do taskset -a -c -p %s $p; done",
 						all, cpus),
 			1, "the time regained meets the remaining causes at their present rate");
+	if (f->who->npids)
+		culprit = priorities_of(&f->c->priorities, f->who->node, f->who->pids[0]);
+	recommend_usual(f, to, culprit);
 	recommend_priority(f, to, all);
 }
 
@@ -380,7 +417,8 @@ void detect_recommend_cpu(const struct loss_view *f, struct finding *to)
 	struct buf cpus = { 0 };
 
 	if (!f->who) { /* nobody is to be kept away alone */
-		recommend_more(f, to);
+		if (!recommend_usual(f, to, NULL))
+			recommend_more(f, to);
 	} else if (f->who->related) {
 		detect_recommend(f, to,
 				 "Start fewer workers, or give the program more CPUs: its own "

@@ -101,6 +101,23 @@ enum priority_remedy priorities_remedy(const struct priority *culprit,
 	return culprit->nice < NICE_MAX ? PRIORITY_RENICE : PRIORITY_IDLE;
 }
 
+enum priority_lowered priorities_lowered(const struct priority *culprit,
+					 const struct priority *victim)
+{
+	bool together = victim && (culprit ? is_together(culprit, victim) : !victim->autogroup);
+
+	if (!victim || is_realtime(victim))
+		return PRIORITY_USUAL;
+	if (victim->policy == POLICY_IDLE)
+		return PRIORITY_IDLE_ITSELF;
+	if (together && victim->nice > 0 && (!culprit || victim->nice > culprit->nice))
+		return PRIORITY_NICE_ITSELF;
+	if (!together && victim->autogroup && victim->autogroup_nice > 0 &&
+	    (!culprit || victim->autogroup_nice > culprit->autogroup_nice))
+		return PRIORITY_NICE_GROUP;
+	return PRIORITY_USUAL;
+}
+
 unsigned priorities_weight(int nice)
 {
 	static const unsigned weight[] = {

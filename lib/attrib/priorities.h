@@ -50,6 +50,17 @@ enum priority_remedy {
 enum priority_remedy priorities_remedy(const struct priority *culprit,
 				       const struct priority *victim);
 
+/* How the victim itself runs at a lower priority than usual, and than the culprit (NULL: not
+ * known). */
+enum priority_lowered {
+	PRIORITY_USUAL,
+	PRIORITY_NICE_ITSELF, /* it has a nice value above 0 */
+	PRIORITY_NICE_GROUP,  /* its autogroup has */
+	PRIORITY_IDLE_ITSELF, /* it is of the idle class */
+};
+enum priority_lowered priorities_lowered(const struct priority *culprit,
+					 const struct priority *victim);
+
 /* In one that is not the root; false also where that is not known. */
 bool priorities_in_cgroup(const struct priority *p);
 

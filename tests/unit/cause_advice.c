@@ -109,6 +109,7 @@ static const struct {
 	} victim, hog;
 	const char *command;
 	uint64_t least_ns; /* that it gains */
+	const char *never; /* a command that does not help; NULL: none is looked for */
 } priorities[] = {
 	{ .name = "one session",
 	  .victim = { .autogroup = 3 },
@@ -147,6 +148,33 @@ static const struct {
 	  .hog = { .cgroup = 1 },
 	  .command = "renice -n 19 -p $(ls /proc/500/task)",
 	  .least_ns = 485563041 },
+	{ .name = "the victim has nice 19",
+	  .victim = { .autogroup = 3, .nice = 19 },
+	  .hog = { .autogroup = 3 },
+	  .command = "sudo renice -n 0 -p $(ls /proc/100/task)",
+	  .least_ns = 485351562 },
+	{ .name = "the hog has a lower priority than the victim",
+	  .victim = { .autogroup = 3, .nice = 5 },
+	  .hog = { .autogroup = 3, .nice = 10 },
+	  .command = "renice -n 19 -p $(ls /proc/500/task)",
+	  .least_ns = 457142857,
+	  .never = "sudo renice -n 0 -p $(ls /proc/100/task)" },
+	{ .name = "the victim's session has nice 19",
+	  .victim = { .autogroup = 3, .autogroup_nice = 19 },
+	  .hog = { .autogroup = 4 },
+	  .command = "echo 0 | sudo tee /proc/100/autogroup",
+	  .least_ns = 485351562 },
+	{ .name = "niceness within another session does not count",
+	  .victim = { .autogroup = 3, .nice = 19 },
+	  .hog = { .autogroup = 4 },
+	  .command = "echo 19 > /proc/500/autogroup",
+	  .least_ns = 485563041,
+	  .never = "sudo renice -n 0 -p $(ls /proc/100/task)" },
+	{ .name = "the victim is of the idle class",
+	  .victim = { .autogroup = 3, .policy = 5 },
+	  .hog = { .autogroup = 3 },
+	  .command = "sudo chrt -a -o -p 0 100",
+	  .least_ns = 497070312 },
 	{ .name = "a real-time priority",
 	  .victim = { .cgroup = 1 },
 	  .hog = { .cgroup = 1, .policy = 1 },
@@ -181,6 +209,7 @@ static void check_priority(struct stage *s, struct actor v, size_t row)
 	struct kinds_run p;
 	unsigned found = 0;
 	uint64_t least = 0;
+	bool never = false;
 
 	hogs(s, v, "hog", 500, 1, NULL);
 	set_priority(s, v, &k->victim);
@@ -190,6 +219,8 @@ static void check_priority(struct stage *s, struct actor v, size_t row)
 		const struct finding *f = &p.list.v.v[i];
 
 		for (size_t n = 0; n < f->fixes.n; n++) {
+			never |= k->never &&
+				 bytes_equal(f->fixes.v[n].command, bytes_of(k->never));
 			if (!bytes_equal(f->fixes.v[n].command, bytes_of(k->command)))
 				continue;
 			found++;
@@ -198,6 +229,7 @@ static void check_priority(struct stage *s, struct actor v, size_t row)
 	}
 	is_u64(found, 1, "%s: %s", k->name, k->command);
 	is_u64(least, k->least_ns, "%s: what it gains at least", k->name);
+	ok(!never, "%s: nothing that does not help", k->name);
 	chain_list_free(&p.list);
 }
 
