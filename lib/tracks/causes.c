@@ -69,6 +69,8 @@ static int compare_causes(const struct track_part *a, const struct track_part *b
 	if (!by)
 		by = compare_u64(a->waiter, b->waiter);
 	if (!by)
+		by = compare_u64(a->gil, b->gil);
+	if (!by)
 		by = compare_u64(a->resumed, b->resumed);
 	return by ? by : compare_u64(a->holder, b->holder);
 }
@@ -185,6 +187,7 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n,
 				.occupied = is_occupied(&v->p),
 				.exclusion = v->p.exclusion,
 				.waiter = v->p.waiter,
+				.gil = v->p.gil,
 				.holder = v->p.holder,
 				.resumed = v->p.resumed };
 	uint64_t poll_ns = 0;
@@ -303,7 +306,7 @@ static bool is_same_wait(const struct path_cause *a, const struct path_cause *b)
 	       a->pace == b->pace && !a->poll.interval_us == !b->poll.interval_us &&
 	       a->timed_out == b->timed_out && a->event_loop == b->event_loop &&
 	       a->occupied == b->occupied && a->exclusion == b->exclusion &&
-	       a->waiter == b->waiter && a->resumed == b->resumed &&
+	       a->waiter == b->waiter && a->gil == b->gil && a->resumed == b->resumed &&
 	       a->holder == b->holder && a->nlines && b->nlines;
 }
 

@@ -26,7 +26,7 @@ struct path_cause_line {
 struct path_cause {
 	enum path_class class;
 	uint32_t culprit, device; /* as in struct track_part */
-	bool exclusion, resumed;  /* as in struct track_part */
+	bool exclusion, gil, resumed; /* as in struct track_part */
 	uint8_t object;		  /* the same */
 	enum pace pace;		  /* the same */
 	struct poll poll;	  /* the same, of the largest part */

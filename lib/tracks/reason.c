@@ -337,6 +337,18 @@ void reason_print_poll(struct buf *out, const struct poll *poll)
 		   (double)poll->times);
 }
 
+/* What the culprit has that is waited for; "": what it does. */
+static const char *what_is_had(const struct path_cause *c)
+{
+	if (c->occupied)
+		return "a CPU of ";
+	if (!c->exclusion && !c->waiter)
+		return "";
+	if (c->object == OBJECT_MAP)
+		return "the memory map's lock (mmap_lock) of ";
+	return c->gil ? "the interpreter lock (GIL) of " : "a lock of ";
+}
+
 /* What happened, from the verb on. */
 static void print_phrase(struct buf *out, const struct track_names *names,
 			 const struct path_cause *c, bool past)
@@ -353,12 +365,7 @@ static void print_phrase(struct buf *out, const struct track_names *names,
 			who_print_thread(out, names->w, c->waiter, INT64_MAX);
 			buf_puts(out, ", which waited");
 		}
-		buf_printf(out, "%s ",
-			   c->occupied ? " for a CPU of"
-			   : (c->exclusion || c->waiter) && c->object == OBJECT_MAP
-				   ? " for the memory map's lock (mmap_lock) of"
-			   : c->exclusion || c->waiter ? " for a lock of"
-					  : " for");
+		buf_printf(out, " for %s", what_is_had(c));
 		if (c->holder && !c->occupied) {
 			who_print_thread(out, names->w, c->holder, INT64_MAX);
 			buf_puts(out, ", which waited for ");

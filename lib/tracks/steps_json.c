@@ -56,7 +56,7 @@ static bool is_same(const struct path_cause *a, const struct path_cause *b)
 {
 	return a->class == b->class && a->culprit == b->culprit && a->device == b->device &&
 	       a->object == b->object && a->exclusion == b->exclusion &&
-	       a->waiter == b->waiter && a->resumed == b->resumed &&
+	       a->waiter == b->waiter && a->gil == b->gil && a->resumed == b->resumed &&
 	       !a->poll.interval_us == !b->poll.interval_us;
 }
 

@@ -328,7 +328,7 @@ for _ in range(2000):
 
 # name, program, settings of the double, what the first line says, the first finding
 ROWS = (
-    ("interpreter's lock", GIL, {}, r"waits for a lock of python\S* \(tid \d+ of pid \d+\), which was on the CPU in free_batches",
+    ("interpreter's lock", GIL, {}, r"waits for the interpreter lock \(GIL\) of python\S* \(tid \d+ of pid \d+\), which was on the CPU in free_batches",
      r"HIGH lock-wait .*free_batches"),
     ("slow reader", PIPE, {}, r"waits for log-shipper \(pid \d+\), which slept in collect ",
      r"HIGH gpu-idle .*waiting in show_progress .*for log-shipper \(pid \d+\), which slept in collect "),
