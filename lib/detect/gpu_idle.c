@@ -18,6 +18,7 @@
 #include "lib/base/shell.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/idle_text.h"
+#include "lib/account/loss_queue.h"
 #include "lib/account/loss_early.h"
 #include "lib/account/loss_gaps.h"
 #include "lib/account/loss_places.h"
@@ -186,6 +187,7 @@ static void print_summary(const struct loss_view *f, struct buf *out)
 	detect_amount(f, out);
 	buf_puts(out, idle_is_unended(f->loss) ? " until the end: " : ": ");
 	idle_text_print(f, &line, out);
+	loss_queue_print(f, out);
 	if (child)
 		print_killed(f->c, child, out);
 }
@@ -451,6 +453,7 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
 	struct idle_line line = idle_line_find(f);
 
+	loss_queue_recommend(f, to);
 	if (idle_is_own_code(f->loss))
 		recommend_code(f, to, &line);
 	else if ((idle_is_unended(f->loss) && idle_state(f->loss) != PART_SLEEP) ||

@@ -70,6 +70,7 @@ void path_free(struct path *p)
 	map_free(&p->ready_sockets);
 	vec_free(&p->event_loops);
 	vec_free(&p->lock_stacks);
+	vec_free(&p->queued);
 	free(p);
 }
 
@@ -255,7 +256,7 @@ static void on_offcpu(struct path *p, struct path_thread *th, const struct event
 		if (wait->object == OBJECT_POLL)
 			path_ready_take(p, th, ev->end_ns, wait);
 		disk_requests_place(&p->disks, th->process, ev, def, wait);
-		path_locks_note(p, ev->stack, wait);
+		path_locks_note(p, ev, wait);
 		note_release(p, th, wait);
 		path_gave_way(p, th, ev, wait);
 	}

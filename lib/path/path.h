@@ -138,6 +138,10 @@ struct path_anchor {
 size_t path_anchors(const struct path *p);
 struct path_anchor path_anchor(const struct path *p, size_t i);
 
+/* How long threads waited for locks, but for an interpreter's, until this one left: of all of them,
+ * whether a path went there or not. */
+uint64_t path_queued_ns(const struct path *p, uint32_t thread);
+
 /* Whether the thread is one of them. */
 bool path_is_anchor(const struct path *p, uint32_t thread);
 

@@ -5,7 +5,7 @@
 
 enum path_lock_stack { LOCK_STACK_NEW, LOCK_STACK_NO, LOCK_STACK_WAITS };
 
-void path_locks_note(struct path *p, uint32_t stack, struct segment *wait)
+static void note_stack(struct path *p, uint32_t stack, struct segment *wait)
 {
 	uint8_t *known;
 
@@ -20,4 +20,20 @@ void path_locks_note(struct path *p, uint32_t stack, struct segment *wait)
 		*known = lock_stack_waits(p->w, stack) ? LOCK_STACK_WAITS : LOCK_STACK_NO;
 	if (*known == LOCK_STACK_WAITS)
 		wait->flags |= SEGMENT_EXCLUSION | SEGMENT_LOCK;
+}
+
+void path_locks_note(struct path *p, const struct event *ev, struct segment *wait)
+{
+	note_stack(p, ev->stack, wait);
+	if (wait->state != SEGMENT_WAITING || segment_lock_of(wait) != SEGMENT_LOCK_OTHER)
+		return;
+	if (vec_reach(&p->queued, wait->who))
+		p->queued.v[wait->who] += ev->dur_ns;
+	else
+		p->nomem = true;
+}
+
+uint64_t path_queued_ns(const struct path *p, uint32_t thread)
+{
+	return thread < p->queued.n ? p->queued.v[thread] : 0;
 }

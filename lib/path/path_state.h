@@ -62,6 +62,7 @@ struct path {
 	struct map readies, ready_sockets; /* of waits whose interval is to come (path_ready.c) */
 	VEC(uint8_t) event_loops;	   /* by world stack id, see path_tasks.c */
 	VEC(uint8_t) lock_stacks;	   /* the same, see path_locks.c */
+	VEC(uint64_t) queued;		   /* by world thread id: see path_queued_ns */
 	VEC(uint32_t) ended;	/* threads that are to be forgotten, as they ended (path_ended.h) */
 	VEC(uint8_t) forgotten; /* by world thread id: enum path_forgotten */
 	size_t forget_at;	/* ended threads that make it worth while to look at them */
@@ -129,8 +130,8 @@ bool path_sockets_wait(struct path *p, struct path_thread *th, const struct even
  * then, and each socket of them that was ready. */
 void path_ready_take(struct path *p, struct path_thread *th, int64_t end_ns, struct segment *wait);
 
-/* wait: at this stack. */
-void path_locks_note(struct path *p, uint32_t stack, struct segment *wait);
+/* An off-CPU interval that begins with this wait. */
+void path_locks_note(struct path *p, const struct event *ev, struct segment *wait);
 
 /* path_tasks.c. Which task of an event loop goes on after it had nothing to do: the thread
  * waits. */

@@ -110,6 +110,7 @@ bool path_tracks_slow_parts(struct path_tracks *t, size_t i, const struct slow_s
 typedef bool path_tracks_hear(void *ctx, uint32_t anchor, const struct track_part *p);
 bool path_tracks_grown(struct path_tracks *t, path_tracks_hear *hear, void *ctx);
 /* Whom a thread waits for that never woke up again. */
+uint64_t path_tracks_queued_ns(const struct path_tracks *t, uint32_t thread); /* path_queued_ns */
 void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct path_unended *out);
 /* What the parts refer to. */
 struct track_names *path_tracks_names(struct path_tracks *t);

@@ -139,6 +139,11 @@ bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window
 	return true;
 }
 
+uint64_t path_tracks_queued_ns(const struct path_tracks *t, uint32_t thread)
+{
+	return path_queued_ns(t->path, thread);
+}
+
 void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct path_unended *out)
 {
 	path_unended_of(&t->unended, thread, out);

@@ -46,6 +46,52 @@ static void chain(struct stage *s, struct actor v, struct actor worker, struct a
 	}
 }
 
+/* Three threads do a part of each step and sleep in it, with a lock or without: main waits for one
+ * after the other. */
+static void takes_turns(bool lock)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"), of[3];
+	struct kinds_run p;
+	unsigned told = 0, fixes = 0;
+
+	for (unsigned i = 0; i < 3; i++)
+		of[i] = stage_actor(&s, 100, 101 + i, 1, "tokenize");
+	for (int64_t t = 0; t < LENGTH; t += 12 * MS) {
+		for (unsigned i = 0; i < 3; i++) {
+			int64_t at = t + i * 3 * MS;
+			struct event *ev;
+
+			if (i && lock)
+				stage_set(stage_lock(&s, of[i], 0, t, at, at, of[i - 1], 0x5000),
+					  COL_WAKING_NS, 0);
+			ev = stage_offcpu(&s, of[i], 0, at + 10 * US, at + 2900 * US, 0, 0);
+			stage_set(ev, COL_OBJECT_KIND, OBJECT_TIMER);
+			stage_set(ev, COL_WAKER_KIND, WAKER_TIMER);
+			ev = stage_lock(&s, v, 0, at + 50 * US, at + 2950 * US, at + 2950 * US,
+					of[i], 0x2000);
+			stage_set(ev, COL_FUTEX_OP, 9);
+			stage_set(ev, COL_WAKING_NS, 0);
+		}
+		stage_call(&s, v, OP_CUDA_LAUNCH, 0, t + 10 * MS, t + 10 * MS + 10 * US);
+	}
+	analyze(&s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		const struct finding *f = &p.list.v.v[i];
+
+		printf("# %.*s\n", (int)f->summary.n, f->summary.p);
+		told += bytes_have(f->summary,
+				   "; threads take turns at a lock, others waited 756 ms in all");
+		for (size_t k = 0; k < f->fixes.n; k++)
+			fixes += bytes_begin_with(f->fixes.v[k].action,
+						  "Hold the lock for less time, or have several");
+	}
+	is_u64(told, lock, "%s: told", lock ? "a lock" : "no lock");
+	is_u64(fixes, lock, "and what to do about it");
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
 static void in_a_chain(void)
 {
 	static const struct {
@@ -120,5 +166,7 @@ int main(void)
 	chain_list_free(&p.list);
 	stage_free(&s);
 	in_a_chain();
+	takes_turns(true);
+	takes_turns(false);
 	return tap_done();
 }
