@@ -70,6 +70,7 @@ void path_free(struct path *p)
 	map_free(&p->ready_sockets);
 	vec_free(&p->event_loops);
 	vec_free(&p->lock_stacks);
+	sampled_edges_free(&p->edges);
 	vec_free(&p->queued);
 	free(p);
 }
@@ -104,6 +105,7 @@ static struct path_thread *thread_of(struct path *p, uint32_t id)
 	}
 	th->id = th->log.thread = id;
 	th->log.keys = &p->keys;
+	th->edges = &p->edges;
 	th->process = t->process;
 	th->node = process ? process->node : 0;
 	p->threads.v[id] = th;

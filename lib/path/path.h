@@ -89,6 +89,9 @@ void path_event_ahead(const struct path *p, const struct event *ev);
 /* The next event in stream order. */
 int path_event(struct path *p, const struct event *ev, struct err *e);
 
+/* Threads are sampled so often a second on each CPU. */
+void path_sampled(struct path *p, uint32_t hz);
+
 /* What a socket is for, before or behind waits for it: somebody who asks, or else an answer. */
 int path_socket(struct path *p, uint64_t id, bool demand, struct err *e);
 

@@ -99,6 +99,10 @@ static void feed_end(struct path_feed *f, uint32_t node, int64_t time_ns)
 static int feed_record(struct path_feed *f, const struct record *r, struct err *e)
 {
 	switch (r->kind) {
+	case RECORD_SESSION:
+		if (REC_HAS(r, SESSION, cpu_samples_hz))
+			path_sampled(f->path, r->u.SESSION.cpu_samples_hz);
+		return 0;
 	case RECORD_CLOCK:
 		if (f->has_events)
 			extend_end(f, r->u.CLOCK.mono_ns);

@@ -22,6 +22,11 @@ struct path_anchor path_anchor(const struct path *p, size_t i)
 				     t->begun ? t->resolved_ns : 0 };
 }
 
+void path_sampled(struct path *p, uint32_t hz)
+{
+	p->edges.half_ns = hz ? 500000000 / hz : 0;
+}
+
 bool path_is_anchor(const struct path *p, uint32_t thread)
 {
 	const struct path_thread *th = path_thread_known(p, thread);

@@ -54,6 +54,7 @@ struct path {
 	struct segment_keys keys;
 	struct mixes mixes;
 	struct stack_calls stack_calls;
+	struct sampled_edges edges;
 	struct offcpu_segments offcpu; /* scratch */
 	struct disk_requests disks;
 	struct map sockets; /* id -> what is known of it (path_sockets.c) */

@@ -47,6 +47,67 @@ static bool push_on_cpu(struct path_thread *th, const struct losses *losses, int
 	return segment_log_push(&th->log, &s);
 }
 
+/* Behind a call or a wait, no preemption since: the edges of such a stretch are known by it. */
+static bool has_edges(const struct path_thread *th)
+{
+	return th->edges->half_ns && th->own &&
+	       !(segment_key_get(th->log.keys, th->own)->s.flags & SEGMENT_SAMPLED);
+}
+
+/* As what a sample found in that edge another time; else the time is left. */
+static bool push_edge(struct path_thread *th, const struct losses *losses, int64_t to_ns,
+		      enum sampled_edge edge)
+{
+	struct segment s = { .line = sampled_edges_get(th->edges, edge, th->own),
+			     .who = path_thread_before(th),
+			     .state = SEGMENT_OWN,
+			     .flags = SEGMENT_SAMPLED };
+
+	return !s.line || push_on_cpu(th, losses, to_ns, &s);
+}
+
+/* Up to a sample at at_ns, which is to follow: what is not its own. */
+static bool push_before_sample(struct path_thread *th, const struct losses *losses, int64_t at_ns,
+			       uint32_t line, bool in_call)
+{
+	int64_t from = segment_log_end(&th->log), half = th->edges->half_ns;
+	struct segment own = path_thread_own(th);
+
+	if (!half || from >= at_ns)
+		return true;
+	if (path_thread_is_sampled(th)) /* the other half is the newest sample's */
+		return push_on_cpu(th, losses, from + (at_ns - from) / 2, &own);
+	if (!has_edges(th))
+		return true;
+	if (at_ns - from > half)
+		return push_edge(th, losses, at_ns - half, EDGE_BEGIN);
+	return in_call || sampled_edges_note(th->edges, EDGE_BEGIN, th->own, line, at_ns,
+					     at_ns - from);
+}
+
+/* Behind the newest sample up to an event at to_ns: what is still its own, and the edge. */
+static bool push_behind_sample(struct path_thread *th, const struct losses *losses, int64_t to_ns)
+{
+	int64_t from = segment_log_end(&th->log), half = th->edges->half_ns;
+	struct segment own = path_thread_own(th);
+
+	if (to_ns - from <= half)
+		return th->sampled.op ||
+		       sampled_edges_note(th->edges, EDGE_END, th->own, th->sample, from,
+					  to_ns - from);
+	if (!sampled_edges_get(th->edges, EDGE_END, th->own))
+		return true;
+	return push_on_cpu(th, losses, from + half, &own) &&
+	       push_edge(th, losses, to_ns, EDGE_END);
+}
+
+/* A call or a wait that begins ends a stretch of own code. */
+static bool end_stretch(struct path_thread *th, const struct losses *losses, int64_t to_ns)
+{
+	return !th->sample || !has_edges(th) || to_ns <= segment_log_end(&th->log) ||
+	       push_behind_sample(th, losses, to_ns);
+}
+
 /* In its own code from where the log ends to to_ns. */
 static bool push_own(struct path_thread *th, const struct losses *losses, int64_t to_ns)
 {
@@ -151,7 +212,9 @@ bool path_thread_add(struct path_thread *th, const struct losses *losses, unsign
 	uint32_t sample = th->sample;
 
 	if (depth == 0) {
-		if (!move_orphans(th, losses, start_ns) || !push_own(th, losses, start_ns))
+		if (!move_orphans(th, losses, start_ns) ||
+		    (n && segment_blocked(&s[0]) && !end_stretch(th, losses, start_ns)) ||
+		    !push_own(th, losses, start_ns))
 			return false;
 		for (size_t i = 0; i < n; i++) {
 			if (!segment_log_push(&th->log, &s[i]))
@@ -232,7 +295,8 @@ bool path_thread_call(struct path_thread *th, const struct losses *losses,
 		in.state = SEGMENT_SYNC;
 		in.flags = SEGMENT_IN_SYNC;
 	}
-	if (!move_orphans(th, losses, c->start_ns) || !push_own(th, losses, c->start_ns))
+	if (!move_orphans(th, losses, c->start_ns) || !end_stretch(th, losses, c->start_ns) ||
+	    !push_own(th, losses, c->start_ns))
 		return false;
 	for (size_t i = 0; i < th->tail.n; i++) {
 		struct segment *s = &th->tail.v[i].s;
@@ -274,7 +338,8 @@ bool path_thread_section(struct path_thread *th, const struct losses *losses, un
 bool path_thread_sample(struct path_thread *th, const struct losses *losses, int64_t at_ns,
 			uint32_t line, const struct stack_call *in)
 {
-	if (!move_orphans(th, losses, at_ns))
+	if (!move_orphans(th, losses, at_ns) ||
+	    (th->log.begun && !push_before_sample(th, losses, at_ns, line, in->op)))
 		return false;
 	th->sample = line;
 	th->sampled = *in;
