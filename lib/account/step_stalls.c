@@ -6,8 +6,10 @@
 #include "lib/account/loss_blame.h"
 #include "lib/account/loss_times.h"
 #include "lib/account/lost_time.h"
+#include "lib/base/hash.h"
 
 #define GAPS_SHARE 0.5 /* of them in gaps: then these are what is lost */
+#define GAPS_KNOWN 0.1 /* the same of own code that is less than half of the steps */
 
 static uint64_t waited_for(const struct cause *c, uint32_t anchor, const struct track_part *p)
 {
@@ -28,6 +30,53 @@ static bool is_own(uint32_t anchor, const struct loss_blame *b, const struct tra
 {
 	return loss_is_own_code(anchor, p) && !(b->sort >> LOSS_WORK_SHIFT);
 }
+
+/* ---- lines that make calls ---- */
+
+/* Calls may be recorded a small part of the time only. */
+#define CALLS_LEAST 3
+#define CALLS_STEPS 32 /* at least one in so many steps */
+
+/* A line of Python, a function of others. */
+static uint64_t line_key(const struct cause *c, uint32_t anchor, uint32_t frame)
+{
+	const struct world_frame *f = world_get_frame(c->w, frame);
+	const struct world_symbol *symbol =
+		f && f->kind == FRAME_NATIVE ? world_get_symbol(c->w, frame) : NULL;
+
+	return hash_u64((uint64_t)anchor << 32 | (symbol ? symbol->name : frame)) ^ !symbol;
+}
+
+static bool note_calls(struct step_stalls *s, const struct cause *c, const struct track *t,
+		       const struct track_parts *parts)
+{
+	uint64_t least = t->loop->estimate / CALLS_STEPS;
+	struct map calls = { 0 };
+	bool ok = true;
+
+	least = least > CALLS_LEAST ? least : CALLS_LEAST;
+	for (size_t i = 0; ok && i < parts->v.n; i++) {
+		const struct track_part *p = &parts->v.v[i];
+		uint64_t key = line_key(c, t->anchor, p->line), n = 0;
+
+		if (p->leaf != t->anchor || !p->line ||
+		    (p->class != PATH_CALL && p->class != PATH_DEVICE))
+			continue;
+		map_get(&calls, key, &n);
+		n += p->pieces;
+		ok = map_put(&calls, key, n) && (n < least || map_put(&s->calls, key, 1));
+	}
+	map_free(&calls);
+	return ok;
+}
+
+static bool makes_calls(const struct step_stalls *s, const struct cause *c, uint32_t anchor,
+			const struct track_part *p)
+{
+	return map_get(&s->calls, line_key(c, anchor, p->line), NULL);
+}
+
+/* ---- sums ---- */
 
 static void add_share(struct step_stall *x, uint32_t anchor, uint64_t ns, uint64_t steps_ns)
 {
@@ -50,7 +99,8 @@ static bool add_part(struct step_stalls *s, struct cause *c, uint32_t anchor,
 	    !map_put(&s->main, waited_for(c, anchor, p), 1))
 		return false;
 	if (b.family == LOSS_FAMILIES || !loss_is_step_stall(c, anchor, p) ||
-	    loss_is_elsewhere(c, cause_process_of(c, anchor), p) || loss_is_crowded(c, anchor, p))
+	    loss_is_elsewhere(c, cause_process_of(c, anchor), p) ||
+	    loss_is_crowded(c, anchor, p) || (is_own(anchor, &b, p) && makes_calls(s, c, anchor, p)))
 		return true;
 	key = loss_blame_key(c, anchor, &b);
 	if (!map_get(&s->of, key, &at)) {
@@ -84,6 +134,8 @@ bool step_stalls_sum(struct step_stalls *s, struct cause *c, struct track_parts 
 			continue;
 		if (!path_tracks_parts(c->tracks, i, WINDOW_STEPS, parts))
 			return false;
+		if (!note_calls(s, c, &t, parts))
+			return false;
 		for (size_t k = 0; k < parts->v.n; k++)
 			if (!add_part(s, c, t.anchor, &parts->v.v[k], steps_ns(&t)))
 				return false;
@@ -100,17 +152,24 @@ enum step_stall_lost step_stalls_lost(const struct step_stalls *s, const struct 
 
 	if (b->family == LOSS_FAMILIES || !loss_is_step_stall(c, anchor, p) ||
 	    step_stalls_is_mains(s, c, anchor, p) ||
+	    (is_own(anchor, b, p) && makes_calls(s, c, anchor, p)) ||
 	    !map_get(&s->of, loss_blame_key(c, anchor, b), &at))
 		return STALL_IN_GAPS;
 	x = &s->v.v[at];
 	if ((double)x->gap_ns >= GAPS_SHARE * (double)x->ns)
 		return STALL_IN_GAPS;
-	return x->share < STEP_STALL_OWN && is_own(anchor, b, p) ? STALL_PARTLY : STALL_WHOLE;
+	/* Some of it is known to lie in gaps: the rest is known not to. */
+	if (is_own(anchor, b, p) &&
+	    (x->share < STEP_STALL_OWN || (x->share < STEP_STALL_GRAVE &&
+					   (double)x->gap_ns >= GAPS_KNOWN * (double)x->ns)))
+		return STALL_PARTLY;
+	return STALL_WHOLE;
 }
 
 void step_stalls_free(struct step_stalls *s)
 {
 	map_free(&s->of);
 	map_free(&s->main);
+	map_free(&s->calls);
 	vec_free(&s->v);
 }

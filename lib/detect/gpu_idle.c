@@ -73,7 +73,8 @@ static uint32_t get_severity(const struct loss *x, double share)
 
 	if (x->sort & LOSS_PACED || (x->sort & LOSS_OUTSIDE && !beside))
 		return 1;
-	if (x->of.idle.partly && all > 2)
+	if (all > 2 && (x->of.idle.partly || (idle_is_own_code(x) && x->of.idle.whole &&
+					      !idle_work(x) && share < STEP_STALL_GRAVE)))
 		return 2;
 	if (idle_state(x) != PART_SLEEP || beside || all <= 2)
 		return all;
@@ -113,8 +114,9 @@ static bool is_significant(const struct cause *c, const struct loss *x, uint64_t
 	const struct loss_gaps *p = loss_gaps_of(c, x->process);
 	bool at_most = x->sort & LOSS_AT_MOST;
 
-	/* A device that nobody waits for may work meanwhile. */
-	if (x->of.idle.whole && p->ns[1] && !p->ns[0])
+	/* A device that nobody waits for may work while the program computes. Where it waits
+	 * itself, as much as a step may be in store, not all that it waits. */
+	if (x->of.idle.whole && p->ns[1] && !p->ns[0] && idle_is_own_code(x))
 		return false;
 	if (c->ended)
 		share *= loss_later_share(x);

@@ -195,11 +195,20 @@ static void mark_gone(struct replay_thread *t, const struct replay *r, int64_t n
 		}
 }
 
+/* Whoever waits for an answer since then has asked, if the other was asked meanwhile: it came as much
+ * earlier to that as the asker did. */
+static bool has_asked(const struct replay_thread *by, int64_t from_ns, int64_t act_ns)
+{
+	return by->asked_ns && by->asked_ns >= from_ns - PATH_IN_FLIGHT_NS &&
+	       by->asked_ns <= act_ns;
+}
+
 /* The wait for what the releaser does at act_ns: both have to come. */
 static void hand_off(struct replay *r, struct replay_thread *t, const struct replay_thread *by,
 		     int64_t from_ns, int64_t act_ns)
 {
 	struct replay_shift d = shift_at(r, by, act_ns);
+	bool asked = has_asked(by, from_ns, act_ns);
 
 	for (enum replay_end e = 0; e < REPLAY_ENDS; e++) {
 		/* It is of no recorded process: what it waits for itself is not known. */
@@ -208,6 +217,7 @@ static void hand_off(struct replay *r, struct replay_thread *t, const struct rep
 		for (unsigned i = 0; i < REPLAY_LANES; i++) {
 			int64_t own = t->d.ns[e][i] + act_ns - from_ns;
 
+			d.ns[e][i] += asked ? t->d.ns[e][i] : 0;
 			if (d.ns[e][i] >= own)
 				t->gone[e] |= (uint16_t)(1u << i);
 			t->d.ns[e][i] = replay_least(own, d.ns[e][i]);
@@ -331,6 +341,7 @@ static void end_segment(struct replay *r, struct replay_thread *t, const struct 
 	case REPLAY_ASKED:
 		end_state(r, t, s, k, from_ns);
 		end_absolute(t, k, true);
+		t->asked_ns = s->end_ns;
 		break;
 	case REPLAY_SLEEP:
 		end_state(r, t, s, k, from_ns);

@@ -54,6 +54,7 @@ struct replay_thread {
 	struct replay_shift d;
 	struct replay_sync sync;
 	uint64_t gives; /* hand-offs that it ended */
+	int64_t asked_ns; /* when somebody asked it last: d is what it gained since */
 	uint64_t cpu_ns,
 		removed_ns[REPLAY_LANES]; /* on a CPU in the whole; of it, in the lane's cause */
 };
