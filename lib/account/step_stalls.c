@@ -9,7 +9,6 @@
 #include "lib/base/hash.h"
 
 #define GAPS_SHARE 0.5 /* of them in gaps: then these are what is lost */
-#define GAPS_KNOWN 0.1 /* the same of own code that is less than half of the steps */
 
 static uint64_t waited_for(const struct cause *c, uint32_t anchor, const struct track_part *p)
 {
@@ -158,12 +157,7 @@ enum step_stall_lost step_stalls_lost(const struct step_stalls *s, const struct 
 	x = &s->v.v[at];
 	if ((double)x->gap_ns >= GAPS_SHARE * (double)x->ns)
 		return STALL_IN_GAPS;
-	/* Some of it is known to lie in gaps: the rest is known not to. */
-	if (is_own(anchor, b, p) &&
-	    (x->share < STEP_STALL_OWN || (x->share < STEP_STALL_GRAVE &&
-					   (double)x->gap_ns >= GAPS_KNOWN * (double)x->ns)))
-		return STALL_PARTLY;
-	return STALL_WHOLE;
+	return x->share < STEP_STALL_OWN && is_own(anchor, b, p) ? STALL_PARTLY : STALL_WHOLE;
 }
 
 void step_stalls_free(struct step_stalls *s)

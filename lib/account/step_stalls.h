@@ -19,11 +19,10 @@
 struct cause;
 struct loss_blame;
 
-/* Code of a program's own that is less of its steps is no stall of them, and less than the second no
- * grave one: any part may be what a good step does. Lines that make calls of the device are not
- * meant, whatever is computed there between two calls: they are what the step is for. */
-#define STEP_STALL_OWN	 0.15
-#define STEP_STALL_GRAVE 0.5
+/* Code of a program's own that is less of its steps is no stall of them: any part may be what a
+ * good step does. Lines that make calls of the device are not meant, whatever is computed there
+ * between two calls: they are what the step is for. */
+#define STEP_STALL_OWN 0.5
 
 /* gap_ns: in gaps of a device. */
 struct step_stall {

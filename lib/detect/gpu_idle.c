@@ -73,8 +73,7 @@ static uint32_t get_severity(const struct loss *x, double share)
 
 	if (x->sort & LOSS_PACED || (x->sort & LOSS_OUTSIDE && !beside))
 		return 1;
-	if (all > 2 && (x->of.idle.partly || (idle_is_own_code(x) && x->of.idle.whole &&
-					      !idle_work(x) && share < STEP_STALL_GRAVE)))
+	if (x->of.idle.partly && all > 2)
 		return 2;
 	if (idle_state(x) != PART_SLEEP || beside || all <= 2)
 		return all;
