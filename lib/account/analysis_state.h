@@ -15,7 +15,7 @@
 #include "lib/attrib/disk_others.h"
 #include "lib/attrib/disk_usage.h"
 #include "lib/account/ended.h"
-#include "lib/account/files.h"
+#include "lib/attrib/files.h"
 #include "lib/account/gains.h"
 #include "lib/account/gpu_memory.h"
 #include "lib/account/killed.h"

@@ -195,8 +195,8 @@ static void mark_gone(struct replay_thread *t, const struct replay *r, int64_t n
 		}
 }
 
-/* Whoever waits for an answer since then has asked, if the other was asked meanwhile: it came as much
- * earlier to that as the asker did. */
+/* Whoever waits for an answer has asked, if the other was asked meanwhile, which then was as much
+ * earlier as the asker. */
 static bool has_asked(const struct replay_thread *by, int64_t from_ns, int64_t act_ns)
 {
 	return by->asked_ns && by->asked_ns >= from_ns - PATH_IN_FLIGHT_NS &&

@@ -3,8 +3,8 @@
  * Which files a process waited for, and what they are: the evidence that names a stalled file
  * system. The first CAUSE_FILES files are kept apart; others are not named.
  */
-#ifndef INGERO_ACCOUNT_FILES_H
-#define INGERO_ACCOUNT_FILES_H
+#ifndef INGERO_ATTRIB_FILES_H
+#define INGERO_ATTRIB_FILES_H
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"

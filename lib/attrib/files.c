@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names come in records before the first event that needs them, once each; another of the same id
  * says the same. */
-#include "lib/account/files.h"
+#include "lib/attrib/files.h"
 
 #include <stdlib.h>
 #include <string.h>
