@@ -20,6 +20,9 @@
 
 #define DEPTH	     64 /* threads whose segments end at the same instant because of each other */
 #define NEEDED_GIVES 3	/* one or two hand-offs are chance */
+/* Between a request that arrives and the wait for its answer that begins: some are made of several
+ * packets. */
+#define ASKED_NS 1000000
 
 /* ---- what the path has of causes in a window ---- */
 
@@ -199,8 +202,8 @@ static void mark_gone(struct replay_thread *t, const struct replay *r, int64_t n
  * earlier as the asker. */
 static bool has_asked(const struct replay_thread *by, int64_t from_ns, int64_t act_ns)
 {
-	return by->asked_ns && by->asked_ns >= from_ns - PATH_IN_FLIGHT_NS &&
-	       by->asked_ns <= act_ns;
+	return by->asked_ns && by->asked_ns >= from_ns - ASKED_NS &&
+	       by->asked_ns <= from_ns + ASKED_NS && by->asked_ns <= act_ns;
 }
 
 /* The wait for what the releaser does at act_ns: both have to come. */
