@@ -47,21 +47,21 @@ void new_processes_free(struct new_processes *p)
 	map_free(&p->at);
 }
 
-/* Torch names them so; the thread that starts them is in its loader's code. */
+/* Torch names them so; what they start has that name until it executes something else. */
 static bool is_loader(const struct world *w, uint32_t thread)
 {
-	static const char worker[] = "pt_data_worker";
 	const struct world_thread *t = world_get_thread(w, thread);
-	struct bytes name = t ? world_text(w, t->comm) : (struct bytes){ 0 };
 
-	if (t && (name.n < sizeof(worker) - 1 || memcmp(name.p, worker, sizeof(worker) - 1) != 0))
-		name = world_text(w, world_process_name(w, t->process, 0, INT64_MAX));
-	return name.n >= sizeof(worker) - 1 && memcmp(name.p, worker, sizeof(worker) - 1) == 0;
+	return t && (bytes_begin_with(world_text(w, world_thread_name(w, thread, INT64_MAX)),
+				      "pt_data_worker") ||
+		     bytes_begin_with(world_text(w, world_process_name(w, t->process, 0, INT64_MAX)),
+				      "pt_data_worker"));
 }
 
+/* Whether it waits in the loader itself. A worker that was forked there has these frames, too, and
+ * its own within them. */
 static bool is_in_loader(const struct world *w, uint32_t stack)
 {
-	static const char file[] = "torch/utils/data/dataloader.py";
 	unsigned n;
 	const uint32_t *frames = world_get_stack(w, stack, &n);
 
@@ -69,8 +69,9 @@ static bool is_in_loader(const struct world *w, uint32_t stack)
 		const struct world_frame *f = world_get_frame(w, frames[i]);
 		struct bytes at = f ? world_text(w, f->file) : (struct bytes){ 0 };
 
-		if (at.n >= sizeof(file) - 1 &&
-		    memcmp(at.p + at.n - (sizeof(file) - 1), file, sizeof(file) - 1) == 0)
+		if (bytes_end_with(at, "torch/utils/data/_utils/worker.py"))
+			return false;
+		if (bytes_end_with(at, "torch/utils/data/dataloader.py"))
 			return true;
 	}
 	return false;

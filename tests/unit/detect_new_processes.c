@@ -37,10 +37,35 @@ static void end_at(struct stage *s, struct new_processes *p, struct actor a, int
 		abort();
 }
 
+static uint32_t waits_at;   /* world stack id */
+static const char *executes; /* what each worker becomes; NULL: it stays */
+
+/* Where the program waits: in the loader, or as a worker that was forked there. */
+static uint32_t loader_stack(struct stage *s, bool worker)
+{
+	static const char *const files[] = { "/lib/torch/utils/data/_utils/worker.py",
+					     "/lib/torch/utils/data/dataloader.py" };
+	uint32_t frames[2];
+	unsigned n = 0;
+
+	for (unsigned i = !worker; i < 2; i++) {
+		struct world_frame f = { .kind = FRAME_PYTHON,
+					 .offset = 30,
+					 .file = world_string(s->w, bytes_of(files[i])),
+					 .name = world_string(s->w, bytes_of("loop")) };
+
+		frames[n++] = world_frame(s->w, &f);
+	}
+	return world_stack(s->w, frames, n);
+}
+
 static void wait_for(struct track_parts *parts, struct actor whom, uint64_t ns)
 {
 	if (!vec_push(&parts->v, ((struct track_part){
-					 .leaf = whom.thread, .thread = whom.thread, .ns = ns })))
+					 .leaf = whom.thread,
+					 .thread = whom.thread,
+					 .stack = waits_at,
+					 .ns = ns })))
 		abort();
 }
 
@@ -60,6 +85,9 @@ static struct new_between play(struct stage *s, const char *name, bool each, int
 	for (uint32_t i = 0; i + 1 < EPOCHS; i++) {
 		struct actor w = stage_actor(s, 100 + i, 100 + i, 10, name);
 
+		if (executes)
+			world_rename(s->w, w.thread, at_ns + 150 * MS * i + MS,
+				     world_string(s->w, bytes_of(executes)));
 		fork_at(s, &p, a, w, at_ns + (each ? 150 * MS * i : 0));
 		wait_for(&parts, w, (20 + i) * MS);
 	}
@@ -243,8 +271,26 @@ int main(void)
 	play(&s, "loader", true, 210 * MS, false, &text);
 	like(buf_text(&text), "for them: keep them, or their results, from one to the next",
 	     "anybody else's");
-	buf_free(&text);
 	stage_free(&s);
+	for (unsigned worker = 0; worker < 2; worker++) {
+		s = stage_new();
+		waits_at = loader_stack(&s, worker);
+		buf_reset(&text);
+		play(&s, "python3", true, 210 * MS, false, &text);
+		like(buf_text(&text), worker ? "keep them, or" : "DataLoader(persistent_workers",
+		     worker ? "what a worker starts is none itself"
+			    : "what the loader waits for is one");
+		waits_at = 0;
+		stage_free(&s);
+	}
+	s = stage_new();
+	executes = "sh";
+	buf_reset(&text);
+	play(&s, "pt_data_worker", true, 210 * MS, false, &text);
+	like(buf_text(&text), "keep them, or", "nor is what it forks and has execute another one");
+	executes = NULL;
+	stage_free(&s);
+	buf_free(&text);
 	scripts();
 	generations();
 	epochs_in_steps();
