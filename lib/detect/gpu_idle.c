@@ -113,9 +113,8 @@ static bool is_significant(const struct cause *c, const struct loss *x, uint64_t
 	const struct loss_gaps *p = loss_gaps_of(c, x->process);
 	bool at_most = x->sort & LOSS_AT_MOST;
 
-	/* A device that nobody waits for may work while the program computes. Where it waits
-	 * itself, as much as a step may be in store, not all that it waits. */
-	if (x->of.idle.whole && p->ns[1] && !p->ns[0] && idle_is_own_code(x))
+	/* A device that nobody waits for may work meanwhile. */
+	if (x->of.idle.whole && p->ns[1] && !p->ns[0])
 		return false;
 	if (c->ended)
 		share *= loss_later_share(x);

@@ -24,6 +24,7 @@ struct path *path_new(const struct world *w, const struct path_options *o,
 	if (!p)
 		return NULL;
 	p->w = w;
+	p->keys.edges = &p->edges;
 	p->listener = listener;
 	if (o)
 		p->opt = *o;
@@ -105,7 +106,6 @@ static struct path_thread *thread_of(struct path *p, uint32_t id)
 	}
 	th->id = th->log.thread = id;
 	th->log.keys = &p->keys;
-	th->edges = &p->edges;
 	th->process = t->process;
 	th->node = process ? process->node : 0;
 	p->threads.v[id] = th;

@@ -50,7 +50,7 @@ static bool push_on_cpu(struct path_thread *th, const struct losses *losses, int
 /* Behind a call or a wait, no preemption since: the edges of such a stretch are known by it. */
 static bool has_edges(const struct path_thread *th)
 {
-	return th->edges->half_ns && th->own &&
+	return th->log.keys->edges->half_ns && th->own &&
 	       !(segment_key_get(th->log.keys, th->own)->s.flags & SEGMENT_SAMPLED);
 }
 
@@ -58,7 +58,7 @@ static bool has_edges(const struct path_thread *th)
 static bool push_edge(struct path_thread *th, const struct losses *losses, int64_t to_ns,
 		      enum sampled_edge edge)
 {
-	struct segment s = { .line = sampled_edges_get(th->edges, edge, th->own),
+	struct segment s = { .line = sampled_edges_get(th->log.keys->edges, edge, th->own),
 			     .who = path_thread_before(th),
 			     .state = SEGMENT_OWN,
 			     .flags = SEGMENT_SAMPLED };
@@ -70,7 +70,7 @@ static bool push_edge(struct path_thread *th, const struct losses *losses, int64
 static bool push_before_sample(struct path_thread *th, const struct losses *losses, int64_t at_ns,
 			       uint32_t line, bool in_call)
 {
-	int64_t from = segment_log_end(&th->log), half = th->edges->half_ns;
+	int64_t from = segment_log_end(&th->log), half = th->log.keys->edges->half_ns;
 	struct segment own = path_thread_own(th);
 
 	if (!half || from >= at_ns)
@@ -81,21 +81,21 @@ static bool push_before_sample(struct path_thread *th, const struct losses *loss
 		return true;
 	if (at_ns - from > half)
 		return push_edge(th, losses, at_ns - half, EDGE_BEGIN);
-	return in_call || sampled_edges_note(th->edges, EDGE_BEGIN, th->own, line, at_ns,
+	return in_call || sampled_edges_note(th->log.keys->edges, EDGE_BEGIN, th->own, line, at_ns,
 					     at_ns - from);
 }
 
 /* Behind the newest sample up to an event at to_ns: what is still its own, and the edge. */
 static bool push_behind_sample(struct path_thread *th, const struct losses *losses, int64_t to_ns)
 {
-	int64_t from = segment_log_end(&th->log), half = th->edges->half_ns;
+	int64_t from = segment_log_end(&th->log), half = th->log.keys->edges->half_ns;
 	struct segment own = path_thread_own(th);
 
 	if (to_ns - from <= half)
 		return th->sampled.op ||
-		       sampled_edges_note(th->edges, EDGE_END, th->own, th->sample, from,
+		       sampled_edges_note(th->log.keys->edges, EDGE_END, th->own, th->sample, from,
 					  to_ns - from);
-	if (!sampled_edges_get(th->edges, EDGE_END, th->own))
+	if (!sampled_edges_get(th->log.keys->edges, EDGE_END, th->own))
 		return true;
 	return push_on_cpu(th, losses, from + half, &own) &&
 	       push_edge(th, losses, to_ns, EDGE_END);

@@ -11,7 +11,6 @@
 #include "lib/base/vec.h"
 #include "lib/attrib/losses.h"
 #include "lib/attrib/moves.h"
-#include "lib/path/sampled_edges.h"
 #include "lib/path/segment_log.h"
 #include "lib/loops/stack_calls.h"
 #include "lib/path/timed_waits.h"
@@ -42,7 +41,6 @@ struct path_thread {
 	uint32_t own;	 /* key of own code behind the last outermost call; 0: there was none */
 	uint32_t sample; /* stack of the last CPU sample since another event outside calls */
 	struct stack_call sampled; /* the call that it was taken in */
-	struct sampled_edges *edges; /* the path's */
 	uint32_t yields; /* stack of the last CPU sample in sched_yield since its first; 0 none */
 	uint32_t track;	 /* number of its track, plus one; 0: it is no anchor */
 	size_t walk_at;	 /* segments of the log that make it worth while to walk the track */
@@ -129,7 +127,7 @@ static inline struct segment path_thread_own(const struct path_thread *th)
 static inline bool path_thread_is_plain(struct path_thread *th, const struct losses *losses,
 					int64_t start_ns, int64_t end_ns)
 {
-	return !th->tail.n && th->log.begun && !(th->sample && th->edges->half_ns) &&
+	return !th->tail.n && th->log.begun && !(th->sample && th->log.keys->edges->half_ns) &&
 	       !th->timed.open && !th->awaits && !losses->n &&
 	       end_ns > start_ns && start_ns >= segment_log_end(&th->log) &&
 	       vec_reserve(&th->log.v, 2);

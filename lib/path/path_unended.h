@@ -91,12 +91,14 @@ struct unended_wait {
 	uint64_t object_released, line_released; /* as in objects and lines; 0: nobody */
 };
 
-#define UNENDED_PLACES 8 /* a thread's way out takes two or three, on a busy machine more */
+#define UNENDED_PLACES 6 /* a thread's way out takes two or three, on a busy machine more */
 
 /* What a thread was seen to do last. */
 struct unended_thread {
 	bool seen, exited, waits, runnable, exclusion;
 	uint8_t kind;
+	uint8_t newest_write; /* UINT8_MAX: not known */
+	uint8_t ready_role;   /* of the socket that ended its last wait for several */
 	int64_t since_ns; /* of its wait; else it ran then */
 	uint64_t object;
 	uint32_t stack, futex_val;
@@ -106,10 +108,8 @@ struct unended_thread {
 	uint32_t released_by;			/* ended its last hand-off; 0: no thread did */
 	int64_t file_since_ns, socket_since_ns; /* of the newest file and socket event */
 	uint64_t newest_socket;
-	uint8_t newest_write; /* UINT8_MAX: not known */
 	struct unended_wait last;
-	uint32_t made_by;   /* world thread id of its creator; 0: not known */
-	uint8_t ready_role; /* of the socket that ended its last wait for several */
+	uint32_t made_by; /* world thread id of its creator; 0: not known */
 };
 
 /* What a socket brings. */

@@ -200,18 +200,19 @@ static void mark_gone(struct replay_thread *t, const struct replay *r, int64_t n
 
 /* Whoever waits for an answer has asked, if the other was asked meanwhile, which then was as much
  * earlier as the asker. */
-static bool has_asked(const struct replay_thread *by, int64_t from_ns, int64_t act_ns)
+static bool has_asked(const struct replay_thread *by, const struct segment *wait, int64_t from_ns,
+		      int64_t act_ns)
 {
-	return by->asked_ns && by->asked_ns >= from_ns - ASKED_NS &&
+	return (wait->flags & (SEGMENT_DEMAND | SEGMENT_REPLY)) == SEGMENT_REPLY && by->asked_ns && by->asked_ns >= from_ns - ASKED_NS &&
 	       by->asked_ns <= from_ns + ASKED_NS && by->asked_ns <= act_ns;
 }
 
 /* The wait for what the releaser does at act_ns: both have to come. */
 static void hand_off(struct replay *r, struct replay_thread *t, const struct replay_thread *by,
-		     int64_t from_ns, int64_t act_ns)
+		     const struct segment *wait, int64_t from_ns, int64_t act_ns)
 {
 	struct replay_shift d = shift_at(r, by, act_ns);
-	bool asked = has_asked(by, from_ns, act_ns);
+	bool asked = has_asked(by, wait, from_ns, act_ns);
 
 	for (enum replay_end e = 0; e < REPLAY_ENDS; e++) {
 		/* It is of no recorded process: what it waits for itself is not known. */
@@ -247,7 +248,7 @@ static void end_wait(struct replay *r, struct replay_thread *t, const struct seg
 	t->gone[REPLAY_CAUTIOUS] = t->gone[REPLAY_HOPEFUL] = 0;
 	catch_up(r, by, act);
 	by->gives++;
-	hand_off(r, t, by, from_ns, act);
+	hand_off(r, t, by, s, from_ns, act);
 }
 
 /* A wait that was not needed loses its wake-up, and the wait for a CPU behind it. */

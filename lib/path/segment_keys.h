@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "lib/base/vec.h"
+#include "lib/path/sampled_edges.h"
 #include "lib/path/segment.h"
 
 /* Once there are so many, segments that are new get keys without a line: 26 MiB. */
@@ -53,6 +54,7 @@ struct segment_keys {
 	VEC(uint32_t) bare; /* by key: segment_key_bare; 0: not looked up yet */
 	struct segment_call *calls;
 	size_t ncalls;
+	struct sampled_edges *edges; /* of own code; the path's */
 };
 
 void segment_keys_free(struct segment_keys *k);

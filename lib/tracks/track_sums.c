@@ -22,12 +22,11 @@ static struct track_key key_of(const struct path_piece *p)
 				   .who = p->s->who,
 				   .line = p->s->line,
 				   .via = p->via,
-				   .holder = p->holder,
-				   .waiter = p->waiter,
-				   .lock = (uint32_t)p->lock,
+				   .holder = p->waiter ? p->waiter : p->holder,
+				   .lock = (p->lock + (p->waiter ? TRACK_LOCK_WAITER : 0u)) & 7,
 				   .op = p->s->op,
 				   .state = p->s->state,
-				   .object = p->s->object,
+				   .object = p->s->object & 31,
 				   .flags = p->s->flags,
 				   .syscall = p->s->syscall };
 }
@@ -38,11 +37,10 @@ static uint64_t place_of(struct track_names *names, const struct track_key *k)
 	uint32_t frame = k->line ? site_frames_get(&names->frames, names->w, k->line) : 0;
 	const struct world_frame *f = frame ? world_get_frame(names->w, frame) : NULL;
 	struct {
-		uint32_t thread, who, via, waiter, holder, name, file, frame;
+		uint32_t thread, who, via, holder, name, file, frame;
 		uint16_t op, state;
 	} of = { .thread = k->thread,
 		 .via = k->via,
-		 .waiter = k->waiter,
 		 .holder = k->holder,
 		 .state = k->state };
 
@@ -119,7 +117,7 @@ static void coarsen_key(struct track_names *names, struct track_key *k, uint32_t
 	bool who_is_thread = k->state == SEGMENT_WAITING || k->state == SEGMENT_RUNNABLE ||
 			     (k->state == SEGMENT_BLOCKED && k->object != OBJECT_DISK);
 
-	k->line = k->via = k->waiter = k->holder = k->lock = 0;
+	k->line = k->via = k->holder = k->lock = 0;
 	k->op = 0;
 	k->who = k->state == SEGMENT_OWN ? 0
 		 : who_is_thread	 ? find_first_alike(names, k->who)
@@ -377,10 +375,13 @@ static bool is_named_own(const struct world *w, uint32_t anchor, uint32_t thread
 }
 
 /* The wait of a thread that is an anchor itself is a part of its own track. */
-static enum segment_lock lock_of(const struct track_key *k, const struct path *path)
+static enum segment_lock lock_of(const struct track_key *k, uint32_t waiter,
+				 const struct path *path)
 {
-	return k->waiter && path_is_anchor(path, k->waiter) ? SEGMENT_LOCK_NONE
-							    : (enum segment_lock)k->lock;
+	if (!waiter)
+		return (enum segment_lock)k->lock;
+	return path_is_anchor(path, waiter) ? SEGMENT_LOCK_NONE
+					    : (enum segment_lock)(k->lock - TRACK_LOCK_WAITER);
 }
 
 static bool part_of(const struct track_key *k, const struct track_total *t, uint32_t anchor,
@@ -392,7 +393,7 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	bool met = !via && is_met(&s);
 	bool unplaced = via ? is_unplaced(via) : k->thread == anchor && is_unplaced(&s);
 	enum segment_lock lock;
-	uint32_t thread;
+	uint32_t thread, waiter;
 
 	if (taken)
 		s = segment_of_taken(k->occupant, via);
@@ -425,13 +426,14 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 		out->thread = thread;
 		out->resumed = !via && (out->class == PATH_STOPPED || out->class == PATH_FROZEN);
 		out->exclusion = via && via->flags & SEGMENT_EXCLUSION;
-		lock = lock_of(k, path);
+		waiter = k->lock > SEGMENT_LOCK_MAP ? k->holder : 0;
+		lock = lock_of(k, waiter, path);
 		out->lock = lock > SEGMENT_LOCK_MAYBE;
 		out->gil = lock == SEGMENT_LOCK_GIL;
-		out->waiter = lock ? k->waiter : 0;
+		out->waiter = lock ? waiter : 0;
 		if (lock == SEGMENT_LOCK_MAP)
 			out->object = OBJECT_MAP;
-		if (lock && lock != SEGMENT_LOCK_GIL && k->holder != thread)
+		if (lock && lock != SEGMENT_LOCK_GIL && !waiter && k->holder != thread)
 			out->holder = k->holder;
 		if (path_is_recorder(names->w, path, thread)) {
 			out->class = PATH_RECORDER;

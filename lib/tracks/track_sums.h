@@ -20,15 +20,20 @@ enum track_window { WINDOW_START, WINDOW_STEPS, WINDOW_BETWEEN, WINDOW_END, TRAC
 /* Beyond so many, sums are kept without their lines, and like threads are one. */
 #define TRACK_SUMS_MAX 65536
 
+/* Added to the lock of a piece that has a waiter: that is none that may be none. */
+#define TRACK_LOCK_WAITER (SEGMENT_LOCK_MAP - SEGMENT_LOCK_MAYBE)
+
 struct track_key {
 	uint32_t thread, occupant, who, line;
 	uint32_t via;	 /* the anchor's own wait: key of its segment; 0: its own time */
-	uint32_t waiter, holder; /* this and lock as of a piece */
+	/* As of a piece: the waiter, if there is one, as TRACK_LOCK_WAITER and more in lock say;
+	 * else the holder. */
+	uint32_t holder;
 	uint16_t op;
 	uint16_t flags;
-	uint8_t state, object;
+	uint8_t state;
+	uint8_t object : 5, lock : 3; /* as of a piece */
 	uint16_t syscall;
-	uint32_t lock;
 };
 
 static inline struct segment track_key_segment(const struct track_key *k)

@@ -138,13 +138,16 @@ static void server(bool main_asks, int64_t gained, const char *what)
 		ev = stage_offcpu(&s, b, 0, at - 8 * MS, from, 0, 0);
 		stage_set(ev, COL_OBJECT_KIND, OBJECT_SOCKET);
 		sleep_for(&s, b, from + 10 * US, at + 20 * MS);
-		/* Long since it waits for what somebody else asked for. */
-		release(&s, a, OBJECT_FD, main_asks ? at : at - 9 * MS, at + 20 * MS + 10 * US, b);
+		/* Long since it waits where somebody else asks. */
+		from = main_asks ? at : at - 9 * MS;
+		stage_set(stage_event(&s, OP_NET_SOCKET, a.ctx, 0, from, at + 20 * MS + 10 * US),
+			  COL_SOCKET, 2);
+		release(&s, a, OBJECT_SOCKET, from, at + 20 * MS + 10 * US, b);
 	}
 	stage_sort(&s);
 	path_parts_init(&parts, s.w, NULL, NULL);
 	t.path = parts.path;
-	if (path_socket(t.path, 1, true, NULL))
+	if (path_socket(t.path, 1, true, NULL) || path_socket(t.path, 2, false, NULL))
 		abort();
 	for (size_t i = 0; i < s.ev.n; i++)
 		if (path_event(t.path, &s.ev.v[i], NULL))
