@@ -90,7 +90,7 @@ void disk_crowd_print(const struct loss_view *f, struct buf *out)
 	print_moved(out, &x.moved);
 	buf_puts(out, " there meanwhile");
 	for (size_t i = 0; i < x.n; i++) {
-		buf_puts(out, i ? " and " : ", among them ");
+		buf_puts(out, i ? " and " : "; most on all disks moved ");
 		name_victim(out, f->c->w, &f->c->tally, x.movers[i].process);
 	}
 }
@@ -113,8 +113,9 @@ void disk_crowd_recommend(const struct loss_view *f, struct finding *to)
 			 details_print(to, "cat /proc/%" PRIu32 "/io /proc/%" PRIu32 "/cgroup",
 				       p->tgid, p->tgid),
 			 0,
-			 "from nothing, if the device is as slow for this process alone, to all of "
-			 "the wait; the command shows what that process moves, and its cgroup");
+			 "from nothing, if it moves that on another device, or this one is as slow "
+			 "for one process alone, to all of the wait; the command shows what that "
+			 "process moves, and its cgroup");
 	buf_free(&name);
 }
 

@@ -455,7 +455,7 @@ int main(void)
 {
 	static const struct disk_other others[] = {
 		{ "a writer", 8e9, 7e9,
-		  "; other processes wrote 7.4 GiB there meanwhile, among them dd (pid 5555)" },
+		  "; other processes wrote 7.4 GiB there meanwhile; most on all disks moved dd (pid 5555)" },
 		{ "nobody moved much by himself", 8e9, 1e9,
 		  "; other processes wrote 7.4 GiB there meanwhile" },
 		{ "less than its own", 1e8, 7e9, NULL },
