@@ -11,8 +11,8 @@
 /* All block I/O of the victim on the culprit device, of any where that is not known. */
 struct cause_disk disk_crowd_own(const struct loss_view *f);
 
-/* "; other processes wrote 1.2 GiB there meanwhile; most on all disks moved dd (pid 77)", or nothing:
- * on which device a process did is not known. */
+/* "; other processes wrote 1.2 GiB there meanwhile; most on all disks moved dd (pid 77)": on which
+ * device a process did is not known. Or nothing. */
 void disk_crowd_print(const struct loss_view *f, struct buf *out);
 
 /* A fix that the one that moved most is in, or none. */
