@@ -188,9 +188,17 @@ def recorder(out, pid):
     return r
 
 
-def ended(r):
+def ended(r, meanwhile=None):
+    """Ends a recorder. A program that is to be there meanwhile goes on for a second, and when the recorder has ended."""
     r.send_signal(signal.SIGINT)
-    text = r.communicate(timeout=rec.PATIENCE)[1]
+    try:
+        text = r.communicate(timeout=1)[1]
+    except subprocess.TimeoutExpired:
+        if meanwhile:
+            meanwhile.send_signal(signal.SIGSTOP)
+        text = r.communicate(timeout=rec.PATIENCE)[1]
+        if meanwhile:
+            meanwhile.send_signal(signal.SIGCONT)
     tap.same(r.returncode, 0, "a recorder ends well")
     return text
 
@@ -212,7 +220,7 @@ w.stdin.write("\n")
 w.stdin.flush()
 while (not os.path.exists(second) or os.path.getsize(second) < 40000) and w.poll() is None:  # it is in the middle of it
     select.select([], [], [], 0.01)
-ended(b)
+ended(b, w)
 tap.ok(w.poll() is None, "one recorder ends while the program runs")
 out = w.communicate(timeout=rec.PATIENCE)[0]
 ended(a)
