@@ -95,6 +95,11 @@ static const char *doing_text(const struct loss *x)
 					     [KNOWN_WORK_IMPORTS] = "importing",
 					     [KNOWN_WORK_COMPILES] = "compiling",
 					     [KNOWN_WORK_PACKS] = "compression",
+					     [KNOWN_WORK_COPIES] = "copying objects",
+					     [KNOWN_WORK_JSON] = "JSON",
+					     [KNOWN_WORK_LOGS] = "logging",
+					     [KNOWN_WORK_SAVES] = "saving or loading objects",
+					     [KNOWN_WORK_READS] = "reading single values of tensors",
 					     [KNOWN_WORK_FAULTS] = "page faults" };
 	static const char *const texts[PART_COUNT] = {
 		[PART_SELF] = "its own code",

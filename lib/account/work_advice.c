@@ -31,6 +31,23 @@ static const struct work_advice advices[] = {
 	[KNOWN_WORK_SPINS] = { "Look at what it waits for: by its name it does so without "
 			       "sleeping, and takes a CPU from whoever works",
 			       "flag.wait(old);  // or a condition variable, instead of a loop" },
+	[KNOWN_WORK_COPIES] = { "Keep the copy, and write the new values into it: deepcopy() makes "
+				"each object and each tensor anew",
+				"torch._foreach_lerp_(kept, list(model.parameters()), 1 - decay)" },
+	[KNOWN_WORK_JSON] = { "Do it for fewer steps, or in another process: it keeps the "
+			      "interpreter's lock; or keep what was parsed; or take a faster library "
+			      "or a binary format",
+			      "orjson.dumps(rows)" },
+	[KNOWN_WORK_LOGS] = { "Log every so many steps; leave out what no level asks for before its "
+			      "text is made; hand the rest to a thread",
+			      "if step % 100 == 0: log.info(...)  # or "
+			      "logging.handlers.QueueHandler" },
+	[KNOWN_WORK_SAVES] = { "Save less often, or from another thread or process, of tensors that "
+			       "were copied to the host",
+			       "torch.distributed.checkpoint.async_save(state, checkpoint_id=path)" },
+	[KNOWN_WORK_READS] = { "Keep the values on the device and read them later, all together: "
+			       "each read is a call of its own, and waits for the device",
+			       "torch.stack(values).tolist()  # once, behind the loop over them" },
 	[KNOWN_WORK_FAULTS] = { "Keep the memory, and fill it again: what is new is cleared first",
 				"numpy.add(a, b, out=kept); torch.add(a, b, out=kept)" },
 };

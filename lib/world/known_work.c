@@ -2,8 +2,9 @@
 /*
  * The functions that begin such work: CPython's Modules/gcmodule.c and, since 3.12, Python/gc.c;
  * Lib/importlib/_bootstrap.py; torch/_dynamo/convert_frame.py and triton/compiler/compiler.py,
- * which are on no stack of code that is compiled; torch/utils/data; what libraries that compress
- * and decode give to others: zlib.h, libdeflate.h, zstd.h, lz4.h, lzma.h, bzlib.h, brotli,
+ * which are on no stack of code that is compiled; torch/utils/data; Lib/copy.py, Lib/json,
+ * Lib/logging; torch/serialization.py; ATen's operators behind Tensor.item(); what libraries that
+ * compress and decode give to others: zlib.h, libdeflate.h, zstd.h, lz4.h, lzma.h, bzlib.h, brotli,
  * snappy.h, jpeglib.h, turbojpeg.h, png.h, webp, libavcodec; Pillow's src/libImaging.
  */
 #include "lib/world/known_work.h"
@@ -18,15 +19,24 @@
 static const struct {
 	const char *file; /* a part of it */
 	enum known_work work;
+	const char *function; /* NULL: any */
 } files[] = {
-	{ "<frozen importlib._bootstrap>", KNOWN_WORK_IMPORTS },
-	{ "/torch/_dynamo/convert_frame.py", KNOWN_WORK_COMPILES },
-	{ "/triton/compiler/compiler.py", KNOWN_WORK_COMPILES },
-	{ "/torch/utils/data/", KNOWN_WORK_LOADS },
+	{ "<frozen importlib._bootstrap>", KNOWN_WORK_IMPORTS, NULL },
+	{ "/torch/_dynamo/convert_frame.py", KNOWN_WORK_COMPILES, NULL },
+	{ "/triton/compiler/compiler.py", KNOWN_WORK_COMPILES, NULL },
+	{ "/torch/utils/data/", KNOWN_WORK_LOADS, NULL },
+	{ "/copy.py", KNOWN_WORK_COPIES, "deepcopy" },
+	{ "/json/encoder.py", KNOWN_WORK_JSON, NULL },
+	{ "/json/decoder.py", KNOWN_WORK_JSON, NULL },
+	{ "/logging/__init__.py", KNOWN_WORK_LOGS, NULL },
+	{ "/torch/serialization.py", KNOWN_WORK_SAVES, NULL },
 };
 
 /* Names begin so; a compiler may have given them an ending. */
 static const char *const collectors[] = { "gc_collect_", "_PyGC_Collect", "PyGC_Collect" };
+
+/* The same: what item() calls for a tensor, on whatever device. */
+static const char *const readers[] = { "at::_ops::item::", "at::_ops::_local_scalar_dense::" };
 
 /* The same. */
 static const char *const packers[] = {
@@ -70,22 +80,36 @@ static bool begins_with(struct bytes name, const char *const *names, size_t n)
 	return false;
 }
 
+static enum known_work work_in_python(const struct world *w, const struct world_frame *f)
+{
+	struct bytes file = world_text(w, f->file), name = world_text(w, f->name);
+
+	for (size_t i = 0; i < COUNT(files); i++)
+		if (bytes_have(file, files[i].file) &&
+		    (!files[i].function || bytes_equal(name, bytes_of(files[i].function))))
+			return files[i].work;
+	return KNOWN_WORK_OTHER;
+}
+
+static enum known_work work_in_native(struct bytes name)
+{
+	if (begins_with(name, collectors, COUNT(collectors)))
+		return KNOWN_WORK_COLLECTS;
+	if (begins_with(name, packers, COUNT(packers)))
+		return KNOWN_WORK_PACKS;
+	return begins_with(name, readers, COUNT(readers)) ? KNOWN_WORK_READS : KNOWN_WORK_OTHER;
+}
+
 enum known_work known_work_of_frame(const struct world *w, uint32_t frame)
 {
 	const struct world_frame *f = world_get_frame(w, frame);
 	const struct world_symbol *s = world_get_symbol(w, frame);
+	enum known_work work = f && f->kind == FRAME_PYTHON ? work_in_python(w, f)
+			       : f && f->kind == FRAME_NATIVE && s
+				       ? work_in_native(world_text(w, s->name))
+				       : KNOWN_WORK_OTHER;
 
-	if (f && f->kind == FRAME_PYTHON)
-		for (size_t i = 0; i < COUNT(files); i++)
-			if (bytes_have(world_text(w, f->file), files[i].file))
-				return files[i].work;
-	if (f && f->kind == FRAME_NATIVE && s) {
-		if (begins_with(world_text(w, s->name), collectors, COUNT(collectors)))
-			return KNOWN_WORK_COLLECTS;
-		if (begins_with(world_text(w, s->name), packers, COUNT(packers)))
-			return KNOWN_WORK_PACKS;
-	}
-	return world_is_fault(w, frame) ? KNOWN_WORK_FAULTS : KNOWN_WORK_OTHER;
+	return work == KNOWN_WORK_OTHER && world_is_fault(w, frame) ? KNOWN_WORK_FAULTS : work;
 }
 
 uint32_t known_work_find(const struct world *w, const uint32_t *frames, unsigned n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What code does that its line does not look like: Python and its libraries collect garbage,
- * import, compile, compress and decode, a native function waits without sleeping, and the kernel
- * gives memory. By the functions and files on the stack; a pure function of these.
+ * import, compile, compress, copy, log and save, a native function waits without sleeping, and the
+ * kernel gives memory. By the functions and files on the stack; a pure function of these.
  */
 #ifndef INGERO_WORLD_KNOWN_WORK_H
 #define INGERO_WORLD_KNOWN_WORK_H
@@ -18,6 +18,11 @@ enum known_work {
 	KNOWN_WORK_SPINS,    /* the innermost function, by its name: SpinLock::lock, pop_wait */
 	KNOWN_WORK_FAULTS,   /* page faults: memory that it touches for the first time */
 	KNOWN_WORK_PACKS,    /* compresses, decompresses, decodes images and videos */
+	KNOWN_WORK_COPIES,   /* copy.deepcopy() */
+	KNOWN_WORK_JSON,
+	KNOWN_WORK_LOGS,
+	KNOWN_WORK_SAVES, /* torch.save() and torch.load() */
+	KNOWN_WORK_READS, /* single values of a tensor, by item() or what calls it */
 };
 
 enum known_work known_work_of_frame(const struct world *w, uint32_t frame);
