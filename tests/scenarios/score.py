@@ -312,6 +312,9 @@ def confirmed(chain, run, cpu_left, told):
 def besides(chain, run, told):
     """Whether the plant did this too, by the workload's own clock: its system calls are its own code while the device idles."""
     who = chain["victim"]
+    if chain["kind"] == "step-stall" and who["pid"] == run.victim_pid and set(chain["lost"]) == {"self"} and not run.row.kinds == ("step-stall",):
+        # Most of a step is code of its own, planted or not: it had the CPU for that, and for most of its time.
+        return chain["lost_ns"] <= run.truth["cpu_ns"] * 1.05 + 1e6 and 2 * run.truth["cpu_ns"] >= run.truth["wall_ns"]
     if run.dose > 0 and kind_of(chain) == "gpu-idle" and who["pid"] == run.victim_pid and "asked_ns" in run.truth:
         return chain["lost_ns"] <= run.truth["asked_ns"] * 1.05 + 1e6  # until who stops it, or takes the lock, has come to it and has answered
     if run.dose > 0 and kind_of(chain) == "gpu-idle" and who["pid"] == run.victim_pid and "lossy_ns" in run.truth and set(chain["lost"]) == {"socket"}:
