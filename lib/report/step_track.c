@@ -22,6 +22,7 @@
 #define MEAN_UNLIKE	1.5  /* times the median */
 #define MAIN_LINE_SHARE 0.25 /* of such a phase: the line with so much of it is named */
 #define OUTSIDE_SHARE	0.1  /* of a finding's time: no more of it within the steps */
+#define STUCK_SHARE	0.1  /* of the most calls of any track: one that is stuck leads */
 
 static const struct finding *find_kind(const struct report *r, const char *kind, uint32_t pid)
 {
@@ -205,19 +206,37 @@ static bool has_hang(const struct report *r)
 	return false;
 }
 
+/* Whether its steps stopped before the end, in a wait that did not end. */
+static bool is_stuck(const struct step_track *t)
+{
+	struct buf text = { 0 };
+	bool stuck = report_stuck_put(&text, t->all, t->track, t->differs);
+
+	buf_free(&text);
+	return stuck;
+}
+
+/* The one with most calls; before it one that is stuck, unless that is a small part of the work:
+ * of ranks that do the same, each may have had a few more calls. */
 bool step_track_main(const struct report *r, struct step_track *best)
 {
-	struct step_track t;
-	double most = -1;
+	struct step_track t, stuck;
+	double most = -1, most_stuck = -1;
 
 	for (size_t at = 0; step_track_next(r, &at, &t);) {
 		double calls = stepless_count_calls(r, t.track);
 
-		if (calls <= most)
-			continue;
-		*best = t;
-		most = calls;
+		if (calls > most) {
+			*best = t;
+			most = calls;
+		}
+		if (calls > most_stuck && is_stuck(&t)) {
+			stuck = t;
+			most_stuck = calls;
+		}
 	}
+	if (most_stuck >= STUCK_SHARE * most && most_stuck >= 0)
+		*best = stuck;
 	return most >= 0 && !(best->track->steps.by_calls && has_hang(r));
 }
 
@@ -449,13 +468,11 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 
 unsigned step_track_severity(const struct step_track *t)
 {
-	struct buf text = { 0 };
-	unsigned worst = report_stuck_put(&text, t->all, t->track, t->differs) ? FINDING_HIGH : 0;
+	unsigned worst = is_stuck(t) ? FINDING_HIGH : 0;
 
 	for (size_t i = 0; i < t->phase->causes.n; i++)
 		if (t->phase->causes.v[i].severity > worst)
 			worst = t->phase->causes.v[i].severity;
-	buf_free(&text);
 	return worst > FINDING_HIGH ? FINDING_HIGH : worst;
 }
 

@@ -288,8 +288,57 @@ static void medians(void)
 	}
 }
 
+/* The end of a track: a wait that never ended. */
+static void add_hang(struct paths_track *t)
+{
+	struct paths_phase *end = paths_add(&chains.paths, &t->phases);
+	struct paths_cause *c;
+
+	*end = (struct paths_phase){ .name = bytes_of("end"), .ns = 9000000000 };
+	add_cause(end, "waits to the end for a lock", 9000000000, FINDING_HIGH);
+	c = &end->causes.v[0];
+	c->class = bytes_of("never ended");
+	c->longest_ns = 9000000000;
+	t->steps.last_ns = 1000000000;
+	t->to_ns = 10000000000;
+}
+
+/* Of ranks that do the same the report is about the one that is stuck, whichever made more calls;
+ * not about a small program beside the work. */
+static void stuck(void)
+{
+	static const struct {
+		const char *calls, *want;
+	} rows[] = {
+		{ "[{\"pid\":1,\"calls\":100},{\"pid\":2,\"calls\":90}]", "b" },
+		{ "[{\"pid\":1,\"calls\":90},{\"pid\":2,\"calls\":100}]", "b" },
+		{ "[{\"pid\":1,\"calls\":100},{\"pid\":2,\"calls\":9}]", "a" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct report r = { .chains = &chains };
+		struct step_track t = { 0 };
+		struct buf analysis = { 0 };
+
+		add(1, "a", 5000000);
+		add(2, "b", 5000000);
+		for (size_t k = 0; k < 2; k++)
+			chains.paths.tracks.v[k].node = (struct bytes){ 0 };
+		add_hang(&chains.paths.tracks.v[1]);
+		buf_printf(&analysis, "{\"processes\":%s}", rows[i].calls);
+		ok(json_parse(buf_bytes(&analysis), &chains.analysis, NULL) == 0, "processes");
+		ok(step_track_main(&r, &t), "a loop to lead");
+		ok(t.track && bytes_equal(t.track->thread, bytes_of(rows[i].want)), "leads: %s", rows[i].calls);
+		json_free(chains.analysis);
+		buf_free(&analysis);
+		paths_free(&chains.paths);
+		chains = (struct chain_list){ 0 };
+	}
+}
+
 int main(void)
 {
+	stuck();
 	counts();
 	medians();
 	equal_work();
