@@ -35,7 +35,7 @@ bool loss_is_turn(struct cause *c, uint32_t anchor, const struct track_part *p)
 static bool is_openmp(const struct world *w, uint32_t frame)
 {
 	static const char *const runtimes[] = { "libgomp", "libiomp", "libomp" };
-	struct bytes module = place_base(place_of(w, frame).module);
+	struct bytes module = bytes_file_name(place_of(w, frame).module);
 
 	for (unsigned i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
 		if (module.n >= strlen(runtimes[i]) &&

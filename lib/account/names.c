@@ -268,20 +268,11 @@ void name_process_keys(struct jsonw *j, const struct world *w, const struct tall
 	jsonw_bytes(j, name_process(w, t, process));
 }
 
-static struct bytes base_name(struct bytes path)
-{
-	for (size_t i = path.n; i > 0; i--) {
-		if (path.p[i - 1] == '/')
-			return (struct bytes){ path.p + i, path.n - i };
-	}
-	return path;
-}
-
 static bool is_of(const struct world *w, const struct world_frame *f, const char *const *libraries,
 		  unsigned nlibraries)
 {
 	const struct world_module *m = world_get_module(w, f->module);
-	struct bytes name = m ? base_name(world_text(w, m->path)) : (struct bytes){ 0 };
+	struct bytes name = m ? bytes_file_name(world_text(w, m->path)) : (struct bytes){ 0 };
 
 	for (unsigned i = 0; i < nlibraries; i++) {
 		size_t n = strlen(libraries[i]);

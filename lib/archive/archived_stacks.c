@@ -27,13 +27,6 @@ static void fnv_text(uint64_t *h, struct bytes text)
 	fnv_bytes(h, "", 1);
 }
 
-static struct bytes base_name(struct bytes path)
-{
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-
-	return slash ? (struct bytes){ slash + 1, path.n - (size_t)(slash + 1 - path.p) } : path;
-}
-
 /* As the Go agent makes it: of what a reader sees, so that it is the same in all recordings. */
 static uint64_t hash_stack(const struct archive_writer *a, uint32_t stack)
 {
@@ -66,7 +59,7 @@ static uint64_t hash_stack(const struct archive_writer *a, uint32_t stack)
 			snprintf(text, sizeof(text), "+0x%llx", (unsigned long long)s->delta);
 		}
 		fnv_text(&named, bytes_of(text));
-		fnv_text(&named, m ? base_name(world_text(a->w, m->path)) : none);
+		fnv_text(&named, m ? bytes_file_name(world_text(a->w, m->path)) : none);
 		fnv_text(&named, world_text(a->w, f->file));
 		fnv_text(&named, world_text(a->w, f->name));
 		fnv_bytes(&named, &line, 4);
@@ -132,7 +125,7 @@ static void texts_of_stack(const struct archive_writer *a, uint32_t stack, struc
 			jsonw_key_bytes(&wf, "s", buf_bytes(&symbol));
 		}
 		if (m && m->path)
-			jsonw_key_bytes(&wf, "f", base_name(world_text(a->w, m->path)));
+			jsonw_key_bytes(&wf, "f", bytes_file_name(world_text(a->w, m->path)));
 		if (f->name)
 			jsonw_key_bytes(&wf, "pfn", world_text(a->w, f->name));
 		if (f->file)

@@ -52,6 +52,14 @@ static inline bool bytes_have(struct bytes text, const char *part)
 	return text.n && memmem(text.p, text.n, part, strlen(part)) != NULL;
 }
 
+/* The last part of a path: what follows the last slash. */
+static inline struct bytes bytes_file_name(struct bytes path)
+{
+	const char *slash = path.n ? (const char *)memrchr(path.p, '/', path.n) : NULL;
+
+	return slash ? (struct bytes){ slash + 1, (size_t)(bytes_end(path) - slash - 1) } : path;
+}
+
 /* "loader-12" and "loader-3" are "loader-": members of a pool bear numbers. */
 static inline struct bytes bytes_without_number(struct bytes name)
 {

@@ -528,14 +528,11 @@ int profile_end(struct profile_run *p, const struct profile **out, struct err *e
 
 void profile_frame_text(struct buf *out, const struct world *w, const struct profile_frame *f)
 {
-	struct bytes name = world_text(w, f->name), file = world_text(w, f->file);
-	const char *slash = file.n ? memrchr(file.p, '/', file.n) : NULL;
+	struct bytes name = world_text(w, f->name), file = bytes_file_name(world_text(w, f->file));
 
 	buf_add(out, name.p, name.n);
 	if (!file.n)
 		return;
-	if (slash)
-		file = (struct bytes){ slash + 1, (size_t)(file.p + file.n - slash - 1) };
 	buf_printf(out, " (%.*s", (int)file.n, file.p);
 	if (f->line)
 		buf_printf(out, ":%" PRIu64, f->line);

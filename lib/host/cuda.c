@@ -48,16 +48,15 @@ enum host_cuda host_cuda_of(struct bytes path)
 		      { "libcuda", HOST_CUDA_DRIVER },
 		      { "libnccl", HOST_CUDA_NCCL },
 		      { "libnvidia-ml", HOST_CUDA_NVML } };
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL,
-		   *name = slash ? slash + 1 : path.p;
-	size_t left = path.n - (size_t)(name - path.p);
+	struct bytes name = bytes_file_name(path);
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		size_t n = strlen(known[i].stem);
 
 		/* The stem ends here, or in the hash that wheel builders put in. */
-		if (left > n && memcmp(name, known[i].stem, n) == 0 &&
-		    (name[n] == '.' || name[n] == '-') && memmem(name + n, left - n, ".so", 3))
+		if (name.n > n && bytes_begin_with(name, known[i].stem) &&
+		    (name.p[n] == '.' || name.p[n] == '-') &&
+		    memmem(name.p + n, name.n - n, ".so", 3))
 			return known[i].kind;
 	}
 	return HOST_CUDA_NONE;

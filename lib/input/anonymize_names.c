@@ -20,14 +20,6 @@
 
 static const size_t cuts[] = { 64, 96 }; /* lib/detect cuts names of functions to so many bytes */
 
-static struct bytes base_name(struct bytes path)
-{
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-	size_t at = slash ? (size_t)(slash + 1 - path.p) : 0;
-
-	return (struct bytes){ path.p + at, path.n - at };
-}
-
 static bool is_short_number(struct bytes text)
 {
 	return text.n < NUMBER_MIN && strspn(text.p, "0123456789") >= text.n;
@@ -59,7 +51,7 @@ static void add_with_cuts(struct anonymize_names *n, struct bytes name, struct b
 
 static void add_text(struct anonymize_names *n, enum pseudonym_kind kind, struct bytes text)
 {
-	struct bytes alias, name = base_name(text);
+	struct bytes alias, name = bytes_file_name(text);
 
 	if (!text.n || (kind == ALIAS_SENTENCE))
 		return;
@@ -71,7 +63,7 @@ static void add_text(struct anonymize_names *n, enum pseudonym_kind kind, struct
 	if (kind == ALIAS_PROGRAM)
 		known_names_add(&n->programs, text, alias);
 	if ((kind == ALIAS_PATH || kind == ALIAS_ORIGIN) && name.n && name.n < text.n)
-		add_name(n, name, base_name(alias));
+		add_name(n, name, bytes_file_name(alias));
 }
 
 static void add_id(struct anonymize_names *n, enum pseudonym_kind kind, uint32_t id)

@@ -166,6 +166,13 @@ void *paths_added_(struct paths *p, void *element);
 /* The phase of that name; NULL: there is none. */
 const struct paths_phase *paths_find_phase(const struct paths_track *t, const char *name);
 
+/* The wait in which a track ends, and which can only be a hang; NULL: there is none, or it may be
+ * for something from outside. */
+const struct paths_cause *paths_find_hang(const struct paths_track *t);
+
+/* Whether its steps stopped before the end, in a hang much longer than one of them. */
+bool paths_is_stuck(const struct paths_track *t);
+
 /* The key "paths" and its value. */
 void paths_write_json(const struct paths *p, struct jsonw *j);
 

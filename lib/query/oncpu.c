@@ -323,11 +323,7 @@ static bool text_of(struct query_oncpu *a, uint32_t frame, struct bytes *text)
 	char *copy;
 
 	if (f && f->kind == FRAME_NATIVE) {
-		for (size_t i = module.n; i > 0; i--)
-			if (module.p[i - 1] == '/') {
-				module = (struct bytes){ module.p + i, module.n - i };
-				break;
-			}
+		module = bytes_file_name(module);
 		name = s ? world_text(a->world, s->name) : bytes_of("a function without a name");
 		buf_add(&b, name.p, name.n);
 		buf_printf(&b, " (%.*s)", (int)module.n, module.p ? module.p : "");

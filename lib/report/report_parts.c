@@ -209,12 +209,11 @@ void report_chain_title(struct buf *out, const struct report *r, bool color, con
 {
 	if (r->columns == MARKS_COLUMNS) {
 		report_chain_heading(out, r, color, title);
-		buf_putc(out, '\n');
-		return;
+	} else {
+		buf_puts(out, "    ");
+		report_style(out, color, "1");
+		buf_puts(out, title);
+		report_style(out, color, "0");
 	}
-	buf_puts(out, "    ");
-	report_style(out, color, "1");
-	buf_puts(out, title);
-	report_style(out, color, "0");
 	buf_putc(out, '\n');
 }

@@ -7,55 +7,29 @@
 
 #include "lib/base/fmt.h"
 #include "lib/report/report_parts.h"
-#include "lib/model/finding.h"
 
-#define HANG_STEPS   10 /* of its steps: a shorter wait may be a part of one */
 #define OTHERS_SHOWN 2
 
-/* A wait that has not ended: cause NULL: there is none. */
-struct open_wait {
-	const struct paths_track *track;
-	const struct paths_cause *cause;
-};
-
-static bool is_hang(const struct paths_cause *c)
+static uint64_t start_distance_ns(const struct paths_track *track, int64_t ns)
 {
-	return bytes_equal(c->class, bytes_of("never ended")) && c->severity == FINDING_HIGH;
-}
-
-/* The wait in which a track ends. False: it is none, or may be for something from outside. */
-static bool find_wait(const struct paths_track *track, struct open_wait *w)
-{
-	const struct paths_phase *last =
-		track->phases.n ? &track->phases.v[track->phases.n - 1] : NULL;
-
-	*w = (struct open_wait){ .track = track };
-	for (size_t i = 0; last && i < last->causes.n && !w->cause; i++)
-		if (is_hang(&last->causes.v[i]))
-			w->cause = &last->causes.v[i];
-	return w->cause;
-}
-
-static uint64_t start_distance_ns(const struct open_wait *w, int64_t ns)
-{
-	int64_t at = w->cause->longest_at_ns;
+	int64_t at = paths_find_hang(track)->longest_at_ns;
 
 	return at > ns ? (uint64_t)(at - ns) : (uint64_t)(ns - at);
 }
 
-static void keep_wait(struct open_wait best[OTHERS_SHOWN], struct open_wait w, int64_t since_ns)
+static void keep_track(const struct paths_track *best[OTHERS_SHOWN],
+		       const struct paths_track *track, int64_t since_ns)
 {
 	unsigned at = OTHERS_SHOWN;
 
-	while (at > 0 &&
-	       (!best[at - 1].cause ||
-		start_distance_ns(&w, since_ns) < start_distance_ns(&best[at - 1], since_ns)))
+	while (at > 0 && (!best[at - 1] || start_distance_ns(track, since_ns) <
+						   start_distance_ns(best[at - 1], since_ns)))
 		at--;
 	if (at == OTHERS_SHOWN)
 		return;
 	for (unsigned k = OTHERS_SHOWN - 1; k > at; k--)
 		best[k] = best[k - 1];
-	best[at] = w;
+	best[at] = track;
 }
 
 /* Whether what holds a track says where the other one stands already. */
@@ -69,17 +43,17 @@ static bool is_named(const struct paths_track *track, const struct paths_track *
 static void put_others(struct buf *out, const struct paths *all, const struct paths_track *track,
 		       int64_t since_ns)
 {
-	struct open_wait best[OTHERS_SHOWN] = { 0 }, w;
+	const struct paths_track *best[OTHERS_SHOWN] = { 0 };
 
 	for (size_t i = 0; i < all->tracks.n; i++)
 		if (all->tracks.v[i].pid != track->pid && !is_named(track, &all->tracks.v[i]) &&
-		    find_wait(&all->tracks.v[i], &w))
-			keep_wait(best, w, since_ns);
-	for (unsigned i = 0; i < OTHERS_SHOWN && best[i].cause; i++) {
+		    paths_find_hang(&all->tracks.v[i]))
+			keep_track(best, &all->tracks.v[i], since_ns);
+	for (unsigned i = 0; i < OTHERS_SHOWN && best[i]; i++) {
 		buf_puts(out, "; ");
-		report_print_text(out, best[i].track->thread, "?");
+		report_print_text(out, best[i]->thread, "?");
 		buf_putc(out, ' ');
-		report_print_text(out, best[i].cause->text, "waits");
+		report_print_text(out, paths_find_hang(best[i])->text, "waits");
 	}
 }
 
@@ -103,25 +77,24 @@ static void put_ranks(struct buf *out, const struct paths_cause *wait)
 bool report_stuck_put(struct buf *out, const struct paths *all, const struct paths_track *track,
 		      bool differs)
 {
-	struct open_wait w;
+	const struct paths_cause *wait = paths_find_hang(track);
 	char text[48];
 
-	if (!find_wait(track, &w) || w.cause->longest_ns < HANG_STEPS * track->steps.p50_ns ||
-	    track->to_ns <= track->steps.last_ns)
+	if (!paths_is_stuck(track))
 		return false;
 	report_print_text(out, track->thread, "?");
 	buf_printf(out, " made no step in the last %s: ",
 		   report_ns(text, sizeof(text), (double)(track->to_ns - track->steps.last_ns)));
 	if (differs) {
-		put_ranks(out, w.cause);
+		put_ranks(out, wait);
 		return true;
 	}
 	buf_puts(out, "it ");
-	report_print_text(out, w.cause->text, "waits");
+	report_print_text(out, wait->text, "waits");
 	if (track->held_by.n) {
 		buf_puts(out, ": ");
 		fmt_safe(out, track->held_by);
 	}
-	put_others(out, all, track, w.cause->longest_at_ns);
+	put_others(out, all, track, wait->longest_at_ns);
 	return true;
 }

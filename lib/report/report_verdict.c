@@ -108,14 +108,20 @@ void report_verdict_calls(struct buf *out, const struct report *r)
 	json_free(all);
 }
 
+static unsigned count_hidden(const struct report *r)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < r->chains->v.n; i++)
+		n += r->chains->v.v[i].hidden;
+	return n;
+}
+
 bool report_healthy(const struct report *r)
 {
 	double calls, before;
 
-	for (size_t i = 0; i < r->chains->v.n; i++)
-		if (r->chains->v.v[i].hidden)
-			return false;
-	return r->events && !r->partial && report_recorded(r, "host_recorded") &&
+	return !count_hidden(r) && r->events && !r->partial && report_recorded(r, "host_recorded") &&
 	       report_processes(r, &calls) && calls > 0 && !report_has_uncovered(r, &before) &&
 	       !report_has_blind_tier(r);
 }
@@ -123,19 +129,15 @@ bool report_healthy(const struct report *r)
 void report_verdict_none(struct buf *out, const struct report *r)
 {
 	struct json all = json_get(r->chains->analysis, "processes");
-	double host = 0, whole = 0, thread = 0, device = 0, calls = 0;
-	unsigned hidden = 0;
-	size_t shown = 0;
+	double host = 0, whole = 0, thread = 0, device = 0, calls;
+	size_t shown = report_processes(r, &calls);
+	unsigned hidden = count_hidden(r);
 	char a[48];
 
-	for (size_t i = 0; i < r->chains->v.n; i++)
-		hidden += r->chains->v.v[i].hidden;
 	for (size_t i = 0; i < json_length(all); i++) {
 		struct json p = json_at(all, i), parts = json_get(p, "calling_parts");
 
 		if (report_shows(r, p)) {
-			shown++;
-			calls += report_number(p, "calls");
 			host += report_number(p, "host_ns");
 			whole += report_number(p, "thread_ns");
 			thread += report_number(p, "calling_thread_ns");

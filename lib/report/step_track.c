@@ -206,16 +206,6 @@ static bool has_hang(const struct report *r)
 	return false;
 }
 
-/* Whether its steps stopped before the end, in a wait that did not end. */
-static bool is_stuck(const struct step_track *t)
-{
-	struct buf text = { 0 };
-	bool stuck = report_stuck_put(&text, t->all, t->track, t->differs);
-
-	buf_free(&text);
-	return stuck;
-}
-
 /* The one with most calls; before it one that is stuck, unless that is a small part of the work:
  * of ranks that do the same, each may have had a few more calls. */
 bool step_track_main(const struct report *r, struct step_track *best)
@@ -230,7 +220,7 @@ bool step_track_main(const struct report *r, struct step_track *best)
 			*best = t;
 			most = calls;
 		}
-		if (calls > most_stuck && is_stuck(&t)) {
+		if (calls > most_stuck && paths_is_stuck(t.track)) {
 			stuck = t;
 			most_stuck = calls;
 		}
@@ -245,14 +235,9 @@ bool step_track_main(const struct report *r, struct step_track *best)
 void step_track_print_loop(struct buf *out, const struct step_track *t)
 {
 	const struct paths_steps *s = &t->track->steps;
-	struct bytes path = s->file;
+	struct bytes file = bytes_file_name(s->file);
 	struct buf name = { 0 };
 
-	for (size_t i = path.n; i > 0; i--)
-		if (path.p[i - 1] == '/') {
-			path = (struct bytes){ path.p + i, path.n - i };
-			break;
-		}
 	if (!s->function.n && s->by_calls) {
 		buf_printf(out, "%s call%s from ", fmt_count(s->calls).s, s->calls == 1 ? "" : "s");
 		fmt_safe(out, s->call);
@@ -264,7 +249,7 @@ void step_track_print_loop(struct buf *out, const struct step_track *t)
 	out->failed |= name.failed;
 	buf_free(&name);
 	buf_puts(out, " (");
-	fmt_safe(out, path);
+	fmt_safe(out, file);
 	if (s->first_line || !s->by_calls)
 		buf_printf(out, ":%" PRIu64, s->first_line);
 	if (s->last_line > s->first_line)
@@ -468,7 +453,7 @@ void step_track_print_verdict(struct buf *out, const struct step_track *t)
 
 unsigned step_track_severity(const struct step_track *t)
 {
-	unsigned worst = is_stuck(t) ? FINDING_HIGH : 0;
+	unsigned worst = paths_is_stuck(t->track) ? FINDING_HIGH : 0;
 
 	for (size_t i = 0; i < t->phase->causes.n; i++)
 		if (t->phase->causes.v[i].severity > worst)

@@ -49,7 +49,6 @@ static void print_refused(struct buf *out, const struct world *w, const struct o
 	for (size_t i = 0; i < s->layers.n; i++) {
 		const struct ops_layer *l = &s->layers.v[i];
 		struct bytes path = world_text(w, l->path);
-		const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
 
 		if (!unwind_coverage_is(w, l) || !l->path)
 			continue;
@@ -57,10 +56,8 @@ static void print_refused(struct buf *out, const struct world *w, const struct o
 			buf_puts(out, ", ...");
 			return;
 		}
-		if (slash)
-			path = (struct bytes){ slash + 1, (size_t)(path.p + path.n - slash - 1) };
 		buf_puts(out, told > 1 ? ", " : ": ");
-		fmt_safe(out, path);
+		fmt_safe(out, bytes_file_name(path));
 		buf_puts(out, " (");
 		fmt_safe(out, world_text(w, l->reason));
 		buf_putc(out, ')');

@@ -25,7 +25,7 @@ static void print_lines(struct buf *out, const struct place *at, struct bytes pa
 	out->failed |= name.failed;
 	buf_free(&name);
 	buf_puts(out, " (");
-	fmt_safe(out, place_base(path));
+	fmt_safe(out, bytes_file_name(path));
 	if (first)
 		buf_printf(out, ":%" PRIu64, first);
 	if (last > first)

@@ -177,7 +177,7 @@ static void print_inner(struct buf *out, const struct world *w, uint32_t frame)
 	out->failed |= name.failed;
 	buf_free(&name);
 	if (!call_site_passes_on(w, frame))
-		buf_printf(out, " (%.*s)", (int)place_base(p.module).n, place_base(p.module).p);
+		buf_printf(out, " (%.*s)", (int)bytes_file_name(p.module).n, bytes_file_name(p.module).p);
 }
 
 /* What it was in: the call, the line. */

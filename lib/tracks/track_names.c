@@ -49,7 +49,7 @@ void track_names_print(struct buf *out, const struct world *w, uint32_t frame)
 	}
 	p = place_of(w, frame & ~FRAME_FUNCTION);
 	place_print_name(out, &p);
-	p.file = place_base(p.file.n ? p.file : p.module);
+	p.file = bytes_file_name(p.file.n ? p.file : p.module);
 	if (p.file.n)
 		buf_printf(out, " (%.*s)", (int)p.file.n, p.file.p);
 }

@@ -162,17 +162,11 @@ static bool passes_on(const struct world *w, const struct world_frame *f)
 	static const char *const names[] = { "libc.so",	 "libc-",      "libpthread",
 					     "ld-linux", "libcuda.so", "libcudart.so" };
 	const struct world_module *m = world_get_module(w, f->module);
-	struct bytes path = m ? world_text(w, m->path) : (struct bytes){ 0 };
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-	const char *name = slash ? slash + 1 : path.p;
-	size_t left = path.n - (size_t)(name - path.p);
+	struct bytes name = bytes_file_name(m ? world_text(w, m->path) : (struct bytes){ 0 });
 
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		size_t length = strlen(names[i]);
-
-		if (left >= length && memcmp(name, names[i], length) == 0)
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (bytes_begin_with(name, names[i]))
 			return true;
-	}
 	return false;
 }
 

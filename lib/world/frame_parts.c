@@ -50,7 +50,7 @@ void place_name(struct buf *out, const struct place *p)
 	} else if (p->function.n) {
 		buf_add(out, p->function.p, p->function.n);
 	} else if (p->module.n) {
-		module = place_base(p->module);
+		module = bytes_file_name(p->module);
 		buf_add(out, module.p, module.n);
 		buf_printf(out, "+0x%" PRIx64, p->address);
 	} else if (p->kind) {
@@ -72,7 +72,7 @@ void place_print_frame(struct buf *out, const struct world *w, uint32_t frame)
 {
 	const struct world_symbol *s = world_get_symbol(w, frame);
 	struct place p = place_of(w, frame);
-	struct bytes file = place_base(p.file), module = place_base(p.module);
+	struct bytes file = bytes_file_name(p.file), module = bytes_file_name(p.module);
 
 	if (p.kind == FRAME_GAP) {
 		buf_printf(out, "(%.*s)", (int)p.function.n, p.function.p ? p.function.p : "");

@@ -23,16 +23,6 @@ struct place {
 
 struct place place_of(const struct world *w, uint32_t frame);
 
-/* The last part of a path. */
-static inline struct bytes place_base(struct bytes path)
-{
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-
-	if (!slash)
-		return path;
-	return (struct bytes){ slash + 1, (size_t)(path.p + path.n - slash - 1) };
-}
-
 /* A name for it whatever is known: "train_step", "libfoo.so+0x1c20", "0x7f12…", "(frames are
  * missing: why)". */
 void place_name(struct buf *out, const struct place *p);

@@ -20,7 +20,7 @@ bool module_is_shared(struct bytes path)
 	static const char *const interpreters[] = { "python", "libpython", "node",     "java",
 						    "perl",   "ruby",	   "julia",    "Rscript",
 						    "[vdso]", "bash",	   "libjvm.so" };
-	struct bytes name = place_base(path);
+	struct bytes name = bytes_file_name(path);
 	bool library = bytes_have(name, ".so");
 
 	for (size_t i = 0; i < COUNT(interpreters); i++)

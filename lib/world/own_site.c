@@ -31,7 +31,7 @@ bool own_site_is_loader(const struct world *w, uint32_t frame)
 	struct bytes name = { 0 };
 
 	if (f && f->kind == FRAME_NATIVE)
-		name = place_base(module_path(w, f));
+		name = bytes_file_name(module_path(w, f));
 	for (size_t i = 0; i < COUNT(names); i++)
 		if (bytes_begin_with(name, names[i]))
 			return true;
@@ -69,7 +69,7 @@ static bool says_more(const struct world *w, uint32_t frame)
 		return false;
 	if (f->kind == FRAME_PYTHON || world_is_fault(w, frame))
 		return true;
-	name = place_base(module_path(w, f));
+	name = bytes_file_name(module_path(w, f));
 	return world_get_symbol(w, frame) && !bytes_begin_with(name, "python") &&
 	       !bytes_begin_with(name, "libpython");
 }

@@ -48,14 +48,6 @@ static struct bytes next_word(struct bytes *rest)
 	return word;
 }
 
-static struct bytes base_name(struct bytes path)
-{
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-	size_t skipped = slash ? (size_t)(slash + 1 - path.p) : 0;
-
-	return (struct bytes){ path.p + skipped, path.n - skipped };
-}
-
 /* "python3.12" is of python, "nodejs" is not of node: only a version may follow. */
 static bool is_version_of(struct bytes name, const char *interpreter)
 {
@@ -116,11 +108,11 @@ static void add_text(struct buf *out, const char *option, struct bytes text)
 /* A package that is run by its file is known by its folder. */
 static struct bytes script_name(struct bytes path)
 {
-	struct bytes name = base_name(path);
+	struct bytes name = bytes_file_name(path);
 
 	if (!bytes_equal(name, bytes_of("__main__.py")) || name.n + 1 >= path.n)
 		return name;
-	return base_name((struct bytes){ path.p, path.n - name.n - 1 });
+	return bytes_file_name((struct bytes){ path.p, path.n - name.n - 1 });
 }
 
 static void add_program(struct buf *out, const struct interpreter *in, struct bytes rest)
@@ -140,7 +132,7 @@ static void add_program(struct buf *out, const struct interpreter *in, struct by
 			if (in->module[1] == 'm')
 				add_bytes(out, word);
 			word = next_word(&rest);
-			add_bytes(out, base_name(word));
+			add_bytes(out, bytes_file_name(word));
 			return;
 		}
 		if (word.n == 1) /* standard input */
@@ -158,7 +150,7 @@ bool program_is_interpreter(struct bytes comm)
 void program_name(struct buf *out, struct bytes comm, struct bytes cmdline)
 {
 	bool torch = bytes_equal(comm, bytes_of(torch_main));
-	struct bytes rest = cmdline, first = base_name(next_word(&rest));
+	struct bytes rest = cmdline, first = bytes_file_name(next_word(&rest));
 	const struct interpreter *in = interpreter_of(torch ? first : comm);
 
 	/* Who changed its arguments says by them what it is. */

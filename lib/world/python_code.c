@@ -175,20 +175,13 @@ static struct bytes below_stdlib(struct bytes path)
 	return (struct bytes){ 0 };
 }
 
-static struct bytes base_name(struct bytes path)
-{
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-
-	return slash ? skip_bytes(path, (size_t)(slash + 1 - path.p)) : path;
-}
-
 /* Graphs that compilers turned into Python: torch's inductor names a file by c and 51 digits of
  * base 32. */
 static bool is_compiled(struct bytes path)
 {
 	static const char *const caches[] = { "/torchinductor_", "/torch_compile_cache/",
 					      "/torch_compile_debug/", "/.triton/cache/" };
-	struct bytes name = base_name(path);
+	struct bytes name = bytes_file_name(path);
 	size_t digits = 0;
 
 	for (size_t i = 0; i < COUNT(caches); i++)
@@ -205,7 +198,7 @@ static bool is_compiled(struct bytes path)
 /* A console script: what pip and uv write into bin for a package's main function has no suffix. */
 static bool is_console_script(struct bytes path)
 {
-	struct bytes name = base_name(path);
+	struct bytes name = bytes_file_name(path);
 
 	return path.n >= name.n + 5 && memcmp(path.p + path.n - name.n - 5, "/bin/", 5) == 0 &&
 	       !memchr(name.p, '.', name.n);

@@ -61,12 +61,10 @@ static bool is_c_library(struct bytes path)
 {
 	static const char *const names[] = { "libc.so", "libc-", "libc.musl", "libpthread",
 					     "ld-musl" };
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-	const char *base = slash ? slash + 1 : path.p;
-	size_t n = path.n - (size_t)(base - path.p);
+	struct bytes name = bytes_file_name(path);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (n >= strlen(names[i]) && memcmp(base, names[i], strlen(names[i])) == 0)
+		if (bytes_begin_with(name, names[i]))
 			return true;
 	return false;
 }
@@ -277,7 +275,6 @@ static void text_of_reason(const struct stack_ends_sum *sum, const struct world 
 		const struct stack_ends_module *end = &sum->ends.v[i];
 		const struct world_module *m = world_get_module(w, end->module);
 		struct bytes path = m ? world_text(w, m->path) : bytes_of("code of no file");
-		const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
 
 		if (end->reason != reason)
 			continue;
@@ -285,11 +282,9 @@ static void text_of_reason(const struct stack_ends_sum *sum, const struct world 
 			rest += end->events;
 			continue;
 		}
-		if (slash)
-			path = (struct bytes){ slash + 1, (size_t)(path.p + path.n - slash - 1) };
 		buf_printf(out, "%s%.2f%% %sin ", told ? ", " : "; ", percent_of(sum, end->events),
 			   told ? "" : "end ");
-		fmt_safe(out, path);
+		fmt_safe(out, bytes_file_name(path));
 		told++;
 	}
 	if (rest)
