@@ -12,6 +12,7 @@
  * made for so long, or so often, with no outer loop to be seen. */
 #define HOLD_NS	       2000000000
 #define HOLD_COUNT     256
+#define SINCE_SHARE    0.5 /* of a row's iterations: most of them */
 #define INNER_MAX      256 /* inner iterations in one of a loop that takes their place later */
 #define CORRECT_SHARE  0.9 /* of that one's calls are in it */
 #define COUNT_AT_END   8   /* iterations of a loop that a recording's end cuts short, */
@@ -44,24 +45,37 @@ static bool is_candidate(const struct loops *l, const struct loops_thread *th,
 	       !loops_called_is_glimpse(l, th, r);
 }
 
+/* Whether it holds of the inner row's calls nearly all since it was first seen to jump back, which
+ * is most of the inner one's iterations: jumps are seen late where few calls are recorded. */
+static bool holds_since(const struct loop_row *r, const struct loop_row *inner, uint64_t slack)
+{
+	int64_t first_ns = r->begins.v[0].ns;
+	size_t since = 0;
+
+	for (size_t i = inner->begins.n; i > 0 && inner->begins.v[i - 1].ns >= first_ns; i--)
+		since++;
+	return loop_row_is_inside(inner, r) && since >= SINCE_SHARE * inner->begins.n &&
+	       r->first_calls + whole_span_of(r, loop_row_count(inner)) + slack >=
+		       inner->last_calls;
+}
+
 static struct loop_row *find_widest(const struct loops *l, const struct loops_thread *th,
 				    uint64_t least)
 {
 	struct loop_row *best = NULL;
-	uint64_t widest = 0, count = 0,
-		 slack = (uint64_t)(SPAN_SHARE * (double)(th->calls - th->phase_calls));
+	const struct loop_row *widest = NULL;
+	uint64_t slack = (uint64_t)(SPAN_SHARE * (double)(th->calls - th->phase_calls));
 
-	for (unsigned i = 0; i < LOOPS_ALL; i++) {
-		if (!is_candidate(l, th, &th->rows[i], least) || span_of(&th->rows[i]) <= widest)
-			continue;
-		widest = span_of(&th->rows[i]);
-		count = loop_row_count(&th->rows[i]);
-	}
-	for (unsigned i = 0; i < LOOPS_ALL; i++) {
+	for (unsigned i = 0; i < LOOPS_ALL; i++)
+		if (is_candidate(l, th, &th->rows[i], least) &&
+		    (!widest || span_of(&th->rows[i]) > span_of(widest)))
+			widest = &th->rows[i];
+	for (unsigned i = 0; widest && i < LOOPS_ALL; i++) {
 		struct loop_row *r = &th->rows[i];
 
-		if (is_candidate(l, th, r, least) && whole_span_of(r, count) + slack >= widest &&
-		    (!best || r->depth < best->depth))
+		if (is_candidate(l, th, r, least) && (!best || r->depth < best->depth) &&
+		    (whole_span_of(r, loop_row_count(widest)) + slack >= span_of(widest) ||
+		     holds_since(r, widest, slack)))
 			best = r;
 	}
 	return best;

@@ -395,6 +395,25 @@ static void training_and_validation(struct play *p)
 	}
 }
 
+/* All calls of the first step are recorded, few of the others, which begin at a line that the first
+ * one did not show. */
+static void dense_at_first(struct play *p)
+{
+	for (int layer = 0; layer < 12; layer++) {
+		for (int k = 0; k < 10; k++)
+			call(p, "main:12 layer:20");
+		call(p, "main:12 layer:21");
+	}
+	for (int i = 0; i < 60; i++) {
+		add_event(p, p->a, OP_SCHED_OFFCPU, "main:15 rest:6");
+		add_event(p, p->a, OP_SCHED_OFFCPU, "main:13 load:7");
+		for (int layer = 0; layer < 2; layer++) {
+			call(p, "main:12 layer:20");
+			call(p, "main:12 layer:21");
+		}
+	}
+}
+
 static const struct row {
 	const char *name;
 	void (*run)(struct play *p);
@@ -434,6 +453,7 @@ static const struct row {
 	{ "few iterations behind that", layers_first_and_few, "20 steps of main:15-20" },
 	{ "many layers, and many iterations", many_layers_first, "1000 steps of main:15-20" },
 	{ "an inner loop behind that", layers_first_and_inner, "60 steps of main:15-20" },
+	{ "all calls at first, then few", dense_at_first, "61 steps of main:12-15" },
 	{ "training and validation in turn", training_and_validation, "20 steps of main:8-22" },
 	{ "eight iterations", eight, "8 steps of main:10-15" },
 	{ "no loop", nothing_repeats, "" },
