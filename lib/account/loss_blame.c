@@ -287,10 +287,13 @@ static bool is_outside(const struct cause *c, const struct track_part *p)
 static enum known_work known_work_for(const struct cause *c, uint32_t anchor,
 				      const struct track_part *p)
 {
-	enum known_work work = p->class == PATH_OWN && p->leaf == anchor && p->inner
-				       ? known_work_of_frame(c->w, p->inner)
-				       : KNOWN_WORK_OTHER;
+	bool own = p->class == PATH_OWN && p->leaf == anchor;
+	enum known_work work =
+		own && p->inner ? known_work_of_frame(c->w, p->inner) : KNOWN_WORK_OTHER;
 
+	if (work == KNOWN_WORK_OTHER && own && p->line &&
+	    step_stalls_is_reading(&c->lost_time.step_stalls, c, anchor, p))
+		return KNOWN_WORK_READS;
 	return work == KNOWN_WORK_LOADS ? KNOWN_WORK_OTHER : work;
 }
 

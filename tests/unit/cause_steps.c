@@ -340,8 +340,62 @@ static void launches_and_sleep(bool paced)
 	stage_free(&s);
 }
 
+/* Tensor.item() at that line of the loop: a native function that Python calls. */
+static uint32_t item_at(struct stage *s, unsigned line)
+{
+	struct world_symbol symbol = { .name = world_string(s->w,
+							    bytes_of("at::_ops::item::call")) };
+	const uint32_t *python;
+	uint32_t frames[3];
+	unsigned n;
+
+	frames[0] = world_frame(s->w, &(struct world_frame){ .kind = FRAME_NATIVE,
+							     .module = 1,
+							     .offset = 4096 });
+	world_symbol(s->w, frames[0], &symbol);
+	python = world_get_stack(s->w, place_of(s, "norms", line), &n);
+	memcpy(frames + 1, python, 2 * sizeof(frames[0]));
+	return world_stack(s->w, frames, 3);
+}
+
+/* In each step values of tensors are read, and computed between: several at one line are known
+ * work, a few are not. */
+static void reads(unsigned each)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train");
+	const struct finding *found;
+	struct kinds_run p;
+	struct event *ev;
+	int64_t t = 0, until;
+
+	for (unsigned i = 0; i < STEPS; i++) {
+		for (unsigned k = 0; k < 4; k++, t += 1400 * US)
+			stage_call(&s, v, OP_CUDA_LAUNCH, 0, t, t + 10 * US)->stack =
+				place_of(&s, k < 3 ? "forward" : "backward", 10 + k);
+		for (until = t + 2 * MS; t < until; t += 2 * MS / each) {
+			ev = stage_event(&s, OP_CPU_SAMPLE, v.ctx, 0, t + 50 * US, t + 50 * US);
+			ev->stack = place_of(&s, "norms", 31);
+			stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 200 * US, t + 205 * US)
+				->stack = item_at(&s, 31);
+		}
+	}
+	analyze(&s, &p);
+	found = told(&p, "gpu-idle");
+	if (found)
+		like(found->summary.p,
+		     each < 4 ? "its own code in norms (train.py:31)"
+			      : "reading single values of tensors in norms (train.py:31)",
+		     "%u values read in each step", each);
+	ok(found, "it is told");
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
 int main(void)
 {
+	reads(2);
+	reads(8);
 	launches_and_sleep(true);
 	launches_and_sleep(false);
 	seldom_sleep(10);
