@@ -292,7 +292,7 @@ static enum known_work known_work_for(const struct cause *c, uint32_t anchor,
 		own && p->inner ? known_work_of_frame(c->w, p->inner) : KNOWN_WORK_OTHER;
 
 	if (work == KNOWN_WORK_OTHER && own && p->line &&
-	    step_stalls_is_reading(&c->lost_time.step_stalls, c, anchor, p))
+	    line_calls_reads(&c->lost_time.step_stalls.lines, c, anchor, p))
 		return KNOWN_WORK_READS;
 	return work == KNOWN_WORK_LOADS ? KNOWN_WORK_OTHER : work;
 }

@@ -7,8 +7,6 @@
 #include "lib/account/loss_times.h"
 #include "lib/account/lost_time.h"
 #include "lib/base/hash.h"
-#include "lib/event/op.h"
-#include "lib/world/known_work.h"
 
 #define GAPS_SHARE 0.5 /* of them in gaps: then these are what is lost */
 
@@ -30,87 +28,6 @@ bool step_stalls_is_mains(const struct step_stalls *s, const struct cause *c, ui
 static bool is_own(uint32_t anchor, const struct loss_blame *b, const struct track_part *p)
 {
 	return loss_is_own_code(anchor, p) && !(b->sort >> LOSS_WORK_SHIFT);
-}
-
-/* ---- lines that make calls ---- */
-
-/* Calls may be recorded a small part of the time only. */
-#define CALLS_LEAST 3
-#define CALLS_STEPS 32 /* at least one in so many steps */
-#define READS_STEP  4  /* in a step: one or two, as of the loss, are what many loops have */
-
-/* A line of Python, a function of others. */
-static uint64_t line_key(const struct cause *c, uint32_t anchor, uint32_t frame)
-{
-	const struct world_frame *f = world_get_frame(c->w, frame);
-	const struct world_symbol *symbol =
-		f && f->kind == FRAME_NATIVE ? world_get_symbol(c->w, frame) : NULL;
-
-	return hash_u64((uint64_t)anchor << 32 | (symbol ? symbol->name : frame)) ^ !symbol;
-}
-
-/* Each ends with one wait for the device. */
-static bool is_read(const struct cause *c, const struct track_part *p)
-{
-	const struct op_def *op = op_builtin(p->op);
-
-	return op && op->flags & OP_SYNC && known_work_of(c->w, p->stack) == KNOWN_WORK_READS;
-}
-
-/* In the steps while waits were recorded. */
-static uint64_t many_reads(const struct cause *c, const struct track *t)
-{
-	uint32_t node = world_process_node(c->w, cause_process_of(c, t->anchor));
-	int64_t from_ns = t->loop->first_ns, to_ns = t->loop->last_ns;
-	double all = (double)(to_ns - from_ns),
-	       paused = (double)paused_ns(&c->paused, node, TIER_WAITS, from_ns, to_ns);
-
-	return all > paused ? (uint64_t)(READS_STEP * (double)t->loop->estimate *
-					 (1 - paused / all))
-			    : 0;
-}
-
-static bool note_calls(struct step_stalls *s, const struct cause *c, const struct track *t,
-		       const struct track_parts *parts)
-{
-	uint64_t least = t->loop->estimate / CALLS_STEPS, many = many_reads(c, t);
-	struct map calls = { 0 }, reads = { 0 };
-	bool ok = true;
-
-	least = least > CALLS_LEAST ? least : CALLS_LEAST;
-	many = many > least ? many : least;
-	for (size_t i = 0; ok && i < parts->v.n; i++) {
-		const struct track_part *p = &parts->v.v[i];
-		uint64_t key = line_key(c, t->anchor, p->line), n = 0;
-
-		if (p->leaf != t->anchor || !p->line ||
-		    (p->class != PATH_CALL && p->class != PATH_DEVICE))
-			continue;
-		map_get(&calls, key, &n);
-		n += p->pieces;
-		ok = map_put(&calls, key, n) && (n < least || map_put(&s->calls, key, 1));
-		if (!is_read(c, p))
-			continue;
-		n = 0;
-		map_get(&reads, key, &n);
-		n += p->pieces;
-		ok = ok && map_put(&reads, key, n) && (n < many || map_put(&s->reads, key, 1));
-	}
-	map_free(&calls);
-	map_free(&reads);
-	return ok;
-}
-
-static bool makes_calls(const struct step_stalls *s, const struct cause *c, uint32_t anchor,
-			const struct track_part *p)
-{
-	return map_get(&s->calls, line_key(c, anchor, p->line), NULL);
-}
-
-bool step_stalls_is_reading(const struct step_stalls *s, const struct cause *c, uint32_t anchor,
-			    const struct track_part *p)
-{
-	return map_get(&s->reads, line_key(c, anchor, p->line), NULL);
 }
 
 /* ---- sums ---- */
@@ -137,7 +54,7 @@ static bool add_part(struct step_stalls *s, struct cause *c, uint32_t anchor,
 		return false;
 	if (b.family == LOSS_FAMILIES || !loss_is_step_stall(c, anchor, p) ||
 	    loss_is_elsewhere(c, cause_process_of(c, anchor), p) ||
-	    loss_is_crowded(c, anchor, p) || (is_own(anchor, &b, p) && makes_calls(s, c, anchor, p)))
+	    loss_is_crowded(c, anchor, p) || (is_own(anchor, &b, p) && line_calls_makes(&s->lines, c, anchor, p)))
 		return true;
 	key = loss_blame_key(c, anchor, &b);
 	if (!map_get(&s->of, key, &at)) {
@@ -171,7 +88,7 @@ bool step_stalls_sum(struct step_stalls *s, struct cause *c, struct track_parts 
 			continue;
 		if (!path_tracks_parts(c->tracks, i, WINDOW_STEPS, parts))
 			return false;
-		if (!note_calls(s, c, &t, parts))
+		if (!line_calls_note(&s->lines, c, &t, parts))
 			return false;
 		for (size_t k = 0; k < parts->v.n; k++)
 			if (!add_part(s, c, t.anchor, &parts->v.v[k], steps_ns(&t)))
@@ -189,7 +106,7 @@ enum step_stall_lost step_stalls_lost(const struct step_stalls *s, const struct 
 
 	if (b->family == LOSS_FAMILIES || !loss_is_step_stall(c, anchor, p) ||
 	    step_stalls_is_mains(s, c, anchor, p) ||
-	    (is_own(anchor, b, p) && makes_calls(s, c, anchor, p)) ||
+	    (is_own(anchor, b, p) && line_calls_makes(&s->lines, c, anchor, p)) ||
 	    !map_get(&s->of, loss_blame_key(c, anchor, b), &at))
 		return STALL_IN_GAPS;
 	x = &s->v.v[at];
@@ -202,7 +119,6 @@ void step_stalls_free(struct step_stalls *s)
 {
 	map_free(&s->of);
 	map_free(&s->main);
-	map_free(&s->calls);
-	map_free(&s->reads);
+	line_calls_free(&s->lines);
 	vec_free(&s->v);
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/account/line_calls.h"
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/tracks/track_part.h"
@@ -36,18 +37,12 @@ struct step_stall {
 struct step_stalls {
 	struct map of;	 /* loss_key -> position */
 	struct map main; /* process and thread that the main thread waited for -> 1 */
-	struct map calls; /* anchor and line that makes calls of the device in its steps -> 1 */
-	struct map reads; /* the same of one that reads several single values in each -> 1 */
+	struct line_calls lines;
 	VEC(struct step_stall) v;
 };
 
 /* Of all threads whose steps are known. False: out of memory. */
 bool step_stalls_sum(struct step_stalls *s, struct cause *c, struct track_parts *parts);
-
-/* Whether the part's line reads several single values of tensors in each step: what it computes
- * between these reads is part of them. */
-bool step_stalls_is_reading(const struct step_stalls *s, const struct cause *c, uint32_t anchor,
-			    const struct track_part *p);
 
 /* Whether the main thread of the anchor's process waits for the same: another one that waits for it
  * besides, as one that waits for work, loses nothing more. */
