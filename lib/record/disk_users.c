@@ -121,8 +121,8 @@ void disk_users_free(struct disk_users *u)
 	vec_free(&u->v);
 }
 
-static int write_value(struct ige_writer *wr, int64_t time_ns, uint32_t process, uint32_t metric,
-		       uint64_t value, struct err *e)
+static int write_value(struct disk_users *u, struct ige_writer *wr, int64_t time_ns,
+		       uint32_t process, uint32_t metric, uint64_t value, struct err *e)
 {
 	struct record r = { .kind = RECORD_SAMPLE };
 
@@ -130,28 +130,29 @@ static int write_value(struct ige_writer *wr, int64_t time_ns, uint32_t process,
 	REC_SET(&r, SAMPLE, metric, metric);
 	REC_SET(&r, SAMPLE, value, (double)value);
 	REC_SET(&r, SAMPLE, process, process);
+	u->samples++;
 	return ige_writer_record(wr, &r, e);
 }
 
 /* As it was at the last look, and is now. */
-static int write_moved(const struct disk_users *u, struct ige_writer *wr, const struct moved *m,
+static int write_moved(struct disk_users *u, struct ige_writer *wr, const struct moved *m,
 		       int64_t since_ns, int64_t now_ns, struct err *e)
 {
 	uint32_t process = u->process(u->ctx, m->is.tgid);
 	int rc = metadata_write_name(wr, u->world, now_ns, m->is.tgid, process, e);
 
 	if (rc == 0 && m->is.read_bytes > m->was.read_bytes) {
-		rc = write_value(wr, since_ns, process, METRIC_PROC_READ_BYTES, m->was.read_bytes,
+		rc = write_value(u, wr, since_ns, process, METRIC_PROC_READ_BYTES, m->was.read_bytes,
 				 e);
 		if (rc == 0)
-			rc = write_value(wr, now_ns, process, METRIC_PROC_READ_BYTES,
+			rc = write_value(u, wr, now_ns, process, METRIC_PROC_READ_BYTES,
 					 m->is.read_bytes, e);
 	}
 	if (rc == 0 && m->is.write_bytes > m->was.write_bytes) {
-		rc = write_value(wr, since_ns, process, METRIC_PROC_WRITE_BYTES,
+		rc = write_value(u, wr, since_ns, process, METRIC_PROC_WRITE_BYTES,
 				 m->was.write_bytes, e);
 		if (rc == 0)
-			rc = write_value(wr, now_ns, process, METRIC_PROC_WRITE_BYTES,
+			rc = write_value(u, wr, now_ns, process, METRIC_PROC_WRITE_BYTES,
 					 m->is.write_bytes, e);
 	}
 	return rc;

@@ -32,6 +32,7 @@ struct disk_users {
 	VEC(struct disk_user) v; /* as of the last look, by tgid */
 	int64_t looked_ns, next_ns;
 	uint64_t others_bytes; /* then */
+	uint64_t samples;      /* written so far */
 };
 
 /* The first look, which says nothing. world, ctx stay the caller's. */

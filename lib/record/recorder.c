@@ -121,11 +121,16 @@ static bool is_target(void *ctx, uint32_t tgid)
 
 static int write_others(struct recorder *r, int64_t now, struct err *e)
 {
-	uint64_t bytes;
+	struct disk_users *users = &r->waits.disk_users;
+	uint64_t bytes, before = users->samples;
 	int rc = metadata_write_others(r->writer, r->session, r->wire, &r->waits.others,
 				       &r->thinned.band, now, &bytes, e);
 
-	return rc ? rc : disk_users_say(&r->waits.disk_users, r->writer, bytes, now, r->finished, e);
+	if (rc == 0)
+		rc = disk_users_say(users, r->writer, bytes, now, r->finished, e);
+	/* Two at a time, which say how much was moved between: neither is left out. */
+	r->thinned.band.said += users->samples - before;
+	return rc;
 }
 
 static int each_second(struct recorder *r, int64_t now, struct err *e)
