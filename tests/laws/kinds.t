@@ -17,6 +17,7 @@ import tap  # noqa: E402
 DEMO, EXPLAIN = f"{tap.BIN}/ingero-demo", f"{tap.BIN}/ingero-explain"
 NOT_YET = set()
 DOSES = (0, 5, 20, 50) if tap.ALL else (0, 5)
+LENGTH = () if tap.ALL else ("--duration", "10s")  # of those with a dose
 ERROR = 0.05  # of the lost time
 
 
@@ -74,7 +75,7 @@ for scenario in (s["name"] for s in json.loads(out(DEMO, "--list", "--json"))["s
     typed(scenario, told)
     has_doses = planted and sum(t["lost_ns"] for t in truths(scenario, "--dose", "0")) == 0
     for dose in DOSES if has_doses else ():
-        argv = (scenario, "--dose", str(dose), "--seed", str(7 + dose))
+        argv = (scenario, "--dose", str(dose), "--seed", str(7 + dose), *LENGTH)
         held(f"{scenario} at {dose} %", chains(*argv), truths(*argv))
 
 tap.done_testing()
