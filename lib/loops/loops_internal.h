@@ -111,6 +111,7 @@ struct loops_thread {
 	uint64_t sure,
 		sure_waited_ns;	     /* the current loop's certain steps, and what they waited so */
 	uint64_t median_ns;	     /* of the current loop's steps, about; 0: not known */
+	uint64_t median_due;	     /* certain steps, with which it is found anew */
 	struct loop_lengths lengths; /* the same */
 	uint64_t hidden; /* iterations since the open step's begin that had no event, if any are
 			    missing */

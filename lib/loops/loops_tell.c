@@ -6,7 +6,10 @@
 #include "lib/loops/loop_next.h"
 
 #define MEDIAN_LEAST 4	/* steps that make a median worth something */
-#define MEDIAN_EVERY 64 /* steps: it is found anew */
+/* It is found anew with so many more certain steps, or with as many as that part of them: the first
+ * steps take longer than those that follow. */
+#define MEDIAN_EVERY 64
+#define MEDIAN_PART  4
 /* Nearly all steps take so long, as quantiles; and those between windows less: in windows, which
  * begin with the first steps and have all probes, steps of real PyTorch with 100 to 300 launches
  * were 10 to 27 % longer than all by the program's clock. */
@@ -178,6 +181,15 @@ static void put_lines(const struct loops_thread *th, const struct loop_row *row,
 	loop->last_line = row->near_last;
 }
 
+static void find_median(struct loops_thread *th, const struct loop *loop)
+{
+	uint64_t n = loop->dur.count, more = n / MEDIAN_PART;
+
+	th->median_ns = median_of(loop);
+	th->lengths = loop_lengths_of(loop);
+	th->median_due = n + (more < 1 ? 1 : more > MEDIAN_EVERY ? MEDIAN_EVERY : more);
+}
+
 static void emit_step(struct loops *l, struct loops_thread *th, const struct loop_begin *next,
 		      int64_t end_ns)
 {
@@ -211,10 +223,8 @@ static void emit_step(struct loops *l, struct loops_thread *th, const struct loo
 	if (!counted && ns > LONG_STEPS * th->median_ns)
 		th->lengths = loop_lengths_of(loop);
 	loop_lengths_count(&th->lengths, loop, ns, counted);
-	if (!th->median_ns || loop->count % MEDIAN_EVERY == 0) {
-		th->median_ns = median_of(loop);
-		th->lengths = loop_lengths_of(loop);
-	}
+	if (loop->dur.count >= th->median_due)
+		find_median(th, loop);
 	th->told_ns = s.end_ns;
 	if (l->listener)
 		l->listener->on_step(l->listener, &s);
@@ -412,8 +422,7 @@ void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *r
 	begin_caller(l, th, row);
 	th->open = false;
 	th->beyond_ns = LOOPS_NEVER;
-	th->median_ns = median_of(&l->v.v[row->loop]);
-	th->lengths = loop_lengths_of(&l->v.v[row->loop]);
+	find_median(th, &l->v.v[row->loop]);
 	th->sure = th->sure_waited_ns = 0;
 	if (row->is_next)
 		begin_next(l, th, row);

@@ -80,8 +80,8 @@ static void pause_tier(struct play *p, enum op_tier tier, int64_t since, int64_t
 }
 
 /* Steps of 1 ms of a copy, six launches and, if so, a wait; a CPU sample every 10.1 ms. Launches
- * are recorded for 23 ms in 211. */
-static void windowed(struct play *p, int steps, bool copies, bool waits)
+ * are recorded for 23 ms in 211. The first `slow` steps take twice as long. */
+static void windowed(struct play *p, int steps, bool copies, bool waits, int slow)
 {
 	static const char *const launches[] = { "main:6 f:2", "main:7 f:2", "main:8 f:2",
 						"main:8 g:2", "main:9 f:2", "main:9 g:2" };
@@ -115,7 +115,7 @@ static void windowed(struct play *p, int steps, bool copies, bool waits)
 		}
 		if (waits && i % 10 == 9)
 			add_event(p, p->a, OP_CUDA_STREAM_SYNC, "main:9 item:4");
-		p->now += 3 * p->step_ns;
+		p->now += (i < slow ? 15 : 3) * p->step_ns;
 	}
 	if (paused_ns)
 		pause_tier(p, TIER_LAUNCHES, paused_ns, p->now);
@@ -123,12 +123,12 @@ static void windowed(struct play *p, int steps, bool copies, bool waits)
 
 static void pauses(void)
 {
-	struct play p = play_new(), q = play_new(), r = play_new();
+	struct play p = play_new(), q = play_new(), r;
 	const struct loop *loop;
 	char text[200];
 
 	play_begin(&p);
-	windowed(&p, 3000, true, true);
+	windowed(&p, 3000, true, true, 0);
 	if (loops_finish(p.loops, NULL))
 		abort();
 	is_str(summary_of(&p, p.a.thread, text, sizeof(text)), "3000 steps of main:5-9",
@@ -136,7 +136,7 @@ static void pauses(void)
 	play_free(&p);
 
 	play_begin(&q);
-	windowed(&q, 3000, false, true);
+	windowed(&q, 3000, false, true, 0);
 	if (loops_finish(q.loops, NULL))
 		abort();
 	loop = loops_get(q.loops, (size_t)loops_main(q.loops, q.a.thread));
@@ -147,15 +147,19 @@ static void pauses(void)
 	is_u64(loop->count, q.steps, "what was told is fewer");
 	play_free(&q);
 
-	play_begin(&r);
-	windowed(&r, 200, false, false);
-	if (loops_finish(r.loops, NULL))
-		abort();
-	loop = loops_get(r.loops, (size_t)loops_main(r.loops, r.a.thread));
-	is_near((double)loop->estimate, 200, 15, "from few steps that are known, too");
-	ok(loop->fewest <= 200 && loop->most >= 200 && loop->most < 400, "%.0f to %.0f",
-	   loop->fewest, loop->most);
-	play_free(&r);
+	for (int slow = 0; slow <= 4; slow += 4) {
+		r = play_new();
+		play_begin(&r);
+		windowed(&r, 200, false, false, slow);
+		if (loops_finish(r.loops, NULL))
+			abort();
+		loop = loops_get(r.loops, (size_t)loops_main(r.loops, r.a.thread));
+		is_near((double)loop->estimate, 200, 15,
+			"from few steps that are known, %d of them slow", slow);
+		ok(loop->fewest <= 200 && loop->most >= 200 && loop->most < 400, "%.0f to %.0f",
+		   loop->fewest, loop->most);
+		play_free(&r);
+	}
 }
 
 static void losses(void)
