@@ -251,6 +251,23 @@ static bool is_midway(const struct loop_row *r, uint32_t from)
 	return r->caller >= 0 && from < r->ends;
 }
 
+/* Whether one line makes the same library call twice in each iteration, as a copy to the device and
+ * one back: nearly always more of the line follows before the call comes again, and about as many
+ * jumps lead there from behind that. */
+static bool is_repeated(const struct loop_row *r, const struct loop_jump *j)
+{
+	bool is_call = r->line && j->to <= r->callees.n &&
+		       r->callees.v[j->to - 1].key & LOOP_CALLEE_OP;
+
+	if (!is_call || (double)j->inner < STATEMENT_SHARE * (double)(j->n - j->open))
+		return false;
+	for (unsigned i = 0; i < r->njumps; i++)
+		if (r->jumps[i].to == j->to && r->jumps[i].from > j->from &&
+		    2 * r->jumps[i].n >= j->n)
+			return true;
+	return false;
+}
+
 bool loop_row_begins(const struct loop_row *r, uint32_t from, uint32_t to, enum loop_seen seen)
 {
 	int at = jump_index(r, from, to);
@@ -258,6 +275,8 @@ bool loop_row_begins(const struct loop_row *r, uint32_t from, uint32_t to, enum 
 	if (is_before(r, to) || (seen == LOOP_SEEN_SAMPLE && is_midway(r, from)))
 		return false;
 	if (at >= 0 ? is_statement(&r->jumps[at]) : in_statement(r, from, to))
+		return false;
+	if (at >= 0 && is_repeated(r, &r->jumps[at]))
 		return false;
 	if (to <= r->first)
 		return true;

@@ -34,6 +34,21 @@ static void callees_in_turn(struct play *p)
 	}
 }
 
+/* while True: answer(run(requests)), where run() copies to the device, runs a model and copies back
+ * in one line. Steps are from one copy back to the next, so that there is one more. */
+static void copies_in_and_back(struct play *p)
+{
+	for (int i = 0; i < 100; i++) {
+		op(p, OP_CUDA_MEMCPY_ASYNC, "main:19 run:12");
+		op(p, OP_CUDA_STREAM_SYNC, "main:19 run:12");
+		for (int k = 0; k < 8; k++)
+			call(p, "main:19 run:12 model:7");
+		call(p, "main:19 run:12");
+		op(p, OP_CUDA_MEMCPY_ASYNC, "main:19 run:12");
+		op(p, OP_CUDA_STREAM_SYNC, "main:19 run:12");
+	}
+}
+
 /* for n in range(100): request(n); time.sleep(0.001), with more launches each time. */
 static void sleeps_between(struct play *p)
 {
@@ -231,6 +246,8 @@ static const struct row {
 	const char *want;
 } rows[] = {
 	{ "callees in turn", callees_in_turn, "100 steps of main:15-15" },
+	{ "a copy at the start, and one at the end", copies_in_and_back,
+	  "101 steps of run:12-12" },
 	{ "a sleep between", sleeps_between, "100 steps of main:11-11" },
 	{ "a sleep that is not always seen", sleeps_sometimes, "100 steps of main:11-11" },
 	{ "two calls of a line, with a sleep between", two_calls_of_a_line,
