@@ -22,7 +22,8 @@ static uint64_t line_key(const struct cause *c, uint32_t anchor, uint32_t frame)
 	return hash_u64((uint64_t)anchor << 32 | (symbol ? symbol->name : frame)) ^ !symbol;
 }
 
-/* Each ends with one wait for the device. */
+/* Each ends with one wait for the device, which may be two pieces of the path: in the call, and for
+ * the device. */
 static bool is_read(const struct cause *c, const struct track_part *p)
 {
 	const struct op_def *op = op_builtin(p->op);
@@ -30,7 +31,7 @@ static bool is_read(const struct cause *c, const struct track_part *p)
 	return op && op->flags & OP_SYNC && known_work_of(c->w, p->stack) == KNOWN_WORK_READS;
 }
 
-/* In the steps while waits were recorded. */
+/* As many as make a line one that reads, in the steps while waits were recorded. */
 static uint64_t many_reads(const struct cause *c, const struct track *t)
 {
 	uint32_t node = world_process_node(c->w, cause_process_of(c, t->anchor));
@@ -43,7 +44,7 @@ static uint64_t many_reads(const struct cause *c, const struct track *t)
 			    : 0;
 }
 
-/* Keys with so many in all are found. */
+/* Adds to a key's count; a key that has reached least is put into found. False: out of memory. */
 static bool count_calls(struct map *counts, struct map *found, uint64_t key, uint64_t more,
 			uint64_t least)
 {

@@ -54,7 +54,8 @@ static bool add_part(struct step_stalls *s, struct cause *c, uint32_t anchor,
 		return false;
 	if (b.family == LOSS_FAMILIES || !loss_is_step_stall(c, anchor, p) ||
 	    loss_is_elsewhere(c, cause_process_of(c, anchor), p) ||
-	    loss_is_crowded(c, anchor, p) || (is_own(anchor, &b, p) && line_calls_makes(&s->lines, c, anchor, p)))
+	    loss_is_crowded(c, anchor, p) ||
+	    (is_own(anchor, &b, p) && line_calls_makes(&s->lines, c, anchor, p)))
 		return true;
 	key = loss_blame_key(c, anchor, &b);
 	if (!map_get(&s->of, key, &at)) {
