@@ -259,7 +259,8 @@ static bool is_repeated(const struct loop_row *r, const struct loop_jump *j)
 	bool is_call = r->line && j->to <= r->callees.n &&
 		       r->callees.v[j->to - 1].key & LOOP_CALLEE_OP;
 
-	if (!is_call || (double)j->inner < STATEMENT_SHARE * (double)(j->n - j->open))
+	if (!is_call || !j->inner ||
+	    (double)j->inner < STATEMENT_SHARE * (double)(j->n - j->open))
 		return false;
 	for (unsigned i = 0; i < r->njumps; i++)
 		if (r->jumps[i].to == j->to && r->jumps[i].from > j->from &&
