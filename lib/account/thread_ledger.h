@@ -43,6 +43,7 @@ struct tally_process {
 	bool told;		 /* a finding about it was */
 	bool hung;		 /* a finding about a call that does not return was reported */
 	bool stuck;		 /* its steps stopped, and their thread waits to the end */
+	bool exited;		 /* its first thread did */
 };
 
 /* What is left of threads. */

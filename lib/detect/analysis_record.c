@@ -94,6 +94,7 @@ static void process_json(struct cause *c, const struct tally_process *p, struct 
 		jsonw_bytes(j, cmdline);
 	else
 		jsonw_null(j);
+	jsonw_key_bool(j, "exited", p->exited);
 	jsonw_key_u64(j, "calls", p->calls);
 	jsonw_key_u64(j, "wall_ns",
 		      p->last_ns > p->first_ns ? (uint64_t)(p->last_ns - p->first_ns) : 0);

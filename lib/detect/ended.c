@@ -10,8 +10,11 @@ bool cause_ended_event(struct cause *c, const struct event *ev)
 {
 	/* The first thread of a process ended; others that go on still send events. */
 	uint32_t process = cause_exited(c->w, ev);
+	struct tally_process *p = process ? tally_process(&c->tally, process) : NULL;
 
-	return !process || vec_push(&c->leaving.v, (struct leaving){ process, ev->end_ns });
+	if (p)
+		p->exited = true;
+	return !process || (p && vec_push(&c->leaving.v, (struct leaving){ process, ev->end_ns }));
 }
 
 static bool forget_process(struct cause *c, uint32_t process)

@@ -210,7 +210,7 @@ static const char *const words[] = {
 	"enters", "entry", "env", "env-file", "eo", "epoll", "epoll_pwait", "epoll_pwait#",
 	"epoll_wait", "equal", "ere", "error", "errors", "estimated", "estimated_count",
 	"estimates", "event", "events", "every", "every_ns", "everybody", "evidence", "ex",
-	"exception", "execve", "exit", "exit_group", "expandable_segments:True",
+	"exception", "execve", "exit", "exit_group", "exited", "expandable_segments:True",
 	"expected_borrowed", "expected_ns", "explained", "export", "f", "failed", "fallen",
 	"fallocate", "fans", "far", "fastapi", "faster", "fault", "faults", "fd", "fdatasync",
 	"few", "fewer", "fewest", "fifth", "file", "files", "fill", "filled", "fills", "finding",

@@ -448,9 +448,8 @@ static uint32_t last_place(const struct unended_facts *f, const struct unended_t
 }
 
 static void add_step(const struct unended_facts *f, struct path_unended *out,
-		     const struct next *next)
+		     const struct next *next, const struct unended_thread *th)
 {
-	const struct unended_thread *th = thread_get(f, next->thread);
 	struct path_unended_step *s = &out->v[out->n++];
 
 	*s = (struct path_unended_step){ .thread = next->thread,
@@ -481,15 +480,32 @@ static bool is_cycle(struct path_unended *out, uint32_t thread)
 	return false;
 }
 
+/* Who looks up from a wait every now and then is in it all the same: it was awake for less time
+ * than it waited for. */
+static const struct unended_thread *thread_in_wait(const struct unended_facts *f,
+						   const struct unended_thread *th,
+						   struct unended_thread *held)
+{
+	if (!th || th->exited || th->waits || th->runnable || !th->ran_out ||
+	    f->now_ns - th->since_ns >= th->since_ns - th->began_ns)
+		return th;
+	*held = *th;
+	held->waits = true;
+	held->since_ns = th->began_ns;
+	return held;
+}
+
 void path_unended_of(const struct unended_facts *f, uint32_t thread, struct path_unended *out)
 {
 	struct next next = { .thread = thread, .known = PATH_PROVEN, .by = PATH_BY_NOTHING };
 
 	*out = (struct path_unended){ .ends = PATH_ENDS_TOO_LONG };
 	while (out->n < PATH_UNENDED_STEPS) {
-		const struct unended_thread *th = thread_get(f, next.thread);
+		struct unended_thread held;
+		const struct unended_thread *th =
+			thread_in_wait(f, thread_get(f, next.thread), &held);
 
-		add_step(f, out, &next);
+		add_step(f, out, &next, th);
 		if (next.ends) {
 			out->ends = next.as;
 			return;

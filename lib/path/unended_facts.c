@@ -181,6 +181,15 @@ static void add_place(struct unended_thread *th, uint32_t stack)
 	th->places[0] = stack;
 }
 
+static void set_wait(struct unended_thread *th, const struct event *ev, const struct op_def *def)
+{
+	th->kind = (uint8_t)event_get_or(ev, def, COL_OBJECT_KIND, OBJECT_NONE);
+	th->object = event_get_or(ev, def, COL_OBJECT, 0);
+	th->stack = ev->stack;
+	th->futex_val = (uint32_t)event_get_or(ev, def, COL_FUTEX_VAL, 0);
+	th->exclusion = is_exclusion(ev, def, th->kind);
+}
+
 /* An off-CPU interval; one without an end is where the thread stands. */
 static bool add_offcpu(struct unended_facts *f, uint32_t id, struct unended_thread *th,
 		       const struct event *ev, const struct op_def *def)
@@ -190,6 +199,7 @@ static bool add_offcpu(struct unended_facts *f, uint32_t id, struct unended_thre
 		 waker = event_get_or(ev, def, COL_WAKER_KIND, WAKER_NONE);
 
 	th->waits = th->runnable = false;
+	th->ran_out = waker == WAKER_TIMER;
 	if (event_get(ev, def, COL_CPU_IN, &cpu)) {
 		struct unended_wait wait = { .kind = (uint8_t)kind,
 					     .exclusion = is_exclusion(ev, def, kind),
@@ -200,6 +210,9 @@ static bool add_offcpu(struct unended_facts *f, uint32_t id, struct unended_thre
 					     .released_by = th->released_by };
 
 		th->since_ns = ev->end_ns;
+		th->began_ns = event_start(ev);
+		if (th->ran_out)
+			set_wait(th, ev, def);
 		add_place(th, ev->stack);
 		if (waker != WAKER_TASK || event_get_or(ev, def, COL_WAIT_NS, 0) >= ev->dur_ns)
 			return true;
@@ -207,14 +220,11 @@ static bool add_offcpu(struct unended_facts *f, uint32_t id, struct unended_thre
 		wait.waker = (uint32_t)event_get_or(ev, def, COL_WAKER, 0);
 		return add_release(f, id, th, &wait);
 	}
-	th->runnable = waker != WAKER_NONE || event_get_or(ev, def, COL_WAIT_NS, 0) >= ev->dur_ns;
+	th->runnable = (waker != WAKER_NONE && !th->ran_out) ||
+		       event_get_or(ev, def, COL_WAIT_NS, 0) >= ev->dur_ns;
 	th->waits = !th->runnable;
-	th->kind = (uint8_t)kind;
-	th->object = object;
 	th->since_ns = event_start(ev);
-	th->stack = ev->stack;
-	th->futex_val = (uint32_t)event_get_or(ev, def, COL_FUTEX_VAL, 0);
-	th->exclusion = is_exclusion(ev, def, kind);
+	set_wait(th, ev, def);
 	return true;
 }
 
@@ -265,6 +275,7 @@ bool unended_event(struct unended_facts *f, const struct event *ev)
 
 	if (!th)
 		return none;
+	f->now_ns = ev->end_ns > f->now_ns ? ev->end_ns : f->now_ns;
 	switch (ev->op) {
 	case OP_SCHED_OFFCPU:
 		return add_offcpu(f, ctx->thread, th, ev, def);

@@ -19,11 +19,7 @@
 
 bool report_recorded(const struct report *r, const char *what)
 {
-	struct json v = json_get(r->chains->analysis, what);
-	bool is = json_is_true(v);
-
-	json_free(v);
-	return is;
+	return report_is_true(r->chains->analysis, what);
 }
 
 struct share {

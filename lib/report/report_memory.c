@@ -19,7 +19,6 @@ static const char *bytes_text(struct fmt_text *t, double n)
 
 static void print_heading(struct buf *out, const struct report *r, struct json p, bool color)
 {
-	struct json ended = json_get(p, "ended");
 	double unknown = report_number(p, "unknown_frees"), beyond = report_number(p, "not_kept"),
 	       pinned = report_number(p, "pinned_bytes");
 	struct fmt_text t;
@@ -36,7 +35,7 @@ static void print_heading(struct buf *out, const struct report *r, struct json p
 		   bytes_text(&t, report_number(p, "peak_bytes")),
 		   report_ns(ns, sizeof(ns), report_number(p, "peak_ns")));
 	buf_printf(out, "; %s when %s ended", bytes_text(&t, report_number(p, "live_bytes")),
-		   json_is_true(ended) ? "it" : "the recording");
+		   report_is_true(p, "ended") ? "it" : "the recording");
 	if (pinned > 0)
 		buf_printf(out, "; besides %s of the host, pinned", bytes_text(&t, pinned));
 	buf_puts(out, "; ");
@@ -53,7 +52,6 @@ static void print_heading(struct buf *out, const struct report *r, struct json p
 	if (report_has_paused_tier(r, TIER_ALLOCATIONS))
 		buf_puts(out, " (calls as recorded, in windows)");
 	buf_putc(out, '\n');
-	json_free(ended);
 }
 
 static void print_sites(struct buf *out, const struct report *r, struct json p)

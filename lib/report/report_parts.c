@@ -45,6 +45,15 @@ double report_number(struct json object, const char *key)
 	return x;
 }
 
+bool report_is_true(struct json object, const char *key)
+{
+	struct json v = json_get(object, key);
+	bool is = json_is_true(v);
+
+	json_free(v);
+	return is;
+}
+
 void report_print_text(struct buf *out, struct bytes text, const char *otherwise)
 {
 	fmt_safe(out, text.n ? text : bytes_of(otherwise));

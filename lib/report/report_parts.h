@@ -27,8 +27,10 @@ void report_print_text(struct buf *out, struct bytes text, const char *otherwise
 /* ", from about step 101 on"; nothing where it is empty. */
 void report_print_course(struct buf *out, struct bytes course);
 
-/* Members of an object: 0, or the text otherwise, when it is missing. The text is made harmless. */
+/* Members of an object: 0, false, or the text otherwise, when it is missing. The text is made
+ * harmless. */
 double report_number(struct json object, const char *key);
+bool report_is_true(struct json object, const char *key);
 void report_member(struct buf *out, struct json object, const char *key, const char *otherwise);
 
 /* Whether a process of that number was asked for (-p). */

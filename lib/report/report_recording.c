@@ -26,11 +26,9 @@ static void copy_member(struct json of, const char *key, char *to, size_t size)
 
 static struct uncovered_row row_of(struct json of)
 {
-	struct uncovered_row row = { .ns = (uint64_t)report_number(of, "ns") };
-	struct json v = json_get(of, "from_start");
+	struct uncovered_row row = { .ns = (uint64_t)report_number(of, "ns"),
+				     .from_start = report_is_true(of, "from_start") };
 
-	row.from_start = json_is_true(v);
-	json_free(v);
 	copy_member(of, "layer", row.layer, sizeof(row.layer));
 	copy_member(of, "path", row.path, sizeof(row.path));
 	copy_member(of, "reason", row.reason, sizeof(row.reason));

@@ -159,12 +159,11 @@ static bool is_bystander(const struct report *r, struct json process, struct jso
 	size_t own = 0;
 
 	for (size_t i = 0; is && i < json_length(waits); i++) {
-		struct json wait = json_at(waits, i), so = json_get(wait, "bystander");
+		struct json wait = json_at(waits, i);
 		bool its = report_same_process(wait, process);
 
 		own += its;
-		is = !its || json_is_true(so);
-		json_free(so);
+		is = !its || report_is_true(wait, "bystander");
 		json_free(wait);
 	}
 	return is && own;

@@ -22,12 +22,9 @@ static double count_of(struct json s)
 
 static void print_count(struct buf *out, struct json s)
 {
-	struct json least = json_get(s, "at_least");
-
 	if (report_number(s, "estimated_count") > 0)
-		buf_puts(out, json_is_true(least) ? ">=" : "~");
+		buf_puts(out, report_is_true(s, "at_least") ? ">=" : "~");
 	buf_puts(out, fmt_count((uint64_t)count_of(s)).s);
-	json_free(least);
 }
 
 /* The largest of the parts that was not taken yet, and its name; 0: there is none. */

@@ -14,14 +14,15 @@
 
 #define STANDS_STILL 0.9 /* of the time of a process, in one state */
 
-/* The state in which a process was nearly all of its time; PART_COUNT: there is none, or it ran. */
+/* The state in which a process was nearly all of its time; PART_COUNT: there is none, or it ran, or
+ * it has ended: who does that does not stand still. */
 static enum part stood_in(struct json p)
 {
 	struct json parts = json_get(p, "parts");
 	double all = report_number(p, "thread_ns");
 	enum part in = PART_COUNT;
 
-	for (unsigned i = 0; i < PART_COUNT; i++)
+	for (unsigned i = 0; i < PART_COUNT && !report_is_true(p, "exited"); i++)
 		if (i != PART_SELF && i != PART_UNKNOWN && all > 0 &&
 		    report_number(parts, part_name((enum part)i)) > STANDS_STILL * all)
 			in = (enum part)i;

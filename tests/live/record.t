@@ -96,6 +96,8 @@ tap.ok(p.returncode == 125 and "terminal" in p.stderr, "no recording to a termin
 p = rec.run("-o", ige, "--", "sleep", "1.2")
 tap.ok(p.returncode == 0 and "no CUDA library in the target" in p.stderr and "holds no calls" in p.stderr,
        "a target without CUDA: said in time and at the end", p.stderr)
+said = subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-explain"), ige], capture_output=True, text=True).stdout
+tap.ok(said and "stood still" not in said, "and one that did nothing but sleep, and ended, does not stand still", said)
 
 # ---- how it ends
 p = rec.run("-o", ige, "-a", "--duration", "300ms")

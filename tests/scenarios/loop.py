@@ -571,7 +571,7 @@ class Loop:
                 "planted_ns": self.planted[0], "planted_cpu_ns": self.planted[1],
                 "planted_blocked_ns": max(0, self.planted[0] - self.planted[1] - self.planted[2]), "portions": self.portions,
                 "gap_ns": self.gap, "gap_cpu_ns": self.idle,
-                "delays_ns": {k: delays[k] - self.delayed_before[k] for k in delays},
+                "delays_ns": {k: delays[k] - self.delayed_before[k] for k in delays}, "life_delays_ns": delays,
                 "lines": LINES, **plant.truth(), **(self.beside.truth() if self.beside else {}),
                 **({"rank": self.args.rank, "entered_ns": self.ranks.entered, "waited_ns": self.ranks.waited} if self.ranks else {})}
         text = json.dumps(line, separators=(",", ":")) + "\n"

@@ -291,7 +291,7 @@ def confirmed(chain, run, cpu_left, told):
     truth = next((t for t in known if t["pid"] == chain["victim"]["pid"]), None)
     if truth is None:
         return False
-    lost, delays = chain["lost_ns"], truth.get("delays_ns", {})
+    lost = chain["lost_ns"]
     if chain["kind"] == "collective-straggler":
         return lost <= lateness(run, truth) * 1.05 + 1e6
     # Who took a CPU from a process that it waits for took that time from it.
@@ -303,9 +303,9 @@ def confirmed(chain, run, cpu_left, told):
         who = chain["culprit"]
         return who.get("pid") != run.facts.get("bystander", -1) and lost <= cpu_left * 1.02 + 2e6
     if chain["kind"] == "disk-stall":
-        # What the planted disk took is nobody else's.
+        # What the planted disk took is nobody else's. What a program imports may have to be read from the disk before its first step.
         planted = told["lost_ns"] if told and told["kind"] == "disk-stall" else 0
-        return lost <= max(0, delays.get("blkio", 0) - planted) * 1.05 + 1e6
+        return lost <= max(0, truth.get("life_delays_ns", {}).get("blkio", 0) - planted) * 1.05 + 1e6
     return False
 
 

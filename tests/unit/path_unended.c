@@ -83,6 +83,17 @@ static void waited(struct cast *c, struct actor a, unsigned object, uint64_t at,
 	waited_from(c, a, object, at, by, 10 * MS, 20 * MS);
 }
 
+/* One of 20 ms that took as long as it may. */
+static void ran_out(struct cast *c, struct actor a, unsigned object, uint64_t at, int64_t to_ns)
+{
+	struct event *ev = stage_offcpu(&c->s, a, 0, to_ns - 20 * MS, to_ns, 0, 0);
+
+	stage_set(ev, COL_OBJECT_KIND, object);
+	stage_set(ev, COL_OBJECT, at);
+	stage_set(ev, COL_WAKER_KIND, WAKER_TIMER);
+	ev->stack = 7;
+}
+
 static void exits(struct cast *c, struct actor a, int64_t at, uint64_t status)
 {
 	stage_set(stage_event(&c->s, OP_PROC_EXIT, a.ctx, 0, at, at), COL_STATUS, status);
@@ -437,6 +448,20 @@ static void outside(void)
 	waited(&c, c.main, OBJECT_FD, 7, c.work);
 	hang(&c, c.main, OBJECT_FD, 7);
 	judge(&c, false, false, true, "what waits for a thread that waits for clients");
+
+	for (unsigned i = 0; i < 2; i++) {
+		open_cast(&c);
+		socket_of(&c, 99, "listening");
+		r = stage_record(&c.s, RECORD_READY);
+		REC_SET(r, READY, thread, c.work.thread);
+		REC_SET(r, READY, socket, 99);
+		ran_out(&c, c.work, OBJECT_POLL, 2, i ? 70 * MS : 98 * MS);
+		waited(&c, c.main, OBJECT_FD, 7, c.work);
+		hang(&c, c.main, OBJECT_FD, 7);
+		judge(&c, false, false, !i,
+		      i ? "but not one that had gone on for longer than it had waited"
+			: "that looks up now and then, and just did");
+	}
 
 	open_cast(&c);
 	hang(&c, c.main, OBJECT_FD, 0);
