@@ -91,16 +91,6 @@ struct idle_line idle_line_find(const struct loss_view *f)
 
 static const char *doing_text(const struct loss *x)
 {
-	static const char *const works[] = { [KNOWN_WORK_COLLECTS] = "collecting garbage",
-					     [KNOWN_WORK_IMPORTS] = "importing",
-					     [KNOWN_WORK_COMPILES] = "compiling",
-					     [KNOWN_WORK_PACKS] = "compression",
-					     [KNOWN_WORK_COPIES] = "copying objects",
-					     [KNOWN_WORK_JSON] = "JSON",
-					     [KNOWN_WORK_LOGS] = "logging",
-					     [KNOWN_WORK_SAVES] = "saving or loading objects",
-					     [KNOWN_WORK_READS] = "reading single values of tensors",
-					     [KNOWN_WORK_FAULTS] = "page faults" };
 	static const char *const texts[PART_COUNT] = {
 		[PART_SELF] = "its own code",
 		[PART_SLEEP] = "a sleep",
@@ -112,8 +102,8 @@ static const char *doing_text(const struct loss *x)
 	};
 	enum part part = idle_state(x);
 
-	if (works[idle_work(x)])
-		return works[idle_work(x)];
+	if (known_work_text(idle_work(x)))
+		return known_work_text(idle_work(x));
 	if (loss_polls(x))
 		return "polling";
 	if (x->sort & LOSS_EVENT_LOOP)

@@ -291,10 +291,11 @@ static enum known_work known_work_for(const struct cause *c, uint32_t anchor,
 	enum known_work work =
 		own && p->inner ? known_work_of_frame(c->w, p->inner) : KNOWN_WORK_OTHER;
 
-	if (work == KNOWN_WORK_OTHER && own && p->line &&
-	    line_calls_reads(&c->lost_time.step_stalls.lines, c, anchor, p))
-		return KNOWN_WORK_READS;
-	return work == KNOWN_WORK_LOADS ? KNOWN_WORK_OTHER : work;
+	if (work == KNOWN_WORK_LOADS || work == KNOWN_WORK_MOVES)
+		work = KNOWN_WORK_OTHER;
+	return work == KNOWN_WORK_OTHER && own && p->line
+		       ? line_calls_singles(&c->lost_time.step_stalls.lines, c, anchor, p)
+		       : work;
 }
 
 /* A database that tries again does so for its lock: what the lock took is gained without it. */

@@ -48,6 +48,9 @@ static const struct work_advice advices[] = {
 	[KNOWN_WORK_READS] = { "Keep the values on the device and read them later, all together: "
 			       "each read is a call of its own, and waits for the device",
 			       "torch.stack(values).tolist()  # once, behind the loop over them" },
+	[KNOWN_WORK_MOVES] = { "Move one tensor that holds them all, and split it there: each move "
+			       "is a copy of its own, and waits for the device",
+			       "all = torch.stack(tensors).to(device); tensors = all.unbind()" },
 	[KNOWN_WORK_FAULTS] = { "Keep the memory, and fill it again: what is new is cleared first",
 				"numpy.add(a, b, out=kept); torch.add(a, b, out=kept)" },
 };

@@ -221,6 +221,7 @@ static void add_evidence(const struct loss_view *f, struct finding *to)
 static void recommend_code(const struct loss_view *f, struct finding *to,
 			   const struct idle_line *line)
 {
+	enum known_work work = idle_work(f->loss);
 	struct work_advice advice;
 
 	if (idle_is_unknown(f, line)) {
@@ -229,7 +230,7 @@ static void recommend_code(const struct loss_view *f, struct finding *to,
 				 0, "from nothing to all of the gaps");
 		return;
 	}
-	if (idle_work(f->loss) == KNOWN_WORK_FAULTS && world_forks(f->c->w, f->loss->process)) {
+	if (work == KNOWN_WORK_FAULTS && world_forks(f->c->w, f->loss->process)) {
 		detect_recommend(
 			f, to,
 			"It forks, and what it shares with a child is copied when it first writes "
@@ -240,8 +241,9 @@ static void recommend_code(const struct loss_view *f, struct finding *to,
 			"kept and filled again needs no clearing, either");
 		return;
 	}
-	advice = work_advice_of(known_work_of(f->c->w, line->stack),
-				name_python(f->c->w, line->stack));
+	if (!work && known_work_of(f->c->w, line->stack) != KNOWN_WORK_MOVES)
+		work = known_work_of(f->c->w, line->stack);
+	advice = work_advice_of(work, name_python(f->c->w, line->stack));
 	detect_recommend_code(
 		f, to, advice.action, advice.code,
 		"from nothing, if the device's work depends on it, to all of the gaps");

@@ -3,9 +3,10 @@
  * The functions that begin such work: CPython's Modules/gcmodule.c and, since 3.12, Python/gc.c;
  * Lib/importlib/_bootstrap.py; torch/_dynamo/convert_frame.py and triton/compiler/compiler.py,
  * which are on no stack of code that is compiled; torch/utils/data; Lib/copy.py, Lib/json,
- * Lib/logging; torch/serialization.py; ATen's operators behind Tensor.item(); what libraries that
- * compress and decode give to others: zlib.h, libdeflate.h, zstd.h, lz4.h, lzma.h, bzlib.h, brotli,
- * snappy.h, jpeglib.h, turbojpeg.h, png.h, webp, libavcodec; Pillow's src/libImaging.
+ * Lib/logging; torch/serialization.py; ATen's operators behind Tensor.item() and Tensor.to(); what
+ * libraries that compress and decode give to others: zlib.h, libdeflate.h, zstd.h, lz4.h, lzma.h,
+ * bzlib.h, brotli, snappy.h, jpeglib.h, turbojpeg.h, png.h, webp, libavcodec; Pillow's
+ * src/libImaging.
  */
 #include "lib/world/known_work.h"
 
@@ -37,6 +38,9 @@ static const char *const collectors[] = { "gc_collect_", "_PyGC_Collect", "PyGC_
 
 /* The same: what item() calls for a tensor, on whatever device. */
 static const char *const readers[] = { "at::_ops::item::", "at::_ops::_local_scalar_dense::" };
+
+/* The same: to() calls it where the device or the type is another one. */
+static const char *const movers[] = { "at::_ops::_to_copy::" };
 
 /* The same. */
 static const char *const packers[] = {
@@ -72,6 +76,23 @@ static const char *const packers[] = {
 	"ImagingZipDecode",
 };
 
+const char *known_work_text(enum known_work work)
+{
+	static const char *const texts[] = { [KNOWN_WORK_COLLECTS] = "collecting garbage",
+					     [KNOWN_WORK_IMPORTS] = "importing",
+					     [KNOWN_WORK_COMPILES] = "compiling",
+					     [KNOWN_WORK_PACKS] = "compression",
+					     [KNOWN_WORK_COPIES] = "copying objects",
+					     [KNOWN_WORK_JSON] = "JSON",
+					     [KNOWN_WORK_LOGS] = "logging",
+					     [KNOWN_WORK_SAVES] = "saving or loading objects",
+					     [KNOWN_WORK_READS] = "reading single values of tensors",
+					     [KNOWN_WORK_MOVES] = "moving tensors one by one",
+					     [KNOWN_WORK_FAULTS] = "page faults" };
+
+	return texts[work];
+}
+
 static bool begins_with(struct bytes name, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -97,6 +118,8 @@ static enum known_work work_in_native(struct bytes name)
 		return KNOWN_WORK_COLLECTS;
 	if (begins_with(name, packers, COUNT(packers)))
 		return KNOWN_WORK_PACKS;
+	if (begins_with(name, movers, COUNT(movers)))
+		return KNOWN_WORK_MOVES;
 	return begins_with(name, readers, COUNT(readers)) ? KNOWN_WORK_READS : KNOWN_WORK_OTHER;
 }
 

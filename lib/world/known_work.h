@@ -23,7 +23,11 @@ enum known_work {
 	KNOWN_WORK_LOGS,
 	KNOWN_WORK_SAVES, /* torch.save() and torch.load() */
 	KNOWN_WORK_READS, /* single values of a tensor, by item() or what calls it */
+	KNOWN_WORK_MOVES, /* a tensor to a device or from it, by to(), cuda() or cpu() */
 };
+
+/* What a finding calls it; NULL: by its place alone. */
+const char *known_work_text(enum known_work work);
 
 enum known_work known_work_of_frame(const struct world *w, uint32_t frame);
 

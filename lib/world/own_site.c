@@ -74,14 +74,15 @@ static bool says_more(const struct world *w, uint32_t frame)
 	       !bytes_begin_with(name, "libpython");
 }
 
-/* The outermost frame of work that its line does not show; 0: none is. A batch that is loaded is
- * what the line says. */
+/* The outermost frame of work that its line does not show; 0: none is. A batch that is loaded, or a
+ * tensor that is moved, is what the line says. */
 static uint32_t find_work(const struct world *w, const uint32_t *frames, unsigned n)
 {
 	while (n-- > 0) {
 		enum known_work work = known_work_of_frame(w, frames[n]);
 
-		if (work != KNOWN_WORK_OTHER && work != KNOWN_WORK_LOADS)
+		if (work != KNOWN_WORK_OTHER && work != KNOWN_WORK_LOADS &&
+		    work != KNOWN_WORK_MOVES)
 			return frames[n];
 	}
 	return 0;

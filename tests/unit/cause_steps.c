@@ -340,11 +340,10 @@ static void launches_and_sleep(bool paced)
 	stage_free(&s);
 }
 
-/* Tensor.item() at that line of the loop: a native function that Python calls. */
-static uint32_t item_at(struct stage *s, unsigned line)
+/* A native function that Python calls at that line of the loop. */
+static uint32_t native_at(struct stage *s, const char *name, unsigned line)
 {
-	struct world_symbol symbol = { .name = world_string(s->w,
-							    bytes_of("at::_ops::item::call")) };
+	struct world_symbol symbol = { .name = world_string(s->w, bytes_of(name)) };
 	const uint32_t *python;
 	uint32_t frames[3];
 	unsigned n;
@@ -358,9 +357,20 @@ static uint32_t item_at(struct stage *s, unsigned line)
 	return world_stack(s->w, frames, 3);
 }
 
-/* In each step values of tensors are read, and computed between: several at one line are known
- * work, a few are not. */
-static void reads(unsigned each)
+/* In each step values of tensors are read, or tensors are moved, and something is computed between:
+ * several at one line are known work, a few are not. */
+static const struct single {
+	const char *function;
+	unsigned each;
+	const char *like;
+} singles[] = {
+	{ "at::_ops::item::call", 2, "its own code in norms (train.py:31)" },
+	{ "at::_ops::item::call", 8, "reading single values of tensors in norms (train.py:31)" },
+	{ "at::_ops::_to_copy::call", 6, "its own code in norms (train.py:31)" },
+	{ "at::_ops::_to_copy::call", 10, "moving tensors one by one in norms (train.py:31)" },
+};
+
+static void try_single(const struct single *x)
 {
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train");
@@ -373,20 +383,17 @@ static void reads(unsigned each)
 		for (unsigned k = 0; k < 4; k++, t += 1400 * US)
 			stage_call(&s, v, OP_CUDA_LAUNCH, 0, t, t + 10 * US)->stack =
 				place_of(&s, k < 3 ? "forward" : "backward", 10 + k);
-		for (until = t + 2 * MS; t < until; t += 2 * MS / each) {
+		for (until = t + 2 * MS; t < until; t += 2 * MS / x->each) {
 			ev = stage_event(&s, OP_CPU_SAMPLE, v.ctx, 0, t + 50 * US, t + 50 * US);
 			ev->stack = place_of(&s, "norms", 31);
-			stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 200 * US, t + 205 * US)
-				->stack = item_at(&s, 31);
+			stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 150 * US, t + 155 * US)
+				->stack = native_at(&s, x->function, 31);
 		}
 	}
 	analyze(&s, &p);
 	found = told(&p, "gpu-idle");
 	if (found)
-		like(found->summary.p,
-		     each < 4 ? "its own code in norms (train.py:31)"
-			      : "reading single values of tensors in norms (train.py:31)",
-		     "%u values read in each step", each);
+		like(found->summary.p, x->like, "%u of %s in each step", x->each, x->function);
 	ok(found, "it is told");
 	chain_list_free(&p.list);
 	stage_free(&s);
@@ -394,8 +401,8 @@ static void reads(unsigned each)
 
 int main(void)
 {
-	reads(2);
-	reads(8);
+	for (size_t i = 0; i < sizeof(singles) / sizeof(singles[0]); i++)
+		try_single(&singles[i]);
 	launches_and_sleep(true);
 	launches_and_sleep(false);
 	seldom_sleep(10);
