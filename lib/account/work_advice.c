@@ -48,6 +48,9 @@ static const struct work_advice advices[] = {
 	[KNOWN_WORK_READS] = { "Keep the values on the device and read them later, all together: "
 			       "each read is a call of its own, and waits for the device",
 			       "torch.stack(values).tolist()  # once, behind the loop over them" },
+	[KNOWN_WORK_TRACES] = { "Turn it off when the fault is found: each operator keeps the "
+				"stack that called it, as text",
+				"torch.autograd.set_detect_anomaly(False)" },
 	[KNOWN_WORK_MOVES] = { "Move one tensor that holds them all, and split it there: each move "
 			       "is a copy of its own, and waits for the device",
 			       "all = torch.stack(tensors).to(device); tensors = all.unbind()" },

@@ -480,18 +480,24 @@ static bool is_cycle(struct path_unended *out, uint32_t thread)
 	return false;
 }
 
-/* Who looks up from a wait every now and then is in it all the same: it was awake for less time
- * than it waited for. */
+/* Whether the time of its last wait ran out, and it was awake since for less than it waited. */
+static bool looked_up(const struct unended_facts *f, const struct unended_thread *th)
+{
+	const struct unended_wait *w = &th->last;
+
+	return !th->exited && !th->waits && !th->runnable && !w->waker &&
+	       w->end_ns == th->since_ns && f->now_ns - w->end_ns < w->end_ns - w->since_ns;
+}
+
+/* Who looks up from a wait every now and then is in it all the same. */
 static const struct unended_thread *thread_in_wait(const struct unended_facts *f,
 						   const struct unended_thread *th,
 						   struct unended_thread *held)
 {
-	if (!th || th->exited || th->waits || th->runnable || !th->ran_out ||
-	    f->now_ns - th->since_ns >= th->since_ns - th->began_ns)
+	if (!th || !looked_up(f, th))
 		return th;
 	*held = *th;
-	held->waits = true;
-	held->since_ns = th->began_ns;
+	unended_restore(held);
 	return held;
 }
 

@@ -81,7 +81,7 @@ struct path_unended {
 };
 
 /* A wait that is over, and what was known before its end: a signal that ends the thread ends its
- * wait, too. */
+ * wait, too. Without a waker: its time ran out. */
 struct unended_wait {
 	bool exclusion;
 	uint8_t kind;
@@ -96,12 +96,10 @@ struct unended_wait {
 /* What a thread was seen to do last. */
 struct unended_thread {
 	bool seen, exited, waits, runnable, exclusion;
-	bool ran_out; /* its last wait took all its time: kind, object, stack, ... are of it */
 	uint8_t kind;
 	uint8_t newest_write; /* UINT8_MAX: not known */
 	uint8_t ready_role;   /* of the socket that ended its last wait for several */
 	int64_t since_ns; /* of its wait; else it ran then */
-	int64_t began_ns; /* ran_out: the wait */
 	uint64_t object;
 	uint32_t stack, futex_val;
 	/* Stacks of samples and of waits that ended, the newest first. */

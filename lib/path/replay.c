@@ -20,9 +20,6 @@
 
 #define DEPTH	     64 /* threads whose segments end at the same instant because of each other */
 #define NEEDED_GIVES 3	/* one or two hand-offs are chance */
-/* Between a request that arrives and the wait for its answer that begins: some are made of several
- * packets. */
-#define ASKED_NS 1000000
 
 /* ---- what the path has of causes in a window ---- */
 
@@ -198,22 +195,14 @@ static void mark_gone(struct replay_thread *t, const struct replay *r, int64_t n
 		}
 }
 
-/* Whoever waits for an answer has asked, if the other was asked meanwhile, which then was as much
- * earlier as the asker. */
-static bool has_asked(const struct replay_thread *by, const struct segment *wait, int64_t from_ns,
-		      int64_t act_ns)
-{
-	return (wait->flags & (SEGMENT_DEMAND | SEGMENT_REPLY)) == SEGMENT_REPLY && by->asked_ns && by->asked_ns >= from_ns - ASKED_NS &&
-	       by->asked_ns <= from_ns + ASKED_NS && by->asked_ns <= act_ns;
-}
-
 /* The wait for what the releaser does at act_ns: both have to come. */
-static void hand_off(struct replay *r, struct replay_thread *t, const struct replay_thread *by,
+static void hand_off(struct replay *r, struct replay_thread *t, struct replay_thread *by,
 		     const struct segment *wait, int64_t from_ns, int64_t act_ns)
 {
-	struct replay_shift d = shift_at(r, by, act_ns);
-	bool asked = has_asked(by, wait, from_ns, act_ns);
+	struct replay_shift d;
 
+	replay_answers(by, t, wait, from_ns, act_ns);
+	d = shift_at(r, by, act_ns);
 	for (enum replay_end e = 0; e < REPLAY_ENDS; e++) {
 		/* It is of no recorded process: what it waits for itself is not known. */
 		if (by->th->outside && e == REPLAY_HOPEFUL)
@@ -221,7 +210,6 @@ static void hand_off(struct replay *r, struct replay_thread *t, const struct rep
 		for (unsigned i = 0; i < REPLAY_LANES; i++) {
 			int64_t own = t->d.ns[e][i] + act_ns - from_ns;
 
-			d.ns[e][i] += asked ? t->d.ns[e][i] : 0;
 			if (d.ns[e][i] >= own)
 				t->gone[e] |= (uint16_t)(1u << i);
 			t->d.ns[e][i] = replay_least(own, d.ns[e][i]);
@@ -363,8 +351,10 @@ static void begin_thread(struct replay *r, struct replay_thread *t)
 	struct replay_thread *by = replay_thread_of(r, t->th->creator);
 
 	t->begun = true;
-	if (by && by != t)
+	if (by && by != t) {
 		t->d = shift_at(r, by, t->th->log.begin_ns);
+		t->asked_ns = by->asked_ns; /* made for what that one was asked for */
+	}
 	pass_plain(r, t);
 }
 

@@ -54,7 +54,7 @@ struct replay_thread {
 	struct replay_shift d;
 	struct replay_sync sync;
 	uint64_t gives; /* hand-offs that it ended */
-	int64_t asked_ns; /* when somebody asked it last: d is what it gained since */
+	int64_t asked_ns; /* somebody did whose shift is not known: d is what it gained since */
 	uint64_t cpu_ns,
 		removed_ns[REPLAY_LANES]; /* on a CPU in the whole; of it, in the lane's cause */
 };
@@ -152,6 +152,12 @@ void replay_device_lost(struct replay *r, const struct replay_thread *t, int64_t
 /* How long devices were at work for the thread, at least. */
 uint64_t replay_device_busy(const struct replay *r, const struct path_thread *th);
 void replay_device_return(struct replay *r, struct replay_thread *t, int64_t ns);
+
+/* replay_asked.c: at act_ns the thread by ends a wait of t that began at from_ns. If t waited for
+ * an answer, and by was asked for it, t has asked: by is earlier by t's shift, too, also where it
+ * answers in several parts. */
+void replay_answers(struct replay_thread *by, const struct replay_thread *t,
+		    const struct segment *wait, int64_t from_ns, int64_t act_ns);
 
 /* [from, to) of a cause: as much earlier in its lanes. */
 static inline void replay_remove(struct replay_shift *d, uint16_t mask, int64_t ns)

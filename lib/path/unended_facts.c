@@ -150,7 +150,7 @@ static bool restore_fact(struct map *m, uint64_t key, uint64_t before)
 	return true;
 }
 
-static bool restore_wait(struct unended_facts *f, uint32_t id, struct unended_thread *th)
+void unended_restore(struct unended_thread *th)
 {
 	const struct unended_wait *w = &th->last;
 
@@ -162,6 +162,13 @@ static bool restore_wait(struct unended_facts *f, uint32_t id, struct unended_th
 	th->futex_val = w->futex_val;
 	th->exclusion = w->exclusion;
 	th->released_by = w->released_by;
+}
+
+static bool restore_wait(struct unended_facts *f, uint32_t id, struct unended_thread *th)
+{
+	const struct unended_wait *w = &th->last;
+
+	unended_restore(th);
 	return restore_fact(&f->objects, unended_object_key(th->process, w->kind, w->object),
 			    w->object_released) &&
 	       (!w->stack || restore_fact(&f->lines, line_key(id, w->stack), w->line_released));
@@ -181,15 +188,6 @@ static void add_place(struct unended_thread *th, uint32_t stack)
 	th->places[0] = stack;
 }
 
-static void set_wait(struct unended_thread *th, const struct event *ev, const struct op_def *def)
-{
-	th->kind = (uint8_t)event_get_or(ev, def, COL_OBJECT_KIND, OBJECT_NONE);
-	th->object = event_get_or(ev, def, COL_OBJECT, 0);
-	th->stack = ev->stack;
-	th->futex_val = (uint32_t)event_get_or(ev, def, COL_FUTEX_VAL, 0);
-	th->exclusion = is_exclusion(ev, def, th->kind);
-}
-
 /* An off-CPU interval; one without an end is where the thread stands. */
 static bool add_offcpu(struct unended_facts *f, uint32_t id, struct unended_thread *th,
 		       const struct event *ev, const struct op_def *def)
@@ -199,7 +197,6 @@ static bool add_offcpu(struct unended_facts *f, uint32_t id, struct unended_thre
 		 waker = event_get_or(ev, def, COL_WAKER_KIND, WAKER_NONE);
 
 	th->waits = th->runnable = false;
-	th->ran_out = waker == WAKER_TIMER;
 	if (event_get(ev, def, COL_CPU_IN, &cpu)) {
 		struct unended_wait wait = { .kind = (uint8_t)kind,
 					     .exclusion = is_exclusion(ev, def, kind),
@@ -210,21 +207,24 @@ static bool add_offcpu(struct unended_facts *f, uint32_t id, struct unended_thre
 					     .released_by = th->released_by };
 
 		th->since_ns = ev->end_ns;
-		th->began_ns = event_start(ev);
-		if (th->ran_out)
-			set_wait(th, ev, def);
 		add_place(th, ev->stack);
+		wait.futex_val = (uint32_t)event_get_or(ev, def, COL_FUTEX_VAL, 0);
+		if (waker == WAKER_TIMER)
+			th->last = wait;
 		if (waker != WAKER_TASK || event_get_or(ev, def, COL_WAIT_NS, 0) >= ev->dur_ns)
 			return true;
-		wait.futex_val = (uint32_t)event_get_or(ev, def, COL_FUTEX_VAL, 0);
 		wait.waker = (uint32_t)event_get_or(ev, def, COL_WAKER, 0);
 		return add_release(f, id, th, &wait);
 	}
-	th->runnable = (waker != WAKER_NONE && !th->ran_out) ||
+	th->runnable = (waker != WAKER_NONE && waker != WAKER_TIMER) ||
 		       event_get_or(ev, def, COL_WAIT_NS, 0) >= ev->dur_ns;
 	th->waits = !th->runnable;
+	th->kind = (uint8_t)kind;
+	th->object = object;
 	th->since_ns = event_start(ev);
-	set_wait(th, ev, def);
+	th->stack = ev->stack;
+	th->futex_val = (uint32_t)event_get_or(ev, def, COL_FUTEX_VAL, 0);
+	th->exclusion = is_exclusion(ev, def, kind);
 	return true;
 }
 

@@ -2,11 +2,11 @@
 /*
  * The functions that begin such work: CPython's Modules/gcmodule.c and, since 3.12, Python/gc.c;
  * Lib/importlib/_bootstrap.py; torch/_dynamo/convert_frame.py and triton/compiler/compiler.py,
- * which are on no stack of code that is compiled; torch/utils/data; Lib/copy.py, Lib/json,
- * Lib/logging; torch/serialization.py; ATen's operators behind Tensor.item() and Tensor.to(); what
- * libraries that compress and decode give to others: zlib.h, libdeflate.h, zstd.h, lz4.h, lzma.h,
- * bzlib.h, brotli, snappy.h, jpeglib.h, turbojpeg.h, png.h, webp, libavcodec; Pillow's
- * src/libImaging.
+ * which are on no stack of code that is compiled; torch/utils/data; torch/fx/traceback.py, which
+ * python_anomaly_mode.cpp calls; Lib/copy.py, Lib/json, Lib/logging; torch/serialization.py; ATen's
+ * operators behind Tensor.item() and Tensor.to(); what libraries that compress and decode give to
+ * others: zlib.h, libdeflate.h, zstd.h, lz4.h, lzma.h, bzlib.h, brotli, snappy.h, jpeglib.h,
+ * turbojpeg.h, png.h, webp, libavcodec; Pillow's src/libImaging.
  */
 #include "lib/world/known_work.h"
 
@@ -26,6 +26,7 @@ static const struct {
 	{ "/torch/_dynamo/convert_frame.py", KNOWN_WORK_COMPILES, NULL },
 	{ "/triton/compiler/compiler.py", KNOWN_WORK_COMPILES, NULL },
 	{ "/torch/utils/data/", KNOWN_WORK_LOADS, NULL },
+	{ "/torch/fx/traceback.py", KNOWN_WORK_TRACES, NULL },
 	{ "/copy.py", KNOWN_WORK_COPIES, "deepcopy" },
 	{ "/json/encoder.py", KNOWN_WORK_JSON, NULL },
 	{ "/json/decoder.py", KNOWN_WORK_JSON, NULL },
@@ -87,6 +88,7 @@ const char *known_work_text(enum known_work work)
 					     [KNOWN_WORK_LOGS] = "logging",
 					     [KNOWN_WORK_SAVES] = "saving or loading objects",
 					     [KNOWN_WORK_READS] = "reading single values of tensors",
+					     [KNOWN_WORK_TRACES] = "detecting anomalies in autograd",
 					     [KNOWN_WORK_MOVES] = "moving tensors one by one",
 					     [KNOWN_WORK_FAULTS] = "page faults" };
 

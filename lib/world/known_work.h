@@ -23,6 +23,7 @@ enum known_work {
 	KNOWN_WORK_LOGS,
 	KNOWN_WORK_SAVES, /* torch.save() and torch.load() */
 	KNOWN_WORK_READS, /* single values of a tensor, by item() or what calls it */
+	KNOWN_WORK_TRACES, /* stacks of Python, one for each operator: autograd's anomaly mode */
 	KNOWN_WORK_MOVES, /* a tensor to a device or from it, by to(), cuda() or cpu() */
 };
 

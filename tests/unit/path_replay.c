@@ -9,22 +9,32 @@
 #include "lib/path/replay.h"
 #include "tests/unit/path_run.h"
 
-/* What this thread does of that state, and on that object, is the only cause. */
+static void mark_states(struct replay *r, struct outcome *t, uint32_t thread,
+			enum segment_state state, bool exclusion)
+{
+	const struct segment_log *log = &t->path->threads.v[thread]->log;
+
+	for (size_t i = 0; i < log->v.n; i++) {
+		struct replay_mark m = { .thread = thread, .exclusion = exclusion };
+
+		m.s = *segment_log_what(log, i);
+		if (m.s.state == state && m.s.object != OBJECT_SOCKET && !replay_mark(r, &m))
+			abort();
+	}
+}
+
+/* What this thread does of that state, and those that it makes, is the only cause. */
 static struct replay_gains without(struct outcome *t, struct actor anchor, int64_t end,
 				   struct actor of, enum segment_state state, bool exclusion)
 {
 	struct replay_gains g;
 	struct replay *r = replay_new(t->path);
 	const struct replay_span all = { 0, end };
-	const struct segment_log *log = &t->path->threads.v[of.thread]->log;
 
-	for (size_t i = 0; i < log->v.n; i++) {
-		struct replay_mark m = { .thread = of.thread, .exclusion = exclusion };
-
-		m.s = *segment_log_what(log, i);
-		if (m.s.state == state && m.s.object != OBJECT_SOCKET && !replay_mark(r, &m))
-			abort();
-	}
+	for (uint32_t i = 0; i < t->path->threads.n; i++)
+		if (t->path->threads.v[i] &&
+		    (i == of.thread || t->path->threads.v[i]->creator == of.thread))
+			mark_states(r, t, i, state, exclusion);
 	if (!replay_run(r, anchor.thread, &all, 1, &g))
 		abort();
 	replay_free(r);
@@ -119,9 +129,13 @@ static void holder(bool preempted, int64_t most, const char *what)
 }
 
 /* A server that sleeps before it answers, and waits on a socket on which it is not seen who asks:
- * main asks it every 30 ms, or somebody else does. */
-static void server(bool main_asks, int64_t gained, const char *what)
+ * main asks it every 30 ms, or somebody else does. The answer may come in two parts, or from a
+ * thread that is made for it. */
+enum serves { TO_MAIN, TO_OTHERS, IN_PARTS, BY_THREADS };
+
+static void server(enum serves how, int64_t gained, const char *what)
 {
+	const bool main_asks = how != TO_OTHERS;
 	struct stage s = stage_new();
 	struct actor a = stage_actor(&s, 10, 10, 1, "main"),
 		     b = stage_actor(&s, 20, 20, 1, "serve");
@@ -131,18 +145,31 @@ static void server(bool main_asks, int64_t gained, const char *what)
 
 	for (int64_t at = 10 * MS; at < 100 * MS; at += 30 * MS) {
 		int64_t from = main_asks ? at : at + 5 * MS;
+		struct actor by = b;
 		struct event *ev;
 
 		stage_set(stage_event(&s, OP_NET_SOCKET, b.ctx, 0, at - 8 * MS, from), COL_SOCKET,
 			  1);
 		ev = stage_offcpu(&s, b, 0, at - 8 * MS, from, 0, 0);
 		stage_set(ev, COL_OBJECT_KIND, OBJECT_SOCKET);
-		sleep_for(&s, b, from + 10 * US, at + 20 * MS);
+		if (how == BY_THREADS) {
+			by = stage_actor(&s, 20, 21 + (uint32_t)(at / MS), 1, "answer");
+			stage_set(stage_event(&s, OP_PROC_FORK, b.ctx, 0, from + 5 * US,
+					      from + 5 * US),
+				  COL_CHILD, by.thread);
+		}
+		sleep_for(&s, by, from + 10 * US, at + 20 * MS);
 		/* Long since it waits where somebody else asks. */
 		from = main_asks ? at : at - 9 * MS;
 		stage_set(stage_event(&s, OP_NET_SOCKET, a.ctx, 0, from, at + 20 * MS + 10 * US),
 			  COL_SOCKET, 2);
-		release(&s, a, OBJECT_SOCKET, from, at + 20 * MS + 10 * US, b);
+		release(&s, a, OBJECT_SOCKET, from, at + 20 * MS + 10 * US, by);
+		if (how != IN_PARTS)
+			continue;
+		from = at + 20 * MS + 20 * US;
+		stage_set(stage_event(&s, OP_NET_SOCKET, a.ctx, 0, from, from + 50 * US),
+			  COL_SOCKET, 2);
+		release(&s, a, OBJECT_SOCKET, from, from + 50 * US, b);
 	}
 	stage_sort(&s);
 	path_parts_init(&parts, s.w, NULL, NULL);
@@ -262,8 +289,10 @@ int main(void)
 	ticks(false, "where sleeps add up it is gained");
 	slack();
 	ahead();
-	server(true, 59970 * US, "each sleep of a server that main asks");
-	server(false, 14990 * US, "somebody else asks it, when that is so");
+	server(TO_MAIN, 59970 * US, "each sleep of a server that main asks");
+	server(TO_OTHERS, 14990 * US, "somebody else asks it, when that is so");
+	server(IN_PARTS, 59970 * US, "of one whose answer comes in two parts");
+	server(BY_THREADS, 59970 * US, "of one that makes a thread for each answer");
 	holder(false, 30 * MS, "what of the sleep lay in the wait is gained, no more");
 	holder(true, 37 * MS, "and perhaps in what it could not leave the lock");
 	device(40 * MS, 80 * MS, 1 * MS, 1 * MS,
