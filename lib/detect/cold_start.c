@@ -12,7 +12,6 @@
 #include "lib/base/fmt.h"
 #include "lib/base/compiler.h"
 #include "lib/detect/detect_internal.h"
-#include "lib/account/names.h"
 #include "lib/account/toll.h"
 
 #define PROCESSES  64	/* that start in the recording at the same time; further ones are ignored */

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "lib/base/fmt.h"
 #include "lib/detect/detect_internal.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/fact.h"

@@ -6,7 +6,6 @@
  */
 #include <stdio.h>
 
-#include "lib/base/fmt.h"
 #include "lib/detect/detect_internal.h"
 #include "lib/account/fact.h"
 
@@ -197,9 +196,34 @@ static int report_xid(struct cause *c, uint32_t gpu, struct xid_seen *x, struct 
 	return report_finding(c, gpu, &k, &x->told, e);
 }
 
+/* That its link has fewer lanes than it could have, or that they are slower. */
+static int report_link(struct fault_gpu *g, struct cause *c, uint32_t gpu, bool slow, struct err *e)
+{
+	const int64_t *ns = slow ? g->slow_ns : g->narrow_ns;
+	struct fault k = { .command = "lspci -vv | grep -E 'NVIDIA|LnkSta:'",
+			   .count = slow ? g->slow : g->narrow,
+			   .first_ns = ns[0],
+			   .last_ns = ns[1],
+			   .severity = slow ? 1 : 2 };
+	char text[64];
+
+	if (!c->ended || k.count < SAMPLES_LEAST)
+		return 0;
+	if (slow)
+		snprintf(text, sizeof(text), "generation %.0f of %.0f, with work", g->gen,
+			 g->gen_max);
+	else
+		snprintf(text, sizeof(text), "%.0f of %.0f lanes", g->width, g->width_max);
+	k.text = text;
+	k.what = slow ? "its PCIe link is slower than it could be"
+		      : "its PCIe link has lost lanes";
+	k.fix = slow ? "Look at the slot, the riser and the BIOS's settings of the link"
+		     : "Seat the card, the riser and its slot anew, or use another slot";
+	return report_finding(c, gpu, &k, slow ? &g->gen_told : &g->width_told, e);
+}
+
 static int flush_gpu(struct fault_gpu *g, struct cause *c, uint32_t gpu, struct err *e)
 {
-	char text[64];
 	struct fault k = { 0 };
 	int rc = 0;
 
@@ -216,35 +240,8 @@ static int flush_gpu(struct fault_gpu *g, struct cause *c, uint32_t gpu, struct 
 				    .severity = 3 };
 		rc = report_finding(c, gpu, &k, &g->ecc_told, e);
 	}
-	if (rc == 0 && c->ended && g->narrow >= SAMPLES_LEAST) {
-		snprintf(text, sizeof(text), "%.0f of %.0f lanes", g->width, g->width_max);
-		k = (struct fault){
-			.what = "its PCIe link has lost lanes",
-			.text = text,
-			.fix = "Seat the card, the riser and its slot anew, or use another slot",
-			.command = "lspci -vv | grep -E 'NVIDIA|LnkSta:'",
-			.count = g->narrow,
-			.first_ns = g->narrow_ns[0],
-			.last_ns = g->narrow_ns[1],
-			.severity = 2
-		};
-		rc = report_finding(c, gpu, &k, &g->width_told, e);
-	}
-	if (rc == 0 && c->ended && g->slow >= SAMPLES_LEAST) {
-		snprintf(text, sizeof(text), "generation %.0f of %.0f, with work", g->gen,
-			 g->gen_max);
-		k = (struct fault){
-			.what = "its PCIe link is slower than it could be",
-			.text = text,
-			.fix = "Look at the slot, the riser and the BIOS's settings of the link",
-			.command = "lspci -vv | grep -E 'NVIDIA|LnkSta:'",
-			.count = g->slow,
-			.first_ns = g->slow_ns[0],
-			.last_ns = g->slow_ns[1],
-			.severity = 1
-		};
-		rc = report_finding(c, gpu, &k, &g->gen_told, e);
-	}
+	for (unsigned i = 0; i < 2 && rc == 0; i++)
+		rc = report_link(g, c, gpu, i, e);
 	return rc;
 }
 

@@ -21,7 +21,6 @@
 #include "lib/account/loss_queue.h"
 #include "lib/account/loss_early.h"
 #include "lib/account/loss_gaps.h"
-#include "lib/account/loss_places.h"
 #include "lib/account/meanwhile.h"
 #include "lib/account/names.h"
 #include "lib/account/sampling.h"

@@ -12,7 +12,6 @@
 
 #include <inttypes.h>
 
-#include "lib/base/fmt.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/names.h"
 #include "lib/world/own_site.h"

@@ -10,7 +10,6 @@
 
 #include "lib/base/hash.h"
 #include "lib/base/fmt.h"
-#include "lib/account/names.h"
 #include "lib/account/tolls.h"
 
 #define RANGES_MAX 4096

@@ -179,6 +179,8 @@ static void recommend_pages(const struct loss_view *f, struct finding *to)
 	const char *name = cause_files_mapped(&f->c->files, f->loss->process), *end = name;
 	struct buf command = { 0 };
 
+	if (detect_held_back(f, to))
+		return;
 	/* The path, without what stands behind it in brackets. */
 	for (const char *at = name; at && (at = strstr(at, " (")); at++)
 		end = at;

@@ -7,7 +7,6 @@
  */
 #include <inttypes.h>
 
-#include "lib/base/fmt.h"
 #include "lib/base/shell.h"
 #include "lib/detect/detect_internal.h"
 #include "lib/account/finding_details.h"

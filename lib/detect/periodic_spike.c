@@ -14,7 +14,6 @@
 #include "lib/base/compiler.h"
 #include "lib/detect/detect_internal.h"
 #include "lib/stat/hist.h"
-#include "lib/account/names.h"
 #include "lib/account/tolls.h"
 #include "lib/stat/period.h"
 

@@ -6,7 +6,6 @@
  * CPU. Not this: a wait per step of many launches or graphs, and gaps in which the thread sleeps,
  * waits or computes for long (gpu-idle).
  */
-#include "lib/base/fmt.h"
 #include "lib/detect/gpu_work_internal.h"
 #include "lib/account/names.h"
 

@@ -10,7 +10,6 @@
 #include "lib/base/fmt.h"
 #include "lib/detect/detect_internal.h"
 #include "lib/account/finding_details.h"
-#include "lib/account/names.h"
 #include "lib/account/sampling.h"
 #include "lib/account/fact.h"
 #include "lib/tracks/loop_text.h"

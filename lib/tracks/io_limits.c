@@ -52,19 +52,19 @@ void io_limits_free(struct io_limits *l)
 	vec_free(&l->uses);
 }
 
-/* Without requests for its waits (a network file system) nothing is known, nor where it waited for
- * other requests than its own. A fault is two pieces or
- * three: what it does on the CPU, and the wait. */
-static void find_device(const struct io_limits *l, uint32_t process, uint64_t pieces,
-			struct io_limit *limit)
+bool io_limits_hold_back(const struct io_limits *l, uint32_t process, uint64_t waits, uint64_t ns,
+			 uint64_t *device_ns)
 {
 	const struct io_use *use = process < l->uses.n ? &l->uses.v[process] : NULL;
 
-	if (!use || use->requests < pieces / 4 || !use->requests ||
-	    (double)use->sync_ns > IO_LIMIT_DEVICE * (double)limit->ns)
-		return;
-	limit->device_ns = use->ns;
-	limit->before_device = (double)use->ns < IO_LIMIT_DEVICE * (double)limit->ns;
+	*device_ns = 0;
+	/* Or where it waited for other requests than its own. A fault is two pieces or three: what
+	 * it does on the CPU, and the wait. */
+	if (!use || use->requests < waits / 4 || !use->requests ||
+	    (double)use->sync_ns > IO_LIMIT_DEVICE * (double)ns)
+		return false;
+	*device_ns = use->ns;
+	return (double)use->ns < IO_LIMIT_DEVICE * (double)ns;
 }
 
 struct io_limit io_limits_of(const struct io_limits *l, const struct path_cause *c, uint32_t anchor,
@@ -78,7 +78,8 @@ struct io_limit io_limits_of(const struct io_limits *l, const struct path_cause 
 	if (!t || (c->class != PATH_FAULT && c->class != PATH_DISK) ||
 	    (double)c->ns < IO_LIMIT_SHARE * (double)phase_ns || c->ns < IO_LIMIT_NS)
 		return limit;
-	find_device(l, t->process, c->pieces, &limit);
+	limit.before_device =
+		io_limits_hold_back(l, t->process, c->pieces, c->ns, &limit.device_ns);
 	return limit;
 }
 
@@ -153,13 +154,10 @@ void io_limit_print_device(struct buf *out, const struct track_names *names,
 	buf_puts(out, "they were held back, as by an I/O limit of its cgroup");
 }
 
-void io_limit_print_command(struct buf *out, const struct track_names *names,
-			    const struct io_limit *limit)
+void io_limit_print_command(struct buf *out, uint32_t pid)
 {
-	const struct world_process *p = world_thread_process(names->w, limit->thread);
-
 	buf_printf(out,
 		   "cat /proc/%" PRIu32 "/cgroup; grep -rs . /sys/fs/cgroup --include=io.max "
 		   "--include=blkio.throttle.*_device",
-		   p ? p->tgid : 0);
+		   pid);
 }

@@ -52,6 +52,11 @@ struct memory_limit {
 	double limit, hits;	 /* bytes; how often it was hit while recorded */
 };
 
+/* Whether a process that waited so often and so long for files was held back before the disk. False
+ * also where nothing is known, as without requests for its waits (a network file system). */
+bool io_limits_hold_back(const struct io_limits *l, uint32_t process, uint64_t waits, uint64_t ns,
+			 uint64_t *device_ns);
+
 struct io_limit io_limits_of(const struct io_limits *l, const struct path_cause *c, uint32_t anchor,
 			     uint64_t phase_ns);
 
@@ -68,8 +73,7 @@ void memory_limit_print(struct buf *out, const struct track_names *names,
 void io_limit_print_device(struct buf *out, const struct track_names *names,
 			   const struct io_limit *limit);
 
-/* The command that shows which limits there are. */
-void io_limit_print_command(struct buf *out, const struct track_names *names,
-			    const struct io_limit *limit);
+/* The command that shows which limits there are for a process. */
+void io_limit_print_command(struct buf *out, uint32_t pid);
 
 #endif

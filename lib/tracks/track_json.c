@@ -254,6 +254,7 @@ static void put_limits(struct writer *p, struct paths_phase *phase, const struct
 {
 	const struct io_limits *l = path_tracks_limits(p->t);
 	struct memory_limit memory = memory_limit_of(l, c, in->anchor);
+	const struct world_process *process;
 	struct paths_note *to;
 
 	if (memory.ns && is_worth(memory.ns, in)) {
@@ -263,13 +264,12 @@ static void put_limits(struct writer *p, struct paths_phase *phase, const struct
 	for (size_t i = 0; i < c->v.n; i++) {
 		struct io_limit held = io_limits_of(l, &c->v.v[i], in->anchor, c->ns);
 
-		if (!is_worth(held.ns, in))
+		if (!is_worth(held.ns, in) || !held.before_device)
 			continue;
-		if (!held.before_device)
-			continue;
+		process = world_thread_process(p->names->w, held.thread);
 		io_limit_print_device(&p->text, p->names, &held);
 		to = put_note(p, phase, "io-limit", held.ns);
-		io_limit_print_command(&p->text, p->names, &held);
+		io_limit_print_command(&p->text, process ? process->tgid : 0);
 		if (to)
 			to->command = take_text(p);
 	}

@@ -390,10 +390,17 @@ static void disk_others(struct stage *s, const struct disk_other *x, uint32_t pr
 	}
 }
 
-/* It waits for a disk in reads, or in syncs while more is read besides, as libraries are. */
-static void disk_waits(struct stage *s, struct actor v, bool syncs, const struct disk_other *x)
+/* It waits for a disk in reads, or in syncs while more is read besides, as libraries are; or its
+ * reads come to the disk late. */
+enum disk_wait { DISK_READS, DISK_SYNCS, DISK_HELD };
+
+static void disk_waits(struct stage *s, struct actor v, enum disk_wait how,
+		       const struct disk_other *x)
 {
-	const char *want = syncs ? "Write and sync less often" : "Read ahead in worker threads";
+	static const char *const wants[] = { "Read ahead in worker threads",
+					     "Write and sync less often",
+					     "Raise the I/O limit of its cgroup" };
+	const bool syncs = how == DISK_SYNCS;
 	struct kinds_run p;
 	unsigned found = 0;
 	struct record *r;
@@ -413,7 +420,8 @@ static void disk_waits(struct stage *s, struct actor v, bool syncs, const struct
 		ev = stage_event(s, OP_IO_FILE, v.ctx, 0, t, t + MS);
 		stage_set(ev, COL_FILE, 9);
 		stage_set(ev, COL_WRITE, syncs ? 2 : 0);
-		ev = stage_event(s, OP_IO_BLOCK, v.ctx, 0, t, t + MS);
+		ev = stage_event(s, OP_IO_BLOCK, v.ctx, 0, how == DISK_HELD ? t + MS * 9 / 10 : t,
+				 t + MS);
 		stage_set(ev, COL_DEVICE, 8 << 20 | 16);
 		stage_set(ev, COL_BYTES, 1 << 20);
 		stage_set(ev, COL_WRITE, !syncs);
@@ -424,10 +432,10 @@ static void disk_waits(struct stage *s, struct actor v, bool syncs, const struct
 			struct bytes action = p.list.v.v[i].fixes.v[k].action;
 
 			printf("# %.*s\n", (int)action.n, action.p);
-			found += bytes_begin_with(action, want);
+			found += bytes_begin_with(action, wants[how]);
 		}
 	is_u64(found, 1, "whatever is moved besides, a wait in %s: %s", syncs ? "syncs" : "reads",
-	       want);
+	       wants[how]);
 	for (size_t i = 0; x && i < p.list.v.n; i++) {
 		struct bytes said = p.list.v.v[i].summary;
 
@@ -544,10 +552,11 @@ int main(void)
 	killed(&s, v, "memory:/pods/a b");
 	proposes(&s, "oom-kill", "cat '/sys/fs/cgroup/memory/pods/a b/memory.oom_control'");
 
-	disk_waits(&s, v, true, NULL);
-	disk_waits(&s, v, false, NULL);
+	disk_waits(&s, v, DISK_SYNCS, NULL);
+	disk_waits(&s, v, DISK_READS, NULL);
+	disk_waits(&s, v, DISK_HELD, NULL);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		disk_waits(&s, v, true, &others[i]);
+		disk_waits(&s, v, DISK_SYNCS, &others[i]);
 	lossy(&s, v, "[2001:db8::1]:443");
 	proposes(&s, "net-loss", "ss -tin dst '[2001:db8::1]:443'");
 	lossy(&s, v, NULL);
