@@ -6,7 +6,6 @@
 #include "lib/account/loss_blame.h"
 #include "lib/account/loss_times.h"
 #include "lib/account/lost_time.h"
-#include "lib/base/hash.h"
 
 #define GAPS_SHARE 0.5 /* of them in gaps: then these are what is lost */
 

@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 
-#include "lib/archive/codes.h"
 #include "lib/archive/read_internal.h"
 
 uint32_t read_id(const struct archive_reader *r, enum world_kind kind, int64_t id)

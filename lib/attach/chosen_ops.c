@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "lib/event/op.h"
-#include "lib/event/ops.h"
 #include "lib/attach/nvtx_rows.h"
 #include "lib/attach/spec.h"
 #include "lib/filter/filter.h"

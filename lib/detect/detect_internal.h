@@ -37,9 +37,6 @@ LOSS_DETECTORS(DETECTOR)
  * anything else is reported, so that what such a wait cost the device is reported with it. */
 int hangs_find(struct cause *c, struct err *e);
 
-/* Advice where an I/O limit held it back; false: none did. */
-bool detect_held_back(const struct loss_view *f, struct finding *to);
-
 /* Connects the analysis's line_sink: from now on spans are dispatched. */
 void analysis_listener_init(struct cause *c);
 

@@ -9,9 +9,8 @@
 #include <inttypes.h>
 
 #include "lib/account/disk_crowd.h"
-#include "lib/account/finding_details.h"
 #include "lib/base/fmt.h"
-#include "lib/tracks/io_limits.h"
+#include "lib/advice/disk_advice.h"
 
 /* The file that it waited for longest, and in what most; NULL: none is known. */
 static const char *slowest_file(const struct loss_view *f, enum cause_file_way *way, uint64_t *took)
@@ -66,20 +65,6 @@ static void print_summary(const struct loss_view *f, struct buf *out)
 	disk_crowd_print(f, out);
 }
 
-bool detect_held_back(const struct loss_view *f, struct finding *to)
-{
-	struct buf command = { 0 };
-	uint64_t ns;
-
-	if (!io_limits_hold_back(path_tracks_limits(f->c->tracks), f->loss->process, f->loss->count,
-				 f->loss->ns, &ns))
-		return false;
-	io_limit_print_command(&command, f->victim_pid);
-	detect_recommend(f, to, "Raise the I/O limit of its cgroup, which held it back before the disk",
-			 details_text(to, &command), 0, "all of the wait but for the disk's own");
-	return true;
-}
-
 static void add_recommendations(const struct loss_view *f, struct finding *to)
 {
 	static const char *const actions[2][2] = {
@@ -99,7 +84,7 @@ static void add_recommendations(const struct loss_view *f, struct finding *to)
 	/* What else it reads meanwhile, as its own libraries, is not what it waits for. */
 	if (slowest_file(f, &way, &ns))
 		writes = way == CAUSE_FILE_WRITES || way == CAUSE_FILE_SYNCS;
-	if (detect_held_back(f, to))
+	if (disk_advice_held_back(f, to))
 		return;
 	disk_crowd_recommend(f, to);
 	detect_recommend(f, to, actions[detect_beside(f)][writes],

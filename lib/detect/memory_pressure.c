@@ -14,6 +14,7 @@
 #include "lib/base/shell.h"
 #include "lib/account/finding_details.h"
 #include "lib/account/names.h"
+#include "lib/advice/disk_advice.h"
 
 /* " in lookup (data.py:31)" */
 static void print_where(const struct loss_view *f, struct buf *out)
@@ -179,7 +180,7 @@ static void recommend_pages(const struct loss_view *f, struct finding *to)
 	const char *name = cause_files_mapped(&f->c->files, f->loss->process), *end = name;
 	struct buf command = { 0 };
 
-	if (detect_held_back(f, to))
+	if (disk_advice_held_back(f, to))
 		return;
 	/* The path, without what stands behind it in brackets. */
 	for (const char *at = name; at && (at = strstr(at, " (")); at++)

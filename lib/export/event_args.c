@@ -7,8 +7,6 @@
 
 #include "lib/base/utf8.h"
 #include "lib/event/direction.h"
-#include "lib/world/frame_parts.h"
-#include "lib/world/who.h"
 
 /* In the order of enum event_object. */
 static const char *const objects[] = {

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/export/event_args.h"
 
 /* Kinds of lanes that are no op. */
 #define LANE_ACROSS   (UINT64_C(1) << 32)

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "lib/base/fmt.h"
-#include "lib/event/record.h"
 #include "lib/host/gpus.h"
 #include "lib/host/ready.h"
 

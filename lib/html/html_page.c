@@ -19,7 +19,6 @@
 #include "lib/report/report_chain.h"
 #include "lib/report/report_failures.h"
 #include "lib/report/report_oncpu.h"
-#include "lib/report/report_parts.h"
 #include "lib/event/section_rows.h"
 
 #define PROCESSES_SHOWN 16

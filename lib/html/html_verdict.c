@@ -7,7 +7,6 @@
 
 #include "lib/base/fmt.h"
 #include "lib/html/html_text.h"
-#include "lib/report/report_breakdown.h"
 #include "lib/report/report_parts.h"
 #include "lib/report/report_verdict.h"
 #include "lib/report/report_recording.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "lib/event/groups.h"
-#include "lib/event/section_rows.h"
 #include "lib/mcp/tool.h"
 
 #define TOP 25

@@ -2,7 +2,6 @@
 /* Maps the state of a segment, and the object of a blocked one, to its class. */
 #include "lib/path/path_class.h"
 
-#include "lib/event/event.h"
 #include "lib/event/syscall.h"
 
 static const char *const texts[PATH_CLASSES] = {

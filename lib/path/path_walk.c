@@ -7,7 +7,6 @@
 #include "lib/path/path_walk.h"
 
 #include "lib/base/compiler.h"
-#include "lib/event/event.h"
 #include "lib/path/path_class.h"
 
 struct window;

@@ -10,7 +10,6 @@
 
 #include "lib/base/fmt.h"
 #include "lib/host/clock.h"
-#include "lib/attach/spec.h"
 
 /* The programs' own progress may say so many times what calls cost by calibration. */
 #define REAL_FACTOR_LEAST 0.5

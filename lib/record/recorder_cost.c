@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "lib/base/fmt.h"
-#include "lib/decode/cuda_devices.h"
 #include "lib/base/io.h"
 #include "lib/attach/spec.h"
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "lib/base/fmt.h"
-#include "lib/host/clock.h"
 #include "lib/host/proc.h"
 
 #define NOTICES_MAX  16	   /* lines for the person who records; the recording has them all */

@@ -9,7 +9,6 @@
 #include "lib/report/group_by_text.h"
 #include "lib/report/report_internal.h"
 #include "lib/report/view_json_parts.h"
-#include "lib/event/chain.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
 #include "lib/event/section_rows.h"

@@ -11,7 +11,6 @@
 #include "lib/report/report_internal.h"
 #include "lib/report/view_lines.h"
 #include "lib/report/view_system.h"
-#include "lib/event/chain.h"
 
 #define PROCESSES_SHOWN 16
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "lib/base/fmt.h"
-#include "lib/base/timetext.h"
 #include "lib/report/report_parts.h"
 #include "lib/event/event.h"
 

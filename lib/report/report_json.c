@@ -3,7 +3,6 @@
  * The report as JSON: each chain is its record's fields and its body's, side by side.
  */
 #include "lib/base/json.h"
-#include "lib/base/timetext.h"
 #include "lib/report/report_failures.h"
 #include "lib/report/report_oncpu.h"
 #include "lib/report/report_internal.h"

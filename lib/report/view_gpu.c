@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "lib/base/fmt.h"
-#include "lib/base/table.h"
 
 #define BUSY_LOW    2 /* of a GPU that is busy nothing is wrong: its bar is never yellow */
 #define MEMORY_LOW  0.9

@@ -3,7 +3,6 @@
  * first. */
 #include "lib/report/report_internal.h"
 
-#include "lib/base/fmt.h"
 #include "lib/report/report_columns.h"
 #include "lib/report/table_cells.h"
 #include "lib/report/view_json_parts.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "lib/base/map.h"
-#include "lib/event/op.h"
 
 /* Severity follows effect, as of all findings. */
 #define HIGH_SHARE   0.10

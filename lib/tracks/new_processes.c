@@ -47,8 +47,7 @@ void new_processes_free(struct new_processes *p)
 	map_free(&p->at);
 }
 
-/* Torch names them so; what they start has that name until it executes something else. */
-static bool is_loader(const struct world *w, uint32_t thread)
+bool new_processes_is_loader(const struct world *w, uint32_t thread)
 {
 	const struct world_thread *t = world_get_thread(w, thread);
 
@@ -149,7 +148,7 @@ static void name_process(const struct children *c, const struct track_parts *par
 		if (!out->thread || world_thread_process_id(c->w, thread) == child)
 			out->thread = thread;
 		out->loader =
-			out->loader || is_in_loader(c->w, part->stack) || is_loader(c->w, thread);
+			out->loader || is_in_loader(c->w, part->stack) || new_processes_is_loader(c->w, thread);
 	}
 }
 
@@ -178,6 +177,17 @@ static bool begins_anew(const struct new_process *child, int64_t *first_end_ns)
 	if (anew || child->ended_ns < *first_end_ns)
 		*first_end_ns = child->ended_ns;
 	return anew;
+}
+
+uint32_t new_processes_times(const struct new_processes *p, uint32_t process)
+{
+	int64_t first_end = INT64_MIN;
+	uint32_t times = 0;
+
+	for (size_t i = 0; i < p->v.n; i++)
+		if (p->v.v[i].parent == process)
+			times += begins_anew(&p->v.v[i], &first_end);
+	return times;
 }
 
 bool new_processes_between(const struct new_processes *p, uint32_t process,

@@ -61,6 +61,13 @@ bool new_processes_between(const struct new_processes *p, uint32_t process,
 			   const struct step_runs *runs, bool within,
 			   const struct track_parts *parts, struct new_between *out);
 
+/* Torch's DataLoader names its workers so; what they start has that name until it executes
+ * something else. */
+bool new_processes_is_loader(const struct world *w, uint32_t thread);
+
+/* How often a process started others, each time after one of those before had ended. */
+uint32_t new_processes_times(const struct new_processes *p, uint32_t process);
+
 /* Whether they are worth a word. */
 bool new_between_is_told(const struct new_between *b);
 

@@ -116,6 +116,7 @@ void path_tracks_unended(const struct path_tracks *t, uint32_t thread, struct pa
 struct track_names *path_tracks_names(struct path_tracks *t);
 const struct allowed_cpus *path_tracks_allowed(const struct path_tracks *t);
 const struct io_limits *path_tracks_limits(const struct path_tracks *t);
+const struct new_processes *path_tracks_forks(const struct path_tracks *t);
 /* Processes that the one of track i started between its steps, or in them; parts: of these. False:
  * out of memory. */
 bool path_tracks_new_processes(const struct path_tracks *t, size_t i, bool within,

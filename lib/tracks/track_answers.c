@@ -164,6 +164,11 @@ const struct io_limits *path_tracks_limits(const struct path_tracks *t)
 	return &t->limits;
 }
 
+const struct new_processes *path_tracks_forks(const struct path_tracks *t)
+{
+	return &t->forks;
+}
+
 bool path_tracks_new_processes(const struct path_tracks *t, size_t i, bool within,
 			       const struct track_parts *parts, struct new_between *out)
 {

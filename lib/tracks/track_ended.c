@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "lib/tracks/track_internal.h"
-#include "lib/path/path_ended.h"
 
 void path_tracks_free_stats(struct path_tracks *t, size_t loop)
 {

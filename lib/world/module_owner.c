@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "lib/world/frame_parts.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 

@@ -10,7 +10,6 @@
 #include "lib/base/bytes.h"
 #include "lib/world/call_site.h"
 #include "lib/world/fault_stack.h"
-#include "lib/world/frame_parts.h"
 #include "lib/world/module_owner.h"
 #include "lib/world/known_work.h"
 #include "lib/world/standard_name.h"

@@ -47,7 +47,8 @@ ROOMS = {
     # gpustate: names of kernels
     "tracks": ["path", "gpustate"],
     "account": ["tracks"],
-    "detect": ["account"],
+    "advice": ["account"],
+    "detect": ["advice"],
     "query": ["input", "detect"],
     # tracks: the steps of programs in a timeline
     "export": ["tracks"],

@@ -9,7 +9,6 @@
 #include "lib/base/timetext.h"
 #include "lib/report/view_json_parts.h"
 #include "lib/report/view_lines.h"
-#include "lib/event/record.h"
 #include "lib/event/section_rows.h"
 #include "lib/compat/api/agent_api.h"
 #include "lib/store/sketch_json.h"

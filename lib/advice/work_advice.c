@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Says what to do about each kind of work; code of no known kind is moved beside the device's. */
-#include "lib/account/work_advice.h"
+#include "lib/advice/work_advice.h"
 
 #include <stddef.h>
 

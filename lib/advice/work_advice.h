@@ -2,8 +2,8 @@
 /*
  * What to do about work that keeps a program from giving the device some (world/known_work.h).
  */
-#ifndef INGERO_ACCOUNT_WORK_ADVICE_H
-#define INGERO_ACCOUNT_WORK_ADVICE_H
+#ifndef INGERO_ADVICE_WORK_ADVICE_H
+#define INGERO_ADVICE_WORK_ADVICE_H
 
 #include <stdbool.h>
 
