@@ -15,7 +15,7 @@ import tap  # noqa: E402
 
 TABLE = "lib/input/sentence_words.c"
 # Rooms that write findings, their texts and their members' names, those before and those after they are called otherwise.
-ROOMS = ("account", "attrib", "detect", "event", "gpustate", "loops", "model", "path", "tracks", "world")
+ROOMS = ("account", "advice", "attrib", "detect", "event", "gpustate", "loops", "model", "path", "tracks", "world")
 # What functions of other rooms print (lib/base/fmt.c), and rates of them.
 UNITS = "KiB MiB GiB TiB PiB EiB B KiB/s MiB/s GiB/s TiB/s B/s ns us ms s min h d W MHz GHz C".split()
 # Files of processes, whose numbers are printed as texts.
