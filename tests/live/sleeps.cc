@@ -10,12 +10,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dirent.h>
 #include <dlfcn.h>
+#include <fstream>
+#include <iterator>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <string>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -98,6 +102,24 @@ NOINLINE static void sleep_in(const struct kind *k)
 	sink = sink + 1;
 }
 
+// Whether a thread besides the first one has not fallen asleep yet.
+static bool others_run()
+{
+	bool run = false;
+	DIR *tasks = opendir("/proc/self/task");
+
+	for (struct dirent *d = tasks ? readdir(tasks) : nullptr; d; d = readdir(tasks)) {
+		std::ifstream stat(std::string("/proc/self/task/") + d->d_name + "/stat");
+		std::string text((std::istreambuf_iterator<char>(stat)), {});
+		size_t end = text.rfind(')');
+
+		run |= atoi(d->d_name) > 0 && atoi(d->d_name) != getpid() &&
+		       end != std::string::npos && text[end + 2] == 'R';
+	}
+	closedir(tasks);
+	return run;
+}
+
 extern "C" NOINLINE void *thread_main(void *k)
 {
 	sleep_in((const struct kind *)k);
@@ -136,6 +158,8 @@ int main(int argc, char **argv)
 		printf("%s\n", k.name);
 	}
 	fflush(stdout);
+	while (others_run())
+		usleep(1000);
 	usleep(SLEEP_US);
 	for (int end : ends)
 		sink += (int)write(end, "x", 1);
