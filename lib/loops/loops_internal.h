@@ -95,6 +95,7 @@ struct loops_thread {
 	struct loops_task *tasks; /* LOOPS_TASKS, or NULL */
 	bool has_line_rows;
 	bool has_lines;		/* the newest stack */
+	bool aside;		/* a wait or a sample showed a function beside one with calls */
 	bool loose_jump;	/* a wait or a sample showed one since the newest call */
 	int current;		/* row of the current loop; -1: none */
 	bool open;		/* a step has begun */

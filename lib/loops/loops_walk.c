@@ -199,6 +199,22 @@ static void swap_callers(struct loop_level *level, uint64_t path, enum loop_seen
 	level->calls_path = 0;
 }
 
+/* A call is made in the n outermost functions: those that were entered by a wait or a sample, and
+ * so beside one with calls, are that one now, from when they were entered on. */
+NOINLINE static void come_to_call(struct loops_thread *th, unsigned n)
+{
+	th->aside = false;
+	for (unsigned i = 0; i < n; i++) {
+		struct loop_level *level = &th->levels[i];
+
+		if (!level->calls_path)
+			continue;
+		level->calls_path = 0;
+		if (level->row < 0)
+			add_visit(th, level, level->entered_ns, level->entered_ns);
+	}
+}
+
 /* A function was entered. unmoved: since it was left nothing around it changed. Whether that holds
  * for what it calls, too. */
 static bool enter_level(struct loops *l, struct loops_thread *th, unsigned at,
@@ -213,6 +229,7 @@ static bool enter_level(struct loops *l, struct loops_thread *th, unsigned at,
 	stayed = unmoved && again;
 
 	aside = seen != LOOP_SEEN_CALL && level->calls_path;
+	th->aside |= aside;
 	if (!again && !aside)
 		level->nvisits = 0;
 	level->path = path;
@@ -336,6 +353,9 @@ void loops_walk(struct loops *l, struct loops_thread *th, const struct python_li
 
 	if (n > LOOPS_DEPTH)
 		n = LOOPS_DEPTH;
+	if (th->aside && seen == LOOP_SEEN_CALL)
+		come_to_call(th, at + (at < n && at < th->nlevels &&
+				       th->levels[at].function == lines[at].function));
 	if (at < th->task_at) {
 		loops_tasks_drop(th);
 	} else if (task && at == task && at < n && at < th->nlevels &&
@@ -366,6 +386,8 @@ void loops_walk(struct loops *l, struct loops_thread *th, const struct python_li
 
 void loops_walk_leaf(struct loops *l, struct loops_thread *th, int64_t ns, uint32_t callee)
 {
+	if (th->aside)
+		come_to_call(th, th->nlevels);
 	call_lines(l, th, th->nlevels - 1, ns, callee);
 	if (th->loose_jump)
 		confirm_jumps(th);

@@ -414,12 +414,28 @@ static void dense_at_first(struct play *p)
 	}
 }
 
+/* Where another function of the program made calls before. */
+static void seen_aside(struct play *p)
+{
+	call(p, "main:8 init:3");
+	call(p, "main:8 init:3");
+	add_event(p, p->a, OP_SCHED_OFFCPU, "main:9 step:46");
+	add_event(p, p->a, OP_CPU_SAMPLE, "main:9 step:50");
+	for (int i = 0; i < 100; i++) {
+		if (i)
+			call(p, "main:9 step:46");
+		call(p, "main:9 step:50");
+		call(p, "main:9 step:50 forward:7");
+	}
+}
+
 static const struct row {
 	const char *name;
 	void (*run)(struct play *p);
 	const char *want;
 } rows[] = {
 	{ "a loop", plain, "100 steps of main:5-7" },
+	{ "a loop that is first seen by a wait and a sample", seen_aside, "100 steps of step:46-50" },
 	{ "epochs, steps and layers", nested, "300 steps of train:12-14" },
 	{ "more layers than the decision takes", layers, "40 steps of main:12-14" },
 	{ "iterations that begin at two lines", several_landings, "100 steps of main:10-14" },
