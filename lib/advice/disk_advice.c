@@ -16,7 +16,10 @@ bool disk_advice_held_back(const struct loss_view *f, struct finding *to)
 				 f->loss->ns, &ns))
 		return false;
 	io_limit_print_command(&command, f->victim_pid);
-	detect_recommend(f, to, "Raise the I/O limit of its cgroup, which held it back before the disk",
-			 details_text(to, &command), 0, "all of the wait but for the disk's own");
+	detect_recommend(f, to,
+			 "Raise the I/O limit of its cgroup, if it has one: its requests were held "
+			 "back before the disk",
+			 details_text(to, &command), 0,
+			 "from nothing, if no limit is what held them, to all of the wait");
 	return true;
 }
